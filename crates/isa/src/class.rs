@@ -1,0 +1,95 @@
+//! Operation classes: what decides an instruction's unit, latency and initiation interval.
+
+macro_rules! op_classes {
+    ($($(#[doc = $text:literal])+ $class:ident = $name:literal,)*) => {
+        /// What kind of work an instruction is. A GPU description maps each class to a unit, a
+        /// latency and an initiation interval.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[repr(u8)]
+        pub enum OpClass { $($(#[doc = $text])+ $class,)* }
+
+        impl OpClass {
+            /// Every class, in declaration order: `ALL[c as usize] == c`.
+            pub const ALL: &'static [OpClass] = &[$(OpClass::$class,)*];
+            /// How many classes there are.
+            pub const COUNT: usize = Self::ALL.len();
+            /// The name used in GPU descriptions and reports.
+            pub const fn name(self) -> &'static str {
+                match self { $(OpClass::$class => $name,)* }
+            }
+            /// One sentence on what belongs to the class.
+            pub const fn description(self) -> &'static str {
+                match self { $(OpClass::$class => concat!($($text,)+).trim_ascii(),)* }
+            }
+        }
+    };
+}
+
+op_classes! {
+    /// Does nothing, or only steers the pipeline.
+    Nop = "nop",
+    /// Register moves, selects, predicate logic.
+    Move = "move",
+    /// Integer add, logic, shift, compare, bit field.
+    IntAdd = "int_add",
+    /// Integer minimum and maximum.
+    IntMinMax = "int_min_max",
+    /// Integer multiply.
+    IntMul = "int_mul",
+    /// Integer multiply-add, dp4a.
+    IntMad = "int_mad",
+    /// Integer division and remainder (PTX only; SASS expands them).
+    IntDiv = "int_div",
+    /// Exchange between lanes: shfl, vote, match, redux.
+    Shuffle = "shuffle",
+    /// Conversion between types.
+    Convert = "convert",
+    /// Packed or single half precision arithmetic.
+    Half = "half",
+    /// Single precision add, compare.
+    FpAdd = "fp_add",
+    /// Single precision minimum and maximum.
+    FpMinMax = "fp_min_max",
+    /// Single precision multiply.
+    FpMul = "fp_mul",
+    /// Single precision fused multiply-add.
+    FpFma = "fp_fma",
+    /// Single precision division (PTX only).
+    FpDiv = "fp_div",
+    /// Double precision add, compare.
+    DpAdd = "dp_add",
+    /// Double precision minimum and maximum.
+    DpMinMax = "dp_min_max",
+    /// Double precision multiply.
+    DpMul = "dp_mul",
+    /// Double precision fused multiply-add.
+    DpFma = "dp_fma",
+    /// Double precision division, square root, reciprocal (PTX only).
+    DpDiv = "dp_div",
+    /// Transcendental functions, reciprocal, square root.
+    Sfu = "sfu",
+    /// Matrix multiply-accumulate.
+    Tensor = "tensor",
+    /// Texture and surface access.
+    Texture = "texture",
+    /// Uniform-datapath operation (SASS sm_75 and later).
+    Uniform = "uniform",
+    /// Branch, call, return, convergence barrier.
+    Branch = "branch",
+    /// Thread exit and trap.
+    Exit = "exit",
+    /// CTA barrier.
+    Barrier = "barrier",
+    /// Memory fence.
+    Fence = "fence",
+    /// Load from any space.
+    Load = "load",
+    /// Store to any space.
+    Store = "store",
+    /// Atomic or reduction.
+    Atomic = "atomic",
+    /// Asynchronous copy from global to shared memory.
+    AsyncCopy = "async_copy",
+    /// Shared-memory matrix load (ldmatrix).
+    MatrixLoad = "matrix_load",
+}

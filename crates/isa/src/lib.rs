@@ -1,0 +1,20 @@
+//! The internal representation of instructions, and the contract between *what the warps do*
+//! and *when*.
+//!
+//! Front ends (PTX, SASS, traces) produce a [`Program`]; functional execution or a trace reader
+//! implements [`WarpStream`] over it; timing designs consume both and never compute a value.
+//!
+//! **Invariant:** nothing here depends on a front end, on a value semantics or on a GPU.
+#![warn(missing_docs)]
+
+mod class;
+mod inst;
+mod launch;
+mod stream;
+
+pub use class::OpClass;
+pub use inst::{
+    Access, CacheOp, Control, Inst, InstSpec, MemAccess, Pc, Program, ProgramBuilder, RegFile, RegId, Source, Space,
+};
+pub use launch::{Dim3, KernelId, LaunchShape};
+pub use stream::{BarrierArrival, CtaSlot, DynInst, Fault, SourceSpot, StepContext, WarpSlot, WarpStream};

@@ -1,0 +1,19 @@
+//! Small parts that every layer uses.
+//!
+//! Nothing here knows what a GPU is, save that it has lanes and cycles.
+#![warn(missing_docs)]
+
+pub mod bits;
+pub mod counters;
+pub mod ids;
+pub mod wheel;
+
+pub use bits::{BitSet, LaneMask, WARP_LANES, lanes};
+pub use counters::{CounterInfo, Counters};
+pub use wheel::EventWheel;
+
+/// A point in time, in cycles of the SM (core) clock since the start of the simulation.
+pub type Cycle = u64;
+
+/// The cycle that never comes: "no event is due".
+pub const NEVER: Cycle = Cycle::MAX;
