@@ -1,0 +1,549 @@
+//! The syntax tree of a PTX module.
+//!
+//! The tree keeps what the text says and interprets little: opcodes keep their modifiers as
+//! written, operands are names and literals. Names are interned ([`Sym`]), opcodes too
+//! ([`OpcodeId`]), so that a later pass looks each distinct one up once. What a name stands for
+//! (register, label, variable, function) depends on scope; [`Scopes`](crate::Scopes) resolves it.
+//!
+//! Every node has a [`Span`]; [`SourceText`](crate::SourceText) turns it into line and column.
+//! Spans compare equal, always, so `==` on trees ignores layout.
+
+use crate::names::{Names, Opcode, OpcodeId, Opcodes, Sym};
+use crate::span::Span;
+use crate::types::{Component, Linkage, StateSpace, Type};
+
+/// A module: one PTX file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Module {
+    /// From `.version`; (0, 0) if the file has none, which is an error in the diagnostics.
+    pub version: (u32, u32),
+    /// From `.target`: the architecture first (`sm_80`), then options (`texmode_independent`).
+    pub target: Vec<Sym>,
+    /// From `.address_size`: 32 or 64. 64 if not given.
+    pub address_size: u32,
+    /// Variables and functions in the order of the file.
+    pub items: Vec<Item>,
+    /// From `.file`: what [`Loc::file`] refers to.
+    pub files: Vec<FileEntry>,
+    /// Source places that instructions refer to.
+    pub locs: Vec<Loc>,
+    /// All names.
+    pub names: Names,
+    /// All opcodes.
+    pub opcodes: Opcodes,
+}
+
+impl Module {
+    /// The text of a name.
+    pub fn name(&self, sym: Sym) -> &str {
+        self.names.text(sym)
+    }
+
+    /// The opcode of an instruction.
+    pub fn opcode(&self, instruction: &Instruction) -> &Opcode {
+        self.opcodes.get(instruction.opcode)
+    }
+
+    /// The source place of an instruction, if `.loc` gave one.
+    pub fn loc(&self, instruction: &Instruction) -> Option<&Loc> {
+        instruction.loc.map(|id| &self.locs[id.index()])
+    }
+
+    /// The functions: kernels, device functions and prototypes.
+    pub fn functions(&self) -> impl Iterator<Item = &Function> {
+        self.items.iter().filter_map(|item| match item {
+            Item::Function(function) => Some(function),
+            Item::Variable(_) | Item::Alias(_) | Item::Pragma(_) => None,
+        })
+    }
+
+    /// The kernels that have a body.
+    pub fn kernels(&self) -> impl Iterator<Item = &Function> {
+        self.functions().filter(|f| f.kind == FunctionKind::Entry && f.body.is_some())
+    }
+
+    /// The module-level variables.
+    pub fn variables(&self) -> impl Iterator<Item = &Variable> {
+        self.items.iter().filter_map(|item| match item {
+            Item::Variable(variable) => Some(variable),
+            Item::Function(_) | Item::Alias(_) | Item::Pragma(_) => None,
+        })
+    }
+
+    /// The number in the target architecture: 80 of `sm_80`, 90 of `sm_90a`. `None` if there is
+    /// no target or it is not of that form.
+    pub fn target_sm(&self) -> Option<u32> {
+        let text = self.name(*self.target.first()?).strip_prefix("sm_")?;
+        text.trim_end_matches(|c: char| c.is_ascii_alphabetic()).parse().ok()
+    }
+}
+
+/// A thing at module level.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Item {
+    /// A variable.
+    Variable(Variable),
+    /// A kernel, a device function or a prototype.
+    Function(Function),
+    /// `.alias name, target;`
+    Alias(Alias),
+    /// `.pragma "text";`
+    Pragma(Pragma),
+}
+
+/// `.alias name, target;`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Alias {
+    /// The further name.
+    pub name: Sym,
+    /// The function it stands for.
+    pub target: Sym,
+    /// All of it.
+    pub span: Span,
+}
+
+/// `.pragma "text", "text";`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pragma {
+    /// The texts without quotes.
+    pub texts: Vec<Box<str>>,
+    /// All of it.
+    pub span: Span,
+}
+
+/// `.file index "path", time, size`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileEntry {
+    /// The number that `.loc` uses.
+    pub index: u32,
+    /// The path as written.
+    pub path: Box<str>,
+    /// Time stamp and size, if given.
+    pub stamp: Option<(u64, u64)>,
+    /// All of it.
+    pub span: Span,
+}
+
+kit::id! {
+    /// Index into [`Module::locs`].
+    pub struct LocId(u32);
+}
+
+/// `.loc file line column`, with the place it was inlined at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loc {
+    /// Index of a [`FileEntry`].
+    pub file: u32,
+    /// Line, from 1; 0 if unknown.
+    pub line: u32,
+    /// Column, from 1; 0 if unknown.
+    pub column: u32,
+    /// Set if the code was inlined there.
+    pub inlined: Option<Inlined>,
+    /// All of it.
+    pub span: Span,
+}
+
+/// `function_name label+offset, inlined_at file line column`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Inlined {
+    /// Label in the debug section where the function's name lies.
+    pub function: Sym,
+    /// Bytes past that label.
+    pub offset: i64,
+    /// Index of a [`FileEntry`].
+    pub file: u32,
+    /// Line of the call.
+    pub line: u32,
+    /// Column of the call.
+    pub column: u32,
+}
+
+/// A variable of memory, or a parameter: at module level, in a body, or in a parameter list
+/// (where [`StateSpace::Reg`] is possible too).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variable {
+    /// Where it lives.
+    pub space: StateSpace,
+    /// Who else sees it; `None` means this module alone.
+    pub linkage: Option<Linkage>,
+    /// From `.align`, in bytes; `None` means the natural one. See [`Variable::alignment`].
+    pub align: Option<u32>,
+    /// Elements of a vector: 1 (scalar), 2 or 4.
+    pub vector: u8,
+    /// Type of the scalars.
+    pub ty: Type,
+    /// Its name; `None` for the `_` of a prototype.
+    pub name: Option<Sym>,
+    /// From `name<count>`: it stands for `name0` … `name(count-1)`.
+    pub count: Option<u32>,
+    /// Array dimensions, outermost first; `None` is `[]`, only as the first.
+    pub dims: Vec<Option<u64>>,
+    /// From `.ptr` in a kernel's parameter list.
+    pub ptr: Option<Pointer>,
+    /// From `.attribute(...)`: `managed`, `unified(…)`, as written.
+    pub attributes: Vec<Box<str>>,
+    /// Initial value.
+    pub init: Option<Init>,
+    /// Where the name stands (or the `_`).
+    pub name_span: Span,
+    /// All of it.
+    pub span: Span,
+}
+
+impl Variable {
+    /// Bytes of one element, vector elements together.
+    pub const fn element_bytes(&self) -> u64 {
+        self.ty.bytes() as u64 * self.vector as u64
+    }
+
+    /// Number of elements: the product of the dimensions, 1 for a scalar. A first dimension `[]`
+    /// counts as long as the initialiser, and as 0 without one. `None` on overflow.
+    pub fn elements(&self) -> Option<u64> {
+        let inferred = match &self.init {
+            Some(Init::List(list, _)) => list.len() as u64,
+            Some(Init::Value(..)) | None => 0,
+        };
+        self.dims.iter().try_fold(1_u64, |n, dim| n.checked_mul(dim.unwrap_or(inferred)))
+    }
+
+    /// Size in bytes; see [`Variable::elements`]. `None` on overflow.
+    pub fn bytes(&self) -> Option<u64> {
+        self.elements()?.checked_mul(self.element_bytes())
+    }
+
+    /// Alignment in bytes: as declared, or that of an element.
+    pub fn alignment(&self) -> u32 {
+        self.align.unwrap_or(self.element_bytes() as u32).max(1)
+    }
+
+    /// Whether the size is left to the launch or to another module: `.extern .shared x[]`.
+    pub fn is_unsized(&self) -> bool {
+        self.dims.first() == Some(&None) && self.init.is_none()
+    }
+}
+
+/// `.ptr.space.align n` on a kernel parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pointer {
+    /// Where it points; `None` is generic.
+    pub space: Option<StateSpace>,
+    /// Alignment of what it points to, in bytes.
+    pub align: Option<u32>,
+}
+
+/// An initial value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Init {
+    /// Of a scalar.
+    Value(InitValue, Span),
+    /// Of an array or a vector: `{a, b, …}`. May be shorter than the array: the rest is zero.
+    List(Vec<Init>, Span),
+}
+
+/// An initial value of one scalar.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InitValue {
+    /// A number.
+    Number(Immediate),
+    /// The address of a variable or function, plus an offset.
+    Address {
+        /// Whose address.
+        symbol: Sym,
+        /// Bytes past it.
+        offset: i64,
+        /// The generic address (`generic(symbol)`) and not the one within the state space.
+        generic: bool,
+        /// From `0xFF00(symbol)`: which bits to take; they are shifted down to bit 0.
+        mask: Option<u64>,
+    },
+}
+
+/// What a function is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FunctionKind {
+    /// A kernel: `.entry`.
+    Entry,
+    /// A device function: `.func`.
+    Func,
+}
+
+/// A kernel, a device function, or the prototype of one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Function {
+    /// `.entry` or `.func`.
+    pub kind: FunctionKind,
+    /// Who else sees it.
+    pub linkage: Option<Linkage>,
+    /// Its name.
+    pub name: Sym,
+    /// Return parameters; empty for kernels.
+    pub returns: Vec<Variable>,
+    /// Parameters.
+    pub params: Vec<Variable>,
+    /// Directives between the parameters and the body.
+    pub directives: Vec<FunctionDirective>,
+    /// The body; `None` for a prototype.
+    pub body: Option<Block>,
+    /// Where the name stands.
+    pub name_span: Span,
+    /// The header, up to the body.
+    pub span: Span,
+}
+
+impl Function {
+    /// The value of the performance directive `name` (without its dot), such as `maxntid`:
+    /// up to three numbers.
+    pub fn directive(&self, name: &str) -> Option<&[u64]> {
+        self.directives.iter().find(|d| &*d.name == name).map(|d| &*d.values)
+    }
+}
+
+/// A directive between a function's parameters and its body: `.maxntid 256, 1, 1`,
+/// `.reqntid`, `.minnctapersm`, `.maxnreg`, `.noreturn`, `.explicitcluster`, `.reqnctapercluster`,
+/// `.abi_preserve`, `.pragma "…"`, `.attribute(…)`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FunctionDirective {
+    /// Its name without the dot.
+    pub name: Box<str>,
+    /// Its numbers.
+    pub values: Vec<u64>,
+    /// Its texts, if it is one with texts (`.pragma`, `.attribute`), as written, without quotes.
+    pub texts: Vec<Box<str>>,
+    /// All of it.
+    pub span: Span,
+}
+
+/// A `{ … }`: a scope.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Block {
+    /// What it holds, in order.
+    pub statements: Vec<Statement>,
+    /// From `{` to `}`.
+    pub span: Span,
+}
+
+/// A statement of a body. Declarations and labels are visible in their block and those within.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Statement {
+    /// An instruction.
+    Instruction(Instruction),
+    /// `name:`
+    Label(Label),
+    /// `.reg …;`
+    Registers(Registers),
+    /// `.local`, `.shared`, `.param`, `.const` or `.global` variable.
+    Variable(Variable),
+    /// A nested scope.
+    Block(Block),
+    /// `label: .branchtargets a, b, …;` (for `brx.idx`).
+    BranchTargets(Targets),
+    /// `label: .calltargets f, g, …;` (for indirect calls).
+    CallTargets(Targets),
+    /// `label: .callprototype …;` (for indirect calls).
+    CallPrototype(CallPrototype),
+    /// `.pragma "text";`
+    Pragma(Pragma),
+}
+
+/// `name:`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Label {
+    /// Its name.
+    pub name: Sym,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// `.reg .v2 .f32 a, b<10>;`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Registers {
+    /// Their type.
+    pub ty: Type,
+    /// Elements of a vector: 1 (scalar), 2 or 4.
+    pub vector: u8,
+    /// Their names.
+    pub names: Vec<RegisterName>,
+    /// All of it.
+    pub span: Span,
+}
+
+/// One name, or a numbered row of names, in a `.reg` directive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RegisterName {
+    /// The name, or what the numbered names start with.
+    pub name: Sym,
+    /// From `name<count>`: the registers are `name0` … `name(count-1)`.
+    pub count: Option<u32>,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// A labelled list of branch or call targets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Targets {
+    /// The label by which instructions refer to it.
+    pub label: Sym,
+    /// The labels or functions, in order.
+    pub targets: Vec<(Sym, Span)>,
+    /// All of it.
+    pub span: Span,
+}
+
+/// `label: .callprototype (returns) _ (params);`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallPrototype {
+    /// The label by which calls refer to it.
+    pub label: Sym,
+    /// Return parameters.
+    pub returns: Vec<Variable>,
+    /// Parameters.
+    pub params: Vec<Variable>,
+    /// `.noreturn` and the like.
+    pub directives: Vec<FunctionDirective>,
+    /// All of it.
+    pub span: Span,
+}
+
+/// `@p opcode.modifiers operands;`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Instruction {
+    /// The predicate that decides whether it takes effect.
+    pub guard: Option<Guard>,
+    /// Opcode with its modifiers; [`Module::opcode`] has the text.
+    pub opcode: OpcodeId,
+    /// Operands in the order written, destinations first.
+    pub operands: Box<[Operand]>,
+    /// Place in the high-level source; [`Module::loc`].
+    pub loc: Option<LocId>,
+    /// From guard to semicolon.
+    pub span: Span,
+}
+
+/// `@p` or `@!p`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Guard {
+    /// The predicate register.
+    pub register: Sym,
+    /// Whether it takes effect where the predicate is false.
+    pub negated: bool,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// An operand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Operand {
+    /// What it is.
+    pub kind: OperandKind,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// The forms of operands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OperandKind {
+    /// A register, special register, label, variable or function: `%r1`, `%laneid`, `buf`.
+    Name(Sym),
+    /// A part of a vector register: `%tid.x`.
+    Component(Sym, Component),
+    /// A number. Constant expressions are folded to one.
+    Immediate(Immediate),
+    /// A variable's address with an offset, not in brackets: `buf+4`; never a zero offset.
+    Offset(Sym, i64),
+    /// An element of an array variable, not in brackets: `buf[4]` or `buf[%r1]`.
+    Element(Sym, Box<Operand>),
+    /// `!p`: the negation of a predicate.
+    Not(Sym),
+    /// `p|q`: two destinations. Either may be the sink `_` (`None`), not both.
+    Pair(Option<Sym>, Option<Sym>),
+    /// `_`: a destination that is thrown away.
+    Sink,
+    /// `{a, b, c, d}`
+    Vector(Box<[Operand]>),
+    /// `(a, b)`: arguments or results of a call.
+    List(Box<[Operand]>),
+    /// `[base+offset]`
+    Address(Address),
+    /// `[tex, {x, y}]`, `[tex, sampler, {x, y}]`, `[tensor_map, {x, y}]`: several parts in
+    /// brackets.
+    Texture(Box<[Operand]>),
+}
+
+/// What is in the brackets of a memory operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Address {
+    /// What the offset is added to.
+    pub base: AddressBase,
+    /// Bytes.
+    pub offset: i64,
+}
+
+/// The base of an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AddressBase {
+    /// A register or a variable.
+    Name(Sym),
+    /// None: the offset is the address, as bits of a `u64`.
+    Absolute,
+}
+
+/// A literal number, or a constant expression's value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Immediate {
+    /// A signed 64-bit integer.
+    Signed(i64),
+    /// An unsigned 64-bit integer: with suffix `U`, or too large for a signed one.
+    Unsigned(u64),
+    /// `0f3f800000`: the bits of a single-precision number.
+    F32(u32),
+    /// `0d3ff0000000000000` or `1.0`: the bits of a double-precision number.
+    F64(u64),
+}
+
+impl Immediate {
+    /// The 64 bits of an integer; `None` for a floating-point number.
+    pub const fn int_bits(self) -> Option<u64> {
+        match self {
+            Immediate::Signed(value) => Some(value as u64),
+            Immediate::Unsigned(value) => Some(value),
+            Immediate::F32(_) | Immediate::F64(_) => None,
+        }
+    }
+
+    /// The value of a floating-point literal (single precision is exact in double); `None` for an
+    /// integer.
+    pub fn float(self) -> Option<f64> {
+        match self {
+            Immediate::F32(bits) => Some(f64::from(f32::from_bits(bits))),
+            Immediate::F64(bits) => Some(f64::from_bits(bits)),
+            Immediate::Signed(_) | Immediate::Unsigned(_) => None,
+        }
+    }
+
+    /// The bits this literal leaves in a register read as `ty`: integers are cut to the width,
+    /// floating-point numbers converted, round to nearest even, to `f32` or `f64` and reinterpreted
+    /// for other types of the same width as the literal. `None` where PTX has no such conversion.
+    pub fn bits_as(self, ty: Type) -> Option<u64> {
+        let mask = u64::MAX >> (64 - ty.bits().clamp(1, 64));
+        match (self, ty) {
+            (Immediate::F32(bits), Type::F32 | Type::B32 | Type::U32 | Type::S32) => Some(u64::from(bits)),
+            (Immediate::F32(bits), Type::F64) => Some(f64::from(f32::from_bits(bits)).to_bits()),
+            (Immediate::F64(bits), Type::F64 | Type::B64 | Type::U64 | Type::S64) => Some(bits),
+            (Immediate::F64(bits), Type::F32) => Some(u64::from((f64::from_bits(bits) as f32).to_bits())),
+            (Immediate::F32(_) | Immediate::F64(_), _) => None,
+            (Immediate::Signed(v), Type::F32 | Type::F64) if v != 0 => float_bits(v as f64, ty),
+            (Immediate::Unsigned(v), Type::F32 | Type::F64) if v != 0 => float_bits(v as f64, ty),
+            (Immediate::Signed(v), _) => Some(v as u64 & mask),
+            (Immediate::Unsigned(v), _) => Some(v & mask),
+        }
+    }
+}
+
+fn float_bits(value: f64, ty: Type) -> Option<u64> {
+    match ty {
+        Type::F32 => Some(u64::from((value as f32).to_bits())),
+        Type::F64 => Some(value.to_bits()),
+        _ => None,
+    }
+}

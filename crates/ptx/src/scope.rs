@@ -1,0 +1,117 @@
+//! What a name stands for, by the scoping rules of PTX.
+
+use crate::names::{Names, Sym};
+use std::collections::HashMap;
+
+/// A stack of scopes, each a set of declared names with something of type `T` for each.
+///
+/// Declare module-level names first, then [`push`](Scopes::push) for a function's parameters and
+/// for each `{`, and [`pop`](Scopes::pop) at its end. Labels are visible in their whole block, also
+/// before they stand, so declare a block's labels when it is entered.
+///
+/// ```
+/// # use ptx::{Names, Scopes};
+/// let mut names = Names::default();
+/// let (prefix, seven) = (names.intern("%r"), names.intern("%r7"));
+/// let mut scopes = Scopes::new();
+/// scopes.declare(prefix, Some(10), "32-bit");
+/// assert_eq!(scopes.lookup(&names, seven), Some((&"32-bit", Some(7))));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Scopes<T> {
+    /// Per name, its declarations from the outermost scope inwards.
+    single: HashMap<Sym, Vec<Entry<T>>>,
+    /// The same for the first part of numbered names.
+    numbered: HashMap<Sym, Vec<Entry<T>>>,
+    /// What was declared in each open scope, to undo it.
+    log: Vec<Vec<(Sym, bool)>>,
+}
+
+#[derive(Clone, Debug)]
+struct Entry<T> {
+    depth: usize,
+    /// How many numbered names there are; 1 for a plain name.
+    count: u32,
+    value: T,
+}
+
+impl<T> Default for Scopes<T> {
+    fn default() -> Self {
+        Self { single: HashMap::new(), numbered: HashMap::new(), log: vec![Vec::new()] }
+    }
+}
+
+impl<T> Scopes<T> {
+    /// One open scope, the module's, with nothing in it.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Opens a scope.
+    pub fn push(&mut self) {
+        self.log.push(Vec::new());
+    }
+
+    /// Closes the innermost scope and forgets what was declared in it. The module's stays.
+    pub fn pop(&mut self) {
+        if self.log.len() == 1 {
+            return;
+        }
+        for (name, numbered) in self.log.pop().into_iter().flatten() {
+            let map = if numbered { &mut self.numbered } else { &mut self.single };
+            if let Some(entries) = map.get_mut(&name) {
+                entries.pop();
+            }
+        }
+    }
+
+    /// Declares `name` in the innermost scope, or with `count` the names `name0` …
+    /// `name(count-1)`. Returns `false`, and changes nothing, if this scope has the same
+    /// declaration already.
+    pub fn declare(&mut self, name: Sym, count: Option<u32>, value: T) -> bool {
+        let depth = self.log.len();
+        let map = if count.is_some() { &mut self.numbered } else { &mut self.single };
+        let entries = map.entry(name).or_default();
+        if entries.last().is_some_and(|e| e.depth == depth) {
+            return false;
+        }
+        entries.push(Entry { depth, count: count.unwrap_or(1), value });
+        if let Some(scope) = self.log.last_mut() {
+            scope.push((name, count.is_some()));
+        }
+        true
+    }
+
+    /// What `name` stands for here: the innermost declaration, and for one of a row of numbered
+    /// names its number.
+    pub fn lookup(&self, names: &Names, name: Sym) -> Option<(&T, Option<u32>)> {
+        let mut best: Option<(usize, &T, Option<u32>)> = None;
+        if let Some(entry) = self.single.get(&name).and_then(|e| e.last()) {
+            best = Some((entry.depth, &entry.value, None));
+        }
+        for (prefix, number) in numbered_parts(names.text(name)) {
+            let Some(entries) = names.get(prefix).and_then(|p| self.numbered.get(&p)) else { continue };
+            let Some(entry) = entries.iter().rev().find(|e| number < e.count) else { continue };
+            if best.is_none_or(|(depth, ..)| depth < entry.depth) {
+                best = Some((entry.depth, &entry.value, Some(number)));
+            }
+        }
+        best.map(|(_, value, number)| (value, number))
+    }
+
+    /// Number of open scopes, the module's included.
+    pub fn depth(&self) -> usize {
+        self.log.len()
+    }
+}
+
+/// The ways in which `text` can be a name followed by a number: of `%r12`, (`%r`, 12) and
+/// (`%r1`, 2). A number has no leading zeros.
+pub fn numbered_parts(text: &str) -> impl Iterator<Item = (&str, u32)> {
+    let digits = text.len() - text.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+    (text.len() - digits.min(9)..text.len()).filter(|&at| at > 0).filter_map(|at| {
+        let (prefix, number) = text.split_at(at);
+        let plain = number == "0" || !number.starts_with('0');
+        plain.then(|| number.parse().ok().map(|n| (prefix, n))).flatten()
+    })
+}
