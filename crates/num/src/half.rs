@@ -1,0 +1,240 @@
+//! f16 and bf16 arithmetic on their bits, each operation rounded once (PTX ISA, "Half Precision
+//! Floating Point Instructions"), and the same on packed pairs.
+//!
+//! Functions are generic over the format: `add::<F16>(a, b, mode)`. Sums, products and fused
+//! multiply-adds go through f64, where a product is exact (22 or 16 bits) and a sum is rounded to
+//! odd, so that the last rounding is the only one.
+
+use crate::float32::{self, TestClass};
+use crate::format::{self, Format, odd_sum};
+use crate::{Mode, Rounding};
+
+/// A 16-bit floating point format.
+pub trait Half: Copy {
+    /// Its layout.
+    const FORMAT: Format;
+    /// 1.0.
+    const ONE: u16;
+    /// The value, exact; NaN gives the canonical one.
+    fn to_f32(bits: u16) -> f32;
+}
+
+/// NaN result of f16 and bf16 operations (PTX ISA: "canonical NaN").
+pub const NAN: u16 = 0x7fff;
+
+/// f16: `.f16`, and the elements of `.f16x2`.
+#[derive(Clone, Copy, Debug)]
+pub struct F16;
+
+/// bf16: `.bf16`, and the elements of `.bf16x2`.
+#[derive(Clone, Copy, Debug)]
+pub struct Bf16;
+
+impl Half for F16 {
+    const FORMAT: Format = format::F16;
+    const ONE: u16 = 0x3c00;
+
+    #[inline(always)]
+    fn to_f32(bits: u16) -> f32 {
+        let magnitude = u32::from(bits & 0x7fff);
+        let sign = u32::from(bits & 0x8000) << 16;
+        // The f16 exponent and mantissa fields, read as f32, are the value times 2^-112.
+        let value = f32::from_bits(magnitude << 13) * f32::from_bits(0x7780_0000);
+        let finite = value.to_bits() | sign;
+        let special = if magnitude > 0x7c00 { float32::NAN.to_bits() } else { 0x7f80_0000 | sign };
+        f32::from_bits(if magnitude >= 0x7c00 { special } else { finite })
+    }
+}
+
+impl Half for Bf16 {
+    const FORMAT: Format = format::BF16;
+    const ONE: u16 = 0x3f80;
+
+    #[inline(always)]
+    fn to_f32(bits: u16) -> f32 {
+        float32::canonical(f32::from_bits(u32::from(bits) << 16))
+    }
+}
+
+/// Rounds `a` to the format; NaN gives the canonical one (`cvt.rnd.f16.f32`, `cvt.rnd.bf16.f32`).
+#[inline]
+pub fn from_f32<F: Half>(a: f32, round: Rounding) -> u16 {
+    from_f64::<F>(f64::from(a), round)
+}
+
+/// Rounds `a` to the format; NaN gives the canonical one (`cvt.rnd.f16.f64`).
+#[inline]
+pub fn from_f64<F: Half>(a: f64, round: Rounding) -> u16 {
+    F::FORMAT.round_f64(a, round, NAN as u64) as u16
+}
+
+/// The value as f64, exact; NaN gives a NaN.
+#[inline]
+pub fn to_f64<F: Half>(bits: u16) -> f64 {
+    f64::from(F::to_f32(bits))
+}
+
+/// Whether `bits` is a NaN.
+#[inline]
+pub fn is_nan<F: Half>(bits: u16) -> bool {
+    u64::from(bits & 0x7fff) > F::FORMAT.infinity()
+}
+
+/// `bits`, or the canonical NaN if it is any NaN.
+#[inline]
+pub fn canonical<F: Half>(bits: u16) -> u16 {
+    if is_nan::<F>(bits) { NAN } else { bits }
+}
+
+/// `bits`, or zero of its sign if it is subnormal.
+#[inline]
+pub fn flush<F: Half>(bits: u16) -> u16 {
+    if u64::from(bits) & F::FORMAT.infinity() == 0 { bits & 0x8000 } else { bits }
+}
+
+/// `bits` clamped to [+0, 1]; NaN and -0 become +0 (`.sat`).
+#[inline]
+pub fn saturate<F: Half>(bits: u16) -> u16 {
+    if bits & 0x8000 != 0 || is_nan::<F>(bits) { 0 } else { bits.min(F::ONE) }
+}
+
+/// `bits`, or +0 if it is negative; NaN becomes the canonical NaN (`.relu`).
+#[inline]
+pub fn relu<F: Half>(bits: u16) -> u16 {
+    if is_nan::<F>(bits) {
+        NAN
+    } else if bits & 0x8000 != 0 {
+        0
+    } else {
+        bits
+    }
+}
+
+#[inline(always)]
+fn operand<F: Half>(bits: u16, mode: Mode) -> f64 {
+    to_f64::<F>(if mode.ftz { flush::<F>(bits) } else { bits })
+}
+
+#[inline(always)]
+fn finish<F: Half>(x: f64, mode: Mode) -> u16 {
+    let bits = from_f64::<F>(x, mode.round);
+    let bits = if mode.ftz { flush::<F>(bits) } else { bits };
+    if mode.sat { saturate::<F>(bits) } else { bits }
+}
+
+/// `x + y` for [`finish`], with the sign that an exact zero has in mode `round`.
+#[inline(always)]
+fn sum(x: f64, y: f64, round: Rounding) -> f64 {
+    let sum = odd_sum(x, y);
+    let negative_zero = round == Rounding::Down && (x.is_sign_negative() || y.is_sign_negative());
+    if sum == 0.0 && negative_zero { -0.0 } else { sum }
+}
+
+/// `add{.rnd}{.ftz}{.sat}`.
+#[inline]
+pub fn add<F: Half>(a: u16, b: u16, mode: Mode) -> u16 {
+    finish::<F>(sum(operand::<F>(a, mode), operand::<F>(b, mode), mode.round), mode)
+}
+
+/// `sub{.rnd}{.ftz}{.sat}`.
+#[inline]
+pub fn sub<F: Half>(a: u16, b: u16, mode: Mode) -> u16 {
+    add::<F>(a, b ^ 0x8000, mode)
+}
+
+/// `mul{.rnd}{.ftz}{.sat}`.
+#[inline]
+pub fn mul<F: Half>(a: u16, b: u16, mode: Mode) -> u16 {
+    finish::<F>(operand::<F>(a, mode) * operand::<F>(b, mode), mode)
+}
+
+/// `fma.rnd{.ftz}{.sat}`: `a * b + c` rounded once. For `.relu` apply [`relu`] to the result.
+#[inline]
+pub fn fma<F: Half>(a: u16, b: u16, c: u16, mode: Mode) -> u16 {
+    let product = operand::<F>(a, mode) * operand::<F>(b, mode);
+    finish::<F>(sum(product, operand::<F>(c, mode), mode.round), mode)
+}
+
+/// `abs{.ftz}`. A NaN only loses its sign.
+#[inline]
+pub fn abs<F: Half>(a: u16, ftz: bool) -> u16 {
+    (if ftz { flush::<F>(a) } else { a }) & 0x7fff
+}
+
+/// `neg{.ftz}`. A NaN only changes its sign.
+#[inline]
+pub fn neg<F: Half>(a: u16, ftz: bool) -> u16 {
+    (if ftz { flush::<F>(a) } else { a }) ^ 0x8000
+}
+
+/// `min{.ftz}{.NaN}{.xorsign.abs}`: as [`float32::min`], with the canonical NaN of the format.
+#[inline]
+pub fn min<F: Half>(a: u16, b: u16, flags: float32::MinMax) -> u16 {
+    select::<F>(a, b, flags, float32::min)
+}
+
+/// `max{.ftz}{.NaN}{.xorsign.abs}`: as [`float32::max`], with the canonical NaN of the format.
+#[inline]
+pub fn max<F: Half>(a: u16, b: u16, flags: float32::MinMax) -> u16 {
+    select::<F>(a, b, flags, float32::max)
+}
+
+/// Selects by the f32 function: conversion there and back keeps every number, and NaN is canonical.
+#[inline(always)]
+fn select<F: Half>(a: u16, b: u16, flags: float32::MinMax, pick: fn(f32, f32, float32::MinMax) -> f32) -> u16 {
+    let (a, b) = if flags.ftz { (flush::<F>(a), flush::<F>(b)) } else { (a, b) };
+    let result = pick(F::to_f32(a), F::to_f32(b), float32::MinMax { ftz: false, ..flags });
+    from_f32::<F>(result, Rounding::NearestEven)
+}
+
+/// `copysign`: the magnitude of `b` with the sign of `a`.
+#[inline]
+pub fn copysign(a: u16, b: u16) -> u16 {
+    (b & 0x7fff) | (a & 0x8000)
+}
+
+/// `testp` on a 16-bit value, as CUDA's `__hisnan` and `__hisinf` need it.
+#[inline]
+pub fn testp<F: Half>(a: u16, class: TestClass) -> bool {
+    let magnitude = u64::from(a & 0x7fff);
+    let infinity = F::FORMAT.infinity();
+    let exponent = magnitude & infinity;
+    match class {
+        TestClass::Finite => magnitude < infinity,
+        TestClass::Infinite => magnitude == infinity,
+        TestClass::Number => magnitude <= infinity,
+        TestClass::NotANumber => magnitude > infinity,
+        TestClass::Normal => exponent != 0 && exponent != infinity,
+        TestClass::Subnormal => exponent == 0,
+    }
+}
+
+/// Splits a packed pair: (lower, upper).
+#[inline(always)]
+pub const fn unpack2(x: u32) -> (u16, u16) {
+    (x as u16, (x >> 16) as u16)
+}
+
+/// Packs a pair.
+#[inline(always)]
+pub const fn pack2(lower: u16, upper: u16) -> u32 {
+    (upper as u32) << 16 | lower as u32
+}
+
+/// Applies `f` to both elements of a packed pair.
+#[inline(always)]
+pub fn map2(a: u32, f: impl Fn(u16) -> u16) -> u32 {
+    pack2(f(a as u16), f((a >> 16) as u16))
+}
+
+/// Applies `f` to the elements of two packed pairs.
+#[inline(always)]
+pub fn zip2(a: u32, b: u32, f: impl Fn(u16, u16) -> u16) -> u32 {
+    pack2(f(a as u16, b as u16), f((a >> 16) as u16, (b >> 16) as u16))
+}
+
+/// Applies `f` to the elements of three packed pairs.
+#[inline(always)]
+pub fn zip3(a: u32, b: u32, c: u32, f: impl Fn(u16, u16, u16) -> u16) -> u32 {
+    pack2(f(a as u16, b as u16, c as u16), f((a >> 16) as u16, (b >> 16) as u16, (c >> 16) as u16))
+}

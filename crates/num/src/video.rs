@@ -1,0 +1,1 @@
+//! Video instructions (PTX ISA, "Scalar Video Instructions" and "SIMD Video Instructions").
