@@ -1,8 +1,87 @@
 //! GPU descriptions: data files whose numbers carry their source, checked when loaded.
 //!
-//! **Invariant:** a [`GpuConfig`] that exists is consistent; the simulator checks nothing again.
+//! **Invariant:** a [`GpuConfig`] that [`load`] handed out is consistent; the simulator checks
+//! nothing again.
+//!
+//! ```
+//! let gpu = config::load("v100")?;
+//! assert_eq!(gpu.sm_count, 80);
+//!
+//! let two = config::load_with("v100", &["sm.issue.schedulers=2"])?;
+//! assert_eq!(two.sm.issue.schedulers, 2);
+//!
+//! let error = config::load_with("v100", &["sm.max_warp=8"]).unwrap_err();
+//! assert!(error.to_string().contains("did you mean `sm.max_warps`?"));
+//! # Ok::<(), config::ConfigError>(())
+//! ```
 #![warn(missing_docs)]
 
+mod error;
 pub mod model;
+mod raw;
+pub mod schema;
+mod validate;
 
+pub use error::{ConfigError, Problem, Spot};
 pub use model::*;
+pub use raw::Raw;
+
+/// A description that comes with the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Builtin {
+    /// Short name, as on the command line.
+    pub name: &'static str,
+    /// The file's text.
+    pub text: &'static str,
+}
+
+macro_rules! builtin {
+    ($($name:literal,)*) => {
+        const BUILTIN: &[Builtin] =
+            &[$(Builtin { name: $name, text: include_str!(concat!("../../../gpus/", $name, ".toml")) },)*];
+    };
+}
+
+builtin! { "gtx480", "v100", "titanv", "rtx2060s", "rtx3070", }
+
+/// The descriptions that come with the program, oldest GPU first.
+pub fn builtin() -> &'static [Builtin] {
+    BUILTIN
+}
+
+/// Loads a built-in description by name, or one from a file.
+///
+/// # Errors
+/// Everything that is wrong with it, with line, column and a hint.
+pub fn load(name_or_path: &str) -> Result<GpuConfig, ConfigError> {
+    Raw::open(name_or_path)?.config()
+}
+
+/// Loads a description and changes some of its values: `sm.issue.schedulers=2`.
+///
+/// # Errors
+/// As [`load`] and [`with_overrides`].
+pub fn load_with<S: AsRef<str>>(name_or_path: &str, overrides: &[S]) -> Result<GpuConfig, ConfigError> {
+    let mut raw = Raw::open(name_or_path)?;
+    with_overrides(&mut raw, overrides)?;
+    raw.config()
+}
+
+/// Carries out assignments `key=value`, as the command line's `--set` gives them.
+///
+/// # Errors
+/// Every unknown key, with the nearest known one, and every value of the wrong kind.
+pub fn with_overrides<S: AsRef<str>>(raw: &mut Raw, overrides: &[S]) -> Result<(), ConfigError> {
+    let problems: Vec<_> = overrides.iter().filter_map(|o| raw.set(o.as_ref()).err()).collect();
+    ConfigError::unless_none(problems)
+}
+
+impl GpuConfig {
+    /// Checks a description made by a program as [`load`] checks a file.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it, by key.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        Raw::from(self).config().map(|_| ())
+    }
+}

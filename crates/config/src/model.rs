@@ -198,6 +198,21 @@ impl Unit {
     /// Every kind, in declaration order.
     pub const ALL: [Unit; 9] =
         [Unit::Sp, Unit::Int, Unit::Dp, Unit::Sfu, Unit::Tensor, Unit::Mem, Unit::Branch, Unit::Texture, Unit::Uniform];
+
+    /// The name used in GPU descriptions and reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Unit::Sp => "sp",
+            Unit::Int => "int",
+            Unit::Dp => "dp",
+            Unit::Sfu => "sfu",
+            Unit::Tensor => "tensor",
+            Unit::Mem => "mem",
+            Unit::Branch => "branch",
+            Unit::Texture => "texture",
+            Unit::Uniform => "uniform",
+        }
+    }
 }
 
 /// How many units of a kind, and the latches around the operand collectors.

@@ -1,0 +1,183 @@
+//! What is wrong with a GPU description, all of it at once.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// A place in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spot {
+    /// File name, or what stands for one.
+    pub file: Arc<str>,
+    /// Line, from 1; 0 if the whole file is meant.
+    pub line: u32,
+    /// Column in characters, from 1.
+    pub column: u32,
+    /// The line's text, for the message.
+    pub excerpt: Arc<str>,
+}
+
+impl Spot {
+    /// The place of byte `offset` in `text`.
+    pub(crate) fn at(file: &Arc<str>, text: &str, offset: usize) -> Self {
+        let mut offset = offset.min(text.len());
+        while !text.is_char_boundary(offset) {
+            offset -= 1;
+        }
+        let start = text[..offset].rfind('\n').map_or(0, |i| i + 1);
+        let end = text[offset..].find('\n').map_or(text.len(), |i| offset + i);
+        let count = |s: &str| u32::try_from(s.chars().count()).unwrap_or(u32::MAX);
+        Self {
+            file: file.clone(),
+            line: u32::try_from(text[..start].matches('\n').count() + 1).unwrap_or(u32::MAX),
+            column: count(&text[start..offset]).saturating_add(1),
+            excerpt: text[start..end].trim_end().into(),
+        }
+    }
+
+    /// `file` as a whole.
+    pub(crate) fn whole(file: &str) -> Self {
+        Self { file: file.into(), line: 0, column: 0, excerpt: "".into() }
+    }
+}
+
+impl fmt::Display for Spot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            0 => write!(f, "{}", self.file),
+            line => write!(f, "{}:{line}:{}", self.file, self.column),
+        }
+    }
+}
+
+/// One thing that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Dotted path of the key; empty if no key is to blame.
+    pub key: String,
+    /// Where it stands; `None` for descriptions made by a program.
+    pub spot: Option<Spot>,
+    /// What is wrong.
+    pub message: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+}
+
+impl Problem {
+    pub(crate) fn new(key: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { key: key.into(), spot: None, message: message.into(), hint: None }
+    }
+
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    pub(crate) fn at(mut self, spot: Spot) -> Self {
+        self.spot = Some(spot);
+        self
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(spot) = &self.spot {
+            write!(f, "{spot}: ")?;
+        }
+        if !self.key.is_empty() {
+            write!(f, "`{}` ", self.key)?;
+        }
+        write!(f, "{}", self.message)?;
+        if let Some(Spot { line: 1.., column, excerpt, .. }) = &self.spot {
+            write!(f, "\n    {excerpt}\n    {:>1$}", "^", *column as usize)?;
+        }
+        if let Some(hint) = &self.hint {
+            write!(f, "\n    hint: {hint}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Everything that is wrong with a GPU description, in the order of the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigError {
+    /// At least one.
+    pub problems: Vec<Problem>,
+}
+
+impl ConfigError {
+    /// `Ok` if there are no problems.
+    pub(crate) fn unless_none(mut problems: Vec<Problem>) -> Result<(), Self> {
+        if problems.is_empty() {
+            return Ok(());
+        }
+        problems.sort_by_key(|p| p.spot.as_ref().map_or((u32::MAX, 0), |s| (s.line, s.column)));
+        Err(Self { problems })
+    }
+}
+
+impl From<Problem> for ConfigError {
+    fn from(problem: Problem) -> Self {
+        Self { problems: vec![problem] }
+    }
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, problem) in self.problems.iter().enumerate() {
+            if i != 0 {
+                writeln!(f)?;
+            }
+            write!(f, "{problem}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for ConfigError {}
+
+/// The candidate that `word` most likely meant, if one is near.
+pub(crate) fn did_you_mean<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    candidates
+        .into_iter()
+        .map(|c| (distance(word, c), c))
+        .min_by_key(|(d, _)| *d)
+        .filter(|(d, c)| *d <= 2 + c.len() / 6)
+        .map(|(_, c)| c)
+}
+
+/// Edit distance: insertions, deletions and substitutions.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, ca) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, &cb) in b.iter().enumerate() {
+            let substituted = diagonal + usize::from(ca != cb);
+            diagonal = row[j + 1];
+            row[j + 1] = substituted.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distance_counts_edits() {
+        for (a, b, d) in [("", "", 0), ("abc", "abc", 0), ("abc", "", 3), ("kitten", "sitting", 3), ("ab", "ba", 2)] {
+            assert_eq!(distance(a, b), d, "{a} {b}");
+            assert_eq!(distance(b, a), d, "{b} {a}");
+        }
+    }
+
+    #[test]
+    fn a_spot_counts_lines_and_characters() {
+        let text = "first\nsécond line\nthird";
+        let spot = Spot::at(&"f".into(), text, text.find("line").unwrap());
+        assert_eq!((spot.line, spot.column, &*spot.excerpt), (2, 8, "sécond line"));
+        assert_eq!(Spot::at(&"f".into(), text, 1000).line, 3);
+    }
+}

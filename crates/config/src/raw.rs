@@ -1,0 +1,356 @@
+//! A GPU description as it stands in its file: values by dotted path, each with its place and its
+//! source, before anything has been checked.
+
+use crate::error::{ConfigError, Problem, Spot, did_you_mean};
+use crate::schema::{self, Kind};
+use crate::{GpuConfig, builtin, validate};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use toml::Value;
+use toml::de::{DeTable, DeValue};
+
+/// How many descriptions may extend one another in a row.
+const MAX_EXTENDS: u32 = 8;
+/// How deep tables may be nested; the model needs five levels.
+const MAX_DEPTH: u32 = 12;
+
+/// A description before it is checked: may be incomplete and wrong.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Raw {
+    values: BTreeMap<String, Entry>,
+    sources: BTreeMap<String, String>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Entry {
+    value: Value,
+    spot: Spot,
+}
+
+impl Raw {
+    /// Finds a built-in description by its name, or reads a file.
+    ///
+    /// # Errors
+    /// There is neither, or it is not TOML.
+    pub fn open(name_or_path: &str) -> Result<Self, ConfigError> {
+        Self::open_nested(name_or_path, None, MAX_EXTENDS)
+    }
+
+    /// Reads a description from `text`; `origin` names it in messages. It may extend built-in ones.
+    ///
+    /// # Errors
+    /// It is not TOML: every syntax error with its place.
+    pub fn parse(text: &str, origin: &str) -> Result<Self, ConfigError> {
+        Self::parse_nested(text, origin, None, MAX_EXTENDS)
+    }
+
+    fn open_nested(name_or_path: &str, beside: Option<&Path>, extends_left: u32) -> Result<Self, ConfigError> {
+        if let Some(gpu) = builtin().iter().find(|b| b.name == name_or_path) {
+            return Self::parse_nested(gpu.text, &format!("gpus/{}.toml", gpu.name), None, extends_left);
+        }
+        let path = beside.map_or_else(|| name_or_path.into(), |dir| dir.join(name_or_path));
+        let shown = path.display().to_string();
+        let bytes = std::fs::read(&path).map_err(|e| {
+            let mut names: Vec<_> = builtin().iter().map(|b| b.name).collect();
+            names.sort_unstable();
+            let near = did_you_mean(name_or_path, names.iter().copied());
+            let near = near.map_or(String::new(), |n| format!("did you mean `{n}`? "));
+            Problem::new("", format!("there is no built-in GPU `{name_or_path}` and the file cannot be read: {e}"))
+                .at(Spot::whole(&shown))
+                .hint(format!("{near}built-in GPUs: {}; or give the path of a description", names.join(", ")))
+        })?;
+        let text = String::from_utf8(bytes).map_err(|e| {
+            Problem::new("", format!("not a text file: byte {} is not UTF-8", e.utf8_error().valid_up_to()))
+                .at(Spot::whole(&shown))
+                .hint("a GPU description is a TOML file; docs/gpus.md describes it")
+        })?;
+        Self::parse_nested(&text, &shown, path.parent(), extends_left)
+    }
+
+    fn parse_nested(text: &str, origin: &str, beside: Option<&Path>, extends_left: u32) -> Result<Self, ConfigError> {
+        let file: Arc<str> = origin.into();
+        let (table, errors) = DeTable::parse_recoverable(text);
+        let mut problems: Vec<Problem> = errors
+            .iter()
+            .map(|e| {
+                let problem = Problem::new("", format!("not TOML: {}", e.message()));
+                problem.at(e.span().map_or_else(|| Spot::whole(origin), |s| Spot::at(&file, text, s.start)))
+            })
+            .collect();
+        let mut flat = Flattener { file: &file, text, out: BTreeMap::new(), problems: &mut problems };
+        flat.table("", table.get_ref(), 0);
+        let mut values = flat.out;
+        ConfigError::unless_none(problems)?;
+
+        let mut sources = BTreeMap::new();
+        let mut problems = Vec::new();
+        values.retain(|path, entry| match path.strip_prefix("sources.") {
+            None => true,
+            Some(key) => {
+                match &entry.value {
+                    Value::String(source) => _ = sources.insert(key.to_string(), source.clone()),
+                    _ => problems
+                        .push(Problem::new(path, "must be text: where the number comes from").at(entry.spot.clone())),
+                }
+                false
+            }
+        });
+        ConfigError::unless_none(problems)?;
+        let own = Self { sources, values };
+        own.over_base(beside, extends_left)
+    }
+
+    /// Lays this description over the one it extends, if it does.
+    fn over_base(mut self, beside: Option<&Path>, extends_left: u32) -> Result<Self, ConfigError> {
+        let Some(Entry { value, spot }) = self.values.remove("extends") else {
+            return Ok(self);
+        };
+        let Value::String(base) = value else {
+            return Err(Problem::new("extends", "must be the name or path of a description").at(spot).into());
+        };
+        if extends_left == 0 {
+            return Err(Problem::new("extends", format!("leads through more than {MAX_EXTENDS} descriptions"))
+                .at(spot)
+                .hint("do two descriptions extend each other?")
+                .into());
+        }
+        let mut base = Self::open_nested(&base, beside, extends_left - 1)?;
+        base.values.append(&mut self.values);
+        base.sources.append(&mut self.sources);
+        Ok(base)
+    }
+
+    /// Carries out an assignment `key=value` from the command line. Words need no quotes.
+    ///
+    /// # Errors
+    /// No such key (with the nearest one), or a value of the wrong kind.
+    pub fn set(&mut self, assignment: &str) -> Result<(), Problem> {
+        let spot = Spot::whole(&format!("--set {assignment}"));
+        let (key, text) = assignment.split_once('=').ok_or_else(|| {
+            Problem::new("", "is not of the form key=value").at(spot.clone()).hint("for example sm.issue.schedulers=2")
+        })?;
+        let (key, text) = (key.trim(), text.trim());
+        let row = schema::lookup(key).ok_or_else(|| unknown(key).at(spot.clone()))?;
+        let quoted = matches!(row.kind, Kind::Text | Kind::Choice(_)) && !text.starts_with(['"', '\'']);
+        let value = if quoted { Ok(Value::String(text.into())) } else { text.parse::<Value>() };
+        let value = value.ok().filter(|v| row.kind.check(v).is_ok());
+        let value = value.ok_or_else(|| {
+            Problem::new(key, format!("cannot be `{text}`: must be {}", row.kind.describe())).at(spot.clone())
+        })?;
+        self.values.insert(key.into(), Entry { value, spot });
+        self.sources.insert(key.into(), "--set".into());
+        Ok(())
+    }
+
+    /// Where the value of `key` comes from: its own source, or that of the nearest table around it.
+    pub fn source_of(&self, key: &str) -> Option<&str> {
+        let mut path = key;
+        loop {
+            if let Some(source) = self.sources.get(path) {
+                return Some(source);
+            }
+            path = path.rsplit_once('.')?.0;
+        }
+    }
+
+    /// The `[sources]` table.
+    pub fn sources(&self) -> &BTreeMap<String, String> {
+        &self.sources
+    }
+
+    /// Dotted path of each value that the description gives.
+    pub fn keys(&self) -> impl Iterator<Item = &str> {
+        self.values.keys().map(String::as_str)
+    }
+
+    /// Checks everything and hands out the description.
+    ///
+    /// # Errors
+    /// Everything that is wrong, each with its place.
+    pub fn config(&self) -> Result<GpuConfig, ConfigError> {
+        let (mut problems, readable) = self.check_keys();
+        if readable {
+            match self.nested().try_into::<GpuConfig>() {
+                Ok(config) => {
+                    problems.extend(validate::relations(&config));
+                    if problems.is_empty() {
+                        return Ok(config);
+                    }
+                }
+                Err(e) => problems.push(Problem::new("", format!("cannot be read: {}", e.message()))),
+            }
+        }
+        for problem in &mut problems {
+            if problem.spot.is_none() {
+                problem.spot = self.spot(&problem.key);
+            }
+        }
+        match ConfigError::unless_none(problems) {
+            Err(e) => Err(e),
+            Ok(()) => Err(Problem::new("", "the description cannot be read").into()),
+        }
+    }
+
+    /// Checks each key by itself, and that none is missing. False: not all can be read.
+    fn check_keys(&self) -> (Vec<Problem>, bool) {
+        let (mut problems, mut readable) = (Vec::new(), true);
+        for (path, Entry { value, .. }) in &self.values {
+            let Some(key) = schema::lookup(path) else {
+                problems.push(unknown(path));
+                readable = false;
+                continue;
+            };
+            if let Err(right_type) = key.kind.check(value) {
+                let problem = Problem::new(path, format!("is {value}, must be {}", key.kind.describe()));
+                problems.push(problem.hint(format!("it means: {}", key.doc)));
+                readable &= right_type;
+            }
+        }
+        for (path, key) in schema::paths() {
+            if self.values.contains_key(&path) || (schema::optional(&path) && !self.has_sibling(&path)) {
+                continue;
+            }
+            let problem = Problem::new(path, format!("is missing: {}", key.kind.describe()));
+            problems.push(problem.hint(format!("it means: {}", key.doc)));
+            readable = false;
+        }
+        (problems, readable)
+    }
+
+    /// Whether the unit that `path` belongs to is described at all, though perhaps not fully.
+    fn has_sibling(&self, path: &str) -> bool {
+        let Some((unit, _)) = path.rsplit_once('.').filter(|_| path.starts_with("sm.units.")) else {
+            return false;
+        };
+        ["count", "issue_latches", "dispatch_latches"].iter().any(|k| self.values.contains_key(&format!("{unit}.{k}")))
+    }
+
+    /// The place of `key`, else of something in that table, else of the nearest table around it.
+    fn spot(&self, key: &str) -> Option<Spot> {
+        if let Some(entry) = self.values.get(key) {
+            return Some(entry.spot.clone());
+        }
+        let mut table = key;
+        while let Some((outer, _)) = table.rsplit_once('.') {
+            let inside = format!("{outer}.");
+            let first = self.values.iter().filter(|(k, _)| k.starts_with(&inside));
+            if let Some((_, entry)) = first.min_by_key(|(_, e)| (e.spot.line, e.spot.column)) {
+                return Some(entry.spot.clone());
+            }
+            table = outer;
+        }
+        self.values.values().next().map(|e| Spot::whole(&e.spot.file))
+    }
+
+    fn nested(&self) -> toml::Table {
+        let mut root = toml::Table::new();
+        for (path, entry) in &self.values {
+            let mut table = &mut root;
+            let (outer, last) = path.rsplit_once('.').unwrap_or(("", path));
+            for segment in outer.split('.').filter(|s| !s.is_empty()) {
+                // A key that is both a value and a table is unknown to the schema, so none gets here.
+                let Value::Table(inner) = table.entry(segment).or_insert_with(|| toml::Table::new().into()) else {
+                    return root;
+                };
+                table = inner;
+            }
+            table.insert(last.into(), entry.value.clone());
+        }
+        root
+    }
+}
+
+impl From<&GpuConfig> for Raw {
+    /// A description made by a program: no places, no sources.
+    fn from(config: &GpuConfig) -> Self {
+        let mut raw = Self::default();
+        if let Ok(table) = toml::Table::try_from(config) {
+            raw.add("", &table);
+        }
+        raw
+    }
+}
+
+impl Raw {
+    fn add(&mut self, prefix: &str, table: &toml::Table) {
+        for (key, value) in table {
+            let path = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
+            match value {
+                Value::Table(inner) => self.add(&path, inner),
+                value => {
+                    let entry = Entry { value: value.clone(), spot: Spot::whole("description") };
+                    self.values.insert(path, entry);
+                }
+            }
+        }
+    }
+}
+
+fn unknown(path: &str) -> Problem {
+    let paths: Vec<String> = schema::paths().map(|(p, _)| p).collect();
+    let problem = Problem::new(path, "is not a key of a GPU description");
+    match did_you_mean(path, paths.iter().map(String::as_str)).or_else(|| same_ending(path, &paths)) {
+        Some(near) => problem.hint(format!("did you mean `{near}`?")),
+        None => problem.hint("docs/gpus.md lists the keys"),
+    }
+}
+
+/// The only key with the last segment of `path`: the table was forgotten.
+fn same_ending<'a>(path: &str, paths: &'a [String]) -> Option<&'a str> {
+    let last = format!(".{}", path.rsplit('.').next()?);
+    let mut with = paths.iter().filter(|p| p.ends_with(&last));
+    with.next().filter(|_| with.next().is_none()).map(String::as_str)
+}
+
+/// Turns nested TOML tables into values by dotted path.
+struct Flattener<'a> {
+    file: &'a Arc<str>,
+    text: &'a str,
+    out: BTreeMap<String, Entry>,
+    problems: &'a mut Vec<Problem>,
+}
+
+impl Flattener<'_> {
+    fn table(&mut self, prefix: &str, table: &DeTable<'_>, depth: u32) {
+        for (key, value) in table {
+            let path =
+                if prefix.is_empty() { key.get_ref().to_string() } else { format!("{prefix}.{}", key.get_ref()) };
+            let spot = Spot::at(self.file, self.text, key.span().start);
+            match value.get_ref() {
+                DeValue::Table(_) if depth >= MAX_DEPTH => {
+                    self.problems.push(Problem::new(path, "is nested too deep").at(spot));
+                }
+                DeValue::Table(inner) => self.table(&path, inner, depth + 1),
+                value => match plain(value) {
+                    Some(value) => _ = self.out.insert(path, Entry { value, spot }),
+                    None => {
+                        let message = "is neither a number, a word, a switch nor a list of numbers";
+                        self.problems.push(Problem::new(path, message).at(spot));
+                    }
+                },
+            }
+        }
+    }
+}
+
+/// The value, if it is of a kind that a description may have.
+fn plain(value: &DeValue<'_>) -> Option<Value> {
+    Some(match value {
+        DeValue::String(s) => Value::String(s.to_string()),
+        DeValue::Integer(i) => Value::Integer(i64::from_str_radix(i.as_str(), i.radix()).ok()?),
+        DeValue::Float(f) => Value::Float(f.as_str().parse().ok()?),
+        DeValue::Boolean(b) => Value::Boolean(*b),
+        DeValue::Array(items) => {
+            let items: Option<Vec<Value>> = items
+                .iter()
+                .map(|item| match item.get_ref() {
+                    DeValue::Array(_) | DeValue::Table(_) => None,
+                    scalar => plain(scalar),
+                })
+                .collect();
+            Value::Array(items?)
+        }
+        DeValue::Datetime(_) | DeValue::Table(_) => return None,
+    })
+}

@@ -1,0 +1,48 @@
+//! The built-in descriptions: consistent, complete, and with a source for each number.
+
+use config::{Raw, schema};
+use std::collections::BTreeSet;
+
+#[test]
+fn every_builtin_description_loads() {
+    for gpu in config::builtin() {
+        let loaded = config::load(gpu.name).unwrap_or_else(|e| panic!("{}:\n{e}", gpu.name));
+        assert_eq!(loaded.name, gpu.name);
+        loaded.check().unwrap();
+        config::OpTable::resolve(&loaded.sm.ptx_timing).unwrap();
+        config::OpTable::resolve(&loaded.sm.sass_timing).unwrap();
+    }
+}
+
+#[test]
+fn every_number_has_a_source_and_every_source_a_number() {
+    for gpu in config::builtin() {
+        let raw = Raw::open(gpu.name).unwrap();
+        let bare: Vec<_> = raw.keys().filter(|k| raw.source_of(k).is_none()).collect();
+        assert!(bare.is_empty(), "{}: no source for {bare:#?}", gpu.name);
+        let keys: Vec<_> = raw.keys().collect();
+        for source in raw.sources().keys() {
+            let covers = |k: &&str| *k == source || k.starts_with(&format!("{source}."));
+            assert!(keys.iter().any(covers), "{}: source for `{source}`, which is not there", gpu.name);
+        }
+    }
+}
+
+/// The schema and the model name the same keys: each can be found through the other.
+#[test]
+fn the_schema_lists_exactly_the_keys_of_the_model() {
+    let mut config = config::load("titanv").unwrap();
+    let any = *config.sm.units.values().next().unwrap();
+    for unit in config::Unit::ALL {
+        config.sm.units.insert(unit, any);
+    }
+    assert!(config.dram.write_queue.is_some());
+    let raw = Raw::from(&config);
+    let of_model: BTreeSet<String> = raw.keys().map(String::from).collect();
+    let of_schema: BTreeSet<String> = schema::paths().map(|(p, _)| p).collect();
+    assert_eq!(of_model.difference(&of_schema).collect::<Vec<_>>(), Vec::<&String>::new(), "not in the schema");
+    assert_eq!(of_schema.difference(&of_model).collect::<Vec<_>>(), Vec::<&String>::new(), "not in the model");
+    for path in &of_model {
+        assert_eq!(schema::lookup(path).map(|k| k.doc), schema::paths().find(|(p, _)| p == path).map(|(_, k)| k.doc));
+    }
+}
