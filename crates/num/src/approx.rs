@@ -10,14 +10,14 @@
 //! | --- | --- | --- |
 //! | `rcp`, `div.full`, `div.approx`, `ex2` | 1, 2, 2, 2 ulp | 0.5001 ulp |
 //! | `sqrt`, `rsqrt` | relative 2^-23, 2^-22.9 | 2^-23.99 |
-//! | `lg2` | 2^-22.6 absolute in (0.5, 2), relative elsewhere | 2^-23.99 relative |
-//! | `sin`, `cos` | 2^-20.5 absolute in \[-pi, pi\] | 2^-24.9 absolute, any argument |
+//! | `lg2` | 2^-22 absolute in (0.5, 2), relative elsewhere | 2^-23.99 relative |
+//! | `sin`, `cos` | 2^-20.5 absolute to 2 pi, 2^-14.7 to 100 pi | 2^-24.9 absolute, any argument |
 //! | `tanh.f32` | relative 2^-11 | 2^-23.99 |
 //! | `ex2.f16`, `ex2.bf16` | relative 2^-9.9, 2^-7 | 2^-11, 2^-8 |
 //! | `tanh.f16`, `tanh.bf16` | absolute 2^-10.987, 2^-8 | 2^-12, 2^-9 |
 //!
-//! Deviation: for large arguments hardware's `sin` and `cos` reduce in f32 and lose all accuracy;
-//! ours do not.
+//! Deviation: for arguments beyond 100 pi the ISA promises nothing for `sin` and `cos` and hardware
+//! loses all accuracy; ours do not.
 
 use crate::float32::{canonical, flush};
 use crate::half::{self, Half};
@@ -99,8 +99,12 @@ pub fn div_full(a: f32, b: f32, ftz: bool) -> f32 {
     through_f64(a, ftz, |x| x / b)
 }
 
+/// NaN of the gross f64 approximations (PTX ISA, "rsqrt.approx.ftz.f64").
+const GROSS_NAN: f64 = f64::from_bits(0x7fff_ffff_0000_0000);
+
 /// `rcp.approx.ftz.f64`: a gross approximation from the upper word of `a`. The lower word of the
-/// result is zero and its mantissa has 20 bits; subnormals count as zero.
+/// result is zero and its mantissa has 20 bits; subnormals count as zero; NaN is
+/// `0x7fffffff00000000`.
 #[inline]
 pub fn rcp_ftz_f64(a: f64) -> f64 {
     gross(a, |x| 1.0 / x)
@@ -123,12 +127,12 @@ pub fn rsqrt_f64(a: f64) -> f64 {
 fn gross(a: f64, f: impl Fn(f64) -> f64) -> f64 {
     let flush = |x: f64| if x.is_subnormal() { 0f64.copysign(x) } else { x };
     if a.is_nan() {
-        return float64::NAN;
+        return GROSS_NAN;
     }
     let upper = f64::from_bits(a.to_bits() & 0xffff_ffff_0000_0000);
     let result = flush(f(flush(upper)));
     if result.is_nan() {
-        return float64::NAN;
+        return GROSS_NAN;
     }
     // Cannot carry past infinity: the largest results are far below it, or infinite already.
     f64::from_bits((result.to_bits() + 0x8000_0000) & 0xffff_ffff_0000_0000)

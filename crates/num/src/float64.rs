@@ -13,7 +13,9 @@ pub const NAN: f64 = f64::from_bits(0xfff8_0000_0000_0000);
 /// `x`, or the canonical NaN if it is any NaN.
 #[inline(always)]
 pub fn canonical(x: f64) -> f64 {
-    if x.is_nan() { NAN } else { x }
+    // On bits: the compiler may take any NaN for any other in a selection between floats.
+    let bits = x.to_bits();
+    f64::from_bits(if bits & (u64::MAX >> 1) > 0x7ff0_0000_0000_0000 { 0xfff8_0000_0000_0000 } else { bits })
 }
 
 /// `add.rn.f64`.
