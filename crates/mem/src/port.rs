@@ -10,6 +10,8 @@ pub enum RequestKind {
     Read,
     /// Data to be written; answered by an acknowledgement without data.
     Write,
+    /// Dirty data that a write-back L1 gives up; never answered.
+    WriteBack,
     /// Read-modify-write at the L2; answered with the old data.
     Atomic,
     /// Instruction cache miss.
@@ -31,7 +33,8 @@ pub struct Request {
     pub kind: RequestKind,
     /// Whether the access is to local memory (for the statistics and for write policies).
     pub local: bool,
-    /// Bytes of the sector that a write covers: bit *i* is byte *i* of the sector.
+    /// Bytes of the sector that a write covers: bit *i* is byte *i* of the sector. For several
+    /// sectors, the bytes covered in every one of them.
     pub byte_mask: u32,
     /// The requester's own word, given back with the answer.
     pub token: u32,
@@ -40,12 +43,34 @@ pub struct Request {
 /// The only thing an SM and the memory system share: time-stamped queues, one each way.
 ///
 /// The SM pushes to `outbox` with the present cycle; the memory system takes from its front when
-/// the crossbar input has room. Answers come to `inbox` with the cycle from which the SM may take
-/// them, in order.
+/// the crossbar moves the packet: the outbox *is* the crossbar's input buffer, so the SM must keep
+/// it within [`config::Interconnect::input_buffer_packets`] (see [`Port::has_room`]). Answers come
+/// to `inbox` with the cycle from which the SM may take them, in order; the SM should take at most
+/// one per cycle.
 #[derive(Clone, Debug, Default)]
 pub struct Port {
     /// From the SM.
     pub outbox: VecDeque<(Cycle, Request)>,
     /// To the SM.
     pub inbox: VecDeque<(Cycle, Request)>,
+}
+
+impl Port {
+    /// Whether the crossbar's input buffer of `packets` packets has room for one more.
+    #[inline]
+    pub fn has_room(&self, packets: u32) -> bool {
+        self.outbox.len() < packets as usize
+    }
+
+    /// The next answer, if the SM may see one at `now`.
+    #[inline]
+    pub fn take_answer(&mut self, now: Cycle) -> Option<Request> {
+        match self.inbox.front() {
+            Some(&(from, answer)) if from <= now => {
+                self.inbox.pop_front();
+                Some(answer)
+            }
+            _ => None,
+        }
+    }
 }

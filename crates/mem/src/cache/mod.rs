@@ -1,0 +1,508 @@
+//! One cache for all uses: L1 data, L2 slice, instructions, constants, textures.
+//!
+//! Sectored or not, set-associative, with MSHRs that merge requests, a miss queue, and the write
+//! and allocation policies of [`config::Cache`]. The cache knows no latency and no clock: its user
+//! calls [`Cache::access`] when the request has reached the tags, sends what [`Cache::pop_miss`]
+//! gives to the next level, reports data with [`Cache::fill`] and answers whoever
+//! [`Cache::pop_ready`] names. How many of these happen per cycle is the user's affair too; the
+//! ports' occupancy is kept here.
+//!
+//! The knobs are one file each: [`index`](self) functions, `replacement`, `policy` (writes).
+
+mod index;
+mod lookup;
+mod mshr;
+mod policy;
+mod replacement;
+mod tags;
+
+use crate::{Request, RequestKind};
+use config::Allocate;
+use kit::Cycle;
+use mshr::{FillPlace, MshrFull, Mshrs};
+use std::collections::VecDeque;
+use tags::{Atoms, Evicted, Probe, Tags};
+
+pub use mshr::Waiter;
+
+/// Why a request was not taken; it must be tried again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailReason {
+    /// Every line of the set is under way.
+    NoLine,
+    /// The miss queue is full.
+    MissQueueFull,
+    /// No MSHR is free.
+    NoMshr,
+    /// The block's MSHR cannot merge more requests.
+    MshrMergesFull,
+    /// A read waits behind a write on the block's MSHR.
+    WriteBehindRead,
+}
+
+/// What the tags and MSHRs made of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The data are there.
+    Hit,
+    /// The data are under way; the request waits with others.
+    Merged,
+    /// The data are not there.
+    Miss,
+    /// Not taken.
+    Fail(FailReason),
+}
+
+/// Where the answer to a request comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// The cache itself, now.
+    Now,
+    /// [`Cache::pop_ready`], some time after the fill.
+    WhenReady,
+    /// The next level: a write that was passed on with its own token.
+    NextLevel,
+    /// Nobody: the request was not taken.
+    None,
+}
+
+/// Result of [`Cache::access`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// For statistics and stall reasons.
+    pub outcome: Outcome,
+    /// What to wait for.
+    pub answer: Answer,
+}
+
+impl Access {
+    const fn fail(reason: FailReason) -> Self {
+        Self { outcome: Outcome::Fail(reason), answer: Answer::None }
+    }
+
+    /// Whether the request was taken.
+    pub const fn is_taken(&self) -> bool {
+        !matches!(self.outcome, Outcome::Fail(_))
+    }
+}
+
+kit::counters! {
+    /// What a cache has done. Requests are counted when they are taken, failures at every try.
+    pub struct CacheCounters {
+        /// Reads (and atomics) that found their data.
+        pub read_hits: "requests",
+        /// Reads (and atomics) that waited for data already under way.
+        pub read_merges: "requests",
+        /// Reads (and atomics) that found no line.
+        pub read_misses: "requests",
+        /// Reads (and atomics) that found the line without the sector.
+        pub read_sector_misses: "requests",
+        /// Writes that found their sector.
+        pub write_hits: "requests",
+        /// Writes that found their sector under way.
+        pub write_merges: "requests",
+        /// Writes that found neither line nor sector.
+        pub write_misses: "requests",
+        /// Writes passed on to the next level.
+        pub writes_passed_on: "requests",
+        /// Reads sent to the next level.
+        pub fetches: "requests",
+        /// Fetches made because of a write.
+        pub write_fetches: "requests",
+        /// Dirty sectors sent to the next level.
+        pub written_back_sectors: "sectors",
+        /// Lines or sectors filled.
+        pub fills: "fills",
+        /// Tries that failed: all lines of the set under way.
+        pub fails_no_line: "tries",
+        /// Tries that failed: miss queue full.
+        pub fails_miss_queue: "tries",
+        /// Tries that failed: no free MSHR.
+        pub fails_no_mshr: "tries",
+        /// Tries that failed: MSHR cannot merge more.
+        pub fails_mshr_merges: "tries",
+        /// Tries that failed: a read waits behind a write.
+        pub fails_write_behind_read: "tries",
+        /// Cycles in which the data port was occupied.
+        pub data_port_busy: "cycles",
+    }
+}
+
+impl CacheCounters {
+    /// Adds `times` failed tries.
+    pub fn count_fails(&mut self, reason: FailReason, times: u64) {
+        *match reason {
+            FailReason::NoLine => &mut self.fails_no_line,
+            FailReason::MissQueueFull => &mut self.fails_miss_queue,
+            FailReason::NoMshr => &mut self.fails_no_mshr,
+            FailReason::MshrMergesFull => &mut self.fails_mshr_merges,
+            FailReason::WriteBehindRead => &mut self.fails_write_behind_read,
+        } += times;
+    }
+}
+
+/// The atoms (sectors, or the one line) of a cache's lines, all set.
+fn sectors_of(config: &config::Cache) -> Atoms {
+    let sectors = if config.sectored { (config.line_bytes / 32).clamp(1, 4) } else { 1 };
+    ((1u32 << sectors) - 1) as Atoms
+}
+
+/// A cache. See the [module](self).
+#[derive(Clone, Debug)]
+pub struct Cache {
+    tags: Tags,
+    mshrs: Mshrs,
+    misses: VecDeque<Request>,
+    policy: policy::Policy,
+    allocate_on_miss: bool,
+    all_atoms: Atoms,
+    /// Shift from a byte address to what MSHRs are kept for: sectors or lines.
+    atom_shift: u32,
+    line_bytes: u32,
+    miss_queue: usize,
+    port_bytes: u32,
+    data_port_free_at: Cycle,
+    fill_port_free_at: Cycle,
+    changes: u32,
+    counters: CacheCounters,
+}
+
+impl Cache {
+    /// A cache of the given shape and policies.
+    pub fn new(config: &config::Cache) -> Self {
+        Self::with_dirty_limit(config, 0)
+    }
+
+    /// Likewise, for an L1 whose dirty lines are replaced only when at least `percent` of all lines
+    /// are dirty ([`config::L1Data::write_ratio_percent`]).
+    pub fn with_dirty_limit(config: &config::Cache, percent: u32) -> Self {
+        let tags = Tags::new(config, percent);
+        let line_shift = tags.line_shift();
+        Self {
+            mshrs: Mshrs::new(config.mshr_entries, config.mshr_merges),
+            misses: VecDeque::with_capacity(config.miss_queue as usize + 4),
+            policy: policy::Policy::new(config),
+            allocate_on_miss: config.allocate == Allocate::OnMiss,
+            all_atoms: sectors_of(config),
+            atom_shift: if config.sectored { 5 } else { line_shift },
+            line_bytes: 1 << line_shift,
+            // The worst access needs three places at once: write, fetch, write-back.
+            miss_queue: config.miss_queue.max(3) as usize,
+            port_bytes: if config.port_bytes == 0 { 1 << line_shift } else { config.port_bytes },
+            data_port_free_at: 0,
+            fill_port_free_at: 0,
+            changes: 0,
+            counters: CacheCounters::default(),
+            tags,
+        }
+    }
+
+    /// Looks `request` up and takes it if it can.
+    ///
+    /// A request stays within one sector if the cache is sectored, else within one line; what it
+    /// fetches is the whole sector or line.
+    pub fn access(&mut self, now: Cycle, request: &Request) -> Access {
+        self.access_indexed(now, request, request.address)
+    }
+
+    /// Likewise, with the set chosen by another address: an L2 slice leaves out the bits that
+    /// chose the slice.
+    pub fn access_indexed(&mut self, now: Cycle, request: &Request, index_address: u64) -> Access {
+        let block = request.address >> self.tags.line_shift();
+        let atoms = self.atoms(request.address, request.bytes);
+        let write = matches!(request.kind, RequestKind::Write | RequestKind::WriteBack);
+        let probe = self.tags.probe(block, index_address, atoms, write);
+        let at = Place { block, index_address, atoms, probe };
+        let access = if write { self.write(now, request, at) } else { self.read(now, request, at) };
+        self.count(write, probe, access.outcome);
+        if access.outcome == Outcome::Hit {
+            self.use_data_port(now, request.bytes);
+        }
+        access
+    }
+
+    /// Atoms that `bytes` at `address` touch.
+    #[inline]
+    fn atoms(&self, address: u64, bytes: u32) -> Atoms {
+        if self.all_atoms == 1 {
+            return 1;
+        }
+        let first = (address % u64::from(self.line_bytes) / 32) as u32;
+        let count = bytes.div_ceil(32).clamp(1, 4);
+        (((1u32 << count) - 1) << first) as Atoms & self.all_atoms
+    }
+
+    fn read(&mut self, now: Cycle, request: &Request, at: Place) -> Access {
+        if let Probe::Hit(line) = at.probe {
+            self.tags.touch(line);
+            if request.kind == RequestKind::Atomic {
+                self.tags.write(line, at.atoms, self.byte_masks(request));
+            }
+            return Access { outcome: Outcome::Hit, answer: Answer::Now };
+        }
+        if at.probe == Probe::Full && self.allocate_on_miss {
+            return Access::fail(FailReason::NoLine);
+        }
+        // A write-back may go with the fetch; caches without writes need one place only.
+        let places = if self.policy.holds_writes() { 2 } else { 1 };
+        if !self.misses_have_room(places) {
+            return Access::fail(FailReason::MissQueueFull);
+        }
+        match self.fetch(now, request, at, false) {
+            Ok(_) => Access { outcome: at.outcome(), answer: Answer::WhenReady },
+            Err(reason) => Access::fail(reason),
+        }
+    }
+
+    /// Waits for the data of a miss, and asks the next level for them unless someone has. Gives the
+    /// line reserved for them in a cache that allocates at the miss.
+    fn fetch(&mut self, now: Cycle, request: &Request, at: Place, silent: bool) -> Result<u32, FailReason> {
+        let atom = request.address >> self.atom_shift;
+        let found = self.mshrs.find(atom);
+        self.mshrs.check(found).map_err(|full| match full {
+            MshrFull::Entries => FailReason::NoMshr,
+            MshrFull::Merges => FailReason::MshrMergesFull,
+        })?;
+        let line = self.reserve(now, at);
+        let id = found.unwrap_or_else(|| {
+            let place = FillPlace { line, index_address: at.index_address };
+            let id = self.mshrs.allocate(atom, place);
+            let bytes = 1 << self.atom_shift;
+            let kind = if request.kind == RequestKind::Write { RequestKind::Read } else { request.kind };
+            let address = atom << self.atom_shift;
+            self.misses.push_back(Request { address, bytes, kind, byte_mask: u32::MAX, token: id, ..*request });
+            self.counters.fetches += 1;
+            id
+        });
+        self.mshrs.wait(id, Waiter { token: request.token, kind: request.kind, silent });
+        Ok(line)
+    }
+
+    /// Reserves line and sectors at a miss, in caches that allocate then; writes back what must go.
+    fn reserve(&mut self, now: Cycle, at: Place) -> u32 {
+        if !self.allocate_on_miss {
+            return u32::MAX;
+        }
+        match at.probe {
+            Probe::Hit(line) | Probe::Reserved(line) => {
+                self.tags.touch(line);
+                line
+            }
+            Probe::SectorMiss(line) => {
+                self.tags.reserve(line, at.atoms);
+                line
+            }
+            Probe::Miss | Probe::Full => {
+                let (line, evicted) = self.tags.allocate(at.block, at.index_address, at.atoms);
+                self.write_back(now, evicted);
+                line
+            }
+        }
+    }
+
+    /// Sends dirty sectors to the next level: one request per run of neighbours.
+    fn write_back(&mut self, now: Cycle, evicted: Option<Evicted>) {
+        let Some(evicted) = evicted.filter(|_| self.policy.writes_back()) else { return };
+        let line = evicted.block << self.tags.line_shift();
+        let mut send = |first: u32, count: u32, byte_mask: u32| {
+            let address = line + u64::from(32 * first);
+            let (bytes, kind, token) = (32 * count, RequestKind::WriteBack, u32::MAX);
+            self.misses.push_back(Request { address, bytes, kind, local: false, byte_mask, token });
+            self.counters.written_back_sectors += u64::from(count);
+        };
+        if self.all_atoms == 1 {
+            send(0, self.line_bytes / 32, u32::MAX);
+            self.use_data_port(now, self.line_bytes);
+            return;
+        }
+        let mut left = u32::from(evicted.modified);
+        while left != 0 {
+            let first = left.trailing_zeros();
+            let count = (left >> first).trailing_ones();
+            let run = first as usize..(first + count) as usize;
+            send(first, count, evicted.bytes[run].iter().fold(u32::MAX, |m, b| m & b));
+            left &= !(((1 << count) - 1) << first);
+        }
+        self.use_data_port(now, 32 * evicted.modified.count_ones());
+    }
+
+    /// Bytes of the line that a write covers, per sector.
+    fn byte_masks(&self, request: &Request) -> [u32; 4] {
+        let first = (request.address % 128 / 32) as usize;
+        let count = request.bytes.div_ceil(32).max(1) as usize;
+        std::array::from_fn(|s| if (first..first + count).contains(&s) { request.byte_mask } else { 0 })
+    }
+
+    #[inline]
+    fn misses_have_room(&self, places: usize) -> bool {
+        self.misses.len() + places <= self.miss_queue
+    }
+
+    fn use_data_port(&mut self, now: Cycle, bytes: u32) {
+        let cycles = u64::from(bytes.div_ceil(self.port_bytes));
+        self.data_port_free_at = self.data_port_free_at.max(now) + cycles;
+        self.counters.data_port_busy += cycles;
+    }
+
+    fn count(&mut self, write: bool, probe: Probe, outcome: Outcome) {
+        let c = &mut self.counters;
+        match (outcome, write) {
+            (Outcome::Fail(reason), _) => c.count_fails(reason, 1),
+            (Outcome::Hit, false) => c.read_hits += 1,
+            (Outcome::Hit, true) => c.write_hits += 1,
+            (Outcome::Merged, false) => c.read_merges += 1,
+            (Outcome::Merged, true) => c.write_merges += 1,
+            (Outcome::Miss, true) => c.write_misses += 1,
+            (Outcome::Miss, false) if matches!(probe, Probe::SectorMiss(_)) => c.read_sector_misses += 1,
+            (Outcome::Miss, false) => c.read_misses += 1,
+        }
+    }
+
+    /// The next request for the next level, left in the queue. A read carries the number of its
+    /// MSHR (below [`config::Cache::mshr_entries`]) as its token, a write its requester's.
+    #[inline]
+    pub fn peek_miss(&self) -> Option<&Request> {
+        self.misses.front()
+    }
+
+    /// Takes the next request for the next level.
+    #[inline]
+    pub fn pop_miss(&mut self) -> Option<Request> {
+        let miss = self.misses.pop_front();
+        self.changes += u32::from(miss.is_some());
+        miss
+    }
+
+    /// The data of the read with MSHR `token` have come. Data nobody waits for are ignored.
+    pub fn fill(&mut self, now: Cycle, token: u32) {
+        let Some((atom, place, has_atomic)) = self.mshrs.arrived(token) else { return };
+        let atom_address = atom << self.atom_shift;
+        let atoms = self.atoms(atom_address, 1 << self.atom_shift);
+        if self.allocate_on_miss {
+            self.tags.fill(place.line, atoms);
+            if has_atomic {
+                self.tags.write(place.line, atoms, [u32::MAX; 4]);
+            }
+        } else {
+            let block = atom_address >> self.tags.line_shift();
+            let evicted = self.tags.fill_block(block, place.index_address, atoms);
+            self.write_back(now, evicted);
+        }
+        let cycles = u64::from((1u32 << self.atom_shift).div_ceil(self.port_bytes));
+        self.fill_port_free_at = self.fill_port_free_at.max(now) + cycles;
+        self.counters.fills += 1;
+        self.changes += 1;
+    }
+
+    /// Puts the sector (or line) of `address` in as if it had been fetched: what a copy to the
+    /// device leaves in L2.
+    pub fn preload(&mut self, address: u64, index_address: u64) {
+        let atoms = self.atoms(address, 1 << self.atom_shift);
+        self.tags.fill_block(address >> self.tags.line_shift(), index_address, atoms);
+    }
+
+    /// Whether a waiter can be answered.
+    #[inline]
+    pub fn has_ready(&self) -> bool {
+        self.mshrs.is_ready()
+    }
+
+    /// The next waiter whose data have come, in order of arrival.
+    pub fn pop_ready(&mut self) -> Option<Waiter> {
+        let waiter = self.mshrs.pop_ready();
+        self.changes += u32::from(waiter.is_some());
+        waiter
+    }
+
+    /// Whether the data port can serve an access at `now`.
+    #[inline]
+    pub fn data_port_free(&self, now: Cycle) -> bool {
+        self.data_port_free_at <= now
+    }
+
+    /// First cycle at which the data port is free.
+    #[inline]
+    pub fn data_port_free_at(&self) -> Cycle {
+        self.data_port_free_at
+    }
+
+    /// Whether the fill port can take data at `now`.
+    #[inline]
+    pub fn fill_port_free(&self, now: Cycle) -> bool {
+        self.fill_port_free_at <= now
+    }
+
+    /// First cycle at which the fill port is free.
+    #[inline]
+    pub fn fill_port_free_at(&self) -> Cycle {
+        self.fill_port_free_at
+    }
+
+    /// Changes whenever a request that failed may succeed now: until then there is no use in
+    /// trying it again (count such cycles with [`Cache::count_fails`]).
+    #[inline]
+    pub fn changes(&self) -> u32 {
+        self.changes
+    }
+
+    /// Counts cycles in which a request waited without being tried.
+    pub fn count_fails(&mut self, reason: FailReason, times: u64) {
+        self.counters.count_fails(reason, times);
+    }
+
+    /// MSHRs in use.
+    pub fn mshrs_in_use(&self) -> usize {
+        self.mshrs.in_use()
+    }
+
+    /// Whether nothing is under way: no MSHR in use, no request waiting to leave.
+    pub fn is_idle(&self) -> bool {
+        self.mshrs.in_use() == 0 && self.misses.is_empty()
+    }
+
+    /// Drops dirty lines. Nothing is sent to the next level: like GPGPU-Sim, which does the same
+    /// between kernels, this costs no time.
+    pub fn flush(&mut self) {
+        self.tags.clear(true);
+        self.changes += 1;
+    }
+
+    /// Drops all lines that are not under way.
+    pub fn invalidate(&mut self) {
+        self.tags.clear(false);
+        self.changes += 1;
+    }
+
+    /// Lines with dirty data.
+    pub fn dirty_lines(&self) -> u32 {
+        self.tags.dirty_lines()
+    }
+
+    /// What has happened so far.
+    pub fn counters(&self) -> &CacheCounters {
+        &self.counters
+    }
+}
+
+/// A request in terms of the tags.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    block: u64,
+    index_address: u64,
+    atoms: Atoms,
+    probe: Probe,
+}
+
+impl Place {
+    /// A taken request's outcome.
+    const fn outcome(&self) -> Outcome {
+        match self.probe {
+            Probe::Hit(_) => Outcome::Hit,
+            Probe::Reserved(_) => Outcome::Merged,
+            Probe::SectorMiss(_) | Probe::Miss | Probe::Full => Outcome::Miss,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,201 @@
+//! Miss status holding registers: which blocks are under way and who waits for them.
+
+use super::lookup::Lookup;
+use crate::RequestKind;
+use std::collections::VecDeque;
+
+/// Someone whose request a cache has answered or will answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Waiter {
+    /// The requester's word.
+    pub token: u32,
+    /// What was asked.
+    pub kind: RequestKind,
+    /// A fetch that the cache made for itself: nobody wants an answer.
+    pub silent: bool,
+}
+
+/// Why a miss cannot be taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum MshrFull {
+    /// No free entry.
+    Entries,
+    /// The block's entry holds as many requests as it can.
+    Merges,
+}
+
+/// Where the data of a miss go.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FillPlace {
+    /// The line reserved for them, in caches that allocate at the miss.
+    pub line: u32,
+    /// The address that chooses the set, for caches that allocate at the fill.
+    pub index_address: u64,
+}
+
+#[derive(Clone, Debug)]
+struct Entry {
+    block: u64,
+    /// What the tags need at the fill.
+    place: FillPlace,
+    waiters: u32,
+    head: u32,
+    tail: u32,
+    has_atomic: bool,
+    arrived: bool,
+    /// A read has come behind a write that fetches.
+    read_behind_write: bool,
+    has_write: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    waiter: Waiter,
+    next: u32,
+}
+
+const NONE: u32 = u32::MAX;
+
+/// The table. Entries and waiting lists live in slabs; nothing is allocated once they are warm.
+#[derive(Clone, Debug)]
+pub(super) struct Mshrs {
+    merges: u32,
+    by_block: Lookup,
+    entries: Box<[Entry]>,
+    free: Vec<u32>,
+    links: Vec<Link>,
+    free_link: u32,
+    /// Entries whose data have come, in order of arrival.
+    ready: VecDeque<u32>,
+}
+
+impl Mshrs {
+    pub fn new(entries: u32, merges: u32) -> Self {
+        let entries = entries.max(1);
+        let empty = Entry {
+            block: 0,
+            place: FillPlace { line: 0, index_address: 0 },
+            waiters: 0,
+            head: NONE,
+            tail: NONE,
+            has_atomic: false,
+            arrived: false,
+            read_behind_write: false,
+            has_write: false,
+        };
+        Self {
+            merges: merges.max(1),
+            by_block: Lookup::new(entries as usize),
+            entries: vec![empty; entries as usize].into(),
+            free: (0..entries).rev().collect(),
+            links: Vec::new(),
+            free_link: NONE,
+            ready: VecDeque::new(),
+        }
+    }
+
+    /// The entry of `block`, if it is under way.
+    #[inline]
+    pub fn find(&self, block: u64) -> Option<u32> {
+        self.by_block.get(block)
+    }
+
+    /// Whether a request for `block`, whose entry is `found`, can be taken.
+    #[inline]
+    pub fn check(&self, found: Option<u32>) -> Result<(), MshrFull> {
+        match found {
+            Some(id) if self.entries[id as usize].waiters >= self.merges => Err(MshrFull::Merges),
+            None if self.free.is_empty() => Err(MshrFull::Entries),
+            _ => Ok(()),
+        }
+    }
+
+    /// A new entry for `block`; `place` is given back at the fill.
+    pub fn allocate(&mut self, block: u64, place: FillPlace) -> u32 {
+        let id = self.free.pop().expect("checked before");
+        self.by_block.insert(block, id);
+        self.entries[id as usize] = Entry {
+            block,
+            place,
+            waiters: 0,
+            head: NONE,
+            tail: NONE,
+            has_atomic: false,
+            arrived: false,
+            read_behind_write: false,
+            has_write: false,
+        };
+        id
+    }
+
+    /// Adds a waiter behind the others of entry `id`.
+    pub fn wait(&mut self, id: u32, waiter: Waiter) {
+        let link = Link { waiter, next: NONE };
+        let at = match self.free_link {
+            NONE => {
+                self.links.push(link);
+                self.links.len() as u32 - 1
+            }
+            at => {
+                self.free_link = self.links[at as usize].next;
+                self.links[at as usize] = link;
+                at
+            }
+        };
+        let entry = &mut self.entries[id as usize];
+        match entry.tail {
+            NONE => entry.head = at,
+            tail => self.links[tail as usize].next = at,
+        }
+        entry.tail = at;
+        entry.waiters += 1;
+        entry.has_atomic |= waiter.kind == RequestKind::Atomic;
+        let write = waiter.kind == RequestKind::Write;
+        entry.read_behind_write |= entry.has_write && !write;
+        entry.has_write |= write;
+    }
+
+    /// Whether a read waits behind a write on entry `id`: a further write must not overtake it.
+    pub fn has_read_behind_write(&self, id: u32) -> bool {
+        self.entries[id as usize].read_behind_write
+    }
+
+    /// The data of entry `id` have come: gives its block, where they go and whether an atomic
+    /// waits. `None` if the entry waits for nothing.
+    pub fn arrived(&mut self, id: u32) -> Option<(u64, FillPlace, bool)> {
+        let entry = self.entries.get_mut(id as usize).filter(|e| e.waiters > 0 && !e.arrived)?;
+        entry.arrived = true;
+        self.ready.push_back(id);
+        Some((entry.block, entry.place, entry.has_atomic))
+    }
+
+    /// Whether a waiter can be answered.
+    #[inline]
+    pub fn is_ready(&self) -> bool {
+        !self.ready.is_empty()
+    }
+
+    /// The next waiter whose data have come; its entry is free with its last.
+    pub fn pop_ready(&mut self) -> Option<Waiter> {
+        let &id = self.ready.front()?;
+        let entry = &mut self.entries[id as usize];
+        let at = entry.head;
+        let Link { waiter, next } = self.links[at as usize];
+        self.links[at as usize].next = self.free_link;
+        self.free_link = at;
+        entry.head = next;
+        entry.waiters -= 1;
+        if next == NONE {
+            entry.tail = NONE;
+            self.by_block.remove(entry.block);
+            self.ready.pop_front();
+            self.free.push(id);
+        }
+        Some(waiter)
+    }
+
+    /// Entries in use.
+    pub fn in_use(&self) -> usize {
+        self.entries.len() - self.free.len()
+    }
+}

@@ -1,0 +1,494 @@
+//! Tag array: lines, the state of their sectors, and the order in which they may be replaced.
+//!
+//! A line stands in one list of its set: free, clean, dirty or pinned (a sector is under way).
+//! Clean and dirty lines are kept in the order of their stamps, so the victim is the first of one
+//! or the other and no way is ever walked.
+
+use super::lookup::Lookup;
+use super::replacement::renews_on_hit;
+use super::{index::SetIndex, sectors_of};
+use config::Replacement;
+
+/// Sectors (atoms) of a line as a bit mask; a line that is not sectored has one atom.
+pub(super) type Atoms = u8;
+
+const NONE: u32 = u32::MAX;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Free,
+    Clean,
+    Dirty,
+    Pinned,
+}
+
+#[derive(Clone, Debug)]
+struct Line {
+    block: u64,
+    stamp: u64,
+    prev: u32,
+    next: u32,
+    place: Place,
+    reserved: Atoms,
+    valid: Atoms,
+    modified: Atoms,
+    /// Modified sectors of which every byte is known.
+    readable: Atoms,
+    modified_on_fill: Atoms,
+}
+
+/// Ends of a list, oldest stamp first.
+#[derive(Clone, Copy, Debug)]
+struct List {
+    first: u32,
+    last: u32,
+}
+
+const EMPTY: List = List { first: NONE, last: NONE };
+
+#[derive(Clone, Debug)]
+struct Set {
+    free: u32,
+    clean: List,
+    dirty: List,
+}
+
+/// What the tags say about a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Probe {
+    /// The sector is there.
+    Hit(u32),
+    /// The sector is under way.
+    Reserved(u32),
+    /// The line is there, the sector (or the rest of it) is not.
+    SectorMiss(u32),
+    /// The line is not there, but there is room for it.
+    Miss,
+    /// The line is not there and no line may go.
+    Full,
+}
+
+/// Dirty sectors of a line that had to go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Evicted {
+    pub block: u64,
+    pub modified: Atoms,
+    pub bytes: [u32; 4],
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Tags {
+    lines: Box<[Line]>,
+    /// Bytes written per sector; empty for caches that hold no writes.
+    dirty_bytes: Box<[[u32; 4]]>,
+    sets: Box<[Set]>,
+    by_block: Lookup,
+    index: SetIndex,
+    ways: u32,
+    line_shift: u32,
+    all_atoms: Atoms,
+    replacement: Replacement,
+    /// Dirty lines may go only once this many lines are dirty.
+    dirty_limit: u32,
+    dirty_lines: u32,
+    stamp: u64,
+}
+
+impl Tags {
+    /// `dirty_limit_percent` of the lines must be dirty before one of them may be replaced.
+    pub fn new(config: &config::Cache, dirty_limit_percent: u32) -> Self {
+        let (sets, ways) = (config.sets.max(1), config.ways.max(1));
+        let count = sets as usize * ways as usize;
+        let line_shift = config.line_bytes.max(32).next_power_of_two().trailing_zeros();
+        let holds_writes = config.write != config::WritePolicy::ReadOnly;
+        let line = Line {
+            block: u64::MAX,
+            stamp: 0,
+            prev: NONE,
+            next: NONE,
+            place: Place::Free,
+            reserved: 0,
+            valid: 0,
+            modified: 0,
+            readable: 0,
+            modified_on_fill: 0,
+        };
+        let mut tags = Self {
+            lines: vec![line; count].into(),
+            dirty_bytes: vec![[0; 4]; if holds_writes { count } else { 0 }].into(),
+            sets: vec![Set { free: NONE, clean: EMPTY, dirty: EMPTY }; sets as usize].into(),
+            by_block: Lookup::new(count),
+            index: SetIndex::new(config.index, sets, line_shift),
+            ways,
+            line_shift,
+            all_atoms: sectors_of(config),
+            replacement: config.replacement,
+            dirty_limit: (count as u64 * u64::from(dirty_limit_percent)).div_ceil(100) as u32,
+            dirty_lines: 0,
+            stamp: 0,
+        };
+        (0..count as u32).rev().for_each(|line| tags.release(line));
+        tags
+    }
+
+    /// Shift from a byte address to a block number.
+    pub const fn line_shift(&self) -> u32 {
+        self.line_shift
+    }
+
+    /// Looks up `atoms` of `block` without changing anything. `index_address` is the byte address
+    /// from which the set is computed (an L2 slice leaves its own number out of it).
+    #[inline]
+    pub fn probe(&self, block: u64, index_address: u64, atoms: Atoms, write: bool) -> Probe {
+        if let Some(id) = self.by_block.get(block) {
+            let line = &self.lines[id as usize];
+            let there = line.valid | if write { line.modified } else { line.modified & line.readable };
+            return if line.reserved & atoms != 0 {
+                Probe::Reserved(id)
+            } else if there & atoms == atoms {
+                Probe::Hit(id)
+            } else {
+                Probe::SectorMiss(id)
+            };
+        }
+        let set = &self.sets[self.index.of(index_address) as usize];
+        match self.victim(set) {
+            Some(_) => Probe::Miss,
+            None => Probe::Full,
+        }
+    }
+
+    fn victim(&self, set: &Set) -> Option<u32> {
+        if set.free != NONE {
+            return Some(set.free);
+        }
+        let dirty = if self.dirty_lines >= self.dirty_limit { set.dirty.first } else { NONE };
+        match (set.clean.first, dirty) {
+            (NONE, NONE) => None,
+            (clean, NONE) => Some(clean),
+            (NONE, dirty) => Some(dirty),
+            (clean, dirty) => {
+                let older = self.lines[dirty as usize].stamp < self.lines[clean as usize].stamp;
+                Some(if older { dirty } else { clean })
+            }
+        }
+    }
+
+    /// Notes a use of `line`.
+    #[inline]
+    pub fn touch(&mut self, id: u32) {
+        if renews_on_hit(self.replacement) {
+            self.stamp += 1;
+            self.lines[id as usize].stamp = self.stamp;
+            self.place(id);
+        }
+    }
+
+    /// Takes a line for `block` and reserves `atoms` of it; gives what had to go. There must be
+    /// room ([`Probe::Miss`]).
+    pub fn allocate(&mut self, block: u64, index_address: u64, atoms: Atoms) -> (u32, Option<Evicted>) {
+        let set = self.index.of(index_address) as usize;
+        let id = self.victim(&self.sets[set]).expect("probed before");
+        let evicted = self.evict(id);
+        self.unlink(id);
+        self.stamp += 1;
+        let line = &mut self.lines[id as usize];
+        (line.block, line.stamp, line.reserved) = (block, self.stamp, atoms);
+        self.by_block.insert(block, id);
+        self.place(id);
+        (id, evicted)
+    }
+
+    /// Clears line `id` and gives its dirty sectors.
+    fn evict(&mut self, id: u32) -> Option<Evicted> {
+        let line = &mut self.lines[id as usize];
+        let evicted = (line.modified != 0).then(|| Evicted {
+            block: line.block,
+            modified: line.modified,
+            bytes: self.dirty_bytes.get(id as usize).copied().unwrap_or_default(),
+        });
+        if line.place != Place::Free {
+            self.by_block.remove(line.block);
+        }
+        self.dirty_lines -= u32::from(line.modified != 0);
+        (line.block, line.reserved, line.valid, line.modified) = (u64::MAX, 0, 0, 0);
+        (line.readable, line.modified_on_fill) = (0, 0);
+        if let Some(bytes) = self.dirty_bytes.get_mut(id as usize) {
+            *bytes = [0; 4];
+        }
+        evicted
+    }
+
+    /// Reserves further sectors of a line that is there. A modified sector whose rest is fetched
+    /// stays modified when the data come.
+    pub fn reserve(&mut self, id: u32, atoms: Atoms) {
+        let line = &mut self.lines[id as usize];
+        self.dirty_lines -= u32::from(line.modified != 0);
+        line.modified_on_fill = line.modified_on_fill & !atoms | line.modified & atoms;
+        line.reserved |= atoms;
+        line.valid &= !atoms;
+        line.modified &= !atoms;
+        self.dirty_lines += u32::from(line.modified != 0);
+        self.stamp += 1;
+        line.stamp = self.stamp;
+        self.place(id);
+    }
+
+    /// Marks sectors written. Whole sectors, and those whose bytes are all known by now, can be
+    /// read; others are read only once their rest has been fetched.
+    pub fn write(&mut self, id: u32, atoms: Atoms, bytes: [u32; 4]) {
+        let known = match self.dirty_bytes.get_mut(id as usize) {
+            Some(dirty) => {
+                (0..4).for_each(|s| dirty[s] |= bytes[s]);
+                (0..4).filter(|&s| dirty[s] == u32::MAX).fold(0, |m, s| m | 1 << s)
+            }
+            None => 0,
+        };
+        let known = if self.all_atoms == 1 { u8::from(known == 0b1111) } else { known };
+        let line = &mut self.lines[id as usize];
+        self.dirty_lines -= u32::from(line.modified != 0);
+        // A sector that was clean is complete.
+        line.readable = line.readable & !(atoms & !line.valid & !line.modified) | line.valid & atoms | known & atoms;
+        line.reserved &= !atoms;
+        line.valid &= !atoms;
+        line.modified |= atoms;
+        self.dirty_lines += 1;
+        self.place(id);
+    }
+
+    /// Notes a write to sectors under way: they are modified once their data have come. The line
+    /// stays pinned, so that the data find it.
+    pub fn write_under_way(&mut self, id: u32, atoms: Atoms, bytes: [u32; 4]) {
+        if let Some(dirty) = self.dirty_bytes.get_mut(id as usize) {
+            (0..4).for_each(|s| dirty[s] |= bytes[s]);
+        }
+        self.lines[id as usize].modified_on_fill |= atoms;
+    }
+
+    /// Data of sectors of line `id` have come.
+    pub fn fill(&mut self, id: u32, atoms: Atoms) {
+        let line = &mut self.lines[id as usize];
+        self.dirty_lines -= u32::from(line.modified != 0);
+        line.reserved &= !atoms;
+        line.modified |= line.modified_on_fill & atoms;
+        line.modified_on_fill &= !atoms;
+        line.valid = (line.valid | atoms) & !line.modified;
+        line.readable |= atoms;
+        self.dirty_lines += u32::from(line.modified != 0);
+        self.place(id);
+    }
+
+    /// Data of `block` have come to a cache that allocates only now; dropped if no line may go.
+    pub fn fill_block(&mut self, block: u64, index_address: u64, atoms: Atoms) -> Option<Evicted> {
+        let (id, evicted) = match self.probe(block, index_address, atoms, false) {
+            Probe::Hit(id) | Probe::Reserved(id) | Probe::SectorMiss(id) => (id, None),
+            Probe::Miss => self.allocate(block, index_address, atoms),
+            Probe::Full => return None,
+        };
+        self.fill(id, atoms);
+        evicted
+    }
+
+    /// Drops sectors of line `id`.
+    pub fn drop_atoms(&mut self, id: u32, atoms: Atoms) {
+        let line = &mut self.lines[id as usize];
+        self.dirty_lines -= u32::from(line.modified != 0);
+        line.valid &= !atoms;
+        line.modified &= !atoms;
+        self.dirty_lines += u32::from(line.modified != 0);
+        if line.valid | line.modified | line.reserved == 0 {
+            self.unlink(id);
+            self.evict(id);
+            self.release(id);
+        } else {
+            self.place(id);
+        }
+    }
+
+    /// Drops everything that is not under way: dirty lines only, or all.
+    pub fn clear(&mut self, dirty_only: bool) {
+        for id in 0..self.lines.len() as u32 {
+            let line = &self.lines[id as usize];
+            if line.place != Place::Free && (line.modified != 0 || !dirty_only) {
+                self.drop_atoms(id, self.all_atoms);
+            }
+        }
+    }
+
+    /// Lines with a modified sector.
+    pub const fn dirty_lines(&self) -> u32 {
+        self.dirty_lines
+    }
+
+    /// Puts `id` where its state and stamp belong.
+    fn place(&mut self, id: u32) {
+        let line = &self.lines[id as usize];
+        let place = match (line.reserved, line.modified) {
+            (0, 0) => Place::Clean,
+            (0, _) => Place::Dirty,
+            _ => Place::Pinned,
+        };
+        if place == line.place && (line.next == NONE || place == Place::Pinned) {
+            return;
+        }
+        self.unlink(id);
+        self.lines[id as usize].place = place;
+        if place != Place::Pinned {
+            self.link(id, place);
+        }
+    }
+
+    fn list(&mut self, id: u32, place: Place) -> &mut List {
+        let set = &mut self.sets[(id / self.ways) as usize];
+        if place == Place::Dirty { &mut set.dirty } else { &mut set.clean }
+    }
+
+    /// Links `id` behind all older lines of its list.
+    fn link(&mut self, id: u32, place: Place) {
+        let stamp = self.lines[id as usize].stamp;
+        let mut before = self.list(id, place).last;
+        while before != NONE && self.lines[before as usize].stamp > stamp {
+            before = self.lines[before as usize].prev;
+        }
+        let after = match before {
+            NONE => self.list(id, place).first,
+            before => self.lines[before as usize].next,
+        };
+        let line = &mut self.lines[id as usize];
+        (line.prev, line.next) = (before, after);
+        match before {
+            NONE => self.list(id, place).first = id,
+            before => self.lines[before as usize].next = id,
+        }
+        match after {
+            NONE => self.list(id, place).last = id,
+            after => self.lines[after as usize].prev = id,
+        }
+    }
+
+    /// Takes `id` out of the list that it stands in.
+    fn unlink(&mut self, id: u32) {
+        let Line { prev, next, place, .. } = self.lines[id as usize];
+        match place {
+            Place::Pinned => return,
+            Place::Free => self.sets[(id / self.ways) as usize].free = next,
+            Place::Clean | Place::Dirty => {
+                match prev {
+                    NONE => self.list(id, place).first = next,
+                    prev => self.lines[prev as usize].next = next,
+                }
+                match next {
+                    NONE => self.list(id, place).last = prev,
+                    next => self.lines[next as usize].prev = prev,
+                }
+            }
+        }
+        let line = &mut self.lines[id as usize];
+        (line.prev, line.next, line.place) = (NONE, NONE, Place::Pinned);
+    }
+
+    /// Puts an empty line on its set's free list. Only the first of that list is ever taken.
+    fn release(&mut self, id: u32) {
+        let set = &mut self.sets[(id / self.ways) as usize];
+        let line = &mut self.lines[id as usize];
+        (line.place, line.prev, line.next) = (Place::Free, NONE, set.free);
+        set.free = id;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::cache_config;
+
+    fn tags(ways: u32, replacement: Replacement, dirty_percent: u32) -> Tags {
+        let config = config::Cache { sets: 1, ways, replacement, ..cache_config() };
+        Tags::new(&config, dirty_percent)
+    }
+
+    fn bring(tags: &mut Tags, block: u64) {
+        let (id, _) = tags.allocate(block, block << 7, 1);
+        tags.fill(id, 1);
+    }
+
+    fn there(tags: &Tags, blocks: std::ops::Range<u64>) -> Vec<u64> {
+        blocks.filter(|&b| matches!(tags.probe(b, b << 7, 1, false), Probe::Hit(_))).collect()
+    }
+
+    #[test]
+    fn lru_keeps_what_was_used_and_fifo_what_came_last() {
+        for (replacement, left) in [(Replacement::Lru, vec![0, 2, 3]), (Replacement::Fifo, vec![1, 2, 3])] {
+            let mut tags = tags(3, replacement, 0);
+            (0..3).for_each(|b| bring(&mut tags, b));
+            let Probe::Hit(id) = tags.probe(0, 0, 1, false) else { panic!("0 is there") };
+            tags.touch(id);
+            bring(&mut tags, 3);
+            assert_eq!(there(&tags, 0..4), left, "{replacement:?}");
+        }
+    }
+
+    #[test]
+    fn lines_under_way_cannot_go() {
+        let mut tags = tags(2, Replacement::Lru, 0);
+        let (first, _) = tags.allocate(10, 0, 1);
+        let (_, _) = tags.allocate(11, 0, 1);
+        assert_eq!(tags.probe(12, 0, 1, false), Probe::Full);
+        assert_eq!(tags.probe(10, 0, 1, false), Probe::Reserved(first));
+        assert_eq!(tags.probe(10, 0, 2, false), Probe::SectorMiss(first));
+        tags.fill(first, 1);
+        assert_eq!(tags.probe(12, 0, 1, false), Probe::Miss);
+        assert_eq!(tags.allocate(12, 0, 1), (first, None));
+    }
+
+    #[test]
+    fn a_line_filled_late_keeps_the_age_of_its_request() {
+        let mut tags = tags(3, Replacement::Lru, 0);
+        let (slow, _) = tags.allocate(0, 0, 1);
+        bring(&mut tags, 1);
+        bring(&mut tags, 2);
+        tags.fill(slow, 1);
+        bring(&mut tags, 3);
+        assert_eq!(there(&tags, 0..4), [1, 2, 3]);
+    }
+
+    #[test]
+    fn dirty_lines_stay_until_their_share_is_reached() {
+        let mut tags = tags(4, Replacement::Lru, 50);
+        (0..4).for_each(|b| bring(&mut tags, b));
+        tags.write(0, 1, [u32::MAX, 0, 0, 0]);
+        let (_, evicted) = tags.allocate(4, 0, 1);
+        assert_eq!(evicted, None, "block 1 goes although dirty block 0 is older");
+        assert_eq!(there(&tags, 0..4), [0, 2, 3]);
+        let Probe::Hit(two) = tags.probe(2, 0, 1, false) else { panic!("2 is there") };
+        tags.write(two, 1, [1, 0, 0, 0]);
+        let (_, evicted) = tags.allocate(5, 0, 1);
+        assert_eq!(evicted, Some(Evicted { block: 0, modified: 1, bytes: [u32::MAX, 0, 0, 0] }));
+        assert_eq!(tags.dirty_lines(), 1);
+    }
+
+    #[test]
+    fn a_partly_written_sector_is_not_readable_until_it_is_whole() {
+        let mut tags = tags(2, Replacement::Lru, 0);
+        let (id, _) = tags.allocate(7, 0, 1);
+        tags.write(id, 1, [0xffff, 0, 0, 0]);
+        assert_eq!(tags.probe(7, 0, 1, true), Probe::Hit(id));
+        assert_eq!(tags.probe(7, 0, 1, false), Probe::SectorMiss(id));
+        tags.write(id, 1, [0xffff_0000, 0, 0, 0]);
+        assert_eq!(tags.probe(7, 0, 1, false), Probe::Hit(id));
+    }
+
+    #[test]
+    fn clearing_drops_all_but_what_is_under_way() {
+        let mut tags = tags(3, Replacement::Lru, 0);
+        bring(&mut tags, 0);
+        bring(&mut tags, 1);
+        tags.write(0, 1, [1, 0, 0, 0]);
+        let (pending, _) = tags.allocate(2, 0, 1);
+        tags.clear(true);
+        assert_eq!(there(&tags, 0..3), [1]);
+        tags.clear(false);
+        assert_eq!(there(&tags, 0..3), Vec::<u64>::new());
+        assert_eq!(tags.probe(2, 0, 1, false), Probe::Reserved(pending));
+        assert_eq!(tags.dirty_lines(), 0);
+    }
+}

@@ -1,0 +1,457 @@
+//! From the addresses of a warp's lanes to memory transactions.
+//!
+//! Follows what Accel-Sim emits: since Maxwell one 32-byte transaction per touched sector; before
+//! that, 128-byte segments, cut to 64 or 32 bytes when only a half or a quarter of them is used.
+//! Transactions stand in the order in which the load/store unit sends them: highest address first.
+
+use crate::{Request, RequestKind};
+use kit::{LaneMask, WARP_LANES, lanes};
+
+/// Bytes of a sector.
+pub const SECTOR_BYTES: u32 = 32;
+/// Bytes of a line, the most that one transaction can touch.
+pub const LINE_BYTES: u32 = 128;
+/// Most transactions that one warp instruction can make: 32 lanes with four 4-byte pieces each.
+pub const MAX_ACCESSES: usize = 4 * WARP_LANES;
+
+/// How addresses are gathered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Granularity {
+    /// One 32-byte transaction per sector (sm_40 and later, and whatever bypasses an older L1).
+    Sector,
+    /// Segments of up to 128 bytes (sm_20 to sm_39 through L1).
+    Segment,
+}
+
+impl Granularity {
+    /// What a GPU of compute capability `sm_version` / 10 does for accesses that bypass L1 or not.
+    pub const fn of(sm_version: u32, bypass_l1: bool) -> Self {
+        if sm_version >= 40 || bypass_l1 { Self::Sector } else { Self::Segment }
+    }
+}
+
+/// One memory transaction of a warp instruction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Transaction {
+    /// First byte, a multiple of [`Transaction::bytes`].
+    pub address: u64,
+    /// 32, 64 or 128.
+    pub bytes: u32,
+    /// Bytes touched in each sector of the 128-byte line: bit *i* of element *s* is byte `32 s + i`.
+    pub byte_masks: [u32; 4],
+    /// Lanes that take part.
+    pub lanes: LaneMask,
+}
+
+impl Transaction {
+    /// Address of the 128-byte line.
+    pub const fn line(&self) -> u64 {
+        self.address & !(LINE_BYTES as u64 - 1)
+    }
+
+    /// Sectors of the line that the transaction covers.
+    pub const fn sector_mask(&self) -> u8 {
+        let first = (self.address % LINE_BYTES as u64) / SECTOR_BYTES as u64;
+        let count = self.bytes / SECTOR_BYTES;
+        (((1u32 << count) - 1) << first) as u8
+    }
+
+    /// Bytes touched in every covered sector (see [`Request::byte_mask`]).
+    pub fn byte_mask(&self) -> u32 {
+        let sectors = self.sector_mask();
+        (0..4).filter(|s| sectors >> s & 1 != 0).fold(u32::MAX, |mask, s| mask & self.byte_masks[s])
+    }
+
+    /// The request that asks the next level for this transaction.
+    pub fn request(&self, kind: RequestKind, local: bool, token: u32) -> Request {
+        Request { address: self.address, bytes: self.bytes, kind, local, byte_mask: self.byte_mask(), token }
+    }
+}
+
+/// The transactions of one warp instruction; meant to be kept and filled again and again.
+#[derive(Clone, Debug)]
+pub struct Transactions {
+    len: usize,
+    items: [Transaction; MAX_ACCESSES],
+}
+
+impl Default for Transactions {
+    fn default() -> Self {
+        Self { len: 0, items: [Transaction::default(); MAX_ACCESSES] }
+    }
+}
+
+impl std::ops::Deref for Transactions {
+    type Target = [Transaction];
+    fn deref(&self) -> &[Transaction] {
+        &self.items[..self.len]
+    }
+}
+
+impl Transactions {
+    /// No transactions.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn push(&mut self, transaction: Transaction) -> &mut Transaction {
+        // Only misaligned local accesses, which are faults, could overflow: they share the last.
+        let i = self.len.min(MAX_ACCESSES - 1);
+        self.items[i] = transaction;
+        self.len = i + 1;
+        &mut self.items[i]
+    }
+
+    /// The transaction at `address`, made if there is none. Neighbours in lane order are mostly
+    /// neighbours in memory, so the search runs from the newest.
+    fn at(&mut self, address: u64) -> &mut Transaction {
+        match self.items[..self.len].iter().rposition(|t| t.address == address) {
+            Some(i) => &mut self.items[i],
+            None => self.push(Transaction { address, ..Transaction::default() }),
+        }
+    }
+
+    /// Highest address first; among equals, newest first.
+    fn order(&mut self) {
+        let items = &mut self.items[..self.len];
+        items.reverse();
+        // Insertion sort: short, stable, and nearly always already in order.
+        for i in 1..items.len() {
+            let mut j = i;
+            while j > 0 && items[j - 1].address < items[j].address {
+                items.swap(j - 1, j);
+                j -= 1;
+            }
+        }
+    }
+
+    /// Gathers a load or store of `bytes` per lane of global memory.
+    pub fn gather(&mut self, mask: LaneMask, addresses: &[u64; WARP_LANES], bytes: u32, granularity: Granularity) {
+        self.len = 0;
+        if mask == LaneMask::MAX && granularity == Granularity::Sector && self.gather_consecutive(addresses, bytes) {
+            return;
+        }
+        let segment = segment_bytes(bytes, granularity);
+        for lane in lanes(mask) {
+            self.touch(addresses[lane], bytes, segment, lane);
+        }
+        self.finish(segment);
+    }
+
+    /// The common case: lane *i* follows lane *i* - 1, nothing crosses into a sector partly.
+    fn gather_consecutive(&mut self, addresses: &[u64; WARP_LANES], bytes: u32) -> bool {
+        let first = addresses[0];
+        let mut off = 0;
+        for (i, &address) in addresses.iter().enumerate() {
+            off |= address ^ first.wrapping_add(i as u64 * u64::from(bytes));
+        }
+        let total = bytes * WARP_LANES as u32;
+        if off != 0 || !first.is_multiple_of(u64::from(SECTOR_BYTES)) || !SECTOR_BYTES.is_multiple_of(bytes) {
+            return false;
+        }
+        let lanes_each = SECTOR_BYTES / bytes;
+        let lane_bits = LaneMask::MAX >> (WARP_LANES as u32 - lanes_each);
+        for sector in (0..total / SECTOR_BYTES).rev() {
+            let address = first + u64::from(sector * SECTOR_BYTES);
+            let mut byte_masks = [0; 4];
+            byte_masks[(address % 128 / 32) as usize] = u32::MAX;
+            let lanes = lane_bits << (sector * lanes_each);
+            self.push(Transaction { address, bytes: SECTOR_BYTES, byte_masks, lanes });
+        }
+        true
+    }
+
+    /// Gathers a load or store of local memory, whose addresses [`LocalLayout::addresses`] made.
+    /// Accesses wider than four bytes fall into 4-byte pieces `piece_stride` bytes apart.
+    pub fn gather_local(
+        &mut self,
+        mask: LaneMask,
+        addresses: &[u64; WARP_LANES],
+        bytes: u32,
+        piece_stride: u64,
+        granularity: Granularity,
+    ) {
+        self.len = 0;
+        let (piece_bytes, pieces) = if bytes > 4 { (4, (bytes / 4).min(4)) } else { (bytes, 1) };
+        let segment = segment_bytes(bytes, granularity);
+        for piece in 0..u64::from(pieces) {
+            for lane in lanes(mask) {
+                self.touch(addresses[lane] + piece * piece_stride, piece_bytes, segment, lane);
+            }
+        }
+        self.finish(segment);
+    }
+
+    /// Gathers an atomic: lanes whose bytes overlap go in different transactions.
+    pub fn gather_atomic(
+        &mut self,
+        mask: LaneMask,
+        addresses: &[u64; WARP_LANES],
+        bytes: u32,
+        granularity: Granularity,
+    ) {
+        self.len = 0;
+        let segment = segment_bytes(bytes, granularity);
+        for lane in lanes(mask) {
+            let address = addresses[lane];
+            let (block, masks) = (address & !u64::from(segment - 1), line_bytes_of(address, bytes));
+            let free = |t: &Transaction| t.address == block && (0..4).all(|s| t.byte_masks[s] & masks[s] == 0);
+            let at = match self.items[..self.len].iter().position(free) {
+                Some(i) => &mut self.items[i],
+                None => self.push(Transaction { address: block, ..Transaction::default() }),
+            };
+            at.lanes |= 1 << lane;
+            (0..4).for_each(|s| at.byte_masks[s] |= masks[s]);
+        }
+        self.finish(segment);
+    }
+
+    /// Gathers what goes through a cache of whole lines: constants and textures.
+    pub fn gather_lines(&mut self, mask: LaneMask, addresses: &[u64; WARP_LANES], line_bytes: u32) {
+        self.len = 0;
+        for lane in lanes(mask) {
+            let at = self.at(addresses[lane] & !u64::from(line_bytes - 1));
+            at.lanes |= 1 << lane;
+            at.bytes = line_bytes;
+        }
+        self.order();
+    }
+
+    /// Notes that `lane` touches `bytes` at `address`, in one segment or across two.
+    fn touch(&mut self, address: u64, bytes: u32, segment: u32, lane: usize) {
+        let start = u64::from(segment - 1);
+        let (first, last) = (address & !start, address.wrapping_add(u64::from(bytes.max(1) - 1)) & !start);
+        let masks = line_bytes_of(address, bytes);
+        self.add(first, masks, lane);
+        if last != first {
+            // What does not fit the line begins the next one.
+            let masks = line_bytes_of(last, bytes.min((address + u64::from(bytes) - last) as u32));
+            self.add(last, masks, lane);
+        }
+    }
+
+    fn add(&mut self, block: u64, masks: [u32; 4], lane: usize) {
+        let at = self.at(block);
+        at.lanes |= 1 << lane;
+        (0..4).for_each(|s| at.byte_masks[s] |= masks[s]);
+    }
+
+    /// Sets each transaction's size, cutting unused halves off, and orders them.
+    fn finish(&mut self, segment: u32) {
+        for t in &mut self.items[..self.len] {
+            t.bytes = segment;
+            while t.bytes > SECTOR_BYTES {
+                let half = t.bytes / 2;
+                let first = (t.address % 128 / 32) as usize;
+                let sectors = (half / SECTOR_BYTES) as usize;
+                let used = |from: usize| t.byte_masks[from..from + sectors].iter().any(|&m| m != 0);
+                match (used(first), used(first + sectors)) {
+                    (true, true) => break,
+                    (false, true) => t.address += u64::from(half),
+                    _ => {}
+                }
+                t.bytes = half;
+            }
+            // A piece that sticks out of a cut-off segment belongs to its neighbour.
+            let sectors = t.sector_mask();
+            (0..4).filter(|s| sectors >> s & 1 == 0).for_each(|s| t.byte_masks[s] = 0);
+        }
+        self.order();
+    }
+}
+
+/// Size of the segment that an access of `bytes` per lane is gathered in.
+const fn segment_bytes(bytes: u32, granularity: Granularity) -> u32 {
+    match (granularity, bytes) {
+        (Granularity::Sector, _) | (_, 0 | 1) => 32,
+        (Granularity::Segment, 2) => 64,
+        (Granularity::Segment, _) => 128,
+    }
+}
+
+/// Which bytes of the 128-byte line an access touches, per sector; what sticks out is dropped.
+fn line_bytes_of(address: u64, bytes: u32) -> [u32; 4] {
+    let first = (address % 128) as u32;
+    let bits = if bytes >= 128 { u128::MAX } else { (1u128 << bytes) - 1 } << first;
+    std::array::from_fn(|s| (bits >> (32 * s)) as u32)
+}
+
+/// Where local memory lies: word *w* of all threads side by side, so that lanes that use the same
+/// offset touch consecutive words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LocalLayout {
+    /// Threads of a CTA, rounded up to whole warps.
+    pub threads_per_cta: u32,
+    /// CTAs that may be resident on an SM.
+    pub ctas_per_sm: u32,
+    /// SMs of the GPU.
+    pub sm_count: u32,
+}
+
+impl LocalLayout {
+    /// Start of the local window in device memory, far above anything that is allocated.
+    pub const BASE: u64 = 1 << 40;
+
+    /// Bytes between one word of a thread and its next.
+    pub const fn word_stride(&self) -> u64 {
+        4 * self.threads_per_cta as u64 * self.ctas_per_sm as u64 * self.sm_count as u64
+    }
+
+    /// Turns offsets in the threads' local windows into device addresses, for the warp whose first
+    /// thread is `first_thread` of the CTA in slot `cta_slot` of SM `sm`.
+    pub fn addresses(
+        &self,
+        sm: u32,
+        cta_slot: u32,
+        first_thread: u32,
+        offsets: &[u64; WARP_LANES],
+    ) -> [u64; WARP_LANES] {
+        let cta = u64::from(sm) + u64::from(self.sm_count) * u64::from(cta_slot);
+        let thread = u64::from(self.threads_per_cta) * cta + u64::from(first_thread);
+        let (base, stride) = (Self::BASE + 4 * thread, self.word_stride());
+        std::array::from_fn(|lane| base + 4 * lane as u64 + offsets[lane] / 4 * stride + offsets[lane] % 4)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    fn strided(start: u64, stride: u64) -> [u64; WARP_LANES] {
+        std::array::from_fn(|i| start + i as u64 * stride)
+    }
+
+    fn gathered(mask: LaneMask, addresses: &[u64; WARP_LANES], bytes: u32, g: Granularity) -> Transactions {
+        let mut t = Transactions::new();
+        t.gather(mask, addresses, bytes, g);
+        t
+    }
+
+    #[test]
+    fn a_warp_reading_consecutive_words_makes_four_sectors_highest_first() {
+        let t = gathered(u32::MAX, &strided(0x1000, 4), 4, Granularity::Sector);
+        let summary: Vec<_> = t.iter().map(|t| (t.address, t.bytes, t.lanes, t.byte_mask())).collect();
+        assert_eq!(
+            summary,
+            [
+                (0x1060, 32, 0xff00_0000, u32::MAX),
+                (0x1040, 32, 0x00ff_0000, u32::MAX),
+                (0x1020, 32, 0x0000_ff00, u32::MAX),
+                (0x1000, 32, 0x0000_00ff, u32::MAX),
+            ]
+        );
+    }
+
+    #[test]
+    fn strides_misalignment_and_widths_decide_how_many_sectors() {
+        let count =
+            |start, stride, bytes| gathered(u32::MAX, &strided(start, stride), bytes, Granularity::Sector).len();
+        assert_eq!(count(0, 0, 4), 1);
+        assert_eq!(count(4, 4, 4), 5);
+        assert_eq!(count(0, 8, 4), 8);
+        assert_eq!(count(0, 32, 4), 32);
+        assert_eq!(count(0, 8, 8), 8);
+        assert_eq!(count(0, 16, 16), 16);
+        assert_eq!(count(0, 1, 1), 1);
+        assert_eq!(count(28, 4096, 8), 64, "each lane crosses a sector");
+    }
+
+    #[test]
+    fn fermi_cuts_segments_to_the_half_or_quarter_in_use() {
+        let shape = |mask, start, stride, bytes| -> Vec<_> {
+            gathered(mask, &strided(start, stride), bytes, Granularity::Segment)
+                .iter()
+                .map(|t| (t.address, t.bytes))
+                .collect()
+        };
+        assert_eq!(shape(u32::MAX, 0x1000, 4, 4), [(0x1000, 128)]);
+        assert_eq!(shape(0xffff, 0x1040, 4, 4), [(0x1040, 64)]);
+        assert_eq!(shape(0xff, 0x1020, 4, 4), [(0x1020, 32)]);
+        assert_eq!(shape(1, 0x1078, 4, 4), [(0x1060, 32)]);
+        assert_eq!(shape(u32::MAX, 0x1000, 2, 2), [(0x1000, 64)]);
+        assert_eq!(shape(u32::MAX, 0x1000, 1, 1), [(0x1000, 32)]);
+        assert_eq!(shape(0b11, 0x1010, 0x40, 4), [(0x1000, 128)], "first and third quarter");
+    }
+
+    #[test]
+    fn atomics_to_one_address_go_one_by_one() {
+        let mut t = Transactions::new();
+        t.gather_atomic(u32::MAX, &[0x2000; 32], 4, Granularity::Sector);
+        assert_eq!(t.len(), 32);
+        assert!(t.iter().all(|t| t.lanes.count_ones() == 1 && t.address == 0x2000));
+        t.gather_atomic(u32::MAX, &strided(0x2000, 4), 4, Granularity::Sector);
+        assert_eq!(t.len(), 4);
+        let pairs = std::array::from_fn(|i| 0x2000 + (i as u64 / 2) * 4);
+        t.gather_atomic(u32::MAX, &pairs, 4, Granularity::Sector);
+        assert_eq!(t.len(), 4, "two rounds over two sectors");
+    }
+
+    #[test]
+    fn local_words_of_a_warp_lie_side_by_side() {
+        let layout = LocalLayout { threads_per_cta: 128, ctas_per_sm: 4, sm_count: 2 };
+        let addresses = layout.addresses(1, 2, 32, &[8; 32]);
+        assert_eq!(addresses[0], LocalLayout::BASE + 4 * (128 * 5 + 32) + 2 * layout.word_stride());
+        assert_eq!(addresses[31] - addresses[0], 124);
+        let mut t = Transactions::new();
+        t.gather_local(u32::MAX, &addresses, 16, layout.word_stride(), Granularity::Sector);
+        assert_eq!(t.len(), 16, "four words of four sectors");
+    }
+
+    #[test]
+    fn constant_accesses_are_gathered_by_line() {
+        let mut t = Transactions::new();
+        t.gather_lines(u32::MAX, &strided(0x100, 4), 64);
+        assert_eq!(t.iter().map(|t| (t.address, t.bytes)).collect::<Vec<_>>(), [(0x140, 64), (0x100, 64)]);
+    }
+
+    proptest! {
+        /// Every touched byte is covered exactly by its sector's transaction, and nothing else is.
+        #[test]
+        fn transactions_cover_exactly_the_bytes_touched(
+            mask: u32,
+            seed in proptest::array::uniform32(0u64..4096),
+            log_bytes in 0u32..5,
+            segment: bool,
+        ) {
+            let bytes = 1 << log_bytes;
+            let addresses = seed.map(|a| 0x10_0000 + a / u64::from(bytes) * u64::from(bytes));
+            let granularity = if segment { Granularity::Segment } else { Granularity::Sector };
+            let t = gathered(mask, &addresses, bytes, granularity);
+            let mut expected = BTreeSet::new();
+            for lane in lanes(mask) {
+                expected.extend((0..u64::from(bytes)).map(|b| addresses[lane] + b));
+            }
+            let mut got = BTreeSet::new();
+            for t in t.iter() {
+                prop_assert!(t.address.is_multiple_of(u64::from(t.bytes)));
+                for s in 0..4u64 {
+                    for b in 0..32u64 {
+                        if t.byte_masks[s as usize] >> b & 1 != 0 {
+                            let byte = t.line() + 32 * s + b;
+                            prop_assert!((t.address..t.address + u64::from(t.bytes)).contains(&byte));
+                            prop_assert!(got.insert(byte), "byte covered twice");
+                        }
+                    }
+                }
+            }
+            prop_assert_eq!(got, expected);
+            prop_assert!(t.windows(2).all(|w| w[0].address >= w[1].address));
+        }
+
+        /// The short cut for consecutive lanes agrees with the general way.
+        #[test]
+        fn consecutive_lanes_take_a_short_cut_to_the_same_result(start in 0u64..64, log_bytes in 0u32..5) {
+            let bytes = 1u32 << log_bytes;
+            let addresses = strided(0x4000 + start * 16, u64::from(bytes));
+            let fast = gathered(u32::MAX, &addresses, bytes, Granularity::Sector);
+            let mut slow = Transactions::new();
+            for (lane, &address) in addresses.iter().enumerate() {
+                slow.touch(address, bytes, 32, lane);
+            }
+            slow.finish(32);
+            prop_assert_eq!(&fast[..], &slow[..]);
+        }
+    }
+}
