@@ -1,0 +1,209 @@
+//! Which kernels are resident, and which SM gets the next CTA.
+//!
+//! Follows GPGPU-Sim 4 (`gpu-sim.cc`, `issue_block2core`): each SM may take one CTA per cycle, the
+//! SM after the one that was served last goes first. Deviations:
+//! D1. Several resident kernels may share an SM; the oldest one with CTAs left goes first
+//!     (GPGPU-Sim does so only with `-gpgpu_concurrent_kernel_sm`).
+
+use isa::{Dim3, KernelId, LaunchShape};
+use kit::{Cycle, NEVER};
+use std::collections::VecDeque;
+
+/// An ordered queue of launches; launches of different streams may overlap.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct StreamId(pub u32);
+
+/// A kernel between its launch and its last CTA's end.
+#[derive(Clone, Debug)]
+struct Launched {
+    kernel: KernelId,
+    stream: StreamId,
+    grid: Dim3,
+    /// CTAs dispatched so far.
+    dispatched: u64,
+    /// CTAs finished so far.
+    finished: u64,
+    /// First cycle in which a CTA may be dispatched; set when the kernel becomes resident.
+    ready_at: Cycle,
+}
+
+impl Launched {
+    fn has_ctas_left(&self) -> bool {
+        self.dispatched < self.grid.volume()
+    }
+}
+
+/// Latencies and limits of launching.
+#[derive(Clone, Copy, Debug)]
+pub struct LaunchTiming {
+    /// From residency to the first CTA, in cycles.
+    pub kernel_cycles: u64,
+    /// Added per CTA of the grid, in cycles.
+    pub cta_cycles: u64,
+    /// Kernels resident at once.
+    pub max_resident: usize,
+}
+
+/// Hands out CTAs.
+#[derive(Clone, Debug)]
+pub struct Dispatcher {
+    timing: LaunchTiming,
+    waiting: VecDeque<Launched>,
+    resident: Vec<Launched>,
+    /// SM that was served last.
+    last_sm: usize,
+}
+
+/// A CTA that has found its SM.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Placement {
+    /// Index of the SM.
+    pub sm: usize,
+    /// Kernel.
+    pub kernel: KernelId,
+    /// Position in the grid.
+    pub cta: Dim3,
+}
+
+impl Dispatcher {
+    /// Nothing launched, for a GPU of `sms` SMs.
+    pub fn new(timing: LaunchTiming, sms: usize) -> Self {
+        Self { timing, waiting: VecDeque::new(), resident: Vec::new(), last_sm: sms - 1 }
+    }
+
+    /// Queues a kernel behind the earlier ones of its stream.
+    pub fn launch(&mut self, kernel: KernelId, stream: StreamId, shape: &LaunchShape) {
+        self.waiting.push_back(Launched {
+            kernel,
+            stream,
+            grid: shape.grid,
+            dispatched: 0,
+            finished: 0,
+            ready_at: NEVER,
+        });
+    }
+
+    /// Makes waiting kernels resident whose stream is free; returns those that begin.
+    pub fn admit(&mut self, now: Cycle) -> Vec<KernelId> {
+        let mut begun = Vec::new();
+        let mut i = 0;
+        while i < self.waiting.len() && self.resident.len() < self.timing.max_resident {
+            let stream = self.waiting[i].stream;
+            let mut earlier = self.resident.iter().chain(self.waiting.iter().take(i));
+            if earlier.any(|k| k.stream == stream) {
+                i += 1;
+                continue;
+            }
+            let mut kernel = self.waiting.remove(i).expect("index below length");
+            kernel.ready_at = now + self.timing.kernel_cycles + self.timing.cta_cycles * kernel.grid.volume();
+            begun.push(kernel.kernel);
+            self.resident.push(kernel);
+        }
+        begun
+    }
+
+    /// Whether a resident kernel has CTAs to give at `now`.
+    pub fn has_work(&self, now: Cycle) -> bool {
+        self.resident.iter().any(|k| k.has_ctas_left() && k.ready_at <= now)
+    }
+
+    /// The first cycle from `now` on in which a resident kernel that is not ready yet becomes so.
+    pub fn next_ready(&self, now: Cycle) -> Cycle {
+        let future = self.resident.iter().filter(|k| k.has_ctas_left() && k.ready_at > now);
+        future.map(|k| k.ready_at).min().unwrap_or(NEVER)
+    }
+
+    /// One cycle's dispatch: offers each of `sms` SMs at most one CTA. `place` starts the CTA on
+    /// the SM if it has room. True if any CTA found its SM.
+    pub fn dispatch(&mut self, now: Cycle, sms: usize, mut place: impl FnMut(Placement) -> bool) -> bool {
+        let first = self.last_sm + 1;
+        let mut any = false;
+        for sm in (0..sms).map(|i| (first + i) % sms) {
+            let ready = self.resident.iter_mut().filter(|k| k.has_ctas_left() && k.ready_at <= now);
+            for kernel in ready {
+                let cta = kernel.grid.position(kernel.dispatched);
+                if place(Placement { sm, kernel: kernel.kernel, cta }) {
+                    kernel.dispatched += 1;
+                    self.last_sm = sm;
+                    any = true;
+                    break;
+                }
+            }
+        }
+        any
+    }
+
+    /// Notes the end of a CTA; true if it was its kernel's last one.
+    pub fn cta_finished(&mut self, kernel: KernelId) -> bool {
+        let at = self.resident.iter().position(|k| k.kernel == kernel).expect("a running CTA's kernel is resident");
+        let launched = &mut self.resident[at];
+        launched.finished += 1;
+        let done = launched.finished == launched.grid.volume();
+        if done {
+            self.resident.remove(at);
+        }
+        done
+    }
+
+    /// Whether every launched kernel has finished.
+    pub fn is_idle(&self) -> bool {
+        self.waiting.is_empty() && self.resident.is_empty()
+    }
+
+    /// CTAs finished and CTAs in all, over kernels that have not finished.
+    pub fn progress(&self) -> (u64, u64) {
+        let all = self.resident.iter().chain(&self.waiting);
+        all.fold((0, 0), |(done, total), k| (done + k.finished, total + k.grid.volume()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TIMING: LaunchTiming = LaunchTiming { kernel_cycles: 100, cta_cycles: 0, max_resident: 4 };
+
+    fn shape(ctas: u32) -> LaunchShape {
+        let (grid, block) = (Dim3::new(ctas, 1, 1), Dim3::new(32, 1, 1));
+        LaunchShape { grid, block, registers_per_thread: 16, shared_bytes: 0 }
+    }
+
+    #[test]
+    fn ctas_go_round_the_sms_and_stop_where_there_is_no_room() {
+        let mut d = Dispatcher::new(TIMING, 3);
+        d.launch(KernelId(0), StreamId(0), &shape(8));
+        assert_eq!(d.admit(5), [KernelId(0)]);
+        assert_eq!((d.next_ready(5), d.has_work(104), d.has_work(105)), (105, false, true));
+        let mut room = [2, 1, 2];
+        let mut order = Vec::new();
+        while d.dispatch(105, 3, |p| {
+            let fits = room[p.sm] > 0;
+            if fits {
+                room[p.sm] -= 1;
+                order.push((p.sm, p.cta.x));
+            }
+            fits
+        }) {}
+        assert_eq!(order, [(0, 0), (1, 1), (2, 2), (0, 3), (2, 4)]);
+        for i in 0..5 {
+            assert!(!d.cta_finished(KernelId(0)), "CTA {i} is not the last");
+        }
+        assert_eq!(d.progress(), (5, 8));
+    }
+
+    #[test]
+    fn kernels_of_one_stream_follow_each_other_and_others_overlap() {
+        let mut d = Dispatcher::new(TIMING, 1);
+        for (kernel, stream) in [(0, 0), (1, 0), (2, 1)] {
+            d.launch(KernelId(kernel), StreamId(stream), &shape(1));
+        }
+        assert_eq!(d.admit(0), [KernelId(0), KernelId(2)]);
+        assert!(d.dispatch(100, 1, |p| p.kernel == KernelId(0)));
+        assert!(d.dispatch(100, 1, |p| p.kernel == KernelId(2)));
+        assert!(d.admit(101).is_empty());
+        assert!(d.cta_finished(KernelId(0)));
+        assert_eq!(d.admit(150), [KernelId(1)]);
+        assert_eq!(d.next_ready(150), 250);
+        assert!(!d.is_idle());
+    }
+}

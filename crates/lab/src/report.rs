@@ -1,0 +1,171 @@
+//! The report of a run: one typed schema behind the text and the JSON.
+
+use isa::Dim3;
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+/// What one statistic means.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct StatInfo {
+    /// Unique name, dotted by part: `cycles`, `stall.raw`, `l2.read_hits`.
+    pub name: String,
+    /// Unit: `cycles`, `warp instructions`, `%`, `GB/s` …
+    pub unit: &'static str,
+    /// One sentence for a reader of the report.
+    pub description: String,
+}
+
+/// The value of one statistic.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[serde(untagged)]
+pub enum Value {
+    /// A count.
+    Count(u64),
+    /// A ratio or rate; absent where its denominator is zero.
+    Real(Option<f64>),
+}
+
+impl Value {
+    /// `numerator / denominator x scale`, absent where the denominator is zero.
+    pub fn ratio(numerator: u64, denominator: u64, scale: f64) -> Self {
+        Value::Real((denominator != 0).then(|| numerator as f64 / denominator as f64 * scale))
+    }
+
+    /// As a number; `None` where it is absent.
+    pub fn number(self) -> Option<f64> {
+        match self {
+            Value::Count(n) => Some(n as f64),
+            Value::Real(r) => r,
+        }
+    }
+}
+
+/// The statistics of a kernel or of a run, in the order of the schema.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Stats(pub Vec<(StatInfo, Value)>);
+
+impl Stats {
+    /// The statistic called `name`.
+    pub fn get(&self, name: &str) -> Option<Value> {
+        self.0.iter().find(|(info, _)| info.name == name).map(|&(_, value)| value)
+    }
+
+    /// The statistic called `name` as a number, 0 where it is absent.
+    pub fn number(&self, name: &str) -> f64 {
+        self.get(name).and_then(Value::number).unwrap_or(0.0)
+    }
+}
+
+impl Serialize for Stats {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (info, value) in &self.0 {
+            map.serialize_entry(&info.name, value)?;
+        }
+        map.end()
+    }
+}
+
+/// How the registers per thread came to be known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RegisterSource {
+    /// Estimated from liveness.
+    Estimated,
+    /// From the machine-code compiler's output for the kernel.
+    Compiled,
+    /// From the launch file or the command line.
+    Given,
+}
+
+/// How many CTAs fit on an SM and why no more.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct OccupancyReport {
+    /// CTAs per SM.
+    pub ctas_per_sm: u32,
+    /// Warps per SM of those.
+    pub warps_per_sm: u32,
+    /// Warps per SM as a share of the warp slots, in percent.
+    pub theoretical_percent: f64,
+    /// What keeps out the next CTA.
+    pub limiter: String,
+}
+
+/// One kernel launch.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct KernelReport {
+    /// Number of the launch, from 0.
+    pub launch: u32,
+    /// Kernel's name.
+    pub name: String,
+    /// CTAs.
+    #[serde(serialize_with = "dim3")]
+    pub grid: Dim3,
+    /// Threads per CTA.
+    #[serde(serialize_with = "dim3")]
+    pub block: Dim3,
+    /// Registers per thread that occupancy was computed with.
+    pub registers_per_thread: u32,
+    /// How they are known.
+    pub register_source: RegisterSource,
+    /// Shared memory per CTA.
+    pub shared_bytes: u32,
+    /// Occupancy.
+    pub occupancy: OccupancyReport,
+    /// Cycle of the launch.
+    pub start_cycle: u64,
+    /// Statistics; where kernels overlap, of the whole GPU while this one ran.
+    pub statistics: Stats,
+}
+
+fn dim3<S: Serializer>(d: &Dim3, serializer: S) -> Result<S::Ok, S::Error> {
+    [d.x, d.y, d.z].serialize(serializer)
+}
+
+/// Outcome of the comparison with the host reference.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct CheckResult {
+    /// Whether everything agreed.
+    pub passed: bool,
+    /// What was compared, or what disagreed: count, first place, expected and found.
+    pub details: String,
+}
+
+/// What the run cost here.
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
+pub struct HostFigures {
+    /// Wall-clock time of the simulation proper.
+    pub seconds: f64,
+    /// Simulated core cycles per second.
+    pub cycles_per_second: f64,
+    /// Simulated warp instructions per second.
+    pub warp_instructions_per_second: f64,
+}
+
+/// A run.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct Report {
+    /// Version of this schema.
+    pub schema: u32,
+    /// Version of the simulator.
+    pub version: String,
+    /// What ran: workload name with its parameters, or the launch file.
+    pub workload: String,
+    /// GPU description's name.
+    pub gpu: String,
+    /// Core design.
+    pub core: String,
+    /// Warp scheduler.
+    pub scheduler: String,
+    /// Values changed on the command line, as `key=value`.
+    pub settings: Vec<String>,
+    /// Whether the run ended early (Ctrl-C, cycle limit): the figures are of what was simulated.
+    pub interrupted: bool,
+    /// Kernel launches in order of their end.
+    pub kernels: Vec<KernelReport>,
+    /// The whole run.
+    pub total: Stats,
+    /// Comparison with the host reference, where there is one.
+    pub check: Option<CheckResult>,
+    /// Speed here.
+    pub host: HostFigures,
+}
