@@ -17,14 +17,18 @@
 #![warn(missing_docs)]
 
 mod error;
+pub mod import;
 pub mod model;
 mod raw;
 pub mod schema;
 mod validate;
+mod write;
 
 pub use error::{ConfigError, Problem, Spot};
+pub use import::{Import, OptionReport, Outcome, import_accelsim};
 pub use model::*;
 pub use raw::Raw;
+pub use write::to_toml;
 
 /// A description that comes with the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -164,6 +164,11 @@ impl Raw {
         self.values.keys().map(String::as_str)
     }
 
+    /// The value of `key`, if the description gives it.
+    pub fn value(&self, key: &str) -> Option<&Value> {
+        self.values.get(key).map(|entry| &entry.value)
+    }
+
     /// Checks everything and hands out the description.
     ///
     /// # Errors

@@ -192,13 +192,14 @@ fn cache(path: &str, cache: &Cache, found: &mut Vec<Problem>) {
     if cache.write == WritePolicy::ReadOnly && cache.write_allocate != WriteAllocate::None {
         wrong("write_allocate", "must be none in a read-only cache".into());
     }
-    let sets: &[u32] = match cache.index {
-        IndexFunction::Linear | IndexFunction::Xor => return,
-        IndexFunction::Fermi => &[32, 64],
-        IndexFunction::IPoly => &[16, 32, 64, 128, 256, 512, 1024],
-    };
-    if !sets.contains(&cache.sets) {
-        wrong("sets", format!("is {}; the hash chosen by index is defined for {sets:?} sets", cache.sets));
+    match cache.index {
+        IndexFunction::Fermi if ![32, 64].contains(&cache.sets) => {
+            wrong("sets", format!("is {}; Fermi's hash is defined for 32 and 64 sets", cache.sets));
+        }
+        IndexFunction::IPoly if cache.sets > 4096 => {
+            wrong("sets", format!("is {}; the polynomial hash is defined for up to 4096 sets", cache.sets));
+        }
+        _ => {}
     }
 }
 
