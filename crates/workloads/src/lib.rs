@@ -1,1 +1,21 @@
-//! workloads
+//! What runs on the simulated GPU: bundled CUDA kernels with generated inputs, launch sequences and
+//! host references ([`suite`]), and launch files that describe how to run any other kernel
+//! ([`launchfile`]).
+//!
+//! Both speak to a [`Device`]; nothing here knows what stands behind it.
+#![warn(missing_docs)]
+
+pub mod bounded;
+pub mod bundled;
+pub mod check;
+pub mod conformance;
+pub mod device;
+pub mod element;
+pub mod launchfile;
+pub mod suggest;
+pub mod suite;
+pub mod workload;
+
+pub use check::{Check, Mismatch};
+pub use device::{Arg, Buffer, Code, Device, DeviceError, Launch, ModuleId, ModuleSource, ParameterInfo, Registers};
+pub use workload::{Outcome, Parameter, Params, Size, Workload, WorkloadError};

@@ -1,0 +1,186 @@
+//! Running error analysis: a reference value together with a bound on how far the device's value
+//! may lie from it.
+//!
+//! A host reference written with [`Bounded`] states its own tolerance. Each operation adds what
+//! rounding its result may cost (half an ulp of the result) to what its operands' errors cost
+//! (N. J. Higham, *Accuracy and Stability of Numerical Algorithms*, 2nd ed., section 3.3). The order
+//! of operations must be the kernel's. A fused multiply-add rounds once where the reference counts
+//! two roundings, so the bound holds whichever products the compiler has contracted.
+
+use std::ops::{Add, Div, Mul, Neg, Sub};
+
+/// A number computed on the device in a format with `P` bits of precision (24: f32, 53: f64).
+///
+/// The reference value is held in f64, so for `P` = 53 it is itself rounded: a bound covers both.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bounded<const P: u32> {
+    value: f64,
+    error: f64,
+}
+
+/// Single precision.
+pub type F32 = Bounded<24>;
+/// Double precision.
+pub type F64 = Bounded<53>;
+
+impl<const P: u32> Bounded<P> {
+    /// Largest relative error of rounding on the device plus that of the reference, a little
+    /// rounded up for the errors of computing the bound itself.
+    const UNIT: f64 = (1.0 / (1u64 << P) as f64 + 1.0 / (1u64 << 53) as f64) * (1.0 + 1.0 / 4096.0);
+    /// Largest absolute error of rounding a subnormal result.
+    const TINY: f64 = if P == 24 { f32::from_bits(1) as f64 } else { f64::from_bits(1) };
+
+    /// A number that the device has exactly.
+    pub const fn exact(value: f64) -> Self {
+        Self { value, error: 0.0 }
+    }
+
+    /// A number with a known bound on its error.
+    pub const fn with_error(value: f64, error: f64) -> Self {
+        Self { value, error }
+    }
+
+    /// The reference value.
+    pub const fn value(self) -> f64 {
+        self.value
+    }
+
+    /// How far from it the device's value may lie.
+    pub const fn error(self) -> f64 {
+        self.error
+    }
+
+    /// The result of an operation: adds the cost of rounding it.
+    fn rounded(value: f64, error: f64) -> Self {
+        Self { value, error: error + (value.abs() + error) * Self::UNIT + Self::TINY }
+    }
+
+    /// Rounds to another format, as an assignment of a double to a float does.
+    pub fn convert<const Q: u32>(self) -> Bounded<Q> {
+        if Q >= P { Bounded::with_error(self.value, self.error) } else { Bounded::rounded(self.value, self.error) }
+    }
+
+    /// Square root, exactly rounded.
+    pub fn sqrt(self) -> Self {
+        let root = self.value.max(0.0).sqrt();
+        // |sqrt(x) - sqrt(y)| is at most |x - y| / sqrt(y), and at most sqrt(|x - y|).
+        let error = if root > 0.0 { (self.error / root).min(self.error.sqrt()) } else { self.error.sqrt() };
+        Self::rounded(root, error)
+    }
+
+    /// e to the power of this, by a function accurate to `ulps` units in the last place.
+    pub fn exp(self, ulps: f64) -> Self {
+        let value = self.value.exp();
+        let spread = value * self.error.exp_m1();
+        Self { value, error: spread + (value + spread) * (2.0 * ulps) * Self::UNIT + Self::TINY }
+    }
+
+    /// Whether the device may have computed `got`.
+    pub fn admits(self, got: f64) -> bool {
+        (got - self.value).abs() <= self.error
+    }
+}
+
+impl<const P: u32> From<f32> for Bounded<P> {
+    fn from(value: f32) -> Self {
+        Self::exact(value.into())
+    }
+}
+
+impl<const P: u32> Add for Bounded<P> {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self::rounded(self.value + other.value, self.error + other.error)
+    }
+}
+
+impl<const P: u32> Sub for Bounded<P> {
+    type Output = Self;
+    fn sub(self, other: Self) -> Self {
+        Self::rounded(self.value - other.value, self.error + other.error)
+    }
+}
+
+impl<const P: u32> Neg for Bounded<P> {
+    type Output = Self;
+    fn neg(self) -> Self {
+        Self { value: -self.value, error: self.error }
+    }
+}
+
+impl<const P: u32> Mul for Bounded<P> {
+    type Output = Self;
+    fn mul(self, other: Self) -> Self {
+        let error = self.value.abs() * other.error + other.value.abs() * self.error + self.error * other.error;
+        Self::rounded(self.value * other.value, error)
+    }
+}
+
+impl<const P: u32> Div for Bounded<P> {
+    type Output = Self;
+    fn div(self, other: Self) -> Self {
+        let quotient = self.value / other.value;
+        let least = other.value.abs() - other.error;
+        let error = if least > 0.0 { (self.error + quotient.abs() * other.error) / least } else { f64::INFINITY };
+        Self::rounded(quotient, error)
+    }
+}
+
+/// For tests of references: the values without their bounds.
+#[cfg(test)]
+pub(crate) trait Values {
+    fn map_values(&self) -> Vec<f64>;
+}
+
+#[cfg(test)]
+impl<const P: u32> Values for [Bounded<P>] {
+    fn map_values(&self) -> Vec<f64> {
+        self.iter().map(|b| b.value()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// A moderate f32, so that no operation overflows.
+    fn number() -> impl Strategy<Value = f32> {
+        (-1000.0f32..1000.0).prop_map(|x| if x.abs() < 1e-3 { 0.5 } else { x })
+    }
+
+    proptest! {
+        #[test]
+        fn admits_every_evaluation(a in number(), b in number(), c in number(), d in number()) {
+            let (x, y, z, w): (F32, F32, F32, F32) = (a.into(), b.into(), c.into(), d.into());
+            let bounded = (x * y + z) / w;
+            prop_assert!(bounded.admits(((a * b + c) / d).into()));
+            prop_assert!(bounded.admits((a.mul_add(b, c) / d).into()));
+            let root = (x * x + y * y).sqrt() - z;
+            prop_assert!(root.admits(((a * a + b * b).sqrt() - c).into()));
+            prop_assert!(root.admits((a.mul_add(a, b * b).sqrt() - c).into()));
+        }
+
+        #[test]
+        fn bounds_are_tight(a in number(), b in number()) {
+            // Two roundings at most: an error of three units is found out.
+            let (x, y): (F32, F32) = (a.into(), b.into());
+            let exact = f64::from(a) * f64::from(b);
+            prop_assert!(!(x * y).admits(exact * (1.0 + 3.0 / f64::from(1 << 24))));
+        }
+
+        #[test]
+        fn exponentials(a in -20.0f32..20.0) {
+            let x: F32 = a.into();
+            prop_assert!(x.exp(1.0).admits(a.exp().into()));
+        }
+    }
+
+    #[test]
+    fn cancellation_is_not_hidden() {
+        let third: F32 = F32::exact(1.0) / F32::exact(3.0);
+        let rest = F32::exact(1.0) - (third + third + third);
+        assert!(rest.admits(1.0 - f64::from(1.0f32 / 3.0 + 1.0 / 3.0 + 1.0 / 3.0)));
+        assert!(rest.error() > 5e-8 && rest.error() < 1e-6);
+    }
+}

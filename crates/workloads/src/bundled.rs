@@ -1,0 +1,106 @@
+//! The kernels that are compiled in: PTX, CUDA source, and what the compiler said of them.
+
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+/// A compiled kernel file with its source. Made by [`bundled!`](crate::bundled).
+#[derive(Clone, Copy, Debug)]
+pub struct Bundled {
+    /// File name without extension.
+    pub name: &'static str,
+    /// CUDA C++ source.
+    pub cuda: &'static str,
+    /// PTX, as `tools/rebuild-kernels` makes it from the source.
+    pub ptx: &'static str,
+}
+
+/// The [`Bundled`] kernel file of a name.
+#[macro_export]
+macro_rules! bundled {
+    ($name:literal) => {
+        $crate::bundled::Bundled {
+            name: $name,
+            cuda: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/kernels/", $name, ".cu")),
+            ptx: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/kernels/", $name, ".ptx")),
+        }
+    };
+}
+
+/// What is recorded beside the kernels: `kernels.toml`.
+#[derive(Debug, Deserialize)]
+pub struct Record {
+    /// Compiler and version.
+    pub compiler: String,
+    /// Its flags, save the architecture.
+    pub flags: String,
+    /// By file name without extension.
+    #[serde(flatten)]
+    pub modules: BTreeMap<String, ModuleRecord>,
+}
+
+/// One file's record.
+#[derive(Debug, Deserialize)]
+pub struct ModuleRecord {
+    /// ISA level of the PTX: `sm_70`.
+    pub level: String,
+    /// SHA-256 of the source.
+    pub source_sha256: String,
+    /// SHA-256 of the PTX.
+    pub ptx_sha256: String,
+    /// By kernel name.
+    pub kernels: BTreeMap<String, KernelRecord>,
+}
+
+/// One kernel's record.
+#[derive(Debug, Deserialize)]
+pub struct KernelRecord {
+    /// Registers per thread by architecture (`sm_75`), as NVIDIA's assembler allots them.
+    pub registers: BTreeMap<String, u32>,
+    /// Local memory per thread by architecture.
+    pub stack_bytes: BTreeMap<String, u32>,
+    /// Static shared memory per CTA.
+    pub shared_bytes: u32,
+}
+
+impl KernelRecord {
+    /// Registers per thread on an architecture, or on the nearest one recorded: the newest that is
+    /// not newer, else the oldest.
+    pub fn registers_on(&self, sm_version: u32) -> Option<u32> {
+        let mut known: Vec<(u32, u32)> = self
+            .registers
+            .iter()
+            .filter_map(|(arch, &count)| Some((arch.strip_prefix("sm_")?.parse().ok()?, count)))
+            .collect();
+        known.sort_unstable();
+        known.iter().rev().find(|&&(arch, _)| arch <= sm_version).or(known.first()).map(|&(_, count)| count)
+    }
+}
+
+static RECORD: LazyLock<Record> =
+    LazyLock::new(|| toml::from_str(include_str!("../kernels/kernels.toml")).expect("kernels.toml is well-formed"));
+
+/// What is recorded beside the kernels.
+pub fn record() -> &'static Record {
+    &RECORD
+}
+
+impl Bundled {
+    /// What is recorded of one of its kernels.
+    pub fn kernel(&self, kernel: &str) -> Option<&'static KernelRecord> {
+        RECORD.modules.get(self.name)?.kernels.get(kernel)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nearest_architecture() {
+        let registers = [("sm_70", 10), ("sm_75", 20), ("sm_86", 30)].map(|(a, r)| (a.to_owned(), r)).into();
+        let record = KernelRecord { registers, stack_bytes: BTreeMap::new(), shared_bytes: 0 };
+        let on = |sm| record.registers_on(sm).unwrap();
+        assert_eq!([on(20), on(70), on(72), on(75), on(80), on(90)], [10, 10, 10, 20, 20, 30]);
+    }
+}

@@ -1,0 +1,157 @@
+//! Comparing what the device computed with what it should have.
+
+use crate::bounded::Bounded;
+use serde::Serialize;
+
+/// A value that is not what it should be.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Mismatch {
+    /// Its index.
+    pub index: usize,
+    /// What the reference says.
+    pub expected: String,
+    /// What the device says.
+    pub got: String,
+}
+
+/// One comparison.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Check {
+    /// What was compared.
+    pub what: String,
+    /// When two values count as the same.
+    pub rule: String,
+    /// Values compared.
+    pub compared: u64,
+    /// Values that differ.
+    pub mismatches: u64,
+    /// The first that differs.
+    pub first: Option<Mismatch>,
+    /// For floating point: the largest error as a share of what is allowed.
+    pub worst_share: Option<f64>,
+}
+
+impl Check {
+    fn new(what: &str, rule: &str) -> Self {
+        let (what, rule) = (what.to_owned(), rule.to_owned());
+        Self { what, rule, compared: 0, mismatches: 0, first: None, worst_share: None }
+    }
+
+    /// Whether everything agrees.
+    pub fn passed(&self) -> bool {
+        self.mismatches == 0
+    }
+
+    fn count(&mut self, same: bool, describe: impl FnOnce() -> (String, String)) {
+        if !same {
+            if self.first.is_none() {
+                let (expected, got) = describe();
+                self.first = Some(Mismatch { index: self.compared as usize, expected, got });
+            }
+            self.mismatches += 1;
+        }
+        self.compared += 1;
+    }
+
+    fn lengths(mut self, expected: usize, got: usize) -> Self {
+        if expected != got {
+            self.count(false, || (format!("{expected} values"), format!("{got} values")));
+        }
+        self
+    }
+
+    /// Compares for equality.
+    pub fn equal<T: PartialEq + std::fmt::Debug>(what: &str, got: &[T], expected: &[T]) -> Self {
+        let mut check = Self::new(what, "equal");
+        for (g, e) in got.iter().zip(expected) {
+            check.count(g == e, || (format!("{e:?}"), format!("{g:?}")));
+        }
+        check.lengths(expected.len(), got.len())
+    }
+
+    /// Compares for equality of all bits, save that +0 and -0 differ and NaN equals itself.
+    pub fn same_bits(what: &str, got: &[f32], expected: &[f32]) -> Self {
+        let mut check = Self::new(what, "same bits");
+        for (g, e) in got.iter().zip(expected) {
+            check.count(g.to_bits() == e.to_bits(), || (format!("{e:?}"), format!("{g:?}")));
+        }
+        check.lengths(expected.len(), got.len())
+    }
+
+    /// Compares with references that carry their own bounds.
+    pub fn within_bounds<T: Copy + Into<f64> + std::fmt::Debug, const P: u32>(
+        what: &str,
+        got: &[T],
+        expected: &[Bounded<P>],
+    ) -> Self {
+        let mut check = Self::new(what, "within the rounding errors of the algorithm");
+        let mut worst = 0.0f64;
+        for (&g, e) in got.iter().zip(expected) {
+            let value: f64 = g.into();
+            check.count(e.admits(value), || (format!("{:e} within {:.2e}", e.value(), e.error()), format!("{g:?}")));
+            if e.error() > 0.0 {
+                worst = worst.max((value - e.value()).abs() / e.error());
+            }
+        }
+        check.worst_share = Some(worst);
+        check.lengths(expected.len(), got.len())
+    }
+
+    /// Compares by a rule of the caller's: `describe` returns (expected, got) where it is broken.
+    pub fn by_rule(what: &str, rule: &str, count: usize, broken: impl Fn(usize) -> Option<(String, String)>) -> Self {
+        let mut check = Self::new(what, rule);
+        for index in 0..count {
+            let outcome = broken(index);
+            check.count(outcome.is_none(), || outcome.unwrap_or_default());
+        }
+        check
+    }
+}
+
+impl std::fmt::Display for Check {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { what, rule, compared, mismatches, .. } = self;
+        match &self.first {
+            None => {
+                write!(f, "{what}: {compared} values {rule}")?;
+                match self.worst_share {
+                    Some(share) => write!(f, " (largest error {:.0} % of the bound)", 100.0 * share),
+                    None => Ok(()),
+                }
+            }
+            Some(Mismatch { index, expected, got }) => write!(
+                f,
+                "{what}: {mismatches} of {compared} values are not {rule}; first at {index}: expected {expected}, got {got}"
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bounded::F32;
+
+    #[test]
+    fn counts_and_names_the_first() {
+        let check = Check::equal("c", &[1, 2, 4, 5], &[1, 2, 3, 4]);
+        assert_eq!((check.compared, check.mismatches, check.passed()), (4, 2, false));
+        assert_eq!(check.to_string(), "c: 2 of 4 values are not equal; first at 2: expected 3, got 4");
+        assert!(Check::equal("c", &[1], &[1]).passed());
+        assert!(!Check::equal("c", &[1], &[1, 2]).passed());
+    }
+
+    #[test]
+    fn bounds() {
+        let reference = [F32::exact(1.0) / F32::exact(3.0)];
+        assert!(Check::within_bounds("x", &[1.0f32 / 3.0], &reference).passed());
+        assert!(!Check::within_bounds("x", &[0.333f32], &reference).passed());
+        assert!(!Check::within_bounds("x", &[f32::NAN], &reference).passed());
+    }
+
+    #[test]
+    fn zeros_have_signs() {
+        assert!(!Check::same_bits("x", &[-0.0], &[0.0]).passed());
+        assert!(Check::same_bits("x", &[f32::NAN], &[f32::NAN]).passed());
+    }
+}

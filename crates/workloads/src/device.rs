@@ -1,0 +1,237 @@
+//! What a workload needs of a GPU: memory, modules, launches. The simulator implements it; so can
+//! anything else that runs kernels.
+
+use isa::{Dim3, Fault};
+
+/// A piece of device memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Buffer {
+    /// Device address of the first byte.
+    pub address: u64,
+    /// Size.
+    pub bytes: u64,
+}
+
+/// A loaded module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ModuleId(pub u32);
+
+/// What a module is loaded from.
+#[derive(Clone, Copy, Debug)]
+pub enum Code<'a> {
+    /// PTX text.
+    Ptx(&'a str),
+    /// A cubin or fatbin.
+    Binary(&'a [u8]),
+}
+
+/// A module to load.
+#[derive(Clone, Copy, Debug)]
+pub struct ModuleSource<'a> {
+    /// For messages: the file's name.
+    pub name: &'a str,
+    /// The code.
+    pub code: Code<'a>,
+}
+
+/// A kernel's parameter, as its module declares it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParameterInfo {
+    /// Declared name.
+    pub name: String,
+    /// Size in bytes: of the scalar, or of the whole array.
+    pub bytes: u32,
+    /// Type as PTX writes it without the dot (`u64`, `f32`, `b8`); empty where the module does not say.
+    pub type_name: String,
+}
+
+/// A kernel's argument: its bytes as the kernel's parameter space holds them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Arg(Vec<u8>);
+
+impl Arg {
+    /// An argument of any type, as raw little-endian bytes: for structs passed by value.
+    pub fn from_bytes(bytes: Vec<u8>) -> Self {
+        Self(bytes)
+    }
+
+    /// The bytes, little-endian.
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl From<Buffer> for Arg {
+    fn from(buffer: Buffer) -> Self {
+        buffer.address.into()
+    }
+}
+
+macro_rules! arg_from {
+    ($($scalar:ty)*) => {$(
+        impl From<$scalar> for Arg {
+            fn from(value: $scalar) -> Self {
+                Self(value.to_le_bytes().to_vec())
+            }
+        }
+    )*};
+}
+arg_from!(i8 u8 i16 u16 i32 u32 i64 u64 f32 f64);
+
+/// How many registers each thread of a launch has, which decides occupancy.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Registers {
+    /// The device finds out: from the module's metadata, else from liveness.
+    #[default]
+    Estimated,
+    /// Known from the machine-code compiler for the architecture at hand.
+    Compiled(u32),
+    /// The user says so.
+    Given(u32),
+}
+
+/// A launch of a kernel.
+#[derive(Clone, Copy, Debug)]
+pub struct Launch<'a> {
+    /// Module that holds the kernel.
+    pub module: ModuleId,
+    /// Kernel's name.
+    pub kernel: &'a str,
+    /// CTAs.
+    pub grid: Dim3,
+    /// Threads per CTA.
+    pub block: Dim3,
+    /// Shared memory per CTA beyond what the kernel declares.
+    pub dynamic_shared_bytes: u32,
+    /// One per kernel parameter, in order.
+    pub args: &'a [Arg],
+    /// Registers per thread.
+    pub registers: Registers,
+    /// Launches of one stream run in order; those of different streams may overlap.
+    pub stream: u32,
+}
+
+/// Why a device could not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DeviceError {
+    /// No room for a buffer.
+    #[error("buffer `{name}` of {bytes} bytes does not fit: {reason}")]
+    OutOfMemory {
+        /// Buffer's name.
+        name: String,
+        /// Its size.
+        bytes: u64,
+        /// What is in the way.
+        reason: String,
+    },
+    /// A host access beyond a buffer.
+    #[error("access to {bytes} bytes at offset {offset} of a buffer of {size} bytes")]
+    OutOfRange {
+        /// First byte.
+        offset: u64,
+        /// Bytes wanted.
+        bytes: u64,
+        /// Bytes there are.
+        size: u64,
+    },
+    /// The module could not be loaded; the text has all diagnostics, rendered.
+    #[error("{0}")]
+    Module(String),
+    /// No such module was loaded.
+    #[error("module {0:?} is not loaded")]
+    UnknownModule(ModuleId),
+    /// The module has no such kernel.
+    #[error("there is no kernel `{name}` in the module{}", crate::suggest::among(name, known))]
+    UnknownKernel {
+        /// Name asked for.
+        name: String,
+        /// Kernels there are.
+        known: Vec<String>,
+    },
+    /// The module has no such global variable.
+    #[error("there is no variable `{name}` in the module{}", crate::suggest::among(name, known))]
+    UnknownSymbol {
+        /// Name asked for.
+        name: String,
+        /// Variables there are.
+        known: Vec<String>,
+    },
+    /// Arguments do not fit the kernel's parameters.
+    #[error("kernel `{kernel}`: {problem}")]
+    Arguments {
+        /// Kernel's name.
+        kernel: String,
+        /// Count or size at odds.
+        problem: String,
+    },
+    /// Grid, block, shared memory or registers that the GPU cannot run.
+    #[error("kernel `{kernel}` cannot be launched: {problem}")]
+    Shape {
+        /// Kernel's name.
+        kernel: String,
+        /// Which limit, and its value.
+        problem: String,
+    },
+    /// A thread did something illegal.
+    #[error("{0}")]
+    Fault(Box<Fault>),
+    /// Nothing can make progress; the text names who waits for what.
+    #[error("{0}")]
+    Deadlock(String),
+    /// The user stopped the run.
+    #[error("interrupted")]
+    Interrupted,
+    /// Anything else.
+    #[error("{0}")]
+    Other(String),
+}
+
+impl From<Fault> for DeviceError {
+    fn from(fault: Fault) -> Self {
+        DeviceError::Fault(Box::new(fault))
+    }
+}
+
+/// A GPU as a host program sees it.
+///
+/// Launches may be carried out at once or later; `read`, `write`, `memset`, `free`, `write_symbol`
+/// and `synchronize` first wait for all launches so far, and report their errors.
+pub trait Device {
+    /// Architecture, as in sm_75: 75. 0 if there is none, as in a purely functional run.
+    fn sm_version(&self) -> u32;
+
+    /// Loads a module. Its global variables get their initial values.
+    fn load_module(&mut self, source: &ModuleSource<'_>) -> Result<ModuleId, DeviceError>;
+
+    /// Names of a module's kernels, in the order of the module.
+    fn kernels(&self, module: ModuleId) -> Result<Vec<String>, DeviceError>;
+
+    /// A kernel's parameters, in order.
+    fn parameters(&self, module: ModuleId, kernel: &str) -> Result<Vec<ParameterInfo>, DeviceError>;
+
+    /// Reserves memory, aligned to 256 bytes at least. Its contents are undefined. `name` is for
+    /// messages.
+    fn alloc(&mut self, name: &str, bytes: u64) -> Result<Buffer, DeviceError>;
+
+    /// Gives memory back.
+    fn free(&mut self, buffer: Buffer) -> Result<(), DeviceError>;
+
+    /// Copies from host to device.
+    fn write(&mut self, buffer: Buffer, offset: u64, bytes: &[u8]) -> Result<(), DeviceError>;
+
+    /// Copies from device to host.
+    fn read(&mut self, buffer: Buffer, offset: u64, bytes: &mut [u8]) -> Result<(), DeviceError>;
+
+    /// Sets every byte of a buffer.
+    fn memset(&mut self, buffer: Buffer, byte: u8) -> Result<(), DeviceError>;
+
+    /// Writes a module's variable in global or constant memory.
+    fn write_symbol(&mut self, module: ModuleId, name: &str, offset: u64, bytes: &[u8]) -> Result<(), DeviceError>;
+
+    /// Launches a kernel.
+    fn launch(&mut self, launch: &Launch<'_>) -> Result<(), DeviceError>;
+
+    /// Waits for all launches.
+    fn synchronize(&mut self) -> Result<(), DeviceError>;
+}

@@ -1,0 +1,1 @@
+//! Launch files: how to run any kernel.

@@ -1,0 +1,57 @@
+//! The bundled workloads. Adding one: its CUDA source in `kernels/`, its file here, its line in
+//! [`ALL`], then `tools/rebuild-kernels`.
+
+mod asynccopy;
+mod backprop;
+mod bfs;
+mod gaussian;
+mod hashtable;
+mod histogram;
+mod hotspot;
+mod kmeans;
+mod lastblock;
+mod lud;
+mod matmul;
+mod nbody;
+mod nn;
+mod nw;
+mod pathfinder;
+mod reduction;
+mod stencil;
+mod transpose;
+mod vectoradd;
+mod wmma;
+
+use crate::workload::{Workload, WorkloadError};
+
+/// Every workload.
+pub static ALL: &[Workload] = &[
+    vectoradd::WORKLOAD,
+    matmul::WORKLOAD,
+    reduction::WORKLOAD,
+    histogram::WORKLOAD,
+    transpose::WORKLOAD,
+    backprop::WORKLOAD,
+    bfs::WORKLOAD,
+    gaussian::WORKLOAD,
+    hotspot::WORKLOAD,
+    kmeans::WORKLOAD,
+    lud::WORKLOAD,
+    nn::WORKLOAD,
+    nw::WORKLOAD,
+    pathfinder::WORKLOAD,
+    stencil::WORKLOAD,
+    nbody::WORKLOAD,
+    wmma::WORKLOAD,
+    asynccopy::WORKLOAD,
+    lastblock::WORKLOAD,
+    hashtable::WORKLOAD,
+];
+
+/// The workload called `name`.
+pub fn find(name: &str) -> Result<&'static Workload, WorkloadError> {
+    ALL.iter().find(|w| w.name == name).ok_or_else(|| WorkloadError::UnknownWorkload {
+        name: name.to_owned(),
+        known: ALL.iter().map(|w| w.name).collect(),
+    })
+}

@@ -1,0 +1,373 @@
+//! What a workload is: parameters, inputs from a seed, launches, and a check of the result.
+
+use crate::bounded::Bounded;
+use crate::bundled::Bundled;
+use crate::check::Check;
+use crate::device::{Arg, Buffer, Code, Device, DeviceError, Launch, ModuleId, ModuleSource, Registers};
+use crate::element::{self, Element};
+use crate::suggest;
+use isa::Dim3;
+use rand::RngCore;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::SeedableRng;
+
+/// How much work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Size {
+    /// About 20,000 to 100,000 warp instructions: for tests.
+    #[default]
+    Small,
+    /// About a million.
+    Medium,
+    /// About ten million.
+    Large,
+}
+
+impl Size {
+    /// Every size.
+    pub const ALL: [Size; 3] = [Size::Small, Size::Medium, Size::Large];
+
+    /// Name on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Size::Small => "small",
+            Size::Medium => "medium",
+            Size::Large => "large",
+        }
+    }
+}
+
+/// A number that the user may choose.
+#[derive(Clone, Copy, Debug)]
+pub struct Parameter {
+    /// Name on the command line.
+    pub name: &'static str,
+    /// What it means.
+    pub description: &'static str,
+    /// Its value for [`Size::Small`], [`Size::Medium`] and [`Size::Large`].
+    pub sizes: [u64; 3],
+    /// Smallest value.
+    pub min: u64,
+    /// Largest value.
+    pub max: u64,
+    /// The value must be a multiple of this.
+    pub multiple_of: u64,
+}
+
+impl Parameter {
+    /// A parameter with a value for each size and a range.
+    pub const fn new(name: &'static str, description: &'static str, sizes: [u64; 3], min: u64, max: u64) -> Self {
+        Self { name, description, sizes, min, max, multiple_of: 1 }
+    }
+
+    /// The same, restricted to multiples.
+    pub const fn in_steps_of(self, multiple_of: u64) -> Self {
+        Self { multiple_of, ..self }
+    }
+}
+
+/// Why a workload did not run to its end. Wrong results are no error here: see [`Outcome`].
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum WorkloadError {
+    /// No workload of this name.
+    #[error("there is no workload `{name}`{}", suggest::among(name, known))]
+    UnknownWorkload {
+        /// Name asked for.
+        name: String,
+        /// Those there are.
+        known: Vec<&'static str>,
+    },
+    /// The workload has no such parameter.
+    #[error("workload `{workload}` has no parameter `{name}`{}", suggest::among(name, known))]
+    UnknownParameter {
+        /// Workload.
+        workload: &'static str,
+        /// Name asked for.
+        name: String,
+        /// Those there are.
+        known: Vec<&'static str>,
+    },
+    /// A value out of range.
+    #[error("parameter `{name}` of workload `{workload}` is {value}: {rule}")]
+    BadParameter {
+        /// Workload.
+        workload: &'static str,
+        /// Parameter.
+        name: &'static str,
+        /// Value asked for.
+        value: u64,
+        /// What it must be.
+        rule: String,
+    },
+    /// The device could not do its part.
+    #[error("{0}")]
+    Device(#[from] DeviceError),
+}
+
+/// The values of a workload's parameters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Params(Vec<(&'static str, u64)>);
+
+impl Params {
+    /// All names and values, in the workload's order.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        self.0.iter().copied()
+    }
+
+    /// Value of a parameter that the workload declares. Panics on others.
+    pub fn get(&self, name: &str) -> u64 {
+        let found = self.0.iter().find(|(n, _)| *n == name);
+        found.unwrap_or_else(|| panic!("parameter `{name}` is not declared")).1
+    }
+}
+
+/// What came of a run.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Kernels launched.
+    pub launches: u64,
+    /// Comparisons with the host reference.
+    pub checks: Vec<Check>,
+}
+
+impl Outcome {
+    /// Whether every result is what it should be.
+    pub fn passed(&self) -> bool {
+        self.checks.iter().all(Check::passed)
+    }
+}
+
+/// A program with kernels: what is run, on which inputs, and what should come out.
+#[derive(Debug)]
+pub struct Workload {
+    /// Name on the command line.
+    pub name: &'static str,
+    /// One line on what it computes.
+    pub summary: &'static str,
+    /// What makes it interesting for a core: one line.
+    pub character: &'static str,
+    /// Its kernels.
+    pub module: Bundled,
+    /// What the user may choose.
+    pub parameters: &'static [Parameter],
+    /// Generates inputs, launches, reads back and checks.
+    pub body: fn(&mut Run<'_>) -> Result<(), WorkloadError>,
+}
+
+impl Workload {
+    /// Values of all parameters: those of a size, save the ones given.
+    pub fn params(&'static self, size: Size, given: &[(String, u64)]) -> Result<Params, WorkloadError> {
+        let mut params = Params(self.parameters.iter().map(|p| (p.name, p.sizes[size as usize])).collect());
+        for (name, value) in given {
+            let Some(index) = self.parameters.iter().position(|p| p.name == name) else {
+                let known = self.parameters.iter().map(|p| p.name).collect();
+                return Err(WorkloadError::UnknownParameter { workload: self.name, name: name.clone(), known });
+            };
+            self.check_range(&self.parameters[index], *value)?;
+            params.0[index].1 = *value;
+        }
+        Ok(params)
+    }
+
+    fn check_range(&self, p: &Parameter, value: u64) -> Result<(), WorkloadError> {
+        if (p.min..=p.max).contains(&value) && value.is_multiple_of(p.multiple_of) {
+            return Ok(());
+        }
+        let mut rule = format!("it must be from {} to {}", p.min, p.max);
+        if p.multiple_of > 1 {
+            rule += &format!(" and a multiple of {}", p.multiple_of);
+        }
+        Err(WorkloadError::BadParameter { workload: self.name, name: p.name, value, rule })
+    }
+
+    /// Runs on a device and compares with the host reference. The same seed gives the same inputs
+    /// on every machine. The memory is given back at the end, whatever comes.
+    pub fn run(&self, device: &mut dyn Device, params: &Params, seed: u64) -> Result<Outcome, WorkloadError> {
+        let name = format!("{}.ptx", self.module.name);
+        let module = device.load_module(&ModuleSource { name: &name, code: Code::Ptx(self.module.ptx) })?;
+        let mut run = Run {
+            device,
+            bundled: &self.module,
+            module,
+            params,
+            rng: ChaCha8Rng::seed_from_u64(seed),
+            buffers: Vec::new(),
+            outcome: Outcome { launches: 0, checks: Vec::new() },
+        };
+        let result = (self.body)(&mut run);
+        let released = run.release();
+        result?;
+        Ok(released?)
+    }
+}
+
+/// A workload's run in progress: what a workload's body works with.
+pub struct Run<'a> {
+    device: &'a mut dyn Device,
+    bundled: &'a Bundled,
+    module: ModuleId,
+    params: &'a Params,
+    rng: ChaCha8Rng,
+    buffers: Vec<Buffer>,
+    outcome: Outcome,
+}
+
+/// Grid or block of a launch: a number, or an array of two or three.
+pub trait IntoDim3 {
+    /// The three sizes.
+    fn dim3(self) -> Dim3;
+}
+
+impl IntoDim3 for usize {
+    fn dim3(self) -> Dim3 {
+        [self, 1, 1].dim3()
+    }
+}
+
+impl IntoDim3 for [usize; 2] {
+    fn dim3(self) -> Dim3 {
+        [self[0], self[1], 1].dim3()
+    }
+}
+
+impl IntoDim3 for [usize; 3] {
+    fn dim3(self) -> Dim3 {
+        let [x, y, z] = self.map(|n| u32::try_from(n).expect("ranges of parameters keep grids small"));
+        Dim3::new(x, y, z)
+    }
+}
+
+impl Run<'_> {
+    /// A parameter's value.
+    pub fn param(&self, name: &str) -> usize {
+        self.params.get(name) as usize
+    }
+
+    /// A whole number from `low` to `high`, both included.
+    pub fn integer(&mut self, low: i64, high: i64) -> i64 {
+        // Multiplying a 64-bit draw by the width and keeping the top is even enough: the ranges are
+        // small.
+        let width = (high - low) as u128 + 1;
+        low + ((u128::from(self.rng.next_u64()) * width) >> 64) as i64
+    }
+
+    /// `count` whole numbers from `low` to `high`, both included.
+    pub fn integers<T: TryFrom<i64>>(&mut self, count: usize, low: i64, high: i64) -> Vec<T> {
+        let convert = |v| T::try_from(v).unwrap_or_else(|_| panic!("{low} to {high} does not fit the type"));
+        (0..count).map(|_| convert(self.integer(low, high))).collect()
+    }
+
+    /// A number from `low` (included) to `high`, in steps of the width divided by 2^24.
+    pub fn float(&mut self, low: f32, high: f32) -> f32 {
+        low + (high - low) * ((self.rng.next_u32() >> 8) as f32 / (1 << 24) as f32)
+    }
+
+    /// `count` numbers from `low` (included) to `high`.
+    pub fn floats(&mut self, count: usize, low: f32, high: f32) -> Vec<f32> {
+        (0..count).map(|_| self.float(low, high)).collect()
+    }
+
+    /// Device memory for `count` values, contents undefined.
+    pub fn alloc<T: Element>(&mut self, name: &str, count: usize) -> Result<Buffer, WorkloadError> {
+        let buffer = self.device.alloc(name, (count * T::BYTES) as u64)?;
+        self.buffers.push(buffer);
+        Ok(buffer)
+    }
+
+    /// Device memory for `count` values, all bytes zero.
+    pub fn zeroed<T: Element>(&mut self, name: &str, count: usize) -> Result<Buffer, WorkloadError> {
+        let buffer = self.alloc::<T>(name, count)?;
+        self.device.memset(buffer, 0)?;
+        Ok(buffer)
+    }
+
+    /// Device memory that holds `values`.
+    pub fn upload<T: Element>(&mut self, name: &str, values: &[T]) -> Result<Buffer, WorkloadError> {
+        let buffer = self.alloc::<T>(name, values.len())?;
+        self.write(buffer, values)?;
+        Ok(buffer)
+    }
+
+    /// Overwrites the start of a buffer.
+    pub fn write<T: Element>(&mut self, buffer: Buffer, values: &[T]) -> Result<(), WorkloadError> {
+        Ok(self.device.write(buffer, 0, &element::to_bytes(values))?)
+    }
+
+    /// Overwrites the start of a module variable.
+    pub fn write_symbol<T: Element>(&mut self, name: &str, values: &[T]) -> Result<(), WorkloadError> {
+        Ok(self.device.write_symbol(self.module, name, 0, &element::to_bytes(values))?)
+    }
+
+    /// All of a buffer, after all launches so far.
+    pub fn download<T: Element>(&mut self, buffer: Buffer) -> Result<Vec<T>, WorkloadError> {
+        let mut bytes = vec![0; buffer.bytes as usize];
+        self.device.read(buffer, 0, &mut bytes)?;
+        Ok(element::from_bytes(&bytes))
+    }
+
+    /// Launches a kernel.
+    pub fn launch(
+        &mut self,
+        kernel: &str,
+        grid: impl IntoDim3,
+        block: impl IntoDim3,
+        args: &[Arg],
+    ) -> Result<(), WorkloadError> {
+        self.launch_with_shared(kernel, grid, block, 0, args)
+    }
+
+    /// Launches a kernel with dynamic shared memory.
+    pub fn launch_with_shared(
+        &mut self,
+        kernel: &str,
+        grid: impl IntoDim3,
+        block: impl IntoDim3,
+        dynamic_shared_bytes: u32,
+        args: &[Arg],
+    ) -> Result<(), WorkloadError> {
+        let known = self.bundled.kernel(kernel).and_then(|k| k.registers_on(self.device.sm_version()));
+        self.outcome.launches += 1;
+        Ok(self.device.launch(&Launch {
+            module: self.module,
+            kernel,
+            grid: grid.dim3(),
+            block: block.dim3(),
+            dynamic_shared_bytes,
+            args,
+            registers: known.map_or(Registers::Estimated, Registers::Compiled),
+            stream: 0,
+        })?)
+    }
+
+    /// Records a comparison.
+    pub fn check(&mut self, check: Check) {
+        self.outcome.checks.push(check);
+    }
+
+    /// Compares for equality.
+    pub fn check_equal<T: PartialEq + std::fmt::Debug>(&mut self, what: &str, got: &[T], expected: &[T]) {
+        self.check(Check::equal(what, got, expected));
+    }
+
+    /// Compares with references that carry their own bounds.
+    pub fn check_bounds<T, const P: u32>(&mut self, what: &str, got: &[T], expected: &[Bounded<P>])
+    where
+        T: Copy + Into<f64> + std::fmt::Debug,
+    {
+        self.check(Check::within_bounds(what, got, expected));
+    }
+
+    /// Whether the comparison recorded last found a difference: then what follows from the device's
+    /// result means nothing.
+    pub fn last_check_failed(&self) -> bool {
+        self.outcome.checks.last().is_some_and(|c| !c.passed())
+    }
+
+    fn release(mut self) -> Result<Outcome, DeviceError> {
+        for buffer in self.buffers.drain(..).rev() {
+            self.device.free(buffer)?;
+        }
+        Ok(self.outcome)
+    }
+}
