@@ -1,0 +1,44 @@
+//! Warp matrix operations: `mma`, `wmma`, `ldmatrix`, `stmatrix`, `movmatrix` (PTX ISA, "Warp Level
+//! Matrix Multiply-Accumulate Instructions").
+//!
+//! A warp holds a matrix as a *fragment*: each lane has some of its elements in its registers. A
+//! fragment's registers are columns of 32 lanes, `&[[u32; 32]]`, in the order of the instruction's
+//! operand; a 64-bit element takes two columns, low word first.
+//!
+//! **Usage.** When lowering, [`Mma::mma`] or [`Mma::wmma`] checks types and shape and gives a plan
+//! (or `None` for a combination that does not exist); [`Mma::registers`] says how many columns each
+//! operand has. Executing is [`Mma::execute`]. `wmma.load` and `wmma.store` are
+//! [`Fragment::wmma`] for the layout and [`Fragment::memory`] for where each element lies;
+//! `ldmatrix` is one 16-byte row from each lane's address and then [`ldmatrix`].
+//! ```
+//! use exec::matrix::{Element, Mma, Multiply, Shape};
+//! let shape = Shape { m: 16, n: 8, k: 16 };
+//! let plan = Mma::mma(shape, Multiply::plain(Element::F16, Element::F32)).unwrap();
+//! assert_eq!(plan.registers(), [4, 2, 4, 4]);
+//! let (a, b, c) = ([[0x3c00_3c00; 32]; 4], [[0x3c00_3c00; 32]; 2], [[0; 32]; 4]);
+//! let mut d = [[0; 32]; 4];
+//! plan.execute(&a, &b, &c, &mut d);
+//! assert_eq!(f32::from_bits(d[0][0]), 16.0);
+//! ```
+//!
+//! **Layouts.** Those of `mma` are the manual's. `wmma`'s are opaque: the manual leaves them to the
+//! architecture. Ours are the `mma` layouts put together from blocks of 16 or 8 rows and 8 columns,
+//! which is what sm_75 and later do where this is known. The f16 operands A and B have 8 registers
+//! in every shape; where that is more than the matrix needs (sm_70 holds each element twice) the
+//! registers repeat, and `mma` reads the first copy.
+//!
+//! **Numerics.** f16, bf16 and tf32: D starts as C in f32, then for k ascending the product (exact,
+//! unless it leaves f32's range) is added in f32, rounded to nearest even; an f16 D is rounded once
+//! at the end. tf32 operands are truncated to 10 mantissa bits. The manual leaves order and rounding
+//! open. *Deviation:* hardware adds 4, 8 or 16 products at once, aligned to the largest, with a few
+//! extra bits and truncation (Fasi et al., "Numerical behavior of NVIDIA tensor cores", 2021), so
+//! last bits differ unless the sums are exact. f64: a chain of fused multiply-adds for k ascending,
+//! as the manual has it. Integers: the exact sum, wrapped, or clamped with `.satfinite`.
+
+mod fragment;
+mod multiply;
+mod tiles;
+
+pub use fragment::{Element, Fragment, MemoryElement, Operand, Order, Position, Shape};
+pub use multiply::{BitOp, Mma, Multiply};
+pub use tiles::{ldmatrix, movmatrix_trans, stmatrix};

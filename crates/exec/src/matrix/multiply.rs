@@ -1,0 +1,330 @@
+//! D = A * B + C.
+
+use super::fragment::{Element, Fragment, Operand, Order, Shape};
+use kit::WARP_LANES;
+use num::half::{Bf16, F16, Half};
+use num::{Rounding, float32, float64, half, small};
+
+type Column = [u32; WARP_LANES];
+
+/// How single-bit factors are combined before the ones are counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum BitOp {
+    /// `.xor.popc`.
+    #[default]
+    Xor,
+    /// `.and.popc`.
+    And,
+}
+
+/// Types and modifiers of a matrix multiplication.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Multiply {
+    /// Type of A.
+    pub a: Element,
+    /// Type of B.
+    pub b: Element,
+    /// Type of C.
+    pub c: Element,
+    /// Type of D.
+    pub d: Element,
+    /// Order of A: for `mma.m8n8k4` with f16 factors; elsewhere it does not change the registers.
+    pub a_order: Order,
+    /// Order of B, likewise.
+    pub b_order: Order,
+    /// `.satfinite`: an integer result is clamped rather than wrapped.
+    pub satfinite: bool,
+    /// Rounding of f64 results.
+    pub round: Rounding,
+    /// For single-bit factors.
+    pub bit_op: BitOp,
+}
+
+impl Multiply {
+    /// Both factors of one type and both accumulators of one, no modifiers.
+    pub const fn plain(factor: Element, accumulator: Element) -> Self {
+        Multiply {
+            a: factor,
+            b: factor,
+            c: accumulator,
+            d: accumulator,
+            a_order: Order::Row,
+            b_order: Order::Col,
+            satfinite: false,
+            round: Rounding::NearestEven,
+            bit_op: BitOp::Xor,
+        }
+    }
+
+    /// Whether the types go together.
+    fn is_valid(&self) -> bool {
+        use Element::{B1, Bf16, E4m3, E5m2, F16, F32, F64, S4, S8, S32, Tf32, U4, U8};
+        match (self.a, self.b) {
+            (F16, F16) | (E4m3 | E5m2, E4m3 | E5m2) => matches!(self.c, F16 | F32) && matches!(self.d, F16 | F32),
+            (Bf16, Bf16) | (Tf32, Tf32) => (self.c, self.d) == (F32, F32),
+            (F64, F64) => (self.c, self.d) == (F64, F64),
+            (U8 | S8, U8 | S8) | (U4 | S4, U4 | S4) | (B1, B1) => (self.c, self.d) == (S32, S32),
+            _ => false,
+        }
+    }
+}
+
+/// A fragment and the place of each of its elements.
+#[derive(Clone, Debug)]
+struct Placed {
+    fragment: Fragment,
+    table: Box<[[u16; WARP_LANES]]>,
+}
+
+impl Placed {
+    fn new(fragment: Fragment) -> Self {
+        Placed { fragment, table: fragment.table() }
+    }
+
+    /// Reads the elements from their registers into their places.
+    #[inline]
+    fn gather<T: Copy>(&self, columns: &[Column], out: &mut [T], read: impl Fn(u32) -> T) {
+        let element = self.fragment.element();
+        let per = element.per_register() as usize;
+        let bits = element.bits();
+        for (index, places) in self.table.iter().enumerate() {
+            let column = &columns[index / per];
+            let shift = (index % per) as u32 * bits;
+            let values: [T; WARP_LANES] = std::array::from_fn(|lane| read(column[lane] >> shift));
+            for (value, &place) in values.into_iter().zip(places) {
+                out[usize::from(place)] = value;
+            }
+        }
+    }
+
+    /// Writes the elements of the places to their registers.
+    #[inline]
+    fn scatter<T: Copy>(&self, from: &[T], columns: &mut [Column], write: impl Fn(T) -> u32) {
+        let element = self.fragment.element();
+        let per = element.per_register() as usize;
+        let bits = element.bits();
+        for (index, places) in self.table.iter().enumerate() {
+            let column = &mut columns[index / per];
+            let part = (index % per) as u32;
+            for (register, &place) in column.iter_mut().zip(places) {
+                let value = write(from[usize::from(place)]) << (part * bits);
+                *register = if part == 0 { value } else { *register | value };
+            }
+        }
+    }
+
+    /// [`Placed::gather`] for f64, which takes two registers.
+    fn gather_f64(&self, columns: &[Column], out: &mut [f64]) {
+        for (pair, places) in columns.chunks_exact(2).zip(&self.table) {
+            for lane in 0..WARP_LANES {
+                let bits = u64::from(pair[1][lane]) << 32 | u64::from(pair[0][lane]);
+                out[usize::from(places[lane])] = f64::from_bits(bits);
+            }
+        }
+    }
+
+    /// [`Placed::scatter`] for f64.
+    fn scatter_f64(&self, from: &[f64], columns: &mut [Column]) {
+        for (pair, places) in columns.chunks_exact_mut(2).zip(&self.table) {
+            for lane in 0..WARP_LANES {
+                let bits = from[usize::from(places[lane])].to_bits();
+                pair[0][lane] = bits as u32;
+                pair[1][lane] = (bits >> 32) as u32;
+            }
+        }
+    }
+}
+
+/// A matrix multiply-accumulate instruction, ready to execute.
+#[derive(Clone, Debug)]
+pub struct Mma {
+    shape: Shape,
+    types: Multiply,
+    a: Placed,
+    b: Placed,
+    c: Placed,
+    d: Placed,
+}
+
+impl Mma {
+    /// `mma.sync`. `None` if the instruction does not exist or is not supported.
+    pub fn mma(shape: Shape, types: Multiply) -> Option<Self> {
+        if shape == (Shape { m: 8, n: 8, k: 4 }) && types.a == Element::F16 {
+            let fragments = [
+                Fragment::quad(Operand::A, types.a, types.a_order),
+                Fragment::quad(Operand::B, types.b, types.b_order),
+                Fragment::quad(Operand::C, types.c, Order::Row),
+                Fragment::quad(Operand::C, types.d, Order::Row),
+            ];
+            return Self::new(shape, types, fragments);
+        }
+        let of = |operand, element| Fragment::mma(operand, element, shape);
+        let fragments =
+            [of(Operand::A, types.a)?, of(Operand::B, types.b)?, of(Operand::C, types.c)?, of(Operand::C, types.d)?];
+        let in_columns = (types.a_order, types.b_order) == (Order::Row, Order::Col);
+        in_columns.then(|| Self::new(shape, types, fragments))?
+    }
+
+    /// `wmma.mma`. `None` if the instruction does not exist or is not supported.
+    pub fn wmma(shape: Shape, types: Multiply) -> Option<Self> {
+        let of = |operand, element| Fragment::wmma(operand, element, shape);
+        let fragments =
+            [of(Operand::A, types.a)?, of(Operand::B, types.b)?, of(Operand::C, types.c)?, of(Operand::C, types.d)?];
+        Self::new(shape, types, fragments)
+    }
+
+    fn new(shape: Shape, types: Multiply, [a, b, c, d]: [Fragment; 4]) -> Option<Self> {
+        let [a, b, c, d] = [a, b, c, d].map(Placed::new);
+        types.is_valid().then_some(Mma { shape, types, a, b, c, d })
+    }
+
+    /// 32-bit registers per lane of A, B, C and D.
+    pub const fn registers(&self) -> [usize; 4] {
+        [
+            self.a.fragment.registers(),
+            self.b.fragment.registers(),
+            self.c.fragment.registers(),
+            self.d.fragment.registers(),
+        ]
+    }
+
+    /// Multiply-accumulate steps on single elements that the warp does.
+    pub const fn operations(&self) -> u32 {
+        let Shape { m, n, k } = self.shape;
+        m as u32 * n as u32 * k as u32 * self.a.fragment.tiles() as u32
+    }
+
+    /// Computes D from A, B and C.
+    ///
+    /// # Panics
+    /// If a slice has fewer columns than [`Mma::registers`] says.
+    pub fn execute(&self, a: &[Column], b: &[Column], c: &[Column], d: &mut [Column]) {
+        let [ra, rb, rc, rd] = self.registers();
+        let (a, b, c, d) = (&a[..ra], &b[..rb], &c[..rc], &mut d[..rd]);
+        match self.types.a {
+            Element::F64 => self.execute_f64(a, b, c, d),
+            Element::B1 => self.execute_bits(a, b, c, d),
+            Element::U8 | Element::S8 | Element::U4 | Element::S4 => self.execute_integers(a, b, c, d),
+            _ => self.execute_floats(a, b, c, d),
+        }
+    }
+
+    /// f16, bf16, tf32 and 8-bit float factors, accumulated in f32.
+    fn execute_floats(&self, a: &[Column], b: &[Column], c: &[Column], d: &mut [Column]) {
+        const LARGEST: usize = 512;
+        let mut factors = ([0f32; LARGEST], [0f32; LARGEST]);
+        let mut sums = [0f32; 256];
+        let read = |p: &Placed, from: &[Column], to: &mut [f32]| match p.fragment.element() {
+            Element::F16 => p.gather(from, to, |x| F16::to_f32(x as u16)),
+            Element::Bf16 => p.gather(from, to, |x| Bf16::to_f32(x as u16)),
+            Element::E4m3 => p.gather(from, to, |x| small::e4m3_to_f32(x as u8)),
+            Element::E5m2 => p.gather(from, to, |x| small::e5m2_to_f32(x as u8)),
+            _ => p.gather(from, to, small::tf32_operand),
+        };
+        read(&self.a, a, &mut factors.0);
+        read(&self.b, b, &mut factors.1);
+        match self.types.c {
+            Element::F16 => self.c.gather(c, &mut sums, |x| F16::to_f32(x as u16)),
+            _ => self.c.gather(c, &mut sums, f32::from_bits),
+        }
+        self.accumulate(&factors.0, &factors.1, &mut sums, |sum, x, y| sum + x * y);
+        match self.types.d {
+            Element::F16 => {
+                let round = |x| u32::from(half::from_f32::<F16>(x, Rounding::NearestEven));
+                self.d.scatter(&sums, d, round);
+            }
+            _ => self.d.scatter(&sums, d, |x: f32| float32::canonical(x).to_bits()),
+        }
+    }
+
+    fn execute_f64(&self, a: &[Column], b: &[Column], c: &[Column], d: &mut [Column]) {
+        let mut factors = ([0f64; 256], [0f64; 128]);
+        let mut sums = [0f64; 128];
+        self.a.gather_f64(a, &mut factors.0);
+        self.b.gather_f64(b, &mut factors.1);
+        self.c.gather_f64(c, &mut sums);
+        let round = self.types.round;
+        self.accumulate(&factors.0, &factors.1, &mut sums, |sum, x, y| float64::fma(x, y, sum, round));
+        self.d.scatter_f64(&sums, d);
+    }
+
+    /// Bytes and nibbles: the sum of products cannot overflow, only adding C can.
+    fn execute_integers(&self, a: &[Column], b: &[Column], c: &[Column], d: &mut [Column]) {
+        const LARGEST: usize = 1024;
+        let mut factors = ([0i32; LARGEST], [0i32; LARGEST]);
+        let mut sums = [0i32; 256];
+        let read = |p: &Placed, from: &[Column], to: &mut [i32]| match p.fragment.element() {
+            Element::U8 => p.gather(from, to, |x| (x & 0xff) as i32),
+            Element::S8 => p.gather(from, to, |x| i32::from(x as i8)),
+            Element::U4 => p.gather(from, to, |x| (x & 0xf) as i32),
+            _ => p.gather(from, to, |x| ((x << 28) as i32) >> 28),
+        };
+        read(&self.a, a, &mut factors.0);
+        read(&self.b, b, &mut factors.1);
+        self.accumulate(&factors.0, &factors.1, &mut sums, |sum, x, y| sum + x * y);
+        self.add_c(&sums, c, d);
+    }
+
+    /// Single bits: whole registers at a time, since both factors have the same elements there.
+    fn execute_bits(&self, a: &[Column], b: &[Column], c: &[Column], d: &mut [Column]) {
+        let Shape { m, n, k } = self.shape;
+        let words = usize::from(k / 32);
+        let mut rows = [[0u32; 8]; 16];
+        let mut cols = [[0u32; 8]; 8];
+        for lane in 0..WARP_LANES {
+            for (register, column) in a.iter().enumerate() {
+                let at = self.a.fragment.position(lane as u32, register as u32 * 32);
+                rows[usize::from(at.row)][usize::from(at.col / 32)] = column[lane];
+            }
+            for (register, column) in b.iter().enumerate() {
+                let at = self.b.fragment.position(lane as u32, register as u32 * 32);
+                cols[usize::from(at.col)][usize::from(at.row / 32)] = column[lane];
+            }
+        }
+        let mut sums = [0i32; 256];
+        for (row, sums) in rows[..usize::from(m)].iter().zip(sums.chunks_exact_mut(usize::from(n))) {
+            for (col, sum) in cols.iter().zip(sums) {
+                let pairs = row.iter().zip(col).take(words);
+                *sum = match self.types.bit_op {
+                    BitOp::Xor => pairs.map(|(x, y)| (x ^ y).count_ones() as i32).sum(),
+                    BitOp::And => pairs.map(|(x, y)| (x & y).count_ones() as i32).sum(),
+                };
+            }
+        }
+        self.add_c(&sums, c, d);
+    }
+
+    /// Adds C to the sums of products and writes D.
+    fn add_c(&self, products: &[i32; 256], c: &[Column], d: &mut [Column]) {
+        let mut sums = [0i32; 256];
+        self.c.gather(c, &mut sums, |x| x as i32);
+        for (sum, product) in sums.iter_mut().zip(products) {
+            *sum = if self.types.satfinite { sum.saturating_add(*product) } else { sum.wrapping_add(*product) };
+        }
+        self.d.scatter(&sums, d, |x| x as u32);
+    }
+
+    /// Runs `step` on each sum for k ascending. The inner loop is over a row of B, and of D.
+    #[inline(always)]
+    fn accumulate<T: Copy>(&self, a: &[T], b: &[T], sums: &mut [T], step: impl Fn(T, T, T) -> T) {
+        let (m, n, k) = (usize::from(self.shape.m), usize::from(self.shape.n), usize::from(self.shape.k));
+        for tile in 0..self.a.fragment.tiles() {
+            let a = &a[tile * m * k..(tile + 1) * m * k];
+            let b = &b[tile * k * n..(tile + 1) * k * n];
+            let sums = &mut sums[tile * m * n..(tile + 1) * m * n];
+            for (a_row, sum_row) in a.chunks_exact(k).zip(sums.chunks_exact_mut(n)) {
+                // Every n is a multiple of 8: blocks of that size stay in registers over k.
+                for (block, sums) in sum_row.chunks_exact_mut(8).enumerate() {
+                    let mut partial: [T; 8] = std::array::from_fn(|i| sums[i]);
+                    for (&x, b_row) in a_row.iter().zip(b.chunks_exact(n)) {
+                        let y = &b_row[block * 8..block * 8 + 8];
+                        for (sum, &y) in partial.iter_mut().zip(y) {
+                            *sum = step(*sum, x, y);
+                        }
+                    }
+                    sums.copy_from_slice(&partial);
+                }
+            }
+        }
+    }
+}
