@@ -1,0 +1,115 @@
+//! Decode: the fetched instructions are done functionally, in program order, and enter the
+//! instruction buffer.
+//!
+//! The stream executes an instruction here (see [`isa::WarpStream`]). Decode goes no further in a
+//! warp than the contract and the front end allow: behind a barrier until it is released, and
+//! behind a change of control flow as [`config::BranchFetch`] says. What is left of a fetch at a
+//! barrier is decoded in the cycle of the release, as if it had waited in the buffer.
+
+use crate::inflight::{InstId, Stage, Window};
+use crate::observer::{Observer, Seen};
+use crate::policy::IssuePolicy;
+use crate::sm::{Env, Sm};
+use crate::warps::bit;
+use config::BranchFetch;
+use isa::{Control, Fault, StepContext, WarpSlot, WarpStream};
+use kit::Cycle;
+
+impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
+    /// Decodes what was fetched, and what a barrier had held back.
+    #[inline]
+    pub(crate) fn decode(&mut self, now: Cycle, env: &mut Env<'_, S::Shared>) -> Result<(), Box<Fault>> {
+        while let Some((warp, count)) = self.fetch.take_resumed().or_else(|| self.fetch.take_packet()) {
+            self.agenda.moved();
+            self.decode_packet(now, env, warp, count)?;
+        }
+        Ok(())
+    }
+
+    /// Decodes up to `count` instructions of `warp`.
+    fn decode_packet(
+        &mut self,
+        now: Cycle,
+        env: &mut Env<'_, S::Shared>,
+        warp: WarpSlot,
+        count: u8,
+    ) -> Result<(), Box<Fault>> {
+        for left in (0..count).rev() {
+            if self.stream.next_pc(warp).is_none() {
+                self.warps.decoded |= bit(warp);
+                break;
+            }
+            let id = self.step(now, env, warp)?;
+            if !self.look_ahead(env, id, left) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Executes one instruction and puts it into the buffer.
+    #[inline]
+    fn step(&mut self, now: Cycle, env: &mut Env<'_, S::Shared>, warp: WarpSlot) -> Result<InstId, Box<Fault>> {
+        let w = warp.index();
+        let id = self.slab.take();
+        let context = StepContext { now, sm: self.id };
+        if let Err(fault) = self.stream.step(env.shared, warp, context, self.slab.dynamic_mut(id)) {
+            self.slab.release(id);
+            return Err(fault);
+        }
+        let (pc, mask) = (self.slab.dynamic(id).pc, self.slab.dynamic(id).mask);
+        let kernel = self.warps.kernel[w];
+        let micro = env.kernels[kernel.index()].code.micro(pc);
+        let flight = self.slab.get_mut(id);
+        flight.warp = warp;
+        flight.pipe = micro.pipe;
+        flight.stage = Stage::Buffered;
+        flight.class = micro.class;
+        flight.control = micro.control;
+        flight.mem = micro.mem;
+        flight.kernel = kernel;
+        flight.pc = pc;
+        flight.order = self.warps.next_order[w];
+        flight.latency_cycles = micro.latency_cycles;
+        flight.initiation_cycles = micro.initiation_cycles;
+        flight.mask = mask;
+        flight.pending = 0;
+        self.warps.next_order[w] += 1;
+        self.warps.in_pipeline[w] += 1;
+        self.counters.decoded += 1;
+        let window = Window { slab: &self.slab, kernels: env.kernels };
+        self.policy.insert(window, id);
+        self.observer.decoded(now, Seen { id, window });
+        Ok(id)
+    }
+
+    /// Whether decode may go on behind `id`, `left` instructions of whose fetch are left.
+    #[inline]
+    fn look_ahead(&mut self, env: &Env<'_, S::Shared>, id: InstId, left: u8) -> bool {
+        let flight = self.slab.get(id);
+        let (warp, control, mask) = (flight.warp, flight.control, flight.mask);
+        let dynamic = self.slab.dynamic(id);
+        let Some(next) = dynamic.next_pc else {
+            self.warps.decoded |= bit(warp);
+            return false;
+        };
+        if dynamic.diverged && control == Control::Branch {
+            self.counters.divergences += 1;
+        }
+        if control == Control::BarrierSync && mask != 0 {
+            self.fetch.hold_at_barrier(warp, left);
+            return false;
+        }
+        let sequential = next.0 == flight.pc.0 + 1;
+        let blocks = match self.spec.sm.frontend.branches {
+            BranchFetch::Oracle => false,
+            BranchFetch::SequentialFlush => !sequential,
+            BranchFetch::Stall => control == Control::Branch || !sequential,
+        };
+        if blocks {
+            let fallthrough = flight.pc.index() + 1 < env.kernels[flight.kernel.index()].code.program.insts().len();
+            self.fetch.hold_at_branch(warp, id, left > 0 || !fallthrough);
+        }
+        !blocks
+    }
+}

@@ -1,0 +1,104 @@
+//! Who waits for what: the report of a deadlock.
+
+use crate::kernel::Kernel;
+use crate::observer::Observer;
+use crate::policy::IssuePolicy;
+use crate::sm::Sm;
+use crate::stalls::Stall;
+use crate::warps::{bit, warps_in};
+use isa::{Dim3, Pc, WarpSlot, WarpStream};
+
+/// A warp that cannot go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BlockedWarp {
+    /// Its SM.
+    pub sm: u16,
+    /// Its slot.
+    pub warp: WarpSlot,
+    /// Name of its kernel.
+    pub kernel: String,
+    /// Its CTA's position in the grid.
+    pub cta: Dim3,
+    /// Its place in the CTA.
+    pub index_in_cta: u16,
+    /// Its next instruction, if it has one.
+    pub pc: Option<Pc>,
+    /// That instruction's text.
+    pub text: String,
+    /// That instruction's line in the PTX or disassembly; 0 if unknown.
+    pub line: u32,
+    /// Why it does not issue.
+    pub stall: Stall,
+    /// What it waits for, in words.
+    pub waits_for: String,
+}
+
+impl std::fmt::Display for BlockedWarp {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { sm, warp, kernel, cta, index_in_cta, text, line, waits_for, .. } = self;
+        write!(f, "SM {sm}, warp slot {}: warp {index_in_cta} of CTA {cta} of `{kernel}`", warp.0)?;
+        if !text.is_empty() {
+            write!(f, " at `{text}`")?;
+        }
+        if *line != 0 {
+            write!(f, " (line {line})")?;
+        }
+        write!(f, " waits for {waits_for}")
+    }
+}
+
+impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
+    /// Every resident warp with what keeps it from issuing.
+    pub fn describe_stalls(&self, kernels: &[Kernel]) -> Vec<BlockedWarp> {
+        warps_in(self.warps.resident).map(|warp| self.describe_warp(kernels, warp)).collect()
+    }
+
+    fn describe_warp(&self, kernels: &[Kernel], warp: WarpSlot) -> BlockedWarp {
+        let w = warp.index();
+        let kernel = self.warps.kernel[w];
+        let program = &kernels[kernel.index()].code.program;
+        let next = self.policy.oldest(warp).map(|id| self.slab.get(id).pc).or_else(|| self.stream.next_pc(warp));
+        let pc = next.filter(|pc| pc.index() < program.insts().len());
+        let partition = self.spec.partition(w % self.schedulers.len());
+        let stall = self.why(bit(warp), partition);
+        BlockedWarp {
+            sm: self.id,
+            warp,
+            kernel: program.name.clone(),
+            cta: self.ctas[self.warps.cta[w].index()].map_or(Dim3::new(0, 0, 0), |c| c.position),
+            index_in_cta: self.warps.index_in_cta[w],
+            pc,
+            text: pc.map_or_else(String::new, |pc| program.text(pc).to_owned()),
+            line: pc.map_or(0, |pc| program.source(pc).line),
+            stall,
+            waits_for: self.describe_wait(warp, stall),
+        }
+    }
+
+    fn describe_wait(&self, warp: WarpSlot, stall: Stall) -> String {
+        let w = warp.index();
+        let outstanding = self.warps.outstanding[w];
+        match stall {
+            Stall::Barrier => {
+                let cta = self.warps.cta[w];
+                let live = self.barriers.live(cta);
+                let Some((id, arrived)) = self.barriers.waiting_at(cta, bit(warp)) else {
+                    return "a barrier".into();
+                };
+                let missing: Vec<_> =
+                    warps_in(live & !arrived).map(|m| self.warps.index_in_cta[m.index()].to_string()).collect();
+                let arrived = arrived.count_ones();
+                format!("barrier {id}, at which {arrived} warps have arrived and not warps {}", missing.join(", "))
+            }
+            Stall::Fence => format!("{outstanding} outstanding memory accesses at a fence"),
+            Stall::Drain => format!("{outstanding} outstanding memory accesses before it can end"),
+            Stall::AsyncCopy => {
+                format!("asynchronous copies, {} groups of which are pending", self.copies.pending(warp))
+            }
+            Stall::Raw | Stall::RawMemory | Stall::Waw | Stall::War => {
+                format!("a register ({}), {outstanding} memory accesses being outstanding", stall.name())
+            }
+            other => other.description().trim_end_matches('.').to_owned(),
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! Issue: each warp scheduler chooses a warp and issues its candidates.
+//!
+//! Schedulers take turns at going first, by the cycle. A scheduler sees the warps that have a
+//! candidate whose issue latch (ID_OC) has room and that nothing holds; the one it chooses issues
+//! up to the issue width. Memory instructions, control, barriers and fences take their effect on
+//! the warp here, as in GPGPU-Sim.
+
+use crate::inflight::{InstId, Stage, Window};
+use crate::kernel::Kernel;
+use crate::observer::{Observer, Seen};
+use crate::policy::IssuePolicy;
+use crate::schedulers::View;
+use crate::sm::{Sm, Wake};
+use crate::spec::{Pipe, PipeSet, WarpMask};
+use crate::stalls::Stall;
+use crate::warps::bit;
+use isa::{Access, Control, Space, WarpSlot, WarpStream};
+use kit::Cycle;
+
+impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
+    /// Every scheduler's turn.
+    #[inline]
+    pub(crate) fn issue(&mut self, now: Cycle, kernels: &[Kernel]) {
+        self.policy.tick(now, Window { slab: &self.slab, kernels }, &mut self.agenda);
+        let count = self.schedulers.len();
+        let first = (now % count as Cycle) as usize;
+        for scheduler in (first..count).chain(0..first) {
+            self.issue_from(now, kernels, scheduler);
+        }
+    }
+
+    /// One scheduler's turn.
+    #[inline]
+    fn issue_from(&mut self, now: Cycle, kernels: &[Kernel], scheduler: usize) {
+        let (mine, partition) = (self.scheduler_warps[scheduler], self.spec.partition(scheduler));
+        let view = View {
+            live: self.warps.resident & !self.warps.exited & mine,
+            held: self.warps.held() & mine,
+            long_waits: self.policy.long_waits() & mine,
+            age: &self.warps.age,
+        };
+        let considered = self.schedulers[scheduler].considered(&view);
+        let (open, with_candidate) = self.open_pipes(partition);
+        let ready = with_candidate & considered & !view.held;
+        if ready == 0 {
+            let warps = if considered == 0 { self.warps.resident & mine } else { considered };
+            let stall = self.why(warps, partition);
+            self.stall_slots(now, scheduler, 0, stall);
+            return;
+        }
+        let warp = self.schedulers[scheduler].choose(ready, &view);
+        self.schedulers[scheduler].on_issue(warp);
+        self.issue_warp(now, kernels, scheduler, warp, open);
+    }
+
+    /// Pipes whose issue latch has room, and the warps that have a candidate for one of them.
+    #[inline]
+    fn open_pipes(&self, partition: usize) -> (PipeSet, WarpMask) {
+        let (mut open, mut warps) = (PipeSet::default(), 0);
+        let ready = self.policy.ready();
+        for pipe in ready.pipes() {
+            if self.id_oc.has_room(self.id_oc.id(pipe, partition)) {
+                open = open.with(pipe);
+                warps |= ready.of(pipe);
+            }
+        }
+        (open, warps)
+    }
+
+    /// Issues from `warp`, which has a candidate for one of the `open` pipes.
+    #[inline]
+    fn issue_warp(&mut self, now: Cycle, kernels: &[Kernel], scheduler: usize, warp: WarpSlot, open: PipeSet) {
+        let issue = &self.spec.sm.issue;
+        let (width, different) = (issue.width as usize, issue.dual_issue_needs_different_units);
+        let partition = self.spec.partition(scheduler);
+        let mut open = open;
+        for slot in 0..width {
+            let id = self.policy.select(Window { slab: &self.slab, kernels }, warp, open);
+            let pipe = self.issue_one(now, kernels, scheduler, partition, id);
+            self.account.note(scheduler * width + slot, None);
+            if slot + 1 == width {
+                break;
+            }
+            // May another one follow in this cycle?
+            let candidates = self.policy.ready().pipes_of(warp);
+            let room = self.open_pipes(partition).0;
+            open = PipeSet(candidates.0 & room.0);
+            if different {
+                open = open.without(pipe);
+            }
+            if self.warps.held() & bit(warp) != 0 || open.0 == 0 {
+                let same = different && candidates.contains(pipe) && room.contains(pipe);
+                let stall = if same { Stall::SameUnit } else { self.why(bit(warp), partition) };
+                self.stall_slots(now, scheduler, slot + 1, stall);
+                break;
+            }
+            if slot == 0 {
+                self.counters.multiple_issues += 1;
+            }
+        }
+    }
+
+    /// Marks the slots of `scheduler` from `first` on as stalled.
+    #[inline]
+    fn stall_slots(&mut self, now: Cycle, scheduler: usize, first: usize, stall: Stall) {
+        let width = self.spec.sm.issue.width as usize;
+        for slot in first..width {
+            self.account.note(scheduler * width + slot, Some(stall));
+            self.observer.stalled(now, scheduler, stall);
+        }
+    }
+
+    /// Issues `id`. Returns its pipe.
+    #[inline]
+    fn issue_one(&mut self, now: Cycle, kernels: &[Kernel], scheduler: usize, partition: usize, id: InstId) -> Pipe {
+        self.agenda.moved();
+        let flight = self.slab.get_mut(id);
+        flight.stage = Stage::Issued;
+        flight.issued_at = now;
+        let (warp, pipe, control, mem) = (flight.warp, flight.pipe, flight.control, flight.mem);
+        let threads = u64::from(flight.mask.count_ones());
+        self.counters.warp_instructions += 1;
+        self.counters.thread_instructions += threads;
+        self.counters.empty_instructions += u64::from(threads == 0);
+        self.class_counts.0[flight.class as usize] += 1;
+        let of_kernel = &mut self.kernel_counts[flight.kernel.index()];
+        of_kernel.warp_instructions += 1;
+        of_kernel.thread_instructions += threads;
+
+        self.id_oc.push(self.id_oc.id(pipe, partition), id);
+        let window = Window { slab: &self.slab, kernels };
+        self.policy.on_issue(window, id);
+        self.observer.issued(now, scheduler, Seen { id, window });
+        if mem.is_some() {
+            self.begin_access(id);
+        }
+        let flushed = self.resolve_control(now, warp, id);
+        if control != Control::None {
+            self.take_effect(now, control, id);
+            if control == Control::Branch {
+                self.policy.on_control_resolved(Window { slab: &self.slab, kernels }, id, flushed);
+            }
+        }
+        if self.slab.dynamic(id).next_pc.is_none() {
+            self.exit_warp(now, warp);
+        }
+        pipe
+    }
+
+    /// A memory instruction issues: fences count it, and copies and atomics are remembered.
+    #[inline]
+    fn begin_access(&mut self, id: InstId) {
+        let space = self.slab.dynamic(id).space;
+        let flight = self.slab.get_mut(id);
+        let warp = flight.warp;
+        self.warps.outstanding[warp.index()] += 1;
+        match flight.mem.map(|m| m.access) {
+            Some(Access::AsyncCopy) => flight.group = self.copies.issue(warp),
+            Some(Access::Atomic | Access::Reduction)
+                if space == Space::Global && self.spec.options.atomics_hold_warp =>
+            {
+                self.warps.atomics[warp.index()] += 1;
+                self.warps.at_atomic |= bit(warp);
+            }
+            _ => {}
+        }
+    }
+
+    /// Effects of `id` on its warp other than where it goes next.
+    fn take_effect(&mut self, now: Cycle, control: Control, id: InstId) {
+        let (warp, mask) = (self.slab.get(id).warp, self.slab.get(id).mask);
+        let dynamic = self.slab.dynamic(id);
+        match control {
+            Control::BarrierSync | Control::BarrierArrive if mask != 0 => {
+                let (arrival, waits) = (dynamic.barrier, control == Control::BarrierSync);
+                self.counters.barrier_arrivals += 1;
+                if waits {
+                    self.warps.at_barrier |= bit(warp);
+                }
+                let released = self.barriers.arrive(self.warps.cta[warp.index()], bit(warp), arrival, waits);
+                self.release(now, released);
+            }
+            Control::Fence if self.warps.outstanding[warp.index()] > 0 => self.warps.at_fence |= bit(warp),
+            Control::AsyncCommit => self.copies.commit(warp),
+            Control::AsyncWait => {
+                if !self.copies.wait(warp, dynamic.async_groups_left) {
+                    self.warps.at_copies |= bit(warp);
+                }
+            }
+            Control::Sleep if dynamic.sleep_cycles > 0 => {
+                self.warps.asleep |= bit(warp);
+                self.wakes.schedule(now + Cycle::from(dynamic.sleep_cycles), Wake::Rise(warp));
+            }
+            _ => {}
+        }
+    }
+
+    /// All threads of `warp` have exited.
+    fn exit_warp(&mut self, now: Cycle, warp: WarpSlot) {
+        self.warps.exited |= bit(warp);
+        let released = self.barriers.exit(self.warps.cta[warp.index()], bit(warp));
+        self.release(now, released);
+    }
+
+    /// Lets warps go on behind a barrier.
+    fn release(&mut self, now: Cycle, warps: WarpMask) {
+        if warps != 0 {
+            self.warps.at_barrier &= !warps;
+            self.fetch.release_from_barrier(warps);
+            self.observer.released(now, warps);
+        }
+    }
+
+    /// Why none of `warps` issues, in the order of priority of [`Stall`].
+    pub(crate) fn why(&self, warps: WarpMask, partition: usize) -> Stall {
+        let w = &self.warps;
+        let free = warps & !w.held();
+        let ready = self.policy.ready();
+        // A ready candidate that did not issue found its latch full.
+        let mut blocked = ready.pipes().filter(|&p| ready.of(p) & free != 0);
+        if let Some(pipe) = blocked.next() {
+            return if pipe == Pipe::MEM || blocked.any(|p| p == Pipe::MEM) {
+                Stall::MemoryPipeFull
+            } else if self.collectors.any_waits_for_unit(partition) {
+                Stall::UnitBusy
+            } else {
+                Stall::CollectorFull
+            };
+        }
+        if let Some(hazard) = self.policy.stalls().first(free) {
+            return hazard;
+        }
+        let empty = [
+            (Stall::Atomic, w.at_atomic & warps & !w.exited),
+            (Stall::Fence, w.at_fence & warps),
+            (Stall::AsyncCopy, w.at_copies & warps),
+            (Stall::Sleep, w.asleep & warps),
+            (Stall::Barrier, w.at_barrier & warps),
+            (Stall::Control, self.fetch.at_branch() & free),
+            (Stall::InstructionCache, self.fetch.missing() & free),
+            (Stall::EmptyBuffer, free),
+            (Stall::Drain, warps),
+        ];
+        empty.into_iter().find(|&(_, mask)| mask != 0).map_or(Stall::Idle, |(stall, _)| stall)
+    }
+}

@@ -1,0 +1,162 @@
+//! In-order issue: the baseline of every paper.
+//!
+//! Each warp's instruction buffer is a queue; its head is the only candidate, once the board sees
+//! no hazard. An entry is free when its instruction issues. The board is a choice of its own
+//! ([`Board`]): the scoreboard for RAW and WAW, or one that handles WAR as well.
+//!
+//! A head is examined when it becomes the head and when an instruction of its warp reads or writes
+//! its registers, never per cycle.
+
+use super::{IssuePolicy, ReadyMasks, Structure};
+use crate::inflight::{InstId, Window};
+use crate::instruction_buffer::InstructionBuffer;
+use crate::scoreboard::{Board, Scoreboard};
+use crate::spec::{CoreSpec, Pipe, PipeSet, WarpMask};
+use crate::stalls::{Stall, StallMasks};
+use crate::warps::bit;
+use isa::{RegFile, WarpSlot};
+
+/// Where the head of a warp's buffer stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Head {
+    Empty,
+    Ready(Pipe),
+    Stalled(Stall),
+}
+
+/// In-order issue over board `B`.
+#[derive(Debug)]
+pub struct InOrder<B: Board = Scoreboard> {
+    buffer: InstructionBuffer,
+    board: B,
+    heads: Box<[Head]>,
+    ready: ReadyMasks,
+    stalls: StallMasks,
+    warps: usize,
+}
+
+impl<B: Board> InOrder<B> {
+    /// Examines the head of a warp's buffer.
+    #[inline]
+    fn examine(&mut self, window: Window<'_>, warp: WarpSlot) {
+        let head = match self.buffer.front(warp) {
+            None => Head::Empty,
+            Some(id) => match self.board.hazard(window, id) {
+                None => Head::Ready(window.inst(id).pipe),
+                Some(stall) => Head::Stalled(stall),
+            },
+        };
+        let old = std::mem::replace(&mut self.heads[warp.index()], head);
+        if old == head {
+            return;
+        }
+        match old {
+            Head::Empty => {}
+            Head::Ready(pipe) => self.ready.remove(pipe, bit(warp)),
+            Head::Stalled(stall) => self.stalls.remove(stall, bit(warp)),
+        }
+        match head {
+            Head::Empty => {}
+            Head::Ready(pipe) => self.ready.insert(pipe, bit(warp)),
+            Head::Stalled(stall) => self.stalls.insert(stall, bit(warp)),
+        }
+    }
+
+    fn examine_if_stalled(&mut self, window: Window<'_>, warp: WarpSlot) {
+        if matches!(self.heads[warp.index()], Head::Stalled(_)) {
+            self.examine(window, warp);
+        }
+    }
+}
+
+impl<B: Board> IssuePolicy for InOrder<B> {
+    type Config = B::Config;
+
+    fn new(config: &B::Config, spec: &CoreSpec) -> Self {
+        let warps = spec.sm.max_warps as usize;
+        let frontend = &spec.sm.frontend;
+        Self {
+            buffer: InstructionBuffer::new(
+                warps,
+                frontend.buffer_entries as usize,
+                frontend.instructions_per_fetch as usize,
+            ),
+            board: B::new(config, spec),
+            heads: vec![Head::Empty; warps].into(),
+            ready: ReadyMasks::default(),
+            stalls: StallMasks::default(),
+            warps,
+        }
+    }
+
+    fn structures(&self) -> Vec<Structure> {
+        let mut all = vec![self.buffer.structure(self.warps)];
+        all.extend(self.board.structures());
+        all
+    }
+
+    fn start_warp(&mut self, warp: WarpSlot, regs: &RegFile) {
+        debug_assert_eq!(self.heads[warp.index()], Head::Empty);
+        self.board.start_warp(warp, regs);
+    }
+
+    #[inline]
+    fn room(&self) -> WarpMask {
+        self.buffer.room()
+    }
+
+    #[inline]
+    fn insert(&mut self, window: Window<'_>, id: InstId) {
+        let warp = window.inst(id).warp;
+        self.buffer.push(warp, id);
+        if self.heads[warp.index()] == Head::Empty {
+            self.examine(window, warp);
+        }
+    }
+
+    #[inline]
+    fn ready(&self) -> &ReadyMasks {
+        &self.ready
+    }
+
+    #[inline]
+    fn select(&self, _window: Window<'_>, warp: WarpSlot, _pipes: PipeSet) -> InstId {
+        self.buffer.front(warp).expect("a warp with a candidate has a head")
+    }
+
+    #[inline]
+    fn stalls(&self) -> &StallMasks {
+        &self.stalls
+    }
+
+    #[inline]
+    fn long_waits(&self) -> WarpMask {
+        self.stalls.of(Stall::RawMemory)
+    }
+
+    #[inline]
+    fn on_issue(&mut self, window: Window<'_>, id: InstId) {
+        let warp = window.inst(id).warp;
+        let head = self.buffer.pop(warp);
+        debug_assert_eq!(head, Some(id));
+        self.board.on_issue(window, id);
+        self.examine(window, warp);
+    }
+
+    #[inline]
+    fn on_operands_read(&mut self, window: Window<'_>, id: InstId) {
+        if self.board.on_operands_read(window, id) {
+            self.examine_if_stalled(window, window.inst(id).warp);
+        }
+    }
+
+    #[inline]
+    fn on_writeback(&mut self, window: Window<'_>, id: InstId) {
+        self.board.on_writeback(window, id);
+        self.examine_if_stalled(window, window.inst(id).warp);
+    }
+
+    fn oldest(&self, warp: WarpSlot) -> Option<InstId> {
+        self.buffer.front(warp)
+    }
+}

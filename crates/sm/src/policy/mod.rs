@@ -1,0 +1,149 @@
+//! The seam for issue designs: what stands between decode and the warp scheduler.
+//!
+//! An [`IssuePolicy`] owns the instruction buffers and all knowledge of hazards. Decode puts
+//! instructions in, in program order; the policy offers candidates, of any age and any number per
+//! warp, by the pipe they go to; the warp scheduler chooses among the warps that have one. Hooks
+//! tell the policy what happens behind it. A design is one file that implements the trait.
+//!
+//! What stays outside: barriers, fences, sleeps and exits hold a whole warp ([`Warps::held`]), and
+//! decode inserts nothing behind a branch whose way the front end does not know.
+//!
+//! [`Warps::held`]: crate::Warps::held
+
+mod in_order;
+
+pub use in_order::InOrder;
+
+use crate::agenda::Agenda;
+use crate::inflight::{InstId, Window};
+use crate::spec::{CoreSpec, Pipe, PipeSet, WarpMask};
+use crate::stalls::StallMasks;
+use isa::{RegFile, WarpSlot};
+use kit::Cycle;
+use kit::bits::set_bits;
+
+/// Warps that have a candidate, by the pipe it goes to. A warp with several candidates may stand
+/// under several pipes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ReadyMasks {
+    warps: [WarpMask; Pipe::COUNT],
+    pipes: PipeSet,
+}
+
+impl ReadyMasks {
+    /// Warps with a candidate for `pipe`.
+    #[inline]
+    pub fn of(&self, pipe: Pipe) -> WarpMask {
+        self.warps[pipe.index()]
+    }
+
+    /// Pipes for which any warp has a candidate.
+    #[inline]
+    pub fn pipes(&self) -> impl Iterator<Item = Pipe> {
+        set_bits(u64::from(self.pipes.0)).map(|p| Pipe(p as u8))
+    }
+
+    /// Pipes for which `warp` has a candidate.
+    #[inline]
+    pub fn pipes_of(&self, warp: WarpSlot) -> PipeSet {
+        let has = |p: &Pipe| self.of(*p) >> warp.0 & 1 != 0;
+        self.pipes().filter(has).fold(PipeSet::default(), PipeSet::with)
+    }
+
+    /// The warps have a candidate for `pipe`.
+    #[inline]
+    pub fn insert(&mut self, pipe: Pipe, warps: WarpMask) {
+        self.warps[pipe.index()] |= warps;
+        self.pipes = self.pipes.with(pipe);
+    }
+
+    /// The warps have no candidate for `pipe` any more.
+    #[inline]
+    pub fn remove(&mut self, pipe: Pipe, warps: WarpMask) {
+        let left = &mut self.warps[pipe.index()];
+        *left &= !warps;
+        if *left == 0 {
+            self.pipes = self.pipes.without(pipe);
+        }
+    }
+}
+
+/// A hardware structure of a design: what the cost model and `list cores` read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Structure {
+    /// What it is, in the paper's words.
+    pub name: &'static str,
+    /// How many of it an SM has.
+    pub instances: usize,
+    /// Entries of one.
+    pub entries: usize,
+    /// Bits of an entry.
+    pub bits: usize,
+    /// Entries that can be read in one cycle.
+    pub read_ports: usize,
+    /// Entries that can be written in one cycle.
+    pub write_ports: usize,
+}
+
+impl Structure {
+    /// Bits in an SM.
+    pub const fn total_bits(&self) -> usize {
+        self.instances * self.entries * self.bits
+    }
+}
+
+/// An issue design.
+pub trait IssuePolicy: Sized {
+    /// Sizes and choices of the design.
+    type Config: Clone;
+
+    /// The design for an SM of `spec`, empty.
+    fn new(config: &Self::Config, spec: &CoreSpec) -> Self;
+
+    /// Its hardware structures.
+    fn structures(&self) -> Vec<Structure>;
+
+    /// A warp with registers `regs` takes an empty slot.
+    fn start_warp(&mut self, warp: WarpSlot, regs: &RegFile);
+
+    /// Warps whose buffer has room for all that one fetch brings. May hold warps that are not
+    /// resident.
+    fn room(&self) -> WarpMask;
+
+    /// The next instruction of its warp in program order enters the buffer.
+    fn insert(&mut self, window: Window<'_>, id: InstId);
+
+    /// Work of the design's own in each cycle, before the warp schedulers choose. What it waits
+    /// for by time goes on the agenda; when it moves something, that too.
+    #[inline]
+    fn tick(&mut self, _now: Cycle, _window: Window<'_>, _agenda: &mut Agenda) {}
+
+    /// Warps with candidates. A candidate has no hazard left but whether its latch has room.
+    fn ready(&self) -> &ReadyMasks;
+
+    /// The candidate of `warp` to issue, among those that go to `pipes`. There is one.
+    fn select(&self, window: Window<'_>, warp: WarpSlot, pipes: PipeSet) -> InstId;
+
+    /// Why warps whose buffer is not empty have no candidate.
+    fn stalls(&self) -> &StallMasks;
+
+    /// Warps whose oldest instruction waits for a long-latency (memory) operation.
+    fn long_waits(&self) -> WarpMask;
+
+    /// `id`, a candidate, is issued.
+    fn on_issue(&mut self, window: Window<'_>, id: InstId);
+
+    /// `id` has read its registers and leaves its operand collector.
+    #[inline]
+    fn on_operands_read(&mut self, _window: Window<'_>, _id: InstId) {}
+
+    /// `id` has written its registers, or would have: it is complete and leaves the SM.
+    fn on_writeback(&mut self, window: Window<'_>, id: InstId);
+
+    /// The branch `id` has issued and its way is known; `flushed` if it was not the sequential one.
+    #[inline]
+    fn on_control_resolved(&mut self, _window: Window<'_>, _id: InstId, _flushed: bool) {}
+
+    /// The oldest instructions in the buffer of `warp`, for messages.
+    fn oldest(&self, warp: WarpSlot) -> Option<InstId>;
+}

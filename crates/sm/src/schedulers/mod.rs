@@ -1,0 +1,94 @@
+//! Warp schedulers: which of the warps with a candidate issues.
+//!
+//! A new scheduler is one file with a [`WarpScheduler`] and its two lines here: the `mod` and the
+//! row of the table.
+
+mod gto;
+mod lrr;
+mod srr;
+mod two_level;
+
+use crate::spec::{CoreSpec, WarpMask};
+use isa::WarpSlot;
+
+/// What a scheduler sees of its warps.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a> {
+    /// Its warps that are resident and have not exited.
+    pub live: WarpMask,
+    /// Those of them that wait at a barrier, fence or the like.
+    pub held: WarpMask,
+    /// Those of them whose oldest instruction waits for a long-latency operation.
+    pub long_waits: WarpMask,
+    /// Order of arrival, by warp slot: smaller is older.
+    pub age: &'a [u64],
+}
+
+/// A warp scheduler. Its state changes only when a warp issues or when what it sees changes, so
+/// that an SM in which nothing moves may sleep.
+pub trait WarpScheduler {
+    /// A scheduler for the warps in `mine`.
+    fn new(spec: &CoreSpec, mine: WarpMask) -> Self;
+
+    /// The warps that it looks at in this cycle, among the live ones.
+    fn considered(&mut self, view: &View<'_>) -> WarpMask {
+        view.live
+    }
+
+    /// Chooses one of `ready`, which is not empty: warps it looks at that can issue.
+    fn choose(&mut self, ready: WarpMask, view: &View<'_>) -> WarpSlot;
+
+    /// The chosen warp has issued.
+    fn on_issue(&mut self, warp: WarpSlot);
+}
+
+/// Declares the schedulers: the enum over them, their names and the dispatch.
+macro_rules! schedulers {
+    ($($(#[doc = $text:literal])+ $variant:ident($type:ty) = $name:literal,)*) => {
+        /// Name and description of each scheduler.
+        pub const NAMES: &[(&str, &str)] = &[$(($name, concat!($($text,)+).trim_ascii()),)*];
+
+        /// One of the warp schedulers.
+        #[derive(Debug)]
+        pub enum Scheduler { $($(#[doc = $text])+ $variant($type),)* }
+
+        impl Scheduler {
+            /// The scheduler named in `spec`, which has been checked.
+            pub fn of(spec: &CoreSpec, mine: WarpMask) -> Self {
+                match spec.scheduler_name() {
+                    $($name => Self::$variant(<$type>::new(spec, mine)),)*
+                    name => unreachable!("scheduler `{name}` was checked with the specification"),
+                }
+            }
+
+            /// See [`WarpScheduler::considered`].
+            #[inline]
+            pub fn considered(&mut self, view: &View<'_>) -> WarpMask {
+                match self { $(Self::$variant(s) => s.considered(view),)* }
+            }
+
+            /// See [`WarpScheduler::choose`].
+            #[inline]
+            pub fn choose(&mut self, ready: WarpMask, view: &View<'_>) -> WarpSlot {
+                match self { $(Self::$variant(s) => s.choose(ready, view),)* }
+            }
+
+            /// See [`WarpScheduler::on_issue`].
+            #[inline]
+            pub fn on_issue(&mut self, warp: WarpSlot) {
+                match self { $(Self::$variant(s) => s.on_issue(warp),)* }
+            }
+        }
+    };
+}
+
+schedulers! {
+    /// Loose round robin: the first ready warp behind the one that issued last.
+    Lrr(lrr::LooseRoundRobin) = "lrr",
+    /// Greedy then oldest: the warp that issued last, else the oldest ready one.
+    Gto(gto::GreedyThenOldest) = "gto",
+    /// Strict round robin: only the warp whose turn it is may issue.
+    Srr(srr::StrictRoundRobin) = "srr",
+    /// Two-level: loose round robin over an active set, from which warps that wait long are demoted.
+    TwoLevel(two_level::TwoLevel) = "two_level",
+}

@@ -1,0 +1,123 @@
+//! Hazards of in-order issue: which registers of each warp have a write under way.
+
+use crate::inflight::{InstId, Window};
+use crate::policy::Structure;
+use crate::spec::CoreSpec;
+use crate::stalls::Stall;
+use isa::{Access, RegFile, RegId, WarpSlot};
+
+/// What decides whether the head of a warp's buffer may issue. Each way of handling hazards in an
+/// in-order core is one implementation.
+pub trait Board {
+    /// Its sizes and choices.
+    type Config: Clone;
+
+    /// An empty board.
+    fn new(config: &Self::Config, spec: &CoreSpec) -> Self;
+    /// Its hardware structures.
+    fn structures(&self) -> Vec<Structure>;
+    /// A warp with registers `regs` starts: nothing of it is in flight.
+    fn start_warp(&mut self, warp: WarpSlot, regs: &RegFile);
+    /// The hazard that keeps `id` from issuing, if there is one.
+    fn hazard(&self, window: Window<'_>, id: InstId) -> Option<Stall>;
+    /// `id` issues.
+    fn on_issue(&mut self, window: Window<'_>, id: InstId);
+    /// `id` has read its registers. True if that may have ended a hazard.
+    #[inline]
+    fn on_operands_read(&mut self, _window: Window<'_>, _id: InstId) -> bool {
+        false
+    }
+    /// `id` has written its registers.
+    fn on_writeback(&mut self, window: Window<'_>, id: InstId);
+}
+
+/// The registers with a write under way, by warp: 1 bit each as the set, 1 bit for "by a load".
+#[derive(Clone, Debug, Default)]
+pub struct PendingWrites {
+    /// Per register: bit 0 a write is under way, bit 1 by a memory operation.
+    warps: Box<[Vec<u8>]>,
+}
+
+impl PendingWrites {
+    /// None, for `warps` warps.
+    pub fn new(warps: usize) -> Self {
+        Self { warps: vec![Vec::new(); warps].into() }
+    }
+
+    /// Makes room for a warp's registers, none of them pending.
+    pub fn start_warp(&mut self, warp: WarpSlot, regs: &RegFile) {
+        let pending = &mut self.warps[warp.index()];
+        debug_assert!(pending.iter().all(|&p| p == 0), "writes pending from a former warp");
+        pending.resize(regs.count(), 0);
+    }
+
+    /// The hazard of reading `srcs` and writing `dsts`, reads before writes.
+    #[inline]
+    pub fn hazard(&self, warp: WarpSlot, dsts: &[RegId], srcs: &[RegId]) -> Option<Stall> {
+        let pending = &self.warps[warp.index()];
+        let read = srcs.iter().fold(0, |any, r| any | pending[r.index()]);
+        if read != 0 {
+            return Some(if read & 2 != 0 { Stall::RawMemory } else { Stall::Raw });
+        }
+        let written = dsts.iter().fold(0, |any, r| any | pending[r.index()]);
+        (written != 0).then_some(Stall::Waw)
+    }
+
+    /// Writes of `dsts` are under way, `by_memory` or not.
+    #[inline]
+    pub fn begin(&mut self, warp: WarpSlot, dsts: &[RegId], by_memory: bool) {
+        let pending = &mut self.warps[warp.index()];
+        dsts.iter().for_each(|r| pending[r.index()] = 1 | u8::from(by_memory) << 1);
+    }
+
+    /// `dsts` have been written.
+    #[inline]
+    pub fn end(&mut self, warp: WarpSlot, dsts: &[RegId]) {
+        let pending = &mut self.warps[warp.index()];
+        dsts.iter().for_each(|r| pending[r.index()] = 0);
+    }
+}
+
+/// The scoreboard of GPGPU-Sim: an instruction waits while a register that it reads or writes has
+/// a write under way. It knows nothing of reads, so it does not see write-after-read hazards.
+#[derive(Debug)]
+pub struct Scoreboard {
+    pending: PendingWrites,
+    warps: usize,
+}
+
+impl Board for Scoreboard {
+    type Config = ();
+
+    fn new(_config: &(), spec: &CoreSpec) -> Self {
+        let warps = spec.sm.max_warps as usize;
+        Self { pending: PendingWrites::new(warps), warps }
+    }
+
+    fn structures(&self) -> Vec<Structure> {
+        // One bit for each of 255 registers and 8 predicates of a warp.
+        let (entries, bits) = (1, 263);
+        vec![Structure { name: "scoreboard", instances: self.warps, entries, bits, read_ports: 1, write_ports: 2 }]
+    }
+
+    fn start_warp(&mut self, warp: WarpSlot, regs: &RegFile) {
+        self.pending.start_warp(warp, regs);
+    }
+
+    #[inline]
+    fn hazard(&self, window: Window<'_>, id: InstId) -> Option<Stall> {
+        self.pending.hazard(window.inst(id).warp, window.dsts(id), window.srcs(id))
+    }
+
+    #[inline]
+    fn on_issue(&mut self, window: Window<'_>, id: InstId) {
+        let inst = window.inst(id);
+        let by_memory = inst.mem.is_some_and(|m| m.access != Access::Store);
+        self.pending.begin(inst.warp, window.dsts(id), by_memory);
+    }
+
+    #[inline]
+    fn on_writeback(&mut self, window: Window<'_>, id: InstId) {
+        self.pending.end(window.inst(id).warp, window.dsts(id));
+    }
+}

@@ -1,0 +1,408 @@
+//! The SM: its parts in the order of the block diagram, its cycle, and what the GPU sees of it.
+
+use crate::agenda::Agenda;
+use crate::barrier::Barriers;
+use crate::copies::Copies;
+use crate::counters::{ClassCounts, KernelCounts, SmCounters};
+use crate::fetch::Fetch;
+use crate::inflight::{InstId, Slab, Window};
+use crate::kernel::Kernel;
+use crate::latches::Latches;
+use crate::lsu::{L1, LoadStoreUnit};
+use crate::observer::{Observer, Seen, Silent};
+use crate::occupancy::Resources;
+use crate::operand_collector::OperandCollector;
+use crate::policy::IssuePolicy;
+use crate::schedulers::Scheduler;
+use crate::spec::{CoreSpec, Pipe, WarpMask};
+use crate::stalls::SlotAccount;
+use crate::units::Units;
+use crate::warps::{Cta, Warps, bit};
+use isa::{CtaSlot, Dim3, Fault, KernelId, WarpSlot, WarpStream};
+use kit::{Cycle, EventWheel, NEVER};
+use mem::Port;
+use mem::cache::CacheCounters;
+use mem::carveout::carve_out;
+use std::sync::Arc;
+
+/// What an SM shares with the rest of the GPU while it ticks.
+#[derive(Debug)]
+pub struct Env<'a, Shared> {
+    /// All launches, by [`KernelId`].
+    pub kernels: &'a [Kernel],
+    /// What all streams share: device memory, or nothing.
+    pub shared: &'a mut Shared,
+}
+
+/// A CTA that has left the SM.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FinishedCta {
+    /// Its kernel.
+    pub kernel: KernelId,
+    /// Its position in the grid.
+    pub cta: Dim3,
+    /// The slot it had.
+    pub slot: CtaSlot,
+}
+
+/// What happens to a warp by time alone.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Wake {
+    /// The right path may be fetched.
+    Refetch(WarpSlot),
+    /// It has slept enough.
+    Rise(WarpSlot),
+}
+
+/// A streaming multiprocessor: warps as stream `S` has them, issue design `P`, watched by `O`.
+///
+/// ```text
+///  fetch ► decode ► policy ► schedulers ► ID_OC ► collectors ► OC_EX ─┬► units ► EX_WB ─┬► write-back
+///    ▲                                              ▲                 └► load/store ────┘      │
+///    └ control resolved at issue                    └────────── register banks ◄───────────────┘
+/// ```
+#[derive(Debug)]
+pub struct Sm<S: WarpStream, P: IssuePolicy, O: Observer = Silent> {
+    // The pipeline.
+    pub(crate) fetch: Fetch,
+    pub(crate) stream: S,
+    pub(crate) policy: P,
+    pub(crate) schedulers: Box<[Scheduler]>,
+    pub(crate) id_oc: Latches,
+    pub(crate) collectors: OperandCollector,
+    pub(crate) oc_ex: Latches,
+    pub(crate) units: Units,
+    pub(crate) lsu: LoadStoreUnit,
+    /// Requests to the memory system and its answers.
+    pub port: Port,
+
+    // What runs.
+    pub(crate) warps: Warps,
+    pub(crate) ctas: Box<[Option<Cta>]>,
+    pub(crate) barriers: Barriers,
+    pub(crate) copies: Copies,
+    pub(crate) slab: Slab,
+    pub(crate) free: Resources,
+    /// Slots of all warps of resident CTAs, finished ones among them.
+    pub(crate) reserved_warps: WarpMask,
+    pub(crate) finished: Vec<FinishedCta>,
+    last_kernel: Option<KernelId>,
+
+    // Time.
+    pub(crate) agenda: Agenda,
+    pub(crate) wakes: EventWheel<Wake>,
+    due_wakes: Vec<Wake>,
+    pub(crate) scratch: Vec<InstId>,
+
+    // What it is, and what it has done.
+    pub(crate) id: u16,
+    pub(crate) spec: Arc<CoreSpec>,
+    pub(crate) scheduler_warps: Box<[WarpMask]>,
+    pub(crate) account: SlotAccount,
+    pub(crate) counters: SmCounters,
+    pub(crate) kernel_counts: Vec<KernelCounts>,
+    pub(crate) class_counts: ClassCounts,
+    /// Whoever watches.
+    pub observer: O,
+}
+
+impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
+    /// An empty SM.
+    pub fn new(id: u16, spec: Arc<CoreSpec>, stream: S, policy: &P::Config, observer: O) -> Self {
+        let (warps, ctas) = (spec.sm.max_warps as usize, spec.sm.max_ctas as usize);
+        let schedulers = spec.schedulers();
+        let scheduler_warps: Box<[WarpMask]> =
+            (0..schedulers).map(|s| (s..warps).step_by(schedulers).fold(0, |mask, w| mask | 1 << w)).collect();
+        let units = |pipe: Pipe| spec.sm.units.get(&pipe.unit());
+        let in_buffers = warps * (spec.sm.frontend.buffer_entries as usize + 4);
+        Self {
+            fetch: Fetch::new(&spec),
+            stream,
+            policy: P::new(policy, &spec),
+            schedulers: scheduler_warps.iter().map(|&mask| Scheduler::of(&spec, mask)).collect(),
+            id_oc: Latches::new(&spec, |p| units(p).map_or(0, |u| u.issue_latches)),
+            collectors: OperandCollector::new(&spec),
+            oc_ex: Latches::new(&spec, |p| units(p).map_or(0, |u| u.dispatch_latches)),
+            units: Units::new(&spec),
+            lsu: LoadStoreUnit::new(&spec),
+            port: Port::default(),
+            warps: Warps::new(warps),
+            ctas: vec![None; ctas].into(),
+            barriers: Barriers::new(ctas, spec.sm.barriers_per_cta as usize),
+            copies: Copies::new(warps),
+            slab: Slab::with_capacity(in_buffers),
+            free: Resources::of_sm(&spec.sm),
+            reserved_warps: 0,
+            finished: Vec::with_capacity(ctas),
+            last_kernel: None,
+            agenda: Agenda::new(0),
+            wakes: EventWheel::new(),
+            due_wakes: Vec::new(),
+            scratch: Vec::new(),
+            id,
+            account: SlotAccount::new(schedulers * spec.sm.issue.width as usize),
+            scheduler_warps,
+            counters: SmCounters::default(),
+            kernel_counts: Vec::new(),
+            class_counts: ClassCounts::default(),
+            observer,
+            spec,
+        }
+    }
+
+    /// One cycle, back to front: a stage finds room that the one behind it made in this cycle.
+    ///
+    /// # Errors
+    /// The fault of an instruction that the stream could not execute.
+    pub fn tick(&mut self, now: Cycle, env: &mut Env<'_, S::Shared>) -> Result<(), Box<Fault>> {
+        self.wake(now);
+        self.write_back(now, env.kernels);
+        self.execute(now, env.kernels);
+        self.write_back_memory(now, env.kernels);
+        self.collect_operands(now, env.kernels);
+        self.load_store(now, env.kernels);
+        self.issue(now, env.kernels);
+        self.front_end(now, env)?;
+        self.end_cycle();
+        Ok(())
+    }
+
+    /// Accounts for the cycles slept and does what time alone brings.
+    #[inline]
+    fn wake(&mut self, now: Cycle) {
+        self.settle(now);
+        self.agenda = Agenda::new(now);
+        if self.wakes.next_due() <= now {
+            self.wakes.take_due(now, &mut self.due_wakes);
+            for wake in self.due_wakes.drain(..) {
+                match wake {
+                    Wake::Refetch(warp) => self.fetch.refetch(warp),
+                    Wake::Rise(warp) => self.warps.asleep &= !bit(warp),
+                }
+            }
+            self.agenda.moved();
+        }
+    }
+
+    /// Units take what waits for them.
+    #[inline]
+    fn execute(&mut self, now: Cycle, kernels: &[Kernel]) {
+        let Self { units, oc_ex, slab, agenda, observer, .. } = self;
+        units.accept(now, oc_ex, slab, agenda, |slab, id| {
+            observer.executing(now, Seen { id, window: Window { slab, kernels } });
+        });
+    }
+
+    /// Operand collectors read registers.
+    #[inline]
+    fn collect_operands(&mut self, now: Cycle, kernels: &[Kernel]) {
+        let Self { collectors, id_oc, oc_ex, slab, policy, observer, .. } = self;
+        if !collectors.has_work(id_oc) {
+            collectors.rest();
+            return;
+        }
+        let sources = |slab: &Slab, id: InstId| {
+            let flight = slab.get(id);
+            let code = &kernels[flight.kernel.index()].code;
+            (&code.program.regs, code.srcs(flight.pc))
+        };
+        let done = collectors.step(id_oc, oc_ex, slab, sources, |slab, id| {
+            let window = Window { slab, kernels };
+            policy.on_operands_read(window, id);
+            observer.operands_read(now, Seen { id, window });
+        });
+        self.counters.register_reads += u64::from(done.reads);
+        self.counters.bank_conflicts += u64::from(done.conflicts);
+        if done.moved {
+            self.agenda.moved();
+        }
+    }
+
+    /// Decode and fetch, alternating as often as there are fetches in a cycle.
+    #[inline]
+    fn front_end(&mut self, now: Cycle, env: &mut Env<'_, S::Shared>) -> Result<(), Box<Fault>> {
+        for _ in 0..self.spec.sm.frontend.fetches_per_cycle {
+            self.decode(now, env)?;
+            self.fetch(now, env);
+            if !self.fetch.has_packet() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn end_cycle(&mut self) {
+        self.account.end_cycle();
+        self.count_warps(1);
+    }
+
+    #[inline]
+    fn count_warps(&mut self, cycles: u64) {
+        let resident = u64::from(self.warps.resident.count_ones());
+        self.counters.warp_cycles += resident * cycles;
+        self.counters.active_cycles += if resident > 0 { cycles } else { 0 };
+    }
+
+    /// Accounts for the cycles before `now` that the SM slept through. For reports in between:
+    /// [`Sm::tick`] does it by itself.
+    #[inline]
+    pub fn settle(&mut self, now: Cycle) {
+        let slept = now.saturating_sub(self.account.cycles());
+        if slept > 0 {
+            self.account.sleep_until(now);
+            self.count_warps(slept);
+        }
+    }
+
+    /// When the SM must be ticked next: exact or too early, never too late, unless a CTA is started
+    /// before. [`NEVER`] if nothing but an answer from the memory can move it and none is on its
+    /// way through the port.
+    #[inline]
+    pub fn next_event(&self) -> Cycle {
+        let answer = self.port.inbox.front().filter(|_| !self.lsu.inbox_stuck).map_or(NEVER, |&(due, _)| due);
+        let next = self.agenda.next().min(self.wakes.next_due()).min(self.units.ex_wb.next_due()).min(answer);
+        next.max(self.account.cycles())
+    }
+
+    /// Whether a CTA of `shape` fits now.
+    pub fn can_accept(&self, shape: &isa::LaunchShape) -> bool {
+        let need = Resources::of_cta(&self.spec.sm, shape);
+        self.free.covers(&need)
+    }
+
+    /// Starts CTA `cta` of `kernel`, which must fit ([`Sm::can_accept`]). It is fetched for from the
+    /// next tick on, which must be at the earliest cycle that has not been ticked.
+    pub fn start_cta(&mut self, now: Cycle, env: &mut Env<'_, S::Shared>, kernel: KernelId, cta: Dim3) -> CtaSlot {
+        self.settle(now);
+        let launch = &env.kernels[kernel.index()];
+        if self.last_kernel != Some(kernel) {
+            self.prepare_kernel(kernel, launch);
+        }
+        let need = Resources::of_cta(&self.spec.sm, &launch.shape);
+        assert!(self.free.covers(&need), "a CTA that does not fit was started");
+        self.free.take(&need);
+        let slot = CtaSlot::from(self.ctas.iter().position(Option::is_none).expect("a CTA slot is free"));
+        let mut slots = [WarpSlot(0); 64];
+        let count = self.choose_warp_slots(need.warps as usize, &mut slots);
+        let slots = &slots[..count];
+        let warps = slots.iter().fold(0, |mask, &w| mask | bit(w));
+        self.reserved_warps |= warps;
+        self.ctas[slot.index()] = Some(Cta { kernel, position: cta, warps, unfinished: warps, resources: need });
+        self.barriers.start_cta(slot, warps);
+        for (index, &warp) in slots.iter().enumerate() {
+            self.warps.start(warp, kernel, slot, index);
+            self.policy.start_warp(warp, &launch.code.program.regs);
+        }
+        self.stream.start_cta(env.shared, kernel, cta, slot, slots);
+        self.counters.ctas_started += 1;
+        self.kernel_counts[kernel.index()].ctas += 1;
+        self.observer.cta_started(now, kernel, cta, slot, slots);
+        self.agenda.put_first(self.account.cycles());
+        slot
+    }
+
+    /// The first run of free slots that holds `count` warps side by side, as GPGPU-Sim looks for
+    /// one at multiples of the CTA's size; else the first free ones.
+    fn choose_warp_slots(&self, count: usize, slots: &mut [WarpSlot; 64]) -> usize {
+        let total = self.spec.sm.max_warps as usize;
+        let run = if count >= 64 { WarpMask::MAX } else { (1 << count) - 1 };
+        let aligned =
+            (0..total).step_by(count.max(1)).find(|&s| s + count <= total && self.reserved_warps >> s & run == 0);
+        let free = |w: &usize| self.reserved_warps >> w & 1 == 0;
+        let mut chosen = 0;
+        for w in (aligned.unwrap_or(0)..total).filter(free).take(count) {
+            slots[chosen] = WarpSlot(w as u16);
+            chosen += 1;
+        }
+        chosen
+    }
+
+    /// A kernel comes to the SM: an SM without any other gives L1 what shared memory leaves.
+    fn prepare_kernel(&mut self, kernel: KernelId, launch: &Kernel) {
+        if self.kernel_counts.len() <= kernel.index() {
+            self.kernel_counts.resize(kernel.index() + 1, KernelCounts::default());
+        }
+        let l1d = &self.spec.sm.l1d;
+        let alone = self.ctas.iter().all(Option::is_none);
+        if alone && !l1d.shared_carveouts_bytes.is_empty() && self.lsu.l1.as_ref().is_some_and(L1::is_idle) {
+            let split = carve_out(l1d, launch.shape.shared_bytes * launch.occupancy.ctas_per_sm);
+            if let Some(l1) = &mut self.lsu.l1 {
+                l1.reshape(l1d, &split.l1);
+            }
+        }
+        self.last_kernel = Some(kernel);
+    }
+
+    /// CTAs that have left since this was last called, for the dispatcher to drain.
+    pub fn finished(&mut self) -> &mut Vec<FinishedCta> {
+        &mut self.finished
+    }
+
+    /// Whether no CTA is resident and nothing is under way.
+    pub fn is_idle(&self) -> bool {
+        self.reserved_warps == 0 && self.slab.is_empty() && self.lsu.is_idle()
+    }
+
+    /// Drops the contents of L1, as between kernels.
+    pub fn invalidate_l1(&mut self) {
+        if let Some(l1) = &mut self.lsu.l1 {
+            l1.cache.invalidate();
+        }
+    }
+
+    /// The warps' stream.
+    pub fn stream(&self) -> &S {
+        &self.stream
+    }
+
+    /// The warps' stream, to change it between ticks.
+    pub fn stream_mut(&mut self) -> &mut S {
+        &mut self.stream
+    }
+
+    /// The issue design.
+    pub fn policy(&self) -> &P {
+        &self.policy
+    }
+
+    /// What the SM has done.
+    pub fn counters(&self) -> &SmCounters {
+        &self.counters
+    }
+
+    /// Issue slots and stalls, up to the last tick or [`Sm::settle`].
+    pub fn account(&self) -> &SlotAccount {
+        &self.account
+    }
+
+    /// What each launch has done here, by [`KernelId`]; those that have not come are missing.
+    pub fn kernel_counts(&self) -> &[KernelCounts] {
+        &self.kernel_counts
+    }
+
+    /// Warp instructions issued, by class.
+    pub fn class_counts(&self) -> &ClassCounts {
+        &self.class_counts
+    }
+
+    /// What the L1 data cache has done; nothing if there is none.
+    pub fn l1_counters(&self) -> CacheCounters {
+        self.lsu.l1.as_ref().map_or_else(CacheCounters::default, L1::counters)
+    }
+
+    /// The instruction cache, for its counters.
+    pub fn icache(&self) -> Option<&mem::Cache> {
+        self.fetch.icache.as_ref()
+    }
+
+    /// The constant cache, for its counters.
+    pub fn constant_cache(&self) -> Option<&mem::Cache> {
+        self.lsu.constant.as_ref()
+    }
+
+    /// Warps resident now.
+    pub fn resident_warps(&self) -> u32 {
+        self.warps.resident.count_ones()
+    }
+}

@@ -1,0 +1,232 @@
+//! What is fixed about an SM: derived from the GPU description once, shared by all SMs.
+
+use config::{GpuConfig, OpTable, Sm as SmConfig, Unit};
+use std::fmt;
+
+/// Bits of a mask over the warps of an SM.
+pub type WarpMask = u64;
+
+/// A kind of execution unit by its place in the order in which operand collectors serve the kinds:
+/// SP, SFU, memory, tensor, DP, INT, then the specialised ones (GPGPU-Sim's order of ports).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Pipe(pub u8);
+
+/// The kinds in order of service.
+const SERVICE_ORDER: [Unit; Pipe::COUNT] =
+    [Unit::Sp, Unit::Sfu, Unit::Mem, Unit::Tensor, Unit::Dp, Unit::Int, Unit::Branch, Unit::Texture, Unit::Uniform];
+
+impl Pipe {
+    /// How many kinds there are.
+    pub const COUNT: usize = Unit::ALL.len();
+    /// Loads and stores.
+    pub const MEM: Pipe = Pipe(2);
+
+    /// The pipe of a kind of unit.
+    pub fn of(unit: Unit) -> Self {
+        Pipe(SERVICE_ORDER.iter().position(|&u| u == unit).expect("every kind is listed") as u8)
+    }
+
+    /// The kind of unit.
+    pub const fn unit(self) -> Unit {
+        SERVICE_ORDER[self.0 as usize]
+    }
+
+    /// This pipe as an index.
+    #[inline]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A set of [`Pipe`]s; bit *i* is `Pipe(i)`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PipeSet(pub u16);
+
+impl PipeSet {
+    /// Every pipe.
+    pub const ALL: PipeSet = PipeSet((1 << Pipe::COUNT) - 1);
+
+    /// Whether `pipe` is in the set.
+    #[inline]
+    pub const fn contains(self, pipe: Pipe) -> bool {
+        self.0 >> pipe.0 & 1 != 0
+    }
+
+    /// The set with `pipe`.
+    #[inline]
+    pub const fn with(self, pipe: Pipe) -> Self {
+        PipeSet(self.0 | 1 << pipe.0)
+    }
+
+    /// The set without `pipe`.
+    #[inline]
+    pub const fn without(self, pipe: Pipe) -> Self {
+        PipeSet(self.0 & !(1 << pipe.0))
+    }
+}
+
+/// Which latencies and initiation intervals hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimingTable {
+    /// Of PTX instructions.
+    Ptx,
+    /// Of machine code and traces.
+    Sass,
+}
+
+/// Choices of behaviour that no GPU description fixes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CoreOptions {
+    /// Warp scheduler, in place of the GPU's own ([`config::Issue::scheduler`]).
+    pub scheduler: Option<String>,
+    /// A warp issues nothing while a global atomic of its is on the way, as in GPGPU-Sim (which
+    /// needs that for its functional model). Without it only readers of the result wait.
+    pub atomics_hold_warp: bool,
+}
+
+/// A GPU description that no SM can be built from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SpecError {
+    /// A class without timing.
+    NoTiming(Vec<&'static str>),
+    /// A class whose unit the SM lacks: class and unit.
+    NoUnit(&'static str, Unit),
+    /// A value outside what the model handles: what, value, bounds.
+    OutOfRange(&'static str, u64, u64, u64),
+    /// No such warp scheduler.
+    NoScheduler(String),
+}
+
+impl fmt::Display for SpecError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoTiming(classes) => write!(f, "no latency given for {}", classes.join(", ")),
+            Self::NoUnit(class, unit) => {
+                write!(f, "class `{class}` executes on a {unit:?} unit, of which the SM has none")
+            }
+            Self::OutOfRange(what, value, low, high) => write!(f, "{what} is {value}, not in {low}..={high}"),
+            Self::NoScheduler(name) => {
+                let known: Vec<_> = crate::schedulers::NAMES.iter().map(|(name, _)| *name).collect();
+                write!(f, "no warp scheduler `{name}`; there are {}", known.join(", "))
+            }
+        }
+    }
+}
+
+impl std::error::Error for SpecError {}
+
+/// The immutable description of an SM, checked.
+#[derive(Clone, Debug)]
+pub struct CoreSpec {
+    /// The GPU's description of its SMs.
+    pub sm: SmConfig,
+    /// Compute capability times ten.
+    pub sm_version: u32,
+    /// SMs on the chip, for the layout of local memory.
+    pub sm_count: u32,
+    /// Packets that the crossbar's input holds for an SM: the most that its outbox may.
+    pub outbox_packets: u32,
+    /// Latency, initiation interval and unit of each class.
+    pub timing: OpTable,
+    /// Choices of behaviour.
+    pub options: CoreOptions,
+    /// Parts into which latches, collectors and register banks are split: the schedulers in the
+    /// sub-core model, else one.
+    pub partitions: usize,
+}
+
+impl CoreSpec {
+    /// Derives and checks the description of an SM.
+    ///
+    /// # Errors
+    /// [`SpecError`] says which value is missing or impossible.
+    pub fn new(gpu: &GpuConfig, table: TimingTable, options: CoreOptions) -> Result<Self, SpecError> {
+        let sm = gpu.sm.clone();
+        let timing = OpTable::resolve(match table {
+            TimingTable::Ptx => &sm.ptx_timing,
+            TimingTable::Sass => &sm.sass_timing,
+        })
+        .map_err(SpecError::NoTiming)?;
+        let partitions = if sm.operands.sub_cores { sm.issue.schedulers as usize } else { 1 };
+        let spec = Self {
+            sm,
+            sm_version: gpu.sm_version,
+            sm_count: gpu.sm_count,
+            outbox_packets: gpu.interconnect.input_buffer_packets,
+            timing,
+            options,
+            partitions,
+        };
+        spec.check()?;
+        Ok(spec)
+    }
+
+    fn check(&self) -> Result<(), SpecError> {
+        let Self { sm, .. } = self;
+        let parts = self.partitions as u64;
+        let within = |what, value: u32, low: u64, high: u64| {
+            let value = u64::from(value);
+            if (low..=high).contains(&value) { Ok(()) } else { Err(SpecError::OutOfRange(what, value, low, high)) }
+        };
+        within("the number of warp slots", sm.max_warps, 1, 64)?;
+        within("the number of CTA slots", sm.max_ctas, 1, 64)?;
+        within("the number of warp schedulers", sm.issue.schedulers, 1, 7.min(u64::from(sm.max_warps)))?;
+        within("the issue width", sm.issue.width, 1, 8)?;
+        within("the number of operand collectors", sm.operands.collectors, parts, 64)?;
+        within("the number of register banks", sm.operands.banks, parts, 64)?;
+        within("the reads per register bank and cycle", sm.operands.reads_per_bank, 1, 64)?;
+        within("the operand collectors' input ports", sm.operands.in_ports, 1, 1024)?;
+        within("the operand collectors' output ports", sm.operands.out_ports, 1, 1024)?;
+        within("the instruction buffer's entries", sm.frontend.buffer_entries, 1, 255)?;
+        within(
+            "the instructions per fetch",
+            sm.frontend.instructions_per_fetch,
+            1,
+            u64::from(sm.frontend.buffer_entries),
+        )?;
+        within("the fetches per cycle", sm.frontend.fetches_per_cycle, 1, 64)?;
+        within("the write-back width", sm.writeback_width, 1, 64)?;
+        within("the barriers per CTA", sm.barriers_per_cta, 1, 64)?;
+        within("the crossbar's input buffer", self.outbox_packets, 1, 1 << 20)?;
+        for class in isa::OpClass::ALL {
+            let timing = self.timing.of(*class);
+            let unit = sm.units.get(&timing.unit).filter(|u| u.count > 0);
+            let unit = unit.ok_or(SpecError::NoUnit(class.name(), timing.unit))?;
+            within("the latches before the operand collectors", unit.issue_latches, parts, 64)?;
+            within("the latches behind the operand collectors", unit.dispatch_latches, parts, 64)?;
+            within("a latency", timing.latency_cycles, 1, 4000)?;
+            within("an initiation interval", timing.initiation_cycles, 1, 4000)?;
+        }
+        let scheduler = self.scheduler_name();
+        if !crate::schedulers::NAMES.iter().any(|(name, _)| *name == scheduler) {
+            return Err(SpecError::NoScheduler(scheduler.into()));
+        }
+        Ok(())
+    }
+
+    /// Name of the warp scheduler in use.
+    pub fn scheduler_name(&self) -> &str {
+        self.options.scheduler.as_deref().unwrap_or(&self.sm.issue.scheduler)
+    }
+
+    /// Warp schedulers.
+    pub fn schedulers(&self) -> usize {
+        self.sm.issue.schedulers as usize
+    }
+
+    /// The part of latches, collectors and banks that scheduler `scheduler` uses.
+    #[inline]
+    pub fn partition(&self, scheduler: usize) -> usize {
+        if self.partitions == 1 { 0 } else { scheduler }
+    }
+
+    /// Units of each pipe.
+    pub fn unit_count(&self, pipe: Pipe) -> usize {
+        self.sm.units.get(&pipe.unit()).map_or(0, |u| u.count as usize)
+    }
+
+    /// Greatest latency in the timing table.
+    pub fn max_latency(&self) -> usize {
+        isa::OpClass::ALL.iter().map(|c| self.timing.of(*c).latency_cycles as usize).max().unwrap_or(1)
+    }
+}

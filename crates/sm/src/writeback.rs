@@ -1,0 +1,114 @@
+//! Write-back and completion of instructions, and of the warps and CTAs they end.
+
+use crate::inflight::{InstId, Window};
+use crate::kernel::Kernel;
+use crate::observer::{Observer, Seen};
+use crate::policy::IssuePolicy;
+use crate::sm::{FinishedCta, Sm};
+use crate::warps::bit;
+use isa::{Access, Space, WarpSlot, WarpStream};
+use kit::Cycle;
+
+impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
+    /// Instructions that leave their units write their results.
+    #[inline]
+    pub(crate) fn write_back(&mut self, now: Cycle, kernels: &[Kernel]) {
+        if self.units.ex_wb.next_due() > now {
+            return;
+        }
+        let mut done = std::mem::take(&mut self.scratch);
+        self.units.ex_wb.take_due(now, &mut done);
+        for id in done.drain(..) {
+            self.units.left(now, self.slab.get(id).unit);
+            // GPGPU-Sim lets units write whatever the bank's state; only reads give way.
+            self.write_registers(kernels, id);
+            self.complete(now, kernels, id);
+        }
+        self.scratch = done;
+    }
+
+    /// Writes the results of `id`, which comes from a unit.
+    #[inline]
+    fn write_registers(&mut self, kernels: &[Kernel], id: InstId) {
+        let flight = self.slab.get(id);
+        let code = &kernels[flight.kernel.index()].code;
+        let dsts = code.dsts(flight.pc);
+        self.counters.register_writes += dsts.len() as u64;
+        let partition = self.spec.partition(flight.warp.index() % self.schedulers.len());
+        self.collectors.write(flight.warp, partition, &code.program.regs, dsts);
+    }
+
+    /// Writes the results of `id`, which comes from the memory unit, if its banks are free.
+    #[inline]
+    pub(crate) fn try_write_registers(&mut self, kernels: &[Kernel], id: InstId) -> bool {
+        let flight = self.slab.get(id);
+        let code = &kernels[flight.kernel.index()].code;
+        let dsts = code.dsts(flight.pc);
+        let partition = self.spec.partition(flight.warp.index() % self.schedulers.len());
+        let free = self.collectors.try_write(flight.warp, partition, &code.program.regs, dsts);
+        self.counters.register_writes += if free { dsts.len() as u64 } else { 0 };
+        free
+    }
+
+    /// `id` is complete: its results are there, or it has none and has done its work.
+    pub(crate) fn complete(&mut self, now: Cycle, kernels: &[Kernel], id: InstId) {
+        self.agenda.moved();
+        let window = Window { slab: &self.slab, kernels };
+        self.policy.on_writeback(window, id);
+        self.observer.written_back(now, Seen { id, window });
+        let flight = self.slab.get(id);
+        let (warp, mem, group) = (flight.warp, flight.mem, flight.group);
+        let space = self.slab.dynamic(id).space;
+        self.slab.release(id);
+        self.warps.in_pipeline[warp.index()] -= 1;
+        if let Some(mem) = mem {
+            match mem.access {
+                Access::AsyncCopy if self.copies.performed(warp, group) => self.warps.at_copies &= !bit(warp),
+                Access::Atomic | Access::Reduction if space == Space::Global => self.end_atomic(warp),
+                _ => {}
+            }
+            self.performed(now, warp, 1);
+        } else if self.warps.exited & bit(warp) != 0 {
+            self.retire_if_drained(now, warp);
+        }
+    }
+
+    fn end_atomic(&mut self, warp: WarpSlot) {
+        let left = &mut self.warps.atomics[warp.index()];
+        *left = left.saturating_sub(1);
+        if *left == 0 {
+            self.warps.at_atomic &= !bit(warp);
+        }
+    }
+
+    /// `count` memory accesses of `warp` have been performed.
+    #[inline]
+    pub(crate) fn performed(&mut self, now: Cycle, warp: WarpSlot, count: u32) {
+        let left = &mut self.warps.outstanding[warp.index()];
+        *left -= count;
+        if *left == 0 {
+            self.warps.at_fence &= !bit(warp);
+            self.retire_if_drained(now, warp);
+        }
+    }
+
+    /// If nothing of `warp` is left, its slot is free, and with its last warp the CTA's.
+    fn retire_if_drained(&mut self, now: Cycle, warp: WarpSlot) {
+        if !self.warps.is_drained(warp) || self.warps.resident & bit(warp) == 0 {
+            return;
+        }
+        self.warps.resident &= !bit(warp);
+        let slot = self.warps.cta[warp.index()];
+        let cta = self.ctas[slot.index()].as_mut().expect("a resident warp's CTA is resident");
+        cta.unfinished &= !bit(warp);
+        if cta.unfinished == 0 {
+            let cta = self.ctas[slot.index()].take().expect("just seen");
+            self.free.give_back(&cta.resources);
+            self.reserved_warps &= !cta.warps;
+            self.stream.end_cta(slot);
+            self.counters.ctas_finished += 1;
+            self.finished.push(FinishedCta { kernel: cta.kernel, cta: cta.position, slot });
+            self.observer.cta_finished(now, slot);
+        }
+    }
+}
