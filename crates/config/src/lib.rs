@@ -16,8 +16,10 @@
 //! ```
 #![warn(missing_docs)]
 
+mod derived;
 mod error;
 pub mod import;
+pub mod measured;
 pub mod model;
 mod raw;
 pub mod schema;

@@ -442,7 +442,7 @@ pub enum PartitionIndex {
 pub struct Dram {
     /// Technology, for reports: GDDR5, GDDR6, HBM2.
     pub technology: String,
-    /// Width of a channel's data bus.
+    /// Width of one chip's data bus; a channel's is this times [`Dram::chips_per_channel`].
     pub bus_bytes: u32,
     /// Chips side by side on a channel.
     pub chips_per_channel: u32,

@@ -1,0 +1,91 @@
+//! What follows from a description: peaks and capacities, for reports and tests.
+
+use crate::{Dram, GpuConfig, L2, Sm};
+
+impl GpuConfig {
+    /// Peak bandwidth of all DRAM channels together, in GB/s (10^9 bytes).
+    pub fn dram_peak_gb_per_s(&self) -> f64 {
+        let per_cycle = f64::from(self.dram.peak_bytes_per_cycle()) * f64::from(self.l2.partitions);
+        per_cycle * self.clocks.dram_mhz / 1000.0
+    }
+
+    /// Peak bandwidth of all DRAM channels together, in bytes per core cycle.
+    pub fn dram_peak_bytes_per_core_cycle(&self) -> f64 {
+        self.dram_peak_gb_per_s() * 1000.0 / self.clocks.core_mhz
+    }
+
+    /// Peak bandwidth of all L2 slices together, in bytes per core cycle: what their ports deliver.
+    pub fn l2_peak_bytes_per_core_cycle(&self) -> f64 {
+        let per_l2_cycle = f64::from(self.l2.slices()) * f64::from(self.l2.cache.port_bytes);
+        per_l2_cycle * self.clocks.l2_mhz / self.clocks.core_mhz
+    }
+
+    /// Warp slots of the whole GPU.
+    pub fn warps(&self) -> u32 {
+        self.sm_count * self.sm.max_warps
+    }
+}
+
+impl Dram {
+    /// Bytes that one burst moves on a channel.
+    pub fn burst_bytes(&self) -> u32 {
+        self.bus_bytes * self.chips_per_channel * self.burst_length
+    }
+
+    /// Bytes that a channel's data bus moves per command cycle.
+    pub fn peak_bytes_per_cycle(&self) -> u32 {
+        self.bus_bytes * self.chips_per_channel * self.data_rate
+    }
+}
+
+impl L2 {
+    /// Slices of the whole GPU.
+    pub fn slices(&self) -> u32 {
+        self.partitions * self.slices_per_partition
+    }
+
+    /// Capacity of all slices together, in bytes.
+    pub fn bytes(&self) -> u64 {
+        u64::from(self.slices()) * self.cache.capacity_bytes()
+    }
+}
+
+impl Sm {
+    /// Threads that an SM can hold.
+    pub fn max_threads(&self) -> u32 {
+        self.max_warps * 32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    /// Vendors' figures: (name, GB/s of DRAM, KB of L2, threads of an SM).
+    const DATA_SHEETS: [(&str, f64, u64, u32); 5] = [
+        ("gtx480", 177.4, 768, 1536),
+        ("v100", 900.0, 6144, 2048),
+        ("titanv", 652.8, 4608, 2048),
+        ("rtx2060s", 448.0, 4096, 1024),
+        ("rtx3070", 448.0, 4096, 1536),
+    ];
+
+    #[test]
+    fn peaks_and_capacities_are_those_of_the_data_sheets() {
+        for (name, gb_per_s, l2_kb, threads) in DATA_SHEETS {
+            let gpu = crate::load(name).unwrap();
+            let peak = gpu.dram_peak_gb_per_s();
+            assert!((peak / gb_per_s - 1.0).abs() < 0.04, "{name}: {peak} GB/s");
+            assert_eq!(gpu.sm.max_threads(), threads, "{name}");
+            assert_eq!(gpu.l2.bytes(), l2_kb * 1024, "{name}");
+        }
+    }
+
+    #[test]
+    fn bandwidths_scale_with_the_clocks() {
+        let mut gpu = crate::load("rtx2060s").unwrap();
+        let (dram, l2) = (gpu.dram_peak_bytes_per_core_cycle(), gpu.l2_peak_bytes_per_core_cycle());
+        assert_eq!(l2, 32.0 * 32.0);
+        gpu.clocks.core_mhz *= 2.0;
+        assert!((gpu.dram_peak_bytes_per_core_cycle() - dram / 2.0).abs() < 1e-9);
+        assert_eq!(gpu.l2_peak_bytes_per_core_cycle(), l2 / 2.0);
+    }
+}

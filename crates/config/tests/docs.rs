@@ -1,0 +1,57 @@
+//! The tables in `docs/gpus.md` say what the schema says. Renew them with `BLESS=1`.
+
+use config::schema::{self, KEYS, Key};
+use std::fmt::Write;
+
+/// The table of keys, one heading per TOML table.
+fn keys() -> String {
+    let mut out = String::new();
+    let mut section = None;
+    for Key { path, kind, unit, doc } in KEYS {
+        let (table, key) = path.rsplit_once('.').unwrap_or(("", path));
+        if section != Some(table) {
+            section = Some(table);
+            let heading = if table.is_empty() { "Top level".to_string() } else { format!("`[{table}]`") };
+            write!(out, "\n### {heading}\n\n| key | value | unit | meaning |\n| --- | --- | --- | --- |\n").unwrap();
+        }
+        let value = kind.describe();
+        writeln!(out, "| `{key}` | {value} | {unit} | {doc} |").unwrap();
+    }
+    out
+}
+
+fn classes() -> String {
+    let mut out = "\n| class | what belongs to it |\n| --- | --- |\n".to_string();
+    for class in isa::OpClass::ALL {
+        writeln!(out, "| `{}` | {} |", class.name(), class.description()).unwrap();
+    }
+    out
+}
+
+/// `text` with `body` between the markers `<!-- name -->` and `<!-- end of name -->`.
+fn with_section(text: &str, name: &str, body: &str) -> String {
+    let (start, end) = (format!("<!-- {name} -->\n"), format!("<!-- end of {name} -->"));
+    let from = text.find(&start).unwrap() + start.len();
+    let to = text.find(&end).unwrap();
+    format!("{}{body}\n{}", &text[..from], &text[to..])
+}
+
+#[test]
+fn the_document_has_the_tables_of_the_schema() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/gpus.md");
+    let text = std::fs::read_to_string(path).unwrap();
+    let expected = with_section(&with_section(&text, "keys", &keys()), "classes", &classes());
+    if text != expected {
+        assert!(std::env::var_os("BLESS").is_some(), "docs/gpus.md is out of date: run with BLESS=1");
+        std::fs::write(path, expected).unwrap();
+    }
+}
+
+#[test]
+fn every_key_is_explained() {
+    for key in KEYS {
+        assert!(key.doc.ends_with('.'), "{}", key.path);
+        assert!(!key.doc.contains('|') && !key.unit.contains('|'), "{}", key.path);
+    }
+    assert!(schema::paths().count() > KEYS.len());
+}
