@@ -60,6 +60,9 @@ pub struct Launch {
     pub flush_l1_between_kernels: bool,
     /// Whether L2 contents are dropped at the end of each kernel.
     pub flush_l2_between_kernels: bool,
+    /// Whether what the host copies to the device is left in L2, as far as it fits.
+    #[serde(default)]
+    pub host_copies_fill_l2: bool,
 }
 
 /// One streaming multiprocessor.

@@ -87,6 +87,8 @@ impl Kind {
 /// Largest latency or interval in cycles: beyond it something is wrong with the file.
 pub const MAX_LATENCY: u32 = 100_000;
 const CYCLES: Kind = Kind::Int(0, MAX_LATENCY);
+/// Pipelines are rings of so many places at most.
+const OP_CYCLES: Kind = Kind::Int(1, 4000);
 const CYCLES_1: Kind = Kind::Int(1, MAX_LATENCY);
 const COUNT: Kind = Kind::Int(1, 65_536);
 /// DRAM timing parameters: far above any device's.
@@ -122,6 +124,7 @@ keys! {
     "launch.max_concurrent_kernels": Kind::Int(1, 1024), "kernels", "Kernels resident at once.";
     "launch.flush_l1_between_kernels": Kind::Bool, "", "Whether L1 contents are dropped at the start of each kernel.";
     "launch.flush_l2_between_kernels": Kind::Bool, "", "Whether L2 contents are dropped at the end of each kernel.";
+    "launch.host_copies_fill_l2": Kind::Bool, "", "Whether what the host copies to the device is left in L2, as far as it fits.";
 
     "sm.max_warps": Kind::Int(1, 64), "warps", "Warp slots of an SM.";
     "sm.max_ctas": Kind::Int(1, 32), "CTAs", "CTA slots of an SM.";
@@ -130,7 +133,7 @@ keys! {
     "sm.max_registers_per_thread": Kind::Int(1, 255), "registers", "Most registers a thread may have.";
     "sm.max_shared_bytes_per_cta": Kind::Int(0, 16_777_216), "bytes", "Most shared memory that one CTA may have.";
     "sm.barriers_per_cta": Kind::Int(1, 16), "barriers", "Named barriers per CTA.";
-    "sm.writeback_width": Kind::Int(1, 256), "warp instructions/cycle", "Result buses: instructions written back per cycle.";
+    "sm.writeback_width": Kind::Int(1, 64), "warp instructions/cycle", "Result buses: instructions written back per cycle.";
     "sm.perfect_instruction_and_constant_caches": Kind::Bool, "", "Constant and instruction caches always hit.";
 
     "sm.frontend.fetches_per_cycle": Kind::Int(1, 64), "warps/cycle", "Warps fetched for (and decoded) per cycle, over the whole SM.";
@@ -138,17 +141,17 @@ keys! {
     "sm.frontend.buffer_entries": Kind::Int(1, 64), "instructions", "Entries of each warp's instruction buffer.";
     "sm.frontend.branches": Kind::Choice(&["sequential_flush", "oracle", "stall"]), "", "What is fetched behind a branch that has not issued: the next instruction in memory, flushed when the branch goes elsewhere; the right path; nothing.";
 
-    "sm.issue.schedulers": Kind::Int(1, 16), "schedulers", "Warp schedulers; warp *w* belongs to scheduler *w* mod this.";
+    "sm.issue.schedulers": Kind::Int(1, 7), "schedulers", "Warp schedulers; warp *w* belongs to scheduler *w* mod this.";
     "sm.issue.scheduler": Kind::Text, "", "Default policy: `lrr`, `gto`, `srr`, `two_level`, or what `list` shows.";
     "sm.issue.width": Kind::Int(1, 8), "instructions/cycle", "Instructions that a scheduler may issue per cycle, all from one warp.";
     "sm.issue.dual_issue_needs_different_units": Kind::Bool, "", "When two issue together, they must go to different kinds of unit.";
     "sm.issue.two_level_active_warps": Kind::Int(1, 64), "warps", "Active set of the two-level scheduler, per scheduler.";
 
     "sm.operands.sub_cores": Kind::Bool, "", "Each scheduler has its own share of collectors, banks and units.";
-    "sm.operands.collectors": Kind::Int(1, 256), "collector units", "Collector units in the SM.";
+    "sm.operands.collectors": Kind::Int(1, 64), "collector units", "Collector units in the SM.";
     "sm.operands.in_ports": Kind::Int(1, 256), "instructions/cycle", "Instructions that enter collectors per cycle, SM-wide.";
     "sm.operands.out_ports": Kind::Int(1, 256), "instructions/cycle", "Instructions that leave collectors per cycle, SM-wide.";
-    "sm.operands.banks": Kind::Int(1, 256), "banks", "Register-file banks in the SM.";
+    "sm.operands.banks": Kind::Int(1, 64), "banks", "Register-file banks in the SM.";
     "sm.operands.reads_per_bank": Kind::Int(1, 16), "reads/cycle", "Reads that one bank serves per cycle.";
     "sm.operands.bank_uses_warp": Kind::Bool, "", "bank = (register + warp) mod banks, instead of register mod banks.";
 
@@ -157,11 +160,11 @@ keys! {
     "sm.units.<unit>.dispatch_latches": Kind::Int(1, 64), "instructions", "Instructions that wait between operand collection and execution (OC_EX).";
 
     "sm.ptx_timing.<class>.unit": Kind::Choice(UNITS), "", "Unit that executes the class when the program is PTX.";
-    "sm.ptx_timing.<class>.latency_cycles": CYCLES_1, "core cycles", "From entry into the unit to the result.";
-    "sm.ptx_timing.<class>.initiation_cycles": CYCLES_1, "core cycles", "From one instruction's entry to the next one's.";
+    "sm.ptx_timing.<class>.latency_cycles": OP_CYCLES, "core cycles", "From entry into the unit to the result.";
+    "sm.ptx_timing.<class>.initiation_cycles": OP_CYCLES, "core cycles", "From one instruction's entry to the next one's.";
     "sm.sass_timing.<class>.unit": Kind::Choice(UNITS), "", "Unit that executes the class when the program is machine code or a trace.";
-    "sm.sass_timing.<class>.latency_cycles": CYCLES_1, "core cycles", "From entry into the unit to the result.";
-    "sm.sass_timing.<class>.initiation_cycles": CYCLES_1, "core cycles", "From one instruction's entry to the next one's.";
+    "sm.sass_timing.<class>.latency_cycles": OP_CYCLES, "core cycles", "From entry into the unit to the result.";
+    "sm.sass_timing.<class>.initiation_cycles": OP_CYCLES, "core cycles", "From one instruction's entry to the next one's.";
 
     "sm.shared.bytes": Kind::Int(0, 16_777_216), "bytes", "Shared memory of an SM, at most (before carve-out).";
     "sm.shared.banks": Kind::Pow2(1, 128), "banks", "Banks, 4 bytes wide.";

@@ -14,6 +14,7 @@ pub(crate) fn relations(config: &GpuConfig) -> Vec<Problem> {
     let mut found = Vec::new();
     sub_cores(config, &mut found);
     units(config, &mut found);
+    fetch(config, &mut found);
     occupancy(config, &mut found);
     l1(config, &mut found);
     for (path, cache) in caches(config) {
@@ -105,6 +106,17 @@ fn timings(config: &GpuConfig, table: &str, timing: &BTreeMap<String, OpTiming>,
         if MEMORY.contains(class) && op.unit != Unit::Mem {
             found.push(Problem::new(format!("{path}.unit"), "must be `mem`: only that unit reaches memory"));
         }
+    }
+}
+
+/// What a fetch brings must fit into an empty instruction buffer.
+fn fetch(config: &GpuConfig, found: &mut Vec<Problem>) {
+    let frontend = &config.sm.frontend;
+    if frontend.instructions_per_fetch > frontend.buffer_entries {
+        let (fetched, entries) = (frontend.instructions_per_fetch, frontend.buffer_entries);
+        let message = format!("is {fetched}, more than the instruction buffer holds ({entries})");
+        found
+            .push(Problem::new("sm.frontend.instructions_per_fetch", message).hint("raise sm.frontend.buffer_entries"));
     }
 }
 

@@ -109,7 +109,7 @@ fn each_option_is_accounted_for() {
         ("-gpgpu_memory_partition_indexing", "cannot be honoured: a random partition"),
         ("-gpgpu_shmem_warp_parts", "understood: always so"),
         // Absent, and its default cannot be honoured.
-        ("-gpgpu_perf_sim_memcpy", "cannot be honoured: copies from the host"),
+        ("-gpgpu_cache:dl2_texture_only", "cannot be honoured: only textures use L2"),
     ] {
         let found = outcome(&import, option).to_string();
         assert!(found.starts_with(starts), "{option}: {found}");

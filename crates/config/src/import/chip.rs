@@ -41,6 +41,7 @@ pub(super) fn gpu(reader: &mut Reader) -> GpuConfig {
             max_concurrent_kernels: reader.int("-gpgpu_max_concurrent_kernel"),
             flush_l1_between_kernels: reader.flag("-gpgpu_flush_l1_cache"),
             flush_l2_between_kernels: reader.flag("-gpgpu_flush_l2_cache"),
+            host_copies_fill_l2: reader.flag("-gpgpu_perf_sim_memcpy"),
         },
         sm: sm(reader, sm_version),
         interconnect: memory::interconnect(reader),

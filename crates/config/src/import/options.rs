@@ -60,7 +60,7 @@ rows! {
     "-gpgpu_flush_l1_cache", "0", To("launch.flush_l1_between_kernels");
     "-gpgpu_flush_l2_cache", "0", To("launch.flush_l2_between_kernels");
     "-gpgpu_concurrent_kernel_sm", "0", Ignored("which kernels share an SM is decided by the CTA dispatcher and the streams of a launch");
-    "-gpgpu_perf_sim_memcpy", "1", Fixed("0", "copies from the host leave their data in L2", "L2 is cold before the first kernel");
+    "-gpgpu_perf_sim_memcpy", "1", To("launch.host_copies_fill_l2");
     "-gpgpu_ignore_resources_limitation", "0", Fixed("0", "kernels run that need more than an SM has", "such a kernel is refused");
 
     // Occupancy.
