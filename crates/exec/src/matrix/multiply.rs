@@ -148,6 +148,7 @@ pub struct Mma {
 
 impl Mma {
     /// `mma.sync`. `None` if the instruction does not exist or is not supported.
+    #[expect(clippy::self_named_constructors, reason = "the manual's name of the instruction")]
     pub fn mma(shape: Shape, types: Multiply) -> Option<Self> {
         if shape == (Shape { m: 8, n: 8, k: 4 }) && types.a == Element::F16 {
             let fragments = [
@@ -248,21 +249,22 @@ impl Mma {
         self.d.scatter_f64(&sums, d);
     }
 
-    /// Bytes and nibbles: the sum of products cannot overflow, only adding C can.
+    /// Bytes and nibbles. Computed in f32, which hosts multiply faster: 32 products of bytes are
+    /// below 2^21, so every sum is exact. Only adding C can overflow.
     fn execute_integers(&self, a: &[Column], b: &[Column], c: &[Column], d: &mut [Column]) {
         const LARGEST: usize = 1024;
-        let mut factors = ([0i32; LARGEST], [0i32; LARGEST]);
-        let mut sums = [0i32; 256];
-        let read = |p: &Placed, from: &[Column], to: &mut [i32]| match p.fragment.element() {
-            Element::U8 => p.gather(from, to, |x| (x & 0xff) as i32),
-            Element::S8 => p.gather(from, to, |x| i32::from(x as i8)),
-            Element::U4 => p.gather(from, to, |x| (x & 0xf) as i32),
-            _ => p.gather(from, to, |x| ((x << 28) as i32) >> 28),
+        let mut factors = ([0f32; LARGEST], [0f32; LARGEST]);
+        let mut sums = [0f32; 256];
+        let read = |p: &Placed, from: &[Column], to: &mut [f32]| match p.fragment.element() {
+            Element::U8 => p.gather(from, to, |x| (x & 0xff) as i32 as f32),
+            Element::S8 => p.gather(from, to, |x| f32::from(x as i8)),
+            Element::U4 => p.gather(from, to, |x| (x & 0xf) as i32 as f32),
+            _ => p.gather(from, to, |x| (((x << 28) as i32) >> 28) as f32),
         };
         read(&self.a, a, &mut factors.0);
         read(&self.b, b, &mut factors.1);
         self.accumulate(&factors.0, &factors.1, &mut sums, |sum, x, y| sum + x * y);
-        self.add_c(&sums, c, d);
+        self.add_c(&sums.map(|x| x as i32), c, d);
     }
 
     /// Single bits: whole registers at a time, since both factors have the same elements there.
@@ -271,14 +273,16 @@ impl Mma {
         let words = usize::from(k / 32);
         let mut rows = [[0u32; 8]; 16];
         let mut cols = [[0u32; 8]; 8];
-        for lane in 0..WARP_LANES {
-            for (register, column) in a.iter().enumerate() {
-                let at = self.a.fragment.position(lane as u32, register as u32 * 32);
-                rows[usize::from(at.row)][usize::from(at.col / 32)] = column[lane];
+        // The places of each register's first bit, among the k bits of a row of A, n columns of B.
+        let firsts = |p: &Placed, r: usize| p.table[r * 32];
+        for (register, column) in a.iter().enumerate() {
+            for (word, place) in column.iter().zip(firsts(&self.a, register)) {
+                rows[usize::from(place / k)][usize::from(place % k / 32)] = *word;
             }
-            for (register, column) in b.iter().enumerate() {
-                let at = self.b.fragment.position(lane as u32, register as u32 * 32);
-                cols[usize::from(at.col)][usize::from(at.row / 32)] = column[lane];
+        }
+        for (register, column) in b.iter().enumerate() {
+            for (word, place) in column.iter().zip(firsts(&self.b, register)) {
+                cols[usize::from(place % n)][usize::from(place / n / 32)] = *word;
             }
         }
         let mut sums = [0i32; 256];

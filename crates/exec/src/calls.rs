@@ -1,0 +1,159 @@
+//! Calls and returns: arguments, frames of local memory, registers saved across recursion.
+
+use crate::access::copy_local;
+use crate::fault::Trap;
+use crate::interpret::overflow;
+use crate::kernel::{Callee, Kernel, Place, function_at};
+use crate::lanes::{Column, Lanes, Reg};
+use crate::memory::DeviceMemory;
+use crate::print;
+use crate::warp::{CallData, Warp};
+use kit::{LaneMask, lanes};
+
+/// Most local memory of a thread, frames of calls included: 512 KiB, as on sm_20 and later.
+const MAX_LOCAL_BYTES: u32 = 512 << 10;
+
+/// Executes a call by the lanes in `mask`. Returns whether lanes go different ways.
+pub(crate) fn call(
+    warp: &mut Warp,
+    kernel: &Kernel,
+    number: u32,
+    mask: LaneMask,
+    memory: &DeviceMemory,
+    output: &mut String,
+) -> Result<bool, Box<Trap>> {
+    let site = &kernel.calls[number as usize];
+    if mask == 0 {
+        warp.stack.advance();
+        return Ok(false);
+    }
+    let ways = match site.callee {
+        Callee::Function(function) => vec![(function, mask)],
+        Callee::Pointer(register) => targets(warp, kernel, register, mask)?,
+        Callee::Printf => {
+            print::printf(warp, kernel, site, mask, memory, output)?;
+            warp.stack.advance();
+            return Ok(false);
+        }
+        Callee::AssertFail => return Err(Trap::new(print::assertion(warp, kernel, site, mask, memory), mask)),
+    };
+    let diverged = ways.len() > 1 || mask != warp.stack.active();
+    let caller_frame = warp.frame();
+    for (i, &(function, mask)) in ways.iter().enumerate() {
+        let data = CallData { site: number, caller_frame, frame: caller_frame + site.frame_bytes };
+        let entry = prepare(warp, kernel, function, data, mask)?;
+        let pushed = if i == 0 { warp.stack.call(mask, entry, data) } else { warp.stack.enter(mask, entry, data) };
+        pushed.map_err(|_| overflow(mask))?;
+    }
+    Ok(diverged)
+}
+
+/// Passes the arguments and saves registers. Returns the function's first instruction.
+fn prepare(
+    warp: &mut Warp,
+    kernel: &Kernel,
+    function: u32,
+    data: CallData,
+    mask: LaneMask,
+) -> Result<u32, Box<Trap>> {
+    let site = &kernel.calls[data.site as usize];
+    let callee = &kernel.functions[function as usize];
+    let bytes = data.frame + callee.frame_bytes;
+    if bytes > MAX_LOCAL_BYTES {
+        return Err(overflow(mask));
+    }
+    warp.local.grow(bytes);
+    for (&from, &to) in site.args.iter().zip(&callee.params) {
+        pass(warp, kernel, (from, data.caller_frame), (to, data.frame), mask);
+    }
+    if let Some((first, count)) = site.save {
+        warp.saved.extend_from_slice(&warp.regs[first as usize..(first + count) as usize]);
+    }
+    Ok(callee.entry)
+}
+
+/// Executes a return by the lanes in `mask`; of the kernel itself, their exit.
+pub(crate) fn ret(warp: &mut Warp, kernel: &Kernel, mask: LaneMask) {
+    let Some(frame) = warp.stack.frame() else {
+        warp.stack.exit(mask);
+        return;
+    };
+    let data = frame.data;
+    let site = &kernel.calls[data.site as usize];
+    let function = kernel.function_of(warp.stack.pc().unwrap_or(0));
+    for (&from, &to) in function.returns.iter().zip(&site.results) {
+        pass(warp, kernel, (from, data.frame), (to, data.caller_frame), mask);
+    }
+    warp.stack.ret(mask);
+    warp.end_calls();
+}
+
+/// The functions that the lanes call through a register.
+fn targets(
+    warp: &mut Warp,
+    kernel: &Kernel,
+    register: Reg,
+    mask: LaneMask,
+) -> Result<Vec<(u32, LaneMask)>, Box<Trap>> {
+    let file = Lanes { regs: &mut warp.regs, preds: &mut warp.preds, constants: &kernel.constants, mask };
+    let mut ways: Vec<(u32, LaneMask)> = Vec::new();
+    for lane in lanes(mask) {
+        let address: u64 = file.get(register, lane);
+        let function = function_at(address).and_then(|i| *kernel.pointers.get(i)?);
+        let Some(function) = function else {
+            return Err(Trap::new(format!("call to {address:#x}, which is no function"), 1 << lane));
+        };
+        match ways.iter_mut().find(|w| w.0 == function) {
+            Some(way) => way.1 |= 1 << lane,
+            None => ways.push((function, 1 << lane)),
+        }
+    }
+    Ok(ways)
+}
+
+/// Copies a value between a caller's and a function's place, each with its frame.
+fn pass(warp: &mut Warp, kernel: &Kernel, from: (Place, u32), to: (Place, u32), mask: LaneMask) {
+    match (from, to) {
+        ((Place::Frame { offset: a, bytes }, frame), (Place::Frame { offset: b, bytes: room }, to_frame)) => {
+            copy_local(&mut warp.local, frame + a, to_frame + b, bytes.min(room), mask);
+        }
+        ((Place::Register(a, n), _), (Place::Register(b, room), _)) => {
+            for k in 0..u16::from(n.min(room)) {
+                let column = column(warp, kernel, Reg(a.0 + k));
+                crate::lanes::blend(&mut warp.regs[(b.0 + k) as usize], &column, mask);
+            }
+        }
+        ((Place::Register(a, n), _), (Place::Frame { offset, bytes }, frame)) => {
+            warp.local.grow(frame + offset + bytes.next_multiple_of(4));
+            for k in 0..u32::from(n).min(bytes.div_ceil(4)) {
+                let column = column(warp, kernel, Reg(a.0 + k as u16));
+                warp.local.write(((frame + offset) / 4 + k) as usize, &column, mask);
+            }
+        }
+        ((Place::Frame { offset, bytes }, frame), (Place::Register(b, n), _)) => {
+            for k in 0..u32::from(n).min(bytes.div_ceil(4)) {
+                let column = *warp.local.column(((frame + offset) / 4 + k) as usize);
+                crate::lanes::blend(&mut warp.regs[(b.0 + k as u16) as usize], &column, mask);
+            }
+        }
+    }
+}
+
+/// A register or constant of the warp.
+pub(crate) fn column(warp: &Warp, kernel: &Kernel, reg: Reg) -> Column {
+    if reg.is_constant() { kernel.constants[(reg.0 - Reg::CONSTANTS) as usize] } else { warp.regs[reg.0 as usize] }
+}
+
+/// The value that an argument holds in one lane.
+pub(crate) fn argument(warp: &Warp, kernel: &Kernel, place: Place, lane: usize) -> u64 {
+    let word = |k: u32| match place {
+        Place::Register(reg, columns) if k < u32::from(columns) => column(warp, kernel, Reg(reg.0 + k as u16))[lane],
+        Place::Frame { offset, bytes } if 4 * k < bytes => {
+            let at = warp.frame() + offset + 4 * k;
+            if warp.local.holds(u64::from(at), 4) { warp.local.column((at / 4) as usize)[lane] } else { 0 }
+        }
+        _ => 0,
+    };
+    u64::from(word(0)) | u64::from(word(1)) << 32
+}
+

@@ -1,0 +1,295 @@
+//! Control-flow graphs: basic blocks, immediate post-dominators, liveness.
+//!
+//! Works on a list of successors per instruction and knows nothing of a front end.
+
+use kit::BitSet;
+
+/// Where control goes from an instruction.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Flow {
+    /// To the next instruction in memory.
+    pub falls_through: bool,
+    /// To these instructions.
+    pub targets: Vec<u32>,
+}
+
+impl Flow {
+    /// Straight on.
+    pub const fn next() -> Self {
+        Self { falls_through: true, targets: Vec::new() }
+    }
+}
+
+/// The graph of one function's instructions, numbered from 0.
+#[derive(Clone, Debug)]
+pub struct Graph {
+    /// First instruction of each block, ascending.
+    starts: Vec<u32>,
+    /// Block of each instruction.
+    block_of: Vec<u32>,
+    successors: Vec<Vec<u32>>,
+    len: u32,
+}
+
+impl Graph {
+    /// Finds the blocks of instructions with the given successors.
+    pub fn new(flow: &[Flow]) -> Self {
+        let len = flow.len() as u32;
+        let mut leads = vec![false; flow.len() + 1];
+        leads[0] = true;
+        for (i, f) in flow.iter().enumerate() {
+            for &t in &f.targets {
+                leads[t as usize] = true;
+            }
+            if !f.falls_through || !f.targets.is_empty() {
+                leads[i + 1] = true;
+            }
+        }
+        let starts: Vec<u32> = (0..len).filter(|&i| leads[i as usize]).collect();
+        let mut block_of = Vec::with_capacity(flow.len());
+        let mut block = 0;
+        for i in 0..len {
+            if i > 0 && leads[i as usize] {
+                block += 1;
+            }
+            block_of.push(block);
+        }
+        let last = |b: usize| starts.get(b + 1).map_or(len, |&s| s) - 1;
+        let successors = (0..starts.len())
+            .map(|b| {
+                let f = &flow[last(b) as usize];
+                let next = Some(last(b) + 1).filter(|&n| f.falls_through && n < len);
+                let mut out: Vec<u32> = f.targets.iter().copied().chain(next).map(|t| block_of[t as usize]).collect();
+                out.sort_unstable();
+                out.dedup();
+                out
+            })
+            .collect();
+        Self { starts, block_of, successors, len }
+    }
+
+    /// Number of blocks.
+    pub fn blocks(&self) -> usize {
+        self.starts.len()
+    }
+
+    /// Instructions of a block.
+    pub fn range(&self, block: usize) -> std::ops::Range<u32> {
+        self.starts[block]..self.starts.get(block + 1).map_or(self.len, |&s| s)
+    }
+
+    /// Block of an instruction.
+    pub fn block_of(&self, instruction: u32) -> usize {
+        self.block_of[instruction as usize] as usize
+    }
+
+    /// Blocks that may follow a block.
+    pub fn successors(&self, block: usize) -> &[u32] {
+        &self.successors[block]
+    }
+
+    /// First instruction of the immediate post-dominator of each block; `None` if that is the end
+    /// of the function. Loops without a way out count as if they could end.
+    pub fn post_dominators(&self) -> Vec<Option<u32>> {
+        let blocks = self.blocks();
+        let end = blocks;
+        let mut successors: Vec<Vec<usize>> =
+            self.successors.iter().map(|s| s.iter().map(|&b| b as usize).collect()).collect();
+        for s in &mut successors {
+            if s.is_empty() {
+                s.push(end);
+            }
+        }
+        let order = loop {
+            let order = reverse_postorder_from_end(&successors);
+            let Some(stuck) = (0..blocks).rev().find(|b| !order.contains(b)) else { break order };
+            successors[stuck].push(end);
+        };
+        let ipdom = dominators(&successors, &order, end);
+        (0..blocks).map(|b| Some(ipdom[b]).filter(|&d| d != end).map(|d| self.starts[d])).collect()
+    }
+}
+
+/// Blocks from which the end is reached, the end first, in reverse postorder of the reversed graph.
+fn reverse_postorder_from_end(successors: &[Vec<usize>]) -> Vec<usize> {
+    let end = successors.len();
+    let mut predecessors = vec![Vec::new(); end + 1];
+    for (b, s) in successors.iter().enumerate() {
+        for &t in s {
+            predecessors[t].push(b);
+        }
+    }
+    let mut seen = BitSet::new(end + 1);
+    let mut order = Vec::new();
+    let mut stack = vec![(end, 0)];
+    seen.insert(end);
+    while let Some((block, next)) = stack.pop() {
+        if let Some(&p) = predecessors[block].get(next) {
+            stack.push((block, next + 1));
+            if seen.insert(p) {
+                stack.push((p, 0));
+            }
+        } else {
+            order.push(block);
+        }
+    }
+    order.reverse();
+    order
+}
+
+/// Immediate dominators in the reversed graph (Cooper, Harvey and Kennedy, "A Simple, Fast
+/// Dominance Algorithm").
+fn dominators(successors: &[Vec<usize>], order: &[usize], end: usize) -> Vec<usize> {
+    let mut position = vec![0; end + 1];
+    for (i, &b) in order.iter().enumerate() {
+        position[b] = i;
+    }
+    const UNKNOWN: usize = usize::MAX;
+    let mut idom = vec![UNKNOWN; end + 1];
+    idom[end] = end;
+    let meet = |idom: &[usize], mut a: usize, mut b: usize| {
+        while a != b {
+            while position[a] > position[b] {
+                a = idom[a];
+            }
+            while position[b] > position[a] {
+                b = idom[b];
+            }
+        }
+        a
+    };
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for &b in &order[1..] {
+            let known = successors[b].iter().copied().filter(|&s| idom[s] != UNKNOWN);
+            let Some(new) = known.reduce(|x, y| meet(&idom, x, y)) else { continue };
+            if idom[b] != new {
+                idom[b] = new;
+                changed = true;
+            }
+        }
+    }
+    idom
+}
+
+/// What an instruction does to registers.
+#[derive(Clone, Debug, Default)]
+pub struct Effects {
+    /// Registers read.
+    pub uses: Vec<u32>,
+    /// Registers written.
+    pub defs: Vec<u32>,
+    /// The writes may not happen (guarded): the old value may live on.
+    pub conditional: bool,
+}
+
+/// The largest number of `counted` registers that are live at once before any instruction.
+pub fn max_live(graph: &Graph, effects: &[Effects], registers: usize, counted: impl Fn(u32) -> bool) -> u32 {
+    let live_in = live_at_block_starts(graph, effects, registers);
+    let mut most = 0;
+    for block in 0..graph.blocks() {
+        let mut live = live_out(graph, &live_in, block, registers);
+        let mut count = live.iter().filter(|&r| counted(r as u32)).count() as i64;
+        for i in graph.range(block).rev() {
+            let e = &effects[i as usize];
+            // The destination exists while the instruction executes, even if nothing reads it.
+            let dead = e.defs.iter().filter(|&&r| !live.contains(r as usize) && counted(r)).count() as i64;
+            most = most.max(count + dead);
+            if !e.conditional {
+                for &r in &e.defs {
+                    count -= i64::from(live.remove(r as usize) && counted(r));
+                }
+            }
+            for &r in &e.uses {
+                count += i64::from(live.insert(r as usize) && counted(r));
+            }
+            most = most.max(count);
+        }
+    }
+    most as u32
+}
+
+fn live_out(graph: &Graph, live_in: &[BitSet], block: usize, registers: usize) -> BitSet {
+    let mut live = BitSet::new(registers);
+    for &s in graph.successors(block) {
+        live.union_with(&live_in[s as usize]);
+    }
+    live
+}
+
+fn live_at_block_starts(graph: &Graph, effects: &[Effects], registers: usize) -> Vec<BitSet> {
+    let mut live_in = vec![BitSet::new(registers); graph.blocks()];
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for block in (0..graph.blocks()).rev() {
+            let mut live = live_out(graph, &live_in, block, registers);
+            for i in graph.range(block).rev() {
+                let e = &effects[i as usize];
+                if !e.conditional {
+                    for &r in &e.defs {
+                        live.remove(r as usize);
+                    }
+                }
+                for &r in &e.uses {
+                    live.insert(r as usize);
+                }
+            }
+            changed |= live_in[block].union_with(&live);
+        }
+    }
+    live_in
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn graph(edges: &[(bool, &[u32])]) -> Graph {
+        let flow: Vec<Flow> =
+            edges.iter().map(|(falls, targets)| Flow { falls_through: *falls, targets: targets.to_vec() }).collect();
+        Graph::new(&flow)
+    }
+
+    fn ipdom_of(graph: &Graph, instruction: u32) -> Option<u32> {
+        graph.post_dominators()[graph.block_of(instruction)]
+    }
+
+    #[test]
+    fn if_else_meets_after_both() {
+        // 0: @p bra 3; 1; 2: bra 4; 3; 4: ret
+        let g = graph(&[(true, &[3]), (true, &[]), (false, &[4]), (true, &[]), (false, &[])]);
+        assert_eq!(ipdom_of(&g, 0), Some(4));
+        assert_eq!(ipdom_of(&g, 4), None);
+    }
+
+    #[test]
+    fn a_loop_with_a_break_meets_behind_it() {
+        // 0; 1: @p bra 4 (break); 2: @q bra 1; 3: ...; 4: ret
+        let g = graph(&[(true, &[]), (true, &[4]), (true, &[1]), (true, &[]), (false, &[])]);
+        assert_eq!(ipdom_of(&g, 1), Some(4));
+        assert_eq!(ipdom_of(&g, 2), Some(4));
+    }
+
+    #[test]
+    fn ways_that_end_apart_and_endless_loops_meet_nowhere() {
+        // 0: @p bra 2; 1: exit; 2: bra 2
+        let g = graph(&[(true, &[2]), (false, &[]), (false, &[2])]);
+        assert_eq!(ipdom_of(&g, 0), None);
+        assert_eq!(ipdom_of(&g, 2), None);
+    }
+
+    #[test]
+    fn liveness_counts_what_is_read_later() {
+        let e = |uses: &[u32], defs: &[u32]| Effects { uses: uses.to_vec(), defs: defs.to_vec(), conditional: false };
+        // r0, r1, r2 = …; r3 = r0 + r1; r3 = r3 + r2; ret
+        let effects = [e(&[], &[0]), e(&[], &[1]), e(&[], &[2]), e(&[0, 1], &[3]), e(&[3, 2], &[3]), e(&[3], &[])];
+        let mut flow = vec![Flow::next(); 5];
+        flow.push(Flow::default());
+        assert_eq!(max_live(&Graph::new(&flow), &effects, 4, |_| true), 3);
+        // In a loop back to the third instruction, r0 and r1 stay live.
+        flow[5] = Flow { falls_through: false, targets: vec![2] };
+        assert_eq!(max_live(&Graph::new(&flow), &effects, 4, |_| true), 4);
+    }
+}

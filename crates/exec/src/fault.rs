@@ -1,0 +1,20 @@
+//! Instructions without a defined outcome.
+
+use kit::LaneMask;
+
+/// What is wrong with an instruction and in which lanes; the stream adds where and who.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Trap {
+    pub what: String,
+    pub lanes: LaneMask,
+}
+
+impl Trap {
+    /// A trap of all lanes in `lanes`.
+    pub fn new(what: impl Into<String>, lanes: LaneMask) -> Box<Self> {
+        Box::new(Self { what: what.into(), lanes })
+    }
+}
+
+/// Result of executing an instruction.
+pub(crate) type Outcome = Result<(), Box<Trap>>;

@@ -1,0 +1,155 @@
+//! Runs a launch without timing: CTAs one after another, their warps in turn. The reference that
+//! every timing design must agree with.
+
+use crate::launch::Launch;
+use crate::state::DeviceState;
+use crate::stream::{LiveStream, spot};
+use isa::{Control, CtaSlot, DynInst, Fault, KernelId, StepContext, WarpSlot, WarpStream};
+
+/// Instructions that a warp executes before the next one's turn: long enough to be quick, short
+/// enough that warps waiting for each other's stores make progress.
+const TURN: u32 = 256;
+
+/// What a functional run has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FunctionalStats {
+    /// Instructions executed by warps.
+    pub warp_instructions: u64,
+    /// Instructions executed by threads: guard held.
+    pub thread_instructions: u64,
+    /// CTAs executed.
+    pub ctas: u64,
+}
+
+/// What a warp is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Waiting {
+    No,
+    /// At a barrier, for as many threads (0 for all of the CTA).
+    Barrier {
+        id: u8,
+        threads: u32,
+    },
+    Done,
+}
+
+/// Runs `launch` to its end.
+///
+/// # Errors
+/// The first [`Fault`]; a barrier that cannot complete is one.
+pub fn run(state: &mut DeviceState, launch: &Launch) -> Result<FunctionalStats, Box<Fault>> {
+    let id = state.add_launch(launch.clone());
+    let mut stream = LiveStream::new();
+    let mut stats = FunctionalStats::default();
+    let result = (0..launch.grid.volume())
+        .try_for_each(|cta| run_cta(state, &mut stream, (id, launch), cta, &mut stats));
+    state.end_launch(id);
+    result.map(|()| stats)
+}
+
+fn run_cta(
+    state: &mut DeviceState,
+    stream: &mut LiveStream,
+    (id, launch): (KernelId, &Launch),
+    cta: u64,
+    stats: &mut FunctionalStats,
+) -> Result<(), Box<Fault>> {
+    let warps: Vec<WarpSlot> = (0..launch.shape().warps() as usize).map(WarpSlot::from).collect();
+    stream.start_cta(state, id, launch.grid.position(cta), CtaSlot(0), &warps);
+    let mut waiting = vec![Waiting::No; warps.len()];
+    let mut barriers = [0_u32; crate::warp::BARRIERS];
+    let mut out = DynInst::default();
+    loop {
+        let mut progress = false;
+        for &warp in &warps {
+            if waiting[warp.index()] == Waiting::No {
+                progress = true;
+                waiting[warp.index()] = turn(state, stream, warp, stats, &mut barriers, &mut out)?;
+            }
+        }
+        if waiting.iter().all(|w| *w == Waiting::Done) {
+            break;
+        }
+        let released = release(stream, &mut waiting, &mut barriers);
+        if !progress && !released {
+            return Err(deadlock(stream, launch, cta, &waiting, &barriers));
+        }
+    }
+    stream.end_cta(CtaSlot(0));
+    stats.ctas += 1;
+    Ok(())
+}
+
+/// Executes up to [`TURN`] instructions of a warp.
+fn turn(
+    state: &mut DeviceState,
+    stream: &mut LiveStream,
+    warp: WarpSlot,
+    stats: &mut FunctionalStats,
+    barriers: &mut [u32],
+    out: &mut DynInst,
+) -> Result<Waiting, Box<Fault>> {
+    for _ in 0..TURN {
+        let Some(pc) = stream.next_pc(warp) else { return Ok(Waiting::Done) };
+        let control = stream.kernel(warp).map_or(Control::None, |k| k.program.inst(pc).control);
+        let context = StepContext { now: stats.warp_instructions, sm: 0 };
+        stream.step(state, warp, context, out)?;
+        stats.warp_instructions += 1;
+        stats.thread_instructions += u64::from(out.mask.count_ones());
+        let arrives = matches!(control, Control::BarrierSync | Control::BarrierArrive) && out.mask != 0;
+        if arrives {
+            barriers[out.barrier.id as usize] += kit::WARP_LANES as u32;
+            if control == Control::BarrierSync {
+                return Ok(Waiting::Barrier { id: out.barrier.id, threads: u32::from(out.barrier.threads) });
+            }
+        }
+    }
+    Ok(Waiting::No)
+}
+
+/// Lets go on whom a complete barrier holds. A barrier for the whole CTA waits for its live warps.
+fn release(stream: &LiveStream, waiting: &mut [Waiting], barriers: &mut [u32]) -> bool {
+    let live = (0..waiting.len()).filter(|&i| stream.live(WarpSlot::from(i)) != 0).count() as u32;
+    let mut released = false;
+    for id in 0..barriers.len() {
+        let here = |w: &Waiting| matches!(w, Waiting::Barrier { id: at, .. } if *at as usize == id);
+        let Some(&Waiting::Barrier { threads, .. }) = waiting.iter().find(|w| here(w)) else { continue };
+        let needed = if threads == 0 { live * kit::WARP_LANES as u32 } else { threads };
+        if barriers[id] >= needed {
+            barriers[id] = 0;
+            waiting.iter_mut().filter(|w| here(w)).for_each(|w| *w = Waiting::No);
+            released = true;
+        }
+    }
+    released
+}
+
+#[cold]
+fn deadlock(
+    stream: &LiveStream,
+    launch: &Launch,
+    cta: u64,
+    waiting: &[Waiting],
+    barriers: &[u32],
+) -> Box<Fault> {
+    let mut who = Vec::new();
+    let mut first = None;
+    for (i, w) in waiting.iter().enumerate() {
+        if let Waiting::Barrier { id, threads } = w {
+            let wanted = if *threads == 0 { "all".into() } else { threads.to_string() };
+            who.push(format!("warp {i} waits at barrier {id} for {wanted} threads ({} arrived)", barriers[*id as usize]));
+            first.get_or_insert(i);
+        }
+    }
+    let first = first.unwrap_or(0);
+    // The warp has gone past its barrier instruction, which is the one before.
+    let after = stream.next_pc(WarpSlot::from(first)).unwrap_or_default();
+    let at = isa::Pc(after.0.saturating_sub(1));
+    Box::new(Fault {
+        what: format!("deadlock: {}", who.join("; ")),
+        spot: spot(&launch.kernel, at),
+        cta: launch.grid.position(cta),
+        thread: launch.block.position(first as u64 * kit::WARP_LANES as u64),
+        lanes: stream.live(WarpSlot::from(first)),
+    })
+}

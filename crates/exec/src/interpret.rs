@@ -1,0 +1,418 @@
+//! Executes one instruction of a warp.
+
+use crate::access::{self, Address, SPLIT_SPACES, Spaces};
+use crate::calls;
+use crate::compare;
+use crate::fault::{Outcome, Trap};
+use crate::kernel::{Guarded, Kernel};
+use crate::lanes::{Column, LANE_BITS, Lanes, Pred, Reg, Value};
+use crate::memory::{DeviceMemory, SharedMemory, generic_space};
+use crate::op::{BarrierOp, CarryOp, Destination, Op};
+use crate::shuffle;
+use crate::special::{Special, Surroundings};
+use crate::warp::{PendingReduction, Reduction, Warp};
+use isa::{DynInst, Space};
+use kit::{LaneMask, WARP_LANES, lanes};
+use num::int;
+
+/// What an instruction may touch besides its warp.
+pub(crate) struct Environment<'a> {
+    pub memory: &'a mut DeviceMemory,
+    pub output: &'a mut String,
+    pub shared: &'a mut SharedMemory,
+    pub reductions: &'a mut [Reduction],
+    pub params: &'a [u32],
+    pub surroundings: Surroundings,
+}
+
+/// Borrows the warp's registers.
+macro_rules! file {
+    ($warp:expr, $kernel:expr, $mask:expr) => {
+        Lanes { regs: &mut $warp.regs, preds: &mut $warp.preds, constants: &$kernel.constants, mask: $mask }
+    };
+}
+
+/// Executes the next instruction of `warp`, which has one. Fills in `out`.
+#[inline]
+pub(crate) fn execute(warp: &mut Warp, kernel: &Kernel, env: Environment<'_>, out: &mut DynInst) -> Outcome {
+    let pc = warp.stack.pc().unwrap_or(0);
+    let Guarded { op, guard } = &kernel.code[pc as usize];
+    let active = warp.stack.active();
+    let mut file = file!(warp, kernel, active);
+    let mask = file.pred(*guard) & active;
+    file.mask = mask;
+    out.pc = isa::Pc(pc);
+    out.mask = mask;
+    out.active = active;
+    out.diverged = false;
+    match op {
+        Op::Int1(op, d, s) => op.run(&mut file, *d, *s),
+        Op::Int2(op, d, s) => op.run(&mut file, *d, *s),
+        Op::Int3(op, d, s) => op.run(&mut file, *d, *s),
+        Op::Int4(op, d, s) => op.run(&mut file, *d, *s),
+        Op::Lop3(d, s, table) => lop3(&mut file, *d, *s, *table),
+        Op::Float1(op, m, d, s) => op.run(&mut file, *m, *d, *s),
+        Op::Float2(op, m, d, s) => op.run(&mut file, *m, *d, *s),
+        Op::Float3(op, m, d, s) => op.run(&mut file, *m, *d, *s),
+        Op::Convert(op, d, s) => op.run(&mut file, *d, *s),
+        Op::Setp { test, s, d, with } => compare::setp(&mut file, *test, *s, *d, *with),
+        Op::Selp { d, s, wide, p } => {
+            compare::selp(&mut file, *d, s[0], s[1], *p);
+            if *wide {
+                compare::selp(&mut file, d.next(), s[0].next(), s[1].next(), *p);
+            }
+        }
+        Op::PredLogic(combine, d, [a, b]) => {
+            let value = combine.of(file.pred(*a), file.pred(*b));
+            file.write_pred(*d, value);
+        }
+        Op::Load(t) | Op::FrameLoad(t) => {
+            let frame = warp.stack.frame().map_or(0, |f| f.data.frame);
+            let mut spaces = Spaces { device: env.memory, shared: env.shared, local: &mut warp.local, params: env.params, frame };
+            access::load(&mut file, &mut spaces, t, out)?;
+        }
+        Op::Store(t) | Op::FrameStore(t) => {
+            let frame = warp.stack.frame().map_or(0, |f| f.data.frame);
+            let mut spaces = Spaces { device: env.memory, shared: env.shared, local: &mut warp.local, params: env.params, frame };
+            access::store(&file, &mut spaces, t, out)?;
+        }
+        Op::Branch { target, reconverge } => {
+            out.diverged = warp.stack.branch(mask, *target, *reconverge).map_err(|_| overflow(mask))?;
+            return Ok(());
+        }
+        _ => return execute_rest(op, warp, kernel, mask, env, out),
+    }
+    warp.stack.advance();
+    Ok(())
+}
+
+/// The less frequent operations.
+#[inline(never)]
+fn execute_rest(
+    op: &Op,
+    warp: &mut Warp,
+    kernel: &Kernel,
+    mask: LaneMask,
+    env: Environment<'_>,
+    out: &mut DynInst,
+) -> Outcome {
+    let frame = warp.frame();
+    let mut file = file!(warp, kernel, mask);
+    let mut spaces =
+        Spaces { device: env.memory, shared: env.shared, local: &mut warp.local, params: env.params, frame };
+    match op {
+        Op::Carry { op, wide, d, s, carry, carry_in, carry_out } => {
+            let chain = Chain { op: *op, carry: *carry, carry_in: *carry_in, carry_out: *carry_out };
+            if *wide { chain.run64(&mut file, *d, *s) } else { chain.run32(&mut file, *d, *s) }
+        }
+        Op::Cvt(cvt, d, a) => cvt.run(&mut file, *d, *a),
+        Op::PackedCvt(op, d, s) => op.run(&mut file, *d, *s),
+        Op::Pack { d, s, parts, bits } => pack(&mut file, *d, &s[..*parts as usize], *bits),
+        Op::Unpack { d, s, parts, bits } => unpack(&mut file, &d[..*parts as usize], *s, *bits),
+        Op::Set { test, s, d, holds, with } => compare::set(&mut file, *test, *s, *d, *holds, *with),
+        Op::Testp { d, class, a, wide } => compare::testp(&mut file, *d, *class, *a, *wide),
+        Op::Special(special, d) => read_special(&mut file, *special, *d, &warp.tid, &env.surroundings),
+        Op::FrameAddress { d, offset, wide } => {
+            file.write(*d, &[frame + offset; WARP_LANES]);
+            if *wide {
+                file.write(d.next(), &[0; WARP_LANES]);
+            }
+        }
+        Op::Isspacep { d, space, a } => {
+            let holds = file.test2(*a, *a, |a: u64, _: u64| match space {
+                Space::Constant => false,
+                space => generic_space(a) == *space,
+            });
+            file.write_pred(*d, holds);
+        }
+        Op::Atomic(atomic) => atomic.run(&mut file, &mut spaces, out)?,
+        Op::AsyncCopy { shared, global, bytes, source_bytes, ignore } => {
+            let limit = (*source_bytes, *ignore);
+            async_copy(&file, &mut spaces, [*shared, *global], *bytes, limit, out)?;
+        }
+        Op::AsyncWait(groups) => out.async_groups_left = *groups,
+        Op::Shuffle { mode, d, p, s } => shuffle::shfl(&mut file, *mode, *d, *p, *s),
+        Op::Vote { kind, d, p } => {
+            let result = shuffle::vote(*kind, file.pred(*p), mask);
+            match d {
+                Destination::Reg(d) => file.write(*d, &[result; WARP_LANES]),
+                Destination::Pred(d) => file.write_pred(*d, result),
+            }
+        }
+        Op::Match { all, wide, d, p, a } => shuffle::match_sync(&mut file, *all, *wide, *d, *p, *a),
+        Op::ActiveMask(d) => file.write(*d, &[mask; WARP_LANES]),
+        Op::Redux(op, d, a) => shuffle::redux(&mut file, *op, *d, *a),
+        Op::Elect { d, p } => {
+            let leader = mask & mask.wrapping_neg();
+            if let Some(d) = d {
+                file.write(*d, &[leader.trailing_zeros(); WARP_LANES]);
+            }
+            file.write_pred(*p, leader);
+        }
+        Op::Matrix(number) => kernel.matrix[*number as usize].run(&mut file, &mut spaces, out)?,
+        Op::Barrier { op, id, threads, d, p } => {
+            let votes = file.pred(*p);
+            let uniform = |r: Reg| lanes(mask).next().map_or(0, |lane| file.column(r)[lane]);
+            let (id, threads) = (uniform(*id), threads.map(uniform));
+            arrive(warp, env.reductions, *op, (id, threads), *d, (votes, mask), out)?;
+        }
+        Op::Sleep(a) => {
+            let column = file.column(*a);
+            out.sleep_cycles = lanes(mask).map(|lane| column[lane]).max().unwrap_or(0);
+        }
+        Op::Trap if mask != 0 => return Err(Trap::new("the kernel executed `trap`", mask)),
+        Op::BranchTable { table, index, reconverge } => {
+            let ways = branch_ways(&file, &kernel.tables[*table as usize], *index)?;
+            out.diverged = warp.stack.branch_many(&ways, *reconverge).map_err(|_| overflow(mask))?;
+            return Ok(());
+        }
+        Op::Call(site) => {
+            out.diverged = calls::call(warp, kernel, *site, mask, env.memory, env.output)?;
+            return Ok(());
+        }
+        Op::Return => {
+            calls::ret(warp, kernel, mask);
+            return Ok(());
+        }
+        Op::Exit => {
+            warp.stack.exit(mask);
+            warp.end_calls();
+            return Ok(());
+        }
+        // Fences order nothing here: every access is performed when it executes.
+        _ => {}
+    }
+    warp.stack.advance();
+    Ok(())
+}
+
+/// The divergence stack has outgrown its bound.
+#[cold]
+pub(crate) fn overflow(mask: LaneMask) -> Box<Trap> {
+    Trap::new("the warp's calls are nested too deeply", mask)
+}
+
+fn lop3(file: &mut Lanes<'_>, d: Reg, s: [Reg; 3], table: u8) {
+    // The common functions of two or three operands are single expressions.
+    match table {
+        0x96 => file.map3(d, s, |a: u32, b: u32, c: u32| a ^ b ^ c),
+        0x80 => file.map3(d, s, |a: u32, b: u32, c: u32| a & b & c),
+        0xfe => file.map3(d, s, |a: u32, b: u32, c: u32| a | b | c),
+        _ => file.map3(d, s, |a: u32, b: u32, c: u32| num::bits::lop3(a, b, c, table)),
+    }
+}
+
+/// A step of a carry chain.
+struct Chain {
+    op: CarryOp,
+    carry: Pred,
+    carry_in: bool,
+    carry_out: bool,
+}
+
+impl Chain {
+    fn run32(&self, file: &mut Lanes<'_>, d: Reg, s: [Reg; 3]) {
+        let carry = if self.carry_in { file.pred(self.carry) } else { 0 };
+        let (mut out, mut carries) = ([0; WARP_LANES], 0);
+        for lane in 0..WARP_LANES {
+            let [a, b, c]: [u32; 3] = s.map(|s| file.get(s, lane));
+            let carry = carry & LANE_BITS[lane] != 0;
+            let (value, carry) = match self.op {
+                CarryOp::Add => int::add_carry_u32(a, b, carry),
+                CarryOp::Sub => int::sub_borrow_u32(a, b, carry),
+                CarryOp::MadLo => int::add_carry_u32(a.wrapping_mul(b), c, carry),
+                CarryOp::MadHiUnsigned => int::add_carry_u32(int::Int::mul_hi(a, b), c, carry),
+                CarryOp::MadHiSigned => int::add_carry_u32(int::Int::mul_hi(a as i32, b as i32) as u32, c, carry),
+            };
+            out[lane] = value;
+            carries |= LaneMask::from(carry) << lane;
+        }
+        file.write(d, &out);
+        if self.carry_out {
+            file.write_pred(self.carry, carries);
+        }
+    }
+
+    fn run64(&self, file: &mut Lanes<'_>, d: Reg, s: [Reg; 3]) {
+        let carry = if self.carry_in { file.pred(self.carry) } else { 0 };
+        let (mut out, mut carries) = (u64::blank(), 0);
+        for lane in 0..WARP_LANES {
+            let [a, b, c]: [u64; 3] = s.map(|s| file.get(s, lane));
+            let carry = carry & LANE_BITS[lane] != 0;
+            let (value, carry) = match self.op {
+                CarryOp::Add => int::add_carry_u64(a, b, carry),
+                CarryOp::Sub => int::sub_borrow_u64(a, b, carry),
+                CarryOp::MadLo => int::add_carry_u64(a.wrapping_mul(b), c, carry),
+                CarryOp::MadHiUnsigned => int::add_carry_u64(int::Int::mul_hi(a, b), c, carry),
+                CarryOp::MadHiSigned => int::add_carry_u64(int::Int::mul_hi(a as i64, b as i64) as u64, c, carry),
+            };
+            u64::put(&mut out, lane, value);
+            carries |= LaneMask::from(carry) << lane;
+        }
+        u64::commit(&out, file, d);
+        if self.carry_out {
+            file.write_pred(self.carry, carries);
+        }
+    }
+}
+
+fn pack(file: &mut Lanes<'_>, d: Reg, parts: &[Reg], bits: u8) {
+    let bits = u32::from(bits);
+    let mut out = [[0; WARP_LANES]; 4];
+    for (k, &part) in parts.iter().enumerate() {
+        let at = k as u32 * bits;
+        if bits == 64 {
+            let (low, high) = file.pair(part);
+            (out[2 * k], out[2 * k + 1]) = (*low, *high);
+        } else {
+            let (column, keep) = (file.column(part), u32::MAX >> (32 - bits));
+            let word = &mut out[(at / 32) as usize];
+            for lane in 0..WARP_LANES {
+                word[lane] |= (column[lane] & keep) << (at % 32);
+            }
+        }
+    }
+    let columns = (parts.len() as u32 * bits).div_ceil(32) as u16;
+    for k in 0..columns {
+        file.write(Reg(d.0 + k), &out[k as usize]);
+    }
+}
+
+fn unpack(file: &mut Lanes<'_>, parts: &[Option<Reg>], s: Reg, bits: u8) {
+    let bits = u32::from(bits);
+    // The whole may be overwritten by one of its parts.
+    let columns = (parts.len() as u32 * bits).div_ceil(32) as u16;
+    let whole: [Column; 4] =
+        std::array::from_fn(|k| if (k as u16) < columns { *file.column(Reg(s.0 + k as u16)) } else { [0; WARP_LANES] });
+    for (k, &part) in parts.iter().enumerate() {
+        let Some(part) = part else { continue };
+        let at = k as u32 * bits;
+        let word = (at / 32) as usize;
+        if bits == 64 {
+            file.write(part, &whole[word]);
+            file.write(part.next(), &whole[word + 1]);
+        } else {
+            let keep = u32::MAX >> (32 - bits);
+            file.write(part, &whole[word].map(|x| x >> (at % 32) & keep));
+        }
+    }
+}
+
+fn read_special(file: &mut Lanes<'_>, special: Special, d: Reg, tid: &[Column; 3], s: &Surroundings) {
+    let position = match special {
+        Special::TidX => Some(&tid[0]),
+        Special::TidY => Some(&tid[1]),
+        Special::TidZ => Some(&tid[2]),
+        _ => None,
+    };
+    if let Some(column) = position {
+        return file.write(d, column);
+    }
+    let (mut low, mut high) = ([0; WARP_LANES], [0; WARP_LANES]);
+    for lane in 0..WARP_LANES {
+        let value = s.value(special, lane);
+        low[lane] = value as u32;
+        high[lane] = (value >> 32) as u32;
+    }
+    file.write(d, &low);
+    if special.columns() == 2 {
+        file.write(d.next(), &high);
+    }
+}
+
+fn branch_ways(file: &Lanes<'_>, table: &[u32], index: Reg) -> Result<Vec<(u32, LaneMask)>, Box<Trap>> {
+    let column = file.column(index);
+    let mut ways: Vec<(u32, LaneMask)> = Vec::new();
+    for lane in lanes(file.mask) {
+        let Some(&target) = table.get(column[lane] as usize) else {
+            let what = format!("branch index {} is past the table of {} targets", column[lane], table.len());
+            return Err(Trap::new(what, 1 << lane));
+        };
+        match ways.iter_mut().find(|w| w.0 == target) {
+            Some(way) => way.1 |= 1 << lane,
+            None => ways.push((target, 1 << lane)),
+        }
+    }
+    Ok(ways)
+}
+
+/// Arrival of a warp at a barrier.
+fn arrive(
+    warp: &mut Warp,
+    reductions: &mut [Reduction],
+    op: BarrierOp,
+    (id, threads): (u32, Option<u32>),
+    d: Option<Destination>,
+    (votes, mask): (LaneMask, LaneMask),
+    out: &mut DynInst,
+) -> Outcome {
+    if id as usize >= reductions.len() {
+        return Err(Trap::new(format!("barrier {id} does not exist: a CTA has {}", reductions.len()), mask));
+    }
+    if let Some(n) = threads
+        && (n == 0 || n % WARP_LANES as u32 != 0 || n > 1024)
+    {
+        return Err(Trap::new(format!("a barrier cannot wait for {n} threads: not a multiple of the warp size"), mask));
+    }
+    out.barrier = isa::BarrierArrival { id: id as u8, threads: threads.unwrap_or(0) as u16 };
+    if let Some(d) = d {
+        reductions[id as usize].add(votes, mask);
+        warp.pending = Some(PendingReduction { barrier: id as u8, op, d, mask });
+    }
+    Ok(())
+}
+
+/// Copies from global to shared memory, at once: the earliest that an asynchronous copy may.
+fn async_copy(
+    file: &Lanes<'_>,
+    m: &mut Spaces<'_>,
+    [shared, global]: [Address; 2],
+    bytes: u8,
+    (source_bytes, ignore): (Option<Reg>, Option<Pred>),
+    out: &mut DynInst,
+) -> Outcome {
+    access::addresses(file, global, m.frame, &mut out.addresses);
+    access::addresses(file, shared, m.frame, &mut out.addresses2);
+    out.space = Space::Global;
+    let mask = file.mask;
+    let whole = mask & !ignore.map_or(0, |p| file.pred(p));
+    let from = out.addresses;
+    let to = out.addresses2;
+    let mut words = [[0; WARP_LANES]; 4];
+    if let Some(count) = source_bytes {
+        let count = file.column(count);
+        for byte in 0..u32::from(bytes) {
+            let some = lanes(whole).filter(|&lane| byte < count[lane]).fold(0, |m, lane| m | 1 << lane);
+            let mut column = [[0; WARP_LANES]; 1];
+            if some != 0 {
+                access::read(m, Space::Global, &from.map(|a| a + u64::from(byte)), some, 1, &mut column)?;
+            }
+            for lane in lanes(some) {
+                words[(byte / 4) as usize][lane] |= column[0][lane] << (byte % 4 * 8);
+            }
+        }
+    } else if whole != 0 {
+        match bytes {
+            4 => {
+                let mut word = [words[0]];
+                access::read(m, Space::Global, &from, whole, 4, &mut word)?;
+                words[0] = word[0];
+            }
+            8 => {
+                let mut pair = [words[0]; 2];
+                access::read(m, Space::Global, &from, whole, 8, &mut pair)?;
+                words[..2].copy_from_slice(&pair);
+            }
+            _ => access::read(m, Space::Global, &from, whole, 16, &mut words)?,
+        }
+    }
+    if mask == 0 {
+        return Ok(());
+    }
+    let space = SPLIT_SPACES[1];
+    match bytes {
+        4 => access::write(m, space, &to, mask, 4, &[words[0]]),
+        8 => access::write(m, space, &to, mask, 8, &[words[0], words[1]]),
+        _ => access::write(m, space, &to, mask, 16, &words),
+    }
+}

@@ -1,0 +1,238 @@
+//! What a module becomes when it is loaded: kernels ready to execute, and variables.
+
+use crate::lanes::{Column, Pred, Reg};
+use crate::memory::{DeviceMemory, MemoryError};
+use crate::op::Op;
+use crate::tensor::MatrixOp;
+use isa::Program;
+use std::sync::Arc;
+
+/// An operation under its guard.
+#[derive(Clone, Copy, Debug)]
+pub struct Guarded {
+    /// What is done.
+    pub op: Op,
+    /// In which lanes.
+    pub guard: Pred,
+}
+
+/// A parameter of a kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Param {
+    /// Its name.
+    pub name: String,
+    /// Its PTX type, with the dimension of an array: `.u64`, `.b8[12]`.
+    pub ty: String,
+    /// Offset in the packed parameters.
+    pub offset: u32,
+    /// Size.
+    pub bytes: u32,
+    /// It is a floating-point number.
+    pub is_float: bool,
+}
+
+/// How many registers a thread takes, and how that is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RegisterCount {
+    /// 32-bit registers per thread.
+    pub per_thread: u32,
+    /// Estimated from liveness; else given by a launch file or metadata.
+    pub estimated: bool,
+}
+
+/// Where an argument or result of a call lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In the frame of the function: offset and size.
+    Frame {
+        /// Offset in the frame.
+        offset: u32,
+        /// Size.
+        bytes: u32,
+    },
+    /// In a register of as many columns.
+    Register(Reg, u8),
+}
+
+/// A function that the kernel calls.
+#[derive(Clone, Debug)]
+pub struct Function {
+    /// Its name.
+    pub name: String,
+    /// Its first instruction.
+    pub entry: u32,
+    /// Where it expects its parameters.
+    pub params: Vec<Place>,
+    /// Where it leaves its results.
+    pub returns: Vec<Place>,
+    /// Size of its frame.
+    pub frame_bytes: u32,
+}
+
+/// Whom a call calls.
+#[derive(Clone, Copy, Debug)]
+pub enum Callee {
+    /// A function by number in the kernel.
+    Function(u32),
+    /// The function whose address is in a register.
+    Pointer(Reg),
+    /// `vprintf(format, arguments)`: a line of output.
+    Printf,
+    /// `__assertfail(message, file, line, function, size)`: a fault.
+    AssertFail,
+}
+
+/// A call.
+#[derive(Clone, Debug)]
+pub struct CallSite {
+    /// Whom.
+    pub callee: Callee,
+    /// Arguments, in the caller.
+    pub args: Vec<Place>,
+    /// Where the results go, in the caller.
+    pub results: Vec<Place>,
+    /// Size of the caller's frame.
+    pub frame_bytes: u32,
+    /// The caller's registers, first and count, to save across a call that may recurse.
+    pub save: Option<(u16, u16)>,
+}
+
+/// A kernel, ready to execute.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    /// Static instructions, as the timing model sees them.
+    pub program: Arc<Program>,
+    /// What each instruction does; same index.
+    pub(crate) code: Vec<Guarded>,
+    pub(crate) constants: Vec<Column>,
+    pub(crate) matrix: Vec<MatrixOp>,
+    pub(crate) tables: Vec<Vec<u32>>,
+    pub(crate) calls: Vec<CallSite>,
+    /// The kernel itself first, then the functions it calls, in order of their entries.
+    pub(crate) functions: Vec<Function>,
+    /// Function number of each function address that is taken: see [`function_address`].
+    pub(crate) pointers: Vec<Option<u32>>,
+    /// Parameters in order.
+    pub params: Vec<Param>,
+    /// Statically allocated shared memory per CTA, in bytes.
+    pub static_shared: u32,
+    /// Shared variables: name, offset, size.
+    pub shared_symbols: Vec<(String, u32, u32)>,
+    /// Local memory per thread of the kernel itself, in bytes.
+    pub local_bytes: u32,
+    /// Registers per thread.
+    pub registers: RegisterCount,
+    /// Most threads per CTA, from `.maxntid` or `.reqntid`.
+    pub max_threads: Option<u32>,
+}
+
+impl Kernel {
+    /// Name of the kernel.
+    pub fn name(&self) -> &str {
+        &self.program.name
+    }
+
+    /// Bytes of packed parameters.
+    pub fn param_bytes(&self) -> u32 {
+        self.params.iter().map(|p| p.offset + p.bytes).max().unwrap_or(0)
+    }
+
+    /// The function that holds instruction `pc`; they lie one behind the other.
+    pub(crate) fn function_of(&self, pc: u32) -> &Function {
+        let index = self.functions.partition_point(|f| f.entry <= pc);
+        &self.functions[index - 1]
+    }
+
+    /// What each instruction does, by [`isa::Pc`].
+    pub fn code(&self) -> &[Guarded] {
+        &self.code
+    }
+}
+
+const CODE_BASE: u64 = 0x70_0000_0000;
+const CODE_STRIDE: u64 = 16;
+
+/// Address of function number `index` of its module: no memory lies there.
+pub const fn function_address(index: usize) -> u64 {
+    CODE_BASE + index as u64 * CODE_STRIDE
+}
+
+/// The function number that `address` stands for.
+pub const fn function_at(address: u64) -> Option<usize> {
+    let offset = address.wrapping_sub(CODE_BASE);
+    if offset % CODE_STRIDE == 0 && offset / CODE_STRIDE < 1 << 20 { Some((offset / CODE_STRIDE) as usize) } else { None }
+}
+
+/// A `.global` or `.const` variable of a module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variable {
+    /// Its name.
+    pub name: String,
+    /// Its address.
+    pub address: u64,
+    /// Size.
+    pub bytes: u64,
+    /// A `.const` variable, which kernels may not write.
+    pub constant: bool,
+    /// Initial contents from the first byte on; the rest is zero.
+    pub init: Vec<u8>,
+}
+
+/// A loaded module: kernels and variables.
+#[derive(Clone, Debug, Default)]
+pub struct Module {
+    /// Kernels in order of the file.
+    pub kernels: Vec<Arc<Kernel>>,
+    /// Variables in order of address.
+    pub variables: Vec<Variable>,
+}
+
+impl Module {
+    /// The kernel called `name`; of mangled C++ names, also by the plain one if that is unambiguous.
+    pub fn kernel(&self, name: &str) -> Option<&Arc<Kernel>> {
+        let exact = self.kernels.iter().find(|k| k.name() == name);
+        exact.or_else(|| {
+            let mut like = self.kernels.iter().filter(|k| plain_name(k.name()) == Some(name));
+            like.next().filter(|_| like.next().is_none())
+        })
+    }
+
+    /// The variable called `name`.
+    pub fn variable(&self, name: &str) -> Option<&Variable> {
+        self.variables.iter().find(|v| v.name == name)
+    }
+
+    /// Places the module's variables in device memory, initialised.
+    ///
+    /// # Errors
+    /// If the memory is full or another module lies there (see [`crate::LowerOptions::slot`]).
+    pub fn place(&self, memory: &mut DeviceMemory) -> Result<(), MemoryError> {
+        for v in &self.variables {
+            memory.place(v.name.clone(), v.address, v.bytes, v.constant)?;
+            memory.write(v.address, &v.init)?;
+        }
+        Ok(())
+    }
+}
+
+/// The function name within a mangled C++ one: of `_Z3addPfS_`, `add`.
+pub fn plain_name(mangled: &str) -> Option<&str> {
+    let rest = mangled.strip_prefix("_Z")?;
+    let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let length: usize = rest[..digits].parse().ok()?;
+    rest.get(digits..digits.checked_add(length)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_names_come_out_of_mangled_ones() {
+        assert_eq!(plain_name("_Z9vectoraddPKfS0_Pfi"), Some("vectoradd"));
+        assert_eq!(plain_name("_Z99add"), None);
+        assert_eq!(plain_name("add"), None);
+        assert_eq!(function_at(function_address(7)), Some(7));
+        assert_eq!(function_at(8), None);
+    }
+}

@@ -1,0 +1,202 @@
+//! Kernel launches and their arguments.
+
+use crate::kernel::{Kernel, Param};
+use isa::{Dim3, LaunchShape};
+use std::sync::Arc;
+
+/// An argument of a kernel.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum Arg {
+    U8(u8),
+    U16(u16),
+    U32(u32),
+    U64(u64),
+    I8(i8),
+    I16(i16),
+    I32(i32),
+    I64(i64),
+    F32(f32),
+    F64(f64),
+    /// An address in device memory.
+    Pointer(u64),
+    /// A structure, as it lies in memory.
+    Bytes(Vec<u8>),
+}
+
+impl Arg {
+    fn bytes(&self) -> Vec<u8> {
+        match self {
+            Arg::U8(x) => x.to_le_bytes().into(),
+            Arg::U16(x) => x.to_le_bytes().into(),
+            Arg::U32(x) => x.to_le_bytes().into(),
+            Arg::U64(x) | Arg::Pointer(x) => x.to_le_bytes().into(),
+            Arg::I8(x) => x.to_le_bytes().into(),
+            Arg::I16(x) => x.to_le_bytes().into(),
+            Arg::I32(x) => x.to_le_bytes().into(),
+            Arg::I64(x) => x.to_le_bytes().into(),
+            Arg::F32(x) => x.to_le_bytes().into(),
+            Arg::F64(x) => x.to_le_bytes().into(),
+            Arg::Bytes(x) => x.clone(),
+        }
+    }
+
+    const fn kind(&self) -> &'static str {
+        match self {
+            Arg::U8(_) => "u8",
+            Arg::U16(_) => "u16",
+            Arg::U32(_) => "u32",
+            Arg::U64(_) => "u64",
+            Arg::I8(_) => "i8",
+            Arg::I16(_) => "i16",
+            Arg::I32(_) => "i32",
+            Arg::I64(_) => "i64",
+            Arg::F32(_) => "f32",
+            Arg::F64(_) => "f64",
+            Arg::Pointer(_) => "a pointer",
+            Arg::Bytes(_) => "bytes",
+        }
+    }
+}
+
+/// Why a kernel cannot be launched like this.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LaunchError {
+    /// Wrong number of arguments.
+    #[error("kernel `{kernel}` takes {expected} arguments, {given} given; its parameters are {parameters}")]
+    ArgumentCount {
+        /// Name of the kernel.
+        kernel: String,
+        /// Its parameters.
+        expected: usize,
+        /// Arguments.
+        given: usize,
+        /// The parameters, listed.
+        parameters: String,
+    },
+    /// An argument that does not fit its parameter.
+    #[error("argument {number} of kernel `{kernel}`: {given} of {given_bytes} bytes for parameter `{name}`, {ty} of {bytes} bytes")]
+    ArgumentSize {
+        /// Name of the kernel.
+        kernel: String,
+        /// Position, from 1.
+        number: usize,
+        /// What was given.
+        given: &'static str,
+        /// Its size.
+        given_bytes: usize,
+        /// Name of the parameter.
+        name: String,
+        /// Type of the parameter.
+        ty: String,
+        /// Size of the parameter.
+        bytes: u32,
+    },
+    /// A grid or a block without threads, or too large.
+    #[error("kernel `{kernel}`: {what}")]
+    Shape {
+        /// Name of the kernel.
+        kernel: String,
+        /// What is wrong.
+        what: String,
+    },
+}
+
+/// A kernel with its grid and arguments.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    /// The kernel.
+    pub kernel: Arc<Kernel>,
+    /// CTAs.
+    pub grid: Dim3,
+    /// Threads per CTA.
+    pub block: Dim3,
+    /// Dynamically allocated shared memory per CTA, in bytes.
+    pub dynamic_shared: u32,
+    /// The packed parameters, as words.
+    pub(crate) params: Vec<u32>,
+}
+
+/// Most threads in a CTA, on every GPU so far.
+const MAX_THREADS: u64 = 1024;
+
+impl Launch {
+    /// A launch of `kernel` with arguments `args`.
+    ///
+    /// # Errors
+    /// If the arguments are not what the kernel takes, or the shape is impossible.
+    pub fn new(
+        kernel: Arc<Kernel>,
+        grid: Dim3,
+        block: Dim3,
+        dynamic_shared: u32,
+        args: &[Arg],
+    ) -> Result<Self, LaunchError> {
+        check_shape(&kernel, grid, block, dynamic_shared)?;
+        let params = pack(&kernel, args)?;
+        Ok(Self { kernel, grid, block, dynamic_shared, params })
+    }
+
+    /// What the launch asks of an SM.
+    pub fn shape(&self) -> LaunchShape {
+        LaunchShape {
+            grid: self.grid,
+            block: self.block,
+            registers_per_thread: self.kernel.registers.per_thread,
+            shared_bytes: self.kernel.static_shared + self.dynamic_shared,
+        }
+    }
+}
+
+fn check_shape(kernel: &Kernel, grid: Dim3, block: Dim3, dynamic_shared: u32) -> Result<(), LaunchError> {
+    let fail = |what: String| Err(LaunchError::Shape { kernel: kernel.name().into(), what });
+    if grid.x == 0 || grid.y == 0 || grid.z == 0 {
+        return fail(format!("a grid of {grid} has no CTAs"));
+    }
+    if block.x == 0 || block.y == 0 || block.z == 0 {
+        return fail(format!("a block of {block} has no threads"));
+    }
+    if grid.x > i32::MAX as u32 || grid.y > 65_535 || grid.z > 65_535 {
+        return fail(format!("a grid of {grid} is larger than (2147483647,65535,65535)"));
+    }
+    if block.x > 1024 || block.y > 1024 || block.z > 64 || block.volume() > MAX_THREADS {
+        return fail(format!("a block of {block} is larger than (1024,1024,64) or {MAX_THREADS} threads"));
+    }
+    if let Some(most) = kernel.max_threads
+        && block.volume() > u64::from(most)
+    {
+        return fail(format!("a block of {block} has more than the {most} threads that it was compiled for"));
+    }
+    if u64::from(kernel.static_shared) + u64::from(dynamic_shared) > 1 << 20 {
+        return fail(format!("{dynamic_shared} bytes of dynamic shared memory are more than any SM has"));
+    }
+    Ok(())
+}
+
+fn pack(kernel: &Kernel, args: &[Arg]) -> Result<Vec<u32>, LaunchError> {
+    if args.len() != kernel.params.len() {
+        let list: Vec<String> = kernel.params.iter().map(|p| format!("{} {}", p.ty, p.name)).collect();
+        let parameters = if list.is_empty() { "none".into() } else { list.join(", ") };
+        let (expected, given) = (kernel.params.len(), args.len());
+        return Err(LaunchError::ArgumentCount { kernel: kernel.name().into(), expected, given, parameters });
+    }
+    let mut bytes = vec![0; kernel.param_bytes().next_multiple_of(4) as usize];
+    for (i, (arg, param)) in args.iter().zip(&kernel.params).enumerate() {
+        let data = arg.bytes();
+        let Param { name, ty, offset, bytes: size, .. } = param;
+        if data.len() != *size as usize {
+            return Err(LaunchError::ArgumentSize {
+                kernel: kernel.name().into(),
+                number: i + 1,
+                given: arg.kind(),
+                given_bytes: data.len(),
+                name: name.clone(),
+                ty: ty.clone(),
+                bytes: *size,
+            });
+        }
+        bytes[*offset as usize..][..data.len()].copy_from_slice(&data);
+    }
+    let (words, _) = bytes.as_chunks::<4>();
+    Ok(words.iter().map(|w| u32::from_le_bytes(*w)).collect())
+}

@@ -1,0 +1,58 @@
+//! Local memory of a warp's threads, one column per word: threads mostly access the same offset.
+
+use crate::lanes::{Column, blend};
+use kit::{LaneMask, WARP_LANES};
+
+/// Local memory of 32 threads.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LocalMemory {
+    words: Vec<Column>,
+    bytes: u32,
+}
+
+impl LocalMemory {
+    /// Makes it `bytes` of zeros per thread.
+    pub fn reset(&mut self, bytes: u32) {
+        self.words.clear();
+        self.grow(bytes);
+        self.bytes = bytes;
+    }
+
+    /// Makes it at least `bytes` per thread.
+    pub fn grow(&mut self, bytes: u32) {
+        let words = bytes.div_ceil(4) as usize;
+        if words > self.words.len() {
+            self.words.resize(words, [0; WARP_LANES]);
+        }
+        self.bytes = self.bytes.max(bytes);
+    }
+
+    /// Bytes per thread.
+    pub fn bytes(&self) -> u32 {
+        self.bytes
+    }
+
+    /// Whether an access of `size` bytes at `address` is in bounds.
+    #[inline]
+    pub fn holds(&self, address: u64, size: u64) -> bool {
+        address < (u64::from(self.bytes) + 1).saturating_sub(size)
+    }
+
+    /// The word of every lane at offset `4 * index`, which is in bounds.
+    #[inline]
+    pub fn column(&self, index: usize) -> &Column {
+        &self.words[index]
+    }
+
+    /// Stores to the word at offset `4 * index` of the lanes in `mask`.
+    #[inline]
+    pub fn write(&mut self, index: usize, values: &Column, mask: LaneMask) {
+        blend(&mut self.words[index], values, mask);
+    }
+
+    /// One lane's word.
+    #[inline]
+    pub fn word(&mut self, index: usize, lane: usize) -> &mut u32 {
+        &mut self.words[index][lane]
+    }
+}

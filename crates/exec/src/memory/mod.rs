@@ -1,0 +1,52 @@
+//! What kernels load from and store to.
+//!
+//! | space | kept as | address within the space |
+//! | --- | --- | --- |
+//! | global, const | [`DeviceMemory`]: allocations of sparse pages | the generic address |
+//! | shared | [`SharedMemory`]: words of one CTA | offset from the CTA's first byte |
+//! | local | [`LocalMemory`]: one column per word | offset from the thread's first byte |
+//! | param | the launch's parameter bytes | offset from the first parameter |
+//!
+//! The generic address space holds shared, local and param memory in three fixed windows, and
+//! everything else as it is.
+
+mod device;
+mod local;
+mod shared;
+
+pub use device::{Allocation, DeviceMemory, MemoryError};
+pub(crate) use device::Window;
+pub(crate) use local::LocalMemory;
+pub(crate) use shared::SharedMemory;
+
+use isa::Space;
+
+/// Size and alignment of the shared, local and param windows.
+pub const WINDOW_BYTES: u64 = 16 << 20;
+/// Generic address of the first byte of shared memory.
+pub const SHARED_WINDOW: u64 = WINDOW_BYTES;
+/// Generic address of the first byte of local memory.
+pub const LOCAL_WINDOW: u64 = 2 * WINDOW_BYTES;
+/// Generic address of the first kernel parameter.
+pub const PARAM_WINDOW: u64 = 3 * WINDOW_BYTES;
+
+/// Which space a generic address lies in.
+#[inline(always)]
+pub const fn generic_space(address: u64) -> Space {
+    match address / WINDOW_BYTES {
+        1 => Space::Shared,
+        2 => Space::Local,
+        3 => Space::Param,
+        _ => Space::Global,
+    }
+}
+
+/// Generic address of offset 0 of `space`.
+pub const fn window_base(space: Space) -> u64 {
+    match space {
+        Space::Shared => SHARED_WINDOW,
+        Space::Local => LOCAL_WINDOW,
+        Space::Param => PARAM_WINDOW,
+        Space::Global | Space::Constant | Space::Generic | Space::Texture => 0,
+    }
+}

@@ -1,0 +1,331 @@
+//! Divergence by a reconvergence stack on immediate post-dominators, as in GPGPU-Sim's SIMT stack
+//! and in the description of Fung et al., "Dynamic Warp Formation" (MICRO 2007), section 3.
+//!
+//! The top entry executes. A branch that splits its lanes turns it into the entry that waits at
+//! the reconvergence point and pushes one entry per way; an entry that arrives at its
+//! reconvergence point is popped, and the lanes go on in the one below. Ways are executed one
+//! after the other, the last pushed first: a spin lock whose holder waits in a lower entry never
+//! ends, as on GPUs before Volta.
+//!
+//! The executor uses this type only through its methods, so another mechanism (per-thread program
+//! counters with convergence barriers) can stand beside it.
+
+use kit::LaneMask;
+
+/// The reconvergence point of ways that meet nowhere before they end.
+pub const NOWHERE: u32 = u32::MAX;
+
+/// Most entries of a stack; a bound on recursion, since other growth is bounded by the program.
+const MAX_ENTRIES: usize = 16_384;
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    pc: u32,
+    reconverge: u32,
+    mask: LaneMask,
+    /// Number of calls that the entry is in.
+    depth: u32,
+}
+
+/// A call that has not returned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frame<F> {
+    /// Lanes that made the call.
+    pub mask: LaneMask,
+    /// What the caller wants to remember of it.
+    pub data: F,
+}
+
+/// Program counters and active masks of a warp. `F` is what the executor keeps per call.
+#[derive(Clone, Debug)]
+pub struct SimtStack<F> {
+    entries: Vec<Entry>,
+    frames: Vec<Frame<F>>,
+    live: LaneMask,
+}
+
+impl<F> Default for SimtStack<F> {
+    fn default() -> Self {
+        Self { entries: Vec::new(), frames: Vec::new(), live: 0 }
+    }
+}
+
+/// The stack has outgrown its bound: runaway recursion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Overflow;
+
+impl<F> SimtStack<F> {
+    /// Starts the lanes in `mask` at `pc`.
+    pub fn start(&mut self, pc: u32, mask: LaneMask) {
+        self.entries.clear();
+        self.frames.clear();
+        self.live = mask;
+        self.entries.push(Entry { pc, reconverge: NOWHERE, mask, depth: 0 });
+        self.settle();
+    }
+
+    /// The next instruction; `None` once all lanes have exited.
+    #[inline]
+    pub fn pc(&self) -> Option<u32> {
+        self.entries.last().map(|e| e.pc)
+    }
+
+    /// Lanes that execute the next instruction.
+    #[inline]
+    pub fn active(&self) -> LaneMask {
+        self.entries.last().map_or(0, |e| e.mask)
+    }
+
+    /// Lanes that have not exited.
+    pub fn live(&self) -> LaneMask {
+        self.live
+    }
+
+    /// Entries in use.
+    pub fn height(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Calls that have not returned.
+    pub fn depth(&self) -> usize {
+        self.frames.len()
+    }
+
+    /// The innermost call.
+    pub fn frame(&self) -> Option<&Frame<F>> {
+        self.frames.last()
+    }
+
+    /// Goes on to the next instruction in memory.
+    #[inline]
+    pub fn advance(&mut self) {
+        if let Some(top) = self.entries.last_mut() {
+            top.pc += 1;
+            if top.pc == top.reconverge {
+                self.settle();
+            }
+        }
+    }
+
+    /// Lanes `taken` go to `target`, the other active ones to the next instruction; they meet at
+    /// `reconverge`. Returns whether they went different ways.
+    ///
+    /// # Errors
+    /// [`Overflow`].
+    #[inline]
+    pub fn branch(&mut self, taken: LaneMask, target: u32, reconverge: u32) -> Result<bool, Overflow> {
+        let Some(top) = self.entries.last_mut() else { return Ok(false) };
+        let stay = top.mask & !taken;
+        let next = top.pc + 1;
+        let diverged = stay != 0 && taken != 0 && next != target;
+        if diverged {
+            self.split(reconverge);
+            self.push(next, reconverge, stay)?;
+            self.push(target, reconverge, taken)?;
+        } else {
+            top.pc = if taken != 0 { target } else { next };
+        }
+        self.settle();
+        Ok(diverged)
+    }
+
+    /// Each lane of the active mask goes to one of `ways`, which partition it; they meet at
+    /// `reconverge`. Returns whether there was more than one way.
+    ///
+    /// # Errors
+    /// [`Overflow`].
+    pub fn branch_many(&mut self, ways: &[(u32, LaneMask)], reconverge: u32) -> Result<bool, Overflow> {
+        match ways {
+            [] => {}
+            [(target, _)] => {
+                if let Some(top) = self.entries.last_mut() {
+                    top.pc = *target;
+                }
+            }
+            _ => {
+                self.split(reconverge);
+                for &(target, mask) in ways {
+                    self.push(target, reconverge, mask)?;
+                }
+            }
+        }
+        self.settle();
+        Ok(ways.len() > 1)
+    }
+
+    /// Lanes `mask` call the function at `target`; all active lanes then go on at the next
+    /// instruction.
+    ///
+    /// # Errors
+    /// [`Overflow`].
+    pub fn call(&mut self, mask: LaneMask, target: u32, data: F) -> Result<(), Overflow> {
+        if let Some(top) = self.entries.last_mut() {
+            top.pc += 1;
+        }
+        self.enter(mask, target, data)
+    }
+
+    /// As [`SimtStack::call`], for further targets of one call: does not advance the caller.
+    ///
+    /// # Errors
+    /// [`Overflow`].
+    pub fn enter(&mut self, mask: LaneMask, target: u32, data: F) -> Result<(), Overflow> {
+        if mask != 0 {
+            self.frames.push(Frame { mask, data });
+            self.push(target, NOWHERE, mask)?;
+        }
+        self.settle();
+        Ok(())
+    }
+
+    /// Lanes `mask` return from the innermost call; the other active lanes go on at the next
+    /// instruction. Take the calls that ended with [`SimtStack::finished_frame`].
+    pub fn ret(&mut self, mask: LaneMask) {
+        let depth = self.frames.len() as u32;
+        if let Some(top) = self.entries.last_mut() {
+            top.pc += 1;
+        }
+        for entry in self.entries.iter_mut().rev().take_while(|e| e.depth == depth) {
+            entry.mask &= !mask;
+        }
+        self.settle();
+    }
+
+    /// Lanes `mask` exit; the other active lanes go on at the next instruction. Take the calls
+    /// that ended with [`SimtStack::finished_frame`].
+    pub fn exit(&mut self, mask: LaneMask) {
+        if let Some(top) = self.entries.last_mut() {
+            top.pc += 1;
+        }
+        self.live &= !mask;
+        for entry in &mut self.entries {
+            entry.mask &= !mask;
+        }
+        self.settle();
+    }
+
+    /// Takes an innermost call that no lane is in any more.
+    #[inline]
+    pub fn finished_frame(&mut self) -> Option<Frame<F>> {
+        let depth = self.entries.last().map_or(0, |e| e.depth);
+        if self.frames.len() as u32 > depth { self.frames.pop() } else { None }
+    }
+
+    /// Turns the top entry into the one that waits at `reconverge`. If it would only be popped
+    /// there (a loop's further iterations), the one below, which holds its lanes, waits instead.
+    fn split(&mut self, reconverge: u32) {
+        if let Some(top) = self.entries.last_mut() {
+            top.pc = reconverge;
+            if reconverge == NOWHERE || reconverge == top.reconverge {
+                self.entries.pop();
+            }
+        }
+    }
+
+    fn push(&mut self, pc: u32, reconverge: u32, mask: LaneMask) -> Result<(), Overflow> {
+        if self.entries.len() >= MAX_ENTRIES {
+            return Err(Overflow);
+        }
+        if pc != reconverge {
+            let depth = self.frames.len() as u32;
+            self.entries.push(Entry { pc, reconverge, mask, depth });
+        }
+        Ok(())
+    }
+
+    /// Pops what has arrived or is empty.
+    fn settle(&mut self) {
+        while let Some(top) = self.entries.last()
+            && (top.mask == 0 || top.pc == top.reconverge)
+        {
+            self.entries.pop();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn started(pc: u32) -> SimtStack<u8> {
+        let mut stack = SimtStack::default();
+        stack.start(pc, !0);
+        stack
+    }
+
+    #[test]
+    fn both_sides_of_a_branch_run_and_meet() {
+        let mut stack = started(0);
+        // 0: @p bra 3; 1: …; 2: bra 4; 3: …; 4: join
+        assert!(stack.branch(0xf, 3, 4).unwrap());
+        assert_eq!((stack.pc(), stack.active()), (Some(3), 0xf));
+        stack.advance();
+        assert_eq!((stack.pc(), stack.active()), (Some(1), !0xf));
+        stack.advance();
+        assert!(!stack.branch(!0xf, 4, 4).unwrap());
+        assert_eq!((stack.pc(), stack.active(), stack.height()), (Some(4), !0, 1));
+    }
+
+    #[test]
+    fn a_loop_with_different_trip_counts_does_not_grow_the_stack() {
+        let mut stack = started(5);
+        // 5: body; 6: @p bra 5; 7: after
+        let mut trips = 0;
+        for lane in 0..31 {
+            stack.advance();
+            stack.branch(stack.active() & !(1 << lane), 5, 7).unwrap();
+            trips += 1;
+            assert!(stack.height() <= 2);
+        }
+        stack.advance();
+        stack.branch(0, 5, 7).unwrap();
+        assert_eq!((stack.pc(), stack.active(), stack.height(), trips), (Some(7), !0, 1, 31));
+    }
+
+    #[test]
+    fn lanes_that_exit_in_one_way_are_gone_at_the_join() {
+        let mut stack = started(0);
+        stack.branch(0xff, 10, NOWHERE).unwrap();
+        stack.exit(0xff);
+        assert_eq!((stack.pc(), stack.active(), stack.live()), (Some(1), !0xff, !0xff));
+        stack.exit(!0xff);
+        assert_eq!((stack.pc(), stack.live()), (None, 0));
+    }
+
+    #[test]
+    fn lanes_that_return_early_wait_for_the_rest_of_the_call() {
+        let mut stack = started(0);
+        stack.call(0xffff, 100, 7).unwrap();
+        // In the function: lanes 0-3 return at once, the others one instruction later.
+        stack.branch(0xf, 110, NOWHERE).unwrap();
+        assert_eq!(stack.pc(), Some(110));
+        stack.ret(0xf);
+        assert_eq!((stack.finished_frame(), stack.pc(), stack.active()), (None, Some(101), 0xfff0));
+        stack.ret(0xfff0);
+        assert_eq!(stack.finished_frame(), Some(Frame { mask: 0xffff, data: 7 }));
+        assert_eq!((stack.pc(), stack.active(), stack.depth()), (Some(1), !0, 0));
+    }
+
+    #[test]
+    fn runaway_recursion_is_an_error() {
+        let mut stack = started(0);
+        let mut depth = 0;
+        while stack.call(!0, 0, 0).is_ok() {
+            depth += 1;
+        }
+        assert!(depth > 1000);
+    }
+
+    #[test]
+    fn an_indirect_branch_runs_each_way_once() {
+        let mut stack = started(0);
+        stack.branch_many(&[(10, 0xff), (20, 0xff00), (30, 0xffff_0000)], 40).unwrap();
+        let mut seen = Vec::new();
+        while stack.pc() != Some(40) {
+            seen.push((stack.pc().unwrap(), stack.active()));
+            stack.branch(stack.active(), 40, 40).unwrap();
+        }
+        assert_eq!(seen, [(30, 0xffff_0000), (20, 0xff00), (10, 0xff)]);
+        assert_eq!(stack.active(), !0);
+    }
+}

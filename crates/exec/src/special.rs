@@ -1,0 +1,159 @@
+//! Special registers.
+
+use isa::Dim3;
+
+/// Special registers, by their PTX names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "the names are the manual's")]
+pub enum Special {
+    TidX,
+    TidY,
+    TidZ,
+    NtidX,
+    NtidY,
+    NtidZ,
+    CtaidX,
+    CtaidY,
+    CtaidZ,
+    NctaidX,
+    NctaidY,
+    NctaidZ,
+    Laneid,
+    /// Number of the warp in its CTA.
+    Warpid,
+    /// Warps that an SM can hold.
+    Nwarpid,
+    Smid,
+    Nsmid,
+    Gridid,
+    LanemaskEq,
+    LanemaskLe,
+    LanemaskLt,
+    LanemaskGe,
+    LanemaskGt,
+    /// Low word of the cycle counter.
+    Clock,
+    /// High word of the cycle counter.
+    ClockHi,
+    /// Cycle counter; two columns.
+    Clock64,
+    /// Time in nanoseconds, two columns: the cycle counter, as if the clock were 1 GHz.
+    GlobalTimer,
+    /// Low word of it.
+    GlobalTimerLo,
+    /// High word of it.
+    GlobalTimerHi,
+    DynamicSmemSize,
+    TotalSmemSize,
+    /// A register that exists but counts nothing here (performance monitors, clusters of one CTA).
+    Zero,
+    /// The same, one: sizes of clusters.
+    One,
+}
+
+impl Special {
+    /// The register that PTX calls `name` (with its `%`) and `component` (0 to 3) of it.
+    pub fn from_name(name: &str, component: Option<usize>) -> Option<Self> {
+        use Special::*;
+        let vector = |xyz: [Special; 3]| component.map_or(Some(xyz[0]), |c| Some(*xyz.get(c).unwrap_or(&Zero)));
+        Some(match name {
+            "%tid" => return vector([TidX, TidY, TidZ]),
+            "%ntid" => return vector([NtidX, NtidY, NtidZ]),
+            "%ctaid" => return vector([CtaidX, CtaidY, CtaidZ]),
+            "%nctaid" => return vector([NctaidX, NctaidY, NctaidZ]),
+            "%clusterid" => return vector([CtaidX, CtaidY, CtaidZ]),
+            "%nclusterid" => return vector([NctaidX, NctaidY, NctaidZ]),
+            "%cluster_ctaid" => return vector([Zero, Zero, Zero]),
+            "%cluster_nctaid" => return vector([One, One, One]),
+            "%cluster_ctarank" => Zero,
+            "%cluster_nctarank" => One,
+            "%is_explicit_cluster" => Zero,
+            "%laneid" => Laneid,
+            "%warpid" => Warpid,
+            "%nwarpid" => Nwarpid,
+            "%smid" => Smid,
+            "%nsmid" => Nsmid,
+            "%gridid" => Gridid,
+            "%lanemask_eq" => LanemaskEq,
+            "%lanemask_le" => LanemaskLe,
+            "%lanemask_lt" => LanemaskLt,
+            "%lanemask_ge" => LanemaskGe,
+            "%lanemask_gt" => LanemaskGt,
+            "%clock" => Clock,
+            "%clock_hi" => ClockHi,
+            "%clock64" => Clock64,
+            "%globaltimer" => GlobalTimer,
+            "%globaltimer_lo" => GlobalTimerLo,
+            "%globaltimer_hi" => GlobalTimerHi,
+            "%dynamic_smem_size" => DynamicSmemSize,
+            "%total_smem_size" => TotalSmemSize,
+            "%aggr_smem_size" => TotalSmemSize,
+            "%reserved_smem_offset_begin" | "%reserved_smem_offset_end" | "%reserved_smem_offset_cap" => Zero,
+            _ if name.starts_with("%pm") || name.starts_with("%envreg") => Zero,
+            _ => return None,
+        })
+    }
+
+    /// Columns: 2 for the 64-bit ones.
+    pub const fn columns(self) -> u8 {
+        match self {
+            Special::Clock64 | Special::GlobalTimer => 2,
+            _ => 1,
+        }
+    }
+}
+
+/// What special registers read, apart from what each thread knows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Surroundings {
+    pub now: u64,
+    pub sm: u16,
+    pub sm_count: u32,
+    pub sm_warps: u32,
+    pub grid_id: u32,
+    pub grid: Dim3,
+    pub block: Dim3,
+    pub cta: Dim3,
+    pub warp: u32,
+    pub dynamic_shared: u32,
+    pub total_shared: u32,
+}
+
+impl Surroundings {
+    /// Value of `special` in `lane`; positions in the CTA are the warp's to know.
+    #[inline]
+    pub fn value(&self, special: Special, lane: usize) -> u64 {
+        use Special::*;
+        let eq = 1u32 << lane;
+        let lt = eq - 1;
+        u64::from(match special {
+            NtidX => self.block.x,
+            NtidY => self.block.y,
+            NtidZ => self.block.z,
+            CtaidX => self.cta.x,
+            CtaidY => self.cta.y,
+            CtaidZ => self.cta.z,
+            NctaidX => self.grid.x,
+            NctaidY => self.grid.y,
+            NctaidZ => self.grid.z,
+            Laneid => lane as u32,
+            Warpid => self.warp,
+            Nwarpid => self.sm_warps,
+            Smid => u32::from(self.sm),
+            Nsmid => self.sm_count,
+            Gridid => self.grid_id,
+            LanemaskEq => eq,
+            LanemaskLt => lt,
+            LanemaskLe => lt | eq,
+            LanemaskGe => !lt,
+            LanemaskGt => !(lt | eq),
+            Clock | GlobalTimerLo => self.now as u32,
+            ClockHi | GlobalTimerHi => (self.now >> 32) as u32,
+            Clock64 | GlobalTimer => return self.now,
+            DynamicSmemSize => self.dynamic_shared,
+            TotalSmemSize => self.total_shared,
+            TidX | TidY | TidZ | Zero => 0,
+            One => 1,
+        })
+    }
+}

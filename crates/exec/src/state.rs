@@ -1,0 +1,73 @@
+//! What all SMs share: device memory, the launches that run, and the kernels' output.
+
+use crate::kernel::Module;
+use crate::launch::Launch;
+use crate::memory::{DeviceMemory, MemoryError};
+use isa::KernelId;
+
+/// What special registers say of the GPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GpuFacts {
+    /// SMs: `%nsmid`.
+    pub sm_count: u32,
+    /// Warps per SM: `%nwarpid`.
+    pub sm_warps: u32,
+}
+
+impl Default for GpuFacts {
+    fn default() -> Self {
+        Self { sm_count: 1, sm_warps: 32 }
+    }
+}
+
+/// The state of the device apart from the SMs.
+#[derive(Debug, Default)]
+pub struct DeviceState {
+    /// Device memory.
+    pub memory: DeviceMemory,
+    /// What special registers say of the GPU.
+    pub gpu: GpuFacts,
+    /// What kernels have printed and nobody has taken yet.
+    pub output: String,
+    launches: Vec<Option<Launch>>,
+}
+
+impl DeviceState {
+    /// A device with `capacity` bytes of memory.
+    pub fn new(capacity: u64, gpu: GpuFacts) -> Self {
+        Self { memory: DeviceMemory::new(capacity), gpu, ..Self::default() }
+    }
+
+    /// Places the variables of `module` in device memory.
+    ///
+    /// # Errors
+    /// If the memory is full or another module lies there.
+    pub fn load(&mut self, module: &Module) -> Result<(), MemoryError> {
+        module.place(&mut self.memory)
+    }
+
+    /// Makes a launch known; its id is what [`isa::WarpStream::start_cta`] takes.
+    pub fn add_launch(&mut self, launch: Launch) -> KernelId {
+        self.launches.push(Some(launch));
+        KernelId::from(self.launches.len() - 1)
+    }
+
+    /// Forgets a launch that has ended.
+    pub fn end_launch(&mut self, id: KernelId) {
+        if let Some(launch) = self.launches.get_mut(id.index()) {
+            *launch = None;
+        }
+    }
+
+    /// A launch that has not ended.
+    pub fn launch(&self, id: KernelId) -> Option<&Launch> {
+        self.launches.get(id.index())?.as_ref()
+    }
+
+    /// Parts of the state that one instruction needs at once.
+    #[inline]
+    pub(crate) fn split(&mut self, id: KernelId) -> (&mut DeviceMemory, &mut String, Option<&Launch>, GpuFacts) {
+        let launch = self.launches.get(id.index()).and_then(Option::as_ref);
+        (&mut self.memory, &mut self.output, launch, self.gpu)
+    }
+}

@@ -1,0 +1,151 @@
+//! Live execution as a stream of dynamic instructions: what the timing model drives.
+
+use crate::interpret::{Environment, execute};
+use crate::kernel::Kernel;
+use crate::special::Surroundings;
+use crate::state::DeviceState;
+use crate::warp::{Cta, Reduction, Warp};
+use crate::fault::Trap;
+use isa::{CtaSlot, Dim3, DynInst, Fault, KernelId, Pc, SourceSpot, StepContext, WarpSlot, WarpStream};
+use kit::LaneMask;
+use std::sync::Arc;
+
+/// The warps and CTAs resident on one SM. Slots are made as they are first used and keep their
+/// storage.
+#[derive(Debug, Default)]
+pub struct LiveStream {
+    warps: Vec<Warp>,
+    ctas: Vec<Cta>,
+}
+
+impl LiveStream {
+    /// No resident CTAs.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Lanes of `warp` that have not exited.
+    pub fn live(&self, warp: WarpSlot) -> LaneMask {
+        self.warps.get(warp.index()).map_or(0, |w| w.stack.live())
+    }
+
+    /// The kernel that `warp` executes.
+    pub fn kernel(&self, warp: WarpSlot) -> Option<&Arc<Kernel>> {
+        self.warps.get(warp.index())?.kernel.as_ref()
+    }
+
+    /// Bytes of host memory that the resident warps' registers, local and shared memory take.
+    pub fn resident_bytes(&self) -> u64 {
+        let warps: u64 = self.warps.iter().map(|w| 128 * w.regs.len() as u64 + 32 * u64::from(w.local.bytes())).sum();
+        let ctas: u64 = self.ctas.iter().map(|c| u64::from(c.shared.bytes())).sum();
+        warps + ctas
+    }
+
+    /// Gives all warps that wait for the reduction of a barrier its result. The first of them that
+    /// goes on calls this: by the contract, the barrier is complete then.
+    fn finish_reduction(&mut self, cta: usize, barrier: u8) {
+        let cta = &mut self.ctas[cta];
+        let value = std::mem::take(&mut cta.reductions[barrier as usize]);
+        for slot in &cta.warps {
+            let warp = &mut self.warps[slot.index()];
+            if warp.pending.is_some_and(|p| p.barrier == barrier) {
+                warp.take_reduction(value);
+            }
+        }
+    }
+}
+
+impl WarpStream for LiveStream {
+    type Shared = DeviceState;
+
+    fn start_cta(&mut self, shared: &mut DeviceState, kernel: KernelId, cta: Dim3, slot: CtaSlot, warps: &[WarpSlot]) {
+        let Some(launch) = shared.launch(kernel) else { return };
+        let needed = warps.iter().map(|w| w.index() + 1).max().unwrap_or(0);
+        if self.warps.len() < needed {
+            self.warps.resize_with(needed, Warp::default);
+        }
+        if self.ctas.len() <= slot.index() {
+            self.ctas.resize_with(slot.index() + 1, Cta::default);
+        }
+        for (index, warp) in warps.iter().enumerate() {
+            self.warps[warp.index()].start(kernel, &launch.kernel, launch.block, slot.0, index as u32);
+        }
+        let place = &mut self.ctas[slot.index()];
+        place.position = cta;
+        place.shared.reset(launch.kernel.static_shared + launch.dynamic_shared);
+        place.warps.clear();
+        place.warps.extend_from_slice(warps);
+        place.reductions.fill(Reduction::default());
+    }
+
+    #[inline]
+    fn next_pc(&self, warp: WarpSlot) -> Option<Pc> {
+        self.warps.get(warp.index())?.stack.pc().map(Pc)
+    }
+
+    fn step(
+        &mut self,
+        shared: &mut DeviceState,
+        slot: WarpSlot,
+        context: StepContext,
+        out: &mut DynInst,
+    ) -> Result<(), Box<Fault>> {
+        let warp = &self.warps[slot.index()];
+        if let Some(pending) = warp.pending {
+            let cta = warp.cta as usize;
+            self.finish_reduction(cta, pending.barrier);
+        }
+        let warp = &mut self.warps[slot.index()];
+        let cta = &mut self.ctas[warp.cta as usize];
+        let Some(kernel) = warp.kernel.take() else { return Ok(()) };
+        let (memory, output, launch, gpu) = shared.split(warp.launch);
+        let Some(launch) = launch else { return Ok(()) };
+        let env = Environment {
+            memory,
+            output,
+            shared: &mut cta.shared,
+            reductions: &mut cta.reductions,
+            params: &launch.params,
+            surroundings: Surroundings {
+                now: context.now,
+                sm: context.sm,
+                sm_count: gpu.sm_count,
+                sm_warps: gpu.sm_warps,
+                grid_id: warp.launch.0,
+                grid: launch.grid,
+                block: launch.block,
+                cta: cta.position,
+                warp: warp.index,
+                dynamic_shared: launch.dynamic_shared,
+                total_shared: kernel.static_shared + launch.dynamic_shared,
+            },
+        };
+        let done = execute(warp, &kernel, env, out);
+        out.next_pc = warp.stack.pc().map(Pc);
+        let result = done.map_err(|trap| fault(&kernel, warp, cta.position, out.pc, *trap));
+        warp.kernel = Some(kernel);
+        result
+    }
+
+    fn end_cta(&mut self, slot: CtaSlot) {
+        for warp in std::mem::take(&mut self.ctas[slot.index()].warps) {
+            self.warps[warp.index()].kernel = None;
+        }
+    }
+}
+
+/// Says where and who.
+#[cold]
+fn fault(kernel: &Kernel, warp: &Warp, cta: Dim3, pc: Pc, trap: Trap) -> Box<Fault> {
+    let lane = (trap.lanes.trailing_zeros() as usize).min(31);
+    Box::new(Fault { what: trap.what, spot: spot(kernel, pc), cta, thread: warp.thread(lane), lanes: trap.lanes })
+}
+
+/// Where in its program an instruction is.
+pub(crate) fn spot(kernel: &Kernel, pc: Pc) -> SourceSpot {
+    let program = &kernel.program;
+    let source = program.source(pc);
+    let (file, line) = source.origin;
+    let origin = program.files.get(file as usize).filter(|_| line != 0).map(|f| (f.clone(), line));
+    SourceSpot { kernel: kernel.name().into(), pc, text: program.text(pc).into(), line: source.line, origin }
+}

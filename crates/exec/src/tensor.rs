@@ -1,0 +1,294 @@
+//! Matrix operations as the interpreter executes them: the plans of [`crate::matrix`] with their
+//! registers and addresses.
+
+use crate::access::{self, Address, SPLIT_SPACES, Spaces, split_generic};
+use crate::fault::Outcome;
+use crate::lanes::{Column, Lanes, Reg};
+use crate::matrix::{MemoryElement, Mma, ldmatrix, movmatrix_trans, stmatrix};
+use crate::op::Use;
+use isa::{Access, CacheOp, DynInst, MemAccess, OpClass, Space};
+use kit::{LaneMask, WARP_LANES};
+
+/// Where `wmma.load` and `wmma.store` find a matrix.
+#[derive(Clone, Debug)]
+pub struct MatrixMemory {
+    /// Where each element lies in registers and in memory.
+    pub elements: Vec<MemoryElement>,
+    /// State space.
+    pub space: Space,
+    /// Address of the matrix.
+    pub address: Address,
+    /// Elements from row to row.
+    pub stride: Reg,
+    /// Register columns of the fragment.
+    pub registers: Vec<Reg>,
+}
+
+/// A matrix operation with its operands. Lists of registers are lists of columns.
+#[derive(Clone, Debug)]
+pub enum MatrixOp {
+    /// `ldmatrix`.
+    LoadTiles {
+        /// State space.
+        space: Space,
+        /// Address of each lane's row.
+        address: Address,
+        /// One column per tile.
+        d: Vec<Reg>,
+        /// `.trans`.
+        trans: bool,
+    },
+    /// `stmatrix`.
+    StoreTiles {
+        /// State space.
+        space: Space,
+        /// Address of each lane's row.
+        address: Address,
+        /// One column per tile.
+        s: Vec<Reg>,
+        /// `.trans`.
+        trans: bool,
+    },
+    /// `movmatrix`.
+    Transpose {
+        /// Result.
+        d: Reg,
+        /// Operand.
+        s: Reg,
+    },
+    /// `mma` and `wmma.mma`.
+    Multiply {
+        /// How.
+        plan: Box<Mma>,
+        /// D, A, B, C.
+        registers: [Vec<Reg>; 4],
+    },
+    /// `wmma.load`.
+    Load(MatrixMemory),
+    /// `wmma.store`.
+    Store(MatrixMemory),
+}
+
+impl MatrixOp {
+    /// Class for timing.
+    pub const fn class(&self) -> OpClass {
+        match self {
+            MatrixOp::LoadTiles { .. } => OpClass::MatrixLoad,
+            MatrixOp::Load(_) => OpClass::Load,
+            MatrixOp::StoreTiles { .. } | MatrixOp::Store(_) => OpClass::Store,
+            MatrixOp::Transpose { .. } => OpClass::Shuffle,
+            MatrixOp::Multiply { .. } => OpClass::Tensor,
+        }
+    }
+
+    /// Memory access for timing. A lane's elements in `wmma.load` and `wmma.store` count as one
+    /// access of 16 bytes at the first of them.
+    pub const fn memory(&self) -> Option<MemAccess> {
+        let (space, access) = match self {
+            MatrixOp::LoadTiles { space, .. } => (*space, Access::Load),
+            MatrixOp::StoreTiles { space, .. } => (*space, Access::Store),
+            MatrixOp::Load(m) => (m.space, Access::Load),
+            MatrixOp::Store(m) => (m.space, Access::Store),
+            MatrixOp::Transpose { .. } | MatrixOp::Multiply { .. } => return None,
+        };
+        Some(MemAccess { space, access, bytes: 16, cache: CacheOp::All })
+    }
+
+    /// Tells `f` each register that it uses, destinations first.
+    pub fn uses(&self, f: &mut impl FnMut(Use)) {
+        let read_address = |a: &Address, f: &mut dyn FnMut(Use)| f(Use::Read(a.base, 1 + u8::from(a.wide)));
+        match self {
+            MatrixOp::LoadTiles { address, d, .. } => {
+                d.iter().for_each(|&d| f(Use::Write(d, 1)));
+                read_address(address, f);
+            }
+            MatrixOp::StoreTiles { address, s, .. } => {
+                read_address(address, f);
+                s.iter().for_each(|&s| f(Use::Read(s, 1)));
+            }
+            MatrixOp::Transpose { d, s } => {
+                f(Use::Write(*d, 1));
+                f(Use::Read(*s, 1));
+            }
+            MatrixOp::Multiply { registers: [d, rest @ ..], .. } => {
+                d.iter().for_each(|&d| f(Use::Write(d, 1)));
+                rest.iter().flatten().for_each(|&s| f(Use::Read(s, 1)));
+            }
+            MatrixOp::Load(m) => {
+                m.registers.iter().for_each(|&d| f(Use::Write(d, 1)));
+                read_address(&m.address, f);
+                f(Use::Read(m.stride, 1));
+            }
+            MatrixOp::Store(m) => {
+                read_address(&m.address, f);
+                f(Use::Read(m.stride, 1));
+                m.registers.iter().for_each(|&s| f(Use::Read(s, 1)));
+            }
+        }
+    }
+
+    /// Executes it for the whole warp; these instructions demand that all lanes take part.
+    pub(crate) fn run(&self, file: &mut Lanes<'_>, m: &mut Spaces<'_>, out: &mut DynInst) -> Outcome {
+        match self {
+            MatrixOp::LoadTiles { space, address, d, trans } => {
+                let lanes = tile_lanes(d.len());
+                access::addresses(file, *address, m.frame, &mut out.addresses);
+                let mut words = [[0; WARP_LANES]; 4];
+                out.space = load(m, *space, &mut out.addresses, lanes & file.mask, &mut words, 16)?;
+                out.mask = lanes & file.mask;
+                let mut columns = [[0; WARP_LANES]; 4];
+                ldmatrix(&rows(&words)[..8 * d.len()], *trans, &mut columns);
+                d.iter().zip(&columns).for_each(|(&d, column)| file.write(d, column));
+            }
+            MatrixOp::StoreTiles { space, address, s, trans } => {
+                let lanes = tile_lanes(s.len());
+                access::addresses(file, *address, m.frame, &mut out.addresses);
+                let columns: Vec<Column> = s.iter().map(|&s| *file.column(s)).collect();
+                let mut rows = [[0; 4]; WARP_LANES];
+                stmatrix(&columns, *trans, &mut rows[..8 * s.len()]);
+                let words: [Column; 4] = std::array::from_fn(|k| std::array::from_fn(|lane| rows[lane][k]));
+                out.mask = lanes & file.mask;
+                out.space = store(m, *space, &mut out.addresses, out.mask, &words, 16)?;
+            }
+            MatrixOp::Transpose { d, s } => {
+                let column = movmatrix_trans(file.column(*s));
+                file.write(*d, &column);
+            }
+            MatrixOp::Multiply { plan, registers: [d, a, b, c] } => {
+                // At most eight columns each.
+                let mut operands = [[[0; WARP_LANES]; 16]; 3];
+                for (operand, registers) in operands.iter_mut().zip([a, b, c]) {
+                    operand.iter_mut().zip(registers).for_each(|(column, &r)| *column = *file.column(r));
+                }
+                let mut result = [[0; WARP_LANES]; 16];
+                let [x, y, z] = &operands;
+                plan.execute(&x[..a.len()], &y[..b.len()], &z[..c.len()], &mut result[..d.len()]);
+                d.iter().zip(&result).for_each(|(&d, column)| file.write(d, column));
+            }
+            MatrixOp::Load(matrix) => load_matrix(matrix, file, m, out)?,
+            MatrixOp::Store(matrix) => store_matrix(matrix, file, m, out)?,
+        }
+        Ok(())
+    }
+}
+
+/// Lanes whose addresses count for as many tiles.
+const fn tile_lanes(tiles: usize) -> LaneMask {
+    match tiles {
+        1 => 0xff,
+        2 => 0xffff,
+        _ => !0,
+    }
+}
+
+/// Four words per lane, as rows.
+fn rows(words: &[Column; 4]) -> [[u32; 4]; WARP_LANES] {
+    std::array::from_fn(|lane| std::array::from_fn(|k| words[k][lane]))
+}
+
+/// Loads through any space; addresses become relative to it. Returns the space that was found.
+fn load<const N: usize>(
+    m: &mut Spaces<'_>,
+    space: Space,
+    addresses: &mut [u64; WARP_LANES],
+    mask: LaneMask,
+    words: &mut [Column; N],
+    size: u64,
+) -> Result<Space, Box<crate::fault::Trap>> {
+    let (space, masks) = spread(space, addresses, mask);
+    for (space, mask) in SPLIT_SPACES.into_iter().zip(masks) {
+        if mask != 0 {
+            access::read(m, space, addresses, mask, size, words)?;
+        }
+    }
+    Ok(space)
+}
+
+/// The same for stores.
+fn store<const N: usize>(
+    m: &mut Spaces<'_>,
+    space: Space,
+    addresses: &mut [u64; WARP_LANES],
+    mask: LaneMask,
+    words: &[Column; N],
+    size: u64,
+) -> Result<Space, Box<crate::fault::Trap>> {
+    let (space, masks) = spread(space, addresses, mask);
+    for (space, mask) in SPLIT_SPACES.into_iter().zip(masks) {
+        if mask != 0 {
+            access::write(m, space, addresses, mask, size, words)?;
+        }
+    }
+    Ok(space)
+}
+
+fn spread(space: Space, addresses: &mut [u64; WARP_LANES], mask: LaneMask) -> (Space, [LaneMask; 4]) {
+    match space {
+        Space::Generic => {
+            let masks = split_generic(addresses, mask);
+            (access::majority(masks), masks)
+        }
+        Space::Shared => (space, [0, mask, 0, 0]),
+        _ => (Space::Global, [mask, 0, 0, 0]),
+    }
+}
+
+fn load_matrix(matrix: &MatrixMemory, file: &mut Lanes<'_>, m: &mut Spaces<'_>, out: &mut DynInst) -> Outcome {
+    let mut base = [0; WARP_LANES];
+    access::addresses(file, matrix.address, m.frame, &mut base);
+    let stride = file.column(matrix.stride)[0];
+    let mut columns = vec![[0; WARP_LANES]; matrix.registers.len()];
+    for (i, element) in matrix.elements.iter().enumerate() {
+        let mut addresses = element_addresses(&base, element, stride);
+        let mut words = [[0; WARP_LANES]; 2];
+        let space = match element.bytes {
+            8 => load(m, matrix.space, &mut addresses, file.mask, &mut words, 8)?,
+            bytes => {
+                let mut word = [[0; WARP_LANES]; 1];
+                let space = load(m, matrix.space, &mut addresses, file.mask, &mut word, u64::from(bytes))?;
+                words[0] = word[0];
+                space
+            }
+        };
+        if i == 0 {
+            out.space = space;
+            out.addresses = addresses;
+        }
+        let register = element.register as usize;
+        for lane in 0..WARP_LANES {
+            columns[register][lane] |= words[0][lane] << element.shift;
+            if element.bytes == 8 {
+                columns[register + 1][lane] = words[1][lane];
+            }
+        }
+    }
+    matrix.registers.iter().zip(&columns).for_each(|(&r, column)| file.write(r, column));
+    Ok(())
+}
+
+fn store_matrix(matrix: &MatrixMemory, file: &mut Lanes<'_>, m: &mut Spaces<'_>, out: &mut DynInst) -> Outcome {
+    let mut base = [0; WARP_LANES];
+    access::addresses(file, matrix.address, m.frame, &mut base);
+    let stride = file.column(matrix.stride)[0];
+    for (i, element) in matrix.elements.iter().enumerate() {
+        let mut addresses = element_addresses(&base, element, stride);
+        let register = element.register as usize;
+        let low: Column = file.column(matrix.registers[register]).map(|x| x >> element.shift);
+        let space = if element.bytes == 8 {
+            let high = *file.column(matrix.registers[register + 1]);
+            store(m, matrix.space, &mut addresses, file.mask, &[low, high], 8)?
+        } else {
+            store(m, matrix.space, &mut addresses, file.mask, &[low], u64::from(element.bytes))?
+        };
+        if i == 0 {
+            out.space = space;
+            out.addresses = addresses;
+        }
+    }
+    Ok(())
+}
+
+fn element_addresses(base: &[u64; WARP_LANES], element: &MemoryElement, stride: u32) -> [u64; WARP_LANES] {
+    let offsets = element.offsets(stride);
+    std::array::from_fn(|lane| base[lane].wrapping_add(offsets[lane]))
+}

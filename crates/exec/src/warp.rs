@@ -1,0 +1,173 @@
+//! Resident warps and CTAs: what they hold between instructions.
+
+use crate::kernel::Kernel;
+use crate::lanes::{Column, Pred};
+use crate::memory::{LocalMemory, SharedMemory};
+use crate::op::{BarrierOp, Destination};
+use crate::simt::SimtStack;
+use isa::{Dim3, KernelId, WarpSlot};
+use kit::{LaneMask, WARP_LANES};
+use std::sync::Arc;
+
+/// What a call remembers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CallData {
+    /// Number of the call site in the kernel.
+    pub site: u32,
+    /// Frame of the caller in local memory.
+    pub caller_frame: u32,
+    /// Frame of the function.
+    pub frame: u32,
+}
+
+/// The result of a barrier reduction that the warp waits for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PendingReduction {
+    pub barrier: u8,
+    pub op: BarrierOp,
+    pub d: Destination,
+    pub mask: LaneMask,
+}
+
+/// A resident warp. Slots keep their storage from warp to warp.
+#[derive(Debug, Default)]
+pub(crate) struct Warp {
+    pub launch: KernelId,
+    pub kernel: Option<Arc<Kernel>>,
+    /// Slot of its CTA.
+    pub cta: u16,
+    /// Number in its CTA.
+    pub index: u32,
+    pub stack: SimtStack<CallData>,
+    pub regs: Vec<Column>,
+    pub preds: Vec<LaneMask>,
+    pub local: LocalMemory,
+    /// Registers saved across recursive calls.
+    pub saved: Vec<Column>,
+    /// Positions in the CTA.
+    pub tid: [Column; 3],
+    pub pending: Option<PendingReduction>,
+}
+
+impl Warp {
+    /// Starts warp number `index` of a CTA at the kernel's first instruction.
+    pub fn start(&mut self, launch: KernelId, kernel: &Arc<Kernel>, block: Dim3, cta: u16, index: u32) {
+        let first = u64::from(index) * WARP_LANES as u64;
+        let mut mask = 0;
+        for lane in 0..WARP_LANES {
+            let thread = first + lane as u64;
+            if thread < block.volume() {
+                mask |= 1 << lane;
+            }
+            let at = block.position(thread);
+            self.tid[0][lane] = at.x;
+            self.tid[1][lane] = at.y;
+            self.tid[2][lane] = at.z;
+        }
+        let files = &kernel.program.regs;
+        self.regs.clear();
+        self.regs.resize(files.vector as usize, [0; WARP_LANES]);
+        self.preds.clear();
+        self.preds.resize(files.predicate as usize, 0);
+        self.local.reset(kernel.local_bytes);
+        self.saved.clear();
+        self.stack.start(0, mask);
+        self.pending = None;
+        self.launch = launch;
+        self.kernel = Some(Arc::clone(kernel));
+        self.cta = cta;
+        self.index = index;
+    }
+
+    /// Offset in local memory of the current function's frame.
+    #[inline]
+    pub fn frame(&self) -> u32 {
+        self.stack.frame().map_or(0, |f| f.data.frame)
+    }
+
+    /// Thread position of `lane` in the CTA.
+    pub fn thread(&self, lane: usize) -> Dim3 {
+        Dim3::new(self.tid[0][lane], self.tid[1][lane], self.tid[2][lane])
+    }
+
+    /// Takes the calls that have ended off the stack and restores what they saved.
+    #[inline]
+    pub fn end_calls(&mut self) {
+        while let Some(frame) = self.stack.finished_frame() {
+            let Some(kernel) = &self.kernel else { return };
+            let Some((first, count)) = kernel.calls[frame.data.site as usize].save else { continue };
+            let start = self.saved.len() - count as usize;
+            for (i, column) in self.saved.drain(start..).enumerate() {
+                crate::lanes::blend(&mut self.regs[first as usize + i], &column, frame.mask);
+            }
+        }
+    }
+
+    /// Writes the result of the barrier reduction that the warp waited for.
+    pub fn take_reduction(&mut self, value: Reduction) {
+        let Some(p) = self.pending.take() else { return };
+        let truth = match p.op {
+            BarrierOp::RedAnd => value.all,
+            BarrierOp::RedOr => value.any,
+            BarrierOp::RedPopc | BarrierOp::Sync | BarrierOp::Arrive => value.count != 0,
+        };
+        match p.d {
+            Destination::Reg(d) => {
+                let column = &mut self.regs[d.0 as usize];
+                crate::lanes::blend(column, &[value.count; WARP_LANES], p.mask);
+            }
+            Destination::Pred(d) => {
+                if let Some(n) = Pred::number(d) {
+                    let pred = &mut self.preds[n as usize];
+                    *pred = *pred & !p.mask | if truth { p.mask } else { 0 };
+                }
+            }
+        }
+    }
+}
+
+/// A barrier reduction: of the phase that is gathering arrivals.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reduction {
+    pub count: u32,
+    pub all: bool,
+    pub any: bool,
+}
+
+impl Default for Reduction {
+    fn default() -> Self {
+        Self { count: 0, all: true, any: false }
+    }
+}
+
+impl Reduction {
+    /// Adds the votes of a warp's lanes.
+    pub fn add(&mut self, holds: LaneMask, mask: LaneMask) {
+        self.count += (holds & mask).count_ones();
+        self.all &= holds & mask == mask;
+        self.any |= holds & mask != 0;
+    }
+}
+
+/// Barriers that a CTA has.
+pub(crate) const BARRIERS: usize = 16;
+
+/// A resident CTA.
+#[derive(Debug)]
+pub(crate) struct Cta {
+    pub position: Dim3,
+    pub shared: SharedMemory,
+    pub warps: Vec<WarpSlot>,
+    pub reductions: [Reduction; BARRIERS],
+}
+
+impl Default for Cta {
+    fn default() -> Self {
+        Self {
+            position: Dim3::new(0, 0, 0),
+            shared: SharedMemory::default(),
+            warps: Vec::new(),
+            reductions: [Reduction::default(); BARRIERS],
+        }
+    }
+}
