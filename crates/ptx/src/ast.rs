@@ -181,7 +181,7 @@ pub struct Variable {
     pub dims: Vec<Option<u64>>,
     /// From `.ptr` in a kernel's parameter list.
     pub ptr: Option<Pointer>,
-    /// From `.attribute(...)`: `managed`, `unified(…)`, as written.
+    /// From `.attribute(...)`: `.managed`, `.unified(…)`, as written.
     pub attributes: Vec<Box<str>>,
     /// Initial value.
     pub init: Option<Init>,
@@ -447,6 +447,9 @@ pub enum OperandKind {
     Name(Sym),
     /// A part of a vector register: `%tid.x`.
     Component(Sym, Component),
+    /// Bytes or half-words of a register, for video instructions: `%r1.b0`, `%r1.h1`,
+    /// `%r1.b3210`. The second name is the selector without its dot.
+    Selected(Sym, Sym),
     /// A number. Constant expressions are folded to one.
     Immediate(Immediate),
     /// A variable's address with an offset, not in brackets: `buf+4`; never a zero offset.

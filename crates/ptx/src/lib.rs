@@ -2,12 +2,18 @@
 #![warn(missing_docs)]
 
 pub mod ast;
+mod diag;
+mod lexer;
 mod names;
+mod parser;
 mod scope;
 mod span;
+mod suggest;
 mod types;
 
+pub use diag::{Diagnostic, Diagnostics, Severity};
 pub use names::{Names, Opcode, OpcodeId, Opcodes, Sym};
+pub use parser::{MAX_BYTES, Parsed, parse};
 pub use scope::{Scopes, numbered_parts};
 pub use span::{Position, SourceText, Span};
 pub use types::{Component, Linkage, StateSpace, Type};

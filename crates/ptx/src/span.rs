@@ -89,6 +89,12 @@ impl SourceText {
         self.line_index(offset) as u32 + 1
     }
 
+    /// Offset of the first byte of line number `line` (from 1); of the text's end if there is none.
+    pub fn line_start(&self, line: u32) -> usize {
+        let index = (line as usize).wrapping_sub(1);
+        self.line_starts.get(index).map_or(self.text.len(), |&start| start as usize)
+    }
+
     /// The text of line number `line` (from 1) without its line end; empty if there is none.
     pub fn line_text(&self, line: u32) -> &str {
         let index = (line as usize).wrapping_sub(1);

@@ -1,0 +1,209 @@
+//! Diagnostics: what is wrong, where, and what to do.
+
+use crate::span::{SourceText, Span};
+use std::fmt::Write as _;
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// The module cannot be used.
+    Error,
+    /// Probably not what was meant.
+    Warning,
+    /// Something was ignored.
+    Note,
+}
+
+impl Severity {
+    /// As shown to a person.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+            Severity::Note => "note",
+        }
+    }
+}
+
+/// One thing to tell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// How bad it is.
+    pub severity: Severity,
+    /// What it is about.
+    pub span: Span,
+    /// What is wrong, in one line.
+    pub message: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+    /// Another place that matters, and why.
+    pub related: Option<(Span, String)>,
+}
+
+impl Diagnostic {
+    /// An error at `span`.
+    pub fn error(span: Span, message: impl Into<String>) -> Self {
+        Self { severity: Severity::Error, span, message: message.into(), hint: None, related: None }
+    }
+
+    /// A warning at `span`.
+    pub fn warning(span: Span, message: impl Into<String>) -> Self {
+        Self { severity: Severity::Warning, ..Self::error(span, message) }
+    }
+
+    /// A note at `span`.
+    pub fn note(span: Span, message: impl Into<String>) -> Self {
+        Self { severity: Severity::Note, ..Self::error(span, message) }
+    }
+
+    /// With a hint.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// With another place.
+    #[must_use]
+    pub fn related(mut self, span: Span, why: impl Into<String>) -> Self {
+        self.related = Some((span, why.into()));
+        self
+    }
+
+    /// As text: `file:line:column: severity: message`, the line, a caret under the place, the
+    /// related place likewise, and the hint. Ends with a line end.
+    pub fn render(&self, source: &SourceText) -> String {
+        let mut out = String::new();
+        let label = format!("{}: {}", self.severity.name(), self.message);
+        render_place(&mut out, source, self.span, &label);
+        if let Some((span, why)) = &self.related {
+            render_place(&mut out, source, *span, why);
+        }
+        if let Some(hint) = &self.hint {
+            let _ = writeln!(out, "      = hint: {hint}");
+        }
+        out
+    }
+}
+
+/// Widest piece of a line that is shown, in bytes.
+const WINDOW: usize = 110;
+
+fn render_place(out: &mut String, source: &SourceText, span: Span, label: &str) {
+    let at = source.position(span.start);
+    let _ = writeln!(out, "{}:{}:{}: {label}", source.name, at.line, at.column);
+    let line = source.line_text(at.line);
+    if line.trim_ascii_start().is_empty() {
+        return;
+    }
+    let line_start = source.line_start(at.line);
+    let before = (span.start as usize).saturating_sub(line_start).min(line.len());
+    // Of a very long line, what is around the place.
+    let skip = if before > WINDOW * 3 / 4 { boundary(line, before - WINDOW / 2) } else { 0 };
+    let end = boundary(line, (skip + WINDOW).min(line.len()));
+    let before = boundary(line, before).clamp(skip, end);
+    let marked = boundary(line, (before + (span.end - span.start) as usize).min(end));
+    let widths = |part: &str| part.chars().map(|c| printable(c).len()).sum::<usize>();
+    let shown: String = line[skip..end].chars().map(printable).collect();
+    let ellipsis = if skip > 0 { "..." } else { "" };
+    let pad = ellipsis.len() + widths(&line[skip..before]);
+    let carets = "^".repeat(widths(&line[before..marked.max(before)]).max(1));
+    let _ = writeln!(out, "{:>5} | {ellipsis}{}", at.line, shown.trim_end());
+    let _ = writeln!(out, "      | {:pad$}{carets}", "");
+}
+
+/// The last place at or before byte `at` where `text` can be cut.
+fn boundary(text: &str, at: usize) -> usize {
+    (0..=at).rev().find(|&i| text.is_char_boundary(i)).unwrap_or(0)
+}
+
+/// A character as shown in one or more columns of ASCII: anything else as `?`, so that carets
+/// line up in every terminal.
+fn printable(c: char) -> &'static str {
+    const ASCII: &str =
+        " !\"#$%&'()*+,-./0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`abcdefghijklmnopqrstuvwxyz{|}~";
+    match c {
+        '\t' => "    ",
+        ' '..='~' => &ASCII[c as usize - 32..c as usize - 31],
+        _ => "?",
+    }
+}
+
+/// All there is to tell about a file: at most [`Diagnostics::LIMIT`] of each severity are kept.
+#[derive(Clone, Debug, Default)]
+pub struct Diagnostics {
+    list: Vec<Diagnostic>,
+    counts: [usize; 3],
+}
+
+impl Diagnostics {
+    /// How many of each severity are kept; the rest is only counted.
+    pub const LIMIT: usize = 100;
+
+    /// Adds one.
+    pub fn push(&mut self, diagnostic: Diagnostic) {
+        let count = &mut self.counts[diagnostic.severity as usize];
+        *count += 1;
+        if *count <= Self::LIMIT {
+            self.list.push(diagnostic);
+        }
+    }
+
+    /// Adds those of another collection.
+    pub fn append(&mut self, other: Diagnostics) {
+        let kept = |s: Severity| other.list.iter().filter(|d| d.severity == s).count();
+        let dropped = [Severity::Error, Severity::Warning, Severity::Note].map(|s| other.counts[s as usize] - kept(s));
+        for diagnostic in other.list {
+            self.push(diagnostic);
+        }
+        for (count, dropped) in self.counts.iter_mut().zip(dropped) {
+            *count += dropped;
+        }
+    }
+
+    /// Those that were kept, in the order found.
+    pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
+        self.list.iter()
+    }
+
+    /// How many there are of a severity, kept or not.
+    pub fn count(&self, severity: Severity) -> usize {
+        self.counts[severity as usize]
+    }
+
+    /// Whether there is an error.
+    pub fn has_errors(&self) -> bool {
+        self.count(Severity::Error) > 0
+    }
+
+    /// Whether there is nothing to tell.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// Those of `least` severity or worse as text, in the order of the file, and a last line that
+    /// counts what was left out if anything was.
+    pub fn render(&self, source: &SourceText, least: Severity) -> String {
+        let mut shown: Vec<&Diagnostic> = self.list.iter().filter(|d| d.severity <= least).collect();
+        shown.sort_by_key(|d| d.span.start);
+        let mut out = String::new();
+        for diagnostic in shown {
+            out.push_str(&diagnostic.render(source));
+        }
+        for severity in [Severity::Error, Severity::Warning, Severity::Note] {
+            let left = self.count(severity).saturating_sub(Self::LIMIT);
+            if severity <= least && left > 0 {
+                let _ = writeln!(out, "{}: {left} more {}s not shown", source.name, severity.name());
+            }
+        }
+        out
+    }
+}
+
+impl<'a> IntoIterator for &'a Diagnostics {
+    type Item = &'a Diagnostic;
+    type IntoIter = std::slice::Iter<'a, Diagnostic>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}

@@ -1,0 +1,123 @@
+//! Kernels, device functions, prototypes.
+
+use super::{Parse, Parser, PendingLoc};
+use crate::ast::{CallPrototype, Function, FunctionDirective, FunctionKind, Item, Variable};
+use crate::diag::Diagnostic;
+use crate::lexer::Tok;
+use crate::names::Sym;
+use crate::types::Linkage;
+
+impl Parser<'_> {
+    /// From `.entry` or `.func` on.
+    pub(super) fn function(&mut self, kind: FunctionKind, linkage: Option<Linkage>, start: u32) -> Parse<()> {
+        self.bump();
+        let mut directives = self.function_directives()?;
+        let returns = self.parameters()?;
+        if kind == FunctionKind::Entry && !returns.is_empty() {
+            let span = returns[0].span;
+            self.error(span, "a kernel returns nothing");
+        }
+        let (name, name_span) = self.name("the function's name")?;
+        let params = self.parameters()?;
+        directives.extend(self.function_directives()?);
+        let span = self.since(start);
+        let body = if self.at(Tok::LBrace) {
+            self.loc = PendingLoc::None;
+            Some(self.block(true))
+        } else {
+            self.eat_prototype_end()?;
+            None
+        };
+        let function = Function { kind, linkage, name, returns, params, directives, body, name_span, span };
+        self.module.items.push(Item::Function(function));
+        Ok(())
+    }
+
+    fn eat_prototype_end(&mut self) -> Parse<()> {
+        if self.eat(Tok::Semi) {
+            return Ok(());
+        }
+        let message = format!("expected `{{` of the body or `;` of a prototype, found {}", self.found());
+        let mut diagnostic = Diagnostic::error(self.tok.span(), message);
+        if self.at(Tok::End) {
+            diagnostic = diagnostic.hint("is the file truncated?");
+        }
+        Err(self.report(diagnostic))
+    }
+
+    /// `(…)` if it follows. A lone `_` is an empty list.
+    fn parameters(&mut self) -> Parse<Vec<Variable>> {
+        if !self.eat(Tok::LParen) {
+            return Ok(Vec::new());
+        }
+        self.separated(Tok::RParen, "`)` of the parameters", Self::parameter)
+    }
+
+    /// The directives between the parameters and the body.
+    fn function_directives(&mut self) -> Parse<Vec<FunctionDirective>> {
+        let mut directives = Vec::new();
+        while self.at(Tok::Dot) {
+            if self.tok.starts_line && super::module::starts_item(self.dot_word()) {
+                break;
+            }
+            directives.push(self.function_directive()?);
+        }
+        Ok(directives)
+    }
+
+    fn function_directive(&mut self) -> Parse<FunctionDirective> {
+        let start = self.tok.start;
+        let name: Box<str> = self.dot_word().into();
+        self.bump();
+        let (mut values, mut texts) = (Vec::new(), Vec::new());
+        if &*name == "attribute" {
+            texts = self.attribute()?;
+        } else if self.at(Tok::Text) {
+            texts.push(self.string("a string")?);
+            while self.eat(Tok::Comma) {
+                texts.push(self.string("a string")?);
+            }
+            self.eat(Tok::Semi);
+        } else if self.at_constant() && !self.at(Tok::LParen) {
+            values.push(self.unsigned("a number")?);
+            while self.eat(Tok::Comma) {
+                values.push(self.unsigned("a number")?);
+            }
+        }
+        let span = self.since(start);
+        if !KNOWN.contains(&&*name) {
+            self.report(Diagnostic::note(span, format!("unknown directive `.{name}` ignored")));
+        }
+        Ok(FunctionDirective { name, values, texts, span })
+    }
+
+    /// `.callprototype (returns) _ (params) directives;` after its label.
+    pub(super) fn call_prototype(&mut self, label: Sym, start: u32) -> Parse<CallPrototype> {
+        self.bump();
+        let returns = self.parameters()?;
+        self.name("`_`")?;
+        let params = self.parameters()?;
+        let directives = self.function_directives()?;
+        self.end_statement("the prototype")?;
+        Ok(CallPrototype { label, returns, params, directives, span: self.since(start) })
+    }
+}
+
+/// Directives that may stand between parameters and body.
+const KNOWN: &[&str] = &[
+    "maxntid",
+    "reqntid",
+    "minnctapersm",
+    "maxnctapersm",
+    "maxnreg",
+    "noreturn",
+    "pragma",
+    "attribute",
+    "explicitcluster",
+    "reqnctapercluster",
+    "maxclusterrank",
+    "abi_preserve",
+    "abi_preserve_control",
+    "unique",
+    "blocksareclusters",
+];

@@ -1,0 +1,25 @@
+//! What several test files share.
+#![allow(dead_code)] // Each test file uses its part.
+
+use std::path::Path;
+
+/// Name and content of each `.ptx` file in a folder of this crate, in order of name. Empty if
+/// there is no such folder.
+pub fn ptx_files(folder: &str) -> Vec<(String, Vec<u8>)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+    let Ok(entries) = std::fs::read_dir(&folder) else { return Vec::new() };
+    let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|e| e == "ptx"));
+    paths.sort();
+    let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
+    paths.iter().map(|path| (name(path), std::fs::read(path).unwrap())).collect()
+}
+
+/// PTX that every part of this crate must take without a complaint: written in the manner of each
+/// compiler, and the bundled workloads as the compiler made them.
+pub fn valid_files() -> Vec<(String, Vec<u8>)> {
+    let mut files = ptx_files("tests/data/valid");
+    assert!(files.len() >= 8);
+    files.extend(ptx_files("../workloads/kernels"));
+    files
+}
