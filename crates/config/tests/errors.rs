@@ -159,6 +159,26 @@ fn assignments_change_values() {
     assert_eq!(gpu.description, "a b");
 }
 
+/// What docs/gpus.md suggests for the older GTX 480 is consistent.
+#[test]
+fn the_older_gtx_480_of_the_document_loads() {
+    let gpu = config::load_with(
+        "gtx480",
+        &[
+            "l2.cache.sectored=false",
+            "l2.cache.write_allocate=write",
+            "l2.cache.mshr_entries=32",
+            "sm.l1d.cache.mshr_entries=32",
+            "l2.queue_entries=[8, 8, 8, 8]",
+            "dram.scheduler_queue=16",
+            "interconnect.flit_bytes=32",
+            "launch.flush_l1_between_kernels=false",
+            "sm.l1d.latency_cycles=1",
+        ],
+    );
+    assert!(!gpu.unwrap().l2.cache.sectored);
+}
+
 #[test]
 fn wrong_assignments_are_all_reported() {
     let error = config::load_with(

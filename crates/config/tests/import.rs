@@ -160,6 +160,29 @@ fn with(option: &str, line: &str) -> String {
 }
 
 #[test]
+fn a_misspelt_option_is_told_from_a_foreign_one() {
+    let import = import_accelsim(&with("-gpgpu_n_mem", "-gpgpu_n_mems 2"), "").unwrap();
+    assert!(outcome(&import, "-gpgpu_n_mems").to_string().contains("did you mean -gpgpu_n_mem?"));
+    assert!(!outcome(&import, "-gpgpu_frobnicate").to_string().contains("did you mean"));
+    assert_eq!(import.config.l2.partitions, 8, "GPGPU-Sim's default");
+    assert_eq!(import.sources["l2.partitions"], "Accel-Sim default: -gpgpu_n_mem 8");
+}
+
+#[test]
+fn former_names_are_read() {
+    let import = import_accelsim(&with("-gpgpu_smem_latency", "-smem_latency 24"), "").unwrap();
+    assert_eq!(import.config.sm.shared.latency_cycles, 24);
+    assert_eq!(outcome(&import, "-smem_latency").to_string(), "understood: sm.shared.latency_cycles");
+}
+
+#[test]
+fn the_last_of_several_values_counts() {
+    let import = import_accelsim(&format!("-gpgpu_n_mem 7\n{SMALL}"), SMALL_TRACE).unwrap();
+    assert_eq!(import.config.l2.partitions, 2);
+    assert!(outcome(&import, "-gpgpu_n_mem").to_string().starts_with("ignored: given again in gpgpusim.config line"));
+}
+
+#[test]
 fn old_notations_are_read() {
     let old = with("-gpgpu_cache:il1", "-gpgpu_cache:il1 4:128:4,L:R:f:N,A:2:32,4");
     let cache = import_accelsim(&old, "").unwrap().config.sm.frontend.icache;

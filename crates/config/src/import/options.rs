@@ -314,6 +314,7 @@ rows! {
 /// Former names of options, and `SM3_KEPLER_TITAN`'s misspelling of one: (former, present).
 pub(super) const ALIASES: &[(&str, &str)] = &[
     ("-smem_latency", "-gpgpu_smem_latency"),
+    ("-gmem_skip_L1D", "-gpgpu_gmem_skip_L1D"),
     ("-l1_latency", "-gpgpu_l1_latency"),
     ("-l2_rop_latency", "-gpgpu_l2_rop_latency"),
     ("-rop_latency", "-gpgpu_l2_rop_latency"),

@@ -3,7 +3,7 @@
 use super::Outcome;
 use super::options::{self, Fate};
 use super::text::{Given, shorten};
-use crate::error::Problem;
+use crate::error::{Problem, did_you_mean};
 use std::collections::BTreeMap;
 
 /// The options of both files, with what has been found out about them.
@@ -87,8 +87,10 @@ impl Reader {
     /// What became of an option.
     pub fn outcome(&self, name: &str, value: &str) -> Outcome {
         let Some(row) = options::lookup(present_name(name)) else {
+            let near = did_you_mean(name, options::ROWS.iter().map(|row| row.name));
+            let near = near.map_or(String::new(), |near| format!(" (did you mean {near}?)"));
             return Outcome::CannotHonour {
-                why: "is not an option of GPGPU-Sim 4 or Accel-Sim".into(),
+                why: format!("is not an option of GPGPU-Sim 4 or Accel-Sim{near}"),
                 instead: "it is left out".into(),
             };
         };
