@@ -152,6 +152,33 @@ pub(crate) fn odd_sum(x: f64, y: f64) -> f64 {
     let inexact = (error > 0.0) | (error < 0.0);
     let even = bits & 1 == 0;
     // Step towards the error: up in magnitude if it has the sum's sign, else down.
-    let step = if (error > 0.0) == (sum > 0.0) { 1u64 } else { u64::MAX };
+    let step = if (error > 0.0) == (sum > 0.0) { 1 } else { u64::MAX };
     f64::from_bits(if inexact & even { bits.wrapping_add(step) } else { bits })
+}
+
+/// [`odd_sum`] in f32, for a further rounding to a format of at most 21 mantissa bits.
+#[inline(always)]
+pub(crate) fn odd_sum_f32(x: f32, y: f32) -> f32 {
+    let sum = x + y;
+    let back = sum - x;
+    let error = (x - (sum - back)) + (y - back);
+    let bits = sum.to_bits();
+    let inexact = (error > 0.0) | (error < 0.0);
+    let even = bits & 1 == 0;
+    let step = if (error > 0.0) == (sum > 0.0) { 1 } else { u32::MAX };
+    f32::from_bits(if inexact & even { bits.wrapping_add(step) } else { bits })
+}
+
+/// `x` rounded to odd in f32, for a further rounding to a format of at most 22 significant bits that
+/// has f32's range or less. NaN stays NaN, infinity infinite.
+#[inline(always)]
+pub(crate) fn odd_f32(x: f64) -> f32 {
+    let nearest = x as f32;
+    let back = f64::from(nearest);
+    let bits = nearest.to_bits();
+    // Also steps from an overflow's infinity to the largest number, and from zero to the least.
+    let inexact = (back > x) | (back < x);
+    let even = bits & 1 == 0;
+    let step = if back.abs() < x.abs() { 1 } else { u32::MAX };
+    f32::from_bits(if inexact & even { bits.wrapping_add(step) } else { bits })
 }

@@ -2,11 +2,11 @@
 //! Floating Point Instructions"), and the same on packed pairs.
 //!
 //! Functions are generic over the format: `add::<F16>(a, b, mode)`. Sums, products and fused
-//! multiply-adds go through f64, where a product is exact (22 or 16 bits) and a sum is rounded to
-//! odd, so that the last rounding is the only one.
+//! multiply-adds go through f32 where that is exact enough, else through f64, where a product is
+//! exact (22 or 16 bits) and a sum is rounded to odd, so that the last rounding is the only one.
 
 use crate::float32::{self, TestClass};
-use crate::format::{self, Format, odd_sum};
+use crate::format::{self, Format, odd_f32, odd_sum, odd_sum_f32};
 use crate::{Mode, Rounding};
 
 /// A 16-bit floating point format.
@@ -15,8 +15,13 @@ pub trait Half: Copy {
     const FORMAT: Format;
     /// 1.0.
     const ONE: u16;
+    /// Whether f32 holds every product of two numbers exactly, and a sum with a third without
+    /// overflow or bits below its least.
+    const PRODUCTS_IN_F32: bool;
     /// The value, exact; NaN gives the canonical one.
     fn to_f32(bits: u16) -> f32;
+    /// Rounds to nearest even without branches, as [`from_f32`] does; NaN gives the canonical one.
+    fn from_f32_rn(a: f32) -> u16;
 }
 
 /// NaN result of f16 and bf16 operations (PTX ISA: "canonical NaN").
@@ -33,6 +38,7 @@ pub struct Bf16;
 impl Half for F16 {
     const FORMAT: Format = format::F16;
     const ONE: u16 = 0x3c00;
+    const PRODUCTS_IN_F32: bool = true;
 
     #[inline(always)]
     fn to_f32(bits: u16) -> f32 {
@@ -44,28 +50,59 @@ impl Half for F16 {
         let special = if magnitude > 0x7c00 { float32::NAN.to_bits() } else { 0x7f80_0000 | sign };
         f32::from_bits(if magnitude >= 0x7c00 { special } else { finite })
     }
+
+    #[inline(always)]
+    fn from_f32_rn(a: f32) -> u16 {
+        let magnitude = a.to_bits() & 0x7fff_ffff;
+        let sign = (a.to_bits() >> 16) as u16 & 0x8000;
+        // Normal results: half an ulp less a little, and a tie's share; then 112 off the exponent.
+        let tie = magnitude >> 13 & 1;
+        let normal = (magnitude + 0xfff + tie).wrapping_sub(0x3800_0000) >> 13;
+        // Subnormal results: adding 0.5 leaves bits of 2^-24 and more, rounded by the host.
+        let subnormal = (f32::from_bits(magnitude) + 0.5).to_bits().wrapping_sub(0.5f32.to_bits());
+        let finite = if magnitude < 0x3880_0000 { subnormal } else { normal };
+        // From 65520 on the result is infinite.
+        let number = if magnitude < 0x477f_f000 { finite } else { 0x7c00 };
+        if magnitude > 0x7f80_0000 { NAN } else { number as u16 | sign }
+    }
 }
 
 impl Half for Bf16 {
     const FORMAT: Format = format::BF16;
     const ONE: u16 = 0x3f80;
+    const PRODUCTS_IN_F32: bool = false;
 
     #[inline(always)]
     fn to_f32(bits: u16) -> f32 {
         float32::canonical(f32::from_bits(u32::from(bits) << 16))
+    }
+
+    #[inline(always)]
+    fn from_f32_rn(a: f32) -> u16 {
+        let bits = a.to_bits();
+        // Carries into the exponent, up to infinity, as it should.
+        let rounded = bits.wrapping_add(0x7fff + (bits >> 16 & 1)) >> 16;
+        if bits & 0x7fff_ffff > 0x7f80_0000 { NAN } else { rounded as u16 }
     }
 }
 
 /// Rounds `a` to the format; NaN gives the canonical one (`cvt.rnd.f16.f32`, `cvt.rnd.bf16.f32`).
 #[inline]
 pub fn from_f32<F: Half>(a: f32, round: Rounding) -> u16 {
-    from_f64::<F>(f64::from(a), round)
+    match round {
+        Rounding::NearestEven => F::from_f32_rn(a),
+        round => from_f64::<F>(f64::from(a), round),
+    }
 }
 
 /// Rounds `a` to the format; NaN gives the canonical one (`cvt.rnd.f16.f64`).
 #[inline]
 pub fn from_f64<F: Half>(a: f64, round: Rounding) -> u16 {
-    F::FORMAT.round_f64(a, round, NAN as u64) as u16
+    match round {
+        // f32 has more than two bits above either format, and at least its range.
+        Rounding::NearestEven => F::from_f32_rn(odd_f32(a)),
+        round => F::FORMAT.round_f64(a, round, NAN as u64) as u16,
+    }
 }
 
 /// The value as f64, exact; NaN gives a NaN.
@@ -111,18 +148,17 @@ pub fn relu<F: Half>(bits: u16) -> u16 {
 }
 
 #[inline(always)]
-fn operand<F: Half>(bits: u16, mode: Mode) -> f64 {
-    to_f64::<F>(if mode.ftz { flush::<F>(bits) } else { bits })
+fn operand<F: Half>(bits: u16, mode: Mode) -> f32 {
+    F::to_f32(if mode.ftz { flush::<F>(bits) } else { bits })
 }
 
 #[inline(always)]
-fn finish<F: Half>(x: f64, mode: Mode) -> u16 {
-    let bits = from_f64::<F>(x, mode.round);
+fn finish<F: Half>(bits: u16, mode: Mode) -> u16 {
     let bits = if mode.ftz { flush::<F>(bits) } else { bits };
     if mode.sat { saturate::<F>(bits) } else { bits }
 }
 
-/// `x + y` for [`finish`], with the sign that an exact zero has in mode `round`.
+/// `x + y`, to be rounded to the format, with the sign that an exact zero has in mode `round`.
 #[inline(always)]
 fn sum(x: f64, y: f64, round: Rounding) -> f64 {
     let sum = odd_sum(x, y);
@@ -133,7 +169,14 @@ fn sum(x: f64, y: f64, round: Rounding) -> f64 {
 /// `add{.rnd}{.ftz}{.sat}`.
 #[inline]
 pub fn add<F: Half>(a: u16, b: u16, mode: Mode) -> u16 {
-    finish::<F>(sum(operand::<F>(a, mode), operand::<F>(b, mode), mode.round), mode)
+    let (x, y) = (operand::<F>(a, mode), operand::<F>(b, mode));
+    let bits = match mode.round {
+        // f32 has at least twice the format's bits and two more, so that rounding twice does no
+        // harm (Figueroa); a sum below the normal numbers is exact.
+        Rounding::NearestEven => F::from_f32_rn(x + y),
+        round => from_f64::<F>(sum(x.into(), y.into(), round), round),
+    };
+    finish::<F>(bits, mode)
 }
 
 /// `sub{.rnd}{.ftz}{.sat}`.
@@ -145,14 +188,23 @@ pub fn sub<F: Half>(a: u16, b: u16, mode: Mode) -> u16 {
 /// `mul{.rnd}{.ftz}{.sat}`.
 #[inline]
 pub fn mul<F: Half>(a: u16, b: u16, mode: Mode) -> u16 {
-    finish::<F>(operand::<F>(a, mode) * operand::<F>(b, mode), mode)
+    let (x, y) = (operand::<F>(a, mode), operand::<F>(b, mode));
+    let bits = match mode.round {
+        Rounding::NearestEven if F::PRODUCTS_IN_F32 => F::from_f32_rn(x * y),
+        round => from_f64::<F>(f64::from(x) * f64::from(y), round),
+    };
+    finish::<F>(bits, mode)
 }
 
 /// `fma.rnd{.ftz}{.sat}`: `a * b + c` rounded once. For `.relu` apply [`relu`] to the result.
 #[inline]
 pub fn fma<F: Half>(a: u16, b: u16, c: u16, mode: Mode) -> u16 {
-    let product = operand::<F>(a, mode) * operand::<F>(b, mode);
-    finish::<F>(sum(product, operand::<F>(c, mode), mode.round), mode)
+    let (x, y, z) = (operand::<F>(a, mode), operand::<F>(b, mode), operand::<F>(c, mode));
+    let bits = match mode.round {
+        Rounding::NearestEven if F::PRODUCTS_IN_F32 => F::from_f32_rn(odd_sum_f32(x * y, z)),
+        round => from_f64::<F>(sum(f64::from(x) * f64::from(y), z.into(), round), round),
+    };
+    finish::<F>(bits, mode)
 }
 
 /// `abs{.ftz}`. A NaN only loses its sign.
@@ -184,7 +236,7 @@ pub fn max<F: Half>(a: u16, b: u16, flags: float32::MinMax) -> u16 {
 fn select<F: Half>(a: u16, b: u16, flags: float32::MinMax, pick: fn(f32, f32, float32::MinMax) -> f32) -> u16 {
     let (a, b) = if flags.ftz { (flush::<F>(a), flush::<F>(b)) } else { (a, b) };
     let result = pick(F::to_f32(a), F::to_f32(b), float32::MinMax { ftz: false, ..flags });
-    from_f32::<F>(result, Rounding::NearestEven)
+    F::from_f32_rn(result)
 }
 
 /// `copysign`: the magnitude of `b` with the sign of `a`.
