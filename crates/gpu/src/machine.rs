@@ -1,0 +1,401 @@
+//! The run loop: one core cycle of the whole GPU, and the jump to the next one in which anything
+//! can happen.
+
+use crate::dispatch::{Dispatcher, LaunchTiming, StreamId};
+use crate::snapshot::Snapshot;
+use config::GpuConfig;
+use isa::{Fault, KernelId, LaunchShape, WarpStream};
+use kit::{Cycle, NEVER};
+use mem::{MemorySystem, Port};
+use sm::{BlockedWarp, Code, CoreSpec, Env, IssuePolicy, Kernel, Observer, Silent, Sm};
+use std::fmt;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+/// Core cycles in which something happened between two calls of the watcher.
+const CYCLES_PER_WATCH: u32 = 4096;
+
+/// Core cycles without an issue after which the machine is taken to be stuck, although something
+/// still moves. Far beyond any latency of the model.
+const STUCK_AFTER_CYCLES: Cycle = 10_000_000;
+
+/// A kernel that has ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KernelRun {
+    /// Which launch.
+    pub kernel: KernelId,
+    /// Its stream.
+    pub stream: StreamId,
+    /// Cycle in which it became resident.
+    pub start: Cycle,
+    /// Cycle after its last CTA's end.
+    pub end: Cycle,
+    /// What the whole GPU did between the two.
+    pub counters: Snapshot,
+}
+
+/// Where a run stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// The oldest kernel that runs.
+    pub kernel: Option<KernelId>,
+    /// CTAs of unfinished kernels that have ended.
+    pub ctas_done: u64,
+    /// CTAs of unfinished kernels.
+    pub ctas_total: u64,
+    /// Core cycles.
+    pub cycles: Cycle,
+    /// Warp instructions issued.
+    pub warp_instructions: u64,
+}
+
+/// Nothing can go on: who waits for what.
+#[derive(Clone, Debug)]
+pub struct Deadlock {
+    /// When it was found.
+    pub cycle: Cycle,
+    /// The warps.
+    pub blocked: Vec<BlockedWarp>,
+}
+
+/// Most warps that the text of a deadlock names.
+const NAMED_WARPS: usize = 16;
+
+impl fmt::Display for Deadlock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "deadlock at cycle {}: {} warps can never go on", self.cycle, self.blocked.len())?;
+        for warp in self.blocked.iter().take(NAMED_WARPS) {
+            write!(f, "\n  {warp}")?;
+        }
+        if self.blocked.len() > NAMED_WARPS {
+            write!(f, "\n  … and {} more", self.blocked.len() - NAMED_WARPS)?;
+        }
+        Ok(())
+    }
+}
+
+/// Why a run ended before its kernels did. The machine keeps its counters.
+#[derive(Debug)]
+pub enum RunError {
+    /// An instruction had no defined outcome.
+    Fault(Box<Fault>),
+    /// Nothing can go on.
+    Deadlock(Deadlock),
+    /// The watcher said so.
+    Interrupted,
+}
+
+/// A launch that is running.
+#[derive(Clone, Debug)]
+struct Running {
+    kernel: KernelId,
+    stream: StreamId,
+    start: Cycle,
+    before: Snapshot,
+}
+
+/// A GPU whose warps are streams `S` and whose SMs issue by design `P`.
+#[derive(Debug)]
+pub struct Machine<S: WarpStream, P: IssuePolicy, O: Observer = Silent> {
+    // The block diagram.
+    dispatcher: Dispatcher,
+    sms: Vec<Sm<S, P, O>>,
+    /// Between each SM and the memory system; lent to the SM while it ticks.
+    ports: Vec<Port>,
+    memory: MemorySystem,
+
+    /// What all streams share: device memory, or nothing.
+    pub shared: S::Shared,
+    spec: Arc<CoreSpec>,
+    kernels: Vec<Kernel>,
+    streams: Vec<StreamId>,
+    running: Vec<Running>,
+    ended: Vec<KernelRun>,
+    flush_l1: bool,
+    flush_l2: bool,
+
+    // Time.
+    now: Cycle,
+    /// When each SM must be ticked next.
+    due: Vec<Cycle>,
+    /// Room may have come up for a CTA that found none.
+    try_dispatch: bool,
+    last_issue: (Cycle, u64),
+}
+
+impl<S: WarpStream, P: IssuePolicy, O: Observer> Machine<S, P, O> {
+    /// An idle GPU. `stream` and `observer` make those of SM *i*.
+    pub fn new(
+        config: &GpuConfig,
+        spec: Arc<CoreSpec>,
+        policy: &P::Config,
+        shared: S::Shared,
+        stream: impl Fn(u16) -> S,
+        observer: impl Fn(u16) -> O,
+    ) -> Self {
+        let timing = LaunchTiming {
+            kernel_cycles: config.launch.kernel_latency_cycles.into(),
+            cta_cycles: config.launch.cta_latency_cycles.into(),
+            max_resident: config.launch.max_concurrent_kernels as usize,
+        };
+        let count = config.sm_count as usize;
+        let sms = (0..count as u16).map(|i| Sm::new(i, spec.clone(), stream(i), policy, observer(i)));
+        Self {
+            dispatcher: Dispatcher::new(timing, count),
+            sms: sms.collect(),
+            ports: vec![Port::default(); count],
+            memory: MemorySystem::new(config),
+            shared,
+            spec,
+            kernels: Vec::new(),
+            streams: Vec::new(),
+            running: Vec::new(),
+            ended: Vec::new(),
+            flush_l1: config.launch.flush_l1_between_kernels,
+            flush_l2: config.launch.flush_l2_between_kernels,
+            now: 0,
+            due: vec![NEVER; count],
+            try_dispatch: false,
+            last_issue: (0, 0),
+        }
+    }
+
+    /// Queues a launch, which must fit on an SM. Ids are given in order from 0; a live stream's
+    /// shared state must give the same.
+    pub fn launch(&mut self, code: Arc<Code>, shape: LaunchShape, stream: StreamId) -> KernelId {
+        let id = KernelId::from(self.kernels.len());
+        self.kernels.push(Kernel::new(code, shape, &self.spec));
+        self.streams.push(stream);
+        self.dispatcher.launch(id, stream, &shape);
+        id
+    }
+
+    /// Runs until all launched kernels have ended, or `watch` breaks it off.
+    ///
+    /// # Errors
+    /// A fault, a deadlock, an interruption.
+    pub fn run(&mut self, watch: &mut dyn FnMut(Standing) -> ControlFlow<()>) -> Result<(), RunError> {
+        let mut until_watch = CYCLES_PER_WATCH;
+        self.admit(self.now);
+        while !self.dispatcher.is_idle() {
+            let next = self.next_event();
+            if next == NEVER {
+                return Err(self.deadlock());
+            }
+            self.now = next;
+            self.cycle().map_err(RunError::Fault)?;
+            until_watch -= 1;
+            if until_watch == 0 {
+                until_watch = CYCLES_PER_WATCH;
+                let standing = self.standing();
+                self.check_progress(standing)?;
+                if watch(standing).is_break() {
+                    return Err(RunError::Interrupted);
+                }
+            }
+        }
+        self.sms.iter_mut().for_each(|sm| sm.settle(self.now));
+        self.sms.iter().for_each(|sm| sm.account().check());
+        Ok(())
+    }
+
+    /// One core cycle: answers arrive, SMs work, CTAs end and begin.
+    fn cycle(&mut self) -> Result<(), Box<Fault>> {
+        self.advance_memory();
+        self.tick_sms()?;
+        self.retire();
+        self.dispatch();
+        self.now += 1;
+        Ok(())
+    }
+
+    /// The memory system catches up; SMs that sleep are woken by their first answer.
+    fn advance_memory(&mut self) {
+        if self.memory.next_event(&self.ports) > self.now {
+            return;
+        }
+        self.memory.advance(self.now, &mut self.ports);
+        for (due, port) in self.due.iter_mut().zip(&self.ports) {
+            if let Some(&(stamp, _)) = port.inbox.front() {
+                *due = (*due).min(stamp);
+            }
+        }
+    }
+
+    fn tick_sms(&mut self) -> Result<(), Box<Fault>> {
+        let mut env = Env { kernels: &self.kernels, shared: &mut self.shared };
+        for ((sm, port), due) in self.sms.iter_mut().zip(&mut self.ports).zip(&mut self.due) {
+            if *due <= self.now {
+                std::mem::swap(&mut sm.port, port);
+                sm.tick(self.now, &mut env)?;
+                *due = sm.next_event();
+                std::mem::swap(&mut sm.port, port);
+            }
+        }
+        Ok(())
+    }
+
+    /// CTAs that have ended make room, kernels that have ended are reported.
+    fn retire(&mut self) {
+        let mut ended = Vec::new();
+        for sm in &mut self.sms {
+            for cta in sm.finished().drain(..) {
+                self.try_dispatch = true;
+                if self.dispatcher.cta_finished(cta.kernel) {
+                    ended.push(cta.kernel);
+                }
+            }
+        }
+        if ended.is_empty() {
+            return;
+        }
+        let after = self.snapshot(self.now + 1);
+        for kernel in ended {
+            let at = self.running.iter().position(|r| r.kernel == kernel).expect("it was admitted");
+            let Running { stream, start, before, .. } = self.running.remove(at);
+            let counters = after.since(&before);
+            self.ended.push(KernelRun { kernel, stream, start, end: self.now + 1, counters });
+        }
+        if self.flush_l2 {
+            self.memory.flush_l2();
+        }
+        self.admit(self.now + 1);
+    }
+
+    /// Kernels whose turn has come become resident from cycle `now` on.
+    fn admit(&mut self, now: Cycle) {
+        let begun = self.dispatcher.admit(now);
+        if begun.is_empty() {
+            return;
+        }
+        let before = self.snapshot(now);
+        for kernel in begun {
+            let stream = self.streams[kernel.index()];
+            self.running.push(Running { kernel, stream, start: now, before: before.clone() });
+        }
+        if self.flush_l1 {
+            self.sms.iter_mut().filter(|sm| sm.is_idle()).for_each(Sm::invalidate_l1);
+        }
+        self.try_dispatch = true;
+    }
+
+    /// Each SM gets at most one CTA.
+    fn dispatch(&mut self) {
+        if !self.try_dispatch || !self.dispatcher.has_work(self.now) {
+            return;
+        }
+        let Self { dispatcher, sms, kernels, shared, due, now, .. } = self;
+        let next = *now + 1;
+        let mut env = Env { kernels, shared };
+        self.try_dispatch = dispatcher.dispatch(*now, sms.len(), |p| {
+            let sm = &mut sms[p.sm];
+            let fits = sm.can_accept(&env.kernels[p.kernel.index()].shape);
+            if fits {
+                sm.start_cta(next, &mut env, p.kernel, p.cta);
+                due[p.sm] = next;
+            }
+            fits
+        });
+    }
+
+    /// The next cycle in which anything can happen; `now` is the first that has not been done.
+    fn next_event(&self) -> Cycle {
+        let sms = self.due.iter().copied().min().unwrap_or(NEVER);
+        let dispatch = if self.try_dispatch && self.dispatcher.has_work(self.now) {
+            self.now
+        } else {
+            self.dispatcher.next_ready(self.now)
+        };
+        let next = sms.min(dispatch);
+        if next <= self.now { self.now } else { next.min(self.memory.next_event(&self.ports)) }
+    }
+
+    /// A machine in which requests go round but nothing issues is as dead as a silent one.
+    fn check_progress(&mut self, standing: Standing) -> Result<(), RunError> {
+        if standing.warp_instructions != self.last_issue.1 {
+            self.last_issue = (self.now, standing.warp_instructions);
+        } else if self.now - self.last_issue.0 > STUCK_AFTER_CYCLES {
+            return Err(self.deadlock());
+        }
+        Ok(())
+    }
+
+    fn deadlock(&self) -> RunError {
+        let blocked = self.sms.iter().flat_map(|sm| sm.describe_stalls(&self.kernels)).collect();
+        RunError::Deadlock(Deadlock { cycle: self.now, blocked })
+    }
+
+    fn standing(&self) -> Standing {
+        let (ctas_done, ctas_total) = self.dispatcher.progress();
+        Standing {
+            kernel: self.running.first().map(|r| r.kernel),
+            ctas_done,
+            ctas_total,
+            cycles: self.now,
+            warp_instructions: self.sms.iter().map(|sm| sm.counters().warp_instructions).sum(),
+        }
+    }
+
+    fn snapshot(&mut self, upto: Cycle) -> Snapshot {
+        let mut all = Snapshot {
+            cycles: upto,
+            memory: self.memory.counters(),
+            dram_cycles: self.memory.dram_cycles(upto),
+            ..Snapshot::default()
+        };
+        for sm in &mut self.sms {
+            sm.settle(upto);
+            all.add_sm(sm);
+        }
+        all
+    }
+
+    /// All counters since the start.
+    pub fn counters(&mut self) -> Snapshot {
+        self.snapshot(self.now)
+    }
+
+    /// The cycle that comes next: all before it have been simulated.
+    pub fn now(&self) -> Cycle {
+        self.now
+    }
+
+    /// Kernels that have ended since this was last called, in order of their end.
+    pub fn take_ended(&mut self) -> Vec<KernelRun> {
+        std::mem::take(&mut self.ended)
+    }
+
+    /// What a kernel that has not ended has done so far, for a report after an interruption.
+    pub fn unfinished(&mut self) -> Vec<KernelRun> {
+        let after = self.snapshot(self.now);
+        let end = self.now;
+        let run = |r: &Running| KernelRun {
+            kernel: r.kernel,
+            stream: r.stream,
+            start: r.start,
+            end,
+            counters: after.since(&r.before),
+        };
+        self.running.iter().map(run).collect()
+    }
+
+    /// A launch by its id.
+    pub fn kernel(&self, id: KernelId) -> &Kernel {
+        &self.kernels[id.index()]
+    }
+
+    /// The SMs' common description.
+    pub fn spec(&self) -> &Arc<CoreSpec> {
+        &self.spec
+    }
+
+    /// The SMs, for their policies' structures and observers.
+    pub fn sms(&self) -> &[Sm<S, P, O>] {
+        &self.sms
+    }
+
+    /// A copy from the host leaves its data in L2, as on hardware.
+    pub fn copied_to_device(&mut self, address: u64, bytes: u64) {
+        self.memory.copy_to_device(address, bytes);
+    }
+}

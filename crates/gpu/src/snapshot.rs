@@ -1,0 +1,68 @@
+//! All counters of the machine at one moment; the difference of two is what happened in between.
+
+use kit::{Counters, Cycle};
+use mem::MemoryCounters;
+use mem::cache::CacheCounters;
+use sm::{ClassCounts, IssuePolicy, Observer, Sm, SmCounters, Stall};
+
+/// Counters of the whole machine, SMs added up.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Snapshot {
+    /// Core cycles.
+    pub cycles: Cycle,
+    /// SMs.
+    pub sm: SmCounters,
+    /// Issue slots that issued.
+    pub slots_issued: u64,
+    /// Issue slots lost, by [`Stall`].
+    pub slots_stalled: [u64; Stall::COUNT],
+    /// Warp instructions by class.
+    pub classes: ClassCounts,
+    /// L1 data caches.
+    pub l1d: CacheCounters,
+    /// Instruction caches.
+    pub icache: CacheCounters,
+    /// Constant caches.
+    pub constant: CacheCounters,
+    /// Beyond the SMs.
+    pub memory: MemoryCounters,
+    /// Command cycles of one DRAM channel.
+    pub dram_cycles: u64,
+}
+
+impl Snapshot {
+    /// Adds the counters of one SM.
+    pub fn add_sm<S: isa::WarpStream, P: IssuePolicy, O: Observer>(&mut self, sm: &Sm<S, P, O>) {
+        self.sm.add(sm.counters());
+        self.slots_issued += sm.account().issued();
+        for (sum, &stall) in self.slots_stalled.iter_mut().zip(Stall::ALL) {
+            *sum += sm.account().stalled(stall);
+        }
+        for (sum, count) in self.classes.0.iter_mut().zip(&sm.class_counts().0) {
+            *sum += count;
+        }
+        self.l1d.add(&sm.l1_counters());
+        if let Some(cache) = sm.icache() {
+            self.icache.add(cache.counters());
+        }
+        if let Some(cache) = sm.constant_cache() {
+            self.constant.add(cache.counters());
+        }
+    }
+
+    /// What happened since `earlier`, a former state of the same machine.
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            cycles: self.cycles - earlier.cycles,
+            sm: self.sm.since(&earlier.sm),
+            slots_issued: self.slots_issued - earlier.slots_issued,
+            slots_stalled: std::array::from_fn(|i| self.slots_stalled[i] - earlier.slots_stalled[i]),
+            classes: ClassCounts(std::array::from_fn(|i| self.classes.0[i] - earlier.classes.0[i])),
+            l1d: self.l1d.since(&earlier.l1d),
+            icache: self.icache.since(&earlier.icache),
+            constant: self.constant.since(&earlier.constant),
+            memory: self.memory.since(&earlier.memory),
+            dram_cycles: self.dram_cycles - earlier.dram_cycles,
+        }
+    }
+}
