@@ -8,12 +8,22 @@
 
 pub mod cache;
 pub mod carveout;
+mod clock;
 pub mod coalesce;
+mod crossbar;
+pub mod dram;
 mod ipoly;
+mod partition;
 mod port;
 pub mod shared_banks;
+mod slab;
+mod system;
 #[cfg(test)]
 mod testing;
 
-pub use cache::Cache;
+pub use cache::{Cache, CacheCounters};
+pub use crossbar::CrossbarCounters;
+pub use dram::DramCounters;
+pub use partition::PartitionCounters;
 pub use port::{Port, Request, RequestKind};
+pub use system::{AnswerCounters, MemoryCounters, MemorySystem};

@@ -22,6 +22,13 @@ pub enum RequestKind {
     Texture,
 }
 
+impl RequestKind {
+    /// Whether data go to memory and none come back.
+    pub const fn is_write(self) -> bool {
+        matches!(self, Self::Write | Self::WriteBack)
+    }
+}
+
 /// A request from an SM, and later its answer: at most one 128-byte line, whole sectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {

@@ -210,7 +210,7 @@ impl Cache {
     pub fn access_indexed(&mut self, now: Cycle, request: &Request, index_address: u64) -> Access {
         let block = request.address >> self.tags.line_shift();
         let atoms = self.atoms(request.address, request.bytes);
-        let write = matches!(request.kind, RequestKind::Write | RequestKind::WriteBack);
+        let write = request.kind.is_write();
         let probe = self.tags.probe(block, index_address, atoms, write);
         let at = Place { block, index_address, atoms, probe };
         let access = if write { self.write(now, request, at) } else { self.read(now, request, at) };
@@ -268,7 +268,7 @@ impl Cache {
             let place = FillPlace { line, index_address: at.index_address };
             let id = self.mshrs.allocate(atom, place);
             let bytes = 1 << self.atom_shift;
-            let kind = if request.kind == RequestKind::Write { RequestKind::Read } else { request.kind };
+            let kind = if request.kind.is_write() { RequestKind::Read } else { request.kind };
             let address = atom << self.atom_shift;
             self.misses.push_back(Request { address, bytes, kind, byte_mask: u32::MAX, token: id, ..*request });
             self.counters.fetches += 1;

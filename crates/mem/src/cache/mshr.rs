@@ -150,7 +150,7 @@ impl Mshrs {
         entry.tail = at;
         entry.waiters += 1;
         entry.has_atomic |= waiter.kind == RequestKind::Atomic;
-        let write = waiter.kind == RequestKind::Write;
+        let write = waiter.kind.is_write();
         entry.read_behind_write |= entry.has_write && !write;
         entry.has_write |= write;
     }

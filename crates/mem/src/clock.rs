@@ -1,0 +1,122 @@
+//! Clock domains against the core clock, in exact integer arithmetic.
+//!
+//! All clocks have an edge at time 0. The memory system keeps time in core cycles; within one core
+//! cycle the edges of the other domains are taken in order of time. Frequencies are taken to the
+//! nearest kilohertz.
+
+use kit::Cycle;
+use std::cmp::Ordering;
+
+/// How many edges of one clock fall on a number of edges of another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ratio {
+    num: u64,
+    den: u64,
+}
+
+impl Ratio {
+    /// From a clock of `from_mhz` to one of `to_mhz`. Impossible frequencies count as 1 MHz.
+    pub fn new(from_mhz: f64, to_mhz: f64) -> Self {
+        let khz =
+            |mhz: f64| if mhz.is_finite() && mhz > 0.0 { (mhz * 1e3).round().clamp(1.0, 1e9) as u64 } else { 1000 };
+        let (num, den) = (khz(to_mhz), khz(from_mhz));
+        let divisor = gcd(num, den);
+        Self { num: num / divisor, den: den / divisor }
+    }
+
+    /// The last edge of the target clock at or before edge `tick` of the source clock.
+    #[inline]
+    pub fn floor(self, tick: u64) -> u64 {
+        if self.num == self.den {
+            tick
+        } else {
+            (u128::from(tick) * u128::from(self.num) / u128::from(self.den)) as u64
+        }
+    }
+
+    /// The first edge of the source clock at or after edge `tick` of the target clock.
+    #[inline]
+    pub fn first_source_at(self, tick: u64) -> u64 {
+        if self.num == self.den {
+            return tick;
+        }
+        (u128::from(tick) * u128::from(self.den)).div_ceil(u128::from(self.num)) as u64
+    }
+
+    /// Compares the times of edge `source` of the source clock and edge `target` of the target's.
+    #[inline]
+    pub fn compare(self, source: u64, target: u64) -> Ordering {
+        (u128::from(source) * u128::from(self.num)).cmp(&(u128::from(target) * u128::from(self.den)))
+    }
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+/// The clocks of the memory system.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clocks {
+    /// From core cycles to crossbar cycles.
+    pub interconnect: Ratio,
+    /// From core cycles to L2 cycles.
+    pub l2: Ratio,
+    /// From core cycles to DRAM command cycles.
+    pub dram: Ratio,
+    /// From crossbar cycles to L2 cycles.
+    pub interconnect_to_l2: Ratio,
+    /// From crossbar cycles to DRAM cycles.
+    pub interconnect_to_dram: Ratio,
+    /// From L2 cycles to DRAM cycles.
+    pub l2_to_dram: Ratio,
+}
+
+impl Clocks {
+    pub fn new(clocks: &config::Clocks) -> Self {
+        let config::Clocks { core_mhz, interconnect_mhz, l2_mhz, dram_mhz } = *clocks;
+        Self {
+            interconnect: Ratio::new(core_mhz, interconnect_mhz),
+            l2: Ratio::new(core_mhz, l2_mhz),
+            dram: Ratio::new(core_mhz, dram_mhz),
+            interconnect_to_l2: Ratio::new(interconnect_mhz, l2_mhz),
+            interconnect_to_dram: Ratio::new(interconnect_mhz, dram_mhz),
+            l2_to_dram: Ratio::new(l2_mhz, dram_mhz),
+        }
+    }
+
+    /// The core cycle in which DRAM edge `tick` is taken.
+    pub fn core_cycle_of_dram(&self, tick: u64) -> Cycle {
+        if tick == u64::MAX { kit::NEVER } else { self.dram.first_source_at(tick) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn edges_are_counted_exactly_and_back(core in 1u32..4_000_000, other in 1u32..4_000_000, cycle in 0u64..1 << 40) {
+            let ratio = Ratio::new(f64::from(core) / 1e3, f64::from(other) / 1e3);
+            let edge = ratio.floor(cycle);
+            // edge / other <= cycle / core < (edge + 1) / other
+            prop_assert!(u128::from(edge) * u128::from(core) <= u128::from(cycle) * u128::from(other));
+            prop_assert!(u128::from(cycle) * u128::from(other) < (u128::from(edge) + 1) * u128::from(core));
+            let first = ratio.first_source_at(edge);
+            prop_assert!(first <= cycle && ratio.floor(first) >= edge);
+            prop_assert!(first == 0 || ratio.floor(first - 1) < edge);
+            prop_assert!(ratio.compare(first, edge).is_ge());
+        }
+    }
+
+    #[test]
+    fn dram_of_the_rtx_2060_super_makes_3500_cycles_in_1905() {
+        let ratio = Ratio::new(1905.0, 3500.0);
+        assert_eq!(ratio.floor(1905), 3500);
+        assert_eq!(ratio.floor(1), 1);
+        assert_eq!(ratio.floor(2), 3);
+        assert_eq!(Ratio::new(1365.0, 1365.0).floor(77), 77);
+        assert_eq!(Ratio::new(f64::NAN, 0.0).floor(3), 3);
+    }
+}

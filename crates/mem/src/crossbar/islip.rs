@@ -1,0 +1,24 @@
+//! iSLIP with one iteration (McKeown, IEEE/ACM ToN 1999), as Accel-Sim's built-in crossbar has it:
+//! each output, from the first on, takes the first input that wants it from its pointer on, and
+//! moves the pointer behind that input.
+//!
+//! Outputs are served one after the other, so an input whose packet has gone may offer its next one
+//! to a later output within the same cycle. Accel-Sim allows that too.
+
+use super::{Crossbar, Source};
+
+pub(super) fn arbitrate(crossbar: &mut Crossbar, source: &mut impl Source) {
+    let mut from = 0;
+    while let Some(output) = crossbar.wanted.next(from) {
+        from = output + 1;
+        crossbar.counters.conflicts += crossbar.wanting[output].len() as u64 - 1;
+        if !crossbar.has_room(output) {
+            crossbar.counters.output_full += 1;
+            continue;
+        }
+        let choice = usize::from(crossbar.first_choice[output]);
+        let Some(input) = crossbar.wanting[output].next_cyclic(choice) else { continue };
+        crossbar.first_choice[output] = ((input + 1) % crossbar.inputs) as u16;
+        crossbar.pass(input, output, source);
+    }
+}

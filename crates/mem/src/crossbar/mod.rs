@@ -1,0 +1,233 @@
+//! One subnet of the crossbar: packets from input queues to output queues.
+//!
+//! The inputs' queues belong to others (an SM's outbox, a slice's answers); the crossbar knows the
+//! destination of each queue's head. Packets are one flit. Per crossbar cycle each output takes at
+//! most one packet.
+//!
+//! To add an arbiter: one file with a function like [`islip::arbitrate`], a variant of
+//! [`config::Arbiter`] and its line in [`Crossbar::transfer`].
+
+mod islip;
+mod ports;
+mod round_robin;
+
+use config::Arbiter;
+pub(crate) use ports::PortSet;
+use std::collections::VecDeque;
+
+kit::counters! {
+    /// What one direction of the crossbar has done.
+    pub struct CrossbarCounters {
+        /// Packets moved.
+        pub packets: "packets",
+        /// Packets that waited a cycle because another went to their output.
+        pub conflicts: "packet cycles",
+        /// Cycles in which an output had no room for a packet that wanted it.
+        pub output_full: "output cycles",
+        /// Cycles in which at least one packet waited at an input.
+        pub busy_cycles: "crossbar cycles",
+    }
+}
+
+/// Where packets come from.
+pub(crate) trait Source {
+    /// Takes the head of `input` for `output`, and tells where the next one wants to go.
+    fn take(&mut self, input: usize, output: usize) -> (u32, Option<usize>);
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Crossbar {
+    inputs: usize,
+    arbiter: Arbiter,
+    /// Inputs whose head is known.
+    heads: PortSet,
+    /// Where it wants to go.
+    head_to: Box<[u16]>,
+    /// Inputs whose head wants each output.
+    wanting: Box<[PortSet]>,
+    /// Outputs that some head wants.
+    wanted: PortSet,
+    outputs: Box<[VecDeque<u32>]>,
+    /// Outputs with packets in their queue.
+    occupied: PortSet,
+    output_limit: usize,
+    /// Each output's input of first choice.
+    first_choice: Box<[u16]>,
+    /// Outputs served in this cycle, for arbiters that need to know.
+    served: PortSet,
+    counters: CrossbarCounters,
+}
+
+impl Crossbar {
+    pub fn new(config: &config::Interconnect, inputs: usize, outputs: usize) -> Self {
+        Self {
+            inputs,
+            arbiter: config.arbiter,
+            heads: PortSet::new(inputs),
+            head_to: vec![0; inputs].into(),
+            wanting: vec![PortSet::new(inputs); outputs].into(),
+            wanted: PortSet::new(outputs),
+            outputs: vec![VecDeque::new(); outputs].into(),
+            occupied: PortSet::new(outputs),
+            output_limit: config.output_buffer_packets.max(1) as usize,
+            first_choice: vec![0; outputs].into(),
+            served: PortSet::new(outputs),
+            counters: CrossbarCounters::default(),
+        }
+    }
+
+    /// Whether the head of `input` is known.
+    #[inline]
+    pub fn has_head(&self, input: usize) -> bool {
+        self.heads.contains(input)
+    }
+
+    /// The head of `input` wants to go to `output`.
+    #[inline]
+    pub fn offer(&mut self, input: usize, output: usize) {
+        self.heads.insert(input);
+        self.head_to[input] = output as u16;
+        self.wanting[output].insert(input);
+        self.wanted.insert(output);
+    }
+
+    /// Whether any packet waits at an input.
+    #[inline]
+    pub fn has_offers(&self) -> bool {
+        !self.wanted.is_empty()
+    }
+
+    /// One crossbar cycle, number `cycle`.
+    pub fn transfer(&mut self, cycle: u64, source: &mut impl Source) {
+        if !self.has_offers() {
+            return;
+        }
+        self.counters.busy_cycles += 1;
+        match self.arbiter {
+            Arbiter::Islip => islip::arbitrate(self, source),
+            Arbiter::RoundRobin => round_robin::arbitrate(self, cycle, source),
+        }
+    }
+
+    #[inline]
+    fn has_room(&self, output: usize) -> bool {
+        self.outputs[output].len() < self.output_limit
+    }
+
+    /// Moves the head of `input` to `output` and notes where the next one wants to go.
+    fn pass(&mut self, input: usize, output: usize, source: &mut impl Source) {
+        let (packet, next) = source.take(input, output);
+        self.outputs[output].push_back(packet);
+        self.occupied.insert(output);
+        self.counters.packets += 1;
+        self.wanting[output].remove(input);
+        if self.wanting[output].is_empty() {
+            self.wanted.remove(output);
+        }
+        match next {
+            Some(next) => self.offer(input, next),
+            None => self.heads.remove(input),
+        }
+    }
+
+    /// The first output at or after `from` with packets in its queue.
+    #[inline]
+    pub fn next_occupied(&self, from: usize) -> Option<usize> {
+        self.occupied.next(from)
+    }
+
+    /// Whether `output` has packets in its queue.
+    #[inline]
+    pub fn is_occupied(&self, output: usize) -> bool {
+        self.occupied.contains(output)
+    }
+
+    /// Takes the oldest packet at `output`.
+    #[inline]
+    pub fn pop(&mut self, output: usize) -> Option<u32> {
+        let packet = self.outputs[output].pop_front();
+        if self.outputs[output].is_empty() {
+            self.occupied.remove(output);
+        }
+        packet
+    }
+
+    pub fn counters(&self) -> &CrossbarCounters {
+        &self.counters
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Queues of destinations; the packet is `100 * input + sequence`.
+    pub(super) struct Queues {
+        queues: Vec<VecDeque<usize>>,
+        sent: Vec<u32>,
+    }
+
+    impl Source for Queues {
+        fn take(&mut self, input: usize, output: usize) -> (u32, Option<usize>) {
+            assert_eq!(self.queues[input].pop_front(), Some(output));
+            self.sent[input] += 1;
+            (100 * input as u32 + self.sent[input], self.queues[input].front().copied())
+        }
+    }
+
+    fn network(arbiter: Arbiter, outputs: usize, queues: &[&[usize]]) -> (Crossbar, Queues) {
+        let config = config::Interconnect {
+            flit_bytes: 40,
+            input_buffer_packets: 8,
+            output_buffer_packets: 4,
+            arbiter,
+            ejection_buffer_packets: 4,
+        };
+        let mut crossbar = Crossbar::new(&config, queues.len(), outputs);
+        for (input, queue) in queues.iter().enumerate() {
+            if let Some(&output) = queue.first() {
+                crossbar.offer(input, output);
+            }
+        }
+        let queues = queues.iter().map(|q| q.iter().copied().collect()).collect::<Vec<_>>();
+        (crossbar, Queues { sent: vec![0; queues.len()], queues })
+    }
+
+    fn run(crossbar: &mut Crossbar, queues: &mut Queues, cycles: std::ops::Range<u64>, output: usize) -> Vec<u32> {
+        let mut out = Vec::new();
+        for cycle in cycles {
+            crossbar.transfer(cycle, queues);
+            out.extend(crossbar.pop(output));
+        }
+        out
+    }
+
+    #[test]
+    fn islip_serves_each_input_in_turn() {
+        let (mut crossbar, mut queues) = network(Arbiter::Islip, 1, &[&[0, 0], &[0, 0], &[0, 0]]);
+        assert_eq!(run(&mut crossbar, &mut queues, 0..6, 0), [1, 101, 201, 2, 102, 202]);
+        assert_eq!(crossbar.counters().conflicts, 2 + 2 + 2 + 2 + 1);
+        assert!(!crossbar.has_offers());
+    }
+
+    #[test]
+    fn round_robin_starts_one_port_later_each_cycle() {
+        let (mut crossbar, mut queues) = network(Arbiter::RoundRobin, 1, &[&[0, 0], &[0, 0], &[0, 0]]);
+        assert_eq!(run(&mut crossbar, &mut queues, 0..6, 0), [1, 101, 201, 2, 102, 202]);
+    }
+
+    #[test]
+    fn each_output_takes_one_packet_a_cycle_and_stops_when_full() {
+        for arbiter in [Arbiter::Islip, Arbiter::RoundRobin] {
+            let (mut crossbar, mut queues) = network(arbiter, 2, &[&[0, 0, 0, 0, 0], &[1, 1, 1, 1, 1]]);
+            for cycle in 0..6 {
+                crossbar.transfer(cycle, &mut queues);
+            }
+            assert_eq!(crossbar.counters().packets, 8, "{arbiter:?}: four in each output queue");
+            assert_eq!(crossbar.counters().output_full, 4);
+            crossbar.pop(1);
+            crossbar.transfer(6, &mut queues);
+            assert_eq!(crossbar.counters().packets, 9);
+        }
+    }
+}

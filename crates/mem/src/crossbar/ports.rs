@@ -1,0 +1,80 @@
+//! Sets of crossbar ports.
+
+/// A set of ports below a bound, searched cyclically.
+#[derive(Clone, Debug)]
+pub(crate) struct PortSet {
+    words: Box<[u64]>,
+}
+
+impl PortSet {
+    pub fn new(ports: usize) -> Self {
+        Self { words: vec![0; ports.div_ceil(64).max(1)].into() }
+    }
+
+    #[inline]
+    pub fn insert(&mut self, port: usize) {
+        self.words[port / 64] |= 1 << (port % 64);
+    }
+
+    #[inline]
+    pub fn remove(&mut self, port: usize) {
+        self.words[port / 64] &= !(1 << (port % 64));
+    }
+
+    pub fn clear(&mut self) {
+        self.words.fill(0);
+    }
+
+    #[inline]
+    pub fn contains(&self, port: usize) -> bool {
+        self.words[port / 64] >> (port % 64) & 1 != 0
+    }
+
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.words.iter().all(|&w| w == 0)
+    }
+
+    /// The first member at or after `from`.
+    #[inline]
+    pub fn next(&self, from: usize) -> Option<usize> {
+        let mut word = from / 64;
+        let mut bits = self.words.get(word)? & u64::MAX << (from % 64);
+        while bits == 0 {
+            word += 1;
+            bits = *self.words.get(word)?;
+        }
+        Some(word * 64 + bits.trailing_zeros() as usize)
+    }
+
+    /// The first member at or after `from`, or else the first of all.
+    #[inline]
+    pub fn next_cyclic(&self, from: usize) -> Option<usize> {
+        self.next(from).or_else(|| self.next(0))
+    }
+
+    /// Number of members.
+    pub fn len(&self) -> usize {
+        self.words.iter().map(|w| w.count_ones() as usize).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_are_found_in_cyclic_order() {
+        let mut set = PortSet::new(130);
+        assert_eq!(set.next_cyclic(5), None);
+        [3, 64, 129].into_iter().for_each(|p| set.insert(p));
+        assert_eq!(set.next(0), Some(3));
+        assert_eq!(set.next(4), Some(64));
+        assert_eq!(set.next(65), Some(129));
+        assert_eq!(set.next(130), None);
+        assert_eq!(set.next_cyclic(130), Some(3));
+        set.remove(3);
+        assert_eq!(set.next_cyclic(130), Some(64));
+        assert_eq!((set.len(), set.is_empty(), set.contains(129)), (2, false, true));
+    }
+}

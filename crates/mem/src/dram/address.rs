@@ -1,0 +1,271 @@
+//! From a device address to channel, L2 slice, bank, row and column.
+//!
+//! GPGPU-Sim's scheme: a string names the row (`R`), bank (`B`) and column (`C`, `S`) bits from the
+//! most significant down; the channel number is spliced in at a given bit. With a power of two of
+//! channels these are address bits; otherwise the address above that bit is divided by the number
+//! of channels, the remainder is the channel and the quotient takes the place of the upper bits.
+//! Slices of a channel share it by the lowest bits of the bank number.
+
+use crate::ipoly::IPoly;
+use config::{GpuConfig, PartitionIndex};
+
+/// Where an address lies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Location {
+    /// Memory partition (channel).
+    pub channel: u32,
+    /// L2 slice, counted over all partitions.
+    pub slice: u32,
+    /// Bank of the channel, before any bank hash.
+    pub bank: u32,
+    /// Row of the bank.
+    pub row: u32,
+    /// Column, in bytes.
+    pub column: u32,
+}
+
+/// Bits of an address gathered into a number, lowest first.
+#[derive(Clone, Copy, Debug, Default)]
+struct Bits {
+    mask: u64,
+}
+
+impl Bits {
+    /// The gathered bits: runs of neighbouring bits are moved together.
+    #[inline]
+    fn of(self, address: u64) -> u64 {
+        let (mut mask, mut shift, mut out) = (self.mask, 0, 0);
+        while mask != 0 {
+            let low = mask.trailing_zeros();
+            let run = (mask >> low).trailing_ones();
+            let field = if run == 64 { u64::MAX } else { (1 << run) - 1 };
+            out |= (address >> low & field) << shift;
+            shift += run;
+            mask &= !(field << low);
+        }
+        out
+    }
+
+    /// Makes room for `width` bits at bit `at`.
+    fn spread(self, at: u32, width: u32) -> Self {
+        let low = (1u64 << at) - 1;
+        Self { mask: (self.mask & !low) << width | self.mask & low }
+    }
+}
+
+/// Address decoding, resolved from the configuration.
+#[derive(Clone, Debug)]
+pub struct AddressMap {
+    channels: u32,
+    slices_per_channel: u32,
+    channel_bit: u32,
+    /// The number of channels is not a power of two.
+    divide: bool,
+    bank: Bits,
+    row: Bits,
+    column: Bits,
+    /// What is left of an address for the L2's set index.
+    within_slice: Bits,
+    upper_shift: u32,
+    hash: Hash,
+}
+
+#[derive(Clone, Debug)]
+enum Hash {
+    None,
+    Xor,
+    IPoly(IPoly),
+}
+
+impl AddressMap {
+    /// Resolves the description. Characters of the map other than `R`, `B`, `C`, `S` and `0` are
+    /// skipped; its last character is bit 0.
+    pub fn new(config: &GpuConfig) -> Self {
+        let channels = config.l2.partitions.max(1);
+        let slices = config.l2.slices_per_partition.max(1);
+        let divide = !channels.is_power_of_two();
+        let channel_bits = channels.ilog2();
+        let channel_bit = config.dram.channel_bit.min(48);
+        let splice = |bits: Bits| if divide { bits } else { bits.spread(channel_bit, channel_bits) };
+        let named = |names: &str| splice(Bits { mask: mask_of(&config.dram.address_map, names) });
+        let bank = named("Bb");
+        let slice_bits = lowest_bits(bank.mask, slices.ilog2());
+        let channel_mask = if divide { 0 } else { u64::from(channels - 1) << channel_bit };
+        let hash = match config.l2.partition_index {
+            PartitionIndex::Linear => Hash::None,
+            PartitionIndex::Xor if divide => Hash::None,
+            PartitionIndex::Xor => Hash::Xor,
+            PartitionIndex::IPoly => Hash::IPoly(IPoly::new(channels.next_power_of_two() * slices)),
+        };
+        Self {
+            channels,
+            slices_per_channel: slices,
+            channel_bit,
+            divide,
+            bank,
+            row: named("Rr"),
+            column: named("CcSs"),
+            within_slice: Bits { mask: !(channel_mask | slice_bits) },
+            upper_shift: channel_bit + channel_bits + slices.ilog2(),
+            hash,
+        }
+    }
+
+    /// Slices in all.
+    pub const fn slices(&self) -> u32 {
+        self.channels * self.slices_per_channel
+    }
+
+    /// Where `address` lies.
+    pub fn locate(&self, address: u64) -> Location {
+        let (mut channel, rest, upper) = self.split(address);
+        let bank = self.bank.of(rest) as u32;
+        let in_channel = bank % self.slices_per_channel;
+        let mut slice = channel * self.slices_per_channel + in_channel;
+        match &self.hash {
+            Hash::None => {}
+            Hash::Xor => {
+                channel ^= (upper & u64::from(self.channels - 1)) as u32;
+                slice = channel * self.slices_per_channel + in_channel;
+            }
+            Hash::IPoly(hash) => {
+                slice = hash.hash(upper, slice) % self.slices();
+                channel = slice / self.slices_per_channel;
+            }
+        }
+        Location { channel, slice, bank, row: self.row.of(rest) as u32, column: self.column.of(rest) as u32 }
+    }
+
+    /// The slice that serves `address`.
+    #[inline]
+    pub fn slice_of(&self, address: u64) -> u32 {
+        self.locate(address).slice
+    }
+
+    /// Bank and row of `address` within its channel.
+    #[inline]
+    pub fn bank_and_row(&self, address: u64) -> (u32, u32) {
+        let (_, rest, _) = self.split(address);
+        (self.bank.of(rest) as u32, self.row.of(rest) as u32)
+    }
+
+    /// `address` without what chose channel and slice, for the L2's set index.
+    #[inline]
+    pub fn within_slice(&self, address: u64) -> u64 {
+        let (_, rest, _) = self.split(address);
+        self.within_slice.of(rest)
+    }
+
+    /// Channel bits before hashing, the address that the masks apply to, and the bits above.
+    #[inline]
+    fn split(&self, address: u64) -> (u32, u64, u64) {
+        let above = address >> self.channel_bit;
+        if self.divide {
+            let (quotient, channel) = (above / u64::from(self.channels), above % u64::from(self.channels));
+            let low = address & ((1 << self.channel_bit) - 1);
+            (channel as u32, quotient << self.channel_bit | low, quotient)
+        } else {
+            ((above & u64::from(self.channels - 1)) as u32, address, address >> self.upper_shift)
+        }
+    }
+}
+
+/// The bits of an address map whose character is one of `names`.
+fn mask_of(map: &str, names: &str) -> u64 {
+    let characters = map.chars().rev().filter(|c| "RrBbCcSs0".contains(*c)).take(64);
+    characters.enumerate().filter(|(_, c)| names.contains(*c)).fold(0, |mask, (bit, _)| mask | 1 << bit)
+}
+
+/// The lowest `count` set bits of `mask`.
+fn lowest_bits(mut mask: u64, count: u32) -> u64 {
+    let mut out = 0;
+    for _ in 0..count {
+        out |= mask & mask.wrapping_neg();
+        mask &= mask.wrapping_sub(1);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    fn map(gpu: &str) -> AddressMap {
+        AddressMap::new(&config::load(gpu).expect("built in"))
+    }
+
+    /// RTX 2060 Super: `RRRR.RRRRRRRR.RBBBCCCC.BCCSSSSS`, 16 channels at bit 8, 2 slices each, no
+    /// hash. Worked by hand: channel = bits 11:8; spliced, `S` = 4:0, `C` = 6:5 and 15:12 (bits
+    /// 11:8 of the map), `B` = 7 and 18:16, `R` = 31:19.
+    #[test]
+    fn rtx_2060_super_by_hand() {
+        let map = map("rtx2060s");
+        assert_eq!(map.locate(0), Location::default());
+        assert_eq!(map.locate(0x80), Location { bank: 1, slice: 1, ..Location::default() });
+        assert_eq!(map.locate(0x100), Location { channel: 1, slice: 2, ..Location::default() });
+        assert_eq!(map.locate(0x1000), Location { column: 0x80, ..Location::default() });
+        assert_eq!(map.locate(0x1_0000), Location { bank: 2, ..Location::default() });
+        assert_eq!(map.locate(0x8_0000), Location { row: 1, ..Location::default() });
+        let at = map.locate(0xdead_beef);
+        // 0xdeadbeef = 1101_1110_1010_1101_1011_1110_1110_1111
+        let expected =
+            Location { channel: 0xe, slice: 0x1d, bank: 0b1011, row: 0b1_1011_1101_0101, column: 0b101_1110_1111 };
+        assert_eq!(at, expected);
+    }
+
+    /// V100: 32 channels at bit 8, 2 slices, IPOLY over 64.
+    #[test]
+    fn v100_hashes_its_slices() {
+        let map = map("v100");
+        // Map RBBBCCCB.CCCSSSSS: bank bit 0 is map bit 8, spliced to bit 13.
+        assert_eq!(map.locate(0x100).slice, 2);
+        assert_eq!(map.locate(0x2000).slice, 1);
+        // Upper bits start at 8 + 5 + 1 = 14: x^6 = x + 1.
+        assert_eq!(map.locate(0x4000).slice, 0b11);
+        assert_eq!(map.locate(0x4000).channel, 1);
+        assert_eq!(map.locate(0x8000).slice, 0b110);
+    }
+
+    /// GTX 480: 6 channels by division of the address above bit 8.
+    #[test]
+    fn six_channels_are_divided() {
+        let map = map("gtx480");
+        let channels: Vec<_> = (0..8).map(|i| map.locate(i * 256).channel).collect();
+        assert_eq!(channels, [0, 1, 2, 3, 4, 5, 0, 1]);
+        // The seventh 256-byte block is block 1 of channel 0: map bit 8 is the lowest bank bit.
+        assert_eq!(map.locate(6 * 256), Location { bank: 1, slice: 1, ..Location::default() });
+        assert_eq!(map.locate(6 * 256 + 5), Location { bank: 1, slice: 1, column: 5, ..Location::default() });
+    }
+
+    #[test]
+    fn consecutive_blocks_spread_evenly_over_slices() {
+        for gpu in config::builtin() {
+            let map = map(gpu.name);
+            let mut count: BTreeMap<u32, u32> = BTreeMap::new();
+            (0..1u64 << 16).for_each(|sector| *count.entry(map.slice_of(sector * 32)).or_default() += 1);
+            let (low, high) = (count.values().min().unwrap(), count.values().max().unwrap());
+            assert_eq!(count.len() as u32, map.slices(), "{}", gpu.name);
+            // 24 channels take the remainder of a hash over 64 places: a third of them come up twice.
+            let even =
+                if map.divide && matches!(map.hash, Hash::IPoly(_)) { high / low <= 2 } else { high - low <= 512 };
+            assert!(even, "{}: {low} to {high} sectors a slice", gpu.name);
+        }
+    }
+
+    proptest! {
+        /// No two addresses of a sector's size share a place, and neighbours within a slice differ in
+        /// their index address.
+        #[test]
+        fn locations_are_distinct(a in 0u64..1 << 31, b in 0u64..1 << 31, gpu in 0usize..5) {
+            let map = map(config::builtin()[gpu].name);
+            let (x, y) = (map.locate(a), map.locate(b));
+            prop_assert!(x.slice < map.slices() && x.channel == x.slice / map.slices_per_channel);
+            if a != b && !matches!(map.hash, Hash::IPoly(_)) {
+                prop_assert_ne!(x, y);
+                prop_assert!(x.slice != y.slice || map.within_slice(a) != map.within_slice(b));
+            }
+        }
+    }
+}

@@ -1,0 +1,467 @@
+//! One DRAM channel: queues, banks, command and data bus.
+//!
+//! [`Channel::tick`] does one command cycle and says when the next one is due in which anything can
+//! happen; the cycles between are never visited.
+
+use super::scheduler::{Banks, Policy, Queued, Scheduler};
+use super::timing::{Command, Rules};
+use super::{AddressMap, DramCounters};
+use crate::partition::{FromDram, Slice, ToDram};
+use kit::bits::set_bits;
+use std::collections::VecDeque;
+
+/// No command cycle is due.
+pub(crate) const NEVER_TICK: u64 = u64::MAX;
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    request: ToDram,
+    slice: u8,
+    bank: u8,
+    row: u32,
+    /// Bytes for which column commands have been sent, and that have moved.
+    sent_bytes: u32,
+    moved_bytes: u32,
+}
+
+const NO_REQUEST: u16 = u16::MAX;
+
+/// Fields stand in the order in which a request passes them.
+#[derive(Clone, Debug)]
+pub(crate) struct Channel {
+    credits: Credits,
+    /// Fixed latency: (due, request).
+    latency_queue: VecDeque<(u64, u16)>,
+    latency: u64,
+    /// On the way into the scheduler's queue, which looks once per cycle.
+    arriving: Option<Queued>,
+    scheduler: Scheduler,
+    /// The request that each bank serves.
+    serving: Box<[u16]>,
+    busy: u64,
+    active: u64,
+    open_row: Box<[u32]>,
+    first_bank: u32,
+    rules: Rules,
+    dual_bus: bool,
+    data: DataPipe,
+    return_queue: VecDeque<u16>,
+    return_entries: usize,
+    entries: Vec<Entry>,
+    free: Vec<u16>,
+    burst_bytes: u32,
+    bank_hash: bool,
+    /// The next cycle in which anything can happen.
+    next_tick: u64,
+    /// Writes into the return queue's slices in the last tick, as a mask.
+    woken: u64,
+    counters: DramCounters,
+}
+
+impl Channel {
+    pub fn new(dram: &config::Dram, slices: usize) -> Self {
+        let rules = Rules::new(dram);
+        let banks = dram.timing.nbk.clamp(1, 64) as usize;
+        Self {
+            credits: Credits::new(dram, slices),
+            latency_queue: VecDeque::new(),
+            latency: u64::from(dram.latency_cycles),
+            arriving: None,
+            scheduler: Scheduler::new(dram, banks),
+            serving: vec![NO_REQUEST; banks].into(),
+            busy: 0,
+            active: 0,
+            open_row: vec![0; banks].into(),
+            first_bank: 0,
+            dual_bus: dram.dual_command_bus,
+            data: DataPipe::new(rules.timing().nCL),
+            rules,
+            return_queue: VecDeque::new(),
+            return_entries: if dram.return_queue == 0 { 1024 } else { dram.return_queue as usize },
+            entries: Vec::new(),
+            free: Vec::new(),
+            burst_bytes: (dram.burst_length * dram.bus_bytes * dram.chips_per_channel).max(1),
+            bank_hash: dram.bank_hash,
+            next_tick: NEVER_TICK,
+            woken: 0,
+            counters: DramCounters::default(),
+        }
+    }
+
+    /// The next command cycle in which anything can happen, or [`NEVER_TICK`].
+    #[inline]
+    pub fn next_tick(&self) -> u64 {
+        self.next_tick
+    }
+
+    /// Something changed in a slice: look again at `tick` at the latest.
+    #[inline]
+    pub fn wake(&mut self, tick: u64) {
+        self.next_tick = self.next_tick.min(tick);
+    }
+
+    /// Requests in the channel.
+    pub fn in_flight(&self) -> usize {
+        self.entries.len() - self.free.len()
+    }
+
+    pub fn counters(&self) -> &DramCounters {
+        &self.counters
+    }
+
+    /// One command cycle. `slices` are the channel's own. Gives a mask of the slices that data
+    /// were handed to.
+    pub fn tick(&mut self, now: u64, map: &AddressMap, slices: &mut [Slice]) -> u64 {
+        self.woken = 0;
+        self.return_to_slice(slices);
+        self.move_data(now);
+        self.schedule();
+        self.issue_commands(now);
+        self.accept_from_slices(now, slices);
+        self.enter_scheduler(now, map);
+        if self.return_queue_full() {
+            self.data.freeze(now + 1);
+        }
+        self.next_tick = self.due_after(now, slices);
+        self.woken
+    }
+
+    /// One finished request goes back to its slice, if that has room.
+    fn return_to_slice(&mut self, slices: &mut [Slice]) {
+        let Some(&id) = self.return_queue.front() else { return };
+        let Entry { request, slice, .. } = self.entries[usize::from(id)];
+        if slices[usize::from(slice)].take_from_dram(request.answer) {
+            self.return_queue.pop_front();
+            self.woken |= 1 << slice;
+            self.finish(id);
+        }
+    }
+
+    fn return_queue_full(&self) -> bool {
+        self.return_queue.len() >= self.return_entries
+    }
+
+    fn finish(&mut self, id: u16) {
+        self.credits.give_back(self.entries[usize::from(id)].slice);
+        self.free.push(id);
+    }
+
+    /// One burst ends on the data bus. A full return queue stops the bus.
+    fn move_data(&mut self, now: u64) {
+        if self.return_queue_full() {
+            return;
+        }
+        let Some(id) = self.data.pop(now) else { return };
+        let burst_bytes = self.burst_bytes;
+        let entry = &mut self.entries[usize::from(id)];
+        entry.moved_bytes += burst_bytes;
+        if entry.moved_bytes >= entry.request.bytes {
+            match entry.request.answer {
+                FromDram::Nothing => self.finish(id),
+                _ => self.return_queue.push_back(id),
+            }
+        }
+    }
+
+    /// One free bank takes a request.
+    fn schedule(&mut self) {
+        if let Some(request) = self.arriving.take() {
+            self.scheduler.push(request);
+        }
+        let Some(choice) = self.scheduler.choose(banks_of(self.busy, self.first_bank, &self.open_row)) else { return };
+        let bank = usize::from(choice.request.bank);
+        self.serving[bank] = choice.request.id;
+        self.busy |= 1 << bank;
+        if choice.rotate {
+            self.first_bank = (self.first_bank + 1) % self.serving.len() as u32;
+        }
+        self.counters.scheduled += 1;
+        self.counters.row_hits += u64::from(choice.row_hit && self.active >> bank & 1 != 0);
+    }
+
+    /// The command that `bank` needs next for the request that it serves.
+    #[inline]
+    fn needs(&self, bank: usize) -> Command {
+        let entry = &self.entries[usize::from(self.serving[bank])];
+        if self.active >> bank & 1 == 0 {
+            Command::Activate
+        } else if self.open_row[bank] != entry.row {
+            Command::Precharge
+        } else if entry.request.write {
+            Command::Write
+        } else {
+            Command::Read
+        }
+    }
+
+    /// Sends commands: one for columns and one for rows on a dual bus, else one for a column, and
+    /// one for a row if its bank comes before every bank that is ready for a column.
+    fn issue_commands(&mut self, now: u64) {
+        let (mut columns, mut rows) = (0u64, 0u64);
+        for bank in set_bits(self.busy) {
+            let command = self.needs(bank);
+            if self.rules.legal_from(command, bank) <= now {
+                match command {
+                    Command::Read | Command::Write => columns |= 1 << bank,
+                    Command::Activate | Command::Precharge => rows |= 1 << bank,
+                }
+            }
+        }
+        if columns != 0 && self.data.is_full(now) {
+            columns = 0;
+        }
+        if columns | rows == 0 {
+            return;
+        }
+        let column = self.first_from_first_bank(columns);
+        let row = self.first_from_first_bank(rows);
+        match (column, row) {
+            (Some(column), Some(row)) if !self.dual_bus && self.distance(row) > self.distance(column) => {
+                self.issue_column(column, now);
+            }
+            (Some(column), None) => self.issue_column(column, now),
+            (None, Some(row)) => self.issue_row(row, now),
+            (Some(column), Some(row)) => {
+                self.issue_column(column, now);
+                self.issue_row(row, now);
+                self.counters.double_commands += 1;
+            }
+            (None, None) => {}
+        }
+    }
+
+    /// How far `bank` lies behind the bank that is looked at first.
+    fn distance(&self, bank: usize) -> u32 {
+        let banks = self.serving.len() as u32;
+        (bank as u32 + banks - self.first_bank) % banks
+    }
+
+    fn first_from_first_bank(&self, candidates: u64) -> Option<usize> {
+        let ahead = candidates & u64::MAX << self.first_bank;
+        let pick = if ahead != 0 { ahead } else { candidates };
+        (pick != 0).then(|| pick.trailing_zeros() as usize)
+    }
+
+    fn issue_column(&mut self, bank: usize, now: u64) {
+        let id = self.serving[bank];
+        let command = self.needs(bank);
+        let t = *self.rules.timing();
+        self.rules.issue(command, bank, now);
+        let latency = if command == Command::Read { t.nCL } else { t.nWL };
+        self.data.push(id, now, latency);
+        let entry = &mut self.entries[usize::from(id)];
+        entry.sent_bytes += self.burst_bytes;
+        if entry.sent_bytes >= entry.request.bytes {
+            self.serving[bank] = NO_REQUEST;
+            self.busy &= !(1 << bank);
+        }
+        match command {
+            Command::Read => self.counters.read_commands += 1,
+            _ => self.counters.write_commands += 1,
+        }
+        self.counters.data_bus_busy += t.nBL;
+    }
+
+    fn issue_row(&mut self, bank: usize, now: u64) {
+        let command = self.needs(bank);
+        self.rules.issue(command, bank, now);
+        if command == Command::Activate {
+            self.open_row[bank] = self.entries[usize::from(self.serving[bank])].row;
+            self.active |= 1 << bank;
+            self.counters.activates += 1;
+        } else {
+            self.active &= !(1 << bank);
+            self.counters.precharges += 1;
+        }
+        self.first_bank = (bank as u32 + 1) % self.serving.len() as u32;
+    }
+
+    /// Takes one request from the slices, in turn, into the latency queue.
+    fn accept_from_slices(&mut self, now: u64, slices: &mut [Slice]) {
+        for turn in 1..=slices.len() {
+            let s = (self.credits.last + turn) % slices.len();
+            let Some(write) = slices[s].next_to_dram().map(|r| r.write) else { continue };
+            if !self.credits.has(s) || !slices[s].has_room_from_dram() {
+                continue;
+            }
+            if self.scheduler_full(write) {
+                return;
+            }
+            let request = slices[s].pop_to_dram().expect("just seen");
+            let entry = Entry { request, slice: s as u8, bank: 0, row: 0, sent_bytes: 0, moved_bytes: 0 };
+            let id = match self.free.pop() {
+                Some(id) => {
+                    self.entries[usize::from(id)] = entry;
+                    id
+                }
+                None => {
+                    self.entries.push(entry);
+                    (self.entries.len() - 1) as u16
+                }
+            };
+            self.credits.take(s);
+            self.latency_queue.push_back((now + self.latency, id));
+            return;
+        }
+    }
+
+    fn scheduler_full(&self, write: bool) -> bool {
+        !self.scheduler.has_room(write)
+    }
+
+    /// One request whose fixed latency is over goes to the scheduler, which sees it next cycle.
+    fn enter_scheduler(&mut self, now: u64, map: &AddressMap) {
+        let Some(&(due, id)) = self.latency_queue.front() else { return };
+        let entry = &mut self.entries[usize::from(id)];
+        let write = entry.request.write;
+        if due > now || !self.scheduler.has_room(write) {
+            return;
+        }
+        self.latency_queue.pop_front();
+        let banks = self.serving.len() as u32;
+        let (bank, row) = map.bank_and_row(entry.request.address);
+        let bank = if self.bank_hash { bank ^ row } else { bank } % banks;
+        (entry.bank, entry.row) = (bank as u8, row);
+        self.arriving = Some(Queued { id, bank: entry.bank, row, write });
+        self.counters.requests += 1;
+    }
+
+    /// The first cycle after `now` in which anything can happen.
+    fn due_after(&self, now: u64, slices: &[Slice]) -> u64 {
+        let soon = now + 1;
+        let banks = banks_of(self.busy, self.first_bank, &self.open_row);
+        if self.arriving.is_some() || self.scheduler.can_choose(banks) {
+            return soon;
+        }
+        let mut due = NEVER_TICK;
+        if let Some(&id) = self.return_queue.front()
+            && slices[usize::from(self.entries[usize::from(id)].slice)].has_room_from_dram()
+        {
+            return soon;
+        }
+        if !self.return_queue_full() {
+            due = due.min(self.data.next_due());
+        }
+        if let Some(&(at, id)) = self.latency_queue.front()
+            && self.scheduler.has_room(self.entries[usize::from(id)].request.write)
+        {
+            due = due.min(at);
+        }
+        let waiting = |(s, slice): (usize, &Slice)| {
+            slice.has_room_from_dram()
+                && self.credits.has(s)
+                && slice.next_to_dram().is_some_and(|r| !self.scheduler_full(r.write))
+        };
+        if slices.iter().enumerate().any(waiting) {
+            return soon;
+        }
+        for bank in set_bits(self.busy) {
+            due = due.min(self.rules.legal_from(self.needs(bank), bank));
+        }
+        due.max(soon)
+    }
+}
+
+#[inline]
+fn banks_of(busy: u64, first: u32, open_row: &[u32]) -> Banks<'_> {
+    Banks { free: !busy & u64::MAX >> (64 - open_row.len()), first, open_row }
+}
+
+/// Places in the channel, so that one slice cannot shut out another: each slice has one of its own,
+/// the rest are shared.
+#[derive(Clone, Debug)]
+struct Credits {
+    own: Box<[bool]>,
+    shared: usize,
+    /// Shared places; none for no limit.
+    limit: Option<usize>,
+    /// The slice that was served last.
+    last: usize,
+}
+
+impl Credits {
+    fn new(dram: &config::Dram, slices: usize) -> Self {
+        let queues = dram.scheduler_queue + dram.return_queue + dram.write_queue.map_or(0, |w| w[0]);
+        let limited = dram.scheduler_queue != 0 && dram.return_queue != 0;
+        let limit = (queues as usize + 1).saturating_sub(slices).min(60_000);
+        Self { own: vec![false; slices].into(), shared: 0, limit: limited.then_some(limit), last: slices.max(1) - 1 }
+    }
+
+    fn has(&self, slice: usize) -> bool {
+        // Numbers of requests are 16 bits wide, so "no limit" has one.
+        !self.own[slice] || self.shared < self.limit.unwrap_or(60_000)
+    }
+
+    fn take(&mut self, slice: usize) {
+        if self.own[slice] {
+            self.shared += 1;
+        } else {
+            self.own[slice] = true;
+        }
+        self.last = slice;
+    }
+
+    fn give_back(&mut self, slice: u8) {
+        // The slice's own place is given back first, as GPGPU-Sim does.
+        let own = &mut self.own[usize::from(slice)];
+        if *own {
+            *own = false;
+        } else {
+            self.shared -= 1;
+        }
+    }
+}
+
+/// Bursts between their column command and the end of their latency, in order. One leaves per
+/// cycle; while the return queue is full none does, and all are delayed.
+#[derive(Clone, Debug)]
+struct DataPipe {
+    queue: VecDeque<(u64, u16)>,
+    last: u64,
+    /// Bursts that fit: one per cycle of the longest latency, and one.
+    depth: u64,
+    frozen_since: Option<u64>,
+}
+
+impl DataPipe {
+    fn new(depth: u64) -> Self {
+        Self { queue: VecDeque::new(), last: 0, depth, frozen_since: None }
+    }
+
+    fn delay(&self, now: u64) -> u64 {
+        self.frozen_since.map_or(0, |since| now.saturating_sub(since))
+    }
+
+    fn freeze(&mut self, now: u64) {
+        self.frozen_since.get_or_insert(now);
+    }
+
+    fn is_full(&self, now: u64) -> bool {
+        self.last + self.delay(now) > now + self.depth
+    }
+
+    fn push(&mut self, id: u16, now: u64, latency: u64) {
+        let delay = self.delay(now);
+        self.last = (now + latency).max(self.last + delay + 1) - delay;
+        self.queue.push_back((self.last, id));
+    }
+
+    fn pop(&mut self, now: u64) -> Option<u16> {
+        if let Some(since) = self.frozen_since.take() {
+            let delay = now - since;
+            self.queue.iter_mut().for_each(|(due, _)| *due += delay);
+            self.last += delay;
+        }
+        match self.queue.front() {
+            Some(&(due, id)) if due <= now => {
+                self.queue.pop_front();
+                Some(id)
+            }
+            _ => None,
+        }
+    }
+
+    fn next_due(&self) -> u64 {
+        self.queue.front().map_or(NEVER_TICK, |&(due, _)| due)
+    }
+}

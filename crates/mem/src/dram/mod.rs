@@ -1,0 +1,34 @@
+//! DRAM: address decoding, channels, schedulers, timing rules.
+
+mod address;
+mod channel;
+mod scheduler;
+mod timing;
+
+pub use address::{AddressMap, Location};
+pub(crate) use channel::Channel;
+pub use timing::{Command, Rules, Timing};
+
+kit::counters! {
+    /// What DRAM channels have done.
+    pub struct DramCounters {
+        /// Requests that entered a scheduler.
+        pub requests: "requests",
+        /// Requests given to a bank.
+        pub scheduled: "requests",
+        /// Requests given to a bank whose open row they want.
+        pub row_hits: "requests",
+        /// Read commands.
+        pub read_commands: "commands",
+        /// Write commands.
+        pub write_commands: "commands",
+        /// Activate commands.
+        pub activates: "commands",
+        /// Precharge commands.
+        pub precharges: "commands",
+        /// Cycles in which a row and a column command went together.
+        pub double_commands: "DRAM cycles",
+        /// Cycles of data transfer, summed over channels.
+        pub data_bus_busy: "DRAM cycles",
+    }
+}

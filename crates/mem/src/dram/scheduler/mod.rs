@@ -1,0 +1,97 @@
+//! Which request a free bank takes next.
+//!
+//! To add a scheduler: one file with a type that implements [`Policy`], a variant of
+//! [`Scheduler`], and its line in `dispatch!`.
+
+mod fifo;
+mod fr_fcfs;
+
+use fifo::Fifo;
+use fr_fcfs::FrFcfs;
+
+/// A request as schedulers see it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Queued {
+    /// The channel's number for the request.
+    pub id: u16,
+    pub bank: u8,
+    pub row: u32,
+    pub write: bool,
+}
+
+/// The banks' state, for the choice.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Banks<'a> {
+    /// Banks that can take a request, as a bit mask.
+    pub free: u64,
+    /// The bank that is looked at first.
+    pub first: u32,
+    /// Row that each bank has or had open.
+    pub open_row: &'a [u32],
+}
+
+/// A request chosen for its bank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Choice {
+    pub request: Queued,
+    /// The row was open already.
+    pub row_hit: bool,
+    /// Whether the banks are looked at from the next one on from now on.
+    pub rotate: bool,
+}
+
+/// A scheduling policy.
+pub(super) trait Policy {
+    /// Whether another read or write can be queued.
+    fn has_room(&self, write: bool) -> bool;
+    /// Queues a request; there must be room.
+    fn push(&mut self, request: Queued);
+    /// Takes the request to serve next.
+    fn choose(&mut self, banks: Banks<'_>) -> Option<Choice>;
+    /// Whether [`Policy::choose`] would find something.
+    fn can_choose(&self, banks: Banks<'_>) -> bool;
+}
+
+/// The scheduler of a channel.
+#[derive(Clone, Debug)]
+pub(super) enum Scheduler {
+    Fifo(Fifo),
+    FrFcfs(FrFcfs),
+}
+
+macro_rules! dispatch {
+    ($self:ident, $s:ident => $call:expr) => {
+        match $self {
+            Scheduler::Fifo($s) => $call,
+            Scheduler::FrFcfs($s) => $call,
+        }
+    };
+}
+
+impl Scheduler {
+    pub fn new(dram: &config::Dram, banks: usize) -> Self {
+        match dram.scheduler_queue {
+            0 => Self::Fifo(Fifo::new()),
+            entries => Self::FrFcfs(FrFcfs::new(entries, dram.write_queue, banks)),
+        }
+    }
+}
+
+impl Policy for Scheduler {
+    #[inline]
+    fn has_room(&self, write: bool) -> bool {
+        dispatch!(self, s => s.has_room(write))
+    }
+    #[inline]
+    fn push(&mut self, request: Queued) {
+        dispatch!(self, s => s.push(request));
+    }
+    #[inline]
+    fn choose(&mut self, banks: Banks<'_>) -> Option<Choice> {
+        dispatch!(self, s => s.choose(banks))
+    }
+    #[inline]
+    fn can_choose(&self, banks: Banks<'_>) -> bool {
+        dispatch!(self, s => s.can_choose(banks))
+    }
+}

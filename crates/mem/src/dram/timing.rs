@@ -1,0 +1,261 @@
+//! Timing rules of a channel, resolved to integers.
+
+/// Delays between commands, in command cycles. JEDEC names; see [`config::DramTiming`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(non_snake_case)]
+pub struct Timing {
+    /// Column to column.
+    pub nCCD: u64,
+    /// Column to column in the same bank group.
+    pub nCCDL: u64,
+    /// Activate to activate, different banks.
+    pub nRRD: u64,
+    /// Activate to read.
+    pub nRCD: u64,
+    /// Activate to write: `tRCD - (tWL + 1)`, for the data come later.
+    pub nRCDWR: u64,
+    /// Activate to precharge.
+    pub nRAS: u64,
+    /// Precharge to activate.
+    pub nRP: u64,
+    /// Activate to activate, same bank.
+    pub nRC: u64,
+    /// Read to data.
+    pub nCL: u64,
+    /// Write to data.
+    pub nWL: u64,
+    /// Data transfer of one column command: burst length / data rate.
+    pub nBL: u64,
+    /// Read to write: `tCL + nBL + 2 - tWL`.
+    pub nRTW: u64,
+    /// Write to read: `tWL + nBL + tCDLR`.
+    pub nWTR: u64,
+    /// Write to precharge, same bank: `tWL + nBL + tWR`.
+    pub nWTP: u64,
+    /// Read to precharge, same bank: `nBL`.
+    pub nRTP: u64,
+    /// Read to precharge, same bank group.
+    pub nRTPL: u64,
+}
+
+impl Timing {
+    /// Resolves the configuration's parameters, with the turnarounds as GPGPU-Sim derives them.
+    #[allow(non_snake_case)]
+    pub fn new(dram: &config::Dram) -> Self {
+        let t = &dram.timing;
+        let n = u64::from;
+        let nBL = (n(dram.burst_length) / n(dram.data_rate.max(1))).max(1);
+        Self {
+            // One command moves one burst: the bus cannot take them faster.
+            nCCD: n(t.tCCD).max(1),
+            nCCDL: n(t.tCCDL),
+            nRRD: n(t.tRRD),
+            nRCD: n(t.tRCD),
+            nRCDWR: n(t.tRCD).saturating_sub(n(t.tWL) + 1),
+            nRAS: n(t.tRAS),
+            nRP: n(t.tRP),
+            nRC: n(t.tRC),
+            nCL: n(t.tCL).max(1),
+            nWL: n(t.tWL).max(1),
+            nBL,
+            nRTW: (n(t.tCL) + nBL + 2).saturating_sub(n(t.tWL)),
+            nWTR: n(t.tWL) + nBL + n(t.tCDLR),
+            nWTP: n(t.tWL) + nBL + n(t.tWR),
+            nRTP: nBL,
+            nRTPL: n(t.tRTPL),
+        }
+    }
+}
+
+/// A command on the channel's bus.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// Opens a row.
+    Activate,
+    /// Closes a row.
+    Precharge,
+    /// Reads a burst.
+    Read,
+    /// Writes a burst.
+    Write,
+}
+
+/// When each command is legal next, given what went before. Commands are recorded with
+/// [`Rules::issue`]; nothing is counted down.
+#[derive(Clone, Debug)]
+pub struct Rules {
+    t: Timing,
+    banks: Box<[BankRules]>,
+    groups: Box<[GroupRules]>,
+    group_of: Box<[u8]>,
+    any_column: u64,
+    any_read: u64,
+    any_write: u64,
+    any_activate: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct BankRules {
+    activate: u64,
+    precharge: u64,
+    read: u64,
+    write: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct GroupRules {
+    column: u64,
+    precharge: u64,
+}
+
+impl Rules {
+    /// A channel on which nothing has happened.
+    pub fn new(dram: &config::Dram) -> Self {
+        let (banks, groups) = (dram.timing.nbk.clamp(1, 64), dram.timing.nbkgrp.clamp(1, 64));
+        let per_group = (banks / groups).max(1);
+        let group_of =
+            |bank: u32| if dram.bank_group_low_bits { bank % groups } else { (bank / per_group).min(groups - 1) };
+        Self {
+            t: Timing::new(dram),
+            banks: vec![BankRules::default(); banks as usize].into(),
+            groups: vec![GroupRules::default(); groups as usize].into(),
+            group_of: (0..banks).map(|b| group_of(b) as u8).collect(),
+            any_column: 0,
+            any_read: 0,
+            any_write: 0,
+            any_activate: 0,
+        }
+    }
+
+    /// The resolved delays.
+    pub const fn timing(&self) -> &Timing {
+        &self.t
+    }
+
+    /// First cycle at which `command` may go to `bank`. Whether the bank's row is open is the
+    /// caller's affair.
+    #[inline]
+    pub fn legal_from(&self, command: Command, bank: usize) -> u64 {
+        let b = &self.banks[bank];
+        let g = &self.groups[usize::from(self.group_of[bank])];
+        match command {
+            Command::Activate => self.any_activate.max(b.activate),
+            Command::Precharge => b.precharge.max(g.precharge),
+            Command::Read => self.any_column.max(self.any_read).max(b.read).max(g.column),
+            Command::Write => self.any_column.max(self.any_write).max(b.write).max(g.column),
+        }
+    }
+
+    /// Records that `command` went to `bank` in cycle `now`.
+    pub fn issue(&mut self, command: Command, bank: usize, now: u64) {
+        let t = self.t;
+        let b = &mut self.banks[bank];
+        let g = &mut self.groups[usize::from(self.group_of[bank])];
+        match command {
+            Command::Activate => {
+                self.any_activate = now + t.nRRD;
+                b.read = now + t.nRCD;
+                b.write = now + t.nRCDWR;
+                b.precharge = b.precharge.max(now + t.nRAS);
+                b.activate = b.activate.max(now + t.nRC);
+            }
+            Command::Precharge => b.activate = b.activate.max(now + t.nRP),
+            Command::Read => {
+                self.any_column = now + t.nCCD;
+                g.column = now + t.nCCDL;
+                self.any_write = now + t.nRTW;
+                b.precharge = b.precharge.max(now + t.nRTP);
+                g.precharge = now + t.nRTPL;
+            }
+            Command::Write => {
+                self.any_column = now + t.nCCD;
+                g.column = now + t.nCCDL;
+                self.any_read = now + t.nWTR;
+                b.precharge = b.precharge.max(now + t.nWTP);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Command::{Activate, Precharge, Read, Write};
+
+    /// Distinct values, so that a mix-up of two rules cannot pass.
+    fn dram() -> config::Dram {
+        let mut dram = config::load("rtx2060s").expect("built in").dram;
+        dram.timing = config::DramTiming {
+            nbk: 16,
+            nbkgrp: 4,
+            tCCD: 3,
+            tCCDL: 7,
+            tRRD: 11,
+            tRCD: 21,
+            tRAS: 50,
+            tRP: 23,
+            tRC: 79,
+            tCL: 29,
+            tWL: 9,
+            tCDLR: 10,
+            tWR: 31,
+            tRTPL: 13,
+        };
+        dram
+    }
+
+    /// A rule, the commands before as (cycle, command, bank), then the command in question, its
+    /// bank, and the first cycle at which it is legal.
+    type Row = (&'static str, &'static [(u64, Command, usize)], Command, usize, u64);
+
+    /// Banks 0 and 4 share a group, 0 and 1 do not.
+    #[test]
+    fn each_rule_is_tight() {
+        // nBL = 16 / 4 = 4.
+        let rows: &[Row] = &[
+            ("tRCD", &[(0, Activate, 0)], Read, 0, 21),
+            ("tRCDWR = tRCD - (tWL + 1)", &[(0, Activate, 0)], Write, 0, 11),
+            ("tRAS", &[(0, Activate, 0)], Precharge, 0, 50),
+            ("tRC", &[(0, Activate, 0)], Activate, 0, 79),
+            ("tRC over tRAS + tRP", &[(0, Activate, 0), (50, Precharge, 0)], Activate, 0, 79),
+            ("tRP", &[(0, Activate, 0), (60, Precharge, 0)], Activate, 0, 83),
+            ("tRRD", &[(0, Activate, 0)], Activate, 1, 11),
+            ("tRRD, same group", &[(0, Activate, 0)], Activate, 4, 11),
+            ("tCCD, read after read", &[(100, Read, 0)], Read, 1, 103),
+            ("tCCD, write after write", &[(100, Write, 0)], Write, 1, 103),
+            ("tCCDL, read after read", &[(100, Read, 0)], Read, 4, 107),
+            ("tCCDL, same bank", &[(100, Read, 0)], Read, 0, 107),
+            ("tCCDL, write after write", &[(100, Write, 0)], Write, 4, 107),
+            ("tRTW = tCL + nBL + 2 - tWL", &[(100, Read, 0)], Write, 1, 126),
+            ("tWTR = tWL + nBL + tCDLR", &[(100, Write, 0)], Read, 1, 123),
+            ("tWTP = tWL + nBL + tWR", &[(100, Write, 0)], Precharge, 0, 144),
+            ("tRTPL", &[(100, Read, 0)], Precharge, 0, 113),
+            ("tRTPL, same group", &[(100, Read, 0)], Precharge, 4, 113),
+            ("no rule", &[(100, Read, 0)], Precharge, 1, 0),
+        ];
+        for &(rule, before, command, bank, expected) in rows {
+            let mut rules = Rules::new(&dram());
+            before.iter().for_each(|&(cycle, command, bank)| rules.issue(command, bank, cycle));
+            let legal = |cycle| rules.legal_from(command, bank) <= cycle;
+            assert!(legal(expected), "{rule}: legal at {expected}");
+            assert!(expected == 0 || !legal(expected - 1), "{rule}: illegal at {}", expected - 1);
+        }
+    }
+
+    #[test]
+    fn bank_groups_by_low_or_high_bits() {
+        let mut rules = Rules::new(&config::Dram { bank_group_low_bits: false, ..dram() });
+        rules.issue(Read, 0, 100);
+        assert_eq!(rules.legal_from(Read, 3), 107);
+        assert_eq!(rules.legal_from(Read, 4), 103);
+    }
+
+    #[test]
+    fn read_to_precharge_waits_for_the_burst_without_bank_groups() {
+        let mut dram = dram();
+        dram.timing.tRTPL = 0;
+        let mut rules = Rules::new(&dram);
+        rules.issue(Read, 0, 100);
+        assert_eq!(rules.legal_from(Precharge, 0), 104);
+    }
+}

@@ -1,0 +1,305 @@
+//! An L2 slice with its queues.
+//!
+//! ```text
+//! crossbar ──► rop ──► from_crossbar ──► cache ──► to_crossbar ──► crossbar
+//!                                        │   ▲
+//!                                  to_dram   from_dram
+//! ```
+//! One look-up, one fill, one answer and one miss per L2 cycle.
+
+use crate::cache::{Answer, Cache, CacheCounters, FailReason, Outcome};
+use crate::coalesce::SECTOR_BYTES;
+use crate::dram::AddressMap;
+use crate::slab::{Packet, PacketId, Packets, Part};
+use crate::{Request, RequestKind};
+use std::collections::VecDeque;
+
+/// What a slice asks of DRAM.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ToDram {
+    pub address: u64,
+    pub bytes: u32,
+    pub write: bool,
+    pub answer: FromDram,
+}
+
+/// What DRAM gives back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FromDram {
+    /// Data for the miss with this MSHR.
+    Fill(u32),
+    /// The acknowledgement of a write passed on.
+    Written(Part),
+    /// Nothing: a write-back.
+    Nothing,
+}
+
+kit::counters! {
+    /// What happens around the L2 slices.
+    pub struct PartitionCounters {
+        /// Sectors (parts of packets) that came from the crossbar.
+        pub parts: "sectors",
+        /// Atomics performed.
+        pub atomics: "sectors",
+        /// L2 cycles in which a request waited at the head because the cache could not take it.
+        pub head_blocked: "L2 cycles",
+        /// L2 cycles in which a slice could not take a packet that the crossbar had for it.
+        pub input_blocked: "L2 cycles",
+    }
+}
+
+/// A request that the cache could not take, and the state of the cache when it tried.
+#[derive(Clone, Copy, Debug)]
+struct Blocked {
+    reason: FailReason,
+    changes: u32,
+    tried: u64,
+}
+
+/// An L2 slice.
+#[derive(Clone, Debug)]
+pub(crate) struct Slice {
+    /// Raster-operations path: a fixed latency.
+    rop: VecDeque<(u64, Part)>,
+    from_crossbar: VecDeque<Part>,
+    cache: Cache,
+    to_dram: VecDeque<ToDram>,
+    from_dram: VecDeque<FromDram>,
+    to_crossbar: VecDeque<Part>,
+    /// Queue lengths, in the order of [`config::L2::queue_entries`].
+    limits: [usize; 4],
+    rop_latency: u64,
+    sectored: bool,
+    blocked: Option<Blocked>,
+    counters: PartitionCounters,
+}
+
+/// What a tick changed that others wait for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Effects {
+    /// The channel may have something new to take, or room to give back.
+    pub dram: bool,
+}
+
+impl Slice {
+    pub fn new(l2: &config::L2) -> Self {
+        Self {
+            rop: VecDeque::new(),
+            from_crossbar: VecDeque::new(),
+            cache: Cache::new(&l2.cache),
+            to_dram: VecDeque::new(),
+            from_dram: VecDeque::new(),
+            to_crossbar: VecDeque::new(),
+            limits: l2.queue_entries.map(|n| n.max(1) as usize),
+            rop_latency: u64::from(l2.latency_cycles),
+            sectored: l2.cache.sectored,
+            blocked: None,
+            counters: PartitionCounters::default(),
+        }
+    }
+
+    /// Whether a packet of up to four sectors can come in. Queues shorter than that take a packet
+    /// when they are empty.
+    #[inline]
+    pub fn has_room_for_packet(&self) -> bool {
+        let limit = self.limits[0];
+        self.from_crossbar.len() + limit.min(4) <= limit
+    }
+
+    /// Notes that a packet had to stay in the crossbar.
+    pub fn count_input_blocked(&mut self) {
+        self.counters.input_blocked += 1;
+    }
+
+    /// Takes a packet apart into sectors.
+    pub fn receive(&mut self, now: u64, id: PacketId, packet: &mut Packet) {
+        let parts = if self.sectored { packet.request.bytes.div_ceil(SECTOR_BYTES).clamp(1, 4) } else { 1 };
+        packet.parts_left = parts as u8;
+        self.counters.parts += u64::from(parts);
+        for part in (0..parts).map(|n| Part::new(id, n)) {
+            if packet.request.kind == RequestKind::Texture {
+                self.from_crossbar.push_back(part);
+            } else {
+                self.rop.push_back((now + self.rop_latency, part));
+            }
+        }
+    }
+
+    /// One L2 cycle.
+    pub fn tick(&mut self, now: u64, map: &AddressMap, packets: &mut Packets) -> Effects {
+        let room_before = self.has_room_from_dram();
+        let waiting_before = self.to_dram.len();
+        self.answer_waiter();
+        self.take_fill(now);
+        self.send_miss();
+        self.look_up(now, map, packets);
+        self.leave_rop(now);
+        let freed = !room_before && self.has_room_from_dram();
+        Effects { dram: freed || self.to_dram.len() > waiting_before }
+    }
+
+    fn answer_waiter(&mut self) {
+        if !self.cache.has_ready() || !self.crossbar_has_room() {
+            return;
+        }
+        if let Some(waiter) = self.cache.pop_ready()
+            && !waiter.silent
+        {
+            self.to_crossbar.push_back(Part(waiter.token));
+        }
+    }
+
+    fn take_fill(&mut self, now: u64) {
+        match self.from_dram.front() {
+            Some(&FromDram::Fill(token)) if self.cache.fill_port_free(now) => self.cache.fill(now, token),
+            Some(&FromDram::Written(part)) if self.crossbar_has_room() => self.to_crossbar.push_back(part),
+            Some(FromDram::Nothing) => {}
+            _ => return,
+        }
+        self.from_dram.pop_front();
+    }
+
+    fn send_miss(&mut self) {
+        if self.to_dram.len() >= self.limits[1] {
+            return;
+        }
+        let Some(miss) = self.cache.pop_miss() else { return };
+        let (write, answer) = match miss.kind {
+            RequestKind::WriteBack => (true, FromDram::Nothing),
+            RequestKind::Write => (true, FromDram::Written(Part(miss.token))),
+            _ => (false, FromDram::Fill(miss.token)),
+        };
+        self.to_dram.push_back(ToDram { address: miss.address, bytes: miss.bytes, write, answer });
+    }
+
+    fn look_up(&mut self, now: u64, map: &AddressMap, packets: &mut Packets) {
+        if self.to_dram.len() >= self.limits[1] || !self.crossbar_has_room() || !self.cache.data_port_free(now) {
+            return;
+        }
+        let Some(&part) = self.from_crossbar.front() else { return };
+        if let Some(blocked) = self.blocked {
+            if blocked.changes == self.cache.changes() {
+                return;
+            }
+            self.count_blocked(blocked, now);
+        }
+        let request = self.part_of(&packets[part.packet()].request, part);
+        let access = self.cache.access_indexed(now, &request, map.within_slice(request.address));
+        if let Outcome::Fail(reason) = access.outcome {
+            self.blocked = Some(Blocked { reason, changes: self.cache.changes(), tried: now });
+            return;
+        }
+        self.from_crossbar.pop_front();
+        self.counters.atomics += u64::from(request.kind == RequestKind::Atomic);
+        if request.kind == RequestKind::WriteBack {
+            finish_part(packets, part);
+        } else if access.answer == Answer::Now {
+            self.to_crossbar.push_back(part);
+        }
+    }
+
+    /// A blocked request is tried again: the cycles since count as blocked, too.
+    fn count_blocked(&mut self, blocked: Blocked, now: u64) {
+        self.counters.head_blocked += now - blocked.tried;
+        self.cache.count_fails(blocked.reason, now - blocked.tried - 1);
+        self.blocked = None;
+    }
+
+    /// The request of one part of a packet.
+    fn part_of(&self, request: &Request, part: Part) -> Request {
+        let Request { address, bytes, .. } = *request;
+        let (address, bytes) = if self.sectored {
+            (address + u64::from(part.number() * SECTOR_BYTES), SECTOR_BYTES)
+        } else {
+            (address, bytes)
+        };
+        Request { address, bytes, token: part.0, ..*request }
+    }
+
+    fn leave_rop(&mut self, now: u64) {
+        if self.from_crossbar.len() < self.limits[0]
+            && let Some(&(due, part)) = self.rop.front()
+            && due <= now
+        {
+            self.rop.pop_front();
+            self.from_crossbar.push_back(part);
+        }
+    }
+
+    #[inline]
+    fn crossbar_has_room(&self) -> bool {
+        self.to_crossbar.len() < self.limits[3]
+    }
+
+    /// Whether the L2 cycle after `now` has anything to do, save for what the latency path will
+    /// only then release.
+    pub fn is_active(&self, now: u64) -> bool {
+        self.cache.has_ready()
+            || self.rop.front().is_some_and(|&(due, _)| due <= now) && self.from_crossbar.len() < self.limits[0]
+            || !self.from_dram.is_empty()
+            || self.cache.peek_miss().is_some()
+            || !self.from_crossbar.is_empty() && self.blocked.is_none_or(|b| b.changes != self.cache.changes())
+    }
+
+    /// The oldest answer on its way to the crossbar.
+    #[inline]
+    pub fn next_answer(&self) -> Option<Part> {
+        self.to_crossbar.front().copied()
+    }
+
+    /// Takes the oldest answer.
+    pub fn pop_answer(&mut self) -> Option<Part> {
+        self.to_crossbar.pop_front()
+    }
+
+    /// What the slice asks of DRAM next.
+    #[inline]
+    pub fn next_to_dram(&self) -> Option<&ToDram> {
+        self.to_dram.front()
+    }
+
+    pub fn pop_to_dram(&mut self) -> Option<ToDram> {
+        self.to_dram.pop_front()
+    }
+
+    #[inline]
+    pub fn has_room_from_dram(&self) -> bool {
+        self.from_dram.len() < self.limits[2]
+    }
+
+    /// DRAM gives something back; false if there is no room.
+    pub fn take_from_dram(&mut self, answer: FromDram) -> bool {
+        let room = self.has_room_from_dram();
+        if room {
+            self.from_dram.push_back(answer);
+        }
+        room
+    }
+
+    pub fn cache(&self) -> &Cache {
+        &self.cache
+    }
+
+    pub fn cache_mut(&mut self) -> &mut Cache {
+        &mut self.cache
+    }
+
+    pub fn cache_counters(&self) -> &CacheCounters {
+        self.cache.counters()
+    }
+
+    pub fn counters(&self) -> &PartitionCounters {
+        &self.counters
+    }
+}
+
+/// One part of a packet is done; gives the packet if that was its last.
+pub(crate) fn finish_part(packets: &mut Packets, part: Part) -> Option<Packet> {
+    let id = part.packet();
+    packets[id].parts_left -= 1;
+    let packet = packets[id];
+    (packet.parts_left == 0).then(|| {
+        packets.remove(id);
+        packet
+    })
+}

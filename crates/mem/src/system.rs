@@ -1,0 +1,465 @@
+//! Everything beyond the SMs' ports: crossbar, L2 slices, DRAM channels, and the order in which
+//! their clocks tick.
+//!
+//! One core cycle does what GPGPU-Sim's main loop does, in its order: answers leave the crossbar
+//! for the SMs; slices hand answers to the crossbar; DRAM; slices take packets and look up; the
+//! crossbar moves packets. Only parts that have something to do are touched, and cycles in which
+//! none has are skipped.
+
+use crate::cache::CacheCounters;
+use crate::clock::Clocks;
+use crate::crossbar::{Crossbar, CrossbarCounters, PortSet, Source};
+use crate::dram::{AddressMap, Channel, DramCounters};
+use crate::partition::{PartitionCounters, Slice, finish_part};
+use crate::slab::{Packet, PacketId, Packets, Part};
+use crate::{Port, RequestKind};
+use config::GpuConfig;
+use kit::{Counters, Cycle, NEVER};
+use std::cmp::Ordering;
+use std::collections::VecDeque;
+
+kit::counters! {
+    /// Answers that the SMs got.
+    pub struct AnswerCounters {
+        /// Answers with data to reads of all kinds and atomics.
+        pub reads: "requests",
+        /// Acknowledgements of writes.
+        pub writes: "requests",
+        /// From request to answer, summed over reads of all kinds and atomics.
+        pub read_latency: "core cycles",
+    }
+}
+
+/// Counters of the whole memory system.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MemoryCounters {
+    /// Answers.
+    pub answers: AnswerCounters,
+    /// SMs to slices.
+    pub requests: CrossbarCounters,
+    /// Slices to SMs.
+    pub replies: CrossbarCounters,
+    /// Around the slices, all together.
+    pub partitions: PartitionCounters,
+    /// L2, all slices together.
+    pub l2: CacheCounters,
+    /// DRAM, all channels together.
+    pub dram: DramCounters,
+}
+
+impl MemoryCounters {
+    /// Counts since `earlier`, a former state of the same system.
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            answers: self.answers.since(&earlier.answers),
+            requests: self.requests.since(&earlier.requests),
+            replies: self.replies.since(&earlier.replies),
+            partitions: self.partitions.since(&earlier.partitions),
+            l2: self.l2.since(&earlier.l2),
+            dram: self.dram.since(&earlier.dram),
+        }
+    }
+}
+
+/// The memory system. See the [module](self).
+#[derive(Clone, Debug)]
+pub struct MemorySystem {
+    /// The last core cycle that has been done.
+    now: Option<Cycle>,
+    /// The next core cycle in which anything can happen, as far as the system itself knows.
+    next: Cycle,
+    clocks: Clocks,
+    map: AddressMap,
+    packets: Packets,
+    requests: Crossbar,
+    slices: Box<[Slice]>,
+    slices_per_channel: usize,
+    channels: Box<[Channel]>,
+    replies: Crossbar,
+    /// Answers that wait at each slice's crossbar input.
+    reply_inputs: Box<[VecDeque<Part>]>,
+    input_packets: usize,
+    ejection_packets: usize,
+    /// Slices that have something to do in their next cycle.
+    active: PortSet,
+    /// Slices with answers for the crossbar.
+    answering: PortSet,
+    /// When packets leave the slices' latency paths: (L2 cycle, slice), in order.
+    rop_timers: VecDeque<(u64, u16)>,
+    rop_latency: u64,
+    /// Core cycle in which each channel is due, and the earliest of them.
+    channel_due: Box<[Cycle]>,
+    channels_due: Cycle,
+    answers: AnswerCounters,
+    /// Visits everything in every cycle: the yardstick for the tests.
+    exhaustive: bool,
+}
+
+impl MemorySystem {
+    /// The memory system of a GPU. The description should have been checked
+    /// ([`GpuConfig::check`]); sizes of zero count as one.
+    pub fn new(config: &GpuConfig) -> Self {
+        let map = AddressMap::new(config);
+        let (sms, slices) = (config.sm_count.max(1) as usize, map.slices() as usize);
+        let slices_per_channel = config.l2.slices_per_partition.max(1) as usize;
+        let channels = slices / slices_per_channel;
+        Self {
+            now: None,
+            next: NEVER,
+            clocks: Clocks::new(&config.clocks),
+            packets: Packets::default(),
+            requests: Crossbar::new(&config.interconnect, sms, slices),
+            slices: (0..slices).map(|_| Slice::new(&config.l2)).collect(),
+            slices_per_channel,
+            channels: (0..channels).map(|_| Channel::new(&config.dram, slices_per_channel)).collect(),
+            replies: Crossbar::new(&config.interconnect, slices, sms),
+            reply_inputs: vec![VecDeque::new(); slices].into(),
+            input_packets: config.interconnect.input_buffer_packets.max(1) as usize,
+            ejection_packets: config.interconnect.ejection_buffer_packets.max(1) as usize,
+            active: PortSet::new(slices),
+            answering: PortSet::new(slices),
+            rop_timers: VecDeque::new(),
+            rop_latency: u64::from(config.l2.latency_cycles),
+            channel_due: vec![NEVER; channels].into(),
+            channels_due: NEVER,
+            answers: AnswerCounters::default(),
+            exhaustive: false,
+            map,
+        }
+    }
+
+    /// Does all core cycles up to and including `now`, of which each SM's requests stamped before
+    /// `now` are known. `ports[i]` is SM *i*'s. An answer is stamped with the cycle after the one
+    /// in which it leaves the crossbar.
+    pub fn advance(&mut self, now: Cycle, ports: &mut [Port]) {
+        loop {
+            let due = self.next_event(ports);
+            if due > now {
+                break;
+            }
+            self.step(due, ports);
+            self.now = Some(due);
+            self.next = self.due_after(due);
+        }
+        if self.now.is_none_or(|done| done < now) {
+            self.now = Some(now);
+        }
+    }
+
+    /// The next core cycle for which [`MemorySystem::advance`] must be called, given what lies in
+    /// the ports: exact or early, never late; [`NEVER`] if nothing is under way.
+    pub fn next_event(&self, ports: &[Port]) -> Cycle {
+        let first = self.now.map_or(0, |done| done + 1);
+        let mut due = self.next.max(first);
+        if due == first {
+            return due;
+        }
+        for (sm, port) in ports.iter().enumerate() {
+            if let Some(&(stamp, _)) = port.outbox.front()
+                && !self.requests.has_head(sm)
+            {
+                due = due.min((stamp + 1).max(first));
+            }
+        }
+        due
+    }
+
+    /// One core cycle: everything whose clock has an edge after the last core cycle and not after
+    /// `t`, in order of time.
+    fn step(&mut self, t: Cycle, ports: &mut [Port]) {
+        self.eject(t, ports);
+        let clocks = self.clocks;
+        // Edge 0 of every clock belongs to core cycle 0.
+        let first = |ratio: crate::clock::Ratio| if t == 0 { 0 } else { ratio.floor(t - 1) + 1 };
+        let (mut icnt, icnt_last) = (first(clocks.interconnect), clocks.interconnect.floor(t));
+        let (mut l2, l2_last) = (first(clocks.l2), clocks.l2.floor(t));
+        while icnt <= icnt_last || l2 <= l2_last {
+            let order = match (icnt <= icnt_last, l2 <= l2_last) {
+                (true, false) => Ordering::Less,
+                (false, _) => Ordering::Greater,
+                (true, true) => clocks.interconnect_to_l2.compare(icnt, l2),
+            };
+            let (do_icnt, do_l2) = (order.is_le(), order.is_ge());
+            if do_icnt {
+                self.collect_answers();
+            }
+            let upto = if do_l2 { clocks.l2_to_dram.floor(l2) } else { clocks.interconnect_to_dram.floor(icnt) };
+            self.run_dram(t, upto);
+            if do_l2 {
+                self.run_l2(l2, upto + 1);
+                l2 += 1;
+            }
+            if do_icnt {
+                self.transfer(t, icnt, ports);
+                icnt += 1;
+            }
+        }
+        self.run_dram(t, clocks.dram.floor(t));
+    }
+
+    /// Per SM, one packet leaves the crossbar for the inbox.
+    fn eject(&mut self, t: Cycle, ports: &mut [Port]) {
+        let mut from = 0;
+        while let Some(sm) = self.replies.next_occupied(from) {
+            from = sm + 1;
+            let Some(port) = ports.get_mut(sm) else { continue };
+            if port.inbox.len() >= self.ejection_packets {
+                continue;
+            }
+            let Some(part) = self.replies.pop(sm) else { continue };
+            // Of a packet that was served by sectors, the last one brings the answer.
+            if let Some(packet) = finish_part(&mut self.packets, Part(part)) {
+                port.inbox.push_back((t + 1, packet.request));
+                if packet.request.kind == RequestKind::Write {
+                    self.answers.writes += 1;
+                } else {
+                    self.answers.reads += 1;
+                    self.answers.read_latency += t + 1 - packet.since;
+                }
+            }
+        }
+    }
+
+    /// Each slice hands one answer to its crossbar input.
+    fn collect_answers(&mut self) {
+        let mut from = 0;
+        while let Some(slice) = self.answering.next(from) {
+            from = slice + 1;
+            if self.reply_inputs[slice].len() >= self.input_packets {
+                continue;
+            }
+            let Some(part) = self.slices[slice].pop_answer() else { continue };
+            self.reply_inputs[slice].push_back(part);
+            if !self.replies.has_head(slice) {
+                self.replies.offer(slice, usize::from(self.packets[part.packet()].sm));
+            }
+            if self.slices[slice].next_answer().is_none() {
+                self.answering.remove(slice);
+            }
+        }
+    }
+
+    /// Channels do their command cycles up to and including `upto`.
+    fn run_dram(&mut self, t: Cycle, upto: u64) {
+        if self.channels_due > t && !self.exhaustive {
+            return;
+        }
+        let per = self.slices_per_channel;
+        let mut earliest = NEVER;
+        for c in 0..self.channels.len() {
+            if self.channel_due[c] <= t || self.exhaustive {
+                let channel = &mut self.channels[c];
+                let slices = &mut self.slices[c * per..(c + 1) * per];
+                while channel.next_tick() <= upto {
+                    let tick = channel.next_tick();
+                    let mut woken = channel.tick(tick, &self.map, slices);
+                    if self.exhaustive {
+                        channel.wake(tick + 1);
+                    }
+                    while woken != 0 {
+                        self.active.insert(c * per + woken.trailing_zeros() as usize);
+                        woken &= woken - 1;
+                    }
+                }
+                self.channel_due[c] = self.clocks.core_cycle_of_dram(channel.next_tick());
+            }
+            earliest = earliest.min(self.channel_due[c]);
+        }
+        self.channels_due = earliest;
+    }
+
+    /// L2 cycle `cycle`: slices take packets from the crossbar and do their work. The next command
+    /// cycle of DRAM is `next_dram_tick`.
+    fn run_l2(&mut self, cycle: u64, next_dram_tick: u64) {
+        while let Some(&(due, slice)) = self.rop_timers.front() {
+            if due > cycle {
+                break;
+            }
+            self.rop_timers.pop_front();
+            self.active.insert(usize::from(slice));
+        }
+        let mut from = 0;
+        loop {
+            let next = if self.exhaustive {
+                (from < self.slices.len()).then_some(from)
+            } else {
+                match (self.active.next(from), self.requests.next_occupied(from)) {
+                    (Some(a), Some(b)) => Some(a.min(b)),
+                    (a, b) => a.or(b),
+                }
+            };
+            let Some(s) = next else { break };
+            from = s + 1;
+            self.run_slice(s, cycle, next_dram_tick);
+        }
+    }
+
+    fn run_slice(&mut self, s: usize, cycle: u64, next_dram_tick: u64) {
+        let slice = &mut self.slices[s];
+        if self.requests.is_occupied(s) {
+            if slice.has_room_for_packet() {
+                if let Some(id) = self.requests.pop(s) {
+                    slice.receive(cycle, id, &mut self.packets[id]);
+                    self.rop_timers.push_back((cycle + self.rop_latency, s as u16));
+                }
+            } else {
+                slice.count_input_blocked();
+            }
+        }
+        let effects = slice.tick(cycle, &self.map, &mut self.packets);
+        if slice.is_active(cycle + 1) {
+            self.active.insert(s);
+        } else {
+            self.active.remove(s);
+        }
+        if slice.next_answer().is_some() {
+            self.answering.insert(s);
+        }
+        if effects.dram {
+            let c = s / self.slices_per_channel;
+            self.channels[c].wake(next_dram_tick);
+            let due = self.clocks.core_cycle_of_dram(self.channels[c].next_tick());
+            self.channel_due[c] = due;
+            self.channels_due = self.channels_due.min(due);
+        }
+    }
+
+    /// Crossbar cycle `cycle`, both ways.
+    fn transfer(&mut self, t: Cycle, cycle: u64, ports: &mut [Port]) {
+        for (sm, port) in ports.iter().enumerate() {
+            if let Some(&(stamp, request)) = port.outbox.front()
+                && stamp < t
+                && !self.requests.has_head(sm)
+            {
+                self.requests.offer(sm, self.map.slice_of(request.address) as usize);
+            }
+        }
+        let mut source = Outboxes { now: t, ports, map: &self.map, packets: &mut self.packets };
+        self.requests.transfer(cycle, &mut source);
+        let mut source = ReplyInputs { queues: &mut self.reply_inputs, packets: &self.packets };
+        self.replies.transfer(cycle, &mut source);
+    }
+
+    /// The first cycle after `t` in which anything can happen, not counting new requests.
+    fn due_after(&self, t: Cycle) -> Cycle {
+        let soon = self.exhaustive
+            || self.requests.has_offers()
+            || self.replies.has_offers()
+            || !self.answering.is_empty()
+            || !self.active.is_empty()
+            || self.requests.next_occupied(0).is_some()
+            || self.replies.next_occupied(0).is_some();
+        if soon {
+            return t + 1;
+        }
+        let timer = self.rop_timers.front().map_or(NEVER, |&(due, _)| self.clocks.l2.first_source_at(due));
+        timer.min(self.channels_due).max(t + 1)
+    }
+
+    /// Whether nothing is under way, not even a write-back.
+    pub fn is_idle(&self) -> bool {
+        self.packets.in_flight() == 0
+            && self.channels.iter().all(|c| c.in_flight() == 0)
+            && self.slices.iter().all(|s| s.cache().is_idle() && s.next_to_dram().is_none())
+    }
+
+    /// Requests taken from the SMs and not answered yet.
+    pub fn requests_in_flight(&self) -> usize {
+        self.packets.in_flight()
+    }
+
+    /// Drops dirty lines of the L2 without sending them to DRAM, as GPGPU-Sim does at the end of
+    /// a kernel.
+    pub fn flush_l2(&mut self) {
+        self.slices.iter_mut().for_each(|s| s.cache_mut().flush());
+    }
+
+    /// Drops all lines of the L2 that are not under way.
+    pub fn invalidate_l2(&mut self) {
+        self.slices.iter_mut().for_each(|s| s.cache_mut().invalidate());
+    }
+
+    /// Leaves `bytes` from `address` on in the L2, as a copy to the device does: whole sectors, in
+    /// order, the last ones staying if there are more than fit.
+    pub fn copy_to_device(&mut self, address: u64, bytes: u64) {
+        let sectors = address / 32..address.saturating_add(bytes).div_ceil(32);
+        for sector in sectors.map(|s| s * 32) {
+            let slice = self.map.slice_of(sector) as usize;
+            self.slices[slice].cache_mut().preload(sector, self.map.within_slice(sector));
+        }
+    }
+
+    /// How addresses are spread over slices, banks and rows.
+    pub fn address_map(&self) -> &AddressMap {
+        &self.map
+    }
+
+    /// Command cycles of the DRAM clock until core cycle `cycle`: the denominator of its
+    /// utilisation, per channel.
+    pub fn dram_cycles(&self, cycle: Cycle) -> u64 {
+        self.clocks.dram.floor(cycle)
+    }
+
+    /// What has happened so far.
+    pub fn counters(&self) -> MemoryCounters {
+        let mut all = MemoryCounters {
+            answers: self.answers.clone(),
+            requests: self.requests.counters().clone(),
+            replies: self.replies.counters().clone(),
+            ..MemoryCounters::default()
+        };
+        for slice in &self.slices {
+            all.l2.add(slice.cache_counters());
+            all.partitions.add(slice.counters());
+        }
+        for channel in &self.channels {
+            all.dram.add(channel.counters());
+        }
+        all
+    }
+
+    /// Visits every part in every cycle from now on.
+    #[cfg(test)]
+    pub(crate) fn visit_everything(&mut self) {
+        self.exhaustive = true;
+        self.next = 0;
+        self.channels.iter_mut().for_each(|c| c.wake(0));
+    }
+}
+
+/// The SMs' outboxes as the request crossbar's inputs.
+struct Outboxes<'a> {
+    now: Cycle,
+    ports: &'a mut [Port],
+    map: &'a AddressMap,
+    packets: &'a mut Packets,
+}
+
+impl Source for Outboxes<'_> {
+    fn take(&mut self, input: usize, _output: usize) -> (PacketId, Option<usize>) {
+        let outbox = &mut self.ports[input].outbox;
+        let (since, request) = outbox.pop_front().expect("its head was offered");
+        let next = outbox.front().filter(|(stamp, _)| *stamp < self.now);
+        let next = next.map(|(_, request)| self.map.slice_of(request.address) as usize);
+        let packet = Packet { request, sm: input as u16, parts_left: 1, since };
+        (self.packets.insert(packet), next)
+    }
+}
+
+/// The slices' answers as the reply crossbar's inputs.
+struct ReplyInputs<'a> {
+    queues: &'a mut [VecDeque<Part>],
+    packets: &'a Packets,
+}
+
+impl Source for ReplyInputs<'_> {
+    fn take(&mut self, input: usize, _output: usize) -> (u32, Option<usize>) {
+        let queue = &mut self.queues[input];
+        let part = queue.pop_front().expect("its head was offered");
+        let next = queue.front().map(|part| usize::from(self.packets[part.packet()].sm));
+        (part.0, next)
+    }
+}
+
+#[cfg(test)]
+mod tests;

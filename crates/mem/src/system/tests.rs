@@ -1,0 +1,360 @@
+use super::*;
+use crate::Request;
+use crate::testing::small_gpu;
+use proptest::prelude::*;
+
+fn request(kind: RequestKind, address: u64, token: u32) -> Request {
+    Request { address, bytes: 32, kind, local: false, byte_mask: u32::MAX, token }
+}
+
+fn read(address: u64, token: u32) -> Request {
+    request(RequestKind::Read, address, token)
+}
+
+fn ports(config: &GpuConfig) -> Vec<Port> {
+    vec![Port::default(); config.sm_count as usize]
+}
+
+/// Advances from event to event until nothing is under way; gives (SM, cycle, answer) in order.
+fn drain(system: &mut MemorySystem, ports: &mut [Port]) -> Vec<(usize, Cycle, Request)> {
+    let mut answers = Vec::new();
+    for _ in 0..10_000_000 {
+        let due = system.next_event(ports);
+        if due == NEVER {
+            break;
+        }
+        system.advance(due, ports);
+        for (sm, port) in ports.iter_mut().enumerate() {
+            answers.extend(port.inbox.drain(..).map(|(cycle, answer)| (sm, cycle, answer)));
+        }
+    }
+    assert!(system.is_idle(), "everything has come to an end");
+    answers
+}
+
+/// Latency of a single read at `at` on an otherwise idle system.
+fn latency(system: &mut MemorySystem, ports: &mut [Port], at: Cycle, address: u64) -> Cycle {
+    ports[0].outbox.push_back((at, read(address, 7)));
+    let answers = drain(system, ports);
+    assert_eq!(answers.len(), 1);
+    answers[0].1 - at
+}
+
+/// Core cycles from request to answer on a hit: out of the outbox (1), into the slice (1), the
+/// latency path, out of it (0), look-up (1), to the reply crossbar (1), out of it (1), visible (1).
+fn l2_hit_latency(config: &GpuConfig) -> Cycle {
+    6 + u64::from(config.l2.latency_cycles)
+}
+
+#[test]
+fn an_l2_hit_takes_what_its_path_adds_up_to() {
+    for gpu in ["rtx2060s", "v100", "rtx3070"] {
+        let config = config::load(gpu).unwrap();
+        let (mut system, mut ports) = (MemorySystem::new(&config), ports(&config));
+        system.copy_to_device(0x1_0000, 4096);
+        for (at, address) in [(0, 0x1_0000), (5000, 0x1_0080)] {
+            assert_eq!(latency(&mut system, &mut ports, at, address), l2_hit_latency(&config), "{gpu}");
+        }
+        let counters = system.counters();
+        assert_eq!((counters.l2.read_hits, counters.dram.requests), (2, 0));
+    }
+}
+
+/// With all clocks equal: what DRAM adds to a hit, by the state of the row.
+#[test]
+fn dram_adds_its_latencies_by_the_state_of_the_row() {
+    let config = small_gpu();
+    let t = &config.dram.timing;
+    let (mut system, mut ports) = (MemorySystem::new(&config), ports(&config));
+    // After the look-up (0): to the DRAM queue (1), into the latency queue (1), the latency, seen by
+    // the scheduler (1), read to data, to the slice (1), filled (0), answered (1).
+    let row_hit = u64::from(config.dram.latency_cycles + t.tCL) + 5;
+    let (rcd, rp) = (u64::from(t.tRCD), u64::from(t.tRP));
+    let base = l2_hit_latency(&config);
+    let row = |row: u64| row << 13;
+    assert_eq!(latency(&mut system, &mut ports, 1000, row(0)), base + row_hit + rcd, "closed row");
+    assert_eq!(latency(&mut system, &mut ports, 2000, row(0) + 64), base + row_hit, "open row");
+    assert_eq!(latency(&mut system, &mut ports, 3000, row(1)), base + row_hit + rcd + rp, "another row");
+    let dram = system.counters().dram;
+    assert_eq!((dram.activates, dram.precharges, dram.read_commands, dram.row_hits), (2, 1, 3, 1));
+}
+
+#[test]
+fn writes_are_acknowledged_and_write_backs_are_not() {
+    let config = small_gpu();
+    let (mut system, mut ports) = (MemorySystem::new(&config), ports(&config));
+    ports[0].outbox.push_back((0, request(RequestKind::Write, 0x40, 1)));
+    ports[0].outbox.push_back((0, request(RequestKind::WriteBack, 0x80, 2)));
+    ports[1].outbox.push_back((0, request(RequestKind::Atomic, 0x40, 3)));
+    let answers = drain(&mut system, &mut ports);
+    let mut tokens: Vec<_> = answers.iter().map(|a| (a.0, a.2.kind, a.2.token)).collect();
+    tokens.sort_by_key(|t| t.2);
+    assert_eq!(tokens, [(0, RequestKind::Write, 1), (1, RequestKind::Atomic, 3)]);
+    assert_eq!(system.counters().partitions.atomics, 1);
+}
+
+#[test]
+fn a_line_is_served_by_sectors_and_answered_once() {
+    let config = small_gpu();
+    let (mut system, mut ports) = (MemorySystem::new(&config), ports(&config));
+    let line = Request { bytes: 128, kind: RequestKind::Instruction, ..read(0x200, 5) };
+    ports[0].outbox.push_back((0, line));
+    let answers = drain(&mut system, &mut ports);
+    assert_eq!(answers.iter().map(|a| a.2).collect::<Vec<_>>(), [line]);
+    assert_eq!(system.counters().partitions.parts, 4);
+    assert_eq!(system.counters().replies.packets, 4);
+}
+
+/// Every SM reads `count` consecutive sectors, as fast as its outbox takes them; gives the cycles
+/// until all answers are there.
+fn stream(config: &GpuConfig, system: &mut MemorySystem, count: u64, address: impl Fn(u64, u64) -> u64) -> Cycle {
+    let mut ports = ports(config);
+    let start = system.now.map_or(0, |n| n + 1);
+    let mut sent = vec![0; ports.len()];
+    let mut left = count * ports.len() as u64;
+    for now in start.. {
+        system.advance(now, &mut ports);
+        for (sm, port) in ports.iter_mut().enumerate() {
+            while port.take_answer(now).is_some() {
+                left -= 1;
+            }
+            while sent[sm] < count && port.has_room(config.interconnect.input_buffer_packets) {
+                port.outbox.push_back((now, read(address(sm as u64, sent[sm]), 0)));
+                sent[sm] += 1;
+            }
+        }
+        if left == 0 {
+            return now - start;
+        }
+        assert!(now - start < 10_000_000, "{left} answers missing");
+    }
+    unreachable!()
+}
+
+#[test]
+fn sequential_reads_stream_from_dram_near_its_peak() {
+    for (gpu, at_least) in [("rtx2060s", 0.95), ("v100", 0.90), ("rtx3070", 0.90)] {
+        let config = config::load(gpu).unwrap();
+        let mut system = MemorySystem::new(&config);
+        let (sms, count) = (u64::from(config.sm_count), 3000);
+        let cycles = stream(&config, &mut system, count, |sm, i| (i * sms + sm) * 32);
+        let dram_cycles = system.dram_cycles(cycles) * u64::from(config.l2.partitions);
+        let utilisation = system.counters().dram.data_bus_busy as f64 / dram_cycles as f64;
+        println!("{gpu}: {utilisation:.3} of peak");
+        assert!(utilisation > at_least, "{gpu}: {utilisation:.3} of the DRAM's peak");
+        assert!(utilisation <= 1.0, "{gpu}: {utilisation:.3}");
+    }
+}
+
+#[test]
+fn l2_hits_stream_at_one_sector_per_slice_and_cycle() {
+    let mut config = small_gpu();
+    config.sm_count = 16;
+    let mut system = MemorySystem::new(&config);
+    let slices = u64::from(system.map.slices());
+    system.copy_to_device(0, 64 << 10);
+    let count = 4000;
+    let cycles = stream(&config, &mut system, count, |sm, i| (i * 16 + sm) * 32 % (64 << 10));
+    let per_cycle = (count * 16) as f64 / cycles as f64;
+    println!("{per_cycle:.2} sectors per cycle, {slices} slices");
+    assert_eq!(system.counters().l2.read_misses, 0);
+    assert!(per_cycle > 0.9 * slices as f64 && per_cycle <= slices as f64);
+}
+
+#[test]
+fn the_crossbar_gives_one_packet_per_sm_and_cycle() {
+    let mut config = small_gpu();
+    config.sm_count = 1;
+    let mut system = MemorySystem::new(&config);
+    system.copy_to_device(0, 32 << 10);
+    let cycles = stream(&config, &mut system, 4000, |_, i| i * 32 % (32 << 10));
+    assert!((4000..4000 + 200).contains(&cycles), "{cycles}");
+}
+
+#[test]
+fn sms_that_want_the_same_slice_share_it_fairly() {
+    for arbiter in [config::Arbiter::Islip, config::Arbiter::RoundRobin] {
+        let mut config = small_gpu();
+        config.interconnect.arbiter = arbiter;
+        let (mut system, mut ports) = (MemorySystem::new(&config), ports(&config));
+        system.copy_to_device(0, 128);
+        for port in &mut ports {
+            port.outbox.extend((0..500).map(|i| (0, read(0, i))));
+        }
+        let mut got = vec![0; ports.len()];
+        for now in 0..1200 {
+            system.advance(now, &mut ports);
+            for (sm, port) in ports.iter_mut().enumerate() {
+                while port.take_answer(now).is_some() {
+                    got[sm] += 1;
+                }
+            }
+        }
+        let (low, high) = (got.iter().min().unwrap(), got.iter().max().unwrap());
+        assert!(high - low <= 1, "{arbiter:?}: {got:?}");
+        assert!(*low > 200);
+    }
+}
+
+#[test]
+fn slow_and_odd_clocks_lose_nothing() {
+    for (interconnect, l2, dram) in [(700.0, 700.0, 924.0), (500.5, 1399.0, 333.3), (2800.0, 650.0, 7000.0)] {
+        let mut config = small_gpu();
+        config.clocks = config::Clocks { core_mhz: 1400.0, interconnect_mhz: interconnect, l2_mhz: l2, dram_mhz: dram };
+        let mut system = MemorySystem::new(&config);
+        stream(&config, &mut system, 500, |sm, i| (i * 4 + sm) * 32);
+        assert_eq!(system.counters().answers.reads, 2000);
+        assert!(system.is_idle());
+    }
+}
+
+/// What one SM does: bursts of requests with pauses.
+#[derive(Clone, Debug)]
+struct Traffic {
+    /// (SM, cycle, request), cycles rising per SM.
+    requests: Vec<(usize, Cycle, Request)>,
+}
+
+fn traffic(sms: usize) -> impl Strategy<Value = Traffic> {
+    let kind = prop_oneof![
+        6 => Just(RequestKind::Read),
+        3 => Just(RequestKind::Write),
+        1 => Just(RequestKind::WriteBack),
+        1 => Just(RequestKind::Atomic),
+        1 => Just(RequestKind::Instruction),
+        1 => Just(RequestKind::Texture),
+    ];
+    let one = (0..sms, 0u64..80, kind, 0u64..600, any::<bool>(), any::<bool>());
+    proptest::collection::vec(one, 1..250).prop_map(move |steps| {
+        let mut clock = vec![0; sms];
+        let mut requests = Vec::new();
+        for (token, (sm, pause, kind, sector, far, partial)) in steps.into_iter().enumerate() {
+            clock[sm] += if far && pause > 70 { pause * 40 } else { pause / 20 };
+            let whole_line = kind == RequestKind::Instruction;
+            let sector = if whole_line { sector / 4 * 4 } else { sector };
+            let address = sector * 32 + if far { sector % 7 * 0x1_0000 } else { 0 };
+            let request = Request {
+                bytes: if whole_line { 128 } else { 32 },
+                byte_mask: if partial { 0xffff } else { u32::MAX },
+                ..request(kind, address, token as u32)
+            };
+            requests.push((sm, clock[sm], request));
+        }
+        Traffic { requests }
+    })
+}
+
+/// A small GPU with every policy and queue length drawn at random.
+fn drawn_gpu() -> impl Strategy<Value = GpuConfig> {
+    use config::{PartitionIndex, WriteAllocate, WritePolicy};
+    let queues = proptest::array::uniform4(1u32..6);
+    let small = (1u32..5, 1u32..4, 1u32..6, 1u32..3);
+    let dram = (0u32..6, 1u32..5, any::<bool>(), any::<bool>(), prop::option::of(Just([4, 3, 1])));
+    let policies = (
+        prop_oneof![Just(WritePolicy::WriteBack), Just(WritePolicy::WriteThrough), Just(WritePolicy::WriteEvict)],
+        prop_oneof![
+            Just(WriteAllocate::None),
+            Just(WriteAllocate::Write),
+            Just(WriteAllocate::FetchOnWrite),
+            Just(WriteAllocate::LazyFetchOnRead)
+        ],
+        any::<bool>(),
+    );
+    let clock = || prop_oneof![3 => Just(1000.0), 1 => Just(700.0), 1 => Just(1837.0)];
+    let clocks = (clock(), clock(), clock());
+    let index = prop_oneof![Just(PartitionIndex::Linear), Just(PartitionIndex::Xor), Just(PartitionIndex::IPoly)];
+    (queues, small, dram, policies, clocks, index, 2u32..5).prop_map(
+        |(queues, small, dram, policies, clocks, partition_index, partitions)| {
+            let mut config = small_gpu();
+            (config.clocks.interconnect_mhz, config.clocks.l2_mhz, config.clocks.dram_mhz) = clocks;
+            config.l2.partitions = partitions;
+            config.l2.partition_index = partition_index;
+            config.l2.queue_entries = queues;
+            config.l2.cache.mshr_entries = small.0;
+            config.l2.cache.mshr_merges = small.1;
+            config.l2.cache.miss_queue = small.2;
+            (config.l2.cache.sets, config.l2.cache.ways) = (2, small.3);
+            (config.l2.cache.write, config.l2.cache.write_allocate) = (policies.0, policies.1);
+            config.l2.cache.sectored = policies.2;
+            config.interconnect.output_buffer_packets = small.3;
+            config.interconnect.ejection_buffer_packets = small.3;
+            config.interconnect.input_buffer_packets = small.1;
+            config.dram.scheduler_queue = dram.0;
+            config.dram.return_queue = dram.1;
+            config.dram.dual_command_bus = dram.2;
+            config.dram.bank_hash = dram.3;
+            config.dram.write_queue = dram.4;
+            config
+        },
+    )
+}
+
+/// What `traffic` gets: answers as (SM, cycle, token), counters at the end. SMs take one answer per
+/// cycle, and none in some, so that inboxes fill.
+fn outcome(
+    config: &GpuConfig,
+    traffic: &Traffic,
+    every_cycle: bool,
+    everything: bool,
+) -> (Vec<(usize, Cycle, u32)>, MemoryCounters) {
+    let (mut system, mut ports) = (MemorySystem::new(config), ports(config));
+    if everything {
+        system.visit_everything();
+    }
+    let mut waiting: Vec<VecDeque<(Cycle, Request)>> = vec![VecDeque::new(); ports.len()];
+    for &(sm, cycle, request) in &traffic.requests {
+        waiting[sm].push_back((cycle, request));
+    }
+    let mut answers = Vec::new();
+    let mut now = 0;
+    loop {
+        system.advance(now, &mut ports);
+        for (sm, port) in ports.iter_mut().enumerate() {
+            if !(now + sm as u64).is_multiple_of(3) {
+                answers.extend(port.take_answer(now).map(|answer| (sm, now, answer.token)));
+            }
+            if let Some(&(from, request)) = waiting[sm].front()
+                && from <= now
+                && port.has_room(config.interconnect.input_buffer_packets)
+            {
+                port.outbox.push_back((now, request));
+                waiting[sm].pop_front();
+            }
+        }
+        let sms_next = ports.iter().zip(&waiting).map(|(port, queue)| {
+            let busy = !port.inbox.is_empty() || queue.front().is_some_and(|w| w.0 <= now);
+            if busy { now + 1 } else { queue.front().map_or(NEVER, |w| w.0) }
+        });
+        let sms_next = sms_next.min().unwrap();
+        let idle = waiting.iter().all(VecDeque::is_empty)
+            && ports.iter().all(|p| p.inbox.is_empty() && p.outbox.is_empty())
+            && system.is_idle();
+        if idle {
+            break;
+        }
+        now = if every_cycle || everything { now + 1 } else { sms_next.min(system.next_event(&ports)) };
+        assert!(now < 2_000_000, "stuck: {} requests in flight", system.requests_in_flight());
+    }
+    (answers, system.counters())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 160, ..ProptestConfig::default() })]
+
+    /// Calling only when something is due, calling in every cycle, and visiting every part in every
+    /// cycle come to the same, to the cycle; every request is answered exactly once whatever the
+    /// queues' lengths.
+    #[test]
+    fn only_what_is_due_is_done_and_nothing_is_lost(config in drawn_gpu(), traffic in traffic(4)) {
+        let sparse = outcome(&config, &traffic, false, false);
+        let dense = outcome(&config, &traffic, true, false);
+        let all = outcome(&config, &traffic, true, true);
+        prop_assert_eq!(&sparse, &dense);
+        prop_assert_eq!(&sparse, &all);
+        let mut answered: Vec<u32> = sparse.0.iter().map(|a| a.2).collect();
+        answered.sort_unstable();
+        let expected: Vec<u32> = traffic.requests.iter()
+            .filter(|r| r.2.kind != RequestKind::WriteBack).map(|r| r.2.token).collect();
+        prop_assert_eq!(answered, expected);
+    }
+}
