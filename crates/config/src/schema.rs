@@ -167,7 +167,7 @@ keys! {
     "sm.sass_timing.<class>.initiation_cycles": OP_CYCLES, "core cycles", "From one instruction's entry to the next one's.";
 
     "sm.shared.bytes": Kind::Int(0, 16_777_216), "bytes", "Shared memory of an SM, at most (before carve-out).";
-    "sm.shared.banks": Kind::Pow2(1, 128), "banks", "Banks, 4 bytes wide.";
+    "sm.shared.banks": Kind::Pow2(1, 64), "banks", "Banks, 4 bytes wide.";
     "sm.shared.latency_cycles": CYCLES_1, "core cycles", "Latency of a conflict-free access.";
     "sm.shared.limited_broadcast": Kind::Bool, "", "Only one word is broadcast per cycle.";
 
@@ -205,7 +205,7 @@ keys! {
     "dram.bank_hash": Kind::Bool, "", "Bank number is hashed with row bits.";
     "dram.bank_group_low_bits": Kind::Bool, "", "Bank groups by low bits of the bank number instead of high ones.";
     "dram.write_queue": Kind::List(Some(3), 1, 65_536), "requests", "Optional. Writes wait in a queue of their own: entries, drain above, drain until below.";
-    "dram.timing.nbk": Kind::Pow2(1, 256), "banks", "Banks.";
+    "dram.timing.nbk": Kind::Pow2(1, 64), "banks", "Banks.";
     "dram.timing.nbkgrp": Kind::Pow2(1, 64), "bank groups", "Bank groups.";
     "dram.timing.tCCD": NCK_1, "command cycles", "Column to column, different bank group.";
     "dram.timing.tCCDL": NCK, "command cycles", "Column to column, same bank group; 0 where there are no groups.";

@@ -1,0 +1,41 @@
+//! What the papers say of their GPUs, against our descriptions: the figures that they share with
+//! the simulator's files hold as they are, the ones that the authors set are `--set` away.
+
+use config::{Unit, load, load_with};
+
+/// GhOST, table III.
+#[test]
+fn ghost_turing_and_ampere() {
+    for (name, mhz, sms, warps) in [("rtx2060s", 1905.0, 34, 32), ("rtx3070", 1132.0, 46, 48)] {
+        let gpu = load_with(name, &["sm.issue.scheduler=gto", "sm.frontend.buffer_entries=4"]).unwrap();
+        assert_eq!((gpu.clocks.core_mhz, gpu.sm_count, gpu.sm.max_warps), (mhz, sms, warps), "{name}");
+        assert_eq!((gpu.sm.issue.schedulers, gpu.sm.issue.width, gpu.sm.registers), (4, 1, 65536), "{name}");
+        assert_eq!(gpu.sm.registers * 4, 256 << 10, "{name}: bytes of the register file");
+    }
+    assert_eq!(load("rtx2060s").unwrap().sm.l1d.cache.capacity_bytes(), 64 << 10);
+}
+
+/// SOCGPU, table 1.
+#[test]
+fn socgpu_v100() {
+    let gpu = load_with("v100", &["clocks.core_mhz=1530", "sm.issue.scheduler=gto"]).unwrap();
+    let units = [Unit::Sp, Unit::Dp, Unit::Int, Unit::Sfu, Unit::Mem, Unit::Tensor].map(|u| gpu.sm.units[&u].count);
+    assert_eq!(units, [4, 4, 4, 4, 1, 4]);
+    assert_eq!((gpu.sm.max_warps, gpu.sm.registers, gpu.sm_count, gpu.sm.issue.schedulers), (64, 65536, 80, 4));
+    assert_eq!(gpu.sm.operands.collectors / gpu.sm.issue.schedulers, 2, "collectors per sub-core");
+    assert_eq!(gpu.sm.l1d.unified_bytes, 128 << 10);
+    assert_eq!((gpu.l2.bytes(), gpu.l2.partitions), (6 << 20, 32));
+}
+
+/// SGMF, table 1, the Fermi column. The paper counts the hot clock, at which half a warp starts;
+/// GPGPU-Sim and we count whole warps at half of it.
+#[test]
+fn sgmf_gtx480() {
+    let gpu = load("gtx480").unwrap();
+    assert_eq!((gpu.sm_count, gpu.l2.partitions, gpu.dram.timing.nbk), (15, 6, 16));
+    assert_eq!((gpu.clocks.core_mhz * 2.0, gpu.clocks.l2_mhz, gpu.clocks.dram_mhz), (1400.0, 700.0, 924.0));
+    assert_eq!(gpu.l2.bytes(), 786_432);
+    let l1 = &gpu.sm.l1d.cache;
+    assert_eq!((l1.line_bytes, l1.ways, gpu.sm.shared.banks), (128, 4, 32));
+    assert_eq!(l1.capacity_bytes() + u64::from(gpu.sm.shared.bytes), 64 << 10, "L1 and shared memory together");
+}
