@@ -173,6 +173,15 @@ impl ScalarType {
         fits.then(|| whole.to_le_bytes()[..self.bytes()].to_vec())
     }
 
+    /// The value that exactly [`Self::bytes`] bytes hold, as text in its own precision.
+    pub fn text(self, bytes: &[u8]) -> String {
+        match self {
+            Self::F32 => format!("{:?}", f32::get(bytes)),
+            _ if self.is_float() => format!("{:?}", self.decode(bytes).as_f64()),
+            _ => self.decode(bytes).to_string(),
+        }
+    }
+
     /// The number that exactly [`Self::bytes`] bytes hold.
     pub fn decode(self, bytes: &[u8]) -> Number {
         let int = |value: i128| Number::Int(value);

@@ -1,1 +1,43 @@
-//! Launch files: how to run any kernel.
+//! Launch files: how to run a kernel that is not in the suite.
+//!
+//! A launch file is TOML. It names a module and its kernels, the buffers they work on and what they
+//! hold at first, the launches with their arguments, and which buffers to print, write or compare
+//! afterwards. Numbers may be expressions over named values. `docs/launch-files.md` describes the
+//! format; `examples/launch/` has examples.
+//!
+//! [`LaunchFile::load`] reads and checks a file; [`LaunchFile::run`] carries it out on a device.
+
+mod content;
+mod data;
+mod diagnostics;
+mod expr;
+mod model;
+mod parse;
+mod runner;
+
+pub use diagnostics::{LaunchFileError, Problem};
+pub use model::LaunchFile;
+pub use runner::{LaunchError, LaunchOutcome};
+
+use std::path::{Path, PathBuf};
+
+impl LaunchFile {
+    /// Reads a launch file. `overrides` replace entries of its `[values]`: (name, expression).
+    pub fn load(path: &Path, overrides: &[(String, String)]) -> Result<Self, LaunchError> {
+        let io = |source| LaunchError::Io { path: path.to_owned(), source };
+        let bytes = std::fs::read(path).map_err(io)?;
+        let text = String::from_utf8(bytes)
+            .map_err(|e| io(std::io::Error::new(std::io::ErrorKind::InvalidData, format!("not UTF-8 text: {e}"))))?;
+        Ok(Self::parse(path, &text, overrides).map_err(Box::new)?)
+    }
+
+    /// The same from text; `path` is for messages and for finding other files.
+    pub fn parse(path: &Path, text: &str, overrides: &[(String, String)]) -> Result<Self, LaunchFileError> {
+        parse::parse(path, text, overrides).map_err(|problems| LaunchFileError::new(path, text, problems))
+    }
+
+    /// A path relative to the launch file's folder.
+    fn beside(&self, path: &str) -> PathBuf {
+        self.path.parent().unwrap_or(Path::new("")).join(path)
+    }
+}

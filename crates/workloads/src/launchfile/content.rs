@@ -1,0 +1,215 @@
+//! First contents of buffers.
+
+use super::data;
+use super::diagnostics::Problem;
+use super::expr::{Expr, Scope};
+use super::model::{BufferSpec, Content, Distribution, LaunchFile};
+use crate::element::{Number, ScalarType};
+use rand::RngCore;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::SeedableRng;
+
+/// A buffer's first contents on the host.
+#[derive(Clone, Debug)]
+pub struct Filled {
+    /// Element type.
+    pub ty: ScalarType,
+    /// Little-endian elements.
+    pub bytes: Vec<u8>,
+}
+
+impl Filled {
+    /// Elements.
+    pub fn length(&self) -> u64 {
+        (self.bytes.len() / self.ty.bytes()) as u64
+    }
+
+    /// An element.
+    pub fn element(&self, index: u64) -> Option<Number> {
+        let start = usize::try_from(index).ok()?.checked_mul(self.ty.bytes())?;
+        self.bytes.get(start..start + self.ty.bytes()).map(|b| self.ty.decode(b))
+    }
+}
+
+/// What expressions refer to once some of the buffers are filled.
+pub struct Contents<'a> {
+    /// The named values.
+    pub values: &'a [Number],
+    /// The buffers filled so far.
+    pub buffers: &'a [Filled],
+}
+
+impl Scope for Contents<'_> {
+    fn value(&self, slot: usize) -> Number {
+        self.values[slot]
+    }
+    fn length(&self, buffer: usize) -> u64 {
+        self.buffers[buffer].length()
+    }
+    fn element(&self, buffer: usize, index: u64) -> Option<Number> {
+        self.buffers[buffer].element(index)
+    }
+}
+
+/// More than any GPU has.
+const MAX_BYTES: u64 = 1 << 40;
+
+/// Fills a buffer; `scope` has those before it.
+pub fn fill(file: &LaunchFile, spec: &BufferSpec, scope: &Contents<'_>) -> Result<Filled, Problem> {
+    let length = spec.length.as_ref().map(|e| whole(e, scope, 0, 1..=MAX_BYTES)).transpose()?;
+    let here = |message: String| Problem::new(spec.name.span.clone(), message);
+    let ty = spec.ty.ok_or_else(|| here("the type is not known".to_owned()));
+    let filled = match &spec.content {
+        Content::File(path) => {
+            let full = file.beside(&path.item);
+            let wrong = |message: String| Problem::new(path.span.clone(), format!("{}: {message}", full.display()));
+            let contents = std::fs::read(&full).map_err(|e| wrong(e.to_string()))?;
+            let data = data::decode(&full, &contents, spec.ty).map_err(wrong)?;
+            let ty = data.ty.ok_or_else(|| wrong("raw bytes: the buffer needs a type".to_owned()))?;
+            if data.bytes.len() % ty.bytes() != 0 {
+                let message = format!("{} bytes are no whole number of {}", data.bytes.len(), ty.name());
+                return Err(wrong(message));
+            }
+            Filled { ty, bytes: data.bytes }
+        }
+        Content::Values(values) => {
+            let ty = ty?;
+            let encoded = values.iter().map(|e| encode(e, e.evaluate(scope, 0, 0)?, ty));
+            Filled { ty, bytes: encoded.collect::<Result<Vec<_>, _>>()?.concat() }
+        }
+        content => {
+            let (ty, length) = (ty?, length.ok_or_else(|| here("the length is not known".to_owned()))?);
+            if length.saturating_mul(ty.bytes() as u64) > MAX_BYTES {
+                return Err(here(format!("{length} elements are more than a GPU's memory")));
+            }
+            Filled { ty, bytes: generate(file, spec, content, ty, length, scope)? }
+        }
+    };
+    match length {
+        Some(length) if length < filled.length() => {
+            Err(here(format!("there are {} elements, but the length is {length}", filled.length())))
+        }
+        Some(length) => {
+            // What is missing is zero.
+            let mut filled = filled;
+            filled.bytes.resize(length as usize * filled.ty.bytes(), 0);
+            Ok(filled)
+        }
+        None if filled.bytes.is_empty() => Err(here("the buffer would be empty".to_owned())),
+        None => Ok(filled),
+    }
+}
+
+fn generate(
+    file: &LaunchFile,
+    spec: &BufferSpec,
+    content: &Content,
+    ty: ScalarType,
+    length: u64,
+    scope: &Contents<'_>,
+) -> Result<Vec<u8>, Problem> {
+    let mut bytes = Vec::new();
+    match content {
+        Content::Formula(formula) => {
+            for i in 0..length {
+                bytes.extend(encode(formula, formula.evaluate(scope, 0, i)?, ty)?);
+            }
+        }
+        Content::Random { distribution, seed } => {
+            let mut rng = ChaCha8Rng::seed_from_u64(seed.unwrap_or(file.seed));
+            if seed.is_none() {
+                // Each buffer draws from a sequence of its own, whatever the others' sizes.
+                rng.set_stream(fnv1a(&spec.name.item));
+            }
+            let mut draw = sampler(distribution, ty, scope)?;
+            for _ in 0..length {
+                bytes.extend(draw(&mut rng));
+            }
+        }
+        // The other kinds have been dealt with.
+        Content::Zero | Content::Values(_) | Content::File(_) => bytes.resize(length as usize * ty.bytes(), 0),
+    }
+    Ok(bytes)
+}
+
+/// Draws one encoded element.
+type Sampler = Box<dyn FnMut(&mut ChaCha8Rng) -> Vec<u8>>;
+
+fn sampler(distribution: &Distribution, ty: ScalarType, scope: &Contents<'_>) -> Result<Sampler, Problem> {
+    let number = |e: &Expr| e.evaluate(scope, 0, 0);
+    let (first, second) = match distribution {
+        Distribution::Uniform { low, high } => (low, high),
+        Distribution::Normal { mean, deviation } => (mean, deviation),
+    };
+    let (a, b) = (number(first)?, number(second)?);
+    let span = first.span.start.min(second.span.start)..first.span.end.max(second.span.end);
+    let wrong = |message: String| Problem::new(span.clone(), message);
+    if !a.as_f64().is_finite() || !b.as_f64().is_finite() {
+        return Err(wrong("random values need finite bounds".to_owned()));
+    }
+    let clamp = move |x: f64| match ty.int_range() {
+        Some((least, most)) => Number::Int((x.round() as i128).clamp(least, most)),
+        None => Number::Float(x),
+    };
+    let encoded = move |number| ty.encode(number).expect("clamped to the type");
+    match (distribution, ty.int_range()) {
+        (Distribution::Normal { .. }, _) => Ok(Box::new(move |rng| {
+            // Twelve even draws have variance 1 and mean 6; and no logarithm that might differ
+            // between machines.
+            let sum: f64 = (0..12).map(|_| unit(rng)).sum();
+            encoded(clamp(a.as_f64() + b.as_f64() * (sum - 6.0)))
+        })),
+        (Distribution::Uniform { .. }, Some(_)) => {
+            encode(first, a, ty)?;
+            encode(second, b, ty)?;
+            let (low, high) = (a.as_f64() as i128, b.as_f64() as i128);
+            let (low, high) = match (a, b) {
+                (Number::Int(low), Number::Int(high)) => (low, high),
+                _ => (low, high),
+            };
+            if low > high {
+                return Err(wrong(format!("low ({low}) is above high ({high})")));
+            }
+            let width = (high - low) as u128 + 1;
+            Ok(Box::new(move |rng| {
+                let drawn = ((u128::from(rng.next_u64()) * width) >> 64) as i128;
+                encoded(Number::Int(low + drawn))
+            }))
+        }
+        (Distribution::Uniform { .. }, None) => {
+            let (low, high) = (a.as_f64(), b.as_f64());
+            if low > high {
+                return Err(wrong(format!("low ({low}) is above high ({high})")));
+            }
+            Ok(Box::new(move |rng| encoded(Number::Float(low + (high - low) * unit(rng)))))
+        }
+    }
+}
+
+/// From 0 (included) to 1 (not), in steps of 2^-53.
+fn unit(rng: &mut ChaCha8Rng) -> f64 {
+    (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64
+}
+
+fn fnv1a(name: &str) -> u64 {
+    name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
+}
+
+/// A number as an element; a problem at the expression if it does not fit.
+pub fn encode(expr: &Expr, value: Number, ty: ScalarType) -> Result<Vec<u8>, Problem> {
+    ty.encode(value).ok_or_else(|| Problem::new(expr.span.clone(), format!("{value} does not fit {}", ty.name())))
+}
+
+/// An expression's value as a whole number within a range.
+pub fn whole(expr: &Expr, scope: &dyn Scope, round: u64, range: std::ops::RangeInclusive<u64>) -> Result<u64, Problem> {
+    let value = expr.evaluate(scope, round, 0)?;
+    let number = match value {
+        Number::Int(i) => u64::try_from(i).ok(),
+        Number::Float(f) if f.fract() == 0.0 && (0.0..1e18).contains(&f) => Some(f as u64),
+        Number::Float(_) => None,
+    };
+    number.filter(|n| range.contains(n)).ok_or_else(|| {
+        let message = format!("this is {value}; it must be a whole number from {} to {}", range.start(), range.end());
+        Problem::new(expr.span.clone(), message)
+    })
+}

@@ -1,0 +1,78 @@
+//! What is wrong with a launch file, and where.
+
+use std::fmt;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+/// One problem.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Where, as bytes of the launch file; `None` if it lies elsewhere.
+    pub span: Option<Range<usize>>,
+    /// What.
+    pub message: String,
+}
+
+impl Problem {
+    /// A problem at a place.
+    pub fn new(span: Range<usize>, message: impl Into<String>) -> Self {
+        Self { span: Some(span), message: message.into() }
+    }
+
+    /// A problem that is not in the file itself.
+    pub fn elsewhere(message: impl Into<String>) -> Self {
+        Self { span: None, message: message.into() }
+    }
+}
+
+/// A launch file that cannot be used, with all its problems.
+#[derive(Clone, Debug)]
+pub struct LaunchFileError {
+    /// The file.
+    pub path: PathBuf,
+    /// Its text.
+    pub text: String,
+    /// What is wrong, in the order of the file.
+    pub problems: Vec<Problem>,
+}
+
+impl LaunchFileError {
+    /// An error with its problems sorted and without duplicates.
+    pub fn new(path: &Path, text: &str, mut problems: Vec<Problem>) -> Self {
+        problems.sort_by_key(|p| p.span.as_ref().map(|s| (s.start, s.end)));
+        problems.dedup();
+        Self { path: path.to_owned(), text: text.to_owned(), problems }
+    }
+
+    /// Line and column (in characters), from 1, of a byte offset.
+    pub fn position(&self, offset: usize) -> (usize, usize) {
+        let before = self.text.get(..offset).unwrap_or(&self.text);
+        let start = before.rfind('\n').map_or(0, |i| i + 1);
+        (before.matches('\n').count() + 1, before[start..].chars().count() + 1)
+    }
+
+    fn write_problem(&self, f: &mut fmt::Formatter<'_>, problem: &Problem) -> fmt::Result {
+        let Some(span) = &problem.span else {
+            return writeln!(f, "{}: {}", self.path.display(), problem.message);
+        };
+        let (line, column) = self.position(span.start);
+        writeln!(f, "{}:{line}:{column}: {}", self.path.display(), problem.message)?;
+        let Some(source) = self.text.lines().nth(line - 1).filter(|l| !l.trim().is_empty()) else { return Ok(()) };
+        let room = source.chars().count() + 1 - column.min(source.chars().count());
+        let wide = self.text.get(span.clone()).map_or(1, |t| t.lines().next().unwrap_or("").chars().count());
+        let number = line.to_string();
+        let margin = " ".repeat(number.len());
+        // Tabs stay tabs, so that the caret stands under its character.
+        let indent: String = source.chars().take(column - 1).map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
+        writeln!(f, " {number} | {source}")?;
+        writeln!(f, " {margin} | {indent}{}", "^".repeat(wide.clamp(1, room)))
+    }
+}
+
+impl fmt::Display for LaunchFileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.problems.iter().try_for_each(|problem| self.write_problem(f, problem))
+    }
+}
+
+impl std::error::Error for LaunchFileError {}

@@ -1,0 +1,177 @@
+//! What a launch file says, checked as far as it can be without reading other files.
+
+use super::expr::{Expr, Names};
+use crate::element::{Number, ScalarType};
+use std::ops::Range;
+use std::path::PathBuf;
+
+/// A piece of text with its place in the launch file.
+#[derive(Clone, Debug)]
+pub struct Located<T> {
+    /// The text or whatever it stands for.
+    pub item: T,
+    /// Bytes of the launch file.
+    pub span: Range<usize>,
+}
+
+/// A launch file. Made by [`LaunchFile::load`].
+#[derive(Clone, Debug)]
+pub struct LaunchFile {
+    /// Where it was read from; other files are looked for beside it.
+    pub path: PathBuf,
+    /// Its text, for messages.
+    pub text: String,
+    /// What it is about.
+    pub description: String,
+    /// Seed of random contents.
+    pub seed: u64,
+    /// Names of values and buffers.
+    pub names: Names,
+    /// The named values.
+    pub values: Vec<Number>,
+    /// The buffers.
+    pub buffers: Vec<BufferSpec>,
+    /// Modules, each once.
+    pub modules: Vec<Located<String>>,
+    /// The launches, in order.
+    pub launches: Vec<LaunchSpec>,
+    /// What happens to buffers afterwards.
+    pub outputs: Vec<OutputSpec>,
+}
+
+/// A buffer to allocate and fill.
+#[derive(Clone, Debug)]
+pub struct BufferSpec {
+    /// Its name.
+    pub name: Located<String>,
+    /// Element type; may be left to a `.npy` file.
+    pub ty: Option<ScalarType>,
+    /// Elements; may be left to the contents.
+    pub length: Option<Expr>,
+    /// First contents.
+    pub content: Content,
+}
+
+/// First contents of a buffer.
+#[derive(Clone, Debug)]
+pub enum Content {
+    /// All bytes zero.
+    Zero,
+    /// One value throughout, or one computed from the index `i`.
+    Formula(Expr),
+    /// The values themselves.
+    Values(Vec<Expr>),
+    /// Drawn at random.
+    Random {
+        /// Even or normal.
+        distribution: Distribution,
+        /// Its own seed, if not the file's.
+        seed: Option<u64>,
+    },
+    /// Read from a file.
+    File(Located<String>),
+}
+
+/// How random values are drawn.
+#[derive(Clone, Debug)]
+pub enum Distribution {
+    /// Evenly from low to high; the high end is included for integers.
+    Uniform {
+        /// Smallest value.
+        low: Expr,
+        /// Largest value.
+        high: Expr,
+    },
+    /// About normally: the sum of twelve even draws.
+    Normal {
+        /// Mean.
+        mean: Expr,
+        /// Standard deviation.
+        deviation: Expr,
+    },
+}
+
+/// A kernel launch.
+#[derive(Clone, Debug)]
+pub struct LaunchSpec {
+    /// Index into [`LaunchFile::modules`].
+    pub module: usize,
+    /// Kernel's name.
+    pub kernel: Located<String>,
+    /// CTAs: one to three expressions.
+    pub grid: Vec<Expr>,
+    /// Threads per CTA: one to three expressions.
+    pub block: Vec<Expr>,
+    /// Dynamic shared memory.
+    pub shared_bytes: Option<Expr>,
+    /// Registers per thread, if not found out.
+    pub registers: Option<Expr>,
+    /// One per kernel parameter.
+    pub args: Located<Vec<ArgSpec>>,
+    /// How many times, one after the other.
+    pub repeat: Option<Expr>,
+    /// Stream.
+    pub stream: Option<Expr>,
+    /// Pairs of buffers that change roles after each repetition.
+    pub swap: Vec<(usize, usize)>,
+}
+
+/// A kernel argument.
+#[derive(Clone, Debug)]
+pub enum ArgSpec {
+    /// The address of a buffer, or of one of its elements.
+    Buffer {
+        /// Which.
+        buffer: usize,
+        /// Element.
+        offset: Option<Expr>,
+        /// Where it stands.
+        span: Range<usize>,
+    },
+    /// A number.
+    Scalar {
+        /// The number.
+        value: Expr,
+        /// Its type, if not the parameter's.
+        ty: Option<ScalarType>,
+    },
+    /// A struct passed by value.
+    Bytes(Located<Vec<u8>>),
+}
+
+/// What happens to a buffer after the launches.
+#[derive(Clone, Debug)]
+pub struct OutputSpec {
+    /// Which.
+    pub buffer: usize,
+    /// Where it is said.
+    pub span: Range<usize>,
+    /// Only this many elements from its start.
+    pub count: Option<Expr>,
+    /// Print this many elements.
+    pub print: Option<Expr>,
+    /// Write to a file.
+    pub write: Option<Located<String>>,
+    /// Compare.
+    pub compare: Option<Compare>,
+}
+
+/// A comparison with what should have come out.
+#[derive(Clone, Debug)]
+pub struct Compare {
+    /// With what.
+    pub against: Against,
+    /// Largest absolute difference.
+    pub absolute: Option<Expr>,
+    /// Largest difference relative to the expected value.
+    pub relative: Option<Expr>,
+}
+
+/// What a buffer is compared with.
+#[derive(Clone, Debug)]
+pub enum Against {
+    /// A value or a formula over `i` and the buffers' first contents.
+    Formula(Expr),
+    /// The contents of a file.
+    File(Located<String>),
+}

@@ -1,0 +1,432 @@
+//! Carries out a launch file on a device.
+
+use super::content::{self, Contents, Filled, whole};
+use super::data;
+use super::diagnostics::{LaunchFileError, Problem};
+use super::expr::{Expr, Scope};
+use super::model::*;
+use crate::check::Check;
+use crate::device::{Arg, Buffer, Code, Device, DeviceError, Launch, ModuleId, ModuleSource, ParameterInfo, Registers};
+use crate::element::{Number, ScalarType};
+use isa::Dim3;
+use std::path::PathBuf;
+
+/// Why a launch file did not run to its end.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LaunchError {
+    /// Something is wrong with the file or with what it refers to.
+    #[error("{0}")]
+    File(#[from] Box<LaunchFileError>),
+    /// A file could not be read or written.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The device could not do its part.
+    #[error("{0}")]
+    Device(#[from] DeviceError),
+}
+
+/// What came of it.
+#[derive(Clone, Debug, Default)]
+pub struct LaunchOutcome {
+    /// Kernels launched.
+    pub launches: u64,
+    /// What was to be printed.
+    pub prints: Vec<String>,
+    /// Files written.
+    pub written: Vec<PathBuf>,
+    /// Comparisons.
+    pub checks: Vec<Check>,
+}
+
+impl LaunchOutcome {
+    /// Whether every comparison agrees.
+    pub fn passed(&self) -> bool {
+        self.checks.iter().all(Check::passed)
+    }
+}
+
+/// Hardware limit on the first dimension of a grid; the others are smaller and the device knows.
+const MAX_GRID: u64 = (1 << 31) - 1;
+const MAX_REPEAT: u64 = 1 << 40;
+
+impl LaunchFile {
+    /// Runs it: fills the buffers, checks every launch against its kernel, launches, then prints,
+    /// writes and compares. Problems that can be known before the first launch are reported
+    /// together before it.
+    pub fn run(&self, device: &mut dyn Device) -> Result<LaunchOutcome, LaunchError> {
+        let filled = self.fill_buffers()?;
+        let modules = self.load_modules(device)?;
+        let scope = Contents { values: &self.values, buffers: &filled };
+        let plans = self.plan(device, &modules, &scope)?;
+        let mut buffers = Vec::new();
+        let result = self.run_on(device, &modules, &plans, &filled, &mut buffers);
+        // Give the memory back whatever came.
+        let freed: Result<(), DeviceError> = buffers.into_iter().try_for_each(|b| device.free(b));
+        let outcome = result?;
+        freed?;
+        Ok(outcome)
+    }
+
+    fn error(&self, problems: Vec<Problem>) -> LaunchError {
+        LaunchError::File(Box::new(LaunchFileError::new(&self.path, &self.text, problems)))
+    }
+
+    fn fill_buffers(&self) -> Result<Vec<Filled>, LaunchError> {
+        let (mut filled, mut problems) = (Vec::new(), Vec::new());
+        for spec in &self.buffers {
+            let scope = Contents { values: &self.values, buffers: &filled };
+            let contents = content::fill(self, spec, &scope).unwrap_or_else(|problem| {
+                problems.push(problem);
+                // Something for later expressions to refer to; nothing is run.
+                let ty = spec.ty.unwrap_or(ScalarType::U8);
+                Filled { ty, bytes: vec![0; ty.bytes()] }
+            });
+            filled.push(contents);
+        }
+        if problems.is_empty() { Ok(filled) } else { Err(self.error(problems)) }
+    }
+
+    fn load_modules(&self, device: &mut dyn Device) -> Result<Vec<ModuleId>, LaunchError> {
+        let mut ids = Vec::new();
+        for module in &self.modules {
+            let path = self.beside(&module.item);
+            let name = path.display().to_string();
+            let bytes = std::fs::read(&path)
+                .map_err(|e| self.error(vec![Problem::new(module.span.clone(), format!("{name}: {e}"))]))?;
+            let text;
+            let code = if path.extension().is_some_and(|e| e == "cubin" || e == "fatbin") {
+                Code::Binary(&bytes)
+            } else {
+                // Bytes that are no text are for the PTX reader to complain of, with their place.
+                text = String::from_utf8_lossy(&bytes);
+                Code::Ptx(&text)
+            };
+            ids.push(device.load_module(&ModuleSource { name: &name, code })?);
+        }
+        Ok(ids)
+    }
+
+    fn plan(
+        &self,
+        device: &dyn Device,
+        modules: &[ModuleId],
+        scope: &Contents<'_>,
+    ) -> Result<Vec<Plan<'_>>, LaunchError> {
+        let (mut plans, mut problems) = (Vec::new(), Vec::new());
+        for spec in &self.launches {
+            match self.plan_launch(device, modules[spec.module], spec, scope) {
+                Ok(plan) => plans.push(plan),
+                Err(mut found) => problems.append(&mut found),
+            }
+        }
+        if problems.is_empty() { Ok(plans) } else { Err(self.error(problems)) }
+    }
+
+    /// Checks a launch against its kernel, and its numbers for the first repetition.
+    fn plan_launch<'a>(
+        &self,
+        device: &dyn Device,
+        module: ModuleId,
+        spec: &'a LaunchSpec,
+        scope: &Contents<'_>,
+    ) -> Result<Plan<'a>, Vec<Problem>> {
+        let parameters = device
+            .parameters(module, &spec.kernel.item)
+            .map_err(|e| vec![Problem::new(spec.kernel.span.clone(), e.to_string())])?;
+        let mut problems = Vec::new();
+        let repeat = optional(spec.repeat.as_ref(), scope, 1, 0..=MAX_REPEAT).unwrap_or_else(|problem| {
+            problems.push(problem);
+            0
+        });
+        let args = &spec.args.item;
+        if parameters.len() != args.len() {
+            let types: Vec<&str> = parameters.iter().map(|p| p.type_name.as_str()).collect();
+            let message = format!(
+                "kernel `{}` takes {} arguments ({}), not {}",
+                spec.kernel.item,
+                parameters.len(),
+                types.join(", "),
+                args.len()
+            );
+            problems.push(Problem::new(spec.args.span.clone(), message));
+        }
+        for (arg, parameter) in args.iter().zip(&parameters) {
+            if let Err(problem) = check_arg(arg, parameter, scope) {
+                problems.push(problem);
+            }
+        }
+        let plan = Plan { spec, parameters, repeat };
+        if repeat > 0
+            && problems.is_empty()
+            && let Err(problem) = plan.numbers(scope, 0)
+        {
+            problems.push(problem);
+        }
+        if problems.is_empty() { Ok(plan) } else { Err(problems) }
+    }
+
+    fn run_on(
+        &self,
+        device: &mut dyn Device,
+        modules: &[ModuleId],
+        plans: &[Plan<'_>],
+        filled: &[Filled],
+        buffers: &mut Vec<Buffer>,
+    ) -> Result<LaunchOutcome, LaunchError> {
+        for (spec, contents) in self.buffers.iter().zip(filled) {
+            let buffer = device.alloc(&spec.name.item, contents.bytes.len() as u64)?;
+            buffers.push(buffer);
+            if matches!(spec.content, Content::Zero) {
+                device.memset(buffer, 0)?;
+            } else {
+                device.write(buffer, 0, &contents.bytes)?;
+            }
+        }
+        let scope = Contents { values: &self.values, buffers: filled };
+        let mut outcome = LaunchOutcome::default();
+        for plan in plans {
+            for round in 0..plan.repeat {
+                let launch = plan.numbers(&scope, round).map_err(|problem| self.error(vec![problem]))?;
+                let args = plan.args(&scope, round, buffers).map_err(|problem| self.error(vec![problem]))?;
+                device.launch(&Launch {
+                    module: modules[plan.spec.module],
+                    kernel: &plan.spec.kernel.item,
+                    grid: launch.grid,
+                    block: launch.block,
+                    dynamic_shared_bytes: launch.shared_bytes,
+                    args: &args,
+                    registers: launch.registers,
+                    stream: launch.stream,
+                })?;
+                outcome.launches += 1;
+                plan.spec.swap.iter().for_each(|&(a, b)| buffers.swap(a, b));
+            }
+        }
+        device.synchronize()?;
+        for output in &self.outputs {
+            self.output(device, output, &scope, buffers, &mut outcome)?;
+        }
+        Ok(outcome)
+    }
+
+    fn output(
+        &self,
+        device: &mut dyn Device,
+        spec: &OutputSpec,
+        scope: &Contents<'_>,
+        buffers: &[Buffer],
+        outcome: &mut LaunchOutcome,
+    ) -> Result<(), LaunchError> {
+        let ty = scope.buffers[spec.buffer].ty;
+        let name = &self.buffers[spec.buffer].name.item;
+        let in_file = |problem| self.error(vec![problem]);
+        let all = scope.length(spec.buffer);
+        let count = optional(spec.count.as_ref(), scope, all, 0..=all).map_err(in_file)?;
+        let mut bytes = vec![0; count as usize * ty.bytes()];
+        device.read(buffers[spec.buffer], 0, &mut bytes)?;
+        if let Some(print) = &spec.print {
+            let shown = whole(print, scope, 0, 0..=u64::MAX).map_err(in_file)?;
+            outcome.prints.push(data::listing(name, &bytes, ty, usize::try_from(shown).unwrap_or(usize::MAX)));
+        }
+        if let Some(target) = &spec.write {
+            let path = self.beside(&target.item);
+            std::fs::write(&path, data::encode(&path, &bytes, ty))
+                .map_err(|source| LaunchError::Io { path: path.clone(), source })?;
+            outcome.written.push(path);
+        }
+        if let Some(compare) = &spec.compare {
+            outcome.checks.push(self.compare(name, compare, &bytes, ty, scope).map_err(in_file)?);
+        }
+        Ok(())
+    }
+
+    fn compare(
+        &self,
+        name: &str,
+        spec: &Compare,
+        bytes: &[u8],
+        ty: ScalarType,
+        scope: &Contents<'_>,
+    ) -> Result<Check, Problem> {
+        let tolerance = |expr: &Option<Expr>| match expr {
+            Some(expr) => expr.evaluate(scope, 0, 0).map(Number::as_f64),
+            None => Ok(0.0),
+        };
+        let (absolute, relative) = (tolerance(&spec.absolute)?, tolerance(&spec.relative)?);
+        let count = bytes.len() / ty.bytes();
+        let expected: Vec<Number> = match &spec.against {
+            // The expected value is rounded to the buffer's type, as a kernel's result is.
+            Against::Formula(formula) => (0..count as u64)
+                .map(|i| {
+                    let value = formula.evaluate(scope, 0, i)?;
+                    Ok(ty.encode(value).map_or(value, |b| ty.decode(&b)))
+                })
+                .collect::<Result<_, Problem>>()?,
+            Against::File(path) => {
+                let full = self.beside(&path.item);
+                let wrong = |e: String| Problem::new(path.span.clone(), format!("{}: {e}", full.display()));
+                let contents = std::fs::read(&full).map_err(|e| wrong(e.to_string()))?;
+                let data = data::decode(&full, &contents, Some(ty)).map_err(wrong)?;
+                data.bytes.chunks_exact(ty.bytes()).map(|b| ty.decode(b)).collect()
+            }
+        };
+        let got: Vec<Number> = bytes.chunks_exact(ty.bytes()).map(|b| ty.decode(b)).collect();
+        Ok(compare_numbers(name, &got, &expected, absolute, relative))
+    }
+}
+
+fn compare_numbers(name: &str, got: &[Number], expected: &[Number], absolute: f64, relative: f64) -> Check {
+    let rule = match (absolute > 0.0, relative > 0.0) {
+        (false, false) => "equal".to_owned(),
+        (true, false) => format!("within {absolute:e}"),
+        (false, true) => format!("within {relative:e} of the value"),
+        (true, true) => format!("within {absolute:e} plus {relative:e} of the value"),
+    };
+    if got.len() != expected.len() {
+        let message = (format!("{} values", expected.len()), format!("{} values", got.len()));
+        return Check::by_rule(name, &rule, 1, |_| Some(message.clone()));
+    }
+    Check::by_rule(name, &rule, got.len(), |i| {
+        let (g, e) = (got[i], expected[i]);
+        let (x, y) = (g.as_f64(), e.as_f64());
+        let same = g == e || x.is_nan() && y.is_nan() || (x - y).abs() <= absolute + relative * y.abs();
+        (!same).then(|| (e.to_string(), g.to_string()))
+    })
+}
+
+/// A launch that fits its kernel.
+struct Plan<'a> {
+    spec: &'a LaunchSpec,
+    parameters: Vec<ParameterInfo>,
+    repeat: u64,
+}
+
+/// A launch's numbers for one repetition.
+struct Numbers {
+    grid: Dim3,
+    block: Dim3,
+    shared_bytes: u32,
+    registers: Registers,
+    stream: u32,
+}
+
+fn optional(
+    expr: Option<&Expr>,
+    scope: &dyn Scope,
+    default: u64,
+    range: std::ops::RangeInclusive<u64>,
+) -> Result<u64, Problem> {
+    expr.map_or(Ok(default), |e| whole(e, scope, 0, range))
+}
+
+impl Plan<'_> {
+    fn numbers(&self, scope: &dyn Scope, round: u64) -> Result<Numbers, Problem> {
+        let dim3 = |sizes: &[Expr], most: u64| {
+            let mut all = [1; 3];
+            for (size, expr) in all.iter_mut().zip(sizes) {
+                *size = whole(expr, scope, round, 1..=most)? as u32;
+            }
+            Ok(Dim3::new(all[0], all[1], all[2]))
+        };
+        let number = |expr: &Option<Expr>, most: u32| match expr {
+            Some(expr) => whole(expr, scope, round, 0..=most.into()).map(|n| Some(n as u32)),
+            None => Ok(None),
+        };
+        Ok(Numbers {
+            grid: dim3(&self.spec.grid, MAX_GRID)?,
+            block: dim3(&self.spec.block, 1024)?,
+            shared_bytes: number(&self.spec.shared_bytes, 1 << 30)?.unwrap_or(0),
+            registers: number(&self.spec.registers, 255)?.map_or(Registers::Estimated, Registers::Given),
+            stream: number(&self.spec.stream, u32::MAX)?.unwrap_or(0),
+        })
+    }
+
+    fn args(&self, scope: &Contents<'_>, round: u64, buffers: &[Buffer]) -> Result<Vec<Arg>, Problem> {
+        let pairs = self.spec.args.item.iter().zip(&self.parameters);
+        pairs.map(|(arg, parameter)| Ok(Arg::from_bytes(arg_bytes(arg, parameter, scope, round, buffers)?))).collect()
+    }
+}
+
+/// Checks an argument against its parameter, with its value for the first repetition.
+fn check_arg(arg: &ArgSpec, parameter: &ParameterInfo, scope: &Contents<'_>) -> Result<(), Problem> {
+    let anywhere: Vec<Buffer> =
+        scope.buffers.iter().map(|b| Buffer { address: 0, bytes: b.bytes.len() as u64 }).collect();
+    let bytes = arg_bytes(arg, parameter, scope, 0, &anywhere)?;
+    if bytes.len() == parameter.bytes as usize {
+        return Ok(());
+    }
+    let span = match arg {
+        ArgSpec::Buffer { span, .. } => span,
+        ArgSpec::Scalar { value, .. } => &value.span,
+        ArgSpec::Bytes(bytes) => &bytes.span,
+    };
+    let what = if matches!(arg, ArgSpec::Buffer { .. }) { "a buffer's address" } else { "this argument" };
+    let message =
+        format!("{what} has {}, parameter `{}` {}", byte_count(bytes.len()), parameter.name, described(parameter));
+    Err(Problem::new(span.clone(), message))
+}
+
+fn described(parameter: &ParameterInfo) -> String {
+    let bytes = byte_count(parameter.bytes as usize);
+    match parameter.type_name.as_str() {
+        "" => bytes,
+        name => format!("{bytes} ({name})"),
+    }
+}
+
+fn byte_count(bytes: usize) -> String {
+    if bytes == 1 { "1 byte".to_owned() } else { format!("{bytes} bytes") }
+}
+
+fn arg_bytes(
+    arg: &ArgSpec,
+    parameter: &ParameterInfo,
+    scope: &Contents<'_>,
+    round: u64,
+    buffers: &[Buffer],
+) -> Result<Vec<u8>, Problem> {
+    match arg {
+        ArgSpec::Bytes(bytes) => Ok(bytes.item.clone()),
+        ArgSpec::Buffer { buffer, offset, .. } => {
+            let length = scope.length(*buffer);
+            let element = match offset {
+                Some(expr) => whole(expr, scope, round, 0..=length)?,
+                None => 0,
+            };
+            let address = buffers[*buffer].address + element * scope.buffers[*buffer].ty.bytes() as u64;
+            Ok(address.to_le_bytes().to_vec())
+        }
+        ArgSpec::Scalar { value, ty } => {
+            let number = value.evaluate(scope, round, 0)?;
+            let ty = ty.or_else(|| type_of(parameter, number)).ok_or_else(|| {
+                let message = format!(
+                    "parameter `{}` has {}: say what this number is, as in {{ f32 = {number} }}",
+                    parameter.name,
+                    described(parameter)
+                );
+                Problem::new(value.span.clone(), message)
+            })?;
+            content::encode(value, number, ty)
+        }
+    }
+}
+
+/// The type that a parameter gives to a number. Untyped bits take a fraction as floating point.
+fn type_of(parameter: &ParameterInfo, number: Number) -> Option<ScalarType> {
+    let fraction = matches!(number, Number::Float(f) if f.fract() != 0.0 || !f.is_finite());
+    let float = match parameter.type_name.as_str() {
+        "b16" => Some(ScalarType::F16),
+        "b32" => Some(ScalarType::F32),
+        "b64" => Some(ScalarType::F64),
+        _ => None,
+    };
+    let named = ScalarType::parse(&parameter.type_name);
+    let ty = if fraction { float.or(named) } else { named };
+    ty.filter(|ty| ty.bytes() == parameter.bytes as usize)
+}

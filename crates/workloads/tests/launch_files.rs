@@ -1,0 +1,407 @@
+//! Launch files: what they mean, on a device that knows three kernels by heart, and what is said
+//! of wrong ones.
+
+use insta::assert_snapshot;
+use std::path::Path;
+use workloads::launchfile::{LaunchError, LaunchFile, LaunchOutcome};
+use workloads::{Arg, Buffer, Device, DeviceError, Launch, ModuleId, ModuleSource, ParameterInfo, Registers};
+
+/// A device whose kernels are written in Rust: `saxpy`, `sum` and `record`, which only notes its
+/// launch.
+#[derive(Default)]
+struct Fake {
+    memory: Vec<Option<Vec<u8>>>,
+    log: Vec<String>,
+}
+
+impl Fake {
+    fn at(&mut self, address: u64) -> &mut Vec<u8> {
+        self.memory[(address >> 32) as usize - 1].as_mut().expect("not freed")
+    }
+
+    fn floats(&mut self, address: u64) -> Vec<f32> {
+        let bytes = self.at(address).clone();
+        bytes.chunks_exact(4).map(|b| f32::from_le_bytes(b.try_into().unwrap())).collect()
+    }
+
+    fn set_floats(&mut self, address: u64, values: &[f32]) {
+        *self.at(address) = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+    }
+}
+
+fn word(arg: &Arg) -> u64 {
+    let mut bytes = [0; 8];
+    bytes[..arg.bytes().len()].copy_from_slice(arg.bytes());
+    u64::from_le_bytes(bytes)
+}
+
+impl Device for Fake {
+    fn sm_version(&self) -> u32 {
+        0
+    }
+    fn load_module(&mut self, _: &ModuleSource<'_>) -> Result<ModuleId, DeviceError> {
+        Ok(ModuleId(0))
+    }
+    fn kernels(&self, _: ModuleId) -> Result<Vec<String>, DeviceError> {
+        Ok(["saxpy", "sum", "record"].map(str::to_owned).to_vec())
+    }
+    fn parameters(&self, module: ModuleId, kernel: &str) -> Result<Vec<ParameterInfo>, DeviceError> {
+        let types: &[(&str, u32)] = match kernel {
+            "saxpy" => &[("f32", 4), ("u64", 8), ("u64", 8), ("u32", 4)],
+            "sum" => &[("u64", 8), ("u64", 8), ("u32", 4)],
+            "record" => &[("b64", 8), ("b32", 4), ("b8", 3)],
+            _ => return Err(DeviceError::UnknownKernel { name: kernel.to_owned(), known: self.kernels(module)? }),
+        };
+        let info = |(index, &(name, bytes)): (usize, &(&str, u32))| ParameterInfo {
+            name: format!("{kernel}_param_{index}"),
+            bytes,
+            type_name: name.to_owned(),
+        };
+        Ok(types.iter().enumerate().map(info).collect())
+    }
+    fn alloc(&mut self, _: &str, bytes: u64) -> Result<Buffer, DeviceError> {
+        self.memory.push(Some(vec![0xcd; bytes as usize]));
+        Ok(Buffer { address: (self.memory.len() as u64) << 32, bytes })
+    }
+    fn free(&mut self, buffer: Buffer) -> Result<(), DeviceError> {
+        self.memory[(buffer.address >> 32) as usize - 1].take().map(|_| ()).ok_or(DeviceError::Other("twice".into()))
+    }
+    fn write(&mut self, buffer: Buffer, offset: u64, bytes: &[u8]) -> Result<(), DeviceError> {
+        self.at(buffer.address)[offset as usize..][..bytes.len()].copy_from_slice(bytes);
+        Ok(())
+    }
+    fn read(&mut self, buffer: Buffer, offset: u64, bytes: &mut [u8]) -> Result<(), DeviceError> {
+        bytes.copy_from_slice(&self.at(buffer.address)[offset as usize..][..bytes.len()]);
+        Ok(())
+    }
+    fn memset(&mut self, buffer: Buffer, byte: u8) -> Result<(), DeviceError> {
+        self.at(buffer.address).fill(byte);
+        Ok(())
+    }
+    fn write_symbol(&mut self, _: ModuleId, name: &str, _: u64, _: &[u8]) -> Result<(), DeviceError> {
+        Err(DeviceError::UnknownSymbol { name: name.to_owned(), known: Vec::new() })
+    }
+    fn launch(&mut self, l: &Launch<'_>) -> Result<(), DeviceError> {
+        let args: Vec<u64> = l.args.iter().map(word).collect();
+        match l.kernel {
+            "saxpy" => {
+                let (x, y) = (self.floats(args[1]), self.floats(args[2]));
+                let a = f32::from_bits(args[0] as u32);
+                let out: Vec<f32> = x.iter().zip(&y).map(|(x, y)| a.mul_add(*x, *y)).collect();
+                assert_eq!(out.len() as u64, args[3]);
+                self.set_floats(args[2], &out);
+            }
+            "sum" => {
+                let sum = self.floats(args[0]).iter().map(|&v| f64::from(v)).sum::<f64>();
+                self.set_floats(args[1], &[sum as f32]);
+            }
+            _ => {}
+        }
+        let words: Vec<String> = args.iter().map(|a| format!("{a:#x}")).collect();
+        let registers = match l.registers {
+            Registers::Given(n) => format!(" registers {n}"),
+            _ => String::new(),
+        };
+        let (grid, block, shared, stream) = (l.grid, l.block, l.dynamic_shared_bytes, l.stream);
+        let text =
+            format!("{} {grid} {block} shared {shared}{registers} stream {stream}: {}", l.kernel, words.join(" "));
+        self.log.push(text);
+        Ok(())
+    }
+    fn synchronize(&mut self) -> Result<(), DeviceError> {
+        Ok(())
+    }
+}
+
+fn example(name: &str) -> LaunchFile {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/launch").join(name);
+    LaunchFile::load(&path, &[]).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// Runs a text in a folder with an (empty) module; returns the outcome and the launches.
+fn run(text: &str) -> Result<(LaunchOutcome, Vec<String>), String> {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("k.ptx"), "").unwrap();
+    let path = folder.path().join("test.toml");
+    let show = |e: String| e.replace(&format!("{}/", folder.path().display()), "");
+    let file = LaunchFile::parse(&path, text, &[]).map_err(|e| show(e.to_string()))?;
+    let mut device = Fake::default();
+    let outcome = file.run(&mut device);
+    assert!(device.memory.iter().all(Option::is_none), "all memory is given back");
+    Ok((outcome.map_err(|e| show(e.to_string()))?, device.log))
+}
+
+fn mistakes(text: &str) -> String {
+    run(text).map(|(outcome, log)| format!("no mistake: {outcome:?} {log:?}")).unwrap_or_else(|e| e)
+}
+
+#[test]
+fn every_example_parses() {
+    for entry in std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/launch")).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        if name.ends_with(".toml") && name != "kernels.toml" {
+            assert!(!example(&name).description.is_empty(), "{name}");
+        }
+    }
+}
+
+#[test]
+fn saxpy_runs_and_compares() {
+    let mut device = Fake::default();
+    let outcome = example("saxpy.toml").run(&mut device).unwrap();
+    assert!(outcome.passed(), "{:?}", outcome.checks);
+    assert_eq!((outcome.launches, outcome.checks.len(), outcome.prints.len()), (2, 2, 2));
+    assert!(outcome.prints[1].starts_with("total: 1 x f32 = ["));
+    assert_eq!(device.log[0], "saxpy (40,1,1) (256,1,1) shared 0 stream 0: 0x40200000 0x100000000 0x200000000 0x2710");
+}
+
+#[test]
+fn values_can_be_set_from_outside() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/launch/saxpy.toml");
+    let set = |sets: &[(&str, &str)]| {
+        let sets: Vec<_> = sets.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
+        LaunchFile::load(&path, &sets).map(|file| {
+            let mut device = Fake::default();
+            file.run(&mut device).unwrap();
+            device.log[0].clone()
+        })
+    };
+    let launched = set(&[("n", "100"), ("block", "n / 2")]).unwrap();
+    assert!(launched.starts_with("saxpy (2,1,1) (50,1,1)"), "{launched}");
+    let error = set(&[("m", "100"), ("n", "1 +")]).unwrap_err().to_string();
+    assert!(error.contains("[values] has no `m` to set; did you mean `n`?"), "{error}");
+    assert!(error.contains("setting n=1 +: the expression ends too early"), "{error}");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_contents() {
+    let contents = |seed: u64, length: u64| {
+        let text = format!(
+            "module = 'k.ptx'\nseed = {seed}\n\
+             buffers.x = {{ type = 'f32', length = {length}, random = true }}\n\
+             buffers.y = {{ type = 'i32', length = 4, random = {{ low = -9, high = 9 }} }}\n\
+             buffers.z = {{ type = 'f16', length = 4, random = {{ mean = 5, deviation = 2 }} }}\n\
+             launch = [{{ kernel = 'record', grid = 1, block = 1, args = ['x', 0, {{ bytes = [1, 2, 3] }}] }}]\n\
+             output = [{{ buffer = 'x', print = 4 }}, {{ buffer = 'y', print = 4 }}, {{ buffer = 'z', print = 4 }}]"
+        );
+        run(&text).unwrap().0.prints
+    };
+    assert_eq!(contents(7, 4), contents(7, 4));
+    assert_ne!(contents(7, 4), contents(8, 4));
+    assert_eq!(contents(7, 4)[1], contents(7, 400)[1], "a buffer's contents do not depend on others' sizes");
+    assert_snapshot!(contents(7, 4).join("\n"));
+}
+
+#[test]
+fn every_kind_of_argument_and_setting() {
+    let (_, log) = run("
+        module = 'k.ptx'
+        values = { n = 10 }
+        [buffers.x]
+        type = 'u16'
+        values = [1, 2, 3]
+        [buffers.y]
+        type = 'u8'
+        length = 16
+        [[launch]]
+        kernel = 'record'
+        grid = ['n', 2, 3]
+        block = 64
+        shared_bytes = 1024
+        registers = 40
+        stream = 2
+        repeat = 2
+        swap = ['x', 'y']
+        args = [{ buffer = 'x', offset = 'round' }, 1.5, { bytes = [1, 2, 255] }]
+        [[launch]]
+        kernel = 'record'
+        grid = 1
+        block = [8, 4, 2]
+        args = [{ f64 = 1 }, { value = 'n - 1', type = 'u32' }, { bytes = [0, 0, 0] }]
+    ")
+    .unwrap();
+    assert_snapshot!(log.join("\n"));
+}
+
+#[test]
+fn files_are_read_and_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, bytes: &[u8]| std::fs::write(folder.path().join(name), bytes).unwrap();
+    write("k.ptx", b"");
+    write("x.txt", b"1 2 3\n4");
+    write("y.bin", &[0; 16]);
+    let text = "
+        module = 'k.ptx'
+        buffers.x = { type = 'f32', file = 'x.txt' }
+        buffers.y = { type = 'f32', file = 'y.bin', length = 4 }
+        launch = { kernel = 'saxpy', grid = 1, block = 4, args = [2, 'x', 'y', 'len(x)'] }
+        [[output]]
+        buffer = 'y'
+        write = 'y.npy'
+        [[output]]
+        buffer = 'y'
+        write = 'y.txt'
+        compare = { file = 'y.npy' }
+        [[output]]
+        buffer = 'y'
+        count = 3
+        compare = { formula = '2 * x[i] + 1', absolute = 0.5 }
+    ";
+    let path = folder.path().join("test.toml");
+    let outcome = LaunchFile::parse(&path, text, &[]).unwrap().run(&mut Fake::default()).unwrap();
+    assert_eq!(std::fs::read_to_string(folder.path().join("y.txt")).unwrap(), "2.0\n4.0\n6.0\n8.0\n");
+    assert_eq!(outcome.written.len(), 2);
+    assert!(outcome.checks[0].passed(), "what was written is read back");
+    assert_eq!(outcome.checks[1].to_string(), "y: 3 of 3 values are not within 5e-1; first at 0: expected 3, got 2");
+    // The .npy file serves as contents, type and length included.
+    let text = text.replace("buffers.y = { type = 'f32', file = 'y.bin', length = 4 }", "buffers.y.file = 'y.npy'");
+    let outcome = LaunchFile::parse(&path, &text, &[]).unwrap().run(&mut Fake::default()).unwrap();
+    assert_eq!(std::fs::read_to_string(folder.path().join("y.txt")).unwrap(), "4.0\n8.0\n12.0\n16.0\n");
+    assert_eq!(outcome.launches, 1);
+}
+
+#[test]
+fn wrong_keys_names_and_types_come_all_at_once() {
+    assert_snapshot!(mistakes(
+        "
+modul = 'k.ptx'
+seed = -1
+
+[values]
+n = 'm + 1'
+i = 3
+
+[buffers.x]
+type = 'floot'
+lenght = 'n'
+random = { low = 0, hi = 1 }
+
+[buffers.y]
+type = 'f32'
+
+[buffers.n]
+type = 'f32'
+length = 2
+zero = true
+fill = 3
+
+[[launch]]
+kernel = 7
+grid = [1, 2, 3, 4]
+args = ['xx', { buffer = 'z' }, { foo = 1 }, '2 *']
+
+[[output]]
+buffer = 'y'
+compare = { formla = '1' }
+"
+    ));
+}
+
+#[test]
+fn syntax_errors_have_a_place() {
+    assert_snapshot!(mistakes("module = 'k.ptx'\n[buffers.x\ntype = = 'f32'\n"));
+    assert_snapshot!(mistakes(""));
+}
+
+#[test]
+fn launches_are_checked_against_their_kernels() {
+    assert_snapshot!(mistakes(
+        "
+module = 'k.ptx'
+buffers.x = { type = 'f32', length = 8, fill = 1 }
+[[launch]]
+kernel = 'saxpi'
+grid = 1
+block = 1
+[[launch]]
+kernel = 'saxpy'
+grid = 1
+block = 1
+args = ['x', 'x']
+[[launch]]
+kernel = 'saxpy'
+grid = 1
+block = 1
+args = [1, 2.5, { f32 = 1 }, { bytes = [1] }]
+[[launch]]
+kernel = 'record'
+grid = 0
+block = 'len(x) * 1000'
+args = ['x', 1, 5]
+"
+    ));
+    assert_snapshot!(mistakes(
+        "
+module = 'k.ptx'
+buffers.x = { type = 'f32', length = 8, fill = 1 }
+[[launch]]
+kernel = 'saxpy'
+grid = '1 / (len(x) - 8)'
+block = 1
+args = [1, 'x', 'x', 8]
+"
+    ));
+}
+
+#[test]
+fn contents_that_do_not_fit() {
+    assert_snapshot!(mistakes(
+        "
+module = 'nowhere.ptx'
+buffers.a = { type = 'u8', length = 4, fill = 256 }
+buffers.b = { type = 'i32', length = 2, values = [1, 2, 3] }
+buffers.c = { type = 'i32', length = 0 }
+buffers.d = { type = 'i32', length = 4, formula = 'i / 2.0' }
+buffers.e = { type = 'i32', file = 'nowhere.bin' }
+buffers.f = { type = 'i32', length = 4, random = { low = 5, high = 1 } }
+buffers.g = { type = 'f64', length = '1 << 50' }
+launch = { kernel = 'record', grid = 1, block = 1 }
+"
+    ));
+}
+
+#[test]
+fn a_missing_module() {
+    let text = "launch = { module = 'nowhere.ptx', kernel = 'record', grid = 1, block = 1 }";
+    assert!(mistakes(text).starts_with("test.toml:1:21: nowhere.ptx: No such file"), "{}", mistakes(text));
+    let error = LaunchFile::load(Path::new("nowhere.toml"), &[]).unwrap_err();
+    assert!(matches!(error, LaunchError::Io { .. }));
+}
+
+proptest::proptest! {
+    /// Neither reading nor running panics, whatever the text.
+    #[test]
+    fn no_text_panics(lines in proptest::collection::vec(0usize..PIECES.len(), 0..12), cut in 0usize..400) {
+        let text: String = lines.iter().map(|&i| format!("{}\n", PIECES[i])).collect();
+        let end = (0..=cut.min(text.len())).rev().find(|&i| text.is_char_boundary(i)).unwrap_or(0);
+        _ = run(&text);
+        _ = run(&text[..end]);
+    }
+}
+
+const PIECES: &[&str] = &[
+    "module = 'k.ptx'",
+    "[values]",
+    "n = 4",
+    "n = 'n'",
+    "[buffers.x]",
+    "type = 'f32'",
+    "length = 'n'",
+    "length = -1",
+    "fill = 'i'",
+    "iota = true",
+    "random = true",
+    "values = [1, 'é', 2]",
+    "[[launch]]",
+    "kernel = 'saxpy'",
+    "grid = [1, '2']",
+    "block = 'len(x)'",
+    "args = [1, 'x', 'x', 4]",
+    "repeat = 'x'",
+    "swap = ['x', 'x']",
+    "[[output]]",
+    "buffer = 'x'",
+    "compare = '2 * x[i]'",
+    "print = true",
+    "= [",
+];
