@@ -292,6 +292,14 @@ pub struct Function {
 }
 
 impl Function {
+    /// The instructions of the body in order, those of nested scopes included.
+    pub fn instructions(&self) -> impl Iterator<Item = &Instruction> {
+        self.body.iter().flat_map(Block::walk).filter_map(|statement| match statement {
+            Statement::Instruction(instruction) => Some(instruction),
+            _ => None,
+        })
+    }
+
     /// The value of the performance directive `name` (without its dot), such as `maxntid`:
     /// up to three numbers.
     pub fn directive(&self, name: &str) -> Option<&[u64]> {
@@ -321,6 +329,28 @@ pub struct Block {
     pub statements: Vec<Statement>,
     /// From `{` to `}`.
     pub span: Span,
+}
+
+impl Block {
+    /// The statements in order; a nested [`Statement::Block`] comes before what it holds.
+    pub fn walk(&self) -> impl Iterator<Item = &Statement> {
+        let mut open = vec![self.statements.iter()];
+        std::iter::from_fn(move || {
+            loop {
+                let statement = match open.last_mut()?.next() {
+                    Some(statement) => statement,
+                    None => {
+                        open.pop();
+                        continue;
+                    }
+                };
+                if let Statement::Block(block) = statement {
+                    open.push(block.statements.iter());
+                }
+                return Some(statement);
+            }
+        })
+    }
 }
 
 /// A statement of a body. Declarations and labels are visible in their block and those within.

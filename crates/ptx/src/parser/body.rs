@@ -52,10 +52,10 @@ impl Parser<'_> {
     fn statement_or_recover(&mut self, statements: &mut Vec<Statement>) {
         let before = self.tok.start;
         if self.statement(statements).is_err() {
-            self.recover();
             if self.tok.start == before && !matches!(self.tok.kind, Tok::RBrace | Tok::End) {
                 self.bump();
             }
+            self.recover();
         }
     }
 
@@ -176,26 +176,29 @@ impl Parser<'_> {
         let file = self.plain_u32("a file number")?;
         let line = self.plain_u32("a line number")?;
         let column = if self.at(Tok::Number) && !self.tok.starts_line { self.plain_u32("a column")? } else { 0 };
-        let mut inlined = None;
+        let (mut inlined, mut function) = (None, None);
         if self.eat(Tok::Comma) {
-            inlined = Some(self.inlined()?);
+            let (place, name) = self.inlined()?;
+            (inlined, function) = (Some(place), Some(name));
         }
         self.eat(Tok::Semi);
         let span = self.since(start);
-        self.loc = PendingLoc::New(Loc { file, line, column, inlined, span });
+        self.loc = PendingLoc::New(Loc { file, line, column, inlined, span }, function);
         Ok(())
     }
 
-    fn inlined(&mut self) -> Parse<Inlined> {
+    /// The place of inlining, and the token that names its function: it becomes a name only with
+    /// the first instruction that the place holds for.
+    fn inlined(&mut self) -> Parse<(Inlined, Token)> {
         self.keyword("function_name")?;
-        let (function, _) = self.name("a label of the debug section")?;
+        let name = self.expect(Tok::Ident, "a label of the debug section")?;
         let offset = self.offset_tail()?;
         self.expect(Tok::Comma, "`, inlined_at`")?;
         self.keyword("inlined_at")?;
         let file = self.plain_u32("a file number")?;
         let line = self.plain_u32("a line number")?;
         let column = self.plain_u32("a column")?;
-        Ok(Inlined { function, offset, file, line, column })
+        Ok((Inlined { function: Sym::default(), offset, file, line, column }, name))
     }
 
     fn keyword(&mut self, word: &str) -> Parse<()> {
@@ -273,7 +276,10 @@ impl Parser<'_> {
         let id = match std::mem::replace(&mut self.loc, PendingLoc::None) {
             PendingLoc::None => return None,
             PendingLoc::Stored(id) => id,
-            PendingLoc::New(loc) => {
+            PendingLoc::New(mut loc, function) => {
+                if let (Some(inlined), Some(name)) = (&mut loc.inlined, function) {
+                    inlined.function = self.intern(name);
+                }
                 self.module.locs.push(loc);
                 LocId::from(self.module.locs.len() - 1)
             }

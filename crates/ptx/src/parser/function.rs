@@ -5,6 +5,7 @@ use crate::ast::{CallPrototype, Function, FunctionDirective, FunctionKind, Item,
 use crate::diag::Diagnostic;
 use crate::lexer::Tok;
 use crate::names::Sym;
+use crate::suggest;
 use crate::types::Linkage;
 
 impl Parser<'_> {
@@ -86,7 +87,11 @@ impl Parser<'_> {
         }
         let span = self.since(start);
         if !KNOWN.contains(&&*name) {
-            self.report(Diagnostic::note(span, format!("unknown directive `.{name}` ignored")));
+            let mut note = Diagnostic::note(span, format!("unknown directive `.{name}` ignored"));
+            if let Some(near) = suggest::nearest(&name, KNOWN.iter().copied()) {
+                note = note.hint(format!("did you mean `.{near}`?"));
+            }
+            self.report(note);
         }
         Ok(FunctionDirective { name, values, texts, span })
     }

@@ -47,7 +47,8 @@ struct Parser<'a> {
 /// A `.loc` enters the module's table with the first instruction that it holds for.
 enum PendingLoc {
     None,
-    New(Loc),
+    /// With the name of the function it was inlined from.
+    New(Loc, Option<Token>),
     Stored(LocId),
 }
 

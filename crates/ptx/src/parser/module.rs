@@ -6,7 +6,7 @@ use crate::diag::Diagnostic;
 use crate::lexer::Tok;
 use crate::span::Span;
 use crate::suggest;
-use crate::types::{Linkage, StateSpace};
+use crate::types::{Linkage, StateSpace, Type};
 
 /// Directives of the top level that cannot stand in a body at the start of a line: where one of
 /// them is found there, the body's `}` is missing.
@@ -86,7 +86,7 @@ impl Parser<'_> {
         let hint = "is this a PTX file? It starts with `.version`, `.target` and `.address_size`";
         let message = format!("expected a directive, found {}", self.found());
         self.report(Diagnostic::error(self.tok.span(), message).hint(hint));
-        while !self.at(Tok::Dot) && !self.at(Tok::End) {
+        while !(self.at(Tok::End) || self.at(Tok::Dot) && self.tok.starts_line) {
             self.bump();
         }
     }
@@ -150,6 +150,11 @@ impl Parser<'_> {
                 self.end_statement("the variable")?;
                 self.module.items.extend(variables.drain(..).map(Item::Variable));
                 return Ok(());
+            }
+            if Type::from_name(word).is_some() {
+                let message = format!("expected a state space before {}", self.found());
+                let hint = format!("write `.global .{word} …` or `.shared .{word} …`");
+                return Err(self.report(Diagnostic::error(self.tok.span(), message).hint(hint)));
             }
             if linkage.is_none() {
                 return self.unknown_directive();

@@ -307,6 +307,11 @@ impl Parser<'_> {
         while let Tok::Plus | Tok::Minus = self.tok.kind {
             let negative = self.bump().kind == Tok::Minus;
             let start = self.tok.start;
+            if self.at(Tok::Ident) && !self.at_constant() {
+                let message = format!("expected a number, found {}", self.found());
+                let hint = "an address is one register or variable, plus or minus a constant";
+                return Err(self.report(Diagnostic::error(self.tok.span(), message).hint(hint)));
+            }
             let Some(bits) = self.address_term()?.int_bits() else {
                 let span: Span = self.since(start);
                 return Err(self.error(span, "an offset must be an integer"));
