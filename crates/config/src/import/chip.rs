@@ -1,7 +1,7 @@
 //! The chip, its launches and its SMs in Accel-Sim's files.
 
 use super::reader::Reader;
-use super::{memory, timing};
+use super::{cache, memory, timing};
 use crate::{BranchFetch, Clocks, Frontend, GpuConfig, Issue, Launch, Operands, Sm, Unit, UnitConfig};
 use std::collections::BTreeMap;
 
@@ -88,7 +88,7 @@ fn sm(reader: &mut Reader, sm_version: u32) -> Sm {
             instructions_per_fetch: 2,
             buffer_entries: 2,
             branches: BranchFetch::SequentialFlush,
-            icache: memory::cache(reader, "-gpgpu_cache:il1"),
+            icache: cache::read(reader, "-gpgpu_cache:il1"),
         },
         issue: issue(reader, max_warps),
         operands: operands(reader),
@@ -98,9 +98,9 @@ fn sm(reader: &mut Reader, sm_version: u32) -> Sm {
         writeback_width,
         l1d: memory::l1d(reader, shared.bytes),
         shared,
-        constant_cache: memory::cache(reader, "-gpgpu_const_cache:l1"),
+        constant_cache: cache::read(reader, "-gpgpu_const_cache:l1"),
         perfect_instruction_and_constant_caches: reader.flag("-gpgpu_perfect_inst_const_cache"),
-        texture_cache: memory::cache(reader, "-gpgpu_tex_cache:l1"),
+        texture_cache: cache::read(reader, "-gpgpu_tex_cache:l1"),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Reads Accel-Sim's `gpgpusim.config` and `trace.config`, and says what became of each option.
 
+mod cache;
 mod chip;
 mod memory;
 mod options;
