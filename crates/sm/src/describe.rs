@@ -21,7 +21,7 @@ pub struct BlockedWarp {
     pub cta: Dim3,
     /// Its place in the CTA.
     pub index_in_cta: u16,
-    /// Its next instruction, if it has one.
+    /// The instruction at which it waits, if there is one.
     pub pc: Option<Pc>,
     /// That instruction's text.
     pub text: String,
@@ -57,10 +57,15 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         let w = warp.index();
         let kernel = self.warps.kernel[w];
         let program = &kernels[kernel.index()].code.program;
-        let next = self.policy.oldest(warp).map(|id| self.slab.get(id).pc).or_else(|| self.stream.next_pc(warp));
-        let pc = next.filter(|pc| pc.index() < program.insts().len());
         let partition = self.spec.partition(w % self.schedulers.len());
         let stall = self.why(bit(warp), partition);
+        // A warp that is held waits at the instruction that it issued, others before their next.
+        let next = if self.warps.held() & bit(warp) != 0 {
+            Some(self.warps.last_issued[w])
+        } else {
+            self.policy.oldest(warp).map(|id| self.slab.get(id).pc).or_else(|| self.stream.next_pc(warp))
+        };
+        let pc = next.filter(|pc| pc.index() < program.insts().len());
         BlockedWarp {
             sm: self.id,
             warp,
@@ -88,7 +93,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
                 let missing: Vec<_> =
                     warps_in(live & !arrived).map(|m| self.warps.index_in_cta[m.index()].to_string()).collect();
                 let arrived = arrived.count_ones();
-                format!("barrier {id}, at which {arrived} warps have arrived and not warps {}", missing.join(", "))
+                format!("barrier {id}: {arrived} warps have arrived, and not warps {}", missing.join(", "))
             }
             Stall::Fence => format!("{outstanding} outstanding memory accesses at a fence"),
             Stall::Drain => format!("{outstanding} outstanding memory accesses before it can end"),

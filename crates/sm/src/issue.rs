@@ -118,6 +118,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         flight.stage = Stage::Issued;
         flight.issued_at = now;
         let (warp, pipe, control, mem) = (flight.warp, flight.pipe, flight.control, flight.mem);
+        self.warps.last_issued[warp.index()] = flight.pc;
         let threads = u64::from(flight.mask.count_ones());
         self.counters.warp_instructions += 1;
         self.counters.thread_instructions += threads;
@@ -182,10 +183,8 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
             }
             Control::Fence if self.warps.outstanding[warp.index()] > 0 => self.warps.at_fence |= bit(warp),
             Control::AsyncCommit => self.copies.commit(warp),
-            Control::AsyncWait => {
-                if !self.copies.wait(warp, dynamic.async_groups_left) {
-                    self.warps.at_copies |= bit(warp);
-                }
+            Control::AsyncWait if !self.copies.wait(warp, dynamic.async_groups_left) => {
+                self.warps.at_copies |= bit(warp);
             }
             Control::Sleep if dynamic.sleep_cycles > 0 => {
                 self.warps.asleep |= bit(warp);

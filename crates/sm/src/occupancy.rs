@@ -102,7 +102,7 @@ pub struct Occupancy {
 /// A tie goes to the first of warps, registers, shared memory, CTA slots.
 pub fn occupancy(sm: &SmConfig, shape: &LaunchShape) -> Occupancy {
     let (have, need) = (Resources::of_sm(sm), Resources::of_cta(sm, shape));
-    let fits = |have: u32, need: u32| if need == 0 { u32::MAX } else { have / need };
+    let fits = |have: u32, need: u32| have.checked_div(need).unwrap_or(u32::MAX);
     let limits = [
         (fits(have.warps, need.warps), Limiter::Warps),
         (fits(have.registers, need.registers), Limiter::Registers),

@@ -1,7 +1,7 @@
 //! State of the resident warps and CTAs: a struct of arrays, with masks over the warps.
 
 use crate::spec::WarpMask;
-use isa::{CtaSlot, Dim3, KernelId, WarpSlot};
+use isa::{CtaSlot, Dim3, KernelId, Pc, WarpSlot};
 use kit::bits::set_bits;
 
 /// The bit of a warp.
@@ -55,6 +55,8 @@ pub struct Warps {
     pub age: Box<[u64]>,
     /// Program order of the next instruction to be decoded.
     pub next_order: Box<[u32]>,
+    /// The instruction that issued last.
+    pub last_issued: Box<[Pc]>,
     /// Instructions decoded and not yet complete.
     pub in_pipeline: Box<[u16]>,
     /// Memory instructions issued and not performed, and store acknowledgements still to come.
@@ -81,6 +83,7 @@ impl Warps {
             index_in_cta: vec![0; slots].into(),
             age: vec![0; slots].into(),
             next_order: vec![0; slots].into(),
+            last_issued: vec![Pc(0); slots].into(),
             in_pipeline: vec![0; slots].into(),
             outstanding: vec![0; slots].into(),
             atomics: vec![0; slots].into(),

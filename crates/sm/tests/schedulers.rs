@@ -1,0 +1,125 @@
+//! Warp schedulers: who issues when, on an SM with one scheduler.
+
+mod support;
+
+use isa::{OpClass, Space};
+use sm::Timeline;
+use support::*;
+
+/// Four warps on one scheduler with plenty of everything but issue slots.
+fn bench(lines: &[Line], warps: u32, scheduler: &str) -> Bench {
+    Bench::new(lines).warps(warps).scheduler(scheduler).gpu(|g| {
+        g.sm.issue.schedulers = 1;
+        g.sm.issue.width = 1;
+        g.sm.operands.sub_cores = false;
+        g.sm.operands.collectors = 16;
+        g.sm.frontend.fetches_per_cycle = 8;
+        g.sm.frontend.buffer_entries = 8;
+        for unit in g.sm.units.values_mut() {
+            (unit.count, unit.issue_latches, unit.dispatch_latches) = (4, 16, 16);
+        }
+    })
+}
+
+/// Warps in the order in which their instructions issued, in the window of cycles.
+fn order(run: &Run<Timeline>, warps: u16, orders: u32) -> Vec<u16> {
+    let all = (0..warps).flat_map(|w| (0..orders).map(move |o| (w, o)));
+    let mut issues: Vec<_> = all.filter_map(|(w, o)| Some((run.sm.observer.at(w, o, 'I')?, w))).collect();
+    issues.sort_unstable();
+    issues.into_iter().map(|(_, w)| w).collect()
+}
+
+fn independent(n: u16) -> Vec<Line> {
+    (0..n).map(|i| add(i + 1, &[40])).collect()
+}
+
+#[test]
+fn loose_round_robin_goes_round() {
+    let run = bench(&independent(6), 4, "lrr").run();
+    let order = order(&run, 4, 6);
+    // From the second round on every warp has a full buffer.
+    assert_eq!(order[4..20], [0, 1, 2, 3].repeat(4)[..]);
+}
+
+#[test]
+fn loose_round_robin_passes_over_a_warp_that_waits() {
+    let mut lines = vec![add(1, &[2]), add(3, &[1])];
+    lines.extend((0..4).map(|i| add(i + 10, &[40])));
+    let mut bench = bench(&lines, 3, "lrr");
+    // Only warp 1 has the dependence.
+    bench.skip = |warp, line| warp != 1 && line < 2;
+    let order = order(&bench.run(), 3, 5);
+    let second_of_warp_1 = order.iter().enumerate().filter(|(_, w)| **w == 1).nth(1).unwrap().0;
+    assert!(second_of_warp_1 > 6, "{order:?}");
+}
+
+#[test]
+fn greedy_then_oldest_stays_until_the_warp_stalls() {
+    let run = bench(&independent(6), 4, "gto").run();
+    // Six additions and the exit of each warp, the oldest warp first.
+    assert_eq!(order(&run, 4, 7), [[0; 7], [1; 7], [2; 7], [3; 7]].concat());
+}
+
+#[test]
+fn greedy_then_oldest_returns_to_the_oldest() {
+    // Warp 0 waits for its second addition while warp 1 begins; then the greedy one goes on.
+    let lines = [add(1, &[40]), add(2, &[1]), add(3, &[40]), add(4, &[40]), add(5, &[40])];
+    let run = bench(&lines, 3, "gto").run();
+    let order = order(&run, 3, 5);
+    assert_eq!(order[..3], [0, 1, 2], "{order:?}");
+    assert_eq!(order[3..7], [0, 0, 0, 0], "the oldest, once it can, to its end: {order:?}");
+}
+
+#[test]
+fn strict_round_robin_waits_for_the_warp_whose_turn_it_is() {
+    let mut lines = vec![op(OpClass::Sfu, 1, &[2]), add(3, &[1])];
+    lines.extend((0..4).map(|i| add(i + 10, &[40])));
+    let mut bench = bench(&lines, 3, "srr");
+    bench.skip = |warp, line| warp != 1 && line < 2;
+    let run = bench.run();
+    let order = order(&run, 3, 5);
+    assert_eq!(order[..12], [0, 1, 2].repeat(4)[..]);
+    let waited = run.sm.observer.at(1, 1, 'I').unwrap() - run.sm.observer.at(0, 1, 'I').unwrap();
+    assert!(waited > 20, "warp 0's second instruction issues, then all wait for warp 1");
+}
+
+#[test]
+fn strict_round_robin_passes_over_warps_at_a_barrier() {
+    let lines = [add(1, &[2]), sync(0, 0), add(3, &[4])];
+    let run = bench(&lines, 3, "srr").run();
+    assert!(!run.deadlocked);
+}
+
+#[test]
+fn two_levels_demote_warps_that_wait_for_memory() {
+    let mut lines = vec![load(Space::Global, 1, 0, 4), add(2, &[1])];
+    lines.extend(independent(4).into_iter().skip(2));
+    let mut bench = bench(&lines, 6, "two_level").gpu(|g| g.sm.issue.two_level_active_warps = 2);
+    bench.memory_latency = 400;
+    let run = bench.run();
+    let load_issues: Vec<_> = (0..6).map(|w| run.sm.observer.at(w, 0, 'I').unwrap()).collect();
+    // Two at a time, the others when those have been demoted: all long before the first returns.
+    assert!(load_issues.iter().all(|&c| c < 60), "{load_issues:?}");
+    assert!(load_issues[2] > load_issues[1], "{load_issues:?}");
+}
+
+#[test]
+fn two_levels_leave_a_third_warp_waiting_while_two_can_issue() {
+    let run = bench(&independent(8), 3, "two_level").gpu(|g| g.sm.issue.two_level_active_warps = 2).run();
+    let order = order(&run, 3, 9);
+    assert!(order[..16].iter().all(|&w| w < 2), "{order:?}");
+}
+
+#[test]
+fn every_scheduler_runs_the_same_instructions() {
+    let mut lines = vec![load(Space::Global, 1, 0, 4), add(2, &[1]), sync(0, 0), store(Space::Shared, 2, 0, 8)];
+    lines.extend([load(Space::Shared, 3, 0, 8), branch(-1, 3), atomic(4, 64, 0), fence()]);
+    for (name, _) in sm::schedulers::NAMES {
+        let mut bench = Bench::new(&lines).warps(8).scheduler(name);
+        bench.ctas = 7;
+        let run = bench.run();
+        assert!(!run.deadlocked, "{name}");
+        assert_eq!(run.sm.counters().warp_instructions, 7 * 8 * (9 + 3 * 2), "{name}");
+        assert_eq!(run.finished.len(), 7);
+    }
+}

@@ -1,0 +1,401 @@
+//! What the tests of the SM share: scripted warps, a small GPU, a memory of fixed latency, a run
+//! loop that sleeps or does not.
+#![allow(dead_code, reason = "each test uses its part")]
+
+use config::{GpuConfig, Unit};
+use isa::{
+    Access, BarrierArrival, CacheOp, Control, CtaSlot, Dim3, DynInst, Fault, InstSpec, KernelId, LaunchShape,
+    MemAccess, OpClass, Pc, Program, ProgramBuilder, RegFile, RegId, Space, StepContext, WarpSlot, WarpStream,
+};
+use kit::{Cycle, NEVER};
+use mem::RequestKind;
+use sm::{
+    Code, CoreOptions, CoreSpec, Env, FinishedCta, InOrder, IssuePolicy, Kernel, Observer, Sm, Timeline, TimingTable,
+};
+use std::sync::Arc;
+
+/// A GPU of the Turing kind with small numbers, which tests change as they need.
+pub fn gpu() -> GpuConfig {
+    let mut gpu = config::load("rtx2060s").expect("a built-in GPU");
+    gpu.sm.perfect_instruction_and_constant_caches = true;
+    gpu.sm.issue.scheduler = "lrr".into();
+    gpu
+}
+
+/// One scripted instruction: the static part and what the dynamic part needs.
+#[derive(Clone, Debug)]
+pub struct Line {
+    pub class: OpClass,
+    pub control: Control,
+    pub mem: Option<MemAccess>,
+    pub packed_half: bool,
+    pub dsts: Vec<u16>,
+    pub srcs: Vec<u16>,
+    pub text: String,
+    pub mask: u32,
+    /// Address of lane 0 and stride.
+    pub address: (u64, u64),
+    pub barrier: BarrierArrival,
+    pub sleep_cycles: u32,
+    pub async_groups_left: u8,
+    /// Where the warp goes next, if not to the next line; as offset.
+    pub jump: i32,
+    /// How often the jump is taken before it falls through.
+    pub times: u32,
+}
+
+impl Line {
+    fn plain(class: OpClass, text: &str) -> Self {
+        Self {
+            class,
+            control: Control::None,
+            mem: None,
+            packed_half: false,
+            dsts: vec![],
+            srcs: vec![],
+            text: text.into(),
+            mask: u32::MAX,
+            address: (0, 4),
+            barrier: BarrierArrival::default(),
+            sleep_cycles: 0,
+            async_groups_left: 0,
+            jump: 1,
+            times: 0,
+        }
+    }
+
+    pub fn mask(mut self, mask: u32) -> Self {
+        self.mask = mask;
+        self
+    }
+
+    pub fn cached(mut self, cache: CacheOp) -> Self {
+        self.mem.as_mut().expect("an access").cache = cache;
+        self
+    }
+
+    pub fn bytes(mut self, bytes: u8) -> Self {
+        self.mem.as_mut().expect("an access").bytes = bytes;
+        self
+    }
+}
+
+/// An arithmetic instruction `dst = class(srcs)`.
+pub fn op(class: OpClass, dst: u16, srcs: &[u16]) -> Line {
+    let text = format!("{} r{dst}{}", class.name(), srcs.iter().map(|s| format!(", r{s}")).collect::<String>());
+    Line { dsts: vec![dst], srcs: srcs.to_vec(), ..Line::plain(class, &text) }
+}
+
+/// An integer addition.
+pub fn add(dst: u16, srcs: &[u16]) -> Line {
+    op(OpClass::IntAdd, dst, srcs)
+}
+
+fn access(class: OpClass, access: Access, space: Space, text: &str, address: u64, stride: u64) -> Line {
+    let mem = Some(MemAccess { space, access, bytes: 4, cache: CacheOp::All });
+    Line { mem, address: (address, stride), ..Line::plain(class, text) }
+}
+
+/// A load whose lane *i* reads `address + i * stride`.
+pub fn load(space: Space, dst: u16, address: u64, stride: u64) -> Line {
+    let text = format!("ld.{space:?} r{dst}").to_lowercase();
+    Line { dsts: vec![dst], srcs: vec![100], ..access(OpClass::Load, Access::Load, space, &text, address, stride) }
+}
+
+/// A store.
+pub fn store(space: Space, src: u16, address: u64, stride: u64) -> Line {
+    let text = format!("st.{space:?} r{src}").to_lowercase();
+    Line { srcs: vec![100, src], ..access(OpClass::Store, Access::Store, space, &text, address, stride) }
+}
+
+/// An atomic on global memory.
+pub fn atomic(dst: u16, address: u64, stride: u64) -> Line {
+    let text = format!("atom r{dst}");
+    let line = access(OpClass::Atomic, Access::Atomic, Space::Global, &text, address, stride);
+    Line { dsts: vec![dst], srcs: vec![100], ..line }
+}
+
+/// An asynchronous copy.
+pub fn copy_async(address: u64) -> Line {
+    access(OpClass::AsyncCopy, Access::AsyncCopy, Space::Global, "cp.async", address, 4)
+}
+
+/// An instruction that only has an effect on control.
+pub fn control(class: OpClass, control: Control, text: &str) -> Line {
+    Line { control, ..Line::plain(class, text) }
+}
+
+/// Arrives at barrier `id` for `threads` threads (0: all), waiting.
+pub fn sync(id: u8, threads: u16) -> Line {
+    let line = control(OpClass::Barrier, Control::BarrierSync, &format!("bar.sync {id}"));
+    Line { barrier: BarrierArrival { id, threads }, ..line }
+}
+
+/// Arrives without waiting.
+pub fn arrive(id: u8, threads: u16) -> Line {
+    let line = control(OpClass::Barrier, Control::BarrierArrive, &format!("bar.arrive {id}"));
+    Line { barrier: BarrierArrival { id, threads }, ..line }
+}
+
+/// A branch by `jump` lines, taken `times` times.
+pub fn branch(jump: i32, times: u32) -> Line {
+    Line { jump, times, ..control(OpClass::Branch, Control::Branch, "bra") }
+}
+
+/// A memory fence.
+pub fn fence() -> Line {
+    control(OpClass::Fence, Control::Fence, "membar")
+}
+
+/// The end of a warp.
+pub fn exit() -> Line {
+    control(OpClass::Exit, Control::Exit, "exit")
+}
+
+/// A program of `lines`, with an exit behind them, over 128 vector registers.
+pub fn program(lines: &[Line]) -> Vec<Line> {
+    let mut lines = lines.to_vec();
+    lines.push(exit());
+    lines
+}
+
+fn assemble(lines: &[Line]) -> Program {
+    let mut builder = ProgramBuilder::new("scripted", 16);
+    for line in lines {
+        let regs = |r: &[u16]| r.iter().map(|&r| RegId(r)).collect::<Vec<_>>();
+        builder.push(InstSpec {
+            control: line.control,
+            mem: line.mem,
+            packed_half: line.packed_half,
+            dsts: &regs(&line.dsts),
+            srcs: &regs(&line.srcs),
+            text: &line.text,
+            ..InstSpec::of(line.class)
+        });
+    }
+    builder.finish(RegFile { vector: 128, predicate: 8, uniform: 0 }, vec![])
+}
+
+/// Warps that follow a script: every warp of every CTA runs the same lines, except that `per_warp`
+/// may change a line's dynamic part.
+#[derive(Clone)]
+pub struct Scripted {
+    lines: Arc<[Line]>,
+    /// Position in the script and jumps taken, by warp slot.
+    at: Vec<(Option<usize>, Vec<u32>)>,
+    cta_warps: Vec<Vec<WarpSlot>>,
+    /// Index of each warp over all CTAs started.
+    number: Vec<usize>,
+    started: usize,
+    per_warp: fn(usize, &mut Line),
+    skip: fn(usize, usize) -> bool,
+}
+
+impl Scripted {
+    pub fn new(lines: &[Line]) -> Self {
+        Self {
+            lines: lines.into(),
+            at: vec![(None, vec![]); 64],
+            cta_warps: vec![vec![]; 64],
+            number: vec![0; 64],
+            started: 0,
+            per_warp: |_, _| {},
+            skip: |_, _| false,
+        }
+    }
+
+    /// The first line from `from` on that the warp does not skip.
+    fn settle(&self, w: usize, from: usize) -> Option<usize> {
+        (from..self.lines.len()).find(|&l| !(self.skip)(self.number[w], l))
+    }
+}
+
+impl WarpStream for Scripted {
+    type Shared = ();
+
+    fn start_cta(&mut self, _: &mut (), _: KernelId, _: Dim3, slot: CtaSlot, warps: &[WarpSlot]) {
+        self.cta_warps[slot.index()] = warps.to_vec();
+        for warp in warps {
+            self.number[warp.index()] = self.started;
+            self.started += 1;
+            let first = self.settle(warp.index(), 0);
+            self.at[warp.index()] = (first, vec![0; self.lines.len()]);
+        }
+    }
+
+    fn next_pc(&self, warp: WarpSlot) -> Option<Pc> {
+        self.at[warp.index()].0.map(Pc::from)
+    }
+
+    fn step(&mut self, _: &mut (), warp: WarpSlot, _: StepContext, out: &mut DynInst) -> Result<(), Box<Fault>> {
+        let w = warp.index();
+        let here = self.at[w].0.expect("a warp that has exited is not stepped");
+        let mut line = self.lines[here].clone();
+        (self.per_warp)(self.number[w], &mut line);
+        out.pc = Pc::from(here);
+        (out.mask, out.active) = (line.mask, u32::MAX);
+        out.space = line.mem.map_or(Space::Global, |m| m.space);
+        (0..32).for_each(|i| out.addresses[i] = line.address.0 + i as u64 * line.address.1);
+        out.barrier = line.barrier;
+        out.sleep_cycles = line.sleep_cycles;
+        out.async_groups_left = line.async_groups_left;
+        out.diverged = false;
+        let jumps = &mut self.at[w].1[here];
+        let next = if line.control == Control::Exit {
+            None
+        } else if line.jump != 1 && *jumps < line.times {
+            *jumps += 1;
+            Some((here as i64 + i64::from(line.jump)) as usize)
+        } else {
+            self.settle(w, here + 1)
+        };
+        self.at[w].0 = next;
+        out.next_pc = next.map(Pc::from);
+        Ok(())
+    }
+
+    fn end_cta(&mut self, slot: CtaSlot) {
+        for warp in &self.cta_warps[slot.index()] {
+            assert_eq!(self.at[warp.index()].0, None, "a CTA ends when all its warps have");
+        }
+    }
+}
+
+/// What a run is made of; `run` makes it.
+#[derive(Debug)]
+pub struct Bench {
+    pub gpu: GpuConfig,
+    pub lines: Vec<Line>,
+    pub ctas: u32,
+    pub threads: u32,
+    pub registers: u32,
+    pub shared_bytes: u32,
+    pub options: CoreOptions,
+    pub memory_latency: Cycle,
+    pub tick_every_cycle: bool,
+    pub per_warp: fn(usize, &mut Line),
+    /// Lines that a warp leaves out: (warp, line).
+    pub skip: fn(usize, usize) -> bool,
+    pub limit: Cycle,
+}
+
+impl Bench {
+    /// One warp that runs `lines` and exits.
+    pub fn new(lines: &[Line]) -> Self {
+        Self {
+            gpu: gpu(),
+            lines: program(lines),
+            ctas: 1,
+            threads: 32,
+            registers: 16,
+            shared_bytes: 0,
+            options: CoreOptions::default(),
+            memory_latency: 200,
+            tick_every_cycle: false,
+            per_warp: |_, _| {},
+            skip: |_, _| false,
+            limit: 100_000,
+        }
+    }
+
+    pub fn warps(mut self, warps: u32) -> Self {
+        self.threads = 32 * warps;
+        self
+    }
+
+    pub fn scheduler(mut self, name: &str) -> Self {
+        self.options.scheduler = Some(name.into());
+        self
+    }
+
+    pub fn gpu(mut self, change: impl FnOnce(&mut GpuConfig)) -> Self {
+        change(&mut self.gpu);
+        self
+    }
+
+    /// Gives one class of the SASS table a timing of its own.
+    pub fn timing(self, class: OpClass, unit: Unit, latency_cycles: u32, initiation_cycles: u32) -> Self {
+        let timing = config::OpTiming { unit, latency_cycles, initiation_cycles };
+        self.gpu(|g| {
+            g.sm.sass_timing.insert(class.name().into(), timing);
+        })
+    }
+
+    pub fn run(&self) -> Run<Timeline> {
+        self.run_with(Timeline::default())
+    }
+
+    pub fn run_with<O: Observer>(&self, observer: O) -> Run<O> {
+        self.run_design::<InOrder, O>(&(), observer)
+    }
+
+    pub fn run_design<P: IssuePolicy, O: Observer>(&self, policy: &P::Config, observer: O) -> Run<O, P> {
+        let spec = CoreSpec::new(&self.gpu, TimingTable::Sass, self.options.clone());
+        let spec = Arc::new(spec.unwrap_or_else(|e| panic!("{e}")));
+        let code = Arc::new(Code::new(Arc::new(assemble(&self.lines)), &spec));
+        let shape = LaunchShape {
+            grid: Dim3::new(self.ctas, 1, 1),
+            block: Dim3::new(self.threads, 1, 1),
+            registers_per_thread: self.registers,
+            shared_bytes: self.shared_bytes,
+        };
+        let kernels = [Kernel::new(code, shape, &spec)];
+        let mut stream = Scripted::new(&self.lines);
+        (stream.per_warp, stream.skip) = (self.per_warp, self.skip);
+        let sm = Sm::new(0, spec, stream, policy, observer);
+        let mut run = Run { sm, kernels, now: 0, ticks: 0, finished: vec![], deadlocked: false };
+        run.go(self);
+        run
+    }
+}
+
+/// A finished run.
+pub struct Run<O: Observer, P: IssuePolicy = InOrder> {
+    pub sm: Sm<Scripted, P, O>,
+    pub kernels: [Kernel; 1],
+    /// First cycle in which the SM was empty.
+    pub now: Cycle,
+    pub ticks: u64,
+    pub finished: Vec<FinishedCta>,
+    pub deadlocked: bool,
+}
+
+impl<O: Observer, P: IssuePolicy> Run<O, P> {
+    fn go(&mut self, bench: &Bench) {
+        let mut next_cta = 0;
+        loop {
+            let mut env = Env { kernels: &self.kernels, shared: &mut () };
+            while next_cta < bench.ctas && self.sm.can_accept(&self.kernels[0].shape) {
+                self.sm.start_cta(self.now, &mut env, KernelId(0), Dim3::new(next_cta, 0, 0));
+                next_cta += 1;
+            }
+            self.sm.tick(self.now, &mut env).expect("scripts do not fault");
+            self.ticks += 1;
+            self.answer(bench.memory_latency);
+            self.finished.append(self.sm.finished());
+            if next_cta == bench.ctas && self.sm.is_idle() {
+                self.now += 1;
+                break;
+            }
+            let room = next_cta < bench.ctas && self.sm.can_accept(&self.kernels[0].shape);
+            let next = if room { self.now + 1 } else { self.sm.next_event() };
+            assert!(next > self.now, "an event in the past");
+            if next == NEVER || self.now > bench.limit {
+                self.deadlocked = true;
+                break;
+            }
+            self.now = if bench.tick_every_cycle { self.now + 1 } else { next };
+        }
+        self.sm.settle(self.now);
+        self.sm.account().check();
+    }
+
+    /// The memory: every request is answered `latency` cycles after it was sent.
+    fn answer(&mut self, latency: Cycle) {
+        while let Some((sent, request)) = self.sm.port.outbox.pop_front() {
+            if request.kind != RequestKind::WriteBack {
+                self.sm.port.inbox.push_back((sent + latency, request));
+            }
+        }
+    }
+}

@@ -1,0 +1,338 @@
+//! Closed-form timing of the pipeline, exact to the cycle.
+//!
+//! With two register-read rounds per cycle, an instruction that issues in cycle *I* is collected
+//! in *I + 1*, leaves its collector in *I + 2*, enters its unit in *I + 3* and, with latency *L*,
+//! writes back in *I + L + 5*, in time for a dependent one to issue in that cycle.
+
+mod support;
+
+use config::Unit;
+use isa::{CacheOp, OpClass, Space};
+use sm::{Stall, Timeline};
+use support::*;
+
+/// Cycles from issue to a dependent instruction's issue, without the latency of the unit.
+const OVERHEAD: u64 = 5;
+
+/// Classes that execute in units other than memory.
+fn arithmetic() -> impl Iterator<Item = OpClass> {
+    let table = gpu().sm.sass_timing;
+    let memory = move |c: &OpClass| table[c.name()].unit == Unit::Mem;
+    OpClass::ALL.iter().copied().filter(move |c| !memory(c) && *c != OpClass::Exit)
+}
+
+fn issue(run: &Run<Timeline>, warp: u16, order: u32) -> u64 {
+    run.sm.observer.at(warp, order, 'I').expect("it has issued")
+}
+
+#[test]
+fn a_dependent_chain_of_each_class_takes_latency_plus_overhead() {
+    for class in arithmetic() {
+        for (latency, initiation) in [(1, 1), (4, 2), (7, 7), (100, 3)] {
+            let unit = gpu().sm.sass_timing[class.name()].unit;
+            let bench = Bench::new(&[op(class, 1, &[2, 3]), op(class, 1, &[1, 3]), op(class, 1, &[1, 2])]);
+            let run = bench.timing(class, unit, latency, initiation).run();
+            let times: Vec<_> = (0..3).map(|i| issue(&run, 0, i)).collect();
+            let step = u64::from(latency) + OVERHEAD;
+            assert_eq!(times[1] - times[0], step, "{class:?} of latency {latency}");
+            assert_eq!(times[2] - times[1], step, "{class:?} of latency {latency}");
+        }
+    }
+}
+
+#[test]
+fn independent_instructions_enter_a_unit_every_initiation_interval() {
+    for class in arithmetic() {
+        for initiation in [1, 2, 4, 8] {
+            let unit = gpu().sm.sass_timing[class.name()].unit;
+            let lines: Vec<_> = (0..24).map(|i| op(class, i + 1, &[30 + i % 4])).collect();
+            let run = Bench::new(&lines).timing(class, unit, 8, initiation).run();
+            let entry = |i| run.sm.observer.at(0, i, 'E').unwrap();
+            for i in 8..23 {
+                assert_eq!(entry(i + 1) - entry(i), u64::from(initiation), "{class:?} at {i}");
+            }
+        }
+    }
+}
+
+#[test]
+fn packed_half_operations_run_at_twice_the_rate() {
+    let lines: Vec<_> = (0..12).map(|i| op(OpClass::Half, i + 1, &[30])).collect();
+    for (packed, interval) in [(false, 4), (true, 2)] {
+        let mut bench = Bench::new(&lines).timing(OpClass::Half, Unit::Sp, 8, 4);
+        bench.lines.iter_mut().for_each(|l| l.packed_half = packed);
+        let run = bench.run();
+        let entry = |i| run.sm.observer.at(0, i, 'E').unwrap();
+        assert_eq!(entry(10) - entry(9), interval);
+    }
+}
+
+#[test]
+fn sub_cores_do_not_share_units() {
+    let lines: Vec<_> = (0..16).map(|i| add(i + 1, &[30])).collect();
+    let alone = Bench::new(&lines).run();
+    let four = Bench::new(&lines).warps(4).run();
+    let last = |run: &Run<Timeline>, warp| run.sm.observer.at(warp, 15, 'E').unwrap();
+    for warp in 0..4 {
+        assert!(last(&four, warp) <= last(&alone, 0) + 3, "only fetch is shared");
+    }
+}
+
+#[test]
+fn two_warps_of_a_sub_core_share_its_unit() {
+    let lines: Vec<_> = (0..16).map(|i| add(i + 1, &[30])).collect();
+    // Warps 0 and 4 belong to scheduler 0; the others do nothing.
+    let mut bench = Bench::new(&lines).warps(5).timing(OpClass::IntAdd, Unit::Int, 4, 2);
+    bench.skip = |warp, line| line < 16 && warp % 4 != 0;
+    let run = bench.run();
+    let mut entries: Vec<_> = [0, 4]
+        .iter()
+        .flat_map(|&w| (0..16).map(move |i| (w, i)))
+        .map(|(w, i)| run.sm.observer.at(w, i, 'E').unwrap())
+        .collect();
+    entries.sort_unstable();
+    assert!(entries.windows(2).all(|e| e[1] - e[0] >= 2), "one unit, one entry every two cycles");
+    assert_eq!(entries[31] - entries[0], 31 * 2, "and never idle");
+}
+
+/// A pair in one cycle, on a GPU that issues two from a warp.
+fn pair_issues_together(first: Line, second: Line, different_units: bool) -> bool {
+    let lines = [add(50, &[51]), add(52, &[53]), first, second];
+    let bench = Bench::new(&lines).gpu(|g| {
+        g.sm.issue.width = 2;
+        g.sm.issue.dual_issue_needs_different_units = different_units;
+        let int = g.sm.units.get_mut(&Unit::Int).unwrap();
+        (int.issue_latches, int.dispatch_latches) = (8, 8);
+    });
+    let run = bench.run();
+    issue(&run, 0, 2) == issue(&run, 0, 3)
+}
+
+#[test]
+fn dual_issue_obeys_hazards_and_units() {
+    assert!(pair_issues_together(add(1, &[2]), op(OpClass::FpAdd, 3, &[4]), true));
+    assert!(!pair_issues_together(add(1, &[2]), add(3, &[4]), true), "same unit");
+    assert!(pair_issues_together(add(1, &[2]), add(3, &[4]), false));
+    assert!(!pair_issues_together(add(1, &[2]), op(OpClass::FpAdd, 3, &[1]), true), "read after write");
+    assert!(!pair_issues_together(add(1, &[2]), op(OpClass::FpAdd, 1, &[4]), true), "write after write");
+}
+
+#[test]
+fn operands_in_one_bank_are_read_one_per_round() {
+    // 16 banks over four sub-cores: registers four apart share a bank.
+    for (srcs, rounds) in [(&[4, 5, 6][..], 1), (&[4, 8, 5], 2), (&[4, 8, 12], 3), (&[4, 8, 12, 16], 4), (&[], 0)] {
+        for per_cycle in [1, 2] {
+            let bench = Bench::new(&[op(OpClass::IntMad, 1, srcs)]).gpu(|g| g.sm.operands.reads_per_bank = per_cycle);
+            // The exit behind it must not take its latch first, as a collected instruction may.
+            let run = bench.timing(OpClass::Exit, Unit::Sp, 2, 2).run();
+            // Round 0 is the one that fills the collector; one more sends the instruction on.
+            let leaves = issue(&run, 0, 0) + 1 + u64::from((rounds + 1) / per_cycle);
+            assert_eq!(run.sm.observer.at(0, 0, 'C'), Some(leaves), "{srcs:?}, {per_cycle} rounds per cycle");
+        }
+    }
+}
+
+#[test]
+fn banks_turn_with_the_warp_if_the_description_says_so() {
+    for (by_warp, conflicts) in [(true, 0), (false, 1)] {
+        let mut bench = Bench::new(&[add(1, &[4])]).warps(5).gpu(|g| g.sm.operands.bank_uses_warp = by_warp);
+        // Warps 0 and 1 of a one-scheduler SM read the same register number.
+        bench = bench.gpu(|g| {
+            g.sm.issue.schedulers = 1;
+            g.sm.operands.sub_cores = false;
+            g.sm.issue.width = 1;
+            g.sm.operands.reads_per_bank = 1;
+        });
+        let run = bench.run();
+        assert!(run.sm.counters().bank_conflicts <= conflicts, "bank by warp: {by_warp}");
+    }
+}
+
+#[test]
+fn a_result_bus_per_instruction_and_cycle() {
+    // Four sub-cores write back together only if there are four buses.
+    for (buses, spread) in [(4, 0), (2, 1), (1, 3)] {
+        let run = Bench::new(&[add(1, &[2])]).warps(4).gpu(|g| g.sm.writeback_width = buses).run();
+        let mut written: Vec<_> = (0..4).map(|w| run.sm.observer.at(w, 0, 'W').unwrap()).collect();
+        let issued: Vec<_> = (0..4).map(|w| issue(&run, w, 0)).collect();
+        if issued.iter().all(|i| *i == issued[0]) {
+            written.sort_unstable();
+            assert_eq!(written[3] - written[0], spread, "{buses} buses");
+        }
+        written.dedup();
+        assert!(written.len() >= 4 / buses as usize);
+    }
+}
+
+#[test]
+fn shared_memory_takes_its_latency_and_a_cycle_per_conflict() {
+    for (stride, degree) in [(4, 1), (8, 2), (16, 4), (64, 16), (128, 32), (0, 1)] {
+        let run = Bench::new(&[load(Space::Shared, 1, 0, stride), add(2, &[1])]).run();
+        let latency = u64::from(gpu().sm.shared.latency_cycles);
+        assert_eq!(issue(&run, 0, 1) - issue(&run, 0, 0), latency + 3 + degree, "stride {stride}");
+        assert_eq!(run.sm.counters().shared_conflict_cycles, degree - 1);
+    }
+}
+
+#[test]
+fn shared_memory_serves_one_conflict_free_access_per_cycle() {
+    let lines: Vec<_> = (0..16).map(|i| load(Space::Shared, i + 1, 0, 4)).collect();
+    let run = Bench::new(&lines).run();
+    let entry = |i| run.sm.observer.at(0, i, 'E').unwrap();
+    assert_eq!(entry(15) - entry(7), 8);
+    let written = |i| run.sm.observer.at(0, i, 'W').unwrap();
+    assert_eq!(written(15) - written(7), 8);
+}
+
+/// Load, wait for it, load again.
+fn twice(line: Line) -> [Line; 4] {
+    let mut again = line.clone();
+    again.dsts = vec![3];
+    [line, add(2, &[1]), again, add(4, &[3])]
+}
+
+#[test]
+fn an_l1_hit_takes_its_latency() {
+    let run = Bench::new(&twice(load(Space::Global, 1, 0, 4))).run();
+    let latency = u64::from(gpu().sm.l1d.latency_cycles);
+    assert_eq!(issue(&run, 0, 3) - issue(&run, 0, 2), latency + 3);
+    assert_eq!(run.sm.l1_counters().read_hits, 4);
+}
+
+#[test]
+fn an_l1_miss_adds_the_memory_and_its_way() {
+    for memory in [1, 50, 500] {
+        let mut bench = Bench::new(&[load(Space::Global, 1, 0, 0), add(2, &[1])]);
+        bench.memory_latency = memory;
+        let run = bench.run();
+        let latency = u64::from(gpu().sm.l1d.latency_cycles);
+        assert_eq!(issue(&run, 0, 1) - issue(&run, 0, 0), latency + memory + 6);
+    }
+}
+
+#[test]
+fn an_access_past_l1_takes_the_memory_and_its_way() {
+    let mut bench = Bench::new(&[load(Space::Global, 1, 0, 0).cached(CacheOp::L2), add(2, &[1])]);
+    bench.memory_latency = 50;
+    let run = bench.run();
+    assert_eq!(issue(&run, 0, 1) - issue(&run, 0, 0), 50 + 5);
+    assert_eq!(run.sm.l1_counters().read_misses, 0);
+}
+
+#[test]
+fn an_l1_bank_takes_one_sector_per_cycle() {
+    // Warm, then time: sectors 128 bytes apart lie in one of the four banks.
+    for (stride, cycles) in [(0, 1), (4, 1), (32, 8), (128, 32)] {
+        let run = Bench::new(&twice(load(Space::Global, 1, 0, stride))).run();
+        let latency = u64::from(gpu().sm.l1d.latency_cycles);
+        assert_eq!(issue(&run, 0, 3) - issue(&run, 0, 2), latency + 2 + cycles, "stride {stride}");
+    }
+}
+
+#[test]
+fn a_constant_that_always_hits_is_there_at_once() {
+    let run = Bench::new(&[load(Space::Constant, 1, 0, 0), add(2, &[1])]).run();
+    assert_eq!(issue(&run, 0, 1) - issue(&run, 0, 0), 3);
+}
+
+#[test]
+fn a_constant_cache_serves_a_line_per_cycle() {
+    let lines = twice(load(Space::Constant, 1, 0, 64));
+    let run = Bench::new(&lines).gpu(|g| g.sm.perfect_instruction_and_constant_caches = false).run();
+    assert_eq!(issue(&run, 0, 3) - issue(&run, 0, 2), 3 + 31, "32 lines");
+    assert_eq!(run.sm.constant_cache().unwrap().counters().read_hits, 32);
+}
+
+#[test]
+fn an_atomic_waits_for_its_answer() {
+    let mut bench = Bench::new(&[atomic(1, 0, 0), add(3, &[4]), add(2, &[1])]);
+    bench.memory_latency = 100;
+    // 32 lanes on one word: 32 transactions, one per cycle.
+    let free = bench.run();
+    assert_eq!(issue(&free, 0, 2) - issue(&free, 0, 0), 100 + 5 + 31);
+    assert!(issue(&free, 0, 1) - issue(&free, 0, 0) < 5, "what does not need the result goes on");
+    bench.options.atomics_hold_warp = true;
+    let held = bench.run();
+    assert_eq!(issue(&held, 0, 1), issue(&free, 0, 2));
+    assert!(held.sm.account().stalled(Stall::Atomic) > 100);
+}
+
+#[test]
+fn a_fence_waits_for_stores_and_loads() {
+    let mut bench = Bench::new(&[store(Space::Global, 1, 0, 4), fence(), add(2, &[3])]);
+    bench.memory_latency = 300;
+    let run = bench.run();
+    let wait = issue(&run, 0, 2) - issue(&run, 0, 1);
+    assert!((300..350).contains(&wait), "{wait}");
+    let none = Bench::new(&[add(1, &[4]), fence(), add(2, &[3])]).run();
+    assert_eq!(issue(&none, 0, 2) - issue(&none, 0, 1), 1);
+}
+
+#[test]
+fn asynchronous_copies_are_waited_for_by_group() {
+    use isa::{Control::*, OpClass::*};
+    let commit = || control(AsyncCopy, AsyncCommit, "cp.async.commit");
+    let wait = |left| Line { async_groups_left: left, ..control(AsyncCopy, AsyncWait, "cp.async.wait") };
+    let times = |left| {
+        let lines = [copy_async(0), commit(), copy_async(4096), commit(), wait(left), add(1, &[2])];
+        let run = Bench::new(&lines).run();
+        issue(&run, 0, 5) - issue(&run, 0, 4)
+    };
+    assert_eq!(times(2), 1);
+    assert!(times(1) > 200);
+    assert!(times(0) > times(1));
+}
+
+#[test]
+fn a_sleeping_warp_rises_in_time() {
+    let sleep = Line { sleep_cycles: 77, ..control(OpClass::Nop, isa::Control::Sleep, "nanosleep") };
+    let run = Bench::new(&[sleep, add(1, &[2])]).run();
+    assert_eq!(issue(&run, 0, 1) - issue(&run, 0, 0), 77);
+    assert!(run.ticks < 30, "the SM sleeps as well");
+}
+
+#[test]
+fn a_barrier_lets_all_go_a_cycle_after_the_last_arrival() {
+    let mut bench = Bench::new(&[add(1, &[2]), add(1, &[1]), sync(0, 0), add(3, &[4])]).warps(6);
+    bench.skip = |warp, line| warp != 5 && line < 2;
+    let run = bench.run();
+    let last = issue(&run, 5, 2);
+    for warp in 0..5 {
+        assert!(issue(&run, warp, 0) < last);
+        let next = issue(&run, warp, 1);
+        // Warps 0 and 4 share a scheduler, and so do 1 and 5: one of each pair goes first.
+        let second = next == last + 2 && warp != 2 && warp != 3;
+        assert!(next == last + 1 || second, "warp {warp}: {next} after {last}");
+    }
+}
+
+#[test]
+fn a_taken_branch_costs_the_flush() {
+    use config::BranchFetch::*;
+    // The branch is the second of its fetch, with the wrong path yet to be fetched, or the first.
+    let gap = |mode, lines: &[Line]| {
+        let run = Bench::new(lines).gpu(|g| g.sm.frontend.branches = mode).run();
+        let branch = lines.iter().position(|l| l.jump != 1).unwrap() as u32;
+        (issue(&run, 0, branch + 1) - issue(&run, 0, branch), run.sm.counters().flushes)
+    };
+    let last_of_fetch = [add(1, &[2]), branch(2, 1), add(3, &[4]), add(5, &[6])];
+    assert_eq!(gap(Oracle, &last_of_fetch), (1, 0));
+    assert_eq!(gap(Stall, &last_of_fetch), (1, 0), "refetched in the cycle of the issue");
+    assert_eq!(gap(SequentialFlush, &last_of_fetch), (3, 1));
+    let first_of_fetch = [branch(2, 1), add(3, &[4]), add(5, &[6])];
+    assert_eq!(gap(SequentialFlush, &first_of_fetch), (2, 1));
+    let not_taken = [branch(2, 0), add(3, &[4]), add(5, &[6])];
+    assert_eq!(gap(SequentialFlush, &not_taken), (1, 0));
+    assert_eq!(gap(Stall, &not_taken), (1, 0));
+}
+
+#[test]
+fn an_instruction_cache_miss_waits_for_the_memory() {
+    let mut bench =
+        Bench::new(&[add(1, &[2]), add(3, &[4])]).gpu(|g| g.sm.perfect_instruction_and_constant_caches = false);
+    bench.memory_latency = 150;
+    let run = bench.run();
+    assert!((150..156).contains(&issue(&run, 0, 0)), "{}", issue(&run, 0, 0));
+    assert_eq!(run.sm.counters().fetch_misses, 1, "one line holds all");
+    assert!(run.sm.account().stalled(Stall::InstructionCache) >= 145);
+}
