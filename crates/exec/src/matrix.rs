@@ -37,6 +37,7 @@
 
 mod fragment;
 mod multiply;
+mod placed;
 mod tiles;
 
 pub use fragment::{Element, Fragment, MemoryElement, Operand, Order, Position, Shape};

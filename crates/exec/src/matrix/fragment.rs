@@ -213,6 +213,11 @@ impl Fragment {
         if self.quad.is_some() { 4 } else { 1 }
     }
 
+    /// The part it plays.
+    pub(super) const fn operand(&self) -> Operand {
+        self.operand
+    }
+
     /// Elements per lane that are not repetitions of earlier ones.
     pub(super) const fn distinct(&self) -> u32 {
         let all = self.rows as u32 * self.cols as u32 * self.tiles() as u32 / WARP_LANES as u32;

@@ -1,11 +1,9 @@
 //! D = A * B + C.
 
 use super::fragment::{Element, Fragment, Operand, Order, Shape};
-use kit::WARP_LANES;
+use super::placed::{Column, Placed};
 use num::half::{Bf16, F16, Half};
 use num::{Rounding, float32, float64, half, small};
-
-type Column = [u32; WARP_LANES];
 
 /// How single-bit factors are combined before the ones are counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -65,72 +63,6 @@ impl Multiply {
             (F64, F64) => (self.c, self.d) == (F64, F64),
             (U8 | S8, U8 | S8) | (U4 | S4, U4 | S4) | (B1, B1) => (self.c, self.d) == (S32, S32),
             _ => false,
-        }
-    }
-}
-
-/// A fragment and the place of each of its elements.
-#[derive(Clone, Debug)]
-struct Placed {
-    fragment: Fragment,
-    table: Box<[[u16; WARP_LANES]]>,
-}
-
-impl Placed {
-    fn new(fragment: Fragment) -> Self {
-        Placed { fragment, table: fragment.table() }
-    }
-
-    /// Reads the elements from their registers into their places.
-    #[inline]
-    fn gather<T: Copy>(&self, columns: &[Column], out: &mut [T], read: impl Fn(u32) -> T) {
-        let element = self.fragment.element();
-        let per = element.per_register() as usize;
-        let bits = element.bits();
-        for (index, places) in self.table.iter().enumerate() {
-            let column = &columns[index / per];
-            let shift = (index % per) as u32 * bits;
-            let values: [T; WARP_LANES] = std::array::from_fn(|lane| read(column[lane] >> shift));
-            for (value, &place) in values.into_iter().zip(places) {
-                out[usize::from(place)] = value;
-            }
-        }
-    }
-
-    /// Writes the elements of the places to their registers.
-    #[inline]
-    fn scatter<T: Copy>(&self, from: &[T], columns: &mut [Column], write: impl Fn(T) -> u32) {
-        let element = self.fragment.element();
-        let per = element.per_register() as usize;
-        let bits = element.bits();
-        for (index, places) in self.table.iter().enumerate() {
-            let column = &mut columns[index / per];
-            let part = (index % per) as u32;
-            for (register, &place) in column.iter_mut().zip(places) {
-                let value = write(from[usize::from(place)]) << (part * bits);
-                *register = if part == 0 { value } else { *register | value };
-            }
-        }
-    }
-
-    /// [`Placed::gather`] for f64, which takes two registers.
-    fn gather_f64(&self, columns: &[Column], out: &mut [f64]) {
-        for (pair, places) in columns.chunks_exact(2).zip(&self.table) {
-            for lane in 0..WARP_LANES {
-                let bits = u64::from(pair[1][lane]) << 32 | u64::from(pair[0][lane]);
-                out[usize::from(places[lane])] = f64::from_bits(bits);
-            }
-        }
-    }
-
-    /// [`Placed::scatter`] for f64.
-    fn scatter_f64(&self, from: &[f64], columns: &mut [Column]) {
-        for (pair, places) in columns.chunks_exact_mut(2).zip(&self.table) {
-            for lane in 0..WARP_LANES {
-                let bits = from[usize::from(places[lane])].to_bits();
-                pair[0][lane] = bits as u32;
-                pair[1][lane] = (bits >> 32) as u32;
-            }
         }
     }
 }
@@ -205,14 +137,27 @@ impl Mma {
         match self.types.a {
             Element::F64 => self.execute_f64(a, b, c, d),
             Element::B1 => self.execute_bits(a, b, c, d),
-            Element::U8 | Element::S8 | Element::U4 | Element::S4 => self.execute_integers(a, b, c, d),
-            _ => self.execute_floats(a, b, c, d),
+            // Clearing large arrays would cost more than small products do.
+            Element::U8 | Element::S8 | Element::U4 | Element::S4 => match self.largest_factor() {
+                ..=256 => self.execute_integers::<256>(a, b, c, d),
+                257..=512 => self.execute_integers::<512>(a, b, c, d),
+                _ => self.execute_integers::<1024>(a, b, c, d),
+            },
+            _ => match self.largest_factor() {
+                ..=256 => self.execute_floats::<256>(a, b, c, d),
+                _ => self.execute_floats::<512>(a, b, c, d),
+            },
         }
     }
 
-    /// f16, bf16, tf32 and 8-bit float factors, accumulated in f32.
-    fn execute_floats(&self, a: &[Column], b: &[Column], c: &[Column], d: &mut [Column]) {
-        const LARGEST: usize = 512;
+    /// Elements of the larger factor.
+    fn largest_factor(&self) -> u32 {
+        let Shape { m, n, k } = self.shape;
+        u32::from(m.max(n)) * u32::from(k) * self.a.fragment.tiles() as u32
+    }
+
+    /// f16, bf16, tf32 and 8-bit float factors of at most `LARGEST` elements, accumulated in f32.
+    fn execute_floats<const LARGEST: usize>(&self, a: &[Column], b: &[Column], c: &[Column], d: &mut [Column]) {
         let mut factors = ([0f32; LARGEST], [0f32; LARGEST]);
         let mut sums = [0f32; 256];
         let read = |p: &Placed, from: &[Column], to: &mut [f32]| match p.fragment.element() {
@@ -249,10 +194,9 @@ impl Mma {
         self.d.scatter_f64(&sums, d);
     }
 
-    /// Bytes and nibbles. Computed in f32, which hosts multiply faster: 32 products of bytes are
+    /// Bytes and nibbles, at most `LARGEST` in a factor. Computed in f32, which hosts multiply faster: 32 products of bytes are
     /// below 2^21, so every sum is exact. Only adding C can overflow.
-    fn execute_integers(&self, a: &[Column], b: &[Column], c: &[Column], d: &mut [Column]) {
-        const LARGEST: usize = 1024;
+    fn execute_integers<const LARGEST: usize>(&self, a: &[Column], b: &[Column], c: &[Column], d: &mut [Column]) {
         let mut factors = ([0f32; LARGEST], [0f32; LARGEST]);
         let mut sums = [0f32; 256];
         let read = |p: &Placed, from: &[Column], to: &mut [f32]| match p.fragment.element() {
@@ -274,14 +218,13 @@ impl Mma {
         let mut rows = [[0u32; 8]; 16];
         let mut cols = [[0u32; 8]; 8];
         // The places of each register's first bit, among the k bits of a row of A, n columns of B.
-        let firsts = |p: &Placed, r: usize| p.table[r * 32];
         for (register, column) in a.iter().enumerate() {
-            for (word, place) in column.iter().zip(firsts(&self.a, register)) {
+            for (word, place) in column.iter().zip(self.a.places(register * 32)) {
                 rows[usize::from(place / k)][usize::from(place % k / 32)] = *word;
             }
         }
         for (register, column) in b.iter().enumerate() {
-            for (word, place) in column.iter().zip(firsts(&self.b, register)) {
+            for (word, place) in column.iter().zip(self.b.places(register * 32)) {
                 cols[usize::from(place % n)][usize::from(place / n / 32)] = *word;
             }
         }
@@ -308,7 +251,7 @@ impl Mma {
         self.d.scatter(&sums, d, |x| x as u32);
     }
 
-    /// Runs `step` on each sum for k ascending. The inner loop is over a row of B, and of D.
+    /// Runs `step` on each sum for k ascending.
     #[inline(always)]
     fn accumulate<T: Copy>(&self, a: &[T], b: &[T], sums: &mut [T], step: impl Fn(T, T, T) -> T) {
         let (m, n, k) = (usize::from(self.shape.m), usize::from(self.shape.n), usize::from(self.shape.k));
@@ -316,17 +259,21 @@ impl Mma {
             let a = &a[tile * m * k..(tile + 1) * m * k];
             let b = &b[tile * k * n..(tile + 1) * k * n];
             let sums = &mut sums[tile * m * n..(tile + 1) * m * n];
-            for (a_row, sum_row) in a.chunks_exact(k).zip(sums.chunks_exact_mut(n)) {
-                // Every n is a multiple of 8: blocks of that size stay in registers over k.
-                for (block, sums) in sum_row.chunks_exact_mut(8).enumerate() {
-                    let mut partial: [T; 8] = std::array::from_fn(|i| sums[i]);
-                    for (&x, b_row) in a_row.iter().zip(b.chunks_exact(n)) {
-                        let y = &b_row[block * 8..block * 8 + 8];
-                        for (sum, &y) in partial.iter_mut().zip(y) {
-                            *sum = step(*sum, x, y);
+            let (b, blocks) = (b.as_chunks::<8>().0, n / 8);
+            // Blocks of 2 rows by 8 columns stay in host registers over k. m is even, n a multiple of 8.
+            for (a_rows, sum_rows) in a.chunks_exact(2 * k).zip(sums.chunks_exact_mut(2 * n)) {
+                let (a_upper, a_lower) = a_rows.split_at(k);
+                let (sum_upper, sum_lower) = sum_rows.as_chunks_mut::<8>().0.split_at_mut(blocks);
+                for (block, (sum_upper, sum_lower)) in sum_upper.iter_mut().zip(sum_lower).enumerate() {
+                    let (mut upper, mut lower) = (*sum_upper, *sum_lower);
+                    for ((&x, &y), b_row) in a_upper.iter().zip(a_lower).zip(b.chunks_exact(blocks)) {
+                        let z = &b_row[block];
+                        for i in 0..8 {
+                            upper[i] = step(upper[i], x, z[i]);
+                            lower[i] = step(lower[i], y, z[i]);
                         }
                     }
-                    sums.copy_from_slice(&partial);
+                    (*sum_upper, *sum_lower) = (upper, lower);
                 }
             }
         }
