@@ -3,7 +3,8 @@
 
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
-use workloads::bundled::record;
+use std::path::Path;
+use workloads::bundled::{Record, record};
 use workloads::suite::ALL;
 
 fn sha256(text: &str) -> String {
@@ -18,6 +19,17 @@ fn hashes_match_the_record() {
         let advice = "run tools/rebuild-kernels";
         assert_eq!(recorded.source_sha256, sha256(module.cuda), "{}.cu has changed: {advice}", module.name);
         assert_eq!(recorded.ptx_sha256, sha256(module.ptx), "{}.ptx has changed: {advice}", module.name);
+    }
+}
+
+#[test]
+fn hashes_of_the_examples_match() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/launch");
+    let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
+    let record: Record = toml::from_str(&read("kernels.toml")).unwrap();
+    for (name, module) in &record.modules {
+        assert_eq!(module.source_sha256, sha256(&read(&format!("{name}.cu"))), "{name}: run tools/rebuild-kernels");
+        assert_eq!(module.ptx_sha256, sha256(&read(&format!("{name}.ptx"))), "{name}: run tools/rebuild-kernels");
     }
 }
 
