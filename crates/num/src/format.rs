@@ -147,13 +147,12 @@ pub(crate) fn odd_sum(x: f64, y: f64) -> f64 {
     // Knuth's two-sum: `error` is exactly the part that rounding lost.
     let back = sum - x;
     let error = (x - (sum - back)) + (y - back);
-    let bits = sum.to_bits();
     // NaN (from infinities) compares false and leaves the sum alone.
-    let inexact = (error > 0.0) | (error < 0.0);
-    let even = bits & 1 == 0;
-    // Step towards the error: up in magnitude if it has the sum's sign, else down.
-    let step = if (error > 0.0) == (sum > 0.0) { 1 } else { u64::MAX };
-    f64::from_bits(if inexact & even { bits.wrapping_add(step) } else { bits })
+    let inexact = u64::from(error.abs() > 0.0);
+    // Away from the error's side if rounding went up in magnitude: then that is the truncated sum,
+    // whose lowest bit becomes the sticky one.
+    let too_large = (error.to_bits() ^ sum.to_bits()) >> 63 & inexact;
+    f64::from_bits(sum.to_bits().wrapping_sub(too_large) | inexact)
 }
 
 /// [`odd_sum`] in f32, for a further rounding to a format of at most 21 mantissa bits.
@@ -162,11 +161,9 @@ pub(crate) fn odd_sum_f32(x: f32, y: f32) -> f32 {
     let sum = x + y;
     let back = sum - x;
     let error = (x - (sum - back)) + (y - back);
-    let bits = sum.to_bits();
-    let inexact = (error > 0.0) | (error < 0.0);
-    let even = bits & 1 == 0;
-    let step = if (error > 0.0) == (sum > 0.0) { 1 } else { u32::MAX };
-    f32::from_bits(if inexact & even { bits.wrapping_add(step) } else { bits })
+    let inexact = u32::from(error.abs() > 0.0);
+    let too_large = (error.to_bits() ^ sum.to_bits()) >> 31 & inexact;
+    f32::from_bits(sum.to_bits().wrapping_sub(too_large) | inexact)
 }
 
 /// `x` rounded to odd in f32, for a further rounding to a format of at most 22 significant bits that
@@ -175,10 +172,8 @@ pub(crate) fn odd_sum_f32(x: f32, y: f32) -> f32 {
 pub(crate) fn odd_f32(x: f64) -> f32 {
     let nearest = x as f32;
     let back = f64::from(nearest);
-    let bits = nearest.to_bits();
-    // Also steps from an overflow's infinity to the largest number, and from zero to the least.
-    let inexact = (back > x) | (back < x);
-    let even = bits & 1 == 0;
-    let step = if back.abs() < x.abs() { 1 } else { u32::MAX };
-    f32::from_bits(if inexact & even { bits.wrapping_add(step) } else { bits })
+    // From an overflow's infinity this steps to the largest number, from zero to the least.
+    let inexact = u32::from((x - back).abs() > 0.0);
+    let too_large = u32::from(back.abs() > x.abs());
+    f32::from_bits(nearest.to_bits().wrapping_sub(too_large) | inexact)
 }
