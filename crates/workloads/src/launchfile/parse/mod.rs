@@ -1,0 +1,248 @@
+//! From TOML to the model: every key known, every name resolved, all problems at once.
+
+mod buffers;
+mod launches;
+
+use super::diagnostics::Problem;
+use super::expr::{self, Expr, Names, Scope};
+use super::model::*;
+use crate::element::{Number, ScalarType};
+use crate::suggest;
+use std::ops::Range;
+use std::path::Path;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+type Value<'t> = Spanned<DeValue<'t>>;
+
+/// Reads a launch file's text. `overrides` replace values: (name, expression).
+pub fn parse(path: &Path, text: &str, overrides: &[(String, String)]) -> Result<LaunchFile, Vec<Problem>> {
+    let (root, errors) = DeTable::parse_recoverable(text);
+    let mut reader = Reader { text, problems: Vec::new(), names: Names::default(), values: Vec::new() };
+    if !errors.is_empty() {
+        // What the rest means is anybody's guess.
+        let problem = |e: toml::de::Error| Problem { span: e.span(), message: e.message().replace('\n', ": ") };
+        return Err(errors.into_iter().map(problem).collect());
+    }
+    let root = root.into_inner();
+    let file = reader.file(path, &root, overrides);
+    match file {
+        Some(file) if reader.problems.is_empty() => Ok(file),
+        _ => Err(reader.problems),
+    }
+}
+
+/// The expressions of `[values]` may use the values before them, and nothing else.
+struct OnlyValues<'a>(&'a [Number]);
+
+impl Scope for OnlyValues<'_> {
+    fn value(&self, slot: usize) -> Number {
+        self.0[slot]
+    }
+    fn length(&self, _: usize) -> u64 {
+        0
+    }
+    fn element(&self, _: usize, _: u64) -> Option<Number> {
+        None
+    }
+}
+
+struct Reader<'t> {
+    text: &'t str,
+    problems: Vec<Problem>,
+    /// Values and buffers so far.
+    names: Names,
+    values: Vec<Number>,
+}
+
+impl<'t> Reader<'t> {
+    fn file(&mut self, path: &Path, root: &DeTable<'t>, overrides: &[(String, String)]) -> Option<LaunchFile> {
+        const KEYS: &[&str] = &["description", "module", "seed", "values", "buffers", "launch", "output"];
+        self.known_keys(root, KEYS, "a launch file");
+        let description = root.get("description").and_then(|v| self.string(v, "a text")).map(|s| s.item);
+        self.read_values(root.get("values"), overrides);
+        let seed = root.get("seed").and_then(|v| self.whole_constant(v)).unwrap_or(0);
+        let buffers = self.read_buffers(root.get("buffers"));
+        let default_module = root.get("module").and_then(|v| self.string(v, "the path of a PTX file"));
+        let mut modules = Vec::new();
+        let launches: Vec<Option<LaunchSpec>> = self
+            .tables(root, "launch")
+            .into_iter()
+            .map(|(table, span)| self.launch(table, span, default_module.as_ref(), &mut modules))
+            .collect();
+        if launches.is_empty() {
+            self.problems
+                .push(Problem::elsewhere("nothing is launched: add a [[launch]] table with kernel, grid and block"));
+        }
+        let outputs: Vec<Option<OutputSpec>> =
+            self.tables(root, "output").into_iter().map(|(table, span)| self.output(table, span)).collect();
+        Some(LaunchFile {
+            path: path.to_owned(),
+            text: self.text.to_owned(),
+            description: description.unwrap_or_default(),
+            seed,
+            names: std::mem::take(&mut self.names),
+            values: std::mem::take(&mut self.values),
+            buffers,
+            modules,
+            launches: launches.into_iter().collect::<Option<_>>()?,
+            outputs: outputs.into_iter().collect::<Option<_>>()?,
+        })
+    }
+
+    fn problem(&mut self, span: Range<usize>, message: impl Into<String>) {
+        self.problems.push(Problem::new(span, message));
+    }
+
+    fn known_keys(&mut self, table: &DeTable<'_>, known: &[&str], what: &str) {
+        for (key, _) in table.iter() {
+            let name: &str = key.get_ref();
+            if !known.contains(&name) {
+                self.problem(key.span(), format!("{what} has no key `{name}`{}", suggest::among(name, known)));
+            }
+        }
+    }
+
+    fn wrong_type(&mut self, value: &Value<'_>, wanted: &str) {
+        let got = value.get_ref().type_str();
+        self.problem(value.span(), format!("this must be {wanted}, not {} {got}", article(got)));
+    }
+
+    fn string(&mut self, value: &Value<'_>, wanted: &str) -> Option<Located<String>> {
+        match value.get_ref() {
+            DeValue::String(s) => Some(Located { item: s.to_string(), span: value.span() }),
+            _ => {
+                self.wrong_type(value, wanted);
+                None
+            }
+        }
+    }
+
+    fn table<'v>(&mut self, value: &'v Value<'t>, wanted: &str) -> Option<&'v DeTable<'t>> {
+        let table = value.get_ref().as_table();
+        if table.is_none() {
+            self.wrong_type(value, wanted);
+        }
+        table
+    }
+
+    /// The tables of `[[key]]`; one `[key]` counts as well.
+    fn tables<'v>(&mut self, root: &'v DeTable<'t>, key: &str) -> Vec<(&'v DeTable<'t>, Range<usize>)> {
+        let Some(value) = root.get(key) else { return Vec::new() };
+        let wanted = format!("written [[{key}]]");
+        let items: Vec<&Value<'t>> = match value.get_ref() {
+            DeValue::Array(array) => array.iter().collect(),
+            _ => vec![value],
+        };
+        items.into_iter().filter_map(|item| Some((self.table(item, &wanted)?, item.span()))).collect()
+    }
+
+    /// A number, or a text with an expression.
+    fn expr(&mut self, value: &Value<'_>) -> Option<Expr> {
+        let span = value.span();
+        match value.get_ref() {
+            DeValue::Integer(integer) => {
+                let parsed = i128::from_str_radix(integer.as_str(), integer.radix());
+                Some(Expr::constant(span, Number::Int(parsed.ok()?)))
+            }
+            DeValue::Float(float) => Some(Expr::constant(span, Number::Float(float.as_str().parse().ok()?))),
+            DeValue::Boolean(value) => Some(Expr::constant(span, Number::Int((*value).into()))),
+            DeValue::String(text) => {
+                let names = self.names.clone();
+                self.expression(text, span, &names)
+            }
+            _ => {
+                self.wrong_type(value, "a number, or an expression in quotes");
+                None
+            }
+        }
+    }
+
+    /// An expression for each element, where `i` has a meaning.
+    fn element_expr(&mut self, value: &Value<'_>) -> Option<Expr> {
+        self.with_names(|names| names.element = true, |reader| reader.expr(value))
+    }
+
+    /// An expression for each repetition, where `round` has a meaning.
+    fn round_expr(&mut self, value: &Value<'_>) -> Option<Expr> {
+        self.with_names(|names| names.round = true, |reader| reader.expr(value))
+    }
+
+    fn with_names<T>(&mut self, change: impl FnOnce(&mut Names), body: impl FnOnce(&mut Self) -> T) -> T {
+        let (element, round) = (self.names.element, self.names.round);
+        change(&mut self.names);
+        let result = body(self);
+        (self.names.element, self.names.round) = (element, round);
+        result
+    }
+
+    fn expression(&mut self, text: &str, span: Range<usize>, names: &Names) -> Option<Expr> {
+        // Places within the text are known if it stands in the file as it is, without escapes.
+        let inner = span.start + 1..span.end.saturating_sub(1);
+        let verbatim = self.text.get(inner.clone()) == Some(text);
+        let parsed = expr::parse(text, inner.start, names);
+        match parsed {
+            Ok(mut expr) => {
+                expr.span = span;
+                Some(expr)
+            }
+            Err(problem) => {
+                let span = if verbatim { problem.span } else { Some(span) };
+                self.problems.push(Problem { span, message: problem.message });
+                None
+            }
+        }
+    }
+
+    fn whole_constant(&mut self, value: &Value<'_>) -> Option<u64> {
+        let expr = self.expr(value)?;
+        match expr.evaluate(&OnlyValues(&self.values), 0, 0) {
+            Ok(Number::Int(i)) if u64::try_from(i).is_ok() => Some(i as u64),
+            Ok(other) => {
+                self.problem(value.span(), format!("this must be a whole number from 0, not {other}"));
+                None
+            }
+            Err(problem) => {
+                self.problems.push(problem);
+                None
+            }
+        }
+    }
+
+    /// Checks that a new name is one, is free, and means nothing else.
+    fn new_name(&mut self, name: &str, span: Range<usize>) {
+        if !expr::is_name(name) {
+            self.problem(span, format!("`{name}` cannot be a name: letters, digits and `_`, and no digit first"));
+        } else if expr::is_reserved(name) {
+            self.problem(span, format!("`{name}` has a meaning of its own in expressions: choose another name"));
+        } else if self.names.values.iter().chain(&self.names.buffers).any(|n| n == name) {
+            self.problem(span, format!("`{name}` is both a value and a buffer"));
+        }
+    }
+
+    fn buffer_named(&mut self, name: &str, span: Range<usize>) -> Option<usize> {
+        let found = self.names.buffers.iter().position(|b| b == name);
+        if found.is_none() {
+            let advice = suggest::among(name, &self.names.buffers);
+            self.problem(span, format!("there is no buffer `{name}`{advice}"));
+        }
+        found
+    }
+}
+
+/// `Some(None)`, given but wrong, spoils the whole; `None`, not given, does not.
+fn flatten<T>(given: Option<Option<T>>) -> Option<Option<T>> {
+    match given {
+        Some(None) => None,
+        Some(Some(item)) => Some(Some(item)),
+        None => Some(None),
+    }
+}
+
+fn article(word: &str) -> &'static str {
+    if word.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" }
+}
+
+fn type_names() -> String {
+    ScalarType::ALL.iter().map(|t| t.name()).collect::<Vec<_>>().join(", ")
+}
