@@ -99,6 +99,24 @@ impl<T> Scopes<T> {
         best.map(|(_, value, number)| (value, number))
     }
 
+    /// What the innermost declaration of exactly `name` says, of a plain name or a row.
+    pub fn latest(&self, name: Sym, row: bool) -> Option<&T> {
+        let map = if row { &self.numbered } else { &self.single };
+        map.get(&name)?.last().map(|entry| &entry.value)
+    }
+
+    /// How many names the innermost row that starts with `prefix` has.
+    pub fn row(&self, prefix: Sym) -> Option<u32> {
+        self.numbered.get(&prefix)?.last().map(|entry| entry.count)
+    }
+
+    /// The plain names that are declared here, in order of id.
+    pub fn visible(&self) -> impl Iterator<Item = Sym> {
+        let mut names: Vec<Sym> = self.single.iter().filter(|(_, e)| !e.is_empty()).map(|(&name, _)| name).collect();
+        names.sort_unstable();
+        names.into_iter()
+    }
+
     /// Number of open scopes, the module's included.
     pub fn depth(&self) -> usize {
         self.log.len()

@@ -1,0 +1,32 @@
+//! Checks that need no execution: names, duplicate declarations, numbers of operands.
+//!
+//! All that is found is reported at once; nothing here changes the module.
+
+mod names;
+mod opcodes;
+
+use crate::ast::Module;
+use crate::diag::Diagnostics;
+pub use names::is_special_register;
+
+/// Looks for names that are not declared or declared twice, and instructions with a number or kind
+/// of operands that they cannot have. Instructions that are not known are warned of.
+///
+/// ```
+/// let parsed = ptx::parse("k.ptx", b"\
+/// .version 7.0\n.target sm_75\n.entry k()\n{\n.reg .b32 %r<3>;\nadd.s32 %r1, %r2;\nbra DONE;\n}\n");
+/// assert_eq!(ptx::check(&parsed.module).render(&parsed.source, ptx::Severity::Error), "\
+/// k.ptx:6:1: error: `add.s32` takes 3 operands, not 2
+///     6 | add.s32 %r1, %r2;
+///       | ^^^^^^^^^^^^^^^^^
+/// k.ptx:7:5: error: label `DONE` is not declared
+///     7 | bra DONE;
+///       |     ^^^^
+/// ");
+/// ```
+pub fn check(module: &Module) -> Diagnostics {
+    let mut diagnostics = Diagnostics::default();
+    names::check(module, &mut diagnostics);
+    opcodes::check(module, &mut diagnostics);
+    diagnostics
+}

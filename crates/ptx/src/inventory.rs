@@ -1,0 +1,276 @@
+//! What is in a module: the facts that `inspect` shows.
+
+use crate::ast::*;
+use crate::names::Sym;
+use crate::types::{StateSpace, Type};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What is in a module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Inventory {
+    /// PTX version, such as 7.8.
+    pub version: (u32, u32),
+    /// Target architecture and options.
+    pub target: Vec<String>,
+    /// 32 or 64.
+    pub address_size: u32,
+    /// Module-level variables in the order of the file.
+    pub variables: Vec<VariableInventory>,
+    /// Kernels with a body, in the order of the file.
+    pub kernels: Vec<KernelInventory>,
+    /// Device functions with a body, in the order of the file.
+    pub functions: Vec<KernelInventory>,
+    /// Functions that are declared here and defined elsewhere.
+    pub external: Vec<String>,
+}
+
+/// A module-level variable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VariableInventory {
+    /// Its name.
+    pub name: String,
+    /// Where it lives.
+    pub space: StateSpace,
+    /// Bytes; 0 if the launch or another module decides.
+    pub bytes: u64,
+    /// Alignment in bytes.
+    pub align: u32,
+}
+
+/// What is in a kernel or function.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelInventory {
+    /// Its name.
+    pub name: String,
+    /// Its parameters.
+    pub params: Vec<ParamSlot>,
+    /// Bytes of all parameters.
+    pub param_bytes: u64,
+    /// Declared registers by type, those of nested scopes included.
+    pub registers: Vec<RegisterCount>,
+    /// Static shared memory in bytes: its own, and the module's that it names.
+    pub shared_bytes: u64,
+    /// Whether it names shared memory whose size the launch decides.
+    pub dynamic_shared: bool,
+    /// Local memory in bytes per thread.
+    pub local_bytes: u64,
+    /// Number of instructions.
+    pub instructions: u64,
+    /// Instructions by operation, the most frequent first.
+    pub mix: Vec<OpcodeCount>,
+    /// Labels.
+    pub labels: u64,
+    /// Branches: `bra` and `brx`.
+    pub branches: u64,
+    /// Functions that it calls by name, in order of name.
+    pub calls: Vec<String>,
+    /// Calls through a register.
+    pub indirect_calls: u64,
+    /// Directives such as `maxntid` with their numbers.
+    pub directives: Vec<(String, Vec<u64>)>,
+}
+
+/// A parameter and its place in the parameter block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParamSlot {
+    /// Its name; empty in a prototype.
+    pub name: String,
+    /// Its type as written, such as `.u64` or `.b8[16]`.
+    pub ty: String,
+    /// Bytes from the start of the block.
+    pub offset: u64,
+    /// Size in bytes.
+    pub bytes: u64,
+    /// Alignment in bytes.
+    pub align: u32,
+    /// Whether the text says that it is a pointer (`.ptr`), and to where.
+    pub pointer: Option<Option<StateSpace>>,
+}
+
+/// Declared registers of a type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RegisterCount {
+    /// The type.
+    pub ty: Type,
+    /// How many; the elements of a vector count one by one.
+    pub count: u64,
+}
+
+/// How often an operation occurs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpcodeCount {
+    /// The operation without modifiers.
+    pub name: String,
+    /// Occurrences in the text.
+    pub count: u64,
+}
+
+impl Inventory {
+    /// Takes stock of `module`.
+    pub fn of(module: &Module) -> Self {
+        let bodies = |kind| {
+            let of_kind = module.functions().filter(move |f| f.kind == kind && f.body.is_some());
+            of_kind.map(|f| KernelInventory::of(module, f)).collect()
+        };
+        let defined: BTreeSet<Sym> = module.functions().filter(|f| f.body.is_some()).map(|f| f.name).collect();
+        let external: BTreeSet<Sym> = module.functions().map(|f| f.name).filter(|n| !defined.contains(n)).collect();
+        Self {
+            version: module.version,
+            target: module.target.iter().map(|&t| module.name(t).to_owned()).collect(),
+            address_size: module.address_size,
+            variables: module.variables().filter_map(|v| variable(module, v)).collect(),
+            kernels: bodies(FunctionKind::Entry),
+            functions: bodies(FunctionKind::Func),
+            external: external.into_iter().map(|name| module.name(name).to_owned()).collect(),
+        }
+    }
+}
+
+fn variable(module: &Module, v: &Variable) -> Option<VariableInventory> {
+    let name = module.name(v.name?).to_owned();
+    Some(VariableInventory { name, space: v.space, bytes: total_bytes(v), align: v.alignment() })
+}
+
+/// Bytes of a variable, of all of its row if it is one.
+fn total_bytes(v: &Variable) -> u64 {
+    v.bytes().unwrap_or(0).saturating_mul(u64::from(v.count.unwrap_or(1)))
+}
+
+/// Where the parameters of a function lie in its parameter block: each after the one before, at
+/// the next multiple of its alignment.
+pub fn param_layout(module: &Module, params: &[Variable]) -> Vec<ParamSlot> {
+    let mut end = 0_u64;
+    let mut slots = Vec::with_capacity(params.len());
+    for param in params {
+        let (bytes, align) = (total_bytes(param), param.alignment());
+        let offset = end.checked_next_multiple_of(u64::from(align)).unwrap_or(u64::MAX);
+        end = offset.saturating_add(bytes);
+        let name = param.name.map_or(String::new(), |name| module.name(name).to_owned());
+        slots.push(ParamSlot { name, ty: type_text(param), offset, bytes, align, pointer: param.ptr.map(|p| p.space) });
+    }
+    slots
+}
+
+fn type_text(v: &Variable) -> String {
+    let vector = if v.vector > 1 { format!(".v{}", v.vector) } else { String::new() };
+    let dims: String = v.dims.iter().map(|d| d.map_or("[]".to_owned(), |n| format!("[{n}]"))).collect();
+    format!("{vector}{}{dims}", v.ty)
+}
+
+impl KernelInventory {
+    /// Takes stock of `function`, which is of `module`.
+    pub fn of(module: &Module, function: &Function) -> Self {
+        let params = param_layout(module, &function.params);
+        let mut stock = Self {
+            name: module.name(function.name).to_owned(),
+            param_bytes: params.last().map_or(0, |last| last.offset.saturating_add(last.bytes)),
+            params,
+            registers: Vec::new(),
+            shared_bytes: 0,
+            dynamic_shared: false,
+            local_bytes: 0,
+            instructions: 0,
+            mix: Vec::new(),
+            labels: 0,
+            branches: 0,
+            calls: Vec::new(),
+            indirect_calls: 0,
+            directives: function.directives.iter().map(|d| (d.name.to_string(), d.values.clone())).collect(),
+        };
+        let mut used = BTreeSet::new();
+        stock.count_statements(module, function, &mut used);
+        for v in module.variables().filter(|v| v.space == StateSpace::Shared) {
+            if v.name.is_some_and(|name| used.contains(&name)) {
+                stock.count_shared(v);
+            }
+        }
+        stock
+    }
+
+    fn count_statements(&mut self, module: &Module, function: &Function, used: &mut BTreeSet<Sym>) {
+        let functions: BTreeSet<Sym> = module.functions().map(|f| f.name).collect();
+        let mut registers = BTreeMap::<Type, u64>::new();
+        let mut per_opcode = vec![0_u64; module.opcodes.all().len()];
+        let mut calls = BTreeSet::new();
+        for statement in function.body.iter().flat_map(Block::walk) {
+            match statement {
+                Statement::Instruction(instruction) => {
+                    per_opcode[instruction.opcode.index()] += 1;
+                    instruction.operands.iter().for_each(|operand| names_in(operand, used));
+                    if module.opcode(instruction).name() == "call" {
+                        match callee(instruction) {
+                            Some(name) if functions.contains(&name) => {
+                                calls.insert(module.name(name));
+                            }
+                            _ => self.indirect_calls += 1,
+                        }
+                    }
+                }
+                Statement::Label(_) => self.labels += 1,
+                Statement::Registers(r) => {
+                    let names: u64 = r.names.iter().map(|n| u64::from(n.count.unwrap_or(1))).sum();
+                    *registers.entry(r.ty).or_default() += names * u64::from(r.vector);
+                }
+                Statement::Variable(v) if v.space == StateSpace::Shared => self.count_shared(v),
+                Statement::Variable(v) if v.space == StateSpace::Local => {
+                    self.local_bytes = self.local_bytes.saturating_add(total_bytes(v));
+                }
+                _ => {}
+            }
+        }
+        self.registers = registers.into_iter().map(|(ty, count)| RegisterCount { ty, count }).collect();
+        self.calls = calls.into_iter().map(str::to_owned).collect();
+        self.count_opcodes(module, &per_opcode);
+    }
+
+    fn count_opcodes(&mut self, module: &Module, per_opcode: &[u64]) {
+        let mut by_name = BTreeMap::<&str, u64>::new();
+        for (opcode, &count) in module.opcodes.all().iter().zip(per_opcode).filter(|(_, count)| **count > 0) {
+            *by_name.entry(opcode.name()).or_default() += count;
+        }
+        self.instructions = by_name.values().sum();
+        self.branches = ["bra", "brx"].iter().filter_map(|name| by_name.get(name)).sum();
+        let mix = by_name.into_iter().map(|(name, count)| OpcodeCount { name: name.to_owned(), count });
+        self.mix = mix.collect();
+        self.mix.sort_by_key(|opcode| std::cmp::Reverse(opcode.count));
+    }
+
+    fn count_shared(&mut self, v: &Variable) {
+        self.dynamic_shared |= v.is_unsized();
+        // Variables are laid out one after the other, each at its alignment.
+        let align = u64::from(v.alignment());
+        let start = self.shared_bytes.checked_next_multiple_of(align).unwrap_or(u64::MAX);
+        if !v.is_unsized() {
+            self.shared_bytes = start.saturating_add(total_bytes(v));
+        }
+    }
+}
+
+/// The name that a call's first operand outside parentheses has.
+fn callee(instruction: &Instruction) -> Option<Sym> {
+    let operand = instruction.operands.iter().find(|o| !matches!(o.kind, OperandKind::List(_)))?;
+    match operand.kind {
+        OperandKind::Name(name) => Some(name),
+        _ => None,
+    }
+}
+
+/// Adds the names in an operand that can be variables.
+fn names_in(operand: &Operand, names: &mut BTreeSet<Sym>) {
+    match &operand.kind {
+        OperandKind::Name(name) | OperandKind::Offset(name, _) => {
+            names.insert(*name);
+        }
+        OperandKind::Element(name, index) => {
+            names.insert(*name);
+            names_in(index, names);
+        }
+        OperandKind::Address(Address { base: AddressBase::Name(name), .. }) => {
+            names.insert(*name);
+        }
+        OperandKind::Vector(items) | OperandKind::List(items) | OperandKind::Texture(items) => {
+            items.iter().for_each(|item| names_in(item, names));
+        }
+        _ => {}
+    }
+}
