@@ -177,13 +177,23 @@ fn round_int(a: u64, from: IntType, to: format::Format, round: Rounding) -> u64 
 /// Integer to f32: `cvt.rnd{.sat}.f32.int`.
 #[inline]
 pub fn int_to_f32(a: u64, from: IntType, round: Rounding) -> f32 {
-    f32::from_bits(round_int(a, from, format::F32, round) as u32)
+    let a = from.extend(a);
+    match round {
+        Rounding::NearestEven if from.signed() => a as i64 as f32,
+        Rounding::NearestEven => a as f32,
+        round => f32::from_bits(round_int(a, from, format::F32, round) as u32),
+    }
 }
 
 /// Integer to f64.
 #[inline]
 pub fn int_to_f64(a: u64, from: IntType, round: Rounding) -> f64 {
-    f64::from_bits(round_int(a, from, format::F64, round))
+    let a = from.extend(a);
+    match round {
+        Rounding::NearestEven if from.signed() => a as i64 as f64,
+        Rounding::NearestEven => a as f64,
+        round => f64::from_bits(round_int(a, from, format::F64, round)),
+    }
 }
 
 /// Integer to f16 or bf16. Overflow follows the rounding mode: to nearest it gives infinity.

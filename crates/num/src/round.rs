@@ -62,6 +62,22 @@ impl Mode {
     /// `.rn` without `.ftz` and `.sat`: what plain CUDA code compiles to.
     pub const RN: Mode = Mode { round: Rounding::NearestEven, ftz: false, sat: false };
 
+    /// `.rn.ftz`: what CUDA code compiles to with `--use_fast_math`.
+    pub const RN_FTZ: Mode = Mode { ftz: true, ..Mode::RN };
+
+    /// Calls `f` with this mode, as a constant if it is a common one. For loops over lanes: the
+    /// compiler then makes a copy of the loop for that mode, without its branches.
+    #[inline(always)]
+    pub fn specialised<R>(self, f: impl Fn(Mode) -> R) -> R {
+        if self == Mode::RN {
+            f(Mode::RN)
+        } else if self == Mode::RN_FTZ {
+            f(Mode::RN_FTZ)
+        } else {
+            f(self)
+        }
+    }
+
     /// This mode's flags with another rounding.
     #[must_use]
     pub const fn rounding(self, round: Rounding) -> Self {
