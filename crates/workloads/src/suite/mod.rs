@@ -8,6 +8,7 @@ mod gaussian;
 mod hashtable;
 mod histogram;
 mod hotspot;
+mod int8mma;
 mod kmeans;
 mod lastblock;
 mod lud;
@@ -43,6 +44,7 @@ pub static ALL: &[Workload] = &[
     stencil::WORKLOAD,
     nbody::WORKLOAD,
     wmma::WORKLOAD,
+    int8mma::WORKLOAD,
     asynccopy::WORKLOAD,
     lastblock::WORKLOAD,
     hashtable::WORKLOAD,
