@@ -145,6 +145,19 @@ fn every_example_parses() {
     }
 }
 
+/// The document's example works, and its mistakes are reported as it says.
+#[test]
+fn the_document_is_right() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/launch-files.md");
+    let document = std::fs::read_to_string(path).unwrap();
+    let toml = document.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
+    let outcome = run(&toml.replace("saxpy.ptx", "k.ptx")).unwrap().0;
+    assert!(outcome.passed() && outcome.checks.len() == 1, "{:?}", outcome.checks);
+    let wrong = toml.replacen("length", "lenght", 1).replace("\"x\", ", "\"z\", ");
+    let error = LaunchFile::parse(Path::new("saxpy.toml"), &wrong, &[]).unwrap_err().to_string();
+    assert!(document.contains(&error), "{error}");
+}
+
 #[test]
 fn saxpy_runs_and_compares() {
     let mut device = Fake::default();
