@@ -1,7 +1,7 @@
 //! What is in a module: the facts that `inspect` shows.
 
 use crate::ast::*;
-use crate::names::Sym;
+use crate::names::{OpcodeId, Sym};
 use crate::types::{StateSpace, Type};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -108,9 +108,10 @@ pub struct OpcodeCount {
 impl Inventory {
     /// Takes stock of `module`.
     pub fn of(module: &Module) -> Self {
+        let globals = ModuleLevel::of(module);
         let bodies = |kind| {
-            let of_kind = module.functions().filter(move |f| f.kind == kind && f.body.is_some());
-            of_kind.map(|f| KernelInventory::of(module, f)).collect()
+            let of_kind = module.functions().filter(|f| f.kind == kind && f.body.is_some());
+            of_kind.map(|f| KernelInventory::with(module, &globals, f)).collect()
         };
         let defined: BTreeSet<Sym> = module.functions().filter(|f| f.body.is_some()).map(|f| f.name).collect();
         let external: BTreeSet<Sym> = module.functions().map(|f| f.name).filter(|n| !defined.contains(n)).collect();
@@ -122,6 +123,22 @@ impl Inventory {
             kernels: bodies(FunctionKind::Entry),
             functions: bodies(FunctionKind::Func),
             external: external.into_iter().map(|name| module.name(name).to_owned()).collect(),
+        }
+    }
+}
+
+/// What bodies refer to.
+struct ModuleLevel<'a> {
+    functions: BTreeSet<Sym>,
+    shared: BTreeMap<Sym, &'a Variable>,
+}
+
+impl<'a> ModuleLevel<'a> {
+    fn of(module: &'a Module) -> Self {
+        let shared = module.variables().filter(|v| v.space == StateSpace::Shared);
+        Self {
+            functions: module.functions().map(|f| f.name).collect(),
+            shared: shared.filter_map(|v| Some((v.name?, v))).collect(),
         }
     }
 }
@@ -160,6 +177,10 @@ fn type_text(v: &Variable) -> String {
 impl KernelInventory {
     /// Takes stock of `function`, which is of `module`.
     pub fn of(module: &Module, function: &Function) -> Self {
+        Self::with(module, &ModuleLevel::of(module), function)
+    }
+
+    fn with(module: &Module, globals: &ModuleLevel<'_>, function: &Function) -> Self {
         let params = param_layout(module, &function.params);
         let mut stock = Self {
             name: module.name(function.name).to_owned(),
@@ -178,28 +199,31 @@ impl KernelInventory {
             directives: function.directives.iter().map(|d| (d.name.to_string(), d.values.clone())).collect(),
         };
         let mut used = BTreeSet::new();
-        stock.count_statements(module, function, &mut used);
-        for v in module.variables().filter(|v| v.space == StateSpace::Shared) {
-            if v.name.is_some_and(|name| used.contains(&name)) {
-                stock.count_shared(v);
-            }
+        stock.count_statements(module, globals, function, &mut used);
+        for v in used.iter().filter_map(|name| globals.shared.get(name)) {
+            stock.count_shared(v);
         }
         stock
     }
 
-    fn count_statements(&mut self, module: &Module, function: &Function, used: &mut BTreeSet<Sym>) {
-        let functions: BTreeSet<Sym> = module.functions().map(|f| f.name).collect();
+    fn count_statements(
+        &mut self,
+        module: &Module,
+        globals: &ModuleLevel<'_>,
+        function: &Function,
+        used: &mut BTreeSet<Sym>,
+    ) {
         let mut registers = BTreeMap::<Type, u64>::new();
-        let mut per_opcode = vec![0_u64; module.opcodes.all().len()];
+        let mut per_opcode = BTreeMap::new();
         let mut calls = BTreeSet::new();
         for statement in function.body.iter().flat_map(Block::walk) {
             match statement {
                 Statement::Instruction(instruction) => {
-                    per_opcode[instruction.opcode.index()] += 1;
+                    *per_opcode.entry(instruction.opcode).or_default() += 1;
                     instruction.operands.iter().for_each(|operand| names_in(operand, used));
                     if module.opcode(instruction).name() == "call" {
                         match callee(instruction) {
-                            Some(name) if functions.contains(&name) => {
+                            Some(name) if globals.functions.contains(&name) => {
                                 calls.insert(module.name(name));
                             }
                             _ => self.indirect_calls += 1,
@@ -223,10 +247,10 @@ impl KernelInventory {
         self.count_opcodes(module, &per_opcode);
     }
 
-    fn count_opcodes(&mut self, module: &Module, per_opcode: &[u64]) {
+    fn count_opcodes(&mut self, module: &Module, per_opcode: &BTreeMap<OpcodeId, u64>) {
         let mut by_name = BTreeMap::<&str, u64>::new();
-        for (opcode, &count) in module.opcodes.all().iter().zip(per_opcode).filter(|(_, count)| **count > 0) {
-            *by_name.entry(opcode.name()).or_default() += count;
+        for (&opcode, &count) in per_opcode {
+            *by_name.entry(module.opcodes.get(opcode).name()).or_default() += count;
         }
         self.instructions = by_name.values().sum();
         self.branches = ["bra", "brx"].iter().filter_map(|name| by_name.get(name)).sum();

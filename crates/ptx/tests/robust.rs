@@ -241,7 +241,7 @@ fn long_repetitions() {
             let text = format!("{header}{}", piece.repeat(400_000 / piece.len()));
             let begin = std::time::Instant::now();
             exercise(text.as_bytes());
-            assert!(begin.elapsed().as_secs() < 10, "{header}{piece}…");
+            assert!(begin.elapsed().as_secs() < 3, "{header}{piece}…");
         }
     }
 }
