@@ -3,10 +3,20 @@
 //! The layer between the simulator and its front ends (command line, later Python): everything
 //! here returns typed values; nothing prints.
 
+#![warn(missing_docs)]
+
+mod cores;
+mod device;
+mod engine;
+pub mod microbench;
 mod report;
 mod run;
+mod statistics;
 
-pub use run::{Job, Monitor, Progress, RunError, Setup, Unattended};
+pub use cores::CORES;
+pub use device::SimulatedDevice;
 pub use report::{
     CheckResult, HostFigures, KernelReport, OccupancyReport, RegisterSource, Report, StatInfo, Stats, Value,
 };
+pub use run::{Job, Monitor, Progress, RunError, Setup, Unattended, cores, run, schedulers};
+pub use statistics::schema;

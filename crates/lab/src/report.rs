@@ -164,6 +164,8 @@ pub struct Report {
     pub kernels: Vec<KernelReport>,
     /// The whole run.
     pub total: Stats,
+    /// What the kernels printed, what the launch file had printed or written.
+    pub output: Vec<String>,
     /// Comparison with the host reference, where there is one.
     pub check: Option<CheckResult>,
     /// Speed here.

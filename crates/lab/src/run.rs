@@ -1,10 +1,13 @@
 //! Runs a job on a set-up GPU.
 
-use crate::Report;
+use crate::report::{CheckResult, HostFigures, Report};
+use crate::{CORES, SimulatedDevice};
 use config::GpuConfig;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
+use workloads::launchfile::{LaunchError, LaunchFile};
+use workloads::{Check, DeviceError, Size, WorkloadError, suggest, suite};
 
 /// The machine a job runs on.
 #[derive(Clone, Debug)]
@@ -36,7 +39,12 @@ pub enum Job {
         seed: u64,
     },
     /// A launch file.
-    LaunchFile(PathBuf),
+    LaunchFile {
+        /// The file.
+        path: PathBuf,
+        /// Replacements for entries of its `[values]`: name and expression.
+        values: Vec<(String, String)>,
+    },
 }
 
 /// How far a run has come.
@@ -62,6 +70,12 @@ pub trait Monitor {
     fn progress(&mut self, progress: &Progress) -> ControlFlow<()>;
 }
 
+impl<M: Monitor + ?Sized> Monitor for &mut M {
+    fn progress(&mut self, progress: &Progress) -> ControlFlow<()> {
+        (**self).progress(progress)
+    }
+}
+
 /// A monitor that lets everything run to its end.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unattended;
@@ -82,4 +96,151 @@ pub struct RunError {
     pub bad_input: bool,
     /// What was computed before the failure.
     pub partial: Option<Box<Report>>,
+}
+
+/// Name and description of each core design.
+pub fn cores() -> &'static [(&'static str, &'static str)] {
+    CORES
+}
+
+/// Name and description of each warp scheduler.
+pub fn schedulers() -> &'static [(&'static str, &'static str)] {
+    sm::schedulers::NAMES
+}
+
+/// Runs `job` on a GPU set up like `setup`, telling `monitor` how far it is.
+///
+/// An interruption is no error: the report says so and holds what was simulated.
+///
+/// # Errors
+/// See [`RunError`].
+pub fn run(setup: &Setup, job: &Job, monitor: &mut dyn Monitor) -> Result<Report, RunError> {
+    let mut device = SimulatedDevice::watched(setup, Box::new(monitor)).map_err(|e| RunError::input(e.to_string()))?;
+    let (workload, done) = match job {
+        Job::Workload { name, size, params, seed } => run_workload(&mut device, name, size, params, *seed)?,
+        Job::LaunchFile { path, values } => {
+            let file = LaunchFile::load(path, values).map_err(|e| RunError::input(e.to_string()))?;
+            let outcome = file.run(&mut device);
+            let done = outcome.map_err(Failure::from).map(|o| {
+                let written = o.written.iter().map(|p| format!("wrote {}", p.display()));
+                (o.checks, o.prints.into_iter().chain(written).collect())
+            });
+            (path.display().to_string(), done)
+        }
+    };
+    let mut report = report_of(&mut device, setup, workload);
+    match done {
+        Ok((checks, output)) => {
+            report.output.extend(output);
+            report.check = check_result(&checks);
+            Ok(report)
+        }
+        Err(_) if report.interrupted => Ok(report),
+        Err(Failure { message, bad_input }) => {
+            Err(RunError { message, bad_input, partial: (!report.kernels.is_empty()).then(|| Box::new(report)) })
+        }
+    }
+}
+
+impl RunError {
+    fn input(message: String) -> Self {
+        Self { message, bad_input: true, partial: None }
+    }
+}
+
+/// Why a job did not end well.
+struct Failure {
+    message: String,
+    bad_input: bool,
+}
+
+impl From<DeviceError> for Failure {
+    fn from(error: DeviceError) -> Self {
+        let ran = matches!(error, DeviceError::Fault(_) | DeviceError::Deadlock(_) | DeviceError::Interrupted);
+        Self { message: error.to_string(), bad_input: !ran }
+    }
+}
+
+impl From<LaunchError> for Failure {
+    fn from(error: LaunchError) -> Self {
+        match error {
+            LaunchError::Device(error) => error.into(),
+            error => Self { message: error.to_string(), bad_input: true },
+        }
+    }
+}
+
+impl From<WorkloadError> for Failure {
+    fn from(error: WorkloadError) -> Self {
+        match error {
+            WorkloadError::Device(error) => error.into(),
+            error => Self { message: error.to_string(), bad_input: true },
+        }
+    }
+}
+
+/// Comparisons made and lines to show, or why there are none.
+type Done = Result<(Vec<Check>, Vec<String>), Failure>;
+
+fn run_workload(
+    device: &mut SimulatedDevice<'_>,
+    name: &str,
+    size: &str,
+    params: &BTreeMap<String, u64>,
+    seed: u64,
+) -> Result<(String, Done), RunError> {
+    let input = |e: WorkloadError| RunError::input(e.to_string());
+    let workload = suite::find(name).map_err(input)?;
+    let known = Size::ALL.map(Size::name);
+    let size = Size::ALL
+        .into_iter()
+        .find(|s| s.name() == size)
+        .ok_or_else(|| RunError::input(format!("there is no size `{size}`{}", suggest::among(size, &known))))?;
+    let given: Vec<_> = params.iter().map(|(name, value)| (name.clone(), *value)).collect();
+    let params = workload.params(size, &given).map_err(input)?;
+    let mut title = format!("{name} ({}", size.name());
+    params.iter().for_each(|(name, value)| title += &format!(", {name}={value}"));
+    title += &format!(", seed={seed})");
+    let outcome = workload.run(device, &params, seed);
+    Ok((title, outcome.map(|o| (o.checks, Vec::new())).map_err(Failure::from)))
+}
+
+/// What there is to report of the device, whatever came of the job.
+fn report_of(device: &mut SimulatedDevice<'_>, setup: &Setup, workload: String) -> Report {
+    let total = device.total_statistics();
+    let seconds = device.host_time().as_secs_f64();
+    let per_second = |name: &str| if seconds > 0.0 { total.number(name) / seconds } else { 0.0 };
+    let printed = device.take_output();
+    Report {
+        schema: 1,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        workload,
+        gpu: setup.gpu.name.clone(),
+        core: setup.core.clone(),
+        scheduler: device.scheduler().to_owned(),
+        settings: setup.settings.clone(),
+        interrupted: device.interrupted(),
+        kernels: device.kernel_reports().to_vec(),
+        host: HostFigures {
+            seconds,
+            cycles_per_second: per_second("cycles"),
+            warp_instructions_per_second: per_second("warp_instructions"),
+        },
+        total,
+        output: printed.lines().map(str::to_owned).collect(),
+        check: None,
+    }
+}
+
+fn check_result(checks: &[Check]) -> Option<CheckResult> {
+    let passed = checks.iter().all(Check::passed);
+    let lines = checks.iter().filter(|c| passed || !c.passed()).map(|c| match &c.first {
+        None => format!("{}: {} values {}", c.what, c.compared, c.rule),
+        Some(m) => format!(
+            "{}: {} of {} values differ ({}); the first at {}: expected {}, got {}",
+            c.what, c.mismatches, c.compared, c.rule, m.index, m.expected, m.got
+        ),
+    });
+    let details = lines.collect::<Vec<_>>().join("; ");
+    (!checks.is_empty()).then_some(CheckResult { passed, details })
 }

@@ -1,0 +1,62 @@
+//! A machine of any core design, for whoever only launches and waits.
+
+use exec::{DeviceState, LiveStream};
+use gpu::{KernelRun, Machine, RunError, Snapshot, Standing, StreamId};
+use isa::{KernelId, LaunchShape};
+use sm::{Code, Kernel, Silent};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+/// What a device needs of the machine under it.
+pub(crate) trait Engine {
+    /// Device memory and launches.
+    fn state(&mut self) -> &mut DeviceState;
+    /// See [`Machine::launch`].
+    fn launch(&mut self, code: Arc<Code>, shape: LaunchShape, stream: StreamId) -> KernelId;
+    /// See [`Machine::run`].
+    fn run(&mut self, watch: &mut dyn FnMut(Standing) -> ControlFlow<()>) -> Result<(), RunError>;
+    /// See [`Machine::take_ended`].
+    fn take_ended(&mut self) -> Vec<KernelRun>;
+    /// See [`Machine::unfinished`].
+    fn unfinished(&mut self) -> Vec<KernelRun>;
+    /// See [`Machine::counters`].
+    fn counters(&mut self) -> Snapshot;
+    /// See [`Machine::kernel`].
+    fn kernel(&self, id: KernelId) -> &Kernel;
+    /// See [`Machine::copied_to_device`].
+    fn copied_to_device(&mut self, address: u64, bytes: u64);
+}
+
+impl<P: sm::IssuePolicy> Engine for Machine<LiveStream, P, Silent> {
+    fn state(&mut self) -> &mut DeviceState {
+        &mut self.shared
+    }
+
+    fn launch(&mut self, code: Arc<Code>, shape: LaunchShape, stream: StreamId) -> KernelId {
+        Machine::launch(self, code, shape, stream)
+    }
+
+    fn run(&mut self, watch: &mut dyn FnMut(Standing) -> ControlFlow<()>) -> Result<(), RunError> {
+        Machine::run(self, watch)
+    }
+
+    fn take_ended(&mut self) -> Vec<KernelRun> {
+        Machine::take_ended(self)
+    }
+
+    fn unfinished(&mut self) -> Vec<KernelRun> {
+        Machine::unfinished(self)
+    }
+
+    fn counters(&mut self) -> Snapshot {
+        Machine::counters(self)
+    }
+
+    fn kernel(&self, id: KernelId) -> &Kernel {
+        Machine::kernel(self, id)
+    }
+
+    fn copied_to_device(&mut self, address: u64, bytes: u64) {
+        Machine::copied_to_device(self, address, bytes);
+    }
+}

@@ -1,0 +1,163 @@
+//! From counters to statistics: the one table behind [`schema`] and every report.
+
+use crate::report::{StatInfo, Stats, Value};
+use config::{GpuConfig, builtin};
+use gpu::Snapshot;
+use isa::OpClass;
+use kit::Counters;
+use mem::cache::CacheCounters;
+use sm::Stall;
+
+/// Collects statistics in the order of the schema.
+struct Table(Stats);
+
+impl Table {
+    fn put(&mut self, name: impl Into<String>, unit: &'static str, description: impl Into<String>, value: Value) {
+        self.0.0.push((StatInfo { name: name.into(), unit, description: description.into() }, value));
+    }
+
+    fn count(&mut self, name: &str, unit: &'static str, description: &str, value: u64) {
+        self.put(name, unit, description, Value::Count(value));
+    }
+
+    /// All counters of a group, each name behind `part`.
+    fn group<C: Counters>(&mut self, part: &str, counters: &C) {
+        for (info, value) in C::SCHEMA.iter().zip(counters.values()) {
+            self.put(format!("{part}.{}", info.name), info.unit, info.description, Value::Count(value));
+        }
+    }
+
+    /// A cache's counters and hit rate.
+    fn cache(&mut self, part: &str, c: &CacheCounters) {
+        let hits = c.read_hits + c.write_hits;
+        let accesses = hits + c.read_merges + c.read_misses + c.read_sector_misses + c.write_merges + c.write_misses;
+        self.count(&format!("{part}.accesses"), "requests", "Reads and writes.", accesses);
+        self.put(
+            format!("{part}.hit_rate"),
+            "%",
+            "Reads and writes that found their data, as a share of all.",
+            Value::ratio(hits, accesses, 100.0),
+        );
+        self.group(part, c);
+    }
+}
+
+/// The statistics of what `s` counted, on a GPU like `gpu`.
+pub(crate) fn statistics(s: &Snapshot, gpu: &GpuConfig) -> Stats {
+    let mut t = Table(Stats::default());
+    headline(&mut t, s, gpu);
+    slots(&mut t, s);
+    for class in OpClass::ALL {
+        t.put(
+            format!("mix.{}", class.name()),
+            "warp instructions",
+            class.description(),
+            Value::Count(s.classes.0[*class as usize]),
+        );
+    }
+    t.group("sm", &s.sm);
+    t.cache("l1d", &s.l1d);
+    t.cache("icache", &s.icache);
+    t.cache("constant", &s.constant);
+    t.group("memory", &s.memory.answers);
+    t.put(
+        "memory.mean_read_latency",
+        "core cycles",
+        "From an SM's request to its answer, mean over reads and atomics beyond L1.",
+        Value::ratio(s.memory.answers.read_latency, s.memory.answers.reads, 1.0),
+    );
+    t.group("crossbar.requests", &s.memory.requests);
+    t.group("crossbar.replies", &s.memory.replies);
+    t.cache("l2", &s.memory.l2);
+    t.group("partition", &s.memory.partitions);
+    dram(&mut t, s, gpu);
+    t.0
+}
+
+fn headline(t: &mut Table, s: &Snapshot, gpu: &GpuConfig) {
+    let (warp, thread) = (s.sm.warp_instructions, s.sm.thread_instructions);
+    t.count("cycles", "core cycles", "From the launch to the end of the last CTA.", s.cycles);
+    t.put(
+        "time",
+        "us",
+        "The cycles at the core clock.",
+        Value::Real((gpu.clocks.core_mhz > 0.0).then(|| s.cycles as f64 / gpu.clocks.core_mhz)),
+    );
+    t.count("warp_instructions", "warp instructions", "Instructions issued by warps.", warp);
+    t.count("thread_instructions", "thread instructions", "Instructions executed by threads.", thread);
+    t.put(
+        "ipc",
+        "thread instructions/cycle",
+        "Thread instructions per core cycle.",
+        Value::ratio(thread, s.cycles, 1.0),
+    );
+    t.put(
+        "warp_ipc",
+        "warp instructions/cycle",
+        "Warp instructions per core cycle.",
+        Value::ratio(warp, s.cycles, 1.0),
+    );
+    t.put(
+        "lane_use",
+        "%",
+        "Lanes active in issued instructions: what divergence and guards leave.",
+        Value::ratio(thread, warp * kit::WARP_LANES as u64, 100.0),
+    );
+    let slots = u64::from(gpu.sm.max_warps);
+    t.put(
+        "occupancy.achieved",
+        "%",
+        "Resident warps as a share of warp slots, mean over the cycles in which an SM had any.",
+        Value::ratio(s.sm.warp_cycles, s.sm.active_cycles * slots, 100.0),
+    );
+    t.put(
+        "occupancy.sm_activity",
+        "%",
+        "Cycles in which an SM had a warp, as a share of all cycles of all SMs.",
+        Value::ratio(s.sm.active_cycles, s.cycles * u64::from(gpu.sm_count), 100.0),
+    );
+}
+
+fn slots(t: &mut Table, s: &Snapshot) {
+    let all = s.slots_issued + s.slots_stalled.iter().sum::<u64>();
+    t.count("slots.all", "issue slots", "Scheduler slots: schedulers x issue width x cycles x SMs.", all);
+    t.count("slots.issued", "issue slots", "Slots in which an instruction issued.", s.slots_issued);
+    for stall in Stall::ALL {
+        let lost = s.slots_stalled[*stall as usize];
+        t.put(format!("slots.{}", stall.name()), "issue slots", stall.description(), Value::Count(lost));
+    }
+}
+
+fn dram(t: &mut Table, s: &Snapshot, gpu: &GpuConfig) {
+    let (dram, channels) = (&s.memory.dram, u64::from(gpu.l2.partitions));
+    t.group("dram", dram);
+    t.put(
+        "dram.row_hit_rate",
+        "%",
+        "Requests that found their row open, as a share of those scheduled.",
+        Value::ratio(dram.row_hits, dram.scheduled, 100.0),
+    );
+    t.put(
+        "dram.utilisation",
+        "%",
+        "Cycles in which a data bus moved data, as a share of all cycles of all channels.",
+        Value::ratio(dram.data_bus_busy, s.dram_cycles * channels, 100.0),
+    );
+    let bytes = (dram.read_commands + dram.write_commands)
+        * u64::from(gpu.dram.bus_bytes * gpu.dram.burst_length * gpu.dram.chips_per_channel);
+    t.count("dram.bytes", "bytes", "Bytes read and written.", bytes);
+    let seconds = s.cycles as f64 / (gpu.clocks.core_mhz * 1e6);
+    t.put(
+        "dram.bandwidth",
+        "GB/s",
+        "Bytes read and written per second of simulated time.",
+        Value::Real((seconds > 0.0).then(|| bytes as f64 / seconds / 1e9)),
+    );
+}
+
+/// Every statistic of a report, in order.
+pub fn schema() -> Vec<StatInfo> {
+    let gpu = builtin().first().map(|b| config::load(b.name));
+    let Some(Ok(gpu)) = gpu else { return Vec::new() };
+    statistics(&Snapshot::default(), &gpu).0.into_iter().map(|(info, _)| info).collect()
+}
