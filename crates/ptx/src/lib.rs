@@ -1,4 +1,80 @@
-//! PTX front end: syntax tree, types, source positions.
+//! The PTX front end: from text to a syntax tree, with diagnostics that a person can act on.
+//!
+//! - [`parse`] turns any bytes into a [`Parsed`]: an [`ast::Module`], the [`SourceText`] and the
+//!   [`Diagnostics`]. It always returns; it goes on after an error, so that all errors come at once.
+//! - [`check`] finds names that are not declared or declared twice, and instructions that cannot
+//!   have the operands they are given.
+//! - [`Inventory`] takes stock of a module: parameters, registers, memory, instruction mix.
+//! - [`print()`] turns a tree back into text.
+//!
+//! ```
+//! let text = "
+//! .version 7.8
+//! .target sm_75
+//! .address_size 64
+//! .visible .entry twice(.param .u64 data)
+//! {
+//!     .reg .f32 %f<3>;
+//!     .reg .b32 %r<2>;
+//!     .reg .b64 %rd<4>;
+//!     ld.param.u64 %rd1, [data];
+//!     mov.u32 %r1, %tid.x;
+//!     mul.wide.u32 %rd2, %r1, 4;
+//!     add.s64 %rd3, %rd1, %rd2;
+//!     ld.global.f32 %f1, [%rd3];
+//!     add.f32 %f2, %f1, %f1;
+//!     st.global.f32 [%rd3], %f2;
+//!     ret;
+//! }";
+//! let parsed = ptx::parse("twice.ptx", text);
+//! assert!(parsed.diagnostics.is_empty() && ptx::check(&parsed.module).is_empty());
+//!
+//! let module = &parsed.module;
+//! let kernel = module.kernels().next().unwrap();
+//! let load = kernel.instructions().nth(4).unwrap();
+//! assert_eq!(module.opcode(load).name(), "ld");
+//! assert_eq!(module.opcode(load).types().next(), Some(ptx::Type::F32));
+//! assert_eq!(ptx::print_instruction(module, load), "ld.global.f32 %f1, [%rd3]");
+//! assert_eq!(parsed.source.position(load.span.start).line, 14);
+//!
+//! let stock = ptx::Inventory::of(module);
+//! assert_eq!((stock.kernels[0].instructions, stock.kernels[0].mix[0].name.as_str()), (8, "add"));
+//! ```
+//!
+//! # What is accepted
+//! The text of PTX ISA 3.x to 8.x for sm_20 to sm_90, as nvcc, NVRTC, clang and Triton emit it, and
+//! most of what people write by hand:
+//! 1. Modules: `.version`, `.target`, `.address_size`, `.file`, `.section`, `.pragma`, `.alias`.
+//! 2. Variables of all state spaces and types, with alignment, vectors, arrays (several
+//!    dimensions, first one open), `name<n>` rows, `.attribute`, linkage, and initialisers with
+//!    constant expressions, addresses of symbols, `generic(…)` and byte masks `0xFF00(…)`.
+//! 3. Kernels, functions and prototypes with `.param` and `.reg` parameters, `.ptr`, and directives
+//!    such as `.maxntid`.
+//! 4. Bodies: nested scopes, declarations, labels, `.branchtargets`, `.calltargets`,
+//!    `.callprototype`, `.loc` with `inlined_at`, and instructions of any opcode.
+//! 5. Operands: registers and their parts, numbers in every notation, constant expressions, addresses,
+//!    vectors, predicate pairs, negated predicates, `_`, call lists, texture coordinates.
+//!
+//! # What is not
+//! - **D1.** The C preprocessor is not run: lines that start with `#` are passed over, with a warning.
+//! - **D2.** Debug sections (`.section`, `@@DWARF`) are passed over, with a note; `.loc` and `.file`
+//!   are kept.
+//! - **D3.** Fields in the initialisers of `.texref`, `.samplerref` and `.surfref`, and banks
+//!   (`.const[2]`), are passed over, with a note.
+//! - **D4.** Unknown directives are passed over, with a note. In a body one that is a near miss of a
+//!   known one is an error.
+//! - **D5.** Instructions are not checked against `.version` and `.target`, and operands not against
+//!   the types of the instruction: execution decides what it can run.
+//! - **D6.** `5 %3` without a blank after `%` reads `%3` as a register, as the ISA's grammar of names
+//!   has it.
+//! - **D7.** Negated arguments of `vmad` (`-%r1`) are errors.
+//! - **D8.** Constant expressions of bitwise operators on signed numbers are signed; the bits are the
+//!   same as under the ISA's rules, which make them unsigned.
+//!
+//! # Limits
+//! Text of [`MAX_BYTES`]; nesting of 100; rows of 2^24 names; variables of a terabyte; 100 diagnostics
+//! of each severity are kept, the rest is counted. Time and memory are linear in the text. **Invariant:**
+//! no input makes this crate panic, recurse without bound, or do I/O.
 #![warn(missing_docs)]
 
 pub mod ast;

@@ -50,9 +50,14 @@ impl Parser<'_> {
                 self.bump();
             }
         }
-        if self.module.version == (0, 0) && !self.lexer.diagnostics.has_errors() {
-            let hint = "a PTX module starts with `.version`, `.target` and `.address_size`";
+        if self.lexer.diagnostics.has_errors() {
+            return;
+        }
+        let hint = "a PTX module starts with `.version`, `.target` and `.address_size`";
+        if self.module.version == (0, 0) {
             self.report(Diagnostic::error(Span::default(), "no `.version` directive").hint(hint));
+        } else if self.module.target.is_empty() {
+            self.report(Diagnostic::warning(Span::default(), "no `.target` directive").hint(hint));
         }
     }
 
