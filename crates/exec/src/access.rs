@@ -349,7 +349,13 @@ impl Words for Params<'_> {
     }
 }
 
-/// Reads `size` bytes (at most `4 * N`) per lane through windows.
+/// Whether an access of `size` bytes, a power of two, may lie at `address`.
+#[inline(always)]
+const fn is_aligned(address: u64, size: u64) -> bool {
+    address & (size - 1) == 0
+}
+
+/// Reads `size` bytes per lane: one or two, or all `4 * N`.
 #[inline(always)]
 fn gather<const N: usize>(
     memory: &impl Words,
@@ -359,9 +365,22 @@ fn gather<const N: usize>(
     out: &mut [Column; N],
 ) -> Result<(), BadAddress> {
     if size < 4 {
-        return gather_narrow(memory, addresses, mask, size, &mut out[0]);
+        gather_narrow(memory, addresses, mask, size, &mut out[0])
+    } else {
+        gather_words(memory, addresses, mask, out)
     }
-    let first = mask.trailing_zeros() as usize;
+}
+
+/// Reads `N` words per lane. Rows of adjacent lanes and a single address have short cuts.
+#[inline(always)]
+fn gather_words<const N: usize>(
+    memory: &impl Words,
+    addresses: &[u64; WARP_LANES],
+    mask: LaneMask,
+    out: &mut [Column; N],
+) -> Result<(), BadAddress> {
+    let size = const { 4 * N as u64 };
+    let first = mask.trailing_zeros() as usize % WARP_LANES;
     let here = addresses[first];
     let start = here.wrapping_sub(first as u64 * size);
     let (mut unlike_row, mut unlike_point) = (0, 0);
@@ -370,15 +389,15 @@ fn gather<const N: usize>(
         unlike_point |= a ^ here;
     }
     let mut w = memory.window(here, size).ok_or(BadAddress)?;
-    if here % size != 0 {
+    if !is_aligned(here, size) {
         return Err(BadAddress);
     }
     if unlike_row == 0 && start.wrapping_sub(w.start).saturating_add(31 * size) < w.limit {
         let word = ((start - w.start) / 4) as usize;
         if let Some(words) = w.words.get(word..word + N * WARP_LANES) {
-            for i in 0..WARP_LANES {
-                for k in 0..N {
-                    out[k][i] = words[i * N + k];
+            for (i, words) in words.as_chunks::<N>().0.iter().enumerate() {
+                for (column, &word) in out.iter_mut().zip(words) {
+                    column[i] = word;
                 }
             }
             return Ok(());
@@ -386,8 +405,8 @@ fn gather<const N: usize>(
     }
     if unlike_point == 0 {
         let word = ((here - w.start) / 4) as usize;
-        for k in 0..N {
-            out[k] = [w.words[word + k]; WARP_LANES];
+        for (column, &word) in out.iter_mut().zip(&w.words[word..word + N]) {
+            *column = [word; WARP_LANES];
         }
         return Ok(());
     }
@@ -397,12 +416,12 @@ fn gather<const N: usize>(
             w = memory.window(address, size).ok_or(BadAddress)?;
         }
         let offset = address - w.start;
-        if offset % size != 0 {
+        if !is_aligned(offset, size) {
             return Err(BadAddress);
         }
         let word = (offset / 4) as usize;
-        for k in 0..N {
-            out[k][lane] = w.words[word + k];
+        for (column, &word) in out.iter_mut().zip(&w.words[word..word + N]) {
+            column[lane] = word;
         }
     }
     Ok(())
@@ -425,7 +444,7 @@ fn gather_narrow(
             w = memory.window(address, size).ok_or(BadAddress)?;
         }
         let offset = address - w.start;
-        if offset % size != 0 {
+        if !is_aligned(offset, size) {
             return Err(BadAddress);
         }
         out[lane] = w.words[(offset / 4) as usize] >> (offset % 4 * 8) & keep;
@@ -433,7 +452,8 @@ fn gather_narrow(
     Ok(())
 }
 
-/// Writes `size` bytes (at most `4 * N`) per lane.
+/// Writes `size` bytes per lane: one or two, or all `4 * N`. Of lanes with one address, the highest
+/// wins.
 #[inline(always)]
 fn scatter<const N: usize>(
     memory: &mut impl Words,
@@ -445,60 +465,94 @@ fn scatter<const N: usize>(
     let mut rest = mask;
     while rest != 0 {
         let first = rest.trailing_zeros() as usize;
-        let w = memory.window_mut(addresses[first], size).ok_or(BadAddress)?;
-        scatter_in(w, addresses, &mut rest, size, words)?;
+        let mut w = memory.window_mut(addresses[first], size).ok_or(BadAddress)?;
+        if size < 4 {
+            scatter_narrow(&mut w, addresses, &mut rest, size, &words[0])?;
+        } else if !store_row(&mut w, addresses, &mut rest, words) {
+            scatter_words(&mut w, addresses, &mut rest, words)?;
+        }
     }
     Ok(())
 }
 
-/// Writes to one window for the lanes of `rest` that fall in it, which it takes out, up to the
-/// first that does not.
+/// Writes all lanes at once if they are all there and their addresses adjacent. Says whether so.
 #[inline(always)]
-fn scatter_in<const N: usize>(
-    w: Window<&mut [u32]>,
+fn store_row<const N: usize>(
+    w: &mut Window<&mut [u32]>,
     addresses: &[u64; WARP_LANES],
     rest: &mut LaneMask,
-    size: u64,
     words: &[Column; N],
-) -> Result<(), BadAddress> {
-    if size >= 4 && *rest == !0 {
-        let start = addresses[0];
-        let mut unlike_row = 0;
-        for (i, &a) in addresses.iter().enumerate() {
-            unlike_row |= a ^ start.wrapping_add(i as u64 * size);
-        }
-        let offset = start - w.start;
-        if unlike_row == 0 && offset.saturating_add(31 * size) < w.limit && offset % size == 0 {
-            let word = (offset / 4) as usize;
-            if let Some(row) = w.words.get_mut(word..word + N * WARP_LANES) {
-                for i in 0..WARP_LANES {
-                    for k in 0..N {
-                        row[i * N + k] = words[k][i];
-                    }
-                }
-                *rest = 0;
-                return Ok(());
-            }
+) -> bool {
+    let size = const { 4 * N as u64 };
+    if *rest != !0 {
+        return false;
+    }
+    let start = addresses[0];
+    let mut unlike_row = 0;
+    for (i, &a) in addresses.iter().enumerate() {
+        unlike_row |= a ^ start.wrapping_add(i as u64 * size);
+    }
+    let offset = start - w.start;
+    if unlike_row != 0 || offset.saturating_add(31 * size) >= w.limit || !is_aligned(offset, size) {
+        return false;
+    }
+    let word = (offset / 4) as usize;
+    let Some(row) = w.words.get_mut(word..word + N * WARP_LANES) else { return false };
+    for (i, row) in row.as_chunks_mut::<N>().0.iter_mut().enumerate() {
+        for (word, column) in row.iter_mut().zip(words) {
+            *word = column[i];
         }
     }
+    *rest = 0;
+    true
+}
+
+/// Writes `N` words per lane of `rest`, which it takes out, up to the first that falls outside the
+/// window.
+#[inline(always)]
+fn scatter_words<const N: usize>(
+    w: &mut Window<&mut [u32]>,
+    addresses: &[u64; WARP_LANES],
+    rest: &mut LaneMask,
+    words: &[Column; N],
+) -> Result<(), BadAddress> {
     for lane in lanes(*rest) {
         let offset = addresses[lane].wrapping_sub(w.start);
         if offset >= w.limit {
             return Ok(());
         }
-        if offset % size != 0 {
+        if !is_aligned(offset, const { 4 * N as u64 }) {
             return Err(BadAddress);
         }
         let word = (offset / 4) as usize;
-        if size >= 4 {
-            for k in 0..N {
-                w.words[word + k] = words[k][lane];
-            }
-        } else {
-            let shift = offset % 4 * 8;
-            let keep = ((1u32 << (8 * size)) - 1) << shift;
-            w.words[word] = w.words[word] & !keep | words[0][lane] << shift & keep;
+        for (word, column) in w.words[word..word + N].iter_mut().zip(words) {
+            *word = column[lane];
         }
+        *rest &= !(1 << lane);
+    }
+    Ok(())
+}
+
+/// The same for one or two bytes.
+fn scatter_narrow(
+    w: &mut Window<&mut [u32]>,
+    addresses: &[u64; WARP_LANES],
+    rest: &mut LaneMask,
+    size: u64,
+    values: &Column,
+) -> Result<(), BadAddress> {
+    for lane in lanes(*rest) {
+        let offset = addresses[lane].wrapping_sub(w.start);
+        if offset >= w.limit {
+            return Ok(());
+        }
+        if !is_aligned(offset, size) {
+            return Err(BadAddress);
+        }
+        let shift = offset % 4 * 8;
+        let keep = ((1u32 << (8 * size)) - 1) << shift;
+        let word = &mut w.words[(offset / 4) as usize];
+        *word = *word & !keep | values[lane] << shift & keep;
         *rest &= !(1 << lane);
     }
     Ok(())
@@ -516,7 +570,7 @@ fn check_local(
     mask: LaneMask,
     size: u64,
 ) -> Result<(), BadAddress> {
-    let fine = |lane: usize| local.holds(addresses[lane], size) && addresses[lane].is_multiple_of(size);
+    let fine = |lane: usize| local.holds(addresses[lane], size) && is_aligned(addresses[lane], size);
     if lanes(mask).all(fine) { Ok(()) } else { Err(BadAddress) }
 }
 
@@ -587,29 +641,37 @@ pub(crate) fn explain(
         Space::Local => !m.local.holds(a, size),
         Space::Param => store || Params(m.params).window(a, size).is_none(),
         _ => {
-            let writable = |a: u64| m.device.allocations().iter().any(|x| x.read_only && a.wrapping_sub(x.base) < x.bytes);
+            let writable =
+                |a: u64| m.device.allocations().iter().any(|x| x.read_only && a.wrapping_sub(x.base) < x.bytes);
             m.device.window(a, size).is_none() || store && writable(a)
         }
     };
-    let bad = lanes(mask).filter(|&lane| !addresses[lane].is_multiple_of(size) || outside(addresses[lane]));
+    let bad = lanes(mask).filter(|&lane| !is_aligned(addresses[lane], size) || outside(addresses[lane]));
     let bad = bad.fold(0, |m, lane| m | 1 << lane);
     let address = addresses[(bad | LaneMask::from(bad == 0)).trailing_zeros() as usize];
     let what = match space {
-        _ if !address.is_multiple_of(size) && !outside(address) => {
+        _ if !is_aligned(address, size) && !outside(address) => {
             let wanted = "is not a multiple of its size";
             format!("misaligned {verb} {} address {address:#x} of {size} bytes: the address {wanted}", name(space))
         }
         Space::Shared => {
             let bytes = m.shared.bytes();
-            format!("{verb} shared address {address:#x} ({size} bytes) outside the CTA's {bytes} bytes of shared memory")
+            format!(
+                "{verb} shared address {address:#x} ({size} bytes) outside the CTA's {bytes} bytes of shared memory"
+            )
         }
         Space::Local => {
             let bytes = m.local.bytes();
-            format!("{verb} local address {address:#x} ({size} bytes) outside the thread's {bytes} bytes of local memory")
+            format!(
+                "{verb} local address {address:#x} ({size} bytes) outside the thread's {bytes} bytes of local memory"
+            )
         }
         Space::Param if store => format!("{verb} kernel parameters, which are constant, at offset {address}"),
         Space::Param => {
-            format!("{verb} parameter offset {address} ({size} bytes) outside the kernel's {} bytes", 4 * m.params.len())
+            format!(
+                "{verb} parameter offset {address} ({size} bytes) outside the kernel's {} bytes",
+                4 * m.params.len()
+            )
         }
         _ => {
             let nearest = m.device.describe(address);

@@ -49,13 +49,7 @@ pub(crate) fn call(
 }
 
 /// Passes the arguments and saves registers. Returns the function's first instruction.
-fn prepare(
-    warp: &mut Warp,
-    kernel: &Kernel,
-    function: u32,
-    data: CallData,
-    mask: LaneMask,
-) -> Result<u32, Box<Trap>> {
+fn prepare(warp: &mut Warp, kernel: &Kernel, function: u32, data: CallData, mask: LaneMask) -> Result<u32, Box<Trap>> {
     let site = &kernel.calls[data.site as usize];
     let callee = &kernel.functions[function as usize];
     let bytes = data.frame + callee.frame_bytes;
@@ -89,12 +83,7 @@ pub(crate) fn ret(warp: &mut Warp, kernel: &Kernel, mask: LaneMask) {
 }
 
 /// The functions that the lanes call through a register.
-fn targets(
-    warp: &mut Warp,
-    kernel: &Kernel,
-    register: Reg,
-    mask: LaneMask,
-) -> Result<Vec<(u32, LaneMask)>, Box<Trap>> {
+fn targets(warp: &mut Warp, kernel: &Kernel, register: Reg, mask: LaneMask) -> Result<Vec<(u32, LaneMask)>, Box<Trap>> {
     let file = Lanes { regs: &mut warp.regs, preds: &mut warp.preds, constants: &kernel.constants, mask };
     let mut ways: Vec<(u32, LaneMask)> = Vec::new();
     for lane in lanes(mask) {
@@ -156,4 +145,3 @@ pub(crate) fn argument(warp: &Warp, kernel: &Kernel, place: Place, lane: usize) 
     };
     u64::from(word(0)) | u64::from(word(1)) << 32
 }
-

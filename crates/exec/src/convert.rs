@@ -105,10 +105,10 @@ impl Cvt {
             (Numeric::F64, Numeric::Int(t)) => convert::f64_to_int(f64::from_bits(x), t, mode.round),
             (Numeric::F16, Numeric::Int(t)) => convert::half_to_int::<F16>(x as u16, t, mode.round),
             (Numeric::Bf16, Numeric::Int(t)) => convert::half_to_int::<Bf16>(x as u16, t, mode.round),
-            (Numeric::F64, _) => self.from_f64(f64::from_bits(x)),
-            (Numeric::F32 | Numeric::Tf32, _) => self.from_f32(f32::from_bits(x as u32)),
-            (Numeric::F16, _) => self.from_half::<F16>(x as u16),
-            (Numeric::Bf16, _) => self.from_half::<Bf16>(x as u16),
+            (Numeric::F64, _) => self.f64_to_float(f64::from_bits(x)),
+            (Numeric::F32 | Numeric::Tf32, _) => self.f32_to_float(f32::from_bits(x as u32)),
+            (Numeric::F16, _) => self.half_to_float::<F16>(x as u16),
+            (Numeric::Bf16, _) => self.half_to_float::<Bf16>(x as u16),
         }
     }
 
@@ -132,7 +132,7 @@ impl Cvt {
         if self.mode.sat { half::saturate::<F>(bits) } else { bits }
     }
 
-    fn from_f64(self, x: f64) -> u64 {
+    fn f64_to_float(self, x: f64) -> u64 {
         let mode = self.mode;
         match self.to {
             Numeric::F64 => {
@@ -145,7 +145,7 @@ impl Cvt {
         }
     }
 
-    fn from_f32(self, x: f32) -> u64 {
+    fn f32_to_float(self, x: f32) -> u64 {
         let mode = self.mode;
         let limited = self.relu || self.satfinite;
         match self.to {
@@ -164,7 +164,7 @@ impl Cvt {
         }
     }
 
-    fn from_half<F: half::Half>(self, x: u16) -> u64 {
+    fn half_to_float<F: half::Half>(self, x: u16) -> u64 {
         let mode = self.mode;
         match self.to {
             Numeric::F64 => {

@@ -80,7 +80,7 @@ lane_ops! {
     /// Hyperbolic tangent, approximate.
     TanhF16: Sfu (a: u16) -> u16 { approx::tanh_half::<F16>(a) }
     /// Hyperbolic tangent, approximate, of both halves.
-    TanhF16x2: Sfu (a: u32) -> u32 { half::map2(a, |a| approx::tanh_half::<F16>(a)) }
+    TanhF16x2: Sfu (a: u32) -> u32 { half::map2(a, approx::tanh_half::<F16>) }
     /// Absolute value.
     AbsBf16: Half (a: u16) -> u16 { half::abs::<Bf16>(a, m.mode.ftz) }
     /// Absolute value, of both halves.
@@ -96,7 +96,7 @@ lane_ops! {
     /// Hyperbolic tangent, approximate.
     TanhBf16: Sfu (a: u16) -> u16 { approx::tanh_half::<Bf16>(a) }
     /// Hyperbolic tangent, approximate, of both halves.
-    TanhBf16x2: Sfu (a: u32) -> u32 { half::map2(a, |a| approx::tanh_half::<Bf16>(a)) }
+    TanhBf16x2: Sfu (a: u32) -> u32 { half::map2(a, approx::tanh_half::<Bf16>) }
 }
 
 lane_ops! {

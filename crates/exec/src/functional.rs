@@ -41,8 +41,8 @@ pub fn run(state: &mut DeviceState, launch: &Launch) -> Result<FunctionalStats, 
     let id = state.add_launch(launch.clone());
     let mut stream = LiveStream::new();
     let mut stats = FunctionalStats::default();
-    let result = (0..launch.grid.volume())
-        .try_for_each(|cta| run_cta(state, &mut stream, (id, launch), cta, &mut stats));
+    let result =
+        (0..launch.grid.volume()).try_for_each(|cta| run_cta(state, &mut stream, (id, launch), cta, &mut stats));
     state.end_launch(id);
     result.map(|()| stats)
 }
@@ -125,19 +125,16 @@ fn release(stream: &LiveStream, waiting: &mut [Waiting], barriers: &mut [u32]) -
 }
 
 #[cold]
-fn deadlock(
-    stream: &LiveStream,
-    launch: &Launch,
-    cta: u64,
-    waiting: &[Waiting],
-    barriers: &[u32],
-) -> Box<Fault> {
+fn deadlock(stream: &LiveStream, launch: &Launch, cta: u64, waiting: &[Waiting], barriers: &[u32]) -> Box<Fault> {
     let mut who = Vec::new();
     let mut first = None;
     for (i, w) in waiting.iter().enumerate() {
         if let Waiting::Barrier { id, threads } = w {
             let wanted = if *threads == 0 { "all".into() } else { threads.to_string() };
-            who.push(format!("warp {i} waits at barrier {id} for {wanted} threads ({} arrived)", barriers[*id as usize]));
+            who.push(format!(
+                "warp {i} waits at barrier {id} for {wanted} threads ({} arrived)",
+                barriers[*id as usize]
+            ));
             first.get_or_insert(i);
         }
     }

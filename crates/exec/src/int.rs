@@ -177,11 +177,11 @@ lane_ops! {
     /// Greater, at least zero.
     MaxReluS32: IntMinMax (a: i32, b: i32) -> i32 { a.max(b).max(0) }
     /// On both 16-bit halves.
-    Add16x2: IntAdd (a: u32, b: u32) -> u32 { halves(a, b, |a, b| (a as u16).wrapping_add(b as u16) as u16) }
+    Add16x2: IntAdd (a: u32, b: u32) -> u32 { halves(a, b, u16::wrapping_add) }
     /// On both 16-bit halves.
-    MinU16x2: IntMinMax (a: u32, b: u32) -> u32 { halves(a, b, |a, b| (a as u16).min(b as u16) as u16) }
+    MinU16x2: IntMinMax (a: u32, b: u32) -> u32 { halves(a, b, Ord::min) }
     /// On both 16-bit halves.
-    MaxU16x2: IntMinMax (a: u32, b: u32) -> u32 { halves(a, b, |a, b| (a as u16).max(b as u16) as u16) }
+    MaxU16x2: IntMinMax (a: u32, b: u32) -> u32 { halves(a, b, Ord::max) }
     /// On both 16-bit halves.
     MinS16x2: IntMinMax (a: u32, b: u32) -> u32 { halves(a, b, |a, b| (a as i16).min(b as i16) as u16) }
     /// On both 16-bit halves.

@@ -34,7 +34,7 @@ macro_rules! file {
 
 /// Executes the next instruction of `warp`, which has one. Fills in `out`.
 #[inline]
-pub(crate) fn execute(warp: &mut Warp, kernel: &Kernel, env: Environment<'_>, out: &mut DynInst) -> Outcome {
+pub(crate) fn execute(warp: &mut Warp, kernel: &Kernel, env: &mut Environment<'_>, out: &mut DynInst) -> Outcome {
     let pc = warp.stack.pc().unwrap_or(0);
     let Guarded { op, guard } = &kernel.code[pc as usize];
     let active = warp.stack.active();
@@ -68,12 +68,14 @@ pub(crate) fn execute(warp: &mut Warp, kernel: &Kernel, env: Environment<'_>, ou
         }
         Op::Load(t) | Op::FrameLoad(t) => {
             let frame = warp.stack.frame().map_or(0, |f| f.data.frame);
-            let mut spaces = Spaces { device: env.memory, shared: env.shared, local: &mut warp.local, params: env.params, frame };
+            let mut spaces =
+                Spaces { device: env.memory, shared: env.shared, local: &mut warp.local, params: env.params, frame };
             access::load(&mut file, &mut spaces, t, out)?;
         }
         Op::Store(t) | Op::FrameStore(t) => {
             let frame = warp.stack.frame().map_or(0, |f| f.data.frame);
-            let mut spaces = Spaces { device: env.memory, shared: env.shared, local: &mut warp.local, params: env.params, frame };
+            let mut spaces =
+                Spaces { device: env.memory, shared: env.shared, local: &mut warp.local, params: env.params, frame };
             access::store(&file, &mut spaces, t, out)?;
         }
         Op::Branch { target, reconverge } => {
@@ -93,7 +95,7 @@ fn execute_rest(
     warp: &mut Warp,
     kernel: &Kernel,
     mask: LaneMask,
-    env: Environment<'_>,
+    env: &mut Environment<'_>,
     out: &mut DynInst,
 ) -> Outcome {
     let frame = warp.frame();

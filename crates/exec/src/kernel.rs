@@ -160,7 +160,11 @@ pub const fn function_address(index: usize) -> u64 {
 /// The function number that `address` stands for.
 pub const fn function_at(address: u64) -> Option<usize> {
     let offset = address.wrapping_sub(CODE_BASE);
-    if offset % CODE_STRIDE == 0 && offset / CODE_STRIDE < 1 << 20 { Some((offset / CODE_STRIDE) as usize) } else { None }
+    if offset.is_multiple_of(CODE_STRIDE) && offset / CODE_STRIDE < 1 << 20 {
+        Some((offset / CODE_STRIDE) as usize)
+    } else {
+        None
+    }
 }
 
 /// A `.global` or `.const` variable of a module.

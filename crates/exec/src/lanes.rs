@@ -85,18 +85,13 @@ impl Lanes<'_> {
     /// The column of a 32-bit operand.
     #[inline(always)]
     pub fn column(&self, reg: Reg) -> &Column {
-        if reg.is_constant() {
-            &self.constants[(reg.0 - Reg::CONSTANTS) as usize]
-        } else {
-            &self.regs[reg.0 as usize]
-        }
+        if reg.is_constant() { &self.constants[(reg.0 - Reg::CONSTANTS) as usize] } else { &self.regs[reg.0 as usize] }
     }
 
     /// Low and high columns of a 64-bit operand.
     #[inline(always)]
     pub fn pair(&self, reg: Reg) -> (&Column, &Column) {
-        let (file, i) =
-            if reg.is_constant() { (self.constants, reg.0 - Reg::CONSTANTS) } else { (&*self.regs, reg.0) };
+        let (file, i) = if reg.is_constant() { (self.constants, reg.0 - Reg::CONSTANTS) } else { (&*self.regs, reg.0) };
         let pair = &file[i as usize..i as usize + 2];
         (&pair[0], &pair[1])
     }
@@ -221,7 +216,7 @@ pub(crate) trait Value: Copy {
 }
 
 macro_rules! one_column {
-    ($($t:ty: $from:expr, $to:expr;)*) => {$(
+    ($($t:ty: $from:path, $to:path;)*) => {$(
         impl Value for $t {
             const COLUMNS: u8 = 1;
             type View<'a> = &'a Column;
@@ -232,8 +227,7 @@ macro_rules! one_column {
             }
             #[inline(always)]
             fn get(view: &Column, lane: usize) -> Self {
-                let from: fn(u32) -> $t = $from;
-                from(view[lane])
+                $from(view[lane])
             }
             #[inline(always)]
             fn blank() -> Column {
@@ -241,8 +235,7 @@ macro_rules! one_column {
             }
             #[inline(always)]
             fn put(out: &mut Column, lane: usize, value: Self) {
-                let to: fn($t) -> u32 = $to;
-                out[lane] = to(value);
+                out[lane] = $to(value);
             }
             #[inline(always)]
             fn commit(out: &Column, lanes: &mut Lanes<'_>, reg: Reg) {
@@ -252,17 +245,32 @@ macro_rules! one_column {
     )*};
 }
 
-// Narrow values are kept zero-extended.
+#[inline(always)]
+const fn low_half(x: u32) -> u16 {
+    x as u16
+}
+
+#[inline(always)]
+const fn low_half_signed(x: u32) -> i16 {
+    x as i16
+}
+
+/// Narrow values are kept zero-extended.
+#[inline(always)]
+const fn zero_extended(x: i16) -> u32 {
+    x as u16 as u32
+}
+
 one_column! {
-    u32: |x| x, |v| v;
-    i32: |x| x as i32, |v| v as u32;
+    u32: u32::from, u32::from;
+    i32: u32::cast_signed, i32::cast_unsigned;
     f32: f32::from_bits, f32::to_bits;
-    u16: |x| x as u16, |v| v as u32;
-    i16: |x| x as i16, |v| v as u16 as u32;
+    u16: low_half, u32::from;
+    i16: low_half_signed, zero_extended;
 }
 
 macro_rules! two_columns {
-    ($($t:ty: $from:expr, $to:expr;)*) => {$(
+    ($($t:ty: $from:path, $to:path;)*) => {$(
         impl Value for $t {
             const COLUMNS: u8 = 2;
             type View<'a> = (&'a Column, &'a Column);
@@ -273,8 +281,7 @@ macro_rules! two_columns {
             }
             #[inline(always)]
             fn get((low, high): (&Column, &Column), lane: usize) -> Self {
-                let from: fn(u64) -> $t = $from;
-                from(u64::from(low[lane]) | u64::from(high[lane]) << 32)
+                $from(u64::from(low[lane]) | u64::from(high[lane]) << 32)
             }
             #[inline(always)]
             fn blank() -> [Column; 2] {
@@ -282,8 +289,7 @@ macro_rules! two_columns {
             }
             #[inline(always)]
             fn put(out: &mut [Column; 2], lane: usize, value: Self) {
-                let to: fn($t) -> u64 = $to;
-                let bits = to(value);
+                let bits: u64 = $to(value);
                 out[0][lane] = bits as u32;
                 out[1][lane] = (bits >> 32) as u32;
             }
@@ -297,8 +303,8 @@ macro_rules! two_columns {
 }
 
 two_columns! {
-    u64: |x| x, |v| v;
-    i64: |x| x as i64, |v| v as u64;
+    u64: u64::from, u64::from;
+    i64: u64::cast_signed, i64::cast_unsigned;
     f64: f64::from_bits, f64::to_bits;
 }
 

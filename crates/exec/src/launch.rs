@@ -75,7 +75,9 @@ pub enum LaunchError {
         parameters: String,
     },
     /// An argument that does not fit its parameter.
-    #[error("argument {number} of kernel `{kernel}`: {given} of {given_bytes} bytes for parameter `{name}`, {ty} of {bytes} bytes")]
+    #[error(
+        "argument {number} of kernel `{kernel}`: {given} of {given_bytes} bytes for parameter `{name}`, {ty} of {bytes} bytes"
+    )]
     ArgumentSize {
         /// Name of the kernel.
         kernel: String,

@@ -3,36 +3,39 @@
 //! **Invariant:** nothing here knows of time, caches or pipelines, save the cycle number that
 //! `clock` reads.
 #![warn(missing_docs)]
+#![allow(clippy::needless_range_loop, reason = "a loop over lanes indexes several columns")]
 
-mod access;
-mod atomic;
+pub mod access;
+pub mod atomic;
 mod calls;
 pub mod cfg;
-mod compare;
-mod convert;
+pub mod compare;
+pub mod convert;
 mod fault;
-mod float;
+pub mod float;
 pub mod functional;
-mod int;
+pub mod int;
 mod interpret;
-mod kernel;
-mod lanes;
+pub mod kernel;
+pub mod lanes;
 mod launch;
+mod lower;
 pub mod matrix;
 pub mod memory;
 pub mod op;
 mod print;
-mod shuffle;
+pub mod shuffle;
 pub mod simt;
-mod special;
+pub mod special;
 mod state;
 mod stream;
-mod tensor;
+pub mod tensor;
 mod warp;
 
 pub use functional::{FunctionalStats, run};
 pub use kernel::{Kernel, Module, Param, RegisterCount, Variable, plain_name};
 pub use launch::{Arg, Launch, LaunchError};
+pub use lower::{KernelError, LoadError, Loaded, LowerOptions, Rejected, load};
 pub use memory::{DeviceMemory, MemoryError};
 pub use state::{DeviceState, GpuFacts};
 pub use stream::LiveStream;

@@ -160,7 +160,13 @@ fn convert(spec: &str, conversion: char, arguments: &mut Arguments<'_>) -> Strin
 
 fn float(x: f64, conversion: char, precision: usize) -> String {
     if !x.is_finite() {
-        return if x.is_nan() { "nan".into() } else if x > 0.0 { "inf".into() } else { "-inf".into() };
+        return if x.is_nan() {
+            "nan".into()
+        } else if x > 0.0 {
+            "inf".into()
+        } else {
+            "-inf".into()
+        };
     }
     let scientific = |digits: usize| {
         let text = format!("{x:.digits$e}");

@@ -1,11 +1,11 @@
 //! Live execution as a stream of dynamic instructions: what the timing model drives.
 
+use crate::fault::Trap;
 use crate::interpret::{Environment, execute};
 use crate::kernel::Kernel;
 use crate::special::Surroundings;
 use crate::state::DeviceState;
 use crate::warp::{Cta, Reduction, Warp};
-use crate::fault::Trap;
 use isa::{CtaSlot, Dim3, DynInst, Fault, KernelId, Pc, SourceSpot, StepContext, WarpSlot, WarpStream};
 use kit::LaneMask;
 use std::sync::Arc;
@@ -100,7 +100,7 @@ impl WarpStream for LiveStream {
         let Some(kernel) = warp.kernel.take() else { return Ok(()) };
         let (memory, output, launch, gpu) = shared.split(warp.launch);
         let Some(launch) = launch else { return Ok(()) };
-        let env = Environment {
+        let mut env = Environment {
             memory,
             output,
             shared: &mut cta.shared,
@@ -120,7 +120,7 @@ impl WarpStream for LiveStream {
                 total_shared: kernel.static_shared + launch.dynamic_shared,
             },
         };
-        let done = execute(warp, &kernel, env, out);
+        let done = execute(warp, &kernel, &mut env, out);
         out.next_pc = warp.stack.pc().map(Pc);
         let result = done.map_err(|trap| fault(&kernel, warp, cta.position, out.pc, *trap));
         warp.kernel = Some(kernel);

@@ -283,11 +283,14 @@ impl DeviceMemory {
     pub fn read(&self, address: u64, out: &mut [u8]) -> Result<(), MemoryError> {
         let (index, offset) = self.host_range(address, out.len())?;
         let allocation = &self.allocations[index];
-        let mut at = offset;
-        for byte in out {
-            let word = allocation.page((at / PAGE_BYTES) as usize)[(at % PAGE_BYTES / 4) as usize];
-            *byte = (word >> (at % 4 * 8)) as u8;
-            at += 1;
+        let (mut at, mut rest) = (offset, out);
+        while !rest.is_empty() {
+            let page = allocation.page((at / PAGE_BYTES) as usize);
+            let skip = (at % PAGE_BYTES) as usize;
+            let (now, later) = rest.split_at_mut(rest.len().min(PAGE_BYTES as usize - skip));
+            at += now.len() as u64;
+            load_bytes(page, skip, now);
+            rest = later;
         }
         Ok(())
     }
@@ -325,6 +328,25 @@ impl DeviceMemory {
             return Err(MemoryError::NoSuchAddress(what));
         }
         Ok((index, offset))
+    }
+}
+
+/// Loads bytes from little-endian words, from byte `skip` on.
+fn load_bytes(words: &[u32], skip: usize, out: &mut [u8]) {
+    let head = out.len().min(skip.wrapping_neg() % 4);
+    let (head, rest) = out.split_at_mut(head);
+    let byte = |at: usize| (words[at / 4] >> (at % 4 * 8)) as u8;
+    for (i, out) in head.iter_mut().enumerate() {
+        *out = byte(skip + i);
+    }
+    let start = skip + head.len();
+    let (whole, tail) = rest.as_chunks_mut::<4>();
+    for (bytes, word) in whole.iter_mut().zip(&words[start / 4..]) {
+        *bytes = word.to_le_bytes();
+    }
+    let start = start + 4 * whole.len();
+    for (i, out) in tail.iter_mut().enumerate() {
+        *out = byte(start + i);
     }
 }
 
@@ -384,7 +406,10 @@ mod tests {
         let mut memory = DeviceMemory::default();
         assert_eq!(memory.describe(0), "nothing is allocated");
         let base = memory.allocate("x", 100).unwrap();
-        assert_eq!(memory.describe(base + 104), format!("nearest is `x` (100 bytes at {base:#x}): 4 bytes past its end"));
+        assert_eq!(
+            memory.describe(base + 104),
+            format!("nearest is `x` (100 bytes at {base:#x}): 4 bytes past its end")
+        );
         assert!(memory.describe(base - 1).ends_with("1 bytes before its start"));
         memory.free(base).unwrap();
         assert!(memory.describe(base + 4).contains("freed, at offset 4"));

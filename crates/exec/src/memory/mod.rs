@@ -14,8 +14,8 @@ mod device;
 mod local;
 mod shared;
 
-pub use device::{Allocation, DeviceMemory, MemoryError};
 pub(crate) use device::Window;
+pub use device::{Allocation, DeviceMemory, MemoryError};
 pub(crate) use local::LocalMemory;
 pub(crate) use shared::SharedMemory;
 

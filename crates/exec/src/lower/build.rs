@@ -1,0 +1,492 @@
+//! A kernel under construction.
+
+use super::Lowered;
+use super::function::lower_function;
+use super::module::{ModuleName, ModuleScope};
+use crate::cfg::{Effects, Flow, Graph, max_live};
+use crate::kernel::{CallSite, Callee, Function, Guarded, Kernel, Param, RegisterCount};
+use crate::lanes::{Column, Pred, Reg};
+use crate::op::{Op, Use};
+use crate::simt::NOWHERE;
+use crate::tensor::MatrixOp;
+use isa::{InstSpec, OpClass, ProgramBuilder, RegFile, RegId, Source};
+use ptx::ast;
+use ptx::{Diagnostic, Diagnostics, Span, StateSpace};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Registers that code needs beyond what is live in PTX: addresses and temporaries that the
+/// assembler introduces.
+const REGISTER_OVERHEAD: u32 = 4;
+/// Fewest and most registers per thread.
+const REGISTER_RANGE: (u32, u32) = (8, 255);
+
+/// An instruction as lowered, before the register files have their sizes.
+#[derive(Clone, Debug)]
+pub(super) struct Pending {
+    pub op: Op,
+    pub guard: Pred,
+    pub source: Source,
+    pub text: String,
+    pub cache: isa::CacheOp,
+}
+
+/// Everything that a kernel is made of, while its functions are lowered.
+pub(super) struct KernelBuilder<'a> {
+    pub scope: &'a ModuleScope<'a>,
+    pub diagnostics: Diagnostics,
+    pub code: Vec<Pending>,
+    pub tables: Vec<Vec<u32>>,
+    pub calls: Vec<CallSite>,
+    pub matrix: Vec<MatrixOp>,
+    vectors: u32,
+    predicates: u32,
+    constants: Vec<Column>,
+    by_value: HashMap<(u64, bool), Reg>,
+    /// Constants that stand for an address in dynamically sized shared memory.
+    dynamic: Vec<(Reg, bool, i64)>,
+    dynamic_align: Option<u32>,
+    shared_bytes: u32,
+    shared: HashMap<usize, Option<u32>>,
+    shared_symbols: Vec<(String, u32, u32)>,
+    /// Functions by number in the module: number in the kernel.
+    numbers: HashMap<usize, u32>,
+    queue: Vec<usize>,
+    /// Call sites' callees are known only after all functions have their place.
+    indirect: bool,
+}
+
+/// What lowering one function gives.
+pub(super) struct LoweredFunction {
+    pub function: Function,
+    /// Its registers: first and count.
+    pub registers: (u16, u16),
+    /// Its instructions: first and end.
+    pub range: (u32, u32),
+    /// Functions that it calls, by number in the kernel.
+    pub callees: Vec<u32>,
+    pub calls_pointers: bool,
+}
+
+impl<'a> KernelBuilder<'a> {
+    /// Lowers `kernel` and all that it calls.
+    pub fn build(scope: &'a ModuleScope<'a>, kernel: &'a ast::Function) -> Result<Kernel, Diagnostics> {
+        let mut b = Self {
+            scope,
+            diagnostics: Diagnostics::default(),
+            code: Vec::new(),
+            tables: Vec::new(),
+            calls: Vec::new(),
+            matrix: Vec::new(),
+            vectors: 0,
+            predicates: 0,
+            constants: Vec::new(),
+            by_value: HashMap::new(),
+            dynamic: Vec::new(),
+            dynamic_align: None,
+            shared_bytes: 0,
+            shared: HashMap::new(),
+            shared_symbols: Vec::new(),
+            numbers: HashMap::new(),
+            queue: Vec::new(),
+            indirect: false,
+        };
+        let params = kernel_params(scope, kernel);
+        let mut functions = vec![lower_function(&mut b, kernel, Some(&params))];
+        let mut next = 0;
+        while next < b.queue.len() {
+            let index = b.queue[next];
+            next += 1;
+            functions.push(lower_function(&mut b, scope.functions[index], None));
+        }
+        b.check_limits(kernel.name_span);
+        if b.diagnostics.has_errors() {
+            return Err(b.diagnostics);
+        }
+        b.save_across_recursion(&functions);
+        Ok(b.finish(kernel, params, functions))
+    }
+
+    fn check_limits(&mut self, span: Span) {
+        let limit = u32::from(Reg::CONSTANTS) - 1;
+        if self.vectors > limit || self.constants.len() as u32 > limit || self.predicates > 0x7ffe {
+            let what = format!("the kernel uses more than {limit} 32-bit registers, constants or predicates");
+            self.diagnostics.push(Diagnostic::error(span, what));
+        }
+    }
+
+    /// A new register of as many columns.
+    pub fn new_register(&mut self, columns: u32) -> Reg {
+        let first = self.vectors;
+        self.vectors += columns;
+        Reg(first.min(u32::from(Reg::CONSTANTS) - 4) as u16)
+    }
+
+    /// A new predicate.
+    pub fn new_predicate(&mut self) -> Pred {
+        self.predicates += 1;
+        Pred((self.predicates - 1).min(0x7ffe) as u16)
+    }
+
+    /// Number of the next new vector register.
+    pub fn registers_so_far(&self) -> u16 {
+        self.vectors.min(u32::from(Reg::CONSTANTS) - 4) as u16
+    }
+
+    /// A constant of one column, or two.
+    pub fn constant(&mut self, value: u64, wide: bool) -> Reg {
+        let value = if wide { value } else { value & 0xffff_ffff };
+        if let Some(&reg) = self.by_value.get(&(value, wide)) {
+            return reg;
+        }
+        let reg = self.new_constant(value, wide);
+        self.by_value.insert((value, wide), reg);
+        reg
+    }
+
+    fn new_constant(&mut self, value: u64, wide: bool) -> Reg {
+        let index = self.constants.len().min(usize::from(Reg::CONSTANTS) - 4) as u16;
+        self.constants.push([value as u32; 32]);
+        if wide {
+            self.constants.push([(value >> 32) as u32; 32]);
+        }
+        Reg::constant(index)
+    }
+
+    /// Where the `.shared` variable `v` lies; `None` if its size is the launch's affair. `key`
+    /// tells variables apart.
+    pub fn shared_offset(&mut self, key: usize, v: &ast::Variable) -> Lowered<Option<u32>> {
+        if let Some(&offset) = self.shared.get(&key) {
+            return Ok(offset);
+        }
+        let offset = if v.is_unsized() {
+            self.dynamic_align = Some(self.dynamic_align.unwrap_or(16).max(v.alignment()));
+            None
+        } else {
+            let bytes = v.bytes().filter(|&b| b <= 1 << 20);
+            let bytes =
+                bytes.ok_or_else(|| Box::new(Diagnostic::error(v.span, "more shared memory than any SM has")))?;
+            let offset = self.shared_bytes.next_multiple_of(v.alignment());
+            self.shared_bytes = offset + bytes as u32;
+            let name = v.name.map_or("", |n| self.scope.ast.name(n)).to_owned();
+            self.shared_symbols.push((name, offset, bytes as u32));
+            Some(offset)
+        };
+        self.shared.insert(key, offset);
+        Ok(offset)
+    }
+
+    /// A constant for an address in shared memory; `None` stands for the dynamically sized part.
+    pub fn shared_address(&mut self, offset: Option<u32>, addend: i64, wide: bool) -> Reg {
+        match offset {
+            Some(offset) => self.constant((i64::from(offset) + addend) as u64, wide),
+            None => {
+                let reg = self.new_constant(0, wide);
+                self.dynamic.push((reg, wide, addend));
+                reg
+            }
+        }
+    }
+
+    /// Number in the kernel of function `index` of the module, which will be lowered too.
+    pub fn function_number(&mut self, index: usize) -> u32 {
+        if let Some(&number) = self.numbers.get(&index) {
+            return number;
+        }
+        self.queue.push(index);
+        let number = self.queue.len() as u32;
+        self.numbers.insert(index, number);
+        number
+    }
+
+    /// Takes in all functions of the module: one of them may be called through a pointer.
+    pub fn reach_all_functions(&mut self) {
+        self.indirect = true;
+        for index in 0..self.scope.functions.len() {
+            if self.scope.is_defined(index) {
+                self.function_number(index);
+            }
+        }
+    }
+
+    /// What a module-level name stands for.
+    pub fn module_name(&self, sym: ptx::Sym) -> Option<ModuleName> {
+        self.scope.names.get(&sym).copied()
+    }
+
+    /// A call to a function that may call the caller again must save the caller's registers.
+    fn save_across_recursion(&mut self, functions: &[LoweredFunction]) {
+        let count = functions.len();
+        // reach[f] holds all functions that a call from f may get to.
+        let mut reach: Vec<kit::BitSet> = functions
+            .iter()
+            .map(|f| {
+                let mut set = kit::BitSet::new(count);
+                f.callees.iter().for_each(|&c| {
+                    set.insert(c as usize);
+                });
+                if f.calls_pointers {
+                    (1..count).for_each(|c| {
+                        set.insert(c);
+                    });
+                }
+                set
+            })
+            .collect();
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for f in 0..count {
+                for g in reach[f].clone().iter() {
+                    let other = reach[g].clone();
+                    changed |= reach[f].union_with(&other);
+                }
+            }
+        }
+        for (caller, f) in functions.iter().enumerate() {
+            if !reach[caller].contains(caller) {
+                continue;
+            }
+            for pc in f.range.0..f.range.1 {
+                if let Op::Call(site) = self.code[pc as usize].op {
+                    let back = match self.calls[site as usize].callee {
+                        Callee::Function(g) => g as usize == caller || reach[g as usize].contains(caller),
+                        Callee::Pointer(_) => true,
+                        Callee::Printf | Callee::AssertFail => false,
+                    };
+                    if back {
+                        self.calls[site as usize].save = Some(f.registers);
+                    }
+                }
+            }
+        }
+    }
+
+    fn finish(mut self, kernel: &ast::Function, params: Vec<Param>, functions: Vec<LoweredFunction>) -> Kernel {
+        if let Some(align) = self.dynamic_align {
+            self.shared_bytes = self.shared_bytes.next_multiple_of(align);
+            for (reg, wide, addend) in std::mem::take(&mut self.dynamic) {
+                let value = i64::from(self.shared_bytes) + addend;
+                let index = (reg.0 - Reg::CONSTANTS) as usize;
+                self.constants[index] = [value as u32; 32];
+                if wide {
+                    self.constants[index + 1] = [(value >> 32) as u32; 32];
+                }
+            }
+        }
+        let live = functions.iter().map(|f| self.resolve_control(f.range)).collect::<Vec<u32>>();
+        let registers = self.register_count(kernel, &live);
+        let files = RegFile { vector: self.vectors as u16, predicate: self.predicates as u16, uniform: 0 };
+        let mut program = ProgramBuilder::new(self.scope.ast.name(kernel.name), 8);
+        for (pc, pending) in self.code.iter().enumerate() {
+            let in_kernel = (pc as u32) < functions[0].range.1;
+            self.describe(pending, in_kernel, files, &mut program);
+        }
+        let names = self.scope.ast.files.iter().map(|f| f.path.to_string()).collect();
+        let mut pointers = vec![None; self.scope.functions.len()];
+        for (&index, &number) in &self.numbers {
+            pointers[index] = Some(number);
+        }
+        let max_threads = kernel.directive("reqntid").or_else(|| kernel.directive("maxntid"));
+        Kernel {
+            program: Arc::new(program.finish(files, names)),
+            code: self.code.iter().map(|p| Guarded { op: p.op, guard: p.guard }).collect(),
+            constants: self.constants,
+            matrix: self.matrix,
+            tables: self.tables,
+            calls: self.calls,
+            local_bytes: functions[0].function.frame_bytes,
+            functions: functions.into_iter().map(|f| f.function).collect(),
+            pointers,
+            params,
+            static_shared: self.shared_bytes,
+            shared_symbols: self.shared_symbols,
+            registers,
+            max_threads: max_threads.map(|n| n.iter().product::<u64>().min(u64::from(u32::MAX)) as u32),
+        }
+    }
+
+    fn register_count(&self, kernel: &ast::Function, live: &[u32]) -> RegisterCount {
+        if let Some(per_thread) = self.scope.options.registers_per_thread {
+            return RegisterCount { per_thread, estimated: false };
+        }
+        let callees = live[1..].iter().max().copied().unwrap_or(0);
+        let (least, most) = REGISTER_RANGE;
+        let most = kernel.directive("maxnreg").and_then(|n| n.first()).map_or(most, |&n| (n as u32).clamp(least, most));
+        RegisterCount { per_thread: (live[0] + callees + REGISTER_OVERHEAD).clamp(least, most), estimated: true }
+    }
+
+    /// Finds the reconvergence points of a function's branches. Returns how many 32-bit registers
+    /// are live at once.
+    fn resolve_control(&mut self, (start, end): (u32, u32)) -> u32 {
+        let code = &self.code[start as usize..end as usize];
+        let flow: Vec<Flow> = code.iter().map(|p| self.flow(p, start)).collect();
+        if flow.is_empty() {
+            return 0;
+        }
+        let graph = Graph::new(&flow);
+        let meets = graph.post_dominators();
+        let effects = self.effects(code);
+        let registers = self.vectors as usize;
+        let given = self.given_registers(code, registers);
+        let live = max_live(&graph, &effects, registers, |r| !given.contains(r as usize));
+        for (i, pending) in self.code[start as usize..end as usize].iter_mut().enumerate() {
+            if let Op::Branch { reconverge, .. } | Op::BranchTable { reconverge, .. } = &mut pending.op {
+                *reconverge = meets[graph.block_of(i as u32)].map_or(NOWHERE, |pc| pc + start);
+            }
+        }
+        live
+    }
+
+    fn flow(&self, pending: &Pending, start: u32) -> Flow {
+        let guarded = pending.guard != Pred::TRUE;
+        match &pending.op {
+            Op::Branch { target, .. } => Flow { falls_through: guarded, targets: vec![target - start] },
+            Op::BranchTable { table, .. } => {
+                let targets = self.tables[*table as usize].iter().map(|t| t - start).collect();
+                Flow { falls_through: guarded, targets }
+            }
+            Op::Return | Op::Exit | Op::Trap => Flow { falls_through: guarded, targets: Vec::new() },
+            _ => Flow::next(),
+        }
+    }
+
+    fn effects(&self, code: &[Pending]) -> Vec<Effects> {
+        let one = |p: &Pending| {
+            let mut e = Effects { conditional: p.guard != Pred::TRUE, ..Effects::default() };
+            self.uses(&p.op, &mut |u| match u {
+                Use::Read(r, n) if !r.is_constant() => e.uses.extend((r.0..r.0 + u16::from(n)).map(u32::from)),
+                Use::Write(r, n) => e.defs.extend((r.0..r.0 + u16::from(n)).map(u32::from)),
+                _ => {}
+            });
+            e
+        };
+        code.iter().map(one).collect()
+    }
+
+    /// Registers that only ever hold a kernel parameter: the assembler reads those from the
+    /// constant bank where they are used, so they take no register.
+    fn given_registers(&self, code: &[Pending], registers: usize) -> kit::BitSet {
+        let (mut given, mut other) = (kit::BitSet::new(registers.max(1)), kit::BitSet::new(registers.max(1)));
+        for p in code {
+            let from_param =
+                matches!(&p.op, Op::Load(t) if t.space == isa::Space::Param && t.address.base.is_constant());
+            let copies = match &p.op {
+                // `cvta.to.global` of a parameter is a copy of it.
+                Op::Int1(crate::int::Int1::Mov64, _, [s]) => !s.is_constant() && given.contains(s.0 as usize),
+                _ => false,
+            };
+            self.uses(&p.op, &mut |u| {
+                if let Use::Write(r, n) = u {
+                    for k in r.0..r.0 + u16::from(n) {
+                        if (from_param || copies) && p.guard == Pred::TRUE {
+                            given.insert(k as usize);
+                        } else {
+                            other.insert(k as usize);
+                        }
+                    }
+                }
+            });
+        }
+        let both: Vec<usize> = given.iter().filter(|&r| other.contains(r)).collect();
+        for r in both {
+            given.remove(r);
+        }
+        given
+    }
+
+    /// Tells `f` all registers that an operation uses, those of calls and matrices among them.
+    fn uses(&self, op: &Op, f: &mut impl FnMut(Use)) {
+        op.uses(f);
+        match op {
+            Op::Matrix(number) => self.matrix[*number as usize].uses(f),
+            Op::Call(site) => {
+                let site = &self.calls[*site as usize];
+                for place in &site.results {
+                    if let crate::kernel::Place::Register(r, n) = place {
+                        f(Use::Write(*r, *n));
+                    }
+                }
+                for place in &site.args {
+                    if let crate::kernel::Place::Register(r, n) = place {
+                        f(Use::Read(*r, *n));
+                    }
+                }
+                if let Callee::Pointer(r) = site.callee {
+                    f(Use::Read(r, 2));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Appends the static description of an instruction to the program.
+    fn describe(&self, p: &Pending, in_kernel: bool, files: RegFile, program: &mut ProgramBuilder) {
+        let (mut dsts, mut srcs) = (Vec::new(), Vec::new());
+        let pred = |p: Pred| p.number().map(|n| RegId(files.vector + n));
+        self.uses(&p.op, &mut |u| match u {
+            Use::Read(r, n) if !r.is_constant() => srcs.extend((r.0..r.0 + u16::from(n)).map(RegId)),
+            Use::Write(r, n) => dsts.extend((r.0..r.0 + u16::from(n)).map(RegId)),
+            Use::ReadPred(p) => srcs.extend(pred(p)),
+            Use::WritePred(p) => dsts.extend(pred(p)),
+            Use::Read(..) => {}
+        });
+        srcs.extend(pred(p.guard));
+        dedup(&mut dsts);
+        dedup(&mut srcs);
+        let (mut class, mut control, mut mem) = (p.op.class(), p.op.control(), None);
+        match &p.op {
+            Op::Matrix(number) => {
+                class = self.matrix[*number as usize].class();
+                mem = self.matrix[*number as usize].memory();
+            }
+            Op::Return if in_kernel => {
+                class = OpClass::Exit;
+                control = isa::Control::Exit;
+            }
+            op => mem = super::memory::mem_access(op, p.cache),
+        }
+        let packed_half = class == OpClass::Half && p.text.contains("16x2");
+        program.push(InstSpec {
+            class,
+            control,
+            mem,
+            packed_half,
+            dsts: &dsts,
+            srcs: &srcs,
+            source: p.source,
+            text: &p.text,
+        });
+    }
+}
+
+fn dedup(list: &mut Vec<RegId>) {
+    let mut kept: Vec<RegId> = Vec::with_capacity(list.len());
+    for &r in list.iter() {
+        if !kept.contains(&r) {
+            kept.push(r);
+        }
+    }
+    *list = kept;
+}
+
+/// The parameters of a kernel with their offsets: each aligned, in order.
+fn kernel_params(scope: &ModuleScope<'_>, kernel: &ast::Function) -> Vec<Param> {
+    let mut next = 0;
+    let mut params = Vec::new();
+    for v in &kernel.params {
+        let bytes = v.bytes().unwrap_or(0).min(1 << 16) as u32;
+        let offset = u32::next_multiple_of(next, v.alignment());
+        next = offset + bytes;
+        let dims: String = v.dims.iter().map(|d| format!("[{}]", d.unwrap_or(0))).collect();
+        params.push(Param {
+            name: v.name.map_or("_", |n| scope.ast.name(n)).to_owned(),
+            ty: format!("{}{dims}", v.ty),
+            offset,
+            bytes,
+            is_float: v.ty.is_float(),
+        });
+        debug_assert_eq!(v.space, StateSpace::Param);
+    }
+    params
+}

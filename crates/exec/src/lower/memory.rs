@@ -1,0 +1,270 @@
+//! Loads, stores, atomics, asynchronous copies.
+
+use super::Lowered;
+use super::function::FunctionLowering;
+use super::mods::Mods;
+use crate::access::{Address, Format, Transfer};
+use crate::atomic::{Atomic, AtomicOp, AtomicType};
+use crate::lanes::Reg;
+use crate::op::Op;
+use isa::{Access, CacheOp, MemAccess, Space};
+use ptx::Type;
+use ptx::ast::{Operand, OperandKind};
+
+/// What a memory instruction is to the timing model.
+pub(super) fn mem_access(op: &Op, cache: CacheOp) -> Option<MemAccess> {
+    Some(match op {
+        Op::Load(t) => MemAccess { space: t.space, access: Access::Load, bytes: t.format.total_bytes(), cache },
+        Op::Store(t) => MemAccess { space: t.space, access: Access::Store, bytes: t.format.total_bytes(), cache },
+        Op::Atomic(a) => {
+            let access = if a.d.is_some() { Access::Atomic } else { Access::Reduction };
+            MemAccess { space: a.space, access, bytes: a.ty.bytes(), cache }
+        }
+        Op::AsyncCopy { bytes, .. } => {
+            MemAccess { space: Space::Global, access: Access::AsyncCopy, bytes: *bytes, cache }
+        }
+        _ => return None,
+    })
+}
+
+impl FunctionLowering<'_, '_> {
+    /// Loads, stores, atomics, asynchronous copies.
+    pub fn memory(&mut self, m: &Mods<'_>, o: &[Operand]) -> Lowered<Op> {
+        match m.name() {
+            "ld" | "ldu" => self.load(m, o),
+            "st" => self.store(m, o),
+            "atom" | "red" => self.atomic(m, o),
+            "cp" => self.async_copy(m, o),
+            // Hints to the caches.
+            _ => {
+                self.space_of(m);
+                m.ignore(&["tensormap"]);
+                m.ignore_prefixed(&["L1", "L2", "evict", "uni"]);
+                Ok(Op::Nop)
+            }
+        }
+    }
+
+    /// Takes in ordering, scope and cache modifiers; returns how many cache-policy operands follow.
+    fn cache_modifiers(&mut self, m: &Mods<'_>) -> usize {
+        let ordered = m.has("relaxed") | m.has("acquire") | m.has("release") | m.has("acq_rel") | m.has("mmio");
+        let device = m.has("gpu") | m.has("sys");
+        m.ignore(&["weak", "cta", "cluster", "unified", "noftz"]);
+        let operators = [
+            ("ca", CacheOp::All),
+            ("wb", CacheOp::All),
+            ("cg", CacheOp::L2),
+            ("cs", CacheOp::Streaming),
+            ("lu", CacheOp::LastUse),
+            ("cv", CacheOp::Volatile),
+            ("wt", CacheOp::Volatile),
+            ("volatile", CacheOp::Volatile),
+            ("nc", CacheOp::ReadOnly),
+        ];
+        let found = m.all_of(&operators);
+        self.cache = match found.last() {
+            Some(op) => *op,
+            None if ordered && device => CacheOp::L2,
+            None => CacheOp::All,
+        };
+        let hint = usize::from(m.has("L2::cache_hint"));
+        m.ignore_prefixed(&["L1::", "L2::"]);
+        hint
+    }
+
+    /// The space and address of an access. The last result tells that it is to a parameter or
+    /// result of a call, which lies in the frame.
+    fn target(&mut self, m: &Mods<'_>, o: &Operand) -> Lowered<(Space, Address, bool)> {
+        let Some(space) = self.space_of(m) else {
+            return Ok((Space::Generic, self.generic_address(o)?, false));
+        };
+        let (mut address, symbol) = self.address(o)?;
+        let in_function = !self.is_kernel && symbol.is_none();
+        if space == Space::Param && (symbol == Some(Space::Local) || in_function) {
+            return Ok((Space::Local, address, true));
+        }
+        if !address.wide && matches!(space, Space::Global | Space::Constant) {
+            return Err(self.problem("global memory needs 64-bit addresses"));
+        }
+        // A variable's address is known whole; within a register only its offset is.
+        let expected = if space == Space::Constant || space == Space::Global { symbol } else { Some(space) };
+        if let Some(found) = symbol
+            && expected != symbol
+        {
+            return Err(self.problem(format!("the variable lies in {found:?} memory, not in {space:?} memory")));
+        }
+        if address.frame && space != Space::Local {
+            address.frame = false;
+        }
+        Ok((space, address, false))
+    }
+
+    /// The number of elements: 1, or from `.v2` or `.v4`.
+    fn vector_length(m: &Mods<'_>) -> usize {
+        m.one_of(&[("v2", 2), ("v4", 4)]).unwrap_or(1)
+    }
+
+    fn format(&self, m: &Mods<'_>, ty: Type, count: usize, register_bits: u32) -> Lowered<Format> {
+        let bytes = ty.bytes();
+        let total = bytes * count as u32;
+        if !matches!(ty.bits(), 8 | 16 | 32 | 64) || total > 16 || register_bits < ty.bits().max(16) {
+            return Err(self.problem(format!("`{}` is not executable with these registers", m.text())));
+        }
+        Ok(Format {
+            bytes: bytes as u8,
+            count: count as u8,
+            signed: ty.is_signed(),
+            register_bits: register_bits as u8,
+        })
+    }
+
+    fn load(&mut self, m: &Mods<'_>, o: &[Operand]) -> Lowered<Op> {
+        let ty = self.need_type(m)?;
+        let hints = self.cache_modifiers(m);
+        let count = Self::vector_length(m);
+        self.expect(o, 2 + hints)?;
+        let parts = self.parts(&o[0])?;
+        if parts.len() != count {
+            return Err(self.problem(format!("{count} registers are needed here, not {}", parts.len())));
+        }
+        let (mut registers, mut bits) = ([Reg(0); 4], 0);
+        for (slot, part) in registers.iter_mut().zip(&parts) {
+            if part.kind == OperandKind::Sink {
+                continue;
+            }
+            let r = self.any_register(part)?;
+            *slot = r.reg;
+            bits = r.ty.bits().max(16);
+        }
+        let bits = if bits == 0 { ty.bits().max(16) } else { bits };
+        for (slot, part) in registers.iter_mut().zip(&parts) {
+            if part.kind == OperandKind::Sink {
+                *slot = self.b.new_register(bits.div_ceil(32));
+            } else if self.any_register(part)?.ty.bits().max(16) != bits {
+                return Err(self.problem("the registers of a vector must be of one width"));
+            }
+        }
+        let format = self.format(m, ty, count, bits)?;
+        let (space, address, frame) = self.target(m, &o[1])?;
+        let t = Transfer { space, format, address, registers };
+        Ok(if frame { Op::FrameLoad(t) } else { Op::Load(t) })
+    }
+
+    fn store(&mut self, m: &Mods<'_>, o: &[Operand]) -> Lowered<Op> {
+        let ty = self.need_type(m)?;
+        let hints = self.cache_modifiers(m);
+        let count = Self::vector_length(m);
+        self.expect(o, 2 + hints)?;
+        let parts = self.parts(&o[1])?;
+        if parts.len() != count {
+            return Err(self.problem(format!("{count} registers are needed here, not {}", parts.len())));
+        }
+        let (mut registers, mut bits) = ([Reg(0); 4], ty.bits().max(16));
+        for (slot, part) in registers.iter_mut().zip(&parts) {
+            *slot = match &part.kind {
+                OperandKind::Immediate(value) => {
+                    let wanted = if ty.bits() < 16 { Type::B16 } else { ty };
+                    self.immediate(*value, wanted, part.span)?
+                }
+                OperandKind::Name(name) if self.register_named(*name, None, part.span)?.is_none() => {
+                    self.src(part, ty)?
+                }
+                _ => {
+                    let r = self.any_register(part)?;
+                    bits = bits.max(r.ty.bits());
+                    if r.ty.bits().max(16) < ty.bits() {
+                        return Err(self.problem(format!("a register of {} bits is needed here", ty.bits())));
+                    }
+                    r.reg
+                }
+            };
+        }
+        // Only the low bits are stored, so that registers wider than the type need not agree.
+        let bits = if ty.bits() == 64 { 64 } else { bits.min(32) };
+        let format = self.format(m, ty, count, bits)?;
+        let (space, address, frame) = self.target(m, &o[0])?;
+        if space == Space::Constant || space == Space::Param {
+            return Err(self.problem("constants and kernel parameters cannot be stored to"));
+        }
+        let t = Transfer { space, format, address, registers };
+        Ok(if frame { Op::FrameStore(t) } else { Op::Store(t) })
+    }
+
+    fn atomic(&mut self, m: &Mods<'_>, o: &[Operand]) -> Lowered<Op> {
+        let ty = self.need_type(m)?;
+        let hints = self.cache_modifiers(m);
+        let operations = [
+            ("and", AtomicOp::And),
+            ("or", AtomicOp::Or),
+            ("xor", AtomicOp::Xor),
+            ("exch", AtomicOp::Exch),
+            ("cas", AtomicOp::Cas),
+            ("add", AtomicOp::Add),
+            ("inc", AtomicOp::Inc),
+            ("dec", AtomicOp::Dec),
+            ("min", AtomicOp::Min),
+            ("max", AtomicOp::Max),
+        ];
+        let op = self.need(m.one_of(&operations), m)?;
+        let kind = match ty {
+            Type::B16 | Type::U16 | Type::S16 => Some(AtomicType::B16),
+            Type::B32 | Type::U32 => Some(AtomicType::U32),
+            Type::S32 => Some(AtomicType::S32),
+            Type::B64 | Type::U64 => Some(AtomicType::U64),
+            Type::S64 => Some(AtomicType::S64),
+            Type::F16 => Some(AtomicType::F16),
+            Type::F16x2 => Some(AtomicType::F16x2),
+            Type::Bf16 => Some(AtomicType::Bf16),
+            Type::Bf16x2 => Some(AtomicType::Bf16x2),
+            Type::F32 => Some(AtomicType::F32),
+            Type::F64 => Some(AtomicType::F64),
+            _ => None,
+        };
+        let only_add = ty.is_float() && !matches!(op, AtomicOp::Add | AtomicOp::Exch);
+        let kind = self.need(kind.filter(|_| !only_add), m)?;
+        let returns = m.name() == "atom";
+        let cas = op == AtomicOp::Cas;
+        self.expect(o, 2 + usize::from(returns) + usize::from(cas) + hints)?;
+        let d = if returns { Some(self.dst(&o[0], ty)?) } else { None };
+        let rest = &o[usize::from(returns)..];
+        let b = self.src(&rest[1], ty)?;
+        let c = if cas { Some(self.src(&rest[2], ty)?) } else { None };
+        let (space, address, _) = self.target(m, &rest[0])?;
+        if matches!(space, Space::Constant | Space::Param) {
+            return Err(self.problem("atomics on constants and parameters do not exist"));
+        }
+        Ok(Op::Atomic(Atomic { space, op, ty: kind, d, address, b, c }))
+    }
+
+    fn async_copy(&mut self, m: &Mods<'_>, o: &[Operand]) -> Lowered<Op> {
+        m.ignore(&["async"]);
+        if m.has("commit_group") {
+            return Ok(Op::AsyncCommit);
+        }
+        if m.has("wait_all") {
+            return Ok(Op::AsyncWait(0));
+        }
+        let number = |o: &Operand| match &o.kind {
+            OperandKind::Immediate(value) => value.int_bits(),
+            _ => None,
+        };
+        if m.has("wait_group") {
+            self.expect(o, 1)?;
+            let groups = self.need(number(&o[0]), m)?;
+            return Ok(Op::AsyncWait(groups.min(255) as u8));
+        }
+        let hints = self.cache_modifiers(m);
+        m.ignore(&["shared", "shared::cta", "global"]);
+        self.expect_between(o, 3 + hints, 4 + hints)?;
+        let bytes = self.need(number(&o[2]).filter(|n| matches!(n, 4 | 8 | 16)), m)? as u8;
+        let (shared, global) = (self.address(&o[0])?.0, self.address(&o[1])?.0);
+        let (mut source_bytes, mut ignore) = (None, None);
+        if o.len() > 3 + hints {
+            match self.pred_src(&o[3]) {
+                Ok(p) if !matches!(o[3].kind, OperandKind::Immediate(_)) => ignore = Some(p),
+                _ => source_bytes = Some(self.src(&o[3], Type::U32)?),
+            }
+        }
+        Ok(Op::AsyncCopy { shared, global, bytes, source_bytes, ignore })
+    }
+}

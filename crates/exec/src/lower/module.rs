@@ -1,0 +1,219 @@
+//! Module level: variables with their addresses and contents, functions, kernels.
+
+use super::build::KernelBuilder;
+use super::{LoadError, Loaded, LowerOptions, Lowered, Rejected};
+use crate::kernel::{Module, Variable, function_address};
+use ptx::ast::{self, FunctionKind, Init, InitValue};
+use ptx::{Diagnostic, Diagnostics, SourceText, StateSpace, Sym};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Addresses below the heap where module variables lie: 4 GiB for each slot.
+const VARIABLES_BASE: u64 = 0x10_0000_0000;
+const SLOT_BYTES: u64 = 1 << 32;
+
+/// What a module-level name stands for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum ModuleName {
+    /// A `.global` or `.const` variable: its address.
+    Device { address: u64, constant: bool },
+    /// A `.shared` variable: index among the module's items.
+    Shared(usize),
+    /// A function: number among the module's functions.
+    Function(usize),
+    /// Something that is only an error when used, and why.
+    Unusable(&'static str),
+}
+
+/// What all kernels of a module share.
+pub(super) struct ModuleScope<'a> {
+    pub ast: &'a ast::Module,
+    pub source: &'a SourceText,
+    pub names: HashMap<Sym, ModuleName>,
+    /// All functions; of those declared more than once, the definition.
+    pub functions: Vec<&'a ast::Function>,
+    pub options: LowerOptions,
+    /// Position of each `.file` index in the list of files.
+    pub files: HashMap<u32, u16>,
+}
+
+/// Lowers a parsed module.
+pub(super) fn lower(ast: &ast::Module, source: &SourceText, options: LowerOptions) -> Result<Loaded, Box<LoadError>> {
+    let mut scope = ModuleScope {
+        ast,
+        source,
+        names: HashMap::new(),
+        functions: Vec::new(),
+        options,
+        files: ast.files.iter().enumerate().map(|(i, f)| (f.index, i as u16)).collect(),
+    };
+    let mut diagnostics = Diagnostics::default();
+    if ast.address_size == 32 && ast.kernels().next().is_some() {
+        diagnostics.push(
+            Diagnostic::error(ptx::Span::default(), "32-bit addressing is not supported")
+                .hint("compile for 64 bits (`-m64`)"),
+        );
+    }
+    scope.declare_functions();
+    let variables = scope.declare_variables(&mut diagnostics);
+    if diagnostics.has_errors() {
+        return Err(LoadError::new(diagnostics, source));
+    }
+    let mut loaded = Loaded { module: Module { kernels: Vec::new(), variables }, ..Loaded::default() };
+    for function in ast.kernels() {
+        match KernelBuilder::build(&scope, function) {
+            Ok(kernel) => loaded.module.kernels.push(Arc::new(kernel)),
+            Err(diagnostics) => {
+                let name = ast.name(function.name).to_owned();
+                loaded.rejected.push(Rejected { name, error: LoadError::new(diagnostics, source) });
+            }
+        }
+    }
+    Ok(loaded)
+}
+
+impl<'a> ModuleScope<'a> {
+    fn declare_functions(&mut self) {
+        for function in self.ast.functions() {
+            if let Some(ModuleName::Function(index)) = self.names.get(&function.name) {
+                if function.body.is_some() {
+                    self.functions[*index] = function;
+                }
+                continue;
+            }
+            self.names.insert(function.name, ModuleName::Function(self.functions.len()));
+            self.functions.push(function);
+        }
+        for item in &self.ast.items {
+            if let ast::Item::Alias(alias) = item
+                && let Some(&target) = self.names.get(&alias.target)
+            {
+                self.names.insert(alias.name, target);
+            }
+        }
+    }
+
+    /// Gives every variable its address, then works out the initial contents.
+    fn declare_variables(&mut self, diagnostics: &mut Diagnostics) -> Vec<Variable> {
+        let mut next = VARIABLES_BASE + u64::from(self.options.slot) * SLOT_BYTES;
+        let end = next + SLOT_BYTES;
+        let mut placed = Vec::new();
+        for (index, item) in self.ast.items.iter().enumerate() {
+            let ast::Item::Variable(v) = item else { continue };
+            let Some(name) = v.name else { continue };
+            let constant = v.space == StateSpace::Const;
+            let bytes = v.bytes().filter(|&b| b < SLOT_BYTES);
+            let entry = match v.space {
+                StateSpace::Global | StateSpace::Const => {
+                    let known = matches!(self.names.get(&name), Some(ModuleName::Device { .. }));
+                    if known {
+                        continue;
+                    }
+                    let Some(bytes) = bytes.filter(|&b| next + b + 512 < end) else {
+                        diagnostics.push(Diagnostic::error(v.span, "the module's variables take more than 4 GiB"));
+                        continue;
+                    };
+                    if v.ty == ptx::Type::Texref || v.ty == ptx::Type::Samplerref || v.ty == ptx::Type::Surfref {
+                        ModuleName::Unusable("texture, sampler and surface references are not executable yet")
+                    } else {
+                        let address = next.next_multiple_of(256.max(u64::from(v.alignment())));
+                        next = address + bytes.max(1) + 16;
+                        placed.push((v, address, bytes));
+                        ModuleName::Device { address, constant }
+                    }
+                }
+                StateSpace::Shared => ModuleName::Shared(index),
+                StateSpace::Tex => ModuleName::Unusable("texture references are not executable yet"),
+                _ => ModuleName::Unusable("a variable of this state space cannot stand at module level"),
+            };
+            self.names.insert(name, entry);
+        }
+        let mut variables = Vec::new();
+        for (v, address, bytes) in placed {
+            let constant = v.space == StateSpace::Const;
+            match self.contents(v, bytes) {
+                Ok(init) => {
+                    let name = v.name.map_or("", |n| self.ast.name(n)).to_owned();
+                    variables.push(Variable { name, address, bytes, constant, init });
+                }
+                Err(problem) => diagnostics.push(*problem),
+            }
+        }
+        variables
+    }
+
+    /// The initial contents of a variable, as far as they are not zero.
+    fn contents(&self, v: &ast::Variable, bytes: u64) -> Lowered<Vec<u8>> {
+        let mut out = Vec::new();
+        if let Some(init) = &v.init {
+            // Rows of each dimension, outermost first; the elements of a vector count as the last.
+            let mut sizes: Vec<u64> = vec![u64::from(v.ty.bytes())];
+            if v.vector > 1 {
+                sizes.push(sizes[0] * u64::from(v.vector));
+            }
+            for dim in v.dims.iter().skip(1).rev() {
+                let inner = sizes[sizes.len() - 1];
+                sizes.push(inner.saturating_mul(dim.unwrap_or(1)));
+            }
+            self.fill(v, init, 0, sizes.len(), &sizes, &mut out)?;
+        }
+        if out.len() as u64 > bytes {
+            return Err(Box::new(Diagnostic::error(v.span, "more initial values than the variable holds")));
+        }
+        Ok(out)
+    }
+
+    fn fill(
+        &self,
+        v: &ast::Variable,
+        init: &Init,
+        at: u64,
+        depth: usize,
+        sizes: &[u64],
+        out: &mut Vec<u8>,
+    ) -> Lowered<()> {
+        match init {
+            Init::List(list, _) => {
+                let row = sizes[depth.saturating_sub(1).min(sizes.len() - 1)];
+                // A flat list may initialise nested dimensions element by element.
+                let flat = list.iter().all(|i| matches!(i, Init::Value(..)));
+                let row = if flat { sizes[0] } else { row };
+                for (k, item) in list.iter().enumerate() {
+                    self.fill(v, item, at + k as u64 * row, depth.saturating_sub(1), sizes, out)?;
+                }
+                Ok(())
+            }
+            Init::Value(value, span) => {
+                let bytes = v.ty.bytes() as usize;
+                let bits = match *value {
+                    InitValue::Number(n) => n.bits_as(v.ty),
+                    InitValue::Address { symbol, offset, mask, .. } => {
+                        let address = match self.names.get(&symbol) {
+                            Some(ModuleName::Device { address, .. }) => Some(*address),
+                            Some(ModuleName::Function(i)) => Some(function_address(*i)),
+                            _ => None,
+                        };
+                        address.map(|a| {
+                            let a = a.wrapping_add_signed(offset);
+                            mask.map_or(a, |m| if m == 0 { 0 } else { (a & m) >> m.trailing_zeros() })
+                        })
+                    }
+                };
+                let bits =
+                    bits.ok_or_else(|| Box::new(Diagnostic::error(*span, "this value cannot be stored here")))?;
+                let at = at as usize;
+                if out.len() < at + bytes {
+                    out.resize(at + bytes, 0);
+                }
+                out[at..at + bytes].copy_from_slice(&bits.to_le_bytes()[..bytes]);
+                Ok(())
+            }
+        }
+    }
+
+    /// Whether function number `index` is a device function with a body.
+    pub fn is_defined(&self, index: usize) -> bool {
+        let f = self.functions[index];
+        f.kind == FunctionKind::Func && f.body.is_some()
+    }
+}
