@@ -21,6 +21,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     pub(crate) fn decode(&mut self, now: Cycle, env: &mut Env<'_, S::Shared>) -> Result<(), Box<Fault>> {
         while let Some((warp, count)) = self.fetch.take_resumed().or_else(|| self.fetch.take_packet()) {
             self.agenda.moved();
+            self.issue_stale = true;
             self.decode_packet(now, env, warp, count)?;
         }
         Ok(())
@@ -74,6 +75,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         flight.initiation_cycles = micro.initiation_cycles;
         flight.mask = mask;
         flight.pending = 0;
+        flight.operands = micro.operands;
         self.warps.next_order[w] += 1;
         self.warps.in_pipeline[w] += 1;
         self.counters.decoded += 1;

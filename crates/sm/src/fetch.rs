@@ -159,6 +159,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         }
         if let Some(warp) = self.fetch.answered.pop_front() {
             self.fetch.missing &= !bit(warp);
+            self.issue_stale = true;
             self.fetch.packet = Some((warp, self.fetch.per_fetch));
             self.agenda.moved();
             return;
@@ -173,6 +174,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         };
         self.fetch.last = u32::from(warp.0);
         self.agenda.moved();
+        self.issue_stale = true;
         if self.look_up_instruction(now, env, warp, pc) {
             self.fetch.packet = Some((warp, self.fetch.per_fetch));
             self.counters.fetches += 1;
@@ -215,7 +217,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         match self.spec.sm.frontend.branches {
             BranchFetch::SequentialFlush => {
                 let refetch = if found_early { now + 1 } else { now + 2 };
-                self.wakes.schedule(refetch, Wake::Refetch(warp));
+                self.wake_at(refetch, Wake::Refetch(warp));
                 self.counters.flushes += 1;
                 self.observer.flushed(now, warp);
                 true

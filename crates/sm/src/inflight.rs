@@ -1,6 +1,6 @@
 //! Instructions between decode and completion, in a slab by id.
 
-use crate::kernel::{Code, Kernel};
+use crate::kernel::{Code, Kernel, Operands};
 use crate::spec::Pipe;
 use isa::{Control, DynInst, KernelId, MemAccess, OpClass, Pc, RegId, WarpSlot};
 use kit::{Cycle, LaneMask};
@@ -55,13 +55,21 @@ pub struct InFlight {
     /// Memory accesses that have not returned.
     pub pending: u16,
     /// Its unit, once it executes.
-    pub unit: u8,
-    /// Its operand collector, while it is in one.
-    pub collector: u8,
+    pub unit: u16,
     /// Group of asynchronous copies it belongs to.
     pub group: u32,
     /// When it issued.
     pub issued_at: Cycle,
+    /// Where its registers stand in its code.
+    pub(crate) operands: Operands,
+}
+
+impl InFlight {
+    /// Orders instructions by issue, as far as latches can tell them apart.
+    #[inline]
+    pub(crate) fn issue_order(&self) -> Cycle {
+        self.issued_at
+    }
 }
 
 /// The instructions in flight. Grows to the most that were ever in flight at once, then allocates
@@ -110,7 +118,7 @@ impl Slab {
             mask: 0,
             pending: 0,
             unit: 0,
-            collector: 0,
+            operands: Operands::default(),
             group: 0,
             issued_at: 0,
         });
@@ -191,13 +199,19 @@ impl<'a> Window<'a> {
     /// Registers it writes.
     #[inline]
     pub fn dsts(self, id: InstId) -> &'a [RegId] {
-        self.code(id).dsts(self.slab.get(id).pc)
+        self.code(id).written(self.slab.get(id).operands)
     }
 
-    /// Registers it reads, its guard among them.
+    /// Registers it reads, its guard among them, those of the banked register file first.
     #[inline]
     pub fn srcs(self, id: InstId) -> &'a [RegId] {
-        self.code(id).srcs(self.slab.get(id).pc)
+        self.code(id).read(self.slab.get(id).operands)
+    }
+
+    /// Vector registers it reads: the first of [`Window::srcs`].
+    #[inline]
+    pub fn vector_srcs(self, id: InstId) -> &'a [RegId] {
+        self.code(id).read_from_banks(self.slab.get(id).operands)
     }
 
     /// Its text.

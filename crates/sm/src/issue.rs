@@ -18,14 +18,21 @@ use isa::{Access, Control, Space, WarpSlot, WarpStream};
 use kit::Cycle;
 
 impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
-    /// Every scheduler's turn.
+    /// Every scheduler's turn. When nothing has changed since none of them found anything to issue,
+    /// none does now, for the same reasons.
     #[inline]
     pub(crate) fn issue(&mut self, now: Cycle, kernels: &[Kernel]) {
-        self.policy.tick(now, Window { slab: &self.slab, kernels }, &mut self.agenda);
+        self.issue_stale |= self.policy.tick(now, Window { slab: &self.slab, kernels }, &mut self.agenda);
+        if !self.issue_stale {
+            self.account.repeat();
+            return;
+        }
+        self.issue_stale = false;
         let count = self.schedulers.len();
-        let first = (now % count as Cycle) as usize;
-        for scheduler in (first..count).chain(0..first) {
+        let mut scheduler = (now % count as Cycle) as usize;
+        for _ in 0..count {
             self.issue_from(now, kernels, scheduler);
+            scheduler = if scheduler + 1 == count { 0 } else { scheduler + 1 };
         }
     }
 
@@ -114,6 +121,8 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     #[inline]
     fn issue_one(&mut self, now: Cycle, kernels: &[Kernel], scheduler: usize, partition: usize, id: InstId) -> Pipe {
         self.agenda.moved();
+        self.issue_stale = true;
+        self.collectors.stuck = false;
         let flight = self.slab.get_mut(id);
         flight.stage = Stage::Issued;
         flight.issued_at = now;
@@ -188,7 +197,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
             }
             Control::Sleep if dynamic.sleep_cycles > 0 => {
                 self.warps.asleep |= bit(warp);
-                self.wakes.schedule(now + Cycle::from(dynamic.sleep_cycles), Wake::Rise(warp));
+                self.wake_at(now + Cycle::from(dynamic.sleep_cycles), Wake::Rise(warp));
             }
             _ => {}
         }

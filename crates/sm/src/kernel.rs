@@ -22,6 +22,18 @@ pub struct Micro {
     pub latency_cycles: u16,
     /// From its entry into the unit to the next instruction's, in cycles.
     pub initiation_cycles: u16,
+    /// Where its registers stand.
+    pub(crate) operands: Operands,
+}
+
+/// Where an instruction's registers stand in its [`Code`]: those written, then those read from the
+/// banked register file, then the others read.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Operands {
+    start: u32,
+    dsts: u8,
+    vector_srcs: u8,
+    srcs: u8,
 }
 
 /// A program with its [`Micro`]s: made once per program and GPU, shared by launches and SMs.
@@ -30,12 +42,22 @@ pub struct Code {
     /// The program.
     pub program: Arc<Program>,
     micros: Box<[Micro]>,
+    registers: Box<[RegId]>,
 }
 
 impl Code {
     /// Resolves `program` against the timing table of `spec`.
     pub fn new(program: Arc<Program>, spec: &CoreSpec) -> Self {
+        let mut registers = Vec::new();
         let micros = program.insts().iter().map(|inst| {
+            let (dsts, srcs) = (program.dsts(inst), program.srcs(inst));
+            let start = registers.len() as u32;
+            registers.extend_from_slice(dsts);
+            registers.extend(srcs.iter().filter(|r| program.regs.is_vector(**r)));
+            let vector_srcs = (registers.len() - start as usize - dsts.len()) as u8;
+            registers.extend(srcs.iter().filter(|r| !program.regs.is_vector(**r)));
+            let operands = Operands { start, dsts: dsts.len() as u8, vector_srcs, srcs: srcs.len() as u8 };
+
             let OpTiming { unit, latency_cycles, initiation_cycles } = spec.timing.of(inst.class);
             // Packed half operations leave the unit free twice as early (Accel-Sim does the same).
             let initiation = if inst.packed_half { initiation_cycles / 2 } else { initiation_cycles };
@@ -46,10 +68,11 @@ impl Code {
                 mem: inst.mem,
                 latency_cycles: latency_cycles.clamp(1, u32::from(u16::MAX)) as u16,
                 initiation_cycles: initiation.clamp(1, u32::from(u16::MAX)) as u16,
+                operands,
             }
         });
         let micros = micros.collect();
-        Self { program, micros }
+        Self { program, micros, registers: registers.into() }
     }
 
     /// The resolved instruction at `pc`.
@@ -58,16 +81,25 @@ impl Code {
         &self.micros[pc.index()]
     }
 
-    /// Registers that the instruction at `pc` writes.
+    /// Registers written.
     #[inline]
-    pub fn dsts(&self, pc: Pc) -> &[RegId] {
-        self.program.dsts(self.program.inst(pc))
+    pub(crate) fn written(&self, at: Operands) -> &[RegId] {
+        let start = at.start as usize;
+        &self.registers[start..start + at.dsts as usize]
     }
 
-    /// Registers that the instruction at `pc` reads.
+    /// Registers read.
     #[inline]
-    pub fn srcs(&self, pc: Pc) -> &[RegId] {
-        self.program.srcs(self.program.inst(pc))
+    pub(crate) fn read(&self, at: Operands) -> &[RegId] {
+        let start = at.start as usize + at.dsts as usize;
+        &self.registers[start..start + at.srcs as usize]
+    }
+
+    /// Registers read through operand collectors.
+    #[inline]
+    pub(crate) fn read_from_banks(&self, at: Operands) -> &[RegId] {
+        let start = at.start as usize + at.dsts as usize;
+        &self.registers[start..start + at.vector_srcs as usize]
     }
 }
 

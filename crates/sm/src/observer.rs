@@ -56,7 +56,8 @@ pub trait Observer {
     /// Warps are released from a barrier.
     #[inline]
     fn released(&mut self, now: Cycle, warps: u64) {}
-    /// An issue slot of `scheduler` stays empty. Not told of cycles that the SM sleeps through.
+    /// An issue slot of `scheduler` stays empty, and stays so for as long as nothing changes: that is
+    /// told once.
     #[inline]
     fn stalled(&mut self, now: Cycle, scheduler: usize, stall: Stall) {}
 }

@@ -16,24 +16,34 @@ use crate::latches::{LatchId, Latches};
 use crate::spec::CoreSpec;
 use isa::{RegFile, RegId, WarpSlot};
 use kit::bits::set_bits;
-use std::collections::VecDeque;
 
 /// One bit per collector, or per bank.
 type Mask = u64;
+
+/// Most reads of one instruction that are modelled.
+const MAX_READS: usize = 64;
 
 #[derive(Clone, Copy, Debug)]
 struct Collector {
     inst: InstId,
     /// Reads that have not been served.
-    outstanding: u16,
+    outstanding: u8,
     /// Latch that the instruction goes to.
     latch: LatchId,
+}
+
+/// Reads that wait at one bank, by collector: a ring.
+#[derive(Clone, Debug)]
+struct Reads {
+    ring: Box<[u8]>,
+    first: usize,
+    len: usize,
 }
 
 /// The collectors, the banks' read queues and the banks' write ports.
 #[derive(Debug)]
 pub struct OperandCollector {
-    collectors: Box<[Collector]>,
+    collectors: [Collector; 64],
     free: Mask,
     /// Occupied, and every operand has been read.
     ready: Mask,
@@ -41,8 +51,8 @@ pub struct OperandCollector {
     of_partition: Box<[Mask]>,
     /// The last collector that sent its instruction on.
     last: u32,
-    /// Reads waiting at each bank, by collector.
-    reads: Box<[VecDeque<u8>]>,
+    /// Reads waiting at each bank.
+    reads: Box<[Reads]>,
     /// Banks at which reads wait.
     waiting: Mask,
     /// Banks written this cycle.
@@ -52,17 +62,21 @@ pub struct OperandCollector {
     out_ports: u32,
     banks_per_partition: u32,
     bank_uses_warp: bool,
+    /// Nothing has moved, nor have the latches changed, since a cycle in which nothing could.
+    pub stuck: bool,
 }
 
-/// What an operand read step did, for the counters.
+/// What the collectors did in a cycle.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Collected {
     /// Register reads served.
     pub reads: u32,
     /// Rounds in which a bank left reads waiting behind the one it served.
     pub conflicts: u32,
-    /// Whether anything moved.
-    pub moved: bool,
+    /// Whether an issue latch has been emptied.
+    pub allocated: bool,
+    /// Whether an instruction went on to its unit's latch.
+    pub dispatched: bool,
 }
 
 impl OperandCollector {
@@ -72,14 +86,14 @@ impl OperandCollector {
         let (count, partitions) = (operands.collectors as usize, spec.partitions);
         let each = count / partitions;
         let low = |n: usize| if n == 64 { Mask::MAX } else { (1 << n) - 1 };
+        let ring = (each * MAX_READS).next_power_of_two();
         Self {
-            collectors: vec![Collector { inst: InstId(0), outstanding: 0, latch: 0 }; count].into(),
+            collectors: [Collector { inst: InstId(0), outstanding: 0, latch: 0 }; 64],
             free: low(each * partitions),
             ready: 0,
             of_partition: (0..partitions).map(|p| low(each) << (p * each)).collect(),
             last: 0,
-            // A collector's operands may all lie in one bank; longer lists are rare and may allocate.
-            reads: (0..operands.banks).map(|_| VecDeque::with_capacity(8 * count)).collect(),
+            reads: vec![Reads { ring: vec![0; ring].into(), first: 0, len: 0 }; operands.banks as usize].into(),
             waiting: 0,
             written: 0,
             rounds: operands.reads_per_bank,
@@ -87,6 +101,7 @@ impl OperandCollector {
             out_ports: operands.out_ports,
             banks_per_partition: operands.banks / partitions as u32,
             bank_uses_warp: operands.bank_uses_warp,
+            stuck: true,
         }
     }
 
@@ -102,6 +117,12 @@ impl OperandCollector {
     fn banks_of(&self, warp: WarpSlot, partition: usize, regs: &RegFile, dsts: &[RegId]) -> Mask {
         let vector = dsts.iter().filter(|r| regs.is_vector(**r));
         vector.fold(0, |banks, r| banks | 1 << self.bank(warp, partition, *r))
+    }
+
+    /// Whether reads wait, which a write in this cycle would hold up.
+    #[inline]
+    pub fn any_read_waits(&self) -> bool {
+        self.waiting != 0
     }
 
     /// Writes `dsts` in this cycle whatever else is written.
@@ -121,34 +142,36 @@ impl OperandCollector {
         free
     }
 
-    /// Ends a cycle in which there is nothing to collect.
+    /// Ends a cycle in which nothing can be collected.
     #[inline]
     pub fn rest(&mut self) {
         self.written = 0;
     }
 
-    /// Whether a cycle can move anything.
-    #[inline]
-    pub fn has_work(&self, id_oc: &Latches) -> bool {
-        self.ready | self.waiting | id_oc.occupied() != 0
-    }
-
-    /// One cycle. Calls `read` for each instruction that leaves with its operands.
+    /// One cycle. `sources` gives an instruction's reads from the banks; `read` is called for each
+    /// instruction that leaves with its operands.
     pub fn step<'a>(
         &mut self,
         id_oc: &mut Latches,
         oc_ex: &mut Latches,
         slab: &mut Slab,
-        sources: impl Fn(&Slab, InstId) -> (&'a RegFile, &'a [RegId]),
+        sources: impl Fn(&Slab, InstId) -> &'a [RegId],
         mut read: impl FnMut(&mut Slab, InstId),
     ) -> Collected {
         let mut done = Collected::default();
         for _ in 0..self.rounds {
-            done.moved |= self.dispatch(oc_ex, slab, &mut read);
-            self.serve_reads(&mut done);
-            done.moved |= self.allocate(id_oc, slab, &sources);
+            if self.ready != 0 {
+                done.dispatched |= self.dispatch(oc_ex, slab, &mut read);
+            }
+            if self.waiting != 0 {
+                self.serve_reads(&mut done);
+            }
+            if id_oc.occupied() != 0 {
+                done.allocated |= self.allocate(id_oc, slab, &sources);
+            }
             self.written = 0;
         }
+        self.stuck = done.reads == 0 && !done.allocated && !done.dispatched && self.waiting == 0;
         done
     }
 
@@ -162,7 +185,7 @@ impl OperandCollector {
         while candidates != 0 && ports > 0 {
             let c = (candidates.trailing_zeros() + turn) % 64;
             candidates &= candidates - 1;
-            let Collector { inst, latch, .. } = self.collectors[c as usize];
+            let Collector { inst, latch, .. } = self.collectors[c as usize % 64];
             if oc_ex.has_room(latch) {
                 oc_ex.push(latch, inst);
                 self.ready &= !(1 << c);
@@ -181,20 +204,19 @@ impl OperandCollector {
     #[inline]
     fn serve_reads(&mut self, done: &mut Collected) {
         for bank in set_bits(self.waiting & !self.written) {
-            let queue = &mut self.reads[bank];
-            let c = queue.pop_front().expect("a waiting bank has reads");
-            if queue.is_empty() {
+            let reads = &mut self.reads[bank];
+            let c = reads.ring[reads.first];
+            reads.first = (reads.first + 1) & (reads.ring.len() - 1);
+            reads.len -= 1;
+            done.reads += 1;
+            if reads.len == 0 {
                 self.waiting &= !(1 << bank);
             } else {
                 done.conflicts += 1;
             }
-            done.reads += 1;
-            done.moved = true;
-            let collector = &mut self.collectors[c as usize];
+            let collector = &mut self.collectors[c as usize % 64];
             collector.outstanding -= 1;
-            if collector.outstanding == 0 {
-                self.ready |= 1 << c;
-            }
+            self.ready |= u64::from(collector.outstanding == 0) << (c % 64);
         }
     }
 
@@ -204,50 +226,44 @@ impl OperandCollector {
         &mut self,
         id_oc: &mut Latches,
         slab: &mut Slab,
-        sources: &impl Fn(&Slab, InstId) -> (&'a RegFile, &'a [RegId]),
+        sources: &impl Fn(&Slab, InstId) -> &'a [RegId],
     ) -> bool {
         let mut moved = false;
         let partitions = self.of_partition.len();
         for latch in set_bits(id_oc.occupied()) {
-            let partition = latch % partitions;
+            let partition = if partitions == 1 { 0 } else { latch % partitions };
+            let mine = self.of_partition[partition];
             for _ in 0..self.in_ports {
-                let free = self.free & self.of_partition[partition];
+                let free = self.free & mine;
                 if free == 0 {
                     break;
                 }
                 let Some(inst) = id_oc.pop(latch as LatchId) else { break };
-                self.collect(free.trailing_zeros(), latch, partition, inst, slab, sources);
+                let srcs = sources(slab, inst);
+                let flight = slab.get_mut(inst);
+                flight.stage = Stage::Collecting;
+                self.collect(free.trailing_zeros(), latch, partition, inst, flight.warp, srcs);
                 moved = true;
             }
         }
         moved
     }
 
-    fn collect<'a>(
-        &mut self,
-        c: u32,
-        latch: usize,
-        partition: usize,
-        inst: InstId,
-        slab: &mut Slab,
-        sources: &impl Fn(&Slab, InstId) -> (&'a RegFile, &'a [RegId]),
-    ) {
+    #[inline]
+    fn collect(&mut self, c: u32, latch: usize, partition: usize, inst: InstId, warp: WarpSlot, srcs: &[RegId]) {
         self.free &= !(1 << c);
-        let (regs, srcs) = sources(slab, inst);
-        let flight = slab.get_mut(inst);
-        flight.stage = Stage::Collecting;
-        flight.collector = c as u8;
-        let mut outstanding = 0;
-        for &reg in srcs.iter().filter(|r| regs.is_vector(**r)) {
-            let bank = self.bank(flight.warp, partition, reg);
-            self.reads[bank as usize].push_back(c as u8);
+        let srcs = &srcs[..srcs.len().min(MAX_READS)];
+        for &reg in srcs {
+            let bank = self.bank(warp, partition, reg);
+            let reads = &mut self.reads[bank as usize];
+            let end = (reads.first + reads.len) & (reads.ring.len() - 1);
+            reads.ring[end] = c as u8;
+            reads.len += 1;
             self.waiting |= 1 << bank;
-            outstanding += 1;
         }
-        self.collectors[c as usize] = Collector { inst, outstanding, latch: latch as LatchId };
-        if outstanding == 0 {
-            self.ready |= 1 << c;
-        }
+        let outstanding = srcs.len() as u8;
+        self.collectors[c as usize % 64] = Collector { inst, outstanding, latch: latch as LatchId };
+        self.ready |= u64::from(outstanding == 0) << c;
     }
 
     /// Whether a collector of `partition` is taken by an instruction that has its operands: what it

@@ -19,7 +19,7 @@ use crate::stalls::SlotAccount;
 use crate::units::Units;
 use crate::warps::{Cta, Warps, bit};
 use isa::{CtaSlot, Dim3, Fault, KernelId, WarpSlot, WarpStream};
-use kit::{Cycle, EventWheel, NEVER};
+use kit::{Cycle, NEVER};
 use mem::Port;
 use mem::cache::CacheCounters;
 use mem::carveout::carve_out;
@@ -90,8 +90,11 @@ pub struct Sm<S: WarpStream, P: IssuePolicy, O: Observer = Silent> {
 
     // Time.
     pub(crate) agenda: Agenda,
-    pub(crate) wakes: EventWheel<Wake>,
-    due_wakes: Vec<Wake>,
+    /// What time alone brings to warps, in no order.
+    wakes: Vec<(Cycle, Wake)>,
+    next_wake: Cycle,
+    /// Something has changed since schedulers last found nothing to issue.
+    pub(crate) issue_stale: bool,
     pub(crate) scratch: Vec<InstId>,
 
     // What it is, and what it has done.
@@ -136,8 +139,9 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
             finished: Vec::with_capacity(ctas),
             last_kernel: None,
             agenda: Agenda::new(0),
-            wakes: EventWheel::new(),
-            due_wakes: Vec::new(),
+            wakes: Vec::with_capacity(warps),
+            next_wake: NEVER,
+            issue_stale: true,
             scratch: Vec::new(),
             id,
             account: SlotAccount::new(schedulers * spec.sm.issue.width as usize),
@@ -172,39 +176,64 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     fn wake(&mut self, now: Cycle) {
         self.settle(now);
         self.agenda = Agenda::new(now);
-        if self.wakes.next_due() <= now {
-            self.wakes.take_due(now, &mut self.due_wakes);
-            for wake in self.due_wakes.drain(..) {
-                match wake {
-                    Wake::Refetch(warp) => self.fetch.refetch(warp),
-                    Wake::Rise(warp) => self.warps.asleep &= !bit(warp),
-                }
-            }
-            self.agenda.moved();
+        if self.next_wake <= now {
+            self.rouse(now);
         }
+    }
+
+    /// Wakes the warps whose time has come.
+    fn rouse(&mut self, now: Cycle) {
+        self.next_wake = NEVER;
+        let mut i = 0;
+        while let Some(&(due, wake)) = self.wakes.get(i) {
+            if due > now {
+                self.next_wake = self.next_wake.min(due);
+                i += 1;
+                continue;
+            }
+            self.wakes.swap_remove(i);
+            match wake {
+                Wake::Refetch(warp) => self.fetch.refetch(warp),
+                Wake::Rise(warp) => self.warps.asleep &= !bit(warp),
+            }
+        }
+        self.issue_stale = true;
+        self.agenda.moved();
+    }
+
+    /// Something is to happen to a warp by time alone.
+    pub(crate) fn wake_at(&mut self, due: Cycle, wake: Wake) {
+        self.wakes.push((due, wake));
+        self.next_wake = self.next_wake.min(due);
+    }
+
+    /// The part of latches, collectors and banks that `warp` uses.
+    #[inline]
+    pub(crate) fn partition_of(&self, warp: WarpSlot) -> usize {
+        if self.spec.partitions == 1 { 0 } else { warp.index() % self.schedulers.len() }
     }
 
     /// Units take what waits for them.
     #[inline]
     fn execute(&mut self, now: Cycle, kernels: &[Kernel]) {
         let Self { units, oc_ex, slab, agenda, observer, .. } = self;
-        units.accept(now, oc_ex, slab, agenda, |slab, id| {
+        let taken = units.accept(now, oc_ex, slab, agenda, |slab, id| {
             observer.executing(now, Seen { id, window: Window { slab, kernels } });
         });
+        self.collectors.stuck &= !taken;
     }
 
     /// Operand collectors read registers.
     #[inline]
     fn collect_operands(&mut self, now: Cycle, kernels: &[Kernel]) {
         let Self { collectors, id_oc, oc_ex, slab, policy, observer, .. } = self;
-        if !collectors.has_work(id_oc) {
+        if collectors.stuck {
             collectors.rest();
             return;
         }
         let sources = |slab: &Slab, id: InstId| {
             let flight = slab.get(id);
-            let code = &kernels[flight.kernel.index()].code;
-            (&code.program.regs, code.srcs(flight.pc))
+            kernels[flight.kernel.index()].code.read_from_banks(flight.operands)
         };
         let done = collectors.step(id_oc, oc_ex, slab, sources, |slab, id| {
             let window = Window { slab, kernels };
@@ -213,8 +242,9 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         });
         self.counters.register_reads += u64::from(done.reads);
         self.counters.bank_conflicts += u64::from(done.conflicts);
-        if done.moved {
+        if !collectors.stuck {
             self.agenda.moved();
+            self.issue_stale = true;
         }
     }
 
@@ -261,8 +291,12 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     #[inline]
     pub fn next_event(&self) -> Cycle {
         let answer = self.port.inbox.front().filter(|_| !self.lsu.inbox_stuck).map_or(NEVER, |&(due, _)| due);
-        let next = self.agenda.next().min(self.wakes.next_due()).min(self.units.ex_wb.next_due()).min(answer);
-        next.max(self.account.cycles())
+        let from = self.account.cycles();
+        let next = self.agenda.next().min(answer);
+        if next <= from {
+            return from;
+        }
+        next.min(self.next_wake).min(self.units.next_ending(from)).max(from)
     }
 
     /// Whether a CTA of `shape` fits now.
@@ -299,6 +333,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         self.kernel_counts[kernel.index()].ctas += 1;
         self.observer.cta_started(now, kernel, cta, slot, slots);
         self.agenda.put_first(self.account.cycles());
+        self.issue_stale = true;
         slot
     }
 

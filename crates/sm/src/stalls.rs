@@ -150,6 +150,14 @@ impl SlotAccount {
         self.last[slot] = outcome;
     }
 
+    /// Every slot stands as in the last cycle, in which none issued.
+    #[inline]
+    pub fn repeat(&mut self) {
+        for reason in &self.last {
+            self.stalled[reason.expect("no slot issued") as usize] += 1;
+        }
+    }
+
     /// Ends the cycle being ticked.
     #[inline]
     pub fn end_cycle(&mut self) {

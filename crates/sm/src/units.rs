@@ -1,9 +1,9 @@
-//! Execution units other than memory, and the result buses.
+//! Execution units other than memory, the result buses, and write-back's queue.
 //!
 //! A unit takes an instruction from its OC_EX latch when its dispatch register is free (the last
 //! one's initiation interval has passed), no instruction in it ends in the same cycle, and a
-//! result bus is free in that cycle. Nothing is shifted or counted down: an accepted instruction is
-//! an event at the cycle of its write-back.
+//! result bus is free in that cycle. Nothing is shifted or counted down: an accepted instruction
+//! waits in the bucket of the cycle of its write-back.
 //!
 //! Timing follows GPGPU-Sim's `pipelined_simd_unit`: an instruction accepted in cycle *t* with
 //! latency *L* is in EX_WB in *t + L + 1* and writes back in *t + L + 2*, before that cycle's issue.
@@ -16,59 +16,71 @@ use crate::inflight::{InstId, Slab, Stage};
 use crate::latches::{LatchId, Latches};
 use crate::spec::{CoreSpec, Pipe};
 use kit::bits::set_bits;
-use kit::{Cycle, EventWheel};
+use kit::{Cycle, NEVER};
 
 /// Cycles from the end of a unit's latency to write-back: leaving the pipe, and EX_WB.
-pub const WRITE_BACK_DELAY: Cycle = 2;
+const WRITE_BACK_DELAY: usize = 2;
 
-#[derive(Debug)]
-struct Unit {
-    /// First cycle in which the dispatch register is free.
-    free_at: Cycle,
-    /// Cycles, modulo the ring, in which an instruction ends.
-    ending: Box<[u64]>,
+/// The units of one pipe that serve one partition: every `step`-th from `first` to below `end`.
+#[derive(Clone, Copy, Debug)]
+struct Service {
+    first: u16,
+    end: u16,
+    step: u16,
 }
 
 /// The units, the result buses, and what is on its way to write-back.
 #[derive(Debug)]
 pub struct Units {
-    units: Box<[Unit]>,
-    /// First unit and number of units of each pipe.
-    of_pipe: [(usize, usize); Pipe::COUNT],
+    /// First cycle in which each unit's dispatch register is free.
+    free_at: Box<[Cycle]>,
+    /// By latch.
+    service: Box<[Service]>,
+    /// Latches of pipes whose units serve all partitions.
+    shared: u64,
     partitions: usize,
-    /// Result buses taken, by cycle modulo the ring.
-    buses_taken: Box<[u8]>,
-    buses: u8,
-    ring: usize,
-    /// Instructions by the cycle in which they write back.
-    pub ex_wb: EventWheel<InstId>,
+    /// Instructions by the cycle in which they write back, modulo the ring: a bucket per cycle with
+    /// a place per result bus.
+    ending: Box<[InstId]>,
+    /// Instructions in each bucket.
+    lens: Box<[u8]>,
+    /// Buckets in use.
+    occupied: Box<[u64]>,
+    /// Result buses: most instructions of one bucket.
+    buses: usize,
 }
 
 impl Units {
     /// Idle units.
     pub fn new(spec: &CoreSpec) -> Self {
-        let ring = (spec.max_latency() + 2).next_power_of_two().max(64);
-        let mut of_pipe = [(0, 0); Pipe::COUNT];
-        let mut total = 0;
-        for (p, slot) in of_pipe.iter_mut().enumerate() {
-            let pipe = Pipe(p as u8);
-            let count = if pipe == Pipe::MEM { 0 } else { spec.unit_count(pipe) };
-            *slot = (total, count);
+        let ring = (spec.max_latency() + WRITE_BACK_DELAY + 1).next_power_of_two().max(64);
+        let buses = spec.sm.writeback_width as usize;
+        let partitions = spec.partitions;
+        let (mut service, mut shared, mut total) = (Vec::new(), 0, 0);
+        for pipe in (0..Pipe::COUNT).map(|p| Pipe(p as u8)) {
+            let count = if pipe == Pipe::MEM { 0 } else { spec.unit_count(pipe) as u16 };
+            let split = usize::from(count).is_multiple_of(partitions);
+            for part in 0..partitions as u16 {
+                shared |= u64::from(!split) << service.len();
+                let (skip, step) = if split { (part, partitions as u16) } else { (0, 1) };
+                service.push(Service { first: total + skip, end: total + count, step });
+            }
             total += count;
         }
-        let unit = || Unit { free_at: 0, ending: vec![0; ring / 64].into() };
         Self {
-            units: (0..total).map(|_| unit()).collect(),
-            of_pipe,
-            partitions: spec.partitions,
-            buses_taken: vec![0; ring].into(),
-            buses: spec.sm.writeback_width as u8,
-            ring,
-            ex_wb: EventWheel::new(),
+            free_at: vec![0; total as usize].into(),
+            service: service.into(),
+            shared,
+            partitions,
+            ending: vec![InstId(0); ring * buses].into(),
+            lens: vec![0; ring].into(),
+            occupied: vec![0; ring / 64].into(),
+            buses,
         }
     }
 
-    /// Units take instructions from their latches. Calls `begin` for each one taken.
+    /// Units take instructions from their latches. Calls `begin` for each one taken. Returns whether
+    /// any was.
     pub fn accept(
         &mut self,
         now: Cycle,
@@ -76,75 +88,115 @@ impl Units {
         slab: &mut Slab,
         agenda: &mut Agenda,
         mut begin: impl FnMut(&Slab, InstId),
-    ) {
-        let mut pipes = oc_ex.occupied() & !oc_ex.of_pipe(Pipe::MEM);
-        while pipes != 0 {
-            let pipe = Pipe((pipes.trailing_zeros() as usize / self.partitions) as u8);
-            let latches = oc_ex.of_pipe(pipe);
-            let (first, count) = self.of_pipe[pipe.index()];
-            if count.is_multiple_of(self.partitions) {
-                for latch in set_bits(pipes & latches) {
-                    let part = latch % self.partitions;
-                    for unit in (part..count).step_by(self.partitions) {
-                        let Some(id) = oc_ex.front(latch as LatchId) else { break };
-                        self.try_accept(now, first + unit, latch as LatchId, id, oc_ex, slab, agenda, &mut begin);
-                    }
+    ) -> bool {
+        let mut any = false;
+        let waiting = oc_ex.occupied() & !oc_ex.of_pipe(Pipe::MEM);
+        for latch in set_bits(waiting & !self.shared) {
+            let Service { first, end, step } = self.service[latch];
+            let mut unit = first;
+            while unit < end
+                && let Some(id) = oc_ex.front(latch as LatchId)
+            {
+                if self.try_accept(now, unit, id, slab, agenda) {
+                    oc_ex.pop(latch as LatchId);
+                    begin(slab, id);
+                    any = true;
                 }
-            } else {
-                for unit in 0..count {
-                    let age = |l: &usize| oc_ex.front(*l as LatchId).map(|id| slab.get(id).issued_at);
-                    let oldest = set_bits(oc_ex.occupied() & latches).min_by_key(age);
-                    let Some(latch) = oldest else { break };
-                    let id = oc_ex.front(latch as LatchId).expect("an occupied latch");
-                    self.try_accept(now, first + unit, latch as LatchId, id, oc_ex, slab, agenda, &mut begin);
-                }
+                unit += step;
             }
-            pipes &= !latches;
         }
+        if waiting & self.shared != 0 {
+            any |= self.accept_shared(now, oc_ex, slab, agenda, begin);
+        }
+        any
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the stage's wires")]
-    #[inline]
-    fn try_accept(
+    /// Units that serve all partitions take the oldest instruction of any.
+    fn accept_shared(
         &mut self,
         now: Cycle,
-        unit: usize,
-        latch: LatchId,
-        id: InstId,
         oc_ex: &mut Latches,
         slab: &mut Slab,
         agenda: &mut Agenda,
-        begin: &mut impl FnMut(&Slab, InstId),
-    ) {
-        let flight = slab.get_mut(id);
-        let at = &mut self.units[unit];
-        if at.free_at > now {
-            agenda.at(at.free_at);
-            return;
+        mut begin: impl FnMut(&Slab, InstId),
+    ) -> bool {
+        let mut any = false;
+        for pipe in (0..Pipe::COUNT).map(|p| Pipe(p as u8)) {
+            let latches = oc_ex.of_pipe(pipe) & self.shared;
+            if oc_ex.occupied() & latches == 0 {
+                continue;
+            }
+            let Service { first, end, .. } = self.service[pipe.index() * self.partitions];
+            for unit in first..end {
+                let age = |l: &usize| oc_ex.front(*l as LatchId).map(|id| slab.get(id).issue_order());
+                let Some(latch) = set_bits(oc_ex.occupied() & latches).min_by_key(age) else { break };
+                let id = oc_ex.front(latch as LatchId).expect("an occupied latch");
+                if self.try_accept(now, unit, id, slab, agenda) {
+                    oc_ex.pop(latch as LatchId);
+                    begin(slab, id);
+                    any = true;
+                }
+            }
         }
-        let ends = (now as usize + flight.latency_cycles as usize) & (self.ring - 1);
-        let (word, bit) = (ends / 64, 1u64 << (ends % 64));
-        if at.ending[word] & bit != 0 || self.buses_taken[ends] == self.buses {
-            agenda.at(now + 1);
-            return;
-        }
-        at.free_at = now + Cycle::from(flight.initiation_cycles);
-        at.ending[word] |= bit;
-        self.buses_taken[ends] += 1;
-        flight.stage = Stage::Executing;
-        flight.unit = unit as u8;
-        self.ex_wb.schedule(now + Cycle::from(flight.latency_cycles) + WRITE_BACK_DELAY, id);
-        oc_ex.pop(latch);
-        begin(slab, id);
-        agenda.moved();
+        any
     }
 
-    /// The instruction has left its unit, which with its result bus is free for others that end in
-    /// the cycle a whole ring later.
     #[inline]
-    pub fn left(&mut self, now: Cycle, unit: u8) {
-        let ended = (now - WRITE_BACK_DELAY) as usize & (self.ring - 1);
-        self.units[unit as usize].ending[ended / 64] &= !(1 << (ended % 64));
-        self.buses_taken[ended] -= 1;
+    fn try_accept(&mut self, now: Cycle, unit: u16, id: InstId, slab: &mut Slab, agenda: &mut Agenda) -> bool {
+        let free_at = &mut self.free_at[unit as usize];
+        if *free_at > now {
+            agenda.at(*free_at);
+            return false;
+        }
+        let latency = slab.get(id).latency_cycles as usize;
+        let at = (now as usize + latency + WRITE_BACK_DELAY) & (self.lens.len() - 1);
+        let len = usize::from(self.lens[at]);
+        let bucket = &mut self.ending[at * self.buses..(at + 1) * self.buses];
+        // One end per unit and cycle, and one per bus.
+        if len == bucket.len() || bucket[..len].iter().any(|&other| slab.get(other).unit == unit) {
+            agenda.at(now + 1);
+            return false;
+        }
+        bucket[len] = id;
+        self.lens[at] += 1;
+        self.occupied[at / 64] |= 1 << (at % 64);
+        let flight = slab.get_mut(id);
+        *free_at = now + Cycle::from(flight.initiation_cycles);
+        flight.stage = Stage::Executing;
+        flight.unit = unit;
+        agenda.moved();
+        true
+    }
+
+    /// Moves the instructions that write back in cycle `now` to `out`.
+    #[inline]
+    pub fn take_ending(&mut self, now: Cycle, out: &mut Vec<InstId>) {
+        let at = now as usize & (self.lens.len() - 1);
+        let len = usize::from(self.lens[at]);
+        if len > 0 {
+            out.extend_from_slice(&self.ending[at * self.buses..][..len]);
+            self.lens[at] = 0;
+            self.occupied[at / 64] &= !(1 << (at % 64));
+        }
+    }
+
+    /// The first cycle from `from` on in which an instruction writes back.
+    pub fn next_ending(&self, from: Cycle) -> Cycle {
+        let (ring, words) = (self.lens.len(), self.occupied.len());
+        let start = from as usize & (ring - 1);
+        for i in 0..=words {
+            let word = (start / 64 + i) % words;
+            let mut bits = self.occupied[word];
+            if i == 0 {
+                bits &= u64::MAX << (start % 64);
+            } else if i == words {
+                bits &= !(u64::MAX << (start % 64));
+            }
+            if bits != 0 {
+                let at = word * 64 + bits.trailing_zeros() as usize;
+                return from + ((at + ring - start) & (ring - 1)) as Cycle;
+            }
+        }
+        NEVER
     }
 }

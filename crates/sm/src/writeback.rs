@@ -13,14 +13,11 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     /// Instructions that leave their units write their results.
     #[inline]
     pub(crate) fn write_back(&mut self, now: Cycle, kernels: &[Kernel]) {
-        if self.units.ex_wb.next_due() > now {
-            return;
-        }
         let mut done = std::mem::take(&mut self.scratch);
-        self.units.ex_wb.take_due(now, &mut done);
+        self.units.take_ending(now, &mut done);
         for id in done.drain(..) {
-            self.units.left(now, self.slab.get(id).unit);
-            // GPGPU-Sim lets units write whatever the bank's state; only reads give way.
+            // GPGPU-Sim lets units write whatever the bank's state; only reads and the memory
+            // unit's writes give way.
             self.write_registers(kernels, id);
             self.complete(now, kernels, id);
         }
@@ -32,10 +29,12 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     fn write_registers(&mut self, kernels: &[Kernel], id: InstId) {
         let flight = self.slab.get(id);
         let code = &kernels[flight.kernel.index()].code;
-        let dsts = code.dsts(flight.pc);
+        let dsts = code.written(flight.operands);
         self.counters.register_writes += dsts.len() as u64;
-        let partition = self.spec.partition(flight.warp.index() % self.schedulers.len());
-        self.collectors.write(flight.warp, partition, &code.program.regs, dsts);
+        if self.collectors.any_read_waits() || self.lsu.is_writing_back() {
+            let partition = self.partition_of(flight.warp);
+            self.collectors.write(flight.warp, partition, &code.program.regs, dsts);
+        }
     }
 
     /// Writes the results of `id`, which comes from the memory unit, if its banks are free.
@@ -43,8 +42,8 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     pub(crate) fn try_write_registers(&mut self, kernels: &[Kernel], id: InstId) -> bool {
         let flight = self.slab.get(id);
         let code = &kernels[flight.kernel.index()].code;
-        let dsts = code.dsts(flight.pc);
-        let partition = self.spec.partition(flight.warp.index() % self.schedulers.len());
+        let dsts = code.written(flight.operands);
+        let partition = self.partition_of(flight.warp);
         let free = self.collectors.try_write(flight.warp, partition, &code.program.regs, dsts);
         self.counters.register_writes += if free { dsts.len() as u64 } else { 0 };
         free
@@ -53,6 +52,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     /// `id` is complete: its results are there, or it has none and has done its work.
     pub(crate) fn complete(&mut self, now: Cycle, kernels: &[Kernel], id: InstId) {
         self.agenda.moved();
+        self.issue_stale = true;
         let window = Window { slab: &self.slab, kernels };
         self.policy.on_writeback(window, id);
         self.observer.written_back(now, Seen { id, window });
@@ -87,6 +87,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         let left = &mut self.warps.outstanding[warp.index()];
         *left -= count;
         if *left == 0 {
+            self.issue_stale = true;
             self.warps.at_fence &= !bit(warp);
             self.retire_if_drained(now, warp);
         }

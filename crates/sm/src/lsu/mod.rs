@@ -117,6 +117,12 @@ impl LoadStoreUnit {
         }
     }
 
+    /// Whether a result waits to be written to the register file.
+    #[inline]
+    pub(crate) fn is_writing_back(&self) -> bool {
+        self.write_back.is_some()
+    }
+
     /// Whether the unit and its caches hold nothing under way.
     pub fn is_idle(&self) -> bool {
         self.dispatch.is_none() && self.write_back.is_none() && self.next_global.is_none() && self.caches_are_idle()
@@ -302,9 +308,10 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     /// The oldest instruction in OC_EX comes into the dispatch register.
     fn accept_access(&mut self, now: Cycle, kernels: &[Kernel]) {
         let latches = self.oc_ex.occupied() & self.oc_ex.of_pipe(Pipe::MEM);
-        let age = |l: &usize| self.oc_ex.front(*l as u8).map(|id| self.slab.get(id).issued_at);
+        let age = |l: &usize| self.oc_ex.front(*l as u8).map(|id| self.slab.get(id).issue_order());
         let Some(latch) = set_bits(latches).min_by_key(age) else { return };
         let id = self.oc_ex.pop(latch as u8).expect("an occupied latch");
+        self.collectors.stuck = false;
         self.slab.get_mut(id).stage = Stage::Executing;
         self.agenda.moved();
         self.observer.executing(now, Seen { id, window: Window { slab: &self.slab, kernels } });

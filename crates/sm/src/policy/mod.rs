@@ -114,9 +114,12 @@ pub trait IssuePolicy: Sized {
     fn insert(&mut self, window: Window<'_>, id: InstId);
 
     /// Work of the design's own in each cycle, before the warp schedulers choose. What it waits
-    /// for by time goes on the agenda; when it moves something, that too.
+    /// for by time goes on the agenda; when it moves something, that too. Returns whether its
+    /// candidates or stalls may have changed.
     #[inline]
-    fn tick(&mut self, _now: Cycle, _window: Window<'_>, _agenda: &mut Agenda) {}
+    fn tick(&mut self, _now: Cycle, _window: Window<'_>, _agenda: &mut Agenda) -> bool {
+        false
+    }
 
     /// Warps with candidates. A candidate has no hazard left but whether its latch has room.
     fn ready(&self) -> &ReadyMasks;
