@@ -19,8 +19,9 @@ pub fn conflict_degree(mask: LaneMask, addresses: &[u64; WARP_LANES], banks: u32
         return 0;
     }
     let bank_mask = (banks.clamp(1, MAX_BANKS as u32).next_power_of_two() - 1) as usize;
-    if !limited_broadcast && mask == LaneMask::MAX && consecutive(addresses) {
-        return (WARP_LANES / (bank_mask + 1)).max(1) as u32;
+    if !limited_broadcast && words_spanned(mask, addresses) <= bank_mask as u64 {
+        // Among so few consecutive words no two share a bank.
+        return 1;
     }
     let mut tally = Tally::new();
     for lane in lanes(mask) {
@@ -30,13 +31,16 @@ pub fn conflict_degree(mask: LaneMask, addresses: &[u64; WARP_LANES], banks: u32
     if limited_broadcast { tally.degree_with_one_broadcast() } else { tally.degree() }
 }
 
-/// Whether lane *i* uses the word after lane *i* - 1's.
-fn consecutive(addresses: &[u64; WARP_LANES]) -> bool {
-    let mut off = 0;
-    for (i, &address) in addresses.iter().enumerate() {
-        off |= (address / 4) ^ (addresses[0] / 4 + i as u64);
+/// Distance in words from the lowest to the highest that the lanes of `mask`, not empty, want.
+fn words_spanned(mask: LaneMask, addresses: &[u64; WARP_LANES]) -> u64 {
+    let first = addresses[mask.trailing_zeros() as usize];
+    let (mut low, mut high) = (first, first);
+    for (lane, &address) in addresses.iter().enumerate() {
+        let address = if mask >> lane & 1 != 0 { address } else { first };
+        low = low.min(address);
+        high = high.max(address);
     }
-    off == 0
+    high / 4 - low / 4
 }
 
 /// Distinct words per bank, as lists through the lanes that asked first.
