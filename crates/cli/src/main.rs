@@ -1,1 +1,18 @@
-fn main() {}
+//! The `warpwright` command: parses arguments, calls [`lab`], renders what comes back.
+//!
+//! One file per subcommand in [`commands`], what they print in [`render`].
+
+mod commands;
+mod comparison;
+mod failure;
+mod inspection;
+mod interrupt;
+mod lookup;
+mod output;
+mod progress;
+mod render;
+mod simulator;
+
+fn main() -> std::process::ExitCode {
+    commands::main()
+}

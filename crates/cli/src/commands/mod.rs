@@ -1,0 +1,67 @@
+//! The subcommands, one file each.
+
+mod compare;
+mod import_config;
+mod inspect;
+mod list;
+mod run;
+
+use crate::output;
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// A GPU core laboratory: real CUDA kernels, cycle by cycle, on a simulated GPU.
+#[derive(Debug, Parser)]
+#[command(
+    name = "warpwright",
+    version,
+    max_term_width = 100,
+    after_help = "Examples:
+  warpwright run matmul
+  warpwright run bfs --gpu v100 --scheduler lrr --size medium
+  warpwright compare matmul bfs --schedulers all
+  warpwright list
+
+Exit status: 0 success, 1 wrong result, fault or deadlock, 2 bad input or usage, 130 Ctrl-C."
+)]
+struct CommandLine {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Run(run::Args),
+    Compare(compare::Args),
+    List(list::Args),
+    Inspect(inspect::Args),
+    ImportConfig(import_config::Args),
+}
+
+/// Does what the command line asks.
+pub fn main() -> ExitCode {
+    let outcome = match CommandLine::parse().command {
+        Command::Run(args) => run::run(&args),
+        Command::Compare(args) => compare::run(&args),
+        Command::List(args) => list::run(&args),
+        Command::Inspect(args) => inspect::run(&args),
+        Command::ImportConfig(args) => import_config::run(&args),
+    };
+    match outcome {
+        Ok(exit) => exit.into(),
+        Err(failure) => {
+            output::error(&failure.message);
+            failure.exit.into()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        super::CommandLine::command().debug_assert();
+    }
+}

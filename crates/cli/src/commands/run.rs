@@ -1,0 +1,151 @@
+//! `warpwright run`: one workload on one GPU.
+
+use crate::failure::{Exit, Failure, Outcome};
+use crate::lookup::{self, Input};
+use crate::progress::Watch;
+use crate::render::{accelsim, report};
+use crate::{interrupt, output, simulator};
+use clap::ValueEnum;
+use lab::{Report, Setup};
+use std::path::PathBuf;
+
+/// Run a workload on a simulated GPU and report what happened
+///
+/// WORKLOAD is a bundled workload (`warpwright list workloads`); its result is compared with a reference computed on the host. A launch file (.toml) runs any other kernel; docs/launch-files.md describes it.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  warpwright run matmul
+  warpwright run matmul --gpu v100 --scheduler lrr --param m=128 --param n=512
+  warpwright run bfs --size medium --set sm.issue.schedulers=2 --json=bfs.json
+  warpwright run my-kernel.toml --gpu my-gpu.toml --stats all")]
+pub struct Args {
+    /// Bundled workload, or path of a launch file
+    #[arg(value_name = "WORKLOAD|LAUNCH.toml")]
+    workload: String,
+    /// GPU: a built-in one (`warpwright list gpus`) or the path of a description
+    #[arg(long, value_name = "NAME|FILE", default_value = "rtx2060s")]
+    gpu: String,
+    /// Core design (`warpwright list cores`)
+    #[arg(long, value_name = "NAME", default_value = "inorder")]
+    core: String,
+    /// Warp scheduler (`warpwright list schedulers`) [default: the GPU description's]
+    #[arg(long, value_name = "NAME")]
+    scheduler: Option<String>,
+    /// A value of the GPU description to change, such as sm.issue.schedulers=2; `warpwright list settings` names them
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    settings: Vec<String>,
+    /// End the run after so many simulated core cycles and report what was simulated
+    #[arg(long, value_name = "NUMBER")]
+    max_cycles: Option<u64>,
+    #[command(flatten)]
+    input: Input,
+    #[command(flatten)]
+    output: Output,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Output")]
+struct Output {
+    /// Print the report as JSON, or write it to FILE
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    json: Option<Option<PathBuf>>,
+    /// Which statistics the report shows
+    #[arg(long, value_enum, default_value_t)]
+    stats: Statistics,
+    /// List each launch, however many there are
+    #[arg(long)]
+    all_kernels: bool,
+    /// Print neither progress nor report: only errors, and the JSON asked for
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Statistics {
+    /// Those that most people want
+    #[default]
+    Summary,
+    /// Every one
+    All,
+    /// `name = value` lines as GPGPU-Sim and Accel-Sim print them, for their scripts
+    Accelsim,
+}
+
+/// Runs and reports.
+pub fn run(args: &Args) -> Outcome {
+    let (setup, job) = (setup(args)?, lookup::job(&args.workload, &args.input)?);
+    interrupt::install()?;
+    let mut watch = Watch::new(args.output.quiet);
+    let result = simulator::run(&setup, &job, &mut watch);
+    drop(watch);
+    match result {
+        Ok(report) => {
+            show(&args.output, &report)?;
+            Ok(exit(&report))
+        }
+        Err(error) => {
+            if let Some(partial) = &error.partial {
+                show(&args.output, partial)?;
+            }
+            Err(if error.bad_input { Failure::bad_input(error) } else { Failure::failed(error) })
+        }
+    }
+}
+
+fn setup(args: &Args) -> Result<Setup, Failure> {
+    lookup::core(&args.core)?;
+    args.scheduler.as_deref().map_or(Ok(()), lookup::scheduler)?;
+    Ok(Setup {
+        gpu: lookup::gpu(&args.gpu, &args.settings)?,
+        core: args.core.clone(),
+        scheduler: args.scheduler.clone(),
+        settings: args.settings.clone(),
+        max_cycles: args.max_cycles,
+    })
+}
+
+fn show(output: &Output, report: &Report) -> Result<(), Failure> {
+    match &output.json {
+        Some(None) => return output::print_json(report),
+        Some(Some(path)) => output::save_json(path, report)?,
+        None => {}
+    }
+    if output.quiet {
+        return Ok(());
+    }
+    let detail = report::Detail { all_statistics: output.stats == Statistics::All, all_kernels: output.all_kernels };
+    let text = match output.stats {
+        Statistics::Accelsim => accelsim::render(report),
+        Statistics::Summary | Statistics::All => report::render(report, detail),
+    };
+    output::print(&text)
+}
+
+fn exit(report: &Report) -> Exit {
+    match &report.check {
+        _ if interrupt::requested() => Exit::Interrupted,
+        Some(check) if !check.passed => Exit::Failed,
+        _ => Exit::Success,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::sample;
+    use lab::{CheckResult, Job};
+
+    #[test]
+    fn a_wrong_result_is_a_failure() {
+        let mut report = sample::report();
+        assert_eq!(exit(&report), Exit::Success);
+        report.check = Some(CheckResult { passed: false, details: "c: 1 of 4096 differs".into() });
+        assert_eq!(exit(&report), Exit::Failed);
+    }
+
+    #[test]
+    fn a_job_is_not_run_on_a_machine_that_does_not_exist() {
+        assert!(lookup::core("inordr").unwrap_err().message.contains("did you mean `inorder`?"));
+        assert!(matches!(lookup::job("vectoradd", &Input::default()), Ok(Job::Workload { .. })));
+    }
+}

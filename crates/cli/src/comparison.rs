@@ -1,0 +1,152 @@
+//! Workloads on several machines, side by side: the values; [`render`](crate::render::comparison)
+//! makes text of them.
+
+use crate::render::summary;
+use lab::Report;
+use serde::Serialize;
+
+/// A machine to compare: one column.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Column {
+    /// What tells it from the other columns.
+    pub label: String,
+    /// GPU description.
+    pub gpu: String,
+    /// Core design.
+    pub core: String,
+    /// Warp scheduler; the GPU description's if absent.
+    pub scheduler: Option<String>,
+    /// Values of the GPU description that differ.
+    pub settings: Vec<String>,
+}
+
+/// What came of a workload on a machine.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cell {
+    /// It ran to its end and the result is right or was not checked.
+    Complete(Box<Report>),
+    /// It did not, or its result is wrong: why, and what is known.
+    Failed(String, Option<Box<Report>>),
+    /// It was not run, or ended early: what is known.
+    Interrupted(Option<Box<Report>>),
+}
+
+impl Cell {
+    /// The report, if the run is complete: figures of other runs mean nothing beside it.
+    pub fn complete(&self) -> Option<&Report> {
+        match self {
+            Cell::Complete(report) => Some(report),
+            Cell::Failed(..) | Cell::Interrupted(_) => None,
+        }
+    }
+
+    fn any_report(&self) -> Option<&Report> {
+        match self {
+            Cell::Complete(report) => Some(report),
+            Cell::Failed(_, report) | Cell::Interrupted(report) => report.as_deref(),
+        }
+    }
+}
+
+/// Workloads by columns.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comparison {
+    /// Rows: workloads and launch files.
+    pub workloads: Vec<String>,
+    /// Columns; speedups are over the first.
+    pub columns: Vec<Column>,
+    /// Row by row.
+    pub cells: Vec<Cell>,
+}
+
+/// A mean and over how many workloads it goes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Mean {
+    /// Geometric mean of the speedups; absent if there are none.
+    pub speedup: Option<f64>,
+    /// Workloads that ran to their end both here and in the first column.
+    pub workloads: usize,
+}
+
+impl Comparison {
+    /// A workload on a machine.
+    pub fn cell(&self, row: usize, column: usize) -> &Cell {
+        &self.cells[row * self.columns.len() + column]
+    }
+
+    /// Cycles of the first column over the cycles of this one.
+    pub fn speedup(&self, row: usize, column: usize) -> Option<f64> {
+        let cycles =
+            |column| Some(self.cell(row, column).complete()?.total.number(summary::CYCLES)).filter(|c| *c > 0.0);
+        Some(cycles(0)? / cycles(column)?)
+    }
+
+    /// The geometric mean of a column's speedups.
+    pub fn mean(&self, column: usize) -> Mean {
+        let logs: Vec<f64> =
+            (0..self.workloads.len()).filter_map(|row| self.speedup(row, column)).map(f64::ln).collect();
+        let workloads = logs.len();
+        let speedup = (workloads > 0).then(|| (logs.iter().sum::<f64>() / workloads as f64).exp());
+        Mean { speedup, workloads }
+    }
+
+    /// The cells that failed: workload, column, reason.
+    pub fn failures(&self) -> impl Iterator<Item = (&str, &Column, &str)> {
+        self.cells.iter().enumerate().filter_map(|(i, cell)| match cell {
+            Cell::Failed(why, _) => {
+                let (row, column) = (i / self.columns.len(), i % self.columns.len());
+                Some((self.workloads[row].as_str(), &self.columns[column], why.as_str()))
+            }
+            Cell::Complete(_) | Cell::Interrupted(_) => None,
+        })
+    }
+
+    /// Whether some run was not run to its end because the user wanted to stop.
+    pub fn interrupted(&self) -> bool {
+        self.cells.iter().any(|c| matches!(c, Cell::Interrupted(_)))
+    }
+
+    /// As written to JSON.
+    pub fn document(&self) -> Document<'_> {
+        let columns = self.columns.len();
+        Document {
+            schema: SCHEMA,
+            columns: &self.columns,
+            geometric_means: (0..columns).map(|c| self.mean(c)).collect(),
+            runs: (0..self.cells.len()).map(|i| self.run(i / columns, i % columns)).collect(),
+        }
+    }
+
+    fn run(&self, row: usize, column: usize) -> Run<'_> {
+        let cell = self.cell(row, column);
+        let (status, reason) = match cell {
+            Cell::Complete(_) => ("complete", None),
+            Cell::Failed(why, _) => ("failed", Some(why.as_str())),
+            Cell::Interrupted(_) => ("interrupted", None),
+        };
+        let (workload, speedup) = (&self.workloads[row], self.speedup(row, column));
+        Run { workload, column, status, reason, speedup, report: cell.any_report() }
+    }
+}
+
+/// Version of [`Document`].
+const SCHEMA: u32 = 1;
+
+/// A comparison as JSON; `docs/cli.md` describes it.
+#[derive(Serialize)]
+pub struct Document<'a> {
+    schema: u32,
+    columns: &'a [Column],
+    geometric_means: Vec<Mean>,
+    runs: Vec<Run<'a>>,
+}
+
+#[derive(Serialize)]
+struct Run<'a> {
+    workload: &'a str,
+    column: usize,
+    status: &'static str,
+    reason: Option<&'a str>,
+    speedup: Option<f64>,
+    report: Option<&'a Report>,
+}

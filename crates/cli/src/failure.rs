@@ -1,0 +1,60 @@
+//! How a command ends.
+
+use std::fmt::Display;
+use std::process::ExitCode;
+
+/// How a command ended: the exit status, documented in `docs/cli.md`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// All went well.
+    Success,
+    /// A result is wrong, or a run met a fault or a deadlock, or output could not be written.
+    Failed,
+    /// The command line or a file that it names is at fault. Same status as clap's.
+    BadInput,
+    /// Ctrl-C.
+    Interrupted,
+}
+
+impl Exit {
+    /// The number that the caller sees.
+    pub const fn status(self) -> u8 {
+        match self {
+            Exit::Success => 0,
+            Exit::Failed => 1,
+            Exit::BadInput => 2,
+            // 128 + SIGINT, as shells have it.
+            Exit::Interrupted => 130,
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        exit.status().into()
+    }
+}
+
+/// Why a command could not do what was asked.
+#[derive(Debug)]
+pub struct Failure {
+    /// What, where, why, what to do; may have several lines.
+    pub message: String,
+    /// Exit status.
+    pub exit: Exit,
+}
+
+impl Failure {
+    /// The command line or a file that it names is at fault.
+    pub fn bad_input(message: impl Display) -> Self {
+        Self { message: message.to_string(), exit: Exit::BadInput }
+    }
+
+    /// Something else went wrong.
+    pub fn failed(message: impl Display) -> Self {
+        Self { message: message.to_string(), exit: Exit::Failed }
+    }
+}
+
+/// What a command returns.
+pub type Outcome = Result<Exit, Failure>;

@@ -1,0 +1,257 @@
+//! What is in a PTX file.
+
+use exec::{LowerOptions, Rejected};
+use ptx::ast::{Block, Function, Module, Statement, Variable};
+use ptx::{Diagnostic, Diagnostics, Parsed, SourceText, StateSpace};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// A PTX file.
+#[derive(Clone, Debug, Serialize)]
+pub struct Inspection {
+    /// As the user named it.
+    pub file: String,
+    /// PTX ISA version.
+    pub version: String,
+    /// Architecture and options.
+    pub target: Vec<String>,
+    /// 32 or 64.
+    pub address_bits: u32,
+    /// Module-level variables.
+    pub variables: Vec<VariableFacts>,
+    /// Kernels.
+    pub kernels: Vec<KernelFacts>,
+    /// Names of the device functions that have a body.
+    pub functions: Vec<String>,
+    /// Everything that the parser has to say.
+    pub diagnostics: Vec<Remark>,
+    /// The same as text, with carets.
+    #[serde(skip)]
+    pub diagnostics_text: String,
+    /// Whether there are errors: the kernels are then what could be understood.
+    pub has_errors: bool,
+}
+
+/// A module-level variable.
+#[derive(Clone, Debug, Serialize)]
+pub struct VariableFacts {
+    /// Name.
+    pub name: String,
+    /// State space.
+    pub space: &'static str,
+    /// Type of an element.
+    pub ty: &'static str,
+    /// Size; absent if the launch or another module decides.
+    pub bytes: Option<u64>,
+}
+
+/// A kernel.
+#[derive(Clone, Debug, Serialize)]
+pub struct KernelFacts {
+    /// Name in the file.
+    pub name: String,
+    /// Name in the source, where the other is mangled.
+    pub source_name: Option<String>,
+    /// Line of its header.
+    pub line: u32,
+    /// Parameters in order.
+    pub parameters: Vec<VariableFacts>,
+    /// Instructions in its body.
+    pub instructions: usize,
+    /// Virtual registers declared, by type.
+    pub virtual_registers: BTreeMap<&'static str, u64>,
+    /// Statically allocated shared memory that its body declares, in bytes.
+    pub declared_shared_bytes: u64,
+    /// Local memory per thread that its body declares, in bytes.
+    pub declared_local_bytes: u64,
+    /// Instructions by opcode without modifiers, most first.
+    pub opcodes: Vec<(String, u64)>,
+    /// What is known if it can be executed.
+    pub executable: Option<Executable>,
+    /// What is not executable in it and in what it calls.
+    pub not_executable: Vec<Remark>,
+    /// The same as text, with carets.
+    #[serde(skip)]
+    pub not_executable_text: String,
+}
+
+/// What is known of a kernel that can be executed.
+#[derive(Clone, Debug, Serialize)]
+pub struct Executable {
+    /// Instructions with those of the functions that it calls.
+    pub instructions: usize,
+    /// 32-bit registers per thread, estimated from liveness.
+    pub registers_per_thread: u32,
+    /// Shared memory per CTA, dynamic part apart, in bytes.
+    pub shared_bytes: u32,
+    /// Local memory per thread, in bytes.
+    pub local_bytes: u32,
+    /// Bytes of parameters.
+    pub parameter_bytes: u32,
+    /// Most threads per CTA, if the file says so.
+    pub max_threads: Option<u32>,
+    /// Instructions by operation class, most first: what occupies which unit.
+    pub classes: Vec<(String, u64)>,
+}
+
+/// An error, a warning, a note, or something that is not executable.
+#[derive(Clone, Debug, Serialize)]
+pub struct Remark {
+    /// `error`, `warning` or `note`.
+    pub severity: &'static str,
+    /// Line, from 1.
+    pub line: u32,
+    /// Column, from 1.
+    pub column: u32,
+    /// What it is.
+    pub message: String,
+    /// What to do.
+    pub hint: Option<String>,
+}
+
+/// Takes a file apart.
+pub fn inspect(file: &str, content: &[u8]) -> Inspection {
+    let parsed = ptx::parse(file, content);
+    let module = &parsed.module;
+    let mut kernels: Vec<KernelFacts> = module.kernels().map(|k| kernel(module, &parsed.source, k)).collect();
+    if !parsed.has_errors() {
+        add_lowered(&mut kernels, &parsed);
+    }
+    let functions = module.functions().filter(|f| f.kind == ptx::ast::FunctionKind::Func && f.body.is_some());
+    Inspection {
+        file: file.to_owned(),
+        version: format!("{}.{}", module.version.0, module.version.1),
+        target: module.target.iter().map(|&sym| module.name(sym).to_owned()).collect(),
+        address_bits: module.address_size,
+        variables: module.variables().map(|v| variable(module, v)).collect(),
+        kernels,
+        functions: functions.map(|f| module.name(f.name).to_owned()).collect(),
+        diagnostics: remarks(&parsed.diagnostics, &parsed.source),
+        diagnostics_text: parsed.render(ptx::Severity::Note),
+        has_errors: parsed.has_errors(),
+    }
+}
+
+fn remarks(diagnostics: &Diagnostics, source: &SourceText) -> Vec<Remark> {
+    let one = |d: &Diagnostic| {
+        let at = source.position(d.span.start);
+        Remark {
+            severity: d.severity.name(),
+            line: at.line,
+            column: at.column,
+            message: d.message.clone(),
+            hint: d.hint.clone(),
+        }
+    };
+    diagnostics.iter().map(one).collect()
+}
+
+fn variable(module: &Module, v: &Variable) -> VariableFacts {
+    VariableFacts {
+        name: v.name.map_or("_", |n| module.name(n)).to_owned(),
+        space: v.space.name(),
+        ty: v.ty.name(),
+        bytes: v.bytes().filter(|_| !v.is_unsized()),
+    }
+}
+
+fn kernel(module: &Module, source: &SourceText, function: &Function) -> KernelFacts {
+    let name = module.name(function.name);
+    let mut body = Body::default();
+    if let Some(block) = &function.body {
+        body.add(module, block);
+    }
+    KernelFacts {
+        name: name.to_owned(),
+        source_name: exec::plain_name(name).map(str::to_owned),
+        line: source.line(function.span.start),
+        parameters: function.params.iter().map(|p| variable(module, p)).collect(),
+        instructions: body.instructions,
+        virtual_registers: body.registers,
+        declared_shared_bytes: body.shared_bytes,
+        declared_local_bytes: body.local_bytes,
+        opcodes: most_first(body.opcodes),
+        executable: None,
+        not_executable: Vec::new(),
+        not_executable_text: String::new(),
+    }
+}
+
+/// What a body declares and holds.
+#[derive(Default)]
+struct Body<'a> {
+    instructions: usize,
+    opcodes: BTreeMap<&'a str, u64>,
+    registers: BTreeMap<&'static str, u64>,
+    shared_bytes: u64,
+    local_bytes: u64,
+}
+
+impl<'a> Body<'a> {
+    fn add(&mut self, module: &'a Module, block: &'a Block) {
+        for statement in &block.statements {
+            match statement {
+                Statement::Instruction(instruction) => {
+                    self.instructions += 1;
+                    *self.opcodes.entry(module.opcode(instruction).name()).or_default() += 1;
+                }
+                Statement::Registers(registers) => {
+                    let scalars: u64 = registers.names.iter().map(|n| u64::from(n.count.unwrap_or(1))).sum();
+                    *self.registers.entry(registers.ty.name()).or_default() += scalars * u64::from(registers.vector);
+                }
+                Statement::Variable(v) => match v.space {
+                    StateSpace::Shared => self.shared_bytes += v.bytes().unwrap_or(0),
+                    StateSpace::Local => self.local_bytes += v.bytes().unwrap_or(0),
+                    _ => {}
+                },
+                Statement::Block(inner) => self.add(module, inner),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Adds what the executing part makes of the kernels, or why it cannot run them.
+fn add_lowered(kernels: &mut [KernelFacts], parsed: &Parsed) {
+    let loaded = match exec::load(&parsed.source.name, parsed.source.text(), LowerOptions::default()) {
+        Ok(loaded) => loaded,
+        Err(error) => {
+            for kernel in kernels {
+                kernel.not_executable = remarks(&error.diagnostics, &parsed.source);
+                kernel.not_executable_text = error.text.clone();
+            }
+            return;
+        }
+    };
+    for facts in kernels {
+        if let Some(kernel) = loaded.module.kernels.iter().find(|k| k.name() == facts.name) {
+            facts.executable = Some(executable(kernel));
+        } else if let Some(Rejected { error, .. }) = loaded.rejected.iter().find(|r| r.name == facts.name) {
+            facts.not_executable = remarks(&error.diagnostics, &parsed.source);
+            facts.not_executable_text = error.text.clone();
+        }
+    }
+}
+
+fn executable(kernel: &exec::Kernel) -> Executable {
+    let mut classes: BTreeMap<&str, u64> = BTreeMap::new();
+    for inst in kernel.program.insts() {
+        *classes.entry(inst.class.name()).or_default() += 1;
+    }
+    Executable {
+        instructions: kernel.program.insts().len(),
+        registers_per_thread: kernel.registers.per_thread,
+        shared_bytes: kernel.static_shared,
+        local_bytes: kernel.local_bytes,
+        parameter_bytes: kernel.param_bytes(),
+        max_threads: kernel.max_threads,
+        classes: most_first(classes),
+    }
+}
+
+fn most_first(counts: BTreeMap<&str, u64>) -> Vec<(String, u64)> {
+    let mut list: Vec<(String, u64)> = counts.into_iter().map(|(name, n)| (name.to_owned(), n)).collect();
+    // Stable: ties stay in alphabetical order.
+    list.sort_by_key(|&(_, n)| std::cmp::Reverse(n));
+    list
+}

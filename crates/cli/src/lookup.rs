@@ -1,0 +1,151 @@
+//! Turns names and assignments from the command line into what [`lab`] runs; every mistake says
+//! what there is instead.
+
+use crate::failure::Failure;
+use crate::simulator;
+use config::GpuConfig;
+use lab::Job;
+use std::path::Path;
+use workloads::launchfile::LaunchFile;
+use workloads::{Size, Workload, suggest, suite};
+
+/// A GPU description with its overrides.
+pub fn gpu(name_or_path: &str, settings: &[String]) -> Result<GpuConfig, Failure> {
+    config::load_with(name_or_path, settings).map_err(Failure::bad_input)
+}
+
+/// Checks the name of a core design.
+pub fn core(name: &str) -> Result<(), Failure> {
+    known("core design", name, simulator::cores())
+}
+
+/// Checks the name of a warp scheduler.
+pub fn scheduler(name: &str) -> Result<(), Failure> {
+    known("warp scheduler", name, simulator::schedulers())
+}
+
+fn known(what: &str, name: &str, list: &[(&str, &str)]) -> Result<(), Failure> {
+    let names: Vec<&str> = list.iter().map(|&(n, _)| n).collect();
+    if names.contains(&name) {
+        return Ok(());
+    }
+    Err(Failure::bad_input(format!("there is no {what} `{name}`{}", suggest::among(name, &names))))
+}
+
+/// `name=value` of a parameter.
+fn assignment(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=').map(|(name, value)| (name.trim(), value.trim())) {
+        Some((name, value)) if !name.is_empty() && !value.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err("expected NAME=VALUE, such as n=4096".to_owned()),
+    }
+}
+
+/// A whole number; digits may be grouped: `1_000_000`.
+fn number(text: &str) -> Option<u64> {
+    text.replace('_', "").parse().ok()
+}
+
+/// What the user chose about the input.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Input")]
+pub struct Input {
+    /// How much work, of bundled workloads: small (default), medium (about a million warp instructions) or large (about ten million)
+    #[arg(long, value_name = "SIZE", hide_possible_values = true, value_parser = clap::builder::PossibleValuesParser::new(Size::ALL.map(Size::name)))]
+    size: Option<String>,
+    /// A parameter of a bundled workload (`warpwright list workloads` names them) or an entry of a launch file's [values]
+    #[arg(long = "param", value_name = "NAME=VALUE", value_parser = assignment)]
+    params: Vec<(String, String)>,
+    /// Seed of the generated inputs of bundled workloads [default: 1]
+    #[arg(long, value_name = "NUMBER")]
+    seed: Option<u64>,
+}
+
+/// The job that `name` means: a bundled workload or a launch file.
+pub fn job(name: &str, input: &Input) -> Result<Job, Failure> {
+    for (i, (param, _)) in input.params.iter().enumerate() {
+        if input.params[..i].iter().any(|(earlier, _)| earlier == param) {
+            return Err(Failure::bad_input(format!("--param {param} is given twice; give each parameter once")));
+        }
+    }
+    match suite::find(name) {
+        Ok(bundled) => workload(bundled, input),
+        Err(_) if looks_like_a_path(name) => launch_file(name, input),
+        Err(unknown) => Err(Failure::bad_input(format!(
+            "{unknown}\n    hint: `warpwright list workloads` describes them; a kernel of your own runs from a launch file (docs/launch-files.md)"
+        ))),
+    }
+}
+
+fn looks_like_a_path(name: &str) -> bool {
+    let path = Path::new(name);
+    name.contains(['/', std::path::MAIN_SEPARATOR]) || path.extension().is_some() || path.exists()
+}
+
+fn workload(workload: &'static Workload, input: &Input) -> Result<Job, Failure> {
+    let name = workload.name;
+    let size = input.size.as_deref().unwrap_or(Size::default().name());
+    let size = Size::ALL.into_iter().find(|s| s.name() == size).unwrap_or_default();
+    let mut params = Vec::new();
+    for (param, value) in &input.params {
+        let number = number(value).ok_or_else(|| {
+            Failure::bad_input(format!("--param {param}={value}: parameters of `{name}` are whole numbers of 64 bits"))
+        })?;
+        params.push((param.clone(), number));
+    }
+    workload.params(size, &params).map_err(Failure::bad_input)?;
+    let params = params.into_iter().collect();
+    Ok(Job::Workload { name: name.into(), size: size.name().into(), params, seed: input.seed.unwrap_or(1) })
+}
+
+fn launch_file(name: &str, input: &Input) -> Result<Job, Failure> {
+    let path = Path::new(name);
+    let refuse = |why: String| Err(Failure::bad_input(format!("`{name}`: {why}")));
+    match std::fs::metadata(path) {
+        Err(e) => {
+            let near = path
+                .file_stem()
+                .and_then(|s| s.to_str())
+                .and_then(|stem| suggest::nearest(stem, suite::ALL.iter().map(|w| w.name)));
+            let near = near.map_or(String::new(), |n| format!("; did you mean the bundled workload `{n}`?"));
+            return refuse(format!("the launch file cannot be read: {e}{near}"));
+        }
+        Ok(meta) if meta.is_dir() => return refuse("is a directory; give the path of a launch file (.toml)".into()),
+        Ok(_) => {}
+    }
+    if path.extension().is_some_and(|e| e == "ptx") {
+        return refuse(
+            "PTX says nothing of grids and arguments; write a launch file that names it (docs/launch-files.md), or see what is in it with `warpwright inspect`".into(),
+        );
+    }
+    let given = [("--size", input.size.is_some()), ("--seed", input.seed.is_some())];
+    if let Some((option, _)) = given.iter().find(|(_, given)| *given) {
+        return refuse(format!("{option} is for bundled workloads; a launch file says itself what its inputs are"));
+    }
+    // Read here too, so that everything that is wrong with it is said before anything runs.
+    LaunchFile::load(path, &input.params).map_err(Failure::bad_input)?;
+    Ok(Job::LaunchFile { path: path.into(), values: input.params.clone() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn assignments() {
+        assert_eq!(assignment(" n = 2 * m "), Ok(("n".into(), "2 * m".into())));
+        assert!(["n", "n=", "=1", "=", ""].iter().all(|wrong| assignment(wrong).is_err()));
+        assert_eq!(number("1_000"), Some(1000));
+        assert!(["-1", "1.5", "99999999999999999999", "", "ten"].iter().all(|wrong| number(wrong).is_none()));
+    }
+
+    #[test]
+    fn every_bundled_workload_is_a_job_at_every_size() {
+        for workload in suite::ALL {
+            for size in Size::ALL {
+                let input = Input { size: Some(size.name().into()), ..Input::default() };
+                let Job::Workload { size: chosen, .. } = job(workload.name, &input).unwrap() else { panic!() };
+                assert_eq!(chosen, size.name());
+            }
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Standard output, standard error and files.
+//!
+//! Whoever reads our output may stop early (`| head`): a closed pipe is no error, and the exit
+//! status stays that of the command.
+
+use crate::failure::Failure;
+use crate::render::style;
+use serde::Serialize;
+use std::io::{self, ErrorKind, Write};
+use std::path::Path;
+
+/// Prints text, which may hold colours, to standard output. Colours are dropped where the output
+/// is no terminal or the user wants none (`NO_COLOR`).
+pub fn print(text: &str) -> Result<(), Failure> {
+    written(write_flushed(&mut anstream::stdout().lock(), text))
+}
+
+/// Prints a value as JSON to standard output.
+pub fn print_json(value: &impl Serialize) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    written(write_json(&mut out, value))
+}
+
+/// Writes a value as JSON to a file.
+pub fn save_json(path: &Path, value: &impl Serialize) -> Result<(), Failure> {
+    let mut text = Vec::new();
+    write_json(&mut text, value).map_err(Failure::failed)?;
+    save(path, &text)
+}
+
+/// Writes a file.
+pub fn save(path: &Path, content: &[u8]) -> Result<(), Failure> {
+    std::fs::write(path, content).map_err(|e| {
+        let path = path.display();
+        Failure::bad_input(format!("cannot write `{path}`: {e}; choose a path that can be written"))
+    })
+}
+
+/// Prints text to standard error: what should not get into redirected output.
+pub fn remark(text: &str) {
+    // Where standard error is closed there is nobody to tell.
+    let _ = write_flushed(&mut anstream::stderr().lock(), text);
+}
+
+/// Prints an error to standard error.
+pub fn error(message: &str) {
+    remark(&format!("{} {}\n", style::styled(style::BAD, "error:"), message.trim_end()));
+}
+
+fn write_flushed(out: &mut impl Write, text: &str) -> io::Result<()> {
+    out.write_all(text.as_bytes())?;
+    out.flush()
+}
+
+fn write_json(out: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, value)?;
+    writeln!(out)?;
+    out.flush()
+}
+
+fn written(result: io::Result<()>) -> Result<(), Failure> {
+    match result {
+        Err(e) if e.kind() != ErrorKind::BrokenPipe => {
+            Err(Failure::failed(format!("cannot write to standard output: {e}")))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,206 @@
+//! Progress on standard error: only on a terminal, only for work that takes more than a moment.
+
+use crate::interrupt;
+use crate::render::number;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use lab::{Monitor, Progress};
+use std::io::IsTerminal;
+use std::ops::ControlFlow;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// Work that takes less shows no progress.
+const SILENT: Duration = Duration::from_secs(1);
+
+fn wanted(quiet: bool) -> bool {
+    !quiet && std::io::stderr().is_terminal()
+}
+
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).expect("the template is well-formed").progress_chars("=> ")
+}
+
+/// Watches one run: shows how far it has come and ends it at Ctrl-C.
+pub struct Watch {
+    wanted: bool,
+    begin: Instant,
+    bar: Option<ProgressBar>,
+    /// The launch shown, and when it was first heard of: the estimate of the time left is that of
+    /// the launch.
+    launch: Option<(u32, Instant)>,
+}
+
+impl Watch {
+    /// Watches a run that begins now.
+    pub fn new(quiet: bool) -> Self {
+        Self { wanted: wanted(quiet), begin: Instant::now(), bar: None, launch: None }
+    }
+
+    fn show(&mut self, progress: &Progress) {
+        let since = match self.launch {
+            Some((launch, since)) if launch == progress.kernels_done => since,
+            _ => self.launch.insert((progress.kernels_done, Instant::now())).1,
+        };
+        if self.begin.elapsed() < SILENT {
+            return;
+        }
+        let bar = self.bar.get_or_insert_with(|| {
+            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+            bar.set_style(style("{bar:24} {msg}"));
+            bar
+        });
+        bar.set_length(progress.ctas_total);
+        bar.set_position(progress.ctas_done);
+        bar.set_message(message(progress, self.begin.elapsed(), since.elapsed()));
+    }
+}
+
+impl Monitor for Watch {
+    fn progress(&mut self, progress: &Progress) -> ControlFlow<()> {
+        if self.wanted {
+            self.show(progress);
+        }
+        if interrupt::requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// What is said of a run that began `run` ago and whose present launch began `launch` ago.
+fn message(progress: &Progress, run: Duration, launch: Duration) -> String {
+    let rate = progress.cycles as f64 / run.as_secs_f64().max(1e-9);
+    let mut out = format!(
+        "{} #{}  {}/{} CTAs  cycle {}  {} cycles/s",
+        progress.kernel,
+        progress.kernels_done,
+        number::count(progress.ctas_done),
+        number::count(progress.ctas_total),
+        number::count(progress.cycles),
+        number::short(rate),
+    );
+    if let Some(left) = time_left(progress, launch) {
+        out += &format!("  {} left in kernel", number::seconds(left.ceil()));
+    }
+    out
+}
+
+/// Seconds left in the present launch, taking its CTAs to be alike.
+fn time_left(progress: &Progress, launch: Duration) -> Option<f64> {
+    let left = progress.ctas_total.checked_sub(progress.ctas_done)?;
+    (progress.ctas_done > 0).then(|| launch.as_secs_f64() * left as f64 / progress.ctas_done as f64)
+}
+
+/// Watches several runs at once.
+pub struct Board {
+    bar: Option<ProgressBar>,
+    begin: Instant,
+    shown: Mutex<bool>,
+    cycles: AtomicU64,
+}
+
+impl Board {
+    /// Watches `runs` runs that begin now.
+    pub fn new(quiet: bool, runs: usize) -> Self {
+        let bar = wanted(quiet).then(|| {
+            let bar = ProgressBar::with_draw_target(Some(runs as u64), ProgressDrawTarget::hidden());
+            bar.set_style(style("{bar:24} {pos}/{len} runs  {msg}"));
+            bar
+        });
+        Self { bar, begin: Instant::now(), shown: Mutex::new(false), cycles: AtomicU64::new(0) }
+    }
+
+    /// Watches one of the runs.
+    pub fn watch(&self) -> BoardWatch<'_> {
+        BoardWatch { board: self, cycles: 0 }
+    }
+
+    fn update(&self) {
+        let Some(bar) = &self.bar else { return };
+        let elapsed = self.begin.elapsed();
+        if elapsed < SILENT {
+            return;
+        }
+        let mut shown = self.shown.lock().unwrap_or_else(|e| e.into_inner());
+        if !*shown {
+            bar.set_draw_target(ProgressDrawTarget::stderr());
+            *shown = true;
+        }
+        let rate = self.cycles.load(Ordering::Relaxed) as f64 / elapsed.as_secs_f64();
+        let mut text = format!("{} cycles/s", number::short(rate));
+        let (done, all) = (bar.position(), bar.length().unwrap_or(0));
+        if done > 0 && done < all {
+            let left = elapsed.as_secs_f64() * (all - done) as f64 / done as f64;
+            text += &format!("  about {} left", number::seconds(left.ceil()));
+        }
+        bar.set_message(text);
+    }
+}
+
+impl Drop for Board {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// Watches one of several runs; done when dropped.
+pub struct BoardWatch<'a> {
+    board: &'a Board,
+    cycles: u64,
+}
+
+impl Monitor for BoardWatch<'_> {
+    fn progress(&mut self, progress: &Progress) -> ControlFlow<()> {
+        self.board.cycles.fetch_add(progress.cycles.saturating_sub(self.cycles), Ordering::Relaxed);
+        self.cycles = progress.cycles;
+        self.board.update();
+        if interrupt::requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+impl Drop for BoardWatch<'_> {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.board.bar {
+            bar.inc(1);
+        }
+        self.board.update();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn quarter_done() -> Progress {
+        Progress {
+            kernel: "matmul".into(),
+            kernels_done: 2,
+            ctas_done: 16,
+            ctas_total: 64,
+            cycles: 1_500_000,
+            warp_instructions: 9_000_000,
+        }
+    }
+
+    #[test]
+    fn says_how_far_and_how_long() {
+        let text = message(&quarter_done(), Duration::from_secs(3), Duration::from_secs(2));
+        assert_eq!(text, "matmul #2  16/64 CTAs  cycle 1,500,000  500 k cycles/s  6.00 s left in kernel");
+    }
+
+    #[test]
+    fn estimates_nothing_from_nothing() {
+        let none = Progress { ctas_done: 0, ..quarter_done() };
+        assert_eq!(time_left(&none, Duration::from_secs(9)), None);
+        let beyond = Progress { ctas_done: 65, ..quarter_done() };
+        assert_eq!(time_left(&beyond, Duration::from_secs(9)), None);
+    }
+}

@@ -1,0 +1,164 @@
+//! What there is to choose from.
+
+use super::statistics;
+use super::style::{FAINT, HEADING, styled};
+use super::table::{Align, Table};
+use lab::StatInfo;
+use serde::Serialize;
+
+/// A thing with a name.
+#[derive(Clone, Debug, Serialize)]
+pub struct Named {
+    /// Name on the command line.
+    pub name: String,
+    /// What it is, in a line.
+    pub description: String,
+}
+
+/// A workload.
+#[derive(Clone, Debug, Serialize)]
+pub struct Workload {
+    /// Name on the command line.
+    pub name: &'static str,
+    /// What it computes, in a line.
+    pub description: &'static str,
+    /// What makes it interesting, in a line.
+    pub character: &'static str,
+    /// What may be chosen.
+    pub parameters: Vec<Parameter>,
+}
+
+/// A parameter of a workload.
+#[derive(Clone, Debug, Serialize)]
+pub struct Parameter {
+    /// Name on the command line.
+    pub name: &'static str,
+    /// What it is.
+    pub description: &'static str,
+    /// Value by size.
+    pub small: u64,
+    /// Value by size.
+    pub medium: u64,
+    /// Value by size.
+    pub large: u64,
+    /// Smallest value.
+    pub min: u64,
+    /// Largest value.
+    pub max: u64,
+    /// What the value must be a multiple of.
+    pub multiple_of: u64,
+}
+
+/// A key of a GPU description.
+#[derive(Clone, Debug, Serialize)]
+pub struct Setting {
+    /// Dotted path, as for `--set`.
+    pub key: String,
+    /// Unit; empty for choices and switches.
+    pub unit: &'static str,
+    /// What values it takes.
+    pub values: String,
+    /// Meaning.
+    pub description: &'static str,
+}
+
+/// What was asked for; the rest is absent.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Lists {
+    /// GPU descriptions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gpus: Option<Vec<Named>>,
+    /// Core designs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cores: Option<Vec<Named>>,
+    /// Warp schedulers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub schedulers: Option<Vec<Named>>,
+    /// Workloads.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workloads: Option<Vec<Workload>>,
+    /// Statistics.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stats: Option<Vec<StatInfo>>,
+    /// Keys of GPU descriptions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub settings: Option<Vec<Setting>>,
+}
+
+/// The lists as text; `detailed` gives the workloads' parameters too.
+pub fn render(lists: &Lists, detailed: bool) -> String {
+    let mut sections = Vec::new();
+    let named = [("GPUs", &lists.gpus), ("Cores", &lists.cores), ("Schedulers", &lists.schedulers)];
+    for (title, list) in named {
+        if let Some(list) = list {
+            sections.push(section(title, &pairs(list.iter().map(|n| (n.name.as_str(), n.description.as_str())))));
+        }
+    }
+    if let Some(list) = &lists.workloads {
+        let text = if detailed {
+            list.iter().map(workload).collect::<Vec<_>>().join("\n")
+        } else {
+            pairs(list.iter().map(|w| (w.name, w.description)))
+        };
+        sections.push(section("Workloads", &text));
+    }
+    if let Some(list) = &lists.stats {
+        sections.push(stats(list));
+    }
+    if let Some(list) = &lists.settings {
+        sections.push(settings(list));
+    }
+    sections.join("\n")
+}
+
+fn section(title: &str, text: &str) -> String {
+    format!("{}\n{text}", styled(HEADING, title))
+}
+
+fn pairs<'a>(list: impl Iterator<Item = (&'a str, &'a str)>) -> String {
+    let list: Vec<_> = list.collect();
+    let width = list.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    list.iter().map(|(name, text)| format!("  {name:<width$}  {text}\n")).collect()
+}
+
+fn workload(w: &Workload) -> String {
+    let mut table = Table::new([
+        ("", Align::Left),
+        ("small", Align::Right),
+        ("medium", Align::Right),
+        ("large", Align::Right),
+        ("", Align::Left),
+    ]);
+    for p in &w.parameters {
+        let [small, medium, large] = [p.small, p.medium, p.large].map(|n| n.to_string());
+        table.row(&[format!("  {}", p.name), small, medium, large, styled(FAINT, p.description)]);
+    }
+    format!("  {}: {}\n    {}\n{}", styled(HEADING, w.name), w.description, w.character, table.render())
+}
+
+fn stats(list: &[StatInfo]) -> String {
+    let mut groups: Vec<(&str, Vec<&StatInfo>)> = Vec::new();
+    for info in list {
+        let name = statistics::group(info);
+        match groups.iter_mut().find(|(g, _)| *g == name) {
+            Some((_, members)) => members.push(info),
+            None => groups.push((name, vec![info])),
+        }
+    }
+    let width = list.iter().map(|i| i.name.len()).max().unwrap_or(0);
+    let row =
+        |i: &&StatInfo| format!("  {:<width$}  {} {}\n", i.name, i.description, styled(FAINT, format!("[{}]", i.unit)));
+    let sections: Vec<String> = groups
+        .iter()
+        .map(|(g, members)| section(statistics::title(g), &members.iter().map(row).collect::<String>()))
+        .collect();
+    sections.join("\n")
+}
+
+fn settings(list: &[Setting]) -> String {
+    let row = |s: &Setting| {
+        let unit = if s.unit.is_empty() { String::new() } else { format!(" [{}]", s.unit) };
+        format!("  {}: {}{unit}\n      {}\n", styled(HEADING, &s.key), s.description, styled(FAINT, &s.values))
+    };
+    section("Settings (keys of a GPU description, for --set)", &list.iter().map(row).collect::<String>())
+}

@@ -1,0 +1,17 @@
+//! What commands print: values in, text out. Nothing here prints or reads anything.
+
+pub mod accelsim;
+pub mod comparison;
+pub mod import;
+pub mod inspection;
+pub mod lists;
+pub mod number;
+pub mod report;
+pub mod slots;
+pub mod statistics;
+pub mod style;
+pub mod summary;
+pub mod table;
+
+#[cfg(test)]
+pub mod sample;

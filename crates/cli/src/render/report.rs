@@ -1,0 +1,249 @@
+//! The report of a run, for people.
+
+use super::number;
+use super::slots;
+use super::statistics;
+use super::style::{BAD, FAINT, GOOD, HEADING, WARNING, styled};
+use super::summary;
+use super::table::{Align, Table};
+use lab::{KernelReport, RegisterSource, Report, Stats, Value};
+use std::fmt::Write as _;
+
+/// How much of a report to show.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Detail {
+    /// Every statistic, not the summary alone.
+    pub all_statistics: bool,
+    /// Every launch, however many there are.
+    pub all_kernels: bool,
+}
+
+/// Launches that are listed one by one; more are put together by kernel.
+const MAX_LAUNCHES: usize = 16;
+
+/// The report as text with colours.
+pub fn render(report: &Report, detail: Detail) -> String {
+    let mut sections = vec![header(report), output(report), kernels(report, detail)];
+    if detail.all_statistics {
+        sections.push(slots::render(&report.total));
+        sections.push(statistics::render(&report.total));
+    } else {
+        sections.push(totals(report));
+        sections.push(slots::render(&report.total));
+        sections.push(memory(&report.total));
+    }
+    sections.push(speed(report));
+    sections.retain(|s| !s.is_empty());
+    sections.join("\n")
+}
+
+fn header(report: &Report) -> String {
+    let mut out = format!("{}\n", styled(HEADING, &report.workload));
+    let _ = writeln!(out, "  on         {}, core {}, scheduler {}", report.gpu, report.core, report.scheduler);
+    if !report.settings.is_empty() {
+        let _ = writeln!(out, "  settings   {}", report.settings.join(" "));
+    }
+    let _ = writeln!(out, "  result     {}", check(report));
+    if report.interrupted {
+        let _ = writeln!(out, "  {}", styled(WARNING, "ended early: the figures are of what was simulated so far"));
+    }
+    out
+}
+
+fn output(report: &Report) -> String {
+    if report.output.is_empty() {
+        return String::new();
+    }
+    let lines: String = report.output.iter().flat_map(|text| text.lines()).map(|line| format!("  {line}\n")).collect();
+    format!("{}\n{lines}", styled(HEADING, "Output"))
+}
+
+/// The comparison with the host reference in a line or more.
+pub fn check(report: &Report) -> String {
+    match &report.check {
+        Some(check) if check.passed => format!("{} ({})", styled(GOOD, "correct"), check.details.trim_end()),
+        Some(check) => {
+            format!("{}: {}", styled(BAD, "WRONG"), check.details.trim_end().replace('\n', "\n             "))
+        }
+        None => "not checked".into(),
+    }
+}
+
+fn kernels(report: &Report, detail: Detail) -> String {
+    if report.kernels.is_empty() {
+        return String::new();
+    }
+    if report.kernels.len() > MAX_LAUNCHES && !detail.all_kernels { by_kernel(report) } else { by_launch(report) }
+}
+
+fn by_launch(report: &Report) -> String {
+    let mut table = Table::new([
+        ("#", Align::Right),
+        ("kernel", Align::Left),
+        ("grid", Align::Left),
+        ("block", Align::Left),
+        ("regs", Align::Right),
+        ("shared", Align::Right),
+        ("CTAs/SM", Align::Right),
+        ("limited by", Align::Left),
+        ("occupancy", Align::Right),
+        ("cycles", Align::Right),
+        ("warp insts", Align::Right),
+        ("IPC", Align::Right),
+    ]);
+    for kernel in &report.kernels {
+        table.row(&[
+            kernel.launch.to_string(),
+            kernel.name.clone(),
+            kernel.grid.to_string(),
+            kernel.block.to_string(),
+            registers(kernel),
+            number::bytes(kernel.shared_bytes.into()),
+            kernel.occupancy.ctas_per_sm.to_string(),
+            kernel.occupancy.limiter.clone(),
+            format!("{:.0} %", kernel.occupancy.theoretical_percent),
+            figure(&kernel.statistics, summary::CYCLES),
+            figure(&kernel.statistics, summary::WARP_INSTRUCTIONS),
+            figure(&kernel.statistics, summary::IPC),
+        ]);
+    }
+    let estimated = report.kernels.iter().any(|k| k.register_source == RegisterSource::Estimated);
+    let note = if estimated { "  ~ registers per thread estimated from liveness\n" } else { "" };
+    format!("{}\n{}{}", styled(HEADING, "Kernels"), table.render(), styled_note(note))
+}
+
+fn styled_note(note: &str) -> String {
+    if note.is_empty() { String::new() } else { styled(FAINT, note) }
+}
+
+fn registers(kernel: &KernelReport) -> String {
+    let sign = if kernel.register_source == RegisterSource::Estimated { "~" } else { "" };
+    format!("{sign}{}", kernel.registers_per_thread)
+}
+
+fn by_kernel(report: &Report) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for kernel in &report.kernels {
+        if !names.contains(&kernel.name.as_str()) {
+            names.push(&kernel.name);
+        }
+    }
+    let columns =
+        [("kernel", Align::Left), ("launches", Align::Right), ("cycles", Align::Right), ("warp insts", Align::Right)];
+    let mut table = Table::new(columns);
+    for name in names {
+        let launches = report.kernels.iter().filter(|k| k.name == name);
+        let sum = |stat: &str| launches.clone().map(|k| k.statistics.number(stat)).sum::<f64>() as u64;
+        table.row(&[
+            name.into(),
+            number::count(launches.clone().count() as u64),
+            number::count(sum(summary::CYCLES)),
+            number::count(sum(summary::WARP_INSTRUCTIONS)),
+        ]);
+    }
+    let note = styled(FAINT, "  put together by kernel; --all-kernels lists each launch\n");
+    format!("{}\n{}{note}", styled(HEADING, "Kernels"), table.render())
+}
+
+fn totals(report: &Report) -> String {
+    let mut table = Table::new([("", Align::Left), ("", Align::Right), ("", Align::Left)]);
+    for (label, name) in summary::TOTALS {
+        table.row(&[(*label).into(), figure(&report.total, name), unit(&report.total, name)]);
+    }
+    format!("{}\n{}", styled(HEADING, "Total"), table.render())
+}
+
+/// A statistic as text.
+pub fn figure(stats: &Stats, name: &str) -> String {
+    let found = stats.0.iter().find(|(info, _)| info.name == name);
+    found.map_or_else(|| number::ABSENT.to_owned(), |(info, value)| number::value(*value, info.unit))
+}
+
+/// The unit of a statistic where the label does not say it: only signs such as `%`.
+fn unit(stats: &Stats, name: &str) -> String {
+    let unit = stats.0.iter().find(|(info, _)| info.name == name).map_or("", |(info, _)| info.unit);
+    if matches!(unit, "%" | "GB/s") { unit.to_owned() } else { String::new() }
+}
+
+fn memory(stats: &Stats) -> String {
+    let columns = [("", Align::Left)].into_iter().chain(summary::CACHE_FIGURES.iter().map(|(h, _)| (*h, Align::Right)));
+    let mut caches = Table::new(columns);
+    for (label, prefix) in summary::CACHES {
+        let cells = summary::CACHE_FIGURES.iter().map(|(_, last)| with_unit(stats, &format!("{prefix}.{last}")));
+        let cells: Vec<String> = std::iter::once((*label).to_owned()).chain(cells).collect();
+        if cells[1..].iter().any(|c| c != number::ABSENT && c != "0") {
+            caches.row(&cells);
+        }
+    }
+    let mut other = Table::new([("", Align::Left), ("", Align::Right)]);
+    for (label, name) in summary::MEMORY {
+        if stats.get(name).and_then(Value::number).is_some() {
+            other.row(&[(*label).into(), with_unit(stats, name)]);
+        }
+    }
+    if caches.is_empty() && other.is_empty() {
+        return String::new();
+    }
+    format!("{}\n{}{}", styled(HEADING, "Caches and memory"), caches.render(), other.render())
+}
+
+fn with_unit(stats: &Stats, name: &str) -> String {
+    match (figure(stats, name), unit(stats, name)) {
+        (figure, unit) if unit.is_empty() || figure == number::ABSENT => figure,
+        (figure, unit) => format!("{figure} {unit}"),
+    }
+}
+
+fn speed(report: &Report) -> String {
+    let host = &report.host;
+    let line = format!(
+        "Simulated in {}: {} cycles/s, {} warp instructions/s",
+        number::seconds(host.seconds),
+        number::short(host.cycles_per_second),
+        number::short(host.warp_instructions_per_second),
+    );
+    format!("{}\n", styled(FAINT, line))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::sample;
+    use lab::CheckResult;
+
+    fn text(report: &Report, detail: Detail) -> String {
+        sample::plain(&render(report, detail))
+    }
+
+    #[test]
+    fn golden() {
+        insta::assert_snapshot!(text(&sample::report(), Detail::default()));
+    }
+
+    #[test]
+    fn golden_with_all_statistics() {
+        insta::assert_snapshot!(text(&sample::report(), Detail { all_statistics: true, all_kernels: false }));
+    }
+
+    #[test]
+    fn golden_of_a_wrong_result_that_ended_early() {
+        let mut report = sample::report();
+        report.kernels.clear();
+        report.output.clear();
+        report.interrupted = true;
+        report.check =
+            Some(CheckResult { passed: false, details: "c: 1 of 4,096 values differs\nfirst at 7: 1 for 2".into() });
+        insta::assert_snapshot!(text(&report, Detail::default()));
+    }
+
+    #[test]
+    fn many_launches_are_put_together_by_kernel() {
+        let mut report = sample::report();
+        let kernel = report.kernels[0].clone();
+        report.kernels = (0..20).map(|launch| KernelReport { launch, ..kernel.clone() }).collect();
+        let together = text(&report, Detail::default());
+        assert!(together.contains("20  246,900   1,003,520"), "{together}");
+        let each = text(&report, Detail { all_kernels: true, ..Detail::default() });
+        assert_eq!(each.matches(&kernel.name).count(), 20, "{each}");
+    }
+}

@@ -1,0 +1,55 @@
+//! Where the issue slots went, as bars.
+
+use super::number;
+use super::style::{FAINT, HEADING, styled};
+use lab::Stats;
+use std::fmt::Write as _;
+
+/// What the names of the statistics start with.
+pub const PREFIX: &str = "slots.";
+/// Statistic of the slots that issued.
+pub const ISSUED: &str = "slots.issued";
+/// Statistic of all slots.
+pub const ALL: &str = "slots.all";
+/// Statistic of the slots of SMs without a warp: not lost to anything that a core could do better.
+pub const IDLE: &str = "slots.idle";
+/// Length of a bar that stands for every slot.
+const FULL: f64 = 50.0;
+
+/// The stall reasons that occurred and their slots, most first.
+pub fn stalls(stats: &Stats) -> Vec<(&str, f64)> {
+    let reasons = stats.0.iter().filter(|(info, _)| info.name != ALL && info.name != ISSUED);
+    let mut lost: Vec<(&str, f64)> = reasons
+        .filter_map(|(info, value)| Some((info.name.strip_prefix(PREFIX)?, value.number()?)))
+        .filter(|&(_, n)| n > 0.0)
+        .collect();
+    // Stable: ties stay in the order of the schema.
+    lost.sort_by(|a, b| b.1.total_cmp(&a.1));
+    lost
+}
+
+/// A bar for the issues and one for each reason that occurred.
+pub fn render(stats: &Stats) -> String {
+    let total = stats.number(ALL);
+    if total == 0.0 {
+        return String::new();
+    }
+    let mut out = format!(
+        "{}  {}\n",
+        styled(HEADING, "Issue slots"),
+        styled(FAINT, format!("{} in all", number::count(total as u64)))
+    );
+    let stalls = stalls(stats);
+    let width = stalls.iter().map(|(name, _)| name.len()).chain(["issued".len()]).max().unwrap_or(0);
+    for (name, n) in [("issued", stats.number(ISSUED))].into_iter().chain(stalls) {
+        let share = n / total;
+        let bar = "█".repeat((share * FULL).round() as usize);
+        let _ = writeln!(out, "  {name:<width$}  {:>5.1} %  {bar}", share * 100.0);
+    }
+    trim_lines(&out)
+}
+
+/// Without blanks at the ends of lines.
+fn trim_lines(text: &str) -> String {
+    text.lines().flat_map(|line| [line.trim_end(), "\n"]).collect()
+}

@@ -1,0 +1,55 @@
+//! The curated statistics of the short report. Every name here is in [`lab`]'s schema: a test says
+//! so. Everything else is shown by prefix, without knowing names (`--stats all`).
+
+/// Cycles that the simulated GPU took.
+pub const CYCLES: &str = "cycles";
+/// Warp instructions.
+pub const WARP_INSTRUCTIONS: &str = "warp_instructions";
+/// Thread instructions per cycle.
+pub const IPC: &str = "ipc";
+/// Achieved occupancy, in percent.
+pub const OCCUPANCY: &str = "occupancy.achieved";
+
+/// Label and name of what the short report gives for the whole run.
+pub const TOTALS: &[(&str, &str)] = &[
+    ("cycles", CYCLES),
+    ("warp instructions", WARP_INSTRUCTIONS),
+    ("thread instructions", "thread_instructions"),
+    ("thread instructions per cycle", IPC),
+    ("warp instructions per cycle", "warp_ipc"),
+    ("achieved occupancy", OCCUPANCY),
+];
+
+/// Label and prefix of each cache in the short report.
+pub const CACHES: &[(&str, &str)] =
+    &[("L1 data", "l1d"), ("L2", "l2"), ("instruction", "icache"), ("constant", "constant")];
+
+/// Heading and last part of the name of each figure of a cache.
+pub const CACHE_FIGURES: &[(&str, &str)] = &[("accesses", "accesses"), ("hit rate", "hit_rate")];
+
+/// Label and name of the further figures of memory.
+pub const MEMORY: &[(&str, &str)] = &[
+    ("mean latency beyond L1 (core cycles)", "memory.mean_read_latency"),
+    ("DRAM bytes read and written", "dram.bytes"),
+    ("DRAM bandwidth", "dram.bandwidth"),
+    ("DRAM data buses in use", "dram.utilisation"),
+    ("DRAM requests that found their row open", "dram.row_hit_rate"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::slots;
+    use crate::simulator;
+
+    #[test]
+    fn every_name_is_in_the_schema() {
+        let known = simulator::schema();
+        let caches =
+            CACHES.iter().flat_map(|(_, part)| CACHE_FIGURES.iter().map(move |(_, last)| format!("{part}.{last}")));
+        let names = TOTALS.iter().chain(MEMORY).map(|(_, name)| (*name).to_owned()).chain(caches);
+        let names = names.chain([slots::ALL, slots::ISSUED, slots::IDLE].map(str::to_owned));
+        let missing: Vec<_> = names.filter(|n| !known.iter().any(|s| s.name == *n)).collect();
+        assert!(missing.is_empty(), "not in the schema: {missing:?}");
+    }
+}
