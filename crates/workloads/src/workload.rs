@@ -17,9 +17,9 @@ pub enum Size {
     /// About 20,000 to 100,000 warp instructions: for tests.
     #[default]
     Small,
-    /// About a million.
+    /// About a million (0.6 to 2.5).
     Medium,
-    /// About ten million.
+    /// About ten million (6 to 18).
     Large,
 }
 

@@ -10,7 +10,7 @@ pub(super) const WORKLOAD: Workload = Workload {
     character: "divergent loops over edges, scattered reads and byte writes, a host loop on a flag",
     module: bundled!("bfs"),
     parameters: &[
-        Parameter::new("nodes", "nodes of the graph", [4096, 65536, 1 << 20], 1, 1 << 24),
+        Parameter::new("nodes", "nodes of the graph", [2048, 65536, 1 << 18], 1, 1 << 24),
         Parameter::new("degree", "average number of edges that leave a node", [6; 3], 1, 64),
         Parameter::new("block", "threads per CTA", [512; 3], 1, 1024),
     ],

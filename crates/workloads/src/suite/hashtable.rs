@@ -12,8 +12,8 @@ pub(super) const WORKLOAD: Workload = Workload {
     character: "atomic compare-and-swap in a divergent loop: threads wait for each other",
     module: bundled!("hashtable"),
     parameters: &[
-        Parameter::new("keys", "keys inserted", [2048, 1 << 16, 1 << 20], 1, 1 << 26),
-        Parameter::new("buckets", "buckets, each with its lock", [1024, 1 << 15, 1 << 19], 1, 1 << 26),
+        Parameter::new("keys", "keys inserted", [1 << 14, 1 << 19, 1 << 23], 1, 1 << 26),
+        Parameter::new("buckets", "buckets, each with its lock", [1 << 13, 1 << 18, 1 << 22], 1, 1 << 26),
         Parameter::new("block", "threads per CTA", [128; 3], 1, 1024),
     ],
     body,

@@ -11,7 +11,7 @@ pub(super) const WORKLOAD: Workload = Workload {
     character: "atomics whose conflicts depend on the data; CTAs contend for the same 256 words",
     module: bundled!("histogram"),
     parameters: &[
-        Parameter::new("bytes", "bytes counted", [1 << 16, 1 << 22, 1 << 25], 4, 1 << 30).in_steps_of(4),
+        Parameter::new("bytes", "bytes counted", [1 << 16, 1 << 22, 1 << 26], 4, 1 << 30).in_steps_of(4),
         Parameter::new("blocks", "CTAs", [32, 256, 512], 1, 65535),
         Parameter::new("block", "threads per CTA", [256; 3], 1, 1024),
     ],

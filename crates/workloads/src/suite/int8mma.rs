@@ -13,9 +13,9 @@ pub(super) const WORKLOAD: Workload = Workload {
     character: "ldmatrix and mma with 32-bit integer sums (PTX for sm_80)",
     module: bundled!("int8mma"),
     parameters: &[
-        Parameter::new("m", "rows of A and C", [128, 512, 1152], 32, 8192).in_steps_of(TILE as u64),
-        Parameter::new("n", "columns of B and C", [128, 512, 1152], 32, 8192).in_steps_of(TILE as u64),
-        Parameter::new("k", "columns of A, rows of B", [256, 1024, 1152], 32, 8192).in_steps_of(TILE as u64),
+        Parameter::new("m", "rows of A and C", [192, 640, 1536], 32, 8192).in_steps_of(TILE as u64),
+        Parameter::new("n", "columns of B and C", [192, 640, 1536], 32, 8192).in_steps_of(TILE as u64),
+        Parameter::new("k", "columns of A, rows of B", [384, 1280, 2048], 32, 8192).in_steps_of(TILE as u64),
     ],
     body,
 };

@@ -9,8 +9,8 @@ pub(super) const WORKLOAD: Workload = Workload {
     character: "memory fences and an atomic counter order CTAs; volatile accesses bypass caches",
     module: bundled!("lastblock"),
     parameters: &[
-        Parameter::new("n", "elements", [1 << 16, 1 << 21, 1 << 25], 1, 1 << 28),
-        Parameter::new("blocks", "CTAs", [64, 256, 1024], 1, 65535),
+        Parameter::new("n", "elements", [1 << 15, 1 << 21, 1 << 25], 1, 1 << 28),
+        Parameter::new("blocks", "CTAs", [32, 256, 1024], 1, 65535),
         Parameter::new("block", "threads per CTA", [256; 3], 32, 1024).in_steps_of(32),
         Parameter::new("launches", "times that the sum is taken", [2, 1, 1], 1, 1000),
     ],

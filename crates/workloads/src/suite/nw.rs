@@ -13,7 +13,7 @@ pub(super) const WORKLOAD: Workload = Workload {
     character: "half a warp per CTA, a barrier per anti-diagonal, lanes that idle: latency-bound",
     module: bundled!("nw"),
     parameters: &[
-        Parameter::new("n", "length of the sequences", [64, 512, 1408], 16, 32768).in_steps_of(SIDE as u64),
+        Parameter::new("n", "length of the sequences", [96, 640, 2048], 16, 32768).in_steps_of(SIDE as u64),
         Parameter::new("penalty", "cost of a gap", [10; 3], 0, 1000),
     ],
     body,

@@ -13,9 +13,9 @@ pub(super) const WORKLOAD: Workload = Workload {
     character: "one warp per 16 x 16 tile, fragments straight from global memory",
     module: bundled!("wmma"),
     parameters: &[
-        Parameter::new("m", "rows of A and C", [128, 512, 1024], 16, 8192).in_steps_of(TILE as u64),
-        Parameter::new("n", "columns of B and C", [128, 512, 1024], 16, 8192).in_steps_of(TILE as u64),
-        Parameter::new("k", "columns of A, rows of B", [128, 512, 1024], 16, 8192).in_steps_of(TILE as u64),
+        Parameter::new("m", "rows of A and C", [192, 640, 1536], 16, 8192).in_steps_of(TILE as u64),
+        Parameter::new("n", "columns of B and C", [192, 640, 1536], 16, 8192).in_steps_of(TILE as u64),
+        Parameter::new("k", "columns of A, rows of B", [192, 640, 1536], 16, 8192).in_steps_of(TILE as u64),
         Parameter::new("block", "threads per CTA", [128; 3], 32, 1024).in_steps_of(32),
     ],
     body,

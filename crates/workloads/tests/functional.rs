@@ -1,0 +1,211 @@
+//! The suite and the example launch files, executed without timing.
+
+use exec::{DeviceState, GpuFacts, KernelError, Loaded, LowerOptions};
+use std::path::Path;
+use std::sync::Arc;
+use workloads::conformance::check_one;
+use workloads::device::{Buffer, Code, Device, DeviceError, Launch, ModuleId, ModuleSource, ParameterInfo};
+use workloads::launchfile::LaunchFile;
+use workloads::suite::{ALL, find};
+
+/// Executes each launch at once, CTA by CTA.
+struct Functional {
+    state: DeviceState,
+    modules: Vec<Loaded>,
+    warp_instructions: u64,
+}
+
+impl Functional {
+    fn new() -> Self {
+        let state = DeviceState::new(16 << 30, GpuFacts::default());
+        Self { state, modules: Vec::new(), warp_instructions: 0 }
+    }
+
+    fn module(&self, id: ModuleId) -> Result<&Loaded, DeviceError> {
+        self.modules.get(id.0 as usize).ok_or(DeviceError::UnknownModule(id))
+    }
+
+    fn kernel(&self, id: ModuleId, name: &str) -> Result<&Arc<exec::Kernel>, DeviceError> {
+        self.module(id)?.kernel(name).map_err(|error| match error {
+            KernelError::Unknown { name, .. } => DeviceError::UnknownKernel { name, known: Vec::new() },
+            error => DeviceError::Module(error.to_string()),
+        })
+    }
+}
+
+fn other(error: impl std::fmt::Display) -> DeviceError {
+    DeviceError::Other(error.to_string())
+}
+
+fn span(buffer: Buffer, offset: u64, bytes: usize) -> Result<u64, DeviceError> {
+    if offset + bytes as u64 > buffer.bytes {
+        return Err(DeviceError::OutOfRange { offset, bytes: bytes as u64, size: buffer.bytes });
+    }
+    Ok(buffer.address + offset)
+}
+
+impl Device for Functional {
+    fn sm_version(&self) -> u32 {
+        0
+    }
+    fn load_module(&mut self, source: &ModuleSource<'_>) -> Result<ModuleId, DeviceError> {
+        let Code::Ptx(text) = source.code else { return Err(DeviceError::Module("only PTX".to_owned())) };
+        let options = LowerOptions { slot: self.modules.len() as u16, ..LowerOptions::default() };
+        let loaded = exec::load(source.name, text, options).map_err(|e| DeviceError::Module(e.to_string()))?;
+        self.state.load(&loaded.module).map_err(other)?;
+        self.modules.push(loaded);
+        Ok(ModuleId(self.modules.len() as u32 - 1))
+    }
+    fn kernels(&self, module: ModuleId) -> Result<Vec<String>, DeviceError> {
+        Ok(self.module(module)?.module.kernels.iter().map(|k| k.name().to_owned()).collect())
+    }
+    fn parameters(&self, module: ModuleId, kernel: &str) -> Result<Vec<ParameterInfo>, DeviceError> {
+        let info = |p: &exec::Param| ParameterInfo {
+            name: p.name.clone(),
+            bytes: p.bytes,
+            type_name: p.ty.trim_start_matches('.').to_owned(),
+        };
+        Ok(self.kernel(module, kernel)?.params.iter().map(info).collect())
+    }
+    fn alloc(&mut self, name: &str, bytes: u64) -> Result<Buffer, DeviceError> {
+        let address = self.state.memory.allocate(name, bytes).map_err(other)?;
+        Ok(Buffer { address, bytes })
+    }
+    fn free(&mut self, buffer: Buffer) -> Result<(), DeviceError> {
+        self.state.memory.free(buffer.address).map_err(other)
+    }
+    fn write(&mut self, buffer: Buffer, offset: u64, bytes: &[u8]) -> Result<(), DeviceError> {
+        self.state.memory.write(span(buffer, offset, bytes.len())?, bytes).map_err(other)
+    }
+    fn read(&mut self, buffer: Buffer, offset: u64, bytes: &mut [u8]) -> Result<(), DeviceError> {
+        self.state.memory.read(span(buffer, offset, bytes.len())?, bytes).map_err(other)
+    }
+    fn memset(&mut self, buffer: Buffer, byte: u8) -> Result<(), DeviceError> {
+        self.write(buffer, 0, &vec![byte; buffer.bytes as usize])
+    }
+    fn write_symbol(&mut self, module: ModuleId, name: &str, offset: u64, bytes: &[u8]) -> Result<(), DeviceError> {
+        let variable = self.module(module)?.module.variable(name).ok_or_else(|| other(name))?;
+        let place = Buffer { address: variable.address, bytes: variable.bytes };
+        self.state.memory.write(span(place, offset, bytes.len())?, bytes).map_err(other)
+    }
+    fn launch(&mut self, launch: &Launch<'_>) -> Result<(), DeviceError> {
+        let kernel = self.kernel(launch.module, launch.kernel)?.clone();
+        let args: Vec<_> = launch.args.iter().map(|a| exec::Arg::Bytes(a.bytes().to_vec())).collect();
+        let live = exec::Launch::new(kernel, launch.grid, launch.block, launch.dynamic_shared_bytes, &args)
+            .map_err(|e| DeviceError::Arguments { kernel: launch.kernel.to_owned(), problem: e.to_string() })?;
+        let stats = exec::run(&mut self.state, &live).map_err(DeviceError::Fault)?;
+        self.warp_instructions += stats.warp_instructions;
+        Ok(())
+    }
+    fn synchronize(&mut self) -> Result<(), DeviceError> {
+        Ok(())
+    }
+}
+
+/// Runs a workload with its small size's parameters, then with odd ones; says what went wrong.
+#[track_caller]
+fn check(name: &str, odd: &[&[(&str, u64)]]) {
+    let workload = find(name).unwrap();
+    let mut device = Functional::new();
+    let mut problems = check_one(workload, &mut device, &[], 1);
+    println!("{name}: {} warp instructions", device.warp_instructions);
+    if !(15_000..110_000).contains(&device.warp_instructions) {
+        problems += &format!("{name}: {} warp instructions are not a small size\n", device.warp_instructions);
+    }
+    for (seed, given) in (2..).zip(odd) {
+        let found = check_one(workload, &mut Functional::new(), given, seed);
+        if !found.is_empty() {
+            problems += &format!("{given:?} {found}");
+        }
+    }
+    assert!(problems.is_empty(), "{problems}");
+}
+
+macro_rules! workloads_run_right {
+    ($($name:ident: $($odd:expr),*;)*) => {$(
+        #[test]
+        fn $name() {
+            check(stringify!($name), &[$(&$odd),*]);
+        }
+    )*};
+}
+
+workloads_run_right! {
+    vectoradd: [("n", 1)], [("n", 1000), ("block", 96)], [("n", 77), ("block", 1)];
+    matmul: [("m", 1), ("n", 1), ("k", 1)], [("m", 17), ("n", 33), ("k", 50)];
+    reduction: [("n", 1)], [("n", 12345), ("blocks", 7), ("block", 96)], [("n", 5000), ("blocks", 2), ("block", 1024)];
+    histogram: [("bytes", 4)], [("bytes", 5000), ("blocks", 3), ("block", 100)];
+    transpose: [("width", 1), ("height", 1)], [("width", 45), ("height", 70)];
+    backprop: [("inputs", 16)], [("inputs", 48)];
+    bfs: [("nodes", 1)], [("nodes", 700), ("degree", 1)], [("nodes", 300), ("degree", 10), ("block", 100)];
+    gaussian: [("n", 2)], [("n", 19), ("side", 8), ("line", 32)];
+    hotspot: [("rows", 1), ("cols", 1), ("steps", 1)], [("rows", 19), ("cols", 45), ("steps", 7), ("pyramid", 3)],
+        [("rows", 20), ("cols", 20), ("steps", 14), ("pyramid", 7)];
+    kmeans: [("points", 3), ("clusters", 5)], [("points", 333), ("features", 3), ("clusters", 7), ("rounds", 10)];
+    lud: [("n", 16)], [("n", 48)];
+    int8mma: [("m", 32), ("n", 32), ("k", 32)], [("m", 64), ("n", 96), ("k", 160)];
+    nn: [("places", 1)], [("places", 1001), ("block", 77)];
+    nw: [("n", 16)], [("n", 48), ("penalty", 0)];
+    pathfinder: [("cols", 1), ("rows", 2)], [("cols", 500), ("rows", 30), ("pyramid", 7)],
+        [("cols", 300), ("rows", 130), ("pyramid", 120)];
+    stencil: [("nx", 1), ("ny", 1), ("nz", 1)], [("nx", 35), ("ny", 19), ("nz", 5)];
+    nbody: [("bodies", 1)], [("bodies", 100), ("block", 32)];
+    wmma: [("m", 16), ("n", 16), ("k", 16)], [("m", 48), ("n", 32), ("k", 80), ("block", 64)];
+    asynccopy: [("m", 16), ("n", 16), ("k", 16)], [("m", 32), ("n", 48), ("k", 80)];
+    lastblock: [("n", 1)], [("n", 999), ("blocks", 5), ("block", 64), ("launches", 3)];
+    hashtable: [("keys", 1), ("buckets", 1)], [("keys", 200), ("buckets", 1)], [("keys", 500), ("buckets", 50), ("block", 100)];
+}
+
+#[test]
+fn example_launch_files() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/launch");
+    let mut count = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|e| e != "toml") || path.ends_with("kernels.toml") {
+            continue;
+        }
+        let file = LaunchFile::load(&path, &[]).unwrap();
+        let outcome = file.run(&mut Functional::new()).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        let checks: Vec<String> = outcome.checks.iter().map(ToString::to_string).collect();
+        assert!(outcome.passed() && !checks.is_empty(), "{}: {}", path.display(), checks.join("\n"));
+        count += 1;
+    }
+    assert!(count >= 4);
+}
+
+/// What exec finds in the PTX agrees with what NVIDIA's assembler says of it.
+#[test]
+fn shared_memory_as_recorded() {
+    for workload in ALL {
+        let mut device = Functional::new();
+        let source = ModuleSource { name: workload.name, code: Code::Ptx(workload.module.ptx) };
+        let module = device.load_module(&source).unwrap_or_else(|e| panic!("{e}"));
+        for (name, record) in &workloads::bundled::record().modules[workload.module.name].kernels {
+            let kernel = device.kernel(module, name).unwrap();
+            assert_eq!(kernel.static_shared, record.shared_bytes, "{name}");
+        }
+    }
+}
+
+/// Not a test: how much work each size is, and how much of their bounds the results use.
+#[test]
+#[ignore = "a survey, minutes long: cargo test --release -- --ignored --nocapture survey"]
+fn survey() {
+    for workload in ALL {
+        for size in workloads::Size::ALL {
+            let mut device = Functional::new();
+            let params = workload.params(size, &[]).unwrap();
+            let start = std::time::Instant::now();
+            let outcome = workload.run(&mut device, &params, 1).unwrap_or_else(|e| panic!("{}: {e}", workload.name));
+            let (name, count) = (workload.name, device.warp_instructions);
+            let checks: Vec<String> = outcome.checks.iter().map(ToString::to_string).collect();
+            println!(
+                "{name} {}: {count} in {:.1} s; {}",
+                size.name(),
+                start.elapsed().as_secs_f64(),
+                checks.join("; ")
+            );
+        }
+    }
+}
