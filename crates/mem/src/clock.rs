@@ -28,9 +28,11 @@ impl Ratio {
     #[inline]
     pub fn floor(self, tick: u64) -> u64 {
         if self.num == self.den {
-            tick
-        } else {
-            (u128::from(tick) * u128::from(self.num) / u128::from(self.den)) as u64
+            return tick;
+        }
+        match tick.checked_mul(self.num) {
+            Some(product) => product / self.den,
+            None => (u128::from(tick) * u128::from(self.num) / u128::from(self.den)) as u64,
         }
     }
 
@@ -40,7 +42,10 @@ impl Ratio {
         if self.num == self.den {
             return tick;
         }
-        (u128::from(tick) * u128::from(self.den)).div_ceil(u128::from(self.num)) as u64
+        match tick.checked_mul(self.den) {
+            Some(product) => product.div_ceil(self.num),
+            None => (u128::from(tick) * u128::from(self.den)).div_ceil(u128::from(self.num)) as u64,
+        }
     }
 
     /// Compares the times of edge `source` of the source clock and edge `target` of the target's.

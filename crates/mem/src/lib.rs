@@ -3,7 +3,58 @@
 //!
 //! **Invariant:** no values and no SM state here; SMs meet the rest of the GPU only through
 //! [`Port`]s, whose messages carry the cycle from which they may be seen.
-
+//!
+//! ```text
+//! SM: coalesce ──► L1 (Cache) ──► Port ══► crossbar ──► L2 slice (Cache) ──► DRAM channel
+//!                  ▲                ║        requests    │  ▲                   │
+//!                  └────────────────╚══◄ crossbar ◄──────┘  └───────────────────┘
+//!                                          replies
+//! ```
+//! [`coalesce`], [`shared_banks`], [`carveout`] and [`Cache`] are parts for the SM's load/store
+//! unit; [`MemorySystem`] is everything beyond the ports. The source tree is the list of knobs:
+//! `cache/{index,replacement,policy}`, `crossbar/{islip,round_robin}`,
+//! `dram/scheduler/{fifo,fr_fcfs}`, `dram/{timing,address}`.
+//!
+//! The model is that of GPGPU-Sim 4 and Accel-Sim, whose structures, queue lengths and order within
+//! a cycle it follows; the implementation is event-driven and visits only what has something to do.
+//!
+//! # Taken over as it is, though hardware may differ
+//! 1. Packets are one flit, whatever they carry: `interconnect.flit_bytes` has no effect, as in
+//!    Accel-Sim's built-in crossbar.
+//! 2. Under iSLIP an input may send to several outputs in one cycle (see `crossbar/islip`).
+//! 3. Flushing the L2 drops dirty data without sending them to DRAM.
+//! 4. A write-back L2 acknowledges writes; DRAM never answers write-backs.
+//! 5. DRAM is not refreshed, pages stay open, and read data count as there after tCL, without the
+//!    length of the burst.
+//! 6. On a single command bus, a row command and a column command may go in one cycle when the
+//!    row's bank comes first in turn.
+//! 7. Write-evict is what the L1 policy "local write-back, global write-through" does to global
+//!    data.
+//! 8. With a number of channels that is no power of two, the IPOLY hash is folded by a remainder,
+//!    which favours the first slices by two to one.
+//!
+//! # Deviations
+//! - D1. Clock domains are kept in exact integers. The L2's and DRAM's fixed latencies are counted
+//!   in their own clocks, to which configurations convert Accel-Sim's core cycles.
+//! - D2. The ejection buffer's room is looked at before the SM takes its answer of the same cycle.
+//! - D3. After a row command on a single bus, the column command of the same cycle is looked for in
+//!   the plain order of banks; GPGPU-Sim's order jumps, as its starting point moves meanwhile.
+//! - D4. A separate DRAM write queue is also drained when no read waits; GPGPU-Sim leaves the last
+//!   writes there for good.
+//! - D5. Plain round robin starts at each input equally often (see `crossbar/round_robin`).
+//! - D6. Every write-back occupies the data port; GPGPU-Sim counts some of them as zero bytes.
+//! - D7. A line with a sector under way stays pinned even if that sector is written meanwhile.
+//! - D8. A read of a line that has gone before its former waiters are answered joins them and
+//!   reserves nothing; in GPGPU-Sim the new line would wait for ever.
+//! - D9. A write-back of sectors that are not neighbours is one request per run of neighbours.
+//! - D10. Lines of equal age are replaced in the order of their use within a cycle.
+//! - D11. The texture cache is a cache like the others, without fragment queue and reorder buffer.
+//! - D12. A dirty line that goes at a fill (local data in an L1 that allocates on fill) is written
+//!   back; GPGPU-Sim loses it.
+//! - D13. Queues too short for one request are taken as just long enough: a miss queue holds three,
+//!   and a slice whose input is shorter than a line's four sectors takes a packet when it is empty.
+//! - D14. IPOLY hashes other than over 16, 32 and 64 places, which GPGPU-Sim lacks, use the
+//!   primitive polynomial of their degree.
 #![warn(missing_docs)]
 
 pub mod cache;

@@ -231,6 +231,12 @@ impl Slice {
         self.to_crossbar.len() < self.limits[3]
     }
 
+    /// Whether requests wait for a look-up.
+    #[inline]
+    pub fn has_input(&self) -> bool {
+        !self.from_crossbar.is_empty()
+    }
+
     /// Whether the L2 cycle after `now` has anything to do, save for what the latency path will
     /// only then release.
     pub fn is_active(&self, now: u64) -> bool {

@@ -71,6 +71,10 @@ pub struct MemorySystem {
     clocks: Clocks,
     map: AddressMap,
     packets: Packets,
+    /// SMs whose next request the crossbar has not been offered yet, and the first core cycle in
+    /// which one of those can be.
+    unseen: PortSet,
+    unseen_due: Cycle,
     requests: Crossbar,
     slices: Box<[Slice]>,
     slices_per_channel: usize,
@@ -87,6 +91,7 @@ pub struct MemorySystem {
     /// When packets leave the slices' latency paths: (L2 cycle, slice), in order.
     rop_timers: VecDeque<(u64, u16)>,
     rop_latency: u64,
+    l2_bytes: u64,
     /// Core cycle in which each channel is due, and the earliest of them.
     channel_due: Box<[Cycle]>,
     channels_due: Cycle,
@@ -108,6 +113,8 @@ impl MemorySystem {
             next: NEVER,
             clocks: Clocks::new(&config.clocks),
             packets: Packets::default(),
+            unseen: PortSet::new(sms),
+            unseen_due: NEVER,
             requests: Crossbar::new(&config.interconnect, sms, slices),
             slices: (0..slices).map(|_| Slice::new(&config.l2)).collect(),
             slices_per_channel,
@@ -120,6 +127,7 @@ impl MemorySystem {
             answering: PortSet::new(slices),
             rop_timers: VecDeque::new(),
             rop_latency: u64::from(config.l2.latency_cycles),
+            l2_bytes: config.l2.cache.capacity_bytes() * slices as u64,
             channel_due: vec![NEVER; channels].into(),
             channels_due: NEVER,
             answers: AnswerCounters::default(),
@@ -132,8 +140,9 @@ impl MemorySystem {
     /// `now` are known. `ports[i]` is SM *i*'s. An answer is stamped with the cycle after the one
     /// in which it leaves the crossbar.
     pub fn advance(&mut self, now: Cycle, ports: &mut [Port]) {
+        self.look_into(ports);
         loop {
-            let due = self.next_event(ports);
+            let due = self.next.min(self.unseen_due).max(self.first_not_done());
             if due > now {
                 break;
             }
@@ -146,17 +155,34 @@ impl MemorySystem {
         }
     }
 
+    /// Finds the requests that have come since the last call.
+    fn look_into(&mut self, ports: &[Port]) {
+        // Most outboxes are empty most of the time: that is all that is looked at then.
+        for (sm, port) in ports.iter().enumerate().filter(|(_, port)| !port.outbox.is_empty()) {
+            if !self.requests.has_head(sm)
+                && let Some(&(stamp, _)) = port.outbox.front()
+            {
+                self.unseen.insert(sm);
+                self.unseen_due = self.unseen_due.min(stamp + 1);
+            }
+        }
+    }
+
+    fn first_not_done(&self) -> Cycle {
+        self.now.map_or(0, |done| done + 1)
+    }
+
     /// The next core cycle for which [`MemorySystem::advance`] must be called, given what lies in
     /// the ports: exact or early, never late; [`NEVER`] if nothing is under way.
     pub fn next_event(&self, ports: &[Port]) -> Cycle {
-        let first = self.now.map_or(0, |done| done + 1);
+        let first = self.first_not_done();
         let mut due = self.next.max(first);
         if due == first {
             return due;
         }
-        for (sm, port) in ports.iter().enumerate() {
-            if let Some(&(stamp, _)) = port.outbox.front()
-                && !self.requests.has_head(sm)
+        for (sm, port) in ports.iter().enumerate().filter(|(_, port)| !port.outbox.is_empty()) {
+            if !self.requests.has_head(sm)
+                && let Some(&(stamp, _)) = port.outbox.front()
             {
                 due = due.min((stamp + 1).max(first));
             }
@@ -183,10 +209,12 @@ impl MemorySystem {
             if do_icnt {
                 self.collect_answers();
             }
-            let upto = if do_l2 { clocks.l2_to_dram.floor(l2) } else { clocks.interconnect_to_dram.floor(icnt) };
-            self.run_dram(t, upto);
+            if self.dram_is_due(t) {
+                let l2_edge = || clocks.l2_to_dram.floor(l2);
+                self.run_dram(t, if do_l2 { l2_edge() } else { clocks.interconnect_to_dram.floor(icnt) });
+            }
             if do_l2 {
-                self.run_l2(l2, upto + 1);
+                self.run_l2(l2);
                 l2 += 1;
             }
             if do_icnt {
@@ -194,7 +222,14 @@ impl MemorySystem {
                 icnt += 1;
             }
         }
-        self.run_dram(t, clocks.dram.floor(t));
+        if self.dram_is_due(t) {
+            self.run_dram(t, clocks.dram.floor(t));
+        }
+    }
+
+    /// Whether some channel has a command cycle to do in core cycle `t`.
+    fn dram_is_due(&self, t: Cycle) -> bool {
+        self.channels_due <= t || self.exhaustive
     }
 
     /// Per SM, one packet leaves the crossbar for the inbox.
@@ -241,9 +276,6 @@ impl MemorySystem {
 
     /// Channels do their command cycles up to and including `upto`.
     fn run_dram(&mut self, t: Cycle, upto: u64) {
-        if self.channels_due > t && !self.exhaustive {
-            return;
-        }
         let per = self.slices_per_channel;
         let mut earliest = NEVER;
         for c in 0..self.channels.len() {
@@ -268,9 +300,8 @@ impl MemorySystem {
         self.channels_due = earliest;
     }
 
-    /// L2 cycle `cycle`: slices take packets from the crossbar and do their work. The next command
-    /// cycle of DRAM is `next_dram_tick`.
-    fn run_l2(&mut self, cycle: u64, next_dram_tick: u64) {
+    /// L2 cycle `cycle`: slices take packets from the crossbar and do their work.
+    fn run_l2(&mut self, cycle: u64) {
         while let Some(&(due, slice)) = self.rop_timers.front() {
             if due > cycle {
                 break;
@@ -290,11 +321,11 @@ impl MemorySystem {
             };
             let Some(s) = next else { break };
             from = s + 1;
-            self.run_slice(s, cycle, next_dram_tick);
+            self.run_slice(s, cycle);
         }
     }
 
-    fn run_slice(&mut self, s: usize, cycle: u64, next_dram_tick: u64) {
+    fn run_slice(&mut self, s: usize, cycle: u64) {
         let slice = &mut self.slices[s];
         if self.requests.is_occupied(s) {
             if slice.has_room_for_packet() {
@@ -305,6 +336,10 @@ impl MemorySystem {
             } else {
                 slice.count_input_blocked();
             }
+        }
+        // A packet that has only entered the latency path makes no work yet.
+        if !(self.active.contains(s) || slice.has_input() || self.exhaustive) {
+            return;
         }
         let effects = slice.tick(cycle, &self.map, &mut self.packets);
         if slice.is_active(cycle + 1) {
@@ -317,7 +352,8 @@ impl MemorySystem {
         }
         if effects.dram {
             let c = s / self.slices_per_channel;
-            self.channels[c].wake(next_dram_tick);
+            // DRAM has had all its edges up to this instant.
+            self.channels[c].wake(self.clocks.l2_to_dram.floor(cycle) + 1);
             let due = self.clocks.core_cycle_of_dram(self.channels[c].next_tick());
             self.channel_due[c] = due;
             self.channels_due = self.channels_due.min(due);
@@ -326,18 +362,31 @@ impl MemorySystem {
 
     /// Crossbar cycle `cycle`, both ways.
     fn transfer(&mut self, t: Cycle, cycle: u64, ports: &mut [Port]) {
-        for (sm, port) in ports.iter().enumerate() {
-            if let Some(&(stamp, request)) = port.outbox.front()
-                && stamp < t
-                && !self.requests.has_head(sm)
-            {
-                self.requests.offer(sm, self.map.slice_of(request.address) as usize);
-            }
+        if self.unseen_due <= t {
+            self.offer_unseen(t, ports);
         }
-        let mut source = Outboxes { now: t, ports, map: &self.map, packets: &mut self.packets };
+        let Self { map, packets, unseen, unseen_due, .. } = self;
+        let mut source = Outboxes { now: t, ports, map, packets, unseen, unseen_due };
         self.requests.transfer(cycle, &mut source);
         let mut source = ReplyInputs { queues: &mut self.reply_inputs, packets: &self.packets };
         self.replies.transfer(cycle, &mut source);
+    }
+
+    /// Offers the crossbar the requests of cycles before `t`.
+    fn offer_unseen(&mut self, t: Cycle, ports: &[Port]) {
+        self.unseen_due = NEVER;
+        let mut from = 0;
+        while let Some(sm) = self.unseen.next(from) {
+            from = sm + 1;
+            match ports.get(sm).and_then(|port| port.outbox.front()) {
+                Some(&(stamp, request)) if stamp < t => {
+                    self.requests.offer(sm, self.map.slice_of(request.address) as usize);
+                    self.unseen.remove(sm);
+                }
+                Some(&(stamp, _)) => self.unseen_due = self.unseen_due.min(stamp + 1),
+                None => self.unseen.remove(sm),
+            }
+        }
     }
 
     /// The first cycle after `t` in which anything can happen, not counting new requests.
@@ -382,7 +431,10 @@ impl MemorySystem {
     /// Leaves `bytes` from `address` on in the L2, as a copy to the device does: whole sectors, in
     /// order, the last ones staying if there are more than fit.
     pub fn copy_to_device(&mut self, address: u64, bytes: u64) {
-        let sectors = address / 32..address.saturating_add(bytes).div_ceil(32);
+        let end = address.saturating_add(bytes);
+        // Of a copy many times as large as the L2, the beginning leaves no trace.
+        let address = address.max(end.saturating_sub(8 * self.l2_bytes));
+        let sectors = address / 32..end.div_ceil(32);
         for sector in sectors.map(|s| s * 32) {
             let slice = self.map.slice_of(sector) as usize;
             self.slices[slice].cache_mut().preload(sector, self.map.within_slice(sector));
@@ -433,14 +485,23 @@ struct Outboxes<'a> {
     ports: &'a mut [Port],
     map: &'a AddressMap,
     packets: &'a mut Packets,
+    unseen: &'a mut PortSet,
+    unseen_due: &'a mut Cycle,
 }
 
 impl Source for Outboxes<'_> {
     fn take(&mut self, input: usize, _output: usize) -> (PacketId, Option<usize>) {
         let outbox = &mut self.ports[input].outbox;
         let (since, request) = outbox.pop_front().expect("its head was offered");
-        let next = outbox.front().filter(|(stamp, _)| *stamp < self.now);
-        let next = next.map(|(_, request)| self.map.slice_of(request.address) as usize);
+        let next = match outbox.front() {
+            Some(&(stamp, request)) if stamp < self.now => Some(self.map.slice_of(request.address) as usize),
+            Some(&(stamp, _)) => {
+                self.unseen.insert(input);
+                *self.unseen_due = (*self.unseen_due).min(stamp + 1);
+                None
+            }
+            None => None,
+        };
         let packet = Packet { request, sm: input as u16, parts_left: 1, since };
         (self.packets.insert(packet), next)
     }

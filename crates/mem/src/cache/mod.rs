@@ -36,7 +36,7 @@ pub enum FailReason {
     NoMshr,
     /// The block's MSHR cannot merge more requests.
     MshrMergesFull,
-    /// A read waits behind a write on the block's MSHR.
+    /// The request would change the block's data before all who wait for them have got them.
     WriteBehindRead,
 }
 
@@ -263,6 +263,16 @@ impl Cache {
             MshrFull::Entries => FailReason::NoMshr,
             MshrFull::Merges => FailReason::MshrMergesFull,
         })?;
+        let waiter = Waiter { token: request.token, kind: request.kind, silent };
+        if let Some(id) = found.filter(|&id| self.mshrs.has_arrived(id)) {
+            // The line has gone again before its waiters are all answered. A read can join them;
+            // a line reserved now would wait for data for ever.
+            if silent || request.kind.is_write() || request.kind == RequestKind::Atomic {
+                return Err(FailReason::WriteBehindRead);
+            }
+            self.mshrs.wait(id, waiter);
+            return Ok(u32::MAX);
+        }
         let line = self.reserve(now, at);
         let id = found.unwrap_or_else(|| {
             let place = FillPlace { line, index_address: at.index_address };
@@ -274,7 +284,7 @@ impl Cache {
             self.counters.fetches += 1;
             id
         });
-        self.mshrs.wait(id, Waiter { token: request.token, kind: request.kind, silent });
+        self.mshrs.wait(id, waiter);
         Ok(line)
     }
 
@@ -398,7 +408,11 @@ impl Cache {
     /// device leaves in L2.
     pub fn preload(&mut self, address: u64, index_address: u64) {
         let atoms = self.atoms(address, 1 << self.atom_shift);
-        self.tags.fill_block(address >> self.tags.line_shift(), index_address, atoms);
+        let block = address >> self.tags.line_shift();
+        // What is under way comes by itself.
+        if !matches!(self.tags.probe(block, index_address, atoms, false), Probe::Reserved(_)) {
+            self.tags.fill_block(block, index_address, atoms);
+        }
     }
 
     /// Whether a waiter can be answered.

@@ -160,6 +160,11 @@ impl Mshrs {
         self.entries[id as usize].read_behind_write
     }
 
+    /// Whether the data of entry `id` have come and only its waiters are left.
+    pub fn has_arrived(&self, id: u32) -> bool {
+        self.entries[id as usize].arrived
+    }
+
     /// The data of entry `id` have come: gives its block, where they go and whether an atomic
     /// waits. `None` if the entry waits for nothing.
     pub fn arrived(&mut self, id: u32) -> Option<(u64, FillPlace, bool)> {

@@ -233,4 +233,23 @@ fn preloaded_sectors_hit_and_invalidated_ones_do_not() {
     assert_eq!(cache.access(0, &read(0x40, 0)).outcome, Outcome::Hit);
     cache.invalidate();
     assert_eq!(cache.access(0, &read(0x40, 0)).outcome, Outcome::Miss);
+    cache.preload(0x40, 0x40);
+    assert_eq!(cache.access(0, &read(0x40, 1)).outcome, Outcome::Merged, "under way already");
+    assert_eq!(serve(&mut cache), [(RequestKind::Read, 0x40)]);
+    assert_eq!(cache.access(0, &read(0x40, 0)).outcome, Outcome::Hit);
+}
+
+#[test]
+fn a_line_that_goes_before_its_waiters_are_answered_leaves_nothing_reserved() {
+    let mut cache = Cache::new(&config::Cache { sets: 1, ways: 1, ..cache_config() });
+    assert!(cache.access(0, &read(0x00, 1)).is_taken());
+    let miss = cache.pop_miss().unwrap();
+    cache.fill(1, miss.token);
+    assert_eq!(cache.access(2, &write(0x80, 2, u32::MAX)), taken(Outcome::Miss, Answer::Now), "takes the line");
+    assert_eq!(cache.access(3, &read(0x00, 3)), taken(Outcome::Miss, Answer::WhenReady), "joins those who wait");
+    let atomic = request(RequestKind::Atomic, 0x00, 4);
+    assert_eq!(cache.access(3, &atomic), Access::fail(FailReason::WriteBehindRead));
+    assert_eq!(serve(&mut cache), []);
+    assert!(cache.is_idle());
+    assert!(cache.access(4, &atomic).is_taken(), "the line is not stuck");
 }

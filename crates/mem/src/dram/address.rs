@@ -24,33 +24,40 @@ pub struct Location {
     pub column: u32,
 }
 
-/// Bits of an address gathered into a number, lowest first.
-#[derive(Clone, Copy, Debug, Default)]
+/// Bits of an address gathered into a number, lowest first: runs of neighbouring bits are moved
+/// together.
+#[derive(Clone, Debug)]
 struct Bits {
     mask: u64,
+    /// Where each run begins, its bits once moved down there, and where they go.
+    runs: Vec<(u32, u64, u32)>,
 }
 
 impl Bits {
-    /// The gathered bits: runs of neighbouring bits are moved together.
-    #[inline]
-    fn of(self, address: u64) -> u64 {
-        let (mut mask, mut shift, mut out) = (self.mask, 0, 0);
-        while mask != 0 {
-            let low = mask.trailing_zeros();
-            let run = (mask >> low).trailing_ones();
-            let field = if run == 64 { u64::MAX } else { (1 << run) - 1 };
-            out |= (address >> low & field) << shift;
-            shift += run;
-            mask &= !(field << low);
+    fn new(mask: u64) -> Self {
+        let (mut left, mut to, mut runs) = (mask, 0, Vec::new());
+        while left != 0 {
+            let from = left.trailing_zeros();
+            let length = (left >> from).trailing_ones();
+            let field = u64::MAX >> (64 - length);
+            runs.push((from, field, to));
+            to += length;
+            left &= !(field << from);
         }
-        out
+        Self { mask, runs }
     }
 
-    /// Makes room for `width` bits at bit `at`.
-    fn spread(self, at: u32, width: u32) -> Self {
-        let low = (1u64 << at) - 1;
-        Self { mask: (self.mask & !low) << width | self.mask & low }
+    /// The gathered bits.
+    #[inline]
+    fn of(&self, address: u64) -> u64 {
+        self.runs.iter().fold(0, |out, &(from, field, to)| out | (address >> from & field) << to)
     }
+}
+
+/// Makes room in `mask` for `width` bits at bit `at`.
+const fn spread(mask: u64, at: u32, width: u32) -> u64 {
+    let low = (1u64 << at) - 1;
+    (mask & !low) << width | mask & low
 }
 
 /// Address decoding, resolved from the configuration.
@@ -61,9 +68,13 @@ pub struct AddressMap {
     channel_bit: u32,
     /// The number of channels is not a power of two.
     divide: bool,
+    /// The number of slices in all is not a power of two.
+    partly_used: bool,
     bank: Bits,
     row: Bits,
     column: Bits,
+    /// The bank bits that choose the slice within the channel.
+    slice_in_channel: Bits,
     /// What is left of an address for the L2's set index.
     within_slice: Bits,
     upper_shift: u32,
@@ -86,27 +97,29 @@ impl AddressMap {
         let divide = !channels.is_power_of_two();
         let channel_bits = channels.ilog2();
         let channel_bit = config.dram.channel_bit.min(48);
-        let splice = |bits: Bits| if divide { bits } else { bits.spread(channel_bit, channel_bits) };
-        let named = |names: &str| splice(Bits { mask: mask_of(&config.dram.address_map, names) });
+        let splice = |mask: u64| if divide { mask } else { spread(mask, channel_bit, channel_bits) };
+        let named = |names: &str| Bits::new(splice(mask_of(&config.dram.address_map, names)));
         let bank = named("Bb");
-        let slice_bits = lowest_bits(bank.mask, slices.ilog2());
+        let slice_bits = lowest_bits(bank.mask, slices.next_power_of_two().ilog2());
         let channel_mask = if divide { 0 } else { u64::from(channels - 1) << channel_bit };
         let hash = match config.l2.partition_index {
             PartitionIndex::Linear => Hash::None,
             PartitionIndex::Xor if divide => Hash::None,
             PartitionIndex::Xor => Hash::Xor,
-            PartitionIndex::IPoly => Hash::IPoly(IPoly::new(channels.next_power_of_two() * slices)),
+            PartitionIndex::IPoly => Hash::IPoly(IPoly::new((channels * slices).next_power_of_two())),
         };
         Self {
             channels,
             slices_per_channel: slices,
             channel_bit,
             divide,
+            partly_used: !(channels * slices).is_power_of_two(),
             bank,
             row: named("Rr"),
             column: named("CcSs"),
-            within_slice: Bits { mask: !(channel_mask | slice_bits) },
-            upper_shift: channel_bit + channel_bits + slices.ilog2(),
+            slice_in_channel: Bits::new(slice_bits),
+            within_slice: Bits::new(!(channel_mask | slice_bits)),
+            upper_shift: channel_bit + channel_bits + slices.next_power_of_two().ilog2(),
             hash,
         }
     }
@@ -118,28 +131,33 @@ impl AddressMap {
 
     /// Where `address` lies.
     pub fn locate(&self, address: u64) -> Location {
-        let (mut channel, rest, upper) = self.split(address);
-        let bank = self.bank.of(rest) as u32;
-        let in_channel = bank % self.slices_per_channel;
-        let mut slice = channel * self.slices_per_channel + in_channel;
-        match &self.hash {
-            Hash::None => {}
-            Hash::Xor => {
-                channel ^= (upper & u64::from(self.channels - 1)) as u32;
-                slice = channel * self.slices_per_channel + in_channel;
-            }
-            Hash::IPoly(hash) => {
-                slice = hash.hash(upper, slice) % self.slices();
-                channel = slice / self.slices_per_channel;
-            }
+        let (_, rest, _) = self.split(address);
+        let slice = self.slice_of(address);
+        Location {
+            channel: slice / self.slices_per_channel,
+            slice,
+            bank: self.bank.of(rest) as u32,
+            row: self.row.of(rest) as u32,
+            column: self.column.of(rest) as u32,
         }
-        Location { channel, slice, bank, row: self.row.of(rest) as u32, column: self.column.of(rest) as u32 }
     }
 
     /// The slice that serves `address`.
-    #[inline]
     pub fn slice_of(&self, address: u64) -> u32 {
-        self.locate(address).slice
+        let (channel, rest, upper) = self.split(address);
+        // A number of slices that is no power of two takes the remainder of some bank bits.
+        let in_channel = self.slice_in_channel.of(rest) as u32 % self.slices_per_channel;
+        match &self.hash {
+            Hash::None => channel * self.slices_per_channel + in_channel,
+            Hash::Xor => {
+                let channel = channel ^ (upper & u64::from(self.channels - 1)) as u32;
+                channel * self.slices_per_channel + in_channel
+            }
+            Hash::IPoly(hash) => {
+                let slice = hash.hash(upper, channel * self.slices_per_channel + in_channel);
+                if self.partly_used { slice % self.slices() } else { slice }
+            }
+        }
     }
 
     /// Bank and row of `address` within its channel.

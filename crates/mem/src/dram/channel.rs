@@ -39,6 +39,9 @@ pub(crate) struct Channel {
     /// The request that each bank serves.
     serving: Box<[u16]>,
     busy: u64,
+    all_banks: u64,
+    /// Banks by the command that they need next, indexed by [`Command`].
+    wanting: [u64; 4],
     active: u64,
     open_row: Box<[u32]>,
     first_bank: u32,
@@ -51,6 +54,8 @@ pub(crate) struct Channel {
     free: Vec<u16>,
     burst_bytes: u32,
     bank_hash: bool,
+    /// The first cycle in which a command can go, unless banks get new requests.
+    commands_due: u64,
     /// The next cycle in which anything can happen.
     next_tick: u64,
     /// Writes into the return queue's slices in the last tick, as a mask.
@@ -70,6 +75,8 @@ impl Channel {
             scheduler: Scheduler::new(dram, banks),
             serving: vec![NO_REQUEST; banks].into(),
             busy: 0,
+            all_banks: u64::MAX >> (64 - banks),
+            wanting: [0; 4],
             active: 0,
             open_row: vec![0; banks].into(),
             first_bank: 0,
@@ -82,6 +89,7 @@ impl Channel {
             free: Vec::new(),
             burst_bytes: (dram.burst_length * dram.bus_bytes * dram.chips_per_channel).max(1),
             bank_hash: dram.bank_hash,
+            commands_due: NEVER_TICK,
             next_tick: NEVER_TICK,
             woken: 0,
             counters: DramCounters::default(),
@@ -115,8 +123,10 @@ impl Channel {
         self.woken = 0;
         self.return_to_slice(slices);
         self.move_data(now);
-        self.schedule();
-        self.issue_commands(now);
+        if self.schedule() || self.commands_due <= now {
+            self.issue_commands(now);
+            self.commands_due = self.next_command(now + 1);
+        }
         self.accept_from_slices(now, slices);
         self.enter_scheduler(now, map);
         if self.return_queue_full() {
@@ -163,24 +173,35 @@ impl Channel {
         }
     }
 
-    /// One free bank takes a request.
-    fn schedule(&mut self) {
+    /// One free bank takes a request, if there is one for it.
+    fn schedule(&mut self) -> bool {
         if let Some(request) = self.arriving.take() {
             self.scheduler.push(request);
         }
-        let Some(choice) = self.scheduler.choose(banks_of(self.busy, self.first_bank, &self.open_row)) else { return };
+        if !self.scheduler.can_choose(self.free_banks()) {
+            return false;
+        }
+        let banks = Banks { free: self.free_banks(), first: self.first_bank, open_row: &self.open_row };
+        let Some(choice) = self.scheduler.choose(banks) else { return false };
         let bank = usize::from(choice.request.bank);
         self.serving[bank] = choice.request.id;
         self.busy |= 1 << bank;
+        self.note_needs(bank);
         if choice.rotate {
-            self.first_bank = (self.first_bank + 1) % self.serving.len() as u32;
+            self.first_bank = self.after(self.first_bank);
         }
         self.counters.scheduled += 1;
         self.counters.row_hits += u64::from(choice.row_hit && self.active >> bank & 1 != 0);
+        true
+    }
+
+    /// Banks that serve no request.
+    #[inline]
+    fn free_banks(&self) -> u64 {
+        self.all_banks & !self.busy
     }
 
     /// The command that `bank` needs next for the request that it serves.
-    #[inline]
     fn needs(&self, bank: usize) -> Command {
         let entry = &self.entries[usize::from(self.serving[bank])];
         if self.active >> bank & 1 == 0 {
@@ -194,27 +215,60 @@ impl Channel {
         }
     }
 
+    /// Puts `bank` among those that want the command that it needs next.
+    fn note_needs(&mut self, bank: usize) {
+        self.wanting.iter_mut().for_each(|w| *w &= !(1 << bank));
+        if self.busy >> bank & 1 != 0 {
+            self.wanting[self.needs(bank) as usize] |= 1 << bank;
+        }
+    }
+
+    /// The first bank, from the one that is looked at first on, that wants one of two commands that
+    /// can go to it now.
+    #[inline]
+    fn first_ready(&self, commands: [Command; 2], now: u64) -> Option<usize> {
+        let wanting = commands.map(|c| if self.rules.common(c) <= now { self.wanting[c as usize] } else { 0 });
+        let candidates = wanting[0] | wanting[1];
+        if candidates == 0 {
+            return None;
+        }
+        let behind = (1 << self.first_bank) - 1;
+        [candidates & !behind, candidates & behind].into_iter().find_map(|part| {
+            set_bits(part).find(|&bank| {
+                let command = commands[usize::from(wanting[0] >> bank & 1 == 0)];
+                self.rules.local(command, bank) <= now
+            })
+        })
+    }
+
+    /// First cycle from `soon` on in which some command can go.
+    fn next_command(&self, soon: u64) -> u64 {
+        Command::ALL.into_iter().map(|c| self.ready_from(c, soon)).fold(NEVER_TICK, u64::min)
+    }
+
+    /// First cycle from `soon` on in which `command` can go to some bank that wants it.
+    #[inline]
+    fn ready_from(&self, command: Command, soon: u64) -> u64 {
+        let wanting = self.wanting[command as usize];
+        if wanting == 0 {
+            return NEVER_TICK;
+        }
+        let (floor, mut first) = (self.rules.common(command).max(soon), NEVER_TICK);
+        for bank in set_bits(wanting) {
+            let local = self.rules.local(command, bank);
+            if local <= floor {
+                return floor;
+            }
+            first = first.min(local);
+        }
+        first
+    }
+
     /// Sends commands: one for columns and one for rows on a dual bus, else one for a column, and
     /// one for a row if its bank comes before every bank that is ready for a column.
     fn issue_commands(&mut self, now: u64) {
-        let (mut columns, mut rows) = (0u64, 0u64);
-        for bank in set_bits(self.busy) {
-            let command = self.needs(bank);
-            if self.rules.legal_from(command, bank) <= now {
-                match command {
-                    Command::Read | Command::Write => columns |= 1 << bank,
-                    Command::Activate | Command::Precharge => rows |= 1 << bank,
-                }
-            }
-        }
-        if columns != 0 && self.data.is_full(now) {
-            columns = 0;
-        }
-        if columns | rows == 0 {
-            return;
-        }
-        let column = self.first_from_first_bank(columns);
-        let row = self.first_from_first_bank(rows);
+        let column = self.first_ready([Command::Read, Command::Write], now).filter(|_| !self.data.is_full(now));
+        let row = self.first_ready([Command::Activate, Command::Precharge], now);
         match (column, row) {
             (Some(column), Some(row)) if !self.dual_bus && self.distance(row) > self.distance(column) => {
                 self.issue_column(column, now);
@@ -236,12 +290,6 @@ impl Channel {
         (bank as u32 + banks - self.first_bank) % banks
     }
 
-    fn first_from_first_bank(&self, candidates: u64) -> Option<usize> {
-        let ahead = candidates & u64::MAX << self.first_bank;
-        let pick = if ahead != 0 { ahead } else { candidates };
-        (pick != 0).then(|| pick.trailing_zeros() as usize)
-    }
-
     fn issue_column(&mut self, bank: usize, now: u64) {
         let id = self.serving[bank];
         let command = self.needs(bank);
@@ -254,6 +302,7 @@ impl Channel {
         if entry.sent_bytes >= entry.request.bytes {
             self.serving[bank] = NO_REQUEST;
             self.busy &= !(1 << bank);
+            self.note_needs(bank);
         }
         match command {
             Command::Read => self.counters.read_commands += 1,
@@ -273,13 +322,21 @@ impl Channel {
             self.active &= !(1 << bank);
             self.counters.precharges += 1;
         }
-        self.first_bank = (bank as u32 + 1) % self.serving.len() as u32;
+        self.note_needs(bank);
+        self.first_bank = self.after(bank as u32);
+    }
+
+    /// The bank after `bank`, cyclically.
+    #[inline]
+    fn after(&self, bank: u32) -> u32 {
+        if bank as usize + 1 < self.serving.len() { bank + 1 } else { 0 }
     }
 
     /// Takes one request from the slices, in turn, into the latency queue.
     fn accept_from_slices(&mut self, now: u64, slices: &mut [Slice]) {
-        for turn in 1..=slices.len() {
-            let s = (self.credits.last + turn) % slices.len();
+        let mut s = self.credits.last;
+        for _ in 0..slices.len() {
+            s = if s + 1 < slices.len() { s + 1 } else { 0 };
             let Some(write) = slices[s].next_to_dram().map(|r| r.write) else { continue };
             if !self.credits.has(s) || !slices[s].has_room_from_dram() {
                 continue;
@@ -329,8 +386,7 @@ impl Channel {
     /// The first cycle after `now` in which anything can happen.
     fn due_after(&self, now: u64, slices: &[Slice]) -> u64 {
         let soon = now + 1;
-        let banks = banks_of(self.busy, self.first_bank, &self.open_row);
-        if self.arriving.is_some() || self.scheduler.can_choose(banks) {
+        if self.arriving.is_some() || self.scheduler.can_choose(self.free_banks()) {
             return soon;
         }
         let mut due = NEVER_TICK;
@@ -355,16 +411,8 @@ impl Channel {
         if slices.iter().enumerate().any(waiting) {
             return soon;
         }
-        for bank in set_bits(self.busy) {
-            due = due.min(self.rules.legal_from(self.needs(bank), bank));
-        }
-        due.max(soon)
+        due.min(self.commands_due).max(soon)
     }
-}
-
-#[inline]
-fn banks_of(busy: u64, first: u32, open_row: &[u32]) -> Banks<'_> {
-    Banks { free: !busy & u64::MAX >> (64 - open_row.len()), first, open_row }
 }
 
 /// Places in the channel, so that one slice cannot shut out another: each slice has one of its own,

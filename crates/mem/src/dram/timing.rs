@@ -69,6 +69,7 @@ impl Timing {
 
 /// A command on the channel's bus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
 pub enum Command {
     /// Opens a row.
     Activate,
@@ -78,6 +79,11 @@ pub enum Command {
     Read,
     /// Writes a burst.
     Write,
+}
+
+impl Command {
+    /// Every command, in declaration order.
+    pub const ALL: [Self; 4] = [Self::Activate, Self::Precharge, Self::Read, Self::Write];
 }
 
 /// When each command is legal next, given what went before. Commands are recorded with
@@ -136,13 +142,30 @@ impl Rules {
     /// caller's affair.
     #[inline]
     pub fn legal_from(&self, command: Command, bank: usize) -> u64 {
+        self.common(command).max(self.local(command, bank))
+    }
+
+    /// The part of [`Rules::legal_from`] that holds for all banks alike.
+    #[inline]
+    pub fn common(&self, command: Command) -> u64 {
+        match command {
+            Command::Activate => self.any_activate,
+            Command::Precharge => 0,
+            Command::Read => self.any_column.max(self.any_read),
+            Command::Write => self.any_column.max(self.any_write),
+        }
+    }
+
+    /// The part of [`Rules::legal_from`] that depends on the bank and its group.
+    #[inline]
+    pub fn local(&self, command: Command, bank: usize) -> u64 {
         let b = &self.banks[bank];
         let g = &self.groups[usize::from(self.group_of[bank])];
         match command {
-            Command::Activate => self.any_activate.max(b.activate),
+            Command::Activate => b.activate,
             Command::Precharge => b.precharge.max(g.precharge),
-            Command::Read => self.any_column.max(self.any_read).max(b.read).max(g.column),
-            Command::Write => self.any_column.max(self.any_write).max(b.write).max(g.column),
+            Command::Read => b.read.max(g.column),
+            Command::Write => b.write.max(g.column),
         }
     }
 

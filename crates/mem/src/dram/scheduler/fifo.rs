@@ -27,7 +27,7 @@ impl Policy for Fifo {
     }
 
     fn choose(&mut self, banks: Banks<'_>) -> Option<Choice> {
-        if !self.can_choose(banks) {
+        if !self.can_choose(banks.free) {
             return None;
         }
         let request = self.queue.pop_front()?;
@@ -35,8 +35,8 @@ impl Policy for Fifo {
         Some(Choice { request, row_hit, rotate: false })
     }
 
-    fn can_choose(&self, banks: Banks<'_>) -> bool {
-        self.queue.front().is_some_and(|r| banks.free >> r.bank & 1 != 0)
+    fn can_choose(&self, free: u64) -> bool {
+        self.queue.front().is_some_and(|r| free >> r.bank & 1 != 0)
     }
 }
 

@@ -74,6 +74,7 @@ impl FrFcfs {
     }
 
     /// Whether writes are served now.
+    #[inline]
     fn drains(&self) -> bool {
         self.marks.is_some_and(|(from, below)| {
             let enough = if self.draining { self.writes.len >= below.max(1) } else { self.writes.len >= from };
@@ -108,9 +109,10 @@ impl Policy for FrFcfs {
         Some(queue.take(bank, banks.open_row[bank]))
     }
 
-    fn can_choose(&self, banks: Banks<'_>) -> bool {
+    #[inline]
+    fn can_choose(&self, free: u64) -> bool {
         let queue = if self.drains() { &self.writes } else { &self.reads };
-        queue.pending & banks.free != 0
+        queue.pending & free != 0
     }
 }
 
@@ -124,7 +126,7 @@ mod tests {
 
     fn choose(s: &mut FrFcfs, free: u64, first: u32, open_row: &[u32]) -> Option<(u16, bool)> {
         let banks = Banks { free, first, open_row };
-        let possible = s.can_choose(banks);
+        let possible = s.can_choose(free);
         let choice = s.choose(banks);
         assert_eq!(choice.is_some(), possible);
         choice.map(|c| (c.request.id, c.row_hit))

@@ -48,8 +48,8 @@ pub(super) trait Policy {
     fn push(&mut self, request: Queued);
     /// Takes the request to serve next.
     fn choose(&mut self, banks: Banks<'_>) -> Option<Choice>;
-    /// Whether [`Policy::choose`] would find something.
-    fn can_choose(&self, banks: Banks<'_>) -> bool;
+    /// Whether [`Policy::choose`] would find something for the banks in `free`.
+    fn can_choose(&self, free: u64) -> bool;
 }
 
 /// The scheduler of a channel.
@@ -91,7 +91,7 @@ impl Policy for Scheduler {
         dispatch!(self, s => s.choose(banks))
     }
     #[inline]
-    fn can_choose(&self, banks: Banks<'_>) -> bool {
-        dispatch!(self, s => s.can_choose(banks))
+    fn can_choose(&self, free: u64) -> bool {
+        dispatch!(self, s => s.can_choose(free))
     }
 }
