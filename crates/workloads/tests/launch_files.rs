@@ -392,6 +392,26 @@ proptest::proptest! {
     }
 }
 
+proptest::proptest! {
+    /// A damaged file is read or refused, and what is said of it has its place in the text.
+    #[test]
+    fn damaged_files_do_no_harm(
+        at in 0usize..2000, cut in 0usize..40, insert in "[\\[\\]{}='\"#,.a-z0-9\n é-]{0,6}",
+        which in 0usize..4,
+    ) {
+        let name = ["saxpy.toml", "jacobi.toml", "bitonic.toml", "streams.toml"][which];
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/launch").join(name);
+        let text = std::fs::read_to_string(&path).unwrap();
+        let at = at % text.len();
+        let damaged = [&text.as_bytes()[..at], insert.as_bytes(), &text.as_bytes()[(at + cut).min(text.len())..]].concat();
+        let damaged = String::from_utf8_lossy(&damaged);
+        if let Err(error) = LaunchFile::parse(&path, &damaged, &[]) {
+            proptest::prop_assert!(!error.to_string().is_empty());
+            proptest::prop_assert!(error.problems.iter().flat_map(|p| &p.span).all(|s| s.end <= damaged.len()));
+        }
+    }
+}
+
 const PIECES: &[&str] = &[
     "module = 'k.ptx'",
     "[values]",

@@ -14,20 +14,27 @@ use rand_chacha::rand_core::SeedableRng;
 pub struct Filled {
     /// Element type.
     pub ty: ScalarType,
-    /// Little-endian elements.
+    /// Elements.
+    pub length: u64,
+    /// Little-endian elements from the first on; those that are missing are zero.
     pub bytes: Vec<u8>,
 }
 
 impl Filled {
-    /// Elements.
-    pub fn length(&self) -> u64 {
-        (self.bytes.len() / self.ty.bytes()) as u64
+    fn new(ty: ScalarType, bytes: Vec<u8>) -> Self {
+        Self { ty, length: (bytes.len() / ty.bytes()) as u64, bytes }
+    }
+
+    /// Size of the whole buffer.
+    pub fn size_bytes(&self) -> u64 {
+        self.length * self.ty.bytes() as u64
     }
 
     /// An element.
     pub fn element(&self, index: u64) -> Option<Number> {
         let start = usize::try_from(index).ok()?.checked_mul(self.ty.bytes())?;
-        self.bytes.get(start..start + self.ty.bytes()).map(|b| self.ty.decode(b))
+        let bytes = self.bytes.get(start..start.checked_add(self.ty.bytes())?);
+        (index < self.length).then(|| bytes.map_or(self.ty.decode(&[0; 8][..self.ty.bytes()]), |b| self.ty.decode(b)))
     }
 }
 
@@ -44,7 +51,7 @@ impl Scope for Contents<'_> {
         self.values[slot]
     }
     fn length(&self, buffer: usize) -> u64 {
-        self.buffers[buffer].length()
+        self.buffers[buffer].length
     }
     fn element(&self, buffer: usize, index: u64) -> Option<Number> {
         self.buffers[buffer].element(index)
@@ -70,32 +77,27 @@ pub fn fill(file: &LaunchFile, spec: &BufferSpec, scope: &Contents<'_>) -> Resul
                 let message = format!("{} bytes are no whole number of {}", data.bytes.len(), ty.name());
                 return Err(wrong(message));
             }
-            Filled { ty, bytes: data.bytes }
+            Filled::new(ty, data.bytes)
         }
         Content::Values(values) => {
             let ty = ty?;
             let encoded = values.iter().map(|e| encode(e, e.evaluate(scope, 0, 0)?, ty));
-            Filled { ty, bytes: encoded.collect::<Result<Vec<_>, _>>()?.concat() }
+            Filled::new(ty, encoded.collect::<Result<Vec<_>, _>>()?.concat())
         }
         content => {
             let (ty, length) = (ty?, length.ok_or_else(|| here("the length is not known".to_owned()))?);
             if length.saturating_mul(ty.bytes() as u64) > MAX_BYTES {
                 return Err(here(format!("{length} elements are more than a GPU's memory")));
             }
-            Filled { ty, bytes: generate(file, spec, content, ty, length, scope)? }
+            Filled { ty, length, bytes: generate(file, spec, content, ty, length, scope)? }
         }
     };
     match length {
-        Some(length) if length < filled.length() => {
-            Err(here(format!("there are {} elements, but the length is {length}", filled.length())))
+        Some(length) if length < filled.length => {
+            Err(here(format!("there are {} elements, but the length is {length}", filled.length)))
         }
-        Some(length) => {
-            // What is missing is zero.
-            let mut filled = filled;
-            filled.bytes.resize(length as usize * filled.ty.bytes(), 0);
-            Ok(filled)
-        }
-        None if filled.bytes.is_empty() => Err(here("the buffer would be empty".to_owned())),
+        Some(length) => Ok(Filled { length, ..filled }),
+        None if filled.length == 0 => Err(here("the buffer would be empty".to_owned())),
         None => Ok(filled),
     }
 }
@@ -109,8 +111,16 @@ fn generate(
     scope: &Contents<'_>,
 ) -> Result<Vec<u8>, Problem> {
     let mut bytes = Vec::new();
+    let size_bytes = length as usize * ty.bytes();
+    let mut reserve = || {
+        let reserved = bytes.try_reserve_exact(size_bytes);
+        reserved.map_err(|_| {
+            Problem::new(spec.name.span.clone(), format!("no room for {size_bytes} bytes on this machine"))
+        })
+    };
     match content {
         Content::Formula(formula) => {
+            reserve()?;
             for i in 0..length {
                 bytes.extend(encode(formula, formula.evaluate(scope, 0, i)?, ty)?);
             }
@@ -122,12 +132,13 @@ fn generate(
                 rng.set_stream(fnv1a(&spec.name.item));
             }
             let mut draw = sampler(distribution, ty, scope)?;
+            reserve()?;
             for _ in 0..length {
                 bytes.extend(draw(&mut rng));
             }
         }
-        // The other kinds have been dealt with.
-        Content::Zero | Content::Values(_) | Content::File(_) => bytes.resize(length as usize * ty.bytes(), 0),
+        // Zeros take no room; the other kinds have been dealt with.
+        Content::Zero | Content::Values(_) | Content::File(_) => {}
     }
     Ok(bytes)
 }

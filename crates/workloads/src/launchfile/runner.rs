@@ -85,7 +85,7 @@ impl LaunchFile {
                 problems.push(problem);
                 // Something for later expressions to refer to; nothing is run.
                 let ty = spec.ty.unwrap_or(ScalarType::U8);
-                Filled { ty, bytes: vec![0; ty.bytes()] }
+                Filled { ty, length: 1, bytes: Vec::new() }
             });
             filled.push(contents);
         }
@@ -180,11 +180,12 @@ impl LaunchFile {
         buffers: &mut Vec<Buffer>,
     ) -> Result<LaunchOutcome, LaunchError> {
         for (spec, contents) in self.buffers.iter().zip(filled) {
-            let buffer = device.alloc(&spec.name.item, contents.bytes.len() as u64)?;
+            let buffer = device.alloc(&spec.name.item, contents.size_bytes())?;
             buffers.push(buffer);
-            if matches!(spec.content, Content::Zero) {
+            if (contents.bytes.len() as u64) < contents.size_bytes() {
                 device.memset(buffer, 0)?;
-            } else {
+            }
+            if !contents.bytes.is_empty() {
                 device.write(buffer, 0, &contents.bytes)?;
             }
         }
@@ -355,8 +356,7 @@ impl Plan<'_> {
 
 /// Checks an argument against its parameter, with its value for the first repetition.
 fn check_arg(arg: &ArgSpec, parameter: &ParameterInfo, scope: &Contents<'_>) -> Result<(), Problem> {
-    let anywhere: Vec<Buffer> =
-        scope.buffers.iter().map(|b| Buffer { address: 0, bytes: b.bytes.len() as u64 }).collect();
+    let anywhere: Vec<Buffer> = scope.buffers.iter().map(|b| Buffer { address: 0, bytes: b.size_bytes() }).collect();
     let bytes = arg_bytes(arg, parameter, scope, 0, &anywhere)?;
     if bytes.len() == parameter.bytes as usize {
         return Ok(());
