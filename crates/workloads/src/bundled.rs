@@ -4,7 +4,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-/// A compiled kernel file with its source. Made by [`bundled!`](crate::bundled).
+/// A compiled kernel file with its source. Made by [`bundled!`](crate::bundled!).
 #[derive(Clone, Copy, Debug)]
 pub struct Bundled {
     /// File name without extension.
