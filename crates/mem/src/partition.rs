@@ -74,6 +74,13 @@ pub(crate) struct Slice {
     counters: PartitionCounters,
 }
 
+/// Where a slice's requests and answers go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    Dram,
+    Crossbar,
+}
+
 /// What a tick changed that others wait for.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Effects {
@@ -237,14 +244,26 @@ impl Slice {
         !self.from_crossbar.is_empty()
     }
 
-    /// Whether the L2 cycle after `now` has anything to do, save for what the latency path will
-    /// only then release.
+    /// Whether L2 cycle `now` has anything to do. What is full now is not waited for by polling:
+    /// whoever makes room wakes the slice.
     pub fn is_active(&self, now: u64) -> bool {
-        self.cache.has_ready()
+        let (dram, crossbar) = (self.to_dram.len() < self.limits[1], self.crossbar_has_room());
+        crossbar && self.cache.has_ready()
+            || self.from_dram.front().is_some_and(|back| crossbar || !matches!(back, FromDram::Written(_)))
+            || dram && self.cache.peek_miss().is_some()
+            || dram
+                && crossbar
+                && !self.from_crossbar.is_empty()
+                && self.blocked.is_none_or(|b| b.changes != self.cache.changes())
             || self.rop.front().is_some_and(|&(due, _)| due <= now) && self.from_crossbar.len() < self.limits[0]
-            || !self.from_dram.is_empty()
-            || self.cache.peek_miss().is_some()
-            || !self.from_crossbar.is_empty() && self.blocked.is_none_or(|b| b.changes != self.cache.changes())
+    }
+
+    /// Whether nothing more can go to DRAM, or to the crossbar: then the slice is woken when it can.
+    pub fn is_full_towards(&self, side: Side) -> bool {
+        match side {
+            Side::Dram => self.to_dram.len() >= self.limits[1],
+            Side::Crossbar => !self.crossbar_has_room(),
+        }
     }
 
     /// The oldest answer on its way to the crossbar.

@@ -10,7 +10,7 @@ use crate::cache::CacheCounters;
 use crate::clock::Clocks;
 use crate::crossbar::{Crossbar, CrossbarCounters, PortSet, Source};
 use crate::dram::{AddressMap, Channel, DramCounters};
-use crate::partition::{PartitionCounters, Slice, finish_part};
+use crate::partition::{PartitionCounters, Side, Slice, finish_part};
 use crate::slab::{Packet, PacketId, Packets, Part};
 use crate::{Port, RequestKind};
 use config::GpuConfig;
@@ -61,7 +61,7 @@ impl MemoryCounters {
     }
 }
 
-/// The memory system. See the [module](self).
+/// The memory system: everything beyond the SMs' ports. It keeps time in core cycles.
 #[derive(Clone, Debug)]
 pub struct MemorySystem {
     /// The last core cycle that has been done.
@@ -157,11 +157,8 @@ impl MemorySystem {
 
     /// Finds the requests that have come since the last call.
     fn look_into(&mut self, ports: &[Port]) {
-        // Most outboxes are empty most of the time: that is all that is looked at then.
-        for (sm, port) in ports.iter().enumerate().filter(|(_, port)| !port.outbox.is_empty()) {
-            if !self.requests.has_head(sm)
-                && let Some(&(stamp, _)) = port.outbox.front()
-            {
+        for sm in 0..ports.len() {
+            if let Some(stamp) = self.unseen_stamp(sm, ports) {
                 self.unseen.insert(sm);
                 self.unseen_due = self.unseen_due.min(stamp + 1);
             }
@@ -180,14 +177,23 @@ impl MemorySystem {
         if due == first {
             return due;
         }
-        for (sm, port) in ports.iter().enumerate().filter(|(_, port)| !port.outbox.is_empty()) {
-            if !self.requests.has_head(sm)
-                && let Some(&(stamp, _)) = port.outbox.front()
-            {
+        for sm in 0..ports.len() {
+            if let Some(stamp) = self.unseen_stamp(sm, ports) {
                 due = due.min((stamp + 1).max(first));
             }
         }
         due
+    }
+
+    /// When SM `sm` made its next request, if the crossbar has not been offered that yet. Most
+    /// outboxes are empty most of the time, and that is all that is looked at then.
+    #[inline]
+    fn unseen_stamp(&self, sm: usize, ports: &[Port]) -> Option<Cycle> {
+        let outbox = &ports[sm].outbox;
+        if outbox.is_empty() || self.requests.has_head(sm) {
+            return None;
+        }
+        outbox.front().map(|&(stamp, _)| stamp)
     }
 
     /// One core cycle: everything whose clock has an edge after the last core cycle and not after
@@ -262,6 +268,9 @@ impl MemorySystem {
             from = slice + 1;
             if self.reply_inputs[slice].len() >= self.input_packets {
                 continue;
+            }
+            if self.slices[slice].is_full_towards(Side::Crossbar) {
+                self.active.insert(slice);
             }
             let Some(part) = self.slices[slice].pop_answer() else { continue };
             self.reply_inputs[slice].push_back(part);

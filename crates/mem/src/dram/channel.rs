@@ -6,7 +6,7 @@
 use super::scheduler::{Banks, Policy, Queued, Scheduler};
 use super::timing::{Command, Rules};
 use super::{AddressMap, DramCounters};
-use crate::partition::{FromDram, Slice, ToDram};
+use crate::partition::{FromDram, Side, Slice, ToDram};
 use kit::bits::set_bits;
 use std::collections::VecDeque;
 
@@ -58,7 +58,7 @@ pub(crate) struct Channel {
     commands_due: u64,
     /// The next cycle in which anything can happen.
     next_tick: u64,
-    /// Writes into the return queue's slices in the last tick, as a mask.
+    /// Slices that got data or room in the last tick, as a mask.
     woken: u64,
     counters: DramCounters,
 }
@@ -117,8 +117,8 @@ impl Channel {
         &self.counters
     }
 
-    /// One command cycle. `slices` are the channel's own. Gives a mask of the slices that data
-    /// were handed to.
+    /// One command cycle. `slices` are the channel's own. Gives a mask of the slices that got
+    /// data or room.
     pub fn tick(&mut self, now: u64, map: &AddressMap, slices: &mut [Slice]) -> u64 {
         self.woken = 0;
         self.return_to_slice(slices);
@@ -127,12 +127,14 @@ impl Channel {
             self.issue_commands(now);
             self.commands_due = self.next_command(now + 1);
         }
-        self.accept_from_slices(now, slices);
-        self.enter_scheduler(now, map);
+        // Nothing enters or leaves the scheduler's queue any more in this cycle.
+        let room = [self.scheduler.has_room(false), self.scheduler.has_room(true)];
+        let more = self.accept_from_slices(now, room, slices);
+        self.enter_scheduler(now, room, map);
         if self.return_queue_full() {
             self.data.freeze(now + 1);
         }
-        self.next_tick = self.due_after(now, slices);
+        self.next_tick = if more { now + 1 } else { self.due_after(now, room, slices) };
         self.woken
     }
 
@@ -332,46 +334,57 @@ impl Channel {
         if bank as usize + 1 < self.serving.len() { bank + 1 } else { 0 }
     }
 
-    /// Takes one request from the slices, in turn, into the latency queue.
-    fn accept_from_slices(&mut self, now: u64, slices: &mut [Slice]) {
+    /// Takes one request from the slices, in turn, into the latency queue; tells whether another
+    /// one could be taken. `room` is the scheduler's, for reads and writes.
+    fn accept_from_slices(&mut self, now: u64, room: [bool; 2], slices: &mut [Slice]) -> bool {
         let mut s = self.credits.last;
         for _ in 0..slices.len() {
             s = if s + 1 < slices.len() { s + 1 } else { 0 };
-            let Some(write) = slices[s].next_to_dram().map(|r| r.write) else { continue };
-            if !self.credits.has(s) || !slices[s].has_room_from_dram() {
-                continue;
-            }
-            if self.scheduler_full(write) {
-                return;
-            }
-            let request = slices[s].pop_to_dram().expect("just seen");
-            let entry = Entry { request, slice: s as u8, bank: 0, row: 0, sent_bytes: 0, moved_bytes: 0 };
-            let id = match self.free.pop() {
-                Some(id) => {
-                    self.entries[usize::from(id)] = entry;
-                    id
+            match self.may_take(s, &slices[s], room) {
+                None => {}
+                // The one whose turn it is holds up the others.
+                Some(false) => return false,
+                Some(true) => {
+                    self.woken |= u64::from(slices[s].is_full_towards(Side::Dram)) << s;
+                    let request = slices[s].pop_to_dram().expect("just seen");
+                    let id =
+                        self.enter(Entry { request, slice: s as u8, bank: 0, row: 0, sent_bytes: 0, moved_bytes: 0 });
+                    self.credits.take(s);
+                    self.latency_queue.push_back((now + self.latency, id));
+                    return slices.iter().enumerate().any(|(s, slice)| self.may_take(s, slice, room) == Some(true));
                 }
-                None => {
-                    self.entries.push(entry);
-                    (self.entries.len() - 1) as u16
-                }
-            };
-            self.credits.take(s);
-            self.latency_queue.push_back((now + self.latency, id));
-            return;
+            }
+        }
+        false
+    }
+
+    /// Whether slice `s` has a request that the scheduler has room for; `None` if it has none, or
+    /// has no place for it or for its answer.
+    #[inline]
+    fn may_take(&self, s: usize, slice: &Slice, room: [bool; 2]) -> Option<bool> {
+        let request = slice.next_to_dram()?;
+        (self.credits.has(s) && slice.has_room_from_dram()).then(|| room[usize::from(request.write)])
+    }
+
+    fn enter(&mut self, entry: Entry) -> u16 {
+        match self.free.pop() {
+            Some(id) => {
+                self.entries[usize::from(id)] = entry;
+                id
+            }
+            None => {
+                self.entries.push(entry);
+                (self.entries.len() - 1) as u16
+            }
         }
     }
 
-    fn scheduler_full(&self, write: bool) -> bool {
-        !self.scheduler.has_room(write)
-    }
-
     /// One request whose fixed latency is over goes to the scheduler, which sees it next cycle.
-    fn enter_scheduler(&mut self, now: u64, map: &AddressMap) {
+    fn enter_scheduler(&mut self, now: u64, room: [bool; 2], map: &AddressMap) {
         let Some(&(due, id)) = self.latency_queue.front() else { return };
         let entry = &mut self.entries[usize::from(id)];
         let write = entry.request.write;
-        if due > now || !self.scheduler.has_room(write) {
+        if due > now || !room[usize::from(write)] {
             return;
         }
         self.latency_queue.pop_front();
@@ -384,7 +397,7 @@ impl Channel {
     }
 
     /// The first cycle after `now` in which anything can happen.
-    fn due_after(&self, now: u64, slices: &[Slice]) -> u64 {
+    fn due_after(&self, now: u64, room: [bool; 2], slices: &[Slice]) -> u64 {
         let soon = now + 1;
         if self.arriving.is_some() || self.scheduler.can_choose(self.free_banks()) {
             return soon;
@@ -399,16 +412,11 @@ impl Channel {
             due = due.min(self.data.next_due());
         }
         if let Some(&(at, id)) = self.latency_queue.front()
-            && self.scheduler.has_room(self.entries[usize::from(id)].request.write)
+            && room[usize::from(self.entries[usize::from(id)].request.write)]
         {
             due = due.min(at);
         }
-        let waiting = |(s, slice): (usize, &Slice)| {
-            slice.has_room_from_dram()
-                && self.credits.has(s)
-                && slice.next_to_dram().is_some_and(|r| !self.scheduler_full(r.write))
-        };
-        if slices.iter().enumerate().any(waiting) {
+        if slices.iter().enumerate().any(|(s, slice)| self.may_take(s, slice, room) == Some(true)) {
             return soon;
         }
         due.min(self.commands_due).max(soon)
