@@ -6,7 +6,7 @@
 //! behind a change of control flow as [`config::BranchFetch`] says. What is left of a fetch at a
 //! barrier is decoded in the cycle of the release, as if it had waited in the buffer.
 
-use crate::inflight::{InstId, Stage, Window};
+use crate::inflight::{InFlight, InstId, Stage, Window};
 use crate::observer::{Observer, Seen};
 use crate::policy::IssuePolicy;
 use crate::sm::{Env, Sm};
@@ -21,7 +21,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     pub(crate) fn decode(&mut self, now: Cycle, env: &mut Env<'_, S::Shared>) -> Result<(), Box<Fault>> {
         while let Some((warp, count)) = self.fetch.take_resumed().or_else(|| self.fetch.take_packet()) {
             self.agenda.moved();
-            self.issue_stale = true;
+            self.stir(warp);
             self.decode_packet(now, env, warp, count)?;
         }
         Ok(())
@@ -58,24 +58,25 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
             self.slab.release(id);
             return Err(fault);
         }
-        let (pc, mask) = (self.slab.dynamic(id).pc, self.slab.dynamic(id).mask);
+        let dynamic = self.slab.dynamic(id);
+        let (pc, mask, ends_warp) = (dynamic.pc, dynamic.mask, dynamic.next_pc.is_none());
         let kernel = self.warps.kernel[w];
-        let micro = env.kernels[kernel.index()].code.micro(pc);
-        let flight = self.slab.get_mut(id);
-        flight.warp = warp;
-        flight.pipe = micro.pipe;
-        flight.stage = Stage::Buffered;
-        flight.class = micro.class;
-        flight.control = micro.control;
-        flight.mem = micro.mem;
-        flight.kernel = kernel;
-        flight.pc = pc;
-        flight.order = self.warps.next_order[w];
-        flight.latency_cycles = micro.latency_cycles;
-        flight.initiation_cycles = micro.initiation_cycles;
-        flight.mask = mask;
-        flight.pending = 0;
-        flight.operands = micro.operands;
+        let micro = *env.kernels[kernel.index()].code.micro(pc);
+        let order = self.warps.next_order[w];
+        *self.slab.get_mut(id) = InFlight {
+            warp,
+            micro,
+            stage: Stage::Buffered,
+            ends_warp,
+            kernel,
+            pc,
+            order,
+            mask,
+            pending: 0,
+            unit: 0,
+            group: 0,
+            issued_at: 0,
+        };
         self.warps.next_order[w] += 1;
         self.warps.in_pipeline[w] += 1;
         self.counters.decoded += 1;

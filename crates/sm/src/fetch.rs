@@ -159,7 +159,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         }
         if let Some(warp) = self.fetch.answered.pop_front() {
             self.fetch.missing &= !bit(warp);
-            self.issue_stale = true;
+            self.stir(warp);
             self.fetch.packet = Some((warp, self.fetch.per_fetch));
             self.agenda.moved();
             return;
@@ -174,7 +174,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         };
         self.fetch.last = u32::from(warp.0);
         self.agenda.moved();
-        self.issue_stale = true;
+        self.stir(warp);
         if self.look_up_instruction(now, env, warp, pc) {
             self.fetch.packet = Some((warp, self.fetch.per_fetch));
             self.counters.fetches += 1;

@@ -1,8 +1,8 @@
 //! Instructions between decode and completion, in a slab by id.
 
-use crate::kernel::{Code, Kernel, Operands};
+use crate::kernel::{Code, Kernel, Micro, Operands};
 use crate::spec::Pipe;
-use isa::{Control, DynInst, KernelId, MemAccess, OpClass, Pc, RegId, WarpSlot};
+use isa::{Control, DynInst, KernelId, OpClass, Pc, RegId, WarpSlot};
 use kit::{Cycle, LaneMask};
 
 kit::id! {
@@ -30,26 +30,18 @@ pub enum Stage {
 pub struct InFlight {
     /// Its warp.
     pub warp: WarpSlot,
-    /// Where it executes.
-    pub pipe: Pipe,
+    /// The static instruction, resolved: reached by dereference.
+    pub micro: Micro,
     /// How far it has come.
     pub stage: Stage,
-    /// Kind of work.
-    pub class: OpClass,
-    /// Effect on control flow.
-    pub control: Control,
-    /// Memory access, if it is one.
-    pub mem: Option<MemAccess>,
+    /// All threads of its warp have exited with it.
+    pub ends_warp: bool,
     /// Its kernel.
     pub kernel: KernelId,
     /// The static instruction.
     pub pc: Pc,
     /// Place in the program order of its warp, from 0.
     pub order: u32,
-    /// From entry into the unit to the result, in cycles.
-    pub latency_cycles: u16,
-    /// From its entry into the unit to the next instruction's, in cycles.
-    pub initiation_cycles: u16,
     /// Lanes that execute it.
     pub mask: LaneMask,
     /// Memory accesses that have not returned.
@@ -60,8 +52,14 @@ pub struct InFlight {
     pub group: u32,
     /// When it issued.
     pub issued_at: Cycle,
-    /// Where its registers stand in its code.
-    pub(crate) operands: Operands,
+}
+
+impl std::ops::Deref for InFlight {
+    type Target = Micro;
+    #[inline]
+    fn deref(&self) -> &Micro {
+        &self.micro
+    }
 }
 
 impl InFlight {
@@ -103,22 +101,26 @@ impl Slab {
     #[cold]
     fn grow(&mut self) -> InstId {
         let id = InstId::from(self.insts.len());
-        self.insts.push(InFlight {
-            warp: WarpSlot(0),
-            pipe: Pipe(0),
-            stage: Stage::Buffered,
+        let micro = Micro {
             class: OpClass::Nop,
+            pipe: Pipe(0),
             control: Control::None,
             mem: None,
+            latency_cycles: 1,
+            initiation_cycles: 1,
+            operands: Operands::default(),
+        };
+        self.insts.push(InFlight {
+            warp: WarpSlot(0),
+            micro,
+            stage: Stage::Buffered,
+            ends_warp: false,
             kernel: KernelId(0),
             pc: Pc(0),
             order: 0,
-            latency_cycles: 1,
-            initiation_cycles: 1,
             mask: 0,
             pending: 0,
             unit: 0,
-            operands: Operands::default(),
             group: 0,
             issued_at: 0,
         });
@@ -199,19 +201,22 @@ impl<'a> Window<'a> {
     /// Registers it writes.
     #[inline]
     pub fn dsts(self, id: InstId) -> &'a [RegId] {
-        self.code(id).written(self.slab.get(id).operands)
+        let inst = self.slab.get(id);
+        inst.micro.operands.dsts(self.kernels, inst.kernel)
     }
 
     /// Registers it reads, its guard among them, those of the banked register file first.
     #[inline]
     pub fn srcs(self, id: InstId) -> &'a [RegId] {
-        self.code(id).read(self.slab.get(id).operands)
+        let inst = self.slab.get(id);
+        inst.micro.operands.srcs(self.kernels, inst.kernel)
     }
 
     /// Vector registers it reads: the first of [`Window::srcs`].
     #[inline]
     pub fn vector_srcs(self, id: InstId) -> &'a [RegId] {
-        self.code(id).read_from_banks(self.slab.get(id).operands)
+        let inst = self.slab.get(id);
+        inst.micro.operands.vector_srcs(self.kernels, inst.kernel)
     }
 
     /// Its text.

@@ -3,28 +3,33 @@
 use crate::inflight::InstId;
 use crate::policy::Structure;
 use crate::spec::WarpMask;
-use crate::warps::bit;
+use crate::warps::{PerWarp, bit};
 use isa::WarpSlot;
 
 /// The queues of all warps, in one array.
 #[derive(Debug)]
 pub struct InstructionBuffer {
+    /// A ring of `stride` places, a power of two, for each warp.
     entries: Box<[InstId]>,
-    /// (first, length) of each warp's queue.
-    queues: Box<[(u8, u8)]>,
-    capacity: usize,
-    per_fetch: usize,
+    stride: usize,
+    first: PerWarp<u8>,
+    len: PerWarp<u8>,
+    capacity: u8,
+    per_fetch: u8,
     room: WarpMask,
 }
 
 impl InstructionBuffer {
     /// Empty queues of `capacity` entries, filled `per_fetch` at a time.
-    pub fn new(warps: usize, capacity: usize, per_fetch: usize) -> Self {
+    pub fn new(capacity: u32, per_fetch: u32) -> Self {
+        let stride = (capacity as usize).next_power_of_two();
         Self {
-            entries: vec![InstId(0); warps * capacity].into(),
-            queues: vec![(0, 0); warps].into(),
-            capacity,
-            per_fetch,
+            entries: vec![InstId(0); 64 * stride].into(),
+            stride,
+            first: PerWarp::new(0),
+            len: PerWarp::new(0),
+            capacity: capacity as u8,
+            per_fetch: per_fetch as u8,
             room: WarpMask::MAX,
         }
     }
@@ -35,40 +40,41 @@ impl InstructionBuffer {
         self.room
     }
 
+    #[inline]
+    fn place(&self, w: usize, behind_first: u8) -> usize {
+        w * self.stride + (usize::from(self.first[w].wrapping_add(behind_first)) & (self.stride - 1))
+    }
+
     /// The oldest instruction of `warp`.
     #[inline]
     pub fn front(&self, warp: WarpSlot) -> Option<InstId> {
-        let (first, len) = self.queues[warp.index()];
-        (len > 0).then(|| self.entries[warp.index() * self.capacity + first as usize])
+        let w = warp.index();
+        (self.len[w] > 0).then(|| self.entries[self.place(w, 0)])
     }
 
     /// Adds the youngest instruction of `warp`; there is room.
     #[inline]
     pub fn push(&mut self, warp: WarpSlot, id: InstId) {
-        let (first, len) = &mut self.queues[warp.index()];
-        debug_assert!((*len as usize) < self.capacity);
-        let mut at = *first as usize + *len as usize;
-        if at >= self.capacity {
-            at -= self.capacity;
-        }
-        self.entries[warp.index() * self.capacity + at] = id;
-        *len += 1;
-        if *len as usize + self.per_fetch > self.capacity {
+        let w = warp.index();
+        debug_assert!(self.len[w] < self.capacity);
+        let at = self.place(w, self.len[w]);
+        self.entries[at] = id;
+        self.len[w] += 1;
+        if self.len[w] + self.per_fetch > self.capacity {
             self.room &= !bit(warp);
         }
     }
 
-    /// Takes the oldest instruction of `warp`.
+    /// Takes the oldest instruction of `warp`; there is one.
     #[inline]
-    pub fn pop(&mut self, warp: WarpSlot) -> Option<InstId> {
-        let front = self.front(warp)?;
-        let (first, len) = &mut self.queues[warp.index()];
-        *first = if *first as usize + 1 == self.capacity { 0 } else { *first + 1 };
-        *len -= 1;
-        if *len as usize + self.per_fetch <= self.capacity {
+    pub fn pop(&mut self, warp: WarpSlot) {
+        let w = warp.index();
+        debug_assert!(self.len[w] > 0);
+        self.first[w] = self.first[w].wrapping_add(1);
+        self.len[w] -= 1;
+        if self.len[w] + self.per_fetch <= self.capacity {
             self.room |= bit(warp);
         }
-        Some(front)
     }
 
     /// As hardware: a valid bit, a 64-bit instruction and its 32-lane mask.
@@ -76,10 +82,10 @@ impl InstructionBuffer {
         Structure {
             name: "instruction buffer",
             instances: warps,
-            entries: self.capacity,
+            entries: self.capacity.into(),
             bits: 1 + 64 + 32,
             read_ports: 1,
-            write_ports: self.per_fetch,
+            write_ports: self.per_fetch.into(),
         }
     }
 }

@@ -18,27 +18,36 @@ use isa::{Access, Control, Space, WarpSlot, WarpStream};
 use kit::Cycle;
 
 impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
-    /// Every scheduler's turn. When nothing has changed since none of them found anything to issue,
-    /// none does now, for the same reasons.
+    /// Every scheduler's turn. One that found nothing to issue finds nothing until something
+    /// changes, for the same reason.
     #[inline]
     pub(crate) fn issue(&mut self, now: Cycle, kernels: &[Kernel]) {
-        self.issue_stale |= self.policy.tick(now, Window { slab: &self.slab, kernels }, &mut self.agenda);
-        if !self.issue_stale {
-            self.account.repeat();
+        if self.policy.tick(now, Window { slab: &self.slab, kernels }, &mut self.agenda) {
+            self.stirred = u8::MAX;
+        }
+        let stirred = std::mem::take(&mut self.stirred);
+        let count = self.schedulers.len();
+        let width = self.spec.sm.issue.width as usize;
+        if stirred == 0 {
+            self.account.repeat(0..count * width);
             return;
         }
-        self.issue_stale = false;
-        let count = self.schedulers.len();
+        let pipes = self.policy.ready().pipes_of(WarpMask::MAX);
         let mut scheduler = (now % count as Cycle) as usize;
         for _ in 0..count {
-            self.issue_from(now, kernels, scheduler);
+            // An issue may stir schedulers that have yet to come: a barrier is released.
+            if (stirred | self.stirred) >> scheduler & 1 == 0 {
+                self.account.repeat(scheduler * width..(scheduler + 1) * width);
+            } else {
+                self.issue_from(now, kernels, scheduler, pipes);
+            }
             scheduler = if scheduler + 1 == count { 0 } else { scheduler + 1 };
         }
     }
 
-    /// One scheduler's turn.
+    /// One scheduler's turn; `pipes` are those for which any warp has a candidate.
     #[inline]
-    fn issue_from(&mut self, now: Cycle, kernels: &[Kernel], scheduler: usize) {
+    fn issue_from(&mut self, now: Cycle, kernels: &[Kernel], scheduler: usize, pipes: PipeSet) {
         let (mine, partition) = (self.scheduler_warps[scheduler], self.spec.partition(scheduler));
         let view = View {
             live: self.warps.resident & !self.warps.exited & mine,
@@ -47,7 +56,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
             age: &self.warps.age,
         };
         let considered = self.schedulers[scheduler].considered(&view);
-        let (open, with_candidate) = self.open_pipes(partition);
+        let (open, with_candidate) = self.open_pipes(partition, pipes);
         let ready = with_candidate & considered & !view.held;
         if ready == 0 {
             let warps = if considered == 0 { self.warps.resident & mine } else { considered };
@@ -60,12 +69,12 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         self.issue_warp(now, kernels, scheduler, warp, open);
     }
 
-    /// Pipes whose issue latch has room, and the warps that have a candidate for one of them.
+    /// Those of `pipes` whose issue latch has room, and the warps that have a candidate for one.
     #[inline]
-    fn open_pipes(&self, partition: usize) -> (PipeSet, WarpMask) {
+    fn open_pipes(&self, partition: usize, pipes: PipeSet) -> (PipeSet, WarpMask) {
         let (mut open, mut warps) = (PipeSet::default(), 0);
         let ready = self.policy.ready();
-        for pipe in ready.pipes() {
+        for pipe in pipes.iter() {
             if self.id_oc.has_room(self.id_oc.id(pipe, partition)) {
                 open = open.with(pipe);
                 warps |= ready.of(pipe);
@@ -89,15 +98,14 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
                 break;
             }
             // May another one follow in this cycle?
-            let candidates = self.policy.ready().pipes_of(warp);
-            let room = self.open_pipes(partition).0;
-            open = PipeSet(candidates.0 & room.0);
+            let candidates = self.policy.ready().pipes_of(bit(warp));
+            open = self.open_pipes(partition, candidates).0;
+            let room = open.contains(pipe);
             if different {
                 open = open.without(pipe);
             }
             if self.warps.held() & bit(warp) != 0 || open.0 == 0 {
-                let same = different && candidates.contains(pipe) && room.contains(pipe);
-                let stall = if same { Stall::SameUnit } else { self.why(bit(warp), partition) };
+                let stall = if different && room { Stall::SameUnit } else { self.why(bit(warp), partition) };
                 self.stall_slots(now, scheduler, slot + 1, stall);
                 break;
             }
@@ -121,12 +129,13 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     #[inline]
     fn issue_one(&mut self, now: Cycle, kernels: &[Kernel], scheduler: usize, partition: usize, id: InstId) -> Pipe {
         self.agenda.moved();
-        self.issue_stale = true;
+        self.stirred |= 1 << scheduler;
         self.collectors.stuck = false;
         let flight = self.slab.get_mut(id);
         flight.stage = Stage::Issued;
         flight.issued_at = now;
         let (warp, pipe, control, mem) = (flight.warp, flight.pipe, flight.control, flight.mem);
+        let ends_warp = flight.ends_warp;
         self.warps.last_issued[warp.index()] = flight.pc;
         let threads = u64::from(flight.mask.count_ones());
         self.counters.warp_instructions += 1;
@@ -151,7 +160,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
                 self.policy.on_control_resolved(Window { slab: &self.slab, kernels }, id, flushed);
             }
         }
-        if self.slab.dynamic(id).next_pc.is_none() {
+        if ends_warp {
             self.exit_warp(now, warp);
         }
         pipe
@@ -214,6 +223,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     fn release(&mut self, now: Cycle, warps: WarpMask) {
         if warps != 0 {
             self.warps.at_barrier &= !warps;
+            self.stirred = u8::MAX;
             self.fetch.release_from_barrier(warps);
             self.observer.released(now, warps);
         }
@@ -225,9 +235,9 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         let free = warps & !w.held();
         let ready = self.policy.ready();
         // A ready candidate that did not issue found its latch full.
-        let mut blocked = ready.pipes().filter(|&p| ready.of(p) & free != 0);
-        if let Some(pipe) = blocked.next() {
-            return if pipe == Pipe::MEM || blocked.any(|p| p == Pipe::MEM) {
+        let blocked = ready.pipes_of(free);
+        if blocked.0 != 0 {
+            return if blocked.contains(Pipe::MEM) {
                 Stall::MemoryPipeFull
             } else if self.collectors.any_waits_for_unit(partition) {
                 Stall::UnitBusy

@@ -3,7 +3,7 @@
 use crate::occupancy::{Occupancy, occupancy};
 use crate::spec::{CoreSpec, Pipe};
 use config::OpTiming;
-use isa::{Control, LaunchShape, MemAccess, OpClass, Pc, Program, RegId};
+use isa::{Control, KernelId, LaunchShape, MemAccess, OpClass, Pc, Program, RegId};
 use mem::coalesce::LocalLayout;
 use std::sync::Arc;
 
@@ -22,18 +22,75 @@ pub struct Micro {
     pub latency_cycles: u16,
     /// From its entry into the unit to the next instruction's, in cycles.
     pub initiation_cycles: u16,
-    /// Where its registers stand.
+    /// Its registers.
     pub(crate) operands: Operands,
 }
 
-/// Where an instruction's registers stand in its [`Code`]: those written, then those read from the
-/// banked register file, then the others read.
+/// Most registers that an instruction carries with it.
+const INLINE_REGISTERS: usize = 8;
+
+/// An instruction's registers: those written, then those read from the banked register file, then
+/// the others read. If they are many, they stand in the [`Code`].
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Operands {
+    inline: [RegId; INLINE_REGISTERS],
     start: u32,
     dsts: u8,
-    vector_srcs: u8,
-    srcs: u8,
+    /// End of those read from the register file.
+    vector_end: u8,
+    /// End of all.
+    end: u8,
+    /// They stand in the code.
+    is_long: bool,
+}
+
+impl Operands {
+    /// Splits the registers of an instruction and appends them to `pool`.
+    fn new(program: &Program, dsts: &[RegId], srcs: &[RegId], pool: &mut Vec<RegId>) -> Self {
+        let start = pool.len();
+        pool.extend_from_slice(dsts);
+        pool.extend(srcs.iter().filter(|r| program.regs.is_vector(**r)));
+        let vector_end = (pool.len() - start) as u8;
+        pool.extend(srcs.iter().filter(|r| !program.regs.is_vector(**r)));
+        let all = &pool[start..];
+        let is_long = all.len() > INLINE_REGISTERS;
+        let mut inline = [RegId(0); INLINE_REGISTERS];
+        if !is_long {
+            inline[..all.len()].copy_from_slice(all);
+        }
+        // An instruction with more than 255 registers could not be encoded; its tail goes unseen.
+        let end = all.len().min(255) as u8;
+        Self { inline, start: start as u32, dsts: dsts.len() as u8, vector_end, end, is_long }
+    }
+
+    #[inline]
+    fn all<'a>(&'a self, kernels: &'a [Kernel], kernel: KernelId) -> &'a [RegId] {
+        if self.is_long { self.in_code(kernels, kernel) } else { &self.inline }
+    }
+
+    #[cold]
+    fn in_code<'a>(&self, kernels: &'a [Kernel], kernel: KernelId) -> &'a [RegId] {
+        let start = self.start as usize;
+        &kernels[kernel.index()].code.registers[start..start + self.end as usize]
+    }
+
+    /// Registers written.
+    #[inline]
+    pub fn dsts<'a>(&'a self, kernels: &'a [Kernel], kernel: KernelId) -> &'a [RegId] {
+        &self.all(kernels, kernel)[..self.dsts as usize]
+    }
+
+    /// Registers read.
+    #[inline]
+    pub fn srcs<'a>(&'a self, kernels: &'a [Kernel], kernel: KernelId) -> &'a [RegId] {
+        &self.all(kernels, kernel)[self.dsts as usize..self.end as usize]
+    }
+
+    /// Registers read through operand collectors.
+    #[inline]
+    pub fn vector_srcs<'a>(&'a self, kernels: &'a [Kernel], kernel: KernelId) -> &'a [RegId] {
+        &self.all(kernels, kernel)[self.dsts as usize..self.vector_end as usize]
+    }
 }
 
 /// A program with its [`Micro`]s: made once per program and GPU, shared by launches and SMs.
@@ -50,14 +107,7 @@ impl Code {
     pub fn new(program: Arc<Program>, spec: &CoreSpec) -> Self {
         let mut registers = Vec::new();
         let micros = program.insts().iter().map(|inst| {
-            let (dsts, srcs) = (program.dsts(inst), program.srcs(inst));
-            let start = registers.len() as u32;
-            registers.extend_from_slice(dsts);
-            registers.extend(srcs.iter().filter(|r| program.regs.is_vector(**r)));
-            let vector_srcs = (registers.len() - start as usize - dsts.len()) as u8;
-            registers.extend(srcs.iter().filter(|r| !program.regs.is_vector(**r)));
-            let operands = Operands { start, dsts: dsts.len() as u8, vector_srcs, srcs: srcs.len() as u8 };
-
+            let operands = Operands::new(&program, program.dsts(inst), program.srcs(inst), &mut registers);
             let OpTiming { unit, latency_cycles, initiation_cycles } = spec.timing.of(inst.class);
             // Packed half operations leave the unit free twice as early (Accel-Sim does the same).
             let initiation = if inst.packed_half { initiation_cycles / 2 } else { initiation_cycles };
@@ -79,27 +129,6 @@ impl Code {
     #[inline]
     pub fn micro(&self, pc: Pc) -> &Micro {
         &self.micros[pc.index()]
-    }
-
-    /// Registers written.
-    #[inline]
-    pub(crate) fn written(&self, at: Operands) -> &[RegId] {
-        let start = at.start as usize;
-        &self.registers[start..start + at.dsts as usize]
-    }
-
-    /// Registers read.
-    #[inline]
-    pub(crate) fn read(&self, at: Operands) -> &[RegId] {
-        let start = at.start as usize + at.dsts as usize;
-        &self.registers[start..start + at.srcs as usize]
-    }
-
-    /// Registers read through operand collectors.
-    #[inline]
-    pub(crate) fn read_from_banks(&self, at: Operands) -> &[RegId] {
-        let start = at.start as usize + at.dsts as usize;
-        &self.registers[start..start + at.vector_srcs as usize]
     }
 }
 

@@ -22,6 +22,8 @@ pub struct Latches {
     occupied: u64,
     full: u64,
     partitions: usize,
+    /// The latches of partition 0.
+    every_partition: u64,
 }
 
 impl Latches {
@@ -44,6 +46,7 @@ impl Latches {
             occupied: 0,
             full,
             partitions,
+            every_partition: (0..Pipe::COUNT).fold(0, |mask, p| mask | 1 << (p * partitions)),
         }
     }
 
@@ -94,6 +97,12 @@ impl Latches {
         self.occupied &= !(u64::from(self.len[l] == 0) << l);
         self.full &= !(1 << l);
         Some(id)
+    }
+
+    /// All latches of a partition, one bit each.
+    #[inline]
+    pub fn of_partition(&self, partition: usize) -> u64 {
+        self.every_partition << partition
     }
 
     /// All latches of a pipe, one bit each.

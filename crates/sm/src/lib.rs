@@ -61,4 +61,4 @@ pub use sm::{Env, FinishedCta, Sm};
 pub use spec::{CoreOptions, CoreSpec, Pipe, PipeSet, SpecError, TimingTable, WarpMask};
 pub use stalls::{SlotAccount, Stall, StallMasks};
 pub use timeline::Timeline;
-pub use warps::Warps;
+pub use warps::{PerWarp, Warps};

@@ -9,9 +9,12 @@
 //! - D-OC1: input ports limit instructions per pipe and round, as in GPGPU-Sim 4; but a pipe whose
 //!   oldest instruction finds its own sub-core's collectors taken does not hold up other sub-cores.
 //! - D-OC2: two registers of one instruction that lie in one bank are written in one cycle.
-//! - D-OC3: one round-robin pointer serves all output ports instead of one pointer each.
+//! - D-OC3: each sub-core has its share of the output ports and one round-robin pointer, so that its
+//!   collectors take turns. GPGPU-Sim has a pointer per port over the collectors of all sub-cores,
+//!   with which one sub-core's pace can keep another's instruction in its collector for ever.
 
 use crate::inflight::{InstId, Slab, Stage};
+use crate::kernel::Kernel;
 use crate::latches::{LatchId, Latches};
 use crate::spec::CoreSpec;
 use isa::{RegFile, RegId, WarpSlot};
@@ -49,8 +52,8 @@ pub struct OperandCollector {
     ready: Mask,
     /// Collectors of each partition.
     of_partition: Box<[Mask]>,
-    /// The last collector that sent its instruction on.
-    last: u32,
+    /// The last collector of each partition that sent its instruction on.
+    last: Box<[u32]>,
     /// Reads waiting at each bank.
     reads: Box<[Reads]>,
     /// Banks at which reads wait.
@@ -59,6 +62,7 @@ pub struct OperandCollector {
     written: Mask,
     rounds: u32,
     in_ports: u32,
+    /// Of each partition.
     out_ports: u32,
     banks_per_partition: u32,
     bank_uses_warp: bool,
@@ -77,6 +81,8 @@ pub struct Collected {
     pub allocated: bool,
     /// Whether an instruction went on to its unit's latch.
     pub dispatched: bool,
+    /// Partitions that have or had an instruction in a collector, one bit each.
+    pub touched: u8,
 }
 
 impl OperandCollector {
@@ -92,13 +98,13 @@ impl OperandCollector {
             free: low(each * partitions),
             ready: 0,
             of_partition: (0..partitions).map(|p| low(each) << (p * each)).collect(),
-            last: 0,
+            last: vec![63; partitions].into(),
             reads: vec![Reads { ring: vec![0; ring].into(), first: 0, len: 0 }; operands.banks as usize].into(),
             waiting: 0,
             written: 0,
             rounds: operands.reads_per_bank,
             in_ports: operands.in_ports,
-            out_ports: operands.out_ports,
+            out_ports: (operands.out_ports / partitions as u32).max(1),
             banks_per_partition: operands.banks / partitions as u32,
             bank_uses_warp: operands.bank_uses_warp,
             stuck: true,
@@ -148,53 +154,68 @@ impl OperandCollector {
         self.written = 0;
     }
 
-    /// One cycle. `sources` gives an instruction's reads from the banks; `read` is called for each
-    /// instruction that leaves with its operands.
-    pub fn step<'a>(
+    /// One cycle. `read` is called for each instruction that leaves with its operands.
+    pub fn step(
         &mut self,
         id_oc: &mut Latches,
         oc_ex: &mut Latches,
         slab: &mut Slab,
-        sources: impl Fn(&Slab, InstId) -> &'a [RegId],
+        kernels: &[Kernel],
         mut read: impl FnMut(&mut Slab, InstId),
     ) -> Collected {
         let mut done = Collected::default();
+        let before = self.free;
+        // Those that found their latch full: it stays so to the end of the cycle.
+        let mut blocked = 0;
         for _ in 0..self.rounds {
-            if self.ready != 0 {
-                done.dispatched |= self.dispatch(oc_ex, slab, &mut read);
+            if self.ready & !blocked != 0 {
+                done.dispatched |= self.dispatch(&mut blocked, oc_ex, slab, &mut read);
             }
             if self.waiting != 0 {
                 self.serve_reads(&mut done);
             }
             if id_oc.occupied() != 0 {
-                done.allocated |= self.allocate(id_oc, slab, &sources);
+                done.allocated |= self.allocate(id_oc, slab, kernels);
             }
             self.written = 0;
+        }
+        for (p, mine) in self.of_partition.iter().enumerate() {
+            done.touched |= u8::from(!(self.free & before) & mine != 0) << p;
         }
         self.stuck = done.reads == 0 && !done.allocated && !done.dispatched && self.waiting == 0;
         done
     }
 
-    /// Sends collected instructions on, in turn from behind the last one sent.
+    /// Sends collected instructions on, in each partition in turn from behind the last one sent.
     #[inline]
-    fn dispatch(&mut self, oc_ex: &mut Latches, slab: &mut Slab, read: &mut impl FnMut(&mut Slab, InstId)) -> bool {
+    fn dispatch(
+        &mut self,
+        blocked: &mut Mask,
+        oc_ex: &mut Latches,
+        slab: &mut Slab,
+        read: &mut impl FnMut(&mut Slab, InstId),
+    ) -> bool {
         let mut moved = false;
-        let turn = (self.last + 1) % 64;
-        let mut candidates = self.ready.rotate_right(turn);
-        let mut ports = self.out_ports;
-        while candidates != 0 && ports > 0 {
-            let c = (candidates.trailing_zeros() + turn) % 64;
-            candidates &= candidates - 1;
-            let Collector { inst, latch, .. } = self.collectors[c as usize % 64];
-            if oc_ex.has_room(latch) {
-                oc_ex.push(latch, inst);
-                self.ready &= !(1 << c);
-                self.free |= 1 << c;
-                self.last = c;
-                ports -= 1;
-                moved = true;
-                slab.get_mut(inst).stage = Stage::Dispatched;
-                read(slab, inst);
+        for partition in 0..self.of_partition.len() {
+            let turn = (self.last[partition] + 1) % 64;
+            let mut candidates = (self.ready & !*blocked & self.of_partition[partition]).rotate_right(turn);
+            let mut ports = self.out_ports;
+            while candidates != 0 && ports > 0 {
+                let c = (candidates.trailing_zeros() + turn) % 64;
+                candidates &= candidates - 1;
+                let Collector { inst, latch, .. } = self.collectors[c as usize % 64];
+                if oc_ex.has_room(latch) {
+                    oc_ex.push(latch, inst);
+                    self.ready &= !(1 << c);
+                    self.free |= 1 << c;
+                    self.last[partition] = c;
+                    ports -= 1;
+                    moved = true;
+                    slab.get_mut(inst).stage = Stage::Dispatched;
+                    read(slab, inst);
+                } else {
+                    *blocked |= 1 << c;
+                }
             }
         }
         moved
@@ -222,28 +243,26 @@ impl OperandCollector {
 
     /// Moves instructions from the issue latches into free collectors.
     #[inline]
-    fn allocate<'a>(
-        &mut self,
-        id_oc: &mut Latches,
-        slab: &mut Slab,
-        sources: &impl Fn(&Slab, InstId) -> &'a [RegId],
-    ) -> bool {
+    fn allocate(&mut self, id_oc: &mut Latches, slab: &mut Slab, kernels: &[Kernel]) -> bool {
         let mut moved = false;
-        let partitions = self.of_partition.len();
-        for latch in set_bits(id_oc.occupied()) {
-            let partition = if partitions == 1 { 0 } else { latch % partitions };
+        for partition in 0..self.of_partition.len() {
             let mine = self.of_partition[partition];
-            for _ in 0..self.in_ports {
-                let free = self.free & mine;
-                if free == 0 {
-                    break;
+            if self.free & mine == 0 {
+                continue;
+            }
+            for latch in set_bits(id_oc.occupied() & id_oc.of_partition(partition)) {
+                for _port in 0..self.in_ports {
+                    let free = self.free & mine;
+                    if free == 0 {
+                        break;
+                    }
+                    let Some(inst) = id_oc.pop(latch as LatchId) else { break };
+                    slab.get_mut(inst).stage = Stage::Collecting;
+                    let flight = slab.get(inst);
+                    let srcs = flight.micro.operands.vector_srcs(kernels, flight.kernel);
+                    self.collect(free.trailing_zeros(), latch, partition, inst, flight.warp, srcs);
+                    moved = true;
                 }
-                let Some(inst) = id_oc.pop(latch as LatchId) else { break };
-                let srcs = sources(slab, inst);
-                let flight = slab.get_mut(inst);
-                flight.stage = Stage::Collecting;
-                self.collect(free.trailing_zeros(), latch, partition, inst, flight.warp, srcs);
-                moved = true;
             }
         }
         moved

@@ -31,30 +31,53 @@ pub trait Board {
     fn on_writeback(&mut self, window: Window<'_>, id: InstId);
 }
 
-/// The registers with a write under way, by warp: 1 bit each as the set, 1 bit for "by a load".
+/// The registers with a write under way, by warp.
 #[derive(Clone, Debug, Default)]
 pub struct PendingWrites {
-    /// Per register: bit 0 a write is under way, bit 1 by a memory operation.
-    warps: Box<[Vec<u8>]>,
+    /// Per register: bit 0, a write is under way; bit 1, one by a memory operation. `stride`
+    /// registers for each warp.
+    pending: Vec<u8>,
+    stride: usize,
+    warps: usize,
 }
 
 impl PendingWrites {
     /// None, for `warps` warps.
     pub fn new(warps: usize) -> Self {
-        Self { warps: vec![Vec::new(); warps].into() }
+        Self { pending: Vec::new(), stride: 0, warps }
     }
 
     /// Makes room for a warp's registers, none of them pending.
     pub fn start_warp(&mut self, warp: WarpSlot, regs: &RegFile) {
-        let pending = &mut self.warps[warp.index()];
-        debug_assert!(pending.iter().all(|&p| p == 0), "writes pending from a former warp");
-        pending.resize(regs.count(), 0);
+        if regs.count() > self.stride {
+            self.widen(regs.count().next_multiple_of(64));
+        }
+        debug_assert!(self.of(warp).iter().all(|&p| p == 0), "writes pending from a former warp");
+    }
+
+    /// A kernel with more registers than any before it has come.
+    fn widen(&mut self, stride: usize) {
+        let mut wider = vec![0; self.warps * stride];
+        for w in 0..self.warps {
+            wider[w * stride..][..self.stride].copy_from_slice(&self.pending[w * self.stride..][..self.stride]);
+        }
+        (self.pending, self.stride) = (wider, stride);
+    }
+
+    #[inline]
+    fn of(&self, warp: WarpSlot) -> &[u8] {
+        &self.pending[warp.index() * self.stride..][..self.stride]
+    }
+
+    #[inline]
+    fn of_mut(&mut self, warp: WarpSlot) -> &mut [u8] {
+        &mut self.pending[warp.index() * self.stride..][..self.stride]
     }
 
     /// The hazard of reading `srcs` and writing `dsts`, reads before writes.
     #[inline]
     pub fn hazard(&self, warp: WarpSlot, dsts: &[RegId], srcs: &[RegId]) -> Option<Stall> {
-        let pending = &self.warps[warp.index()];
+        let pending = self.of(warp);
         let read = srcs.iter().fold(0, |any, r| any | pending[r.index()]);
         if read != 0 {
             return Some(if read & 2 != 0 { Stall::RawMemory } else { Stall::Raw });
@@ -66,14 +89,14 @@ impl PendingWrites {
     /// Writes of `dsts` are under way, `by_memory` or not.
     #[inline]
     pub fn begin(&mut self, warp: WarpSlot, dsts: &[RegId], by_memory: bool) {
-        let pending = &mut self.warps[warp.index()];
+        let pending = self.of_mut(warp);
         dsts.iter().for_each(|r| pending[r.index()] = 1 | u8::from(by_memory) << 1);
     }
 
     /// `dsts` have been written.
     #[inline]
     pub fn end(&mut self, warp: WarpSlot, dsts: &[RegId]) {
-        let pending = &mut self.warps[warp.index()];
+        let pending = self.of_mut(warp);
         dsts.iter().for_each(|r| pending[r.index()] = 0);
     }
 }

@@ -17,7 +17,7 @@ use crate::schedulers::Scheduler;
 use crate::spec::{CoreSpec, Pipe, WarpMask};
 use crate::stalls::SlotAccount;
 use crate::units::Units;
-use crate::warps::{Cta, Warps, bit};
+use crate::warps::{Cta, PerWarp, Warps, bit};
 use isa::{CtaSlot, Dim3, Fault, KernelId, WarpSlot, WarpStream};
 use kit::{Cycle, NEVER};
 use mem::Port;
@@ -93,14 +93,15 @@ pub struct Sm<S: WarpStream, P: IssuePolicy, O: Observer = Silent> {
     /// What time alone brings to warps, in no order.
     wakes: Vec<(Cycle, Wake)>,
     next_wake: Cycle,
-    /// Something has changed since schedulers last found nothing to issue.
-    pub(crate) issue_stale: bool,
+    /// Schedulers for which something has changed since they last found nothing to issue.
+    pub(crate) stirred: u8,
     pub(crate) scratch: Vec<InstId>,
 
     // What it is, and what it has done.
     pub(crate) id: u16,
     pub(crate) spec: Arc<CoreSpec>,
     pub(crate) scheduler_warps: Box<[WarpMask]>,
+    pub(crate) scheduler_of: PerWarp<u8>,
     pub(crate) account: SlotAccount,
     pub(crate) counters: SmCounters,
     pub(crate) kernel_counts: Vec<KernelCounts>,
@@ -116,6 +117,8 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         let schedulers = spec.schedulers();
         let scheduler_warps: Box<[WarpMask]> =
             (0..schedulers).map(|s| (s..warps).step_by(schedulers).fold(0, |mask, w| mask | 1 << w)).collect();
+        let mut scheduler_of = PerWarp::new(0);
+        (0..64).for_each(|w| scheduler_of[w] = (w % schedulers) as u8);
         let units = |pipe: Pipe| spec.sm.units.get(&pipe.unit());
         let in_buffers = warps * (spec.sm.frontend.buffer_entries as usize + 4);
         Self {
@@ -129,7 +132,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
             units: Units::new(&spec),
             lsu: LoadStoreUnit::new(&spec),
             port: Port::default(),
-            warps: Warps::new(warps),
+            warps: Warps::new(),
             ctas: vec![None; ctas].into(),
             barriers: Barriers::new(ctas, spec.sm.barriers_per_cta as usize),
             copies: Copies::new(warps),
@@ -141,11 +144,12 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
             agenda: Agenda::new(0),
             wakes: Vec::with_capacity(warps),
             next_wake: NEVER,
-            issue_stale: true,
+            stirred: u8::MAX,
             scratch: Vec::new(),
             id,
             account: SlotAccount::new(schedulers * spec.sm.issue.width as usize),
             scheduler_warps,
+            scheduler_of,
             counters: SmCounters::default(),
             kernel_counts: Vec::new(),
             class_counts: ClassCounts::default(),
@@ -197,7 +201,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
                 Wake::Rise(warp) => self.warps.asleep &= !bit(warp),
             }
         }
-        self.issue_stale = true;
+        self.stirred = u8::MAX;
         self.agenda.moved();
     }
 
@@ -210,7 +214,13 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     /// The part of latches, collectors and banks that `warp` uses.
     #[inline]
     pub(crate) fn partition_of(&self, warp: WarpSlot) -> usize {
-        if self.spec.partitions == 1 { 0 } else { warp.index() % self.schedulers.len() }
+        self.spec.partition(usize::from(self.scheduler_of[warp.index()]))
+    }
+
+    /// Something has changed that its scheduler may see.
+    #[inline]
+    pub(crate) fn stir(&mut self, warp: WarpSlot) {
+        self.stirred |= 1 << self.scheduler_of[warp.index()];
     }
 
     /// Units take what waits for them.
@@ -231,11 +241,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
             collectors.rest();
             return;
         }
-        let sources = |slab: &Slab, id: InstId| {
-            let flight = slab.get(id);
-            kernels[flight.kernel.index()].code.read_from_banks(flight.operands)
-        };
-        let done = collectors.step(id_oc, oc_ex, slab, sources, |slab, id| {
+        let done = collectors.step(id_oc, oc_ex, slab, kernels, |slab, id| {
             let window = Window { slab, kernels };
             policy.on_operands_read(window, id);
             observer.operands_read(now, Seen { id, window });
@@ -244,7 +250,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         self.counters.bank_conflicts += u64::from(done.conflicts);
         if !collectors.stuck {
             self.agenda.moved();
-            self.issue_stale = true;
+            self.stirred |= if self.spec.partitions == 1 { u8::MAX } else { done.touched };
         }
     }
 
@@ -333,7 +339,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         self.kernel_counts[kernel.index()].ctas += 1;
         self.observer.cta_started(now, kernel, cta, slot, slots);
         self.agenda.put_first(self.account.cycles());
-        self.issue_stale = true;
+        self.stirred = u8::MAX;
         slot
     }
 

@@ -52,6 +52,12 @@ impl PipeSet {
         self.0 >> pipe.0 & 1 != 0
     }
 
+    /// The pipes in the set, in order of service.
+    #[inline]
+    pub fn iter(self) -> impl Iterator<Item = Pipe> {
+        kit::bits::set_bits(u64::from(self.0)).map(|p| Pipe(p as u8))
+    }
+
     /// The set with `pipe`.
     #[inline]
     pub const fn with(self, pipe: Pipe) -> Self {
@@ -177,7 +183,7 @@ impl CoreSpec {
         within("the reads per register bank and cycle", sm.operands.reads_per_bank, 1, 64)?;
         within("the operand collectors' input ports", sm.operands.in_ports, 1, 1024)?;
         within("the operand collectors' output ports", sm.operands.out_ports, 1, 1024)?;
-        within("the instruction buffer's entries", sm.frontend.buffer_entries, 1, 255)?;
+        within("the instruction buffer's entries", sm.frontend.buffer_entries, 1, 64)?;
         within(
             "the instructions per fetch",
             sm.frontend.instructions_per_fetch,

@@ -150,10 +150,10 @@ impl SlotAccount {
         self.last[slot] = outcome;
     }
 
-    /// Every slot stands as in the last cycle, in which none issued.
+    /// `slots` stand as in the last cycle, in which none of them issued.
     #[inline]
-    pub fn repeat(&mut self) {
-        for reason in &self.last {
+    pub fn repeat(&mut self, slots: std::ops::Range<usize>) {
+        for reason in &self.last[slots] {
             self.stalled[reason.expect("no slot issued") as usize] += 1;
         }
     }

@@ -97,7 +97,10 @@ impl Units {
             while unit < end
                 && let Some(id) = oc_ex.front(latch as LatchId)
             {
-                if self.try_accept(now, unit, id, slab, agenda) {
+                let free_at = self.free_at[unit as usize];
+                if free_at > now {
+                    agenda.at(free_at);
+                } else if self.try_accept(now, unit, id, slab, agenda) {
                     oc_ex.pop(latch as LatchId);
                     begin(slab, id);
                     any = true;
@@ -131,7 +134,10 @@ impl Units {
                 let age = |l: &usize| oc_ex.front(*l as LatchId).map(|id| slab.get(id).issue_order());
                 let Some(latch) = set_bits(oc_ex.occupied() & latches).min_by_key(age) else { break };
                 let id = oc_ex.front(latch as LatchId).expect("an occupied latch");
-                if self.try_accept(now, unit, id, slab, agenda) {
+                let free_at = self.free_at[unit as usize];
+                if free_at > now {
+                    agenda.at(free_at);
+                } else if self.try_accept(now, unit, id, slab, agenda) {
                     oc_ex.pop(latch as LatchId);
                     begin(slab, id);
                     any = true;
@@ -141,13 +147,9 @@ impl Units {
         any
     }
 
+    /// A unit whose dispatch register is free takes `id`, unless another instruction ends with it.
     #[inline]
     fn try_accept(&mut self, now: Cycle, unit: u16, id: InstId, slab: &mut Slab, agenda: &mut Agenda) -> bool {
-        let free_at = &mut self.free_at[unit as usize];
-        if *free_at > now {
-            agenda.at(*free_at);
-            return false;
-        }
         let latency = slab.get(id).latency_cycles as usize;
         let at = (now as usize + latency + WRITE_BACK_DELAY) & (self.lens.len() - 1);
         let len = usize::from(self.lens[at]);
@@ -161,7 +163,7 @@ impl Units {
         self.lens[at] += 1;
         self.occupied[at / 64] |= 1 << (at % 64);
         let flight = slab.get_mut(id);
-        *free_at = now + Cycle::from(flight.initiation_cycles);
+        self.free_at[unit as usize] = now + Cycle::from(flight.initiation_cycles);
         flight.stage = Stage::Executing;
         flight.unit = unit;
         agenda.moved();

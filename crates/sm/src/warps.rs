@@ -26,6 +26,32 @@ pub fn next_after(mask: WarpMask, last: u32) -> Option<WarpSlot> {
     Some(WarpSlot(((mask.rotate_right(turn).trailing_zeros() + turn) % 64) as u16))
 }
 
+/// One value per warp slot. Slots are below 64, so that indexing needs no check.
+#[derive(Clone, Debug)]
+pub struct PerWarp<T>([T; 64]);
+
+impl<T: Copy> PerWarp<T> {
+    /// `value` for every slot.
+    pub const fn new(value: T) -> Self {
+        Self([value; 64])
+    }
+}
+
+impl<T> std::ops::Index<usize> for PerWarp<T> {
+    type Output = T;
+    #[inline]
+    fn index(&self, warp: usize) -> &T {
+        &self.0[warp % 64]
+    }
+}
+
+impl<T> std::ops::IndexMut<usize> for PerWarp<T> {
+    #[inline]
+    fn index_mut(&mut self, warp: usize) -> &mut T {
+        &mut self.0[warp % 64]
+    }
+}
+
 /// The resident warps.
 #[derive(Debug)]
 pub struct Warps {
@@ -46,29 +72,29 @@ pub struct Warps {
     /// Sleeps.
     pub asleep: WarpMask,
     /// Kernel of each warp.
-    pub kernel: Box<[KernelId]>,
+    pub kernel: PerWarp<KernelId>,
     /// CTA of each warp.
-    pub cta: Box<[CtaSlot]>,
+    pub cta: PerWarp<CtaSlot>,
     /// Place of each warp in its CTA.
-    pub index_in_cta: Box<[u16]>,
+    pub index_in_cta: PerWarp<u16>,
     /// Order of arrival on the SM: smaller is older.
-    pub age: Box<[u64]>,
+    pub age: PerWarp<u64>,
     /// Program order of the next instruction to be decoded.
-    pub next_order: Box<[u32]>,
+    pub next_order: PerWarp<u32>,
     /// The instruction that issued last.
-    pub last_issued: Box<[Pc]>,
+    pub last_issued: PerWarp<Pc>,
     /// Instructions decoded and not yet complete.
-    pub in_pipeline: Box<[u16]>,
+    pub in_pipeline: PerWarp<u16>,
     /// Memory instructions issued and not performed, and store acknowledgements still to come.
-    pub outstanding: Box<[u32]>,
+    pub outstanding: PerWarp<u32>,
     /// Global atomics on their way.
-    pub atomics: Box<[u16]>,
+    pub atomics: PerWarp<u16>,
     arrivals: u64,
 }
 
 impl Warps {
-    /// `slots` empty slots.
-    pub fn new(slots: usize) -> Self {
+    /// Empty slots.
+    pub fn new() -> Self {
         Self {
             resident: 0,
             exited: 0,
@@ -78,15 +104,15 @@ impl Warps {
             at_copies: 0,
             at_atomic: 0,
             asleep: 0,
-            kernel: vec![KernelId(0); slots].into(),
-            cta: vec![CtaSlot(0); slots].into(),
-            index_in_cta: vec![0; slots].into(),
-            age: vec![0; slots].into(),
-            next_order: vec![0; slots].into(),
-            last_issued: vec![Pc(0); slots].into(),
-            in_pipeline: vec![0; slots].into(),
-            outstanding: vec![0; slots].into(),
-            atomics: vec![0; slots].into(),
+            kernel: PerWarp::new(KernelId(0)),
+            cta: PerWarp::new(CtaSlot(0)),
+            index_in_cta: PerWarp::new(0),
+            age: PerWarp::new(0),
+            next_order: PerWarp::new(0),
+            last_issued: PerWarp::new(Pc(0)),
+            in_pipeline: PerWarp::new(0),
+            outstanding: PerWarp::new(0),
+            atomics: PerWarp::new(0),
             arrivals: 0,
         }
     }

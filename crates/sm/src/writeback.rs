@@ -28,12 +28,12 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     #[inline]
     fn write_registers(&mut self, kernels: &[Kernel], id: InstId) {
         let flight = self.slab.get(id);
-        let code = &kernels[flight.kernel.index()].code;
-        let dsts = code.written(flight.operands);
+        let dsts = flight.micro.operands.dsts(kernels, flight.kernel);
         self.counters.register_writes += dsts.len() as u64;
         if self.collectors.any_read_waits() || self.lsu.is_writing_back() {
             let partition = self.partition_of(flight.warp);
-            self.collectors.write(flight.warp, partition, &code.program.regs, dsts);
+            let regs = &kernels[flight.kernel.index()].code.program.regs;
+            self.collectors.write(flight.warp, partition, regs, dsts);
         }
     }
 
@@ -41,10 +41,10 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     #[inline]
     pub(crate) fn try_write_registers(&mut self, kernels: &[Kernel], id: InstId) -> bool {
         let flight = self.slab.get(id);
-        let code = &kernels[flight.kernel.index()].code;
-        let dsts = code.written(flight.operands);
+        let dsts = flight.micro.operands.dsts(kernels, flight.kernel);
         let partition = self.partition_of(flight.warp);
-        let free = self.collectors.try_write(flight.warp, partition, &code.program.regs, dsts);
+        let regs = &kernels[flight.kernel.index()].code.program.regs;
+        let free = self.collectors.try_write(flight.warp, partition, regs, dsts);
         self.counters.register_writes += if free { dsts.len() as u64 } else { 0 };
         free
     }
@@ -52,19 +52,20 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     /// `id` is complete: its results are there, or it has none and has done its work.
     pub(crate) fn complete(&mut self, now: Cycle, kernels: &[Kernel], id: InstId) {
         self.agenda.moved();
-        self.issue_stale = true;
         let window = Window { slab: &self.slab, kernels };
         self.policy.on_writeback(window, id);
         self.observer.written_back(now, Seen { id, window });
         let flight = self.slab.get(id);
         let (warp, mem, group) = (flight.warp, flight.mem, flight.group);
-        let space = self.slab.dynamic(id).space;
+        self.stir(warp);
         self.slab.release(id);
         self.warps.in_pipeline[warp.index()] -= 1;
         if let Some(mem) = mem {
             match mem.access {
                 Access::AsyncCopy if self.copies.performed(warp, group) => self.warps.at_copies &= !bit(warp),
-                Access::Atomic | Access::Reduction if space == Space::Global => self.end_atomic(warp),
+                Access::Atomic | Access::Reduction if self.slab.dynamic(id).space == Space::Global => {
+                    self.end_atomic(warp);
+                }
                 _ => {}
             }
             self.performed(now, warp, 1);
@@ -87,7 +88,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         let left = &mut self.warps.outstanding[warp.index()];
         *left -= count;
         if *left == 0 {
-            self.issue_stale = true;
+            self.stir(warp);
             self.warps.at_fence &= !bit(warp);
             self.retire_if_drained(now, warp);
         }

@@ -117,6 +117,16 @@ impl LoadStoreUnit {
         }
     }
 
+    /// Whether any client may have a result for the write-back register.
+    #[inline]
+    fn has_results(&self) -> bool {
+        !self.shared.is_empty()
+            || self.next_global.is_some()
+            || self.l1.as_ref().is_some_and(|l1| l1.cache.has_ready())
+            || self.constant.as_ref().is_some_and(Cache::has_ready)
+            || self.texture.has_ready()
+    }
+
     /// Whether a result waits to be written to the register file.
     #[inline]
     pub(crate) fn is_writing_back(&self) -> bool {
@@ -148,6 +158,9 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
                 self.agenda.at(now + 1);
                 return;
             }
+        }
+        if !self.lsu.has_results() {
+            return;
         }
         for turn in 1..=CLIENTS {
             let client = (self.lsu.last_client + turn) % CLIENTS;
@@ -186,7 +199,9 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     /// Everything behind the operand collectors' step, in order.
     #[inline]
     pub(crate) fn load_store(&mut self, now: Cycle, kernels: &[Kernel]) {
-        self.take_answer(now);
+        if !self.port.inbox.is_empty() {
+            self.take_answer(now);
+        }
         self.send_misses(now);
         self.look_up_l1(now, kernels);
         if let Some(dispatch) = self.lsu.dispatch {
@@ -256,27 +271,24 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     /// Each cache sends one request, if the crossbar's input has room.
     #[inline]
     fn send_misses(&mut self, now: Cycle) {
-        let packets = self.spec.outbox_packets;
-        let lsu = &mut self.lsu;
-        let caches = [
-            Some(&mut lsu.texture),
-            lsu.constant.as_mut(),
-            lsu.l1.as_mut().map(|l1| &mut l1.cache),
-            self.fetch.icache.as_mut(),
-        ];
-        for cache in caches.into_iter().flatten() {
+        let Self { lsu, fetch, port, counters, agenda, .. } = self;
+        let mut send = |cache: &mut Cache| {
             if cache.peek_miss().is_none() {
-                continue;
+                return;
             }
-            if !self.port.has_room(packets) {
-                self.agenda.at(now + 1);
-                continue;
+            if !port.has_room(self.spec.outbox_packets) {
+                agenda.at(now + 1);
+                return;
             }
             let request = cache.pop_miss().expect("just seen");
-            self.port.outbox.push_back((now, request));
-            self.counters.requests += 1;
-            self.agenda.moved();
-        }
+            port.outbox.push_back((now, request));
+            counters.requests += 1;
+            agenda.moved();
+        };
+        send(&mut lsu.texture);
+        lsu.constant.as_mut().map(&mut send);
+        lsu.l1.as_mut().map(|l1| send(&mut l1.cache));
+        fetch.icache.as_mut().map(&mut send);
     }
 
     /// The instruction in the dispatch register goes on as far as it can.

@@ -28,6 +28,12 @@ impl SharedPipe {
         Self { results: VecDeque::with_capacity(stages), stages, latency: Cycle::from(latency) }
     }
 
+    /// Whether nothing is in the pipe.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.results.is_empty()
+    }
+
     /// Whether the first stage is free.
     fn has_room(&self) -> bool {
         self.results.len() < self.stages

@@ -13,23 +13,21 @@ use crate::instruction_buffer::InstructionBuffer;
 use crate::scoreboard::{Board, Scoreboard};
 use crate::spec::{CoreSpec, Pipe, PipeSet, WarpMask};
 use crate::stalls::{Stall, StallMasks};
-use crate::warps::bit;
+use crate::warps::{PerWarp, bit};
 use isa::{RegFile, WarpSlot};
 
-/// Where the head of a warp's buffer stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Head {
-    Empty,
-    Ready(Pipe),
-    Stalled(Stall),
-}
+/// Where the head of a warp's buffer stands: empty, ready for a pipe, or stalled, as a byte.
+type Head = u8;
+const EMPTY: Head = u8::MAX;
+/// Below: ready for the pipe of that number; from here on: stalled for that reason.
+const STALLED: Head = Pipe::COUNT as Head;
 
 /// In-order issue over board `B`.
 #[derive(Debug)]
 pub struct InOrder<B: Board = Scoreboard> {
     buffer: InstructionBuffer,
     board: B,
-    heads: Box<[Head]>,
+    heads: PerWarp<Head>,
     ready: ReadyMasks,
     stalls: StallMasks,
     warps: usize,
@@ -40,30 +38,34 @@ impl<B: Board> InOrder<B> {
     #[inline]
     fn examine(&mut self, window: Window<'_>, warp: WarpSlot) {
         let head = match self.buffer.front(warp) {
-            None => Head::Empty,
+            None => EMPTY,
             Some(id) => match self.board.hazard(window, id) {
-                None => Head::Ready(window.inst(id).pipe),
-                Some(stall) => Head::Stalled(stall),
+                None => window.inst(id).pipe.0,
+                Some(stall) => STALLED + stall as Head,
             },
         };
+        self.set_head(warp, head);
+    }
+
+    #[inline]
+    fn set_head(&mut self, warp: WarpSlot, head: Head) {
         let old = std::mem::replace(&mut self.heads[warp.index()], head);
-        if old == head {
-            return;
+        if old < STALLED {
+            self.ready.remove(Pipe(old), bit(warp));
+        } else if old != EMPTY {
+            self.stalls.remove(Stall::ALL[(old - STALLED) as usize], bit(warp));
         }
-        match old {
-            Head::Empty => {}
-            Head::Ready(pipe) => self.ready.remove(pipe, bit(warp)),
-            Head::Stalled(stall) => self.stalls.remove(stall, bit(warp)),
-        }
-        match head {
-            Head::Empty => {}
-            Head::Ready(pipe) => self.ready.insert(pipe, bit(warp)),
-            Head::Stalled(stall) => self.stalls.insert(stall, bit(warp)),
+        if head < STALLED {
+            self.ready.insert(Pipe(head), bit(warp));
+        } else if head != EMPTY {
+            self.stalls.insert(Stall::ALL[(head - STALLED) as usize], bit(warp));
         }
     }
 
+    #[inline]
     fn examine_if_stalled(&mut self, window: Window<'_>, warp: WarpSlot) {
-        if matches!(self.heads[warp.index()], Head::Stalled(_)) {
+        let head = self.heads[warp.index()];
+        if head >= STALLED && head != EMPTY {
             self.examine(window, warp);
         }
     }
@@ -76,13 +78,9 @@ impl<B: Board> IssuePolicy for InOrder<B> {
         let warps = spec.sm.max_warps as usize;
         let frontend = &spec.sm.frontend;
         Self {
-            buffer: InstructionBuffer::new(
-                warps,
-                frontend.buffer_entries as usize,
-                frontend.instructions_per_fetch as usize,
-            ),
+            buffer: InstructionBuffer::new(frontend.buffer_entries, frontend.instructions_per_fetch),
             board: B::new(config, spec),
-            heads: vec![Head::Empty; warps].into(),
+            heads: PerWarp::new(EMPTY),
             ready: ReadyMasks::default(),
             stalls: StallMasks::default(),
             warps,
@@ -96,7 +94,7 @@ impl<B: Board> IssuePolicy for InOrder<B> {
     }
 
     fn start_warp(&mut self, warp: WarpSlot, regs: &RegFile) {
-        debug_assert_eq!(self.heads[warp.index()], Head::Empty);
+        debug_assert_eq!(self.heads[warp.index()], EMPTY);
         self.board.start_warp(warp, regs);
     }
 
@@ -109,7 +107,7 @@ impl<B: Board> IssuePolicy for InOrder<B> {
     fn insert(&mut self, window: Window<'_>, id: InstId) {
         let warp = window.inst(id).warp;
         self.buffer.push(warp, id);
-        if self.heads[warp.index()] == Head::Empty {
+        if self.heads[warp.index()] == EMPTY {
             self.examine(window, warp);
         }
     }
@@ -137,8 +135,8 @@ impl<B: Board> IssuePolicy for InOrder<B> {
     #[inline]
     fn on_issue(&mut self, window: Window<'_>, id: InstId) {
         let warp = window.inst(id).warp;
-        let head = self.buffer.pop(warp);
-        debug_assert_eq!(head, Some(id));
+        debug_assert_eq!(self.buffer.front(warp), Some(id));
+        self.buffer.pop(warp);
         self.board.on_issue(window, id);
         self.examine(window, warp);
     }

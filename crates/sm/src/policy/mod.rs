@@ -20,51 +20,36 @@ use crate::spec::{CoreSpec, Pipe, PipeSet, WarpMask};
 use crate::stalls::StallMasks;
 use isa::{RegFile, WarpSlot};
 use kit::Cycle;
-use kit::bits::set_bits;
 
 /// Warps that have a candidate, by the pipe it goes to. A warp with several candidates may stand
 /// under several pipes.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct ReadyMasks {
-    warps: [WarpMask; Pipe::COUNT],
-    pipes: PipeSet,
-}
+pub struct ReadyMasks([WarpMask; Pipe::COUNT]);
 
 impl ReadyMasks {
     /// Warps with a candidate for `pipe`.
     #[inline]
     pub fn of(&self, pipe: Pipe) -> WarpMask {
-        self.warps[pipe.index()]
+        self.0[pipe.index()]
     }
 
-    /// Pipes for which any warp has a candidate.
+    /// Pipes for which any of `warps` has a candidate.
     #[inline]
-    pub fn pipes(&self) -> impl Iterator<Item = Pipe> {
-        set_bits(u64::from(self.pipes.0)).map(|p| Pipe(p as u8))
-    }
-
-    /// Pipes for which `warp` has a candidate.
-    #[inline]
-    pub fn pipes_of(&self, warp: WarpSlot) -> PipeSet {
-        let has = |p: &Pipe| self.of(*p) >> warp.0 & 1 != 0;
-        self.pipes().filter(has).fold(PipeSet::default(), PipeSet::with)
+    pub fn pipes_of(&self, warps: WarpMask) -> PipeSet {
+        let bits = self.0.iter().enumerate().map(|(p, mask)| u16::from(mask & warps != 0) << p);
+        PipeSet(bits.fold(0, |set, bit| set | bit))
     }
 
     /// The warps have a candidate for `pipe`.
     #[inline]
     pub fn insert(&mut self, pipe: Pipe, warps: WarpMask) {
-        self.warps[pipe.index()] |= warps;
-        self.pipes = self.pipes.with(pipe);
+        self.0[pipe.index()] |= warps;
     }
 
     /// The warps have no candidate for `pipe` any more.
     #[inline]
     pub fn remove(&mut self, pipe: Pipe, warps: WarpMask) {
-        let left = &mut self.warps[pipe.index()];
-        *left &= !warps;
-        if *left == 0 {
-            self.pipes = self.pipes.without(pipe);
-        }
+        self.0[pipe.index()] &= !warps;
     }
 }
 

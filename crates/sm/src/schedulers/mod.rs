@@ -9,6 +9,7 @@ mod srr;
 mod two_level;
 
 use crate::spec::{CoreSpec, WarpMask};
+use crate::warps::PerWarp;
 use isa::WarpSlot;
 
 /// What a scheduler sees of its warps.
@@ -21,7 +22,7 @@ pub struct View<'a> {
     /// Those of them whose oldest instruction waits for a long-latency operation.
     pub long_waits: WarpMask,
     /// Order of arrival, by warp slot: smaller is older.
-    pub age: &'a [u64],
+    pub age: &'a PerWarp<u64>,
 }
 
 /// A warp scheduler. Its state changes only when a warp issues or when what it sees changes, so
