@@ -143,8 +143,12 @@ fn load_words<const N: usize>(file: &mut Lanes<'_>, m: &mut Spaces<'_>, t: &Tran
             let masks = split_generic(&mut out.addresses, file.mask);
             out.space = majority(masks);
             for (space, mask) in SPLIT_SPACES.into_iter().zip(masks) {
-                if mask != 0 {
+                if mask == file.mask {
                     read(m, space, &out.addresses, mask, size, &mut words)?;
+                } else if mask != 0 {
+                    let mut part = [[0; WARP_LANES]; N];
+                    read(m, space, &out.addresses, mask, size, &mut part)?;
+                    words.iter_mut().zip(&part).for_each(|(word, part)| blend(word, part, mask));
                 }
             }
         } else {

@@ -3,7 +3,7 @@
 use crate::access::copy_local;
 use crate::fault::Trap;
 use crate::interpret::overflow;
-use crate::kernel::{Callee, Kernel, Place, function_at};
+use crate::kernel::{Callee, Kernel, Place, Save, function_at};
 use crate::lanes::{Column, Lanes, Reg};
 use crate::memory::DeviceMemory;
 use crate::print;
@@ -60,8 +60,9 @@ fn prepare(warp: &mut Warp, kernel: &Kernel, function: u32, data: CallData, mask
     for (&from, &to) in site.args.iter().zip(&callee.params) {
         pass(warp, kernel, (from, data.caller_frame), (to, data.frame), mask);
     }
-    if let Some((first, count)) = site.save {
+    if let Some(Save { registers: (first, count), predicates: (first_pred, preds) }) = site.save {
         warp.saved.extend_from_slice(&warp.regs[first as usize..(first + count) as usize]);
+        warp.saved_preds.extend_from_slice(&warp.preds[first_pred as usize..(first_pred + preds) as usize]);
     }
     Ok(callee.entry)
 }
@@ -79,7 +80,7 @@ pub(crate) fn ret(warp: &mut Warp, kernel: &Kernel, mask: LaneMask) {
         pass(warp, kernel, (from, data.frame), (to, data.caller_frame), mask);
     }
     warp.stack.ret(mask);
-    warp.end_calls();
+    warp.end_calls(kernel);
 }
 
 /// The functions that the lanes call through a register.

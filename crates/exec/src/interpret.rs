@@ -178,7 +178,7 @@ fn execute_rest(
         }
         Op::Exit => {
             warp.stack.exit(mask);
-            warp.end_calls();
+            warp.end_calls(kernel);
             return Ok(());
         }
         // Fences order nothing here: every access is performed when it executes.

@@ -82,6 +82,15 @@ pub enum Callee {
     AssertFail,
 }
 
+/// Registers and predicates of a function: first and count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Save {
+    /// 32-bit registers.
+    pub registers: (u16, u16),
+    /// Predicates.
+    pub predicates: (u16, u16),
+}
+
 /// A call.
 #[derive(Clone, Debug)]
 pub struct CallSite {
@@ -93,8 +102,8 @@ pub struct CallSite {
     pub results: Vec<Place>,
     /// Size of the caller's frame.
     pub frame_bytes: u32,
-    /// The caller's registers, first and count, to save across a call that may recurse.
-    pub save: Option<(u16, u16)>,
+    /// The caller's registers to save, if the call may recurse.
+    pub save: Option<Save>,
 }
 
 /// A kernel, ready to execute.

@@ -44,6 +44,8 @@ pub(crate) struct Warp {
     pub local: LocalMemory,
     /// Registers saved across recursive calls.
     pub saved: Vec<Column>,
+    /// Predicates saved likewise.
+    pub saved_preds: Vec<LaneMask>,
     /// Positions in the CTA.
     pub tid: [Column; 3],
     pub pending: Option<PendingReduction>,
@@ -71,6 +73,7 @@ impl Warp {
         self.preds.resize(files.predicate as usize, 0);
         self.local.reset(kernel.local_bytes);
         self.saved.clear();
+        self.saved_preds.clear();
         self.stack.start(0, mask);
         self.pending = None;
         self.launch = launch;
@@ -92,13 +95,17 @@ impl Warp {
 
     /// Takes the calls that have ended off the stack and restores what they saved.
     #[inline]
-    pub fn end_calls(&mut self) {
+    pub fn end_calls(&mut self, kernel: &Kernel) {
         while let Some(frame) = self.stack.finished_frame() {
-            let Some(kernel) = &self.kernel else { return };
-            let Some((first, count)) = kernel.calls[frame.data.site as usize].save else { continue };
-            let start = self.saved.len() - count as usize;
+            let Some(save) = kernel.calls[frame.data.site as usize].save else { continue };
+            let start = self.saved.len() - save.registers.1 as usize;
             for (i, column) in self.saved.drain(start..).enumerate() {
-                crate::lanes::blend(&mut self.regs[first as usize + i], &column, frame.mask);
+                crate::lanes::blend(&mut self.regs[save.registers.0 as usize + i], &column, frame.mask);
+            }
+            let start = self.saved_preds.len() - save.predicates.1 as usize;
+            for (i, value) in self.saved_preds.drain(start..).enumerate() {
+                let pred = &mut self.preds[save.predicates.0 as usize + i];
+                *pred = *pred & !frame.mask | value & frame.mask;
             }
         }
     }

@@ -4,7 +4,7 @@ use super::Lowered;
 use super::function::lower_function;
 use super::module::{ModuleName, ModuleScope};
 use crate::cfg::{Effects, Flow, Graph, max_live};
-use crate::kernel::{CallSite, Callee, Function, Guarded, Kernel, Param, RegisterCount};
+use crate::kernel::{CallSite, Callee, Function, Guarded, Kernel, Param, RegisterCount, Save};
 use crate::lanes::{Column, Pred, Reg};
 use crate::op::{Op, Use};
 use crate::simt::NOWHERE;
@@ -59,8 +59,8 @@ pub(super) struct KernelBuilder<'a> {
 /// What lowering one function gives.
 pub(super) struct LoweredFunction {
     pub function: Function,
-    /// Its registers: first and count.
-    pub registers: (u16, u16),
+    /// Its registers and predicates.
+    pub save: Save,
     /// Its instructions: first and end.
     pub range: (u32, u32),
     /// Functions that it calls, by number in the kernel.
@@ -128,9 +128,9 @@ impl<'a> KernelBuilder<'a> {
         Pred((self.predicates - 1).min(0x7ffe) as u16)
     }
 
-    /// Number of the next new vector register.
-    pub fn registers_so_far(&self) -> u16 {
-        self.vectors.min(u32::from(Reg::CONSTANTS) - 4) as u16
+    /// Numbers of the next new vector register and predicate.
+    pub fn registers_so_far(&self) -> (u16, u16) {
+        (self.vectors.min(u32::from(Reg::CONSTANTS) - 4) as u16, self.predicates.min(0x7ffe) as u16)
     }
 
     /// A constant of one column, or two.
@@ -255,7 +255,7 @@ impl<'a> KernelBuilder<'a> {
                         Callee::Printf | Callee::AssertFail => false,
                     };
                     if back {
-                        self.calls[site as usize].save = Some(f.registers);
+                        self.calls[site as usize].save = Some(f.save);
                     }
                 }
             }

@@ -4,7 +4,7 @@ use super::Lowered;
 use super::build::{KernelBuilder, LoweredFunction, Pending};
 use super::mods::Mods;
 use super::module::ModuleName;
-use crate::kernel::{Function, Param, Place};
+use crate::kernel::{Function, Param, Place, Save};
 use crate::lanes::{Pred, Reg};
 use crate::op::Op;
 use isa::{CacheOp, Source};
@@ -62,7 +62,7 @@ pub(super) fn lower_function<'a>(
     kernel_params: Option<&[Param]>,
 ) -> LoweredFunction {
     let start = b.code.len() as u32;
-    let first_register = b.registers_so_far();
+    let first = b.registers_so_far();
     let mut f = FunctionLowering {
         b,
         locals: Scopes::new(),
@@ -108,7 +108,8 @@ pub(super) fn lower_function<'a>(
     let name = f.b.scope.ast.name(function.name).to_owned();
     let frame_bytes = f.frame_bytes.next_multiple_of(16);
     let (returns, callees, calls_pointers) = (f.returns, f.callees, f.calls_pointers);
-    let registers = (first_register, b.registers_so_far() - first_register);
+    let next = b.registers_so_far();
+    let save = Save { registers: (first.0, next.0 - first.0), predicates: (first.1, next.1 - first.1) };
     for site in &mut b.calls {
         if site.frame_bytes == u32::MAX {
             site.frame_bytes = frame_bytes;
@@ -116,7 +117,7 @@ pub(super) fn lower_function<'a>(
     }
     LoweredFunction {
         function: Function { name, entry: start, params, returns, frame_bytes },
-        registers,
+        save,
         range: (start, b.code.len() as u32),
         callees,
         calls_pointers,

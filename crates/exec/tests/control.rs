@@ -1,0 +1,198 @@
+//! Divergence, loops, calls, indirect branches, ends of threads.
+
+mod common;
+
+use common::{kernel, run_words, try_run};
+
+/// The word of each thread after `body`, which stores to `[%at]`; words start as their index.
+fn each(threads: u32, body: &str) -> Vec<u32> {
+    let words: Vec<u32> = (0..threads).collect();
+    run_words(&kernel(body), 1, threads, &words)
+}
+
+#[test]
+fn nested_branches_reach_every_side_and_meet() {
+    let out = each(
+        70,
+        "mov.u32 %r1, 0;\n\
+         and.b32 %r2, %i, 1; setp.eq.u32 %p1, %r2, 0; @%p1 bra EVEN;\n\
+         and.b32 %r2, %i, 2; setp.eq.u32 %p2, %r2, 0; @%p2 bra ODD_A;\n\
+         add.u32 %r1, %r1, 100; bra.uni ODD_END;\n\
+         ODD_A: add.u32 %r1, %r1, 200;\n\
+         ODD_END: add.u32 %r1, %r1, 1000; bra END;\n\
+         EVEN: setp.gt.u32 %p3, %i, 40; @!%p3 bra END; add.u32 %r1, %r1, 7;\n\
+         END: vote.sync.ballot.b32 %r3, 1, 0xffffffff; popc.b32 %r4, %r3; shl.b32 %r4, %r4, 16;\n\
+         add.u32 %r1, %r1, %r4; st.global.u32 [%at], %r1;",
+    );
+    for (i, word) in (0..70).zip(out) {
+        let value = match i {
+            i if i % 2 == 1 => 1000 + if i & 2 == 0 { 200 } else { 100 },
+            i if i > 40 => 7,
+            _ => 0,
+        };
+        let lanes = if i < 64 { 32 } else { 6 };
+        assert_eq!(word, value + (lanes << 16), "thread {i}");
+    }
+}
+
+#[test]
+fn loops_run_as_often_as_each_lane_wants() {
+    // Collatz steps, with a break and a continue.
+    let body = "mov.u32 %r1, 0; add.u32 %r2, %i, 1;\n\
+         LOOP: setp.eq.u32 %p1, %r2, 1; @%p1 bra DONE;\n\
+         add.u32 %r1, %r1, 1; setp.gt.u32 %p4, %r1, 60; @%p4 bra DONE;\n\
+         and.b32 %r3, %r2, 1; setp.eq.u32 %p2, %r3, 0; @!%p2 bra ODD;\n\
+         shr.u32 %r2, %r2, 1; bra LOOP;\n\
+         ODD: mad.lo.u32 %r2, %r2, 3, 1; bra LOOP;\n\
+         DONE: activemask.b32 %r5; popc.b32 %r5, %r5; shl.b32 %r5, %r5, 16; or.b32 %r1, %r1, %r5;\n\
+         st.global.u32 [%at], %r1;";
+    for (i, word) in (0..64).zip(each(64, body)) {
+        let (mut n, mut steps) = (i + 1, 0);
+        while n != 1 {
+            steps += 1;
+            if steps > 60 {
+                break;
+            }
+            n = if n % 2 == 0 { n / 2 } else { 3 * n + 1 };
+        }
+        assert_eq!(word, steps | 32 << 16, "thread {i}");
+    }
+}
+
+#[test]
+fn lanes_that_exit_early_do_not_hold_up_the_rest() {
+    let body = "setp.lt.u32 %p1, %i, 10; @%p1 exit;\n\
+         and.b32 %r1, %i, 1; setp.eq.u32 %p2, %r1, 1; @%p2 bra ODD; st.global.u32 [%at], 5; ret;\n\
+         ODD: bar.sync 0; st.global.u32 [%at], 6;";
+    for (i, word) in (0..33).zip(each(33, body)) {
+        assert_eq!(
+            word,
+            if i < 10 {
+                i
+            } else if i % 2 == 1 {
+                6
+            } else {
+                5
+            },
+            "thread {i}"
+        );
+    }
+}
+
+#[test]
+fn indirect_branches_go_by_table() {
+    let body = "rem.u32 %r1, %i, 3;\n TABLE: .branchtargets A, B, C;\n brx.idx %r1, TABLE;\n\
+         A: mov.u32 %r2, 11; bra END;\n B: mov.u32 %r2, 22; bra END;\n C: mov.u32 %r2, 33;\n\
+         END: st.global.u32 [%at], %r2;";
+    for (i, word) in (0..40).zip(each(40, body)) {
+        assert_eq!(word, [11, 22, 33][i % 3], "thread {i}");
+    }
+    let fault = try_run(&kernel("TABLE: .branchtargets A;\n brx.idx %i, TABLE; A:"), 1, 32, &[0]).err().unwrap();
+    assert!(fault.what.contains("index 1 is past the table of 1"), "{fault}");
+}
+
+const FACTORIAL: &str = "
+.func (.param .b32 result) factorial(.param .b32 n) {
+  .reg .pred %p; .reg .b32 %r<8>;
+  ld.param.u32 %r1, [n];
+  setp.gt.u32 %p, %r1, 1; @%p bra MORE;
+  st.param.b32 [result+0], 1; ret;
+  MORE: sub.u32 %r2, %r1, 1;
+  { .param .b32 arg; .param .b32 back; st.param.b32 [arg+0], %r2;
+    call.uni (back), factorial, (arg); ld.param.b32 %r3, [back+0]; }
+  mul.lo.u32 %r4, %r3, %r1;
+  st.param.b32 [result+0], %r4; ret; }
+";
+
+#[test]
+fn recursion_keeps_each_frame_apart() {
+    let body = "and.b32 %r1, %i, 7;\n\
+         { .param .b32 arg; .param .b32 back; st.param.b32 [arg+0], %r1;\n\
+           call (back), factorial, (arg); ld.param.b32 %r2, [back+0]; }\n\
+         activemask.b32 %r3; xor.b32 %r3, %r3, 0xffffffff; add.u32 %r2, %r2, %r3; st.global.u32 [%at], %r2;";
+    let out = run_words(&(FACTORIAL.to_owned() + &kernel(body)), 1, 64, &[0; 64]);
+    for (i, word) in (0..64_u32).zip(out) {
+        assert_eq!(word, (1..=(i & 7)).product::<u32>().max(1), "thread {i}");
+    }
+}
+
+#[test]
+fn calls_pass_structures_and_only_the_calling_lanes() {
+    let functions = "
+.func (.param .align 8 .b8 out[12]) swap(.param .align 8 .b8 in[12]) {
+  .reg .b32 %r; .reg .b64 %d;
+  ld.param.b64 %d, [in]; ld.param.b32 %r, [in+8];
+  st.param.b32 [out], %r; st.param.b32 [out+4], %r; cvt.u32.u64 %r, %d; st.param.b32 [out+8], %r; ret; }
+";
+    let body = "setp.gt.u32 %p1, %i, 20; mov.u32 %r9, 77;\n\
+         { .param .align 8 .b8 a[12]; .param .align 8 .b8 b[12];\n\
+           cvt.u64.u32 %rd1, %i; st.param.b64 [a], %rd1; st.param.b32 [a+8], 9;\n\
+           @%p1 call (b), swap, (a);\n\
+           ld.param.b32 %r1, [b]; @%p1 ld.param.b32 %r9, [b+8]; }\n\
+         add.u32 %r1, %r1, %r9; st.global.u32 [%at], %r1;";
+    let out = run_words(&(functions.to_owned() + &kernel(body)), 1, 32, &[0; 32]);
+    for (i, word) in (0..32_u32).zip(out) {
+        assert_eq!(word, if i > 20 { 9 + i } else { 77 }, "thread {i}");
+    }
+}
+
+#[test]
+fn function_pointers_call_what_they_point_to() {
+    let functions = "
+.func (.param .b32 r) twice(.param .b32 x) { .reg .b32 %a; ld.param.b32 %a, [x]; shl.b32 %a, %a, 1; st.param.b32 [r], %a; ret; }
+.func (.param .b32 r) square(.param .b32 x) { .reg .b32 %a; ld.param.b32 %a, [x]; mul.lo.u32 %a, %a, %a; st.param.b32 [r], %a; ret; }
+.global .align 8 .u64 table[2] = { twice, square };
+";
+    let body = "PROTO: .callprototype (.param .b32 _) _ (.param .b32 _);\n\
+         and.b32 %r1, %i, 1; mul.wide.u32 %rd1, %r1, 8; mov.u64 %rd2, table; add.s64 %rd2, %rd2, %rd1;\n\
+         ld.global.u64 %rd3, [%rd2];\n\
+         { .param .b32 a; .param .b32 b; st.param.b32 [a], %i;\n call (b), %rd3, (a), PROTO;\n ld.param.b32 %r2, [b]; }\n\
+         st.global.u32 [%at], %r2;";
+    let out = run_words(&(functions.to_owned() + &kernel(body)), 1, 32, &[0; 32]);
+    for (i, word) in (0..32_u32).zip(out) {
+        assert_eq!(word, if i % 2 == 0 { 2 * i } else { i * i }, "thread {i}");
+    }
+    let wild = "PROTO: .callprototype _ ();\n mov.u64 %rd1, 64; call %rd1, (), PROTO;";
+    let fault = try_run(&kernel(wild), 1, 1, &[0]).err().unwrap();
+    assert!(fault.what.contains("0x40, which is no function"), "{fault}");
+}
+
+#[test]
+fn endless_recursion_and_trap_are_faults() {
+    let functions = ".func forever() { call forever; ret; }\n";
+    let fault = try_run(&(functions.to_owned() + &kernel("call forever;")), 1, 32, &[0]).err().unwrap();
+    assert!(fault.what.contains("nested too deeply"), "{fault}");
+    let fault = try_run(&kernel("setp.eq.u32 %p1, %i, 37; @%p1 trap;"), 1, 64, &[0]).err().unwrap();
+    assert!(fault.what.contains("trap") && fault.thread.x == 37 && fault.lanes == 1 << 5, "{fault}");
+    assert!(fault.spot.text.contains("@%p1 trap"), "{fault}");
+}
+
+#[test]
+fn printf_prints() {
+    let items = format!(
+        ".extern .func (.param .b32 r) vprintf(.param .b64 a, .param .b64 b);\n\
+         .global .align 1 .b8 text[16] = {{37, 100, 32, 37, 46, 50, 102, 10, 0}};\n{}",
+        kernel(
+            ".local .align 8 .b8 args[16]; .reg .b64 %sp; mov.u64 %sp, args; cvta.local.u64 %rd1, %sp;\n\
+             setp.ne.u32 %p1, %i, 3; @%p1 ret;\n\
+             st.u32 [%rd1], 42; mov.f64 %d1, 0d3FF8000000000000; st.f64 [%rd1+8], %d1;\n\
+             mov.u64 %rd2, text; cvta.global.u64 %rd2, %rd2;\n\
+             { .param .b64 a; .param .b64 b; .param .b32 r; st.param.b64 [a], %rd2; st.param.b64 [b], %rd1;\n\
+               call.uni (r), vprintf, (a, b); }"
+        )
+    );
+    assert_eq!(try_run(&items, 1, 32, &[0]).unwrap().output, "42 1.50\n");
+}
+
+#[test]
+fn carry_survives_divergence_and_special_registers_say_who_is_who() {
+    let body = "mov.u32 %r1, %laneid; mov.u32 %r2, %warpid; mov.u32 %r3, %lanemask_lt; popc.b32 %r3, %r3;\n\
+         sub.u32 %r3, %r3, %r1; mov.u32 %r4, %nctaid.x; mov.u32 %r5, %ctaid.x;\n\
+         shl.b32 %r2, %r2, 8; or.b32 %r1, %r1, %r2; or.b32 %r1, %r1, %r3; shl.b32 %r4, %r4, 16; or.b32 %r1, %r1, %r4;\n\
+         shl.b32 %r5, %r5, 24; or.b32 %r1, %r1, %r5; st.global.u32 [%at], %r1;";
+    let out = run_words(&kernel(body), 2, 48, &[0; 96]);
+    for (i, word) in (0..96_u32).zip(out) {
+        let (cta, thread) = (i / 48, i % 48);
+        assert_eq!(word, thread % 32 | thread / 32 << 8 | 2 << 16 | cta << 24, "thread {i}");
+    }
+}

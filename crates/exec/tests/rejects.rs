@@ -1,0 +1,77 @@
+//! What cannot be executed or launched is said clearly, all at once.
+
+use exec::{Arg, Launch, LaunchError, LowerOptions, load};
+use isa::Dim3;
+
+const HEADER: &str = ".version 8.3\n.target sm_90\n.address_size 64\n";
+
+#[test]
+fn everything_not_executable_is_listed_at_load_with_its_place() {
+    let text = format!(
+        "{HEADER}.global .texref image;
+.visible .entry good() {{ ret; }}
+.visible .entry bad(.param .u64 p) {{
+  .reg .b32 %r<4>; .reg .f32 %f<8>; .reg .b64 %rd<2>;
+  tex.2d.v4.f32.f32 {{%f0, %f1, %f2, %f3}}, [image, {{%f4, %f5}}];
+  add.s32 %r1, %r2, %rd1;
+  wgmma.fence.sync.aligned;
+  add.frob.s32 %r1, %r2, %r3;
+  ret;
+}}
+"
+    );
+    let loaded = load("m.ptx", &text, LowerOptions::default()).unwrap();
+    assert_eq!(loaded.module.kernels.len(), 1);
+    assert!(loaded.kernel("good").is_ok());
+    let error = loaded.kernel("bad").unwrap_err().to_string();
+    for expected in [
+        "m.ptx:8:3: error: `tex` is not executable",
+        "m.ptx:9:21: error: a register of 32 bits is needed here, not of 64",
+        "m.ptx:10:3: error: `wgmma` is not executable",
+        "m.ptx:11:3: error: `add` with `.frob` is not executable",
+    ] {
+        assert!(error.contains(expected), "{expected}\nnot in\n{error}");
+    }
+    assert_eq!(loaded.problems().unwrap().matches("error:").count(), 4);
+    let unknown = loaded.kernel("goof").unwrap_err().to_string();
+    assert_eq!(unknown, "no kernel `goof` in the module; it has good, bad");
+}
+
+#[test]
+fn text_that_is_no_ptx_is_an_error() {
+    for (text, says) in [("", "empty"), ("\u{7f}ELF\0\0", "error"), ("int main() {}", "error")] {
+        let error = load("x.ptx", text, LowerOptions::default()).unwrap_err().to_string();
+        assert!(error.contains(says), "{error}");
+    }
+    let narrow = ".version 4.0\n.target sm_20\n.address_size 32\n.entry k() { ret; }\n";
+    assert!(load("x.ptx", narrow, LowerOptions::default()).unwrap_err().to_string().contains("32-bit addressing"));
+}
+
+#[test]
+fn launches_that_do_not_fit_the_kernel_say_why() {
+    let text =
+        format!("{HEADER}.visible .entry _Z3addPfi(.param .u64 a, .param .u32 n) .maxntid 128, 1, 1 {{ ret; }}\n");
+    let loaded = load("m.ptx", &text, LowerOptions::default()).unwrap();
+    let kernel = loaded.kernel("add").unwrap();
+    let launch = |grid, block, args: &[Arg]| Launch::new(kernel.clone(), grid, block, 0, args);
+    let (one, warp) = (Dim3::new(1, 1, 1), Dim3::new(32, 1, 1));
+    let good = [Arg::Pointer(0), Arg::I32(5)];
+    assert!(launch(one, warp, &good).is_ok());
+    let count = launch(one, warp, &good[..1]).unwrap_err();
+    assert!(matches!(count, LaunchError::ArgumentCount { expected: 2, given: 1, .. }));
+    assert!(count.to_string().contains(".u64 a, .u32 n"), "{count}");
+    let size = launch(one, warp, &[Arg::Pointer(0), Arg::F64(1.0)]).unwrap_err().to_string();
+    assert!(
+        size.contains("argument 2") && size.contains("f64 of 8 bytes for parameter `n`, .u32 of 4 bytes"),
+        "{size}"
+    );
+    for (grid, block, says) in [
+        (Dim3::new(0, 1, 1), warp, "no CTAs"),
+        (one, Dim3::new(32, 0, 1), "no threads"),
+        (one, Dim3::new(64, 32, 1), "larger than"),
+        (one, Dim3::new(256, 1, 1), "128 threads that it was compiled for"),
+    ] {
+        let error = launch(grid, block, &good).unwrap_err().to_string();
+        assert!(error.contains(says), "{error}");
+    }
+}
