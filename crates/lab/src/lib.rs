@@ -12,6 +12,7 @@ pub mod microbench;
 mod report;
 mod run;
 mod statistics;
+mod trace;
 
 pub use cores::CORES;
 pub use device::SimulatedDevice;
@@ -20,3 +21,4 @@ pub use report::{
 };
 pub use run::{Job, Monitor, Progress, RunError, Setup, Unattended, cores, run, schedulers};
 pub use statistics::schema;
+pub use trace::{TraceKernel, TraceRun, TraceRunError, TraceSetup, run_trace};

@@ -1,0 +1,44 @@
+//! What is wrong with a trace, and where.
+
+use std::path::{Path, PathBuf};
+
+/// A trace that cannot be used: what is wrong, in which file and line, and what may help.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}{}: {what}{}", file.display(), self.place(), self.advice())]
+pub struct TraceError {
+    /// The file.
+    pub file: PathBuf,
+    /// Its line, from 1, after decompression; 0 for the file as a whole.
+    pub line: u64,
+    /// What is wrong.
+    pub what: String,
+    /// What may help; empty if nothing comes to mind.
+    pub hint: &'static str,
+}
+
+impl TraceError {
+    pub(crate) fn new(file: &Path, line: u64, what: impl Into<String>) -> Self {
+        Self { file: file.to_owned(), line, what: what.into(), hint: "" }
+    }
+
+    pub(crate) fn hint(mut self, hint: &'static str) -> Self {
+        self.hint = hint;
+        self
+    }
+
+    fn place(&self) -> String {
+        if self.line == 0 { String::new() } else { format!(":{}", self.line) }
+    }
+
+    fn advice(&self) -> String {
+        if self.hint.is_empty() { String::new() } else { format!("\n  hint: {}", self.hint) }
+    }
+}
+
+/// Text from a file as it is shown in a message: short and printable.
+pub(crate) fn shown(text: &[u8]) -> String {
+    const MOST: usize = 60;
+    let text = String::from_utf8_lossy(&text[..text.len().min(4 * MOST)]);
+    let clean: String = text.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
+    if clean.chars().count() <= MOST { clean } else { clean.chars().take(MOST).chain("…".chars()).collect() }
+}

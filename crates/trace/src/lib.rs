@@ -1,0 +1,44 @@
+//! Accel-Sim traces: what the warps of a kernel did on a real GPU, as a program and as instruction
+//! streams.
+//!
+//! ```text
+//!  kernelslist.g ─► List ─► kernel files ─► KernelTrace::open ─► isa::Program
+//!                                               │ (one pass: header, static instructions, checks)
+//!                                               └► CtaReader ─► TraceShared ─► TraceStream
+//!                                                  (a second pass: each CTA as it is dispatched)
+//! ```
+//! A file is read twice from its beginning, by whole CTAs and in file order, which is the order of
+//! dispatch: memory holds the static instructions and the CTAs that are resident, whatever the
+//! length of the file and however it is compressed.
+//!
+//! What Accel-Sim makes of a trace is followed where the two can be compared, even where the
+//! hardware does otherwise:
+//! - T1: a 64-bit operand counts as its first register, which is all that a trace names.
+//! - T2: `R255`, which reads as zero, counts as a register like the others.
+//! - T3: predicates and uniform registers are absent before tracer version 5; nothing waits for them.
+//! - T4: a generic access goes where its first active lane goes.
+//! - T5: `BAR` waits for the whole CTA, whatever its operands.
+//! - T6: bytes per lane come from the opcode's modifiers, never from the trace's width.
+//!
+//! **Invariant:** nothing in a file, however damaged, makes this crate panic or take memory out of
+//! proportion to the file's own longest CTA.
+#![warn(missing_docs)]
+
+mod cta;
+mod error;
+mod header;
+mod inst;
+mod kernel;
+mod line;
+mod list;
+mod opcode;
+mod program;
+mod source;
+mod stream;
+
+pub use error::TraceError;
+pub use header::Header;
+pub use kernel::{KernelTrace, Oddities, UnknownOpcode};
+pub use list::{Command, List};
+pub use opcode::{Generation, class_of};
+pub use stream::{TraceShared, TraceStream};

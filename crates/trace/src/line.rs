@@ -1,0 +1,228 @@
+//! One instruction of a trace: `PC MASK ND [Rd…] OPCODE NS [Rs…] WIDTH [MODE ADDRESSES] [IMM]`.
+
+use kit::{LaneMask, WARP_LANES};
+
+/// Which fields lines have, besides the usual ones.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Layout {
+    /// Fields before PC: CTA and warp (tracer versions 1 and 2), source line.
+    pub leading: u8,
+}
+
+impl Layout {
+    pub fn of(header: &crate::Header) -> Self {
+        Self { leading: if header.tracer_version < 3 { 4 } else { 0 } + u8::from(header.line_info) }
+    }
+}
+
+/// Words with blanks between them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Words<'a> {
+    text: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Words<'a> {
+    pub fn new(text: &'a [u8]) -> Self {
+        Self { text, at: 0 }
+    }
+
+    #[inline]
+    pub fn next(&mut self) -> Option<&'a [u8]> {
+        let text = self.text;
+        let mut from = self.at;
+        while from < text.len() && text[from] <= b' ' {
+            from += 1;
+        }
+        let mut to = from;
+        while to < text.len() && text[to] > b' ' {
+            to += 1;
+        }
+        self.at = to;
+        (from < to).then(|| &text[from..to])
+    }
+
+    fn decimal(&mut self, what: &'static str) -> Result<u64, &'static str> {
+        self.next().and_then(decimal).ok_or(what)
+    }
+}
+
+/// An unsigned number.
+#[inline]
+pub(crate) fn decimal(word: &[u8]) -> Option<u64> {
+    if word.is_empty() || word.len() > 19 {
+        return None;
+    }
+    word.iter().try_fold(0u64, |n, &c| c.is_ascii_digit().then(|| n * 10 + u64::from(c - b'0')))
+}
+
+/// A signed number.
+#[inline]
+fn signed(word: &[u8]) -> Option<i64> {
+    match word.strip_prefix(b"-") {
+        Some(digits) => decimal(digits).map(|n| (n as i64).wrapping_neg()),
+        None => decimal(word).map(|n| n as i64),
+    }
+}
+
+/// A hexadecimal number, with or without `0x`.
+#[inline]
+fn hexadecimal(word: &[u8]) -> Option<u64> {
+    let digits = word.strip_prefix(b"0x").unwrap_or(word);
+    if digits.is_empty() || digits.len() > 16 {
+        return None;
+    }
+    digits.iter().try_fold(0u64, |n, &c| (c as char).to_digit(16).map(|d| n << 4 | u64::from(d)))
+}
+
+/// A line, taken apart as far as is needed to know the static instruction.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Line<'a> {
+    pub pc: u64,
+    pub mask: LaneMask,
+    /// `ND [Rd…] OPCODE NS [Rs…]`: with the PC, the static instruction.
+    pub fixed: &'a [u8],
+    /// Bytes per access as the tracer has them; not 0 if addresses follow.
+    pub width: u64,
+    /// What follows the width.
+    pub rest: Words<'a>,
+}
+
+/// Most registers on either side of an instruction; Accel-Sim takes 4 at most.
+const MAX_REGISTERS: u64 = 16;
+
+impl<'a> Line<'a> {
+    /// Takes `text` apart. The error says what was expected.
+    #[inline]
+    pub fn parse(text: &'a [u8], layout: Layout) -> Result<Self, &'static str> {
+        let mut words = Words::new(text);
+        for _ in 0..layout.leading {
+            words.decimal("CTA, warp or source line before the program counter")?;
+        }
+        let pc = words.next().and_then(hexadecimal).ok_or("a program counter in hexadecimal")?;
+        let mask = words.next().and_then(hexadecimal).ok_or("an active mask in hexadecimal")?;
+        let mask = LaneMask::try_from(mask).map_err(|_| "an active mask of 32 bits")?;
+        let from = words.at + 1;
+        skip_registers(&mut words)?;
+        words.next().ok_or("an opcode")?;
+        skip_registers(&mut words)?;
+        let fixed = text[from..words.at].trim_ascii_start();
+        let width = words.decimal("the width of the access, 0 for none")?;
+        Ok(Self { pc, mask, fixed, width, rest: words })
+    }
+}
+
+fn skip_registers(words: &mut Words<'_>) -> Result<(), &'static str> {
+    let count = words.decimal("a number of registers")?;
+    if count > MAX_REGISTERS {
+        return Err("no more than 16 registers");
+    }
+    for _ in 0..count {
+        words.next().ok_or("as many registers as announced")?;
+    }
+    Ok(())
+}
+
+/// Addresses of the active lanes, as short as they can be kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Addresses {
+    /// None given.
+    Absent,
+    /// The first active lane has `base`, each following one `stride` more.
+    Affine { base: u64, stride: i64 },
+    /// One each.
+    List,
+}
+
+/// Reads addresses; where they are a list, `list` holds them for the active lanes in turn.
+#[inline]
+pub(crate) fn addresses(
+    words: &mut Words<'_>,
+    mask: LaneMask,
+    list: &mut [u64; WARP_LANES],
+) -> Result<Addresses, &'static str> {
+    let lanes = mask.count_ones() as usize;
+    match words.decimal("an address mode")? {
+        0 => {
+            for address in &mut list[..lanes] {
+                *address = words.next().and_then(hexadecimal).ok_or("an address for each active lane")?;
+            }
+        }
+        1 => {
+            let base = words.next().and_then(hexadecimal).ok_or("a base address")?;
+            let stride = words.next().and_then(signed).ok_or("a stride")?;
+            let run = mask.checked_shr(mask.trailing_zeros()).unwrap_or(0).trailing_ones() as usize;
+            if run == lanes {
+                return Ok(Addresses::Affine { base, stride });
+            }
+            // The tracer writes this mode for one run of lanes only; Accel-Sim gives others 0.
+            list[..lanes].fill(0);
+            for (i, address) in list[..run].iter_mut().enumerate() {
+                *address = base.wrapping_add_signed(stride.wrapping_mul(i as i64));
+            }
+        }
+        2 => {
+            let base = words.next().and_then(hexadecimal).ok_or("a base address")?;
+            let mut address = base;
+            for (i, slot) in list[..lanes].iter_mut().enumerate() {
+                if i > 0 {
+                    let delta = words.next().and_then(signed).ok_or("a delta for each active lane but the first")?;
+                    address = address.wrapping_add_signed(delta);
+                }
+                *slot = address;
+            }
+        }
+        // Tensor copies name no lanes' addresses.
+        3 | 4 => return Ok(Addresses::Absent),
+        _ => return Err("an address mode from 0 to 4"),
+    }
+    Ok(shorten(&list[..lanes]))
+}
+
+/// A list whose steps are all the same needs no list.
+fn shorten(list: &[u64]) -> Addresses {
+    let Some(&base) = list.first() else { return Addresses::Absent };
+    let stride = list.get(1).map_or(0, |second| second.wrapping_sub(base));
+    let same = list.windows(2).all(|pair| pair[1].wrapping_sub(pair[0]) == stride);
+    if same { Addresses::Affine { base, stride: stride as i64 } } else { Addresses::List }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str, mask: LaneMask) -> Result<Vec<u64>, &'static str> {
+        let mut list = [7; WARP_LANES];
+        let lanes = mask.count_ones() as usize;
+        Ok(match addresses(&mut Words::new(text.as_bytes()), mask, &mut list)? {
+            Addresses::Absent => vec![],
+            Addresses::Affine { base, stride } => {
+                (0..lanes as i64).map(|i| base.wrapping_add_signed(stride * i)).collect()
+            }
+            Addresses::List => list[..lanes].to_vec(),
+        })
+    }
+
+    #[test]
+    fn all_address_modes_give_each_active_lane_its_address() {
+        assert_eq!(read("0 0x10 0x18 0x100", 0b10101), Ok(vec![0x10, 0x18, 0x100]));
+        assert_eq!(read("1 0x1000 -4", 0b1110), Ok(vec![0x1000, 0xffc, 0xff8]));
+        assert_eq!(read("1 0x1000 4", 0b10110), Ok(vec![0x1000, 0x1004, 0]), "a gap: as Accel-Sim");
+        assert_eq!(read("1 0x0 0", 0), Ok(vec![]));
+        assert_eq!(read("2 0x1000 8 -16 99", 0b1101), Ok(vec![0x1000, 0x1008, 0xff8]));
+        assert_eq!(read("2 0x1000", 1), Ok(vec![0x1000]), "one lane has no delta");
+        assert_eq!(read("3 2 0x10 0x20", 3), Ok(vec![]));
+        assert!(read("0 0x10", 3).is_err() && read("5 0x10", 1).is_err() && read("", 1).is_err());
+    }
+
+    #[test]
+    fn a_line_comes_apart_into_what_is_fixed_and_what_is_not() {
+        let line = Line::parse(b"00a0 000000ff 1 R4 LDG.E.64 1 R2 8 1 0x10 8 0 ", Layout { leading: 0 }).unwrap();
+        assert_eq!((line.pc, line.mask, line.fixed, line.width), (0xa0, 0xff, &b"1 R4 LDG.E.64 1 R2"[..], 8));
+        let old = Line::parse(b"3 0 0 7 0010 ffffffff 0 EXIT 0 0", Layout { leading: 4 }).unwrap();
+        assert_eq!((old.pc, old.fixed), (0x10, &b"0 EXIT 0"[..]));
+        for bad in ["", "0", "0 1", "0 1 1 R1", "0 1 99", "0 1ffffffff 0 EXIT 0 0", "0 1 0 EXIT 0"] {
+            assert!(Line::parse(bad.as_bytes(), Layout { leading: 0 }).is_err(), "{bad}");
+        }
+    }
+}

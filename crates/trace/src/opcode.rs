@@ -1,0 +1,99 @@
+//! Classes of machine opcodes, from a table per architecture generation.
+
+use isa::OpClass;
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+/// A generation of machine code, as far as opcode tables differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Generation {
+    /// sm_30 to sm_37.
+    Kepler,
+    /// sm_50 to sm_62.
+    Pascal,
+    /// sm_70, sm_72.
+    Volta,
+    /// sm_75.
+    Turing,
+    /// sm_80 to sm_87.
+    Ampere,
+    /// sm_89.
+    Ada,
+    /// sm_90 and later.
+    Hopper,
+}
+
+impl Generation {
+    /// The generation whose table serves machine code of compute capability `version` / 10.
+    pub const fn of(version: u32) -> Self {
+        match version {
+            0..50 => Self::Kepler,
+            50..70 => Self::Pascal,
+            70..75 => Self::Volta,
+            75..80 => Self::Turing,
+            80..89 => Self::Ampere,
+            89 => Self::Ada,
+            _ => Self::Hopper,
+        }
+    }
+
+    /// Bytes of an instruction.
+    pub const fn instruction_bytes(self) -> u32 {
+        if (self as u8) < Self::Volta as u8 { 8 } else { 16 }
+    }
+}
+
+/// Class of each opcode in each generation; see the table's head for its origin.
+const TABLE: &str = include_str!("../data/opcodes.tsv");
+const GENERATIONS: usize = Generation::Hopper as usize + 1;
+
+static CLASSES: LazyLock<HashMap<&str, [Option<OpClass>; GENERATIONS]>> = LazyLock::new(|| {
+    let rows = TABLE.lines().filter(|l| !l.starts_with('#')).skip(1).map(|line| {
+        let mut fields = line.split('\t');
+        let opcode = fields.next().unwrap_or_default();
+        let mut classes = [None; GENERATIONS];
+        for (class, name) in classes.iter_mut().zip(fields) {
+            *class = OpClass::ALL.iter().copied().find(|c| c.name() == name);
+        }
+        (opcode, classes)
+    });
+    rows.collect()
+});
+
+/// Class of the opcode `base` (without modifiers) in `generation`, or, where that one lacks it, in
+/// the nearest generation that has it; `None` if none does.
+pub fn class_of(base: &str, generation: Generation) -> Option<OpClass> {
+    let classes = CLASSES.get(base)?;
+    let at = generation as usize;
+    let (until, after) = classes.split_at(at);
+    after.iter().chain(until.iter().rev()).copied().flatten().next()
+}
+
+/// What an opcode in no table is taken for: an integer operation, as Accel-Sim takes those that it
+/// has no unit for.
+pub(crate) const DEFAULT_CLASS: OpClass = OpClass::IntAdd;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_entry_of_the_table_is_a_class_or_absent() {
+        for line in TABLE.lines().filter(|l| !l.starts_with('#')).skip(1) {
+            let fields: Vec<_> = line.split('\t').collect();
+            assert_eq!(fields.len(), GENERATIONS + 1, "{line}");
+            for name in &fields[1..] {
+                assert!(*name == "-" || OpClass::ALL.iter().any(|c| c.name() == *name), "{line}");
+            }
+        }
+    }
+
+    #[test]
+    fn opcodes_change_units_with_the_generations() {
+        assert_eq!(class_of("IMMA", Generation::Volta), Some(OpClass::IntMad));
+        assert_eq!(class_of("IMMA", Generation::Turing), Some(OpClass::Tensor));
+        assert_eq!(class_of("UIADD3", Generation::Volta), Some(OpClass::Uniform), "a later generation's");
+        assert_eq!(class_of("XMAD", Generation::Hopper), Some(OpClass::IntMad), "an earlier generation's");
+        assert_eq!(class_of("FROBNICATE", Generation::Ampere), None);
+    }
+}

@@ -1,0 +1,173 @@
+//! Static instructions found in a trace: one for each program counter, opcode and set of registers.
+
+use crate::inst::{Meaning, base, meaning};
+use crate::line::{Line, Words, decimal};
+use crate::opcode::Generation;
+use crate::{Header, UnknownOpcode};
+use isa::{InstSpec, Pc, Program, ProgramBuilder, RegFile, RegId, Source};
+use std::collections::HashMap;
+
+/// A static instruction by the order in which it was first seen.
+pub(crate) type InstIndex = u32;
+
+const NONE: InstIndex = InstIndex::MAX;
+
+#[derive(Clone, Debug)]
+struct Entry {
+    pc: u64,
+    fixed: Box<[u8]>,
+    meaning: Meaning,
+    /// Another one at the same program counter.
+    next: InstIndex,
+    /// How often it was met while the table was built.
+    count: u64,
+}
+
+/// Finds static instructions by their text.
+#[derive(Clone, Debug)]
+pub(crate) struct InstTable {
+    generation: Generation,
+    entries: Vec<Entry>,
+    first: HashMap<u64, InstIndex>,
+    /// Position in the finished program.
+    pcs: Vec<Pc>,
+}
+
+/// Vector registers: R0 to R255, the last of which reads as zero.
+const VECTOR: u16 = 256;
+/// Predicates P0 to P7.
+const PREDICATES: u16 = 8;
+/// Uniform registers UR0 to UR255 and uniform predicates UP0 to UP7.
+const UNIFORM: u16 = 256 + 8;
+
+impl InstTable {
+    pub fn new(generation: Generation) -> Self {
+        Self { generation, entries: Vec::new(), first: HashMap::new(), pcs: Vec::new() }
+    }
+
+    fn is(&self, at: InstIndex, line: &Line<'_>) -> bool {
+        self.entries.get(at as usize).is_some_and(|e| e.pc == line.pc && *e.fixed == *line.fixed)
+    }
+
+    /// The instruction of `line`, which most often is the one behind `previous`.
+    #[inline]
+    pub fn find(&self, line: &Line<'_>, previous: InstIndex) -> Option<InstIndex> {
+        let likely = previous.wrapping_add(1);
+        if self.is(likely, line) {
+            return Some(likely);
+        }
+        let mut at = *self.first.get(&line.pc)?;
+        while at != NONE && !self.is(at, line) {
+            at = self.entries[at as usize].next;
+        }
+        (at != NONE).then_some(at)
+    }
+
+    /// The instruction of `line`, which is added if it is new. An error says what was expected.
+    pub fn intern(&mut self, line: &Line<'_>, previous: InstIndex) -> Result<InstIndex, &'static str> {
+        let at = match self.find(line, previous) {
+            Some(at) => at,
+            None => self.add(line)?,
+        };
+        self.entries[at as usize].count += 1;
+        Ok(at)
+    }
+
+    fn add(&mut self, line: &Line<'_>) -> Result<InstIndex, &'static str> {
+        let Operands { opcode, .. } = operands(line.fixed)?;
+        let at = self.entries.len() as InstIndex;
+        if at >= 1 << 22 {
+            return Err("no more than four million static instructions");
+        }
+        let next = self.first.insert(line.pc, at).unwrap_or(NONE);
+        let meaning = meaning(opcode, self.generation);
+        self.entries.push(Entry { pc: line.pc, fixed: line.fixed.into(), meaning, next, count: 0 });
+        Ok(at)
+    }
+
+    /// What the instruction means.
+    #[inline]
+    pub fn meaning(&self, at: InstIndex) -> &Meaning {
+        &self.entries[at as usize].meaning
+    }
+
+    /// Its place in the finished program.
+    #[inline]
+    pub fn pc(&self, at: InstIndex) -> Pc {
+        self.pcs[at as usize]
+    }
+
+    /// Opcodes in no table, with how often they are executed.
+    pub fn unknown(&self) -> Vec<UnknownOpcode> {
+        let mut found: Vec<UnknownOpcode> = Vec::new();
+        for entry in self.entries.iter().filter(|e| e.meaning.unknown) {
+            let opcode = operands(&entry.fixed).map(|o| base(o.opcode).to_owned()).unwrap_or_default();
+            match found.iter_mut().find(|u| u.opcode == opcode) {
+                Some(same) => same.count += entry.count,
+                None => found.push(UnknownOpcode { opcode, count: entry.count }),
+            }
+        }
+        found.sort_by_key(|u| std::cmp::Reverse(u.count));
+        found
+    }
+
+    /// The program, in order of program counters. Instructions that share one stand side by side.
+    pub fn finish(&mut self, header: &Header) -> Program {
+        let mut order: Vec<usize> = (0..self.entries.len()).collect();
+        order.sort_by_key(|&i| self.entries[i].pc);
+        let mut builder = ProgramBuilder::new(header.name.clone(), self.generation.instruction_bytes());
+        self.pcs = vec![Pc(0); self.entries.len()];
+        for index in order {
+            let entry = &self.entries[index];
+            let text = String::from_utf8_lossy(&entry.fixed);
+            let operands = operands(&entry.fixed).unwrap_or_default();
+            let Meaning { class, control, mem, .. } = entry.meaning;
+            self.pcs[index] = builder.push(InstSpec {
+                class,
+                control,
+                mem,
+                packed_half: false,
+                dsts: &operands.dsts,
+                srcs: &operands.srcs,
+                source: Source { line: u32::try_from(entry.pc).unwrap_or(u32::MAX), origin: (0, 0) },
+                text: &format!("{:04x} {text}", entry.pc),
+            });
+        }
+        builder.finish(RegFile { vector: VECTOR, predicate: PREDICATES, uniform: UNIFORM }, Vec::new())
+    }
+}
+
+#[derive(Debug, Default)]
+struct Operands<'a> {
+    opcode: &'a str,
+    dsts: Vec<RegId>,
+    srcs: Vec<RegId>,
+}
+
+fn operands(fixed: &[u8]) -> Result<Operands<'_>, &'static str> {
+    let mut words = Words::new(fixed);
+    let dsts = registers(&mut words)?;
+    let opcode = words.next().ok_or("an opcode")?;
+    let opcode = std::str::from_utf8(opcode).map_err(|_| "an opcode in plain characters")?;
+    Ok(Operands { opcode, dsts, srcs: registers(&mut words)? })
+}
+
+fn registers(words: &mut Words<'_>) -> Result<Vec<RegId>, &'static str> {
+    let count = words.next().and_then(decimal).ok_or("a number of registers")?;
+    (0..count).map(|_| words.next().and_then(register).ok_or("a register: R0 to R255, UR, P or UP")).collect()
+}
+
+/// The dense number of `R7`, `P0`, `UR4`, `UP1`.
+fn register(word: &[u8]) -> Option<RegId> {
+    const PREDICATE_BASE: u16 = VECTOR;
+    const UNIFORM_BASE: u16 = VECTOR + PREDICATES;
+    let number = |digits, bound| decimal(digits).filter(|&n| n < bound).map(|n| n as u16);
+    let id = match word {
+        [b'U', b'R', n @ ..] => UNIFORM_BASE + number(n, 256)?,
+        [b'U', b'P', n @ ..] => UNIFORM_BASE + 256 + number(n, 8)?,
+        [b'P', n @ ..] => PREDICATE_BASE + number(n, 8)?,
+        [b'R', n @ ..] => number(n, 256)?,
+        _ => return None,
+    };
+    Some(RegId(id))
+}

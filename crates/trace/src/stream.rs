@@ -1,0 +1,207 @@
+//! The warps of an SM as traces have them.
+
+use crate::cta::{CtaReader, CtaTrace};
+use crate::{Header, KernelTrace, TraceError};
+use isa::{CtaSlot, Dim3, DynInst, Fault, KernelId, Pc, SourceSpot, Space, StepContext, WarpSlot, WarpStream};
+use std::sync::Arc;
+
+/// Size of the shared and the local window of generic addresses.
+const WINDOW_BYTES: u64 = 16 << 20;
+
+/// A launch that is being run.
+#[derive(Debug)]
+struct Launch {
+    trace: Arc<KernelTrace>,
+    reader: CtaReader,
+}
+
+/// What all SMs share: the open traces of the launches, in order of [`KernelId`].
+#[derive(Debug, Default)]
+pub struct TraceShared {
+    launches: Vec<Option<Launch>>,
+    /// Why a CTA could not be read; the first warp that is stepped reports it.
+    failed: Option<TraceError>,
+}
+
+impl TraceShared {
+    /// Nothing launched.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds the next launch; launches of a machine are numbered in the same order.
+    ///
+    /// # Errors
+    /// If the trace cannot be opened again.
+    pub fn launch(&mut self, trace: Arc<KernelTrace>) -> Result<KernelId, TraceError> {
+        let id = KernelId::from(self.launches.len());
+        let reader = trace.ctas()?;
+        self.launches.push(Some(Launch { trace, reader }));
+        Ok(id)
+    }
+
+    /// Closes the trace of a launch whose CTAs have all ended.
+    pub fn close(&mut self, kernel: KernelId) {
+        if let Some(launch) = self.launches.get_mut(kernel.index()) {
+            *launch = None;
+        }
+    }
+}
+
+/// Where a warp stands in its CTA's trace.
+#[derive(Clone, Copy, Debug, Default)]
+struct Cursor {
+    cta: CtaSlot,
+    next: u32,
+    end: u32,
+}
+
+/// A resident CTA.
+#[derive(Debug, Default)]
+struct Resident {
+    trace: CtaTrace,
+    kernel: KernelId,
+    position: Dim3At,
+    shared_base: u64,
+    local_base: u64,
+    program: Option<Arc<isa::Program>>,
+}
+
+/// A position, with a default.
+#[derive(Clone, Copy, Debug)]
+struct Dim3At(Dim3);
+
+impl Default for Dim3At {
+    fn default() -> Self {
+        Self(Dim3::new(0, 0, 0))
+    }
+}
+
+/// The instruction streams of one SM's warps, from traces.
+#[derive(Debug, Default)]
+pub struct TraceStream {
+    warps: Vec<Cursor>,
+    ctas: Vec<Resident>,
+    /// A CTA could not be read: every warp has a next instruction, which is a fault.
+    broken: bool,
+}
+
+impl TraceStream {
+    /// No warp resident.
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+fn slot<T: Default>(all: &mut Vec<T>, index: usize) -> &mut T {
+    if all.len() <= index {
+        all.resize_with(index + 1, T::default);
+    }
+    &mut all[index]
+}
+
+/// Where the first active lane's address lies (T4): the space, and where its window begins.
+fn resolve(first: u64, shared_base: u64, local_base: u64) -> (Space, u64) {
+    if shared_base == 0 || local_base == 0 {
+        // Accel-Sim takes all for shared where the trace does not know its windows.
+        return (Space::Shared, 0);
+    }
+    let within = |base: u64| first >= base && first - base < WINDOW_BYTES;
+    if within(shared_base) {
+        (Space::Shared, shared_base)
+    } else if within(local_base) {
+        (Space::Local, local_base)
+    } else {
+        (Space::Global, 0)
+    }
+}
+
+impl WarpStream for TraceStream {
+    type Shared = TraceShared;
+
+    fn start_cta(&mut self, shared: &mut TraceShared, kernel: KernelId, cta: Dim3, at: CtaSlot, warps: &[WarpSlot]) {
+        let resident = slot(&mut self.ctas, at.index());
+        resident.kernel = kernel;
+        resident.position = Dim3At(cta);
+        if let Some(Some(Launch { trace, reader })) = shared.launches.get_mut(kernel.index()) {
+            let Header { shared_base, local_base, .. } = trace.header;
+            (resident.shared_base, resident.local_base) = (shared_base, local_base);
+            if let Err(error) = reader.next(&trace.table, &mut resident.trace) {
+                shared.failed.get_or_insert(error);
+                self.broken = true;
+            }
+            resident.program = Some(trace.program.clone());
+        }
+        for (index, warp) in warps.iter().enumerate() {
+            let (next, end) = self.ctas[at.index()].trace.warp(index);
+            *slot(&mut self.warps, warp.index()) = Cursor { cta: at, next, end };
+        }
+    }
+
+    #[inline]
+    fn next_pc(&self, warp: WarpSlot) -> Option<Pc> {
+        let cursor = self.warps.get(warp.index())?;
+        if self.broken {
+            return Some(Pc(0));
+        }
+        (cursor.next < cursor.end).then(|| self.ctas[cursor.cta.index()].trace.record(cursor.next).pc)
+    }
+
+    #[inline]
+    fn step(
+        &mut self,
+        shared: &mut TraceShared,
+        warp: WarpSlot,
+        _context: StepContext,
+        out: &mut DynInst,
+    ) -> Result<(), Box<Fault>> {
+        let cursor = &mut self.warps[warp.index()];
+        let resident = &self.ctas[cursor.cta.index()];
+        if shared.failed.is_some() || cursor.next >= cursor.end {
+            return Err(resident.fault(shared));
+        }
+        let record = resident.trace.record(cursor.next);
+        cursor.next += 1;
+        out.pc = record.pc;
+        out.mask = record.mask;
+        out.active = record.mask;
+        out.diverged = false;
+        out.next_pc = (cursor.next < cursor.end).then(|| resident.trace.record(cursor.next).pc);
+        out.barrier = isa::BarrierArrival::default();
+        out.async_groups_left = 0;
+        let program = resident.program.as_ref().expect("a running CTA has a program");
+        let Some(mem) = program.inst(record.pc).mem else { return Ok(()) };
+        if record.mask == 0 {
+            return Ok(());
+        }
+        out.space = mem.space;
+        resident.trace.spread(record, &mut out.addresses);
+        if mem.space == Space::Generic {
+            let first = out.addresses[record.mask.trailing_zeros() as usize];
+            let (space, base) = resolve(first, resident.shared_base, resident.local_base);
+            out.space = space;
+            out.addresses.iter_mut().for_each(|a| *a = a.wrapping_sub(base));
+        }
+        Ok(())
+    }
+
+    fn end_cta(&mut self, at: CtaSlot) {
+        if let Some(resident) = self.ctas.get_mut(at.index()) {
+            resident.program = None;
+        }
+    }
+}
+
+impl Resident {
+    /// The trace could not be read on.
+    #[cold]
+    fn fault(&self, shared: &TraceShared) -> Box<Fault> {
+        let what = shared.failed.as_ref().map_or_else(
+            || "a warp was asked for more than its trace has".to_owned(),
+            ToString::to_string,
+        );
+        let kernel = self.program.as_ref().map(|p| p.name.clone()).unwrap_or_default();
+        let spot = SourceSpot { kernel, ..SourceSpot::default() };
+        Box::new(Fault { what, spot, cta: self.position.0, thread: Dim3::new(0, 0, 0), lanes: 1 })
+    }
+}
