@@ -15,9 +15,10 @@ mod traffic;
 fn memory_system(c: &mut Criterion) {
     let mut group = c.benchmark_group("memory_system");
     let config = config::load("rtx2060s").expect("built in");
+    group.sample_size(20);
     for load in traffic::Load::ALL {
         const PER_SM: u64 = 500;
-        group.throughput(Throughput::Elements(PER_SM * u64::from(config.sm_count)));
+        group.throughput(Throughput::Elements(PER_SM * load.sms(&config)));
         group.bench_function(load.name(), |b| b.iter(|| traffic::run(&config, load, PER_SM)));
     }
     group.finish();

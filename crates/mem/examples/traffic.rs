@@ -33,6 +33,11 @@ impl Load {
         }
     }
 
+    /// SMs that take part.
+    pub fn sms(self, config: &GpuConfig) -> u64 {
+        if self == Self::Chase { 1 } else { u64::from(config.sm_count) }
+    }
+
     fn request(self, sms: u64, sm: u64, i: u64) -> Request {
         let n = i * sms + sm;
         let sector = match self {
@@ -51,7 +56,7 @@ pub fn run(config: &GpuConfig, load: Load, per_sm: u64) -> u64 {
     if load == Load::L2 {
         system.copy_to_device(0, 8192 * 32);
     }
-    let (sms, window) = if load == Load::Chase { (1, 1) } else { (u64::from(config.sm_count), 256) };
+    let (sms, window) = (load.sms(config), if load == Load::Chase { 1 } else { 256 });
     let mut ports = vec![Port::default(); config.sm_count as usize];
     let mut sent = vec![0; sms as usize];
     let mut outstanding = vec![0; sms as usize];
@@ -88,6 +93,6 @@ fn main() {
     let per_sm = arguments.next().and_then(|n| n.parse().ok()).unwrap_or(2000);
     let config = config::load("rtx2060s").expect("built in");
     let cycles = run(&config, load, per_sm);
-    let requests = per_sm * if load == Load::Chase { 1 } else { u64::from(config.sm_count) };
+    let requests = per_sm * load.sms(&config);
     println!("{name}: {requests} requests in {cycles} cycles");
 }

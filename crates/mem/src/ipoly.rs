@@ -19,9 +19,13 @@ pub struct IPoly {
 }
 
 impl IPoly {
-    /// A hash over `positions` positions, rounded up to a power of two of at most 4096.
+    /// Most positions that there is a polynomial for.
+    pub const MAX_POSITIONS: u32 = 4096;
+
+    /// A hash over `positions` positions, rounded up to a power of two and at most
+    /// [`IPoly::MAX_POSITIONS`].
     pub fn new(positions: u32) -> Self {
-        let degree = positions.clamp(1, 4096).next_power_of_two().trailing_zeros();
+        let degree = positions.clamp(1, Self::MAX_POSITIONS).next_power_of_two().trailing_zeros();
         let mut remainders = [0u16; 24];
         // x^n mod P, then times x for each further bit.
         let mut remainder = POLYNOMIALS[degree as usize];

@@ -22,14 +22,16 @@ enum Function {
 }
 
 impl SetIndex {
-    /// For `sets` sets of lines of `1 << line_shift` bytes. Hashes need a power of two of sets, and
-    /// Fermi's 32 or 64; other numbers are indexed linearly.
+    /// For `sets` sets of lines of `1 << line_shift` bytes. Hashes need a power of two of sets,
+    /// Fermi's 32 or 64, IPOLY's at most 4096; other numbers are indexed linearly.
     pub fn new(function: IndexFunction, sets: u32, line_shift: u32) -> Self {
         let function = match function {
             _ if sets <= 1 => Function::Only,
             IndexFunction::Xor if sets.is_power_of_two() => Function::Xor,
             IndexFunction::Fermi if sets == 32 || sets == 64 => Function::Fermi,
-            IndexFunction::IPoly if sets.is_power_of_two() => Function::IPoly(IPoly::new(sets)),
+            IndexFunction::IPoly if sets.is_power_of_two() && sets <= IPoly::MAX_POSITIONS => {
+                Function::IPoly(IPoly::new(sets))
+            }
             _ => Function::Linear,
         };
         Self { sets, line_shift, function }

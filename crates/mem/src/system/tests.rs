@@ -246,12 +246,17 @@ fn traffic(sms: usize) -> impl Strategy<Value = Traffic> {
 
 /// A small GPU with every policy and queue length drawn at random.
 fn drawn_gpu() -> impl Strategy<Value = GpuConfig> {
-    use config::{PartitionIndex, WriteAllocate, WritePolicy};
+    use config::{Allocate, PartitionIndex, Replacement, WriteAllocate, WritePolicy};
     let queues = proptest::array::uniform4(1u32..6);
     let small = (1u32..5, 1u32..4, 1u32..6, 1u32..3);
     let dram = (0u32..6, 1u32..5, any::<bool>(), any::<bool>(), prop::option::of(Just([4, 3, 1])));
     let policies = (
-        prop_oneof![Just(WritePolicy::WriteBack), Just(WritePolicy::WriteThrough), Just(WritePolicy::WriteEvict)],
+        prop_oneof![
+            4 => Just(WritePolicy::WriteBack),
+            1 => Just(WritePolicy::WriteThrough),
+            1 => Just(WritePolicy::WriteEvict),
+            1 => Just(WritePolicy::ReadOnly)
+        ],
         prop_oneof![
             Just(WriteAllocate::None),
             Just(WriteAllocate::Write),
@@ -259,6 +264,8 @@ fn drawn_gpu() -> impl Strategy<Value = GpuConfig> {
             Just(WriteAllocate::LazyFetchOnRead)
         ],
         any::<bool>(),
+        prop_oneof![4 => Just(Allocate::OnMiss), 1 => Just(Allocate::OnFill), 1 => Just(Allocate::Streaming)],
+        prop_oneof![Just(Replacement::Lru), Just(Replacement::Fifo)],
     );
     let clock = || prop_oneof![3 => Just(1000.0), 1 => Just(700.0), 1 => Just(1837.0)];
     let clocks = (clock(), clock(), clock());
@@ -276,6 +283,7 @@ fn drawn_gpu() -> impl Strategy<Value = GpuConfig> {
             (config.l2.cache.sets, config.l2.cache.ways) = (2, small.3);
             (config.l2.cache.write, config.l2.cache.write_allocate) = (policies.0, policies.1);
             config.l2.cache.sectored = policies.2;
+            (config.l2.cache.allocate, config.l2.cache.replacement) = (policies.3, policies.4);
             config.interconnect.output_buffer_packets = small.3;
             config.interconnect.ejection_buffer_packets = small.3;
             config.interconnect.input_buffer_packets = small.1;
