@@ -84,8 +84,8 @@ fn a_barrier_between_two_warps() {
     w1  int_add r1, r2  DI.CE...W
     w1  int_add r1, r1  D.......I.CE...W
     w1  bar.sync 0              DI.C.E..W
-    w1  int_add r3, r4          FDI..CE...W
-    w1  exit                      DI..C.E..W
+    w1  int_add r3, r4          FDI...CE...W
+    w1  exit                      DI.CE..W
     ");
 }
 

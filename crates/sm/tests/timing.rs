@@ -336,3 +336,23 @@ fn an_instruction_cache_miss_waits_for_the_memory() {
     assert_eq!(run.sm.counters().fetch_misses, 1, "one line holds all");
     assert!(run.sm.account().stalled(Stall::InstructionCache) >= 145);
 }
+
+#[test]
+fn collectors_of_a_sub_core_take_turns() {
+    // Eight warps per sub-core keep its unit busy: no instruction may wait in its collector while
+    // later ones pass, whatever the other sub-cores do.
+    let lines: Vec<_> = (0..64).map(|i| op(OpClass::FpFma, 20 + i % 8, &[20 + i % 8])).collect();
+    let run = Bench::new(&lines).warps(32).timing(OpClass::FpFma, Unit::Sp, 5, 2).run();
+    for sub_core in 0..4 {
+        let mut entries = Vec::new();
+        for warp in (sub_core..32).step_by(4) {
+            for i in 0..64 {
+                let at = |stage| run.sm.observer.at(warp, i, stage).unwrap();
+                assert!(at('E') - at('I') <= 16, "warp {warp}, {i}: issued in {}, enters in {}", at('I'), at('E'));
+                entries.push(at('E'));
+            }
+        }
+        entries.sort_unstable();
+        assert_eq!(entries[511] - entries[0], 511 * 2, "the unit of sub-core {sub_core} never idles");
+    }
+}
