@@ -43,6 +43,14 @@ struct Reads {
     len: usize,
 }
 
+/// What the collectors ask of the issue design and tell it.
+pub trait Design {
+    /// Vector sources that `id` awaits instead of reading, one bit each.
+    fn awaited(&self, slab: &Slab, id: InstId) -> u64;
+    /// `id` has its operands and leaves.
+    fn operands_read(&mut self, slab: &Slab, id: InstId);
+}
+
 /// The collectors, the banks' read queues and the banks' write ports.
 #[derive(Debug)]
 pub struct OperandCollector {
@@ -52,6 +60,8 @@ pub struct OperandCollector {
     ready: Mask,
     /// Collectors of each partition.
     of_partition: Box<[Mask]>,
+    /// Banks of each partition.
+    banks_of_partition: Box<[Mask]>,
     /// The last collector of each partition that sent its instruction on.
     last: Box<[u32]>,
     /// Reads waiting at each bank.
@@ -91,6 +101,7 @@ impl OperandCollector {
         let operands = &spec.sm.operands;
         let (count, partitions) = (operands.collectors as usize, spec.partitions);
         let each = count / partitions;
+        let banks = operands.banks as usize / partitions;
         let low = |n: usize| if n == 64 { Mask::MAX } else { (1 << n) - 1 };
         let ring = (each * MAX_READS).next_power_of_two();
         Self {
@@ -98,7 +109,8 @@ impl OperandCollector {
             free: low(each * partitions),
             ready: 0,
             of_partition: (0..partitions).map(|p| low(each) << (p * each)).collect(),
-            last: vec![63; partitions].into(),
+            banks_of_partition: (0..partitions).map(|p| low(banks) << (p * banks)).collect(),
+            last: (0..partitions).map(|p| (p * each) as u32).collect(),
             reads: vec![Reads { ring: vec![0; ring].into(), first: 0, len: 0 }; operands.banks as usize].into(),
             waiting: 0,
             written: 0,
@@ -154,77 +166,99 @@ impl OperandCollector {
         self.written = 0;
     }
 
-    /// One cycle. `read` is called for each instruction that leaves with its operands.
+    /// One cycle. `design` says which sources are awaited rather than read, and hears of each
+    /// instruction that leaves with its operands.
     pub fn step(
         &mut self,
         id_oc: &mut Latches,
         oc_ex: &mut Latches,
         slab: &mut Slab,
         kernels: &[Kernel],
-        mut read: impl FnMut(&mut Slab, InstId),
+        design: &mut impl Design,
     ) -> Collected {
         let mut done = Collected::default();
-        let before = self.free;
-        // Those that found their latch full: it stays so to the end of the cycle.
-        let mut blocked = 0;
-        for _ in 0..self.rounds {
-            if self.ready & !blocked != 0 {
-                done.dispatched |= self.dispatch(&mut blocked, oc_ex, slab, &mut read);
+        for partition in 0..self.of_partition.len() {
+            let collecting = !self.free & self.of_partition[partition] != 0;
+            if collecting || id_oc.occupied() & id_oc.of_partition(partition) != 0 {
+                done.touched |= 1 << partition;
+                self.step_partition(partition, id_oc, oc_ex, slab, kernels, design, &mut done);
             }
-            if self.waiting != 0 {
-                self.serve_reads(&mut done);
-            }
-            if id_oc.occupied() != 0 {
-                done.allocated |= self.allocate(id_oc, slab, kernels);
-            }
-            self.written = 0;
         }
-        for (p, mine) in self.of_partition.iter().enumerate() {
-            done.touched |= u8::from(!(self.free & before) & mine != 0) << p;
-        }
+        self.written = 0;
         self.stuck = done.reads == 0 && !done.allocated && !done.dispatched && self.waiting == 0;
         done
     }
 
-    /// Sends collected instructions on, in each partition in turn from behind the last one sent.
+    /// The rounds of one partition, which shares nothing with the others.
+    #[expect(clippy::too_many_arguments, reason = "the stage's wires")]
+    #[inline]
+    fn step_partition(
+        &mut self,
+        partition: usize,
+        id_oc: &mut Latches,
+        oc_ex: &mut Latches,
+        slab: &mut Slab,
+        kernels: &[Kernel],
+        design: &mut impl Design,
+        done: &mut Collected,
+    ) {
+        let mine = self.of_partition[partition];
+        let latches = id_oc.of_partition(partition);
+        let mut banks = self.banks_of_partition[partition] & !self.written;
+        // Those that found their latch full: it stays so to the end of the cycle.
+        let mut blocked = 0;
+        for _ in 0..self.rounds {
+            if self.ready & mine & !blocked != 0 {
+                done.dispatched |= self.dispatch(partition, &mut blocked, oc_ex, slab, design);
+            }
+            if self.waiting & banks != 0 {
+                self.serve_reads(banks, done);
+            }
+            if self.free & mine != 0 && id_oc.occupied() & latches != 0 {
+                done.allocated |= self.allocate(partition, id_oc, slab, kernels, design);
+            }
+            banks = self.banks_of_partition[partition];
+        }
+    }
+
+    /// Sends collected instructions of a partition on, in turn from behind the last one sent.
     #[inline]
     fn dispatch(
         &mut self,
+        partition: usize,
         blocked: &mut Mask,
         oc_ex: &mut Latches,
         slab: &mut Slab,
-        read: &mut impl FnMut(&mut Slab, InstId),
+        design: &mut impl Design,
     ) -> bool {
         let mut moved = false;
-        for partition in 0..self.of_partition.len() {
-            let turn = (self.last[partition] + 1) % 64;
-            let mut candidates = (self.ready & !*blocked & self.of_partition[partition]).rotate_right(turn);
-            let mut ports = self.out_ports;
-            while candidates != 0 && ports > 0 {
-                let c = (candidates.trailing_zeros() + turn) % 64;
-                candidates &= candidates - 1;
-                let Collector { inst, latch, .. } = self.collectors[c as usize % 64];
-                if oc_ex.has_room(latch) {
-                    oc_ex.push(latch, inst);
-                    self.ready &= !(1 << c);
-                    self.free |= 1 << c;
-                    self.last[partition] = c;
-                    ports -= 1;
-                    moved = true;
-                    slab.get_mut(inst).stage = Stage::Dispatched;
-                    read(slab, inst);
-                } else {
-                    *blocked |= 1 << c;
-                }
+        let turn = (self.last[partition] + 1) % 64;
+        let mut candidates = (self.ready & !*blocked & self.of_partition[partition]).rotate_right(turn);
+        let mut ports = self.out_ports;
+        while candidates != 0 && ports > 0 {
+            let c = (candidates.trailing_zeros() + turn) % 64;
+            candidates &= candidates - 1;
+            let Collector { inst, latch, .. } = self.collectors[c as usize % 64];
+            if oc_ex.has_room(latch) {
+                oc_ex.push(latch, inst);
+                self.ready &= !(1 << c);
+                self.free |= 1 << c;
+                self.last[partition] = c;
+                ports -= 1;
+                moved = true;
+                slab.get_mut(inst).stage = Stage::Dispatched;
+                design.operands_read(slab, inst);
+            } else {
+                *blocked |= 1 << c;
             }
         }
         moved
     }
 
-    /// Each bank serves its oldest read.
+    /// Each of `banks` serves its oldest read.
     #[inline]
-    fn serve_reads(&mut self, done: &mut Collected) {
-        for bank in set_bits(self.waiting & !self.written) {
+    fn serve_reads(&mut self, banks: Mask, done: &mut Collected) {
+        for bank in set_bits(self.waiting & banks) {
             let reads = &mut self.reads[bank];
             let c = reads.ring[reads.first];
             reads.first = (reads.first + 1) & (reads.ring.len() - 1);
@@ -241,38 +275,55 @@ impl OperandCollector {
         }
     }
 
-    /// Moves instructions from the issue latches into free collectors.
+    /// Moves instructions from a partition's issue latches into its free collectors.
     #[inline]
-    fn allocate(&mut self, id_oc: &mut Latches, slab: &mut Slab, kernels: &[Kernel]) -> bool {
+    fn allocate(
+        &mut self,
+        partition: usize,
+        id_oc: &mut Latches,
+        slab: &mut Slab,
+        kernels: &[Kernel],
+        design: &impl Design,
+    ) -> bool {
         let mut moved = false;
-        for partition in 0..self.of_partition.len() {
-            let mine = self.of_partition[partition];
-            if self.free & mine == 0 {
-                continue;
-            }
-            for latch in set_bits(id_oc.occupied() & id_oc.of_partition(partition)) {
-                for _port in 0..self.in_ports {
-                    let free = self.free & mine;
-                    if free == 0 {
-                        break;
-                    }
-                    let Some(inst) = id_oc.pop(latch as LatchId) else { break };
-                    slab.get_mut(inst).stage = Stage::Collecting;
-                    let flight = slab.get(inst);
-                    let srcs = flight.micro.operands.vector_srcs(kernels, flight.kernel);
-                    self.collect(free.trailing_zeros(), latch, partition, inst, flight.warp, srcs);
-                    moved = true;
+        let mine = self.of_partition[partition];
+        for latch in set_bits(id_oc.occupied() & id_oc.of_partition(partition)) {
+            for _port in 0..self.in_ports {
+                let free = self.free & mine;
+                if free == 0 {
+                    return moved;
                 }
+                let Some(inst) = id_oc.pop(latch as LatchId) else { break };
+                slab.get_mut(inst).stage = Stage::Collecting;
+                let flight = slab.get(inst);
+                let srcs = flight.micro.operands.vector_srcs(kernels, flight.kernel);
+                let place = Collector { inst, outstanding: 0, latch: latch as LatchId };
+                let awaited = design.awaited(slab, inst);
+                self.collect(free.trailing_zeros(), partition, place, flight.warp, srcs, awaited);
+                moved = true;
             }
         }
         moved
     }
 
+    /// Collector `c` takes an instruction of `warp`; its sources but the `awaited` ones queue at their
+    /// banks.
     #[inline]
-    fn collect(&mut self, c: u32, latch: usize, partition: usize, inst: InstId, warp: WarpSlot, srcs: &[RegId]) {
+    fn collect(
+        &mut self,
+        c: u32,
+        partition: usize,
+        mut place: Collector,
+        warp: WarpSlot,
+        srcs: &[RegId],
+        awaited: u64,
+    ) {
         self.free &= !(1 << c);
         let srcs = &srcs[..srcs.len().min(MAX_READS)];
-        for &reg in srcs {
+        for (i, &reg) in srcs.iter().enumerate() {
+            if awaited >> i & 1 != 0 {
+                continue;
+            }
             let bank = self.bank(warp, partition, reg);
             let reads = &mut self.reads[bank as usize];
             let end = (reads.first + reads.len) & (reads.ring.len() - 1);
@@ -280,9 +331,19 @@ impl OperandCollector {
             reads.len += 1;
             self.waiting |= 1 << bank;
         }
-        let outstanding = srcs.len() as u8;
-        self.collectors[c as usize % 64] = Collector { inst, outstanding, latch: latch as LatchId };
-        self.ready |= u64::from(outstanding == 0) << c;
+        place.outstanding = srcs.len() as u8;
+        self.ready |= u64::from(place.outstanding == 0) << c;
+        self.collectors[c as usize % 64] = place;
+    }
+
+    /// An awaited source of `inst` has come.
+    #[cold]
+    pub fn deliver(&mut self, inst: InstId) {
+        let mut taken = set_bits(!self.free & self.of_partition.iter().fold(0, |all, mine| all | mine));
+        let c = taken.find(|&c| self.collectors[c].inst == inst).expect("it waits in a collector");
+        self.collectors[c].outstanding -= 1;
+        self.ready |= u64::from(self.collectors[c].outstanding == 0) << c;
+        self.stuck = false;
     }
 
     /// Whether a collector of `partition` is taken by an instruction that has its operands: what it

@@ -11,7 +11,7 @@ use crate::latches::Latches;
 use crate::lsu::{L1, LoadStoreUnit};
 use crate::observer::{Observer, Seen, Silent};
 use crate::occupancy::Resources;
-use crate::operand_collector::OperandCollector;
+use crate::operand_collector::{Design, OperandCollector};
 use crate::policy::IssuePolicy;
 use crate::schedulers::Scheduler;
 use crate::spec::{CoreSpec, Pipe, WarpMask};
@@ -108,6 +108,28 @@ pub struct Sm<S: WarpStream, P: IssuePolicy, O: Observer = Silent> {
     pub(crate) class_counts: ClassCounts,
     /// Whoever watches.
     pub observer: O,
+}
+
+/// The issue design as operand collectors know it, with whoever watches.
+struct Watched<'a, P, O> {
+    policy: &'a mut P,
+    observer: &'a mut O,
+    kernels: &'a [Kernel],
+    now: Cycle,
+}
+
+impl<P: IssuePolicy, O: Observer> Design for Watched<'_, P, O> {
+    #[inline]
+    fn awaited(&self, slab: &Slab, id: InstId) -> u64 {
+        self.policy.awaited(Window { slab, kernels: self.kernels }, id)
+    }
+
+    #[inline]
+    fn operands_read(&mut self, slab: &Slab, id: InstId) {
+        let window = Window { slab, kernels: self.kernels };
+        self.policy.on_operands_read(window, id);
+        self.observer.operands_read(self.now, Seen { id, window });
+    }
 }
 
 impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
@@ -241,11 +263,8 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
             collectors.rest();
             return;
         }
-        let done = collectors.step(id_oc, oc_ex, slab, kernels, |slab, id| {
-            let window = Window { slab, kernels };
-            policy.on_operands_read(window, id);
-            observer.operands_read(now, Seen { id, window });
-        });
+        let mut design = Watched { policy, observer, kernels, now };
+        let done = collectors.step(id_oc, oc_ex, slab, kernels, &mut design);
         self.counters.register_reads += u64::from(done.reads);
         self.counters.bank_conflicts += u64::from(done.conflicts);
         if !collectors.stuck {

@@ -54,6 +54,9 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         self.agenda.moved();
         let window = Window { slab: &self.slab, kernels };
         self.policy.on_writeback(window, id);
+        while let Some(woken) = self.policy.take_woken() {
+            self.collectors.deliver(woken);
+        }
         self.observer.written_back(now, Seen { id, window });
         let flight = self.slab.get(id);
         let (warp, mem, group) = (flight.warp, flight.mem, flight.group);

@@ -121,6 +121,21 @@ pub trait IssuePolicy: Sized {
     /// `id`, a candidate, is issued.
     fn on_issue(&mut self, window: Window<'_>, id: InstId);
 
+    /// Which of the vector sources of `id` (by place in [`Window::vector_srcs`], one bit each) it
+    /// does not read from the register file but awaits in its operand collector: for designs whose
+    /// collectors are reservation stations. Asked when it enters its collector.
+    #[inline]
+    fn awaited(&self, _window: Window<'_>, _id: InstId) -> u64 {
+        0
+    }
+
+    /// An instruction in an operand collector for which one awaited source has come. Asked after
+    /// each write-back until there is none.
+    #[inline]
+    fn take_woken(&mut self) -> Option<InstId> {
+        None
+    }
+
     /// `id` has read its registers and leaves its operand collector.
     #[inline]
     fn on_operands_read(&mut self, _window: Window<'_>, _id: InstId) {}

@@ -1,0 +1,274 @@
+//! The seam for issue designs bears more than in-order issue: a small out-of-order window that
+//! holds entries until write-back, and reservation stations in the operand collectors.
+
+mod support;
+
+use isa::{Control, OpClass, RegFile, Space, WarpSlot};
+use sm::{
+    CoreSpec, InOrder, InstId, IssuePolicy, PipeSet, ReadyMasks, Stall, StallMasks, Structure, Timeline, WarpMask,
+    Window,
+};
+use support::*;
+
+/// Up to eight instructions per warp, held until write-back, any of which may issue once no older
+/// one in the window is in conflict with it.
+struct SmallWindow {
+    /// Entries of each warp, oldest first, and whether they have issued.
+    entries: Vec<Vec<(InstId, bool)>>,
+    ready: ReadyMasks,
+    stalls: StallMasks,
+    room: WarpMask,
+    per_fetch: usize,
+}
+
+const ENTRIES: usize = 8;
+
+impl SmallWindow {
+    fn conflict(window: Window<'_>, older: InstId, younger: InstId) -> bool {
+        let meets = |a: &[isa::RegId], b: &[isa::RegId]| a.iter().any(|r| b.contains(r));
+        let (dsts, srcs) = (window.dsts(younger), window.srcs(younger));
+        let steers = |id| window.inst(id).control != Control::None;
+        meets(window.dsts(older), srcs)
+            || meets(window.dsts(older), dsts)
+            || meets(window.srcs(older), dsts)
+            || (window.inst(older).mem.is_some() && window.inst(younger).mem.is_some())
+            || steers(older)
+            || steers(younger)
+    }
+
+    fn candidates<'a>(&'a self, window: Window<'a>, warp: WarpSlot) -> impl Iterator<Item = InstId> + 'a {
+        let entries = &self.entries[warp.index()];
+        entries.iter().enumerate().filter(|(_, e)| !e.1).map(|(i, e)| (i, e.0)).filter_map(move |(i, id)| {
+            let free = entries[..i].iter().all(|older| !Self::conflict(window, older.0, id));
+            free.then_some(id)
+        })
+    }
+
+    fn examine(&mut self, window: Window<'_>, warp: WarpSlot) {
+        let bit = 1 << warp.0;
+        let pipes: Vec<_> = self.candidates(window, warp).map(|id| window.inst(id).pipe).collect();
+        PipeSet::ALL.iter().for_each(|p| self.ready.remove(p, bit));
+        pipes.iter().for_each(|&p| self.ready.insert(p, bit));
+        self.stalls.remove(Stall::Raw, bit);
+        let entries = &self.entries[warp.index()];
+        if pipes.is_empty() && !entries.is_empty() {
+            self.stalls.insert(Stall::Raw, bit);
+        }
+        if entries.len() + self.per_fetch <= ENTRIES {
+            self.room |= bit;
+        } else {
+            self.room &= !bit;
+        }
+    }
+}
+
+impl IssuePolicy for SmallWindow {
+    type Config = ();
+
+    fn new(_: &(), spec: &CoreSpec) -> Self {
+        Self {
+            entries: vec![vec![]; 64],
+            ready: ReadyMasks::default(),
+            stalls: StallMasks::default(),
+            room: WarpMask::MAX,
+            per_fetch: spec.sm.frontend.instructions_per_fetch as usize,
+        }
+    }
+
+    fn structures(&self) -> Vec<Structure> {
+        vec![Structure { name: "window", instances: 64, entries: ENTRIES, bits: 100, read_ports: 1, write_ports: 2 }]
+    }
+
+    fn start_warp(&mut self, _: WarpSlot, _: &RegFile) {}
+
+    fn room(&self) -> WarpMask {
+        self.room
+    }
+
+    fn insert(&mut self, window: Window<'_>, id: InstId) {
+        let warp = window.inst(id).warp;
+        self.entries[warp.index()].push((id, false));
+        self.examine(window, warp);
+    }
+
+    fn ready(&self) -> &ReadyMasks {
+        &self.ready
+    }
+
+    fn select(&self, window: Window<'_>, warp: WarpSlot, pipes: PipeSet) -> InstId {
+        self.candidates(window, warp).find(|&id| pipes.contains(window.inst(id).pipe)).expect("there is one")
+    }
+
+    fn stalls(&self) -> &StallMasks {
+        &self.stalls
+    }
+
+    fn long_waits(&self) -> WarpMask {
+        0
+    }
+
+    fn on_issue(&mut self, window: Window<'_>, id: InstId) {
+        let warp = window.inst(id).warp;
+        self.entries[warp.index()].iter_mut().find(|e| e.0 == id).expect("it is in the window").1 = true;
+        self.examine(window, warp);
+    }
+
+    fn on_writeback(&mut self, window: Window<'_>, id: InstId) {
+        let warp = window.inst(id).warp;
+        self.entries[warp.index()].retain(|e| e.0 != id);
+        self.examine(window, warp);
+    }
+
+    fn oldest(&self, warp: WarpSlot) -> Option<InstId> {
+        self.entries[warp.index()].first().map(|e| e.0)
+    }
+}
+
+#[test]
+fn an_out_of_order_window_issues_past_a_stalled_instruction() {
+    let lines = [op(OpClass::Sfu, 1, &[2]), add(3, &[1]), add(4, &[5]), op(OpClass::FpMul, 6, &[7])];
+    let run = Bench::new(&lines).run_design::<SmallWindow, _>(&(), Timeline::default());
+    let issue = |order| run.sm.observer.at(0, order, 'I').unwrap();
+    assert!(issue(2) < issue(1) && issue(3) < issue(1));
+    assert_eq!(issue(1), run.sm.observer.at(0, 0, 'W').unwrap(), "legal in the cycle of the write-back");
+    insta::assert_snapshot!(run.sm.observer.draw(), @r"
+    from 0              |         |         |         |
+    w0  sfu r1, r2      DI.CE......................W
+    w0  int_add r3, r1  D..........................I.CE...W
+    w0  int_add r4, r5  D.I.CE...W
+    w0  fp_mul r6, r7   D..I.CE...W
+    w0  exit            D.................................ICE..W
+    ");
+}
+
+#[test]
+fn designs_run_the_same_instructions_and_sleep_alike() {
+    let mut lines = vec![load(Space::Global, 1, 0, 4), add(2, &[1]), add(3, &[4]), sync(0, 0)];
+    lines.extend([
+        store(Space::Shared, 2, 0, 8),
+        load(Space::Shared, 3, 0, 8),
+        branch(-1, 3),
+        atomic(4, 64, 0),
+        fence(),
+    ]);
+    let mut bench = Bench::new(&lines).warps(8);
+    bench.ctas = 5;
+    let in_order = bench.run_with(sm::Silent);
+    let window = bench.run_design::<SmallWindow, _>(&(), Timeline::default());
+    assert!(!window.deadlocked, "{:?}", window.sm.describe_stalls(&window.kernels));
+    assert_eq!(window.sm.counters().warp_instructions, in_order.sm.counters().warp_instructions);
+    assert_eq!(window.sm.counters().thread_instructions, in_order.sm.counters().thread_instructions);
+    bench.tick_every_cycle = true;
+    let awake = bench.run_design::<SmallWindow, _>(&(), Timeline::default());
+    assert_eq!(awake.sm.observer.draw(), window.sm.observer.draw());
+}
+
+/// In-order issue that sees no RAW hazard on arithmetic: an instruction goes to its collector and
+/// awaits there the results of the instructions before it, as in a reservation station.
+struct Stations {
+    in_order: InOrder<NoBoard>,
+    /// (consumer, producers it awaits).
+    waiting: Vec<(InstId, Vec<InstId>)>,
+    in_flight: Vec<InstId>,
+    woken: Vec<InstId>,
+}
+
+/// Sees no hazards.
+struct NoBoard;
+
+impl sm::Board for NoBoard {
+    type Config = ();
+    fn new(_: &(), _: &CoreSpec) -> Self {
+        Self
+    }
+    fn structures(&self) -> Vec<Structure> {
+        vec![]
+    }
+    fn start_warp(&mut self, _: WarpSlot, _: &RegFile) {}
+    fn hazard(&self, _: Window<'_>, _: InstId) -> Option<Stall> {
+        None
+    }
+    fn on_issue(&mut self, _: Window<'_>, _: InstId) {}
+    fn on_writeback(&mut self, _: Window<'_>, _: InstId) {}
+}
+
+impl Stations {
+    /// The youngest instruction in flight before `id` that writes `reg`.
+    fn producer(&self, window: Window<'_>, id: InstId, reg: isa::RegId) -> Option<InstId> {
+        let me = window.inst(id);
+        let before = |p: &&InstId| window.inst(**p).warp == me.warp && window.inst(**p).order < me.order;
+        let writes = self.in_flight.iter().filter(before).filter(|p| window.dsts(**p).contains(&reg));
+        writes.max_by_key(|p| window.inst(**p).order).copied()
+    }
+}
+
+impl IssuePolicy for Stations {
+    type Config = ();
+    fn new(_: &(), spec: &CoreSpec) -> Self {
+        Self { in_order: InOrder::new(&(), spec), waiting: vec![], in_flight: vec![], woken: vec![] }
+    }
+    fn structures(&self) -> Vec<Structure> {
+        self.in_order.structures()
+    }
+    fn start_warp(&mut self, warp: WarpSlot, regs: &RegFile) {
+        self.in_order.start_warp(warp, regs);
+    }
+    fn room(&self) -> WarpMask {
+        self.in_order.room()
+    }
+    fn insert(&mut self, window: Window<'_>, id: InstId) {
+        self.in_order.insert(window, id);
+    }
+    fn ready(&self) -> &ReadyMasks {
+        self.in_order.ready()
+    }
+    fn select(&self, window: Window<'_>, warp: WarpSlot, pipes: PipeSet) -> InstId {
+        self.in_order.select(window, warp, pipes)
+    }
+    fn stalls(&self) -> &StallMasks {
+        self.in_order.stalls()
+    }
+    fn long_waits(&self) -> WarpMask {
+        0
+    }
+    fn on_issue(&mut self, window: Window<'_>, id: InstId) {
+        let sources = window.vector_srcs(id).iter();
+        let producers = sources.filter_map(|&r| self.producer(window, id, r)).collect();
+        self.waiting.push((id, producers));
+        self.in_flight.push(id);
+        self.in_order.on_issue(window, id);
+    }
+    fn awaited(&self, window: Window<'_>, id: InstId) -> u64 {
+        let producers = &self.waiting.iter().find(|w| w.0 == id).expect("it has issued").1;
+        let awaits = |r: isa::RegId| producers.iter().any(|&p| window.dsts(p).contains(&r));
+        window.vector_srcs(id).iter().enumerate().fold(0, |mask, (i, &r)| mask | u64::from(awaits(r)) << i)
+    }
+    fn take_woken(&mut self) -> Option<InstId> {
+        self.woken.pop()
+    }
+    fn on_writeback(&mut self, window: Window<'_>, id: InstId) {
+        self.in_flight.retain(|&p| p != id);
+        self.waiting.retain(|w| w.0 != id);
+        for (consumer, producers) in &mut self.waiting {
+            let awaited = producers.iter().filter(|&&p| p == id).count();
+            producers.retain(|&p| p != id);
+            if window.inst(*consumer).stage == sm::Stage::Collecting {
+                self.woken.extend(std::iter::repeat_n(*consumer, awaited));
+            }
+        }
+        self.in_order.on_writeback(window, id);
+    }
+    fn oldest(&self, warp: WarpSlot) -> Option<InstId> {
+        self.in_order.oldest(warp)
+    }
+}
+
+#[test]
+fn collectors_serve_as_reservation_stations() {
+    let lines = [op(OpClass::Sfu, 1, &[2]), op(OpClass::FpMul, 3, &[1, 4]), op(OpClass::FpAdd, 5, &[3, 1])];
+    let run = Bench::new(&lines).run_design::<Stations, _>(&(), Timeline::default());
+    let at = |order, letter| run.sm.observer.at(0, order, letter).unwrap();
+    assert_eq!(at(1, 'I'), at(0, 'I') + 1, "issues at once");
+    assert_eq!(at(1, 'C'), at(0, 'W'), "leaves its collector in the cycle of the broadcast");
+    assert_eq!(at(2, 'C'), at(1, 'W'));
+}
