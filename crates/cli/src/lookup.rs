@@ -105,6 +105,7 @@ fn launch_file(name: &str, input: &Input) -> Result<Job, Failure> {
             let near = path
                 .file_stem()
                 .and_then(|s| s.to_str())
+                .filter(|stem| stem.len() >= 3)
                 .and_then(|stem| suggest::nearest(stem, suite::ALL.iter().map(|w| w.name)));
             let near = near.map_or(String::new(), |n| format!("; did you mean the bundled workload `{n}`?"));
             return refuse(format!("the launch file cannot be read: {e}{near}"));

@@ -41,7 +41,7 @@ pub struct Args {
     /// A value of the GPU description to compare, such as sm.issue.schedulers=1,2,4; several of these are combined
     #[arg(long, value_name = "KEY=A,B")]
     vary: Vec<String>,
-    /// End each run after so many simulated core cycles
+    /// End each run soon after so many simulated core cycles
     #[arg(long, value_name = "NUMBER")]
     max_cycles: Option<u64>,
     #[command(flatten)]

@@ -34,7 +34,7 @@ pub struct Args {
     /// A value of the GPU description to change, such as sm.issue.schedulers=2; `warpwright list settings` names them
     #[arg(long = "set", value_name = "KEY=VALUE")]
     settings: Vec<String>,
-    /// End the run after so many simulated core cycles and report what was simulated
+    /// End the run soon after so many simulated core cycles and report what was simulated; it is looked at every few thousand cycles
     #[arg(long, value_name = "NUMBER")]
     max_cycles: Option<u64>,
     #[command(flatten)]

@@ -19,7 +19,7 @@ pub fn render(comparison: &Comparison) -> String {
     }
     sections.push(failures(comparison));
     if comparison.interrupted() {
-        sections.push(format!("{}\n", styled(WARNING, "Stopped early: runs marked so are not complete.")));
+        sections.push(format!("{}\n", styled(WARNING, "Stopped early: runs with > had come so far.")));
     }
     sections.retain(|s| !s.is_empty());
     sections.join("\n")
@@ -138,7 +138,8 @@ fn text(cell: &Cell, figure: impl Fn(&Report) -> String) -> String {
     match cell {
         Cell::Complete(report) => figure(report),
         Cell::Failed(..) => styled(BAD, "failed"),
-        Cell::Interrupted(_) => styled(WARNING, "stopped"),
+        Cell::Interrupted(Some(report)) => styled(WARNING, format!("> {}", figure(report))),
+        Cell::Interrupted(None) => styled(WARNING, "not run"),
     }
 }
 

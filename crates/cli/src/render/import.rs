@@ -1,7 +1,7 @@
 //! What became of the options of an imported configuration.
 
 use super::style::{BAD, FAINT, GOOD, HEADING, WARNING, styled};
-use super::table::{Align, Table};
+use super::table::{Align, Table, shortened};
 use config::import::{Import, OptionReport, Outcome};
 
 /// Options by what became of them, those that cannot be honoured first: they need a look.
@@ -32,7 +32,7 @@ fn table(options: &[&OptionReport]) -> String {
     let mut table = Table::new([("", Align::Left), ("", Align::Left), ("", Align::Left), ("", Align::Left)]);
     for option in options {
         let at = option.at.as_ref().map_or_else(|| "default".to_owned(), |(file, line)| format!("{file}:{line}"));
-        table.row(&[option.option.clone(), option.value.clone(), meaning(&option.outcome), styled(FAINT, at)]);
+        table.row(&[option.option.clone(), shortened(&option.value), styled(FAINT, at), meaning(&option.outcome)]);
     }
     table.render()
 }

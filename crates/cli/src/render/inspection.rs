@@ -84,11 +84,12 @@ fn kernel(kernel: &KernelFacts) -> String {
 
 fn executable_lines(kernel: &KernelFacts, executable: &Executable, registers: &[String]) -> String {
     let mut out = String::new();
-    let called = match executable.instructions.saturating_sub(kernel.instructions) {
-        0 => String::new(),
-        more => format!(", {} more in functions it calls", number::count(more as u64)),
-    };
-    let _ = writeln!(out, "  {} instructions{called}", number::count(kernel.instructions as u64));
+    let _ = writeln!(
+        out,
+        "  {} instructions ({} when lowered, with the functions it calls)",
+        number::count(kernel.instructions as u64),
+        number::count(executable.instructions as u64),
+    );
     let _ = writeln!(
         out,
         "  registers per thread: {} (estimated from liveness; virtual: {})",

@@ -162,3 +162,53 @@ fn settings(list: &[Setting]) -> String {
     };
     section("Settings (keys of a GPU description, for --set)", &list.iter().map(row).collect::<String>())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::sample;
+
+    fn lists() -> Lists {
+        let named = |name: &str, description: &str| Named { name: name.into(), description: description.into() };
+        let parameter = Parameter {
+            name: "n",
+            description: "elements",
+            small: 64,
+            medium: 4096,
+            large: 65536,
+            min: 1,
+            max: 1 << 20,
+            multiple_of: 1,
+        };
+        let stats = sample::report().total.0.into_iter().map(|(info, _)| info).collect();
+        Lists {
+            gpus: Some(vec![named("v100", "V100, 80 SMs"), named("rtx2060s", "RTX 2060 Super, 34 SMs")]),
+            cores: Some(vec![named("inorder", "in order")]),
+            schedulers: Some(vec![named("gto", "greedy then oldest")]),
+            workloads: Some(vec![Workload {
+                name: "sum",
+                description: "adds up",
+                character: "streaming",
+                parameters: vec![parameter],
+            }]),
+            stats: Some(stats),
+            settings: Some(vec![Setting {
+                key: "sm_count".into(),
+                unit: "SMs",
+                values: "an integer of at least 1".into(),
+                description: "SMs on the chip.",
+            }]),
+        }
+    }
+
+    #[test]
+    fn golden() {
+        let brief = Lists { stats: None, settings: None, ..lists() };
+        insta::assert_snapshot!(sample::plain(&render(&brief, false)));
+    }
+
+    #[test]
+    fn golden_with_details() {
+        insta::assert_snapshot!(sample::plain(&render(&lists(), true)));
+    }
+}

@@ -5,7 +5,7 @@ use super::slots;
 use super::statistics;
 use super::style::{BAD, FAINT, GOOD, HEADING, WARNING, styled};
 use super::summary;
-use super::table::{Align, Table};
+use super::table::{Align, Table, shortened};
 use lab::{KernelReport, RegisterSource, Report, Stats, Value};
 use std::fmt::Write as _;
 
@@ -94,7 +94,7 @@ fn by_launch(report: &Report) -> String {
     for kernel in &report.kernels {
         table.row(&[
             kernel.launch.to_string(),
-            kernel.name.clone(),
+            shortened(&kernel.name),
             kernel.grid.to_string(),
             kernel.block.to_string(),
             registers(kernel),
@@ -135,7 +135,7 @@ fn by_kernel(report: &Report) -> String {
         let launches = report.kernels.iter().filter(|k| k.name == name);
         let sum = |stat: &str| launches.clone().map(|k| k.statistics.number(stat)).sum::<f64>() as u64;
         table.row(&[
-            name.into(),
+            shortened(name),
             number::count(launches.clone().count() as u64),
             number::count(sum(summary::CYCLES)),
             number::count(sum(summary::WARP_INSTRUCTIONS)),
@@ -177,7 +177,8 @@ fn memory(stats: &Stats) -> String {
     }
     let mut other = Table::new([("", Align::Left), ("", Align::Right)]);
     for (label, name) in summary::MEMORY {
-        if stats.get(name).and_then(Value::number).is_some() {
+        // Where nothing came by, a rate of zero says nothing.
+        if matches!(stats.get(name), Some(Value::Count(_))) || stats.number(name) > 0.0 {
             other.row(&[(*label).into(), with_unit(stats, name)]);
         }
     }

@@ -15,6 +15,8 @@ pub const ALL: &str = "slots.all";
 pub const IDLE: &str = "slots.idle";
 /// Length of a bar that stands for every slot.
 const FULL: f64 = 50.0;
+/// Share of a reason that has no bar of its own.
+const SMALL: f64 = 0.001;
 
 /// The stall reasons that occurred and their slots, most first.
 pub fn stalls(stats: &Stats) -> Vec<(&str, f64)> {
@@ -28,23 +30,25 @@ pub fn stalls(stats: &Stats) -> Vec<(&str, f64)> {
     lost
 }
 
-/// A bar for the issues and one for each reason that occurred.
+/// A bar for the issues and one for each reason that occurred; what rounds to nothing is put together.
 pub fn render(stats: &Stats) -> String {
-    let total = stats.number(ALL);
-    if total == 0.0 {
+    let all = stats.number(ALL);
+    if all == 0.0 {
         return String::new();
     }
-    let mut out = format!(
-        "{}  {}\n",
-        styled(HEADING, "Issue slots"),
-        styled(FAINT, format!("{} in all", number::count(total as u64)))
-    );
-    let stalls = stalls(stats);
-    let width = stalls.iter().map(|(name, _)| name.len()).chain(["issued".len()]).max().unwrap_or(0);
-    for (name, n) in [("issued", stats.number(ISSUED))].into_iter().chain(stalls) {
-        let share = n / total;
-        let bar = "█".repeat((share * FULL).round() as usize);
-        let _ = writeln!(out, "  {name:<width$}  {:>5.1} %  {bar}", share * 100.0);
+    let (shown, small): (Vec<_>, Vec<_>) = stalls(stats).into_iter().partition(|(_, n)| n / all >= SMALL);
+    let mut bars = vec![("issued", stats.number(ISSUED))];
+    bars.extend(shown);
+    let others: f64 = small.iter().map(|(_, n)| n).sum();
+    if others / all >= SMALL / 2.0 {
+        bars.push(("others", others));
+    }
+    let title = styled(HEADING, "Issue slots");
+    let mut out = format!("{title}  {}\n", styled(FAINT, format!("{} in all", number::count(all as u64))));
+    let width = bars.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    for (name, n) in bars {
+        let bar = "█".repeat((n / all * FULL).round() as usize);
+        let _ = writeln!(out, "  {name:<width$}  {:>5.1} %  {bar}", n / all * 100.0);
     }
     trim_lines(&out)
 }

@@ -22,7 +22,7 @@ pub struct Table {
 
 /// Blanks between columns.
 const GAP: &str = "  ";
-/// Longest text of a cell that is shown in full; the middle of a longer one is left out.
+/// Longest text that [`shortened`] leaves alone.
 const MAX_WIDTH: usize = 56;
 
 impl Table {
@@ -35,7 +35,7 @@ impl Table {
     /// Adds a row, which has a cell for each column.
     pub fn row(&mut self, cells: &[String]) {
         assert_eq!(cells.len(), self.aligns.len(), "a cell for each column");
-        self.rows.push(cells.iter().map(|c| shortened(c)).collect());
+        self.rows.push(cells.to_vec());
     }
 
     /// Whether there are no rows.
@@ -77,12 +77,12 @@ fn width(text: &str) -> usize {
     anstream::adapter::strip_str(text).to_string().chars().count()
 }
 
-fn shortened(cell: &str) -> String {
-    // Cells with colours are ours, and short.
-    if width(cell) <= MAX_WIDTH || cell.contains('\x1b') {
-        return cell.to_owned();
+/// A text without its middle if it is long: mangled names take hundreds of characters.
+pub fn shortened(text: &str) -> String {
+    let chars: Vec<char> = text.chars().collect();
+    if chars.len() <= MAX_WIDTH {
+        return text.to_owned();
     }
-    let chars: Vec<char> = cell.chars().collect();
     let tail = MAX_WIDTH / 2;
     let head = MAX_WIDTH - tail - 1;
     chars[..head].iter().chain(['…'].iter()).chain(&chars[chars.len() - tail..]).collect()
@@ -102,7 +102,8 @@ mod tests {
     }
 
     #[test]
-    fn long_cells_lose_their_middle() {
+    fn long_texts_lose_their_middle() {
+        assert_eq!(shortened("short"), "short");
         let short = shortened(&"0123456789".repeat(8));
         assert_eq!(short.chars().count(), MAX_WIDTH);
         assert!(short.starts_with("012") && short.ends_with("789") && short.contains('…'));

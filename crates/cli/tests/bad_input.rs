@@ -1,0 +1,286 @@
+//! A walk through what users get wrong: each ends with a clear message and the right status, and
+//! nothing panics.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+use tempfile::TempDir;
+
+/// A folder with a kernel and things that are none.
+struct Folder(TempDir);
+
+const SAXPY: &str = "\
+.version 7.0
+.target sm_70
+.address_size 64
+
+.visible .entry saxpy(.param .f32 a, .param .u64 x, .param .u64 y, .param .u32 n)
+{
+    .reg .pred %p1;
+    .reg .f32 %f<5>;
+    .reg .b32 %r<6>;
+    .reg .b64 %rd<8>;
+
+    ld.param.f32 %f1, [a];
+    ld.param.u64 %rd1, [x];
+    ld.param.u64 %rd2, [y];
+    ld.param.u32 %r5, [n];
+    mov.u32 %r1, %ctaid.x;
+    mov.u32 %r2, %ntid.x;
+    mov.u32 %r3, %tid.x;
+    mad.lo.s32 %r4, %r1, %r2, %r3;
+    setp.ge.u32 %p1, %r4, %r5;
+    @%p1 bra $done;
+    mul.wide.u32 %rd3, %r4, 4;
+    add.s64 %rd4, %rd1, %rd3;
+    add.s64 %rd5, %rd2, %rd3;
+    ld.global.f32 %f2, [%rd4];
+    ld.global.f32 %f3, [%rd5];
+    fma.rn.f32 %f4, %f1, %f2, %f3;
+    st.global.f32 [%rd5], %f4;
+$done:
+    ret;
+}
+";
+
+/// A launch file whose parts a test may replace.
+struct Launch {
+    module: &'static str,
+    kernel: &'static str,
+    grid: &'static str,
+    block: &'static str,
+    args: &'static str,
+    length: &'static str,
+    output: &'static str,
+}
+
+const GOOD: Launch = Launch {
+    module: "saxpy.ptx",
+    kernel: "saxpy",
+    grid: "4",
+    block: "64",
+    args: r#"2.0, "x", "y", 256"#,
+    length: "256",
+    output: r#"compare = "3""#,
+};
+
+impl Folder {
+    fn new() -> Self {
+        let folder = Self(TempDir::new().unwrap());
+        folder.write("saxpy.ptx", SAXPY);
+        folder.write("empty", "");
+        folder.write("truncated.ptx", &SAXPY[..SAXPY.len() / 2]);
+        folder.write("syntax.ptx", &SAXPY.replace("mad.lo.s32 %r4, %r1, %r2, %r3;", "mad.lo.s32 %r4, %r1 %r2, %r3;"));
+        folder.write("texture.ptx", &SAXPY.replace("fma.rn.f32 %f4, %f1, %f2, %f3;", "wobble.f32 %f4, %f1;"));
+        fs::write(folder.path("binary"), [0x7f, b'E', b'L', b'F', 0, 0xff, 0xfe, 0, 1, 2, 3]).unwrap();
+        fs::create_dir(folder.path("directory")).unwrap();
+        folder
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.path().join(name).to_str().unwrap().to_owned()
+    }
+
+    fn write(&self, name: &str, text: &str) -> String {
+        fs::write(self.path(name), text).unwrap();
+        self.path(name)
+    }
+
+    fn launch(&self, l: &Launch) -> String {
+        let Launch { module, kernel, grid, block, args, length, output } = l;
+        let text = format!(
+            r#"module = "{module}"
+[buffers.x]
+type = "f32"
+length = {length}
+fill = 1.0
+[buffers.y]
+type = "f32"
+length = {length}
+fill = 1.0
+[[launch]]
+kernel = "{kernel}"
+grid = {grid}
+block = {block}
+args = [{args}]
+[[output]]
+buffer = "y"
+{output}
+"#
+        );
+        self.write("launch.toml", &text)
+    }
+}
+
+/// Runs and expects a failure with `status` whose message holds each of `mentions`.
+#[track_caller]
+fn fails(status: i32, args: &[&str], mentions: &[&str]) {
+    let ran = common::run(args);
+    let told = &ran.stderr;
+    assert!(!told.contains("panicked") && !told.contains("RUST_BACKTRACE"), "{args:?} panics:\n{told}");
+    assert_eq!(ran.status, status, "{args:?}\n{}\n{told}", ran.stdout);
+    for mention in mentions {
+        assert!(told.contains(mention), "{args:?} does not mention `{mention}`:\n{told}");
+    }
+}
+
+#[track_caller]
+fn launch_fails(status: i32, launch: &Launch, mentions: &[&str]) {
+    let folder = Folder::new();
+    fails(status, &["run", &folder.launch(launch)], mentions);
+}
+
+#[test]
+fn the_good_launch_file_is_good() {
+    let folder = Folder::new();
+    let text = common::succeed(&["run", &folder.launch(&GOOD)]);
+    assert!(text.contains("correct"), "{text}");
+}
+
+#[test]
+fn usage() {
+    fails(2, &[], &["Usage"]);
+    fails(2, &["rum", "matmul"], &["rum", "run"]);
+    fails(2, &["run"], &["WORKLOAD"]);
+    fails(2, &["run", "matmul", "--gpus", "v100"], &["--gpu"]);
+    fails(2, &["run", "matmul", "--seed", "minus one"], &["--seed", "minus one"]);
+    fails(2, &["run", "matmul", "--size", "huge"], &["--size", "huge", "small"]);
+    fails(2, &["run", "matmul", "--max-cycles", "-1"], &["-1"]);
+    fails(2, &["compare", "matmul", "--jobs", "0"], &["--jobs"]);
+    fails(2, &["compare"], &["WORKLOAD"]);
+    fails(2, &["list", "fruits"], &["fruits", "gpus"]);
+}
+
+#[test]
+fn names() {
+    fails(2, &["run", "matmull"], &["matmull", "did you mean `matmul`"]);
+    fails(2, &["run", "matmul", "--gpu", "v10"], &["v10", "did you mean `v100`"]);
+    fails(2, &["run", "matmul", "--core", "inordr"], &["inordr", "did you mean `inorder`"]);
+    fails(2, &["run", "matmul", "--scheduler", "gtoo"], &["gtoo", "did you mean `gto`"]);
+    fails(2, &["run", "matmul", "--set", "sm.max_warp=8"], &["sm.max_warp", "did you mean `sm.max_warps`"]);
+    fails(2, &["run", "vectoradd", "--param", "blok=8"], &["blok", "did you mean `block`"]);
+    fails(2, &["compare", "matmul", "bfss"], &["bfss", "did you mean `bfs`"]);
+    fails(2, &["compare", "matmul", "--gpus", "v100,rtx3080"], &["rtx3080", "did you mean `rtx3070`"]);
+    fails(2, &["compare", "matmul", "--schedulers", "gto,lr"], &["lr", "did you mean `lrr`"]);
+    fails(2, &["compare", "matmul", "--vary", "sm.issue.schedulers"], &["--vary", "KEY=A,B"]);
+}
+
+#[test]
+fn values() {
+    fails(2, &["run", "matmul", "--param", "n"], &["--param", "NAME=VALUE"]);
+    fails(2, &["run", "matmul", "--param", "n=big"], &["n=big"]);
+    fails(2, &["run", "matmul", "--param", "n=0"], &["`n`", "is 0", "from 1"]);
+    fails(2, &["run", "matmul", "--param", "n=64", "--param", "n=65"], &["n", "twice"]);
+    fails(2, &["run", "matmul", "--set", "sm.max_warps"], &["sm.max_warps"]);
+    fails(2, &["run", "matmul", "--set", "sm.max_warps=0"], &["sm.max_warps", "0"]);
+    fails(2, &["run", "matmul", "--set", "sm.max_warps=many"], &["sm.max_warps", "many"]);
+    fails(2, &["compare", "matmul", "--vary", "sm.issue.schedulers=1,0"], &["sm.issue.schedulers", "0"]);
+}
+
+#[test]
+fn files_that_are_no_launch_files() {
+    let folder = Folder::new();
+    fails(2, &["run", &folder.path("absent.toml")], &["absent.toml", "No such file"]);
+    fails(2, &["run", &folder.path("directory")], &["directory", "launch file"]);
+    fails(2, &["run", &folder.path("empty")], &["empty"]);
+    fails(2, &["run", &folder.path("binary")], &["binary"]);
+    fails(2, &["run", &folder.path("saxpy.ptx")], &["saxpy.ptx", "launch file", "inspect"]);
+    let misspelt = folder.write("misspelt.toml", "modul = \"saxpy.ptx\"\n");
+    fails(2, &["run", &misspelt], &["misspelt.toml:1:1", "modul", "module"]);
+    let torn = folder.write("torn.toml", "module = \"saxpy.ptx\n");
+    fails(2, &["run", &torn], &["torn.toml:1:"]);
+    fails(2, &["run", &folder.launch(&GOOD), "--size", "small"], &["--size", "bundled workloads"]);
+    fails(2, &["run", &folder.launch(&GOOD), "--param", "m=1"], &["`m`"]);
+}
+
+#[test]
+fn modules_of_launch_files() {
+    launch_fails(2, &Launch { module: "absent.ptx", ..GOOD }, &["absent.ptx"]);
+    launch_fails(2, &Launch { module: "directory", ..GOOD }, &["directory"]);
+    launch_fails(2, &Launch { module: "empty", ..GOOD }, &["empty"]);
+    launch_fails(2, &Launch { module: "binary", ..GOOD }, &["binary"]);
+    launch_fails(2, &Launch { module: "truncated.ptx", ..GOOD }, &["truncated.ptx:"]);
+    launch_fails(2, &Launch { module: "syntax.ptx", ..GOOD }, &["syntax.ptx:19:", "^"]);
+    launch_fails(2, &Launch { module: "texture.ptx", ..GOOD }, &["texture.ptx:27:", "wobble"]);
+}
+
+#[test]
+fn launches() {
+    launch_fails(2, &Launch { kernel: "saxpi", ..GOOD }, &["saxpi", "saxpy"]);
+    launch_fails(2, &Launch { args: r#"2.0, "x", "y""#, ..GOOD }, &["saxpy", "4", "3"]);
+    launch_fails(2, &Launch { args: r#"2.0, "x", "y", 256, 1"#, ..GOOD }, &["saxpy", "4", "5"]);
+    launch_fails(2, &Launch { args: r#"2.0, "x", "z", 256"#, ..GOOD }, &["`z`"]);
+    launch_fails(2, &Launch { grid: "0", ..GOOD }, &["grid", "0"]);
+    launch_fails(2, &Launch { block: "0", ..GOOD }, &["block", "0"]);
+    launch_fails(2, &Launch { block: "1025", ..GOOD }, &["1025", "1024"]);
+    launch_fails(2, &Launch { block: "[32, 33]", ..GOOD }, &["(32,33,1)", "1024"]);
+    launch_fails(2, &Launch { grid: "[1, 70000]", ..GOOD }, &["70000", "65535"]);
+}
+
+#[test]
+fn runs_that_go_wrong_end_with_status_1() {
+    launch_fails(1, &Launch { length: "128", ..GOOD }, &["saxpy", "out-of-bounds", "`x`"]);
+    let folder = Folder::new();
+    let wrong = common::run(&["run", &folder.launch(&Launch { output: r#"compare = "4""#, ..GOOD })]);
+    assert_eq!(wrong.status, 1, "{}", wrong.stderr);
+    assert!(wrong.stdout.contains("WRONG"), "{}", wrong.stdout);
+}
+
+#[test]
+fn gpu_descriptions() {
+    let folder = Folder::new();
+    let gpu = |path: &str| ["run".to_owned(), "vectoradd".to_owned(), "--gpu".to_owned(), path.to_owned()];
+    let fails = |path: &str, mentions: &[&str]| {
+        let args = gpu(path);
+        fails(2, &args.each_ref().map(String::as_str), mentions);
+    };
+    fails(&folder.path("absent.toml"), &["absent.toml"]);
+    fails(&folder.path("directory"), &["directory"]);
+    fails(&folder.path("empty"), &["empty"]);
+    fails(&folder.path("binary"), &["binary", "not UTF-8"]);
+    fails(&folder.path("saxpy.ptx"), &["saxpy.ptx", "not TOML"]);
+    let impossible = "extends = \"v100\"\nsm_count = 0\nsm.max_warps = 1000\nclocks.core_mhz = -5.0\n";
+    fails(&folder.write("gpu.toml", impossible), &["gpu.toml:2:", "gpu.toml:3:", "gpu.toml:4:", "sm_count"]);
+    let unknown = "extends = \"v100\"\nsm_cuont = 3\n";
+    fails(&folder.write("gpu.toml", unknown), &["gpu.toml:2:", "did you mean `sm_count`"]);
+}
+
+#[test]
+fn inspect() {
+    let folder = Folder::new();
+    fails(2, &["inspect", &folder.path("absent.ptx")], &["absent.ptx"]);
+    fails(2, &["inspect", &folder.path("directory")], &["directory"]);
+    fails(2, &["inspect", &folder.path("empty")], &["empty"]);
+    fails(2, &["inspect", &folder.path("binary")], &["binary"]);
+    fails(2, &["inspect", &folder.path("saxpy.ptx"), "--kernel", "saxpi"], &["saxpi", "did you mean `saxpy`"]);
+    fails(2, &["inspect", &folder.path("directory"), "--kernel", ""], &["directory"]);
+    // What could be understood is shown, the errors with it.
+    for (file, place) in [("truncated.ptx", "truncated.ptx:"), ("syntax.ptx", "syntax.ptx:19:")] {
+        let ran = common::run(&["inspect", &folder.path(file)]);
+        assert_eq!(ran.status, 2, "{file}: {}", ran.stderr);
+        assert!((ran.stdout + &ran.stderr).contains(place), "{file}");
+    }
+    let ran = common::run(&["inspect", &folder.path("texture.ptx")]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    assert!(ran.stdout.contains("texture.ptx:27:") && ran.stdout.contains("wobble"), "{}", ran.stdout);
+}
+
+#[test]
+fn import_config() {
+    let folder = Folder::new();
+    fails(2, &["import-config", &folder.path("absent.config")], &["absent.config"]);
+    fails(2, &["import-config", &folder.path("directory")], &["directory"]);
+    fails(2, &["import-config", &folder.path("empty")], &["empty", "no options"]);
+    fails(2, &["import-config", &folder.path("binary")], &["binary", "not UTF-8"]);
+    let wrong = folder.write("wrong.config", "-gpgpu_n_clusters many\n");
+    fails(2, &["import-config", &wrong], &["-gpgpu_n_clusters", "many"]);
+}
+
+#[test]
+fn places_that_cannot_be_written() {
+    let folder = Folder::new();
+    let nowhere = Path::new(&folder.path("absent")).join("report.json");
+    let json = format!("--json={}", nowhere.display());
+    fails(2, &["run", "vectoradd", "--param", "n=256", &json], &["report.json"]);
+}

@@ -1,0 +1,255 @@
+//! What the commands print and how they end when nothing is wrong.
+
+mod common;
+
+use common::{command, from, root, run, succeed};
+use serde_json::Value;
+use std::process::Stdio;
+use std::time::Duration;
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).expect("the output is JSON")
+}
+
+fn strings<'a>(list: &'a Value, key: &str) -> Vec<&'a str> {
+    list.as_array().expect("a list").iter().map(|v| v[key].as_str().expect("text")).collect()
+}
+
+/// A run that takes no time.
+const QUICK: [&str; 4] = ["run", "vectoradd", "--param", "n=1000"];
+
+fn quick(more: &[&str]) -> String {
+    succeed(&[&QUICK[..], more].concat())
+}
+
+#[test]
+fn help() {
+    for name in ["", "run", "compare", "list", "inspect", "import-config"] {
+        let args: Vec<&str> = [name, "--help"].into_iter().filter(|a| !a.is_empty()).collect();
+        let text = succeed(&args);
+        assert!(text.contains("Examples:"), "{name} has no examples");
+        insta::assert_snapshot!(format!("help {name}").trim().replace(' ', "_"), text);
+    }
+}
+
+#[test]
+fn list_has_everything_that_can_be_run() {
+    let text = succeed(&["list"]);
+    let lists = json(&succeed(&["list", "--json"]));
+    for (topic, one) in [("gpus", "rtx2060s"), ("cores", "inorder"), ("schedulers", "two_level"), ("workloads", "bfs")]
+    {
+        let names = strings(&lists[topic], "name");
+        assert!(names.contains(&one), "{topic}: {names:?}");
+        for name in names {
+            assert!(text.contains(&format!("  {name} ")), "{name} is not in the list for people");
+        }
+    }
+    assert!(lists.get("stats").is_none() && lists.get("settings").is_none());
+    for topic in ["gpus", "cores", "schedulers", "workloads", "stats", "settings"] {
+        assert!(succeed(&["list", topic]).lines().count() > 1, "{topic}");
+    }
+}
+
+#[test]
+fn a_report_has_exactly_the_listed_statistics() {
+    let lists = json(&succeed(&["list", "stats", "--json"]));
+    let stats = lists["stats"].as_array().unwrap();
+    for info in stats {
+        for key in ["name", "unit", "description"] {
+            assert!(!info[key].as_str().unwrap().is_empty(), "{info} has no {key}");
+        }
+    }
+    let names = strings(&lists["stats"], "name");
+    let report = json(&quick(&["--json"]));
+    assert_eq!(report["schema"], 1);
+    assert_eq!(report["check"]["passed"], true);
+    let kernels = report["kernels"].as_array().unwrap();
+    assert!(!kernels.is_empty());
+    for statistics in kernels.iter().map(|k| &k["statistics"]).chain([&report["total"]]) {
+        let found: Vec<&str> = statistics.as_object().unwrap().keys().map(String::as_str).collect();
+        assert_eq!(found, names);
+        assert!(statistics.as_object().unwrap().values().all(|v| v.is_number() || v.is_null()));
+    }
+}
+
+#[test]
+fn json_goes_to_a_file_beside_the_text() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("report.json");
+    let text = quick(&[&format!("--json={}", file.display())]);
+    assert!(text.contains("correct"), "{text}");
+    assert_eq!(json(&std::fs::read_to_string(file).unwrap())["gpu"], "rtx2060s");
+    assert_eq!(quick(&["--quiet"]), "");
+    assert!(json(&quick(&["--quiet", "--json"])).is_object());
+}
+
+#[test]
+fn other_views_of_the_statistics() {
+    let all = quick(&["--stats", "all"]);
+    let names = json(&succeed(&["list", "stats", "--json"]));
+    for name in strings(&names["stats"], "name") {
+        assert!(all.contains(&format!("  {name} ")), "{name} is missing");
+    }
+    let theirs = quick(&["--stats", "accelsim"]);
+    for line in ["kernel_name = vectoradd", "gpu_sim_cycle = ", "gpu_tot_sim_insn = ", "L2_total_cache_accesses = "] {
+        assert!(theirs.lines().any(|l| l.starts_with(line)), "{line}\n{theirs}");
+    }
+}
+
+#[test]
+fn options_reach_the_machine() {
+    let report = json(&quick(&[
+        "--gpu",
+        "gtx480",
+        "--scheduler",
+        "srr",
+        "--set",
+        "sm.max_warps=16",
+        "--set",
+        "sm_count=2",
+        "--json",
+    ]));
+    assert_eq!([&report["gpu"], &report["scheduler"], &report["core"]], ["gtx480", "srr", "inorder"]);
+    assert_eq!(report["settings"], serde_json::json!(["sm.max_warps=16", "sm_count=2"]));
+    let occupancy = &report["kernels"][0]["occupancy"];
+    assert_eq!([&occupancy["warps_per_sm"], &occupancy["ctas_per_sm"]], [16, 2]);
+}
+
+#[test]
+fn a_limit_of_cycles_ends_the_run_early() {
+    let report = json(&succeed(&["run", "matmul", "--size", "medium", "--max-cycles", "2000", "--json"]));
+    assert_eq!(report["interrupted"], true);
+    assert_eq!(report["check"], Value::Null);
+    let cycles = report["total"]["cycles"].as_u64().unwrap();
+    // The run is looked at every few thousand cycles; to its end it takes several times as many.
+    assert!((2000..20_000).contains(&cycles), "{cycles}");
+}
+
+/// A comparison without what differs from run to run: the speed here.
+fn comparison(args: &[&str]) -> Value {
+    let mut comparison = json(&succeed(args));
+    for run in comparison["runs"].as_array_mut().unwrap() {
+        run["report"]["host"] = Value::Null;
+    }
+    comparison
+}
+
+#[test]
+fn compare_is_the_same_for_any_number_of_jobs() {
+    let args = |jobs| {
+        let [workloads, axes] = [
+            ["compare", "vectoradd", "transpose", "--json", "--jobs", jobs],
+            ["--gpus", "gtx480,v100", "--schedulers", "lrr,gto", "--set", "sm_count=2"],
+        ];
+        [workloads, axes].concat()
+    };
+    let one = comparison(&args("1"));
+    assert_eq!(one, comparison(&args("4")));
+    assert_eq!(strings(&one["columns"], "label"), ["gtx480 lrr", "gtx480 gto", "v100 lrr", "v100 gto"]);
+    let runs = one["runs"].as_array().unwrap();
+    assert_eq!(runs.len(), 8);
+    for (i, run) in runs.iter().enumerate() {
+        assert_eq!(
+            [run["workload"].as_str(), run["status"].as_str()],
+            [Some(["vectoradd", "transpose"][i / 4]), Some("complete")]
+        );
+        let cycles = |run: &Value| run["report"]["total"]["cycles"].as_f64().unwrap();
+        assert_eq!(run["column"], i % 4);
+        let expected = cycles(&runs[i / 4 * 4]) / cycles(run);
+        assert!((run["speedup"].as_f64().unwrap() - expected).abs() < 1e-12, "{run}");
+    }
+}
+
+#[test]
+fn compare_keeps_what_works_when_a_cell_fails() {
+    // 1024 threads do not fit on an SM of 16 warps.
+    let args = ["compare", "vectoradd", "--param", "n=4096", "--param", "block=1024", "--vary", "sm.max_warps=32,16"];
+    let ran = run(&args);
+    assert_eq!(ran.status, 1, "{}", ran.stderr);
+    assert!(ran.stdout.contains("max_warps=32") && ran.stdout.contains("1.000"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("failed: vectoradd on max_warps=16: "), "{}", ran.stdout);
+}
+
+#[test]
+fn inspect_shows_bundled_kernels() {
+    let text = succeed(&["inspect", "matmul"]);
+    assert!(text.contains("1 kernel, 1 executable"), "{text}");
+    let facts = json(&succeed(&["inspect", "backprop", "--json"]));
+    let kernels = facts["kernels"].as_array().unwrap();
+    assert!(kernels.len() > 1);
+    for kernel in kernels {
+        assert!(kernel["executable"]["registers_per_thread"].as_u64().unwrap() > 0);
+        let opcodes: u64 = kernel["opcodes"].as_array().unwrap().iter().map(|o| o[1].as_u64().unwrap()).sum();
+        assert_eq!(opcodes, kernel["instructions"].as_u64().unwrap());
+    }
+    let name = kernels[0]["name"].as_str().unwrap();
+    let one = json(&succeed(&["inspect", "backprop", "--json", "--kernel", name]));
+    assert_eq!(one["kernels"].as_array().unwrap().len(), 1);
+}
+
+/// What GPGPU-Sim's defaults leave open or have in sizes that do not exist here.
+const TINY_GPU: &str = "\
+-gpgpu_n_clusters 2
+-gpgpu_n_cores_per_cluster 1
+-gpgpu_cache:il1 N:64:128:16,L:R:f:N:L,S:2:48,4
+-gpgpu_mem_addr_mapping dramid@8;00000000.00000000.00000000.00000000.0000RRRR.RRRRRRRR.RRRBCCCC.CCBSSSSS
+-visualizer_enabled 0
+";
+
+#[test]
+fn an_imported_configuration_can_be_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    std::fs::write(path("gpgpusim.config"), TINY_GPU).unwrap();
+    let account = succeed(&["import-config", &path("gpgpusim.config"), "-o", &path("tiny.toml")]);
+    assert!(account.contains("-gpgpu_n_clusters") && account.contains("understood"), "{account}");
+    let report = json(&quick(&["--gpu", &path("tiny.toml"), "--json"]));
+    assert_eq!(report["gpu"], "tiny");
+    // To standard output: the description alone.
+    let description = succeed(&["import-config", &path("gpgpusim.config")]);
+    assert!(description.contains("sm_count = 2"), "{description}");
+}
+
+#[test]
+fn the_examples_run() {
+    for file in ["saxpy.toml", "bitonic.toml", "jacobi.toml"] {
+        let path = root().join("examples/launch").join(file);
+        let text = succeed(&["run", path.to_str().unwrap()]);
+        assert!(text.contains("correct"), "{file}: {text}");
+    }
+    let path = root().join("examples/launch/saxpy.toml");
+    let report = json(&succeed(&["run", path.to_str().unwrap(), "--param", "n=100", "--json"]));
+    assert_eq!(report["kernels"][0]["grid"][0], 1);
+}
+
+#[test]
+fn colours_only_where_they_are_wanted() {
+    assert!(!succeed(&["list"]).contains('\x1b'));
+    let mut forced = command(&["list"]);
+    forced.env_remove("NO_COLOR").env("CLICOLOR_FORCE", "1");
+    assert!(from(forced.output().unwrap()).stdout.contains('\x1b'));
+}
+
+#[test]
+fn a_reader_that_leaves_early_is_no_error() {
+    let mut child = command(&["list", "settings"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let ran = from(child.wait_with_output().unwrap());
+    assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_shows_what_is_known() {
+    let args = ["run", "matmul", "--param", "m=8192", "--param", "n=448", "--param", "k=448", "--json"];
+    let child = command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // Long enough to have begun, far too short to have ended.
+    std::thread::sleep(Duration::from_secs(2));
+    let kill = format!("kill -INT {}", child.id());
+    assert!(std::process::Command::new("sh").args(["-c", &kill]).status().unwrap().success());
+    let ran = from(child.wait_with_output().unwrap());
+    assert_eq!(ran.status, 130, "{}", ran.stderr);
+    let report = json(&ran.stdout);
+    assert_eq!(report["interrupted"], true);
+    assert!(report["total"]["cycles"].as_u64().unwrap() > 0);
+}
