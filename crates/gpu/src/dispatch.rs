@@ -6,7 +6,7 @@
 //!     (GPGPU-Sim does so only with `-gpgpu_concurrent_kernel_sm`).
 
 use isa::{Dim3, KernelId, LaunchShape};
-use kit::{Cycle, NEVER};
+use kit::{BitSet, Cycle, NEVER};
 use std::collections::VecDeque;
 
 /// An ordered queue of launches; launches of different streams may overlap.
@@ -50,6 +50,7 @@ pub struct Dispatcher {
     timing: LaunchTiming,
     waiting: VecDeque<Launched>,
     resident: Vec<Launched>,
+    sms: usize,
     /// SM that was served last.
     last_sm: usize,
 }
@@ -68,7 +69,7 @@ pub struct Placement {
 impl Dispatcher {
     /// Nothing launched, for a GPU of `sms` SMs.
     pub fn new(timing: LaunchTiming, sms: usize) -> Self {
-        Self { timing, waiting: VecDeque::new(), resident: Vec::new(), last_sm: sms - 1 }
+        Self { timing, waiting: VecDeque::new(), resident: Vec::new(), sms, last_sm: sms - 1 }
     }
 
     /// Queues a kernel behind the earlier ones of its stream.
@@ -107,30 +108,32 @@ impl Dispatcher {
         self.resident.iter().any(|k| k.has_ctas_left() && k.ready_at <= now)
     }
 
-    /// The first cycle from `now` on in which a resident kernel that is not ready yet becomes so.
-    pub fn next_ready(&self, now: Cycle) -> Cycle {
-        let future = self.resident.iter().filter(|k| k.has_ctas_left() && k.ready_at > now);
+    /// The first cycle from `from` on in which a resident kernel becomes ready.
+    pub fn next_ready(&self, from: Cycle) -> Cycle {
+        let future = self.resident.iter().filter(|k| k.has_ctas_left() && k.ready_at >= from);
         future.map(|k| k.ready_at).min().unwrap_or(NEVER)
     }
 
-    /// One cycle's dispatch: offers each of `sms` SMs at most one CTA. `place` starts the CTA on
-    /// the SM if it has room. True if any CTA found its SM.
-    pub fn dispatch(&mut self, now: Cycle, sms: usize, mut place: impl FnMut(Placement) -> bool) -> bool {
-        let first = self.last_sm + 1;
-        let mut any = false;
-        for sm in (0..sms).map(|i| (first + i) % sms) {
-            let ready = self.resident.iter_mut().filter(|k| k.has_ctas_left() && k.ready_at <= now);
-            for kernel in ready {
-                let cta = kernel.grid.position(kernel.dispatched);
-                if place(Placement { sm, kernel: kernel.kernel, cta }) {
+    /// One cycle's dispatch: offers each SM in `room`, those that may have room, at most one CTA.
+    /// `place` starts the CTA on the SM if it has. SMs that took none are taken out of `room`.
+    pub fn dispatch(&mut self, now: Cycle, room: &mut BitSet, mut place: impl FnMut(Placement) -> bool) {
+        let first = (self.last_sm + 1) % self.sms;
+        for sm in (first..self.sms).chain(0..first) {
+            if !room.contains(sm) {
+                continue;
+            }
+            let mut ready = self.resident.iter_mut().filter(|k| k.has_ctas_left() && k.ready_at <= now);
+            let taken = ready.find(|k| place(Placement { sm, kernel: k.kernel, cta: k.grid.position(k.dispatched) }));
+            match taken {
+                Some(kernel) => {
                     kernel.dispatched += 1;
                     self.last_sm = sm;
-                    any = true;
-                    break;
+                }
+                None => {
+                    room.remove(sm);
                 }
             }
         }
-        any
     }
 
     /// Notes the end of a CTA; true if it was its kernel's last one.
@@ -163,6 +166,14 @@ mod tests {
 
     const TIMING: LaunchTiming = LaunchTiming { kernel_cycles: 100, cta_cycles: 0, max_resident: 4 };
 
+    fn all(sms: usize) -> BitSet {
+        let mut set = BitSet::new(sms);
+        (0..sms).for_each(|sm| {
+            set.insert(sm);
+        });
+        set
+    }
+
     fn shape(ctas: u32) -> LaunchShape {
         let (grid, block) = (Dim3::new(ctas, 1, 1), Dim3::new(32, 1, 1));
         LaunchShape { grid, block, registers_per_thread: 16, shared_bytes: 0 }
@@ -176,14 +187,17 @@ mod tests {
         assert_eq!((d.next_ready(5), d.has_work(104), d.has_work(105)), (105, false, true));
         let mut room = [2, 1, 2];
         let mut order = Vec::new();
-        while d.dispatch(105, 3, |p| {
-            let fits = room[p.sm] > 0;
-            if fits {
-                room[p.sm] -= 1;
-                order.push((p.sm, p.cta.x));
-            }
-            fits
-        }) {}
+        let mut sms = all(3);
+        while !sms.is_empty() {
+            d.dispatch(105, &mut sms, |p| {
+                let fits = room[p.sm] > 0;
+                if fits {
+                    room[p.sm] -= 1;
+                    order.push((p.sm, p.cta.x));
+                }
+                fits
+            });
+        }
         assert_eq!(order, [(0, 0), (1, 1), (2, 2), (0, 3), (2, 4)]);
         for i in 0..5 {
             assert!(!d.cta_finished(KernelId(0)), "CTA {i} is not the last");
@@ -198,8 +212,14 @@ mod tests {
             d.launch(KernelId(kernel), StreamId(stream), &shape(1));
         }
         assert_eq!(d.admit(0), [KernelId(0), KernelId(2)]);
-        assert!(d.dispatch(100, 1, |p| p.kernel == KernelId(0)));
-        assert!(d.dispatch(100, 1, |p| p.kernel == KernelId(2)));
+        for kernel in [KernelId(0), KernelId(2)] {
+            let mut offered = Vec::new();
+            d.dispatch(100, &mut all(1), |p| {
+                offered.push(p.kernel);
+                p.kernel == kernel
+            });
+            assert_eq!(offered.last(), Some(&kernel));
+        }
         assert!(d.admit(101).is_empty());
         assert!(d.cta_finished(KernelId(0)));
         assert_eq!(d.admit(150), [KernelId(1)]);

@@ -5,7 +5,7 @@ use crate::dispatch::{Dispatcher, LaunchTiming, StreamId};
 use crate::snapshot::Snapshot;
 use config::GpuConfig;
 use isa::{Fault, KernelId, LaunchShape, WarpStream};
-use kit::{Cycle, NEVER};
+use kit::{BitSet, Cycle, NEVER};
 use mem::{MemorySystem, Port};
 use sm::{BlockedWarp, Code, CoreSpec, Env, IssuePolicy, Kernel, Observer, Silent, Sm};
 use std::fmt;
@@ -118,8 +118,10 @@ pub struct Machine<S: WarpStream, P: IssuePolicy, O: Observer = Silent> {
     now: Cycle,
     /// When each SM must be ticked next.
     due: Vec<Cycle>,
-    /// Room may have come up for a CTA that found none.
-    try_dispatch: bool,
+    /// SMs that may have room for a CTA.
+    room: BitSet,
+    /// When the next resident kernel may have its first CTA dispatched.
+    kernel_ready: Cycle,
     last_issue: (Cycle, u64),
 }
 
@@ -155,7 +157,8 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Machine<S, P, O> {
             flush_l2: config.launch.flush_l2_between_kernels,
             now: 0,
             due: vec![NEVER; count],
-            try_dispatch: false,
+            room: BitSet::new(count),
+            kernel_ready: NEVER,
             last_issue: (0, 0),
         }
     }
@@ -238,9 +241,9 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Machine<S, P, O> {
     /// CTAs that have ended make room, kernels that have ended are reported.
     fn retire(&mut self) {
         let mut ended = Vec::new();
-        for sm in &mut self.sms {
+        for (i, sm) in self.sms.iter_mut().enumerate() {
             for cta in sm.finished().drain(..) {
-                self.try_dispatch = true;
+                self.room.insert(i);
                 if self.dispatcher.cta_finished(cta.kernel) {
                     ended.push(cta.kernel);
                 }
@@ -276,18 +279,25 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Machine<S, P, O> {
         if self.flush_l1 {
             self.sms.iter_mut().filter(|sm| sm.is_idle()).for_each(Sm::invalidate_l1);
         }
-        self.try_dispatch = true;
+        self.kernel_ready = self.dispatcher.next_ready(now);
     }
 
     /// Each SM gets at most one CTA.
     fn dispatch(&mut self) {
-        if !self.try_dispatch || !self.dispatcher.has_work(self.now) {
+        if self.kernel_ready <= self.now {
+            // Where no CTA of the others fits, one of this kernel may.
+            (0..self.sms.len()).for_each(|sm| {
+                self.room.insert(sm);
+            });
+            self.kernel_ready = self.dispatcher.next_ready(self.now + 1);
+        }
+        if self.room.is_empty() || !self.dispatcher.has_work(self.now) {
             return;
         }
-        let Self { dispatcher, sms, kernels, shared, due, now, .. } = self;
+        let Self { dispatcher, sms, kernels, shared, due, now, room, .. } = self;
         let next = *now + 1;
         let mut env = Env { kernels, shared };
-        self.try_dispatch = dispatcher.dispatch(*now, sms.len(), |p| {
+        dispatcher.dispatch(*now, room, |p| {
             let sm = &mut sms[p.sm];
             let fits = sm.can_accept(&env.kernels[p.kernel.index()].shape);
             if fits {
@@ -301,11 +311,8 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Machine<S, P, O> {
     /// The next cycle in which anything can happen; `now` is the first that has not been done.
     fn next_event(&self) -> Cycle {
         let sms = self.due.iter().copied().min().unwrap_or(NEVER);
-        let dispatch = if self.try_dispatch && self.dispatcher.has_work(self.now) {
-            self.now
-        } else {
-            self.dispatcher.next_ready(self.now)
-        };
+        let dispatch =
+            if !self.room.is_empty() && self.dispatcher.has_work(self.now) { self.now } else { self.kernel_ready };
         let next = sms.min(dispatch);
         if next <= self.now { self.now } else { next.min(self.memory.next_event(&self.ports)) }
     }
