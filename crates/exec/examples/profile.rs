@@ -36,6 +36,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let stats = run(&mut state, &launch)?;
     let seconds = start.elapsed().as_secs_f64();
     let millions = stats.warp_instructions as f64 / 1e6;
-    println!("{} warp instructions in {seconds:.3} s: {:.2} million per second", stats.warp_instructions, millions / seconds);
+    println!(
+        "{} warp instructions in {seconds:.3} s: {:.2} million per second",
+        stats.warp_instructions,
+        millions / seconds
+    );
     Ok(())
 }

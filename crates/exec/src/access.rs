@@ -1,7 +1,7 @@
 //! Loads and stores: addresses, state spaces, vector and narrow forms, faults.
 
 use crate::fault::{Outcome, Trap};
-use crate::lanes::{Column, Lanes, Reg, blend};
+use crate::lanes::{Column, LANE_BITS, Lanes, Reg, blend};
 use crate::memory::{DeviceMemory, LocalMemory, SharedMemory, Window, generic_space, window_base};
 use isa::{DynInst, Space};
 use kit::{LaneMask, WARP_LANES, lanes};
@@ -375,7 +375,54 @@ fn gather<const N: usize>(
     }
 }
 
-/// Reads `N` words per lane. Rows of adjacent lanes and a single address have short cuts.
+/// Where the lanes' addresses lie in a window.
+struct Offsets {
+    /// Bytes from the window's start; for lanes outside, anything.
+    bytes: Column,
+    /// Executing lanes whose access does not lie in the window.
+    outside: LaneMask,
+    /// The offsets of executing lanes, or-ed: their common alignment.
+    bits: u32,
+}
+
+impl Offsets {
+    #[inline(always)]
+    fn of<W>(addresses: &[u64; WARP_LANES], mask: LaneMask, w: &Window<W>) -> Self {
+        let limit = w.limit.min(1 << 31) as u32;
+        let (mut bytes, mut outside, mut bits) = ([0; WARP_LANES], 0, 0);
+        for i in 0..WARP_LANES {
+            let offset = addresses[i].wrapping_sub(w.start);
+            let (low, high) = (offset as u32, (offset >> 32) as u32);
+            bytes[i] = low;
+            outside |= if high != 0 || low >= limit { LANE_BITS[i] } else { 0 };
+            bits |= if mask & LANE_BITS[i] != 0 { low } else { 0 };
+        }
+        Self { bytes, outside: outside & mask, bits }
+    }
+
+    /// Whether all lanes, executing or not, lie `size` bytes apart in order.
+    #[inline(always)]
+    fn are_a_row(&self, size: u32) -> bool {
+        let mut unlike = 0;
+        for i in 0..WARP_LANES {
+            unlike |= self.bytes[i] ^ self.bytes[0].wrapping_add(i as u32 * size);
+        }
+        unlike == 0
+    }
+
+    /// Whether all lanes, executing or not, have one address.
+    #[inline(always)]
+    fn are_one(&self) -> bool {
+        let mut unlike = 0;
+        for i in 0..WARP_LANES {
+            unlike |= self.bytes[i] ^ self.bytes[0];
+        }
+        unlike == 0
+    }
+}
+
+/// Reads `N` words per lane. Accesses to one window are checked together, and rows of adjacent
+/// lanes and single addresses have short cuts.
 #[inline(always)]
 fn gather_words<const N: usize>(
     memory: &impl Words,
@@ -385,19 +432,16 @@ fn gather_words<const N: usize>(
 ) -> Result<(), BadAddress> {
     let size = const { 4 * N as u64 };
     let first = mask.trailing_zeros() as usize % WARP_LANES;
-    let here = addresses[first];
-    let start = here.wrapping_sub(first as u64 * size);
-    let (mut unlike_row, mut unlike_point) = (0, 0);
-    for (i, &a) in addresses.iter().enumerate() {
-        unlike_row |= a ^ start.wrapping_add(i as u64 * size);
-        unlike_point |= a ^ here;
+    let w = memory.window(addresses[first], size).ok_or(BadAddress)?;
+    let offsets = Offsets::of(addresses, mask, &w);
+    if offsets.outside != 0 {
+        return gather_far(memory, addresses, mask, out);
     }
-    let mut w = memory.window(here, size).ok_or(BadAddress)?;
-    if !is_aligned(here, size) {
+    if !is_aligned(u64::from(offsets.bits), size) {
         return Err(BadAddress);
     }
-    if unlike_row == 0 && start.wrapping_sub(w.start).saturating_add(31 * size) < w.limit {
-        let word = ((start - w.start) / 4) as usize;
+    if offsets.are_a_row(size as u32) {
+        let word = (offsets.bytes[0] / 4) as usize;
         if let Some(words) = w.words.get(word..word + N * WARP_LANES) {
             for (i, words) in words.as_chunks::<N>().0.iter().enumerate() {
                 for (column, &word) in out.iter_mut().zip(words) {
@@ -406,14 +450,34 @@ fn gather_words<const N: usize>(
             }
             return Ok(());
         }
-    }
-    if unlike_point == 0 {
-        let word = ((here - w.start) / 4) as usize;
+    } else if offsets.are_one() {
+        let word = (offsets.bytes[0] / 4) as usize;
         for (column, &word) in out.iter_mut().zip(&w.words[word..word + N]) {
             *column = [word; WARP_LANES];
         }
         return Ok(());
     }
+    for i in 0..WARP_LANES {
+        let word = (offsets.bytes[i] / 4) as usize;
+        // Lanes that do not execute may lie anywhere.
+        if let Some(words) = w.words.get(word..word.wrapping_add(N)) {
+            for (column, &word) in out.iter_mut().zip(words) {
+                column[i] = word;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Reads `N` words per lane from several windows.
+fn gather_far<const N: usize>(
+    memory: &impl Words,
+    addresses: &[u64; WARP_LANES],
+    mask: LaneMask,
+    out: &mut [Column; N],
+) -> Result<(), BadAddress> {
+    let size = const { 4 * N as u64 };
+    let mut w = Window::empty();
     for lane in lanes(mask) {
         let address = addresses[lane];
         if address.wrapping_sub(w.start) >= w.limit {
@@ -472,43 +536,49 @@ fn scatter<const N: usize>(
         let mut w = memory.window_mut(addresses[first], size).ok_or(BadAddress)?;
         if size < 4 {
             scatter_narrow(&mut w, addresses, &mut rest, size, &words[0])?;
-        } else if !store_row(&mut w, addresses, &mut rest, words) {
+        } else if !scatter_near(&mut w, addresses, rest, words)? {
             scatter_words(&mut w, addresses, &mut rest, words)?;
+        } else {
+            rest = 0;
         }
     }
     Ok(())
 }
 
-/// Writes all lanes at once if they are all there and their addresses adjacent. Says whether so.
+/// Writes `N` words per lane if all lanes of `mask` fall in the window. Says whether so.
 #[inline(always)]
-fn store_row<const N: usize>(
+fn scatter_near<const N: usize>(
     w: &mut Window<&mut [u32]>,
     addresses: &[u64; WARP_LANES],
-    rest: &mut LaneMask,
+    mask: LaneMask,
     words: &[Column; N],
-) -> bool {
+) -> Result<bool, BadAddress> {
     let size = const { 4 * N as u64 };
-    if *rest != !0 {
-        return false;
+    let offsets = Offsets::of(addresses, mask, w);
+    if offsets.outside != 0 {
+        return Ok(false);
     }
-    let start = addresses[0];
-    let mut unlike_row = 0;
-    for (i, &a) in addresses.iter().enumerate() {
-        unlike_row |= a ^ start.wrapping_add(i as u64 * size);
+    if !is_aligned(u64::from(offsets.bits), size) {
+        return Err(BadAddress);
     }
-    let offset = start - w.start;
-    if unlike_row != 0 || offset.saturating_add(31 * size) >= w.limit || !is_aligned(offset, size) {
-        return false;
-    }
-    let word = (offset / 4) as usize;
-    let Some(row) = w.words.get_mut(word..word + N * WARP_LANES) else { return false };
-    for (i, row) in row.as_chunks_mut::<N>().0.iter_mut().enumerate() {
-        for (word, column) in row.iter_mut().zip(words) {
-            *word = column[i];
+    if mask == !0 && offsets.are_a_row(size as u32) {
+        let word = (offsets.bytes[0] / 4) as usize;
+        if let Some(row) = w.words.get_mut(word..word + N * WARP_LANES) {
+            for (i, row) in row.as_chunks_mut::<N>().0.iter_mut().enumerate() {
+                for (word, column) in row.iter_mut().zip(words) {
+                    *word = column[i];
+                }
+            }
+            return Ok(true);
         }
     }
-    *rest = 0;
-    true
+    for lane in lanes(mask) {
+        let word = (offsets.bytes[lane] / 4) as usize;
+        for (word, column) in w.words[word..word + N].iter_mut().zip(words) {
+            *word = column[lane];
+        }
+    }
+    Ok(true)
 }
 
 /// Writes `N` words per lane of `rest`, which it takes out, up to the first that falls outside the

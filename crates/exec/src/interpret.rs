@@ -6,12 +6,14 @@ use crate::compare;
 use crate::fault::{Outcome, Trap};
 use crate::kernel::{Guarded, Kernel};
 use crate::lanes::{Column, LANE_BITS, Lanes, Pred, Reg, Value};
+use crate::launch::Launch;
 use crate::memory::{DeviceMemory, SharedMemory, generic_space};
 use crate::op::{BarrierOp, CarryOp, Destination, Op};
 use crate::shuffle;
 use crate::special::{Special, Surroundings};
+use crate::state::GpuFacts;
 use crate::warp::{PendingReduction, Reduction, Warp};
-use isa::{DynInst, Space};
+use isa::{Dim3, DynInst, Space, StepContext};
 use kit::{LaneMask, WARP_LANES, lanes};
 use num::int;
 
@@ -21,8 +23,10 @@ pub(crate) struct Environment<'a> {
     pub output: &'a mut String,
     pub shared: &'a mut SharedMemory,
     pub reductions: &'a mut [Reduction],
-    pub params: &'a [u32],
-    pub surroundings: Surroundings,
+    pub launch: &'a Launch,
+    pub gpu: GpuFacts,
+    pub context: StepContext,
+    pub cta: Dim3,
 }
 
 /// Borrows the warp's registers.
@@ -68,14 +72,24 @@ pub(crate) fn execute(warp: &mut Warp, kernel: &Kernel, env: &mut Environment<'_
         }
         Op::Load(t) | Op::FrameLoad(t) => {
             let frame = warp.stack.frame().map_or(0, |f| f.data.frame);
-            let mut spaces =
-                Spaces { device: env.memory, shared: env.shared, local: &mut warp.local, params: env.params, frame };
+            let mut spaces = Spaces {
+                device: env.memory,
+                shared: env.shared,
+                local: &mut warp.local,
+                params: &env.launch.params,
+                frame,
+            };
             access::load(&mut file, &mut spaces, t, out)?;
         }
         Op::Store(t) | Op::FrameStore(t) => {
             let frame = warp.stack.frame().map_or(0, |f| f.data.frame);
-            let mut spaces =
-                Spaces { device: env.memory, shared: env.shared, local: &mut warp.local, params: env.params, frame };
+            let mut spaces = Spaces {
+                device: env.memory,
+                shared: env.shared,
+                local: &mut warp.local,
+                params: &env.launch.params,
+                frame,
+            };
             access::store(&file, &mut spaces, t, out)?;
         }
         Op::Branch { target, reconverge } => {
@@ -101,7 +115,7 @@ fn execute_rest(
     let frame = warp.frame();
     let mut file = file!(warp, kernel, mask);
     let mut spaces =
-        Spaces { device: env.memory, shared: env.shared, local: &mut warp.local, params: env.params, frame };
+        Spaces { device: env.memory, shared: env.shared, local: &mut warp.local, params: &env.launch.params, frame };
     match op {
         Op::Carry { op, wide, d, s, carry, carry_in, carry_out } => {
             let chain = Chain { op: *op, carry: *carry, carry_in: *carry_in, carry_out: *carry_out };
@@ -113,7 +127,17 @@ fn execute_rest(
         Op::Unpack { d, s, parts, bits } => unpack(&mut file, &d[..*parts as usize], *s, *bits),
         Op::Set { test, s, d, holds, with } => compare::set(&mut file, *test, *s, *d, *holds, *with),
         Op::Testp { d, class, a, wide } => compare::testp(&mut file, *d, *class, *a, *wide),
-        Op::Special(special, d) => read_special(&mut file, *special, *d, &warp.tid, &env.surroundings),
+        Op::Special(special, d) => {
+            let surroundings = Surroundings {
+                context: env.context,
+                gpu: env.gpu,
+                launch: env.launch,
+                grid_id: warp.launch.0,
+                cta: env.cta,
+                warp: warp.index,
+            };
+            read_special(&mut file, *special, *d, &warp.tid, &surroundings);
+        }
         Op::FrameAddress { d, offset, wide } => {
             file.write(*d, &[frame + offset; WARP_LANES]);
             if *wide {
@@ -300,7 +324,7 @@ fn unpack(file: &mut Lanes<'_>, parts: &[Option<Reg>], s: Reg, bits: u8) {
     }
 }
 
-fn read_special(file: &mut Lanes<'_>, special: Special, d: Reg, tid: &[Column; 3], s: &Surroundings) {
+fn read_special(file: &mut Lanes<'_>, special: Special, d: Reg, tid: &[Column; 3], s: &Surroundings<'_>) {
     let position = match special {
         Special::TidX => Some(&tid[0]),
         Special::TidY => Some(&tid[1]),
@@ -309,6 +333,14 @@ fn read_special(file: &mut Lanes<'_>, special: Special, d: Reg, tid: &[Column; 3
     };
     if let Some(column) = position {
         return file.write(d, column);
+    }
+    if !special.varies() {
+        let value = s.value(special, 0);
+        file.write(d, &[value as u32; WARP_LANES]);
+        if special.columns() == 2 {
+            file.write(d.next(), &[(value >> 32) as u32; WARP_LANES]);
+        }
+        return;
     }
     let (mut low, mut high) = ([0; WARP_LANES], [0; WARP_LANES]);
     for lane in 0..WARP_LANES {

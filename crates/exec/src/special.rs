@@ -1,6 +1,8 @@
 //! Special registers.
 
-use isa::Dim3;
+use crate::launch::Launch;
+use crate::state::GpuFacts;
+use isa::{Dim3, StepContext};
 
 /// Special registers, by their PTX names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -94,6 +96,12 @@ impl Special {
         })
     }
 
+    /// Whether the lanes of a warp read different values.
+    pub const fn varies(self) -> bool {
+        use Special::*;
+        matches!(self, TidX | TidY | TidZ | Laneid | LanemaskEq | LanemaskLe | LanemaskLt | LanemaskGe | LanemaskGt)
+    }
+
     /// Columns: 2 for the 64-bit ones.
     pub const fn columns(self) -> u8 {
         match self {
@@ -105,53 +113,49 @@ impl Special {
 
 /// What special registers read, apart from what each thread knows.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Surroundings {
-    pub now: u64,
-    pub sm: u16,
-    pub sm_count: u32,
-    pub sm_warps: u32,
+pub(crate) struct Surroundings<'a> {
+    pub context: StepContext,
+    pub gpu: GpuFacts,
+    pub launch: &'a Launch,
     pub grid_id: u32,
-    pub grid: Dim3,
-    pub block: Dim3,
     pub cta: Dim3,
     pub warp: u32,
-    pub dynamic_shared: u32,
-    pub total_shared: u32,
 }
 
-impl Surroundings {
+impl Surroundings<'_> {
     /// Value of `special` in `lane`; positions in the CTA are the warp's to know.
     #[inline]
     pub fn value(&self, special: Special, lane: usize) -> u64 {
         use Special::*;
         let eq = 1u32 << lane;
         let lt = eq - 1;
+        let launch = self.launch;
         u64::from(match special {
-            NtidX => self.block.x,
-            NtidY => self.block.y,
-            NtidZ => self.block.z,
+            NtidX => launch.block.x,
+            NtidY => launch.block.y,
+            NtidZ => launch.block.z,
             CtaidX => self.cta.x,
             CtaidY => self.cta.y,
             CtaidZ => self.cta.z,
-            NctaidX => self.grid.x,
-            NctaidY => self.grid.y,
-            NctaidZ => self.grid.z,
+            NctaidX => launch.grid.x,
+            NctaidY => launch.grid.y,
+            NctaidZ => launch.grid.z,
             Laneid => lane as u32,
             Warpid => self.warp,
-            Nwarpid => self.sm_warps,
-            Smid => u32::from(self.sm),
-            Nsmid => self.sm_count,
+            Nwarpid => self.gpu.sm_warps,
+            Smid => u32::from(self.context.sm),
+            Nsmid => self.gpu.sm_count,
             Gridid => self.grid_id,
             LanemaskEq => eq,
             LanemaskLt => lt,
             LanemaskLe => lt | eq,
             LanemaskGe => !lt,
             LanemaskGt => !(lt | eq),
-            Clock | GlobalTimerLo => self.now as u32,
-            ClockHi | GlobalTimerHi => (self.now >> 32) as u32,
-            Clock64 | GlobalTimer => return self.now,
-            DynamicSmemSize => self.dynamic_shared,
-            TotalSmemSize => self.total_shared,
+            Clock | GlobalTimerLo => self.context.now as u32,
+            ClockHi | GlobalTimerHi => (self.context.now >> 32) as u32,
+            Clock64 | GlobalTimer => return self.context.now,
+            DynamicSmemSize => launch.dynamic_shared,
+            TotalSmemSize => launch.kernel.static_shared + launch.dynamic_shared,
             TidX | TidY | TidZ | Zero => 0,
             One => 1,
         })

@@ -3,7 +3,6 @@
 use crate::fault::Trap;
 use crate::interpret::{Environment, execute};
 use crate::kernel::Kernel;
-use crate::special::Surroundings;
 use crate::state::DeviceState;
 use crate::warp::{Cta, Reduction, Warp};
 use isa::{CtaSlot, Dim3, DynInst, Fault, KernelId, Pc, SourceSpot, StepContext, WarpSlot, WarpStream};
@@ -97,34 +96,22 @@ impl WarpStream for LiveStream {
         }
         let warp = &mut self.warps[slot.index()];
         let cta = &mut self.ctas[warp.cta as usize];
-        let Some(kernel) = warp.kernel.take() else { return Ok(()) };
         let (memory, output, launch, gpu) = shared.split(warp.launch);
+        // A launch stays known as long as its CTAs are resident.
         let Some(launch) = launch else { return Ok(()) };
         let mut env = Environment {
             memory,
             output,
             shared: &mut cta.shared,
             reductions: &mut cta.reductions,
-            params: &launch.params,
-            surroundings: Surroundings {
-                now: context.now,
-                sm: context.sm,
-                sm_count: gpu.sm_count,
-                sm_warps: gpu.sm_warps,
-                grid_id: warp.launch.0,
-                grid: launch.grid,
-                block: launch.block,
-                cta: cta.position,
-                warp: warp.index,
-                dynamic_shared: launch.dynamic_shared,
-                total_shared: kernel.static_shared + launch.dynamic_shared,
-            },
+            launch,
+            gpu,
+            context,
+            cta: cta.position,
         };
-        let done = execute(warp, &kernel, &mut env, out);
+        let done = execute(warp, &launch.kernel, &mut env, out);
         out.next_pc = warp.stack.pc().map(Pc);
-        let result = done.map_err(|trap| fault(&kernel, warp, cta.position, out.pc, *trap));
-        warp.kernel = Some(kernel);
-        result
+        done.map_err(|trap| fault(&launch.kernel, warp, cta.position, out.pc, *trap))
     }
 
     fn end_cta(&mut self, slot: CtaSlot) {
