@@ -87,11 +87,7 @@ pub struct Collected {
     pub reads: u32,
     /// Rounds in which a bank left reads waiting behind the one it served.
     pub conflicts: u32,
-    /// Whether an issue latch has been emptied.
-    pub allocated: bool,
-    /// Whether an instruction went on to its unit's latch.
-    pub dispatched: bool,
-    /// Partitions that have or had an instruction in a collector, one bit each.
+    /// Partitions in which anything moved, one bit each.
     pub touched: u8,
 }
 
@@ -180,16 +176,16 @@ impl OperandCollector {
         for partition in 0..self.of_partition.len() {
             let collecting = !self.free & self.of_partition[partition] != 0;
             if collecting || id_oc.occupied() & id_oc.of_partition(partition) != 0 {
-                done.touched |= 1 << partition;
-                self.step_partition(partition, id_oc, oc_ex, slab, kernels, design, &mut done);
+                let moved = self.step_partition(partition, id_oc, oc_ex, slab, kernels, design, &mut done);
+                done.touched |= u8::from(moved) << partition;
             }
         }
         self.written = 0;
-        self.stuck = done.reads == 0 && !done.allocated && !done.dispatched && self.waiting == 0;
+        self.stuck = done.touched == 0 && self.waiting == 0;
         done
     }
 
-    /// The rounds of one partition, which shares nothing with the others.
+    /// The rounds of one partition, which shares nothing with the others. True if anything moved.
     #[expect(clippy::too_many_arguments, reason = "the stage's wires")]
     #[inline]
     fn step_partition(
@@ -201,7 +197,8 @@ impl OperandCollector {
         kernels: &[Kernel],
         design: &mut impl Design,
         done: &mut Collected,
-    ) {
+    ) -> bool {
+        let mut moved = false;
         let mine = self.of_partition[partition];
         let latches = id_oc.of_partition(partition);
         let mut banks = self.banks_of_partition[partition] & !self.written;
@@ -209,16 +206,18 @@ impl OperandCollector {
         let mut blocked = 0;
         for _ in 0..self.rounds {
             if self.ready & mine & !blocked != 0 {
-                done.dispatched |= self.dispatch(partition, &mut blocked, oc_ex, slab, design);
+                moved |= self.dispatch(partition, &mut blocked, oc_ex, slab, design);
             }
             if self.waiting & banks != 0 {
                 self.serve_reads(banks, done);
+                moved = true;
             }
             if self.free & mine != 0 && id_oc.occupied() & latches != 0 {
-                done.allocated |= self.allocate(partition, id_oc, slab, kernels, design);
+                moved |= self.allocate(partition, id_oc, slab, kernels, design);
             }
             banks = self.banks_of_partition[partition];
         }
+        moved
     }
 
     /// Sends collected instructions of a partition on, in turn from behind the last one sent.

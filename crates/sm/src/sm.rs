@@ -154,7 +154,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
             units: Units::new(&spec),
             lsu: LoadStoreUnit::new(&spec),
             port: Port::default(),
-            warps: Warps::new(),
+            warps: Warps::default(),
             ctas: vec![None; ctas].into(),
             barriers: Barriers::new(ctas, spec.sm.barriers_per_cta as usize),
             copies: Copies::new(warps),
@@ -269,6 +269,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         self.counters.bank_conflicts += u64::from(done.conflicts);
         if !collectors.stuck {
             self.agenda.moved();
+            // Without sub-cores all schedulers share the one partition.
             self.stirred |= if self.spec.partitions == 1 { u8::MAX } else { done.touched };
         }
     }

@@ -34,6 +34,8 @@ struct Service {
 pub struct Units {
     /// First cycle in which each unit's dispatch register is free.
     free_at: Box<[Cycle]>,
+    /// The last cycle in which an instruction in each unit ends.
+    latest_end: Box<[Cycle]>,
     /// By latch.
     service: Box<[Service]>,
     /// Latches of pipes whose units serve all partitions.
@@ -69,6 +71,7 @@ impl Units {
         }
         Self {
             free_at: vec![0; total as usize].into(),
+            latest_end: vec![0; total as usize].into(),
             service: service.into(),
             shared,
             partitions,
@@ -154,11 +157,15 @@ impl Units {
         let at = (now as usize + latency + WRITE_BACK_DELAY) & (self.lens.len() - 1);
         let len = usize::from(self.lens[at]);
         let bucket = &mut self.ending[at * self.buses..(at + 1) * self.buses];
-        // One end per unit and cycle, and one per bus.
-        if len == bucket.len() || bucket[..len].iter().any(|&other| slab.get(other).unit == unit) {
+        // One end per unit and cycle, and one per bus. Behind the unit's latest end there is none.
+        let ends = now + latency as Cycle;
+        let latest = &mut self.latest_end[unit as usize];
+        let clash = ends <= *latest && bucket[..len].iter().any(|&other| slab.get(other).unit == unit);
+        if clash || len == bucket.len() {
             agenda.at(now + 1);
             return false;
         }
+        *latest = ends.max(*latest);
         bucket[len] = id;
         self.lens[at] += 1;
         self.occupied[at / 64] |= 1 << (at % 64);

@@ -92,9 +92,9 @@ pub struct Warps {
     arrivals: u64,
 }
 
-impl Warps {
+impl Default for Warps {
     /// Empty slots.
-    pub fn new() -> Self {
+    fn default() -> Self {
         Self {
             resident: 0,
             exited: 0,
@@ -116,7 +116,9 @@ impl Warps {
             arrivals: 0,
         }
     }
+}
 
+impl Warps {
     /// Warps that may not issue whatever their buffers hold.
     #[inline]
     pub fn held(&self) -> WarpMask {

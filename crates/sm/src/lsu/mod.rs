@@ -286,9 +286,15 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
             agenda.moved();
         };
         send(&mut lsu.texture);
-        lsu.constant.as_mut().map(&mut send);
-        lsu.l1.as_mut().map(|l1| send(&mut l1.cache));
-        fetch.icache.as_mut().map(&mut send);
+        if let Some(constant) = &mut lsu.constant {
+            send(constant);
+        }
+        if let Some(l1) = &mut lsu.l1 {
+            send(&mut l1.cache);
+        }
+        if let Some(icache) = &mut fetch.icache {
+            send(icache);
+        }
     }
 
     /// The instruction in the dispatch register goes on as far as it can.
