@@ -23,7 +23,7 @@ const MAX_LAUNCHES: usize = 16;
 
 /// The report as text with colours.
 pub fn render(report: &Report, detail: Detail) -> String {
-    let mut sections = vec![header(report), output(report), kernels(report, detail)];
+    let mut sections = vec![header(report), output(report), kernels(report, detail), occupancy(report)];
     if detail.all_statistics {
         sections.push(slots::render(&report.total));
         sections.push(statistics::render(&report.total));
@@ -58,13 +58,14 @@ fn output(report: &Report) -> String {
     format!("{}\n{lines}", styled(HEADING, "Output"))
 }
 
-/// The comparison with the host reference in a line or more.
+/// The comparison with the host reference, a line for each part.
 pub fn check(report: &Report) -> String {
+    const INDENT: &str = "\n             ";
     match &report.check {
-        Some(check) if check.passed => format!("{} ({})", styled(GOOD, "correct"), check.details.trim_end()),
-        Some(check) => {
-            format!("{}: {}", styled(BAD, "WRONG"), check.details.trim_end().replace('\n', "\n             "))
+        Some(check) if check.passed => {
+            format!("{}: {}", styled(GOOD, "correct"), check.details.trim_end().replace("; ", INDENT))
         }
+        Some(check) => format!("{}: {}", styled(BAD, "WRONG"), check.details.trim_end().replace('\n', INDENT)),
         None => "not checked".into(),
     }
 }
@@ -84,9 +85,6 @@ fn by_launch(report: &Report) -> String {
         ("block", Align::Left),
         ("regs", Align::Right),
         ("shared", Align::Right),
-        ("CTAs/SM", Align::Right),
-        ("limited by", Align::Left),
-        ("occupancy", Align::Right),
         ("cycles", Align::Right),
         ("warp insts", Align::Right),
         ("IPC", Align::Right),
@@ -99,21 +97,47 @@ fn by_launch(report: &Report) -> String {
             kernel.block.to_string(),
             registers(kernel),
             number::bytes(kernel.shared_bytes.into()),
-            kernel.occupancy.ctas_per_sm.to_string(),
-            kernel.occupancy.limiter.clone(),
-            format!("{:.0} %", kernel.occupancy.theoretical_percent),
             figure(&kernel.statistics, summary::CYCLES),
             figure(&kernel.statistics, summary::WARP_INSTRUCTIONS),
             figure(&kernel.statistics, summary::IPC),
         ]);
     }
-    let estimated = report.kernels.iter().any(|k| k.register_source == RegisterSource::Estimated);
-    let note = if estimated { "  ~ registers per thread estimated from liveness\n" } else { "" };
-    format!("{}\n{}{}", styled(HEADING, "Kernels"), table.render(), styled_note(note))
+    format!("{}\n{}", styled(HEADING, "Kernels"), table.render())
 }
 
-fn styled_note(note: &str) -> String {
-    if note.is_empty() { String::new() } else { styled(FAINT, note) }
+/// What fits on an SM: a row for each kernel and shape of launch.
+fn occupancy(report: &Report) -> String {
+    let mut table = Table::new([
+        ("kernel", Align::Left),
+        ("block", Align::Left),
+        ("regs", Align::Right),
+        ("CTAs/SM", Align::Right),
+        ("warps/SM", Align::Right),
+        ("of slots", Align::Right),
+        ("limited by", Align::Left),
+    ]);
+    let mut rows: Vec<[String; 7]> = Vec::new();
+    for kernel in &report.kernels {
+        let row = [
+            shortened(&kernel.name),
+            kernel.block.to_string(),
+            registers(kernel),
+            kernel.occupancy.ctas_per_sm.to_string(),
+            kernel.occupancy.warps_per_sm.to_string(),
+            format!("{:.0} %", kernel.occupancy.theoretical_percent),
+            kernel.occupancy.limiter.clone(),
+        ];
+        if !rows.contains(&row) {
+            rows.push(row);
+        }
+    }
+    if rows.is_empty() {
+        return String::new();
+    }
+    rows.iter().for_each(|row| table.row(row));
+    let estimated = report.kernels.iter().any(|k| k.register_source == RegisterSource::Estimated);
+    let note = styled(FAINT, "  ~ registers per thread estimated from liveness\n");
+    format!("{}\n{}{}", styled(HEADING, "Occupancy"), table.render(), if estimated { note } else { String::new() })
 }
 
 fn registers(kernel: &KernelReport) -> String {
@@ -245,6 +269,6 @@ mod tests {
         let together = text(&report, Detail::default());
         assert!(together.contains("20  246,900   1,003,520"), "{together}");
         let each = text(&report, Detail { all_kernels: true, ..Detail::default() });
-        assert_eq!(each.matches(&kernel.name).count(), 20, "{each}");
+        assert_eq!(each.matches("(4,4,1)").count(), 20, "{each}");
     }
 }
