@@ -42,7 +42,7 @@ impl Load {
         let n = i * sms + sm;
         let sector = match self {
             Self::L2 => n % 8192,
-            Self::Scattered | Self::Chase => n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 41,
+            Self::Scattered | Self::Chase => n.wrapping_mul(0xd134_2543_de82_ef95) >> 41,
             Self::Dram | Self::Writes => n,
         };
         let kind = if self == Self::Writes && n % 3 == 2 { RequestKind::Write } else { RequestKind::Read };

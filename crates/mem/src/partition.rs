@@ -238,12 +238,6 @@ impl Slice {
         self.to_crossbar.len() < self.limits[3]
     }
 
-    /// Whether requests wait for a look-up.
-    #[inline]
-    pub fn has_input(&self) -> bool {
-        !self.from_crossbar.is_empty()
-    }
-
     /// Whether L2 cycle `now` has anything to do. What is full now is not waited for by polling:
     /// whoever makes room wakes the slice.
     pub fn is_active(&self, now: u64) -> bool {

@@ -336,18 +336,21 @@ impl MemorySystem {
 
     fn run_slice(&mut self, s: usize, cycle: u64) {
         let slice = &mut self.slices[s];
+        let mut received = false;
         if self.requests.is_occupied(s) {
             if slice.has_room_for_packet() {
                 if let Some(id) = self.requests.pop(s) {
                     slice.receive(cycle, id, &mut self.packets[id]);
                     self.rop_timers.push_back((cycle + self.rop_latency, s as u16));
+                    received = true;
                 }
             } else {
                 slice.count_input_blocked();
             }
         }
-        // A packet that has only entered the latency path makes no work yet.
-        if !(self.active.contains(s) || slice.has_input() || self.exhaustive) {
+        // A packet that waits outside, or has only entered the latency path, makes no work yet.
+        let works = self.active.contains(s) || received && slice.is_active(cycle) || self.exhaustive;
+        if !works {
             return;
         }
         let effects = slice.tick(cycle, &self.map, &mut self.packets);
