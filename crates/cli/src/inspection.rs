@@ -3,11 +3,11 @@
 use exec::{LowerOptions, Rejected};
 use ptx::ast::{Block, Function, Module, Statement, Variable};
 use ptx::{Diagnostic, Diagnostics, Parsed, SourceText, StateSpace};
-use serde::Serialize;
+use serde::ser::{Serialize, Serializer};
 use std::collections::BTreeMap;
 
 /// A PTX file.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, serde::Serialize)]
 pub struct Inspection {
     /// As the user named it.
     pub file: String,
@@ -33,7 +33,7 @@ pub struct Inspection {
 }
 
 /// A module-level variable.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, serde::Serialize)]
 pub struct VariableFacts {
     /// Name.
     pub name: String,
@@ -46,7 +46,7 @@ pub struct VariableFacts {
 }
 
 /// A kernel.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, serde::Serialize)]
 pub struct KernelFacts {
     /// Name in the file.
     pub name: String,
@@ -65,7 +65,7 @@ pub struct KernelFacts {
     /// Local memory per thread that its body declares, in bytes.
     pub declared_local_bytes: u64,
     /// Instructions by opcode without modifiers, most first.
-    pub opcodes: Vec<(String, u64)>,
+    pub opcodes: Mix,
     /// What is known if it can be executed.
     pub executable: Option<Executable>,
     /// What is not executable in it and in what it calls.
@@ -76,7 +76,7 @@ pub struct KernelFacts {
 }
 
 /// What is known of a kernel that can be executed.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, serde::Serialize)]
 pub struct Executable {
     /// Instructions with those of the functions that it calls.
     pub instructions: usize,
@@ -91,11 +91,21 @@ pub struct Executable {
     /// Most threads per CTA, if the file says so.
     pub max_threads: Option<u32>,
     /// Instructions by operation class, most first: what occupies which unit.
-    pub classes: Vec<(String, u64)>,
+    pub classes: Mix,
+}
+
+/// How often each thing occurs, most often first.
+#[derive(Clone, Debug)]
+pub struct Mix(pub Vec<(String, u64)>);
+
+impl Serialize for Mix {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, n)| (name, n)))
+    }
 }
 
 /// An error, a warning, a note, or something that is not executable.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, serde::Serialize)]
 pub struct Remark {
     /// `error`, `warning` or `note`.
     pub severity: &'static str,
@@ -249,9 +259,9 @@ fn executable(kernel: &exec::Kernel) -> Executable {
     }
 }
 
-fn most_first(counts: BTreeMap<&str, u64>) -> Vec<(String, u64)> {
+fn most_first(counts: BTreeMap<&str, u64>) -> Mix {
     let mut list: Vec<(String, u64)> = counts.into_iter().map(|(name, n)| (name.to_owned(), n)).collect();
     // Stable: ties stay in alphabetical order.
     list.sort_by_key(|&(_, n)| std::cmp::Reverse(n));
-    list
+    Mix(list)
 }

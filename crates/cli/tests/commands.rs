@@ -179,7 +179,7 @@ fn inspect_shows_bundled_kernels() {
     assert!(kernels.len() > 1);
     for kernel in kernels {
         assert!(kernel["executable"]["registers_per_thread"].as_u64().unwrap() > 0);
-        let opcodes: u64 = kernel["opcodes"].as_array().unwrap().iter().map(|o| o[1].as_u64().unwrap()).sum();
+        let opcodes: u64 = kernel["opcodes"].as_object().unwrap().values().map(|n| n.as_u64().unwrap()).sum();
         assert_eq!(opcodes, kernel["instructions"].as_u64().unwrap());
     }
     let name = kernels[0]["name"].as_str().unwrap();

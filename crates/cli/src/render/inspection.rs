@@ -3,7 +3,7 @@
 use super::number;
 use super::style::{BAD, FAINT, GOOD, HEADING, styled};
 use super::table::{Align, Table};
-use crate::inspection::{Executable, Inspection, KernelFacts, VariableFacts};
+use crate::inspection::{Executable, Inspection, KernelFacts, Mix, VariableFacts};
 use std::fmt::Write as _;
 
 /// Opcodes or classes that are listed in a mix; the others are counted together.
@@ -61,19 +61,20 @@ fn kernel(kernel: &KernelFacts) -> String {
         let _ = writeln!(out, "  parameters:");
         out += &variables(&kernel.parameters);
     }
+    let mut facts = vec![("instructions", number::count(kernel.instructions as u64))];
     let registers: Vec<String> = kernel.virtual_registers.iter().map(|(ty, n)| format!("{n} .{ty}")).collect();
+    facts.push(("virtual registers", if registers.is_empty() { "none".to_owned() } else { registers.join(", ") }));
     match &kernel.executable {
-        Some(executable) => out += &executable_lines(kernel, executable, &registers),
-        None => {
-            let _ = writeln!(
-                out,
-                "  {} instructions, virtual registers: {}",
-                number::count(kernel.instructions as u64),
-                registers.join(", ")
-            );
-        }
+        Some(executable) => facts.extend(executable_facts(executable)),
+        None => facts.extend([
+            ("shared memory declared", number::bytes(kernel.declared_shared_bytes)),
+            ("local memory declared", number::bytes(kernel.declared_local_bytes)),
+        ]),
     }
-    let _ = writeln!(out, "  opcodes: {}", mix(&kernel.opcodes));
+    facts.push(("opcodes", mix(&kernel.opcodes)));
+    for (label, value) in facts {
+        let _ = writeln!(out, "  {label}: {value}");
+    }
     if !kernel.not_executable_text.is_empty() {
         let heading =
             format!("not executable: {} place{}", kernel.not_executable.len(), plural(kernel.not_executable.len()));
@@ -82,35 +83,20 @@ fn kernel(kernel: &KernelFacts) -> String {
     out
 }
 
-fn executable_lines(kernel: &KernelFacts, executable: &Executable, registers: &[String]) -> String {
-    let mut out = String::new();
-    let _ = writeln!(
-        out,
-        "  {} instructions ({} when lowered, with the functions it calls)",
-        number::count(kernel.instructions as u64),
-        number::count(executable.instructions as u64),
-    );
-    let _ = writeln!(
-        out,
-        "  registers per thread: {} (estimated from liveness; virtual: {})",
-        executable.registers_per_thread,
-        registers.join(", "),
-    );
-    let _ = writeln!(
-        out,
-        "  shared memory: {}, local memory per thread: {}, parameters: {}",
-        number::bytes(executable.shared_bytes.into()),
-        number::bytes(executable.local_bytes.into()),
-        number::bytes(executable.parameter_bytes.into()),
-    );
-    if let Some(most) = executable.max_threads {
-        let _ = writeln!(out, "  threads per CTA: at most {most}");
-    }
-    let _ = writeln!(out, "  classes: {}", mix(&executable.classes));
-    out
+fn executable_facts(executable: &Executable) -> Vec<(&'static str, String)> {
+    let mut facts = vec![
+        ("registers per thread", format!("{} (estimated from liveness)", executable.registers_per_thread)),
+        ("shared memory", number::bytes(executable.shared_bytes.into())),
+        ("local memory per thread", number::bytes(executable.local_bytes.into())),
+        ("bytes of parameters", number::bytes(executable.parameter_bytes.into())),
+    ];
+    facts.extend(executable.max_threads.map(|most| ("threads per CTA", format!("at most {most}"))));
+    facts.push(("lowered, with the functions it calls", format!("{} instructions", executable.instructions)));
+    facts.push(("classes", mix(&executable.classes)));
+    facts
 }
 
-fn mix(counts: &[(String, u64)]) -> String {
+fn mix(Mix(counts): &Mix) -> String {
     let all: u64 = counts.iter().map(|(_, n)| n).sum();
     let share = |n: u64| 100.0 * n as f64 / all.max(1) as f64;
     let mut parts: Vec<String> =
@@ -120,4 +106,42 @@ fn mix(counts: &[(String, u64)]) -> String {
         parts.push(format!("others {:.0} %", share(rest)));
     }
     parts.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inspection::inspect;
+    use crate::render::sample;
+
+    const TEXT: &str = "\
+.version 7.0
+.target sm_70
+.address_size 64
+.const .align 4 .f32 table[4] = {1.0, 2.0, 3.0, 4.0};
+.extern .shared .align 16 .b8 dynamic[];
+.visible .entry _Z5texedPf(.param .u64 p)
+.maxntid 128, 1, 1
+{
+    .reg .b64 %rd<3>;
+    .reg .f32 %f<3>;
+    .shared .f32 tile[256];
+    ld.param.u64 %rd1, [p];
+    wobble.f32 %f1, %f2;
+    st.global.f32 [%rd1], %f1;
+    ret;
+}
+.visible .entry nothing() { ret; }
+";
+
+    #[test]
+    fn golden() {
+        insta::assert_snapshot!(sample::plain(&render(&inspect("k.ptx", TEXT.as_bytes()))));
+    }
+
+    #[test]
+    fn golden_of_a_syntax_error() {
+        let torn = TEXT.replace("st.global.f32 [%rd1], %f1;", "st.global.f32 [%rd1] %f1;");
+        insta::assert_snapshot!(sample::plain(&render(&inspect("k.ptx", torn.as_bytes()))));
+    }
 }
