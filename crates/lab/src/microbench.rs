@@ -1,18 +1,24 @@
 //! Microbenchmarks: what the model's latencies and bandwidths come to as a kernel sees them.
 //!
-//! Each is a generated PTX kernel run at two lengths; the difference of the two runs' cycles over
-//! the difference of the work leaves launch, warm-up and loop overhead out. The same quantities
-//! were measured on hardware by others (`config::measured`), to be printed beside ours.
+//! Each is a generated PTX kernel run at several lengths; differences of the runs' cycles over
+//! differences of the work leave launch, warm-up and loop overhead out. The same quantities were
+//! measured on hardware by others ([`config::measured`]), to be printed beside ours.
 
-use crate::{Setup, SimulatedDevice};
-use isa::Dim3;
-use std::fmt::Write as _;
-use workloads::device::{Arg, Buffer, Code, Device, DeviceError, Launch, ModuleSource, Registers};
+mod bench;
+pub mod kernels;
+
+pub use bench::{Bandwidth, Bench, Chase, Difference, Steady, Work, chase, dram_bandwidth, l2_bandwidth};
+
+use crate::Setup;
+use config::measured::Quantity;
+use isa::OpClass;
+use kernels::{chain_of, on_register};
+use workloads::device::DeviceError;
 
 /// One quantity that the model was found to have.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Measurement {
-    /// Name, as in `config::measured` where hardware figures exist: `fp32_latency`.
+    /// Name, as in [`Quantity`] where hardware figures exist: `fp32_latency`.
     pub name: &'static str,
     /// Cycles, bytes per cycle …
     pub unit: &'static str,
@@ -20,186 +26,194 @@ pub struct Measurement {
     pub value: f64,
 }
 
-/// A dependent chain whose cycles per link are the latency of an instruction.
-struct Chain {
-    name: &'static str,
-    /// Declares and sets up the registers.
-    setup: &'static str,
-    /// One link: reads and writes the same register.
-    link: &'static str,
-    /// Lowest sm_XX that has it.
-    target: u32,
+impl Measurement {
+    fn of(quantity: Quantity, value: f64) -> Self {
+        Self { name: quantity.name(), unit: quantity.unit(), value }
+    }
 }
 
-const CHAINS: &[Chain] = &[
-    Chain { name: "int32_latency", setup: "mov.u32 %r1, 3;", link: "add.s32 %r1, %r1, %r1;", target: 20 },
-    Chain { name: "int32_mul_latency", setup: "mov.u32 %r1, 3;", link: "mul.lo.s32 %r1, %r1, %r1;", target: 20 },
-    Chain { name: "int32_mad_latency", setup: "mov.u32 %r1, 3;", link: "mad.lo.s32 %r1, %r1, %r1, %r1;", target: 20 },
-    Chain { name: "fp32_latency", setup: "mov.f32 %f1, 0f3f800000;", link: "add.f32 %f1, %f1, %f1;", target: 20 },
-    Chain { name: "fp32_mul_latency", setup: "mov.f32 %f1, 0f3f800000;", link: "mul.f32 %f1, %f1, %f1;", target: 20 },
-    Chain {
-        name: "fp32_fma_latency",
-        setup: "mov.f32 %f1, 0f3f800000;",
-        link: "fma.rn.f32 %f1, %f1, %f1, %f1;",
-        target: 20,
-    },
-    Chain {
-        name: "fp64_latency",
-        setup: "mov.f64 %d1, 0d3ff0000000000000;",
-        link: "add.f64 %d1, %d1, %d1;",
-        target: 20,
-    },
-    Chain {
-        name: "fp64_fma_latency",
-        setup: "mov.f64 %d1, 0d3ff0000000000000;",
-        link: "fma.rn.f64 %d1, %d1, %d1, %d1;",
-        target: 20,
-    },
-    Chain { name: "fp16_latency", setup: "mov.u32 %r1, 1006648320;", link: "add.f16x2 %r1, %r1, %r1;", target: 60 },
-    Chain { name: "sfu_latency", setup: "mov.f32 %f1, 0f3f800000;", link: "sqrt.approx.f32 %f1, %f1;", target: 20 },
-];
+/// Links of the shorter chain.
+const LINKS: usize = 32;
 
-/// Instructions in the shorter of two loop bodies; the longer one has twice as many.
-const BODY: usize = 32;
-/// Trips of the loop around a body.
-const TRIPS: usize = 32;
+/// Threads that keep every pipe busy, as one CTA.
+const MANY: u32 = 1024;
 
-fn header(sm: u32) -> String {
-    let (version, target) = if sm < 60 { ("3.2", 20) } else { ("6.4", sm.min(70)) };
-    format!(".version {version}\n.target sm_{target}\n.address_size 64\n")
+/// Cycles from one link of a dependent chain to the next, in one warp of one thread.
+///
+/// # Errors
+/// What the device reports.
+pub fn chain_latency(setup: &Setup, preamble: &str, link: &str) -> Result<f64, DeviceError> {
+    Steady { setup: preamble, threads: 1, body: LINKS }.per_line(setup, "cycles", |_| link.to_owned())
 }
 
-/// A kernel that runs `body` in a loop of [`TRIPS`].
-fn looped(sm: u32, setup: &str, body: &str) -> String {
-    let mut text = header(sm);
-    let _ = write!(
-        text,
-        ".visible .entry bench(.param .u64 pointer)\n{{\n\
-         .reg .b32 %r<20>;\n.reg .f32 %f<20>;\n.reg .f64 %d<20>;\n.reg .b64 %p<4>;\n.reg .pred %q<2>;\n\
-         .shared .align 16 .b8 scratch[8192];\n\
-         ld.param.u64 %p1, [pointer];\nmov.u32 %r0, {TRIPS};\n{setup}\nLOOP:\n{body}\
-         sub.s32 %r0, %r0, 1;\nsetp.ne.s32 %q1, %r0, 0;\n@%q1 bra LOOP;\nret;\n}}\n"
+/// Warp instructions per cycle of one SM when as many warps as a CTA may have issue independent
+/// instructions.
+///
+/// # Errors
+/// What the device reports.
+pub fn issue_rate(setup: &Setup, preamble: &str, line: impl Fn(usize) -> String) -> Result<f64, DeviceError> {
+    let warps = f64::from(MANY / 32);
+    Ok(warps / Steady { setup: preamble, threads: MANY, body: 48 }.per_line(setup, "cycles", line)?)
+}
+
+/// Cycles of one load by one warp whose lanes lie `stride` bytes apart in shared memory, from one
+/// to the next that depends on it.
+///
+/// # Errors
+/// What the device reports.
+pub fn shared_latency(setup: &Setup, stride: u32) -> Result<f64, DeviceError> {
+    // Every lane's word holds its own address.
+    let preamble = format!(
+        "mov.u32 %r1, scratch;\nmov.u32 %r2, %tid.x;\nmad.lo.u32 %r3, %r2, {stride}, %r1;\nst.shared.u32 [%r3], %r3;"
     );
-    text
+    Steady { setup: &preamble, threads: 32, body: LINKS }
+        .per_line(setup, "cycles", |_| "ld.shared.u32 %r3, [%r3];".to_owned())
 }
 
-/// Follows `%p1` through memory for the number of steps that the second parameter says.
-fn chase(sm: u32, load: &str) -> String {
-    let mut text = header(sm);
-    let _ = write!(
-        text,
-        ".visible .entry bench(.param .u64 pointer, .param .u32 steps)\n{{\n\
-         .reg .b32 %r<2>;\n.reg .b64 %p<2>;\n.reg .pred %q<2>;\n\
-         ld.param.u64 %p1, [pointer];\nld.param.u32 %r0, [steps];\nLOOP:\n\
-         {load} %p1, [%p1];\n\
-         sub.s32 %r0, %r0, 1;\nsetp.ne.s32 %q1, %r0, 0;\n@%q1 bra LOOP;\nret;\n}}\n"
-    );
-    text
+/// Bytes per cycle that one SM's loads of 4 bytes per lane get; `address` is a register that all
+/// lanes' addresses are derived from.
+fn load_bandwidth(setup: &Setup, preamble: &str, load: &str, address: &str) -> Result<f64, DeviceError> {
+    let rate = issue_rate(setup, preamble, |i| format!("{load} %r{}, [{address}+{}];", 10 + i % 16, i % 16 * 128))?;
+    Ok(rate * 128.0)
 }
 
-/// Reads `chunk` 16-byte pieces per thread, a grid's width apart, `rounds` times over.
-fn stream(sm: u32, load: &str) -> String {
-    let mut text = header(sm);
-    let _ = write!(
-        text,
-        ".visible .entry bench(.param .u64 pointer, .param .u32 chunk, .param .u32 rounds)\n{{\n\
-         .reg .b32 %r<20>;\n.reg .b64 %p<6>;\n.reg .pred %q<2>;\n\
-         ld.param.u64 %p1, [pointer];\nld.param.u32 %r10, [rounds];\n\
-         mov.u32 %r1, %ctaid.x;\nmov.u32 %r2, %ntid.x;\nmov.u32 %r3, %tid.x;\nmov.u32 %r4, %nctaid.x;\n\
-         mad.lo.u32 %r5, %r1, %r2, %r3;\nmul.lo.u32 %r6, %r4, %r2;\n\
-         mul.wide.u32 %p2, %r5, 16;\nadd.u64 %p1, %p1, %p2;\nmul.wide.u32 %p3, %r6, 16;\n\
-         ROUND:\nld.param.u32 %r0, [chunk];\nmov.u64 %p4, %p1;\nLOOP:\n"
-    );
-    for i in 0..4 {
-        let _ = writeln!(text, "{load} {{%r{}, %r12, %r13, %r14}}, [%p4];\nadd.u64 %p4, %p4, %p3;", 15 + i);
-    }
-    text.push_str(
-        "sub.s32 %r0, %r0, 4;\nsetp.gt.s32 %q1, %r0, 0;\n@%q1 bra LOOP;\n\
-         sub.s32 %r10, %r10, 1;\nsetp.ne.s32 %q1, %r10, 0;\n@%q1 bra ROUND;\nret;\n}\n",
-    );
-    text
+/// Puts the lane's number into `%r1`.
+const LANE: &str = "mov.u32 %r1, %tid.x;\nand.b32 %r1, %r1, 31;\n";
+
+/// Bytes per cycle that loads of one SM get from L1.
+///
+/// # Errors
+/// What the device reports.
+pub fn l1_bandwidth(setup: &Setup) -> Result<f64, DeviceError> {
+    let preamble = format!("{LANE}mul.wide.u32 %p2, %r1, 4;\nadd.u64 %p2, %p1, %p2;");
+    load_bandwidth(setup, &preamble, "ld.global.ca.u32", "%p2")
 }
 
-/// A device with one microbenchmark loaded.
-struct Bench<'a> {
-    setup: &'a Setup,
+/// Bytes per cycle that loads of one SM get from shared memory.
+///
+/// # Errors
+/// What the device reports.
+pub fn shared_bandwidth(setup: &Setup) -> Result<f64, DeviceError> {
+    let preamble = format!("{LANE}mov.u32 %r2, scratch;\nmad.lo.u32 %r3, %r1, 4, %r2;");
+    load_bandwidth(setup, &preamble, "ld.shared.u32", "%r3")
 }
 
-impl Bench<'_> {
-    /// Cycles of one run of `text` on a fresh device; `prepare` makes the buffer and gives the
-    /// arguments.
-    fn cycles(
-        &self,
-        text: &str,
-        (ctas, threads): (u32, u32),
-        prepare: impl FnOnce(&mut SimulatedDevice) -> Result<Vec<Arg>, DeviceError>,
-    ) -> Result<f64, DeviceError> {
-        let mut device = SimulatedDevice::new(self.setup)?;
-        let module = device.load_module(&ModuleSource { name: "microbenchmark", code: Code::Ptx(text) })?;
-        let args = prepare(&mut device)?;
-        device.launch(&Launch {
-            module,
-            kernel: "bench",
-            grid: Dim3::new(ctas, 1, 1),
-            block: Dim3::new(threads, 1, 1),
-            dynamic_shared_bytes: 0,
-            args: &args,
-            registers: Registers::Given(32),
-            stream: 0,
-        })?;
-        device.synchronize()?;
-        Ok(device.total_statistics().number("cycles"))
-    }
+/// One matrix operation of 16x16x16 half-precision elements, its accumulator in registers from
+/// `first` on.
+fn wmma(f32_accumulator: bool, first: usize) -> String {
+    let list = |kind: &str, from: usize, n: usize| {
+        let names: Vec<_> = (from..from + n).map(|i| format!("{kind}{i}")).collect();
+        format!("{{{}}}", names.join(", "))
+    };
+    let (a, b) = (list("%r", 40, 8), list("%r", 48, 8));
+    let (types, c) =
+        if f32_accumulator { ("f32.f32", list("%f", first, 8)) } else { ("f16.f16", list("%r", first, 4)) };
+    format!("wmma.mma.sync.aligned.row.col.m16n16k16.{types} {c}, {a}, {b}, {c};")
+}
 
-    fn sm(&self) -> u32 {
-        self.setup.gpu.sm_version
-    }
+/// Gives the registers of [`wmma`] values.
+fn wmma_preamble() -> String {
+    kernels::repeat(64, |i| format!("mov.f32 %f{i}, 0f00000000;"))
+        + &kernels::repeat(63, |i| format!("mov.u32 %r{}, 0;", i + 1))
+}
 
-    /// Cycles per unit of `link` when `threads` threads run it in a loop.
-    fn per_link(&self, threads: u32, setup: &str, link: impl Fn(usize) -> String) -> Result<f64, DeviceError> {
-        let run = |n: usize| {
-            let body: String = (0..n).map(|i| link(i) + "\n").collect();
-            self.cycles(&looped(self.sm(), setup, &body), (1, threads), |d| Ok(vec![d.alloc("unused", 4096)?.into()]))
-        };
-        Ok((run(2 * BODY)? - run(BODY)?) / (BODY * TRIPS) as f64)
-    }
+/// Cycles from one matrix operation to the next that accumulates onto its result.
+///
+/// # Errors
+/// What the device reports.
+pub fn wmma_latency(setup: &Setup, f32_accumulator: bool) -> Result<f64, DeviceError> {
+    let (preamble, link) = (wmma_preamble(), wmma(f32_accumulator, 1));
+    Steady { setup: &preamble, threads: 32, body: LINKS }.per_line(setup, "cycles", |_| link.clone())
+}
 
-    /// Cycles per step of a walk through a ring of `nodes` pointers `stride` bytes apart, with a
-    /// full turn beforehand if `warm`.
-    fn chase(&self, load: &str, nodes: u64, stride: u64, warm: bool) -> Result<f64, DeviceError> {
-        let ring = |device: &mut SimulatedDevice| -> Result<Buffer, DeviceError> {
-            let buffer = device.alloc("ring", nodes * stride)?;
-            let mut bytes = vec![0; (nodes * stride) as usize];
-            for i in 0..nodes {
-                let next = buffer.address + (i + 1) % nodes * stride;
-                bytes[(i * stride) as usize..][..8].copy_from_slice(&next.to_le_bytes());
-            }
-            device.write(buffer, 0, &bytes)?;
-            Ok(buffer)
-        };
-        let text = chase(self.sm(), load);
-        let before = if warm { nodes } else { 0 };
-        let run =
-            |steps: u64| self.cycles(&text, (1, 1), |d| Ok(vec![ring(d)?.into(), Arg::from((before + steps) as u32)]));
-        let steps = if warm { 64 } else { nodes / 2 };
-        Ok((run(2 * steps)? - run(steps)?) / steps as f64)
+fn latencies(setup: &Setup, found: &mut Vec<Measurement>) -> Result<(), DeviceError> {
+    let sm = setup.gpu.sm_version;
+    let clear = kernels::clear();
+    let classes = [
+        (Quantity::Fp32Latency, OpClass::FpFma),
+        (Quantity::Int32Latency, OpClass::IntMad),
+        (Quantity::Fp16Latency, OpClass::Half),
+        (Quantity::Fp64Latency, OpClass::DpFma),
+        (Quantity::SfuLatency, OpClass::Sfu),
+    ];
+    for (quantity, class) in classes {
+        if let Some(chain) = chain_of(class).filter(|c| c.lowest_sm <= sm) {
+            found.push(Measurement::of(quantity, chain_latency(setup, &clear, chain.link)?));
+        }
     }
+    if sm >= 70 {
+        for (quantity, f32_accumulator) in [(Quantity::WmmaF32Latency, true), (Quantity::WmmaF16Latency, false)] {
+            found.push(Measurement::of(quantity, wmma_latency(setup, f32_accumulator)?));
+        }
+    }
+    Ok(())
+}
 
-    /// Bytes per cycle when the whole GPU reads: `(chunk, rounds)` of the shorter and longer run.
-    fn bandwidth(&self, load: &str, (c1, r1): (u32, u32), (c2, r2): (u32, u32)) -> Result<f64, DeviceError> {
-        let gpu = &self.setup.gpu;
-        let per_sm = (gpu.sm.max_warps * 32 / 256).min(gpu.sm.max_ctas);
-        let (ctas, threads) = (gpu.sm_count * per_sm, 256);
-        let bytes = |chunk: u32| u64::from(ctas) * u64::from(threads) * 16 * u64::from(chunk);
-        let text = stream(self.sm(), load);
-        let run = |chunk: u32, rounds: u32| {
-            self.cycles(&text, (ctas, threads), |d| {
-                Ok(vec![d.alloc("data", bytes(chunk))?.into(), chunk.into(), rounds.into()])
-            })
-        };
-        let moved = bytes(c2) * u64::from(r2) - bytes(c1) * u64::from(r1);
-        Ok(moved as f64 / (run(c2, r2)? - run(c1, r1)?))
+fn rates(setup: &Setup, found: &mut Vec<Measurement>) -> Result<(), DeviceError> {
+    let sm = setup.gpu.sm_version;
+    let clear = kernels::clear();
+    // Operations per lane and instruction.
+    let rates: [(Quantity, &str, u32, f64); 5] = [
+        (Quantity::Fp32Rate, "fma.rn.f32 %f1, %f1, 0f3f800000, 0f3f800000;", 20, 2.0),
+        (Quantity::Int32Rate, "mad.lo.s32 %r1, %r1, 7, 9;", 20, 2.0),
+        (Quantity::Fp16Rate, "fma.rn.f16x2 %r1, %r1, %r1, %r1;", 60, 4.0),
+        (Quantity::Fp64Rate, "fma.rn.f64 %d1, %d1, 0d3ff0000000000000, 0d3ff0000000000000;", 20, 2.0),
+        (Quantity::SfuRate, "sqrt.approx.f32 %f1, %f1;", 20, 1.0),
+    ];
+    for (quantity, link, lowest_sm, operations) in rates {
+        if lowest_sm <= sm {
+            let rate = issue_rate(setup, &clear, |i| on_register(link, 1 + i % 8))?;
+            found.push(Measurement::of(quantity, rate * 32.0 * operations));
+        }
     }
+    if sm >= 70 {
+        let preamble = wmma_preamble();
+        for (quantity, f32_accumulator) in [(Quantity::TensorF32Rate, true), (Quantity::TensorF16Rate, false)] {
+            let steady = Steady { setup: &preamble, threads: 512, body: 8 };
+            let cycles = steady.per_line(setup, "cycles", |i| wmma(f32_accumulator, 1 + i % 4 * 8))?;
+            found.push(Measurement::of(quantity, 16.0 * 4096.0 / cycles));
+        }
+    }
+    let operands = |i| format!("fma.rn.f32 %f{0}, %f{0}, %f{1}, %f{2};", 1 + i % 8, 1 + (i + 1) % 8, 1 + (i + 2) % 8);
+    let steady = Steady { setup: &clear, threads: MANY, body: 48 };
+    let counted = steady.lines(setup, &["cycles", "sm.register_reads"], operands)?;
+    found.push(Measurement::of(Quantity::RegisterBandwidth, counted[1] / counted[0] * 128.0));
+    Ok(())
+}
+
+fn memory(setup: &Setup, found: &mut Vec<Measurement>) -> Result<(), DeviceError> {
+    let gpu = &setup.gpu;
+    found.push(Measurement::of(Quantity::L1Latency, chase(setup, "ld.global.ca.u64", 64, 128, true)?.cycles));
+    found.push(Measurement::of(Quantity::SharedLatency, shared_latency(setup, 4)?));
+    found.push(Measurement::of(Quantity::L2Latency, chase(setup, "ld.global.cg.u64", 64, 4096, true)?.cycles));
+    found.push(Measurement::of(Quantity::DramLatency, dram_chase(setup)?.cycles));
+    let atomic = "atom.global.add.u32 %r1, [%p1], %r1;";
+    found.push(Measurement::of(Quantity::AtomicLatency, chain_latency(setup, &kernels::clear(), atomic)?));
+
+    found.push(Measurement::of(Quantity::L1Bandwidth, l1_bandwidth(setup)?));
+    found.push(Measurement::of(Quantity::SharedBandwidth, shared_bandwidth(setup)?));
+    found.push(Measurement::of(Quantity::L2Bandwidth, l2_bandwidth(setup, gpu.sm_count, 4)?.bytes_per_cycle));
+    let per_cycle = dram_bandwidth(setup, 2)?.bytes_per_cycle;
+    found.push(Measurement::of(Quantity::DramBandwidth, per_cycle * gpu.clocks.core_mhz / 1e3));
+    Ok(())
+}
+
+/// A chase through DRAM whose steps go to rows that were never opened before: as many of them as
+/// there are banks on the GPU, or half of those.
+///
+/// # Errors
+/// What the device reports.
+pub fn dram_chase(setup: &Setup) -> Result<Chase, DeviceError> {
+    chase(setup, "ld.global.cg.u64", 64, 8192 + 256, false)
+}
+
+/// Cycles of a kernel that does nothing.
+///
+/// # Errors
+/// What the device reports.
+pub fn launch_latency(setup: &Setup) -> Result<f64, DeviceError> {
+    let mut bench = Bench::new(setup, &kernels::empty(setup.gpu.sm_version))?;
+    Ok(bench.run(Work { ctas: 1, threads: 32, ..Work::default() })?.number("cycles"))
 }
 
 /// Measures the GPU of `setup`.
@@ -207,39 +221,10 @@ impl Bench<'_> {
 /// # Errors
 /// What the device reports; a model that cannot run one of the kernels is at fault.
 pub fn measure(setup: &Setup) -> Result<Vec<Measurement>, DeviceError> {
-    let bench = Bench { setup };
-    let sm = bench.sm();
     let mut found = Vec::new();
-    let mut note = |name, unit, value| found.push(Measurement { name, unit, value });
-
-    for chain in CHAINS.iter().filter(|c| c.target <= sm) {
-        note(chain.name, "cycles", bench.per_link(1, chain.setup, |_| chain.link.to_owned())?);
-    }
-    let shared = "mov.u64 %p2, scratch;\nst.shared.u64 [scratch], %p2;";
-    note("shared_latency", "cycles", bench.per_link(1, shared, |_| "ld.shared.u64 %p2, [%p2];".into())?);
-    note("l1_latency", "cycles", bench.chase("ld.global.ca.u64", 16, 128, true)?);
-    note("l2_latency", "cycles", bench.chase("ld.global.cg.u64", 16, 4096, true)?);
-    note("dram_latency", "cycles", bench.chase("ld.global.cg.u64", 256, 8192 + 256, false)?);
-
-    // Eight independent chains per thread, all the threads that a CTA may have.
-    let rates: &[(&str, &str, u32, fn(usize) -> String)] = &[
-        ("int32_rate", "operations/cycle/SM", 20, |i| format!("add.s32 %r{0}, %r{0}, %r{0};", 1 + i % 8)),
-        ("fp32_rate", "operations/cycle/SM", 20, |i| format!("fma.rn.f32 %f{0}, %f{0}, %f{0}, %f{0};", 1 + i % 8)),
-        ("fp64_rate", "operations/cycle/SM", 20, |i| format!("fma.rn.f64 %d{0}, %d{0}, %d{0}, %d{0};", 1 + i % 8)),
-        ("sfu_rate", "operations/cycle/SM", 20, |i| format!("sqrt.approx.f32 %f{0}, %f{0};", 1 + i % 8)),
-    ];
-    let clear: String = (1..9)
-        .flat_map(|i| [format!("mov.u32 %r{i}, 0;"), format!("mov.f32 %f{i}, 0f0;"), format!("mov.f64 %d{i}, 0d0;")])
-        .collect::<Vec<_>>()
-        .join("\n")
-        .replace("0f0;", "0f00000000;")
-        .replace("0d0;", "0d0000000000000000;");
-    for &(name, unit, target, link) in rates {
-        if target <= sm {
-            note(name, unit, 1024.0 / bench.per_link(1024, &clear, link)?);
-        }
-    }
-    note("l2_bandwidth", "bytes/cycle", bench.bandwidth("ld.global.cg.v4.u32", (4, 4), (4, 12))?);
-    note("dram_bandwidth", "bytes/cycle", bench.bandwidth("ld.global.cg.v4.u32", (16, 1), (32, 1))?);
+    latencies(setup, &mut found)?;
+    rates(setup, &mut found)?;
+    memory(setup, &mut found)?;
+    found.push(Measurement::of(Quantity::LaunchLatency, launch_latency(setup)?));
     Ok(found)
 }

@@ -1,0 +1,277 @@
+//! Running generated kernels, and what their cycles come to per unit of work.
+
+use super::kernels;
+use crate::{Setup, SimulatedDevice, Stats};
+use isa::Dim3;
+use workloads::device::{Arg, Buffer, Code, Device, DeviceError, Launch, ModuleId, ModuleSource, Registers};
+
+/// A fresh device with one generated kernel.
+pub struct Bench {
+    device: SimulatedDevice<'static>,
+    module: ModuleId,
+    sm_version: u32,
+}
+
+/// What a launch is given: the generated kernels all have the same parameters.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Work {
+    /// CTAs.
+    pub ctas: u32,
+    /// Threads of each.
+    pub threads: u32,
+    /// Where the data lie.
+    pub data: u64,
+    /// Trips of the loop.
+    pub trips: u32,
+    /// See [`kernels::stream`].
+    pub cta_stride: u32,
+    /// See [`kernels::stream`].
+    pub step: u32,
+    /// See [`kernels::stream`].
+    pub mask: u32,
+}
+
+impl Bench {
+    /// A device as `setup` says, and the kernel `text`.
+    ///
+    /// # Errors
+    /// What the device reports.
+    pub fn new(setup: &Setup, text: &str) -> Result<Self, DeviceError> {
+        let mut device = SimulatedDevice::new(setup)?;
+        let module = device.load_module(&ModuleSource { name: "microbenchmark", code: Code::Ptx(text) })?;
+        Ok(Self { device, module, sm_version: setup.gpu.sm_version })
+    }
+
+    /// Device memory, never written.
+    ///
+    /// # Errors
+    /// What the device reports.
+    pub fn buffer(&mut self, bytes: u64) -> Result<Buffer, DeviceError> {
+        self.device.alloc("data", bytes)
+    }
+
+    /// A ring of `nodes` pointers, each to the next, `stride` bytes apart.
+    ///
+    /// # Errors
+    /// What the device reports.
+    pub fn ring(&mut self, nodes: u64, stride: u64) -> Result<Buffer, DeviceError> {
+        let buffer = self.device.alloc("ring", nodes * stride)?;
+        for i in 0..nodes {
+            let next = buffer.address + (i + 1) % nodes * stride;
+            self.device.write(buffer, i * stride, &next.to_le_bytes())?;
+        }
+        Ok(buffer)
+    }
+
+    /// Zeroes in device memory, and in L2 where host copies go there.
+    ///
+    /// # Errors
+    /// What the device reports.
+    pub fn zeroes(&mut self, bytes: u64) -> Result<Buffer, DeviceError> {
+        let buffer = self.device.alloc("data", bytes)?;
+        self.device.write(buffer, 0, &vec![0; bytes as usize])?;
+        Ok(buffer)
+    }
+
+    /// Runs the kernel; gives the statistics of this launch alone.
+    ///
+    /// # Errors
+    /// What the device reports.
+    pub fn run(&mut self, work: Work) -> Result<Stats, DeviceError> {
+        let args: [Arg; 5] =
+            [work.data.into(), work.trips.into(), work.cta_stride.into(), work.step.into(), work.mask.into()];
+        self.device.launch(&Launch {
+            module: self.module,
+            kernel: "bench",
+            grid: Dim3::new(work.ctas, 1, 1),
+            block: Dim3::new(work.threads, 1, 1),
+            dynamic_shared_bytes: 0,
+            args: &args,
+            // Few enough for a full CTA on every GPU.
+            registers: Registers::Given(if self.sm_version < 30 { 20 } else { 32 }),
+            stream: 0,
+        })?;
+        self.device.synchronize()?;
+        Ok(self.device.kernel_reports().last().map(|r| r.statistics.clone()).unwrap_or_default())
+    }
+
+    /// What one launch counts beyond another of fewer trips, when caches are warm.
+    ///
+    /// # Errors
+    /// What the device reports.
+    pub fn beyond(&mut self, short: Work, long: Work) -> Result<Difference, DeviceError> {
+        self.run(short)?;
+        Ok(Difference { short: self.run(short)?, long: self.run(long)? })
+    }
+}
+
+/// Two launches that differ in their amount of work alone.
+#[derive(Clone, Debug)]
+pub struct Difference {
+    short: Stats,
+    long: Stats,
+}
+
+impl Difference {
+    /// By how much the longer launch's statistic is larger.
+    pub fn of(&self, statistic: &str) -> f64 {
+        self.long.number(statistic) - self.short.number(statistic)
+    }
+
+    /// The longer launch.
+    pub fn long(&self) -> &Stats {
+        &self.long
+    }
+}
+
+/// Trips that are enough for the steady state, and their double.
+const TRIPS: (u32, u32) = (4, 8);
+
+/// A body of instructions in a loop that goes on and on.
+#[derive(Clone, Copy, Debug)]
+pub struct Steady<'a> {
+    /// Gives registers their values.
+    pub setup: &'a str,
+    /// Threads of the one CTA.
+    pub threads: u32,
+    /// Instructions in the shorter body; the longer one has twice as many.
+    pub body: usize,
+}
+
+impl Steady<'_> {
+    /// What one trip counts: the difference between eight and four.
+    fn trip(&self, setup: &Setup, body: &str) -> Result<Difference, DeviceError> {
+        let mut bench = Bench::new(setup, &kernels::looped(setup.gpu.sm_version, self.setup, body))?;
+        let data = bench.ring(64, 128)?.address;
+        let work = |trips| Work { ctas: 1, threads: self.threads, data, trips, ..Work::default() };
+        bench.beyond(work(TRIPS.0), work(TRIPS.1))
+    }
+
+    /// By how much `statistic` grows per line: that of a body of twice the length less that of one,
+    /// so that the loop itself does not count. `line` gives the body's lines.
+    ///
+    /// # Errors
+    /// What the device reports.
+    pub fn per_line(&self, setup: &Setup, statistic: &str, line: impl Fn(usize) -> String) -> Result<f64, DeviceError> {
+        Ok(self.lines(setup, &[statistic], line)?[0])
+    }
+
+    /// As [`Steady::per_line`], several statistics at once.
+    ///
+    /// # Errors
+    /// What the device reports.
+    pub fn lines(
+        &self,
+        setup: &Setup,
+        statistics: &[&str],
+        line: impl Fn(usize) -> String,
+    ) -> Result<Vec<f64>, DeviceError> {
+        let short = self.trip(setup, &kernels::repeat(self.body, &line))?;
+        let long = self.trip(setup, &kernels::repeat(2 * self.body, &line))?;
+        let work = f64::from(TRIPS.1 - TRIPS.0) * self.body as f64;
+        Ok(statistics.iter().map(|s| (long.of(s) - short.of(s)) / work).collect())
+    }
+}
+
+/// What one step of a pointer chase came to.
+#[derive(Clone, Debug)]
+pub struct Chase {
+    /// Core cycles per step.
+    pub cycles: f64,
+    /// Steps that the figures are over.
+    pub steps: f64,
+    /// What else was counted in these steps.
+    pub counted: Difference,
+}
+
+/// Loads in one trip of a chase.
+const CHASE_LOADS: u64 = 16;
+
+/// One thread follows `load` through a ring of `nodes` pointers `stride` bytes apart, a multiple of
+/// 64 of them. `warm` times whole turns after the first; otherwise host copies leave nothing in L2
+/// and the second half of the first turn is timed.
+///
+/// # Errors
+/// What the device reports.
+pub fn chase(setup: &Setup, load: &str, nodes: u64, stride: u64, warm: bool) -> Result<Chase, DeviceError> {
+    let mut setup = setup.clone();
+    setup.gpu.launch.host_copies_fill_l2 = warm;
+    let text = kernels::looped(
+        setup.gpu.sm_version,
+        "",
+        &kernels::repeat(CHASE_LOADS as usize, |_| format!("{load} %p1, [%p1];")),
+    );
+    let trips = (if warm { 2 * nodes } else { nodes / 2 } / CHASE_LOADS) as u32;
+    let (counted, steps) = if warm {
+        let mut bench = Bench::new(&setup, &text)?;
+        let data = bench.ring(nodes, stride)?.address;
+        let work = |trips| Work { ctas: 1, threads: 1, data, trips, ..Work::default() };
+        (bench.beyond(work(trips), work(2 * trips))?, 2 * nodes)
+    } else {
+        // Each on a device of its own: the first would leave its data in L2.
+        let run = |trips| {
+            let mut bench = Bench::new(&setup, &text)?;
+            let data = bench.ring(nodes, stride)?.address;
+            bench.run(Work { ctas: 1, threads: 1, data, trips, ..Work::default() })
+        };
+        (Difference { short: run(trips)?, long: run(2 * trips)? }, nodes / 2)
+    };
+    Ok(Chase { cycles: counted.of("cycles") / steps as f64, steps: steps as f64, counted })
+}
+
+/// What loads of all SMs came to.
+#[derive(Clone, Debug)]
+pub struct Bandwidth {
+    /// Bytes per core cycle.
+    pub bytes_per_cycle: f64,
+    /// What else was counted meanwhile.
+    pub counted: Difference,
+}
+
+/// Threads of each CTA of a bandwidth measurement.
+const STREAM_THREADS: u32 = 256;
+/// Data that such a CTA reads in one trip.
+const STREAM_BYTES: u32 = STREAM_THREADS * 16 * kernels::STREAM_LOADS;
+
+/// Bytes after which the channel changes, on all GPUs described here. CTAs begin a multiple of this
+/// apart that is 1 modulo 6, 16, 24 and 32: each in the channel after its neighbour's, whatever the
+/// number of channels. Without a hash of addresses they would go through the channels in step.
+const CHANNEL_BYTES: u32 = 256;
+
+/// `sms` SMs read, past L1, a window that lies in L2.
+///
+/// # Errors
+/// What the device reports.
+pub fn l2_bandwidth(setup: &Setup, sms: u32, trips: u32) -> Result<Bandwidth, DeviceError> {
+    const WINDOW: u32 = 1 << 18;
+    let mut setup = setup.clone();
+    setup.gpu.launch.host_copies_fill_l2 = true;
+    let text = kernels::stream(setup.gpu.sm_version, "ld.global.cg.v4.u32", STREAM_THREADS);
+    let mut bench = Bench::new(&setup, &text)?;
+    let data = bench.zeroes(u64::from(WINDOW + STREAM_BYTES))?.address;
+    let ctas = sms;
+    let (cta_stride, step) = (97 * CHANNEL_BYTES, STREAM_BYTES + STREAM_THREADS * 16);
+    let work = |trips| Work { ctas, threads: STREAM_THREADS, data, trips, cta_stride, step, mask: WINDOW - 1 };
+    let counted = bench.beyond(work(trips), work(2 * trips))?;
+    let bytes = f64::from(ctas) * f64::from(STREAM_BYTES) * f64::from(trips);
+    Ok(Bandwidth { bytes_per_cycle: bytes / counted.of("cycles"), counted })
+}
+
+/// All SMs read, past L1, data that lie in DRAM alone, in one stream.
+///
+/// # Errors
+/// What the device reports.
+pub fn dram_bandwidth(setup: &Setup, trips: u32) -> Result<Bandwidth, DeviceError> {
+    let text = kernels::stream(setup.gpu.sm_version, "ld.global.cg.v4.u32", STREAM_THREADS);
+    let ctas = setup.gpu.sm_count;
+    let cta_stride = 193 * CHANNEL_BYTES;
+    let step = ctas * cta_stride;
+    let run = |trips| {
+        let mut bench = Bench::new(setup, &text)?;
+        let data = bench.buffer(u64::from(step) * u64::from(trips))?.address;
+        bench.run(Work { ctas, threads: STREAM_THREADS, data, trips, cta_stride, step, mask: u32::MAX })
+    };
+    let counted = Difference { short: run(trips)?, long: run(2 * trips)? };
+    let bytes = f64::from(ctas) * f64::from(STREAM_BYTES) * f64::from(trips);
+    Ok(Bandwidth { bytes_per_cycle: bytes / counted.of("cycles"), counted })
+}
