@@ -14,6 +14,7 @@ use crate::partition::{PartitionCounters, Side, Slice, finish_part};
 use crate::slab::{Packet, PacketId, Packets, Part};
 use crate::{Port, RequestKind};
 use config::GpuConfig;
+use kit::bits::set_bits;
 use kit::{Counters, Cycle, NEVER};
 use std::cmp::Ordering;
 use std::collections::VecDeque;
@@ -157,8 +158,8 @@ impl MemorySystem {
 
     /// Finds the requests that have come since the last call.
     fn look_into(&mut self, ports: &[Port]) {
-        for sm in 0..ports.len() {
-            if let Some(stamp) = self.unseen_stamp(sm, ports) {
+        for (sm, port) in ports.iter().enumerate() {
+            if let Some(stamp) = self.unseen_stamp(sm, port) {
                 self.unseen.insert(sm);
                 self.unseen_due = self.unseen_due.min(stamp + 1);
             }
@@ -177,8 +178,8 @@ impl MemorySystem {
         if due == first {
             return due;
         }
-        for sm in 0..ports.len() {
-            if let Some(stamp) = self.unseen_stamp(sm, ports) {
+        for (sm, port) in ports.iter().enumerate() {
+            if let Some(stamp) = self.unseen_stamp(sm, port) {
                 due = due.min((stamp + 1).max(first));
             }
         }
@@ -188,12 +189,11 @@ impl MemorySystem {
     /// When SM `sm` made its next request, if the crossbar has not been offered that yet. Most
     /// outboxes are empty most of the time, and that is all that is looked at then.
     #[inline]
-    fn unseen_stamp(&self, sm: usize, ports: &[Port]) -> Option<Cycle> {
-        let outbox = &ports[sm].outbox;
-        if outbox.is_empty() || self.requests.has_head(sm) {
+    fn unseen_stamp(&self, sm: usize, port: &Port) -> Option<Cycle> {
+        if port.outbox.is_empty() || self.requests.has_head(sm) {
             return None;
         }
-        outbox.front().map(|&(stamp, _)| stamp)
+        port.outbox.front().map(|&(stamp, _)| stamp)
     }
 
     /// One core cycle: everything whose clock has an edge after the last core cycle and not after
@@ -285,26 +285,23 @@ impl MemorySystem {
 
     /// Channels do their command cycles up to and including `upto`.
     fn run_dram(&mut self, t: Cycle, upto: u64) {
-        let per = self.slices_per_channel;
+        let (per, exhaustive) = (self.slices_per_channel, self.exhaustive);
         let mut earliest = NEVER;
-        for c in 0..self.channels.len() {
-            if self.channel_due[c] <= t || self.exhaustive {
+        for (c, due) in self.channel_due.iter_mut().enumerate() {
+            if *due <= t || exhaustive {
                 let channel = &mut self.channels[c];
                 let slices = &mut self.slices[c * per..(c + 1) * per];
                 while channel.next_tick() <= upto {
                     let tick = channel.next_tick();
-                    let mut woken = channel.tick(tick, &self.map, slices);
-                    if self.exhaustive {
+                    let woken = channel.tick(tick, &self.map, slices);
+                    if exhaustive {
                         channel.wake(tick + 1);
                     }
-                    while woken != 0 {
-                        self.active.insert(c * per + woken.trailing_zeros() as usize);
-                        woken &= woken - 1;
-                    }
+                    set_bits(woken).for_each(|s| self.active.insert(c * per + s));
                 }
-                self.channel_due[c] = self.clocks.core_cycle_of_dram(channel.next_tick());
+                *due = self.clocks.core_cycle_of_dram(channel.next_tick());
             }
-            earliest = earliest.min(self.channel_due[c]);
+            earliest = earliest.min(*due);
         }
         self.channels_due = earliest;
     }
