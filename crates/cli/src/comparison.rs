@@ -74,11 +74,10 @@ impl Comparison {
         &self.cells[row * self.columns.len() + column]
     }
 
-    /// Cycles of the first column over the cycles of this one.
+    /// Simulated time of the first column over that of this one.
     pub fn speedup(&self, row: usize, column: usize) -> Option<f64> {
-        let cycles =
-            |column| Some(self.cell(row, column).complete()?.total.number(summary::CYCLES)).filter(|c| *c > 0.0);
-        Some(cycles(0)? / cycles(column)?)
+        let time = |column| Some(self.cell(row, column).complete()?.total.number(summary::TIME)).filter(|t| *t > 0.0);
+        Some(time(0)? / time(column)?)
     }
 
     /// The geometric mean of a column's speedups.

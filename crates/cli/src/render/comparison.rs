@@ -51,6 +51,7 @@ fn one_workload(comparison: &Comparison) -> String {
     let mut table = Table::new([
         ("", Align::Left),
         ("cycles", Align::Right),
+        ("time (us)", Align::Right),
         ("speedup", Align::Right),
         ("IPC", Align::Right),
         ("occupancy", Align::Right),
@@ -61,6 +62,7 @@ fn one_workload(comparison: &Comparison) -> String {
         table.row(&[
             column.label.clone(),
             text(cell, |r| figure(&r.total, summary::CYCLES)),
+            text_or(cell, ABSENT, |r| figure(&r.total, summary::TIME)),
             speedup(comparison.speedup(0, i)),
             text_or(cell, ABSENT, |r| figure(&r.total, summary::IPC)),
             text_or(cell, ABSENT, |r| match figure(&r.total, summary::OCCUPANCY) {
@@ -89,6 +91,12 @@ fn several_workloads(comparison: &Comparison) -> Vec<String> {
         })
         .render(),
     ];
+    if comparison.columns.iter().any(|c| c.gpu != comparison.columns[0].gpu) {
+        let time = section("Time (us)", comparison, |row, column| {
+            text_or(comparison.cell(row, column), ABSENT, |r| figure(&r.total, summary::TIME))
+        });
+        sections.push(time.render());
+    }
     if comparison.columns.len() > 1 {
         let mut table = section("Speedup", comparison, |row, column| speedup(comparison.speedup(row, column)));
         let means: Vec<_> = (0..comparison.columns.len()).map(|c| comparison.mean(c)).collect();
@@ -182,8 +190,10 @@ mod tests {
     fn ran(cycles: u64) -> Cell {
         let mut report = sample::report();
         for (info, value) in &mut report.total.0 {
-            if info.name == summary::CYCLES {
-                *value = Value::Count(cycles);
+            match info.name.as_str() {
+                summary::CYCLES => *value = Value::Count(cycles),
+                summary::TIME => *value = Value::Real(Some(cycles as f64 / 500.0)),
+                _ => {}
             }
         }
         Cell::Complete(Box::new(report))

@@ -186,7 +186,7 @@ pub fn figure(stats: &Stats, name: &str) -> String {
 /// The unit of a statistic where the label does not say it: only signs such as `%`.
 fn unit(stats: &Stats, name: &str) -> String {
     let unit = stats.0.iter().find(|(info, _)| info.name == name).map_or("", |(info, _)| info.unit);
-    if matches!(unit, "%" | "GB/s") { unit.to_owned() } else { String::new() }
+    if matches!(unit, "%" | "GB/s" | "us") { unit.to_owned() } else { String::new() }
 }
 
 fn memory(stats: &Stats) -> String {

@@ -16,6 +16,7 @@ fn real(name: &'static str, unit: &'static str, x: f64) -> Row {
 fn stats(scale: u64) -> Stats {
     let rows = [
         count(scale, "cycles", "cycles", 12_345),
+        real("time", "us", 24.69 * scale as f64),
         count(scale, "warp_instructions", "warp instructions", 50_176),
         count(scale, "thread_instructions", "thread instructions", 1_605_632),
         real("ipc", "thread instructions per cycle", 130.063_18),

@@ -3,6 +3,8 @@
 
 /// Cycles that the simulated GPU took.
 pub const CYCLES: &str = "cycles";
+/// The cycles at the core clock, in microseconds: what GPUs of different clocks are compared by.
+pub const TIME: &str = "time";
 /// Warp instructions.
 pub const WARP_INSTRUCTIONS: &str = "warp_instructions";
 /// Thread instructions per cycle.
@@ -13,6 +15,7 @@ pub const OCCUPANCY: &str = "occupancy.achieved";
 /// Label and name of what the short report gives for the whole run.
 pub const TOTALS: &[(&str, &str)] = &[
     ("cycles", CYCLES),
+    ("time", TIME),
     ("warp instructions", WARP_INSTRUCTIONS),
     ("thread instructions", "thread_instructions"),
     ("thread instructions per cycle", IPC),
