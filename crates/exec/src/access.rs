@@ -72,17 +72,20 @@ pub(crate) struct Spaces<'a> {
 #[inline]
 pub(crate) fn addresses(file: &Lanes<'_>, a: Address, frame: u32, out: &mut [u64; WARP_LANES]) {
     let offset = if a.frame { a.offset + i64::from(frame) } else { a.offset } as u64;
+    // A local array, which aliases nothing, so that the loops vectorise.
+    let mut sum = [0; WARP_LANES];
     if a.wide {
         let (low, high) = file.pair(a.base);
         for i in 0..WARP_LANES {
-            out[i] = (u64::from(low[i]) | u64::from(high[i]) << 32).wrapping_add(offset);
+            sum[i] = (u64::from(low[i]) | u64::from(high[i]) << 32).wrapping_add(offset);
         }
     } else {
         let low = file.column(a.base);
         for i in 0..WARP_LANES {
-            out[i] = u64::from(low[i].wrapping_add(offset as u32));
+            sum[i] = u64::from(low[i].wrapping_add(offset as u32));
         }
     }
+    *out = sum;
 }
 
 /// Splits the lanes of a generic access by the space they fall in and makes their addresses
@@ -133,7 +136,7 @@ pub(crate) fn load(file: &mut Lanes<'_>, m: &mut Spaces<'_>, t: &Transfer, out: 
     }
 }
 
-#[inline(always)]
+#[inline]
 fn load_words<const N: usize>(file: &mut Lanes<'_>, m: &mut Spaces<'_>, t: &Transfer, out: &mut DynInst) -> Outcome {
     let mut words = [[0; WARP_LANES]; N];
     let size = u64::from(t.format.total_bytes());
@@ -160,7 +163,7 @@ fn load_words<const N: usize>(file: &mut Lanes<'_>, m: &mut Spaces<'_>, t: &Tran
 }
 
 /// Moves loaded words to the registers.
-#[inline(always)]
+#[inline]
 fn deliver<const N: usize>(file: &mut Lanes<'_>, t: &Transfer, words: &[Column; N]) {
     let f = t.format;
     match (f.bytes, f.register_bits) {
@@ -211,7 +214,7 @@ pub(crate) fn store(file: &Lanes<'_>, m: &mut Spaces<'_>, t: &Transfer, out: &mu
     }
 }
 
-#[inline(always)]
+#[inline]
 fn store_words<const N: usize>(file: &Lanes<'_>, m: &mut Spaces<'_>, t: &Transfer, out: &mut DynInst) -> Outcome {
     let size = u64::from(t.format.total_bytes());
     out.space = t.space;
@@ -234,7 +237,7 @@ fn store_words<const N: usize>(file: &Lanes<'_>, m: &mut Spaces<'_>, t: &Transfe
 }
 
 /// The words that a store moves.
-#[inline(always)]
+#[inline]
 fn collect<const N: usize>(file: &Lanes<'_>, t: &Transfer) -> [Column; N] {
     let f = t.format;
     let mut words = [[0; WARP_LANES]; N];
@@ -266,7 +269,7 @@ fn collect<const N: usize>(file: &Lanes<'_>, t: &Transfer) -> [Column; N] {
 }
 
 /// Reads `size` bytes per lane in `mask` from one space.
-#[inline(always)]
+#[inline]
 pub(crate) fn read<const N: usize>(
     m: &Spaces<'_>,
     space: Space,
@@ -285,7 +288,7 @@ pub(crate) fn read<const N: usize>(
 }
 
 /// Writes `size` bytes per lane in `mask` to one space.
-#[inline(always)]
+#[inline]
 pub(crate) fn write<const N: usize>(
     m: &mut Spaces<'_>,
     space: Space,
@@ -360,7 +363,7 @@ const fn is_aligned(address: u64, size: u64) -> bool {
 }
 
 /// Reads `size` bytes per lane: one or two, or all `4 * N`.
-#[inline(always)]
+#[inline(never)]
 fn gather<const N: usize>(
     memory: &impl Words,
     addresses: &[u64; WARP_LANES],
@@ -379,8 +382,8 @@ fn gather<const N: usize>(
 struct Offsets {
     /// Bytes from the window's start; for lanes outside, anything.
     bytes: Column,
-    /// Executing lanes whose access does not lie in the window.
-    outside: LaneMask,
+    /// The access of an executing lane does not lie in the window.
+    outside: bool,
     /// The offsets of executing lanes, or-ed: their common alignment.
     bits: u32,
 }
@@ -389,40 +392,85 @@ impl Offsets {
     #[inline(always)]
     fn of<W>(addresses: &[u64; WARP_LANES], mask: LaneMask, w: &Window<W>) -> Self {
         let limit = w.limit.min(1 << 31) as u32;
-        let (mut bytes, mut outside, mut bits) = ([0; WARP_LANES], 0, 0);
-        for i in 0..WARP_LANES {
-            let offset = addresses[i].wrapping_sub(w.start);
-            let (low, high) = (offset as u32, (offset >> 32) as u32);
-            bytes[i] = low;
-            outside |= if high != 0 || low >= limit { LANE_BITS[i] } else { 0 };
-            bits |= if mask & LANE_BITS[i] != 0 { low } else { 0 };
-        }
-        Self { bytes, outside: outside & mask, bits }
+        let (bytes, [far, most, bits]) = offsets_from(addresses, mask, w.start);
+        Self { bytes, outside: far != 0 || most >= limit, bits }
     }
 
-    /// Whether all lanes, executing or not, lie `size` bytes apart in order.
+    /// How the lanes of each half of the warp, executing or not, lie to each other.
     #[inline(always)]
-    fn are_a_row(&self, size: u32) -> bool {
-        let mut unlike = 0;
-        for i in 0..WARP_LANES {
-            unlike |= self.bytes[i] ^ self.bytes[0].wrapping_add(i as u32 * size);
-        }
-        unlike == 0
-    }
-
-    /// Whether all lanes, executing or not, have one address.
-    #[inline(always)]
-    fn are_one(&self) -> bool {
-        let mut unlike = 0;
-        for i in 0..WARP_LANES {
-            unlike |= self.bytes[i] ^ self.bytes[0];
-        }
-        unlike == 0
+    fn patterns<const N: usize>(&self) -> [Pattern; 2] {
+        let (halves, _) = self.bytes.as_chunks::<HALF>();
+        [Pattern::of::<N>(&halves[0]), Pattern::of::<N>(&halves[1])]
     }
 }
 
-/// Reads `N` words per lane. Accesses to one window are checked together, and rows of adjacent
-/// lanes and single addresses have short cuts.
+/// Lanes of half a warp: the width of common thread blocks, so rows are often as long as this.
+const HALF: usize = WARP_LANES / 2;
+
+/// How the addresses of half a warp lie to each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pattern {
+    /// Adjacent, in order.
+    Row,
+    /// All one.
+    Point,
+    /// Otherwise.
+    Scattered,
+}
+
+impl Pattern {
+    #[inline(always)]
+    fn of<const N: usize>(bytes: &[u32; HALF]) -> Self {
+        if bytes[1] == bytes[0].wrapping_add(4 * N as u32) && is_row::<N>(bytes) {
+            Pattern::Row
+        } else if bytes[1] == bytes[0] && is_point(bytes) {
+            Pattern::Point
+        } else {
+            Pattern::Scattered
+        }
+    }
+}
+
+// The following are functions of their own, each a single loop, so that they vectorise well.
+
+/// Offsets of all lanes from `start`; and of the executing ones the upper words or-ed, the largest
+/// lower word, and the lower words or-ed.
+#[inline(never)]
+fn offsets_from(addresses: &[u64; WARP_LANES], mask: LaneMask, start: u64) -> (Column, [u32; 3]) {
+    let mut bytes = [0; WARP_LANES];
+    let (mut far, mut most, mut bits) = (0, 0, 0);
+    for i in 0..WARP_LANES {
+        let offset = addresses[i].wrapping_sub(start);
+        let on = if mask & LANE_BITS[i] != 0 { u32::MAX } else { 0 };
+        let low = offset as u32;
+        bytes[i] = low;
+        far |= (offset >> 32) as u32 & on;
+        most = most.max(low & on);
+        bits |= low & on;
+    }
+    (bytes, [far, most, bits])
+}
+
+#[inline(never)]
+fn is_row<const N: usize>(bytes: &[u32; HALF]) -> bool {
+    let mut unlike = 0;
+    for i in 0..HALF {
+        unlike |= bytes[i] ^ bytes[0].wrapping_add((4 * N * i) as u32);
+    }
+    unlike == 0
+}
+
+#[inline(never)]
+fn is_point(bytes: &[u32; HALF]) -> bool {
+    let mut unlike = 0;
+    for i in 0..HALF {
+        unlike |= bytes[i] ^ bytes[0];
+    }
+    unlike == 0
+}
+
+/// Reads `N` words per lane. Accesses to one window are checked together; rows of adjacent lanes
+/// and single addresses have short cuts.
 #[inline(always)]
 fn gather_words<const N: usize>(
     memory: &impl Words,
@@ -434,35 +482,43 @@ fn gather_words<const N: usize>(
     let first = mask.trailing_zeros() as usize % WARP_LANES;
     let w = memory.window(addresses[first], size).ok_or(BadAddress)?;
     let offsets = Offsets::of(addresses, mask, &w);
-    if offsets.outside != 0 {
+    if offsets.outside {
         return gather_far(memory, addresses, mask, out);
     }
     if !is_aligned(u64::from(offsets.bits), size) {
         return Err(BadAddress);
     }
-    if offsets.are_a_row(size as u32) {
-        let word = (offsets.bytes[0] / 4) as usize;
-        if let Some(words) = w.words.get(word..word + N * WARP_LANES) {
-            for (i, words) in words.as_chunks::<N>().0.iter().enumerate() {
-                for (column, &word) in out.iter_mut().zip(words) {
-                    column[i] = word;
+    for (half, pattern) in offsets.patterns::<N>().into_iter().enumerate() {
+        let lanes = half * HALF..(half + 1) * HALF;
+        let word = (offsets.bytes[lanes.start] / 4) as usize;
+        let length = match pattern {
+            Pattern::Row => N * HALF,
+            Pattern::Point => N,
+            Pattern::Scattered => usize::MAX,
+        };
+        match (pattern, w.words.get(word..word.saturating_add(length))) {
+            (Pattern::Row, Some(words)) => {
+                for (i, words) in lanes.zip(words.as_chunks::<N>().0) {
+                    for (column, &word) in out.iter_mut().zip(words) {
+                        column[i] = word;
+                    }
                 }
             }
-            return Ok(());
-        }
-    } else if offsets.are_one() {
-        let word = (offsets.bytes[0] / 4) as usize;
-        for (column, &word) in out.iter_mut().zip(&w.words[word..word + N]) {
-            *column = [word; WARP_LANES];
-        }
-        return Ok(());
-    }
-    for i in 0..WARP_LANES {
-        let word = (offsets.bytes[i] / 4) as usize;
-        // Lanes that do not execute may lie anywhere.
-        if let Some(words) = w.words.get(word..word.wrapping_add(N)) {
-            for (column, &word) in out.iter_mut().zip(words) {
-                column[i] = word;
+            (Pattern::Point, Some(words)) => {
+                for (column, &word) in out.iter_mut().zip(words) {
+                    column[lanes.clone()].fill(word);
+                }
+            }
+            // Lanes that do not execute may lie anywhere, also beyond the words.
+            _ => {
+                for i in lanes {
+                    let word = (offsets.bytes[i] / 4) as usize;
+                    if let Some(words) = w.words.get(word..word + N) {
+                        for (column, &word) in out.iter_mut().zip(words) {
+                            column[i] = word;
+                        }
+                    }
+                }
             }
         }
     }
@@ -522,7 +578,7 @@ fn gather_narrow(
 
 /// Writes `size` bytes per lane: one or two, or all `4 * N`. Of lanes with one address, the highest
 /// wins.
-#[inline(always)]
+#[inline(never)]
 fn scatter<const N: usize>(
     memory: &mut impl Words,
     addresses: &[u64; WARP_LANES],
@@ -555,22 +611,23 @@ fn scatter_near<const N: usize>(
 ) -> Result<bool, BadAddress> {
     let size = const { 4 * N as u64 };
     let offsets = Offsets::of(addresses, mask, w);
-    if offsets.outside != 0 {
+    if offsets.outside {
         return Ok(false);
     }
     if !is_aligned(u64::from(offsets.bits), size) {
         return Err(BadAddress);
     }
-    if mask == !0 && offsets.are_a_row(size as u32) {
-        let word = (offsets.bytes[0] / 4) as usize;
-        if let Some(row) = w.words.get_mut(word..word + N * WARP_LANES) {
+    if mask == !0 && offsets.patterns::<N>() == [Pattern::Row; 2] {
+        for half in 0..2 {
+            let word = (offsets.bytes[half * HALF] / 4) as usize;
+            let row = &mut w.words[word..word + N * HALF];
             for (i, row) in row.as_chunks_mut::<N>().0.iter_mut().enumerate() {
                 for (word, column) in row.iter_mut().zip(words) {
-                    *word = column[i];
+                    *word = column[half * HALF + i];
                 }
             }
-            return Ok(true);
         }
+        return Ok(true);
     }
     for lane in lanes(mask) {
         let word = (offsets.bytes[lane] / 4) as usize;

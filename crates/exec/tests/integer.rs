@@ -77,7 +77,7 @@ fn saturating_forms() {
     check("add.sat.s32 $d, $a, $b", "s32", &["s32", "s32"], |[a, b, ..]| clamp(signed(a, 32) + signed(b, 32), "s32"));
     check("sub.sat.s32 $d, $a, $b", "s32", &["s32", "s32"], |[a, b, ..]| clamp(signed(a, 32) - signed(b, 32), "s32"));
     check("mad.hi.sat.s32 $d, $a, $b, $c", "s32", &["s32", "s32", "s32"], |[a, b, c, _]| {
-        clamp((signed(a, 32) * signed(b, 32) >> 32) + signed(c, 32), "s32")
+        clamp(((signed(a, 32) * signed(b, 32)) >> 32) + signed(c, 32), "s32")
     });
     check("min.relu.s32 $d, $a, $b", "s32", &["s32", "s32"], |[a, b, ..]| {
         signed(a, 32).min(signed(b, 32)).max(0) as u64
@@ -88,7 +88,7 @@ fn saturating_forms() {
 fn negation_and_magnitude() {
     for ty in ["s16", "s32", "s64"] {
         check(&format!("neg.{ty} $d, $a"), ty, &[ty], |[a, ..]| -value(a, ty) as u64);
-        check(&format!("abs.{ty} $d, $a"), ty, &[ty], |[a, ..]| value(a, ty).abs() as u64);
+        check(&format!("abs.{ty} $d, $a"), ty, &[ty], |[a, ..]| value(a, ty).unsigned_abs() as u64);
     }
 }
 
@@ -221,7 +221,7 @@ fn permutes_and_dot_products() {
 fn twenty_four_bit_products() {
     for (ty, of) in [("u32", unsigned as fn(u64, u32) -> i128), ("s32", signed)] {
         check(&format!("mul24.lo.{ty} $d, $a, $b"), ty, &[ty, ty], |[a, b, ..]| (of(a, 24) * of(b, 24)) as u64);
-        check(&format!("mul24.hi.{ty} $d, $a, $b"), ty, &[ty, ty], |[a, b, ..]| (of(a, 24) * of(b, 24) >> 16) as u64);
+        check(&format!("mul24.hi.{ty} $d, $a, $b"), ty, &[ty, ty], |[a, b, ..]| ((of(a, 24) * of(b, 24)) >> 16) as u64);
         check(&format!("mad24.lo.{ty} $d, $a, $b, $c"), ty, &[ty; 3], |[a, b, c, _]| {
             (of(a, 24) * of(b, 24) + i128::from(c)) as u64
         });

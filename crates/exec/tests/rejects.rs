@@ -75,3 +75,36 @@ fn launches_that_do_not_fit_the_kernel_say_why() {
         assert!(error.contains(says), "{error}");
     }
 }
+
+/// Damaged kernels are rejected or load; nothing panics, and what loads has sound branch targets.
+#[test]
+fn damaged_kernels_do_not_panic() {
+    use rand::{Rng, SeedableRng};
+    let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(5);
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../workloads/kernels");
+    let mut texts: Vec<String> = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|e| e == "ptx") {
+            texts.push(std::fs::read_to_string(path).unwrap());
+        }
+    }
+    texts.sort();
+    let words: Vec<Vec<&str>> =
+        texts.iter().map(|t| t.split_inclusive([' ', ',', '.', '\n', '[', ';']).collect()).collect();
+    let mut loaded = 0;
+    for _ in 0..600 {
+        let mut text = words[rng.random_range(0..words.len())].clone();
+        for _ in 0..rng.random_range(1..4) {
+            let at = rng.random_range(0..text.len());
+            let other = &words[rng.random_range(0..words.len())];
+            match rng.random_range(0..3) {
+                0 => _ = text.remove(at),
+                1 => text[at] = other[rng.random_range(0..other.len())],
+                _ => text.insert(at, other[rng.random_range(0..other.len())]),
+            }
+        }
+        loaded += usize::from(load("damaged.ptx", text.concat(), LowerOptions::default()).is_ok());
+    }
+    assert!(loaded > 50, "only {loaded}");
+}

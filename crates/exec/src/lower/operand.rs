@@ -221,10 +221,10 @@ impl FunctionLowering<'_, '_> {
         match &o.kind {
             OperandKind::Vector(parts) => Ok(parts.to_vec()),
             OperandKind::Name(name) => {
-                if let Some(Ok((Local::Registers { vector: 2.., .. }, _))) = self.resolve(*name) {
-                    let Some(Ok((Local::Registers { vector, .. }, _))) = self.resolve(*name) else { unreachable!() };
+                if let Some(Ok((Local::Registers { vector: vector @ 2.., .. }, _))) = self.resolve(*name) {
                     let element = |&c: &Component| Operand { kind: OperandKind::Component(*name, c), span: o.span };
-                    return Ok(Component::ALL[..vector as usize].iter().map(element).collect());
+                    let count = (vector as usize).min(Component::ALL.len());
+                    return Ok(Component::ALL[..count].iter().map(element).collect());
                 }
                 Ok(vec![o.clone()])
             }
