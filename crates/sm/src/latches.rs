@@ -13,12 +13,16 @@ const LATCHES: usize = 64;
 /// One set of latches.
 #[derive(Debug)]
 pub struct Latches {
-    /// `stride` places for each latch, used as a ring.
-    slots: Box<[InstId]>,
+    /// The oldest instruction of each latch.
+    front: [InstId; LATCHES],
+    /// Those behind it: `stride` places for each latch, used as a ring.
+    behind: Box<[InstId]>,
     stride: usize,
     first: [u8; LATCHES],
     len: [u8; LATCHES],
     capacity: [u8; LATCHES],
+    /// Latches that hold one instruction, as all do in a sub-core.
+    single: u64,
     occupied: u64,
     full: u64,
     partitions: usize,
@@ -31,20 +35,21 @@ impl Latches {
     pub fn new(spec: &CoreSpec, total: impl Fn(Pipe) -> u32) -> Self {
         let partitions = spec.partitions;
         let mut capacity = [0; LATCHES];
-        let mut full = u64::MAX;
         for (latch, capacity) in capacity.iter_mut().enumerate().take(Pipe::COUNT * partitions) {
             *capacity = (total(Pipe((latch / partitions) as u8)) as usize / partitions) as u8;
-            full &= !(u64::from(*capacity > 0) << latch);
         }
+        let with = |n: u8| capacity.iter().enumerate().fold(0, |mask, (l, &c)| mask | u64::from(c == n) << l);
         let stride = usize::from(*capacity.iter().max().expect("there are latches")).next_power_of_two();
         Self {
-            slots: vec![InstId(0); stride * LATCHES].into(),
+            front: [InstId(0); LATCHES],
+            behind: vec![InstId(0); stride * LATCHES].into(),
             stride,
             first: [0; LATCHES],
             len: [0; LATCHES],
             capacity,
+            single: with(1),
             occupied: 0,
-            full,
+            full: with(0),
             partitions,
             every_partition: (0..Pipe::COUNT).fold(0, |mask, p| mask | 1 << (p * partitions)),
         }
@@ -71,31 +76,40 @@ impl Latches {
     /// Puts an instruction behind those in `latch`, which must have room.
     #[inline]
     pub fn push(&mut self, latch: LatchId, id: InstId) {
-        let l = latch as usize % LATCHES;
         debug_assert!(self.has_room(latch));
-        let at = (usize::from(self.first[l]) + usize::from(self.len[l])) & (self.stride - 1);
-        self.slots[l * self.stride + at] = id;
-        self.len[l] += 1;
-        self.occupied |= 1 << l;
-        self.full |= u64::from(self.len[l] == self.capacity[l]) << l;
+        let (l, bit) = (latch as usize % LATCHES, 1 << (latch & 63));
+        if self.occupied & bit == 0 {
+            self.front[l] = id;
+            self.occupied |= bit;
+            self.full |= bit & self.single;
+        } else {
+            let at = (self.first[l] as usize + self.len[l] as usize) & (self.stride - 1);
+            self.behind[l * self.stride + at] = id;
+            self.len[l] += 1;
+            self.full |= u64::from(self.len[l] + 1 == self.capacity[l]) << l;
+        }
     }
 
     /// The oldest instruction in `latch`.
     #[inline]
     pub fn front(&self, latch: LatchId) -> Option<InstId> {
         let l = latch as usize % LATCHES;
-        (self.len[l] > 0).then(|| self.slots[l * self.stride + usize::from(self.first[l])])
+        (self.occupied >> l & 1 != 0).then_some(self.front[l])
     }
 
     /// Takes the oldest instruction out of `latch`.
     #[inline]
     pub fn pop(&mut self, latch: LatchId) -> Option<InstId> {
         let id = self.front(latch)?;
-        let l = latch as usize % LATCHES;
-        self.first[l] = ((usize::from(self.first[l]) + 1) & (self.stride - 1)) as u8;
-        self.len[l] -= 1;
-        self.occupied &= !(u64::from(self.len[l] == 0) << l);
-        self.full &= !(1 << l);
+        let (l, bit) = (latch as usize % LATCHES, 1 << (latch & 63));
+        self.full &= !bit;
+        if self.single & bit != 0 || self.len[l] == 0 {
+            self.occupied &= !bit;
+        } else {
+            self.front[l] = self.behind[l * self.stride + self.first[l] as usize];
+            self.first[l] = ((self.first[l] as usize + 1) & (self.stride - 1)) as u8;
+            self.len[l] -= 1;
+        }
         Some(id)
     }
 
@@ -109,5 +123,36 @@ impl Latches {
     #[inline]
     pub fn of_pipe(&self, pipe: Pipe) -> u64 {
         ((1 << self.partitions) - 1) << (pipe.index() * self.partitions)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::{CoreOptions, TimingTable};
+    use std::collections::VecDeque;
+
+    #[test]
+    fn latches_are_queues_of_their_capacity() {
+        let gpu = config::load("rtx2060s").expect("a built-in GPU");
+        let spec = CoreSpec::new(&gpu, TimingTable::Sass, CoreOptions::default()).expect("a sound GPU");
+        for per_partition in [1, 2, 3, 5] {
+            let mut latches = Latches::new(&spec, |_| per_partition * spec.partitions as u32);
+            let latch = latches.id(Pipe::MEM, 2);
+            let mut model = VecDeque::new();
+            let mut state = 1u64;
+            for n in 0..2000u16 {
+                state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                if state >> 63 == 0 && latches.has_room(latch) {
+                    latches.push(latch, InstId(n));
+                    model.push_back(InstId(n));
+                } else {
+                    assert_eq!(latches.pop(latch), model.pop_front());
+                }
+                assert_eq!(latches.front(latch), model.front().copied());
+                assert_eq!(latches.has_room(latch), model.len() < per_partition as usize);
+                assert_eq!(latches.occupied(), u64::from(!model.is_empty()) << latch);
+            }
+        }
     }
 }

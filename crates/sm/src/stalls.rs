@@ -132,9 +132,10 @@ impl SlotAccount {
     pub fn sleep_until(&mut self, now: Cycle) {
         let slept = now - self.cycles;
         if slept > 0 {
-            for reason in &self.last {
-                // A slot that issued cannot have slept since; the SM ticks after every issue.
-                self.stalled[reason.expect("an SM sleeps only when no slot issued") as usize] += slept;
+            for outcome in &self.last {
+                // An SM is ticked again in the cycle after an issue, unless the run ends there.
+                debug_assert!(outcome.is_some(), "an SM sleeps only when no slot issued");
+                self.stalled[outcome.unwrap_or(Stall::Idle) as usize] += slept;
             }
             self.cycles = now;
         }
@@ -153,8 +154,9 @@ impl SlotAccount {
     /// `slots` stand as in the last cycle, in which none of them issued.
     #[inline]
     pub fn repeat(&mut self, slots: std::ops::Range<usize>) {
-        for reason in &self.last[slots] {
-            self.stalled[reason.expect("no slot issued") as usize] += 1;
+        for outcome in &self.last[slots] {
+            debug_assert!(outcome.is_some(), "a slot that issued is looked at anew");
+            self.stalled[outcome.unwrap_or(Stall::Idle) as usize] += 1;
         }
     }
 
