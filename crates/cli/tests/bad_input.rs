@@ -228,6 +228,35 @@ fn runs_that_go_wrong_end_with_status_1() {
 }
 
 #[test]
+fn a_deadlock_names_who_waits_for_what() {
+    let folder = Folder::new();
+    let barriers = "\
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry stuck()
+{
+    .reg .pred %p1;
+    .reg .b32 %r1;
+    mov.u32 %r1, %tid.x;
+    setp.lt.u32 %p1, %r1, 32;
+    @%p1 bra $low;
+    bar.sync 2, 64;
+$low:
+    bar.sync 1, 64;
+    ret;
+}
+";
+    folder.write("stuck.ptx", barriers);
+    let text = "module = \"stuck.ptx\"\n[[launch]]\nkernel = \"stuck\"\ngrid = 1\nblock = 64\nargs = []\n";
+    let launch = folder.write("stuck.toml", text);
+    fails(1, &["run", &launch], &["deadlock", "warp 0", "barrier 1", "line 13", "warp 1", "barrier 2", "line 11"]);
+    let ran = common::run(&["run", &launch]);
+    assert!(ran.stdout.contains("failed"), "{}", ran.stdout);
+    fails(1, &["run", &launch, "--quiet"], &["deadlock"]);
+}
+
+#[test]
 fn gpu_descriptions() {
     let folder = Folder::new();
     let gpu = |path: &str| ["run".to_owned(), "vectoradd".to_owned(), "--gpu".to_owned(), path.to_owned()];

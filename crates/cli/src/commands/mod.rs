@@ -5,6 +5,7 @@ mod import_config;
 mod inspect;
 mod list;
 mod run;
+mod validate;
 
 use crate::output;
 use clap::{Parser, Subcommand};
@@ -36,6 +37,7 @@ enum Command {
     List(list::Args),
     Inspect(inspect::Args),
     ImportConfig(import_config::Args),
+    Validate(validate::Args),
 }
 
 /// Does what the command line asks.
@@ -46,6 +48,7 @@ pub fn main() -> ExitCode {
         Command::List(args) => list::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::ImportConfig(args) => import_config::run(&args),
+        Command::Validate(args) => validate::run(&args),
     };
     match outcome {
         Ok(exit) => exit.into(),

@@ -80,12 +80,12 @@ pub fn run(args: &Args) -> Outcome {
     drop(watch);
     match result {
         Ok(report) => {
-            show(&args.output, &report)?;
+            show(&args.output, &report, false)?;
             Ok(exit(&report))
         }
         Err(error) => {
             if let Some(partial) = &error.partial {
-                show(&args.output, partial)?;
+                show(&args.output, partial, true)?;
             }
             Err(if error.bad_input { Failure::bad_input(error) } else { Failure::failed(error) })
         }
@@ -104,7 +104,7 @@ fn setup(args: &Args) -> Result<Setup, Failure> {
     })
 }
 
-fn show(output: &Output, report: &Report) -> Result<(), Failure> {
+fn show(output: &Output, report: &Report, failed: bool) -> Result<(), Failure> {
     match &output.json {
         Some(None) => return output::print_json(report),
         Some(Some(path)) => output::save_json(path, report)?,
@@ -113,7 +113,8 @@ fn show(output: &Output, report: &Report) -> Result<(), Failure> {
     if output.quiet {
         return Ok(());
     }
-    let detail = report::Detail { all_statistics: output.stats == Statistics::All, all_kernels: output.all_kernels };
+    let all_statistics = output.stats == Statistics::All;
+    let detail = report::Detail { all_statistics, all_kernels: output.all_kernels, failed };
     let text = match output.stats {
         Statistics::Accelsim => accelsim::render(report),
         Statistics::Summary | Statistics::All => report::render(report, detail),

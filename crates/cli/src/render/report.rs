@@ -16,6 +16,8 @@ pub struct Detail {
     pub all_statistics: bool,
     /// Every launch, however many there are.
     pub all_kernels: bool,
+    /// The run failed; the reason is told apart.
+    pub failed: bool,
 }
 
 /// Launches that are listed one by one; more are put together by kernel.
@@ -23,7 +25,7 @@ const MAX_LAUNCHES: usize = 16;
 
 /// The report as text with colours.
 pub fn render(report: &Report, detail: Detail) -> String {
-    let mut sections = vec![header(report), output(report), kernels(report, detail), occupancy(report)];
+    let mut sections = vec![header(report, detail.failed), output(report), kernels(report, detail), occupancy(report)];
     if detail.all_statistics {
         sections.push(slots::render(&report.total));
         sections.push(statistics::render(&report.total));
@@ -37,13 +39,14 @@ pub fn render(report: &Report, detail: Detail) -> String {
     sections.join("\n")
 }
 
-fn header(report: &Report) -> String {
+fn header(report: &Report, failed: bool) -> String {
     let mut out = format!("{}\n", styled(HEADING, &report.workload));
     let _ = writeln!(out, "  on         {}, core {}, scheduler {}", report.gpu, report.core, report.scheduler);
     if !report.settings.is_empty() {
         let _ = writeln!(out, "  settings   {}", report.settings.join(" "));
     }
-    let _ = writeln!(out, "  result     {}", check(report));
+    let result = if failed { styled(BAD, "failed; the figures are of what was simulated") } else { check(report) };
+    let _ = writeln!(out, "  result     {result}");
     if report.interrupted {
         let _ = writeln!(out, "  {}", styled(WARNING, "ended early: the figures are of what was simulated so far"));
     }
@@ -247,7 +250,7 @@ mod tests {
 
     #[test]
     fn golden_with_all_statistics() {
-        insta::assert_snapshot!(text(&sample::report(), Detail { all_statistics: true, all_kernels: false }));
+        insta::assert_snapshot!(text(&sample::report(), Detail { all_statistics: true, ..Detail::default() }));
     }
 
     #[test]

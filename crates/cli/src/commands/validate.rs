@@ -1,0 +1,167 @@
+//! `warpwright validate`: the model's latencies and rates beside those of hardware.
+
+use crate::failure::{Exit, Failure, Outcome};
+use crate::render::table::{Align, Table};
+use crate::{lookup, output};
+use lab::Setup;
+use lab::validate::{self, Reason, Row};
+use serde::Serialize;
+
+/// Measure latencies and rates of the model and print them beside hardware's
+///
+/// Each figure comes from a small kernel that is run on the simulated GPU. Where the same quantity was measured on hardware, the deviation is given with the mechanism behind it. docs/validation.md holds the table for the GPUs that come with the program.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  warpwright validate
+  warpwright validate --gpus titanv,my-gpu.toml --json
+  warpwright validate --gpus titanv --set l2.latency_cycles=200")]
+pub struct Args {
+    /// GPUs: names, paths of descriptions, or `all`
+    #[arg(long, value_name = "A,B", value_delimiter = ',', default_value = "titanv,rtx3070")]
+    gpus: Vec<String>,
+    /// A value of the GPU description to change
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    settings: Vec<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// A reason that rows refer to.
+#[derive(Debug, Serialize)]
+struct Explanation {
+    key: &'static str,
+    text: &'static str,
+}
+
+#[derive(Debug, Serialize)]
+struct Document {
+    rows: Vec<Row>,
+    reasons: Vec<Explanation>,
+}
+
+/// Measures and prints.
+pub fn run(args: &Args) -> Outcome {
+    let mut rows = Vec::new();
+    for setup in setups(args)? {
+        let name = setup.gpu.name.clone();
+        rows.extend(validate::table(&setup).map_err(|e| Failure::failed(format!("{name} cannot be measured: {e}")))?);
+    }
+    let used = |key: &str| rows.iter().any(|row| row.reason == key);
+    let reasons = Reason::ALL.iter().filter(|r| used(r.name()));
+    let reasons = reasons.map(|r| Explanation { key: r.name(), text: r.text() }).collect();
+    let document = Document { rows, reasons };
+    if args.json {
+        output::print_json(&document)?;
+    } else {
+        output::print(&render(&document))?;
+    }
+    Ok(Exit::Success)
+}
+
+fn setups(args: &Args) -> Result<Vec<Setup>, Failure> {
+    let every = config::builtin().iter().map(|b| b.name.to_owned());
+    let names: Vec<String> = if args.gpus.iter().any(|g| g == "all") { every.collect() } else { args.gpus.clone() };
+    let setup = |name: &String| {
+        let gpu = lookup::gpu(name, &args.settings)?;
+        Ok(Setup { gpu, core: "inorder".into(), scheduler: None, settings: args.settings.clone(), max_cycles: None })
+    };
+    names.iter().map(setup).collect()
+}
+
+/// Longest line of the explanations.
+const WIDTH: usize = 96;
+
+fn render(document: &Document) -> String {
+    use Align::{Left, Right};
+    let columns = [
+        ("GPU", Left),
+        ("quantity", Left),
+        ("unit", Left),
+        ("hardware", Right),
+        ("ours", Right),
+        ("deviation", Right),
+        ("reason", Left),
+    ];
+    let mut table = Table::new(columns);
+    for row in &document.rows {
+        table.row(&[
+            row.gpu.clone(),
+            row.quantity.to_owned(),
+            row.unit.to_owned(),
+            row.measured_text(),
+            validate::figure(row.ours),
+            row.deviation_text(),
+            row.reason.to_owned(),
+        ]);
+    }
+    let mut text = table.render();
+    for reason in &document.reasons {
+        text += &format!("\n{}\n{}", reason.key, wrapped(reason.text));
+    }
+    text += "\nHardware figures:\n";
+    for source in sources(&document.rows) {
+        text += &wrapped(&source);
+    }
+    text
+}
+
+/// Who measured what, each source once.
+fn sources(rows: &[Row]) -> Vec<String> {
+    let mut sources = Vec::new();
+    for measured in rows.iter().filter_map(|row| row.measured.as_ref()) {
+        let line = format!("{}: {}", measured.gpu, measured.source);
+        if !sources.contains(&line) {
+            sources.push(line);
+        }
+    }
+    if sources.is_empty() {
+        sources.push("none for these GPUs".to_owned());
+    }
+    sources
+}
+
+/// Lines of at most [`WIDTH`], indented.
+fn wrapped(text: &str) -> String {
+    let (mut lines, mut line) = (String::new(), String::from(" "));
+    for word in text.split_whitespace() {
+        if line.len() + 1 + word.len() > WIDTH {
+            lines += &format!("{line}\n");
+            line = String::from(" ");
+        }
+        line += &format!(" {word}");
+    }
+    lines + &line + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lab::validate::Measured;
+
+    fn row(quantity: &'static str, measured: Option<(f64, f64)>, ours: f64, reason: Reason) -> Row {
+        let measured = measured.map(|(low, high)| Measured {
+            gpu: "TITAN V".into(),
+            low,
+            high,
+            source: "someone's microbenchmarks".into(),
+            note: String::new(),
+        });
+        let deviation_percent = measured.as_ref().map(|m| (ours / m.low - 1.0) * 100.0);
+        let (gpu, unit) = ("titanv".to_owned(), "core cycles");
+        Row { gpu, quantity, unit, measured, ours, deviation_percent, reason: reason.name() }
+    }
+
+    #[test]
+    fn golden() {
+        let rows = vec![
+            row("fp32_latency", Some((4.0, 4.26)), 10.0, Reason::PtxLatency),
+            row("fp32_rate", Some((126.9, 126.9)), 128.0, Reason::Agrees),
+            row("l1_latency", None, 23.0, Reason::Unmeasured),
+        ];
+        let explain = |r: Reason| Explanation { key: r.name(), text: r.text() };
+        let reasons = [Reason::Unmeasured, Reason::Agrees, Reason::PtxLatency].map(explain).into();
+        let text = anstream::adapter::strip_str(&render(&Document { rows, reasons })).to_string();
+        insta::assert_snapshot!(text);
+    }
+}
