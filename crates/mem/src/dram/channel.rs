@@ -3,6 +3,8 @@
 //! [`Channel::tick`] does one command cycle and says when the next one is due in which anything can
 //! happen; the cycles between are never visited.
 
+use super::credits::Credits;
+use super::data_pipe::DataPipe;
 use super::scheduler::{Banks, Policy, Queued, Scheduler};
 use super::timing::{Command, Rules};
 use super::{AddressMap, DramCounters};
@@ -420,104 +422,5 @@ impl Channel {
             return soon;
         }
         due.min(self.commands_due).max(soon)
-    }
-}
-
-/// Places in the channel, so that one slice cannot shut out another: each slice has one of its own,
-/// the rest are shared.
-#[derive(Clone, Debug)]
-struct Credits {
-    own: Box<[bool]>,
-    shared: usize,
-    /// Shared places; none for no limit.
-    limit: Option<usize>,
-    /// The slice that was served last.
-    last: usize,
-}
-
-impl Credits {
-    fn new(dram: &config::Dram, slices: usize) -> Self {
-        let queues = dram.scheduler_queue + dram.return_queue + dram.write_queue.map_or(0, |w| w[0]);
-        let limited = dram.scheduler_queue != 0 && dram.return_queue != 0;
-        let limit = (queues as usize + 1).saturating_sub(slices).min(60_000);
-        Self { own: vec![false; slices].into(), shared: 0, limit: limited.then_some(limit), last: slices.max(1) - 1 }
-    }
-
-    fn has(&self, slice: usize) -> bool {
-        // Numbers of requests are 16 bits wide, so "no limit" has one.
-        !self.own[slice] || self.shared < self.limit.unwrap_or(60_000)
-    }
-
-    fn take(&mut self, slice: usize) {
-        if self.own[slice] {
-            self.shared += 1;
-        } else {
-            self.own[slice] = true;
-        }
-        self.last = slice;
-    }
-
-    fn give_back(&mut self, slice: u8) {
-        // The slice's own place is given back first, as GPGPU-Sim does.
-        let own = &mut self.own[usize::from(slice)];
-        if *own {
-            *own = false;
-        } else {
-            self.shared -= 1;
-        }
-    }
-}
-
-/// Bursts between their column command and the end of their latency, in order. One leaves per
-/// cycle; while the return queue is full none does, and all are delayed.
-#[derive(Clone, Debug)]
-struct DataPipe {
-    queue: VecDeque<(u64, u16)>,
-    last: u64,
-    /// Bursts that fit: one per cycle of the longest latency, and one.
-    depth: u64,
-    frozen_since: Option<u64>,
-}
-
-impl DataPipe {
-    fn new(depth: u64) -> Self {
-        Self { queue: VecDeque::new(), last: 0, depth, frozen_since: None }
-    }
-
-    fn delay(&self, now: u64) -> u64 {
-        self.frozen_since.map_or(0, |since| now.saturating_sub(since))
-    }
-
-    fn freeze(&mut self, now: u64) {
-        self.frozen_since.get_or_insert(now);
-    }
-
-    fn is_full(&self, now: u64) -> bool {
-        self.last + self.delay(now) > now + self.depth
-    }
-
-    fn push(&mut self, id: u16, now: u64, latency: u64) {
-        let delay = self.delay(now);
-        self.last = (now + latency).max(self.last + delay + 1) - delay;
-        self.queue.push_back((self.last, id));
-    }
-
-    fn pop(&mut self, now: u64) -> Option<u16> {
-        if let Some(since) = self.frozen_since.take() {
-            let delay = now - since;
-            self.queue.iter_mut().for_each(|(due, _)| *due += delay);
-            self.last += delay;
-        }
-        match self.queue.front() {
-            Some(&(due, id)) if due <= now => {
-                self.queue.pop_front();
-                Some(id)
-            }
-            _ => None,
-        }
-    }
-
-    fn next_due(&self) -> u64 {
-        self.queue.front().map_or(NEVER_TICK, |&(due, _)| due)
     }
 }

@@ -2,6 +2,8 @@
 
 mod address;
 mod channel;
+mod credits;
+mod data_pipe;
 mod scheduler;
 mod timing;
 

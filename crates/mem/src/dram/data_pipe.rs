@@ -1,0 +1,99 @@
+//! The data bus of a channel.
+
+use std::collections::VecDeque;
+
+/// Bursts between their column command and the end of their latency, in order. One leaves per
+/// cycle; while the return queue is full none does, and all are delayed.
+#[derive(Clone, Debug)]
+pub(super) struct DataPipe {
+    queue: VecDeque<(u64, u16)>,
+    last: u64,
+    /// Bursts that fit: one per cycle of the longest latency, and one.
+    depth: u64,
+    frozen_since: Option<u64>,
+}
+
+impl DataPipe {
+    pub fn new(depth: u64) -> Self {
+        Self { queue: VecDeque::new(), last: 0, depth, frozen_since: None }
+    }
+
+    fn delay(&self, now: u64) -> u64 {
+        self.frozen_since.map_or(0, |since| now.saturating_sub(since))
+    }
+
+    pub fn freeze(&mut self, now: u64) {
+        self.frozen_since.get_or_insert(now);
+    }
+
+    pub fn is_full(&self, now: u64) -> bool {
+        self.last + self.delay(now) > now + self.depth
+    }
+
+    pub fn push(&mut self, id: u16, now: u64, latency: u64) {
+        let delay = self.delay(now);
+        self.last = (now + latency).max(self.last + delay + 1) - delay;
+        self.queue.push_back((self.last, id));
+    }
+
+    pub fn pop(&mut self, now: u64) -> Option<u16> {
+        if let Some(since) = self.frozen_since.take() {
+            let delay = now - since;
+            self.queue.iter_mut().for_each(|(due, _)| *due += delay);
+            self.last += delay;
+        }
+        match self.queue.front() {
+            Some(&(due, id)) if due <= now => {
+                self.queue.pop_front();
+                Some(id)
+            }
+            _ => None,
+        }
+    }
+
+    pub fn next_due(&self) -> u64 {
+        self.queue.front().map_or(super::channel::NEVER_TICK, |&(due, _)| due)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Pops in every cycle of `cycles`; gives (cycle, burst).
+    fn popped(pipe: &mut DataPipe, cycles: std::ops::Range<u64>) -> Vec<(u64, u16)> {
+        cycles.filter_map(|now| pipe.pop(now).map(|id| (now, id))).collect()
+    }
+
+    #[test]
+    fn bursts_leave_after_their_latency_and_in_order() {
+        let mut pipe = DataPipe::new(20);
+        pipe.push(1, 100, 20);
+        pipe.push(2, 104, 20);
+        // A write, with its shorter latency, does not overtake the reads.
+        pipe.push(3, 110, 8);
+        assert_eq!(pipe.next_due(), 120);
+        assert_eq!(popped(&mut pipe, 105..140), [(120, 1), (124, 2), (125, 3)]);
+    }
+
+    #[test]
+    fn a_frozen_pipe_delays_everything_in_it_and_what_comes_in() {
+        let mut pipe = DataPipe::new(20);
+        pipe.push(1, 100, 20);
+        pipe.freeze(110);
+        pipe.freeze(112);
+        pipe.push(2, 112, 20);
+        // Ten cycles of the latency were over; seven cycles long nothing moves.
+        assert_eq!(popped(&mut pipe, 117..150), [(127, 1), (137, 2)]);
+    }
+
+    #[test]
+    fn a_frozen_pipe_fills_up() {
+        let mut pipe = DataPipe::new(3);
+        pipe.push(1, 10, 3);
+        assert!(!pipe.is_full(10));
+        pipe.freeze(11);
+        pipe.push(2, 11, 3);
+        assert!(pipe.is_full(12), "one burst for each cycle of latency, and one more");
+    }
+}
