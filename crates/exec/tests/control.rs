@@ -193,6 +193,6 @@ fn carry_survives_divergence_and_special_registers_say_who_is_who() {
     let out = run_words(&kernel(body), 2, 48, &[0; 96]);
     for (i, word) in (0..96_u32).zip(out) {
         let (cta, thread) = (i / 48, i % 48);
-        assert_eq!(word, thread % 32 | thread / 32 << 8 | 2 << 16 | cta << 24, "thread {i}");
+        assert_eq!(word, (thread % 32) + ((thread / 32) << 8) + (2 << 16) + (cta << 24), "thread {i}");
     }
 }

@@ -15,9 +15,10 @@ use ptx::{Diagnostic, Diagnostics, Span, StateSpace};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Registers that code needs beyond what is live in PTX: addresses and temporaries that the
-/// assembler introduces.
-const REGISTER_OVERHEAD: u32 = 4;
+/// Registers that machine code needs beyond what is live in PTX: addresses, temporaries, loads moved
+/// ahead. The median over the bundled suite's 29 kernels against ptxas 11.8 for sm_75; single
+/// kernels need up to 7 fewer, and those with unrolled loops of loads up to 39 more.
+const REGISTER_OVERHEAD: u32 = 8;
 /// Fewest and most registers per thread.
 const REGISTER_RANGE: (u32, u32) = (8, 255);
 
