@@ -52,7 +52,7 @@ pub struct Input {
     /// How much work, of bundled workloads: small (default), medium (about a million warp instructions) or large (about ten million)
     #[arg(long, value_name = "SIZE", hide_possible_values = true, value_parser = clap::builder::PossibleValuesParser::new(Size::ALL.map(Size::name)))]
     size: Option<String>,
-    /// A parameter of a bundled workload (`warpwright list workloads` names them) or an entry of a launch file's [values]
+    /// A parameter of a bundled workload (`warpwright list workloads` names them) or an entry of a launch file's table of values
     #[arg(long = "param", value_name = "NAME=VALUE", value_parser = assignment)]
     params: Vec<(String, String)>,
     /// Seed of the generated inputs of bundled workloads [default: 1]

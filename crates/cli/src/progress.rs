@@ -86,7 +86,7 @@ fn message(progress: &Progress, run: Duration, launch: Duration) -> String {
         number::short(rate),
     );
     if let Some(left) = time_left(progress, launch) {
-        out += &format!("  {} left in kernel", number::seconds(left.ceil()));
+        out += &format!("  {} left in kernel", number::about_seconds(left));
     }
     out
 }
@@ -137,7 +137,7 @@ impl Board {
         let (done, all) = (bar.position(), bar.length().unwrap_or(0));
         if done > 0 && done < all {
             let left = elapsed.as_secs_f64() * (all - done) as f64 / done as f64;
-            text += &format!("  about {} left", number::seconds(left.ceil()));
+            text += &format!("  about {} left", number::about_seconds(left));
         }
         bar.set_message(text);
     }
@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn says_how_far_and_how_long() {
         let text = message(&quarter_done(), Duration::from_secs(3), Duration::from_secs(2));
-        assert_eq!(text, "matmul #2  16/64 CTAs  cycle 1,500,000  500 k cycles/s  6.00 s left in kernel");
+        assert_eq!(text, "matmul #2  16/64 CTAs  cycle 1,500,000  500 k cycles/s  6 s left in kernel");
     }
 
     #[test]

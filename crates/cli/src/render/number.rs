@@ -73,6 +73,11 @@ pub fn seconds(s: f64) -> String {
     }
 }
 
+/// An estimate of time: whole seconds.
+pub fn about_seconds(s: f64) -> String {
+    if s < 59.0 { format!("{:.0} s", s.ceil()) } else { seconds(s) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
