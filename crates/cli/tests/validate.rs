@@ -41,7 +41,8 @@ fn a_changed_value_shows() {
 #[test]
 fn mistakes_are_bad_input() {
     for args in [&["validate", "--gpus", "gtx48"][..], &["validate", "--set", "l2.latency=1"]] {
-        let output = run(args);
-        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        let ran = run(args);
+        assert_eq!(ran.status, 2, "{args:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains("hint") || ran.stderr.contains("did you mean"), "{}", ran.stderr);
     }
 }

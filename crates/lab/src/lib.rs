@@ -13,6 +13,7 @@ mod report;
 mod run;
 mod statistics;
 mod trace;
+pub mod validate;
 
 pub use cores::CORES;
 pub use device::SimulatedDevice;

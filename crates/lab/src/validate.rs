@@ -1,0 +1,253 @@
+//! The model's figures beside those measured on hardware, each gap with its reason.
+//!
+//! Ours come from [`crate::microbench`], the others from [`config::measured`]. `docs/validation.md`
+//! holds the table and the reasons.
+
+use crate::Setup;
+use crate::microbench::measure;
+use config::GpuConfig;
+use config::measured::{Figure, Quantity, figures_for};
+use workloads::device::DeviceError;
+
+/// Deviation in percent up to which two figures are said to agree.
+pub const AGREES_PERCENT: f64 = 5.0;
+
+/// What was measured on hardware.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct Measured {
+    /// The GPU, by its full name; it may be a near relation of the one described.
+    pub gpu: String,
+    /// Smallest value.
+    pub low: f64,
+    /// Largest value.
+    pub high: f64,
+    /// Who measured it, and how.
+    pub source: String,
+    /// What else there is to say; may be empty.
+    pub note: String,
+}
+
+/// One quantity of one GPU.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct Row {
+    /// Our description's name.
+    pub gpu: String,
+    /// Name of the quantity.
+    pub quantity: &'static str,
+    /// Unit of all figures.
+    pub unit: &'static str,
+    /// What was measured on hardware, if anything was.
+    pub measured: Option<Measured>,
+    /// What the model comes to.
+    pub ours: f64,
+    /// By how much ours lies above the nearest measured value, in percent of that; 0 within the
+    /// range of the measured values.
+    pub deviation_percent: Option<f64>,
+    /// Key of the reason, one of [`Reason`]'s names.
+    pub reason: &'static str,
+}
+
+macro_rules! reasons {
+    ($($(#[doc = $text:literal])+ $reason:ident = $name:literal;)*) => {
+        /// Why a figure is what it is.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Reason { $($(#[doc = $text])+ $reason,)* }
+
+        impl Reason {
+            /// Every reason, in the order of the document.
+            pub const ALL: &'static [Reason] = &[$(Reason::$reason,)*];
+
+            /// The key in a [`Row`].
+            pub const fn name(self) -> &'static str {
+                match self { $(Reason::$reason => $name,)* }
+            }
+
+            /// The mechanism, for a reader of the report.
+            pub const fn text(self) -> &'static str {
+                match self { $(Reason::$reason => concat!($($text,)+).trim_ascii(),)* }
+            }
+        }
+    };
+}
+
+reasons! {
+    /// No figure measured on this GPU is known to us.
+    Unmeasured = "unmeasured";
+    /// The two figures differ by no more than 5 %.
+    Agrees = "agrees";
+    /// The description has Accel-Sim's PTX latency, which its tuner takes from the measured time
+    /// between dependent instructions. The model's pipeline adds operand collection, dispatch and
+    /// write-back to it: 5 cycles, and more where registers wait for their bank.
+    PtxLatency = "ptx-latency";
+    /// Accel-Sim's PTX table gives special functions 100 cycles, nearly five times what the tuner
+    /// measured; its table for machine code has 21.
+    PtxSfuLatency = "ptx-sfu-latency";
+    /// A 16x16x16 operation is one PTX instruction, with latency and interval 64 in Accel-Sim's PTX
+    /// table. Hardware executes it as machine instructions that overlap: half the time, twice the
+    /// rate. The 20 to 24 registers are besides read one per bank and round, in 6 to 12 rounds.
+    PtxTensor = "ptx-tensor";
+    /// Packed half-precision instructions leave their unit free after half the interval, as Accel-Sim
+    /// has it for machine code; each already does two operations per lane, so the rate is doubled
+    /// twice. Hardware issues them at the rate of single precision.
+    HalfInterval = "half-interval";
+    /// The latency is the one of Accel-Sim's description: 20 cycles on the TITAN V, where its tuner
+    /// measured 33.7 for L1 and 27 for shared memory; 39 for L1 on the RTX 3070, where the chase, its
+    /// clock's overhead subtracted, has 33. The model's way through the load/store unit adds 3 or 4.
+    L1Parameter = "l1-parameter";
+    /// Accel-Sim's tuner sets the latency of L2 to the measured L2 latency less that of L1. A
+    /// request past L1 has no L1 latency to pay in the model: the way there and back takes 11 cycles,
+    /// so the sum falls short of the measured latency by most of an L1 latency.
+    L2Parameter = "l2-parameter";
+    /// The sum comes out right, its parts do not: Accel-Sim's tuner sets the latency of DRAM to the
+    /// measured difference to L2, and the model adds the DRAM's own timing (tRCD, tCL and three
+    /// command cycles) to it, which makes up for what L2 lacks.
+    DramParameter = "dram-parameter";
+    /// Atomics are answered by L2 like loads, with what that lacks (`l2-parameter`), and the unit
+    /// that adds has no latency of its own.
+    AtomicUnit = "atomic-unit";
+    /// No mechanism has been found yet.
+    Unexplained = "unexplained";
+    /// Two limits. The crossbar has one queue per input, whose head blocks what stands behind
+    /// it: 50 to 59 % of the peak get through. And where the number of slices is no power of two,
+    /// the hash, made for the next one, is taken modulo the number of slices: of the TITAN V's 48,
+    /// 16 get twice the traffic of the others and are full at two thirds of the peak. Both as in
+    /// Accel-Sim; hardware reaches 90 %.
+    L2Traffic = "l2-traffic";
+    /// As for L2, 16 of the TITAN V's 48 slices, and so 8 of its 24 channels, get twice the traffic
+    /// of the others. At two thirds of the peak these
+    /// are full. The V100, with 32 channels, comes to 96 % of its peak: refresh is not modelled.
+    DramTraffic = "dram-traffic";
+    /// The description leaves launches at 0 cycles, as Accel-Sim's does for this GPU; the figure is
+    /// that of an empty kernel in the SM. Set `launch.kernel_latency_cycles` where launches matter.
+    LaunchParameter = "launch-parameter";
+    /// Ours is what independent multiply-adds with three operands read, at the rate of their units.
+    /// The other is no measurement but what the tuner derives for the matrix units' operands; the
+    /// description's banks and rounds have the same capacity.
+    RegisterCapacity = "register-capacity";
+    /// The figure is that of a relation of the GPU described, with other clocks: the A4000 has
+    /// slower memory, and its latencies count cycles of its own core clock.
+    Relation = "relation";
+}
+
+impl Reason {
+    /// Why a figure deviates by so much.
+    fn of(gpu: &GpuConfig, quantity: Quantity, measured: Option<&Measured>, deviation: Option<f64>) -> Self {
+        let (Some(measured), Some(deviation)) = (measured, deviation) else { return Reason::Unmeasured };
+        use Quantity::*;
+        // That the sum is right must not hide that its parts are not.
+        if deviation.abs() <= AGREES_PERCENT && quantity != DramLatency {
+            return Reason::Agrees;
+        }
+        match quantity {
+            DramLatency if !gpu.description.contains(&measured.gpu) => Reason::Relation,
+            Fp32Latency | Int32Latency | Fp16Latency | Fp64Latency => Reason::PtxLatency,
+            SfuLatency => Reason::PtxSfuLatency,
+            WmmaF32Latency | WmmaF16Latency | TensorF32Rate | TensorF16Rate => Reason::PtxTensor,
+            Fp16Rate => Reason::HalfInterval,
+            Fp32Rate | Int32Rate | Fp64Rate | SfuRate => Reason::Unexplained,
+            L1Latency | SharedLatency => Reason::L1Parameter,
+            L2Latency => Reason::L2Parameter,
+            DramLatency => Reason::DramParameter,
+            AtomicLatency => Reason::AtomicUnit,
+            L1Bandwidth | SharedBandwidth => Reason::Unexplained,
+            L2Bandwidth => Reason::L2Traffic,
+            DramBandwidth => Reason::DramTraffic,
+            LaunchLatency => Reason::LaunchParameter,
+            RegisterBandwidth => Reason::RegisterCapacity,
+        }
+    }
+}
+
+/// By how much `ours` lies outside of `low..=high`, in percent of the nearer end.
+fn deviation(ours: f64, low: f64, high: f64) -> f64 {
+    let nearest = ours.clamp(low, high);
+    (ours - nearest) / nearest * 100.0
+}
+
+/// The rows of one GPU: every quantity that the model has, in the order of [`Quantity::ALL`].
+///
+/// # Errors
+/// What the simulated device reports; a model that cannot run a microbenchmark is at fault.
+pub fn table(setup: &Setup) -> Result<Vec<Row>, DeviceError> {
+    let found = measure(setup)?;
+    let figures: Vec<&Figure> = figures_for(&setup.gpu.name).collect();
+    let rows = Quantity::ALL.iter().filter_map(|&quantity| {
+        let ours = found.iter().find(|m| m.name == quantity.name())?.value;
+        let measured = figures.iter().find(|f| f.quantity == quantity).map(|f| Measured {
+            gpu: f.gpu.clone(),
+            low: f.low,
+            high: f.high,
+            source: f.source.clone(),
+            note: f.note.clone(),
+        });
+        let deviation_percent = measured.as_ref().map(|m| deviation(ours, m.low, m.high));
+        let reason = Reason::of(&setup.gpu, quantity, measured.as_ref(), deviation_percent).name();
+        let (gpu, unit) = (setup.gpu.name.clone(), quantity.unit());
+        Some(Row { gpu, quantity: quantity.name(), unit, measured, ours, deviation_percent, reason })
+    });
+    Ok(rows.collect())
+}
+
+/// A figure to one digit behind the point, or none for large ones.
+pub fn figure(value: f64) -> String {
+    let decimals = if value.abs() >= 1000.0 { 0 } else { 1 };
+    let text = format!("{value:.decimals$}");
+    text.strip_suffix(".0").map_or_else(|| text.clone(), str::to_owned)
+}
+
+impl Row {
+    /// What was measured, as text: one value or two.
+    pub fn measured_text(&self) -> String {
+        match &self.measured {
+            None => "-".to_owned(),
+            Some(m) if figure(m.low) == figure(m.high) => figure(m.low),
+            Some(m) => format!("{} to {}", figure(m.low), figure(m.high)),
+        }
+    }
+
+    /// The deviation, as text with its sign.
+    pub fn deviation_text(&self) -> String {
+        self.deviation_percent
+            .map_or_else(|| "-".to_owned(), |d| format!("{:+.0} %", if d.abs() < 0.5 { 0.0 } else { d }))
+    }
+}
+
+/// The rows as a table in Markdown.
+pub fn markdown(rows: &[Row]) -> String {
+    let mut text = String::from(
+        "| GPU | quantity | unit | hardware | ours | deviation | reason |\n| --- | --- | --- | ---: | ---: | ---: | --- |\n",
+    );
+    for row in rows {
+        let on = row.measured.as_ref().map_or_else(String::new, |m| format!(" ({})", m.gpu));
+        text += &format!(
+            "| {} | {} | {} | {}{on} | {} | {} | {} |\n",
+            row.gpu,
+            row.quantity,
+            row.unit,
+            row.measured_text(),
+            figure(row.ours),
+            row.deviation_text(),
+            row.reason
+        );
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn deviations_are_from_the_nearer_end() {
+        assert_eq!(deviation(3.0, 2.0, 4.0), 0.0);
+        assert_eq!(deviation(5.0, 2.0, 4.0), 25.0);
+        assert_eq!(deviation(1.0, 2.0, 4.0), -50.0);
+    }
+
+    #[test]
+    fn figures_are_short() {
+        for (value, text) in [(4.0, "4"), (4.119, "4.1"), (7257.6, "7258"), (0.5, "0.5"), (100.0, "100")] {
+            assert_eq!(figure(value), text);
+        }
+    }
+}
