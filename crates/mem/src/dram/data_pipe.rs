@@ -18,8 +18,9 @@ impl DataPipe {
         Self { queue: VecDeque::new(), last: 0, depth, frozen_since: None }
     }
 
+    /// Cycles, `now` included, in which nothing has moved since the freeze.
     fn delay(&self, now: u64) -> u64 {
-        self.frozen_since.map_or(0, |since| now.saturating_sub(since))
+        self.frozen_since.map_or(0, |since| (now + 1).saturating_sub(since))
     }
 
     pub fn freeze(&mut self, now: u64) {
@@ -83,8 +84,9 @@ mod tests {
         pipe.freeze(110);
         pipe.freeze(112);
         pipe.push(2, 112, 20);
-        // Ten cycles of the latency were over; seven cycles long nothing moves.
-        assert_eq!(popped(&mut pipe, 117..150), [(127, 1), (137, 2)]);
+        // Nothing moves in cycles 110 to 116: seven more for the first, the four after 112 for the
+        // second.
+        assert_eq!(popped(&mut pipe, 117..150), [(127, 1), (136, 2)]);
     }
 
     #[test]
