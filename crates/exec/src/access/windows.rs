@@ -1,0 +1,388 @@
+//! Gathers and scatters through windows of words: device, shared and parameter memory.
+
+use crate::lanes::{Column, LANE_BITS};
+use crate::memory::{DeviceMemory, SharedMemory, Window};
+use kit::{LaneMask, WARP_LANES, lanes};
+
+/// An address was out of bounds or misaligned; [`super::explain`] finds out which.
+pub(super) struct BadAddress;
+
+/// Memory that lies in runs of words.
+pub(super) trait Words {
+    /// The run around `address`, for accesses of `size` bytes; `None` if there is none.
+    fn window(&self, address: u64, size: u64) -> Option<Window<&[u32]>>;
+    /// The same for stores.
+    fn window_mut(&mut self, address: u64, size: u64) -> Option<Window<&mut [u32]>>;
+}
+
+impl Words for DeviceMemory {
+    #[inline(always)]
+    fn window(&self, address: u64, size: u64) -> Option<Window<&[u32]>> {
+        self.window(address, size)
+    }
+
+    #[inline(always)]
+    fn window_mut(&mut self, address: u64, size: u64) -> Option<Window<&mut [u32]>> {
+        self.window_mut(address, size)
+    }
+}
+
+impl Words for SharedMemory {
+    #[inline(always)]
+    fn window(&self, address: u64, size: u64) -> Option<Window<&[u32]>> {
+        self.window(address, size)
+    }
+
+    #[inline(always)]
+    fn window_mut(&mut self, address: u64, size: u64) -> Option<Window<&mut [u32]>> {
+        self.window_mut(address, size)
+    }
+}
+
+/// The launch's parameters.
+pub(super) struct Params<'a>(pub &'a [u32]);
+
+impl Words for Params<'_> {
+    #[inline(always)]
+    fn window(&self, address: u64, size: u64) -> Option<Window<&[u32]>> {
+        let limit = (4 * self.0.len() as u64 + 1).saturating_sub(size);
+        (address < limit).then_some(Window { start: 0, limit, words: self.0 })
+    }
+
+    fn window_mut(&mut self, _: u64, _: u64) -> Option<Window<&mut [u32]>> {
+        None
+    }
+}
+
+/// Whether an access of `size` bytes, a power of two, may lie at `address`.
+#[inline(always)]
+pub(super) const fn is_aligned(address: u64, size: u64) -> bool {
+    address & (size - 1) == 0
+}
+
+/// Reads `size` bytes per lane: one or two, or all `4 * N`.
+#[inline(never)]
+pub(super) fn gather<const N: usize>(
+    memory: &impl Words,
+    addresses: &[u64; WARP_LANES],
+    mask: LaneMask,
+    size: u64,
+    out: &mut [Column; N],
+) -> Result<(), BadAddress> {
+    if size < 4 {
+        gather_narrow(memory, addresses, mask, size, &mut out[0])
+    } else {
+        gather_words(memory, addresses, mask, out)
+    }
+}
+
+/// Where the lanes' addresses lie in a window.
+struct Offsets {
+    /// Bytes from the window's start; for lanes outside, anything.
+    bytes: Column,
+    /// The access of an executing lane does not lie in the window.
+    outside: bool,
+    /// The offsets of executing lanes, or-ed: their common alignment.
+    bits: u32,
+}
+
+impl Offsets {
+    #[inline(always)]
+    fn of<W>(addresses: &[u64; WARP_LANES], mask: LaneMask, w: &Window<W>) -> Self {
+        let limit = w.limit.min(1 << 31) as u32;
+        let (bytes, [far, most, bits]) = offsets_from(addresses, mask, w.start);
+        Self { bytes, outside: far != 0 || most >= limit, bits }
+    }
+
+    /// How the lanes of each half of the warp, executing or not, lie to each other.
+    #[inline(always)]
+    fn patterns<const N: usize>(&self) -> [Pattern; 2] {
+        let (halves, _) = self.bytes.as_chunks::<HALF>();
+        [Pattern::of::<N>(&halves[0]), Pattern::of::<N>(&halves[1])]
+    }
+}
+
+/// Lanes of half a warp: the width of common thread blocks, so rows are often as long as this.
+const HALF: usize = WARP_LANES / 2;
+
+/// How the addresses of half a warp lie to each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pattern {
+    /// Adjacent, in order.
+    Row,
+    /// All one.
+    Point,
+    /// Otherwise.
+    Scattered,
+}
+
+impl Pattern {
+    #[inline(always)]
+    fn of<const N: usize>(bytes: &[u32; HALF]) -> Self {
+        if bytes[1] == bytes[0].wrapping_add(4 * N as u32) && is_row::<N>(bytes) {
+            Pattern::Row
+        } else if bytes[1] == bytes[0] && is_point(bytes) {
+            Pattern::Point
+        } else {
+            Pattern::Scattered
+        }
+    }
+}
+
+// The following are functions of their own, each a single loop, so that they vectorise well.
+
+/// Offsets of all lanes from `start`; and of the executing ones the upper words or-ed, the largest
+/// lower word, and the lower words or-ed.
+#[inline(never)]
+fn offsets_from(addresses: &[u64; WARP_LANES], mask: LaneMask, start: u64) -> (Column, [u32; 3]) {
+    let mut bytes = [0; WARP_LANES];
+    let (mut far, mut most, mut bits) = (0, 0, 0);
+    for i in 0..WARP_LANES {
+        let offset = addresses[i].wrapping_sub(start);
+        let on = if mask & LANE_BITS[i] != 0 { u32::MAX } else { 0 };
+        let low = offset as u32;
+        bytes[i] = low;
+        far |= (offset >> 32) as u32 & on;
+        most = most.max(low & on);
+        bits |= low & on;
+    }
+    (bytes, [far, most, bits])
+}
+
+#[inline(never)]
+fn is_row<const N: usize>(bytes: &[u32; HALF]) -> bool {
+    let mut unlike = 0;
+    for i in 0..HALF {
+        unlike |= bytes[i] ^ bytes[0].wrapping_add((4 * N * i) as u32);
+    }
+    unlike == 0
+}
+
+#[inline(never)]
+fn is_point(bytes: &[u32; HALF]) -> bool {
+    let mut unlike = 0;
+    for i in 0..HALF {
+        unlike |= bytes[i] ^ bytes[0];
+    }
+    unlike == 0
+}
+
+/// Reads `N` words per lane. Accesses to one window are checked together; rows of adjacent lanes
+/// and single addresses have short cuts.
+#[inline(always)]
+fn gather_words<const N: usize>(
+    memory: &impl Words,
+    addresses: &[u64; WARP_LANES],
+    mask: LaneMask,
+    out: &mut [Column; N],
+) -> Result<(), BadAddress> {
+    let size = const { 4 * N as u64 };
+    let first = mask.trailing_zeros() as usize % WARP_LANES;
+    let w = memory.window(addresses[first], size).ok_or(BadAddress)?;
+    let offsets = Offsets::of(addresses, mask, &w);
+    if offsets.outside {
+        return gather_far(memory, addresses, mask, out);
+    }
+    if !is_aligned(u64::from(offsets.bits), size) {
+        return Err(BadAddress);
+    }
+    for (half, pattern) in offsets.patterns::<N>().into_iter().enumerate() {
+        let lanes = half * HALF..(half + 1) * HALF;
+        let word = (offsets.bytes[lanes.start] / 4) as usize;
+        let length = match pattern {
+            Pattern::Row => N * HALF,
+            Pattern::Point => N,
+            Pattern::Scattered => usize::MAX,
+        };
+        match (pattern, w.words.get(word..word.saturating_add(length))) {
+            (Pattern::Row, Some(words)) => {
+                for (i, words) in lanes.zip(words.as_chunks::<N>().0) {
+                    for (column, &word) in out.iter_mut().zip(words) {
+                        column[i] = word;
+                    }
+                }
+            }
+            (Pattern::Point, Some(words)) => {
+                for (column, &word) in out.iter_mut().zip(words) {
+                    column[lanes.clone()].fill(word);
+                }
+            }
+            // Lanes that do not execute may lie anywhere, also beyond the words.
+            _ => {
+                for i in lanes {
+                    let word = (offsets.bytes[i] / 4) as usize;
+                    if let Some(words) = w.words.get(word..word + N) {
+                        for (column, &word) in out.iter_mut().zip(words) {
+                            column[i] = word;
+                        }
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Reads `N` words per lane from several windows.
+fn gather_far<const N: usize>(
+    memory: &impl Words,
+    addresses: &[u64; WARP_LANES],
+    mask: LaneMask,
+    out: &mut [Column; N],
+) -> Result<(), BadAddress> {
+    let size = const { 4 * N as u64 };
+    let mut w = Window::empty();
+    for lane in lanes(mask) {
+        let address = addresses[lane];
+        if address.wrapping_sub(w.start) >= w.limit {
+            w = memory.window(address, size).ok_or(BadAddress)?;
+        }
+        let offset = address - w.start;
+        if !is_aligned(offset, size) {
+            return Err(BadAddress);
+        }
+        let word = (offset / 4) as usize;
+        for (column, &word) in out.iter_mut().zip(&w.words[word..word + N]) {
+            column[lane] = word;
+        }
+    }
+    Ok(())
+}
+
+/// Reads one or two bytes per lane.
+#[inline(always)]
+fn gather_narrow(
+    memory: &impl Words,
+    addresses: &[u64; WARP_LANES],
+    mask: LaneMask,
+    size: u64,
+    out: &mut Column,
+) -> Result<(), BadAddress> {
+    let keep = (1u32 << (8 * size)) - 1;
+    let mut w = Window::empty();
+    for lane in lanes(mask) {
+        let address = addresses[lane];
+        if address.wrapping_sub(w.start) >= w.limit {
+            w = memory.window(address, size).ok_or(BadAddress)?;
+        }
+        let offset = address - w.start;
+        if !is_aligned(offset, size) {
+            return Err(BadAddress);
+        }
+        out[lane] = w.words[(offset / 4) as usize] >> (offset % 4 * 8) & keep;
+    }
+    Ok(())
+}
+
+/// Writes `size` bytes per lane: one or two, or all `4 * N`. Of lanes with one address, the highest
+/// wins.
+#[inline(never)]
+pub(super) fn scatter<const N: usize>(
+    memory: &mut impl Words,
+    addresses: &[u64; WARP_LANES],
+    mask: LaneMask,
+    size: u64,
+    words: &[Column; N],
+) -> Result<(), BadAddress> {
+    let mut rest = mask;
+    while rest != 0 {
+        let first = rest.trailing_zeros() as usize;
+        let mut w = memory.window_mut(addresses[first], size).ok_or(BadAddress)?;
+        if size < 4 {
+            scatter_narrow(&mut w, addresses, &mut rest, size, &words[0])?;
+        } else if !scatter_near(&mut w, addresses, rest, words)? {
+            scatter_words(&mut w, addresses, &mut rest, words)?;
+        } else {
+            rest = 0;
+        }
+    }
+    Ok(())
+}
+
+/// Writes `N` words per lane if all lanes of `mask` fall in the window. Says whether so.
+#[inline(always)]
+fn scatter_near<const N: usize>(
+    w: &mut Window<&mut [u32]>,
+    addresses: &[u64; WARP_LANES],
+    mask: LaneMask,
+    words: &[Column; N],
+) -> Result<bool, BadAddress> {
+    let size = const { 4 * N as u64 };
+    let offsets = Offsets::of(addresses, mask, w);
+    if offsets.outside {
+        return Ok(false);
+    }
+    if !is_aligned(u64::from(offsets.bits), size) {
+        return Err(BadAddress);
+    }
+    if mask == !0 && offsets.patterns::<N>() == [Pattern::Row; 2] {
+        for half in 0..2 {
+            let word = (offsets.bytes[half * HALF] / 4) as usize;
+            let row = &mut w.words[word..word + N * HALF];
+            for (i, row) in row.as_chunks_mut::<N>().0.iter_mut().enumerate() {
+                for (word, column) in row.iter_mut().zip(words) {
+                    *word = column[half * HALF + i];
+                }
+            }
+        }
+        return Ok(true);
+    }
+    for lane in lanes(mask) {
+        let word = (offsets.bytes[lane] / 4) as usize;
+        for (word, column) in w.words[word..word + N].iter_mut().zip(words) {
+            *word = column[lane];
+        }
+    }
+    Ok(true)
+}
+
+/// Writes `N` words per lane of `rest`, which it takes out, up to the first that falls outside the
+/// window.
+#[inline(always)]
+fn scatter_words<const N: usize>(
+    w: &mut Window<&mut [u32]>,
+    addresses: &[u64; WARP_LANES],
+    rest: &mut LaneMask,
+    words: &[Column; N],
+) -> Result<(), BadAddress> {
+    for lane in lanes(*rest) {
+        let offset = addresses[lane].wrapping_sub(w.start);
+        if offset >= w.limit {
+            return Ok(());
+        }
+        if !is_aligned(offset, const { 4 * N as u64 }) {
+            return Err(BadAddress);
+        }
+        let word = (offset / 4) as usize;
+        for (word, column) in w.words[word..word + N].iter_mut().zip(words) {
+            *word = column[lane];
+        }
+        *rest &= !(1 << lane);
+    }
+    Ok(())
+}
+
+/// The same for one or two bytes.
+fn scatter_narrow(
+    w: &mut Window<&mut [u32]>,
+    addresses: &[u64; WARP_LANES],
+    rest: &mut LaneMask,
+    size: u64,
+    values: &Column,
+) -> Result<(), BadAddress> {
+    for lane in lanes(*rest) {
+        let offset = addresses[lane].wrapping_sub(w.start);
+        if offset >= w.limit {
+            return Ok(());
+        }
+        if !is_aligned(offset, size) {
+            return Err(BadAddress);
+        }
+        let shift = offset % 4 * 8;
+        let keep = ((1u32 << (8 * size)) - 1) << shift;
+        let word = &mut w.words[(offset / 4) as usize];
+        *word = *word & !keep | values[lane] << shift & keep;
+        *rest &= !(1 << lane);
+    }
+    Ok(())
+}
