@@ -223,6 +223,20 @@ fn the_examples_run() {
 }
 
 #[test]
+fn the_readmes_commands_work() {
+    let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
+    let lines = readme.lines().map(|line| line.strip_prefix("$ ").unwrap_or(line));
+    let mut commands = 0;
+    for line in lines.filter_map(|line| line.strip_prefix("warpwright ")) {
+        let args: Vec<&str> = line.split_whitespace().collect();
+        let ran = from(command(&args).current_dir(root()).output().unwrap());
+        assert_eq!(ran.status, 0, "{line}\n{}", ran.stderr);
+        commands += 1;
+    }
+    assert!(commands >= 3, "the README has {commands} commands");
+}
+
+#[test]
 fn colours_only_where_they_are_wanted() {
     assert!(!succeed(&["list"]).contains('\x1b'));
     let mut forced = command(&["list"]);

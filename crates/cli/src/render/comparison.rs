@@ -9,6 +9,9 @@ use super::table::{Align, Table};
 use crate::comparison::{Cell, Comparison};
 use lab::Report;
 
+/// Longest line of a table with a column per machine.
+const WIDTH: usize = 110;
+
 /// The comparison as text with colours.
 pub fn render(comparison: &Comparison) -> String {
     let mut sections = vec![common(comparison)];
@@ -124,7 +127,7 @@ struct Section {
 
 impl Section {
     fn render(&self) -> String {
-        format!("{}\n{}", styled(HEADING, self.heading), self.table.render())
+        format!("{}\n{}", styled(HEADING, self.heading), self.table.render_within(WIDTH))
     }
 }
 

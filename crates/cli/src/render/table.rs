@@ -45,24 +45,51 @@ impl Table {
 
     /// The table as lines, each indented by two blanks; without headings if all are empty.
     pub fn render(&self) -> String {
-        let widths: Vec<usize> = (0..self.aligns.len())
-            .map(|i| self.rows.iter().chain([&self.headings]).map(|row| width(&row[i])).max().unwrap_or(0))
-            .collect();
+        let columns: Vec<usize> = (0..self.aligns.len()).collect();
+        self.render_columns(&columns, &self.widths())
+    }
+
+    /// The table in as many parts as it takes to keep lines within `limit` characters, each with the
+    /// first column.
+    pub fn render_within(&self, limit: usize) -> String {
+        let widths = self.widths();
+        let mut parts = vec![vec![0]];
+        let mut used = GAP.len() + widths[0];
+        for (column, width) in widths.iter().enumerate().skip(1) {
+            let last = parts.last_mut().expect("there is always a part");
+            if last.len() > 1 && used + GAP.len() + width > limit {
+                parts.push(vec![0, column]);
+                used = GAP.len() + widths[0] + GAP.len() + width;
+            } else {
+                last.push(column);
+                used += GAP.len() + width;
+            }
+        }
+        parts.iter().map(|columns| self.render_columns(columns, &widths)).collect::<Vec<_>>().join("\n")
+    }
+
+    fn widths(&self) -> Vec<usize> {
+        let rows = || self.rows.iter().chain([&self.headings]);
+        (0..self.aligns.len()).map(|i| rows().map(|row| width(&row[i])).max().unwrap_or(0)).collect()
+    }
+
+    fn render_columns(&self, columns: &[usize], widths: &[usize]) -> String {
         let mut out = String::new();
         if self.headings.iter().any(|h| !h.is_empty()) {
-            let _ = writeln!(out, "  {}", styled(HEADING, self.line(&self.headings, &widths)));
+            let _ = writeln!(out, "  {}", styled(HEADING, self.line(&self.headings, columns, widths)));
         }
         for row in &self.rows {
-            let _ = writeln!(out, "  {}", self.line(row, &widths));
+            let _ = writeln!(out, "  {}", self.line(row, columns, widths));
         }
         out
     }
 
-    fn line(&self, cells: &[String], widths: &[usize]) -> String {
+    fn line(&self, cells: &[String], columns: &[usize], widths: &[usize]) -> String {
         let mut line = String::new();
-        for ((cell, &column), align) in cells.iter().zip(widths).zip(&self.aligns) {
-            let padding = " ".repeat(column - width(cell));
-            match align {
+        for &column in columns {
+            let cell = &cells[column];
+            let padding = " ".repeat(widths[column] - width(cell));
+            match self.aligns[column] {
                 Align::Left => line.extend([cell, padding.as_str(), GAP]),
                 Align::Right => line.extend([padding.as_str(), cell, GAP]),
             }
@@ -99,6 +126,17 @@ mod tests {
         table.row(&["longer".into(), "1,000".into()]);
         let text = anstream::adapter::strip_str(&table.render()).to_string();
         assert_eq!(text, "  name        n\n  a           1\n  longer  1,000\n");
+    }
+
+    #[test]
+    fn wide_tables_come_in_parts() {
+        let mut table =
+            Table::new([("", Align::Left), ("one", Align::Right), ("two", Align::Right), ("three", Align::Right)]);
+        table.row(&["a", "1", "2", "3"].map(str::to_owned));
+        let within = |limit| anstream::adapter::strip_str(&table.render_within(limit)).to_string();
+        assert_eq!(within(20), "     one  two  three\n  a    1    2      3\n");
+        assert_eq!(within(19), "     one  two\n  a    1    2\n\n     three\n  a      3\n");
+        assert_eq!(within(1).lines().filter(|l| l.starts_with("  a ")).count(), 3);
     }
 
     #[test]
