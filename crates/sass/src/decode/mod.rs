@@ -1,0 +1,430 @@
+//! 128-bit instruction words to typed operands, modifiers and text.
+//!
+//! ```
+//! let word = 0x000fe400078e0209_0000000302077224; // low half last
+//! let inst = sass::decode::decode(word, 0, 75).unwrap();
+//! assert_eq!(inst.to_string(), "IMAD R7, R2, R3, R9");
+//! assert_eq!(inst.control().stall_cycles, 2);
+//! ```
+
+pub mod op;
+pub mod operand;
+mod print;
+pub mod row;
+mod special;
+pub mod table;
+
+pub use op::Op;
+pub use operand::Operand;
+use operand::{Constant, Memory, Number, Register, Sign, URZ};
+use row::{Address, Field, RESERVED, Row, Show, Style, What, Width, bits};
+use std::sync::LazyLock;
+
+/// Bytes of an instruction.
+pub const INSTRUCTION_BYTES: u64 = 16;
+
+/// Why a word is no instruction.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DecodeError {
+    /// No row of the table describes it.
+    #[error("no instruction of sm_{sm} has opcode {code:#05x} ({word:#034x})")]
+    UnknownOpcode {
+        /// Bits 0 to 11.
+        code: u16,
+        /// The word.
+        word: u128,
+        /// Architecture.
+        sm: u8,
+    },
+    /// A modifier has a value without meaning.
+    #[error("{op}: field \"{field}\" has the reserved value {value} ({word:#034x})")]
+    Reserved {
+        /// The operation.
+        op: Op,
+        /// Name of the modifier.
+        field: &'static str,
+        /// Its value.
+        value: u64,
+        /// The word.
+        word: u128,
+    },
+}
+
+/// The bits by which the compiler schedules: there is no other interlock for most latencies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Control {
+    /// Cycles until the next instruction of the warp may issue.
+    pub stall_cycles: u8,
+    /// The scheduler prefers another warp next.
+    pub yields: bool,
+    /// Scoreboard set when the instruction has written its results.
+    pub write_barrier: Option<u8>,
+    /// Scoreboard set when the instruction has read its sources.
+    pub read_barrier: Option<u8>,
+    /// Scoreboards waited for before issue, a bit each.
+    pub wait_mask: u8,
+    /// Source slots whose value the operand cache keeps, a bit each.
+    pub reuse: u8,
+}
+
+impl Control {
+    /// The control bits of a word.
+    pub fn of(word: u128) -> Control {
+        let get = |lo, len| bits(lo, len).get(word) as u8;
+        let barrier = |number| (number != 7).then_some(number);
+        Control {
+            stall_cycles: get(105, 4),
+            yields: get(109, 1) == 0,
+            write_barrier: barrier(get(110, 3)),
+            read_barrier: barrier(get(113, 3)),
+            wait_mask: get(116, 6),
+            reuse: get(122, 4),
+        }
+    }
+}
+
+/// The predicate that enables an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Guard {
+    /// Number; 7 is always true.
+    pub index: u8,
+    /// In the uniform predicate file.
+    pub uniform: bool,
+    /// Negated.
+    pub not: bool,
+}
+
+/// A decoded instruction: a word and its row.
+#[derive(Clone, Copy, Debug)]
+pub struct Inst {
+    /// The row that describes it.
+    pub row: &'static Row,
+    /// The word, without bits that the architecture ignores.
+    pub word: u128,
+    /// Byte address in its function.
+    pub address: u64,
+    /// Architecture, such as 75.
+    pub sm: u8,
+}
+
+/// Rows by their bits 0 to 11.
+static INDEX: LazyLock<Vec<Vec<&'static Row>>> = LazyLock::new(|| {
+    let mut index = vec![Vec::new(); 1 << 12];
+    for row in table::rows() {
+        for form in (0..8).filter(|form| row.forms >> form & 1 == 1) {
+            index[usize::from(row.code) | form << 9].push(row);
+        }
+    }
+    index
+});
+
+/// Decodes a word that stands at a byte address of its function.
+pub fn decode(word: u128, address: u64, sm: u8) -> Result<Inst, DecodeError> {
+    // Volta has no uniform registers and ignores the bit that selects them.
+    let word = if sm < 75 { word & !(1 << 91) } else { word };
+    let code = bits(0, 12).get(word) as u16;
+    let row = INDEX[usize::from(code)].iter().copied().find(|row| row.matches(word, sm));
+    let row = row.ok_or(DecodeError::UnknownOpcode { code, word, sm })?;
+    let inst = Inst { row, word, address, sm };
+    for modifier in row.mods {
+        let value = modifier.field.get(word);
+        let text = modifier.text.get(value as usize).copied().unwrap_or(RESERVED);
+        if text == RESERVED && inst.shows(modifier.show, None) {
+            return Err(DecodeError::Reserved { op: row.op, field: modifier.name, value, word });
+        }
+    }
+    Ok(inst)
+}
+
+/// Decodes the code of a function; each word stands for itself.
+pub fn decode_function(code: &[u8], sm: u8) -> impl Iterator<Item = Result<Inst, DecodeError>> + '_ {
+    code.chunks_exact(INSTRUCTION_BYTES as usize).enumerate().map(move |(at, word)| {
+        let word = u128::from_le_bytes(word.try_into().expect("the chunk has 16 bytes"));
+        decode(word, at as u64 * INSTRUCTION_BYTES, sm)
+    })
+}
+
+impl Inst {
+    /// Scheduling bits.
+    pub fn control(&self) -> Control {
+        Control::of(self.word)
+    }
+
+    /// Bits 9 to 11: where the sources are.
+    pub fn form(&self) -> u8 {
+        bits(9, 3).get(self.word) as u8
+    }
+
+    /// The guard predicate.
+    pub fn guard(&self) -> Guard {
+        Guard {
+            index: bits(12, 3).get(self.word) as u8,
+            uniform: self.row.uniform,
+            not: bits(15, 1).get(self.word) == 1,
+        }
+    }
+
+    /// Value of a modifier by its name in the row, if the row has it.
+    pub fn modifier(&self, name: &str) -> Option<u64> {
+        self.row.mods.iter().find(|m| m.name == name).map(|m| m.field.get(self.word))
+    }
+
+    /// Whether one bit is set.
+    pub fn bit(&self, bit: u8) -> bool {
+        self.word >> bit & 1 == 1
+    }
+
+    /// The operand cache does not outlive a switch to another warp, which a yield asks for.
+    fn reuses(&self, bit: u8) -> bool {
+        self.bit(bit) && !self.control().yields
+    }
+
+    fn get(&self, lo: u8, len: u8) -> u64 {
+        bits(lo, len).get(self.word)
+    }
+
+    /// All operands in the row's order, those included that the text leaves out.
+    pub fn operands(&self) -> impl Iterator<Item = Operand> + '_ {
+        self.row.slots.iter().map(|slot| self.operand(slot.what))
+    }
+
+    /// The operands that the text shows.
+    pub fn shown_operands(&self) -> impl Iterator<Item = Operand> + '_ {
+        self.row.slots.iter().filter_map(|slot| {
+            let operand = self.operand(slot.what);
+            self.shows(slot.show, Some(operand)).then_some(operand)
+        })
+    }
+
+    fn shows(&self, show: Show, operand: Option<Operand>) -> bool {
+        match show {
+            Show::Always => true,
+            Show::Never => false,
+            Show::UnlessTrue => !matches!(operand, Some(Operand::Predicate { index: operand::PT, not: false, .. })),
+            Show::Unless(field, value) => field.get(self.word) != value,
+            Show::When(field, value) => field.get(self.word) == value,
+        }
+    }
+
+    /// The operand that a slot describes.
+    pub fn operand(&self, what: What) -> Operand {
+        match what {
+            What::Reg(lo) => Operand::Register(Register::general(self.get(lo, 8) as u8)),
+            What::Reused(lo, reuse) => {
+                let register = Register::general(self.get(lo, 8) as u8);
+                Operand::Register(Register { reuse: self.reuses(reuse), ..register })
+            }
+            What::Shaped(lo, field, names, reuse) => {
+                let Operand::Register(register) = self.register(lo, reuse, Style::Int) else { unreachable!() };
+                let suffix = names.get(field.get(self.word) as usize).copied().unwrap_or_default();
+                Operand::Register(Register { suffix, ..register })
+            }
+            What::PredInverse(lo, not) => {
+                Operand::Predicate { index: 7 - self.get(lo, 3) as u8, uniform: false, not: self.bit(not) }
+            }
+            What::UReg(lo) => Operand::Register(Register::uniform(self.get(lo, 6) as u8)),
+            What::URegInvert(lo, invert) => {
+                let sign = Sign { invert: self.bit(invert), ..Sign::default() };
+                Operand::Register(Register { sign, ..Register::uniform(self.get(lo, 6) as u8) })
+            }
+            What::A(style) => self.register(24, 122, style),
+            What::B(style) if matches!(self.form(), 2 | 3 | 7) => self.register(64, 123, style),
+            What::B(style) | What::Word(style) => self.word_source(style),
+            What::Late(style) => match self.word_source(style) {
+                Operand::Register(register) => Operand::Register(Register { reuse: false, ..register }),
+                operand => operand,
+            },
+            What::C(style) if matches!(self.form(), 2 | 3 | 7) => self.word_source(style),
+            What::C(style) | What::Slot64(style) => self.register(64, 124, style),
+            What::Pred(lo, not) => self.predicate(lo, not, false),
+            What::UPred(lo, not) => self.predicate(lo, not, true),
+            What::EitherPred(lo, not, uniform) => self.predicate(lo, not, self.bit(uniform)),
+            What::Imm(field) => hex(field.get(self.word), field.get(self.word) as i64),
+            What::SImm(field) => hex(field.get(self.word), sign_extend(field, self.word)),
+            What::Target(field) => Operand::Target(self.target(field)),
+            What::Indirect(lo, field) => {
+                let register = Register::general(self.get(lo, 8) as u8);
+                Operand::Indirect { register, target: self.target(field) }
+            }
+            What::IndirectAbsolute(lo, field) => {
+                let register = Register::general(self.get(lo, 8) as u8);
+                Operand::Indirect { register, target: sign_extend(field, self.word).wrapping_mul(4) }
+            }
+            What::IndirectUniform(lo, field) => {
+                let register = Register::uniform(self.get(lo, 6) as u8);
+                Operand::Indirect { register, target: self.target(field) }
+            }
+            What::ConstLoad => Operand::Constant(self.constant_load()),
+            What::ConstUniform => {
+                let offset = sign_extend(bits(38, 16), self.word) as i32;
+                Operand::Constant(Constant { offset, ..self.constant(Sign::default(), "") })
+            }
+            What::Address(address) => Operand::Memory(self.memory(address)),
+            What::Special => Operand::Special(self.get(72, 8) as u8),
+            What::Barrier(lo) => Operand::Barrier(self.get(lo, 4) as u8),
+            What::Scoreboard(lo) => Operand::Scoreboard(self.get(lo, 3) as u8),
+            What::ScoreboardSet(field) => Operand::ScoreboardSet(field.get(self.word) as u8),
+            What::AllPreds => Operand::AllPredicates,
+            What::Text(text) => Operand::Text(text),
+        }
+    }
+
+    /// Distances count words of four bytes from the next instruction on.
+    fn target(&self, field: Field) -> i64 {
+        let next = self.address.wrapping_add(INSTRUCTION_BYTES) as i64;
+        next.wrapping_add(sign_extend(field, self.word).wrapping_mul(4))
+    }
+
+    fn predicate(&self, lo: u8, not: u8, uniform: bool) -> Operand {
+        Operand::Predicate { index: self.get(lo, 3) as u8, uniform, not: not != 0 && self.bit(not) }
+    }
+
+    /// Sign changes of the source at bit 24, 32 or 64.
+    fn sign(&self, lo: u8, style: Style) -> Sign {
+        let half = matches!(style, Style::Half | Style::HalfMma | Style::BHalfMma);
+        let (negate, absolute) = match lo {
+            24 => (72, 73),
+            64 if half => (84, 83),
+            64 => (75, 74),
+            _ => (63, 62),
+        };
+        let (negate, absolute) = (self.bit(negate), self.bit(absolute));
+        match style {
+            Style::Bits | Style::Signed => Sign::default(),
+            Style::Int => Sign { negate, ..Sign::default() },
+            Style::Invert => Sign { invert: negate, ..Sign::default() },
+            Style::IntX | Style::BitsX if self.bit(74) => Sign { invert: negate, ..Sign::default() },
+            Style::IntX | Style::BitsX => Sign { negate, ..Sign::default() },
+            Style::F32 | Style::F64 | Style::F16 | Style::Half | Style::HalfMma | Style::BHalfMma => {
+                Sign { negate, absolute, invert: false }
+            }
+        }
+    }
+
+    /// Choice of halves of the source at bit 24, 32 or 64.
+    fn halves(&self, lo: u8, style: Style) -> &'static str {
+        if style != Style::Half {
+            return "";
+        }
+        let at = match lo {
+            24 => 74,
+            64 => 81,
+            _ => 60,
+        };
+        ["", ".F32", ".H0_H0", ".H1_H1"][self.get(at, 2) as usize]
+    }
+
+    fn register(&self, lo: u8, reuse: u8, style: Style) -> Operand {
+        let (sign, suffix) = (self.sign(lo, style), self.halves(lo, style));
+        if self.row.uniform {
+            return Operand::Register(Register { sign, suffix, ..Register::uniform(self.get(lo, 6) as u8) });
+        }
+        let register = Register::general(self.get(lo, 8) as u8);
+        Operand::Register(Register { sign, suffix, reuse: self.reuses(reuse), ..register })
+    }
+
+    /// What the form puts at bit 32.
+    fn word_source(&self, style: Style) -> Operand {
+        let (sign, suffix) = (self.sign(32, style), self.halves(32, style));
+        match self.form() {
+            2 | 4 => immediate(self.get(32, 32) as u32, style),
+            3 | 5 => Operand::Constant(self.constant(sign, suffix)),
+            6 | 7 => Operand::Register(Register { sign, suffix, ..Register::uniform(self.get(32, 6) as u8) }),
+            _ => self.register(32, 123, style),
+        }
+    }
+
+    fn constant(&self, sign: Sign, suffix: &'static str) -> Constant {
+        let uniform = if self.row.uniform { 24 } else { 32 };
+        // Operands are words; only loads have byte offsets.
+        Constant {
+            bank: self.get(54, 5) as u8,
+            bindless: self.bit(91).then(|| self.get(uniform, 6) as u8),
+            index: None,
+            offset: sign_extend(bits(40, 14), self.word) as i32 * 4,
+            sign,
+            suffix,
+        }
+    }
+
+    fn constant_load(&self) -> Constant {
+        let index = self.get(24, 8) as u8;
+        let offset = sign_extend(bits(38, 16), self.word) as i32;
+        let plain = self.constant(Sign::default(), "");
+        match index {
+            operand::RZ if offset != 0 => Constant { offset: offset & 0xffff, ..plain },
+            _ => Constant { index: Some(index), offset, ..plain },
+        }
+    }
+
+    fn memory(&self, address: Address) -> Memory {
+        let base = self.get(address.base, 8) as u8;
+        let uniform = self.shows(address.has_uniform, None).then(|| self.get(address.uniform, 6) as u8);
+        // Scales came with Turing.
+        let scale = address.scale.filter(|_| self.sm >= 75).map_or(0, |field| field.get(self.word));
+        let suffix = match address.width {
+            Width::Always64 => ".64",
+            Width::Bit(bit) if uniform.is_some() => {
+                if self.bit(bit) {
+                    ".64"
+                } else {
+                    ".U32"
+                }
+            }
+            _ => ["", ".X4", ".X8", ".X16"][scale as usize & 3],
+        };
+        Memory { base, suffix, uniform, offset: sign_extend(address.offset, self.word) as i32 }
+    }
+}
+
+fn sign_extend(field: Field, word: u128) -> i64 {
+    let unused = 64 - u32::from(field.len + field.len_high);
+    ((field.get(word) << unused) as i64) >> unused
+}
+
+fn hex(bits: u64, value: i64) -> Operand {
+    Operand::Immediate { bits, number: Number::Hex(value) }
+}
+
+fn float(value: f64, quiet: bool) -> Number {
+    match value.is_nan() {
+        true => Number::NotANumber { negative: value.is_sign_negative(), signalling: !quiet },
+        false => Number::Float(value),
+    }
+}
+
+/// IEEE half precision, exactly.
+fn half(bits: u16) -> Number {
+    let sign = if bits >> 15 == 1 { -1.0 } else { 1.0 };
+    let (exponent, fraction) = (i32::from(bits >> 10 & 31), f64::from(bits & 0x3ff));
+    Number::Float(match exponent {
+        0 => sign * fraction * 2f64.powi(-24),
+        31 if fraction == 0.0 => sign * f64::INFINITY,
+        31 => return Number::NotANumber { negative: sign < 0.0, signalling: false },
+        _ => sign * (1024.0 + fraction) * 2f64.powi(exponent - 25),
+    })
+}
+
+fn immediate(word: u32, style: Style) -> Operand {
+    let bits = u64::from(word);
+    let number = match style {
+        Style::Bits | Style::BitsX => Number::Hex(i64::from(word)),
+        Style::Signed | Style::Int | Style::IntX | Style::Invert => Number::Hex(i64::from(word as i32)),
+        Style::F32 => float(f32::from_bits(word).into(), true),
+        Style::F64 => float(f64::from_bits(bits << 32), word >> 19 & 1 == 1),
+        Style::F16 => half(word as u16),
+        Style::Half | Style::HalfMma => {
+            return Operand::HalfPair { bits: word, numbers: [half((word >> 16) as u16), half(word as u16)] };
+        }
+        Style::BHalfMma => {
+            let wide = |bits: u32| float(f32::from_bits(bits).into(), true);
+            return Operand::HalfPair { bits: word, numbers: [wide(word & 0xffff_0000), wide(word << 16)] };
+        }
+    };
+    Operand::Immediate { bits, number }
+}
+
+/// Whether a register operand of an instruction is the zero register: for [`row::Idiom`]s.
+pub(crate) fn is_zero(operand: Operand) -> bool {
+    matches!(operand, Operand::Register(Register { index, uniform, .. }) if index == if uniform { URZ } else { operand::RZ })
+}

@@ -1,0 +1,47 @@
+//! The operations.
+
+macro_rules! ops {
+    ($($variant:ident $name:literal,)*) => {
+        /// An operation: what the mnemonic says without its modifiers.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Op {
+            $(#[doc = concat!("`", $name, "`")] $variant,)*
+        }
+
+        impl Op {
+            /// All operations.
+            pub const ALL: &[Op] = &[$(Op::$variant,)*];
+
+            /// The mnemonic.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Op::$variant => $name,)*
+                }
+            }
+        }
+    };
+}
+
+ops! {
+    Atom "ATOM", AtomG "ATOMG", AtomGCas "ATOMG", AtomCas "ATOM", AtomS "ATOMS", AtomSCas "ATOMS",
+    AtomSPopcInc "ATOMS.POPC.INC",
+    B2R "B2R", Bar "BAR", BMov "BMOV.32", BMovToBarrier "BMOV.32", BMsk "BMSK", Bra "BRA", Break "BREAK", Brev "BREV", Brx "BRX",
+    BrxU "BRXU", BSsy "BSSY", BSync "BSYNC", Call "CALL", Cctl "CCTL", CgaErrBar "CGAERRBAR", Cs2R "CS2R",
+    DAdd "DADD", DepBar "DEPBAR", DFma "DFMA", DMul "DMUL", DSetP "DSETP",
+    EndCollective "ENDCOLLECTIVE", ErrBar "ERRBAR", Exit "EXIT",
+    F2F "F2F", F2Fp "F2FP", F2I "F2I", FAdd "FADD", FChk "FCHK", FFma "FFMA", Flo "FLO", FMnMx "FMNMX",
+    FMul "FMUL", FRnd "FRND", FSel "FSEL", FSet "FSET", FSetP "FSETP",
+    HAdd2 "HADD2", HFma2 "HFMA2", HFma2Mma "HFMA2.MMA", HFma2MmaBf16 "HFMA2.MMA.BF16_V2", HMma "HMMA", HMnMx2 "HMNMX2", HMul2 "HMUL2", HSet2 "HSET2", HSetP2 "HSETP2",
+    I2F "I2F", I2Fp "I2FP", I2I "I2I", I2IP "I2IP", IAbs "IABS", IAdd3 "IADD3", Idp "IDP", IMad "IMAD", IMadHi "IMAD.HI",
+    IMadWide "IMAD.WIDE", IMma "IMMA", IMnMx "IMNMX", ISetP "ISETP",
+    Jmp "JMP", Kill "KILL",
+    Ld "LD", LdC "LDC", LdG "LDG", LdGDepBar "LDGDEPBAR", LdGSts "LDGSTS", LdL "LDL", LdS "LDS", LdSm "LDSM",
+    Lea "LEA", Lop3 "LOP3.LUT", Match "MATCH", MemBar "MEMBAR", Mov "MOV", MovM "MOVM", MuFu "MUFU",
+    NanoSleep "NANOSLEEP", Nop "NOP", P2R "P2R", PLop3 "PLOP3.LUT", PopC "POPC", Prmt "PRMT",
+    R2P "R2P", R2Ur "R2UR", Red "RED", RedG "REDG", Redux "REDUX", Ret "RET", S2R "S2R", S2Ur "S2UR",
+    Sel "SEL", Sgxt "SGXT", Shf "SHF", Shfl "SHFL", St "ST", StG "STG", StL "STL", StS "STS",
+    UBMsk "UBMSK", UBrev "UBREV", UFlo "UFLO", UIAdd3 "UIADD3", UIMad "UIMAD", UIMadHi "UIMAD.HI", UIMadWide "UIMAD.WIDE",
+    UISetP "UISETP", ULdC "ULDC", ULea "ULEA", ULop3 "ULOP3.LUT", UMov "UMOV", UPLop3 "UPLOP3.LUT", UPopC "UPOPC",
+    UPrmt "UPRMT", USel "USEL", USgxt "USGXT", USHf "USHF", VAbsDiff "VABSDIFF", VIMnMx "VIMNMX", Vote "VOTE", VoteU "VOTEU",
+    WarpSync "WARPSYNC", WarpSyncAll "WARPSYNC", Yield "YIELD",
+}

@@ -1,0 +1,312 @@
+//! Typed operands and their text.
+
+use std::fmt;
+
+/// Number of the register that reads as zero, general and uniform.
+pub const RZ: u8 = 255;
+/// Number of the uniform register that reads as zero.
+pub const URZ: u8 = 63;
+/// Number of the predicate that is always true.
+pub const PT: u8 = 7;
+
+/// Sign changes of a source operand.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sign {
+    /// Arithmetic negation.
+    pub negate: bool,
+    /// Absolute value, before the negation.
+    pub absolute: bool,
+    /// Bitwise complement.
+    pub invert: bool,
+}
+
+/// A register operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Register {
+    /// Number: [`RZ`] or, if uniform, [`URZ`] reads as zero.
+    pub index: u8,
+    /// In the uniform register file.
+    pub uniform: bool,
+    /// Sign changes.
+    pub sign: Sign,
+    /// The operand cache keeps the value.
+    pub reuse: bool,
+    /// Suffix such as `.H0_H0`, `.ROW`, `.64`; empty in most.
+    pub suffix: &'static str,
+}
+
+impl Register {
+    /// A plain general register.
+    pub fn general(index: u8) -> Register {
+        Register { index, uniform: false, sign: Sign::default(), reuse: false, suffix: "" }
+    }
+
+    /// A plain uniform register.
+    pub fn uniform(index: u8) -> Register {
+        Register { uniform: true, ..Register::general(index) }
+    }
+
+    /// Whether it is the zero register.
+    pub fn is_zero(&self) -> bool {
+        self.index == if self.uniform { URZ } else { RZ }
+    }
+}
+
+/// A constant bank operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Constant {
+    /// Bank, if it is named by number.
+    pub bank: u8,
+    /// Uniform register that holds the bank's descriptor (bindless).
+    pub bindless: Option<u8>,
+    /// Index register.
+    pub index: Option<u8>,
+    /// Offset in bytes.
+    pub offset: i32,
+    /// Sign changes.
+    pub sign: Sign,
+    /// Choice of halves.
+    pub suffix: &'static str,
+}
+
+/// A number and how it is written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Number {
+    /// Hexadecimal.
+    Hex(i64),
+    /// A floating-point number.
+    Float(f64),
+    /// A quiet (or signalling) NaN by its sign.
+    NotANumber {
+        /// Sign bit.
+        negative: bool,
+        /// Signalling.
+        signalling: bool,
+    },
+}
+
+/// A memory address operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Memory {
+    /// Base register.
+    pub base: u8,
+    /// `.64`, `.U32`, `.X4` and so on.
+    pub suffix: &'static str,
+    /// Uniform register that is added.
+    pub uniform: Option<u8>,
+    /// Offset in bytes.
+    pub offset: i32,
+}
+
+/// One operand.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Operand {
+    /// Register.
+    Register(Register),
+    /// Predicate register.
+    Predicate {
+        /// Number; [`PT`] is always true.
+        index: u8,
+        /// In the uniform predicate file.
+        uniform: bool,
+        /// Negated.
+        not: bool,
+    },
+    /// Immediate: its bits, and what they mean.
+    Immediate {
+        /// As encoded.
+        bits: u64,
+        /// As written.
+        number: Number,
+    },
+    /// Two half-precision immediates, upper one first.
+    HalfPair {
+        /// As encoded.
+        bits: u32,
+        /// As written.
+        numbers: [Number; 2],
+    },
+    /// Constant bank.
+    Constant(Constant),
+    /// Memory.
+    Memory(Memory),
+    /// Register plus branch target.
+    Indirect {
+        /// The register.
+        register: Register,
+        /// Byte address that is added.
+        target: i64,
+    },
+    /// Branch target: byte address in the function.
+    Target(i64),
+    /// Special register.
+    Special(u8),
+    /// Convergence barrier.
+    Barrier(u8),
+    /// Scoreboard.
+    Scoreboard(u8),
+    /// Set of scoreboards as a bit mask.
+    ScoreboardSet(u8),
+    /// All predicates.
+    AllPredicates,
+    /// Fixed text.
+    Text(&'static str),
+}
+
+fn name(f: &mut fmt::Formatter, uniform: bool, index: u8) -> fmt::Result {
+    match (uniform, index) {
+        (false, RZ) => write!(f, "RZ"),
+        (true, URZ) => write!(f, "URZ"),
+        (false, index) => write!(f, "R{index}"),
+        (true, index) => write!(f, "UR{index}"),
+    }
+}
+
+/// `0x10` or `-0x10`.
+struct SignedHex(i64);
+
+impl fmt::Display for SignedHex {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let sign = if self.0 < 0 { "-" } else { "" };
+        write!(f, "{sign}{:#x}", self.0.unsigned_abs())
+    }
+}
+
+impl fmt::Display for Sign {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(if self.negate { "-" } else { "" })?;
+        f.write_str(if self.invert { "~" } else { "" })?;
+        f.write_str(if self.absolute { "|" } else { "" })
+    }
+}
+
+impl Sign {
+    fn close(self) -> &'static str {
+        if self.absolute { "|" } else { "" }
+    }
+}
+
+impl fmt::Display for Register {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{}", self.sign)?;
+        name(f, self.uniform, self.index)?;
+        write!(f, "{}{}{}", self.sign.close(), if self.reuse { ".reuse" } else { "" }, self.suffix)
+    }
+}
+
+impl fmt::Display for Constant {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self.bindless {
+            Some(register) => {
+                write!(f, "{}cx[", self.sign)?;
+                name(f, true, register)?;
+            }
+            None => write!(f, "{}c[{:#x}", self.sign, self.bank)?,
+        }
+        f.write_str("][")?;
+        match self.index {
+            None => write!(f, "{}", SignedHex(self.offset.into()))?,
+            Some(index) => {
+                name(f, false, index)?;
+                if self.offset != 0 {
+                    write!(f, "+{}", SignedHex(self.offset.into()))?;
+                }
+            }
+        }
+        write!(f, "]{}{}", self.sign.close(), self.suffix)
+    }
+}
+
+impl fmt::Display for Memory {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("[")?;
+        let mut parts = 0;
+        if self.base != RZ || (self.uniform.is_none() && self.offset == 0) {
+            name(f, false, self.base)?;
+            f.write_str(self.suffix)?;
+            parts += 1;
+        }
+        if let Some(register) = self.uniform {
+            f.write_str(if parts > 0 { "+" } else { "" })?;
+            name(f, true, register)?;
+            parts += 1;
+        }
+        match (self.offset, parts) {
+            (0, 1..) => {}
+            // Without a register the address is absolute: 24 bits, unsigned.
+            (offset, 0) => write!(f, "{:#x}", offset & 0xff_ffff)?,
+            (offset, _) => write!(f, "+{}", SignedHex(offset.into()))?,
+        }
+        f.write_str("]")
+    }
+}
+
+/// What C's `%.20g` and, from a billion up, `%.20e` print: the disassembler's choice.
+fn float(f: &mut fmt::Formatter, value: f64) -> fmt::Result {
+    if value == 0.0 {
+        return f.write_str(if value.is_sign_negative() { "-0.0" } else { "0" });
+    }
+    if value.is_infinite() {
+        return f.write_str(if value > 0.0 { "+INF" } else { "-INF" });
+    }
+    let large = value.abs() >= 1e9;
+    let text = format!("{value:.*e}", if large { 20 } else { 19 });
+    let (mantissa, exponent) = text.split_once('e').expect("the format has an exponent");
+    let exponent: i32 = exponent.parse().expect("the exponent is a number");
+    let power = |f: &mut fmt::Formatter, mantissa: &str| {
+        write!(f, "{mantissa}e{}{:02}", if exponent < 0 { '-' } else { '+' }, exponent.abs())
+    };
+    let trim = |text: &str| -> String {
+        match text.contains('.') {
+            true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+            false => text.to_owned(),
+        }
+    };
+    match (large, exponent) {
+        (true, _) => power(f, mantissa),
+        (false, ..-4) => power(f, &trim(mantissa)),
+        (false, _) => f.write_str(&trim(&format!("{value:.*}", (19 - exponent).max(0) as usize))),
+    }
+}
+
+impl fmt::Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match *self {
+            Number::Hex(value) => write!(f, "{}", SignedHex(value)),
+            Number::Float(value) => float(f, value),
+            Number::NotANumber { negative, signalling } => {
+                write!(f, "{}{}NAN", if negative { '-' } else { '+' }, if signalling { 'S' } else { 'Q' })
+            }
+        }
+    }
+}
+
+impl fmt::Display for Operand {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match *self {
+            Operand::Register(register) => write!(f, "{register}"),
+            Operand::Predicate { index, uniform, not } => {
+                write!(f, "{}{}P", if not { "!" } else { "" }, if uniform { "U" } else { "" })?;
+                if index == PT { f.write_str("T") } else { write!(f, "{index}") }
+            }
+            Operand::Immediate { number, .. } => write!(f, "{number}"),
+            Operand::HalfPair { numbers: [high, low], .. } => write!(f, "{high}, {low}"),
+            Operand::Constant(constant) => write!(f, "{constant}"),
+            Operand::Memory(memory) => write!(f, "{memory}"),
+            Operand::Indirect { register, target } => write!(f, "{register} {}", SignedHex(target)),
+            Operand::Target(address) => write!(f, "{}", SignedHex(address)),
+            Operand::Special(number) => match super::special::name(number) {
+                Some(name) => f.write_str(name),
+                None => write!(f, "SR{number}"),
+            },
+            Operand::Barrier(number) => write!(f, "B{number}"),
+            Operand::Scoreboard(number) => write!(f, "SB{number}"),
+            Operand::ScoreboardSet(mask) => {
+                let list: Vec<_> = (0..8).rev().filter(|bit| mask >> bit & 1 == 1).map(|bit| bit.to_string()).collect();
+                write!(f, "{{{}}}", list.join(","))
+            }
+            Operand::AllPredicates => f.write_str("PR"),
+            Operand::Text(text) => f.write_str(text),
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! The disassembler's text.
+
+use super::{Guard, Inst, Op, operand::PT};
+use std::fmt;
+
+impl fmt::Display for Op {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl fmt::Display for Guard {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let Guard { index, uniform, not } = *self;
+        if index == PT && !not {
+            return Ok(());
+        }
+        write!(f, "@{}{}P", if not { "!" } else { "" }, if uniform { "U" } else { "" })?;
+        if index == PT { f.write_str("T ") } else { write!(f, "{index} ") }
+    }
+}
+
+/// `@!P0 IADD3.X R3, RZ, R3, RZ, P1, !PT`: no final semicolon, single spaces.
+impl fmt::Display for Inst {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{}{}", self.guard(), self.row.op)?;
+        if let Some(idiom) = self.row.idiom {
+            f.write_str(idiom(self))?;
+        }
+        for modifier in self.row.mods.iter().filter(|m| self.shows(m.show, None)) {
+            let value = modifier.field.get(self.word) as usize;
+            f.write_str(modifier.text.get(value).copied().unwrap_or_default())?;
+        }
+        for (at, operand) in self.shown_operands().enumerate() {
+            write!(f, "{}{operand}", if at == 0 { " " } else { ", " })?;
+        }
+        Ok(())
+    }
+}

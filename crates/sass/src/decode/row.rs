@@ -1,0 +1,312 @@
+//! What a row of the instruction table says.
+
+use super::Inst;
+use super::op::Op;
+
+/// `len` bits of the instruction word from bit `lo` on, below `len_high` bits from bit `lo_high` on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// Lowest bit.
+    pub lo: u8,
+    /// Number of bits.
+    pub len: u8,
+    /// Lowest bit of the upper part.
+    pub lo_high: u8,
+    /// Number of bits of the upper part: 0 in most fields.
+    pub len_high: u8,
+}
+
+/// A field without an upper part.
+pub const fn bits(lo: u8, len: u8) -> Field {
+    Field { lo, len, lo_high: 0, len_high: 0 }
+}
+
+/// A field in two parts, the low one first.
+pub const fn split(lo: u8, len: u8, lo_high: u8, len_high: u8) -> Field {
+    Field { lo, len, lo_high, len_high }
+}
+
+impl Field {
+    /// The field's value in a word.
+    pub const fn get(self, word: u128) -> u64 {
+        let low = (word >> self.lo) & ((1 << self.len) - 1);
+        let high = (word >> self.lo_high) & ((1 << self.len_high) - 1);
+        (low | high << self.len) as u64
+    }
+
+    /// The bits that the field occupies.
+    pub const fn mask(self) -> u128 {
+        (((1 << self.len) - 1) << self.lo) | (((1 << self.len_high) - 1) << self.lo_high)
+    }
+}
+
+/// When something is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Show {
+    /// Always.
+    Always,
+    /// Never: an operand that the text leaves out.
+    Never,
+    /// When the predicate is another than a plain PT.
+    UnlessTrue,
+    /// When the field's value is not this.
+    Unless(Field, u64),
+    /// When the field has this value.
+    When(Field, u64),
+}
+
+/// A modifier: a field whose values have names.
+#[derive(Clone, Copy, Debug)]
+pub struct Mod {
+    /// What the field means.
+    pub name: &'static str,
+    /// Where it is.
+    pub field: Field,
+    /// Text for each value: with its dot, empty for the default, [`RESERVED`] for none.
+    pub text: &'static [&'static str],
+    /// When it is printed; when it is not, reserved values are no error.
+    pub show: Show,
+}
+
+/// Text of a value without meaning: a word that has it is refused.
+pub const RESERVED: &str = "!";
+
+/// A modifier that is always printed.
+pub const fn modifier(name: &'static str, field: Field, text: &'static [&'static str]) -> Mod {
+    Mod { name, field, text, show: Show::Always }
+}
+
+/// A modifier of one bit.
+pub const fn flag(name: &'static str, bit: u8, text: &'static [&'static str; 2]) -> Mod {
+    Mod { name, field: bits(bit, 1), text, show: Show::Always }
+}
+
+impl Mod {
+    /// The same modifier with a condition.
+    pub const fn show(mut self, show: Show) -> Mod {
+        self.show = show;
+        self
+    }
+}
+
+/// Which negations and absolute values a source operand has, and how it writes immediates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Style {
+    /// No modifiers; immediates as unsigned hexadecimal numbers.
+    Bits,
+    /// No modifiers; immediates as signed hexadecimal numbers.
+    Signed,
+    /// The negate bit gives the two's complement.
+    Int,
+    /// The negate bit gives the two's complement or, if bit 74 (`.X`) is set, the one's complement.
+    IntX,
+    /// The same with immediates as unsigned numbers.
+    BitsX,
+    /// The negate bit gives the one's complement.
+    Invert,
+    /// Negate and absolute bits; immediates are single-precision numbers.
+    F32,
+    /// Negate and absolute bits; immediates are the upper half of a double-precision number.
+    F64,
+    /// Negate and absolute bits; immediates are a half-precision number.
+    F16,
+    /// Negate and absolute bits, a choice of halves; immediates are two half-precision numbers.
+    Half,
+    /// The same without a choice of halves.
+    HalfMma,
+    /// The same on pairs of bfloat16.
+    BHalfMma,
+}
+
+/// Where a row's operand comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// General register at a bit, never modified.
+    Reg(u8),
+    /// General register with its reuse bit.
+    Reused(u8, u8),
+    /// General register with a negate bit, whose suffix is named by a field, with its reuse bit.
+    Shaped(u8, Field, &'static [&'static str], u8),
+    /// Uniform register at a bit.
+    UReg(u8),
+    /// Uniform register at a bit, with the bit that inverts it.
+    URegInvert(u8, u8),
+    /// First source: register at bit 24 (uniform in uniform instructions).
+    A(Style),
+    /// Second source: at bit 32, or the register at 64 in the forms whose third source is at 32.
+    B(Style),
+    /// Third source: the register at 64, or what is at 32 in forms 2, 3 and 7.
+    C(Style),
+    /// The same in operations that bypass the operand cache.
+    Late(Style),
+    /// What is at bit 32, in every form.
+    Word(Style),
+    /// The source at 64 with its modifiers, in every form.
+    Slot64(Style),
+    /// Predicate at a bit, with the bit that negates it (0: none).
+    Pred(u8, u8),
+    /// Uniform predicate.
+    UPred(u8, u8),
+    /// Predicate that is uniform if the third bit is set.
+    EitherPred(u8, u8, u8),
+    /// Predicate whose number is stored as its complement, with the bit that negates it.
+    PredInverse(u8, u8),
+    /// Unsigned number in hexadecimal.
+    Imm(Field),
+    /// Signed number in hexadecimal.
+    SImm(Field),
+    /// Absolute address: number in the field, scaled, relative to the next instruction.
+    Target(Field),
+    /// Register that is added to a target: `R2 0x40`.
+    Indirect(u8, Field),
+    /// The same with an absolute target.
+    IndirectAbsolute(u8, Field),
+    /// The same with a uniform register.
+    IndirectUniform(u8, Field),
+    /// Constant bank with a register index (LDC): base register at 24, offset at 38, bank at 54.
+    ConstLoad,
+    /// Constant bank without an index (ULDC).
+    ConstUniform,
+    /// Memory address.
+    Address(Address),
+    /// Special register number at bit 72.
+    Special,
+    /// Convergence barrier register `B0`..`B15` at a bit.
+    Barrier(u8),
+    /// Scoreboard `SB0`.. at a bit.
+    Scoreboard(u8),
+    /// Set of scoreboards by bit mask, `{4,2}`.
+    ScoreboardSet(Field),
+    /// All predicate registers, `PR`.
+    AllPreds,
+    /// Fixed text.
+    Text(&'static str),
+}
+
+/// How an instruction addresses memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Address {
+    /// Bit of the base register.
+    pub base: u8,
+    /// The signed offset.
+    pub offset: Field,
+    /// Bit of the uniform register.
+    pub uniform: u8,
+    /// When there is a uniform register.
+    pub has_uniform: Show,
+    /// Suffix of the base register.
+    pub width: Width,
+    /// The scale of a shared-memory index.
+    pub scale: Option<Field>,
+}
+
+/// How the width of a base register is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Width {
+    /// Not at all.
+    Plain,
+    /// `.64` or `.U32` by the bit, if there is a uniform register.
+    Bit(u8),
+    /// Always `.64`.
+    Always64,
+}
+
+/// An operand slot.
+#[derive(Clone, Copy, Debug)]
+pub struct Slot {
+    /// Its place and kind.
+    pub what: What,
+    /// When it is printed.
+    pub show: Show,
+}
+
+/// A slot that is always printed.
+pub const fn slot(what: What) -> Slot {
+    Slot { what, show: Show::Always }
+}
+
+/// A slot with a condition.
+pub const fn shown(what: What, show: Show) -> Slot {
+    Slot { what, show }
+}
+
+/// Works out a suffix that stands for a common use of a general instruction, such as `.MOV`.
+pub type Idiom = fn(&Inst) -> &'static str;
+
+/// One instruction form: everything that decoding and printing need.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    /// The operation.
+    pub op: Op,
+    /// Bits 0 to 8.
+    pub code: u16,
+    /// Which values of bits 9 to 11 the row stands for, as a bit set.
+    pub forms: u8,
+    /// First and last architecture.
+    pub sm: (u8, u8),
+    /// Fields with a fixed value.
+    pub fixed: &'static [(Field, u64)],
+    /// The guard predicate is uniform.
+    pub uniform: bool,
+    /// Suffix for common uses.
+    pub idiom: Option<Idiom>,
+    /// Modifiers in the order in which they are printed.
+    pub mods: &'static [Mod],
+    /// Operands in the order in which they are printed.
+    pub slots: &'static [Slot],
+    /// What the instruction does.
+    pub doc: &'static str,
+}
+
+/// A row for all architectures.
+pub const fn row(
+    op: Op,
+    code: u16,
+    forms: &[u8],
+    mods: &'static [Mod],
+    slots: &'static [Slot],
+    doc: &'static str,
+) -> Row {
+    let mut set = 0;
+    let mut at = 0;
+    while at < forms.len() {
+        set |= 1 << forms[at];
+        at += 1;
+    }
+    Row { op, code, forms: set, sm: (70, 90), fixed: &[], uniform: false, idiom: None, mods, slots, doc }
+}
+
+impl Row {
+    /// The same row for some architectures.
+    pub const fn sm(mut self, first: u8, last: u8) -> Row {
+        self.sm = (first, last);
+        self
+    }
+
+    /// The same row with fixed fields.
+    pub const fn fixed(mut self, fixed: &'static [(Field, u64)]) -> Row {
+        self.fixed = fixed;
+        self
+    }
+
+    /// A row of the uniform datapath: the guard is a uniform predicate.
+    pub const fn uniform(mut self) -> Row {
+        self.uniform = true;
+        self.sm = (75, 90);
+        self
+    }
+
+    /// The same row with a suffix for common uses.
+    pub const fn idiom(mut self, idiom: Idiom) -> Row {
+        self.idiom = Some(idiom);
+        self
+    }
+
+    /// Whether the row describes a word of an architecture.
+    pub fn matches(&self, word: u128, sm: u8) -> bool {
+        (word & 0x1ff) as u16 == self.code
+            && self.forms >> (word >> 9 & 7) & 1 == 1
+            && (self.sm.0..=self.sm.1).contains(&sm)
+            && self.fixed.iter().all(|&(field, value)| field.get(word) == value)
+    }
+}

@@ -1,0 +1,288 @@
+//! Branches, convergence barriers, synchronisation.
+
+use super::*;
+use crate::decode::op::Op;
+use crate::decode::row::{Address, Width, row, split};
+use Style::Bits;
+
+/// Branch distance in words of four bytes.
+const DISTANCE: Field = bits(34, 48);
+/// On Hopper its low bits stand apart.
+const DISTANCE_90: Field = split(16, 8, 34, 48);
+const DISTANCE_BSSY: Field = bits(34, 30);
+const NO_UNIFORM: &[(Field, u64)] = &[(bits(91, 1), 0)];
+const UNIFORM: &[(Field, u64)] = &[(bits(91, 1), 1)];
+const BRA_KIND: Mod = modifier("kind", bits(32, 2), &["", ".U", ".DIV", ".CONV"]);
+const BRA_COUNT: Mod = modifier("count", bits(85, 2), &["", ".INC", ".DEC", RESERVED]);
+/// Only relative calls have this opcode.
+const CALL_RELATIVE: Mod = flag("relative", 0, &[".REL", ".REL"]);
+const NOINC: Mod = flag("no count", 86, &["", ".NOINC"]);
+const NODEC: Mod = flag("no count", 86, &["", ".NODEC"]);
+const RELATIVE: Mod = flag("absolute", 85, &[".REL", ".ABS"]);
+/// Barrier's number and thread count.
+const BAR_ID: Slot = shown(What::Imm(bits(54, 4)), Show::Unless(bits(77, 3), 4));
+const BAR_MODE: Mod =
+    modifier("mode", bits(77, 3), &[".SYNC", ".ARV", ".RED", ".SCAN", ".SYNCALL", RESERVED, RESERVED, RESERVED]);
+const BAR_REDUCTION: Mod =
+    modifier("reduction", bits(74, 2), &[".POPC", ".AND", ".OR", RESERVED]).show(Show::When(bits(77, 3), 2));
+const BAR_DEFER: Mod = flag("defer blocking", 80, &["", ".DEFER_BLOCKING"]);
+const BAR_PRED: Slot = shown(What::Pred(87, 90), Show::When(bits(77, 3), 2));
+const ADDRESS: Address =
+    Address { base: 24, offset: bits(32, 32), uniform: 32, has_uniform: Show::Never, width: Width::Plain, scale: None };
+
+pub(super) const ROWS: &[Row] = &[
+    row(Op::Nop, 0x118, &[4], &[], &[], "nothing"),
+    row(Op::Bra, 0x147, &[4], &[BRA_COUNT, BRA_KIND], &[P87_OPTIONAL, slot(What::Target(DISTANCE))], "branch")
+        .sm(70, 89)
+        .fixed(NO_UNIFORM),
+    row(Op::Bra, 0x147, &[4], &[BRA_COUNT, BRA_KIND], &[P87_OPTIONAL, slot(What::Target(DISTANCE_90))], "branch")
+        .sm(90, 90)
+        .fixed(NO_UNIFORM),
+    row(
+        Op::Bra,
+        0x147,
+        &[4],
+        &[BRA_COUNT, BRA_KIND],
+        &[P87_OPTIONAL, shown(What::URegInvert(24, 30), on(33)), slot(What::Target(DISTANCE))],
+        "branch by a uniform register",
+    )
+    .sm(75, 89)
+    .fixed(UNIFORM),
+    row(
+        Op::Bra,
+        0x147,
+        &[4],
+        &[BRA_COUNT, BRA_KIND],
+        &[P87_OPTIONAL, shown(What::URegInvert(24, 30), on(33)), slot(What::Target(DISTANCE_90))],
+        "branch by a uniform register",
+    )
+    .sm(90, 90)
+    .fixed(UNIFORM),
+    row(Op::Call, 0x144, &[4], &[CALL_RELATIVE, NOINC], &[P87_OPTIONAL, slot(What::Target(DISTANCE))], "call")
+        .sm(70, 89)
+        .fixed(NO_UNIFORM),
+    row(Op::Call, 0x144, &[4], &[CALL_RELATIVE, NOINC], &[P87_OPTIONAL, slot(What::Target(DISTANCE_90))], "call")
+        .sm(90, 90)
+        .fixed(NO_UNIFORM),
+    row(
+        Op::Ret,
+        0x150,
+        &[4],
+        &[RELATIVE, NODEC],
+        &[P87_OPTIONAL, slot(What::Indirect(24, DISTANCE))],
+        "return to a + target",
+    )
+    .sm(70, 89)
+    .fixed(&[(bits(91, 1), 0), (bits(85, 1), 0)]),
+    row(
+        Op::Ret,
+        0x150,
+        &[4],
+        &[RELATIVE, NODEC],
+        &[P87_OPTIONAL, slot(What::IndirectAbsolute(24, DISTANCE))],
+        "return to a + absolute target",
+    )
+    .sm(70, 89)
+    .fixed(&[(bits(91, 1), 0), (bits(85, 1), 1)]),
+    row(
+        Op::Ret,
+        0x150,
+        &[4],
+        &[RELATIVE, NODEC],
+        &[P87_OPTIONAL, slot(What::IndirectUniform(24, DISTANCE))],
+        "return to uniform a + target",
+    )
+    .sm(75, 89)
+    .fixed(&[(bits(91, 1), 1), (bits(85, 1), 0)]),
+    row(
+        Op::Call,
+        0x144,
+        &[4],
+        &[CALL_RELATIVE, NOINC],
+        &[P87_OPTIONAL, slot(What::IndirectUniform(24, DISTANCE))],
+        "call uniform a + target",
+    )
+    .sm(75, 89)
+    .fixed(UNIFORM),
+    row(
+        Op::Ret,
+        0x150,
+        &[4],
+        &[RELATIVE, NODEC],
+        &[P87_OPTIONAL, slot(What::Indirect(24, DISTANCE_90))],
+        "return to a + target",
+    )
+    .sm(90, 90)
+    .fixed(&[(bits(91, 1), 0), (bits(85, 1), 0)]),
+    row(
+        Op::Ret,
+        0x150,
+        &[4],
+        &[RELATIVE, NODEC],
+        &[P87_OPTIONAL, slot(What::IndirectAbsolute(24, DISTANCE_90))],
+        "return to a + absolute target",
+    )
+    .sm(90, 90)
+    .fixed(&[(bits(91, 1), 0), (bits(85, 1), 1)]),
+    row(
+        Op::Ret,
+        0x150,
+        &[4],
+        &[RELATIVE, NODEC],
+        &[P87_OPTIONAL, slot(What::IndirectUniform(24, DISTANCE_90))],
+        "return to uniform a + target",
+    )
+    .sm(90, 90)
+    .fixed(&[(bits(91, 1), 1), (bits(85, 1), 0)]),
+    row(
+        Op::Call,
+        0x144,
+        &[4],
+        &[CALL_RELATIVE, NOINC],
+        &[P87_OPTIONAL, slot(What::IndirectUniform(24, DISTANCE_90))],
+        "call uniform a + target",
+    )
+    .sm(90, 90)
+    .fixed(UNIFORM),
+    row(
+        Op::Brx,
+        0x149,
+        &[4],
+        &[BRA_COUNT],
+        &[P87_OPTIONAL, slot(What::Indirect(24, DISTANCE))],
+        "branch to a + target",
+    )
+    .sm(70, 89)
+    .fixed(NO_UNIFORM),
+    row(
+        Op::Brx,
+        0x149,
+        &[4],
+        &[BRA_COUNT],
+        &[P87_OPTIONAL, slot(What::Indirect(24, DISTANCE_90))],
+        "branch to a + target",
+    )
+    .sm(90, 90)
+    .fixed(NO_UNIFORM),
+    row(
+        Op::Exit,
+        0x14d,
+        &[4],
+        &[
+            modifier("mode", bits(84, 2), &["", ".KEEPREFCOUNT", ".PREEMPTED", RESERVED]),
+            flag("no exit handler", 86, &["", ".NO_ATEXIT"]),
+        ],
+        &[P87_OPTIONAL],
+        "ends the threads",
+    ),
+    row(
+        Op::BSsy,
+        0x145,
+        &[4],
+        &[],
+        &[P87_OPTIONAL, slot(What::Barrier(16)), slot(What::Target(DISTANCE_BSSY))],
+        "barrier = active threads; they will meet at the target",
+    ),
+    row(Op::BSync, 0x141, &[4], &[], &[P87_OPTIONAL, slot(What::Barrier(16))], "waits for the barrier's threads"),
+    row(
+        Op::Break,
+        0x142,
+        &[4],
+        &[],
+        &[P87_OPTIONAL, slot(What::Barrier(16))],
+        "takes the active threads out of the barrier",
+    ),
+    row(Op::Yield, 0x146, &[4], &[], &[P87_OPTIONAL], "lets other threads of the warp run"),
+    row(Op::WarpSync, 0x148, AB, &[], &[P87_OPTIONAL, b(Bits)], "waits for the threads in mask b").sm(70, 75),
+    row(
+        Op::WarpSync,
+        0x148,
+        AB,
+        &[flag("exclusive", 86, &["", ".EXCLUSIVE"])],
+        &[P87_OPTIONAL, b(Bits)],
+        "waits for the threads in mask b",
+    )
+    .sm(80, 89),
+    row(Op::WarpSync, 0x148, &[1], &[], &[P87_OPTIONAL, b(Bits)], "waits for the threads in mask b")
+        .sm(90, 90)
+        .fixed(&[(bits(85, 2), 0)]),
+    row(
+        Op::WarpSync,
+        0x148,
+        &[1],
+        &[flag("collective", 86, &["", ".COLLECTIVE"])],
+        &[P87_OPTIONAL, slot(What::Reg(24)), slot(What::Target(DISTANCE_90))],
+        "waits for the threads in mask b, then runs them at the target",
+    )
+    .sm(90, 90)
+    .fixed(&[(bits(85, 2), 2)]),
+    row(Op::WarpSyncAll, 0x148, &[4], &[flag("all", 9, &[".ALL", ".ALL"])], &[P87_OPTIONAL], "waits for all threads")
+        .sm(90, 90)
+        .fixed(&[(bits(85, 2), 0)]),
+    row(Op::EndCollective, 0x11b, &[4], &[], &[P87_OPTIONAL], "ends a collective stretch").sm(90, 90),
+    row(
+        Op::Bar,
+        0x11d,
+        &[5],
+        &[BAR_MODE, BAR_REDUCTION, BAR_DEFER],
+        &[BAR_ID, shown(What::Imm(bits(42, 12)), Show::Unless(bits(42, 12), 0)), BAR_PRED],
+        "CTA barrier",
+    )
+    .fixed(&[(bits(77, 1), 0)]),
+    row(Op::Bar, 0x11d, &[5], &[BAR_MODE, BAR_DEFER], &[BAR_ID, imm(42, 12)], "arrives at a CTA barrier")
+        .fixed(&[(bits(77, 1), 1)]),
+    row(
+        Op::DepBar,
+        0x11a,
+        &[4],
+        &[flag("at most", 47, &["", ".LE"])],
+        &[
+            shown(What::Scoreboard(44), on(47)),
+            shown(What::Imm(bits(38, 6)), on(47)),
+            shown(What::ScoreboardSet(bits(32, 6)), Show::Unless(bits(32, 6), 0)),
+        ],
+        "waits until a scoreboard counts at most a number, and others zero",
+    ),
+    row(Op::LdGDepBar, 0x1af, &[4], &[], &[], "closes a group of asynchronous copies").sm(80, 90),
+    row(
+        Op::MemBar,
+        0x192,
+        &[4],
+        &[
+            modifier("order", bits(79, 2), &[".SC", ".ALL", "", RESERVED]),
+            modifier("scope", bits(76, 3), &[".CTA", ".SM", ".GPU", ".SYS", RESERVED, ".VC", RESERVED, RESERVED]),
+            flag("mmio", 72, &["", ".MMIO"]),
+        ],
+        &[],
+        "orders memory accesses",
+    ),
+    row(Op::ErrBar, 0x1ab, &[4], &[], &[], "waits for errors of earlier accesses"),
+    row(Op::CgaErrBar, 0x1ab, &[2], &[], &[], "ERRBAR of the cluster").sm(90, 90),
+    row(
+        Op::Cctl,
+        0x18f,
+        &[4],
+        &[CCTL_CACHE, CCTL_OP],
+        &[slot(What::Address(ADDRESS))],
+        "prefetches, writes back or invalidates a line",
+    )
+    .fixed(&[(bits(89, 2), 0)]),
+    row(Op::Cctl, 0x18f, &[4], &[CCTL_CACHE, CCTL_OP], &[slot(What::Address(ADDRESS))], "resets a line")
+        .fixed(&[(bits(87, 4), 5)]),
+    row(Op::Cctl, 0x18f, &[4], &[CCTL_CACHE, CCTL_OP], &[], "invalidates all lines").fixed(&[(bits(87, 4), 4)]),
+    row(Op::Cctl, 0x18f, &[4], &[CCTL_CACHE, CCTL_OP], &[], "invalidates all lines of a kind")
+        .fixed(&[(bits(87, 4), 6)]),
+    row(Op::Cctl, 0x18f, &[4], &[CCTL_CACHE, CCTL_OP], &[], "writes back all lines").fixed(&[(bits(87, 4), 7)]),
+    row(Op::NanoSleep, 0x15d, AB, &[], &[P87_OPTIONAL, b(Bits)], "sleeps for b nanoseconds"),
+    row(Op::Kill, 0x15b, &[4], &[], &[P87_OPTIONAL], "ends the threads of a shader"),
+];
+
+const CCTL_CACHE: Mod = modifier("cache", bits(78, 2), &["", ".U", ".C", ".I"]);
+const CCTL_OP: Mod = modifier(
+    "operation",
+    bits(87, 4),
+    &[
+        ".PF1", ".PF2", ".WB", ".IV", ".IVALL", ".RS", ".IVALLP", ".WBALL", ".WBALLP", RESERVED, RESERVED, RESERVED,
+        RESERVED, RESERVED, RESERVED, RESERVED,
+    ],
+);

@@ -1,0 +1,83 @@
+//! Single and double precision.
+
+use super::*;
+use crate::decode::op::Op;
+use crate::decode::row::row;
+use Style::{F32, F64};
+
+const FTZ: Mod = flag("ftz", 80, &["", ".FTZ"]);
+const FMZ: Mod = flag("fmz", 76, &["", ".FMZ"]);
+const SAT: Mod = flag("saturate", 77, &["", ".SAT"]);
+const RND: Mod = modifier("round", bits(78, 2), ROUND);
+const CMP: Mod = modifier("compare", bits(76, 4), COMPARE);
+const COMBINE_74: Mod = modifier("combine", bits(74, 2), COMBINE);
+/// Scale of FMUL's result: 4 is one.
+const SCALE: Mod = modifier("scale", bits(84, 3), &[RESERVED, ".D8", ".D4", ".D2", "", ".M2", ".M4", ".M8"]);
+
+pub(super) const ROWS: &[Row] = &[
+    row(Op::FAdd, 0x21, AC, &[FTZ, RND, SAT], &[DST, a(F32), word(F32)], "d = a + b"),
+    row(Op::FMul, 0x20, AB, &[FMZ, FTZ, SCALE, RND, SAT], &[DST, a(F32), b(F32)], "d = a * b * scale"),
+    row(Op::FFma, 0x23, ABC, &[FMZ, FTZ, RND, SAT], &[DST, a(F32), b(F32), c(F32)], "d = a * b + c, fused"),
+    row(
+        Op::FMnMx,
+        0x09,
+        AB,
+        &[FTZ, flag("nan", 81, &["", ".NAN"]), flag("xor sign", 82, &["", ".XORSIGN"])],
+        &[DST, a(F32), b(F32), P87],
+        "d = p ? min(a, b) : max(a, b)",
+    ),
+    row(Op::FSel, 0x08, AB, &[FTZ], &[DST, a(F32), b(F32), P87], "d = p ? a : b"),
+    row(
+        Op::FSet,
+        0x0a,
+        AB,
+        &[flag("boolean float", 71, &["", ".BF"]), CMP, FTZ, COMBINE_74],
+        &[DST, a(F32), b(F32), P87],
+        "d = (a cmp b) op p ? all ones or 1.0 : 0",
+    ),
+    row(
+        Op::FSetP,
+        0x0b,
+        AB,
+        &[CMP, FTZ, COMBINE_74],
+        &[P81, P84, a(F32), b(F32), P87],
+        "p = (a cmp b) op r, q = !(a cmp b) op r",
+    ),
+    row(Op::FChk, 0x102, AB, &[], &[P81, a(F32), b(F32)], "p = the division a / b needs the slow path"),
+    row(
+        Op::MuFu,
+        0x108,
+        AB,
+        &[
+            modifier(
+                "function",
+                bits(74, 4),
+                &[".COS", ".SIN", ".EX2", ".LG2", ".RCP", ".RSQ", ".RCP64H", ".RSQ64H", ".SQRT", ".TANH"],
+            ),
+            flag("half", 73, &["", ".F16"]),
+        ],
+        &[DST, late(F32)],
+        "d = function(b), approximately",
+    ),
+    row(Op::DAdd, 0x29, AC, &[RND], &[DST, a(F64), c(F64)], "d = a + c on register pairs"),
+    row(Op::DMul, 0x28, AB, &[RND], &[DST, a(F64), b(F64)], "d = a * b on register pairs"),
+    row(Op::DFma, 0x2b, ABC, &[RND], &[DST, a(F64), b(F64), c(F64)], "d = a * b + c, fused, on register pairs"),
+    row(
+        Op::DSetP,
+        0x2a,
+        AC,
+        &[
+            modifier(
+                "compare",
+                bits(76, 4),
+                &[
+                    ".MIN", ".LT", ".EQ", ".LE", ".GT", ".NE", ".GE", ".NUM", ".NAN", ".LTU", ".EQU", ".LEU", ".GTU",
+                    ".NEU", ".GEU", ".MAX",
+                ],
+            ),
+            COMBINE_74,
+        ],
+        &[P81, P84, a(F64), word(F64), P87],
+        "p = (a cmp b) op r, q = !(a cmp b) op r on register pairs",
+    ),
+];

@@ -1,0 +1,121 @@
+//! Half precision and matrix multiplication.
+
+use super::*;
+use crate::decode::op::Op;
+use crate::decode::row::row;
+use Style::{BHalfMma, Half, HalfMma};
+
+const FTZ: Mod = flag("ftz", 80, &["", ".FTZ"]);
+const FMZ: Mod = flag("fmz", 76, &["", ".FMZ"]);
+const SAT: Mod = flag("saturate", 77, &["", ".SAT"]);
+const F32_OUT: Mod = flag("f32 result", 78, &["", ".F32"]);
+/// Negative results become zero: refused.
+const NO_RELU: Mod = flag("relu", 79, &["", RESERVED]);
+const CMP: Mod = modifier("compare", bits(76, 4), COMPARE);
+const COMBINE_69: Mod = modifier("combine", bits(69, 2), COMBINE);
+
+/// A register that holds a matrix fragment in row or column order.
+const A_SHAPE: Slot = slot(What::Shaped(24, bits(73, 1), &[".ROW", ".COL"], 122));
+const B_SHAPE: Slot = slot(What::Shaped(32, bits(74, 1), &[".ROW", ".COL"], 123));
+
+pub(super) const ROWS: &[Row] = &[
+    row(Op::HAdd2, 0x30, AC, &[F32_OUT, FTZ, SAT], &[DST, a(Half), word(Half)], "d = a + b on pairs of halves"),
+    row(Op::HMul2, 0x32, AB, &[FMZ, FTZ, SAT], &[DST, a(Half), b(Half)], "d = a * b on pairs of halves"),
+    row(Op::HFma2, 0x31, ABC, &[FMZ, FTZ, SAT], &[DST, a(Half), b(Half), c(Half)], "d = a * b + c on pairs of halves"),
+    row(
+        Op::HFma2Mma,
+        0x35,
+        ABC,
+        &[FMZ, FTZ, SAT, NO_RELU],
+        &[DST, a(HalfMma), b(HalfMma), c(HalfMma)],
+        "HFMA2 on the tensor pipe; also moves constants",
+    )
+    .sm(80, 90)
+    .fixed(&[(bits(85, 1), 0)]),
+    row(
+        Op::HFma2MmaBf16,
+        0x35,
+        ABC,
+        &[FMZ, FTZ, SAT, NO_RELU],
+        &[DST, a(BHalfMma), b(BHalfMma), c(BHalfMma)],
+        "the same on pairs of bfloat16",
+    )
+    .sm(80, 90)
+    .fixed(&[(bits(85, 1), 1)]),
+    row(
+        Op::HSet2,
+        0x33,
+        AC,
+        &[flag("boolean float", 71, &["", ".BF"]), CMP, FTZ, COMBINE_69],
+        &[DST, a(Half), word(Half), P87],
+        "d = (a cmp b) op p on pairs of halves",
+    ),
+    row(
+        Op::HSetP2,
+        0x34,
+        AC,
+        &[flag("both halves", 71, &["", ".H_AND"]), CMP, FTZ, COMBINE_69],
+        &[P81, P84, a(Half), word(Half), P87],
+        "p, q = (a cmp b) op r for each half",
+    ),
+    row(
+        Op::HMnMx2,
+        0x40,
+        AB,
+        &[FTZ, flag("nan", 81, &["", ".NAN"]), flag("xor sign", 82, &["", ".XORSIGN"])],
+        &[DST, a(Half), b(Half), P87],
+        "d = p ? min : max on pairs of halves",
+    )
+    .sm(80, 90),
+    row(
+        Op::HMma,
+        0x36,
+        &[1],
+        &[
+            flag("shape", 75, &[".884", ".444"]),
+            flag("d type", 76, &[".F16", ".F32"]),
+            flag("c type", 78, &[".F16", ".F32"]),
+            modifier("step", bits(79, 2), &[".STEP0", ".STEP1", ".STEP2", ".STEP3"]),
+            flag("saturate", 77, &["", ".SATFINITE"]),
+        ],
+        &[DST, A_SHAPE, B_SHAPE, c(Style::Bits)],
+        "a quarter of an 8x8x4 matrix multiplication by quad pairs",
+    )
+    .sm(70, 70),
+    row(
+        Op::HMma,
+        0x3c,
+        &[1],
+        &[
+            modifier("shape", split(75, 1, 78, 1), &[".1688", ".16816", ".1684", RESERVED]),
+            flag("d type", 76, &[".F16", ".F32"]),
+            modifier("input type", bits(82, 2), &["", ".BF16", ".TF32", RESERVED]),
+            flag("saturate", 77, &["", ".SATFINITE"]),
+            flag("sparse", 73, &["", RESERVED]),
+        ],
+        &[DST, a(Style::Int), word(Style::Int), c(Style::Bits)],
+        "matrix multiplication of halves by a warp",
+    )
+    .sm(75, 90),
+    row(
+        Op::IMma,
+        0x37,
+        &[1],
+        &[
+            modifier(
+                "shape",
+                split(75, 1, 85, 2),
+                &[".8816", ".8832", RESERVED, RESERVED, ".16816", ".16832", RESERVED, RESERVED],
+            ),
+            modifier("a type", split(76, 1, 83, 1), &[".U8", ".S8", ".U4", ".S4"]),
+            modifier("b type", split(78, 1, 84, 1), &[".U8", ".S8", ".U4", ".S4"]),
+            flag("saturate", 82, &["", ".SAT"]),
+            flag("sparse", 72, &["", RESERVED]),
+        ],
+        &[DST, A_SHAPE, B_SHAPE, c(Style::Bits)],
+        "matrix multiplication of integers by a warp",
+    )
+    .sm(75, 90),
+];
+
+use crate::decode::row::split;

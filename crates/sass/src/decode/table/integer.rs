@@ -1,0 +1,180 @@
+//! Integer arithmetic, logic, shifts and comparisons.
+
+use super::*;
+use crate::decode::op::Op;
+use crate::decode::row::{Idiom, row, split};
+use crate::decode::{Inst, Operand, is_zero, operand::Number};
+use Style::{Bits, BitsX, Int, IntX, Invert, Signed};
+
+const X: Mod = flag("extended", 74, &["", ".X"]);
+const U32: Mod = flag("signed", 73, &[".U32", ""]);
+
+/// IMAD as a move, an addition or a shift: what compilers use its pipe for.
+const IMAD_IDIOM: Idiom = |inst: &Inst| {
+    let [a, b, c] = [What::A(Signed), What::B(Signed), What::C(Int)].map(|what| inst.operand(what));
+    let extended = inst.bit(74);
+    let value = match b {
+        Operand::Immediate { number: Number::Hex(value), .. } => value,
+        _ => 0,
+    };
+    match () {
+        () if extended || inst.bit(91) => "",
+        () if is_zero(a) || is_zero(b) => ".MOV",
+        () if value == 1 => ".IADD",
+        () if value.count_ones() == 1 && is_zero(c) => ".SHL",
+        () => "",
+    }
+};
+
+pub(super) const ROWS: &[Row] = &[
+    row(
+        Op::IAdd3,
+        0x10,
+        ABC,
+        &[X],
+        &[
+            DST,
+            PDST,
+            PDST2,
+            a(IntX),
+            b(IntX),
+            c(IntX),
+            shown(What::Pred(87, 90), on(74)),
+            shown(What::Pred(77, 80), on(74)),
+        ],
+        "d = a + b + c (+ two carries); p, q = carries out",
+    ),
+    row(
+        Op::IMad,
+        0x24,
+        ABC,
+        &[U32, X],
+        &[DST, a(Signed), b(Signed), c(IntX), shown(What::Pred(87, 90), on(74))],
+        "d = low half of a * b + c",
+    )
+    .idiom(IMAD_IDIOM),
+    row(
+        Op::IMadWide,
+        0x25,
+        ABC,
+        &[U32, X],
+        &[DST, PDST, a(Signed), b(Signed), c(IntX), shown(What::Pred(87, 90), on(74))],
+        "64-bit d = a * b + 64-bit c",
+    ),
+    row(
+        Op::IMadHi,
+        0x27,
+        ABC,
+        &[U32, X],
+        &[DST, PDST, a(Signed), b(Signed), c(IntX), shown(What::Pred(87, 90), on(74))],
+        "d = high half of a * b + 64-bit c",
+    ),
+    row(
+        Op::ISetP,
+        0x0c,
+        AB,
+        &[
+            modifier("compare", bits(76, 3), COMPARE_INT),
+            U32,
+            modifier("combine", bits(74, 2), COMBINE),
+            flag("extended", 72, &["", ".EX"]),
+        ],
+        &[P81, P84, a(Signed), b(Signed), P87, shown(What::Pred(68, 71), Show::UnlessTrue)],
+        "p = (a cmp b) op r, q = !(a cmp b) op r; extended: with the low words' comparison",
+    ),
+    row(
+        Op::Lea,
+        0x11,
+        ABC,
+        &[flag("high", 80, &["", ".HI"]), X, flag("sign extend", 73, &["", ".SX32"])],
+        &[
+            DST,
+            PDST,
+            a(BitsX),
+            b(BitsX),
+            shown(What::C(Bits), Show::When(split(73, 1, 80, 1), 2)),
+            imm(75, 5),
+            shown(What::Pred(87, 90), on(74)),
+        ],
+        "d = (a << shift) + b, or its high half with c above a; p = carry out",
+    ),
+    row(
+        Op::Lop3,
+        0x12,
+        ABC,
+        &[flag("predicate and", 80, &["", ".PAND"])],
+        &[PDST, DST, a(Bits), b(Bits), c(Bits), imm(72, 8), P87],
+        "d = function of three bits given by its truth table; p = (d != 0) op r",
+    ),
+    row(Op::IAbs, 0x13, AB, &[], &[DST, b(Bits)], "d = |b|"),
+    row(Op::IMnMx, 0x17, AB, &[U32], &[DST, a(Signed), b(Signed), P87], "d = p ? min(a, b) : max(a, b)").sm(70, 89),
+    row(Op::VIMnMx, 0x48, AB, &[U32], &[DST, a(Signed), b(Signed), P87], "d = p ? min(a, b) : max(a, b)").sm(90, 90),
+    row(
+        Op::Shf,
+        0x19,
+        ABC,
+        &[
+            flag("right", 76, &[".L", ".R"]),
+            flag("wrap", 75, &["", ".W"]),
+            modifier("type", bits(73, 2), &[".S64", ".U64", ".S32", ".U32"]),
+            flag("high", 80, &["", ".HI"]),
+        ],
+        &[DST, a(Bits), b(Bits), c(Bits)],
+        "d = word of the pair (c, a) shifted by b",
+    ),
+    row(
+        Op::Sgxt,
+        0x1a,
+        AB,
+        &[flag("wrap", 75, &["", ".W"]), flag("signed", 73, &[".U32", ""])],
+        &[DST, a(Bits), b(Bits)],
+        "d = low b bits of a, extended",
+    ),
+    row(Op::BMsk, 0x1b, AB, &[flag("wrap", 75, &["", ".W"])], &[DST, a(Bits), b(Bits)], "d = b ones from bit a on"),
+    row(
+        Op::Idp,
+        0x26,
+        AB,
+        &[
+            flag("shape", 75, &[".4A", ".2A"]),
+            flag("a signed", 73, &[".U8", ".S8"]),
+            flag("b signed", 74, &[".U8", ".S8"]),
+        ],
+        &[DST, a(Signed), b(Signed), c(Signed)],
+        "d = dot product of four bytes + c",
+    ),
+    row(
+        Op::PLop3,
+        0x1c,
+        &[4],
+        &[],
+        &[
+            P81,
+            P84,
+            slot(What::Pred(87, 90)),
+            slot(What::Pred(77, 80)),
+            slot(What::EitherPred(68, 71, 67)),
+            slot(What::Imm(split(64, 3, 72, 5))),
+            imm(16, 8),
+        ],
+        "p, q = functions of three predicates given by their truth tables",
+    ),
+    row(Op::PopC, 0x109, AB, &[], &[DST, b(Invert)], "d = number of ones of b"),
+    row(
+        Op::Flo,
+        0x100,
+        AB,
+        &[flag("signed", 73, &[".U32", ""]), flag("shift amount", 74, &["", ".SH"])],
+        &[DST, PDST, b(Invert)],
+        "d = position of b's highest bit that is not a sign bit",
+    ),
+    row(Op::Brev, 0x101, AB, &[], &[DST, b(Bits)], "d = bits of b in reverse order"),
+    row(
+        Op::VAbsDiff,
+        0x14,
+        ABC,
+        &[flag("signed", 73, &[".U32", ""])],
+        &[DST, a(Signed), b(Signed), c(Signed)],
+        "d = |a - b| + c",
+    ),
+];

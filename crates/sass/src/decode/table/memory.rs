@@ -1,0 +1,421 @@
+//! Loads, stores and atomics.
+
+use super::*;
+use crate::decode::op::Op;
+use crate::decode::row::{Address, Width, row, split};
+
+const SIZES: &[&str] = &[".U8", ".S8", ".U16", ".S16", "", ".64", ".128", RESERVED];
+const SIZE: Mod = modifier("size", bits(73, 3), SIZES);
+/// Loads of 16 bytes from shared memory or constants.
+const WIDE_ADDRESS: Mod = flag("wide address", 72, &["", ".E"]);
+const EVICT: Mod = modifier("eviction", bits(84, 3), &[".EF", "", ".EL", ".LU", ".EU", ".NA", RESERVED, RESERVED]);
+/// Volta and Turing: order and scope apart.
+const ORDER: Mod = modifier("order", bits(79, 2), &[".CONSTANT", "", ".STRONG", ".MMIO"]);
+const ORDER_STORE: Mod = modifier("order", bits(79, 2), &[RESERVED, "", ".STRONG", ".MMIO"]);
+const ORDER_ATOMIC: Mod = modifier("order", bits(79, 2), &[RESERVED, RESERVED, ".STRONG", RESERVED]);
+const SCOPE: Mod = modifier("scope", bits(77, 2), &[".CTA", ".SM", ".GPU", ".SYS"]);
+const PRIVATE: Mod = flag("private", 76, &["", ".PRIVATE"]);
+/// Ampere on: order and scope together.
+const ORDER_80: Mod = modifier(
+    "order",
+    bits(77, 4),
+    &[
+        "",
+        RESERVED,
+        RESERVED,
+        RESERVED,
+        ".CONSTANT",
+        ".STRONG.SM",
+        RESERVED,
+        ".STRONG.GPU",
+        ".MMIO.GPU",
+        RESERVED,
+        ".STRONG.SYS",
+        ".MMIO.SYS",
+        RESERVED,
+        RESERVED,
+        RESERVED,
+        RESERVED,
+    ],
+);
+const ZERO_DIVERGENT: Mod = flag("zd", 87, &["", ".ZD"]);
+const UNSIGNED_75: Mod = flag("u", 76, &["", ".U"]);
+
+const PREFETCH: Mod = modifier("prefetch", bits(68, 2), &["", ".LTC64B", ".LTC128B", RESERVED]);
+/// Predicate of a load's second kind of access, left out if it is PT.
+const P64: Slot = shown(What::PredInverse(64, 67), Show::Unless(bits(64, 4), 0));
+const ATOMIC: &[&str] = &[
+    ".ADD", ".MIN", ".MAX", ".INC", ".DEC", ".AND", ".OR", ".XOR", ".EXCH", ".SAFEADD", RESERVED, RESERVED, RESERVED,
+    RESERVED, RESERVED, RESERVED,
+];
+const ATOMIC_OP: Mod = modifier("operation", bits(87, 4), ATOMIC);
+const REDUCTION_OP: Mod =
+    modifier("operation", bits(87, 3), &[".ADD", ".MIN", ".MAX", ".INC", ".DEC", ".AND", ".OR", ".XOR"]);
+const ATOMIC_TYPE: Mod =
+    modifier("type", bits(73, 3), &["", ".S32", ".64", ".F32.FTZ.RN", ".F16x2.RN", ".S64", ".F64.RN", RESERVED]);
+const CAS_TYPE: Mod =
+    modifier("type", bits(73, 3), &["", ".S32", ".64", RESERVED, RESERVED, ".S64", RESERVED, RESERVED]);
+const TYPE_90: Mod = modifier(
+    "type",
+    bits(73, 4),
+    &[
+        "", ".S32", ".64", ".S64", RESERVED, RESERVED, RESERVED, RESERVED, RESERVED, RESERVED, RESERVED, RESERVED,
+        RESERVED, RESERVED, RESERVED, RESERVED,
+    ],
+);
+
+const OFFSET: Field = bits(40, 24);
+const SCALE: Field = bits(78, 2);
+
+/// `[R2+0x10]`.
+const PLAIN: Address =
+    Address { base: 24, offset: OFFSET, uniform: 32, has_uniform: Show::Never, width: Width::Plain, scale: None };
+/// `[R2.64+UR4]` of Turing, uniform register at 32 (loads) or 64.
+const U32: Address = Address { has_uniform: Show::Always, width: Width::Bit(90), ..PLAIN };
+const U64_ATOMIC: Address = Address { width: Width::Always64, ..U64 };
+const U64: Address = Address { uniform: 64, ..U32 };
+/// `[R2.64]` of Ampere: the uniform register holds a descriptor that the text leaves out.
+const D32: Address = Address { has_uniform: off(76), width: Width::Always64, ..PLAIN };
+const D64: Address = Address { uniform: 64, ..D32 };
+const D64_ATOMIC: Address = Address { has_uniform: Show::Never, ..D64 };
+/// `[R2.X4+UR4+0x10]`: shared memory.
+const S32: Address = Address { has_uniform: on(91), scale: Some(SCALE), ..PLAIN };
+const S64: Address = Address { uniform: 64, ..S32 };
+/// The same without a scale.
+const LDSM: Address = Address { scale: None, ..S32 };
+
+const fn at(address: Address) -> Slot {
+    slot(What::Address(address))
+}
+
+const DATA: Slot = slot(What::Reg(32));
+const DATA_64: Slot = slot(What::Reg(64));
+const UNIFORM_OFF: &[(Field, u64)] = &[(bits(91, 1), 0)];
+const UNIFORM_ON: &[(Field, u64)] = &[(bits(91, 1), 1)];
+
+pub(super) const ROWS: &[Row] = &[
+    row(
+        Op::LdG,
+        0x181,
+        &[1],
+        &[WIDE_ADDRESS, EVICT, PREFETCH, SIZE, ORDER, SCOPE, PRIVATE, ZERO_DIVERGENT],
+        &[PDST, DST, at(PLAIN), P64],
+        "d = global memory",
+    )
+    .sm(70, 75),
+    row(
+        Op::LdG,
+        0x181,
+        &[4],
+        &[WIDE_ADDRESS, EVICT, PREFETCH, SIZE, ORDER, SCOPE, PRIVATE, ZERO_DIVERGENT],
+        &[PDST, DST, at(U32), P64],
+        "d = global memory, uniform register added",
+    )
+    .sm(75, 75)
+    .fixed(UNIFORM_ON),
+    row(
+        Op::LdG,
+        0x181,
+        &[4],
+        &[WIDE_ADDRESS, EVICT, PREFETCH, SIZE, ORDER_80],
+        &[PDST, DST, at(D32), P64],
+        "d = global memory, through a descriptor",
+    )
+    .sm(80, 90)
+    .fixed(UNIFORM_ON),
+    row(
+        Op::StG,
+        0x186,
+        &[1],
+        &[WIDE_ADDRESS, EVICT, SIZE, ORDER_STORE, SCOPE, PRIVATE],
+        &[at(PLAIN), DATA],
+        "global memory = b",
+    )
+    .sm(70, 75),
+    row(
+        Op::StG,
+        0x186,
+        &[4],
+        &[WIDE_ADDRESS, EVICT, SIZE, ORDER_STORE, SCOPE, PRIVATE],
+        &[at(U64), DATA],
+        "global memory = b, uniform register added",
+    )
+    .sm(75, 75)
+    .fixed(UNIFORM_ON),
+    row(
+        Op::StG,
+        0x186,
+        &[4],
+        &[WIDE_ADDRESS, EVICT, SIZE, ORDER_80],
+        &[at(D64), DATA],
+        "global memory = b, through a descriptor",
+    )
+    .sm(80, 90)
+    .fixed(UNIFORM_ON),
+    row(
+        Op::LdS,
+        0x184,
+        &[4],
+        &[UNSIGNED_75, SIZE, ZERO_DIVERGENT],
+        &[shown(What::Pred(81, 0), on(87)), DST, at(S32)],
+        "d = shared memory",
+    )
+    .sm(70, 75),
+    row(Op::LdS, 0x184, &[4], &[SIZE], &[DST, at(S32)], "d = shared memory").sm(80, 90),
+    row(Op::StS, 0x188, &[1], &[SIZE], &[at(Address { has_uniform: Show::Never, ..S64 }), DATA], "shared memory = b"),
+    row(Op::StS, 0x188, &[4], &[SIZE], &[at(S64), DATA], "shared memory = b, uniform register added").sm(75, 90),
+    row(Op::LdL, 0x183, &[4], &[EVICT, SIZE], &[DST, at(LDSM)], "d = local memory"),
+    row(Op::StL, 0x187, &[1], &[EVICT, SIZE], &[at(PLAIN), DATA], "local memory = b"),
+    row(
+        Op::StL,
+        0x187,
+        &[4],
+        &[EVICT, SIZE],
+        &[at(Address { uniform: 64, ..LDSM }), DATA],
+        "local memory = b, uniform register added",
+    )
+    .sm(75, 90),
+    row(
+        Op::Ld,
+        0x180,
+        &[4],
+        &[WIDE_ADDRESS, EVICT, PREFETCH, SIZE, ORDER, SCOPE, PRIVATE, ZERO_DIVERGENT],
+        &[PDST, DST, at(PLAIN), P64],
+        "d = generic memory",
+    )
+    .sm(70, 75)
+    .fixed(UNIFORM_OFF),
+    row(
+        Op::Ld,
+        0x180,
+        &[4],
+        &[WIDE_ADDRESS, EVICT, PREFETCH, SIZE, ORDER_80],
+        &[PDST, DST, at(D32), P64],
+        "d = generic memory, through a descriptor",
+    )
+    .sm(80, 90)
+    .fixed(UNIFORM_ON),
+    row(
+        Op::St,
+        0x185,
+        &[1],
+        &[WIDE_ADDRESS, EVICT, SIZE, ORDER_STORE, SCOPE, PRIVATE],
+        &[at(PLAIN), DATA],
+        "generic memory = b",
+    )
+    .sm(70, 75),
+    row(
+        Op::St,
+        0x185,
+        &[4],
+        &[WIDE_ADDRESS, EVICT, SIZE, ORDER_80],
+        &[at(D64), DATA],
+        "generic memory = b, through a descriptor",
+    )
+    .sm(80, 90)
+    .fixed(UNIFORM_ON),
+    row(Op::LdC, 0x182, &[5], &[SIZE_CONSTANT, MODE], &[DST, slot(What::ConstLoad)], "d = constant bank, indexed")
+        .fixed(UNIFORM_OFF),
+    row(
+        Op::AtomG,
+        0x1a8,
+        &[1],
+        &[WIDE_ADDRESS, ATOMIC_OP, EVICT, ATOMIC_TYPE, ORDER_ATOMIC, SCOPE, PRIVATE],
+        &[P81, DST, at(PLAIN), DATA],
+        "d = global memory; memory = memory op b",
+    )
+    .sm(70, 75),
+    row(
+        Op::AtomG,
+        0x1a8,
+        &[4],
+        &[WIDE_ADDRESS, ATOMIC_OP, EVICT, ATOMIC_TYPE, ORDER_ATOMIC, SCOPE, PRIVATE],
+        &[P81, DST, at(U64_ATOMIC), DATA],
+        "ATOMG, uniform register added",
+    )
+    .sm(75, 75)
+    .fixed(UNIFORM_ON),
+    row(
+        Op::AtomG,
+        0x1a8,
+        &[4],
+        &[WIDE_ADDRESS, ATOMIC_OP, EVICT, ATOMIC_TYPE, ORDER_80],
+        &[P81, DST, at(D64_ATOMIC), DATA],
+        "ATOMG through a descriptor",
+    )
+    .sm(80, 89)
+    .fixed(UNIFORM_ON),
+    row(
+        Op::AtomG,
+        0x1a8,
+        &[4],
+        &[WIDE_ADDRESS, ATOMIC_OP, EVICT, TYPE_90, ORDER_80],
+        &[P81, DST, at(D64_ATOMIC), DATA],
+        "ATOMG through a descriptor",
+    )
+    .sm(90, 90)
+    .fixed(UNIFORM_ON),
+    row(
+        Op::AtomGCas,
+        0x1a9,
+        &[1],
+        &[WIDE_ADDRESS, CAS, EVICT, CAS_TYPE, ORDER_ATOMIC, SCOPE, PRIVATE],
+        &[P81, DST, at(PLAIN), DATA, DATA_64],
+        "d = global memory; memory = memory == b ? c : memory",
+    )
+    .sm(70, 75),
+    row(
+        Op::AtomGCas,
+        0x1a9,
+        &[1],
+        &[WIDE_ADDRESS, CAS, EVICT, CAS_TYPE, ORDER_80],
+        &[P81, DST, at(PLAIN), DATA, DATA_64],
+        "d = global memory; memory = memory == b ? c : memory",
+    )
+    .sm(80, 90),
+    row(
+        Op::Atom,
+        0x18a,
+        &[1],
+        &[WIDE_ADDRESS, ATOMIC_OP, EVICT, ATOMIC_TYPE, ORDER_ATOMIC, SCOPE, PRIVATE],
+        &[P81, DST, at(PLAIN), DATA],
+        "d = generic memory; memory = memory op b",
+    )
+    .sm(70, 75),
+    row(
+        Op::Atom,
+        0x18a,
+        &[4],
+        &[WIDE_ADDRESS, ATOMIC_OP, EVICT, ATOMIC_TYPE, ORDER_80],
+        &[P81, DST, at(D64_ATOMIC), DATA],
+        "ATOM through a descriptor",
+    )
+    .sm(80, 90)
+    .fixed(UNIFORM_ON),
+    row(
+        Op::AtomCas,
+        0x18b,
+        &[1],
+        &[WIDE_ADDRESS, CAS, EVICT, CAS_TYPE, ORDER_ATOMIC, SCOPE, PRIVATE],
+        &[P81, DST, at(PLAIN), DATA, DATA_64],
+        "compare and swap in generic memory",
+    )
+    .sm(70, 75),
+    row(
+        Op::AtomCas,
+        0x18b,
+        &[1],
+        &[WIDE_ADDRESS, CAS, EVICT, CAS_TYPE, ORDER_80],
+        &[P81, DST, at(PLAIN), DATA, DATA_64],
+        "compare and swap in generic memory",
+    )
+    .sm(80, 90),
+    row(
+        Op::Red,
+        0x18e,
+        &[4],
+        &[WIDE_ADDRESS, REDUCTION_OP, EVICT, ATOMIC_TYPE, ORDER_ATOMIC, SCOPE, PRIVATE],
+        &[at(PLAIN), DATA],
+        "global memory = memory op b",
+    )
+    .sm(70, 75)
+    .fixed(UNIFORM_OFF),
+    row(
+        Op::Red,
+        0x18e,
+        &[4],
+        &[WIDE_ADDRESS, REDUCTION_OP, EVICT, ATOMIC_TYPE, ORDER_ATOMIC, SCOPE, PRIVATE],
+        &[at(U64), DATA],
+        "RED, uniform register added",
+    )
+    .sm(75, 75)
+    .fixed(UNIFORM_ON),
+    row(
+        Op::Red,
+        0x18e,
+        &[4],
+        &[WIDE_ADDRESS, REDUCTION_OP, EVICT, ATOMIC_TYPE, ORDER_80],
+        &[at(D64_ATOMIC), DATA],
+        "RED through a descriptor",
+    )
+    .sm(80, 89)
+    .fixed(UNIFORM_ON),
+    row(
+        Op::RedG,
+        0x18e,
+        &[4],
+        &[WIDE_ADDRESS, REDUCTION_OP, EVICT, TYPE_90, ORDER_80],
+        &[at(D64_ATOMIC), DATA],
+        "RED through a descriptor",
+    )
+    .sm(90, 90)
+    .fixed(UNIFORM_ON),
+    row(
+        Op::AtomS,
+        0x18c,
+        &[1],
+        &[ATOMIC_OP, ATOMS_TYPE],
+        &[DST, at(Address { has_uniform: Show::Never, ..S64 }), DATA],
+        "d = shared memory; memory = memory op b",
+    ),
+    row(Op::AtomS, 0x18c, &[4], &[ATOMIC_OP, ATOMS_TYPE], &[DST, at(S64), DATA], "ATOMS, uniform register added")
+        .sm(75, 90),
+    row(
+        Op::AtomSPopcInc,
+        0x18c,
+        &[7],
+        &[flag("type", 73, &[".32", RESERVED])],
+        &[DST, at(Address { has_uniform: Show::Always, ..S64 })],
+        "shared memory += number of active lanes at the address",
+    )
+    .sm(80, 90),
+    row(
+        Op::AtomSCas,
+        0x18d,
+        &[1],
+        &[CAS, ATOMS_CAS_TYPE],
+        &[DST, at(Address { has_uniform: Show::Never, ..S64 }), DATA, DATA_64],
+        "compare and swap in shared memory",
+    ),
+    row(
+        Op::LdGSts,
+        0x1ae,
+        &[7],
+        &[
+            flag("wide address", 91, &["", ".E"]),
+            flag("through L1", 81, &[".BYPASS", ""]),
+            EVICT,
+            modifier("prefetch", bits(71, 2), &["", ".LTC64B", ".LTC128B", RESERVED]),
+            modifier("size", bits(73, 3), &[RESERVED, RESERVED, RESERVED, RESERVED, "", ".64", ".128", RESERVED]),
+            ORDER_80,
+            flag("zero fill", 82, &["", ".ZFILL"]),
+        ],
+        &[
+            at(Address { base: 16, offset: bits(44, 20), ..PLAIN }),
+            at(Address { offset: bits(32, 12), ..D64 }),
+            P87_OPTIONAL,
+        ],
+        "shared memory = global memory, without waiting",
+    )
+    .sm(80, 90)
+    .fixed(UNIFORM_ON),
+    row(
+        Op::LdSm,
+        0x3b,
+        &[4],
+        &[
+            modifier("layout", bits(78, 2), &[".16.M88", ".16.MT88", RESERVED, RESERVED]),
+            modifier("count", bits(72, 2), &["", ".2", ".4", RESERVED]),
+        ],
+        &[DST, at(LDSM)],
+        "d = 8x8 matrices from shared memory",
+    )
+    .sm(75, 90),
+];
+
+const CAS: Mod = Mod { name: "operation", field: split(0, 0, 0, 0), text: &[".CAS"], show: Show::Always };
+const MODE: Mod = modifier("mode", bits(78, 2), &["", ".IL", ".IS", ".ISL"]);
+const SIZE_CONSTANT: Mod =
+    modifier("size", bits(73, 3), &[".U8", ".S8", ".U16", ".S16", "", ".64", RESERVED, RESERVED]);
+const ATOMS_TYPE: Mod = modifier("type", bits(73, 2), &["", ".S32", ".64", RESERVED]);
+const ATOMS_CAS_TYPE: Mod = modifier("type", bits(73, 2), &["", RESERVED, ".64", RESERVED]);

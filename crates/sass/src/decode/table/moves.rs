@@ -1,0 +1,111 @@
+//! Moves, selections, permutations, and exchange between threads.
+
+use super::*;
+use crate::decode::op::Op;
+use crate::decode::row::row;
+use Style::Bits;
+
+const PRMT_MODE: Mod = modifier("mode", bits(72, 3), &["", ".F4E", ".B4E", ".RC8", ".ECL", ".ECR", ".RC16", RESERVED]);
+const SHFL_MODE: Mod = modifier("mode", bits(58, 2), &[".IDX", ".UP", ".DOWN", ".BFLY"]);
+const SHFL_A: Slot = slot(What::Reg(24));
+const VOTE_MODE: Mod = modifier("mode", bits(72, 2), &[".ALL", ".ANY", ".EQ", RESERVED]);
+const BYTE: Mod = modifier("byte", bits(76, 2), &["", ".B1", ".B2", ".B3"]);
+
+pub(super) const ROWS: &[Row] = &[
+    row(
+        Op::Mov,
+        0x02,
+        AB,
+        &[],
+        &[DST, b(Bits), shown(What::Imm(bits(72, 4)), Show::Unless(bits(72, 4), 15))],
+        "d = b, in the lanes of each quad that the mask names",
+    ),
+    row(Op::Sel, 0x07, AB, &[], &[DST, a(Bits), b(Bits), P87], "d = p ? a : b"),
+    row(Op::Prmt, 0x16, ABC, &[PRMT_MODE], &[DST, a(Bits), b(Bits), c(Bits)], "d = bytes of (c, a) chosen by b"),
+    row(
+        Op::Shfl,
+        0x189,
+        &[1],
+        &[SHFL_MODE],
+        &[P81, DST, SHFL_A, slot(What::Reg(32)), slot(What::Reg(64))],
+        "d = a of another lane; p = that lane is in range",
+    ),
+    row(
+        Op::Shfl,
+        0x189,
+        &[2],
+        &[SHFL_MODE],
+        &[P81, DST, SHFL_A, slot(What::Reg(32)), imm(40, 13)],
+        "SHFL, segment immediate",
+    ),
+    row(
+        Op::Shfl,
+        0x189,
+        &[4],
+        &[SHFL_MODE],
+        &[P81, DST, SHFL_A, imm(53, 5), slot(What::Reg(64))],
+        "SHFL, lane immediate",
+    ),
+    row(Op::Shfl, 0x189, &[7], &[SHFL_MODE], &[P81, DST, SHFL_A, imm(53, 5), imm(40, 13)], "SHFL, both immediate"),
+    row(Op::Vote, 0x06, &[4], &[VOTE_MODE], &[DST, P81, P87], "d = ballot of r; p = all, any or equal"),
+    row(Op::VoteU, 0x86, &[4], &[VOTE_MODE], &[UDST, slot(What::UPred(81, 0)), P87], "VOTE into uniform registers")
+        .sm(75, 90),
+    row(
+        Op::Match,
+        0x1a1,
+        &[1],
+        &[flag("any", 79, &[".ALL", ".ANY"]), flag("wide", 73, &["", ".U64"])],
+        &[PDST, DST, slot(What::Reg(24))],
+        "d = lanes with the same a; p = all have it",
+    ),
+    row(
+        Op::Redux,
+        0x1c4,
+        &[1],
+        &[
+            modifier("operation", bits(78, 3), &["", ".OR", ".XOR", ".SUM", ".MIN", ".MAX", RESERVED, RESERVED]),
+            flag("signed", 73, &["", ".S32"]),
+        ],
+        &[UDST, slot(What::Reg(24))],
+        "uniform d = reduction of a over the warp",
+    )
+    .sm(80, 90),
+    row(Op::R2Ur, 0x1c2, &[1], &[], &[PDST, UDST, slot(What::Reused(24, 122))], "uniform d = a").sm(75, 90),
+    row(Op::S2R, 0x119, &[4], &[], &[DST, slot(What::Special)], "d = special register"),
+    row(Op::S2Ur, 0x1c3, &[4], &[], &[UDST, slot(What::Special)], "uniform d = special register").uniform(),
+    row(
+        Op::Cs2R,
+        0x05,
+        &[4],
+        &[flag("wide", 80, &[".32", ""])],
+        &[DST, slot(What::Special)],
+        "d = special register, on the main pipe",
+    ),
+    row(
+        Op::P2R,
+        0x03,
+        AB,
+        &[BYTE],
+        &[DST, slot(What::AllPreds), a(Bits), b(Bits)],
+        "d = a with the predicates in the bits of mask b",
+    ),
+    row(Op::R2P, 0x04, AB, &[BYTE], &[slot(What::AllPreds), a(Bits), b(Bits)], "predicates in mask b = bits of a"),
+    row(Op::BMov, 0x155, &[1], &[flag("clear", 84, &["", ".CLEAR"])], &[DST, slot(What::Barrier(24))], "d = barrier"),
+    row(
+        Op::BMovToBarrier,
+        0x156,
+        &[1],
+        &[flag("clear", 84, &["", ".CLEAR"])],
+        &[slot(What::Barrier(24)), slot(What::Reg(32))],
+        "barrier = b",
+    ),
+    row(
+        Op::MovM,
+        0x3a,
+        &[1],
+        &[flag("shape", 78, &[".16.MT88", ".16.MT88"])],
+        &[DST, slot(What::Reused(24, 122))],
+        "transposes an 8x8 matrix",
+    )
+    .sm(75, 90),
+];

@@ -1,0 +1,164 @@
+//! The uniform datapath of Turing and later: one value for the warp.
+
+use super::*;
+use crate::decode::op::Op;
+use crate::decode::row::{row, split};
+use Style::{Bits, BitsX, IntX, Invert, Signed};
+
+/// Forms of three-source uniform operations.
+const UABC: &[u8] = &[1, 2, 4];
+/// Forms of two-source uniform operations.
+const UAB: &[u8] = &[1, 4];
+const X: Mod = flag("extended", 74, &["", ".X"]);
+const U32: Mod = flag("signed", 73, &[".U32", ""]);
+/// Every uniform operation has this bit.
+const FIXED: &[(Field, u64)] = &[(bits(91, 1), 1)];
+const UP81: Slot = slot(What::UPred(81, 0));
+const UP84: Slot = slot(What::UPred(84, 0));
+const UPDST: Slot = shown(What::UPred(81, 0), Show::UnlessTrue);
+const UPDST2: Slot = shown(What::UPred(84, 0), Show::UnlessTrue);
+const UP87: Slot = slot(What::UPred(87, 90));
+const CARRY: Slot = shown(What::UPred(87, 90), on(74));
+
+pub(super) const ROWS: &[Row] = &[
+    row(
+        Op::UIAdd3,
+        0x90,
+        UABC,
+        &[X],
+        &[UDST, UPDST, UPDST2, a(IntX), b(IntX), c(IntX), CARRY, shown(What::UPred(77, 80), on(74))],
+        "d = a + b + c (+ two carries); p, q = carries out",
+    )
+    .uniform()
+    .fixed(FIXED),
+    row(Op::UIMad, 0xa4, UABC, &[U32, X], &[UDST, a(Signed), b(Signed), c(IntX), CARRY], "d = low half of a * b + c")
+        .uniform()
+        .fixed(FIXED),
+    row(
+        Op::UIMadWide,
+        0xa5,
+        UABC,
+        &[U32, X],
+        &[UDST, UPDST, a(Signed), b(Signed), c(IntX), CARRY],
+        "64-bit d = a * b + 64-bit c",
+    )
+    .uniform()
+    .fixed(FIXED),
+    row(
+        Op::UIMadHi,
+        0xa7,
+        UABC,
+        &[U32, X],
+        &[UDST, UPDST, a(Signed), b(Signed), c(IntX), CARRY],
+        "d = high half of a * b + 64-bit c",
+    )
+    .uniform()
+    .fixed(FIXED),
+    row(
+        Op::ULea,
+        0x91,
+        UABC,
+        &[flag("high", 80, &["", ".HI"]), X, flag("sign extend", 73, &["", ".SX32"])],
+        &[UDST, UPDST, a(BitsX), b(BitsX), shown(What::C(Bits), Show::When(split(73, 1, 80, 1), 2)), imm(75, 5), CARRY],
+        "d = (a << shift) + b, or its high half with c above a; p = carry out",
+    )
+    .uniform()
+    .fixed(FIXED),
+    row(
+        Op::ULop3,
+        0x92,
+        UABC,
+        &[flag("predicate and", 80, &["", ".PAND"])],
+        &[UPDST, UDST, a(Bits), b(Bits), c(Bits), imm(72, 8), UP87],
+        "d = function of three bits given by its truth table",
+    )
+    .uniform()
+    .fixed(FIXED),
+    row(
+        Op::USHf,
+        0x99,
+        UABC,
+        &[
+            flag("right", 76, &[".L", ".R"]),
+            flag("wrap", 75, &["", ".W"]),
+            modifier("type", bits(73, 2), &[".S64", ".U64", ".S32", ".U32"]),
+            flag("high", 80, &["", ".HI"]),
+        ],
+        &[UDST, a(Bits), b(Bits), c(Bits)],
+        "d = word of the pair (c, a) shifted by b",
+    )
+    .uniform()
+    .fixed(FIXED),
+    row(
+        Op::UISetP,
+        0x8c,
+        UAB,
+        &[
+            modifier("compare", bits(76, 3), COMPARE_INT),
+            U32,
+            modifier("combine", bits(74, 2), COMBINE),
+            flag("extended", 72, &["", ".EX"]),
+        ],
+        &[UP81, UP84, a(Signed), b(Signed), UP87, shown(What::UPred(68, 71), on(72))],
+        "p = (a cmp b) op r, q = !(a cmp b) op r",
+    )
+    .uniform()
+    .fixed(FIXED),
+    row(Op::UMov, 0x82, &[4], &[], &[UDST, b(Bits)], "d = b").uniform(),
+    row(Op::UMov, 0x82, &[6], &[], &[UDST, b(Bits)], "d = b").uniform().fixed(FIXED),
+    row(Op::UPrmt, 0x96, UABC, &[], &[UDST, a(Bits), b(Bits), c(Bits)], "d = bytes of (c, a) chosen by b")
+        .uniform()
+        .fixed(FIXED),
+    row(Op::USel, 0x87, UAB, &[], &[UDST, a(Bits), b(Bits), UP87], "d = p ? a : b").uniform().fixed(FIXED),
+    row(Op::UBMsk, 0x9b, UAB, &[flag("wrap", 75, &["", ".W"])], &[UDST, a(Bits), b(Bits)], "d = b ones from bit a on")
+        .uniform()
+        .fixed(FIXED),
+    row(
+        Op::USgxt,
+        0x9a,
+        UAB,
+        &[flag("wrap", 75, &["", ".W"]), U32],
+        &[UDST, a(Bits), b(Bits)],
+        "d = low b bits of a, extended",
+    )
+    .uniform()
+    .fixed(FIXED),
+    row(Op::UPopC, 0xbf, UAB, &[], &[UDST, b(Invert)], "d = number of ones of b").uniform().fixed(FIXED),
+    row(
+        Op::UFlo,
+        0xbd,
+        UAB,
+        &[U32, flag("shift amount", 74, &["", ".SH"])],
+        &[UDST, UPDST, b(Invert)],
+        "d = position of b's highest bit that is not a sign bit",
+    )
+    .uniform()
+    .fixed(FIXED),
+    row(Op::UBrev, 0xbe, UAB, &[], &[UDST, b(Bits)], "d = bits of b in reverse order").uniform().fixed(FIXED),
+    row(
+        Op::UPLop3,
+        0x9c,
+        &[4],
+        &[],
+        &[
+            UP81,
+            UP84,
+            UP87,
+            slot(What::UPred(77, 80)),
+            slot(What::UPred(68, 71)),
+            slot(What::Imm(split(64, 3, 72, 5))),
+            imm(16, 8),
+        ],
+        "p, q = functions of three predicates given by their truth tables",
+    )
+    .uniform(),
+    row(
+        Op::ULdC,
+        0xb9,
+        &[5],
+        &[modifier("size", bits(73, 3), &[".U8", ".S8", ".U16", ".S16", "", ".64", RESERVED, RESERVED])],
+        &[UDST, slot(What::ConstUniform)],
+        "d = constant bank",
+    )
+    .uniform(),
+];

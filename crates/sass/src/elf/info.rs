@@ -1,0 +1,61 @@
+//! `.nv.info`: attributes of functions, as records {format u8, attribute u8, size or value u16}.
+
+use super::bytes::Bytes;
+use super::{ElfError, Parameter};
+
+/// Format of a record whose value follows it.
+const SIZED: u8 = 4;
+
+/// An attribute that is understood.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Attribute {
+    /// Symbol and register count.
+    Registers(u32, u32),
+    /// Symbol and stack frame.
+    Frame(u32, u32),
+    /// Symbol and least stack.
+    MinStack(u32, u32),
+    Parameter(Parameter),
+    /// Base offset in bank 0 and size.
+    ParameterBank(u16, u16),
+    ParameterBytes(u16),
+    MaxThreads([u32; 3]),
+    Exits(Vec<u32>),
+}
+
+/// The attributes of a section; those of other kinds are skipped.
+pub(super) fn attributes(section: Bytes) -> Result<Vec<Attribute>, ElfError> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < section.len() {
+        let what = "attribute";
+        let (format, attribute, number) =
+            (section.u8(at, what)?, section.u8(at + 1, what)?, section.u16(at + 2, what)?);
+        at += 4;
+        let size = if format == SIZED { number } else { 0 };
+        let value = section.part(at as u64, size.into(), what)?;
+        found.extend(read(attribute, number, value)?);
+        at += usize::from(size);
+    }
+    Ok(found)
+}
+
+fn read(attribute: u8, number: u16, value: Bytes) -> Result<Option<Attribute>, ElfError> {
+    let what = "attribute's value";
+    let word = |at| value.u32(at, what);
+    Ok(Some(match attribute {
+        0x05 | 0x10 if value.len() >= 12 => Attribute::MaxThreads([word(0)?, word(4)?, word(8)?]),
+        0x0a => Attribute::ParameterBank(value.u16(4, what)?, value.u16(6, what)?),
+        0x11 => Attribute::Frame(word(0)?, word(4)?),
+        0x12 => Attribute::MinStack(word(0)?, word(4)?),
+        0x17 => Attribute::Parameter(Parameter {
+            ordinal: value.u16(4, what)?,
+            offset: value.u16(6, what)?,
+            bytes: (word(8)? >> 18) as u16,
+        }),
+        0x19 => Attribute::ParameterBytes(number),
+        0x1c => Attribute::Exits((0..value.len() / 4).map(|index| word(index * 4)).collect::<Result<_, _>>()?),
+        0x2f => Attribute::Registers(word(0)?, word(4)?),
+        _ => return Ok(None),
+    }))
+}

@@ -1,0 +1,211 @@
+//! From sections and symbols to kernels.
+
+use super::info::{Attribute, attributes};
+use super::sections::{File, Section, Symbol, fail, read};
+use super::{ConstantBank, Cubin, ElfError, Function, Problem, Relocation, RelocationKind, Space, Variable};
+use std::collections::HashMap;
+
+/// Architectures whose instructions are decoded.
+const KNOWN: &[u32] = &[70, 72, 75, 80, 86, 87, 89, 90];
+/// `st_other` bit of a symbol that can be launched.
+const ENTRY: u8 = 0x10;
+const REL: u32 = 9;
+const RELA: u32 = 4;
+
+pub(super) fn parse(data: &[u8]) -> Result<Cubin<'_>, ElfError> {
+    let file = read(data)?;
+    file.require_cuda()?;
+    let sm = architecture(&file)?;
+    let symbols = file.symbols()?;
+    let mut functions = functions(&file, &symbols, sm)?;
+    let by_name: HashMap<&str, usize> =
+        functions.iter().enumerate().map(|(index, function)| (function.name, index)).collect();
+    let mut constants = Vec::new();
+    let mut relocations = Vec::new();
+    for section in &file.sections {
+        let name = section.name;
+        let owner = |prefix: &str| name.strip_prefix(prefix).and_then(|rest| by_name.get(rest)).copied();
+        if name == ".nv.info" {
+            shared_attributes(&mut functions, &by_name, &symbols, section)?;
+        } else if let Some(index) = owner(".nv.info.") {
+            own_attributes(&mut functions[index], section)?;
+        } else if let Some(index) = owner(".nv.shared.") {
+            functions[index].shared_bytes = section.size;
+        } else if let Some((bank, rest)) = constant_bank(name) {
+            let bank = ConstantBank { bank, data: section.data.data() };
+            match by_name.get(rest) {
+                Some(&index) => functions[index].constants.push(bank),
+                None => constants.push(bank),
+            }
+        } else if section.kind == REL || section.kind == RELA {
+            let found = read_relocations(&file, &symbols, section)?;
+            let target = file.sections.get(section.info as usize).map_or("", |target| target.name);
+            match target.strip_prefix(".text.").and_then(|name| by_name.get(name)) {
+                Some(&index) => functions[index].relocations.extend(found),
+                None if target.starts_with(".nv.") => relocations.extend(found),
+                None => {}
+            }
+        }
+    }
+    Ok(Cubin {
+        sm,
+        functions,
+        constants,
+        variables: variables(&file, &symbols),
+        global_bytes: file.section(".nv.global").map_or(0, |section| section.size),
+        global_init: file.section(".nv.global.init").map_or(&[], |section| section.data.data()),
+        relocations,
+    })
+}
+
+/// The architecture: its place in the flags depends on the version of the ABI.
+fn architecture(file: &File) -> Result<u8, ElfError> {
+    let sm = if file.abi >= 65 { file.flags >> 8 & 0xff } else { file.flags & 0xff };
+    if KNOWN.contains(&sm) { Ok(sm as u8) } else { fail(48, Problem::Architecture(sm)) }
+}
+
+/// `.nv.constant3` or `.nv.constant0.kernel`: bank and rest.
+fn constant_bank(name: &str) -> Option<(u8, &str)> {
+    let rest = name.strip_prefix(".nv.constant")?;
+    let (number, rest) = rest.split_once('.').unwrap_or((rest, ""));
+    Some((number.parse().ok()?, rest))
+}
+
+fn functions<'a>(file: &File<'a>, symbols: &[Symbol<'a>], sm: u8) -> Result<Vec<Function<'a>>, ElfError> {
+    let mut functions: Vec<Function> = Vec::new();
+    let mut of_section: HashMap<usize, usize> = HashMap::new();
+    for (index, section) in file.sections.iter().enumerate() {
+        let Some(name) = section.name.strip_prefix(".text.") else { continue };
+        if section.data.len() % 16 != 0 {
+            return fail(section.data.offset() as u64, Problem::OddCode(section.data.len() as u64));
+        }
+        if functions.iter().any(|other| other.name == name) {
+            return fail(section.data.offset() as u64, Problem::Duplicate("function of the same name"));
+        }
+        of_section.insert(index, functions.len());
+        functions.push(Function {
+            name,
+            is_kernel: false,
+            code: section.data.data(),
+            code_offset: section.data.offset() as u64,
+            registers: section.info >> 24,
+            barriers: (section.flags >> 20 & 0x7f) as u8,
+            shared_bytes: 0,
+            frame_bytes: 0,
+            min_stack_bytes: 0,
+            max_threads: None,
+            parameters: Vec::new(),
+            parameter_base: if sm >= 90 { 0x210 } else { 0x160 },
+            parameter_bytes: 0,
+            constants: Vec::new(),
+            exits: Vec::new(),
+            procedures: Vec::new(),
+            relocations: Vec::new(),
+        });
+    }
+    for symbol in symbols.iter().filter(|symbol| symbol.info & 15 == 2) {
+        let Some(&index) = of_section.get(&usize::from(symbol.section)) else { continue };
+        let function = &mut functions[index];
+        if symbol.name == function.name {
+            function.is_kernel = symbol.other & ENTRY != 0;
+        } else {
+            function.procedures.push((symbol.name, symbol.value, symbol.size));
+        }
+    }
+    Ok(functions)
+}
+
+/// `.nv.info`: attributes that name their function by its symbol.
+fn shared_attributes(
+    functions: &mut [Function],
+    by_name: &HashMap<&str, usize>,
+    symbols: &[Symbol],
+    section: &Section,
+) -> Result<(), ElfError> {
+    for attribute in attributes(section.data)? {
+        let (Attribute::Registers(symbol, _) | Attribute::Frame(symbol, _) | Attribute::MinStack(symbol, _)) =
+            attribute
+        else {
+            continue;
+        };
+        let Some(named) = symbols.get(symbol as usize) else {
+            return fail(section.data.offset() as u64, Problem::BadIndex("symbol", symbol.into()));
+        };
+        let Some(&index) = by_name.get(named.name) else { continue };
+        match attribute {
+            Attribute::Registers(_, count) => functions[index].registers = count,
+            Attribute::Frame(_, bytes) => functions[index].frame_bytes = bytes,
+            Attribute::MinStack(_, bytes) => functions[index].min_stack_bytes = bytes,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// `.nv.info.<function>`.
+fn own_attributes(function: &mut Function, section: &Section) -> Result<(), ElfError> {
+    for attribute in attributes(section.data)? {
+        match attribute {
+            Attribute::Parameter(parameter) => function.parameters.push(parameter),
+            Attribute::ParameterBank(base, bytes) => {
+                function.parameter_base = base;
+                function.parameter_bytes = bytes;
+            }
+            Attribute::ParameterBytes(bytes) => function.parameter_bytes = bytes,
+            Attribute::MaxThreads(threads) => function.max_threads = Some(threads),
+            Attribute::Exits(exits) => function.exits = exits,
+            Attribute::Registers(..) | Attribute::Frame(..) | Attribute::MinStack(..) => {}
+        }
+    }
+    function.parameters.sort_by_key(|parameter| parameter.ordinal);
+    Ok(())
+}
+
+fn read_relocations<'a>(
+    file: &File<'a>,
+    symbols: &[Symbol<'a>],
+    section: &Section<'a>,
+) -> Result<Vec<Relocation<'a>>, ElfError> {
+    let bytes = if section.kind == RELA { 24 } else { 16 };
+    let what = "relocation";
+    let Some(target) = file.sections.get(section.info as usize) else {
+        return fail(section.data.offset() as u64, Problem::BadIndex("section", section.info.into()));
+    };
+    (0..section.data.len() / bytes)
+        .map(|index| {
+            let at = index * bytes;
+            let (symbol, kind) = (section.data.u32(at + 12, what)?, section.data.u32(at + 8, what)?);
+            let Some(named) = symbols.get(symbol as usize) else {
+                return fail((section.data.offset() + at) as u64, Problem::BadIndex("symbol", symbol.into()));
+            };
+            Ok(Relocation {
+                section: target.name,
+                offset: section.data.u64(at, what)?,
+                kind: match kind {
+                    0x02 => RelocationKind::Address64,
+                    0x38 => RelocationKind::Low32,
+                    0x39 => RelocationKind::High32,
+                    other => RelocationKind::Other(other),
+                },
+                symbol: named.name,
+                addend: if section.kind == RELA { section.data.u64(at + 16, what)? as i64 } else { 0 },
+            })
+        })
+        .collect()
+}
+
+fn variables<'a>(file: &File<'a>, symbols: &[Symbol<'a>]) -> Vec<Variable<'a>> {
+    let place = |symbol: &Symbol| match file.sections.get(usize::from(symbol.section))?.name {
+        ".nv.global" => Some(Space::Global),
+        ".nv.global.init" => Some(Space::GlobalInit),
+        name => constant_bank(name).filter(|(_, rest)| rest.is_empty()).map(|(bank, _)| Space::Constant(bank)),
+    };
+    symbols
+        .iter()
+        .filter(|symbol| symbol.info & 15 == 1)
+        .filter_map(|symbol| {
+            let space = place(symbol)?;
+            Some(Variable { name: symbol.name, space, offset: symbol.value, bytes: symbol.size })
+        })
+        .collect()
+}

@@ -1,0 +1,165 @@
+//! Fat binaries: code of several architectures, often compressed.
+//!
+//! A fat binary is a row of containers (header 0xBA55ED50), each a row of entries: PTX text or a cubin.
+//! Host programs hold them in the section `.nv_fatbin`. Entries are read without expanding them;
+//! [`Entry::extract`] expands one, and never to more than [`MAX_BYTES`].
+
+use crate::elf::bytes::Bytes;
+use crate::elf::{ElfError, Problem, host_fatbin, is_cubin, is_elf};
+use std::borrow::Cow;
+use std::io::Read;
+
+const MAGIC: u32 = 0xba55_ed50;
+const HEADER_BYTES: usize = 16;
+const ENTRY_BYTES: u32 = 64;
+const LZ4: u64 = 0x2000;
+const ZSTD: u64 = 0x8000;
+/// No entry may be larger than this when expanded.
+pub const MAX_BYTES: u64 = 1 << 28;
+
+/// What an entry holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// PTX text.
+    Ptx,
+    /// A cubin.
+    Cubin,
+    /// Something else, by number.
+    Other(u16),
+}
+
+/// An entry of a fat binary.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry<'a> {
+    /// What it holds.
+    pub kind: Kind,
+    /// Architecture, such as 75.
+    pub sm: u32,
+    /// Offset of its contents in the file.
+    pub offset: u64,
+    contents: &'a [u8],
+    flags: u64,
+    raw_bytes: u64,
+}
+
+fn fail<T>(offset: u64, problem: Problem) -> Result<T, ElfError> {
+    Err(ElfError { offset, problem })
+}
+
+/// The entries of a fat binary, of a host program that contains some, or a cubin as its only entry.
+pub fn entries(file: &[u8]) -> Result<Vec<Entry<'_>>, ElfError> {
+    if is_cubin(file) {
+        let sm = crate::elf::Cubin::parse(file)?.sm;
+        let raw_bytes = file.len() as u64;
+        return Ok(vec![Entry { kind: Kind::Cubin, sm: sm.into(), offset: 0, contents: file, flags: 0, raw_bytes }]);
+    }
+    if !is_elf(file) {
+        return containers(Bytes::new(file));
+    }
+    let mut found = Vec::new();
+    for (offset, data) in host_fatbin(file)? {
+        let section = Bytes::new(file).part(offset, data.len() as u64, "fat binary")?;
+        found.extend(containers(section)?);
+    }
+    Ok(found)
+}
+
+/// Containers one after another; zeros between them are padding.
+fn containers(data: Bytes<'_>) -> Result<Vec<Entry<'_>>, ElfError> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < data.len() {
+        let rest = &data.data()[at..];
+        let padding = rest.iter().take_while(|&&byte| byte == 0).count();
+        if padding == rest.len() && at > 0 {
+            break;
+        }
+        at += if at > 0 { padding } else { 0 };
+        let what = "header of a fat binary";
+        let header = data.part(at as u64, HEADER_BYTES as u64, what)?;
+        if header.u32(0, what)? != MAGIC {
+            return fail(header.offset() as u64, Problem::BadFatbin("it starts with another number than 0xBA55ED50"));
+        }
+        let header_bytes = u64::from(header.u16(6, what)?);
+        if header_bytes < HEADER_BYTES as u64 {
+            return fail(header.offset() as u64, Problem::BadFatbin("size of the header"));
+        }
+        let bytes = header.u64(8, what)?;
+        let start = at as u64 + header_bytes;
+        read_entries(data.part(start, bytes, "fat binary")?, &mut found)?;
+        at = (start + bytes) as usize;
+    }
+    Ok(found)
+}
+
+fn read_entries<'a>(data: Bytes<'a>, found: &mut Vec<Entry<'a>>) -> Result<(), ElfError> {
+    let mut at = 0u64;
+    while at < data.len() as u64 {
+        let what = "entry of a fat binary";
+        let head = data.part(at, ENTRY_BYTES.into(), what)?;
+        let header_bytes = head.u32(4, what)?;
+        if header_bytes < ENTRY_BYTES {
+            return fail(head.offset() as u64, Problem::BadFatbin("size of an entry's header"));
+        }
+        let payload = data.part(at + u64::from(header_bytes), head.u64(8, what)?, "contents of an entry")?;
+        let flags = head.u64(40, what)?;
+        let compressed = flags & (LZ4 | ZSTD) != 0;
+        // Contents are padded; only compressed entries tell their own size.
+        let bytes = if compressed { head.u32(16, what)?.into() } else { payload.len() as u64 };
+        let contents = payload.part(0, bytes, "compressed contents of an entry")?;
+        found.push(Entry {
+            kind: match head.u16(0, what)? {
+                1 => Kind::Ptx,
+                2 => Kind::Cubin,
+                other => Kind::Other(other),
+            },
+            sm: head.u32(28, what)?,
+            offset: contents.offset() as u64,
+            contents: contents.data(),
+            flags,
+            raw_bytes: if compressed { head.u64(56, what)? } else { bytes },
+        });
+        at += u64::from(header_bytes) + payload.len() as u64;
+    }
+    Ok(())
+}
+
+impl<'a> Entry<'a> {
+    /// Whether the contents are compressed.
+    pub fn is_compressed(&self) -> bool {
+        self.flags & (LZ4 | ZSTD) != 0
+    }
+
+    /// The contents, expanded if they are compressed.
+    pub fn extract(&self) -> Result<Cow<'a, [u8]>, ElfError> {
+        let error = |why: String| ElfError { offset: self.offset, problem: Problem::Compression(why) };
+        if self.raw_bytes > MAX_BYTES {
+            return Err(error(format!("it claims {} bytes; the limit is {MAX_BYTES}", self.raw_bytes)));
+        }
+        if !self.is_compressed() {
+            return Ok(Cow::Borrowed(self.contents));
+        }
+        if self.flags & LZ4 != 0 {
+            // LZ4 expands a byte to at most 255: a larger claim would only reserve memory.
+            if self.raw_bytes > 255 * self.contents.len() as u64 + 64 {
+                return Err(error("it claims more bytes than its data can give".to_owned()));
+            }
+            let raw = lz4_flex::block::decompress(self.contents, self.raw_bytes as usize);
+            return raw.map(Cow::Owned).map_err(|cause| error(cause.to_string()));
+        }
+        let decoder =
+            ruzstd::decoding::StreamingDecoder::new(self.contents).map_err(|cause| error(cause.to_string()))?;
+        let mut raw = Vec::new();
+        decoder.take(self.raw_bytes).read_to_end(&mut raw).map_err(|cause| error(cause.to_string()))?;
+        match raw.len() as u64 == self.raw_bytes {
+            true => Ok(Cow::Owned(raw)),
+            false => Err(error(format!("it gives {} of {} bytes", raw.len(), self.raw_bytes))),
+        }
+    }
+}
+
+/// The cubin that runs on an architecture: its own, or the newest older one of the same generation.
+pub fn select<'a, 'b>(entries: &'b [Entry<'a>], sm: u32) -> Option<&'b Entry<'a>> {
+    let runs = |entry: &&Entry| entry.kind == Kind::Cubin && entry.sm / 10 == sm / 10 && entry.sm <= sm;
+    entries.iter().filter(runs).max_by_key(|entry| entry.sm)
+}
