@@ -11,7 +11,7 @@ use crate::memory::{DeviceMemory, LocalMemory, SharedMemory, generic_space, wind
 use isa::{DynInst, Space};
 use kit::{LaneMask, WARP_LANES, lanes};
 use local::{read_local, write_local};
-use windows::{BadAddress, Params, Words, gather, is_aligned, scatter};
+use windows::{BadAddress, Params, Words, broadcast, gather, is_aligned, scatter};
 
 /// An address operand: `[register + offset]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -134,6 +134,10 @@ pub(crate) fn majority(masks: [LaneMask; 4]) -> Space {
 
 /// Executes a load. The addresses and the space go to `out`.
 pub(crate) fn load(file: &mut Lanes<'_>, m: &mut Spaces<'_>, t: &Transfer, out: &mut DynInst) -> Outcome {
+    // Kernel parameters and module variables: one address for all lanes.
+    if t.address.base.is_constant() && t.format.total_bytes() >= 4 && load_fixed(file, m, t, out) {
+        return Ok(());
+    }
     addresses(file, t.address, m.frame, &mut out.addresses);
     match t.format.total_bytes() {
         1 | 2 => load_words::<1>(file, m, t, out),
@@ -167,6 +171,38 @@ fn load_words<const N: usize>(file: &mut Lanes<'_>, m: &mut Spaces<'_>, t: &Tran
     }
     deliver(file, t, &words);
     Ok(())
+}
+
+/// Loads from an address that is a constant of the kernel. Says whether that was possible; what
+/// is not goes the general way.
+#[inline]
+fn load_fixed(file: &mut Lanes<'_>, m: &Spaces<'_>, t: &Transfer, out: &mut DynInst) -> bool {
+    let base = if t.address.wide { file.get(t.address.base, 0) } else { u64::from(file.get::<u32>(t.address.base, 0)) };
+    let address = base.wrapping_add(t.address.offset as u64);
+    let done = match t.format.total_bytes() {
+        4 => fixed_words::<1>(file, m, t, address),
+        8 => fixed_words::<2>(file, m, t, address),
+        _ => fixed_words::<4>(file, m, t, address),
+    };
+    if done {
+        out.space = t.space;
+        out.addresses = [address; WARP_LANES];
+    }
+    done
+}
+
+#[inline]
+fn fixed_words<const N: usize>(file: &mut Lanes<'_>, m: &Spaces<'_>, t: &Transfer, address: u64) -> bool {
+    let words: Option<[Column; N]> = match t.space {
+        Space::Param => broadcast(&Params(m.params), address),
+        Space::Global | Space::Constant => broadcast(m.device, address),
+        Space::Shared => broadcast(m.shared, address),
+        Space::Local | Space::Generic | Space::Texture => None,
+    };
+    if let Some(words) = &words {
+        deliver(file, t, words);
+    }
+    words.is_some()
 }
 
 /// Moves loaded words to the registers.

@@ -43,6 +43,7 @@ impl LiveStream {
     /// Gives all warps that wait for the reduction of a barrier its result. The first of them that
     /// goes on calls this: by the contract, the barrier is complete then.
     #[cold]
+    #[inline(never)]
     fn finish_reduction(&mut self, cta: usize, barrier: u8) {
         let cta = &mut self.ctas[cta];
         let value = std::mem::take(&mut cta.reductions[barrier as usize]);

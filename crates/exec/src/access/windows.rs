@@ -137,6 +137,18 @@ impl Pattern {
 fn offsets_from(addresses: &[u64; WARP_LANES], mask: LaneMask, start: u64) -> (Column, [u32; 3]) {
     let mut bytes = [0; WARP_LANES];
     let (mut far, mut most, mut bits) = (0, 0, 0);
+    if mask == !0 {
+        for i in 0..WARP_LANES {
+            let offset = addresses[i].wrapping_sub(start);
+            bytes[i] = offset as u32;
+            far |= (offset >> 32) as u32;
+        }
+        for low in bytes {
+            most = most.max(low);
+            bits |= low;
+        }
+        return (bytes, [far, most, bits]);
+    }
     for i in 0..WARP_LANES {
         let offset = addresses[i].wrapping_sub(start);
         let on = if mask & LANE_BITS[i] != 0 { u32::MAX } else { 0 };
@@ -247,6 +259,20 @@ fn gather_far<const N: usize>(
         }
     }
     Ok(())
+}
+
+/// Reads `N` words from one address for all lanes; `None` if that is not possible.
+#[inline(always)]
+pub(super) fn broadcast<const N: usize>(memory: &impl Words, address: u64) -> Option<[Column; N]> {
+    let size = const { 4 * N as u64 };
+    let w = memory.window(address, size)?;
+    let word = ((address - w.start) / 4) as usize;
+    let words = w.words.get(word..word + N).filter(|_| is_aligned(address, size))?;
+    let mut out = [[0; WARP_LANES]; N];
+    for (column, &word) in out.iter_mut().zip(words) {
+        *column = [word; WARP_LANES];
+    }
+    Some(out)
 }
 
 /// Reads one or two bytes per lane.
