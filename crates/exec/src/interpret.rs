@@ -176,7 +176,7 @@ fn execute_rest(
             file.write_pred(*p, leader);
         }
         Op::Matrix(number) => kernel.matrix[*number as usize].run(&mut file, &mut spaces, out)?,
-        Op::Barrier { op, id, threads, d, p } => {
+        Op::Barrier { op, id, threads, d, p } if mask != 0 => {
             let votes = file.pred(*p);
             let uniform = |r: Reg| lanes(mask).next().map_or(0, |lane| file.column(r)[lane]);
             let (id, threads) = (uniform(*id), threads.map(uniform));

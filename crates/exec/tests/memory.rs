@@ -165,6 +165,13 @@ fn barriers_reduce_over_the_block_and_count_threads() {
     assert!((64..96).all(|i| out[i] == 2 * (i as u32 - 64) + 32), "{out:?}");
 }
 
+#[test]
+fn a_barrier_that_no_lane_executes_is_no_arrival() {
+    let body =
+        "setp.gt.u32 %p1, %i, 1000; @%p1 bar.sync 1, 64; @%p1 bar.red.popc.u32 %r1, 2, %p1; st.global.u32 [%at], 4;";
+    assert_eq!(run_words(&kernel(body), 1, 32, &[0; 32]), [4; 32]);
+}
+
 fn fault(body: &str, threads: u32) -> isa::Fault {
     *try_run(&kernel(body), 1, threads, &[0; 64]).err().expect("a fault")
 }
