@@ -2,7 +2,7 @@
 //!
 //! A barrier that waits for all of the CTA's threads is complete when every live warp has arrived,
 //! so an exit counts as an arrival. One with a thread count is complete when so many threads'
-//! warps have arrived, or when every live warp of the CTA waits at it, since no other can come.
+//! warps have arrived, and then only: a kernel that promises more than come hangs, and is reported.
 
 use crate::spec::WarpMask;
 use isa::{BarrierArrival, CtaSlot};
@@ -82,9 +82,8 @@ impl Barriers {
 impl Barrier {
     fn try_release(&mut self, live: WarpMask) -> WarpMask {
         let all = self.arrived & live == live;
-        let enough = self.expected != 0 && self.arrived.count_ones() >= u32::from(self.expected);
-        let complete = if self.expected == 0 { all } else { enough || self.waiting & live == live };
-        if !complete {
+        let enough = self.arrived.count_ones() >= u32::from(self.expected);
+        if !(if self.expected == 0 { all } else { enough }) {
             return 0;
         }
         std::mem::take(self).waiting
