@@ -7,7 +7,9 @@
 mod bench;
 pub mod kernels;
 
-pub use bench::{Bandwidth, Bench, Chase, Difference, Steady, Work, chase, dram_bandwidth, l2_bandwidth};
+pub use bench::{
+    Bandwidth, Bench, Chase, Difference, Steady, Work, chase, dram_bandwidth, l2_bandwidth, l2_port_bandwidth,
+};
 
 use crate::Setup;
 use config::measured::Quantity;

@@ -84,7 +84,7 @@ reasons! {
     PtxSfuLatency = "ptx-sfu-latency";
     /// A 16x16x16 operation is one PTX instruction, with latency and interval 64 in Accel-Sim's PTX
     /// table. Hardware executes it as machine instructions that overlap: half the time, twice the
-    /// rate. The 20 to 24 registers are besides read one per bank and round, in 6 to 12 rounds.
+    /// rate. The 20 to 24 registers are besides read one per bank and round, in 5 to 12 rounds.
     PtxTensor = "ptx-tensor";
     /// Packed half-precision instructions leave their unit free after half the interval, as Accel-Sim
     /// has it for machine code; each already does two operations per lane, so the rate is doubled
@@ -114,8 +114,8 @@ reasons! {
     /// Accel-Sim; hardware reaches 90 %.
     L2Traffic = "l2-traffic";
     /// As for L2, 16 of the TITAN V's 48 slices, and so 8 of its 24 channels, get twice the traffic
-    /// of the others. At two thirds of the peak these
-    /// are full. The V100, with 32 channels, comes to 96 % of its peak: refresh is not modelled.
+    /// of the others: at two thirds of the peak these are full. The V100, with 32 channels, comes
+    /// close to its peak, as refresh is not modelled.
     DramTraffic = "dram-traffic";
     /// The description leaves launches at 0 cycles, as Accel-Sim's does for this GPU; the figure is
     /// that of an empty kernel in the SM. Set `launch.kernel_latency_cycles` where launches matter.

@@ -17,10 +17,11 @@ use lab::microbench::{self, Chase, Steady, Work, kernels};
 const GPUS: [&str; 4] = ["gtx480", "v100", "rtx2060s", "rtx3070"];
 
 /// Instructions and constants always hit: their misses depend on the code, not on what is timed.
+/// Warps take turns: a greedy scheduler lets some end early, and the last ones cannot fill the pipes.
 fn setup(gpu: &str) -> Setup {
     let mut gpu = config::load(gpu).unwrap();
     gpu.sm.perfect_instruction_and_constant_caches = true;
-    Setup { gpu, core: "inorder".into(), scheduler: None, settings: Vec::new(), max_cycles: None }
+    Setup { gpu, core: "inorder".into(), scheduler: Some("lrr".into()), settings: Vec::new(), max_cycles: None }
 }
 
 /// The operand collectors' part of [the fixed part](self), for `reads` reads from one bank.
@@ -124,12 +125,7 @@ fn independent_instructions_issue_at_the_rate_of_the_narrowest_stage() {
             let line = |i: usize| kernels::on_register(chain.link, 1 + i % 8);
             let found = microbench::issue_rate(&setup, &clear, line).unwrap();
             let expected = sustained(&setup.gpu, class, false);
-            // Without sub-cores, warps meet in the banks and on the result buses.
-            if setup.gpu.sm.operands.sub_cores {
-                assert_eq!(found, expected, "{name}: {}", class.name());
-            } else {
-                at_most(&format!("{name}: {}", class.name()), found, expected, 4.0);
-            }
+            assert_eq!(found, expected, "{name}: {}", class.name());
         }
     }
 }
@@ -220,7 +216,18 @@ fn a_miss_in_l2_adds_the_latencies_of_dram() {
 fn one_sm_gets_a_sector_per_cycle_from_l2() {
     for name in GPUS {
         let found = microbench::l2_bandwidth(&setup(name), 1, 8).unwrap();
-        at_most(name, found.bytes_per_cycle, 32.0, 10.0);
+        at_most(name, found.bytes_per_cycle, 32.0, 1.0);
+    }
+}
+
+#[test]
+fn each_slice_of_l2_delivers_a_sector_per_cycle() {
+    for name in GPUS {
+        let setup = setup(name);
+        let found = microbench::l2_port_bandwidth(&setup, 8).unwrap();
+        let pairs = f64::from(setup.gpu.l2.slices().min(setup.gpu.sm_count));
+        assert_eq!(found.counted.of("l2.read_misses"), 0.0);
+        at_most(name, found.bytes_per_cycle, 32.0 * pairs, 2.0);
     }
 }
 
@@ -246,7 +253,7 @@ fn bandwidth_of_dram_comes_near_the_peak() {
         // L2 asks for sectors: of a longer burst, the rest is lost.
         let useful = (32.0 / f64::from(setup.gpu.dram.burst_bytes())).min(1.0);
         let peak = setup.gpu.dram_peak_bytes_per_core_cycle() * useful;
-        at_most(name, found.bytes_per_cycle, peak, 5.0);
+        at_most(name, found.bytes_per_cycle, peak, 8.0);
         assert_eq!(found.counted.of("l2.read_hits"), 0.0);
     }
 }
@@ -274,8 +281,8 @@ fn loads_get_what_the_banks_deliver() {
     for name in GPUS {
         let setup = setup(name);
         // A warp's 128 bytes per cycle: from 32 banks of four bytes, from a line or four sectors.
-        at_most(&format!("{name}: shared memory"), microbench::shared_bandwidth(&setup).unwrap(), 128.0, 3.0);
-        at_most(&format!("{name}: L1"), microbench::l1_bandwidth(&setup).unwrap(), 128.0, 3.0);
+        at_most(&format!("{name}: shared memory"), microbench::shared_bandwidth(&setup).unwrap(), 128.0, 1.0);
+        at_most(&format!("{name}: L1"), microbench::l1_bandwidth(&setup).unwrap(), 128.0, 1.0);
     }
 }
 
@@ -327,7 +334,7 @@ fn units_of_different_kinds_work_side_by_side() {
         let line = |i: usize| kernels::on_register(if i.is_multiple_of(2) { int.link } else { fp.link }, 1 + i / 2 % 8);
         let found = microbench::issue_rate(&setup, &kernels::clear(), line).unwrap();
         let both = 2.0 * sustained(&setup.gpu, OpClass::IntAdd, false);
-        at_most(name, found, both.min(f64::from(setup.gpu.sm.issue.schedulers)), 4.0);
+        assert_eq!(found, both.min(f64::from(setup.gpu.sm.issue.schedulers)), "{name}");
     }
 }
 

@@ -257,6 +257,37 @@ pub fn l2_bandwidth(setup: &Setup, sms: u32, trips: u32) -> Result<Bandwidth, De
     Ok(Bandwidth { bytes_per_cycle: bytes / counted.of("cycles"), counted })
 }
 
+/// As many SMs as there are slices, if there are as many, read from L2: each from a slice of its
+/// own, so that no two packets meet in the crossbar.
+///
+/// # Errors
+/// What the device reports.
+pub fn l2_port_bandwidth(setup: &Setup, trips: u32) -> Result<Bandwidth, DeviceError> {
+    const WARPS: u32 = 16;
+    const LINE: u64 = 128;
+    let mut setup = setup.clone();
+    setup.gpu.launch.host_copies_fill_l2 = true;
+    let map = mem::dram::AddressMap::new(&setup.gpu);
+    let ctas = map.slices().min(setup.gpu.sm_count);
+    let mut bench = Bench::new(&setup, &kernels::gather(setup.gpu.sm_version))?;
+    let per_cta = (WARPS * kernels::GATHER_LOADS) as usize;
+    let table = bench.buffer(8 * u64::from(ctas) * per_cta as u64)?;
+    // Enough for every slice to have its lines, however the hash has them.
+    let data = bench.zeroes(4 * LINE * u64::from(map.slices()) * per_cta as u64)?;
+    let mut lines = vec![Vec::with_capacity(per_cta); ctas as usize];
+    for address in (data.address..data.address + data.bytes).step_by(LINE as usize) {
+        if let Some(mine) = lines.get_mut(map.slice_of(address) as usize).filter(|l| l.len() < per_cta) {
+            mine.push(address);
+        }
+    }
+    let bytes: Vec<u8> = lines.iter().flatten().flat_map(|address: &u64| address.to_le_bytes()).collect();
+    bench.device.write(table, 0, &bytes)?;
+    let work = |trips| Work { ctas, threads: 32 * WARPS, data: table.address, trips, ..Work::default() };
+    let counted = bench.beyond(work(trips), work(2 * trips))?;
+    let bytes = LINE as f64 * f64::from(ctas) * per_cta as f64 * f64::from(trips);
+    Ok(Bandwidth { bytes_per_cycle: bytes / counted.of("cycles"), counted })
+}
+
 /// All SMs read, past L1, data that lie in DRAM alone, in one stream.
 ///
 /// # Errors

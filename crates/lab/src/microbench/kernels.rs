@@ -122,3 +122,23 @@ pub fn stream(sm: u32, load: &str, threads: u32) -> String {
     body.push_str("add.u32 %r44, %r44, %r41;");
     looped(sm, setup, &body)
 }
+
+/// Loads in one trip of [`gather`].
+pub const GATHER_LOADS: u32 = 8;
+
+/// Each warp reads its own [`GATHER_LOADS`] lines of 128 bytes over and over, past L1. Where they lie
+/// is the table that the data begin with, in order of CTA, warp and load.
+pub fn gather(sm: u32) -> String {
+    let mut setup = format!(
+        "mov.u32 %r40, %ctaid.x;\nmov.u32 %r41, %ntid.x;\nmov.u32 %r42, %tid.x;\n\
+         mad.lo.u32 %r43, %r40, %r41, %r42;\nshr.u32 %r44, %r43, 5;\nmul.wide.u32 %p2, %r44, {};\n\
+         add.u64 %p2, %p1, %p2;\nand.b32 %r45, %r42, 31;\nmul.wide.u32 %p3, %r45, 4;\n",
+        8 * GATHER_LOADS
+    );
+    let mut body = String::new();
+    for i in 0..GATHER_LOADS {
+        let _ = writeln!(setup, "ld.global.u64 %p{0}, [%p2+{1}];\nadd.u64 %p{0}, %p{0}, %p3;", 10 + i, 8 * i);
+        let _ = writeln!(body, "ld.global.cg.u32 %r{}, [%p{}];", 1 + i, 10 + i);
+    }
+    looped(sm, &setup, &body)
+}
