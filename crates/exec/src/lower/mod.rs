@@ -123,11 +123,15 @@ impl Loaded {
 /// Parses and lowers the PTX in `text`; `name` is what messages call it.
 ///
 /// # Errors
-/// Syntax errors and errors at module level, all at once. A kernel that cannot run is no error
-/// here: it is in [`Loaded::rejected`].
+/// Syntax errors, else all undeclared and doubly declared names and wrong operand counts, else
+/// errors at module level. A kernel that is right but cannot run is no error here: it is in
+/// [`Loaded::rejected`].
 pub fn load(name: &str, text: impl AsRef<[u8]>, options: LowerOptions) -> Result<Loaded, Box<LoadError>> {
-    let parsed = ptx::parse(name, text);
-    if parsed.diagnostics.has_errors() {
+    let mut parsed = ptx::parse(name, text);
+    if !parsed.has_errors() {
+        parsed.diagnostics.append(ptx::check(&parsed.module));
+    }
+    if parsed.has_errors() {
         return Err(LoadError::new(parsed.diagnostics, &parsed.source));
     }
     let remarks = parsed.diagnostics.render(&parsed.source, Severity::Note);
