@@ -79,7 +79,7 @@ fn kernels_of_two_streams_overlap_and_those_of_one_do_not() {
                 setp.ne.u32 %q1, %r1, 0;\n@%q1 bra L;\nst.global.u32 [%at], %r2;";
     let cycles = |streams: [u32; 2]| {
         let mut bench = Bench::new(body);
-        streams.map(|stream| bench.launch(1, 32, stream));
+        streams.into_iter().for_each(|stream| bench.launch(1, 32, stream));
         bench.device.synchronize().unwrap();
         assert_eq!(bench.device.kernel_reports().len(), 2);
         bench.device.total_statistics().number("cycles")
