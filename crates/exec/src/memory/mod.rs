@@ -3,8 +3,8 @@
 //! | space | kept as | address within the space |
 //! | --- | --- | --- |
 //! | global, const | [`DeviceMemory`]: allocations of sparse pages | the generic address |
-//! | shared | [`SharedMemory`]: words of one CTA | offset from the CTA's first byte |
-//! | local | [`LocalMemory`]: one column per word | offset from the thread's first byte |
+//! | shared | `SharedMemory`: words of one CTA | offset from the CTA's first byte |
+//! | local | `LocalMemory`: one column per word | offset from the thread's first byte |
 //! | param | the launch's parameter bytes | offset from the first parameter |
 //!
 //! The generic address space holds shared, local and param memory in three fixed windows, and
