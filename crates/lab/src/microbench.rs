@@ -200,6 +200,47 @@ fn memory(setup: &Setup, found: &mut Vec<Measurement>) -> Result<(), DeviceError
     Ok(())
 }
 
+/// Cycles per barrier when `warps` warps of one CTA do nothing else.
+///
+/// # Errors
+/// What the device reports.
+pub fn barrier_interval(setup: &Setup, warps: u32) -> Result<f64, DeviceError> {
+    let steady = Steady { setup: "", threads: 32 * warps, body: 16 };
+    steady.per_line(setup, "cycles", |_| "bar.sync 0;".to_owned())
+}
+
+/// Cycles from one multiply-add to the next that depends on it when its three registers have
+/// numbers `apart` from each other.
+///
+/// # Errors
+/// What the device reports.
+pub fn mad_latency(setup: &Setup, apart: u32) -> Result<f64, DeviceError> {
+    let preamble = kernels::repeat(40, |i| format!("mov.u32 %r{}, 1;", i + 1));
+    chain_latency(setup, &preamble, &format!("mad.lo.s32 %r1, %r1, %r{}, %r{};", 1 + apart, 1 + 2 * apart))
+}
+
+/// What conflicts and barriers cost: nothing that others have measured.
+fn conflicts(setup: &Setup, found: &mut Vec<Measurement>) -> Result<(), DeviceError> {
+    let unit = Quantity::SharedLatency.unit();
+    let degrees = [
+        ("shared_latency_2_way", 2),
+        ("shared_latency_4_way", 4),
+        ("shared_latency_8_way", 8),
+        ("shared_latency_16_way", 16),
+        ("shared_latency_32_way", 32),
+    ];
+    for (name, degree) in degrees {
+        found.push(Measurement { name, unit, value: shared_latency(setup, 4 * degree)? });
+    }
+    let operands = &setup.gpu.sm.operands;
+    let banks = if operands.sub_cores { operands.banks / setup.gpu.sm.issue.schedulers } else { operands.banks };
+    found.push(Measurement { name: "int32_latency_one_bank", unit, value: mad_latency(setup, banks)? });
+    for (name, warps) in [("barrier_interval_1_warp", 1), ("barrier_interval_32_warps", 32)] {
+        found.push(Measurement { name, unit, value: barrier_interval(setup, warps)? });
+    }
+    Ok(())
+}
+
 /// A chase through DRAM whose steps go to rows that were never opened before: as many of them as
 /// there are banks on the GPU, or half of those.
 ///
@@ -228,5 +269,6 @@ pub fn measure(setup: &Setup) -> Result<Vec<Measurement>, DeviceError> {
     rates(setup, &mut found)?;
     memory(setup, &mut found)?;
     found.push(Measurement::of(Quantity::LaunchLatency, launch_latency(setup)?));
+    conflicts(setup, &mut found)?;
     Ok(found)
 }

@@ -4,7 +4,7 @@
 //! holds the table and the reasons.
 
 use crate::Setup;
-use crate::microbench::measure;
+use crate::microbench::{Measurement, measure};
 use config::GpuConfig;
 use config::measured::{Figure, Quantity, figures_for};
 use workloads::device::DeviceError;
@@ -131,15 +131,15 @@ reasons! {
 
 impl Reason {
     /// Why a figure deviates by so much.
-    fn of(gpu: &GpuConfig, quantity: Quantity, measured: Option<&Measured>, deviation: Option<f64>) -> Self {
-        let (Some(measured), Some(deviation)) = (measured, deviation) else { return Reason::Unmeasured };
+    fn of(gpu: &GpuConfig, figure: &Figure, deviation: f64) -> Self {
+        let quantity = figure.quantity;
         use Quantity::*;
         // That the sum is right must not hide that its parts are not.
         if deviation.abs() <= AGREES_PERCENT && quantity != DramLatency {
             return Reason::Agrees;
         }
         match quantity {
-            DramLatency if !gpu.description.contains(&measured.gpu) => Reason::Relation,
+            DramLatency if !gpu.description.contains(&figure.gpu) => Reason::Relation,
             Fp32Latency | Int32Latency | Fp16Latency | Fp64Latency => Reason::PtxLatency,
             SfuLatency => Reason::PtxSfuLatency,
             WmmaF32Latency | WmmaF16Latency | TensorF32Rate | TensorF16Rate => Reason::PtxTensor,
@@ -164,28 +164,37 @@ fn deviation(ours: f64, low: f64, high: f64) -> f64 {
     (ours - nearest) / nearest * 100.0
 }
 
-/// The rows of one GPU: every quantity that the model has, in the order of [`Quantity::ALL`].
+/// The rows of one GPU: every quantity that the model has.
 ///
 /// # Errors
 /// What the simulated device reports; a model that cannot run a microbenchmark is at fault.
 pub fn table(setup: &Setup) -> Result<Vec<Row>, DeviceError> {
-    let found = measure(setup)?;
     let figures: Vec<&Figure> = figures_for(&setup.gpu.name).collect();
-    let rows = Quantity::ALL.iter().filter_map(|&quantity| {
-        let ours = found.iter().find(|m| m.name == quantity.name())?.value;
-        let measured = figures.iter().find(|f| f.quantity == quantity).map(|f| Measured {
+    let row = |found: Measurement| {
+        let figure = figures.iter().find(|f| f.quantity.name() == found.name);
+        let measured = figure.map(|f| Measured {
             gpu: f.gpu.clone(),
             low: f.low,
             high: f.high,
             source: f.source.clone(),
             note: f.note.clone(),
         });
-        let deviation_percent = measured.as_ref().map(|m| deviation(ours, m.low, m.high));
-        let reason = Reason::of(&setup.gpu, quantity, measured.as_ref(), deviation_percent).name();
-        let (gpu, unit) = (setup.gpu.name.clone(), quantity.unit());
-        Some(Row { gpu, quantity: quantity.name(), unit, measured, ours, deviation_percent, reason })
-    });
-    Ok(rows.collect())
+        let deviation_percent = figure.map(|f| deviation(found.value, f.low, f.high));
+        let reason = match (figure, deviation_percent) {
+            (Some(figure), Some(deviation)) => Reason::of(&setup.gpu, figure, deviation),
+            _ => Reason::Unmeasured,
+        };
+        Row {
+            gpu: setup.gpu.name.clone(),
+            quantity: found.name,
+            unit: found.unit,
+            measured,
+            ours: found.value,
+            deviation_percent,
+            reason: reason.name(),
+        }
+    };
+    Ok(measure(setup)?.into_iter().map(row).collect())
 }
 
 /// A figure to one digit behind the point, or none for large ones.

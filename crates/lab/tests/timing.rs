@@ -84,11 +84,8 @@ fn registers_in_one_bank_are_read_one_per_round() {
         let setup = setup(name);
         let banks = banks(&setup.gpu);
         for (apart, reads) in [(banks, 3), (1, 3u32.div_ceil(banks))] {
-            let link = format!("mad.lo.s32 %r1, %r1, %r{}, %r{};", 1 + apart, 1 + 2 * apart);
-            let found =
-                microbench::chain_latency(&setup, &kernels::repeat(40, |i| format!("mov.u32 %r{}, 1;", i + 1)), &link);
             let expected = latency(&setup.gpu, OpClass::IntMad) + fixed(&setup.gpu, reads);
-            assert_eq!(found.unwrap(), expected, "{name}: {link}");
+            assert_eq!(microbench::mad_latency(&setup, apart).unwrap(), expected, "{name}: {apart} apart");
         }
     }
 }
@@ -126,6 +123,11 @@ fn independent_instructions_issue_at_the_rate_of_the_narrowest_stage() {
             let found = microbench::issue_rate(&setup, &clear, line).unwrap();
             let expected = sustained(&setup.gpu, class, false);
             assert_eq!(found, expected, "{name}: {}", class.name());
+        }
+        if setup.gpu.sm_version >= 60 {
+            let packed = |i: usize| kernels::on_register("add.f16x2 %r1, %r1, %r1;", 1 + i % 8);
+            let found = microbench::issue_rate(&setup, &clear, packed).unwrap();
+            assert_eq!(found, sustained(&setup.gpu, Half, true), "{name}: packed half");
         }
     }
 }
@@ -307,8 +309,7 @@ fn a_barrier_lets_warps_of_a_scheduler_go_one_by_one() {
     for name in GPUS {
         let setup = setup(name);
         for warps in [1, 2, 4, 8, 16, 32] {
-            let steady = Steady { setup: "", threads: 32 * warps, body: 16 };
-            let found = steady.per_line(&setup, "cycles", |_| "bar.sync 0;".to_owned()).unwrap();
+            let found = microbench::barrier_interval(&setup, warps).unwrap();
             assert_eq!(found, barrier(&setup.gpu, warps), "{name}: {warps} warps");
         }
     }
