@@ -76,6 +76,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
             unit: 0,
             group: 0,
             issued_at: 0,
+            issue_number: 0,
         };
         self.warps.next_order[w] += 1;
         self.warps.in_pipeline[w] += 1;
@@ -99,7 +100,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         if dynamic.diverged && control == Control::Branch {
             self.counters.divergences += 1;
         }
-        if control == Control::BarrierSync && mask != 0 {
+        if control == Control::BarrierSync && mask != 0 && !self.spec.options.decode_past_barriers {
             self.fetch.hold_at_barrier(warp, left);
             return false;
         }

@@ -64,7 +64,8 @@ impl Fetch {
         Self {
             icache: (!perfect).then(|| Cache::new(&spec.sm.frontend.icache)),
             packet: None,
-            last: 63,
+            // As GPGPU-Sim: the first cycle looks at warp 1 first.
+            last: 0,
             missing: 0,
             answered: VecDeque::with_capacity(warps),
             at_branch: 0,

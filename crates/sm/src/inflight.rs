@@ -52,6 +52,8 @@ pub struct InFlight {
     pub group: u32,
     /// When it issued.
     pub issued_at: Cycle,
+    /// How many had issued on its SM before it.
+    pub issue_number: u64,
 }
 
 impl std::ops::Deref for InFlight {
@@ -63,10 +65,10 @@ impl std::ops::Deref for InFlight {
 }
 
 impl InFlight {
-    /// Orders instructions by issue, as far as latches can tell them apart.
+    /// Orders instructions by issue.
     #[inline]
-    pub(crate) fn issue_order(&self) -> Cycle {
-        self.issued_at
+    pub(crate) fn issue_order(&self) -> u64 {
+        self.issue_number
     }
 }
 
@@ -123,6 +125,7 @@ impl Slab {
             unit: 0,
             group: 0,
             issued_at: 0,
+            issue_number: 0,
         });
         self.dynamics.push(DynInst::default());
         id

@@ -33,7 +33,8 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
             return;
         }
         let pipes = self.policy.ready().pipes_of(WarpMask::MAX);
-        let mut scheduler = (now % count as Cycle) as usize;
+        // As GPGPU-Sim, whose turn moves on in every cycle in which the SM has warps.
+        let mut scheduler = (self.counters.active_cycles % count as u64) as usize;
         for _ in 0..count {
             // An issue may stir schedulers that have yet to come: a barrier is released.
             if (stirred | self.stirred) >> scheduler & 1 == 0 {
@@ -134,6 +135,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         let flight = self.slab.get_mut(id);
         flight.stage = Stage::Issued;
         flight.issued_at = now;
+        flight.issue_number = self.counters.warp_instructions;
         let (warp, pipe, control, mem) = (flight.warp, flight.pipe, flight.control, flight.mem);
         let ends_warp = flight.ends_warp;
         self.warps.last_issued[warp.index()] = flight.pc;

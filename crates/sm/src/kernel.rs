@@ -49,9 +49,11 @@ impl Operands {
     fn new(program: &Program, dsts: &[RegId], srcs: &[RegId], pool: &mut Vec<RegId>) -> Self {
         let start = pool.len();
         pool.extend_from_slice(dsts);
-        pool.extend(srcs.iter().filter(|r| program.regs.is_vector(**r)));
+        // A register that an instruction names twice is read once.
+        let named_first = |(i, reg): (usize, &RegId)| (!srcs[..i].contains(reg)).then_some(*reg);
+        pool.extend(srcs.iter().enumerate().filter_map(named_first).filter(|r| program.regs.is_vector(*r)));
         let vector_end = (pool.len() - start) as u8;
-        pool.extend(srcs.iter().filter(|r| !program.regs.is_vector(**r)));
+        pool.extend(srcs.iter().enumerate().filter_map(named_first).filter(|r| !program.regs.is_vector(*r)));
         let all = &pool[start..];
         let is_long = all.len() > INLINE_REGISTERS;
         let mut inline = [RegId(0); INLINE_REGISTERS];

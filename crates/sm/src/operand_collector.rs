@@ -6,12 +6,16 @@
 //! moves instructions from the issue latches into free collectors. A bank that is written in a
 //! cycle serves no read in that cycle's first round.
 //!
+//! With [`crate::CoreOptions::collectors_as_gpgpu_sim`] neither D-OC1 nor D-OC3 holds (`exact`).
+//!
 //! - D-OC1: input ports limit instructions per pipe and round, as in GPGPU-Sim 4; but a pipe whose
 //!   oldest instruction finds its own sub-core's collectors taken does not hold up other sub-cores.
 //! - D-OC2: two registers of one instruction that lie in one bank are written in one cycle.
 //! - D-OC3: each sub-core has its share of the output ports and one round-robin pointer, so that its
 //!   collectors take turns. GPGPU-Sim has a pointer per port over the collectors of all sub-cores,
 //!   with which one sub-core's pace can keep another's instruction in its collector for ever.
+
+mod exact;
 
 use crate::inflight::{InstId, Slab, Stage};
 use crate::kernel::Kernel;
@@ -62,6 +66,11 @@ pub struct OperandCollector {
     of_partition: Box<[Mask]>,
     /// Banks of each partition.
     banks_of_partition: Box<[Mask]>,
+    /// For each output port of GPGPU-Sim's, the collector that it last served; empty if collectors
+    /// take turns instead ([`crate::CoreOptions::collectors_as_gpgpu_sim`]).
+    port_last: Box<[u32]>,
+    /// Collectors of each partition.
+    each: u32,
     /// The last collector of each partition that sent its instruction on.
     last: Box<[u32]>,
     /// Reads waiting at each bank.
@@ -106,6 +115,9 @@ impl OperandCollector {
             ready: 0,
             of_partition: (0..partitions).map(|p| low(each) << (p * each)).collect(),
             banks_of_partition: (0..partitions).map(|p| low(banks) << (p * banks)).collect(),
+            port_last: vec![0; if spec.options.collectors_as_gpgpu_sim { operands.out_ports as usize } else { 0 }]
+                .into(),
+            each: each as u32,
             last: (0..partitions).map(|p| (p * each) as u32).collect(),
             reads: vec![Reads { ring: vec![0; ring].into(), first: 0, len: 0 }; operands.banks as usize].into(),
             waiting: 0,
@@ -173,6 +185,10 @@ impl OperandCollector {
         design: &mut impl Design,
     ) -> Collected {
         let mut done = Collected::default();
+        if !self.port_last.is_empty() {
+            self.step_together(id_oc, oc_ex, slab, kernels, design, &mut done);
+            return done;
+        }
         for partition in 0..self.of_partition.len() {
             let collecting = !self.free & self.of_partition[partition] != 0;
             if collecting || id_oc.occupied() & id_oc.of_partition(partition) != 0 {
@@ -293,16 +309,30 @@ impl OperandCollector {
                     return moved;
                 }
                 let Some(inst) = id_oc.pop(latch as LatchId) else { break };
-                slab.get_mut(inst).stage = Stage::Collecting;
-                let flight = slab.get(inst);
-                let srcs = flight.micro.operands.vector_srcs(kernels, flight.kernel);
                 let place = Collector { inst, outstanding: 0, latch: latch as LatchId };
-                let awaited = design.awaited(slab, inst);
-                self.collect(free.trailing_zeros(), partition, place, flight.warp, srcs, awaited);
+                self.place(free.trailing_zeros(), partition, place, slab, kernels, design);
                 moved = true;
             }
         }
         moved
+    }
+
+    /// Collector `c` takes an instruction that has left its issue latch.
+    #[inline]
+    fn place(
+        &mut self,
+        c: u32,
+        partition: usize,
+        place: Collector,
+        slab: &mut Slab,
+        kernels: &[Kernel],
+        design: &impl Design,
+    ) {
+        slab.get_mut(place.inst).stage = Stage::Collecting;
+        let flight = slab.get(place.inst);
+        let srcs = flight.micro.operands.vector_srcs(kernels, flight.kernel);
+        let awaited = design.awaited(slab, place.inst);
+        self.collect(c, partition, place, flight.warp, srcs, awaited);
     }
 
     /// Collector `c` takes an instruction of `warp`; its sources but the `awaited` ones queue at their

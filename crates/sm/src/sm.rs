@@ -189,8 +189,8 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         self.write_back(now, env.kernels);
         self.execute(now, env.kernels);
         self.write_back_memory(now, env.kernels);
-        self.collect_operands(now, env.kernels);
         self.load_store(now, env.kernels);
+        self.collect_operands(now, env.kernels);
         self.issue(now, env.kernels);
         self.front_end(now, env)?;
         self.end_cycle();

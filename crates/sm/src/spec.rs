@@ -88,6 +88,14 @@ pub struct CoreOptions {
     /// A warp issues nothing while a global atomic of its is on the way, as in GPGPU-Sim (which
     /// needs that for its functional model). Without it only readers of the result wait.
     pub atomics_hold_warp: bool,
+    /// Operand collectors take and send instructions in exactly the order of GPGPU-Sim 4.2, in which
+    /// sub-cores get in each other's way and an instruction can wait in its collector without end
+    /// (see `operand_collector`, D-OC1 and D-OC3). Without it they take turns.
+    pub collectors_as_gpgpu_sim: bool,
+    /// Instructions behind a barrier are decoded while their warp waits there, as in GPGPU-Sim. Only
+    /// for streams in which nothing depends on the barrier: traces. Without it they are decoded when
+    /// the barrier is released, a few cycles later.
+    pub decode_past_barriers: bool,
 }
 
 /// A GPU description that no SM can be built from.

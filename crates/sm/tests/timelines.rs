@@ -57,17 +57,17 @@ fn two_warps_of_one_scheduler_under_gto() {
     bench.skip = |warp, line| warp % 4 != 0 && line < 3;
     insta::assert_snapshot!(draw(&bench), @r"
     from 0              |         |         |
-    w0  int_add r1, r2  DI.CE...W
-    w0  int_add r3, r1  D.......I.CE...W
-    w0  int_add r4, r5          DI.C.E...W
-    w0  exit                    D.I....C.E..W
+    w0  int_add r1, r2   DI.CE...W
+    w0  int_add r3, r1   D.......I.CE...W
+    w0  int_add r4, r5           DI.C.E...W
+    w0  exit                     D.I....C.E..W
     w1  exit            DICE..W
     w2  exit            DICE..W
-    w3  exit            FDICE..W
-    w4  int_add r1, r2   DI.C.E...W
-    w4  int_add r3, r1   D.........I.C.E...W
-    w4  int_add r4, r5             DI....CE...W
-    w4  exit                       D.I....C.E..W
+    w3  exit            DICE..W
+    w4  int_add r1, r2  FD.I.C.E...W
+    w4  int_add r3, r1  FD..........I.C.E...W
+    w4  int_add r4, r5              DI....CE...W
+    w4  exit                        D.I....C.E..W
     ");
 }
 
@@ -111,10 +111,10 @@ fn shared_memory_with_a_conflict_of_four() {
     let lines = [store(Space::Shared, 1, 0, 16), load(Space::Shared, 2, 0, 16), add(3, &[2])];
     insta::assert_snapshot!(draw(&Bench::new(&lines)), @r"
     from 0              |         |         |         |         |
-    w0  st.shared r1    DI.E...W
-    w0  ld.shared r2    D.I.C..E........................W
-    w0  int_add r3, r2    D.............................I.CE...W
-    w0  exit              D..............................I.C.E..W
+    w0  st.shared r1    DI.CE...W
+    w0  ld.shared r2    D.I.C...E........................W
+    w0  int_add r3, r2    D..............................I.CE...W
+    w0  exit              D...............................I.C.E..W
     ");
 }
 
@@ -125,11 +125,11 @@ fn a_miss_and_a_hit_under_it() {
     bench.memory_latency = 30;
     insta::assert_snapshot!(draw(&bench), @r"
     from 0              |         |         |         |         |         |         |
-    w0  ld.global r1    DI.E.....................................................W
-    w0  ld.global r2    D.I.E.....................................................W
-    w0  int_add r3, r1    D......................................................I.CE...W
-    w0  int_add r4, r2    D.......................................................I.C.E...W
-    w0  exit                                                                      DI..C.E..W
+    w0  ld.global r1    DI.CE.....................................................W
+    w0  ld.global r2    D.I.CE.....................................................W
+    w0  int_add r3, r1    D.......................................................I.CE...W
+    w0  int_add r4, r2    D........................................................I.C.E...W
+    w0  exit                                                                       DI..C.E..W
     ");
 }
 

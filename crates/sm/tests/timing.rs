@@ -169,7 +169,7 @@ fn shared_memory_takes_its_latency_and_a_cycle_per_conflict() {
     for (stride, degree) in [(4, 1), (8, 2), (16, 4), (64, 16), (128, 32), (0, 1)] {
         let run = Bench::new(&[load(Space::Shared, 1, 0, stride), add(2, &[1])]).run();
         let latency = u64::from(gpu().sm.shared.latency_cycles);
-        assert_eq!(issue(&run, 0, 1) - issue(&run, 0, 0), latency + 3 + degree, "stride {stride}");
+        assert_eq!(issue(&run, 0, 1) - issue(&run, 0, 0), latency + 4 + degree, "stride {stride}");
         assert_eq!(run.sm.counters().shared_conflict_cycles, degree - 1);
     }
 }
@@ -195,7 +195,7 @@ fn twice(line: Line) -> [Line; 4] {
 fn an_l1_hit_takes_its_latency() {
     let run = Bench::new(&twice(load(Space::Global, 1, 0, 4))).run();
     let latency = u64::from(gpu().sm.l1d.latency_cycles);
-    assert_eq!(issue(&run, 0, 3) - issue(&run, 0, 2), latency + 3);
+    assert_eq!(issue(&run, 0, 3) - issue(&run, 0, 2), latency + 4);
     assert_eq!(run.sm.l1_counters().read_hits, 4);
 }
 
@@ -206,7 +206,7 @@ fn an_l1_miss_adds_the_memory_and_its_way() {
         bench.memory_latency = memory;
         let run = bench.run();
         let latency = u64::from(gpu().sm.l1d.latency_cycles);
-        assert_eq!(issue(&run, 0, 1) - issue(&run, 0, 0), latency + memory + 6);
+        assert_eq!(issue(&run, 0, 1) - issue(&run, 0, 0), latency + memory + 7);
     }
 }
 
@@ -215,7 +215,7 @@ fn an_access_past_l1_takes_the_memory_and_its_way() {
     let mut bench = Bench::new(&[load(Space::Global, 1, 0, 0).cached(CacheOp::L2), add(2, &[1])]);
     bench.memory_latency = 50;
     let run = bench.run();
-    assert_eq!(issue(&run, 0, 1) - issue(&run, 0, 0), 50 + 5);
+    assert_eq!(issue(&run, 0, 1) - issue(&run, 0, 0), 50 + 6);
     assert_eq!(run.sm.l1_counters().read_misses, 0);
 }
 
@@ -225,21 +225,21 @@ fn an_l1_bank_takes_one_sector_per_cycle() {
     for (stride, cycles) in [(0, 1), (4, 1), (32, 8), (128, 32)] {
         let run = Bench::new(&twice(load(Space::Global, 1, 0, stride))).run();
         let latency = u64::from(gpu().sm.l1d.latency_cycles);
-        assert_eq!(issue(&run, 0, 3) - issue(&run, 0, 2), latency + 2 + cycles, "stride {stride}");
+        assert_eq!(issue(&run, 0, 3) - issue(&run, 0, 2), latency + 3 + cycles, "stride {stride}");
     }
 }
 
 #[test]
 fn a_constant_that_always_hits_is_there_at_once() {
     let run = Bench::new(&[load(Space::Constant, 1, 0, 0), add(2, &[1])]).run();
-    assert_eq!(issue(&run, 0, 1) - issue(&run, 0, 0), 3);
+    assert_eq!(issue(&run, 0, 1) - issue(&run, 0, 0), 4);
 }
 
 #[test]
 fn a_constant_cache_serves_a_line_per_cycle() {
     let lines = twice(load(Space::Constant, 1, 0, 64));
     let run = Bench::new(&lines).gpu(|g| g.sm.perfect_instruction_and_constant_caches = false).run();
-    assert_eq!(issue(&run, 0, 3) - issue(&run, 0, 2), 3 + 31, "32 lines");
+    assert_eq!(issue(&run, 0, 3) - issue(&run, 0, 2), 4 + 31, "32 lines");
     assert_eq!(run.sm.constant_cache().unwrap().counters().read_hits, 32);
 }
 
@@ -249,7 +249,7 @@ fn an_atomic_waits_for_its_answer() {
     bench.memory_latency = 100;
     // 32 lanes on one word: 32 transactions, one per cycle.
     let free = bench.run();
-    assert_eq!(issue(&free, 0, 2) - issue(&free, 0, 0), 100 + 5 + 31);
+    assert_eq!(issue(&free, 0, 2) - issue(&free, 0, 0), 100 + 6 + 31);
     assert!(issue(&free, 0, 1) - issue(&free, 0, 0) < 5, "what does not need the result goes on");
     bench.options.atomics_hold_warp = true;
     let held = bench.run();
