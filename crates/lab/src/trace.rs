@@ -111,7 +111,12 @@ pub fn run_trace(list: &Path, setup: &TraceSetup) -> Result<TraceRun, TraceRunEr
     let mut gpu = setup.gpu.clone();
     gpu.sm.frontend.branches = BranchFetch::Oracle;
     gpu.sm.register_allocation_unit = REGISTER_UNIT;
-    let options = CoreOptions { scheduler: setup.scheduler.clone(), atomics_hold_warp: true };
+    let options = CoreOptions {
+        scheduler: setup.scheduler.clone(),
+        atomics_hold_warp: true,
+        collectors_as_gpgpu_sim: true,
+        decode_past_barriers: true,
+    };
     let spec = CoreSpec::new(&gpu, TimingTable::Sass, options).map_err(|e| TraceRunError::Setup(e.to_string()))?;
     let spec = Arc::new(spec);
     let shared = TraceShared::new();
