@@ -92,10 +92,10 @@ reasons! {
     HalfInterval = "half-interval";
     /// The latency is the one of Accel-Sim's description: 20 cycles on the TITAN V, where its tuner
     /// measured 33.7 for L1 and 27 for shared memory; 39 for L1 on the RTX 3070, where the chase, its
-    /// clock's overhead subtracted, has 33. The model's way through the load/store unit adds 3 or 4.
+    /// clock's overhead subtracted, has 33. The model's way through the load/store unit adds 4 or 5.
     L1Parameter = "l1-parameter";
     /// Accel-Sim's tuner sets the latency of L2 to the measured L2 latency less that of L1. A
-    /// request past L1 has no L1 latency to pay in the model: the way there and back takes 11 cycles,
+    /// request past L1 has no L1 latency to pay in the model: the way there and back takes 12 cycles,
     /// so the sum falls short of the measured latency by most of an L1 latency.
     L2Parameter = "l2-parameter";
     /// The sum comes out right, its parts do not: Accel-Sim's tuner sets the latency of DRAM to the
@@ -238,6 +238,29 @@ pub fn markdown(rows: &[Row]) -> String {
             row.deviation_text(),
             row.reason
         );
+    }
+    text
+}
+
+/// Our figures as a table in Markdown: a line per quantity, a column per GPU.
+pub fn side_by_side(rows: &[Row]) -> String {
+    let distinct = |of: fn(&Row) -> String| {
+        rows.iter().map(of).fold(Vec::new(), |mut all: Vec<String>, one| {
+            if !all.contains(&one) {
+                all.push(one);
+            }
+            all
+        })
+    };
+    let (gpus, lines) = (distinct(|r| r.gpu.clone()), distinct(|r| format!("{} | {}", r.quantity, r.unit)));
+    let mut text =
+        format!("| quantity | unit | {} |\n| --- | --- |{}\n", gpus.join(" | "), " ---: |".repeat(gpus.len()));
+    for line in lines {
+        let of = |gpu: &String| {
+            let row = rows.iter().find(|r| r.gpu == *gpu && format!("{} | {}", r.quantity, r.unit) == line);
+            row.map_or_else(|| "-".to_owned(), |r| figure(r.ours))
+        };
+        text += &format!("| {line} | {} |\n", gpus.iter().map(of).collect::<Vec<_>>().join(" | "));
     }
     text
 }

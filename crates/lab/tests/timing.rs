@@ -7,7 +7,10 @@
 //! the collector, one per register in the bank with the most of its registers (*r*) reads them,
 //! and it leaves in the round after: in *I + 1 + (r + 1) / p*, whole cycles. It enters its unit a
 //! cycle later, and with latency *L* writes back *L + 2* cycles after that, in time for a dependent
-//! instruction to issue in that cycle: *L + 4 + (r + 1) / p* from issue to issue.
+//! instruction to issue in that cycle: *L + 4 + (r + 1) / p* from issue to issue. The load/store unit
+//! takes an access as a unit does, begins with it a cycle later, and when it has the data a dependent
+//! instruction issues through the write-back register two cycles later, or, released by the look-up
+//! in L1, in that cycle.
 
 use config::{GpuConfig, Unit};
 use isa::OpClass;
@@ -136,7 +139,7 @@ fn independent_instructions_issue_at_the_rate_of_the_narrowest_stage() {
 fn a_conflict_of_degree_n_costs_n_minus_1_cycles() {
     for name in GPUS {
         let setup = setup(name);
-        let base = f64::from(setup.gpu.sm.shared.latency_cycles) + 2.0 + collection(&setup.gpu, 1);
+        let base = f64::from(setup.gpu.sm.shared.latency_cycles) + 3.0 + collection(&setup.gpu, 1);
         for degree in [1, 2, 4, 8, 16, 32] {
             let found = microbench::shared_latency(&setup, 4 * degree).unwrap();
             assert_eq!(found, base + f64::from(degree), "{name}: {degree} lanes in each bank");
@@ -160,19 +163,19 @@ fn an_l1_hit_takes_the_latency_of_l1() {
         let found = microbench::chase(&setup, "ld.global.ca.u64", 64, 128, true).unwrap();
         assert_served_by(&found, "l1d.read_hits");
         // Released by the look-up itself: no write-back register behind it.
-        let expected = f64::from(setup.gpu.sm.l1d.latency_cycles) + 2.0 + collection(&setup.gpu, 1);
+        let expected = f64::from(setup.gpu.sm.l1d.latency_cycles) + 3.0 + collection(&setup.gpu, 1);
         assert_eq!(found.cycles, expected, "{name}");
     }
 }
 
-/// What a request past L1 takes that hits in L2, in core cycles. In the SM: to the port as to a
-/// unit, and from the inbox through the write-back register to the register file. On the way: out of the
+/// What a request past L1 takes that hits in L2, in core cycles. In the SM: the
+/// fixed part and the cycle in which the load/store unit begins. On the way: out of the
 /// outbox (1), into the slice (1), the latency path, look-up (1), to the crossbar (1), out of it (1),
 /// into the inbox (1).
 fn l2_latency(gpu: &GpuConfig) -> f64 {
     let clocks = &gpu.clocks;
     assert_eq!((clocks.interconnect_mhz, clocks.l2_mhz), (clocks.core_mhz, clocks.core_mhz), "one clock for all");
-    fixed(gpu, 1) + 6.0 + f64::from(gpu.l2.latency_cycles)
+    fixed(gpu, 1) + 1.0 + 6.0 + f64::from(gpu.l2.latency_cycles)
 }
 
 #[test]
@@ -208,9 +211,10 @@ fn a_miss_in_l2_adds_the_latencies_of_dram() {
         let row = of("dram.activates") * f64::from(t.tRCD) + of("dram.precharges") * f64::from(t.tRP);
         let commands = f64::from(dram.latency_cycles + t.tCL) + row + 3.0;
         let expected = l2_latency(&setup.gpu) + 2.0 + commands * setup.gpu.clocks.core_mhz / setup.gpu.clocks.dram_mhz;
-        // The answer waits for the next edge of the slower clock.
-        let off = found.cycles - expected;
-        assert!((0.0..=1.0).contains(&off), "{name}: {}, expected {expected}", found.cycles);
+        // The first command cycle may be one that has nearly passed; the answer waits for the next
+        // edge of the core's clock.
+        let (off, command) = (found.cycles - expected, setup.gpu.clocks.core_mhz / setup.gpu.clocks.dram_mhz);
+        assert!((-command..=1.0).contains(&off), "{name}: {}, expected {expected}", found.cycles);
     }
 }
 
@@ -229,7 +233,7 @@ fn each_slice_of_l2_delivers_a_sector_per_cycle() {
         let found = microbench::l2_port_bandwidth(&setup, 8).unwrap();
         let pairs = f64::from(setup.gpu.l2.slices().min(setup.gpu.sm_count));
         assert_eq!(found.counted.of("l2.read_misses"), 0.0);
-        at_most(name, found.bytes_per_cycle, 32.0 * pairs, 2.0);
+        at_most(name, found.bytes_per_cycle, 32.0 * pairs, 3.0);
     }
 }
 
