@@ -19,24 +19,46 @@ pub struct Spot {
 impl Spot {
     /// The place of byte `offset` in `text`.
     pub(crate) fn at(file: &Arc<str>, text: &str, offset: usize) -> Self {
-        let mut offset = offset.min(text.len());
-        while !text.is_char_boundary(offset) {
-            offset -= 1;
-        }
-        let start = text[..offset].rfind('\n').map_or(0, |i| i + 1);
-        let end = text[offset..].find('\n').map_or(text.len(), |i| offset + i);
-        let count = |s: &str| u32::try_from(s.chars().count()).unwrap_or(u32::MAX);
-        Self {
-            file: file.clone(),
-            line: u32::try_from(text[..start].matches('\n').count() + 1).unwrap_or(u32::MAX),
-            column: count(&text[start..offset]).saturating_add(1),
-            excerpt: text[start..end].trim_end().into(),
-        }
+        Lines::new(text).spot(file, offset)
     }
 
     /// `file` as a whole.
     pub(crate) fn whole(file: &str) -> Self {
         Self { file: file.into(), line: 0, column: 0, excerpt: "".into() }
+    }
+}
+
+/// A text with the places of its lines: every key of a description has a [`Spot`], and finding
+/// each from the text's start would take most of the loading.
+pub(crate) struct Lines<'a> {
+    text: &'a str,
+    /// Where each line begins.
+    starts: Vec<usize>,
+}
+
+impl<'a> Lines<'a> {
+    pub(crate) fn new(text: &'a str) -> Self {
+        let behind = text.bytes().enumerate().filter(|&(_, b)| b == b'\n').map(|(i, _)| i + 1);
+        Self { text, starts: std::iter::once(0).chain(behind).collect() }
+    }
+
+    /// The place of byte `offset`.
+    pub(crate) fn spot(&self, file: &Arc<str>, offset: usize) -> Spot {
+        let text = self.text;
+        let mut offset = offset.min(text.len());
+        while !text.is_char_boundary(offset) {
+            offset -= 1;
+        }
+        let line = self.starts.partition_point(|&start| start <= offset);
+        let start = self.starts[line - 1];
+        let end = self.starts.get(line).map_or(text.len(), |next| next - 1);
+        let count = |s: &str| u32::try_from(s.chars().count()).unwrap_or(u32::MAX);
+        Spot {
+            file: file.clone(),
+            line: u32::try_from(line).unwrap_or(u32::MAX),
+            column: count(&text[start..offset]).saturating_add(1),
+            excerpt: text[start..end].trim_end().into(),
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! A GPU description as it stands in its file: values by dotted path, each with its place and its
 //! source, before anything has been checked.
 
-use crate::error::{ConfigError, Problem, Spot, did_you_mean};
+use crate::error::{ConfigError, Lines, Problem, Spot, did_you_mean};
 use crate::schema::{self, Kind};
 use crate::{GpuConfig, builtin, validate};
 use std::collections::BTreeMap;
@@ -78,7 +78,8 @@ impl Raw {
                 problem.at(e.span().map_or_else(|| Spot::whole(origin), |s| Spot::at(&file, text, s.start)))
             })
             .collect();
-        let mut flat = Flattener { file: &file, text, out: BTreeMap::new(), problems: &mut problems };
+        let mut flat =
+            Flattener { file: &file, lines: Lines::new(text), out: BTreeMap::new(), problems: &mut problems };
         flat.table("", table.get_ref(), 0);
         let mut values = flat.out;
         ConfigError::unless_none(problems)?;
@@ -311,7 +312,7 @@ fn same_ending<'a>(path: &str, paths: &'a [String]) -> Option<&'a str> {
 /// Turns nested TOML tables into values by dotted path.
 struct Flattener<'a> {
     file: &'a Arc<str>,
-    text: &'a str,
+    lines: Lines<'a>,
     out: BTreeMap<String, Entry>,
     problems: &'a mut Vec<Problem>,
 }
@@ -321,7 +322,7 @@ impl Flattener<'_> {
         for (key, value) in table {
             let path =
                 if prefix.is_empty() { key.get_ref().to_string() } else { format!("{prefix}.{}", key.get_ref()) };
-            let spot = Spot::at(self.file, self.text, key.span().start);
+            let spot = self.lines.spot(self.file, key.span().start);
             match value.get_ref() {
                 DeValue::Table(_) if depth >= MAX_DEPTH => {
                     self.problems.push(Problem::new(path, "is nested too deep").at(spot));

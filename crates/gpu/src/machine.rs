@@ -100,7 +100,7 @@ pub struct Machine<S: WarpStream, P: IssuePolicy, O: Observer = Silent> {
     // The block diagram.
     dispatcher: Dispatcher,
     sms: Vec<Sm<S, P, O>>,
-    /// Between each SM and the memory system; lent to the SM while it ticks.
+    /// Between each SM and the memory system.
     ports: Vec<Port>,
     memory: MemorySystem,
 
@@ -118,6 +118,8 @@ pub struct Machine<S: WarpStream, P: IssuePolicy, O: Observer = Silent> {
     now: Cycle,
     /// When each SM must be ticked next.
     due: Vec<Cycle>,
+    /// CTAs have ended in this cycle.
+    any_finished: bool,
     /// SMs that may have room for a CTA.
     room: BitSet,
     /// When the next resident kernel may have its first CTA dispatched.
@@ -157,6 +159,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Machine<S, P, O> {
             flush_l2: config.launch.flush_l2_between_kernels,
             now: 0,
             due: vec![NEVER; count],
+            any_finished: false,
             room: BitSet::new(count),
             kernel_ready: NEVER,
             last_issue: (0, 0),
@@ -218,21 +221,20 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Machine<S, P, O> {
             return;
         }
         self.memory.advance(self.now, &mut self.ports);
-        for (due, port) in self.due.iter_mut().zip(&self.ports) {
-            if let Some(&(stamp, _)) = port.inbox.front() {
-                *due = (*due).min(stamp);
+        for sm in self.memory.answered() {
+            if let Some(&(stamp, _)) = self.ports[sm].inbox.front() {
+                self.due[sm] = self.due[sm].min(stamp);
             }
         }
     }
 
     fn tick_sms(&mut self) -> Result<(), Box<Fault>> {
-        let mut env = Env { kernels: &self.kernels, shared: &mut self.shared };
         for ((sm, port), due) in self.sms.iter_mut().zip(&mut self.ports).zip(&mut self.due) {
             if *due <= self.now {
-                std::mem::swap(&mut sm.port, port);
+                let mut env = Env { kernels: &self.kernels, shared: &mut self.shared, port };
                 sm.tick(self.now, &mut env)?;
-                *due = sm.next_event();
-                std::mem::swap(&mut sm.port, port);
+                *due = sm.next_event(port);
+                self.any_finished |= !sm.finished().is_empty();
             }
         }
         Ok(())
@@ -240,6 +242,9 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Machine<S, P, O> {
 
     /// CTAs that have ended make room, kernels that have ended are reported.
     fn retire(&mut self) {
+        if !std::mem::take(&mut self.any_finished) {
+            return;
+        }
         let mut ended = Vec::new();
         for (i, sm) in self.sms.iter_mut().enumerate() {
             for cta in sm.finished().drain(..) {
@@ -294,13 +299,13 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Machine<S, P, O> {
         if self.room.is_empty() || !self.dispatcher.has_work(self.now) {
             return;
         }
-        let Self { dispatcher, sms, kernels, shared, due, now, room, .. } = self;
+        let Self { dispatcher, sms, ports, kernels, shared, due, now, room, .. } = self;
         let next = *now + 1;
-        let mut env = Env { kernels, shared };
         dispatcher.dispatch(*now, room, |p| {
             let sm = &mut sms[p.sm];
-            let fits = sm.can_accept(&env.kernels[p.kernel.index()].shape);
+            let fits = sm.can_accept(&kernels[p.kernel.index()].shape);
             if fits {
+                let mut env = Env { kernels, shared, port: &mut ports[p.sm] };
                 sm.start_cta(next, &mut env, p.kernel, p.cta);
                 due[p.sm] = next;
             }

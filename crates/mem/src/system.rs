@@ -97,6 +97,8 @@ pub struct MemorySystem {
     channel_due: Box<[Cycle]>,
     channels_due: Cycle,
     answers: AnswerCounters,
+    /// SMs that got an answer in the last call of `advance`.
+    answered: PortSet,
     /// Visits everything in every cycle: the yardstick for the tests.
     exhaustive: bool,
 }
@@ -119,7 +121,7 @@ impl MemorySystem {
             requests: Crossbar::new(&config.interconnect, sms, slices),
             slices: (0..slices).map(|_| Slice::new(&config.l2)).collect(),
             slices_per_channel,
-            channels: (0..channels).map(|_| Channel::new(&config.dram, slices_per_channel)).collect(),
+            channels: (0..channels).map(|_| Channel::new(&config.dram, slices_per_channel, Clocks::new(&config.clocks).dram)).collect(),
             replies: Crossbar::new(&config.interconnect, slices, sms),
             reply_inputs: vec![VecDeque::new(); slices].into(),
             input_packets: config.interconnect.input_buffer_packets.max(1) as usize,
@@ -132,6 +134,7 @@ impl MemorySystem {
             channel_due: vec![NEVER; channels].into(),
             channels_due: NEVER,
             answers: AnswerCounters::default(),
+            answered: PortSet::new(sms),
             exhaustive: false,
             map,
         }
@@ -141,6 +144,7 @@ impl MemorySystem {
     /// `now` are known. `ports[i]` is SM *i*'s. An answer is stamped with the cycle after the one
     /// in which it leaves the crossbar.
     pub fn advance(&mut self, now: Cycle, ports: &mut [Port]) {
+        self.answered.clear();
         self.look_into(ports);
         loop {
             let due = self.next.min(self.unseen_due).max(self.first_not_done());
@@ -154,6 +158,11 @@ impl MemorySystem {
         if self.now.is_none_or(|done| done < now) {
             self.now = Some(now);
         }
+    }
+
+    /// SMs whose inbox got an answer in the last [`MemorySystem::advance`].
+    pub fn answered(&self) -> impl Iterator<Item = usize> {
+        self.answered.iter()
     }
 
     /// Finds the requests that have come since the last call.
@@ -251,6 +260,7 @@ impl MemorySystem {
             // Of a packet that was served by sectors, the last one brings the answer.
             if let Some(packet) = finish_part(&mut self.packets, Part(part)) {
                 port.inbox.push_back((t + 1, packet.request));
+                self.answered.insert(sm);
                 if packet.request.kind == RequestKind::Write {
                     self.answers.writes += 1;
                 } else {

@@ -11,7 +11,7 @@ use isa::{
     Access, BarrierArrival, CacheOp, Control, CtaSlot, Dim3, DynInst, Fault, InstSpec, KernelId, LaunchShape,
     MemAccess, OpClass, Pc, ProgramBuilder, RegFile, RegId, Space, StepContext, WarpSlot, WarpStream,
 };
-use mem::RequestKind;
+use mem::{Port, RequestKind};
 use sm::{Code, CoreOptions, CoreSpec, Env, InOrder, Kernel, Silent, Sm, TimingTable};
 use std::sync::Arc;
 
@@ -152,17 +152,18 @@ fn main() {
     let stream = Loop { lines: dynamics, iterations, at: [(0, 0); 64], number: [0; 64], started: 0 };
     let mut sm: Sm<Loop, InOrder, Silent> = Sm::new(0, spec, stream, &(), Silent);
 
+    let mut port = Port::default();
     let (mut now, mut ticks) = (0, 0u64);
-    sm.start_cta(0, &mut Env { kernels: &kernels, shared: &mut () }, KernelId(0), Dim3::new(0, 0, 0));
+    sm.start_cta(0, &mut Env { kernels: &kernels, shared: &mut (), port: &mut port }, KernelId(0), Dim3::new(0, 0, 0));
     while !sm.is_idle() {
-        sm.tick(now, &mut Env { kernels: &kernels, shared: &mut () }).expect("loops do not fault");
+        sm.tick(now, &mut Env { kernels: &kernels, shared: &mut (), port: &mut port }).expect("loops do not fault");
         ticks += 1;
-        while let Some((sent, request)) = sm.port.outbox.pop_front() {
+        while let Some((sent, request)) = port.outbox.pop_front() {
             if request.kind != RequestKind::WriteBack {
-                sm.port.inbox.push_back((sent + 300, request));
+                port.inbox.push_back((sent + 300, request));
             }
         }
-        now = sm.next_event();
+        now = sm.next_event(&port);
     }
     let instructions = sm.counters().warp_instructions;
     println!("{instructions} warp instructions, {} cycles, {ticks} ticks", sm.account().cycles());

@@ -12,6 +12,8 @@ pub struct InstructionBuffer {
     /// A ring of `stride` places, a power of two, for each warp.
     entries: Box<[InstId]>,
     stride: usize,
+    /// The oldest of each queue that is not empty.
+    heads: PerWarp<InstId>,
     first: PerWarp<u8>,
     len: PerWarp<u8>,
     capacity: u8,
@@ -26,6 +28,7 @@ impl InstructionBuffer {
         Self {
             entries: vec![InstId(0); 64 * stride].into(),
             stride,
+            heads: PerWarp::new(InstId(0)),
             first: PerWarp::new(0),
             len: PerWarp::new(0),
             capacity: capacity as u8,
@@ -49,7 +52,7 @@ impl InstructionBuffer {
     #[inline]
     pub fn front(&self, warp: WarpSlot) -> Option<InstId> {
         let w = warp.index();
-        (self.len[w] > 0).then(|| self.entries[self.place(w, 0)])
+        (self.len[w] > 0).then(|| self.heads[w])
     }
 
     /// Adds the youngest instruction of `warp`; there is room.
@@ -59,6 +62,9 @@ impl InstructionBuffer {
         debug_assert!(self.len[w] < self.capacity);
         let at = self.place(w, self.len[w]);
         self.entries[at] = id;
+        if self.len[w] == 0 {
+            self.heads[w] = id;
+        }
         self.len[w] += 1;
         if self.len[w] + self.per_fetch > self.capacity {
             self.room &= !bit(warp);
@@ -72,6 +78,7 @@ impl InstructionBuffer {
         debug_assert!(self.len[w] > 0);
         self.first[w] = self.first[w].wrapping_add(1);
         self.len[w] -= 1;
+        self.heads[w] = self.entries[self.place(w, 0)];
         if self.len[w] + self.per_fetch <= self.capacity {
             self.room |= bit(warp);
         }

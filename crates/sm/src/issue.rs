@@ -32,7 +32,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
             self.account.repeat(0..count * width);
             return;
         }
-        let pipes = self.policy.ready().pipes_of(WarpMask::MAX);
+        let pipes = self.policy.ready().pipes();
         // As GPGPU-Sim, whose turn moves on in every cycle in which the SM has warps.
         let mut scheduler = (self.counters.active_cycles % count as u64) as usize;
         for _ in 0..count {

@@ -28,6 +28,7 @@ pub struct Latches {
     partitions: usize,
     /// The latches of partition 0.
     every_partition: u64,
+    of_memory: u64,
 }
 
 impl Latches {
@@ -51,6 +52,7 @@ impl Latches {
             occupied: 0,
             full: with(0),
             partitions,
+            of_memory: ((1 << partitions) - 1) << (Pipe::MEM.index() * partitions),
             every_partition: (0..Pipe::COUNT).fold(0, |mask, p| mask | 1 << (p * partitions)),
         }
     }
@@ -117,6 +119,12 @@ impl Latches {
     #[inline]
     pub fn of_partition(&self, partition: usize) -> u64 {
         self.every_partition << partition
+    }
+
+    /// The latches of the memory pipe, one bit each.
+    #[inline]
+    pub fn of_memory(&self) -> u64 {
+        self.of_memory
     }
 
     /// All latches of a pipe, one bit each.

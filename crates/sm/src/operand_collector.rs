@@ -39,13 +39,8 @@ struct Collector {
     latch: LatchId,
 }
 
-/// Reads that wait at one bank, by collector: a ring.
-#[derive(Clone, Debug)]
-struct Reads {
-    ring: Box<[u8]>,
-    first: usize,
-    len: usize,
-}
+/// Most partitions: the schedulers are fewer.
+const PARTITIONS: usize = 8;
 
 /// What the collectors ask of the issue design and tell it.
 pub trait Design {
@@ -63,18 +58,22 @@ pub struct OperandCollector {
     /// Occupied, and every operand has been read.
     ready: Mask,
     /// Collectors of each partition.
-    of_partition: Box<[Mask]>,
+    of_partition: [Mask; PARTITIONS],
     /// Banks of each partition.
-    banks_of_partition: Box<[Mask]>,
+    banks_of_partition: [Mask; PARTITIONS],
+    partitions: usize,
     /// For each output port of GPGPU-Sim's, the collector that it last served; empty if collectors
     /// take turns instead ([`crate::CoreOptions::collectors_as_gpgpu_sim`]).
     port_last: Box<[u32]>,
     /// Collectors of each partition.
     each: u32,
     /// The last collector of each partition that sent its instruction on.
-    last: Box<[u32]>,
-    /// Reads waiting at each bank.
-    reads: Box<[Reads]>,
+    last: [u32; PARTITIONS],
+    /// Reads waiting at each bank, by collector: rings of `reads_stride` places.
+    reads: Box<[u8]>,
+    reads_stride: usize,
+    first_read: [u16; 64],
+    reads_waiting: [u16; 64],
     /// Banks at which reads wait.
     waiting: Mask,
     /// Banks written this cycle.
@@ -113,13 +112,17 @@ impl OperandCollector {
             collectors: [Collector { inst: InstId(0), outstanding: 0, latch: 0 }; 64],
             free: low(each * partitions),
             ready: 0,
-            of_partition: (0..partitions).map(|p| low(each) << (p * each)).collect(),
-            banks_of_partition: (0..partitions).map(|p| low(banks) << (p * banks)).collect(),
+            of_partition: std::array::from_fn(|p| if p < partitions { low(each) << (p * each) } else { 0 }),
+            banks_of_partition: std::array::from_fn(|p| if p < partitions { low(banks) << (p * banks) } else { 0 }),
+            partitions,
             port_last: vec![0; if spec.options.collectors_as_gpgpu_sim { operands.out_ports as usize } else { 0 }]
                 .into(),
             each: each as u32,
-            last: (0..partitions).map(|p| (p * each) as u32).collect(),
-            reads: vec![Reads { ring: vec![0; ring].into(), first: 0, len: 0 }; operands.banks as usize].into(),
+            last: std::array::from_fn(|p| (p * each) as u32),
+            reads: vec![0; ring * 64].into(),
+            reads_stride: ring,
+            first_read: [0; 64],
+            reads_waiting: [0; 64],
             waiting: 0,
             written: 0,
             rounds: operands.reads_per_bank,
@@ -189,8 +192,8 @@ impl OperandCollector {
             self.step_together(id_oc, oc_ex, slab, kernels, design, &mut done);
             return done;
         }
-        for partition in 0..self.of_partition.len() {
-            let collecting = !self.free & self.of_partition[partition] != 0;
+        for partition in 0..self.partitions {
+            let collecting = !self.free & self.of_partition[partition % PARTITIONS] != 0;
             if collecting || id_oc.occupied() & id_oc.of_partition(partition) != 0 {
                 let moved = self.step_partition(partition, id_oc, oc_ex, slab, kernels, design, &mut done);
                 done.touched |= u8::from(moved) << partition;
@@ -215,23 +218,32 @@ impl OperandCollector {
         done: &mut Collected,
     ) -> bool {
         let mut moved = false;
-        let mine = self.of_partition[partition];
+        let mine = self.of_partition[partition % PARTITIONS];
         let latches = id_oc.of_partition(partition);
-        let mut banks = self.banks_of_partition[partition] & !self.written;
+        let all_banks = self.banks_of_partition[partition % PARTITIONS];
+        let mut banks = all_banks & !self.written;
         // Those that found their latch full: it stays so to the end of the cycle.
         let mut blocked = 0;
         for _ in 0..self.rounds {
+            let mut quiet = true;
             if self.ready & mine & !blocked != 0 {
                 moved |= self.dispatch(partition, &mut blocked, oc_ex, slab, design);
+                quiet = false;
             }
             if self.waiting & banks != 0 {
                 self.serve_reads(banks, done);
-                moved = true;
+                (moved, quiet) = (true, false);
             }
-            if self.free & mine != 0 && id_oc.occupied() & latches != 0 {
+            if id_oc.occupied() & latches != 0 && self.free & mine != 0 {
                 moved |= self.allocate(partition, id_oc, slab, kernels, design);
+                quiet = false;
             }
-            banks = self.banks_of_partition[partition];
+            // A round that finds nothing to do leaves nothing for the next, except to the banks that
+            // were being written.
+            if quiet && self.waiting & all_banks == 0 {
+                break;
+            }
+            banks = all_banks;
         }
         moved
     }
@@ -247,8 +259,9 @@ impl OperandCollector {
         design: &mut impl Design,
     ) -> bool {
         let mut moved = false;
-        let turn = (self.last[partition] + 1) % 64;
-        let mut candidates = (self.ready & !*blocked & self.of_partition[partition]).rotate_right(turn);
+        let turn = (self.last[partition % PARTITIONS] + 1) % 64;
+        let mine = self.of_partition[partition % PARTITIONS];
+        let mut candidates = (self.ready & !*blocked & mine).rotate_right(turn);
         let mut ports = self.out_ports;
         while candidates != 0 && ports > 0 {
             let c = (candidates.trailing_zeros() + turn) % 64;
@@ -258,7 +271,7 @@ impl OperandCollector {
                 oc_ex.push(latch, inst);
                 self.ready &= !(1 << c);
                 self.free |= 1 << c;
-                self.last[partition] = c;
+                self.last[partition % PARTITIONS] = c;
                 ports -= 1;
                 moved = true;
                 slab.get_mut(inst).stage = Stage::Dispatched;
@@ -274,12 +287,13 @@ impl OperandCollector {
     #[inline]
     fn serve_reads(&mut self, banks: Mask, done: &mut Collected) {
         for bank in set_bits(self.waiting & banks) {
-            let reads = &mut self.reads[bank];
-            let c = reads.ring[reads.first];
-            reads.first = (reads.first + 1) & (reads.ring.len() - 1);
-            reads.len -= 1;
+            let bank = bank % 64;
+            let first = usize::from(self.first_read[bank]);
+            let c = self.reads[bank * self.reads_stride + first];
+            self.first_read[bank] = ((first + 1) & (self.reads_stride - 1)) as u16;
+            self.reads_waiting[bank] -= 1;
             done.reads += 1;
-            if reads.len == 0 {
+            if self.reads_waiting[bank] == 0 {
                 self.waiting &= !(1 << bank);
             } else {
                 done.conflicts += 1;
@@ -301,7 +315,7 @@ impl OperandCollector {
         design: &impl Design,
     ) -> bool {
         let mut moved = false;
-        let mine = self.of_partition[partition];
+        let mine = self.of_partition[partition % PARTITIONS];
         for latch in set_bits(id_oc.occupied() & id_oc.of_partition(partition)) {
             for _port in 0..self.in_ports {
                 let free = self.free & mine;
@@ -354,10 +368,10 @@ impl OperandCollector {
                 continue;
             }
             let bank = self.bank(warp, partition, reg);
-            let reads = &mut self.reads[bank as usize];
-            let end = (reads.first + reads.len) & (reads.ring.len() - 1);
-            reads.ring[end] = c as u8;
-            reads.len += 1;
+            let bank = bank as usize % 64;
+            let end = usize::from(self.first_read[bank] + self.reads_waiting[bank]) & (self.reads_stride - 1);
+            self.reads[bank * self.reads_stride + end] = c as u8;
+            self.reads_waiting[bank] += 1;
             self.waiting |= 1 << bank;
         }
         place.outstanding = srcs.len() as u8;
@@ -378,6 +392,6 @@ impl OperandCollector {
     /// Whether a collector of `partition` is taken by an instruction that has its operands: what it
     /// waits for is its unit.
     pub fn any_waits_for_unit(&self, partition: usize) -> bool {
-        self.ready & self.of_partition[partition] != 0
+        self.ready & self.of_partition[partition % PARTITIONS] != 0
     }
 }

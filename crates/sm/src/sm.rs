@@ -32,6 +32,8 @@ pub struct Env<'a, Shared> {
     pub kernels: &'a [Kernel],
     /// What all streams share: device memory, or nothing.
     pub shared: &'a mut Shared,
+    /// Requests of this SM to the memory system and its answers.
+    pub port: &'a mut Port,
 }
 
 /// A CTA that has left the SM.
@@ -73,8 +75,6 @@ pub struct Sm<S: WarpStream, P: IssuePolicy, O: Observer = Silent> {
     pub(crate) oc_ex: Latches,
     pub(crate) units: Units,
     pub(crate) lsu: LoadStoreUnit,
-    /// Requests to the memory system and its answers.
-    pub port: Port,
 
     // What runs.
     pub(crate) warps: Warps,
@@ -153,7 +153,6 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
             oc_ex: Latches::new(&spec, |p| units(p).map_or(0, |u| u.dispatch_latches)),
             units: Units::new(&spec),
             lsu: LoadStoreUnit::new(&spec),
-            port: Port::default(),
             warps: Warps::default(),
             ctas: vec![None; ctas].into(),
             barriers: Barriers::new(ctas, spec.sm.barriers_per_cta as usize),
@@ -189,7 +188,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         self.write_back(now, env.kernels);
         self.execute(now, env.kernels);
         self.write_back_memory(now, env.kernels);
-        self.load_store(now, env.kernels);
+        self.load_store(now, env.kernels, env.port);
         self.collect_operands(now, env.kernels);
         self.issue(now, env.kernels);
         self.front_end(now, env)?;
@@ -249,6 +248,9 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     #[inline]
     fn execute(&mut self, now: Cycle, kernels: &[Kernel]) {
         let Self { units, oc_ex, slab, agenda, observer, .. } = self;
+        if oc_ex.occupied() & !oc_ex.of_memory() == 0 {
+            return;
+        }
         let taken = units.accept(now, oc_ex, slab, agenda, |slab, id| {
             observer.executing(now, Seen { id, window: Window { slab, kernels } });
         });
@@ -313,10 +315,10 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
 
     /// When the SM must be ticked next: exact or too early, never too late, unless a CTA is started
     /// before. [`NEVER`] if nothing but an answer from the memory can move it and none is on its
-    /// way through the port.
+    /// way through its `port`.
     #[inline]
-    pub fn next_event(&self) -> Cycle {
-        let answer = self.port.inbox.front().filter(|_| !self.lsu.inbox_stuck).map_or(NEVER, |&(due, _)| due);
+    pub fn next_event(&self, port: &Port) -> Cycle {
+        let answer = port.inbox.front().filter(|_| !self.lsu.inbox_stuck).map_or(NEVER, |&(due, _)| due);
         let from = self.account.cycles();
         let next = self.agenda.next().min(answer);
         if next <= from {

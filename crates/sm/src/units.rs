@@ -93,7 +93,7 @@ impl Units {
         mut begin: impl FnMut(&Slab, InstId),
     ) -> bool {
         let mut any = false;
-        let waiting = oc_ex.occupied() & !oc_ex.of_pipe(Pipe::MEM);
+        let waiting = oc_ex.occupied() & !oc_ex.of_memory();
         for latch in set_bits(waiting & !self.shared) {
             let Service { first, end, step } = self.service[latch];
             let mut unit = first;

@@ -1,5 +1,7 @@
 //! Sets of crossbar ports.
 
+use kit::bits::set_bits;
+
 /// A set of ports below a bound, searched cyclically.
 #[derive(Clone, Debug)]
 pub(crate) struct PortSet {
@@ -51,6 +53,12 @@ impl PortSet {
     #[inline]
     pub fn next_cyclic(&self, from: usize) -> Option<usize> {
         self.next(from).or_else(|| self.next(0))
+    }
+
+    /// The members, lowest first.
+    pub fn iter(&self) -> impl Iterator<Item = usize> {
+        let words = self.words.iter().enumerate();
+        words.flat_map(|(i, &word)| set_bits(word).map(move |bit| i * 64 + bit))
     }
 
     /// Number of members.

@@ -9,10 +9,10 @@ use crate::sm::Sm;
 use config::L1Data;
 use isa::{Access, Space, WarpSlot, WarpStream};
 use kit::bits::set_bits;
-use kit::{Counters, Cycle};
+use kit::{Counters, Cycle, NEVER};
 use mem::cache::{Answer, CacheCounters};
 use mem::coalesce::Granularity;
-use mem::{Cache, Request, RequestKind};
+use mem::{Cache, Port, Request, RequestKind};
 use std::collections::VecDeque;
 
 /// L1 data cache behind its look-up queues: one queue per bank, each taking one access per cycle,
@@ -28,6 +28,10 @@ pub struct L1 {
     queues: Box<[LookUps]>,
     /// Banks whose queues are not empty.
     waiting: u64,
+    /// No front access but those that have failed is due before.
+    next_due: Cycle,
+    /// State of the cache in which some front accesses have failed.
+    failed_at: Option<u32>,
     latency: Cycle,
     interleave: u64,
 }
@@ -55,6 +59,8 @@ impl L1 {
             former: CacheCounters::default(),
             queues: (0..config.banks.clamp(1, 64)).map(|_| queue()).collect(),
             waiting: 0,
+            next_due: NEVER,
+            failed_at: None,
             latency: Cycle::from(latency),
             interleave: u64::from(config.bank_interleave_bytes.max(1)),
         })
@@ -74,6 +80,9 @@ impl L1 {
             return false;
         }
         queue.last_in = Some(now);
+        if queue.accesses.is_empty() {
+            self.next_due = self.next_due.min(now + self.latency);
+        }
         queue.accesses.push_back((now + self.latency, *request));
         self.waiting |= 1 << bank;
         true
@@ -86,6 +95,7 @@ impl L1 {
             self.cache = Cache::with_dirty_limit(shape, config.write_ratio_percent);
             self.shape = shape.clone();
             self.queues.iter_mut().for_each(|q| q.failed_at = None);
+            self.failed_at = None;
         }
     }
 
@@ -177,16 +187,16 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     }
 
     /// One transaction goes to the memory system. True if none is left.
-    pub(super) fn go_on_bypass(&mut self, now: Cycle, mut dispatch: Dispatch) -> bool {
+    pub(super) fn go_on_bypass(&mut self, now: Cycle, mut dispatch: Dispatch, port: &mut Port) -> bool {
         if dispatch.sent == self.lsu.transactions.len() {
             return true;
         }
-        if !self.port.has_room(self.spec.outbox_packets) {
+        if !port.has_room(self.spec.outbox_packets) {
             self.agenda.at(now + 1);
             return false;
         }
         let request = self.next_request(&dispatch, true);
-        self.port.outbox.push_back((now, request));
+        port.outbox.push_back((now, request));
         self.counters.requests += 1;
         let done = self.sent(&mut dispatch);
         self.lsu.dispatch = Some(dispatch);
@@ -196,7 +206,14 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     /// Each bank looks its front access up, if that has waited out the latency.
     #[inline]
     pub(super) fn look_up_l1(&mut self, now: Cycle, kernels: &[Kernel]) {
-        let Some(l1) = &self.lsu.l1 else { return };
+        let Some(l1) = &mut self.lsu.l1 else { return };
+        if l1.next_due > now && l1.failed_at.is_none_or(|state| state == l1.cache.changes()) {
+            if l1.next_due != NEVER {
+                self.agenda.at(l1.next_due);
+            }
+            return;
+        }
+        (l1.next_due, l1.failed_at) = (NEVER, None);
         for bank in set_bits(l1.waiting) {
             self.look_up_bank(now, kernels, bank);
         }
@@ -207,21 +224,26 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         let queue = &mut l1.queues[bank];
         let &(due, request) = queue.accesses.front().expect("a waiting bank has accesses");
         if due > now {
+            l1.next_due = l1.next_due.min(due);
             self.agenda.at(due);
             return;
         }
         if queue.failed_at == Some(l1.cache.changes()) {
+            l1.failed_at = queue.failed_at;
             return;
         }
         let access = l1.cache.access(now, &request);
         if !access.is_taken() {
             queue.failed_at = Some(l1.cache.changes());
+            l1.failed_at = queue.failed_at;
             return;
         }
         queue.failed_at = None;
         queue.accesses.pop_front();
-        if queue.accesses.is_empty() {
-            l1.waiting &= !(1 << bank);
+        match queue.accesses.front() {
+            // The next one may be due at once; it is looked at in the next cycle.
+            Some(&(due, _)) => l1.next_due = l1.next_due.min(due),
+            None => l1.waiting &= !(1 << bank),
         }
         self.agenda.moved();
         if access.answer == Answer::Now {

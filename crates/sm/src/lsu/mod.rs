@@ -28,12 +28,12 @@ use crate::kernel::Kernel;
 use crate::observer::{Observer, Seen};
 use crate::policy::IssuePolicy;
 use crate::sm::Sm;
-use crate::spec::{CoreSpec, Pipe};
+use crate::spec::CoreSpec;
 use isa::{Access, Space, WarpSlot, WarpStream};
 use kit::bits::set_bits;
 use kit::{Cycle, NEVER};
 use mem::coalesce::Transactions;
-use mem::{Cache, Request, RequestKind};
+use mem::{Cache, Port, Request, RequestKind};
 use shared::SharedPipe;
 
 pub use global::L1;
@@ -198,16 +198,16 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
 
     /// Everything behind the operand collectors' step, in order.
     #[inline]
-    pub(crate) fn load_store(&mut self, now: Cycle, kernels: &[Kernel]) {
-        if !self.port.inbox.is_empty() {
-            self.take_answer(now);
+    pub(crate) fn load_store(&mut self, now: Cycle, kernels: &[Kernel], port: &mut Port) {
+        if !port.inbox.is_empty() {
+            self.take_answer(now, port);
         }
-        self.send_misses(now);
+        self.send_misses(now, port);
         self.look_up_l1(now, kernels);
         if let Some(dispatch) = self.lsu.dispatch {
-            self.go_on(now, kernels, dispatch);
+            self.go_on(now, kernels, dispatch, port);
         }
-        if self.lsu.dispatch.is_none() && self.oc_ex.occupied() & self.oc_ex.of_pipe(Pipe::MEM) != 0 {
+        if self.lsu.dispatch.is_none() && self.oc_ex.occupied() & self.oc_ex.of_memory() != 0 {
             self.accept_access(now, kernels);
         }
         self.lsu.shared.enter_agenda(now, &mut self.agenda);
@@ -215,9 +215,9 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
 
     /// Takes at most one answer from the memory.
     #[inline]
-    fn take_answer(&mut self, now: Cycle) {
+    fn take_answer(&mut self, now: Cycle, port: &mut Port) {
         self.lsu.inbox_stuck = false;
-        let Some(&(due, answer)) = self.port.inbox.front() else { return };
+        let Some(&(due, answer)) = port.inbox.front() else { return };
         if due > now {
             return;
         }
@@ -229,7 +229,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
             }
             return;
         }
-        self.port.inbox.pop_front();
+        port.inbox.pop_front();
         self.agenda.moved();
     }
 
@@ -270,8 +270,8 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
 
     /// Each cache sends one request, if the crossbar's input has room.
     #[inline]
-    fn send_misses(&mut self, now: Cycle) {
-        let Self { lsu, fetch, port, counters, agenda, .. } = self;
+    fn send_misses(&mut self, now: Cycle, port: &mut Port) {
+        let Self { lsu, fetch, counters, agenda, .. } = self;
         let mut send = |cache: &mut Cache| {
             if cache.peek_miss().is_none() {
                 return;
@@ -299,7 +299,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
 
     /// The instruction in the dispatch register goes on as far as it can.
     #[inline]
-    fn go_on(&mut self, now: Cycle, kernels: &[Kernel], dispatch: Dispatch) {
+    fn go_on(&mut self, now: Cycle, kernels: &[Kernel], dispatch: Dispatch, port: &mut Port) {
         if dispatch.ready_at > now {
             self.agenda.at(dispatch.ready_at);
             return;
@@ -308,7 +308,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
             Route::Shared => self.go_on_shared(now, dispatch),
             Route::Constant | Route::Texture => self.go_on_cached(now, kernels, dispatch),
             Route::L1 => self.go_on_l1(now, dispatch),
-            Route::Bypass => self.go_on_bypass(now, dispatch),
+            Route::Bypass => self.go_on_bypass(now, dispatch, port),
             Route::None => true,
         };
         if !done {
@@ -325,7 +325,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
 
     /// The oldest instruction in OC_EX comes into the dispatch register.
     fn accept_access(&mut self, now: Cycle, kernels: &[Kernel]) {
-        let latches = self.oc_ex.occupied() & self.oc_ex.of_pipe(Pipe::MEM);
+        let latches = self.oc_ex.occupied() & self.oc_ex.of_memory();
         let age = |l: &usize| self.oc_ex.front(*l as u8).map(|id| self.slab.get(id).issue_order());
         let Some(latch) = set_bits(latches).min_by_key(age) else { return };
         let id = self.oc_ex.pop(latch as u8).expect("an occupied latch");

@@ -32,7 +32,7 @@ impl OperandCollector {
             if self.ready & !blocked != 0 {
                 done.touched |= self.serve_output_ports(&mut blocked, oc_ex, slab, design);
             }
-            for partition in 0..self.of_partition.len() {
+            for partition in 0..self.partitions {
                 let served = self.waiting & banks & self.banks_of_partition[partition];
                 if served != 0 {
                     self.serve_reads(served, done);
@@ -56,11 +56,11 @@ impl OperandCollector {
         slab: &mut Slab,
         design: &mut impl Design,
     ) -> u8 {
-        let count = self.each * self.of_partition.len() as u32;
+        let count = self.each * self.partitions as u32;
         let mut touched = 0;
         for port in 0..self.port_last.len() {
             let last = self.port_last[port];
-            let skip = if self.of_partition.len() > 1 { self.each - last % self.each } else { 1 };
+            let skip = if self.partitions > 1 { self.each - last % self.each } else { 1 };
             let first = (last + skip) % count;
             let candidates = self.ready & !*blocked;
             let (behind, before) = (candidates >> first << first, candidates & !(Mask::MAX << first));
@@ -94,7 +94,7 @@ impl OperandCollector {
         kernels: &[Kernel],
         design: &impl Design,
     ) -> u8 {
-        let partitions = self.of_partition.len();
+        let partitions = self.partitions;
         let mut waiting = id_oc.occupied();
         let mut touched = 0;
         for _port in 0..self.in_ports {

@@ -50,6 +50,9 @@ impl<B: Board> InOrder<B> {
     #[inline]
     fn set_head(&mut self, warp: WarpSlot, head: Head) {
         let old = std::mem::replace(&mut self.heads[warp.index()], head);
+        if old == head {
+            return;
+        }
         if old < STALLED {
             self.ready.remove(Pipe(old), bit(warp));
         } else if old != EMPTY {

@@ -24,32 +24,43 @@ use kit::Cycle;
 /// Warps that have a candidate, by the pipe it goes to. A warp with several candidates may stand
 /// under several pipes.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct ReadyMasks([WarpMask; Pipe::COUNT]);
+pub struct ReadyMasks {
+    of: [WarpMask; Pipe::COUNT],
+    /// Pipes for which some warp has a candidate.
+    pipes: PipeSet,
+}
 
 impl ReadyMasks {
     /// Warps with a candidate for `pipe`.
     #[inline]
     pub fn of(&self, pipe: Pipe) -> WarpMask {
-        self.0[pipe.index()]
+        self.of[pipe.index()]
+    }
+
+    /// Pipes for which any warp has a candidate.
+    #[inline]
+    pub fn pipes(&self) -> PipeSet {
+        self.pipes
     }
 
     /// Pipes for which any of `warps` has a candidate.
     #[inline]
     pub fn pipes_of(&self, warps: WarpMask) -> PipeSet {
-        let bits = self.0.iter().enumerate().map(|(p, mask)| u16::from(mask & warps != 0) << p);
-        PipeSet(bits.fold(0, |set, bit| set | bit))
+        self.pipes.iter().filter(|&p| self.of(p) & warps != 0).fold(PipeSet::default(), PipeSet::with)
     }
 
     /// The warps have a candidate for `pipe`.
     #[inline]
     pub fn insert(&mut self, pipe: Pipe, warps: WarpMask) {
-        self.0[pipe.index()] |= warps;
+        self.of[pipe.index()] |= warps;
+        self.pipes = if self.of(pipe) == 0 { self.pipes } else { self.pipes.with(pipe) };
     }
 
     /// The warps have no candidate for `pipe` any more.
     #[inline]
     pub fn remove(&mut self, pipe: Pipe, warps: WarpMask) {
-        self.0[pipe.index()] &= !warps;
+        self.of[pipe.index()] &= !warps;
+        self.pipes = if self.of(pipe) == 0 { self.pipes.without(pipe) } else { self.pipes };
     }
 }
 

@@ -8,7 +8,7 @@ use isa::{
     MemAccess, OpClass, Pc, Program, ProgramBuilder, RegFile, RegId, Space, StepContext, WarpSlot, WarpStream,
 };
 use kit::{Cycle, NEVER};
-use mem::RequestKind;
+use mem::{Port, RequestKind};
 use sm::{
     Code, CoreOptions, CoreSpec, Env, FinishedCta, InOrder, IssuePolicy, Kernel, Observer, Sm, Timeline, TimingTable,
 };
@@ -343,7 +343,7 @@ impl Bench {
         let mut stream = Scripted::new(&self.lines);
         (stream.per_warp, stream.skip) = (self.per_warp, self.skip);
         let sm = Sm::new(0, spec, stream, policy, observer);
-        let mut run = Run { sm, kernels, now: 0, ticks: 0, finished: vec![], deadlocked: false };
+        let mut run = Run { sm, port: Port::default(), kernels, now: 0, ticks: 0, finished: vec![], deadlocked: false };
         run.go(self);
         run
     }
@@ -352,6 +352,7 @@ impl Bench {
 /// A finished run.
 pub struct Run<O: Observer, P: IssuePolicy = InOrder> {
     pub sm: Sm<Scripted, P, O>,
+    pub port: Port,
     pub kernels: [Kernel; 1],
     /// First cycle in which the SM was empty.
     pub now: Cycle,
@@ -364,7 +365,7 @@ impl<O: Observer, P: IssuePolicy> Run<O, P> {
     fn go(&mut self, bench: &Bench) {
         let mut next_cta = 0;
         loop {
-            let mut env = Env { kernels: &self.kernels, shared: &mut () };
+            let mut env = Env { kernels: &self.kernels, shared: &mut (), port: &mut self.port };
             while next_cta < bench.ctas && self.sm.can_accept(&self.kernels[0].shape) {
                 self.sm.start_cta(self.now, &mut env, KernelId(0), Dim3::new(next_cta, 0, 0));
                 next_cta += 1;
@@ -378,7 +379,7 @@ impl<O: Observer, P: IssuePolicy> Run<O, P> {
                 break;
             }
             let room = next_cta < bench.ctas && self.sm.can_accept(&self.kernels[0].shape);
-            let next = if room { self.now + 1 } else { self.sm.next_event() };
+            let next = if room { self.now + 1 } else { self.sm.next_event(&self.port) };
             assert!(next > self.now, "an event in the past");
             if next == NEVER || self.now > bench.limit {
                 self.deadlocked = true;
@@ -392,9 +393,9 @@ impl<O: Observer, P: IssuePolicy> Run<O, P> {
 
     /// The memory: every request is answered `latency` cycles after it was sent.
     fn answer(&mut self, latency: Cycle) {
-        while let Some((sent, request)) = self.sm.port.outbox.pop_front() {
+        while let Some((sent, request)) = self.port.outbox.pop_front() {
             if request.kind != RequestKind::WriteBack {
-                self.sm.port.inbox.push_back((sent + latency, request));
+                self.port.inbox.push_back((sent + latency, request));
             }
         }
     }
