@@ -48,6 +48,12 @@ impl Ratio {
         }
     }
 
+    /// The number of source cycles nearest to `ticks` target cycles.
+    pub fn nearest_source(self, ticks: u64) -> u64 {
+        let halves = u128::from(ticks) * u128::from(self.den) * 2 + u128::from(self.num);
+        (halves / (u128::from(self.num) * 2)) as u64
+    }
+
     /// Compares the times of edge `source` of the source clock and edge `target` of the target's.
     #[inline]
     pub fn compare(self, source: u64, target: u64) -> Ordering {

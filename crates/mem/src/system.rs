@@ -111,10 +111,11 @@ impl MemorySystem {
         let (sms, slices) = (config.sm_count.max(1) as usize, map.slices() as usize);
         let slices_per_channel = config.l2.slices_per_partition.max(1) as usize;
         let channels = slices / slices_per_channel;
+        let clocks = Clocks::new(&config.clocks);
         Self {
             now: None,
             next: NEVER,
-            clocks: Clocks::new(&config.clocks),
+            clocks,
             packets: Packets::default(),
             unseen: PortSet::new(sms),
             unseen_due: NEVER,

@@ -8,6 +8,7 @@ use super::data_pipe::DataPipe;
 use super::scheduler::{Banks, Policy, Queued, Scheduler};
 use super::timing::{Command, Rules};
 use super::{AddressMap, DramCounters};
+use crate::clock::Ratio;
 use crate::partition::{FromDram, Side, Slice, ToDram};
 use kit::bits::set_bits;
 use std::collections::VecDeque;
@@ -34,7 +35,10 @@ pub(crate) struct Channel {
     credits: Credits,
     /// Fixed latency: (due, request).
     latency_queue: VecDeque<(u64, u16)>,
-    latency: u64,
+    /// The fixed latency in core cycles: GPGPU-Sim counts it in those.
+    latency_core_cycles: u64,
+    /// From core cycles to command cycles.
+    clock: Ratio,
     /// On the way into the scheduler's queue, which looks once per cycle.
     arriving: Option<Queued>,
     scheduler: Scheduler,
@@ -66,13 +70,15 @@ pub(crate) struct Channel {
 }
 
 impl Channel {
-    pub fn new(dram: &config::Dram, slices: usize) -> Self {
+    /// `clock` goes from core cycles to command cycles.
+    pub fn new(dram: &config::Dram, slices: usize, clock: Ratio) -> Self {
         let rules = Rules::new(dram);
         let banks = dram.timing.nbk.clamp(1, 64) as usize;
         Self {
             credits: Credits::new(dram, slices),
             latency_queue: VecDeque::new(),
-            latency: u64::from(dram.latency_cycles),
+            latency_core_cycles: clock.nearest_source(u64::from(dram.latency_cycles)),
+            clock,
             arriving: None,
             scheduler: Scheduler::new(dram, banks),
             serving: vec![NO_REQUEST; banks].into(),
@@ -352,7 +358,7 @@ impl Channel {
                     let id =
                         self.enter(Entry { request, slice: s as u8, bank: 0, row: 0, sent_bytes: 0, moved_bytes: 0 });
                     self.credits.take(s);
-                    self.latency_queue.push_back((now + self.latency, id));
+                    self.latency_queue.push_back((self.latency_over(now), id));
                     return slices.iter().enumerate().any(|(s, slice)| self.may_take(s, slice, room) == Some(true));
                 }
             }
@@ -379,6 +385,13 @@ impl Channel {
                 (self.entries.len() - 1) as u16
             }
         }
+    }
+
+    /// The command cycle in which the fixed latency of a request taken at `now` is over: the first one
+    /// so many core cycles later.
+    fn latency_over(&self, now: u64) -> u64 {
+        let core_cycle = self.clock.first_source_at(now) + self.latency_core_cycles;
+        core_cycle.checked_sub(1).map_or(now, |before| self.clock.floor(before) + 1)
     }
 
     /// One request whose fixed latency is over goes to the scheduler, which sees it next cycle.
