@@ -233,12 +233,12 @@ impl Channel {
         }
     }
 
-    /// The first bank, from the one that is looked at first on, that wants one of two commands that
-    /// can go to it now.
+    /// The first of `banks`, from the one that is looked at first on, that wants one of two commands
+    /// that can go to it now.
     #[inline]
-    fn first_ready(&self, commands: [Command; 2], now: u64) -> Option<usize> {
+    fn first_ready(&self, commands: [Command; 2], banks: u64, now: u64) -> Option<usize> {
         let wanting = commands.map(|c| if self.rules.common(c) <= now { self.wanting[c as usize] } else { 0 });
-        let candidates = wanting[0] | wanting[1];
+        let candidates = (wanting[0] | wanting[1]) & banks;
         if candidates == 0 {
             return None;
         }
@@ -274,11 +274,13 @@ impl Channel {
         first
     }
 
-    /// Sends commands: one for columns and one for rows on a dual bus, else one for a column, and
-    /// one for a row if its bank comes before every bank that is ready for a column.
+    /// Sends commands: one for columns and one for rows on a dual bus. Else one for a column, or one
+    /// for a row if its bank comes before every bank that is ready for a column; the search for a
+    /// column then goes on behind it (as in GPGPU-Sim, which a single bus could not do).
     fn issue_commands(&mut self, now: u64) {
-        let column = self.first_ready([Command::Read, Command::Write], now).filter(|_| !self.data.is_full(now));
-        let row = self.first_ready([Command::Activate, Command::Precharge], now);
+        const COLUMN: [Command; 2] = [Command::Read, Command::Write];
+        let column = self.first_ready(COLUMN, self.all_banks, now).filter(|_| !self.data.is_full(now));
+        let row = self.first_ready([Command::Activate, Command::Precharge], self.all_banks, now);
         match (column, row) {
             (Some(column), Some(row)) if !self.dual_bus && self.distance(row) > self.distance(column) => {
                 self.issue_column(column, now);
@@ -286,12 +288,28 @@ impl Channel {
             (Some(column), None) => self.issue_column(column, now),
             (None, Some(row)) => self.issue_row(row, now),
             (Some(column), Some(row)) => {
-                self.issue_column(column, now);
+                let column = if self.dual_bus {
+                    Some(column)
+                } else {
+                    // GPGPU-Sim moves its starting point behind the row's bank at once, and so skips
+                    // as many banks as it had looked at.
+                    self.first_ready(COLUMN, self.banks_from(2 * self.distance(row) + 2), now)
+                };
+                if let Some(column) = column {
+                    self.issue_column(column, now);
+                    self.counters.double_commands += 1;
+                }
                 self.issue_row(row, now);
-                self.counters.double_commands += 1;
             }
             (None, None) => {}
         }
+    }
+
+    /// The banks that lie at least `distance` behind the one that is looked at first.
+    fn banks_from(&self, distance: u32) -> u64 {
+        let banks = self.serving.len() as u32;
+        let near = ((1u128 << distance.min(banks)) - 1) << self.first_bank;
+        self.all_banks & !(near | near >> banks) as u64
     }
 
     /// How far `bank` lies behind the bank that is looked at first.
