@@ -126,11 +126,16 @@ fn parse(text: &str, words: &[u128]) -> Vec<(u64, u128, String)> {
     text.lines().filter_map(instruction).collect()
 }
 
-/// Single spaces, none before commas, no semicolon, no scheduling notes.
+/// Single spaces, none before commas or between brackets, no semicolon, no scheduling notes; no
+/// descriptor `desc[UR4]` before addresses, which newer versions print.
 fn normal(text: &str) -> String {
     let text = text.split(';').next().unwrap_or_default();
     let text = text.split("?PM").next().unwrap_or_default();
-    text.split_whitespace().collect::<Vec<_>>().join(" ").replace(" ,", ",")
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ").replace(" ,", ",").replace("] [", "][");
+    match text.split_once("desc[").and_then(|(before, rest)| Some((before, rest.split_once(']')?.1))) {
+        Some((before, after)) => format!("{before}{after}"),
+        None => text,
+    }
 }
 
 #[derive(Default)]

@@ -234,6 +234,8 @@ impl Inst {
                 Operand::Register(register) => Operand::Register(Register { reuse: false, ..register }),
                 operand => operand,
             },
+            What::WordC(style) if self.form() == 1 => self.register(32, 124, style),
+            What::WordC(style) => self.word_source(style),
             What::C(style) if matches!(self.form(), 2 | 3 | 7) => self.word_source(style),
             What::C(style) | What::Slot64(style) => self.register(64, 124, style),
             What::Pred(lo, not) => self.predicate(lo, not, false),
@@ -281,7 +283,7 @@ impl Inst {
 
     /// Sign changes of the source at bit 24, 32 or 64.
     fn sign(&self, lo: u8, style: Style) -> Sign {
-        let half = matches!(style, Style::Half | Style::HalfMma | Style::BHalfMma);
+        let half = matches!(style, Style::Half | Style::BHalf | Style::HalfMma | Style::BHalfMma);
         let (negate, absolute) = match lo {
             24 => (72, 73),
             64 if half => (84, 83),
@@ -290,12 +292,12 @@ impl Inst {
         };
         let (negate, absolute) = (self.bit(negate), self.bit(absolute));
         match style {
-            Style::Bits | Style::Signed => Sign::default(),
+            Style::Bits | Style::Bytes | Style::Signed => Sign::default(),
             Style::Int => Sign { negate, ..Sign::default() },
             Style::Invert => Sign { invert: negate, ..Sign::default() },
             Style::IntX | Style::BitsX if self.bit(74) => Sign { invert: negate, ..Sign::default() },
             Style::IntX | Style::BitsX => Sign { negate, ..Sign::default() },
-            Style::F32 | Style::F64 | Style::F16 | Style::Half | Style::HalfMma | Style::BHalfMma => {
+            Style::F32 | Style::F64 | Style::F16 | Style::Half | Style::BHalf | Style::HalfMma | Style::BHalfMma => {
                 Sign { negate, absolute, invert: false }
             }
         }
@@ -303,7 +305,10 @@ impl Inst {
 
     /// Choice of halves of the source at bit 24, 32 or 64.
     fn halves(&self, lo: u8, style: Style) -> &'static str {
-        if style != Style::Half {
+        if style == Style::Bytes && self.get(84, 2) == 0 {
+            return ["", ".B1", ".B2", ".B3"][self.get(60, 2) as usize];
+        }
+        if style != Style::Half && style != Style::BHalf {
             return "";
         }
         let at = match lo {
@@ -408,7 +413,7 @@ fn half(bits: u16) -> Number {
 fn immediate(word: u32, style: Style) -> Operand {
     let bits = u64::from(word);
     let number = match style {
-        Style::Bits | Style::BitsX => Number::Hex(i64::from(word)),
+        Style::Bits | Style::Bytes | Style::BitsX => Number::Hex(i64::from(word)),
         Style::Signed | Style::Int | Style::IntX | Style::Invert => Number::Hex(i64::from(word as i32)),
         Style::F32 => float(f32::from_bits(word).into(), true),
         Style::F64 => float(f64::from_bits(bits << 32), word >> 19 & 1 == 1),
@@ -416,7 +421,7 @@ fn immediate(word: u32, style: Style) -> Operand {
         Style::Half | Style::HalfMma => {
             return Operand::HalfPair { bits: word, numbers: [half((word >> 16) as u16), half(word as u16)] };
         }
-        Style::BHalfMma => {
+        Style::BHalf | Style::BHalfMma => {
             let wide = |bits: u32| float(f32::from_bits(bits).into(), true);
             return Operand::HalfPair { bits: word, numbers: [wide(word & 0xffff_0000), wide(word << 16)] };
         }

@@ -94,6 +94,8 @@ impl Mod {
 pub enum Style {
     /// No modifiers; immediates as unsigned hexadecimal numbers.
     Bits,
+    /// A byte of the source if it is of 8 bits; immediates as unsigned hexadecimal numbers.
+    Bytes,
     /// No modifiers; immediates as signed hexadecimal numbers.
     Signed,
     /// The negate bit gives the two's complement.
@@ -112,7 +114,9 @@ pub enum Style {
     F16,
     /// Negate and absolute bits, a choice of halves; immediates are two half-precision numbers.
     Half,
-    /// The same without a choice of halves.
+    /// The same on pairs of bfloat16.
+    BHalf,
+    /// Pairs of halves without a choice.
     HalfMma,
     /// The same on pairs of bfloat16.
     BHalfMma,
@@ -141,6 +145,8 @@ pub enum What {
     Late(Style),
     /// What is at bit 32, in every form.
     Word(Style),
+    /// What is at bit 32 as the third source: its reuse bit.
+    WordC(Style),
     /// The source at 64 with its modifiers, in every form.
     Slot64(Style),
     /// Predicate at a bit, with the bit that negates it (0: none).

@@ -145,11 +145,29 @@ pub(super) const ROWS: &[Row] = &[
     .sm(90, 90)
     .fixed(UNIFORM),
     row(
+        Op::Call,
+        0x144,
+        &[1],
+        &[CALL_RELATIVE, NOINC],
+        &[P87_OPTIONAL, slot(What::Indirect(24, DISTANCE))],
+        "call a + target",
+    )
+    .sm(70, 89),
+    row(
+        Op::Call,
+        0x144,
+        &[1],
+        &[CALL_RELATIVE, NOINC],
+        &[P87_OPTIONAL, slot(What::Indirect(24, DISTANCE_90))],
+        "call a + target",
+    )
+    .sm(90, 90),
+    row(
         Op::Brx,
         0x149,
         &[4],
         &[BRA_COUNT],
-        &[P87_OPTIONAL, slot(What::Indirect(24, DISTANCE))],
+        &[P87_OPTIONAL, slot(What::IndirectAbsolute(24, DISTANCE))],
         "branch to a + target",
     )
     .sm(70, 89)
@@ -159,7 +177,7 @@ pub(super) const ROWS: &[Row] = &[
         0x149,
         &[4],
         &[BRA_COUNT],
-        &[P87_OPTIONAL, slot(What::Indirect(24, DISTANCE_90))],
+        &[P87_OPTIONAL, slot(What::IndirectAbsolute(24, DISTANCE_90))],
         "branch to a + target",
     )
     .sm(90, 90)
@@ -219,6 +237,16 @@ pub(super) const ROWS: &[Row] = &[
     row(Op::WarpSyncAll, 0x148, &[4], &[flag("all", 9, &[".ALL", ".ALL"])], &[P87_OPTIONAL], "waits for all threads")
         .sm(90, 90)
         .fixed(&[(bits(85, 2), 0)]),
+    row(
+        Op::WarpSync,
+        0x148,
+        &[1],
+        &[flag("exclusive", 85, &["", ".EXCLUSIVE"])],
+        &[P87_OPTIONAL, slot(What::Reg(24))],
+        "waits for the threads in mask b",
+    )
+    .sm(90, 90)
+    .fixed(&[(bits(85, 2), 1)]),
     row(Op::EndCollective, 0x11b, &[4], &[], &[P87_OPTIONAL], "ends a collective stretch").sm(90, 90),
     row(
         Op::Bar,
@@ -231,6 +259,45 @@ pub(super) const ROWS: &[Row] = &[
     .fixed(&[(bits(77, 1), 0)]),
     row(Op::Bar, 0x11d, &[5], &[BAR_MODE, BAR_DEFER], &[BAR_ID, imm(42, 12)], "arrives at a CTA barrier")
         .fixed(&[(bits(77, 1), 1)]),
+    row(
+        Op::Bar,
+        0x11d,
+        &[1],
+        &[BAR_MODE, BAR_REDUCTION, BAR_DEFER],
+        &[slot(What::Reg(32)), slot(What::Reg(32)), BAR_PRED],
+        "CTA barrier, number or count in a register",
+    ),
+    row(
+        Op::Bar,
+        0x11d,
+        &[2],
+        &[BAR_MODE, BAR_REDUCTION, BAR_DEFER],
+        &[slot(What::Reg(32)), shown(What::Imm(bits(42, 12)), Show::Unless(bits(42, 12), 0)), BAR_PRED],
+        "CTA barrier, number or count in a register",
+    ),
+    row(
+        Op::Bar,
+        0x11d,
+        &[4],
+        &[BAR_MODE, BAR_REDUCTION, BAR_DEFER],
+        &[imm(54, 4), slot(What::Reg(32)), BAR_PRED],
+        "CTA barrier, number or count in a register",
+    ),
+    row(Op::B2R, 0x11c, &[1], &[], &[DST, PDST], "d, p = result of the last reduction at a barrier")
+        .fixed(&[(bits(77, 3), 2)]),
+    row(
+        Op::Bpt,
+        0x15c,
+        &[4],
+        &[modifier(
+            "mode",
+            bits(84, 3),
+            &[RESERVED, RESERVED, ".PAUSE", ".TRAP", RESERVED, RESERVED, RESERVED, RESERVED],
+        )],
+        &[shown(What::Imm(bits(34, 20)), Show::Unless(bits(34, 20), 0))],
+        "stops for a debugger or traps",
+    ),
+    row(Op::PmTrig, 0x01, &[4], &[], &[P87_OPTIONAL, imm(32, 16)], "triggers performance monitors"),
     row(
         Op::DepBar,
         0x11a,
@@ -262,21 +329,31 @@ pub(super) const ROWS: &[Row] = &[
         Op::Cctl,
         0x18f,
         &[4],
-        &[CCTL_CACHE, CCTL_OP],
+        &[CCTL_WIDE, CCTL_CACHE, CCTL_OP],
         &[slot(What::Address(ADDRESS))],
         "prefetches, writes back or invalidates a line",
     )
     .fixed(&[(bits(89, 2), 0)]),
-    row(Op::Cctl, 0x18f, &[4], &[CCTL_CACHE, CCTL_OP], &[slot(What::Address(ADDRESS))], "resets a line")
+    row(Op::Cctl, 0x18f, &[4], &[CCTL_WIDE, CCTL_CACHE, CCTL_OP], &[slot(What::Address(ADDRESS))], "resets a line")
         .fixed(&[(bits(87, 4), 5)]),
-    row(Op::Cctl, 0x18f, &[4], &[CCTL_CACHE, CCTL_OP], &[], "invalidates all lines").fixed(&[(bits(87, 4), 4)]),
-    row(Op::Cctl, 0x18f, &[4], &[CCTL_CACHE, CCTL_OP], &[], "invalidates all lines of a kind")
+    row(Op::Cctl, 0x18f, &[4], &[CCTL_WIDE, CCTL_CACHE, CCTL_OP], &[], "invalidates all lines")
+        .fixed(&[(bits(87, 4), 4)]),
+    row(Op::Cctl, 0x18f, &[4], &[CCTL_WIDE, CCTL_CACHE, CCTL_OP], &[], "invalidates all lines of a kind")
         .fixed(&[(bits(87, 4), 6)]),
-    row(Op::Cctl, 0x18f, &[4], &[CCTL_CACHE, CCTL_OP], &[], "writes back all lines").fixed(&[(bits(87, 4), 7)]),
-    row(Op::NanoSleep, 0x15d, AB, &[], &[P87_OPTIONAL, b(Bits)], "sleeps for b nanoseconds"),
+    row(Op::Cctl, 0x18f, &[4], &[CCTL_WIDE, CCTL_CACHE, CCTL_OP], &[], "writes back all lines")
+        .fixed(&[(bits(87, 4), 7)]),
+    row(
+        Op::NanoSleep,
+        0x15d,
+        AB,
+        &[flag("random", 86, &["", ".RAND"]), flag("warp", 85, &["", ".WARP"])],
+        &[P87_OPTIONAL, b(Bits)],
+        "sleeps for b nanoseconds",
+    ),
     row(Op::Kill, 0x15b, &[4], &[], &[P87_OPTIONAL], "ends the threads of a shader"),
 ];
 
+const CCTL_WIDE: Mod = flag("wide address", 72, &["", ".E"]);
 const CCTL_CACHE: Mod = modifier("cache", bits(78, 2), &["", ".U", ".C", ".I"]);
 const CCTL_OP: Mod = modifier(
     "operation",

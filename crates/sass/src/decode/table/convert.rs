@@ -3,7 +3,7 @@
 use super::*;
 use crate::decode::op::Op;
 use crate::decode::row::{row, split};
-use Style::{Bits, F16, F32, F64, Signed};
+use Style::{Bits, Bytes, F16, F32, F64, Signed};
 
 const FTZ: Mod = flag("ftz", 80, &["", ".FTZ"]);
 const RND: Mod = modifier("round", bits(78, 2), ROUND);
@@ -19,9 +19,10 @@ const S_FLOAT_FULL: Mod = modifier("b type", bits(84, 2), &[RESERVED, ".F16", ".
 const D_INT: Mod = modifier("d type", split(72, 1, 75, 2), &[".U8", ".S8", ".U16", ".S16", ".U32", "", ".U64", ".S64"]);
 /// Size and sign of an integer source.
 const S_INT: Mod = modifier("b type", split(74, 1, 84, 2), &[".U8", ".S8", ".U16", ".S16", ".U32", "", ".U64", ".S64"]);
-/// Byte of a small integer source.
-const S_BYTE: Mod = modifier("byte", bits(60, 2), &["", RESERVED, RESERVED, RESERVED]).show(off(85));
 
+const RELU: Mod = flag("relu", 75, &["", ".RELU"]);
+const PACK: Mod = modifier("mode", bits(79, 2), &[".PACK_AB", RESERVED, RESERVED, ".PACK_AB.RZ"]);
+const MERGE: Mod = modifier("mode", bits(79, 2), &[".MERGE_C", RESERVED, RESERVED, RESERVED]);
 const SOURCE_16: &[(Field, u64)] = &[(bits(84, 2), 1)];
 const SOURCE_32: &[(Field, u64)] = &[(bits(84, 2), 2)];
 const SOURCE_64: &[(Field, u64)] = &[(bits(84, 2), 3)];
@@ -53,15 +54,8 @@ pub(super) const ROWS: &[Row] = &[
         .fixed(SOURCE_16),
     row(Op::F2I, 0x111, AB, &[FTZ, D_INT, S_FLOAT, RND_INT, NTZ], &[DST, late(F64)], "integer d = double b")
         .fixed(SOURCE_64),
-    row(Op::I2F, 0x106, AB, &[D_FLOAT, S_INT, RND, S_BYTE], &[DST, late(Bits)], "d = integer b"),
-    row(
-        Op::I2F,
-        0x112,
-        AB,
-        &[D_FLOAT, S_INT, RND, S_BYTE],
-        &[DST, late(Bits)],
-        "d = integer b, one of them of 64 bits",
-    ),
+    row(Op::I2F, 0x106, AB, &[D_FLOAT, S_INT, RND], &[DST, late(Bytes)], "d = integer b"),
+    row(Op::I2F, 0x112, AB, &[D_FLOAT, S_INT, RND], &[DST, late(Bytes)], "d = integer b, one of them of 64 bits"),
     row(
         Op::I2Fp,
         0x45,
@@ -77,13 +71,48 @@ pub(super) const ROWS: &[Row] = &[
         Op::F2Fp,
         0x3e,
         AB,
-        &[
-            modifier("d type", bits(76, 2), &[".F16", ".BF16", RESERVED, RESERVED]),
-            flag("source", 70, &[".F32", ".F32"]),
-            flag("pack", 75, &[".PACK_AB", ".PACK_AB"]),
-        ],
+        &[RELU, modifier("d type", bits(76, 2), &["", ".BF16", RESERVED, RESERVED]), PACK],
         &[DST, a(F32), b(F32)],
         "d = pair of halves (a, b)",
     )
-    .sm(80, 90),
+    .sm(80, 86)
+    .fixed(&[(bits(78, 1), 0)]),
+    row(
+        Op::F2Fp,
+        0x3e,
+        AB,
+        &[RELU, modifier("d type", bits(76, 2), &["", ".BF16", RESERVED, RESERVED]), MERGE],
+        &[DST, b(F32), c(Bits)],
+        "d = pair of halves (half of c, b)",
+    )
+    .sm(80, 86)
+    .fixed(&[(bits(78, 1), 1)]),
+    row(
+        Op::F2Fp,
+        0x3e,
+        AB,
+        &[RELU, modifier("d type", bits(76, 2), &[".F16.F32", ".BF16.F32", RESERVED, RESERVED]), PACK],
+        &[DST, a(F32), b(F32)],
+        "d = pair of halves (a, b)",
+    )
+    .sm(89, 90)
+    .fixed(&[(bits(78, 1), 0)]),
+    row(
+        Op::F2Fp,
+        0x3e,
+        AB,
+        &[RELU, modifier("d type", bits(76, 2), &[".F16.F32", ".BF16.F32", RESERVED, RESERVED]), MERGE],
+        &[DST, b(F32), c(Bits)],
+        "d = pair of halves (half of c, b)",
+    )
+    .sm(89, 90)
+    .fixed(&[(bits(78, 1), 1)]),
+    row(
+        Op::I2I,
+        0x38,
+        AB,
+        &[modifier("d type", bits(76, 2), &[".U8.S32.SAT", ".S8.S32.SAT", ".U16.S32.SAT", ".S16.S32.SAT"])],
+        &[DST, b(Signed)],
+        "d = b saturated to a small integer",
+    ),
 ];

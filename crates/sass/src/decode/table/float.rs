@@ -31,7 +31,7 @@ pub(super) const ROWS: &[Row] = &[
         Op::FSet,
         0x0a,
         AB,
-        &[flag("boolean float", 71, &["", ".BF"]), CMP, FTZ, COMBINE_74],
+        &[CMP, FTZ, COMBINE_74],
         &[DST, a(F32), b(F32), P87],
         "d = (a cmp b) op p ? all ones or 1.0 : 0",
     ),
@@ -55,6 +55,7 @@ pub(super) const ROWS: &[Row] = &[
                 &[".COS", ".SIN", ".EX2", ".LG2", ".RCP", ".RSQ", ".RCP64H", ".RSQ64H", ".SQRT", ".TANH"],
             ),
             flag("half", 73, &["", ".F16"]),
+            modifier("upper half", bits(60, 2), &["", RESERVED, RESERVED, RESERVED]).show(on(73)),
         ],
         &[DST, late(F32)],
         "d = function(b), approximately",
@@ -62,6 +63,24 @@ pub(super) const ROWS: &[Row] = &[
     row(Op::DAdd, 0x29, AC, &[RND], &[DST, a(F64), c(F64)], "d = a + c on register pairs"),
     row(Op::DMul, 0x28, AB, &[RND], &[DST, a(F64), b(F64)], "d = a * b on register pairs"),
     row(Op::DFma, 0x2b, ABC, &[RND], &[DST, a(F64), b(F64), c(F64)], "d = a * b + c, fused, on register pairs"),
+    row(
+        Op::DMma,
+        0x3f,
+        &[1],
+        &[flag("shape", 76, &[".884", RESERVED]), RND],
+        &[DST, a(F64), word(F64), c(F64)],
+        "8x8x4 matrix multiplication of doubles by a warp",
+    )
+    .sm(80, 89),
+    row(
+        Op::DMma,
+        0x3f,
+        &[1],
+        &[flag("shape", 76, &[".8x8x4", RESERVED]), RND],
+        &[DST, a(F64), word(F64), c(F64)],
+        "8x8x4 matrix multiplication of doubles by a warp",
+    )
+    .sm(90, 90),
     row(
         Op::DSetP,
         0x2a,

@@ -3,15 +3,26 @@
 use super::*;
 use crate::decode::op::Op;
 use crate::decode::row::row;
-use Style::{BHalfMma, Half, HalfMma};
+use Style::{BHalf, BHalfMma, Half, HalfMma};
 
 const FTZ: Mod = flag("ftz", 80, &["", ".FTZ"]);
 const FMZ: Mod = flag("fmz", 76, &["", ".FMZ"]);
 const SAT: Mod = flag("saturate", 77, &["", ".SAT"]);
 const F32_OUT: Mod = flag("f32 result", 78, &["", ".F32"]);
-/// Negative results become zero: refused.
-const NO_RELU: Mod = flag("relu", 79, &["", RESERVED]);
+/// Negative results become zero.
+const RELU: Mod = flag("relu", 79, &["", ".RELU"]);
+/// Only the predicate PT is understood with it.
+const RELU_PRED: Mod = modifier(
+    "relu predicate",
+    bits(87, 4),
+    &[RESERVED, RESERVED, RESERVED, RESERVED, RESERVED, RESERVED, RESERVED, ""],
+)
+.show(on(79));
+const BF16_OFF: &[(Field, u64)] = &[(bits(85, 1), 0)];
+const BF16_ON: &[(Field, u64)] = &[(bits(85, 1), 1)];
 const CMP: Mod = modifier("compare", bits(76, 4), COMPARE);
+/// Comparisons of bfloat16 are refused.
+const NO_BF16: Mod = flag("bf16", 65, &["", RESERVED]);
 const COMBINE_69: Mod = modifier("combine", bits(69, 2), COMBINE);
 
 /// A register that holds a matrix fragment in row or column order.
@@ -19,14 +30,70 @@ const A_SHAPE: Slot = slot(What::Shaped(24, bits(73, 1), &[".ROW", ".COL"], 122)
 const B_SHAPE: Slot = slot(What::Shaped(32, bits(74, 1), &[".ROW", ".COL"], 123));
 
 pub(super) const ROWS: &[Row] = &[
-    row(Op::HAdd2, 0x30, AC, &[F32_OUT, FTZ, SAT], &[DST, a(Half), word(Half)], "d = a + b on pairs of halves"),
-    row(Op::HMul2, 0x32, AB, &[FMZ, FTZ, SAT], &[DST, a(Half), b(Half)], "d = a * b on pairs of halves"),
-    row(Op::HFma2, 0x31, ABC, &[FMZ, FTZ, SAT], &[DST, a(Half), b(Half), c(Half)], "d = a * b + c on pairs of halves"),
+    row(Op::HAdd2, 0x30, AC, &[F32_OUT, FTZ, SAT], &[DST, a(Half), slot(What::WordC(Half))], "d = a + b on pairs")
+        .sm(70, 89),
+    row(Op::HAdd2, 0x30, AC, &[F32_OUT, FTZ, SAT], &[DST, a(Half), slot(What::WordC(Half))], "d = a + b on pairs")
+        .sm(90, 90)
+        .fixed(BF16_OFF),
+    row(
+        Op::HAdd2Bf16,
+        0x30,
+        AC,
+        &[F32_OUT, FTZ, SAT],
+        &[DST, a(BHalf), slot(What::WordC(BHalf))],
+        "d = a + b on pairs of bfloat16",
+    )
+    .sm(90, 90)
+    .fixed(BF16_ON),
+    row(Op::HMul2, 0x32, AB, &[FMZ, FTZ, SAT, RELU, RELU_PRED], &[DST, a(Half), b(Half)], "d = a * b on pairs")
+        .sm(70, 89),
+    row(Op::HMul2, 0x32, AB, &[FMZ, FTZ, SAT, RELU, RELU_PRED], &[DST, a(Half), b(Half)], "d = a * b on pairs")
+        .sm(90, 90)
+        .fixed(BF16_OFF),
+    row(
+        Op::HMul2Bf16,
+        0x32,
+        AB,
+        &[FMZ, FTZ, SAT, RELU, RELU_PRED],
+        &[DST, a(BHalf), b(BHalf)],
+        "d = a * b on pairs of bfloat16",
+    )
+    .sm(90, 90)
+    .fixed(BF16_ON),
+    row(
+        Op::HFma2,
+        0x31,
+        ABC,
+        &[FMZ, FTZ, SAT, RELU, RELU_PRED],
+        &[DST, a(Half), b(Half), c(Half)],
+        "d = a * b + c on pairs",
+    )
+    .sm(70, 75),
+    row(
+        Op::HFma2,
+        0x31,
+        ABC,
+        &[FMZ, FTZ, SAT, RELU, RELU_PRED],
+        &[DST, a(Half), b(Half), c(Half)],
+        "d = a * b + c on pairs",
+    )
+    .sm(80, 90)
+    .fixed(BF16_OFF),
+    row(
+        Op::HFma2Bf16,
+        0x31,
+        ABC,
+        &[FMZ, FTZ, SAT, RELU, RELU_PRED],
+        &[DST, a(BHalf), b(BHalf), c(BHalf)],
+        "d = a * b + c on pairs of bfloat16",
+    )
+    .sm(80, 90)
+    .fixed(BF16_ON),
     row(
         Op::HFma2Mma,
         0x35,
         ABC,
-        &[FMZ, FTZ, SAT, NO_RELU],
+        &[FMZ, FTZ, SAT, RELU, RELU_PRED],
         &[DST, a(HalfMma), b(HalfMma), c(HalfMma)],
         "HFMA2 on the tensor pipe; also moves constants",
     )
@@ -36,7 +103,7 @@ pub(super) const ROWS: &[Row] = &[
         Op::HFma2MmaBf16,
         0x35,
         ABC,
-        &[FMZ, FTZ, SAT, NO_RELU],
+        &[FMZ, FTZ, SAT, RELU, RELU_PRED],
         &[DST, a(BHalfMma), b(BHalfMma), c(BHalfMma)],
         "the same on pairs of bfloat16",
     )
@@ -46,16 +113,16 @@ pub(super) const ROWS: &[Row] = &[
         Op::HSet2,
         0x33,
         AC,
-        &[flag("boolean float", 71, &["", ".BF"]), CMP, FTZ, COMBINE_69],
-        &[DST, a(Half), word(Half), P87],
+        &[flag("boolean float", 71, &["", ".BF"]), CMP, FTZ, COMBINE_69, NO_BF16],
+        &[DST, a(Half), slot(What::WordC(Half)), P87],
         "d = (a cmp b) op p on pairs of halves",
     ),
     row(
         Op::HSetP2,
         0x34,
         AC,
-        &[flag("both halves", 71, &["", ".H_AND"]), CMP, FTZ, COMBINE_69],
-        &[P81, P84, a(Half), word(Half), P87],
+        &[flag("both halves", 71, &["", ".H_AND"]), CMP, FTZ, COMBINE_69, NO_BF16],
+        &[P81, P84, a(Half), slot(What::WordC(Half)), P87],
         "p, q = (a cmp b) op r for each half",
     ),
     row(
@@ -66,7 +133,35 @@ pub(super) const ROWS: &[Row] = &[
         &[DST, a(Half), b(Half), P87],
         "d = p ? min : max on pairs of halves",
     )
-    .sm(80, 90),
+    .sm(80, 90)
+    .fixed(BF16_OFF),
+    row(
+        Op::HMnMx2Bf16,
+        0x40,
+        AB,
+        &[FTZ, flag("nan", 81, &["", ".NAN"]), flag("xor sign", 82, &["", ".XORSIGN"])],
+        &[DST, a(BHalf), b(BHalf), P87],
+        "d = p ? min : max on pairs of bfloat16",
+    )
+    .sm(80, 90)
+    .fixed(BF16_ON),
+    row(
+        Op::BMma,
+        0x3d,
+        &[1],
+        &[
+            modifier("shape", bits(75, 2), &[".88128", RESERVED, ".168256", RESERVED]),
+            modifier(
+                "operation",
+                bits(77, 3),
+                &[".XOR", RESERVED, ".AND", RESERVED, RESERVED, RESERVED, RESERVED, RESERVED],
+            ),
+            flag("reduction", 80, &[RESERVED, ".POPC"]),
+        ],
+        &[DST, A_SHAPE, B_SHAPE, c(Style::Bits)],
+        "matrix multiplication of bits by a warp",
+    )
+    .sm(75, 90),
     row(
         Op::HMma,
         0x36,
@@ -105,7 +200,7 @@ pub(super) const ROWS: &[Row] = &[
             modifier(
                 "shape",
                 split(75, 1, 85, 2),
-                &[".8816", ".8832", RESERVED, RESERVED, ".16816", ".16832", RESERVED, RESERVED],
+                &[".8816", RESERVED, ".8832", RESERVED, ".16816", ".16832", ".16864", RESERVED],
             ),
             modifier("a type", split(76, 1, 83, 1), &[".U8", ".S8", ".U4", ".S4"]),
             modifier("b type", split(78, 1, 84, 1), &[".U8", ".S8", ".U4", ".S4"]),

@@ -9,6 +9,9 @@ use Style::{Bits, BitsX, Int, IntX, Invert, Signed};
 const X: Mod = flag("extended", 74, &["", ".X"]);
 const U32: Mod = flag("signed", 73, &[".U32", ""]);
 
+/// Minima of pairs and clamping at zero are refused.
+const PLAIN_MINMAX: Mod = modifier("kind", bits(73, 4), &[""]);
+
 /// IMAD as a move, an addition or a shift: what compilers use its pipe for.
 const IMAD_IDIOM: Idiom = |inst: &Inst| {
     let [a, b, c] = [What::A(Signed), What::B(Signed), What::C(Int)].map(|what| inst.operand(what));
@@ -20,8 +23,9 @@ const IMAD_IDIOM: Idiom = |inst: &Inst| {
     match () {
         () if extended || inst.bit(91) => "",
         () if is_zero(a) || is_zero(b) => ".MOV",
+        () if value == 1 && is_zero(c) => ".MOV",
         () if value == 1 => ".IADD",
-        () if value.count_ones() == 1 && is_zero(c) => ".SHL",
+        () if value > 1 && value != 1 << 16 && value.count_ones() == 1 && is_zero(c) => ".SHL",
         () => "",
     }
 };
@@ -108,7 +112,15 @@ pub(super) const ROWS: &[Row] = &[
     ),
     row(Op::IAbs, 0x13, AB, &[], &[DST, b(Bits)], "d = |b|"),
     row(Op::IMnMx, 0x17, AB, &[U32], &[DST, a(Signed), b(Signed), P87], "d = p ? min(a, b) : max(a, b)").sm(70, 89),
-    row(Op::VIMnMx, 0x48, AB, &[U32], &[DST, a(Signed), b(Signed), P87], "d = p ? min(a, b) : max(a, b)").sm(90, 90),
+    row(
+        Op::VIMnMx,
+        0x48,
+        AB,
+        &[flag("signed", 72, &[".U32", ""]), PLAIN_MINMAX],
+        &[DST, a(Signed), b(Signed), P87],
+        "d = p ? min(a, b) : max(a, b)",
+    )
+    .sm(90, 90),
     row(
         Op::Shf,
         0x19,
@@ -135,13 +147,31 @@ pub(super) const ROWS: &[Row] = &[
         Op::Idp,
         0x26,
         AB,
+        &[flag("a signed", 73, &[".U8", ".S8"]), flag("b signed", 74, &[".U8", ".S8"])],
+        &[DST, a(Signed), b(Signed), c(Int)],
+        "d = dot product of four bytes + c",
+    )
+    .fixed(&[(bits(76, 1), 0)]),
+    row(
+        Op::Idp2,
+        0x26,
+        AB,
         &[
-            flag("shape", 75, &[".4A", ".2A"]),
-            flag("a signed", 73, &[".U8", ".S8"]),
+            flag("high", 77, &[".LO", ".HI"]),
+            flag("a signed", 73, &[".U16", ".S16"]),
             flag("b signed", 74, &[".U8", ".S8"]),
         ],
-        &[DST, a(Signed), b(Signed), c(Signed)],
-        "d = dot product of four bytes + c",
+        &[DST, a(Signed), b(Signed), c(Int)],
+        "d = dot product of two halves and two of four bytes + c",
+    )
+    .fixed(&[(bits(76, 1), 1)]),
+    row(
+        Op::VAbsDiff4,
+        0x15,
+        ABC,
+        &[flag("signed", 73, &[".U8", ""]), flag("accumulate", 75, &["", ".ACC"])],
+        &[DST, PDST, a(Signed), b(Signed), c(Signed)],
+        "d = |a - b| byte by byte, or their sum + c",
     ),
     row(
         Op::PLop3,

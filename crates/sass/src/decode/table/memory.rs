@@ -41,7 +41,32 @@ const ORDER_80: Mod = modifier(
 const ZERO_DIVERGENT: Mod = flag("zd", 87, &["", ".ZD"]);
 const UNSIGNED_75: Mod = flag("u", 76, &["", ".U"]);
 
-const PREFETCH: Mod = modifier("prefetch", bits(68, 2), &["", ".LTC64B", ".LTC128B", RESERVED]);
+const PREFETCH: Mod = modifier("prefetch", bits(68, 2), &["", ".LTC64B", ".LTC128B", ".LTC256B"]);
+/// Predicate of a generic load, written with the flag it belongs to.
+const P_ZD: Slot = shown(What::Pred(81, 0), on(87));
+/// Types of Hopper's floating-point atomics.
+const FLOAT_90: Mod = modifier(
+    "type",
+    bits(73, 4),
+    &[
+        ".F16x2.RN",
+        RESERVED,
+        RESERVED,
+        ".BF16x2.RN",
+        RESERVED,
+        RESERVED,
+        RESERVED,
+        RESERVED,
+        RESERVED,
+        ".F32.FTZ.RN",
+        RESERVED,
+        RESERVED,
+        RESERVED,
+        RESERVED,
+        RESERVED,
+        ".F64.RN",
+    ],
+);
 /// Predicate of a load's second kind of access, left out if it is PT.
 const P64: Slot = shown(What::PredInverse(64, 67), Show::Unless(bits(64, 4), 0));
 const ATOMIC: &[&str] = &[
@@ -71,6 +96,8 @@ const SCALE: Field = bits(78, 2);
 const PLAIN: Address =
     Address { base: 24, offset: OFFSET, uniform: 32, has_uniform: Show::Never, width: Width::Plain, scale: None };
 /// `[R2.64+UR4]` of Turing, uniform register at 32 (loads) or 64.
+/// Volta and Turing: generic addresses have offsets of 32 bits.
+const GENERIC: Address = Address { offset: bits(32, 32), ..PLAIN };
 const U32: Address = Address { has_uniform: Show::Always, width: Width::Bit(90), ..PLAIN };
 const U64_ATOMIC: Address = Address { width: Width::Always64, ..U64 };
 const U64: Address = Address { uniform: 64, ..U32 };
@@ -180,7 +207,7 @@ pub(super) const ROWS: &[Row] = &[
         0x180,
         &[4],
         &[WIDE_ADDRESS, EVICT, PREFETCH, SIZE, ORDER, SCOPE, PRIVATE, ZERO_DIVERGENT],
-        &[PDST, DST, at(PLAIN), P64],
+        &[P_ZD, DST, at(GENERIC), P64],
         "d = generic memory",
     )
     .sm(70, 75)
@@ -190,7 +217,7 @@ pub(super) const ROWS: &[Row] = &[
         0x180,
         &[4],
         &[WIDE_ADDRESS, EVICT, PREFETCH, SIZE, ORDER_80],
-        &[PDST, DST, at(D32), P64],
+        &[P_ZD, DST, at(D32), P64],
         "d = generic memory, through a descriptor",
     )
     .sm(80, 90)
@@ -200,7 +227,7 @@ pub(super) const ROWS: &[Row] = &[
         0x185,
         &[1],
         &[WIDE_ADDRESS, EVICT, SIZE, ORDER_STORE, SCOPE, PRIVATE],
-        &[at(PLAIN), DATA],
+        &[at(GENERIC), DATA_64],
         "generic memory = b",
     )
     .sm(70, 75),
@@ -364,19 +391,122 @@ pub(super) const ROWS: &[Row] = &[
         Op::AtomSPopcInc,
         0x18c,
         &[7],
-        &[flag("type", 73, &[".32", RESERVED])],
+        &[modifier("type", bits(73, 2), &[".32", RESERVED, RESERVED, RESERVED])],
         &[DST, at(Address { has_uniform: Show::Always, ..S64 })],
         "shared memory += number of active lanes at the address",
     )
-    .sm(80, 90),
+    .sm(80, 90)
+    .fixed(&[(bits(88, 1), 1)]),
     row(
         Op::AtomSCas,
         0x18d,
         &[1],
-        &[CAS, ATOMS_CAS_TYPE],
+        &[ATOMS_CAS, ATOMS_CAS_TYPE],
         &[DST, at(Address { has_uniform: Show::Never, ..S64 }), DATA, DATA_64],
         "compare and swap in shared memory",
     ),
+    row(
+        Op::LdG,
+        0x181,
+        &[1],
+        &[WIDE_ADDRESS, EVICT, PREFETCH, SIZE, ORDER_80],
+        &[PDST, DST, at(PLAIN), P64],
+        "d = global memory",
+    )
+    .sm(80, 90),
+    row(Op::StG, 0x186, &[1], &[WIDE_ADDRESS, EVICT, SIZE, ORDER_80], &[at(PLAIN), DATA], "global memory = b")
+        .sm(80, 90),
+    row(
+        Op::Red,
+        0x18e,
+        &[4],
+        &[WIDE_ADDRESS, REDUCTION_OP, EVICT, ATOMIC_TYPE, ORDER_80],
+        &[at(PLAIN), DATA],
+        "RED without a descriptor",
+    )
+    .sm(80, 89)
+    .fixed(UNIFORM_OFF),
+    row(
+        Op::RedG,
+        0x18e,
+        &[4],
+        &[WIDE_ADDRESS, REDUCTION_OP, EVICT, TYPE_90, ORDER_80],
+        &[at(PLAIN), DATA],
+        "RED without a descriptor",
+    )
+    .sm(90, 90)
+    .fixed(UNIFORM_OFF),
+    row(
+        Op::RedG,
+        0x1a6,
+        &[4],
+        &[WIDE_ADDRESS, REDUCTION_OP, EVICT, FLOAT_90, ORDER_80],
+        &[at(D64_ATOMIC), DATA],
+        "RED of floating-point numbers",
+    )
+    .sm(90, 90)
+    .fixed(UNIFORM_ON),
+    row(
+        Op::AtomG,
+        0x1a3,
+        &[4],
+        &[WIDE_ADDRESS, ATOMIC_OP, EVICT, FLOAT_90, ORDER_80],
+        &[P81, DST, at(D64_ATOMIC), DATA],
+        "ATOMG of floating-point numbers",
+    )
+    .sm(90, 90)
+    .fixed(UNIFORM_ON),
+    row(
+        Op::Atom,
+        0x1a2,
+        &[4],
+        &[WIDE_ADDRESS, ATOMIC_OP, EVICT, FLOAT_90, ORDER_80],
+        &[P81, DST, at(D64_ATOMIC), DATA],
+        "ATOM of floating-point numbers",
+    )
+    .sm(90, 90)
+    .fixed(UNIFORM_ON),
+    row(
+        Op::St,
+        0x185,
+        &[4],
+        &[WIDE_ADDRESS, EVICT, SIZE, ORDER_STORE, SCOPE, PRIVATE],
+        &[at(U64), DATA],
+        "generic memory = b, uniform register added",
+    )
+    .sm(75, 75)
+    .fixed(UNIFORM_ON),
+    row(
+        Op::Ld,
+        0x180,
+        &[4],
+        &[WIDE_ADDRESS, EVICT, PREFETCH, SIZE, ORDER, SCOPE, PRIVATE, ZERO_DIVERGENT],
+        &[P_ZD, DST, at(U32), P64],
+        "d = generic memory, uniform register added",
+    )
+    .sm(75, 75)
+    .fixed(UNIFORM_ON),
+    row(
+        Op::QSpc,
+        0x1aa,
+        &[1],
+        &[WIDE_ADDRESS, modifier("space", bits(73, 2), &[".G", ".L", ".S", RESERVED])],
+        &[P81, DST, at(PLAIN)],
+        "p = the generic address lies in a space",
+    ),
+    row(
+        Op::ArriveS,
+        0x1b0,
+        &[4],
+        &[flag("transaction count", 71, &["", ".TRANSCNT"])],
+        &[at(S64)],
+        "arrives at a barrier in shared memory when copies are done",
+    )
+    .sm(80, 90)
+    .fixed(&[(bits(72, 4), 10)]),
+    row(Op::AtomSArrive, 0x18c, &[7], &[], &[DST, at(S64)], "arrives at a barrier in shared memory")
+        .sm(80, 90)
+        .fixed(&[(bits(72, 4), 4), (bits(87, 4), 9)]),
     row(
         Op::LdGSts,
         0x1ae,
@@ -417,5 +547,6 @@ const CAS: Mod = Mod { name: "operation", field: split(0, 0, 0, 0), text: &[".CA
 const MODE: Mod = modifier("mode", bits(78, 2), &["", ".IL", ".IS", ".ISL"]);
 const SIZE_CONSTANT: Mod =
     modifier("size", bits(73, 3), &[".U8", ".S8", ".U16", ".S16", "", ".64", RESERVED, RESERVED]);
+const ATOMS_CAS: Mod = modifier("operation", bits(87, 2), &[".CAS", RESERVED, ".CAST", ".CAST.SPIN"]);
 const ATOMS_TYPE: Mod = modifier("type", bits(73, 2), &["", ".S32", ".64", RESERVED]);
 const ATOMS_CAS_TYPE: Mod = modifier("type", bits(73, 2), &["", RESERVED, ".64", RESERVED]);

@@ -47,7 +47,14 @@ pub(super) const ROWS: &[Row] = &[
         "SHFL, lane immediate",
     ),
     row(Op::Shfl, 0x189, &[7], &[SHFL_MODE], &[P81, DST, SHFL_A, imm(53, 5), imm(40, 13)], "SHFL, both immediate"),
-    row(Op::Vote, 0x06, &[4], &[VOTE_MODE], &[DST, P81, P87], "d = ballot of r; p = all, any or equal"),
+    row(
+        Op::Vote,
+        0x06,
+        &[4],
+        &[VOTE_MODE],
+        &[shown(What::Reg(16), Show::Unless(bits(16, 8), 255)), P81, P87],
+        "d = ballot of r; p = all, any or equal",
+    ),
     row(Op::VoteU, 0x86, &[4], &[VOTE_MODE], &[UDST, slot(What::UPred(81, 0)), P87], "VOTE into uniform registers")
         .sm(75, 90),
     row(
@@ -71,6 +78,7 @@ pub(super) const ROWS: &[Row] = &[
     )
     .sm(80, 90),
     row(Op::R2Ur, 0x1c2, &[1], &[], &[PDST, UDST, slot(What::Reused(24, 122))], "uniform d = a").sm(75, 90),
+    row(Op::R2Ur, 0xca, &[1], &[], &[PDST, UDST, slot(What::Reused(24, 122))], "uniform d = a").sm(90, 90),
     row(Op::S2R, 0x119, &[4], &[], &[DST, slot(What::Special)], "d = special register"),
     row(Op::S2Ur, 0x1c3, &[4], &[], &[UDST, slot(What::Special)], "uniform d = special register").uniform(),
     row(

@@ -1,0 +1,142 @@
+//! Every instruction of every bundled cubin decodes, and prints what NVIDIA's disassembler printed.
+//!
+//! The cubins and their disassembly (`NAME.sass`, with `-` for words on which that disassembler is
+//! silent) are made by `tools/rebuild-kernels`; this test needs no NVIDIA tool.
+
+use sass::decode::decode_function;
+use sass::elf::Cubin;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../workloads/kernels/cubin")
+}
+
+/// Cubins of an architecture in the order of their names.
+fn cubins(sm: u8) -> Vec<PathBuf> {
+    let files = std::fs::read_dir(folder().join(format!("sm_{sm}"))).expect("the cubins are there");
+    let mut files: Vec<PathBuf> = files.map(|file| file.expect("a readable folder").path()).collect();
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "cubin"));
+    files.sort();
+    files
+}
+
+/// The golden text by function: lines of instructions.
+fn golden(file: &Path) -> BTreeMap<String, Vec<String>> {
+    let text = std::fs::read_to_string(file.with_extension("sass")).expect("the disassembly is beside the cubin");
+    let mut functions: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut name = String::new();
+    for line in text.lines() {
+        match line.strip_prefix(".function ") {
+            Some(function) => name = function.to_owned(),
+            None => functions.entry(name.clone()).or_default().push(line.to_owned()),
+        }
+    }
+    functions
+}
+
+/// Compares all cubins of an architecture; at most a screen of differences is told.
+fn check(sm: u8, at_least: usize) {
+    let (mut compared, mut wrong, mut report) = (0, 0, String::new());
+    for file in cubins(sm) {
+        let data = std::fs::read(&file).expect("a readable file");
+        let cubin = Cubin::parse(&data).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        assert_eq!(cubin.sm, sm, "{}", file.display());
+        let golden = golden(&file);
+        let names: BTreeSet<&str> = cubin.functions.iter().map(|function| function.name).collect();
+        assert_eq!(names, golden.keys().map(String::as_str).collect(), "{}", file.display());
+        for function in &cubin.functions {
+            let expected = &golden[function.name];
+            assert_eq!(function.code.len() / 16, expected.len(), "{} {}", file.display(), function.name);
+            for (inst, expected) in decode_function(function.code, sm).zip(expected) {
+                compared += 1;
+                let decoded = inst.is_ok();
+                let ours = inst.map_or_else(|error| error.to_string(), |inst| inst.to_string());
+                // Where that disassembler said nothing, the word must decode all the same.
+                if if expected == "-" { !decoded } else { ours != *expected } {
+                    wrong += 1;
+                    if wrong <= 20 {
+                        writeln!(report, "{}\n  nvdisasm {expected}\n  ours     {ours}", function.name).unwrap();
+                    }
+                }
+            }
+        }
+    }
+    assert_eq!(wrong, 0, "{wrong} of {compared} differ:\n{report}");
+    assert!(compared >= at_least, "only {compared} instructions");
+}
+
+#[test]
+fn volta() {
+    check(70, 5000);
+}
+
+#[test]
+fn turing() {
+    check(75, 5000);
+}
+
+#[test]
+fn ampere() {
+    check(80, 5000);
+    check(86, 5000);
+}
+
+#[test]
+fn hopper() {
+    check(90, 5000);
+}
+
+/// The code's own facts agree with the file's: exits, targets inside the code, barriers in range.
+#[test]
+fn kernels_are_consistent() {
+    for sm in [70, 75, 80, 86, 90] {
+        for file in cubins(sm) {
+            let data = std::fs::read(&file).expect("a readable file");
+            let cubin = Cubin::parse(&data).expect("a cubin");
+            for kernel in cubin.kernels() {
+                let context = format!("{} {}", file.display(), kernel.name);
+                let code: Vec<_> = decode_function(kernel.code, sm).map(|inst| inst.expect("it decodes")).collect();
+                let exits: Vec<u32> = code
+                    .iter()
+                    .filter(|inst| inst.row.op == sass::decode::Op::Exit)
+                    .map(|inst| inst.address as u32)
+                    .collect();
+                assert_eq!(exits, kernel.exits, "{context}");
+                for inst in &code {
+                    for operand in inst.operands() {
+                        if let sass::decode::Operand::Target(target) = operand {
+                            assert!((0..kernel.code.len() as i64).contains(&target), "{context}: {inst}");
+                        }
+                        if let sass::decode::Operand::Register(register) = operand {
+                            let limit = if register.uniform { 63 } else { kernel.registers as u8 };
+                            assert!(register.is_zero() || register.index < limit, "{context}: {inst}");
+                        }
+                    }
+                }
+                assert!(kernel.parameters.iter().all(|p| p.offset + p.bytes <= kernel.parameter_bytes), "{context}");
+            }
+        }
+    }
+}
+
+/// The record names every file by its hash: stale cubins, sources or disassemblies are caught.
+#[test]
+fn hashes_match_the_record() {
+    use sha2::{Digest, Sha256};
+    let record = std::fs::read_to_string(folder().join("cubins.toml")).expect("the record is there");
+    let check = |file: &Path| {
+        let data = std::fs::read(file).expect("a readable file");
+        let hash: String = Sha256::digest(&data).iter().map(|byte| format!("{byte:02x}")).collect();
+        assert!(record.contains(&hash), "{} has changed: run tools/rebuild-kernels", file.display());
+    };
+    for sm in [70, 75, 80, 86, 90] {
+        for cubin in cubins(sm) {
+            check(&cubin);
+            check(&cubin.with_extension("sass"));
+            let name = cubin.file_stem().expect("a name");
+            check(&folder().join("..").join(name).with_extension("cu"));
+        }
+    }
+}
