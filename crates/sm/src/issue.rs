@@ -26,20 +26,16 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
             self.stirred = u8::MAX;
         }
         let stirred = std::mem::take(&mut self.stirred);
-        let count = self.schedulers.len();
-        let width = self.spec.sm.issue.width as usize;
         if stirred == 0 {
-            self.account.repeat(0..count * width);
             return;
         }
+        let count = self.schedulers.len();
         let pipes = self.policy.ready().pipes();
         // As GPGPU-Sim, whose turn moves on in every cycle in which the SM has warps.
         let mut scheduler = (self.counters.active_cycles % count as u64) as usize;
         for _ in 0..count {
             // An issue may stir schedulers that have yet to come: a barrier is released.
-            if (stirred | self.stirred) >> scheduler & 1 == 0 {
-                self.account.repeat(scheduler * width..(scheduler + 1) * width);
-            } else {
+            if (stirred | self.stirred) >> scheduler & 1 != 0 {
                 self.issue_from(now, kernels, scheduler, pipes);
             }
             scheduler = if scheduler + 1 == count { 0 } else { scheduler + 1 };
@@ -131,7 +127,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     fn issue_one(&mut self, now: Cycle, kernels: &[Kernel], scheduler: usize, partition: usize, id: InstId) -> Pipe {
         self.agenda.moved();
         self.stirred |= 1 << scheduler;
-        self.collectors.stuck = false;
+        self.collectors.wake(partition);
         let flight = self.slab.get_mut(id);
         flight.stage = Stage::Issued;
         flight.issued_at = now;

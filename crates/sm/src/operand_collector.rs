@@ -84,8 +84,9 @@ pub struct OperandCollector {
     out_ports: u32,
     banks_per_partition: u32,
     bank_uses_warp: bool,
-    /// Nothing has moved, nor have the latches changed, since a cycle in which nothing could.
-    pub stuck: bool,
+    /// Partitions in which something has moved, or their latches have changed, since a cycle in
+    /// which nothing could; one bit each.
+    awake: u8,
 }
 
 /// What the collectors did in a cycle.
@@ -130,7 +131,7 @@ impl OperandCollector {
             out_ports: (operands.out_ports / partitions as u32).max(1),
             banks_per_partition: operands.banks / partitions as u32,
             bank_uses_warp: operands.bank_uses_warp,
-            stuck: true,
+            awake: 0,
         }
     }
 
@@ -171,6 +172,24 @@ impl OperandCollector {
         free
     }
 
+    /// Whether nothing can move.
+    #[inline]
+    pub fn is_stuck(&self) -> bool {
+        self.awake == 0
+    }
+
+    /// The latches of `partition` have changed.
+    #[inline]
+    pub fn wake(&mut self, partition: usize) {
+        self.awake |= 1 << partition;
+    }
+
+    /// The latches of `partitions`, one bit each, have changed.
+    #[inline]
+    pub fn wake_all(&mut self, partitions: u8) {
+        self.awake |= partitions;
+    }
+
     /// Ends a cycle in which nothing can be collected.
     #[inline]
     pub fn rest(&mut self) {
@@ -192,15 +211,17 @@ impl OperandCollector {
             self.step_together(id_oc, oc_ex, slab, kernels, design, &mut done);
             return done;
         }
-        for partition in 0..self.partitions {
-            let collecting = !self.free & self.of_partition[partition % PARTITIONS] != 0;
-            if collecting || id_oc.occupied() & id_oc.of_partition(partition) != 0 {
-                let moved = self.step_partition(partition, id_oc, oc_ex, slab, kernels, design, &mut done);
-                done.touched |= u8::from(moved) << partition;
+        let mut awake = self.awake;
+        while awake != 0 {
+            let partition = awake.trailing_zeros() as usize;
+            awake &= awake - 1;
+            let moved = self.step_partition(partition, id_oc, oc_ex, slab, kernels, design, &mut done);
+            done.touched |= u8::from(moved) << partition;
+            if !moved && self.waiting & self.banks_of_partition[partition % PARTITIONS] == 0 {
+                self.awake &= !(1 << partition);
             }
         }
         self.written = 0;
-        self.stuck = done.touched == 0 && self.waiting == 0;
         done
     }
 
@@ -386,7 +407,7 @@ impl OperandCollector {
         let c = taken.find(|&c| self.collectors[c].inst == inst).expect("it waits in a collector");
         self.collectors[c].outstanding -= 1;
         self.ready |= u64::from(self.collectors[c].outstanding == 0) << c;
-        self.stuck = false;
+        self.awake = ((1u32 << self.partitions) - 1) as u8;
     }
 
     /// Whether a collector of `partition` is taken by an instruction that has its operands: what it

@@ -95,7 +95,6 @@ pub struct Sm<S: WarpStream, P: IssuePolicy, O: Observer = Silent> {
     next_wake: Cycle,
     /// Schedulers for which something has changed since they last found nothing to issue.
     pub(crate) stirred: u8,
-    pub(crate) scratch: Vec<InstId>,
 
     // What it is, and what it has done.
     pub(crate) id: u16,
@@ -166,7 +165,6 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
             wakes: Vec::with_capacity(warps),
             next_wake: NEVER,
             stirred: u8::MAX,
-            scratch: Vec::new(),
             id,
             account: SlotAccount::new(schedulers * spec.sm.issue.width as usize),
             scheduler_warps,
@@ -199,7 +197,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     /// Accounts for the cycles slept and does what time alone brings.
     #[inline]
     fn wake(&mut self, now: Cycle) {
-        self.settle(now);
+        self.catch_up(now);
         self.agenda = Agenda::new(now);
         if self.next_wake <= now {
             self.rouse(now);
@@ -254,14 +252,14 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         let taken = units.accept(now, oc_ex, slab, agenda, |slab, id| {
             observer.executing(now, Seen { id, window: Window { slab, kernels } });
         });
-        self.collectors.stuck &= !taken;
+        self.collectors.wake_all(taken);
     }
 
     /// Operand collectors read registers.
     #[inline]
     fn collect_operands(&mut self, now: Cycle, kernels: &[Kernel]) {
         let Self { collectors, id_oc, oc_ex, slab, policy, observer, .. } = self;
-        if collectors.stuck {
+        if collectors.is_stuck() {
             collectors.rest();
             return;
         }
@@ -269,7 +267,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         let done = collectors.step(id_oc, oc_ex, slab, kernels, &mut design);
         self.counters.register_reads += u64::from(done.reads);
         self.counters.bank_conflicts += u64::from(done.conflicts);
-        if !collectors.stuck {
+        if !collectors.is_stuck() {
             self.agenda.moved();
             // Without sub-cores all schedulers share the one partition.
             self.stirred |= if self.spec.partitions == 1 { u8::MAX } else { done.touched };
@@ -304,8 +302,13 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
 
     /// Accounts for the cycles before `now` that the SM slept through. For reports in between:
     /// [`Sm::tick`] does it by itself.
-    #[inline]
     pub fn settle(&mut self, now: Cycle) {
+        self.catch_up(now);
+        self.account.close_all();
+    }
+
+    #[inline]
+    fn catch_up(&mut self, now: Cycle) {
         let slept = now.saturating_sub(self.account.cycles());
         if slept > 0 {
             self.account.sleep_until(now);
@@ -336,7 +339,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     /// Starts CTA `cta` of `kernel`, which must fit ([`Sm::can_accept`]). It is fetched for from the
     /// next tick on, which must be at the earliest cycle that has not been ticked.
     pub fn start_cta(&mut self, now: Cycle, env: &mut Env<'_, S::Shared>, kernel: KernelId, cta: Dim3) -> CtaSlot {
-        self.settle(now);
+        self.catch_up(now);
         let launch = &env.kernels[kernel.index()];
         if self.last_kernel != Some(kernel) {
             self.prepare_kernel(kernel, launch);

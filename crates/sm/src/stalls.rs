@@ -116,48 +116,59 @@ pub struct SlotAccount {
     cycles: Cycle,
     issued: u64,
     stalled: [u64; Stall::COUNT],
-    /// What became of each slot in the last cycle, for the cycles slept since.
+    /// What became of each slot when it was last looked at, which holds since.
     last: Box<[Option<Stall>]>,
+    /// The first cycle not yet accounted for, of each slot.
+    since: Box<[Cycle]>,
 }
 
 impl SlotAccount {
     /// An account of `slots` issue slots per cycle.
     pub fn new(slots: usize) -> Self {
-        Self { cycles: 0, issued: 0, stalled: [0; Stall::COUNT], last: vec![Some(Stall::Idle); slots].into() }
+        Self {
+            cycles: 0,
+            issued: 0,
+            stalled: [0; Stall::COUNT],
+            last: vec![Some(Stall::Idle); slots].into(),
+            since: vec![0; slots].into(),
+        }
     }
 
     /// Accounts for the cycles before `now` in which the SM slept: nothing changed in them, so each
     /// slot stood as it had in the last cycle.
     #[inline]
     pub fn sleep_until(&mut self, now: Cycle) {
-        let slept = now - self.cycles;
-        if slept > 0 {
-            for outcome in &self.last {
-                // An SM is ticked again in the cycle after an issue, unless the run ends there.
-                debug_assert!(outcome.is_some(), "an SM sleeps only when no slot issued");
-                self.stalled[outcome.unwrap_or(Stall::Idle) as usize] += slept;
-            }
-            self.cycles = now;
-        }
+        debug_assert!(now >= self.cycles);
+        self.cycles = now;
     }
 
-    /// Notes what became of `slot` in the cycle being ticked.
+    /// Notes what became of `slot` in the cycle being ticked. One that is not noted stands as in the
+    /// cycle before, in which it did not issue.
     #[inline]
     pub fn note(&mut self, slot: usize, outcome: Option<Stall>) {
-        match outcome {
-            None => self.issued += 1,
-            Some(reason) => self.stalled[reason as usize] += 1,
+        // A slot that issued is looked at anew in the next cycle.
+        if self.last[slot] != outcome || outcome.is_none() {
+            self.close(slot);
+            self.last[slot] = outcome;
         }
-        self.last[slot] = outcome;
     }
 
-    /// `slots` stand as in the last cycle, in which none of them issued.
+    /// Accounts for what became of `slot` until now.
     #[inline]
-    pub fn repeat(&mut self, slots: std::ops::Range<usize>) {
-        for outcome in &self.last[slots] {
-            debug_assert!(outcome.is_some(), "a slot that issued is looked at anew");
-            self.stalled[outcome.unwrap_or(Stall::Idle) as usize] += 1;
+    fn close(&mut self, slot: usize) {
+        let mut cycles = self.cycles - std::mem::replace(&mut self.since[slot], self.cycles);
+        if self.last[slot].is_none() && cycles > 0 {
+            self.issued += 1;
+            cycles -= 1;
+            // An SM is ticked again in the cycle after an issue, unless the run ends there.
+            self.last[slot] = Some(Stall::Idle);
         }
+        self.stalled[self.last[slot].unwrap_or(Stall::Idle) as usize] += cycles;
+    }
+
+    /// Accounts for all slots until now, so that they add up.
+    pub fn close_all(&mut self) {
+        (0..self.last.len()).for_each(|slot| self.close(slot));
     }
 
     /// Ends the cycle being ticked.

@@ -82,8 +82,8 @@ impl Units {
         }
     }
 
-    /// Units take instructions from their latches. Calls `begin` for each one taken. Returns whether
-    /// any was.
+    /// Units take instructions from their latches. Calls `begin` for each one taken. Returns the
+    /// partitions whose latches any was taken from, one bit each.
     pub fn accept(
         &mut self,
         now: Cycle,
@@ -91,8 +91,8 @@ impl Units {
         slab: &mut Slab,
         agenda: &mut Agenda,
         mut begin: impl FnMut(&Slab, InstId),
-    ) -> bool {
-        let mut any = false;
+    ) -> u8 {
+        let mut from = 0;
         let waiting = oc_ex.occupied() & !oc_ex.of_memory();
         for latch in set_bits(waiting & !self.shared) {
             let Service { first, end, step } = self.service[latch];
@@ -106,15 +106,15 @@ impl Units {
                 } else if self.try_accept(now, unit, id, slab, agenda) {
                     oc_ex.pop(latch as LatchId);
                     begin(slab, id);
-                    any = true;
+                    from |= 1 << (latch % self.partitions);
                 }
                 unit += step;
             }
         }
         if waiting & self.shared != 0 {
-            any |= self.accept_shared(now, oc_ex, slab, agenda, begin);
+            from |= self.accept_shared(now, oc_ex, slab, agenda, begin);
         }
-        any
+        from
     }
 
     /// Units that serve all partitions take the oldest instruction of any.
@@ -125,8 +125,8 @@ impl Units {
         slab: &mut Slab,
         agenda: &mut Agenda,
         mut begin: impl FnMut(&Slab, InstId),
-    ) -> bool {
-        let mut any = false;
+    ) -> u8 {
+        let mut from = 0;
         for pipe in (0..Pipe::COUNT).map(|p| Pipe(p as u8)) {
             let latches = oc_ex.of_pipe(pipe) & self.shared;
             if oc_ex.occupied() & latches == 0 {
@@ -143,11 +143,11 @@ impl Units {
                 } else if self.try_accept(now, unit, id, slab, agenda) {
                     oc_ex.pop(latch as LatchId);
                     begin(slab, id);
-                    any = true;
+                    from |= 1 << (latch % self.partitions);
                 }
             }
         }
-        any
+        from
     }
 
     /// A unit whose dispatch register is free takes `id`, unless another instruction ends with it.
@@ -177,16 +177,23 @@ impl Units {
         true
     }
 
-    /// Moves the instructions that write back in cycle `now` to `out`.
+    /// How many instructions write back in cycle `now`; the caller takes each of them
+    /// ([`Units::ending`]), since their places are free with this.
     #[inline]
-    pub fn take_ending(&mut self, now: Cycle, out: &mut Vec<InstId>) {
+    pub fn take_ending(&mut self, now: Cycle) -> usize {
         let at = now as usize & (self.lens.len() - 1);
         let len = usize::from(self.lens[at]);
         if len > 0 {
-            out.extend_from_slice(&self.ending[at * self.buses..][..len]);
             self.lens[at] = 0;
             self.occupied[at / 64] &= !(1 << (at % 64));
         }
+        len
+    }
+
+    /// One of those that write back in cycle `now`, before any is accepted in that cycle.
+    #[inline]
+    pub fn ending(&self, now: Cycle, number: usize) -> InstId {
+        self.ending[(now as usize & (self.lens.len() - 1)) * self.buses + number]
     }
 
     /// The first cycle from `from` on in which an instruction writes back.

@@ -13,15 +13,13 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     /// Instructions that leave their units write their results.
     #[inline]
     pub(crate) fn write_back(&mut self, now: Cycle, kernels: &[Kernel]) {
-        let mut done = std::mem::take(&mut self.scratch);
-        self.units.take_ending(now, &mut done);
-        for id in done.drain(..) {
+        for number in 0..self.units.take_ending(now) {
+            let id = self.units.ending(now, number);
             // GPGPU-Sim lets units write whatever the bank's state; only reads and the memory
             // unit's writes give way.
             self.write_registers(kernels, id);
             self.complete(now, kernels, id);
         }
-        self.scratch = done;
     }
 
     /// Writes the results of `id`, which comes from a unit.

@@ -34,6 +34,8 @@ pub struct L1 {
     failed_at: Option<u32>,
     latency: Cycle,
     interleave: u64,
+    /// Where in an address the bank's number stands, if it does: shift and mask.
+    bank_bits: Option<(u32, usize)>,
 }
 
 #[derive(Debug)]
@@ -52,23 +54,29 @@ impl L1 {
             return None;
         }
         let latency = config.latency_cycles.max(1);
+        let (banks, interleave) = (config.banks.clamp(1, 64), config.bank_interleave_bytes.max(1));
         let queue = || LookUps { accesses: VecDeque::with_capacity(latency as usize), last_in: None, failed_at: None };
         Some(Self {
             cache: Cache::with_dirty_limit(&config.cache, config.write_ratio_percent),
             shape: config.cache.clone(),
             former: CacheCounters::default(),
-            queues: (0..config.banks.clamp(1, 64)).map(|_| queue()).collect(),
+            queues: (0..banks).map(|_| queue()).collect(),
             waiting: 0,
             next_due: NEVER,
             failed_at: None,
             latency: Cycle::from(latency),
-            interleave: u64::from(config.bank_interleave_bytes.max(1)),
+            interleave: u64::from(interleave),
+            bank_bits: (banks.is_power_of_two() && interleave.is_power_of_two())
+                .then(|| (interleave.trailing_zeros(), banks as usize - 1)),
         })
     }
 
     #[inline]
     fn bank(&self, address: u64) -> usize {
-        (address / self.interleave % self.queues.len() as u64) as usize
+        match self.bank_bits {
+            Some((shift, mask)) => (address >> shift) as usize & mask,
+            None => (address / self.interleave % self.queues.len() as u64) as usize,
+        }
     }
 
     /// Puts an access into its bank's queue, if that takes one more in this cycle.

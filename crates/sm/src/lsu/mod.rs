@@ -329,7 +329,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         let age = |l: &usize| self.oc_ex.front(*l as u8).map(|id| self.slab.get(id).issue_order());
         let Some(latch) = set_bits(latches).min_by_key(age) else { return };
         let id = self.oc_ex.pop(latch as u8).expect("an occupied latch");
-        self.collectors.stuck = false;
+        self.collectors.wake(latch % self.spec.partitions);
         self.slab.get_mut(id).stage = Stage::Executing;
         self.agenda.moved();
         self.observer.executing(now, Seen { id, window: Window { slab: &self.slab, kernels } });

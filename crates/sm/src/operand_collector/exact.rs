@@ -45,7 +45,8 @@ impl OperandCollector {
             banks = Mask::MAX;
         }
         self.written = 0;
-        self.stuck = done.touched == 0 && self.waiting == 0;
+        let stuck = done.touched == 0 && self.waiting == 0;
+        self.awake = if stuck { 0 } else { u8::MAX };
     }
 
     /// Each output port sends at most one instruction on. Gives the sub-cores in which one moved.
