@@ -214,8 +214,8 @@ impl Inst {
                 let register = Register::general(self.get(lo, 8) as u8);
                 Operand::Register(Register { reuse: self.reuses(reuse), ..register })
             }
-            What::Shaped(lo, field, names, reuse) => {
-                let Operand::Register(register) = self.register(lo, reuse, Style::Int) else { unreachable!() };
+            What::Shaped(lo, style, field, names, reuse) => {
+                let Operand::Register(register) = self.register(lo, reuse, style) else { unreachable!() };
                 let suffix = names.get(field.get(self.word) as usize).copied().unwrap_or_default();
                 Operand::Register(Register { suffix, ..register })
             }
@@ -240,7 +240,7 @@ impl Inst {
             What::C(style) | What::Slot64(style) => self.register(64, 124, style),
             What::Pred(lo, not) => self.predicate(lo, not, false),
             What::UPred(lo, not) => self.predicate(lo, not, true),
-            What::EitherPred(lo, not, uniform) => self.predicate(lo, not, self.bit(uniform)),
+            What::EitherPred(lo, not, uniform) => self.predicate(lo, not, self.sm >= 75 && self.bit(uniform)),
             What::Imm(field) => hex(field.get(self.word), field.get(self.word) as i64),
             What::SImm(field) => hex(field.get(self.word), sign_extend(field, self.word)),
             What::Target(field) => Operand::Target(self.target(field)),
@@ -305,6 +305,9 @@ impl Inst {
 
     /// Choice of halves of the source at bit 24, 32 or 64.
     fn halves(&self, lo: u8, style: Style) -> &'static str {
+        if style == Style::F16 {
+            return ["", ".H1", "", ""][self.get(60, 2) as usize];
+        }
         if style == Style::Bytes && self.get(84, 2) == 0 {
             return ["", ".B1", ".B2", ".B3"][self.get(60, 2) as usize];
         }
@@ -357,7 +360,7 @@ impl Inst {
         let offset = sign_extend(bits(38, 16), self.word) as i32;
         let plain = self.constant(Sign::default(), "");
         match index {
-            operand::RZ if offset != 0 => Constant { offset: offset & 0xffff, ..plain },
+            operand::RZ if offset != 0 => Constant { offset, ..plain },
             _ => Constant { index: Some(index), offset, ..plain },
         }
     }
@@ -369,6 +372,13 @@ impl Inst {
         let scale = address.scale.filter(|_| self.sm >= 75).map_or(0, |field| field.get(self.word));
         let suffix = match address.width {
             Width::Always64 => ".64",
+            Width::Descriptor(bit) => {
+                if uniform.is_none() || self.bit(bit) {
+                    ".64"
+                } else {
+                    ".U32"
+                }
+            }
             Width::Bit(bit) if uniform.is_some() => {
                 if self.bit(bit) {
                     ".64"

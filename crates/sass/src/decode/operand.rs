@@ -221,9 +221,10 @@ impl fmt::Display for Memory {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.write_str("[")?;
         let mut parts = 0;
-        if self.base != RZ || (self.uniform.is_none() && self.offset == 0) {
+        let scaled = self.uniform.is_some() && self.suffix.starts_with(".X");
+        if self.base != RZ || scaled || (self.uniform.is_none() && self.offset == 0) {
             name(f, false, self.base)?;
-            f.write_str(self.suffix)?;
+            f.write_str(if self.base != RZ || scaled { self.suffix } else { "" })?;
             parts += 1;
         }
         if let Some(register) = self.uniform {

@@ -129,8 +129,8 @@ pub enum What {
     Reg(u8),
     /// General register with its reuse bit.
     Reused(u8, u8),
-    /// General register with a negate bit, whose suffix is named by a field, with its reuse bit.
-    Shaped(u8, Field, &'static [&'static str], u8),
+    /// General register whose suffix is named by a field, with its reuse bit.
+    Shaped(u8, Style, Field, &'static [&'static str], u8),
     /// Uniform register at a bit.
     UReg(u8),
     /// Uniform register at a bit, with the bit that inverts it.
@@ -215,6 +215,8 @@ pub enum Width {
     Bit(u8),
     /// Always `.64`.
     Always64,
+    /// `.64`, or `.U32` by the bit if a uniform register is added.
+    Descriptor(u8),
 }
 
 /// An operand slot.

@@ -19,10 +19,10 @@ const CALL_RELATIVE: Mod = flag("relative", 0, &[".REL", ".REL"]);
 const NOINC: Mod = flag("no count", 86, &["", ".NOINC"]);
 const NODEC: Mod = flag("no count", 86, &["", ".NODEC"]);
 const RELATIVE: Mod = flag("absolute", 85, &[".REL", ".ABS"]);
-/// Barrier's number and thread count.
-const BAR_ID: Slot = shown(What::Imm(bits(54, 4)), Show::Unless(bits(77, 3), 4));
+/// Barrier's number.
+const BAR_ID: Slot = imm(54, 4);
 const BAR_MODE: Mod =
-    modifier("mode", bits(77, 3), &[".SYNC", ".ARV", ".RED", ".SCAN", ".SYNCALL", RESERVED, RESERVED, RESERVED]);
+    modifier("mode", bits(77, 3), &[".SYNC", ".ARV", ".RED", RESERVED, ".SYNCALL", RESERVED, RESERVED, RESERVED]);
 const BAR_REDUCTION: Mod =
     modifier("reduction", bits(74, 2), &[".POPC", ".AND", ".OR", RESERVED]).show(Show::When(bits(77, 3), 2));
 const BAR_DEFER: Mod = flag("defer blocking", 80, &["", ".DEFER_BLOCKING"]);
@@ -46,7 +46,7 @@ pub(super) const ROWS: &[Row] = &[
         &[P87_OPTIONAL, shown(What::URegInvert(24, 30), on(33)), slot(What::Target(DISTANCE))],
         "branch by a uniform register",
     )
-    .sm(75, 89)
+    .sm(80, 89)
     .fixed(UNIFORM),
     row(
         Op::Bra,
@@ -58,6 +58,9 @@ pub(super) const ROWS: &[Row] = &[
     )
     .sm(90, 90)
     .fixed(UNIFORM),
+    row(Op::Bra, 0x147, &[4], &[BRA_COUNT, BRA_KIND], &[P87_OPTIONAL, slot(What::Target(DISTANCE))], "branch")
+        .sm(75, 75)
+        .fixed(UNIFORM),
     row(Op::Call, 0x144, &[4], &[CALL_RELATIVE, NOINC], &[P87_OPTIONAL, slot(What::Target(DISTANCE))], "call")
         .sm(70, 89)
         .fixed(NO_UNIFORM),
@@ -256,7 +259,9 @@ pub(super) const ROWS: &[Row] = &[
         &[BAR_ID, shown(What::Imm(bits(42, 12)), Show::Unless(bits(42, 12), 0)), BAR_PRED],
         "CTA barrier",
     )
-    .fixed(&[(bits(77, 1), 0)]),
+    .fixed(&[(bits(77, 1), 0), (bits(79, 1), 0)]),
+    row(Op::Bar, 0x11d, &[5], &[BAR_MODE, BAR_DEFER], &[], "waits for all threads of the CTA")
+        .fixed(&[(bits(77, 1), 0), (bits(79, 1), 1)]),
     row(Op::Bar, 0x11d, &[5], &[BAR_MODE, BAR_DEFER], &[BAR_ID, imm(42, 12)], "arrives at a CTA barrier")
         .fixed(&[(bits(77, 1), 1)]),
     row(
@@ -294,7 +299,7 @@ pub(super) const ROWS: &[Row] = &[
             bits(84, 3),
             &[RESERVED, RESERVED, ".PAUSE", ".TRAP", RESERVED, RESERVED, RESERVED, RESERVED],
         )],
-        &[shown(What::Imm(bits(34, 20)), Show::Unless(bits(34, 20), 0))],
+        &[shown(What::Imm(bits(34, 4)), Show::Unless(bits(34, 4), 0))],
         "stops for a debugger or traps",
     ),
     row(Op::PmTrig, 0x01, &[4], &[], &[P87_OPTIONAL, imm(32, 16)], "triggers performance monitors"),
@@ -318,7 +323,7 @@ pub(super) const ROWS: &[Row] = &[
         &[
             modifier("order", bits(79, 2), &[".SC", ".ALL", "", RESERVED]),
             modifier("scope", bits(76, 3), &[".CTA", ".SM", ".GPU", ".SYS", RESERVED, ".VC", RESERVED, RESERVED]),
-            flag("mmio", 72, &["", ".MMIO"]),
+            flag("mmio", 72, &["", RESERVED]),
         ],
         &[],
         "orders memory accesses",

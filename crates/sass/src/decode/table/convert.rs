@@ -20,6 +20,8 @@ const D_INT: Mod = modifier("d type", split(72, 1, 75, 2), &[".U8", ".S8", ".U16
 /// Size and sign of an integer source.
 const S_INT: Mod = modifier("b type", split(74, 1, 84, 2), &[".U8", ".S8", ".U16", ".S16", ".U32", "", ".U64", ".S64"]);
 
+/// Signs of the first source are refused.
+const NO_SIGN: Mod = modifier("a sign", bits(72, 2), &[""]);
 const RELU: Mod = flag("relu", 75, &["", ".RELU"]);
 const PACK: Mod = modifier("mode", bits(79, 2), &[".PACK_AB", RESERVED, RESERVED, ".PACK_AB.RZ"]);
 const MERGE: Mod = modifier("mode", bits(79, 2), &[".MERGE_C", RESERVED, RESERVED, RESERVED]);
@@ -71,7 +73,7 @@ pub(super) const ROWS: &[Row] = &[
         Op::F2Fp,
         0x3e,
         AB,
-        &[RELU, modifier("d type", bits(76, 2), &["", ".BF16", RESERVED, RESERVED]), PACK],
+        &[NO_SIGN, RELU, modifier("d type", bits(76, 2), &["", ".BF16", RESERVED, RESERVED]), PACK],
         &[DST, a(F32), b(F32)],
         "d = pair of halves (a, b)",
     )
@@ -81,7 +83,7 @@ pub(super) const ROWS: &[Row] = &[
         Op::F2Fp,
         0x3e,
         AB,
-        &[RELU, modifier("d type", bits(76, 2), &["", ".BF16", RESERVED, RESERVED]), MERGE],
+        &[NO_SIGN, RELU, modifier("d type", bits(76, 2), &["", ".BF16", RESERVED, RESERVED]), MERGE],
         &[DST, b(F32), c(Bits)],
         "d = pair of halves (half of c, b)",
     )
@@ -91,7 +93,7 @@ pub(super) const ROWS: &[Row] = &[
         Op::F2Fp,
         0x3e,
         AB,
-        &[RELU, modifier("d type", bits(76, 2), &[".F16.F32", ".BF16.F32", RESERVED, RESERVED]), PACK],
+        &[NO_SIGN, RELU, modifier("d type", bits(76, 2), &[".F16.F32", ".BF16.F32", RESERVED, RESERVED]), PACK],
         &[DST, a(F32), b(F32)],
         "d = pair of halves (a, b)",
     )
@@ -101,7 +103,7 @@ pub(super) const ROWS: &[Row] = &[
         Op::F2Fp,
         0x3e,
         AB,
-        &[RELU, modifier("d type", bits(76, 2), &[".F16.F32", ".BF16.F32", RESERVED, RESERVED]), MERGE],
+        &[NO_SIGN, RELU, modifier("d type", bits(76, 2), &[".F16.F32", ".BF16.F32", RESERVED, RESERVED]), MERGE],
         &[DST, b(F32), c(Bits)],
         "d = pair of halves (half of c, b)",
     )

@@ -14,6 +14,14 @@ const COMBINE_74: Mod = modifier("combine", bits(74, 2), COMBINE);
 /// Scale of FMUL's result: 4 is one.
 const SCALE: Mod = modifier("scale", bits(84, 3), &[RESERVED, ".D8", ".D4", ".D2", "", ".M2", ".M4", ".M8"]);
 
+/// Half precision is refused on Hopper.
+const MUFU_HALF_90: Mod = modifier("half source", bits(58, 4), &[""]).show(Show::When(bits(9, 3), 1));
+const MUFU_FUNCTION: Mod = modifier(
+    "function",
+    bits(74, 4),
+    &[".COS", ".SIN", ".EX2", ".LG2", ".RCP", ".RSQ", ".RCP64H", ".RSQ64H", ".SQRT", ".TANH"],
+);
+
 pub(super) const ROWS: &[Row] = &[
     row(Op::FAdd, 0x21, AC, &[FTZ, RND, SAT], &[DST, a(F32), word(F32)], "d = a + b"),
     row(Op::FMul, 0x20, AB, &[FMZ, FTZ, SCALE, RND, SAT], &[DST, a(F32), b(F32)], "d = a * b * scale"),
@@ -48,18 +56,33 @@ pub(super) const ROWS: &[Row] = &[
         Op::MuFu,
         0x108,
         AB,
+        &[MUFU_FUNCTION, flag("half", 73, &["", RESERVED])],
+        &[DST, late(F32)],
+        "d = function(b), approximately",
+    )
+    .sm(70, 70),
+    row(
+        Op::MuFu,
+        0x108,
+        AB,
         &[
-            modifier(
-                "function",
-                bits(74, 4),
-                &[".COS", ".SIN", ".EX2", ".LG2", ".RCP", ".RSQ", ".RCP64H", ".RSQ64H", ".SQRT", ".TANH"],
-            ),
+            MUFU_FUNCTION,
             flag("half", 73, &["", ".F16"]),
             modifier("upper half", bits(60, 2), &["", RESERVED, RESERVED, RESERVED]).show(on(73)),
         ],
         &[DST, late(F32)],
         "d = function(b), approximately",
-    ),
+    )
+    .sm(75, 89),
+    row(
+        Op::MuFu,
+        0x108,
+        AB,
+        &[MUFU_FUNCTION, flag("half", 73, &["", RESERVED]), MUFU_HALF_90],
+        &[DST, late(F32)],
+        "d = function(b), approximately",
+    )
+    .sm(90, 90),
     row(Op::DAdd, 0x29, AC, &[RND], &[DST, a(F64), c(F64)], "d = a + c on register pairs"),
     row(Op::DMul, 0x28, AB, &[RND], &[DST, a(F64), b(F64)], "d = a * b on register pairs"),
     row(Op::DFma, 0x2b, ABC, &[RND], &[DST, a(F64), b(F64), c(F64)], "d = a * b + c, fused, on register pairs"),

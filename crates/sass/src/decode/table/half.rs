@@ -21,13 +21,17 @@ const RELU_PRED: Mod = modifier(
 const BF16_OFF: &[(Field, u64)] = &[(bits(85, 1), 0)];
 const BF16_ON: &[(Field, u64)] = &[(bits(85, 1), 1)];
 const CMP: Mod = modifier("compare", bits(76, 4), COMPARE);
+/// A uniform predicate may choose to accumulate: refused.
+const NO_PRED: Mod = modifier("predicate", bits(87, 4), &[""]);
 /// Comparisons of bfloat16 are refused.
 const NO_BF16: Mod = flag("bf16", 65, &["", RESERVED]);
 const COMBINE_69: Mod = modifier("combine", bits(69, 2), COMBINE);
 
 /// A register that holds a matrix fragment in row or column order.
-const A_SHAPE: Slot = slot(What::Shaped(24, bits(73, 1), &[".ROW", ".COL"], 122));
-const B_SHAPE: Slot = slot(What::Shaped(32, bits(74, 1), &[".ROW", ".COL"], 123));
+const A_SHAPE: Slot = slot(What::Shaped(24, Style::Bits, bits(73, 1), &[".ROW", ".COL"], 122));
+const A_SIGNED: Slot = slot(What::Shaped(24, Style::Int, bits(73, 1), &[".ROW", ".COL"], 122));
+const B_SIGNED: Slot = slot(What::Shaped(32, Style::Int, bits(74, 1), &[".ROW", ".COL"], 123));
+const B_SHAPE: Slot = slot(What::Shaped(32, Style::Bits, bits(74, 1), &[".ROW", ".COL"], 123));
 
 pub(super) const ROWS: &[Row] = &[
     row(Op::HAdd2, 0x30, AC, &[F32_OUT, FTZ, SAT], &[DST, a(Half), slot(What::WordC(Half))], "d = a + b on pairs")
@@ -107,7 +111,7 @@ pub(super) const ROWS: &[Row] = &[
         &[DST, a(BHalfMma), b(BHalfMma), c(BHalfMma)],
         "the same on pairs of bfloat16",
     )
-    .sm(80, 90)
+    .sm(90, 90)
     .fixed(&[(bits(85, 1), 1)]),
     row(
         Op::HSet2,
@@ -173,7 +177,7 @@ pub(super) const ROWS: &[Row] = &[
             modifier("step", bits(79, 2), &[".STEP0", ".STEP1", ".STEP2", ".STEP3"]),
             flag("saturate", 77, &["", ".SATFINITE"]),
         ],
-        &[DST, A_SHAPE, B_SHAPE, c(Style::Bits)],
+        &[DST, A_SIGNED, B_SIGNED, c(Style::Bits)],
         "a quarter of an 8x8x4 matrix multiplication by quad pairs",
     )
     .sm(70, 70),
@@ -191,7 +195,22 @@ pub(super) const ROWS: &[Row] = &[
         &[DST, a(Style::Int), word(Style::Int), c(Style::Bits)],
         "matrix multiplication of halves by a warp",
     )
-    .sm(75, 90),
+    .sm(75, 75),
+    row(
+        Op::HMma,
+        0x3c,
+        &[1],
+        &[
+            modifier("shape", split(75, 1, 78, 1), &[".1688", ".16816", ".1684", RESERVED]),
+            flag("d type", 76, &[".F16", ".F32"]),
+            modifier("input type", bits(82, 2), &["", ".BF16", ".TF32", RESERVED]),
+            NO_PRED,
+            flag("sparse", 73, &["", RESERVED]),
+        ],
+        &[DST, a(Style::Int), word(Style::Int), c(Style::Bits)],
+        "matrix multiplication of halves by a warp",
+    )
+    .sm(80, 90),
     row(
         Op::IMma,
         0x37,
@@ -206,6 +225,7 @@ pub(super) const ROWS: &[Row] = &[
             modifier("b type", split(78, 1, 84, 1), &[".U8", ".S8", ".U4", ".S4"]),
             flag("saturate", 82, &["", ".SAT"]),
             flag("sparse", 72, &["", RESERVED]),
+            NO_PRED,
         ],
         &[DST, A_SHAPE, B_SHAPE, c(Style::Bits)],
         "matrix multiplication of integers by a warp",

@@ -18,17 +18,25 @@ const IMAD_IDIOM: Idiom = |inst: &Inst| {
     let extended = inst.bit(74);
     let value = match b {
         Operand::Immediate { number: Number::Hex(value), .. } => value,
-        _ => 0,
+        _ if is_zero(b) => 0,
+        _ => -1,
     };
     match () {
         () if extended || inst.bit(91) => "",
-        () if is_zero(a) || is_zero(b) => ".MOV",
+        () if is_zero(a) || value == 0 => ".MOV",
         () if value == 1 && is_zero(c) => ".MOV",
         () if value == 1 => ".IADD",
         () if value > 1 && value != 1 << 16 && value.count_ones() == 1 && is_zero(c) => ".SHL",
         () => "",
     }
 };
+
+const ISETP_MODS: &[Mod] = &[
+    modifier("compare", bits(76, 3), COMPARE_INT),
+    U32,
+    modifier("combine", bits(74, 2), COMBINE),
+    flag("extended", 72, &["", ".EX"]),
+];
 
 pub(super) const ROWS: &[Row] = &[
     row(
@@ -77,15 +85,20 @@ pub(super) const ROWS: &[Row] = &[
         Op::ISetP,
         0x0c,
         AB,
-        &[
-            modifier("compare", bits(76, 3), COMPARE_INT),
-            U32,
-            modifier("combine", bits(74, 2), COMBINE),
-            flag("extended", 72, &["", ".EX"]),
-        ],
+        ISETP_MODS,
         &[P81, P84, a(Signed), b(Signed), P87, shown(What::Pred(68, 71), Show::UnlessTrue)],
         "p = (a cmp b) op r, q = !(a cmp b) op r; extended: with the low words' comparison",
-    ),
+    )
+    .sm(70, 75),
+    row(
+        Op::ISetP,
+        0x0c,
+        AB,
+        ISETP_MODS,
+        &[P81, P84, a(Signed), b(Signed), P87, shown(What::Pred(68, 71), on(72))],
+        "p = (a cmp b) op r, q = !(a cmp b) op r; extended: with the low words' comparison",
+    )
+    .sm(80, 90),
     row(
         Op::Lea,
         0x11,
@@ -204,7 +217,7 @@ pub(super) const ROWS: &[Row] = &[
         0x14,
         ABC,
         &[flag("signed", 73, &[".U32", ""])],
-        &[DST, a(Signed), b(Signed), c(Signed)],
+        &[DST, PDST, a(Signed), b(Signed), c(Signed)],
         "d = |a - b| + c",
     ),
 ];

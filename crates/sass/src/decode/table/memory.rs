@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::decode::op::Op;
-use crate::decode::row::{Address, Width, row, split};
+use crate::decode::row::{Address, Width, row};
 
 const SIZES: &[&str] = &[".U8", ".S8", ".U16", ".S16", "", ".64", ".128", RESERVED];
 const SIZE: Mod = modifier("size", bits(73, 3), SIZES);
@@ -16,6 +16,28 @@ const ORDER_ATOMIC: Mod = modifier("order", bits(79, 2), &[RESERVED, RESERVED, "
 const SCOPE: Mod = modifier("scope", bits(77, 2), &[".CTA", ".SM", ".GPU", ".SYS"]);
 const PRIVATE: Mod = flag("private", 76, &["", ".PRIVATE"]);
 /// Ampere on: order and scope together.
+const ORDER_STORE_80: Mod = modifier(
+    "order",
+    bits(77, 4),
+    &[
+        "",
+        RESERVED,
+        RESERVED,
+        RESERVED,
+        RESERVED,
+        ".STRONG.SM",
+        RESERVED,
+        ".STRONG.GPU",
+        ".MMIO.GPU",
+        RESERVED,
+        ".STRONG.SYS",
+        RESERVED,
+        RESERVED,
+        RESERVED,
+        RESERVED,
+        RESERVED,
+    ],
+);
 const ORDER_80: Mod = modifier(
     "order",
     bits(77, 4),
@@ -31,19 +53,20 @@ const ORDER_80: Mod = modifier(
         ".MMIO.GPU",
         RESERVED,
         ".STRONG.SYS",
-        ".MMIO.SYS",
+        RESERVED,
         RESERVED,
         RESERVED,
         RESERVED,
         RESERVED,
     ],
 );
-const ZERO_DIVERGENT: Mod = flag("zd", 87, &["", ".ZD"]);
+/// Loads that give zero to inactive lanes are refused.
+const ZERO_DIVERGENT: Mod = flag("zd", 87, &["", RESERVED]);
 const UNSIGNED_75: Mod = flag("u", 76, &["", ".U"]);
 
 const PREFETCH: Mod = modifier("prefetch", bits(68, 2), &["", ".LTC64B", ".LTC128B", ".LTC256B"]);
-/// Predicate of a generic load, written with the flag it belongs to.
-const P_ZD: Slot = shown(What::Pred(81, 0), on(87));
+/// Predicate that the text of a generic load leaves out.
+const P_ZD: Slot = shown(What::Pred(81, 0), Show::Never);
 /// Types of Hopper's floating-point atomics.
 const FLOAT_90: Mod = modifier(
     "type",
@@ -102,9 +125,9 @@ const U32: Address = Address { has_uniform: Show::Always, width: Width::Bit(90),
 const U64_ATOMIC: Address = Address { width: Width::Always64, ..U64 };
 const U64: Address = Address { uniform: 64, ..U32 };
 /// `[R2.64]` of Ampere: the uniform register holds a descriptor that the text leaves out.
-const D32: Address = Address { has_uniform: off(76), width: Width::Always64, ..PLAIN };
+const D32: Address = Address { has_uniform: off(76), width: Width::Descriptor(90), ..PLAIN };
 const D64: Address = Address { uniform: 64, ..D32 };
-const D64_ATOMIC: Address = Address { has_uniform: Show::Never, ..D64 };
+const D64_ATOMIC: Address = Address { has_uniform: off(71), width: Width::Always64, ..D64 };
 /// `[R2.X4+UR4+0x10]`: shared memory.
 const S32: Address = Address { has_uniform: on(91), scale: Some(SCALE), ..PLAIN };
 const S64: Address = Address { uniform: 64, ..S32 };
@@ -125,11 +148,20 @@ pub(super) const ROWS: &[Row] = &[
         Op::LdG,
         0x181,
         &[1],
+        &[WIDE_ADDRESS, EVICT, SIZE, ORDER, SCOPE, PRIVATE, ZERO_DIVERGENT],
+        &[PDST, DST, at(PLAIN)],
+        "d = global memory",
+    )
+    .sm(70, 70),
+    row(
+        Op::LdG,
+        0x181,
+        &[1],
         &[WIDE_ADDRESS, EVICT, PREFETCH, SIZE, ORDER, SCOPE, PRIVATE, ZERO_DIVERGENT],
         &[PDST, DST, at(PLAIN), P64],
         "d = global memory",
     )
-    .sm(70, 75),
+    .sm(75, 75),
     row(
         Op::LdG,
         0x181,
@@ -173,7 +205,7 @@ pub(super) const ROWS: &[Row] = &[
         Op::StG,
         0x186,
         &[4],
-        &[WIDE_ADDRESS, EVICT, SIZE, ORDER_80],
+        &[WIDE_ADDRESS, EVICT, SIZE, ORDER_STORE_80],
         &[at(D64), DATA],
         "global memory = b, through a descriptor",
     )
@@ -184,7 +216,7 @@ pub(super) const ROWS: &[Row] = &[
         0x184,
         &[4],
         &[UNSIGNED_75, SIZE, ZERO_DIVERGENT],
-        &[shown(What::Pred(81, 0), on(87)), DST, at(S32)],
+        &[shown(What::Pred(81, 0), Show::Never), DST, at(S32)],
         "d = shared memory",
     )
     .sm(70, 75),
@@ -207,7 +239,7 @@ pub(super) const ROWS: &[Row] = &[
         0x180,
         &[4],
         &[WIDE_ADDRESS, EVICT, PREFETCH, SIZE, ORDER, SCOPE, PRIVATE, ZERO_DIVERGENT],
-        &[P_ZD, DST, at(GENERIC), P64],
+        &[P_ZD, DST, at(GENERIC)],
         "d = generic memory",
     )
     .sm(70, 75)
@@ -235,7 +267,7 @@ pub(super) const ROWS: &[Row] = &[
         Op::St,
         0x185,
         &[4],
-        &[WIDE_ADDRESS, EVICT, SIZE, ORDER_80],
+        &[WIDE_ADDRESS, EVICT, SIZE, ORDER_STORE_80],
         &[at(D64), DATA],
         "generic memory = b, through a descriptor",
     )
@@ -266,7 +298,7 @@ pub(super) const ROWS: &[Row] = &[
         Op::AtomG,
         0x1a8,
         &[4],
-        &[WIDE_ADDRESS, ATOMIC_OP, EVICT, ATOMIC_TYPE, ORDER_80],
+        &[WIDE_ADDRESS, ATOMIC_OP, EVICT, ATOMIC_TYPE, ORDER_STORE_80],
         &[P81, DST, at(D64_ATOMIC), DATA],
         "ATOMG through a descriptor",
     )
@@ -276,7 +308,7 @@ pub(super) const ROWS: &[Row] = &[
         Op::AtomG,
         0x1a8,
         &[4],
-        &[WIDE_ADDRESS, ATOMIC_OP, EVICT, TYPE_90, ORDER_80],
+        &[WIDE_ADDRESS, ATOMIC_OP, EVICT, TYPE_90, ORDER_STORE_80],
         &[P81, DST, at(D64_ATOMIC), DATA],
         "ATOMG through a descriptor",
     )
@@ -295,7 +327,7 @@ pub(super) const ROWS: &[Row] = &[
         Op::AtomGCas,
         0x1a9,
         &[1],
-        &[WIDE_ADDRESS, CAS, EVICT, CAS_TYPE, ORDER_80],
+        &[WIDE_ADDRESS, CAS, EVICT, CAS_TYPE, ORDER_STORE_80],
         &[P81, DST, at(PLAIN), DATA, DATA_64],
         "d = global memory; memory = memory == b ? c : memory",
     )
@@ -313,7 +345,7 @@ pub(super) const ROWS: &[Row] = &[
         Op::Atom,
         0x18a,
         &[4],
-        &[WIDE_ADDRESS, ATOMIC_OP, EVICT, ATOMIC_TYPE, ORDER_80],
+        &[WIDE_ADDRESS, ATOMIC_OP, EVICT, ATOMIC_TYPE, ORDER_STORE_80],
         &[P81, DST, at(D64_ATOMIC), DATA],
         "ATOM through a descriptor",
     )
@@ -332,7 +364,7 @@ pub(super) const ROWS: &[Row] = &[
         Op::AtomCas,
         0x18b,
         &[1],
-        &[WIDE_ADDRESS, CAS, EVICT, CAS_TYPE, ORDER_80],
+        &[WIDE_ADDRESS, CAS, EVICT, CAS_TYPE, ORDER_STORE_80],
         &[P81, DST, at(PLAIN), DATA, DATA_64],
         "compare and swap in generic memory",
     )
@@ -361,7 +393,7 @@ pub(super) const ROWS: &[Row] = &[
         Op::Red,
         0x18e,
         &[4],
-        &[WIDE_ADDRESS, REDUCTION_OP, EVICT, ATOMIC_TYPE, ORDER_80],
+        &[WIDE_ADDRESS, REDUCTION_OP, EVICT, ATOMIC_TYPE, ORDER_STORE_80],
         &[at(D64_ATOMIC), DATA],
         "RED through a descriptor",
     )
@@ -371,7 +403,7 @@ pub(super) const ROWS: &[Row] = &[
         Op::RedG,
         0x18e,
         &[4],
-        &[WIDE_ADDRESS, REDUCTION_OP, EVICT, TYPE_90, ORDER_80],
+        &[WIDE_ADDRESS, REDUCTION_OP, EVICT, TYPE_90, ORDER_STORE_80],
         &[at(D64_ATOMIC), DATA],
         "RED through a descriptor",
     )
@@ -414,13 +446,13 @@ pub(super) const ROWS: &[Row] = &[
         "d = global memory",
     )
     .sm(80, 90),
-    row(Op::StG, 0x186, &[1], &[WIDE_ADDRESS, EVICT, SIZE, ORDER_80], &[at(PLAIN), DATA], "global memory = b")
+    row(Op::StG, 0x186, &[1], &[WIDE_ADDRESS, EVICT, SIZE, ORDER_STORE_80], &[at(PLAIN), DATA], "global memory = b")
         .sm(80, 90),
     row(
         Op::Red,
         0x18e,
         &[4],
-        &[WIDE_ADDRESS, REDUCTION_OP, EVICT, ATOMIC_TYPE, ORDER_80],
+        &[WIDE_ADDRESS, REDUCTION_OP, EVICT, ATOMIC_TYPE, ORDER_STORE_80],
         &[at(PLAIN), DATA],
         "RED without a descriptor",
     )
@@ -430,7 +462,7 @@ pub(super) const ROWS: &[Row] = &[
         Op::RedG,
         0x18e,
         &[4],
-        &[WIDE_ADDRESS, REDUCTION_OP, EVICT, TYPE_90, ORDER_80],
+        &[WIDE_ADDRESS, REDUCTION_OP, EVICT, TYPE_90, ORDER_STORE_80],
         &[at(PLAIN), DATA],
         "RED without a descriptor",
     )
@@ -440,7 +472,7 @@ pub(super) const ROWS: &[Row] = &[
         Op::RedG,
         0x1a6,
         &[4],
-        &[WIDE_ADDRESS, REDUCTION_OP, EVICT, FLOAT_90, ORDER_80],
+        &[WIDE_ADDRESS, REDUCTION_OP, EVICT, FLOAT_90, ORDER_STORE_80],
         &[at(D64_ATOMIC), DATA],
         "RED of floating-point numbers",
     )
@@ -450,7 +482,7 @@ pub(super) const ROWS: &[Row] = &[
         Op::AtomG,
         0x1a3,
         &[4],
-        &[WIDE_ADDRESS, ATOMIC_OP, EVICT, FLOAT_90, ORDER_80],
+        &[WIDE_ADDRESS, ATOMIC_OP, EVICT, FLOAT_90, ORDER_STORE_80],
         &[P81, DST, at(D64_ATOMIC), DATA],
         "ATOMG of floating-point numbers",
     )
@@ -460,7 +492,7 @@ pub(super) const ROWS: &[Row] = &[
         Op::Atom,
         0x1a2,
         &[4],
-        &[WIDE_ADDRESS, ATOMIC_OP, EVICT, FLOAT_90, ORDER_80],
+        &[WIDE_ADDRESS, ATOMIC_OP, EVICT, FLOAT_90, ORDER_STORE_80],
         &[P81, DST, at(D64_ATOMIC), DATA],
         "ATOM of floating-point numbers",
     )
@@ -522,7 +554,7 @@ pub(super) const ROWS: &[Row] = &[
         ],
         &[
             at(Address { base: 16, offset: bits(44, 20), ..PLAIN }),
-            at(Address { offset: bits(32, 12), ..D64 }),
+            at(Address { offset: bits(32, 12), width: Width::Always64, ..D64 }),
             P87_OPTIONAL,
         ],
         "shared memory = global memory, without waiting",
@@ -543,10 +575,10 @@ pub(super) const ROWS: &[Row] = &[
     .sm(75, 90),
 ];
 
-const CAS: Mod = Mod { name: "operation", field: split(0, 0, 0, 0), text: &[".CAS"], show: Show::Always };
+const CAS: Mod = modifier("operation", bits(87, 4), &[".CAS"]);
 const MODE: Mod = modifier("mode", bits(78, 2), &["", ".IL", ".IS", ".ISL"]);
 const SIZE_CONSTANT: Mod =
     modifier("size", bits(73, 3), &[".U8", ".S8", ".U16", ".S16", "", ".64", RESERVED, RESERVED]);
-const ATOMS_CAS: Mod = modifier("operation", bits(87, 2), &[".CAS", RESERVED, ".CAST", ".CAST.SPIN"]);
+const ATOMS_CAS: Mod = modifier("operation", bits(87, 2), &[".CAS", ".CAST", RESERVED, ".CAST.SPIN"]);
 const ATOMS_TYPE: Mod = modifier("type", bits(73, 2), &["", ".S32", ".64", RESERVED]);
 const ATOMS_CAS_TYPE: Mod = modifier("type", bits(73, 2), &["", RESERVED, ".64", RESERVED]);
