@@ -3,11 +3,6 @@
 use super::reader::Reader;
 use crate::{Allocate, Cache, IndexFunction, Replacement, WriteAllocate, WritePolicy};
 
-/// GPGPU-Sim's MSHRs for streaming caches: four times the lines, each with four sectors, and room
-/// for as many requests as an SM can have warps (`gpu-cache.h`).
-const STREAMING_LINES: u32 = 4;
-const SECTORS_PER_LINE: u32 = 4;
-const STREAMING_MERGES: u32 = 64;
 const CACHE_FORMAT: &str = "<N|S>:<sets>:<line>:<ways>,<replacement>:<write>:<allocate>:<write allocate>:<index>,\
      <mshr type>:<entries>:<merges>,<miss queue>[:<result queue>][,<port bytes>]";
 
@@ -15,11 +10,7 @@ const CACHE_FORMAT: &str = "<N|S>:<sets>:<line>:<ways>,<replacement>:<write>:<al
 pub(super) fn read(reader: &mut Reader, name: &'static str) -> Cache {
     let text = reader.text(name);
     match parse_cache(&text) {
-        Ok(Parsed { cache, streaming, custom_index }) => {
-            if streaming {
-                let where_to = "the cache; its MSHRs as GPGPU-Sim sets them for a streaming cache, whatever is given";
-                reader.understood(name, where_to);
-            }
+        Ok(Parsed { cache, custom_index }) => {
             if custom_index {
                 reader.cannot(
                     name,
@@ -38,7 +29,6 @@ pub(super) fn read(reader: &mut Reader, name: &'static str) -> Cache {
 
 struct Parsed {
     cache: Cache,
-    streaming: bool,
     custom_index: bool,
 }
 
@@ -107,14 +97,8 @@ fn parse_cache(text: &str) -> Result<Parsed, &'static str> {
     if !matches!(mshr.next(), Some("A" | "S" | "F" | "T")) {
         return Err("the MSHR type (A, S, F, T)");
     }
-    let mut mshr_entries = number(mshr.next(), "the MSHR entries")?;
-    let mut mshr_merges = number(mshr.next(), "the MSHR merges")?;
-    let streaming = allocate == Allocate::Streaming;
-    if streaming {
-        let sectors = if sectored { SECTORS_PER_LINE } else { 1 };
-        mshr_entries = sets.saturating_mul(ways).saturating_mul(STREAMING_LINES * sectors);
-        mshr_merges = STREAMING_MERGES;
-    }
+    let mshr_entries = number(mshr.next(), "the MSHR entries")?;
+    let mshr_merges = number(mshr.next(), "the MSHR merges")?;
     let miss_queue = number(queues.split(':').next(), "the miss queue")?;
     let port_bytes = match port {
         None => line_bytes,
@@ -138,7 +122,7 @@ fn parse_cache(text: &str) -> Result<Parsed, &'static str> {
         miss_queue,
         port_bytes,
     };
-    Ok(Parsed { cache, streaming, custom_index: letter == Some("C") })
+    Ok(Parsed { cache, custom_index: letter == Some("C") })
 }
 
 /// The smallest cache there can be.
