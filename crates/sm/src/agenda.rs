@@ -9,26 +9,27 @@ use kit::{Cycle, NEVER};
 /// The earliest cycle at which a stage may have work.
 #[derive(Clone, Copy, Debug)]
 pub struct Agenda {
-    now: Cycle,
+    /// The cycle behind the present one.
+    soon: Cycle,
     next: Cycle,
 }
 
 impl Agenda {
     /// An agenda for the cycle `now` without entries.
     pub fn new(now: Cycle) -> Self {
-        Self { now, next: NEVER }
+        Self { soon: now + 1, next: NEVER }
     }
 
     /// Something moved: the next cycle may differ from this one.
     #[inline]
     pub fn moved(&mut self) {
-        self.next = self.now + 1;
+        self.next = self.soon;
     }
 
     /// Something may happen at `cycle`, which lies ahead.
     #[inline]
     pub fn at(&mut self, cycle: Cycle) {
-        debug_assert!(cycle > self.now);
+        debug_assert!(cycle >= self.soon);
         self.next = self.next.min(cycle);
     }
 

@@ -32,13 +32,15 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         let count = self.schedulers.len();
         let pipes = self.policy.ready().pipes();
         // As GPGPU-Sim, whose turn moves on in every cycle in which the SM has warps.
-        let mut scheduler = (self.counters.active_cycles % count as u64) as usize;
-        for _ in 0..count {
+        let first = (self.counters.active_cycles % count as u64) as u32;
+        for turns in [u8::MAX << first, !(u8::MAX << first)] {
+            let mut left = turns & ((1 << count) - 1) as u8;
             // An issue may stir schedulers that have yet to come: a barrier is released.
-            if (stirred | self.stirred) >> scheduler & 1 != 0 {
+            while (stirred | self.stirred) & left != 0 {
+                let scheduler = ((stirred | self.stirred) & left).trailing_zeros() as usize;
+                left &= u8::MAX << scheduler << 1;
                 self.issue_from(now, kernels, scheduler, pipes);
             }
-            scheduler = if scheduler + 1 == count { 0 } else { scheduler + 1 };
         }
     }
 

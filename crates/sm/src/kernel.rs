@@ -76,6 +76,12 @@ impl Operands {
         &kernels[kernel.index()].code.registers[start..start + self.end as usize]
     }
 
+    /// Registers written and registers read.
+    #[inline]
+    pub fn both<'a>(&'a self, kernels: &'a [Kernel], kernel: KernelId) -> (&'a [RegId], &'a [RegId]) {
+        self.all(kernels, kernel)[..self.end as usize].split_at(self.dsts as usize)
+    }
+
     /// Registers written.
     #[inline]
     pub fn dsts<'a>(&'a self, kernels: &'a [Kernel], kernel: KernelId) -> &'a [RegId] {

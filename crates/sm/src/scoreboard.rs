@@ -129,7 +129,9 @@ impl Board for Scoreboard {
 
     #[inline]
     fn hazard(&self, window: Window<'_>, id: InstId) -> Option<Stall> {
-        self.pending.hazard(window.inst(id).warp, window.dsts(id), window.srcs(id))
+        let inst = window.inst(id);
+        let (dsts, srcs) = inst.micro.operands.both(window.kernels, inst.kernel);
+        self.pending.hazard(inst.warp, dsts, srcs)
     }
 
     #[inline]

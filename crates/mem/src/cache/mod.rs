@@ -227,7 +227,8 @@ impl Cache {
         if self.all_atoms == 1 {
             return 1;
         }
-        let first = (address % u64::from(self.line_bytes) / 32) as u32;
+        // A line's size is a power of two.
+        let first = (address & u64::from(self.line_bytes - 1)) as u32 / 32;
         let count = bytes.div_ceil(32).clamp(1, 4);
         (((1u32 << count) - 1) << first) as Atoms & self.all_atoms
     }

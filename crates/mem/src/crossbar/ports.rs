@@ -5,48 +5,69 @@ use kit::bits::set_bits;
 /// A set of ports below a bound, searched cyclically.
 #[derive(Clone, Debug)]
 pub(crate) struct PortSet {
-    words: Box<[u64]>,
+    /// Ports below 64: all there are on most GPUs.
+    first: u64,
+    /// The others.
+    rest: Box<[u64]>,
 }
 
 impl PortSet {
     pub fn new(ports: usize) -> Self {
-        Self { words: vec![0; ports.div_ceil(64).max(1)].into() }
+        Self { first: 0, rest: vec![0; ports.div_ceil(64).saturating_sub(1)].into() }
     }
 
     #[inline]
     pub fn insert(&mut self, port: usize) {
-        self.words[port / 64] |= 1 << (port % 64);
+        match port / 64 {
+            0 => self.first |= 1 << port,
+            word => self.rest[word - 1] |= 1 << (port % 64),
+        }
     }
 
     #[inline]
     pub fn remove(&mut self, port: usize) {
-        self.words[port / 64] &= !(1 << (port % 64));
+        match port / 64 {
+            0 => self.first &= !(1 << port),
+            word => self.rest[word - 1] &= !(1 << (port % 64)),
+        }
     }
 
     pub fn clear(&mut self) {
-        self.words.fill(0);
+        self.first = 0;
+        self.rest.fill(0);
     }
 
     #[inline]
     pub fn contains(&self, port: usize) -> bool {
-        self.words[port / 64] >> (port % 64) & 1 != 0
+        let word = if port < 64 { self.first } else { self.rest[port / 64 - 1] };
+        word >> (port % 64) & 1 != 0
     }
 
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.words.iter().all(|&w| w == 0)
+        self.first == 0 && self.rest.iter().all(|&w| w == 0)
     }
 
     /// The first member at or after `from`.
     #[inline]
     pub fn next(&self, from: usize) -> Option<usize> {
+        if from < 64 {
+            let bits = self.first & u64::MAX << from;
+            if bits != 0 {
+                return Some(bits.trailing_zeros() as usize);
+            }
+        }
+        if self.rest.is_empty() { None } else { self.next_of_rest(from.max(64) - 64) }
+    }
+
+    fn next_of_rest(&self, from: usize) -> Option<usize> {
         let mut word = from / 64;
-        let mut bits = self.words.get(word)? & u64::MAX << (from % 64);
+        let mut bits = self.rest.get(word)? & u64::MAX << (from % 64);
         while bits == 0 {
             word += 1;
-            bits = *self.words.get(word)?;
+            bits = *self.rest.get(word)?;
         }
-        Some(word * 64 + bits.trailing_zeros() as usize)
+        Some((word + 1) * 64 + bits.trailing_zeros() as usize)
     }
 
     /// The first member at or after `from`, or else the first of all.
@@ -57,13 +78,13 @@ impl PortSet {
 
     /// The members, lowest first.
     pub fn iter(&self) -> impl Iterator<Item = usize> {
-        let words = self.words.iter().enumerate();
-        words.flat_map(|(i, &word)| set_bits(word).map(move |bit| i * 64 + bit))
+        let rest = self.rest.iter().zip(1..);
+        set_bits(self.first).chain(rest.flat_map(|(&word, i)| set_bits(word).map(move |bit| i * 64 + bit)))
     }
 
     /// Number of members.
     pub fn len(&self) -> usize {
-        self.words.iter().map(|w| w.count_ones() as usize).sum()
+        self.first.count_ones() as usize + self.rest.iter().map(|w| w.count_ones() as usize).sum::<usize>()
     }
 }
 

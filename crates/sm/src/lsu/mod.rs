@@ -271,6 +271,17 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     /// Each cache sends one request, if the crossbar's input has room.
     #[inline]
     fn send_misses(&mut self, now: Cycle, port: &mut Port) {
+        let some = |cache: &Cache| cache.peek_miss().is_some();
+        let any = some(&self.lsu.texture)
+            || self.lsu.constant.as_ref().is_some_and(some)
+            || self.lsu.l1.as_ref().is_some_and(|l1| some(&l1.cache))
+            || self.fetch.icache.as_ref().is_some_and(some);
+        if any {
+            self.send_some(now, port);
+        }
+    }
+
+    fn send_some(&mut self, now: Cycle, port: &mut Port) {
         let Self { lsu, fetch, counters, agenda, .. } = self;
         let mut send = |cache: &mut Cache| {
             if cache.peek_miss().is_none() {

@@ -35,7 +35,7 @@ pub struct InOrder<B: Board = Scoreboard> {
 
 impl<B: Board> InOrder<B> {
     /// Examines the head of a warp's buffer.
-    #[inline]
+    #[inline(always)]
     fn examine(&mut self, window: Window<'_>, warp: WarpSlot) {
         let head = match self.buffer.front(warp) {
             None => EMPTY,
