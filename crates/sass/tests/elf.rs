@@ -147,3 +147,15 @@ fn changed(file: &[u8], at: usize, value: u8) -> Vec<u8> {
     copy[at] = value;
     copy
 }
+
+/// CUDA 13 changed the ABI version and where the architecture stands (made by ptxas 13.5).
+#[test]
+fn cubins_of_cuda_13_are_read() {
+    let data = include_bytes!("data/vectoradd.cuda13.sm_90.cubin");
+    let cubin = Cubin::parse(data).unwrap();
+    let kernel = cubin.kernels().next().unwrap();
+    assert_eq!((cubin.sm, kernel.name, kernel.parameter_base), (90, "vectoradd", 0x210));
+    assert!((4..64).contains(&kernel.registers) && !kernel.parameters.is_empty());
+    let code = sass::decode::decode_function(kernel.code, cubin.sm);
+    assert!(code.map(|inst| inst.unwrap().to_string()).any(|text| text.starts_with("FADD")));
+}

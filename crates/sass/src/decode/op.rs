@@ -42,6 +42,6 @@ ops! {
     Sel "SEL", Sgxt "SGXT", Shf "SHF", Shfl "SHFL", St "ST", StG "STG", StL "STL", StS "STS",
     UBMsk "UBMSK", UBrev "UBREV", UFlo "UFLO", UIAdd3 "UIADD3", UIMad "UIMAD", UIMadHi "UIMAD.HI", UIMadWide "UIMAD.WIDE",
     UISetP "UISETP", ULdC "ULDC", ULea "ULEA", ULop3 "ULOP3.LUT", UMov "UMOV", UPLop3 "UPLOP3.LUT", UPopC "UPOPC",
-    UPrmt "UPRMT", USel "USEL", USgxt "USGXT", USHf "USHF", VAbsDiff "VABSDIFF", VAbsDiff4 "VABSDIFF4", VIMnMx "VIMNMX", Vote "VOTE", VoteU "VOTEU",
+    UPrmt "UPRMT", USel "USEL", USgxt "USGXT", USHf "USHF", VAbsDiff "VABSDIFF", VAbsDiff4 "VABSDIFF4", VIAdd "VIADD", VIAddMnMx "VIADDMNMX", VIMnMx "VIMNMX", VIMnMx3 "VIMNMX3", Vote "VOTE", VoteU "VOTEU",
     WarpSync "WARPSYNC", WarpSyncAll "WARPSYNC", Yield "YIELD",
 }

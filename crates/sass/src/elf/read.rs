@@ -3,7 +3,7 @@
 use super::info::{Attribute, attributes};
 use super::sections::{File, Section, Symbol, fail, read};
 use super::{ConstantBank, Cubin, ElfError, Function, Problem, Relocation, RelocationKind, Space, Variable};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Architectures whose instructions are decoded.
 const KNOWN: &[u32] = &[70, 72, 75, 80, 86, 87, 89, 90];
@@ -74,12 +74,13 @@ fn constant_bank(name: &str) -> Option<(u8, &str)> {
 fn functions<'a>(file: &File<'a>, symbols: &[Symbol<'a>], sm: u8) -> Result<Vec<Function<'a>>, ElfError> {
     let mut functions: Vec<Function> = Vec::new();
     let mut of_section: HashMap<usize, usize> = HashMap::new();
+    let mut names = HashSet::new();
     for (index, section) in file.sections.iter().enumerate() {
         let Some(name) = section.name.strip_prefix(".text.") else { continue };
         if section.data.len() % 16 != 0 {
             return fail(section.data.offset() as u64, Problem::OddCode(section.data.len() as u64));
         }
-        if functions.iter().any(|other| other.name == name) {
+        if !names.insert(name) {
             return fail(section.data.offset() as u64, Problem::Duplicate("function of the same name"));
         }
         of_section.insert(index, functions.len());

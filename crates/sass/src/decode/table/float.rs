@@ -78,7 +78,7 @@ pub(super) const ROWS: &[Row] = &[
         Op::MuFu,
         0x108,
         AB,
-        &[MUFU_FUNCTION, flag("half", 73, &["", RESERVED]), MUFU_HALF_90],
+        &[MUFU_FUNCTION, modifier("half", bits(72, 2), &[""]), MUFU_HALF_90],
         &[DST, late(F32)],
         "d = function(b), approximately",
     )

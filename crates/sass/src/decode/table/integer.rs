@@ -12,6 +12,8 @@ const U32: Mod = flag("signed", 73, &[".U32", ""]);
 /// Minima of pairs and clamping at zero are refused.
 const PLAIN_MINMAX: Mod = modifier("kind", bits(73, 4), &[""]);
 
+const PLAIN_VIADDMNMX: Mod = modifier("kind", split(73, 2, 76, 1), &[""]);
+
 /// IMAD as a move, an addition or a shift: what compilers use its pipe for.
 const IMAD_IDIOM: Idiom = |inst: &Inst| {
     let [a, b, c] = [What::A(Signed), What::B(Signed), What::C(Int)].map(|what| inst.operand(what));
@@ -132,6 +134,27 @@ pub(super) const ROWS: &[Row] = &[
         &[flag("signed", 72, &[".U32", ""]), PLAIN_MINMAX],
         &[DST, a(Signed), b(Signed), P87],
         "d = p ? min(a, b) : max(a, b)",
+    )
+    .sm(90, 90),
+    row(Op::VIAdd, 0x36, AB, &[flag("pairs", 73, &["", RESERVED])], &[DST, a(Bits), b(BitsX)], "d = a + b")
+        .sm(90, 90)
+        .fixed(&[(bits(74, 1), 0)]),
+    row(
+        Op::VIAddMnMx,
+        0x46,
+        ABC,
+        &[flag("signed", 72, &[".U32", ""]), PLAIN_VIADDMNMX],
+        &[DST, a(Bits), b(BitsX), c(Bits), P87],
+        "d = p ? min(a + b, c) : max(a + b, c)",
+    )
+    .sm(90, 90),
+    row(
+        Op::VIMnMx3,
+        0x0f,
+        ABC,
+        &[flag("signed", 72, &[".U32", ""]), PLAIN_MINMAX],
+        &[DST, a(Bits), b(Bits), c(Bits), P87],
+        "d = p ? min(a, b, c) : max(a, b, c)",
     )
     .sm(90, 90),
     row(
