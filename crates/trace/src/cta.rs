@@ -46,7 +46,8 @@ impl Body {
             self.left -= 1;
             return match self.lines.next()? {
                 Some(line) if line[0] != b'#' && !line.starts_with(b"warp") => Ok(Some(Event::Inst)),
-                _ => Err(self.error(format!("{} instructions of the warp are missing", self.left + 1))
+                _ => Err(self
+                    .error(format!("{} instructions of the warp are missing", self.left + 1))
                     .hint("the trace may be cut short")),
             };
         }
@@ -58,7 +59,11 @@ impl Body {
         loop {
             let Some(line) = self.lines.next()? else {
                 let open = self.in_cta || warp.is_some();
-                return if open { Err(self.error("ends within a CTA").hint("the trace may be cut short")) } else { Ok(None) };
+                return if open {
+                    Err(self.error("ends within a CTA").hint("the trace may be cut short"))
+                } else {
+                    Ok(None)
+                };
             };
             let text = String::from_utf8_lossy(line).into_owned();
             let (key, value) = text.split_once('=').map_or((text.as_str(), ""), |(k, v)| (k.trim(), v.trim()));

@@ -23,12 +23,7 @@ pub(crate) fn meaning(opcode: &str, generation: Generation) -> Meaning {
         bytes: bytes_per_lane(opcode),
         cache: cache_operator(opcode, access),
     });
-    Meaning {
-        class: known.unwrap_or(DEFAULT_CLASS),
-        control: control(base, opcode),
-        mem,
-        unknown: known.is_none(),
-    }
+    Meaning { class: known.unwrap_or(DEFAULT_CLASS), control: control(base, opcode), mem, unknown: known.is_none() }
 }
 
 /// The opcode without its modifiers.
@@ -94,7 +89,8 @@ mod tests {
 
     #[test]
     fn widths_come_from_modifiers() {
-        let widths = [("LDG.E", 4), ("LDG.E.U8", 1), ("LDG.E.64.SYS", 8), ("STS.128", 16), ("LDS.S16", 2), ("LDG.9999", 16)];
+        let widths =
+            [("LDG.E", 4), ("LDG.E.U8", 1), ("LDG.E.64.SYS", 8), ("STS.128", 16), ("LDS.S16", 2), ("LDG.9999", 16)];
         for (opcode, bytes) in widths {
             assert_eq!(meaning(opcode, Generation::Ampere).mem.unwrap().bytes, bytes, "{opcode}");
         }

@@ -174,7 +174,8 @@ impl Scan {
             return Ok(at);
         }
         let mut list = [0; WARP_LANES];
-        let found = if line.width == 0 { Ok(Addresses::Absent) } else { addresses(&mut line.rest, line.mask, &mut list) };
+        let found =
+            if line.width == 0 { Ok(Addresses::Absent) } else { addresses(&mut line.rest, line.mask, &mut list) };
         match found.map_err(|expected| self.body.expected(expected))? {
             Addresses::Absent => self.oddities.accesses_without_address += 1,
             Addresses::Affine { base, .. } => self.note_address(mem.space, base),

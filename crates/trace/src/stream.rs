@@ -196,10 +196,10 @@ impl Resident {
     /// The trace could not be read on.
     #[cold]
     fn fault(&self, shared: &TraceShared) -> Box<Fault> {
-        let what = shared.failed.as_ref().map_or_else(
-            || "a warp was asked for more than its trace has".to_owned(),
-            ToString::to_string,
-        );
+        let what = shared
+            .failed
+            .as_ref()
+            .map_or_else(|| "a warp was asked for more than its trace has".to_owned(), ToString::to_string);
         let kernel = self.program.as_ref().map(|p| p.name.clone()).unwrap_or_default();
         let spot = SourceSpot { kernel, ..SourceSpot::default() };
         Box::new(Fault { what, spot, cta: self.position.0, thread: Dim3::new(0, 0, 0), lanes: 1 })

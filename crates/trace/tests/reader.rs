@@ -1,0 +1,180 @@
+//! Traces from text: formats, compression, streams, damage.
+
+use isa::{CtaSlot, Dim3, DynInst, KernelId, OpClass, Space, StepContext, WarpSlot, WarpStream};
+use proptest::prelude::*;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use trace::{Command, KernelTrace, List, TraceError, TraceShared, TraceStream};
+
+fn head(version: u32, line_info: bool) -> String {
+    format!(
+        "-kernel name = k\n-kernel id = 1\n-grid dim = (2,1,1)\n-block dim = (64,1,1)\n-shmem = 16\n-nregs = 9\n\
+         -binary version = 80\n-cuda stream id = 3\n-shmem base_addr = 0x00007f0000000000\n\
+         -local mem base_addr = 0x00007f0001000000\n-nvbit version = 1.5.5\n-accelsim tracer version = {version}\n\
+         -enable lineinfo = {}\n\n#traces format = anything\n",
+        u8::from(line_info)
+    )
+}
+
+/// Two CTAs of two warps; `prefix` comes before each instruction.
+fn body(prefix: &str) -> String {
+    let mut text = String::new();
+    for cta in 0..2 {
+        text += &format!("\n#BEGIN_TB\n\nthread block = {cta},0,0\n");
+        for warp in 0..2 {
+            text += &format!("\nwarp = {warp}\ninsts = 7\n");
+            for line in [
+                "0000 ffffffff 1 R1 MOV 0 0 0",
+                "0010 0000000f 1 R2 LDG.E.64 1 R4 8 1 0x1000 8 0",
+                "0020 00000005 0 STG.E 2 R4 R2 4 0 0x2000 0x9000 0",
+                "0030 00000007 1 R3 LD.E 1 R8 4 2 0x7f0000000010 4 -8 0 0",
+                "0040 00000000 1 R3 FROBNICATE.X 1 R255 0 0",
+                "0050 ffffffff 0 BAR.SYNC 0 0 0",
+                "0060 ffffffff 0 EXIT 0 0 0",
+            ] {
+                text += &format!("{prefix}{line}\n");
+            }
+        }
+        text += "#END_TB\n";
+    }
+    text
+}
+
+fn write(folder: &Path, name: &str, bytes: &[u8]) -> PathBuf {
+    let path = folder.join(name);
+    std::fs::write(&path, bytes).unwrap();
+    path
+}
+
+fn open(text: &str) -> Result<KernelTrace, TraceError> {
+    let folder = tempfile::tempdir().unwrap();
+    KernelTrace::open(&write(folder.path(), "kernel-1.traceg", text.as_bytes()))
+}
+
+/// Everything that all warps do, as text.
+fn run(path: &Path) -> String {
+    let trace = Arc::new(KernelTrace::open(path).unwrap());
+    let mut shared = TraceShared::new();
+    shared.launch(trace.clone()).unwrap();
+    let mut stream = TraceStream::new();
+    let (warps, context) = ([WarpSlot(4), WarpSlot(5)], StepContext { now: 0, sm: 0 });
+    let mut text = String::new();
+    for cta in 0..2 {
+        stream.start_cta(&mut shared, KernelId(0), Dim3::new(cta, 0, 0), CtaSlot(0), &warps);
+        for warp in warps {
+            let mut out = DynInst::default();
+            while stream.next_pc(warp).is_some() {
+                stream.step(&mut shared, warp, context, &mut out).unwrap();
+                let inst = trace.program.inst(out.pc);
+                let lanes: Vec<_> = kit::lanes(out.mask).map(|l| out.addresses[l]).collect();
+                let addresses = if inst.mem.is_some() { format!(" {:?} {lanes:x?}", out.space) } else { String::new() };
+                text += &format!("{} {:x} {:?}{addresses}\n", trace.program.text(out.pc), out.mask, inst.class);
+            }
+        }
+        stream.end_cta(CtaSlot(0));
+    }
+    text
+}
+
+#[test]
+fn a_trace_gives_its_program_and_its_streams() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = write(folder.path(), "k.traceg", (head(5, false) + &body("")).as_bytes());
+    let trace = KernelTrace::open(&path).unwrap();
+    assert_eq!((trace.header.name.as_str(), trace.header.stream), ("k", 3));
+    assert_eq!((trace.warp_instructions, trace.program.insts().len()), (28, 7));
+    assert_eq!(trace.thread_instructions, 4 * (3 * 32 + 4 + 2 + 3));
+    assert_eq!(trace.oddities.unknown_opcodes[0].opcode, "FROBNICATE");
+    assert_eq!(trace.oddities.unknown_opcodes[0].count, 4);
+    assert_eq!(trace.oddities.accesses_near_zero, 8);
+    let load = &trace.program.insts()[1];
+    assert_eq!((load.class, load.mem.unwrap().space, load.mem.unwrap().bytes), (OpClass::Load, Space::Global, 8));
+    let text = run(&path);
+    let once = "0000 1 R1 MOV 0 ffffffff Move\n\
+        0010 1 R2 LDG.E.64 1 R4 f Load Global [1000, 1008, 1010, 1018]\n\
+        0020 0 STG.E 2 R4 R2 5 Store Global [2000, 9000]\n\
+        0030 1 R3 LD.E 1 R8 7 Load Shared [10, 14, c]\n\
+        0040 1 R3 FROBNICATE.X 1 R255 0 IntAdd\n\
+        0050 0 BAR.SYNC 0 ffffffff Barrier\n\
+        0060 0 EXIT 0 ffffffff Exit\n";
+    assert_eq!(text, once.repeat(4));
+}
+
+#[test]
+fn all_versions_and_compressions_say_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let plain = (head(5, false) + &body("")).into_bytes();
+    let expected = run(&write(at, "plain", &plain));
+    let old = head(2, false) + &body("1 0 0 1 ");
+    assert_eq!(run(&write(at, "old", old.as_bytes())), expected);
+    let lines = head(5, true) + &body("77 ");
+    assert_eq!(run(&write(at, "lines", lines.as_bytes())), expected);
+    let clusters = head(5, false) + &body("").replace("\nwarp", "\ncluster id = 1,1,1\nwarp");
+    assert_eq!(run(&write(at, "clusters", clusters.as_bytes())), expected);
+
+    let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    gz.write_all(&plain).unwrap();
+    assert_eq!(run(&write(at, "gz", &gz.finish().unwrap())), expected);
+    let mut xz = lzma_rust2::XzWriter::new(Vec::new(), lzma_rust2::XzOptions::with_preset(1)).unwrap();
+    xz.write_all(&plain).unwrap();
+    assert_eq!(run(&write(at, "xz", &xz.finish().unwrap())), expected);
+    let zst = ruzstd::encoding::compress_to_vec(&plain[..], ruzstd::encoding::CompressionLevel::Fastest);
+    assert_eq!(run(&write(at, "zst", &zst)), expected);
+}
+
+#[test]
+fn a_list_names_its_files_compressed_or_not() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "kernel-2.traceg.xz", b"");
+    let list = "MemcpyHtoD,0x00007fc841500000,32768\n\nkernel-1.traceg\nkernel-2.traceg\nMemcpyDtoH,0x1,2\n";
+    let list = List::open(&write(folder.path(), "kernelslist.g", list.as_bytes())).unwrap();
+    let at = |name: &str| Command::Kernel(folder.path().join(name));
+    let copy = Command::CopyToDevice { address: 0x7fc8_4150_0000, bytes: 32768 };
+    assert_eq!(list.commands, [copy, at("kernel-1.traceg"), at("kernel-2.traceg.xz"), Command::CopyFromDevice]);
+    let bad = List::open(&write(folder.path(), "bad.g", b"kernel-1.traceg\nlaunch it\n")).unwrap_err();
+    assert_eq!((bad.line, bad.what.as_str()), (2, "`launch it` is no command"));
+}
+
+#[test]
+fn what_is_wrong_is_named_with_its_line() {
+    let good = head(5, false) + &body("");
+    for (from, to, line, what) in [
+        ("(64,1,1)", "(4096,1,1)", 0, "a CTA of 4096 threads; no GPU has more than 1024"),
+        ("(2,1,1)", "(3,1,1)", 0, "has 2 CTAs, its grid 3"),
+        ("(2,1,1)", "(2,1)", 3, "`(2,1)` is no value for `grid dim`"),
+        ("-binary version = 80\n", "", 0, "the head has no `binary version`, which says what machine code it is"),
+        ("version = 5", "version = 9", 0, "tracer version 9; versions 1 to 6 can be read"),
+        ("warp = 1", "warp = 2", 32, "warp 2 of a CTA that has 2"),
+        ("warp = 1", "warp = 0", 32, "warp 0 comes twice in its CTA"),
+        ("0000 ffff", "00z0 ffff", 23, "expected a program counter in hexadecimal in `00z0 ffffffff 1 R1 MOV 0 0 0`"),
+        ("1 R1 MOV", "1 X1 MOV", 23, "expected a register: R0 to R255, UR, P or UP in `0000 ffffffff 1 X1 MOV 0 0 0`"),
+        ("8 1 0x1000 8 0", "8 7 0x1000 8 0", 24, "expected an address mode from 0 to 4 in"),
+        ("insts = 7", "insts = 8", 31, "1 instructions of the warp are missing"),
+        ("#BEGIN_TB", "#BEGIN", 17, "`#BEGIN` is not expected here"),
+    ] {
+        assert!(good.contains(from), "{from}");
+        let error = open(&good.replacen(from, to, 1)).unwrap_err();
+        assert!(error.what.starts_with(what), "{}", error.what);
+        assert_eq!(error.line, line, "{what}");
+    }
+    let cut = open(&good[..good.rfind("0060").unwrap()]).unwrap_err();
+    assert_eq!(cut.hint, "the trace may be cut short");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+    #[test]
+    fn damaged_files_give_errors_or_traces_but_never_panic(at in 0usize..2400, with in any::<u8>(), cut in 0usize..2400) {
+        let mut text = (head(5, false) + &body("")).into_bytes();
+        let length = text.len();
+        text[at % length] = with;
+        text.truncate(length - cut % 40);
+        let folder = tempfile::tempdir().unwrap();
+        let path = write(folder.path(), "k", &text);
+        if KernelTrace::open(&path).is_ok() {
+            run(&path);
+        }
+    }
+}
