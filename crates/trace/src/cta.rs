@@ -2,7 +2,7 @@
 
 use crate::TraceError;
 use crate::error::shown;
-use crate::line::{Addresses, Layout, Line, addresses};
+use crate::line::{Addresses, Layout, Line, addresses, decimal};
 use crate::program::{InstIndex, InstTable};
 use crate::source::Lines;
 use isa::Pc;
@@ -119,8 +119,15 @@ pub(crate) struct Record {
     pub pc: Pc,
     pub mask: LaneMask,
     /// Where its addresses are in [`CtaTrace::words`]; the lowest bit tells a list from base and
-    /// stride. `u32::MAX` without any.
+    /// stride. `u32::MAX` without any. For a wait on copies: the groups that may stay pending.
     addresses: u32,
+}
+
+impl Record {
+    /// Groups of copies that may stay pending, for an instruction that waits for copies.
+    pub fn groups_left(self) -> u8 {
+        self.addresses.min(u32::from(u8::MAX)) as u8
+    }
 }
 
 const NO_ADDRESSES: u32 = u32::MAX;
@@ -245,6 +252,10 @@ impl CtaReader {
                     place = start | 1;
                 }
             }
+        }
+        if table.meaning(at).control == isa::Control::AsyncWait {
+            // The immediate, which stands last (tracer version 4 and later).
+            place = line.rest.next().and_then(decimal).map_or(0, |groups| groups.min(255) as u32);
         }
         out.records.push(Record { pc: table.pc(at), mask: line.mask, addresses: place });
         Ok(at)

@@ -168,9 +168,12 @@ impl WarpStream for TraceStream {
         out.diverged = false;
         out.next_pc = (cursor.next < cursor.end).then(|| resident.trace.record(cursor.next).pc);
         out.barrier = isa::BarrierArrival::default();
-        out.async_groups_left = 0;
         let program = resident.program.as_ref().expect("a running CTA has a program");
-        let Some(mem) = program.inst(record.pc).mem else { return Ok(()) };
+        let inst = program.inst(record.pc);
+        if inst.control == isa::Control::AsyncWait {
+            out.async_groups_left = record.groups_left();
+        }
+        let Some(mem) = inst.mem else { return Ok(()) };
         if record.mask == 0 {
             return Ok(());
         }

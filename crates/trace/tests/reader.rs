@@ -178,3 +178,16 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_wait_for_copies_leaves_the_groups_that_it_names() {
+    let body = body("").replace("0000 ffffffff 1 R1 MOV 0 0 0", "0000 ffffffff 0 DEPBAR.LE 0 0 3");
+    let folder = tempfile::tempdir().unwrap();
+    let path = write(folder.path(), "k", (head(5, false) + &body).as_bytes());
+    let mut shared = TraceShared::new();
+    shared.launch(Arc::new(KernelTrace::open(&path).unwrap())).unwrap();
+    let (mut stream, mut out) = (TraceStream::new(), DynInst::default());
+    stream.start_cta(&mut shared, KernelId(0), Dim3::new(0, 0, 0), CtaSlot(0), &[WarpSlot(0), WarpSlot(1)]);
+    stream.step(&mut shared, WarpSlot(1), StepContext { now: 0, sm: 0 }, &mut out).unwrap();
+    assert_eq!(out.async_groups_left, 3);
+}
