@@ -33,14 +33,19 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         let pipes = self.policy.ready().pipes();
         // As GPGPU-Sim, whose turn moves on in every cycle in which the SM has warps.
         let first = (self.counters.active_cycles % count as u64) as u32;
-        for turns in [u8::MAX << first, !(u8::MAX << first)] {
-            let mut left = turns & ((1 << count) - 1) as u8;
+        // Those that have yet to come: the first and those above it, then those below.
+        let all = (1u32 << count) - 1;
+        let (mut above, mut below) = (all & u32::MAX << first, all & !(u32::MAX << first));
+        loop {
             // An issue may stir schedulers that have yet to come: a barrier is released.
-            while (stirred | self.stirred) & left != 0 {
-                let scheduler = ((stirred | self.stirred) & left).trailing_zeros() as usize;
-                left &= u8::MAX << scheduler << 1;
-                self.issue_from(now, kernels, scheduler, pipes);
+            let due = u32::from(stirred | self.stirred);
+            above = if due & above == 0 { std::mem::take(&mut below) } else { above };
+            if due & above == 0 {
+                break;
             }
+            let scheduler = (due & above).trailing_zeros();
+            above &= u32::MAX << scheduler << 1;
+            self.issue_from(now, kernels, scheduler as usize, pipes);
         }
     }
 

@@ -217,7 +217,9 @@ impl OperandCollector {
             awake &= awake - 1;
             let moved = self.step_partition(partition, id_oc, oc_ex, slab, kernels, design, &mut done);
             done.touched |= u8::from(moved) << partition;
-            if !moved && self.waiting & self.banks_of_partition[partition % PARTITIONS] == 0 {
+            let empty = !self.free & self.of_partition[partition % PARTITIONS] == 0
+                && id_oc.occupied() & id_oc.of_partition(partition) == 0;
+            if empty || !moved && self.waiting & self.banks_of_partition[partition % PARTITIONS] == 0 {
                 self.awake &= !(1 << partition);
             }
         }

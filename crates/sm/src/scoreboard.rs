@@ -127,7 +127,7 @@ impl Board for Scoreboard {
         self.pending.start_warp(warp, regs);
     }
 
-    #[inline]
+    #[inline(always)]
     fn hazard(&self, window: Window<'_>, id: InstId) -> Option<Stall> {
         let inst = window.inst(id);
         let (dsts, srcs) = inst.micro.operands.both(window.kernels, inst.kernel);

@@ -267,7 +267,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         let done = collectors.step(id_oc, oc_ex, slab, kernels, &mut design);
         self.counters.register_reads += u64::from(done.reads);
         self.counters.bank_conflicts += u64::from(done.conflicts);
-        if !collectors.is_stuck() {
+        if done.touched != 0 || !collectors.is_stuck() {
             self.agenda.moved();
             // Without sub-cores all schedulers share the one partition.
             self.stirred |= if self.spec.partitions == 1 { u8::MAX } else { done.touched };
