@@ -143,7 +143,8 @@ pub struct Inst {
     pub control: Control,
     /// Memory access, if it is one.
     pub mem: Option<MemAccess>,
-    /// Packed two-wide half operation: runs at twice the rate.
+    /// Packed half operation that leaves its unit free after half the interval: Accel-Sim's
+    /// convention for traces.
     pub packed_half: bool,
     operands: u32,
     dst_count: u8,

@@ -86,10 +86,6 @@ reasons! {
     /// table. Hardware executes it as machine instructions that overlap: half the time, twice the
     /// rate. The 20 to 24 registers are besides read one per bank and round, in 5 to 12 rounds.
     PtxTensor = "ptx-tensor";
-    /// Packed half-precision instructions leave their unit free after half the interval, as Accel-Sim
-    /// has it for machine code; each already does two operations per lane, so the rate is doubled
-    /// twice. Hardware issues them at the rate of single precision.
-    HalfInterval = "half-interval";
     /// The latency is the one of Accel-Sim's description: 20 cycles on the TITAN V, where its tuner
     /// measured 33.7 for L1 and 27 for shared memory; 39 for L1 on the RTX 3070, where the chase, its
     /// clock's overhead subtracted, has 33. The model's way through the load/store unit adds 4 or 5.
@@ -143,8 +139,7 @@ impl Reason {
             Fp32Latency | Int32Latency | Fp16Latency | Fp64Latency => Reason::PtxLatency,
             SfuLatency => Reason::PtxSfuLatency,
             WmmaF32Latency | WmmaF16Latency | TensorF32Rate | TensorF16Rate => Reason::PtxTensor,
-            Fp16Rate => Reason::HalfInterval,
-            Fp32Rate | Int32Rate | Fp64Rate | SfuRate => Reason::Unexplained,
+            Fp16Rate | Fp32Rate | Int32Rate | Fp64Rate | SfuRate => Reason::Unexplained,
             L1Latency | SharedLatency => Reason::L1Parameter,
             L2Latency => Reason::L2Parameter,
             DramLatency => Reason::DramParameter,

@@ -95,16 +95,15 @@ fn registers_in_one_bank_are_read_one_per_round() {
 
 /// Warp instructions per cycle that an SM can sustain: the narrowest of front end, schedulers,
 /// operand collectors' ports, units and result buses.
-fn sustained(gpu: &GpuConfig, class: OpClass, packed_half: bool) -> f64 {
+fn sustained(gpu: &GpuConfig, class: OpClass) -> f64 {
     let sm = &gpu.sm;
     let timing = sm.ptx_timing[class.name()];
-    let initiation = if packed_half { timing.initiation_cycles / 2 } else { timing.initiation_cycles };
     let (ports, rounds) = (sm.operands.in_ports.min(sm.operands.out_ports), sm.operands.reads_per_bank);
     [
         f64::from(sm.frontend.fetches_per_cycle * sm.frontend.instructions_per_fetch),
         f64::from(sm.issue.schedulers * sm.issue.width),
         f64::from(ports * rounds),
-        f64::from(sm.units[&timing.unit].count) / f64::from(initiation.max(1)),
+        f64::from(sm.units[&timing.unit].count) / f64::from(timing.initiation_cycles.max(1)),
         f64::from(sm.writeback_width),
     ]
     .into_iter()
@@ -124,13 +123,13 @@ fn independent_instructions_issue_at_the_rate_of_the_narrowest_stage() {
             }
             let line = |i: usize| kernels::on_register(chain.link, 1 + i % 8);
             let found = microbench::issue_rate(&setup, &clear, line).unwrap();
-            let expected = sustained(&setup.gpu, class, false);
+            let expected = sustained(&setup.gpu, class);
             assert_eq!(found, expected, "{name}: {}", class.name());
         }
         if setup.gpu.sm_version >= 60 {
             let packed = |i: usize| kernels::on_register("add.f16x2 %r1, %r1, %r1;", 1 + i % 8);
             let found = microbench::issue_rate(&setup, &clear, packed).unwrap();
-            assert_eq!(found, sustained(&setup.gpu, Half, true), "{name}: packed half");
+            assert_eq!(found, sustained(&setup.gpu, Half), "{name}: packed half");
         }
     }
 }
@@ -338,7 +337,7 @@ fn units_of_different_kinds_work_side_by_side() {
         assert_ne!(setup.gpu.sm.ptx_timing["int_add"].unit, Unit::Sp);
         let line = |i: usize| kernels::on_register(if i.is_multiple_of(2) { int.link } else { fp.link }, 1 + i / 2 % 8);
         let found = microbench::issue_rate(&setup, &kernels::clear(), line).unwrap();
-        let both = 2.0 * sustained(&setup.gpu, OpClass::IntAdd, false);
+        let both = 2.0 * sustained(&setup.gpu, OpClass::IntAdd);
         assert_eq!(found, both.min(f64::from(setup.gpu.sm.issue.schedulers)), "{name}");
     }
 }

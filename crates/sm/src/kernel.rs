@@ -117,7 +117,6 @@ impl Code {
         let micros = program.insts().iter().map(|inst| {
             let operands = Operands::new(&program, program.dsts(inst), program.srcs(inst), &mut registers);
             let OpTiming { unit, latency_cycles, initiation_cycles } = spec.timing.of(inst.class);
-            // Packed half operations leave the unit free twice as early (Accel-Sim does the same).
             let initiation = if inst.packed_half { initiation_cycles / 2 } else { initiation_cycles };
             Micro {
                 class: inst.class,
