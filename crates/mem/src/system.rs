@@ -122,7 +122,7 @@ impl MemorySystem {
             requests: Crossbar::new(&config.interconnect, sms, slices),
             slices: (0..slices).map(|_| Slice::new(&config.l2)).collect(),
             slices_per_channel,
-            channels: (0..channels).map(|_| Channel::new(&config.dram, slices_per_channel, Clocks::new(&config.clocks).dram)).collect(),
+            channels: (0..channels).map(|_| Channel::new(&config.dram, slices_per_channel, clocks.dram)).collect(),
             replies: Crossbar::new(&config.interconnect, slices, sms),
             reply_inputs: vec![VecDeque::new(); slices].into(),
             input_packets: config.interconnect.input_buffer_packets.max(1) as usize,
