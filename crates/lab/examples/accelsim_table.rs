@@ -12,8 +12,7 @@ use std::error::Error;
 use std::path::Path;
 
 /// Options that Accel-Sim's Volta configurations lack for later machine code.
-const UNIFORM_UNIT: &str =
-    "\n-specialized_unit_4 1,4,4,4,4,UDP\n-trace_opcode_latency_initiation_spec_op_4 4,1\n";
+const UNIFORM_UNIT: &str = "\n-specialized_unit_4 1,4,4,4,4,UDP\n-trace_opcode_latency_initiation_spec_op_4 4,1\n";
 
 fn setup(reference: &Path, name: &str) -> Result<TraceSetup, Box<dyn Error>> {
     let folder = reference.join("accelsim_configs").join(name);
@@ -33,7 +32,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let (reference, traces) = (Path::new(reference), Path::new(traces));
     let rows = std::fs::read_to_string(reference.join("accelsim_cycles.csv"))?;
-    println!("{:30}{:15}{:>10}{:>10}{:>8}  {:12}{:>9}", "trace", "config", "accelsim", "ours", "dev", "instructions", "speed");
+    println!(
+        "{:30}{:15}{:>10}{:>10}{:>8}  {:12}{:>9}",
+        "trace", "config", "accelsim", "ours", "dev", "instructions", "speed"
+    );
     let mut deviations = Vec::new();
     for row in rows.lines().skip(1).filter(|row| filter.iter().all(|f| row.contains(f.as_str()))) {
         let fields: Vec<&str> = row.split(',').collect();
