@@ -66,18 +66,28 @@ impl<'m> SimulatedDevice<'m> {
     /// # Errors
     /// As [`SimulatedDevice::new`].
     pub fn watched(setup: &Setup, monitor: Box<dyn Monitor + 'm>) -> Result<Self, DeviceError> {
+        Self::around(setup, monitor, |spec, state| {
+            cores::build(&setup.core, &setup.gpu, spec, state).ok_or_else(|| {
+                let known = cores::CORES.iter().map(|(name, _)| (*name).to_owned()).collect::<Vec<_>>();
+                DeviceError::Other(format!(
+                    "there is no core design `{}`{}",
+                    setup.core,
+                    workloads::suggest::among(&setup.core, &known)
+                ))
+            })
+        })
+    }
+
+    /// An idle device around the machine that `build` makes.
+    pub(crate) fn around(
+        setup: &Setup,
+        monitor: Box<dyn Monitor + 'm>,
+        build: impl FnOnce(Arc<CoreSpec>, DeviceState) -> Result<Box<dyn Engine>, DeviceError>,
+    ) -> Result<Self, DeviceError> {
         let options = CoreOptions { scheduler: setup.scheduler.clone(), ..CoreOptions::default() };
         let spec = Arc::new(CoreSpec::new(&setup.gpu, TimingTable::Ptx, options).map_err(other)?);
         let facts = GpuFacts { sm_count: setup.gpu.sm_count, sm_warps: setup.gpu.sm.max_warps };
-        let state = DeviceState::new(MEMORY_BYTES, facts);
-        let engine = cores::build(&setup.core, &setup.gpu, spec.clone(), state).ok_or_else(|| {
-            let known = cores::CORES.iter().map(|(name, _)| (*name).to_owned()).collect::<Vec<_>>();
-            DeviceError::Other(format!(
-                "there is no core design `{}`{}",
-                setup.core,
-                workloads::suggest::among(&setup.core, &known)
-            ))
-        })?;
+        let engine = build(spec.clone(), DeviceState::new(MEMORY_BYTES, facts))?;
         Ok(Self {
             setup: setup.clone(),
             engine,
@@ -319,6 +329,7 @@ impl Device for SimulatedDevice<'_> {
         self.synchronize()?;
         let address = span(buffer, offset, bytes.len() as u64)?;
         self.engine.state().memory.write(address, bytes).map_err(other)?;
+        self.engine.host_wrote(address, bytes.len() as u64);
         if self.setup.gpu.launch.host_copies_fill_l2 {
             self.engine.copied_to_device(address, bytes.len() as u64);
         }

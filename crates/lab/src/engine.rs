@@ -25,6 +25,8 @@ pub(crate) trait Engine {
     fn kernel(&self, id: KernelId) -> &Kernel;
     /// See [`Machine::copied_to_device`].
     fn copied_to_device(&mut self, address: u64, bytes: u64);
+    /// The host has written to device memory.
+    fn host_wrote(&mut self, _address: u64, _bytes: u64) {}
 }
 
 impl<P: sm::IssuePolicy> Engine for Machine<LiveStream, P, Silent> {

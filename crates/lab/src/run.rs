@@ -116,11 +116,16 @@ pub fn schedulers() -> &'static [(&'static str, &'static str)] {
 /// See [`RunError`].
 pub fn run(setup: &Setup, job: &Job, monitor: &mut dyn Monitor) -> Result<Report, RunError> {
     let mut device = SimulatedDevice::watched(setup, Box::new(monitor)).map_err(|e| RunError::input(e.to_string()))?;
+    run_on(&mut device, setup, job)
+}
+
+/// Runs `job` on `device`, which is set up like `setup`.
+pub(crate) fn run_on(device: &mut SimulatedDevice<'_>, setup: &Setup, job: &Job) -> Result<Report, RunError> {
     let (workload, done) = match job {
-        Job::Workload { name, size, params, seed } => run_workload(&mut device, name, size, params, *seed)?,
+        Job::Workload { name, size, params, seed } => run_workload(device, name, size, params, *seed)?,
         Job::LaunchFile { path, values } => {
             let file = LaunchFile::load(path, values).map_err(|e| RunError::input(e.to_string()))?;
-            let outcome = file.run(&mut device);
+            let outcome = file.run(device);
             let done = outcome.map_err(Failure::from).map(|o| {
                 let written = o.written.iter().map(|p| format!("wrote {}", p.display()));
                 (o.checks, o.prints.into_iter().chain(written).collect())
@@ -128,7 +133,7 @@ pub fn run(setup: &Setup, job: &Job, monitor: &mut dyn Monitor) -> Result<Report
             (path.display().to_string(), done)
         }
     };
-    let mut report = report_of(&mut device, setup, workload);
+    let mut report = report_of(device, setup, workload);
     match done {
         Ok((checks, output)) => {
             report.output.extend(output);
@@ -143,7 +148,7 @@ pub fn run(setup: &Setup, job: &Job, monitor: &mut dyn Monitor) -> Result<Report
 }
 
 impl RunError {
-    fn input(message: String) -> Self {
+    pub(crate) fn input(message: String) -> Self {
         Self { message, bad_input: true, partial: None }
     }
 }
