@@ -31,24 +31,47 @@ pub(crate) struct Environment<'a> {
 
 /// Borrows the warp's registers.
 macro_rules! file {
-    ($warp:expr, $kernel:expr, $mask:expr) => {
-        Lanes { regs: &mut $warp.regs, preds: &mut $warp.preds, constants: &$kernel.constants, mask: $mask }
+    ($warp:expr, $constants:expr, $mask:expr) => {
+        Lanes { regs: &mut $warp.regs, preds: &mut $warp.preds, constants: $constants, mask: $mask }
     };
 }
 
-/// Executes the next instruction of `warp`, which has one. Fills in `out`.
+/// Executes the next instruction of `warp`, which runs PTX and has one. Fills in `out`.
 #[inline]
 pub(crate) fn execute(warp: &mut Warp, kernel: &Kernel, env: &mut Environment<'_>, out: &mut DynInst) -> Outcome {
     let pc = warp.stack.pc().unwrap_or(0);
-    let Guarded { op, guard } = &kernel.code[pc as usize];
+    let Guarded { op, guard, .. } = &kernel.code[pc as usize];
     let active = warp.stack.active();
-    let mut file = file!(warp, kernel, active);
-    let mask = file.pred(*guard) & active;
-    file.mask = mask;
+    let mask = file!(warp, &env.launch.constants, active).pred(*guard) & active;
     out.pc = isa::Pc(pc);
     out.mask = mask;
     out.active = active;
     out.diverged = false;
+    match op {
+        Op::Branch { target, reconverge } => {
+            out.diverged = warp.stack.branch(mask, *target, *reconverge).map_err(|_| overflow(mask))?;
+            return Ok(());
+        }
+        Op::BranchTable { .. } | Op::Call(_) | Op::Return | Op::Exit => {
+            return execute_control(op, warp, kernel, mask, env, out);
+        }
+        _ => operate(op, warp, kernel, mask, env, out)?,
+    }
+    warp.stack.advance();
+    Ok(())
+}
+
+/// Does what `op` does in the lanes of `mask`: everything but control flow.
+#[inline]
+pub(crate) fn operate(
+    op: &Op,
+    warp: &mut Warp,
+    kernel: &Kernel,
+    mask: LaneMask,
+    env: &mut Environment<'_>,
+    out: &mut DynInst,
+) -> Outcome {
+    let mut file = file!(warp, &env.launch.constants, mask);
     match op {
         Op::Int1(op, d, s) => op.run(&mut file, *d, *s),
         Op::Int2(op, d, s) => op.run(&mut file, *d, *s),
@@ -92,19 +115,14 @@ pub(crate) fn execute(warp: &mut Warp, kernel: &Kernel, env: &mut Environment<'_
             };
             access::store(&file, &mut spaces, t, out)?;
         }
-        Op::Branch { target, reconverge } => {
-            out.diverged = warp.stack.branch(mask, *target, *reconverge).map_err(|_| overflow(mask))?;
-            return Ok(());
-        }
-        _ => return execute_rest(op, warp, kernel, mask, env, out),
+        _ => return operate_rarely(op, warp, kernel, mask, env, out),
     }
-    warp.stack.advance();
     Ok(())
 }
 
 /// The less frequent operations.
 #[inline(never)]
-fn execute_rest(
+fn operate_rarely(
     op: &Op,
     warp: &mut Warp,
     kernel: &Kernel,
@@ -113,7 +131,7 @@ fn execute_rest(
     out: &mut DynInst,
 ) -> Outcome {
     let frame = warp.frame();
-    let mut file = file!(warp, kernel, mask);
+    let mut file = file!(warp, &env.launch.constants, mask);
     let mut spaces =
         Spaces { device: env.memory, shared: env.shared, local: &mut warp.local, params: &env.launch.params, frame };
     match op {
@@ -187,28 +205,45 @@ fn execute_rest(
             out.sleep_cycles = lanes(mask).map(|lane| column[lane]).max().unwrap_or(0);
         }
         Op::Trap if mask != 0 => return Err(Trap::new("the kernel executed `trap`", mask)),
-        Op::BranchTable { table, index, reconverge } => {
-            let ways = branch_ways(&file, &kernel.tables[*table as usize], *index)?;
-            out.diverged = warp.stack.branch_many(&ways, *reconverge).map_err(|_| overflow(mask))?;
-            return Ok(());
+        Op::ReadFirst(d, s) if mask != 0 => {
+            let value = file.column(*s)[mask.trailing_zeros() as usize];
+            file.mask = !0;
+            file.write(*d, &[value; WARP_LANES]);
         }
-        Op::Call(site) => {
-            out.diverged = calls::call(warp, kernel, *site, mask, env.memory, env.output)?;
-            return Ok(());
-        }
-        Op::Return => {
-            calls::ret(warp, kernel, mask);
-            return Ok(());
-        }
-        Op::Exit => {
-            warp.stack.exit(mask);
-            warp.end_calls(kernel);
-            return Ok(());
+        Op::AnyLane(d, s) if mask != 0 => {
+            let holds = if file.pred(*s) & mask != 0 { !0 } else { 0 };
+            file.mask = !0;
+            file.write_pred(*d, holds);
         }
         // Fences order nothing here: every access is performed when it executes.
         _ => {}
     }
-    warp.stack.advance();
+    Ok(())
+}
+
+/// Control flow of PTX other than direct branches.
+#[inline(never)]
+fn execute_control(
+    op: &Op,
+    warp: &mut Warp,
+    kernel: &Kernel,
+    mask: LaneMask,
+    env: &mut Environment<'_>,
+    out: &mut DynInst,
+) -> Outcome {
+    match op {
+        Op::BranchTable { table, index, reconverge } => {
+            let file = file!(warp, &env.launch.constants, mask);
+            let ways = branch_ways(&file, &kernel.tables[*table as usize], *index)?;
+            out.diverged = warp.stack.branch_many(&ways, *reconverge).map_err(|_| overflow(mask))?;
+        }
+        Op::Call(site) => out.diverged = calls::call(warp, kernel, *site, mask, env.memory, env.output)?,
+        Op::Return => calls::ret(warp, kernel, mask),
+        _ => {
+            warp.stack.exit(mask);
+            warp.end_calls(kernel);
+        }
+    }
     Ok(())
 }
 
@@ -371,7 +406,7 @@ fn branch_ways(file: &Lanes<'_>, table: &[u32], index: Reg) -> Result<Vec<(u32, 
 }
 
 /// Arrival of a warp at a barrier.
-fn arrive(
+pub(crate) fn arrive(
     warp: &mut Warp,
     reductions: &mut [Reduction],
     op: BarrierOp,

@@ -1,6 +1,7 @@
 //! What a module becomes when it is loaded: kernels ready to execute, and variables.
 
 use crate::lanes::{Column, Pred, Reg};
+use crate::machine::MachineCode;
 use crate::memory::{DeviceMemory, MemoryError};
 use crate::op::Op;
 use crate::tensor::MatrixOp;
@@ -14,6 +15,8 @@ pub struct Guarded {
     pub op: Op,
     /// In which lanes.
     pub guard: Pred,
+    /// Once for the warp: in all lanes, those that do not execute among them.
+    pub uniform: bool,
 }
 
 /// A parameter of a kernel.
@@ -121,6 +124,8 @@ pub struct Kernel {
     pub(crate) functions: Vec<Function>,
     /// Function number of each function address that is taken: see [`function_address`].
     pub(crate) pointers: Vec<Option<u32>>,
+    /// What machine code has besides; `None` for PTX.
+    pub(crate) machine: Option<MachineCode>,
     /// Parameters in order.
     pub params: Vec<Param>,
     /// Statically allocated shared memory per CTA, in bytes.
@@ -139,6 +144,17 @@ impl Kernel {
     /// Name of the kernel.
     pub fn name(&self) -> &str {
         &self.program.name
+    }
+
+    /// Whether it is machine code, which latency tables tell from PTX.
+    pub fn is_machine_code(&self) -> bool {
+        self.machine.is_some()
+    }
+
+    /// Columns and predicates that a warp holds.
+    pub(crate) fn files(&self) -> (usize, usize) {
+        let regs = &self.program.regs;
+        self.machine.as_ref().map_or((regs.vector.into(), regs.predicate.into()), |m| (m.columns, m.predicates))
     }
 
     /// Bytes of packed parameters.

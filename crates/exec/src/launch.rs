@@ -1,6 +1,9 @@
 //! Kernel launches and their arguments.
 
 use crate::kernel::{Kernel, Param};
+use crate::lanes::Column;
+use crate::machine;
+use crate::memory::DeviceMemory;
 use isa::{Dim3, LaunchShape};
 use std::sync::Arc;
 
@@ -115,8 +118,10 @@ pub struct Launch {
     pub block: Dim3,
     /// Dynamically allocated shared memory per CTA, in bytes.
     pub dynamic_shared: u32,
-    /// The packed parameters, as words.
+    /// The packed parameters, as words; of machine code, constant bank 0.
     pub(crate) params: Vec<u32>,
+    /// The kernel's constants, those among them that the launch decides.
+    pub(crate) constants: Vec<Column>,
 }
 
 /// Most threads in a CTA, on every GPU so far.
@@ -135,8 +140,19 @@ impl Launch {
         args: &[Arg],
     ) -> Result<Self, LaunchError> {
         check_shape(&kernel, grid, block, dynamic_shared)?;
-        let params = pack(&kernel, args)?;
-        Ok(Self { kernel, grid, block, dynamic_shared, params })
+        let mut params = pack(&kernel, args)?;
+        if let Some(code) = &kernel.machine {
+            params = machine::launch_bank(&kernel, code, [grid, block], dynamic_shared, &params);
+        }
+        let constants = kernel.constants.clone();
+        Ok(Self { kernel, grid, block, dynamic_shared, params, constants })
+    }
+
+    /// Reads the constants that stand in device memory: their values now are those of the launch.
+    pub(crate) fn resolve_constants(&mut self, memory: &DeviceMemory) {
+        if let Some(code) = &self.kernel.machine {
+            machine::resolve(code, &self.params, memory, &mut self.constants);
+        }
     }
 
     /// What the launch asks of an SM.

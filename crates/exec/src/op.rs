@@ -11,6 +11,7 @@ use crate::convert::{Convert1, Cvt, PackedCvt};
 use crate::float::{Float1, Float2, Float3, Modifiers};
 use crate::int::{Int1, Int2, Int3, Int4};
 use crate::lanes::{Pred, Reg};
+use crate::machine::Steer;
 use crate::shuffle::{Redux, ShuffleMode, Vote};
 use crate::special::Special;
 use isa::{Control, OpClass, Space};
@@ -275,6 +276,14 @@ pub enum Op {
         /// Operand of a reduction.
         p: Pred,
     },
+    /// The first executing lane's value, to all lanes of the warp.
+    ReadFirst(Reg, Reg),
+    /// Whether a predicate holds in an executing lane, to all lanes of the warp.
+    AnyLane(Pred, Pred),
+    /// Operations in turn that are one instruction: first and count in the kernel's list.
+    Sequence(u32, u16),
+    /// What steers the groups of lanes of machine code.
+    Steer(Steer),
     /// Memory fence.
     Fence,
     /// Branch.
@@ -352,7 +361,8 @@ impl Op {
             Op::Fence | Op::AsyncCommit | Op::AsyncWait(_) => OpClass::Fence,
             Op::Branch { .. } | Op::BranchTable { .. } | Op::Call(_) | Op::Return => OpClass::Branch,
             Op::Exit | Op::Trap => OpClass::Exit,
-            Op::Sleep(_) => OpClass::Nop,
+            // Machine code says itself what its instructions are to timing.
+            Op::Sleep(_) | Op::ReadFirst(..) | Op::AnyLane(..) | Op::Sequence(..) | Op::Steer(_) => OpClass::Nop,
         }
     }
 
@@ -374,7 +384,13 @@ impl Op {
     /// Tells `f` each register and predicate that the operation uses, destinations first.
     pub fn uses(&self, f: &mut impl FnMut(Use)) {
         match *self {
-            Op::Nop | Op::AsyncCommit | Op::AsyncWait(_) | Op::Fence | Op::Branch { .. } => {}
+            Op::Nop | Op::AsyncCommit | Op::AsyncWait(_) | Op::Fence | Op::Branch { .. } | Op::Sequence(..) => {}
+            Op::Steer(steer) => steer.uses(f),
+            Op::ReadFirst(d, s) => table_row((1, [1]), d, [s], f),
+            Op::AnyLane(d, s) => {
+                f(Use::WritePred(d));
+                f(Use::ReadPred(s));
+            }
             Op::Call(_) | Op::Return | Op::Exit | Op::Trap | Op::Matrix(_) => {}
             Op::Int1(op, d, s) => table_row(op.columns(), d, s, f),
             Op::Int2(op, d, s) => table_row(op.columns(), d, s, f),

@@ -47,7 +47,8 @@ impl DeviceState {
     }
 
     /// Makes a launch known; its id is what [`isa::WarpStream::start_cta`] takes.
-    pub fn add_launch(&mut self, launch: Launch) -> KernelId {
+    pub fn add_launch(&mut self, mut launch: Launch) -> KernelId {
+        launch.resolve_constants(&self.memory);
         self.launches.push(Some(launch));
         KernelId::from(self.launches.len() - 1)
     }

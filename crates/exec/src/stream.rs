@@ -3,6 +3,7 @@
 use crate::fault::Trap;
 use crate::interpret::{Environment, execute};
 use crate::kernel::Kernel;
+use crate::machine;
 use crate::state::DeviceState;
 use crate::warp::{Cta, Reduction, Warp};
 use isa::{CtaSlot, Dim3, DynInst, Fault, KernelId, Pc, SourceSpot, StepContext, WarpSlot, WarpStream};
@@ -25,7 +26,7 @@ impl LiveStream {
 
     /// Lanes of `warp` that have not exited.
     pub fn live(&self, warp: WarpSlot) -> LaneMask {
-        self.warps.get(warp.index()).map_or(0, |w| w.stack.live())
+        self.warps.get(warp.index()).map_or(0, Warp::live)
     }
 
     /// The kernel that `warp` executes.
@@ -81,7 +82,7 @@ impl WarpStream for LiveStream {
 
     #[inline]
     fn next_pc(&self, warp: WarpSlot) -> Option<Pc> {
-        self.warps.get(warp.index())?.stack.pc().map(Pc)
+        self.warps.get(warp.index())?.pc().map(Pc)
     }
 
     fn step(
@@ -111,8 +112,12 @@ impl WarpStream for LiveStream {
             context,
             cta: cta.position,
         };
-        let done = execute(warp, &launch.kernel, &mut env, out);
-        out.next_pc = warp.stack.pc().map(Pc);
+        let done = if launch.kernel.is_machine_code() {
+            machine::execute(warp, &launch.kernel, &mut env, out)
+        } else {
+            execute(warp, &launch.kernel, &mut env, out)
+        };
+        out.next_pc = warp.pc().map(Pc);
         done.map_err(|trap| fault(&launch.kernel, warp, cta.position, out.pc, *trap))
     }
 

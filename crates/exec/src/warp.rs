@@ -1,5 +1,6 @@
 //! Resident warps and CTAs: what they hold between instructions.
 
+use crate::convergence::Convergence;
 use crate::kernel::Kernel;
 use crate::lanes::{Column, Pred};
 use crate::memory::{LocalMemory, SharedMemory};
@@ -38,7 +39,10 @@ pub(crate) struct Warp {
     pub cta: u16,
     /// Number in its CTA.
     pub index: u32,
+    /// Where its lanes are, in PTX.
     pub stack: SimtStack<CallData>,
+    /// Where its lanes are, in machine code.
+    pub groups: Convergence,
     pub regs: Vec<Column>,
     pub preds: Vec<LaneMask>,
     pub local: LocalMemory,
@@ -66,20 +70,41 @@ impl Warp {
             self.tid[1][lane] = at.y;
             self.tid[2][lane] = at.z;
         }
-        let files = &kernel.program.regs;
+        let (columns, predicates) = kernel.files();
         self.regs.clear();
-        self.regs.resize(files.vector as usize, [0; WARP_LANES]);
+        self.regs.resize(columns, [0; WARP_LANES]);
         self.preds.clear();
-        self.preds.resize(files.predicate as usize, 0);
+        self.preds.resize(predicates, 0);
         self.local.reset(kernel.local_bytes);
         self.saved.clear();
         self.saved_preds.clear();
-        self.stack.start(0, mask);
+        if kernel.is_machine_code() {
+            self.groups.start(0, mask);
+        } else {
+            self.stack.start(0, mask);
+        }
         self.pending = None;
         self.launch = launch;
         self.kernel = Some(Arc::clone(kernel));
         self.cta = cta;
         self.index = index;
+    }
+
+    /// Whether it runs machine code.
+    #[inline]
+    pub fn runs_machine_code(&self) -> bool {
+        self.kernel.as_ref().is_some_and(|k| k.is_machine_code())
+    }
+
+    /// The next instruction; `None` once all lanes have exited.
+    #[inline]
+    pub fn pc(&self) -> Option<u32> {
+        if self.runs_machine_code() { self.groups.pc() } else { self.stack.pc() }
+    }
+
+    /// Lanes that have not exited.
+    pub fn live(&self) -> LaneMask {
+        if self.runs_machine_code() { self.groups.live() } else { self.stack.live() }
     }
 
     /// Offset in local memory of the current function's frame.

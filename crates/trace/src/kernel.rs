@@ -2,7 +2,7 @@
 
 use crate::cta::{Body, CtaReader, Event};
 use crate::line::{Addresses, Layout, addresses};
-use crate::opcode::Generation;
+use sass::meaning::Generation;
 use crate::program::{InstIndex, InstTable};
 use crate::source::Lines;
 use crate::{Header, TraceError};

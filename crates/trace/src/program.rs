@@ -1,10 +1,9 @@
 //! Static instructions found in a trace: one for each program counter, opcode and set of registers.
 
-use crate::inst::{Meaning, base, meaning};
 use crate::line::{Line, Words, decimal};
-use crate::opcode::Generation;
 use crate::{Header, UnknownOpcode};
 use isa::{InstSpec, Pc, Program, ProgramBuilder, RegFile, RegId, Source};
+use sass::meaning::{Generation, Meaning, base, meaning};
 use std::collections::HashMap;
 
 /// A static instruction by the order in which it was first seen.

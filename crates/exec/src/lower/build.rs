@@ -291,7 +291,7 @@ impl<'a> KernelBuilder<'a> {
         let max_threads = kernel.directive("reqntid").or_else(|| kernel.directive("maxntid"));
         Kernel {
             program: Arc::new(program.finish(files, names)),
-            code: self.code.iter().map(|p| Guarded { op: p.op, guard: p.guard }).collect(),
+            code: self.code.iter().map(|p| Guarded { op: p.op, guard: p.guard, uniform: false }).collect(),
             constants: self.constants,
             matrix: self.matrix,
             tables: self.tables,
@@ -299,6 +299,7 @@ impl<'a> KernelBuilder<'a> {
             local_bytes: functions[0].function.frame_bytes,
             functions: functions.into_iter().map(|f| f.function).collect(),
             pointers,
+            machine: None,
             params,
             static_shared: self.shared_bytes,
             shared_symbols: self.shared_symbols,

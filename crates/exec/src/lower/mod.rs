@@ -23,6 +23,8 @@ mod moves;
 mod operand;
 mod warp;
 
+pub(crate) use module::module_base;
+
 use crate::kernel::{Kernel, Module};
 use ptx::{Diagnostic, Diagnostics, Severity, SourceText};
 use std::sync::Arc;
@@ -47,6 +49,11 @@ pub struct LoadError {
 }
 
 impl LoadError {
+    /// An error in a file that is not text.
+    pub(crate) fn of_binary(text: String) -> Self {
+        Self { diagnostics: Diagnostics::default(), text }
+    }
+
     fn new(diagnostics: Diagnostics, source: &SourceText) -> Box<Self> {
         let text = diagnostics.render(source, Severity::Error).trim_end().to_owned();
         Box::new(Self { diagnostics, text })

@@ -12,6 +12,11 @@ use std::sync::Arc;
 const VARIABLES_BASE: u64 = 0x10_0000_0000;
 const SLOT_BYTES: u64 = 1 << 32;
 
+/// Where the variables of the module in place `slot` start.
+pub(crate) fn module_base(slot: u16) -> u64 {
+    VARIABLES_BASE + u64::from(slot) * SLOT_BYTES
+}
+
 /// What a module-level name stands for.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ModuleName {
@@ -95,7 +100,7 @@ impl<'a> ModuleScope<'a> {
 
     /// Gives every variable its address, then works out the initial contents.
     fn declare_variables(&mut self, diagnostics: &mut Diagnostics) -> Vec<Variable> {
-        let mut next = VARIABLES_BASE + u64::from(self.options.slot) * SLOT_BYTES;
+        let mut next = module_base(self.options.slot);
         let end = next + SLOT_BYTES;
         let mut placed = Vec::new();
         for (index, item) in self.ast.items.iter().enumerate() {

@@ -44,7 +44,7 @@ impl Generation {
 }
 
 /// Class of each opcode in each generation; see the table's head for its origin.
-const TABLE: &str = include_str!("../data/opcodes.tsv");
+const TABLE: &str = include_str!("../../data/opcodes.tsv");
 const GENERATIONS: usize = Generation::Hopper as usize + 1;
 
 static CLASSES: LazyLock<HashMap<&str, [Option<OpClass>; GENERATIONS]>> = LazyLock::new(|| {
@@ -71,7 +71,7 @@ pub fn class_of(base: &str, generation: Generation) -> Option<OpClass> {
 
 /// What an opcode in no table is taken for: an integer operation, as Accel-Sim takes those that it
 /// has no unit for.
-pub(crate) const DEFAULT_CLASS: OpClass = OpClass::IntAdd;
+pub const DEFAULT_CLASS: OpClass = OpClass::IntAdd;
 
 #[cfg(test)]
 mod tests {

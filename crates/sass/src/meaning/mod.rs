@@ -1,20 +1,26 @@
-//! What a machine instruction means to the timing model: class, control, memory access.
+//! What a machine instruction means to the timing model: class, control, memory access. Units are
+//! those of Accel-Sim, from a table per architecture generation.
 
-use crate::opcode::{DEFAULT_CLASS, Generation, class_of};
+mod generation;
+
+pub use generation::{DEFAULT_CLASS, Generation, class_of};
 use isa::{Access, CacheOp, Control, MemAccess, OpClass, Space};
 
 /// The meaning of an opcode with its modifiers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Meaning {
+pub struct Meaning {
+    /// Kind of work.
     pub class: OpClass,
+    /// Effect on control flow.
     pub control: Control,
+    /// Memory access, if it is one.
     pub mem: Option<MemAccess>,
     /// The opcode is in no table.
     pub unknown: bool,
 }
 
 /// What `opcode`, as `LDG.E.64.SYS`, means in `generation`.
-pub(crate) fn meaning(opcode: &str, generation: Generation) -> Meaning {
+pub fn meaning(opcode: &str, generation: Generation) -> Meaning {
     let base = base(opcode);
     let known = class_of(base, generation);
     let mem = access(base).map(|(space, access)| MemAccess {
@@ -27,7 +33,7 @@ pub(crate) fn meaning(opcode: &str, generation: Generation) -> Meaning {
 }
 
 /// The opcode without its modifiers.
-pub(crate) fn base(opcode: &str) -> &str {
+pub fn base(opcode: &str) -> &str {
     opcode.split('.').find(|part| !part.is_empty()).unwrap_or(opcode)
 }
 

@@ -1,0 +1,376 @@
+//! Divergence with a program counter per thread and convergence barriers: machine code since Volta.
+//!
+//! Lanes that share a program counter form a group; one group of a warp executes at a time. A branch
+//! that splits a group lets the lanes that jump go first. `BSSY` notes which lanes shall meet,
+//! `BSYNC` holds a group until all of them have come, left (`BREAK`) or exited. Groups do not merge
+//! otherwise.
+//!
+//! Sources: Nickolls and Stone, US patent 2016/0019066 A1 (convergence barriers); NVIDIA, "Tesla
+//! V100 GPU architecture" white paper, section on independent thread scheduling; the compilers'
+//! output.
+//!
+//! # Deviations and choices
+//! 1. Groups change only where hardware may change them and the compiler reckons with it, since
+//!    uniform registers are the warp's: at branches, barriers, `WARPSYNC`, `YIELD` and `EXIT`.
+//! 2. Which group hardware runs first is not published. Here the lanes that jump run first, as with
+//!    the reconvergence stack, and after [`PATIENCE`] backward jumps the group that has waited
+//!    longest gets its turn: no lane can spin for ever while another could go on.
+//! 3. A convergence barrier is a register of each lane: the lanes that it shall meet. Groups may thus
+//!    use one barrier register for different gatherings at a time.
+//! 4. A CTA barrier is reached by all live lanes of a warp together: groups that come early wait.
+
+use kit::LaneMask;
+
+/// Backward jumps of a group before others get their turn.
+const PATIENCE: u32 = 32;
+
+/// What a suspended group waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Waiting {
+    /// Its turn.
+    Turn,
+    /// Other lanes, at a gathering.
+    Lanes(Gathering),
+    /// The warp's other lanes, at a CTA barrier.
+    CtaBarrier,
+}
+
+/// Lanes that meet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gathering {
+    /// Which convergence barrier they meet at, or [`Gathering::WARPSYNC`].
+    pub place: u8,
+    /// All of them.
+    pub lanes: LaneMask,
+}
+
+impl Gathering {
+    /// The place of those that meet by `WARPSYNC`.
+    pub const WARPSYNC: u8 = u8::MAX;
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Group {
+    pc: u32,
+    mask: LaneMask,
+    waiting: Waiting,
+}
+
+/// Every group waits for lanes that will not come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stuck;
+
+/// Program counters of a warp's lanes, by group.
+#[derive(Clone, Debug, Default)]
+pub struct Convergence {
+    pc: u32,
+    active: LaneMask,
+    live: LaneMask,
+    /// Suspended groups, the one that waits longest first.
+    others: Vec<Group>,
+    /// Backward jumps since the last change of groups.
+    jumps: u32,
+}
+
+impl Convergence {
+    /// Starts the lanes in `mask` at `pc`.
+    pub fn start(&mut self, pc: u32, mask: LaneMask) {
+        self.others.clear();
+        (self.pc, self.active, self.live, self.jumps) = (pc, mask, mask, 0);
+    }
+
+    /// The next instruction; `None` once all lanes have exited.
+    #[inline]
+    pub fn pc(&self) -> Option<u32> {
+        (self.live != 0).then_some(self.pc)
+    }
+
+    /// Lanes that execute the next instruction.
+    #[inline]
+    pub fn active(&self) -> LaneMask {
+        self.active
+    }
+
+    /// Lanes that have not exited.
+    pub fn live(&self) -> LaneMask {
+        self.live
+    }
+
+    /// Goes on to the next instruction in memory.
+    #[inline]
+    pub fn advance(&mut self) {
+        self.pc += 1;
+    }
+
+    /// Lanes `taken` go to `target`, the other active ones to the next instruction. Returns whether
+    /// they went different ways.
+    pub fn branch(&mut self, taken: LaneMask, target: u32) -> bool {
+        let (from, stay) = (self.pc, self.active & !taken);
+        self.pc += 1;
+        if taken == 0 {
+            return false;
+        }
+        let diverged = stay != 0 && self.pc != target;
+        if diverged {
+            self.others.push(Group { pc: self.pc, mask: stay, waiting: Waiting::Turn });
+            self.active = taken;
+        }
+        self.pc = target;
+        if target <= from {
+            self.jump_back();
+        }
+        diverged
+    }
+
+    /// Each of `ways`, which are active lanes, goes to its target; the other active lanes go on.
+    /// Returns whether they went different ways.
+    pub fn branch_many(&mut self, ways: &[(u32, LaneMask)]) -> bool {
+        let jumping = ways.iter().fold(0, |mask, way| mask | way.1);
+        let stay = self.active & !jumping;
+        let Some((&(target, mask), rest)) = ways.split_last() else {
+            self.pc += 1;
+            return false;
+        };
+        if stay != 0 {
+            self.others.push(Group { pc: self.pc + 1, mask: stay, waiting: Waiting::Turn });
+        }
+        let suspended = rest.iter().map(|&(pc, mask)| Group { pc, mask, waiting: Waiting::Turn });
+        self.others.extend(suspended);
+        let back = target <= self.pc;
+        (self.pc, self.active) = (target, mask);
+        if back {
+            self.jump_back();
+        }
+        stay != 0 || !rest.is_empty()
+    }
+
+    /// The active lanes have come to a gathering. They go on when all of its lanes that live have.
+    ///
+    /// # Errors
+    /// [`Stuck`].
+    pub fn meet(&mut self, gathering: Gathering) -> Result<(), Stuck> {
+        if gathering.lanes & self.live & !self.active == 0 {
+            self.pc += 1;
+            return Ok(());
+        }
+        self.suspend(Waiting::Lanes(gathering));
+        self.settle();
+        self.next_group()
+    }
+
+    /// Lanes `gone`, which are active, will not come to the gathering at `place`; the active lanes go on.
+    pub fn leave(&mut self, place: u8, gone: LaneMask) {
+        self.pc += 1;
+        for group in &mut self.others {
+            if let Waiting::Lanes(gathering) = &mut group.waiting
+                && gathering.place == place
+            {
+                gathering.lanes &= !gone;
+            }
+        }
+        self.settle();
+    }
+
+    /// Lanes `mask`, which are active, exit; the other active lanes go on at the next instruction.
+    ///
+    /// # Errors
+    /// [`Stuck`].
+    pub fn exit(&mut self, mask: LaneMask) -> Result<(), Stuck> {
+        self.live &= !mask;
+        self.active &= !mask;
+        self.pc += 1;
+        self.settle();
+        if self.active == 0 && self.live != 0 { self.next_group() } else { Ok(()) }
+    }
+
+    /// The active lanes go on, and other groups get their turn first.
+    pub fn yield_turn(&mut self) {
+        self.pc += 1;
+        self.give_turn();
+    }
+
+    /// The active lanes have come to a CTA barrier. True if the warp arrives with them: no other
+    /// group can go on. Else they wait for the others, which have their turn.
+    pub fn reach_cta_barrier(&mut self) -> bool {
+        if self.others.iter().any(|g| g.waiting == Waiting::Turn) {
+            self.suspend(Waiting::CtaBarrier);
+            // A group that waits for its turn was just seen.
+            let _ = self.next_group();
+            return false;
+        }
+        // Those that came early go on with the others.
+        let at = self.pc;
+        self.others.retain_mut(|g| {
+            let here = g.waiting == Waiting::CtaBarrier;
+            if here && g.pc == at {
+                self.active |= g.mask;
+                return false;
+            }
+            if here {
+                (g.pc, g.waiting) = (g.pc + 1, Waiting::Turn);
+            }
+            true
+        });
+        true
+    }
+
+    fn suspend(&mut self, waiting: Waiting) {
+        self.others.push(Group { pc: self.pc, mask: self.active, waiting });
+        self.active = 0;
+    }
+
+    fn jump_back(&mut self) {
+        if self.others.is_empty() {
+            return;
+        }
+        self.jumps += 1;
+        if self.jumps >= PATIENCE {
+            self.give_turn();
+        }
+    }
+
+    /// The group that has waited longest for its turn executes, if there is one.
+    fn give_turn(&mut self) {
+        self.jumps = 0;
+        if let Some(at) = self.others.iter().position(|g| g.waiting == Waiting::Turn) {
+            let next = self.others.remove(at);
+            self.suspend(Waiting::Turn);
+            (self.pc, self.active) = (next.pc, next.mask);
+        }
+    }
+
+    /// Chooses a group when none executes: the one suspended last of those that may go on.
+    fn next_group(&mut self) -> Result<(), Stuck> {
+        self.jumps = 0;
+        let ready = |waiting| self.others.iter().rposition(|g| g.waiting == waiting);
+        let at = ready(Waiting::Turn).or_else(|| ready(Waiting::CtaBarrier)).ok_or(Stuck)?;
+        let next = self.others.remove(at);
+        (self.pc, self.active) = (next.pc, next.mask);
+        Ok(())
+    }
+
+    /// Lets groups go on whose lanes have all come. Those at one program counter merge.
+    fn settle(&mut self) {
+        let mut from = 0;
+        while let Some(group) = self.others.get(from).copied() {
+            from += 1;
+            let Waiting::Lanes(gathering) = group.waiting else { continue };
+            let here = |g: &Group| matches!(g.waiting, Waiting::Lanes(w) if w.place == gathering.place && w.lanes & gathering.lanes != 0);
+            let come = self.others.iter().filter(|g| here(g)).fold(0, |mask, g| mask | g.mask);
+            if gathering.lanes & self.live & !come != 0 {
+                continue;
+            }
+            let mut merged: Vec<Group> = Vec::new();
+            self.others.retain(|g| {
+                if !here(g) {
+                    return true;
+                }
+                match merged.iter_mut().find(|m| m.pc == g.pc + 1) {
+                    Some(same) => same.mask |= g.mask,
+                    None => merged.push(Group { pc: g.pc + 1, mask: g.mask, waiting: Waiting::Turn }),
+                }
+                false
+            });
+            self.others.append(&mut merged);
+            from = 0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: Gathering = Gathering { place: 0, lanes: !0 };
+
+    fn started(pc: u32) -> Convergence {
+        let mut warp = Convergence::default();
+        warp.start(pc, !0);
+        warp
+    }
+
+    #[test]
+    fn both_sides_of_a_branch_meet_at_the_barrier() {
+        let mut warp = started(0);
+        // 0: @p bra 3; 1: …; 2: …; 3: bsync
+        assert!(warp.branch(0xf, 3));
+        assert_eq!((warp.pc(), warp.active()), (Some(3), 0xf));
+        warp.meet(ALL).unwrap();
+        assert_eq!((warp.pc(), warp.active()), (Some(1), !0xf));
+        warp.advance();
+        warp.advance();
+        warp.meet(ALL).unwrap();
+        assert_eq!((warp.pc(), warp.active()), (Some(4), !0));
+    }
+
+    #[test]
+    fn an_exit_or_a_break_releases_those_that_wait() {
+        let mut warp = started(0);
+        warp.branch(0xf, 10);
+        warp.meet(ALL).unwrap();
+        warp.exit(!0xf).unwrap();
+        assert_eq!((warp.pc(), warp.active(), warp.live()), (Some(11), 0xf, 0xf));
+        let mut warp = started(0);
+        warp.branch(0xf, 10);
+        warp.meet(ALL).unwrap();
+        warp.leave(0, !0xf);
+        warp.yield_turn();
+        assert_eq!((warp.pc(), warp.active()), (Some(11), 0xf));
+    }
+
+    #[test]
+    fn a_group_that_spins_lets_others_go_on() {
+        let mut warp = started(5);
+        warp.branch(0xff, 7);
+        // Lanes 0 to 7 spin at 7 until the others, at 6, have done something.
+        let mut turns = 0;
+        while warp.pc() == Some(7) && turns < 1000 {
+            warp.branch(warp.active(), 7);
+            turns += 1;
+        }
+        assert_eq!((warp.pc(), warp.active()), (Some(6), !0xff));
+    }
+
+    #[test]
+    fn lanes_come_to_a_cta_barrier_together() {
+        let mut warp = started(0);
+        warp.branch(0xf, 8);
+        assert!(!warp.reach_cta_barrier());
+        assert_eq!((warp.pc(), warp.active()), (Some(1), !0xf));
+        warp.branch(warp.active(), 8);
+        assert!(warp.reach_cta_barrier());
+        assert_eq!((warp.pc(), warp.active()), (Some(8), !0));
+    }
+
+    #[test]
+    fn a_group_at_a_cta_barrier_goes_on_when_the_others_exit() {
+        let mut warp = started(0);
+        warp.branch(0xf, 8);
+        assert!(!warp.reach_cta_barrier());
+        warp.exit(!0xf).unwrap();
+        assert_eq!((warp.pc(), warp.active()), (Some(8), 0xf));
+        assert!(warp.reach_cta_barrier());
+    }
+
+    #[test]
+    fn waiting_for_lanes_that_wait_for_each_other_is_noticed() {
+        let mut warp = started(0);
+        warp.branch(0xf, 8);
+        warp.meet(Gathering { place: 1, lanes: 0xff }).unwrap();
+        assert_eq!(warp.meet(ALL), Err(Stuck));
+    }
+
+    #[test]
+    fn an_indirect_branch_runs_each_way_once() {
+        let mut warp = started(0);
+        assert!(warp.branch_many(&[(10, 0xff), (20, 0xff00), (30, 0xffff_0000)]));
+        let mut seen = Vec::new();
+        for _ in 0..3 {
+            seen.push((warp.pc().unwrap(), warp.active()));
+            warp.branch(warp.active(), 40);
+            warp.meet(ALL).unwrap();
+        }
+        assert_eq!(seen, [(30, 0xffff_0000), (20, 0xff00), (10, 0xff)]);
+        assert_eq!((warp.pc(), warp.active()), (Some(41), !0));
+    }
+}

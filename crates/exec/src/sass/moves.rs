@@ -1,0 +1,13 @@
+//! Moves, selections, logic, bit fields, special registers, predicates; also of the uniform datapath.
+
+use super::Lowered;
+use super::build::Builder;
+use sass::decode::{Inst, Op as Opcode};
+
+pub(super) fn lower(_b: &mut Builder<'_>, inst: &Inst) -> Lowered<bool> {
+    match inst.row.op {
+        Opcode::Nop => {}
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
