@@ -17,6 +17,9 @@ pub struct GpuConfig {
     pub sm_version: u32,
     /// SMs on the chip.
     pub sm_count: u32,
+    /// SMs that share a crossbar port and take CTAs in turn.
+    #[serde(default = "one")]
+    pub sms_per_cluster: u32,
     /// Clock domains.
     pub clocks: Clocks,
     /// Kernel and CTA launch.
@@ -29,6 +32,10 @@ pub struct GpuConfig {
     pub l2: L2,
     /// DRAM behind each memory partition.
     pub dram: Dram,
+}
+
+const fn one() -> u32 {
+    1
 }
 
 /// Frequencies. The DRAM clock is the command clock; data moves at

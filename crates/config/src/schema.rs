@@ -113,6 +113,7 @@ keys! {
     "description": Kind::Text, "", "Full name and what it is modelled after.";
     "sm_version": Kind::Int(10, 999), "", "Compute capability times ten: 75 for sm_75.";
     "sm_count": Kind::Int(1, 4096), "SMs", "SMs on the chip.";
+    "sms_per_cluster": Kind::Int(1, 64), "SMs", "SMs that share a crossbar port and take CTAs in turn.";
 
     "clocks.core_mhz": Kind::Mhz, "MHz", "Clock of the SMs.";
     "clocks.interconnect_mhz": Kind::Mhz, "MHz", "Clock of the crossbar.";

@@ -12,6 +12,7 @@ const SECTOR_BYTES: u32 = 32;
 /// Everything that does not fit together.
 pub(crate) fn relations(config: &GpuConfig) -> Vec<Problem> {
     let mut found = Vec::new();
+    divides(&mut found, "sm_count", config.sm_count, config.sms_per_cluster, "SMs per cluster (sms_per_cluster)");
     sub_cores(config, &mut found);
     units(config, &mut found);
     fetch(config, &mut found);

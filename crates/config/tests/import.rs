@@ -103,7 +103,7 @@ fn each_option_is_accounted_for() {
     let import = small();
     for (option, starts) in [
         ("-gpgpu_n_clusters", "understood: sm_count"),
-        ("-gpgpu_n_cores_per_cluster", "cannot be honoured: 2 SMs share a port"),
+        ("-gpgpu_n_cores_per_cluster", "understood: sms_per_cluster, sm_count"),
         ("-visualizer_enabled", "ignored: chooses what"),
         ("-gpgpu_frobnicate", "cannot be honoured: is not an option"),
         ("-gpgpu_memory_partition_indexing", "cannot be honoured: a random partition"),

@@ -1,7 +1,8 @@
 //! Which kernels are resident, and which SM gets the next CTA.
 //!
-//! Follows GPGPU-Sim 4 (`gpu-sim.cc`, `issue_block2core`): each SM may take one CTA per cycle, the
-//! SM after the one that was served last goes first. Deviations:
+//! Follows GPGPU-Sim 4 (`issue_block2core` of `gpu-sim.cc` and `shader.cc`): each cluster may take
+//! one CTA per cycle, the cluster after the one that was served last goes first; in a cluster, the SM
+//! after the one that was served last there. Deviations:
 //! D1. Several resident kernels may share an SM; the oldest one with CTAs left goes first
 //!     (GPGPU-Sim does so only with `-gpgpu_concurrent_kernel_sm`).
 
@@ -50,9 +51,11 @@ pub struct Dispatcher {
     timing: LaunchTiming,
     waiting: VecDeque<Launched>,
     resident: Vec<Launched>,
-    sms: usize,
-    /// SM that was served last.
-    last_sm: usize,
+    sms_per_cluster: usize,
+    /// Cluster that was served last.
+    last_cluster: usize,
+    /// In each cluster, the place of the SM that was served last.
+    last_places: Box<[usize]>,
 }
 
 /// A CTA that has found its SM.
@@ -67,9 +70,16 @@ pub struct Placement {
 }
 
 impl Dispatcher {
-    /// Nothing launched, for a GPU of `sms` SMs.
-    pub fn new(timing: LaunchTiming, sms: usize) -> Self {
-        Self { timing, waiting: VecDeque::new(), resident: Vec::new(), sms, last_sm: sms - 1 }
+    /// Nothing launched, for a GPU of so many clusters of SMs.
+    pub fn new(timing: LaunchTiming, clusters: usize, sms_per_cluster: usize) -> Self {
+        Self {
+            timing,
+            waiting: VecDeque::new(),
+            resident: Vec::new(),
+            sms_per_cluster,
+            last_cluster: clusters - 1,
+            last_places: vec![sms_per_cluster - 1; clusters].into(),
+        }
     }
 
     /// Queues a kernel behind the earlier ones of its stream.
@@ -114,24 +124,28 @@ impl Dispatcher {
         future.map(|k| k.ready_at).min().unwrap_or(NEVER)
     }
 
-    /// One cycle's dispatch: offers each SM in `room`, those that may have room, at most one CTA.
+    /// One cycle's dispatch: offers the SMs in `room`, those that may have room, at most one CTA
+    /// per cluster.
     /// `place` starts the CTA on the SM if it has. SMs that took none are taken out of `room`.
     pub fn dispatch(&mut self, now: Cycle, room: &mut BitSet, mut place: impl FnMut(Placement) -> bool) {
-        let first = (self.last_sm + 1) % self.sms;
-        for sm in (first..self.sms).chain(0..first) {
-            if !room.contains(sm) {
-                continue;
-            }
-            let mut ready = self.resident.iter_mut().filter(|k| k.has_ctas_left() && k.ready_at <= now);
-            let taken = ready.find(|k| place(Placement { sm, kernel: k.kernel, cta: k.grid.position(k.dispatched) }));
-            match taken {
-                Some(kernel) => {
+        let (clusters, sms) = (self.last_places.len(), self.sms_per_cluster);
+        let first = (self.last_cluster + 1) % clusters;
+        for cluster in (first..clusters).chain(0..first) {
+            let next = self.last_places[cluster] + 1;
+            for at in (0..sms).map(|i| (next + i) % sms) {
+                let sm = cluster * sms + at;
+                if !room.contains(sm) {
+                    continue;
+                }
+                let mut ready = self.resident.iter_mut().filter(|k| k.has_ctas_left() && k.ready_at <= now);
+                let offer = |k: &Launched| Placement { sm, kernel: k.kernel, cta: k.grid.position(k.dispatched) };
+                if let Some(kernel) = ready.find(|k| place(offer(k))) {
                     kernel.dispatched += 1;
-                    self.last_sm = sm;
+                    self.last_cluster = cluster;
+                    self.last_places[cluster] = at;
+                    break;
                 }
-                None => {
-                    room.remove(sm);
-                }
+                room.remove(sm);
             }
         }
     }
@@ -181,7 +195,7 @@ mod tests {
 
     #[test]
     fn ctas_go_round_the_sms_and_stop_where_there_is_no_room() {
-        let mut d = Dispatcher::new(TIMING, 3);
+        let mut d = Dispatcher::new(TIMING, 3, 1);
         d.launch(KernelId(0), StreamId(0), &shape(8));
         assert_eq!(d.admit(5), [KernelId(0)]);
         assert_eq!((d.next_ready(5), d.has_work(104), d.has_work(105)), (105, false, true));
@@ -206,8 +220,26 @@ mod tests {
     }
 
     #[test]
+    fn a_cluster_takes_one_cta_a_cycle_its_sms_in_turn() {
+        let mut d = Dispatcher::new(TIMING, 2, 2);
+        d.launch(KernelId(0), StreamId(0), &shape(6));
+        d.admit(0);
+        let mut sms = all(4);
+        let mut cycle = || {
+            let mut taken = Vec::new();
+            d.dispatch(100, &mut sms, |p| {
+                let fits = p.sm != 1;
+                taken.extend(fits.then_some(p.sm));
+                fits
+            });
+            taken
+        };
+        assert_eq!([cycle(), cycle(), cycle()], [[0, 2], [0, 3], [0, 2]]);
+    }
+
+    #[test]
     fn kernels_of_one_stream_follow_each_other_and_others_overlap() {
-        let mut d = Dispatcher::new(TIMING, 1);
+        let mut d = Dispatcher::new(TIMING, 1, 1);
         for (kernel, stream) in [(0, 0), (1, 0), (2, 1)] {
             d.launch(KernelId(kernel), StreamId(stream), &shape(1));
         }

@@ -142,10 +142,10 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Machine<S, P, O> {
             cta_cycles: config.launch.cta_latency_cycles.into(),
             max_resident: config.launch.max_concurrent_kernels as usize,
         };
-        let count = config.sm_count as usize;
+        let (count, cluster) = (config.sm_count as usize, config.sms_per_cluster as usize);
         let sms = (0..count as u16).map(|i| Sm::new(i, spec.clone(), stream(i), policy, observer(i)));
         Self {
-            dispatcher: Dispatcher::new(timing, count),
+            dispatcher: Dispatcher::new(timing, count / cluster, cluster),
             sms: sms.collect(),
             ports: vec![Port::default(); count],
             memory: MemorySystem::new(config),

@@ -5,6 +5,10 @@
 //! for the SMs; slices hand answers to the crossbar; DRAM; slices take packets and look up; the
 //! crossbar moves packets. Only parts that have something to do are touched, and cycles in which
 //! none has are skipped.
+//!
+//! The SMs of a cluster share one crossbar port each way. Requests enter it in the order of their
+//! cycles; of one cycle, first those of the SM whose turn it is, which moves by one SM per cycle.
+//! Deviation: an SM that takes no answers does not hold up those for others of its cluster.
 
 use crate::cache::CacheCounters;
 use crate::clock::Clocks;
@@ -72,8 +76,10 @@ pub struct MemorySystem {
     clocks: Clocks,
     map: AddressMap,
     packets: Packets,
-    /// SMs whose next request the crossbar has not been offered yet, and the first core cycle in
-    /// which one of those can be.
+    /// SMs behind each crossbar port.
+    sms_per_cluster: usize,
+    /// Clusters whose next request the crossbar has not been offered yet, and the first core cycle
+    /// in which one of those can be.
     unseen: PortSet,
     unseen_due: Cycle,
     requests: Crossbar,
@@ -109,6 +115,8 @@ impl MemorySystem {
     pub fn new(config: &GpuConfig) -> Self {
         let map = AddressMap::new(config);
         let (sms, slices) = (config.sm_count.max(1) as usize, map.slices() as usize);
+        let sms_per_cluster = config.sms_per_cluster.max(1) as usize;
+        let clusters = sms.div_ceil(sms_per_cluster);
         let slices_per_channel = config.l2.slices_per_partition.max(1) as usize;
         let channels = slices / slices_per_channel;
         let clocks = Clocks::new(&config.clocks);
@@ -117,13 +125,14 @@ impl MemorySystem {
             next: NEVER,
             clocks,
             packets: Packets::default(),
-            unseen: PortSet::new(sms),
+            sms_per_cluster,
+            unseen: PortSet::new(clusters),
             unseen_due: NEVER,
-            requests: Crossbar::new(&config.interconnect, sms, slices),
+            requests: Crossbar::new(&config.interconnect, clusters, slices),
             slices: (0..slices).map(|_| Slice::new(&config.l2)).collect(),
             slices_per_channel,
             channels: (0..channels).map(|_| Channel::new(&config.dram, slices_per_channel, clocks.dram)).collect(),
-            replies: Crossbar::new(&config.interconnect, slices, sms),
+            replies: Crossbar::new(&config.interconnect, slices, clusters),
             reply_inputs: vec![VecDeque::new(); slices].into(),
             input_packets: config.interconnect.input_buffer_packets.max(1) as usize,
             ejection_packets: config.interconnect.ejection_buffer_packets.max(1) as usize,
@@ -170,7 +179,7 @@ impl MemorySystem {
     fn look_into(&mut self, ports: &[Port]) {
         for (sm, port) in ports.iter().enumerate() {
             if let Some(stamp) = self.unseen_stamp(sm, port) {
-                self.unseen.insert(sm);
+                self.unseen.insert(sm / self.sms_per_cluster);
                 self.unseen_due = self.unseen_due.min(stamp + 1);
             }
         }
@@ -200,7 +209,7 @@ impl MemorySystem {
     /// outboxes are empty most of the time, and that is all that is looked at then.
     #[inline]
     fn unseen_stamp(&self, sm: usize, port: &Port) -> Option<Cycle> {
-        if port.outbox.is_empty() || self.requests.has_head(sm) {
+        if port.outbox.is_empty() || self.requests.has_head(sm / self.sms_per_cluster) {
             return None;
         }
         port.outbox.front().map(|&(stamp, _)| stamp)
@@ -248,19 +257,21 @@ impl MemorySystem {
         self.channels_due <= t || self.exhaustive
     }
 
-    /// Per SM, one packet leaves the crossbar for the inbox.
+    /// Per cluster, one packet leaves the crossbar for an inbox.
     fn eject(&mut self, t: Cycle, ports: &mut [Port]) {
         let mut from = 0;
-        while let Some(sm) = self.replies.next_occupied(from) {
-            from = sm + 1;
-            let Some(port) = ports.get_mut(sm) else { continue };
-            if port.inbox.len() >= self.ejection_packets {
+        while let Some(cluster) = self.replies.next_occupied(from) {
+            from = cluster + 1;
+            let waiting: usize =
+                cluster_ports(ports, cluster, self.sms_per_cluster).iter().map(|p| p.inbox.len()).sum();
+            if waiting >= self.ejection_packets {
                 continue;
             }
-            let Some(part) = self.replies.pop(sm) else { continue };
+            let Some(part) = self.replies.pop(cluster) else { continue };
             // Of a packet that was served by sectors, the last one brings the answer.
             if let Some(packet) = finish_part(&mut self.packets, Part(part)) {
-                port.inbox.push_back((t + 1, packet.request));
+                let sm = usize::from(packet.sm);
+                ports[sm].inbox.push_back((t + 1, packet.request));
                 self.answered.insert(sm);
                 if packet.request.kind == RequestKind::Write {
                     self.answers.writes += 1;
@@ -286,7 +297,7 @@ impl MemorySystem {
             let Some(part) = self.slices[slice].pop_answer() else { continue };
             self.reply_inputs[slice].push_back(part);
             if !self.replies.has_head(slice) {
-                self.replies.offer(slice, usize::from(self.packets[part.packet()].sm));
+                self.replies.offer(slice, usize::from(self.packets[part.packet()].sm) / self.sms_per_cluster);
             }
             if self.slices[slice].next_answer().is_none() {
                 self.answering.remove(slice);
@@ -385,10 +396,11 @@ impl MemorySystem {
         if self.unseen_due <= t {
             self.offer_unseen(t, ports);
         }
-        let Self { map, packets, unseen, unseen_due, .. } = self;
-        let mut source = Outboxes { now: t, ports, map, packets, unseen, unseen_due };
+        let Self { map, packets, unseen, unseen_due, sms_per_cluster, .. } = self;
+        let sms_per_cluster = *sms_per_cluster;
+        let mut source = Outboxes { now: t, ports, sms_per_cluster, map, packets, unseen, unseen_due };
         self.requests.transfer(cycle, &mut source);
-        let mut source = ReplyInputs { queues: &mut self.reply_inputs, packets: &self.packets };
+        let mut source = ReplyInputs { queues: &mut self.reply_inputs, packets: &self.packets, sms_per_cluster };
         self.replies.transfer(cycle, &mut source);
     }
 
@@ -396,15 +408,15 @@ impl MemorySystem {
     fn offer_unseen(&mut self, t: Cycle, ports: &[Port]) {
         self.unseen_due = NEVER;
         let mut from = 0;
-        while let Some(sm) = self.unseen.next(from) {
-            from = sm + 1;
-            match ports.get(sm).and_then(|port| port.outbox.front()) {
-                Some(&(stamp, request)) if stamp < t => {
-                    self.requests.offer(sm, self.map.slice_of(request.address) as usize);
-                    self.unseen.remove(sm);
+        while let Some(cluster) = self.unseen.next(from) {
+            from = cluster + 1;
+            match oldest_request(cluster_ports(ports, cluster, self.sms_per_cluster)) {
+                Some((_, stamp, address)) if stamp < t => {
+                    self.requests.offer(cluster, self.map.slice_of(address) as usize);
+                    self.unseen.remove(cluster);
                 }
-                Some(&(stamp, _)) => self.unseen_due = self.unseen_due.min(stamp + 1),
-                None => self.unseen.remove(sm),
+                Some((_, stamp, _)) => self.unseen_due = self.unseen_due.min(stamp + 1),
+                None => self.unseen.remove(cluster),
             }
         }
     }
@@ -499,10 +511,31 @@ impl MemorySystem {
     }
 }
 
+/// The ports of a cluster's SMs.
+#[inline]
+fn cluster_ports(ports: &[Port], cluster: usize, sms_per_cluster: usize) -> &[Port] {
+    let first = cluster * sms_per_cluster;
+    ports.get(first..first + sms_per_cluster).unwrap_or_default()
+}
+
+/// The request of a cluster's SMs that entered the crossbar's input first: place of the SM in its
+/// cluster, cycle, address.
+#[inline]
+fn oldest_request(cluster: &[Port]) -> Option<(usize, Cycle, u64)> {
+    let head = |(sm, port): (usize, &Port)| port.outbox.front().map(|&(stamp, r)| (sm, stamp, r.address));
+    if let [port] = cluster {
+        return head((0, port));
+    }
+    let sms = cluster.len();
+    let turn = |sm: usize, stamp: Cycle| (sm + sms - (stamp % sms as u64) as usize) % sms;
+    cluster.iter().enumerate().filter_map(head).min_by_key(|&(sm, stamp, _)| (stamp, turn(sm, stamp)))
+}
+
 /// The SMs' outboxes as the request crossbar's inputs.
 struct Outboxes<'a> {
     now: Cycle,
     ports: &'a mut [Port],
+    sms_per_cluster: usize,
     map: &'a AddressMap,
     packets: &'a mut Packets,
     unseen: &'a mut PortSet,
@@ -511,18 +544,20 @@ struct Outboxes<'a> {
 
 impl Source for Outboxes<'_> {
     fn take(&mut self, input: usize, _output: usize) -> (PacketId, Option<usize>) {
-        let outbox = &mut self.ports[input].outbox;
-        let (since, request) = outbox.pop_front().expect("its head was offered");
-        let next = match outbox.front() {
-            Some(&(stamp, request)) if stamp < self.now => Some(self.map.slice_of(request.address) as usize),
-            Some(&(stamp, _)) => {
+        let oldest = |ports: &[Port]| oldest_request(cluster_ports(ports, input, self.sms_per_cluster));
+        let (place, ..) = oldest(self.ports).expect("its head was offered");
+        let sm = input * self.sms_per_cluster + place;
+        let (since, request) = self.ports[sm].outbox.pop_front().expect("it is the oldest");
+        let next = match oldest(self.ports) {
+            Some((_, stamp, address)) if stamp < self.now => Some(self.map.slice_of(address) as usize),
+            Some((_, stamp, _)) => {
                 self.unseen.insert(input);
                 *self.unseen_due = (*self.unseen_due).min(stamp + 1);
                 None
             }
             None => None,
         };
-        let packet = Packet { request, sm: input as u16, parts_left: 1, since };
+        let packet = Packet { request, sm: sm as u16, parts_left: 1, since };
         (self.packets.insert(packet), next)
     }
 }
@@ -531,13 +566,14 @@ impl Source for Outboxes<'_> {
 struct ReplyInputs<'a> {
     queues: &'a mut [VecDeque<Part>],
     packets: &'a Packets,
+    sms_per_cluster: usize,
 }
 
 impl Source for ReplyInputs<'_> {
     fn take(&mut self, input: usize, _output: usize) -> (u32, Option<usize>) {
         let queue = &mut self.queues[input];
         let part = queue.pop_front().expect("its head was offered");
-        let next = queue.front().map(|part| usize::from(self.packets[part.packet()].sm));
+        let next = queue.front().map(|part| usize::from(self.packets[part.packet()].sm) / self.sms_per_cluster);
         (part.0, next)
     }
 }

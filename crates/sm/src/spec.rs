@@ -166,7 +166,7 @@ impl CoreSpec {
             sm,
             sm_version: gpu.sm_version,
             sm_count: gpu.sm_count,
-            outbox_packets: gpu.interconnect.input_buffer_packets,
+            outbox_packets: (gpu.interconnect.input_buffer_packets / gpu.sms_per_cluster.max(1)).max(1),
             timing,
             options,
             partitions,

@@ -25,16 +25,13 @@ pub(super) fn gpu(reader: &mut Reader) -> GpuConfig {
     let (major, minor) = (reader.int("-gpgpu_compute_capability_major"), reader.int("-gpgpu_compute_capability_minor"));
     let sm_version = major.saturating_mul(10).saturating_add(minor);
     let cores = reader.int("-gpgpu_n_cores_per_cluster");
-    if cores > 1 {
-        let why = format!("{cores} SMs share a port of the crossbar");
-        reader.cannot("-gpgpu_n_cores_per_cluster", why, "sm_count counts them all, and each has a port of its own");
-    }
     let clocks = clocks(reader);
     GpuConfig {
         name: "imported".into(),
         description: format!("Imported from Accel-Sim's files: sm_{sm_version}"),
         sm_version,
         sm_count: reader.int("-gpgpu_n_clusters").saturating_mul(cores),
+        sms_per_cluster: cores,
         launch: Launch {
             kernel_latency_cycles: reader.int("-gpgpu_kernel_launch_latency"),
             cta_latency_cycles: reader.int("-gpgpu_TB_launch_latency"),

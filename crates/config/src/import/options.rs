@@ -50,7 +50,7 @@ rows! {
     "-gpgpu_compute_capability_major", "7", To("sm_version");
     "-gpgpu_compute_capability_minor", "0", To("sm_version");
     "-gpgpu_n_clusters", "10", To("sm_count");
-    "-gpgpu_n_cores_per_cluster", "3", To("sm_count");
+    "-gpgpu_n_cores_per_cluster", "3", To("sms_per_cluster sm_count");
     "-gpgpu_clock_domains", "500.0:2000.0:2000.0:2000.0", To("clocks");
 
     // Launch.

@@ -93,6 +93,32 @@ fn writes_are_acknowledged_and_write_backs_are_not() {
     assert_eq!(system.counters().partitions.atomics, 1);
 }
 
+/// Both SMs of a cluster ask in each of four cycles, for data in slices of their own.
+#[test]
+fn the_sms_of_a_cluster_share_a_port_and_go_first_in_turn() {
+    let run = |sms_per_cluster| {
+        let config = GpuConfig { sms_per_cluster, ..small_gpu() };
+        let (mut system, mut ports) = (MemorySystem::new(&config), ports(&config));
+        system.copy_to_device(0, 4096);
+        let far = (0..32).map(|i| i * 128).find(|&a| system.map.slice_of(a) != system.map.slice_of(0)).unwrap();
+        for cycle in 0..4 {
+            ports[0].outbox.push_back((cycle, read(0, cycle as u32)));
+            ports[1].outbox.push_back((cycle, read(far, cycle as u32)));
+        }
+        let mut cycles: Vec<_> = drain(&mut system, &mut ports).iter().map(|a| a.1).collect();
+        cycles.dedup();
+        cycles.len()
+    };
+    assert_eq!(run(1), 4, "each SM takes an answer per cycle");
+    assert_eq!(run(2), 8, "one answer per cycle for both");
+    let first = |stamps: [Cycle; 2]| {
+        let ports = stamps.map(|stamp| Port { outbox: [(stamp, read(0, 0))].into(), ..Port::default() });
+        oldest_request(&ports).unwrap().0
+    };
+    assert_eq!([first([6, 7]), first([7, 6])], [0, 1], "the older one");
+    assert_eq!([first([6, 6]), first([7, 7])], [0, 1], "of one cycle, the SM whose turn it is");
+}
+
 #[test]
 fn a_line_is_served_by_sectors_and_answered_once() {
     let config = small_gpu();
@@ -270,9 +296,11 @@ fn drawn_gpu() -> impl Strategy<Value = GpuConfig> {
     let clock = || prop_oneof![3 => Just(1000.0), 1 => Just(700.0), 1 => Just(1837.0)];
     let clocks = (clock(), clock(), clock());
     let index = prop_oneof![Just(PartitionIndex::Linear), Just(PartitionIndex::Xor), Just(PartitionIndex::IPoly)];
-    (queues, small, dram, policies, clocks, index, 2u32..5).prop_map(
-        |(queues, small, dram, policies, clocks, partition_index, partitions)| {
+    let sms_per_cluster = prop_oneof![2 => Just(1), 1 => Just(2), 1 => Just(4)];
+    (queues, small, dram, policies, clocks, index, (2u32..5, sms_per_cluster)).prop_map(
+        |(queues, small, dram, policies, clocks, partition_index, (partitions, sms_per_cluster))| {
             let mut config = small_gpu();
+            config.sms_per_cluster = sms_per_cluster;
             (config.clocks.interconnect_mhz, config.clocks.l2_mhz, config.clocks.dram_mhz) = clocks;
             config.l2.partitions = partitions;
             config.l2.partition_index = partition_index;
