@@ -41,5 +41,7 @@ pub use launch::{Arg, Launch, LaunchError};
 pub use lower::{KernelError, LoadError, Loaded, LowerOptions, Rejected, load};
 pub use memory::{DeviceMemory, MemoryError};
 pub use sass::load_cubin;
+#[doc(hidden)]
+pub use sass::load_words;
 pub use state::{DeviceState, GpuFacts};
 pub use stream::LiveStream;

@@ -3,6 +3,7 @@
 use crate::fault::Trap;
 use crate::interpret::{Environment, execute};
 use crate::kernel::Kernel;
+use crate::lanes::Column;
 use crate::machine;
 use crate::state::DeviceState;
 use crate::warp::{Cta, Reduction, Warp};
@@ -32,6 +33,14 @@ impl LiveStream {
     /// The kernel that `warp` executes.
     pub fn kernel(&self, warp: WarpSlot) -> Option<&Arc<Kernel>> {
         self.warps.get(warp.index())?.kernel.as_ref()
+    }
+
+    /// Columns and predicates of a resident warp, for tests of single instructions: R0 and on first, 8
+    /// more, UR0 and on; P0 to P6, UP0 to UP6.
+    #[doc(hidden)]
+    pub fn registers_mut(&mut self, warp: WarpSlot) -> Option<(&mut [Column], &mut [LaneMask])> {
+        let warp = self.warps.get_mut(warp.index())?;
+        Some((&mut warp.regs, &mut warp.preds))
     }
 
     /// Bytes of host memory that the resident warps' registers, local and shared memory take.

@@ -27,6 +27,7 @@ mod module;
 mod moves;
 mod operand;
 mod warp;
+mod words;
 
 use crate::lower::{LoadError, Loaded, LowerOptions, Rejected};
 use build::Builder;
@@ -34,6 +35,7 @@ use module::Layout;
 use sass::decode::Inst;
 use sass::elf::Cubin;
 use std::sync::Arc;
+pub use words::load_words;
 
 /// Why an instruction is not executable.
 type Lowered<T> = Result<T, String>;
