@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 fn speed(c: &mut Criterion) {
     let gpu = config::load("rtx2060s").expect("it is built in");
-    let setup = Setup { gpu, core: "inorder".into(), scheduler: None, settings: Vec::new(), max_cycles: None };
+    let setup = Setup::new(gpu);
     let mut group = c.benchmark_group("warp instructions");
     group.sample_size(10);
     for name in ["matmul", "bfs", "vectoradd"] {

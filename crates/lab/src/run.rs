@@ -1,13 +1,13 @@
 //! Runs a job on a set-up GPU.
 
-use crate::report::{CheckResult, HostFigures, Report};
+use crate::report::{CheckResult, Report};
 use crate::{CORES, SimulatedDevice};
 use config::GpuConfig;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use workloads::launchfile::{LaunchError, LaunchFile};
-use workloads::{Check, DeviceError, Size, WorkloadError, suggest, suite};
+use workloads::{Check, DeviceError, Form, Size, WorkloadError, suggest, suite};
 
 /// The machine a job runs on.
 #[derive(Clone, Debug)]
@@ -22,6 +22,25 @@ pub struct Setup {
     pub settings: Vec<String>,
     /// Ends the run, as if interrupted, after so many core cycles.
     pub max_cycles: Option<u64>,
+    /// Which code of a bundled workload is run.
+    pub code: Form,
+    /// Whether machine code of another architecture than the GPU's may run on it.
+    pub any_architecture: bool,
+}
+
+impl Setup {
+    /// The in-order core on `gpu` as it is described, running PTX.
+    pub fn new(gpu: GpuConfig) -> Self {
+        Self {
+            gpu,
+            core: CORES[0].0.to_owned(),
+            scheduler: None,
+            settings: Vec::new(),
+            max_cycles: None,
+            code: Form::Ptx,
+            any_architecture: false,
+        }
+    }
 }
 
 /// What to run.
@@ -45,6 +64,14 @@ pub enum Job {
         /// Replacements for entries of its `[values]`: name and expression.
         values: Vec<(String, String)>,
     },
+    /// A trace.
+    Trace {
+        /// A `kernelslist.g` or a folder that holds one; a file of our own format.
+        path: PathBuf,
+        /// Whether kernels of different streams run at the same time where the GPU lets them.
+        /// Accel-Sim runs one after the other.
+        concurrent_streams: bool,
+    },
 }
 
 /// How far a run has come.
@@ -54,6 +81,8 @@ pub struct Progress {
     pub kernel: String,
     /// Kernel launches that have ended.
     pub kernels_done: u32,
+    /// Kernel launches that there will be, where that is known beforehand.
+    pub kernels_total: Option<u32>,
     /// CTAs of the running kernels that have ended.
     pub ctas_done: u64,
     /// CTAs of the running kernels.
@@ -115,6 +144,9 @@ pub fn schedulers() -> &'static [(&'static str, &'static str)] {
 /// # Errors
 /// See [`RunError`].
 pub fn run(setup: &Setup, job: &Job, monitor: &mut dyn Monitor) -> Result<Report, RunError> {
+    if let Job::Trace { path, concurrent_streams } = job {
+        return crate::trace::run(setup, path, *concurrent_streams, monitor);
+    }
     let mut device = SimulatedDevice::watched(setup, Box::new(monitor)).map_err(|e| RunError::input(e.to_string()))?;
     run_on(&mut device, setup, job)
 }
@@ -122,7 +154,7 @@ pub fn run(setup: &Setup, job: &Job, monitor: &mut dyn Monitor) -> Result<Report
 /// Runs `job` on `device`, which is set up like `setup`.
 pub(crate) fn run_on(device: &mut SimulatedDevice<'_>, setup: &Setup, job: &Job) -> Result<Report, RunError> {
     let (workload, done) = match job {
-        Job::Workload { name, size, params, seed } => run_workload(device, name, size, params, *seed)?,
+        Job::Workload { name, size, params, seed } => run_workload(device, setup.code, name, size, params, *seed)?,
         Job::LaunchFile { path, values } => {
             let file = LaunchFile::load(path, values).map_err(|e| RunError::input(e.to_string()))?;
             let outcome = file.run(device);
@@ -132,8 +164,12 @@ pub(crate) fn run_on(device: &mut SimulatedDevice<'_>, setup: &Setup, job: &Job)
             });
             (path.display().to_string(), done)
         }
+        Job::Trace { path, .. } => {
+            let message = format!("`{}` is a trace: what its warps did is known already", path.display());
+            return Err(RunError::input(message));
+        }
     };
-    let mut report = report_of(device, setup, workload);
+    let mut report = report_of(device, workload);
     match done {
         Ok((checks, output)) => {
             report.output.extend(output);
@@ -189,6 +225,7 @@ type Done = Result<(Vec<Check>, Vec<String>), Failure>;
 
 fn run_workload(
     device: &mut SimulatedDevice<'_>,
+    form: Form,
     name: &str,
     size: &str,
     params: &BTreeMap<String, u64>,
@@ -206,35 +243,14 @@ fn run_workload(
     let mut title = format!("{name} ({}", size.name());
     params.iter().for_each(|(name, value)| title += &format!(", {name}={value}"));
     title += &format!(", seed={seed})");
-    let outcome = workload.run(device, &params, seed);
+    let outcome = workload.run(device, form, &params, seed);
     Ok((title, outcome.map(|o| (o.checks, Vec::new())).map_err(Failure::from)))
 }
 
 /// What there is to report of the device, whatever came of the job.
-fn report_of(device: &mut SimulatedDevice<'_>, setup: &Setup, workload: String) -> Report {
-    let total = device.total_statistics();
-    let seconds = device.host_time().as_secs_f64();
-    let per_second = |name: &str| if seconds > 0.0 { total.number(name) / seconds } else { 0.0 };
+fn report_of(device: &mut SimulatedDevice<'_>, workload: String) -> Report {
     let printed = device.take_output();
-    Report {
-        schema: 1,
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        workload,
-        gpu: setup.gpu.name.clone(),
-        core: setup.core.clone(),
-        scheduler: device.scheduler().to_owned(),
-        settings: setup.settings.clone(),
-        interrupted: device.interrupted(),
-        kernels: device.kernel_reports().to_vec(),
-        host: HostFigures {
-            seconds,
-            cycles_per_second: per_second("cycles"),
-            warp_instructions_per_second: per_second("warp_instructions"),
-        },
-        total,
-        output: printed.lines().map(str::to_owned).collect(),
-        check: None,
-    }
+    Report { output: printed.lines().map(str::to_owned).collect(), ..device.summary(workload) }
 }
 
 fn check_result(checks: &[Check]) -> Option<CheckResult> {

@@ -7,7 +7,7 @@ use workloads::{Arg, Buffer, Code, Device, DeviceError, Launch, ModuleSource, Re
 
 fn setup() -> Setup {
     let gpu = config::load("rtx2060s").unwrap();
-    Setup { gpu, core: "inorder".into(), scheduler: None, settings: Vec::new(), max_cycles: Some(5_000_000) }
+    Setup { max_cycles: Some(5_000_000), ..Setup::new(gpu) }
 }
 
 /// A kernel `k(u64 p)` with registers to use and `%i`, the thread's number in its CTA.

@@ -9,11 +9,10 @@ const GPUS: [&str; 4] = ["gtx480", "v100", "rtx2060s", "rtx3070"];
 
 fn simulate(gpu: &str, core: &str, scheduler: &str, workload: &str) -> Report {
     let setup = Setup {
-        gpu: config::load(gpu).unwrap(),
         core: core.into(),
         scheduler: Some(scheduler.into()),
-        settings: Vec::new(),
         max_cycles: Some(50_000_000),
+        ..Setup::new(config::load(gpu).unwrap())
     };
     let job = Job::Workload { name: workload.into(), size: "small".into(), params: BTreeMap::new(), seed: 7 };
     run(&setup, &job, &mut Unattended).unwrap_or_else(|e| panic!("{workload} on {gpu}, {core}, {scheduler}: {e}"))

@@ -24,7 +24,7 @@ const GPUS: [&str; 4] = ["gtx480", "v100", "rtx2060s", "rtx3070"];
 fn setup(gpu: &str) -> Setup {
     let mut gpu = config::load(gpu).unwrap();
     gpu.sm.perfect_instruction_and_constant_caches = true;
-    Setup { gpu, core: "inorder".into(), scheduler: Some("lrr".into()), settings: Vec::new(), max_cycles: None }
+    Setup { scheduler: Some("lrr".into()), ..Setup::new(gpu) }
 }
 
 /// The operand collectors' part of [the fixed part](self), for `reads` reads from one bank.

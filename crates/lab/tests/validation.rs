@@ -21,7 +21,7 @@ fn the_document_shows_the_figures_of_now() {
     let mut rows = Vec::new();
     for name in GPUS {
         let gpu = config::load(name).unwrap();
-        let setup = Setup { gpu, core: "inorder".into(), scheduler: None, settings: Vec::new(), max_cycles: None };
+        let setup = Setup::new(gpu);
         rows.extend(table(&setup).unwrap_or_else(|e| panic!("{name}: {e}")));
     }
     let ours = side_by_side(&rows);

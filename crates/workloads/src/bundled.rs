@@ -85,7 +85,21 @@ pub fn record() -> &'static Record {
     &RECORD
 }
 
+include!(concat!(env!("OUT_DIR"), "/cubins.rs"));
+
 impl Bundled {
+    /// Architectures that it is compiled for, with the machine code (a cubin) of each, oldest first.
+    pub fn cubins(&self) -> impl Iterator<Item = (u32, &'static [u8])> {
+        let name = self.name;
+        CUBINS.iter().filter(move |row| row.0 == name).map(|&(_, sm, cubin)| (sm, cubin))
+    }
+
+    /// The cubin that a GPU of an architecture runs: of the same major version, and the newest that
+    /// is not newer.
+    pub fn cubin(&self, sm_version: u32) -> Option<(u32, &'static [u8])> {
+        self.cubins().filter(|&(sm, _)| sm / 10 == sm_version / 10 && sm <= sm_version).last()
+    }
+
     /// What is recorded of one of its kernels.
     pub fn kernel(&self, kernel: &str) -> Option<&'static KernelRecord> {
         RECORD.modules.get(self.name)?.kernels.get(kernel)
@@ -95,6 +109,15 @@ impl Bundled {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn cubins_run_on_their_architecture_and_newer_ones_of_its_major_version() {
+        let of = |sm| crate::bundled!("asynccopy").cubin(sm).map(|c| c.0);
+        assert_eq!(
+            [of(75), of(80), of(86), of(89), of(90), of(100)],
+            [None, Some(80), Some(86), Some(86), Some(90), None]
+        );
+    }
 
     #[test]
     fn nearest_architecture() {

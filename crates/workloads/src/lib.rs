@@ -18,4 +18,4 @@ pub mod workload;
 
 pub use check::{Check, Mismatch};
 pub use device::{Arg, Buffer, Code, Device, DeviceError, Launch, ModuleId, ModuleSource, ParameterInfo, Registers};
-pub use workload::{Outcome, Parameter, Params, Size, Workload, WorkloadError};
+pub use workload::{Form, Outcome, Parameter, Params, Size, Workload, WorkloadError};

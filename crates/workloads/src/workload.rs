@@ -37,6 +37,16 @@ impl Size {
     }
 }
 
+/// Which code of a module is run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Form {
+    /// PTX, the virtual machine's code.
+    #[default]
+    Ptx,
+    /// Machine code (SASS) of the GPU's architecture.
+    Sass,
+}
+
 /// A number that the user may choose.
 #[derive(Clone, Copy, Debug)]
 pub struct Parameter {
@@ -99,6 +109,16 @@ pub enum WorkloadError {
         value: u64,
         /// What it must be.
         rule: String,
+    },
+    /// It is not compiled for the GPU's architecture.
+    #[error("workload `{workload}` has machine code for {}, the GPU is sm_{sm_version}", known.join(", "))]
+    NoMachineCode {
+        /// Workload.
+        workload: &'static str,
+        /// Architecture of the GPU.
+        sm_version: u32,
+        /// Those it is compiled for.
+        known: Vec<String>,
     },
     /// The device could not do its part.
     #[error("{0}")]
@@ -183,12 +203,18 @@ impl Workload {
 
     /// Runs on a device and compares with the host reference. The same seed gives the same inputs
     /// on every machine. The memory is given back at the end, whatever comes.
-    pub fn run(&self, device: &mut dyn Device, params: &Params, seed: u64) -> Result<Outcome, WorkloadError> {
-        let name = format!("{}.ptx", self.module.name);
-        let module = device.load_module(&ModuleSource { name: &name, code: Code::Ptx(self.module.ptx) })?;
+    pub fn run(
+        &self,
+        device: &mut dyn Device,
+        form: Form,
+        params: &Params,
+        seed: u64,
+    ) -> Result<Outcome, WorkloadError> {
+        let module = self.load(device, form)?;
         let mut run = Run {
             device,
             bundled: &self.module,
+            form,
             module,
             params,
             rng: ChaCha8Rng::seed_from_u64(seed),
@@ -200,12 +226,28 @@ impl Workload {
         result?;
         Ok(released?)
     }
+
+    fn load(&self, device: &mut dyn Device, form: Form) -> Result<ModuleId, WorkloadError> {
+        let bundled = &self.module;
+        if form == Form::Ptx {
+            let name = format!("{}.ptx", bundled.name);
+            return Ok(device.load_module(&ModuleSource { name: &name, code: Code::Ptx(bundled.ptx) })?);
+        }
+        let sm_version = device.sm_version();
+        let Some((sm, cubin)) = bundled.cubin(sm_version) else {
+            let known = bundled.cubins().map(|(sm, _)| format!("sm_{sm}")).collect();
+            return Err(WorkloadError::NoMachineCode { workload: self.name, sm_version, known });
+        };
+        let name = format!("{}.sm_{sm}.cubin", bundled.name);
+        Ok(device.load_module(&ModuleSource { name: &name, code: Code::Binary(cubin) })?)
+    }
 }
 
 /// A workload's run in progress: what a workload's body works with.
 pub struct Run<'a> {
     device: &'a mut dyn Device,
     bundled: &'a Bundled,
+    form: Form,
     module: ModuleId,
     params: &'a Params,
     rng: ChaCha8Rng,
@@ -326,7 +368,9 @@ impl Run<'_> {
         dynamic_shared_bytes: u32,
         args: &[Arg],
     ) -> Result<(), WorkloadError> {
-        let known = self.bundled.kernel(kernel).and_then(|k| k.registers_on(self.device.sm_version()));
+        // Machine code says itself how many registers it takes.
+        let recorded = self.bundled.kernel(kernel).filter(|_| self.form == Form::Ptx);
+        let known = recorded.and_then(|k| k.registers_on(self.device.sm_version()));
         self.outcome.launches += 1;
         Ok(self.device.launch(&Launch {
             module: self.module,

@@ -3,6 +3,7 @@
 use insta::assert_snapshot;
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
+use workloads::Form;
 use workloads::suite::{ALL, find};
 use workloads::{
     Buffer, Device, DeviceError, Launch, ModuleId, ModuleSource, Outcome, ParameterInfo, Registers, Size, Workload,
@@ -77,7 +78,7 @@ impl Device for Recorder {
 fn run(workload: &'static Workload, seed: u64) -> (Recorder, Outcome) {
     let mut device = Recorder::default();
     let params = workload.params(Size::Small, &[]).unwrap();
-    let outcome = workload.run(&mut device, &params, seed).unwrap();
+    let outcome = workload.run(&mut device, Form::Ptx, &params, seed).unwrap();
     (device, outcome)
 }
 
@@ -126,7 +127,7 @@ fn memory_is_given_back_whatever_comes() {
         for fail_launch in [false, true] {
             let mut device = Recorder { fail_launch, ..Recorder::default() };
             let params = workload.params(Size::Small, &[]).unwrap();
-            let result = workload.run(&mut device, &params, 1);
+            let result = workload.run(&mut device, Form::Ptx, &params, 1);
             assert_eq!(result.is_err(), fail_launch);
             assert!(device.memory.iter().all(Option::is_none), "{}", workload.name);
         }

@@ -162,11 +162,11 @@ fn combined<T>(columns: &[Column], values: &[T], set: impl Fn(&mut Column, &T)) 
 
 fn setup(column: &Column, max_cycles: Option<u64>) -> Result<Setup, Failure> {
     Ok(Setup {
-        gpu: lookup::gpu(&column.gpu, &column.settings)?,
         core: column.core.clone(),
         scheduler: column.scheduler.clone(),
         settings: column.settings.clone(),
         max_cycles,
+        ..Setup::new(lookup::gpu(&column.gpu, &column.settings)?)
     })
 }
 

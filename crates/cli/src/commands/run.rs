@@ -96,11 +96,11 @@ fn setup(args: &Args) -> Result<Setup, Failure> {
     lookup::core(&args.core)?;
     args.scheduler.as_deref().map_or(Ok(()), lookup::scheduler)?;
     Ok(Setup {
-        gpu: lookup::gpu(&args.gpu, &args.settings)?,
         core: args.core.clone(),
         scheduler: args.scheduler.clone(),
         settings: args.settings.clone(),
         max_cycles: args.max_cycles,
+        ..Setup::new(lookup::gpu(&args.gpu, &args.settings)?)
     })
 }
 

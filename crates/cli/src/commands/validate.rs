@@ -64,7 +64,7 @@ fn setups(args: &Args) -> Result<Vec<Setup>, Failure> {
     let names: Vec<String> = if args.gpus.iter().any(|g| g == "all") { every.collect() } else { args.gpus.clone() };
     let setup = |name: &String| {
         let gpu = lookup::gpu(name, &args.settings)?;
-        Ok(Setup { gpu, core: "inorder".into(), scheduler: None, settings: args.settings.clone(), max_cycles: None })
+        Ok(Setup { settings: args.settings.clone(), ..Setup::new(gpu) })
     };
     names.iter().map(setup).collect()
 }

@@ -36,6 +36,8 @@ pub struct LowerOptions {
     pub slot: u16,
     /// Registers per thread, if known; else they are estimated.
     pub registers_per_thread: Option<u32>,
+    /// Whether machine code of another architecture than the GPU's is loaded.
+    pub any_architecture: bool,
 }
 
 /// A module could not be loaded, or a kernel in it cannot run.

@@ -33,7 +33,8 @@ use crate::lower::{LoadError, Loaded, LowerOptions, Rejected};
 use build::Builder;
 use module::Layout;
 use sass::decode::Inst;
-use sass::elf::Cubin;
+use sass::elf::{Cubin, Function, Parameter, is_cubin};
+use sass::fatbin::{self, Entry, Kind};
 use std::sync::Arc;
 pub use words::load_words;
 
@@ -78,4 +79,35 @@ pub fn load_cubin(name: &str, file: &[u8], options: LowerOptions) -> Result<Load
         }
     }
     Ok(loaded)
+}
+
+/// Loads the module in `file`, a cubin, a fat binary or a host program that holds one, for a GPU of
+/// architecture `sm_version`: of a fat binary, the cubin that the GPU runs, or else its PTX.
+///
+/// # Errors
+/// As [`load_cubin`]; if there is nothing in it for the GPU.
+pub fn load_binary(name: &str, file: &[u8], sm_version: u32, options: LowerOptions) -> Result<Loaded, Box<LoadError>> {
+    let fail = |problem: String| Box::new(LoadError::of_binary(format!("{name}: {problem}")));
+    if is_cubin(file) {
+        let sm = u32::from(Cubin::parse(file).map_err(|e| fail(e.to_string()))?.sm);
+        if !options.any_architecture && (sm / 10 != sm_version / 10 || sm > sm_version) {
+            let hint = "choose another GPU, or allow any architecture (--any-architecture)";
+            return Err(fail(format!("it is machine code for sm_{sm}, which an sm_{sm_version} does not run; {hint}")));
+        }
+        return load_cubin(name, file, options);
+    }
+    let entries = fatbin::entries(file).map_err(|e| fail(e.to_string()))?;
+    let runs = |e: &&Entry<'_>| e.kind == Kind::Cubin && e.sm / 10 == sm_version / 10 && e.sm <= sm_version;
+    let cubin = entries.iter().filter(runs).max_by_key(|e| e.sm);
+    let ptx = || entries.iter().filter(|e| e.kind == Kind::Ptx && e.sm <= sm_version).max_by_key(|e| e.sm);
+    let Some(entry) = cubin.or_else(ptx) else {
+        let known: Vec<String> = entries.iter().map(|e| format!("{:?} for sm_{}", e.kind, e.sm)).collect();
+        return Err(fail(format!("nothing in it runs on sm_{sm_version}; it holds {}", known.join(", "))));
+    };
+    let contents = entry.extract().map_err(|e| fail(e.to_string()))?;
+    let name = format!("{name} (sm_{})", entry.sm);
+    match entry.kind {
+        Kind::Ptx => crate::lower::load(&name, contents.strip_suffix(b"\0").unwrap_or(&contents), options),
+        _ => load_cubin(&name, &contents, options),
+    }
 }
