@@ -47,6 +47,9 @@ pub struct Gathering {
 impl Gathering {
     /// The place of those that meet by `WARPSYNC`.
     pub const WARPSYNC: u8 = u8::MAX;
+    /// The place of those that meet by `WARPSYNC.COLLECTIVE`: they go on as one group, wherever they
+    /// came from.
+    pub const COLLECTIVE: u8 = u8::MAX - 1;
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -265,7 +268,8 @@ impl Convergence {
                 if !here(g) {
                     return true;
                 }
-                match merged.iter_mut().find(|m| m.pc == g.pc + 1) {
+                let as_one = gathering.place == Gathering::COLLECTIVE;
+                match merged.iter_mut().find(|m| m.pc == g.pc + 1 || as_one) {
                     Some(same) => same.mask |= g.mask,
                     None => merged.push(Group { pc: g.pc + 1, mask: g.mask, waiting: Waiting::Turn }),
                 }

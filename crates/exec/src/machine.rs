@@ -57,6 +57,9 @@ pub enum Steer {
     Leave(u8, Reg),
     /// `WARPSYNC`: waits for the lanes in a register.
     WarpSync(Reg),
+    /// `WARPSYNC.COLLECTIVE`: the lanes in a register run the next instructions as one group, up to
+    /// `ENDCOLLECTIVE`, which sends each to the byte address that a second register now takes.
+    Collective(Reg, Reg, u32),
     /// `YIELD`.
     Yield,
     /// `BRA`, `CALL`: to an instruction, where the guard and the predicate hold.
@@ -87,6 +90,10 @@ impl Steer {
     pub(crate) fn uses(self, f: &mut impl FnMut(Use)) {
         match self {
             Steer::Gather(b) => f(Use::Write(b, 1)),
+            Steer::Collective(lanes, back, _) => {
+                f(Use::Write(back, 1));
+                f(Use::Read(lanes, 1));
+            }
             Steer::Meet(_, r) | Steer::WarpSync(r) | Steer::BranchIfDiverged(_, r, _) | Steer::BranchIndirect(r, _) => {
                 f(Use::Read(r, 1));
             }
@@ -207,6 +214,11 @@ fn execute_steer(
         Steer::WarpSync(r) => {
             let lanes = file.column(r)[first];
             warp.groups.meet(Gathering { place: Gathering::WARPSYNC, lanes }).map_err(at_stuck)?;
+        }
+        Steer::Collective(lanes, back, target) => {
+            file.write(back, &[target; WARP_LANES]);
+            let lanes = file.column(lanes)[first];
+            warp.groups.meet(Gathering { place: Gathering::COLLECTIVE, lanes }).map_err(at_stuck)?;
         }
         Steer::Yield => warp.groups.yield_turn(),
         Steer::Branch(target, p) => {

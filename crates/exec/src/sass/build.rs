@@ -39,6 +39,8 @@ struct Files {
     barriers: u16,
     /// Count of the last reduction at a CTA barrier.
     reduction: u16,
+    /// Where lanes go after a collective stretch.
+    collective: u16,
     scratch: u16,
 }
 
@@ -281,6 +283,11 @@ impl<'a> Builder<'a> {
         Reg(self.files.barriers + u16::from(number) % BARRIERS)
     }
 
+    /// Where the byte address stands to which a lane goes after a collective stretch.
+    pub fn collective_return(&self) -> Reg {
+        Reg(self.files.collective)
+    }
+
     /// `count` consecutive registers from `register` on; zeros for RZ.
     pub fn register(&mut self, register: Register, count: u16) -> Lowered<Reg> {
         if register.is_zero() {
@@ -379,7 +386,8 @@ impl Files {
             uniform_count,
             barriers,
             reduction: barriers + BARRIERS,
-            scratch: barriers + BARRIERS + 1,
+            collective: barriers + BARRIERS + 1,
+            scratch: barriers + BARRIERS + 2,
         }
     }
 }
@@ -398,7 +406,9 @@ fn highest_uniform(operand: Operand) -> Option<u8> {
 /// are changes of control flow.
 fn control(inst: &Inst, control: Control) -> Control {
     match inst.row.op {
-        Opcode::BSync | Opcode::WarpSync | Opcode::WarpSyncAll | Opcode::Yield => Control::Branch,
+        Opcode::BSync | Opcode::WarpSync | Opcode::WarpSyncAll | Opcode::EndCollective | Opcode::Yield => {
+            Control::Branch
+        }
         Opcode::Kill => Control::Exit,
         Opcode::NanoSleep => Control::Sleep,
         Opcode::Bar if inst.modifier("mode") == Some(1) => Control::BarrierArrive,

@@ -41,12 +41,24 @@ pub(super) fn lower(b: &mut Builder<'_>, inst: &Inst) -> Lowered<bool> {
         Opcode::BMov | Opcode::BMovToBarrier => move_barrier(b, inst, &operands)?,
         Opcode::Yield => b.emit(Op::Steer(Steer::Yield)),
         Opcode::WarpSync => {
-            if operands.iter().any(|o| matches!(o, Operand::Target(_))) {
-                return Err("collective execution is not executable".into());
+            let rest: Vec<Operand> =
+                operands.iter().copied().filter(|o| !matches!(o, Operand::Predicate { .. })).collect();
+            match rest[..] {
+                [mask] => {
+                    let mask = b.source(mask)?;
+                    b.emit(Op::Steer(Steer::WarpSync(mask)));
+                }
+                [mask, Operand::Target(target)] => {
+                    let (mask, back) = (b.source(mask)?, b.collective_return());
+                    b.target(target)?;
+                    b.emit(Op::Steer(Steer::Collective(mask, back, target as u32)));
+                }
+                _ => return Err("it has an unknown form".into()),
             }
-            let mask = operands.last().copied().ok_or("it has no mask")?;
-            let mask = b.source(mask)?;
-            b.emit(Op::Steer(Steer::WarpSync(mask)));
+        }
+        Opcode::EndCollective => {
+            let back = b.collective_return();
+            b.emit(Op::Steer(Steer::BranchIndirect(back, 0)));
         }
         Opcode::WarpSyncAll => {
             let all = b.constant(!0);
