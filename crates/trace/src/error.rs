@@ -8,8 +8,10 @@ use std::path::{Path, PathBuf};
 pub struct TraceError {
     /// The file.
     pub file: PathBuf,
-    /// Its line, from 1, after decompression; 0 for the file as a whole.
+    /// Its line, from 1, after decompression; 0 for the file as a whole, or where `byte` says more.
     pub line: u64,
+    /// Where in a file that has no lines.
+    pub byte: Option<u64>,
     /// What is wrong.
     pub what: String,
     /// What may help; empty if nothing comes to mind.
@@ -18,7 +20,11 @@ pub struct TraceError {
 
 impl TraceError {
     pub(crate) fn new(file: &Path, line: u64, what: impl Into<String>) -> Self {
-        Self { file: file.to_owned(), line, what: what.into(), hint: "" }
+        Self { file: file.to_owned(), line, byte: None, what: what.into(), hint: "" }
+    }
+
+    pub(crate) fn at_byte(file: &Path, byte: u64, what: impl Into<String>) -> Self {
+        Self { byte: Some(byte), ..Self::new(file, 0, what) }
     }
 
     pub(crate) fn hint(mut self, hint: &'static str) -> Self {
@@ -27,7 +33,11 @@ impl TraceError {
     }
 
     fn place(&self) -> String {
-        if self.line == 0 { String::new() } else { format!(":{}", self.line) }
+        match self.byte {
+            Some(byte) => format!(", byte {byte}"),
+            None if self.line == 0 => String::new(),
+            None => format!(":{}", self.line),
+        }
     }
 
     fn advice(&self) -> String {

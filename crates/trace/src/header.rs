@@ -4,6 +4,7 @@ use crate::TraceError;
 use crate::error::shown;
 use crate::source::Lines;
 use isa::{Dim3, LaunchShape};
+use std::path::Path;
 
 /// What the head of a kernel's trace says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,7 +30,18 @@ pub struct Header {
 /// Most threads that a CTA may have, on every NVIDIA GPU.
 const MAX_CTA_THREADS: u64 = 1024;
 
+/// Most registers that a trace may give a thread: some description may have more than real GPUs.
+const MAX_REGISTERS: u32 = 65_535;
+
 impl Header {
+    /// The head of the trace at `path`; nothing else is read.
+    ///
+    /// # Errors
+    /// A file that cannot be read or has no such head.
+    pub fn open(path: &Path) -> Result<Self, TraceError> {
+        Self::read(&mut Lines::open(path)?)
+    }
+
     /// Reads up to the line `#traces format …`.
     pub(crate) fn read(lines: &mut Lines) -> Result<Self, TraceError> {
         let (mut grid, mut block) = (None, None);
@@ -92,6 +104,10 @@ impl Header {
         let threads = self.shape.block.volume();
         if threads > MAX_CTA_THREADS {
             return fail(format!("a CTA of {threads} threads; no GPU has more than {MAX_CTA_THREADS}"));
+        }
+        let registers = self.shape.registers_per_thread;
+        if registers > MAX_REGISTERS {
+            return fail(format!("a thread of {registers} registers; no GPU has more than 255"));
         }
         if !(1..=6).contains(&self.tracer_version) {
             return fail(format!("tracer version {}; versions 1 to 6 can be read", self.tracer_version));

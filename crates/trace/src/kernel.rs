@@ -2,12 +2,12 @@
 
 use crate::cta::{Body, CtaReader, Event};
 use crate::line::{Addresses, Layout, addresses};
-use sass::meaning::Generation;
 use crate::program::{InstIndex, InstTable};
 use crate::source::Lines;
 use crate::{Header, TraceError};
 use isa::Program;
 use kit::WARP_LANES;
+use sass::meaning::Generation;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -31,6 +31,21 @@ pub struct Oddities {
     pub accesses_near_zero: u64,
     /// Warps whose last instruction is not an EXIT.
     pub warps_without_exit: u64,
+}
+
+impl Oddities {
+    /// Adds those of another trace of the kernel.
+    pub fn add(&mut self, other: &Self) {
+        for unknown in &other.unknown_opcodes {
+            match self.unknown_opcodes.iter_mut().find(|u| u.opcode == unknown.opcode) {
+                Some(same) => same.count += unknown.count,
+                None => self.unknown_opcodes.push(unknown.clone()),
+            }
+        }
+        self.accesses_without_address += other.accesses_without_address;
+        self.accesses_near_zero += other.accesses_near_zero;
+        self.warps_without_exit += other.warps_without_exit;
+    }
 }
 
 /// A kernel's trace.

@@ -24,21 +24,26 @@
 //! proportion to the file's own longest CTA.
 #![warn(missing_docs)]
 
+mod accelsim;
 mod cta;
 mod error;
 mod header;
-mod inst;
 mod kernel;
 mod line;
 mod list;
-mod opcode;
+mod native;
 mod program;
 mod source;
 mod stream;
 
+pub use accelsim::{Compression, export_accelsim};
 pub use error::TraceError;
 pub use header::Header;
 pub use kernel::{KernelTrace, Oddities, UnknownOpcode};
 pub use list::{Command, List};
-pub use opcode::{Generation, class_of};
+pub use native::{
+    Action, Contents, LaunchInfo, NATIVE_VERSION, NativeShared, NativeStream, NativeTrace, Recorder, Recording,
+    StaticCode, Timing, Written, is_native,
+};
+pub use sass::meaning::{Generation, class_of};
 pub use stream::{TraceShared, TraceStream};

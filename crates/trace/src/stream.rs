@@ -93,7 +93,8 @@ impl TraceStream {
     }
 }
 
-fn slot<T: Default>(all: &mut Vec<T>, index: usize) -> &mut T {
+/// The place `index` of `all`, which grows as needed.
+pub(crate) fn slot<T: Default>(all: &mut Vec<T>, index: usize) -> &mut T {
     if all.len() <= index {
         all.resize_with(index + 1, T::default);
     }

@@ -1,0 +1,147 @@
+//! Writes Accel-Sim traces: `kernelslist.g` and a file for each launch, as tracer version 5 has them.
+//!
+//! Deviations, as the format lacks what we have or Accel-Sim's reader wants less:
+//! - A1: predicates and uniform registers are not named; of registers only one written and four read.
+//! - A2: PTX instructions appear as the SASS opcode in `data/ptx_to_sass.tsv`; PTX registers beyond
+//!   254 share numbers.
+//! - A3: addresses of constant, parameter and texture accesses, and those in shared memory of
+//!   asynchronous copies, are not written.
+//! - A4: barrier numbers and thread counts are not written.
+//! - A5: where a branch goes is not written: the next line says it.
+
+mod opcode;
+mod text;
+
+use crate::TraceError;
+use crate::native::{Action, NativeTrace};
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
+use text::LaunchText;
+
+/// How the files of launches are compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compression {
+    /// Not at all.
+    None,
+    /// `.gz`.
+    Gzip,
+    /// `.xz`: what Accel-Sim reads.
+    Xz,
+    /// `.zst`.
+    Zstd,
+}
+
+impl Compression {
+    /// What file names end in.
+    pub const fn suffix(self) -> &'static str {
+        match self {
+            Self::None => "",
+            Self::Gzip => ".gz",
+            Self::Xz => ".xz",
+            Self::Zstd => ".zst",
+        }
+    }
+}
+
+/// A compromise of speed and size for `.xz`.
+const XZ_PRESET: u32 = 3;
+
+/// Writes `trace` as an Accel-Sim trace into `directory`, which must be there; returns the bytes
+/// written. `keep_on` is asked for each CTA.
+///
+/// # Errors
+/// If the trace is damaged, a file cannot be written, or `keep_on` says no.
+pub fn export_accelsim(
+    trace: &Arc<NativeTrace>,
+    directory: &Path,
+    compression: Compression,
+    keep_on: &mut dyn FnMut() -> ControlFlow<()>,
+) -> Result<u64, TraceError> {
+    let (mut list, mut bytes, mut launch) = (String::new(), 0, 0);
+    for action in &trace.contents.actions {
+        match action {
+            Action::CopyToDevice { address, bytes } => list += &format!("MemcpyHtoD,0x{address:016x},{bytes}\n"),
+            Action::Launch => {
+                let name = format!("kernel-{}.traceg{}", launch + 1, compression.suffix());
+                bytes += write_launch(trace, launch, &directory.join(&name), compression, keep_on)?;
+                list += &name;
+                list.push('\n');
+                launch += 1;
+            }
+            Action::Wait => {}
+        }
+    }
+    let path = directory.join("kernelslist.g");
+    std::fs::write(&path, &list).map_err(|e| unwritten(&path, &e))?;
+    Ok(bytes + list.len() as u64)
+}
+
+fn unwritten(path: &Path, error: &std::io::Error) -> TraceError {
+    TraceError::new(path, 0, format!("cannot be written: {error}"))
+}
+
+fn write_launch(
+    trace: &Arc<NativeTrace>,
+    launch: usize,
+    path: &Path,
+    compression: Compression,
+    keep_on: &mut dyn FnMut() -> ControlFlow<()>,
+) -> Result<u64, TraceError> {
+    let mut text = LaunchText::new(trace, launch, keep_on)?;
+    let file = File::create(path).map_err(|e| unwritten(path, &e))?;
+    let written = compress(&mut text, file, compression).map_err(|e| unwritten(path, &e));
+    match text.failed {
+        Some(error) => Err(error),
+        None => written,
+    }
+}
+
+/// Writes `text` to `file`; returns the file's size.
+fn compress(text: &mut LaunchText<'_>, file: File, compression: Compression) -> std::io::Result<u64> {
+    let mut out = Patient { out: BufWriter::new(file), bytes: 0, failed: None };
+    match compression {
+        Compression::None => {
+            std::io::copy(text, &mut out)?;
+        }
+        Compression::Gzip => {
+            let mut encoder = flate2::write::GzEncoder::new(&mut out, flate2::Compression::default());
+            std::io::copy(text, &mut encoder)?;
+            encoder.finish()?;
+        }
+        Compression::Xz => {
+            let options = lzma_rust2::XzOptions::with_preset(XZ_PRESET);
+            let mut encoder = lzma_rust2::XzWriter::new(&mut out, options)?;
+            std::io::copy(text, &mut encoder)?;
+            encoder.finish()?;
+        }
+        Compression::Zstd => {
+            ruzstd::encoding::compress(text, &mut out, ruzstd::encoding::CompressionLevel::Fastest);
+        }
+    }
+    out.out.flush()?;
+    out.failed.map_or(Ok(out.bytes), Err)
+}
+
+/// Keeps the first error for the end: not every compressor takes one.
+struct Patient<W> {
+    out: W,
+    bytes: u64,
+    failed: Option<std::io::Error>,
+}
+
+impl<W: Write> Write for Patient<W> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        if self.failed.is_none() {
+            self.failed = self.out.write_all(bytes).err();
+            self.bytes += bytes.len() as u64;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}

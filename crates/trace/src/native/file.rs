@@ -1,0 +1,78 @@
+//! The file around it all: a head, blocks of CTAs, what is known in the end, a tail.
+//!
+//! ```text
+//!  head    16 bytes   "wwtrace\n", version (u16), zeros
+//!  blocks             CTAs one behind the other, compressed together
+//!  footer             programs, actions, launches, where each block and CTA is; compressed
+//!  tail    32 bytes   footer's offset (u64), bytes stored and unpacked (u32 each), CRC-32 (u32),
+//!                     zeros (u32), "wwtrend\n"
+//! ```
+//! All numbers are little-endian. What is compressed is raw DEFLATE; where that would not shorten
+//! it, or shorten it beyond what the reader believes, it is stored as it is.
+
+use super::contents::Block;
+use crate::TraceError;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::Path;
+
+pub(super) const HEAD: &[u8; 8] = b"wwtrace\n";
+pub(super) const TAIL: &[u8; 8] = b"wwtrend\n";
+pub(super) const HEAD_BYTES: u64 = 16;
+pub(super) const TAIL_BYTES: u64 = 32;
+/// Version of the format that is written and read.
+pub const NATIVE_VERSION: u16 = 1;
+
+/// DEFLATE cannot shorten more than this.
+pub(super) const BLOCK_RATIO: u64 = 1032;
+/// Nor is a footer of a real run shortened more than this: it bounds what a reader allocates.
+pub(super) const FOOTER_RATIO: u64 = 100;
+
+/// Whether `path` begins as a file of the native format does.
+pub fn is_native(path: &Path) -> bool {
+    let mut head = [0; HEAD.len()];
+    File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok() && head == *HEAD
+}
+
+/// `bytes` as they are stored: compressed, if that pays and is within `ratio`.
+pub(super) fn pack(bytes: &[u8], ratio: u64) -> std::io::Result<Vec<u8>> {
+    let mut encoder = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::default());
+    encoder.write_all(bytes)?;
+    let packed = encoder.finish()?;
+    let shorter = packed.len() < bytes.len() && packed.len() as u64 * ratio >= bytes.len() as u64;
+    Ok(if shorter { packed } else { bytes.to_vec() })
+}
+
+pub(super) fn checksum(bytes: &[u8]) -> u32 {
+    let mut crc = flate2::Crc::new();
+    crc.update(bytes);
+    crc.sum()
+}
+
+/// Reads a block and unpacks it. Memory grows with what is there, not with what is announced.
+pub(super) fn read_block(file: &mut File, path: &Path, block: Block, ratio: u64) -> Result<Vec<u8>, TraceError> {
+    let error = |what: String| TraceError::at_byte(path, block.offset, what);
+    let damaged = |what: String| error(what).hint("the file may be damaged or cut short");
+    if u64::from(block.unpacked) > u64::from(block.stored).saturating_mul(ratio) {
+        return Err(damaged(format!("{} bytes cannot hold {} bytes", block.stored, block.unpacked)));
+    }
+    let mut stored = Vec::new();
+    file.seek(SeekFrom::Start(block.offset)).map_err(|e| error(format!("cannot be read: {e}")))?;
+    file.take(block.stored.into()).read_to_end(&mut stored).map_err(|e| error(format!("cannot be read: {e}")))?;
+    if stored.len() != block.stored as usize {
+        return Err(damaged(format!("ends after {} of {} bytes", stored.len(), block.stored)));
+    }
+    if checksum(&stored) != block.checksum {
+        return Err(damaged("the checksum is wrong".into()));
+    }
+    if block.stored == block.unpacked {
+        return Ok(stored);
+    }
+    let mut unpacked = Vec::new();
+    let mut decoder = flate2::read::DeflateDecoder::new(&stored[..]).take(u64::from(block.unpacked) + 1);
+    decoder.read_to_end(&mut unpacked).map_err(|e| damaged(format!("cannot be unpacked: {e}")))?;
+    if unpacked.len() != block.unpacked as usize {
+        return Err(damaged(format!("does not unpack to {} bytes", block.unpacked)));
+    }
+    Ok(unpacked)
+}

@@ -1,0 +1,29 @@
+//! Our own trace format: everything that a run's warps did, as the timing model sees it.
+//!
+//! ```text
+//!  any WarpStream ─► Recording ─► CtaLog ─► (a CTA ends) ─► writer's thread ─► file
+//!                                                                                │
+//!  NativeStream ◄─ CtaCode, decoded as its warps go along ◄─ CtaSource ◄─ NativeTrace::open
+//! ```
+//! `docs/traces.md` describes the bytes.
+
+mod bytes;
+mod codec;
+mod codes;
+mod contents;
+mod file;
+mod program;
+mod reader;
+mod recording;
+mod stream;
+mod writer;
+
+pub(crate) use codec::CtaCode;
+pub use contents::{Action, Contents, LaunchInfo, Timing};
+pub use file::{NATIVE_VERSION, is_native};
+pub use program::StaticCode;
+pub(crate) use reader::CtaSource;
+pub use reader::NativeTrace;
+pub use recording::Recording;
+pub use stream::{NativeShared, NativeStream};
+pub use writer::{Recorder, Written};

@@ -1,0 +1,170 @@
+//! Static programs as bytes.
+
+use super::bytes::{Cursor, Expected, put, put_signed, put_text};
+use super::codes;
+use isa::{InstSpec, MemAccess, OpClass, Program, ProgramBuilder, RegFile, RegId, Source};
+use std::sync::Arc;
+
+/// A kernel's static instructions, and what the front end knows of them besides.
+#[derive(Clone, Debug, Default)]
+pub struct StaticCode {
+    /// The instructions.
+    pub program: Arc<Program>,
+    /// The compiler's control bits, one word for each instruction as the front end has them: stall
+    /// count, yield, barriers, reuse flags of machine code. Empty where there are none.
+    pub control_words: Vec<u32>,
+}
+
+/// Most static instructions of a program.
+const MAX_INSTRUCTIONS: usize = 1 << 22;
+
+/// Fewest bytes of an instruction.
+const INSTRUCTION_BYTES: u32 = 9;
+
+const MEMORY: u8 = 1;
+const PACKED_HALF: u8 = 2;
+
+/// The classes by name: what a file says of classes are places in this list.
+pub(super) fn put_classes(out: &mut Vec<u8>) {
+    put(out, OpClass::COUNT as u64);
+    OpClass::ALL.iter().for_each(|class| put_text(out, class.name()));
+}
+
+/// The classes of a file; `None` for one that is not known here.
+pub(super) fn classes(cursor: &mut Cursor, bytes: &[u8]) -> Result<Vec<Option<OpClass>>, Expected> {
+    let count = cursor.count(bytes, 1)?;
+    let mut classes = Vec::new();
+    for _ in 0..count {
+        let name = cursor.text(bytes)?;
+        classes.push(OpClass::ALL.iter().copied().find(|class| class.name() == name));
+    }
+    Ok(classes)
+}
+
+pub(super) fn put_program(out: &mut Vec<u8>, code: &StaticCode) {
+    let program = &*code.program;
+    put_text(out, &program.name);
+    put(out, program.inst_bytes.into());
+    put(out, program.base_address);
+    for registers in [program.regs.vector, program.regs.predicate, program.regs.uniform] {
+        put(out, registers.into());
+    }
+    put(out, program.files.len() as u64);
+    program.files.iter().for_each(|file| put_text(out, file));
+    put(out, program.insts().len() as u64);
+    let mut last = Source::default();
+    for (index, inst) in program.insts().iter().enumerate() {
+        let flags = [(MEMORY, inst.mem.is_some()), (PACKED_HALF, inst.packed_half)];
+        out.push(inst.class as u8);
+        out.push(codes::control_code(inst.control));
+        out.push(flags.iter().map(|&(bit, set)| if set { bit } else { 0 }).sum());
+        if let Some(mem) = inst.mem {
+            let (space, access) = (codes::space_code(mem.space), codes::access_code(mem.access));
+            out.extend([space, access, mem.bytes, codes::cache_code(mem.cache)]);
+        }
+        for registers in [program.dsts(inst), program.srcs(inst)] {
+            out.push(registers.len() as u8);
+            registers.iter().for_each(|register| put(out, register.0.into()));
+        }
+        let source = program.source(index.into());
+        put_signed(out, i64::from(source.line) - i64::from(last.line));
+        put(out, source.origin.0.into());
+        put_signed(out, i64::from(source.origin.1) - i64::from(last.origin.1));
+        put_text(out, program.text(index.into()));
+        last = source;
+    }
+    put(out, code.control_words.len() as u64);
+    code.control_words.iter().for_each(|word| out.extend(word.to_le_bytes()));
+}
+
+pub(super) fn program(cursor: &mut Cursor, bytes: &[u8], classes: &[Option<OpClass>]) -> Result<StaticCode, Expected> {
+    let name = cursor.text(bytes)?;
+    let inst_bytes = cursor.narrow(bytes)?;
+    if !(1..=16).contains(&inst_bytes) {
+        return Err("instructions of 1 to 16 bytes");
+    }
+    let base_address = cursor.number(bytes)?;
+    if base_address >> 56 != 0 {
+        return Err("a program where a GPU has memory");
+    }
+    let mut builder = ProgramBuilder::new(name, inst_bytes);
+    let regs =
+        RegFile { vector: cursor.narrow(bytes)?, predicate: cursor.narrow(bytes)?, uniform: cursor.narrow(bytes)? };
+    if regs.count() > usize::from(u16::MAX) {
+        return Err("no more than 65,535 registers");
+    }
+    let files = cursor.count(bytes, 1)?;
+    let files = (0..files).map(|_| cursor.text(bytes)).collect::<Result<Vec<_>, _>>()?;
+    let count = cursor.count(bytes, INSTRUCTION_BYTES)?;
+    if !(1..=MAX_INSTRUCTIONS).contains(&count) {
+        return Err("one to four million static instructions");
+    }
+    let mut last = Source::default();
+    for _ in 0..count {
+        last = instruction(cursor, bytes, classes, regs, last, &mut builder)?;
+    }
+    let words = cursor.count(bytes, 4)?;
+    if words != 0 && words != count {
+        return Err("a control word for each instruction, or none");
+    }
+    let control_words = (0..words).map(|_| cursor.word(bytes)).collect::<Result<_, _>>()?;
+    let mut program = builder.finish(regs, files);
+    program.base_address = base_address;
+    Ok(StaticCode { program: Arc::new(program), control_words })
+}
+
+/// Appends an instruction to `builder`; returns where it comes from.
+fn instruction(
+    cursor: &mut Cursor,
+    bytes: &[u8],
+    classes: &[Option<OpClass>],
+    regs: RegFile,
+    last: Source,
+    builder: &mut ProgramBuilder,
+) -> Result<Source, Expected> {
+    let class = classes.get(usize::from(cursor.byte(bytes)?)).copied().flatten();
+    let class = class.ok_or("an operation class of this version")?;
+    let control = codes::control(cursor.byte(bytes)?)?;
+    let flags = cursor.byte(bytes)?;
+    let mem = if flags & MEMORY == 0 { None } else { Some(access(cursor, bytes)?) };
+    if mem.is_some() && !may_access(class) {
+        return Err("a memory access of an instruction that loads or stores");
+    }
+    let dsts = registers(cursor, bytes, regs)?;
+    let srcs = registers(cursor, bytes, regs)?;
+    let line = moved(last.line, cursor.signed(bytes)?)?;
+    let file = cursor.narrow(bytes)?;
+    let source = Source { line, origin: (file, moved(last.origin.1, cursor.signed(bytes)?)?) };
+    let text = cursor.text(bytes)?;
+    let packed_half = flags & PACKED_HALF != 0;
+    builder.push(InstSpec { class, control, mem, packed_half, dsts: &dsts, srcs: &srcs, source, text: &text });
+    Ok(source)
+}
+
+const fn may_access(class: OpClass) -> bool {
+    use OpClass::{AsyncCopy, Atomic, Load, MatrixLoad, Store, Texture};
+    matches!(class, Load | Store | Atomic | AsyncCopy | MatrixLoad | Texture)
+}
+
+fn moved(line: u32, by: i64) -> Result<u32, Expected> {
+    i64::from(line).checked_add(by).and_then(|line| u32::try_from(line).ok()).ok_or("a line of a file")
+}
+
+fn access(cursor: &mut Cursor, bytes: &[u8]) -> Result<MemAccess, Expected> {
+    let space = codes::space(cursor.byte(bytes)?)?;
+    let access = codes::access(cursor.byte(bytes)?)?;
+    let width = cursor.byte(bytes)?;
+    if !(1..=16).contains(&width) {
+        return Err("an access of 1 to 16 bytes");
+    }
+    Ok(MemAccess { space, access, bytes: width, cache: codes::cache(cursor.byte(bytes)?)? })
+}
+
+fn registers(cursor: &mut Cursor, bytes: &[u8], regs: RegFile) -> Result<Vec<RegId>, Expected> {
+    let count = cursor.byte(bytes)?;
+    let register = |_| {
+        let id = cursor.narrow::<u16>(bytes)?;
+        if usize::from(id) < regs.count() { Ok(RegId(id)) } else { Err("a register that the program has") }
+    };
+    (0..count).map(register).collect()
+}

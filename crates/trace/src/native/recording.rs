@@ -1,0 +1,123 @@
+//! A stream that is recorded while it runs.
+
+use super::codec::CtaLog;
+use super::writer::Message;
+use isa::{CtaSlot, Dim3, DynInst, Fault, KernelId, Pc, Program, SourceSpot, StepContext, WarpSlot, WarpStream};
+use std::sync::Arc;
+use std::sync::mpsc::SyncSender;
+
+/// A CTA whose warps have all ended.
+#[derive(Debug)]
+pub(super) struct FinishedCta {
+    pub launch: usize,
+    pub position: Dim3,
+    pub bytes: Vec<u8>,
+    pub warp_instructions: u64,
+    pub thread_instructions: u64,
+}
+
+/// A resident CTA.
+#[derive(Debug)]
+struct Resident {
+    kernel: KernelId,
+    position: Dim3,
+    program: Arc<Program>,
+    log: CtaLog,
+    warp_instructions: u64,
+    thread_instructions: u64,
+}
+
+/// Any stream, recorded: each of its CTAs is sent to the writer when it ends. Nothing of the run
+/// changes; memory holds what the resident CTAs have done, two to four bytes for most instructions.
+#[derive(Debug)]
+pub struct Recording<S: WarpStream> {
+    stream: S,
+    program_of: fn(&S::Shared, KernelId) -> Option<Arc<Program>>,
+    to: SyncSender<Message>,
+    ctas: Vec<Option<Resident>>,
+    /// CTA, and which of its warps.
+    warps: Vec<(CtaSlot, u32)>,
+    /// The writer takes no more: the run ends at the next instruction.
+    lost: bool,
+}
+
+impl<S: WarpStream> Recording<S> {
+    pub(super) fn new(
+        stream: S,
+        program_of: fn(&S::Shared, KernelId) -> Option<Arc<Program>>,
+        to: SyncSender<Message>,
+    ) -> Self {
+        Self { stream, program_of, to, ctas: Vec::new(), warps: Vec::new(), lost: false }
+    }
+
+    #[cold]
+    fn writer_failed(&self, warp: WarpSlot) -> Box<Fault> {
+        let cta = self.warps.get(warp.index()).and_then(|(cta, _)| self.ctas.get(cta.index())?.as_ref());
+        let origin = Dim3::new(0, 0, 0);
+        Box::new(Fault {
+            what: "the trace cannot be written".into(),
+            spot: SourceSpot { kernel: cta.map_or(String::new(), |c| c.program.name.clone()), ..SourceSpot::default() },
+            cta: cta.map_or(origin, |c| c.position),
+            thread: origin,
+            lanes: 1,
+        })
+    }
+}
+
+impl<S: WarpStream> WarpStream for Recording<S> {
+    type Shared = S::Shared;
+
+    fn start_cta(&mut self, shared: &mut S::Shared, kernel: KernelId, cta: Dim3, slot: CtaSlot, warps: &[WarpSlot]) {
+        let program = (self.program_of)(shared, kernel).unwrap_or_default();
+        let log = CtaLog::new(warps.len());
+        let resident = Resident { kernel, position: cta, program, log, warp_instructions: 0, thread_instructions: 0 };
+        *crate::stream::slot(&mut self.ctas, slot.index()) = Some(resident);
+        for (index, warp) in warps.iter().enumerate() {
+            let places = warp.index() + 1;
+            if self.warps.len() < places {
+                self.warps.resize(places, (CtaSlot(0), 0));
+            }
+            self.warps[warp.index()] = (slot, index as u32);
+        }
+        self.stream.start_cta(shared, kernel, cta, slot, warps);
+    }
+
+    #[inline]
+    fn next_pc(&self, warp: WarpSlot) -> Option<Pc> {
+        self.stream.next_pc(warp)
+    }
+
+    #[inline]
+    fn step(
+        &mut self,
+        shared: &mut S::Shared,
+        warp: WarpSlot,
+        context: StepContext,
+        out: &mut DynInst,
+    ) -> Result<(), Box<Fault>> {
+        self.stream.step(shared, warp, context, out)?;
+        if self.lost {
+            return Err(self.writer_failed(warp));
+        }
+        let (slot, index) = self.warps[warp.index()];
+        if let Some(cta) = &mut self.ctas[slot.index()]
+            && let Some(inst) = cta.program.insts().get(out.pc.index())
+        {
+            cta.log.note(index as usize, inst, out);
+            cta.warp_instructions += 1;
+            cta.thread_instructions += u64::from(out.mask.count_ones());
+        }
+        Ok(())
+    }
+
+    fn end_cta(&mut self, slot: CtaSlot) {
+        self.stream.end_cta(slot);
+        if let Some(cta) = self.ctas[slot.index()].take() {
+            let Resident { kernel, position, log, warp_instructions, thread_instructions, .. } = cta;
+            let bytes = log.finish();
+            let finished =
+                FinishedCta { launch: kernel.index(), position, bytes, warp_instructions, thread_instructions };
+            self.lost |= self.to.send(Message::Cta(finished)).is_err();
+        }
+    }
+}

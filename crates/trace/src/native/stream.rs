@@ -1,0 +1,125 @@
+//! The warps of an SM as a file of the native format has them.
+
+use super::codec::CtaCode;
+use super::reader::{CtaSource, NativeTrace};
+use crate::TraceError;
+use isa::{CtaSlot, Dim3, DynInst, Fault, KernelId, Pc, Program, SourceSpot, StepContext, WarpSlot, WarpStream};
+use std::sync::Arc;
+
+/// What all SMs share: the file. Launches are numbered as in the file.
+#[derive(Debug)]
+pub struct NativeShared {
+    source: CtaSource,
+    /// Why a CTA could not be read; the first warp that is stepped reports it.
+    failed: Option<TraceError>,
+}
+
+impl NativeShared {
+    /// The launches of `trace`.
+    ///
+    /// # Errors
+    /// If the file cannot be opened again.
+    pub fn new(trace: Arc<NativeTrace>) -> Result<Self, TraceError> {
+        Ok(Self { source: CtaSource::open(trace)?, failed: None })
+    }
+}
+
+/// A resident CTA.
+#[derive(Debug, Default)]
+struct Resident {
+    code: CtaCode,
+    program: Arc<Program>,
+    launch: usize,
+    /// Its number in the grid.
+    number: u64,
+    position: Option<Dim3>,
+}
+
+/// The instruction streams of one SM's warps, from a file of the native format.
+#[derive(Debug, Default)]
+pub struct NativeStream {
+    /// CTA, and which of its warps.
+    warps: Vec<(CtaSlot, u32)>,
+    ctas: Vec<Resident>,
+    /// A CTA could not be read: every warp has a next instruction, which is a fault.
+    broken: bool,
+}
+
+impl NativeStream {
+    /// No warp resident.
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+/// Number of a CTA in its grid, x fastest.
+pub(crate) fn number(grid: Dim3, cta: Dim3) -> u64 {
+    u64::from(cta.x) + u64::from(grid.x) * (u64::from(cta.y) + u64::from(grid.y) * u64::from(cta.z))
+}
+
+impl WarpStream for NativeStream {
+    type Shared = NativeShared;
+
+    fn start_cta(&mut self, shared: &mut NativeShared, kernel: KernelId, cta: Dim3, at: CtaSlot, warps: &[WarpSlot]) {
+        let resident = crate::stream::slot(&mut self.ctas, at.index());
+        let trace = shared.source.trace().clone();
+        resident.launch = kernel.index();
+        resident.number = number(trace.launches()[kernel.index()].shape.grid, cta);
+        resident.position = Some(cta);
+        resident.program = trace.code(kernel.index()).program.clone();
+        if let Err(error) = shared.source.read(resident.launch, resident.number, &mut resident.code) {
+            shared.failed.get_or_insert(error);
+            self.broken = true;
+        }
+        for (index, warp) in warps.iter().enumerate() {
+            let places = warp.index() + 1;
+            if self.warps.len() < places {
+                self.warps.resize(places, (CtaSlot(0), 0));
+            }
+            self.warps[warp.index()] = (at, index as u32);
+        }
+    }
+
+    #[inline]
+    fn next_pc(&self, warp: WarpSlot) -> Option<Pc> {
+        if self.broken {
+            return Some(Pc(0));
+        }
+        let &(cta, index) = self.warps.get(warp.index())?;
+        self.ctas[cta.index()].code.next_pc(index as usize)
+    }
+
+    #[inline]
+    fn step(
+        &mut self,
+        shared: &mut NativeShared,
+        warp: WarpSlot,
+        _context: StepContext,
+        out: &mut DynInst,
+    ) -> Result<(), Box<Fault>> {
+        let (cta, index) = self.warps[warp.index()];
+        let resident = &mut self.ctas[cta.index()];
+        if let Some(error) = &shared.failed {
+            return Err(resident.fault(error));
+        }
+        let Resident { code, program, .. } = resident;
+        code.step(index as usize, program, out)
+            .map_err(|expected| resident.fault(&shared.source.error(resident.launch, resident.number, expected)))
+    }
+
+    fn end_cta(&mut self, at: CtaSlot) {
+        if let Some(resident) = self.ctas.get_mut(at.index()) {
+            *resident = Resident::default();
+        }
+    }
+}
+
+impl Resident {
+    /// The file could not be read on.
+    #[cold]
+    fn fault(&self, error: &TraceError) -> Box<Fault> {
+        let spot = SourceSpot { kernel: self.program.name.clone(), ..SourceSpot::default() };
+        let (origin, cta) = (Dim3::new(0, 0, 0), self.position);
+        Box::new(Fault { what: error.to_string(), spot, cta: cta.unwrap_or(origin), thread: origin, lanes: 1 })
+    }
+}

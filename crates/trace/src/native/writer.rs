@@ -1,0 +1,260 @@
+//! Writes files of the native format while the run goes on.
+
+use super::contents::{Action, Block, Contents, Footer, LaunchInfo, Place, Ran};
+use super::file::{BLOCK_RATIO, FOOTER_RATIO, HEAD, HEAD_BYTES, NATIVE_VERSION, TAIL, checksum, pack};
+use super::program::StaticCode;
+use super::recording::{FinishedCta, Recording};
+use super::stream::number;
+use crate::TraceError;
+use isa::{KernelId, Program, WarpStream};
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+
+/// Unpacked bytes from which on a block is closed.
+const BLOCK_BYTES: usize = 64 << 10;
+
+/// Finished CTAs that may wait for the writer.
+const WAITING_CTAS: usize = 16;
+
+/// What the writer is told.
+pub(super) enum Message {
+    Cta(FinishedCta),
+    /// The run has ended.
+    Finish(Box<Contents>),
+}
+
+/// What has been written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// Size of the file.
+    pub bytes: u64,
+    /// Launches.
+    pub launches: u64,
+    /// CTAs.
+    pub ctas: u64,
+    /// Warp instructions.
+    pub warp_instructions: u64,
+    /// Thread instructions.
+    pub thread_instructions: u64,
+}
+
+/// Records a run into a file of the native format.
+///
+/// The file gets its name when it is complete: what is there before has `.partial` behind it, and
+/// is deleted if the recorder is dropped without [`Recorder::finish`].
+#[derive(Debug)]
+pub struct Recorder {
+    path: PathBuf,
+    partial: PathBuf,
+    to: SyncSender<Message>,
+    writer: Option<JoinHandle<Result<Written, TraceError>>>,
+    contents: Contents,
+    complete: bool,
+}
+
+impl Recorder {
+    /// Begins a file at `path`. `producer` and `gpu` are noted in it.
+    ///
+    /// # Errors
+    /// If the file cannot be made.
+    pub fn create(path: &Path, producer: &str, gpu: &str) -> Result<Self, TraceError> {
+        let mut partial = path.as_os_str().to_owned();
+        partial.push(".partial");
+        let partial = PathBuf::from(partial);
+        let file =
+            File::create(&partial).map_err(|e| TraceError::new(&partial, 0, format!("cannot be written: {e}")))?;
+        let (to, from) = sync_channel(WAITING_CTAS);
+        let name = path.to_owned();
+        let spawned = std::thread::Builder::new().name("trace writer".into()).spawn(move || {
+            write(BufWriter::new(file), &from).map_err(|e| TraceError::new(&name, 0, format!("cannot be written: {e}")))
+        });
+        let writer = spawned.map_err(|e| TraceError::new(path, 0, format!("cannot be written: {e}")))?;
+        let contents = Contents { producer: producer.into(), gpu: gpu.into(), ..Contents::default() };
+        Ok(Self { path: path.to_owned(), partial, to, writer: Some(writer), contents, complete: false })
+    }
+
+    /// `stream`, whose CTAs are recorded from now on. `program_of` finds the program of a launch.
+    pub fn record<S: WarpStream>(
+        &self,
+        stream: S,
+        program_of: fn(&S::Shared, KernelId) -> Option<Arc<Program>>,
+    ) -> Recording<S> {
+        Recording::new(stream, program_of, self.to.clone())
+    }
+
+    /// Notes what the host asked for. Launches are noted by [`Recorder::launch`].
+    pub fn note(&mut self, action: Action) {
+        // Waiting twice is waiting once.
+        if action != Action::Wait || self.contents.actions.last() != Some(&Action::Wait) {
+            self.contents.actions.push(action);
+        }
+    }
+
+    /// Notes a launch of `code`; launches are numbered in the same order as [`KernelId`]s. The place
+    /// of the code, [`LaunchInfo::code`], is found out here.
+    pub fn launch(&mut self, code: &StaticCode, launch: LaunchInfo) {
+        let known = self.contents.codes.iter().position(|known| Arc::ptr_eq(&known.program, &code.program));
+        let index = known.unwrap_or_else(|| {
+            self.contents.codes.push(code.clone());
+            self.contents.codes.len() - 1
+        });
+        self.contents.launches.push(LaunchInfo { code: index as u32, ..launch });
+        self.contents.actions.push(Action::Launch);
+    }
+
+    /// Completes the file. All launches have ended.
+    ///
+    /// # Errors
+    /// If something could not be written, or CTAs are missing.
+    pub fn finish(mut self) -> Result<Written, TraceError> {
+        let contents = Box::new(std::mem::take(&mut self.contents));
+        // If the writer has failed, its own error says why.
+        let _ = self.to.send(Message::Finish(contents));
+        let written = self.join()?;
+        std::fs::rename(&self.partial, &self.path)
+            .map_err(|e| TraceError::new(&self.path, 0, format!("cannot be written: {e}")))?;
+        self.complete = true;
+        Ok(written)
+    }
+
+    fn join(&mut self) -> Result<Written, TraceError> {
+        let fail = || TraceError::new(&self.path, 0, "the writer has failed");
+        self.writer.take().ok_or_else(fail)?.join().map_err(|_| fail())?
+    }
+}
+
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        if self.complete {
+            return;
+        }
+        // Without contents the writer only ends.
+        let _ = self.to.send(Message::Finish(Box::default()));
+        let _ = self.join();
+        let _ = std::fs::remove_file(&self.partial);
+    }
+}
+
+/// CTAs of a launch as they have come.
+#[derive(Default)]
+struct Came {
+    warp_instructions: u64,
+    thread_instructions: u64,
+    ctas: Vec<(isa::Dim3, Place)>,
+}
+
+/// Collects CTAs in blocks.
+struct Blocks<W> {
+    out: W,
+    offset: u64,
+    open: Vec<u8>,
+    written: Vec<Block>,
+}
+
+impl<W: Write> Blocks<W> {
+    fn add(&mut self, bytes: &[u8]) -> std::io::Result<Place> {
+        let number = |n: usize| u32::try_from(n).map_err(|_| std::io::Error::other("a CTA takes more than 4 GiB"));
+        let place = Place {
+            block: number(self.written.len())?,
+            offset: number(self.open.len())?,
+            length: number(bytes.len())?,
+        };
+        self.open.extend_from_slice(bytes);
+        number(self.open.len())?;
+        if self.open.len() >= BLOCK_BYTES {
+            self.close()?;
+        }
+        Ok(place)
+    }
+
+    /// Writes the open block.
+    fn close(&mut self) -> std::io::Result<()> {
+        if !self.open.is_empty() {
+            let block = self.store(BLOCK_RATIO)?;
+            self.written.push(block);
+        }
+        Ok(())
+    }
+
+    /// Packs and writes what is open.
+    fn store(&mut self, ratio: u64) -> std::io::Result<Block> {
+        let packed = pack(&self.open, ratio)?;
+        let (stored, unpacked) = (u32::try_from(packed.len()), u32::try_from(self.open.len()));
+        let (Ok(stored), Ok(unpacked)) = (stored, unpacked) else {
+            return Err(std::io::Error::other("the table of contents takes more than 4 GiB"));
+        };
+        self.out.write_all(&packed)?;
+        let block = Block { offset: self.offset, stored, unpacked, checksum: checksum(&packed) };
+        self.offset += u64::from(stored);
+        self.open.clear();
+        Ok(block)
+    }
+}
+
+/// The writer's thread.
+fn write(mut out: BufWriter<File>, from: &Receiver<Message>) -> std::io::Result<Written> {
+    out.write_all(HEAD)?;
+    out.write_all(&NATIVE_VERSION.to_le_bytes())?;
+    out.write_all(&[0; HEAD_BYTES as usize - HEAD.len() - 2])?;
+    let mut blocks = Blocks { out, offset: HEAD_BYTES, open: Vec::new(), written: Vec::new() };
+    let mut came: Vec<Came> = Vec::new();
+    loop {
+        match from.recv() {
+            Ok(Message::Cta(cta)) => {
+                let place = blocks.add(&cta.bytes)?;
+                let launch = crate::stream::slot(&mut came, cta.launch);
+                launch.warp_instructions += cta.warp_instructions;
+                launch.thread_instructions += cta.thread_instructions;
+                launch.ctas.push((cta.position, place));
+            }
+            Ok(Message::Finish(contents)) => return finish(blocks, came, *contents),
+            Err(_) => return Err(std::io::Error::other("the recording was broken off")),
+        }
+    }
+}
+
+fn finish(mut blocks: Blocks<BufWriter<File>>, mut came: Vec<Came>, contents: Contents) -> std::io::Result<Written> {
+    blocks.close()?;
+    came.resize_with(contents.launches.len().max(came.len()), Came::default);
+    let ran = contents.launches.iter().zip(&came).map(|(launch, came)| sorted(launch, came));
+    let ran = ran.collect::<std::io::Result<Vec<_>>>()?;
+    let mut written = Written {
+        bytes: 0,
+        launches: contents.launches.len() as u64,
+        ctas: ran.iter().map(|r| r.ctas.len() as u64).sum(),
+        warp_instructions: ran.iter().map(|r| r.warp_instructions).sum(),
+        thread_instructions: ran.iter().map(|r| r.thread_instructions).sum(),
+    };
+    let footer = Footer { contents, ran, blocks: std::mem::take(&mut blocks.written) };
+    blocks.open = footer.encode();
+    let block = blocks.store(FOOTER_RATIO)?;
+    let mut tail = block.offset.to_le_bytes().to_vec();
+    for word in [block.stored, block.unpacked, block.checksum, 0] {
+        tail.extend(word.to_le_bytes());
+    }
+    tail.extend(TAIL);
+    blocks.out.write_all(&tail)?;
+    blocks.out.flush()?;
+    written.bytes = blocks.offset + tail.len() as u64;
+    Ok(written)
+}
+
+/// The CTAs of a launch in the order of their positions, all of which must have come.
+fn sorted(launch: &LaunchInfo, came: &Came) -> std::io::Result<Ran> {
+    let grid = launch.shape.grid;
+    let mut ctas: Vec<_> = came.ctas.iter().map(|&(cta, place)| (number(grid, cta), place)).collect();
+    ctas.sort_unstable_by_key(|&(number, _)| number);
+    let whole = ctas.iter().map(|&(number, _)| number).eq(0..grid.volume());
+    if !whole {
+        return Err(std::io::Error::other(format!("{} of {} CTAs have ended", ctas.len(), grid.volume())));
+    }
+    Ok(Ran {
+        warp_instructions: came.warp_instructions,
+        thread_instructions: came.thread_instructions,
+        ctas: ctas.into_iter().map(|(_, place)| place).collect(),
+    })
+}
