@@ -2,7 +2,7 @@
 
 use crate::TraceError;
 use crate::error::shown;
-use crate::line::{Addresses, Layout, Line, addresses, decimal};
+use crate::line::{ADDRESS_BITS, Addresses, Layout, Line, addresses, decimal, is_sane};
 use crate::program::{InstIndex, InstTable};
 use crate::source::Lines;
 use isa::Pc;
@@ -132,6 +132,9 @@ impl Record {
 
 const NO_ADDRESSES: u32 = u32::MAX;
 
+/// What is left of an address that no GPU can have.
+const ADDRESS_MASK: u64 = (1 << ADDRESS_BITS) - 1;
+
 /// A CTA's instructions, decoded.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CtaTrace {
@@ -239,16 +242,22 @@ impl CtaReader {
         };
         let mut place = NO_ADDRESSES;
         if line.width > 0 && line.mask != 0 && table.meaning(at).mem.is_some() {
+            let lanes = line.mask.count_ones();
             let found = addresses(&mut line.rest, line.mask, &mut self.list);
             let start = (out.words.len() as u32) << 1;
             match found.map_err(|expected| self.body.expected(expected))? {
                 Addresses::Absent => {}
-                Addresses::Affine { base, stride } => {
+                Addresses::Affine { base, stride } if is_sane(base, stride, lanes) => {
                     out.words.extend([base, stride as u64]);
                     place = start;
                 }
+                Addresses::Affine { base, stride } => {
+                    let lane = |i| base.wrapping_add_signed(stride.wrapping_mul(i)) & ADDRESS_MASK;
+                    out.words.extend((0..i64::from(lanes)).map(lane));
+                    place = start | 1;
+                }
                 Addresses::List => {
-                    out.words.extend_from_slice(&self.list[..line.mask.count_ones() as usize]);
+                    out.words.extend(self.list[..lanes as usize].iter().map(|a| a & ADDRESS_MASK));
                     place = start | 1;
                 }
             }

@@ -1,7 +1,7 @@
 //! A kernel's trace: opened, looked through once, ready to be run.
 
 use crate::cta::{Body, CtaReader, Event};
-use crate::line::{Addresses, Layout, addresses};
+use crate::line::{ADDRESS_BITS, Addresses, Layout, addresses, is_sane};
 use crate::program::{InstIndex, InstTable};
 use crate::source::Lines;
 use crate::{Header, TraceError};
@@ -27,8 +27,11 @@ pub struct Oddities {
     pub unknown_opcodes: Vec<UnknownOpcode>,
     /// Accesses by active lanes without addresses; they are taken to access address 0.
     pub accesses_without_address: u64,
-    /// Accesses to global memory in which the first lane's address is below 64 KiB.
+    /// Accesses to global memory, by their opcode or by their first lane's address, in which a lane's
+    /// address is below 64 KiB.
     pub accesses_near_zero: u64,
+    /// Accesses with addresses of more than 57 bits, which no GPU has; the rest is cut off.
+    pub accesses_beyond_memory: u64,
     /// Warps whose last instruction is not an EXIT.
     pub warps_without_exit: u64,
 }
@@ -44,6 +47,7 @@ impl Oddities {
         }
         self.accesses_without_address += other.accesses_without_address;
         self.accesses_near_zero += other.accesses_near_zero;
+        self.accesses_beyond_memory += other.accesses_beyond_memory;
         self.warps_without_exit += other.warps_without_exit;
     }
 }
@@ -84,6 +88,7 @@ impl KernelTrace {
             warp_instructions: 0,
             thread_instructions: 0,
             seen: vec![false; header.shape.warps() as usize],
+            knows_windows: header.shared_base != 0 && header.local_base != 0,
         };
         let ctas = scan.run()?;
         if ctas != header.shape.ctas() {
@@ -127,6 +132,8 @@ struct Scan {
     thread_instructions: u64,
     /// Warps of the present CTA that have instructions.
     seen: Vec<bool>,
+    /// The trace says where the windows of generic addresses are.
+    knows_windows: bool,
 }
 
 impl Scan {
@@ -188,19 +195,33 @@ impl Scan {
         if line.mask == 0 {
             return Ok(at);
         }
+        let lanes = line.mask.count_ones();
         let mut list = [0; WARP_LANES];
         let found =
             if line.width == 0 { Ok(Addresses::Absent) } else { addresses(&mut line.rest, line.mask, &mut list) };
         match found.map_err(|expected| self.body.expected(expected))? {
             Addresses::Absent => self.oddities.accesses_without_address += 1,
-            Addresses::Affine { base, .. } => self.note_address(mem.space, base),
-            Addresses::List => self.note_address(mem.space, list[0]),
+            Addresses::Affine { base, stride } => {
+                let last = base.wrapping_add_signed(stride.wrapping_mul(i64::from(lanes) - 1));
+                self.note_addresses(mem.space, base.min(last), !is_sane(base, stride, lanes));
+            }
+            Addresses::List => {
+                let list = &list[..lanes as usize];
+                let (low, bits) = list.iter().fold((u64::MAX, 0), |(low, bits), &a| (low.min(a), bits | a));
+                self.note_addresses(mem.space, low, bits >> ADDRESS_BITS != 0);
+            }
         }
         Ok(at)
     }
 
-    fn note_address(&mut self, space: isa::Space, address: u64) {
-        let near_zero = space == isa::Space::Global && address < NEAR_ZERO;
-        self.oddities.accesses_near_zero += u64::from(near_zero);
+    /// Notes what is odd about an access whose lowest address is `low`.
+    fn note_addresses(&mut self, space: isa::Space, low: u64, beyond: bool) {
+        let off_chip = match space {
+            isa::Space::Global => true,
+            isa::Space::Generic => self.knows_windows,
+            _ => false,
+        };
+        self.oddities.accesses_near_zero += u64::from(off_chip && low < NEAR_ZERO);
+        self.oddities.accesses_beyond_memory += u64::from(beyond);
     }
 }

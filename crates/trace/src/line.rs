@@ -134,6 +134,15 @@ pub(crate) enum Addresses {
     List,
 }
 
+/// Bits of an address: no GPU has more, and what is computed with one stays within 64.
+pub(crate) const ADDRESS_BITS: u32 = 57;
+
+/// Whether all of `lanes` addresses from `base` on are such as a GPU can have.
+pub(crate) fn is_sane(base: u64, stride: i64, lanes: u32) -> bool {
+    let last = i128::from(base) + i128::from(stride) * i128::from(lanes.saturating_sub(1));
+    base >> ADDRESS_BITS == 0 && (0..1 << ADDRESS_BITS).contains(&last)
+}
+
 /// Reads addresses; where they are a list, `list` holds them for the active lanes in turn.
 #[inline]
 pub(crate) fn addresses(

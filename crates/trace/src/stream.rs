@@ -175,16 +175,22 @@ impl WarpStream for TraceStream {
             out.async_groups_left = record.groups_left();
         }
         let Some(mem) = inst.mem else { return Ok(()) };
+        out.space = mem.space;
         if record.mask == 0 {
             return Ok(());
         }
-        out.space = mem.space;
         resident.trace.spread(record, &mut out.addresses);
         if mem.space == Space::Generic {
             let first = out.addresses[record.mask.trailing_zeros() as usize];
             let (space, base) = resolve(first, resident.shared_base, resident.local_base);
             out.space = space;
-            out.addresses.iter_mut().for_each(|a| *a = a.wrapping_sub(base));
+            out.addresses.iter_mut().for_each(|a| *a = a.wrapping_sub(base) & (u64::MAX >> 1));
+        }
+        if out.space == Space::Local {
+            // The model maps all lanes at once, and takes offsets within a thread's memory.
+            for (lane, address) in out.addresses.iter_mut().enumerate() {
+                *address = if record.mask >> lane & 1 != 0 { *address % WINDOW_BYTES } else { 0 };
+            }
         }
         Ok(())
     }

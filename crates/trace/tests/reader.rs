@@ -102,6 +102,29 @@ fn a_trace_gives_its_program_and_its_streams() {
 }
 
 #[test]
+fn addresses_that_make_no_sense_are_counted_and_cut() {
+    let body = body("")
+        .replace("1 0x1000 8 0", "1 0x8 -8 0")
+        .replace("0 0x2000 0x9000", "0 0xfffffffffffffff0 0x7fff00000000")
+        .replace("2 0x7f0000000010 4 -8 0", "2 0x10 4 -8 0");
+    let folder = tempfile::tempdir().unwrap();
+    let path = write(folder.path(), "k", (head(5, false) + &body).as_bytes());
+    let oddities = KernelTrace::open(&path).unwrap().oddities;
+    assert_eq!((oddities.accesses_beyond_memory, oddities.accesses_near_zero), (8, 8));
+    let text = run(&path);
+    assert!(text.contains("STG.E 2 R4 R2 5 Store Global [1fffffffffffff0, 7fff00000000]"), "{text}");
+    assert!(text.contains("LDG.E.64 1 R4 f Load Global [8, 0, 1fffffffffffff8, 1fffffffffffff0]"), "{text}");
+}
+
+#[test]
+fn local_addresses_are_offsets_in_a_threads_memory() {
+    let body = body("").replace("LDG.E.64 1 R4 8 1 0x1000 8", "LDL.64 1 R4 8 1 0x7f0001000010 8");
+    let folder = tempfile::tempdir().unwrap();
+    let path = write(folder.path(), "k", (head(5, false) + &body).as_bytes());
+    assert!(run(&path).contains("LDL.64 1 R4 f Load Local [10, 18, 20, 28]"));
+}
+
+#[test]
 fn all_versions_and_compressions_say_the_same() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();

@@ -30,7 +30,7 @@ pub enum Action {
 }
 
 /// A kernel launch.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LaunchInfo {
     /// Kernel, by its place in [`Contents::codes`].
     pub code: u32,
