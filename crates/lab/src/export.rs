@@ -1,0 +1,191 @@
+//! Records what a job's warps do, as a trace that can be run later, here or by Accel-Sim.
+
+use crate::SimulatedDevice;
+use crate::engine::Engine;
+use crate::report::Report;
+use crate::run::{Job, Monitor, RunError, Setup, run_on};
+use exec::{DeviceState, LiveStream};
+use gpu::{KernelRun, Machine, Snapshot, Standing, StreamId};
+use isa::{KernelId, LaunchShape, Program};
+use sm::{Code, InOrder, Kernel, Scoreboard, Silent};
+use std::cell::RefCell;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::Arc;
+use trace::{Action, Compression, LaunchInfo, NativeTrace, Recorder, Recording, StaticCode, Timing, Written};
+
+/// Name of a trace of our own format in its directory.
+pub const NATIVE_FILE: &str = "trace.wwt";
+/// Name of the list of an Accel-Sim trace in its directory.
+pub const LIST_FILE: &str = "kernelslist.g";
+
+/// The core design on which traces are recorded.
+const CORE: &str = "inorder";
+
+/// How a trace is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TraceFormat {
+    /// Our own: [`NATIVE_FILE`].
+    Native,
+    /// Accel-Sim's: [`LIST_FILE`] and a file for each launch.
+    AccelSim(Compression),
+}
+
+/// A trace that has been written.
+#[derive(Clone, Debug)]
+pub struct Export {
+    /// What can be given to `run`.
+    pub path: PathBuf,
+    /// What is in it.
+    pub written: Written,
+    /// What the run was like.
+    pub report: Report,
+}
+
+/// Runs `job` on the in-order core and writes what its warps do into `directory`, which is made if
+/// need be. Files of an earlier trace there are overwritten only if `overwrite` says so.
+///
+/// # Errors
+/// As [`run`](crate::run), and if the trace cannot be written. An interrupted run leaves no trace.
+pub fn export(
+    setup: &Setup,
+    job: &Job,
+    directory: &Path,
+    format: TraceFormat,
+    overwrite: bool,
+    monitor: &mut dyn Monitor,
+) -> Result<Export, RunError> {
+    if setup.core != CORE {
+        let core = &setup.core;
+        return Err(RunError::input(format!("traces are recorded on the core design `{CORE}`, not on `{core}`")));
+    }
+    let name = match format {
+        TraceFormat::Native => NATIVE_FILE,
+        TraceFormat::AccelSim(_) => LIST_FILE,
+    };
+    let path = directory.join(name);
+    let shown = directory.display();
+    if path.exists() && !overwrite {
+        return Err(RunError::input(format!("`{}` is there already; overwrite it with --force", path.display())));
+    }
+    std::fs::create_dir_all(directory).map_err(|e| RunError::input(format!("`{shown}` cannot be made: {e}")))?;
+    let native = directory.join(NATIVE_FILE);
+    // An Accel-Sim trace is made from one of our own, which goes again; one that the user wants stays.
+    let native = if format == TraceFormat::Native { native } else { native.with_extension("recording") };
+    let (report, written) = record(setup, job, &native, monitor)?;
+    let TraceFormat::AccelSim(compression) = format else { return Ok(Export { path, written, report }) };
+    let converted = convert(&native, directory, compression, monitor);
+    let removed = std::fs::remove_file(&native);
+    let written = Written { bytes: converted.map_err(failed)?, ..written };
+    removed.map_err(failed)?;
+    Ok(Export { path, written, report })
+}
+
+/// Writes the native trace at `native` as one of Accel-Sim; returns the bytes written.
+fn convert(
+    native: &Path,
+    directory: &Path,
+    compression: Compression,
+    monitor: &mut dyn Monitor,
+) -> Result<u64, trace::TraceError> {
+    let trace = Arc::new(NativeTrace::open(native)?);
+    let mut keep_on = || monitor.progress(&crate::Progress { kernel: "writing".into(), ..Default::default() });
+    trace::export_accelsim(&trace, directory, compression, &mut keep_on)
+}
+
+fn failed(error: impl std::fmt::Display) -> RunError {
+    RunError { message: error.to_string(), bad_input: false, partial: None }
+}
+
+/// Runs `job` and records it into a file of our own format.
+fn record(setup: &Setup, job: &Job, path: &Path, monitor: &mut dyn Monitor) -> Result<(Report, Written), RunError> {
+    let producer = concat!("warpwright ", env!("CARGO_PKG_VERSION"));
+    let recorder = Recorder::create(path, producer, &setup.gpu.name).map_err(|e| RunError::input(e.to_string()))?;
+    let recorder = Rc::new(RefCell::new(recorder));
+    let device = SimulatedDevice::around(setup, Box::new(monitor), |spec, state| {
+        let stream = |_| recorder.borrow().record(LiveStream::new(), program_of);
+        let machine = Machine::new(&setup.gpu, spec, &(), state, stream, |_| Silent);
+        let architecture = setup.gpu.sm_version;
+        Ok(Box::new(Taped { machine, recorder: recorder.clone(), architecture, launched: Vec::new() }))
+    });
+    let mut device = device.map_err(|e| RunError::input(e.to_string()))?;
+    let report = run_on(&mut device, setup, job)?;
+    drop(device);
+    if report.interrupted {
+        let message = "the run was broken off: no trace was written".into();
+        return Err(RunError { message, bad_input: false, partial: Some(Box::new(report)) });
+    }
+    let recorder = Rc::into_inner(recorder).expect("the device is gone").into_inner();
+    Ok((report, recorder.finish().map_err(failed)?))
+}
+
+fn program_of(state: &DeviceState, kernel: KernelId) -> Option<Arc<Program>> {
+    state.launch(kernel).map(|launch| launch.kernel.program.clone())
+}
+
+/// A machine whose streams are recorded, and what is asked of it.
+struct Taped {
+    machine: Machine<Recording<LiveStream>, InOrder<Scoreboard>>,
+    recorder: Rc<RefCell<Recorder>>,
+    architecture: u32,
+    /// Launches that the recorder has not heard of.
+    launched: Vec<(KernelId, LaunchShape, StreamId)>,
+}
+
+impl Taped {
+    /// Tells the recorder of new launches. The device makes a launch known to the state before it
+    /// runs it.
+    fn note_launches(&mut self) {
+        let mut recorder = self.recorder.borrow_mut();
+        for (id, shape, StreamId(stream)) in self.launched.drain(..) {
+            let Some(launch) = self.machine.shared.launch(id) else { continue };
+            let (kernel, architecture) = (&launch.kernel, self.architecture);
+            let timing = if kernel.is_machine_code() { Timing::Sass } else { Timing::Ptx };
+            let code = StaticCode { program: kernel.program.clone(), control_words: Vec::new() };
+            recorder.launch(&code, LaunchInfo { code: 0, shape, stream, architecture, timing });
+        }
+        recorder.note(Action::Wait);
+    }
+}
+
+impl Engine<LiveStream> for Taped {
+    fn state(&mut self) -> &mut DeviceState {
+        &mut self.machine.shared
+    }
+
+    fn launch(&mut self, code: Arc<Code>, shape: LaunchShape, stream: StreamId) -> KernelId {
+        let id = self.machine.launch(code, shape, stream);
+        self.launched.push((id, shape, stream));
+        id
+    }
+
+    fn run(&mut self, watch: &mut dyn FnMut(Standing) -> ControlFlow<()>) -> Result<(), gpu::RunError> {
+        self.note_launches();
+        self.machine.run(watch)
+    }
+
+    fn take_ended(&mut self) -> Vec<KernelRun> {
+        self.machine.take_ended()
+    }
+
+    fn unfinished(&mut self) -> Vec<KernelRun> {
+        self.machine.unfinished()
+    }
+
+    fn counters(&mut self) -> Snapshot {
+        self.machine.counters()
+    }
+
+    fn kernel(&self, id: KernelId) -> &Kernel {
+        self.machine.kernel(id)
+    }
+
+    fn copied_to_device(&mut self, address: u64, bytes: u64) {
+        self.machine.copied_to_device(address, bytes);
+    }
+
+    fn host_wrote(&mut self, address: u64, bytes: u64) {
+        self.recorder.borrow_mut().note(Action::CopyToDevice { address, bytes });
+    }
+}
