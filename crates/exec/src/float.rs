@@ -51,6 +51,10 @@ lane_ops! {
     SinApprox: Sfu (a: f32) -> f32 { approx::sin(a, m.mode.ftz) }
     /// Cosine, approximate.
     CosApprox: Sfu (a: f32) -> f32 { approx::cos(a, m.mode.ftz) }
+    /// Sine of an angle in turns, approximate.
+    SinTurns: Sfu (a: f32) -> f32 { approx::sin_turns(a, m.mode.ftz) }
+    /// Cosine of an angle in turns, approximate.
+    CosTurns: Sfu (a: f32) -> f32 { approx::cos_turns(a, m.mode.ftz) }
     /// Hyperbolic tangent, approximate.
     TanhApprox: Sfu (a: f32) -> f32 { approx::tanh(a) }
     /// Absolute value.
@@ -65,6 +69,10 @@ lane_ops! {
     RcpApproxF64: DpDiv (a: f64) -> f64 { approx::rcp_ftz_f64(a) }
     /// Reciprocal of the square root, approximate.
     RsqrtApproxF64: DpDiv (a: f64) -> f64 { if m.mode.ftz { approx::rsqrt_ftz_f64(a) } else { approx::rsqrt_f64(a) } }
+    /// Reciprocal of an f64 by its upper word, approximate: the upper word of the result.
+    RcpHighF64: Sfu (a: u32) -> u32 { upper_word(a, approx::rcp_ftz_f64) }
+    /// Reciprocal of the square root, in the same way.
+    RsqrtHighF64: Sfu (a: u32) -> u32 { upper_word(a, approx::rsqrt_ftz_f64) }
     /// Absolute value.
     AbsF16: Half (a: u16) -> u16 { half::abs::<F16>(a, m.mode.ftz) }
     /// Absolute value, of both halves.
@@ -201,10 +209,18 @@ lane_ops! {
 
     /// `a * b + c`, rounded once.
     FmaRnF32: FpFma (a: f32, b: f32, c: f32) -> f32 { float32::fma_rn(a, b, c) }
+    /// `a * b - c`, rounded once.
+    FmsRnF32: FpFma (a: f32, b: f32, c: f32) -> f32 { float32::fma_rn(a, b, -c) }
+    /// `c - a * b`, rounded once.
+    FnmaRnF32: FpFma (a: f32, b: f32, c: f32) -> f32 { float32::fma_rn(-a, b, c) }
     /// `a * b + c`, rounded once.
     FmaF32: FpFma (a: f32, b: f32, c: f32) -> f32 { float32::fma(a, b, c, m.mode) }
     /// `a * b + c`, rounded once.
     FmaRnF64: DpFma (a: f64, b: f64, c: f64) -> f64 { float64::fma_rn(a, b, c) }
+    /// `a * b - c`, rounded once.
+    FmsRnF64: DpFma (a: f64, b: f64, c: f64) -> f64 { float64::fma_rn(a, b, -c) }
+    /// `c - a * b`, rounded once.
+    FnmaRnF64: DpFma (a: f64, b: f64, c: f64) -> f64 { float64::fma_rn(-a, b, c) }
     /// `a * b + c`, rounded once.
     FmaF64: DpFma (a: f64, b: f64, c: f64) -> f64 { float64::fma(a, b, c, m.mode.round) }
     /// `a * b + c`, rounded once.
@@ -222,4 +238,10 @@ lane_ops! {
 fn fma_half<F: half::Half>(a: u16, b: u16, c: u16, m: Modifiers) -> u16 {
     let result = half::fma::<F>(a, b, c, m.mode);
     if m.relu { half::relu::<F>(result) } else { result }
+}
+
+/// `f` of the f64 whose upper word is `a` and whose lower one is zero: the upper word of the result.
+#[inline(always)]
+fn upper_word(a: u32, f: impl Fn(f64) -> f64) -> u32 {
+    (f(f64::from_bits(u64::from(a) << 32)).to_bits() >> 32) as u32
 }

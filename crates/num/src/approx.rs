@@ -73,6 +73,28 @@ pub fn cos(a: f32, ftz: bool) -> f32 {
     through_f64(a, ftz, libm::cos)
 }
 
+/// Sine of `a` turns, as machine code computes it: compiled `sin.approx` multiplies by 1/2pi first.
+/// Infinity gives NaN.
+#[inline]
+pub fn sin_turns(a: f32, ftz: bool) -> f32 {
+    through_f64(a, ftz, |x| sine(x % 1.0))
+}
+
+/// Cosine of `a` turns.
+#[inline]
+pub fn cos_turns(a: f32, ftz: bool) -> f32 {
+    through_f64(a, ftz, |x| sine(x % 1.0 + 0.25))
+}
+
+/// Sine of at most some turns: of the distance to the next half turn, which is exact.
+#[inline(always)]
+fn sine(turns: f64) -> f64 {
+    let halves = (2.0 * turns).round_ties_even();
+    let rest = if halves == 0.0 { turns } else { turns - halves / 2.0 };
+    let sine = libm::sin(rest * std::f64::consts::TAU);
+    if halves % 2.0 == 0.0 { sine } else { -sine }
+}
+
 /// `tanh.approx.f32`.
 #[inline]
 pub fn tanh(a: f32) -> f32 {

@@ -1,13 +1,204 @@
-//! Conversions between types.
+//! Conversions between number formats.
+//!
+//! What is not published, and what is done here:
+//! 1. Integers narrower than a register come out extended by their sign, halves with zeros above.
+//! 2. `F2I` of NaN: zero with `.NTZ`, else the number with only the top bit set, as the PTX ISA has it
+//!    for the types for which compiled code leaves `.NTZ` out.
 
 use super::Lowered;
 use super::build::Builder;
-use sass::decode::{Inst, Op as Opcode};
+use super::float::{cvt, flag, mode, rounding};
+use super::operand::sign_of;
+use crate::compare::{Combine, CompareType, Comparison, Relation};
+use crate::convert::{Convert1, Cvt, Numeric, PackedCvt};
+use crate::int::Int2;
+use crate::lanes::{Pred, Reg};
+use crate::op::Op;
+use num::convert::IntType;
+use num::{Mode, Rounding};
+use sass::decode::operand::{Constant, Register};
+use sass::decode::{Inst, Op as Opcode, Operand};
 
-pub(super) fn lower(_b: &mut Builder<'_>, inst: &Inst) -> Lowered<bool> {
-    match inst.row.op {
-        Opcode::Nop => {}
+/// Sign bit of a half in the lower bits.
+const HALF_SIGN: u32 = 0x8000;
+
+pub(super) fn lower(b: &mut Builder<'_>, inst: &Inst) -> Lowered<bool> {
+    let operands: Vec<Operand> = inst.operands().collect();
+    match (inst.row.op, &operands[..]) {
+        (Opcode::F2F, &[d, x]) => {
+            let from = float_type(inst.modifier("b type"))?;
+            let conversion = cvt(from, float_type(inst.modifier("d type"))?, mode(inst));
+            float_to_float(b, d, x, conversion)?;
+        }
+        (Opcode::FRnd, &[d, x]) => {
+            let ty = float_type(inst.modifier("d type"))?;
+            // The type of the source, which the text leaves out.
+            if float_type(Some((inst.word >> 84) as u64 & 3))? != ty {
+                return Err("rounding to another type is not executable".into());
+            }
+            float_to_float(b, d, x, Cvt { integral: true, ..cvt(ty, ty, mode(inst)) })?;
+        }
+        (Opcode::F2I, &[d, x]) => float_to_int(b, inst, d, x)?,
+        (Opcode::I2F, &[d, x]) => {
+            let from = int_type(inst.modifier("b type"))?;
+            let half = from.bits() == 16 && inst.form() != IMMEDIATE_FORM && inst.word >> 60 & 3 != 0;
+            if half {
+                return Err("an upper half as the source is not executable".into());
+            }
+            int_to_float(b, inst, d, x, [Numeric::Int(from), float_type(inst.modifier("d type"))?])?;
+        }
+        (Opcode::I2Fp, &[d, x]) => {
+            let from = if flag(inst, "signed") { IntType::S32 } else { IntType::U32 };
+            let to = if flag(inst, "d type") { Numeric::F16 } else { Numeric::F32 };
+            int_to_float(b, inst, d, x, [Numeric::Int(from), to])?;
+        }
+        (Opcode::F2Fp, &[d, x, y]) if inst.row.mods.iter().any(|m| m.text.contains(&".PACK_AB")) => {
+            let op = PackedCvt::HalvesFromF32 {
+                bf16: inst.modifier("d type") == Some(1),
+                round: if inst.modifier("mode") == Some(3) { Rounding::Zero } else { Rounding::NearestEven },
+                relu: flag(inst, "relu"),
+                satfinite: false,
+            };
+            let [x, y] = [b.float_source(x)?, b.float_source(y)?];
+            let (d, unused) = (b.destination(d, 1)?, b.constant(0));
+            b.emit(Op::PackedCvt(op, d, [x, y, unused]));
+        }
+        (Opcode::I2I, &[d, x]) => {
+            const TYPES: [IntType; 4] = [IntType::U8, IntType::S8, IntType::U16, IntType::S16];
+            let to = TYPES[inst.modifier("d type").unwrap_or(0) as usize % TYPES.len()];
+            let mode = Mode { sat: true, ..Mode::RN };
+            let (s, d) = (b.source(x)?, b.destination(d, 1)?);
+            b.emit(Op::Cvt(Cvt { dst_bits: 32, ..cvt(Numeric::Int(IntType::S32), Numeric::Int(to), mode) }, d, s));
+        }
         _ => return Ok(false),
     }
     Ok(true)
+}
+
+/// The form whose second source is an immediate.
+const IMMEDIATE_FORM: u8 = 4;
+
+fn float_type(field: Option<u64>) -> Lowered<Numeric> {
+    match field {
+        Some(1) => Ok(Numeric::F16),
+        Some(2) => Ok(Numeric::F32),
+        Some(3) => Ok(Numeric::F64),
+        _ => Err("this type of number is not executable".into()),
+    }
+}
+
+fn int_type(field: Option<u64>) -> Lowered<IntType> {
+    const TYPES: [IntType; 8] =
+        [IntType::U8, IntType::S8, IntType::U16, IntType::S16, IntType::U32, IntType::S32, IntType::U64, IntType::S64];
+    let found = field.and_then(|n| TYPES.get(n as usize)).copied();
+    found.ok_or_else(|| "this type of integer is not executable".into())
+}
+
+/// Columns that a number takes.
+fn columns(ty: Numeric) -> u16 {
+    if ty.bits() == 64 { 2 } else { 1 }
+}
+
+impl Builder<'_> {
+    /// A source of a floating-point type with its signs; a half lies in the lower bits.
+    fn float_source_of(&mut self, operand: Operand, ty: Numeric) -> Lowered<Reg> {
+        match ty {
+            Numeric::F64 => self.double_source(operand),
+            Numeric::F16 => {
+                let s = self.source(operand)?;
+                let part = match operand {
+                    Operand::Register(Register { suffix, .. }) | Operand::Constant(Constant { suffix, .. }) => suffix,
+                    _ => "",
+                };
+                let s = if part == ".H1" { self.shifted_right(s, 16) } else { s };
+                Ok(self.signed_bits(s, sign_of(operand), HALF_SIGN))
+            }
+            _ => self.float_source(operand),
+        }
+    }
+
+    fn shifted_right(&mut self, s: Reg, by: u32) -> Reg {
+        let (d, by) = (self.scratch(1), self.constant(by));
+        self.emit(Op::Int2(Int2::ShrU32, d, [s, by]));
+        d
+    }
+}
+
+fn float_to_float(b: &mut Builder<'_>, d: Operand, x: Operand, conversion: Cvt) -> Lowered<()> {
+    let s = b.float_source_of(x, conversion.from)?;
+    let d = b.destination(d, columns(conversion.to))?;
+    let plain = conversion.mode == Mode::RN && !conversion.integral;
+    b.emit(match (conversion.from, conversion.to) {
+        (Numeric::F32, Numeric::F64) if plain => Op::Convert(Convert1::F32ToF64, d, [s]),
+        (Numeric::F64, Numeric::F32) if plain => Op::Convert(Convert1::F64ToF32, d, [s]),
+        (Numeric::F16, Numeric::F32) if plain => Op::Convert(Convert1::F16ToF32, d, [s]),
+        (Numeric::F32, Numeric::F16) if plain => Op::Convert(Convert1::F32ToF16, d, [s]),
+        _ => Op::Cvt(conversion, d, s),
+    });
+    Ok(())
+}
+
+fn float_to_int(b: &mut Builder<'_>, inst: &Inst, d: Operand, x: Operand) -> Lowered<()> {
+    let (from, to) = (float_type(inst.modifier("b type"))?, int_type(inst.modifier("d type"))?);
+    let (nan_to_zero, mode) = (flag(inst, "nan to zero"), mode(inst));
+    let s = b.float_source_of(x, from)?;
+    // Truncation makes subnormal numbers zero, with or without `.FTZ`.
+    let frequent = match (from, to) {
+        (Numeric::F32, IntType::S32) => Some(Convert1::F32ToS32),
+        (Numeric::F32, IntType::U32) => Some(Convert1::F32ToU32),
+        _ => None,
+    };
+    if let Some(op) = frequent.filter(|_| nan_to_zero && mode.round == Rounding::Zero) {
+        let d = b.destination(d, 1)?;
+        b.emit(Op::Convert(op, d, [s]));
+        return Ok(());
+    }
+    let wide = columns(Numeric::Int(to)) == 2;
+    let conversion = Cvt { dst_bits: if wide { 64 } else { 32 }, ..cvt(from, Numeric::Int(to), mode) };
+    // The conversion has its own rule for NaN.
+    let rule = from != Numeric::F64 && !wide;
+    if rule == nan_to_zero {
+        let d = b.destination(d, columns(Numeric::Int(to)))?;
+        b.emit(Op::Cvt(conversion, d, s));
+        return Ok(());
+    }
+    let (p, t) = (b.scratch_pred(), b.scratch(columns(Numeric::Int(to))));
+    let ty = match from {
+        Numeric::F16 => CompareType::F16,
+        Numeric::F64 => CompareType::F64,
+        _ => CompareType::F32,
+    };
+    let test = Comparison { relation: Relation::Nan, ty, ftz: false };
+    b.emit(Op::Setp { test, s: [s, s], d: [p, Pred::TRUE], with: (Combine::And, Pred::TRUE) });
+    b.emit(Op::Cvt(conversion, t, s));
+    let top = if nan_to_zero { 0 } else { to.extend(1 << (to.bits() - 1)) };
+    let top = if wide { b.constant64(top) } else { b.constant(top as u32) };
+    let d = b.destination(d, columns(Numeric::Int(to)))?;
+    b.emit(Op::Selp { d, s: [top, t], wide, p });
+    Ok(())
+}
+
+fn int_to_float(b: &mut Builder<'_>, inst: &Inst, d: Operand, x: Operand, [from, to]: [Numeric; 2]) -> Lowered<()> {
+    let s = b.columns(x, columns(from))?;
+    let part = match x {
+        Operand::Register(Register { suffix, .. }) | Operand::Constant(Constant { suffix, .. }) => suffix,
+        _ => "",
+    };
+    let s = match part {
+        ".B1" => b.shifted_right(s, 8),
+        ".B2" => b.shifted_right(s, 16),
+        ".B3" => b.shifted_right(s, 24),
+        _ => s,
+    };
+    let mode = Mode { round: rounding(inst), ..Mode::RN };
+    let d = b.destination(d, columns(to))?;
+    let nearest = mode == Mode::RN;
+    b.emit(match (from, to) {
+        (Numeric::Int(IntType::S32), Numeric::F32) if nearest => Op::Convert(Convert1::S32ToF32, d, [s]),
+        (Numeric::Int(IntType::U32), Numeric::F32) if nearest => Op::Convert(Convert1::U32ToF32, d, [s]),
+        (Numeric::Int(IntType::S32), Numeric::F64) => Op::Convert(Convert1::S32ToF64, d, [s]),
+        (Numeric::Int(IntType::U32), Numeric::F64) => Op::Convert(Convert1::U32ToF64, d, [s]),
+        _ => Op::Cvt(Cvt { src_bits: if columns(from) == 2 { 64 } else { 32 }, ..cvt(from, to, mode) }, d, s),
+    });
+    Ok(())
 }

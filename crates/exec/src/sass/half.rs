@@ -1,13 +1,223 @@
-//! Pairs of half-precision numbers.
+//! Pairs of half-precision numbers and of bfloat16.
+//!
+//! What is not published, and what is done here:
+//! 1. `.FMZ`: `.FTZ`, and a product with a factor of zero is +0, whatever the other factor.
+//! 2. `HSETP2.H_AND`: the first predicate is for both comparisons, the second for their complement
+//!    (as emulators of Maxwell have it).
 
 use super::Lowered;
 use super::build::Builder;
-use sass::decode::{Inst, Op as Opcode};
+use super::float::{HALF_SIGNS, combine, comparison, cvt, flag, min_max, mode, modifiers};
+use super::operand::sign_of;
+use crate::compare::{Combine, CompareType, Comparison, Relation};
+use crate::convert::{Convert1, Numeric};
+use crate::float::{Float2, Float3, Modifiers};
+use crate::int::{Int1, Int2, Int3};
+use crate::lanes::{Pred, Reg};
+use crate::op::Op;
+use num::Mode;
+use sass::decode::operand::{Constant, Register};
+use sass::decode::{Inst, Op as Opcode, Operand};
 
-pub(super) fn lower(_b: &mut Builder<'_>, inst: &Inst) -> Lowered<bool> {
-    match inst.row.op {
-        Opcode::Nop => {}
+/// One in half precision.
+const ONE: u32 = 0x3c00;
+
+pub(super) fn lower(b: &mut Builder<'_>, inst: &Inst) -> Lowered<bool> {
+    let operands: Vec<Operand> = inst.operands().collect();
+    match (inst.row.op, &operands[..]) {
+        (Opcode::HAdd2, &[d, x, y]) if flag(inst, "f32 result") => add_to_f32(b, inst, d, [x, y], Numeric::F16)?,
+        (Opcode::HAdd2Bf16, &[d, x, y]) if flag(inst, "f32 result") => add_to_f32(b, inst, d, [x, y], Numeric::Bf16)?,
+        (Opcode::HAdd2, &[d, x, y]) => arithmetic2(b, inst, d, [x, y], Float2::AddF16x2)?,
+        (Opcode::HAdd2Bf16, &[d, x, y]) => arithmetic2(b, inst, d, [x, y], Float2::AddBf16x2)?,
+        (Opcode::HMul2, &[d, x, y]) => multiply(b, inst, d, [x, y], Float2::MulF16x2)?,
+        (Opcode::HMul2Bf16, &[d, x, y]) => multiply(b, inst, d, [x, y], Float2::MulBf16x2)?,
+        (Opcode::HFma2 | Opcode::HFma2Mma, &[d, x, y, z]) => fuse(b, inst, d, [x, y, z], Float3::FmaF16x2)?,
+        (Opcode::HFma2Bf16 | Opcode::HFma2MmaBf16, &[d, x, y, z]) => {
+            fuse(b, inst, d, [x, y, z], Float3::FmaBf16x2)?;
+        }
+        (Opcode::HMnMx2, &[d, x, y, p]) => {
+            let s = [b.half_source(x)?, b.half_source(y)?];
+            min_max(b, inst, d, s, p, [Float2::MinF16x2, Float2::MaxF16x2])?;
+        }
+        (Opcode::HMnMx2Bf16, &[d, x, y, p]) => {
+            let s = [b.half_source(x)?, b.half_source(y)?];
+            min_max(b, inst, d, s, p, [Float2::MinBf16x2, Float2::MaxBf16x2])?;
+        }
+        (Opcode::HSet2, &[d, x, y, r]) => {
+            let (s, r) = ([b.half_source(x)?, b.half_source(y)?], b.pred(r)?);
+            let (test, s) = comparison(b, inst, CompareType::F16x2, s);
+            let holds = if flag(inst, "boolean float") { ONE } else { 0xffff };
+            let d = b.destination(d, 1)?;
+            b.emit(Op::Set { test, s, d, holds, with: (combine(inst), r) });
+        }
+        (Opcode::HSetP2, &[p, q, x, y, r]) => set_predicates(b, inst, [p, q], [x, y], r)?,
         _ => return Ok(false),
     }
     Ok(true)
+}
+
+/// How an operand chooses halves.
+fn choice(operand: Operand) -> &'static str {
+    match operand {
+        Operand::Register(Register { suffix, .. }) | Operand::Constant(Constant { suffix, .. }) => suffix,
+        _ => "",
+    }
+}
+
+impl Builder<'_> {
+    /// A pair of halves: as it stands or one of them twice, with its absolute value and negation.
+    pub fn half_source(&mut self, operand: Operand) -> Lowered<Reg> {
+        let mut s = self.source(operand)?;
+        let selector = match choice(operand) {
+            "" => None,
+            ".H0_H0" => Some(0x1010),
+            ".H1_H1" => Some(0x3232),
+            other => return Err(format!("the choice of halves {other} is not executable")),
+        };
+        if let Some(selector) = selector {
+            let (d, selector) = (self.scratch(1), self.constant(selector));
+            self.emit(Op::Int3(Int3::PrmtDefault, d, [s, s, selector]));
+            s = d;
+        }
+        Ok(self.signed_bits(s, sign_of(operand), HALF_SIGNS))
+    }
+}
+
+fn arithmetic2(b: &mut Builder<'_>, inst: &Inst, d: Operand, [x, y]: [Operand; 2], op: Float2) -> Lowered<()> {
+    let s = [b.half_source(x)?, b.half_source(y)?];
+    let d = b.destination(d, 1)?;
+    b.emit(Op::Float2(op, modifiers(mode(inst)), d, s));
+    Ok(())
+}
+
+/// `HADD2.F32`: the sum in single precision of one half of each operand. Compiled code converts by
+/// it: the first operand is -0 then.
+fn add_to_f32(b: &mut Builder<'_>, inst: &Inst, d: Operand, s: [Operand; 2], from: Numeric) -> Lowered<()> {
+    let mode = mode(inst);
+    if mode.ftz {
+        return Err(".F32 together with .FTZ is not executable".into());
+    }
+    let is_minus_zero = |o: Operand| matches!(o, Operand::Register(r) if r.is_zero() && r.sign.negate);
+    if is_minus_zero(s[0]) && !mode.sat {
+        let s = b.one_half(s[1])?;
+        let d = b.destination(d, 1)?;
+        b.emit(widen(from, d, s));
+        return Ok(());
+    }
+    let mut wide = [Reg(0); 2];
+    for (wide, operand) in wide.iter_mut().zip(s) {
+        let s = b.one_half(operand)?;
+        *wide = b.scratch(1);
+        b.emit(widen(from, *wide, s));
+    }
+    let d = b.destination(d, 1)?;
+    b.emit(Op::Float2(Float2::AddF32, modifiers(mode), d, wide));
+    Ok(())
+}
+
+/// A half in the lower bits of `s` to single precision.
+fn widen(from: Numeric, d: Reg, s: Reg) -> Op {
+    match from {
+        Numeric::F16 => Op::Convert(Convert1::F16ToF32, d, [s]),
+        _ => Op::Cvt(cvt(from, Numeric::F32, Mode::RN), d, s),
+    }
+}
+
+impl Builder<'_> {
+    /// One half of an operand in the lower bits: the upper one if it is asked for, else the lower.
+    fn one_half(&mut self, operand: Operand) -> Lowered<Reg> {
+        let mut s = self.source(operand)?;
+        match choice(operand) {
+            ".H1_H1" => {
+                let (d, by) = (self.scratch(1), self.constant(16));
+                self.emit(Op::Int2(Int2::ShrU32, d, [s, by]));
+                s = d;
+            }
+            "" | ".H0_H0" => {}
+            other => return Err(format!("the choice of halves {other} is not executable")),
+        }
+        Ok(self.signed_bits(s, sign_of(operand), HALF_SIGNS))
+    }
+}
+
+fn multiply(b: &mut Builder<'_>, inst: &Inst, d: Operand, [x, y]: [Operand; 2], op: Float2) -> Lowered<()> {
+    let s = [b.half_source(x)?, b.half_source(y)?];
+    let bf16 = op == Float2::MulBf16x2;
+    let [x, y] = if flag(inst, "fmz") { factors(b, s, bf16) } else { s };
+    let d = b.destination(d, 1)?;
+    if !flag(inst, "relu") {
+        b.emit(Op::Float2(op, modifiers(mode(inst)), d, [x, y]));
+        return Ok(());
+    }
+    // Adding -0 changes no product.
+    let minus_zero = b.constant(HALF_SIGNS);
+    let op = if bf16 { Float3::FmaBf16x2 } else { Float3::FmaF16x2 };
+    b.emit(Op::Float3(op, Modifiers { relu: true, ..modifiers(mode(inst)) }, d, [x, y, minus_zero]));
+    Ok(())
+}
+
+/// `.FMZ`: both pairs of factors, as +0 where either factor is zero.
+fn factors(b: &mut Builder<'_>, s: [Reg; 2], bf16: bool) -> [Reg; 2] {
+    let zero = b.constant(0);
+    let ty = if bf16 { CompareType::Bf16x2 } else { CompareType::F16x2 };
+    let test = Comparison { relation: Relation::Neu, ty, ftz: true };
+    let [keep, other] = s.map(|s| {
+        let d = b.scratch(1);
+        b.emit(Op::Set { test, s: [s, zero], d, holds: 0xffff, with: (Combine::And, Pred::TRUE) });
+        d
+    });
+    b.emit(Op::Int2(Int2::And32, keep, [keep, other]));
+    s.map(|s| {
+        let d = b.scratch(1);
+        b.emit(Op::Int2(Int2::And32, d, [s, keep]));
+        d
+    })
+}
+
+fn fuse(b: &mut Builder<'_>, inst: &Inst, d: Operand, [x, y, z]: [Operand; 3], op: Float3) -> Lowered<()> {
+    let m = Modifiers { relu: flag(inst, "relu"), ..modifiers(mode(inst)) };
+    if m == Modifiers::default()
+        && let Some(value) = moved_constant([x, y, z])
+    {
+        let (d, value) = (b.destination(d, 1)?, b.constant(value));
+        b.emit(Op::Int1(Int1::Mov32, d, [value]));
+        return Ok(());
+    }
+    let (x, y, z) = (b.half_source(x)?, b.half_source(y)?, b.half_source(z)?);
+    let [x, y] = if flag(inst, "fmz") { factors(b, [x, y], op == Float3::FmaBf16x2) } else { [x, y] };
+    let d = b.destination(d, 1)?;
+    b.emit(Op::Float3(op, m, d, [x, y, z]));
+    Ok(())
+}
+
+/// `-0 * 0 + constant`, as compiled code moves constants: the constant, if neither half is NaN.
+fn moved_constant(operands: [Operand; 3]) -> Option<u32> {
+    let [Operand::Register(x), Operand::Register(y), Operand::HalfPair { bits, .. }] = operands else { return None };
+    let minus_zero = x.is_zero() && y.is_zero() && x.sign.negate != y.sign.negate;
+    // The least exponents of NaN in either format.
+    let number = |half: u32| half & 0x7fff < 0x7c00;
+    (minus_zero && number(bits & 0xffff) && number(bits >> 16)).then_some(bits)
+}
+
+fn set_predicates(
+    b: &mut Builder<'_>,
+    inst: &Inst,
+    [p, q]: [Operand; 2],
+    [x, y]: [Operand; 2],
+    r: Operand,
+) -> Lowered<()> {
+    let (s, r) = ([b.half_source(x)?, b.half_source(y)?], b.pred(r)?);
+    let (test, s) = comparison(b, inst, CompareType::F16x2, s);
+    let ([p, q], combine) = ([b.pred(p)?, b.pred(q)?], combine(inst));
+    if !flag(inst, "both halves") {
+        b.emit(Op::Setp { test, s, d: [p, q], with: (combine, r) });
+        return Ok(());
+    }
+    let [low, high, combined] = [b.scratch_pred(), b.scratch_pred(), b.scratch_pred()];
+    b.emit(Op::Setp { test, s, d: [low, high], with: (Combine::And, Pred::TRUE) });
+    b.emit(Op::PredLogic(Combine::And, low, [low, high]));
+    b.emit(Op::PredLogic(combine, combined, [low, r]));
+    b.emit(Op::PredLogic(combine, q, [low.not(), r]));
+    b.emit(Op::PredLogic(Combine::And, p, [combined, Pred::TRUE]));
+    Ok(())
 }
