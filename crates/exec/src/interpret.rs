@@ -5,7 +5,7 @@ use crate::calls;
 use crate::compare;
 use crate::fault::{Outcome, Trap};
 use crate::kernel::{Guarded, Kernel};
-use crate::lanes::{Column, LANE_BITS, Lanes, Pred, Reg, Value};
+use crate::lanes::{Column, LANE_BITS, Lanes, Pred, Reg, Value, blend};
 use crate::launch::Launch;
 use crate::memory::{DeviceMemory, SharedMemory, generic_space};
 use crate::op::{BarrierOp, CarryOp, Destination, Op};
@@ -461,19 +461,22 @@ fn async_copy(
             }
         }
     } else if whole != 0 {
+        let mut read = words;
         match bytes {
             4 => {
                 let mut word = [words[0]];
                 access::read(m, Space::Global, &from, whole, 4, &mut word)?;
-                words[0] = word[0];
+                read[0] = word[0];
             }
             8 => {
                 let mut pair = [words[0]; 2];
                 access::read(m, Space::Global, &from, whole, 8, &mut pair)?;
-                words[..2].copy_from_slice(&pair);
+                read[..2].copy_from_slice(&pair);
             }
-            _ => access::read(m, Space::Global, &from, whole, 16, &mut words)?,
+            _ => access::read(m, Space::Global, &from, whole, 16, &mut read)?,
         }
+        // What is read for other lanes is anything.
+        words.iter_mut().zip(&read).for_each(|(word, read)| blend(word, read, whole));
     }
     if mask == 0 {
         return Ok(());

@@ -151,6 +151,19 @@ fn asynchronous_copies_arrive_and_fill_with_zeros() {
     }
 }
 
+/// Also where the other lanes of a half of the warp read adjacent words.
+#[test]
+fn asynchronous_copies_of_some_lanes_are_zeros() {
+    let body = ".shared .align 16 .b8 tile[512]; mov.u32 %r1, tile; mad.lo.u32 %r1, %i, 16, %r1;\n\
+         mul.wide.u32 %rd1, %i, 16; add.s64 %rd1, %buf, %rd1; and.b32 %r2, %i, 3; setp.eq.u32 %p1, %r2, 3;\n\
+         cp.async.cg.shared.global [%r1], [%rd1], 16, %p1; cp.async.wait_all; bar.sync 0;\n\
+         ld.shared.v4.u32 {%r3, %r4, %r5, %r6}, [%r1]; st.global.v4.u32 [%rd1], {%r3, %r4, %r5, %r6};";
+    let out = run_words(&kernel(body), 1, 32, &(1..129).collect::<Vec<u32>>());
+    for (i, word) in out.into_iter().enumerate() {
+        assert_eq!(word, if i / 4 % 4 == 3 { 0 } else { i as u32 + 1 }, "word {i}");
+    }
+}
+
 #[test]
 fn barriers_reduce_over_the_block_and_count_threads() {
     let body = "setp.lt.u32 %p1, %i, 50; bar.red.popc.u32 %r1, 0, %p1; bar.red.and.pred %p2, 1, %p1; bar.red.or.pred %p3, 1, %p1;\n\

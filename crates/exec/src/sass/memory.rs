@@ -1,9 +1,9 @@
 //! Loads, stores, atomics, asynchronous copies, constant loads.
 //!
 //! Addresses: with `.E` the base is a register pair; a uniform register beside it is a pair too and
-//! the base then `.64` or, zero-extended, `.U32`. From sm_80 on the uniform register of an access is a
-//! memory descriptor unless bit 76 (loads) or 71 (atomics) is clear; the decoder leaves descriptors
-//! out of its operands. Shared and local addresses are sums of 32 bits, the base scaled.
+//! the base then `.64` or, zero-extended, `.U32`. From sm_80 on a set bit 76 (loads, stores) or 71
+//! (atomics) makes the uniform register a memory descriptor, which the decoder leaves out of its
+//! operands; it has no effect here. Shared and local addresses are sums of 32 bits, the base scaled.
 //!
 //! 1. `ATOM` and `ATOMG` set a predicate where the operation was done; code generated for generic
 //!    pointers goes on with loops of its own where it was not, as in shared memory for types that only
@@ -20,12 +20,12 @@ use super::Lowered;
 use super::build::Builder;
 use crate::access::{Address, Format, Transfer};
 use crate::atomic::{Atomic, AtomicOp, AtomicType};
-use crate::compare::{Combine, Comparison};
+use crate::compare::{Combine, CompareType, Comparison, Relation};
 use crate::int::{Int1, Int2, Int3};
 use crate::lanes::{Pred, Reg};
 use crate::op::Op;
 use isa::Space;
-use sass::decode::operand::{Constant, Memory, PT, RZ, Register, URZ};
+use sass::decode::operand::{Constant, Memory, RZ, Register, URZ};
 use sass::decode::{Inst, Op as Opcode, Operand};
 
 pub(super) fn lower(b: &mut Builder<'_>, inst: &Inst) -> Lowered<bool> {
@@ -79,7 +79,7 @@ fn text_of(inst: &Inst, name: &str) -> &'static str {
 
 /// The address that `place` means in `space`: sums that the interpreter's form of addresses lacks go
 /// to a scratch register first.
-fn address(b: &mut Builder<'_>, inst: &Inst, space: Space, place: Memory) -> Lowered<Address> {
+pub(super) fn address(b: &mut Builder<'_>, inst: &Inst, space: Space, place: Memory) -> Lowered<Address> {
     let global = !matches!(space, Space::Shared | Space::Local);
     let wide = global && inst.modifier("wide address") != Some(0);
     let columns = if wide { 2 } else { 1 };
@@ -277,7 +277,8 @@ fn atomic(b: &mut Builder<'_>, inst: &Inst, space: Space) -> Lowered<()> {
     };
     b.emit(Op::Atomic(Atomic { space, op, ty, d: old, address, b: operand, c: swapped }));
     if let (Some(d), Some(old), true) = (d, old, tests) {
-        let test = if columns == 2 { STORED_64 } else { STORED_32 };
+        let ty = if columns == 2 { CompareType::U64 } else { CompareType::U32 };
+        let test = Comparison { relation: Relation::Eq, ty, ftz: false };
         let d = b.destination(d, 1)?;
         b.emit(Op::Set { test, s: [old, operand], d, holds: 1, with: (Combine::And, Pred::TRUE) });
     }

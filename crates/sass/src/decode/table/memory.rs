@@ -349,7 +349,17 @@ pub(super) const ROWS: &[Row] = &[
         &[P81, DST, at(D64_ATOMIC), DATA],
         "ATOM through a descriptor",
     )
-    .sm(80, 90)
+    .sm(80, 89)
+    .fixed(UNIFORM_ON),
+    row(
+        Op::Atom,
+        0x18a,
+        &[4],
+        &[WIDE_ADDRESS, ATOMIC_OP, EVICT, TYPE_90, ORDER_STORE_80],
+        &[P81, DST, at(D64_ATOMIC), DATA],
+        "ATOM through a descriptor",
+    )
+    .sm(90, 90)
     .fixed(UNIFORM_ON),
     row(
         Op::AtomCas,
