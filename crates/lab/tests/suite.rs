@@ -3,12 +3,13 @@
 
 use lab::{CORES, Job, Report, Setup, Unattended, run, schedulers};
 use std::collections::BTreeMap;
-use workloads::suite;
+use workloads::{Form, suite};
 
 const GPUS: [&str; 4] = ["gtx480", "v100", "rtx2060s", "rtx3070"];
 
-fn simulate(gpu: &str, core: &str, scheduler: &str, workload: &str) -> Report {
+fn simulate(code: Form, gpu: &str, core: &str, scheduler: &str, workload: &str) -> Report {
     let setup = Setup {
+        code,
         core: core.into(),
         scheduler: Some(scheduler.into()),
         max_cycles: Some(50_000_000),
@@ -18,13 +19,17 @@ fn simulate(gpu: &str, core: &str, scheduler: &str, workload: &str) -> Report {
     run(&setup, &job, &mut Unattended).unwrap_or_else(|e| panic!("{workload} on {gpu}, {core}, {scheduler}: {e}"))
 }
 
-/// Runs the whole suite on one GPU.
-fn check_all(gpu: &str) {
+/// Runs the whole suite on one GPU; of machine code, the workloads that are compiled for it.
+fn check_all(code: Form, gpu: &str) {
     for (core, _) in CORES {
         for workload in suite::ALL {
+            let sm_version = config::load(gpu).unwrap().sm_version;
+            if code == Form::Sass && workload.module.cubin(sm_version).is_none() {
+                continue;
+            }
             let mut instructions = None;
             for (scheduler, _) in schedulers() {
-                let report = simulate(gpu, core, scheduler, workload.name);
+                let report = simulate(code, gpu, core, scheduler, workload.name);
                 let check = report.check.expect("every workload has a reference");
                 assert!(check.passed, "{} on {gpu}, {core}, {scheduler}: {}", workload.name, check.details);
                 assert!(!report.interrupted);
@@ -40,29 +45,46 @@ fn check_all(gpu: &str) {
 
 #[test]
 fn suite_on_gtx480() {
-    check_all(GPUS[0]);
+    check_all(Form::Ptx, GPUS[0]);
 }
 
 #[test]
 fn suite_on_v100() {
-    check_all(GPUS[1]);
+    check_all(Form::Ptx, GPUS[1]);
 }
 
 #[test]
 fn suite_on_rtx2060s() {
-    check_all(GPUS[2]);
+    check_all(Form::Ptx, GPUS[2]);
 }
 
 #[test]
 fn suite_on_rtx3070() {
-    check_all(GPUS[3]);
+    check_all(Form::Ptx, GPUS[3]);
+}
+
+#[test]
+fn machine_code_on_v100() {
+    check_all(Form::Sass, GPUS[1]);
+}
+
+#[test]
+fn machine_code_on_rtx2060s() {
+    check_all(Form::Sass, GPUS[2]);
+}
+
+#[test]
+fn machine_code_on_rtx3070() {
+    check_all(Form::Sass, GPUS[3]);
 }
 
 #[test]
 fn two_runs_have_the_same_figures() {
-    for workload in ["bfs", "histogram", "reduction"] {
-        let [a, b] = [(); 2].map(|()| simulate("rtx2060s", "inorder", "gto", workload));
-        assert_eq!(a.total, b.total, "{workload}");
-        assert_eq!(a.kernels, b.kernels, "{workload}");
+    for code in [Form::Ptx, Form::Sass] {
+        for workload in ["bfs", "histogram", "reduction"] {
+            let [a, b] = [(); 2].map(|()| simulate(code, "rtx2060s", "inorder", "gto", workload));
+            assert_eq!(a.total, b.total, "{workload}");
+            assert_eq!(a.kernels, b.kernels, "{workload}");
+        }
     }
 }

@@ -159,7 +159,6 @@ macro_rules! workloads_run_right {
         mod machine_code {
             $(
                 #[test]
-                #[ignore = "not all instructions are executable yet"]
                 fn $name() {
                     super::check_machine_code(stringify!($name), &[$(&$odd),*]);
                 }
