@@ -236,6 +236,10 @@ lane_ops! {
     SzextWrapU32: IntAdd (a: u32, b: u32) -> u32 { bits::szext(a, b, false, false) }
     /// Sign extension of the low `b` bits.
     SzextWrapS32: IntAdd (a: u32, b: u32) -> u32 { bits::szext(a, b, true, false) }
+    /// Absolute differences of the bytes.
+    AbsDiff4U8: IntAdd (a: u32, b: u32) -> u32 { u32::from_le_bytes(byte_differences(a, b, false)) }
+    /// Absolute differences of the bytes.
+    AbsDiff4S8: IntAdd (a: u32, b: u32) -> u32 { u32::from_le_bytes(byte_differences(a, b, true)) }
     /// `a` in the lower, `b` in the upper half.
     Pack16: Move (a: u16, b: u16) -> u32 { u32::from(a) | u32::from(b) << 16 }
 }
@@ -360,6 +364,32 @@ lane_ops! {
     Slct64S32: Move (a: u64, b: u64, c: i32) -> u64 { if c >= 0 { a } else { b } }
     /// `a` where `c` is at least zero, else `b`; NaN counts as less.
     Slct64F32: Move (a: u64, b: u64, c: f32) -> u64 { if c >= 0.0 { a } else { b } }
+    /// Sum; wraps.
+    Add3x32: IntAdd (a: u32, b: u32, c: u32) -> u32 { a.wrapping_add(b).wrapping_add(c) }
+    /// `a + b - c`; wraps.
+    AddSub32: IntAdd (a: u32, b: u32, c: u32) -> u32 { a.wrapping_add(b).wrapping_sub(c) }
+    /// `a - b - c`; wraps.
+    SubSub32: IntAdd (a: u32, b: u32, c: u32) -> u32 { a.wrapping_sub(b).wrapping_sub(c) }
+    /// `a` shifted left by `c`, plus `b`; wraps.
+    ShlAdd32: IntAdd (a: u32, b: u32, c: u32) -> u32 { Int::shl(a, c).wrapping_add(b) }
+    /// `a` shifted right by `c`, plus `b`; wraps.
+    ShrAddU32: IntAdd (a: u32, b: u32, c: u32) -> u32 { Int::shr(a, c).wrapping_add(b) }
+    /// `a` shifted right by `c`, plus `b`; wraps.
+    ShrAddS32: IntAdd (a: i32, b: i32, c: u32) -> i32 { Int::shr(a, c).wrapping_add(b) }
+    /// High half of the product plus a 64-bit `c`; wraps.
+    MadHigh64U32: IntMad (a: u32, b: u32, c: u64) -> u32 { (a.mul_wide(b).wrapping_add(c) >> 32) as u32 }
+    /// High half of the product plus a 64-bit `c`; wraps.
+    MadHigh64S32: IntMad (a: i32, b: i32, c: i64) -> u32 { (a.mul_wide(b).wrapping_add(c) >> 32) as u32 }
+    /// High word of the pair (`a` low, `b` high) shifted left; amounts past 64 count as 64.
+    ShfLeft64: IntAdd (a: u32, b: u32, c: u32) -> u32 { (Int::shl(pair(a, b), c) >> 32) as u32 }
+    /// Low word of the pair (`a` low, `b` high) shifted right; amounts past 64 count as 64.
+    ShfRightU64: IntAdd (a: u32, b: u32, c: u32) -> u32 { Int::shr(pair(a, b), c) as u32 }
+    /// Low word of the signed pair (`a` low, `b` high) shifted right; amounts past 64 count as 64.
+    ShfRightS64: IntAdd (a: u32, b: u32, c: u32) -> u32 { Int::shr(pair(a, b) as i64, c) as u32 }
+    /// Sum of the absolute differences of the bytes, plus `c`; wraps.
+    Sad4U8: IntAdd (a: u32, b: u32, c: u32) -> u32 { sum(byte_differences(a, b, false)).wrapping_add(c) }
+    /// Sum of the absolute differences of the bytes, plus `c`; wraps.
+    Sad4S8: IntAdd (a: u32, b: u32, c: u32) -> u32 { sum(byte_differences(a, b, true)).wrapping_add(c) }
     /// Position of the `c`-th one of `a` from bit `b` on.
     Fns: IntAdd (a: u32, b: u32, c: i32) -> u32 { bits::fns(a, b, c) }
 }
@@ -378,4 +408,21 @@ lane_ops! {
 #[inline(always)]
 fn halves(a: u32, b: u32, f: impl Fn(u16, u16) -> u16) -> u32 {
     u32::from(f(a as u16, b as u16)) | u32::from(f((a >> 16) as u16, (b >> 16) as u16)) << 16
+}
+
+#[inline(always)]
+fn pair(low: u32, high: u32) -> u64 {
+    u64::from(low) | u64::from(high) << 32
+}
+
+/// Absolute differences of the bytes; they are at most 255 also of signed bytes.
+#[inline(always)]
+fn byte_differences(a: u32, b: u32, signed: bool) -> [u8; 4] {
+    let (a, b) = (a.to_le_bytes(), b.to_le_bytes());
+    std::array::from_fn(|k| if signed { (a[k] as i8).abs_diff(b[k] as i8) } else { a[k].abs_diff(b[k]) })
+}
+
+#[inline(always)]
+fn sum(bytes: [u8; 4]) -> u32 {
+    bytes.into_iter().map(u32::from).sum()
 }

@@ -93,6 +93,13 @@ pub(crate) fn operate(
             let value = combine.of(file.pred(*a), file.pred(*b));
             file.write_pred(*d, value);
         }
+        Op::Add3 { d, s, minus, carry_in, carry_out } => add3(&mut file, *d, *s, *minus, *carry_in, *carry_out),
+        Op::PredLut { d, s, tables } => {
+            let [a, b, c] = s.map(|s| file.pred(s));
+            let values = tables.map(|table| num::bits::lop3(a, b, c, table));
+            file.write_pred(d[0], values[0]);
+            file.write_pred(d[1], values[1]);
+        }
         Op::Load(t) | Op::FrameLoad(t) => {
             let frame = warp.stack.frame().map_or(0, |f| f.data.frame);
             let mut spaces = Spaces {
@@ -259,7 +266,40 @@ fn lop3(file: &mut Lanes<'_>, d: Reg, s: [Reg; 3], table: u8) {
         0x96 => file.map3(d, s, |a: u32, b: u32, c: u32| a ^ b ^ c),
         0x80 => file.map3(d, s, |a: u32, b: u32, c: u32| a & b & c),
         0xfe => file.map3(d, s, |a: u32, b: u32, c: u32| a | b | c),
+        0xf8 => file.map3(d, s, |a: u32, b: u32, c: u32| a | b & c),
+        0xc8 => file.map3(d, s, |a: u32, b: u32, c: u32| b & (a | c)),
+        0x48 => file.map3(d, s, |a: u32, b: u32, c: u32| b & (a ^ c)),
+        0x78 => file.map3(d, s, |a: u32, b: u32, c: u32| a ^ b & c),
+        0xca => file.map3(d, s, |a: u32, b: u32, c: u32| a & b | !a & c),
+        0xe2 => file.map3(d, s, |a: u32, b: u32, c: u32| b & a | !b & c),
+        0xd8 => file.map3(d, s, |a: u32, b: u32, c: u32| c & b | !c & a),
         _ => file.map3(d, s, |a: u32, b: u32, c: u32| num::bits::lop3(a, b, c, table)),
+    }
+}
+
+/// The sum of three terms, those in `minus` complemented, with its carries.
+#[inline]
+fn add3(file: &mut Lanes<'_>, d: Reg, s: [Reg; 3], minus: u8, carry_in: Option<[Pred; 2]>, carry_out: [Pred; 2]) {
+    let flip: [u32; 3] = std::array::from_fn(|k| if minus >> k & 1 == 1 { !0 } else { 0 });
+    let carry_in = carry_in.map(|p| p.map(|p| file.pred(p)));
+    let [a, b, c] = s.map(|s| file.column(s));
+    let (mut out, mut carries) = ([0; WARP_LANES], [0; WARP_LANES]);
+    for i in 0..WARP_LANES {
+        let (a, b, c) = (a[i] ^ flip[0], b[i] ^ flip[1], c[i] ^ flip[2]);
+        let ones = match carry_in {
+            Some([p, q]) => u32::from(p & LANE_BITS[i] != 0) + u32::from(q & LANE_BITS[i] != 0),
+            None => minus.count_ones(),
+        };
+        let (two, three) = (a.wrapping_add(b), a.wrapping_add(b).wrapping_add(c));
+        out[i] = three.wrapping_add(ones);
+        carries[i] = u32::from(two < a) + u32::from(three < c) + u32::from(out[i] < ones);
+    }
+    file.write(d, &out);
+    for (p, least) in carry_out.into_iter().zip([1, 2]) {
+        if p != Pred::TRUE {
+            let holds = (0..WARP_LANES).fold(0, |m, i| m | if carries[i] >= least { LANE_BITS[i] } else { 0 });
+            file.write_pred(p, holds);
+        }
     }
 }
 

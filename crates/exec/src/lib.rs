@@ -40,8 +40,8 @@ pub use kernel::{Kernel, Module, Param, RegisterCount, Variable, plain_name};
 pub use launch::{Arg, Launch, LaunchError};
 pub use lower::{KernelError, LoadError, Loaded, LowerOptions, Rejected, load};
 pub use memory::{DeviceMemory, MemoryError};
-pub use sass::{load_binary, load_cubin};
 #[doc(hidden)]
 pub use sass::load_words;
+pub use sass::{load_binary, load_cubin};
 pub use state::{DeviceState, GpuFacts};
 pub use stream::LiveStream;

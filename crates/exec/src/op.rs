@@ -71,6 +71,19 @@ pub enum Op {
     Int4(Int4, Reg, [Reg; 4]),
     /// Any function of three bits, bit by bit: truth table last.
     Lop3(Reg, [Reg; 3], u8),
+    /// Sum of three terms with carries, of machine code.
+    Add3 {
+        /// Result.
+        d: Reg,
+        /// Terms.
+        s: [Reg; 3],
+        /// Which of them are complemented, a bit each. Without carries in, each of these adds a one.
+        minus: u8,
+        /// Carries that are added.
+        carry_in: Option<[Pred; 2]>,
+        /// Whether the sum, in more than 32 bits, carries once or more, and twice or more.
+        carry_out: [Pred; 2],
+    },
     /// A step of a carry chain: reads the carry predicate if `carry_in`, writes it if `carry_out`.
     Carry {
         /// Which step.
@@ -170,6 +183,15 @@ pub enum Op {
     },
     /// Predicate logic.
     PredLogic(Combine, Pred, [Pred; 2]),
+    /// Two functions of three predicates, given by their truth tables.
+    PredLut {
+        /// Results.
+        d: [Pred; 2],
+        /// Operands.
+        s: [Pred; 3],
+        /// Truth tables, as those of `Lop3`.
+        tables: [u8; 2],
+    },
     /// Special register.
     Special(Special, Reg),
     /// Address of a local variable or parameter of the current function.
@@ -337,7 +359,7 @@ impl Op {
             Op::Int2(op, ..) => op.class(),
             Op::Int3(op, ..) => op.class(),
             Op::Int4(op, ..) => op.class(),
-            Op::Lop3(..) | Op::FrameAddress { .. } | Op::Isspacep { .. } => OpClass::IntAdd,
+            Op::Lop3(..) | Op::Add3 { .. } | Op::FrameAddress { .. } | Op::Isspacep { .. } => OpClass::IntAdd,
             Op::Carry { op: CarryOp::Add | CarryOp::Sub, .. } => OpClass::IntAdd,
             Op::Carry { .. } => OpClass::IntMad,
             Op::Float1(op, ..) => op.class(),
@@ -347,7 +369,9 @@ impl Op {
             Op::Setp { test, .. } | Op::Set { test, .. } => test.ty.class(),
             Op::Testp { wide: true, .. } => OpClass::DpAdd,
             Op::Testp { .. } => OpClass::FpAdd,
-            Op::Pack { .. } | Op::Unpack { .. } | Op::Selp { .. } | Op::PredLogic(..) => OpClass::Move,
+            Op::Pack { .. } | Op::Unpack { .. } | Op::Selp { .. } | Op::PredLogic(..) | Op::PredLut { .. } => {
+                OpClass::Move
+            }
             Op::Special(..) | Op::ActiveMask(..) | Op::FrameLoad(..) | Op::FrameStore(..) => OpClass::Move,
             Op::Load(..) => OpClass::Load,
             Op::Store(..) => OpClass::Store,
@@ -401,6 +425,11 @@ impl Op {
             Op::Float3(op, _, d, s) => table_row(op.columns(), d, s, f),
             Op::Convert(op, d, s) => table_row(op.columns(), d, s, f),
             Op::Lop3(d, s, _) => table_row((1, [1; 3]), d, s, f),
+            Op::Add3 { d, s, carry_in, carry_out, .. } => {
+                table_row((1, [1; 3]), d, s, f);
+                carry_out.into_iter().for_each(|p| f(Use::WritePred(p)));
+                carry_in.into_iter().flatten().for_each(|p| f(Use::ReadPred(p)));
+            }
             Op::Carry { op, wide, d, s, carry, carry_in, carry_out } => {
                 let columns = 1 + u8::from(wide);
                 f(Use::Write(d, columns));
@@ -449,6 +478,10 @@ impl Op {
             }
             Op::PredLogic(_, d, s) => {
                 f(Use::WritePred(d));
+                s.into_iter().for_each(|s| f(Use::ReadPred(s)));
+            }
+            Op::PredLut { d, s, .. } => {
+                d.into_iter().for_each(|d| f(Use::WritePred(d)));
                 s.into_iter().for_each(|s| f(Use::ReadPred(s)));
             }
             Op::Special(special, d) => f(Use::Write(d, special.columns())),

@@ -33,7 +33,7 @@ use crate::lower::{LoadError, Loaded, LowerOptions, Rejected};
 use build::Builder;
 use module::Layout;
 use sass::decode::Inst;
-use sass::elf::{Cubin, Function, Parameter, is_cubin};
+use sass::elf::{Cubin, is_cubin};
 use sass::fatbin::{self, Entry, Kind};
 use std::sync::Arc;
 pub use words::load_words;

@@ -1,6 +1,8 @@
 //! Runs instruction words on one warp whose registers the test sets and reads.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
+pub mod check;
+
 use exec::{Arg, DeviceState, Launch, LiveStream, load_words};
 use isa::{CtaSlot, Dim3, DynInst, Fault, StepContext, WarpSlot, WarpStream};
 use std::sync::Arc;
