@@ -36,14 +36,15 @@ mod program;
 mod source;
 mod stream;
 
-pub use accelsim::{Compression, export_accelsim};
+pub use accelsim::{Compression, KeepOn, export_accelsim};
 pub use error::TraceError;
 pub use header::Header;
 pub use kernel::{KernelTrace, Oddities, UnknownOpcode};
 pub use list::{Command, List};
 pub use native::{
     Action, Contents, LaunchInfo, NATIVE_VERSION, NativeShared, NativeStream, NativeTrace, Recorder, Recording,
-    StaticCode, Timing, Written, is_native,
+    StaticCode, Timing, Written, is_native, walk_cta,
 };
 pub use sass::meaning::{Generation, class_of};
+pub use source::open_decompressed;
 pub use stream::{TraceShared, TraceStream};

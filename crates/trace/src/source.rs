@@ -11,8 +11,11 @@ const MAX_LINE_BYTES: u64 = 64 << 10;
 /// Bytes read from a file, and decompressed, at a time.
 const BUFFER_BYTES: usize = 256 << 10;
 
-/// Opens `path`, decompressing what the first bytes (not the name) say is compressed.
-fn open(path: &Path) -> std::io::Result<Box<dyn BufRead + Send>> {
+/// Opens `path`, decompressing what the first bytes (not the name) say is compressed: gzip, xz, zstd.
+///
+/// # Errors
+/// The file cannot be opened or its beginning not be read.
+pub fn open_decompressed(path: &Path) -> std::io::Result<Box<dyn BufRead + Send>> {
     let mut file = BufReader::with_capacity(BUFFER_BYTES, File::open(path)?);
     let magic = file.fill_buf()?;
     let unpacked: Box<dyn Read + Send> = if magic.starts_with(&[0x1f, 0x8b]) {
@@ -37,7 +40,7 @@ pub(crate) struct Lines {
 
 impl Lines {
     pub fn open(path: &Path) -> Result<Self, TraceError> {
-        let input = open(path).map_err(|e| {
+        let input = open_decompressed(path).map_err(|e| {
             let error = TraceError::new(path, 0, format!("cannot be opened: {e}"));
             if e.kind() == std::io::ErrorKind::NotFound {
                 error.hint("kernel files stand beside the list, under the names that it gives")

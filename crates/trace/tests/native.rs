@@ -140,7 +140,7 @@ fn the_export_for_accelsim_has_the_same_instructions() {
     let path = folder.path().join("t.wwt");
     record(&path, &ORDER, Vec::new()).unwrap();
     let trace = Arc::new(NativeTrace::open(&path).unwrap());
-    export_accelsim(&trace, folder.path(), Compression::None, &mut || ControlFlow::Continue(())).unwrap();
+    export_accelsim(&trace, folder.path(), Compression::None, &mut |_, _| ControlFlow::Continue(())).unwrap();
     let list = std::fs::read_to_string(folder.path().join("kernelslist.g")).unwrap();
     assert_eq!(list, "MemcpyHtoD,0x0000007f00000000,4096\nkernel-1.traceg\n");
     let kernel = folder.path().join("kernel-1.traceg");

@@ -46,11 +46,14 @@ impl Compression {
     }
 }
 
+/// Hears of progress, and says whether to go on.
+pub type KeepOn<'a> = dyn FnMut(u64, u64) -> ControlFlow<()> + 'a;
+
 /// A compromise of speed and size for `.xz`.
 const XZ_PRESET: u32 = 3;
 
 /// Writes `trace` as an Accel-Sim trace into `directory`, which must be there; returns the bytes
-/// written. `keep_on` is asked for each CTA.
+/// written. `keep_on` is told for each CTA how many have been written, and of how many.
 ///
 /// # Errors
 /// If the trace is damaged, a file cannot be written, or `keep_on` says no.
@@ -58,15 +61,20 @@ pub fn export_accelsim(
     trace: &Arc<NativeTrace>,
     directory: &Path,
     compression: Compression,
-    keep_on: &mut dyn FnMut() -> ControlFlow<()>,
+    keep_on: &mut KeepOn<'_>,
 ) -> Result<u64, TraceError> {
     let (mut list, mut bytes, mut launch) = (String::new(), 0, 0);
+    let (mut done, all) = (0, trace.launches().iter().map(|launch| launch.shape.ctas()).sum());
+    let mut keep_on = || {
+        done += 1;
+        keep_on(done, all)
+    };
     for action in &trace.contents.actions {
         match action {
             Action::CopyToDevice { address, bytes } => list += &format!("MemcpyHtoD,0x{address:016x},{bytes}\n"),
             Action::Launch => {
                 let name = format!("kernel-{}.traceg{}", launch + 1, compression.suffix());
-                bytes += write_launch(trace, launch, &directory.join(&name), compression, keep_on)?;
+                bytes += write_launch(trace, launch, &directory.join(&name), compression, &mut keep_on)?;
                 list += &name;
                 list.push('\n');
                 launch += 1;

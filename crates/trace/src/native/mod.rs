@@ -27,3 +27,18 @@ pub use reader::NativeTrace;
 pub use recording::Recording;
 pub use stream::{NativeShared, NativeStream};
 pub use writer::{Recorder, Written};
+
+/// For fuzzing: takes `bytes` as those of a CTA that executes `program`, and goes through them.
+#[doc(hidden)]
+pub fn walk_cta(bytes: &[u8], warps: usize, program: &isa::Program) -> Result<u64, &'static str> {
+    let mut cta = CtaCode::default();
+    cta.take(bytes, warps, program)?;
+    let (mut done, mut steps) = (isa::DynInst::default(), 0);
+    for warp in 0..warps {
+        while cta.next_pc(warp).is_some() {
+            cta.step(warp, program, &mut done)?;
+            steps += 1;
+        }
+    }
+    Ok(steps)
+}
