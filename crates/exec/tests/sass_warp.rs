@@ -130,9 +130,11 @@ fn match_finds_equal_values() {
     }
 }
 
+type Reduction = fn(&[u32]) -> u32;
+
 #[test]
 fn redux_reduces_active_lanes_into_a_uniform_register() {
-    let operations: [(u64, bool, fn(&[u32]) -> u32); 8] = [
+    let operations: [(u64, bool, Reduction); 8] = [
         (0, false, |v| v.iter().fold(!0, |a, b| a & b)),
         (1, false, |v| v.iter().fold(0, |a, b| a | b)),
         (2, false, |v| v.iter().fold(0, |a, b| a ^ b)),
