@@ -151,6 +151,12 @@ impl Kernel {
         self.machine.is_some()
     }
 
+    /// The compiler's control bits of each instruction, as they stand in bits 105 to 125 of its word:
+    /// stall count, yield, write and read barrier, barriers waited for, reuse flags. Empty for PTX.
+    pub fn control_words(&self) -> &[u32] {
+        self.machine.as_ref().map_or(&[], |machine| &machine.control_words)
+    }
+
     /// Columns and predicates that a warp holds.
     pub(crate) fn files(&self) -> (usize, usize) {
         let regs = &self.program.regs;

@@ -21,6 +21,8 @@ pub struct MachineCode {
     pub launch_words: Vec<LaunchWord>,
     /// The operations of [`Op::Sequence`].
     pub sequences: Vec<Op>,
+    /// Control bits of each instruction: see [`Kernel::control_words`].
+    pub control_words: Vec<u32>,
     /// Columns of a warp: general, uniform and convergence barrier registers, then those that only
     /// sequences use.
     pub columns: usize,

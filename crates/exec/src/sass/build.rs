@@ -28,6 +28,9 @@ const BARRIERS: u16 = 16;
 /// Bytes of an instruction.
 const BYTES: usize = sass::decode::INSTRUCTION_BYTES as usize;
 
+/// The control bits of an instruction, once they stand lowest.
+const CONTROL_MASK: u32 = (1 << 21) - 1;
+
 /// Numbers of the first registers of each kind.
 #[derive(Clone, Copy, Debug)]
 struct Files {
@@ -67,6 +70,7 @@ pub(super) struct Builder<'a> {
     current: Vec<Op>,
     code: Vec<Guarded>,
     sequences: Vec<Op>,
+    control_words: Vec<u32>,
 }
 
 /// A word of a constant operand.
@@ -104,6 +108,7 @@ impl<'a> Builder<'a> {
             current: Vec::new(),
             code: Vec::new(),
             sequences: Vec::new(),
+            control_words: insts.iter().map(|inst| (inst.word >> 105) as u32 & CONTROL_MASK).collect(),
         };
         let mut program = ProgramBuilder::new(function.name, BYTES as u32);
         let mut problems = Vec::new();
@@ -241,6 +246,7 @@ impl<'a> Builder<'a> {
                 parameter_base: function.parameter_base.into(),
                 launch_words: self.launch_words,
                 sequences: self.sequences,
+                control_words: self.control_words,
                 columns: usize::from(f.scratch + self.scratch.1),
                 predicates: usize::from(REDUCTION_PREDICATE + 1 + self.scratch_predicates.1),
             }),
