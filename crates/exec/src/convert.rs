@@ -168,7 +168,7 @@ impl Cvt {
         let mode = self.mode;
         match self.to {
             Numeric::F64 => {
-                let y = half::to_f64::<F>(x);
+                let y = num::float64::canonical(half::to_f64::<F>(x));
                 (if mode.sat { num::float64::saturate(y) } else { y }).to_bits()
             }
             Numeric::F16 | Numeric::Bf16 if self.integral => u64::from(convert::integral_half::<F>(x, mode)),

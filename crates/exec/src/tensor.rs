@@ -63,6 +63,15 @@ pub enum MatrixOp {
         /// D, A, B, C.
         registers: [Vec<Reg>; 4],
     },
+    /// A step of `mma.m8n8k4` with half-precision factors, as sm_70 executes it.
+    Step {
+        /// The whole multiplication.
+        plan: Box<Mma>,
+        /// The first of the accumulator's registers that the step has.
+        first: usize,
+        /// D, A, B, C: two columns each.
+        registers: [[Reg; 2]; 4],
+    },
     /// `wmma.load`.
     Load(MatrixMemory),
     /// `wmma.store`.
@@ -77,7 +86,7 @@ impl MatrixOp {
             MatrixOp::Load(_) => OpClass::Load,
             MatrixOp::StoreTiles { .. } | MatrixOp::Store(_) => OpClass::Store,
             MatrixOp::Transpose { .. } => OpClass::Shuffle,
-            MatrixOp::Multiply { .. } => OpClass::Tensor,
+            MatrixOp::Multiply { .. } | MatrixOp::Step { .. } => OpClass::Tensor,
         }
     }
 
@@ -89,7 +98,7 @@ impl MatrixOp {
             MatrixOp::StoreTiles { space, .. } => (*space, Access::Store),
             MatrixOp::Load(m) => (m.space, Access::Load),
             MatrixOp::Store(m) => (m.space, Access::Store),
-            MatrixOp::Transpose { .. } | MatrixOp::Multiply { .. } => return None,
+            MatrixOp::Transpose { .. } | MatrixOp::Multiply { .. } | MatrixOp::Step { .. } => return None,
         };
         Some(MemAccess { space, access, bytes: 16, cache: CacheOp::All })
     }
@@ -111,6 +120,10 @@ impl MatrixOp {
                 f(Use::Read(*s, 1));
             }
             MatrixOp::Multiply { registers: [d, rest @ ..], .. } => {
+                d.iter().for_each(|&d| f(Use::Write(d, 1)));
+                rest.iter().flatten().for_each(|&s| f(Use::Read(s, 1)));
+            }
+            MatrixOp::Step { registers: [d, rest @ ..], .. } => {
                 d.iter().for_each(|&d| f(Use::Write(d, 1)));
                 rest.iter().flatten().for_each(|&s| f(Use::Read(s, 1)));
             }
@@ -163,6 +176,11 @@ impl MatrixOp {
                 let mut result = [[0; WARP_LANES]; 16];
                 let [x, y, z] = &operands;
                 plan.execute(&x[..a.len()], &y[..b.len()], &z[..c.len()], &mut result[..d.len()]);
+                d.iter().zip(&result).for_each(|(&d, column)| file.write(d, column));
+            }
+            MatrixOp::Step { plan, first, registers: [d, rest @ ..] } => {
+                let [a, b, c] = rest.map(|registers| registers.map(|r| *file.column(r)));
+                let result = plan.execute_part(*first, [&a, &b], c);
                 d.iter().zip(&result).for_each(|(&d, column)| file.write(d, column));
             }
             MatrixOp::Load(matrix) => load_matrix(matrix, file, m, out)?,

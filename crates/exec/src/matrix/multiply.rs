@@ -150,6 +150,44 @@ impl Mma {
         }
     }
 
+    /// Of an `mma.m8n8k4` with f16 factors, the accumulator's registers from number `first` on: D from
+    /// the factors and these registers of C.
+    ///
+    /// # Panics
+    /// If the accumulator has no such registers.
+    pub fn execute_part<const N: usize>(&self, first: usize, [a, b]: [&[Column]; 2], c: [Column; N]) -> [Column; N] {
+        const FACTOR: usize = 4 * 8 * 4;
+        let mut factors = ([0f32; FACTOR], [0f32; FACTOR]);
+        self.a.gather(a, &mut factors.0, |x| F16::to_f32(x as u16));
+        self.b.gather(b, &mut factors.1, |x| F16::to_f32(x as u16));
+        let (n, k) = (usize::from(self.shape.n), usize::from(self.shape.k));
+        // Rows of A and of its result are numbered through all tiles.
+        let product = |place: usize, sum: f32| {
+            let (row, col) = (place / n, place % n);
+            let tile = row / usize::from(self.shape.m);
+            let pairs = factors.0[row * k..].iter().zip(factors.1[tile * k * n + col..].iter().step_by(n));
+            pairs.take(k).fold(sum, |sum, (x, y)| sum + x * y)
+        };
+        let single = self.d.fragment.element() == Element::F32;
+        let parts = if single { 1 } else { 2 };
+        let mut d = c;
+        for (register, column) in d.iter_mut().enumerate() {
+            let places = |part: usize| self.d.places((first + register) * parts + part);
+            for (lane, value) in column.iter_mut().enumerate() {
+                let at = |part: usize| usize::from(places(part)[lane]);
+                *value = if single {
+                    float32::canonical(product(at(0), f32::from_bits(*value))).to_bits()
+                } else {
+                    let half = |part: usize, c: u16| {
+                        half::from_f32::<F16>(product(at(part), F16::to_f32(c)), Rounding::NearestEven)
+                    };
+                    half::pack2(half(0, *value as u16), half(1, (*value >> 16) as u16))
+                };
+            }
+        }
+        d
+    }
+
     /// Elements of the larger factor.
     fn largest_factor(&self) -> u32 {
         let Shape { m, n, k } = self.shape;
