@@ -1,5 +1,8 @@
-//! What is in a PTX file.
+//! What is in a PTX file, and in one of machine code ([`code`]).
 
+pub mod code;
+
+use code::EntryFacts;
 use exec::{LowerOptions, Rejected};
 use ptx::ast::{Block, Function, Module, Statement, Variable};
 use ptx::{Diagnostic, Diagnostics, Parsed, SourceText, StateSpace};
@@ -11,6 +14,9 @@ use std::collections::BTreeMap;
 pub struct Inspection {
     /// As the user named it.
     pub file: String,
+    /// What the file holds, if it is a fat binary with this text in it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub entries: Vec<EntryFacts>,
     /// PTX ISA version.
     pub version: String,
     /// Architecture and options.
@@ -130,6 +136,7 @@ pub fn inspect(file: &str, content: &[u8]) -> Inspection {
     let functions = module.functions().filter(|f| f.kind == ptx::ast::FunctionKind::Func && f.body.is_some());
     Inspection {
         file: file.to_owned(),
+        entries: Vec::new(),
         version: format!("{}.{}", module.version.0, module.version.1),
         target: module.target.iter().map(|&sym| module.name(sym).to_owned()).collect(),
         address_bits: module.address_size,
@@ -244,10 +251,6 @@ fn add_lowered(kernels: &mut [KernelFacts], parsed: &Parsed) {
 }
 
 fn executable(kernel: &exec::Kernel) -> Executable {
-    let mut classes: BTreeMap<&str, u64> = BTreeMap::new();
-    for inst in kernel.program.insts() {
-        *classes.entry(inst.class.name()).or_default() += 1;
-    }
     Executable {
         instructions: kernel.program.insts().len(),
         registers_per_thread: kernel.registers.per_thread,
@@ -255,8 +258,16 @@ fn executable(kernel: &exec::Kernel) -> Executable {
         local_bytes: kernel.local_bytes,
         parameter_bytes: kernel.param_bytes(),
         max_threads: kernel.max_threads,
-        classes: most_first(classes),
+        classes: classes(kernel),
     }
+}
+
+fn classes(kernel: &exec::Kernel) -> Mix {
+    let mut classes: BTreeMap<&str, u64> = BTreeMap::new();
+    for inst in kernel.program.insts() {
+        *classes.entry(inst.class.name()).or_default() += 1;
+    }
+    most_first(classes)
 }
 
 fn most_first(counts: BTreeMap<&str, u64>) -> Mix {

@@ -284,6 +284,19 @@ fn inspect() {
     fails(2, &["inspect", &folder.path("binary")], &["binary"]);
     fails(2, &["inspect", &folder.path("saxpy.ptx"), "--kernel", "saxpi"], &["saxpi", "did you mean `saxpy`"]);
     fails(2, &["inspect", &folder.path("directory"), "--kernel", ""], &["directory"]);
+    fails(2, &["inspect", &folder.path("saxpy.ptx"), "--code"], &["saxpy.ptx", "not machine code"]);
+    fails(2, &["inspect", "matmul", "--sm", "60"], &["matmul", "sm_60", "sm_70"]);
+    fails(2, &["inspect", "matmul", "--sm", "turing"], &["turing", "sm_75"]);
+    let cubin = include_bytes!("../../sass/tests/data/axpy.sm_75.cubin");
+    for (name, file) in [("short.cubin", &cubin[..1000]), ("host", &fs::read("/proc/self/exe").unwrap()[..])] {
+        let path = folder.path(name);
+        fs::write(&path, file).unwrap();
+        fails(2, &["inspect", &path], &[name]);
+    }
+    let path = folder.path("axpy.cubin");
+    fs::write(&path, cubin).unwrap();
+    fails(2, &["inspect", &path, "--sm", "86"], &["axpy.cubin", "sm_86", "cubin for sm_75"]);
+    fails(2, &["inspect", &path, "--kernel", "apxy"], &["apxy", "axpy"]);
     // What could be understood is shown, the errors with it.
     for (file, place) in [("truncated.ptx", "truncated.ptx:"), ("syntax.ptx", "syntax.ptx:19:")] {
         let ran = common::run(&["inspect", &folder.path(file)]);

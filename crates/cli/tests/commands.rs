@@ -187,6 +187,30 @@ fn inspect_shows_bundled_kernels() {
     assert_eq!(one["kernels"].as_array().unwrap().len(), 1);
 }
 
+#[test]
+fn inspect_shows_machine_code() {
+    let data = |name: &str| format!("{}/../sass/tests/data/{name}", env!("CARGO_MANIFEST_DIR"));
+    let facts = json(&succeed(&["inspect", "matmul", "--sm", "75", "--code", "--json"]));
+    assert_eq!(facts["architecture"], "sm_75");
+    let kernel = &facts["kernels"][0];
+    assert_eq!(kernel["code"].as_array().unwrap().len() as u64, kernel["instructions"].as_u64().unwrap());
+    assert_eq!(kernel["parameters"][1]["bank_offset"], 0x168);
+    let opcodes: u64 = kernel["opcodes"].as_object().unwrap().values().map(|n| n.as_u64().unwrap()).sum();
+    assert_eq!(opcodes, kernel["instructions"].as_u64().unwrap());
+    // Without --sm the newest cubin, with it the one that runs there, or else the text.
+    let shown = |args: &[&str]| {
+        let facts = json(&succeed(&[&["inspect", &data("vectoradd.fatbin"), "--json"], args].concat()));
+        let entries = facts["entries"].as_array().unwrap().clone();
+        assert_eq!(entries.len(), 4);
+        entries.into_iter().find(|e| e["shown"] == true).unwrap()
+    };
+    assert_eq!(shown(&[])["architecture"], "sm_86");
+    assert_eq!(shown(&["--sm", "sm_72"])["architecture"], "sm_70");
+    assert_eq!(shown(&["--sm", "90"])["kind"], "ptx");
+    let text = succeed(&["inspect", &data("axpy.sm_90.cubin"), "--code"]);
+    assert!(text.contains("c[0x0][0x210]") && text.contains("  EXIT\n") && text.contains(":S05"), "{text}");
+}
+
 /// What GPGPU-Sim's defaults leave open or have in sizes that do not exist here.
 const TINY_GPU: &str = "\
 -gpgpu_n_clusters 2

@@ -9,7 +9,8 @@ use crate::elf::{ElfError, Problem, host_fatbin, is_cubin, is_elf};
 use std::borrow::Cow;
 use std::io::Read;
 
-const MAGIC: u32 = 0xba55_ed50;
+/// The first four bytes of a fat binary.
+pub const MAGIC: u32 = 0xba55_ed50;
 const HEADER_BYTES: usize = 16;
 const ENTRY_BYTES: u32 = 64;
 const LZ4: u64 = 0x2000;

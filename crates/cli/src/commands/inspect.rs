@@ -1,70 +1,134 @@
-//! `warpwright inspect`: what is in a PTX file.
+//! `warpwright inspect`: what is in a file of PTX or machine code.
 
 use crate::failure::{Exit, Failure, Outcome};
+use crate::inspection::code::{self, CodeInspection, Contents, EntryFacts};
 use crate::inspection::{self, Inspection};
 use crate::output;
-use crate::render::inspection::render;
+use crate::render::inspection as render;
+use std::borrow::Cow;
 use std::path::Path;
 use workloads::suggest;
 
-/// Show what is in a PTX file: kernels, registers, instruction mix, what cannot be executed
+/// Show what is in a file of PTX or machine code: kernels, registers, instruction mix, what cannot be executed
 ///
-/// Instead of a file, the name of a bundled workload shows its kernels.
+/// Files of machine code are cubins, fat binaries and host programs that hold some. Instead of a
+/// file, the name of a bundled workload shows its kernels: their PTX, with --sm their machine code.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   warpwright inspect kernel.ptx
   warpwright inspect kernel.ptx --kernel saxpy --json
-  warpwright inspect matmul")]
+  warpwright inspect matmul
+  warpwright inspect matmul --sm 75 --code
+  warpwright inspect a.out --sm 86")]
 pub struct Args {
-    /// PTX file, or bundled workload
-    #[arg(value_name = "FILE.ptx|WORKLOAD")]
+    /// PTX file, cubin, fat binary, host program, or bundled workload
+    #[arg(value_name = "FILE|WORKLOAD")]
     file: String,
     /// Only this kernel; of a mangled C++ name, the plain one will do
     #[arg(long, value_name = "NAME")]
     kernel: Option<String>,
+    /// What a GPU of this architecture runs, such as 75; of a file with several, else the newest cubin
+    #[arg(long, value_name = "NUMBER", value_parser = architecture)]
+    sm: Option<u32>,
+    /// List the instructions of machine code, each with its scheduling bits
+    #[arg(long)]
+    code: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
+fn architecture(text: &str) -> Result<u32, String> {
+    let number = text.strip_prefix("sm_").unwrap_or(text);
+    number.parse().map_err(|_| "an architecture is a number such as 75 or sm_75".to_owned())
+}
+
 /// Inspects.
 pub fn run(args: &Args) -> Outcome {
-    let (name, content) = content(&args.file)?;
-    let mut inspection = inspection::inspect(&name, &content);
+    let (name, content) = content(&args.file, args.sm)?;
+    let wrong = |problem: String| Failure::bad_input(format!("`{name}`: {problem}"));
+    if !code::is_binary(&content) {
+        if args.code || args.sm.is_some() {
+            return Err(wrong("it is not machine code, which --sm and --code are about".to_owned()));
+        }
+        return show_ptx(args, &name, &content, Vec::new());
+    }
+    let (entries, contents) = code::choose(&content, args.sm).map_err(wrong)?;
+    match contents {
+        Contents::Ptx(text) => show_ptx(args, &name, text.strip_suffix(b"\0").unwrap_or(&text), entries),
+        Contents::Cubin(cubin) => {
+            let mut inspection = code::inspect(&name, &cubin, args.code).map_err(wrong)?;
+            inspection.entries = entries;
+            show_code(args, inspection)
+        }
+    }
+}
+
+fn show_ptx(args: &Args, name: &str, text: &[u8], entries: Vec<EntryFacts>) -> Outcome {
+    let mut inspection: Inspection = inspection::inspect(name, text);
+    inspection.entries = entries;
     // A file in which nothing was understood has nothing to show but its errors.
     if inspection.has_errors && inspection.kernels.is_empty() {
         return Err(Failure::bad_input(inspection.diagnostics_text));
     }
-    if let Some(kernel) = &args.kernel {
-        keep(&mut inspection, kernel)?;
-    }
+    let names = |k: &inspection::KernelFacts| (k.name.clone(), k.source_name.clone());
+    keep(args, &inspection.file, &mut inspection.kernels, names)?;
     if args.json {
         output::print_json(&inspection)?;
     } else {
-        output::print(&render(&inspection))?;
+        output::print(&render::render(&inspection))?;
     }
     Ok(if inspection.has_errors { Exit::BadInput } else { Exit::Success })
 }
 
-fn content(file: &str) -> Result<(String, Vec<u8>), Failure> {
+fn show_code(args: &Args, mut inspection: CodeInspection) -> Outcome {
+    let names = |k: &code::CodeKernel| (k.name.clone(), k.source_name.clone());
+    keep(args, &inspection.file, &mut inspection.kernels, names)?;
+    if args.json {
+        output::print_json(&inspection)?;
+    } else {
+        output::print(&render::code::render(&inspection))?;
+    }
+    Ok(Exit::Success)
+}
+
+fn content(file: &str, sm: Option<u32>) -> Result<(String, Cow<'static, [u8]>), Failure> {
     if !Path::new(file).exists()
         && let Ok(workload) = workloads::suite::find(file)
     {
-        return Ok((format!("{}.ptx", workload.module.name), workload.module.ptx.as_bytes().to_vec()));
+        let module = &workload.module;
+        let Some(sm) = sm else {
+            return Ok((format!("{}.ptx", module.name), module.ptx.as_bytes().into()));
+        };
+        let Some((sm, cubin)) = module.cubin(sm) else {
+            let known: Vec<String> = module.cubins().map(|(sm, _)| format!("sm_{sm}")).collect();
+            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+            return Err(Failure::bad_input(format!("`{file}` has no machine code for sm_{sm} (--sm); it has {known}")));
+        };
+        return Ok((format!("{}.sm_{sm}.cubin", module.name), cubin.into()));
     }
     let bytes = std::fs::read(file).map_err(|e| {
         Failure::bad_input(format!(
-            "`{file}` cannot be read: {e}; give the path of a PTX file or the name of a bundled workload"
+            "`{file}` cannot be read: {e}; give the path of a PTX file, a cubin, a fat binary or a program, or the name of a bundled workload"
         ))
     })?;
-    Ok((file.to_owned(), bytes))
+    Ok((file.to_owned(), bytes.into()))
 }
 
-fn keep(inspection: &mut Inspection, kernel: &str) -> Result<(), Failure> {
-    let known: Vec<String> = inspection.kernels.iter().map(|k| k.name.clone()).collect();
-    inspection.kernels.retain(|k| k.name == kernel || k.source_name.as_deref() == Some(kernel));
-    if inspection.kernels.is_empty() {
-        let file = &inspection.file;
+/// Keeps the kernel that was asked for.
+fn keep<K>(
+    args: &Args,
+    file: &str,
+    kernels: &mut Vec<K>,
+    names: impl Fn(&K) -> (String, Option<String>),
+) -> Result<(), Failure> {
+    let Some(kernel) = &args.kernel else { return Ok(()) };
+    let known: Vec<String> = kernels.iter().map(|k| names(k).0).collect();
+    kernels.retain(|k| {
+        let (name, source_name) = names(k);
+        name == *kernel || source_name.as_ref() == Some(kernel)
+    });
+    if kernels.is_empty() {
         return Err(Failure::bad_input(format!("`{file}` has no kernel `{kernel}`{}", suggest::among(kernel, &known))));
     }
     Ok(())

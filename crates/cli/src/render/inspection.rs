@@ -1,4 +1,6 @@
-//! What is in a PTX file, for people.
+//! What is in a PTX file, for people; [`code`] does the same for machine code.
+
+pub mod code;
 
 use super::number;
 use super::style::{BAD, FAINT, GOOD, HEADING, styled};
@@ -21,6 +23,9 @@ pub fn render(inspection: &Inspection) -> String {
 
 fn header(inspection: &Inspection) -> String {
     let mut out = format!("{}\n", styled(HEADING, &inspection.file));
+    if !inspection.entries.is_empty() {
+        out += &code::entries(&inspection.entries);
+    }
     if !inspection.target.is_empty() {
         let target = inspection.target.join(", ");
         let _ = writeln!(out, "  PTX {} for {target}, {}-bit addresses", inspection.version, inspection.address_bits);
@@ -61,26 +66,29 @@ fn kernel(kernel: &KernelFacts) -> String {
         let _ = writeln!(out, "  parameters:");
         out += &variables(&kernel.parameters);
     }
-    let mut facts = vec![("instructions", number::count(kernel.instructions as u64))];
+    let mut list = vec![("instructions", number::count(kernel.instructions as u64))];
     let registers: Vec<String> = kernel.virtual_registers.iter().map(|(ty, n)| format!("{n} .{ty}")).collect();
-    facts.push(("virtual registers", if registers.is_empty() { "none".to_owned() } else { registers.join(", ") }));
+    list.push(("virtual registers", if registers.is_empty() { "none".to_owned() } else { registers.join(", ") }));
     match &kernel.executable {
-        Some(executable) => facts.extend(executable_facts(executable)),
-        None => facts.extend([
+        Some(executable) => list.extend(executable_facts(executable)),
+        None => list.extend([
             ("shared memory declared", number::bytes(kernel.declared_shared_bytes)),
             ("local memory declared", number::bytes(kernel.declared_local_bytes)),
         ]),
     }
-    facts.push(("opcodes", mix(&kernel.opcodes)));
-    for (label, value) in facts {
-        let _ = writeln!(out, "  {label}: {value}");
-    }
+    list.push(("opcodes", mix(&kernel.opcodes)));
+    out += &facts(&list);
     if !kernel.not_executable_text.is_empty() {
         let heading =
             format!("not executable: {} place{}", kernel.not_executable.len(), plural(kernel.not_executable.len()));
         let _ = writeln!(out, "  {}\n{}", styled(BAD, heading), kernel.not_executable_text.trim_end());
     }
     out
+}
+
+/// A line each.
+fn facts(list: &[(&str, String)]) -> String {
+    list.iter().map(|(label, value)| format!("  {label}: {value}\n")).collect()
 }
 
 fn executable_facts(executable: &Executable) -> Vec<(&'static str, String)> {

@@ -1,0 +1,312 @@
+//! What is in a cubin, or in a fat binary or host program that holds some.
+
+use super::{Mix, VariableFacts, most_first};
+use exec::{Loaded, LowerOptions};
+use sass::decode::{self, Control};
+use sass::elf::{ConstantBank, Cubin, ElfError, Function, Space};
+use sass::fatbin::{self, Entry, Kind};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+/// A cubin.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct CodeInspection {
+    /// As the user named it.
+    pub file: String,
+    /// What the file holds, if it is no cubin itself.
+    pub entries: Vec<EntryFacts>,
+    /// Architecture of the code, as `sm_75`.
+    pub architecture: String,
+    /// Variables with a name.
+    pub variables: Vec<VariableFacts>,
+    /// Constant banks that all kernels share.
+    pub constant_banks: Vec<BankFacts>,
+    /// Kernels.
+    pub kernels: Vec<CodeKernel>,
+    /// Names of the functions that cannot be launched.
+    pub functions: Vec<String>,
+}
+
+/// An entry of a fat binary.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct EntryFacts {
+    /// `cubin`, `ptx` or `other`.
+    pub kind: &'static str,
+    /// Architecture, as `sm_75`.
+    pub architecture: String,
+    /// Its contents are compressed.
+    pub compressed: bool,
+    /// It is the one that is shown.
+    pub shown: bool,
+}
+
+/// A constant bank.
+#[derive(Clone, Copy, Debug, serde::Serialize)]
+pub struct BankFacts {
+    /// Its number.
+    pub bank: u8,
+    /// Size.
+    pub bytes: u64,
+}
+
+/// A parameter of a kernel.
+#[derive(Clone, Copy, Debug, serde::Serialize)]
+pub struct ParameterFacts {
+    /// Offset in constant bank 0.
+    pub bank_offset: u32,
+    /// Offset from the first parameter.
+    pub offset: u32,
+    /// Size.
+    pub bytes: u32,
+}
+
+/// A kernel.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct CodeKernel {
+    /// Name in the file.
+    pub name: String,
+    /// Name in the source, where the other is mangled.
+    pub source_name: Option<String>,
+    /// Instructions.
+    pub instructions: usize,
+    /// 32-bit registers per thread.
+    pub registers_per_thread: u32,
+    /// Static shared memory per CTA, in bytes.
+    pub shared_bytes: u64,
+    /// Its stack frame per thread, in bytes.
+    pub frame_bytes: u32,
+    /// Stack per thread that it needs at least, calls included, in bytes.
+    pub stack_bytes: u32,
+    /// CTA barriers.
+    pub barriers: u8,
+    /// Most threads per CTA in each dimension, if the file says so.
+    pub max_threads: Option<[u32; 3]>,
+    /// Parameters in order.
+    pub parameters: Vec<ParameterFacts>,
+    /// Its own constant banks.
+    pub constant_banks: Vec<BankFacts>,
+    /// Instructions by opcode without modifiers, most first.
+    pub opcodes: Mix,
+    /// Nothing keeps it from being executed.
+    pub executable: bool,
+    /// Instructions by operation class, most first: what occupies which unit. Absent if it is not
+    /// executable.
+    pub classes: Option<Mix>,
+    /// What is not executable in it.
+    pub not_executable: Vec<Obstacle>,
+    /// Its instructions, if they are wanted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<Vec<CodeLine>>,
+}
+
+/// Something that is not executable.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Obstacle {
+    /// Byte address of the instruction in the function, if it is one.
+    pub address: Option<u64>,
+    /// The instruction and why.
+    pub message: String,
+}
+
+/// An instruction.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct CodeLine {
+    /// Byte address in the function.
+    pub address: u64,
+    /// As NVIDIA's disassembler writes it; absent if the word is no known instruction.
+    pub text: Option<String>,
+    /// Upper and lower half.
+    pub word: [u64; 2],
+    /// Cycles until the warp's next instruction may issue.
+    pub stall_cycles: u8,
+    /// The scheduler prefers another warp next.
+    pub yields: bool,
+    /// Scoreboard set when the results are written.
+    pub write_barrier: Option<u8>,
+    /// Scoreboard set when the sources are read.
+    pub read_barrier: Option<u8>,
+    /// Scoreboards waited for.
+    pub waits_for: Vec<u8>,
+    /// Source slots whose value the operand cache keeps.
+    pub reuse: Vec<u8>,
+}
+
+/// What a file offers for an architecture.
+pub enum Contents<'a> {
+    /// A cubin.
+    Cubin(Cow<'a, [u8]>),
+    /// PTX text.
+    Ptx(Cow<'a, [u8]>),
+}
+
+/// Whether a file holds machine code: a cubin, a fat binary, or a program that may hold one.
+pub fn is_binary(file: &[u8]) -> bool {
+    sass::elf::is_elf(file) || file.starts_with(&fatbin::MAGIC.to_le_bytes())
+}
+
+/// The entry of a file to show: what a GPU of architecture `sm` runs, or else the newest cubin.
+///
+/// # Errors
+/// If the file is damaged or holds nothing that fits.
+pub fn choose(file: &[u8], sm: Option<u32>) -> Result<(Vec<EntryFacts>, Contents<'_>), String> {
+    let problem = |e: ElfError| e.to_string();
+    let entries = fatbin::entries(file).map_err(problem)?;
+    let newest = |kind, most: u32| {
+        let fits = |e: &&Entry<'_>| e.kind == kind && e.sm <= most;
+        entries.iter().filter(fits).max_by_key(|e| e.sm)
+    };
+    let cubin = sm.map_or_else(|| newest(Kind::Cubin, u32::MAX), |sm| fatbin::select(&entries, sm));
+    let shown = cubin.or_else(|| newest(Kind::Ptx, sm.unwrap_or(u32::MAX)));
+    let Some(shown) = shown else {
+        let list: Vec<String> = entries.iter().map(|e| format!("{} for sm_{}", kind_name(e.kind), e.sm)).collect();
+        let list = if list.is_empty() { "nothing".to_owned() } else { list.join(", ") };
+        let wanted = sm.map_or("that can be shown".to_owned(), |sm| format!("for sm_{sm} (--sm)"));
+        return Err(format!("it has no code {wanted}; it holds {list}"));
+    };
+    let contents = shown.extract().map_err(problem)?;
+    let facts = |e: &Entry<'_>| EntryFacts {
+        kind: kind_name(e.kind),
+        architecture: format!("sm_{}", e.sm),
+        compressed: e.is_compressed(),
+        shown: std::ptr::eq(e, shown),
+    };
+    let list = if sass::elf::is_cubin(file) { Vec::new() } else { entries.iter().map(facts).collect() };
+    Ok((list, if shown.kind == Kind::Ptx { Contents::Ptx(contents) } else { Contents::Cubin(contents) }))
+}
+
+const fn kind_name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Ptx => "ptx",
+        Kind::Cubin => "cubin",
+        Kind::Other(_) => "other",
+    }
+}
+
+/// Takes a cubin apart; with its instructions if `code`.
+///
+/// # Errors
+/// If it is damaged.
+pub fn inspect(file: &str, content: &[u8], code: bool) -> Result<CodeInspection, String> {
+    let cubin = Cubin::parse(content).map_err(|e| e.to_string())?;
+    // Why a whole cubin cannot be loaded is why each of its kernels cannot be executed.
+    let loaded = exec::load_cubin(file, content, LowerOptions::default()).map_err(|e| e.text.clone());
+    let kernel = |function: &Function<'_>| kernel(cubin.sm, function, &loaded, code);
+    Ok(CodeInspection {
+        file: file.to_owned(),
+        entries: Vec::new(),
+        architecture: format!("sm_{}", cubin.sm),
+        variables: cubin.variables.iter().map(variable).collect(),
+        constant_banks: banks(&cubin.constants),
+        kernels: cubin.kernels().map(kernel).collect(),
+        functions: cubin.functions.iter().filter(|f| !f.is_kernel).map(|f| f.name.to_owned()).collect(),
+    })
+}
+
+fn variable(v: &sass::elf::Variable<'_>) -> VariableFacts {
+    let space = if matches!(v.space, Space::Constant(_)) { "const" } else { "global" };
+    VariableFacts { name: v.name.to_owned(), space, ty: "b8", bytes: Some(v.bytes) }
+}
+
+fn banks(banks: &[ConstantBank<'_>]) -> Vec<BankFacts> {
+    banks.iter().map(|b| BankFacts { bank: b.bank, bytes: b.data.len() as u64 }).collect()
+}
+
+fn kernel(sm: u8, function: &Function<'_>, loaded: &Result<Loaded, String>, code: bool) -> CodeKernel {
+    let lines = disassemble(function, sm);
+    let mut opcodes: BTreeMap<String, u64> = BTreeMap::new();
+    for line in &lines {
+        *opcodes.entry(opcode(line.text.as_deref())).or_default() += 1;
+    }
+    let mut classes = None;
+    let mut not_executable = Vec::new();
+    match loaded {
+        Err(text) => not_executable.push(Obstacle { address: None, message: text.clone() }),
+        Ok(loaded) => {
+            if let Some(kernel) = loaded.module.kernels.iter().find(|k| k.name() == function.name) {
+                classes = Some(super::classes(kernel));
+            } else if let Some(rejected) = loaded.rejected.iter().find(|r| r.name == function.name) {
+                not_executable = obstacles(&rejected.error.text);
+            }
+        }
+    }
+    let parameter = |p: &sass::elf::Parameter| ParameterFacts {
+        bank_offset: u32::from(function.parameter_base) + u32::from(p.offset),
+        offset: p.offset.into(),
+        bytes: p.bytes.into(),
+    };
+    CodeKernel {
+        name: function.name.to_owned(),
+        source_name: exec::plain_name(function.name).map(str::to_owned),
+        instructions: lines.len(),
+        registers_per_thread: function.registers,
+        shared_bytes: function.shared_bytes,
+        frame_bytes: function.frame_bytes,
+        stack_bytes: function.min_stack_bytes,
+        barriers: function.barriers,
+        max_threads: function.max_threads,
+        parameters: function.parameters.iter().map(parameter).collect(),
+        constant_banks: banks(&function.constants),
+        opcodes: most_first(opcodes.iter().map(|(name, n)| (name.as_str(), *n)).collect()),
+        executable: classes.is_some(),
+        classes,
+        not_executable,
+        code: code.then_some(lines),
+    }
+}
+
+/// The opcode without guard and modifiers.
+fn opcode(text: Option<&str>) -> String {
+    let word = text.and_then(|text| text.split(' ').find(|word| !word.starts_with('@')));
+    word.map_or("(unknown)", sass::meaning::base).to_owned()
+}
+
+/// The loader's message, line by line: a heading, then `address: instruction: problem`.
+fn obstacles(text: &str) -> Vec<Obstacle> {
+    let line = |line: &str| {
+        let line = line.trim();
+        let found = line.split_once(": ");
+        let found = found.and_then(|(at, rest)| Some((u64::from_str_radix(at, 16).ok()?, rest)));
+        match found {
+            Some((address, message)) => Obstacle { address: Some(address), message: message.to_owned() },
+            None => Obstacle { address: None, message: line.to_owned() },
+        }
+    };
+    text.lines().skip(1).map(line).collect()
+}
+
+fn disassemble(function: &Function<'_>, sm: u8) -> Vec<CodeLine> {
+    let (words, _) = function.code.as_chunks::<{ decode::INSTRUCTION_BYTES as usize }>();
+    let line = |(number, word): (usize, &[u8; 16])| {
+        let address = number as u64 * decode::INSTRUCTION_BYTES;
+        let word = u128::from_le_bytes(*word);
+        let control = Control::of(word);
+        let set = |mask: u8| (0..8).filter(|bit| mask >> bit & 1 == 1).collect();
+        CodeLine {
+            address,
+            text: decode::decode(word, address, sm).ok().map(|inst| inst.to_string()),
+            word: [(word >> 64) as u64, word as u64],
+            stall_cycles: control.stall_cycles,
+            yields: control.yields,
+            write_barrier: control.write_barrier,
+            read_barrier: control.read_barrier,
+            waits_for: set(control.wait_mask),
+            reuse: set(control.reuse),
+        }
+    };
+    words.iter().enumerate().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn obstacles_keep_their_addresses() {
+        let text = "k.cubin: kernel `k` is not executable:\n  0010: FOO R1: no\n  its table is missing";
+        let expected = [
+            Obstacle { address: Some(0x10), message: "FOO R1: no".to_owned() },
+            Obstacle { address: None, message: "its table is missing".to_owned() },
+        ];
+        assert_eq!(obstacles(text), expected);
+    }
+}

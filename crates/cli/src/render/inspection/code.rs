@@ -1,0 +1,144 @@
+//! What is in a cubin, for people.
+
+use super::super::number;
+use super::super::style::{BAD, FAINT, GOOD, HEADING, styled};
+use super::super::table::{Align, Table};
+use super::{facts, mix, plural, variables};
+use crate::inspection::code::{BankFacts, CodeInspection, CodeKernel, CodeLine, EntryFacts};
+use std::fmt::Write as _;
+
+/// The file as text with colours.
+pub fn render(inspection: &CodeInspection) -> String {
+    let mut sections = vec![header(inspection)];
+    sections.extend(inspection.kernels.iter().map(kernel));
+    sections.join("\n")
+}
+
+/// The entries of a fat binary.
+pub fn entries(list: &[EntryFacts]) -> String {
+    let mut table = Table::new([("", Align::Left), ("", Align::Left), ("", Align::Left), ("", Align::Left)]);
+    for entry in list {
+        let compressed = if entry.compressed { "compressed" } else { "" };
+        let shown = if entry.shown { "shown here" } else { "" };
+        let cells = [entry.kind, &entry.architecture, compressed, shown];
+        table.row(&cells.map(|cell| if cell == entry.kind { format!("  {cell}") } else { cell.to_owned() }));
+    }
+    format!("  entries:\n{}", table.render())
+}
+
+fn header(inspection: &CodeInspection) -> String {
+    let mut out = format!("{}\n", styled(HEADING, &inspection.file));
+    if !inspection.entries.is_empty() {
+        out += &entries(&inspection.entries);
+    }
+    let _ = writeln!(out, "  machine code for {}", inspection.architecture);
+    let runnable = inspection.kernels.iter().filter(|k| k.executable).count();
+    let kernels = inspection.kernels.len();
+    let colour = if runnable == kernels && kernels > 0 { GOOD } else { BAD };
+    let runnable = styled(colour, format!("{runnable} executable"));
+    let _ = writeln!(out, "  {kernels} kernel{}, {runnable}", plural(kernels));
+    if !inspection.functions.is_empty() {
+        let _ = writeln!(out, "  device functions: {}", inspection.functions.join(", "));
+    }
+    if !inspection.constant_banks.is_empty() {
+        let _ = writeln!(out, "  constant banks: {}", banks(&inspection.constant_banks));
+    }
+    if !inspection.variables.is_empty() {
+        let _ = writeln!(out, "  variables:");
+        out += &variables(&inspection.variables);
+    }
+    out
+}
+
+fn banks(banks: &[BankFacts]) -> String {
+    let list: Vec<String> = banks.iter().map(|b| format!("{} ({})", b.bank, number::bytes(b.bytes))).collect();
+    list.join(", ")
+}
+
+fn kernel(kernel: &CodeKernel) -> String {
+    let source_name = kernel.source_name.as_ref().map_or(String::new(), |n| format!(" ({n})"));
+    let mut out = format!("{}{source_name}\n", styled(HEADING, &kernel.name));
+    if !kernel.parameters.is_empty() {
+        let _ = writeln!(out, "  parameters:");
+        let mut table = Table::new([("", Align::Left), ("", Align::Right)]);
+        for p in &kernel.parameters {
+            table.row(&[format!("  c[0x0][{:#x}]", p.bank_offset), number::bytes(p.bytes.into())]);
+        }
+        out += &table.render();
+    }
+    let mut list = vec![
+        ("instructions", number::count(kernel.instructions as u64)),
+        ("registers per thread", kernel.registers_per_thread.to_string()),
+        ("shared memory", number::bytes(kernel.shared_bytes)),
+        ("stack frame per thread", number::bytes(kernel.frame_bytes.into())),
+        ("stack per thread, with calls", number::bytes(kernel.stack_bytes.into())),
+        ("barriers", kernel.barriers.to_string()),
+    ];
+    if !kernel.constant_banks.is_empty() {
+        list.push(("constant banks", banks(&kernel.constant_banks)));
+    }
+    list.extend(kernel.max_threads.map(|[x, y, z]| ("threads per CTA", format!("at most {x} x {y} x {z}"))));
+    list.extend(kernel.classes.as_ref().map(|classes| ("classes", mix(classes))));
+    list.push(("opcodes", mix(&kernel.opcodes)));
+    out += &facts(&list);
+    if !kernel.executable {
+        let count = kernel.not_executable.len();
+        let _ = writeln!(out, "  {}", styled(BAD, format!("not executable: {count} place{}", plural(count))));
+        for obstacle in &kernel.not_executable {
+            let place = obstacle.address.map_or(String::new(), |a| format!("{a:04x}: "));
+            let _ = writeln!(out, "    {place}{}", obstacle.message);
+        }
+    }
+    if let Some(code) = &kernel.code {
+        code.iter().for_each(|l| out += &line(l));
+    }
+    out
+}
+
+/// Address, what is waited for, barriers set when sources are read and results written, yield, stall
+/// cycles; the instruction.
+fn line(l: &CodeLine) -> String {
+    let waits: String = (0..6).map(|n| if l.waits_for.contains(&n) { char::from(b'0' + n) } else { '-' }).collect();
+    let barrier = |n: Option<u8>| n.map_or('-', |n| char::from(b'0' + n));
+    let (read, write) = (barrier(l.read_barrier), barrier(l.write_barrier));
+    let yields = if l.yields { 'Y' } else { '-' };
+    let control = format!("B{waits}:R{read}:W{write}:{yields}:S{:02}", l.stall_cycles);
+    let unknown = || styled(BAD, format!("{:#018x}{:016x}: no known instruction", l.word[0], l.word[1]));
+    let text = l.text.clone().unwrap_or_else(unknown);
+    format!("  {}  {}  {text}\n", styled(FAINT, format!("{:04x}", l.address)), styled(FAINT, control))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inspection::code::{Contents, choose, inspect};
+    use crate::render::sample;
+
+    const LASTBLOCK: &[u8] = include_bytes!("../../../../sass/tests/data/lastblock.sm_80.cubin");
+    const FATBIN: &[u8] = include_bytes!("../../../../sass/tests/data/vectoradd.fatbin");
+
+    #[test]
+    fn golden() {
+        insta::assert_snapshot!(sample::plain(&render(&inspect("k.cubin", LASTBLOCK, false).unwrap())));
+    }
+
+    #[test]
+    fn golden_with_code_of_a_fat_binary() {
+        let (entries, Contents::Cubin(cubin)) = choose(FATBIN, Some(75)).unwrap() else { panic!("it has a cubin") };
+        let mut inspection = inspect("k.fatbin", &cubin, true).unwrap();
+        inspection.entries = entries;
+        insta::assert_snapshot!(sample::plain(&render(&inspection)));
+    }
+    #[test]
+    fn unknown_instructions_have_addresses() {
+        let mut file = LASTBLOCK.to_vec();
+        let at = sass::elf::Cubin::parse(LASTBLOCK).unwrap().functions[0].code_offset as usize + 0x40;
+        file[at..at + 16].fill(0xff);
+        let inspection = inspect("k.cubin", &file, true).unwrap();
+        let text = sample::plain(&render(&inspection));
+        assert!(text.contains("1 kernel, 0 executable") && text.contains("not executable: 1 place"), "{text}");
+        assert_eq!(inspection.kernels[0].not_executable[0].address, Some(0x40));
+        assert!(text.contains("0040: no instruction of sm_80") && text.contains("no known instruction"), "{text}");
+        assert!(inspection.kernels[0].opcodes.0.contains(&("(unknown)".to_owned(), 1)));
+    }
+}
