@@ -58,9 +58,15 @@ pub struct Input {
     /// Seed of the generated inputs of bundled workloads [default: 1]
     #[arg(long, value_name = "NUMBER")]
     seed: Option<u64>,
+    /// Let machine code (traces, cubins) of another architecture than the GPU's run
+    #[arg(long)]
+    pub any_architecture: bool,
+    /// Let kernels of different streams of a trace run at the same time; Accel-Sim runs one after the other
+    #[arg(long)]
+    concurrent_streams: bool,
 }
 
-/// The job that `name` means: a bundled workload or a launch file.
+/// The job that `name` means: a bundled workload, a launch file or a trace.
 pub fn job(name: &str, input: &Input) -> Result<Job, Failure> {
     for (i, (param, _)) in input.params.iter().enumerate() {
         if input.params[..i].iter().any(|(earlier, _)| earlier == param) {
@@ -69,6 +75,7 @@ pub fn job(name: &str, input: &Input) -> Result<Job, Failure> {
     }
     match suite::find(name) {
         Ok(bundled) => workload(bundled, input),
+        Err(_) if lab::is_trace(Path::new(name)) => trace(name, input),
         Err(_) if looks_like_a_path(name) => launch_file(name, input),
         Err(unknown) => Err(Failure::bad_input(format!(
             "{unknown}\n    hint: `warpwright list workloads` describes them; a kernel of your own runs from a launch file (docs/launch-files.md)"
@@ -97,6 +104,15 @@ fn workload(workload: &'static Workload, input: &Input) -> Result<Job, Failure> 
     Ok(Job::Workload { name: name.into(), size: size.name().into(), params, seed: input.seed.unwrap_or(1) })
 }
 
+fn trace(name: &str, input: &Input) -> Result<Job, Failure> {
+    let given =
+        [("--size", input.size.is_some()), ("--param", !input.params.is_empty()), ("--seed", input.seed.is_some())];
+    if let Some((option, _)) = given.iter().find(|(_, given)| *given) {
+        return Err(Failure::bad_input(format!("`{name}`: {option} is for workloads; a trace is what it is")));
+    }
+    Ok(Job::Trace { path: name.into(), concurrent_streams: input.concurrent_streams })
+}
+
 fn launch_file(name: &str, input: &Input) -> Result<Job, Failure> {
     let path = Path::new(name);
     let refuse = |why: String| Err(Failure::bad_input(format!("`{name}`: {why}")));
@@ -110,8 +126,16 @@ fn launch_file(name: &str, input: &Input) -> Result<Job, Failure> {
             let near = near.map_or(String::new(), |n| format!("; did you mean the bundled workload `{n}`?"));
             return refuse(format!("the launch file cannot be read: {e}{near}"));
         }
-        Ok(meta) if meta.is_dir() => return refuse("is a directory; give the path of a launch file (.toml)".into()),
+        Ok(meta) if meta.is_dir() => {
+            return refuse(format!("is a directory without a trace ({}); give a launch file (.toml)", lab::LIST_FILE));
+        }
         Ok(_) => {}
+    }
+    if name.contains(".traceg") {
+        return refuse(format!("is the trace of one kernel; give the list that names it ({})", lab::LIST_FILE));
+    }
+    if name.contains(".tar") || name.ends_with(".tgz") {
+        return refuse("is an archive; unpack it, then give the folder of a trace in it".into());
     }
     if path.extension().is_some_and(|e| e == "ptx") {
         return refuse(

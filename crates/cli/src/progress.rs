@@ -76,8 +76,9 @@ impl Drop for Watch {
 /// What is said of a run that began `run` ago and whose present launch began `launch` ago.
 fn message(progress: &Progress, run: Duration, launch: Duration) -> String {
     let rate = progress.cycles as f64 / run.as_secs_f64().max(1e-9);
+    let all = progress.kernels_total.map_or(String::new(), |all| format!(" of {all}"));
     let mut out = format!(
-        "{} #{}  {}/{} CTAs  cycle {}  {} cycles/s",
+        "{} #{}{all}  {}/{} CTAs  cycle {}  {} cycles/s",
         progress.kernel,
         progress.kernels_done,
         number::count(progress.ctas_done),
@@ -85,10 +86,17 @@ fn message(progress: &Progress, run: Duration, launch: Duration) -> String {
         number::count(progress.cycles),
         number::short(rate),
     );
-    if let Some(left) = time_left(progress, launch) {
+    if let Some(left) = progress.share_done.and_then(|share| run_left(share, run)) {
+        out += &format!("  {} left", number::about_seconds(left));
+    } else if let Some(left) = time_left(progress, launch) {
         out += &format!("  {} left in kernel", number::about_seconds(left));
     }
     out
+}
+
+/// Seconds left in a run of which `share` is done after `run`, taking its CTAs to be alike.
+fn run_left(share: f64, run: Duration) -> Option<f64> {
+    (share > 0.0 && share <= 1.0).then(|| run.as_secs_f64() * (1.0 - share) / share)
 }
 
 /// Seconds left in the present launch, taking its CTAs to be alike.
@@ -183,6 +191,8 @@ mod tests {
         Progress {
             kernel: "matmul".into(),
             kernels_done: 2,
+            kernels_total: None,
+            share_done: None,
             ctas_done: 16,
             ctas_total: 64,
             cycles: 1_500_000,
@@ -194,6 +204,14 @@ mod tests {
     fn says_how_far_and_how_long() {
         let text = message(&quarter_done(), Duration::from_secs(3), Duration::from_secs(2));
         assert_eq!(text, "matmul #2  16/64 CTAs  cycle 1,500,000  500 k cycles/s  6 s left in kernel");
+    }
+
+    #[test]
+    fn of_a_trace_the_time_left_is_that_of_the_run() {
+        let trace = Progress { kernels_total: Some(8), share_done: Some(0.25), ..quarter_done() };
+        let text = message(&trace, Duration::from_secs(3), Duration::from_secs(2));
+        assert_eq!(text, "matmul #2 of 8  16/64 CTAs  cycle 1,500,000  500 k cycles/s  9 s left");
+        assert_eq!(run_left(0.0, Duration::from_secs(3)), None);
     }
 
     #[test]

@@ -256,6 +256,107 @@ $low:
     fails(1, &["run", &launch, "--quiet"], &["deadlock"]);
 }
 
+/// A folder of its own with a list and, maybe, the first kernel's file.
+fn trace(folder: &Folder, name: &str, list: &[u8], kernel: Option<(&str, &[u8])>) -> String {
+    fs::create_dir(folder.path(name)).unwrap();
+    fs::write(Path::new(&folder.path(name)).join("kernelslist.g"), list).unwrap();
+    if let Some((file, content)) = kernel {
+        fs::write(Path::new(&folder.path(name)).join(file), content).unwrap();
+    }
+    folder.path(name)
+}
+
+const KERNEL: &str = include_str!("traces/kernel-1.traceg");
+const KERNEL_XZ: &[u8] = include_bytes!("traces/kernel-1.traceg.xz");
+const LIST: &[u8] = b"MemcpyHtoD,0x1000,64\nkernel-1.traceg\n";
+const GARBAGE: &[u8] = &[0x7f, b'E', b'L', b'F', 0, 0xff, 0xfe, b'\n', 1, 2, 3];
+
+#[test]
+fn lists_of_traces() {
+    let folder = Folder::new();
+    let trace = |name: &str, list: &[u8], kernel| trace(&folder, name, list, kernel);
+    let empty = trace("no-kernel", b"\nMemcpyHtoD,0x1000,64\n", None);
+    fails(2, &["run", &empty], &["no-kernel/kernelslist.g", "names no kernel"]);
+    let garbage = trace("garbage", GARBAGE, None);
+    fails(2, &["run", &garbage], &["garbage/kernelslist.g:1:", "no command", "MemcpyHtoD"]);
+    let copy = trace("copy", b"kernel-1.traceg\nMemcpyHtoD,everything\n", None);
+    fails(2, &["run", &copy], &["copy/kernelslist.g:2:", "MemcpyHtoD,everything"]);
+    let missing = trace("missing", LIST, None);
+    fails(2, &["run", &missing], &["missing/kernel-1.traceg", "cannot be opened", "named in", "kernelslist.g"]);
+    let directory = trace("names-a-directory", LIST, None);
+    fs::create_dir(Path::new(&directory).join("kernel-1.traceg")).unwrap();
+    fails(2, &["run", &directory], &["names-a-directory/kernel-1.traceg", "directory"]);
+    fails(2, &["run", &folder.path("absent.g")], &["absent.g", "No such file"]);
+    fails(2, &["run", &folder.path("directory")], &["directory", "kernelslist.g"]);
+    fails(2, &["compare", &missing, "--schedulers", "lrr"], &["missing/kernel-1.traceg"]);
+}
+
+#[test]
+fn kernel_files_of_traces() {
+    let folder = Folder::new();
+    let run = |name: &str, file: &str, content: &[u8], mentions: &[&str]| {
+        fails(2, &["run", &trace(&folder, name, LIST, Some((file, content)))], mentions);
+    };
+    let plain = "kernel-1.traceg";
+    run("empty-kernel", plain, b"", &["empty-kernel/kernel-1.traceg", "ends before"]);
+    run("garbage-kernel", plain, GARBAGE, &["kernel-1.traceg:1:", "hint"]);
+    let cut = &KERNEL.as_bytes()[..KERNEL.len() - 40];
+    run("cut", plain, cut, &["cut/kernel-1.traceg:2", "cut short"]);
+    let cut = &KERNEL_XZ[..KERNEL_XZ.len() / 2];
+    run("cut-xz", "kernel-1.traceg.xz", cut, &["kernel-1.traceg.xz:", "cannot be read on", "cut short"]);
+    let change = |from: &str, to: &str| KERNEL.replace(from, to).into_bytes();
+    let wide = change("block dim = (32,1,1)", "block dim = (32,64,1)");
+    run("wide", plain, &wide, &["wide/kernel-1.traceg", "2048 threads"]);
+    let large = change("shmem = 0", "shmem = 200000");
+    run("large", plain, &large, &["tiny", "200000 bytes of shared memory", "rtx2060s"]);
+    let torn = change("IADD3 1 R1 0 0", "IADD3 one R1 0 0");
+    run("torn", plain, &torn, &["torn/kernel-1.traceg:24:", "a number of registers", "IADD3"]);
+    let lanes = change("0020 ffffffff", "0020 fffffffff");
+    run("lanes", plain, &lanes, &["lanes/kernel-1.traceg:25:", "active mask"]);
+    let twice = change("grid dim = (1,1,1)", "grid dim = (2,1,1)");
+    run("fewer-ctas", plain, &twice, &["has 1 CTAs, its grid 2"]);
+}
+
+#[test]
+fn architectures_of_traces() {
+    let folder = Folder::new();
+    let mixed =
+        trace(&folder, "mixed", b"kernel-1.traceg\nkernel-2.traceg\n", Some(("kernel-1.traceg", KERNEL.as_bytes())));
+    let ampere = KERNEL.replace("binary version = 75", "binary version = 80").replace("name = tiny", "name = other");
+    fs::write(Path::new(&mixed).join("kernel-2.traceg"), ampere).unwrap();
+    let both = ["other", "sm_80 (Ampere)", "rtx2060s is sm_75 (Turing)", "--any-architecture"];
+    fails(2, &["run", &mixed], &both);
+    fails(2, &["run", &mixed, "--gpu", "v100"], &["tiny is machine code for sm_75", "other is machine code for sm_80"]);
+    let text = common::succeed(&["run", &mixed, "--any-architecture"]);
+    assert!(text.contains("Remarks") && text.contains("other is machine code for sm_80"), "{text}");
+}
+
+#[test]
+fn options_that_traces_do_not_have() {
+    let folder = Folder::new();
+    let good = trace(&folder, "good", LIST, Some(("kernel-1.traceg", KERNEL.as_bytes())));
+    fails(2, &["run", &good, "--seed", "3"], &["--seed", "trace"]);
+    fails(2, &["run", &good, "--param", "n=3"], &["--param", "trace"]);
+    let kernel = Path::new(&good).join("kernel-1.traceg");
+    fails(2, &["run", kernel.to_str().unwrap()], &["kernel-1.traceg", "one kernel", "kernelslist.g"]);
+    let archive = folder.write("traces.tar.xz", "");
+    fails(2, &["run", &archive], &["archive", "unpack"]);
+}
+
+#[test]
+fn references_of_accelsim() {
+    let folder = Folder::new();
+    let validate =
+        |reference: &str| ["validate".to_owned(), "accelsim".to_owned(), reference.to_owned(), folder.path("")];
+    let fails = |reference: &str, mentions: &[&str]| {
+        let args = validate(reference);
+        fails(2, &args.each_ref().map(String::as_str), mentions);
+    };
+    fails(&folder.path("absent"), &["absent/accelsim_cycles.csv", "cannot be read"]);
+    folder.write("accelsim_cycles.csv", "trace,config\n");
+    fails(&folder.path(""), &["accelsim_cycles.csv:1:", "host_rss_mib"]);
+}
+
 #[test]
 fn gpu_descriptions() {
     let folder = Folder::new();

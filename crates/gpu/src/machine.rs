@@ -125,6 +125,8 @@ pub struct Machine<S: WarpStream, P: IssuePolicy, O: Observer = Silent> {
     /// When the next resident kernel may have its first CTA dispatched.
     kernel_ready: Cycle,
     last_issue: (Cycle, u64),
+    /// Cycles in which something happens until the watcher is called again.
+    until_watch: u32,
 }
 
 impl<S: WarpStream, P: IssuePolicy, O: Observer> Machine<S, P, O> {
@@ -163,6 +165,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Machine<S, P, O> {
             room: BitSet::new(count),
             kernel_ready: NEVER,
             last_issue: (0, 0),
+            until_watch: CYCLES_PER_WATCH,
         }
     }
 
@@ -181,18 +184,30 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Machine<S, P, O> {
     /// # Errors
     /// A fault, a deadlock, an interruption.
     pub fn run(&mut self, watch: &mut dyn FnMut(Standing) -> ControlFlow<()>) -> Result<(), RunError> {
-        let mut until_watch = CYCLES_PER_WATCH;
-        self.admit(self.now);
         while !self.dispatcher.is_idle() {
+            self.run_to_next_end(watch)?;
+        }
+        Ok(())
+    }
+
+    /// Runs until some kernel has ended, if any is launched, or `watch` breaks it off. What is
+    /// launched before the next call begins as early as if it had been launched before.
+    ///
+    /// # Errors
+    /// As [`Machine::run`].
+    pub fn run_to_next_end(&mut self, watch: &mut dyn FnMut(Standing) -> ControlFlow<()>) -> Result<(), RunError> {
+        let ended = self.ended.len();
+        self.admit(self.now);
+        while !self.dispatcher.is_idle() && self.ended.len() == ended {
             let next = self.next_event();
             if next == NEVER {
                 return Err(self.deadlock());
             }
             self.now = next;
             self.cycle().map_err(RunError::Fault)?;
-            until_watch -= 1;
-            if until_watch == 0 {
-                until_watch = CYCLES_PER_WATCH;
+            self.until_watch -= 1;
+            if self.until_watch == 0 {
+                self.until_watch = CYCLES_PER_WATCH;
                 let standing = self.standing();
                 self.check_progress(standing)?;
                 if watch(standing).is_break() {

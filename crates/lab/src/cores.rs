@@ -2,39 +2,52 @@
 
 use crate::engine::Engine;
 use config::GpuConfig;
-use exec::{DeviceState, LiveStream};
 use gpu::Machine;
+use isa::WarpStream;
 use sm::{CoreSpec, InOrder, IssuePolicy, Scoreboard, Silent};
 use std::sync::Arc;
 
 /// Builds a machine of one design behind a common face: nothing within a cycle goes through it.
-fn machine<P: IssuePolicy + 'static>(
+fn machine<S: Stream, P: IssuePolicy + 'static>(
     policy: &P::Config,
     config: &GpuConfig,
     spec: Arc<CoreSpec>,
-    state: DeviceState,
-) -> Box<dyn Engine> {
-    Box::new(Machine::<LiveStream, P, Silent>::new(config, spec, policy, state, |_| LiveStream::new(), |_| Silent))
+    shared: S::Shared,
+) -> Box<dyn Engine<S>> {
+    Box::new(Machine::<S, P, Silent>::new(config, spec, policy, shared, |_| S::default(), |_| Silent))
 }
+
+/// What every core design can be fed by: live execution, traces.
+pub(crate) trait Stream: WarpStream<Shared: 'static> + Default + 'static {}
+
+impl<S: WarpStream<Shared: 'static> + Default + 'static> Stream for S {}
 
 macro_rules! cores {
     ($($name:literal: $policy:ty = $config:expr, $text:literal;)*) => {
         /// Name and description of each core design.
         pub const CORES: &[(&str, &str)] = &[$(($name, $text),)*];
 
-        /// A GPU whose SMs have the core design `core`, or `None` if there is no such design.
-        pub(crate) fn build(
+        /// A GPU whose SMs have the core design `core` and whose warps are streams `S`.
+        ///
+        /// # Errors
+        /// There is no such design: which there are.
+        pub(crate) fn build<S: Stream>(
             core: &str,
             config: &GpuConfig,
             spec: Arc<CoreSpec>,
-            state: DeviceState,
-        ) -> Option<Box<dyn Engine>> {
+            shared: S::Shared,
+        ) -> Result<Box<dyn Engine<S>>, String> {
             match core {
-                $($name => Some(machine::<$policy>(&$config, config, spec, state)),)*
-                _ => None,
+                $($name => Ok(machine::<S, $policy>(&$config, config, spec, shared)),)*
+                _ => Err(unknown(core)),
             }
         }
     };
+}
+
+fn unknown(core: &str) -> String {
+    let known = CORES.iter().map(|(name, _)| (*name).to_owned()).collect::<Vec<_>>();
+    format!("there is no core design `{core}`{}", workloads::suggest::among(core, &known))
 }
 
 cores! {

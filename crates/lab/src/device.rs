@@ -5,7 +5,7 @@ use crate::engine::Engine;
 use crate::report::{KernelReport, RegisterSource, Report, Stats};
 use crate::run::{Monitor, Setup, Unattended};
 use crate::session::{Session, check_fit};
-use exec::{DeviceState, GpuFacts, KernelError, LowerOptions, MemoryError};
+use exec::{DeviceState, GpuFacts, KernelError, LiveStream, LowerOptions, MemoryError};
 use gpu::{RunError, StreamId};
 use sm::{Code, CoreOptions, CoreSpec, TimingTable};
 use std::collections::HashMap;

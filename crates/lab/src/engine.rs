@@ -1,20 +1,24 @@
 //! A machine of any core design, for whoever only launches and waits.
 
-use exec::{DeviceState, LiveStream};
+use exec::LiveStream;
 use gpu::{KernelRun, Machine, RunError, Snapshot, Standing, StreamId};
-use isa::{KernelId, LaunchShape};
+use isa::{KernelId, LaunchShape, WarpStream};
 use sm::{Code, Kernel, Silent};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// What a device needs of the machine under it.
-pub(crate) trait Engine {
-    /// Device memory and launches.
-    fn state(&mut self) -> &mut DeviceState;
+/// What a session needs of the machine under it, whose warps are streams `S`.
+pub(crate) trait Engine<S: WarpStream = LiveStream> {
+    /// What all streams share: of live ones, device memory and launches.
+    fn state(&mut self) -> &mut S::Shared;
     /// See [`Machine::launch`].
     fn launch(&mut self, code: Arc<Code>, shape: LaunchShape, stream: StreamId) -> KernelId;
     /// See [`Machine::run`].
     fn run(&mut self, watch: &mut dyn FnMut(Standing) -> ControlFlow<()>) -> Result<(), RunError>;
+    /// See [`Machine::run_to_next_end`].
+    fn run_to_next_end(&mut self, watch: &mut dyn FnMut(Standing) -> ControlFlow<()>) -> Result<(), RunError> {
+        self.run(watch)
+    }
     /// See [`Machine::take_ended`].
     fn take_ended(&mut self) -> Vec<KernelRun>;
     /// See [`Machine::unfinished`].
@@ -29,8 +33,8 @@ pub(crate) trait Engine {
     fn host_wrote(&mut self, _address: u64, _bytes: u64) {}
 }
 
-impl<P: sm::IssuePolicy> Engine for Machine<LiveStream, P, Silent> {
-    fn state(&mut self) -> &mut DeviceState {
+impl<S: WarpStream, P: sm::IssuePolicy> Engine<S> for Machine<S, P, Silent> {
+    fn state(&mut self) -> &mut S::Shared {
         &mut self.shared
     }
 
@@ -40,6 +44,10 @@ impl<P: sm::IssuePolicy> Engine for Machine<LiveStream, P, Silent> {
 
     fn run(&mut self, watch: &mut dyn FnMut(Standing) -> ControlFlow<()>) -> Result<(), RunError> {
         Machine::run(self, watch)
+    }
+
+    fn run_to_next_end(&mut self, watch: &mut dyn FnMut(Standing) -> ControlFlow<()>) -> Result<(), RunError> {
+        Machine::run_to_next_end(self, watch)
     }
 
     fn take_ended(&mut self) -> Vec<KernelRun> {

@@ -5,21 +5,27 @@
 
 #![warn(missing_docs)]
 
+pub mod accelsim;
 mod cores;
 mod device;
 mod engine;
+mod export;
 pub mod microbench;
+mod replay;
 mod report;
 mod run;
+mod session;
 mod statistics;
 mod trace;
 pub mod validate;
 
+pub use ::trace::Compression;
 pub use cores::CORES;
 pub use device::SimulatedDevice;
+pub use export::{Export, LIST_FILE, NATIVE_FILE, TraceFormat, export};
 pub use report::{
     CheckResult, HostFigures, KernelReport, OccupancyReport, RegisterSource, Report, StatInfo, Stats, Value,
 };
 pub use run::{Job, Monitor, Progress, RunError, Setup, Unattended, cores, run, schedulers};
 pub use statistics::schema;
-pub use trace::{TraceKernel, TraceRun, TraceRunError, TraceSetup, run_trace};
+pub use trace::is_trace;

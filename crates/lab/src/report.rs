@@ -133,12 +133,22 @@ pub struct CheckResult {
 /// What the run cost here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
 pub struct HostFigures {
-    /// Wall-clock time of the simulation proper.
+    /// Wall-clock time of the simulation proper; of a trace, with reading it.
     pub seconds: f64,
     /// Simulated core cycles per second.
     pub cycles_per_second: f64,
     /// Simulated warp instructions per second.
     pub warp_instructions_per_second: f64,
+    /// Most memory that the whole process has held so far (resident set); absent where the system
+    /// does not tell.
+    pub peak_memory_bytes: Option<u64>,
+}
+
+/// `VmHWM` of this process, as Linux counts it.
+pub(crate) fn peak_memory_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kib| kib << 10)
 }
 
 /// A run.
@@ -148,7 +158,7 @@ pub struct Report {
     pub schema: u32,
     /// Version of the simulator.
     pub version: String,
-    /// What ran: workload name with its parameters, or the launch file.
+    /// What ran: workload name with its parameters, launch file, or trace.
     pub workload: String,
     /// GPU description's name.
     pub gpu: String,
@@ -164,6 +174,8 @@ pub struct Report {
     pub kernels: Vec<KernelReport>,
     /// The whole run.
     pub total: Stats,
+    /// What is odd about the input without making it useless.
+    pub remarks: Vec<String>,
     /// What the kernels printed, what the launch file had printed or written.
     pub output: Vec<String>,
     /// Comparison with the host reference, where there is one.

@@ -83,6 +83,8 @@ pub struct Progress {
     pub kernels_done: u32,
     /// Kernel launches that there will be, where that is known beforehand.
     pub kernels_total: Option<u32>,
+    /// Share of the run's CTAs that have ended, where their number is known beforehand.
+    pub share_done: Option<f64>,
     /// CTAs of the running kernels that have ended.
     pub ctas_done: u64,
     /// CTAs of the running kernels.

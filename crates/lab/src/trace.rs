@@ -1,175 +1,251 @@
-//! Runs Accel-Sim traces.
+//! Runs traces: Accel-Sim's here, our own format's in [`replay`](crate::replay).
 //!
-//! The model is set to what Accel-Sim makes of traces: fetch knows the way, latencies and units
-//! are those for machine code, registers are given out in fours per thread, a warp waits for its
-//! atomics, kernels run one after the other, and copies from the host leave nothing in L2.
+//! For Accel-Sim's traces the model is set to what Accel-Sim makes of them: fetch knows the way,
+//! latencies and units are those for machine code, registers are given out in fours per thread, a
+//! warp waits for its atomics, copies from the host leave nothing in L2, and kernels run one after
+//! the other unless the user wants those of different streams to overlap.
 
-use config::{BranchFetch, GpuConfig};
-use gpu::{KernelRun, Machine, RunError, Snapshot, StreamId};
-use sm::{Code, CoreOptions, CoreSpec, InOrder, Scoreboard, Silent, TimingTable};
-use std::ops::ControlFlow;
-use std::path::Path;
+use crate::report::{RegisterSource, Report};
+use crate::run::{Monitor, RunError, Setup};
+use crate::session::{Expected, Session, check_fit};
+use crate::{LIST_FILE, NATIVE_FILE, cores};
+use config::BranchFetch;
+use gpu::StreamId;
+use sm::{Code, CoreOptions, CoreSpec, TimingTable};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
-use trace::{Command, Generation, KernelTrace, List, Oddities, TraceShared, TraceStream};
+use std::time::Instant;
+use trace::{Command, Generation, Header, KernelTrace, List, Oddities, TraceError, TraceShared, TraceStream};
 
 /// Registers per warp are given out in multiples of this: four per thread.
 const REGISTER_UNIT: u32 = 4 * kit::WARP_LANES as u32;
 
-/// What a trace runs on.
-#[derive(Clone, Debug)]
-pub struct TraceSetup {
-    /// GPU description.
-    pub gpu: GpuConfig,
-    /// Warp scheduler; the GPU's own if absent.
-    pub scheduler: Option<String>,
-    /// Whether the machine code may be of another architecture generation than the GPU.
-    pub any_architecture: bool,
+/// Most mistakes that one message lists.
+const MOST_MISTAKES: usize = 10;
+
+/// Whether `path` is meant as a trace: a list (`.g`), a folder with one, a file of our own format.
+pub fn is_trace(path: &Path) -> bool {
+    path.extension().is_some_and(|e| e == "g") || path.is_dir() && file_in(path).is_file() || trace::is_native(path)
 }
 
-/// A kernel of a trace, run.
-#[derive(Clone, Debug)]
-pub struct TraceKernel {
-    /// Its name, as the compiler mangled it.
-    pub name: String,
-    /// Cycles from its turn to its end, launch latency included.
-    pub cycles: u64,
-    /// What the GPU did in them.
-    pub counters: Snapshot,
-    /// What is odd about its trace.
-    pub oddities: Oddities,
+/// The trace in `folder`: Accel-Sim's if there is one, else one of our own format.
+pub(crate) fn file_in(folder: &Path) -> PathBuf {
+    let names = [LIST_FILE, NATIVE_FILE].map(|name| folder.join(name));
+    names.iter().find(|path| path.is_file()).unwrap_or(&names[0]).clone()
 }
 
-/// A trace, run.
-#[derive(Clone, Debug)]
-pub struct TraceRun {
-    /// Its kernels, in order.
-    pub kernels: Vec<TraceKernel>,
-    /// Host time for reading and simulating.
-    pub host_time: Duration,
-}
-
-impl TraceRun {
-    /// Cycles of all kernels.
-    pub fn cycles(&self) -> u64 {
-        self.kernels.iter().map(|k| k.cycles).sum()
+/// Runs the trace at `path` on a GPU set up like `setup`, telling `monitor` how far it is.
+pub(crate) fn run(
+    setup: &Setup,
+    path: &Path,
+    concurrent_streams: bool,
+    monitor: &mut dyn Monitor,
+) -> Result<Report, RunError> {
+    let path = if path.is_dir() { file_in(path) } else { path.to_owned() };
+    if trace::is_native(&path) {
+        return crate::replay::run(setup, &path, monitor);
     }
-
-    /// Warp instructions of all kernels.
-    pub fn warp_instructions(&self) -> u64 {
-        self.kernels.iter().map(|k| k.counters.sm.warp_instructions).sum()
-    }
-
-    /// Thread instructions of all kernels.
-    pub fn thread_instructions(&self) -> u64 {
-        self.kernels.iter().map(|k| k.counters.sm.thread_instructions).sum()
-    }
-}
-
-/// Why a trace did not run to its end.
-#[derive(Debug, thiserror::Error)]
-pub enum TraceRunError {
-    /// The trace cannot be used.
-    #[error(transparent)]
-    Trace(#[from] trace::TraceError),
-    /// The GPU description cannot be built.
-    #[error("{0}")]
-    Setup(String),
-    /// The trace and the GPU are of different architectures.
-    #[error("{kernel} is machine code for sm_{trace} ({trace_generation:?}), the GPU is sm_{gpu} ({gpu_generation:?})")]
-    Architecture {
-        /// Kernel name.
-        kernel: String,
-        /// Compute capability of the trace.
-        trace: u32,
-        /// Its generation.
-        trace_generation: Generation,
-        /// Compute capability of the GPU.
-        gpu: u32,
-        /// Its generation.
-        gpu_generation: Generation,
-    },
-    /// A CTA does not fit on an SM.
-    #[error("a CTA of {kernel} does not fit on an SM: too many {limiter}")]
-    TooLarge {
-        /// Kernel name.
-        kernel: String,
-        /// What there is too little of.
-        limiter: &'static str,
-    },
-    /// The run failed.
-    #[error("{0}")]
-    Run(String),
-}
-
-/// Runs the `kernelslist.g` at `list`.
-///
-/// # Errors
-/// See [`TraceRunError`].
-pub fn run_trace(list: &Path, setup: &TraceSetup) -> Result<TraceRun, TraceRunError> {
     let started = Instant::now();
-    let mut gpu = setup.gpu.clone();
-    gpu.sm.frontend.branches = BranchFetch::Oracle;
-    gpu.sm.register_allocation_unit = REGISTER_UNIT;
+    let files = kernel_files(&path)?;
+    let mut setup = setup.clone();
+    setup.gpu.sm.frontend.branches = BranchFetch::Oracle;
+    setup.gpu.sm.register_allocation_unit = REGISTER_UNIT;
+    let mut remarks = Remarks::default();
+    let expected = look_through(&path, &files, &setup, &mut remarks)?;
     let options = CoreOptions {
         scheduler: setup.scheduler.clone(),
         atomics_hold_warp: true,
         collectors_as_gpgpu_sim: true,
         decode_past_barriers: true,
     };
-    let spec = CoreSpec::new(&gpu, TimingTable::Sass, options).map_err(|e| TraceRunError::Setup(e.to_string()))?;
+    let spec = CoreSpec::new(&setup.gpu, TimingTable::Sass, options).map_err(|e| RunError::input(e.to_string()))?;
     let spec = Arc::new(spec);
-    let shared = TraceShared::new();
-    let mut machine: Machine<TraceStream, InOrder<Scoreboard>> =
-        Machine::new(&gpu, spec.clone(), &(), shared, |_| TraceStream::new(), |_| Silent);
-    let mut kernels = Vec::new();
-    for command in &List::open(list)?.commands {
-        let Command::Kernel(path) = command else { continue };
-        let trace = Arc::new(KernelTrace::open(path)?);
-        check(&trace, &spec, setup)?;
-        let code = Arc::new(Code::new(trace.program.clone(), &spec));
-        let id = machine.launch(code, trace.header.shape, StreamId(0));
-        let same = machine.shared.launch(trace.clone())?;
-        debug_assert_eq!(id, same);
-        machine.run(&mut |_| ControlFlow::Continue(())).map_err(|e| TraceRunError::Run(explain(&e)))?;
-        machine.shared.close(id);
-        kernels.extend(machine.take_ended().into_iter().map(|run| report(run, &trace)));
-    }
-    Ok(TraceRun { kernels, host_time: started.elapsed() })
+    let engine = cores::build::<TraceStream>(&setup.core, &setup.gpu, spec.clone(), TraceShared::new());
+    let mut session = Session::new(engine.map_err(RunError::input)?, &setup, Box::new(monitor));
+    session.expected = Some(expected);
+    let at_once = if concurrent_streams { setup.gpu.launch.max_concurrent_kernels as usize } else { 1 };
+    let outcome = run_all(&mut session, &spec, &files, at_once, &mut remarks);
+    let mut report =
+        session.summary(path.display().to_string(), spec.scheduler_name(), started.elapsed().as_secs_f64());
+    report.remarks = remarks.lines();
+    conclude(outcome, report)
 }
 
-fn report(run: KernelRun, trace: &KernelTrace) -> TraceKernel {
-    TraceKernel {
-        name: trace.header.name.clone(),
-        cycles: run.end - run.start,
-        counters: run.counters,
-        oddities: trace.oddities.clone(),
+/// The report, or the error with what is known of the run.
+pub(crate) fn conclude(outcome: Result<(), Stop>, report: Report) -> Result<Report, RunError> {
+    let (message, bad_input) = match outcome {
+        Ok(()) | Err(Stop::Run(gpu::RunError::Interrupted)) => return Ok(report),
+        Err(Stop::Trace(error)) => (error.to_string(), true),
+        Err(Stop::Run(gpu::RunError::Fault(fault))) => (fault.to_string(), false),
+        Err(Stop::Run(gpu::RunError::Deadlock(deadlock))) => (deadlock.to_string(), false),
+    };
+    let partial = (!report.kernels.is_empty()).then(|| Box::new(report));
+    Err(RunError { message, bad_input, partial })
+}
+
+/// Why the kernels of a trace did not all run.
+#[derive(Debug)]
+pub(crate) enum Stop {
+    /// A file is damaged.
+    Trace(TraceError),
+    /// The run failed.
+    Run(gpu::RunError),
+}
+
+impl From<TraceError> for Stop {
+    fn from(error: TraceError) -> Self {
+        Stop::Trace(error)
     }
 }
 
-fn explain(error: &RunError) -> String {
-    match error {
-        RunError::Fault(fault) => fault.to_string(),
-        RunError::Deadlock(deadlock) => deadlock.to_string(),
-        RunError::Interrupted => "interrupted".into(),
+impl From<gpu::RunError> for Stop {
+    fn from(error: gpu::RunError) -> Self {
+        Stop::Run(error)
     }
 }
 
-fn check(trace: &KernelTrace, spec: &CoreSpec, setup: &TraceSetup) -> Result<(), TraceRunError> {
-    let kernel = || trace.header.name.clone();
-    let gpu_generation = Generation::of(spec.sm_version);
-    if trace.generation() != gpu_generation && !setup.any_architecture {
-        return Err(TraceRunError::Architecture {
-            kernel: kernel(),
-            trace: trace.header.binary_version,
-            trace_generation: trace.generation(),
-            gpu: spec.sm_version,
-            gpu_generation,
+fn kernel_files(list: &Path) -> Result<Vec<PathBuf>, RunError> {
+    let commands = List::open(list).map_err(|e| RunError::input(e.to_string()))?.commands;
+    let file = |command| match command {
+        Command::Kernel(path) => Some(path),
+        Command::CopyToDevice { .. } | Command::CopyFromDevice => None,
+    };
+    let files: Vec<_> = commands.into_iter().filter_map(file).collect();
+    if files.is_empty() {
+        return Err(RunError::input(format!("{}: names no kernel, so there is nothing to run", list.display())));
+    }
+    Ok(files)
+}
+
+/// Reads the heads of all files: what is wrong with any of them is said before anything runs.
+fn look_through(list: &Path, files: &[PathBuf], setup: &Setup, remarks: &mut Remarks) -> Result<Expected, RunError> {
+    let mut expected = Expected { kernels: files.len() as u32, ctas: 0 };
+    let mut mistakes = Vec::new();
+    for file in files {
+        let unusable = |e: TraceError| format!("{e}\n  named in {}", list.display());
+        let checked = Header::open(file).map_err(unusable).and_then(|header| {
+            check_architecture(&header.name, header.binary_version, setup, remarks)?;
+            check_fit(&setup.gpu, &header.shape).map_err(|misfit| format!("{}: {misfit}", header.name))?;
+            Ok(header)
         });
+        match checked {
+            Ok(header) => expected.ctas += header.shape.ctas(),
+            Err(mistake) if mistakes.contains(&mistake) => {}
+            Err(mistake) => mistakes.push(mistake),
+        }
     }
-    let occupancy = sm::occupancy(&spec.sm, &trace.header.shape);
-    if occupancy.ctas_per_sm == 0 {
-        return Err(TraceRunError::TooLarge { kernel: kernel(), limiter: occupancy.limiter.name() });
+    if mistakes.is_empty() {
+        return Ok(expected);
+    }
+    let more = mistakes.len().saturating_sub(MOST_MISTAKES);
+    mistakes.truncate(MOST_MISTAKES);
+    mistakes.extend((more > 0).then(|| format!("and {more} more")));
+    Err(RunError::input(mistakes.join("\n")))
+}
+
+/// Machine code of another generation than the GPU's runs only if the user says so.
+pub(crate) fn check_architecture(
+    kernel: &str,
+    version: u32,
+    setup: &Setup,
+    remarks: &mut Remarks,
+) -> Result<(), String> {
+    let gpu = &setup.gpu;
+    let (of_trace, of_gpu) = (Generation::of(version), Generation::of(gpu.sm_version));
+    if of_trace == of_gpu {
+        return Ok(());
+    }
+    let mismatch = format!(
+        "{kernel} is machine code for sm_{version} ({of_trace:?}), {} is sm_{} ({of_gpu:?})",
+        gpu.name, gpu.sm_version
+    );
+    if setup.any_architecture {
+        remarks.note(mismatch);
+        return Ok(());
+    }
+    Err(format!("{mismatch}\n  hint: choose another GPU, or allow it with --any-architecture"))
+}
+
+/// Runs the kernels of `files`, `at_once` of them at most in the machine at a time.
+fn run_all(
+    session: &mut Session<'_, TraceStream>,
+    spec: &CoreSpec,
+    files: &[PathBuf],
+    at_once: usize,
+    remarks: &mut Remarks,
+) -> Result<(), Stop> {
+    for file in files {
+        while session.pending() >= at_once {
+            run_to_next_end(session)?;
+        }
+        let trace = Arc::new(KernelTrace::open(file)?);
+        remarks.add(&trace.header.name, &trace.oddities);
+        let code = Arc::new(Code::new(trace.program.clone(), spec));
+        // One stream for all is the order of the list.
+        let stream = if at_once > 1 { StreamId(trace.header.stream as u32) } else { StreamId(0) };
+        let (name, shape) = (trace.header.name.clone(), trace.header.shape);
+        let id = session.launch(code, shape, stream, plain(name), RegisterSource::Compiled);
+        let same = session.engine.state().launch(trace)?;
+        debug_assert_eq!(id, same);
+    }
+    while session.pending() > 0 {
+        run_to_next_end(session)?;
     }
     Ok(())
+}
+
+fn run_to_next_end(session: &mut Session<'_, TraceStream>) -> Result<(), Stop> {
+    for kernel in session.run_to_next_end()? {
+        session.engine.state().close(kernel);
+    }
+    Ok(())
+}
+
+/// A kernel's name as in its source.
+pub(crate) fn plain(name: String) -> String {
+    exec::plain_name(&name).map(str::to_owned).unwrap_or(name)
+}
+
+/// What is odd about a trace, each thing once per kernel.
+#[derive(Debug, Default)]
+pub(crate) struct Remarks {
+    notes: Vec<String>,
+    kernels: Vec<(String, Oddities)>,
+}
+
+impl Remarks {
+    pub fn note(&mut self, note: String) {
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
+    /// Adds what is odd about one launch of `kernel`.
+    pub fn add(&mut self, kernel: &str, oddities: &Oddities) {
+        if let Some((_, sum)) = self.kernels.iter_mut().find(|(name, _)| name == kernel) {
+            sum.add(oddities);
+        } else {
+            self.kernels.push((kernel.to_owned(), oddities.clone()));
+        }
+    }
+
+    pub fn lines(&self) -> Vec<String> {
+        let mut lines = self.notes.clone();
+        for (kernel, odd) in &self.kernels {
+            let counts = [
+                (odd.accesses_without_address, "accesses by active lanes have no address: taken for address 0"),
+                (odd.accesses_near_zero, "accesses to global memory lie below 64 KiB, where no allocation is"),
+                (odd.accesses_beyond_memory, "accesses have addresses of more than 57 bits, which no GPU has: cut"),
+                (odd.warps_without_exit, "warps do not end with EXIT"),
+            ];
+            for unknown in &odd.unknown_opcodes {
+                let (opcode, count) = (&unknown.opcode, unknown.count);
+                lines.push(format!(
+                    "{kernel}: the opcode {opcode} ({count} warp instructions) is in no table: timed as an integer addition"
+                ));
+            }
+            lines.extend(counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{kernel}: {n} {what}")));
+        }
+        lines
+    }
 }

@@ -20,11 +20,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 #[command(after_help = "Examples:
   warpwright compare matmul --schedulers all
   warpwright compare matmul bfs hotspot --gpus gtx480,v100,rtx3070
+  warpwright compare traces/bfs traces/vecadd --gpus v100,titanv --any-architecture
   warpwright compare bfs --size medium --vary sm.issue.two_level_active_warps=4,8,16 --schedulers two_level
   warpwright compare all --schedulers lrr,gto --set sm.issue.schedulers=2 --json=schedulers.json")]
 pub struct Args {
-    /// Bundled workloads or launch files; `all` means every bundled workload
-    #[arg(value_name = "WORKLOAD|LAUNCH.toml", required = true)]
+    /// Bundled workloads, launch files or traces; `all` means every bundled workload
+    #[arg(value_name = "WORKLOAD|LAUNCH.toml|KERNELSLIST.g", required = true)]
     workloads: Vec<String>,
     /// GPUs: names, paths of descriptions, or `all`
     #[arg(long, value_name = "A,B", value_delimiter = ',', default_value = "rtx2060s")]
@@ -144,7 +145,7 @@ fn machines(args: &Args) -> Result<Vec<(Column, Setup)>, Failure> {
         let label: Vec<&str> = parts.into_iter().flatten().map(String::as_str).collect();
         column.label = if label.is_empty() { column.gpu.clone() } else { label.join(" ") };
     }
-    columns.into_iter().map(|column| Ok((column.clone(), setup(&column, args.max_cycles)?))).collect()
+    columns.into_iter().map(|column| Ok((column.clone(), setup(&column, args)?))).collect()
 }
 
 /// Every column with every value.
@@ -160,12 +161,13 @@ fn combined<T>(columns: &[Column], values: &[T], set: impl Fn(&mut Column, &T)) 
     out
 }
 
-fn setup(column: &Column, max_cycles: Option<u64>) -> Result<Setup, Failure> {
+fn setup(column: &Column, args: &Args) -> Result<Setup, Failure> {
     Ok(Setup {
         core: column.core.clone(),
         scheduler: column.scheduler.clone(),
         settings: column.settings.clone(),
-        max_cycles,
+        max_cycles: args.max_cycles,
+        any_architecture: args.input.any_architecture,
         ..Setup::new(lookup::gpu(&column.gpu, &column.settings)?)
     })
 }

@@ -9,18 +9,20 @@ use clap::ValueEnum;
 use lab::{Report, Setup};
 use std::path::PathBuf;
 
-/// Run a workload on a simulated GPU and report what happened
+/// Run a workload or a trace on a simulated GPU and report what happened
 ///
-/// WORKLOAD is a bundled workload (`warpwright list workloads`); its result is compared with a reference computed on the host. A launch file (.toml) runs any other kernel; docs/launch-files.md describes it.
+/// WORKLOAD is a bundled workload (`warpwright list workloads`); its result is compared with a reference computed on the host. A launch file (.toml) runs any other kernel; docs/launch-files.md describes it. A trace is an Accel-Sim kernelslist.g, or the folder that holds one, with kernel files plain or compressed (.xz, .gz, .zst).
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   warpwright run matmul
   warpwright run matmul --gpu v100 --scheduler lrr --param m=128 --param n=512
   warpwright run bfs --size medium --set sm.issue.schedulers=2 --json=bfs.json
-  warpwright run my-kernel.toml --gpu my-gpu.toml --stats all")]
+  warpwright run my-kernel.toml --gpu my-gpu.toml --stats all
+  warpwright run traces/bfs/kernelslist.g --gpu rtx3070
+  warpwright run traces/bfs --gpu v100 --any-architecture --json=bfs.json")]
 pub struct Args {
-    /// Bundled workload, or path of a launch file
-    #[arg(value_name = "WORKLOAD|LAUNCH.toml")]
+    /// Bundled workload, or path of a launch file or a trace
+    #[arg(value_name = "WORKLOAD|LAUNCH.toml|KERNELSLIST.g")]
     workload: String,
     /// GPU: a built-in one (`warpwright list gpus`) or the path of a description
     #[arg(long, value_name = "NAME|FILE", default_value = "rtx2060s")]
@@ -100,6 +102,7 @@ fn setup(args: &Args) -> Result<Setup, Failure> {
         scheduler: args.scheduler.clone(),
         settings: args.settings.clone(),
         max_cycles: args.max_cycles,
+        any_architecture: args.input.any_architecture,
         ..Setup::new(lookup::gpu(&args.gpu, &args.settings)?)
     })
 }

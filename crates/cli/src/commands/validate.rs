@@ -1,5 +1,7 @@
 //! `warpwright validate`: the model's latencies and rates beside those of hardware.
 
+mod accelsim;
+
 use crate::failure::{Exit, Failure, Outcome};
 use crate::render::table::{Align, Table};
 use crate::{lookup, output};
@@ -11,11 +13,15 @@ use serde::Serialize;
 ///
 /// Each figure comes from a small kernel that is run on the simulated GPU. Where the same quantity was measured on hardware, the deviation is given with the mechanism behind it. docs/validation.md holds the table for the GPUs that come with the program.
 #[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
 #[command(after_help = "Examples:
   warpwright validate
+  warpwright validate accelsim reference traces
   warpwright validate --gpus titanv,my-gpu.toml --json
   warpwright validate --gpus titanv --set l2.latency_cycles=200")]
 pub struct Args {
+    #[command(subcommand)]
+    other: Option<Other>,
     /// GPUs: names, paths of descriptions, or `all`
     #[arg(long, value_name = "A,B", value_delimiter = ',', default_value = "titanv,rtx3070")]
     gpus: Vec<String>,
@@ -25,6 +31,12 @@ pub struct Args {
     /// Print JSON
     #[arg(long)]
     json: bool,
+}
+
+/// What else the model is compared with.
+#[derive(Debug, clap::Subcommand)]
+enum Other {
+    Accelsim(accelsim::Args),
 }
 
 /// A reason that rows refer to.
@@ -42,6 +54,9 @@ struct Document {
 
 /// Measures and prints.
 pub fn run(args: &Args) -> Outcome {
+    if let Some(Other::Accelsim(args)) = &args.other {
+        return accelsim::run(args);
+    }
     let mut rows = Vec::new();
     for setup in setups(args)? {
         let name = setup.gpu.name.clone();

@@ -25,7 +25,13 @@ const MAX_LAUNCHES: usize = 16;
 
 /// The report as text with colours.
 pub fn render(report: &Report, detail: Detail) -> String {
-    let mut sections = vec![header(report, detail.failed), output(report), kernels(report, detail), occupancy(report)];
+    let mut sections = vec![
+        header(report, detail.failed),
+        remarks(report),
+        output(report),
+        kernels(report, detail),
+        occupancy(report),
+    ];
     if detail.all_statistics {
         sections.push(slots::render(&report.total));
         sections.push(statistics::render(&report.total));
@@ -51,6 +57,14 @@ fn header(report: &Report, failed: bool) -> String {
         let _ = writeln!(out, "  {}", styled(WARNING, "ended early: the figures are of what was simulated so far"));
     }
     out
+}
+
+fn remarks(report: &Report) -> String {
+    if report.remarks.is_empty() {
+        return String::new();
+    }
+    let lines: String = report.remarks.iter().map(|remark| format!("  {remark}\n")).collect();
+    format!("{}\n{lines}", styled(WARNING, "Remarks"))
 }
 
 fn output(report: &Report) -> String {
@@ -224,8 +238,9 @@ fn with_unit(stats: &Stats, name: &str) -> String {
 
 fn speed(report: &Report) -> String {
     let host = &report.host;
+    let memory = host.peak_memory_bytes.map_or(String::new(), |peak| format!(", {} of memory", number::bytes(peak)));
     let line = format!(
-        "Simulated in {}: {} cycles/s, {} warp instructions/s",
+        "Simulated in {}: {} cycles/s, {} warp instructions/s{memory}",
         number::seconds(host.seconds),
         number::short(host.cycles_per_second),
         number::short(host.warp_instructions_per_second),
@@ -262,6 +277,14 @@ mod tests {
         report.check =
             Some(CheckResult { passed: false, details: "c: 1 of 4,096 values differs\nfirst at 7: 1 for 2".into() });
         insta::assert_snapshot!(text(&report, Detail::default()));
+    }
+
+    #[test]
+    fn remarks_on_the_input_come_first() {
+        let mut report = sample::report();
+        report.remarks = vec!["vadd: the opcode FOO (3 warp instructions) is in no table".into()];
+        let text = text(&report, Detail::default());
+        assert!(text.find("Remarks\n  vadd: the opcode FOO").unwrap() < text.find("Output").unwrap(), "{text}");
     }
 
     #[test]

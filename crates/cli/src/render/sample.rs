@@ -74,9 +74,15 @@ pub fn report() -> Report {
         interrupted: false,
         kernels: vec![kernel(0, RegisterSource::Compiled), kernel(1, RegisterSource::Estimated)],
         total: stats(2),
+        remarks: Vec::new(),
         output: vec!["thread 0 says hello".into()],
         check: Some(CheckResult { passed: true, details: "c: 4,096 values within their bounds".into() }),
-        host: HostFigures { seconds: 0.346, cycles_per_second: 71_358.0, warp_instructions_per_second: 290_035.0 },
+        host: HostFigures {
+            seconds: 0.346,
+            cycles_per_second: 71_358.0,
+            warp_instructions_per_second: 290_035.0,
+            peak_memory_bytes: None,
+        },
     }
 }
 

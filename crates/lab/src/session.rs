@@ -1,0 +1,263 @@
+//! Launches on a machine of any core design: run, watched, reported.
+
+use crate::engine::Engine;
+use crate::report::{HostFigures, KernelReport, OccupancyReport, RegisterSource, Report, Stats};
+use crate::run::{Monitor, Progress, Setup};
+use crate::statistics::statistics;
+use config::GpuConfig;
+use gpu::{KernelRun, RunError, Standing, StreamId};
+use isa::{KernelId, LaunchShape, WarpStream};
+use sm::Code;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Time between two reports of progress.
+const PROGRESS_EVERY: Duration = Duration::from_millis(100);
+
+/// What is remembered of a launch for its report.
+struct LaunchRecord {
+    name: String,
+    registers: RegisterSource,
+}
+
+/// How much a run will be, known beforehand.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Expected {
+    /// Launches.
+    pub kernels: u32,
+    /// Their CTAs.
+    pub ctas: u64,
+}
+
+fn share(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 1.0 } else { part as f64 / whole as f64 }
+}
+
+/// A machine, what was launched on it, and what came of it.
+pub(crate) struct Session<'m, S: WarpStream> {
+    pub engine: Box<dyn Engine<S>>,
+    setup: Setup,
+    monitor: Box<dyn Monitor + 'm>,
+    launches: Vec<LaunchRecord>,
+    reports: Vec<KernelReport>,
+    /// What there will be in all, if that is known.
+    pub expected: Option<Expected>,
+    /// CTAs of the launches that have ended.
+    ctas_ended: u64,
+    interrupted: bool,
+    host_time: Duration,
+}
+
+impl<'m, S: WarpStream> Session<'m, S> {
+    pub fn new(engine: Box<dyn Engine<S>>, setup: &Setup, monitor: Box<dyn Monitor + 'm>) -> Self {
+        Self {
+            engine,
+            setup: setup.clone(),
+            monitor,
+            launches: Vec::new(),
+            reports: Vec::new(),
+            expected: None,
+            ctas_ended: 0,
+            interrupted: false,
+            host_time: Duration::ZERO,
+        }
+    }
+
+    /// Queues a launch, which must fit on an SM ([`check_fit`]).
+    pub fn launch(
+        &mut self,
+        code: Arc<Code>,
+        shape: LaunchShape,
+        stream: StreamId,
+        name: String,
+        registers: RegisterSource,
+    ) -> KernelId {
+        self.launches.push(LaunchRecord { name, registers });
+        self.engine.launch(code, shape, stream)
+    }
+
+    /// Launches that have not ended.
+    pub fn pending(&self) -> usize {
+        self.launches.len() - self.reports.len()
+    }
+
+    /// Runs until all launches have ended.
+    ///
+    /// # Errors
+    /// As [`gpu::Machine::run`]; what has not ended is reported as far as it has come.
+    pub fn run(&mut self) -> Result<Vec<KernelId>, RunError> {
+        self.run_with(|engine, watch| engine.run(watch))
+    }
+
+    /// Runs until some launch has ended; gives those that have.
+    ///
+    /// # Errors
+    /// As [`Session::run`].
+    pub fn run_to_next_end(&mut self) -> Result<Vec<KernelId>, RunError> {
+        self.run_with(|engine, watch| engine.run_to_next_end(watch))
+    }
+
+    fn run_with(
+        &mut self,
+        run: impl FnOnce(&mut dyn Engine<S>, &mut dyn FnMut(Standing) -> ControlFlow<()>) -> Result<(), RunError>,
+    ) -> Result<Vec<KernelId>, RunError> {
+        let started = Instant::now();
+        let mut watcher = Watcher {
+            monitor: self.monitor.as_mut(),
+            launches: &self.launches,
+            kernels_done: self.reports.len() as u32,
+            expected: self.expected,
+            ctas_ended: self.ctas_ended,
+            last: started,
+            max_cycles: self.setup.max_cycles,
+        };
+        let result = run(self.engine.as_mut(), &mut |standing| watcher.hear(standing));
+        self.host_time += started.elapsed();
+        let ended = self.engine.take_ended();
+        ended.iter().for_each(|run| self.report(run));
+        if let Err(error) = result {
+            self.interrupted |= matches!(error, RunError::Interrupted);
+            self.engine.unfinished().iter().for_each(|run| self.report(run));
+            return Err(error);
+        }
+        Ok(ended.iter().map(|run| run.kernel).collect())
+    }
+
+    fn report(&mut self, run: &KernelRun) {
+        let kernel = self.engine.kernel(run.kernel);
+        let (shape, occupancy) = (&kernel.shape, &kernel.occupancy);
+        let record = &self.launches[run.kernel.index()];
+        let slots = f64::from(self.setup.gpu.sm.max_warps);
+        let report = KernelReport {
+            launch: run.kernel.0,
+            name: record.name.clone(),
+            grid: shape.grid,
+            block: shape.block,
+            registers_per_thread: shape.registers_per_thread,
+            register_source: record.registers,
+            shared_bytes: shape.shared_bytes,
+            occupancy: OccupancyReport {
+                ctas_per_sm: occupancy.ctas_per_sm,
+                warps_per_sm: occupancy.warps_per_sm,
+                theoretical_percent: f64::from(occupancy.warps_per_sm) / slots * 100.0,
+                limiter: occupancy.limiter.name().to_owned(),
+            },
+            start_cycle: run.start,
+            statistics: statistics(&run.counters, &self.setup.gpu),
+        };
+        self.ctas_ended += shape.ctas();
+        self.reports.push(report);
+    }
+
+    /// Launches that have ended, and after a failure or an interruption those that have not.
+    pub fn reports(&self) -> &[KernelReport] {
+        &self.reports
+    }
+
+    /// Whether the monitor or the limit on cycles broke a run off.
+    pub fn interrupted(&self) -> bool {
+        self.interrupted
+    }
+
+    /// Host time spent simulating.
+    pub fn host_time(&self) -> Duration {
+        self.host_time
+    }
+
+    /// The whole session so far.
+    pub fn total(&mut self) -> Stats {
+        statistics(&self.engine.counters(), &self.setup.gpu)
+    }
+
+    /// The report so far, of a run of `workload` under `scheduler` that took `seconds`.
+    pub fn summary(&mut self, workload: String, scheduler: &str, seconds: f64) -> Report {
+        let total = self.total();
+        let per_second = |name: &str| if seconds > 0.0 { total.number(name) / seconds } else { 0.0 };
+        Report {
+            schema: 1,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            workload,
+            gpu: self.setup.gpu.name.clone(),
+            core: self.setup.core.clone(),
+            scheduler: scheduler.to_owned(),
+            settings: self.setup.settings.clone(),
+            interrupted: self.interrupted,
+            kernels: self.reports.clone(),
+            host: HostFigures {
+                seconds,
+                cycles_per_second: per_second("cycles"),
+                warp_instructions_per_second: per_second("warp_instructions"),
+                peak_memory_bytes: crate::report::peak_memory_bytes(),
+            },
+            total,
+            remarks: Vec::new(),
+            output: Vec::new(),
+            check: None,
+        }
+    }
+}
+
+/// Whether a CTA of `shape` fits on an SM; if not, what there is too little of.
+pub(crate) fn check_fit(gpu: &GpuConfig, shape: &LaunchShape) -> Result<(), String> {
+    let (sm, name) = (&gpu.sm, &gpu.name);
+    if shape.shared_bytes > sm.max_shared_bytes_per_cta {
+        let most = sm.max_shared_bytes_per_cta;
+        return Err(format!(
+            "a CTA needs {} bytes of shared memory, of which {name} gives it {most} at most",
+            shape.shared_bytes
+        ));
+    }
+    if shape.registers_per_thread > sm.max_registers_per_thread {
+        let most = sm.max_registers_per_thread;
+        return Err(format!(
+            "a thread needs {} registers, of which {name} gives it {most} at most",
+            shape.registers_per_thread
+        ));
+    }
+    let occupancy = sm::occupancy(sm, shape);
+    if occupancy.ctas_per_sm == 0 {
+        return Err(format!(
+            "a CTA of {} threads with {} registers each and {} bytes of shared memory does not fit on an SM of {name}: too many {}",
+            shape.threads(),
+            shape.registers_per_thread,
+            shape.shared_bytes,
+            occupancy.limiter.name()
+        ));
+    }
+    Ok(())
+}
+
+/// Tells the monitor, not too often, and watches the limit on cycles.
+struct Watcher<'a> {
+    monitor: &'a mut dyn Monitor,
+    launches: &'a [LaunchRecord],
+    kernels_done: u32,
+    expected: Option<Expected>,
+    ctas_ended: u64,
+    last: Instant,
+    max_cycles: Option<u64>,
+}
+
+impl Watcher<'_> {
+    fn hear(&mut self, standing: Standing) -> ControlFlow<()> {
+        if self.max_cycles.is_some_and(|most| standing.cycles >= most) {
+            return ControlFlow::Break(());
+        }
+        if self.last.elapsed() < PROGRESS_EVERY {
+            return ControlFlow::Continue(());
+        }
+        self.last = Instant::now();
+        let name = |id: KernelId| self.launches[id.index()].name.clone();
+        self.monitor.progress(&Progress {
+            kernel: standing.kernel.map(name).unwrap_or_default(),
+            kernels_done: self.kernels_done,
+            kernels_total: self.expected.map(|all| all.kernels),
+            share_done: self.expected.map(|all| share(self.ctas_ended + standing.ctas_done, all.ctas)),
+            ctas_done: standing.ctas_done,
+            ctas_total: standing.ctas_total,
+            cycles: standing.cycles,
+            warp_instructions: standing.warp_instructions,
+        })
+    }
+}
