@@ -1,5 +1,7 @@
-//! Accel-Sim traces: what the warps of a kernel did on a real GPU, as a program and as instruction
-//! streams.
+//! Traces: what the warps of a kernel did, as a program and as instruction streams.
+//!
+//! Accel-Sim's are read here and written by [`export_accelsim`]; our own format, which any stream is
+//! recorded in, is [`NativeTrace`]'s. Accel-Sim's first:
 //!
 //! ```text
 //!  kernelslist.g ─► List ─► kernel files ─► KernelTrace::open ─► isa::Program
