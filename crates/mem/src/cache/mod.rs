@@ -12,6 +12,7 @@
 mod index;
 mod lookup;
 mod mshr;
+mod order;
 mod policy;
 mod replacement;
 mod tags;
@@ -305,15 +306,19 @@ impl Cache {
             }
             Probe::Miss | Probe::Full => {
                 let (line, evicted) = self.tags.allocate(at.block, at.index_address, at.atoms);
-                self.write_back(now, evicted);
+                if let Some(evicted) = evicted {
+                    self.write_back(now, &evicted);
+                }
                 line
             }
         }
     }
 
     /// Sends dirty sectors to the next level: one request per run of neighbours.
-    fn write_back(&mut self, now: Cycle, evicted: Option<Evicted>) {
-        let Some(evicted) = evicted.filter(|_| self.policy.writes_back()) else { return };
+    fn write_back(&mut self, now: Cycle, evicted: &Evicted) {
+        if !self.policy.writes_back() {
+            return;
+        }
         let line = evicted.block << self.tags.line_shift();
         let mut send = |first: u32, count: u32, byte_mask: u32| {
             let address = line + u64::from(32 * first);
@@ -397,7 +402,9 @@ impl Cache {
         } else {
             let block = atom_address >> self.tags.line_shift();
             let evicted = self.tags.fill_block(block, place.index_address, atoms);
-            self.write_back(now, evicted);
+            if let Some(evicted) = evicted {
+                self.write_back(now, &evicted);
+            }
         }
         let cycles = u64::from((1u32 << self.atom_shift).div_ceil(self.port_bytes));
         self.fill_port_free_at = self.fill_port_free_at.max(now) + cycles;
@@ -405,14 +412,15 @@ impl Cache {
         self.changes += 1;
     }
 
-    /// Puts the sector (or line) of `address` in as if it had been fetched: what a copy to the
-    /// device leaves in L2.
-    pub fn preload(&mut self, address: u64, index_address: u64) {
-        let atoms = self.atoms(address, 1 << self.atom_shift);
+    /// Puts the sectors (or the line) of `bytes` from `address` on, which are of one line, in as if
+    /// they had been fetched: what a copy to the device leaves in L2.
+    pub fn preload(&mut self, address: u64, bytes: u32, index_address: u64) {
+        let atoms = self.atoms(address, bytes);
         let block = address >> self.tags.line_shift();
         // What is under way comes by itself.
-        if !matches!(self.tags.probe(block, index_address, atoms, false), Probe::Reserved(_)) {
-            self.tags.fill_block(block, index_address, atoms);
+        let missing = atoms & !self.tags.reserved(block);
+        if missing != 0 {
+            self.tags.fill_block(block, index_address, missing);
         }
     }
 
@@ -423,10 +431,13 @@ impl Cache {
     }
 
     /// The next waiter whose data have come, in order of arrival.
+    #[inline]
     pub fn pop_ready(&mut self) -> Option<Waiter> {
-        let waiter = self.mshrs.pop_ready();
-        self.changes += u32::from(waiter.is_some());
-        waiter
+        if !self.mshrs.is_ready() {
+            return None;
+        }
+        self.changes += 1;
+        self.mshrs.pop_ready()
     }
 
     /// Whether the data port can serve an access at `now`.
