@@ -21,7 +21,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     pub(crate) fn decode(&mut self, now: Cycle, env: &mut Env<'_, S::Shared>) -> Result<(), Box<Fault>> {
         while let Some((warp, count)) = self.fetch.take_resumed().or_else(|| self.fetch.take_packet()) {
             self.agenda.moved();
-            self.stir(warp);
+            self.touched |= bit(warp);
             self.decode_packet(now, env, warp, count)?;
         }
         Ok(())

@@ -15,7 +15,7 @@ use crate::spec::{Pipe, PipeSet, WarpMask};
 use crate::stalls::Stall;
 use crate::warps::bit;
 use isa::{Access, Control, Space, WarpSlot, WarpStream};
-use kit::Cycle;
+use kit::{Cycle, LaneMask};
 
 impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     /// Every scheduler's turn. One that found nothing to issue finds nothing until something
@@ -23,36 +23,30 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     #[inline]
     pub(crate) fn issue(&mut self, now: Cycle, kernels: &[Kernel]) {
         if self.policy.tick(now, Window { slab: &self.slab, kernels }, &mut self.agenda) {
-            self.stirred = u8::MAX;
+            self.stirred = WarpMask::MAX;
         }
-        let stirred = std::mem::take(&mut self.stirred);
-        if stirred == 0 {
+        self.stirred |= self.policy.take_changed(std::mem::take(&mut self.touched));
+        if self.stirred == 0 {
             return;
         }
         let count = self.schedulers.len();
-        let pipes = self.policy.ready().pipes();
         // As GPGPU-Sim, whose turn moves on in every cycle in which the SM has warps.
-        let first = (self.counters.active_cycles % count as u64) as u32;
-        // Those that have yet to come: the first and those above it, then those below.
-        let all = (1u32 << count) - 1;
-        let (mut above, mut below) = (all & u32::MAX << first, all & !(u32::MAX << first));
-        loop {
+        let mut scheduler = (self.counters.active_cycles % count as u64) as usize;
+        for _ in 0..count {
             // An issue may stir schedulers that have yet to come: a barrier is released.
-            let due = u32::from(stirred | self.stirred);
-            above = if due & above == 0 { std::mem::take(&mut below) } else { above };
-            if due & above == 0 {
-                break;
+            let mine = self.scheduler_warps[scheduler];
+            if self.stirred & mine != 0 {
+                self.stirred &= !mine;
+                self.issue_from(now, kernels, scheduler, mine);
             }
-            let scheduler = (due & above).trailing_zeros();
-            above &= u32::MAX << scheduler << 1;
-            self.issue_from(now, kernels, scheduler as usize, pipes);
+            scheduler = if scheduler + 1 == count { 0 } else { scheduler + 1 };
         }
     }
 
-    /// One scheduler's turn; `pipes` are those for which any warp has a candidate.
+    /// The turn of one scheduler, whose warps are `mine`.
     #[inline]
-    fn issue_from(&mut self, now: Cycle, kernels: &[Kernel], scheduler: usize, pipes: PipeSet) {
-        let (mine, partition) = (self.scheduler_warps[scheduler], self.spec.partition(scheduler));
+    fn issue_from(&mut self, now: Cycle, kernels: &[Kernel], scheduler: usize, mine: WarpMask) {
+        let partition = self.spec.partition(scheduler);
         let view = View {
             live: self.warps.resident & !self.warps.exited & mine,
             held: self.warps.held() & mine,
@@ -60,31 +54,18 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
             age: &self.warps.age,
         };
         let considered = self.schedulers[scheduler].considered(&view);
-        let (open, with_candidate) = self.open_pipes(partition, pipes);
-        let ready = with_candidate & considered & !view.held;
+        let full = self.id_oc.full_pipes(partition);
+        let ready = self.policy.ready().outside(full) & considered & !view.held;
         if ready == 0 {
             let warps = if considered == 0 { self.warps.resident & mine } else { considered };
             let stall = self.why(warps, partition);
+            self.blocked = if stall.is_blocked() { self.blocked | mine } else { self.blocked & !mine };
             self.stall_slots(now, scheduler, 0, stall);
             return;
         }
         let warp = self.schedulers[scheduler].choose(ready, &view);
         self.schedulers[scheduler].on_issue(warp);
-        self.issue_warp(now, kernels, scheduler, warp, open);
-    }
-
-    /// Those of `pipes` whose issue latch has room, and the warps that have a candidate for one.
-    #[inline]
-    fn open_pipes(&self, partition: usize, pipes: PipeSet) -> (PipeSet, WarpMask) {
-        let (mut open, mut warps) = (PipeSet::default(), 0);
-        let ready = self.policy.ready();
-        for pipe in pipes.iter() {
-            if self.id_oc.has_room(self.id_oc.id(pipe, partition)) {
-                open = open.with(pipe);
-                warps |= ready.of(pipe);
-            }
-        }
-        (open, warps)
+        self.issue_warp(now, kernels, scheduler, warp, PipeSet::ALL.except(full));
     }
 
     /// Issues from `warp`, which has a candidate for one of the `open` pipes.
@@ -97,13 +78,13 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         for slot in 0..width {
             let id = self.policy.select(Window { slab: &self.slab, kernels }, warp, open);
             let pipe = self.issue_one(now, kernels, scheduler, partition, id);
-            self.account.note(scheduler * width + slot, None);
+            self.account.issue(scheduler * width + slot);
             if slot + 1 == width {
                 break;
             }
             // May another one follow in this cycle?
             let candidates = self.policy.ready().pipes_of(bit(warp));
-            open = self.open_pipes(partition, candidates).0;
+            open = candidates.except(self.id_oc.full_pipes(partition));
             let room = open.contains(pipe);
             if different {
                 open = open.without(pipe);
@@ -124,7 +105,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     fn stall_slots(&mut self, now: Cycle, scheduler: usize, first: usize, stall: Stall) {
         let width = self.spec.sm.issue.width as usize;
         for slot in first..width {
-            self.account.note(scheduler * width + slot, Some(stall));
+            self.account.stall(scheduler * width + slot, stall);
             self.observer.stalled(now, scheduler, stall);
         }
     }
@@ -133,7 +114,6 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     #[inline]
     fn issue_one(&mut self, now: Cycle, kernels: &[Kernel], scheduler: usize, partition: usize, id: InstId) -> Pipe {
         self.agenda.moved();
-        self.stirred |= 1 << scheduler;
         self.collectors.wake(partition);
         let flight = self.slab.get_mut(id);
         flight.stage = Stage::Issued;
@@ -141,15 +121,12 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         flight.issue_number = self.counters.warp_instructions;
         let (warp, pipe, control, mem) = (flight.warp, flight.pipe, flight.control, flight.mem);
         let ends_warp = flight.ends_warp;
+        self.stirred |= bit(warp);
         self.warps.last_issued[warp.index()] = flight.pc;
-        let threads = u64::from(flight.mask.count_ones());
         self.counters.warp_instructions += 1;
-        self.counters.thread_instructions += threads;
-        self.counters.empty_instructions += u64::from(threads == 0);
+        self.counters.thread_instructions += lane_count(flight.mask);
+        self.counters.empty_instructions += u64::from(flight.mask == 0);
         self.class_counts.0[flight.class as usize] += 1;
-        let of_kernel = &mut self.kernel_counts[flight.kernel.index()];
-        of_kernel.warp_instructions += 1;
-        of_kernel.thread_instructions += threads;
 
         self.id_oc.push(self.id_oc.id(pipe, partition), id);
         let window = Window { slab: &self.slab, kernels };
@@ -228,7 +205,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     fn release(&mut self, now: Cycle, warps: WarpMask) {
         if warps != 0 {
             self.warps.at_barrier &= !warps;
-            self.stirred = u8::MAX;
+            self.stirred |= warps;
             self.fetch.release_from_barrier(warps);
             self.observer.released(now, warps);
         }
@@ -266,4 +243,10 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         ];
         empty.into_iter().find(|&(_, mask)| mask != 0).map_or(Stall::Idle, |(stall, _)| stall)
     }
+}
+
+/// How many lanes there are in `mask`: most often all.
+#[inline]
+const fn lane_count(mask: LaneMask) -> u64 {
+    if mask == LaneMask::MAX { LaneMask::BITS as u64 } else { mask.count_ones() as u64 }
 }

@@ -3,7 +3,7 @@
 use crate::agenda::Agenda;
 use crate::barrier::Barriers;
 use crate::copies::Copies;
-use crate::counters::{ClassCounts, KernelCounts, SmCounters};
+use crate::counters::{ClassCounts, SmCounters};
 use crate::fetch::Fetch;
 use crate::inflight::{InstId, Slab, Window};
 use crate::kernel::Kernel;
@@ -19,6 +19,7 @@ use crate::stalls::SlotAccount;
 use crate::units::Units;
 use crate::warps::{Cta, PerWarp, Warps, bit};
 use isa::{CtaSlot, Dim3, Fault, KernelId, WarpSlot, WarpStream};
+use kit::bits::set_bits;
 use kit::{Cycle, NEVER};
 use mem::Port;
 use mem::cache::CacheCounters;
@@ -93,17 +94,20 @@ pub struct Sm<S: WarpStream, P: IssuePolicy, O: Observer = Silent> {
     /// What time alone brings to warps, in no order.
     wakes: Vec<(Cycle, Wake)>,
     next_wake: Cycle,
-    /// Schedulers for which something has changed since they last found nothing to issue.
-    pub(crate) stirred: u8,
+    /// Warps for which something that their schedulers see has changed since they were last looked at.
+    pub(crate) stirred: WarpMask,
+    /// Warps of which the issue design has been told something since then.
+    pub(crate) touched: WarpMask,
+    /// Warps of schedulers that issued nothing for want of room in an issue latch.
+    pub(crate) blocked: WarpMask,
 
     // What it is, and what it has done.
     pub(crate) id: u16,
     pub(crate) spec: Arc<CoreSpec>,
     pub(crate) scheduler_warps: Box<[WarpMask]>,
-    pub(crate) scheduler_of: PerWarp<u8>,
+    partition_of: PerWarp<u8>,
     pub(crate) account: SlotAccount,
     pub(crate) counters: SmCounters,
-    pub(crate) kernel_counts: Vec<KernelCounts>,
     pub(crate) class_counts: ClassCounts,
     /// Whoever watches.
     pub observer: O,
@@ -138,8 +142,8 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         let schedulers = spec.schedulers();
         let scheduler_warps: Box<[WarpMask]> =
             (0..schedulers).map(|s| (s..warps).step_by(schedulers).fold(0, |mask, w| mask | 1 << w)).collect();
-        let mut scheduler_of = PerWarp::new(0);
-        (0..64).for_each(|w| scheduler_of[w] = (w % schedulers) as u8);
+        let mut partition_of = PerWarp::new(0);
+        (0..64).for_each(|w| partition_of[w] = spec.partition(w % schedulers) as u8);
         let units = |pipe: Pipe| spec.sm.units.get(&pipe.unit());
         let in_buffers = warps * (spec.sm.frontend.buffer_entries as usize + 4);
         Self {
@@ -164,13 +168,14 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
             agenda: Agenda::new(0),
             wakes: Vec::with_capacity(warps),
             next_wake: NEVER,
-            stirred: u8::MAX,
+            stirred: WarpMask::MAX,
+            touched: 0,
+            blocked: 0,
             id,
             account: SlotAccount::new(schedulers * spec.sm.issue.width as usize),
             scheduler_warps,
-            scheduler_of,
+            partition_of,
             counters: SmCounters::default(),
-            kernel_counts: Vec::new(),
             class_counts: ClassCounts::default(),
             observer,
             spec,
@@ -220,7 +225,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
                 Wake::Rise(warp) => self.warps.asleep &= !bit(warp),
             }
         }
-        self.stirred = u8::MAX;
+        self.stirred = WarpMask::MAX;
         self.agenda.moved();
     }
 
@@ -233,13 +238,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     /// The part of latches, collectors and banks that `warp` uses.
     #[inline]
     pub(crate) fn partition_of(&self, warp: WarpSlot) -> usize {
-        self.spec.partition(usize::from(self.scheduler_of[warp.index()]))
-    }
-
-    /// Something has changed that its scheduler may see.
-    #[inline]
-    pub(crate) fn stir(&mut self, warp: WarpSlot) {
-        self.stirred |= 1 << self.scheduler_of[warp.index()];
+        self.partition_of[warp.index()].into()
     }
 
     /// Units take what waits for them.
@@ -269,9 +268,20 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         self.counters.bank_conflicts += u64::from(done.conflicts);
         if done.touched != 0 || !collectors.is_stuck() {
             self.agenda.moved();
-            // Without sub-cores all schedulers share the one partition.
-            self.stirred |= if self.spec.partitions == 1 { u8::MAX } else { done.touched };
+            let warps = self.warps_of_partitions(done.touched);
+            self.touched |= warps;
+            self.stirred |= warps & self.blocked;
         }
+    }
+
+    /// The warps that use `partitions`, one bit each.
+    #[inline]
+    fn warps_of_partitions(&self, partitions: u8) -> WarpMask {
+        // Without sub-cores all schedulers share the one partition.
+        if self.spec.partitions == 1 {
+            return WarpMask::MAX;
+        }
+        set_bits(partitions.into()).fold(0, |all, p| all | self.scheduler_warps[p])
     }
 
     /// Decode and fetch, alternating as often as there are fetches in a cycle.
@@ -295,7 +305,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
 
     #[inline]
     fn count_warps(&mut self, cycles: u64) {
-        let resident = u64::from(self.warps.resident.count_ones());
+        let resident = u64::from(self.warps.resident_count);
         self.counters.warp_cycles += resident * cycles;
         self.counters.active_cycles += if resident > 0 { cycles } else { 0 };
     }
@@ -361,10 +371,9 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         }
         self.stream.start_cta(env.shared, kernel, cta, slot, slots);
         self.counters.ctas_started += 1;
-        self.kernel_counts[kernel.index()].ctas += 1;
         self.observer.cta_started(now, kernel, cta, slot, slots);
         self.agenda.put_first(self.account.cycles());
-        self.stirred = u8::MAX;
+        self.stirred = WarpMask::MAX;
         slot
     }
 
@@ -386,9 +395,6 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
 
     /// A kernel comes to the SM: an SM without any other gives L1 what shared memory leaves.
     fn prepare_kernel(&mut self, kernel: KernelId, launch: &Kernel) {
-        if self.kernel_counts.len() <= kernel.index() {
-            self.kernel_counts.resize(kernel.index() + 1, KernelCounts::default());
-        }
         let l1d = &self.spec.sm.l1d;
         let alone = self.ctas.iter().all(Option::is_none);
         if alone && !l1d.shared_carveouts_bytes.is_empty() && self.lsu.l1.as_ref().is_some_and(L1::is_idle) {
@@ -442,11 +448,6 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         &self.account
     }
 
-    /// What each launch has done here, by [`KernelId`]; those that have not come are missing.
-    pub fn kernel_counts(&self) -> &[KernelCounts] {
-        &self.kernel_counts
-    }
-
     /// Warp instructions issued, by class.
     pub fn class_counts(&self) -> &ClassCounts {
         &self.class_counts
@@ -469,6 +470,6 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
 
     /// Warps resident now.
     pub fn resident_warps(&self) -> u32 {
-        self.warps.resident.count_ones()
+        self.warps.resident_count
     }
 }

@@ -64,6 +64,12 @@ impl PipeSet {
         PipeSet(self.0 | 1 << pipe.0)
     }
 
+    /// The set without those in `others`.
+    #[inline]
+    pub const fn except(self, others: Self) -> Self {
+        PipeSet(self.0 & !others.0)
+    }
+
     /// The set without `pipe`.
     #[inline]
     pub const fn without(self, pipe: Pipe) -> Self {

@@ -58,12 +58,15 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         self.observer.written_back(now, Seen { id, window });
         let flight = self.slab.get(id);
         let (warp, mem, group) = (flight.warp, flight.mem, flight.group);
-        self.stir(warp);
+        self.touched |= bit(warp);
         self.slab.release(id);
         self.warps.in_pipeline[warp.index()] -= 1;
         if let Some(mem) = mem {
             match mem.access {
-                Access::AsyncCopy if self.copies.performed(warp, group) => self.warps.at_copies &= !bit(warp),
+                Access::AsyncCopy if self.copies.performed(warp, group) => {
+                    self.warps.at_copies &= !bit(warp);
+                    self.stirred |= bit(warp);
+                }
                 Access::Atomic | Access::Reduction if self.slab.dynamic(id).space == Space::Global => {
                     self.end_atomic(warp);
                 }
@@ -80,6 +83,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         *left = left.saturating_sub(1);
         if *left == 0 {
             self.warps.at_atomic &= !bit(warp);
+            self.stirred |= bit(warp);
         }
     }
 
@@ -89,7 +93,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         let left = &mut self.warps.outstanding[warp.index()];
         *left -= count;
         if *left == 0 {
-            self.stir(warp);
+            self.stirred |= self.warps.at_fence & bit(warp);
             self.warps.at_fence &= !bit(warp);
             self.retire_if_drained(now, warp);
         }
@@ -100,7 +104,8 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         if !self.warps.is_drained(warp) || self.warps.resident & bit(warp) == 0 {
             return;
         }
-        self.warps.resident &= !bit(warp);
+        self.warps.retire(warp);
+        self.stirred |= bit(warp);
         let slot = self.warps.cta[warp.index()];
         let cta = self.ctas[slot.index()].as_mut().expect("a resident warp's CTA is resident");
         cta.unfinished &= !bit(warp);
