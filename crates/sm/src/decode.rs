@@ -75,7 +75,6 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
             pending: 0,
             unit: 0,
             group: 0,
-            issued_at: 0,
             issue_number: 0,
         };
         self.warps.next_order[w] += 1;

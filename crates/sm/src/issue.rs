@@ -64,39 +64,41 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
             return;
         }
         let warp = self.schedulers[scheduler].choose(ready, &view);
-        self.schedulers[scheduler].on_issue(warp);
         self.issue_warp(now, kernels, scheduler, warp, PipeSet::ALL.except(full));
     }
 
     /// Issues from `warp`, which has a candidate for one of the `open` pipes.
     #[inline]
     fn issue_warp(&mut self, now: Cycle, kernels: &[Kernel], scheduler: usize, warp: WarpSlot, open: PipeSet) {
+        let id = self.policy.select(Window { slab: &self.slab, kernels }, warp, open);
+        let pipe = self.issue_one(now, kernels, scheduler, id);
+        let width = self.spec.sm.issue.width as usize;
+        self.account.issue(scheduler * width);
+        if width > 1 {
+            self.issue_more(now, kernels, scheduler, warp, pipe);
+        }
+    }
+
+    /// Issues as many more from `warp` as the width allows, behind one that went to `pipe`.
+    fn issue_more(&mut self, now: Cycle, kernels: &[Kernel], scheduler: usize, warp: WarpSlot, mut pipe: Pipe) {
         let issue = &self.spec.sm.issue;
         let (width, different) = (issue.width as usize, issue.dual_issue_needs_different_units);
         let partition = self.spec.partition(scheduler);
-        let mut open = open;
-        for slot in 0..width {
-            let id = self.policy.select(Window { slab: &self.slab, kernels }, warp, open);
-            let pipe = self.issue_one(now, kernels, scheduler, partition, id);
-            self.account.issue(scheduler * width + slot);
-            if slot + 1 == width {
-                break;
-            }
-            // May another one follow in this cycle?
-            let candidates = self.policy.ready().pipes_of(bit(warp));
-            open = candidates.except(self.id_oc.full_pipes(partition));
+        for slot in 1..width {
+            let mut open = self.policy.ready().pipes_of(bit(warp)).except(self.id_oc.full_pipes(partition));
             let room = open.contains(pipe);
             if different {
                 open = open.without(pipe);
             }
             if self.warps.held() & bit(warp) != 0 || open.0 == 0 {
                 let stall = if different && room { Stall::SameUnit } else { self.why(bit(warp), partition) };
-                self.stall_slots(now, scheduler, slot + 1, stall);
+                self.stall_slots(now, scheduler, slot, stall);
                 break;
             }
-            if slot == 0 {
-                self.counters.multiple_issues += 1;
-            }
+            self.counters.multiple_issues += u64::from(slot == 1);
+            let id = self.policy.select(Window { slab: &self.slab, kernels }, warp, open);
+            pipe = self.issue_one(now, kernels, scheduler, id);
+            self.account.issue(scheduler * width + slot);
         }
     }
 
@@ -112,12 +114,12 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
 
     /// Issues `id`. Returns its pipe.
     #[inline]
-    fn issue_one(&mut self, now: Cycle, kernels: &[Kernel], scheduler: usize, partition: usize, id: InstId) -> Pipe {
+    fn issue_one(&mut self, now: Cycle, kernels: &[Kernel], scheduler: usize, id: InstId) -> Pipe {
+        let partition = self.spec.partition(scheduler);
         self.agenda.moved();
         self.collectors.wake(partition);
         let flight = self.slab.get_mut(id);
         flight.stage = Stage::Issued;
-        flight.issued_at = now;
         flight.issue_number = self.counters.warp_instructions;
         let (warp, pipe, control, mem) = (flight.warp, flight.pipe, flight.control, flight.mem);
         let ends_warp = flight.ends_warp;

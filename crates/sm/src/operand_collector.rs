@@ -39,6 +39,13 @@ struct Collector {
     latch: LatchId,
 }
 
+/// Where a bank's ring of waiting reads stands.
+#[derive(Clone, Copy, Debug, Default)]
+struct ReadQueue {
+    first: u16,
+    len: u16,
+}
+
 /// Most partitions: the schedulers are fewer.
 const PARTITIONS: usize = 8;
 
@@ -72,8 +79,7 @@ pub struct OperandCollector {
     /// Reads waiting at each bank, by collector: rings of `reads_stride` places.
     reads: Box<[u8]>,
     reads_stride: usize,
-    first_read: [u16; 64],
-    reads_waiting: [u16; 64],
+    queues: [ReadQueue; 64],
     /// Banks at which reads wait.
     waiting: Mask,
     /// Banks written this cycle.
@@ -122,8 +128,7 @@ impl OperandCollector {
             last: std::array::from_fn(|p| (p * each) as u32),
             reads: vec![0; ring * 64].into(),
             reads_stride: ring,
-            first_read: [0; 64],
-            reads_waiting: [0; 64],
+            queues: [ReadQueue::default(); 64],
             waiting: 0,
             written: 0,
             rounds: operands.reads_per_bank,
@@ -282,26 +287,26 @@ impl OperandCollector {
         design: &mut impl Design,
     ) -> bool {
         let mut moved = false;
-        let turn = (self.last[partition % PARTITIONS] + 1) % 64;
-        let mine = self.of_partition[partition % PARTITIONS];
-        let mut candidates = (self.ready & !*blocked & mine).rotate_right(turn);
+        let mut candidates = self.ready & !*blocked & self.of_partition[partition % PARTITIONS];
+        let behind_last = Mask::MAX << 1 << self.last[partition % PARTITIONS];
         let mut ports = self.out_ports;
         while candidates != 0 && ports > 0 {
-            let c = (candidates.trailing_zeros() + turn) % 64;
-            candidates &= candidates - 1;
+            let behind = candidates & behind_last;
+            let c = if behind == 0 { candidates } else { behind }.trailing_zeros();
+            candidates &= !(1 << c);
             let Collector { inst, latch, .. } = self.collectors[c as usize % 64];
-            if oc_ex.has_room(latch) {
-                oc_ex.push(latch, inst);
-                self.ready &= !(1 << c);
-                self.free |= 1 << c;
-                self.last[partition % PARTITIONS] = c;
-                ports -= 1;
-                moved = true;
-                slab.get_mut(inst).stage = Stage::Dispatched;
-                design.operands_read(slab, inst);
-            } else {
+            if !oc_ex.has_room(latch) {
                 *blocked |= 1 << c;
+                continue;
             }
+            oc_ex.push(latch, inst);
+            self.ready &= !(1 << c);
+            self.free |= 1 << c;
+            self.last[partition % PARTITIONS] = c;
+            ports -= 1;
+            moved = true;
+            slab.get_mut(inst).stage = Stage::Dispatched;
+            design.operands_read(slab, inst);
         }
         moved
     }
@@ -310,17 +315,15 @@ impl OperandCollector {
     #[inline]
     fn serve_reads(&mut self, banks: Mask, done: &mut Collected) {
         for bank in set_bits(self.waiting & banks) {
-            let bank = bank % 64;
-            let first = usize::from(self.first_read[bank]);
+            let queue = &mut self.queues[bank % 64];
+            let first = usize::from(queue.first);
             let c = self.reads[bank * self.reads_stride + first];
-            self.first_read[bank] = ((first + 1) & (self.reads_stride - 1)) as u16;
-            self.reads_waiting[bank] -= 1;
+            queue.first = ((first + 1) & (self.reads_stride - 1)) as u16;
+            queue.len -= 1;
+            let more = queue.len > 0;
+            self.waiting &= !(u64::from(!more) << bank);
             done.reads += 1;
-            if self.reads_waiting[bank] == 0 {
-                self.waiting &= !(1 << bank);
-            } else {
-                done.conflicts += 1;
-            }
+            done.conflicts += u32::from(more);
             let collector = &mut self.collectors[c as usize % 64];
             collector.outstanding -= 1;
             self.ready |= u64::from(collector.outstanding == 0) << (c % 64);
@@ -340,15 +343,19 @@ impl OperandCollector {
         let mut moved = false;
         let mine = self.of_partition[partition % PARTITIONS];
         for latch in set_bits(id_oc.occupied() & id_oc.of_partition(partition)) {
-            for _port in 0..self.in_ports {
+            let mut ports = self.in_ports;
+            while ports > 0
+                && let Some(inst) = id_oc.front(latch as LatchId)
+            {
                 let free = self.free & mine;
                 if free == 0 {
                     return moved;
                 }
-                let Some(inst) = id_oc.pop(latch as LatchId) else { break };
+                id_oc.pop(latch as LatchId);
                 let place = Collector { inst, outstanding: 0, latch: latch as LatchId };
                 self.place(free.trailing_zeros(), partition, place, slab, kernels, design);
                 moved = true;
+                ports -= 1;
             }
         }
         moved
@@ -365,10 +372,10 @@ impl OperandCollector {
         kernels: &[Kernel],
         design: &impl Design,
     ) {
-        slab.get_mut(place.inst).stage = Stage::Collecting;
-        let flight = slab.get(place.inst);
-        let srcs = flight.micro.operands.vector_srcs(kernels, flight.kernel);
         let awaited = design.awaited(slab, place.inst);
+        let flight = slab.get_mut(place.inst);
+        flight.stage = Stage::Collecting;
+        let srcs = flight.micro.operands.vector_srcs(kernels, flight.kernel);
         self.collect(c, partition, place, flight.warp, srcs, awaited);
     }
 
@@ -390,11 +397,11 @@ impl OperandCollector {
             if awaited >> i & 1 != 0 {
                 continue;
             }
-            let bank = self.bank(warp, partition, reg);
-            let bank = bank as usize % 64;
-            let end = usize::from(self.first_read[bank] + self.reads_waiting[bank]) & (self.reads_stride - 1);
+            let bank = self.bank(warp, partition, reg) as usize % 64;
+            let queue = &mut self.queues[bank];
+            let end = usize::from(queue.first + queue.len) & (self.reads_stride - 1);
+            queue.len += 1;
             self.reads[bank * self.reads_stride + end] = c as u8;
-            self.reads_waiting[bank] += 1;
             self.waiting |= 1 << bank;
         }
         place.outstanding = srcs.len() as u8;

@@ -29,13 +29,19 @@ struct Service {
     step: u16,
 }
 
+/// An execution unit.
+#[derive(Clone, Copy, Debug, Default)]
+struct Unit {
+    /// First cycle in which its dispatch register is free.
+    free_at: Cycle,
+    /// The last cycle in which an instruction in it ends.
+    latest_end: Cycle,
+}
+
 /// The units, the result buses, and what is on its way to write-back.
 #[derive(Debug)]
 pub struct Units {
-    /// First cycle in which each unit's dispatch register is free.
-    free_at: Box<[Cycle]>,
-    /// The last cycle in which an instruction in each unit ends.
-    latest_end: Box<[Cycle]>,
+    units: Box<[Unit]>,
     /// By latch.
     service: Box<[Service]>,
     /// Latches of pipes whose units serve all partitions.
@@ -70,8 +76,7 @@ impl Units {
             total += count;
         }
         Self {
-            free_at: vec![0; total as usize].into(),
-            latest_end: vec![0; total as usize].into(),
+            units: vec![Unit::default(); total as usize].into(),
             service: service.into(),
             shared,
             partitions,
@@ -100,10 +105,7 @@ impl Units {
             while unit < end
                 && let Some(id) = oc_ex.front(latch as LatchId)
             {
-                let free_at = self.free_at[unit as usize];
-                if free_at > now {
-                    agenda.at(free_at);
-                } else if self.try_accept(now, unit, id, slab, agenda) {
+                if self.try_accept(now, unit, id, slab, agenda) {
                     oc_ex.pop(latch as LatchId);
                     begin(slab, id);
                     from |= 1 << (latch % self.partitions);
@@ -137,10 +139,7 @@ impl Units {
                 let age = |l: &usize| oc_ex.front(*l as LatchId).map(|id| slab.get(id).issue_order());
                 let Some(latch) = set_bits(oc_ex.occupied() & latches).min_by_key(age) else { break };
                 let id = oc_ex.front(latch as LatchId).expect("an occupied latch");
-                let free_at = self.free_at[unit as usize];
-                if free_at > now {
-                    agenda.at(free_at);
-                } else if self.try_accept(now, unit, id, slab, agenda) {
+                if self.try_accept(now, unit, id, slab, agenda) {
                     oc_ex.pop(latch as LatchId);
                     begin(slab, id);
                     from |= 1 << (latch % self.partitions);
@@ -150,29 +149,33 @@ impl Units {
         from
     }
 
-    /// A unit whose dispatch register is free takes `id`, unless another instruction ends with it.
+    /// A unit takes `id` if its dispatch register is free, unless another instruction ends with it.
     #[inline]
-    fn try_accept(&mut self, now: Cycle, unit: u16, id: InstId, slab: &mut Slab, agenda: &mut Agenda) -> bool {
-        let latency = slab.get(id).latency_cycles as usize;
-        let at = (now as usize + latency + WRITE_BACK_DELAY) & (self.lens.len() - 1);
-        let len = usize::from(self.lens[at]);
-        let bucket = &mut self.ending[at * self.buses..(at + 1) * self.buses];
+    fn try_accept(&mut self, now: Cycle, number: u16, id: InstId, slab: &mut Slab, agenda: &mut Agenda) -> bool {
+        let unit = &mut self.units[usize::from(number)];
+        if unit.free_at > now {
+            agenda.at(unit.free_at);
+            return false;
+        }
+        let ends = now + Cycle::from(slab.get(id).latency_cycles);
+        let at = (ends as usize + WRITE_BACK_DELAY) & (self.lens.len() - 1);
+        let (first, len) = (at * self.buses, usize::from(self.lens[at]));
         // One end per unit and cycle, and one per bus. Behind the unit's latest end there is none.
-        let ends = now + latency as Cycle;
-        let latest = &mut self.latest_end[unit as usize];
-        let clash = ends <= *latest && bucket[..len].iter().any(|&other| slab.get(other).unit == unit);
-        if clash || len == bucket.len() {
+        let same_end = |&other: &InstId| slab.get(other).unit == number;
+        if len == self.buses || ends <= unit.latest_end && self.ending[first..first + len].iter().any(same_end) {
             agenda.at(now + 1);
             return false;
         }
-        *latest = ends.max(*latest);
-        bucket[len] = id;
+        let flight = slab.get_mut(id);
+        *unit = Unit {
+            free_at: now + Cycle::from(flight.initiation_cycles),
+            latest_end: ends.max(unit.latest_end),
+        };
+        flight.stage = Stage::Executing;
+        flight.unit = number;
+        self.ending[first + len] = id;
         self.lens[at] += 1;
         self.occupied[at / 64] |= 1 << (at % 64);
-        let flight = slab.get_mut(id);
-        self.free_at[unit as usize] = now + Cycle::from(flight.initiation_cycles);
-        flight.stage = Stage::Executing;
-        flight.unit = unit;
         agenda.moved();
         true
     }

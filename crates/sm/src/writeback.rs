@@ -26,9 +26,9 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     #[inline]
     fn write_registers(&mut self, kernels: &[Kernel], id: InstId) {
         let flight = self.slab.get(id);
-        let dsts = flight.micro.operands.dsts(kernels, flight.kernel);
-        self.counters.register_writes += dsts.len() as u64;
+        self.counters.register_writes += flight.operands.dst_count();
         if self.collectors.any_read_waits() || self.lsu.is_writing_back() {
+            let dsts = flight.operands.dsts(kernels, flight.kernel);
             let partition = self.partition_of(flight.warp);
             let regs = &kernels[flight.kernel.index()].code.program.regs;
             self.collectors.write(flight.warp, partition, regs, dsts);
