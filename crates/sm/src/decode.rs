@@ -36,10 +36,6 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         count: u8,
     ) -> Result<(), Box<Fault>> {
         for left in (0..count).rev() {
-            if self.stream.next_pc(warp).is_none() {
-                self.warps.decoded |= bit(warp);
-                break;
-            }
             let id = self.step(now, env, warp)?;
             if !self.look_ahead(env, id, left) {
                 break;

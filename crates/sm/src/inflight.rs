@@ -1,6 +1,6 @@
 //! Instructions between decode and completion, in a slab by id.
 
-use crate::kernel::{Code, Kernel, Micro, Operands, RegSet};
+use crate::kernel::{Banks, Code, Kernel, Micro, Operands, RegSet};
 use crate::spec::Pipe;
 use isa::{Control, DynInst, KernelId, OpClass, Pc, RegId, WarpSlot};
 use kit::LaneMask;
@@ -111,6 +111,7 @@ impl Slab {
             operands: Operands::default(),
             reads: RegSet::default(),
             writes: RegSet::default(),
+            banks: Banks::default(),
         };
         self.insts.push(InFlight {
             warp: WarpSlot(0),

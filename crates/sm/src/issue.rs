@@ -29,23 +29,46 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         if self.stirred == 0 {
             return;
         }
-        let count = self.schedulers.len();
         // As GPGPU-Sim, whose turn moves on in every cycle in which the SM has warps.
-        let mut scheduler = (self.counters.active_cycles % count as u64) as usize;
-        for _ in 0..count {
-            // An issue may stir schedulers that have yet to come: a barrier is released.
-            let mine = self.scheduler_warps[scheduler];
-            if self.stirred & mine != 0 {
-                self.stirred &= !mine;
-                self.issue_from(now, kernels, scheduler, mine);
+        let first = self.counters.active_cycles % self.schedulers.len() as u64;
+        // Those that have yet to come: the first and those above it, then those below.
+        let (mut above, mut below) = (u32::MAX << first, !(u32::MAX << first));
+        self.due_schedulers = self.schedulers_of(self.stirred);
+        self.stirred = 0;
+        loop {
+            // An issue may add schedulers that have yet to come: a barrier is released.
+            above = if self.due_schedulers & above == 0 { std::mem::take(&mut below) } else { above };
+            let due = self.due_schedulers & above;
+            if due == 0 {
+                break;
             }
-            scheduler = if scheduler + 1 == count { 0 } else { scheduler + 1 };
+            let scheduler = due.trailing_zeros();
+            above &= u32::MAX << 1 << scheduler;
+            self.issue_from(now, kernels, scheduler as usize);
         }
     }
 
-    /// The turn of one scheduler, whose warps are `mine`.
+    /// The schedulers of `warps`, one bit each: those of scheduler *s* are every *count*-th from *s*.
     #[inline]
-    fn issue_from(&mut self, now: Cycle, kernels: &[Kernel], scheduler: usize, mine: WarpMask) {
+    fn schedulers_of(&self, mut warps: WarpMask) -> u32 {
+        let count = self.schedulers.len();
+        let all = (1 << count) - 1;
+        if !count.is_power_of_two() {
+            let has_any = |s: &usize| self.scheduler_warps[*s] & warps != 0;
+            return (0..count).filter(has_any).fold(0, |set, s| set | 1 << s);
+        }
+        let mut half = WarpMask::BITS as usize / 2;
+        while half >= count {
+            warps |= warps >> half;
+            half /= 2;
+        }
+        warps as u32 & all
+    }
+
+    /// One scheduler's turn.
+    #[inline]
+    fn issue_from(&mut self, now: Cycle, kernels: &[Kernel], scheduler: usize) {
+        let mine = self.scheduler_warps[scheduler];
         let partition = self.spec.partition(scheduler);
         let view = View {
             live: self.warps.resident & !self.warps.exited & mine,
@@ -80,6 +103,8 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     }
 
     /// Issues as many more from `warp` as the width allows, behind one that went to `pipe`.
+    #[cold]
+    #[inline(never)]
     fn issue_more(&mut self, now: Cycle, kernels: &[Kernel], scheduler: usize, warp: WarpSlot, mut pipe: Pipe) {
         let issue = &self.spec.sm.issue;
         let (width, different) = (issue.width as usize, issue.dual_issue_needs_different_units);
@@ -113,7 +138,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     }
 
     /// Issues `id`. Returns its pipe.
-    #[inline]
+    #[inline(always)]
     fn issue_one(&mut self, now: Cycle, kernels: &[Kernel], scheduler: usize, id: InstId) -> Pipe {
         let partition = self.spec.partition(scheduler);
         self.agenda.moved();
@@ -208,6 +233,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         if warps != 0 {
             self.warps.at_barrier &= !warps;
             self.stirred |= warps;
+            self.due_schedulers |= self.schedulers_of(warps);
             self.fetch.release_from_barrier(warps);
             self.observer.released(now, warps);
         }

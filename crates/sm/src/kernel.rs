@@ -28,6 +28,33 @@ pub struct Micro {
     pub(crate) reads: RegSet,
     /// Those that it writes.
     pub(crate) writes: RegSet,
+    /// Where they lie.
+    pub(crate) banks: Banks,
+}
+
+/// The banks, within a sub-core, of the vector registers of an instruction of a warp whose register 0
+/// lies in bank 0.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Banks {
+    /// Of those that it reads.
+    pub reads: u64,
+    /// Of those that it writes.
+    pub writes: u64,
+    /// Those that it reads lie in as many banks.
+    pub is_spread: bool,
+}
+
+impl Banks {
+    fn new(program: &Program, operands: &[RegId], dsts: usize, count: u32) -> Self {
+        let set = |regs: &[RegId]| {
+            let vector = regs.iter().filter(|r| program.regs.is_vector(**r));
+            vector.fold(0u64, |set, r| set | 1 << (u32::from(r.0) % count))
+        };
+        let (writes, reads) = operands.split_at(dsts);
+        let vector_reads = reads.iter().filter(|r| program.regs.is_vector(**r)).count();
+        let is_spread = set(reads).count_ones() as usize == vector_reads;
+        Self { reads: set(reads), writes: set(writes), is_spread }
+    }
 }
 
 /// A set of registers below [`RegSet::BOUND`].
@@ -131,6 +158,12 @@ impl Operands {
         &kernels[kernel.index()].code.registers[start..start + self.end as usize]
     }
 
+    /// How many registers are read through operand collectors.
+    #[inline]
+    pub fn vector_src_count(&self) -> u32 {
+        u32::from(self.vector_end - self.dsts)
+    }
+
     /// How many registers are written.
     #[inline]
     pub fn dst_count(&self) -> u64 {
@@ -170,7 +203,9 @@ impl Code {
     pub fn new(program: Arc<Program>, spec: &CoreSpec) -> Self {
         let mut registers = Vec::new();
         let micros = program.insts().iter().map(|inst| {
+            let start = registers.len();
             let operands = Operands::new(&program, program.dsts(inst), program.srcs(inst), &mut registers);
+            let banks = Banks::new(&program, &registers[start..], program.dsts(inst).len(), spec.banks_per_partition());
             let OpTiming { unit, latency_cycles, initiation_cycles } = spec.timing.of(inst.class);
             let initiation = if inst.packed_half { initiation_cycles / 2 } else { initiation_cycles };
             Micro {
@@ -183,6 +218,7 @@ impl Code {
                 operands,
                 reads: RegSet::of(program.srcs(inst)),
                 writes: RegSet::of(program.dsts(inst)),
+                banks,
             }
         });
         let micros = micros.collect();

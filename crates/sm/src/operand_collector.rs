@@ -17,11 +17,12 @@
 
 mod exact;
 
-use crate::inflight::{InstId, Slab, Stage};
+use crate::inflight::{InFlight, InstId, Slab, Stage};
 use crate::kernel::Kernel;
 use crate::latches::{LatchId, Latches};
 use crate::spec::CoreSpec;
-use isa::{RegFile, RegId, WarpSlot};
+use crate::warps::PerWarp;
+use isa::{RegId, WarpSlot};
 use kit::bits::set_bits;
 
 /// One bit per collector, or per bank.
@@ -89,7 +90,8 @@ pub struct OperandCollector {
     /// Of each partition.
     out_ports: u32,
     banks_per_partition: u32,
-    bank_uses_warp: bool,
+    /// Bank of register 0 of each warp, within its partition.
+    first_bank: PerWarp<u8>,
     /// Partitions in which something has moved, or their latches have changed, since a cycle in
     /// which nothing could; one bit each.
     awake: u8,
@@ -134,8 +136,8 @@ impl OperandCollector {
             rounds: operands.reads_per_bank,
             in_ports: operands.in_ports,
             out_ports: (operands.out_ports / partitions as u32).max(1),
-            banks_per_partition: operands.banks / partitions as u32,
-            bank_uses_warp: operands.bank_uses_warp,
+            banks_per_partition: banks as u32,
+            first_bank: PerWarp::from_fn(|w| if operands.bank_uses_warp { (w % banks) as u8 } else { 0 }),
             awake: 0,
         }
     }
@@ -143,15 +145,16 @@ impl OperandCollector {
     /// The bank of a vector register.
     #[inline]
     fn bank(&self, warp: WarpSlot, partition: usize, reg: RegId) -> u32 {
-        let number = u32::from(reg.0) + if self.bank_uses_warp { u32::from(warp.0) } else { 0 };
+        let number = u32::from(reg.0) + u32::from(self.first_bank[warp.index()]);
         number % self.banks_per_partition + partition as u32 * self.banks_per_partition
     }
 
-    /// The banks of the vector registers among `dsts`.
+    /// The banks that are `set` (see [`crate::kernel::Banks`]) to `warp`.
     #[inline]
-    fn banks_of(&self, warp: WarpSlot, partition: usize, regs: &RegFile, dsts: &[RegId]) -> Mask {
-        let vector = dsts.iter().filter(|r| regs.is_vector(**r));
-        vector.fold(0, |banks, r| banks | 1 << self.bank(warp, partition, *r))
+    fn banks_of(&self, warp: WarpSlot, partition: usize, set: u64) -> Mask {
+        let first = u32::from(self.first_bank[warp.index()]);
+        let turned = set << first | set >> 1 >> (self.banks_per_partition - 1 - first);
+        (turned & self.banks_of_partition[0]) << (partition as u32 * self.banks_per_partition % 64)
     }
 
     /// Whether reads wait, which a write in this cycle would hold up.
@@ -160,16 +163,16 @@ impl OperandCollector {
         self.waiting != 0
     }
 
-    /// Writes `dsts` in this cycle whatever else is written.
+    /// Writes the results of `inst` in this cycle whatever else is written.
     #[inline]
-    pub fn write(&mut self, warp: WarpSlot, partition: usize, regs: &RegFile, dsts: &[RegId]) {
-        self.written |= self.banks_of(warp, partition, regs, dsts);
+    pub fn write(&mut self, partition: usize, inst: &InFlight) {
+        self.written |= self.banks_of(inst.warp, partition, inst.banks.writes);
     }
 
-    /// Writes `dsts` in this cycle unless one of their banks is being written already.
+    /// Writes the results of `inst` in this cycle unless one of their banks is being written already.
     #[inline]
-    pub fn try_write(&mut self, warp: WarpSlot, partition: usize, regs: &RegFile, dsts: &[RegId]) -> bool {
-        let banks = self.banks_of(warp, partition, regs, dsts);
+    pub fn try_write(&mut self, partition: usize, inst: &InFlight) -> bool {
+        let banks = self.banks_of(inst.warp, partition, inst.banks.writes);
         let free = banks & self.written == 0;
         if free {
             self.written |= banks;
@@ -252,8 +255,11 @@ impl OperandCollector {
         let mut banks = all_banks & !self.written;
         // Those that found their latch full: it stays so to the end of the cycle.
         let mut blocked = 0;
-        for _ in 0..self.rounds {
-            let mut quiet = true;
+        // Those whose reads find their banks free and each other not in the way: served in the round
+        // behind the one in which they came.
+        let mut passing = 0;
+        for round in 1..=self.rounds {
+            let mut quiet = passing == 0;
             if self.ready & mine & !blocked != 0 {
                 moved |= self.dispatch(partition, &mut blocked, oc_ex, slab, design);
                 quiet = false;
@@ -262,9 +268,18 @@ impl OperandCollector {
                 self.serve_reads(banks, done);
                 (moved, quiet) = (true, false);
             }
+            self.ready |= std::mem::take(&mut passing);
             if id_oc.occupied() & latches != 0 && self.free & mine != 0 {
-                moved |= self.allocate(partition, id_oc, slab, kernels, design);
                 quiet = false;
+                if round < self.rounds
+                    && let Some(latch) = id_oc.only(latches)
+                    && let Some(c) = self.try_pass(partition, latch, id_oc, slab, design, done)
+                {
+                    passing = c;
+                    moved = true;
+                } else {
+                    moved |= self.allocate(partition, id_oc, slab, kernels, design);
+                }
             }
             // A round that finds nothing to do leaves nothing for the next, except to the banks that
             // were being written.
@@ -328,6 +343,35 @@ impl OperandCollector {
             collector.outstanding -= 1;
             self.ready |= u64::from(collector.outstanding == 0) << (c % 64);
         }
+    }
+
+    /// If no bank that the instruction in `latch` reads has another read to serve, it takes a free
+    /// collector in which it has its operands after the next round, without queueing at the banks.
+    /// Returns that collector's bit.
+    #[inline]
+    fn try_pass(
+        &mut self,
+        partition: usize,
+        latch: LatchId,
+        id_oc: &mut Latches,
+        slab: &mut Slab,
+        design: &impl Design,
+        done: &mut Collected,
+    ) -> Option<Mask> {
+        let inst = id_oc.front(latch)?;
+        let flight = slab.get(inst);
+        let reads = self.banks_of(flight.warp, partition, flight.banks.reads);
+        if reads == 0 || !flight.banks.is_spread || reads & self.waiting != 0 || design.awaited(slab, inst) != 0 {
+            return None;
+        }
+        id_oc.pop(latch);
+        let free = self.free & self.of_partition[partition % PARTITIONS];
+        let bit = free & free.wrapping_neg();
+        self.free &= !bit;
+        self.collectors[bit.trailing_zeros() as usize % 64] = Collector { inst, outstanding: 0, latch };
+        done.reads += flight.operands.vector_src_count();
+        slab.get_mut(inst).stage = Stage::Collecting;
+        Some(bit)
     }
 
     /// Moves instructions from a partition's issue latches into its free collectors.

@@ -96,6 +96,8 @@ pub struct Sm<S: WarpStream, P: IssuePolicy, O: Observer = Silent> {
     next_wake: Cycle,
     /// Warps for which something that their schedulers see has changed since they were last looked at.
     pub(crate) stirred: WarpMask,
+    /// Schedulers that have yet to look in this cycle, or have, one bit each.
+    pub(crate) due_schedulers: u32,
     /// Warps of which the issue design has been told something since then.
     pub(crate) touched: WarpMask,
     /// Warps of schedulers that issued nothing for want of room in an issue latch.
@@ -169,6 +171,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
             wakes: Vec::with_capacity(warps),
             next_wake: NEVER,
             stirred: WarpMask::MAX,
+            due_schedulers: 0,
             touched: 0,
             blocked: 0,
             id,

@@ -240,6 +240,11 @@ impl CoreSpec {
         if self.partitions == 1 { 0 } else { scheduler }
     }
 
+    /// Register banks of each part.
+    pub fn banks_per_partition(&self) -> u32 {
+        self.sm.operands.banks / self.partitions as u32
+    }
+
     /// Units of each pipe.
     pub fn unit_count(&self, pipe: Pipe) -> usize {
         self.sm.units.get(&pipe.unit()).map_or(0, |u| u.count as usize)

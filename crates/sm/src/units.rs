@@ -17,6 +17,7 @@ use crate::latches::{LatchId, Latches};
 use crate::spec::{CoreSpec, Pipe};
 use kit::bits::set_bits;
 use kit::{Cycle, NEVER};
+use std::ops::Range;
 
 /// Cycles from the end of a unit's latency to write-back: leaving the pipe, and EX_WB.
 const WRITE_BACK_DELAY: usize = 2;
@@ -167,10 +168,7 @@ impl Units {
             return false;
         }
         let flight = slab.get_mut(id);
-        *unit = Unit {
-            free_at: now + Cycle::from(flight.initiation_cycles),
-            latest_end: ends.max(unit.latest_end),
-        };
+        *unit = Unit { free_at: now + Cycle::from(flight.initiation_cycles), latest_end: ends.max(unit.latest_end) };
         flight.stage = Stage::Executing;
         flight.unit = number;
         self.ending[first + len] = id;
@@ -180,23 +178,23 @@ impl Units {
         true
     }
 
-    /// How many instructions write back in cycle `now`; the caller takes each of them
-    /// ([`Units::ending`]), since their places are free with this.
+    /// The places of the instructions that write back in cycle `now`, if there are any; the caller
+    /// takes each of them ([`Units::ending`]), since their places are free with this.
     #[inline]
-    pub fn take_ending(&mut self, now: Cycle) -> usize {
+    pub fn take_ending(&mut self, now: Cycle) -> Option<Range<usize>> {
         let at = now as usize & (self.lens.len() - 1);
-        let len = usize::from(self.lens[at]);
-        if len > 0 {
-            self.lens[at] = 0;
-            self.occupied[at / 64] &= !(1 << (at % 64));
+        let len = std::mem::take(&mut self.lens[at]);
+        if len == 0 {
+            return None;
         }
-        len
+        self.occupied[at / 64] &= !(1 << (at % 64));
+        Some(at * self.buses..at * self.buses + usize::from(len))
     }
 
-    /// One of those that write back in cycle `now`, before any is accepted in that cycle.
+    /// The instruction in a place of those that write back, before any is accepted in that cycle.
     #[inline]
-    pub fn ending(&self, now: Cycle, number: usize) -> InstId {
-        self.ending[(now as usize & (self.lens.len() - 1)) * self.buses + number]
+    pub fn ending(&self, place: usize) -> InstId {
+        self.ending[place]
     }
 
     /// The first cycle from `from` on in which an instruction writes back.
