@@ -113,7 +113,10 @@ impl WarpStream for LiveStream {
         };
         let done = execute(warp, &launch.kernel, &mut env, out);
         out.next_pc = warp.stack.pc().map(Pc);
-        done.map_err(|trap| fault(&launch.kernel, warp, cta.position, out.pc, *trap))
+        match done {
+            Ok(()) => Ok(()),
+            Err(trap) => Err(fault(&launch.kernel, warp, cta.position, out.pc, *trap)),
+        }
     }
 
     fn end_cta(&mut self, slot: CtaSlot) {

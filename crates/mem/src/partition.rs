@@ -13,7 +13,7 @@ use crate::dram::AddressMap;
 use crate::slab::{Packet, PacketId, Packets, Part};
 use crate::staged::StagedQueue;
 use crate::{Request, RequestKind};
-use std::collections::VecDeque;
+use kit::Ring;
 
 /// What a slice asks of DRAM.
 #[derive(Clone, Copy, Debug)]
@@ -64,8 +64,8 @@ pub(crate) struct Slice {
     /// queue that the cache takes from.
     from_crossbar: StagedQueue<(u64, Part)>,
     cache: Cache,
-    to_dram: VecDeque<ToDram>,
-    from_dram: VecDeque<FromDram>,
+    to_dram: Ring<ToDram>,
+    from_dram: Ring<FromDram>,
     /// To the crossbar's input buffer.
     to_crossbar: StagedQueue<Part>,
     /// Queue lengths, in the order of [`config::L2::queue_entries`].
@@ -95,8 +95,8 @@ impl Slice {
         Self {
             from_crossbar: StagedQueue::new(),
             cache: Cache::new(&l2.cache),
-            to_dram: VecDeque::new(),
-            from_dram: VecDeque::new(),
+            to_dram: Ring::new(),
+            from_dram: Ring::new(),
             to_crossbar: StagedQueue::new(),
             limits: l2.queue_entries.map(|n| n.max(1) as usize),
             rop_latency: u64::from(l2.latency_cycles),
@@ -120,6 +120,7 @@ impl Slice {
     }
 
     /// Takes a packet apart into sectors.
+    #[inline]
     pub fn receive(&mut self, now: u64, id: PacketId, packet: &mut Packet) {
         let parts = if self.sectored { packet.request.bytes.div_ceil(SECTOR_BYTES).clamp(1, 4) } else { 1 };
         packet.parts_left = parts as u8;
@@ -134,6 +135,7 @@ impl Slice {
     }
 
     /// One L2 cycle.
+    #[inline]
     pub fn tick(&mut self, now: u64, map: &AddressMap, packets: &mut Packets) -> Effects {
         let room_before = self.has_room_from_dram();
         let waiting_before = self.to_dram.len();
@@ -244,6 +246,7 @@ impl Slice {
 
     /// Whether L2 cycle `now` has anything to do. What is full now is not waited for by polling:
     /// whoever makes room wakes the slice.
+    #[inline]
     pub fn is_active(&self, now: u64) -> bool {
         let (dram, crossbar) = (self.to_dram.len() < self.limits[1], self.crossbar_has_room());
         crossbar && self.cache.has_ready()

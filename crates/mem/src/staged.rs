@@ -1,19 +1,19 @@
 //! A queue in two stages.
 
-use std::collections::VecDeque;
+use kit::Ring;
 
 /// Entries come in behind, are handed on to the second stage one by one, and leave from there, all
 /// in order. Handing on moves nothing: the stages are the two ends of one queue.
 #[derive(Clone, Debug)]
 pub(crate) struct StagedQueue<T> {
-    entries: VecDeque<T>,
+    entries: Ring<T>,
     /// How many are in the second stage.
     ready: usize,
 }
 
 impl<T: Copy> StagedQueue<T> {
-    pub const fn new() -> Self {
-        Self { entries: VecDeque::new(), ready: 0 }
+    pub fn new() -> Self {
+        Self { entries: Ring::new(), ready: 0 }
     }
 
     /// A new entry for the first stage.

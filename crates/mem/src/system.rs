@@ -15,9 +15,8 @@ use crate::slab::{Packet, PacketId, Packets, Part};
 use crate::{Port, RequestKind};
 use config::GpuConfig;
 use kit::bits::set_bits;
-use kit::{Counters, Cycle, NEVER};
+use kit::{Counters, Cycle, NEVER, Ring};
 use std::cmp::Ordering;
-use std::collections::VecDeque;
 
 kit::counters! {
     /// Answers that the SMs got.
@@ -88,7 +87,7 @@ pub struct MemorySystem {
     /// Slices with answers for the crossbar.
     answering: PortSet,
     /// When packets leave the slices' latency paths: (L2 cycle, slice), in order.
-    rop_timers: VecDeque<(u64, u16)>,
+    rop_timers: Ring<(u64, u16)>,
     rop_latency: u64,
     l2_bytes: u64,
     /// Sectors that follow each other in one line of one slice.
@@ -129,7 +128,7 @@ impl MemorySystem {
             ejection_packets: config.interconnect.ejection_buffer_packets.max(1) as usize,
             active: PortSet::new(slices),
             answering: PortSet::new(slices),
-            rop_timers: VecDeque::new(),
+            rop_timers: Ring::new(),
             rop_latency: u64::from(config.l2.latency_cycles),
             sectors_together: if map.keeps_together(config.l2.cache.line_bytes) { sectors_per_line } else { 1 },
             l2_bytes: config.l2.cache.capacity_bytes() * slices as u64,

@@ -19,9 +19,8 @@ mod tags;
 
 use crate::{Request, RequestKind};
 use config::Allocate;
-use kit::Cycle;
+use kit::{Cycle, Ring};
 use mshr::{FillPlace, MshrFull, Mshrs};
-use std::collections::VecDeque;
 use tags::{Atoms, Evicted, Probe, Tags};
 
 pub use mshr::Waiter;
@@ -153,7 +152,7 @@ fn sectors_of(config: &config::Cache) -> Atoms {
 pub struct Cache {
     tags: Tags,
     mshrs: Mshrs,
-    misses: VecDeque<Request>,
+    misses: Ring<Request>,
     policy: policy::Policy,
     allocate_on_miss: bool,
     all_atoms: Atoms,
@@ -181,7 +180,7 @@ impl Cache {
         let line_shift = tags.line_shift();
         Self {
             mshrs: Mshrs::new(config.mshr_entries, config.mshr_merges),
-            misses: VecDeque::with_capacity(config.miss_queue as usize + 4),
+            misses: Ring::new(),
             policy: policy::Policy::new(config),
             allocate_on_miss: config.allocate == Allocate::OnMiss,
             all_atoms: sectors_of(config),
@@ -213,9 +212,24 @@ impl Cache {
         let atoms = self.atoms(request.address, request.bytes);
         let write = request.kind.is_write();
         let probe = self.tags.probe(block, index_address, atoms, write);
-        let at = Place { block, index_address, atoms, probe };
+        if let Probe::Hit(line) = probe
+            && !write
+            && request.kind != RequestKind::Atomic
+        {
+            self.tags.touch(line);
+            self.counters.read_hits += 1;
+            self.use_data_port(now, request.bytes);
+            return Access { outcome: Outcome::Hit, answer: Answer::Now };
+        }
+        self.access_at(now, request, &Place { block, index_address, atoms, probe })
+    }
+
+    /// Takes a request that is not simply a read of what is there.
+    #[inline(never)]
+    fn access_at(&mut self, now: Cycle, request: &Request, at: &Place) -> Access {
+        let write = request.kind.is_write();
         let access = if write { self.write(now, request, at) } else { self.read(now, request, at) };
-        self.count(write, probe, access.outcome);
+        self.count(write, at.probe, access.outcome);
         if access.outcome == Outcome::Hit {
             self.use_data_port(now, request.bytes);
         }
@@ -230,19 +244,21 @@ impl Cache {
         }
         // A line's size is a power of two.
         let first = (address & u64::from(self.line_bytes - 1)) as u32 / 32;
+        if bytes <= 32 {
+            return 1 << first;
+        }
         let count = bytes.div_ceil(32).clamp(1, 4);
         (((1u32 << count) - 1) << first) as Atoms & self.all_atoms
     }
 
-    fn read(&mut self, now: Cycle, request: &Request, at: Place) -> Access {
+    fn read(&mut self, now: Cycle, request: &Request, at: &Place) -> Access {
         if let Probe::Hit(line) = at.probe {
+            // Of what hits, only atomics come here.
             self.tags.touch(line);
-            if request.kind == RequestKind::Atomic {
-                self.tags.write(line, at.atoms, self.byte_masks(request));
-            }
+            self.tags.write(line, at.atoms, self.byte_masks(request));
             return Access { outcome: Outcome::Hit, answer: Answer::Now };
         }
-        if at.probe == Probe::Full && self.allocate_on_miss {
+        if at.probe == Probe::Full {
             return Access::fail(FailReason::NoLine);
         }
         // A write-back may go with the fetch; caches without writes need one place only.
@@ -258,7 +274,7 @@ impl Cache {
 
     /// Waits for the data of a miss, and asks the next level for them unless someone has. Gives the
     /// line reserved for them in a cache that allocates at the miss.
-    fn fetch(&mut self, now: Cycle, request: &Request, at: Place, silent: bool) -> Result<u32, FailReason> {
+    fn fetch(&mut self, now: Cycle, request: &Request, at: &Place, silent: bool) -> Result<u32, FailReason> {
         let atom = request.address >> self.atom_shift;
         let found = self.mshrs.find(atom);
         self.mshrs.check(found).map_err(|full| match full {
@@ -291,7 +307,7 @@ impl Cache {
     }
 
     /// Reserves line and sectors at a miss, in caches that allocate then; writes back what must go.
-    fn reserve(&mut self, now: Cycle, at: Place) -> u32 {
+    fn reserve(&mut self, now: Cycle, at: &Place) -> u32 {
         if !self.allocate_on_miss {
             return u32::MAX;
         }

@@ -2,7 +2,7 @@
 
 use super::lookup::Lookup;
 use crate::RequestKind;
-use std::collections::VecDeque;
+use kit::Ring;
 
 /// Someone whose request a cache has answered or will answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +66,7 @@ pub(super) struct Mshrs {
     links: Vec<Link>,
     free_link: u32,
     /// Entries whose data have come, in order of arrival.
-    ready: VecDeque<u32>,
+    ready: Ring<u32>,
 }
 
 impl Mshrs {
@@ -90,7 +90,7 @@ impl Mshrs {
             free: (0..entries).rev().collect(),
             links: Vec::new(),
             free_link: NONE,
-            ready: VecDeque::new(),
+            ready: Ring::new(),
         }
     }
 

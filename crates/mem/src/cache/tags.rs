@@ -8,7 +8,7 @@ use super::lookup::Lookup;
 use super::order::Order;
 use super::replacement::renews_on_hit;
 use super::{index::SetIndex, sectors_of};
-use config::Replacement;
+use config::{Allocate, Replacement};
 
 /// Sectors (atoms) of a line as a bit mask; a line that is not sectored has one atom.
 pub(super) type Atoms = u8;
@@ -58,7 +58,7 @@ pub(super) enum Probe {
     Reserved(u32),
     /// The line is there, the sector (or the rest of it) is not.
     SectorMiss(u32),
-    /// The line is not there, but there is room for it.
+    /// The line is not there, but there is room for it (or it needs none until it comes).
     Miss,
     /// The line is not there and no line may go.
     Full,
@@ -83,6 +83,8 @@ pub(super) struct Tags {
     line_shift: u32,
     all_atoms: Atoms,
     replacement: Replacement,
+    /// Lines are taken at the miss, not at the fill.
+    allocate_on_miss: bool,
     /// Dirty lines may go only once this many lines are dirty.
     dirty_limit: u32,
     dirty_lines: u32,
@@ -114,6 +116,7 @@ impl Tags {
             line_shift,
             all_atoms: sectors_of(config),
             replacement: config.replacement,
+            allocate_on_miss: config.allocate == Allocate::OnMiss,
             dirty_limit: (count as u64 * u64::from(dirty_limit_percent)).div_ceil(100) as u32,
             dirty_lines: 0,
         };
@@ -128,7 +131,7 @@ impl Tags {
 
     /// Looks up `atoms` of `block` without changing anything. `index_address` is the byte address
     /// from which the set is computed (an L2 slice leaves its own number out of it).
-    #[inline]
+    #[inline(always)]
     pub fn probe(&self, block: u64, index_address: u64, atoms: Atoms, write: bool) -> Probe {
         if let Some(id) = self.by_block.get(block) {
             let line = &self.lines[id as usize];
@@ -141,10 +144,8 @@ impl Tags {
                 Probe::SectorMiss(id)
             };
         }
-        match self.victim(index_address) {
-            Some(_) => Probe::Miss,
-            None => Probe::Full,
-        }
+        let full = self.allocate_on_miss && self.victim(index_address).is_none();
+        if full { Probe::Full } else { Probe::Miss }
     }
 
     /// Sectors of `block` that are under way.

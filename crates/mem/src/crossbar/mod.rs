@@ -12,8 +12,8 @@ mod ports;
 mod round_robin;
 
 use config::Arbiter;
+use kit::Ring;
 pub(crate) use ports::PortSet;
-use std::collections::VecDeque;
 
 kit::counters! {
     /// What one direction of the crossbar has done.
@@ -39,7 +39,7 @@ pub(crate) trait Source {
 struct Output {
     /// Inputs whose head wants to go here.
     wanting: PortSet,
-    queue: VecDeque<u32>,
+    queue: Ring<u32>,
     /// The input that is asked first.
     first_choice: u16,
 }
@@ -65,7 +65,7 @@ pub(crate) struct Crossbar {
 
 impl Crossbar {
     pub fn new(config: &config::Interconnect, inputs: usize, outputs: usize) -> Self {
-        let output = Output { wanting: PortSet::new(inputs), queue: VecDeque::new(), first_choice: 0 };
+        let output = Output { wanting: PortSet::new(inputs), queue: Ring::new(), first_choice: 0 };
         Self {
             inputs,
             arbiter: config.arbiter,
@@ -164,6 +164,7 @@ impl Crossbar {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::VecDeque;
 
     /// Queues of destinations; the packet is `100 * input + sequence`.
     pub(super) struct Queues {
