@@ -194,6 +194,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
             byte_mask: u32::MAX,
             token: u32::from(warp.0),
         };
+        self.lsu.may_send = true;
         match icache.access(now, &request).outcome {
             Outcome::Hit => true,
             Outcome::Miss | Outcome::Merged => {

@@ -10,12 +10,12 @@ use crate::kernel::Kernel;
 use crate::observer::{Observer, Seen};
 use crate::policy::IssuePolicy;
 use crate::schedulers::View;
-use crate::sm::{Sm, Wake};
+use crate::sm::{SCHEDULERS, Sm, Wake};
 use crate::spec::{Pipe, PipeSet, WarpMask};
 use crate::stalls::Stall;
 use crate::warps::bit;
 use isa::{Access, Control, Space, WarpSlot, WarpStream};
-use kit::{Cycle, LaneMask};
+use kit::Cycle;
 
 impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     /// Every scheduler's turn. One that found nothing to issue finds nothing until something
@@ -68,7 +68,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     /// One scheduler's turn.
     #[inline]
     fn issue_from(&mut self, now: Cycle, kernels: &[Kernel], scheduler: usize) {
-        let mine = self.scheduler_warps[scheduler];
+        let mine = self.scheduler_warps[scheduler % SCHEDULERS];
         let partition = self.spec.partition(scheduler);
         let view = View {
             live: self.warps.resident & !self.warps.exited & mine,
@@ -151,7 +151,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         self.stirred |= bit(warp);
         self.warps.last_issued[warp.index()] = flight.pc;
         self.counters.warp_instructions += 1;
-        self.counters.thread_instructions += lane_count(flight.mask);
+        self.counters.thread_instructions += u64::from(flight.mask.count_ones());
         self.counters.empty_instructions += u64::from(flight.mask == 0);
         self.class_counts.0[flight.class as usize] += 1;
 
@@ -271,10 +271,4 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         ];
         empty.into_iter().find(|&(_, mask)| mask != 0).map_or(Stall::Idle, |(stall, _)| stall)
     }
-}
-
-/// How many lanes there are in `mask`: most often all.
-#[inline]
-const fn lane_count(mask: LaneMask) -> u64 {
-    if mask == LaneMask::MAX { LaneMask::BITS as u64 } else { mask.count_ones() as u64 }
 }

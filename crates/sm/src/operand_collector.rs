@@ -258,7 +258,8 @@ impl OperandCollector {
         // Those whose reads find their banks free and each other not in the way: served in the round
         // behind the one in which they came.
         let mut passing = 0;
-        for round in 1..=self.rounds {
+        let rounds = self.rounds;
+        for round in 1..rounds + 1 {
             let mut quiet = passing == 0;
             if self.ready & mine & !blocked != 0 {
                 moved |= self.dispatch(partition, &mut blocked, oc_ex, slab, design);
@@ -271,7 +272,7 @@ impl OperandCollector {
             self.ready |= std::mem::take(&mut passing);
             if id_oc.occupied() & latches != 0 && self.free & mine != 0 {
                 quiet = false;
-                if round < self.rounds
+                if round < rounds
                     && let Some(latch) = id_oc.only(latches)
                     && let Some(c) = self.try_pass(partition, latch, id_oc, slab, design, done)
                 {
@@ -327,7 +328,7 @@ impl OperandCollector {
     }
 
     /// Each of `banks` serves its oldest read.
-    #[inline]
+    #[inline(never)]
     fn serve_reads(&mut self, banks: Mask, done: &mut Collected) {
         for bank in set_bits(self.waiting & banks) {
             let queue = &mut self.queues[bank % 64];
@@ -375,7 +376,7 @@ impl OperandCollector {
     }
 
     /// Moves instructions from a partition's issue latches into its free collectors.
-    #[inline]
+    #[inline(never)]
     fn allocate(
         &mut self,
         partition: usize,

@@ -26,6 +26,9 @@ use mem::cache::CacheCounters;
 use mem::carveout::carve_out;
 use std::sync::Arc;
 
+/// Most warp schedulers, rounded up.
+pub(crate) const SCHEDULERS: usize = 8;
+
 /// What an SM shares with the rest of the GPU while it ticks.
 #[derive(Debug)]
 pub struct Env<'a, Shared> {
@@ -106,7 +109,7 @@ pub struct Sm<S: WarpStream, P: IssuePolicy, O: Observer = Silent> {
     // What it is, and what it has done.
     pub(crate) id: u16,
     pub(crate) spec: Arc<CoreSpec>,
-    pub(crate) scheduler_warps: Box<[WarpMask]>,
+    pub(crate) scheduler_warps: [WarpMask; SCHEDULERS],
     partition_of: PerWarp<u8>,
     pub(crate) account: SlotAccount,
     pub(crate) counters: SmCounters,
@@ -142,8 +145,8 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     pub fn new(id: u16, spec: Arc<CoreSpec>, stream: S, policy: &P::Config, observer: O) -> Self {
         let (warps, ctas) = (spec.sm.max_warps as usize, spec.sm.max_ctas as usize);
         let schedulers = spec.schedulers();
-        let scheduler_warps: Box<[WarpMask]> =
-            (0..schedulers).map(|s| (s..warps).step_by(schedulers).fold(0, |mask, w| mask | 1 << w)).collect();
+        let warps_of = |s: usize| (s..warps).step_by(schedulers).fold(0, |mask, w| mask | 1 << w);
+        let scheduler_warps = std::array::from_fn(|s| if s < schedulers { warps_of(s) } else { 0 });
         let mut partition_of = PerWarp::new(0);
         (0..64).for_each(|w| partition_of[w] = spec.partition(w % schedulers) as u8);
         let units = |pipe: Pipe| spec.sm.units.get(&pipe.unit());
@@ -152,7 +155,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
             fetch: Fetch::new(&spec),
             stream,
             policy: P::new(policy, &spec),
-            schedulers: scheduler_warps.iter().map(|&mask| Scheduler::of(&spec, mask)).collect(),
+            schedulers: (0..schedulers).map(|s| Scheduler::of(&spec, warps_of(s))).collect(),
             id_oc: Latches::new(&spec, |p| units(p).map_or(0, |u| u.issue_latches)),
             collectors: OperandCollector::new(&spec),
             oc_ex: Latches::new(&spec, |p| units(p).map_or(0, |u| u.dispatch_latches)),
@@ -284,7 +287,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         if self.spec.partitions == 1 {
             return WarpMask::MAX;
         }
-        set_bits(partitions.into()).fold(0, |all, p| all | self.scheduler_warps[p])
+        set_bits(partitions.into()).fold(0, |all, p| all | self.scheduler_warps[p % SCHEDULERS])
     }
 
     /// Decode and fetch, alternating as often as there are fetches in a cycle.
@@ -308,7 +311,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
 
     #[inline]
     fn count_warps(&mut self, cycles: u64) {
-        let resident = u64::from(self.warps.resident_count);
+        let resident = u64::from(self.warps.resident.count_ones());
         self.counters.warp_cycles += resident * cycles;
         self.counters.active_cycles += if resident > 0 { cycles } else { 0 };
     }
@@ -334,13 +337,12 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     /// way through its `port`.
     #[inline]
     pub fn next_event(&self, port: &Port) -> Cycle {
-        let answer = port.inbox.front().filter(|_| !self.lsu.inbox_stuck).map_or(NEVER, |&(due, _)| due);
-        let from = self.account.cycles();
-        let next = self.agenda.next().min(answer);
+        let (from, next) = (self.account.cycles(), self.agenda.next());
         if next <= from {
             return from;
         }
-        next.min(self.next_wake).min(self.units.next_ending(from)).max(from)
+        let answer = port.inbox.front().filter(|_| !self.lsu.inbox_stuck).map_or(NEVER, |&(due, _)| due);
+        next.min(answer).min(self.next_wake).min(self.units.next_ending(from)).max(from)
     }
 
     /// Whether a CTA of `shape` fits now.
@@ -423,6 +425,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     pub fn invalidate_l1(&mut self) {
         if let Some(l1) = &mut self.lsu.l1 {
             l1.cache.invalidate();
+            self.lsu.may_send = true;
         }
     }
 
@@ -473,6 +476,6 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
 
     /// Warps resident now.
     pub fn resident_warps(&self) -> u32 {
-        self.warps.resident_count
+        self.warps.resident.count_ones()
     }
 }

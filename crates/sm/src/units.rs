@@ -23,7 +23,7 @@ use std::ops::Range;
 const WRITE_BACK_DELAY: usize = 2;
 
 /// The units of one pipe that serve one partition: every `step`-th from `first` to below `end`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Service {
     first: u16,
     end: u16,
@@ -44,7 +44,7 @@ struct Unit {
 pub struct Units {
     units: Box<[Unit]>,
     /// By latch.
-    service: Box<[Service]>,
+    service: [Service; 64],
     /// Latches of pipes whose units serve all partitions.
     shared: u64,
     partitions: usize,
@@ -78,7 +78,7 @@ impl Units {
         }
         Self {
             units: vec![Unit::default(); total as usize].into(),
-            service: service.into(),
+            service: std::array::from_fn(|latch| service.get(latch).copied().unwrap_or_default()),
             shared,
             partitions,
             ending: vec![InstId(0); ring * buses].into(),
@@ -101,7 +101,7 @@ impl Units {
         let mut from = 0;
         let waiting = oc_ex.occupied() & !oc_ex.of_memory();
         for latch in set_bits(waiting & !self.shared) {
-            let Service { first, end, step } = self.service[latch];
+            let Service { first, end, step } = self.service[latch % 64];
             let mut unit = first;
             while unit < end
                 && let Some(id) = oc_ex.front(latch as LatchId)

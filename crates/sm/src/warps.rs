@@ -64,8 +64,6 @@ impl<T> std::ops::IndexMut<usize> for PerWarp<T> {
 pub struct Warps {
     /// Slots in use.
     pub resident: WarpMask,
-    /// How many they are.
-    pub resident_count: u32,
     /// All threads have exited and the exit has issued.
     pub exited: WarpMask,
     /// All threads have exited as far as decode has come: nothing more to fetch.
@@ -106,7 +104,6 @@ impl Default for Warps {
     fn default() -> Self {
         Self {
             resident: 0,
-            resident_count: 0,
             exited: 0,
             decoded: 0,
             at_barrier: 0,
@@ -140,7 +137,6 @@ impl Warps {
         let (w, b) = (warp.index(), bit(warp));
         debug_assert!(self.resident & b == 0);
         self.resident |= b;
-        self.resident_count += 1;
         self.exited &= !b;
         self.decoded &= !b;
         self.kernel[w] = kernel;
@@ -150,13 +146,6 @@ impl Warps {
         self.arrivals += 1;
         self.next_order[w] = 0;
         debug_assert!(self.in_pipeline[w] == 0 && self.outstanding[w] == 0 && self.atomics[w] == 0);
-    }
-
-    /// A warp leaves its slot.
-    pub fn retire(&mut self, warp: WarpSlot) {
-        debug_assert!(self.resident & bit(warp) != 0);
-        self.resident &= !bit(warp);
-        self.resident_count -= 1;
     }
 
     /// Whether all threads have exited and nothing of the warp is left in the SM or the memory.

@@ -99,7 +99,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         if !self.warps.is_drained(warp) || self.warps.resident & bit(warp) == 0 {
             return;
         }
-        self.warps.retire(warp);
+        self.warps.resident &= !bit(warp);
         self.stirred |= bit(warp);
         let slot = self.warps.cta[warp.index()];
         let cta = self.ctas[slot.index()].as_mut().expect("a resident warp's CTA is resident");

@@ -96,6 +96,10 @@ pub struct LoadStoreUnit {
     write_back: Option<InstId>,
     /// The client served last.
     last_client: u32,
+    /// A cache may have a request to send.
+    pub(crate) may_send: bool,
+    /// A client other than shared memory may have a result.
+    may_have_result: bool,
     /// The next answer from the memory cannot be taken before something else happens.
     pub(crate) inbox_stuck: bool,
 }
@@ -114,18 +118,25 @@ impl LoadStoreUnit {
             next_global: None,
             write_back: None,
             last_client: CLIENTS - 1,
+            may_send: false,
+            may_have_result: false,
             inbox_stuck: false,
         }
     }
 
     /// The clients that may have a result for the write-back register, one bit each.
     #[inline]
-    fn clients_with_results(&self, now: Cycle) -> u32 {
-        u32::from(self.shared.next_result() <= now)
-            | u32::from(self.texture.has_ready()) << 1
+    fn clients_with_results(&mut self, now: Cycle) -> u32 {
+        let shared = u32::from(self.shared.next_result() <= now);
+        if !self.may_have_result {
+            return shared;
+        }
+        let others = u32::from(self.texture.has_ready()) << 1
             | u32::from(self.constant.as_ref().is_some_and(Cache::has_ready)) << 2
             | u32::from(self.next_global.is_some()) << 3
-            | u32::from(self.l1.as_ref().is_some_and(|l1| l1.cache.has_ready())) << 4
+            | u32::from(self.l1.as_ref().is_some_and(|l1| l1.cache.has_ready())) << 4;
+        self.may_have_result = others != 0;
+        shared | others
     }
 
     /// Whether a result waits to be written to the register file.
@@ -232,6 +243,8 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
             return;
         }
         port.inbox.pop_front();
+        self.lsu.may_have_result = true;
+        self.lsu.may_send = true;
         self.agenda.moved();
     }
 
@@ -273,22 +286,19 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     /// Each cache sends one request, if the crossbar's input has room.
     #[inline]
     fn send_misses(&mut self, now: Cycle, port: &mut Port) {
-        let some = |cache: &Cache| cache.peek_miss().is_some();
-        let any = some(&self.lsu.texture)
-            || self.lsu.constant.as_ref().is_some_and(some)
-            || self.lsu.l1.as_ref().is_some_and(|l1| some(&l1.cache))
-            || self.fetch.icache.as_ref().is_some_and(some);
-        if any {
+        if self.lsu.may_send {
             self.send_some(now, port);
         }
     }
 
     fn send_some(&mut self, now: Cycle, port: &mut Port) {
         let Self { lsu, fetch, counters, agenda, .. } = self;
+        let mut more = false;
         let mut send = |cache: &mut Cache| {
             if cache.peek_miss().is_none() {
                 return;
             }
+            more = true;
             if !port.has_room(self.spec.outbox_packets) {
                 agenda.at(now + 1);
                 return;
@@ -308,6 +318,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         if let Some(icache) = &mut fetch.icache {
             send(icache);
         }
+        lsu.may_send = more;
     }
 
     /// The instruction in the dispatch register goes on as far as it can.
