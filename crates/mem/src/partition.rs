@@ -119,19 +119,21 @@ impl Slice {
         self.counters.input_blocked += 1;
     }
 
-    /// Takes a packet apart into sectors.
+    /// Takes a packet apart into sectors. Tells whether they can be looked up at once.
     #[inline]
-    pub fn receive(&mut self, now: u64, id: PacketId, packet: &mut Packet) {
+    pub fn receive(&mut self, now: u64, id: PacketId, packet: &mut Packet) -> bool {
         let parts = if self.sectored { packet.request.bytes.div_ceil(SECTOR_BYTES).clamp(1, 4) } else { 1 };
         packet.parts_left = parts as u8;
         self.counters.parts += u64::from(parts);
+        let direct = packet.request.kind == RequestKind::Texture;
         for part in (0..parts).map(|n| Part::new(id, n)) {
-            if packet.request.kind == RequestKind::Texture {
+            if direct {
                 self.from_crossbar.push_ready((now, part));
             } else {
                 self.from_crossbar.push((now + self.rop_latency, part));
             }
         }
+        direct || self.rop_latency == 0
     }
 
     /// One L2 cycle.
@@ -139,17 +141,27 @@ impl Slice {
     pub fn tick(&mut self, now: u64, map: &AddressMap, packets: &mut Packets) -> Effects {
         let room_before = self.has_room_from_dram();
         let waiting_before = self.to_dram.len();
-        self.answer_waiter();
-        self.take_fill(now);
-        self.send_miss();
-        self.look_up(now, map, packets);
-        self.leave_rop(now);
+        if self.cache.has_ready() {
+            self.answer_waiter();
+        }
+        if !self.from_dram.is_empty() {
+            self.take_fill(now);
+        }
+        if self.cache.peek_miss().is_some() {
+            self.send_miss();
+        }
+        if self.from_crossbar.ready() != 0 {
+            self.look_up(now, map, packets);
+        }
+        if self.rop_is_over(now) {
+            self.from_crossbar.hand_on();
+        }
         let freed = !room_before && self.has_room_from_dram();
         Effects { dram: freed || self.to_dram.len() > waiting_before }
     }
 
     fn answer_waiter(&mut self) {
-        if !self.cache.has_ready() || !self.crossbar_has_room() {
+        if !self.crossbar_has_room() {
             return;
         }
         if let Some(waiter) = self.cache.pop_ready()
@@ -224,12 +236,6 @@ impl Slice {
             (address, bytes)
         };
         Request { address, bytes, token: part.0, ..*request }
-    }
-
-    fn leave_rop(&mut self, now: u64) {
-        if self.rop_is_over(now) {
-            self.from_crossbar.hand_on();
-        }
     }
 
     /// Whether a request can leave the latency path at `now`.
@@ -338,12 +344,14 @@ impl Slice {
 }
 
 /// One part of a packet is done; gives the packet if that was its last.
-pub(crate) fn finish_part(packets: &mut Packets, part: Part) -> Option<Packet> {
+#[inline]
+pub(crate) fn finish_part(packets: &mut Packets, part: Part) -> Option<&Packet> {
     let id = part.packet();
-    packets[id].parts_left -= 1;
-    let packet = packets[id];
-    (packet.parts_left == 0).then(|| {
-        packets.remove(id);
-        packet
-    })
+    let packet = &mut packets[id];
+    packet.parts_left -= 1;
+    if packet.parts_left != 0 {
+        return None;
+    }
+    packets.remove(id);
+    Some(&packets[id])
 }

@@ -343,20 +343,19 @@ impl MemorySystem {
 
     fn run_slice(&mut self, s: usize, cycle: u64) {
         let slice = &mut self.slices[s];
-        let mut received = false;
+        // A packet that waits outside, or has only entered the latency path, makes no work yet.
+        let mut works = self.active.contains(s) || self.exhaustive;
         if self.requests.occupied().contains(s) {
             if slice.has_room_for_packet() {
                 if let Some(id) = self.requests.pop(s) {
-                    slice.receive(cycle, id, &mut self.packets[id]);
+                    let direct = slice.receive(cycle, id, &mut self.packets[id]);
                     self.rop_timers.push_back((cycle + self.rop_latency, s as u16));
-                    received = true;
+                    works |= direct && slice.is_active(cycle);
                 }
             } else {
                 slice.count_input_blocked();
             }
         }
-        // A packet that waits outside, or has only entered the latency path, makes no work yet.
-        let works = self.active.contains(s) || received && slice.is_active(cycle) || self.exhaustive;
         if !works {
             return;
         }

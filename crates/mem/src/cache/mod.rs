@@ -221,7 +221,24 @@ impl Cache {
             self.use_data_port(now, request.bytes);
             return Access { outcome: Outcome::Hit, answer: Answer::Now };
         }
+        if !write && let Some(reason) = self.refuses_read(probe) {
+            self.counters.count_fails(reason, 1);
+            return Access::fail(reason);
+        }
         self.access_at(now, request, &Place { block, index_address, atoms, probe })
+    }
+
+    /// Why a read for which the tags say `probe` cannot be taken, as far as lines and the miss queue
+    /// go.
+    #[inline]
+    fn refuses_read(&self, probe: Probe) -> Option<FailReason> {
+        // A write-back may go with the fetch; caches without writes need one place only.
+        let places = if self.policy.holds_writes() { 2 } else { 1 };
+        match probe {
+            Probe::Hit(_) => None,
+            Probe::Full => Some(FailReason::NoLine),
+            _ => (!self.misses_have_room(places)).then_some(FailReason::MissQueueFull),
+        }
     }
 
     /// Takes a request that is not simply a read of what is there.
@@ -257,14 +274,6 @@ impl Cache {
             self.tags.touch(line);
             self.tags.write(line, at.atoms, self.byte_masks(request));
             return Access { outcome: Outcome::Hit, answer: Answer::Now };
-        }
-        if at.probe == Probe::Full {
-            return Access::fail(FailReason::NoLine);
-        }
-        // A write-back may go with the fetch; caches without writes need one place only.
-        let places = if self.policy.holds_writes() { 2 } else { 1 };
-        if !self.misses_have_room(places) {
-            return Access::fail(FailReason::MissQueueFull);
         }
         match self.fetch(now, request, at, false) {
             Ok(_) => Access { outcome: at.outcome(), answer: Answer::WhenReady },

@@ -264,6 +264,7 @@ impl Tags {
     }
 
     /// Data of sectors of line `id` have come.
+    #[inline]
     pub fn fill(&mut self, id: u32, atoms: Atoms) {
         let line = &mut self.lines[id as usize];
         self.dirty_lines -= u32::from(line.modified != 0);
@@ -277,6 +278,7 @@ impl Tags {
     }
 
     /// Data of `block` have come to a cache that allocates only now; dropped if no line may go.
+    #[inline]
     pub fn fill_block(&mut self, block: u64, index_address: u64, atoms: Atoms) -> Option<Evicted> {
         let (id, evicted) = match self.by_block.get(block) {
             Some(id) => (id, None),
