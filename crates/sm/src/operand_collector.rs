@@ -272,9 +272,8 @@ impl OperandCollector {
             self.ready |= std::mem::take(&mut passing);
             if id_oc.occupied() & latches != 0 && self.free & mine != 0 {
                 quiet = false;
-                if round < rounds
-                    && let Some(latch) = id_oc.only(latches)
-                    && let Some(c) = self.try_pass(partition, latch, id_oc, slab, design, done)
+                if let Some(latch) = id_oc.only(latches)
+                    && let Some(c) = self.try_pass(partition, latch, round < rounds, id_oc, slab, design, done)
                 {
                     passing = c;
                     moved = true;
@@ -346,14 +345,16 @@ impl OperandCollector {
         }
     }
 
-    /// If no bank that the instruction in `latch` reads has another read to serve, it takes a free
-    /// collector in which it has its operands after the next round, without queueing at the banks.
-    /// Returns that collector's bit.
+    /// If no bank that the instruction in `latch` reads has another read to serve and the cycle has
+    /// another round, it takes a free collector in which it has its operands after that round, without
+    /// queueing at the banks. Returns that collector's bit, nothing if it has its operands at once.
+    #[expect(clippy::too_many_arguments, reason = "the stage's wires")]
     #[inline]
     fn try_pass(
         &mut self,
         partition: usize,
         latch: LatchId,
+        another_round: bool,
         id_oc: &mut Latches,
         slab: &mut Slab,
         design: &impl Design,
@@ -362,7 +363,8 @@ impl OperandCollector {
         let inst = id_oc.front(latch)?;
         let flight = slab.get(inst);
         let reads = self.banks_of(flight.warp, partition, flight.banks.reads);
-        if reads == 0 || !flight.banks.is_spread || reads & self.waiting != 0 || design.awaited(slab, inst) != 0 {
+        let passes = flight.banks.is_spread && reads & self.waiting == 0 && (another_round || reads == 0);
+        if !passes || design.awaited(slab, inst) != 0 {
             return None;
         }
         id_oc.pop(latch);
@@ -372,6 +374,10 @@ impl OperandCollector {
         self.collectors[bit.trailing_zeros() as usize % 64] = Collector { inst, outstanding: 0, latch };
         done.reads += flight.operands.vector_src_count();
         slab.get_mut(inst).stage = Stage::Collecting;
+        if reads == 0 {
+            self.ready |= bit;
+            return Some(0);
+        }
         Some(bit)
     }
 

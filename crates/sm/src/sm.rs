@@ -122,6 +122,7 @@ pub struct Sm<S: WarpStream, P: IssuePolicy, O: Observer = Silent> {
 struct Watched<'a, P, O> {
     policy: &'a mut P,
     observer: &'a mut O,
+    touched: &'a mut WarpMask,
     kernels: &'a [Kernel],
     now: Cycle,
 }
@@ -136,6 +137,7 @@ impl<P: IssuePolicy, O: Observer> Design for Watched<'_, P, O> {
     fn operands_read(&mut self, slab: &Slab, id: InstId) {
         let window = Window { slab, kernels: self.kernels };
         self.policy.on_operands_read(window, id);
+        *self.touched |= bit(slab.get(id).warp);
         self.observer.operands_read(self.now, Seen { id, window });
     }
 }
@@ -263,20 +265,20 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     /// Operand collectors read registers.
     #[inline]
     fn collect_operands(&mut self, now: Cycle, kernels: &[Kernel]) {
-        let Self { collectors, id_oc, oc_ex, slab, policy, observer, .. } = self;
+        let Self { collectors, id_oc, oc_ex, slab, policy, observer, touched, .. } = self;
         if collectors.is_stuck() {
             collectors.rest();
             return;
         }
-        let mut design = Watched { policy, observer, kernels, now };
+        let mut design = Watched { policy, observer, touched, kernels, now };
         let done = collectors.step(id_oc, oc_ex, slab, kernels, &mut design);
         self.counters.register_reads += u64::from(done.reads);
         self.counters.bank_conflicts += u64::from(done.conflicts);
         if done.touched != 0 || !collectors.is_stuck() {
             self.agenda.moved();
-            let warps = self.warps_of_partitions(done.touched);
-            self.touched |= warps;
-            self.stirred |= warps & self.blocked;
+            if self.blocked != 0 {
+                self.stirred |= self.blocked & self.warps_of_partitions(done.touched);
+            }
         }
     }
 

@@ -121,6 +121,8 @@ impl Units {
     }
 
     /// Units that serve all partitions take the oldest instruction of any.
+    #[cold]
+    #[inline(never)]
     fn accept_shared(
         &mut self,
         now: Cycle,
@@ -151,7 +153,7 @@ impl Units {
     }
 
     /// A unit takes `id` if its dispatch register is free, unless another instruction ends with it.
-    #[inline]
+    #[inline(always)]
     fn try_accept(&mut self, now: Cycle, number: u16, id: InstId, slab: &mut Slab, agenda: &mut Agenda) -> bool {
         let unit = &mut self.units[usize::from(number)];
         if unit.free_at > now {
