@@ -332,11 +332,11 @@ impl MemorySystem {
             self.rop_timers.pop_front();
             self.active.insert(usize::from(slice));
         }
-        if self.exhaustive {
-            return (0..self.slices.len()).for_each(|s| self.run_slice(s, cycle));
-        }
         for word in 0..self.active.words() {
-            let busy = self.active.word(word) | self.requests.occupied().word(word);
+            let mut busy = self.active.word(word) | self.requests.occupied().word(word);
+            if self.exhaustive {
+                busy = u64::MAX >> (64 - (self.slices.len() - 64 * word).min(64));
+            }
             set_bits(busy).for_each(|bit| self.run_slice(64 * word + bit, cycle));
         }
     }

@@ -300,7 +300,7 @@ impl Cache {
             self.mshrs.wait(id, waiter);
             return Ok(u32::MAX);
         }
-        let line = self.reserve(now, at);
+        let line = if self.allocate_on_miss { self.reserve(now, at) } else { u32::MAX };
         let id = found.unwrap_or_else(|| {
             let place = FillPlace { line, index_address: at.index_address };
             let id = self.mshrs.allocate(atom, place);
@@ -315,11 +315,8 @@ impl Cache {
         Ok(line)
     }
 
-    /// Reserves line and sectors at a miss, in caches that allocate then; writes back what must go.
+    /// Reserves line and sectors at a miss, in a cache that allocates then; writes back what must go.
     fn reserve(&mut self, now: Cycle, at: &Place) -> u32 {
-        if !self.allocate_on_miss {
-            return u32::MAX;
-        }
         match at.probe {
             Probe::Hit(line) | Probe::Reserved(line) => {
                 self.tags.touch(line);

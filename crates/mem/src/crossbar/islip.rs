@@ -11,8 +11,8 @@ pub(super) fn arbitrate(crossbar: &mut Crossbar, source: &mut impl Source) {
     let mut from = 0;
     while let Some(output) = crossbar.wanted.next(from) {
         from = output + 1;
-        let Output { wanting, first_choice, .. } = &mut crossbar.outputs[output];
-        crossbar.counters.conflicts += wanting.len() as u64 - 1;
+        let Output { wanting, wanting_count, first_choice, .. } = &crossbar.outputs[output];
+        crossbar.counters.conflicts += u64::from(*wanting_count) - 1;
         let Some(input) = wanting.next_cyclic(usize::from(*first_choice)) else { continue };
         if !crossbar.has_room(output) {
             crossbar.counters.output_full += 1;

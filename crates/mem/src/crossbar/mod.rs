@@ -39,6 +39,8 @@ pub(crate) trait Source {
 struct Output {
     /// Inputs whose head wants to go here.
     wanting: PortSet,
+    /// How many those are.
+    wanting_count: u32,
     queue: Ring<u32>,
     /// The input that is asked first.
     first_choice: u16,
@@ -65,7 +67,7 @@ pub(crate) struct Crossbar {
 
 impl Crossbar {
     pub fn new(config: &config::Interconnect, inputs: usize, outputs: usize) -> Self {
-        let output = Output { wanting: PortSet::new(inputs), queue: Ring::new(), first_choice: 0 };
+        let output = Output { wanting: PortSet::new(inputs), wanting_count: 0, queue: Ring::new(), first_choice: 0 };
         Self {
             inputs,
             arbiter: config.arbiter,
@@ -86,12 +88,14 @@ impl Crossbar {
         self.heads.contains(input)
     }
 
-    /// The head of `input` wants to go to `output`.
+    /// The head of `input`, which no output knows of, wants to go to `output`.
     #[inline]
     pub fn offer(&mut self, input: usize, output: usize) {
         self.heads.insert(input);
         self.head_to[input] = output as u16;
-        self.outputs[output].wanting.insert(input);
+        let to = &mut self.outputs[output];
+        to.wanting.insert(input);
+        to.wanting_count += 1;
         self.wanted.insert(output);
     }
 
@@ -130,7 +134,8 @@ impl Crossbar {
             return;
         }
         to.wanting.remove(input);
-        if to.wanting.is_empty() {
+        to.wanting_count -= 1;
+        if to.wanting_count == 0 {
             self.wanted.remove(output);
         }
         match next {
