@@ -37,7 +37,7 @@ macro_rules! file {
 }
 
 /// Executes the next instruction of `warp`, which runs PTX and has one. Fills in `out`.
-#[inline]
+#[inline(always)]
 pub(crate) fn execute(warp: &mut Warp, kernel: &Kernel, env: &mut Environment<'_>, out: &mut DynInst) -> Outcome {
     let pc = warp.stack.pc().unwrap_or(0);
     let Guarded { op, guard, .. } = &kernel.code[pc as usize];
@@ -260,6 +260,7 @@ pub(crate) fn overflow(mask: LaneMask) -> Box<Trap> {
     Trap::new("the warp's calls are nested too deeply", mask)
 }
 
+#[inline(never)]
 fn lop3(file: &mut Lanes<'_>, d: Reg, s: [Reg; 3], table: u8) {
     // The common functions of two or three operands are single expressions.
     match table {

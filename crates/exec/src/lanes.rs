@@ -196,9 +196,16 @@ pub(crate) fn blend(column: &mut Column, values: &Column, mask: LaneMask) {
     if mask == !0 {
         *column = *values;
     } else {
-        for i in 0..WARP_LANES {
-            column[i] = if mask & LANE_BITS[i] != 0 { values[i] } else { column[i] };
-        }
+        blend_some(column, values, mask);
+    }
+}
+
+/// A function of its own, so that it vectorises wherever it is used.
+#[inline(never)]
+fn blend_some(column: &mut Column, values: &Column, mask: LaneMask) {
+    for i in 0..WARP_LANES {
+        let on = if mask & LANE_BITS[i] != 0 { u32::MAX } else { 0 };
+        column[i] = values[i] & on | column[i] & !on;
     }
 }
 

@@ -127,7 +127,10 @@ impl WarpStream for LiveStream {
             execute(warp, &launch.kernel, &mut env, out)
         };
         out.next_pc = warp.pc().map(Pc);
-        done.map_err(|trap| fault(&launch.kernel, warp, cta.position, out.pc, *trap))
+        match done {
+            Ok(()) => Ok(()),
+            Err(trap) => Err(fault(&launch.kernel, warp, cta.position, out.pc, *trap)),
+        }
     }
 
     fn end_cta(&mut self, slot: CtaSlot) {

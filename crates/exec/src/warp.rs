@@ -59,17 +59,9 @@ impl Warp {
     /// Starts warp number `index` of a CTA at the kernel's first instruction.
     pub fn start(&mut self, launch: KernelId, kernel: &Arc<Kernel>, block: Dim3, cta: u16, index: u32) {
         let first = u64::from(index) * WARP_LANES as u64;
-        let mut mask = 0;
-        for lane in 0..WARP_LANES {
-            let thread = first + lane as u64;
-            if thread < block.volume() {
-                mask |= 1 << lane;
-            }
-            let at = block.position(thread);
-            self.tid[0][lane] = at.x;
-            self.tid[1][lane] = at.y;
-            self.tid[2][lane] = at.z;
-        }
+        self.place_threads(block, first);
+        let threads = block.volume().saturating_sub(first).min(WARP_LANES as u64) as u32;
+        let mask = if threads == 0 { 0 } else { LaneMask::MAX >> (WARP_LANES as u32 - threads) };
         let (columns, predicates) = kernel.files();
         self.regs.clear();
         self.regs.resize(columns, [0; WARP_LANES]);
@@ -105,6 +97,24 @@ impl Warp {
     /// Lanes that have not exited.
     pub fn live(&self) -> LaneMask {
         if self.runs_machine_code() { self.groups.live() } else { self.stack.live() }
+    }
+
+    /// Sets the positions of 32 threads of a CTA from thread number `first` on, row by row.
+    fn place_threads(&mut self, block: Dim3, first: u64) {
+        let [x, y, z] = &mut self.tid;
+        let (mut at, mut lane) = (block.position(first), 0);
+        while lane < WARP_LANES {
+            let end = (lane + (block.x - at.x) as usize).min(WARP_LANES);
+            let row = lane..end;
+            x[row.clone()].iter_mut().zip(at.x..).for_each(|(x, position)| *x = position);
+            y[row.clone()].fill(at.y);
+            z[row].fill(at.z);
+            lane = end;
+            (at.x, at.y) = (0, at.y + 1);
+            if at.y == block.y {
+                (at.y, at.z) = (0, at.z + 1);
+            }
+        }
     }
 
     /// Offset in local memory of the current function's frame.

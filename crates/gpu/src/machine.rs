@@ -118,6 +118,8 @@ pub struct Machine<S: WarpStream, P: IssuePolicy, O: Observer = Silent> {
     now: Cycle,
     /// When each SM must be ticked next.
     due: Vec<Cycle>,
+    /// When the first of them must.
+    first_due: Cycle,
     /// CTAs have ended in this cycle.
     any_finished: bool,
     /// SMs that may have room for a CTA.
@@ -161,6 +163,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Machine<S, P, O> {
             flush_l2: config.launch.flush_l2_between_kernels,
             now: 0,
             due: vec![NEVER; count],
+            first_due: NEVER,
             any_finished: false,
             room: BitSet::new(count),
             kernel_ready: NEVER,
@@ -239,18 +242,25 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Machine<S, P, O> {
         for sm in self.memory.answered() {
             if let Some(&(stamp, _)) = self.ports[sm].inbox.front() {
                 self.due[sm] = self.due[sm].min(stamp);
+                self.first_due = self.first_due.min(stamp);
             }
         }
     }
 
     fn tick_sms(&mut self) -> Result<(), Box<Fault>> {
-        for ((sm, port), due) in self.sms.iter_mut().zip(&mut self.ports).zip(&mut self.due) {
+        if self.first_due > self.now {
+            return Ok(());
+        }
+        self.first_due = NEVER;
+        for (i, due) in self.due.iter_mut().enumerate() {
             if *due <= self.now {
+                let (sm, port) = (&mut self.sms[i], &mut self.ports[i]);
                 let mut env = Env { kernels: &self.kernels, shared: &mut self.shared, port };
                 sm.tick(self.now, &mut env)?;
                 *due = sm.next_event(port);
                 self.any_finished |= !sm.finished().is_empty();
             }
+            self.first_due = self.first_due.min(*due);
         }
         Ok(())
     }
@@ -314,7 +324,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Machine<S, P, O> {
         if self.room.is_empty() || !self.dispatcher.has_work(self.now) {
             return;
         }
-        let Self { dispatcher, sms, ports, kernels, shared, due, now, room, .. } = self;
+        let Self { dispatcher, sms, ports, kernels, shared, due, first_due, now, room, .. } = self;
         let next = *now + 1;
         dispatcher.dispatch(*now, room, |p| {
             let sm = &mut sms[p.sm];
@@ -323,6 +333,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Machine<S, P, O> {
                 let mut env = Env { kernels, shared, port: &mut ports[p.sm] };
                 sm.start_cta(next, &mut env, p.kernel, p.cta);
                 due[p.sm] = next;
+                *first_due = (*first_due).min(next);
             }
             fits
         });
@@ -330,10 +341,9 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Machine<S, P, O> {
 
     /// The next cycle in which anything can happen; `now` is the first that has not been done.
     fn next_event(&self) -> Cycle {
-        let sms = self.due.iter().copied().min().unwrap_or(NEVER);
         let dispatch =
             if !self.room.is_empty() && self.dispatcher.has_work(self.now) { self.now } else { self.kernel_ready };
-        let next = sms.min(dispatch);
+        let next = self.first_due.min(dispatch);
         if next <= self.now { self.now } else { next.min(self.memory.next_event(&self.ports)) }
     }
 

@@ -6,10 +6,12 @@
 pub mod bits;
 pub mod counters;
 pub mod ids;
+pub mod ring;
 pub mod wheel;
 
 pub use bits::{BitSet, LaneMask, WARP_LANES, lanes};
 pub use counters::{CounterInfo, Counters};
+pub use ring::Ring;
 pub use wheel::EventWheel;
 
 /// A point in time, in cycles of the SM (core) clock since the start of the simulation.

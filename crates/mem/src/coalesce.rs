@@ -104,6 +104,7 @@ impl Transactions {
 
     /// The transaction at `address`, made if there is none. Neighbours in lane order are mostly
     /// neighbours in memory, so the search runs from the newest.
+    #[inline]
     fn at(&mut self, address: u64) -> &mut Transaction {
         match self.items[..self.len].iter().rposition(|t| t.address == address) {
             Some(i) => &mut self.items[i],
@@ -204,6 +205,7 @@ impl Transactions {
             (0..4).for_each(|s| at.byte_masks[s] |= masks[s]);
         }
         self.finish(segment);
+        self.drop_strays();
     }
 
     /// Gathers what goes through a cache of whole lines: constants and textures.
@@ -217,23 +219,25 @@ impl Transactions {
         self.order();
     }
 
-    /// Notes that `lane` touches `bytes` at `address`, in one segment or across two.
+    /// Notes that `lane` touches `bytes`, at most a sector's, at `address`: in one sector or across
+    /// two.
+    #[inline]
     fn touch(&mut self, address: u64, bytes: u32, segment: u32, lane: usize) {
-        let start = u64::from(segment - 1);
-        let (first, last) = (address & !start, address.wrapping_add(u64::from(bytes.max(1) - 1)) & !start);
-        let masks = line_bytes_of(address, bytes);
-        self.add(first, masks, lane);
-        if last != first {
-            // What does not fit the line begins the next one.
-            let masks = line_bytes_of(last, bytes.min((address + u64::from(bytes) - last) as u32));
-            self.add(last, masks, lane);
+        debug_assert!(bytes <= SECTOR_BYTES);
+        let here = bytes.min(SECTOR_BYTES - address as u32 % SECTOR_BYTES);
+        self.touch_sector(address, here, segment, lane);
+        if here < bytes {
+            self.touch_sector(address.wrapping_add(u64::from(here)), bytes - here, segment, lane);
         }
     }
 
-    fn add(&mut self, block: u64, masks: [u32; 4], lane: usize) {
-        let at = self.at(block);
+    /// The same within one sector.
+    #[inline]
+    fn touch_sector(&mut self, address: u64, bytes: u32, segment: u32, lane: usize) {
+        let mask = ((1u64 << bytes) - 1) as u32;
+        let at = self.at(address & !u64::from(segment - 1));
         at.lanes |= 1 << lane;
-        (0..4).for_each(|s| at.byte_masks[s] |= masks[s]);
+        at.byte_masks[(address % 128 / 32) as usize] |= mask << (address % 32);
     }
 
     /// Sets each transaction's size, cutting unused halves off, and orders them.
@@ -252,11 +256,16 @@ impl Transactions {
                 }
                 t.bytes = half;
             }
-            // A piece that sticks out of a cut-off segment belongs to its neighbour.
+        }
+        self.order();
+    }
+
+    /// Forgets bytes outside the transactions' own sectors, which other transactions do not cover.
+    fn drop_strays(&mut self) {
+        for t in &mut self.items[..self.len] {
             let sectors = t.sector_mask();
             (0..4).filter(|s| sectors >> s & 1 == 0).for_each(|s| t.byte_masks[s] = 0);
         }
-        self.order();
     }
 }
 

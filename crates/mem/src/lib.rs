@@ -68,6 +68,7 @@ mod partition;
 mod port;
 pub mod shared_banks;
 mod slab;
+mod staged;
 mod system;
 #[cfg(test)]
 mod testing;

@@ -11,8 +11,9 @@ use crate::cache::{Answer, Cache, CacheCounters, FailReason, Outcome};
 use crate::coalesce::SECTOR_BYTES;
 use crate::dram::AddressMap;
 use crate::slab::{Packet, PacketId, Packets, Part};
+use crate::staged::StagedQueue;
 use crate::{Request, RequestKind};
-use std::collections::VecDeque;
+use kit::Ring;
 
 /// What a slice asks of DRAM.
 #[derive(Clone, Copy, Debug)]
@@ -59,13 +60,14 @@ struct Blocked {
 /// An L2 slice.
 #[derive(Clone, Debug)]
 pub(crate) struct Slice {
-    /// Raster-operations path: a fixed latency.
-    rop: VecDeque<(u64, Part)>,
-    from_crossbar: VecDeque<Part>,
+    /// Through the raster-operations path, a fixed latency that ends at the cycle given, to the
+    /// queue that the cache takes from.
+    from_crossbar: StagedQueue<(u64, Part)>,
     cache: Cache,
-    to_dram: VecDeque<ToDram>,
-    from_dram: VecDeque<FromDram>,
-    to_crossbar: VecDeque<Part>,
+    to_dram: Ring<ToDram>,
+    from_dram: Ring<FromDram>,
+    /// To the crossbar's input buffer.
+    to_crossbar: StagedQueue<Part>,
     /// Queue lengths, in the order of [`config::L2::queue_entries`].
     limits: [usize; 4],
     rop_latency: u64,
@@ -91,12 +93,11 @@ pub(crate) struct Effects {
 impl Slice {
     pub fn new(l2: &config::L2) -> Self {
         Self {
-            rop: VecDeque::new(),
-            from_crossbar: VecDeque::new(),
+            from_crossbar: StagedQueue::new(),
             cache: Cache::new(&l2.cache),
-            to_dram: VecDeque::new(),
-            from_dram: VecDeque::new(),
-            to_crossbar: VecDeque::new(),
+            to_dram: Ring::new(),
+            from_dram: Ring::new(),
+            to_crossbar: StagedQueue::new(),
             limits: l2.queue_entries.map(|n| n.max(1) as usize),
             rop_latency: u64::from(l2.latency_cycles),
             sectored: l2.cache.sectored,
@@ -110,7 +111,7 @@ impl Slice {
     #[inline]
     pub fn has_room_for_packet(&self) -> bool {
         let limit = self.limits[0];
-        self.from_crossbar.len() + limit.min(4) <= limit
+        self.from_crossbar.ready() + limit.min(4) <= limit
     }
 
     /// Notes that a packet had to stay in the crossbar.
@@ -118,48 +119,62 @@ impl Slice {
         self.counters.input_blocked += 1;
     }
 
-    /// Takes a packet apart into sectors.
-    pub fn receive(&mut self, now: u64, id: PacketId, packet: &mut Packet) {
+    /// Takes a packet apart into sectors. Tells whether they can be looked up at once.
+    #[inline]
+    pub fn receive(&mut self, now: u64, id: PacketId, packet: &mut Packet) -> bool {
         let parts = if self.sectored { packet.request.bytes.div_ceil(SECTOR_BYTES).clamp(1, 4) } else { 1 };
         packet.parts_left = parts as u8;
         self.counters.parts += u64::from(parts);
+        let direct = packet.request.kind == RequestKind::Texture;
         for part in (0..parts).map(|n| Part::new(id, n)) {
-            if packet.request.kind == RequestKind::Texture {
-                self.from_crossbar.push_back(part);
+            if direct {
+                self.from_crossbar.push_ready((now, part));
             } else {
-                self.rop.push_back((now + self.rop_latency, part));
+                self.from_crossbar.push((now + self.rop_latency, part));
             }
         }
+        direct || self.rop_latency == 0
     }
 
     /// One L2 cycle.
+    #[inline]
     pub fn tick(&mut self, now: u64, map: &AddressMap, packets: &mut Packets) -> Effects {
         let room_before = self.has_room_from_dram();
         let waiting_before = self.to_dram.len();
-        self.answer_waiter();
-        self.take_fill(now);
-        self.send_miss();
-        self.look_up(now, map, packets);
-        self.leave_rop(now);
+        if self.cache.has_ready() {
+            self.answer_waiter();
+        }
+        if !self.from_dram.is_empty() {
+            self.take_fill(now);
+        }
+        if self.cache.peek_miss().is_some() {
+            self.send_miss();
+        }
+        if self.from_crossbar.ready() != 0 {
+            self.look_up(now, map, packets);
+        }
+        if self.rop_is_over(now) {
+            self.from_crossbar.hand_on();
+        }
         let freed = !room_before && self.has_room_from_dram();
         Effects { dram: freed || self.to_dram.len() > waiting_before }
     }
 
     fn answer_waiter(&mut self) {
-        if !self.cache.has_ready() || !self.crossbar_has_room() {
+        if !self.crossbar_has_room() {
             return;
         }
         if let Some(waiter) = self.cache.pop_ready()
             && !waiter.silent
         {
-            self.to_crossbar.push_back(Part(waiter.token));
+            self.to_crossbar.push(Part(waiter.token));
         }
     }
 
     fn take_fill(&mut self, now: u64) {
         match self.from_dram.front() {
             Some(&FromDram::Fill(token)) if self.cache.fill_port_free(now) => self.cache.fill(now, token),
-            Some(&FromDram::Written(part)) if self.crossbar_has_room() => self.to_crossbar.push_back(part),
+            Some(&FromDram::Written(part)) if self.crossbar_has_room() => self.to_crossbar.push(part),
             Some(FromDram::Nothing) => {}
             _ => return,
         }
@@ -183,7 +198,7 @@ impl Slice {
         if self.to_dram.len() >= self.limits[1] || !self.crossbar_has_room() || !self.cache.data_port_free(now) {
             return;
         }
-        let Some(&part) = self.from_crossbar.front() else { return };
+        let Some((_, part)) = self.from_crossbar.first_ready() else { return };
         if let Some(blocked) = self.blocked {
             if blocked.changes == self.cache.changes() {
                 return;
@@ -196,12 +211,12 @@ impl Slice {
             self.blocked = Some(Blocked { reason, changes: self.cache.changes(), tried: now });
             return;
         }
-        self.from_crossbar.pop_front();
+        self.from_crossbar.pop();
         self.counters.atomics += u64::from(request.kind == RequestKind::Atomic);
         if request.kind == RequestKind::WriteBack {
             finish_part(packets, part);
         } else if access.answer == Answer::Now {
-            self.to_crossbar.push_back(part);
+            self.to_crossbar.push(part);
         }
     }
 
@@ -223,23 +238,21 @@ impl Slice {
         Request { address, bytes, token: part.0, ..*request }
     }
 
-    fn leave_rop(&mut self, now: u64) {
-        if self.from_crossbar.len() < self.limits[0]
-            && let Some(&(due, part)) = self.rop.front()
-            && due <= now
-        {
-            self.rop.pop_front();
-            self.from_crossbar.push_back(part);
-        }
+    /// Whether a request can leave the latency path at `now`.
+    #[inline]
+    fn rop_is_over(&self, now: u64) -> bool {
+        self.from_crossbar.ready() < self.limits[0]
+            && self.from_crossbar.first_waiting().is_some_and(|(due, _)| due <= now)
     }
 
     #[inline]
     fn crossbar_has_room(&self) -> bool {
-        self.to_crossbar.len() < self.limits[3]
+        self.to_crossbar.waiting() < self.limits[3]
     }
 
     /// Whether L2 cycle `now` has anything to do. What is full now is not waited for by polling:
     /// whoever makes room wakes the slice.
+    #[inline]
     pub fn is_active(&self, now: u64) -> bool {
         let (dram, crossbar) = (self.to_dram.len() < self.limits[1], self.crossbar_has_room());
         crossbar && self.cache.has_ready()
@@ -247,9 +260,9 @@ impl Slice {
             || dram && self.cache.peek_miss().is_some()
             || dram
                 && crossbar
-                && !self.from_crossbar.is_empty()
+                && self.from_crossbar.ready() != 0
                 && self.blocked.is_none_or(|b| b.changes != self.cache.changes())
-            || self.rop.front().is_some_and(|&(due, _)| due <= now) && self.from_crossbar.len() < self.limits[0]
+            || self.rop_is_over(now)
     }
 
     /// Whether nothing more can go to DRAM, or to the crossbar: then the slice is woken when it can.
@@ -260,15 +273,33 @@ impl Slice {
         }
     }
 
-    /// The oldest answer on its way to the crossbar.
+    /// Whether an answer is on its way to the crossbar.
     #[inline]
-    pub fn next_answer(&self) -> Option<Part> {
-        self.to_crossbar.front().copied()
+    pub fn has_answers(&self) -> bool {
+        self.to_crossbar.waiting() != 0
     }
 
-    /// Takes the oldest answer.
+    /// Hands the oldest answer to the crossbar's input buffer of `packets` packets; false if that
+    /// has no room.
+    #[inline]
+    pub fn hand_over_answer(&mut self, packets: usize) -> bool {
+        let room = self.to_crossbar.ready() < packets;
+        if room {
+            self.to_crossbar.hand_on();
+        }
+        room
+    }
+
+    /// The head of the crossbar's input buffer.
+    #[inline]
+    pub fn next_answer(&self) -> Option<Part> {
+        self.to_crossbar.first_ready()
+    }
+
+    /// Takes it.
+    #[inline]
     pub fn pop_answer(&mut self) -> Option<Part> {
-        self.to_crossbar.pop_front()
+        self.to_crossbar.pop()
     }
 
     /// What the slice asks of DRAM next.
@@ -313,12 +344,14 @@ impl Slice {
 }
 
 /// One part of a packet is done; gives the packet if that was its last.
-pub(crate) fn finish_part(packets: &mut Packets, part: Part) -> Option<Packet> {
+#[inline]
+pub(crate) fn finish_part(packets: &mut Packets, part: Part) -> Option<&Packet> {
     let id = part.packet();
-    packets[id].parts_left -= 1;
-    let packet = packets[id];
-    (packet.parts_left == 0).then(|| {
-        packets.remove(id);
-        packet
-    })
+    let packet = &mut packets[id];
+    packet.parts_left -= 1;
+    if packet.parts_left != 0 {
+        return None;
+    }
+    packets.remove(id);
+    Some(&packets[id])
 }

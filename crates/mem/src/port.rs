@@ -1,7 +1,6 @@
 //! Messages between an SM and the memory system.
 
-use kit::Cycle;
-use std::collections::VecDeque;
+use kit::{Cycle, Ring};
 
 /// What a request asks of the L2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -57,9 +56,9 @@ pub struct Request {
 #[derive(Clone, Debug, Default)]
 pub struct Port {
     /// From the SM.
-    pub outbox: VecDeque<(Cycle, Request)>,
+    pub outbox: Ring<(Cycle, Request)>,
     /// To the SM.
-    pub inbox: VecDeque<(Cycle, Request)>,
+    pub inbox: Ring<(Cycle, Request)>,
 }
 
 impl Port {

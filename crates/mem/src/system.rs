@@ -19,9 +19,8 @@ use crate::slab::{Packet, PacketId, Packets, Part};
 use crate::{Port, RequestKind};
 use config::GpuConfig;
 use kit::bits::set_bits;
-use kit::{Counters, Cycle, NEVER};
+use kit::{Counters, Cycle, NEVER, Ring};
 use std::cmp::Ordering;
-use std::collections::VecDeque;
 
 kit::counters! {
     /// Answers that the SMs got.
@@ -87,8 +86,6 @@ pub struct MemorySystem {
     slices_per_channel: usize,
     channels: Box<[Channel]>,
     replies: Crossbar,
-    /// Answers that wait at each slice's crossbar input.
-    reply_inputs: Box<[VecDeque<Part>]>,
     input_packets: usize,
     ejection_packets: usize,
     /// Slices that have something to do in their next cycle.
@@ -96,9 +93,11 @@ pub struct MemorySystem {
     /// Slices with answers for the crossbar.
     answering: PortSet,
     /// When packets leave the slices' latency paths: (L2 cycle, slice), in order.
-    rop_timers: VecDeque<(u64, u16)>,
+    rop_timers: Ring<(u64, u16)>,
     rop_latency: u64,
     l2_bytes: u64,
+    /// Sectors that follow each other in one line of one slice.
+    sectors_together: u64,
     /// Core cycle in which each channel is due, and the earliest of them.
     channel_due: Box<[Cycle]>,
     channels_due: Cycle,
@@ -120,6 +119,7 @@ impl MemorySystem {
         let slices_per_channel = config.l2.slices_per_partition.max(1) as usize;
         let channels = slices / slices_per_channel;
         let clocks = Clocks::new(&config.clocks);
+        let sectors_per_line = u64::from(config.l2.cache.line_bytes / 32).max(1);
         Self {
             now: None,
             next: NEVER,
@@ -133,13 +133,13 @@ impl MemorySystem {
             slices_per_channel,
             channels: (0..channels).map(|_| Channel::new(&config.dram, slices_per_channel, clocks.dram)).collect(),
             replies: Crossbar::new(&config.interconnect, slices, clusters),
-            reply_inputs: vec![VecDeque::new(); slices].into(),
             input_packets: config.interconnect.input_buffer_packets.max(1) as usize,
             ejection_packets: config.interconnect.ejection_buffer_packets.max(1) as usize,
             active: PortSet::new(slices),
             answering: PortSet::new(slices),
-            rop_timers: VecDeque::new(),
+            rop_timers: Ring::new(),
             rop_latency: u64::from(config.l2.latency_cycles),
+            sectors_together: if map.keeps_together(config.l2.cache.line_bytes) { sectors_per_line } else { 1 },
             l2_bytes: config.l2.cache.capacity_bytes() * slices as u64,
             channel_due: vec![NEVER; channels].into(),
             channels_due: NEVER,
@@ -259,49 +259,54 @@ impl MemorySystem {
 
     /// Per cluster, one packet leaves the crossbar for an inbox.
     fn eject(&mut self, t: Cycle, ports: &mut [Port]) {
-        let mut from = 0;
-        while let Some(cluster) = self.replies.next_occupied(from) {
-            from = cluster + 1;
-            let waiting: usize =
-                cluster_ports(ports, cluster, self.sms_per_cluster).iter().map(|p| p.inbox.len()).sum();
-            if waiting >= self.ejection_packets {
-                continue;
-            }
-            let Some(part) = self.replies.pop(cluster) else { continue };
-            // Of a packet that was served by sectors, the last one brings the answer.
-            if let Some(packet) = finish_part(&mut self.packets, Part(part)) {
-                let sm = usize::from(packet.sm);
-                ports[sm].inbox.push_back((t + 1, packet.request));
-                self.answered.insert(sm);
-                if packet.request.kind == RequestKind::Write {
-                    self.answers.writes += 1;
-                } else {
-                    self.answers.reads += 1;
-                    self.answers.read_latency += t + 1 - packet.since;
-                }
-            }
+        for word in 0..self.replies.occupied().words() {
+            let occupied = self.replies.occupied().word(word);
+            set_bits(occupied).for_each(|bit| self.eject_to(64 * word + bit, t, ports));
+        }
+    }
+
+    fn eject_to(&mut self, cluster: usize, t: Cycle, ports: &mut [Port]) {
+        let waiting: usize = cluster_ports(ports, cluster, self.sms_per_cluster).iter().map(|p| p.inbox.len()).sum();
+        if waiting >= self.ejection_packets {
+            return;
+        }
+        let Some(part) = self.replies.pop(cluster) else { return };
+        // Of a packet that was served by sectors, the last one brings the answer.
+        let Some(packet) = finish_part(&mut self.packets, Part(part)) else { return };
+        let sm = usize::from(packet.sm);
+        ports[sm].inbox.push_back((t + 1, packet.request));
+        self.answered.insert(sm);
+        if packet.request.kind == RequestKind::Write {
+            self.answers.writes += 1;
+        } else {
+            self.answers.reads += 1;
+            self.answers.read_latency += t + 1 - packet.since;
         }
     }
 
     /// Each slice hands one answer to its crossbar input.
     fn collect_answers(&mut self) {
-        let mut from = 0;
-        while let Some(slice) = self.answering.next(from) {
-            from = slice + 1;
-            if self.reply_inputs[slice].len() >= self.input_packets {
-                continue;
-            }
-            if self.slices[slice].is_full_towards(Side::Crossbar) {
-                self.active.insert(slice);
-            }
-            let Some(part) = self.slices[slice].pop_answer() else { continue };
-            self.reply_inputs[slice].push_back(part);
-            if !self.replies.has_head(slice) {
-                self.replies.offer(slice, usize::from(self.packets[part.packet()].sm) / self.sms_per_cluster);
-            }
-            if self.slices[slice].next_answer().is_none() {
-                self.answering.remove(slice);
-            }
+        for word in 0..self.answering.words() {
+            set_bits(self.answering.word(word)).for_each(|bit| self.collect_from(64 * word + bit));
+        }
+    }
+
+    fn collect_from(&mut self, s: usize) {
+        let slice = &mut self.slices[s];
+        let full = slice.is_full_towards(Side::Crossbar);
+        if !slice.hand_over_answer(self.input_packets) {
+            return;
+        }
+        if full {
+            self.active.insert(s);
+        }
+        if !slice.has_answers() {
+            self.answering.remove(s);
+        }
+        if !self.replies.has_head(s)
+            && let Some(part) = slice.next_answer()
+        {
+            self.replies.offer(s, usize::from(self.packets[part.packet()].sm) / self.sms_per_cluster);
         }
     }
 
@@ -337,38 +342,30 @@ impl MemorySystem {
             self.rop_timers.pop_front();
             self.active.insert(usize::from(slice));
         }
-        let mut from = 0;
-        loop {
-            let next = if self.exhaustive {
-                (from < self.slices.len()).then_some(from)
-            } else {
-                match (self.active.next(from), self.requests.next_occupied(from)) {
-                    (Some(a), Some(b)) => Some(a.min(b)),
-                    (a, b) => a.or(b),
-                }
-            };
-            let Some(s) = next else { break };
-            from = s + 1;
-            self.run_slice(s, cycle);
+        for word in 0..self.active.words() {
+            let mut busy = self.active.word(word) | self.requests.occupied().word(word);
+            if self.exhaustive {
+                busy = u64::MAX >> (64 - (self.slices.len() - 64 * word).min(64));
+            }
+            set_bits(busy).for_each(|bit| self.run_slice(64 * word + bit, cycle));
         }
     }
 
     fn run_slice(&mut self, s: usize, cycle: u64) {
         let slice = &mut self.slices[s];
-        let mut received = false;
-        if self.requests.is_occupied(s) {
+        // A packet that waits outside, or has only entered the latency path, makes no work yet.
+        let mut works = self.active.contains(s) || self.exhaustive;
+        if self.requests.occupied().contains(s) {
             if slice.has_room_for_packet() {
                 if let Some(id) = self.requests.pop(s) {
-                    slice.receive(cycle, id, &mut self.packets[id]);
+                    let direct = slice.receive(cycle, id, &mut self.packets[id]);
                     self.rop_timers.push_back((cycle + self.rop_latency, s as u16));
-                    received = true;
+                    works |= direct && slice.is_active(cycle);
                 }
             } else {
                 slice.count_input_blocked();
             }
         }
-        // A packet that waits outside, or has only entered the latency path, makes no work yet.
-        let works = self.active.contains(s) || received && slice.is_active(cycle) || self.exhaustive;
         if !works {
             return;
         }
@@ -378,7 +375,7 @@ impl MemorySystem {
         } else {
             self.active.remove(s);
         }
-        if slice.next_answer().is_some() {
+        if slice.has_answers() {
             self.answering.insert(s);
         }
         if effects.dram {
@@ -400,7 +397,7 @@ impl MemorySystem {
         let sms_per_cluster = *sms_per_cluster;
         let mut source = Outboxes { now: t, ports, sms_per_cluster, map, packets, unseen, unseen_due };
         self.requests.transfer(cycle, &mut source);
-        let mut source = ReplyInputs { queues: &mut self.reply_inputs, packets: &self.packets, sms_per_cluster };
+        let mut source = ReplyInputs { slices: &mut self.slices, packets: &self.packets, sms_per_cluster };
         self.replies.transfer(cycle, &mut source);
     }
 
@@ -428,8 +425,8 @@ impl MemorySystem {
             || self.replies.has_offers()
             || !self.answering.is_empty()
             || !self.active.is_empty()
-            || self.requests.next_occupied(0).is_some()
-            || self.replies.next_occupied(0).is_some();
+            || !self.requests.occupied().is_empty()
+            || !self.replies.occupied().is_empty();
         if soon {
             return t + 1;
         }
@@ -466,10 +463,13 @@ impl MemorySystem {
         let end = address.saturating_add(bytes);
         // Of a copy many times as large as the L2, the beginning leaves no trace.
         let address = address.max(end.saturating_sub(8 * self.l2_bytes));
-        let sectors = address / 32..end.div_ceil(32);
-        for sector in sectors.map(|s| s * 32) {
-            let slice = self.map.slice_of(sector) as usize;
-            self.slices[slice].cache_mut().preload(sector, self.map.within_slice(sector));
+        let (mut sector, end) = (address / 32, end.div_ceil(32));
+        while sector < end {
+            let upto = (sector - sector % self.sectors_together + self.sectors_together).min(end);
+            let (address, bytes) = (32 * sector, 32 * (upto - sector) as u32);
+            let slice = self.map.slice_of(address) as usize;
+            self.slices[slice].cache_mut().preload(address, bytes, self.map.within_slice(address));
+            sector = upto;
         }
     }
 
@@ -543,6 +543,7 @@ struct Outboxes<'a> {
 }
 
 impl Source for Outboxes<'_> {
+    #[inline]
     fn take(&mut self, input: usize, _output: usize) -> (PacketId, Option<usize>) {
         let oldest = |ports: &[Port]| oldest_request(cluster_ports(ports, input, self.sms_per_cluster));
         let (place, ..) = oldest(self.ports).expect("its head was offered");
@@ -564,16 +565,17 @@ impl Source for Outboxes<'_> {
 
 /// The slices' answers as the reply crossbar's inputs.
 struct ReplyInputs<'a> {
-    queues: &'a mut [VecDeque<Part>],
+    slices: &'a mut [Slice],
     packets: &'a Packets,
     sms_per_cluster: usize,
 }
 
 impl Source for ReplyInputs<'_> {
+    #[inline]
     fn take(&mut self, input: usize, _output: usize) -> (u32, Option<usize>) {
-        let queue = &mut self.queues[input];
-        let part = queue.pop_front().expect("its head was offered");
-        let next = queue.front().map(|part| usize::from(self.packets[part.packet()].sm) / self.sms_per_cluster);
+        let slice = &mut self.slices[input];
+        let part = slice.pop_answer().expect("its head was offered");
+        let next = slice.next_answer().map(|part| usize::from(self.packets[part.packet()].sm) / self.sms_per_cluster);
         (part.0, next)
     }
 }

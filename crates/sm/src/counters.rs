@@ -64,17 +64,6 @@ kit::counters! {
     }
 }
 
-/// What belongs to one kernel launch.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct KernelCounts {
-    /// Warp instructions issued.
-    pub warp_instructions: u64,
-    /// Thread instructions issued.
-    pub thread_instructions: u64,
-    /// CTAs started.
-    pub ctas: u64,
-}
-
 /// Warp instructions issued, by class.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClassCounts(pub [u64; OpClass::COUNT]);

@@ -21,7 +21,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     pub(crate) fn decode(&mut self, now: Cycle, env: &mut Env<'_, S::Shared>) -> Result<(), Box<Fault>> {
         while let Some((warp, count)) = self.fetch.take_resumed().or_else(|| self.fetch.take_packet()) {
             self.agenda.moved();
-            self.stir(warp);
+            self.touched |= bit(warp);
             self.decode_packet(now, env, warp, count)?;
         }
         Ok(())
@@ -36,10 +36,6 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         count: u8,
     ) -> Result<(), Box<Fault>> {
         for left in (0..count).rev() {
-            if self.stream.next_pc(warp).is_none() {
-                self.warps.decoded |= bit(warp);
-                break;
-            }
             let id = self.step(now, env, warp)?;
             if !self.look_ahead(env, id, left) {
                 break;
@@ -75,7 +71,6 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
             pending: 0,
             unit: 0,
             group: 0,
-            issued_at: 0,
             issue_number: 0,
         };
         self.warps.next_order[w] += 1;

@@ -160,7 +160,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         }
         if let Some(warp) = self.fetch.answered.pop_front() {
             self.fetch.missing &= !bit(warp);
-            self.stir(warp);
+            self.stirred |= bit(warp);
             self.fetch.packet = Some((warp, self.fetch.per_fetch));
             self.agenda.moved();
             return;
@@ -175,7 +175,6 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         };
         self.fetch.last = u32::from(warp.0);
         self.agenda.moved();
-        self.stir(warp);
         if self.look_up_instruction(now, env, warp, pc) {
             self.fetch.packet = Some((warp, self.fetch.per_fetch));
             self.counters.fetches += 1;
@@ -195,10 +194,12 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
             byte_mask: u32::MAX,
             token: u32::from(warp.0),
         };
+        self.lsu.may_send = true;
         match icache.access(now, &request).outcome {
             Outcome::Hit => true,
             Outcome::Miss | Outcome::Merged => {
                 self.fetch.missing |= bit(warp);
+                self.stirred |= bit(warp);
                 self.counters.fetches += 1;
                 self.counters.fetch_misses += 1;
                 self.observer.fetched(now, warp, pc);

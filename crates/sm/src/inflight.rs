@@ -1,9 +1,9 @@
 //! Instructions between decode and completion, in a slab by id.
 
-use crate::kernel::{Code, Kernel, Micro, Operands};
+use crate::kernel::{Banks, Code, Kernel, Micro, Operands, RegSet};
 use crate::spec::Pipe;
 use isa::{Control, DynInst, KernelId, OpClass, Pc, RegId, WarpSlot};
-use kit::{Cycle, LaneMask};
+use kit::LaneMask;
 
 kit::id! {
     /// An instruction in flight.
@@ -50,8 +50,6 @@ pub struct InFlight {
     pub unit: u16,
     /// Group of asynchronous copies it belongs to.
     pub group: u32,
-    /// When it issued.
-    pub issued_at: Cycle,
     /// How many had issued on its SM before it.
     pub issue_number: u64,
 }
@@ -111,6 +109,9 @@ impl Slab {
             latency_cycles: 1,
             initiation_cycles: 1,
             operands: Operands::default(),
+            reads: RegSet::default(),
+            writes: RegSet::default(),
+            banks: Banks::default(),
         };
         self.insts.push(InFlight {
             warp: WarpSlot(0),
@@ -124,7 +125,6 @@ impl Slab {
             pending: 0,
             unit: 0,
             group: 0,
-            issued_at: 0,
             issue_number: 0,
         });
         self.dynamics.push(DynInst::default());

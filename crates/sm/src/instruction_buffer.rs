@@ -12,13 +12,20 @@ pub struct InstructionBuffer {
     /// A ring of `stride` places, a power of two, for each warp.
     entries: Box<[InstId]>,
     stride: usize,
-    /// The oldest of each queue that is not empty.
-    heads: PerWarp<InstId>,
-    first: PerWarp<u8>,
-    len: PerWarp<u8>,
+    queues: PerWarp<Queue>,
     capacity: u8,
     per_fetch: u8,
     room: WarpMask,
+}
+
+/// Where the queue of a warp stands.
+#[derive(Clone, Copy, Debug)]
+struct Queue {
+    /// The oldest, if it is not empty.
+    head: InstId,
+    /// Its place, modulo the ring.
+    first: u8,
+    len: u8,
 }
 
 impl InstructionBuffer {
@@ -28,9 +35,7 @@ impl InstructionBuffer {
         Self {
             entries: vec![InstId(0); 64 * stride].into(),
             stride,
-            heads: PerWarp::new(InstId(0)),
-            first: PerWarp::new(0),
-            len: PerWarp::new(0),
+            queues: PerWarp::new(Queue { head: InstId(0), first: 0, len: 0 }),
             capacity: capacity as u8,
             per_fetch: per_fetch as u8,
             room: WarpMask::MAX,
@@ -43,30 +48,33 @@ impl InstructionBuffer {
         self.room
     }
 
+    /// Where in `entries` the ring of a warp has the place numbered `place`.
     #[inline]
-    fn place(&self, w: usize, behind_first: u8) -> usize {
-        w * self.stride + (usize::from(self.first[w].wrapping_add(behind_first)) & (self.stride - 1))
+    fn at(&self, w: usize, place: u8) -> usize {
+        w * self.stride + (usize::from(place) & (self.stride - 1))
     }
 
     /// The oldest instruction of `warp`.
     #[inline]
     pub fn front(&self, warp: WarpSlot) -> Option<InstId> {
-        let w = warp.index();
-        (self.len[w] > 0).then(|| self.heads[w])
+        let queue = self.queues[warp.index()];
+        (queue.len > 0).then_some(queue.head)
     }
 
     /// Adds the youngest instruction of `warp`; there is room.
     #[inline]
     pub fn push(&mut self, warp: WarpSlot, id: InstId) {
         let w = warp.index();
-        debug_assert!(self.len[w] < self.capacity);
-        let at = self.place(w, self.len[w]);
+        let mut queue = self.queues[w];
+        debug_assert!(queue.len < self.capacity);
+        let at = self.at(w, queue.first.wrapping_add(queue.len));
         self.entries[at] = id;
-        if self.len[w] == 0 {
-            self.heads[w] = id;
+        if queue.len == 0 {
+            queue.head = id;
         }
-        self.len[w] += 1;
-        if self.len[w] + self.per_fetch > self.capacity {
+        queue.len += 1;
+        self.queues[w] = queue;
+        if queue.len + self.per_fetch > self.capacity {
             self.room &= !bit(warp);
         }
     }
@@ -75,11 +83,11 @@ impl InstructionBuffer {
     #[inline]
     pub fn pop(&mut self, warp: WarpSlot) {
         let w = warp.index();
-        debug_assert!(self.len[w] > 0);
-        self.first[w] = self.first[w].wrapping_add(1);
-        self.len[w] -= 1;
-        self.heads[w] = self.entries[self.place(w, 0)];
-        if self.len[w] + self.per_fetch <= self.capacity {
+        let Queue { first, len, .. } = self.queues[w];
+        debug_assert!(len > 0);
+        let (first, len) = (first.wrapping_add(1), len - 1);
+        self.queues[w] = Queue { head: self.entries[self.at(w, first)], first, len };
+        if len + self.per_fetch <= self.capacity {
             self.room |= bit(warp);
         }
     }

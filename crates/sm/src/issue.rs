@@ -10,7 +10,7 @@ use crate::kernel::Kernel;
 use crate::observer::{Observer, Seen};
 use crate::policy::IssuePolicy;
 use crate::schedulers::View;
-use crate::sm::{Sm, Wake};
+use crate::sm::{SCHEDULERS, Sm, Wake};
 use crate::spec::{Pipe, PipeSet, WarpMask};
 use crate::stalls::Stall;
 use crate::warps::bit;
@@ -23,36 +23,53 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     #[inline]
     pub(crate) fn issue(&mut self, now: Cycle, kernels: &[Kernel]) {
         if self.policy.tick(now, Window { slab: &self.slab, kernels }, &mut self.agenda) {
-            self.stirred = u8::MAX;
+            self.stirred = WarpMask::MAX;
         }
-        let stirred = std::mem::take(&mut self.stirred);
-        if stirred == 0 {
+        self.stirred |= self.policy.take_changed(std::mem::take(&mut self.touched));
+        if self.stirred == 0 {
             return;
         }
-        let count = self.schedulers.len();
-        let pipes = self.policy.ready().pipes();
         // As GPGPU-Sim, whose turn moves on in every cycle in which the SM has warps.
-        let first = (self.counters.active_cycles % count as u64) as u32;
+        let first = self.counters.active_cycles % self.schedulers.len() as u64;
         // Those that have yet to come: the first and those above it, then those below.
-        let all = (1u32 << count) - 1;
-        let (mut above, mut below) = (all & u32::MAX << first, all & !(u32::MAX << first));
+        let (mut above, mut below) = (u32::MAX << first, !(u32::MAX << first));
+        self.due_schedulers = self.schedulers_of(self.stirred);
+        self.stirred = 0;
         loop {
-            // An issue may stir schedulers that have yet to come: a barrier is released.
-            let due = u32::from(stirred | self.stirred);
-            above = if due & above == 0 { std::mem::take(&mut below) } else { above };
-            if due & above == 0 {
+            // An issue may add schedulers that have yet to come: a barrier is released.
+            above = if self.due_schedulers & above == 0 { std::mem::take(&mut below) } else { above };
+            let due = self.due_schedulers & above;
+            if due == 0 {
                 break;
             }
-            let scheduler = (due & above).trailing_zeros();
-            above &= u32::MAX << scheduler << 1;
-            self.issue_from(now, kernels, scheduler as usize, pipes);
+            let scheduler = due.trailing_zeros();
+            above &= u32::MAX << 1 << scheduler;
+            self.issue_from(now, kernels, scheduler as usize);
         }
     }
 
-    /// One scheduler's turn; `pipes` are those for which any warp has a candidate.
+    /// The schedulers of `warps`, one bit each: those of scheduler *s* are every *count*-th from *s*.
     #[inline]
-    fn issue_from(&mut self, now: Cycle, kernels: &[Kernel], scheduler: usize, pipes: PipeSet) {
-        let (mine, partition) = (self.scheduler_warps[scheduler], self.spec.partition(scheduler));
+    fn schedulers_of(&self, mut warps: WarpMask) -> u32 {
+        let count = self.schedulers.len();
+        let all = (1 << count) - 1;
+        if !count.is_power_of_two() {
+            let has_any = |s: &usize| self.scheduler_warps[*s] & warps != 0;
+            return (0..count).filter(has_any).fold(0, |set, s| set | 1 << s);
+        }
+        let mut half = WarpMask::BITS as usize / 2;
+        while half >= count {
+            warps |= warps >> half;
+            half /= 2;
+        }
+        warps as u32 & all
+    }
+
+    /// One scheduler's turn.
+    #[inline]
+    fn issue_from(&mut self, now: Cycle, kernels: &[Kernel], scheduler: usize) {
+        let mine = self.scheduler_warps[scheduler % SCHEDULERS];
+        let partition = self.spec.partition(scheduler);
         let view = View {
             live: self.warps.resident & !self.warps.exited & mine,
             held: self.warps.held() & mine,
@@ -60,62 +77,53 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
             age: &self.warps.age,
         };
         let considered = self.schedulers[scheduler].considered(&view);
-        let (open, with_candidate) = self.open_pipes(partition, pipes);
-        let ready = with_candidate & considered & !view.held;
+        let full = self.id_oc.full_pipes(partition);
+        let ready = self.policy.ready().outside(full) & considered & !view.held;
         if ready == 0 {
             let warps = if considered == 0 { self.warps.resident & mine } else { considered };
             let stall = self.why(warps, partition);
+            self.blocked = if stall.is_blocked() { self.blocked | mine } else { self.blocked & !mine };
             self.stall_slots(now, scheduler, 0, stall);
             return;
         }
         let warp = self.schedulers[scheduler].choose(ready, &view);
-        self.schedulers[scheduler].on_issue(warp);
-        self.issue_warp(now, kernels, scheduler, warp, open);
-    }
-
-    /// Those of `pipes` whose issue latch has room, and the warps that have a candidate for one.
-    #[inline]
-    fn open_pipes(&self, partition: usize, pipes: PipeSet) -> (PipeSet, WarpMask) {
-        let (mut open, mut warps) = (PipeSet::default(), 0);
-        let ready = self.policy.ready();
-        for pipe in pipes.iter() {
-            if self.id_oc.has_room(self.id_oc.id(pipe, partition)) {
-                open = open.with(pipe);
-                warps |= ready.of(pipe);
-            }
-        }
-        (open, warps)
+        self.issue_warp(now, kernels, scheduler, warp, PipeSet::ALL.except(full));
     }
 
     /// Issues from `warp`, which has a candidate for one of the `open` pipes.
     #[inline]
     fn issue_warp(&mut self, now: Cycle, kernels: &[Kernel], scheduler: usize, warp: WarpSlot, open: PipeSet) {
+        let id = self.policy.select(Window { slab: &self.slab, kernels }, warp, open);
+        let pipe = self.issue_one(now, kernels, scheduler, id);
+        let width = self.spec.sm.issue.width as usize;
+        self.account.issue(scheduler * width);
+        if width > 1 {
+            self.issue_more(now, kernels, scheduler, warp, pipe);
+        }
+    }
+
+    /// Issues as many more from `warp` as the width allows, behind one that went to `pipe`.
+    #[cold]
+    #[inline(never)]
+    fn issue_more(&mut self, now: Cycle, kernels: &[Kernel], scheduler: usize, warp: WarpSlot, mut pipe: Pipe) {
         let issue = &self.spec.sm.issue;
         let (width, different) = (issue.width as usize, issue.dual_issue_needs_different_units);
         let partition = self.spec.partition(scheduler);
-        let mut open = open;
-        for slot in 0..width {
-            let id = self.policy.select(Window { slab: &self.slab, kernels }, warp, open);
-            let pipe = self.issue_one(now, kernels, scheduler, partition, id);
-            self.account.note(scheduler * width + slot, None);
-            if slot + 1 == width {
-                break;
-            }
-            // May another one follow in this cycle?
-            let candidates = self.policy.ready().pipes_of(bit(warp));
-            open = self.open_pipes(partition, candidates).0;
+        for slot in 1..width {
+            let mut open = self.policy.ready().pipes_of(bit(warp)).except(self.id_oc.full_pipes(partition));
             let room = open.contains(pipe);
             if different {
                 open = open.without(pipe);
             }
             if self.warps.held() & bit(warp) != 0 || open.0 == 0 {
                 let stall = if different && room { Stall::SameUnit } else { self.why(bit(warp), partition) };
-                self.stall_slots(now, scheduler, slot + 1, stall);
+                self.stall_slots(now, scheduler, slot, stall);
                 break;
             }
-            if slot == 0 {
-                self.counters.multiple_issues += 1;
-            }
+            self.counters.multiple_issues += u64::from(slot == 1);
+            let id = self.policy.select(Window { slab: &self.slab, kernels }, warp, open);
+            pipe = self.issue_one(now, kernels, scheduler, id);
+            self.account.issue(scheduler * width + slot);
         }
     }
 
@@ -124,32 +132,28 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     fn stall_slots(&mut self, now: Cycle, scheduler: usize, first: usize, stall: Stall) {
         let width = self.spec.sm.issue.width as usize;
         for slot in first..width {
-            self.account.note(scheduler * width + slot, Some(stall));
+            self.account.stall(scheduler * width + slot, stall);
             self.observer.stalled(now, scheduler, stall);
         }
     }
 
     /// Issues `id`. Returns its pipe.
-    #[inline]
-    fn issue_one(&mut self, now: Cycle, kernels: &[Kernel], scheduler: usize, partition: usize, id: InstId) -> Pipe {
+    #[inline(always)]
+    fn issue_one(&mut self, now: Cycle, kernels: &[Kernel], scheduler: usize, id: InstId) -> Pipe {
+        let partition = self.spec.partition(scheduler);
         self.agenda.moved();
-        self.stirred |= 1 << scheduler;
         self.collectors.wake(partition);
         let flight = self.slab.get_mut(id);
         flight.stage = Stage::Issued;
-        flight.issued_at = now;
         flight.issue_number = self.counters.warp_instructions;
         let (warp, pipe, control, mem) = (flight.warp, flight.pipe, flight.control, flight.mem);
         let ends_warp = flight.ends_warp;
+        self.stirred |= bit(warp);
         self.warps.last_issued[warp.index()] = flight.pc;
-        let threads = u64::from(flight.mask.count_ones());
         self.counters.warp_instructions += 1;
-        self.counters.thread_instructions += threads;
-        self.counters.empty_instructions += u64::from(threads == 0);
+        self.counters.thread_instructions += u64::from(flight.mask.count_ones());
+        self.counters.empty_instructions += u64::from(flight.mask == 0);
         self.class_counts.0[flight.class as usize] += 1;
-        let of_kernel = &mut self.kernel_counts[flight.kernel.index()];
-        of_kernel.warp_instructions += 1;
-        of_kernel.thread_instructions += threads;
 
         self.id_oc.push(self.id_oc.id(pipe, partition), id);
         let window = Window { slab: &self.slab, kernels };
@@ -228,7 +232,8 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     fn release(&mut self, now: Cycle, warps: WarpMask) {
         if warps != 0 {
             self.warps.at_barrier &= !warps;
-            self.stirred = u8::MAX;
+            self.stirred |= warps;
+            self.due_schedulers |= self.schedulers_of(warps);
             self.fetch.release_from_barrier(warps);
             self.observer.released(now, warps);
         }

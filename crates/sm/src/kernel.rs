@@ -24,6 +24,79 @@ pub struct Micro {
     pub initiation_cycles: u16,
     /// Its registers.
     pub(crate) operands: Operands,
+    /// Those that it reads.
+    pub(crate) reads: RegSet,
+    /// Those that it writes.
+    pub(crate) writes: RegSet,
+    /// Where they lie.
+    pub(crate) banks: Banks,
+}
+
+/// The banks, within a sub-core, of the vector registers of an instruction of a warp whose register 0
+/// lies in bank 0.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Banks {
+    /// Of those that it reads.
+    pub reads: u64,
+    /// Of those that it writes.
+    pub writes: u64,
+    /// Those that it reads lie in as many banks.
+    pub is_spread: bool,
+}
+
+impl Banks {
+    fn new(program: &Program, operands: &[RegId], dsts: usize, count: u32) -> Self {
+        let set = |regs: &[RegId]| {
+            let vector = regs.iter().filter(|r| program.regs.is_vector(**r));
+            vector.fold(0u64, |set, r| set | 1 << (u32::from(r.0) % count))
+        };
+        let (writes, reads) = operands.split_at(dsts);
+        let vector_reads = reads.iter().filter(|r| program.regs.is_vector(**r)).count();
+        let is_spread = set(reads).count_ones() as usize == vector_reads;
+        Self { reads: set(reads), writes: set(writes), is_spread }
+    }
+}
+
+/// A set of registers below [`RegSet::BOUND`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RegSet([u64; RegSet::BOUND / 64]);
+
+impl RegSet {
+    /// Registers from here on have no place in such a set.
+    pub const BOUND: usize = 256;
+
+    /// Those of `regs` that have a place.
+    fn of(regs: &[RegId]) -> Self {
+        let mut set = Self::default();
+        for reg in regs.iter().filter(|r| r.index() < Self::BOUND) {
+            set.0[reg.index() / 64] |= 1 << (reg.index() % 64);
+        }
+        set
+    }
+
+    /// Whether the two have a register in common.
+    #[inline]
+    pub fn meets(&self, other: &Self) -> bool {
+        self.0.iter().zip(&other.0).fold(0, |common, (a, b)| common | a & b) != 0
+    }
+
+    /// Adds those in `other`.
+    #[inline]
+    pub fn insert(&mut self, other: &Self) {
+        self.0.iter_mut().zip(&other.0).for_each(|(a, b)| *a |= b);
+    }
+
+    /// Takes out those in `other`.
+    #[inline]
+    pub fn remove(&mut self, other: &Self) {
+        self.0.iter_mut().zip(&other.0).for_each(|(a, b)| *a &= !b);
+    }
+
+    /// Whether it is empty.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.0.iter().fold(0, |all, a| all | a) == 0
+    }
 }
 
 /// Most registers that an instruction carries with it.
@@ -42,6 +115,8 @@ pub(crate) struct Operands {
     end: u8,
     /// They stand in the code.
     is_long: bool,
+    /// Some have no place in a [`RegSet`].
+    is_wide: bool,
 }
 
 impl Operands {
@@ -62,7 +137,14 @@ impl Operands {
         }
         // An instruction with more than 255 registers could not be encoded; its tail goes unseen.
         let end = all.len().min(255) as u8;
-        Self { inline, start: start as u32, dsts: dsts.len() as u8, vector_end, end, is_long }
+        let is_wide = all.iter().any(|r| r.index() >= RegSet::BOUND);
+        Self { inline, start: start as u32, dsts: dsts.len() as u8, vector_end, end, is_long, is_wide }
+    }
+
+    /// Whether some registers have no place in a [`RegSet`].
+    #[inline]
+    pub fn is_wide(&self) -> bool {
+        self.is_wide
     }
 
     #[inline]
@@ -76,10 +158,16 @@ impl Operands {
         &kernels[kernel.index()].code.registers[start..start + self.end as usize]
     }
 
-    /// Registers written and registers read.
+    /// How many registers are read through operand collectors.
     #[inline]
-    pub fn both<'a>(&'a self, kernels: &'a [Kernel], kernel: KernelId) -> (&'a [RegId], &'a [RegId]) {
-        self.all(kernels, kernel)[..self.end as usize].split_at(self.dsts as usize)
+    pub fn vector_src_count(&self) -> u32 {
+        u32::from(self.vector_end - self.dsts)
+    }
+
+    /// How many registers are written.
+    #[inline]
+    pub fn dst_count(&self) -> u64 {
+        self.dsts.into()
     }
 
     /// Registers written.
@@ -115,7 +203,9 @@ impl Code {
     pub fn new(program: Arc<Program>, spec: &CoreSpec) -> Self {
         let mut registers = Vec::new();
         let micros = program.insts().iter().map(|inst| {
+            let start = registers.len();
             let operands = Operands::new(&program, program.dsts(inst), program.srcs(inst), &mut registers);
+            let banks = Banks::new(&program, &registers[start..], program.dsts(inst).len(), spec.banks_per_partition());
             let OpTiming { unit, latency_cycles, initiation_cycles } = spec.timing.of(inst.class);
             let initiation = if inst.packed_half { initiation_cycles / 2 } else { initiation_cycles };
             Micro {
@@ -126,6 +216,9 @@ impl Code {
                 latency_cycles: latency_cycles.clamp(1, u32::from(u16::MAX)) as u16,
                 initiation_cycles: initiation.clamp(1, u32::from(u16::MAX)) as u16,
                 operands,
+                reads: RegSet::of(program.srcs(inst)),
+                writes: RegSet::of(program.dsts(inst)),
+                banks,
             }
         });
         let micros = micros.collect();

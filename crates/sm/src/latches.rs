@@ -2,7 +2,8 @@
 //! partition a short queue, oldest first.
 
 use crate::inflight::InstId;
-use crate::spec::{CoreSpec, Pipe};
+use crate::spec::{CoreSpec, Pipe, PipeSet};
+use kit::bits::set_bits;
 
 /// A latch by number: pipe x partitions + partition, so that ascending order is service order.
 pub type LatchId = u8;
@@ -39,7 +40,7 @@ impl Latches {
         for (latch, capacity) in capacity.iter_mut().enumerate().take(Pipe::COUNT * partitions) {
             *capacity = (total(Pipe((latch / partitions) as u8)) as usize / partitions) as u8;
         }
-        let with = |n: u8| capacity.iter().enumerate().fold(0, |mask, (l, &c)| mask | u64::from(c == n) << l);
+        let single = capacity.iter().enumerate().fold(0, |mask, (l, &c)| mask | u64::from(c == 1) << l);
         let stride = usize::from(*capacity.iter().max().expect("there are latches")).next_power_of_two();
         Self {
             front: [InstId(0); LATCHES],
@@ -48,9 +49,9 @@ impl Latches {
             first: [0; LATCHES],
             len: [0; LATCHES],
             capacity,
-            single: with(1),
+            single,
             occupied: 0,
-            full: with(0),
+            full: 0,
             partitions,
             of_memory: ((1 << partitions) - 1) << (Pipe::MEM.index() * partitions),
             every_partition: (0..Pipe::COUNT).fold(0, |mask, p| mask | 1 << (p * partitions)),
@@ -69,10 +70,28 @@ impl Latches {
         self.full >> (latch & 63) & 1 == 0
     }
 
+    /// Pipes whose latch in `partition` takes no other instruction.
+    #[inline]
+    pub fn full_pipes(&self, partition: usize) -> PipeSet {
+        let full = self.full & self.of_partition(partition);
+        if full == 0 {
+            return PipeSet::default();
+        }
+        set_bits(full).fold(PipeSet::default(), |pipes, latch| pipes.with(Pipe((latch / self.partitions) as u8)))
+    }
+
     /// Latches with an instruction, one bit each.
     #[inline]
     pub fn occupied(&self) -> u64 {
         self.occupied
+    }
+
+    /// The one occupied latch among `latches`, if there is one and it holds one instruction.
+    #[inline]
+    pub fn only(&self, latches: u64) -> Option<LatchId> {
+        let occupied = self.occupied & latches;
+        (occupied & occupied.wrapping_sub(1) == 0 && occupied & self.single != 0)
+            .then_some(occupied.trailing_zeros() as LatchId)
     }
 
     /// Puts an instruction behind those in `latch`, which must have room.

@@ -48,7 +48,7 @@ mod warps;
 mod writeback;
 
 pub use agenda::Agenda;
-pub use counters::{ClassCounts, KernelCounts, SmCounters};
+pub use counters::{ClassCounts, SmCounters};
 pub use describe::BlockedWarp;
 pub use inflight::{InFlight, InstId, Slab, Stage, Window};
 pub use kernel::{Code, Kernel, Micro};

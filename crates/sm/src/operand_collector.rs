@@ -17,11 +17,12 @@
 
 mod exact;
 
-use crate::inflight::{InstId, Slab, Stage};
+use crate::inflight::{InFlight, InstId, Slab, Stage};
 use crate::kernel::Kernel;
 use crate::latches::{LatchId, Latches};
 use crate::spec::CoreSpec;
-use isa::{RegFile, RegId, WarpSlot};
+use crate::warps::PerWarp;
+use isa::{RegId, WarpSlot};
 use kit::bits::set_bits;
 
 /// One bit per collector, or per bank.
@@ -37,6 +38,13 @@ struct Collector {
     outstanding: u8,
     /// Latch that the instruction goes to.
     latch: LatchId,
+}
+
+/// Where a bank's ring of waiting reads stands.
+#[derive(Clone, Copy, Debug, Default)]
+struct ReadQueue {
+    first: u16,
+    len: u16,
 }
 
 /// Most partitions: the schedulers are fewer.
@@ -72,8 +80,7 @@ pub struct OperandCollector {
     /// Reads waiting at each bank, by collector: rings of `reads_stride` places.
     reads: Box<[u8]>,
     reads_stride: usize,
-    first_read: [u16; 64],
-    reads_waiting: [u16; 64],
+    queues: [ReadQueue; 64],
     /// Banks at which reads wait.
     waiting: Mask,
     /// Banks written this cycle.
@@ -83,7 +90,8 @@ pub struct OperandCollector {
     /// Of each partition.
     out_ports: u32,
     banks_per_partition: u32,
-    bank_uses_warp: bool,
+    /// Bank of register 0 of each warp, within its partition.
+    first_bank: PerWarp<u8>,
     /// Partitions in which something has moved, or their latches have changed, since a cycle in
     /// which nothing could; one bit each.
     awake: u8,
@@ -122,15 +130,14 @@ impl OperandCollector {
             last: std::array::from_fn(|p| (p * each) as u32),
             reads: vec![0; ring * 64].into(),
             reads_stride: ring,
-            first_read: [0; 64],
-            reads_waiting: [0; 64],
+            queues: [ReadQueue::default(); 64],
             waiting: 0,
             written: 0,
             rounds: operands.reads_per_bank,
             in_ports: operands.in_ports,
             out_ports: (operands.out_ports / partitions as u32).max(1),
-            banks_per_partition: operands.banks / partitions as u32,
-            bank_uses_warp: operands.bank_uses_warp,
+            banks_per_partition: banks as u32,
+            first_bank: PerWarp::from_fn(|w| if operands.bank_uses_warp { (w % banks) as u8 } else { 0 }),
             awake: 0,
         }
     }
@@ -138,15 +145,16 @@ impl OperandCollector {
     /// The bank of a vector register.
     #[inline]
     fn bank(&self, warp: WarpSlot, partition: usize, reg: RegId) -> u32 {
-        let number = u32::from(reg.0) + if self.bank_uses_warp { u32::from(warp.0) } else { 0 };
+        let number = u32::from(reg.0) + u32::from(self.first_bank[warp.index()]);
         number % self.banks_per_partition + partition as u32 * self.banks_per_partition
     }
 
-    /// The banks of the vector registers among `dsts`.
+    /// The banks that are `set` (see [`crate::kernel::Banks`]) to `warp`.
     #[inline]
-    fn banks_of(&self, warp: WarpSlot, partition: usize, regs: &RegFile, dsts: &[RegId]) -> Mask {
-        let vector = dsts.iter().filter(|r| regs.is_vector(**r));
-        vector.fold(0, |banks, r| banks | 1 << self.bank(warp, partition, *r))
+    fn banks_of(&self, warp: WarpSlot, partition: usize, set: u64) -> Mask {
+        let first = u32::from(self.first_bank[warp.index()]);
+        let turned = set << first | set >> 1 >> (self.banks_per_partition - 1 - first);
+        (turned & self.banks_of_partition[0]) << (partition as u32 * self.banks_per_partition % 64)
     }
 
     /// Whether reads wait, which a write in this cycle would hold up.
@@ -155,16 +163,16 @@ impl OperandCollector {
         self.waiting != 0
     }
 
-    /// Writes `dsts` in this cycle whatever else is written.
+    /// Writes the results of `inst` in this cycle whatever else is written.
     #[inline]
-    pub fn write(&mut self, warp: WarpSlot, partition: usize, regs: &RegFile, dsts: &[RegId]) {
-        self.written |= self.banks_of(warp, partition, regs, dsts);
+    pub fn write(&mut self, partition: usize, inst: &InFlight) {
+        self.written |= self.banks_of(inst.warp, partition, inst.banks.writes);
     }
 
-    /// Writes `dsts` in this cycle unless one of their banks is being written already.
+    /// Writes the results of `inst` in this cycle unless one of their banks is being written already.
     #[inline]
-    pub fn try_write(&mut self, warp: WarpSlot, partition: usize, regs: &RegFile, dsts: &[RegId]) -> bool {
-        let banks = self.banks_of(warp, partition, regs, dsts);
+    pub fn try_write(&mut self, partition: usize, inst: &InFlight) -> bool {
+        let banks = self.banks_of(inst.warp, partition, inst.banks.writes);
         let free = banks & self.written == 0;
         if free {
             self.written |= banks;
@@ -247,8 +255,12 @@ impl OperandCollector {
         let mut banks = all_banks & !self.written;
         // Those that found their latch full: it stays so to the end of the cycle.
         let mut blocked = 0;
-        for _ in 0..self.rounds {
-            let mut quiet = true;
+        // Those whose reads find their banks free and each other not in the way: served in the round
+        // behind the one in which they came.
+        let mut passing = 0;
+        let rounds = self.rounds;
+        for round in 1..rounds + 1 {
+            let mut quiet = passing == 0;
             if self.ready & mine & !blocked != 0 {
                 moved |= self.dispatch(partition, &mut blocked, oc_ex, slab, design);
                 quiet = false;
@@ -257,9 +269,17 @@ impl OperandCollector {
                 self.serve_reads(banks, done);
                 (moved, quiet) = (true, false);
             }
+            self.ready |= std::mem::take(&mut passing);
             if id_oc.occupied() & latches != 0 && self.free & mine != 0 {
-                moved |= self.allocate(partition, id_oc, slab, kernels, design);
                 quiet = false;
+                if let Some(latch) = id_oc.only(latches)
+                    && let Some(c) = self.try_pass(partition, latch, round < rounds, id_oc, slab, design, done)
+                {
+                    passing = c;
+                    moved = true;
+                } else {
+                    moved |= self.allocate(partition, id_oc, slab, kernels, design);
+                }
             }
             // A round that finds nothing to do leaves nothing for the next, except to the banks that
             // were being written.
@@ -282,53 +302,87 @@ impl OperandCollector {
         design: &mut impl Design,
     ) -> bool {
         let mut moved = false;
-        let turn = (self.last[partition % PARTITIONS] + 1) % 64;
-        let mine = self.of_partition[partition % PARTITIONS];
-        let mut candidates = (self.ready & !*blocked & mine).rotate_right(turn);
+        let mut candidates = self.ready & !*blocked & self.of_partition[partition % PARTITIONS];
+        let behind_last = Mask::MAX << 1 << self.last[partition % PARTITIONS];
         let mut ports = self.out_ports;
         while candidates != 0 && ports > 0 {
-            let c = (candidates.trailing_zeros() + turn) % 64;
-            candidates &= candidates - 1;
+            let behind = candidates & behind_last;
+            let c = if behind == 0 { candidates } else { behind }.trailing_zeros();
+            candidates &= !(1 << c);
             let Collector { inst, latch, .. } = self.collectors[c as usize % 64];
-            if oc_ex.has_room(latch) {
-                oc_ex.push(latch, inst);
-                self.ready &= !(1 << c);
-                self.free |= 1 << c;
-                self.last[partition % PARTITIONS] = c;
-                ports -= 1;
-                moved = true;
-                slab.get_mut(inst).stage = Stage::Dispatched;
-                design.operands_read(slab, inst);
-            } else {
+            if !oc_ex.has_room(latch) {
                 *blocked |= 1 << c;
+                continue;
             }
+            oc_ex.push(latch, inst);
+            self.ready &= !(1 << c);
+            self.free |= 1 << c;
+            self.last[partition % PARTITIONS] = c;
+            ports -= 1;
+            moved = true;
+            slab.get_mut(inst).stage = Stage::Dispatched;
+            design.operands_read(slab, inst);
         }
         moved
     }
 
     /// Each of `banks` serves its oldest read.
-    #[inline]
+    #[inline(never)]
     fn serve_reads(&mut self, banks: Mask, done: &mut Collected) {
         for bank in set_bits(self.waiting & banks) {
-            let bank = bank % 64;
-            let first = usize::from(self.first_read[bank]);
+            let queue = &mut self.queues[bank % 64];
+            let first = usize::from(queue.first);
             let c = self.reads[bank * self.reads_stride + first];
-            self.first_read[bank] = ((first + 1) & (self.reads_stride - 1)) as u16;
-            self.reads_waiting[bank] -= 1;
+            queue.first = ((first + 1) & (self.reads_stride - 1)) as u16;
+            queue.len -= 1;
+            let more = queue.len > 0;
+            self.waiting &= !(u64::from(!more) << bank);
             done.reads += 1;
-            if self.reads_waiting[bank] == 0 {
-                self.waiting &= !(1 << bank);
-            } else {
-                done.conflicts += 1;
-            }
+            done.conflicts += u32::from(more);
             let collector = &mut self.collectors[c as usize % 64];
             collector.outstanding -= 1;
             self.ready |= u64::from(collector.outstanding == 0) << (c % 64);
         }
     }
 
-    /// Moves instructions from a partition's issue latches into its free collectors.
+    /// If no bank that the instruction in `latch` reads has another read to serve and the cycle has
+    /// another round, it takes a free collector in which it has its operands after that round, without
+    /// queueing at the banks. Returns that collector's bit, nothing if it has its operands at once.
+    #[expect(clippy::too_many_arguments, reason = "the stage's wires")]
     #[inline]
+    fn try_pass(
+        &mut self,
+        partition: usize,
+        latch: LatchId,
+        another_round: bool,
+        id_oc: &mut Latches,
+        slab: &mut Slab,
+        design: &impl Design,
+        done: &mut Collected,
+    ) -> Option<Mask> {
+        let inst = id_oc.front(latch)?;
+        let flight = slab.get(inst);
+        let reads = self.banks_of(flight.warp, partition, flight.banks.reads);
+        let passes = flight.banks.is_spread && reads & self.waiting == 0 && (another_round || reads == 0);
+        if !passes || design.awaited(slab, inst) != 0 {
+            return None;
+        }
+        id_oc.pop(latch);
+        let free = self.free & self.of_partition[partition % PARTITIONS];
+        let bit = free & free.wrapping_neg();
+        self.free &= !bit;
+        self.collectors[bit.trailing_zeros() as usize % 64] = Collector { inst, outstanding: 0, latch };
+        done.reads += flight.operands.vector_src_count();
+        slab.get_mut(inst).stage = Stage::Collecting;
+        if reads == 0 {
+            self.ready |= bit;
+            return Some(0);
+        }
+        Some(bit)
+    }
+
+    /// Moves instructions from a partition's issue latches into its free collectors.
+    #[inline(never)]
     fn allocate(
         &mut self,
         partition: usize,
@@ -340,15 +394,19 @@ impl OperandCollector {
         let mut moved = false;
         let mine = self.of_partition[partition % PARTITIONS];
         for latch in set_bits(id_oc.occupied() & id_oc.of_partition(partition)) {
-            for _port in 0..self.in_ports {
+            let mut ports = self.in_ports;
+            while ports > 0
+                && let Some(inst) = id_oc.front(latch as LatchId)
+            {
                 let free = self.free & mine;
                 if free == 0 {
                     return moved;
                 }
-                let Some(inst) = id_oc.pop(latch as LatchId) else { break };
+                id_oc.pop(latch as LatchId);
                 let place = Collector { inst, outstanding: 0, latch: latch as LatchId };
                 self.place(free.trailing_zeros(), partition, place, slab, kernels, design);
                 moved = true;
+                ports -= 1;
             }
         }
         moved
@@ -365,10 +423,10 @@ impl OperandCollector {
         kernels: &[Kernel],
         design: &impl Design,
     ) {
-        slab.get_mut(place.inst).stage = Stage::Collecting;
-        let flight = slab.get(place.inst);
-        let srcs = flight.micro.operands.vector_srcs(kernels, flight.kernel);
         let awaited = design.awaited(slab, place.inst);
+        let flight = slab.get_mut(place.inst);
+        flight.stage = Stage::Collecting;
+        let srcs = flight.micro.operands.vector_srcs(kernels, flight.kernel);
         self.collect(c, partition, place, flight.warp, srcs, awaited);
     }
 
@@ -390,11 +448,11 @@ impl OperandCollector {
             if awaited >> i & 1 != 0 {
                 continue;
             }
-            let bank = self.bank(warp, partition, reg);
-            let bank = bank as usize % 64;
-            let end = usize::from(self.first_read[bank] + self.reads_waiting[bank]) & (self.reads_stride - 1);
+            let bank = self.bank(warp, partition, reg) as usize % 64;
+            let queue = &mut self.queues[bank];
+            let end = usize::from(queue.first + queue.len) & (self.reads_stride - 1);
+            queue.len += 1;
             self.reads[bank * self.reads_stride + end] = c as u8;
-            self.reads_waiting[bank] += 1;
             self.waiting |= 1 << bank;
         }
         place.outstanding = srcs.len() as u8;

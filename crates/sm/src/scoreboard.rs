@@ -1,9 +1,11 @@
 //! Hazards of in-order issue: which registers of each warp have a write under way.
 
 use crate::inflight::{InstId, Window};
+use crate::kernel::RegSet;
 use crate::policy::Structure;
 use crate::spec::CoreSpec;
 use crate::stalls::Stall;
+use crate::warps::PerWarp;
 use isa::{Access, RegFile, RegId, WarpSlot};
 
 /// What decides whether the head of a warp's buffer may issue. Each way of handling hazards in an
@@ -32,72 +34,120 @@ pub trait Board {
 }
 
 /// The registers with a write under way, by warp.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct PendingWrites {
-    /// Per register: bit 0, a write is under way; bit 1, one by a memory operation. `stride`
-    /// registers for each warp.
-    pending: Vec<u8>,
+    /// Those below [`RegSet::BOUND`].
+    low: PerWarp<Pending>,
+    /// Of the others, if a kernel has any, `stride` for each warp: bit 0, a write is under way; bit 1,
+    /// one by a memory operation.
+    high: Vec<u8>,
     stride: usize,
-    warps: usize,
+}
+
+/// Registers with a write under way.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pending {
+    all: RegSet,
+    /// By memory operations.
+    by_memory: RegSet,
+}
+
+impl Default for PendingWrites {
+    fn default() -> Self {
+        Self { low: PerWarp::new(Pending::default()), high: Vec::new(), stride: 0 }
+    }
 }
 
 impl PendingWrites {
-    /// None, for `warps` warps.
-    pub fn new(warps: usize) -> Self {
-        Self { pending: Vec::new(), stride: 0, warps }
-    }
-
-    /// Makes room for a warp's registers, none of them pending.
+    /// A warp with registers `regs` starts: no write of it is under way.
     pub fn start_warp(&mut self, warp: WarpSlot, regs: &RegFile) {
-        if regs.count() > self.stride {
-            self.widen(regs.count().next_multiple_of(64));
+        let high = regs.count().saturating_sub(RegSet::BOUND);
+        if high > self.stride {
+            self.widen(high.next_multiple_of(64));
         }
-        debug_assert!(self.of(warp).iter().all(|&p| p == 0), "writes pending from a former warp");
+        let pending = &self.low[warp.index()];
+        debug_assert!(pending.all.is_empty() && pending.by_memory.is_empty(), "writes pending from a former warp");
     }
 
     /// A kernel with more registers than any before it has come.
     fn widen(&mut self, stride: usize) {
-        let mut wider = vec![0; self.warps * stride];
-        for w in 0..self.warps {
-            wider[w * stride..][..self.stride].copy_from_slice(&self.pending[w * self.stride..][..self.stride]);
+        let mut wider = vec![0; 64 * stride];
+        for (new, old) in wider.chunks_exact_mut(stride).zip(self.high.chunks_exact(self.stride.max(1))) {
+            new[..self.stride].copy_from_slice(old);
         }
-        (self.pending, self.stride) = (wider, stride);
+        (self.high, self.stride) = (wider, stride);
     }
 
-    #[inline]
-    fn of(&self, warp: WarpSlot) -> &[u8] {
-        &self.pending[warp.index() * self.stride..][..self.stride]
+    /// The places in `high` of those of `regs` that have one.
+    fn places<'a>(&self, warp: WarpSlot, regs: &'a [RegId]) -> impl Iterator<Item = usize> + use<'a> {
+        let first = warp.index() * self.stride;
+        regs.iter().filter(|r| r.index() >= RegSet::BOUND).map(move |r| first + r.index() - RegSet::BOUND)
     }
 
-    #[inline]
-    fn of_mut(&mut self, warp: WarpSlot) -> &mut [u8] {
-        &mut self.pending[warp.index() * self.stride..][..self.stride]
+    /// What is under way to those of `regs` that have a place in `high`.
+    fn high(&self, warp: WarpSlot, regs: &[RegId]) -> u8 {
+        self.places(warp, regs).fold(0, |any, place| any | self.high[place])
     }
 
-    /// The hazard of reading `srcs` and writing `dsts`, reads before writes.
+    /// The hazard of issuing `id`, reads before writes.
     #[inline]
-    pub fn hazard(&self, warp: WarpSlot, dsts: &[RegId], srcs: &[RegId]) -> Option<Stall> {
-        let pending = self.of(warp);
-        let read = srcs.iter().fold(0, |any, r| any | pending[r.index()]);
-        if read != 0 {
-            return Some(if read & 2 != 0 { Stall::RawMemory } else { Stall::Raw });
+    pub fn hazard(&self, window: Window<'_>, id: InstId) -> Option<Stall> {
+        let inst = window.inst(id);
+        if inst.operands.is_wide() {
+            return self.hazard_of_wide(window, id);
         }
-        let written = dsts.iter().fold(0, |any, r| any | pending[r.index()]);
-        (written != 0).then_some(Stall::Waw)
+        let pending = &self.low[inst.warp.index()];
+        if pending.all.meets(&inst.reads) {
+            return Some(if pending.by_memory.meets(&inst.reads) { Stall::RawMemory } else { Stall::Raw });
+        }
+        pending.all.meets(&inst.writes).then_some(Stall::Waw)
     }
 
-    /// Writes of `dsts` are under way, `by_memory` or not.
-    #[inline]
-    pub fn begin(&mut self, warp: WarpSlot, dsts: &[RegId], by_memory: bool) {
-        let pending = self.of_mut(warp);
-        dsts.iter().for_each(|r| pending[r.index()] = 1 | u8::from(by_memory) << 1);
+    #[cold]
+    fn hazard_of_wide(&self, window: Window<'_>, id: InstId) -> Option<Stall> {
+        let inst = window.inst(id);
+        let low = &self.low[inst.warp.index()];
+        let read = self.high(inst.warp, window.srcs(id));
+        if low.by_memory.meets(&inst.reads) || read & 2 != 0 {
+            return Some(Stall::RawMemory);
+        }
+        if low.all.meets(&inst.reads) || read != 0 {
+            return Some(Stall::Raw);
+        }
+        (low.all.meets(&inst.writes) || self.high(inst.warp, window.dsts(id)) != 0).then_some(Stall::Waw)
     }
 
-    /// `dsts` have been written.
+    /// The writes of `id` are under way, `by_memory` or not.
     #[inline]
-    pub fn end(&mut self, warp: WarpSlot, dsts: &[RegId]) {
-        let pending = self.of_mut(warp);
-        dsts.iter().for_each(|r| pending[r.index()] = 0);
+    pub fn begin(&mut self, window: Window<'_>, id: InstId, by_memory: bool) {
+        let inst = window.inst(id);
+        let pending = &mut self.low[inst.warp.index()];
+        pending.all.insert(&inst.writes);
+        if by_memory {
+            pending.by_memory.insert(&inst.writes);
+        }
+        if inst.operands.is_wide() {
+            self.set_high(window, id, 1 | u8::from(by_memory) << 1);
+        }
+    }
+
+    /// `id` has written its registers.
+    #[inline]
+    pub fn end(&mut self, window: Window<'_>, id: InstId) {
+        let inst = window.inst(id);
+        let pending = &mut self.low[inst.warp.index()];
+        pending.all.remove(&inst.writes);
+        pending.by_memory.remove(&inst.writes);
+        if inst.operands.is_wide() {
+            self.set_high(window, id, 0);
+        }
+    }
+
+    #[cold]
+    fn set_high(&mut self, window: Window<'_>, id: InstId, pending: u8) {
+        for place in self.places(window.inst(id).warp, window.dsts(id)) {
+            self.high[place] = pending;
+        }
     }
 }
 
@@ -113,8 +163,7 @@ impl Board for Scoreboard {
     type Config = ();
 
     fn new(_config: &(), spec: &CoreSpec) -> Self {
-        let warps = spec.sm.max_warps as usize;
-        Self { pending: PendingWrites::new(warps), warps }
+        Self { pending: PendingWrites::default(), warps: spec.sm.max_warps as usize }
     }
 
     fn structures(&self) -> Vec<Structure> {
@@ -129,20 +178,17 @@ impl Board for Scoreboard {
 
     #[inline(always)]
     fn hazard(&self, window: Window<'_>, id: InstId) -> Option<Stall> {
-        let inst = window.inst(id);
-        let (dsts, srcs) = inst.micro.operands.both(window.kernels, inst.kernel);
-        self.pending.hazard(inst.warp, dsts, srcs)
+        self.pending.hazard(window, id)
     }
 
     #[inline]
     fn on_issue(&mut self, window: Window<'_>, id: InstId) {
-        let inst = window.inst(id);
-        let by_memory = inst.mem.is_some_and(|m| m.access != Access::Store);
-        self.pending.begin(inst.warp, window.dsts(id), by_memory);
+        let by_memory = window.inst(id).mem.is_some_and(|m| m.access != Access::Store);
+        self.pending.begin(window, id, by_memory);
     }
 
     #[inline]
     fn on_writeback(&mut self, window: Window<'_>, id: InstId) {
-        self.pending.end(window.inst(id).warp, window.dsts(id));
+        self.pending.end(window, id);
     }
 }

@@ -3,7 +3,7 @@
 use crate::agenda::Agenda;
 use crate::barrier::Barriers;
 use crate::copies::Copies;
-use crate::counters::{ClassCounts, KernelCounts, SmCounters};
+use crate::counters::{ClassCounts, SmCounters};
 use crate::fetch::Fetch;
 use crate::inflight::{InstId, Slab, Window};
 use crate::kernel::Kernel;
@@ -19,11 +19,15 @@ use crate::stalls::SlotAccount;
 use crate::units::Units;
 use crate::warps::{Cta, PerWarp, Warps, bit};
 use isa::{CtaSlot, Dim3, Fault, KernelId, WarpSlot, WarpStream};
+use kit::bits::set_bits;
 use kit::{Cycle, NEVER};
 use mem::Port;
 use mem::cache::CacheCounters;
 use mem::carveout::carve_out;
 use std::sync::Arc;
+
+/// Most warp schedulers, rounded up.
+pub(crate) const SCHEDULERS: usize = 8;
 
 /// What an SM shares with the rest of the GPU while it ticks.
 #[derive(Debug)]
@@ -93,17 +97,22 @@ pub struct Sm<S: WarpStream, P: IssuePolicy, O: Observer = Silent> {
     /// What time alone brings to warps, in no order.
     wakes: Vec<(Cycle, Wake)>,
     next_wake: Cycle,
-    /// Schedulers for which something has changed since they last found nothing to issue.
-    pub(crate) stirred: u8,
+    /// Warps for which something that their schedulers see has changed since they were last looked at.
+    pub(crate) stirred: WarpMask,
+    /// Schedulers that have yet to look in this cycle, or have, one bit each.
+    pub(crate) due_schedulers: u32,
+    /// Warps of which the issue design has been told something since then.
+    pub(crate) touched: WarpMask,
+    /// Warps of schedulers that issued nothing for want of room in an issue latch.
+    pub(crate) blocked: WarpMask,
 
     // What it is, and what it has done.
     pub(crate) id: u16,
     pub(crate) spec: Arc<CoreSpec>,
-    pub(crate) scheduler_warps: Box<[WarpMask]>,
-    pub(crate) scheduler_of: PerWarp<u8>,
+    pub(crate) scheduler_warps: [WarpMask; SCHEDULERS],
+    partition_of: PerWarp<u8>,
     pub(crate) account: SlotAccount,
     pub(crate) counters: SmCounters,
-    pub(crate) kernel_counts: Vec<KernelCounts>,
     pub(crate) class_counts: ClassCounts,
     /// Whoever watches.
     pub observer: O,
@@ -113,6 +122,7 @@ pub struct Sm<S: WarpStream, P: IssuePolicy, O: Observer = Silent> {
 struct Watched<'a, P, O> {
     policy: &'a mut P,
     observer: &'a mut O,
+    touched: &'a mut WarpMask,
     kernels: &'a [Kernel],
     now: Cycle,
 }
@@ -127,6 +137,7 @@ impl<P: IssuePolicy, O: Observer> Design for Watched<'_, P, O> {
     fn operands_read(&mut self, slab: &Slab, id: InstId) {
         let window = Window { slab, kernels: self.kernels };
         self.policy.on_operands_read(window, id);
+        *self.touched |= bit(slab.get(id).warp);
         self.observer.operands_read(self.now, Seen { id, window });
     }
 }
@@ -136,17 +147,17 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     pub fn new(id: u16, spec: Arc<CoreSpec>, stream: S, policy: &P::Config, observer: O) -> Self {
         let (warps, ctas) = (spec.sm.max_warps as usize, spec.sm.max_ctas as usize);
         let schedulers = spec.schedulers();
-        let scheduler_warps: Box<[WarpMask]> =
-            (0..schedulers).map(|s| (s..warps).step_by(schedulers).fold(0, |mask, w| mask | 1 << w)).collect();
-        let mut scheduler_of = PerWarp::new(0);
-        (0..64).for_each(|w| scheduler_of[w] = (w % schedulers) as u8);
+        let warps_of = |s: usize| (s..warps).step_by(schedulers).fold(0, |mask, w| mask | 1 << w);
+        let scheduler_warps = std::array::from_fn(|s| if s < schedulers { warps_of(s) } else { 0 });
+        let mut partition_of = PerWarp::new(0);
+        (0..64).for_each(|w| partition_of[w] = spec.partition(w % schedulers) as u8);
         let units = |pipe: Pipe| spec.sm.units.get(&pipe.unit());
         let in_buffers = warps * (spec.sm.frontend.buffer_entries as usize + 4);
         Self {
             fetch: Fetch::new(&spec),
             stream,
             policy: P::new(policy, &spec),
-            schedulers: scheduler_warps.iter().map(|&mask| Scheduler::of(&spec, mask)).collect(),
+            schedulers: (0..schedulers).map(|s| Scheduler::of(&spec, warps_of(s))).collect(),
             id_oc: Latches::new(&spec, |p| units(p).map_or(0, |u| u.issue_latches)),
             collectors: OperandCollector::new(&spec),
             oc_ex: Latches::new(&spec, |p| units(p).map_or(0, |u| u.dispatch_latches)),
@@ -164,13 +175,15 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
             agenda: Agenda::new(0),
             wakes: Vec::with_capacity(warps),
             next_wake: NEVER,
-            stirred: u8::MAX,
+            stirred: WarpMask::MAX,
+            due_schedulers: 0,
+            touched: 0,
+            blocked: 0,
             id,
             account: SlotAccount::new(schedulers * spec.sm.issue.width as usize),
             scheduler_warps,
-            scheduler_of,
+            partition_of,
             counters: SmCounters::default(),
-            kernel_counts: Vec::new(),
             class_counts: ClassCounts::default(),
             observer,
             spec,
@@ -220,7 +233,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
                 Wake::Rise(warp) => self.warps.asleep &= !bit(warp),
             }
         }
-        self.stirred = u8::MAX;
+        self.stirred = WarpMask::MAX;
         self.agenda.moved();
     }
 
@@ -233,13 +246,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     /// The part of latches, collectors and banks that `warp` uses.
     #[inline]
     pub(crate) fn partition_of(&self, warp: WarpSlot) -> usize {
-        self.spec.partition(usize::from(self.scheduler_of[warp.index()]))
-    }
-
-    /// Something has changed that its scheduler may see.
-    #[inline]
-    pub(crate) fn stir(&mut self, warp: WarpSlot) {
-        self.stirred |= 1 << self.scheduler_of[warp.index()];
+        self.partition_of[warp.index()].into()
     }
 
     /// Units take what waits for them.
@@ -258,20 +265,31 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     /// Operand collectors read registers.
     #[inline]
     fn collect_operands(&mut self, now: Cycle, kernels: &[Kernel]) {
-        let Self { collectors, id_oc, oc_ex, slab, policy, observer, .. } = self;
+        let Self { collectors, id_oc, oc_ex, slab, policy, observer, touched, .. } = self;
         if collectors.is_stuck() {
             collectors.rest();
             return;
         }
-        let mut design = Watched { policy, observer, kernels, now };
+        let mut design = Watched { policy, observer, touched, kernels, now };
         let done = collectors.step(id_oc, oc_ex, slab, kernels, &mut design);
         self.counters.register_reads += u64::from(done.reads);
         self.counters.bank_conflicts += u64::from(done.conflicts);
         if done.touched != 0 || !collectors.is_stuck() {
             self.agenda.moved();
-            // Without sub-cores all schedulers share the one partition.
-            self.stirred |= if self.spec.partitions == 1 { u8::MAX } else { done.touched };
+            if self.blocked != 0 {
+                self.stirred |= self.blocked & self.warps_of_partitions(done.touched);
+            }
         }
+    }
+
+    /// The warps that use `partitions`, one bit each.
+    #[inline]
+    fn warps_of_partitions(&self, partitions: u8) -> WarpMask {
+        // Without sub-cores all schedulers share the one partition.
+        if self.spec.partitions == 1 {
+            return WarpMask::MAX;
+        }
+        set_bits(partitions.into()).fold(0, |all, p| all | self.scheduler_warps[p % SCHEDULERS])
     }
 
     /// Decode and fetch, alternating as often as there are fetches in a cycle.
@@ -321,13 +339,12 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     /// way through its `port`.
     #[inline]
     pub fn next_event(&self, port: &Port) -> Cycle {
-        let answer = port.inbox.front().filter(|_| !self.lsu.inbox_stuck).map_or(NEVER, |&(due, _)| due);
-        let from = self.account.cycles();
-        let next = self.agenda.next().min(answer);
+        let (from, next) = (self.account.cycles(), self.agenda.next());
         if next <= from {
             return from;
         }
-        next.min(self.next_wake).min(self.units.next_ending(from)).max(from)
+        let answer = port.inbox.front().filter(|_| !self.lsu.inbox_stuck).map_or(NEVER, |&(due, _)| due);
+        next.min(answer).min(self.next_wake).min(self.units.next_ending(from)).max(from)
     }
 
     /// Whether a CTA of `shape` fits now.
@@ -361,10 +378,9 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         }
         self.stream.start_cta(env.shared, kernel, cta, slot, slots);
         self.counters.ctas_started += 1;
-        self.kernel_counts[kernel.index()].ctas += 1;
         self.observer.cta_started(now, kernel, cta, slot, slots);
         self.agenda.put_first(self.account.cycles());
-        self.stirred = u8::MAX;
+        self.stirred = WarpMask::MAX;
         slot
     }
 
@@ -386,9 +402,6 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
 
     /// A kernel comes to the SM: an SM without any other gives L1 what shared memory leaves.
     fn prepare_kernel(&mut self, kernel: KernelId, launch: &Kernel) {
-        if self.kernel_counts.len() <= kernel.index() {
-            self.kernel_counts.resize(kernel.index() + 1, KernelCounts::default());
-        }
         let l1d = &self.spec.sm.l1d;
         let alone = self.ctas.iter().all(Option::is_none);
         if alone && !l1d.shared_carveouts_bytes.is_empty() && self.lsu.l1.as_ref().is_some_and(L1::is_idle) {
@@ -414,6 +427,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     pub fn invalidate_l1(&mut self) {
         if let Some(l1) = &mut self.lsu.l1 {
             l1.cache.invalidate();
+            self.lsu.may_send = true;
         }
     }
 
@@ -440,11 +454,6 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     /// Issue slots and stalls, up to the last tick or [`Sm::settle`].
     pub fn account(&self) -> &SlotAccount {
         &self.account
-    }
-
-    /// What each launch has done here, by [`KernelId`]; those that have not come are missing.
-    pub fn kernel_counts(&self) -> &[KernelCounts] {
-        &self.kernel_counts
     }
 
     /// Warp instructions issued, by class.

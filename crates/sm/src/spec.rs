@@ -64,6 +64,12 @@ impl PipeSet {
         PipeSet(self.0 | 1 << pipe.0)
     }
 
+    /// The set without those in `others`.
+    #[inline]
+    pub const fn except(self, others: Self) -> Self {
+        PipeSet(self.0 & !others.0)
+    }
+
     /// The set without `pipe`.
     #[inline]
     pub const fn without(self, pipe: Pipe) -> Self {
@@ -232,6 +238,11 @@ impl CoreSpec {
     #[inline]
     pub fn partition(&self, scheduler: usize) -> usize {
         if self.partitions == 1 { 0 } else { scheduler }
+    }
+
+    /// Register banks of each part.
+    pub fn banks_per_partition(&self) -> u32 {
+        self.sm.operands.banks / self.partitions as u32
     }
 
     /// Units of each pipe.

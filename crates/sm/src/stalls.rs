@@ -6,6 +6,7 @@
 
 use crate::spec::WarpMask;
 use kit::Cycle;
+use kit::bits::set_bits;
 
 macro_rules! stalls {
     ($($(#[doc = $text:literal])+ $stall:ident = $name:literal,)*) => {
@@ -74,33 +75,50 @@ stalls! {
     Idle = "idle",
 }
 
+impl Stall {
+    /// Whether a candidate there was, but no room in its issue latch.
+    #[inline]
+    pub const fn is_blocked(self) -> bool {
+        matches!(self, Self::MemoryPipeFull | Self::UnitBusy | Self::CollectorFull)
+    }
+}
+
 /// Warps by the reason for which they have no candidate.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct StallMasks([WarpMask; Stall::COUNT]);
+pub struct StallMasks {
+    of: [WarpMask; Stall::COUNT],
+    /// Reasons that hold for any warp, one bit each.
+    reasons: u32,
+}
 
 impl StallMasks {
     /// Warps stalled for `reason`.
     #[inline]
     pub fn of(&self, reason: Stall) -> WarpMask {
-        self.0[reason as usize]
+        self.of[reason as usize]
     }
 
     /// Adds `warps` to those stalled for `reason`.
     #[inline]
     pub fn insert(&mut self, reason: Stall, warps: WarpMask) {
-        self.0[reason as usize] |= warps;
+        let mask = &mut self.of[reason as usize];
+        *mask |= warps;
+        self.reasons |= u32::from(*mask != 0) << reason as u32;
     }
 
     /// Takes `warps` out of those stalled for `reason`.
     #[inline]
     pub fn remove(&mut self, reason: Stall, warps: WarpMask) {
-        self.0[reason as usize] &= !warps;
+        let mask = &mut self.of[reason as usize];
+        *mask &= !warps;
+        self.reasons &= !(u32::from(*mask == 0) << reason as u32);
     }
 
     /// The first reason in order of priority that holds for any of `warps`.
     #[inline]
     pub fn first(&self, warps: WarpMask) -> Option<Stall> {
-        self.0.iter().position(|&mask| mask & warps != 0).map(|i| Stall::ALL[i])
+        let mut reasons = set_bits(u64::from(self.reasons)).map(|r| Stall::ALL[r]);
+        reasons.find(|&reason| self.of(reason) & warps != 0)
     }
 
     /// The reason for which `warp` is stalled.
@@ -116,10 +134,16 @@ pub struct SlotAccount {
     cycles: Cycle,
     issued: u64,
     stalled: [u64; Stall::COUNT],
-    /// What became of each slot when it was last looked at, which holds since.
-    last: Box<[Option<Stall>]>,
-    /// The first cycle not yet accounted for, of each slot.
-    since: Box<[Cycle]>,
+    slots: Box<[Slot]>,
+}
+
+/// An issue slot.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    /// Why it stayed empty when it was last looked at, which holds since.
+    stall: Stall,
+    /// The first cycle not yet accounted for.
+    since: Cycle,
 }
 
 impl SlotAccount {
@@ -129,8 +153,7 @@ impl SlotAccount {
             cycles: 0,
             issued: 0,
             stalled: [0; Stall::COUNT],
-            last: vec![Some(Stall::Idle); slots].into(),
-            since: vec![0; slots].into(),
+            slots: vec![Slot { stall: Stall::Idle, since: 0 }; slots].into(),
         }
     }
 
@@ -142,33 +165,32 @@ impl SlotAccount {
         self.cycles = now;
     }
 
-    /// Notes what became of `slot` in the cycle being ticked. One that is not noted stands as in the
-    /// cycle before, in which it did not issue.
+    /// `slot` issues in the cycle being ticked.
     #[inline]
-    pub fn note(&mut self, slot: usize, outcome: Option<Stall>) {
-        // A slot that issued is looked at anew in the next cycle.
-        if self.last[slot] != outcome || outcome.is_none() {
-            self.close(slot);
-            self.last[slot] = outcome;
+    pub fn issue(&mut self, slot: usize) {
+        let slot = &mut self.slots[slot];
+        self.stalled[slot.stall as usize] += self.cycles - slot.since;
+        self.issued += 1;
+        // It is looked at again in the next cycle, unless the run ends there.
+        *slot = Slot { stall: Stall::Idle, since: self.cycles + 1 };
+    }
+
+    /// `slot` stays empty in the cycle being ticked, and does so until something else is said.
+    #[inline]
+    pub fn stall(&mut self, slot: usize, stall: Stall) {
+        let slot = &mut self.slots[slot];
+        if slot.stall != stall {
+            self.stalled[slot.stall as usize] += self.cycles - slot.since;
+            *slot = Slot { stall, since: self.cycles };
         }
     }
 
-    /// Accounts for what became of `slot` until now.
-    #[inline]
-    fn close(&mut self, slot: usize) {
-        let mut cycles = self.cycles - std::mem::replace(&mut self.since[slot], self.cycles);
-        if self.last[slot].is_none() && cycles > 0 {
-            self.issued += 1;
-            cycles -= 1;
-            // An SM is ticked again in the cycle after an issue, unless the run ends there.
-            self.last[slot] = Some(Stall::Idle);
-        }
-        self.stalled[self.last[slot].unwrap_or(Stall::Idle) as usize] += cycles;
-    }
-
-    /// Accounts for all slots until now, so that they add up.
+    /// Accounts for all slots until now, between ticks, so that they add up.
     pub fn close_all(&mut self) {
-        (0..self.last.len()).for_each(|slot| self.close(slot));
+        for slot in &mut self.slots {
+            self.stalled[slot.stall as usize] += self.cycles - slot.since;
+            slot.since = self.cycles;
+        }
     }
 
     /// Ends the cycle being ticked.
@@ -194,12 +216,12 @@ impl SlotAccount {
 
     /// Slots per cycle.
     pub fn slots(&self) -> usize {
-        self.last.len()
+        self.slots.len()
     }
 
     /// Panics unless issues and stalls add up to cycles x slots.
     pub fn check(&self) {
         let sum = self.issued + self.stalled.iter().sum::<u64>();
-        assert_eq!(sum, self.cycles * self.last.len() as u64, "issue slots do not add up");
+        assert_eq!(sum, self.cycles * self.slots.len() as u64, "issue slots do not add up");
     }
 }

@@ -17,27 +17,34 @@ use crate::latches::{LatchId, Latches};
 use crate::spec::{CoreSpec, Pipe};
 use kit::bits::set_bits;
 use kit::{Cycle, NEVER};
+use std::ops::Range;
 
 /// Cycles from the end of a unit's latency to write-back: leaving the pipe, and EX_WB.
 const WRITE_BACK_DELAY: usize = 2;
 
 /// The units of one pipe that serve one partition: every `step`-th from `first` to below `end`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Service {
     first: u16,
     end: u16,
     step: u16,
 }
 
+/// An execution unit.
+#[derive(Clone, Copy, Debug, Default)]
+struct Unit {
+    /// First cycle in which its dispatch register is free.
+    free_at: Cycle,
+    /// The last cycle in which an instruction in it ends.
+    latest_end: Cycle,
+}
+
 /// The units, the result buses, and what is on its way to write-back.
 #[derive(Debug)]
 pub struct Units {
-    /// First cycle in which each unit's dispatch register is free.
-    free_at: Box<[Cycle]>,
-    /// The last cycle in which an instruction in each unit ends.
-    latest_end: Box<[Cycle]>,
+    units: Box<[Unit]>,
     /// By latch.
-    service: Box<[Service]>,
+    service: [Service; 64],
     /// Latches of pipes whose units serve all partitions.
     shared: u64,
     partitions: usize,
@@ -70,9 +77,8 @@ impl Units {
             total += count;
         }
         Self {
-            free_at: vec![0; total as usize].into(),
-            latest_end: vec![0; total as usize].into(),
-            service: service.into(),
+            units: vec![Unit::default(); total as usize].into(),
+            service: std::array::from_fn(|latch| service.get(latch).copied().unwrap_or_default()),
             shared,
             partitions,
             ending: vec![InstId(0); ring * buses].into(),
@@ -95,15 +101,12 @@ impl Units {
         let mut from = 0;
         let waiting = oc_ex.occupied() & !oc_ex.of_memory();
         for latch in set_bits(waiting & !self.shared) {
-            let Service { first, end, step } = self.service[latch];
+            let Service { first, end, step } = self.service[latch % 64];
             let mut unit = first;
             while unit < end
                 && let Some(id) = oc_ex.front(latch as LatchId)
             {
-                let free_at = self.free_at[unit as usize];
-                if free_at > now {
-                    agenda.at(free_at);
-                } else if self.try_accept(now, unit, id, slab, agenda) {
+                if self.try_accept(now, unit, id, slab, agenda) {
                     oc_ex.pop(latch as LatchId);
                     begin(slab, id);
                     from |= 1 << (latch % self.partitions);
@@ -118,6 +121,8 @@ impl Units {
     }
 
     /// Units that serve all partitions take the oldest instruction of any.
+    #[cold]
+    #[inline(never)]
     fn accept_shared(
         &mut self,
         now: Cycle,
@@ -137,10 +142,7 @@ impl Units {
                 let age = |l: &usize| oc_ex.front(*l as LatchId).map(|id| slab.get(id).issue_order());
                 let Some(latch) = set_bits(oc_ex.occupied() & latches).min_by_key(age) else { break };
                 let id = oc_ex.front(latch as LatchId).expect("an occupied latch");
-                let free_at = self.free_at[unit as usize];
-                if free_at > now {
-                    agenda.at(free_at);
-                } else if self.try_accept(now, unit, id, slab, agenda) {
+                if self.try_accept(now, unit, id, slab, agenda) {
                     oc_ex.pop(latch as LatchId);
                     begin(slab, id);
                     from |= 1 << (latch % self.partitions);
@@ -150,50 +152,51 @@ impl Units {
         from
     }
 
-    /// A unit whose dispatch register is free takes `id`, unless another instruction ends with it.
-    #[inline]
-    fn try_accept(&mut self, now: Cycle, unit: u16, id: InstId, slab: &mut Slab, agenda: &mut Agenda) -> bool {
-        let latency = slab.get(id).latency_cycles as usize;
-        let at = (now as usize + latency + WRITE_BACK_DELAY) & (self.lens.len() - 1);
-        let len = usize::from(self.lens[at]);
-        let bucket = &mut self.ending[at * self.buses..(at + 1) * self.buses];
+    /// A unit takes `id` if its dispatch register is free, unless another instruction ends with it.
+    #[inline(always)]
+    fn try_accept(&mut self, now: Cycle, number: u16, id: InstId, slab: &mut Slab, agenda: &mut Agenda) -> bool {
+        let unit = &mut self.units[usize::from(number)];
+        if unit.free_at > now {
+            agenda.at(unit.free_at);
+            return false;
+        }
+        let ends = now + Cycle::from(slab.get(id).latency_cycles);
+        let at = (ends as usize + WRITE_BACK_DELAY) & (self.lens.len() - 1);
+        let (first, len) = (at * self.buses, usize::from(self.lens[at]));
         // One end per unit and cycle, and one per bus. Behind the unit's latest end there is none.
-        let ends = now + latency as Cycle;
-        let latest = &mut self.latest_end[unit as usize];
-        let clash = ends <= *latest && bucket[..len].iter().any(|&other| slab.get(other).unit == unit);
-        if clash || len == bucket.len() {
+        let same_end = |&other: &InstId| slab.get(other).unit == number;
+        if len == self.buses || ends <= unit.latest_end && self.ending[first..first + len].iter().any(same_end) {
             agenda.at(now + 1);
             return false;
         }
-        *latest = ends.max(*latest);
-        bucket[len] = id;
+        let flight = slab.get_mut(id);
+        *unit = Unit { free_at: now + Cycle::from(flight.initiation_cycles), latest_end: ends.max(unit.latest_end) };
+        flight.stage = Stage::Executing;
+        flight.unit = number;
+        self.ending[first + len] = id;
         self.lens[at] += 1;
         self.occupied[at / 64] |= 1 << (at % 64);
-        let flight = slab.get_mut(id);
-        self.free_at[unit as usize] = now + Cycle::from(flight.initiation_cycles);
-        flight.stage = Stage::Executing;
-        flight.unit = unit;
         agenda.moved();
         true
     }
 
-    /// How many instructions write back in cycle `now`; the caller takes each of them
-    /// ([`Units::ending`]), since their places are free with this.
+    /// The places of the instructions that write back in cycle `now`, if there are any; the caller
+    /// takes each of them ([`Units::ending`]), since their places are free with this.
     #[inline]
-    pub fn take_ending(&mut self, now: Cycle) -> usize {
+    pub fn take_ending(&mut self, now: Cycle) -> Option<Range<usize>> {
         let at = now as usize & (self.lens.len() - 1);
-        let len = usize::from(self.lens[at]);
-        if len > 0 {
-            self.lens[at] = 0;
-            self.occupied[at / 64] &= !(1 << (at % 64));
+        let len = std::mem::take(&mut self.lens[at]);
+        if len == 0 {
+            return None;
         }
-        len
+        self.occupied[at / 64] &= !(1 << (at % 64));
+        Some(at * self.buses..at * self.buses + usize::from(len))
     }
 
-    /// One of those that write back in cycle `now`, before any is accepted in that cycle.
+    /// The instruction in a place of those that write back, before any is accepted in that cycle.
     #[inline]
-    pub fn ending(&self, now: Cycle, number: usize) -> InstId {
-        self.ending[(now as usize & (self.lens.len() - 1)) * self.buses + number]
+    pub fn ending(&self, place: usize) -> InstId {
+        self.ending[place]
     }
 
     /// The first cycle from `from` on in which an instruction writes back.

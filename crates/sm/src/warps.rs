@@ -37,6 +37,13 @@ impl<T: Copy> PerWarp<T> {
     }
 }
 
+impl<T> PerWarp<T> {
+    /// What `value` gives for each slot.
+    pub fn from_fn(value: impl FnMut(usize) -> T) -> Self {
+        Self(std::array::from_fn(value))
+    }
+}
+
 impl<T> std::ops::Index<usize> for PerWarp<T> {
     type Output = T;
     #[inline]

@@ -13,37 +13,32 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     /// Instructions that leave their units write their results.
     #[inline]
     pub(crate) fn write_back(&mut self, now: Cycle, kernels: &[Kernel]) {
-        for number in 0..self.units.take_ending(now) {
-            let id = self.units.ending(now, number);
+        let Some(ending) = self.units.take_ending(now) else { return };
+        for place in ending {
+            let id = self.units.ending(place);
             // GPGPU-Sim lets units write whatever the bank's state; only reads and the memory
             // unit's writes give way.
-            self.write_registers(kernels, id);
+            self.write_registers(id);
             self.complete(now, kernels, id);
         }
     }
 
     /// Writes the results of `id`, which comes from a unit.
     #[inline]
-    fn write_registers(&mut self, kernels: &[Kernel], id: InstId) {
+    fn write_registers(&mut self, id: InstId) {
         let flight = self.slab.get(id);
-        let dsts = flight.micro.operands.dsts(kernels, flight.kernel);
-        self.counters.register_writes += dsts.len() as u64;
+        self.counters.register_writes += flight.operands.dst_count();
         if self.collectors.any_read_waits() || self.lsu.is_writing_back() {
-            let partition = self.partition_of(flight.warp);
-            let regs = &kernels[flight.kernel.index()].code.program.regs;
-            self.collectors.write(flight.warp, partition, regs, dsts);
+            self.collectors.write(self.partition_of(flight.warp), flight);
         }
     }
 
     /// Writes the results of `id`, which comes from the memory unit, if its banks are free.
     #[inline]
-    pub(crate) fn try_write_registers(&mut self, kernels: &[Kernel], id: InstId) -> bool {
+    pub(crate) fn try_write_registers(&mut self, id: InstId) -> bool {
         let flight = self.slab.get(id);
-        let dsts = flight.micro.operands.dsts(kernels, flight.kernel);
-        let partition = self.partition_of(flight.warp);
-        let regs = &kernels[flight.kernel.index()].code.program.regs;
-        let free = self.collectors.try_write(flight.warp, partition, regs, dsts);
-        self.counters.register_writes += if free { dsts.len() as u64 } else { 0 };
+        let free = self.collectors.try_write(self.partition_of(flight.warp), flight);
+        self.counters.register_writes += if free { flight.operands.dst_count() } else { 0 };
         free
     }
 
@@ -58,12 +53,15 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         self.observer.written_back(now, Seen { id, window });
         let flight = self.slab.get(id);
         let (warp, mem, group) = (flight.warp, flight.mem, flight.group);
-        self.stir(warp);
+        self.touched |= bit(warp);
         self.slab.release(id);
         self.warps.in_pipeline[warp.index()] -= 1;
         if let Some(mem) = mem {
             match mem.access {
-                Access::AsyncCopy if self.copies.performed(warp, group) => self.warps.at_copies &= !bit(warp),
+                Access::AsyncCopy if self.copies.performed(warp, group) => {
+                    self.warps.at_copies &= !bit(warp);
+                    self.stirred |= bit(warp);
+                }
                 Access::Atomic | Access::Reduction if self.slab.dynamic(id).space == Space::Global => {
                     self.end_atomic(warp);
                 }
@@ -80,6 +78,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         *left = left.saturating_sub(1);
         if *left == 0 {
             self.warps.at_atomic &= !bit(warp);
+            self.stirred |= bit(warp);
         }
     }
 
@@ -89,7 +88,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         let left = &mut self.warps.outstanding[warp.index()];
         *left -= count;
         if *left == 0 {
-            self.stir(warp);
+            self.stirred |= self.warps.at_fence & bit(warp);
             self.warps.at_fence &= !bit(warp);
             self.retire_if_drained(now, warp);
         }
@@ -101,6 +100,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
             return;
         }
         self.warps.resident &= !bit(warp);
+        self.stirred |= bit(warp);
         let slot = self.warps.cta[warp.index()];
         let cta = self.ctas[slot.index()].as_mut().expect("a resident warp's CTA is resident");
         cta.unfinished &= !bit(warp);

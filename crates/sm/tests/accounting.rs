@@ -18,7 +18,6 @@ fn figures(run: &Run<Timeline>) -> impl PartialEq + std::fmt::Debug + use<> {
         run.sm.counters().values(),
         (account.issued(), stalls),
         caches,
-        run.sm.kernel_counts().to_vec(),
         run.sm.class_counts().clone(),
         run.sm.observer.draw(),
     )
@@ -153,7 +152,7 @@ fn ctas_come_and_go_and_all_resources_return() {
     assert!(!run.deadlocked);
     assert_eq!(run.finished.len(), 50);
     assert_eq!(run.sm.counters().ctas_finished, 50);
-    assert_eq!(run.sm.kernel_counts()[0].ctas, 50);
-    assert_eq!(run.sm.kernel_counts()[0].warp_instructions, 50 * 3 * 3);
+    assert_eq!(run.sm.counters().ctas_started, 50);
+    assert_eq!(run.sm.counters().warp_instructions, 50 * 3 * 3);
     assert_eq!(run.sm.resident_warps(), 0);
 }

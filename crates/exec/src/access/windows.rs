@@ -208,15 +208,14 @@ fn gather_words<const N: usize>(
         };
         match (pattern, w.words.get(word..word.saturating_add(length))) {
             (Pattern::Row, Some(words)) => {
-                for (i, words) in lanes.zip(words.as_chunks::<N>().0) {
-                    for (column, &word) in out.iter_mut().zip(words) {
-                        column[i] = word;
-                    }
+                for (k, column) in out.iter_mut().enumerate() {
+                    let column = &mut column.as_chunks_mut::<HALF>().0[half];
+                    column.iter_mut().zip(words.as_chunks::<N>().0).for_each(|(to, words)| *to = words[k]);
                 }
             }
             (Pattern::Point, Some(words)) => {
                 for (column, &word) in out.iter_mut().zip(words) {
-                    column[lanes.clone()].fill(word);
+                    column.as_chunks_mut::<HALF>().0[half] = [word; HALF];
                 }
             }
             // Lanes that do not execute may lie anywhere, also beyond the words.

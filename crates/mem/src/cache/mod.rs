@@ -12,15 +12,15 @@
 mod index;
 mod lookup;
 mod mshr;
+mod order;
 mod policy;
 mod replacement;
 mod tags;
 
 use crate::{Request, RequestKind};
 use config::Allocate;
-use kit::Cycle;
+use kit::{Cycle, Ring};
 use mshr::{FillPlace, MshrFull, Mshrs};
-use std::collections::VecDeque;
 use tags::{Atoms, Evicted, Probe, Tags};
 
 pub use mshr::Waiter;
@@ -152,7 +152,7 @@ fn sectors_of(config: &config::Cache) -> Atoms {
 pub struct Cache {
     tags: Tags,
     mshrs: Mshrs,
-    misses: VecDeque<Request>,
+    misses: Ring<Request>,
     policy: policy::Policy,
     allocate_on_miss: bool,
     all_atoms: Atoms,
@@ -180,7 +180,7 @@ impl Cache {
         let line_shift = tags.line_shift();
         Self {
             mshrs: Mshrs::new(config.mshr_entries, config.mshr_merges),
-            misses: VecDeque::with_capacity(config.miss_queue as usize + 4),
+            misses: Ring::new(),
             policy: policy::Policy::new(config),
             allocate_on_miss: config.allocate == Allocate::OnMiss,
             all_atoms: sectors_of(config),
@@ -212,9 +212,41 @@ impl Cache {
         let atoms = self.atoms(request.address, request.bytes);
         let write = request.kind.is_write();
         let probe = self.tags.probe(block, index_address, atoms, write);
-        let at = Place { block, index_address, atoms, probe };
+        if let Probe::Hit(line) = probe
+            && !write
+            && request.kind != RequestKind::Atomic
+        {
+            self.tags.touch(line);
+            self.counters.read_hits += 1;
+            self.use_data_port(now, request.bytes);
+            return Access { outcome: Outcome::Hit, answer: Answer::Now };
+        }
+        if !write && let Some(reason) = self.refuses_read(probe) {
+            self.counters.count_fails(reason, 1);
+            return Access::fail(reason);
+        }
+        self.access_at(now, request, &Place { block, index_address, atoms, probe })
+    }
+
+    /// Why a read for which the tags say `probe` cannot be taken, as far as lines and the miss queue
+    /// go.
+    #[inline]
+    fn refuses_read(&self, probe: Probe) -> Option<FailReason> {
+        // A write-back may go with the fetch; caches without writes need one place only.
+        let places = if self.policy.holds_writes() { 2 } else { 1 };
+        match probe {
+            Probe::Hit(_) => None,
+            Probe::Full => Some(FailReason::NoLine),
+            _ => (!self.misses_have_room(places)).then_some(FailReason::MissQueueFull),
+        }
+    }
+
+    /// Takes a request that is not simply a read of what is there.
+    #[inline(never)]
+    fn access_at(&mut self, now: Cycle, request: &Request, at: &Place) -> Access {
+        let write = request.kind.is_write();
         let access = if write { self.write(now, request, at) } else { self.read(now, request, at) };
-        self.count(write, probe, access.outcome);
+        self.count(write, at.probe, access.outcome);
         if access.outcome == Outcome::Hit {
             self.use_data_port(now, request.bytes);
         }
@@ -229,25 +261,19 @@ impl Cache {
         }
         // A line's size is a power of two.
         let first = (address & u64::from(self.line_bytes - 1)) as u32 / 32;
+        if bytes <= 32 {
+            return 1 << first;
+        }
         let count = bytes.div_ceil(32).clamp(1, 4);
         (((1u32 << count) - 1) << first) as Atoms & self.all_atoms
     }
 
-    fn read(&mut self, now: Cycle, request: &Request, at: Place) -> Access {
+    fn read(&mut self, now: Cycle, request: &Request, at: &Place) -> Access {
         if let Probe::Hit(line) = at.probe {
+            // Of what hits, only atomics come here.
             self.tags.touch(line);
-            if request.kind == RequestKind::Atomic {
-                self.tags.write(line, at.atoms, self.byte_masks(request));
-            }
+            self.tags.write(line, at.atoms, self.byte_masks(request));
             return Access { outcome: Outcome::Hit, answer: Answer::Now };
-        }
-        if at.probe == Probe::Full && self.allocate_on_miss {
-            return Access::fail(FailReason::NoLine);
-        }
-        // A write-back may go with the fetch; caches without writes need one place only.
-        let places = if self.policy.holds_writes() { 2 } else { 1 };
-        if !self.misses_have_room(places) {
-            return Access::fail(FailReason::MissQueueFull);
         }
         match self.fetch(now, request, at, false) {
             Ok(_) => Access { outcome: at.outcome(), answer: Answer::WhenReady },
@@ -257,7 +283,7 @@ impl Cache {
 
     /// Waits for the data of a miss, and asks the next level for them unless someone has. Gives the
     /// line reserved for them in a cache that allocates at the miss.
-    fn fetch(&mut self, now: Cycle, request: &Request, at: Place, silent: bool) -> Result<u32, FailReason> {
+    fn fetch(&mut self, now: Cycle, request: &Request, at: &Place, silent: bool) -> Result<u32, FailReason> {
         let atom = request.address >> self.atom_shift;
         let found = self.mshrs.find(atom);
         self.mshrs.check(found).map_err(|full| match full {
@@ -274,7 +300,7 @@ impl Cache {
             self.mshrs.wait(id, waiter);
             return Ok(u32::MAX);
         }
-        let line = self.reserve(now, at);
+        let line = if self.allocate_on_miss { self.reserve(now, at) } else { u32::MAX };
         let id = found.unwrap_or_else(|| {
             let place = FillPlace { line, index_address: at.index_address };
             let id = self.mshrs.allocate(atom, place);
@@ -289,11 +315,8 @@ impl Cache {
         Ok(line)
     }
 
-    /// Reserves line and sectors at a miss, in caches that allocate then; writes back what must go.
-    fn reserve(&mut self, now: Cycle, at: Place) -> u32 {
-        if !self.allocate_on_miss {
-            return u32::MAX;
-        }
+    /// Reserves line and sectors at a miss, in a cache that allocates then; writes back what must go.
+    fn reserve(&mut self, now: Cycle, at: &Place) -> u32 {
         match at.probe {
             Probe::Hit(line) | Probe::Reserved(line) => {
                 self.tags.touch(line);
@@ -305,15 +328,19 @@ impl Cache {
             }
             Probe::Miss | Probe::Full => {
                 let (line, evicted) = self.tags.allocate(at.block, at.index_address, at.atoms);
-                self.write_back(now, evicted);
+                if let Some(evicted) = evicted {
+                    self.write_back(now, &evicted);
+                }
                 line
             }
         }
     }
 
     /// Sends dirty sectors to the next level: one request per run of neighbours.
-    fn write_back(&mut self, now: Cycle, evicted: Option<Evicted>) {
-        let Some(evicted) = evicted.filter(|_| self.policy.writes_back()) else { return };
+    fn write_back(&mut self, now: Cycle, evicted: &Evicted) {
+        if !self.policy.writes_back() {
+            return;
+        }
         let line = evicted.block << self.tags.line_shift();
         let mut send = |first: u32, count: u32, byte_mask: u32| {
             let address = line + u64::from(32 * first);
@@ -397,7 +424,9 @@ impl Cache {
         } else {
             let block = atom_address >> self.tags.line_shift();
             let evicted = self.tags.fill_block(block, place.index_address, atoms);
-            self.write_back(now, evicted);
+            if let Some(evicted) = evicted {
+                self.write_back(now, &evicted);
+            }
         }
         let cycles = u64::from((1u32 << self.atom_shift).div_ceil(self.port_bytes));
         self.fill_port_free_at = self.fill_port_free_at.max(now) + cycles;
@@ -405,14 +434,15 @@ impl Cache {
         self.changes += 1;
     }
 
-    /// Puts the sector (or line) of `address` in as if it had been fetched: what a copy to the
-    /// device leaves in L2.
-    pub fn preload(&mut self, address: u64, index_address: u64) {
-        let atoms = self.atoms(address, 1 << self.atom_shift);
+    /// Puts the sectors (or the line) of `bytes` from `address` on, which are of one line, in as if
+    /// they had been fetched: what a copy to the device leaves in L2.
+    pub fn preload(&mut self, address: u64, bytes: u32, index_address: u64) {
+        let atoms = self.atoms(address, bytes);
         let block = address >> self.tags.line_shift();
         // What is under way comes by itself.
-        if !matches!(self.tags.probe(block, index_address, atoms, false), Probe::Reserved(_)) {
-            self.tags.fill_block(block, index_address, atoms);
+        let missing = atoms & !self.tags.reserved(block);
+        if missing != 0 {
+            self.tags.fill_block(block, index_address, missing);
         }
     }
 
@@ -423,10 +453,13 @@ impl Cache {
     }
 
     /// The next waiter whose data have come, in order of arrival.
+    #[inline]
     pub fn pop_ready(&mut self) -> Option<Waiter> {
-        let waiter = self.mshrs.pop_ready();
-        self.changes += u32::from(waiter.is_some());
-        waiter
+        if !self.mshrs.is_ready() {
+            return None;
+        }
+        self.changes += 1;
+        self.mshrs.pop_ready()
     }
 
     /// Whether the data port can serve an access at `now`.

@@ -2,7 +2,7 @@
 
 use super::lookup::Lookup;
 use crate::RequestKind;
-use std::collections::VecDeque;
+use kit::Ring;
 
 /// Someone whose request a cache has answered or will answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +66,7 @@ pub(super) struct Mshrs {
     links: Vec<Link>,
     free_link: u32,
     /// Entries whose data have come, in order of arrival.
-    ready: VecDeque<u32>,
+    ready: Ring<u32>,
 }
 
 impl Mshrs {
@@ -90,7 +90,7 @@ impl Mshrs {
             free: (0..entries).rev().collect(),
             links: Vec::new(),
             free_link: NONE,
-            ready: VecDeque::new(),
+            ready: Ring::new(),
         }
     }
 
@@ -111,6 +111,7 @@ impl Mshrs {
     }
 
     /// A new entry for `block`; `place` is given back at the fill.
+    #[inline]
     pub fn allocate(&mut self, block: u64, place: FillPlace) -> u32 {
         let id = self.free.pop().expect("checked before");
         self.by_block.insert(block, id);
@@ -129,6 +130,7 @@ impl Mshrs {
     }
 
     /// Adds a waiter behind the others of entry `id`.
+    #[inline]
     pub fn wait(&mut self, id: u32, waiter: Waiter) {
         let link = Link { waiter, next: NONE };
         let at = match self.free_link {
@@ -167,6 +169,7 @@ impl Mshrs {
 
     /// The data of entry `id` have come: gives its block, where they go and whether an atomic
     /// waits. `None` if the entry waits for nothing.
+    #[inline]
     pub fn arrived(&mut self, id: u32) -> Option<(u64, FillPlace, bool)> {
         let entry = self.entries.get_mut(id as usize).filter(|e| e.waiters > 0 && !e.arrived)?;
         entry.arrived = true;

@@ -65,7 +65,7 @@ impl Policy {
 }
 
 impl Cache {
-    pub(super) fn write(&mut self, now: Cycle, request: &Request, at: Place) -> Access {
+    pub(super) fn write(&mut self, now: Cycle, request: &Request, at: &Place) -> Access {
         if let Probe::Hit(line) = at.probe {
             return self.write_hit(request, at, line);
         }
@@ -80,7 +80,7 @@ impl Cache {
         }
     }
 
-    fn write_hit(&mut self, request: &Request, at: Place, line: u32) -> Access {
+    fn write_hit(&mut self, request: &Request, at: &Place, line: u32) -> Access {
         let on_hit = self.policy.on_hit(request.local);
         if on_hit != OnHit::Keep && !self.misses_have_room(1) {
             return Access::fail(FailReason::MissQueueFull);
@@ -102,14 +102,14 @@ impl Cache {
         Answer::NextLevel
     }
 
-    fn write_around(&mut self, request: &Request, at: Place) -> Access {
+    fn write_around(&mut self, request: &Request, at: &Place) -> Access {
         if !self.misses_have_room(1) {
             return Access::fail(FailReason::MissQueueFull);
         }
         Access { outcome: at.outcome(), answer: self.pass_on(request) }
     }
 
-    fn write_and_fetch(&mut self, now: Cycle, request: &Request, at: Place) -> Access {
+    fn write_and_fetch(&mut self, now: Cycle, request: &Request, at: &Place) -> Access {
         if !self.misses_have_room(3) {
             return Access::fail(FailReason::MissQueueFull);
         }
@@ -123,7 +123,7 @@ impl Cache {
         }
     }
 
-    fn fetch_on_write(&mut self, now: Cycle, request: &Request, at: Place) -> Access {
+    fn fetch_on_write(&mut self, now: Cycle, request: &Request, at: &Place) -> Access {
         if self.covers(request) {
             if !self.misses_have_room(1) {
                 return Access::fail(FailReason::MissQueueFull);
@@ -149,7 +149,7 @@ impl Cache {
         }
     }
 
-    fn lazy_fetch(&mut self, now: Cycle, request: &Request, at: Place) -> Access {
+    fn lazy_fetch(&mut self, now: Cycle, request: &Request, at: &Place) -> Access {
         if !self.misses_have_room(1) {
             return Access::fail(FailReason::MissQueueFull);
         }
@@ -160,7 +160,7 @@ impl Cache {
     }
 
     /// Writes into a line reserved for the purpose, or notes the write for the fill under way.
-    fn write_now(&mut self, now: Cycle, request: &Request, at: Place) {
+    fn write_now(&mut self, now: Cycle, request: &Request, at: &Place) {
         let bytes = self.byte_masks(request);
         match at.probe {
             Probe::Reserved(line) => {

@@ -5,29 +5,33 @@
 //! or the other and no way is ever walked.
 
 use super::lookup::Lookup;
+use super::order::Order;
 use super::replacement::renews_on_hit;
 use super::{index::SetIndex, sectors_of};
-use config::Replacement;
+use config::{Allocate, Replacement};
 
 /// Sectors (atoms) of a line as a bit mask; a line that is not sectored has one atom.
 pub(super) type Atoms = u8;
 
-const NONE: u32 = u32::MAX;
-
+/// What a line is, and with it the list of its set that it stands in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
 enum Place {
     Free,
     Clean,
     Dirty,
+    /// In no list.
     Pinned,
 }
+
+/// Lists of a set.
+const LISTS: u32 = 3;
 
 #[derive(Clone, Debug)]
 struct Line {
     block: u64,
-    stamp: u64,
-    prev: u32,
-    next: u32,
+    /// Head of the first list of its set.
+    lists: u32,
     place: Place,
     reserved: Atoms,
     valid: Atoms,
@@ -37,20 +41,12 @@ struct Line {
     modified_on_fill: Atoms,
 }
 
-/// Ends of a list, oldest stamp first.
-#[derive(Clone, Copy, Debug)]
-struct List {
-    first: u32,
-    last: u32,
-}
-
-const EMPTY: List = List { first: NONE, last: NONE };
-
-#[derive(Clone, Debug)]
-struct Set {
-    free: u32,
-    clean: List,
-    dirty: List,
+impl Line {
+    /// Head of the list that the line stands in, unless it is pinned.
+    #[inline]
+    const fn list(&self) -> u32 {
+        self.lists + self.place as u32
+    }
 }
 
 /// What the tags say about a request.
@@ -62,7 +58,7 @@ pub(super) enum Probe {
     Reserved(u32),
     /// The line is there, the sector (or the rest of it) is not.
     SectorMiss(u32),
-    /// The line is not there, but there is room for it.
+    /// The line is not there, but there is room for it (or it needs none until it comes).
     Miss,
     /// The line is not there and no line may go.
     Full,
@@ -81,17 +77,17 @@ pub(super) struct Tags {
     lines: Box<[Line]>,
     /// Bytes written per sector; empty for caches that hold no writes.
     dirty_bytes: Box<[[u32; 4]]>,
-    sets: Box<[Set]>,
+    order: Order,
     by_block: Lookup,
     index: SetIndex,
-    ways: u32,
     line_shift: u32,
     all_atoms: Atoms,
     replacement: Replacement,
+    /// Lines are taken at the miss, not at the fill.
+    allocate_on_miss: bool,
     /// Dirty lines may go only once this many lines are dirty.
     dirty_limit: u32,
     dirty_lines: u32,
-    stamp: u64,
 }
 
 impl Tags {
@@ -101,11 +97,9 @@ impl Tags {
         let count = sets as usize * ways as usize;
         let line_shift = config.line_bytes.max(32).next_power_of_two().trailing_zeros();
         let holds_writes = config.write != config::WritePolicy::ReadOnly;
-        let line = Line {
+        let line = |id: u32| Line {
             block: u64::MAX,
-            stamp: 0,
-            prev: NONE,
-            next: NONE,
+            lists: count as u32 + LISTS * (id / ways),
             place: Place::Free,
             reserved: 0,
             valid: 0,
@@ -114,18 +108,17 @@ impl Tags {
             modified_on_fill: 0,
         };
         let mut tags = Self {
-            lines: vec![line; count].into(),
+            lines: (0..count as u32).map(line).collect(),
             dirty_bytes: vec![[0; 4]; if holds_writes { count } else { 0 }].into(),
-            sets: vec![Set { free: NONE, clean: EMPTY, dirty: EMPTY }; sets as usize].into(),
+            order: Order::new(count, LISTS as usize * sets as usize),
             by_block: Lookup::new(count),
             index: SetIndex::new(config.index, sets, line_shift),
-            ways,
             line_shift,
             all_atoms: sectors_of(config),
             replacement: config.replacement,
+            allocate_on_miss: config.allocate == Allocate::OnMiss,
             dirty_limit: (count as u64 * u64::from(dirty_limit_percent)).div_ceil(100) as u32,
             dirty_lines: 0,
-            stamp: 0,
         };
         (0..count as u32).rev().for_each(|line| tags.release(line));
         tags
@@ -138,7 +131,7 @@ impl Tags {
 
     /// Looks up `atoms` of `block` without changing anything. `index_address` is the byte address
     /// from which the set is computed (an L2 slice leaves its own number out of it).
-    #[inline]
+    #[inline(always)]
     pub fn probe(&self, block: u64, index_address: u64, atoms: Atoms, write: bool) -> Probe {
         if let Some(id) = self.by_block.get(block) {
             let line = &self.lines[id as usize];
@@ -151,26 +144,27 @@ impl Tags {
                 Probe::SectorMiss(id)
             };
         }
-        let set = &self.sets[self.index.of(index_address) as usize];
-        match self.victim(set) {
-            Some(_) => Probe::Miss,
-            None => Probe::Full,
-        }
+        let full = self.allocate_on_miss && self.victim(index_address).is_none();
+        if full { Probe::Full } else { Probe::Miss }
     }
 
-    fn victim(&self, set: &Set) -> Option<u32> {
-        if set.free != NONE {
-            return Some(set.free);
+    /// Sectors of `block` that are under way.
+    pub fn reserved(&self, block: u64) -> Atoms {
+        self.by_block.get(block).map_or(0, |id| self.lines[id as usize].reserved)
+    }
+
+    /// The line that goes next in the set of `index_address`.
+    #[inline]
+    fn victim(&self, index_address: u64) -> Option<u32> {
+        let lists = self.lines.len() as u32 + LISTS * self.index.of(index_address);
+        let first = |place: Place| self.order.first(lists + place as u32);
+        if let Some(free) = first(Place::Free) {
+            return Some(free);
         }
-        let dirty = if self.dirty_lines >= self.dirty_limit { set.dirty.first } else { NONE };
-        match (set.clean.first, dirty) {
-            (NONE, NONE) => None,
-            (clean, NONE) => Some(clean),
-            (NONE, dirty) => Some(dirty),
-            (clean, dirty) => {
-                let older = self.lines[dirty as usize].stamp < self.lines[clean as usize].stamp;
-                Some(if older { dirty } else { clean })
-            }
+        let dirty = if self.dirty_lines >= self.dirty_limit { first(Place::Dirty) } else { None };
+        match (first(Place::Clean), dirty) {
+            (Some(clean), Some(dirty)) => Some(if self.order.is_older(dirty, clean) { dirty } else { clean }),
+            (clean, dirty) => clean.or(dirty),
         }
     }
 
@@ -178,29 +172,34 @@ impl Tags {
     #[inline]
     pub fn touch(&mut self, id: u32) {
         if renews_on_hit(self.replacement) {
-            self.stamp += 1;
-            self.lines[id as usize].stamp = self.stamp;
-            self.place(id);
+            let line = &self.lines[id as usize];
+            match line.place {
+                Place::Pinned => self.order.renew(id),
+                _ => self.order.renew_in(line.list(), id),
+            }
         }
     }
 
     /// Takes a line for `block` and reserves `atoms` of it; gives what had to go. There must be
     /// room ([`Probe::Miss`]).
     pub fn allocate(&mut self, block: u64, index_address: u64, atoms: Atoms) -> (u32, Option<Evicted>) {
-        let set = self.index.of(index_address) as usize;
-        let id = self.victim(&self.sets[set]).expect("probed before");
-        let evicted = self.evict(id);
-        self.unlink(id);
-        self.stamp += 1;
-        let line = &mut self.lines[id as usize];
-        (line.block, line.stamp, line.reserved) = (block, self.stamp, atoms);
-        self.by_block.insert(block, id);
-        self.place(id);
-        (id, evicted)
+        let id = self.victim(index_address).expect("probed before");
+        (id, self.replace(id, block, atoms))
     }
 
-    /// Clears line `id` and gives its dirty sectors.
+    /// Line `id` becomes that of `block`, with `atoms` reserved; gives what had to go.
+    fn replace(&mut self, id: u32, block: u64, atoms: Atoms) -> Option<Evicted> {
+        let evicted = self.evict(id);
+        self.order.renew(id);
+        let line = &mut self.lines[id as usize];
+        (line.block, line.reserved) = (block, atoms);
+        self.by_block.insert(block, id);
+        evicted
+    }
+
+    /// Clears line `id`, takes it out of its list and gives its dirty sectors. It is in no list then.
     fn evict(&mut self, id: u32) -> Option<Evicted> {
+        self.order.remove(id);
         let line = &mut self.lines[id as usize];
         let evicted = (line.modified != 0).then(|| Evicted {
             block: line.block,
@@ -212,7 +211,7 @@ impl Tags {
         }
         self.dirty_lines -= u32::from(line.modified != 0);
         (line.block, line.reserved, line.valid, line.modified) = (u64::MAX, 0, 0, 0);
-        (line.readable, line.modified_on_fill) = (0, 0);
+        (line.readable, line.modified_on_fill, line.place) = (0, 0, Place::Pinned);
         if let Some(bytes) = self.dirty_bytes.get_mut(id as usize) {
             *bytes = [0; 4];
         }
@@ -229,9 +228,8 @@ impl Tags {
         line.valid &= !atoms;
         line.modified &= !atoms;
         self.dirty_lines += u32::from(line.modified != 0);
-        self.stamp += 1;
-        line.stamp = self.stamp;
         self.place(id);
+        self.order.renew(id);
     }
 
     /// Marks sectors written. Whole sectors, and those whose bytes are all known by now, can be
@@ -266,6 +264,7 @@ impl Tags {
     }
 
     /// Data of sectors of line `id` have come.
+    #[inline]
     pub fn fill(&mut self, id: u32, atoms: Atoms) {
         let line = &mut self.lines[id as usize];
         self.dirty_lines -= u32::from(line.modified != 0);
@@ -279,11 +278,14 @@ impl Tags {
     }
 
     /// Data of `block` have come to a cache that allocates only now; dropped if no line may go.
+    #[inline]
     pub fn fill_block(&mut self, block: u64, index_address: u64, atoms: Atoms) -> Option<Evicted> {
-        let (id, evicted) = match self.probe(block, index_address, atoms, false) {
-            Probe::Hit(id) | Probe::Reserved(id) | Probe::SectorMiss(id) => (id, None),
-            Probe::Miss => self.allocate(block, index_address, atoms),
-            Probe::Full => return None,
+        let (id, evicted) = match self.by_block.get(block) {
+            Some(id) => (id, None),
+            None => {
+                let id = self.victim(index_address)?;
+                (id, self.replace(id, block, atoms))
+            }
         };
         self.fill(id, atoms);
         evicted
@@ -297,7 +299,6 @@ impl Tags {
         line.modified &= !atoms;
         self.dirty_lines += u32::from(line.modified != 0);
         if line.valid | line.modified | line.reserved == 0 {
-            self.unlink(id);
             self.evict(id);
             self.release(id);
         } else {
@@ -320,79 +321,33 @@ impl Tags {
         self.dirty_lines
     }
 
-    /// Puts `id` where its state and stamp belong.
+    /// Puts `id` in the list where its state belongs. Its place in that list changes only with its
+    /// stamp.
+    #[inline]
     fn place(&mut self, id: u32) {
-        let line = &self.lines[id as usize];
+        let line = &mut self.lines[id as usize];
         let place = match (line.reserved, line.modified) {
             (0, 0) => Place::Clean,
             (0, _) => Place::Dirty,
             _ => Place::Pinned,
         };
-        if place == line.place && (line.next == NONE || place == Place::Pinned) {
+        if place == line.place {
             return;
         }
-        self.unlink(id);
-        self.lines[id as usize].place = place;
+        line.place = place;
+        let list = line.list();
+        self.order.remove(id);
         if place != Place::Pinned {
-            self.link(id, place);
+            self.order.insert(list, id);
         }
     }
 
-    fn list(&mut self, id: u32, place: Place) -> &mut List {
-        let set = &mut self.sets[(id / self.ways) as usize];
-        if place == Place::Dirty { &mut set.dirty } else { &mut set.clean }
-    }
-
-    /// Links `id` behind all older lines of its list.
-    fn link(&mut self, id: u32, place: Place) {
-        let stamp = self.lines[id as usize].stamp;
-        let mut before = self.list(id, place).last;
-        while before != NONE && self.lines[before as usize].stamp > stamp {
-            before = self.lines[before as usize].prev;
-        }
-        let after = match before {
-            NONE => self.list(id, place).first,
-            before => self.lines[before as usize].next,
-        };
-        let line = &mut self.lines[id as usize];
-        (line.prev, line.next) = (before, after);
-        match before {
-            NONE => self.list(id, place).first = id,
-            before => self.lines[before as usize].next = id,
-        }
-        match after {
-            NONE => self.list(id, place).last = id,
-            after => self.lines[after as usize].prev = id,
-        }
-    }
-
-    /// Takes `id` out of the list that it stands in.
-    fn unlink(&mut self, id: u32) {
-        let Line { prev, next, place, .. } = self.lines[id as usize];
-        match place {
-            Place::Pinned => return,
-            Place::Free => self.sets[(id / self.ways) as usize].free = next,
-            Place::Clean | Place::Dirty => {
-                match prev {
-                    NONE => self.list(id, place).first = next,
-                    prev => self.lines[prev as usize].next = next,
-                }
-                match next {
-                    NONE => self.list(id, place).last = prev,
-                    next => self.lines[next as usize].prev = prev,
-                }
-            }
-        }
-        let line = &mut self.lines[id as usize];
-        (line.prev, line.next, line.place) = (NONE, NONE, Place::Pinned);
-    }
-
-    /// Puts an empty line on its set's free list. Only the first of that list is ever taken.
+    /// Puts an empty line, which is in no list, on its set's free list. Only the first of that list
+    /// is ever taken.
     fn release(&mut self, id: u32) {
-        let set = &mut self.sets[(id / self.ways) as usize];
         let line = &mut self.lines[id as usize];
-        (line.place, line.prev, line.next) = (Place::Free, NONE, set.free);
-        set.free = id;
+        line.place = Place::Free;
+        self.order.insert_first(line.list(), id);
     }
 }
 

@@ -12,8 +12,8 @@ mod ports;
 mod round_robin;
 
 use config::Arbiter;
+use kit::Ring;
 pub(crate) use ports::PortSet;
-use std::collections::VecDeque;
 
 kit::counters! {
     /// What one direction of the crossbar has done.
@@ -36,6 +36,17 @@ pub(crate) trait Source {
 }
 
 #[derive(Clone, Debug)]
+struct Output {
+    /// Inputs whose head wants to go here.
+    wanting: PortSet,
+    /// How many those are.
+    wanting_count: u32,
+    queue: Ring<u32>,
+    /// The input that is asked first.
+    first_choice: u16,
+}
+
+#[derive(Clone, Debug)]
 pub(crate) struct Crossbar {
     inputs: usize,
     arbiter: Arbiter,
@@ -43,16 +54,12 @@ pub(crate) struct Crossbar {
     heads: PortSet,
     /// Where it wants to go.
     head_to: Box<[u16]>,
-    /// Inputs whose head wants each output.
-    wanting: Box<[PortSet]>,
     /// Outputs that some head wants.
     wanted: PortSet,
-    outputs: Box<[VecDeque<u32>]>,
+    outputs: Box<[Output]>,
     /// Outputs with packets in their queue.
     occupied: PortSet,
     output_limit: usize,
-    /// Each output's input of first choice.
-    first_choice: Box<[u16]>,
     /// Outputs served in this cycle, for arbiters that need to know.
     served: PortSet,
     counters: CrossbarCounters,
@@ -60,17 +67,16 @@ pub(crate) struct Crossbar {
 
 impl Crossbar {
     pub fn new(config: &config::Interconnect, inputs: usize, outputs: usize) -> Self {
+        let output = Output { wanting: PortSet::new(inputs), wanting_count: 0, queue: Ring::new(), first_choice: 0 };
         Self {
             inputs,
             arbiter: config.arbiter,
             heads: PortSet::new(inputs),
             head_to: vec![0; inputs].into(),
-            wanting: vec![PortSet::new(inputs); outputs].into(),
             wanted: PortSet::new(outputs),
-            outputs: vec![VecDeque::new(); outputs].into(),
+            outputs: vec![output; outputs].into(),
             occupied: PortSet::new(outputs),
             output_limit: config.output_buffer_packets.max(1) as usize,
-            first_choice: vec![0; outputs].into(),
             served: PortSet::new(outputs),
             counters: CrossbarCounters::default(),
         }
@@ -82,12 +88,14 @@ impl Crossbar {
         self.heads.contains(input)
     }
 
-    /// The head of `input` wants to go to `output`.
+    /// The head of `input`, which no output knows of, wants to go to `output`.
     #[inline]
     pub fn offer(&mut self, input: usize, output: usize) {
         self.heads.insert(input);
         self.head_to[input] = output as u16;
-        self.wanting[output].insert(input);
+        let to = &mut self.outputs[output];
+        to.wanting.insert(input);
+        to.wanting_count += 1;
         self.wanted.insert(output);
     }
 
@@ -111,17 +119,23 @@ impl Crossbar {
 
     #[inline]
     fn has_room(&self, output: usize) -> bool {
-        self.outputs[output].len() < self.output_limit
+        self.outputs[output].queue.len() < self.output_limit
     }
 
     /// Moves the head of `input` to `output` and notes where the next one wants to go.
+    #[inline]
     fn pass(&mut self, input: usize, output: usize, source: &mut impl Source) {
         let (packet, next) = source.take(input, output);
-        self.outputs[output].push_back(packet);
+        let to = &mut self.outputs[output];
+        to.queue.push_back(packet);
         self.occupied.insert(output);
         self.counters.packets += 1;
-        self.wanting[output].remove(input);
-        if self.wanting[output].is_empty() {
+        if next == Some(output) {
+            return;
+        }
+        to.wanting.remove(input);
+        to.wanting_count -= 1;
+        if to.wanting_count == 0 {
             self.wanted.remove(output);
         }
         match next {
@@ -130,23 +144,18 @@ impl Crossbar {
         }
     }
 
-    /// The first output at or after `from` with packets in its queue.
+    /// Outputs with packets in their queue.
     #[inline]
-    pub fn next_occupied(&self, from: usize) -> Option<usize> {
-        self.occupied.next(from)
-    }
-
-    /// Whether `output` has packets in its queue.
-    #[inline]
-    pub fn is_occupied(&self, output: usize) -> bool {
-        self.occupied.contains(output)
+    pub fn occupied(&self) -> &PortSet {
+        &self.occupied
     }
 
     /// Takes the oldest packet at `output`.
     #[inline]
     pub fn pop(&mut self, output: usize) -> Option<u32> {
-        let packet = self.outputs[output].pop_front();
-        if self.outputs[output].is_empty() {
+        let queue = &mut self.outputs[output].queue;
+        let packet = queue.pop_front();
+        if queue.is_empty() {
             self.occupied.remove(output);
         }
         packet
@@ -160,6 +169,7 @@ impl Crossbar {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::VecDeque;
 
     /// Queues of destinations; the packet is `100 * input + sequence`.
     pub(super) struct Queues {

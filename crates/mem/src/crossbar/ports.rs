@@ -76,15 +76,22 @@ impl PortSet {
         self.next(from).or_else(|| self.next(0))
     }
 
+    /// Words of 64 ports.
+    #[inline]
+    pub fn words(&self) -> usize {
+        1 + self.rest.len()
+    }
+
+    /// The members among ports `64 * i` and up, as a mask.
+    #[inline]
+    pub fn word(&self, i: usize) -> u64 {
+        if i == 0 { self.first } else { self.rest[i - 1] }
+    }
+
     /// The members, lowest first.
     pub fn iter(&self) -> impl Iterator<Item = usize> {
         let rest = self.rest.iter().zip(1..);
         set_bits(self.first).chain(rest.flat_map(|(&word, i)| set_bits(word).map(move |bit| i * 64 + bit)))
-    }
-
-    /// Number of members.
-    pub fn len(&self) -> usize {
-        self.first.count_ones() as usize + self.rest.iter().map(|w| w.count_ones() as usize).sum::<usize>()
     }
 }
 
@@ -104,6 +111,7 @@ mod tests {
         assert_eq!(set.next_cyclic(130), Some(3));
         set.remove(3);
         assert_eq!(set.next_cyclic(130), Some(64));
-        assert_eq!((set.len(), set.is_empty(), set.contains(129)), (2, false, true));
+        assert_eq!((set.iter().count(), set.is_empty(), set.contains(129)), (2, false, true));
+        assert_eq!((0..set.words()).map(|i| set.word(i)).collect::<Vec<_>>(), [0, 1, 2]);
     }
 }

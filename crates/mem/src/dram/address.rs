@@ -129,6 +129,11 @@ impl AddressMap {
         self.channels * self.slices_per_channel
     }
 
+    /// Whether aligned blocks of `bytes`, a power of two, lie in one slice each.
+    pub fn keeps_together(&self, bytes: u32) -> bool {
+        1 << self.channel_bit >= u64::from(bytes) && self.slice_in_channel.mask & u64::from(bytes.max(1) - 1) == 0
+    }
+
     /// Where `address` lies.
     pub fn locate(&self, address: u64) -> Location {
         let (_, rest, _) = self.split(address);
@@ -143,6 +148,7 @@ impl AddressMap {
     }
 
     /// The slice that serves `address`.
+    #[inline]
     pub fn slice_of(&self, address: u64) -> u32 {
         let (channel, rest, upper) = self.split(address);
         // A number of slices that is no power of two takes the remainder of some bank bits.

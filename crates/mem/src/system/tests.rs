@@ -25,7 +25,9 @@ fn drain(system: &mut MemorySystem, ports: &mut [Port]) -> Vec<(usize, Cycle, Re
         }
         system.advance(due, ports);
         for (sm, port) in ports.iter_mut().enumerate() {
-            answers.extend(port.inbox.drain(..).map(|(cycle, answer)| (sm, cycle, answer)));
+            while let Some((cycle, answer)) = port.inbox.pop_front() {
+                answers.push((sm, cycle, answer));
+            }
         }
     }
     assert!(system.is_idle(), "everything has come to an end");
@@ -205,7 +207,7 @@ fn sms_that_want_the_same_slice_share_it_fairly() {
         let (mut system, mut ports) = (MemorySystem::new(&config), ports(&config));
         system.copy_to_device(0, 128);
         for port in &mut ports {
-            port.outbox.extend((0..500).map(|i| (0, read(0, i))));
+            (0..500).for_each(|i| port.outbox.push_back((0, read(0, i))));
         }
         let mut got = vec![0; ports.len()];
         for now in 0..1200 {
@@ -337,7 +339,7 @@ fn outcome(
     if everything {
         system.visit_everything();
     }
-    let mut waiting: Vec<VecDeque<(Cycle, Request)>> = vec![VecDeque::new(); ports.len()];
+    let mut waiting: Vec<Ring<(Cycle, Request)>> = vec![Ring::new(); ports.len()];
     for &(sm, cycle, request) in &traffic.requests {
         waiting[sm].push_back((cycle, request));
     }
@@ -362,7 +364,7 @@ fn outcome(
             if busy { now + 1 } else { queue.front().map_or(NEVER, |w| w.0) }
         });
         let sms_next = sms_next.min().unwrap();
-        let idle = waiting.iter().all(VecDeque::is_empty)
+        let idle = waiting.iter().all(Ring::is_empty)
             && ports.iter().all(|p| p.inbox.is_empty() && p.outbox.is_empty())
             && system.is_idle();
         if idle {

@@ -41,8 +41,9 @@ pub use global::L1;
 /// Marks the token of an access that bypasses L1: the rest is the instruction's id.
 pub(crate) const TOKEN_BYPASS: u32 = 1 << 31;
 
-/// Clients of the write-back register, in turn.
-const CLIENTS: u8 = 5;
+/// Clients of the write-back register, in turn: shared memory, textures, constants, what bypassed L1,
+/// L1.
+const CLIENTS: u32 = 5;
 
 /// Where the instruction in the dispatch register goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,7 +95,11 @@ pub struct LoadStoreUnit {
     /// The result that writes the register file next.
     write_back: Option<InstId>,
     /// The client served last.
-    last_client: u8,
+    last_client: u32,
+    /// A cache may have a request to send.
+    pub(crate) may_send: bool,
+    /// A client other than shared memory may have a result.
+    may_have_result: bool,
     /// The next answer from the memory cannot be taken before something else happens.
     pub(crate) inbox_stuck: bool,
 }
@@ -113,18 +118,25 @@ impl LoadStoreUnit {
             next_global: None,
             write_back: None,
             last_client: CLIENTS - 1,
+            may_send: false,
+            may_have_result: false,
             inbox_stuck: false,
         }
     }
 
-    /// Whether any client may have a result for the write-back register.
+    /// The clients that may have a result for the write-back register, one bit each.
     #[inline]
-    fn has_results(&self) -> bool {
-        !self.shared.is_empty()
-            || self.next_global.is_some()
-            || self.l1.as_ref().is_some_and(|l1| l1.cache.has_ready())
-            || self.constant.as_ref().is_some_and(Cache::has_ready)
-            || self.texture.has_ready()
+    fn clients_with_results(&mut self, now: Cycle) -> u32 {
+        let shared = u32::from(self.shared.next_result() <= now);
+        if !self.may_have_result {
+            return shared;
+        }
+        let others = u32::from(self.texture.has_ready()) << 1
+            | u32::from(self.constant.as_ref().is_some_and(Cache::has_ready)) << 2
+            | u32::from(self.next_global.is_some()) << 3
+            | u32::from(self.l1.as_ref().is_some_and(|l1| l1.cache.has_ready())) << 4;
+        self.may_have_result = others != 0;
+        shared | others
     }
 
     /// Whether a result waits to be written to the register file.
@@ -150,7 +162,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     #[inline]
     pub(crate) fn write_back_memory(&mut self, now: Cycle, kernels: &[Kernel]) {
         if let Some(id) = self.lsu.write_back {
-            if self.try_write_registers(kernels, id) {
+            if self.try_write_registers(id) {
                 self.lsu.write_back = None;
                 self.access_returned(now, kernels, id);
                 self.agenda.moved();
@@ -159,11 +171,12 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
                 return;
             }
         }
-        if !self.lsu.has_results() {
-            return;
-        }
-        for turn in 1..=CLIENTS {
-            let client = (self.lsu.last_client + turn) % CLIENTS;
+        let mut clients = self.lsu.clients_with_results(now);
+        while clients != 0 {
+            // In turn: those behind the one served last, then the others.
+            let behind = clients & u32::MAX << 1 << self.lsu.last_client;
+            let client = if behind == 0 { clients } else { behind }.trailing_zeros();
+            clients &= !(1 << client);
             if let Some(id) = self.take_from_client(now, client) {
                 self.lsu.write_back = Some(id);
                 self.lsu.last_client = client;
@@ -175,10 +188,10 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
 
     /// The result that `client` has for the write-back register.
     #[inline]
-    fn take_from_client(&mut self, now: Cycle, client: u8) -> Option<InstId> {
+    fn take_from_client(&mut self, now: Cycle, client: u32) -> Option<InstId> {
         let lsu = &mut self.lsu;
         match client {
-            0 => lsu.shared.take(now),
+            0 => lsu.shared.take(),
             1 => lsu.texture.pop_ready().map(|w| InstId(w.token as u16)),
             2 => lsu.constant.as_mut()?.pop_ready().map(|w| InstId(w.token as u16)),
             3 => lsu.next_global.take(),
@@ -210,7 +223,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         if self.lsu.dispatch.is_none() && self.oc_ex.occupied() & self.oc_ex.of_memory() != 0 {
             self.accept_access(now, kernels);
         }
-        self.lsu.shared.enter_agenda(now, &mut self.agenda);
+        self.agenda.at(self.lsu.shared.next_result().max(now + 1));
     }
 
     /// Takes at most one answer from the memory.
@@ -230,6 +243,8 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
             return;
         }
         port.inbox.pop_front();
+        self.lsu.may_have_result = true;
+        self.lsu.may_send = true;
         self.agenda.moved();
     }
 
@@ -271,22 +286,19 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     /// Each cache sends one request, if the crossbar's input has room.
     #[inline]
     fn send_misses(&mut self, now: Cycle, port: &mut Port) {
-        let some = |cache: &Cache| cache.peek_miss().is_some();
-        let any = some(&self.lsu.texture)
-            || self.lsu.constant.as_ref().is_some_and(some)
-            || self.lsu.l1.as_ref().is_some_and(|l1| some(&l1.cache))
-            || self.fetch.icache.as_ref().is_some_and(some);
-        if any {
+        if self.lsu.may_send {
             self.send_some(now, port);
         }
     }
 
     fn send_some(&mut self, now: Cycle, port: &mut Port) {
         let Self { lsu, fetch, counters, agenda, .. } = self;
+        let mut more = false;
         let mut send = |cache: &mut Cache| {
             if cache.peek_miss().is_none() {
                 return;
             }
+            more = true;
             if !port.has_room(self.spec.outbox_packets) {
                 agenda.at(now + 1);
                 return;
@@ -306,6 +318,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         if let Some(icache) = &mut fetch.icache {
             send(icache);
         }
+        lsu.may_send = more;
     }
 
     /// The instruction in the dispatch register goes on as far as it can.

@@ -1,14 +1,13 @@
 //! Shared memory: a pipe behind the dispatch register, in which bank conflicts keep an access.
 
 use super::Dispatch;
-use crate::agenda::Agenda;
 use crate::inflight::InstId;
 use crate::observer::Observer;
 use crate::policy::IssuePolicy;
 use crate::sm::Sm;
 use crate::spec::CoreSpec;
 use isa::WarpStream;
-use kit::Cycle;
+use kit::{Cycle, NEVER};
 use mem::shared_banks::conflict_degree;
 use std::collections::VecDeque;
 
@@ -17,6 +16,8 @@ use std::collections::VecDeque;
 #[derive(Debug)]
 pub(super) struct SharedPipe {
     results: VecDeque<(Cycle, InstId)>,
+    /// When the oldest has come through.
+    next_result: Cycle,
     stages: usize,
     latency: Cycle,
 }
@@ -25,13 +26,7 @@ impl SharedPipe {
     pub fn new(spec: &CoreSpec) -> Self {
         let latency = spec.sm.shared.latency_cycles.max(1);
         let stages = latency as usize;
-        Self { results: VecDeque::with_capacity(stages), stages, latency: Cycle::from(latency) }
-    }
-
-    /// Whether nothing is in the pipe.
-    #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.results.is_empty()
+        Self { results: VecDeque::with_capacity(stages), next_result: NEVER, stages, latency: Cycle::from(latency) }
     }
 
     /// Whether the first stage is free.
@@ -41,26 +36,21 @@ impl SharedPipe {
 
     fn push(&mut self, now: Cycle, id: InstId) {
         self.results.push_back((now + self.latency, id));
+        self.next_result = self.next_result.min(now + self.latency);
     }
 
-    /// The oldest result, if it has come through.
+    /// When the oldest result comes through, or did; it waits there for the write-back register.
     #[inline]
-    pub fn take(&mut self, now: Cycle) -> Option<InstId> {
-        let &(due, id) = self.results.front()?;
-        if due > now {
-            return None;
-        }
-        self.results.pop_front();
+    pub fn next_result(&self) -> Cycle {
+        self.next_result
+    }
+
+    /// Takes the oldest result.
+    #[inline]
+    pub fn take(&mut self) -> Option<InstId> {
+        let (_, id) = self.results.pop_front()?;
+        self.next_result = self.results.front().map_or(NEVER, |&(due, _)| due);
         Some(id)
-    }
-
-    /// Enters when the oldest result comes through. One that has is taken when the write-back
-    /// register is free, which is a movement of its own.
-    #[inline]
-    pub fn enter_agenda(&self, now: Cycle, agenda: &mut Agenda) {
-        if let Some(&(due, _)) = self.results.front() {
-            agenda.at(due.max(now + 1));
-        }
     }
 }
 

@@ -16,6 +16,8 @@ use kit::bits::set_bits;
 
 impl OperandCollector {
     /// One cycle, the sub-cores in step.
+    #[cold]
+    #[inline(never)]
     pub(super) fn step_together(
         &mut self,
         id_oc: &mut Latches,

@@ -30,6 +30,8 @@ pub struct InOrder<B: Board = Scoreboard> {
     heads: PerWarp<Head>,
     ready: ReadyMasks,
     stalls: StallMasks,
+    /// Warps whose head stands elsewhere than when this was last asked.
+    changed: WarpMask,
     warps: usize,
 }
 
@@ -53,6 +55,7 @@ impl<B: Board> InOrder<B> {
         if old == head {
             return;
         }
+        self.changed |= bit(warp);
         if old < STALLED {
             self.ready.remove(Pipe(old), bit(warp));
         } else if old != EMPTY {
@@ -86,6 +89,7 @@ impl<B: Board> IssuePolicy for InOrder<B> {
             heads: PerWarp::new(EMPTY),
             ready: ReadyMasks::default(),
             stalls: StallMasks::default(),
+            changed: 0,
             warps,
         }
     }
@@ -113,6 +117,11 @@ impl<B: Board> IssuePolicy for InOrder<B> {
         if self.heads[warp.index()] == EMPTY {
             self.examine(window, warp);
         }
+    }
+
+    #[inline]
+    fn take_changed(&mut self, _touched: WarpMask) -> WarpMask {
+        std::mem::take(&mut self.changed)
     }
 
     #[inline]

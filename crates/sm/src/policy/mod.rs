@@ -43,6 +43,15 @@ impl ReadyMasks {
         self.pipes
     }
 
+    /// Warps with a candidate for a pipe that is not one of `full`.
+    #[inline]
+    pub fn outside(&self, full: PipeSet) -> WarpMask {
+        if self.pipes.0 & full.0 == 0 {
+            return self.of.iter().fold(0, |all, warps| all | warps);
+        }
+        self.pipes.except(full).iter().fold(0, |all, pipe| all | self.of(pipe))
+    }
+
     /// Pipes for which any of `warps` has a candidate.
     #[inline]
     pub fn pipes_of(&self, warps: WarpMask) -> PipeSet {
@@ -115,6 +124,14 @@ pub trait IssuePolicy: Sized {
     #[inline]
     fn tick(&mut self, _now: Cycle, _window: Window<'_>, _agenda: &mut Agenda) -> bool {
         false
+    }
+
+    /// Of the warps `touched`, those whose candidates or stalls may have changed since this was last
+    /// asked. `touched` are all for whose instructions any method that begins with `on_`, or
+    /// [`IssuePolicy::insert`], has been called since then.
+    #[inline]
+    fn take_changed(&mut self, touched: WarpMask) -> WarpMask {
+        touched
     }
 
     /// Warps with candidates. A candidate has no hazard left but whether its latch has room.

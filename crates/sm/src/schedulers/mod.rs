@@ -68,16 +68,16 @@ macro_rules! schedulers {
                 match self { $(Self::$variant(s) => s.considered(view),)* }
             }
 
-            /// See [`WarpScheduler::choose`].
+            /// Chooses one of `ready`, which issues: see [`WarpScheduler::choose`].
             #[inline]
             pub fn choose(&mut self, ready: WarpMask, view: &View<'_>) -> WarpSlot {
-                match self { $(Self::$variant(s) => s.choose(ready, view),)* }
-            }
-
-            /// See [`WarpScheduler::on_issue`].
-            #[inline]
-            pub fn on_issue(&mut self, warp: WarpSlot) {
-                match self { $(Self::$variant(s) => s.on_issue(warp),)* }
+                match self {
+                    $(Self::$variant(s) => {
+                        let warp = s.choose(ready, view);
+                        s.on_issue(warp);
+                        warp
+                    })*
+                }
             }
         }
     };

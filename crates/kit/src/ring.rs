@@ -1,0 +1,126 @@
+//! First in, first out.
+
+/// A queue of small values that keeps its storage: as long as the most entries it ever held, rounded
+/// up to a power of two, so that places are found by masking.
+#[derive(Clone, Debug)]
+pub struct Ring<T> {
+    /// None, or a power of two.
+    slots: Vec<T>,
+    first: usize,
+    len: usize,
+}
+
+impl<T> Default for Ring<T> {
+    fn default() -> Self {
+        Self { slots: Vec::new(), first: 0, len: 0 }
+    }
+}
+
+impl<T: Copy> Ring<T> {
+    /// An empty queue.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Entries in the queue.
+    #[inline(always)]
+    pub const fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are none.
+    #[inline(always)]
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    #[inline(always)]
+    fn place(&self, i: usize) -> usize {
+        self.first.wrapping_add(i) & self.slots.len().wrapping_sub(1)
+    }
+
+    /// Adds an entry behind the others.
+    #[inline(always)]
+    pub fn push_back(&mut self, entry: T) {
+        if self.len == self.slots.len() {
+            self.grow(entry);
+        }
+        let at = self.place(self.len);
+        self.slots[at] = entry;
+        self.len += 1;
+    }
+
+    /// Doubles the storage; `filler` fills it up.
+    #[cold]
+    fn grow(&mut self, filler: T) {
+        let at = self.first.checked_rem(self.slots.len()).unwrap_or(0);
+        self.slots.rotate_left(at);
+        self.slots.resize((2 * self.len).max(4), filler);
+        self.first = 0;
+    }
+
+    /// Entry number `i`, counted from the oldest.
+    #[inline(always)]
+    pub fn get(&self, i: usize) -> Option<&T> {
+        if i < self.len { self.slots.get(self.place(i)) } else { None }
+    }
+
+    /// The oldest entry.
+    #[inline(always)]
+    pub fn front(&self) -> Option<&T> {
+        self.get(0)
+    }
+
+    /// Takes the oldest entry.
+    #[inline(always)]
+    pub fn pop_front(&mut self) -> Option<T> {
+        let entry = *self.front()?;
+        self.first = self.first.wrapping_add(1);
+        self.len -= 1;
+        Some(entry)
+    }
+
+    /// Puts an entry before entry number `i`, or behind all.
+    pub fn insert(&mut self, i: usize, entry: T) {
+        self.push_back(entry);
+        for i in (i + 1..self.len).rev() {
+            let (from, to) = (self.place(i - 1), self.place(i));
+            self.slots.swap(from, to);
+        }
+    }
+
+    /// The entries, oldest first.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        (0..self.len).map(|i| &self.slots[self.place(i)])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::VecDeque;
+
+    #[test]
+    fn agrees_with_the_standard_queue() {
+        let (mut ring, mut model) = (Ring::new(), VecDeque::new());
+        let mut state = 1u64;
+        for i in 0..10_000 {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            match state >> 60 {
+                0..8 => {
+                    ring.push_back(i);
+                    model.push_back(i);
+                }
+                8 => {
+                    let at = (state >> 33) as usize % (model.len() + 1);
+                    ring.insert(at, i);
+                    model.insert(at, i);
+                }
+                _ => assert_eq!(ring.pop_front(), model.pop_front()),
+            }
+            assert_eq!((ring.len(), ring.is_empty()), (model.len(), model.is_empty()));
+            assert_eq!((ring.front(), ring.get(3)), (model.front(), model.get(3)));
+        }
+        assert!(ring.iter().eq(&model));
+    }
+}

@@ -1,0 +1,127 @@
+//! Lists of a cache's lines, each in the order in which its lines may be replaced.
+//!
+//! A list is a ring through an entry of its own (its head), so that taking a line out and putting
+//! it in never asks where it stands.
+
+/// Lists of lines, oldest stamp first. A line stands in one list or in none.
+#[derive(Clone, Debug)]
+pub(super) struct Order {
+    /// The lines, then the lists' heads.
+    entries: Box<[Entry]>,
+    stamp: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    /// When the line's turn was renewed; 0 for a head, which is older than every line.
+    stamp: u64,
+    prev: u32,
+    next: u32,
+}
+
+impl Order {
+    /// `lines` lines in no list, and `lists` empty lists, whose heads are numbered behind the lines.
+    pub fn new(lines: usize, lists: usize) -> Self {
+        let alone = |i| Entry { stamp: 0, prev: i, next: i };
+        Self { entries: (0..(lines + lists) as u32).map(alone).collect(), stamp: 0 }
+    }
+
+    #[inline]
+    fn entry(&mut self, id: u32) -> &mut Entry {
+        &mut self.entries[id as usize]
+    }
+
+    /// The oldest line of the list at `head`.
+    #[inline]
+    pub fn first(&self, head: u32) -> Option<u32> {
+        let first = self.entries[head as usize].next;
+        (first != head).then_some(first)
+    }
+
+    /// Whether `a` is older than `b`.
+    #[inline]
+    pub fn is_older(&self, a: u32, b: u32) -> bool {
+        self.entries[a as usize].stamp < self.entries[b as usize].stamp
+    }
+
+    /// Takes `id` out of its list, if it is in one.
+    #[inline]
+    pub fn remove(&mut self, id: u32) {
+        let Entry { prev, next, .. } = *self.entry(id);
+        self.entry(prev).next = next;
+        self.entry(next).prev = prev;
+        let entry = self.entry(id);
+        (entry.prev, entry.next) = (id, id);
+    }
+
+    #[inline]
+    fn insert_behind(&mut self, before: u32, id: u32) {
+        let after = self.entry(before).next;
+        self.entry(before).next = id;
+        self.entry(after).prev = id;
+        let entry = self.entry(id);
+        (entry.prev, entry.next) = (before, after);
+    }
+
+    /// Puts `id`, which is in no list, before all others of the list at `head`.
+    #[inline]
+    pub fn insert_first(&mut self, head: u32, id: u32) {
+        self.insert_behind(head, id);
+    }
+
+    /// Puts `id`, which is in no list, behind all older ones of the list at `head`.
+    #[inline]
+    pub fn insert(&mut self, head: u32, id: u32) {
+        let stamp = self.entry(id).stamp;
+        let mut before = self.entry(head).prev;
+        while self.entry(before).stamp > stamp {
+            before = self.entry(before).prev;
+        }
+        self.insert_behind(before, id);
+    }
+
+    /// Makes `id`, which is in no list, the youngest line of all.
+    #[inline]
+    pub fn renew(&mut self, id: u32) {
+        self.stamp += 1;
+        self.entry(id).stamp = self.stamp;
+    }
+
+    /// Likewise for a line in the list at `head`, where it goes to the end.
+    #[inline]
+    pub fn renew_in(&mut self, head: u32, id: u32) {
+        self.renew(id);
+        if self.entry(id).next != head {
+            self.remove(id);
+            let last = self.entry(head).prev;
+            self.insert_behind(last, id);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(order: &mut Order, head: u32) -> Vec<u32> {
+        let mut out = Vec::new();
+        while let Some(id) = order.first(head) {
+            order.remove(id);
+            out.push(id);
+        }
+        out
+    }
+
+    #[test]
+    fn a_list_keeps_the_order_of_the_stamps() {
+        let mut order = Order::new(5, 2);
+        (0..5).for_each(|id| order.renew(id));
+        [3, 0, 4, 1].into_iter().for_each(|id| order.insert(5, id));
+        order.insert_first(6, 2);
+        order.renew_in(5, 1);
+        order.remove(3);
+        order.remove(3);
+        assert!(order.is_older(4, 1));
+        assert_eq!((list(&mut order, 5), list(&mut order, 6)), (vec![0, 4, 1], vec![2]));
+    }
+}
