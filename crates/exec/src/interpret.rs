@@ -281,24 +281,33 @@ fn lop3(file: &mut Lanes<'_>, d: Reg, s: [Reg; 3], table: u8) {
 /// The sum of three terms, those in `minus` complemented, with its carries.
 #[inline]
 fn add3(file: &mut Lanes<'_>, d: Reg, s: [Reg; 3], minus: u8, carry_in: Option<[Pred; 2]>, carry_out: [Pred; 2]) {
-    let flip: [u32; 3] = std::array::from_fn(|k| if minus >> k & 1 == 1 { !0 } else { 0 });
-    let carry_in = carry_in.map(|p| p.map(|p| file.pred(p)));
-    let [a, b, c] = s.map(|s| file.column(s));
-    let (mut out, mut carries) = ([0; WARP_LANES], [0; WARP_LANES]);
-    for i in 0..WARP_LANES {
-        let (a, b, c) = (a[i] ^ flip[0], b[i] ^ flip[1], c[i] ^ flip[2]);
-        let ones = match carry_in {
-            Some([p, q]) => u32::from(p & LANE_BITS[i] != 0) + u32::from(q & LANE_BITS[i] != 0),
-            None => minus.count_ones(),
-        };
-        let (two, three) = (a.wrapping_add(b), a.wrapping_add(b).wrapping_add(c));
-        out[i] = three.wrapping_add(ones);
-        carries[i] = u32::from(two < a) + u32::from(three < c) + u32::from(out[i] < ones);
+    let mut ones = [minus.count_ones(); WARP_LANES];
+    if let Some(carry_in) = carry_in {
+        ones = [0; WARP_LANES];
+        for p in carry_in.map(|p| file.pred(p)) {
+            for (i, bit) in LANE_BITS.iter().enumerate() {
+                ones[i] += u32::from(p & bit != 0);
+            }
+        }
+    }
+    // A term at a time: simple loops become vector instructions.
+    let (mut out, mut carries) = (ones, [0; WARP_LANES]);
+    for (k, s) in s.into_iter().enumerate() {
+        let flip = if minus >> k & 1 == 1 { !0 } else { 0 };
+        let column = file.column(s);
+        for i in 0..WARP_LANES {
+            let term = column[i] ^ flip;
+            out[i] = out[i].wrapping_add(term);
+            carries[i] += u32::from(out[i] < term);
+        }
     }
     file.write(d, &out);
     for (p, least) in carry_out.into_iter().zip([1, 2]) {
         if p != Pred::TRUE {
-            let holds = (0..WARP_LANES).fold(0, |m, i| m | if carries[i] >= least { LANE_BITS[i] } else { 0 });
+            let mut holds = 0;
+            for (i, bit) in LANE_BITS.iter().enumerate() {
+                holds |= u32::from(carries[i] >= least).wrapping_neg() & bit;
+            }
             file.write_pred(p, holds);
         }
     }

@@ -3,7 +3,7 @@
 use crate::SimulatedDevice;
 use crate::engine::Engine;
 use crate::report::Report;
-use crate::run::{Job, Monitor, RunError, Setup, run_on};
+use crate::run::{Job, Monitor, Progress, RunError, Setup, run_on};
 use exec::{DeviceState, LiveStream};
 use gpu::{KernelRun, Machine, Snapshot, Standing, StreamId};
 use isa::{KernelId, LaunchShape, Program};
@@ -60,37 +60,67 @@ pub fn export(
         let core = &setup.core;
         return Err(RunError::input(format!("traces are recorded on the core design `{CORE}`, not on `{core}`")));
     }
-    let name = match format {
-        TraceFormat::Native => NATIVE_FILE,
-        TraceFormat::AccelSim(_) => LIST_FILE,
-    };
-    let path = directory.join(name);
-    let shown = directory.display();
-    if path.exists() && !overwrite {
-        return Err(RunError::input(format!("`{}` is there already; overwrite it with --force", path.display())));
-    }
-    std::fs::create_dir_all(directory).map_err(|e| RunError::input(format!("`{shown}` cannot be made: {e}")))?;
+    let path = prepare(directory, format, overwrite)?;
     let native = directory.join(NATIVE_FILE);
     // An Accel-Sim trace is made from one of our own, which goes again; one that the user wants stays.
     let native = if format == TraceFormat::Native { native } else { native.with_extension("recording") };
     let (report, written) = record(setup, job, &native, monitor)?;
     let TraceFormat::AccelSim(compression) = format else { return Ok(Export { path, written, report }) };
-    let converted = convert(&native, directory, compression, monitor);
+    let converted = write_accelsim(&native, directory, compression, monitor);
     let removed = std::fs::remove_file(&native);
     let written = Written { bytes: converted.map_err(failed)?, ..written };
     removed.map_err(failed)?;
     Ok(Export { path, written, report })
 }
 
-/// Writes the native trace at `native` as one of Accel-Sim; returns the bytes written.
-fn convert(
+/// Makes `directory` and sees to it that no trace there is lost; returns where the new one will be.
+fn prepare(directory: &Path, format: TraceFormat, overwrite: bool) -> Result<PathBuf, RunError> {
+    let name = match format {
+        TraceFormat::Native => NATIVE_FILE,
+        TraceFormat::AccelSim(_) => LIST_FILE,
+    };
+    let path = directory.join(name);
+    if path.exists() && !overwrite {
+        return Err(RunError::input(format!("`{}` is there already; overwrite it with --force", path.display())));
+    }
+    let shown = directory.display();
+    std::fs::create_dir_all(directory).map_err(|e| RunError::input(format!("`{shown}` cannot be made: {e}")))?;
+    Ok(path)
+}
+
+/// Writes the trace of our own format at `native` as one of Accel-Sim into `directory`; returns its
+/// list and the bytes written.
+///
+/// # Errors
+/// If `native` is no trace of our own format or is damaged, or the new one cannot be written.
+pub fn convert(
+    native: &Path,
+    directory: &Path,
+    format: TraceFormat,
+    overwrite: bool,
+    monitor: &mut dyn Monitor,
+) -> Result<(PathBuf, u64), RunError> {
+    let native = &if native.is_dir() { crate::trace::file_in(native) } else { native.to_owned() };
+    let (true, TraceFormat::AccelSim(compression)) = (trace::is_native(native), format) else {
+        let shown = native.display();
+        let message = format!("`{shown}` is a trace already; only one of our own format is written in Accel-Sim's");
+        return Err(RunError::input(message));
+    };
+    let list = prepare(directory, format, overwrite)?;
+    Ok((list, write_accelsim(native, directory, compression, monitor).map_err(failed)?))
+}
+
+/// Writes the trace at `native` as one of Accel-Sim; returns the bytes written.
+fn write_accelsim(
     native: &Path,
     directory: &Path,
     compression: Compression,
     monitor: &mut dyn Monitor,
 ) -> Result<u64, trace::TraceError> {
     let trace = Arc::new(NativeTrace::open(native)?);
-    let mut keep_on = || monitor.progress(&crate::Progress { kernel: "writing".into(), ..Default::default() });
+    let mut keep_on = |ctas_done, ctas_total| {
+        monitor.progress(&Progress { kernel: "writing".into(), ctas_done, ctas_total, ..Progress::default() })
+    };
     trace::export_accelsim(&trace, directory, compression, &mut keep_on)
 }
 
@@ -142,7 +172,7 @@ impl Taped {
             let Some(launch) = self.machine.shared.launch(id) else { continue };
             let (kernel, architecture) = (&launch.kernel, self.architecture);
             let timing = if kernel.is_machine_code() { Timing::Sass } else { Timing::Ptx };
-            let code = StaticCode { program: kernel.program.clone(), control_words: Vec::new() };
+            let code = StaticCode { program: kernel.program.clone(), control_words: kernel.control_words().to_vec() };
             recorder.launch(&code, LaunchInfo { code: 0, shape, stream, architecture, timing });
         }
         recorder.note(Action::Wait);

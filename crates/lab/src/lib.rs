@@ -22,7 +22,7 @@ pub mod validate;
 pub use ::trace::Compression;
 pub use cores::CORES;
 pub use device::SimulatedDevice;
-pub use export::{Export, LIST_FILE, NATIVE_FILE, TraceFormat, export};
+pub use export::{Export, LIST_FILE, NATIVE_FILE, TraceFormat, convert, export};
 pub use report::{
     CheckResult, HostFigures, KernelReport, OccupancyReport, RegisterSource, Report, StatInfo, Stats, Value,
 };

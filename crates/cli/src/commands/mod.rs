@@ -5,6 +5,7 @@ mod import_config;
 mod inspect;
 mod list;
 mod run;
+mod trace;
 mod validate;
 
 use crate::output;
@@ -33,6 +34,7 @@ struct CommandLine {
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(run::Args),
+    Trace(trace::Args),
     Compare(compare::Args),
     List(list::Args),
     Inspect(inspect::Args),
@@ -44,6 +46,7 @@ enum Command {
 pub fn main() -> ExitCode {
     let outcome = match CommandLine::parse().command {
         Command::Run(args) => run::run(&args),
+        Command::Trace(args) => trace::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::List(args) => list::run(&args),
         Command::Inspect(args) => inspect::run(&args),

@@ -260,3 +260,33 @@ fn outd(x: f64) -> u64 {
 fn all(x: u32) -> Column {
     [x; 32]
 }
+
+/// Whatever the words hold, they load and run, or are refused.
+#[test]
+fn no_word_panics() {
+    const CODES: [u128; 38] = [
+        0x08, 0x09, 0x0a, 0x0b, 0x20, 0x21, 0x23, 0x28, 0x29, 0x2a, 0x2b, 0x30, 0x31, 0x32, 0x33, 0x34, 0x35, 0x36,
+        0x37, 0x38, 0x3a, 0x3b, 0x3c, 0x3d, 0x3e, 0x3f, 0x40, 0x45, 0x102, 0x104, 0x105, 0x106, 0x107, 0x108, 0x110,
+        0x111, 0x112, 0x113,
+    ];
+    let mut values = Values::new("words");
+    let mut ran = 0;
+    for round in 0..12_000 {
+        let random = u128::from(values.next("u64")) << 64 | u128::from(values.next("u64"));
+        let code = CODES[round % CODES.len()];
+        let form = u64::from(random as u32 >> 20) % 7 + 1;
+        // Registers that the kernel has, mostly.
+        let word = Word(random & !0xfff | code | u128::from(form) << 9);
+        let word = word.d(random as u64 % 48).a(random as u64 >> 8 & 31).bits(37, 3, 0);
+        let word = if random >> 90 & 3 == 0 { word } else { word.bits(69, 3, 0).bits(91, 1, 0) };
+        for sm in [70, 75, 80, 86, 90] {
+            if exec::load_words("words", sm, &[word.0, words::EXIT], words::GENERAL as u32).is_ok() {
+                let mut setting = Setting { shared: 4096, ..Setting::default() };
+                // A fault is an outcome too.
+                let _ = words::try_run(sm, &[word.0], &Registers::default(), &mut setting);
+                ran += 1;
+            }
+        }
+    }
+    assert!(ran > 2000, "only {ran} words ran");
+}

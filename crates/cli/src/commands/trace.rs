@@ -1,0 +1,146 @@
+//! `warpwright trace`: a run as a trace, to be run later, here or by Accel-Sim.
+
+use crate::failure::{Exit, Failure, Outcome};
+use crate::lookup::{self, Input};
+use crate::progress::Watch;
+use crate::render::number;
+use crate::{interrupt, output};
+use clap::ValueEnum;
+use lab::{Compression, Export, Job, Setup, TraceFormat};
+use std::path::PathBuf;
+
+/// Run a workload on the in-order core and write what its warps do as a trace
+///
+/// The trace runs again with `warpwright run`, on any core design, without being executed. In Accel-Sim's format Accel-Sim runs it too: PTX instructions then appear as the machine instructions that do such work. docs/traces.md describes both formats. A trace of our own format can be given in place of a workload: it is written in Accel-Sim's.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  warpwright trace matmul -o matmul-trace
+  warpwright run matmul-trace/trace.wwt --gpu v100
+  warpwright trace bfs --size medium --gpu rtx3070 -o bfs-trace --format accelsim
+  warpwright run bfs-trace/kernelslist.g --gpu rtx3070
+  warpwright trace matmul-trace/trace.wwt -o matmul-accelsim --format accelsim --compress none")]
+pub struct Args {
+    /// Bundled workload, or path of a launch file or of a trace.wwt
+    #[arg(value_name = "WORKLOAD|LAUNCH.toml")]
+    workload: String,
+    /// Directory to write the trace into: trace.wwt, or kernelslist.g with a file for each launch
+    #[arg(short, long, value_name = "DIRECTORY")]
+    output: PathBuf,
+    /// Format of the trace
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+    /// How the files of launches are compressed in Accel-Sim's format [default: xz]
+    #[arg(long, value_enum)]
+    compress: Option<Compress>,
+    /// Overwrite a trace that is there already
+    #[arg(long)]
+    force: bool,
+    /// GPU: a built-in one (`warpwright list gpus`) or the path of a description
+    #[arg(long, value_name = "NAME|FILE", default_value = "rtx2060s")]
+    gpu: String,
+    /// Warp scheduler (`warpwright list schedulers`) [default: the GPU description's]
+    #[arg(long, value_name = "NAME")]
+    scheduler: Option<String>,
+    /// A value of the GPU description to change, such as sm.issue.schedulers=2
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    settings: Vec<String>,
+    /// Print nothing but errors
+    #[arg(short, long)]
+    quiet: bool,
+    #[command(flatten)]
+    input: Input,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// Our own: everything that timing can see of the run, in one file
+    #[default]
+    Native,
+    /// Accel-Sim's, tracer version 5
+    Accelsim,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Compress {
+    /// Plain text
+    None,
+    /// As gzip does
+    Gz,
+    /// As xz does, which Accel-Sim reads
+    Xz,
+    /// As zstd does
+    Zst,
+}
+
+/// Runs and writes.
+pub fn run(args: &Args) -> Outcome {
+    let format = format(args)?;
+    let job = lookup::job(&args.workload, &args.input)?;
+    args.scheduler.as_deref().map_or(Ok(()), lookup::scheduler)?;
+    let setup = Setup {
+        scheduler: args.scheduler.clone(),
+        settings: args.settings.clone(),
+        any_architecture: args.input.any_architecture,
+        ..Setup::new(lookup::gpu(&args.gpu, &args.settings)?)
+    };
+    interrupt::install()?;
+    let mut watch = Watch::new(args.quiet);
+    if let Job::Trace { path, .. } = &job {
+        let converted = lab::convert(path, &args.output, format, args.force, &mut watch);
+        drop(watch);
+        let (list, bytes) = converted.map_err(failure)?;
+        return say(args, &format!("{}: {} bytes\n", list.display(), number::count(bytes)), Exit::Success);
+    }
+    let done = lab::export(&setup, &job, &args.output, format, args.force, &mut watch);
+    drop(watch);
+    let export = done.map_err(failure)?;
+    let wrong = export.report.check.as_ref().filter(|check| !check.passed);
+    if let Some(check) = wrong {
+        output::error(&format!("the result of the recorded run is wrong: {}", check.details));
+    }
+    say(args, &summary(&export), if wrong.is_some() { Exit::Failed } else { Exit::Success })
+}
+
+fn say(args: &Args, text: &str, exit: Exit) -> Outcome {
+    if !args.quiet {
+        output::print(text)?;
+    }
+    Ok(exit)
+}
+
+fn failure(error: lab::RunError) -> Failure {
+    match () {
+        () if interrupt::requested() => Failure { message: error.message, exit: Exit::Interrupted },
+        () if error.bad_input => Failure::bad_input(error),
+        () => Failure::failed(error),
+    }
+}
+
+fn format(args: &Args) -> Result<TraceFormat, Failure> {
+    match (args.format, args.compress) {
+        (Format::Native, None) => Ok(TraceFormat::Native),
+        (Format::Native, Some(_)) => Err(Failure::bad_input(
+            "--compress is for Accel-Sim's format; our own is always compressed. Add --format accelsim, or leave --compress out",
+        )),
+        (Format::Accelsim, compress) => Ok(TraceFormat::AccelSim(match compress.unwrap_or(Compress::Xz) {
+            Compress::None => Compression::None,
+            Compress::Gz => Compression::Gzip,
+            Compress::Xz => Compression::Xz,
+            Compress::Zst => Compression::Zstd,
+        })),
+    }
+}
+
+fn summary(export: &Export) -> String {
+    let written = &export.written;
+    let each = written.bytes as f64 / written.warp_instructions.max(1) as f64;
+    format!(
+        "{}: {} bytes, {each:.2} for each warp instruction\n{} launches, {} CTAs, {} warp instructions, {} thread instructions\n",
+        export.path.display(),
+        number::count(written.bytes),
+        number::count(written.launches),
+        number::count(written.ctas),
+        number::count(written.warp_instructions),
+        number::count(written.thread_instructions),
+    )
+}

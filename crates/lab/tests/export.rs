@@ -1,0 +1,109 @@
+//! What is recorded of a live run and run again is the same run.
+
+use lab::{Compression, Export, Job, Report, Setup, TraceFormat, Unattended, export, run};
+use std::collections::BTreeMap;
+use std::path::Path;
+use workloads::Form;
+
+/// Loops, divergence, shared memory, atomics, asynchronous copies, matrix units, stencils.
+const WORKLOADS: [&str; 8] = ["vectoradd", "matmul", "bfs", "reduction", "histogram", "asynccopy", "wmma", "hotspot"];
+
+fn setup(gpu: &str) -> Setup {
+    Setup { max_cycles: Some(50_000_000), ..Setup::new(config::load(gpu).unwrap()) }
+}
+
+fn job(name: &str) -> Job {
+    Job::Workload { name: name.into(), size: "small".into(), params: BTreeMap::new(), seed: 3 }
+}
+
+fn replayed(setup: &Setup, path: &Path) -> Report {
+    let job = Job::Trace { path: path.to_owned(), concurrent_streams: false };
+    run(setup, &job, &mut Unattended).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+fn exported(setup: &Setup, name: &str, folder: &Path, format: TraceFormat) -> Export {
+    export(setup, &job(name), folder, format, false, &mut Unattended).unwrap_or_else(|e| panic!("{name}: {e}"))
+}
+
+/// Recording changes nothing, and a native trace gives every figure again.
+fn native_round_trip(gpu: &str, code: Form) {
+    let setup = Setup { code, ..setup(gpu) };
+    for name in WORKLOADS {
+        let live = run(&setup, &job(name), &mut Unattended).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let recorded = exported(&setup, name, folder.path(), TraceFormat::Native);
+        assert_eq!(recorded.report.kernels, live.kernels, "{name} on {gpu}: recording changes the run");
+        let again = replayed(&setup, &recorded.path);
+        assert_eq!(again.total, live.total, "{name} on {gpu}");
+        assert_eq!(again.kernels.len(), live.kernels.len(), "{name} on {gpu}");
+        for (again, live) in again.kernels.iter().zip(&live.kernels) {
+            assert_eq!(again.statistics, live.statistics, "{name} on {gpu}, launch {}", live.launch);
+            assert_eq!((again.start_cycle, &again.name), (live.start_cycle, &live.name), "{name} on {gpu}");
+        }
+        let written = recorded.written;
+        assert_eq!(written.warp_instructions as f64, live.total.number("warp_instructions"), "{name} on {gpu}");
+        assert_eq!(written.thread_instructions as f64, live.total.number("thread_instructions"), "{name} on {gpu}");
+    }
+}
+
+#[test]
+fn a_native_trace_runs_as_the_live_run_did_on_rtx2060s() {
+    native_round_trip("rtx2060s", Form::Ptx);
+}
+
+#[test]
+fn a_native_trace_runs_as_the_live_run_did_on_v100() {
+    native_round_trip("v100", Form::Ptx);
+}
+
+#[test]
+fn a_native_trace_of_machine_code_runs_as_the_live_run_did_on_rtx3070() {
+    native_round_trip("rtx3070", Form::Sass);
+}
+
+#[test]
+fn an_accelsim_trace_has_the_instructions_of_the_live_run() {
+    accelsim_round_trip(Form::Ptx);
+}
+
+#[test]
+fn an_accelsim_trace_of_machine_code_has_its_instructions() {
+    accelsim_round_trip(Form::Sass);
+}
+
+fn accelsim_round_trip(code: Form) {
+    let setup = Setup { code, ..setup("rtx3070") };
+    let formats = [Compression::None, Compression::Gzip, Compression::Xz, Compression::Zstd];
+    for (name, compression) in WORKLOADS.into_iter().zip(formats.into_iter().cycle()) {
+        let folder = tempfile::tempdir().unwrap();
+        let recorded = exported(&setup, name, folder.path(), TraceFormat::AccelSim(compression));
+        let (again, live) = (replayed(&setup, &recorded.path), &recorded.report);
+        for figure in ["warp_instructions", "thread_instructions"] {
+            assert_eq!(again.total.number(figure), live.total.number(figure), "{name}: {figure}");
+        }
+        assert_eq!(again.kernels.len(), live.kernels.len(), "{name}");
+        assert!(again.remarks.is_empty(), "{name}: {:?}", again.remarks);
+        let bytes: u64 = std::fs::read_dir(folder.path()).unwrap().map(|f| f.unwrap().metadata().unwrap().len()).sum();
+        assert_eq!(bytes, recorded.written.bytes, "{name}: nothing else is left in the directory");
+    }
+}
+
+#[test]
+fn an_earlier_trace_is_overwritten_only_when_asked() {
+    let (setup, folder) = (setup("rtx2060s"), tempfile::tempdir().unwrap());
+    let export =
+        |overwrite| export(&setup, &job("vectoradd"), folder.path(), TraceFormat::Native, overwrite, &mut Unattended);
+    let first = std::fs::read(export(false).unwrap().path).unwrap();
+    let error = export(false).unwrap_err();
+    assert!(error.bad_input && error.message.contains("--force"), "{error}");
+    assert_eq!(std::fs::read(export(true).unwrap().path).unwrap(), first, "the same run, the same bytes");
+}
+
+#[test]
+fn a_run_that_does_not_end_leaves_no_trace() {
+    let (mut setup, folder) = (setup("rtx2060s"), tempfile::tempdir().unwrap());
+    setup.max_cycles = Some(10);
+    let error = export(&setup, &job("matmul"), folder.path(), TraceFormat::Native, false, &mut Unattended).unwrap_err();
+    assert!(error.message.contains("broken off"), "{error}");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
