@@ -409,3 +409,31 @@ fn minima_and_maxima() {
     }
     check(75, Word::new(0x013, 1).d(30).b(4), |lane| vec![Change::R(30, (r(lane, 4) as i32).unsigned_abs())]);
 }
+
+/// Whatever the words hold, they load and run, or are refused.
+#[test]
+fn no_word_panics() {
+    const CODES: [u128; 51] = [
+        0x002, 0x003, 0x004, 0x005, 0x006, 0x007, 0x00c, 0x00f, 0x010, 0x011, 0x012, 0x013, 0x014, 0x015, 0x016, 0x017,
+        0x019, 0x01a, 0x01b, 0x01c, 0x024, 0x025, 0x026, 0x027, 0x036, 0x038, 0x046, 0x048, 0x082, 0x086, 0x087, 0x08c,
+        0x090, 0x091, 0x092, 0x096, 0x099, 0x09a, 0x09c, 0x0a4, 0x0a5, 0x0a7, 0x0b9, 0x0bd, 0x0bf, 0x100, 0x109, 0x119,
+        0x189, 0x1a1, 0x1c4,
+    ];
+    let mut random = words::check::Random::new(7);
+    let mut ran = 0;
+    for round in 0..12_000 {
+        let bits = (0..4).fold(0, |word: u128, _| word << 32 | u128::from(random.bits()));
+        let form = 1 + round / CODES.len() % 7;
+        let word = Word(bits & !0xfff | CODES[round % CODES.len()] | (form as u128) << 9);
+        // Registers that the kernel has, mostly; no bindless banks.
+        let word = word.bits(22, 2, 0).bits(30, 2, 0).bits(37, 3, 0).bits(70, 2, 0).bits(54, 5, 0);
+        let word = if round % 3 == 0 { word } else { word.bits(91, 1, u64::from(form >= 6)) };
+        for sm in [70, 75, 80, 86, 90] {
+            if exec::load_words("words", sm, &[word.0, words::EXIT], words::GENERAL as u32).is_ok() {
+                let _ = words::try_run(sm, &[word.0], &Registers::default(), &mut Setting::default());
+                ran += 1;
+            }
+        }
+    }
+    assert!(ran > 5000, "only {ran} words ran");
+}
