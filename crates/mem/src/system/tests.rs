@@ -114,7 +114,11 @@ fn the_sms_of_a_cluster_share_a_port_and_go_first_in_turn() {
     assert_eq!(run(1), 4, "each SM takes an answer per cycle");
     assert_eq!(run(2), 8, "one answer per cycle for both");
     let first = |stamps: [Cycle; 2]| {
-        let ports = stamps.map(|stamp| Port { outbox: [(stamp, read(0, 0))].into(), ..Port::default() });
+        let ports = stamps.map(|stamp| {
+            let mut port = Port::default();
+            port.outbox.push_back((stamp, read(0, 0)));
+            port
+        });
         oldest_request(&ports).unwrap().0
     };
     assert_eq!([first([6, 7]), first([7, 6])], [0, 1], "the older one");
