@@ -170,3 +170,13 @@ fn arbitrary_instructions_execute_or_fault() {
     }
     assert!(refused > 1000 && fine > 1000 && faults > 100, "{refused} {fine} {faults}");
 }
+
+#[test]
+fn more_constants_than_operands_can_name_are_refused() {
+    // MOV R0, number
+    let code = |count: u128| (0..count).map(|n| 0x7802 | (n + 1) << 32 | 0xf << 72).chain([EXIT]).collect::<Vec<_>>();
+    assert!(load_words("k", 75, &code(30_000), REGISTERS).is_ok());
+    let problems = load_words("k", 75, &code(33_000), REGISTERS).unwrap_err();
+    assert_eq!(problems.len(), 1);
+    assert!(problems[0].contains("33000 different words of constants"), "{problems:?}");
+}

@@ -117,6 +117,11 @@ impl<'a> Builder<'a> {
                 problems.push(format!("  {:04x}: {inst}: {problem}", inst.address));
             }
         }
+        // Operands number them with 15 bits.
+        if b.constants.len() > usize::from(Reg::CONSTANTS) {
+            problems
+                .push(format!("  {} different words of constants are more than can be executed", b.constants.len()));
+        }
         if problems.is_empty() { Ok(b.finish(program, options)) } else { Err(problems) }
     }
 
