@@ -7,7 +7,7 @@ use config::GpuConfig;
 use lab::Job;
 use std::path::Path;
 use workloads::launchfile::LaunchFile;
-use workloads::{Size, Workload, suggest, suite};
+use workloads::{Form, Size, Workload, suggest, suite};
 
 /// A GPU description with its overrides.
 pub fn gpu(name_or_path: &str, settings: &[String]) -> Result<GpuConfig, Failure> {
@@ -58,12 +58,34 @@ pub struct Input {
     /// Seed of the generated inputs of bundled workloads [default: 1]
     #[arg(long, value_name = "NUMBER")]
     seed: Option<u64>,
+    /// Which code of a bundled workload runs: PTX (default), or SASS, the machine code for the GPU's architecture
+    #[arg(long, value_name = "ISA", value_enum, default_value_t, hide_default_value = true)]
+    isa: Isa,
     /// Let machine code (traces, cubins) of another architecture than the GPU's run
     #[arg(long)]
     pub any_architecture: bool,
     /// Let kernels of different streams of a trace run at the same time; Accel-Sim runs one after the other
     #[arg(long)]
     concurrent_streams: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+enum Isa {
+    /// The virtual machine's code
+    #[default]
+    Ptx,
+    /// Machine code
+    Sass,
+}
+
+impl Input {
+    /// Which code of a bundled workload runs.
+    pub fn form(&self) -> Form {
+        match self.isa {
+            Isa::Ptx => Form::Ptx,
+            Isa::Sass => Form::Sass,
+        }
+    }
 }
 
 /// The job that `name` means: a bundled workload, a launch file or a trace.
@@ -105,8 +127,12 @@ fn workload(workload: &'static Workload, input: &Input) -> Result<Job, Failure> 
 }
 
 fn trace(name: &str, input: &Input) -> Result<Job, Failure> {
-    let given =
-        [("--size", input.size.is_some()), ("--param", !input.params.is_empty()), ("--seed", input.seed.is_some())];
+    let given = [
+        ("--size", input.size.is_some()),
+        ("--param", !input.params.is_empty()),
+        ("--seed", input.seed.is_some()),
+        ("--isa", input.isa != Isa::Ptx),
+    ];
     if let Some((option, _)) = given.iter().find(|(_, given)| *given) {
         return Err(Failure::bad_input(format!("`{name}`: {option} is for workloads; a trace is what it is")));
     }
@@ -142,7 +168,12 @@ fn launch_file(name: &str, input: &Input) -> Result<Job, Failure> {
             "PTX says nothing of grids and arguments; write a launch file that names it (docs/launch-files.md), or see what is in it with `warpwright inspect`".into(),
         );
     }
-    let given = [("--size", input.size.is_some()), ("--seed", input.seed.is_some())];
+    if path.extension().is_some_and(|e| e == "cubin" || e == "fatbin") {
+        return refuse(
+            "machine code says nothing of grids and arguments; write a launch file that names it (docs/launch-files.md), or see what is in it with `warpwright inspect`".into(),
+        );
+    }
+    let given = [("--size", input.size.is_some()), ("--seed", input.seed.is_some()), ("--isa", input.isa != Isa::Ptx)];
     if let Some((option, _)) = given.iter().find(|(_, given)| *given) {
         return refuse(format!("{option} is for bundled workloads; a launch file says itself what its inputs are"));
     }

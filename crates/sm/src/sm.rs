@@ -202,9 +202,10 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         self.load_store(now, env.kernels, env.port);
         self.collect_operands(now, env.kernels);
         self.issue(now, env.kernels);
-        self.front_end(now, env)?;
+        // A cycle with a fault is a cycle too: its slots are accounted for.
+        let done = self.front_end(now, env);
         self.end_cycle();
-        Ok(())
+        done
     }
 
     /// Accounts for the cycles slept and does what time alone brings.

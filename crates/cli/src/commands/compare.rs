@@ -167,6 +167,7 @@ fn setup(column: &Column, args: &Args) -> Result<Setup, Failure> {
         scheduler: column.scheduler.clone(),
         settings: column.settings.clone(),
         max_cycles: args.max_cycles,
+        code: args.input.form(),
         any_architecture: args.input.any_architecture,
         ..Setup::new(lookup::gpu(&column.gpu, &column.settings)?)
     })

@@ -16,6 +16,7 @@ use std::path::PathBuf;
 #[command(after_help = "Examples:
   warpwright run matmul
   warpwright run matmul --gpu v100 --scheduler lrr --param m=128 --param n=512
+  warpwright run matmul --isa sass
   warpwright run bfs --size medium --set sm.issue.schedulers=2 --json=bfs.json
   warpwright run my-kernel.toml --gpu my-gpu.toml --stats all
   warpwright run traces/bfs/kernelslist.g --gpu rtx3070
@@ -102,6 +103,7 @@ fn setup(args: &Args) -> Result<Setup, Failure> {
         scheduler: args.scheduler.clone(),
         settings: args.settings.clone(),
         max_cycles: args.max_cycles,
+        code: args.input.form(),
         any_architecture: args.input.any_architecture,
         ..Setup::new(lookup::gpu(&args.gpu, &args.settings)?)
     })

@@ -80,6 +80,7 @@ pub fn run(args: &Args) -> Outcome {
     let setup = Setup {
         scheduler: args.scheduler.clone(),
         settings: args.settings.clone(),
+        code: args.input.form(),
         any_architecture: args.input.any_architecture,
         ..Setup::new(lookup::gpu(&args.gpu, &args.settings)?)
     };
