@@ -1,20 +1,23 @@
 //! The core designs by name. A new one is its file in `sm::policy` and its row here.
 
-use crate::engine::Engine;
+use crate::engine::{Engine, Watch};
 use config::GpuConfig;
 use exec::{DeviceState, LiveStream};
 use gpu::Machine;
-use sm::{CoreSpec, InOrder, IssuePolicy, Scoreboard, Silent};
+use sm::policy::boards::{BloomConfig, Bloomboard, Release, WarScoreboard, Warpboard};
+use sm::{Auditor, CoreSpec, InOrder, IssuePolicy, Scoreboard, Silent};
 use std::sync::Arc;
 
-/// Builds a machine of one design behind a common face: nothing within a cycle goes through it.
-fn machine<P: IssuePolicy + 'static>(
+/// Builds a machine of one design, watched by `O`, behind a common face: nothing within a cycle goes
+/// through it.
+fn machine<P: IssuePolicy + 'static, O: Watch>(
     policy: &P::Config,
     config: &GpuConfig,
     spec: Arc<CoreSpec>,
     state: DeviceState,
 ) -> Box<dyn Engine> {
-    Box::new(Machine::<LiveStream, P, Silent>::new(config, spec, policy, state, |_| LiveStream::new(), |_| Silent))
+    let allowed = P::allowances(policy);
+    Box::new(Machine::<LiveStream, P, O>::new(config, spec, policy, state, |_| LiveStream::new(), |_| O::new(allowed)))
 }
 
 macro_rules! cores {
@@ -22,15 +25,18 @@ macro_rules! cores {
         /// Name and description of each core design.
         pub const CORES: &[(&str, &str)] = &[$(($name, $text),)*];
 
-        /// A GPU whose SMs have the core design `core`, or `None` if there is no such design.
+        /// A GPU whose SMs have the core design `core`, `audited` or not, or `None` if there is no
+        /// such design.
         pub(crate) fn build(
             core: &str,
+            audited: bool,
             config: &GpuConfig,
             spec: Arc<CoreSpec>,
             state: DeviceState,
         ) -> Option<Box<dyn Engine>> {
             match core {
-                $($name => Some(machine::<$policy>(&$config, config, spec, state)),)*
+                $($name if audited => Some(machine::<$policy, Auditor>(&$config, config, spec, state)),
+                $name => Some(machine::<$policy, Silent>(&$config, config, spec, state)),)*
                 _ => None,
             }
         }
@@ -39,4 +45,12 @@ macro_rules! cores {
 
 cores! {
     "inorder": InOrder<Scoreboard> = (), "in-order issue per warp behind a scoreboard for RAW and WAW: the baseline";
+    "war-none": InOrder<Scoreboard> = (), "the same as inorder: no protection against WAR, as historical simulators";
+    "inorder-war-exact": InOrder<WarScoreboard> = Release::Commit, "in-order issue with an exact WAR scoreboard that is cleared at write-back: SOCGPU's baseline";
+    "inorder-war-ideal": InOrder<WarScoreboard> = Release::Read, "in-order issue with an exact WAR scoreboard that is cleared when operands are read";
+    "warpboard-commit": InOrder<Warpboard> = Release::Commit, "in-order issue, one instruction of a warp between issue and commit";
+    "warpboard-read": InOrder<Warpboard> = Release::Read, "in-order issue, one instruction of a warp collecting operands at a time";
+    "bloomboard-1": InOrder<Bloomboard> = BloomConfig { counter_bits: Some(1) }, "in-order issue, reads pending by register bank in 1-bit bins";
+    "bloomboard-2": InOrder<Bloomboard> = BloomConfig { counter_bits: Some(2) }, "in-order issue, reads pending by register bank in 2-bit bins";
+    "bloomboard-unbounded": InOrder<Bloomboard> = BloomConfig { counter_bits: None }, "in-order issue, reads pending by register bank in unbounded bins";
 }

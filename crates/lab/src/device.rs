@@ -8,7 +8,7 @@ use crate::statistics::statistics;
 use exec::{DeviceState, GpuFacts, KernelError, LowerOptions, MemoryError};
 use gpu::{KernelRun, RunError, Standing, StreamId};
 use isa::KernelId;
-use sm::{Code, CoreOptions, CoreSpec, TimingTable};
+use sm::{Code, CoreOptions, CoreSpec, Findings, TimingTable};
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -66,11 +66,23 @@ impl<'m> SimulatedDevice<'m> {
     /// # Errors
     /// As [`SimulatedDevice::new`].
     pub fn watched(setup: &Setup, monitor: Box<dyn Monitor + 'm>) -> Result<Self, DeviceError> {
+        Self::build(setup, monitor, false)
+    }
+
+    /// As [`SimulatedDevice::watched`], with an auditor at each SM.
+    ///
+    /// # Errors
+    /// As [`SimulatedDevice::new`].
+    pub fn audited(setup: &Setup, monitor: Box<dyn Monitor + 'm>) -> Result<Self, DeviceError> {
+        Self::build(setup, monitor, true)
+    }
+
+    fn build(setup: &Setup, monitor: Box<dyn Monitor + 'm>, audited: bool) -> Result<Self, DeviceError> {
         let options = CoreOptions { scheduler: setup.scheduler.clone(), ..CoreOptions::default() };
         let spec = Arc::new(CoreSpec::new(&setup.gpu, TimingTable::Ptx, options).map_err(other)?);
         let facts = GpuFacts { sm_count: setup.gpu.sm_count, sm_warps: setup.gpu.sm.max_warps };
         let state = DeviceState::new(MEMORY_BYTES, facts);
-        let engine = cores::build(&setup.core, &setup.gpu, spec.clone(), state).ok_or_else(|| {
+        let engine = cores::build(&setup.core, audited, &setup.gpu, spec.clone(), state).ok_or_else(|| {
             let known = cores::CORES.iter().map(|(name, _)| (*name).to_owned()).collect::<Vec<_>>();
             DeviceError::Other(format!(
                 "there is no core design `{}`{}",
@@ -101,6 +113,11 @@ impl<'m> SimulatedDevice<'m> {
     /// The whole run so far.
     pub fn total_statistics(&mut self) -> Stats {
         statistics(&self.engine.counters(), &self.setup.gpu)
+    }
+
+    /// What the auditors have found so far; `None` if the device is not audited.
+    pub fn findings(&self) -> Option<Findings> {
+        self.engine.findings()
     }
 
     /// Warp scheduler in use.

@@ -3,7 +3,7 @@
 use exec::{DeviceState, LiveStream};
 use gpu::{KernelRun, Machine, RunError, Snapshot, Standing, StreamId};
 use isa::{KernelId, LaunchShape};
-use sm::{Code, Kernel, Silent};
+use sm::{Allowances, Auditor, Code, Findings, Kernel, Observer, Silent};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -25,9 +25,39 @@ pub(crate) trait Engine {
     fn kernel(&self, id: KernelId) -> &Kernel;
     /// See [`Machine::copied_to_device`].
     fn copied_to_device(&mut self, address: u64, bytes: u64);
+    /// What the auditors of all SMs have found, if there are any.
+    fn findings(&self) -> Option<Findings>;
 }
 
-impl<P: sm::IssuePolicy> Engine for Machine<LiveStream, P, Silent> {
+/// Who may watch a machine's SMs.
+pub(crate) trait Watch: Observer + 'static {
+    /// A watcher of one SM, whose design may do what is `allowed`.
+    fn new(allowed: Allowances) -> Self;
+    /// What it has found, if it looks for anything.
+    fn findings(&self) -> Option<&Findings>;
+}
+
+impl Watch for Silent {
+    fn new(_allowed: Allowances) -> Self {
+        Self
+    }
+
+    fn findings(&self) -> Option<&Findings> {
+        None
+    }
+}
+
+impl Watch for Auditor {
+    fn new(allowed: Allowances) -> Self {
+        Auditor::new(allowed)
+    }
+
+    fn findings(&self) -> Option<&Findings> {
+        Some(Auditor::findings(self))
+    }
+}
+
+impl<P: sm::IssuePolicy, O: Watch> Engine for Machine<LiveStream, P, O> {
     fn state(&mut self) -> &mut DeviceState {
         &mut self.shared
     }
@@ -58,5 +88,13 @@ impl<P: sm::IssuePolicy> Engine for Machine<LiveStream, P, Silent> {
 
     fn copied_to_device(&mut self, address: u64, bytes: u64) {
         Machine::copied_to_device(self, address, bytes);
+    }
+    fn findings(&self) -> Option<Findings> {
+        let each = self.sms().iter().filter_map(|sm| sm.observer.findings());
+        each.fold(None, |all: Option<Findings>, one| {
+            let mut all = all.unwrap_or_default();
+            all.add(one);
+            Some(all)
+        })
     }
 }

@@ -20,6 +20,7 @@ pub use device::SimulatedDevice;
 pub use report::{
     CheckResult, HostFigures, KernelReport, OccupancyReport, RegisterSource, Report, StatInfo, Stats, Value,
 };
-pub use run::{Job, Monitor, Progress, RunError, Setup, Unattended, cores, run, schedulers};
+pub use run::{Job, Monitor, Progress, RunError, Setup, Unattended, audit, cores, run, schedulers};
+pub use sm::{Findings, Violation};
 pub use statistics::schema;
 pub use trace::{TraceKernel, TraceRun, TraceRunError, TraceSetup, run_trace};

@@ -3,6 +3,7 @@
 use crate::report::{CheckResult, HostFigures, Report};
 use crate::{CORES, SimulatedDevice};
 use config::GpuConfig;
+use sm::Findings;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -115,12 +116,27 @@ pub fn schedulers() -> &'static [(&'static str, &'static str)] {
 /// # Errors
 /// See [`RunError`].
 pub fn run(setup: &Setup, job: &Job, monitor: &mut dyn Monitor) -> Result<Report, RunError> {
-    let mut device = SimulatedDevice::watched(setup, Box::new(monitor)).map_err(|e| RunError::input(e.to_string()))?;
+    let device = SimulatedDevice::watched(setup, Box::new(monitor));
+    run_on(&mut device.map_err(|e| RunError::input(e.to_string()))?, setup, job)
+}
+
+/// As [`run`], with each instruction checked against the program order of its warp.
+///
+/// # Errors
+/// See [`RunError`]. A violation is none.
+pub fn audit(setup: &Setup, job: &Job, monitor: &mut dyn Monitor) -> Result<(Report, Findings), RunError> {
+    let device = SimulatedDevice::audited(setup, Box::new(monitor));
+    let mut device = device.map_err(|e| RunError::input(e.to_string()))?;
+    let report = run_on(&mut device, setup, job)?;
+    Ok((report, device.findings().unwrap_or_default()))
+}
+
+fn run_on(device: &mut SimulatedDevice<'_>, setup: &Setup, job: &Job) -> Result<Report, RunError> {
     let (workload, done) = match job {
-        Job::Workload { name, size, params, seed } => run_workload(&mut device, name, size, params, *seed)?,
+        Job::Workload { name, size, params, seed } => run_workload(device, name, size, params, *seed)?,
         Job::LaunchFile { path, values } => {
             let file = LaunchFile::load(path, values).map_err(|e| RunError::input(e.to_string()))?;
-            let outcome = file.run(&mut device);
+            let outcome = file.run(device);
             let done = outcome.map_err(Failure::from).map(|o| {
                 let written = o.written.iter().map(|p| format!("wrote {}", p.display()));
                 (o.checks, o.prints.into_iter().chain(written).collect())
@@ -128,7 +144,7 @@ pub fn run(setup: &Setup, job: &Job, monitor: &mut dyn Monitor) -> Result<Report
             (path.display().to_string(), done)
         }
     };
-    let mut report = report_of(&mut device, setup, workload);
+    let mut report = report_of(device, setup, workload);
     match done {
         Ok((checks, output)) => {
             report.output.extend(output);
