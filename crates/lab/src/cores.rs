@@ -5,6 +5,7 @@ use config::GpuConfig;
 use exec::{DeviceState, LiveStream};
 use gpu::Machine;
 use sm::policy::boards::{BloomConfig, Bloomboard, Release, WarScoreboard, Warpboard};
+use sm::policy::ghost::{Ghost, GhostConfig, Precise};
 use sm::{Auditor, CoreSpec, InOrder, IssuePolicy, Scoreboard, Silent};
 use std::sync::Arc;
 
@@ -53,4 +54,10 @@ cores! {
     "bloomboard-1": InOrder<Bloomboard> = BloomConfig { counter_bits: Some(1) }, "in-order issue, reads pending by register bank in 1-bit bins";
     "bloomboard-2": InOrder<Bloomboard> = BloomConfig { counter_bits: Some(2) }, "in-order issue, reads pending by register bank in 2-bit bins";
     "bloomboard-unbounded": InOrder<Bloomboard> = BloomConfig { counter_bits: None }, "in-order issue, reads pending by register bank in unbounded bins";
+    "ghost": Ghost = GhostConfig::default(), "GhOST: out-of-order issue from a buffer of 8 per warp";
+    "ghost-4": Ghost = GhostConfig { issue_buffer: 4, ..GhostConfig::default() }, "GhOST with an issue buffer of 4";
+    "ghost-16": Ghost = GhostConfig { issue_buffer: 16, ..GhostConfig::default() }, "GhOST with an issue buffer of 16";
+    "ghost-32": Ghost = GhostConfig { issue_buffer: 32, ..GhostConfig::default() }, "GhOST with an issue buffer of 32";
+    "ghost-ib8": Ghost = GhostConfig { instruction_buffer: 8, ..GhostConfig::default() }, "GhOST with an instruction buffer of 8";
+    "ghost-precise": Ghost = GhostConfig { precise: Some(Precise::default()), ..GhostConfig::default() }, "GhOST with precise exceptions of loads";
 }

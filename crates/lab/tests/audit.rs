@@ -27,7 +27,9 @@ fn audited(gpu: &str, core: &str, workload: &str) -> Findings {
 
 /// Audits the whole suite on `gpu` under each protected design.
 fn check_protected(gpu: &str) {
-    for (core, _) in CORES.iter().filter(|(core, _)| !UNPROTECTED.contains(core)) {
+    // GhOST forgets reads at issue: `ghost.rs` audits it.
+    let protected = |core: &str| !UNPROTECTED.contains(&core) && !core.starts_with("ghost");
+    for (core, _) in CORES.iter().filter(|(core, _)| protected(core)) {
         for workload in suite::ALL {
             let findings = audited(gpu, core, workload.name);
             assert_eq!(findings.total(), 0, "{} on {gpu}, {core}: {findings}", workload.name);

@@ -11,6 +11,7 @@
 //! [`Warps::held`]: crate::Warps::held
 
 pub mod boards;
+pub mod ghost;
 mod in_order;
 
 pub use in_order::InOrder;
