@@ -212,3 +212,22 @@ fn registers_beyond_the_masks_are_seen() {
     let drawn = bench.run_design::<InOrder<Bloomboard>, _>(&bloom(1), Timeline::default()).sm.observer;
     assert_eq!(at(&drawn, 1, 'I'), at(&drawn, 0, 'C'));
 }
+
+/// Bits per SM beside the instruction buffers.
+fn storage<B: Board>(config: &B::Config) -> usize {
+    let run = bench(&[]).run_design::<InOrder<B>, _>(config, sm::Silent);
+    let structures = run.sm.policy().structures();
+    structures.iter().filter(|s| s.name != "instruction buffer").map(sm::Structure::total_bits).sum()
+}
+
+#[test]
+fn storage_is_as_the_papers_have_it() {
+    let warps = gpu().sm.max_warps as usize;
+    assert_eq!(storage::<Scoreboard>(&()), 263 * warps);
+    assert_eq!(storage::<WarScoreboard>(&Release::Commit), 2 * 263 * warps);
+    assert_eq!(storage::<Warpboard>(&Release::Commit), warps, "a bit per warp, and no scoreboard");
+    assert_eq!(storage::<Warpboard>(&Release::Read), (263 + 1) * warps);
+    // Four banks hold a warp's registers.
+    assert_eq!(storage::<Bloomboard>(&bloom(1)), (263 + 4) * warps);
+    assert_eq!(storage::<Bloomboard>(&bloom(2)), (263 + 8) * warps);
+}
