@@ -1,20 +1,25 @@
 //! The core designs by name. A new one is its file in `sm::policy` and its row here.
 
-use crate::engine::Engine;
+use crate::engine::{Engine, Watch};
 use config::GpuConfig;
+use exec::{DeviceState, LiveStream};
 use gpu::Machine;
 use isa::WarpStream;
-use sm::{CoreSpec, InOrder, IssuePolicy, Scoreboard, Silent};
+use sm::policy::boards::{BloomConfig, Bloomboard, Release, WarScoreboard, Warpboard};
+use sm::policy::ghost::{Ghost, GhostConfig, Precise};
+use sm::{Auditor, CoreSpec, InOrder, IssuePolicy, Scoreboard, Silent};
 use std::sync::Arc;
 
-/// Builds a machine of one design behind a common face: nothing within a cycle goes through it.
-fn machine<S: Stream, P: IssuePolicy + 'static>(
+/// Builds a machine of one design, watched by `O`, behind a common face: nothing within a cycle goes
+/// through it.
+fn machine<S: Stream, P: IssuePolicy + 'static, O: Watch>(
     policy: &P::Config,
     config: &GpuConfig,
     spec: Arc<CoreSpec>,
     shared: S::Shared,
 ) -> Box<dyn Engine<S>> {
-    Box::new(Machine::<S, P, Silent>::new(config, spec, policy, shared, |_| S::default(), |_| Silent))
+    let allowed = P::allowances(policy);
+    Box::new(Machine::<S, P, O>::new(config, spec, policy, shared, |_| S::default(), |_| O::new(allowed)))
 }
 
 /// What every core design can be fed by: live execution, traces.
@@ -38,7 +43,23 @@ macro_rules! cores {
             shared: S::Shared,
         ) -> Result<Box<dyn Engine<S>>, String> {
             match core {
-                $($name => Ok(machine::<S, $policy>(&$config, config, spec, shared)),)*
+                $($name => Ok(machine::<S, $policy, Silent>(&$config, config, spec, shared)),)*
+                _ => Err(unknown(core)),
+            }
+        }
+
+        /// The same, run live with an auditor at each SM.
+        ///
+        /// # Errors
+        /// As [`build`].
+        pub(crate) fn build_audited(
+            core: &str,
+            config: &GpuConfig,
+            spec: Arc<CoreSpec>,
+            state: DeviceState,
+        ) -> Result<Box<dyn Engine>, String> {
+            match core {
+                $($name => Ok(machine::<LiveStream, $policy, Auditor>(&$config, config, spec, state)),)*
                 _ => Err(unknown(core)),
             }
         }
@@ -52,4 +73,18 @@ fn unknown(core: &str) -> String {
 
 cores! {
     "inorder": InOrder<Scoreboard> = (), "in-order issue per warp behind a scoreboard for RAW and WAW: the baseline";
+    "war-none": InOrder<Scoreboard> = (), "the same as inorder: no protection against WAR, as historical simulators";
+    "inorder-war-exact": InOrder<WarScoreboard> = Release::Commit, "in-order issue with an exact WAR scoreboard that is cleared at write-back: SOCGPU's baseline";
+    "inorder-war-ideal": InOrder<WarScoreboard> = Release::Read, "in-order issue with an exact WAR scoreboard that is cleared when operands are read";
+    "warpboard-commit": InOrder<Warpboard> = Release::Commit, "in-order issue, one instruction of a warp between issue and commit";
+    "warpboard-read": InOrder<Warpboard> = Release::Read, "in-order issue, one instruction of a warp collecting operands at a time";
+    "bloomboard-1": InOrder<Bloomboard> = BloomConfig { counter_bits: Some(1) }, "in-order issue, reads pending by register bank in 1-bit bins";
+    "bloomboard-2": InOrder<Bloomboard> = BloomConfig { counter_bits: Some(2) }, "in-order issue, reads pending by register bank in 2-bit bins";
+    "bloomboard-unbounded": InOrder<Bloomboard> = BloomConfig { counter_bits: None }, "in-order issue, reads pending by register bank in unbounded bins";
+    "ghost": Ghost = GhostConfig::default(), "GhOST: out-of-order issue from a buffer of 8 per warp";
+    "ghost-4": Ghost = GhostConfig { issue_buffer: 4, ..GhostConfig::default() }, "GhOST with an issue buffer of 4";
+    "ghost-16": Ghost = GhostConfig { issue_buffer: 16, ..GhostConfig::default() }, "GhOST with an issue buffer of 16";
+    "ghost-32": Ghost = GhostConfig { issue_buffer: 32, ..GhostConfig::default() }, "GhOST with an issue buffer of 32";
+    "ghost-ib8": Ghost = GhostConfig { instruction_buffer: 8, ..GhostConfig::default() }, "GhOST with an instruction buffer of 8";
+    "ghost-precise": Ghost = GhostConfig { precise: Some(Precise::default()), ..GhostConfig::default() }, "GhOST with precise exceptions of loads";
 }

@@ -3,7 +3,7 @@
 use exec::LiveStream;
 use gpu::{KernelRun, Machine, RunError, Snapshot, Standing, StreamId};
 use isa::{KernelId, LaunchShape, WarpStream};
-use sm::{Code, Kernel, Silent};
+use sm::{Allowances, Auditor, Code, Findings, Kernel, Observer, Silent};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -31,9 +31,41 @@ pub(crate) trait Engine<S: WarpStream = LiveStream> {
     fn copied_to_device(&mut self, address: u64, bytes: u64);
     /// The host has written to device memory.
     fn host_wrote(&mut self, _address: u64, _bytes: u64) {}
+    /// What the auditors of all SMs have found, if there are any.
+    fn findings(&self) -> Option<Findings> {
+        None
+    }
 }
 
-impl<S: WarpStream, P: sm::IssuePolicy> Engine<S> for Machine<S, P, Silent> {
+/// Who may watch a machine's SMs.
+pub(crate) trait Watch: Observer + 'static {
+    /// A watcher of one SM, whose design may do what is `allowed`.
+    fn new(allowed: Allowances) -> Self;
+    /// What it has found, if it looks for anything.
+    fn findings(&self) -> Option<&Findings>;
+}
+
+impl Watch for Silent {
+    fn new(_allowed: Allowances) -> Self {
+        Self
+    }
+
+    fn findings(&self) -> Option<&Findings> {
+        None
+    }
+}
+
+impl Watch for Auditor {
+    fn new(allowed: Allowances) -> Self {
+        Auditor::new(allowed)
+    }
+
+    fn findings(&self) -> Option<&Findings> {
+        Some(Auditor::findings(self))
+    }
+}
+
+impl<S: WarpStream, P: sm::IssuePolicy, O: Watch> Engine<S> for Machine<S, P, O> {
     fn state(&mut self) -> &mut S::Shared {
         &mut self.shared
     }
@@ -68,5 +100,13 @@ impl<S: WarpStream, P: sm::IssuePolicy> Engine<S> for Machine<S, P, Silent> {
 
     fn copied_to_device(&mut self, address: u64, bytes: u64) {
         Machine::copied_to_device(self, address, bytes);
+    }
+    fn findings(&self) -> Option<Findings> {
+        let each = self.sms().iter().filter_map(|sm| sm.observer.findings());
+        each.fold(None, |all: Option<Findings>, one| {
+            let mut all = all.unwrap_or_default();
+            all.add(one);
+            Some(all)
+        })
     }
 }

@@ -26,6 +26,7 @@ pub use export::{Export, LIST_FILE, NATIVE_FILE, TraceFormat, convert, export};
 pub use report::{
     CheckResult, HostFigures, KernelReport, OccupancyReport, RegisterSource, Report, StatInfo, Stats, Value,
 };
-pub use run::{Job, Monitor, Progress, RunError, Setup, Unattended, cores, run, schedulers};
+pub use run::{Job, Monitor, Progress, RunError, Setup, Unattended, audit, cores, run, schedulers};
+pub use sm::{Findings, Violation};
 pub use statistics::schema;
 pub use trace::is_trace;

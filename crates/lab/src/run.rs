@@ -3,6 +3,7 @@
 use crate::report::{CheckResult, Report};
 use crate::{CORES, SimulatedDevice};
 use config::GpuConfig;
+use sm::Findings;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -151,6 +152,17 @@ pub fn run(setup: &Setup, job: &Job, monitor: &mut dyn Monitor) -> Result<Report
     }
     let mut device = SimulatedDevice::watched(setup, Box::new(monitor)).map_err(|e| RunError::input(e.to_string()))?;
     run_on(&mut device, setup, job)
+}
+
+/// As [`run`], with each instruction checked against the program order of its warp.
+///
+/// # Errors
+/// See [`RunError`]. A violation is none.
+pub fn audit(setup: &Setup, job: &Job, monitor: &mut dyn Monitor) -> Result<(Report, Findings), RunError> {
+    let device = SimulatedDevice::audited(setup, Box::new(monitor));
+    let mut device = device.map_err(|e| RunError::input(e.to_string()))?;
+    let report = run_on(&mut device, setup, job)?;
+    Ok((report, device.findings().unwrap_or_default()))
 }
 
 /// Runs `job` on `device`, which is set up like `setup`.

@@ -86,6 +86,22 @@ impl RegSet {
         self.0.iter_mut().zip(&other.0).for_each(|(a, b)| *a |= b);
     }
 
+    /// Adds `reg`, if it has a place.
+    #[inline]
+    pub fn put(&mut self, reg: RegId) {
+        if let Some(word) = self.0.get_mut(reg.index() / 64) {
+            *word |= 1 << (reg.index() % 64);
+        }
+    }
+
+    /// Takes `reg` out.
+    #[inline]
+    pub fn take(&mut self, reg: RegId) {
+        if let Some(word) = self.0.get_mut(reg.index() / 64) {
+            *word &= !(1 << (reg.index() % 64));
+        }
+    }
+
     /// Takes out those in `other`.
     #[inline]
     pub fn remove(&mut self, other: &Self) {

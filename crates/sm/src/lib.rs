@@ -21,6 +21,7 @@
 #![warn(missing_docs)]
 
 mod agenda;
+pub mod auditor;
 mod barrier;
 mod copies;
 mod counters;
@@ -48,13 +49,14 @@ mod warps;
 mod writeback;
 
 pub use agenda::Agenda;
+pub use auditor::{Auditor, Findings, Violation};
 pub use counters::{ClassCounts, SmCounters};
 pub use describe::BlockedWarp;
 pub use inflight::{InFlight, InstId, Slab, Stage, Window};
 pub use kernel::{Code, Kernel, Micro};
 pub use observer::{Observer, Seen, Silent};
 pub use occupancy::{Limiter, Occupancy, Resources, occupancy};
-pub use policy::{InOrder, IssuePolicy, ReadyMasks, Structure};
+pub use policy::{Allowances, InOrder, IssuePolicy, ReadyMasks, Structure};
 pub use schedulers::WarpScheduler;
 pub use scoreboard::{Board, Scoreboard};
 pub use sm::{Env, FinishedCta, Sm};

@@ -41,7 +41,15 @@ pub trait Observer {
     /// An instruction issues from `scheduler`.
     #[inline]
     fn issued(&mut self, now: Cycle, scheduler: usize, seen: Seen<'_>) {}
-    /// An instruction has read its registers and leaves its operand collector.
+    /// An instruction enters an operand collector: from now on it may read its vector sources, but
+    /// for those `awaited` (by place in [`Window::vector_srcs`], one bit each), which come to it.
+    #[inline]
+    fn collecting(&mut self, now: Cycle, seen: Seen<'_>, awaited: u64) {}
+    /// The last of an instruction's register reads has been served. Not told of an instruction whose
+    /// last operand came to it.
+    #[inline]
+    fn collected(&mut self, now: Cycle, seen: Seen<'_>) {}
+    /// An instruction has its operands and leaves its operand collector.
     #[inline]
     fn operands_read(&mut self, now: Cycle, seen: Seen<'_>) {}
     /// An instruction enters its unit.

@@ -8,6 +8,9 @@
 //!
 //! With [`crate::CoreOptions::collectors_as_gpgpu_sim`] neither D-OC1 nor D-OC3 holds (`exact`).
 //!
+//! A collector whose instruction has its operands may send it on before that of an older one: also
+//! where both access memory, unless the issue design asks for order.
+//!
 //! - D-OC1: input ports limit instructions per pipe and round, as in GPGPU-Sim 4; but a pipe whose
 //!   oldest instruction finds its own sub-core's collectors taken does not hold up other sub-cores.
 //! - D-OC2: two registers of one instruction that lie in one bank are written in one cycle.
@@ -52,8 +55,14 @@ const PARTITIONS: usize = 8;
 
 /// What the collectors ask of the issue design and tell it.
 pub trait Design {
+    /// Accesses to memory of one warp leave in the order in which they issued.
+    const KEEPS_MEMORY_ORDER: bool;
     /// Vector sources that `id` awaits instead of reading, one bit each.
     fn awaited(&self, slab: &Slab, id: InstId) -> u64;
+    /// `id` has a collector, where it awaits the sources `awaited` and reads the others.
+    fn collecting(&mut self, slab: &Slab, id: InstId, awaited: u64);
+    /// The last of its reads is served.
+    fn collected(&mut self, slab: &Slab, id: InstId);
     /// `id` has its operands and leaves.
     fn operands_read(&mut self, slab: &Slab, id: InstId);
 }
@@ -266,7 +275,7 @@ impl OperandCollector {
                 quiet = false;
             }
             if self.waiting & banks != 0 {
-                self.serve_reads(banks, done);
+                self.serve_reads(banks, slab, design, done);
                 (moved, quiet) = (true, false);
             }
             self.ready |= std::mem::take(&mut passing);
@@ -291,15 +300,29 @@ impl OperandCollector {
         moved
     }
 
+    /// Whether collector `c` holds a memory access of whose warp an access that issued before is in
+    /// another collector.
+    #[inline]
+    fn would_overtake(&self, c: u32, slab: &Slab) -> bool {
+        let Collector { inst, latch, .. } = self.collectors[c as usize % 64];
+        let me = slab.get(inst);
+        let is_older = |other: &Collector| {
+            let other = slab.get(other.inst);
+            other.warp == me.warp && other.mem.is_some() && other.issue_order() < me.issue_order()
+        };
+        let mine = self.of_partition[usize::from(latch) % self.partitions % PARTITIONS];
+        me.mem.is_some() && set_bits(mine & !self.free).any(|o| is_older(&self.collectors[o % 64]))
+    }
+
     /// Sends collected instructions of a partition on, in turn from behind the last one sent.
     #[inline]
-    fn dispatch(
+    fn dispatch<D: Design>(
         &mut self,
         partition: usize,
         blocked: &mut Mask,
         oc_ex: &mut Latches,
         slab: &mut Slab,
-        design: &mut impl Design,
+        design: &mut D,
     ) -> bool {
         let mut moved = false;
         let mut candidates = self.ready & !*blocked & self.of_partition[partition % PARTITIONS];
@@ -312,6 +335,9 @@ impl OperandCollector {
             let Collector { inst, latch, .. } = self.collectors[c as usize % 64];
             if !oc_ex.has_room(latch) {
                 *blocked |= 1 << c;
+                continue;
+            }
+            if D::KEEPS_MEMORY_ORDER && self.would_overtake(c, slab) {
                 continue;
             }
             oc_ex.push(latch, inst);
@@ -328,7 +354,7 @@ impl OperandCollector {
 
     /// Each of `banks` serves its oldest read.
     #[inline(never)]
-    fn serve_reads(&mut self, banks: Mask, done: &mut Collected) {
+    fn serve_reads(&mut self, banks: Mask, slab: &Slab, design: &mut impl Design, done: &mut Collected) {
         for bank in set_bits(self.waiting & banks) {
             let queue = &mut self.queues[bank % 64];
             let first = usize::from(queue.first);
@@ -342,6 +368,9 @@ impl OperandCollector {
             let collector = &mut self.collectors[c as usize % 64];
             collector.outstanding -= 1;
             self.ready |= u64::from(collector.outstanding == 0) << (c % 64);
+            if collector.outstanding == 0 {
+                design.collected(slab, collector.inst);
+            }
         }
     }
 
@@ -357,7 +386,7 @@ impl OperandCollector {
         another_round: bool,
         id_oc: &mut Latches,
         slab: &mut Slab,
-        design: &impl Design,
+        design: &mut impl Design,
         done: &mut Collected,
     ) -> Option<Mask> {
         let inst = id_oc.front(latch)?;
@@ -374,6 +403,8 @@ impl OperandCollector {
         self.collectors[bit.trailing_zeros() as usize % 64] = Collector { inst, outstanding: 0, latch };
         done.reads += flight.operands.vector_src_count();
         slab.get_mut(inst).stage = Stage::Collecting;
+        design.collecting(slab, inst, 0);
+        design.collected(slab, inst);
         if reads == 0 {
             self.ready |= bit;
             return Some(0);
@@ -389,7 +420,7 @@ impl OperandCollector {
         id_oc: &mut Latches,
         slab: &mut Slab,
         kernels: &[Kernel],
-        design: &impl Design,
+        design: &mut impl Design,
     ) -> bool {
         let mut moved = false;
         let mine = self.of_partition[partition % PARTITIONS];
@@ -421,13 +452,17 @@ impl OperandCollector {
         place: Collector,
         slab: &mut Slab,
         kernels: &[Kernel],
-        design: &impl Design,
+        design: &mut impl Design,
     ) {
         let awaited = design.awaited(slab, place.inst);
         let flight = slab.get_mut(place.inst);
         flight.stage = Stage::Collecting;
         let srcs = flight.micro.operands.vector_srcs(kernels, flight.kernel);
         self.collect(c, partition, place, flight.warp, srcs, awaited);
+        design.collecting(slab, place.inst, awaited);
+        if self.ready >> c & 1 != 0 {
+            design.collected(slab, place.inst);
+        }
     }
 
     /// Collector `c` takes an instruction of `warp`; its sources but the `awaited` ones queue at their

@@ -14,6 +14,9 @@ pub trait Board {
     /// Its sizes and choices.
     type Config: Clone;
 
+    /// See [`IssuePolicy::KEEPS_MEMORY_ORDER`](crate::IssuePolicy::KEEPS_MEMORY_ORDER).
+    const KEEPS_MEMORY_ORDER: bool = true;
+
     /// An empty board.
     fn new(config: &Self::Config, spec: &CoreSpec) -> Self;
     /// Its hardware structures.
@@ -117,6 +120,13 @@ impl PendingWrites {
         (low.all.meets(&inst.writes) || self.high(inst.warp, window.dsts(id)) != 0).then_some(Stall::Waw)
     }
 
+    /// `id` issues: its writes are under way.
+    #[inline]
+    pub fn begin_write(&mut self, window: Window<'_>, id: InstId) {
+        let by_memory = window.inst(id).mem.is_some_and(|m| m.access != Access::Store);
+        self.begin(window, id, by_memory);
+    }
+
     /// The writes of `id` are under way, `by_memory` or not.
     #[inline]
     pub fn begin(&mut self, window: Window<'_>, id: InstId, by_memory: bool) {
@@ -152,24 +162,33 @@ impl PendingWrites {
 }
 
 /// The scoreboard of GPGPU-Sim: an instruction waits while a register that it reads or writes has
-/// a write under way. It knows nothing of reads, so it does not see write-after-read hazards.
+/// a write under way. It knows nothing of reads, so it does not see write-after-read hazards; nor are
+/// a warp's memory accesses kept in order behind it.
 #[derive(Debug)]
 pub struct Scoreboard {
     pending: PendingWrites,
     warps: usize,
 }
 
+impl Scoreboard {
+    /// As hardware: one bit for each of 255 registers and 8 predicates of a warp; an issue sets bits,
+    /// a write-back clears them.
+    pub(crate) const fn structure(warps: usize) -> Structure {
+        Structure { name: "scoreboard", instances: warps, entries: 1, bits: 263, read_ports: 1, write_ports: 2 }
+    }
+}
+
 impl Board for Scoreboard {
     type Config = ();
+
+    const KEEPS_MEMORY_ORDER: bool = false;
 
     fn new(_config: &(), spec: &CoreSpec) -> Self {
         Self { pending: PendingWrites::default(), warps: spec.sm.max_warps as usize }
     }
 
     fn structures(&self) -> Vec<Structure> {
-        // One bit for each of 255 registers and 8 predicates of a warp.
-        let (entries, bits) = (1, 263);
-        vec![Structure { name: "scoreboard", instances: self.warps, entries, bits, read_ports: 1, write_ports: 2 }]
+        vec![Self::structure(self.warps)]
     }
 
     fn start_warp(&mut self, warp: WarpSlot, regs: &RegFile) {
@@ -183,8 +202,7 @@ impl Board for Scoreboard {
 
     #[inline]
     fn on_issue(&mut self, window: Window<'_>, id: InstId) {
-        let by_memory = window.inst(id).mem.is_some_and(|m| m.access != Access::Store);
-        self.pending.begin(window, id, by_memory);
+        self.pending.begin_write(window, id);
     }
 
     #[inline]

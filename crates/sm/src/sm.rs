@@ -128,9 +128,21 @@ struct Watched<'a, P, O> {
 }
 
 impl<P: IssuePolicy, O: Observer> Design for Watched<'_, P, O> {
+    const KEEPS_MEMORY_ORDER: bool = P::KEEPS_MEMORY_ORDER;
+
     #[inline]
     fn awaited(&self, slab: &Slab, id: InstId) -> u64 {
         self.policy.awaited(Window { slab, kernels: self.kernels }, id)
+    }
+
+    #[inline]
+    fn collecting(&mut self, slab: &Slab, id: InstId, awaited: u64) {
+        self.observer.collecting(self.now, Seen { id, window: Window { slab, kernels: self.kernels } }, awaited);
+    }
+
+    #[inline]
+    fn collected(&mut self, slab: &Slab, id: InstId) {
+        self.observer.collected(self.now, Seen { id, window: Window { slab, kernels: self.kernels } });
     }
 
     #[inline]

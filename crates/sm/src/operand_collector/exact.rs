@@ -37,7 +37,7 @@ impl OperandCollector {
             for partition in 0..self.partitions {
                 let served = self.waiting & banks & self.banks_of_partition[partition];
                 if served != 0 {
-                    self.serve_reads(served, done);
+                    self.serve_reads(served, slab, design, done);
                     done.touched |= 1 << partition;
                 }
             }
@@ -52,12 +52,12 @@ impl OperandCollector {
     }
 
     /// Each output port sends at most one instruction on. Gives the sub-cores in which one moved.
-    fn serve_output_ports(
+    fn serve_output_ports<D: Design>(
         &mut self,
         blocked: &mut Mask,
         oc_ex: &mut Latches,
         slab: &mut Slab,
-        design: &mut impl Design,
+        design: &mut D,
     ) -> u8 {
         let count = self.each * self.partitions as u32;
         let mut touched = 0;
@@ -70,6 +70,9 @@ impl OperandCollector {
             let mut found = None;
             for c in set_bits(behind).chain(set_bits(before)) {
                 if oc_ex.has_room(self.collectors[c].latch) {
+                    if D::KEEPS_MEMORY_ORDER && self.would_overtake(c as u32, slab) {
+                        continue;
+                    }
                     found = Some(c);
                     break;
                 }
@@ -95,7 +98,7 @@ impl OperandCollector {
         id_oc: &mut Latches,
         slab: &mut Slab,
         kernels: &[Kernel],
-        design: &impl Design,
+        design: &mut impl Design,
     ) -> u8 {
         let partitions = self.partitions;
         let mut waiting = id_oc.occupied();

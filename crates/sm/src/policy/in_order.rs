@@ -80,6 +80,8 @@ impl<B: Board> InOrder<B> {
 impl<B: Board> IssuePolicy for InOrder<B> {
     type Config = B::Config;
 
+    const KEEPS_MEMORY_ORDER: bool = B::KEEPS_MEMORY_ORDER;
+
     fn new(config: &B::Config, spec: &CoreSpec) -> Self {
         let warps = spec.sm.max_warps as usize;
         let frontend = &spec.sm.frontend;

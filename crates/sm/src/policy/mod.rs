@@ -10,6 +10,8 @@
 //!
 //! [`Warps::held`]: crate::Warps::held
 
+pub mod boards;
+pub mod ghost;
 mod in_order;
 
 pub use in_order::InOrder;
@@ -97,13 +99,32 @@ impl Structure {
     }
 }
 
+/// What a design may do that program order would forbid, having its own means against the harm. The
+/// [`Auditor`](crate::Auditor) does not hold it to that.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Allowances {
+    /// Registers are renamed: writes need not wait for older reads and writes of the same register.
+    pub renames: bool,
+    /// Branches are predicted: instructions may issue before an older branch does.
+    pub passes_branches: bool,
+}
+
 /// An issue design.
 pub trait IssuePolicy: Sized {
     /// Sizes and choices of the design.
     type Config: Clone;
 
+    /// Accesses to memory of one warp leave their operand collectors in the order in which they
+    /// issued. Without this, one that waits for its operands is overtaken, as in GPGPU-Sim.
+    const KEEPS_MEMORY_ORDER: bool = true;
+
     /// The design for an SM of `spec`, empty.
     fn new(config: &Self::Config, spec: &CoreSpec) -> Self;
+
+    /// What it may do that program order would forbid.
+    fn allowances(_config: &Self::Config) -> Allowances {
+        Allowances::default()
+    }
 
     /// Its hardware structures.
     fn structures(&self) -> Vec<Structure>;

@@ -159,7 +159,7 @@ pub fn program(lines: &[Line]) -> Vec<Line> {
     lines
 }
 
-fn assemble(lines: &[Line]) -> Program {
+fn assemble(lines: &[Line], vector: u16) -> Program {
     let mut builder = ProgramBuilder::new("scripted", 16);
     for line in lines {
         let regs = |r: &[u16]| r.iter().map(|&r| RegId(r)).collect::<Vec<_>>();
@@ -173,7 +173,7 @@ fn assemble(lines: &[Line]) -> Program {
             ..InstSpec::of(line.class)
         });
     }
-    builder.finish(RegFile { vector: 128, predicate: 8, uniform: 0 }, vec![])
+    builder.finish(RegFile { vector, predicate: 8, uniform: 0 }, vec![])
 }
 
 /// Warps that follow a script: every warp of every CTA runs the same lines, except that `per_warp`
@@ -269,6 +269,8 @@ pub struct Bench {
     pub ctas: u32,
     pub threads: u32,
     pub registers: u32,
+    /// Ids of vector registers; predicates follow.
+    pub vector_registers: u16,
     pub shared_bytes: u32,
     pub options: CoreOptions,
     pub memory_latency: Cycle,
@@ -288,6 +290,7 @@ impl Bench {
             ctas: 1,
             threads: 32,
             registers: 16,
+            vector_registers: 128,
             shared_bytes: 0,
             options: CoreOptions::default(),
             memory_latency: 200,
@@ -332,7 +335,7 @@ impl Bench {
     pub fn run_design<P: IssuePolicy, O: Observer>(&self, policy: &P::Config, observer: O) -> Run<O, P> {
         let spec = CoreSpec::new(&self.gpu, TimingTable::Sass, self.options.clone());
         let spec = Arc::new(spec.unwrap_or_else(|e| panic!("{e}")));
-        let code = Arc::new(Code::new(Arc::new(assemble(&self.lines)), &spec));
+        let code = Arc::new(Code::new(Arc::new(assemble(&self.lines, self.vector_registers)), &spec));
         let shape = LaunchShape {
             grid: Dim3::new(self.ctas, 1, 1),
             block: Dim3::new(self.threads, 1, 1),

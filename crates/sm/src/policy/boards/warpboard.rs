@@ -1,0 +1,80 @@
+//! Warpboards: one bit per warp.
+//!
+//! Follows "Write-after-Read Hazard Prevention in GPGPUSim", sections 4.1 and 4.2. The bit is set
+//! when an instruction of the warp issues; while it is set, none of the warp issues.
+//! - Release on commit ([`Release::Commit`]): the bit is reset when the instruction commits. A warp
+//!   has one instruction outstanding at a time; there is no scoreboard.
+//! - Release on read ([`Release::Read`]): the bit is reset when the instruction leaves its operand
+//!   collector. A warp has one instruction collecting at a time; RAW and WAW are the scoreboard's.
+//!
+//! - D1: a store commits when its last transaction has left the SM, a branch or barrier when it leaves
+//!   its unit; the paper does not say.
+//!
+//! Structures: 1 bit per warp; with release on read the scoreboard's 263 bits per warp beside it.
+//! Stalls: `raw`, `raw_memory` and `waw` where there is such a hazard (which release on commit need
+//! not find out: the name is for the report), else `war`.
+
+use super::Release;
+use crate::inflight::{InstId, Window};
+use crate::policy::Structure;
+use crate::scoreboard::{Board, PendingWrites, Scoreboard};
+use crate::spec::{CoreSpec, WarpMask};
+use crate::stalls::Stall;
+use crate::warps::bit;
+use isa::{RegFile, WarpSlot};
+
+/// A bit per warp that holds its next instruction back.
+#[derive(Debug)]
+pub struct Warpboard {
+    writes: PendingWrites,
+    set: WarpMask,
+    release: Release,
+    warps: usize,
+}
+
+impl Board for Warpboard {
+    type Config = Release;
+
+    fn new(config: &Release, spec: &CoreSpec) -> Self {
+        Self { writes: PendingWrites::default(), set: 0, release: *config, warps: spec.sm.max_warps as usize }
+    }
+
+    fn structures(&self) -> Vec<Structure> {
+        let scoreboard = Scoreboard::structure(self.warps);
+        let board = Structure { name: "warpboard", bits: 1, ..scoreboard };
+        if self.release == Release::Commit { vec![board] } else { vec![scoreboard, board] }
+    }
+
+    fn start_warp(&mut self, warp: WarpSlot, regs: &RegFile) {
+        self.writes.start_warp(warp, regs);
+        debug_assert!(self.set & bit(warp) == 0, "an instruction pending from a former warp");
+    }
+
+    #[inline]
+    fn hazard(&self, window: Window<'_>, id: InstId) -> Option<Stall> {
+        let held = self.set & bit(window.inst(id).warp) != 0;
+        self.writes.hazard(window, id).or(held.then_some(Stall::War))
+    }
+
+    #[inline]
+    fn on_issue(&mut self, window: Window<'_>, id: InstId) {
+        self.writes.begin_write(window, id);
+        self.set |= bit(window.inst(id).warp);
+    }
+
+    #[inline]
+    fn on_operands_read(&mut self, window: Window<'_>, id: InstId) -> bool {
+        if self.release == Release::Read {
+            self.set &= !bit(window.inst(id).warp);
+        }
+        self.release == Release::Read
+    }
+
+    #[inline]
+    fn on_writeback(&mut self, window: Window<'_>, id: InstId) {
+        self.writes.end(window, id);
+        if self.release == Release::Commit {
+            self.set &= !bit(window.inst(id).warp);
+        }
+    }
+}

@@ -1,0 +1,491 @@
+//! GhOST: out-of-order issue from a small buffer behind decode.
+//!
+//! Paper: I. Bhosale et al., "GhOST: a GPU Out-of-Order Scheduling Technique for Stall Reduction"
+//! (ISCA 2024), section IV.
+//!
+//! ```text
+//!            cycle c          c + 1              c + 2                    c + 3
+//!  decode ► instruction ► dependence ► issue buffer ─ oldest ───────► warp
+//!             buffer       checkers        │  ▲                     ► scheduler ► ID_OC
+//!            (4 / warp)  (4 / scheduler)   ▼  │ IB-dep cleared      │
+//!                                     GhOST scheduler ► instruction table
+//!                                     (1 warp / cycle)    (2 / warp)
+//! ```
+//!
+//! - **Dependence checkers.** In each cycle each scheduler's four checkers take instructions from the
+//!   instruction buffers of its warps, in program order of each warp, the warps in turn. A checker
+//!   claims a location of the warp's issue buffer and sets the instruction's IB-dep bits: older
+//!   instructions there with a RAW, WAR or WAW register dependence, and older memory operations unless
+//!   both are loads. In the next cycle the instruction is in the issue buffer.
+//! - **Control.** Behind a branch nothing enters a checker until it has issued; the branch itself may
+//!   pass older instructions. Synchronisation (barriers, fences, exits, sleep, waits for copies)
+//!   enters an empty issue buffer only, and nothing follows until it has issued.
+//! - **GhOST scheduler.** In each cycle it looks at one warp, one that had a write-back (WWb) before
+//!   one whose instruction table has room (ITE), and puts the two oldest instructions with no IB-dep
+//!   bit and no register in flight into the table. They can issue in the next cycle.
+//! - **Issue.** The warp scheduler sees one instruction of each warp: the first of its table, or, if
+//!   that is empty, its oldest in the issue buffer, as in the baseline. An issue frees the location and
+//!   clears its column of IB-dep bits: WAR dependences end here.
+//!
+//! GhOST-Precise ([`Precise`]): loads keep their order, and an instruction that must not be executed
+//! twice waits until all older loads of its warp have had their TLB check.
+//!
+//! **Deviations**
+//! - D1: an instruction enters a checker only if a location is free for it. The paper lets it wait in
+//!   the checker, where one warp with a full issue buffer would keep out all others.
+//! - D2: for the same reason synchronisation that waits for its issue buffer to empty takes up none of
+//!   the four checkers: four that do would keep out a warp that a barrier waits for.
+//! - D3: instructions of one warp may be in checkers together; younger ones are checked against older.
+//! - D4: a store also waits for older loads to issue: the paper's rule says that only loads pass loads,
+//!   its list of checks leaves this one out. Loads of GPU scope or wider and volatile ones count as
+//!   atomics, which keep their places.
+//! - D5: the three in-flight bits of an IB-dep vector stand for any number of registers.
+//! - D6: the GhOST scheduler does not look at warps of which it knows that it would find nothing: WWb
+//!   is set by write-backs for which an instruction in the issue buffer waits, ITE when a place in the
+//!   table becomes free or an instruction enters the issue buffer, if any is ready; and ITE is cleared
+//!   when it has looked, whether or not it found two.
+//! - D7: which of the free locations an instruction takes is not modelled after the FIFO: it makes no
+//!   difference.
+//! - D8: a WAR dependence ends at issue, as in the paper, though operands are read later. GhOST so has
+//!   the exposure of the in-order core without WAR protection, and no other.
+//!
+//! **Structures** of an SM with *w* warps, *s* schedulers, an issue buffer of 8: instruction buffer (4
+//! entries a warp), dependence checkers (4 x 111 bits a scheduler), issue buffer (8 banks of *w* / *s*
+//! entries of 111 bits a scheduler), location FIFO (8 x 3 bits a warp), age counter and control flag
+//! (3 + 1 bits a warp), instruction table (2 x (1 + 3) bits a warp), WWb and ITE (a bit each a warp),
+//! scoreboard. 111 bits: valid 1, index 3, mask 32, IB-dep 8 + 3, instruction 64.
+//!
+//! **Stall reasons**: those of the oldest instruction's registers (RAW, WAW), since WAR and memory
+//! order hold back only instructions with an older one that may issue; `design` while instructions
+//! are on their way to the issue buffer, or wait for a TLB check.
+
+mod issue_buffer;
+mod precise;
+
+pub use precise::Precise;
+
+use super::{IssuePolicy, ReadyMasks, Structure};
+use crate::agenda::Agenda;
+use crate::inflight::{InFlight, InstId, Window};
+use crate::instruction_buffer::InstructionBuffer;
+use crate::scoreboard::{Board, Scoreboard};
+use crate::spec::{CoreSpec, Pipe, PipeSet, WarpMask};
+use crate::stalls::{Stall, StallMasks};
+use crate::warps::{PerWarp, bit, next_after, warps_in};
+use isa::{Control, RegFile, WarpSlot};
+use issue_buffer::{IssueBuffer, Location, Oldest};
+use kit::Cycle;
+use precise::Translations;
+
+/// Dependence checkers of a scheduler.
+const CHECKERS: usize = 4;
+
+/// Sizes of GhOST.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GhostConfig {
+    /// Entries of a warp's issue buffer, 1 to 64.
+    pub issue_buffer: usize,
+    /// Entries of a warp's instruction buffer, at least those of a fetch.
+    pub instruction_buffer: u32,
+    /// Precise exceptions.
+    pub precise: Option<Precise>,
+}
+
+impl Default for GhostConfig {
+    /// The paper's choice.
+    fn default() -> Self {
+        Self { issue_buffer: 8, instruction_buffer: 4, precise: None }
+    }
+}
+
+/// What the warp scheduler sees of a warp: nothing, a candidate for a pipe, or a stall, as a byte.
+type Head = u8;
+const EMPTY: Head = u8::MAX;
+/// Below: ready for the pipe of that number; from here on: stalled for that reason.
+const STALLED: Head = Pipe::COUNT as Head;
+
+/// What time-shared structures of one warp scheduler do.
+#[derive(Clone, Copy, Debug, Default)]
+struct Shared {
+    /// Its warps.
+    warps: WarpMask,
+    /// The warp whose instruction last entered a checker.
+    checked: u32,
+    /// The warp that the GhOST scheduler last looked at.
+    served: u32,
+}
+
+/// An entry of the instruction table and the one behind it.
+type TableEntries = (Option<Location>, Option<Location>);
+
+/// The issue design.
+#[derive(Debug)]
+pub struct Ghost {
+    buffer: InstructionBuffer,
+    isb: IssueBuffer,
+    shared: Box<[Shared]>,
+
+    // Masks over the warps.
+    /// The instruction buffer is not empty.
+    fetched: WarpMask,
+    /// Control flag: a branch or synchronisation has been checked and has not issued.
+    flagged: WarpMask,
+    /// Synchronisation waits for the issue buffer to be empty.
+    syncing: WarpMask,
+    /// Had a write-back (WWb).
+    written: WarpMask,
+    /// The instruction table has room (ITE).
+    unfilled: WarpMask,
+    /// Had a write-back in this cycle.
+    writing: WarpMask,
+
+    /// The instruction of a warp that waits to synchronise.
+    sync: PerWarp<InstId>,
+    /// In checkers.
+    checked: Vec<(WarpSlot, Location)>,
+    table: PerWarp<TableEntries>,
+    candidate: PerWarp<Location>,
+    heads: PerWarp<Head>,
+    ready: ReadyMasks,
+    stalls: StallMasks,
+    changed: WarpMask,
+    translations: Option<Translations>,
+    config: GhostConfig,
+    max_warps: usize,
+}
+
+impl Ghost {
+    /// Recomputes what the warp scheduler sees of `warp`.
+    #[inline]
+    fn examine(&mut self, window: Window<'_>, warp: WarpSlot) {
+        let w = warp.index();
+        let oldest = match self.table[w].0 {
+            Some(location) => Oldest::Ready(location),
+            None => self.isb.oldest(window, warp),
+        };
+        let head = match oldest {
+            Oldest::Ready(location) => {
+                self.candidate[w] = location;
+                window.inst(self.isb.id(warp, location)).pipe.0
+            }
+            Oldest::Stalled(stall) => STALLED + stall as Head,
+            Oldest::InChecker => STALLED + Stall::Design as Head,
+            Oldest::None if (self.fetched | self.syncing) & bit(warp) != 0 => STALLED + Stall::Design as Head,
+            Oldest::None => EMPTY,
+        };
+        // The same pipe may mean another instruction, which the schedulers do not tell apart.
+        self.set_head(warp, head);
+    }
+
+    #[inline]
+    fn set_head(&mut self, warp: WarpSlot, head: Head) {
+        let old = std::mem::replace(&mut self.heads[warp.index()], head);
+        if old == head {
+            return;
+        }
+        self.changed |= bit(warp);
+        if old < STALLED {
+            self.ready.remove(Pipe(old), bit(warp));
+        } else if old != EMPTY {
+            self.stalls.remove(Stall::ALL[(old - STALLED) as usize], bit(warp));
+        }
+        if head < STALLED {
+            self.ready.insert(Pipe(head), bit(warp));
+        } else if head != EMPTY {
+            self.stalls.insert(Stall::ALL[(head - STALLED) as usize], bit(warp));
+        }
+    }
+
+    /// Each GhOST scheduler looks at one warp, as it stood at the end of the last cycle.
+    fn schedule(&mut self, window: Window<'_>) {
+        for s in 0..self.shared.len() {
+            let Shared { warps, served, .. } = self.shared[s];
+            let Some(warp) =
+                next_after(self.written & warps, served).or_else(|| next_after(self.unfilled & warps, served))
+            else {
+                continue;
+            };
+            self.shared[s].served = u32::from(warp.0);
+            self.written &= !bit(warp);
+            self.unfilled &= !bit(warp);
+            let selected = self.isb.two_oldest(warp);
+            if selected != self.table[warp.index()] {
+                self.table[warp.index()] = selected;
+                self.examine(window, warp);
+            }
+        }
+    }
+
+    /// What was in the checkers enters the issue buffers.
+    fn enter(&mut self, window: Window<'_>) {
+        for i in 0..self.checked.len() {
+            let (warp, location) = self.checked[i];
+            self.enter_one(window, warp, location);
+        }
+        self.checked.clear();
+    }
+
+    #[inline]
+    fn enter_one(&mut self, window: Window<'_>, warp: WarpSlot, location: Location) {
+        self.isb.enter(window, warp, location);
+        if self.table[warp.index()].1.is_none() && self.isb.any_ready(warp) {
+            self.unfilled |= bit(warp);
+        }
+        if self.table[warp.index()].0.is_none() {
+            self.examine(window, warp);
+        }
+    }
+
+    /// Warps whose next instruction can enter a checker.
+    #[inline]
+    fn checkable(&self) -> WarpMask {
+        self.fetched & !(self.flagged | self.isb.full)
+    }
+
+    /// Instructions enter the checkers, four to a scheduler, its warps in turn.
+    fn check(&mut self, window: Window<'_>) {
+        for s in 0..self.shared.len() {
+            for _ in 0..CHECKERS {
+                let Shared { warps, checked, .. } = self.shared[s];
+                let Some(warp) = next_after(self.checkable() & warps, checked) else { break };
+                self.shared[s].checked = u32::from(warp.0);
+                self.check_one(window, warp);
+            }
+        }
+    }
+
+    /// The oldest instruction in the instruction buffer of `warp` enters a checker.
+    fn check_one(&mut self, window: Window<'_>, warp: WarpSlot) {
+        let id = self.buffer.front(warp).expect("the buffer is not empty");
+        self.buffer.pop(warp);
+        if self.buffer.front(warp).is_none() {
+            self.fetched &= !bit(warp);
+        }
+        let inst = window.inst(id);
+        if synchronises(inst) {
+            self.flagged |= bit(warp);
+            self.syncing |= bit(warp);
+            self.sync[warp.index()] = id;
+            return;
+        }
+        if inst.control == Control::Branch {
+            self.flagged |= bit(warp);
+        }
+        let location = self.claim(window, warp, id);
+        self.checked.push((warp, location));
+    }
+
+    fn claim(&mut self, window: Window<'_>, warp: WarpSlot, id: InstId) -> Location {
+        let (loads, held) = self.translations.as_mut().map_or((0, false), |t| t.check(window, warp, id));
+        self.isb.claim(window, id, loads, held)
+    }
+
+    /// Synchronisation enters issue buffers that have become empty.
+    fn synchronise(&mut self, window: Window<'_>) {
+        for warp in warps_in(self.syncing & self.isb.empty) {
+            self.syncing &= !bit(warp);
+            let location = self.claim(window, warp, self.sync[warp.index()]);
+            self.enter_one(window, warp, location);
+        }
+    }
+
+    /// Warps learn of TLB checks that have ended.
+    fn translate(&mut self, now: Cycle, window: Window<'_>, agenda: &mut Agenda) {
+        while let Some(warp) = self.translations.as_mut().and_then(|t| t.take_done(now, agenda)) {
+            self.isb.translated(warp);
+            self.unfilled |= bit(warp);
+            self.examine(window, warp);
+        }
+    }
+}
+
+/// Whether an instruction enters an empty issue buffer only.
+#[inline]
+fn synchronises(inst: &InFlight) -> bool {
+    inst.ends_warp || !matches!(inst.control, Control::None | Control::Branch)
+}
+
+impl IssuePolicy for Ghost {
+    type Config = GhostConfig;
+
+    fn new(config: &GhostConfig, spec: &CoreSpec) -> Self {
+        let mut config = config.clone();
+        config.issue_buffer = config.issue_buffer.clamp(1, 64);
+        let per_fetch = spec.sm.frontend.instructions_per_fetch;
+        config.instruction_buffer = config.instruction_buffer.clamp(per_fetch, 128);
+        let (warps, schedulers) = (spec.sm.max_warps as usize, spec.schedulers());
+        let warps_of = |s: usize| (s..warps).step_by(schedulers).fold(0, |mask, w| mask | 1 << w);
+        Self {
+            buffer: InstructionBuffer::new(config.instruction_buffer, per_fetch),
+            isb: IssueBuffer::new(config.issue_buffer, config.precise.is_none(), Scoreboard::new(&(), spec)),
+            shared: (0..schedulers).map(|s| Shared { warps: warps_of(s), checked: 0, served: 0 }).collect(),
+            fetched: 0,
+            flagged: 0,
+            syncing: 0,
+            written: 0,
+            unfilled: 0,
+            writing: 0,
+            sync: PerWarp::new(InstId(0)),
+            checked: Vec::with_capacity(CHECKERS * schedulers),
+            table: PerWarp::new((None, None)),
+            candidate: PerWarp::new(0),
+            heads: PerWarp::new(EMPTY),
+            ready: ReadyMasks::default(),
+            stalls: StallMasks::default(),
+            changed: 0,
+            translations: config.precise.map(Translations::new),
+            config,
+            max_warps: warps,
+        }
+    }
+
+    fn structures(&self) -> Vec<Structure> {
+        let (size, warps, schedulers) = (self.config.issue_buffer, self.max_warps, self.shared.len());
+        let warps_each = warps.div_ceil(schedulers);
+        let index = size.next_power_of_two().trailing_zeros() as usize;
+        let loads = if self.config.precise.is_some() { size + 1 } else { 0 };
+        // Valid, index, mask, IB-dep (locations and three registers), instruction, InstLoadCounter.
+        let entry = 1 + index + 32 + size + 3 + 64 + loads;
+        let of = |name, instances, entries, bits, read_ports, write_ports| Structure {
+            name,
+            instances,
+            entries,
+            bits,
+            read_ports,
+            write_ports,
+        };
+        let banks = size.min(8);
+        let per_bank = warps_each * size.div_ceil(banks);
+        let mut all = vec![
+            self.buffer.structure(warps),
+            of("dependence checker", schedulers * CHECKERS, 1, entry, 1, 1),
+            of("issue buffer bank", schedulers * banks, per_bank, entry, 1, 1),
+            of("location FIFO", warps, size, index, 1, 1),
+            of("age counter and control flag", warps, 1, index + 1, 1, 1),
+            of("instruction table", schedulers, warps_each, 2 * (1 + index), 1, 1),
+            of("warp write-back bits (WWb)", schedulers, 1, warps_each, 1, 1),
+            of("instruction table empty bits (ITE)", schedulers, 1, warps_each, 1, 1),
+            Scoreboard::structure(warps),
+        ];
+        if self.config.precise.is_some() {
+            all.push(of("load counter", warps, 1, size + 1, 1, 1));
+        }
+        all
+    }
+
+    fn start_warp(&mut self, warp: WarpSlot, regs: &RegFile) {
+        debug_assert_eq!(self.heads[warp.index()], EMPTY);
+        self.isb.start_warp(warp, regs);
+    }
+
+    #[inline]
+    fn room(&self) -> WarpMask {
+        self.buffer.room()
+    }
+
+    #[inline]
+    fn insert(&mut self, window: Window<'_>, id: InstId) {
+        let warp = window.inst(id).warp;
+        self.buffer.push(warp, id);
+        self.fetched |= bit(warp);
+        if self.heads[warp.index()] == EMPTY {
+            self.set_head(warp, STALLED + Stall::Design as Head);
+        }
+    }
+
+    #[inline]
+    fn tick(&mut self, now: Cycle, window: Window<'_>, agenda: &mut Agenda) -> bool {
+        if self.translations.is_some() {
+            self.translate(now, window, agenda);
+        }
+        if (self.written | self.unfilled) != 0 {
+            self.schedule(window);
+        }
+        if self.writing != 0 {
+            warps_in(self.writing).for_each(|warp| self.isb.end_cycle(warp));
+            self.written |= std::mem::take(&mut self.writing);
+        }
+        if !self.checked.is_empty() {
+            self.enter(window);
+        }
+        if self.syncing & self.isb.empty != 0 {
+            self.synchronise(window);
+        }
+        if self.checkable() != 0 {
+            self.check(window);
+        }
+        let busy = self.written | self.unfilled | self.checkable() | self.syncing & self.isb.empty;
+        if busy != 0 || !self.checked.is_empty() {
+            agenda.moved();
+        }
+        false
+    }
+
+    #[inline]
+    fn take_changed(&mut self, _touched: WarpMask) -> WarpMask {
+        std::mem::take(&mut self.changed)
+    }
+
+    #[inline]
+    fn ready(&self) -> &ReadyMasks {
+        &self.ready
+    }
+
+    #[inline]
+    fn select(&self, _window: Window<'_>, warp: WarpSlot, _pipes: PipeSet) -> InstId {
+        self.isb.id(warp, self.candidate[warp.index()])
+    }
+
+    #[inline]
+    fn stalls(&self) -> &StallMasks {
+        &self.stalls
+    }
+
+    #[inline]
+    fn long_waits(&self) -> WarpMask {
+        self.stalls.of(Stall::RawMemory)
+    }
+
+    #[inline]
+    fn on_issue(&mut self, window: Window<'_>, id: InstId) {
+        let inst = window.inst(id);
+        let (warp, w) = (inst.warp, inst.warp.index());
+        let location = self.candidate[w];
+        debug_assert_eq!(self.isb.id(warp, location), id);
+        self.isb.issue(window, warp, location);
+        // It came from the table or, the table being empty, from the issue buffer.
+        self.table[w] = (self.table[w].1, None);
+        if self.isb.any_ready(warp) {
+            self.unfilled |= bit(warp);
+        }
+        if inst.control == Control::Branch || synchronises(inst) {
+            self.flagged &= !bit(warp);
+        }
+        self.examine(window, warp);
+    }
+
+    #[inline]
+    fn on_operands_read(&mut self, window: Window<'_>, id: InstId) {
+        if let Some(translations) = &mut self.translations {
+            translations.look_up(window, id);
+        }
+    }
+
+    #[inline]
+    fn on_writeback(&mut self, window: Window<'_>, id: InstId) {
+        let warp = window.inst(id).warp;
+        if !self.isb.write_back(window, id) {
+            return;
+        }
+        self.writing |= bit(warp);
+        let head = self.heads[warp.index()];
+        if head >= STALLED && head != EMPTY {
+            self.examine(window, warp);
+        }
+    }
+
+    fn oldest(&self, warp: WarpSlot) -> Option<InstId> {
+        let waiting = (self.syncing & bit(warp) != 0).then(|| self.sync[warp.index()]);
+        self.isb.oldest_id(warp).or(waiting).or_else(|| self.buffer.front(warp))
+    }
+}
