@@ -201,8 +201,10 @@ impl Raw {
     /// Checks each key by itself, and that none is missing. False: not all can be read.
     fn check_keys(&self) -> (Vec<Problem>, bool) {
         let (mut problems, mut readable) = (Vec::new(), true);
+        let paths: Vec<_> = schema::paths().collect();
+        let known: BTreeMap<&str, _> = paths.iter().map(|(path, key)| (path.as_str(), *key)).collect();
         for (path, Entry { value, .. }) in &self.values {
-            let Some(key) = schema::lookup(path) else {
+            let Some(key) = known.get(path.as_str()) else {
                 problems.push(unknown(path));
                 readable = false;
                 continue;
@@ -213,8 +215,8 @@ impl Raw {
                 readable &= right_type;
             }
         }
-        for (path, key) in schema::paths() {
-            if self.values.contains_key(&path) || (schema::optional(&path) && !self.has_sibling(&path)) {
+        for (path, key) in &paths {
+            if self.values.contains_key(path) || (schema::optional(path) && !self.has_sibling(path)) {
                 continue;
             }
             let problem = Problem::new(path, format!("is missing: {}", key.kind.describe()));

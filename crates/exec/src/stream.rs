@@ -121,7 +121,7 @@ impl WarpStream for LiveStream {
             context,
             cta: cta.position,
         };
-        let done = if launch.kernel.is_machine_code() {
+        let done = if warp.is_machine_code {
             machine::execute(warp, &launch.kernel, &mut env, out)
         } else {
             execute(warp, &launch.kernel, &mut env, out)

@@ -35,6 +35,8 @@ pub(crate) struct PendingReduction {
 pub(crate) struct Warp {
     pub launch: KernelId,
     pub kernel: Option<Arc<Kernel>>,
+    /// Whether that is machine code: asked for at every step.
+    pub is_machine_code: bool,
     /// Slot of its CTA.
     pub cta: u16,
     /// Number in its CTA.
@@ -70,7 +72,8 @@ impl Warp {
         self.local.reset(kernel.local_bytes);
         self.saved.clear();
         self.saved_preds.clear();
-        if kernel.is_machine_code() {
+        self.is_machine_code = kernel.is_machine_code();
+        if self.is_machine_code {
             self.groups.start(0, mask);
         } else {
             self.stack.start(0, mask);
@@ -82,21 +85,15 @@ impl Warp {
         self.index = index;
     }
 
-    /// Whether it runs machine code.
-    #[inline]
-    pub fn runs_machine_code(&self) -> bool {
-        self.kernel.as_ref().is_some_and(|k| k.is_machine_code())
-    }
-
     /// The next instruction; `None` once all lanes have exited.
     #[inline]
     pub fn pc(&self) -> Option<u32> {
-        if self.runs_machine_code() { self.groups.pc() } else { self.stack.pc() }
+        if self.is_machine_code { self.groups.pc() } else { self.stack.pc() }
     }
 
     /// Lanes that have not exited.
     pub fn live(&self) -> LaneMask {
-        if self.runs_machine_code() { self.groups.live() } else { self.stack.live() }
+        if self.is_machine_code { self.groups.live() } else { self.stack.live() }
     }
 
     /// Sets the positions of 32 threads of a CTA from thread number `first` on, row by row.

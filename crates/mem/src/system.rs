@@ -77,6 +77,8 @@ pub struct MemorySystem {
     packets: Packets,
     /// SMs behind each crossbar port.
     sms_per_cluster: usize,
+    /// The crossbar port of each SM.
+    cluster_of: Box<[u16]>,
     /// Clusters whose next request the crossbar has not been offered yet, and the first core cycle
     /// in which one of those can be.
     unseen: PortSet,
@@ -126,6 +128,7 @@ impl MemorySystem {
             clocks,
             packets: Packets::default(),
             sms_per_cluster,
+            cluster_of: (0..sms).map(|sm| (sm / sms_per_cluster) as u16).collect(),
             unseen: PortSet::new(clusters),
             unseen_due: NEVER,
             requests: Crossbar::new(&config.interconnect, clusters, slices),
@@ -179,7 +182,7 @@ impl MemorySystem {
     fn look_into(&mut self, ports: &[Port]) {
         for (sm, port) in ports.iter().enumerate() {
             if let Some(stamp) = self.unseen_stamp(sm, port) {
-                self.unseen.insert(sm / self.sms_per_cluster);
+                self.unseen.insert(self.cluster_of[sm].into());
                 self.unseen_due = self.unseen_due.min(stamp + 1);
             }
         }
@@ -209,7 +212,7 @@ impl MemorySystem {
     /// outboxes are empty most of the time, and that is all that is looked at then.
     #[inline]
     fn unseen_stamp(&self, sm: usize, port: &Port) -> Option<Cycle> {
-        if port.outbox.is_empty() || self.requests.has_head(sm / self.sms_per_cluster) {
+        if port.outbox.is_empty() || self.requests.has_head(self.cluster_of[sm].into()) {
             return None;
         }
         port.outbox.front().map(|&(stamp, _)| stamp)
@@ -306,7 +309,7 @@ impl MemorySystem {
         if !self.replies.has_head(s)
             && let Some(part) = slice.next_answer()
         {
-            self.replies.offer(s, usize::from(self.packets[part.packet()].sm) / self.sms_per_cluster);
+            self.replies.offer(s, self.cluster_of[usize::from(self.packets[part.packet()].sm)].into());
         }
     }
 
@@ -397,7 +400,7 @@ impl MemorySystem {
         let sms_per_cluster = *sms_per_cluster;
         let mut source = Outboxes { now: t, ports, sms_per_cluster, map, packets, unseen, unseen_due };
         self.requests.transfer(cycle, &mut source);
-        let mut source = ReplyInputs { slices: &mut self.slices, packets: &self.packets, sms_per_cluster };
+        let mut source = ReplyInputs { slices: &mut self.slices, packets: &self.packets, cluster_of: &self.cluster_of };
         self.replies.transfer(cycle, &mut source);
     }
 
@@ -567,7 +570,7 @@ impl Source for Outboxes<'_> {
 struct ReplyInputs<'a> {
     slices: &'a mut [Slice],
     packets: &'a Packets,
-    sms_per_cluster: usize,
+    cluster_of: &'a [u16],
 }
 
 impl Source for ReplyInputs<'_> {
@@ -575,7 +578,7 @@ impl Source for ReplyInputs<'_> {
     fn take(&mut self, input: usize, _output: usize) -> (u32, Option<usize>) {
         let slice = &mut self.slices[input];
         let part = slice.pop_answer().expect("its head was offered");
-        let next = slice.next_answer().map(|part| usize::from(self.packets[part.packet()].sm) / self.sms_per_cluster);
+        let next = slice.next_answer().map(|part| self.cluster_of[usize::from(self.packets[part.packet()].sm)].into());
         (part.0, next)
     }
 }

@@ -194,8 +194,9 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
             byte_mask: u32::MAX,
             token: u32::from(warp.0),
         };
-        self.lsu.may_send = true;
-        match icache.access(now, &request).outcome {
+        let outcome = icache.access(now, &request).outcome;
+        self.lsu.may_send |= icache.peek_miss().is_some();
+        match outcome {
             Outcome::Hit => true,
             Outcome::Miss | Outcome::Merged => {
                 self.fetch.missing |= bit(warp);

@@ -195,16 +195,20 @@ impl OperandCollector {
         self.awake == 0
     }
 
-    /// The latches of `partition` have changed.
+    /// An instruction has come into an issue latch of `partition`.
     #[inline]
     pub fn wake(&mut self, partition: usize) {
         self.awake |= 1 << partition;
     }
 
-    /// The latches of `partitions`, one bit each, have changed.
+    /// Instructions have left dispatch latches of `partitions`, one bit each: that moves none but the
+    /// collectors that have their operands.
     #[inline]
-    pub fn wake_all(&mut self, partitions: u8) {
-        self.awake |= partitions;
+    pub fn latches_freed(&mut self, partitions: u8) {
+        if self.ready != 0 {
+            let waits = |&p: &usize| self.any_waits_for_unit(p);
+            self.awake |= set_bits(partitions.into()).filter(waits).fold(0, |all, p| all | 1 << p);
+        }
     }
 
     /// Ends a cycle in which nothing can be collected.
@@ -234,17 +238,13 @@ impl OperandCollector {
             awake &= awake - 1;
             let moved = self.step_partition(partition, id_oc, oc_ex, slab, kernels, design, &mut done);
             done.touched |= u8::from(moved) << partition;
-            let empty = !self.free & self.of_partition[partition % PARTITIONS] == 0
-                && id_oc.occupied() & id_oc.of_partition(partition) == 0;
-            if empty || !moved && self.waiting & self.banks_of_partition[partition % PARTITIONS] == 0 {
-                self.awake &= !(1 << partition);
-            }
         }
         self.written = 0;
         done
     }
 
-    /// The rounds of one partition, which shares nothing with the others. True if anything moved.
+    /// The rounds of one partition, which shares nothing with the others. True if anything moved. The
+    /// partition goes to sleep if nothing can in the next cycle unless its latches change.
     #[expect(clippy::too_many_arguments, reason = "the stage's wires")]
     #[inline]
     fn step_partition(
@@ -296,6 +296,12 @@ impl OperandCollector {
                 break;
             }
             banks = all_banks;
+        }
+        let collects = self.waiting & all_banks != 0;
+        let sends = self.ready & mine & !blocked != 0;
+        let takes = self.free & mine != 0 && id_oc.occupied() & latches != 0;
+        if !collects && !sends && !takes {
+            self.awake &= !(1 << partition);
         }
         moved
     }

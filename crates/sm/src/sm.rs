@@ -272,7 +272,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         let taken = units.accept(now, oc_ex, slab, agenda, |slab, id| {
             observer.executing(now, Seen { id, window: Window { slab, kernels } });
         });
-        self.collectors.wake_all(taken);
+        self.collectors.latches_freed(taken);
     }
 
     /// Operand collectors read registers.

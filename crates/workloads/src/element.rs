@@ -7,8 +7,8 @@ use num::half::{self, Bf16, F16};
 pub trait Element: Copy + PartialEq + std::fmt::Debug {
     /// Size in bytes.
     const BYTES: usize;
-    /// Appends the value, little-endian.
-    fn put(self, out: &mut Vec<u8>);
+    /// All values, little-endian.
+    fn bytes_of(values: &[Self]) -> Vec<u8>;
     /// Reads the value from exactly [`Self::BYTES`] bytes.
     fn get(bytes: &[u8]) -> Self;
 }
@@ -17,8 +17,11 @@ macro_rules! elements {
     ($($t:ty)*) => {$(
         impl Element for $t {
             const BYTES: usize = size_of::<$t>();
-            fn put(self, out: &mut Vec<u8>) {
-                out.extend_from_slice(&self.to_le_bytes());
+            fn bytes_of(values: &[Self]) -> Vec<u8> {
+                let mut bytes = vec![0; values.len() * Self::BYTES];
+                let (places, _) = bytes.as_chunks_mut();
+                places.iter_mut().zip(values).for_each(|(place, value)| *place = value.to_le_bytes());
+                bytes
             }
             fn get(bytes: &[u8]) -> Self {
                 Self::from_le_bytes(bytes.try_into().expect("exact size"))
@@ -30,9 +33,7 @@ elements!(u8 i8 u16 i16 u32 i32 u64 i64 f32 f64);
 
 /// All values as little-endian bytes.
 pub fn to_bytes<T: Element>(values: &[T]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(values.len() * T::BYTES);
-    values.iter().for_each(|v| v.put(&mut bytes));
-    bytes
+    T::bytes_of(values)
 }
 
 /// Values from little-endian bytes; a remainder is left out.

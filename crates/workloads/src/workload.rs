@@ -280,6 +280,12 @@ impl IntoDim3 for [usize; 3] {
     }
 }
 
+/// The number that `draw` chooses between `low` (included) and `high`.
+#[inline]
+fn between(low: f32, high: f32, draw: u32) -> f32 {
+    low + (high - low) * ((draw >> 8) as f32 / (1 << 24) as f32)
+}
+
 impl Run<'_> {
     /// A parameter's value.
     pub fn param(&self, name: &str) -> usize {
@@ -302,12 +308,21 @@ impl Run<'_> {
 
     /// A number from `low` (included) to `high`, in steps of the width divided by 2^24.
     pub fn float(&mut self, low: f32, high: f32) -> f32 {
-        low + (high - low) * ((self.rng.next_u32() >> 8) as f32 / (1 << 24) as f32)
+        between(low, high, self.rng.next_u32())
     }
 
     /// `count` numbers from `low` (included) to `high`.
     pub fn floats(&mut self, count: usize, low: f32, high: f32) -> Vec<f32> {
-        (0..count).map(|_| self.float(low, high)).collect()
+        let mut values = Vec::with_capacity(count);
+        // The draws of `float`, several at a time.
+        let mut draws = [0; 1024];
+        while values.len() < count {
+            let bytes = (4 * (count - values.len())).min(draws.len());
+            self.rng.fill_bytes(&mut draws[..bytes]);
+            let (words, _) = draws[..bytes].as_chunks();
+            values.extend(words.iter().map(|w| between(low, high, u32::from_le_bytes(*w))));
+        }
+        values
     }
 
     /// Device memory for `count` values, contents undefined.

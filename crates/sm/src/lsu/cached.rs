@@ -52,7 +52,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         let mut request = line.request(kind, false, u32::from(dispatch.id.0));
         request.address += base;
         let access = cache.access(now, &request);
-        self.lsu.may_send = true;
+        self.lsu.may_send |= cache.peek_miss().is_some();
         if !access.is_taken() {
             self.agenda.at(now + 1);
             return false;

@@ -241,7 +241,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
             return;
         }
         let access = l1.cache.access(now, &request);
-        self.lsu.may_send = true;
+        self.lsu.may_send |= l1.cache.peek_miss().is_some();
         if !access.is_taken() {
             queue.failed_at = Some(l1.cache.changes());
             l1.failed_at = queue.failed_at;

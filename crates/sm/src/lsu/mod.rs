@@ -244,17 +244,19 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         }
         port.inbox.pop_front();
         self.lsu.may_have_result = true;
-        self.lsu.may_send = true;
         self.agenda.moved();
     }
 
     /// Delivers an answer to whom it belongs. Returns the cycle until which it cannot be.
     fn deliver(&mut self, now: Cycle, answer: &Request) -> Cycle {
-        let fill = |cache: &mut Cache| {
+        let may_send = &mut self.lsu.may_send;
+        let mut fill = |cache: &mut Cache| {
             if !cache.fill_port_free(now) {
                 return cache.fill_port_free_at();
             }
             cache.fill(now, answer.token);
+            // A line that had to go may have to be written back.
+            *may_send |= cache.peek_miss().is_some();
             now
         };
         match answer.kind {
@@ -293,32 +295,21 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
 
     fn send_some(&mut self, now: Cycle, port: &mut Port) {
         let Self { lsu, fetch, counters, agenda, .. } = self;
-        let mut more = false;
-        let mut send = |cache: &mut Cache| {
-            if cache.peek_miss().is_none() {
-                return;
-            }
-            more = true;
+        let l1 = lsu.l1.as_mut().map(|l1| &mut l1.cache);
+        let caches = [Some(&mut lsu.texture), lsu.constant.as_mut(), l1, fetch.icache.as_mut()];
+        lsu.may_send = false;
+        for cache in caches.into_iter().flatten().filter(|cache| cache.peek_miss().is_some()) {
             if !port.has_room(self.spec.outbox_packets) {
                 agenda.at(now + 1);
-                return;
+                lsu.may_send = true;
+                break;
             }
             let request = cache.pop_miss().expect("just seen");
             port.outbox.push_back((now, request));
             counters.requests += 1;
             agenda.moved();
-        };
-        send(&mut lsu.texture);
-        if let Some(constant) = &mut lsu.constant {
-            send(constant);
+            lsu.may_send |= cache.peek_miss().is_some();
         }
-        if let Some(l1) = &mut lsu.l1 {
-            send(&mut l1.cache);
-        }
-        if let Some(icache) = &mut fetch.icache {
-            send(icache);
-        }
-        lsu.may_send = more;
     }
 
     /// The instruction in the dispatch register goes on as far as it can.
@@ -353,7 +344,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         let age = |l: &usize| self.oc_ex.front(*l as u8).map(|id| self.slab.get(id).issue_order());
         let Some(latch) = set_bits(latches).min_by_key(age) else { return };
         let id = self.oc_ex.pop(latch as u8).expect("an occupied latch");
-        self.collectors.wake(latch % self.spec.partitions);
+        self.collectors.latches_freed(1 << (latch % self.spec.partitions));
         self.slab.get_mut(id).stage = Stage::Executing;
         self.agenda.moved();
         self.observer.executing(now, Seen { id, window: Window { slab: &self.slab, kernels } });
