@@ -57,10 +57,11 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
             let has_any = |s: &usize| self.scheduler_warps[*s] & warps != 0;
             return (0..count).filter(has_any).fold(0, |set, s| set | 1 << s);
         }
-        let mut half = WarpMask::BITS as usize / 2;
-        while half >= count {
-            warps |= warps >> half;
-            half /= 2;
+        // There are at most `SCHEDULERS`.
+        for half in [32, 16, 8, 4, 2, 1] {
+            if half >= SCHEDULERS || half >= count {
+                warps |= warps >> half;
+            }
         }
         warps as u32 & all
     }

@@ -304,10 +304,17 @@ impl DeviceMemory {
         let allocation = &mut self.allocations[index];
         let (mut at, mut rest) = (offset, data);
         while !rest.is_empty() {
-            let page = allocation.page_mut((at / PAGE_BYTES) as usize);
+            let page = (at / PAGE_BYTES) as usize;
             let skip = (at % PAGE_BYTES) as usize;
             let (now, later) = rest.split_at(rest.len().min(PAGE_BYTES as usize - skip));
-            store_bytes(page, skip, now);
+            match &mut allocation.pages[page] {
+                // A page that is written as a whole need not be cleared first.
+                new @ None if now.len() == PAGE_BYTES as usize => {
+                    let (words, _) = now.as_chunks();
+                    *new = Some(words.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect());
+                }
+                _ => store_bytes(allocation.page_mut(page), skip, now),
+            }
             at += now.len() as u64;
             rest = later;
         }
