@@ -13,8 +13,8 @@
 //! 1. Groups change only where hardware may change them and the compiler reckons with it, since
 //!    uniform registers are the warp's: at branches, barriers, `WARPSYNC`, `YIELD` and `EXIT`.
 //! 2. Which group hardware runs first is not published. Here the lanes that jump run first, as with
-//!    the reconvergence stack, and after 32 backward jumps the group that has waited
-//!    longest gets its turn: no lane can spin for ever while another could go on.
+//!    the reconvergence stack, and after 32 backward jumps the group that has waited longest gets
+//!    its turn: no lane can spin for ever while another could go on.
 //! 3. A convergence barrier is a register of each lane: the lanes that it shall meet. Groups may thus
 //!    use one barrier register for different gatherings at a time.
 //! 4. A CTA barrier is reached by all live lanes of a warp together: groups that come early wait.
