@@ -146,7 +146,12 @@ impl LaunchFile {
         });
         let args = &spec.args.item;
         if parameters.len() != args.len() {
-            let types: Vec<&str> = parameters.iter().map(|p| p.type_name.as_str()).collect();
+            // Machine code knows sizes only.
+            let ty = |p: &ParameterInfo| match p.type_name.as_str() {
+                "" => format!("{} bytes", p.bytes),
+                name => name.to_owned(),
+            };
+            let types: Vec<String> = parameters.iter().map(ty).collect();
             let message = format!(
                 "kernel `{}` takes {} arguments ({}), not {}",
                 spec.kernel.item,
