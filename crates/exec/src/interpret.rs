@@ -36,6 +36,19 @@ macro_rules! file {
     };
 }
 
+/// Borrows what the warp can load from and store to.
+macro_rules! spaces {
+    ($warp:expr, $env:expr) => {
+        Spaces {
+            device: $env.memory,
+            shared: $env.shared,
+            local: &mut $warp.local,
+            params: &$env.launch.params,
+            frame: $warp.stack.frame().map_or(0, |f| f.data.frame),
+        }
+    };
+}
+
 /// Executes the next instruction of `warp`, which runs PTX and has one. Fills in `out`.
 #[inline(always)]
 pub(crate) fn execute(warp: &mut Warp, kernel: &Kernel, env: &mut Environment<'_>, out: &mut DynInst) -> Outcome {
@@ -101,25 +114,11 @@ pub(crate) fn operate(
             file.write_pred(d[1], values[1]);
         }
         Op::Load(t) | Op::FrameLoad(t) => {
-            let frame = warp.stack.frame().map_or(0, |f| f.data.frame);
-            let mut spaces = Spaces {
-                device: env.memory,
-                shared: env.shared,
-                local: &mut warp.local,
-                params: &env.launch.params,
-                frame,
-            };
+            let mut spaces = spaces!(warp, env);
             access::load(&mut file, &mut spaces, t, out)?;
         }
         Op::Store(t) | Op::FrameStore(t) => {
-            let frame = warp.stack.frame().map_or(0, |f| f.data.frame);
-            let mut spaces = Spaces {
-                device: env.memory,
-                shared: env.shared,
-                local: &mut warp.local,
-                params: &env.launch.params,
-                frame,
-            };
+            let mut spaces = spaces!(warp, env);
             access::store(&file, &mut spaces, t, out)?;
         }
         _ => return operate_rarely(op, warp, kernel, mask, env, out),
@@ -139,8 +138,7 @@ fn operate_rarely(
 ) -> Outcome {
     let frame = warp.frame();
     let mut file = file!(warp, &env.launch.constants, mask);
-    let mut spaces =
-        Spaces { device: env.memory, shared: env.shared, local: &mut warp.local, params: &env.launch.params, frame };
+    let mut spaces = spaces!(warp, env);
     match op {
         Op::Carry { op, wide, d, s, carry, carry_in, carry_out } => {
             let chain = Chain { op: *op, carry: *carry, carry_in: *carry_in, carry_out: *carry_out };

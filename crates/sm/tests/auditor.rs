@@ -5,8 +5,8 @@ mod support;
 use isa::{CtaSlot, Dim3, KernelId, OpClass, RegFile, Space, WarpSlot};
 use kit::Cycle;
 use sm::{
-    Allowances, Auditor, Board, CoreSpec, Findings, InOrder, InstId, IssuePolicy, Observer, PipeSet, ReadyMasks, Seen,
-    Stall, StallMasks, Structure, Violation, WarpMask, Window,
+    Allowances, Auditor, CoreSpec, Findings, InOrder, InstId, IssuePolicy, Observer, PipeSet, ReadyMasks, Seen,
+    StallMasks, Structure, Violation, WarpMask, Window,
 };
 use support::*;
 
@@ -28,25 +28,6 @@ fn in_order_issue_keeps_the_order() {
     assert_eq!(findings.total(), 0, "{findings}");
     assert_eq!(findings.instructions, 10 + 3 * 3);
     assert!(findings.dependences > 5);
-}
-
-/// Sees no hazards.
-struct NoBoard;
-
-impl Board for NoBoard {
-    type Config = ();
-    fn new(_: &(), _: &CoreSpec) -> Self {
-        Self
-    }
-    fn structures(&self) -> Vec<Structure> {
-        vec![]
-    }
-    fn start_warp(&mut self, _: WarpSlot, _: &RegFile) {}
-    fn hazard(&self, _: Window<'_>, _: InstId) -> Option<Stall> {
-        None
-    }
-    fn on_issue(&mut self, _: Window<'_>, _: InstId) {}
-    fn on_writeback(&mut self, _: Window<'_>, _: InstId) {}
 }
 
 fn audit_unguarded(lines: &[Line]) -> Findings {

@@ -173,25 +173,6 @@ struct Stations {
     woken: Vec<InstId>,
 }
 
-/// Sees no hazards.
-struct NoBoard;
-
-impl sm::Board for NoBoard {
-    type Config = ();
-    fn new(_: &(), _: &CoreSpec) -> Self {
-        Self
-    }
-    fn structures(&self) -> Vec<Structure> {
-        vec![]
-    }
-    fn start_warp(&mut self, _: WarpSlot, _: &RegFile) {}
-    fn hazard(&self, _: Window<'_>, _: InstId) -> Option<Stall> {
-        None
-    }
-    fn on_issue(&mut self, _: Window<'_>, _: InstId) {}
-    fn on_writeback(&mut self, _: Window<'_>, _: InstId) {}
-}
-
 impl Stations {
     /// The youngest instruction in flight before `id` that writes `reg`.
     fn producer(&self, window: Window<'_>, id: InstId, reg: isa::RegId) -> Option<InstId> {

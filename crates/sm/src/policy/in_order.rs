@@ -7,31 +7,21 @@
 //! A head is examined when it becomes the head and when an instruction of its warp reads or writes
 //! its registers, never per cycle.
 
+use super::heads::{Head, Heads};
 use super::{IssuePolicy, ReadyMasks, Structure};
 use crate::inflight::{InstId, Window};
 use crate::instruction_buffer::InstructionBuffer;
 use crate::scoreboard::{Board, Scoreboard};
-use crate::spec::{CoreSpec, Pipe, PipeSet, WarpMask};
+use crate::spec::{CoreSpec, PipeSet, WarpMask};
 use crate::stalls::{Stall, StallMasks};
-use crate::warps::{PerWarp, bit};
 use isa::{RegFile, WarpSlot};
-
-/// Where the head of a warp's buffer stands: empty, ready for a pipe, or stalled, as a byte.
-type Head = u8;
-const EMPTY: Head = u8::MAX;
-/// Below: ready for the pipe of that number; from here on: stalled for that reason.
-const STALLED: Head = Pipe::COUNT as Head;
 
 /// In-order issue over board `B`.
 #[derive(Debug)]
 pub struct InOrder<B: Board = Scoreboard> {
     buffer: InstructionBuffer,
     board: B,
-    heads: PerWarp<Head>,
-    ready: ReadyMasks,
-    stalls: StallMasks,
-    /// Warps whose head stands elsewhere than when this was last asked.
-    changed: WarpMask,
+    heads: Heads,
     warps: usize,
 }
 
@@ -40,38 +30,18 @@ impl<B: Board> InOrder<B> {
     #[inline(always)]
     fn examine(&mut self, window: Window<'_>, warp: WarpSlot) {
         let head = match self.buffer.front(warp) {
-            None => EMPTY,
+            None => Head::EMPTY,
             Some(id) => match self.board.hazard(window, id) {
-                None => window.inst(id).pipe.0,
-                Some(stall) => STALLED + stall as Head,
+                None => Head::ready(window.inst(id).pipe),
+                Some(stall) => Head::stalled(stall),
             },
         };
-        self.set_head(warp, head);
-    }
-
-    #[inline]
-    fn set_head(&mut self, warp: WarpSlot, head: Head) {
-        let old = std::mem::replace(&mut self.heads[warp.index()], head);
-        if old == head {
-            return;
-        }
-        self.changed |= bit(warp);
-        if old < STALLED {
-            self.ready.remove(Pipe(old), bit(warp));
-        } else if old != EMPTY {
-            self.stalls.remove(Stall::ALL[(old - STALLED) as usize], bit(warp));
-        }
-        if head < STALLED {
-            self.ready.insert(Pipe(head), bit(warp));
-        } else if head != EMPTY {
-            self.stalls.insert(Stall::ALL[(head - STALLED) as usize], bit(warp));
-        }
+        self.heads.set(warp, head);
     }
 
     #[inline]
     fn examine_if_stalled(&mut self, window: Window<'_>, warp: WarpSlot) {
-        let head = self.heads[warp.index()];
-        if head >= STALLED && head != EMPTY {
+        if self.heads.is_stalled(warp) {
             self.examine(window, warp);
         }
     }
@@ -88,10 +58,7 @@ impl<B: Board> IssuePolicy for InOrder<B> {
         Self {
             buffer: InstructionBuffer::new(frontend.buffer_entries, frontend.instructions_per_fetch),
             board: B::new(config, spec),
-            heads: PerWarp::new(EMPTY),
-            ready: ReadyMasks::default(),
-            stalls: StallMasks::default(),
-            changed: 0,
+            heads: Heads::default(),
             warps,
         }
     }
@@ -103,7 +70,7 @@ impl<B: Board> IssuePolicy for InOrder<B> {
     }
 
     fn start_warp(&mut self, warp: WarpSlot, regs: &RegFile) {
-        debug_assert_eq!(self.heads[warp.index()], EMPTY);
+        debug_assert!(self.heads.is_empty(warp));
         self.board.start_warp(warp, regs);
     }
 
@@ -116,19 +83,19 @@ impl<B: Board> IssuePolicy for InOrder<B> {
     fn insert(&mut self, window: Window<'_>, id: InstId) {
         let warp = window.inst(id).warp;
         self.buffer.push(warp, id);
-        if self.heads[warp.index()] == EMPTY {
+        if self.heads.is_empty(warp) {
             self.examine(window, warp);
         }
     }
 
     #[inline]
     fn take_changed(&mut self, _touched: WarpMask) -> WarpMask {
-        std::mem::take(&mut self.changed)
+        self.heads.take_changed()
     }
 
     #[inline]
     fn ready(&self) -> &ReadyMasks {
-        &self.ready
+        self.heads.ready()
     }
 
     #[inline]
@@ -138,12 +105,12 @@ impl<B: Board> IssuePolicy for InOrder<B> {
 
     #[inline]
     fn stalls(&self) -> &StallMasks {
-        &self.stalls
+        self.heads.stalls()
     }
 
     #[inline]
     fn long_waits(&self) -> WarpMask {
-        self.stalls.of(Stall::RawMemory)
+        self.heads.stalls().of(Stall::RawMemory)
     }
 
     #[inline]

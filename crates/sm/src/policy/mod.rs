@@ -12,6 +12,7 @@
 
 pub mod boards;
 pub mod ghost;
+mod heads;
 mod in_order;
 
 pub use in_order::InOrder;

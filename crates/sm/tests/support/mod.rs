@@ -10,7 +10,8 @@ use isa::{
 use kit::{Cycle, NEVER};
 use mem::{Port, RequestKind};
 use sm::{
-    Code, CoreOptions, CoreSpec, Env, FinishedCta, InOrder, IssuePolicy, Kernel, Observer, Sm, Timeline, TimingTable,
+    Board, Code, CoreOptions, CoreSpec, Env, FinishedCta, InOrder, InstId, IssuePolicy, Kernel, Observer, Sm, Stall,
+    Structure, Timeline, TimingTable, Window,
 };
 use std::sync::Arc;
 
@@ -20,6 +21,25 @@ pub fn gpu() -> GpuConfig {
     gpu.sm.perfect_instruction_and_constant_caches = true;
     gpu.sm.issue.scheduler = "lrr".into();
     gpu
+}
+
+/// A board that sees no hazards.
+pub struct NoBoard;
+
+impl Board for NoBoard {
+    type Config = ();
+    fn new(_: &(), _: &CoreSpec) -> Self {
+        Self
+    }
+    fn structures(&self) -> Vec<Structure> {
+        vec![]
+    }
+    fn start_warp(&mut self, _: WarpSlot, _: &RegFile) {}
+    fn hazard(&self, _: Window<'_>, _: InstId) -> Option<Stall> {
+        None
+    }
+    fn on_issue(&mut self, _: Window<'_>, _: InstId) {}
+    fn on_writeback(&mut self, _: Window<'_>, _: InstId) {}
 }
 
 /// One scripted instruction: the static part and what the dynamic part needs.

@@ -64,12 +64,13 @@ mod precise;
 
 pub use precise::Precise;
 
+use super::heads::{Head, Heads};
 use super::{IssuePolicy, ReadyMasks, Structure};
 use crate::agenda::Agenda;
 use crate::inflight::{InFlight, InstId, Window};
 use crate::instruction_buffer::InstructionBuffer;
 use crate::scoreboard::{Board, Scoreboard};
-use crate::spec::{CoreSpec, Pipe, PipeSet, WarpMask};
+use crate::spec::{CoreSpec, PipeSet, WarpMask};
 use crate::stalls::{Stall, StallMasks};
 use crate::warps::{PerWarp, bit, next_after, warps_in};
 use isa::{Control, RegFile, WarpSlot};
@@ -97,12 +98,6 @@ impl Default for GhostConfig {
         Self { issue_buffer: 8, instruction_buffer: 4, precise: None }
     }
 }
-
-/// What the warp scheduler sees of a warp: nothing, a candidate for a pipe, or a stall, as a byte.
-type Head = u8;
-const EMPTY: Head = u8::MAX;
-/// Below: ready for the pipe of that number; from here on: stalled for that reason.
-const STALLED: Head = Pipe::COUNT as Head;
 
 /// What time-shared structures of one warp scheduler do.
 #[derive(Clone, Copy, Debug, Default)]
@@ -145,10 +140,7 @@ pub struct Ghost {
     checked: Vec<(WarpSlot, Location)>,
     table: PerWarp<TableEntries>,
     candidate: PerWarp<Location>,
-    heads: PerWarp<Head>,
-    ready: ReadyMasks,
-    stalls: StallMasks,
-    changed: WarpMask,
+    heads: Heads,
     translations: Option<Translations>,
     config: GhostConfig,
     max_warps: usize,
@@ -166,34 +158,15 @@ impl Ghost {
         let head = match oldest {
             Oldest::Ready(location) => {
                 self.candidate[w] = location;
-                window.inst(self.isb.id(warp, location)).pipe.0
+                Head::ready(window.inst(self.isb.id(warp, location)).pipe)
             }
-            Oldest::Stalled(stall) => STALLED + stall as Head,
-            Oldest::InChecker => STALLED + Stall::Design as Head,
-            Oldest::None if (self.fetched | self.syncing) & bit(warp) != 0 => STALLED + Stall::Design as Head,
-            Oldest::None => EMPTY,
+            Oldest::Stalled(stall) => Head::stalled(stall),
+            Oldest::InChecker => Head::stalled(Stall::Design),
+            Oldest::None if (self.fetched | self.syncing) & bit(warp) != 0 => Head::stalled(Stall::Design),
+            Oldest::None => Head::EMPTY,
         };
         // The same pipe may mean another instruction, which the schedulers do not tell apart.
-        self.set_head(warp, head);
-    }
-
-    #[inline]
-    fn set_head(&mut self, warp: WarpSlot, head: Head) {
-        let old = std::mem::replace(&mut self.heads[warp.index()], head);
-        if old == head {
-            return;
-        }
-        self.changed |= bit(warp);
-        if old < STALLED {
-            self.ready.remove(Pipe(old), bit(warp));
-        } else if old != EMPTY {
-            self.stalls.remove(Stall::ALL[(old - STALLED) as usize], bit(warp));
-        }
-        if head < STALLED {
-            self.ready.insert(Pipe(head), bit(warp));
-        } else if head != EMPTY {
-            self.stalls.insert(Stall::ALL[(head - STALLED) as usize], bit(warp));
-        }
+        self.heads.set(warp, head);
     }
 
     /// Each GhOST scheduler looks at one warp, as it stood at the end of the last cycle.
@@ -329,10 +302,7 @@ impl IssuePolicy for Ghost {
             checked: Vec::with_capacity(CHECKERS * schedulers),
             table: PerWarp::new((None, None)),
             candidate: PerWarp::new(0),
-            heads: PerWarp::new(EMPTY),
-            ready: ReadyMasks::default(),
-            stalls: StallMasks::default(),
-            changed: 0,
+            heads: Heads::default(),
             translations: config.precise.map(Translations::new),
             config,
             max_warps: warps,
@@ -374,7 +344,7 @@ impl IssuePolicy for Ghost {
     }
 
     fn start_warp(&mut self, warp: WarpSlot, regs: &RegFile) {
-        debug_assert_eq!(self.heads[warp.index()], EMPTY);
+        debug_assert!(self.heads.is_empty(warp));
         self.isb.start_warp(warp, regs);
     }
 
@@ -388,8 +358,8 @@ impl IssuePolicy for Ghost {
         let warp = window.inst(id).warp;
         self.buffer.push(warp, id);
         self.fetched |= bit(warp);
-        if self.heads[warp.index()] == EMPTY {
-            self.set_head(warp, STALLED + Stall::Design as Head);
+        if self.heads.is_empty(warp) {
+            self.heads.set(warp, Head::stalled(Stall::Design));
         }
     }
 
@@ -423,12 +393,12 @@ impl IssuePolicy for Ghost {
 
     #[inline]
     fn take_changed(&mut self, _touched: WarpMask) -> WarpMask {
-        std::mem::take(&mut self.changed)
+        self.heads.take_changed()
     }
 
     #[inline]
     fn ready(&self) -> &ReadyMasks {
-        &self.ready
+        self.heads.ready()
     }
 
     #[inline]
@@ -438,12 +408,12 @@ impl IssuePolicy for Ghost {
 
     #[inline]
     fn stalls(&self) -> &StallMasks {
-        &self.stalls
+        self.heads.stalls()
     }
 
     #[inline]
     fn long_waits(&self) -> WarpMask {
-        self.stalls.of(Stall::RawMemory)
+        self.heads.stalls().of(Stall::RawMemory)
     }
 
     #[inline]
@@ -478,8 +448,7 @@ impl IssuePolicy for Ghost {
             return;
         }
         self.writing |= bit(warp);
-        let head = self.heads[warp.index()];
-        if head >= STALLED && head != EMPTY {
+        if self.heads.is_stalled(warp) {
             self.examine(window, warp);
         }
     }
