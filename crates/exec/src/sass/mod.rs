@@ -102,7 +102,8 @@ pub fn load_binary(name: &str, file: &[u8], sm_version: u32, options: LowerOptio
     let ptx = || entries.iter().filter(|e| e.kind == Kind::Ptx && e.sm <= sm_version).max_by_key(|e| e.sm);
     let Some(entry) = cubin.or_else(ptx) else {
         let known: Vec<String> = entries.iter().map(|e| format!("{:?} for sm_{}", e.kind, e.sm)).collect();
-        return Err(fail(format!("nothing in it runs on sm_{sm_version}; it holds {}", known.join(", "))));
+        let known = if known.is_empty() { "no code for any GPU".to_owned() } else { known.join(", ") };
+        return Err(fail(format!("nothing in it runs on sm_{sm_version}; it holds {known}")));
     };
     let contents = entry.extract().map_err(|e| fail(e.to_string()))?;
     let name = format!("{name} (sm_{})", entry.sm);
