@@ -168,6 +168,21 @@ fn names() {
 }
 
 #[test]
+fn changes_to_the_gpu() {
+    let run = ["run", "vectoradd", "--gpu", "v100"];
+    let with = |more: &[&'static str], mentions: &[&str]| fails(2, &[&run[..], more].concat(), mentions);
+    with(&["--warps-per-sm", "x2"], &["128", "64 at most", "x0.5,x1"]);
+    with(&["--warps-per-sm", "65"], &["65", "64 at most"]);
+    with(&["--warps-per-sm", "x0.3"], &["19.2", "no whole number"]);
+    with(&["--warps-per-sm", "lots"], &["--warps-per-sm", "x2 or x0.5"]);
+    with(&["--register-file", "x0.001"], &["no whole number"]);
+    with(&["--register-file", "64"], &["sm.registers", "less than one warp"]);
+    with(&["--instruction-buffer", "1"], &["instructions_per_fetch", "sm.frontend.buffer_entries"]);
+    with(&["--branches", "guess"], &["guess", "oracle"]);
+    with(&["--branches", "oracle,stall"], &["one machine at a time", "warpwright compare"]);
+}
+
+#[test]
 fn values() {
     fails(2, &["run", "matmul", "--param", "n"], &["--param", "NAME=VALUE"]);
     fails(2, &["run", "matmul", "--param", "n=big"], &["n=big"]);

@@ -12,6 +12,7 @@ mod engine;
 mod erased;
 mod export;
 pub mod microbench;
+pub mod published;
 mod replay;
 mod report;
 mod run;

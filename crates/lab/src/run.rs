@@ -48,6 +48,11 @@ impl Setup {
             audit: false,
         }
     }
+
+    /// Whether the user has chosen the value of `key`.
+    pub(crate) fn sets(&self, key: &str) -> bool {
+        self.settings.iter().any(|setting| setting.split('=').next().is_some_and(|name| name.trim() == key))
+    }
 }
 
 /// What to run.
