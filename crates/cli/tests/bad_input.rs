@@ -147,6 +147,10 @@ fn usage() {
     fails(2, &["run", "matmul", "--seed", "minus one"], &["--seed", "minus one"]);
     fails(2, &["run", "matmul", "--size", "huge"], &["--size", "huge", "small"]);
     fails(2, &["run", "matmul", "--max-cycles", "-1"], &["-1"]);
+    fails(2, &["run", "matmul", "--max-registers", "32"], &["--registers"]);
+    fails(2, &["run", "matmul", "--registers", "some"], &["hazard-free"]);
+    fails(2, &["run", "matmul", "--registers", "allocated", "--isa", "sass"], &["machine code has its registers"]);
+    fails(2, &["run", "matmul", "--registers", "allocated", "--max-registers", "3"], &["fit into 3 registers"]);
     fails(2, &["compare", "matmul", "--jobs", "0"], &["--jobs"]);
     fails(2, &["compare"], &["WORKLOAD"]);
     fails(2, &["list", "fruits"], &["fruits", "gpus"]);

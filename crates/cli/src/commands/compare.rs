@@ -208,6 +208,7 @@ fn machine(mut column: Column, args: &Args) -> Result<(Column, Setup), Failure> 
         settings: column.settings.clone(),
         max_cycles: args.max_cycles,
         code: args.input.form(),
+        registers: args.input.registers(),
         any_architecture: args.input.any_architecture,
         audit: args.audit,
         ..Setup::new(gpu)

@@ -109,6 +109,7 @@ fn setup(args: &Args) -> Result<Setup, Failure> {
         settings,
         max_cycles: args.max_cycles,
         code: args.input.form(),
+        registers: args.input.registers(),
         any_architecture: args.input.any_architecture,
         audit: args.audit,
         ..Setup::new(gpu)
