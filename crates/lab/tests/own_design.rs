@@ -24,8 +24,10 @@ fn the_guide_shows_the_design_as_it_is_tested() {
 #[test]
 fn one_arithmetic_instruction_steps_past_a_stalled_one() {
     let lines = [load(Space::Global, 1, 0, 4), add(2, &[1]), op(OpClass::FpMul, 3, &[4]), add(5, &[6])];
-    let bench = Bench { memory_latency: 30, ..Bench::new(&lines) };
+    let bench = Bench { memory_latency: 30, ..Bench::new(&lines) }.gpu(|g| g.sm.frontend.buffer_entries = 4);
     let run = bench.run_design::<Sidestep, _>(&(), Timeline::default());
+    let issue = |order| run.sm.observer.at(0, order, 'I').expect("it issues");
+    assert!(issue(2) < issue(1) && issue(3) < issue(1));
     insta::assert_snapshot!(run.sm.observer.draw());
 }
 
