@@ -16,7 +16,7 @@ pub struct Coefficients {
     pub node_nm: f64,
     /// Chip voltage that they hold for.
     pub volts: f64,
-    /// Core clock that powers per cycle were turned into energies with, in MHz.
+    /// Core clock that static and constant power were measured at, in MHz.
     pub core_mhz: f64,
     /// SMs of the GPU that static power was measured on.
     pub sms: f64,
