@@ -23,8 +23,10 @@ mod event;
 mod model;
 pub mod scaling;
 mod static_power;
+mod storage;
 
 pub use coefficients::{CoefficientError, Coefficients};
 pub use event::{Component, Event, PerEvent};
 pub use model::{Activity, Energy};
 pub use static_power::{Lanes, StaticPower};
+pub use storage::{Cost, Storage};
