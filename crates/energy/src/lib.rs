@@ -18,6 +18,7 @@
 //! # Ok::<(), energy::CoefficientError>(())
 //! ```
 
+pub mod accelwattch;
 mod coefficients;
 mod event;
 mod model;
