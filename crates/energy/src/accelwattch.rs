@@ -1,0 +1,103 @@
+//! Published counts through our model, beside the watts that were published and measured.
+//!
+//! AccelWattch's artifact (MICRO 2021) gives, for 25 kernels on a Quadro V100, hardware counters, the
+//! watts by component that its hardware variant made of them, and the board's measured power. Counts
+//! of the instruction buffer, the scheduler and the lanes, and the active lanes that static power
+//! depends on, are not published: for those the published watts are taken as they are, so that totals
+//! can be compared.
+
+use crate::{Activity, CoefficientError, Coefficients, Component, Event};
+
+/// Counts and watts: see the head of the file.
+const PUBLISHED: &str = include_str!("../data/accelwattch_v100.csv");
+/// Coefficients of the hardware variant.
+const COEFFICIENTS: &str = include_str!("../data/v100_hw.toml");
+
+/// What both models make of the same counts, in watts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Part {
+    /// What it is.
+    pub name: &'static str,
+    /// By our model from the published counts.
+    pub ours: f64,
+    /// As published.
+    pub published: f64,
+}
+
+/// A kernel.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// Its name in AccelWattch's tables.
+    pub kernel: String,
+    /// Parts whose counts are published.
+    pub parts: Vec<Part>,
+    /// Published watts of everything else.
+    pub taken: f64,
+    /// Published total.
+    pub published: f64,
+    /// Measured power of the board.
+    pub measured: f64,
+}
+
+impl Row {
+    /// Our total: our parts and what is taken from the publication.
+    pub fn ours(&self) -> f64 {
+        self.taken + self.parts.iter().map(|p| p.ours).sum::<f64>()
+    }
+}
+
+/// All kernels.
+///
+/// # Errors
+/// The coefficients that come with the program are not well-formed, which tests rule out.
+pub fn rows() -> Result<Vec<Row>, CoefficientError> {
+    let coefficients = Coefficients::parse(COEFFICIENTS)?;
+    let mut lines = PUBLISHED.lines().filter(|line| !line.starts_with('#'));
+    let head: Vec<&str> = lines.next().unwrap_or_default().split(',').collect();
+    Ok(lines.map(|line| row(&coefficients, &head, line)).collect())
+}
+
+fn row(coefficients: &Coefficients, head: &[&str], line: &str) -> Row {
+    let cells: Vec<&str> = line.split(',').collect();
+    let cell = |name: &str| head.iter().position(|&h| h == name).and_then(|i| cells.get(i)).copied().unwrap_or("");
+    let number = |name: &str| cell(name).parse::<f64>().unwrap_or(0.0);
+    let cycles = number("cycles");
+    let mut activity = Activity {
+        seconds: cycles / (coefficients.core_mhz * 1e6),
+        active_sms: coefficients.sms - number("idle_sms"),
+        sms: coefficients.sms,
+        ..Activity::default()
+    };
+    for &event in Event::ALL {
+        activity.events[event] = number(event.name());
+    }
+    // Published as a mean over cycles.
+    activity.events[Event::PipelineDuty] *= cycles;
+    let energy = coefficients.energy(&activity, coefficients.volts);
+    let watts = |of: &[Component]| of.iter().map(|&c| energy.watts(c)).sum::<f64>();
+    use Component as C;
+    let part = |name, of: &[Component], published: &str| Part { name, ours: watts(of), published: number(published) };
+    Row {
+        kernel: cell("kernel").to_owned(),
+        parts: vec![
+            part("L1", &[C::L1], "w_l1"),
+            part("constant cache", &[C::ConstantCache], "w_constant"),
+            part("shared memory", &[C::SharedMemory], "w_shared"),
+            part("L2, crossbar", &[C::L2, C::Crossbar], "w_l2_and_crossbar"),
+            part("DRAM", &[C::Dram], "w_dram"),
+            part("pipeline", &[C::Pipeline], "w_pipeline"),
+            part("idle SMs", &[C::IdleSms], "w_idle_sms"),
+            part("constant", &[C::Constant], "w_constant_power"),
+        ],
+        taken: number("w_static") + number("w_rest"),
+        published: number("w_total"),
+        measured: number("w_measured"),
+    }
+}
+
+/// Mean of the absolute relative deviations of `found` from `expected`, in percent.
+pub fn mean_error_percent(pairs: impl Iterator<Item = (f64, f64)>) -> f64 {
+    let (sum, count) =
+        pairs.fold((0.0, 0.0), |(sum, n), (found, expected)| (sum + (found / expected - 1.0).abs(), n + 1.0));
+    if count > 0.0 { 100.0 * sum / count } else { 0.0 }
+}

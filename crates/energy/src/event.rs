@@ -1,0 +1,208 @@
+//! What costs energy each time that it happens, and which part of the GPU pays.
+
+use std::ops::{Index, IndexMut};
+
+macro_rules! components {
+    ($($(#[doc = $text:literal])+ $name:ident = $key:literal,)*) => {
+        /// A part of the GPU to which energy is charged.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Component { $($(#[doc = $text])+ $name,)* }
+
+        impl Component {
+            /// Every component, in declaration order: `ALL[c as usize] == c`.
+            pub const ALL: &'static [Component] = &[$(Component::$name,)*];
+            /// The name used in reports.
+            pub const fn name(self) -> &'static str {
+                match self { $(Component::$name => $key,)* }
+            }
+            /// One sentence on what is charged to it.
+            pub const fn description(self) -> &'static str {
+                match self { $(Component::$name => concat!($($text,)+).trim_ascii(),)* }
+            }
+        }
+    };
+}
+
+components! {
+    /// Instruction buffers and decoders.
+    InstructionBuffer = "instruction_buffer",
+    /// Instruction caches.
+    InstructionCache = "instruction_cache",
+    /// Warp schedulers and scoreboards.
+    Scheduler = "scheduler",
+    /// Structures of the core design beyond those of the in-order core.
+    Design = "design",
+    /// Register files and operand collectors.
+    RegisterFile = "register_file",
+    /// Integer lanes: add, logic, shift, multiply, address arithmetic.
+    IntLanes = "int_lanes",
+    /// Single and half precision lanes.
+    FpLanes = "fp_lanes",
+    /// Double precision lanes.
+    DpLanes = "dp_lanes",
+    /// Special function units.
+    SfuLanes = "sfu_lanes",
+    /// Tensor cores.
+    TensorLanes = "tensor_lanes",
+    /// Texture units.
+    TextureUnits = "texture_units",
+    /// Pipeline registers of the SMs.
+    Pipeline = "pipeline",
+    /// Shared memory.
+    SharedMemory = "shared_memory",
+    /// L1 data caches with their coalescers.
+    L1 = "l1",
+    /// Constant caches.
+    ConstantCache = "constant_cache",
+    /// Texture caches.
+    TextureCache = "texture_cache",
+    /// Crossbar between SMs and memory partitions.
+    Crossbar = "crossbar",
+    /// L2 cache.
+    L2 = "l2",
+    /// Memory controllers and DRAM.
+    Dram = "dram",
+    /// SMs without a warp: what they draw although nothing runs there.
+    IdleSms = "idle_sms",
+    /// Leakage and clocking of active SMs, by how many lanes are in use.
+    Static = "static",
+    /// What the board draws whatever runs: fans, regulators, memory refresh, host interface.
+    Constant = "constant",
+}
+
+macro_rules! events {
+    ($($(#[doc = $text:literal])+ $name:ident = $key:literal, $component:ident, $unit:literal;)*) => {
+        /// Something that costs energy each time that it happens.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Event { $($(#[doc = $text])+ $name,)* }
+
+        impl Event {
+            /// Every event, in declaration order: `ALL[e as usize] == e`.
+            pub const ALL: &'static [Event] = &[$(Event::$name,)*];
+            /// How many there are.
+            pub const COUNT: usize = Self::ALL.len();
+            /// Its key in coefficient files and its name in reports.
+            pub const fn name(self) -> &'static str {
+                match self { $(Event::$name => $key,)* }
+            }
+            /// What is counted.
+            pub const fn unit(self) -> &'static str {
+                match self { $(Event::$name => $unit,)* }
+            }
+            /// Who pays for it.
+            pub const fn component(self) -> Component {
+                match self { $(Event::$name => Component::$component,)* }
+            }
+            /// One sentence on when it happens.
+            pub const fn description(self) -> &'static str {
+                match self { $(Event::$name => concat!($($text,)+).trim_ascii(),)* }
+            }
+        }
+    };
+}
+
+events! {
+    /// An instruction is decoded, written to the instruction buffer and read from it.
+    Decode = "decode", InstructionBuffer, "warp instructions";
+    /// An instruction that is no memory access is scheduled.
+    Schedule = "schedule", Scheduler, "warp instructions";
+    /// A fetch hits in the instruction cache.
+    IcacheHit = "icache_hit", InstructionCache, "fetches";
+    /// A fetch misses in the instruction cache.
+    IcacheMiss = "icache_miss", InstructionCache, "fetches";
+    /// A lane reads a 32-bit register.
+    RegisterRead = "register_read", RegisterFile, "lane operands";
+    /// A lane writes a 32-bit register.
+    RegisterWrite = "register_write", RegisterFile, "lane operands";
+    /// A lane takes an operand from elsewhere: an immediate, a constant, a predicate.
+    OtherOperand = "other_operand", RegisterFile, "lane operands";
+    /// Integer add, logic, shift, compare, move, select, conversion.
+    IntAdd = "int_add", IntLanes, "lane operations";
+    /// Integer multiply and multiply-add.
+    IntMul = "int_mul", IntLanes, "lane operations";
+    /// Integer division as one operation (PTX).
+    IntDiv = "int_div", IntLanes, "lane operations";
+    /// Single or half precision add, compare, minimum, maximum.
+    FpAdd = "fp_add", FpLanes, "lane operations";
+    /// Single or half precision multiply and fused multiply-add.
+    FpMul = "fp_mul", FpLanes, "lane operations";
+    /// Single precision division as one operation (PTX).
+    FpDiv = "fp_div", FpLanes, "lane operations";
+    /// Double precision add, compare, minimum, maximum.
+    DpAdd = "dp_add", DpLanes, "lane operations";
+    /// Double precision multiply and fused multiply-add.
+    DpMul = "dp_mul", DpLanes, "lane operations";
+    /// Double precision division or square root as one operation (PTX).
+    DpDiv = "dp_div", DpLanes, "lane operations";
+    /// Square root, reciprocal, reciprocal square root.
+    Sqrt = "sqrt", SfuLanes, "lane operations";
+    /// Logarithm.
+    Log = "log", SfuLanes, "lane operations";
+    /// Sine, cosine.
+    Sin = "sin", SfuLanes, "lane operations";
+    /// Exponential, hyperbolic tangent.
+    Exp = "exp", SfuLanes, "lane operations";
+    /// Matrix multiply-accumulate.
+    Tensor = "tensor", TensorLanes, "lane operations";
+    /// Texture fetch.
+    Texture = "texture", TextureUnits, "lane operations";
+    /// The pipelines of all SMs are fully busy for a core cycle; fractions count.
+    PipelineDuty = "pipeline_duty", Pipeline, "GPU cycles";
+    /// An access of a warp, or another pass of it where banks conflict.
+    SharedAccess = "shared_access", SharedMemory, "bank cycles";
+    /// A read hits in an L1 data cache.
+    L1ReadHit = "l1_read_hit", L1, "requests";
+    /// A read misses in an L1 data cache.
+    L1ReadMiss = "l1_read_miss", L1, "requests";
+    /// A write hits in an L1 data cache.
+    L1WriteHit = "l1_write_hit", L1, "requests";
+    /// A write misses in an L1 data cache.
+    L1WriteMiss = "l1_write_miss", L1, "requests";
+    /// A read hits in a constant cache.
+    ConstantHit = "constant_hit", ConstantCache, "requests";
+    /// A read misses in a constant cache.
+    ConstantMiss = "constant_miss", ConstantCache, "requests";
+    /// A read hits in a texture cache.
+    TextureHit = "texture_hit", TextureCache, "requests";
+    /// A read misses in a texture cache.
+    TextureMiss = "texture_miss", TextureCache, "requests";
+    /// A flit crosses the crossbar, either way.
+    CrossbarFlit = "crossbar_flit", Crossbar, "flits";
+    /// A read hits in the L2.
+    L2ReadHit = "l2_read_hit", L2, "requests";
+    /// A read misses in the L2.
+    L2ReadMiss = "l2_read_miss", L2, "requests";
+    /// A write hits in the L2.
+    L2WriteHit = "l2_write_hit", L2, "requests";
+    /// A write misses in the L2.
+    L2WriteMiss = "l2_write_miss", L2, "requests";
+    /// A read command goes to a DRAM channel.
+    DramRead = "dram_read", Dram, "commands";
+    /// A write command goes to a DRAM channel.
+    DramWrite = "dram_write", Dram, "commands";
+    /// A bank of a DRAM channel is precharged.
+    DramPrecharge = "dram_precharge", Dram, "commands";
+}
+
+/// A number for each event: its energy, or how often it happened.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PerEvent(pub [f64; Event::COUNT]);
+
+impl Default for PerEvent {
+    fn default() -> Self {
+        Self([0.0; Event::COUNT])
+    }
+}
+
+impl Index<Event> for PerEvent {
+    type Output = f64;
+    fn index(&self, event: Event) -> &f64 {
+        &self.0[event as usize]
+    }
+}
+
+impl IndexMut<Event> for PerEvent {
+    fn index_mut(&mut self, event: Event) -> &mut f64 {
+        &mut self.0[event as usize]
+    }
+}

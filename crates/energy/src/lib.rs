@@ -1,0 +1,33 @@
+//! Energy and power: what a run's events cost.
+//!
+//! An event-based model in the manner of GPUWattch (ISCA 2013) and AccelWattch (MICRO 2021): each
+//! [`Event`] has an energy ([`Coefficients`], data files with sources), static power depends on what
+//! is in use ([`StaticPower`]), idle SMs and the board draw constant power. [`Coefficients::energy`]
+//! turns an [`Activity`] into [`Energy`] by [`Component`].
+//!
+//! It knows nothing of the simulator: whoever has counts can ask, so that published counts can be
+//! put through it as well as our own.
+//!
+//! ```
+//! use energy::{Activity, Coefficients, Component, Event};
+//! let v100 = Coefficients::of("v100").unwrap()?;
+//! let mut activity = Activity { seconds: 1e-3, sms: 80.0, active_sms: 80.0, lanes: 32.0, ..Activity::default() };
+//! activity.events[Event::FpMul] = 1e9;
+//! let energy = v100.energy(&activity, v100.volts);
+//! assert!((energy.joules(Component::FpLanes) - 1e9 * 3.462e-12).abs() < 1e-9);
+//! # Ok::<(), energy::CoefficientError>(())
+//! ```
+
+pub mod accelwattch;
+mod coefficients;
+mod event;
+mod model;
+pub mod scaling;
+mod static_power;
+mod storage;
+
+pub use coefficients::{CoefficientError, Coefficients};
+pub use event::{Component, Event, PerEvent};
+pub use model::{Activity, Energy};
+pub use static_power::{Lanes, StaticPower};
+pub use storage::{Cost, Storage};

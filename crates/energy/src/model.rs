@@ -1,0 +1,97 @@
+//! From what happened to joules.
+
+use crate::coefficients::Coefficients;
+use crate::event::{Component, Event, PerEvent};
+
+/// What a GPU did in a stretch of time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Activity {
+    /// Length of the stretch.
+    pub seconds: f64,
+    /// How often each event happened.
+    pub events: PerEvent,
+    /// Active lanes of a warp instruction in the mean: 0 to 32.
+    pub lanes: f64,
+    /// SMs with a warp, mean over the stretch.
+    pub active_sms: f64,
+    /// SMs of the GPU.
+    pub sms: f64,
+    /// Energy of the core design's own structures, in picojoules.
+    pub design_pj: f64,
+}
+
+/// Energy by component.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Energy {
+    /// Length of the stretch of time that it was spent in.
+    pub seconds: f64,
+    joules: [f64; Component::ALL.len()],
+}
+
+impl Energy {
+    /// None spent in no time.
+    pub fn none() -> Self {
+        Self { seconds: 0.0, joules: [0.0; Component::ALL.len()] }
+    }
+
+    /// Energy charged to `component`, in joules.
+    pub fn joules(&self, component: Component) -> f64 {
+        self.joules[component as usize]
+    }
+
+    /// All of it, in joules.
+    pub fn total_joules(&self) -> f64 {
+        self.joules.iter().sum()
+    }
+
+    /// Mean power of `component`, in watts; 0 over no time.
+    pub fn watts(&self, component: Component) -> f64 {
+        over(self.joules(component), self.seconds)
+    }
+
+    /// Mean power, in watts; 0 over no time.
+    pub fn total_watts(&self) -> f64 {
+        over(self.total_joules(), self.seconds)
+    }
+
+    /// Energy by component, in declaration order.
+    pub fn parts(&self) -> impl Iterator<Item = (Component, f64)> + '_ {
+        Component::ALL.iter().map(|&c| (c, self.joules(c)))
+    }
+
+    /// Both stretches of time, one after the other.
+    pub fn and(mut self, next: &Self) -> Self {
+        self.seconds += next.seconds;
+        self.joules.iter_mut().zip(next.joules).for_each(|(sum, j)| *sum += j);
+        self
+    }
+}
+
+fn over(joules: f64, seconds: f64) -> f64 {
+    if seconds > 0.0 { joules / seconds } else { 0.0 }
+}
+
+impl Coefficients {
+    /// Energy of `activity` on a GPU with these coefficients, at `volts`.
+    ///
+    /// Dynamic energy grows with the square of the voltage, static power and that of idle SMs with
+    /// the voltage; constant power does not depend on it (AccelWattch's DVFS model).
+    pub fn energy(&self, activity: &Activity, volts: f64) -> Energy {
+        let ratio = volts / self.volts;
+        let mut energy = Energy { seconds: activity.seconds, ..Energy::none() };
+        let mut charge = |component: Component, joules: f64| energy.joules[component as usize] += joules;
+        for &event in Event::ALL {
+            charge(event.component(), activity.events[event] * self.events_pj[event] * 1e-12 * ratio * ratio);
+        }
+        charge(Component::Design, activity.design_pj * 1e-12 * ratio * ratio);
+        let (active, idle) = (activity.active_sms, (activity.sms - activity.active_sms).max(0.0));
+        let share = if activity.sms > 0.0 { active / activity.sms } else { 0.0 };
+        // The figures are of a whole chip: another has as much more static power as it has more SMs.
+        let size = if self.scale_static_by_sms { activity.sms / self.sms } else { 1.0 };
+        let static_watts = self.static_power.watts(&activity.events, activity.lanes, share) * size;
+        charge(Component::Static, static_watts * ratio * activity.seconds);
+        charge(Component::IdleSms, self.idle_sm_watts * idle * ratio * activity.seconds);
+        charge(Component::Constant, self.constant_watts * activity.seconds);
+        energy
+    }
+}

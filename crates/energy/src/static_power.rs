@@ -1,0 +1,123 @@
+//! Static power of active SMs by the lanes in use (AccelWattch, MICRO 2021, section 4.4).
+//!
+//! A GPU gates what a kernel does not use, so static power depends on the *kinds* of unit in use and
+//! on how many lanes of a warp are active: `first + (lanes - 1) x added`, of all SMs together, times
+//! the share of SMs that are active. The figures were measured with kernels of one mix each; a mix
+//! that was not measured takes their geometric mean.
+
+use crate::event::{Event, PerEvent};
+use serde::Deserialize;
+
+/// Static power of all SMs for one mix of units.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Lanes {
+    /// With one active lane per warp, in watts.
+    pub first_watts: f64,
+    /// For each further active lane, in watts.
+    #[serde(default)]
+    pub added_watts: f64,
+}
+
+/// Static power by the mix of units in use.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StaticPower {
+    /// Integer adders alone.
+    pub int_add: Lanes,
+    /// Integer multipliers alone.
+    pub int_mul: Lanes,
+    /// Both kinds of integer unit.
+    pub int: Lanes,
+    /// Integer and single precision.
+    pub int_fp: Lanes,
+    /// Integer, single and double precision.
+    pub int_fp_dp: Lanes,
+    /// Integer, single precision and special functions.
+    pub int_fp_sfu: Lanes,
+    /// Integer, single precision and texture.
+    pub int_fp_texture: Lanes,
+    /// Integer, single precision and tensor cores.
+    pub int_fp_tensor: Lanes,
+    /// Any other mix.
+    pub other: Lanes,
+    /// No unit: accesses to the L1.
+    pub l1: Lanes,
+    /// No unit: accesses to shared memory.
+    pub shared: Lanes,
+    /// No unit: accesses to the L2.
+    pub l2: Lanes,
+    /// Nothing at all.
+    pub light: Lanes,
+}
+
+impl StaticPower {
+    /// That of a GPU that cannot gate: the same whatever is in use.
+    pub fn flat(watts: f64) -> Self {
+        let l = Lanes { first_watts: watts, added_watts: 0.0 };
+        Self {
+            int_add: l,
+            int_mul: l,
+            int: l,
+            int_fp: l,
+            int_fp_dp: l,
+            int_fp_sfu: l,
+            int_fp_texture: l,
+            int_fp_tensor: l,
+            other: l,
+            l1: l,
+            shared: l,
+            l2: l,
+            light: l,
+        }
+    }
+
+    /// The mix of units that `events` use.
+    fn mix(&self, events: &PerEvent) -> Lanes {
+        use Event as E;
+        let used = |of: &[E]| of.iter().any(|&e| events[e] != 0.0);
+        let (add, mul) = (used(&[E::IntAdd]), used(&[E::IntMul, E::IntDiv]));
+        let fp = used(&[E::FpAdd, E::FpMul, E::FpDiv]);
+        let dp = used(&[E::DpAdd, E::DpMul, E::DpDiv]);
+        let sfu = used(&[E::Sqrt, E::Log, E::Sin, E::Exp]);
+        let (tensor, texture) = (used(&[E::Tensor]), used(&[E::Texture]));
+        match (add || mul, fp, dp, sfu, tensor, texture) {
+            (true, true, true, false, false, false) => self.int_fp_dp,
+            (true, true, false, false, true, false) => self.int_fp_tensor,
+            (true, true, false, true, false, false) => self.int_fp_sfu,
+            (true, true, false, false, false, true) => self.int_fp_texture,
+            (true, true, false, false, false, false) => self.int_fp,
+            (true, false, false, false, false, false) => match (add, mul) {
+                (true, false) => self.int_add,
+                (false, _) => self.int_mul,
+                (true, true) => self.int,
+            },
+            (false, false, false, false, false, false) => self.no_unit(events),
+            _ => self.other,
+        }
+    }
+
+    /// For kernels, or stretches of them, in which no lane computes.
+    fn no_unit(&self, events: &PerEvent) -> Lanes {
+        use Event as E;
+        let used = |of: &[E]| of.iter().any(|&e| events[e] != 0.0);
+        if used(&[E::L1ReadHit, E::L1ReadMiss, E::L1WriteHit, E::L1WriteMiss]) {
+            self.l1
+        } else if used(&[E::SharedAccess]) {
+            self.shared
+        } else if used(&[E::L2ReadHit, E::L2ReadMiss, E::L2WriteHit, E::L2WriteMiss]) {
+            self.l2
+        } else {
+            self.light
+        }
+    }
+
+    /// Static power in watts while `events` happen, with `lanes` active lanes per warp instruction in
+    /// the mean (rounded up, as AccelWattch does; 0 if no warp instruction issued) and the share
+    /// `active` of the SMs active.
+    pub fn watts(&self, events: &PerEvent, lanes: f64, active: f64) -> f64 {
+        let lanes = lanes.ceil();
+        let mix = if lanes == 0.0 { self.no_unit(events) } else { self.mix(events) };
+        (mix.first_watts + (lanes - 1.0).max(0.0) * mix.added_watts) * active
+    }
+}

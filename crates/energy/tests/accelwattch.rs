@@ -1,0 +1,54 @@
+//! AccelWattch's published counts through our model give its published watts, where counts are
+//! published, and totals as near to the measured ones as its own.
+
+use energy::accelwattch::{Row, mean_error_percent, rows};
+
+fn part(row: &Row, name: &str) -> (f64, f64) {
+    let part = row.parts.iter().find(|p| p.name == name).expect("is a part");
+    (part.ours, part.published)
+}
+
+fn all() -> Vec<Row> {
+    let rows = rows().expect("comes with the program");
+    assert_eq!(rows.len(), 25);
+    rows
+}
+
+#[test]
+fn parts_agree_where_counts_and_energies_are_the_same() {
+    for row in all() {
+        // Within a hundredth of a watt or 3 %: counts are published with rounded cycles.
+        for name in ["shared memory", "L2, crossbar", "constant"] {
+            let (ours, published) = part(&row, name);
+            assert!(
+                (ours - published).abs() <= 0.01 + 0.03 * published,
+                "{} {name}: {ours} W, not {published}",
+                row.kernel
+            );
+        }
+        let (ours, published) = part(&row, "pipeline");
+        assert!((ours - published).abs() <= 0.03 * published, "{} pipeline: {ours} W, not {published}", row.kernel);
+    }
+}
+
+/// Published energies of the caches in an SM hold the coalescer, published watts do not; published
+/// counts have no precharges, published watts of the DRAM do.
+#[test]
+fn parts_differ_in_the_direction_of_what_is_left_out() {
+    for row in all() {
+        let (ours, published) = part(&row, "L1");
+        assert!(ours >= published * 0.99, "{} L1: {ours} W, {published} published", row.kernel);
+        let (ours, published) = part(&row, "DRAM");
+        assert!(ours <= published * 1.01, "{} DRAM: {ours} W, {published} published", row.kernel);
+    }
+}
+
+#[test]
+fn totals_are_as_good_as_the_published_ones() {
+    let rows = all();
+    let from_published = mean_error_percent(rows.iter().map(|r| (r.ours(), r.published)));
+    let ours = mean_error_percent(rows.iter().map(|r| (r.ours(), r.measured)));
+    let theirs = mean_error_percent(rows.iter().map(|r| (r.published, r.measured)));
+    println!("{from_published:.2} % from the published totals; {ours:.2} % from measured, published {theirs:.2} %");
+    assert!(from_published < 2.0 && (ours - theirs).abs() < 1.0, "{from_published} {ours} {theirs}");
+}
