@@ -7,7 +7,7 @@ use gpu::Machine;
 use isa::WarpStream;
 use sm::policy::boards::{BloomConfig, Bloomboard, Release, WarScoreboard, Warpboard};
 use sm::policy::ghost::{Ghost, GhostConfig, Precise};
-use sm::{Auditor, CoreSpec, InOrder, IssuePolicy, Scoreboard, Silent};
+use sm::{Auditor, CoreOptions, CoreSpec, DesignStatistic, InOrder, IssuePolicy, Scoreboard, Silent, TimingTable};
 use std::sync::Arc;
 
 /// Builds a machine of one design, watched by `O`, behind a common face: nothing within a cycle goes
@@ -48,7 +48,19 @@ macro_rules! cores {
             }
         }
 
-        /// The same, run live with an auditor at each SM.
+        /// The statistics that only some designs have, each once.
+        pub(crate) fn design_statistics(gpu: &GpuConfig) -> Vec<DesignStatistic> {
+            let Ok(spec) = CoreSpec::new(gpu, TimingTable::Sass, CoreOptions::default()) else { return Vec::new() };
+            let mut all: Vec<DesignStatistic> = Vec::new();
+            $(for one in <$policy as IssuePolicy>::new(&$config, &spec).statistics() {
+                if !all.iter().any(|other| other.info == one.info) {
+                    all.push(one);
+                }
+            })*
+            all
+        }
+
+        /// As [`build`], run live with an auditor at each SM.
         ///
         /// # Errors
         /// As [`build`].

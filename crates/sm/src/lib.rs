@@ -50,7 +50,7 @@ mod writeback;
 
 pub use agenda::Agenda;
 pub use auditor::{Auditor, Findings, Violation};
-pub use counters::{ClassCounts, SmCounters};
+pub use counters::{ClassCounts, DesignStatistic, Per, SmCounters};
 pub use describe::BlockedWarp;
 pub use inflight::{InFlight, InstId, Slab, Stage, Window};
 pub use kernel::{Code, Kernel, Micro};

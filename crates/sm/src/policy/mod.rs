@@ -18,6 +18,7 @@ mod in_order;
 pub use in_order::InOrder;
 
 use crate::agenda::Agenda;
+use crate::counters::DesignStatistic;
 use crate::inflight::{InstId, Window};
 use crate::spec::{CoreSpec, Pipe, PipeSet, WarpMask};
 use crate::stalls::StallMasks;
@@ -129,6 +130,13 @@ pub trait IssuePolicy: Sized {
 
     /// Its hardware structures.
     fn structures(&self) -> Vec<Structure>;
+
+    /// Statistics that it alone has, from its beginning until now: always the same ones in the same
+    /// order. Not asked within a cycle. Reports have them as `design.` and their name, those of all
+    /// SMs added up.
+    fn statistics(&self) -> Vec<DesignStatistic> {
+        Vec::new()
+    }
 
     /// A warp with registers `regs` takes an empty slot.
     fn start_warp(&mut self, warp: WarpSlot, regs: &RegFile);
