@@ -7,6 +7,7 @@ use gpu::Machine;
 use isa::WarpStream;
 use sm::policy::boards::{BloomConfig, Bloomboard, Release, WarScoreboard, Warpboard};
 use sm::policy::ghost::{Ghost, GhostConfig, Precise};
+use sm::policy::socgpu::{Socgpu, SocgpuConfig, Until};
 use sm::{Auditor, CoreOptions, CoreSpec, DesignStatistic, InOrder, IssuePolicy, Scoreboard, Silent, TimingTable};
 use std::sync::Arc;
 
@@ -99,4 +100,9 @@ cores! {
     "ghost-32": Ghost = GhostConfig { issue_buffer: 32, ..GhostConfig::default() }, "GhOST with an issue buffer of 32";
     "ghost-ib8": Ghost = GhostConfig { instruction_buffer: 8, ..GhostConfig::default() }, "GhOST with an instruction buffer of 8";
     "ghost-precise": Ghost = GhostConfig { precise: Some(Precise::default()), ..GhostConfig::default() }, "GhOST with precise exceptions of loads";
+    "socgpu": Socgpu = SocgpuConfig::default(), "SOCGPU: out-of-order issue from a buffer of 8 per warp that holds instructions until write-back";
+    "socgpu-4": Socgpu = SocgpuConfig { entries: 4, ..SocgpuConfig::default() }, "SOCGPU with a buffer of 4";
+    "socgpu-16": Socgpu = SocgpuConfig { entries: 16, ..SocgpuConfig::default() }, "SOCGPU with a buffer of 16";
+    "socgpu-32": Socgpu = SocgpuConfig { entries: 32, ..SocgpuConfig::default() }, "SOCGPU with a buffer of 32";
+    "socgpu-issue": Socgpu = SocgpuConfig { stops_end: Until::Issue, ..SocgpuConfig::default() }, "SOCGPU whose branches keep behind the issue, not the write-back, of older instructions";
 }

@@ -14,6 +14,7 @@ pub mod boards;
 pub mod ghost;
 mod heads;
 mod in_order;
+pub mod socgpu;
 
 pub use in_order::InOrder;
 
