@@ -7,6 +7,7 @@ use gpu::Machine;
 use isa::WarpStream;
 use sm::policy::boards::{BloomConfig, Bloomboard, Release, WarScoreboard, Warpboard};
 use sm::policy::ghost::{Ghost, GhostConfig, Precise};
+use sm::policy::loog::{Loog, LoogConfig};
 use sm::policy::socgpu::{Socgpu, SocgpuConfig, Until};
 use sm::{Auditor, CoreOptions, CoreSpec, DesignStatistic, InOrder, IssuePolicy, Scoreboard, Silent, TimingTable};
 use std::sync::Arc;
@@ -105,4 +106,8 @@ cores! {
     "socgpu-16": Socgpu = SocgpuConfig { entries: 16, ..SocgpuConfig::default() }, "SOCGPU with a buffer of 16";
     "socgpu-32": Socgpu = SocgpuConfig { entries: 32, ..SocgpuConfig::default() }, "SOCGPU with a buffer of 32";
     "socgpu-issue": Socgpu = SocgpuConfig { stops_end: Until::Issue, ..SocgpuConfig::default() }, "SOCGPU whose branches keep behind the issue, not the write-back, of older instructions";
+    "loog": Loog = LoogConfig::default(), "LOOG: in-order issue with renaming into 32 operand collectors that are reservation stations";
+    "loog-8": Loog = LoogConfig { collectors: 8, queue: 0 }, "LOOG with 8 operand collectors, as many as recent GPUs have";
+    "loog-16": Loog = LoogConfig { collectors: 16, queue: 0 }, "LOOG with 16 operand collectors";
+    "loog-lsq": Loog = LoogConfig { collectors: 32, queue: 32 }, "LOOG with memory accesses in a load-store queue of 32 in place of operand collectors";
 }

@@ -70,6 +70,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
             mask,
             pending: 0,
             unit: 0,
+            station: 0,
             group: 0,
             issue_number: 0,
         };
