@@ -7,6 +7,7 @@ use gpu::Machine;
 use isa::WarpStream;
 use sm::policy::boards::{BloomConfig, Bloomboard, Release, WarScoreboard, Warpboard};
 use sm::policy::ghost::{Ghost, GhostConfig, Precise};
+use sm::policy::ideal::{Ideal, IdealConfig};
 use sm::policy::loog::{Loog, LoogConfig};
 use sm::policy::socgpu::{Socgpu, SocgpuConfig, Until};
 use sm::{Auditor, CoreOptions, CoreSpec, DesignStatistic, InOrder, IssuePolicy, Scoreboard, Silent, TimingTable};
@@ -110,4 +111,13 @@ cores! {
     "loog-8": Loog = LoogConfig { collectors: 8, queue: 0 }, "LOOG with 8 operand collectors, as many as recent GPUs have";
     "loog-16": Loog = LoogConfig { collectors: 16, queue: 0 }, "LOOG with 16 operand collectors";
     "loog-lsq": Loog = LoogConfig { collectors: 32, queue: 32 }, "LOOG with memory accesses in a load-store queue of 32 in place of operand collectors";
+    "ideal": Ideal = IdealConfig::default(), "idealised out-of-order issue from a window of 64 per warp: registers renamed, addresses and branches known";
+    "ideal-ra": Ideal = IdealConfig::with(true, true, false), "the same without branches known";
+    "ideal-rb": Ideal = IdealConfig::with(true, false, true), "the same without addresses known";
+    "ideal-ab": Ideal = IdealConfig::with(false, true, true), "the same without renaming";
+    "ideal-r": Ideal = IdealConfig::with(true, false, false), "idealised out-of-order issue with registers renamed alone";
+    "ideal-a": Ideal = IdealConfig::with(false, true, false), "idealised out-of-order issue with addresses known alone";
+    "ideal-b": Ideal = IdealConfig::with(false, false, true), "idealised out-of-order issue with branches known alone";
+    "ideal-none": Ideal = IdealConfig::with(false, false, false), "idealised out-of-order issue with nothing but its window of 64";
+    "ideal-8": Ideal = IdealConfig { window: 8, ..IdealConfig::default() }, "the same as ideal with a window of 8";
 }

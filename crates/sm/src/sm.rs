@@ -172,7 +172,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         let units = |pipe: Pipe| spec.sm.units.get(&pipe.unit());
         let in_buffers = warps * (spec.sm.frontend.buffer_entries as usize + 4);
         Self {
-            fetch: Fetch::new(&spec),
+            fetch: Fetch::new(&spec, P::branches(policy, spec.sm.frontend.branches)),
             stream,
             policy: P::new(policy, &spec),
             schedulers: (0..schedulers).map(|s| Scheduler::of(&spec, warps_of(s))).collect(),

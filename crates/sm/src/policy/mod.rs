@@ -13,6 +13,7 @@
 pub mod boards;
 pub mod ghost;
 mod heads;
+pub mod ideal;
 mod in_order;
 pub mod loog;
 pub mod socgpu;
@@ -24,6 +25,7 @@ use crate::counters::DesignStatistic;
 use crate::inflight::{InstId, Window};
 use crate::spec::{CoreSpec, Pipe, PipeSet, WarpMask};
 use crate::stalls::StallMasks;
+use config::BranchFetch;
 use isa::{RegFile, WarpSlot};
 use kit::Cycle;
 
@@ -148,6 +150,11 @@ pub trait IssuePolicy: Sized {
     /// How many stations it has, if its collectors are stations.
     fn stations(_config: &Self::Config) -> Option<Stations> {
         None
+    }
+
+    /// How decode goes on behind a branch that has not issued, on a GPU whose front end does as `of_gpu`.
+    fn branches(_config: &Self::Config, of_gpu: BranchFetch) -> BranchFetch {
+        of_gpu
     }
 
     /// Its hardware structures.
