@@ -107,6 +107,7 @@ cores! {
     "socgpu-16": Socgpu = SocgpuConfig { entries: 16, ..SocgpuConfig::default() }, "SOCGPU with a buffer of 16";
     "socgpu-32": Socgpu = SocgpuConfig { entries: 32, ..SocgpuConfig::default() }, "SOCGPU with a buffer of 32";
     "socgpu-issue": Socgpu = SocgpuConfig { stops_end: Until::Issue, ..SocgpuConfig::default() }, "SOCGPU whose branches keep behind the issue, not the write-back, of older instructions";
+    "socgpu-issue-memory": Socgpu = SocgpuConfig { stops_end: Until::Issue, accesses_end: Until::Issue, ..SocgpuConfig::default() }, "the same, and accesses to memory keep behind the issue of older ones";
     "loog": Loog = LoogConfig::default(), "LOOG: in-order issue with renaming into 32 operand collectors that are reservation stations";
     "loog-8": Loog = LoogConfig { collectors: 8, queue: 0 }, "LOOG with 8 operand collectors, as many as recent GPUs have";
     "loog-16": Loog = LoogConfig { collectors: 16, queue: 0 }, "LOOG with 16 operand collectors";

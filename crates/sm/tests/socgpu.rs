@@ -133,6 +133,15 @@ fn only_loads_pass_loads() {
 }
 
 #[test]
+fn accesses_may_keep_behind_the_issue_alone() {
+    let at_issue = SocgpuConfig { accesses_end: Until::Issue, ..SocgpuConfig::default() };
+    let pair = [late(), delayed(store(Space::Global, 52, 512, 4)), load(Space::Global, 2, 0, 4)];
+    let drawn = drawn(&pair, &at_issue);
+    assert_eq!(at(&drawn, 2, 'I'), at(&drawn, 1, 'I') + 1);
+    assert!(at(&drawn, 2, 'E') > at(&drawn, 1, 'E'), "the pipeline keeps the order");
+}
+
+#[test]
 fn barriers_wait_until_older_accesses_have_issued() {
     let drawn = socgpu(&[late(), delayed(load(Space::Global, 2, 0, 4)), arrive(0, 64), add(3, &[51])]);
     assert_eq!(at(&drawn, 2, 'I'), at(&drawn, 1, 'I') + 1);
@@ -291,7 +300,9 @@ fn the_auditor_finds_nothing() {
         branch(-14, 3),
     ]);
     lines.push(control(OpClass::Nop, Control::Sleep, "sleep"));
-    for config in [SocgpuConfig::default(), stops_at_issue(), SocgpuConfig { entries: 2, ..stops_at_issue() }] {
+    let at_issue = SocgpuConfig { accesses_end: Until::Issue, ..stops_at_issue() };
+    for config in [SocgpuConfig::default(), stops_at_issue(), SocgpuConfig { entries: 2, ..at_issue.clone() }, at_issue]
+    {
         let bench = bench(&lines).warps(4);
         let run = bench.run_design::<Socgpu, _>(&config, Auditor::new(Socgpu::allowances(&config)));
         let findings = run.sm.observer.findings();

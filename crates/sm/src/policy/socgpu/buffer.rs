@@ -1,6 +1,6 @@
 //! The instruction buffer of SOCGPU and its dependence matrix, of all warps.
 
-use super::Until;
+use super::{SocgpuConfig, Until};
 use crate::inflight::{InFlight, InstId, Window};
 use crate::kernel::RegSet;
 use crate::spec::{Pipe, WarpMask};
@@ -102,6 +102,7 @@ pub(super) struct Buffer {
     size: usize,
     per_fetch: usize,
     stops_end: Until,
+    accesses_end: Until,
     ids: Box<[InstId]>,
     entries: Box<[Entry]>,
     registers: Box<[Registers]>,
@@ -111,11 +112,14 @@ pub(super) struct Buffer {
 }
 
 impl Buffer {
-    pub fn new(size: usize, per_fetch: usize, stops_end: Until) -> Self {
+    /// Empty, with sizes as in `config`, filled `per_fetch` at a time.
+    pub fn new(config: &SocgpuConfig, per_fetch: usize) -> Self {
+        let SocgpuConfig { entries: size, stops_end, accesses_end } = *config;
         Self {
             size,
             per_fetch,
             stops_end,
+            accesses_end,
             ids: vec![InstId(0); 64 * size].into(),
             entries: vec![Entry::default(); 64 * size].into(),
             registers: vec![Registers::default(); 64 * size].into(),
@@ -177,10 +181,13 @@ impl Buffer {
         };
         let stop = if kind.steers { older } else { places.steers };
         let in_order = if kind.syncs { (places.loads | places.stores | places.syncs) & unissued } else { 0 };
-        let (row, behind) = match self.stops_end {
-            Until::WriteBack => (raw | waw | war | ordered | stop, in_order),
-            Until::Issue => (raw | waw | war | ordered, in_order | stop & unissued),
-        };
+        let (mut row, mut behind) = (raw | waw | war, in_order);
+        for (older, until) in [(stop, self.stops_end), (ordered, self.accesses_end)] {
+            match until {
+                Until::WriteBack => row |= older,
+                Until::Issue => behind |= older & unissued,
+            }
+        }
         places.valid |= mine;
         places.waiting |= if row | behind != 0 { mine } else { 0 };
         places.behind |= if behind != 0 { mine } else { 0 };
@@ -420,7 +427,7 @@ mod tests {
         let script =
             Script::new(&[(&[1], &[]), (&[2], &[1]), (&[3], &[2]), (&[4], &[50]), (&[5], &[51]), (&[6], &[5])]);
         let (window, ids) = (script.window(), &script.ids);
-        let mut buffer = Buffer::new(4, 2, Until::WriteBack);
+        let mut buffer = Buffer::new(&SocgpuConfig { entries: 4, ..SocgpuConfig::default() }, 2);
         let candidate = |buffer: &Buffer| match buffer.offer(WARP) {
             Offer::Candidate(place, _) => Some(place),
             _ => None,

@@ -43,7 +43,8 @@
 //! - D6: the paper says that a branch waits for older instructions to *issue* and younger ones for the
 //!   branch to issue (section 3's reason for the rule, section 5.1), but its matrix is cleared at
 //!   *write-back*. The matrix decides; [`Until::Issue`] is the other reading, in which the oldest of
-//!   a3 is the oldest that has not issued.
+//!   a3 is the oldest that has not issued. For the order of accesses to memory, too, issue would do:
+//!   the pipeline behind keeps it.
 //!
 //! **Structures** of a warp with 8 entries: instruction buffer (8 x (valid, instruction and lanes as in
 //! the baseline, PC and next PC, issued, 3 bits of seniority)), dependence matrix (8 x 8 bits).
@@ -80,12 +81,14 @@ pub struct SocgpuConfig {
     pub entries: usize,
     /// When Stop dependences, on a branch or of one, end.
     pub stops_end: Until,
+    /// When the dependence of an access to memory on an older access or barrier ends.
+    pub accesses_end: Until,
 }
 
 impl Default for SocgpuConfig {
     /// The paper's choice.
     fn default() -> Self {
-        Self { entries: 8, stops_end: Until::WriteBack }
+        Self { entries: 8, stops_end: Until::WriteBack, accesses_end: Until::WriteBack }
     }
 }
 
@@ -137,7 +140,7 @@ impl IssuePolicy for Socgpu {
         let per_fetch = spec.sm.frontend.instructions_per_fetch as usize;
         let config = SocgpuConfig { entries: config.entries.clamp(per_fetch, 64), ..config.clone() };
         Self {
-            buffer: Buffer::new(config.entries, per_fetch, config.stops_end),
+            buffer: Buffer::new(&config, per_fetch),
             candidate: PerWarp::new(0),
             heads: Heads::default(),
             counts: Counts::default(),
