@@ -70,6 +70,12 @@ impl<F> SimtStack<F> {
         self.entries.last().map(|e| e.pc)
     }
 
+    /// Where they are popped to wait for others, if anywhere.
+    #[inline]
+    pub fn reconvergence(&self) -> Option<u32> {
+        self.entries.last().map(|e| e.reconverge).filter(|&pc| pc != NOWHERE)
+    }
+
     /// Lanes that execute the next instruction.
     #[inline]
     pub fn active(&self) -> LaneMask {
@@ -259,11 +265,13 @@ mod tests {
         // 0: @p bra 3; 1: …; 2: bra 4; 3: …; 4: join
         assert!(stack.branch(0xf, 3, 4).unwrap());
         assert_eq!((stack.pc(), stack.active()), (Some(3), 0xf));
+        assert_eq!(stack.reconvergence(), Some(4));
         stack.advance();
         assert_eq!((stack.pc(), stack.active()), (Some(1), !0xf));
         stack.advance();
         assert!(!stack.branch(!0xf, 4, 4).unwrap());
         assert_eq!((stack.pc(), stack.active(), stack.height()), (Some(4), !0, 1));
+        assert_eq!(stack.reconvergence(), None);
     }
 
     #[test]

@@ -107,6 +107,7 @@ impl WarpStream for LiveStream {
             self.finish_reduction(cta, pending.barrier);
         }
         let warp = &mut self.warps[slot.index()];
+        out.reconverge = warp.reconvergence().map(Pc);
         let cta = &mut self.ctas[warp.cta as usize];
         let (memory, output, launch, gpu) = shared.split(warp.launch);
         // A launch stays known as long as its CTAs are resident.

@@ -91,6 +91,13 @@ impl Warp {
         if self.is_machine_code { self.groups.pc() } else { self.stack.pc() }
     }
 
+    /// Where the active lanes wait for others; `None` if there are none, or in machine code, which
+    /// meets at instructions.
+    #[inline]
+    pub fn reconvergence(&self) -> Option<u32> {
+        if self.is_machine_code { None } else { self.stack.reconvergence() }
+    }
+
     /// Lanes that have not exited.
     pub fn live(&self) -> LaneMask {
         if self.is_machine_code { self.groups.live() } else { self.stack.live() }

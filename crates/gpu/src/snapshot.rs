@@ -3,7 +3,7 @@
 use kit::{Counters, Cycle};
 use mem::MemoryCounters;
 use mem::cache::CacheCounters;
-use sm::{ClassCounts, IssuePolicy, Observer, Sm, SmCounters, Stall};
+use sm::{ClassCounts, DesignStatistic, IssuePolicy, Observer, Sm, SmCounters, Stall};
 
 /// Counters of the whole machine, SMs added up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,6 +18,8 @@ pub struct Snapshot {
     pub slots_stalled: [u64; Stall::COUNT],
     /// Warp instructions by class.
     pub classes: ClassCounts,
+    /// Of the issue design's own; none before an SM was added.
+    pub design: Vec<DesignStatistic>,
     /// L1 data caches.
     pub l1d: CacheCounters,
     /// Instruction caches.
@@ -41,6 +43,7 @@ impl Snapshot {
         for (sum, count) in self.classes.0.iter_mut().zip(&sm.class_counts().0) {
             *sum += count;
         }
+        DesignStatistic::add_all(&mut self.design, &sm.policy().statistics());
         self.l1d.add(&sm.l1_counters());
         if let Some(cache) = sm.icache() {
             self.icache.add(cache.counters());
@@ -58,6 +61,7 @@ impl Snapshot {
             slots_issued: self.slots_issued - earlier.slots_issued,
             slots_stalled: std::array::from_fn(|i| self.slots_stalled[i] - earlier.slots_stalled[i]),
             classes: ClassCounts(std::array::from_fn(|i| self.classes.0[i] - earlier.classes.0[i])),
+            design: DesignStatistic::since(&self.design, &earlier.design),
             l1d: self.l1d.since(&earlier.l1d),
             icache: self.icache.since(&earlier.icache),
             constant: self.constant.since(&earlier.constant),

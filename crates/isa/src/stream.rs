@@ -48,6 +48,9 @@ pub struct DynInst {
     pub active: LaneMask,
     /// Where the warp goes next; `None` if all its threads have exited.
     pub next_pc: Option<Pc>,
+    /// Where the lanes in `active` stop to wait for others that went another way: the re-convergence
+    /// PC of the SIMT stack's entry, where the front end has such a stack and they are apart.
+    pub reconverge: Option<Pc>,
     /// For control instructions: the warp's lanes went different ways.
     pub diverged: bool,
     /// Space of this access; for a generic one, the outcome. Lanes of one generic access that fall
@@ -73,6 +76,7 @@ impl Default for DynInst {
             mask: 0,
             active: 0,
             next_pc: None,
+            reconverge: None,
             diverged: false,
             space: Space::Global,
             addresses: [0; WARP_LANES],

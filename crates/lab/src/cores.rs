@@ -8,7 +8,10 @@ use gpu::Machine;
 use isa::WarpStream;
 use sm::policy::boards::{BloomConfig, Bloomboard, Release, StoreBoard, WarScoreboard, Warpboard};
 use sm::policy::ghost::{Ghost, GhostConfig, Precise};
-use sm::{Auditor, CoreSpec, InOrder, IssuePolicy, Scoreboard, Silent};
+use sm::policy::ideal::{Ideal, IdealConfig};
+use sm::policy::loog::{Loog, LoogConfig};
+use sm::policy::socgpu::{Socgpu, SocgpuConfig, Until};
+use sm::{Auditor, CoreOptions, CoreSpec, DesignStatistic, InOrder, IssuePolicy, Scoreboard, Silent, TimingTable};
 use std::any::Any;
 use std::sync::Arc;
 
@@ -83,6 +86,18 @@ macro_rules! cores {
                 _ => Err(unknown(core)),
             }
         }
+
+        /// The statistics that only some designs have, each once.
+        pub(crate) fn design_statistics(gpu: &GpuConfig) -> Vec<DesignStatistic> {
+            let Ok(spec) = CoreSpec::new(gpu, TimingTable::Sass, CoreOptions::default()) else { return Vec::new() };
+            let mut all: Vec<DesignStatistic> = Vec::new();
+            $(for one in <$policy as IssuePolicy>::new(&$config, &spec).statistics() {
+                if !all.iter().any(|other| other.info == one.info) {
+                    all.push(one);
+                }
+            })*
+            all
+        }
     };
 }
 
@@ -108,4 +123,23 @@ cores! {
     "ghost-32": Ghost = GhostConfig { issue_buffer: 32, ..GhostConfig::default() }, "GhOST with an issue buffer of 32";
     "ghost-ib8": Ghost = GhostConfig { instruction_buffer: 8, ..GhostConfig::default() }, "GhOST with an instruction buffer of 8";
     "ghost-precise": Ghost = GhostConfig { precise: Some(Precise::default()), ..GhostConfig::default() }, "GhOST with precise exceptions of loads";
+    "socgpu": Socgpu = SocgpuConfig::default(), "SOCGPU: out-of-order issue from a buffer of 8 per warp that holds instructions until write-back";
+    "socgpu-4": Socgpu = SocgpuConfig { entries: 4, ..SocgpuConfig::default() }, "SOCGPU with a buffer of 4";
+    "socgpu-16": Socgpu = SocgpuConfig { entries: 16, ..SocgpuConfig::default() }, "SOCGPU with a buffer of 16";
+    "socgpu-32": Socgpu = SocgpuConfig { entries: 32, ..SocgpuConfig::default() }, "SOCGPU with a buffer of 32";
+    "socgpu-issue": Socgpu = SocgpuConfig { stops_end: Until::Issue, ..SocgpuConfig::default() }, "SOCGPU whose branches keep behind the issue, not the write-back, of older instructions";
+    "socgpu-issue-memory": Socgpu = SocgpuConfig { stops_end: Until::Issue, accesses_end: Until::Issue, ..SocgpuConfig::default() }, "the same, and accesses to memory keep behind the issue of older ones";
+    "loog": Loog = LoogConfig::default(), "LOOG: in-order issue with renaming into 32 operand collectors that are reservation stations";
+    "loog-8": Loog = LoogConfig { collectors: 8, queue: 0 }, "LOOG with 8 operand collectors, as many as recent GPUs have";
+    "loog-16": Loog = LoogConfig { collectors: 16, queue: 0 }, "LOOG with 16 operand collectors";
+    "loog-lsq": Loog = LoogConfig { collectors: 32, queue: 32 }, "LOOG with memory accesses in a load-store queue of 32 in place of operand collectors";
+    "ideal": Ideal = IdealConfig::default(), "idealised out-of-order issue from a window of 64 per warp: registers renamed, addresses and branches known";
+    "ideal-ra": Ideal = IdealConfig::with(true, true, false), "the same without branches known";
+    "ideal-rb": Ideal = IdealConfig::with(true, false, true), "the same without addresses known";
+    "ideal-ab": Ideal = IdealConfig::with(false, true, true), "the same without renaming";
+    "ideal-r": Ideal = IdealConfig::with(true, false, false), "idealised out-of-order issue with registers renamed alone";
+    "ideal-a": Ideal = IdealConfig::with(false, true, false), "idealised out-of-order issue with addresses known alone";
+    "ideal-b": Ideal = IdealConfig::with(false, false, true), "idealised out-of-order issue with branches known alone";
+    "ideal-none": Ideal = IdealConfig::with(false, false, false), "idealised out-of-order issue with nothing but its window of 64";
+    "ideal-8": Ideal = IdealConfig { window: 8, ..IdealConfig::default() }, "the same as ideal with a window of 8";
 }

@@ -1,12 +1,13 @@
 //! From counters to statistics: the one table behind [`schema`] and every report.
 
+use crate::cores::design_statistics;
 use crate::report::{StatInfo, Stats, Value};
 use config::{GpuConfig, builtin};
 use gpu::Snapshot;
 use isa::OpClass;
 use kit::Counters;
 use mem::cache::CacheCounters;
-use sm::Stall;
+use sm::{DesignStatistic, Per, Stall};
 
 /// The reasons that the GhOST paper counts as scheduler stalls (section VI-A): "a scheduler cannot find
 /// any instruction ready for issue due to data and/or structural hazards".
@@ -40,6 +41,15 @@ impl Table {
         for (info, value) in C::SCHEMA.iter().zip(counters.values()) {
             self.put(format!("{part}.{}", info.name), info.unit, info.description, Value::Count(value));
         }
+    }
+
+    /// A statistic of an issue design's own.
+    fn design(&mut self, of: &DesignStatistic) {
+        let value = match of.per {
+            None => Value::Count(of.count),
+            Some(Per { count, scale }) => Value::ratio(of.count, count, scale.into()),
+        };
+        self.put(format!("design.{}", of.info.name), of.info.unit, of.info.description, value);
     }
 
     /// A cache's counters and hit rate.
@@ -86,6 +96,7 @@ pub(crate) fn statistics(s: &Snapshot, gpu: &GpuConfig) -> Stats {
     t.cache("l2", &s.memory.l2);
     t.group("partition", &s.memory.partitions);
     dram(&mut t, s, gpu);
+    s.design.iter().for_each(|one| t.design(one));
     t.0
 }
 
@@ -173,9 +184,10 @@ fn dram(t: &mut Table, s: &Snapshot, gpu: &GpuConfig) {
     );
 }
 
-/// Every statistic of a report, in order.
+/// Every statistic of a report, in order; last those that only some core designs have.
 pub fn schema() -> Vec<StatInfo> {
     let gpu = builtin().first().map(|b| config::load(b.name));
     let Some(Ok(gpu)) = gpu else { return Vec::new() };
-    statistics(&Snapshot::default(), &gpu).0.into_iter().map(|(info, _)| info).collect()
+    let snapshot = Snapshot { design: design_statistics(&gpu), ..Snapshot::default() };
+    statistics(&snapshot, &gpu).0.into_iter().map(|(info, _)| info).collect()
 }

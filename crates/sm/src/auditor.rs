@@ -6,7 +6,7 @@
 //!
 //! | kind | is found when | unless |
 //! | --- | --- | --- |
-//! | RAW | a collector may read a vector register; an instruction issues that reads a predicate or uniform register; an operand that a collector awaits has come | the youngest older writer has written back |
+//! | RAW | a collector may read a vector register; an instruction issues that reads a predicate or uniform register (where registers are renamed and it steers nothing: when it enters its collector); an operand that a collector awaits has come | the youngest older writer has written back |
 //! | WAR | an instruction writes back | every older reader has been served its reads (vector registers) or issued (others) |
 //! | WAW | an instruction writes back | the youngest older writer has written back |
 //! | memory | an access enters the load/store unit | all older accesses to the same address, one of the two a write, have |
@@ -57,6 +57,13 @@ struct Dependence {
     /// The register is in the banked register file.
     vector: bool,
     on: Link,
+}
+
+impl Dependence {
+    /// Whether its source is one of the `awaited`.
+    fn comes(&self, awaited: u64) -> bool {
+        awaited.checked_shr(self.source.into()).is_some_and(|bits| bits & 1 != 0)
+    }
 }
 
 /// What is known of an instruction in flight.
@@ -362,7 +369,9 @@ impl Observer for Auditor {
         }
         let inst = seen.inst();
         self.records[seen.id.index()].issued = Some(now);
-        self.check(now, seen, "reads", |d| d.kind == Violation::Raw && !d.vector, |_, _| false);
+        if !self.allowed.renames || inst.control != Control::None {
+            self.check(now, seen, "reads", |d| d.kind == Violation::Raw && !d.vector, |_, _| false);
+        }
         self.has_read(seen, false);
         let tables = &mut self.warps[inst.warp.index()];
         let place = tables.unissued.iter().position(|&id| id == seen.id).expect("it has not issued");
@@ -387,7 +396,8 @@ impl Observer for Auditor {
     fn collecting(&mut self, now: Cycle, seen: Seen<'_>, awaited: u64) {
         if self.in_turn(now, seen, "enters its collector", |r| r.issued.is_some() && !r.collected) {
             self.records[seen.id.index()].awaited = awaited;
-            let reads = |d: &Dependence| d.kind == Violation::Raw && d.vector && awaited >> d.source & 1 == 0;
+            let renames = self.allowed.renames;
+            let reads = |d: &Dependence| d.kind == Violation::Raw && (d.vector || renames) && !d.comes(awaited);
             self.check(now, seen, "reads", reads, |_, _| false);
         }
     }
@@ -402,7 +412,7 @@ impl Observer for Auditor {
         if self.in_turn(now, seen, "leaves its collector", |r| r.issued.is_some()) {
             self.collect(seen);
             let awaited = self.records[seen.id.index()].awaited;
-            let came = |d: &Dependence| d.kind == Violation::Raw && d.vector && awaited >> d.source & 1 != 0;
+            let came = |d: &Dependence| d.kind == Violation::Raw && d.comes(awaited);
             self.check(now, seen, "has received", came, |_, _| false);
         }
     }

@@ -1,6 +1,7 @@
 //! What an SM counts.
 
 use isa::OpClass;
+use kit::CounterInfo;
 
 kit::counters! {
     /// Events in one SM.
@@ -71,5 +72,61 @@ pub struct ClassCounts(pub [u64; OpClass::COUNT]);
 impl Default for ClassCounts {
     fn default() -> Self {
         Self([0; OpClass::COUNT])
+    }
+}
+
+/// A statistic that only one issue design has. Reports call it `design.` and its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DesignStatistic {
+    /// What it means.
+    pub info: CounterInfo,
+    /// What was counted.
+    pub count: u64,
+    /// For a ratio: what the count is divided by.
+    pub per: Option<Per>,
+}
+
+/// The denominator of a ratio of counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Per {
+    /// What was counted.
+    pub count: u64,
+    /// What the quotient is multiplied by: 100 for percent.
+    pub scale: u32,
+}
+
+impl DesignStatistic {
+    /// A plain count.
+    pub const fn count(name: &'static str, unit: &'static str, description: &'static str, count: u64) -> Self {
+        Self { info: CounterInfo { name, unit, description }, count, per: None }
+    }
+
+    /// The same count as a quotient.
+    pub const fn per(self, count: u64, scale: u32) -> Self {
+        Self { per: Some(Per { count, scale }), ..self }
+    }
+
+    /// Both counts put together, or told apart, by `join`.
+    fn joined(self, other: &Self, join: fn(u64, u64) -> u64) -> Self {
+        debug_assert_eq!(self.info, other.info);
+        let per = self.per.zip(other.per).map(|(a, b)| Per { count: join(a.count, b.count), ..a });
+        Self { count: join(self.count, other.count), per, ..self }
+    }
+
+    /// Adds those of another SM with the same design to `sum`, which is empty or has the same.
+    pub fn add_all(sum: &mut Vec<Self>, other: &[Self]) {
+        if sum.is_empty() {
+            sum.extend_from_slice(other);
+        } else {
+            sum.iter_mut().zip(other).for_each(|(a, b)| *a = a.joined(b, |a, b| a + b));
+        }
+    }
+
+    /// What has come to `now` since `earlier`, a former state, or none, of the same design.
+    pub fn since(now: &[Self], earlier: &[Self]) -> Vec<Self> {
+        if earlier.is_empty() {
+            return now.to_vec();
+        }
+        now.iter().zip(earlier).map(|(a, b)| a.joined(b, |a, b| a - b)).collect()
     }
 }

@@ -3,8 +3,9 @@
 //!
 //! The stream executes an instruction here (see [`isa::WarpStream`]). Decode goes no further in a
 //! warp than the contract and the front end allow: behind a barrier until it is released, and
-//! behind a change of control flow as [`config::BranchFetch`] says. What is left of a fetch at a
-//! barrier is decoded in the cycle of the release, as if it had waited in the buffer.
+//! behind a change of control flow as [`config::BranchFetch`] says, unless the issue design knows the
+//! way ([`IssuePolicy::branches`]). What is left of a fetch at a barrier is decoded in the cycle of the
+//! release, as if it had waited in the buffer.
 
 use crate::inflight::{InFlight, InstId, Stage, Window};
 use crate::observer::{Observer, Seen};
@@ -70,6 +71,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
             mask,
             pending: 0,
             unit: 0,
+            station: 0,
             group: 0,
             issue_number: 0,
         };
@@ -100,7 +102,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
             return false;
         }
         let sequential = next.0 == flight.pc.0 + 1;
-        let blocks = match self.spec.sm.frontend.branches {
+        let blocks = match self.fetch.branches {
             BranchFetch::Oracle => false,
             BranchFetch::SequentialFlush => !sequential,
             BranchFetch::Stall => control == Control::Branch || !sequential,

@@ -54,11 +54,13 @@ pub struct Fetch {
     /// Warps released from a barrier with instructions held back.
     resumed: WarpMask,
     per_fetch: u8,
+    /// How decode goes on behind a change of control flow.
+    pub branches: BranchFetch,
 }
 
 impl Fetch {
     /// Nothing fetched.
-    pub fn new(spec: &CoreSpec) -> Self {
+    pub fn new(spec: &CoreSpec, branches: BranchFetch) -> Self {
         let warps = spec.sm.max_warps as usize;
         let perfect = spec.sm.perfect_instruction_and_constant_caches;
         Self {
@@ -74,6 +76,7 @@ impl Fetch {
             left_at_barrier: vec![0; warps].into(),
             resumed: 0,
             per_fetch: spec.sm.frontend.instructions_per_fetch as u8,
+            branches,
         }
     }
 
@@ -217,7 +220,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     #[inline]
     pub(crate) fn resolve_control(&mut self, now: Cycle, warp: WarpSlot, id: InstId) -> bool {
         let Some(found_early) = self.fetch.resolves(warp, id) else { return false };
-        match self.spec.sm.frontend.branches {
+        match self.fetch.branches {
             BranchFetch::SequentialFlush => {
                 let refetch = if found_early { now + 1 } else { now + 2 };
                 self.wake_at(refetch, Wake::Refetch(warp));

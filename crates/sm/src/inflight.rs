@@ -48,6 +48,8 @@ pub struct InFlight {
     pub pending: u16,
     /// Its unit, once it executes.
     pub unit: u16,
+    /// Its operand collector, where it awaits operands.
+    pub station: u8,
     /// Group of asynchronous copies it belongs to.
     pub group: u32,
     /// How many had issued on its SM before it.
@@ -124,6 +126,7 @@ impl Slab {
             mask: 0,
             pending: 0,
             unit: 0,
+            station: 0,
             group: 0,
             issue_number: 0,
         });

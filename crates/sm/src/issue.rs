@@ -248,7 +248,9 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         // A ready candidate that did not issue found its latch full.
         let blocked = ready.pipes_of(free);
         if blocked.0 != 0 {
-            return if blocked.contains(Pipe::MEM) {
+            return if P::STATIONS && self.collectors.is_full(partition) {
+                Stall::CollectorFull
+            } else if blocked.contains(Pipe::MEM) {
                 Stall::MemoryPipeFull
             } else if self.collectors.any_waits_for_unit(partition) {
                 Stall::UnitBusy

@@ -50,13 +50,13 @@ mod writeback;
 
 pub use agenda::Agenda;
 pub use auditor::{Auditor, Example, Findings, Party, Violation};
-pub use counters::{ClassCounts, SmCounters};
+pub use counters::{ClassCounts, DesignStatistic, Per, SmCounters};
 pub use describe::BlockedWarp;
 pub use inflight::{InFlight, InstId, Slab, Stage, Window};
 pub use kernel::{Code, Kernel, Micro};
 pub use observer::{Observer, Seen, Silent};
 pub use occupancy::{Limiter, Occupancy, Resources, occupancy};
-pub use policy::{Allowances, InOrder, IssuePolicy, ReadyMasks, Structure};
+pub use policy::{Allowances, InOrder, IssuePolicy, ReadyMasks, Stations, Structure};
 pub use schedulers::WarpScheduler;
 pub use scoreboard::{Board, Scoreboard};
 pub use sm::{Env, FinishedCta, Sm};

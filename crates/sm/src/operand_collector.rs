@@ -19,14 +19,17 @@
 //!   with which one sub-core's pace can keep another's instruction in its collector for ever.
 
 mod exact;
+mod stations;
 
 use crate::inflight::{InFlight, InstId, Slab, Stage};
 use crate::kernel::Kernel;
 use crate::latches::{LatchId, Latches};
+use crate::policy::Stations;
 use crate::spec::CoreSpec;
 use crate::warps::PerWarp;
 use isa::{RegId, WarpSlot};
 use kit::bits::set_bits;
+use stations::Wires;
 
 /// One bit per collector, or per bank.
 type Mask = u64;
@@ -39,6 +42,8 @@ struct Collector {
     inst: InstId,
     /// Reads that have not been served.
     outstanding: u8,
+    /// Awaited sources that have not come.
+    awaited: u8,
     /// Latch that the instruction goes to.
     latch: LatchId,
 }
@@ -57,7 +62,12 @@ const PARTITIONS: usize = 8;
 pub trait Design {
     /// Accesses to memory of one warp leave in the order in which they issued.
     const KEEPS_MEMORY_ORDER: bool;
-    /// Vector sources that `id` awaits instead of reading, one bit each.
+    /// The collectors are reservation stations ([`stations`]).
+    const STATIONS: bool;
+    /// Whether access `younger` may leave its station before `older`, of the same warp; `known` if
+    /// that one has its operands.
+    fn may_pass(slab: &Slab, kernels: &[Kernel], younger: InstId, older: InstId, known: bool) -> bool;
+    /// Sources that `id` awaits instead of reading, one bit each.
     fn awaited(&self, slab: &Slab, id: InstId) -> u64;
     /// `id` has a collector, where it awaits the sources `awaited` and reads the others.
     fn collecting(&mut self, slab: &Slab, id: InstId, awaited: u64);
@@ -72,8 +82,14 @@ pub trait Design {
 pub struct OperandCollector {
     collectors: [Collector; 64],
     free: Mask,
-    /// Occupied, and every operand has been read.
+    /// Occupied, and every operand is there.
     ready: Mask,
+    /// Stations whose instructions have left and whose results have yet to come.
+    sent: Mask,
+    /// Stations with a memory access that has not left.
+    memory: Mask,
+    /// Stations for other instructions, and for memory accesses.
+    of_kind: [Mask; 2],
     /// Collectors of each partition.
     of_partition: [Mask; PARTITIONS],
     /// Banks of each partition.
@@ -118,19 +134,28 @@ pub struct Collected {
 }
 
 impl OperandCollector {
-    /// Empty collectors.
-    pub fn new(spec: &CoreSpec) -> Self {
-        let operands = &spec.sm.operands;
-        let (count, partitions) = (operands.collectors as usize, spec.partitions);
-        let each = count / partitions;
+    /// Empty collectors, in place of which a design may have `stations`.
+    pub fn new(spec: &CoreSpec, stations: Option<Stations>) -> Self {
+        let (operands, partitions) = (&spec.sm.operands, spec.partitions);
+        let Stations { count, of_memory } = stations.unwrap_or(Stations { count: operands.collectors, of_memory: 0 });
+        let most = 64 / partitions;
+        let each = (count as usize / partitions).clamp(1, most);
+        let of_memory = (of_memory as usize / partitions).min(most - each);
         let banks = operands.banks as usize / partitions;
         let low = |n: usize| if n == 64 { Mask::MAX } else { (1 << n) - 1 };
-        let ring = (each * MAX_READS).next_power_of_two();
+        let ring = ((each + of_memory) * MAX_READS).next_power_of_two();
+        // Those for memory accesses alone come behind all others.
+        let (shared, all) = (low(each * partitions), low((each + of_memory) * partitions));
+        let first_of_memory = |p: usize| each * partitions + p * of_memory;
+        let of_partition = |p: usize| low(each) << (p * each) | low(of_memory) << first_of_memory(p).min(63);
         Self {
-            collectors: [Collector { inst: InstId(0), outstanding: 0, latch: 0 }; 64],
-            free: low(each * partitions),
+            collectors: [Collector { inst: InstId(0), outstanding: 0, awaited: 0, latch: 0 }; 64],
+            free: all,
             ready: 0,
-            of_partition: std::array::from_fn(|p| if p < partitions { low(each) << (p * each) } else { 0 }),
+            sent: 0,
+            memory: 0,
+            of_kind: [shared, if of_memory == 0 { shared } else { all & !shared }],
+            of_partition: std::array::from_fn(|p| if p < partitions { of_partition(p) } else { 0 }),
             banks_of_partition: std::array::from_fn(|p| if p < partitions { low(banks) << (p * banks) } else { 0 }),
             partitions,
             port_last: vec![0; if spec.options.collectors_as_gpgpu_sim { operands.out_ports as usize } else { 0 }]
@@ -219,15 +244,19 @@ impl OperandCollector {
 
     /// One cycle. `design` says which sources are awaited rather than read, and hears of each
     /// instruction that leaves with its operands.
-    pub fn step(
+    pub fn step<D: Design>(
         &mut self,
         id_oc: &mut Latches,
         oc_ex: &mut Latches,
         slab: &mut Slab,
         kernels: &[Kernel],
-        design: &mut impl Design,
+        design: &mut D,
     ) -> Collected {
         let mut done = Collected::default();
+        if D::STATIONS {
+            self.step_stations(&mut Wires { id_oc, oc_ex, slab, kernels }, design, &mut done);
+            return done;
+        }
         if !self.port_last.is_empty() {
             self.step_together(id_oc, oc_ex, slab, kernels, design, &mut done);
             return done;
@@ -373,7 +402,7 @@ impl OperandCollector {
             done.conflicts += u32::from(more);
             let collector = &mut self.collectors[c as usize % 64];
             collector.outstanding -= 1;
-            self.ready |= u64::from(collector.outstanding == 0) << (c % 64);
+            self.ready |= u64::from(collector.outstanding == 0 && collector.awaited == 0) << (c % 64);
             if collector.outstanding == 0 {
                 design.collected(slab, collector.inst);
             }
@@ -406,7 +435,7 @@ impl OperandCollector {
         let free = self.free & self.of_partition[partition % PARTITIONS];
         let bit = free & free.wrapping_neg();
         self.free &= !bit;
-        self.collectors[bit.trailing_zeros() as usize % 64] = Collector { inst, outstanding: 0, latch };
+        self.collectors[bit.trailing_zeros() as usize % 64] = Collector { inst, outstanding: 0, awaited: 0, latch };
         done.reads += flight.operands.vector_src_count();
         slab.get_mut(inst).stage = Stage::Collecting;
         design.collecting(slab, inst, 0);
@@ -440,7 +469,7 @@ impl OperandCollector {
                     return moved;
                 }
                 id_oc.pop(latch as LatchId);
-                let place = Collector { inst, outstanding: 0, latch: latch as LatchId };
+                let place = Collector { inst, outstanding: 0, awaited: 0, latch: latch as LatchId };
                 self.place(free.trailing_zeros(), partition, place, slab, kernels, design);
                 moved = true;
                 ports -= 1;
@@ -463,10 +492,11 @@ impl OperandCollector {
         let awaited = design.awaited(slab, place.inst);
         let flight = slab.get_mut(place.inst);
         flight.stage = Stage::Collecting;
+        flight.station = c as u8;
         let srcs = flight.micro.operands.vector_srcs(kernels, flight.kernel);
         self.collect(c, partition, place, flight.warp, srcs, awaited);
         design.collecting(slab, place.inst, awaited);
-        if self.ready >> c & 1 != 0 {
+        if self.collectors[c as usize % 64].outstanding == 0 {
             design.collected(slab, place.inst);
         }
     }
@@ -495,20 +525,20 @@ impl OperandCollector {
             queue.len += 1;
             self.reads[bank * self.reads_stride + end] = c as u8;
             self.waiting |= 1 << bank;
+            place.outstanding += 1;
         }
-        place.outstanding = srcs.len() as u8;
-        self.ready |= u64::from(place.outstanding == 0) << c;
+        place.awaited = awaited.count_ones() as u8;
+        self.ready |= u64::from(place.outstanding == 0 && awaited == 0) << c;
         self.collectors[c as usize % 64] = place;
     }
 
-    /// An awaited source of `inst` has come.
-    #[cold]
-    pub fn deliver(&mut self, inst: InstId) {
-        let mut taken = set_bits(!self.free & self.of_partition.iter().fold(0, |all, mine| all | mine));
-        let c = taken.find(|&c| self.collectors[c].inst == inst).expect("it waits in a collector");
-        self.collectors[c].outstanding -= 1;
-        self.ready |= u64::from(self.collectors[c].outstanding == 0) << c;
-        self.awake = ((1u32 << self.partitions) - 1) as u8;
+    /// An awaited source of the instruction in collector `station` of `partition` has come.
+    #[inline]
+    pub fn deliver(&mut self, partition: usize, station: u8) {
+        let collector = &mut self.collectors[usize::from(station) % 64];
+        collector.awaited -= 1;
+        self.ready |= u64::from(collector.outstanding == 0 && collector.awaited == 0) << (station % 64);
+        self.awake |= 1 << partition;
     }
 
     /// Whether a collector of `partition` is taken by an instruction that has its operands: what it

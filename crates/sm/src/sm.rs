@@ -129,6 +129,12 @@ struct Watched<'a, P, O> {
 
 impl<P: IssuePolicy, O: Observer> Design for Watched<'_, P, O> {
     const KEEPS_MEMORY_ORDER: bool = P::KEEPS_MEMORY_ORDER;
+    const STATIONS: bool = P::STATIONS;
+
+    #[inline]
+    fn may_pass(slab: &Slab, kernels: &[Kernel], younger: InstId, older: InstId, known: bool) -> bool {
+        P::may_pass(Window { slab, kernels }, younger, older, known)
+    }
 
     #[inline]
     fn awaited(&self, slab: &Slab, id: InstId) -> u64 {
@@ -166,12 +172,12 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         let units = |pipe: Pipe| spec.sm.units.get(&pipe.unit());
         let in_buffers = warps * (spec.sm.frontend.buffer_entries as usize + 4);
         Self {
-            fetch: Fetch::new(&spec),
+            fetch: Fetch::new(&spec, P::branches(policy, spec.sm.frontend.branches)),
             stream,
             policy: P::new(policy, &spec),
             schedulers: (0..schedulers).map(|s| Scheduler::of(&spec, warps_of(s))).collect(),
             id_oc: Latches::new(&spec, |p| units(p).map_or(0, |u| u.issue_latches)),
-            collectors: OperandCollector::new(&spec),
+            collectors: OperandCollector::new(&spec, P::stations(policy)),
             oc_ex: Latches::new(&spec, |p| units(p).map_or(0, |u| u.dispatch_latches)),
             units: Units::new(&spec),
             lsu: LoadStoreUnit::new(&spec),

@@ -1,6 +1,6 @@
 //! Write-back and completion of instructions, and of the warps and CTAs they end.
 
-use crate::inflight::{InstId, Window};
+use crate::inflight::{InFlight, InstId, Window};
 use crate::kernel::Kernel;
 use crate::observer::{Observer, Seen};
 use crate::policy::IssuePolicy;
@@ -48,11 +48,15 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         let window = Window { slab: &self.slab, kernels };
         self.policy.on_writeback(window, id);
         while let Some(woken) = self.policy.take_woken() {
-            self.collectors.deliver(woken);
+            let InFlight { warp, station, .. } = *self.slab.get(woken);
+            self.collectors.deliver(self.partition_of(warp), station);
         }
         self.observer.written_back(now, Seen { id, window });
         let flight = self.slab.get(id);
         let (warp, mem, group) = (flight.warp, flight.mem, flight.group);
+        if P::STATIONS && flight.operands.dst_count() > 0 {
+            self.collectors.release(self.partition_of(warp), flight.station);
+        }
         self.touched |= bit(warp);
         self.slab.release(id);
         self.warps.in_pipeline[warp.index()] -= 1;

@@ -118,7 +118,7 @@ impl OperandCollector {
                     continue;
                 }
                 id_oc.pop(latch);
-                let place = Collector { inst, outstanding: 0, latch };
+                let place = Collector { inst, outstanding: 0, awaited: 0, latch };
                 self.place(free.trailing_zeros(), partition, place, slab, kernels, design);
                 touched |= 1 << partition;
                 waiting &= id_oc.occupied() | !mine;
@@ -129,7 +129,7 @@ impl OperandCollector {
 }
 
 /// The instruction among the heads of `latches` that issued first.
-fn oldest(id_oc: &Latches, latches: u64, slab: &Slab) -> Option<(LatchId, InstId)> {
+pub(super) fn oldest(id_oc: &Latches, latches: u64, slab: &Slab) -> Option<(LatchId, InstId)> {
     let heads = set_bits(latches).filter_map(|l| id_oc.front(l as LatchId).map(|inst| (l as LatchId, inst)));
     heads.min_by_key(|&(_, inst)| slab.get(inst).issue_order())
 }

@@ -13,14 +13,19 @@
 pub mod boards;
 pub mod ghost;
 mod heads;
+pub mod ideal;
 mod in_order;
+pub mod loog;
+pub mod socgpu;
 
 pub use in_order::InOrder;
 
 use crate::agenda::Agenda;
+use crate::counters::DesignStatistic;
 use crate::inflight::{InstId, Window};
 use crate::spec::{CoreSpec, Pipe, PipeSet, WarpMask};
 use crate::stalls::StallMasks;
+use config::BranchFetch;
 use isa::{RegFile, WarpSlot};
 use kit::Cycle;
 
@@ -100,11 +105,22 @@ impl Structure {
     }
 }
 
+/// Reservation stations of an SM in place of the GPU's operand collectors, shared out evenly among the
+/// sub-cores; at most 64 in all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stations {
+    /// Those that take any instruction, or all but accesses to memory if these have their own.
+    pub count: u32,
+    /// Those that take accesses to memory and nothing else.
+    pub of_memory: u32,
+}
+
 /// What a design may do that program order would forbid, having its own means against the harm. The
 /// [`Auditor`](crate::Auditor) does not hold it to that.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Allowances {
-    /// Registers are renamed: writes need not wait for older reads and writes of the same register.
+    /// Registers are renamed: writes need not wait for older reads and writes of the same register, and
+    /// predicates and uniform registers may be awaited in operand collectors instead of read at issue.
     pub renames: bool,
     /// Branches are predicted: instructions may issue before an older branch does.
     pub passes_branches: bool,
@@ -119,6 +135,10 @@ pub trait IssuePolicy: Sized {
     /// issued. Without this, one that waits for its operands is overtaken, as in GPGPU-Sim.
     const KEEPS_MEMORY_ORDER: bool = true;
 
+    /// Its operand collectors are reservation stations: an instruction keeps its own until its result is
+    /// there, and leaves when it has its operands, a memory access as [`IssuePolicy::may_pass`] says.
+    const STATIONS: bool = false;
+
     /// The design for an SM of `spec`, empty.
     fn new(config: &Self::Config, spec: &CoreSpec) -> Self;
 
@@ -127,8 +147,25 @@ pub trait IssuePolicy: Sized {
         Allowances::default()
     }
 
+    /// How many stations it has, if its collectors are stations.
+    fn stations(_config: &Self::Config) -> Option<Stations> {
+        None
+    }
+
+    /// How decode goes on behind a branch that has not issued, on a GPU whose front end does as `of_gpu`.
+    fn branches(_config: &Self::Config, of_gpu: BranchFetch) -> BranchFetch {
+        of_gpu
+    }
+
     /// Its hardware structures.
     fn structures(&self) -> Vec<Structure>;
+
+    /// Statistics that it alone has, from its beginning until now: always the same ones in the same
+    /// order. Not asked within a cycle. Reports have them as `design.` and their name, those of all
+    /// SMs added up.
+    fn statistics(&self) -> Vec<DesignStatistic> {
+        Vec::new()
+    }
 
     /// A warp with registers `regs` takes an empty slot.
     fn start_warp(&mut self, warp: WarpSlot, regs: &RegFile);
@@ -171,9 +208,8 @@ pub trait IssuePolicy: Sized {
     /// `id`, a candidate, is issued.
     fn on_issue(&mut self, window: Window<'_>, id: InstId);
 
-    /// Which of the vector sources of `id` (by place in [`Window::vector_srcs`], one bit each) it
-    /// does not read from the register file but awaits in its operand collector: for designs whose
-    /// collectors are reservation stations. Asked when it enters its collector.
+    /// Which of the sources of `id` (by place in [`Window::srcs`], one bit each) it does not read but
+    /// awaits in its operand collector. Asked when it enters its collector.
     #[inline]
     fn awaited(&self, _window: Window<'_>, _id: InstId) -> u64 {
         0
@@ -184,6 +220,14 @@ pub trait IssuePolicy: Sized {
     #[inline]
     fn take_woken(&mut self) -> Option<InstId> {
         None
+    }
+
+    /// Whether the access `younger`, which has its operands, may leave its station before `older`, an
+    /// access of the same warp in another one; `known` if that one has its operands. Asked again only
+    /// when something has moved in the stations of the sub-core.
+    #[inline]
+    fn may_pass(_window: Window<'_>, _younger: InstId, _older: InstId, _known: bool) -> bool {
+        false
     }
 
     /// `id` has read its registers and leaves its operand collector.

@@ -62,6 +62,8 @@ pub struct Line {
     pub jump: i32,
     /// How often the jump is taken before it falls through.
     pub times: u32,
+    /// Line of the re-convergence PC that it executes under.
+    pub reconverge: Option<u32>,
 }
 
 impl Line {
@@ -81,7 +83,14 @@ impl Line {
             async_groups_left: 0,
             jump: 1,
             times: 0,
+            reconverge: None,
         }
+    }
+
+    /// Executes on a way that ends at line `at`.
+    pub fn until(mut self, at: u32) -> Self {
+        self.reconverge = Some(at);
+        self
     }
 
     pub fn mask(mut self, mask: u32) -> Self {
@@ -260,6 +269,7 @@ impl WarpStream for Scripted {
         out.sleep_cycles = line.sleep_cycles;
         out.async_groups_left = line.async_groups_left;
         out.diverged = false;
+        out.reconverge = line.reconverge.map(Pc);
         let jumps = &mut self.at[w].1[here];
         let next = if line.control == Control::Exit {
             None

@@ -6,7 +6,7 @@ use crate::scoreboard::{Board, Scoreboard};
 use crate::spec::WarpMask;
 use crate::stalls::Stall;
 use crate::warps::{PerWarp, bit};
-use isa::{Access, CacheOp, RegFile, WarpSlot};
+use isa::{Access, CacheOp, Control, RegFile, WarpSlot};
 use kit::bits::set_bits;
 
 /// A location in the issue buffer of a warp.
@@ -31,6 +31,8 @@ struct Locations {
     memory: u64,
     /// Of those, loads that may pass other loads.
     loads: u64,
+    /// Branches: those behind one have a control hazard (the paper's valid bit) until it has issued.
+    branches: u64,
     /// How many are taken.
     len: u8,
 }
@@ -59,19 +61,6 @@ struct Entry {
 struct Uses {
     writers: u64,
     readers: u64,
-}
-
-/// What a warp's oldest instruction is and does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Oldest {
-    /// There is none.
-    None,
-    /// It is in a dependence checker.
-    InChecker,
-    /// It may issue.
-    Ready(Location),
-    /// It may not, for this reason.
-    Stalled(Stall),
 }
 
 /// The issue buffers of all warps.
@@ -176,6 +165,8 @@ impl IssueBuffer {
             of.memory |= mine;
             of.loads |= if is_load { mine } else { 0 };
         }
+        behind |= of.branches;
+        of.branches |= if inst.control == Control::Branch { mine } else { 0 };
         behind &= !mine;
         of.taken |= mine;
         of.behind |= if behind != 0 { mine } else { 0 };
@@ -218,6 +209,7 @@ impl IssueBuffer {
         of.fresh &= !gone;
         of.memory &= !gone;
         of.loads &= !gone;
+        of.branches &= !gone;
         let uses = self.uses_of(warp);
         window.srcs(id).iter().for_each(|reg| uses[reg.index()].readers &= !gone);
         let mut waiting = 0;
@@ -290,25 +282,25 @@ impl IssueBuffer {
         (oldest.next(), oldest.next())
     }
 
-    /// What the oldest instruction of `warp` does.
+    /// The oldest instruction of `warp`, if it may issue.
     #[inline]
-    pub fn oldest(&self, window: Window<'_>, warp: WarpSlot) -> Oldest {
+    pub fn oldest_ready(&self, warp: WarpSlot) -> Option<Location> {
         let of = &self.warps[warp.index()];
-        if of.len == 0 {
-            return Oldest::None;
-        }
         let location = self.by_age[warp.index() * self.size];
-        if of.valid >> location & 1 == 0 {
-            return Oldest::InChecker;
+        (of.len > 0 && of.ready() >> location & 1 != 0).then_some(location)
+    }
+
+    /// Why the oldest instruction of `warp`, which may not issue, may not; nothing if there is none.
+    pub fn oldest_stall(&self, window: Window<'_>, warp: WarpSlot) -> Option<Stall> {
+        let of = &self.warps[warp.index()];
+        let location = self.by_age[warp.index() * self.size];
+        if of.len == 0 {
+            return None;
         }
-        if of.held >> location & 1 != 0 {
-            return Oldest::Stalled(Stall::Design);
+        if (!of.valid | of.held) >> location & 1 != 0 {
+            return Some(Stall::Design);
         }
-        if of.in_flight >> location & 1 == 0 {
-            return Oldest::Ready(location);
-        }
-        let hazard = self.board.hazard(window, self.id(warp, location));
-        Oldest::Stalled(hazard.expect("a write is in flight"))
+        self.board.hazard(window, self.id(warp, location))
     }
 
     /// The oldest load of `warp` that had not had its TLB check has had it (GhOST-Precise).

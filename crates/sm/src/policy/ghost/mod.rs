@@ -17,15 +17,16 @@
 //!   claims a location of the warp's issue buffer and sets the instruction's IB-dep bits: older
 //!   instructions there with a RAW, WAR or WAW register dependence, and older memory operations unless
 //!   both are loads. In the next cycle the instruction is in the issue buffer.
-//! - **Control.** Behind a branch nothing enters a checker until it has issued; the branch itself may
-//!   pass older instructions. Synchronisation (barriers, fences, exits, sleep, waits for copies)
+//! - **Control.** What decode delivers behind a branch goes through the checkers too, but has a control
+//!   hazard (the valid bit of an entry) until the branch has issued; the branch itself may pass older
+//!   instructions. Synchronisation (barriers, fences, exits, sleep, waits for copies)
 //!   enters an empty issue buffer only, and nothing follows until it has issued.
 //! - **GhOST scheduler.** In each cycle it looks at one warp, one that had a write-back (WWb) before
 //!   one whose instruction table has room (ITE), and puts the two oldest instructions with no IB-dep
 //!   bit and no register in flight into the table. They can issue in the next cycle.
-//! - **Issue.** The warp scheduler sees one instruction of each warp: the first of its table, or, if
-//!   that is empty, its oldest in the issue buffer, as in the baseline. An issue frees the location and
-//!   clears its column of IB-dep bits: WAR dependences end here.
+//! - **Issue.** The warp scheduler sees one instruction of each warp: its oldest, if that may issue, as
+//!   in the baseline; else the first of its table. An issue frees the location and clears its column of
+//!   IB-dep bits: WAR dependences end here.
 //!
 //! GhOST-Precise ([`Precise`]): loads keep their order, and an instruction that must not be executed
 //! twice waits until all older loads of its warp have had their TLB check.
@@ -48,6 +49,12 @@
 //!   difference.
 //! - D8: a WAR dependence ends at issue, as in the paper, though operands are read later. GhOST so has
 //!   the exposure of the in-order core without WAR protection, and no other.
+//! - D9: the oldest instruction, once ready, comes before the table. As the paper words it, the warp
+//!   scheduler looks at the oldest only while the table is empty: a chain of dependent instructions
+//!   beside independent ones would lose a cycle or more at each link, until the GhOST scheduler has come
+//!   round. The paper's own simulator too takes the oldest that is ready.
+//! - D10: wrong-path instructions behind a branch, which would be squashed when it issues, do not come
+//!   as far as the checkers (D-F2 of `fetch.rs`).
 //!
 //! **Structures** of an SM with *w* warps, *s* schedulers, an issue buffer of 8: instruction buffer (4
 //! entries a warp), dependence checkers (4 x 111 bits a scheduler), issue buffer (8 banks of *w* / *s*
@@ -74,7 +81,7 @@ use crate::spec::{CoreSpec, PipeSet, WarpMask};
 use crate::stalls::{Stall, StallMasks};
 use crate::warps::{PerWarp, bit, next_after, warps_in};
 use isa::{Control, RegFile, WarpSlot};
-use issue_buffer::{IssueBuffer, Location, Oldest};
+use issue_buffer::{IssueBuffer, Location};
 use kit::Cycle;
 use precise::Translations;
 
@@ -123,7 +130,7 @@ pub struct Ghost {
     // Masks over the warps.
     /// The instruction buffer is not empty.
     fetched: WarpMask,
-    /// Control flag: a branch or synchronisation has been checked and has not issued.
+    /// Control flag: synchronisation has been checked and has not issued.
     flagged: WarpMask,
     /// Synchronisation waits for the issue buffer to be empty.
     syncing: WarpMask,
@@ -151,19 +158,16 @@ impl Ghost {
     #[inline]
     fn examine(&mut self, window: Window<'_>, warp: WarpSlot) {
         let w = warp.index();
-        let oldest = match self.table[w].0 {
-            Some(location) => Oldest::Ready(location),
-            None => self.isb.oldest(window, warp),
-        };
-        let head = match oldest {
-            Oldest::Ready(location) => {
+        let head = match self.isb.oldest_ready(warp).or(self.table[w].0) {
+            Some(location) => {
                 self.candidate[w] = location;
                 Head::ready(window.inst(self.isb.id(warp, location)).pipe)
             }
-            Oldest::Stalled(stall) => Head::stalled(stall),
-            Oldest::InChecker => Head::stalled(Stall::Design),
-            Oldest::None if (self.fetched | self.syncing) & bit(warp) != 0 => Head::stalled(Stall::Design),
-            Oldest::None => Head::EMPTY,
+            None => match self.isb.oldest_stall(window, warp) {
+                Some(stall) => Head::stalled(stall),
+                None if (self.fetched | self.syncing) & bit(warp) != 0 => Head::stalled(Stall::Design),
+                None => Head::EMPTY,
+            },
         };
         // The same pipe may mean another instruction, which the schedulers do not tell apart.
         self.heads.set(warp, head);
@@ -204,7 +208,7 @@ impl Ghost {
         if self.table[warp.index()].1.is_none() && self.isb.any_ready(warp) {
             self.unfilled |= bit(warp);
         }
-        if self.table[warp.index()].0.is_none() {
+        if self.table[warp.index()].0.is_none() || self.isb.oldest_ready(warp) == Some(location) {
             self.examine(window, warp);
         }
     }
@@ -240,9 +244,6 @@ impl Ghost {
             self.syncing |= bit(warp);
             self.sync[warp.index()] = id;
             return;
-        }
-        if inst.control == Control::Branch {
-            self.flagged |= bit(warp);
         }
         let location = self.claim(window, warp, id);
         self.checked.push((warp, location));
@@ -423,12 +424,15 @@ impl IssuePolicy for Ghost {
         let location = self.candidate[w];
         debug_assert_eq!(self.isb.id(warp, location), id);
         self.isb.issue(window, warp, location);
-        // It came from the table or, the table being empty, from the issue buffer.
-        self.table[w] = (self.table[w].1, None);
+        self.table[w] = match self.table[w] {
+            (first, second) if first == Some(location) => (second, None),
+            (first, second) if second == Some(location) => (first, None),
+            table => table,
+        };
         if self.isb.any_ready(warp) {
             self.unfilled |= bit(warp);
         }
-        if inst.control == Control::Branch || synchronises(inst) {
+        if synchronises(inst) {
             self.flagged &= !bit(warp);
         }
         self.examine(window, warp);
@@ -448,9 +452,7 @@ impl IssuePolicy for Ghost {
             return;
         }
         self.writing |= bit(warp);
-        if self.heads.is_stalled(warp) {
-            self.examine(window, warp);
-        }
+        self.examine(window, warp);
     }
 
     fn oldest(&self, warp: WarpSlot) -> Option<InstId> {
