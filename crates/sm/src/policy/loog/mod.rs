@@ -45,13 +45,13 @@
 //! - D3: predicates and uniform registers are renamed and captured like vector registers. The GhOST
 //!   paper does not say; sCROOGe's instructions have none.
 //! - D4: an access's addresses are known when all its sources are there, a store's data among them, as
-//!   in sCROOGe, which compares accesses that are ready. Comparing takes no time, as in LOOG.
+//!   in sCROOGe, which compares accesses that are ready. Comparing takes no time, as sCROOGe says of LOOG.
 //! - D5: sources in the register file are read when their bank has time, not at once, so that a younger
 //!   write could come first. An instruction therefore does not leave while an older one of its warp has
 //!   yet to read a register that it writes from there.
 //! - D6: all results of a cycle are broadcast; no wire is too long.
 //! - D7: each result is written to the register file, also one whose register has been renamed since,
-//!   which LOOG keeps back. It costs a bank's write.
+//!   which sCROOGe keeps back. It costs a bank's write.
 //! - D8: a station whose instruction has no result is free when it leaves. The paper does not say.
 //! - D9: an instruction with more than 64 sources waits for them before it issues.
 //!
