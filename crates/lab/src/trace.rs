@@ -182,7 +182,11 @@ fn run_all(
         while session.pending() >= at_once {
             run_to_next_end(session)?;
         }
-        let trace = Arc::new(KernelTrace::open(file)?);
+        let kept_bytes = KernelTrace::KEPT_BYTES / at_once;
+        let Some(trace) = KernelTrace::open_while(file, kept_bytes, &mut || session.keep_on())? else {
+            return Err(Stop::Run(gpu::RunError::Interrupted));
+        };
+        let trace = Arc::new(trace);
         remarks.add(&trace.header.name, &trace.oddities);
         let code = Arc::new(Code::new(trace.program.clone(), spec));
         // One stream for all is the order of the list.

@@ -186,9 +186,9 @@ fn table(comparison: &Comparison, what: Shown, published: bool) -> String {
             with_paper(column, mean(comparison, column), Some(speedup(theirs)))
         };
         let cells = (0..comparison.columns.len()).flat_map(of);
-        std::iter::once("geometric mean".to_owned()).chain(cells).collect()
+        std::iter::once("geometric mean".to_owned()).chain(cells).collect::<Vec<_>>()
     });
-    section(what.heading(), comparison, headings, cell, means)
+    section(what.heading(), comparison, headings, cell, means.as_deref())
 }
 
 /// The geometric mean of a column's speedups, and of how many if not of all.
@@ -226,7 +226,7 @@ fn section(
     comparison: &Comparison,
     headings: impl Fn(usize) -> Vec<String>,
     cells: impl Fn(usize, usize) -> Vec<String>,
-    last: Option<Vec<String>>,
+    last: Option<&[String]>,
 ) -> String {
     let columns = || 0..comparison.columns.len();
     let headings = columns().flat_map(headings).map(|label| (label, Align::Right));
