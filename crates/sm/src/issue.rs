@@ -146,7 +146,8 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         self.collectors.wake(partition);
         let flight = self.slab.get_mut(id);
         flight.stage = Stage::Issued;
-        flight.issue_number = self.counters.warp_instructions;
+        let order = self.counters.warp_instructions;
+        flight.issue_number = order;
         let (warp, pipe, control, mem) = (flight.warp, flight.pipe, flight.control, flight.mem);
         let ends_warp = flight.ends_warp;
         self.stirred |= bit(warp);
@@ -156,7 +157,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         self.counters.empty_instructions += u64::from(flight.mask == 0);
         self.class_counts.0[flight.class as usize] += 1;
 
-        self.id_oc.push(self.id_oc.id(pipe, partition), id);
+        self.id_oc.push(self.id_oc.id(pipe, partition), id, order);
         let window = Window { slab: &self.slab, kernels };
         self.policy.on_issue(window, id);
         self.observer.issued(now, scheduler, Seen { id, window });

@@ -74,16 +74,18 @@ pub struct OperandCollector {
     free: Mask,
     /// Occupied, and every operand has been read.
     ready: Mask,
+    /// Those of them that found the latch of their unit full, which it has been since.
+    blocked: Mask,
     /// Collectors of each partition.
     of_partition: [Mask; PARTITIONS],
     /// Banks of each partition.
     banks_of_partition: [Mask; PARTITIONS],
     partitions: usize,
-    /// For each output port of GPGPU-Sim's, the collector that it last served; empty if collectors
+    /// For each output port of GPGPU-Sim's, the collector that it looks at first; empty if collectors
     /// take turns instead ([`crate::CoreOptions::collectors_as_gpgpu_sim`]).
-    port_last: Box<[u32]>,
-    /// Collectors of each partition.
-    each: u32,
+    port_first: Box<[u8]>,
+    /// For each collector, the one that an output port which has served it looks at next.
+    behind: [u8; 64],
     /// The last collector of each partition that sent its instruction on.
     last: [u32; PARTITIONS],
     /// Reads waiting at each bank, by collector: rings of `reads_stride` places.
@@ -126,16 +128,21 @@ impl OperandCollector {
         let banks = operands.banks as usize / partitions;
         let low = |n: usize| if n == 64 { Mask::MAX } else { (1 << n) - 1 };
         let ring = (each * MAX_READS).next_power_of_two();
+        let behind = |c: usize| Self::first_behind(c as u32, each as u32, partitions as u32);
         Self {
             collectors: [Collector { inst: InstId(0), outstanding: 0, latch: 0 }; 64],
             free: low(each * partitions),
             ready: 0,
+            blocked: 0,
             of_partition: std::array::from_fn(|p| if p < partitions { low(each) << (p * each) } else { 0 }),
             banks_of_partition: std::array::from_fn(|p| if p < partitions { low(banks) << (p * banks) } else { 0 }),
             partitions,
-            port_last: vec![0; if spec.options.collectors_as_gpgpu_sim { operands.out_ports as usize } else { 0 }]
-                .into(),
-            each: each as u32,
+            port_first: vec![
+                behind(0);
+                if spec.options.collectors_as_gpgpu_sim { operands.out_ports as usize } else { 0 }
+            ]
+            .into(),
+            behind: std::array::from_fn(behind),
             last: std::array::from_fn(|p| (p * each) as u32),
             reads: vec![0; ring * 64].into(),
             reads_stride: ring,
@@ -155,7 +162,9 @@ impl OperandCollector {
     #[inline]
     fn bank(&self, warp: WarpSlot, partition: usize, reg: RegId) -> u32 {
         let number = u32::from(reg.0) + u32::from(self.first_bank[warp.index()]);
-        number % self.banks_per_partition + partition as u32 * self.banks_per_partition
+        let banks = self.banks_per_partition;
+        let place = if banks.is_power_of_two() { number & (banks - 1) } else { number % banks };
+        place + partition as u32 * banks
     }
 
     /// The banks that are `set` (see [`crate::kernel::Banks`]) to `warp`.
@@ -206,8 +215,10 @@ impl OperandCollector {
     #[inline]
     pub fn latches_freed(&mut self, partitions: u8) {
         if self.ready != 0 {
-            let waits = |&p: &usize| self.any_waits_for_unit(p);
-            self.awake |= set_bits(partitions.into()).filter(waits).fold(0, |all, p| all | 1 << p);
+            for p in set_bits(partitions.into()) {
+                self.awake |= u8::from(self.any_waits_for_unit(p)) << p;
+                self.blocked &= !self.of_partition[p % PARTITIONS];
+            }
         }
     }
 
@@ -228,7 +239,7 @@ impl OperandCollector {
         design: &mut impl Design,
     ) -> Collected {
         let mut done = Collected::default();
-        if !self.port_last.is_empty() {
+        if !self.port_first.is_empty() {
             self.step_together(id_oc, oc_ex, slab, kernels, design, &mut done);
             return done;
         }
@@ -262,16 +273,14 @@ impl OperandCollector {
         let latches = id_oc.of_partition(partition);
         let all_banks = self.banks_of_partition[partition % PARTITIONS];
         let mut banks = all_banks & !self.written;
-        // Those that found their latch full: it stays so to the end of the cycle.
-        let mut blocked = 0;
         // Those whose reads find their banks free and each other not in the way: served in the round
         // behind the one in which they came.
         let mut passing = 0;
         let rounds = self.rounds;
         for round in 1..rounds + 1 {
             let mut quiet = passing == 0;
-            if self.ready & mine & !blocked != 0 {
-                moved |= self.dispatch(partition, &mut blocked, oc_ex, slab, design);
+            if self.ready & mine & !self.blocked != 0 {
+                moved |= self.dispatch(partition, oc_ex, slab, design);
                 quiet = false;
             }
             if self.waiting & banks != 0 {
@@ -298,7 +307,7 @@ impl OperandCollector {
             banks = all_banks;
         }
         let collects = self.waiting & all_banks != 0;
-        let sends = self.ready & mine & !blocked != 0;
+        let sends = self.ready & mine & !self.blocked != 0;
         let takes = self.free & mine != 0 && id_oc.occupied() & latches != 0;
         if !collects && !sends && !takes {
             self.awake &= !(1 << partition);
@@ -322,16 +331,9 @@ impl OperandCollector {
 
     /// Sends collected instructions of a partition on, in turn from behind the last one sent.
     #[inline]
-    fn dispatch<D: Design>(
-        &mut self,
-        partition: usize,
-        blocked: &mut Mask,
-        oc_ex: &mut Latches,
-        slab: &mut Slab,
-        design: &mut D,
-    ) -> bool {
+    fn dispatch<D: Design>(&mut self, partition: usize, oc_ex: &mut Latches, slab: &mut Slab, design: &mut D) -> bool {
         let mut moved = false;
-        let mut candidates = self.ready & !*blocked & self.of_partition[partition % PARTITIONS];
+        let mut candidates = self.ready & !self.blocked & self.of_partition[partition % PARTITIONS];
         let behind_last = Mask::MAX << 1 << self.last[partition % PARTITIONS];
         let mut ports = self.out_ports;
         while candidates != 0 && ports > 0 {
@@ -340,13 +342,13 @@ impl OperandCollector {
             candidates &= !(1 << c);
             let Collector { inst, latch, .. } = self.collectors[c as usize % 64];
             if !oc_ex.has_room(latch) {
-                *blocked |= 1 << c;
+                self.blocked |= 1 << c;
                 continue;
             }
             if D::KEEPS_MEMORY_ORDER && self.would_overtake(c, slab) {
                 continue;
             }
-            oc_ex.push(latch, inst);
+            oc_ex.push(latch, inst, slab.get(inst).issue_order());
             self.ready &= !(1 << c);
             self.free |= 1 << c;
             self.last[partition % PARTITIONS] = c;
