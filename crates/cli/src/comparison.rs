@@ -100,6 +100,11 @@ impl Comparison {
         })
     }
 
+    /// Whether a hazard auditor watched any run.
+    pub fn audited(&self) -> bool {
+        self.cells.iter().filter_map(Cell::any_report).any(|report| report.audit.is_some())
+    }
+
     /// Whether some run was not run to its end because the user wanted to stop.
     pub fn interrupted(&self) -> bool {
         self.cells.iter().any(|c| matches!(c, Cell::Interrupted(_)))

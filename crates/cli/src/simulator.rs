@@ -1,3 +1,3 @@
 //! The calls into [`lab`], in one place.
 
-pub use lab::{cores, run, schedulers, schema};
+pub use lab::{cores, run, schedulers, schema, structures};

@@ -150,6 +150,7 @@ fn usage() {
     fails(2, &["compare", "matmul", "--jobs", "0"], &["--jobs"]);
     fails(2, &["compare"], &["WORKLOAD"]);
     fails(2, &["list", "fruits"], &["fruits", "gpus"]);
+    fails(2, &["list", "cores", "gost"], &["gost", "did you mean `ghost`?"]);
 }
 
 #[test]

@@ -51,6 +51,23 @@ fn list_has_everything_that_can_be_run() {
 }
 
 #[test]
+fn cores_are_listed_with_their_structures() {
+    let ghost = json(&succeed(&["list", "cores", "ghost", "--json"]));
+    let structures = ghost["cores"][0]["structures"].as_array().unwrap();
+    let issue_buffer = structures.iter().find(|s| s["name"] == "issue buffer bank").unwrap();
+    // Table II of the paper; 4 schedulers with 8 banks each, an entry for each of 8 warps.
+    assert_eq!([&issue_buffer["bits"], &issue_buffer["instances"], &issue_buffer["entries"]], [111, 32, 8]);
+    assert_eq!(issue_buffer["total_bits"], 111 * 32 * 8);
+    let text = succeed(&["list", "cores", "ghost"]);
+    assert!(text.contains("issue buffer bank") && text.contains(" bits in all ("), "{text}");
+    assert!(!text.contains("warpboard"), "{text}");
+    let all = json(&succeed(&["list", "cores", "--structures", "--gpu", "v100", "--json"]));
+    for core in all["cores"].as_array().unwrap() {
+        assert!(!core["structures"].as_array().unwrap().is_empty(), "{core}");
+    }
+}
+
+#[test]
 fn a_report_has_exactly_the_listed_statistics() {
     let lists = json(&succeed(&["list", "stats", "--json"]));
     let stats = lists["stats"].as_array().unwrap();
@@ -290,4 +307,45 @@ fn ctrl_c_shows_what_is_known() {
     let report = json(&ran.stdout);
     assert_eq!(report["interrupted"], true);
     assert!(report["total"]["cycles"].as_u64().unwrap() > 0);
+}
+
+/// The kinds of violation that an audit found.
+fn violations(report: &Value) -> Vec<&str> {
+    strings(&report["audit"]["violations"], "kind")
+}
+
+#[test]
+fn an_audit_is_in_the_report() {
+    assert_eq!(json(&quick(&["--json"]))["audit"], Value::Null);
+    let audited = json(&quick(&["--audit", "--json"]));
+    assert_eq!(audited["audit"]["instructions"], audited["total"]["warp_instructions"]);
+    assert!(audited["audit"]["dependences"].as_u64().unwrap() > 0);
+    assert!(violations(&audited).is_empty(), "{}", audited["audit"]);
+    assert!(quick(&["--audit"]).contains("no violation"));
+}
+
+#[test]
+fn violations_are_told_with_both_instructions() {
+    // Fermi's shared collectors let atomics of a warp pass each other.
+    let args = ["run", "histogram", "--gpu", "gtx480", "--audit"];
+    let report = json(&succeed(&[&args[..], &["--json"]].concat()));
+    assert_eq!(violations(&report), ["memory"]);
+    let first = &report["audit"]["violations"][0]["first"];
+    assert!(first["cycle"].is_u64() && first["warp"].is_u64(), "{first}");
+    for party in ["younger", "older"] {
+        assert!(first[party]["text"].as_str().unwrap().contains("atom"), "{first}");
+    }
+    let text = succeed(&args);
+    assert!(text.contains(" memory, the first in `"), "{text}");
+    let both = succeed(&["compare", "histogram", "vectoradd", "--gpus", "gtx480", "--audit"]);
+    assert!(both.contains(" memory") && both.contains("none"), "{both}");
+}
+
+#[test]
+fn traces_are_audited_too() {
+    let trace = root().join("examples/traces/vectoradd");
+    let report =
+        json(&succeed(&["run", trace.to_str().unwrap(), "--gpu", "rtx3070", "--core", "ghost", "--audit", "--json"]));
+    assert_eq!(report["audit"]["instructions"], report["total"]["warp_instructions"]);
+    assert!(violations(&report).is_empty(), "{}", report["audit"]);
 }

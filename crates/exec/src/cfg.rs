@@ -1,4 +1,4 @@
-//! Control-flow graphs: basic blocks, immediate post-dominators, liveness.
+//! Control-flow graphs: basic blocks, immediate post-dominators.
 //!
 //! Works on a list of successors per instruction and knows nothing of a front end.
 
@@ -173,75 +173,6 @@ fn dominators(successors: &[Vec<usize>], order: &[usize], end: usize) -> Vec<usi
     idom
 }
 
-/// What an instruction does to registers.
-#[derive(Clone, Debug, Default)]
-pub struct Effects {
-    /// Registers read.
-    pub uses: Vec<u32>,
-    /// Registers written.
-    pub defs: Vec<u32>,
-    /// The writes may not happen (guarded): the old value may live on.
-    pub conditional: bool,
-}
-
-/// The largest number of `counted` registers that are live at once before any instruction.
-pub fn max_live(graph: &Graph, effects: &[Effects], registers: usize, counted: impl Fn(u32) -> bool) -> u32 {
-    let live_in = live_at_block_starts(graph, effects, registers);
-    let mut most = 0;
-    for block in 0..graph.blocks() {
-        let mut live = live_out(graph, &live_in, block, registers);
-        let mut count = live.iter().filter(|&r| counted(r as u32)).count() as i64;
-        for i in graph.range(block).rev() {
-            let e = &effects[i as usize];
-            // The destination exists while the instruction executes, even if nothing reads it.
-            let dead = e.defs.iter().filter(|&&r| !live.contains(r as usize) && counted(r)).count() as i64;
-            most = most.max(count + dead);
-            if !e.conditional {
-                for &r in &e.defs {
-                    count -= i64::from(live.remove(r as usize) && counted(r));
-                }
-            }
-            for &r in &e.uses {
-                count += i64::from(live.insert(r as usize) && counted(r));
-            }
-            most = most.max(count);
-        }
-    }
-    most as u32
-}
-
-fn live_out(graph: &Graph, live_in: &[BitSet], block: usize, registers: usize) -> BitSet {
-    let mut live = BitSet::new(registers);
-    for &s in graph.successors(block) {
-        live.union_with(&live_in[s as usize]);
-    }
-    live
-}
-
-fn live_at_block_starts(graph: &Graph, effects: &[Effects], registers: usize) -> Vec<BitSet> {
-    let mut live_in = vec![BitSet::new(registers); graph.blocks()];
-    let mut changed = true;
-    while changed {
-        changed = false;
-        for block in (0..graph.blocks()).rev() {
-            let mut live = live_out(graph, &live_in, block, registers);
-            for i in graph.range(block).rev() {
-                let e = &effects[i as usize];
-                if !e.conditional {
-                    for &r in &e.defs {
-                        live.remove(r as usize);
-                    }
-                }
-                for &r in &e.uses {
-                    live.insert(r as usize);
-                }
-            }
-            changed |= live_in[block].union_with(&live);
-        }
-    }
-    live_in
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -278,18 +209,5 @@ mod tests {
         let g = graph(&[(true, &[2]), (false, &[]), (false, &[2])]);
         assert_eq!(ipdom_of(&g, 0), None);
         assert_eq!(ipdom_of(&g, 2), None);
-    }
-
-    #[test]
-    fn liveness_counts_what_is_read_later() {
-        let e = |uses: &[u32], defs: &[u32]| Effects { uses: uses.to_vec(), defs: defs.to_vec(), conditional: false };
-        // r0, r1, r2 = …; r3 = r0 + r1; r3 = r3 + r2; ret
-        let effects = [e(&[], &[0]), e(&[], &[1]), e(&[], &[2]), e(&[0, 1], &[3]), e(&[3, 2], &[3]), e(&[3], &[])];
-        let mut flow = vec![Flow::next(); 5];
-        flow.push(Flow::default());
-        assert_eq!(max_live(&Graph::new(&flow), &effects, 4, |_| true), 3);
-        // In a loop back to the third instruction, r0 and r1 stay live.
-        flow[5] = Flow { falls_through: false, targets: vec![2] };
-        assert_eq!(max_live(&Graph::new(&flow), &effects, 4, |_| true), 4);
     }
 }

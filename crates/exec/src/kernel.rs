@@ -4,6 +4,7 @@ use crate::lanes::{Column, Pred, Reg};
 use crate::machine::MachineCode;
 use crate::memory::{DeviceMemory, MemoryError};
 use crate::op::Op;
+use crate::registers::Allocation;
 use crate::tensor::MatrixOp;
 use isa::Program;
 use std::sync::Arc;
@@ -136,6 +137,8 @@ pub struct Kernel {
     pub local_bytes: u32,
     /// Registers per thread.
     pub registers: RegisterCount,
+    /// What register allocation made of it, if it has been.
+    pub allocation: Option<Allocation>,
     /// Most threads per CTA, from `.maxntid` or `.reqntid`.
     pub max_threads: Option<u32>,
 }

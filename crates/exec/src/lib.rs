@@ -26,6 +26,7 @@ pub mod matrix;
 pub mod memory;
 pub mod op;
 mod print;
+mod registers;
 mod sass;
 pub mod shuffle;
 pub mod simt;
@@ -40,6 +41,7 @@ pub use kernel::{Kernel, Module, Param, RegisterCount, Variable, plain_name};
 pub use launch::{Arg, Launch, LaunchError};
 pub use lower::{KernelError, LoadError, Loaded, LowerOptions, Rejected, load};
 pub use memory::{DeviceMemory, MemoryError};
+pub use registers::{Allocation, RegisterLimits, Registers};
 #[doc(hidden)]
 pub use sass::load_words;
 pub use sass::{load_binary, load_cubin};

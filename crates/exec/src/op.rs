@@ -546,7 +546,7 @@ impl Op {
 }
 
 const fn columns_of(parts: u8, bits: u8) -> u8 {
-    if parts as u32 * bits as u32 > 32 { 2 } else { 1 }
+    (parts as u32 * bits as u32).div_ceil(32) as u8
 }
 
 fn table_row<const N: usize>(columns: (u8, [u8; N]), d: Reg, s: [Reg; N], f: &mut impl FnMut(Use)) {

@@ -1,65 +1,85 @@
 //! The core designs by name. A new one is its file in `sm::policy` and its row here.
 
-use crate::engine::{Engine, Watch};
+use crate::Setup;
+use crate::engine::Engine;
+use crate::erased::{AnyStream, Unerased};
 use config::GpuConfig;
-use exec::{DeviceState, LiveStream};
 use gpu::Machine;
 use isa::WarpStream;
 use sm::policy::boards::{BloomConfig, Bloomboard, Release, WarScoreboard, Warpboard};
 use sm::policy::ghost::{Ghost, GhostConfig, Precise};
 use sm::{Auditor, CoreSpec, InOrder, IssuePolicy, Scoreboard, Silent};
+use std::any::Any;
 use std::sync::Arc;
-
-/// Builds a machine of one design, watched by `O`, behind a common face: nothing within a cycle goes
-/// through it.
-fn machine<S: Stream, P: IssuePolicy + 'static, O: Watch>(
-    policy: &P::Config,
-    config: &GpuConfig,
-    spec: Arc<CoreSpec>,
-    shared: S::Shared,
-) -> Box<dyn Engine<S>> {
-    let allowed = P::allowances(policy);
-    Box::new(Machine::<S, P, O>::new(config, spec, policy, shared, |_| S::default(), |_| O::new(allowed)))
-}
 
 /// What every core design can be fed by: live execution, traces.
 pub(crate) trait Stream: WarpStream<Shared: 'static> + Default + 'static {}
 
 impl<S: WarpStream<Shared: 'static> + Default + 'static> Stream for S {}
 
+/// Something that can be done with any core design.
+pub trait ForCore {
+    /// What comes of it.
+    type Output;
+    /// Does it with the design `P`.
+    fn with<P: IssuePolicy + 'static>(self, policy: &P::Config) -> Self::Output;
+}
+
+/// A GPU whose SMs have the core design that `setup` names and whose warps are streams `S`.
+///
+/// # Errors
+/// There is no such design: which there are.
+pub(crate) fn build<S: Stream>(
+    setup: &Setup,
+    spec: Arc<CoreSpec>,
+    shared: S::Shared,
+) -> Result<Box<dyn Engine<S>>, String> {
+    for_core(&setup.core, Build::<S> { setup, spec, shared })
+}
+
+/// Builds a machine behind a common face: nothing within a cycle goes through it.
+pub(crate) struct Build<'a, S: Stream> {
+    pub setup: &'a Setup,
+    pub spec: Arc<CoreSpec>,
+    pub shared: S::Shared,
+}
+
+impl<S: Stream> ForCore for Build<'_, S> {
+    type Output = Box<dyn Engine<S>>;
+
+    fn with<P: IssuePolicy + 'static>(self, policy: &P::Config) -> Box<dyn Engine<S>> {
+        let Self { setup, spec, shared } = self;
+        if setup.audit {
+            return Box::new(Unerased(audited::<P>(policy, &setup.gpu, spec, Box::new(shared), AnyStream::new::<S>)));
+        }
+        Box::new(Machine::<S, P, Silent>::new(&setup.gpu, spec, policy, shared, |_| S::default(), |_| Silent))
+    }
+}
+
+/// A machine with an auditor at each SM.
+fn audited<P: IssuePolicy + 'static>(
+    policy: &P::Config,
+    gpu: &GpuConfig,
+    spec: Arc<CoreSpec>,
+    shared: Box<dyn Any>,
+    stream: fn() -> AnyStream,
+) -> Box<dyn Engine<AnyStream>> {
+    let auditor = |_| Auditor::new(P::allowances(policy));
+    Box::new(Machine::<AnyStream, P, Auditor>::new(gpu, spec, policy, shared, |_| stream(), auditor))
+}
+
 macro_rules! cores {
     ($($name:literal: $policy:ty = $config:expr, $text:literal;)*) => {
         /// Name and description of each core design.
         pub const CORES: &[(&str, &str)] = &[$(($name, $text),)*];
 
-        /// A GPU whose SMs have the core design `core` and whose warps are streams `S`.
+        /// Does `task` with the core design called `core`.
         ///
         /// # Errors
         /// There is no such design: which there are.
-        pub(crate) fn build<S: Stream>(
-            core: &str,
-            config: &GpuConfig,
-            spec: Arc<CoreSpec>,
-            shared: S::Shared,
-        ) -> Result<Box<dyn Engine<S>>, String> {
+        pub fn for_core<T: ForCore>(core: &str, task: T) -> Result<T::Output, String> {
             match core {
-                $($name => Ok(machine::<S, $policy, Silent>(&$config, config, spec, shared)),)*
-                _ => Err(unknown(core)),
-            }
-        }
-
-        /// The same, run live with an auditor at each SM.
-        ///
-        /// # Errors
-        /// As [`build`].
-        pub(crate) fn build_audited(
-            core: &str,
-            config: &GpuConfig,
-            spec: Arc<CoreSpec>,
-            state: DeviceState,
-        ) -> Result<Box<dyn Engine>, String> {
-            match core {
-                $($name => Ok(machine::<LiveStream, $policy, Auditor>(&$config, config, spec, state)),)*
+                $($name => Ok(task.with::<$policy>(&$config)),)*
                 _ => Err(unknown(core)),
             }
         }

@@ -7,7 +7,7 @@ use crate::run::{Monitor, Setup, Unattended};
 use crate::session::{Session, check_fit};
 use exec::{DeviceState, GpuFacts, KernelError, LiveStream, LowerOptions, MemoryError};
 use gpu::{RunError, StreamId};
-use sm::{Code, CoreOptions, CoreSpec, Findings, TimingTable};
+use sm::{Code, CoreOptions, CoreSpec, TimingTable};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -47,23 +47,14 @@ impl SimulatedDevice<'static> {
 }
 
 impl<'m> SimulatedDevice<'m> {
-    /// An idle device that tells `monitor` of its progress.
+    /// An idle device that tells `monitor` of its progress, with an auditor at each SM if `setup` says
+    /// so.
     ///
     /// # Errors
     /// As [`SimulatedDevice::new`].
     pub fn watched(setup: &Setup, monitor: Box<dyn Monitor + 'm>) -> Result<Self, DeviceError> {
         Self::around(setup, monitor, |spec, state| {
-            cores::build(&setup.core, &setup.gpu, spec, state).map_err(DeviceError::Other)
-        })
-    }
-
-    /// As [`SimulatedDevice::watched`], with an auditor at each SM.
-    ///
-    /// # Errors
-    /// As [`SimulatedDevice::new`].
-    pub fn audited(setup: &Setup, monitor: Box<dyn Monitor + 'm>) -> Result<Self, DeviceError> {
-        Self::around(setup, monitor, |spec, state| {
-            cores::build_audited(&setup.core, &setup.gpu, spec, state).map_err(DeviceError::Other)
+            cores::build::<LiveStream>(setup, spec, state).map_err(DeviceError::Other)
         })
     }
 
@@ -97,11 +88,6 @@ impl<'m> SimulatedDevice<'m> {
     /// The whole run so far.
     pub fn total_statistics(&mut self) -> Stats {
         self.session.total()
-    }
-
-    /// What the auditors have found so far; `None` if the device is not audited.
-    pub fn findings(&self) -> Option<Findings> {
-        self.session.engine.findings()
     }
 
     /// Warp scheduler in use.

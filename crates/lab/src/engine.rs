@@ -3,7 +3,7 @@
 use exec::LiveStream;
 use gpu::{KernelRun, Machine, RunError, Snapshot, Standing, StreamId};
 use isa::{KernelId, LaunchShape, WarpStream};
-use sm::{Allowances, Auditor, Code, Findings, Kernel, Observer, Silent};
+use sm::{Auditor, Code, Findings, Kernel, Observer, Silent};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -39,27 +39,17 @@ pub(crate) trait Engine<S: WarpStream = LiveStream> {
 
 /// Who may watch a machine's SMs.
 pub(crate) trait Watch: Observer + 'static {
-    /// A watcher of one SM, whose design may do what is `allowed`.
-    fn new(allowed: Allowances) -> Self;
     /// What it has found, if it looks for anything.
     fn findings(&self) -> Option<&Findings>;
 }
 
 impl Watch for Silent {
-    fn new(_allowed: Allowances) -> Self {
-        Self
-    }
-
     fn findings(&self) -> Option<&Findings> {
         None
     }
 }
 
 impl Watch for Auditor {
-    fn new(allowed: Allowances) -> Self {
-        Auditor::new(allowed)
-    }
-
     fn findings(&self) -> Option<&Findings> {
         Some(Auditor::findings(self))
     }
@@ -101,6 +91,7 @@ impl<S: WarpStream, P: sm::IssuePolicy, O: Watch> Engine<S> for Machine<S, P, O>
     fn copied_to_device(&mut self, address: u64, bytes: u64) {
         Machine::copied_to_device(self, address, bytes);
     }
+
     fn findings(&self) -> Option<Findings> {
         let each = self.sms().iter().filter_map(|sm| sm.observer.findings());
         each.fold(None, |all: Option<Findings>, one| {

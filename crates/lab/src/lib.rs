@@ -9,6 +9,7 @@ pub mod accelsim;
 mod cores;
 mod device;
 mod engine;
+mod erased;
 mod export;
 pub mod microbench;
 mod replay;
@@ -20,13 +21,15 @@ mod trace;
 pub mod validate;
 
 pub use ::trace::Compression;
-pub use cores::CORES;
+pub use cores::{CORES, ForCore, for_core};
 pub use device::SimulatedDevice;
 pub use export::{Export, LIST_FILE, NATIVE_FILE, TraceFormat, convert, export};
 pub use report::{
     CheckResult, HostFigures, KernelReport, OccupancyReport, RegisterSource, Report, StatInfo, Stats, Value,
 };
-pub use run::{Job, Monitor, Progress, RunError, Setup, Unattended, audit, cores, run, schedulers};
-pub use sm::{Findings, Violation};
+pub use run::{
+    Job, Monitor, Progress, RunError, Setup, Unattended, audit, cores, run, run_design, schedulers, structures,
+};
+pub use sm::{Example, Findings, Party, Structure, Violation};
 pub use statistics::schema;
 pub use trace::is_trace;

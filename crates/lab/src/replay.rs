@@ -29,7 +29,7 @@ pub(crate) fn run(setup: &Setup, path: &Path, monitor: &mut dyn Monitor) -> Resu
     let (ptx, sass) = (Arc::new(spec(TimingTable::Ptx)?), spec(TimingTable::Sass)?);
     let codes = codes(&trace, &ptx, &sass);
     let shared = NativeShared::new(trace.clone()).map_err(input)?;
-    let engine = cores::build::<NativeStream>(&setup.core, &setup.gpu, ptx.clone(), shared);
+    let engine = cores::build::<NativeStream>(setup, ptx.clone(), shared);
     let mut session = Session::new(engine.map_err(RunError::input)?, setup, Box::new(monitor));
     session.expected = Some(expected);
     let outcome = run_all(&mut session, &trace, &codes, setup.gpu.launch.host_copies_fill_l2);

@@ -1,10 +1,12 @@
 //! The report of a run: one typed schema behind the text and the JSON.
 
 use isa::Dim3;
-use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
+use sm::{Example, Findings, Party, Violation};
 
 /// What one statistic means.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct StatInfo {
     /// Unique name, dotted by part: `cycles`, `stall.raw`, `l2.read_hits`.
     pub name: String,
@@ -15,7 +17,7 @@ pub struct StatInfo {
 }
 
 /// The value of one statistic.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Value {
     /// A count.
@@ -66,7 +68,7 @@ impl Serialize for Stats {
 }
 
 /// How the registers per thread came to be known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RegisterSource {
     /// Estimated from liveness.
@@ -78,7 +80,7 @@ pub enum RegisterSource {
 }
 
 /// How many CTAs fit on an SM and why no more.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OccupancyReport {
     /// CTAs per SM.
     pub ctas_per_sm: u32,
@@ -91,7 +93,7 @@ pub struct OccupancyReport {
 }
 
 /// One kernel launch.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct KernelReport {
     /// Number of the launch, from 0.
     pub launch: u32,
@@ -122,7 +124,7 @@ fn dim3<S: Serializer>(d: &Dim3, serializer: S) -> Result<S::Ok, S::Error> {
 }
 
 /// Outcome of the comparison with the host reference.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CheckResult {
     /// Whether everything agreed.
     pub passed: bool,
@@ -131,7 +133,7 @@ pub struct CheckResult {
 }
 
 /// What the run cost here.
-#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct HostFigures {
     /// Wall-clock time of the simulation proper; of a trace, with reading it.
     pub seconds: f64,
@@ -151,8 +153,59 @@ pub(crate) fn peak_memory_bytes() -> Option<u64> {
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kib| kib << 10)
 }
 
+fn findings<S: Serializer>(found: &Option<Findings>, serializer: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Audit {
+        instructions: u64,
+        dependences: u64,
+        violations: Vec<Found>,
+    }
+    #[derive(Serialize)]
+    struct Found {
+        kind: &'static str,
+        count: u64,
+        first: First,
+    }
+    #[derive(Serialize)]
+    struct First {
+        kernel: Option<String>,
+        cycle: u64,
+        warp: u16,
+        younger: Option<Instruction>,
+        what: String,
+        older: Option<Instruction>,
+    }
+    #[derive(Serialize)]
+    struct Instruction {
+        pc: u32,
+        text: String,
+        issued: Option<u64>,
+    }
+    let instruction = |party: Party| Instruction { pc: party.pc.0, text: party.text, issued: party.issued };
+    let first = |Example { kernel, cycle, warp, younger, what, older }: Example| First {
+        kernel,
+        cycle,
+        warp: warp.0,
+        younger: younger.map(instruction),
+        what,
+        older: older.map(instruction),
+    };
+    let audit = |found: &Findings| Audit {
+        instructions: found.instructions,
+        dependences: found.dependences,
+        violations: Violation::ALL
+            .iter()
+            .filter_map(|&kind| {
+                let first = first(found.first(kind)?.clone());
+                Some(Found { kind: kind.name(), count: found.count(kind), first })
+            })
+            .collect(),
+    };
+    found.as_ref().map(audit).serialize(serializer)
+}
+
 /// A run.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
     /// Version of this schema.
     pub schema: u32,
@@ -180,6 +233,9 @@ pub struct Report {
     pub output: Vec<String>,
     /// Comparison with the host reference, where there is one.
     pub check: Option<CheckResult>,
+    /// What the hazard auditors have found, if the run was audited.
+    #[serde(serialize_with = "findings")]
+    pub audit: Option<Findings>,
     /// Speed here.
     pub host: HostFigures,
 }

@@ -1,9 +1,11 @@
 //! Runs a job on a set-up GPU.
 
+use crate::cores::{Build, ForCore};
 use crate::report::{CheckResult, Report};
-use crate::{CORES, SimulatedDevice};
+use crate::{CORES, SimulatedDevice, for_core};
 use config::GpuConfig;
-use sm::Findings;
+use exec::LiveStream;
+use sm::{CoreOptions, CoreSpec, Findings, IssuePolicy, Structure, TimingTable};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -27,6 +29,9 @@ pub struct Setup {
     pub code: Form,
     /// Whether machine code of another architecture than the GPU's may run on it.
     pub any_architecture: bool,
+    /// Whether each instruction is checked against the program order of its warp: the report has the
+    /// findings. Takes about twice as long.
+    pub audit: bool,
 }
 
 impl Setup {
@@ -40,6 +45,7 @@ impl Setup {
             max_cycles: None,
             code: Form::Ptx,
             any_architecture: false,
+            audit: false,
         }
     }
 }
@@ -140,6 +146,23 @@ pub fn schedulers() -> &'static [(&'static str, &'static str)] {
     sm::schedulers::NAMES
 }
 
+/// The hardware structures of the core design that `setup` names, in an SM of its GPU.
+///
+/// # Errors
+/// There is no such design or scheduler, or the description cannot be built.
+pub fn structures(setup: &Setup) -> Result<Vec<Structure>, RunError> {
+    struct Build(CoreSpec);
+    impl ForCore for Build {
+        type Output = Vec<Structure>;
+        fn with<P: IssuePolicy + 'static>(self, policy: &P::Config) -> Vec<Structure> {
+            P::new(policy, &self.0).structures()
+        }
+    }
+    let options = CoreOptions { scheduler: setup.scheduler.clone(), ..CoreOptions::default() };
+    let spec = CoreSpec::new(&setup.gpu, TimingTable::Sass, options).map_err(|e| RunError::input(e.to_string()))?;
+    for_core(&setup.core, Build(spec)).map_err(RunError::input)
+}
+
 /// Runs `job` on a GPU set up like `setup`, telling `monitor` how far it is.
 ///
 /// An interruption is no error: the report says so and holds what was simulated.
@@ -159,10 +182,25 @@ pub fn run(setup: &Setup, job: &Job, monitor: &mut dyn Monitor) -> Result<Report
 /// # Errors
 /// See [`RunError`]. A violation is none.
 pub fn audit(setup: &Setup, job: &Job, monitor: &mut dyn Monitor) -> Result<(Report, Findings), RunError> {
-    let device = SimulatedDevice::audited(setup, Box::new(monitor));
-    let mut device = device.map_err(|e| RunError::input(e.to_string()))?;
-    let report = run_on(&mut device, setup, job)?;
-    Ok((report, device.findings().unwrap_or_default()))
+    let report = run(&Setup { audit: true, ..setup.clone() }, job, monitor)?;
+    let findings = report.audit.clone().unwrap_or_default();
+    Ok((report, findings))
+}
+
+/// As [`run`], on a core design that need not be registered: `setup.core` is only its name in the
+/// report. Runs workloads and launch files.
+///
+/// # Errors
+/// See [`RunError`].
+pub fn run_design<P: IssuePolicy + 'static>(
+    policy: &P::Config,
+    setup: &Setup,
+    job: &Job,
+    monitor: &mut dyn Monitor,
+) -> Result<Report, RunError> {
+    let build = |spec, state| Ok(Build::<LiveStream> { setup, spec, shared: state }.with::<P>(policy));
+    let device = SimulatedDevice::around(setup, Box::new(monitor), build);
+    run_on(&mut device.map_err(|e| RunError::input(e.to_string()))?, setup, job)
 }
 
 /// Runs `job` on `device`, which is set up like `setup`.

@@ -194,6 +194,7 @@ impl<'m, S: WarpStream> Session<'m, S> {
             remarks: Vec::new(),
             output: Vec::new(),
             check: None,
+            audit: self.engine.findings(),
         }
     }
 }

@@ -22,7 +22,7 @@
 
 mod findings;
 
-pub use findings::{Findings, Violation};
+pub use findings::{Example, Findings, Party, Violation};
 
 use crate::inflight::{InFlight, InstId, Window};
 use crate::observer::{Observer, Seen};
@@ -128,16 +128,30 @@ impl Auditor {
     /// Notes `what` of a younger and an older instruction.
     fn violate(&mut self, kind: Violation, now: Cycle, window: Window<'_>, younger: InstId, older: InstId, what: &str) {
         let (younger, older) = (&self.records[younger.index()], &self.records[older.index()]);
-        let name = |r: &Record| {
-            let program = &window.kernels[r.kernel.index()].code.program;
-            let issued = r.issued.map_or("has not issued".into(), |c| format!("issued in cycle {c}"));
-            format!("`{}` (pc {}, {issued})", program.text(r.pc), r.pc.0)
-        };
-        let kernel = &window.kernels[younger.kernel.index()].code.program.name;
-        self.findings.note(kind, || {
-            let (warp, younger, older) = (younger.warp.0, name(younger), name(older));
-            format!("in `{kernel}`, cycle {now}, warp {warp}: {younger} {what} {older}")
+        let program = |r: &Record| &window.kernels[r.kernel.index()].code.program;
+        let party = |r: &Record| Party { pc: r.pc, text: program(r).text(r.pc).to_owned(), issued: r.issued };
+        self.findings.note(kind, || Example {
+            kernel: Some(program(younger).name.clone()),
+            cycle: now,
+            warp: younger.warp,
+            younger: Some(party(younger)),
+            what: what.to_owned(),
+            older: Some(party(older)),
         });
+    }
+
+    /// A violation for which no older instruction stands.
+    fn example(&self, now: Cycle, seen: Seen<'_>, what: String) -> Example {
+        let (inst, text) = (seen.inst(), seen.window.text(seen.id).to_owned());
+        let issued = self.find(Link::to(seen)).and_then(|r| r.issued);
+        Example {
+            kernel: Some(seen.window.code(seen.id).program.name.clone()),
+            cycle: now,
+            warp: inst.warp,
+            younger: Some(Party { pc: inst.pc, text, issued }),
+            what,
+            older: None,
+        }
     }
 
     /// Notes an instruction out of turn. True if it may be looked at further.
@@ -145,12 +159,8 @@ impl Auditor {
         if self.find(Link::to(seen)).is_some_and(ok) {
             return true;
         }
-        self.findings.note(Violation::Duplicate, || {
-            let inst = seen.inst();
-            let (text, pc, warp) = (seen.window.text(seen.id), inst.pc.0, inst.warp.0);
-            let kernel = &seen.window.code(seen.id).program.name;
-            format!("in `{kernel}`, cycle {now}, warp {warp}: `{text}` (pc {pc}) {stage} twice or out of turn")
-        });
+        let example = self.example(now, seen, format!("{stage} twice or out of turn"));
+        self.findings.note(Violation::Duplicate, || example);
         false
     }
 
@@ -243,14 +253,8 @@ impl Auditor {
         } else {
             return;
         };
-        self.findings.note(Violation::Memory, || {
-            let (inst, text) = (seen.inst(), seen.window.text(seen.id));
-            let kernel = &seen.window.code(seen.id).program.name;
-            format!(
-                "in `{kernel}`, cycle {now}, warp {}: `{text}` (pc {}) issues while {held} holds the warp",
-                inst.warp.0, inst.pc.0
-            )
-        });
+        let example = self.example(now, seen, format!("issues while {held} holds the warp"));
+        self.findings.note(Violation::Memory, || example);
     }
 }
 
@@ -314,8 +318,13 @@ impl Observer for Auditor {
         for warp in std::mem::take(&mut self.ctas[slot.index()]) {
             let left = std::mem::take(&mut self.warps[warp.index()]).in_flight;
             if left > 0 {
-                self.findings.note(Violation::Duplicate, || {
-                    format!("cycle {now}, warp {}: its CTA ends with {left} instructions in flight", warp.0)
+                self.findings.note(Violation::Duplicate, || Example {
+                    kernel: None,
+                    cycle: now,
+                    warp,
+                    younger: None,
+                    what: format!("its CTA ends with {left} instructions in flight"),
+                    older: None,
                 });
             }
         }

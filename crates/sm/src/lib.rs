@@ -49,7 +49,7 @@ mod warps;
 mod writeback;
 
 pub use agenda::Agenda;
-pub use auditor::{Auditor, Findings, Violation};
+pub use auditor::{Auditor, Example, Findings, Party, Violation};
 pub use counters::{ClassCounts, SmCounters};
 pub use describe::BlockedWarp;
 pub use inflight::{InFlight, InstId, Slab, Stage, Window};

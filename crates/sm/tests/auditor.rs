@@ -17,7 +17,7 @@ fn audit(lines: &[Line]) -> Findings {
 /// Asserts that `kind` alone was found, `times` times. Returns its example.
 fn only(findings: &Findings, kind: Violation, times: u64) -> String {
     assert_eq!((findings.count(kind), findings.total()), (times, times), "{findings}");
-    findings.first(kind).expect("it was found").to_owned()
+    findings.first(kind).expect("it was found").to_string()
 }
 
 #[test]

@@ -4,7 +4,7 @@
 mod support;
 
 use isa::{OpClass, Space};
-use sm::policy::boards::{BloomConfig, Bloomboard, Release, WarScoreboard, Warpboard};
+use sm::policy::boards::{BloomConfig, Bloomboard, Release, StoreBoard, WarScoreboard, Warpboard};
 use sm::{Board, InOrder, IssuePolicy, Scoreboard, Timeline, Violation};
 use support::*;
 
@@ -109,6 +109,18 @@ fn a_warpboard_released_on_read_has_one_instruction_collecting() {
     w0  int_add r6, r7                       D..I..CE...W
     w0  exit                                 D.....I.CE..W
     ");
+}
+
+#[test]
+fn a_store_board_holds_writers_behind_stores_only() {
+    // A store that reads four registers of one bank, and one that follows it.
+    let first = Line { srcs: vec![4, 8, 12, 16], ..store(Space::Global, 4, 0, 4) };
+    let lines = [first.clone(), first, add(4, &[3])];
+    let drawn = run::<StoreBoard>(&(), &lines);
+    assert!(at(&drawn, 1, 'I') < at(&drawn, 0, 'C'), "stores do not wait for each other");
+    assert_eq!(at(&drawn, 2, 'I'), at(&drawn, 1, 'C'));
+    // What has a result is left to the allocation of registers.
+    assert_eq!(run::<StoreBoard>(&(), &hazard()).draw(), run::<Scoreboard>(&(), &hazard()).draw());
 }
 
 #[test]

@@ -1,21 +1,21 @@
 //! The body of a kernel's trace: CTAs, one after the other.
 
-use crate::TraceError;
 use crate::error::shown;
-use crate::line::{ADDRESS_BITS, Addresses, Layout, Line, addresses, decimal, is_sane};
+use crate::line::{ADDRESS_BITS, Access, Addresses, Layout, Line, addresses, decimal, is_sane};
 use crate::program::{InstIndex, InstTable};
+use crate::repeat::{Again, Reach, Repeat};
 use crate::source::Lines;
-use isa::Pc;
+use crate::{Header, TraceError};
+use isa::{Pc, Space};
 use kit::{LaneMask, WARP_LANES};
+use std::ops::Range;
 
 /// What comes next in the body of a trace.
 pub(crate) enum Event {
     /// `#BEGIN_TB`.
     Begin,
-    /// Instructions of this warp follow.
+    /// Instructions of this warp follow: [`Body::instruction`].
     Warp(u32),
-    /// An instruction: [`Body::line`].
-    Inst,
     /// `#END_TB`.
     End,
 }
@@ -39,55 +39,44 @@ impl Body {
         self.lines.error(what)
     }
 
-    /// The next event, or `None` at the end of the file.
-    #[inline]
+    /// The next event, or `None` at the end of the file. The instructions of a warp must have been read.
     pub fn next(&mut self) -> Result<Option<Event>, TraceError> {
-        if self.left > 0 {
-            self.left -= 1;
-            return match self.lines.next()? {
-                Some(line) if line[0] != b'#' && !line.starts_with(b"warp") => Ok(Some(Event::Inst)),
-                _ => Err(self
-                    .error(format!("{} instructions of the warp are missing", self.left + 1))
-                    .hint("the trace may be cut short")),
-            };
-        }
-        self.next_mark()
-    }
-
-    fn next_mark(&mut self) -> Result<Option<Event>, TraceError> {
         let mut warp = None;
         loop {
-            let Some(line) = self.lines.next()? else {
+            if self.lines.next()?.is_none() {
                 let open = self.in_cta || warp.is_some();
                 return if open {
                     Err(self.error("ends within a CTA").hint("the trace may be cut short"))
                 } else {
                     Ok(None)
                 };
+            }
+            let line = self.lines.current();
+            let (key, value) = match memchr::memchr(b'=', line) {
+                Some(at) => (line[..at].trim_ascii(), line[at + 1..].trim_ascii()),
+                None => (line, &[][..]),
             };
-            let text = String::from_utf8_lossy(line).into_owned();
-            let (key, value) = text.split_once('=').map_or((text.as_str(), ""), |(k, v)| (k.trim(), v.trim()));
-            let misplaced = || self.error(format!("`{}` is not expected here", shown(text.as_bytes())));
+            let misplaced = || self.error(format!("`{}` is not expected here", shown(line)));
             match key {
-                "#BEGIN_TB" if !self.in_cta => {
+                b"#BEGIN_TB" if !self.in_cta => {
                     self.in_cta = true;
                     return Ok(Some(Event::Begin));
                 }
-                "#END_TB" if self.in_cta && warp.is_none() => {
+                b"#END_TB" if self.in_cta && warp.is_none() => {
                     self.in_cta = false;
                     return Ok(Some(Event::End));
                 }
-                "warp" if self.in_cta && warp.is_none() => {
-                    warp = Some(value.parse().map_err(|_| misplaced())?);
+                b"warp" if self.in_cta && warp.is_none() => {
+                    warp = Some(decimal(value).and_then(|n| u32::try_from(n).ok()).ok_or_else(misplaced)?);
                 }
-                "insts" if self.in_cta => {
+                b"insts" if self.in_cta => {
                     let Some(warp) = warp else { return Err(misplaced()) };
-                    self.left = value.parse().map_err(|_| misplaced())?;
+                    self.left = decimal(value).ok_or_else(misplaced)?;
                     return Ok(Some(Event::Warp(warp)));
                 }
                 // Position in the grid, cluster: of no use.
-                "thread block" => {}
-                key if key.starts_with("cluster") => {}
+                b"thread block" => {}
+                key if key.starts_with(b"cluster") => {}
                 _ => return Err(misplaced().hint("a CTA goes from #BEGIN_TB to #END_TB; each warp gives `insts = N`")),
             }
         }
@@ -98,175 +87,406 @@ impl Body {
         self.left
     }
 
+    /// Goes to the present warp's next instruction.
+    #[inline]
+    fn instruction(&mut self) -> Result<(), TraceError> {
+        self.left -= 1;
+        match self.lines.next()? {
+            Some(line) if line[0] != b'#' && !line.starts_with(b"warp") => Ok(()),
+            _ => Err(self
+                .error(format!("{} instructions of the warp are missing", self.left + 1))
+                .hint("the trace may be cut short")),
+        }
+    }
+
     /// The instruction in the present line.
     #[inline]
-    pub fn line(&self) -> Result<Line<'_>, TraceError> {
+    fn line(&self) -> Result<Line<'_>, TraceError> {
         let text = self.lines.current();
         Line::parse(text, self.layout).map_err(|expected| self.expected(expected))
     }
 
+    /// The next line is an instruction of which all that `repeat` compares has come before: goes past it.
+    #[inline]
+    fn again(&mut self, repeat: &Repeat) -> Option<Again> {
+        let ahead = self.lines.ahead();
+        let start = if self.layout.leading == 0 { 0 } else { self.layout.start(ahead)? };
+        let again = repeat.matches(&ahead[start..])?;
+        self.lines.skip(start + again.bytes);
+        self.left -= 1;
+        Some(again)
+    }
+
     /// The present line lacks something.
     #[cold]
-    pub fn expected(&self, expected: &str) -> TraceError {
+    fn expected(&self, expected: &str) -> TraceError {
         let text = self.lines.current();
         self.error(format!("expected {expected} in `{}`", shown(text)))
     }
 }
 
-/// One executed instruction.
+/// What a warp's instruction did, but for its addresses as a whole.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Record {
+pub(crate) struct Form {
+    /// The instruction; its [`InstIndex`] until the program is finished.
     pub pc: Pc,
     pub mask: LaneMask,
-    /// Where its addresses are in [`CtaTrace::words`]; the lowest bit tells a list from base and
-    /// stride. `u32::MAX` without any. For a wait on copies: the groups that may stay pending.
-    addresses: u32,
+    pub shape: Shape,
 }
 
-impl Record {
-    /// Groups of copies that may stay pending, for an instruction that waits for copies.
-    pub fn groups_left(self) -> u8 {
-        self.addresses.min(u32::from(u8::MAX)) as u8
+/// How the addresses of an access lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// There are none.
+    None,
+    /// Each active lane's is so much above the one before it.
+    Stride(u64),
+    /// Each active lane's is so much above the first, which comes from [`Decoded::offsets`].
+    Offsets(u32),
+    /// No access but a wait for copies: the groups that may stay pending.
+    GroupsLeft(u8),
+}
+
+impl Shape {
+    /// Whether a first address goes with it.
+    #[inline]
+    pub const fn has_base(self) -> bool {
+        matches!(self, Self::Stride(_) | Self::Offsets(_))
     }
 }
 
-const NO_ADDRESSES: u32 = u32::MAX;
+/// Where a warp's instructions begin and end, and where its first addresses begin.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Span {
+    pub next: u32,
+    pub end: u32,
+    pub base: u32,
+}
 
 /// What is left of an address that no GPU can have.
 const ADDRESS_MASK: u64 = (1 << ADDRESS_BITS) - 1;
 
-/// A CTA's instructions, decoded.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct CtaTrace {
-    records: Vec<Record>,
-    words: Vec<u64>,
-    /// Where each warp's records are.
-    warps: Vec<(u32, u32)>,
+/// CTAs, decoded: four bytes for an instruction and eight more for one with addresses, if few of
+/// them differ in more than the first address.
+#[derive(Debug, Default)]
+pub(crate) struct Decoded {
+    /// The form of each instruction, warp by warp.
+    records: Vec<u32>,
+    /// The first address of each access, in the same order.
+    bases: Vec<u64>,
+    forms: Vec<Form>,
+    offsets: Vec<u64>,
+    /// Each warp of each CTA.
+    warps: Vec<Span>,
 }
 
-impl CtaTrace {
-    /// The records of `warp`: first, and one past the last.
-    pub fn warp(&self, warp: usize) -> (u32, u32) {
+impl Decoded {
+    /// The instructions of a warp, which are numbered through all CTAs.
+    pub fn warp(&self, warp: usize) -> Span {
         self.warps.get(warp).copied().unwrap_or_default()
     }
 
+    /// The form of an instruction.
     #[inline]
-    pub fn record(&self, at: u32) -> Record {
-        self.records[at as usize]
+    pub fn form(&self, record: u32) -> &Form {
+        &self.forms[self.records[record as usize] as usize]
     }
 
-    /// Spreads the addresses of `record` over its lanes.
+    /// The instruction at which `span` begins, unless that is its end.
     #[inline]
-    pub fn spread(&self, record: Record, out: &mut [u64; WARP_LANES]) {
-        if record.addresses == NO_ADDRESSES {
-            out.fill(0);
-            return;
-        }
-        let words = &self.words[(record.addresses >> 1) as usize..];
-        if record.addresses & 1 == 0 {
-            let (base, stride) = (words[0], words[1]);
-            if record.mask == LaneMask::MAX {
-                for (lane, address) in out.iter_mut().enumerate() {
-                    *address = base.wrapping_add(stride.wrapping_mul(lane as u64));
+    pub fn next_pc(&self, span: Span) -> Option<Pc> {
+        (span.next < span.end).then(|| self.form(span.next).pc)
+    }
+
+    /// The addresses of an access of this form whose first one is at `base`, for its active lanes.
+    #[inline]
+    pub fn spread(&self, form: &Form, base: u32, out: &mut [u64; WARP_LANES]) {
+        match form.shape {
+            Shape::None | Shape::GroupsLeft(_) => out.fill(0),
+            Shape::Stride(stride) => {
+                let base = self.bases[base as usize];
+                let at = |rank: usize| base.wrapping_add(stride.wrapping_mul(rank as u64)) & ADDRESS_MASK;
+                if form.mask == LaneMask::MAX {
+                    out.iter_mut().enumerate().for_each(|(rank, address)| *address = at(rank));
+                } else {
+                    kit::lanes(form.mask).enumerate().for_each(|(rank, lane)| out[lane] = at(rank));
                 }
-                return;
             }
-            for (rank, lane) in kit::lanes(record.mask).enumerate() {
-                out[lane] = base.wrapping_add(stride.wrapping_mul(rank as u64));
-            }
-        } else {
-            for (lane, &address) in kit::lanes(record.mask).zip(words) {
-                out[lane] = address;
+            Shape::Offsets(first) => {
+                let base = self.bases[base as usize];
+                let at = |offset: &u64| base.wrapping_add(*offset) & ADDRESS_MASK;
+                let offsets = &self.offsets[first as usize..];
+                if form.mask == LaneMask::MAX {
+                    out.iter_mut().zip(offsets).for_each(|(address, offset)| *address = at(offset));
+                } else {
+                    kit::lanes(form.mask).zip(offsets).for_each(|(lane, offset)| out[lane] = at(offset));
+                }
             }
         }
     }
 
-    fn clear(&mut self, warps: usize) {
+    /// Bytes that it takes.
+    pub fn bytes(&self) -> usize {
+        size_of_val(&*self.records)
+            + size_of_val(&*self.bases)
+            + size_of_val(&*self.forms)
+            + size_of_val(&*self.offsets)
+            + size_of_val(&*self.warps)
+    }
+
+    /// Gives each instruction its place in the finished program.
+    pub fn place(&mut self, table: &InstTable) {
+        for form in &mut self.forms {
+            form.pc = table.pc(form.pc.0).unwrap_or_default();
+        }
+    }
+
+    fn clear(&mut self) {
         self.records.clear();
-        self.words.clear();
+        self.bases.clear();
+        self.forms.clear();
+        self.offsets.clear();
         self.warps.clear();
-        self.warps.resize(warps, (0, 0));
     }
 }
+
+/// What is counted while CTAs are decoded.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tally {
+    pub accesses_without_address: u64,
+    pub accesses_near_zero: u64,
+    pub accesses_beyond_memory: u64,
+    pub warps_without_exit: u64,
+    pub thread_instructions: u64,
+}
+
+/// Addresses below this are no device memory of any process.
+const NEAR_ZERO: u64 = 64 << 10;
 
 /// Decodes CTAs in file order.
 #[derive(Debug)]
 pub(crate) struct CtaReader {
     body: Body,
-    warps: usize,
+    /// The trace says where the windows of generic addresses are.
+    knows_windows: bool,
+    /// Warps of the present CTA that have instructions.
+    seen: Vec<bool>,
+    /// For each static instruction.
+    repeats: Vec<Repeat>,
+    /// Which came first in the last warp.
+    first: InstIndex,
+    /// Forms of lines remembered in another one are gone.
+    epoch: u32,
     list: [u64; WARP_LANES],
+    pub tally: Tally,
 }
 
 impl CtaReader {
-    pub fn new(body: Body, warps: usize) -> Self {
-        Self { body, warps, list: [0; WARP_LANES] }
+    /// Reads the CTAs that `lines` has after the head.
+    pub fn new(lines: Lines, header: &Header) -> Self {
+        Self {
+            body: Body::new(lines, Layout::of(header)),
+            knows_windows: header.shared_base != 0 && header.local_base != 0,
+            seen: vec![false; header.shape.warps() as usize],
+            repeats: Vec::new(),
+            first: 0,
+            epoch: 0,
+            list: [0; WARP_LANES],
+            tally: Tally::default(),
+        }
     }
 
-    /// Decodes the next CTA into `out`, whose memory is used again.
-    pub fn next(&mut self, table: &InstTable, out: &mut CtaTrace) -> Result<(), TraceError> {
-        out.clear(self.warps);
-        let mut warp = 0;
-        let mut previous: InstIndex = InstIndex::MAX;
+    pub fn error(&self, what: impl Into<String>) -> TraceError {
+        self.body.error(what)
+    }
+
+    /// How often each static instruction was executed.
+    pub fn counts(&self) -> impl Iterator<Item = u64> {
+        self.repeats.iter().map(|r| r.count)
+    }
+
+    /// Decodes the next CTA into `out`, in place of what was there; false at the end of the file.
+    pub fn next_alone(&mut self, table: &mut InstTable, out: &mut Decoded) -> Result<bool, TraceError> {
+        out.clear();
+        self.epoch += 1;
+        self.next(table, out)
+    }
+
+    /// As [`Self::next_alone`], where another CTA must come.
+    pub fn next_in_grid(&mut self, table: &mut InstTable, out: &mut Decoded) -> Result<(), TraceError> {
+        match self.next_alone(table, out)? {
+            true => Ok(()),
+            false => Err(self.error("has fewer CTAs than its grid")),
+        }
+    }
+
+    /// Decodes the next CTA into `out`, behind what earlier calls put there; false at the end of the file.
+    pub fn next(&mut self, table: &mut InstTable, out: &mut Decoded) -> Result<bool, TraceError> {
+        self.seen.fill(false);
+        let first = out.warps.len();
         loop {
             match self.body.next()? {
-                Some(Event::Begin) => {}
-                Some(Event::Warp(w)) => {
-                    warp = w as usize;
-                    if warp >= self.warps {
-                        return Err(self.body.error("a warp that the CTA does not have"));
+                Some(Event::Begin) => out.warps.resize(first + self.seen.len(), Span::default()),
+                Some(Event::Warp(warp)) => {
+                    let span = self.warp(warp, table, out)?;
+                    out.warps[first + warp as usize] = span;
+                }
+                Some(Event::End) => {
+                    if let Some(warp) = self.seen.iter().position(|seen| !seen) {
+                        return Err(self.error(format!("the CTA has no instructions of warp {warp}")));
                     }
-                    let at = out.records.len() as u32;
-                    out.warps[warp] = (at, at);
-                    previous = InstIndex::MAX;
+                    return Ok(true);
                 }
-                Some(Event::Inst) => {
-                    previous = self.instruction(table, previous, out)?;
-                    out.warps[warp].1 += 1;
-                }
-                Some(Event::End) => return Ok(()),
-                None => return Err(self.body.error("has fewer CTAs than its grid")),
+                None => return Ok(false),
             }
         }
     }
 
+    fn warp(&mut self, warp: u32, table: &mut InstTable, out: &mut Decoded) -> Result<Span, TraceError> {
+        let warps = self.seen.len();
+        match self.seen.get_mut(warp as usize) {
+            None => return Err(self.error(format!("warp {warp} of a CTA that has {warps}"))),
+            Some(true) => return Err(self.error(format!("warp {warp} comes twice in its CTA"))),
+            // Without any instruction it could never end.
+            Some(seen) => *seen = self.body.announced() > 0,
+        }
+        let (next, base) = (out.records.len() as u32, out.bases.len() as u32);
+        let mut last = None;
+        while self.body.announced() > 0 {
+            let likely = last.map_or(self.first, |last: InstIndex| self.repeats[last as usize].next);
+            let at = if self.again(likely, out) { likely } else { self.instruction(likely, table, out)? };
+            if at != likely {
+                *last.map_or(&mut self.first, |last| &mut self.repeats[last as usize].next) = at;
+            }
+            last = Some(at);
+        }
+        let exits = last.is_some_and(|last| table.meaning(last).control == isa::Control::Exit);
+        self.tally.warps_without_exit += u64::from(!exits);
+        Ok(Span { next, end: out.records.len() as u32, base })
+    }
+
+    /// Decodes the next instruction if it is `likely` and its line says again what it said last.
     #[inline]
+    fn again(&mut self, likely: InstIndex, out: &mut Decoded) -> bool {
+        let Some(repeat) = self.repeats.get_mut(likely as usize) else { return false };
+        if repeat.epoch != self.epoch {
+            return false;
+        }
+        let Some(again) = self.body.again(repeat) else { return false };
+        repeat.count += 1;
+        self.tally.thread_instructions += u64::from(repeat.lanes);
+        self.tally.accesses_without_address += u64::from(repeat.no_address);
+        self.tally.accesses_near_zero += u64::from(again.odd);
+        out.records.push(repeat.form);
+        out.bases.extend(again.base);
+        true
+    }
+
+    /// Decodes the next instruction, which probably is `likely`.
     fn instruction(
         &mut self,
-        table: &InstTable,
-        previous: InstIndex,
-        out: &mut CtaTrace,
+        likely: InstIndex,
+        table: &mut InstTable,
+        out: &mut Decoded,
     ) -> Result<InstIndex, TraceError> {
+        self.body.instruction()?;
         let mut line = self.body.line()?;
-        let Some(at) = table.find(&line, previous) else {
-            return Err(self.body.error("the file has changed since it was opened"));
+        let at = match table.find(&line, likely) {
+            Some(at) => at,
+            None if table.is_finished() => return Err(self.error("the file has changed since it was opened")),
+            None => table.add(&line).map_err(|expected| self.body.expected(expected))?,
         };
-        let mut place = NO_ADDRESSES;
-        if line.width > 0 && line.mask != 0 && table.meaning(at).mem.is_some() {
-            let lanes = line.mask.count_ones();
-            let found = addresses(&mut line.rest, line.mask, &mut self.list);
-            let start = (out.words.len() as u32) << 1;
-            match found.map_err(|expected| self.body.expected(expected))? {
-                Addresses::Absent => {}
-                Addresses::Affine { base, stride } if is_sane(base, stride, lanes) => {
-                    out.words.extend([base, stride as u64]);
-                    place = start;
-                }
-                Addresses::Affine { base, stride } => {
-                    let lane = |i| base.wrapping_add_signed(stride.wrapping_mul(i)) & ADDRESS_MASK;
-                    out.words.extend((0..i64::from(lanes)).map(lane));
-                    place = start | 1;
-                }
-                Addresses::List => {
-                    out.words.extend(self.list[..lanes as usize].iter().map(|a| a & ADDRESS_MASK));
-                    place = start | 1;
-                }
+        while self.repeats.len() < table.len() {
+            // Where warps go straight on, instructions are met in order.
+            self.repeats.push(Repeat::before(self.repeats.len() as InstIndex + 1));
+        }
+        let repeat = &mut self.repeats[at as usize];
+        let meaning = table.meaning(at);
+        let mut place = match meaning.mem {
+            Some(mem) if line.mask != 0 => {
+                let off_chip = mem.space == Space::Global || mem.space == Space::Generic && self.knows_windows;
+                let odd_below = if off_chip { NEAR_ZERO } else { 0 };
+                let found = Place::read(&mut line, odd_below, &mut self.list, &mut self.tally, out);
+                found.map_err(|expected| self.body.expected(expected))?
+            }
+            _ => Place::NONE,
+        };
+        if meaning.control == isa::Control::AsyncWait && !place.shape.has_base() {
+            // The immediate, which stands last (tracer version 4 and later).
+            let groups = line.rest.next().and_then(decimal).unwrap_or(0);
+            place.shape = Shape::GroupsLeft(groups.min(255) as u8);
+        }
+        repeat.count += 1;
+        repeat.lanes = line.mask.count_ones();
+        self.tally.thread_instructions += u64::from(repeat.lanes);
+        repeat.no_address = place.no_address;
+        (repeat.form, repeat.epoch) = (out.forms.len() as u32, self.epoch);
+        out.records.push(repeat.form);
+        out.forms.push(Form { pc: table.pc(at).unwrap_or(Pc(at)), mask: line.mask, shape: place.shape });
+        // Lines with blanks before them are not worth the trouble.
+        let (start, text) = (line.start, self.body.lines.whole());
+        match place.moves {
+            _ if text[0] <= b' ' => repeat.forget(),
+            None if place.shape.has_base() => repeat.forget(),
+            None => repeat.remember(&text[start..]),
+            Some((digits, reach)) => {
+                repeat.remember_around(&text[start..digits.start], &text[digits.end..], reach);
             }
         }
-        if table.meaning(at).control == isa::Control::AsyncWait {
-            // The immediate, which stands last (tracer version 4 and later).
-            place = line.rest.next().and_then(decimal).map_or(0, |groups| groups.min(255) as u32);
-        }
-        out.records.push(Record { pc: table.pc(at), mask: line.mask, addresses: place });
         Ok(at)
+    }
+}
+
+/// What is found of an instruction's addresses.
+struct Place {
+    shape: Shape,
+    /// It should have some, but they are not given.
+    no_address: bool,
+    /// If the line means as much with another first address: where in it the digits of that stand,
+    /// and how far the addresses reach.
+    moves: Option<(Range<usize>, Reach)>,
+}
+
+impl Place {
+    const NONE: Self = Self { shape: Shape::None, no_address: false, moves: None };
+
+    /// Reads the addresses in `line`, which are odd below `odd_below`, into `out`; `list` is room for them.
+    fn read(
+        line: &mut Line<'_>,
+        odd_below: u64,
+        list: &mut [u64; WARP_LANES],
+        tally: &mut Tally,
+        out: &mut Decoded,
+    ) -> Result<Self, &'static str> {
+        let lanes = line.mask.count_ones();
+        let absent = Access { addresses: Addresses::Absent, base: None };
+        let found = if line.width == 0 { absent } else { addresses(&mut line.rest, line.mask, list)? };
+        let (first, lowest, highest, beyond, shape);
+        match found.addresses {
+            Addresses::Absent => {
+                tally.accesses_without_address += 1;
+                return Ok(Self { no_address: true, ..Self::NONE });
+            }
+            Addresses::Affine { base, stride } => {
+                let last = base.wrapping_add_signed(stride.wrapping_mul(i64::from(lanes) - 1));
+                (first, lowest, highest) = (base, base.min(last), base.max(last));
+                beyond = !is_sane(base, stride, lanes);
+                shape = Shape::Stride(stride as u64);
+            }
+            Addresses::List => {
+                let list = &list[..lanes as usize];
+                first = list[0];
+                (lowest, highest) = list.iter().fold((first, first), |(low, high), &a| (low.min(a), high.max(a)));
+                beyond = highest >> ADDRESS_BITS != 0;
+                shape = Shape::Offsets(out.offsets.len() as u32);
+                out.offsets.extend(list.iter().map(|a| a.wrapping_sub(first)));
+            }
+        }
+        out.bases.push(first);
+        tally.accesses_near_zero += u64::from(lowest < odd_below);
+        tally.accesses_beyond_memory += u64::from(beyond);
+        let from_first = |address: u64| address.wrapping_sub(first) as i64;
+        let reach = Reach { low: from_first(lowest), high: from_first(highest), odd_below };
+        Ok(Self { shape, no_address: false, moves: found.base.filter(|_| !beyond).map(|digits| (digits, reach)) })
     }
 }

@@ -39,7 +39,7 @@ impl Header {
     /// # Errors
     /// A file that cannot be read or has no such head.
     pub fn open(path: &Path) -> Result<Self, TraceError> {
-        Self::read(&mut Lines::open(path)?)
+        Self::read(&mut Lines::open_for_few(path)?)
     }
 
     /// Reads up to the line `#traces format …`.

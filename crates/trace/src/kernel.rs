@@ -1,12 +1,10 @@
 //! A kernel's trace: opened, looked through once, ready to be run.
 
-use crate::cta::{Body, CtaReader, Event};
-use crate::line::{ADDRESS_BITS, Addresses, Layout, addresses, is_sane};
-use crate::program::{InstIndex, InstTable};
+use crate::cta::{CtaReader, Decoded};
+use crate::program::InstTable;
 use crate::source::Lines;
 use crate::{Header, TraceError};
 use isa::Program;
-use kit::WARP_LANES;
 use sass::meaning::Generation;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -66,11 +64,13 @@ pub struct KernelTrace {
     pub warp_instructions: u64,
     /// Thread instructions in all.
     pub thread_instructions: u64,
-    pub(crate) table: InstTable,
+    table: InstTable,
+    /// All CTAs, if they are few enough.
+    pub(crate) kept: Option<Arc<Decoded>>,
 }
 
-/// Addresses below this are no device memory of any process.
-const NEAR_ZERO: u64 = 64 << 10;
+/// Bytes of decoded CTAs that [`KernelTrace::open`] keeps: those of a file about five times as long.
+const KEPT_BYTES: usize = 64 << 20;
 
 impl KernelTrace {
     /// Reads the trace at `path` through: its head, its static instructions, whether it is whole.
@@ -78,34 +78,47 @@ impl KernelTrace {
     /// # Errors
     /// A file that cannot be read, is damaged, or does not have the CTAs that its grid has.
     pub fn open(path: &Path) -> Result<Self, TraceError> {
+        Self::open_keeping(path, KEPT_BYTES)
+    }
+
+    /// As [`KernelTrace::open`], keeping what is decoded if it takes no more than `kept_bytes`.
+    ///
+    /// # Errors
+    /// As [`KernelTrace::open`].
+    pub fn open_keeping(path: &Path, kept_bytes: usize) -> Result<Self, TraceError> {
         let mut lines = Lines::open(path)?;
         let header = Header::read(&mut lines)?;
-        let generation = Generation::of(header.binary_version);
-        let mut scan = Scan {
-            body: Body::new(lines, Layout::of(&header)),
-            table: InstTable::new(generation),
-            oddities: Oddities::default(),
-            warp_instructions: 0,
-            thread_instructions: 0,
-            seen: vec![false; header.shape.warps() as usize],
-            knows_windows: header.shared_base != 0 && header.local_base != 0,
-        };
-        let ctas = scan.run()?;
+        let mut reader = CtaReader::new(lines, &header);
+        let mut table = InstTable::new(Generation::of(header.binary_version));
+        let (mut decoded, mut ctas) = (Decoded::default(), 0);
+        let mut keep = true;
+        while if keep { reader.next(&mut table, &mut decoded)? } else { reader.next_alone(&mut table, &mut decoded)? } {
+            ctas += 1;
+            if keep && decoded.bytes() > kept_bytes {
+                (keep, decoded) = (false, Decoded::default());
+            }
+        }
         if ctas != header.shape.ctas() {
             let what = format!("has {ctas} CTAs, its grid {}", header.shape.ctas());
             return Err(TraceError::new(path, 0, what).hint("the trace may be cut short"));
         }
-        let program = Arc::new(scan.table.finish(&header));
-        let mut oddities = scan.oddities;
-        oddities.unknown_opcodes = scan.table.unknown();
+        let program = Arc::new(table.finish(&header));
+        decoded.place(&table);
         Ok(Self {
             path: path.to_owned(),
             program,
-            oddities,
-            warp_instructions: scan.warp_instructions,
-            thread_instructions: scan.thread_instructions,
-            table: scan.table,
+            oddities: Oddities {
+                unknown_opcodes: table.unknown(reader.counts()),
+                accesses_without_address: reader.tally.accesses_without_address,
+                accesses_near_zero: reader.tally.accesses_near_zero,
+                accesses_beyond_memory: reader.tally.accesses_beyond_memory,
+                warps_without_exit: reader.tally.warps_without_exit,
+            },
+            warp_instructions: reader.counts().sum(),
+            thread_instructions: reader.tally.thread_instructions,
+            table,
             header,
+            kept: keep.then(|| Arc::new(decoded)),
         })
     }
 
@@ -114,114 +127,10 @@ impl KernelTrace {
         Generation::of(self.header.binary_version)
     }
 
-    /// Reads it again from its first CTA.
-    pub(crate) fn ctas(&self) -> Result<CtaReader, TraceError> {
+    /// Reads it again from its first CTA, with a copy of its static instructions.
+    pub(crate) fn ctas(&self) -> Result<(CtaReader, InstTable), TraceError> {
         let mut lines = Lines::open(&self.path)?;
-        let header = Header::read(&mut lines)?;
-        let body = Body::new(lines, Layout::of(&header));
-        Ok(CtaReader::new(body, self.header.shape.warps() as usize))
-    }
-}
-
-/// The first pass over a body.
-struct Scan {
-    body: Body,
-    table: InstTable,
-    oddities: Oddities,
-    warp_instructions: u64,
-    thread_instructions: u64,
-    /// Warps of the present CTA that have instructions.
-    seen: Vec<bool>,
-    /// The trace says where the windows of generic addresses are.
-    knows_windows: bool,
-}
-
-impl Scan {
-    /// Returns the number of CTAs.
-    fn run(&mut self) -> Result<u64, TraceError> {
-        let mut ctas = 0;
-        let mut previous: InstIndex = InstIndex::MAX;
-        let mut in_warp = false;
-        while let Some(event) = self.body.next()? {
-            if !matches!(event, Event::Inst) && std::mem::take(&mut in_warp) {
-                self.end_warp(previous);
-            }
-            match event {
-                Event::Begin => {
-                    ctas += 1;
-                    self.seen.fill(false);
-                }
-                Event::Warp(warp) => {
-                    self.begin_warp(warp)?;
-                    previous = InstIndex::MAX;
-                    in_warp = true;
-                }
-                Event::Inst => previous = self.instruction(previous)?,
-                Event::End => {
-                    if let Some(warp) = self.seen.iter().position(|seen| !seen) {
-                        return Err(self.body.error(format!("the CTA has no instructions of warp {warp}")));
-                    }
-                }
-            }
-        }
-        Ok(ctas)
-    }
-
-    fn begin_warp(&mut self, warp: u32) -> Result<(), TraceError> {
-        let warps = self.seen.len();
-        match self.seen.get_mut(warp as usize) {
-            None => Err(self.body.error(format!("warp {warp} of a CTA that has {warps}"))),
-            Some(true) => Err(self.body.error(format!("warp {warp} comes twice in its CTA"))),
-            Some(seen) => {
-                // Without any instruction it could never end.
-                *seen = self.body.announced() > 0;
-                Ok(())
-            }
-        }
-    }
-
-    fn end_warp(&mut self, last: InstIndex) {
-        let exits = last != InstIndex::MAX && self.table.meaning(last).control == isa::Control::Exit;
-        self.oddities.warps_without_exit += u64::from(!exits);
-    }
-
-    #[inline]
-    fn instruction(&mut self, previous: InstIndex) -> Result<InstIndex, TraceError> {
-        let mut line = self.body.line()?;
-        let at = self.table.intern(&line, previous).map_err(|expected| self.body.expected(expected))?;
-        self.warp_instructions += 1;
-        self.thread_instructions += u64::from(line.mask.count_ones());
-        let Some(mem) = self.table.meaning(at).mem else { return Ok(at) };
-        if line.mask == 0 {
-            return Ok(at);
-        }
-        let lanes = line.mask.count_ones();
-        let mut list = [0; WARP_LANES];
-        let found =
-            if line.width == 0 { Ok(Addresses::Absent) } else { addresses(&mut line.rest, line.mask, &mut list) };
-        match found.map_err(|expected| self.body.expected(expected))? {
-            Addresses::Absent => self.oddities.accesses_without_address += 1,
-            Addresses::Affine { base, stride } => {
-                let last = base.wrapping_add_signed(stride.wrapping_mul(i64::from(lanes) - 1));
-                self.note_addresses(mem.space, base.min(last), !is_sane(base, stride, lanes));
-            }
-            Addresses::List => {
-                let list = &list[..lanes as usize];
-                let (low, bits) = list.iter().fold((u64::MAX, 0), |(low, bits), &a| (low.min(a), bits | a));
-                self.note_addresses(mem.space, low, bits >> ADDRESS_BITS != 0);
-            }
-        }
-        Ok(at)
-    }
-
-    /// Notes what is odd about an access whose lowest address is `low`.
-    fn note_addresses(&mut self, space: isa::Space, low: u64, beyond: bool) {
-        let off_chip = match space {
-            isa::Space::Global => true,
-            isa::Space::Generic => self.knows_windows,
-            _ => false,
-        };
-        self.oddities.accesses_near_zero += u64::from(off_chip && low < NEAR_ZERO);
-        self.oddities.accesses_beyond_memory += u64::from(beyond);
+        Header::read(&mut lines)?;
+        Ok((CtaReader::new(lines, &self.header), self.table.clone()))
     }
 }

@@ -5,11 +5,13 @@
 //!
 //! ```text
 //!  kernelslist.g ─► List ─► kernel files ─► KernelTrace::open ─► isa::Program
-//!                                               │ (one pass: header, static instructions, checks)
-//!                                               └► CtaReader ─► TraceShared ─► TraceStream
-//!                                                  (a second pass: each CTA as it is dispatched)
+//!                                               │ (CtaReader: static instructions, checks)
+//!                                               └► Decoded ─► TraceShared ─► TraceStream
+//!                                                  (all CTAs, or each as it is dispatched)
 //! ```
-//! A file is read twice from its beginning, by whole CTAs and in file order, which is the order of
+//! A file is read once, from its beginning to its end; most of its lines say again what an earlier
+//! one said, and are only compared with it. What is decoded is kept if it takes little memory.
+//! Otherwise the file is read a second time, by whole CTAs and in file order, which is the order of
 //! dispatch: memory holds the static instructions and the CTAs that are resident, whatever the
 //! length of the file and however it is compressed.
 //!
@@ -22,8 +24,8 @@
 //! - T5: `BAR` waits for the whole CTA, whatever its operands.
 //! - T6: bytes per lane come from the opcode's modifiers, never from the trace's width.
 //!
-//! **Invariant:** nothing in a file, however damaged, makes this crate panic or take memory out of
-//! proportion to the file's own longest CTA.
+//! **Invariant:** nothing in a file, however damaged, makes this crate panic or take memory, beside
+//! that for decoded CTAs which has its bound, out of proportion to the file's own longest CTA.
 #![warn(missing_docs)]
 
 mod accelsim;
@@ -35,6 +37,7 @@ mod line;
 mod list;
 mod native;
 mod program;
+mod repeat;
 mod source;
 mod stream;
 

@@ -1,6 +1,7 @@
 //! One instruction of a trace: `PC MASK ND [Rd…] OPCODE NS [Rs…] WIDTH [MODE ADDRESSES] [IMM]`.
 
 use kit::{LaneMask, WARP_LANES};
+use std::ops::Range;
 
 /// Which fields lines have, besides the usual ones.
 #[derive(Clone, Copy, Debug)]
@@ -12,6 +13,19 @@ pub(crate) struct Layout {
 impl Layout {
     pub fn of(header: &crate::Header) -> Self {
         Self { leading: if header.tracer_version < 3 { 4 } else { 0 } + u8::from(header.line_info) }
+    }
+
+    /// Where in the line that `text` begins with the program counter stands, if all before it is as it should be.
+    pub fn start(self, text: &[u8]) -> Option<usize> {
+        let mut at = 0;
+        for _ in 0..self.leading {
+            let digits = text[at..].iter().take_while(|c| c.is_ascii_digit()).count();
+            at += digits + 1;
+            if !(1..=19).contains(&digits) || text.get(at - 1) != Some(&b' ') {
+                return None;
+            }
+        }
+        Some(at)
     }
 }
 
@@ -42,6 +56,14 @@ impl<'a> Words<'a> {
         (from < to).then(|| &text[from..to])
     }
 
+    /// The first address, and where its digits stand.
+    #[inline]
+    fn base(&mut self) -> Result<(u64, Range<usize>), &'static str> {
+        let word = self.next().ok_or("a base address")?;
+        let digits = word.strip_prefix(b"0x").unwrap_or(word).len();
+        Ok((hexadecimal(word).ok_or("a base address")?, self.at - digits..self.at))
+    }
+
     fn decimal(&mut self, what: &'static str) -> Result<u64, &'static str> {
         self.next().and_then(decimal).ok_or(what)
     }
@@ -69,15 +91,31 @@ fn signed(word: &[u8]) -> Option<i64> {
 #[inline]
 fn hexadecimal(word: &[u8]) -> Option<u64> {
     let digits = word.strip_prefix(b"0x").unwrap_or(word);
-    if digits.is_empty() || digits.len() > 16 {
-        return None;
+    leading_hexadecimal(digits).and_then(|(number, length)| (length == digits.len()).then_some(number))
+}
+
+/// Most digits of a hexadecimal number.
+const HEX_DIGITS: usize = 16;
+
+/// The hexadecimal digits, without `0x`, that `text` begins with: their value, and how many there are.
+#[inline]
+pub(crate) fn leading_hexadecimal(text: &[u8]) -> Option<(u64, usize)> {
+    let (mut number, mut length) = (0, 0);
+    while let Some(digit) = text.get(length).and_then(|&c| (c as char).to_digit(16)) {
+        if length == HEX_DIGITS {
+            return None;
+        }
+        number = number << 4 | u64::from(digit);
+        length += 1;
     }
-    digits.iter().try_fold(0u64, |n, &c| (c as char).to_digit(16).map(|d| n << 4 | u64::from(d)))
+    (length > 0).then_some((number, length))
 }
 
 /// A line, taken apart as far as is needed to know the static instruction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Line<'a> {
+    /// Where the program counter stands, which comes first but for what [`Layout`] puts before it.
+    pub start: usize,
     pub pc: u64,
     pub mask: LaneMask,
     /// `ND [Rd…] OPCODE NS [Rs…]`: with the PC, the static instruction.
@@ -99,7 +137,9 @@ impl<'a> Line<'a> {
         for _ in 0..layout.leading {
             words.decimal("CTA, warp or source line before the program counter")?;
         }
-        let pc = words.next().and_then(hexadecimal).ok_or("a program counter in hexadecimal")?;
+        let word = words.next();
+        let start = words.at - word.map_or(0, <[u8]>::len);
+        let pc = word.and_then(hexadecimal).ok_or("a program counter in hexadecimal")?;
         let mask = words.next().and_then(hexadecimal).ok_or("an active mask in hexadecimal")?;
         let mask = LaneMask::try_from(mask).map_err(|_| "an active mask of 32 bits")?;
         let from = words.at + 1;
@@ -108,7 +148,7 @@ impl<'a> Line<'a> {
         skip_registers(&mut words)?;
         let fixed = text[from..words.at].trim_ascii_start();
         let width = words.decimal("the width of the access, 0 for none")?;
-        Ok(Self { pc, mask, fixed, width, rest: words })
+        Ok(Self { start, pc, mask, fixed, width, rest: words })
     }
 }
 
@@ -143,35 +183,46 @@ pub(crate) fn is_sane(base: u64, stride: i64, lanes: u32) -> bool {
     base >> ADDRESS_BITS == 0 && (0..1 << ADDRESS_BITS).contains(&last)
 }
 
+/// Addresses, and how they stand in a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Access {
+    pub addresses: Addresses,
+    /// Where the digits of the first one stand, if the others are given as distances from it.
+    pub base: Option<Range<usize>>,
+}
+
 /// Reads addresses; where they are a list, `list` holds them for the active lanes in turn.
 #[inline]
 pub(crate) fn addresses(
     words: &mut Words<'_>,
     mask: LaneMask,
     list: &mut [u64; WARP_LANES],
-) -> Result<Addresses, &'static str> {
+) -> Result<Access, &'static str> {
     let lanes = mask.count_ones() as usize;
-    match words.decimal("an address mode")? {
+    let mode = words.decimal("an address mode")?;
+    let base = match mode {
         0 => {
             for address in &mut list[..lanes] {
                 *address = words.next().and_then(hexadecimal).ok_or("an address for each active lane")?;
             }
+            None
         }
         1 => {
-            let base = words.next().and_then(hexadecimal).ok_or("a base address")?;
+            let (base, digits) = words.base()?;
             let stride = words.next().and_then(signed).ok_or("a stride")?;
             let run = mask.checked_shr(mask.trailing_zeros()).unwrap_or(0).trailing_ones() as usize;
             if run == lanes {
-                return Ok(Addresses::Affine { base, stride });
+                return Ok(Access { addresses: Addresses::Affine { base, stride }, base: Some(digits) });
             }
             // The tracer writes this mode for one run of lanes only; Accel-Sim gives others 0.
             list[..lanes].fill(0);
             for (i, address) in list[..run].iter_mut().enumerate() {
                 *address = base.wrapping_add_signed(stride.wrapping_mul(i as i64));
             }
+            None
         }
         2 => {
-            let base = words.next().and_then(hexadecimal).ok_or("a base address")?;
+            let (base, digits) = words.base()?;
             let mut address = base;
             for (i, slot) in list[..lanes].iter_mut().enumerate() {
                 if i > 0 {
@@ -180,12 +231,13 @@ pub(crate) fn addresses(
                 }
                 *slot = address;
             }
+            Some(digits)
         }
         // Tensor copies name no lanes' addresses.
-        3 | 4 => return Ok(Addresses::Absent),
+        3 | 4 => return Ok(Access { addresses: Addresses::Absent, base: None }),
         _ => return Err("an address mode from 0 to 4"),
-    }
-    Ok(shorten(&list[..lanes]))
+    };
+    Ok(Access { addresses: shorten(&list[..lanes]), base })
 }
 
 /// A list whose steps are all the same needs no list.
@@ -203,7 +255,7 @@ mod tests {
     fn read(text: &str, mask: LaneMask) -> Result<Vec<u64>, &'static str> {
         let mut list = [7; WARP_LANES];
         let lanes = mask.count_ones() as usize;
-        Ok(match addresses(&mut Words::new(text.as_bytes()), mask, &mut list)? {
+        Ok(match addresses(&mut Words::new(text.as_bytes()), mask, &mut list)?.addresses {
             Addresses::Absent => vec![],
             Addresses::Affine { base, stride } => {
                 (0..lanes as i64).map(|i| base.wrapping_add_signed(stride * i)).collect()

@@ -18,8 +18,6 @@ struct Entry {
     meaning: Meaning,
     /// Another one at the same program counter.
     next: InstIndex,
-    /// How often it was met while the table was built.
-    count: u64,
 }
 
 /// Finds static instructions by their text.
@@ -28,7 +26,7 @@ pub(crate) struct InstTable {
     generation: Generation,
     entries: Vec<Entry>,
     first: HashMap<u64, InstIndex>,
-    /// Position in the finished program.
+    /// Position in the finished program; empty before.
     pcs: Vec<Pc>,
 }
 
@@ -62,17 +60,9 @@ impl InstTable {
         (at != NONE).then_some(at)
     }
 
-    /// The instruction of `line`, which is added if it is new. An error says what was expected.
-    pub fn intern(&mut self, line: &Line<'_>, previous: InstIndex) -> Result<InstIndex, &'static str> {
-        let at = match self.find(line, previous) {
-            Some(at) => at,
-            None => self.add(line)?,
-        };
-        self.entries[at as usize].count += 1;
-        Ok(at)
-    }
-
-    fn add(&mut self, line: &Line<'_>) -> Result<InstIndex, &'static str> {
+    /// Adds the instruction of `line`, which is new. An error says what was expected.
+    #[cold]
+    pub fn add(&mut self, line: &Line<'_>) -> Result<InstIndex, &'static str> {
         let Operands { opcode, .. } = operands(line.fixed)?;
         let at = self.entries.len() as InstIndex;
         if at >= 1 << 22 {
@@ -80,8 +70,13 @@ impl InstTable {
         }
         let next = self.first.insert(line.pc, at).unwrap_or(NONE);
         let meaning = meaning(opcode, self.generation);
-        self.entries.push(Entry { pc: line.pc, fixed: line.fixed.into(), meaning, next, count: 0 });
+        self.entries.push(Entry { pc: line.pc, fixed: line.fixed.into(), meaning, next });
         Ok(at)
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.entries.len()
     }
 
     /// What the instruction means.
@@ -90,20 +85,25 @@ impl InstTable {
         &self.entries[at as usize].meaning
     }
 
-    /// Its place in the finished program.
+    /// Its place in the program, once that is [finished](Self::finish).
     #[inline]
-    pub fn pc(&self, at: InstIndex) -> Pc {
-        self.pcs[at as usize]
+    pub fn pc(&self, at: InstIndex) -> Option<Pc> {
+        self.pcs.get(at as usize).copied()
     }
 
-    /// Opcodes in no table, with how often they are executed.
-    pub fn unknown(&self) -> Vec<UnknownOpcode> {
+    /// Whether [`Self::finish`] has been called.
+    pub fn is_finished(&self) -> bool {
+        !self.pcs.is_empty()
+    }
+
+    /// Opcodes in no table, with how often they are executed; `counts` has that of each instruction.
+    pub fn unknown(&self, counts: impl Iterator<Item = u64>) -> Vec<UnknownOpcode> {
         let mut found: Vec<UnknownOpcode> = Vec::new();
-        for entry in self.entries.iter().filter(|e| e.meaning.unknown) {
+        for (entry, count) in self.entries.iter().zip(counts).filter(|(e, _)| e.meaning.unknown) {
             let opcode = operands(&entry.fixed).map(|o| base(o.opcode).to_owned()).unwrap_or_default();
             match found.iter_mut().find(|u| u.opcode == opcode) {
-                Some(same) => same.count += entry.count,
-                None => found.push(UnknownOpcode { opcode, count: entry.count }),
+                Some(same) => same.count += count,
+                None => found.push(UnknownOpcode { opcode, count }),
             }
         }
         found.sort_by_key(|u| std::cmp::Reverse(u.count));

@@ -2,69 +2,130 @@
 
 use crate::TraceError;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufReader, Cursor, ErrorKind, Read};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// Longest line that is taken for one: some thirty times the longest that a tracer writes.
-const MAX_LINE_BYTES: u64 = 64 << 10;
+const MAX_LINE_BYTES: usize = 64 << 10;
 
 /// Bytes read from a file, and decompressed, at a time.
 const BUFFER_BYTES: usize = 256 << 10;
+
+/// Bytes that tell how a file is compressed.
+const MAGIC_BYTES: u64 = 6;
 
 /// Opens `path`, decompressing what the first bytes (not the name) say is compressed: gzip, xz, zstd.
 ///
 /// # Errors
 /// The file cannot be opened or its beginning not be read.
-pub fn open_decompressed(path: &Path) -> std::io::Result<Box<dyn BufRead + Send>> {
-    let mut file = BufReader::with_capacity(BUFFER_BYTES, File::open(path)?);
-    let magic = file.fill_buf()?;
-    let unpacked: Box<dyn Read + Send> = if magic.starts_with(&[0x1f, 0x8b]) {
-        Box::new(flate2::bufread::MultiGzDecoder::new(file))
+pub fn open_decompressed(path: &Path) -> std::io::Result<Box<dyn Read + Send>> {
+    let mut file = File::open(path)?;
+    let mut magic = Vec::new();
+    (&mut file).take(MAGIC_BYTES).read_to_end(&mut magic)?;
+    let whole = Cursor::new(magic.clone()).chain(file);
+    let buffered = |whole| BufReader::with_capacity(BUFFER_BYTES, whole);
+    Ok(if magic.starts_with(&[0x1f, 0x8b]) {
+        Box::new(flate2::bufread::MultiGzDecoder::new(buffered(whole)))
     } else if magic.starts_with(b"\xfd7zXZ\0") {
-        Box::new(lzma_rust2::XzReader::new(file, true))
+        Box::new(lzma_rust2::XzReader::new(buffered(whole), true))
     } else if magic.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
-        Box::new(ruzstd::decoding::StreamingDecoder::new(file).map_err(std::io::Error::other)?)
+        Box::new(ruzstd::decoding::StreamingDecoder::new(buffered(whole)).map_err(std::io::Error::other)?)
     } else {
-        return Ok(Box::new(file));
-    };
-    Ok(Box::new(BufReader::with_capacity(BUFFER_BYTES, unpacked)))
+        Box::new(whole)
+    })
 }
 
 /// The lines of a file that are not blank.
 pub(crate) struct Lines {
     path: PathBuf,
-    input: Box<dyn BufRead + Send>,
-    line: Vec<u8>,
+    input: Box<dyn Read + Send>,
+    /// Read and not yet gone past: `buffer[from..to]`.
+    buffer: Vec<u8>,
+    from: usize,
+    to: usize,
+    /// Most bytes read at a time.
+    at_a_time: usize,
+    /// Where the present line is in `buffer`.
+    line: Range<usize>,
     number: u64,
 }
 
 impl Lines {
+    /// The lines of the file at `path`, of which much will be read.
     pub fn open(path: &Path) -> Result<Self, TraceError> {
+        Self::open_reading(path, BUFFER_BYTES)
+    }
+
+    /// The lines of the file at `path`, of which the first few will be read.
+    pub fn open_for_few(path: &Path) -> Result<Self, TraceError> {
+        Self::open_reading(path, 4 << 10)
+    }
+
+    fn open_reading(path: &Path, at_a_time: usize) -> Result<Self, TraceError> {
         let input = open_decompressed(path).map_err(|e| {
             let error = TraceError::new(path, 0, format!("cannot be opened: {e}"));
-            if e.kind() == std::io::ErrorKind::NotFound {
+            if e.kind() == ErrorKind::NotFound {
                 error.hint("kernel files stand beside the list, under the names that it gives")
             } else {
                 error
             }
         })?;
-        Ok(Self { path: path.to_owned(), input, line: Vec::new(), number: 0 })
+        let buffer = vec![0; MAX_LINE_BYTES + at_a_time];
+        Ok(Self { path: path.to_owned(), input, buffer, from: 0, to: 0, at_a_time, line: 0..0, number: 0 })
     }
 
     /// The next line that is not blank, without blanks at its ends; `None` at the end of the file.
     pub fn next(&mut self) -> Result<Option<&[u8]>, TraceError> {
         loop {
-            self.line.clear();
             self.number += 1;
-            let mut limited = (&mut self.input).take(MAX_LINE_BYTES);
-            match limited.read_until(b'\n', &mut self.line) {
-                Ok(0) => return Ok(None),
-                Ok(bytes) if bytes as u64 == MAX_LINE_BYTES && self.line.last() != Some(&b'\n') => {
-                    let error = self.error(format!("a line is longer than {MAX_LINE_BYTES} bytes"));
-                    return Err(error.hint("is this a trace, or an archive of traces?"));
+            let bytes = self.line_bytes()?;
+            if bytes == 0 {
+                return Ok(None);
+            }
+            self.line = self.from..self.from + bytes;
+            self.from += bytes;
+            if !self.current().is_empty() {
+                return Ok(Some(self.current()));
+            }
+        }
+    }
+
+    /// How many bytes the line at `from` has, which afterwards are all in the buffer; 0 at the end of the file.
+    #[inline]
+    fn line_bytes(&mut self) -> Result<usize, TraceError> {
+        let mut searched = 0;
+        loop {
+            let unread = &self.buffer[self.from..self.to];
+            let most = unread.len().min(MAX_LINE_BYTES);
+            if let Some(at) = memchr::memchr(b'\n', &unread[searched..most]) {
+                return Ok(searched + at + 1);
+            }
+            if most == MAX_LINE_BYTES {
+                let error = self.error(format!("a line is longer than {MAX_LINE_BYTES} bytes"));
+                return Err(error.hint("is this a trace, or an archive of traces?"));
+            }
+            searched = most;
+            if self.fill()? == 0 {
+                return Ok(searched);
+            }
+        }
+    }
+
+    /// Reads on, behind what has not been gone past, of which there is less than a longest line;
+    /// returns how many bytes there were.
+    #[cold]
+    fn fill(&mut self) -> Result<usize, TraceError> {
+        self.buffer.copy_within(self.from..self.to, 0);
+        (self.from, self.to) = (0, self.to - self.from);
+        self.line = 0..0;
+        loop {
+            match self.input.read(&mut self.buffer[self.to..][..self.at_a_time]) {
+                Ok(bytes) => {
+                    self.to += bytes;
+                    return Ok(bytes);
                 }
-                Ok(_) if self.line.trim_ascii().is_empty() => {}
-                Ok(_) => return Ok(Some(self.line.trim_ascii())),
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
                 Err(e) => {
                     let error = self.error(format!("cannot be read on: {e}"));
                     return Err(error.hint("the file may be damaged or cut short"));
@@ -74,8 +135,28 @@ impl Lines {
     }
 
     /// The line that [`Lines::next`] last gave.
+    #[inline]
     pub fn current(&self) -> &[u8] {
-        self.line.trim_ascii()
+        self.buffer[self.line.clone()].trim_ascii()
+    }
+
+    /// The same with the blanks around it and its end.
+    #[inline]
+    pub fn whole(&self) -> &[u8] {
+        &self.buffer[self.line.clone()]
+    }
+
+    /// What comes after the current line, as far as it has been read.
+    #[inline]
+    pub fn ahead(&self) -> &[u8] {
+        &self.buffer[self.from..self.to]
+    }
+
+    /// Goes past a line of which [`Lines::ahead`] has shown all `bytes`.
+    #[inline]
+    pub fn skip(&mut self, bytes: usize) {
+        self.from += bytes;
+        self.number += 1;
     }
 
     /// An error in the current line.

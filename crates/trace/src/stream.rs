@@ -1,6 +1,7 @@
 //! The warps of an SM as traces have them.
 
-use crate::cta::{CtaReader, CtaTrace};
+use crate::cta::{CtaReader, Decoded, Shape, Span};
+use crate::program::InstTable;
 use crate::{Header, KernelTrace, TraceError};
 use isa::{CtaSlot, Dim3, DynInst, Fault, KernelId, Pc, SourceSpot, Space, StepContext, WarpSlot, WarpStream};
 use std::sync::Arc;
@@ -12,7 +13,16 @@ const WINDOW_BYTES: u64 = 16 << 20;
 #[derive(Debug)]
 struct Launch {
     trace: Arc<KernelTrace>,
-    reader: CtaReader,
+    ctas: Ctas,
+}
+
+/// Where the CTAs of a launch come from, in order of dispatch.
+#[derive(Debug)]
+enum Ctas {
+    /// They were kept when the trace was opened; so many have been dispatched.
+    Kept(Arc<Decoded>, usize),
+    /// From the file once more.
+    Read(Box<(CtaReader, InstTable)>),
 }
 
 /// What all SMs share: the open traces of the launches, in order of [`KernelId`].
@@ -35,8 +45,11 @@ impl TraceShared {
     /// If the trace cannot be opened again.
     pub fn launch(&mut self, trace: Arc<KernelTrace>) -> Result<KernelId, TraceError> {
         let id = KernelId::from(self.launches.len());
-        let reader = trace.ctas()?;
-        self.launches.push(Some(Launch { trace, reader }));
+        let ctas = match &trace.kept {
+            Some(kept) => Ctas::Kept(kept.clone(), 0),
+            None => Ctas::Read(Box::new(trace.ctas()?)),
+        };
+        self.launches.push(Some(Launch { trace, ctas }));
         Ok(id)
     }
 
@@ -52,15 +65,18 @@ impl TraceShared {
 #[derive(Clone, Copy, Debug, Default)]
 struct Cursor {
     cta: CtaSlot,
-    next: u32,
-    end: u32,
+    at: Span,
+    /// Its next instruction.
+    pc: Option<Pc>,
 }
 
 /// A resident CTA.
 #[derive(Debug, Default)]
 struct Resident {
-    trace: CtaTrace,
-    kernel: KernelId,
+    /// The CTA among others, if the launch's are kept.
+    kept: Option<Arc<Decoded>>,
+    /// The CTA alone, if not.
+    alone: Decoded,
     position: Dim3At,
     shared_base: u64,
     local_base: u64,
@@ -123,31 +139,40 @@ impl WarpStream for TraceStream {
     const ALONE: bool = true;
 
     fn start_cta(&mut self, shared: &mut TraceShared, kernel: KernelId, cta: Dim3, at: CtaSlot, warps: &[WarpSlot]) {
+        let mut first = 0;
         let resident = slot(&mut self.ctas, at.index());
-        resident.kernel = kernel;
         resident.position = Dim3At(cta);
-        if let Some(Some(Launch { trace, reader })) = shared.launches.get_mut(kernel.index()) {
+        if let Some(Some(Launch { trace, ctas })) = shared.launches.get_mut(kernel.index()) {
             let Header { shared_base, local_base, .. } = trace.header;
             (resident.shared_base, resident.local_base) = (shared_base, local_base);
-            if let Err(error) = reader.next(&trace.table, &mut resident.trace) {
-                shared.failed.get_or_insert(error);
-                self.broken = true;
+            match ctas {
+                Ctas::Kept(kept, dispatched) => {
+                    resident.kept = Some(kept.clone());
+                    first = *dispatched * trace.header.shape.warps() as usize;
+                    *dispatched += 1;
+                }
+                Ctas::Read(file) => {
+                    let (reader, table) = &mut **file;
+                    resident.kept = None;
+                    if let Err(error) = reader.next_in_grid(table, &mut resident.alone) {
+                        shared.failed.get_or_insert(error);
+                        self.broken = true;
+                    }
+                }
             }
             resident.program = Some(trace.program.clone());
         }
+        let decoded = self.ctas[at.index()].decoded();
         for (index, warp) in warps.iter().enumerate() {
-            let (next, end) = self.ctas[at.index()].trace.warp(index);
-            *slot(&mut self.warps, warp.index()) = Cursor { cta: at, next, end };
+            let at_warp = decoded.warp(first + index);
+            *slot(&mut self.warps, warp.index()) = Cursor { cta: at, at: at_warp, pc: decoded.next_pc(at_warp) };
         }
     }
 
     #[inline]
     fn next_pc(&self, warp: WarpSlot) -> Option<Pc> {
         let cursor = self.warps.get(warp.index())?;
-        if self.broken {
-            return Some(Pc(0));
-        }
-        (cursor.next < cursor.end).then(|| self.ctas[cursor.cta.index()].trace.record(cursor.next).pc)
+        if self.broken { Some(Pc(0)) } else { cursor.pc }
     }
 
     #[inline]
@@ -160,30 +185,32 @@ impl WarpStream for TraceStream {
     ) -> Result<(), Box<Fault>> {
         let cursor = &mut self.warps[warp.index()];
         let resident = &self.ctas[cursor.cta.index()];
-        if shared.failed.is_some() || cursor.next >= cursor.end {
+        if shared.failed.is_some() || cursor.at.next >= cursor.at.end {
             return Err(resident.fault(shared));
         }
-        let record = resident.trace.record(cursor.next);
-        cursor.next += 1;
-        out.pc = record.pc;
-        out.mask = record.mask;
-        out.active = record.mask;
+        let decoded = resident.decoded();
+        let (form, base) = (decoded.form(cursor.at.next), cursor.at.base);
+        cursor.at.next += 1;
+        cursor.at.base += u32::from(form.shape.has_base());
+        cursor.pc = decoded.next_pc(cursor.at);
+        out.pc = form.pc;
+        out.mask = form.mask;
+        out.active = form.mask;
         out.diverged = false;
-        out.next_pc = (cursor.next < cursor.end).then(|| resident.trace.record(cursor.next).pc);
+        out.next_pc = cursor.pc;
         out.barrier = isa::BarrierArrival::default();
-        let program = resident.program.as_ref().expect("a running CTA has a program");
-        let inst = program.inst(record.pc);
-        if inst.control == isa::Control::AsyncWait {
-            out.async_groups_left = record.groups_left();
+        if let Shape::GroupsLeft(groups) = form.shape {
+            out.async_groups_left = groups;
         }
-        let Some(mem) = inst.mem else { return Ok(()) };
+        let program = resident.program.as_ref().expect("a running CTA has a program");
+        let Some(mem) = program.inst(form.pc).mem else { return Ok(()) };
         out.space = mem.space;
-        if record.mask == 0 {
+        if form.mask == 0 {
             return Ok(());
         }
-        resident.trace.spread(record, &mut out.addresses);
+        decoded.spread(form, base, &mut out.addresses);
         if mem.space == Space::Generic {
-            let first = out.addresses[record.mask.trailing_zeros() as usize];
+            let first = out.addresses[form.mask.trailing_zeros() as usize];
             let (space, base) = resolve(first, resident.shared_base, resident.local_base);
             out.space = space;
             out.addresses.iter_mut().for_each(|a| *a = a.wrapping_sub(base) & (u64::MAX >> 1));
@@ -191,7 +218,7 @@ impl WarpStream for TraceStream {
         if out.space == Space::Local {
             // The model maps all lanes at once, and takes offsets within a thread's memory.
             for (lane, address) in out.addresses.iter_mut().enumerate() {
-                *address = if record.mask >> lane & 1 != 0 { *address % WINDOW_BYTES } else { 0 };
+                *address = if form.mask >> lane & 1 != 0 { *address % WINDOW_BYTES } else { 0 };
             }
         }
         Ok(())
@@ -199,12 +226,17 @@ impl WarpStream for TraceStream {
 
     fn end_cta(&mut self, at: CtaSlot) {
         if let Some(resident) = self.ctas.get_mut(at.index()) {
-            resident.program = None;
+            (resident.program, resident.kept) = (None, None);
         }
     }
 }
 
 impl Resident {
+    #[inline]
+    fn decoded(&self) -> &Decoded {
+        self.kept.as_deref().unwrap_or(&self.alone)
+    }
+
     /// The trace could not be read on.
     #[cold]
     fn fault(&self, shared: &TraceShared) -> Box<Fault> {

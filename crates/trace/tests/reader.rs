@@ -52,9 +52,14 @@ fn open(text: &str) -> Result<KernelTrace, TraceError> {
     KernelTrace::open(&write(folder.path(), "kernel-1.traceg", text.as_bytes()))
 }
 
-/// Everything that all warps do, as text.
+/// Everything that all warps do, as text, and what is odd about it.
 fn run(path: &Path) -> String {
-    let trace = Arc::new(KernelTrace::open(path).unwrap());
+    let kept = played(Arc::new(KernelTrace::open(path).unwrap()));
+    assert_eq!(played(Arc::new(KernelTrace::open_keeping(path, 0).unwrap())), kept, "read twice");
+    kept
+}
+
+fn played(trace: Arc<KernelTrace>) -> String {
     let mut shared = TraceShared::new();
     shared.launch(trace.clone()).unwrap();
     let mut stream = TraceStream::new();
@@ -64,13 +69,15 @@ fn run(path: &Path) -> String {
         stream.start_cta(&mut shared, KernelId(0), Dim3::new(cta, 0, 0), CtaSlot(0), &warps);
         for warp in warps {
             let mut out = DynInst::default();
-            while stream.next_pc(warp).is_some() {
+            while let Some(next) = stream.next_pc(warp) {
                 stream.step(&mut shared, warp, context, &mut out).unwrap();
+                assert_eq!(out.pc, next);
                 let inst = trace.program.inst(out.pc);
                 let lanes: Vec<_> = kit::lanes(out.mask).map(|l| out.addresses[l]).collect();
                 let addresses = if inst.mem.is_some() { format!(" {:?} {lanes:x?}", out.space) } else { String::new() };
                 text += &format!("{} {:x} {:?}{addresses}\n", trace.program.text(out.pc), out.mask, inst.class);
             }
+            assert_eq!(out.next_pc, None);
         }
         stream.end_cta(CtaSlot(0));
     }
@@ -199,6 +206,71 @@ proptest! {
         if KernelTrace::open(&path).is_ok() {
             run(&path);
         }
+    }
+}
+
+/// A line, with `@` for the first address if it has any.
+fn line() -> impl Strategy<Value = String> {
+    let stride = prop_oneof![-0x100i64..0x100, any::<i64>()];
+    let opcode = prop_oneof!["LDG.E", "LDS", "LD.E", "STL.64", "IADD3", "FROB"];
+    let access = prop_oneof![
+        stride.clone().prop_map(|stride| format!("ff 0 OP 1 R1 4 1 0x@ {stride}")),
+        stride.prop_map(|delta| format!("7 1 R2 OP 1 R1 4 2 0x@ 4 {delta} 0")),
+        (0u8..2).prop_map(|mode| format!("5 0 OP 0 4 {mode} @ 4")),
+        Just("1 0 OP 0 4 0 0x@ 8".to_owned()),
+        Just("ff 0 OP 0 0".to_owned()),
+        Just("0 0 OP 0 4 1 0x0 0".to_owned()),
+    ];
+    (0u8..9, access, opcode).prop_map(|(pc, line, opcode)| format!("{pc:04x} {}", line.replace("OP", &opcode)))
+}
+
+/// For each instruction of a warp the first address, if the warp comes by there.
+fn way() -> impl Strategy<Value = Vec<Option<u64>>> {
+    let address = prop_oneof![
+        4 => 0u64..0x200,
+        4 => 0xff00u64..0x10100,
+        4 => 0x7f00_0000_0000u64..0x7f00_0000_0200,
+        1 => (1u64 << 57) - 0x80..(1 << 57) + 0x80,
+        1 => any::<u64>(),
+    ];
+    prop::collection::vec(prop::option::weighted(0.9, address), 8)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+    #[test]
+    fn lines_that_say_the_same_again_are_understood_alike(
+        program in prop::collection::vec(line(), 1..8),
+        ways in prop::collection::vec(way(), 4),
+        version in prop_oneof![Just(2u32), Just(5)],
+    ) {
+        // A blank before each line keeps it from being compared with another.
+        let text = |blank: &str| {
+            let mut text = head(version, false);
+            for (number, way) in ways.iter().enumerate() {
+                let warp = number % 2;
+                let lines = program.iter().zip(way).filter_map(|(line, base)| Some((line, (*base)?)));
+                text += if warp == 0 { "#BEGIN_TB\n" } else { "" };
+                text += &format!("warp = {warp}\ninsts = {}\n", lines.clone().count() + 1);
+                let place = if version < 3 { format!("{} 0 0 {warp} ", number / 2) } else { String::new() };
+                for (line, base) in lines {
+                    text += &format!("{blank}{place}{}\n", line.replace('@', &format!("{base:x}")));
+                }
+                text += &format!("{blank}{place}0090 ff 0 EXIT 0 0\n");
+                text += if warp == 1 { "#END_TB\n" } else { "" };
+            }
+            text
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let read = |name: &str, blank: &str| {
+            let path = write(folder.path(), name, text(blank).as_bytes());
+            let said = |trace: KernelTrace| {
+                let counts = (trace.warp_instructions, trace.thread_instructions, trace.oddities.clone());
+                (counts, run(&path))
+            };
+            KernelTrace::open(&path).map(said).map_err(|error| (error.line, error.what))
+        };
+        prop_assert_eq!(read("compared", ""), read("alone", " "));
     }
 }
 

@@ -16,6 +16,8 @@ struct Functional {
     warp_instructions: u64,
     /// Architecture whose machine code is run.
     sm_version: u32,
+    /// What PTX is run with.
+    registers: exec::Registers,
 }
 
 impl Functional {
@@ -25,7 +27,7 @@ impl Functional {
 
     fn of(sm_version: u32) -> Self {
         let state = DeviceState::new(16 << 30, GpuFacts::default());
-        Self { state, modules: Vec::new(), warp_instructions: 0, sm_version }
+        Self { state, modules: Vec::new(), warp_instructions: 0, sm_version, registers: exec::Registers::Virtual }
     }
 
     fn module(&self, id: ModuleId) -> Result<&Loaded, DeviceError> {
@@ -56,7 +58,8 @@ impl Device for Functional {
         self.sm_version
     }
     fn load_module(&mut self, source: &ModuleSource<'_>) -> Result<ModuleId, DeviceError> {
-        let options = LowerOptions { slot: self.modules.len() as u16, ..LowerOptions::default() };
+        let slot = self.modules.len() as u16;
+        let options = LowerOptions { slot, registers: self.registers, ..LowerOptions::default() };
         let loaded = match source.code {
             Code::Ptx(text) => exec::load(source.name, text, options),
             Code::Binary(file) => exec::load_binary(source.name, file, self.sm_version, options),
@@ -145,6 +148,32 @@ fn check_machine_code(name: &str, odd: &[&[(&str, u64)]]) {
         }
     }
     assert!(problems.is_empty(), "{problems}");
+}
+
+/// Runs the suite with allocated registers: as many as there are, and so few that most kernels spill.
+#[test]
+fn allocated_registers_leave_the_same_results() {
+    let limits = |most| exec::RegisterLimits { chosen: Some(most), ..exec::RegisterLimits::default() };
+    let (mut spilled, mut fences) = (0, 0);
+    for workload in ALL {
+        for tight in [255, 63, 16] {
+            // Fragments of matrices alone take more.
+            let least = if matches!(workload.name, "wmma" | "int8mma") { 48 } else { 16 };
+            for registers in [exec::Registers::Allocated, exec::Registers::HazardFree] {
+                let registers = registers(limits(tight.max(least)));
+                let mut device = Functional { registers, ..Functional::new() };
+                let problems = check_one(workload, &mut device, Form::Ptx, &[], 3);
+                assert!(problems.is_empty(), "{registers:?}: {problems}");
+                for kernel in device.modules.iter().flat_map(|m| &m.module.kernels) {
+                    assert!(kernel.registers.per_thread <= tight.max(least), "{}", kernel.name());
+                    let allocation = kernel.allocation.unwrap();
+                    spilled += allocation.spilled;
+                    fences += allocation.fences;
+                }
+            }
+        }
+    }
+    assert!(spilled > 100 && fences > 0, "{spilled} words spilled, {fences} fences");
 }
 
 macro_rules! workloads_run_right {

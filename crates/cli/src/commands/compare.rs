@@ -45,6 +45,9 @@ pub struct Args {
     /// End each run soon after so many simulated core cycles
     #[arg(long, value_name = "NUMBER")]
     max_cycles: Option<u64>,
+    /// Check each instruction against the program order of its warp (hazard auditor) and count the violations
+    #[arg(long)]
+    audit: bool,
     #[command(flatten)]
     input: Input,
     #[command(flatten)]
@@ -169,6 +172,7 @@ fn setup(column: &Column, args: &Args) -> Result<Setup, Failure> {
         max_cycles: args.max_cycles,
         code: args.input.form(),
         any_architecture: args.input.any_architecture,
+        audit: args.audit,
         ..Setup::new(lookup::gpu(&column.gpu, &column.settings)?)
     })
 }

@@ -1,23 +1,34 @@
 //! `warpwright list`: what there is to choose from.
 
 use crate::failure::{Exit, Failure, Outcome};
-use crate::render::lists::{self, Lists, Named, Parameter, Setting, Workload};
-use crate::{output, simulator};
+use crate::render::lists::{self, Core, Lists, Named, Parameter, Setting, Storage, Workload};
+use crate::{lookup, output, simulator};
 use clap::ValueEnum;
-use workloads::Size;
+use lab::Setup;
+use workloads::{Size, suggest};
 
 /// List GPUs, core designs, schedulers, workloads, statistics or settings
 ///
-/// Without a topic: everything but statistics and settings.
+/// Without a topic: everything but statistics and settings. Names behind the topic pick from its list; of core designs they show the hardware structures too.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   warpwright list
   warpwright list workloads
+  warpwright list cores ghost ghost-precise --gpu v100
   warpwright list stats --json")]
 pub struct Args {
     /// What to list
     #[arg(value_enum)]
     topic: Option<Topic>,
+    /// Which of the topic [default: all]
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+    /// Show the hardware structures of all core designs
+    #[arg(long)]
+    structures: bool,
+    /// GPU whose SMs have the structures: a built-in one or the path of a description
+    #[arg(long, value_name = "NAME|FILE", default_value = "rtx2060s")]
+    gpu: String,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -41,7 +52,7 @@ enum Topic {
 
 /// Lists.
 pub fn run(args: &Args) -> Outcome {
-    let lists = lists(args.topic)?;
+    let lists = lists(args)?;
     if args.json {
         output::print_json(&lists)?;
     } else {
@@ -50,20 +61,49 @@ pub fn run(args: &Args) -> Outcome {
     Ok(Exit::Success)
 }
 
-fn lists(topic: Option<Topic>) -> Result<Lists, Failure> {
-    let wanted = |t: Topic| match topic {
+fn lists(args: &Args) -> Result<Lists, Failure> {
+    let wanted = |t: Topic| match args.topic {
         Some(topic) => topic == t,
         None => !matches!(t, Topic::Stats | Topic::Settings),
     };
-    let gpus = if wanted(Topic::Gpus) { Some(gpus()?) } else { None };
+    // The names are those of the only topic.
+    let pick = &args.names;
     Ok(Lists {
-        gpus,
-        cores: wanted(Topic::Cores).then(|| named(simulator::cores())),
-        schedulers: wanted(Topic::Schedulers).then(|| named(simulator::schedulers())),
-        workloads: wanted(Topic::Workloads).then(workloads),
-        stats: wanted(Topic::Stats).then(simulator::schema),
-        settings: wanted(Topic::Settings).then(settings),
+        gpus: wanted(Topic::Gpus).then(|| picked(gpus()?, pick, |g| &g.name)).transpose()?,
+        cores: wanted(Topic::Cores).then(|| cores(args)).transpose()?,
+        schedulers: wanted(Topic::Schedulers)
+            .then(|| picked(named(simulator::schedulers()), pick, |s| &s.name))
+            .transpose()?,
+        workloads: wanted(Topic::Workloads).then(|| picked(workloads(), pick, |w| w.name)).transpose()?,
+        stats: wanted(Topic::Stats).then(|| picked(simulator::schema(), pick, |s| &s.name)).transpose()?,
+        settings: wanted(Topic::Settings).then(|| picked(settings(), pick, |s| &s.key)).transpose()?,
     })
+}
+
+/// Those of `list` that are called as `pick` says, all of them if it is empty.
+fn picked<T>(list: Vec<T>, pick: &[String], name: impl Fn(&T) -> &str) -> Result<Vec<T>, Failure> {
+    if let Some(unknown) = pick.iter().find(|p| !list.iter().any(|item| name(item) == **p)) {
+        let known: Vec<&str> = list.iter().map(&name).collect();
+        let among = suggest::among(unknown, &known);
+        return Err(Failure::bad_input(format!("there is no `{unknown}` in this list{among}")));
+    }
+    let chosen = |item: &T| pick.is_empty() || pick.iter().any(|p| p == name(item));
+    Ok(list.into_iter().filter(chosen).collect())
+}
+
+fn cores(args: &Args) -> Result<Vec<Core>, Failure> {
+    let detailed = args.structures || !args.names.is_empty();
+    let gpu = detailed.then(|| lookup::gpu(&args.gpu, &[])).transpose()?;
+    let structures = |name: &str| match &gpu {
+        None => Ok(None),
+        Some(gpu) => {
+            let setup = Setup { core: name.to_owned(), ..Setup::new(gpu.clone()) };
+            let found = simulator::structures(&setup).map_err(Failure::bad_input)?;
+            Ok(Some(found.into_iter().map(Storage::from).collect()))
+        }
+    };
+    let core = |named: Named| Ok(Core { structures: structures(&named.name)?, named });
+    picked(named(simulator::cores()), &args.names, |c| &c.name)?.into_iter().map(core).collect()
 }
 
 fn gpus() -> Result<Vec<Named>, Failure> {

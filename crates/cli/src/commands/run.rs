@@ -19,6 +19,7 @@ use std::path::PathBuf;
   warpwright run matmul --isa sass
   warpwright run bfs --size medium --set sm.issue.schedulers=2 --json=bfs.json
   warpwright run my-kernel.toml --gpu my-gpu.toml --stats all
+  warpwright run bfs --core ghost --audit
   warpwright run traces/bfs/kernelslist.g --gpu rtx3070
   warpwright run traces/bfs --gpu v100 --any-architecture --json=bfs.json")]
 pub struct Args {
@@ -40,6 +41,9 @@ pub struct Args {
     /// End the run soon after so many simulated core cycles and report what was simulated; it is looked at every few thousand cycles
     #[arg(long, value_name = "NUMBER")]
     max_cycles: Option<u64>,
+    /// Check each instruction against the program order of its warp (hazard auditor): the report says what was found. Takes about twice as long
+    #[arg(long)]
+    audit: bool,
     #[command(flatten)]
     input: Input,
     #[command(flatten)]
@@ -105,6 +109,7 @@ fn setup(args: &Args) -> Result<Setup, Failure> {
         max_cycles: args.max_cycles,
         code: args.input.form(),
         any_architecture: args.input.any_architecture,
+        audit: args.audit,
         ..Setup::new(lookup::gpu(&args.gpu, &args.settings)?)
     })
 }

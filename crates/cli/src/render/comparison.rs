@@ -1,13 +1,13 @@
 //! A comparison, for people.
 
-use super::number::ABSENT;
+use super::number::{self, ABSENT};
 use super::report::{check, figure};
 use super::slots;
 use super::style::{BAD, FAINT, HEADING, WARNING, styled};
 use super::summary;
 use super::table::{Align, Table};
 use crate::comparison::{Cell, Comparison};
-use lab::Report;
+use lab::{Report, Violation};
 
 /// Longest line of a table with a column per machine.
 const WIDTH: usize = 110;
@@ -51,7 +51,8 @@ fn common(comparison: &Comparison) -> String {
 
 /// One row per column: there is room for more figures.
 fn one_workload(comparison: &Comparison) -> String {
-    let mut table = Table::new([
+    let audited = comparison.audited();
+    let columns = [
         ("", Align::Left),
         ("cycles", Align::Right),
         ("time (us)", Align::Right),
@@ -59,10 +60,11 @@ fn one_workload(comparison: &Comparison) -> String {
         ("IPC", Align::Right),
         ("occupancy", Align::Right),
         ("busy SMs' slots lost most to", Align::Left),
-    ]);
+    ];
+    let mut table = Table::new(columns.into_iter().chain(audited.then_some(("violations", Align::Left))));
     for (i, column) in comparison.columns.iter().enumerate() {
         let cell = comparison.cell(0, i);
-        table.row(&[
+        let mut cells = vec![
             column.label.clone(),
             text(cell, |r| figure(&r.total, summary::CYCLES)),
             text_or(cell, ABSENT, |r| figure(&r.total, summary::TIME)),
@@ -73,7 +75,9 @@ fn one_workload(comparison: &Comparison) -> String {
                 percent => format!("{percent} %"),
             }),
             text_or(cell, ABSENT, main_stall),
-        ]);
+        ];
+        cells.extend(audited.then(|| text_or(cell, ABSENT, violations)));
+        table.row(&cells);
     }
     table.render()
 }
@@ -84,6 +88,14 @@ fn main_stall(report: &Report) -> String {
     let stalls = slots::stalls(&report.total);
     let first = stalls.iter().find(|(name, _)| slots::IDLE.strip_prefix(slots::PREFIX) != Some(*name));
     first.map_or_else(|| ABSENT.to_owned(), |(name, n)| format!("{name} ({:.0} %)", n / busy * 100.0))
+}
+
+/// What the hazard auditors have found, by kind.
+fn violations(report: &Report) -> String {
+    let Some(found) = &report.audit else { return ABSENT.to_owned() };
+    let kinds = Violation::ALL.iter().filter(|&&kind| found.count(kind) > 0);
+    let kinds: Vec<_> = kinds.map(|&kind| format!("{} {}", number::count(found.count(kind)), kind.name())).collect();
+    if kinds.is_empty() { "none".into() } else { kinds.join(", ") }
 }
 
 /// One table per figure.
@@ -117,6 +129,12 @@ fn several_workloads(comparison: &Comparison) -> Vec<String> {
         })
         .render(),
     );
+    if comparison.audited() {
+        let table = section("Violations (hazard audit)", comparison, |row, column| {
+            text_or(comparison.cell(row, column), ABSENT, violations)
+        });
+        sections.push(table.render());
+    }
     sections
 }
 

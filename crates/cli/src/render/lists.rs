@@ -1,5 +1,6 @@
 //! What there is to choose from.
 
+use super::number;
 use super::statistics;
 use super::style::{FAINT, HEADING, styled};
 use super::table::{Align, Table};
@@ -13,6 +14,44 @@ pub struct Named {
     pub name: String,
     /// What it is, in a line.
     pub description: String,
+}
+
+/// A core design.
+#[derive(Clone, Debug, Serialize)]
+pub struct Core {
+    /// What it is called.
+    #[serde(flatten)]
+    pub named: Named,
+    /// Hardware structures of an SM, if asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub structures: Option<Vec<Storage>>,
+}
+
+/// A hardware structure of a core design.
+#[derive(Clone, Debug, Serialize)]
+pub struct Storage {
+    /// What it is, in the paper's words.
+    pub name: &'static str,
+    /// How many of it an SM has.
+    pub instances: usize,
+    /// Entries of one.
+    pub entries: usize,
+    /// Bits of an entry.
+    pub bits: usize,
+    /// Entries that can be read in one cycle.
+    pub read_ports: usize,
+    /// Entries that can be written in one cycle.
+    pub write_ports: usize,
+    /// Bits in an SM.
+    pub total_bits: usize,
+}
+
+impl From<lab::Structure> for Storage {
+    fn from(s: lab::Structure) -> Self {
+        let total_bits = s.total_bits();
+        let lab::Structure { name, instances, entries, bits, read_ports, write_ports } = s;
+        Self { name, instances, entries, bits, read_ports, write_ports, total_bits }
+    }
 }
 
 /// A workload.
@@ -70,7 +109,7 @@ pub struct Lists {
     pub gpus: Option<Vec<Named>>,
     /// Core designs.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub cores: Option<Vec<Named>>,
+    pub cores: Option<Vec<Core>>,
     /// Warp schedulers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub schedulers: Option<Vec<Named>>,
@@ -88,12 +127,11 @@ pub struct Lists {
 /// The lists as text; `detailed` gives the workloads' parameters too.
 pub fn render(lists: &Lists, detailed: bool) -> String {
     let mut sections = Vec::new();
-    let named = [("GPUs", &lists.gpus), ("Cores", &lists.cores), ("Schedulers", &lists.schedulers)];
-    for (title, list) in named {
-        if let Some(list) = list {
-            sections.push(section(title, &pairs(list.iter().map(|n| (n.name.as_str(), n.description.as_str())))));
-        }
-    }
+    let named =
+        |title, list: &[Named]| section(title, &pairs(list.iter().map(|n| (n.name.as_str(), n.description.as_str()))));
+    sections.extend(lists.gpus.iter().map(|list| named("GPUs", list)));
+    sections.extend(lists.cores.iter().map(|list| section("Cores", &cores(list))));
+    sections.extend(lists.schedulers.iter().map(|list| named("Schedulers", list)));
     if let Some(list) = &lists.workloads {
         let text = if detailed {
             list.iter().map(workload).collect::<Vec<_>>().join("\n")
@@ -119,6 +157,35 @@ fn pairs<'a>(list: impl Iterator<Item = (&'a str, &'a str)>) -> String {
     let list: Vec<_> = list.collect();
     let width = list.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     list.iter().map(|(name, text)| format!("  {name:<width$}  {text}\n")).collect()
+}
+
+fn cores(list: &[Core]) -> String {
+    if list.iter().all(|core| core.structures.is_none()) {
+        return pairs(list.iter().map(|core| (core.named.name.as_str(), core.named.description.as_str())));
+    }
+    list.iter().map(core).collect::<Vec<_>>().join("\n")
+}
+
+fn core(core: &Core) -> String {
+    let Named { name, description } = &core.named;
+    let mut table = Table::new([
+        ("structure, in an SM", Align::Left),
+        ("instances", Align::Right),
+        ("entries", Align::Right),
+        ("bits", Align::Right),
+        ("reads", Align::Right),
+        ("writes", Align::Right),
+        ("total bits", Align::Right),
+    ]);
+    let list = core.structures.as_deref().unwrap_or_default();
+    for s in list {
+        let numbers = [s.instances, s.entries, s.bits, s.read_ports, s.write_ports, s.total_bits];
+        let cells = numbers.iter().map(|&n| number::count(n as u64));
+        table.row(&std::iter::once(s.name.to_owned()).chain(cells).collect::<Vec<_>>());
+    }
+    let bits: usize = list.iter().map(|s| s.total_bits).sum();
+    let (total, kib) = (number::count(bits as u64), bits as f64 / 8.0 / 1024.0);
+    format!("  {}: {description}\n{}  {total} bits in all ({kib:.2} KiB)\n", styled(HEADING, name), table.render())
 }
 
 fn workload(w: &Workload) -> String {
@@ -183,7 +250,7 @@ mod tests {
         let stats = sample::report().total.0.into_iter().map(|(info, _)| info).collect();
         Lists {
             gpus: Some(vec![named("v100", "V100, 80 SMs"), named("rtx2060s", "RTX 2060 Super, 34 SMs")]),
-            cores: Some(vec![named("inorder", "in order")]),
+            cores: Some(vec![Core { named: named("inorder", "in order"), structures: None }]),
             schedulers: Some(vec![named("gto", "greedy then oldest")]),
             workloads: Some(vec![Workload {
                 name: "sum",
@@ -205,6 +272,16 @@ mod tests {
     fn golden() {
         let brief = Lists { stats: None, settings: None, ..lists() };
         insta::assert_snapshot!(sample::plain(&render(&brief, false)));
+    }
+
+    #[test]
+    fn golden_of_structures() {
+        let structure = |name, instances, entries, bits| {
+            Storage::from(lab::Structure { name, instances, entries, bits, read_ports: 1, write_ports: 2 })
+        };
+        let structures = Some(vec![structure("instruction buffer", 32, 2, 64), structure("board", 32, 1, 8)]);
+        let core = Core { named: lists().gpus.unwrap().remove(0), structures };
+        insta::assert_snapshot!(sample::plain(&render(&Lists { cores: Some(vec![core]), ..Lists::default() }, true)));
     }
 
     #[test]

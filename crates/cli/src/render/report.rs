@@ -6,7 +6,7 @@ use super::statistics;
 use super::style::{BAD, FAINT, GOOD, HEADING, WARNING, styled};
 use super::summary;
 use super::table::{Align, Table, shortened};
-use lab::{KernelReport, RegisterSource, Report, Stats, Value};
+use lab::{KernelReport, RegisterSource, Report, Stats, Value, Violation};
 use std::fmt::Write as _;
 
 /// How much of a report to show.
@@ -40,6 +40,7 @@ pub fn render(report: &Report, detail: Detail) -> String {
         sections.push(slots::render(&report.total));
         sections.push(memory(&report.total));
     }
+    sections.push(audit(report));
     sections.push(speed(report));
     sections.retain(|s| !s.is_empty());
     sections.join("\n")
@@ -234,6 +235,26 @@ fn with_unit(stats: &Stats, name: &str) -> String {
         (figure, unit) if unit.is_empty() || figure == number::ABSENT => figure,
         (figure, unit) => format!("{figure} {unit}"),
     }
+}
+
+/// What the hazard auditors have found.
+fn audit(report: &Report) -> String {
+    let Some(found) = &report.audit else { return String::new() };
+    let (instructions, dependences) = (number::count(found.instructions), number::count(found.dependences));
+    let mut out = format!(
+        "{}  {instructions} instructions, {dependences} dependences checked\n",
+        styled(HEADING, "Hazard audit")
+    );
+    if found.total() == 0 {
+        let _ = writeln!(out, "  {}", styled(GOOD, "no violation"));
+    }
+    for &kind in Violation::ALL {
+        if let Some(first) = found.first(kind) {
+            let count = styled(WARNING, format!("{} {}", number::count(found.count(kind)), kind.name()));
+            let _ = writeln!(out, "  {count}, the first {first}");
+        }
+    }
+    out
 }
 
 fn speed(report: &Report) -> String {

@@ -3,10 +3,12 @@
 use super::Lowered;
 use super::function::lower_function;
 use super::module::{ModuleName, ModuleScope};
-use crate::cfg::{Effects, Flow, Graph, max_live};
-use crate::kernel::{CallSite, Callee, Function, Guarded, Kernel, Param, RegisterCount, Save};
+use crate::cfg::{Flow, Graph};
+use crate::kernel::{CallSite, Callee, Function, Guarded, Kernel, Param, Place, RegisterCount, Save};
 use crate::lanes::{Column, Pred, Reg};
 use crate::op::{Op, Use};
+use crate::registers::liveness::{Effects, max_live};
+use crate::registers::{self, Allocation, Listing, Registers};
 use crate::simt::NOWHERE;
 use crate::tensor::MatrixOp;
 use isa::{InstSpec, OpClass, ProgramBuilder, RegFile, RegId, Source};
@@ -24,7 +26,7 @@ const REGISTER_RANGE: (u32, u32) = (8, 255);
 
 /// An instruction as lowered, before the register files have their sizes.
 #[derive(Clone, Debug)]
-pub(super) struct Pending {
+pub(crate) struct Line {
     pub op: Op,
     pub guard: Pred,
     pub source: Source,
@@ -32,18 +34,47 @@ pub(super) struct Pending {
     pub cache: isa::CacheOp,
 }
 
+/// The constants of a kernel.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Constants {
+    columns: Vec<Column>,
+    by_value: HashMap<(u64, bool), Reg>,
+}
+
+impl Constants {
+    /// A constant of one column, or two.
+    pub fn get(&mut self, value: u64, wide: bool) -> Reg {
+        let value = if wide { value } else { value & 0xffff_ffff };
+        if let Some(&reg) = self.by_value.get(&(value, wide)) {
+            return reg;
+        }
+        let reg = self.add(value, wide);
+        self.by_value.insert((value, wide), reg);
+        reg
+    }
+
+    /// A constant that is shared with no other use.
+    fn add(&mut self, value: u64, wide: bool) -> Reg {
+        let index = self.columns.len().min(usize::from(Reg::CONSTANTS) - 4) as u16;
+        self.columns.push([value as u32; 32]);
+        if wide {
+            self.columns.push([(value >> 32) as u32; 32]);
+        }
+        Reg::constant(index)
+    }
+}
+
 /// Everything that a kernel is made of, while its functions are lowered.
 pub(super) struct KernelBuilder<'a> {
     pub scope: &'a ModuleScope<'a>,
     pub diagnostics: Diagnostics,
-    pub code: Vec<Pending>,
+    pub code: Vec<Line>,
     pub tables: Vec<Vec<u32>>,
     pub calls: Vec<CallSite>,
     pub matrix: Vec<MatrixOp>,
     vectors: u32,
     predicates: u32,
-    constants: Vec<Column>,
-    by_value: HashMap<(u64, bool), Reg>,
+    constants: Constants,
     /// Constants that stand for an address in dynamically sized shared memory.
     dynamic: Vec<(Reg, bool, i64)>,
     dynamic_align: Option<u32>,
@@ -58,7 +89,7 @@ pub(super) struct KernelBuilder<'a> {
 }
 
 /// What lowering one function gives.
-pub(super) struct LoweredFunction {
+pub(crate) struct LoweredFunction {
     pub function: Function,
     /// Its registers and predicates.
     pub save: Save,
@@ -81,8 +112,7 @@ impl<'a> KernelBuilder<'a> {
             matrix: Vec::new(),
             vectors: 0,
             predicates: 0,
-            constants: Vec::new(),
-            by_value: HashMap::new(),
+            constants: Constants::default(),
             dynamic: Vec::new(),
             dynamic_align: None,
             shared_bytes: 0,
@@ -105,12 +135,13 @@ impl<'a> KernelBuilder<'a> {
             return Err(b.diagnostics);
         }
         b.save_across_recursion(&functions);
-        Ok(b.finish(kernel, params, functions))
+        let allocation = b.allocate(kernel, &mut functions)?;
+        Ok(b.finish(kernel, params, functions, allocation))
     }
 
     fn check_limits(&mut self, span: Span) {
         let limit = u32::from(Reg::CONSTANTS) - 1;
-        if self.vectors > limit || self.constants.len() as u32 > limit || self.predicates > 0x7ffe {
+        if self.vectors > limit || self.constants.columns.len() as u32 > limit || self.predicates > 0x7ffe {
             let what = format!("the kernel uses more than {limit} 32-bit registers, constants or predicates");
             self.diagnostics.push(Diagnostic::error(span, what));
         }
@@ -136,22 +167,7 @@ impl<'a> KernelBuilder<'a> {
 
     /// A constant of one column, or two.
     pub fn constant(&mut self, value: u64, wide: bool) -> Reg {
-        let value = if wide { value } else { value & 0xffff_ffff };
-        if let Some(&reg) = self.by_value.get(&(value, wide)) {
-            return reg;
-        }
-        let reg = self.new_constant(value, wide);
-        self.by_value.insert((value, wide), reg);
-        reg
-    }
-
-    fn new_constant(&mut self, value: u64, wide: bool) -> Reg {
-        let index = self.constants.len().min(usize::from(Reg::CONSTANTS) - 4) as u16;
-        self.constants.push([value as u32; 32]);
-        if wide {
-            self.constants.push([(value >> 32) as u32; 32]);
-        }
-        Reg::constant(index)
+        self.constants.get(value, wide)
     }
 
     /// Where the `.shared` variable `v` lies; `None` if its size is the launch's affair. `key`
@@ -182,7 +198,7 @@ impl<'a> KernelBuilder<'a> {
         match offset {
             Some(offset) => self.constant((i64::from(offset) + addend) as u64, wide),
             None => {
-                let reg = self.new_constant(0, wide);
+                let reg = self.constants.add(0, wide);
                 self.dynamic.push((reg, wide, addend));
                 reg
             }
@@ -263,20 +279,62 @@ impl<'a> KernelBuilder<'a> {
         }
     }
 
-    fn finish(mut self, kernel: &ast::Function, params: Vec<Param>, functions: Vec<LoweredFunction>) -> Kernel {
+    /// Gives the kernel allocated registers, if those are asked for.
+    fn allocate(
+        &mut self,
+        kernel: &ast::Function,
+        functions: &mut [LoweredFunction],
+    ) -> Result<Option<Allocation>, Diagnostics> {
+        let (limits, hazard_free) = match self.scope.options.registers {
+            Registers::Virtual => return Ok(None),
+            Registers::Allocated(limits) => (limits, false),
+            Registers::HazardFree(limits) => (limits, true),
+        };
+        let limit = limits.of(|name| kernel.directive(name));
+        let listing = Listing {
+            code: &mut self.code,
+            branches: &mut self.tables,
+            calls: &mut self.calls,
+            matrix: &mut self.matrix,
+            constants: &mut self.constants,
+            functions,
+            columns: &mut self.vectors,
+            predicates: &mut self.predicates,
+        };
+        let found = registers::allocate(listing, limit, hazard_free);
+        found.map(Some).map_err(|registers::Shortage| {
+            let what = format!("the kernel does not fit into {limit} registers, whatever is spilled");
+            self.diagnostics.push(Diagnostic::error(kernel.name_span, what).hint("allow it more registers"));
+            std::mem::take(&mut self.diagnostics)
+        })
+    }
+
+    fn finish(
+        mut self,
+        kernel: &ast::Function,
+        params: Vec<Param>,
+        functions: Vec<LoweredFunction>,
+        allocation: Option<Allocation>,
+    ) -> Kernel {
         if let Some(align) = self.dynamic_align {
             self.shared_bytes = self.shared_bytes.next_multiple_of(align);
             for (reg, wide, addend) in std::mem::take(&mut self.dynamic) {
                 let value = i64::from(self.shared_bytes) + addend;
                 let index = (reg.0 - Reg::CONSTANTS) as usize;
-                self.constants[index] = [value as u32; 32];
+                self.constants.columns[index] = [value as u32; 32];
                 if wide {
-                    self.constants[index + 1] = [(value >> 32) as u32; 32];
+                    self.constants.columns[index + 1] = [(value >> 32) as u32; 32];
                 }
             }
         }
         let live = functions.iter().map(|f| self.resolve_control(f.range)).collect::<Vec<u32>>();
-        let registers = self.register_count(kernel, &live);
+        let registers = if allocation.is_some() && self.scope.options.registers_per_thread.is_none() {
+            RegisterCount { per_thread: self.vectors.max(1), estimated: false }
+        } else {
+            self.register_count(kernel, &live)
+        };
+        // Operands that a carry chain does not use read register 0.
+        self.vectors = self.vectors.max(2);
         let files = RegFile { vector: self.vectors as u16, predicate: self.predicates as u16, uniform: 0 };
         let mut program = ProgramBuilder::new(self.scope.ast.name(kernel.name), 8);
         for (pc, pending) in self.code.iter().enumerate() {
@@ -292,7 +350,7 @@ impl<'a> KernelBuilder<'a> {
         Kernel {
             program: Arc::new(program.finish(files, names)),
             code: self.code.iter().map(|p| Guarded { op: p.op, guard: p.guard, uniform: false }).collect(),
-            constants: self.constants,
+            constants: self.constants.columns,
             matrix: self.matrix,
             tables: self.tables,
             calls: self.calls,
@@ -304,6 +362,7 @@ impl<'a> KernelBuilder<'a> {
             static_shared: self.shared_bytes,
             shared_symbols: self.shared_symbols,
             registers,
+            allocation,
             max_threads: max_threads.map(|n| n.iter().product::<u64>().min(u64::from(u32::MAX)) as u32),
         }
     }
@@ -340,7 +399,7 @@ impl<'a> KernelBuilder<'a> {
         live
     }
 
-    fn flow(&self, pending: &Pending, start: u32) -> Flow {
+    fn flow(&self, pending: &Line, start: u32) -> Flow {
         let guarded = pending.guard != Pred::TRUE;
         match &pending.op {
             Op::Branch { target, .. } => Flow { falls_through: guarded, targets: vec![target - start] },
@@ -353,14 +412,17 @@ impl<'a> KernelBuilder<'a> {
         }
     }
 
-    fn effects(&self, code: &[Pending]) -> Vec<Effects> {
-        let one = |p: &Pending| {
-            let mut e = Effects { conditional: p.guard != Pred::TRUE, ..Effects::default() };
-            self.uses(&p.op, &mut |u| match u {
+    fn effects(&self, code: &[Line]) -> Vec<Effects> {
+        let one = |p: &Line| {
+            let mut e = Effects::default();
+            uses(&p.op, &self.matrix, &self.calls, &mut |u| match u {
                 Use::Read(r, n) if !r.is_constant() => e.uses.extend((r.0..r.0 + u16::from(n)).map(u32::from)),
                 Use::Write(r, n) => e.defs.extend((r.0..r.0 + u16::from(n)).map(u32::from)),
                 _ => {}
             });
+            if p.guard == Pred::TRUE {
+                e.kills.clone_from(&e.defs);
+            }
             e
         };
         code.iter().map(one).collect()
@@ -368,7 +430,7 @@ impl<'a> KernelBuilder<'a> {
 
     /// Registers that only ever hold a kernel parameter: the assembler reads those from the
     /// constant bank where they are used, so they take no register.
-    fn given_registers(&self, code: &[Pending], registers: usize) -> kit::BitSet {
+    fn given_registers(&self, code: &[Line], registers: usize) -> kit::BitSet {
         let (mut given, mut other) = (kit::BitSet::new(registers.max(1)), kit::BitSet::new(registers.max(1)));
         for p in code {
             let from_param =
@@ -378,7 +440,7 @@ impl<'a> KernelBuilder<'a> {
                 Op::Int1(crate::int::Int1::Mov64, _, [s]) => !s.is_constant() && given.contains(s.0 as usize),
                 _ => false,
             };
-            self.uses(&p.op, &mut |u| {
+            uses(&p.op, &self.matrix, &self.calls, &mut |u| {
                 if let Use::Write(r, n) = u {
                     for k in r.0..r.0 + u16::from(n) {
                         if (from_param || copies) && p.guard == Pred::TRUE {
@@ -397,36 +459,11 @@ impl<'a> KernelBuilder<'a> {
         given
     }
 
-    /// Tells `f` all registers that an operation uses, those of calls and matrices among them.
-    fn uses(&self, op: &Op, f: &mut impl FnMut(Use)) {
-        op.uses(f);
-        match op {
-            Op::Matrix(number) => self.matrix[*number as usize].uses(f),
-            Op::Call(site) => {
-                let site = &self.calls[*site as usize];
-                for place in &site.results {
-                    if let crate::kernel::Place::Register(r, n) = place {
-                        f(Use::Write(*r, *n));
-                    }
-                }
-                for place in &site.args {
-                    if let crate::kernel::Place::Register(r, n) = place {
-                        f(Use::Read(*r, *n));
-                    }
-                }
-                if let Callee::Pointer(r) = site.callee {
-                    f(Use::Read(r, 2));
-                }
-            }
-            _ => {}
-        }
-    }
-
     /// Appends the static description of an instruction to the program.
-    fn describe(&self, p: &Pending, in_kernel: bool, files: RegFile, program: &mut ProgramBuilder) {
+    fn describe(&self, p: &Line, in_kernel: bool, files: RegFile, program: &mut ProgramBuilder) {
         let (mut dsts, mut srcs) = (Vec::new(), Vec::new());
         let pred = |p: Pred| p.number().map(|n| RegId(files.vector + n));
-        self.uses(&p.op, &mut |u| match u {
+        uses(&p.op, &self.matrix, &self.calls, &mut |u| match u {
             Use::Read(r, n) if !r.is_constant() => srcs.extend((r.0..r.0 + u16::from(n)).map(RegId)),
             Use::Write(r, n) => dsts.extend((r.0..r.0 + u16::from(n)).map(RegId)),
             Use::ReadPred(p) => srcs.extend(pred(p)),
@@ -460,6 +497,31 @@ impl<'a> KernelBuilder<'a> {
             source: p.source,
             text: &p.text,
         });
+    }
+}
+
+/// Tells `f` all registers that an operation uses, those of matrices and calls among them.
+pub(crate) fn uses(op: &Op, matrix: &[MatrixOp], calls: &[CallSite], f: &mut impl FnMut(Use)) {
+    op.uses(f);
+    match op {
+        Op::Matrix(number) => matrix[*number as usize].uses(f),
+        Op::Call(site) => {
+            let site = &calls[*site as usize];
+            for place in &site.results {
+                if let Place::Register(r, n) = place {
+                    f(Use::Write(*r, *n));
+                }
+            }
+            for place in &site.args {
+                if let Place::Register(r, n) = place {
+                    f(Use::Read(*r, *n));
+                }
+            }
+            if let Callee::Pointer(r) = site.callee {
+                f(Use::Read(r, 2));
+            }
+        }
+        _ => {}
     }
 }
 

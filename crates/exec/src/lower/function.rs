@@ -1,7 +1,7 @@
 //! One function: its scopes, labels, variables, and its statements in order.
 
 use super::Lowered;
-use super::build::{KernelBuilder, LoweredFunction, Pending};
+use super::build::{KernelBuilder, Line, LoweredFunction};
 use super::mods::Mods;
 use super::module::ModuleName;
 use crate::kernel::{Function, Param, Place, Save};
@@ -306,7 +306,7 @@ impl FunctionLowering<'_, '_> {
 
     fn push(&mut self, op: Op, text: String) {
         let (guard, source, cache) = (self.guard, self.source, self.cache);
-        self.b.code.push(Pending { op, guard, source, text, cache });
+        self.b.code.push(Line { op, guard, source, text, cache });
     }
 
     /// An error at the instruction at hand.

@@ -23,9 +23,11 @@ mod moves;
 mod operand;
 mod warp;
 
+pub(crate) use build::{Constants, Line, LoweredFunction, uses};
 pub(crate) use module::module_base;
 
 use crate::kernel::{Kernel, Module};
+use crate::registers::Registers;
 use ptx::{Diagnostic, Diagnostics, Severity, SourceText};
 use std::sync::Arc;
 
@@ -36,6 +38,8 @@ pub struct LowerOptions {
     pub slot: u16,
     /// Registers per thread, if known; else they are estimated.
     pub registers_per_thread: Option<u32>,
+    /// Which registers PTX runs with.
+    pub registers: Registers,
     /// Whether machine code of another architecture than the GPU's is loaded.
     pub any_architecture: bool,
 }

@@ -246,6 +246,7 @@ impl<'a> Builder<'a> {
             shared_symbols: Vec::new(),
             local_bytes: function.min_stack_bytes.max(function.frame_bytes).next_multiple_of(16),
             registers,
+            allocation: None,
             max_threads: function.max_threads.map(|[x, y, z]| x.saturating_mul(y).saturating_mul(z)),
             machine: Some(MachineCode {
                 parameter_base: function.parameter_base.into(),

@@ -1,5 +1,7 @@
 //! What an audit has found.
 
+use isa::{Pc, WarpSlot};
+use kit::Cycle;
 use std::fmt;
 
 macro_rules! violations {
@@ -36,11 +38,60 @@ violations! {
     Duplicate = "duplicate",
 }
 
-/// How often each kind of violation was found, and the first of each in words.
+/// An instruction that has a part in a violation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Party {
+    /// Its place in the program.
+    pub pc: Pc,
+    /// Its text.
+    pub text: String,
+    /// When it issued, if it has.
+    pub issued: Option<Cycle>,
+}
+
+impl fmt::Display for Party {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` (pc {}, ", self.text, self.pc.0)?;
+        match self.issued {
+            Some(cycle) => write!(f, "issued in cycle {cycle})"),
+            None => write!(f, "has not issued)"),
+        }
+    }
+}
+
+/// One violation: who did what, and before whom. Reads as a sentence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Example {
+    /// The kernel, where it is known.
+    pub kernel: Option<String>,
+    /// When it was found.
+    pub cycle: Cycle,
+    /// The warp's slot.
+    pub warp: WarpSlot,
+    /// The instruction out of order, where it is one.
+    pub younger: Option<Party>,
+    /// What it did.
+    pub what: String,
+    /// The older instruction that should have come first, where it is another.
+    pub older: Option<Party>,
+}
+
+impl fmt::Display for Example {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kernel, cycle, warp, younger, what, older } = self;
+        kernel.iter().try_for_each(|kernel| write!(f, "in `{kernel}`, "))?;
+        write!(f, "cycle {cycle}, warp {}: ", warp.0)?;
+        younger.iter().try_for_each(|party| write!(f, "{party} "))?;
+        write!(f, "{what}")?;
+        older.iter().try_for_each(|party| write!(f, " {party}"))
+    }
+}
+
+/// How often each kind of violation was found, and the first of each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Findings {
     counts: [u64; Violation::COUNT],
-    first: [Option<String>; Violation::COUNT],
+    first: [Option<Example>; Violation::COUNT],
     /// Instructions seen from decode to completion.
     pub instructions: u64,
     /// Dependences between instructions that were in flight together, each of which was checked.
@@ -48,8 +99,8 @@ pub struct Findings {
 }
 
 impl Findings {
-    /// Counts a violation, which `describe` puts into words if it is the first of its kind.
-    pub(super) fn note(&mut self, violation: Violation, describe: impl FnOnce() -> String) {
+    /// Counts a violation, which `describe` describes if it is the first of its kind.
+    pub(super) fn note(&mut self, violation: Violation, describe: impl FnOnce() -> Example) {
         self.counts[violation as usize] += 1;
         self.first[violation as usize].get_or_insert_with(describe);
     }
@@ -65,8 +116,8 @@ impl Findings {
     }
 
     /// The first violation of a kind.
-    pub fn first(&self, violation: Violation) -> Option<&str> {
-        self.first[violation as usize].as_deref()
+    pub fn first(&self, violation: Violation) -> Option<&Example> {
+        self.first[violation as usize].as_ref()
     }
 
     /// Adds what another audit, of another SM or run, has found.

@@ -6,10 +6,12 @@
 //! the historical behaviour of GPGPU-Sim.
 
 mod bloomboard;
+mod store_board;
 mod war_scoreboard;
 mod warpboard;
 
 pub use bloomboard::{BloomConfig, Bloomboard};
+pub use store_board::StoreBoard;
 pub use war_scoreboard::WarScoreboard;
 pub use warpboard::Warpboard;
 

@@ -1,0 +1,135 @@
+//! Streams of any kind as one type, for machines whose speed matters less than how long they take to
+//! compile: audited ones. Each design is compiled once for them, not once per kind of stream.
+
+use crate::cores::Stream;
+use crate::engine::Engine;
+use gpu::{KernelRun, RunError, Snapshot, Standing, StreamId};
+use isa::{CtaSlot, Dim3, DynInst, Fault, KernelId, LaunchShape, Pc, StepContext, WarpSlot, WarpStream};
+use sm::{Code, Findings, Kernel};
+use std::any::Any;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+/// A [`WarpStream`] but for the type of what its SMs share.
+trait Erased {
+    fn start_cta(&mut self, shared: &mut dyn Any, kernel: KernelId, cta: Dim3, slot: CtaSlot, warps: &[WarpSlot]);
+    fn next_pc(&self, warp: WarpSlot) -> Option<Pc>;
+    fn step(
+        &mut self,
+        shared: &mut dyn Any,
+        warp: WarpSlot,
+        context: StepContext,
+        out: &mut DynInst,
+    ) -> Result<(), Box<Fault>>;
+    fn end_cta(&mut self, slot: CtaSlot);
+}
+
+fn typed<S: Stream>(shared: &mut dyn Any) -> &mut S::Shared {
+    shared.downcast_mut().expect("a machine's streams are of one kind, and so is what they share")
+}
+
+impl<S: Stream> Erased for S {
+    fn start_cta(&mut self, shared: &mut dyn Any, kernel: KernelId, cta: Dim3, slot: CtaSlot, warps: &[WarpSlot]) {
+        WarpStream::start_cta(self, typed::<S>(shared), kernel, cta, slot, warps);
+    }
+
+    fn next_pc(&self, warp: WarpSlot) -> Option<Pc> {
+        WarpStream::next_pc(self, warp)
+    }
+
+    fn step(
+        &mut self,
+        shared: &mut dyn Any,
+        warp: WarpSlot,
+        context: StepContext,
+        out: &mut DynInst,
+    ) -> Result<(), Box<Fault>> {
+        WarpStream::step(self, typed::<S>(shared), warp, context, out)
+    }
+
+    fn end_cta(&mut self, slot: CtaSlot) {
+        WarpStream::end_cta(self, slot);
+    }
+}
+
+/// A stream of some kind.
+pub(crate) struct AnyStream(Box<dyn Erased>);
+
+impl AnyStream {
+    /// A stream `S`, idle.
+    pub fn new<S: Stream>() -> Self {
+        Self(Box::new(S::default()))
+    }
+}
+
+impl WarpStream for AnyStream {
+    /// The [`WarpStream::Shared`] of the streams' kind.
+    type Shared = Box<dyn Any>;
+
+    fn start_cta(&mut self, shared: &mut Self::Shared, kernel: KernelId, cta: Dim3, slot: CtaSlot, warps: &[WarpSlot]) {
+        self.0.start_cta(&mut **shared, kernel, cta, slot, warps);
+    }
+
+    fn next_pc(&self, warp: WarpSlot) -> Option<Pc> {
+        self.0.next_pc(warp)
+    }
+
+    fn step(
+        &mut self,
+        shared: &mut Self::Shared,
+        warp: WarpSlot,
+        context: StepContext,
+        out: &mut DynInst,
+    ) -> Result<(), Box<Fault>> {
+        self.0.step(&mut **shared, warp, context, out)
+    }
+
+    fn end_cta(&mut self, slot: CtaSlot) {
+        self.0.end_cta(slot);
+    }
+}
+
+/// A machine of [`AnyStream`]s that shows as one of the streams that they are.
+pub(crate) struct Unerased(pub Box<dyn Engine<AnyStream>>);
+
+impl<S: Stream> Engine<S> for Unerased {
+    fn state(&mut self) -> &mut S::Shared {
+        typed::<S>(&mut **self.0.state())
+    }
+
+    fn launch(&mut self, code: Arc<Code>, shape: LaunchShape, stream: StreamId) -> KernelId {
+        self.0.launch(code, shape, stream)
+    }
+
+    fn run(&mut self, watch: &mut dyn FnMut(Standing) -> ControlFlow<()>) -> Result<(), RunError> {
+        self.0.run(watch)
+    }
+
+    fn run_to_next_end(&mut self, watch: &mut dyn FnMut(Standing) -> ControlFlow<()>) -> Result<(), RunError> {
+        self.0.run_to_next_end(watch)
+    }
+
+    fn take_ended(&mut self) -> Vec<KernelRun> {
+        self.0.take_ended()
+    }
+
+    fn unfinished(&mut self) -> Vec<KernelRun> {
+        self.0.unfinished()
+    }
+
+    fn counters(&mut self) -> Snapshot {
+        self.0.counters()
+    }
+
+    fn kernel(&self, id: KernelId) -> &Kernel {
+        self.0.kernel(id)
+    }
+
+    fn copied_to_device(&mut self, address: u64, bytes: u64) {
+        self.0.copied_to_device(address, bytes);
+    }
+
+    fn findings(&self) -> Option<Findings> {
+        self.0.findings()
+    }
+}
