@@ -6,7 +6,7 @@
 //! come; the bound follows from the one that has come farthest.
 
 use crate::clock::Clocks;
-use kit::{Cycle, Ring};
+use kit::{Cycle, NEVER, Ring};
 
 /// The requests of the SMs behind one crossbar port that a slice has received.
 #[derive(Clone, Debug, Default)]
@@ -18,6 +18,19 @@ struct Received {
     beyond: i64,
     /// Parts of answers between a slice's look-up and the SM.
     returning: u32,
+    /// What was last said of the first answer.
+    promised: Cycle,
+}
+
+impl Received {
+    /// Notes who has left the latency path up to L2 cycle `cycle`.
+    #[inline]
+    fn leave_path(&mut self, cycle: u64) {
+        while self.in_path.front().is_some_and(|&due| due <= cycle) {
+            self.in_path.pop_front();
+            self.beyond += 1;
+        }
+    }
 }
 
 /// What is known of answers to come.
@@ -38,13 +51,16 @@ impl Outlook {
         Self { ports: vec![Received::default(); ports].into(), one_clock, path }
     }
 
-    /// A request of `port` is received; it leaves the latency path in L2 cycle `due`, or skips it.
+    /// A request of `port` is received in L2 cycle `cycle`; it leaves the latency path in cycle `due`, or
+    /// skips it.
     #[inline]
-    pub fn received(&mut self, port: usize, due: Option<u64>) {
+    pub fn received(&mut self, port: usize, cycle: u64, due: u64) {
         let received = &mut self.ports[port];
-        match due {
-            Some(due) => received.in_path.push_back(due),
-            None => received.beyond += 1,
+        received.leave_path(cycle);
+        if due > cycle {
+            received.in_path.push_back(due);
+        } else {
+            received.beyond += 1;
         }
     }
 
@@ -54,9 +70,11 @@ impl Outlook {
         self.ports[port].returning += 1;
     }
 
-    /// A part of an answer has left the crossbar at `port`; it was the `last` of its request's.
+    /// A part of an answer has left the crossbar at `port` in core cycle `now`; it was the `last` of
+    /// its request's.
     #[inline]
-    pub fn ejected(&mut self, port: usize, last: bool) {
+    pub fn ejected(&mut self, port: usize, now: Cycle, last: bool) {
+        debug_assert!(now >= self.ports[port].promised, "an answer has come before it could");
         self.ports[port].returning -= 1;
         self.ports[port].beyond -= i64::from(last);
     }
@@ -69,32 +87,24 @@ impl Outlook {
     }
 
     /// The first core cycle in which an answer may leave the crossbar at `port`, if all up to `now`
-    /// are done and none of its SMs' requests waits outside the slices. An answer may be seen by the
-    /// SM in the cycle behind that.
-    pub fn first_answer(&mut self, port: usize, now: Cycle, clocks: &Clocks) -> Cycle {
+    /// are done, whatever SMs ask for from now on. The SM may see it in the cycle behind that.
+    /// `skip_path`: some requests may skip the latency path.
+    pub fn first_answer(&mut self, port: usize, now: Cycle, skip_path: bool, clocks: &Clocks) -> Cycle {
+        // A request that waits outside the slices, or comes, passes the crossbar both ways.
+        let to_new = now + 1 + self.way_back() + if skip_path { 0 } else { self.path };
         let (way_back, l2_now) = (self.way_back(), clocks.l2.floor(now));
         let received = &mut self.ports[port];
-        while let Some(&due) = received.in_path.front()
-            && due <= l2_now
-        {
-            received.in_path.pop_front();
-            received.beyond += 1;
-        }
-        if received.returning > 0 {
+        received.leave_path(l2_now);
+        let to_received = if received.returning > 0 {
             now + 1
         } else if received.beyond > 0 {
             now + 1 + way_back
         } else if let Some(&due) = received.in_path.front() {
             clocks.l2.first_source_at(due) + way_back
         } else {
-            Cycle::MAX
-        }
-    }
-
-    /// Likewise, if any request may wait outside the slices or come after cycle `now`. Those that
-    /// skip the latency path pass only the crossbar, both ways.
-    #[inline]
-    pub fn first_answer_to_new(&self, now: Cycle, skip_path: bool) -> Cycle {
-        now + 1 + self.way_back() + if skip_path { 0 } else { self.path }
+            NEVER
+        };
+        received.promised = to_received.min(to_new);
+        received.promised
     }
 }

@@ -180,8 +180,7 @@ impl MemorySystem {
     /// has been advanced to it: whatever the others do, no answer that it might see comes before, nor
     /// is its inbox looked at. `textures`: some SM may ask for textures.
     pub fn undisturbed_until(&mut self, sm: usize, now: Cycle, textures: bool) -> Cycle {
-        let received = self.outlook.first_answer(self.cluster_of[sm].into(), now, &self.clocks);
-        received.min(self.outlook.first_answer_to_new(now, textures)) - 1
+        self.outlook.first_answer(self.cluster_of[sm].into(), now, textures, &self.clocks) - 1
     }
 
     /// SMs whose inbox got an answer in the last [`MemorySystem::advance`].
@@ -287,7 +286,7 @@ impl MemorySystem {
         let Some(part) = self.replies.pop(cluster) else { return };
         // Of a packet that was served by sectors, the last one brings the answer.
         let packet = finish_part(&mut self.packets, Part(part));
-        self.outlook.ejected(cluster, packet.is_some());
+        self.outlook.ejected(cluster, t, packet.is_some());
         let Some(packet) = packet else { return };
         let sm = usize::from(packet.sm);
         ports[sm].inbox.push_back((t + 1, packet.request));
@@ -377,8 +376,8 @@ impl MemorySystem {
                     let packet = &mut self.packets[id];
                     let direct = slice.receive(cycle, id, packet);
                     if packet.request.kind != RequestKind::WriteBack {
-                        let due = (packet.request.kind != RequestKind::Texture).then_some(cycle + self.rop_latency);
-                        self.outlook.received(self.cluster_of[usize::from(packet.sm)].into(), due);
+                        let path = if packet.request.kind == RequestKind::Texture { 0 } else { self.rop_latency };
+                        self.outlook.received(self.cluster_of[usize::from(packet.sm)].into(), cycle, cycle + path);
                     }
                     self.rop_timers.push_back((cycle + self.rop_latency, s as u16));
                     works |= direct && slice.is_active(cycle);

@@ -30,7 +30,8 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
             return;
         }
         // As GPGPU-Sim, whose turn moves on in every cycle in which the SM has warps.
-        let first = self.counters.active_cycles % self.schedulers.len() as u64;
+        let (turn, count) = (self.counters.active_cycles, self.schedulers.len() as u64);
+        let first = if count.is_power_of_two() { turn & (count - 1) } else { turn % count };
         // Those that have yet to come: the first and those above it, then those below.
         let (mut above, mut below) = (u32::MAX << first, !(u32::MAX << first));
         self.due_schedulers = self.schedulers_of(self.stirred);
