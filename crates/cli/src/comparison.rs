@@ -1,12 +1,13 @@
 //! Workloads on several machines, side by side: the values; [`render`](crate::render::comparison)
 //! makes text of them.
 
+use crate::changes::Choice;
 use crate::render::summary;
-use lab::Report;
+use lab::{Report, published};
 use serde::Serialize;
 
 /// A machine to compare: one column.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Column {
     /// What tells it from the other columns.
     pub label: String,
@@ -18,6 +19,48 @@ pub struct Column {
     pub scheduler: Option<String>,
     /// Values of the GPU description that differ.
     pub settings: Vec<String>,
+    /// Those of them that flags of their own have changed.
+    #[serde(skip)]
+    pub choice: Choice,
+}
+
+/// What a comparison can show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Shown {
+    /// Simulated core cycles
+    Cycles,
+    /// The cycles at the core clock, in microseconds
+    Time,
+    /// Simulated time of the first column over that of this one, with the geometric mean
+    Speedup,
+    /// Issue slots lost to data and structural hazards, in percent less than in the first column
+    Stalls,
+    /// Resident warps as a share of warp slots
+    Occupancy,
+    /// Thread instructions per cycle
+    Ipc,
+    /// What SMs with warps lost most issue slots to
+    Lost,
+}
+
+/// What a paper reports of a run like one of ours.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Published {
+    /// Speedup over in-order issue.
+    pub speedup: Option<f64>,
+    /// Issue slots lost to data and structural hazards, in percent less than in order.
+    pub stall_reduction_percent: Option<f64>,
+    /// Resident warps as a share of warp slots, in percent.
+    pub occupancy_percent: Option<f64>,
+}
+
+/// What a paper reports of a core design on a GPU.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct PublishedMean {
+    /// Geometric mean of the speedups of all its workloads.
+    pub speedup: Option<f64>,
+    /// Paper and figure.
+    pub source: &'static str,
 }
 
 /// What came of a workload on a machine.
@@ -80,6 +123,35 @@ impl Comparison {
         Some(time(0)? / time(column)?)
     }
 
+    /// By how much the issue slots lost to data and structural hazards are fewer than in the first
+    /// column, in percent.
+    pub fn stall_reduction(&self, row: usize, column: usize) -> Option<f64> {
+        let lost = |column| self.cell(row, column).complete()?.total.get(summary::STALLS)?.number();
+        let first = Some(lost(0)?).filter(|n| *n > 0.0)?;
+        Some((1.0 - lost(column)? / first) * 100.0)
+    }
+
+    /// What is published of a column's core design.
+    pub fn published_figure(&self, column: usize) -> Option<&'static published::Figure> {
+        published::figure(&self.columns[column].core, &self.columns[column].gpu)
+    }
+
+    fn published_mean(&self, column: usize) -> Option<PublishedMean> {
+        let figure = self.published_figure(column)?;
+        Some(PublishedMean { speedup: figure.geometric_mean, source: &figure.source })
+    }
+
+    /// What is published of a run.
+    pub fn published(&self, row: usize, column: usize) -> Option<Published> {
+        let (figure, name) = (self.published_figure(column)?, &self.workloads[row]);
+        let published = Published {
+            speedup: figure.speedup.get(name).copied(),
+            stall_reduction_percent: figure.stall_reduction_percent.get(name).copied(),
+            occupancy_percent: figure.occupancy_percent.get(name).copied(),
+        };
+        published.speedup.map(|_| published)
+    }
+
     /// The geometric mean of a column's speedups.
     pub fn mean(&self, column: usize) -> Mean {
         let logs: Vec<f64> =
@@ -117,6 +189,7 @@ impl Comparison {
             schema: SCHEMA,
             columns: &self.columns,
             geometric_means: (0..columns).map(|c| self.mean(c)).collect(),
+            published_means: (0..columns).map(|c| self.published_mean(c)).collect(),
             runs: (0..self.cells.len()).map(|i| self.run(i / columns, i % columns)).collect(),
         }
     }
@@ -128,8 +201,16 @@ impl Comparison {
             Cell::Failed(why, _) => ("failed", Some(why.as_str())),
             Cell::Interrupted(_) => ("interrupted", None),
         };
-        let (workload, speedup) = (&self.workloads[row], self.speedup(row, column));
-        Run { workload, column, status, reason, speedup, report: cell.any_report() }
+        Run {
+            workload: &self.workloads[row],
+            column,
+            status,
+            reason,
+            speedup: self.speedup(row, column),
+            stall_reduction_percent: self.stall_reduction(row, column),
+            published: self.published(row, column),
+            report: cell.any_report(),
+        }
     }
 }
 
@@ -142,6 +223,7 @@ pub struct Document<'a> {
     schema: u32,
     columns: &'a [Column],
     geometric_means: Vec<Mean>,
+    published_means: Vec<Option<PublishedMean>>,
     runs: Vec<Run<'a>>,
 }
 
@@ -152,5 +234,7 @@ struct Run<'a> {
     status: &'static str,
     reason: Option<&'a str>,
     speedup: Option<f64>,
+    stall_reduction_percent: Option<f64>,
+    published: Option<Published>,
     report: Option<&'a Report>,
 }

@@ -3,7 +3,7 @@
 pub mod code;
 
 use code::EntryFacts;
-use exec::{LowerOptions, Rejected};
+use exec::{Loaded, LowerOptions, RegisterLimits, Registers, Rejected};
 use ptx::ast::{Block, Function, Module, Statement, Variable};
 use ptx::{Diagnostic, Diagnostics, Parsed, SourceText, StateSpace};
 use serde::ser::{Serialize, Serializer};
@@ -88,6 +88,8 @@ pub struct Executable {
     pub instructions: usize,
     /// 32-bit registers per thread, estimated from liveness.
     pub registers_per_thread: u32,
+    /// What register allocation makes of it, in each mode.
+    pub allocations: Vec<AllocationFacts>,
     /// Shared memory per CTA, dynamic part apart, in bytes.
     pub shared_bytes: u32,
     /// Local memory per thread, in bytes.
@@ -98,6 +100,23 @@ pub struct Executable {
     pub max_threads: Option<u32>,
     /// Instructions by operation class, most first: what occupies which unit.
     pub classes: Mix,
+}
+
+/// What register allocation makes of a kernel.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct AllocationFacts {
+    /// `allocated` or `hazard-free`.
+    pub mode: &'static str,
+    /// 32-bit registers per thread; absent if it does not fit into those allowed.
+    pub registers_per_thread: Option<u32>,
+    /// Words that live in local memory instead.
+    pub spilled_words: u32,
+    /// Words that are computed again where they are used.
+    pub recomputed_words: u32,
+    /// Predicates that live in registers.
+    pub spilled_predicates: u32,
+    /// Instructions that only wait, to prevent hazards.
+    pub fences: u32,
 }
 
 /// How often each thing occurs, most often first.
@@ -125,13 +144,13 @@ pub struct Remark {
     pub hint: Option<String>,
 }
 
-/// Takes a file apart.
-pub fn inspect(file: &str, content: &[u8]) -> Inspection {
+/// Takes a file apart, and allocates registers within `limits`.
+pub fn inspect(file: &str, content: &[u8], limits: RegisterLimits) -> Inspection {
     let parsed = ptx::parse(file, content);
     let module = &parsed.module;
     let mut kernels: Vec<KernelFacts> = module.kernels().map(|k| kernel(module, &parsed.source, k)).collect();
     if !parsed.has_errors() {
-        add_lowered(&mut kernels, &parsed);
+        add_lowered(&mut kernels, &parsed, limits);
     }
     let functions = module.functions().filter(|f| f.kind == ptx::ast::FunctionKind::Func && f.body.is_some());
     Inspection {
@@ -229,7 +248,7 @@ impl<'a> Body<'a> {
 }
 
 /// Adds what the executing part makes of the kernels, or why it cannot run them.
-fn add_lowered(kernels: &mut [KernelFacts], parsed: &Parsed) {
+fn add_lowered(kernels: &mut [KernelFacts], parsed: &Parsed, limits: RegisterLimits) {
     let loaded = match exec::load(&parsed.source.name, parsed.source.text(), LowerOptions::default()) {
         Ok(loaded) => loaded,
         Err(error) => {
@@ -240,9 +259,16 @@ fn add_lowered(kernels: &mut [KernelFacts], parsed: &Parsed) {
             return;
         }
     };
+    let modes = [("allocated", Registers::Allocated(limits)), ("hazard-free", Registers::HazardFree(limits))];
+    let allocated = modes.map(|(mode, registers)| {
+        let options = LowerOptions { registers, ..LowerOptions::default() };
+        (mode, exec::load(&parsed.source.name, parsed.source.text(), options).unwrap_or_default())
+    });
     for facts in kernels {
         if let Some(kernel) = loaded.module.kernels.iter().find(|k| k.name() == facts.name) {
-            facts.executable = Some(executable(kernel));
+            let mut executable = executable(kernel);
+            executable.allocations = allocated.iter().map(|(mode, l)| allocation(mode, l, &facts.name)).collect();
+            facts.executable = Some(executable);
         } else if let Some(Rejected { error, .. }) = loaded.rejected.iter().find(|r| r.name == facts.name) {
             facts.not_executable = remarks(&error.diagnostics, &parsed.source);
             facts.not_executable_text = error.text.clone();
@@ -250,10 +276,24 @@ fn add_lowered(kernels: &mut [KernelFacts], parsed: &Parsed) {
     }
 }
 
+fn allocation(mode: &'static str, loaded: &Loaded, kernel: &str) -> AllocationFacts {
+    let kernel = loaded.module.kernels.iter().find(|k| k.name() == kernel);
+    let done = kernel.and_then(|k| k.allocation).unwrap_or_default();
+    AllocationFacts {
+        mode,
+        registers_per_thread: kernel.map(|k| k.registers.per_thread),
+        spilled_words: done.spilled,
+        recomputed_words: done.recomputed,
+        spilled_predicates: done.predicates_spilled,
+        fences: done.fences,
+    }
+}
+
 fn executable(kernel: &exec::Kernel) -> Executable {
     Executable {
         instructions: kernel.program.insts().len(),
         registers_per_thread: kernel.registers.per_thread,
+        allocations: Vec::new(),
         shared_bytes: kernel.static_shared,
         local_bytes: kernel.local_bytes,
         parameter_bytes: kernel.param_bytes(),

@@ -5,10 +5,14 @@ use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 static REQUESTED: AtomicBool = AtomicBool::new(false);
+static INSTALLED: AtomicBool = AtomicBool::new(false);
 
 /// From now on Ctrl-C (and a request to terminate) sets [`requested`]; the second one ends the
 /// process.
 pub fn install() -> Result<(), Failure> {
+    if INSTALLED.swap(true, Ordering::Relaxed) {
+        return Ok(());
+    }
     ctrlc::set_handler(|| {
         if REQUESTED.swap(true, Ordering::Relaxed) {
             std::process::exit(Exit::Interrupted.status().into());

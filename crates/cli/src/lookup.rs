@@ -4,7 +4,7 @@
 use crate::failure::Failure;
 use crate::simulator;
 use config::GpuConfig;
-use lab::Job;
+use lab::{Job, RegisterChoice, RegisterMode};
 use std::path::Path;
 use workloads::launchfile::LaunchFile;
 use workloads::{Form, Size, Workload, suggest, suite};
@@ -61,6 +61,12 @@ pub struct Input {
     /// Which code of a bundled workload runs: PTX (default), or SASS, the machine code for the GPU's architecture
     #[arg(long, value_name = "ISA", value_enum, default_value_t, hide_default_value = true)]
     isa: Isa,
+    /// Registers that PTX runs with: virtual (default), allocated, or hazard-free, allocated so that no write overtakes a read
+    #[arg(long, value_name = "WHICH", hide_possible_values = true, value_parser = clap::builder::PossibleValuesParser::new(RegisterMode::ALL.map(RegisterMode::name)))]
+    registers: Option<String>,
+    /// Most registers per thread that are allocated; what does not fit is spilled to local memory [default: as many as the GPU allows]
+    #[arg(long, value_name = "NUMBER", requires = "registers")]
+    max_registers: Option<u32>,
     /// Let machine code (traces, cubins) of another architecture than the GPU's run
     #[arg(long)]
     pub any_architecture: bool,
@@ -85,6 +91,12 @@ impl Input {
             Isa::Ptx => Form::Ptx,
             Isa::Sass => Form::Sass,
         }
+    }
+
+    /// Which registers PTX runs with.
+    pub fn registers(&self) -> RegisterChoice {
+        let named = |mode: &RegisterMode| Some(mode.name()) == self.registers.as_deref();
+        RegisterChoice { mode: RegisterMode::ALL.into_iter().find(named).unwrap_or_default(), most: self.max_registers }
     }
 }
 
@@ -112,6 +124,9 @@ fn looks_like_a_path(name: &str) -> bool {
 
 fn workload(workload: &'static Workload, input: &Input) -> Result<Job, Failure> {
     let name = workload.name;
+    if input.isa == Isa::Sass && input.registers.is_some() {
+        return Err(Failure::bad_input("--registers is for PTX: machine code has its registers (--isa sass)"));
+    }
     let size = input.size.as_deref().unwrap_or(Size::default().name());
     let size = Size::ALL.into_iter().find(|s| s.name() == size).unwrap_or_default();
     let mut params = Vec::new();
@@ -132,6 +147,7 @@ fn trace(name: &str, input: &Input) -> Result<Job, Failure> {
         ("--param", !input.params.is_empty()),
         ("--seed", input.seed.is_some()),
         ("--isa", input.isa != Isa::Ptx),
+        ("--registers", input.registers.is_some()),
     ];
     if let Some((option, _)) = given.iter().find(|(_, given)| *given) {
         return Err(Failure::bad_input(format!("`{name}`: {option} is for workloads; a trace is what it is")));

@@ -2,8 +2,10 @@
 //!
 //! One file per subcommand in [`commands`], what they print in [`render`].
 
+mod changes;
 mod commands;
 mod comparison;
+mod experiments;
 mod failure;
 mod inspection;
 mod interrupt;

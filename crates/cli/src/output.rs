@@ -17,15 +17,14 @@ pub fn print(text: &str) -> Result<(), Failure> {
 
 /// Prints a value as JSON to standard output.
 pub fn print_json(value: &impl Serialize) -> Result<(), Failure> {
+    let text = json(value)?;
     let mut out = io::stdout().lock();
-    written(write_json(&mut out, value))
+    written(out.write_all(&text).and_then(|()| out.flush()))
 }
 
 /// Writes a value as JSON to a file.
 pub fn save_json(path: &Path, value: &impl Serialize) -> Result<(), Failure> {
-    let mut text = Vec::new();
-    write_json(&mut text, value).map_err(Failure::failed)?;
-    save(path, &text)
+    save(path, &json(value)?)
 }
 
 /// Writes a file.
@@ -52,10 +51,11 @@ fn write_flushed(out: &mut impl Write, text: &str) -> io::Result<()> {
     out.flush()
 }
 
-fn write_json(out: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
-    serde_json::to_writer_pretty(&mut *out, value)?;
-    writeln!(out)?;
-    out.flush()
+/// A value as the text of a file.
+fn json(value: &impl Serialize) -> Result<Vec<u8>, Failure> {
+    let mut text = serde_json::to_vec_pretty(value).map_err(Failure::failed)?;
+    text.push(b'\n');
+    Ok(text)
 }
 
 fn written(result: io::Result<()>) -> Result<(), Failure> {

@@ -147,6 +147,10 @@ fn usage() {
     fails(2, &["run", "matmul", "--seed", "minus one"], &["--seed", "minus one"]);
     fails(2, &["run", "matmul", "--size", "huge"], &["--size", "huge", "small"]);
     fails(2, &["run", "matmul", "--max-cycles", "-1"], &["-1"]);
+    fails(2, &["run", "matmul", "--max-registers", "32"], &["--registers"]);
+    fails(2, &["run", "matmul", "--registers", "some"], &["hazard-free"]);
+    fails(2, &["run", "matmul", "--registers", "allocated", "--isa", "sass"], &["machine code has its registers"]);
+    fails(2, &["run", "matmul", "--registers", "allocated", "--max-registers", "3"], &["fit into 3 registers"]);
     fails(2, &["compare", "matmul", "--jobs", "0"], &["--jobs"]);
     fails(2, &["compare"], &["WORKLOAD"]);
     fails(2, &["list", "fruits"], &["fruits", "gpus"]);
@@ -165,6 +169,21 @@ fn names() {
     fails(2, &["compare", "matmul", "--gpus", "v100,rtx3080"], &["rtx3080", "did you mean `rtx3070`"]);
     fails(2, &["compare", "matmul", "--schedulers", "gto,lr"], &["lr", "did you mean `lrr`"]);
     fails(2, &["compare", "matmul", "--vary", "sm.issue.schedulers"], &["--vary", "KEY=A,B"]);
+}
+
+#[test]
+fn changes_to_the_gpu() {
+    let run = ["run", "vectoradd", "--gpu", "v100"];
+    let with = |more: &[&'static str], mentions: &[&str]| fails(2, &[&run[..], more].concat(), mentions);
+    with(&["--warps-per-sm", "x2"], &["128", "64 at most", "x0.5,x1"]);
+    with(&["--warps-per-sm", "65"], &["65", "64 at most"]);
+    with(&["--warps-per-sm", "x0.3"], &["19.2", "no whole number"]);
+    with(&["--warps-per-sm", "lots"], &["--warps-per-sm", "x2 or x0.5"]);
+    with(&["--register-file", "x0.001"], &["no whole number"]);
+    with(&["--register-file", "64"], &["sm.registers", "less than one warp"]);
+    with(&["--instruction-buffer", "1"], &["instructions_per_fetch", "sm.frontend.buffer_entries"]);
+    with(&["--branches", "guess"], &["guess", "oracle"]);
+    with(&["--branches", "oracle,stall"], &["one machine at a time", "warpwright compare"]);
 }
 
 #[test]

@@ -24,7 +24,7 @@ fn quick(more: &[&str]) -> String {
 
 #[test]
 fn help() {
-    for name in ["", "run", "trace", "compare", "list", "inspect", "import-config"] {
+    for name in ["", "run", "trace", "compare", "reproduce", "list", "inspect", "import-config"] {
         let args: Vec<&str> = [name, "--help"].into_iter().filter(|a| !a.is_empty()).collect();
         let text = succeed(&args);
         assert!(text.contains("Examples:"), "{name} has no examples");
@@ -45,7 +45,7 @@ fn list_has_everything_that_can_be_run() {
         }
     }
     assert!(lists.get("stats").is_none() && lists.get("settings").is_none());
-    for topic in ["gpus", "cores", "schedulers", "workloads", "stats", "settings"] {
+    for topic in ["gpus", "cores", "schedulers", "workloads", "figures", "stats", "settings"] {
         assert!(succeed(&["list", topic]).lines().count() > 1, "{topic}");
     }
 }
@@ -348,4 +348,60 @@ fn traces_are_audited_too() {
         json(&succeed(&["run", trace.to_str().unwrap(), "--gpu", "rtx3070", "--core", "ghost", "--audit", "--json"]));
     assert_eq!(report["audit"]["instructions"], report["total"]["warp_instructions"]);
     assert!(violations(&report).is_empty(), "{}", report["audit"]);
+}
+
+#[test]
+fn flags_change_the_gpu() {
+    let occupancy = |report: &Value| report["kernels"][0]["occupancy"]["warps_per_sm"].as_u64().unwrap();
+    let flags = ["--warps-per-sm", "x2", "--register-file", "131072", "--instruction-buffer", "4", "--json"];
+    let report = json(&quick(&[&flags[..], &["--branches", "flush"]].concat()));
+    let set = ["sm.max_warps=64", "sm.registers=131072", "sm.frontend.branches=sequential_flush"];
+    assert_eq!(report["settings"], serde_json::json!([set[0], set[1], set[2], "sm.frontend.buffer_entries=4"]));
+    let text = |report: &Value| report["kernels"][0]["statistics"]["cycles"].clone();
+    let by_hand: Vec<&str> =
+        set.iter().flat_map(|s| ["--set", s]).chain(["--set", "sm.frontend.buffer_entries=4"]).collect();
+    assert_eq!(text(&report), text(&json(&quick(&[&by_hand[..], &["--json"]].concat()))));
+    assert_eq!(occupancy(&report), 2 * occupancy(&json(&quick(&["--json"]))));
+}
+
+#[test]
+fn flags_make_columns() {
+    let args = ["compare", "vectoradd", "--warps-per-sm", "x0.5,x1", "--branches", "oracle,stall", "--json"];
+    let document = json(&succeed(&args));
+    let labels = strings(&document["columns"], "label");
+    let both = ["warps x0.5 branches=oracle", "warps x0.5 branches=stall", "warps x1 branches=oracle"];
+    assert_eq!(labels[..3], both);
+    assert_eq!(
+        document["columns"][3]["settings"],
+        serde_json::json!(["sm.max_warps=32", "sm.frontend.branches=stall"])
+    );
+}
+
+#[test]
+fn what_papers_report_stands_beside() {
+    let machines = ["--gpus", "rtx2060s", "--cores", "inorder,ghost", "--published"];
+    let args = [&["compare", "lud", "gaussian"][..], &machines, &["--show", "speedup,stalls,occupancy"]].concat();
+    let text = succeed(&args);
+    for part in ["inorder  ghost  paper", "1.083", "geometric mean    1.000", "1.069", "ghost: GhOST (", "figure 13"] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    assert!(!text.contains("Cycles"), "{text}");
+    let document = json(&succeed(&[&args[..], &["--json"]].concat()));
+    let lud = &document["runs"][1];
+    assert_eq!(lud["published"]["speedup"], 1.0832);
+    assert!(lud["stall_reduction_percent"].as_f64().unwrap() > 0.0, "{lud}");
+    assert_eq!(document["published_means"][1]["speedup"], 1.0687);
+    assert_eq!(document["published_means"][0], Value::Null);
+}
+
+#[test]
+fn an_experiment_is_reproduced() {
+    let document = json(&succeed(&["reproduce", "war-fig5", "--json"]));
+    assert_eq!([&document["figure"], &document["size"]], ["war-fig5", "small"]);
+    let part = &document["parts"][0];
+    assert_eq!(strings(&part["columns"], "core")[1], "bloomboard-1");
+    let runs = part["runs"].as_array().unwrap();
+    assert!(runs.len() >= 4 * 20 && runs.iter().all(|run| run["status"] == "complete"), "{}", runs.len());
+    let missing = run(&["reproduce", "war-fig6"]);
+    assert!(missing.status == 2 && missing.stderr.contains("did you mean"), "{}", missing.stderr);
 }

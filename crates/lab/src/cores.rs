@@ -6,7 +6,7 @@ use crate::erased::{AnyStream, Unerased};
 use config::GpuConfig;
 use gpu::Machine;
 use isa::WarpStream;
-use sm::policy::boards::{BloomConfig, Bloomboard, Release, WarScoreboard, Warpboard};
+use sm::policy::boards::{BloomConfig, Bloomboard, Release, StoreBoard, WarScoreboard, Warpboard};
 use sm::policy::ghost::{Ghost, GhostConfig, Precise};
 use sm::{Auditor, CoreSpec, InOrder, IssuePolicy, Scoreboard, Silent};
 use std::any::Any;
@@ -98,6 +98,7 @@ cores! {
     "inorder-war-ideal": InOrder<WarScoreboard> = Release::Read, "in-order issue with an exact WAR scoreboard that is cleared when operands are read";
     "warpboard-commit": InOrder<Warpboard> = Release::Commit, "in-order issue, one instruction of a warp between issue and commit";
     "warpboard-read": InOrder<Warpboard> = Release::Read, "in-order issue, one instruction of a warp collecting operands at a time";
+    "warpboard-stores": InOrder<StoreBoard> = (), "in-order issue, writers wait while a store of the warp collects operands: for hazard-free register allocation";
     "bloomboard-1": InOrder<Bloomboard> = BloomConfig { counter_bits: Some(1) }, "in-order issue, reads pending by register bank in 1-bit bins";
     "bloomboard-2": InOrder<Bloomboard> = BloomConfig { counter_bits: Some(2) }, "in-order issue, reads pending by register bank in 2-bit bins";
     "bloomboard-unbounded": InOrder<Bloomboard> = BloomConfig { counter_bits: None }, "in-order issue, reads pending by register bank in unbounded bins";

@@ -170,7 +170,12 @@ impl Device for SimulatedDevice<'_> {
 
     fn load_module(&mut self, source: &ModuleSource<'_>) -> Result<ModuleId, DeviceError> {
         let slot = u16::try_from(self.modules.len()).map_err(|_| other("too many modules are loaded"))?;
-        let options = LowerOptions { slot, any_architecture: self.setup.any_architecture, ..LowerOptions::default() };
+        let options = LowerOptions {
+            slot,
+            any_architecture: self.setup.any_architecture,
+            registers: self.setup.registers.on(&self.setup.gpu),
+            ..LowerOptions::default()
+        };
         let loaded = match source.code {
             ModuleCode::Ptx(text) => exec::load(source.name, text, options),
             ModuleCode::Binary(file) => exec::load_binary(source.name, file, self.setup.gpu.sm_version, options),
@@ -258,6 +263,8 @@ impl Device for SimulatedDevice<'_> {
             live.map_err(|e| DeviceError::Arguments { kernel: launch.kernel.to_owned(), problem: e.to_string() })?;
         let mut shape = live.shape();
         let registers = match launch.registers {
+            // What was compiled for hardware has other registers than these.
+            Registers::Estimated | Registers::Compiled(_) if kernel.allocation.is_some() => RegisterSource::Allocated,
             Registers::Estimated if kernel.registers.estimated => RegisterSource::Estimated,
             Registers::Estimated => RegisterSource::Compiled,
             Registers::Compiled(n) => {

@@ -12,6 +12,8 @@ mod engine;
 mod erased;
 mod export;
 pub mod microbench;
+pub mod published;
+mod registers;
 mod replay;
 mod report;
 mod run;
@@ -24,6 +26,7 @@ pub use ::trace::Compression;
 pub use cores::{CORES, ForCore, for_core};
 pub use device::SimulatedDevice;
 pub use export::{Export, LIST_FILE, NATIVE_FILE, TraceFormat, convert, export};
+pub use registers::{RegisterChoice, RegisterMode};
 pub use report::{
     CheckResult, HostFigures, KernelReport, OccupancyReport, RegisterSource, Report, StatInfo, Stats, Value,
 };

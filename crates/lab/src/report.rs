@@ -75,6 +75,8 @@ pub enum RegisterSource {
     Estimated,
     /// From the machine-code compiler's output for the kernel.
     Compiled,
+    /// From register allocation here, which the instructions run with.
+    Allocated,
     /// From the launch file or the command line.
     Given,
 }

@@ -1,6 +1,7 @@
 //! Runs a job on a set-up GPU.
 
 use crate::cores::{Build, ForCore};
+use crate::registers::RegisterChoice;
 use crate::report::{CheckResult, Report};
 use crate::{CORES, SimulatedDevice, for_core};
 use config::GpuConfig;
@@ -27,6 +28,8 @@ pub struct Setup {
     pub max_cycles: Option<u64>,
     /// Which code of a bundled workload is run.
     pub code: Form,
+    /// Which registers PTX runs with.
+    pub registers: RegisterChoice,
     /// Whether machine code of another architecture than the GPU's may run on it.
     pub any_architecture: bool,
     /// Whether each instruction is checked against the program order of its warp: the report has the
@@ -44,9 +47,15 @@ impl Setup {
             settings: Vec::new(),
             max_cycles: None,
             code: Form::Ptx,
+            registers: RegisterChoice::default(),
             any_architecture: false,
             audit: false,
         }
+    }
+
+    /// Whether the user has chosen the value of `key`.
+    pub(crate) fn sets(&self, key: &str) -> bool {
+        self.settings.iter().any(|setting| setting.split('=').next().is_some_and(|name| name.trim() == key))
     }
 }
 

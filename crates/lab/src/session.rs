@@ -45,8 +45,12 @@ pub(crate) struct Session<'m, S: WarpStream> {
     pub expected: Option<Expected>,
     /// CTAs of the launches that have ended.
     ctas_ended: u64,
+    /// When the last of them ended.
+    cycles_ended: u64,
     interrupted: bool,
     host_time: Duration,
+    /// When the monitor last heard of work that is no simulating.
+    last_asked: Instant,
 }
 
 impl<'m, S: WarpStream> Session<'m, S> {
@@ -59,9 +63,28 @@ impl<'m, S: WarpStream> Session<'m, S> {
             reports: Vec::new(),
             expected: None,
             ctas_ended: 0,
+            cycles_ended: 0,
             interrupted: false,
             host_time: Duration::ZERO,
+            last_asked: Instant::now(),
         }
+    }
+
+    /// Whether to go on with work that takes its time before a launch, such as reading its trace.
+    pub fn keep_on(&mut self) -> ControlFlow<()> {
+        if self.last_asked.elapsed() < PROGRESS_EVERY {
+            return ControlFlow::Continue(());
+        }
+        self.last_asked = Instant::now();
+        let flow = self.monitor.progress(&Progress {
+            kernels_done: self.reports.len() as u32,
+            kernels_total: self.expected.map(|all| all.kernels),
+            share_done: self.expected.map(|all| share(self.ctas_ended, all.ctas)),
+            cycles: self.cycles_ended,
+            ..Progress::default()
+        });
+        self.interrupted |= flow.is_break();
+        flow
     }
 
     /// Queues a launch, which must fit on an SM ([`check_fit`]).
@@ -147,6 +170,7 @@ impl<'m, S: WarpStream> Session<'m, S> {
             statistics: statistics(&run.counters, &self.setup.gpu),
         };
         self.ctas_ended += shape.ctas();
+        self.cycles_ended = self.cycles_ended.max(run.end);
         self.reports.push(report);
     }
 

@@ -8,6 +8,21 @@ use kit::Counters;
 use mem::cache::CacheCounters;
 use sm::Stall;
 
+/// The reasons that the GhOST paper counts as scheduler stalls (section VI-A): "a scheduler cannot find
+/// any instruction ready for issue due to data and/or structural hazards".
+const HAZARDS: [Stall; 10] = [
+    Stall::MemoryPipeFull,
+    Stall::UnitBusy,
+    Stall::CollectorFull,
+    Stall::SameUnit,
+    Stall::Design,
+    Stall::War,
+    Stall::Waw,
+    Stall::Raw,
+    Stall::RawMemory,
+    Stall::MemoryOrder,
+];
+
 /// Collects statistics in the order of the schema.
 struct Table(Stats);
 
@@ -126,6 +141,9 @@ fn slots(t: &mut Table, s: &Snapshot) {
         let lost = s.slots_stalled[*stall as usize];
         t.put(format!("slots.{}", stall.name()), "issue slots", stall.description(), Value::Count(lost));
     }
+    let hazards = HAZARDS.iter().map(|stall| s.slots_stalled[*stall as usize]).sum();
+    let what = "Slots lost to data and structural hazards: no instruction of a warp that had one could issue.";
+    t.count("stalls.hazards", "issue slots", what, hazards);
 }
 
 fn dram(t: &mut Table, s: &Snapshot, gpu: &GpuConfig) {

@@ -3,7 +3,7 @@
 //! For Accel-Sim's traces the model is set to what Accel-Sim makes of them: fetch knows the way,
 //! latencies and units are those for machine code, registers are given out in fours per thread, a
 //! warp waits for its atomics, copies from the host leave nothing in L2, and kernels run one after
-//! the other unless the user wants those of different streams to overlap.
+//! the other unless the user wants those of different streams to overlap. What the user has set stays.
 
 use crate::report::{RegisterSource, Report};
 use crate::run::{Monitor, RunError, Setup};
@@ -48,8 +48,12 @@ pub(crate) fn run(
     let started = Instant::now();
     let files = kernel_files(&path)?;
     let mut setup = setup.clone();
-    setup.gpu.sm.frontend.branches = BranchFetch::Oracle;
-    setup.gpu.sm.register_allocation_unit = REGISTER_UNIT;
+    if !setup.sets("sm.frontend.branches") {
+        setup.gpu.sm.frontend.branches = BranchFetch::Oracle;
+    }
+    if !setup.sets("sm.register_allocation_unit") {
+        setup.gpu.sm.register_allocation_unit = REGISTER_UNIT;
+    }
     let mut remarks = Remarks::default();
     let expected = look_through(&path, &files, &setup, &mut remarks)?;
     let options = CoreOptions {
@@ -178,7 +182,11 @@ fn run_all(
         while session.pending() >= at_once {
             run_to_next_end(session)?;
         }
-        let trace = Arc::new(KernelTrace::open(file)?);
+        let kept_bytes = KernelTrace::KEPT_BYTES / at_once;
+        let Some(trace) = KernelTrace::open_while(file, kept_bytes, &mut || session.keep_on())? else {
+            return Err(Stop::Run(gpu::RunError::Interrupted));
+        };
+        let trace = Arc::new(trace);
         remarks.add(&trace.header.name, &trace.oddities);
         let code = Arc::new(Code::new(trace.program.clone(), spec));
         // One stream for all is the order of the list.

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use workloads::{Form, Workload, suite};
 
 /// Designs that see no write-after-read hazards and let a warp's memory accesses pass each other in
-/// operand collectors, as historical simulators.
-const UNPROTECTED: [&str; 2] = ["inorder", "war-none"];
+/// operand collectors, as historical simulators; and the one that counts on hazard-free registers.
+const UNPROTECTED: [&str; 3] = ["inorder", "war-none", "warpboard-stores"];
 
 /// Workloads that run on `gpu`: as machine code where it runs that.
 fn workloads_on(gpu: &str) -> impl Iterator<Item = &'static Workload> {

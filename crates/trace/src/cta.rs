@@ -1,14 +1,14 @@
 //! The body of a kernel's trace: CTAs, one after the other.
 
 use crate::error::shown;
-use crate::line::{ADDRESS_BITS, Access, Addresses, Layout, Line, addresses, decimal, is_sane};
+use crate::line::{ADDRESS_BITS, Access, Addresses, Dynamic, Layout, Line, Places, Words};
+use crate::line::{addresses, decimal, is_sane};
 use crate::program::{InstIndex, InstTable};
-use crate::repeat::{Again, Reach, Repeat};
+use crate::repeat::{Again, Known, Reach, Repeat};
 use crate::source::Lines;
 use crate::{Header, TraceError};
 use isa::{Pc, Space};
 use kit::{LaneMask, WARP_LANES};
-use std::ops::Range;
 
 /// What comes next in the body of a trace.
 pub(crate) enum Event {
@@ -106,14 +106,19 @@ impl Body {
         Line::parse(text, self.layout).map_err(|expected| self.expected(expected))
     }
 
-    /// The next line is an instruction of which all that `repeat` compares has come before: goes past it.
+    /// What the next line says again of what `repeat` said. If no more need be read of it, goes past it.
     #[inline]
-    fn again(&mut self, repeat: &Repeat) -> Option<Again> {
+    fn again(&mut self, repeat: &mut Repeat, form_is_known: bool) -> Option<Again> {
         let ahead = self.lines.ahead();
         let start = if self.layout.leading == 0 { 0 } else { self.layout.start(ahead)? };
-        let again = repeat.matches(&ahead[start..])?;
-        self.lines.skip(start + again.bytes);
-        self.left -= 1;
+        let again = repeat.compare(ahead, start, form_is_known)?;
+        if let Again::Plain { .. } = again {
+            repeat.remember_mask(&ahead[start..]);
+        }
+        if let Again::All { bytes, .. } | Again::Plain { bytes, .. } = again {
+            self.lines.skip(start + bytes);
+            self.left -= 1;
+        }
         Some(again)
     }
 
@@ -354,7 +359,7 @@ impl CtaReader {
         let mut last = None;
         while self.body.announced() > 0 {
             let likely = last.map_or(self.first, |last: InstIndex| self.repeats[last as usize].next);
-            let at = if self.again(likely, out) { likely } else { self.instruction(likely, table, out)? };
+            let at = self.instruction(likely, table, out)?;
             if at != likely {
                 *last.map_or(&mut self.first, |last| &mut self.repeats[last as usize].next) = at;
             }
@@ -365,32 +370,46 @@ impl CtaReader {
         Ok(Span { next, end: out.records.len() as u32, base })
     }
 
-    /// Decodes the next instruction if it is `likely` and its line says again what it said last.
-    #[inline]
-    fn again(&mut self, likely: InstIndex, out: &mut Decoded) -> bool {
-        let Some(repeat) = self.repeats.get_mut(likely as usize) else { return false };
-        if repeat.epoch != self.epoch {
-            return false;
-        }
-        let Some(again) = self.body.again(repeat) else { return false };
-        repeat.count += 1;
-        self.tally.thread_instructions += u64::from(repeat.lanes);
-        self.tally.accesses_without_address += u64::from(repeat.no_address);
-        self.tally.accesses_near_zero += u64::from(again.odd);
-        out.records.push(repeat.form);
-        out.bases.extend(again.base);
-        true
-    }
-
     /// Decodes the next instruction, which probably is `likely`.
+    #[inline]
     fn instruction(
         &mut self,
         likely: InstIndex,
         table: &mut InstTable,
         out: &mut Decoded,
     ) -> Result<InstIndex, TraceError> {
+        if let Some(repeat) = self.repeats.get_mut(likely as usize) {
+            match self.body.again(repeat, repeat.epoch == self.epoch) {
+                Some(Again::All { base, odd, .. }) => {
+                    repeat.count += 1;
+                    self.tally.thread_instructions += u64::from(repeat.lanes);
+                    self.tally.accesses_without_address += u64::from(repeat.no_address);
+                    self.tally.accesses_near_zero += u64::from(odd);
+                    out.records.push(repeat.form);
+                    out.bases.extend(base);
+                    return Ok(likely);
+                }
+                Some(Again::Plain { mask, .. }) => {
+                    repeat.count += 1;
+                    repeat.lanes = mask.count_ones();
+                    self.tally.thread_instructions += u64::from(repeat.lanes);
+                    let form = Form { mask, ..out.forms[repeat.form as usize] };
+                    repeat.form = out.forms.len() as u32;
+                    out.records.push(repeat.form);
+                    out.forms.push(form);
+                    return Ok(likely);
+                }
+                Some(Again::Instruction { mask, places }) => {
+                    let width = repeat.width;
+                    self.body.instruction()?;
+                    self.execution(likely, (mask, width, places), table, out)?;
+                    return Ok(likely);
+                }
+                None => {}
+            }
+        }
         self.body.instruction()?;
-        let mut line = self.body.line()?;
+        let line = self.body.line()?;
         let at = match table.find(&line, likely) {
             Some(at) => at,
             None if table.is_finished() => return Err(self.error("the file has changed since it was opened")),
@@ -400,40 +419,54 @@ impl CtaReader {
             // Where warps go straight on, instructions are met in order.
             self.repeats.push(Repeat::before(self.repeats.len() as InstIndex + 1));
         }
-        let repeat = &mut self.repeats[at as usize];
+        let Dynamic { mask, width, places, .. } = line.dynamic;
+        self.execution(at, (mask, width, places), table, out)?;
+        Ok(at)
+    }
+
+    /// Decodes what the present line says of an execution of the instruction `at`: mask, width and
+    /// where things stand have been read.
+    fn execution(
+        &mut self,
+        at: InstIndex,
+        (mask, width, places): (LaneMask, u64, Places),
+        table: &InstTable,
+        out: &mut Decoded,
+    ) -> Result<(), TraceError> {
+        let lines = &self.body.lines;
+        let mut said = Dynamic { mask, width, rest: Words::from(lines.current(), places.rest), places };
         let meaning = table.meaning(at);
         let mut place = match meaning.mem {
-            Some(mem) if line.mask != 0 => {
+            Some(mem) if mask != 0 => {
                 let off_chip = mem.space == Space::Global || mem.space == Space::Generic && self.knows_windows;
                 let odd_below = if off_chip { NEAR_ZERO } else { 0 };
-                let found = Place::read(&mut line, odd_below, &mut self.list, &mut self.tally, out);
+                let found = Place::read(&mut said, odd_below, &mut self.list, &mut self.tally, out);
                 found.map_err(|expected| self.body.expected(expected))?
             }
-            _ => Place::NONE,
+            Some(_) => Place::NONE,
+            None => Place { known: Known::Plain, ..Place::NONE },
         };
         if meaning.control == isa::Control::AsyncWait && !place.shape.has_base() {
             // The immediate, which stands last (tracer version 4 and later).
-            let groups = line.rest.next().and_then(decimal).unwrap_or(0);
+            let groups = said.rest.next().and_then(decimal).unwrap_or(0);
             place.shape = Shape::GroupsLeft(groups.min(255) as u8);
         }
+        let repeat = &mut self.repeats[at as usize];
         repeat.count += 1;
-        repeat.lanes = line.mask.count_ones();
+        repeat.lanes = mask.count_ones();
         self.tally.thread_instructions += u64::from(repeat.lanes);
         repeat.no_address = place.no_address;
         (repeat.form, repeat.epoch) = (out.forms.len() as u32, self.epoch);
         out.records.push(repeat.form);
-        out.forms.push(Form { pc: table.pc(at).unwrap_or(Pc(at)), mask: line.mask, shape: place.shape });
+        out.forms.push(Form { pc: table.pc(at).unwrap_or(Pc(at)), mask, shape: place.shape });
         // Lines with blanks before them are not worth the trouble.
-        let (start, text) = (line.start, self.body.lines.whole());
-        match place.moves {
-            _ if text[0] <= b' ' => repeat.forget(),
-            None if place.shape.has_base() => repeat.forget(),
-            None => repeat.remember(&text[start..]),
-            Some((digits, reach)) => {
-                repeat.remember_around(&text[start..digits.start], &text[digits.end..], reach);
-            }
+        let text = lines.whole();
+        if text[0] > b' ' {
+            repeat.remember(text, &said, &place.known);
+        } else {
+            repeat.forget();
         }
-        Ok(at)
+        Ok(())
     }
 }
 
@@ -442,25 +475,23 @@ struct Place {
     shape: Shape,
     /// It should have some, but they are not given.
     no_address: bool,
-    /// If the line means as much with another first address: where in it the digits of that stand,
-    /// and how far the addresses reach.
-    moves: Option<(Range<usize>, Reach)>,
+    known: Known,
 }
 
 impl Place {
-    const NONE: Self = Self { shape: Shape::None, no_address: false, moves: None };
+    const NONE: Self = Self { shape: Shape::None, no_address: false, known: Known::Whole };
 
-    /// Reads the addresses in `line`, which are odd below `odd_below`, into `out`; `list` is room for them.
+    /// Reads the addresses, which are odd below `odd_below`, into `out`; `list` is room for them.
     fn read(
-        line: &mut Line<'_>,
+        said: &mut Dynamic<'_>,
         odd_below: u64,
         list: &mut [u64; WARP_LANES],
         tally: &mut Tally,
         out: &mut Decoded,
     ) -> Result<Self, &'static str> {
-        let lanes = line.mask.count_ones();
+        let lanes = said.mask.count_ones();
         let absent = Access { addresses: Addresses::Absent, base: None };
-        let found = if line.width == 0 { absent } else { addresses(&mut line.rest, line.mask, list)? };
+        let found = if said.width == 0 { absent } else { addresses(&mut said.rest, said.mask, list)? };
         let (first, lowest, highest, beyond, shape);
         match found.addresses {
             Addresses::Absent => {
@@ -487,6 +518,10 @@ impl Place {
         tally.accesses_beyond_memory += u64::from(beyond);
         let from_first = |address: u64| address.wrapping_sub(first) as i64;
         let reach = Reach { low: from_first(lowest), high: from_first(highest), odd_below };
-        Ok(Self { shape, no_address: false, moves: found.base.filter(|_| !beyond).map(|digits| (digits, reach)) })
+        let known = match found.base {
+            Some(digits) if !beyond => Known::Moving(digits, reach),
+            _ => Known::Not,
+        };
+        Ok(Self { shape, no_address: false, known })
     }
 }

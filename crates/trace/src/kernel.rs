@@ -6,6 +6,7 @@ use crate::source::Lines;
 use crate::{Header, TraceError};
 use isa::Program;
 use sass::meaning::Generation;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -69,23 +70,29 @@ pub struct KernelTrace {
     pub(crate) kept: Option<Arc<Decoded>>,
 }
 
-/// Bytes of decoded CTAs that [`KernelTrace::open`] keeps: those of a file about five times as long.
-const KEPT_BYTES: usize = 64 << 20;
-
 impl KernelTrace {
+    /// Bytes of decoded CTAs that [`KernelTrace::open`] keeps: those of a file about five times as long.
+    pub const KEPT_BYTES: usize = 64 << 20;
+
     /// Reads the trace at `path` through: its head, its static instructions, whether it is whole.
     ///
     /// # Errors
     /// A file that cannot be read, is damaged, or does not have the CTAs that its grid has.
     pub fn open(path: &Path) -> Result<Self, TraceError> {
-        Self::open_keeping(path, KEPT_BYTES)
+        let read = Self::open_while(path, Self::KEPT_BYTES, &mut || ControlFlow::Continue(()))?;
+        Ok(read.expect("nobody breaks it off"))
     }
 
-    /// As [`KernelTrace::open`], keeping what is decoded if it takes no more than `kept_bytes`.
+    /// As [`KernelTrace::open`], keeping what is decoded if it takes no more than `kept_bytes`;
+    /// `keep_on` is asked behind each CTA. `None` if it said no.
     ///
     /// # Errors
     /// As [`KernelTrace::open`].
-    pub fn open_keeping(path: &Path, kept_bytes: usize) -> Result<Self, TraceError> {
+    pub fn open_while(
+        path: &Path,
+        kept_bytes: usize,
+        keep_on: &mut dyn FnMut() -> ControlFlow<()>,
+    ) -> Result<Option<Self>, TraceError> {
         let mut lines = Lines::open(path)?;
         let header = Header::read(&mut lines)?;
         let mut reader = CtaReader::new(lines, &header);
@@ -94,6 +101,9 @@ impl KernelTrace {
         let mut keep = true;
         while if keep { reader.next(&mut table, &mut decoded)? } else { reader.next_alone(&mut table, &mut decoded)? } {
             ctas += 1;
+            if keep_on().is_break() {
+                return Ok(None);
+            }
             if keep && decoded.bytes() > kept_bytes {
                 (keep, decoded) = (false, Decoded::default());
             }
@@ -104,7 +114,7 @@ impl KernelTrace {
         }
         let program = Arc::new(table.finish(&header));
         decoded.place(&table);
-        Ok(Self {
+        Ok(Some(Self {
             path: path.to_owned(),
             program,
             oddities: Oddities {
@@ -119,7 +129,7 @@ impl KernelTrace {
             table,
             header,
             kept: keep.then(|| Arc::new(decoded)),
-        })
+        }))
     }
 
     /// Generation of its machine code.

@@ -38,7 +38,12 @@ pub(crate) struct Words<'a> {
 
 impl<'a> Words<'a> {
     pub fn new(text: &'a [u8]) -> Self {
-        Self { text, at: 0 }
+        Self::from(text, 0)
+    }
+
+    /// The words of `text` from its byte `at` on.
+    pub fn from(text: &'a [u8], at: usize) -> Self {
+        Self { text, at }
     }
 
     #[inline]
@@ -97,33 +102,71 @@ fn hexadecimal(word: &[u8]) -> Option<u64> {
 /// Most digits of a hexadecimal number.
 const HEX_DIGITS: usize = 16;
 
+/// What each character is worth as a hexadecimal digit; 255 for those that are none.
+const HEX: [u8; 256] = {
+    let mut values = [u8::MAX; 256];
+    let mut digit = 0;
+    while digit < 16 {
+        let characters = [b"0123456789abcdef"[digit as usize], b"0123456789ABCDEF"[digit as usize]];
+        values[characters[0] as usize] = digit;
+        values[characters[1] as usize] = digit;
+        digit += 1;
+    }
+    values
+};
+
 /// The hexadecimal digits, without `0x`, that `text` begins with: their value, and how many there are.
 #[inline]
 pub(crate) fn leading_hexadecimal(text: &[u8]) -> Option<(u64, usize)> {
     let (mut number, mut length) = (0, 0);
-    while let Some(digit) = text.get(length).and_then(|&c| (c as char).to_digit(16)) {
-        if length == HEX_DIGITS {
-            return None;
+    for &character in &text[..text.len().min(HEX_DIGITS + 1)] {
+        let digit = HEX[usize::from(character)];
+        if digit == u8::MAX {
+            break;
         }
         number = number << 4 | u64::from(digit);
         length += 1;
     }
-    (length > 0).then_some((number, length))
+    (1..=HEX_DIGITS).contains(&length).then_some((number, length))
 }
 
 /// A line, taken apart as far as is needed to know the static instruction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Line<'a> {
-    /// Where the program counter stands, which comes first but for what [`Layout`] puts before it.
-    pub start: usize,
     pub pc: u64,
-    pub mask: LaneMask,
     /// `ND [Rd…] OPCODE NS [Rs…]`: with the PC, the static instruction.
     pub fixed: &'a [u8],
+    pub dynamic: Dynamic<'a>,
+}
+
+/// What a line says of one execution.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Dynamic<'a> {
+    pub mask: LaneMask,
     /// Bytes per access as the tracer has them; not 0 if addresses follow.
     pub width: u64,
     /// What follows the width.
     pub rest: Words<'a>,
+    pub places: Places,
+}
+
+/// Where things stand in a line.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Places {
+    /// The program counter, which comes first but for what [`Layout`] puts before it.
+    pub start: usize,
+    /// The digits of the mask.
+    pub mask: (usize, usize),
+    /// What follows the width.
+    pub rest: usize,
+}
+
+impl Places {
+    /// The same in a text that begins `bytes` later.
+    pub const fn shifted_back(self, bytes: usize) -> Self {
+        let Self { start, mask, rest } = self;
+        Self { start: start - bytes, mask: (mask.0 - bytes, mask.1 - bytes), rest: rest - bytes }
+    }
 }
 
 /// Most registers on either side of an instruction; Accel-Sim takes 4 at most.
@@ -140,7 +183,9 @@ impl<'a> Line<'a> {
         let word = words.next();
         let start = words.at - word.map_or(0, <[u8]>::len);
         let pc = word.and_then(hexadecimal).ok_or("a program counter in hexadecimal")?;
-        let mask = words.next().and_then(hexadecimal).ok_or("an active mask in hexadecimal")?;
+        let word = words.next().ok_or("an active mask in hexadecimal")?;
+        let mask_at = (words.at - word.strip_prefix(b"0x").unwrap_or(word).len(), words.at);
+        let mask = hexadecimal(word).ok_or("an active mask in hexadecimal")?;
         let mask = LaneMask::try_from(mask).map_err(|_| "an active mask of 32 bits")?;
         let from = words.at + 1;
         skip_registers(&mut words)?;
@@ -148,7 +193,8 @@ impl<'a> Line<'a> {
         skip_registers(&mut words)?;
         let fixed = text[from..words.at].trim_ascii_start();
         let width = words.decimal("the width of the access, 0 for none")?;
-        Ok(Self { start, pc, mask, fixed, width, rest: words })
+        let places = Places { start, mask: mask_at, rest: words.at };
+        Ok(Self { pc, fixed, dynamic: Dynamic { mask, width, rest: words, places } })
     }
 }
 
@@ -279,7 +325,8 @@ mod tests {
     #[test]
     fn a_line_comes_apart_into_what_is_fixed_and_what_is_not() {
         let line = Line::parse(b"00a0 000000ff 1 R4 LDG.E.64 1 R2 8 1 0x10 8 0 ", Layout { leading: 0 }).unwrap();
-        assert_eq!((line.pc, line.mask, line.fixed, line.width), (0xa0, 0xff, &b"1 R4 LDG.E.64 1 R2"[..], 8));
+        assert_eq!((line.pc, line.fixed), (0xa0, &b"1 R4 LDG.E.64 1 R2"[..]));
+        assert_eq!((line.dynamic.mask, line.dynamic.width), (0xff, 8));
         let old = Line::parse(b"3 0 0 7 0010 ffffffff 0 EXIT 0 0", Layout { leading: 4 }).unwrap();
         assert_eq!((old.pc, old.fixed), (0x10, &b"0 EXIT 0"[..]));
         for bad in ["", "0", "0 1", "0 1 1 R1", "0 1 99", "0 1ffffffff 0 EXIT 0 0", "0 1 0 EXIT 0"] {

@@ -46,10 +46,9 @@ impl InstTable {
         self.entries.get(at as usize).is_some_and(|e| e.pc == line.pc && *e.fixed == *line.fixed)
     }
 
-    /// The instruction of `line`, which most often is the one behind `previous`.
+    /// The instruction of `line`, which most often is `likely`.
     #[inline]
-    pub fn find(&self, line: &Line<'_>, previous: InstIndex) -> Option<InstIndex> {
-        let likely = previous.wrapping_add(1);
+    pub fn find(&self, line: &Line<'_>, likely: InstIndex) -> Option<InstIndex> {
         if self.is(likely, line) {
             return Some(likely);
         }

@@ -4,8 +4,10 @@
 //! for the address of its first lane. To compare the two is many times quicker than to take one
 //! apart.
 
-use crate::line::{ADDRESS_BITS, leading_hexadecimal};
+use crate::line::{ADDRESS_BITS, Dynamic, Places, leading_hexadecimal};
 use crate::program::InstIndex;
+use kit::LaneMask;
+use std::ops::Range;
 
 /// Longest line that is remembered.
 const MAX_BYTES: usize = 1 << 10;
@@ -23,13 +25,37 @@ pub(crate) struct Reach {
 
 /// What a line says again.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Again {
-    /// Bytes of the line.
-    pub bytes: usize,
-    /// Address of the first active lane, if there are addresses.
-    pub base: Option<u64>,
-    /// An address lies below [`Reach::odd_below`].
-    pub odd: bool,
+pub(crate) enum Again {
+    /// All but the first address.
+    All {
+        /// Bytes of the line.
+        bytes: usize,
+        /// Address of the first active lane, if there are addresses.
+        base: Option<u64>,
+        /// An address lies below [`Reach::odd_below`].
+        odd: bool,
+    },
+    /// All but the mask, on which nothing else depends.
+    Plain {
+        mask: LaneMask,
+        /// Bytes of the line.
+        bytes: usize,
+    },
+    /// All up to the width, but for the mask.
+    Instruction { mask: LaneMask, places: Places },
+}
+
+/// How a line of the same bytes, but for the first address, can be understood without reading it.
+#[derive(Clone, Debug)]
+pub(crate) enum Known {
+    /// It is no access to memory.
+    Plain,
+    /// It has no addresses.
+    Whole,
+    /// Its addresses are given as distances from the first, whose digits stand here.
+    Moving(Range<usize>, Reach),
+    /// Not at all.
+    Not,
 }
 
 /// The last line of a static instruction, and what was made of it.
@@ -41,6 +67,11 @@ pub(crate) struct Repeat {
     /// Where in `text` those digits were; all of it, if there were none.
     head: usize,
     reach: Option<Reach>,
+    /// The mask may be another.
+    plain: bool,
+    /// Where things stand in `text`; the width was this.
+    places: Places,
+    pub width: u64,
     /// What was made of it, by its number, and in which CTA or run of CTAs.
     pub form: u32,
     pub epoch: u32,
@@ -63,35 +94,53 @@ impl Repeat {
     /// Forgets the line.
     pub fn forget(&mut self) {
         self.text.clear();
-        (self.head, self.reach) = (0, None);
+        (self.head, self.reach, self.plain, self.places) = (0, None, false, Places::default());
     }
 
-    /// Remembers a line without addresses.
-    pub fn remember(&mut self, line: &[u8]) {
+    /// Remembers `line`.
+    pub fn remember(&mut self, line: &[u8], said: &Dynamic<'_>, known: &Known) {
+        let start = said.places.start;
         self.forget();
-        if line.len() <= MAX_BYTES && line.ends_with(b"\n") {
-            self.text.extend_from_slice(line);
-            self.head = line.len();
+        if line.len() - start > MAX_BYTES || !line.ends_with(b"\n") {
+            return;
         }
+        match known {
+            Known::Not => self.text.extend_from_slice(&line[start..said.places.rest]),
+            Known::Plain | Known::Whole => {
+                self.plain = matches!(known, Known::Plain);
+                self.text.extend_from_slice(&line[start..]);
+                self.head = self.text.len();
+            }
+            Known::Moving(digits, reach) => {
+                self.text.extend_from_slice(&line[start..digits.start]);
+                (self.head, self.reach) = (self.text.len(), Some(*reach));
+                self.text.extend_from_slice(&line[digits.end..]);
+            }
+        }
+        (self.places, self.width) = (said.places.shifted_back(start), said.width);
     }
 
-    /// Remembers a line with addresses: what comes before the digits of the first one, and after them.
-    pub fn remember_around(&mut self, head: &[u8], tail: &[u8], reach: Reach) {
-        self.forget();
-        if head.len() + tail.len() <= MAX_BYTES && tail.ends_with(b"\n") {
-            self.text.extend_from_slice(head);
-            self.text.extend_from_slice(tail);
-            (self.head, self.reach) = (head.len(), Some(reach));
-        }
-    }
-
-    /// Whether `text` begins with the line again, with whatever first address.
+    /// Remembers the same line with another mask, whose digits are in `line`, which `compare` has seen.
     #[inline]
-    pub fn matches(&self, text: &[u8]) -> Option<Again> {
+    pub fn remember_mask(&mut self, line: &[u8]) {
+        let Places { mask: (from, to), .. } = self.places;
+        self.text[from..to].copy_from_slice(&line[from..to]);
+    }
+
+    /// What the line that stands in `text` from `start` on says again. Its form is of use only if
+    /// `form_is_known`.
+    #[inline]
+    pub fn compare(&self, text: &[u8], start: usize, form_is_known: bool) -> Option<Again> {
+        let all = if form_is_known { self.all(&text[start..]) } else { None };
+        all.or_else(|| self.instruction(text, start, form_is_known))
+    }
+
+    #[inline]
+    fn all(&self, text: &[u8]) -> Option<Again> {
         let (head, tail) = self.text.split_at(self.head);
         let rest = text.strip_prefix(head)?;
         let Some(reach) = &self.reach else {
-            return (!head.is_empty()).then_some(Again { bytes: head.len(), base: None, odd: false });
+            return (!head.is_empty()).then_some(Again::All { bytes: head.len(), base: None, odd: false });
         };
         let (base, digits) = leading_hexadecimal(rest)?;
         if !rest[digits..].starts_with(tail) || base >> ADDRESS_BITS != 0 {
@@ -101,6 +150,21 @@ impl Repeat {
         if (base as i64 + reach.high) >> ADDRESS_BITS != 0 {
             return None;
         }
-        Some(Again { bytes: self.text.len() + digits, base: Some(base), odd: lowest < reach.odd_below })
+        Some(Again::All { bytes: self.text.len() + digits, base: Some(base), odd: lowest < reach.odd_below })
+    }
+
+    fn instruction(&self, text: &[u8], start: usize, form_is_known: bool) -> Option<Again> {
+        let Places { mask: (from, to), rest, .. } = self.places;
+        let after_pc = text[start..].strip_prefix(&self.text[..from])?;
+        let (mask, digits) = leading_hexadecimal(after_pc)?;
+        let after_width = after_pc[digits..].strip_prefix(&self.text[to..rest])?;
+        let mask = LaneMask::try_from(mask).ok()?;
+        if self.plain && form_is_known && digits == to - from && after_width.starts_with(&self.text[rest..]) {
+            return Some(Again::Plain { mask, bytes: self.text.len() });
+        }
+        let at = text.len() - after_pc.len();
+        let places = Places { start, mask: (at, at + digits), rest: text.len() - after_width.len() };
+        let ends = rest > 0 && after_width.first().is_some_and(|&c| c <= b' ');
+        ends.then_some(Again::Instruction { mask, places })
     }
 }

@@ -3,6 +3,7 @@
 use isa::{CtaSlot, Dim3, DynInst, KernelId, OpClass, Space, StepContext, WarpSlot, WarpStream};
 use proptest::prelude::*;
 use std::io::Write;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use trace::{Command, KernelTrace, List, TraceError, TraceShared, TraceStream};
@@ -54,12 +55,14 @@ fn open(text: &str) -> Result<KernelTrace, TraceError> {
 
 /// Everything that all warps do, as text, and what is odd about it.
 fn run(path: &Path) -> String {
-    let kept = played(Arc::new(KernelTrace::open(path).unwrap()));
-    assert_eq!(played(Arc::new(KernelTrace::open_keeping(path, 0).unwrap())), kept, "read twice");
+    let kept = played(&Arc::new(KernelTrace::open(path).unwrap()));
+    let read_twice = KernelTrace::open_while(path, 0, &mut || ControlFlow::Continue(())).unwrap().unwrap();
+    assert_eq!(played(&Arc::new(read_twice)), kept);
+    assert!(KernelTrace::open_while(path, 0, &mut || ControlFlow::Break(())).unwrap().is_none());
     kept
 }
 
-fn played(trace: Arc<KernelTrace>) -> String {
+fn played(trace: &Arc<KernelTrace>) -> String {
     let mut shared = TraceShared::new();
     shared.launch(trace.clone()).unwrap();
     let mut stream = TraceStream::new();
@@ -224,8 +227,8 @@ fn line() -> impl Strategy<Value = String> {
     (0u8..9, access, opcode).prop_map(|(pc, line, opcode)| format!("{pc:04x} {}", line.replace("OP", &opcode)))
 }
 
-/// For each instruction of a warp the first address, if the warp comes by there.
-fn way() -> impl Strategy<Value = Vec<Option<u64>>> {
+/// For each instruction of a warp whether it has the common mask, and the first address, if the warp comes by there.
+fn way() -> impl Strategy<Value = Vec<Option<(bool, u64)>>> {
     let address = prop_oneof![
         4 => 0u64..0x200,
         4 => 0xff00u64..0x10100,
@@ -233,7 +236,7 @@ fn way() -> impl Strategy<Value = Vec<Option<u64>>> {
         1 => (1u64 << 57) - 0x80..(1 << 57) + 0x80,
         1 => any::<u64>(),
     ];
-    prop::collection::vec(prop::option::weighted(0.9, address), 8)
+    prop::collection::vec(prop::option::weighted(0.9, (prop::bool::weighted(0.8), address)), 8)
 }
 
 proptest! {
@@ -245,32 +248,38 @@ proptest! {
         version in prop_oneof![Just(2u32), Just(5)],
     ) {
         // A blank before each line keeps it from being compared with another.
-        let text = |blank: &str| {
+        let text = |blank_before: fn(usize) -> bool| {
             let mut text = head(version, false);
+            let mut count = 0;
             for (number, way) in ways.iter().enumerate() {
                 let warp = number % 2;
-                let lines = program.iter().zip(way).filter_map(|(line, base)| Some((line, (*base)?)));
+                let lines = program.iter().zip(way).filter_map(|(line, passes)| Some((line, (*passes)?)));
                 text += if warp == 0 { "#BEGIN_TB\n" } else { "" };
                 text += &format!("warp = {warp}\ninsts = {}\n", lines.clone().count() + 1);
                 let place = if version < 3 { format!("{} 0 0 {warp} ", number / 2) } else { String::new() };
-                for (line, base) in lines {
-                    text += &format!("{blank}{place}{}\n", line.replace('@', &format!("{base:x}")));
+                for (line, (common, base)) in lines {
+                    count += 1;
+                    let blank = if blank_before(count) { " " } else { "" };
+                    let line = line.replace('@', &format!("{base:x}"));
+                    let line = if common { line } else { line.replace(" ff ", " f0 ").replace(" 7 ", " 00070 ") };
+                    text += &format!("{blank}{place}{line}\n");
                 }
-                text += &format!("{blank}{place}0090 ff 0 EXIT 0 0\n");
+                text += &format!("{place}0090 ff 0 EXIT 0 0\n");
                 text += if warp == 1 { "#END_TB\n" } else { "" };
             }
             text
         };
         let folder = tempfile::tempdir().unwrap();
-        let read = |name: &str, blank: &str| {
-            let path = write(folder.path(), name, text(blank).as_bytes());
+        let read = |name: &str, blank_before: fn(usize) -> bool| {
+            let path = write(folder.path(), name, text(blank_before).as_bytes());
             let said = |trace: KernelTrace| {
-                let counts = (trace.warp_instructions, trace.thread_instructions, trace.oddities.clone());
-                (counts, run(&path))
+                (trace.warp_instructions, trace.thread_instructions, trace.oddities, run(&path))
             };
             KernelTrace::open(&path).map(said).map_err(|error| (error.line, error.what))
         };
-        prop_assert_eq!(read("compared", ""), read("alone", " "));
+        let alone = read("alone", |_| true);
+        prop_assert_eq!(&read("compared", |_| false), &alone);
+        prop_assert_eq!(&read("mixed", |line| line % 5 == 0), &alone);
     }
 }
 

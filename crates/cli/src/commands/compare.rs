@@ -1,6 +1,7 @@
 //! `warpwright compare`: workloads on several machines, side by side.
 
-use crate::comparison::{Cell, Column, Comparison};
+use crate::changes::Changes;
+use crate::comparison::{Cell, Column, Comparison, Shown};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::lookup::{self, Input};
 use crate::progress::{Board, BoardWatch};
@@ -12,6 +13,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use workloads::Form;
 
 /// Run workloads on several GPUs, cores, schedulers or settings and show them side by side
 ///
@@ -22,9 +24,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
   warpwright compare matmul bfs hotspot --gpus gtx480,v100,rtx3070
   warpwright compare traces/bfs traces/vecadd --gpus v100,titanv --any-architecture
   warpwright compare bfs --size medium --vary sm.issue.two_level_active_warps=4,8,16 --schedulers two_level
+  warpwright compare all --cores inorder,ghost --isa sass --show speedup,stalls,occupancy --published
+  warpwright compare kmeans --warps-per-sm x1,x2 --register-file x1,x2
   warpwright compare all --schedulers lrr,gto --set sm.issue.schedulers=2 --json=schedulers.json")]
 pub struct Args {
-    /// Bundled workloads, launch files or traces; `all` means every bundled workload
+    /// Bundled workloads, launch files or traces; `all` means every bundled workload that has code for the GPUs
     #[arg(value_name = "WORKLOAD|LAUNCH.toml|KERNELSLIST.g", required = true)]
     workloads: Vec<String>,
     /// GPUs: names, paths of descriptions, or `all`
@@ -36,9 +40,6 @@ pub struct Args {
     /// Warp schedulers, or `all` [default: the GPU description's]
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     schedulers: Vec<String>,
-    /// A value of the GPU description to change in every run
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    settings: Vec<String>,
     /// A value of the GPU description to compare, such as sm.issue.schedulers=1,2,4; several of these are combined
     #[arg(long, value_name = "KEY=A,B")]
     vary: Vec<String>,
@@ -48,6 +49,8 @@ pub struct Args {
     /// Check each instruction against the program order of its warp (hazard auditor) and count the violations
     #[arg(long)]
     audit: bool,
+    #[command(flatten)]
+    changes: Changes,
     #[command(flatten)]
     input: Input,
     #[command(flatten)]
@@ -60,6 +63,12 @@ struct Output {
     /// Print the comparison as JSON, or write it to FILE
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     json: Option<Option<PathBuf>>,
+    /// What to show [default: cycles, speedup and ipc, and what fits beside them; time if the GPUs differ]
+    #[arg(long, value_name = "A,B", value_enum, value_delimiter = ',')]
+    show: Vec<Shown>,
+    /// Put beside speedup, stalls and occupancy what papers report of the core design for the same workload, GPU and baseline (in order, the first column)
+    #[arg(long)]
+    published: bool,
     /// Runs at the same time [default: one per processor]
     #[arg(short, long, value_name = "NUMBER")]
     jobs: Option<NonZeroUsize>,
@@ -70,39 +79,61 @@ struct Output {
 
 /// Runs everything and shows the tables.
 pub fn run(args: &Args) -> Outcome {
-    let workloads = workloads(args);
-    let jobs = workloads.iter().map(|w| lookup::job(w, &args.input)).collect::<Result<Vec<_>, _>>()?;
+    let (comparison, exit) = compared(args)?;
+    show(args, &comparison)?;
+    Ok(exit)
+}
+
+/// Runs everything; how it ended.
+pub fn compared(args: &Args) -> Result<(Comparison, Exit), Failure> {
     let (columns, setups): (Vec<Column>, Vec<Setup>) = machines(args)?.into_iter().unzip();
+    let workloads = workloads(args, &setups);
+    let jobs = workloads.iter().map(|w| lookup::job(w, &args.input)).collect::<Result<Vec<_>, _>>()?;
     interrupt::install()?;
     let runs: Vec<(&Setup, &Job)> = jobs.iter().flat_map(|job| setups.iter().map(move |setup| (setup, job))).collect();
     let threads = args.output.jobs.or(std::thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
     let cells = run_all(&runs, threads, args.output.quiet);
     let comparison = Comparison { workloads, columns, cells };
-    show(&args.output, &comparison)?;
-    Ok(match () {
+    let exit = match () {
         () if interrupt::requested() => Exit::Interrupted,
         () if comparison.failures().next().is_some() => Exit::Failed,
         () => Exit::Success,
-    })
+    };
+    Ok((comparison, exit))
 }
 
-fn show(output: &Output, comparison: &Comparison) -> Result<(), Failure> {
-    match &output.json {
+/// A comparison for people, as `args` want it.
+pub fn text(args: &Args, comparison: &Comparison) -> String {
+    comparison::render(comparison, &args.output.show, args.output.published)
+}
+
+fn show(args: &Args, comparison: &Comparison) -> Result<(), Failure> {
+    match &args.output.json {
         Some(None) => return output::print_json(&comparison.document()),
         Some(Some(path)) => output::save_json(path, &comparison.document())?,
         None => {}
     }
-    if output.quiet {
+    if args.output.quiet {
         for (workload, column, why) in comparison.failures() {
             output::error(&format!("{workload} on {}: {why}", column.label));
         }
         return Ok(());
     }
-    output::print(&comparison::render(comparison))
+    output::print(&text(args, comparison))
 }
 
-fn workloads(args: &Args) -> Vec<String> {
-    let every: Vec<&str> = workloads::suite::ALL.iter().map(|w| w.name).collect();
+/// The workloads to run. `all` leaves out those without code for some machine, and says so.
+fn workloads(args: &Args, setups: &[Setup]) -> Vec<String> {
+    let has_code = |w: &workloads::Workload| {
+        let on = |setup: &Setup| w.module.cubin(setup.gpu.sm_version).is_some();
+        args.input.form() == Form::Ptx || setups.iter().all(on)
+    };
+    let (every, without): (Vec<_>, Vec<_>) = workloads::suite::ALL.iter().partition(|w| has_code(w));
+    if args.workloads.iter().any(|w| w == "all") && !without.is_empty() && !args.output.quiet {
+        let names: Vec<&str> = without.iter().map(|w| w.name).collect();
+        output::remark(&format!("left out, without machine code for every GPU here: {}\n", names.join(", ")));
+    }
+    let every: Vec<&str> = every.iter().map(|w| w.name).collect();
     expanded(&args.workloads, &every)
 }
 
@@ -120,7 +151,7 @@ fn names(list: &[(&'static str, &str)]) -> Vec<&'static str> {
 }
 
 /// The combinations, in the order of the options; the last one varies fastest.
-fn machines(args: &Args) -> Result<Vec<(Column, Setup)>, Failure> {
+pub(super) fn machines(args: &Args) -> Result<Vec<(Column, Setup)>, Failure> {
     let every_gpu: Vec<&str> = config::builtin().iter().map(|b| b.name).collect();
     let gpus = expanded(&args.gpus, &every_gpu);
     let cores = expanded(&args.cores, &names(simulator::cores()));
@@ -135,8 +166,12 @@ fn machines(args: &Args) -> Result<Vec<(Column, Setup)>, Failure> {
     columns = combined(&columns, &cores, |c, core| c.core.clone_from(core));
     columns = combined(&columns, &schedulers, |c, scheduler| c.scheduler.clone_from(scheduler));
     columns = combined(&columns, &variations(&args.vary)?, |c, varied| {
-        c.settings = args.settings.iter().chain(varied).cloned().collect();
+        c.settings = args.changes.settings.iter().chain(varied).cloned().collect();
         c.label = varied.iter().map(|v| last_part(v)).collect::<Vec<_>>().join(" ");
+    });
+    columns = combined(&columns, &args.changes.choices(), |c, choice| {
+        c.choice = choice.clone();
+        c.label = format!("{} {}", c.label, choice.label).trim().to_owned();
     });
     for column in &mut columns {
         let parts = [
@@ -148,7 +183,7 @@ fn machines(args: &Args) -> Result<Vec<(Column, Setup)>, Failure> {
         let label: Vec<&str> = parts.into_iter().flatten().map(String::as_str).collect();
         column.label = if label.is_empty() { column.gpu.clone() } else { label.join(" ") };
     }
-    columns.into_iter().map(|column| Ok((column.clone(), setup(&column, args)?))).collect()
+    columns.into_iter().map(|column| machine(column, args)).collect()
 }
 
 /// Every column with every value.
@@ -164,17 +199,21 @@ fn combined<T>(columns: &[Column], values: &[T], set: impl Fn(&mut Column, &T)) 
     out
 }
 
-fn setup(column: &Column, args: &Args) -> Result<Setup, Failure> {
-    Ok(Setup {
+fn machine(mut column: Column, args: &Args) -> Result<(Column, Setup), Failure> {
+    let (gpu, settings) = column.choice.apply(&column.gpu, &column.settings)?;
+    column.settings = settings;
+    let setup = Setup {
         core: column.core.clone(),
         scheduler: column.scheduler.clone(),
         settings: column.settings.clone(),
         max_cycles: args.max_cycles,
         code: args.input.form(),
+        registers: args.input.registers(),
         any_architecture: args.input.any_architecture,
         audit: args.audit,
-        ..Setup::new(lookup::gpu(&column.gpu, &column.settings)?)
-    })
+        ..Setup::new(gpu)
+    };
+    Ok((column, setup))
 }
 
 /// `sm.issue.schedulers=2` as `schedulers=2`: enough to tell columns apart.

@@ -5,6 +5,7 @@ use crate::inspection::code::{self, CodeInspection, Contents, EntryFacts};
 use crate::inspection::{self, Inspection};
 use crate::output;
 use crate::render::inspection as render;
+use exec::RegisterLimits;
 use std::borrow::Cow;
 use std::path::Path;
 use workloads::suggest;
@@ -30,6 +31,9 @@ pub struct Args {
     /// What a GPU of this architecture runs, such as 75; of a file with several, else the newest cubin
     #[arg(long, value_name = "NUMBER", value_parser = architecture)]
     sm: Option<u32>,
+    /// Most registers per thread that are allocated to kernels of PTX
+    #[arg(long, value_name = "NUMBER")]
+    max_registers: Option<u32>,
     /// List the instructions of machine code, each with its scheduling bits
     #[arg(long)]
     code: bool,
@@ -65,7 +69,8 @@ pub fn run(args: &Args) -> Outcome {
 }
 
 fn show_ptx(args: &Args, name: &str, text: &[u8], entries: Vec<EntryFacts>) -> Outcome {
-    let mut inspection: Inspection = inspection::inspect(name, text);
+    let limits = RegisterLimits { chosen: args.max_registers, ..RegisterLimits::default() };
+    let mut inspection: Inspection = inspection::inspect(name, text, limits);
     inspection.entries = entries;
     // A file in which nothing was understood has nothing to show but its errors.
     if inspection.has_errors && inspection.kernels.is_empty() {

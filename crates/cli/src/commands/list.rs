@@ -2,12 +2,12 @@
 
 use crate::failure::{Exit, Failure, Outcome};
 use crate::render::lists::{self, Core, Lists, Named, Parameter, Setting, Storage, Workload};
-use crate::{lookup, output, simulator};
+use crate::{experiments, lookup, output, simulator};
 use clap::ValueEnum;
 use lab::Setup;
 use workloads::{Size, suggest};
 
-/// List GPUs, core designs, schedulers, workloads, statistics or settings
+/// List GPUs, core designs, schedulers, workloads, experiments, statistics or settings
 ///
 /// Without a topic: everything but statistics and settings. Names behind the topic pick from its list; of core designs they show the hardware structures too.
 #[derive(Debug, clap::Args)]
@@ -44,6 +44,8 @@ enum Topic {
     Schedulers,
     /// Bundled workloads with their parameters
     Workloads,
+    /// Experiments of papers, for `reproduce`
+    Figures,
     /// Statistics of a report: name, meaning, unit
     Stats,
     /// Keys of a GPU description, for --set
@@ -75,6 +77,7 @@ fn lists(args: &Args) -> Result<Lists, Failure> {
             .then(|| picked(named(simulator::schedulers()), pick, |s| &s.name))
             .transpose()?,
         workloads: wanted(Topic::Workloads).then(|| picked(workloads(), pick, |w| w.name)).transpose()?,
+        figures: wanted(Topic::Figures).then(|| picked(figures(), pick, |f| &f.name)).transpose()?,
         stats: wanted(Topic::Stats).then(|| picked(simulator::schema(), pick, |s| &s.name)).transpose()?,
         settings: wanted(Topic::Settings).then(|| picked(settings(), pick, |s| &s.key)).transpose()?,
     })
@@ -136,6 +139,12 @@ fn workloads() -> Vec<Workload> {
         parameters: w.parameters.iter().map(parameter).collect(),
     };
     workloads::suite::ALL.iter().map(one).collect()
+}
+
+fn figures() -> Vec<Named> {
+    let one =
+        |e: &experiments::Experiment| Named { name: e.name.into(), description: format!("{}: {}", e.paper, e.about) };
+    experiments::ALL.iter().map(one).collect()
 }
 
 fn settings() -> Vec<Setting> {

@@ -4,6 +4,7 @@ mod compare;
 mod import_config;
 mod inspect;
 mod list;
+mod reproduce;
 mod run;
 mod trace;
 mod validate;
@@ -36,6 +37,7 @@ enum Command {
     Run(run::Args),
     Trace(trace::Args),
     Compare(compare::Args),
+    Reproduce(reproduce::Args),
     List(list::Args),
     Inspect(inspect::Args),
     ImportConfig(import_config::Args),
@@ -48,6 +50,7 @@ pub fn main() -> ExitCode {
         Command::Run(args) => run::run(&args),
         Command::Trace(args) => trace::run(&args),
         Command::Compare(args) => compare::run(&args),
+        Command::Reproduce(args) => reproduce::run(&args),
         Command::List(args) => list::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::ImportConfig(args) => import_config::run(&args),

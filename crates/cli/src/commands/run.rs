@@ -1,5 +1,6 @@
 //! `warpwright run`: one workload on one GPU.
 
+use crate::changes::Changes;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::lookup::{self, Input};
 use crate::progress::Watch;
@@ -35,15 +36,14 @@ pub struct Args {
     /// Warp scheduler (`warpwright list schedulers`) [default: the GPU description's]
     #[arg(long, value_name = "NAME")]
     scheduler: Option<String>,
-    /// A value of the GPU description to change, such as sm.issue.schedulers=2; `warpwright list settings` names them
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    settings: Vec<String>,
     /// End the run soon after so many simulated core cycles and report what was simulated; it is looked at every few thousand cycles
     #[arg(long, value_name = "NUMBER")]
     max_cycles: Option<u64>,
     /// Check each instruction against the program order of its warp (hazard auditor): the report says what was found. Takes about twice as long
     #[arg(long)]
     audit: bool,
+    #[command(flatten)]
+    changes: Changes,
     #[command(flatten)]
     input: Input,
     #[command(flatten)]
@@ -102,15 +102,17 @@ pub fn run(args: &Args) -> Outcome {
 fn setup(args: &Args) -> Result<Setup, Failure> {
     lookup::core(&args.core)?;
     args.scheduler.as_deref().map_or(Ok(()), lookup::scheduler)?;
+    let (gpu, settings) = args.changes.only()?.apply(&args.gpu, &args.changes.settings)?;
     Ok(Setup {
         core: args.core.clone(),
         scheduler: args.scheduler.clone(),
-        settings: args.settings.clone(),
+        settings,
         max_cycles: args.max_cycles,
         code: args.input.form(),
+        registers: args.input.registers(),
         any_architecture: args.input.any_architecture,
         audit: args.audit,
-        ..Setup::new(lookup::gpu(&args.gpu, &args.settings)?)
+        ..Setup::new(gpu)
     })
 }
 

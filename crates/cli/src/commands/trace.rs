@@ -81,6 +81,7 @@ pub fn run(args: &Args) -> Outcome {
         scheduler: args.scheduler.clone(),
         settings: args.settings.clone(),
         code: args.input.form(),
+        registers: args.input.registers(),
         any_architecture: args.input.any_architecture,
         ..Setup::new(lookup::gpu(&args.gpu, &args.settings)?)
     };

@@ -6,19 +6,23 @@ use super::slots;
 use super::style::{BAD, FAINT, HEADING, WARNING, styled};
 use super::summary;
 use super::table::{Align, Table};
-use crate::comparison::{Cell, Comparison};
+use crate::comparison::{Cell, Comparison, Published, Shown};
 use lab::{Report, Violation};
 
 /// Longest line of a table with a column per machine.
 const WIDTH: usize = 110;
 
-/// The comparison as text with colours.
-pub fn render(comparison: &Comparison) -> String {
+/// The comparison as text with colours: what is `shown`, or what most people want if that is nothing;
+/// beside it what is `published`, if the user wants that.
+pub fn render(comparison: &Comparison, shown: &[Shown], published: bool) -> String {
     let mut sections = vec![common(comparison)];
     if comparison.workloads.len() == 1 {
-        sections.push(one_workload(comparison));
+        sections.push(one_workload(comparison, shown, published));
     } else {
-        sections.extend(several_workloads(comparison));
+        sections.extend(several_workloads(comparison, shown, published));
+    }
+    if published {
+        sections.push(sources(comparison));
     }
     sections.push(failures(comparison));
     if comparison.interrupted() {
@@ -27,6 +31,62 @@ pub fn render(comparison: &Comparison) -> String {
     sections.retain(|s| !s.is_empty());
     sections.join("\n")
 }
+
+/// A figure of a comparison.
+impl Shown {
+    fn heading(self) -> &'static str {
+        match self {
+            Shown::Cycles => "Cycles",
+            Shown::Time => "Time (us)",
+            Shown::Speedup => "Speedup",
+            Shown::Stalls => "Slots lost to hazards, less by (%)",
+            Shown::Occupancy => "Achieved occupancy (%)",
+            Shown::Ipc => "Thread instructions per cycle",
+            Shown::Lost => "Busy SMs' slots lost most to",
+        }
+    }
+
+    /// Heading where many stand side by side.
+    fn short(self) -> (&'static str, Align) {
+        match self {
+            Shown::Cycles => ("cycles", Align::Right),
+            Shown::Time => ("time (us)", Align::Right),
+            Shown::Speedup => ("speedup", Align::Right),
+            Shown::Stalls => ("stalls less", Align::Right),
+            Shown::Occupancy => ("occupancy", Align::Right),
+            Shown::Ipc => ("IPC", Align::Right),
+            Shown::Lost => ("busy SMs' slots lost most to", Align::Left),
+        }
+    }
+
+    /// The figure of a run as text.
+    fn text(self, comparison: &Comparison, row: usize, column: usize) -> String {
+        let cell = comparison.cell(row, column);
+        match self {
+            Shown::Cycles => text(cell, |r| figure(&r.total, summary::CYCLES)),
+            Shown::Time => text_or(cell, ABSENT, |r| figure(&r.total, summary::TIME)),
+            Shown::Speedup => speedup(comparison.speedup(row, column)),
+            Shown::Stalls => percent(comparison.stall_reduction(row, column)),
+            Shown::Occupancy => text_or(cell, ABSENT, |r| figure(&r.total, summary::OCCUPANCY)),
+            Shown::Ipc => text_or(cell, ABSENT, |r| figure(&r.total, summary::IPC)),
+            Shown::Lost => text_or(cell, ABSENT, main_stall),
+        }
+    }
+
+    /// What a paper has for it; `None` if it is nothing that papers are asked for.
+    fn published(self, comparison: &Comparison, row: usize, column: usize) -> Option<String> {
+        let of = |get: fn(&Published) -> Option<f64>| comparison.published(row, column).as_ref().and_then(get);
+        match self {
+            Shown::Speedup => Some(speedup(of(|p| p.speedup))),
+            Shown::Stalls => Some(percent(of(|p| p.stall_reduction_percent))),
+            Shown::Occupancy => Some(percent(of(|p| p.occupancy_percent))),
+            Shown::Cycles | Shown::Time | Shown::Ipc | Shown::Lost => None,
+        }
+    }
+}
+
+/// Heading of what papers report.
+const PAPER: &str = "paper";
 
 /// What all columns share, and what runs.
 fn common(comparison: &Comparison) -> String {
@@ -50,33 +110,26 @@ fn common(comparison: &Comparison) -> String {
 }
 
 /// One row per column: there is room for more figures.
-fn one_workload(comparison: &Comparison) -> String {
-    let audited = comparison.audited();
-    let columns = [
-        ("", Align::Left),
-        ("cycles", Align::Right),
-        ("time (us)", Align::Right),
-        ("speedup", Align::Right),
-        ("IPC", Align::Right),
-        ("occupancy", Align::Right),
-        ("busy SMs' slots lost most to", Align::Left),
-    ];
-    let mut table = Table::new(columns.into_iter().chain(audited.then_some(("violations", Align::Left))));
+fn one_workload(comparison: &Comparison, shown: &[Shown], published: bool) -> String {
+    const USUAL: &[Shown] = &[Shown::Cycles, Shown::Time, Shown::Speedup, Shown::Ipc, Shown::Occupancy, Shown::Lost];
+    let shown = if shown.is_empty() { USUAL } else { shown };
+    let beside = |what: Shown| published && what.published(comparison, 0, 0).is_some();
+    let mut headings = vec![("", Align::Left)];
+    for what in shown {
+        headings.push(what.short());
+        headings.extend(beside(*what).then_some((PAPER, Align::Right)));
+    }
+    headings.extend(comparison.audited().then_some(("violations", Align::Left)));
+    let mut table = Table::new(headings);
     for (i, column) in comparison.columns.iter().enumerate() {
-        let cell = comparison.cell(0, i);
-        let mut cells = vec![
-            column.label.clone(),
-            text(cell, |r| figure(&r.total, summary::CYCLES)),
-            text_or(cell, ABSENT, |r| figure(&r.total, summary::TIME)),
-            speedup(comparison.speedup(0, i)),
-            text_or(cell, ABSENT, |r| figure(&r.total, summary::IPC)),
-            text_or(cell, ABSENT, |r| match figure(&r.total, summary::OCCUPANCY) {
-                absent if absent == ABSENT => absent,
-                percent => format!("{percent} %"),
-            }),
-            text_or(cell, ABSENT, main_stall),
-        ];
-        cells.extend(audited.then(|| text_or(cell, ABSENT, violations)));
+        let mut cells = vec![column.label.clone()];
+        for what in shown {
+            let unit = if matches!(what, Shown::Occupancy | Shown::Stalls) { " %" } else { "" };
+            let with_unit = |text: String| if text == ABSENT { text } else { format!("{text}{unit}") };
+            cells.push(with_unit(what.text(comparison, 0, i)));
+            cells.extend(what.published(comparison, 0, i).filter(|_| beside(*what)).map(with_unit));
+        }
+        cells.extend(comparison.audited().then(|| text_or(comparison.cell(0, i), ABSENT, violations)));
         table.row(&cells);
     }
     table.render()
@@ -99,64 +152,95 @@ fn violations(report: &Report) -> String {
 }
 
 /// One table per figure.
-fn several_workloads(comparison: &Comparison) -> Vec<String> {
-    let mut sections = vec![
-        section("Cycles", comparison, |row, column| {
-            text(comparison.cell(row, column), |r| figure(&r.total, summary::CYCLES))
-        })
-        .render(),
-    ];
-    if comparison.columns.iter().any(|c| c.gpu != comparison.columns[0].gpu) {
-        let time = section("Time (us)", comparison, |row, column| {
-            text_or(comparison.cell(row, column), ABSENT, |r| figure(&r.total, summary::TIME))
-        });
-        sections.push(time.render());
-    }
-    if comparison.columns.len() > 1 {
-        let mut table = section("Speedup", comparison, |row, column| speedup(comparison.speedup(row, column)));
-        let means: Vec<_> = (0..comparison.columns.len()).map(|c| comparison.mean(c)).collect();
-        let all = comparison.workloads.len();
-        let mean_row = means.iter().map(|m| match m.speedup {
-            Some(_) if m.workloads < all => format!("{} of {}", speedup(m.speedup), m.workloads),
-            _ => speedup(m.speedup),
-        });
-        table.table.row(&std::iter::once("geometric mean".to_owned()).chain(mean_row).collect::<Vec<_>>());
-        sections.push(table.render());
-    }
-    sections.push(
-        section("Thread instructions per cycle", comparison, |row, column| {
-            text_or(comparison.cell(row, column), ABSENT, |r| figure(&r.total, summary::IPC))
-        })
-        .render(),
-    );
+fn several_workloads(comparison: &Comparison, shown: &[Shown], published: bool) -> Vec<String> {
+    let mut usual = vec![Shown::Cycles];
+    usual.extend(comparison.columns.iter().any(|c| c.gpu != comparison.columns[0].gpu).then_some(Shown::Time));
+    usual.extend((comparison.columns.len() > 1).then_some(Shown::Speedup));
+    usual.push(Shown::Ipc);
+    let shown = if shown.is_empty() { &usual } else { shown };
+    let mut sections: Vec<String> = shown.iter().map(|&what| table(comparison, what, published)).collect();
     if comparison.audited() {
-        let table = section("Violations (hazard audit)", comparison, |row, column| {
-            text_or(comparison.cell(row, column), ABSENT, violations)
-        });
-        sections.push(table.render());
+        let cell = |row, column| vec![text_or(comparison.cell(row, column), ABSENT, violations)];
+        let headings = |column: usize| vec![comparison.columns[column].label.clone()];
+        sections.push(section("Violations (hazard audit)", comparison, headings, cell, None));
     }
     sections
 }
 
-struct Section {
-    heading: &'static str,
-    table: Table,
+/// One figure of all runs, with a column for what is published beside each column that has some.
+fn table(comparison: &Comparison, what: Shown, published: bool) -> String {
+    let beside = |column| {
+        let asked = published && what.published(comparison, 0, column).is_some();
+        asked && comparison.published_figure(column).is_some()
+    };
+    let with_paper = |column, ours: String, paper: Option<String>| {
+        let paper = paper.filter(|_| beside(column));
+        std::iter::once(ours).chain(paper).collect::<Vec<_>>()
+    };
+    let headings = |column: usize| with_paper(column, comparison.columns[column].label.clone(), Some(PAPER.to_owned()));
+    let cell =
+        |row, column| with_paper(column, what.text(comparison, row, column), what.published(comparison, row, column));
+    let means = (what == Shown::Speedup).then(|| {
+        let of = |column| {
+            let theirs = comparison.published_figure(column).and_then(|f| f.geometric_mean);
+            with_paper(column, mean(comparison, column), Some(speedup(theirs)))
+        };
+        let cells = (0..comparison.columns.len()).flat_map(of);
+        std::iter::once("geometric mean".to_owned()).chain(cells).collect::<Vec<_>>()
+    });
+    section(what.heading(), comparison, headings, cell, means.as_deref())
 }
 
-impl Section {
-    fn render(&self) -> String {
-        format!("{}\n{}", styled(HEADING, self.heading), self.table.render_within(WIDTH))
+/// The geometric mean of a column's speedups, and of how many if not of all.
+fn mean(comparison: &Comparison, column: usize) -> String {
+    let mean = comparison.mean(column);
+    match mean.speedup {
+        Some(_) if mean.workloads < comparison.workloads.len() => {
+            format!("{} of {}", speedup(mean.speedup), mean.workloads)
+        }
+        ratio => speedup(ratio),
     }
 }
 
-fn section(heading: &'static str, comparison: &Comparison, cell: impl Fn(usize, usize) -> String) -> Section {
-    let headings = comparison.columns.iter().map(|c| (c.label.clone(), Align::Right));
+/// Where the published figures are from.
+fn sources(comparison: &Comparison) -> String {
+    let mut out = String::new();
+    for (column, of) in comparison.columns.iter().enumerate() {
+        if let Some(figure) = comparison.published_figure(column) {
+            out += &format!("  {}: {}\n", of.label, figure.source);
+        }
+    }
+    if out.is_empty() {
+        return format!(
+            "{}\n",
+            styled(FAINT, "No paper reports on these core designs and GPUs (docs/published-figures.toml).")
+        );
+    }
+    let note = "  Their inputs are larger than ours; their mean is over all their workloads.\n";
+    format!("{}\n{out}{}", styled(HEADING, "Published"), styled(FAINT, note))
+}
+
+/// A table with a row for each workload; each column of the comparison may have several cells.
+fn section(
+    heading: &str,
+    comparison: &Comparison,
+    headings: impl Fn(usize) -> Vec<String>,
+    cells: impl Fn(usize, usize) -> Vec<String>,
+    last: Option<&[String]>,
+) -> String {
+    let columns = || 0..comparison.columns.len();
+    let headings = columns().flat_map(headings).map(|label| (label, Align::Right));
     let mut table = Table::new(std::iter::once((String::new(), Align::Left)).chain(headings));
     for (row, workload) in comparison.workloads.iter().enumerate() {
-        let cells = (0..comparison.columns.len()).map(|column| cell(row, column));
+        let cells = columns().flat_map(|column| cells(row, column));
         table.row(&std::iter::once(workload.clone()).chain(cells).collect::<Vec<_>>());
     }
-    Section { heading, table }
+    last.iter().for_each(|row| table.row(row));
+    format!("{}\n{}", styled(HEADING, heading), table.render_within(WIDTH))
+}
+
+fn percent(share: Option<f64>) -> String {
+    share.map_or_else(|| ABSENT.to_owned(), |p| format!("{p:.1}"))
 }
 
 fn speedup(ratio: Option<f64>) -> String {
@@ -205,6 +289,7 @@ mod tests {
             core: "inorder".into(),
             scheduler: Some(scheduler.into()),
             settings: vec!["sm.issue.width=1".into()],
+            ..Column::default()
         }
     }
 
@@ -231,7 +316,7 @@ mod tests {
 
     #[test]
     fn golden() {
-        insta::assert_snapshot!(sample::plain(&render(&comparison())));
+        insta::assert_snapshot!(sample::plain(&render(&comparison(), &[], false)));
     }
 
     #[test]
@@ -239,7 +324,23 @@ mod tests {
         let mut one = comparison();
         one.workloads.truncate(1);
         one.cells.truncate(3);
-        insta::assert_snapshot!(sample::plain(&render(&one)));
+        insta::assert_snapshot!(sample::plain(&render(&one, &[], false)));
+    }
+
+    #[test]
+    fn golden_beside_a_paper() {
+        let mut papers = comparison();
+        papers.workloads[0] = "lud".into();
+        for (column, core) in papers.columns.iter_mut().zip(["inorder", "ghost", "ghost-precise"]) {
+            (column.label, column.core, column.gpu) = (core.into(), core.into(), "rtx2060s".into());
+        }
+        let shown = [Shown::Speedup, Shown::Stalls, Shown::Occupancy, Shown::Lost];
+        insta::assert_snapshot!(sample::plain(&render(&papers, &shown, true)));
+        papers.workloads.truncate(1);
+        papers.cells.truncate(3);
+        insta::assert_snapshot!("one_workload_beside_a_paper", sample::plain(&render(&papers, &shown, true)));
+        papers.columns.iter_mut().for_each(|column| column.gpu = "gtx480".into());
+        assert!(sample::plain(&render(&papers, &[], true)).contains("No paper reports"));
     }
 
     #[test]

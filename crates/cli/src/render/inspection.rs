@@ -5,7 +5,7 @@ pub mod code;
 use super::number;
 use super::style::{BAD, FAINT, GOOD, HEADING, styled};
 use super::table::{Align, Table};
-use crate::inspection::{Executable, Inspection, KernelFacts, Mix, VariableFacts};
+use crate::inspection::{AllocationFacts, Executable, Inspection, KernelFacts, Mix, VariableFacts};
 use std::fmt::Write as _;
 
 /// Opcodes or classes that are listed in a mix; the others are counted together.
@@ -98,10 +98,29 @@ fn executable_facts(executable: &Executable) -> Vec<(&'static str, String)> {
         ("local memory per thread", number::bytes(executable.local_bytes.into())),
         ("bytes of parameters", number::bytes(executable.parameter_bytes.into())),
     ];
+    facts.extend(executable.allocations.iter().map(|a| match a.mode {
+        "allocated" => ("allocated registers", allocation(a)),
+        _ => ("hazard-free registers", allocation(a)),
+    }));
     facts.extend(executable.max_threads.map(|most| ("threads per CTA", format!("at most {most}"))));
     facts.push(("lowered, with the functions it calls", format!("{} instructions", executable.instructions)));
     facts.push(("classes", mix(&executable.classes)));
     facts
+}
+
+/// Registers per thread, and what they are bought with.
+fn allocation(a: &AllocationFacts) -> String {
+    let Some(registers) = a.registers_per_thread else {
+        return "it does not fit into as few".to_owned();
+    };
+    let prices = [
+        (a.spilled_words, "words spilled"),
+        (a.recomputed_words, "words computed again"),
+        (a.spilled_predicates, "predicates spilled"),
+        (a.fences, "fences"),
+    ];
+    let prices: String = prices.iter().filter(|p| p.0 > 0).map(|(n, what)| format!(", {n} {what}")).collect();
+    format!("{registers}{prices}")
 }
 
 fn mix(Mix(counts): &Mix) -> String {
@@ -121,6 +140,7 @@ mod tests {
     use super::*;
     use crate::inspection::inspect;
     use crate::render::sample;
+    use exec::RegisterLimits;
 
     const TEXT: &str = "\
 .version 7.0
@@ -144,12 +164,12 @@ mod tests {
 
     #[test]
     fn golden() {
-        insta::assert_snapshot!(sample::plain(&render(&inspect("k.ptx", TEXT.as_bytes()))));
+        insta::assert_snapshot!(sample::plain(&render(&inspect("k.ptx", TEXT.as_bytes(), RegisterLimits::default()))));
     }
 
     #[test]
     fn golden_of_a_syntax_error() {
         let torn = TEXT.replace("st.global.f32 [%rd1], %f1;", "st.global.f32 [%rd1] %f1;");
-        insta::assert_snapshot!(sample::plain(&render(&inspect("k.ptx", torn.as_bytes()))));
+        insta::assert_snapshot!(sample::plain(&render(&inspect("k.ptx", torn.as_bytes(), RegisterLimits::default()))));
     }
 }

@@ -116,6 +116,9 @@ pub struct Lists {
     /// Workloads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workloads: Option<Vec<Workload>>,
+    /// Experiments of papers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub figures: Option<Vec<Named>>,
     /// Statistics.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stats: Option<Vec<StatInfo>>,
@@ -140,6 +143,7 @@ pub fn render(lists: &Lists, detailed: bool) -> String {
         };
         sections.push(section("Workloads", &text));
     }
+    sections.extend(lists.figures.iter().map(|list| named("Figures (for reproduce)", list)));
     if let Some(list) = &lists.stats {
         sections.push(stats(list));
     }
@@ -258,6 +262,7 @@ mod tests {
                 character: "streaming",
                 parameters: vec![parameter],
             }]),
+            figures: Some(vec![named("ghost-fig13", "GhOST, figure 13: speedup")]),
             stats: Some(stats),
             settings: Some(vec![Setting {
                 key: "sm_count".into(),

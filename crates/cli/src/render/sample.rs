@@ -28,6 +28,7 @@ fn stats(scale: u64) -> Stats {
         count(scale, "slots.raw_memory", "issue slots", 30_500),
         count(scale, "slots.war", "issue slots", 0),
         count(scale, "slots.idle", "issue slots", 500_000),
+        count(scale, "stalls.hazards", "issue slots", 50_500),
         count(scale, "l1d.accesses", "requests", 4096),
         real("l1d.hit_rate", "%", 75.0),
         count(scale, "l2.accesses", "requests", 1024),

@@ -9,6 +9,8 @@ pub const TIME: &str = "time";
 pub const WARP_INSTRUCTIONS: &str = "warp_instructions";
 /// Thread instructions per cycle.
 pub const IPC: &str = "ipc";
+/// Issue slots lost to data and structural hazards.
+pub const STALLS: &str = "stalls.hazards";
 /// Achieved occupancy, in percent.
 pub const OCCUPANCY: &str = "occupancy.achieved";
 
@@ -51,7 +53,7 @@ mod tests {
         let caches =
             CACHES.iter().flat_map(|(_, part)| CACHE_FIGURES.iter().map(move |(_, last)| format!("{part}.{last}")));
         let names = TOTALS.iter().chain(MEMORY).map(|(_, name)| (*name).to_owned()).chain(caches);
-        let names = names.chain([slots::ALL, slots::ISSUED, slots::IDLE].map(str::to_owned));
+        let names = names.chain([slots::ALL, slots::ISSUED, slots::IDLE, STALLS].map(str::to_owned));
         let missing: Vec<_> = names.filter(|n| !known.iter().any(|s| s.name == *n)).collect();
         assert!(missing.is_empty(), "not in the schema: {missing:?}");
     }

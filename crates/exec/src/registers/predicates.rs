@@ -38,7 +38,9 @@ pub(super) fn allocate(routine: &mut Routine, tables: &mut Tables) -> Result<u32
             let costs = costs(routine, tables, &effects);
             let failed = units[failed].columns[0];
             let candidates = hard.of(failed).iter().chain([&failed]).filter(|&&p| p < own);
-            let cheapest = candidates.min_by(|&&a, &&b| costs[a as usize].total_cmp(&costs[b as usize]));
+            // Of two that are accessed as often, the one that is in the way of more.
+            let price = |p: u32| costs[p as usize] / (hard.of(p).len() + 1) as f64;
+            let cheapest = candidates.min_by(|&&a, &&b| price(a).total_cmp(&price(b)));
             across.push(*cheapest.ok_or(super::Shortage)?);
         }
         moved += across.len() as u32;

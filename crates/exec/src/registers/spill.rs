@@ -119,7 +119,9 @@ pub(super) fn cheapest_around(
 ) -> Result<u32, Shortage> {
     let costs = costs(routine, tables, words, effects);
     let all = unit.iter().flat_map(|&c| hard.of(c)).chain(unit).map(|&c| words.of(c).0);
-    let known = all.filter_map(|first| Some((first, costs[first as usize]?.added)));
+    // Of two that are accessed as often, the one that is in the way of more.
+    let price = |first: u32| Some(costs[first as usize]?.added / (hard.of(first).len() + 1) as f64);
+    let known = all.filter_map(|first| Some((first, price(first)?)));
     known.min_by(|a, b| a.1.total_cmp(&b.1)).map(|w| w.0).ok_or(Shortage)
 }
 

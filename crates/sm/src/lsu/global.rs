@@ -56,9 +56,13 @@ impl L1 {
         let latency = config.latency_cycles.max(1);
         let (banks, interleave) = (config.banks.clamp(1, 64), config.bank_interleave_bytes.max(1));
         let queue = || LookUps { accesses: VecDeque::with_capacity(latency as usize), last_in: None, failed_at: None };
+        // Where kernels choose its size, the first one does.
+        let chosen = !config.shared_carveouts_bytes.is_empty();
+        let shape =
+            if chosen { config::Cache { sets: 1, ways: 1, ..config.cache.clone() } } else { config.cache.clone() };
         Some(Self {
-            cache: Cache::with_dirty_limit(&config.cache, config.write_ratio_percent),
-            shape: config.cache.clone(),
+            cache: Cache::with_dirty_limit(&shape, config.write_ratio_percent),
+            shape,
             former: CacheCounters::default(),
             queues: (0..banks).map(|_| queue()).collect(),
             waiting: 0,

@@ -282,7 +282,7 @@ impl WarpStream for Scripted {
 }
 
 /// What a run is made of; `run` makes it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Bench {
     pub gpu: GpuConfig,
     pub lines: Vec<Line>,

@@ -1,0 +1,229 @@
+//! Changes to the GPU: any value of its description by `--set`, and what papers vary as flags of
+//! their own. Each flag takes several values where machines are compared.
+
+use crate::failure::Failure;
+use crate::lookup;
+use config::GpuConfig;
+use std::str::FromStr;
+
+/// Most warp slots of an SM: its masks of warps are of 64 bits.
+const MOST_WARPS: f64 = 64.0;
+
+/// What the user wants changed.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Changes to the GPU")]
+pub struct Changes {
+    /// A value of the GPU description, such as sm.issue.schedulers=2; `warpwright list settings` names them
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub settings: Vec<String>,
+    /// Warp slots of an SM, 64 at most: a number, or a multiple of the description's such as x2
+    #[arg(long, value_name = "N|xF", value_delimiter = ',')]
+    warps_per_sm: Vec<Amount>,
+    /// Registers of an SM: a number, or a multiple of the description's such as x2
+    #[arg(long, value_name = "N|xF", value_delimiter = ',')]
+    register_file: Vec<Amount>,
+    /// What is fetched behind a branch that has not issued
+    #[arg(long, value_name = "FETCHED", value_enum, value_delimiter = ',')]
+    branches: Vec<Branches>,
+    /// Entries of each warp's instruction buffer; designs that bring a buffer of their own keep it
+    #[arg(long, value_name = "N", value_delimiter = ',')]
+    instruction_buffer: Vec<u32>,
+}
+
+/// A number, or a multiple of what there is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Amount {
+    /// So many.
+    Number(u32),
+    /// So many times what the description has.
+    Times(f64),
+}
+
+impl FromStr for Amount {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let amount = match text.strip_prefix('x') {
+            Some(factor) => factor.parse().ok().filter(|f: &f64| f.is_finite() && *f > 0.0).map(Amount::Times),
+            None => text.parse().ok().filter(|n| *n > 0).map(Amount::Number),
+        };
+        amount.ok_or_else(|| "expected a number above 0, or a multiple such as x2 or x0.5".into())
+    }
+}
+
+impl Amount {
+    /// The amount where there are `now`; `Err` if that is no whole number.
+    fn of(self, now: u32) -> Result<f64, f64> {
+        match self {
+            Amount::Number(n) => Ok(n.into()),
+            Amount::Times(factor) => {
+                let n = f64::from(now) * factor;
+                if n.fract() == 0.0 { Ok(n) } else { Err(n) }
+            }
+        }
+    }
+
+    /// `=64`, `x2`: to stand behind a name.
+    fn text(self) -> String {
+        match self {
+            Amount::Number(n) => format!("={n}"),
+            Amount::Times(factor) => format!(" x{factor}"),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Branches {
+    /// The right path, as if predicted perfectly (Accel-Sim's traces)
+    Oracle,
+    /// Nothing until the branch has issued
+    Stall,
+    /// The next instruction in memory, flushed if the branch goes elsewhere (GPGPU-Sim)
+    Flush,
+}
+
+/// One change.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Change {
+    Warps(Amount),
+    Registers(Amount),
+    Branches(Branches),
+    Buffer(u32),
+}
+
+impl Change {
+    /// As `--set` would have it on `gpu`.
+    fn setting(self, gpu: &GpuConfig) -> Result<String, Failure> {
+        let whole = |option: &str, amount: Amount, now: u32| {
+            let of = |n: f64| format!("--{option} {}: {n} of {now} on {}", amount.text().trim_start(), gpu.name);
+            amount.of(now).map_err(|n| Failure::bad_input(format!("{}, which is no whole number", of(n))))
+        };
+        Ok(match self {
+            Change::Warps(amount) => {
+                let (now, n) = (gpu.sm.max_warps, whole("warps-per-sm", amount, gpu.sm.max_warps)?);
+                if n > MOST_WARPS {
+                    return Err(Failure::bad_input(format!(
+                        "{} of {now} warp slots on {} are {n}, and an SM can have {MOST_WARPS} at most\n  hint: the same step from below: --warps-per-sm x0.5,x1 in `warpwright compare`",
+                        amount.text().trim_start(),
+                        gpu.name
+                    )));
+                }
+                format!("sm.max_warps={n}")
+            }
+            Change::Registers(amount) => {
+                format!("sm.registers={}", whole("register-file", amount, gpu.sm.registers)?)
+            }
+            Change::Branches(how) => {
+                let fetched = match how {
+                    Branches::Oracle => "oracle",
+                    Branches::Stall => "stall",
+                    Branches::Flush => "sequential_flush",
+                };
+                format!("sm.frontend.branches={fetched}")
+            }
+            Change::Buffer(entries) => format!("sm.frontend.buffer_entries={entries}"),
+        })
+    }
+
+    /// What tells it from other values of the same flag.
+    fn label(self) -> String {
+        match self {
+            Change::Warps(amount) => format!("warps{}", amount.text()),
+            Change::Registers(amount) => format!("registers{}", amount.text()),
+            Change::Branches(how) => format!("branches={how:?}").to_lowercase(),
+            Change::Buffer(entries) => format!("buffer={entries}"),
+        }
+    }
+}
+
+/// A value of each flag that was given.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Choice {
+    changes: Vec<Change>,
+    /// What tells it from the other choices; empty if there is no other.
+    pub label: String,
+}
+
+impl Choice {
+    /// The GPU with `settings` and then these changes, and all of them as `--set` would have them.
+    pub fn apply(&self, gpu: &str, settings: &[String]) -> Result<(GpuConfig, Vec<String>), Failure> {
+        let mut settings = settings.to_vec();
+        let described = lookup::gpu(gpu, &settings)?;
+        if self.changes.is_empty() {
+            return Ok((described, settings));
+        }
+        for change in &self.changes {
+            settings.push(change.setting(&described)?);
+        }
+        Ok((lookup::gpu(gpu, &settings)?, settings))
+    }
+}
+
+impl Changes {
+    /// Every combination of the flags' values, the last flag's fastest.
+    pub fn choices(&self) -> Vec<Choice> {
+        let flags: [Vec<Change>; 4] = [
+            self.warps_per_sm.iter().map(|&a| Change::Warps(a)).collect(),
+            self.register_file.iter().map(|&a| Change::Registers(a)).collect(),
+            self.branches.iter().map(|&b| Change::Branches(b)).collect(),
+            self.instruction_buffer.iter().map(|&n| Change::Buffer(n)).collect(),
+        ];
+        let mut choices = vec![Choice::default()];
+        for values in flags.iter().filter(|values| !values.is_empty()) {
+            let with = |choice: &Choice, &change: &Change| {
+                let mut choice = choice.clone();
+                choice.changes.push(change);
+                if values.len() > 1 {
+                    choice.label = format!("{} {}", choice.label, change.label()).trim_start().to_owned();
+                }
+                choice
+            };
+            choices = choices.iter().flat_map(|choice| values.iter().map(move |v| with(choice, v))).collect();
+        }
+        choices
+    }
+
+    /// The only combination.
+    pub fn only(&self) -> Result<Choice, Failure> {
+        let mut choices = self.choices();
+        if choices.len() > 1 {
+            let labels: Vec<_> = choices.into_iter().map(|c| c.label).collect();
+            return Err(Failure::bad_input(format!(
+                "one machine at a time, not {}\n  hint: `warpwright compare` takes several values and shows them side by side",
+                labels.join(", ")
+            )));
+        }
+        Ok(choices.remove(0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts() {
+        assert_eq!(
+            [("64", Amount::Number(64)), ("x2", Amount::Times(2.0)), ("x0.5", Amount::Times(0.5))]
+                .map(|(t, a)| t.parse() == Ok(a)),
+            [true; 3]
+        );
+        assert!(["", "0", "-1", "x", "x0", "x-1", "xinf", "2x", "1.5"].iter().all(|t| t.parse::<Amount>().is_err()));
+    }
+
+    #[test]
+    fn choices_combine_and_scale_what_there_is() {
+        let changes = Changes {
+            warps_per_sm: vec![Amount::Times(1.0), Amount::Times(2.0)],
+            register_file: vec![Amount::Number(131_072)],
+            ..Changes::default()
+        };
+        let choices = changes.choices();
+        assert_eq!(choices.iter().map(|c| c.label.as_str()).collect::<Vec<_>>(), ["warps x1", "warps x2"]);
+        let (gpu, settings) = choices[1].apply("rtx2060s", &["sm.max_warps=16".into()]).unwrap();
+        assert_eq!((gpu.sm.max_warps, gpu.sm.registers), (32, 131_072));
+        assert_eq!(settings, ["sm.max_warps=16", "sm.max_warps=32", "sm.registers=131072"]);
+        assert!(changes.only().unwrap_err().message.contains("compare"));
+        assert!(choices[1].apply("v100", &[]).unwrap_err().message.contains("64 at most"));
+    }
+}

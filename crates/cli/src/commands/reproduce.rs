@@ -1,0 +1,134 @@
+//! `warpwright reproduce`: an experiment of a paper.
+
+use super::compare;
+use crate::comparison::Document;
+use crate::experiments::{self, Experiment};
+use crate::failure::{Exit, Failure, Outcome};
+use crate::output;
+use crate::render::style::{FAINT, HEADING, styled};
+use clap::{FromArgMatches, Parser};
+use serde::Serialize;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use workloads::{Size, suggest};
+
+/// Run an experiment of a paper and put what comes out beside what the paper reports
+///
+/// Each experiment is one or more comparisons over the bundled workloads (`warpwright list figures`); the command that makes each is printed, to be changed at will.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  warpwright list figures
+  warpwright reproduce war-fig5
+  warpwright reproduce ghost-fig13 --size medium
+  warpwright reproduce socgpu-fig1 --json=socgpu-fig1.json")]
+pub struct Args {
+    /// Experiment (`warpwright list figures`)
+    #[arg(value_name = "FIGURE")]
+    figure: String,
+    /// Size of the workloads: small, medium or large
+    #[arg(long, value_name = "SIZE", default_value = "small", hide_possible_values = true, value_parser = clap::builder::PossibleValuesParser::new(Size::ALL.map(Size::name)))]
+    size: String,
+    /// Print JSON, or write it to FILE
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    json: Option<Option<PathBuf>>,
+    /// Runs at the same time [default: one per processor]
+    #[arg(short, long, value_name = "NUMBER")]
+    jobs: Option<NonZeroUsize>,
+    /// Print neither progress nor tables: only errors, and the JSON asked for
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// A comparison as the command line has it.
+#[derive(Debug, Parser)]
+struct Line {
+    #[command(flatten)]
+    compare: compare::Args,
+}
+
+/// Runs the experiment's comparisons and shows them.
+pub fn run(args: &Args) -> Outcome {
+    let experiment = experiments::find(&args.figure).ok_or_else(|| {
+        let known: Vec<&str> = experiments::ALL.iter().map(|e| e.name).collect();
+        Failure::bad_input(format!("there is no experiment `{}`{}", args.figure, suggest::among(&args.figure, &known)))
+    })?;
+    let lines = experiment.parts.iter().map(|part| line(part, args)).collect::<Result<Vec<_>, _>>()?;
+    let text = !matches!(args.json, Some(None)) && !args.quiet;
+    if text {
+        output::print(&heading(experiment))?;
+    }
+    let (mut comparisons, mut exit) = (Vec::new(), Exit::Success);
+    for (part, line) in experiment.parts.iter().zip(&lines) {
+        let (comparison, ended) = compare::compared(&line.compare)?;
+        if text {
+            let command = styled(FAINT, format!("$ warpwright compare {} --size {}", part.join(" "), args.size));
+            output::print(&format!("\n{command}\n{}", compare::text(&line.compare, &comparison)))?;
+        }
+        comparisons.push(comparison);
+        exit = if exit == Exit::Success { ended } else { exit };
+    }
+    let document = Reproduced {
+        schema: SCHEMA,
+        figure: experiment.name,
+        paper: experiment.paper,
+        published: experiment.published,
+        size: &args.size,
+        parts: comparisons.iter().map(|c| c.document()).collect(),
+    };
+    match &args.json {
+        Some(None) => output::print_json(&document)?,
+        Some(Some(path)) => output::save_json(path, &document)?,
+        None => {}
+    }
+    Ok(exit)
+}
+
+/// The comparison that `part` says, with what the user has chosen.
+fn line(part: &[&str], args: &Args) -> Result<Line, Failure> {
+    let mut words = vec!["compare"];
+    words.extend(part);
+    words.extend(["--size", &args.size]);
+    let jobs = args.jobs.map(|jobs| jobs.to_string());
+    jobs.iter().for_each(|jobs| words.extend(["--jobs", jobs]));
+    words.extend(args.quiet.then_some("--quiet"));
+    let command = <Line as clap::CommandFactory>::command();
+    let matches = command.try_get_matches_from(words).map_err(Failure::failed)?;
+    Line::from_arg_matches(&matches).map_err(Failure::failed)
+}
+
+fn heading(experiment: &Experiment) -> String {
+    let Experiment { paper, about, published, .. } = experiment;
+    format!("{}\n  {about}\n  published: {published}\n", styled(HEADING, paper))
+}
+
+/// Version of [`Reproduced`].
+const SCHEMA: u32 = 1;
+
+/// An experiment as JSON; `docs/cli.md` describes it.
+#[derive(Serialize)]
+struct Reproduced<'a> {
+    schema: u32,
+    figure: &'a str,
+    paper: &'a str,
+    published: &'a str,
+    size: &'a str,
+    parts: Vec<Document<'a>>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_experiment_is_a_comparison_that_can_be_made() {
+        for experiment in experiments::ALL {
+            let args =
+                Args { figure: experiment.name.into(), size: "small".into(), json: None, jobs: None, quiet: true };
+            for part in experiment.parts {
+                let line = line(part, &args).unwrap_or_else(|e| panic!("{}: {}", experiment.name, e.message));
+                let made = compare::machines(&line.compare);
+                assert!(made.is_ok_and(|machines| machines.len() > 1), "{}", experiment.name);
+            }
+        }
+    }
+}

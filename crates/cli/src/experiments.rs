@@ -1,0 +1,201 @@
+//! Experiments of the papers: each is one row, a few comparisons and what the paper says of them.
+
+/// A figure or table of a paper as an experiment.
+#[derive(Debug)]
+pub struct Experiment {
+    /// Name on the command line.
+    pub name: &'static str,
+    /// Paper and place.
+    pub paper: &'static str,
+    /// What it is about, in a line.
+    pub about: &'static str,
+    /// What the paper finds, and on what.
+    pub published: &'static str,
+    /// Arguments of `compare`, for each part.
+    pub parts: &'static [&'static [&'static str]],
+}
+
+/// Every experiment.
+pub const ALL: &[Experiment] = &[
+    Experiment {
+        name: "war-fig4",
+        paper: "Write-after-Read Hazard Prevention in GPGPUSim, figure 4",
+        about: "what warpboards cost against write-after-read hazards",
+        published: "GTX 480, PTX: release on commit slows most benchmarks, up to 88 %; release on read at most about 12 %",
+        parts: &[&[
+            "all",
+            "--gpus",
+            "gtx480",
+            "--cores",
+            "inorder,warpboard-commit,warpboard-read",
+            "--show",
+            "speedup",
+        ]],
+    },
+    Experiment {
+        name: "war-fig5",
+        paper: "Write-after-Read Hazard Prevention in GPGPUSim, figure 5",
+        about: "what bloomboards cost, by the bits of a bin",
+        published: "GTX 480, PTX: within 5 % of no protection; 2-bit bins as unbounded ones, 1-bit bins within 5 % of them",
+        parts: &[&[
+            "all",
+            "--gpus",
+            "gtx480",
+            "--cores",
+            "inorder,bloomboard-1,bloomboard-2,bloomboard-unbounded",
+            "--show",
+            "speedup",
+        ]],
+    },
+    Experiment {
+        name: "ghost-fig13",
+        paper: "GhOST (ISCA 2024), figure 13",
+        about: "speedup of GhOST, stalls saved, occupancy",
+        published: "RTX 2060 Super, machine code, GTO: geometric mean 1.069 over 28 benchmarks, none slower",
+        parts: &[&[
+            "all",
+            "--gpus",
+            "rtx2060s",
+            "--schedulers",
+            "gto",
+            "--isa",
+            "sass",
+            "--cores",
+            "inorder,ghost",
+            "--show",
+            "speedup,stalls,occupancy",
+            "--published",
+        ]],
+    },
+    Experiment {
+        name: "ghost-fig14",
+        paper: "GhOST (ISCA 2024), figure 14",
+        about: "GhOST with precise exceptions of loads",
+        published: "RTX 2060 Super, machine code, GTO: geometric mean 1.063 with an issue buffer of 8",
+        parts: &[&[
+            "all",
+            "--gpus",
+            "rtx2060s",
+            "--schedulers",
+            "gto",
+            "--isa",
+            "sass",
+            "--cores",
+            "inorder,ghost,ghost-precise",
+            "--show",
+            "speedup",
+            "--published",
+        ]],
+    },
+    Experiment {
+        name: "ghost-fig15",
+        paper: "GhOST (ISCA 2024), figure 15",
+        about: "size of GhOST's issue buffer, on two GPUs",
+        published: "geometric means with 4, 8, 16, 32 entries: RTX 2060 Super 1.051, 1.068, 1.079, 1.074; RTX 3070 1.042, 1.051, 1.059, 1.066",
+        parts: &[
+            &[
+                "all",
+                "--gpus",
+                "rtx2060s",
+                "--schedulers",
+                "gto",
+                "--isa",
+                "sass",
+                "--cores",
+                "inorder,ghost-4,ghost,ghost-16,ghost-32",
+                "--show",
+                "speedup",
+                "--published",
+            ],
+            &[
+                "all",
+                "--gpus",
+                "rtx3070",
+                "--schedulers",
+                "gto",
+                "--isa",
+                "sass",
+                "--cores",
+                "inorder,ghost-4,ghost,ghost-16,ghost-32",
+                "--show",
+                "speedup",
+                "--published",
+            ],
+        ],
+    },
+    Experiment {
+        name: "ghost-fig16",
+        paper: "GhOST (ISCA 2024), figure 16",
+        about: "GhOST under each warp scheduler",
+        published: "RTX 2060 Super, geometric means: GTO 1.069, LRR 1.071, SRR 1.086: the weaker the scheduler, the larger the gain",
+        parts: &[
+            &[
+                "all",
+                "--gpus",
+                "rtx2060s",
+                "--schedulers",
+                "gto",
+                "--isa",
+                "sass",
+                "--cores",
+                "inorder,ghost",
+                "--show",
+                "speedup",
+            ],
+            &[
+                "all",
+                "--gpus",
+                "rtx2060s",
+                "--schedulers",
+                "lrr",
+                "--isa",
+                "sass",
+                "--cores",
+                "inorder,ghost",
+                "--show",
+                "speedup",
+            ],
+            &[
+                "all",
+                "--gpus",
+                "rtx2060s",
+                "--schedulers",
+                "srr",
+                "--isa",
+                "sass",
+                "--cores",
+                "inorder,ghost",
+                "--show",
+                "speedup",
+            ],
+        ],
+    },
+    Experiment {
+        name: "socgpu-fig1",
+        paper: "SOCGPU (GPGPU 2023), figure 1",
+        about: "twice the warps per SM, with twice the registers and without",
+        published: "V100, 64 to 128 warps: most applications gain nothing. Here 32 to 64 warps, which is as many as an SM can have",
+        parts: &[&[
+            "all",
+            "--gpus",
+            "rtx2060s",
+            "--cores",
+            "inorder-war-exact",
+            "--schedulers",
+            "gto",
+            "--isa",
+            "sass",
+            "--warps-per-sm",
+            "x1,x2",
+            "--register-file",
+            "x1,x2",
+            "--show",
+            "speedup,occupancy",
+        ]],
+    },
+];
+
+/// The experiment called `name`.
+pub fn find(name: &str) -> Option<&'static Experiment> {
+    ALL.iter().find(|experiment| experiment.name == name)
+}
