@@ -4,7 +4,7 @@
 use crate::dispatch::{Dispatcher, LaunchTiming, StreamId};
 use crate::snapshot::Snapshot;
 use config::GpuConfig;
-use isa::{Fault, KernelId, LaunchShape, WarpStream};
+use isa::{Fault, KernelId, LaunchShape, Space, WarpStream};
 use kit::{BitSet, Cycle, NEVER};
 use mem::{MemorySystem, Port};
 use sm::{BlockedWarp, Code, CoreSpec, Env, IssuePolicy, Kernel, Observer, Silent, Sm};
@@ -120,13 +120,15 @@ pub struct Machine<S: WarpStream, P: IssuePolicy, O: Observer = Silent> {
     due: Vec<Cycle>,
     /// When the first of them must.
     first_due: Cycle,
-    /// CTAs have ended in this cycle.
-    any_finished: bool,
+    /// The first cycle in which CTAs have ended that still have to be retired.
+    first_finish: Cycle,
     /// SMs that may have room for a CTA.
     room: BitSet,
     /// When the next resident kernel may have its first CTA dispatched.
     kernel_ready: Cycle,
     last_issue: (Cycle, u64),
+    /// Some kernel reads textures.
+    textures: bool,
     /// Cycles in which something happens until the watcher is called again.
     until_watch: u32,
 }
@@ -164,10 +166,11 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Machine<S, P, O> {
             now: 0,
             due: vec![NEVER; count],
             first_due: NEVER,
-            any_finished: false,
+            first_finish: NEVER,
             room: BitSet::new(count),
             kernel_ready: NEVER,
             last_issue: (0, 0),
+            textures: false,
             until_watch: CYCLES_PER_WATCH,
         }
     }
@@ -176,6 +179,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Machine<S, P, O> {
     /// shared state must give the same.
     pub fn launch(&mut self, code: Arc<Code>, shape: LaunchShape, stream: StreamId) -> KernelId {
         let id = KernelId::from(self.kernels.len());
+        self.textures |= code.program.insts().iter().any(|i| i.mem.is_some_and(|m| m.space == Space::Texture));
         self.kernels.push(Kernel::new(code, shape, &self.spec));
         self.streams.push(stream);
         self.dispatcher.launch(id, stream, &shape);
@@ -247,31 +251,79 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Machine<S, P, O> {
         }
     }
 
+    /// Ticks the SMs that are due, and goes on with each as long as it cannot tell from its port what
+    /// the others do: its state stays at hand. Whatever happens between SMs happens in the order of
+    /// cycles all the same.
     fn tick_sms(&mut self) -> Result<(), Box<Fault>> {
         if self.first_due > self.now {
             return Ok(());
         }
         self.first_due = NEVER;
-        for (i, due) in self.due.iter_mut().enumerate() {
-            if *due <= self.now {
-                let (sm, port) = (&mut self.sms[i], &mut self.ports[i]);
-                let mut env = Env { kernels: &self.kernels, shared: &mut self.shared, port };
-                sm.tick(self.now, &mut env)?;
-                *due = sm.next_event(port);
-                self.any_finished |= !sm.finished().is_empty();
+        let ahead = self.may_run_ahead();
+        for i in 0..self.sms.len() {
+            if self.due[i] <= self.now {
+                let until = if ahead && self.sms[i].resident_warps() > 0 { self.may_reach(i) } else { self.now };
+                self.tick_sm(i, until)?;
             }
-            self.first_due = self.first_due.min(*due);
+            self.first_due = self.first_due.min(self.due[i]);
         }
         Ok(())
     }
 
+    /// Whether SMs may be ticked beyond the present cycle: no warp depends on other SMs', no CTA is
+    /// to be dispatched, and the end of the one kernel finds all other SMs idle.
+    fn may_run_ahead(&self) -> bool {
+        S::ALONE
+            && self.running.len() == 1
+            && self.kernel_ready == NEVER
+            && (self.room.is_empty() || !self.dispatcher.has_work(self.now))
+    }
+
+    /// The last cycle in which SM `i` may be ticked now. All are to be level when the watcher is called.
+    fn may_reach(&mut self, i: usize) -> Cycle {
+        let watch = self.now + Cycle::from(self.until_watch) - 1;
+        self.memory.undisturbed_until(i, self.now, self.textures).clamp(self.now, watch)
+    }
+
+    /// Ticks SM `i` in this cycle and those up to `until` in which it has something to do. It stops
+    /// where a CTA ends, and where its requests might find no room.
+    fn tick_sm(&mut self, i: usize, until: Cycle) -> Result<(), Box<Fault>> {
+        let (sm, port) = (&mut self.sms[i], &mut self.ports[i]);
+        let mut env = Env { kernels: &self.kernels, shared: &mut self.shared, port };
+        let mut at = self.now;
+        loop {
+            sm.tick(at, &mut env)?;
+            let next = sm.next_event(env.port);
+            self.due[i] = next;
+            if !sm.finished().is_empty() {
+                self.first_finish = self.first_finish.min(at);
+                return Ok(());
+            }
+            if next > until || env.port.outbox.len() + Sm::<S, P, O>::MOST_REQUESTS > self.spec.outbox_packets as usize
+            {
+                return Ok(());
+            }
+            at = next;
+        }
+    }
+
     /// CTAs that have ended make room, kernels that have ended are reported.
     fn retire(&mut self) {
-        if !std::mem::take(&mut self.any_finished) {
+        if self.first_finish > self.now {
             return;
         }
+        self.first_finish = NEVER;
         let mut ended = Vec::new();
         for (i, sm) in self.sms.iter_mut().enumerate() {
+            if sm.finished().is_empty() {
+                continue;
+            }
+            // It has not been ticked since.
+            let finish = sm.account().cycles() - 1;
+            if finish > self.now {
+                self.first_finish = self.first_finish.min(finish);
+                continue;
+            }
             for cta in sm.finished().drain(..) {
                 self.room.insert(i);
                 if self.dispatcher.cta_finished(cta.kernel) {
@@ -343,7 +395,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Machine<S, P, O> {
     fn next_event(&self) -> Cycle {
         let dispatch =
             if !self.room.is_empty() && self.dispatcher.has_work(self.now) { self.now } else { self.kernel_ready };
-        let next = self.first_due.min(dispatch);
+        let next = self.first_due.min(self.first_finish).min(dispatch);
         if next <= self.now { self.now } else { next.min(self.memory.next_event(&self.ports)) }
     }
 

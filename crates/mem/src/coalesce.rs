@@ -129,7 +129,7 @@ impl Transactions {
     /// Gathers a load or store of `bytes` per lane of global memory.
     pub fn gather(&mut self, mask: LaneMask, addresses: &[u64; WARP_LANES], bytes: u32, granularity: Granularity) {
         self.len = 0;
-        if mask == LaneMask::MAX && granularity == Granularity::Sector && self.gather_consecutive(addresses, bytes) {
+        if mask == LaneMask::MAX && granularity == Granularity::Sector && self.gather_whole_sectors(addresses, bytes) {
             return;
         }
         let segment = segment_bytes(bytes, granularity);
@@ -139,26 +139,31 @@ impl Transactions {
         self.finish(segment);
     }
 
-    /// The common case: lane *i* follows lane *i* - 1, nothing crosses into a sector partly.
-    fn gather_consecutive(&mut self, addresses: &[u64; WARP_LANES], bytes: u32) -> bool {
-        let first = addresses[0];
-        let mut off = 0;
-        for (i, &address) in addresses.iter().enumerate() {
-            off |= address ^ first.wrapping_add(i as u64 * u64::from(bytes));
-        }
-        let total = bytes * WARP_LANES as u32;
-        if off != 0 || !first.is_multiple_of(u64::from(SECTOR_BYTES)) || !SECTOR_BYTES.is_multiple_of(bytes) {
+    /// The common case: the lanes fill sectors, a run of lanes each.
+    fn gather_whole_sectors(&mut self, addresses: &[u64; WARP_LANES], bytes: u32) -> bool {
+        if !SECTOR_BYTES.is_multiple_of(bytes) {
             return false;
         }
-        let lanes_each = SECTOR_BYTES / bytes;
-        let lane_bits = LaneMask::MAX >> (WARP_LANES as u32 - lanes_each);
-        for sector in (0..total / SECTOR_BYTES).rev() {
-            let address = first + u64::from(sector * SECTOR_BYTES);
-            let mut byte_masks = [0; 4];
-            byte_masks[(address % 128 / 32) as usize] = u32::MAX;
-            let lanes = lane_bits << (sector * lanes_each);
-            self.push(Transaction { address, bytes: SECTOR_BYTES, byte_masks, lanes });
+        let lanes_each = (SECTOR_BYTES / bytes) as usize;
+        let mut off = 0;
+        for run in addresses.chunks_exact(lanes_each) {
+            off |= run[0] % u64::from(SECTOR_BYTES);
+            for (i, &address) in run.iter().enumerate() {
+                off |= address ^ run[0].wrapping_add(i as u64 * u64::from(bytes));
+            }
         }
+        if off != 0 {
+            return false;
+        }
+        let lane_bits = LaneMask::MAX >> (WARP_LANES - lanes_each);
+        for first in (0..WARP_LANES).step_by(lanes_each) {
+            let address = addresses[first];
+            let at = self.at(address);
+            at.lanes |= lane_bits << first;
+            at.byte_masks[(address % 128 / 32) as usize] = u32::MAX;
+            at.bytes = SECTOR_BYTES;
+        }
+        self.order();
         true
     }
 

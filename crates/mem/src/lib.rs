@@ -64,6 +64,7 @@ pub mod coalesce;
 mod crossbar;
 pub mod dram;
 mod ipoly;
+mod outlook;
 mod partition;
 mod port;
 pub mod shared_banks;

@@ -88,6 +88,8 @@ pub(crate) enum Side {
 pub(crate) struct Effects {
     /// The channel may have something new to take, or room to give back.
     pub dram: bool,
+    /// Parts of answers that were made.
+    pub answers: usize,
 }
 
 impl Slice {
@@ -141,6 +143,7 @@ impl Slice {
     pub fn tick(&mut self, now: u64, map: &AddressMap, packets: &mut Packets) -> Effects {
         let room_before = self.has_room_from_dram();
         let waiting_before = self.to_dram.len();
+        let answers_before = self.to_crossbar.waiting();
         if self.cache.has_ready() {
             self.answer_waiter();
         }
@@ -157,7 +160,8 @@ impl Slice {
             self.from_crossbar.hand_on();
         }
         let freed = !room_before && self.has_room_from_dram();
-        Effects { dram: freed || self.to_dram.len() > waiting_before }
+        let answers = self.to_crossbar.waiting() - answers_before;
+        Effects { dram: freed || self.to_dram.len() > waiting_before, answers }
     }
 
     fn answer_waiter(&mut self) {
@@ -277,6 +281,12 @@ impl Slice {
     #[inline]
     pub fn has_answers(&self) -> bool {
         self.to_crossbar.waiting() != 0
+    }
+
+    /// The `count` answers that were made last, none of which the crossbar has.
+    #[inline]
+    pub fn last_answers(&self, count: usize) -> impl Iterator<Item = Part> {
+        self.to_crossbar.last_waiting(count)
     }
 
     /// Hands the oldest answer to the crossbar's input buffer of `packets` packets; false if that

@@ -14,6 +14,7 @@ use crate::cache::CacheCounters;
 use crate::clock::Clocks;
 use crate::crossbar::{Crossbar, CrossbarCounters, PortSet, Source};
 use crate::dram::{AddressMap, Channel, DramCounters};
+use crate::outlook::Outlook;
 use crate::partition::{PartitionCounters, Side, Slice, finish_part};
 use crate::slab::{Packet, PacketId, Packets, Part};
 use crate::{Port, RequestKind};
@@ -104,6 +105,7 @@ pub struct MemorySystem {
     channel_due: Box<[Cycle]>,
     channels_due: Cycle,
     answers: AnswerCounters,
+    outlook: Outlook,
     /// SMs that got an answer in the last call of `advance`.
     answered: PortSet,
     /// Visits everything in every cycle: the yardstick for the tests.
@@ -147,6 +149,7 @@ impl MemorySystem {
             channel_due: vec![NEVER; channels].into(),
             channels_due: NEVER,
             answers: AnswerCounters::default(),
+            outlook: Outlook::new(clusters, &clocks, u64::from(config.l2.latency_cycles)),
             answered: PortSet::new(sms),
             exhaustive: false,
             map,
@@ -171,6 +174,13 @@ impl MemorySystem {
         if self.now.is_none_or(|done| done < now) {
             self.now = Some(now);
         }
+    }
+
+    /// The last cycle until which SM `sm` can be ticked if all have been up to `now`, and this system
+    /// has been advanced to it: whatever the others do, no answer that it might see comes before, nor
+    /// is its inbox looked at. `textures`: some SM may ask for textures.
+    pub fn undisturbed_until(&mut self, sm: usize, now: Cycle, textures: bool) -> Cycle {
+        self.outlook.first_answer(self.cluster_of[sm].into(), now, textures, &self.clocks) - 1
     }
 
     /// SMs whose inbox got an answer in the last [`MemorySystem::advance`].
@@ -275,7 +285,9 @@ impl MemorySystem {
         }
         let Some(part) = self.replies.pop(cluster) else { return };
         // Of a packet that was served by sectors, the last one brings the answer.
-        let Some(packet) = finish_part(&mut self.packets, Part(part)) else { return };
+        let packet = finish_part(&mut self.packets, Part(part));
+        self.outlook.ejected(cluster, t, packet.is_some());
+        let Some(packet) = packet else { return };
         let sm = usize::from(packet.sm);
         ports[sm].inbox.push_back((t + 1, packet.request));
         self.answered.insert(sm);
@@ -361,7 +373,12 @@ impl MemorySystem {
         if self.requests.occupied().contains(s) {
             if slice.has_room_for_packet() {
                 if let Some(id) = self.requests.pop(s) {
-                    let direct = slice.receive(cycle, id, &mut self.packets[id]);
+                    let packet = &mut self.packets[id];
+                    let direct = slice.receive(cycle, id, packet);
+                    if packet.request.kind != RequestKind::WriteBack {
+                        let path = if packet.request.kind == RequestKind::Texture { 0 } else { self.rop_latency };
+                        self.outlook.received(self.cluster_of[usize::from(packet.sm)].into(), cycle, cycle + path);
+                    }
                     self.rop_timers.push_back((cycle + self.rop_latency, s as u16));
                     works |= direct && slice.is_active(cycle);
                 }
@@ -377,6 +394,9 @@ impl MemorySystem {
             self.active.insert(s);
         } else {
             self.active.remove(s);
+        }
+        for part in slice.last_answers(effects.answers) {
+            self.outlook.returns(self.cluster_of[usize::from(self.packets[part.packet()].sm)].into());
         }
         if slice.has_answers() {
             self.answering.insert(s);

@@ -30,7 +30,8 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
             return;
         }
         // As GPGPU-Sim, whose turn moves on in every cycle in which the SM has warps.
-        let first = self.counters.active_cycles % self.schedulers.len() as u64;
+        let (turn, count) = (self.counters.active_cycles, self.schedulers.len() as u64);
+        let first = if count.is_power_of_two() { turn & (count - 1) } else { turn % count };
         // Those that have yet to come: the first and those above it, then those below.
         let (mut above, mut below) = (u32::MAX << first, !(u32::MAX << first));
         self.due_schedulers = self.schedulers_of(self.stirred);
@@ -146,7 +147,8 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         self.collectors.wake(partition);
         let flight = self.slab.get_mut(id);
         flight.stage = Stage::Issued;
-        flight.issue_number = self.counters.warp_instructions;
+        let order = self.counters.warp_instructions;
+        flight.issue_number = order;
         let (warp, pipe, control, mem) = (flight.warp, flight.pipe, flight.control, flight.mem);
         let ends_warp = flight.ends_warp;
         self.stirred |= bit(warp);
@@ -156,7 +158,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         self.counters.empty_instructions += u64::from(flight.mask == 0);
         self.class_counts.0[flight.class as usize] += 1;
 
-        self.id_oc.push(self.id_oc.id(pipe, partition), id);
+        self.id_oc.push(self.id_oc.id(pipe, partition), id, order);
         let window = Window { slab: &self.slab, kernels };
         self.policy.on_issue(window, id);
         self.observer.issued(now, scheduler, Seen { id, window });

@@ -14,10 +14,11 @@ const LATCHES: usize = 64;
 /// One set of latches.
 #[derive(Debug)]
 pub struct Latches {
-    /// The oldest instruction of each latch.
+    /// The oldest instruction of each latch, and its place in the order of issue.
     front: [InstId; LATCHES],
+    order: [u64; LATCHES],
     /// Those behind it: `stride` places for each latch, used as a ring.
-    behind: Box<[InstId]>,
+    behind: Box<[(InstId, u64)]>,
     stride: usize,
     first: [u8; LATCHES],
     len: [u8; LATCHES],
@@ -26,13 +27,22 @@ pub struct Latches {
     single: u64,
     occupied: u64,
     full: u64,
+    /// By partition, the pipes whose latches are full.
+    full_pipes: [PipeSet; Self::PARTITIONS],
     partitions: usize,
+    /// The pipe of each latch.
+    pipes: [Pipe; LATCHES],
+    /// The partition of each latch.
+    parts: [u8; LATCHES],
     /// The latches of partition 0.
     every_partition: u64,
     of_memory: u64,
 }
 
 impl Latches {
+    /// Most partitions, rounded up.
+    const PARTITIONS: usize = 8;
+
     /// Latches whose capacity per pipe, over all partitions, is `total`.
     pub fn new(spec: &CoreSpec, total: impl Fn(Pipe) -> u32) -> Self {
         let partitions = spec.partitions;
@@ -44,7 +54,8 @@ impl Latches {
         let stride = usize::from(*capacity.iter().max().expect("there are latches")).next_power_of_two();
         Self {
             front: [InstId(0); LATCHES],
-            behind: vec![InstId(0); stride * LATCHES].into(),
+            order: [0; LATCHES],
+            behind: vec![(InstId(0), 0); stride * LATCHES].into(),
             stride,
             first: [0; LATCHES],
             len: [0; LATCHES],
@@ -52,7 +63,10 @@ impl Latches {
             single,
             occupied: 0,
             full: 0,
+            full_pipes: Default::default(),
             partitions,
+            pipes: std::array::from_fn(|l| Pipe((l / partitions) as u8)),
+            parts: std::array::from_fn(|l| (l % partitions) as u8),
             of_memory: ((1 << partitions) - 1) << (Pipe::MEM.index() * partitions),
             every_partition: (0..Pipe::COUNT).fold(0, |mask, p| mask | 1 << (p * partitions)),
         }
@@ -73,11 +87,19 @@ impl Latches {
     /// Pipes whose latch in `partition` takes no other instruction.
     #[inline]
     pub fn full_pipes(&self, partition: usize) -> PipeSet {
-        let full = self.full & self.of_partition(partition);
-        if full == 0 {
-            return PipeSet::default();
-        }
-        set_bits(full).fold(PipeSet::default(), |pipes, latch| pipes.with(Pipe((latch / self.partitions) as u8)))
+        self.full_pipes[partition % Self::PARTITIONS]
+    }
+
+    /// The pipe of `latch`.
+    #[inline]
+    pub fn pipe(&self, latch: LatchId) -> Pipe {
+        self.pipes[latch as usize % LATCHES]
+    }
+
+    /// The partition of `latch`.
+    #[inline]
+    pub fn partition(&self, latch: LatchId) -> usize {
+        usize::from(self.parts[latch as usize % LATCHES]) % Self::PARTITIONS
     }
 
     /// Latches with an instruction, one bit each.
@@ -94,21 +116,34 @@ impl Latches {
             .then_some(occupied.trailing_zeros() as LatchId)
     }
 
-    /// Puts an instruction behind those in `latch`, which must have room.
+    /// Puts an instruction, which is at place `order` in the order of issue, behind those in `latch`,
+    /// which must have room.
     #[inline]
-    pub fn push(&mut self, latch: LatchId, id: InstId) {
+    pub fn push(&mut self, latch: LatchId, id: InstId, order: u64) {
         debug_assert!(self.has_room(latch));
         let (l, bit) = (latch as usize % LATCHES, 1 << (latch & 63));
-        if self.occupied & bit == 0 {
+        let full = if self.occupied & bit == 0 {
             self.front[l] = id;
+            self.order[l] = order;
             self.occupied |= bit;
-            self.full |= bit & self.single;
+            self.single & bit != 0
         } else {
             let at = (self.first[l] as usize + self.len[l] as usize) & (self.stride - 1);
-            self.behind[l * self.stride + at] = id;
+            self.behind[l * self.stride + at] = (id, order);
             self.len[l] += 1;
-            self.full |= u64::from(self.len[l] + 1 == self.capacity[l]) << l;
-        }
+            self.len[l] + 1 == self.capacity[l]
+        };
+        self.full |= u64::from(full) << l;
+        self.full_pipes[self.partition(latch)].0 |= u16::from(full) << self.pipe(latch).0;
+    }
+
+    /// The one of `latches`, of which none is empty and there is at least one, whose oldest
+    /// instruction issued first.
+    #[inline]
+    pub fn oldest(&self, latches: u64) -> LatchId {
+        let first = latches.trailing_zeros() as usize % LATCHES;
+        let older = |best: usize, l: usize| if self.order[l % LATCHES] < self.order[best] { l } else { best };
+        set_bits(latches & (latches - 1)).fold(first, older) as LatchId
     }
 
     /// The oldest instruction in `latch`.
@@ -124,10 +159,12 @@ impl Latches {
         let id = self.front(latch)?;
         let (l, bit) = (latch as usize % LATCHES, 1 << (latch & 63));
         self.full &= !bit;
+        let pipes = &mut self.full_pipes[usize::from(self.parts[l]) % Self::PARTITIONS];
+        *pipes = pipes.without(self.pipes[l]);
         if self.single & bit != 0 || self.len[l] == 0 {
             self.occupied &= !bit;
         } else {
-            self.front[l] = self.behind[l * self.stride + self.first[l] as usize];
+            (self.front[l], self.order[l]) = self.behind[l * self.stride + self.first[l] as usize];
             self.first[l] = ((self.first[l] as usize + 1) & (self.stride - 1)) as u8;
             self.len[l] -= 1;
         }
@@ -171,7 +208,7 @@ mod tests {
             for n in 0..2000u16 {
                 state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
                 if state >> 63 == 0 && latches.has_room(latch) {
-                    latches.push(latch, InstId(n));
+                    latches.push(latch, InstId(n), n.into());
                     model.push_back(InstId(n));
                 } else {
                     assert_eq!(latches.pop(latch), model.pop_front());

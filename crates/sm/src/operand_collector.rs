@@ -84,6 +84,8 @@ pub struct OperandCollector {
     free: Mask,
     /// Occupied, and every operand is there.
     ready: Mask,
+    /// Those of them that found the latch of their unit full, which it has been since.
+    blocked: Mask,
     /// Stations whose instructions have left and whose results have yet to come.
     sent: Mask,
     /// Stations with a memory access that has not left.
@@ -95,11 +97,11 @@ pub struct OperandCollector {
     /// Banks of each partition.
     banks_of_partition: [Mask; PARTITIONS],
     partitions: usize,
-    /// For each output port of GPGPU-Sim's, the collector that it last served; empty if collectors
+    /// For each output port of GPGPU-Sim's, the collector that it looks at first; empty if collectors
     /// take turns instead ([`crate::CoreOptions::collectors_as_gpgpu_sim`]).
-    port_last: Box<[u32]>,
-    /// Collectors of each partition.
-    each: u32,
+    port_first: Box<[u8]>,
+    /// For each collector, the one that an output port which has served it looks at next.
+    behind: [u8; 64],
     /// The last collector of each partition that sent its instruction on.
     last: [u32; PARTITIONS],
     /// Reads waiting at each bank, by collector: rings of `reads_stride` places.
@@ -148,19 +150,24 @@ impl OperandCollector {
         let (shared, all) = (low(each * partitions), low((each + of_memory) * partitions));
         let first_of_memory = |p: usize| each * partitions + p * of_memory;
         let of_partition = |p: usize| low(each) << (p * each) | low(of_memory) << first_of_memory(p).min(63);
+        let behind = |c: usize| Self::first_behind(c as u32, each as u32, partitions as u32);
         Self {
             collectors: [Collector { inst: InstId(0), outstanding: 0, awaited: 0, latch: 0 }; 64],
             free: all,
             ready: 0,
             sent: 0,
             memory: 0,
+            blocked: 0,
             of_kind: [shared, if of_memory == 0 { shared } else { all & !shared }],
             of_partition: std::array::from_fn(|p| if p < partitions { of_partition(p) } else { 0 }),
             banks_of_partition: std::array::from_fn(|p| if p < partitions { low(banks) << (p * banks) } else { 0 }),
             partitions,
-            port_last: vec![0; if spec.options.collectors_as_gpgpu_sim { operands.out_ports as usize } else { 0 }]
-                .into(),
-            each: each as u32,
+            port_first: vec![
+                behind(0);
+                if spec.options.collectors_as_gpgpu_sim { operands.out_ports as usize } else { 0 }
+            ]
+            .into(),
+            behind: std::array::from_fn(behind),
             last: std::array::from_fn(|p| (p * each) as u32),
             reads: vec![0; ring * 64].into(),
             reads_stride: ring,
@@ -180,7 +187,9 @@ impl OperandCollector {
     #[inline]
     fn bank(&self, warp: WarpSlot, partition: usize, reg: RegId) -> u32 {
         let number = u32::from(reg.0) + u32::from(self.first_bank[warp.index()]);
-        number % self.banks_per_partition + partition as u32 * self.banks_per_partition
+        let banks = self.banks_per_partition;
+        let place = if banks.is_power_of_two() { number & (banks - 1) } else { number % banks };
+        place + partition as u32 * banks
     }
 
     /// The banks that are `set` (see [`crate::kernel::Banks`]) to `warp`.
@@ -231,8 +240,10 @@ impl OperandCollector {
     #[inline]
     pub fn latches_freed(&mut self, partitions: u8) {
         if self.ready != 0 {
-            let waits = |&p: &usize| self.any_waits_for_unit(p);
-            self.awake |= set_bits(partitions.into()).filter(waits).fold(0, |all, p| all | 1 << p);
+            for p in set_bits(partitions.into()) {
+                self.awake |= u8::from(self.any_waits_for_unit(p)) << p;
+                self.blocked &= !self.of_partition[p % PARTITIONS];
+            }
         }
     }
 
@@ -257,7 +268,7 @@ impl OperandCollector {
             self.step_stations(&mut Wires { id_oc, oc_ex, slab, kernels }, design, &mut done);
             return done;
         }
-        if !self.port_last.is_empty() {
+        if !self.port_first.is_empty() {
             self.step_together(id_oc, oc_ex, slab, kernels, design, &mut done);
             return done;
         }
@@ -291,16 +302,14 @@ impl OperandCollector {
         let latches = id_oc.of_partition(partition);
         let all_banks = self.banks_of_partition[partition % PARTITIONS];
         let mut banks = all_banks & !self.written;
-        // Those that found their latch full: it stays so to the end of the cycle.
-        let mut blocked = 0;
         // Those whose reads find their banks free and each other not in the way: served in the round
         // behind the one in which they came.
         let mut passing = 0;
         let rounds = self.rounds;
         for round in 1..rounds + 1 {
             let mut quiet = passing == 0;
-            if self.ready & mine & !blocked != 0 {
-                moved |= self.dispatch(partition, &mut blocked, oc_ex, slab, design);
+            if self.ready & mine & !self.blocked != 0 {
+                moved |= self.dispatch(partition, oc_ex, slab, design);
                 quiet = false;
             }
             if self.waiting & banks != 0 {
@@ -327,7 +336,7 @@ impl OperandCollector {
             banks = all_banks;
         }
         let collects = self.waiting & all_banks != 0;
-        let sends = self.ready & mine & !blocked != 0;
+        let sends = self.ready & mine & !self.blocked != 0;
         let takes = self.free & mine != 0 && id_oc.occupied() & latches != 0;
         if !collects && !sends && !takes {
             self.awake &= !(1 << partition);
@@ -351,16 +360,9 @@ impl OperandCollector {
 
     /// Sends collected instructions of a partition on, in turn from behind the last one sent.
     #[inline]
-    fn dispatch<D: Design>(
-        &mut self,
-        partition: usize,
-        blocked: &mut Mask,
-        oc_ex: &mut Latches,
-        slab: &mut Slab,
-        design: &mut D,
-    ) -> bool {
+    fn dispatch<D: Design>(&mut self, partition: usize, oc_ex: &mut Latches, slab: &mut Slab, design: &mut D) -> bool {
         let mut moved = false;
-        let mut candidates = self.ready & !*blocked & self.of_partition[partition % PARTITIONS];
+        let mut candidates = self.ready & !self.blocked & self.of_partition[partition % PARTITIONS];
         let behind_last = Mask::MAX << 1 << self.last[partition % PARTITIONS];
         let mut ports = self.out_ports;
         while candidates != 0 && ports > 0 {
@@ -369,13 +371,13 @@ impl OperandCollector {
             candidates &= !(1 << c);
             let Collector { inst, latch, .. } = self.collectors[c as usize % 64];
             if !oc_ex.has_room(latch) {
-                *blocked |= 1 << c;
+                self.blocked |= 1 << c;
                 continue;
             }
             if D::KEEPS_MEMORY_ORDER && self.would_overtake(c, slab) {
                 continue;
             }
-            oc_ex.push(latch, inst);
+            oc_ex.push(latch, inst, slab.get(inst).issue_order());
             self.ready &= !(1 << c);
             self.free |= 1 << c;
             self.last[partition % PARTITIONS] = c;

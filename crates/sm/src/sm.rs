@@ -161,6 +161,9 @@ impl<P: IssuePolicy, O: Observer> Design for Watched<'_, P, O> {
 }
 
 impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
+    /// Most requests that it makes in one cycle: each of four caches one, and one access past them.
+    pub const MOST_REQUESTS: usize = 5;
+
     /// An empty SM.
     pub fn new(id: u16, spec: Arc<CoreSpec>, stream: S, policy: &P::Config, observer: O) -> Self {
         let (warps, ctas) = (spec.sm.max_warps as usize, spec.sm.max_ctas as usize);

@@ -109,7 +109,7 @@ impl Units {
                 if self.try_accept(now, unit, id, slab, agenda) {
                     oc_ex.pop(latch as LatchId);
                     begin(slab, id);
-                    from |= 1 << (latch % self.partitions);
+                    from |= 1 << oc_ex.partition(latch as LatchId);
                 }
                 unit += step;
             }
@@ -139,13 +139,15 @@ impl Units {
             }
             let Service { first, end, .. } = self.service[pipe.index() * self.partitions];
             for unit in first..end {
-                let age = |l: &usize| oc_ex.front(*l as LatchId).map(|id| slab.get(id).issue_order());
-                let Some(latch) = set_bits(oc_ex.occupied() & latches).min_by_key(age) else { break };
-                let id = oc_ex.front(latch as LatchId).expect("an occupied latch");
+                if oc_ex.occupied() & latches == 0 {
+                    break;
+                }
+                let latch = oc_ex.oldest(oc_ex.occupied() & latches);
+                let id = oc_ex.front(latch).expect("an occupied latch");
                 if self.try_accept(now, unit, id, slab, agenda) {
-                    oc_ex.pop(latch as LatchId);
+                    oc_ex.pop(latch);
                     begin(slab, id);
-                    from |= 1 << (latch % self.partitions);
+                    from |= 1 << oc_ex.partition(latch);
                 }
             }
         }

@@ -30,7 +30,6 @@ use crate::policy::IssuePolicy;
 use crate::sm::Sm;
 use crate::spec::CoreSpec;
 use isa::{Access, Space, WarpSlot, WarpStream};
-use kit::bits::set_bits;
 use kit::{Cycle, NEVER};
 use mem::coalesce::Transactions;
 use mem::{Cache, Port, Request, RequestKind};
@@ -341,10 +340,9 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     /// The oldest instruction in OC_EX comes into the dispatch register.
     fn accept_access(&mut self, now: Cycle, kernels: &[Kernel]) {
         let latches = self.oc_ex.occupied() & self.oc_ex.of_memory();
-        let age = |l: &usize| self.oc_ex.front(*l as u8).map(|id| self.slab.get(id).issue_order());
-        let Some(latch) = set_bits(latches).min_by_key(age) else { return };
-        let id = self.oc_ex.pop(latch as u8).expect("an occupied latch");
-        self.collectors.latches_freed(1 << (latch % self.spec.partitions));
+        let latch = self.oc_ex.oldest(latches);
+        let id = self.oc_ex.pop(latch).expect("an occupied latch");
+        self.collectors.latches_freed(1 << self.oc_ex.partition(latch));
         self.slab.get_mut(id).stage = Stage::Executing;
         self.agenda.moved();
         self.observer.executing(now, Seen { id, window: Window { slab: &self.slab, kernels } });

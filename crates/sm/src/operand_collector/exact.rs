@@ -7,16 +7,13 @@
 //! - Input ports, one after the other, each serve every pipe once, with the pipe's oldest instruction
 //!   over all sub-cores. If its sub-core has no collector free, the pipe's others wait behind it.
 
-use super::{Collected, Collector, Design, Mask, OperandCollector};
-use crate::inflight::{InstId, Slab, Stage};
+use super::{Collected, Collector, Design, Mask, OperandCollector, PARTITIONS};
+use crate::inflight::{Slab, Stage};
 use crate::kernel::Kernel;
 use crate::latches::{LatchId, Latches};
-use crate::spec::Pipe;
-use kit::bits::set_bits;
 
 impl OperandCollector {
     /// One cycle, the sub-cores in step.
-    #[cold]
     #[inline(never)]
     pub(super) fn step_together(
         &mut self,
@@ -28,21 +25,27 @@ impl OperandCollector {
         done: &mut Collected,
     ) {
         let mut banks = !self.written;
-        // Those that found their latch full: it stays so to the end of the cycle.
-        let mut blocked = 0;
         for _ in 0..self.rounds {
-            if self.ready & !blocked != 0 {
-                done.touched |= self.serve_output_ports(&mut blocked, oc_ex, slab, design);
+            let mut quiet = true;
+            if self.ready & !self.blocked != 0 {
+                done.touched |= self.serve_output_ports(oc_ex, slab, design);
+                quiet = false;
             }
-            for partition in 0..self.partitions {
-                let served = self.waiting & banks & self.banks_of_partition[partition];
-                if served != 0 {
-                    self.serve_reads(served, slab, design, done);
-                    done.touched |= 1 << partition;
-                }
+            let served = self.waiting & banks;
+            if served != 0 {
+                self.serve_reads(served, slab, design, done);
+                let of = |p: usize| u8::from(served & self.banks_of_partition[p % PARTITIONS] != 0) << p;
+                done.touched |= (0..self.partitions).fold(0, |all, p| all | of(p));
+                quiet = false;
             }
             if self.free != 0 && id_oc.occupied() != 0 {
                 done.touched |= self.serve_input_ports(id_oc, slab, kernels, design);
+                quiet = false;
+            }
+            // A round that finds nothing to do leaves nothing for the next, except to the banks that
+            // were being written.
+            if quiet && self.waiting == 0 {
+                break;
             }
             banks = Mask::MAX;
         }
@@ -51,42 +54,40 @@ impl OperandCollector {
         self.awake = if stuck { 0 } else { u8::MAX };
     }
 
+    /// The collector that an output port which has served `last` looks at next.
+    pub(super) fn first_behind(last: u32, each: u32, partitions: u32) -> u8 {
+        let skip = if partitions > 1 { each - last % each } else { 1 };
+        ((last + skip) % (each * partitions)) as u8
+    }
+
     /// Each output port sends at most one instruction on. Gives the sub-cores in which one moved.
-    fn serve_output_ports<D: Design>(
-        &mut self,
-        blocked: &mut Mask,
-        oc_ex: &mut Latches,
-        slab: &mut Slab,
-        design: &mut D,
-    ) -> u8 {
-        let count = self.each * self.partitions as u32;
+    fn serve_output_ports<D: Design>(&mut self, oc_ex: &mut Latches, slab: &mut Slab, design: &mut D) -> u8 {
         let mut touched = 0;
-        for port in 0..self.port_last.len() {
-            let last = self.port_last[port];
-            let skip = if self.partitions > 1 { self.each - last % self.each } else { 1 };
-            let first = (last + skip) % count;
-            let candidates = self.ready & !*blocked;
-            let (behind, before) = (candidates >> first << first, candidates & !(Mask::MAX << first));
-            let mut found = None;
-            for c in set_bits(behind).chain(set_bits(before)) {
-                if oc_ex.has_room(self.collectors[c].latch) {
-                    if D::KEEPS_MEMORY_ORDER && self.would_overtake(c as u32, slab) {
-                        continue;
-                    }
-                    found = Some(c);
-                    break;
+        for port in 0..self.port_first.len() {
+            let behind = Mask::MAX << (self.port_first[port] % 64);
+            let mut candidates = self.ready & !self.blocked;
+            let found = loop {
+                if candidates == 0 {
+                    return touched;
                 }
-                *blocked |= 1 << c;
-            }
-            let Some(c) = found else { break };
-            let Collector { inst, latch, .. } = self.collectors[c];
-            oc_ex.push(latch, inst);
-            self.ready &= !(1 << c);
-            self.free |= 1 << c;
-            self.port_last[port] = c as u32;
+                let c = if candidates & behind == 0 { candidates } else { candidates & behind }.trailing_zeros();
+                if oc_ex.has_room(self.collectors[c as usize % 64].latch) {
+                    if !(D::KEEPS_MEMORY_ORDER && self.would_overtake(c, slab)) {
+                        break c;
+                    }
+                } else {
+                    self.blocked |= 1 << c;
+                }
+                candidates &= !(1 << c);
+            };
+            let Collector { inst, latch, .. } = self.collectors[found as usize % 64];
+            oc_ex.push(latch, inst, slab.get(inst).issue_order());
+            self.ready &= !(1 << found);
+            self.free |= 1 << found;
+            self.port_first[port] = self.behind[found as usize % 64];
             slab.get_mut(inst).stage = Stage::Dispatched;
             design.operands_read(slab, inst);
-            touched |= 1 << (c as u32 / self.each);
+            touched |= 1 << oc_ex.partition(latch);
         }
         touched
     }
@@ -100,36 +101,31 @@ impl OperandCollector {
         kernels: &[Kernel],
         design: &mut impl Design,
     ) -> u8 {
-        let partitions = self.partitions;
         let mut waiting = id_oc.occupied();
         let mut touched = 0;
         for _port in 0..self.in_ports {
-            if waiting == 0 {
-                break;
-            }
-            for pipe in (0..Pipe::COUNT as u8).map(Pipe) {
-                let mine = id_oc.of_pipe(pipe);
-                let Some((latch, inst)) = oldest(id_oc, waiting & mine, slab) else { continue };
-                let partition = usize::from(latch) % partitions;
-                let free = self.free & self.of_partition[partition];
+            let mut pipes = waiting;
+            while pipes != 0 {
+                let mine = id_oc.of_pipe(id_oc.pipe(pipes.trailing_zeros() as LatchId));
+                let latch = id_oc.oldest(pipes & mine);
+                pipes &= !mine;
+                let partition = id_oc.partition(latch);
+                let free = self.free & self.of_partition[partition % PARTITIONS];
                 if free == 0 {
                     // No collector comes free before the next round.
                     waiting &= !mine;
                     continue;
                 }
-                id_oc.pop(latch);
+                let inst = id_oc.pop(latch).expect("an occupied latch");
                 let place = Collector { inst, outstanding: 0, awaited: 0, latch };
                 self.place(free.trailing_zeros(), partition, place, slab, kernels, design);
                 touched |= 1 << partition;
                 waiting &= id_oc.occupied() | !mine;
             }
+            if waiting == 0 {
+                break;
+            }
         }
         touched
     }
-}
-
-/// The instruction among the heads of `latches` that issued first.
-pub(super) fn oldest(id_oc: &Latches, latches: u64, slab: &Slab) -> Option<(LatchId, InstId)> {
-    let heads = set_bits(latches).filter_map(|l| id_oc.front(l as LatchId).map(|inst| (l as LatchId, inst)));
-    heads.min_by_key(|&(_, inst)| slab.get(inst).issue_order())
 }

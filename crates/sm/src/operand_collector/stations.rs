@@ -10,7 +10,6 @@
 //! - **Free.** A station is its instruction's until the result is broadcast; one without a result gives
 //!   it up when it leaves.
 
-use super::exact::oldest;
 use super::{Collected, Collector, Design, Mask, OperandCollector, PARTITIONS};
 use crate::inflight::{InstId, Slab, Stage};
 use crate::kernel::Kernel;
@@ -74,9 +73,12 @@ impl OperandCollector {
         let Wires { id_oc, slab, kernels, .. } = wires;
         let mut moved = false;
         for _ in 0..self.in_ports {
-            let Some((latch, inst)) = oldest(id_oc, id_oc.occupied() & id_oc.of_partition(partition), slab) else {
+            let waiting = id_oc.occupied() & id_oc.of_partition(partition);
+            if waiting == 0 {
                 break;
-            };
+            }
+            let latch = id_oc.oldest(waiting);
+            let Some(inst) = id_oc.front(latch) else { break };
             let in_memory = slab.get(inst).mem.is_some();
             let free = self.free & self.of_partition[partition % PARTITIONS] & self.of_kind[usize::from(in_memory)];
             if free == 0 {
@@ -110,7 +112,7 @@ impl OperandCollector {
             if !self.may_leave::<D>(c, partition, slab, kernels) {
                 continue;
             }
-            oc_ex.push(latch, inst);
+            oc_ex.push(latch, inst, slab.get(inst).issue_order());
             self.ready &= !(1 << c);
             self.memory &= !(1 << c);
             self.last[partition % PARTITIONS] = c;

@@ -60,6 +60,8 @@ pub(crate) fn number(grid: Dim3, cta: Dim3) -> u64 {
 impl WarpStream for NativeStream {
     type Shared = NativeShared;
 
+    const ALONE: bool = true;
+
     fn start_cta(&mut self, shared: &mut NativeShared, kernel: KernelId, cta: Dim3, at: CtaSlot, warps: &[WarpSlot]) {
         let resident = crate::stream::slot(&mut self.ctas, at.index());
         let trace = shared.source.trace().clone();
