@@ -15,7 +15,7 @@ fn check_all(gpu: &str, code: Form) {
         }
         let job = Job::Workload { name: workload.name.into(), size: "small".into(), params: BTreeMap::new(), seed: 7 };
         let in_order = run(&setup("inorder"), &job, &mut Unattended).unwrap();
-        for core in ["loog", "loog-8", "loog-16", "loog-lsq"] {
+        for core in ["loog", "loog-8", "loog-lsq"] {
             let name = format!("{} on {gpu}, {core}", workload.name);
             let (report, findings) =
                 audit(&setup(core), &job, &mut Unattended).unwrap_or_else(|e| panic!("{name}: {e}"));
