@@ -30,9 +30,9 @@ fn audited(gpu: &str, core: &str, workload: &str) -> Findings {
 
 /// Audits the whole suite on `gpu` under each protected design.
 fn check_protected(gpu: &str) {
-    // GhOST forgets reads at issue: `ghost.rs` audits it; `socgpu.rs` audits SOCGPU.
-    let protected =
-        |core: &str| !UNPROTECTED.contains(&core) && !core.starts_with("ghost") && !core.starts_with("socgpu");
+    // GhOST forgets reads at issue: `ghost.rs` audits it; `loog.rs` and `socgpu.rs` audit theirs.
+    let elsewhere = |core: &str| ["ghost", "loog", "socgpu"].iter().any(|design| core.starts_with(design));
+    let protected = |core: &str| !UNPROTECTED.contains(&core) && !elsewhere(core);
     for (core, _) in CORES.iter().filter(|(core, _)| protected(core)) {
         for workload in workloads_on(gpu) {
             let findings = audited(gpu, core, workload.name);

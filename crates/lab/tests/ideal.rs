@@ -49,7 +49,7 @@ fn ptx_on_rtx2060s() {
 }
 
 #[test]
-#[ignore = "half an hour"]
+#[ignore = "minutes"]
 fn every_column() {
     for gpu in ["rtx2060s", "v100"] {
         [Form::Sass, Form::Ptx].into_iter().for_each(|code| check_all(gpu, code, &COLUMNS));
