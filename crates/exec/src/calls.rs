@@ -57,13 +57,12 @@ fn prepare(warp: &mut Warp, kernel: &Kernel, function: u32, data: CallData, mask
         return Err(overflow(mask));
     }
     warp.local.grow(bytes);
-    for (&from, &to) in site.args.iter().zip(&callee.params) {
-        pass(warp, kernel, (from, data.caller_frame), (to, data.frame), mask);
-    }
+    // First: a function that calls itself passes arguments into registers of its own.
     if let Some(Save { registers: (first, count), predicates: (first_pred, preds) }) = site.save {
         warp.saved.extend_from_slice(&warp.regs[first as usize..(first + count) as usize]);
         warp.saved_preds.extend_from_slice(&warp.preds[first_pred as usize..(first_pred + preds) as usize]);
     }
+    pass_all(warp, kernel, (&site.args, data.caller_frame), (&callee.params, data.frame), mask);
     Ok(callee.entry)
 }
 
@@ -76,8 +75,9 @@ pub(crate) fn ret(warp: &mut Warp, kernel: &Kernel, mask: LaneMask) {
     let data = frame.data;
     let site = &kernel.calls[data.site as usize];
     let function = kernel.function_of(warp.stack.pc().unwrap_or(0));
-    for (&from, &to) in function.returns.iter().zip(&site.results) {
-        pass(warp, kernel, (from, data.frame), (to, data.caller_frame), mask);
+    pass_all(warp, kernel, (&function.returns, data.frame), (&site.results, data.caller_frame), mask);
+    if let Some(save) = site.save {
+        keep_results(warp, &site.results, save, mask);
     }
     warp.stack.ret(mask);
     warp.end_calls(kernel);
@@ -101,31 +101,52 @@ fn targets(warp: &mut Warp, kernel: &Kernel, register: Reg, mask: LaneMask) -> R
     Ok(ways)
 }
 
-/// Copies a value between a caller's and a function's place, each with its frame.
-fn pass(warp: &mut Warp, kernel: &Kernel, from: (Place, u32), to: (Place, u32), mask: LaneMask) {
-    match (from, to) {
-        ((Place::Frame { offset: a, bytes }, frame), (Place::Frame { offset: b, bytes: room }, to_frame)) => {
-            copy_local(&mut warp.local, frame + a, to_frame + b, bytes.min(room), mask);
-        }
-        ((Place::Register(a, n), _), (Place::Register(b, room), _)) => {
-            for k in 0..u16::from(n.min(room)) {
-                let column = column(warp, kernel, Reg(a.0 + k));
-                crate::lanes::blend(&mut warp.regs[(b.0 + k) as usize], &column, mask);
+/// Puts results that have come into registers of the caller among those that will be restored.
+fn keep_results(warp: &mut Warp, results: &[Place], save: Save, mask: LaneMask) {
+    let (first, count) = save.registers;
+    let start = warp.saved.len() - count as usize;
+    for &place in results {
+        let Place::Register(reg, columns) = place else { continue };
+        for reg in reg.0..reg.0 + u16::from(columns) {
+            if (first..first + count).contains(&reg) {
+                let kept = &mut warp.saved[start + (reg - first) as usize];
+                crate::lanes::blend(kept, &warp.regs[reg as usize], mask);
             }
         }
-        ((Place::Register(a, n), _), (Place::Frame { offset, bytes }, frame)) => {
-            warp.local.grow(frame + offset + bytes.next_multiple_of(4));
-            for k in 0..u32::from(n).min(bytes.div_ceil(4)) {
-                let column = column(warp, kernel, Reg(a.0 + k as u16));
-                warp.local.write(((frame + offset) / 4 + k) as usize, &column, mask);
+    }
+}
+
+/// Copies values between a caller's and a function's places, each side with its frame. All are read
+/// before the first is written to a register: of a function that calls itself they may be the same.
+fn pass_all(warp: &mut Warp, kernel: &Kernel, from: (&[Place], u32), to: (&[Place], u32), mask: LaneMask) {
+    let mut into_registers: Vec<(usize, Column)> = Vec::new();
+    for (&source, &target) in from.0.iter().zip(to.0) {
+        match (source, target) {
+            (Place::Frame { offset: a, bytes }, Place::Frame { offset: b, bytes: room }) => {
+                copy_local(&mut warp.local, from.1 + a, to.1 + b, bytes.min(room), mask);
+            }
+            (Place::Register(a, n), Place::Register(b, room)) => {
+                for k in 0..n.min(room).into() {
+                    into_registers.push(((b.0 + k) as usize, column(warp, kernel, Reg(a.0 + k))));
+                }
+            }
+            (Place::Register(a, n), Place::Frame { offset, bytes }) => {
+                warp.local.grow(to.1 + offset + bytes.next_multiple_of(4));
+                for k in 0..u32::from(n).min(bytes.div_ceil(4)) {
+                    let column = column(warp, kernel, Reg(a.0 + k as u16));
+                    warp.local.write(((to.1 + offset) / 4 + k) as usize, &column, mask);
+                }
+            }
+            (Place::Frame { offset, bytes }, Place::Register(b, n)) => {
+                for k in 0..u32::from(n).min(bytes.div_ceil(4)) {
+                    let column = *warp.local.column(((from.1 + offset) / 4 + k) as usize);
+                    into_registers.push(((b.0 + k as u16) as usize, column));
+                }
             }
         }
-        ((Place::Frame { offset, bytes }, frame), (Place::Register(b, n), _)) => {
-            for k in 0..u32::from(n).min(bytes.div_ceil(4)) {
-                let column = *warp.local.column(((frame + offset) / 4 + k) as usize);
-                crate::lanes::blend(&mut warp.regs[(b.0 + k as u16) as usize], &column, mask);
-            }
-        }
+    }
+    for (register, column) in &into_registers {
+        crate::lanes::blend(&mut warp.regs[*register], column, mask);
     }
 }
 

@@ -116,6 +116,37 @@ fn recursion_keeps_each_frame_apart() {
     }
 }
 
+/// Arguments and results in registers: a function's own are the ones that its recursive call passes.
+#[test]
+fn recursion_passes_registers() {
+    let functions = "
+.func (.reg .u32 result) ackermann(.reg .u32 m, .reg .u32 n) {
+  .reg .pred %p, %q; .reg .u32 %r<4>;
+  setp.ne.u32 %p, m, 0; @%p bra SOME; add.u32 result, n, 1; ret;
+  SOME: sub.u32 %r1, m, 1; setp.ne.u32 %q, n, 0; @%q bra BOTH;
+  call (result), ackermann, (%r1, 1); ret;
+  BOTH: sub.u32 %r2, n, 1; call (%r3), ackermann, (m, %r2);
+  call (result), ackermann, (%r1, %r3); ret; }
+.func (.reg .u32 result) turn(.reg .u32 a, .reg .u32 b, .reg .u32 times) {
+  .reg .pred %p; .reg .u32 %r<3>;
+  setp.ne.u32 %p, times, 0; @%p bra MORE; shl.b32 %r1, a, 8; or.b32 result, %r1, b; ret;
+  MORE: sub.u32 %r2, times, 1; call (%r1), turn, (b, a, %r2); add.u32 result, %r1, a; ret; }
+";
+    let body = "and.b32 %r1, %i, 1; and.b32 %r2, %i, 3; call (%r3), ackermann, (%r1, %r2);\n\
+         call (%r4), turn, (3, 5, %r2); shl.b32 %r4, %r4, 16; or.b32 %r3, %r3, %r4; st.global.u32 [%at], %r3;";
+    let out = run_words(&(functions.to_owned() + &kernel(body)), 1, 32, &[0; 32]);
+    let turned = |times: u32| match times {
+        0 => 0x305,
+        1 => 0x503 + 3,
+        2 => 0x305 + 3 + 5,
+        _ => 0x503 + 3 + 5 + 3,
+    };
+    for (i, word) in (0..32_u32).zip(out) {
+        let n = i & 3;
+        assert_eq!(word, if i & 1 == 0 { n + 1 } else { n + 2 } | turned(n) << 16, "thread {i}");
+    }
+}
+
 #[test]
 fn calls_pass_structures_and_only_the_calling_lanes() {
     let functions = "
