@@ -296,6 +296,34 @@ fn random_programs_leave_the_same_memory_with_any_registers() {
     assert!(spilled > 100 && predicates > 100 && fences > 100 && unfit < 100);
 }
 
+/// A function that calls itself with arguments and results in registers, two of them live across it.
+#[test]
+fn recursion_keeps_its_registers() {
+    let text = "
+.func (.reg .u32 result) fibonacci(.reg .u32 n) {
+  .reg .pred %p; .reg .u32 %a, %b, %c, %d;
+  setp.gt.u32 %p, n, 1; @%p bra MORE; mov.u32 result, n; ret;
+  MORE: sub.u32 %a, n, 1; sub.u32 %b, n, 2;
+  call (%c), fibonacci, (%a); call (%d), fibonacci, (%b); add.u32 result, %c, %d; ret; }
+.visible .entry k(.param .u64 p) {
+  .reg .b32 %i, %n, %f, %keep; .reg .b64 %buf, %off, %out;
+  ld.param.u64 %buf, [p]; mov.u32 %i, %tid.x; mul.wide.u32 %off, %i, 4; add.s64 %out, %buf, %off;
+  mul.lo.u32 %keep, %i, 1000; and.b32 %n, %i, 7; call (%f), fibonacci, (%n);
+  add.u32 %f, %f, %keep; st.global.u32 [%out], %f; ret; }";
+    for mode in [
+        Registers::Virtual,
+        Registers::Allocated(UNLIMITED),
+        Registers::Allocated(limits(24)),
+        Registers::HazardFree(UNLIMITED),
+    ] {
+        let memory = memory_after(lowered(text, mode).unwrap_or_else(|e| panic!("{mode:?}: {e}")));
+        for (i, word) in memory.chunks_exact(4).take(32).enumerate() {
+            let expected = [0, 1, 1, 2, 3, 5, 8, 13][i & 7] + 1000 * i as u32;
+            assert_eq!(u32::from_le_bytes(word.try_into().unwrap()), expected, "{mode:?}, thread {i}");
+        }
+    }
+}
+
 #[test]
 fn without_the_extension_writes_can_overtake_reads() {
     let found = (0..40).filter(|&seed| {
