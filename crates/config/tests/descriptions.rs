@@ -3,11 +3,20 @@
 use config::{Raw, schema};
 use std::collections::BTreeSet;
 
+/// Names of the built-in descriptions and paths of the examples, with the name that each has.
+fn all() -> Vec<(String, String)> {
+    let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/gpus");
+    let files = std::fs::read_dir(examples).unwrap().map(|file| file.unwrap().path());
+    let named = |path: &std::path::Path| path.file_stem().unwrap().to_str().unwrap().to_owned();
+    let builtin = config::builtin().iter().map(|gpu| (gpu.name.to_owned(), gpu.name.to_owned()));
+    builtin.chain(files.map(|path| (path.to_str().unwrap().to_owned(), named(&path)))).collect()
+}
+
 #[test]
-fn every_builtin_description_loads() {
-    for gpu in config::builtin() {
-        let loaded = config::load(gpu.name).unwrap_or_else(|e| panic!("{}:\n{e}", gpu.name));
-        assert_eq!(loaded.name, gpu.name);
+fn every_description_loads() {
+    for (gpu, name) in all() {
+        let loaded = config::load(&gpu).unwrap_or_else(|e| panic!("{gpu}:\n{e}"));
+        assert_eq!(loaded.name, name);
         loaded.check().unwrap();
         config::OpTable::resolve(&loaded.sm.ptx_timing).unwrap();
         config::OpTable::resolve(&loaded.sm.sass_timing).unwrap();
@@ -16,14 +25,14 @@ fn every_builtin_description_loads() {
 
 #[test]
 fn every_number_has_a_source_and_every_source_a_number() {
-    for gpu in config::builtin() {
-        let raw = Raw::open(gpu.name).unwrap();
+    for (gpu, _) in all() {
+        let raw = Raw::open(&gpu).unwrap();
         let bare: Vec<_> = raw.keys().filter(|k| raw.source_of(k).is_none()).collect();
-        assert!(bare.is_empty(), "{}: no source for {bare:#?}", gpu.name);
+        assert!(bare.is_empty(), "{gpu}: no source for {bare:#?}");
         let keys: Vec<_> = raw.keys().collect();
         for source in raw.sources().keys() {
             let covers = |k: &&str| *k == source || k.starts_with(&format!("{source}."));
-            assert!(keys.iter().any(covers), "{}: source for `{source}`, which is not there", gpu.name);
+            assert!(keys.iter().any(covers), "{gpu}: source for `{source}`, which is not there");
         }
     }
 }
