@@ -267,7 +267,7 @@ fn statistics_of_figure_5() {
     assert_eq!(of("waw_war_dependences"), (1, 5));
     assert_eq!(of("stop_dependences"), (3 + 4, 5));
     assert_eq!(of("memory_dependences"), (0, 5));
-    assert_eq!(of("reordered"), (0, 5));
+    assert_eq!(of("reordered_share"), (0, 5));
 }
 
 #[test]

@@ -11,6 +11,7 @@
 //! [`Warps::held`]: crate::Warps::held
 
 pub mod boards;
+mod extent;
 pub mod ghost;
 mod heads;
 pub mod ideal;

@@ -2,12 +2,10 @@
 
 use super::waits::{Place, Places, SPAN};
 use crate::inflight::{InFlight, InstId, Window};
+use crate::policy::extent::{Extent, overlap};
 use crate::warps::PerWarp;
 use isa::{Access, CacheOp, MemAccess, Space};
-use kit::bits::{lanes, set_bits};
-
-/// Bytes of an aligned piece of memory that one bit of [`Extent::pieces`] stands for.
-const PIECE: u32 = 32;
+use kit::bits::set_bits;
 
 /// Accesses of a warp that have not issued.
 #[derive(Clone, Copy, Debug, Default)]
@@ -18,40 +16,6 @@ struct Order {
     behind: Places,
     /// Stores among them.
     stores: Places,
-}
-
-/// Where an access lies, roughly: two that meet nowhere here touch no byte in common.
-#[derive(Clone, Copy, Debug)]
-struct Extent {
-    space: Space,
-    first: u64,
-    last: u64,
-    /// Pieces of memory that it touches, modulo 64.
-    pieces: u64,
-}
-
-impl Extent {
-    const NOWHERE: Self = Self { space: Space::Global, first: u64::MAX, last: 0, pieces: 0 };
-
-    fn of(window: Window<'_>, id: InstId, bytes: u8) -> Self {
-        let dynamic = window.dynamic(id);
-        let mut extent = Self { space: dynamic.space, ..Self::NOWHERE };
-        for lane in lanes(window.inst(id).mask) {
-            let first = dynamic.addresses[lane];
-            let last = first.saturating_add(u64::from(bytes) - 1);
-            extent.first = extent.first.min(first);
-            extent.last = extent.last.max(last);
-            // No access is longer than a piece.
-            extent.pieces |= 1 << (first / u64::from(PIECE) % 64) | 1 << (last / u64::from(PIECE) % 64);
-        }
-        extent
-    }
-
-    #[inline]
-    fn may_meet(&self, other: &Self) -> bool {
-        let overlap = self.first <= other.last && other.first <= self.last;
-        self.space == other.space && overlap && self.pieces & other.pieces != 0
-    }
 }
 
 /// The accesses of all warps.
@@ -95,7 +59,7 @@ impl Accesses {
         let older = order.keeper;
         order.behind |= mine;
         order.stores |= if stores { mine } else { 0 };
-        let extent = Extent::of(window, id, mem.bytes);
+        let extent = Extent::of(window, id);
         let extents = &mut self.extents[w * SPAN..][..SPAN];
         extents[place] = extent;
         let meets = |&p: &usize| extents[p].may_meet(&extent) && overlap(window, places[p].id, id);
@@ -126,19 +90,4 @@ fn keeps_its_place(mem: MemAccess) -> bool {
 /// Space that no kernel writes.
 const fn is_read_only(space: Space) -> bool {
     matches!(space, Space::Constant | Space::Param | Space::Texture)
-}
-
-/// Whether two accesses to one space touch a byte in common.
-fn overlap(window: Window<'_>, older: InstId, younger: InstId) -> bool {
-    let (x, y) = (window.inst(older), window.inst(younger));
-    let bytes = |inst: &InFlight| inst.mem.map_or(0, |m| u64::from(m.bytes));
-    let (of_x, of_y) = (bytes(x), bytes(y));
-    let (from, to) = (&window.dynamic(older).addresses, &window.dynamic(younger).addresses);
-    // The distance lies between -of_y and of_x, both excluded.
-    let meet = |i: usize, j: usize| to[j].wrapping_sub(from[i]).wrapping_add(of_y - 1) < of_x + of_y - 1;
-    // Mostly a thread's own accesses meet, if any do; local memory is each lane's own.
-    let same_lane = lanes(x.mask & y.mask).any(|i| meet(i, i));
-    let is_local = window.dynamic(younger).space == Space::Local;
-    same_lane
-        || !is_local && lanes(x.mask).any(|i| (0..32).fold(0, |hit, j| hit | u32::from(meet(i, j)) << j) & y.mask != 0)
 }

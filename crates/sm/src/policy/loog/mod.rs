@@ -67,6 +67,7 @@
 
 mod alias_table;
 
+use super::extent::{Extent, overlap};
 use super::heads::{Head, Heads};
 use super::{Allowances, IssuePolicy, ReadyMasks, Stations, Structure};
 use crate::counters::DesignStatistic;
@@ -76,8 +77,7 @@ use crate::spec::{CoreSpec, PipeSet, WarpMask};
 use crate::stalls::{Stall, StallMasks};
 use crate::warps::PerWarp;
 use alias_table::AliasTable;
-use isa::{Access, CacheOp, Control, RegFile, Space, WarpSlot};
-use kit::bits::lanes;
+use isa::{Access, CacheOp, Control, RegFile, WarpSlot};
 
 /// Most sources that a station awaits.
 const MAX_AWAITED: usize = 64;
@@ -169,24 +169,7 @@ fn keeps_its_place(inst: &InFlight) -> bool {
 
 /// Whether two accesses touch a byte in common.
 fn meet(window: Window<'_>, a: InstId, b: InstId) -> bool {
-    let (dx, dy) = (window.dynamic(a), window.dynamic(b));
-    if dx.space != dy.space {
-        return false;
-    }
-    let bytes = |id: InstId| window.inst(id).mem.map_or(0, |m| u64::from(m.bytes));
-    let (mask_a, mask_b, bytes_a, bytes_b) = (window.inst(a).mask, window.inst(b).mask, bytes(a), bytes(b));
-    let overlap = |p: u64, q: u64| p < q.saturating_add(bytes_b) && q < p.saturating_add(bytes_a);
-    if dx.space == Space::Local {
-        return lanes(mask_a & mask_b).any(|i| overlap(dx.addresses[i], dy.addresses[i]));
-    }
-    // Most are far apart.
-    let range = |mask, addresses: &[u64; 32]| {
-        lanes(mask).fold((u64::MAX, 0), |(low, high), i| (low.min(addresses[i]), high.max(addresses[i])))
-    };
-    let ((low_a, high_a), (low_b, high_b)) = (range(mask_a, &dx.addresses), range(mask_b, &dy.addresses));
-    low_a < high_b.saturating_add(bytes_b)
-        && low_b < high_a.saturating_add(bytes_a)
-        && lanes(mask_a).any(|i| lanes(mask_b).any(|j| overlap(dx.addresses[i], dy.addresses[j])))
+    Extent::of(window, a).may_meet(&Extent::of(window, b)) && overlap(window, a, b)
 }
 
 impl IssuePolicy for Loog {

@@ -187,7 +187,7 @@ impl IssuePolicy for Socgpu {
                 memory,
             ),
             DesignStatistic::count(
-                "reordered",
+                "reordered_share",
                 "%",
                 "Instructions that issued before an older one of their warp, as a share of all.",
                 reordered,
