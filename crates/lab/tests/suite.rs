@@ -20,7 +20,7 @@ fn simulate(code: Form, gpu: &str, core: &str, scheduler: &str, workload: &str) 
 }
 
 /// Runs the whole suite on one GPU; of machine code, the workloads that are compiled for it. The
-/// other designs run it in `audit.rs` and their own tests.
+/// other designs run it in `audit.rs`.
 fn check_all(code: Form, gpu: &str) {
     for (core, _) in &CORES[..1] {
         for workload in suite::ALL {
