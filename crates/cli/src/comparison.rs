@@ -41,6 +41,10 @@ pub enum Shown {
     Ipc,
     /// What SMs with warps lost most issue slots to
     Lost,
+    /// Instructions that issued before an older one of their warp, in percent, of designs that count them
+    Reordered,
+    /// Older instructions on which one depends that enters the buffer, of designs that count them: RAW, WAW-WAR, Stop
+    Dependences,
 }
 
 /// What a paper reports of a run like one of ours.

@@ -43,6 +43,8 @@ impl Shown {
             Shown::Occupancy => "Achieved occupancy (%)",
             Shown::Ipc => "Thread instructions per cycle",
             Shown::Lost => "Busy SMs' slots lost most to",
+            Shown::Reordered => "Issued before an older instruction of the warp (%)",
+            Shown::Dependences => "Dependences per instruction: RAW, WAW-WAR, Stop",
         }
     }
 
@@ -56,6 +58,8 @@ impl Shown {
             Shown::Occupancy => ("occupancy", Align::Right),
             Shown::Ipc => ("IPC", Align::Right),
             Shown::Lost => ("busy SMs' slots lost most to", Align::Left),
+            Shown::Reordered => ("reordered", Align::Right),
+            Shown::Dependences => ("RAW, WAW-WAR, Stop", Align::Right),
         }
     }
 
@@ -70,6 +74,10 @@ impl Shown {
             Shown::Occupancy => text_or(cell, ABSENT, |r| figure(&r.total, summary::OCCUPANCY)),
             Shown::Ipc => text_or(cell, ABSENT, |r| figure(&r.total, summary::IPC)),
             Shown::Lost => text_or(cell, ABSENT, main_stall),
+            Shown::Reordered => text_or(cell, ABSENT, |r| figure(&r.total, summary::REORDERED)),
+            Shown::Dependences => {
+                text_or(cell, ABSENT, |r| summary::DEPENDENCES.map(|name| figure(&r.total, name)).join(", "))
+            }
         }
     }
 
@@ -80,7 +88,7 @@ impl Shown {
             Shown::Speedup => Some(speedup(of(|p| p.speedup))),
             Shown::Stalls => Some(percent(of(|p| p.stall_reduction_percent))),
             Shown::Occupancy => Some(percent(of(|p| p.occupancy_percent))),
-            Shown::Cycles | Shown::Time | Shown::Ipc | Shown::Lost => None,
+            _ => None,
         }
     }
 }
@@ -124,7 +132,7 @@ fn one_workload(comparison: &Comparison, shown: &[Shown], published: bool) -> St
     for (i, column) in comparison.columns.iter().enumerate() {
         let mut cells = vec![column.label.clone()];
         for what in shown {
-            let unit = if matches!(what, Shown::Occupancy | Shown::Stalls) { " %" } else { "" };
+            let unit = if matches!(what, Shown::Occupancy | Shown::Stalls | Shown::Reordered) { " %" } else { "" };
             let with_unit = |text: String| if text == ABSENT { text } else { format!("{text}{unit}") };
             cells.push(with_unit(what.text(comparison, 0, i)));
             cells.extend(what.published(comparison, 0, i).filter(|_| beside(*what)).map(with_unit));

@@ -13,6 +13,10 @@ pub const IPC: &str = "ipc";
 pub const STALLS: &str = "stalls.hazards";
 /// Achieved occupancy, in percent.
 pub const OCCUPANCY: &str = "occupancy.achieved";
+/// Instructions that issued before an older one of their warp, in percent: designs that count them.
+pub const REORDERED: &str = "design.reordered_share";
+/// Older instructions on which one depends that enters SOCGPU's buffer.
+pub const DEPENDENCES: [&str; 3] = ["design.raw_dependences", "design.waw_war_dependences", "design.stop_dependences"];
 
 /// Label and name of what the short report gives for the whole run.
 pub const TOTALS: &[(&str, &str)] = &[

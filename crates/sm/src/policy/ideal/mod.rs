@@ -303,7 +303,12 @@ impl IssuePolicy for Ideal {
         let reordered = |name, unit, description| DesignStatistic::count(name, unit, description, self.reordered);
         vec![
             reordered("reordered", "warp instructions", "Issued before an older instruction of their warp."),
-            reordered("reordered_share", "%", "Those of all that issued.").per(self.issued, 100),
+            reordered(
+                "reordered_share",
+                "%",
+                "Instructions that issued before an older one of their warp, as a share of all.",
+            )
+            .per(self.issued, 100),
         ]
     }
 
