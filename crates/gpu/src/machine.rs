@@ -149,12 +149,16 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Machine<S, P, O> {
             max_resident: config.launch.max_concurrent_kernels as usize,
         };
         let (count, cluster) = (config.sm_count as usize, config.sms_per_cluster as usize);
+        let mut memory = MemorySystem::new(config);
+        if S::ALONE {
+            memory.follow_requests();
+        }
         let sms = (0..count as u16).map(|i| Sm::new(i, spec.clone(), stream(i), policy, observer(i)));
         Self {
             dispatcher: Dispatcher::new(timing, count / cluster, cluster),
             sms: sms.collect(),
             ports: vec![Port::default(); count],
-            memory: MemorySystem::new(config),
+            memory,
             shared,
             spec,
             kernels: Vec::new(),

@@ -156,6 +156,17 @@ impl Transactions {
             return false;
         }
         let lane_bits = LaneMask::MAX >> (WARP_LANES - lanes_each);
+        let starts = || addresses.iter().step_by(lanes_each);
+        if starts().is_sorted_by(|a, b| a < b) {
+            // As it mostly is: nothing to search, nothing to order.
+            for (i, &address) in starts().enumerate().rev() {
+                let mut byte_masks = [0; 4];
+                byte_masks[(address % 128 / 32) as usize] = u32::MAX;
+                let lanes = lane_bits << (i * lanes_each);
+                self.push(Transaction { address, bytes: SECTOR_BYTES, byte_masks, lanes });
+            }
+            return true;
+        }
         for first in (0..WARP_LANES).step_by(lanes_each) {
             let address = addresses[first];
             let at = self.at(address);

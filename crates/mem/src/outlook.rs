@@ -36,6 +36,8 @@ impl Received {
 /// What is known of answers to come.
 #[derive(Clone, Debug)]
 pub(crate) struct Outlook {
+    /// Whether anyone will ask; if not, nothing is noted.
+    pub followed: bool,
     ports: Box<[Received]>,
     /// Crossbar and L2 have one edge in each core cycle, at the same time.
     one_clock: bool,
@@ -48,13 +50,16 @@ impl Outlook {
     pub fn new(ports: usize, clocks: &Clocks, latency: u64) -> Self {
         let one_clock = clocks.interconnect.is_one() && clocks.l2.is_one();
         let path = clocks.l2.first_source_at(latency).saturating_sub(1);
-        Self { ports: vec![Received::default(); ports].into(), one_clock, path }
+        Self { followed: false, ports: vec![Received::default(); ports].into(), one_clock, path }
     }
 
     /// A request of `port` is received in L2 cycle `cycle`; it leaves the latency path in cycle `due`, or
     /// skips it.
     #[inline]
     pub fn received(&mut self, port: usize, cycle: u64, due: u64) {
+        if !self.followed {
+            return;
+        }
         let received = &mut self.ports[port];
         received.leave_path(cycle);
         if due > cycle {
@@ -67,13 +72,18 @@ impl Outlook {
     /// A slice has made a part of an answer to `port`.
     #[inline]
     pub fn returns(&mut self, port: usize) {
-        self.ports[port].returning += 1;
+        if self.followed {
+            self.ports[port].returning += 1;
+        }
     }
 
     /// A part of an answer has left the crossbar at `port` in core cycle `now`; it was the `last` of
     /// its request's.
     #[inline]
     pub fn ejected(&mut self, port: usize, now: Cycle, last: bool) {
+        if !self.followed {
+            return;
+        }
         debug_assert!(now >= self.ports[port].promised, "an answer has come before it could");
         self.ports[port].returning -= 1;
         self.ports[port].beyond -= i64::from(last);

@@ -176,10 +176,18 @@ impl MemorySystem {
         }
     }
 
+    /// Keeps count from now on, with nothing under way, of how far requests have come: what
+    /// [`MemorySystem::undisturbed_until`] needs.
+    pub fn follow_requests(&mut self) {
+        debug_assert_eq!(self.packets.in_flight(), 0);
+        self.outlook.followed = true;
+    }
+
     /// The last cycle until which SM `sm` can be ticked if all have been up to `now`, and this system
     /// has been advanced to it: whatever the others do, no answer that it might see comes before, nor
     /// is its inbox looked at. `textures`: some SM may ask for textures.
     pub fn undisturbed_until(&mut self, sm: usize, now: Cycle, textures: bool) -> Cycle {
+        debug_assert!(self.outlook.followed);
         self.outlook.first_answer(self.cluster_of[sm].into(), now, textures, &self.clocks) - 1
     }
 

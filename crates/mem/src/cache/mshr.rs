@@ -59,9 +59,13 @@ const NONE: u32 = u32::MAX;
 /// The table. Entries and waiting lists live in slabs; nothing is allocated once they are warm.
 #[derive(Clone, Debug)]
 pub(super) struct Mshrs {
+    /// Entries that there are, and requests that each may hold.
+    limit: usize,
     merges: u32,
     by_block: Lookup,
-    entries: Box<[Entry]>,
+    /// Those that have ever been used.
+    entries: Vec<Entry>,
+    /// Of those, the ones that are not used now.
     free: Vec<u32>,
     links: Vec<Link>,
     free_link: u32,
@@ -71,23 +75,13 @@ pub(super) struct Mshrs {
 
 impl Mshrs {
     pub fn new(entries: u32, merges: u32) -> Self {
-        let entries = entries.max(1);
-        let empty = Entry {
-            block: 0,
-            place: FillPlace { line: 0, index_address: 0 },
-            waiters: 0,
-            head: NONE,
-            tail: NONE,
-            has_atomic: false,
-            arrived: false,
-            read_behind_write: false,
-            has_write: false,
-        };
+        let limit = entries.max(1) as usize;
         Self {
+            limit,
             merges: merges.max(1),
-            by_block: Lookup::new(entries as usize),
-            entries: vec![empty; entries as usize].into(),
-            free: (0..entries).rev().collect(),
+            by_block: Lookup::new(limit),
+            entries: Vec::with_capacity(limit),
+            free: Vec::with_capacity(limit),
             links: Vec::new(),
             free_link: NONE,
             ready: Ring::new(),
@@ -97,7 +91,7 @@ impl Mshrs {
     /// The entry of `block`, if it is under way.
     #[inline]
     pub fn find(&self, block: u64) -> Option<u32> {
-        self.by_block.get(block)
+        self.by_block.get(block, |id| self.entries[id as usize].block)
     }
 
     /// Whether a request for `block`, whose entry is `found`, can be taken.
@@ -105,7 +99,7 @@ impl Mshrs {
     pub fn check(&self, found: Option<u32>) -> Result<(), MshrFull> {
         match found {
             Some(id) if self.entries[id as usize].waiters >= self.merges => Err(MshrFull::Merges),
-            None if self.free.is_empty() => Err(MshrFull::Entries),
+            None if self.in_use() == self.limit => Err(MshrFull::Entries),
             _ => Ok(()),
         }
     }
@@ -113,9 +107,8 @@ impl Mshrs {
     /// A new entry for `block`; `place` is given back at the fill.
     #[inline]
     pub fn allocate(&mut self, block: u64, place: FillPlace) -> u32 {
-        let id = self.free.pop().expect("checked before");
-        self.by_block.insert(block, id);
-        self.entries[id as usize] = Entry {
+        debug_assert!(self.in_use() < self.limit, "checked before");
+        let entry = Entry {
             block,
             place,
             waiters: 0,
@@ -126,6 +119,17 @@ impl Mshrs {
             read_behind_write: false,
             has_write: false,
         };
+        let id = match self.free.pop() {
+            Some(id) => {
+                self.entries[id as usize] = entry;
+                id
+            }
+            None => {
+                self.entries.push(entry);
+                self.entries.len() as u32 - 1
+            }
+        };
+        self.by_block.insert(block, id);
         id
     }
 
@@ -195,7 +199,8 @@ impl Mshrs {
         entry.waiters -= 1;
         if next == NONE {
             entry.tail = NONE;
-            self.by_block.remove(entry.block);
+            let block = entry.block;
+            self.by_block.remove(block, |id| self.entries[id as usize].block);
             self.ready.pop_front();
             self.free.push(id);
         }

@@ -1,6 +1,9 @@
 //! Tag array: lines, the state of their sectors, and the order in which they may be replaced.
 //!
-//! A line stands in one list of its set: free, clean, dirty or pinned (a sector is under way).
+//! A line that has ever been used stands in one list of its set: free, clean, dirty or pinned (a
+//! sector is under way). The others exist only as a count, so that a large cache costs the host no
+//! memory before it is used; lines are numbered in the order of their first use.
+//!
 //! Clean and dirty lines are kept in the order of their stamps, so the victim is the first of one
 //! or the other and no way is ever walked.
 
@@ -74,9 +77,14 @@ pub(super) struct Evicted {
 
 #[derive(Clone, Debug)]
 pub(super) struct Tags {
-    lines: Box<[Line]>,
+    /// Those that have ever been used.
+    lines: Vec<Line>,
+    /// How many of them are of each set.
+    used_ways: Box<[u32]>,
+    ways: u32,
+    holds_writes: bool,
     /// Bytes written per sector; empty for caches that hold no writes.
-    dirty_bytes: Box<[[u32; 4]]>,
+    dirty_bytes: Vec<[u32; 4]>,
     order: Order,
     by_block: Lookup,
     index: SetIndex,
@@ -97,19 +105,12 @@ impl Tags {
         let count = sets as usize * ways as usize;
         let line_shift = config.line_bytes.max(32).next_power_of_two().trailing_zeros();
         let holds_writes = config.write != config::WritePolicy::ReadOnly;
-        let line = |id: u32| Line {
-            block: u64::MAX,
-            lists: count as u32 + LISTS * (id / ways),
-            place: Place::Free,
-            reserved: 0,
-            valid: 0,
-            modified: 0,
-            readable: 0,
-            modified_on_fill: 0,
-        };
-        let mut tags = Self {
-            lines: (0..count as u32).map(line).collect(),
-            dirty_bytes: vec![[0; 4]; if holds_writes { count } else { 0 }].into(),
+        Self {
+            lines: Vec::with_capacity(count),
+            used_ways: vec![0; sets as usize].into(),
+            ways,
+            holds_writes,
+            dirty_bytes: Vec::with_capacity(if holds_writes { count } else { 0 }),
             order: Order::new(count, LISTS as usize * sets as usize),
             by_block: Lookup::new(count),
             index: SetIndex::new(config.index, sets, line_shift),
@@ -119,9 +120,13 @@ impl Tags {
             allocate_on_miss: config.allocate == Allocate::OnMiss,
             dirty_limit: (count as u64 * u64::from(dirty_limit_percent)).div_ceil(100) as u32,
             dirty_lines: 0,
-        };
-        (0..count as u32).rev().for_each(|line| tags.release(line));
-        tags
+        }
+    }
+
+    /// The line of `block`, if it is there.
+    #[inline]
+    fn find(&self, block: u64) -> Option<u32> {
+        self.by_block.get(block, |id| self.lines[id as usize].block)
     }
 
     /// Shift from a byte address to a block number.
@@ -133,7 +138,7 @@ impl Tags {
     /// from which the set is computed (an L2 slice leaves its own number out of it).
     #[inline(always)]
     pub fn probe(&self, block: u64, index_address: u64, atoms: Atoms, write: bool) -> Probe {
-        if let Some(id) = self.by_block.get(block) {
+        if let Some(id) = self.find(block) {
             let line = &self.lines[id as usize];
             let there = line.valid | if write { line.modified } else { line.modified & line.readable };
             return if line.reserved & atoms != 0 {
@@ -144,22 +149,25 @@ impl Tags {
                 Probe::SectorMiss(id)
             };
         }
-        let full = self.allocate_on_miss && self.victim(index_address).is_none();
+        let full = self.allocate_on_miss && self.victim(self.index.of(index_address)).is_none();
         if full { Probe::Full } else { Probe::Miss }
     }
 
     /// Sectors of `block` that are under way.
     pub fn reserved(&self, block: u64) -> Atoms {
-        self.by_block.get(block).map_or(0, |id| self.lines[id as usize].reserved)
+        self.find(block).map_or(0, |id| self.lines[id as usize].reserved)
     }
 
-    /// The line that goes next in the set of `index_address`.
+    /// The line that goes next in `set`; one that is not there yet if none has to.
     #[inline]
-    fn victim(&self, index_address: u64) -> Option<u32> {
-        let lists = self.lines.len() as u32 + LISTS * self.index.of(index_address);
+    fn victim(&self, set: u32) -> Option<u32> {
+        let lists = LISTS * set;
         let first = |place: Place| self.order.first(lists + place as u32);
         if let Some(free) = first(Place::Free) {
             return Some(free);
+        }
+        if self.used_ways[set as usize] < self.ways {
+            return Some(self.lines.len() as u32);
         }
         let dirty = if self.dirty_lines >= self.dirty_limit { first(Place::Dirty) } else { None };
         match (first(Place::Clean), dirty) {
@@ -183,18 +191,43 @@ impl Tags {
     /// Takes a line for `block` and reserves `atoms` of it; gives what had to go. There must be
     /// room ([`Probe::Miss`]).
     pub fn allocate(&mut self, block: u64, index_address: u64, atoms: Atoms) -> (u32, Option<Evicted>) {
-        let id = self.victim(index_address).expect("probed before");
-        (id, self.replace(id, block, atoms))
+        let set = self.index.of(index_address);
+        let id = self.victim(set).expect("probed before");
+        (id, self.replace(id, set, block, atoms))
     }
 
-    /// Line `id` becomes that of `block`, with `atoms` reserved; gives what had to go.
-    fn replace(&mut self, id: u32, block: u64, atoms: Atoms) -> Option<Evicted> {
-        let evicted = self.evict(id);
+    /// Line `id` of `set` becomes that of `block`, with `atoms` reserved; gives what had to go.
+    fn replace(&mut self, id: u32, set: u32, block: u64, atoms: Atoms) -> Option<Evicted> {
+        let evicted = if id as usize == self.lines.len() {
+            self.add_line(set);
+            None
+        } else {
+            self.evict(id)
+        };
         self.order.renew(id);
         let line = &mut self.lines[id as usize];
         (line.block, line.reserved) = (block, atoms);
         self.by_block.insert(block, id);
         evicted
+    }
+
+    /// One more line for `set`, in no list.
+    fn add_line(&mut self, set: u32) {
+        self.used_ways[set as usize] += 1;
+        self.lines.push(Line {
+            block: u64::MAX,
+            lists: LISTS * set,
+            place: Place::Pinned,
+            reserved: 0,
+            valid: 0,
+            modified: 0,
+            readable: 0,
+            modified_on_fill: 0,
+        });
+        self.order.add_line();
+        if self.holds_writes {
+            self.dirty_bytes.push([0; 4]);
+        }
     }
 
     /// Clears line `id`, takes it out of its list and gives its dirty sectors. It is in no list then.
@@ -207,8 +240,10 @@ impl Tags {
             bytes: self.dirty_bytes.get(id as usize).copied().unwrap_or_default(),
         });
         if line.place != Place::Free {
-            self.by_block.remove(line.block);
+            let block = line.block;
+            self.by_block.remove(block, |id| self.lines[id as usize].block);
         }
+        let line = &mut self.lines[id as usize];
         self.dirty_lines -= u32::from(line.modified != 0);
         (line.block, line.reserved, line.valid, line.modified) = (u64::MAX, 0, 0, 0);
         (line.readable, line.modified_on_fill, line.place) = (0, 0, Place::Pinned);
@@ -280,11 +315,12 @@ impl Tags {
     /// Data of `block` have come to a cache that allocates only now; dropped if no line may go.
     #[inline]
     pub fn fill_block(&mut self, block: u64, index_address: u64, atoms: Atoms) -> Option<Evicted> {
-        let (id, evicted) = match self.by_block.get(block) {
+        let (id, evicted) = match self.find(block) {
             Some(id) => (id, None),
             None => {
-                let id = self.victim(index_address)?;
-                (id, self.replace(id, block, atoms))
+                let set = self.index.of(index_address);
+                let id = self.victim(set)?;
+                (id, self.replace(id, set, block, atoms))
             }
         };
         self.fill(id, atoms);

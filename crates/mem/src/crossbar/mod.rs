@@ -123,7 +123,7 @@ impl Crossbar {
     }
 
     /// Moves the head of `input` to `output` and notes where the next one wants to go.
-    #[inline]
+    #[inline(always)]
     fn pass(&mut self, input: usize, output: usize, source: &mut impl Source) {
         let (packet, next) = source.take(input, output);
         let to = &mut self.outputs[output];
