@@ -76,7 +76,9 @@ impl Shown {
             Shown::Lost => text_or(cell, ABSENT, main_stall),
             Shown::Reordered => text_or(cell, ABSENT, |r| figure(&r.total, summary::REORDERED)),
             Shown::Dependences => {
-                text_or(cell, ABSENT, |r| summary::DEPENDENCES.map(|name| figure(&r.total, name)).join(", "))
+                let counted = cell.complete().filter(|r| r.total.get(summary::DEPENDENCES[0]).is_some());
+                let text = |r: &Report| summary::DEPENDENCES.map(|name| figure(&r.total, name)).join(", ");
+                counted.map_or_else(|| ABSENT.to_owned(), text)
             }
         }
     }
