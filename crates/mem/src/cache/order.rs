@@ -21,9 +21,9 @@ struct Entry {
 }
 
 impl Order {
-    /// `lists` empty lists, and no line yet of at most `lines`.
-    pub fn new(lines: usize, lists: usize) -> Self {
-        let mut order = Self { entries: Vec::with_capacity(lists + lines), lists: lists as u32, stamp: 0 };
+    /// `lists` empty lists, and no line yet.
+    pub fn new(lists: usize) -> Self {
+        let mut order = Self { entries: Vec::new(), lists: lists as u32, stamp: 0 };
         (0..lists).for_each(|_| order.push());
         order
     }
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn a_list_keeps_the_order_of_the_stamps() {
-        let mut order = Order::new(5, 2);
+        let mut order = Order::new(2);
         (0..5).for_each(|_| order.add_line());
         (0..5).for_each(|id| order.renew(id));
         [3, 0, 4, 1].into_iter().for_each(|id| order.insert(0, id));

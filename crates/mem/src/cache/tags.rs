@@ -106,12 +106,12 @@ impl Tags {
         let line_shift = config.line_bytes.max(32).next_power_of_two().trailing_zeros();
         let holds_writes = config.write != config::WritePolicy::ReadOnly;
         Self {
-            lines: Vec::with_capacity(count),
+            lines: Vec::new(),
             used_ways: vec![0; sets as usize].into(),
             ways,
             holds_writes,
-            dirty_bytes: Vec::with_capacity(if holds_writes { count } else { 0 }),
-            order: Order::new(count, LISTS as usize * sets as usize),
+            dirty_bytes: Vec::new(),
+            order: Order::new(LISTS as usize * sets as usize),
             by_block: Lookup::new(count),
             index: SetIndex::new(config.index, sets, line_shift),
             line_shift,

@@ -50,6 +50,7 @@ fn instruction() -> impl Strategy<Value = DynInst> {
             sleep_cycles: number,
             async_groups_left: small,
             next_pc: None,
+            reconverge: None,
         },
     )
 }
