@@ -105,7 +105,7 @@ audits! {
 }
 
 #[test]
-#[ignore = "every size and variant: tens of minutes"]
+#[ignore = "every variant: some minutes"]
 fn every_design_everywhere() {
     // With 16 stations LOOG's spinning warps starve those that hold locks: docs/designs/loog.md.
     let protected = |core: &&str| !UNPROTECTED.contains(core) && *core != "loog-16";
