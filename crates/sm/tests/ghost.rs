@@ -205,16 +205,6 @@ fn an_entry_has_111_bits() {
     assert_eq!((bank.bits, bank.instances, bank.entries), (111, 8 * spec.schedulers(), 8));
 }
 
-/// Numbers that look random.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % bound
-    }
-}
-
 /// A program of all kinds of instructions over few registers.
 fn random_program(seed: u64) -> Vec<Line> {
     let dice = &mut Dice(seed);

@@ -293,16 +293,6 @@ fn storage() {
     assert!((4 * of_ghost..6 * of_ghost).contains(&added), "{added} {of_ghost}");
 }
 
-/// Numbers that look random.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % bound
-    }
-}
-
 /// A program of all kinds of instructions over few registers and predicates.
 fn random_program(seed: u64) -> Vec<Line> {
     let dice = &mut Dice(seed);

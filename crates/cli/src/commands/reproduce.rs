@@ -61,7 +61,7 @@ pub fn run(args: &Args) -> Outcome {
     for (part, line) in experiment.parts.iter().zip(&lines) {
         let (comparison, ended) = compare::compared(&line.compare)?;
         if text {
-            let command = styled(FAINT, format!("$ warpwright compare {} --size {}", part.join(" "), args.size));
+            let command = styled(FAINT, format!("$ warpwright compare {part} --size {}", args.size));
             output::print(&format!("\n{command}\n{}", compare::text(&line.compare, &comparison)))?;
         }
         comparisons.push(comparison);
@@ -84,9 +84,9 @@ pub fn run(args: &Args) -> Outcome {
 }
 
 /// The comparison that `part` says, with what the user has chosen.
-fn line(part: &[&str], args: &Args) -> Result<Line, Failure> {
+fn line(part: &str, args: &Args) -> Result<Line, Failure> {
     let mut words = vec!["compare"];
-    words.extend(part);
+    words.extend(part.split_whitespace());
     words.extend(["--size", &args.size]);
     let jobs = args.jobs.map(|jobs| jobs.to_string());
     jobs.iter().for_each(|jobs| words.extend(["--jobs", jobs]));

@@ -100,6 +100,31 @@ pub(crate) struct LoweredFunction {
     pub calls_pointers: bool,
 }
 
+/// The functions that a call from each function may get to.
+pub(crate) fn reach(functions: &[LoweredFunction]) -> Vec<kit::BitSet> {
+    let count = functions.len();
+    let direct = |f: &LoweredFunction| {
+        let mut set = kit::BitSet::new(count);
+        let all = if f.calls_pointers { 1..count } else { 0..0 };
+        f.callees.iter().map(|&c| c as usize).chain(all).for_each(|c| {
+            set.insert(c);
+        });
+        set
+    };
+    let mut reach: Vec<kit::BitSet> = functions.iter().map(direct).collect();
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for f in 0..count {
+            for g in reach[f].clone().iter() {
+                let other = reach[g].clone();
+                changed |= reach[f].union_with(&other);
+            }
+        }
+    }
+    reach
+}
+
 impl<'a> KernelBuilder<'a> {
     /// Lowers `kernel` and all that it calls.
     pub fn build(scope: &'a ModuleScope<'a>, kernel: &'a ast::Function) -> Result<Kernel, Diagnostics> {
@@ -233,33 +258,7 @@ impl<'a> KernelBuilder<'a> {
 
     /// A call to a function that may call the caller again must save the caller's registers.
     fn save_across_recursion(&mut self, functions: &[LoweredFunction]) {
-        let count = functions.len();
-        // reach[f] holds all functions that a call from f may get to.
-        let mut reach: Vec<kit::BitSet> = functions
-            .iter()
-            .map(|f| {
-                let mut set = kit::BitSet::new(count);
-                f.callees.iter().for_each(|&c| {
-                    set.insert(c as usize);
-                });
-                if f.calls_pointers {
-                    (1..count).for_each(|c| {
-                        set.insert(c);
-                    });
-                }
-                set
-            })
-            .collect();
-        let mut changed = true;
-        while changed {
-            changed = false;
-            for f in 0..count {
-                for g in reach[f].clone().iter() {
-                    let other = reach[g].clone();
-                    changed |= reach[f].union_with(&other);
-                }
-            }
-        }
+        let reach = reach(functions);
         for (caller, f) in functions.iter().enumerate() {
             if !reach[caller].contains(caller) {
                 continue;

@@ -23,7 +23,7 @@ mod moves;
 mod operand;
 mod warp;
 
-pub(crate) use build::{Constants, Line, LoweredFunction, uses};
+pub(crate) use build::{Constants, Line, LoweredFunction, reach, uses};
 pub(crate) use module::module_base;
 
 use crate::kernel::{Kernel, Module};

@@ -10,9 +10,8 @@ use crate::cfg::{Flow, Graph};
 use crate::compare::{Combine, CompareType, Comparison, Relation};
 use crate::kernel::{Callee, Place, Save};
 use crate::lanes::{Pred, Reg};
-use crate::lower::{Line, LoweredFunction};
+use crate::lower::{Line, LoweredFunction, reach};
 use crate::op::{Op, Use};
-use kit::BitSet;
 
 /// Takes a kernel apart into its functions.
 pub(super) fn apart(listing: &mut Listing<'_>) -> (Vec<Routine>, Tables) {
@@ -146,31 +145,6 @@ pub(super) fn bases(functions: &[LoweredFunction], placed: &[Placed]) -> Vec<u32
         }
     }
     bases
-}
-
-/// The functions that a call from each function may get to.
-pub(super) fn reach(functions: &[LoweredFunction]) -> Vec<BitSet> {
-    let count = functions.len();
-    let direct = |f: &LoweredFunction| {
-        let mut set = BitSet::new(count);
-        let all = if f.calls_pointers { 1..count } else { 0..0 };
-        f.callees.iter().map(|&c| c as usize).chain(all).for_each(|c| {
-            set.insert(c);
-        });
-        set
-    };
-    let mut reach: Vec<BitSet> = functions.iter().map(direct).collect();
-    let mut changed = true;
-    while changed {
-        changed = false;
-        for f in 0..count {
-            for g in reach[f].clone().iter() {
-                let other = reach[g].clone();
-                changed |= reach[f].union_with(&other);
-            }
-        }
-    }
-    reach
 }
 
 /// Puts fences before writes that could overtake reads. Returns how many.

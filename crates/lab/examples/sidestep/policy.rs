@@ -125,10 +125,6 @@ impl IssuePolicy for Sidestep {
         &self.stalls
     }
 
-    fn long_waits(&self) -> WarpMask {
-        self.stalls.of(Stall::RawMemory)
-    }
-
     fn on_issue(&mut self, window: Window<'_>, id: InstId) {
         let warp = window.inst(id).warp;
         self.buffers[warp.index()].retain(|&waiting| waiting != id);

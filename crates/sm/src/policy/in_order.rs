@@ -13,7 +13,7 @@ use crate::inflight::{InstId, Window};
 use crate::instruction_buffer::InstructionBuffer;
 use crate::scoreboard::{Board, Scoreboard};
 use crate::spec::{CoreSpec, PipeSet, WarpMask};
-use crate::stalls::{Stall, StallMasks};
+use crate::stalls::StallMasks;
 use isa::{RegFile, WarpSlot};
 
 /// In-order issue over board `B`.
@@ -106,11 +106,6 @@ impl<B: Board> IssuePolicy for InOrder<B> {
     #[inline]
     fn stalls(&self) -> &StallMasks {
         self.heads.stalls()
-    }
-
-    #[inline]
-    fn long_waits(&self) -> WarpMask {
-        self.heads.stalls().of(Stall::RawMemory)
     }
 
     #[inline]

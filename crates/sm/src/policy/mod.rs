@@ -25,7 +25,7 @@ use crate::agenda::Agenda;
 use crate::counters::DesignStatistic;
 use crate::inflight::{InstId, Window};
 use crate::spec::{CoreSpec, Pipe, PipeSet, WarpMask};
-use crate::stalls::StallMasks;
+use crate::stalls::{Stall, StallMasks};
 use config::BranchFetch;
 use isa::{RegFile, WarpSlot};
 use kit::Cycle;
@@ -204,7 +204,10 @@ pub trait IssuePolicy: Sized {
     fn stalls(&self) -> &StallMasks;
 
     /// Warps whose oldest instruction waits for a long-latency (memory) operation.
-    fn long_waits(&self) -> WarpMask;
+    #[inline]
+    fn long_waits(&self) -> WarpMask {
+        self.stalls().of(Stall::RawMemory)
+    }
 
     /// `id`, a candidate, is issued.
     fn on_issue(&mut self, window: Window<'_>, id: InstId);

@@ -433,3 +433,14 @@ impl<O: Observer, P: IssuePolicy> Run<O, P> {
         }
     }
 }
+
+/// Numbers that look random.
+pub struct Dice(pub u64);
+
+impl Dice {
+    /// The next one, from 0 to `bound`, excluded.
+    pub fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % bound
+    }
+}

@@ -413,11 +413,6 @@ impl IssuePolicy for Ghost {
     }
 
     #[inline]
-    fn long_waits(&self) -> WarpMask {
-        self.heads.stalls().of(Stall::RawMemory)
-    }
-
-    #[inline]
     fn on_issue(&mut self, window: Window<'_>, id: InstId) {
         let inst = window.inst(id);
         let (warp, w) = (inst.warp, inst.warp.index());

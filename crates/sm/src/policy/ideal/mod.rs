@@ -375,11 +375,6 @@ impl IssuePolicy for Ideal {
     }
 
     #[inline]
-    fn long_waits(&self) -> WarpMask {
-        self.stalls.of(Stall::RawMemory)
-    }
-
-    #[inline]
     fn on_issue(&mut self, window: Window<'_>, id: InstId) {
         let inst = window.inst(id);
         let (warp, w, mine) = (inst.warp, inst.warp.index(), 1 << place_of(inst.order));

@@ -280,11 +280,6 @@ impl IssuePolicy for Loog {
     }
 
     #[inline]
-    fn long_waits(&self) -> WarpMask {
-        self.heads.stalls().of(Stall::RawMemory)
-    }
-
-    #[inline]
     fn on_issue(&mut self, window: Window<'_>, id: InstId) {
         let inst = window.inst(id);
         self.buffer.pop(inst.warp);

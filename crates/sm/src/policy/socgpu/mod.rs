@@ -60,7 +60,7 @@ use super::{IssuePolicy, ReadyMasks, Structure};
 use crate::counters::DesignStatistic;
 use crate::inflight::{InstId, Window};
 use crate::spec::{CoreSpec, PipeSet, WarpMask};
-use crate::stalls::{Stall, StallMasks};
+use crate::stalls::StallMasks;
 use crate::warps::PerWarp;
 use buffer::{Buffer, Offer, Place};
 use isa::{RegFile, WarpSlot};
@@ -234,11 +234,6 @@ impl IssuePolicy for Socgpu {
     #[inline]
     fn stalls(&self) -> &StallMasks {
         self.heads.stalls()
-    }
-
-    #[inline]
-    fn long_waits(&self) -> WarpMask {
-        self.heads.stalls().of(Stall::RawMemory)
     }
 
     #[inline]
