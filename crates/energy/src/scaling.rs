@@ -72,6 +72,23 @@ mod tests {
         assert!(e(14.0) > e(12.0) && e(12.0) > e(10.0) && e(10.0) > e(8.0));
     }
 
+    /// The nodes of our GPUs and of the papers, from 45 nm and 1.1 V. Those of the tables by hand; 40 nm
+    /// stands between 45 and 32, 12 between 14 and 10, 8 between 10 and 7.
+    #[test]
+    fn every_node_that_is_used() {
+        let (area, energy) = (|nm| area_factor(45.0, nm), |nm| energy_factor(45.0, 1.1, nm, 0.8));
+        let near = |is: f64, expected: f64| assert!((is / expected - 1.0).abs() < 1e-3, "{is} {expected}");
+        near(area(16.0), 0.01 / 0.053);
+        near(area(14.0), 0.0093 / 0.053);
+        near(energy(14.0), (0.2363 * 0.64 - 0.09675 * 0.8 + 0.02239) / (1.018 * 1.21 - 0.3107 * 1.1 + 0.1539));
+        near(energy_factor(45.0, 1.1, 16.0, 0.8), (0.2958 * 0.64 - 0.1241 * 0.8 + 0.03024) / 1.04391);
+        let between = [(32.0, 40.0, 45.0), (10.0, 12.0, 14.0), (7.0, 8.0, 10.0)];
+        for (small, between, large) in between {
+            assert!(area(small) < area(between) && area(between) < area(large), "{between}");
+            assert!(energy(small) < energy(between) && energy(between) < energy(large), "{between}");
+        }
+    }
+
     #[test]
     fn nothing_changes_within_a_node() {
         for nm in [200.0, 40.0, 12.0, 8.0, 5.0] {
