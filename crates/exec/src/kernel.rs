@@ -6,7 +6,7 @@ use crate::memory::{DeviceMemory, MemoryError};
 use crate::op::Op;
 use crate::registers::Allocation;
 use crate::tensor::MatrixOp;
-use isa::Program;
+use isa::{Program, RegId};
 use std::sync::Arc;
 
 /// An operation under its guard.
@@ -110,6 +110,15 @@ pub struct CallSite {
     pub save: Option<Save>,
 }
 
+/// Where a warp keeps a register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RegisterPlace {
+    /// A column.
+    Column(usize),
+    /// A predicate.
+    Predicate(usize),
+}
+
 /// A kernel, ready to execute.
 #[derive(Clone, Debug)]
 pub struct Kernel {
@@ -164,6 +173,23 @@ impl Kernel {
     pub(crate) fn files(&self) -> (usize, usize) {
         let regs = &self.program.regs;
         self.machine.as_ref().map_or((regs.vector.into(), regs.predicate.into()), |m| (m.columns, m.predicates))
+    }
+
+    /// Where a warp keeps the register that timing calls `reg`.
+    pub(crate) fn place_of(&self, reg: RegId) -> RegisterPlace {
+        let regs = &self.program.regs;
+        let Some(n) = reg.index().checked_sub(regs.vector.into()) else {
+            return RegisterPlace::Column(reg.index());
+        };
+        // Behind the predicates, machine code has uniform registers, then uniform predicates.
+        let uniform_registers = usize::from(regs.uniform.saturating_sub(regs.predicate));
+        match (&self.machine, n.checked_sub(regs.predicate.into())) {
+            (Some(machine), Some(k)) if k < uniform_registers => {
+                RegisterPlace::Column(usize::from(machine.first_uniform) + k)
+            }
+            (Some(_), Some(_)) => RegisterPlace::Predicate(n - uniform_registers),
+            _ => RegisterPlace::Predicate(n),
+        }
     }
 
     /// Bytes of packed parameters.

@@ -23,6 +23,8 @@ pub struct MachineCode {
     pub sequences: Vec<Op>,
     /// Control bits of each instruction: see [`Kernel::control_words`].
     pub control_words: Vec<u32>,
+    /// Column of the first uniform register.
+    pub first_uniform: u16,
     /// Columns of a warp: general, uniform and convergence barrier registers, then those that only
     /// sequences use.
     pub columns: usize,
@@ -51,8 +53,9 @@ pub enum WordSource {
 /// What an instruction does to the groups of lanes of its warp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Steer {
-    /// `BSSY`: the active lanes will meet at the convergence barrier in a register.
-    Gather(Reg),
+    /// `BSSY`: the executing lanes will meet at convergence barrier number and register, and go on from
+    /// an instruction.
+    Gather(u8, Reg, u32),
     /// `BSYNC`: waits for the lanes of convergence barrier number and register.
     Meet(u8, Reg),
     /// `BREAK`: the executing lanes will not come to convergence barrier number and register.
@@ -91,7 +94,7 @@ impl Steer {
     /// Tells `f` each register and predicate that is used.
     pub(crate) fn uses(self, f: &mut impl FnMut(Use)) {
         match self {
-            Steer::Gather(b) => f(Use::Write(b, 1)),
+            Steer::Gather(_, b, _) => f(Use::Write(b, 1)),
             Steer::Collective(lanes, back, _) => {
                 f(Use::Write(back, 1));
                 f(Use::Read(lanes, 1));
@@ -198,9 +201,9 @@ fn execute_steer(
     let mut file = Lanes { regs: &mut warp.regs, preds: &mut warp.preds, constants: &env.launch.constants, mask };
     let at_stuck = |_: Stuck| stuck(active);
     match steer {
-        Steer::Gather(b) => {
+        Steer::Gather(place, b, target) => {
             file.write(b, &[mask; WARP_LANES]);
-            warp.groups.advance();
+            warp.groups.gather(Gathering { place, lanes: mask }, target);
         }
         Steer::Meet(place, b) => {
             let lanes = file.column(b)[first];

@@ -350,6 +350,15 @@ pub enum Use {
 }
 
 impl Op {
+    /// Whether lanes may get different results from the same operands: see [`isa::Inst::per_lane`].
+    pub const fn is_per_lane(&self) -> bool {
+        match self {
+            Op::Special(special, _) => special.varies(),
+            Op::FrameLoad(_) => true,
+            _ => false,
+        }
+    }
+
     /// Class for timing. `Matrix` and memory accesses to what only calls use are the lowering's to
     /// refine.
     pub const fn class(&self) -> OpClass {

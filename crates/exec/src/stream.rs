@@ -7,7 +7,7 @@ use crate::lanes::Column;
 use crate::machine;
 use crate::state::DeviceState;
 use crate::warp::{Cta, Reduction, Warp};
-use isa::{CtaSlot, Dim3, DynInst, Fault, KernelId, Pc, SourceSpot, StepContext, WarpSlot, WarpStream};
+use isa::{CtaSlot, Dim3, DynInst, Fault, KernelId, OperandValues, Pc, SourceSpot, StepContext, WarpSlot, WarpStream};
 use kit::LaneMask;
 use std::sync::Arc;
 
@@ -101,12 +101,46 @@ impl WarpStream for LiveStream {
         context: StepContext,
         out: &mut DynInst,
     ) -> Result<(), Box<Fault>> {
+        self.advance(shared, slot, context, out, |_| ())
+    }
+
+    fn step_with_values(
+        &mut self,
+        shared: &mut DeviceState,
+        slot: WarpSlot,
+        context: StepContext,
+        out: &mut DynInst,
+        values: &mut OperandValues,
+    ) -> Result<(), Box<Fault>> {
+        values.columns.clear();
+        self.advance(shared, slot, context, out, |warp| warp.read_operands(&mut values.columns))
+    }
+
+    fn end_cta(&mut self, slot: CtaSlot) {
+        for warp in std::mem::take(&mut self.ctas[slot.index()].warps) {
+            self.warps[warp.index()].kernel = None;
+        }
+    }
+}
+
+impl LiveStream {
+    /// Executes the next instruction of a warp, which `before` sees as that instruction finds it.
+    #[inline(always)]
+    fn advance(
+        &mut self,
+        shared: &mut DeviceState,
+        slot: WarpSlot,
+        context: StepContext,
+        out: &mut DynInst,
+        before: impl FnOnce(&Warp),
+    ) -> Result<(), Box<Fault>> {
         let warp = &self.warps[slot.index()];
         if let Some(pending) = warp.pending {
             let cta = warp.cta as usize;
             self.finish_reduction(cta, pending.barrier);
         }
         let warp = &mut self.warps[slot.index()];
+        before(warp);
         out.reconverge = warp.reconvergence().map(Pc);
         let cta = &mut self.ctas[warp.cta as usize];
         let (memory, output, launch, gpu) = shared.split(warp.launch);
@@ -131,12 +165,6 @@ impl WarpStream for LiveStream {
         match done {
             Ok(()) => Ok(()),
             Err(trap) => Err(fault(&launch.kernel, warp, cta.position, out.pc, *trap)),
-        }
-    }
-
-    fn end_cta(&mut self, slot: CtaSlot) {
-        for warp in std::mem::take(&mut self.ctas[slot.index()].warps) {
-            self.warps[warp.index()].kernel = None;
         }
     }
 }

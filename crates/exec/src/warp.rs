@@ -1,12 +1,12 @@
 //! Resident warps and CTAs: what they hold between instructions.
 
 use crate::convergence::Convergence;
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, RegisterPlace};
 use crate::lanes::{Column, Pred};
 use crate::memory::{LocalMemory, SharedMemory};
 use crate::op::{BarrierOp, Destination};
 use crate::simt::SimtStack;
-use isa::{Dim3, KernelId, WarpSlot};
+use isa::{Dim3, KernelId, Pc, WarpSlot};
 use kit::{LaneMask, WARP_LANES};
 use std::sync::Arc;
 
@@ -147,6 +147,16 @@ impl Warp {
                 *pred = *pred & !frame.mask | value & frame.mask;
             }
         }
+    }
+
+    /// Puts the registers that the next instruction reads into `columns`.
+    pub fn read_operands(&self, columns: &mut Vec<Column>) {
+        let (Some(kernel), Some(pc)) = (&self.kernel, self.pc()) else { return };
+        let program = &kernel.program;
+        columns.extend(program.srcs(program.inst(Pc(pc))).iter().map(|&reg| match kernel.place_of(reg) {
+            RegisterPlace::Column(n) => self.regs[n],
+            RegisterPlace::Predicate(n) => std::array::from_fn(|lane| self.preds[n] >> lane & 1),
+        }));
     }
 
     /// Writes the result of the barrier reduction that the warp waited for.

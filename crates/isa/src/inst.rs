@@ -146,6 +146,9 @@ pub struct Inst {
     /// Packed half operation that leaves its unit free after half the interval: Accel-Sim's
     /// convention for traces.
     pub packed_half: bool,
+    /// What it writes may differ between lanes though the registers that it reads do not: it reads the
+    /// position of a thread, or memory of each thread's own.
+    pub per_lane: bool,
     operands: u32,
     dst_count: u8,
     src_count: u8,
@@ -238,6 +241,7 @@ impl ProgramBuilder {
             control: spec.control,
             mem: spec.mem,
             packed_half: spec.packed_half,
+            per_lane: spec.per_lane,
             operands: u32::try_from(p.operands.len()).expect("operand pool too large"),
             dst_count: u8::try_from(spec.dsts.len()).expect("too many destinations"),
             src_count: u8::try_from(spec.srcs.len()).expect("too many sources"),
@@ -274,6 +278,8 @@ pub struct InstSpec<'a> {
     pub mem: Option<MemAccess>,
     /// Packed two-wide half operation.
     pub packed_half: bool,
+    /// See [`Inst::per_lane`].
+    pub per_lane: bool,
     /// Registers written.
     pub dsts: &'a [RegId],
     /// Registers read, guard predicate included.
@@ -292,6 +298,7 @@ impl InstSpec<'_> {
             control: Control::None,
             mem: None,
             packed_half: false,
+            per_lane: false,
             dsts: &[],
             srcs: &[],
             source: Source { line: 0, origin: (0, 0) },

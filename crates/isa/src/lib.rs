@@ -17,4 +17,6 @@ pub use inst::{
     Access, CacheOp, Control, Inst, InstSpec, MemAccess, Pc, Program, ProgramBuilder, RegFile, RegId, Source, Space,
 };
 pub use launch::{Dim3, KernelId, LaunchShape};
-pub use stream::{BarrierArrival, CtaSlot, DynInst, Fault, SourceSpot, StepContext, WarpSlot, WarpStream};
+pub use stream::{
+    BarrierArrival, CtaSlot, DynInst, Fault, OperandValues, SourceSpot, StepContext, WarpSlot, WarpStream,
+};

@@ -48,8 +48,9 @@ pub struct DynInst {
     pub active: LaneMask,
     /// Where the warp goes next; `None` if all its threads have exited.
     pub next_pc: Option<Pc>,
-    /// Where the lanes in `active` stop to wait for others that went another way: the re-convergence
-    /// PC of the SIMT stack's entry, where the front end has such a stack and they are apart.
+    /// Where the lanes in `active`, if they are apart from others, go on with them: the re-convergence
+    /// PC of the SIMT stack's entry under PTX, that which `BSSY` names in machine code. `None` if it is
+    /// not known, as in traces.
     pub reconverge: Option<Pc>,
     /// For control instructions: the warp's lanes went different ways.
     pub diverged: bool,
@@ -88,6 +89,15 @@ impl Default for DynInst {
     }
 }
 
+/// What the registers hold that an instruction reads, before it is done: a column for each of
+/// [`Program::srcs`](crate::Program::srcs), in that order, with a word for each of the 32 lanes, active or
+/// not. Predicates are 0 or 1. Empty if the stream does not know.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OperandValues {
+    /// The columns.
+    pub columns: Vec<[u32; WARP_LANES]>,
+}
+
 /// What a live stream may ask of the simulated machine while it executes an instruction.
 #[derive(Clone, Copy, Debug)]
 pub struct StepContext {
@@ -123,6 +133,23 @@ pub trait WarpStream {
         context: StepContext,
         out: &mut DynInst,
     ) -> Result<(), Box<Fault>>;
+
+    /// As [`WarpStream::step`], and puts what the instruction reads into `values`: for designs that look
+    /// at values, and to record them. A stream that does not know leaves it empty.
+    ///
+    /// # Errors
+    /// As [`WarpStream::step`].
+    fn step_with_values(
+        &mut self,
+        shared: &mut Self::Shared,
+        warp: WarpSlot,
+        context: StepContext,
+        out: &mut DynInst,
+        values: &mut OperandValues,
+    ) -> Result<(), Box<Fault>> {
+        values.columns.clear();
+        self.step(shared, warp, context, out)
+    }
 
     /// Takes a finished CTA off the SM.
     fn end_cta(&mut self, slot: CtaSlot);

@@ -27,7 +27,10 @@ const CORE: &str = "inorder";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TraceFormat {
     /// Our own: [`NATIVE_FILE`].
-    Native,
+    Native {
+        /// With what the registers hold that instructions read, for designs that look at values.
+        values: bool,
+    },
     /// Accel-Sim's: [`LIST_FILE`] and a file for each launch.
     AccelSim(Compression),
 }
@@ -63,8 +66,11 @@ pub fn export(
     let path = prepare(directory, format, overwrite)?;
     let native = directory.join(NATIVE_FILE);
     // An Accel-Sim trace is made from one of our own, which goes again; one that the user wants stays.
-    let native = if format == TraceFormat::Native { native } else { native.with_extension("recording") };
-    let (report, written) = record(setup, job, &native, monitor)?;
+    let (native, values) = match format {
+        TraceFormat::Native { values } => (native, values),
+        TraceFormat::AccelSim(_) => (native.with_extension("recording"), false),
+    };
+    let (report, written) = record(setup, job, &native, values, monitor)?;
     let TraceFormat::AccelSim(compression) = format else { return Ok(Export { path, written, report }) };
     let converted = write_accelsim(&native, directory, compression, monitor);
     let removed = std::fs::remove_file(&native);
@@ -76,7 +82,7 @@ pub fn export(
 /// Makes `directory` and sees to it that no trace there is lost; returns where the new one will be.
 fn prepare(directory: &Path, format: TraceFormat, overwrite: bool) -> Result<PathBuf, RunError> {
     let name = match format {
-        TraceFormat::Native => NATIVE_FILE,
+        TraceFormat::Native { .. } => NATIVE_FILE,
         TraceFormat::AccelSim(_) => LIST_FILE,
     };
     let path = directory.join(name);
@@ -128,10 +134,17 @@ fn failed(error: impl std::fmt::Display) -> RunError {
     RunError { message: error.to_string(), bad_input: false, partial: None }
 }
 
-/// Runs `job` and records it into a file of our own format.
-fn record(setup: &Setup, job: &Job, path: &Path, monitor: &mut dyn Monitor) -> Result<(Report, Written), RunError> {
+/// Runs `job` and records it into a file of our own format, with `values` of operands or without.
+fn record(
+    setup: &Setup,
+    job: &Job,
+    path: &Path,
+    values: bool,
+    monitor: &mut dyn Monitor,
+) -> Result<(Report, Written), RunError> {
     let producer = concat!("warpwright ", env!("CARGO_PKG_VERSION"));
-    let recorder = Recorder::create(path, producer, &setup.gpu.name).map_err(|e| RunError::input(e.to_string()))?;
+    let recorder = Recorder::create(path, producer, &setup.gpu.name, values);
+    let recorder = recorder.map_err(|e| RunError::input(e.to_string()))?;
     let recorder = Rc::new(RefCell::new(recorder));
     let device = SimulatedDevice::around(setup, Box::new(monitor), |spec, state| {
         let stream = |_| recorder.borrow().record(LiveStream::new(), program_of);

@@ -1,8 +1,11 @@
 //! What is recorded of a live run and run again is the same run.
 
+use isa::{Access, CtaSlot, DynInst, KernelId, OperandValues, Space, StepContext, WarpSlot, WarpStream};
 use lab::{Compression, Export, Job, Report, Setup, TraceFormat, Unattended, export, run};
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
+use trace::{NativeShared, NativeStream, NativeTrace};
 use workloads::Form;
 
 /// Loops, divergence, shared memory, atomics, asynchronous copies, matrix units, stencils.
@@ -31,7 +34,7 @@ fn native_round_trip(gpu: &str, code: Form) {
     for name in WORKLOADS {
         let live = run(&setup, &job(name), &mut Unattended).unwrap();
         let folder = tempfile::tempdir().unwrap();
-        let recorded = exported(&setup, name, folder.path(), TraceFormat::Native);
+        let recorded = exported(&setup, name, folder.path(), TraceFormat::Native { values: false });
         assert_eq!(recorded.report.kernels, live.kernels, "{name} on {gpu}: recording changes the run");
         let again = replayed(&setup, &recorded.path);
         assert_eq!(again.total, live.total, "{name} on {gpu}");
@@ -59,6 +62,74 @@ fn a_native_trace_runs_as_the_live_run_did_on_v100() {
 #[test]
 fn a_native_trace_of_machine_code_runs_as_the_live_run_did_on_rtx3070() {
     native_round_trip("rtx3070", Form::Sass);
+}
+
+/// The recorded values explain what the instructions did: the guard holds in the lanes that execute, and
+/// addresses lie as far from the base register in each lane. Timing of the replay does not change.
+fn values_round_trip(name: &str, code: Form) -> (u64, u64) {
+    let setup = Setup { code, ..setup("rtx3070") };
+    let folder = tempfile::tempdir().unwrap();
+    let recorded = exported(&setup, name, folder.path(), TraceFormat::Native { values: true });
+    assert_eq!(replayed(&setup, &recorded.path).total, recorded.report.total, "{name}");
+    let trace = Arc::new(NativeTrace::open(&recorded.path).unwrap());
+    let mut shared = NativeShared::new(trace.clone()).unwrap();
+    let (mut guards, mut bases) = (0, 0);
+    let context = StepContext { now: 0, sm: 0 };
+    for (launch, info) in trace.launches().iter().enumerate() {
+        let program = &trace.code(launch).program;
+        let slots: Vec<WarpSlot> = (0..info.shape.warps() as usize).map(WarpSlot::from).collect();
+        let mut stream = NativeStream::new();
+        let (mut out, mut values) = (DynInst::default(), OperandValues::default());
+        for cta in 0..info.shape.grid.volume() {
+            let position = info.shape.grid.position(cta);
+            stream.start_cta(&mut shared, KernelId::from(launch), position, CtaSlot(0), &slots);
+            for &warp in &slots {
+                while stream.next_pc(warp).is_some() {
+                    stream.step_with_values(&mut shared, warp, context, &mut out, &mut values).unwrap();
+                    let (inst, text) = (program.inst(out.pc), program.text(out.pc));
+                    let srcs = program.srcs(inst);
+                    assert_eq!(values.columns.len(), srcs.len(), "{text}");
+                    if text.starts_with('@') {
+                        let guard = values.columns.last().unwrap();
+                        let holds = (0..32).fold(0, |mask, lane| mask | guard[lane] << lane);
+                        let holds = if text.starts_with("@!") { !holds } else { holds };
+                        assert_eq!(holds & out.active, out.mask, "{text}");
+                        guards += 1;
+                    }
+                    // A load whose only registers are the two words of its address, and perhaps its guard.
+                    let is_plain = inst.mem.is_some_and(|m| m.space == Space::Global && m.access == Access::Load)
+                        && srcs.iter().filter(|r| program.regs.is_vector(**r)).count() == 2
+                        && srcs.len() == 2 + usize::from(text.starts_with('@'));
+                    if is_plain && out.mask != 0 {
+                        let base =
+                            |lane: usize| u64::from(values.columns[0][lane]) | u64::from(values.columns[1][lane]) << 32;
+                        let mut offsets = kit::lanes(out.mask).map(|lane| out.addresses[lane].wrapping_sub(base(lane)));
+                        let first = offsets.next().unwrap();
+                        assert!(offsets.all(|offset| offset == first), "{text}");
+                        bases += 1;
+                    }
+                }
+            }
+            stream.end_cta(CtaSlot(0));
+        }
+    }
+    (guards, bases)
+}
+
+#[test]
+fn recorded_values_explain_what_ptx_did() {
+    for name in ["bfs", "pathfinder", "lud"] {
+        let (guards, bases) = values_round_trip(name, Form::Ptx);
+        assert!(guards > 50 && bases > 50, "{name}: {guards} guards, {bases} bases");
+    }
+}
+
+#[test]
+fn recorded_values_explain_what_machine_code_did() {
+    for name in ["bfs", "pathfinder", "nbody"] {
+        let (guards, bases) = values_round_trip(name, Form::Sass);
+        assert!(guards > 50 && bases > 50, "{name}: {guards} guards, {bases} bases");
+    }
 }
 
 #[test]
@@ -91,8 +162,16 @@ fn accelsim_round_trip(code: Form) {
 #[test]
 fn an_earlier_trace_is_overwritten_only_when_asked() {
     let (setup, folder) = (setup("rtx2060s"), tempfile::tempdir().unwrap());
-    let export =
-        |overwrite| export(&setup, &job("vectoradd"), folder.path(), TraceFormat::Native, overwrite, &mut Unattended);
+    let export = |overwrite| {
+        export(
+            &setup,
+            &job("vectoradd"),
+            folder.path(),
+            TraceFormat::Native { values: false },
+            overwrite,
+            &mut Unattended,
+        )
+    };
     let first = std::fs::read(export(false).unwrap().path).unwrap();
     let error = export(false).unwrap_err();
     assert!(error.bad_input && error.message.contains("--force"), "{error}");
@@ -103,7 +182,9 @@ fn an_earlier_trace_is_overwritten_only_when_asked() {
 fn a_run_that_does_not_end_leaves_no_trace() {
     let (mut setup, folder) = (setup("rtx2060s"), tempfile::tempdir().unwrap());
     setup.max_cycles = Some(10);
-    let error = export(&setup, &job("matmul"), folder.path(), TraceFormat::Native, false, &mut Unattended).unwrap_err();
+    let error =
+        export(&setup, &job("matmul"), folder.path(), TraceFormat::Native { values: false }, false, &mut Unattended)
+            .unwrap_err();
     assert!(error.message.contains("broken off"), "{error}");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }

@@ -101,7 +101,7 @@ fn damaged_files_of_our_own_format() {
     let folder = tempfile::tempdir().unwrap();
     for (workload, n) in [("vectoradd", 256), ("reduction", 512)] {
         let folder = folder.path().join(workload);
-        recorded(workload, n, &folder, TraceFormat::Native);
+        recorded(workload, n, &folder, TraceFormat::Native { values: false });
         let path = folder.join("trace.wwt");
         let good = unpacked(&std::fs::read(&path).unwrap());
         let mut numbers = Numbers(2);

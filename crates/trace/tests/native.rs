@@ -1,8 +1,8 @@
 //! Files of our own format: what is recorded is read again; what is damaged is named.
 
 use isa::{
-    Access, CacheOp, Control, CtaSlot, Dim3, DynInst, Fault, InstSpec, KernelId, LaunchShape, MemAccess, OpClass, Pc,
-    Program, ProgramBuilder, RegFile, RegId, Space, StepContext, WarpSlot, WarpStream,
+    Access, CacheOp, Control, CtaSlot, Dim3, DynInst, Fault, InstSpec, KernelId, LaunchShape, MemAccess, OpClass,
+    OperandValues, Pc, Program, ProgramBuilder, RegFile, RegId, Space, StepContext, WarpSlot, WarpStream,
 };
 use proptest::prelude::*;
 use std::ops::ControlFlow;
@@ -62,6 +62,23 @@ impl WarpStream for Scripted {
         Ok(())
     }
 
+    fn step_with_values(
+        &mut self,
+        (): &mut (),
+        warp: WarpSlot,
+        context: StepContext,
+        out: &mut DynInst,
+        values: &mut OperandValues,
+    ) -> Result<(), Box<Fault>> {
+        self.step(&mut (), warp, context, out)?;
+        let (cta, index, _) = self.warps[warp.index()];
+        let operands = program().srcs(program().inst(out.pc)).len();
+        // One column the same in all lanes, one regular, one neither.
+        let value = |k: usize, lane: u32| [cta.x + index, cta.y + 3 * lane, lane * lane][k % 3] * out.pc.0;
+        values.columns = (0..operands).map(|k| std::array::from_fn(|lane| value(k, lane as u32))).collect();
+        Ok(())
+    }
+
     fn end_cta(&mut self, _: CtaSlot) {}
 }
 
@@ -71,18 +88,20 @@ fn launch() -> LaunchInfo {
     LaunchInfo { code: 0, shape, stream: 2, architecture: 86, timing: Timing::Ptx }
 }
 
-/// Everything that warps 0 and 1 of each CTA do, as text. CTAs run in the order of `order`.
+/// Everything that warps 0 and 1 of each CTA do, as text, with what they read. CTAs run in the order of
+/// `order`.
 fn play<S: WarpStream>(stream: &mut S, shared: &mut S::Shared, order: &[u64]) -> Result<Vec<String>, Box<Fault>> {
     let mut texts = vec![String::new(); GRID.volume() as usize];
     for &cta in order {
         stream.start_cta(shared, KernelId(0), GRID.position(cta), CtaSlot(1), &[WarpSlot(3), WarpSlot(5)]);
         for warp in [WarpSlot(5), WarpSlot(3)] {
-            let mut out = DynInst::default();
+            let (mut out, mut values) = (DynInst::default(), OperandValues::default());
             while stream.next_pc(warp).is_some() {
-                stream.step(shared, warp, CONTEXT, &mut out)?;
+                stream.step_with_values(shared, warp, CONTEXT, &mut out, &mut values)?;
                 let lanes: Vec<u64> = kit::lanes(out.mask).map(|lane| out.addresses[lane]).collect();
                 let addresses = if matches!(out.pc.0, 1 | 3) { format!("{lanes:x?}") } else { String::new() };
-                texts[cta as usize] += &format!("{} {:x} {:?} {addresses}\n", out.pc.0, out.mask, out.next_pc);
+                texts[cta as usize] +=
+                    &format!("{} {:x} {:?} {addresses} {:?}\n", out.pc.0, out.mask, out.next_pc, values.columns);
             }
         }
         stream.end_cta(CtaSlot(1));
@@ -90,9 +109,9 @@ fn play<S: WarpStream>(stream: &mut S, shared: &mut S::Shared, order: &[u64]) ->
     Ok(texts)
 }
 
-/// Records the scripted run, its CTAs ending in the order of `order`.
+/// Records the scripted run with what it reads, its CTAs ending in the order of `order`.
 fn record(path: &Path, order: &[u64], control_words: Vec<u32>) -> Result<Vec<String>, TraceError> {
-    let mut recorder = Recorder::create(path, "test 1", "some-gpu")?;
+    let mut recorder = Recorder::create(path, "test 1", "some-gpu", true)?;
     recorder.note(Action::CopyToDevice { address: 0x7f_0000_0000, bytes: 4096 });
     recorder.launch(&StaticCode { program: program(), control_words }, launch());
     recorder.note(Action::Wait);
@@ -111,6 +130,7 @@ fn a_recorded_run_is_read_again() {
     assert!(is_native(&path));
     let trace = Arc::new(NativeTrace::open(&path).unwrap());
     let contents = &trace.contents;
+    assert!(contents.has_values);
     assert_eq!((contents.producer.as_str(), contents.gpu.as_str()), ("test 1", "some-gpu"));
     let copy = Action::CopyToDevice { address: 0x7f_0000_0000, bytes: 4096 };
     assert_eq!(contents.actions, [copy, Action::Launch, Action::Wait]);
@@ -123,6 +143,26 @@ fn a_recorded_run_is_read_again() {
     let mut shared = NativeShared::new(trace).unwrap();
     let got = play(&mut NativeStream::new(), &mut shared, &[0, 1, 2, 3, 4, 5]).unwrap();
     assert_eq!(got, expected);
+}
+
+/// A file that was written before there were values: `vectoradd`, small, on the GTX 480.
+#[test]
+fn the_first_version_is_read() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/version1.wwt");
+    let trace = Arc::new(NativeTrace::open(&path).unwrap());
+    assert!(!trace.contents.has_values);
+    assert_eq!((trace.warp_instructions(0), trace.thread_instructions(0)), (45_056, 1_376_256));
+    let mut shared = NativeShared::new(trace).unwrap();
+    let mut stream = NativeStream::new();
+    let slots: Vec<WarpSlot> = (0..8).map(WarpSlot).collect();
+    stream.start_cta(&mut shared, KernelId(0), Dim3::new(0, 0, 0), CtaSlot(0), &slots);
+    let (mut out, mut values, mut steps) = (DynInst::default(), OperandValues::default(), 0);
+    while stream.next_pc(WarpSlot(7)).is_some() {
+        stream.step_with_values(&mut shared, WarpSlot(7), CONTEXT, &mut out, &mut values).unwrap();
+        assert!(values.columns.is_empty());
+        steps += 1;
+    }
+    assert_eq!(steps, 22);
 }
 
 #[test]
@@ -193,7 +233,7 @@ fn what_is_wrong_is_named_with_its_byte() {
     };
     let length = good.len();
     assert!(with(0, b'W').starts_with("/t.wwt, byte 0: this is no trace of Warpwright's own format"));
-    assert!(with(8, 2).contains("byte 8: version 2 of the format; this program reads version 1"));
+    assert!(with(8, 3).contains("byte 8: version 3 of the format; this program reads versions 1 to 2"));
     assert!(with(length - 1, b'?').contains("the end of a trace is missing"), "{}", with(length - 1, b'?'));
     assert!(with(length - 30, 1).contains("the table of contents is not where the tail says"));
     let in_footer = with(length - 40, good[length - 40] ^ 1);

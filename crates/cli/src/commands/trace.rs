@@ -16,6 +16,7 @@ use std::path::PathBuf;
 #[command(after_help = "Examples:
   warpwright trace matmul -o matmul-trace
   warpwright run matmul-trace/trace.wwt --gpu v100
+  warpwright trace hotspot --gpu gtx480 -o hotspot-values --values
   warpwright trace bfs --size medium --gpu rtx3070 -o bfs-trace --format accelsim
   warpwright run bfs-trace/kernelslist.g --gpu rtx3070
   warpwright trace matmul-trace/trace.wwt -o matmul-accelsim --format accelsim --compress none")]
@@ -32,6 +33,10 @@ pub struct Args {
     /// How the files of launches are compressed in Accel-Sim's format [default: xz]
     #[arg(long, value_enum)]
     compress: Option<Compress>,
+    /// Record what the registers hold that each instruction reads, too: for core designs that look at
+    /// values. The file is many times as large
+    #[arg(long)]
+    values: bool,
     /// Overwrite a trace that is there already
     #[arg(long)]
     force: bool,
@@ -120,7 +125,10 @@ fn failure(error: lab::RunError) -> Failure {
 
 fn format(args: &Args) -> Result<TraceFormat, Failure> {
     match (args.format, args.compress) {
-        (Format::Native, None) => Ok(TraceFormat::Native),
+        (Format::Native, None) => Ok(TraceFormat::Native { values: args.values }),
+        (Format::Accelsim, _) if args.values => Err(Failure::bad_input(
+            "--values is for our own format; Accel-Sim's has no place for them. Leave --format accelsim or --values out",
+        )),
         (Format::Native, Some(_)) => Err(Failure::bad_input(
             "--compress is for Accel-Sim's format; our own is always compressed. Add --format accelsim, or leave --compress out",
         )),

@@ -491,6 +491,7 @@ impl<'a> KernelBuilder<'a> {
             // Hardware issues packed halves at the rate of single precision (TITAN V: 249 flop per
             // cycle and SM), which is what the class has.
             packed_half: false,
+            per_lane: p.op.is_per_lane(),
             dsts: &dsts,
             srcs: &srcs,
             source: p.source,

@@ -191,6 +191,7 @@ impl<'a> Builder<'a> {
             mem: meaning.mem,
             // Hardware issues packed halves at the rate of single precision, which is what the class has.
             packed_half: false,
+            per_lane: self.current.iter().any(Op::is_per_lane),
             dsts: &dsts,
             srcs: &srcs,
             source: Source { line: 0, origin: (0, 0) },
@@ -253,6 +254,7 @@ impl<'a> Builder<'a> {
                 launch_words: self.launch_words,
                 sequences: self.sequences,
                 control_words: self.control_words,
+                first_uniform: f.uniform,
                 columns: usize::from(f.scratch + self.scratch.1),
                 predicates: usize::from(REDUCTION_PREDICATE + 1 + self.scratch_predicates.1),
             }),

@@ -196,6 +196,7 @@ fn assemble(lines: &[Line], vector: u16) -> Program {
             control: line.control,
             mem: line.mem,
             packed_half: line.packed_half,
+            per_lane: false,
             dsts: &regs(&line.dsts),
             srcs: &regs(&line.srcs),
             text: &line.text,

@@ -1,6 +1,6 @@
 //! Dynamic instructions as bytes.
 //!
-//! What a warp does is written in five columns, so that like stands beside like:
+//! What a warp does is written in columns, so that like stands beside like:
 //!
 //! | column | holds |
 //! | --- | --- |
@@ -9,6 +9,7 @@
 //! | masks | changed active masks, then masks that differ from the active one: four bytes each |
 //! | memory | addresses, as far as they are not as predicted |
 //! | extra | spaces, barriers, sleeps, groups of copies |
+//! | values | what registers hold that are read ([`values`](super::values)); only where asked for |
 //!
 //! An address is predicted from the last access by the same instruction of the same warp: as far
 //! from it as that one was from its predecessor, with the same stride from lane to lane. A warp's
@@ -18,7 +19,8 @@
 
 use super::bytes::{Cursor, Expected, put, put_signed};
 use super::codes;
-use isa::{Access, BarrierArrival, Control, DynInst, Inst, Pc, Program, Space};
+use super::values::LastValues;
+use isa::{Access, BarrierArrival, Control, DynInst, Inst, OperandValues, Pc, Program, RegId, Space};
 use kit::{LaneMask, WARP_LANES};
 
 /// The program counter is not the one after the last.
@@ -45,7 +47,13 @@ const JUMPS: usize = 1;
 const MASKS: usize = 2;
 const MEMORY: usize = 3;
 const EXTRA: usize = 4;
-const COLUMNS: usize = 5;
+const VALUES: usize = 5;
+const COLUMNS: usize = 6;
+
+/// Columns of a file that has values or none.
+const fn columns(has_values: bool) -> usize {
+    if has_values { COLUMNS } else { VALUES }
+}
 
 /// Places in a table of predictions.
 const PLACES: usize = 64;
@@ -123,10 +131,12 @@ struct WarpLog {
     predictions: [Prediction; PLACES],
     /// Places where the warp has had an access.
     seen: u64,
+    /// If values are noted.
+    last: Option<LastValues>,
 }
 
 impl WarpLog {
-    fn new() -> Self {
+    fn new(has_values: bool) -> Self {
         Self {
             count: 0,
             columns: [const { Vec::new() }; COLUMNS],
@@ -135,6 +145,7 @@ impl WarpLog {
             space: Space::Global,
             predictions: [Prediction::default(); PLACES],
             seen: 0,
+            last: has_values.then(LastValues::default),
         }
     }
 }
@@ -148,8 +159,17 @@ pub(crate) struct CtaLog {
 }
 
 impl CtaLog {
-    pub fn new(warps: usize) -> Self {
-        Self { warps: (0..warps).map(|_| WarpLog::new()).collect(), first: [None; PLACES] }
+    /// A log of `warps` warps that have done nothing, with what they read if `has_values`.
+    pub fn new(warps: usize, has_values: bool) -> Self {
+        Self { warps: (0..warps).map(|_| WarpLog::new(has_values)).collect(), first: [None; PLACES] }
+    }
+
+    /// Notes what an instruction of a warp with `active` lanes reads from the registers `srcs`.
+    pub fn note_values(&mut self, warp: usize, srcs: &[RegId], active: LaneMask, values: &OperandValues) {
+        let log = &mut self.warps[warp];
+        if let Some(last) = &mut log.last {
+            last.note(&mut log.columns[VALUES], srcs, active, values);
+        }
     }
 
     /// Notes an instruction, `inst` as its program has it, of a warp.
@@ -198,6 +218,7 @@ impl CtaLog {
     /// The whole CTA as bytes. Its warps have all ended.
     pub fn finish(self) -> Vec<u8> {
         let mut out = Vec::new();
+        let columns = columns(self.warps.iter().any(|warp| warp.last.is_some()));
         put(&mut out, self.warps.len() as u64);
         let places = self.first.iter().enumerate().fold(0, |bits, (i, f)| bits | u64::from(f.is_some()) << i);
         out.extend(places.to_le_bytes());
@@ -207,9 +228,9 @@ impl CtaLog {
         }
         for warp in &self.warps {
             put(&mut out, warp.count);
-            warp.columns[JUMPS..].iter().for_each(|column| put(&mut out, column.len() as u64));
+            warp.columns[JUMPS..columns].iter().for_each(|column| put(&mut out, column.len() as u64));
         }
-        for column in 0..COLUMNS {
+        for column in 0..columns {
             self.warps.iter().for_each(|warp| out.extend_from_slice(&warp.columns[column]));
         }
         out
@@ -286,6 +307,8 @@ struct WarpCursor {
     active: LaneMask,
     space: Space,
     predictions: [Prediction; PLACES],
+    /// What registers last held, once the warp was stepped with values.
+    last: Option<LastValues>,
     /// What was expected where the bytes make no sense.
     wrong: Option<Expected>,
 }
@@ -297,16 +320,19 @@ pub(crate) struct CtaCode {
     warps: Vec<WarpCursor>,
     /// Static instructions of its program.
     instructions: usize,
+    has_values: bool,
 }
 
 impl CtaCode {
-    /// Takes the bytes of a CTA of `warps` warps, which executes `program`. The memory of what was
-    /// here before is used again.
-    pub fn take(&mut self, bytes: &[u8], warps: usize, program: &Program) -> Result<(), Expected> {
+    /// Takes the bytes of a CTA of `warps` warps, which executes `program`, from a file that has values
+    /// or none. The memory of what was here before is used again.
+    pub fn take(&mut self, bytes: &[u8], warps: usize, program: &Program, has_values: bool) -> Result<(), Expected> {
         self.warps.clear();
         self.bytes.clear();
         self.bytes.extend_from_slice(bytes);
         self.instructions = program.insts().len();
+        self.has_values = has_values;
+        let count = columns(has_values);
         let mut cursor = Cursor::over(bytes);
         if cursor.number(bytes)? != warps as u64 {
             return Err("as many warps as the block has");
@@ -315,7 +341,7 @@ impl CtaCode {
         let mut lengths = Vec::with_capacity(warps);
         for _ in 0..warps {
             let mut of_warp = [0; COLUMNS];
-            for length in &mut of_warp {
+            for length in &mut of_warp[..count] {
                 *length = cursor.number(bytes)?;
             }
             if of_warp[OPS] == 0 {
@@ -324,7 +350,7 @@ impl CtaCode {
             lengths.push(of_warp);
         }
         let mut columns = vec![[Cursor::default(); COLUMNS]; warps];
-        for column in 0..COLUMNS {
+        for column in 0..count {
             for (cursors, of_warp) in columns.iter_mut().zip(&lengths) {
                 cursors[column] = cursor.split(of_warp[column])?;
             }
@@ -335,7 +361,8 @@ impl CtaCode {
         for (columns, of_warp) in columns.into_iter().zip(&lengths) {
             let (active, space) = (LaneMask::MAX, Space::Global);
             let left = of_warp[OPS];
-            let mut warp = WarpCursor { left, columns, next: None, active, space, predictions, wrong: None };
+            let mut warp =
+                WarpCursor { left, columns, next: None, active, space, predictions, last: None, wrong: None };
             warp.advance(0, bytes, self.instructions);
             self.warps.push(warp);
         }
@@ -366,6 +393,21 @@ impl CtaCode {
         warp.advance(pc.0 + 1, &self.bytes, self.instructions);
         out.next_pc = warp.next.map(|(pc, _)| pc).or(warp.wrong.map(|_| Pc(0)));
         Ok(())
+    }
+
+    /// Adds to `values` what the instruction of `warp` that was described last reads, if the file has
+    /// it. Values are read either of all instructions of a warp or of none.
+    pub fn read_values(
+        &mut self,
+        warp: usize,
+        program: &Program,
+        done: &DynInst,
+        values: &mut OperandValues,
+    ) -> Result<(), Expected> {
+        let Some(warp) = self.warps.get_mut(warp).filter(|_| self.has_values) else { return Ok(()) };
+        let srcs = program.srcs(program.inst(done.pc));
+        let last = warp.last.get_or_insert_default();
+        last.take(&mut warp.columns[VALUES], &self.bytes, srcs, done.active, values)
     }
 }
 

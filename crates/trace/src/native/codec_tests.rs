@@ -87,7 +87,7 @@ fn within_local(mut done: DynInst) -> DynInst {
 }
 
 fn encoded(program: &Program, warps: &[Vec<DynInst>]) -> Vec<u8> {
-    let mut log = CtaLog::new(warps.len());
+    let mut log = CtaLog::new(warps.len(), false);
     // The warps take turns, as they do when they run.
     for turn in 0..warps.iter().map(Vec::len).max().unwrap_or(0) {
         for (warp, all) in warps.iter().enumerate() {
@@ -111,7 +111,7 @@ proptest! {
     fn what_warps_do_comes_back(warps in warps()) {
         let program = program();
         let mut code = CtaCode::default();
-        code.take(&encoded(&program, &warps), warps.len(), &program).unwrap();
+        code.take(&encoded(&program, &warps), warps.len(), &program, false).unwrap();
         for (warp, all) in warps.iter().enumerate() {
             prop_assert_eq!(code.left(warp), all.len() as u64);
             for (index, expected) in all.iter().enumerate() {
@@ -135,7 +135,7 @@ proptest! {
         hits.iter().for_each(|&(at, with)| bytes[at as usize % length] = with);
         bytes.truncate(length - cut.min(length));
         let mut code = CtaCode::default();
-        if code.take(&bytes, warps.len(), &program).is_ok() {
+        if code.take(&bytes, warps.len(), &program, false).is_ok() {
             for warp in 0..warps.len() {
                 let mut out = DynInst::default();
                 while code.next_pc(warp).is_some() && code.step(warp, &program, &mut out).is_ok() {

@@ -1,6 +1,7 @@
 //! What a file says of the run as a whole: programs, launches, where each CTA is.
 
 use super::bytes::{Cursor, Expected, put, put_signed, put_text};
+use super::file::VALUES_VERSION;
 use super::program::{StaticCode, classes, program, put_classes, put_program};
 use isa::{Dim3, LaunchShape};
 
@@ -51,6 +52,8 @@ pub struct Contents {
     pub producer: String,
     /// The simulated GPU.
     pub gpu: String,
+    /// The file has what instructions read.
+    pub has_values: bool,
     /// The kernels' programs.
     pub codes: Vec<StaticCode>,
     /// What was done, in order.
@@ -105,9 +108,10 @@ const MAX_REGISTERS: u32 = 65_535;
 impl Footer {
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Vec::new();
-        let Contents { producer, gpu, codes, actions, launches } = &self.contents;
+        let Contents { producer, gpu, has_values, codes, actions, launches } = &self.contents;
         put_text(&mut out, producer);
         put_text(&mut out, gpu);
+        out.push(u8::from(*has_values));
         put_classes(&mut out);
         put(&mut out, codes.len() as u64);
         codes.iter().for_each(|code| put_program(&mut out, code));
@@ -129,14 +133,20 @@ impl Footer {
         out
     }
 
-    pub fn decode(bytes: &[u8]) -> Result<Self, (Expected, u32)> {
+    /// What stands at the end of a file of `version`.
+    pub fn decode(bytes: &[u8], version: u16) -> Result<Self, (Expected, u32)> {
         let mut cursor = Cursor::over(bytes);
-        decode(&mut cursor, bytes).map_err(|expected| (expected, cursor.at))
+        decode(&mut cursor, bytes, version).map_err(|expected| (expected, cursor.at))
     }
 }
 
-fn decode(cursor: &mut Cursor, bytes: &[u8]) -> Result<Footer, Expected> {
+fn decode(cursor: &mut Cursor, bytes: &[u8], version: u16) -> Result<Footer, Expected> {
     let (producer, gpu) = (cursor.text(bytes)?, cursor.text(bytes)?);
+    let has_values = match if version < VALUES_VERSION { 0 } else { cursor.byte(bytes)? } {
+        0 => false,
+        1 => true,
+        _ => return Err("whether there are operand values"),
+    };
     let classes = classes(cursor, bytes)?;
     let count = cursor.count(bytes, 18)?;
     let codes = (0..count).map(|_| program(cursor, bytes, &classes)).collect::<Result<Vec<_>, _>>()?;
@@ -156,7 +166,7 @@ fn decode(cursor: &mut Cursor, bytes: &[u8]) -> Result<Footer, Expected> {
     if cursor.left() != 0 {
         return Err("nothing behind the last launch");
     }
-    Ok(Footer { contents: Contents { producer, gpu, codes, actions, launches }, ran, blocks })
+    Ok(Footer { contents: Contents { producer, gpu, has_values, codes, actions, launches }, ran, blocks })
 }
 
 fn put_action(out: &mut Vec<u8>, action: Action) {

@@ -20,8 +20,10 @@ pub(super) const HEAD: &[u8; 8] = b"wwtrace\n";
 pub(super) const TAIL: &[u8; 8] = b"wwtrend\n";
 pub(super) const HEAD_BYTES: u64 = 16;
 pub(super) const TAIL_BYTES: u64 = 32;
-/// Version of the format that is written and read.
-pub const NATIVE_VERSION: u16 = 1;
+/// Version of the format that is written; this one and those before are read.
+pub const NATIVE_VERSION: u16 = 2;
+/// The first version that may have operand values.
+pub(super) const VALUES_VERSION: u16 = 2;
 
 /// DEFLATE cannot shorten more than this.
 pub(super) const BLOCK_RATIO: u64 = 1032;

@@ -16,6 +16,7 @@ mod program;
 mod reader;
 mod recording;
 mod stream;
+mod values;
 mod writer;
 
 pub(crate) use codec::CtaCode;
@@ -32,11 +33,14 @@ pub use writer::{Recorder, Written};
 #[doc(hidden)]
 pub fn walk_cta(bytes: &[u8], warps: usize, program: &isa::Program) -> Result<u64, &'static str> {
     let mut cta = CtaCode::default();
-    cta.take(bytes, warps, program)?;
-    let (mut done, mut steps) = (isa::DynInst::default(), 0);
+    let has_values = bytes.first().is_some_and(|byte| byte & 1 != 0);
+    cta.take(bytes, warps, program, has_values)?;
+    let (mut done, mut values, mut steps) = (isa::DynInst::default(), isa::OperandValues::default(), 0);
     for warp in 0..warps {
         while cta.next_pc(warp).is_some() {
             cta.step(warp, program, &mut done)?;
+            values.columns.clear();
+            cta.read_values(warp, program, &done, &mut values)?;
             steps += 1;
         }
     }

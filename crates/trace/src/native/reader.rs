@@ -30,9 +30,9 @@ impl NativeTrace {
         let fail = |e: std::io::Error| TraceError::new(path, 0, format!("cannot be opened: {e}"));
         let mut file = File::open(path).map_err(fail)?;
         let length = file.metadata().map_err(fail)?.len();
-        let footer_block = ends(&mut file, path, length)?;
+        let (version, footer_block) = ends(&mut file, path, length)?;
         let bytes = read_block(&mut file, path, footer_block, FOOTER_RATIO)?;
-        let footer = Footer::decode(&bytes).map_err(|(expected, at)| {
+        let footer = Footer::decode(&bytes, version).map_err(|(expected, at)| {
             let what = format!("expected {expected} in the table of contents, at its byte {at}");
             TraceError::at_byte(path, footer_block.offset, what)
         })?;
@@ -72,8 +72,8 @@ impl NativeTrace {
     }
 }
 
-/// Checks head and tail; returns where the footer is.
-fn ends(file: &mut File, path: &Path, length: u64) -> Result<Block, TraceError> {
+/// Checks head and tail; returns the version of the format and where the footer is.
+fn ends(file: &mut File, path: &Path, length: u64) -> Result<(u16, Block), TraceError> {
     let fail = |e: std::io::Error| TraceError::new(path, 0, format!("cannot be read: {e}"));
     let mut head = [0; HEAD_BYTES as usize];
     let is_ours = length >= HEAD_BYTES && file.read_exact(&mut head).map_err(fail).map(|()| head.starts_with(HEAD))?;
@@ -81,8 +81,8 @@ fn ends(file: &mut File, path: &Path, length: u64) -> Result<Block, TraceError> 
         return Err(TraceError::at_byte(path, 0, "this is no trace of Warpwright's own format"));
     }
     let version = u16::from_le_bytes([head[8], head[9]]);
-    if version != NATIVE_VERSION {
-        let what = format!("version {version} of the format; this program reads version {NATIVE_VERSION}");
+    if !(1..=NATIVE_VERSION).contains(&version) {
+        let what = format!("version {version} of the format; this program reads versions 1 to {NATIVE_VERSION}");
         return Err(TraceError::at_byte(path, 8, what).hint("record the trace again with this version of warpwright"));
     }
     let cut = |at| {
@@ -101,7 +101,7 @@ fn ends(file: &mut File, path: &Path, length: u64) -> Result<Block, TraceError> 
     if offset < HEAD_BYTES || offset.checked_add(block.stored.into()) != Some(at) {
         return Err(TraceError::at_byte(path, at, "the table of contents is not where the tail says"));
     }
-    Ok(block)
+    Ok((version, block))
 }
 
 /// Blocks that are kept unpacked: CTAs that are dispatched one after the other mostly share one.
@@ -145,7 +145,7 @@ impl CtaSource {
         }
         let bytes = &self.kept[0].1[place.offset as usize..][..place.length as usize];
         let warps = trace.contents.launches[launch].shape.warps() as usize;
-        out.take(bytes, warps, &trace.code(launch).program).map_err(|expected| {
+        out.take(bytes, warps, &trace.code(launch).program, trace.contents.has_values).map_err(|expected| {
             let what = format!("expected {expected} in CTA {cta} of launch {launch}, in the block that begins here");
             TraceError::at_byte(&trace.path, block.offset, what)
         })

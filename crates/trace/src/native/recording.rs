@@ -2,7 +2,9 @@
 
 use super::codec::CtaLog;
 use super::writer::Message;
-use isa::{CtaSlot, Dim3, DynInst, Fault, KernelId, Pc, Program, SourceSpot, StepContext, WarpSlot, WarpStream};
+use isa::{
+    CtaSlot, Dim3, DynInst, Fault, KernelId, OperandValues, Pc, Program, SourceSpot, StepContext, WarpSlot, WarpStream,
+};
 use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
 
@@ -37,6 +39,9 @@ pub struct Recording<S: WarpStream> {
     ctas: Vec<Option<Resident>>,
     /// CTA, and which of its warps.
     warps: Vec<(CtaSlot, u32)>,
+    with_values: bool,
+    /// What the present instruction reads, if that is recorded.
+    values: Option<OperandValues>,
     /// The writer takes no more: the run ends at the next instruction.
     lost: bool,
 }
@@ -46,8 +51,30 @@ impl<S: WarpStream> Recording<S> {
         stream: S,
         program_of: fn(&S::Shared, KernelId) -> Option<Arc<Program>>,
         to: SyncSender<Message>,
+        with_values: bool,
     ) -> Self {
-        Self { stream, program_of, to, ctas: Vec::new(), warps: Vec::new(), lost: false }
+        let values = with_values.then(OperandValues::default);
+        Self { stream, program_of, to, ctas: Vec::new(), warps: Vec::new(), with_values, values, lost: false }
+    }
+
+    /// Notes what `warp` has done, and what it read.
+    #[inline]
+    fn note(&mut self, warp: WarpSlot, done: &DynInst, values: Option<&OperandValues>) -> Result<(), Box<Fault>> {
+        if self.lost {
+            return Err(self.writer_failed(warp));
+        }
+        let (slot, index) = self.warps[warp.index()];
+        if let Some(cta) = &mut self.ctas[slot.index()]
+            && let Some(inst) = cta.program.insts().get(done.pc.index())
+        {
+            cta.log.note(index as usize, inst, done);
+            if let Some(values) = values {
+                cta.log.note_values(index as usize, cta.program.srcs(inst), done.active, values);
+            }
+            cta.warp_instructions += 1;
+            cta.thread_instructions += u64::from(done.mask.count_ones());
+        }
+        Ok(())
     }
 
     #[cold]
@@ -69,7 +96,7 @@ impl<S: WarpStream> WarpStream for Recording<S> {
 
     fn start_cta(&mut self, shared: &mut S::Shared, kernel: KernelId, cta: Dim3, slot: CtaSlot, warps: &[WarpSlot]) {
         let program = (self.program_of)(shared, kernel).unwrap_or_default();
-        let log = CtaLog::new(warps.len());
+        let log = CtaLog::new(warps.len(), self.with_values);
         let resident = Resident { kernel, position: cta, program, log, warp_instructions: 0, thread_instructions: 0 };
         *crate::stream::slot(&mut self.ctas, slot.index()) = Some(resident);
         for (index, warp) in warps.iter().enumerate() {
@@ -95,19 +122,25 @@ impl<S: WarpStream> WarpStream for Recording<S> {
         context: StepContext,
         out: &mut DynInst,
     ) -> Result<(), Box<Fault>> {
-        self.stream.step(shared, warp, context, out)?;
-        if self.lost {
-            return Err(self.writer_failed(warp));
-        }
-        let (slot, index) = self.warps[warp.index()];
-        if let Some(cta) = &mut self.ctas[slot.index()]
-            && let Some(inst) = cta.program.insts().get(out.pc.index())
-        {
-            cta.log.note(index as usize, inst, out);
-            cta.warp_instructions += 1;
-            cta.thread_instructions += u64::from(out.mask.count_ones());
-        }
-        Ok(())
+        let Some(mut values) = self.values.take() else {
+            self.stream.step(shared, warp, context, out)?;
+            return self.note(warp, out, None);
+        };
+        let done = self.step_with_values(shared, warp, context, out, &mut values);
+        self.values = Some(values);
+        done
+    }
+
+    fn step_with_values(
+        &mut self,
+        shared: &mut S::Shared,
+        warp: WarpSlot,
+        context: StepContext,
+        out: &mut DynInst,
+        values: &mut OperandValues,
+    ) -> Result<(), Box<Fault>> {
+        self.stream.step_with_values(shared, warp, context, out, values)?;
+        self.note(warp, out, Some(values))
     }
 
     fn end_cta(&mut self, slot: CtaSlot) {

@@ -3,7 +3,9 @@
 use super::codec::CtaCode;
 use super::reader::{CtaSource, NativeTrace};
 use crate::TraceError;
-use isa::{CtaSlot, Dim3, DynInst, Fault, KernelId, Pc, Program, SourceSpot, StepContext, WarpSlot, WarpStream};
+use isa::{
+    CtaSlot, Dim3, DynInst, Fault, KernelId, OperandValues, Pc, Program, SourceSpot, StepContext, WarpSlot, WarpStream,
+};
 use std::sync::Arc;
 
 /// What all SMs share: the file. Launches are numbered as in the file.
@@ -106,6 +108,23 @@ impl WarpStream for NativeStream {
         }
         let Resident { code, program, .. } = resident;
         code.step(index as usize, program, out)
+            .map_err(|expected| resident.fault(&shared.source.error(resident.launch, resident.number, expected)))
+    }
+
+    fn step_with_values(
+        &mut self,
+        shared: &mut NativeShared,
+        warp: WarpSlot,
+        context: StepContext,
+        out: &mut DynInst,
+        values: &mut OperandValues,
+    ) -> Result<(), Box<Fault>> {
+        values.columns.clear();
+        self.step(shared, warp, context, out)?;
+        let (cta, index) = self.warps[warp.index()];
+        let resident = &mut self.ctas[cta.index()];
+        let Resident { code, program, .. } = resident;
+        code.read_values(index as usize, program, out, values)
             .map_err(|expected| resident.fault(&shared.source.error(resident.launch, resident.number, expected)))
     }
 

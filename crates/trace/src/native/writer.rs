@@ -57,11 +57,12 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Begins a file at `path`. `producer` and `gpu` are noted in it.
+    /// Begins a file at `path`. `producer` and `gpu` are noted in it. `with_values` records what
+    /// instructions read, which the streams must know.
     ///
     /// # Errors
     /// If the file cannot be made.
-    pub fn create(path: &Path, producer: &str, gpu: &str) -> Result<Self, TraceError> {
+    pub fn create(path: &Path, producer: &str, gpu: &str, with_values: bool) -> Result<Self, TraceError> {
         let mut partial = path.as_os_str().to_owned();
         partial.push(".partial");
         let partial = PathBuf::from(partial);
@@ -73,7 +74,8 @@ impl Recorder {
             write(BufWriter::new(file), &from).map_err(|e| TraceError::new(&name, 0, format!("cannot be written: {e}")))
         });
         let writer = spawned.map_err(|e| TraceError::new(path, 0, format!("cannot be written: {e}")))?;
-        let contents = Contents { producer: producer.into(), gpu: gpu.into(), ..Contents::default() };
+        let contents =
+            Contents { producer: producer.into(), gpu: gpu.into(), has_values: with_values, ..Contents::default() };
         Ok(Self { path: path.to_owned(), partial, to, writer: Some(writer), contents, complete: false })
     }
 
@@ -83,7 +85,7 @@ impl Recorder {
         stream: S,
         program_of: fn(&S::Shared, KernelId) -> Option<Arc<Program>>,
     ) -> Recording<S> {
-        Recording::new(stream, program_of, self.to.clone())
+        Recording::new(stream, program_of, self.to.clone(), self.contents.has_values)
     }
 
     /// Notes what the host asked for. Launches are noted by [`Recorder::launch`].
