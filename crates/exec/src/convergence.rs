@@ -17,7 +17,11 @@
 //!    its turn: no lane can spin for ever while another could go on.
 //! 3. A convergence barrier is a register of each lane: the lanes that it shall meet. Groups may thus
 //!    use one barrier register for different gatherings at a time.
-//! 4. A CTA barrier is reached by all live lanes of a warp together: groups that come early wait.
+//! 4. `BSSY` names where lanes go on behind their `BSYNC`: the re-convergence PC of the lanes between
+//!    the two once they are apart. It only describes; which lanes meet is in the barrier registers. A
+//!    second `BSSY` of the same lanes, barrier and target takes the place of the first, so that what a
+//!    function called itself within had noted is forgotten.
+//! 5. A CTA barrier is reached by all live lanes of a warp together: groups that come early wait.
 
 use kit::LaneMask;
 
@@ -59,6 +63,14 @@ struct Group {
     waiting: Waiting,
 }
 
+/// Lanes between a `BSSY` and what ends their part in it.
+#[derive(Clone, Copy, Debug)]
+struct Region {
+    gathering: Gathering,
+    /// Where they go on together.
+    target: u32,
+}
+
 /// Every group waits for lanes that will not come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stuck;
@@ -71,6 +83,8 @@ pub struct Convergence {
     live: LaneMask,
     /// Suspended groups, the one that waits longest first.
     others: Vec<Group>,
+    /// The last begun is the innermost. Each has a lane that lives.
+    regions: Vec<Region>,
     /// Backward jumps since the last change of groups.
     jumps: u32,
 }
@@ -79,6 +93,7 @@ impl Convergence {
     /// Starts the lanes in `mask` at `pc`.
     pub fn start(&mut self, pc: u32, mask: LaneMask) {
         self.others.clear();
+        self.regions.clear();
         (self.pc, self.active, self.live, self.jumps) = (pc, mask, mask, 0);
     }
 
@@ -97,6 +112,17 @@ impl Convergence {
     /// Lanes that have not exited.
     pub fn live(&self) -> LaneMask {
         self.live
+    }
+
+    /// Where the active lanes will go on with others that are elsewhere now: the re-convergence PC of
+    /// the innermost region in which all of them are and some others.
+    #[inline]
+    pub fn reconvergence(&self) -> Option<u32> {
+        if self.others.is_empty() {
+            return None;
+        }
+        let apart = |r: &&Region| self.active & !r.gathering.lanes == 0 && r.gathering.lanes & !self.active != 0;
+        self.regions.iter().rev().find(apart).map(|r| r.target)
     }
 
     /// Goes on to the next instruction in memory.
@@ -147,6 +173,34 @@ impl Convergence {
         stay != 0 || !rest.is_empty()
     }
 
+    /// The lanes of `gathering`, which are active, will meet there and go on at `target`. The active
+    /// lanes go on.
+    pub fn gather(&mut self, gathering: Gathering, target: u32) {
+        self.pc += 1;
+        self.end_regions(gathering.lanes, |r| r.gathering.place == gathering.place && r.target == target);
+        if gathering.lanes != 0 {
+            self.regions.push(Region { gathering, target });
+        }
+    }
+
+    /// `lanes` have no part any more in the regions that `f` chooses.
+    fn end_regions(&mut self, lanes: LaneMask, f: impl Fn(&Region) -> bool) {
+        self.regions.retain_mut(|r| {
+            r.gathering.lanes &= if f(r) { !lanes } else { !0 };
+            r.gathering.lanes != 0
+        });
+    }
+
+    /// `lanes` have no part any more in the innermost regions of the barrier at `place`.
+    fn end_innermost(&mut self, place: u8, mut lanes: LaneMask) {
+        for region in self.regions.iter_mut().rev().filter(|r| r.gathering.place == place) {
+            let these = region.gathering.lanes & lanes;
+            region.gathering.lanes &= !these;
+            lanes &= !these;
+        }
+        self.regions.retain(|r| r.gathering.lanes != 0);
+    }
+
     /// The active lanes have come to a gathering. They go on when all of its lanes that live have.
     ///
     /// # Errors
@@ -154,6 +208,7 @@ impl Convergence {
     pub fn meet(&mut self, gathering: Gathering) -> Result<(), Stuck> {
         if gathering.lanes & self.live & !self.active == 0 {
             self.pc += 1;
+            self.end_innermost(gathering.place, self.active);
             return Ok(());
         }
         self.suspend(Waiting::Lanes(gathering));
@@ -171,6 +226,7 @@ impl Convergence {
                 gathering.lanes &= !gone;
             }
         }
+        self.end_innermost(place, gone);
         self.settle();
     }
 
@@ -182,6 +238,7 @@ impl Convergence {
         self.live &= !mask;
         self.active &= !mask;
         self.pc += 1;
+        self.end_regions(mask, |_| true);
         self.settle();
         if self.active == 0 && self.live != 0 { self.next_group() } else { Ok(()) }
     }
@@ -276,6 +333,7 @@ impl Convergence {
                 false
             });
             self.others.append(&mut merged);
+            self.end_innermost(gathering.place, come);
             from = 0;
         }
     }
@@ -305,6 +363,51 @@ mod tests {
         warp.advance();
         warp.meet(ALL).unwrap();
         assert_eq!((warp.pc(), warp.active()), (Some(4), !0));
+    }
+
+    #[test]
+    fn lanes_apart_have_a_reconvergence_pc() {
+        let mut warp = started(0);
+        let inner = Gathering { place: 1, lanes: 0xf };
+        warp.gather(ALL, 20);
+        assert_eq!(warp.reconvergence(), None, "they are together");
+        warp.branch(0xf, 10);
+        assert_eq!(warp.reconvergence(), Some(20));
+        warp.gather(inner, 15);
+        assert_eq!(warp.reconvergence(), Some(20), "the lanes of the inner one are together");
+        warp.branch(0x3, 14);
+        assert_eq!(warp.reconvergence(), Some(15));
+        warp.meet(inner).unwrap();
+        assert_eq!((warp.active(), warp.reconvergence()), (0xc, Some(15)));
+        warp.leave(1, 0xc);
+        assert_eq!((warp.active(), warp.reconvergence()), (0xc, Some(20)), "they have left the inner one");
+        warp.exit(0xc).unwrap();
+        assert_eq!((warp.pc(), warp.reconvergence()), (Some(15), Some(20)), "the inner one is over");
+        warp.exit(0x3).unwrap();
+        assert_eq!((warp.active(), warp.reconvergence()), (!0xf, None), "no others are left");
+    }
+
+    #[test]
+    fn a_barrier_used_once_more_within_hides_nothing() {
+        let mut warp = started(0);
+        warp.gather(ALL, 20);
+        warp.branch(0xf, 10);
+        // The register is saved, used and restored, as around a call.
+        warp.gather(Gathering { place: 0, lanes: 0xf }, 30);
+        warp.branch(0x1, 14);
+        assert_eq!(warp.reconvergence(), Some(30));
+        warp.meet(Gathering { place: 0, lanes: 0xf }).unwrap();
+        warp.meet(Gathering { place: 0, lanes: 0xf }).unwrap();
+        assert_eq!(warp.reconvergence(), Some(20));
+    }
+
+    #[test]
+    fn a_loop_that_begins_a_region_in_each_turn_notes_it_once() {
+        let mut warp = started(0);
+        for _ in 0..100 {
+            warp.gather(ALL, 20);
+        }
+        assert_eq!(warp.regions.len(), 1);
     }
 
     #[test]

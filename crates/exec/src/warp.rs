@@ -91,11 +91,10 @@ impl Warp {
         if self.is_machine_code { self.groups.pc() } else { self.stack.pc() }
     }
 
-    /// Where the active lanes wait for others; `None` if there are none, or in machine code, which
-    /// meets at instructions.
+    /// Where the active lanes wait for others; `None` if there are none.
     #[inline]
     pub fn reconvergence(&self) -> Option<u32> {
-        if self.is_machine_code { None } else { self.stack.reconvergence() }
+        if self.is_machine_code { self.groups.reconvergence() } else { self.stack.reconvergence() }
     }
 
     /// Lanes that have not exited.

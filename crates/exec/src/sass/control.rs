@@ -33,7 +33,12 @@ pub(super) fn lower(b: &mut Builder<'_>, inst: &Inst) -> Lowered<bool> {
             };
             let register = b.barrier(number);
             b.emit(Op::Steer(match inst.row.op {
-                Opcode::BSsy => Steer::Gather(register),
+                Opcode::BSsy => {
+                    let Some(&Operand::Target(target)) = operands.last() else {
+                        return Err("it has no target".into());
+                    };
+                    Steer::Gather(number, register, b.target(target)?)
+                }
                 Opcode::BSync => Steer::Meet(number, register),
                 _ => Steer::Leave(number, register),
             }));

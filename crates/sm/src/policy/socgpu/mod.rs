@@ -31,9 +31,10 @@
 //! **Deviations**
 //! - D1: decode inserts no instruction of a wrong path (see `fetch`, D-F2). Such instructions could
 //!   neither issue nor keep out others before the flush; figure 5's averages lack them.
-//! - D2: the re-convergence PC is that of PTX's SIMT stack. Machine code since Volta has none: lanes
-//!   meet at `BSYNC` and the like, which count as branches, as does, in traces, any instruction behind
-//!   which the warp goes on elsewhere.
+//! - D2: the re-convergence PC is that of PTX's SIMT stack; in machine code since Volta, which has no
+//!   such stack, that which `BSSY` names for lanes that are apart. There an instruction brings lanes
+//!   together (`BSYNC` and the like): it counts as a branch, as does, in traces, any instruction behind
+//!   which the warp goes on elsewhere. Traces know no re-convergence PC: what `BSSY` names is not in them.
 //! - D3: exits count as returns.
 //! - D4: the paper lets a barrier pass older accesses to memory, which would break its meaning. Here it
 //!   waits until they have issued, by seniority. Fences, sleep and what closes or awaits groups of
