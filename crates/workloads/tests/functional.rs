@@ -204,10 +204,14 @@ workloads_run_right! {
     transpose: [("width", 1), ("height", 1)], [("width", 45), ("height", 70)];
     backprop: [("inputs", 16)], [("inputs", 48)];
     bfs: [("nodes", 1)], [("nodes", 700), ("degree", 1)], [("nodes", 300), ("degree", 10), ("block", 100)];
+    btree: [("keys", 1), ("queries", 1)], [("keys", 900), ("queries", 300), ("order", 4)],
+        [("keys", 3000), ("queries", 50), ("order", 33)];
     gaussian: [("n", 2)], [("n", 19), ("side", 8), ("line", 32)];
     hotspot: [("rows", 1), ("cols", 1), ("steps", 1)], [("rows", 19), ("cols", 45), ("steps", 7), ("pyramid", 3)],
         [("rows", 20), ("cols", 20), ("steps", 14), ("pyramid", 7)];
     kmeans: [("points", 3), ("clusters", 5)], [("points", 333), ("features", 3), ("clusters", 7), ("rounds", 10)];
+    lavamd: [("boxes", 1), ("particles", 1)], [("boxes", 3), ("particles", 9), ("block", 64)],
+        [("boxes", 2), ("particles", 40), ("block", 32)];
     lud: [("n", 16)], [("n", 48)];
     int8mma: [("m", 32), ("n", 32), ("k", 32)], [("m", 64), ("n", 96), ("k", 160)];
     nn: [("places", 1)], [("places", 1001), ("block", 77)];

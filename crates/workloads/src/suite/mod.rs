@@ -4,6 +4,7 @@
 mod asynccopy;
 mod backprop;
 mod bfs;
+mod btree;
 mod gaussian;
 mod hashtable;
 mod histogram;
@@ -11,6 +12,7 @@ mod hotspot;
 mod int8mma;
 mod kmeans;
 mod lastblock;
+mod lavamd;
 mod lud;
 mod matmul;
 mod nbody;
@@ -34,9 +36,11 @@ pub static ALL: &[Workload] = &[
     transpose::WORKLOAD,
     backprop::WORKLOAD,
     bfs::WORKLOAD,
+    btree::WORKLOAD,
     gaussian::WORKLOAD,
     hotspot::WORKLOAD,
     kmeans::WORKLOAD,
+    lavamd::WORKLOAD,
     lud::WORKLOAD,
     nn::WORKLOAD,
     nw::WORKLOAD,
