@@ -149,6 +149,10 @@ pub struct Inst {
     /// What it writes may differ between lanes though the registers that it reads do not: it reads the
     /// position of a thread, or memory of each thread's own.
     pub per_lane: bool,
+    /// A vector register that it writes may be written, here or by another instruction, in only a part
+    /// of the warp's live threads: such a register is never kept once for the whole warp. Front ends
+    /// that see a whole kernel find out; Accel-Sim's traces do not say.
+    pub partial: bool,
     operands: u32,
     dst_count: u8,
     src_count: u8,
@@ -218,6 +222,16 @@ impl Program {
     pub fn text(&self, pc: Pc) -> &str {
         &self.texts[pc.index()]
     }
+
+    /// Sets [`Inst::partial`] of every instruction that writes one of `registers`, which holds numbers
+    /// of vector registers.
+    pub fn mark_partial(&mut self, registers: &kit::BitSet) {
+        for inst in &mut self.insts {
+            let start = inst.operands as usize;
+            let dsts = &self.operands[start..start + inst.dst_count as usize];
+            inst.partial |= dsts.iter().any(|&r| self.regs.is_vector(r) && registers.contains(r.index()));
+        }
+    }
 }
 
 /// Builds a [`Program`] instruction by instruction.
@@ -242,6 +256,7 @@ impl ProgramBuilder {
             mem: spec.mem,
             packed_half: spec.packed_half,
             per_lane: spec.per_lane,
+            partial: spec.partial,
             operands: u32::try_from(p.operands.len()).expect("operand pool too large"),
             dst_count: u8::try_from(spec.dsts.len()).expect("too many destinations"),
             src_count: u8::try_from(spec.srcs.len()).expect("too many sources"),
@@ -280,6 +295,8 @@ pub struct InstSpec<'a> {
     pub packed_half: bool,
     /// See [`Inst::per_lane`].
     pub per_lane: bool,
+    /// See [`Inst::partial`].
+    pub partial: bool,
     /// Registers written.
     pub dsts: &'a [RegId],
     /// Registers read, guard predicate included.
@@ -299,6 +316,7 @@ impl InstSpec<'_> {
             mem: None,
             packed_half: false,
             per_lane: false,
+            partial: false,
             dsts: &[],
             srcs: &[],
             source: Source { line: 0, origin: (0, 0) },

@@ -126,6 +126,7 @@ impl InstTable {
                 mem,
                 packed_half: false,
                 per_lane: false,
+                partial: false,
                 dsts: &operands.dsts,
                 srcs: &operands.srcs,
                 source: Source { line: u32::try_from(entry.pc).unwrap_or(u32::MAX), origin: (0, 0) },

@@ -20,8 +20,8 @@ fn program() -> Arc<Program> {
     let mut builder = ProgramBuilder::new("add", 8);
     let global = |access| Some(MemAccess { space: Space::Global, access, bytes: 8, cache: CacheOp::L2 });
     let (r, p) = ([RegId(0), RegId(1), RegId(2)], [RegId(10)]);
-    let add = InstSpec { dsts: &r[..2], srcs: &r, text: "add.u64 %rd1, %rd1, %rd2;", ..InstSpec::of(OpClass::IntAdd) };
-    builder.push(add);
+    let add = InstSpec { dsts: &r[..2], srcs: &r, partial: true, ..InstSpec::of(OpClass::IntAdd) };
+    builder.push(InstSpec { text: "add.u64 %rd1, %rd1, %rd2;", ..add });
     let load = InstSpec { mem: global(Access::Load), dsts: &r[..2], srcs: &p, ..InstSpec::of(OpClass::Load) };
     builder.push(InstSpec { text: "@%p1 ld.global.u64 %rd1, [%rd3];", ..load });
     builder.push(InstSpec { control: Control::BarrierSync, text: "bar.sync 0;", ..InstSpec::of(OpClass::Barrier) });

@@ -492,6 +492,7 @@ impl<'a> KernelBuilder<'a> {
             // cycle and SM), which is what the class has.
             packed_half: false,
             per_lane: p.op.is_per_lane(),
+            partial: false,
             dsts: &dsts,
             srcs: &srcs,
             source: p.source,

@@ -192,6 +192,7 @@ impl<'a> Builder<'a> {
             // Hardware issues packed halves at the rate of single precision, which is what the class has.
             packed_half: false,
             per_lane: self.current.iter().any(Op::is_per_lane),
+            partial: false,
             dsts: &dsts,
             srcs: &srcs,
             source: Source { line: 0, origin: (0, 0) },

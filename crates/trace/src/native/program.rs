@@ -24,6 +24,7 @@ const INSTRUCTION_BYTES: u32 = 9;
 const MEMORY: u8 = 1;
 const PACKED_HALF: u8 = 2;
 const PER_LANE: u8 = 4;
+const PARTIAL: u8 = 8;
 
 /// The classes by name: what a file says of classes are places in this list.
 pub(super) fn put_classes(out: &mut Vec<u8>) {
@@ -55,7 +56,12 @@ pub(super) fn put_program(out: &mut Vec<u8>, code: &StaticCode) {
     put(out, program.insts().len() as u64);
     let mut last = Source::default();
     for (index, inst) in program.insts().iter().enumerate() {
-        let flags = [(MEMORY, inst.mem.is_some()), (PACKED_HALF, inst.packed_half), (PER_LANE, inst.per_lane)];
+        let flags = [
+            (MEMORY, inst.mem.is_some()),
+            (PACKED_HALF, inst.packed_half),
+            (PER_LANE, inst.per_lane),
+            (PARTIAL, inst.partial),
+        ];
         out.push(inst.class as u8);
         out.push(codes::control_code(inst.control));
         out.push(flags.iter().map(|&(bit, set)| if set { bit } else { 0 }).sum());
@@ -137,13 +143,13 @@ fn instruction(
     let file = cursor.narrow(bytes)?;
     let source = Source { line, origin: (file, moved(last.origin.1, cursor.signed(bytes)?)?) };
     let text = cursor.text(bytes)?;
-    let (packed_half, per_lane) = (flags & PACKED_HALF != 0, flags & PER_LANE != 0);
     builder.push(InstSpec {
         class,
         control,
         mem,
-        packed_half,
-        per_lane,
+        packed_half: flags & PACKED_HALF != 0,
+        per_lane: flags & PER_LANE != 0,
+        partial: flags & PARTIAL != 0,
         dsts: &dsts,
         srcs: &srcs,
         source,
