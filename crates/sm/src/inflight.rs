@@ -2,6 +2,7 @@
 
 use crate::kernel::{Banks, Code, Kernel, Micro, Operands, RegSet};
 use crate::spec::Pipe;
+use crate::work::Work;
 use isa::{Control, DynInst, KernelId, OpClass, Pc, RegId, WarpSlot};
 use kit::LaneMask;
 
@@ -105,6 +106,7 @@ impl Slab {
         let id = InstId::from(self.insts.len());
         let micro = Micro {
             class: OpClass::Nop,
+            work: Work::None,
             pipe: Pipe(0),
             control: Control::None,
             mem: None,

@@ -46,6 +46,7 @@ mod stalls;
 mod timeline;
 mod units;
 mod warps;
+mod work;
 mod writeback;
 
 pub use agenda::Agenda;
@@ -64,3 +65,4 @@ pub use spec::{CoreOptions, CoreSpec, Pipe, PipeSet, SpecError, TimingTable, War
 pub use stalls::{SlotAccount, Stall, StallMasks};
 pub use timeline::Timeline;
 pub use warps::{PerWarp, Warps};
+pub use work::{Work, WorkCounts};

@@ -18,6 +18,7 @@ use crate::spec::{CoreSpec, Pipe, WarpMask};
 use crate::stalls::SlotAccount;
 use crate::units::Units;
 use crate::warps::{Cta, PerWarp, Warps, bit};
+use crate::work::WorkCounts;
 use isa::{CtaSlot, Dim3, Fault, KernelId, WarpSlot, WarpStream};
 use kit::bits::set_bits;
 use kit::{Cycle, NEVER};
@@ -114,6 +115,7 @@ pub struct Sm<S: WarpStream, P: IssuePolicy, O: Observer = Silent> {
     pub(crate) account: SlotAccount,
     pub(crate) counters: SmCounters,
     pub(crate) class_counts: ClassCounts,
+    pub(crate) work_counts: WorkCounts,
     /// Whoever watches.
     pub observer: O,
 }
@@ -123,6 +125,8 @@ struct Watched<'a, P, O> {
     policy: &'a mut P,
     observer: &'a mut O,
     touched: &'a mut WarpMask,
+    /// Registers read by lanes.
+    lane_reads: &'a mut u64,
     kernels: &'a [Kernel],
     now: Cycle,
 }
@@ -143,6 +147,11 @@ impl<P: IssuePolicy, O: Observer> Design for Watched<'_, P, O> {
 
     #[inline]
     fn collecting(&mut self, slab: &Slab, id: InstId, awaited: u64) {
+        let flight = slab.get(id);
+        // Those of the register file come first.
+        let sources = flight.operands.vector_src_count();
+        let read = sources - (awaited & !u64::MAX.checked_shl(sources).unwrap_or(0)).count_ones();
+        *self.lane_reads += u64::from(read * flight.mask.count_ones());
         self.observer.collecting(self.now, Seen { id, window: Window { slab, kernels: self.kernels } }, awaited);
     }
 
@@ -206,6 +215,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
             partition_of,
             counters: SmCounters::default(),
             class_counts: ClassCounts::default(),
+            work_counts: WorkCounts::default(),
             observer,
             spec,
         }
@@ -292,7 +302,8 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
             collectors.rest();
             return;
         }
-        let mut design = Watched { policy, observer, touched, kernels, now };
+        let lane_reads = &mut self.counters.lane_reads;
+        let mut design = Watched { policy, observer, touched, lane_reads, kernels, now };
         let done = collectors.step(id_oc, oc_ex, slab, kernels, &mut design);
         self.counters.register_reads += u64::from(done.reads);
         self.counters.bank_conflicts += u64::from(done.conflicts);
@@ -481,6 +492,16 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     /// Warp instructions issued, by class.
     pub fn class_counts(&self) -> &ClassCounts {
         &self.class_counts
+    }
+
+    /// Active lanes of issued instructions, by what they do.
+    pub fn work_counts(&self) -> &WorkCounts {
+        &self.work_counts
+    }
+
+    /// What the texture cache has done.
+    pub fn texture_counters(&self) -> &CacheCounters {
+        self.lsu.texture.counters()
     }
 
     /// What the L1 data cache has done; nothing if there is none.
