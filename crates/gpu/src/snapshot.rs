@@ -3,6 +3,7 @@
 use kit::{Counters, Cycle};
 use mem::MemoryCounters;
 use mem::cache::CacheCounters;
+use sm::scalar::ScalarCounters;
 use sm::{ClassCounts, DesignStatistic, IssuePolicy, Observer, Sm, SmCounters, Stall, WorkCounts};
 
 /// Counters of the whole machine, SMs added up.
@@ -22,6 +23,8 @@ pub struct Snapshot {
     pub works: WorkCounts,
     /// Of the issue design's own; none before an SM was added.
     pub design: Vec<DesignStatistic>,
+    /// The scalar path, if there is one.
+    pub scalar: ScalarCounters,
     /// L1 data caches.
     pub l1d: CacheCounters,
     /// Instruction caches.
@@ -50,7 +53,12 @@ impl Snapshot {
         for (sum, lanes) in self.works.0.iter_mut().zip(&sm.work_counts().0) {
             *sum += lanes;
         }
-        DesignStatistic::add_all(&mut self.design, &sm.policy().statistics());
+        let mut design = sm.policy().statistics();
+        if let Some(scalar) = sm.scalar_counts() {
+            design.extend(scalar.statistics());
+            self.scalar.add(&scalar.counters);
+        }
+        DesignStatistic::add_all(&mut self.design, &design);
         self.l1d.add(&sm.l1_counters());
         if let Some(cache) = sm.icache() {
             self.icache.add(cache.counters());
@@ -71,6 +79,7 @@ impl Snapshot {
             classes: ClassCounts(std::array::from_fn(|i| self.classes.0[i] - earlier.classes.0[i])),
             works: WorkCounts(std::array::from_fn(|i| self.works.0[i] - earlier.works.0[i])),
             design: DesignStatistic::since(&self.design, &earlier.design),
+            scalar: self.scalar.since(&earlier.scalar),
             l1d: self.l1d.since(&earlier.l1d),
             icache: self.icache.since(&earlier.icache),
             constant: self.constant.since(&earlier.constant),

@@ -3,6 +3,7 @@
 use crate::Setup;
 use crate::engine::Engine;
 use crate::erased::{AnyStream, Unerased};
+use crate::scalar;
 use config::GpuConfig;
 use gpu::Machine;
 use isa::WarpStream;
@@ -11,6 +12,7 @@ use sm::policy::ghost::{Ghost, GhostConfig, Precise};
 use sm::policy::ideal::{Ideal, IdealConfig};
 use sm::policy::loog::{Loog, LoogConfig};
 use sm::policy::socgpu::{Socgpu, SocgpuConfig, Until};
+use sm::scalar::ScalarCounts;
 use sm::{Auditor, CoreOptions, CoreSpec, DesignStatistic, InOrder, IssuePolicy, Scoreboard, Silent, TimingTable};
 use std::any::Any;
 use std::sync::Arc;
@@ -76,14 +78,20 @@ macro_rules! cores {
         /// Name and description of each core design.
         pub const CORES: &[(&str, &str)] = &[$(($name, $text),)*];
 
-        /// Does `task` with the core design called `core`.
+        /// Does `task` with the core design called `core`, with a scalar path or without.
         ///
         /// # Errors
-        /// There is no such design: which there are.
+        /// There is no such design: which there are. Or a scalar path makes no sense on it: why.
         pub fn for_core<T: ForCore>(core: &str, task: T) -> Result<T::Output, String> {
-            match core {
-                $($name => Ok(task.with::<$policy>(&$config)),)*
-                _ => Err(unknown(core)),
+            let (design, scalar) = scalar::split(core)?;
+            match design {
+                $($name => {
+                    if scalar.is_some() {
+                        scalar_goes_with::<$policy>(design, &$config)?;
+                    }
+                    Ok(task.with::<$policy>(&$config))
+                })*
+                _ => Err(unknown(design)),
             }
         }
 
@@ -96,9 +104,35 @@ macro_rules! cores {
                     all.push(one);
                 }
             })*
+            all.extend(ScalarCounts::default().statistics());
             all
         }
     };
+}
+
+/// # Errors
+/// A scalar path makes no sense on the design.
+fn scalar_goes_with<P: IssuePolicy>(design: &str, config: &P::Config) -> Result<(), String> {
+    if P::STATIONS || P::allowances(config).renames {
+        return Err(format!(
+            "`{design}` renames registers: none has one place in the scalar or the vector register file, which is \
+             what the scalar path goes by. Take a design that does not, such as `inorder+scalar` or `ghost+scalar`"
+        ));
+    }
+    Ok(())
+}
+
+/// Checks the name of a core design, with a scalar path or without.
+///
+/// # Errors
+/// As [`for_core`].
+pub fn check_core(core: &str) -> Result<(), String> {
+    struct Nothing;
+    impl ForCore for Nothing {
+        type Output = ();
+        fn with<P: IssuePolicy + 'static>(self, _: &P::Config) {}
+    }
+    for_core(core, Nothing)
 }
 
 fn unknown(core: &str) -> String {

@@ -38,6 +38,7 @@ mod observer;
 mod occupancy;
 mod operand_collector;
 pub mod policy;
+pub mod scalar;
 pub mod schedulers;
 pub mod scoreboard;
 mod sm;

@@ -13,15 +13,16 @@ use crate::observer::{Observer, Seen, Silent};
 use crate::occupancy::Resources;
 use crate::operand_collector::{Design, OperandCollector};
 use crate::policy::IssuePolicy;
+use crate::scalar::{ScalarCounts, ScalarPath};
 use crate::schedulers::Scheduler;
-use crate::spec::{CoreSpec, Pipe, WarpMask};
+use crate::spec::{CoreSpec, WarpMask};
 use crate::stalls::SlotAccount;
 use crate::units::Units;
 use crate::warps::{Cta, PerWarp, Warps, bit};
 use crate::work::WorkCounts;
 use isa::{CtaSlot, Dim3, Fault, KernelId, WarpSlot, WarpStream};
 use kit::bits::set_bits;
-use kit::{Cycle, NEVER};
+use kit::{Cycle, LaneMask, NEVER, WARP_LANES};
 use mem::Port;
 use mem::cache::CacheCounters;
 use mem::carveout::carve_out;
@@ -80,6 +81,7 @@ pub struct Sm<S: WarpStream, P: IssuePolicy, O: Observer = Silent> {
     pub(crate) oc_ex: Latches,
     pub(crate) units: Units,
     pub(crate) lsu: LoadStoreUnit,
+    pub(crate) scalar: Option<Box<ScalarPath>>,
 
     // What runs.
     pub(crate) warps: Warps,
@@ -181,18 +183,18 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         let scheduler_warps = std::array::from_fn(|s| if s < schedulers { warps_of(s) } else { 0 });
         let mut partition_of = PerWarp::new(0);
         (0..64).for_each(|w| partition_of[w] = spec.partition(w % schedulers) as u8);
-        let units = |pipe: Pipe| spec.sm.units.get(&pipe.unit());
         let in_buffers = warps * (spec.sm.frontend.buffer_entries as usize + 4);
         Self {
             fetch: Fetch::new(&spec, P::branches(policy, spec.sm.frontend.branches)),
             stream,
             policy: P::new(policy, &spec),
             schedulers: (0..schedulers).map(|s| Scheduler::of(&spec, warps_of(s))).collect(),
-            id_oc: Latches::new(&spec, |p| units(p).map_or(0, |u| u.issue_latches)),
+            id_oc: Latches::new(&spec, |p| spec.issue_latches(p)),
             collectors: OperandCollector::new(&spec, P::stations(policy)),
-            oc_ex: Latches::new(&spec, |p| units(p).map_or(0, |u| u.dispatch_latches)),
+            oc_ex: Latches::new(&spec, |p| spec.dispatch_latches(p)),
             units: Units::new(&spec),
             lsu: LoadStoreUnit::new(&spec),
+            scalar: ScalarPath::new(&spec),
             warps: Warps::default(),
             ctas: vec![None; ctas].into(),
             barriers: Barriers::new(ctas, spec.sm.barriers_per_cta as usize),
@@ -408,6 +410,14 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         for (index, &warp) in slots.iter().enumerate() {
             self.warps.start(warp, kernel, slot, index);
             self.policy.start_warp(warp, &launch.code.program.regs);
+            if let Some(scalar) = &mut self.scalar {
+                let threads = (launch.shape.block.volume() - (index * WARP_LANES) as u64).min(WARP_LANES as u64);
+                scalar.start_warp(
+                    warp,
+                    LaneMask::MAX >> (WARP_LANES as u64 - threads),
+                    launch.code.program.regs.vector,
+                );
+            }
         }
         self.stream.start_cta(env.shared, kernel, cta, slot, slots);
         self.counters.ctas_started += 1;
@@ -487,6 +497,11 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     /// Issue slots and stalls, up to the last tick or [`Sm::settle`].
     pub fn account(&self) -> &SlotAccount {
         &self.account
+    }
+
+    /// What the scalar path has done, if there is one.
+    pub fn scalar_counts(&self) -> Option<&ScalarCounts> {
+        self.scalar.as_ref().map(|scalar| &scalar.counts)
     }
 
     /// Warp instructions issued, by class.

@@ -27,7 +27,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     #[inline]
     fn write_registers(&mut self, id: InstId) {
         let flight = self.slab.get(id);
-        self.counters.register_writes += flight.operands.dst_count();
+        self.counters.register_writes += register_writes(flight);
         self.counters.lane_writes += lane_writes(flight);
         if self.collectors.any_read_waits() || self.lsu.is_writing_back() {
             self.collectors.write(self.partition_of(flight.warp), flight);
@@ -40,7 +40,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         let flight = self.slab.get(id);
         let free = self.collectors.try_write(self.partition_of(flight.warp), flight);
         if free {
-            self.counters.register_writes += flight.operands.dst_count();
+            self.counters.register_writes += register_writes(flight);
             self.counters.lane_writes += lane_writes(flight);
         }
         free
@@ -122,6 +122,13 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
             self.observer.cta_finished(now, slot);
         }
     }
+}
+
+/// Registers that an instruction writes, those in the scalar register file not among them.
+#[inline]
+fn register_writes(flight: &InFlight) -> u64 {
+    let of_vector = u64::from(flight.operands.vector_dst_count());
+    flight.operands.dst_count() - if flight.route.skips_writes { of_vector } else { 0 }
 }
 
 /// 32-bit registers that the lanes of an instruction write.
