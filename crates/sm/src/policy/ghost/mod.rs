@@ -60,7 +60,9 @@
 //! entries a warp), dependence checkers (4 x 111 bits a scheduler), issue buffer (8 banks of *w* / *s*
 //! entries of 111 bits a scheduler), location FIFO (8 x 3 bits a warp), age counter and control flag
 //! (3 + 1 bits a warp), instruction table (2 x (1 + 3) bits a warp), WWb and ITE (a bit each a warp),
-//! scoreboard. 111 bits: valid 1, index 3, mask 32, IB-dep 8 + 3, instruction 64.
+//! scoreboard. 111 bits: valid 1, index 3, mask 32, IB-dep 8 + 3, instruction 64. A checker compares 56
+//! bits of registers with each of 8 locations; the GhOST scheduler tests 12 bits of each and compares
+//! their ages.
 //!
 //! **Stall reasons**: those of the oldest instruction's registers (RAW, WAW), since WAR and memory
 //! order hold back only instructions with an older one that may issue; `design` while instructions

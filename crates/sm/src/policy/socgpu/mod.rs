@@ -48,7 +48,8 @@
 //!   the pipeline behind keeps it.
 //!
 //! **Structures** of a warp with 8 entries: instruction buffer (8 x (valid, instruction and lanes as in
-//! the baseline, PC and next PC, issued, 3 bits of seniority)), dependence matrix (8 x 8 bits).
+//! the baseline, PC and next PC, issued, 3 bits of seniority), and for each entry comparators of 56 bits
+//! for the registers of each instruction that is decoded and of 32 for a3), dependence matrix (8 x 8 bits).
 //!
 //! **Stall reasons** are those of the oldest instruction that has not issued: RAW, WAW, WAR, memory
 //! order; `control` where a branch or re-convergence point is the reason; `design` if all have issued
