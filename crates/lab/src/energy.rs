@@ -120,11 +120,14 @@ pub fn activity(counted: &Snapshot, gpu: &GpuConfig, design_pj: f64) -> Activity
     count(Event::DramRead, s.memory.dram.read_commands);
     count(Event::DramWrite, s.memory.dram.write_commands);
     count(Event::DramPrecharge, s.memory.dram.precharges);
-    // What the scalar path keeps from the vector register file is part of the counts of lanes.
-    events[Event::RegisterRead] = s.sm.lane_reads as f64 - s.scalar.lane_reads_saved as f64;
-    events[Event::RegisterWrite] = s.sm.lane_writes as f64 - s.scalar.lane_writes_saved as f64;
+    // What the scalar path keeps from lanes is in no count of theirs; its own register file and detector
+    // are structures of the design. A copy from there writes a register of all lanes.
+    count(Event::RegisterRead, s.sm.lane_reads);
+    count(Event::RegisterWrite, s.sm.lane_writes + s.scalar.scalar_copies * WARP_LANES as u64);
     let full = (WARP_LANES as f64) * f64::from(gpu.sm.writeback_width) * sms;
-    events[Event::PipelineDuty] = s.sm.thread_instructions as f64 / full;
+    // Of a short stretch: what is saved counts from decode on, the others from issue.
+    let carried = s.sm.thread_instructions as f64 - s.scalar.lane_operations_saved as f64;
+    events[Event::PipelineDuty] = carried / full;
     activity
 }
 

@@ -188,7 +188,10 @@ pub fn structures(setup: &Setup) -> Result<Vec<Structure>, RunError> {
     }
     let options = setup.core_options().map_err(RunError::input)?;
     let spec = CoreSpec::new(&setup.gpu, TimingTable::Sass, options).map_err(|e| RunError::input(e.to_string()))?;
-    for_core(&setup.core, Build(spec)).map_err(RunError::input)
+    let scalar = spec.options.scalar.map_or(Vec::new(), |scalar| scalar.structures(&spec));
+    let mut all = for_core(&setup.core, Build(spec)).map_err(RunError::input)?;
+    all.extend(scalar);
+    Ok(all)
 }
 
 /// Runs `job` on a GPU set up like `setup`, telling `monitor` how far it is.

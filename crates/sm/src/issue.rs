@@ -158,7 +158,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         self.counters.thread_instructions += lanes;
         self.counters.empty_instructions += u64::from(flight.mask == 0);
         self.class_counts.0[flight.class as usize] += 1;
-        self.work_counts.0[flight.work as usize] += lanes;
+        self.work_counts.0[flight.work as usize] += lanes - u64::from(flight.route.lanes_saved);
 
         self.id_oc.push(self.id_oc.id(pipe, partition), id, order);
         let window = Window { slab: &self.slab, kernels };

@@ -153,7 +153,7 @@ impl<P: IssuePolicy, O: Observer> Design for Watched<'_, P, O> {
         // Those of the register file come first.
         let sources = flight.operands.vector_src_count();
         let read = sources - (awaited & !u64::MAX.checked_shl(sources).unwrap_or(0)).count_ones();
-        *self.lane_reads += u64::from(read * flight.mask.count_ones());
+        *self.lane_reads += u64::from(read * flight.mask.count_ones() - u32::from(flight.route.lane_reads_saved));
         self.observer.collecting(self.now, Seen { id, window: Window { slab, kernels: self.kernels } }, awaited);
     }
 

@@ -134,5 +134,6 @@ fn register_writes(flight: &InFlight) -> u64 {
 /// 32-bit registers that the lanes of an instruction write.
 #[inline]
 fn lane_writes(flight: &InFlight) -> u64 {
-    u64::from(flight.operands.vector_dst_count() * flight.mask.count_ones())
+    let lanes = flight.operands.vector_dst_count() * flight.mask.count_ones();
+    u64::from(lanes - u32::from(flight.route.lane_writes_saved))
 }
