@@ -88,7 +88,8 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
             self.stall_slots(now, scheduler, 0, stall);
             return;
         }
-        let warp = self.schedulers[scheduler].choose(ready, &view);
+        let first = ready & self.policy.first();
+        let warp = self.schedulers[scheduler].choose(if first == 0 { ready } else { first }, &view);
         self.issue_warp(now, kernels, scheduler, warp, PipeSet::ALL.except(full));
     }
 
@@ -183,14 +184,13 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     /// A memory instruction issues: fences count it, and copies and atomics are remembered.
     #[inline]
     fn begin_access(&mut self, id: InstId) {
-        let space = self.slab.dynamic(id).space;
         let flight = self.slab.get_mut(id);
         let warp = flight.warp;
         self.warps.outstanding[warp.index()] += 1;
         match flight.mem.map(|m| m.access) {
             Some(Access::AsyncCopy) => flight.group = self.copies.issue(warp),
             Some(Access::Atomic | Access::Reduction)
-                if space == Space::Global && self.spec.options.atomics_hold_warp =>
+                if self.spec.options.atomics_hold_warp && self.slab.dynamic(id).space == Space::Global =>
             {
                 self.warps.atomics[warp.index()] += 1;
                 self.warps.at_atomic |= bit(warp);

@@ -77,6 +77,7 @@ use super::heads::{Head, Heads};
 use super::structure::DEPENDENCE_BITS;
 use super::{Each, IssuePolicy, ReadyMasks, Structure};
 use crate::agenda::Agenda;
+use crate::counters::DesignStatistic;
 use crate::inflight::{InFlight, InstId, Window};
 use crate::instruction_buffer::InstructionBuffer;
 use crate::scoreboard::{Board, Scoreboard};
@@ -154,6 +155,9 @@ pub struct Ghost {
     translations: Option<Translations>,
     config: GhostConfig,
     max_warps: usize,
+
+    issued: u64,
+    reordered: u64,
 }
 
 impl Ghost {
@@ -310,6 +314,8 @@ impl IssuePolicy for Ghost {
             translations: config.precise.map(Translations::new),
             config,
             max_warps: warps,
+            issued: 0,
+            reordered: 0,
         }
     }
 
@@ -350,6 +356,18 @@ impl IssuePolicy for Ghost {
             all.push(of("load counter", warps, 1, size + 1).written(twice));
         }
         all
+    }
+
+    fn statistics(&self) -> Vec<DesignStatistic> {
+        vec![
+            DesignStatistic::count(
+                "reordered_share",
+                "%",
+                "Instructions that issued before an older one of their warp, as a share of all.",
+                self.reordered,
+            )
+            .per(self.issued, 100),
+        ]
     }
 
     fn start_warp(&mut self, warp: WarpSlot, regs: &RegFile) {
@@ -426,7 +444,8 @@ impl IssuePolicy for Ghost {
         let (warp, w) = (inst.warp, inst.warp.index());
         let location = self.candidate[w];
         debug_assert_eq!(self.isb.id(warp, location), id);
-        self.isb.issue(window, warp, location);
+        self.issued += 1;
+        self.reordered += u64::from(self.isb.issue(window, warp, location));
         self.table[w] = match self.table[w] {
             (first, second) if first == Some(location) => (second, None),
             (first, second) if second == Some(location) => (first, None),

@@ -54,6 +54,10 @@
 //!   which sCROOGe keeps back. It costs a bank's write.
 //! - D8: a station whose instruction has no result is free when it leaves. The paper does not say.
 //! - D9: an instruction with more than 64 sources waits for them before it issues.
+//! - D10: a warp that could issue while its SM issued 4,096 to 8,192 instructions of others goes before
+//!   all others of its scheduler, once. The sources know no such rule; without it, older warps that spin
+//!   on a lock can take all stations under a greedy scheduler, for ever, while younger ones hold it. The
+//!   number is a guess: small enough to end that, too large to matter otherwise.
 //!
 //! **Structures** of an SM: instruction buffer; RAT (263 registers a warp, each a valid bit and a
 //! station's number); reservation stations (three operands of 32 lanes x 32 bits and a guard of 32
@@ -66,6 +70,7 @@
 //! alone; `memory_order` of barriers and exits whose older accesses wait in stations.
 
 mod alias_table;
+mod stations;
 
 use super::extent::{Extent, overlap};
 use super::heads::{Head, Heads};
@@ -75,9 +80,10 @@ use crate::inflight::{InFlight, InstId, Window};
 use crate::instruction_buffer::InstructionBuffer;
 use crate::spec::{CoreSpec, PipeSet, WarpMask};
 use crate::stalls::{Stall, StallMasks};
-use crate::warps::PerWarp;
+use crate::warps::{PerWarp, bit};
 use alias_table::AliasTable;
 use isa::{Access, CacheOp, Control, RegFile, WarpSlot};
+use stations::InStations;
 
 /// Most sources that a station awaits.
 const MAX_AWAITED: usize = 64;
@@ -99,6 +105,17 @@ impl Default for LoogConfig {
     }
 }
 
+/// Instructions that an SM issues before a warp that could issue all the while goes first (D10).
+const PATIENCE: u64 = 4096;
+
+/// What the design does.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    issued: u64,
+    reordered: u64,
+    starved: u64,
+}
+
 /// The issue design.
 #[derive(Debug)]
 pub struct Loog {
@@ -107,6 +124,12 @@ pub struct Loog {
     heads: Heads,
     /// Accesses of each warp that have issued and not left their stations.
     queued: PerWarp<u16>,
+    in_stations: InStations,
+    /// Warps that could issue when the SM had last issued a multiple of [`PATIENCE`], and have not since.
+    passed_over: WarpMask,
+    /// Those that were that for a whole such period: they go first.
+    starved: WarpMask,
+    counts: Counts,
     config: LoogConfig,
     warps: usize,
     partitions: usize,
@@ -137,6 +160,16 @@ impl Loog {
             return Some(Stall::MemoryOrder);
         }
         self.table.pending(window, id)
+    }
+
+    /// Finds the warps that have been passed over since this was last done.
+    #[cold]
+    fn find_starved(&mut self) {
+        let could_issue = self.heads.ready().outside(PipeSet::default());
+        let starved = self.passed_over & could_issue;
+        self.counts.starved += u64::from((starved & !self.starved).count_ones());
+        self.starved |= starved;
+        self.passed_over = could_issue;
     }
 
     #[inline]
@@ -184,6 +217,10 @@ impl IssuePolicy for Loog {
             table: AliasTable::default(),
             heads: Heads::default(),
             queued: PerWarp::new(0),
+            in_stations: InStations::default(),
+            passed_over: 0,
+            starved: 0,
+            counts: Counts::default(),
             config: config.clone(),
             warps: spec.sm.max_warps as usize,
             partitions: spec.partitions,
@@ -236,6 +273,7 @@ impl IssuePolicy for Loog {
 
     fn statistics(&self) -> Vec<DesignStatistic> {
         let AliasTable { captured, broadcasts, .. } = self.table;
+        let Counts { issued, reordered, starved } = self.counts;
         vec![
             DesignStatistic::count("results_broadcast", "results", "Results broadcast to the stations.", broadcasts),
             DesignStatistic::count(
@@ -244,11 +282,24 @@ impl IssuePolicy for Loog {
                 "Operands that stations took from results rather than from the register file.",
                 captured,
             ),
+            DesignStatistic::count(
+                "reordered_share",
+                "%",
+                "Instructions that left their stations before an older one of their warp, as a share of all.",
+                reordered,
+            )
+            .per(issued, 100),
+            DesignStatistic::count(
+                "warps_starved",
+                "warps",
+                "Times that a warp went first since others had been chosen before it for long.",
+                starved,
+            ),
         ]
     }
 
     fn start_warp(&mut self, warp: WarpSlot, regs: &RegFile) {
-        debug_assert!(self.heads.is_empty(warp));
+        debug_assert!(self.heads.is_empty(warp) && self.in_stations.is_empty(warp));
         self.table.start_warp(warp, regs);
     }
 
@@ -287,12 +338,26 @@ impl IssuePolicy for Loog {
     }
 
     #[inline]
+    fn first(&self) -> WarpMask {
+        self.starved
+    }
+
+    #[inline]
     fn on_issue(&mut self, window: Window<'_>, id: InstId) {
         let inst = window.inst(id);
         self.buffer.pop(inst.warp);
         self.queued[inst.warp.index()] += u16::from(inst.mem.is_some());
         self.table.rename(window, id, reads_at_issue(window, id));
+        self.in_stations.enter(inst.warp, inst.order);
         self.examine(window, inst.warp);
+        if (self.passed_over | self.starved) & bit(inst.warp) != 0 {
+            self.passed_over &= !bit(inst.warp);
+            self.starved &= !bit(inst.warp);
+        }
+        self.counts.issued += 1;
+        if self.counts.issued.is_multiple_of(PATIENCE) {
+            self.find_starved();
+        }
     }
 
     #[inline]
@@ -318,6 +383,7 @@ impl IssuePolicy for Loog {
     #[inline]
     fn on_operands_read(&mut self, window: Window<'_>, id: InstId) {
         let inst = window.inst(id);
+        self.counts.reordered += u64::from(self.in_stations.leave(inst.warp, inst.order));
         if inst.mem.is_some() {
             self.queued[inst.warp.index()] -= 1;
             self.examine_if_stalled(window, inst.warp);
