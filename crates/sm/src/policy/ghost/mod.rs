@@ -359,15 +359,7 @@ impl IssuePolicy for Ghost {
     }
 
     fn statistics(&self) -> Vec<DesignStatistic> {
-        vec![
-            DesignStatistic::count(
-                "reordered_share",
-                "%",
-                "Instructions that issued before an older one of their warp, as a share of all.",
-                self.reordered,
-            )
-            .per(self.issued, 100),
-        ]
+        vec![DesignStatistic::reordered_share(self.reordered, self.issued)]
     }
 
     fn start_warp(&mut self, warp: WarpSlot, regs: &RegFile) {

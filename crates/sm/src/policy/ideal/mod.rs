@@ -296,15 +296,10 @@ impl IssuePolicy for Ideal {
     }
 
     fn statistics(&self) -> Vec<DesignStatistic> {
-        let reordered = |name, unit, description| DesignStatistic::count(name, unit, description, self.reordered);
+        let what = "Issued before an older instruction of their warp.";
         vec![
-            reordered("reordered", "warp instructions", "Issued before an older instruction of their warp."),
-            reordered(
-                "reordered_share",
-                "%",
-                "Instructions that issued before an older one of their warp, as a share of all.",
-            )
-            .per(self.issued, 100),
+            DesignStatistic::count("reordered", "warp instructions", what, self.reordered),
+            DesignStatistic::reordered_share(self.reordered, self.issued),
         ]
     }
 

@@ -282,13 +282,7 @@ impl IssuePolicy for Loog {
                 "Operands that stations took from results rather than from the register file.",
                 captured,
             ),
-            DesignStatistic::count(
-                "reordered_share",
-                "%",
-                "Instructions that left their stations before an older one of their warp, as a share of all.",
-                reordered,
-            )
-            .per(issued, 100),
+            DesignStatistic::reordered_share(reordered, issued),
             DesignStatistic::count(
                 "warps_starved",
                 "warps",
