@@ -157,6 +157,9 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         self.counters.warp_instructions += 1;
         let lanes = u64::from(flight.mask.count_ones());
         self.counters.thread_instructions += lanes;
+        let (reads, writes) = (flight.operands.vector_src_count(), flight.operands.vector_dst_count());
+        self.counters.lane_reads += lanes * u64::from(reads) - u64::from(flight.route.lane_reads_saved);
+        self.counters.lane_writes += lanes * u64::from(writes) - u64::from(flight.route.lane_writes_saved);
         self.counters.empty_instructions += u64::from(flight.mask == 0);
         self.class_counts.0[flight.class as usize] += 1;
         self.work_counts.0[flight.work as usize] += lanes - u64::from(flight.route.lanes_saved);
