@@ -133,7 +133,8 @@ mod tests {
             assert!(!figure.source.is_empty(), "{figure:?}");
             let key = |f: &Figure| (f.core.clone(), f.gpu.clone());
             assert!(figures()[..i].iter().all(|earlier| key(earlier) != key(figure)), "{figure:?}");
-            let by_workload = [&figure.speedup, &figure.occupancy_percent, &figure.ipc, &figure.watts, &figure.relative_energy];
+            let by_workload =
+                [&figure.speedup, &figure.occupancy_percent, &figure.ipc, &figure.watts, &figure.relative_energy];
             for (workload, value) in by_workload.into_iter().flatten() {
                 assert!(workloads::suite::find(workload).is_ok() && *value > 0.0, "{workload}: {figure:?}");
             }

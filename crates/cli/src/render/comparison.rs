@@ -158,7 +158,11 @@ fn one_workload(comparison: &Comparison, shown: &[Shown], published: bool) -> St
     for (i, column) in comparison.columns.iter().enumerate() {
         let mut cells = vec![column.label.clone()];
         for what in shown {
-            let unit = if matches!(what, Shown::Occupancy | Shown::Stalls | Shown::Reordered | Shown::Scalar) { " %" } else { "" };
+            let unit = if matches!(what, Shown::Occupancy | Shown::Stalls | Shown::Reordered | Shown::Scalar) {
+                " %"
+            } else {
+                ""
+            };
             let with_unit = |text: String| if text == ABSENT { text } else { format!("{text}{unit}") };
             cells.push(with_unit(what.text(comparison, 0, i)));
             cells.extend(what.published(comparison, 0, i).filter(|_| beside(*what)).map(with_unit));

@@ -16,7 +16,8 @@ pub fn render(stats: &Stats) -> String {
     let reads = vector("lane_reads", of("lane_reads_saved"));
     let writes = vector("lane_writes", of("lane_writes_saved"));
     let operations = percent(of("lane_operations_saved"), stats.number("thread_instructions"));
-    let mut out = format!("{}  {share:.1} % of instructions once for all lanes{half}\n", styled(HEADING, "Scalar path"));
+    let mut out =
+        format!("{}  {share:.1} % of instructions once for all lanes{half}\n", styled(HEADING, "Scalar path"));
     out += &format!(
         "  saved: {reads:.1} % of register reads by lanes, {writes:.1} % of writes, {operations:.1} % of operations\n"
     );
