@@ -8,9 +8,9 @@
 //! release, as if it had waited in the buffer.
 
 use crate::inflight::{InFlight, InstId, Stage, Window};
+use crate::kernel::Kernel;
 use crate::observer::{Observer, Seen};
 use crate::policy::IssuePolicy;
-use crate::scalar::Route;
 use crate::sm::{Env, Sm};
 use crate::warps::bit;
 use config::BranchFetch;
@@ -64,17 +64,13 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         let dynamic = self.slab.dynamic(id);
         let (pc, mask, ends_warp) = (dynamic.pc, dynamic.mask, dynamic.next_pc.is_none());
         let kernel = self.warps.kernel[w];
-        let code = &env.kernels[kernel.index()].code;
-        let mut micro = *code.micro(pc);
-        let route = match &mut self.scalar {
-            None => Route::vector(micro.pipe),
-            Some(scalar) => scalar.route(warp, &code.program, dynamic, &mut micro),
-        };
+        let micro = *env.kernels[kernel.index()].code.micro(pc);
         let order = self.warps.next_order[w];
         *self.slab.get_mut(id) = InFlight {
             warp,
             micro,
-            route,
+            unit_pipe: micro.pipe,
+            is_routed: false,
             stage: Stage::Buffered,
             ends_warp,
             kernel,
@@ -87,6 +83,9 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
             group: 0,
             issue_number: 0,
         };
+        if self.scalar.is_some() {
+            self.settle_way(env.kernels, id);
+        }
         self.warps.next_order[w] += 1;
         self.warps.in_pipeline[w] += 1;
         self.counters.decoded += 1;
@@ -94,6 +93,18 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         self.policy.insert(window, id);
         self.observer.decoded(now, Seen { id, window });
         Ok(id)
+    }
+
+    /// The scalar path settles the way of `id`.
+    #[cold]
+    fn settle_way(&mut self, kernels: &[Kernel], id: InstId) {
+        let Some(scalar) = &mut self.scalar else { return };
+        let InFlight { warp, kernel, mut micro, .. } = *self.slab.get(id);
+        let program = &kernels[kernel.index()].code.program;
+        let (unit, route) = scalar.route(warp, program, self.slab.dynamic(id), &mut micro);
+        let flight = self.slab.get_mut(id);
+        (flight.micro, flight.unit_pipe) = (micro, unit);
+        self.slab.set_route(id, route);
     }
 
     /// Whether decode may go on behind `id`, `left` instructions of whose fetch are left.

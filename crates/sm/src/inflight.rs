@@ -34,8 +34,10 @@ pub struct InFlight {
     pub warp: WarpSlot,
     /// The static instruction, resolved: reached by dereference.
     pub micro: Micro,
-    /// How it goes through collectors and unit.
-    pub route: Route,
+    /// The pipe of its unit; [`Micro::pipe`] is that of its issue latch.
+    pub unit_pipe: Pipe,
+    /// The scalar path changes its way: [`Slab::route`].
+    pub is_routed: bool,
     /// How far it has come.
     pub stage: Stage,
     /// All threads of its warp have exited with it.
@@ -82,6 +84,8 @@ impl InFlight {
 pub struct Slab {
     insts: Vec<InFlight>,
     dynamics: Vec<DynInst>,
+    /// What the scalar path makes of those that are routed.
+    routes: Vec<Route>,
     free: Vec<InstId>,
 }
 
@@ -91,6 +95,7 @@ impl Slab {
         Self {
             insts: Vec::with_capacity(capacity),
             dynamics: Vec::with_capacity(capacity),
+            routes: Vec::new(),
             free: Vec::with_capacity(capacity),
         }
     }
@@ -123,7 +128,8 @@ impl Slab {
         self.insts.push(InFlight {
             warp: WarpSlot(0),
             micro,
-            route: Route::vector(Pipe(0)),
+            unit_pipe: Pipe(0),
+            is_routed: false,
             stage: Stage::Buffered,
             ends_warp: false,
             kernel: KernelId(0),
@@ -157,6 +163,20 @@ impl Slab {
     #[inline]
     pub fn get_mut(&mut self, id: InstId) -> &mut InFlight {
         &mut self.insts[id.index()]
+    }
+
+    /// How the scalar path changes its way; not at all if it does not.
+    #[inline]
+    pub fn route(&self, id: InstId) -> Route {
+        if self.insts[id.index()].is_routed { self.routes[id.index()] } else { Route::default() }
+    }
+
+    /// The scalar path changes its way.
+    #[cold]
+    pub fn set_route(&mut self, id: InstId, route: Route) {
+        self.routes.resize(self.insts.len().max(self.routes.len()), Route::default());
+        self.routes[id.index()] = route;
+        self.insts[id.index()].is_routed = true;
     }
 
     /// What the stream said of it.

@@ -158,11 +158,14 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         let lanes = u64::from(flight.mask.count_ones());
         self.counters.thread_instructions += lanes;
         let (reads, writes) = (flight.operands.vector_src_count(), flight.operands.vector_dst_count());
-        self.counters.lane_reads += lanes * u64::from(reads) - u64::from(flight.route.lane_reads_saved);
-        self.counters.lane_writes += lanes * u64::from(writes) - u64::from(flight.route.lane_writes_saved);
+        self.counters.lane_reads += lanes * u64::from(reads);
+        self.counters.lane_writes += lanes * u64::from(writes);
         self.counters.empty_instructions += u64::from(flight.mask == 0);
         self.class_counts.0[flight.class as usize] += 1;
-        self.work_counts.0[flight.work as usize] += lanes - u64::from(flight.route.lanes_saved);
+        self.work_counts.0[flight.work as usize] += lanes;
+        if flight.is_routed {
+            self.save_lanes(id);
+        }
 
         self.id_oc.push(self.id_oc.id(pipe, partition), id, order);
         let window = Window { slab: &self.slab, kernels };
@@ -182,6 +185,15 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
             self.exit_warp(now, warp);
         }
         pipe
+    }
+
+    /// Takes off what lanes need not do because of the scalar path.
+    #[cold]
+    fn save_lanes(&mut self, id: InstId) {
+        let (route, work) = (self.slab.route(id), self.slab.get(id).work);
+        self.counters.lane_reads -= u64::from(route.lane_reads_saved);
+        self.counters.lane_writes -= u64::from(route.lane_writes_saved);
+        self.work_counts.0[work as usize] -= u64::from(route.lanes_saved);
     }
 
     /// A memory instruction issues: fences count it, and copies and atomics are remembered.

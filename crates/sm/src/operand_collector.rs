@@ -25,6 +25,7 @@ use crate::inflight::{InFlight, InstId, Slab, Stage};
 use crate::kernel::Kernel;
 use crate::latches::{LatchId, Latches};
 use crate::policy::Stations;
+use crate::scalar::Route;
 use crate::spec::{CoreSpec, Pipe};
 use crate::warps::PerWarp;
 use isa::{RegId, WarpSlot};
@@ -96,6 +97,7 @@ pub struct OperandCollector {
     of_partition: [Mask; PARTITIONS],
     /// Those of them that take vector instructions, and scalar ones ([`crate::scalar`]).
     pools: [[Mask; 2]; PARTITIONS],
+    has_scalar: bool,
     /// Banks of each partition.
     banks_of_partition: [Mask; PARTITIONS],
     partitions: usize,
@@ -166,6 +168,7 @@ impl OperandCollector {
             blocked: 0,
             of_kind: [shared, if of_memory == 0 { shared } else { all & !shared }],
             of_partition: std::array::from_fn(|p| if p < partitions { of_partition(p) } else { 0 }),
+            has_scalar: spec.options.scalar.is_some(),
             pools: std::array::from_fn(|p| if p < partitions { [vector(p), scalar(p)] } else { [0; 2] }),
             banks_of_partition: std::array::from_fn(|p| if p < partitions { low(banks) << (p * banks) } else { 0 }),
             partitions,
@@ -332,7 +335,11 @@ impl OperandCollector {
                     passing = c;
                     moved = true;
                 } else {
-                    moved |= self.allocate(partition, id_oc, slab, kernels, design);
+                    moved |= if self.has_scalar {
+                        self.allocate::<true>(partition, id_oc, slab, kernels, design)
+                    } else {
+                        self.allocate::<false>(partition, id_oc, slab, kernels, design)
+                    };
                 }
             }
             // A round that finds nothing to do leaves nothing for the next, except to the banks that
@@ -437,16 +444,23 @@ impl OperandCollector {
         let flight = slab.get(inst);
         let reads = self.banks_of(flight.warp, partition, flight.banks.reads);
         let passes = flight.banks.is_spread && reads & self.waiting == 0 && (another_round || reads == 0);
-        let free = self.free & self.pool(partition, id_oc.pipe(latch));
-        if !passes || free == 0 || design.awaited(slab, inst) != 0 {
+        let free = if self.has_scalar {
+            self.free & self.pool::<true>(partition, id_oc.pipe(latch))
+        } else {
+            self.free & self.of_partition[partition % PARTITIONS]
+        };
+        if !passes || self.has_scalar && free == 0 || design.awaited(slab, inst) != 0 {
             return None;
         }
         id_oc.pop(latch);
         let bit = free & free.wrapping_neg();
         self.free &= !bit;
-        let latch = self.latch_of(flight.route.unit, partition);
+        let latch = if self.has_scalar { self.latch_of(flight.unit_pipe, partition) } else { latch };
         self.collectors[bit.trailing_zeros() as usize % 64] = Collector { inst, outstanding: 0, awaited: 0, latch };
-        done.reads += flight.operands.vector_src_count() - flight.route.skipped.count_ones();
+        done.reads += flight.operands.vector_src_count();
+        if self.has_scalar {
+            done.reads -= slab.route(inst).skipped.count_ones();
+        }
         slab.get_mut(inst).stage = Stage::Collecting;
         design.collecting(slab, inst, 0);
         design.collected(slab, inst);
@@ -459,7 +473,7 @@ impl OperandCollector {
 
     /// Moves instructions from a partition's issue latches into its free collectors.
     #[inline(never)]
-    fn allocate(
+    fn allocate<const SCALAR: bool>(
         &mut self,
         partition: usize,
         id_oc: &mut Latches,
@@ -469,19 +483,22 @@ impl OperandCollector {
     ) -> bool {
         let mut moved = false;
         for latch in set_bits(id_oc.occupied() & id_oc.of_partition(partition)) {
-            let mine = self.pool(partition, id_oc.pipe(latch as LatchId));
+            let mine = self.pool::<SCALAR>(partition, id_oc.pipe(latch as LatchId));
             let mut ports = self.in_ports;
             while ports > 0
                 && let Some(inst) = id_oc.front(latch as LatchId)
             {
                 let free = self.free & mine;
                 if free == 0 {
+                    if !SCALAR {
+                        return moved;
+                    }
                     break;
                 }
                 id_oc.pop(latch as LatchId);
-                let latch = self.latch_of(slab.get(inst).route.unit, partition);
-                let place = Collector { inst, outstanding: 0, awaited: 0, latch };
-                self.place(free.trailing_zeros(), partition, place, slab, kernels, design);
+                let unit = if SCALAR { self.latch_of(slab.get(inst).unit_pipe, partition) } else { latch as LatchId };
+                let place = Collector { inst, outstanding: 0, awaited: 0, latch: unit };
+                self.place::<SCALAR>(free.trailing_zeros(), partition, place, slab, kernels, design);
                 moved = true;
                 ports -= 1;
             }
@@ -491,7 +508,7 @@ impl OperandCollector {
 
     /// Collector `c` takes an instruction that has left its issue latch.
     #[inline]
-    fn place(
+    fn place<const SCALAR: bool>(
         &mut self,
         c: u32,
         partition: usize,
@@ -501,13 +518,14 @@ impl OperandCollector {
         design: &mut impl Design,
     ) {
         let awaited = design.awaited(slab, place.inst);
+        let route = if SCALAR { slab.route(place.inst) } else { Route::default() };
         let flight = slab.get_mut(place.inst);
         flight.stage = Stage::Collecting;
         flight.station = c as u8;
         let srcs = flight.micro.operands.vector_srcs(kernels, flight.kernel);
-        self.collect(c, partition, place, flight.warp, srcs, [awaited, flight.route.skipped]);
-        if flight.route.copied != 0 {
-            self.copy(c, partition, flight, kernels);
+        self.collect(c, partition, place, flight.warp, srcs, [awaited, route.skipped]);
+        if route.copied != 0 {
+            self.copy(c, partition, flight, route, kernels);
         }
         design.collecting(slab, place.inst, awaited);
         if self.collectors[c as usize % 64].outstanding == 0 {
@@ -517,8 +535,8 @@ impl OperandCollector {
 
     /// The collectors of `partition` that take instructions from issue latches of `pipe`.
     #[inline]
-    fn pool(&self, partition: usize, pipe: Pipe) -> Mask {
-        self.pools[partition % PARTITIONS][usize::from(pipe == Pipe::SCALAR)]
+    fn pool<const SCALAR: bool>(&self, partition: usize, pipe: Pipe) -> Mask {
+        self.pools[partition % PARTITIONS][usize::from(SCALAR && pipe == Pipe::SCALAR)]
     }
 
     /// The latch of the units of `pipe` in `partition`.
@@ -531,9 +549,9 @@ impl OperandCollector {
     /// takes a cycle of its bank.
     #[cold]
     #[inline(never)]
-    fn copy(&mut self, c: u32, partition: usize, flight: &InFlight, kernels: &[Kernel]) {
+    fn copy(&mut self, c: u32, partition: usize, flight: &InFlight, route: Route, kernels: &[Kernel]) {
         let dsts = flight.micro.operands.dsts(kernels, flight.kernel);
-        for i in set_bits(flight.route.copied).filter(|&i| i < dsts.len()) {
+        for i in set_bits(route.copied).filter(|&i| i < dsts.len()) {
             self.queue(c, partition, flight.warp, dsts[i]);
             self.collectors[c as usize % 64].outstanding += 1;
         }

@@ -118,7 +118,7 @@ impl OperandCollector {
                 }
                 let inst = id_oc.pop(latch).expect("an occupied latch");
                 let place = Collector { inst, outstanding: 0, awaited: 0, latch };
-                self.place(free.trailing_zeros(), partition, place, slab, kernels, design);
+                self.place::<false>(free.trailing_zeros(), partition, place, slab, kernels, design);
                 touched |= 1 << partition;
                 waiting &= id_oc.occupied() | !mine;
             }

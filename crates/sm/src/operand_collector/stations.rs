@@ -86,7 +86,7 @@ impl OperandCollector {
             }
             id_oc.pop(latch);
             let place = Collector { inst, outstanding: 0, awaited: 0, latch };
-            self.place(free.trailing_zeros(), partition, place, slab, kernels, design);
+            self.place::<false>(free.trailing_zeros(), partition, place, slab, kernels, design);
             self.memory |= if in_memory { free & free.wrapping_neg() } else { 0 };
             moved = true;
         }

@@ -201,11 +201,9 @@ impl ScalarCounts {
     }
 }
 
-/// How an instruction goes through the collectors and which unit it executes in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What is different for an instruction on its way because of the scalar path.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Route {
-    /// The pipe of its unit. [`Micro::pipe`] is that of its issue latch.
-    pub unit: Pipe,
     /// Vector registers that it does not read from the banks: bit *i* is the *i*-th of those it reads.
     pub skipped: u64,
     /// Registers that are copied to their banks before it executes: bit *i* is the *i*-th of those it
@@ -219,22 +217,6 @@ pub struct Route {
     pub lane_writes_saved: u16,
     /// Operations that it does less than it has lanes.
     pub lanes_saved: u8,
-}
-
-impl Route {
-    /// That of an instruction in a core without a scalar path.
-    #[inline]
-    pub const fn vector(pipe: Pipe) -> Self {
-        Self {
-            unit: pipe,
-            skipped: 0,
-            copied: 0,
-            skips_writes: false,
-            lane_reads_saved: 0,
-            lane_writes_saved: 0,
-            lanes_saved: 0,
-        }
-    }
 }
 
 /// Lanes that are scalar together.
@@ -275,10 +257,10 @@ impl ScalarPath {
     }
 
     /// Settles the way of an instruction of `warp` and changes its timing accordingly. Its operands are
-    /// in [`ScalarPath::values`].
-    pub fn route(&mut self, warp: WarpSlot, program: &Program, dynamic: &DynInst, micro: &mut Micro) -> Route {
+    /// in [`ScalarPath::values`]. Returns the pipe of its unit, too.
+    pub fn route(&mut self, warp: WarpSlot, program: &Program, dynamic: &DynInst, micro: &mut Micro) -> (Pipe, Route) {
         let inst = program.inst(dynamic.pc);
-        let mut route = Route::vector(micro.pipe);
+        let (mut unit, mut route) = (micro.pipe, Route::default());
         let mask = dynamic.mask;
         let srcs = program.srcs(inst);
         if mask != 0 && self.values.columns.len() == srcs.len() {
@@ -290,7 +272,7 @@ impl ScalarPath {
             let scalar = if eligible { self.scalar_groups(mask) } else { 0 };
             self.skip_reads(mask, &mut route);
             let writes = self.write_results(warp, program, inst, mask, scalar, &mut route);
-            self.settle(inst, mask, eligible, scalar, micro, &mut route);
+            unit = self.settle(inst, mask, eligible, scalar, micro, &mut route);
             self.set_banks(&writes, micro, &mut route);
             self.counts.counters.lane_reads_saved += u64::from(route.lane_reads_saved);
             self.counts.counters.lane_writes_saved += u64::from(route.lane_writes_saved);
@@ -298,7 +280,7 @@ impl ScalarPath {
         if inst.control == Control::Exit {
             self.warps[warp.index()].live &= !mask;
         }
-        route
+        (unit, route)
     }
 
     /// Whether the instruction may be scalar: arithmetic, and accesses at one address if there is a
@@ -399,7 +381,8 @@ impl ScalarPath {
         writes
     }
 
-    /// Which collector and unit the instruction goes to, and how long it takes there.
+    /// Which collector and unit the instruction goes to, and how long it takes there. Returns the pipe of
+    /// the unit.
     fn settle(
         &mut self,
         inst: &Inst,
@@ -408,12 +391,13 @@ impl ScalarPath {
         scalar: u8,
         micro: &mut Micro,
         route: &mut Route,
-    ) {
+    ) -> Pipe {
+        let mut unit = micro.pipe;
         self.counts.counters.scalar_eligible += u64::from(eligible);
         let active = |g: usize| mask & self.groups[g] != 0;
         let all = (0..self.groups.len()).filter(|&g| active(g)).fold(0, |all, g| all | 1u8 << g);
         if scalar & all == 0 {
-            return;
+            return unit;
         }
         let lanes = |groups: u8| {
             let of = (0..self.groups.len()).filter(|g| groups >> g & 1 != 0).fold(0, |m, g| m | self.groups[g]);
@@ -428,7 +412,7 @@ impl ScalarPath {
                 micro.initiation_cycles = micro.initiation_cycles.div_ceil(2);
             }
             self.counts.counters.lane_operations_saved += u64::from(route.lanes_saved);
-            return;
+            return unit;
         }
         self.counts.counters.scalar_instructions += 1;
         self.counts.scalar.0[inst.class as usize] += 1;
@@ -438,7 +422,7 @@ impl ScalarPath {
         if arithmetic {
             route.lanes_saved = lanes(all) - operations;
             if self.config.alus > 0 {
-                route.unit = Pipe::SCALAR;
+                unit = Pipe::SCALAR;
                 micro.latency_cycles = micro.latency_cycles.div_ceil(self.config.clock as u16);
                 micro.initiation_cycles *= u16::from(operations);
             }
@@ -453,6 +437,7 @@ impl ScalarPath {
             route.lane_reads_saved = vector as u16 * mask.count_ones() as u16;
             route.skipped = if vector == 0 { 0 } else { u64::MAX >> (64 - vector.min(64)) };
         }
+        unit
     }
 
     /// Leaves in `micro` the banks that are still read and written.
