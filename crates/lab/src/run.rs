@@ -6,7 +6,7 @@ use crate::report::{CheckResult, Report};
 use crate::{CORES, SimulatedDevice, for_core};
 use config::GpuConfig;
 use exec::LiveStream;
-use sm::{CoreOptions, CoreSpec, Findings, IssuePolicy, Structure, TimingTable};
+use sm::{CoreOptions, CoreSpec, Findings, IssuePolicy, Structure, TimingTable, WarpMask};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -169,7 +169,8 @@ pub fn structures(setup: &Setup) -> Result<Vec<Structure>, RunError> {
     }
     let options = CoreOptions { scheduler: setup.scheduler.clone(), ..CoreOptions::default() };
     let spec = CoreSpec::new(&setup.gpu, TimingTable::Sass, options).map_err(|e| RunError::input(e.to_string()))?;
-    for_core(&setup.core, Build(spec)).map_err(RunError::input)
+    let build = if spec.sm.max_warps as usize <= u64::SLOTS { for_core::<u64, _> } else { for_core::<u128, _> };
+    build(&setup.core, Build(spec)).map_err(RunError::input)
 }
 
 /// Runs `job` on a GPU set up like `setup`, telling `monitor` how far it is.

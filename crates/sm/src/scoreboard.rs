@@ -5,6 +5,7 @@ use crate::kernel::RegSet;
 use crate::policy::Structure;
 use crate::spec::CoreSpec;
 use crate::stalls::Stall;
+use crate::warp_mask::MOST_WARPS;
 use crate::warps::PerWarp;
 use isa::{Access, RegFile, RegId, WarpSlot};
 
@@ -74,7 +75,7 @@ impl PendingWrites {
 
     /// A kernel with more registers than any before it has come.
     fn widen(&mut self, stride: usize) {
-        let mut wider = vec![0; 64 * stride];
+        let mut wider = vec![0; MOST_WARPS * stride];
         for (new, old) in wider.chunks_exact_mut(stride).zip(self.high.chunks_exact(self.stride.max(1))) {
             new[..self.stride].copy_from_slice(old);
         }

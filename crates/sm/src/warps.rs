@@ -1,39 +1,16 @@
 //! State of the resident warps and CTAs: a struct of arrays, with masks over the warps.
 
-use crate::spec::WarpMask;
+use crate::warp_mask::{MOST_WARPS, WarpMask};
 use isa::{CtaSlot, Dim3, KernelId, Pc, WarpSlot};
-use kit::bits::set_bits;
 
-/// The bit of a warp.
-#[inline]
-pub const fn bit(warp: WarpSlot) -> WarpMask {
-    1 << warp.0
-}
-
-/// The warps in a mask, lowest first.
-#[inline]
-pub fn warps_in(mask: WarpMask) -> impl Iterator<Item = WarpSlot> {
-    set_bits(mask).map(|w| WarpSlot(w as u16))
-}
-
-/// The first warp of `mask` behind `last` in round-robin order.
-#[inline]
-pub fn next_after(mask: WarpMask, last: u32) -> Option<WarpSlot> {
-    if mask == 0 {
-        return None;
-    }
-    let turn = (last + 1) % 64;
-    Some(WarpSlot(((mask.rotate_right(turn).trailing_zeros() + turn) % 64) as u16))
-}
-
-/// One value per warp slot. Slots are below 64, so that indexing needs no check.
+/// One value per warp slot. Slots are below [`MOST_WARPS`], so that indexing needs no check.
 #[derive(Clone, Debug)]
-pub struct PerWarp<T>([T; 64]);
+pub struct PerWarp<T>([T; MOST_WARPS]);
 
 impl<T: Copy> PerWarp<T> {
     /// `value` for every slot.
     pub const fn new(value: T) -> Self {
-        Self([value; 64])
+        Self([value; MOST_WARPS])
     }
 }
 
@@ -48,36 +25,36 @@ impl<T> std::ops::Index<usize> for PerWarp<T> {
     type Output = T;
     #[inline]
     fn index(&self, warp: usize) -> &T {
-        &self.0[warp % 64]
+        &self.0[warp % MOST_WARPS]
     }
 }
 
 impl<T> std::ops::IndexMut<usize> for PerWarp<T> {
     #[inline]
     fn index_mut(&mut self, warp: usize) -> &mut T {
-        &mut self.0[warp % 64]
+        &mut self.0[warp % MOST_WARPS]
     }
 }
 
 /// The resident warps.
 #[derive(Debug)]
-pub struct Warps {
+pub struct Warps<M = u64> {
     /// Slots in use.
-    pub resident: WarpMask,
+    pub resident: M,
     /// All threads have exited and the exit has issued.
-    pub exited: WarpMask,
+    pub exited: M,
     /// All threads have exited as far as decode has come: nothing more to fetch.
-    pub decoded: WarpMask,
+    pub decoded: M,
     /// Waits at a CTA barrier.
-    pub at_barrier: WarpMask,
+    pub at_barrier: M,
     /// Waits at a fence.
-    pub at_fence: WarpMask,
+    pub at_fence: M,
     /// Waits for asynchronous copies.
-    pub at_copies: WarpMask,
+    pub at_copies: M,
     /// Waits for atomics (only where they hold the warp).
-    pub at_atomic: WarpMask,
+    pub at_atomic: M,
     /// Sleeps.
-    pub asleep: WarpMask,
+    pub asleep: M,
     /// Kernel of each warp.
     pub kernel: PerWarp<KernelId>,
     /// CTA of each warp.
@@ -99,18 +76,18 @@ pub struct Warps {
     arrivals: u64,
 }
 
-impl Default for Warps {
+impl<M: WarpMask> Default for Warps<M> {
     /// Empty slots.
     fn default() -> Self {
         Self {
-            resident: 0,
-            exited: 0,
-            decoded: 0,
-            at_barrier: 0,
-            at_fence: 0,
-            at_copies: 0,
-            at_atomic: 0,
-            asleep: 0,
+            resident: M::NONE,
+            exited: M::NONE,
+            decoded: M::NONE,
+            at_barrier: M::NONE,
+            at_fence: M::NONE,
+            at_copies: M::NONE,
+            at_atomic: M::NONE,
+            asleep: M::NONE,
             kernel: PerWarp::new(KernelId(0)),
             cta: PerWarp::new(CtaSlot(0)),
             index_in_cta: PerWarp::new(0),
@@ -125,20 +102,20 @@ impl Default for Warps {
     }
 }
 
-impl Warps {
+impl<M: WarpMask> Warps<M> {
     /// Warps that may not issue whatever their buffers hold.
     #[inline]
-    pub fn held(&self) -> WarpMask {
+    pub fn held(&self) -> M {
         self.at_barrier | self.at_fence | self.at_copies | self.at_atomic | self.asleep | self.exited
     }
 
     /// Puts a warp into a free slot.
     pub fn start(&mut self, warp: WarpSlot, kernel: KernelId, cta: CtaSlot, index_in_cta: usize) {
-        let (w, b) = (warp.index(), bit(warp));
-        debug_assert!(self.resident & b == 0);
-        self.resident |= b;
-        self.exited &= !b;
-        self.decoded &= !b;
+        let w = warp.index();
+        debug_assert!(!self.resident.contains(warp));
+        self.resident.insert(warp);
+        self.exited.remove(warp);
+        self.decoded.remove(warp);
         self.kernel[w] = kernel;
         self.cta[w] = cta;
         self.index_in_cta[w] = index_in_cta as u16;
@@ -152,21 +129,21 @@ impl Warps {
     #[inline]
     pub fn is_drained(&self, warp: WarpSlot) -> bool {
         let w = warp.index();
-        self.exited & bit(warp) != 0 && self.in_pipeline[w] == 0 && self.outstanding[w] == 0
+        self.exited.contains(warp) && self.in_pipeline[w] == 0 && self.outstanding[w] == 0
     }
 }
 
 /// A CTA on the SM.
 #[derive(Clone, Copy, Debug)]
-pub struct Cta {
+pub struct Cta<M> {
     /// Its kernel.
     pub kernel: KernelId,
     /// Its position in the grid.
     pub position: Dim3,
     /// Slots of its warps.
-    pub warps: WarpMask,
+    pub warps: M,
     /// Those of them that are not finished.
-    pub unfinished: WarpMask,
+    pub unfinished: M,
     /// What it takes of the SM.
     pub resources: crate::occupancy::Resources,
 }

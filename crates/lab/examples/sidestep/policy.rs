@@ -12,7 +12,7 @@
 
 use isa::{Control, RegFile, RegId, WarpSlot};
 use sm::policy::boards::{Release, WarScoreboard};
-use sm::{Board, CoreSpec, InstId, IssuePolicy, PipeSet, ReadyMasks, Stall, StallMasks, Structure, WarpMask, Window};
+use sm::{Board, CoreSpec, InstId, IssuePolicy, PipeSet, ReadyMasks, Stall, StallMasks, Structure, Window};
 use std::collections::VecDeque;
 
 /// The design in one SM.
@@ -25,7 +25,7 @@ pub struct Sidestep {
     candidates: Vec<Option<InstId>>,
     ready: ReadyMasks,
     stalls: StallMasks,
-    room: WarpMask,
+    room: u64,
     warps: usize,
     entries: usize,
     per_fetch: usize,
@@ -67,6 +67,7 @@ impl Sidestep {
 
 impl IssuePolicy for Sidestep {
     type Config = ();
+    type Mask = u64;
 
     fn new(_: &(), spec: &CoreSpec) -> Self {
         let (warps, frontend) = (spec.sm.max_warps as usize, &spec.sm.frontend);
@@ -76,7 +77,7 @@ impl IssuePolicy for Sidestep {
             candidates: vec![None; warps],
             ready: ReadyMasks::default(),
             stalls: StallMasks::default(),
-            room: WarpMask::MAX,
+            room: u64::MAX,
             warps,
             entries: frontend.buffer_entries as usize,
             per_fetch: frontend.instructions_per_fetch as usize,
@@ -103,7 +104,7 @@ impl IssuePolicy for Sidestep {
         self.board.start_warp(warp, regs);
     }
 
-    fn room(&self) -> WarpMask {
+    fn room(&self) -> u64 {
         self.room
     }
 

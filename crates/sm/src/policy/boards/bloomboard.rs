@@ -61,16 +61,16 @@ impl Board for Bloomboard {
     type Config = BloomConfig;
 
     fn new(config: &BloomConfig, spec: &CoreSpec) -> Self {
-        let per_warp = spec.banks_per_partition() as usize;
+        let (warps, per_warp) = (spec.sm.max_warps as usize, spec.banks_per_partition() as usize);
         let counter_bits = config.counter_bits.map_or(u16::BITS, |bits| bits.clamp(1, u16::BITS));
         Self {
             writes: PendingWrites::default(),
             bins: PerWarp::new(Bins::default()),
-            counts: vec![0; 64 * per_warp],
+            counts: vec![0; warps * per_warp],
             per_warp,
             most: u16::MAX >> (u16::BITS - counter_bits),
             counter_bits,
-            warps: spec.sm.max_warps as usize,
+            warps,
         }
     }
 

@@ -20,6 +20,7 @@ use crate::policy::Structure;
 use crate::scoreboard::{Board, PendingWrites, Scoreboard};
 use crate::spec::CoreSpec;
 use crate::stalls::Stall;
+use crate::warp_mask::MOST_WARPS;
 use crate::warps::PerWarp;
 use isa::{RegFile, WarpSlot};
 
@@ -39,7 +40,7 @@ pub struct WarScoreboard {
 impl WarScoreboard {
     /// A kernel with more registers than any before it has come.
     fn widen(&mut self, stride: usize) {
-        let mut wider = vec![0; 64 * stride];
+        let mut wider = vec![0; MOST_WARPS * stride];
         for (new, old) in wider.chunks_exact_mut(stride).zip(self.counts.chunks_exact(self.stride.max(1))) {
             new[..self.stride].copy_from_slice(old);
         }

@@ -28,8 +28,8 @@ pub(super) struct Accesses {
 }
 
 impl Accesses {
-    pub fn new(knows_addresses: bool) -> Self {
-        let extents = if knows_addresses { 64 * SPAN } else { 0 };
+    pub fn new(warps: usize, knows_addresses: bool) -> Self {
+        let extents = if knows_addresses { warps * SPAN } else { 0 };
         Self { knows_addresses, order: PerWarp::new(Order::default()), extents: vec![Extent::NOWHERE; extents].into() }
     }
 

@@ -2,6 +2,7 @@
 
 use super::waits::{Cause, Place, Places, Waiters, Waits, wait};
 use crate::inflight::{InFlight, InstId, Window};
+use crate::warp_mask::MOST_WARPS;
 use crate::warps::PerWarp;
 use isa::{Access, RegFile, RegId, WarpSlot};
 use kit::bits::set_bits;
@@ -60,7 +61,7 @@ impl Registers {
 
     /// A kernel with more registers than any before it has come.
     fn widen(&mut self, stride: usize) {
-        let mut wider = vec![Register::default(); 64 * stride];
+        let mut wider = vec![Register::default(); MOST_WARPS * stride];
         for (new, old) in wider.chunks_exact_mut(stride).zip(self.of.chunks_exact(self.stride.max(1))) {
             new[..self.stride].copy_from_slice(old);
         }

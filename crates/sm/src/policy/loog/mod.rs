@@ -73,8 +73,9 @@ use super::{Allowances, IssuePolicy, ReadyMasks, Stations, Structure};
 use crate::counters::DesignStatistic;
 use crate::inflight::{InFlight, InstId, Window};
 use crate::instruction_buffer::InstructionBuffer;
-use crate::spec::{CoreSpec, PipeSet, WarpMask};
+use crate::spec::{CoreSpec, PipeSet};
 use crate::stalls::{Stall, StallMasks};
+use crate::warp_mask::WarpMask;
 use crate::warps::PerWarp;
 use alias_table::AliasTable;
 use isa::{Access, CacheOp, Control, RegFile, WarpSlot};
@@ -101,10 +102,10 @@ impl Default for LoogConfig {
 
 /// The issue design.
 #[derive(Debug)]
-pub struct Loog {
-    buffer: InstructionBuffer,
+pub struct Loog<M = u64> {
+    buffer: InstructionBuffer<M>,
     table: AliasTable,
-    heads: Heads,
+    heads: Heads<M>,
     /// Accesses of each warp that have issued and not left their stations.
     queued: PerWarp<u16>,
     config: LoogConfig,
@@ -112,7 +113,7 @@ pub struct Loog {
     partitions: usize,
 }
 
-impl Loog {
+impl<M: WarpMask> Loog<M> {
     /// Examines the head of a warp's buffer.
     #[inline]
     fn examine(&mut self, window: Window<'_>, warp: WarpSlot) {
@@ -172,20 +173,21 @@ fn meet(window: Window<'_>, a: InstId, b: InstId) -> bool {
     Extent::of(window, a).may_meet(&Extent::of(window, b)) && overlap(window, a, b)
 }
 
-impl IssuePolicy for Loog {
+impl<M: WarpMask> IssuePolicy for Loog<M> {
     type Config = LoogConfig;
+    type Mask = M;
 
     const STATIONS: bool = true;
 
     fn new(config: &LoogConfig, spec: &CoreSpec) -> Self {
-        let frontend = &spec.sm.frontend;
+        let (warps, frontend) = (spec.sm.max_warps as usize, &spec.sm.frontend);
         Self {
-            buffer: InstructionBuffer::new(frontend.buffer_entries, frontend.instructions_per_fetch),
+            buffer: InstructionBuffer::new(warps, frontend.buffer_entries, frontend.instructions_per_fetch),
             table: AliasTable::default(),
             heads: Heads::default(),
             queued: PerWarp::new(0),
             config: config.clone(),
-            warps: spec.sm.max_warps as usize,
+            warps,
             partitions: spec.partitions,
         }
     }
@@ -246,7 +248,7 @@ impl IssuePolicy for Loog {
     }
 
     #[inline]
-    fn room(&self) -> WarpMask {
+    fn room(&self) -> M {
         self.buffer.room()
     }
 
@@ -260,12 +262,12 @@ impl IssuePolicy for Loog {
     }
 
     #[inline]
-    fn take_changed(&mut self, _touched: WarpMask) -> WarpMask {
+    fn take_changed(&mut self, _touched: M) -> M {
         self.heads.take_changed()
     }
 
     #[inline]
-    fn ready(&self) -> &ReadyMasks {
+    fn ready(&self) -> &ReadyMasks<M> {
         self.heads.ready()
     }
 
@@ -275,7 +277,7 @@ impl IssuePolicy for Loog {
     }
 
     #[inline]
-    fn stalls(&self) -> &StallMasks {
+    fn stalls(&self) -> &StallMasks<M> {
         self.heads.stalls()
     }
 
