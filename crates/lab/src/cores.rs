@@ -11,7 +11,9 @@ use sm::policy::ghost::{Ghost, GhostConfig, Precise};
 use sm::policy::ideal::{Ideal, IdealConfig};
 use sm::policy::loog::{Loog, LoogConfig};
 use sm::policy::socgpu::{Socgpu, SocgpuConfig, Until};
-use sm::{Auditor, CoreOptions, CoreSpec, DesignStatistic, InOrder, IssuePolicy, Scoreboard, Silent, TimingTable, WarpMask};
+use sm::{
+    Auditor, CoreOptions, CoreSpec, DesignStatistic, InOrder, IssuePolicy, Scoreboard, Silent, TimingTable, WarpMask,
+};
 use std::any::Any;
 use std::sync::Arc;
 

@@ -208,6 +208,12 @@ pub fn run_design<P: IssuePolicy + 'static>(
     job: &Job,
     monitor: &mut dyn Monitor,
 ) -> Result<Report, RunError> {
+    let (slots, of) = (setup.gpu.sm.max_warps, P::Mask::SLOTS);
+    if slots as usize > of {
+        let message =
+            format!("SMs of {slots} warp slots, and the design's sets of warps are of {of}: see IssuePolicy::Mask");
+        return Err(RunError::input(message));
+    }
     let build = |spec, state| Ok(Build::<LiveStream> { setup, spec, shared: state }.with::<P>(policy));
     let device = SimulatedDevice::around(setup, Box::new(monitor), build);
     run_on(&mut device.map_err(|e| RunError::input(e.to_string()))?, setup, job)

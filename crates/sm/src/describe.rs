@@ -92,7 +92,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
                 };
                 let missing: Vec<_> =
                     (live & !arrived).iter().map(|m| self.warps.index_in_cta[m.index()].to_string()).collect();
-                let arrived = arrived.count_ones();
+                let arrived = arrived.count();
                 format!("barrier {id}: {arrived} warps have arrived, and not warps {}", missing.join(", "))
             }
             Stall::Fence => format!("{outstanding} outstanding memory accesses at a fence"),

@@ -165,9 +165,10 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     /// Most requests that it makes in one cycle: each of four caches one, and one access past them.
     pub const MOST_REQUESTS: usize = 5;
 
-    /// An empty SM.
+    /// An empty SM. It has no more warp slots than [`IssuePolicy::Mask`] tells apart.
     pub fn new(id: u16, spec: Arc<CoreSpec>, stream: S, policy: &P::Config, observer: O) -> Self {
         let (warps, ctas) = (spec.sm.max_warps as usize, spec.sm.max_ctas as usize);
+        assert!(warps <= P::Mask::SLOTS, "{warps} warp slots, and this issue design is of {}", P::Mask::SLOTS);
         let schedulers = spec.schedulers();
         let warps_of = |s: usize| P::Mask::collect((s..warps).step_by(schedulers).map(|w| WarpSlot(w as u16)));
         let scheduler_warps = std::array::from_fn(|s| if s < schedulers { warps_of(s) } else { P::Mask::NONE });

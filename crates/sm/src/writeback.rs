@@ -108,7 +108,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         let slot = self.warps.cta[warp.index()];
         let cta = self.ctas[slot.index()].as_mut().expect("a resident warp's CTA is resident");
         cta.unfinished.remove(warp);
-        if cta.unfinished == 0 {
+        if cta.unfinished.is_empty() {
             let cta = self.ctas[slot.index()].take().expect("just seen");
             self.free.give_back(&cta.resources);
             self.reserved_warps &= !cta.warps;

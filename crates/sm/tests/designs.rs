@@ -4,10 +4,7 @@
 mod support;
 
 use isa::{Control, OpClass, RegFile, Space, WarpSlot};
-use sm::{
-    CoreSpec, InOrder, InstId, IssuePolicy, PipeSet, ReadyMasks, Stall, StallMasks, Structure, Timeline,
-    Window,
-};
+use sm::{CoreSpec, InOrder, InstId, IssuePolicy, PipeSet, ReadyMasks, Stall, StallMasks, Structure, Timeline, Window};
 use support::*;
 
 /// Up to eight instructions per warp, held until write-back, any of which may issue once no older

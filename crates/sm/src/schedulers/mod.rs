@@ -28,7 +28,7 @@ pub struct View<'a, M> {
 
 /// A warp scheduler. Its state changes only when a warp issues or when what it sees changes, so
 /// that an SM in which nothing moves may sleep.
-pub trait WarpScheduler<M> {
+pub trait WarpScheduler<M: WarpMask> {
     /// A scheduler for the warps in `mine`.
     fn new(spec: &CoreSpec, mine: M) -> Self;
 

@@ -36,7 +36,12 @@ impl Board for Warpboard {
     type Config = Release;
 
     fn new(config: &Release, spec: &CoreSpec) -> Self {
-        Self { writes: PendingWrites::default(), set: PerWarp::new(false), release: *config, warps: spec.sm.max_warps as usize }
+        Self {
+            writes: PendingWrites::default(),
+            set: PerWarp::new(false),
+            release: *config,
+            warps: spec.sm.max_warps as usize,
+        }
     }
 
     fn structures(&self) -> Vec<Structure> {

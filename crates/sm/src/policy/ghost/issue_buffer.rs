@@ -3,8 +3,8 @@
 
 use crate::inflight::{InFlight, InstId, Window};
 use crate::scoreboard::{Board, Scoreboard};
-use crate::warp_mask::{MOST_WARPS, WarpMask};
 use crate::stalls::Stall;
+use crate::warp_mask::{MOST_WARPS, WarpMask};
 use crate::warps::PerWarp;
 use isa::{Access, CacheOp, Control, RegFile, WarpSlot};
 use kit::bits::set_bits;
