@@ -108,7 +108,7 @@ macro_rules! cores {
         /// There is no such design: which there are.
         pub fn for_core<M: WarpMask, T: ForCore>(core: &str, task: T) -> Result<T::Output, String> {
             match core {
-                $($name => Ok(task.with::<$policy>(&$config)),)*
+                $($name => Ok(with::<M, $policy, T>(task, &$config)),)*
                 _ => Err(unknown(core)),
             }
         }
@@ -126,6 +126,11 @@ macro_rules! cores {
             all
         }
     };
+}
+
+/// Does `task` with `P`, which serves SMs of as many warps as `M`.
+fn with<M, P: IssuePolicy<Mask = M> + 'static, T: ForCore>(task: T, policy: &P::Config) -> T::Output {
+    task.with::<P>(policy)
 }
 
 fn unknown(core: &str) -> String {

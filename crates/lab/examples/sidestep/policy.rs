@@ -12,29 +12,29 @@
 
 use isa::{Control, RegFile, RegId, WarpSlot};
 use sm::policy::boards::{Release, WarScoreboard};
-use sm::{Board, CoreSpec, InstId, IssuePolicy, PipeSet, ReadyMasks, Stall, StallMasks, Structure, Window};
+use sm::{Board, CoreSpec, InstId, IssuePolicy, PipeSet, ReadyMasks, Stall, StallMasks, Structure, WarpMask, Window};
 use std::collections::VecDeque;
 
 /// The design in one SM.
-pub struct Sidestep {
+pub struct Sidestep<M = u64> {
     /// Each warp's instructions that have not issued, oldest first.
     buffers: Vec<VecDeque<InstId>>,
     /// What has issued, by the registers it reads and writes.
     board: WarScoreboard,
     /// The instruction that each warp would issue.
     candidates: Vec<Option<InstId>>,
-    ready: ReadyMasks,
-    stalls: StallMasks,
-    room: u64,
+    ready: ReadyMasks<M>,
+    stalls: StallMasks<M>,
+    room: M,
     warps: usize,
     entries: usize,
     per_fetch: usize,
 }
 
-impl Sidestep {
+impl<M: WarpMask> Sidestep<M> {
     /// Looks again for the candidate of `warp`: called when anything that matters to it has happened.
     fn examine(&mut self, window: Window<'_>, warp: WarpSlot) {
-        let (bit, buffer) = (1 << warp.0, &self.buffers[warp.index()]);
+        let (bit, buffer) = (M::of(warp), &self.buffers[warp.index()]);
         PipeSet::ALL.iter().for_each(|pipe| self.ready.remove(pipe, bit));
         Stall::ALL.iter().for_each(|&stall| self.stalls.remove(stall, bit));
         let hazard = |id| self.board.hazard(window, id);
@@ -65,9 +65,9 @@ impl Sidestep {
     }
 }
 
-impl IssuePolicy for Sidestep {
+impl<M: WarpMask> IssuePolicy for Sidestep<M> {
     type Config = ();
-    type Mask = u64;
+    type Mask = M;
 
     fn new(_: &(), spec: &CoreSpec) -> Self {
         let (warps, frontend) = (spec.sm.max_warps as usize, &spec.sm.frontend);
@@ -77,7 +77,7 @@ impl IssuePolicy for Sidestep {
             candidates: vec![None; warps],
             ready: ReadyMasks::default(),
             stalls: StallMasks::default(),
-            room: u64::MAX,
+            room: M::ALL,
             warps,
             entries: frontend.buffer_entries as usize,
             per_fetch: frontend.instructions_per_fetch as usize,
@@ -104,7 +104,7 @@ impl IssuePolicy for Sidestep {
         self.board.start_warp(warp, regs);
     }
 
-    fn room(&self) -> u64 {
+    fn room(&self) -> M {
         self.room
     }
 
@@ -114,7 +114,7 @@ impl IssuePolicy for Sidestep {
         self.examine(window, warp);
     }
 
-    fn ready(&self) -> &ReadyMasks {
+    fn ready(&self) -> &ReadyMasks<M> {
         &self.ready
     }
 
@@ -122,7 +122,7 @@ impl IssuePolicy for Sidestep {
         self.candidates[warp.index()].expect("only a warp with a candidate is asked for it")
     }
 
-    fn stalls(&self) -> &StallMasks {
+    fn stalls(&self) -> &StallMasks<M> {
         &self.stalls
     }
 
