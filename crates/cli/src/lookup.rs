@@ -16,7 +16,7 @@ pub fn gpu(name_or_path: &str, settings: &[String]) -> Result<GpuConfig, Failure
 
 /// Checks the name of a core design.
 pub fn core(name: &str) -> Result<(), Failure> {
-    known("core design", name, simulator::cores())
+    lab::check_core(name).map_err(Failure::bad_input)
 }
 
 /// Checks the name of a warp scheduler.

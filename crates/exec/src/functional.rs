@@ -5,6 +5,7 @@ use crate::launch::Launch;
 use crate::state::DeviceState;
 use crate::stream::{LiveStream, spot};
 use isa::{Control, CtaSlot, DynInst, Fault, KernelId, StepContext, WarpSlot, WarpStream};
+use kit::LaneMask;
 
 /// Instructions that a warp executes before the next one's turn: long enough to be quick, short
 /// enough that warps waiting for each other's stores make progress.
@@ -38,11 +39,24 @@ enum Waiting {
 /// # Errors
 /// The first [`Fault`]; a barrier that cannot complete is one.
 pub fn run(state: &mut DeviceState, launch: &Launch) -> Result<FunctionalStats, Box<Fault>> {
+    run_observed(state, launch, |_, _| ())
+}
+
+/// As [`run`]; `observe` is shown each instruction that was executed, with the lanes that were live
+/// before it.
+///
+/// # Errors
+/// As of [`run`].
+pub fn run_observed(
+    state: &mut DeviceState,
+    launch: &Launch,
+    mut observe: impl FnMut(LaneMask, &DynInst),
+) -> Result<FunctionalStats, Box<Fault>> {
     let id = state.add_launch(launch.clone());
     let mut stream = LiveStream::new();
     let mut stats = FunctionalStats::default();
-    let result =
-        (0..launch.grid.volume()).try_for_each(|cta| run_cta(state, &mut stream, (id, launch), cta, &mut stats));
+    let result = (0..launch.grid.volume())
+        .try_for_each(|cta| run_cta(state, &mut stream, (id, launch), cta, &mut stats, &mut observe));
     state.end_launch(id);
     result.map(|()| stats)
 }
@@ -53,6 +67,7 @@ fn run_cta(
     (id, launch): (KernelId, &Launch),
     cta: u64,
     stats: &mut FunctionalStats,
+    observe: &mut impl FnMut(LaneMask, &DynInst),
 ) -> Result<(), Box<Fault>> {
     let warps: Vec<WarpSlot> = (0..launch.shape().warps() as usize).map(WarpSlot::from).collect();
     stream.start_cta(state, id, launch.grid.position(cta), CtaSlot(0), &warps);
@@ -64,7 +79,7 @@ fn run_cta(
         for &warp in &warps {
             if waiting[warp.index()] == Waiting::No {
                 progress = true;
-                waiting[warp.index()] = turn(state, stream, warp, stats, &mut barriers, &mut out)?;
+                waiting[warp.index()] = turn(state, stream, warp, stats, (&mut barriers, &mut *observe), &mut out)?;
             }
         }
         if waiting.iter().all(|w| *w == Waiting::Done) {
@@ -86,14 +101,16 @@ fn turn(
     stream: &mut LiveStream,
     warp: WarpSlot,
     stats: &mut FunctionalStats,
-    barriers: &mut [u32],
+    (barriers, observe): (&mut [u32], &mut impl FnMut(LaneMask, &DynInst)),
     out: &mut DynInst,
 ) -> Result<Waiting, Box<Fault>> {
     for _ in 0..TURN {
         let Some(pc) = stream.next_pc(warp) else { return Ok(Waiting::Done) };
         let control = stream.kernel(warp).map_or(Control::None, |k| k.program.inst(pc).control);
         let context = StepContext { now: stats.warp_instructions, sm: 0 };
+        let live = stream.live(warp);
         stream.step(state, warp, context, out)?;
+        observe(live, out);
         stats.warp_instructions += 1;
         stats.thread_instructions += u64::from(out.mask.count_ones());
         let arrives = matches!(control, Control::BarrierSync | Control::BarrierArrive) && out.mask != 0;

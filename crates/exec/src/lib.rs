@@ -12,6 +12,7 @@ pub mod cfg;
 pub mod compare;
 pub mod convergence;
 pub mod convert;
+mod divergence;
 mod fault;
 pub mod float;
 pub mod functional;
@@ -36,7 +37,7 @@ mod stream;
 pub mod tensor;
 mod warp;
 
-pub use functional::{FunctionalStats, run};
+pub use functional::{FunctionalStats, run, run_observed};
 pub use kernel::{Kernel, Module, Param, RegisterCount, Variable, plain_name};
 pub use launch::{Arg, Launch, LaunchError};
 pub use lower::{KernelError, LoadError, Loaded, LowerOptions, Rejected, load};

@@ -3,7 +3,8 @@
 use kit::{Counters, Cycle};
 use mem::MemoryCounters;
 use mem::cache::CacheCounters;
-use sm::{ClassCounts, DesignStatistic, IssuePolicy, Observer, Sm, SmCounters, Stall};
+use sm::scalar::ScalarCounters;
+use sm::{ClassCounts, DesignStatistic, IssuePolicy, Observer, Sm, SmCounters, Stall, WorkCounts};
 
 /// Counters of the whole machine, SMs added up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,14 +19,20 @@ pub struct Snapshot {
     pub slots_stalled: [u64; Stall::COUNT],
     /// Warp instructions by class.
     pub classes: ClassCounts,
+    /// Active lanes of warp instructions, by what they do.
+    pub works: WorkCounts,
     /// Of the issue design's own; none before an SM was added.
     pub design: Vec<DesignStatistic>,
+    /// The scalar path, if there is one.
+    pub scalar: ScalarCounters,
     /// L1 data caches.
     pub l1d: CacheCounters,
     /// Instruction caches.
     pub icache: CacheCounters,
     /// Constant caches.
     pub constant: CacheCounters,
+    /// Texture caches.
+    pub texture: CacheCounters,
     /// Beyond the SMs.
     pub memory: MemoryCounters,
     /// Command cycles of one DRAM channel.
@@ -43,7 +50,15 @@ impl Snapshot {
         for (sum, count) in self.classes.0.iter_mut().zip(&sm.class_counts().0) {
             *sum += count;
         }
-        DesignStatistic::add_all(&mut self.design, &sm.policy().statistics());
+        for (sum, lanes) in self.works.0.iter_mut().zip(&sm.work_counts().0) {
+            *sum += lanes;
+        }
+        let mut design = sm.policy().statistics();
+        if let Some(scalar) = sm.scalar_counts() {
+            design.extend(scalar.statistics());
+            self.scalar.add(&scalar.counters);
+        }
+        DesignStatistic::add_all(&mut self.design, &design);
         self.l1d.add(&sm.l1_counters());
         if let Some(cache) = sm.icache() {
             self.icache.add(cache.counters());
@@ -51,6 +66,7 @@ impl Snapshot {
         if let Some(cache) = sm.constant_cache() {
             self.constant.add(cache.counters());
         }
+        self.texture.add(sm.texture_counters());
     }
 
     /// What happened since `earlier`, a former state of the same machine.
@@ -61,10 +77,13 @@ impl Snapshot {
             slots_issued: self.slots_issued - earlier.slots_issued,
             slots_stalled: std::array::from_fn(|i| self.slots_stalled[i] - earlier.slots_stalled[i]),
             classes: ClassCounts(std::array::from_fn(|i| self.classes.0[i] - earlier.classes.0[i])),
+            works: WorkCounts(std::array::from_fn(|i| self.works.0[i] - earlier.works.0[i])),
             design: DesignStatistic::since(&self.design, &earlier.design),
+            scalar: self.scalar.since(&earlier.scalar),
             l1d: self.l1d.since(&earlier.l1d),
             icache: self.icache.since(&earlier.icache),
             constant: self.constant.since(&earlier.constant),
+            texture: self.texture.since(&earlier.texture),
             memory: self.memory.since(&earlier.memory),
             dram_cycles: self.dram_cycles - earlier.dram_cycles,
         }

@@ -3,6 +3,7 @@
 use crate::Setup;
 use crate::engine::Engine;
 use crate::erased::{AnyStream, Unerased};
+use crate::scalar;
 use config::GpuConfig;
 use gpu::Machine;
 use isa::WarpStream;
@@ -11,6 +12,7 @@ use sm::policy::ghost::{Ghost, GhostConfig, Precise};
 use sm::policy::ideal::{Ideal, IdealConfig};
 use sm::policy::loog::{Loog, LoogConfig};
 use sm::policy::socgpu::{Socgpu, SocgpuConfig, Until};
+use sm::scalar::ScalarCounts;
 use sm::{
     Auditor, CoreOptions, CoreSpec, DesignStatistic, InOrder, IssuePolicy, Scoreboard, Silent, TimingTable, WarpMask,
 };
@@ -102,14 +104,21 @@ macro_rules! cores {
         /// Name and description of each core design.
         pub const CORES: &[(&str, &str)] = &[$(($name, $text),)*];
 
-        /// Does `task` with the core design called `core`, its sets of warps being `M`.
+        /// Does `task` with the core design called `core`, with a scalar path or without, its sets of warps
+        /// being `M`.
         ///
         /// # Errors
-        /// There is no such design: which there are.
+        /// There is no such design: which there are. Or a scalar path makes no sense on it: why.
         pub fn for_core<M: WarpMask, T: ForCore>(core: &str, task: T) -> Result<T::Output, String> {
-            match core {
-                $($name => Ok(with::<M, $policy, T>(task, &$config)),)*
-                _ => Err(unknown(core)),
+            let (design, scalar) = scalar::split(core)?;
+            match design {
+                $($name => {
+                    if scalar.is_some() {
+                        scalar_goes_with::<$policy>(design, &$config)?;
+                    }
+                    Ok(with::<M, $policy, T>(task, &$config))
+                })*
+                _ => Err(unknown(design)),
             }
         }
 
@@ -123,6 +132,7 @@ macro_rules! cores {
                     all.push(one);
                 }
             })*
+            all.extend(ScalarCounts::default().statistics());
             all
         }
     };
@@ -131,6 +141,31 @@ macro_rules! cores {
 /// Does `task` with `P`, which serves SMs of as many warps as `M`.
 fn with<M, P: IssuePolicy<Mask = M> + 'static, T: ForCore>(task: T, policy: &P::Config) -> T::Output {
     task.with::<P>(policy)
+}
+
+/// # Errors
+/// A scalar path makes no sense on the design.
+fn scalar_goes_with<P: IssuePolicy>(design: &str, config: &P::Config) -> Result<(), String> {
+    if P::STATIONS || P::allowances(config).renames {
+        return Err(format!(
+            "`{design}` renames registers: none has one place in the scalar or the vector register file, which is \
+             what the scalar path goes by. Take a design that does not, such as `inorder+scalar` or `ghost+scalar`"
+        ));
+    }
+    Ok(())
+}
+
+/// Checks the name of a core design, with a scalar path or without.
+///
+/// # Errors
+/// As [`for_core`].
+pub fn check_core(core: &str) -> Result<(), String> {
+    struct Nothing;
+    impl ForCore for Nothing {
+        type Output = ();
+        fn with<P: IssuePolicy + 'static>(self, _: &P::Config) {}
+    }
+    for_core::<u64, _>(core, Nothing)
 }
 
 fn unknown(core: &str) -> String {

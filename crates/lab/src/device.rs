@@ -7,7 +7,7 @@ use crate::run::{Monitor, Setup, Unattended};
 use crate::session::{Session, check_fit};
 use exec::{DeviceState, GpuFacts, KernelError, LiveStream, LowerOptions, MemoryError};
 use gpu::{RunError, StreamId};
-use sm::{Code, CoreOptions, CoreSpec, TimingTable};
+use sm::{Code, CoreSpec, TimingTable};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -64,7 +64,7 @@ impl<'m> SimulatedDevice<'m> {
         monitor: Box<dyn Monitor + 'm>,
         build: impl FnOnce(Arc<CoreSpec>, DeviceState) -> Result<Box<dyn Engine>, DeviceError>,
     ) -> Result<Self, DeviceError> {
-        let options = CoreOptions { scheduler: setup.scheduler.clone(), ..CoreOptions::default() };
+        let options = setup.core_options().map_err(DeviceError::Other)?;
         let sass_spec = CoreSpec::new(&setup.gpu, TimingTable::Sass, options.clone()).map_err(other)?;
         let spec = Arc::new(CoreSpec::new(&setup.gpu, TimingTable::Ptx, options).map_err(other)?);
         let facts = GpuFacts { sm_count: setup.gpu.sm_count, sm_warps: setup.gpu.sm.max_warps };

@@ -17,13 +17,14 @@ mod registers;
 mod replay;
 mod report;
 mod run;
+mod scalar;
 mod session;
 mod statistics;
 mod trace;
 pub mod validate;
 
 pub use ::trace::Compression;
-pub use cores::{CORES, ForCore, for_core};
+pub use cores::{CORES, ForCore, check_core, for_core};
 pub use device::SimulatedDevice;
 pub use export::{Export, LIST_FILE, NATIVE_FILE, TraceFormat, convert, export};
 pub use registers::{RegisterChoice, RegisterMode};
@@ -33,6 +34,7 @@ pub use report::{
 pub use run::{
     Job, Monitor, Progress, RunError, Setup, Unattended, audit, cores, run, run_design, schedulers, structures,
 };
+pub use scalar::SCALAR_CHOICES;
 pub use sm::{Example, Findings, Party, Structure, Violation};
 pub use statistics::schema;
 pub use trace::is_trace;

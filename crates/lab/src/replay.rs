@@ -9,7 +9,7 @@ use crate::run::{Monitor, RunError, Setup};
 use crate::session::{Expected, Session, check_fit};
 use crate::trace::{Remarks, Stop, check_architecture, conclude, plain};
 use gpu::StreamId;
-use sm::{Code, CoreOptions, CoreSpec, TimingTable};
+use sm::{Code, CoreSpec, TimingTable};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
@@ -22,10 +22,11 @@ pub(crate) fn run(setup: &Setup, path: &Path, monitor: &mut dyn Monitor) -> Resu
     let trace = Arc::new(NativeTrace::open(path).map_err(input)?);
     let mut remarks = Remarks::default();
     let expected = check(&trace, setup, &mut remarks)?;
-    let spec = |table| {
-        let options = CoreOptions { scheduler: setup.scheduler.clone(), ..CoreOptions::default() };
-        CoreSpec::new(&setup.gpu, table, options).map_err(|e| RunError::input(e.to_string()))
-    };
+    let options = setup.core_options().map_err(RunError::input)?;
+    if options.scalar.is_some() && !trace.contents.has_values {
+        return Err(no_values(setup, path, "record it again with `warpwright trace --values`"));
+    }
+    let spec = |table| CoreSpec::new(&setup.gpu, table, options.clone()).map_err(|e| RunError::input(e.to_string()));
     let (ptx, sass) = (Arc::new(spec(TimingTable::Ptx)?), spec(TimingTable::Sass)?);
     let codes = codes(&trace, &ptx, &sass);
     let shared = NativeShared::new(trace.clone()).map_err(input)?;
@@ -36,6 +37,12 @@ pub(crate) fn run(setup: &Setup, path: &Path, monitor: &mut dyn Monitor) -> Resu
     let mut report = session.summary(path.display().to_string(), ptx.scheduler_name(), started.elapsed().as_secs_f64());
     report.remarks = remarks.lines();
     conclude(outcome, report)
+}
+
+/// A scalar path looks at values, which the trace at `path` does not have.
+pub(crate) fn no_values(setup: &Setup, path: &Path, remedy: &str) -> RunError {
+    let (core, shown) = (&setup.core, path.display());
+    RunError::input(format!("`{core}` looks at the values of operands, and `{shown}` has none; {remedy}"))
 }
 
 /// Does what was done, in the same order.

@@ -18,7 +18,8 @@ use workloads::{Check, DeviceError, Form, Size, WorkloadError, suggest, suite};
 pub struct Setup {
     /// GPU description, overrides applied.
     pub gpu: GpuConfig,
-    /// Core design, one of [`cores`](crate::cores).
+    /// Core design, one of [`cores`](crate::cores); with a scalar path if [`SCALAR_CHOICES`](crate::SCALAR_CHOICES)
+    /// stand behind it, as in `inorder+scalar`.
     pub core: String,
     /// Warp scheduler, one of [`schedulers`](crate::schedulers); the GPU's own if absent.
     pub scheduler: Option<String>,
@@ -51,6 +52,15 @@ impl Setup {
             any_architecture: false,
             audit: false,
         }
+    }
+
+    /// Choices of behaviour for its SMs.
+    ///
+    /// # Errors
+    /// The name of the core design makes no sense.
+    pub(crate) fn core_options(&self) -> Result<CoreOptions, String> {
+        let (_, scalar) = crate::scalar::split(&self.core)?;
+        Ok(CoreOptions { scheduler: self.scheduler.clone(), scalar, ..CoreOptions::default() })
     }
 
     /// Whether the user has chosen the value of `key`.
@@ -167,7 +177,7 @@ pub fn structures(setup: &Setup) -> Result<Vec<Structure>, RunError> {
             P::new(policy, &self.0).structures()
         }
     }
-    let options = CoreOptions { scheduler: setup.scheduler.clone(), ..CoreOptions::default() };
+    let options = setup.core_options().map_err(RunError::input)?;
     let spec = CoreSpec::new(&setup.gpu, TimingTable::Sass, options).map_err(|e| RunError::input(e.to_string()))?;
     let build = if spec.sm.max_warps as usize <= u64::SLOTS { for_core::<u64, _> } else { for_core::<u128, _> };
     build(&setup.core, Build(spec)).map_err(RunError::input)

@@ -5,6 +5,7 @@
 //! warp waits for its atomics, copies from the host leave nothing in L2, and kernels run one after
 //! the other unless the user wants those of different streams to overlap. What the user has set stays.
 
+use crate::replay::no_values;
 use crate::report::{RegisterSource, Report};
 use crate::run::{Monitor, RunError, Setup};
 use crate::session::{Expected, Session, check_fit};
@@ -57,11 +58,16 @@ pub(crate) fn run(
     let mut remarks = Remarks::default();
     let expected = look_through(&path, &files, &setup, &mut remarks)?;
     let options = CoreOptions {
-        scheduler: setup.scheduler.clone(),
         atomics_hold_warp: true,
         collectors_as_gpgpu_sim: true,
         decode_past_barriers: true,
+        ..setup.core_options().map_err(RunError::input)?
     };
+    if options.scalar.is_some() {
+        let remedy =
+            "run the program itself, or a trace of our own format that was recorded with `warpwright trace --values`";
+        return Err(no_values(&setup, &path, remedy));
+    }
     let spec = CoreSpec::new(&setup.gpu, TimingTable::Sass, options).map_err(|e| RunError::input(e.to_string()))?;
     let spec = Arc::new(spec);
     let engine = cores::build::<TraceStream>(&setup, spec.clone(), TraceShared::new());

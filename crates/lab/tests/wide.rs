@@ -79,6 +79,17 @@ fn every_scheduler_serves_128_warps() {
 }
 
 #[test]
+fn a_scalar_path_sees_the_values_of_128_warps() {
+    let (wide, vectors) = (setup("inorder-war-exact+scalar"), job(VECTORS.0, VECTORS.1));
+    let mut narrow = wide.clone();
+    narrow.gpu.sm.max_warps = 64;
+    let shares = [&wide, &narrow].map(|setup| ran(setup, &vectors).total.number("design.scalar_share"));
+    let (audited, _) = audit(&wide, &vectors, &mut Unattended).unwrap();
+    assert!(shares[0] > 0.0, "{shares:?}");
+    assert_eq!([shares[0]; 2], [shares[1], audited.total.number("design.scalar_share")]);
+}
+
+#[test]
 fn what_does_not_fill_64_warps_takes_as_long_in_128() {
     // One CTA of one warp: the slots beside it make no difference.
     let (few, many) = (job("vectoradd", &[("n", 32), ("block", 32)]), setup("inorder-war-exact"));

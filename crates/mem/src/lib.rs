@@ -19,8 +19,8 @@
 //! a cycle it follows; the implementation is event-driven and visits only what has something to do.
 //!
 //! # Taken over as it is, though hardware may differ
-//! 1. Packets are one flit, whatever they carry: `interconnect.flit_bytes` has no effect, as in
-//!    Accel-Sim's built-in crossbar.
+//! 1. Packets take the time of one flit, whatever they carry, as in Accel-Sim's built-in crossbar:
+//!    `interconnect.flit_bytes` decides only how many flits are counted, for energy.
 //! 2. Under iSLIP an input may send to several outputs in one cycle (see `crossbar/islip`).
 //! 3. Flushing the L2 drops dirty data without sending them to DRAM.
 //! 4. A write-back L2 acknowledges writes; DRAM never answers write-backs.

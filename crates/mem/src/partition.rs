@@ -312,6 +312,12 @@ impl Slice {
         self.to_crossbar.pop()
     }
 
+    /// Data in an answer to `request`: a sector of it, or all that was asked for.
+    #[inline]
+    pub fn bytes_of_part(&self, request: &Request) -> u32 {
+        if self.sectored { request.bytes.min(SECTOR_BYTES) } else { request.bytes }
+    }
+
     /// What the slice asks of DRAM next.
     #[inline]
     pub fn next_to_dram(&self) -> Option<&ToDram> {

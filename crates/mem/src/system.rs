@@ -12,11 +12,11 @@
 
 use crate::cache::CacheCounters;
 use crate::clock::Clocks;
-use crate::crossbar::{Crossbar, CrossbarCounters, PortSet, Source};
+use crate::crossbar::{Crossbar, CrossbarCounters, PortSet, Source, Taken};
 use crate::dram::{AddressMap, Channel, DramCounters};
 use crate::outlook::Outlook;
 use crate::partition::{PartitionCounters, Side, Slice, finish_part};
-use crate::slab::{Packet, PacketId, Packets, Part};
+use crate::slab::{Packet, Packets, Part};
 use crate::{Port, RequestKind};
 use config::GpuConfig;
 use kit::bits::set_bits;
@@ -575,7 +575,7 @@ struct Outboxes<'a> {
 
 impl Source for Outboxes<'_> {
     #[inline]
-    fn take(&mut self, input: usize, _output: usize) -> (PacketId, Option<usize>) {
+    fn take(&mut self, input: usize, _output: usize) -> Taken {
         let oldest = |ports: &[Port]| oldest_request(cluster_ports(ports, input, self.sms_per_cluster));
         let (place, ..) = oldest(self.ports).expect("its head was offered");
         let sm = input * self.sms_per_cluster + place;
@@ -589,8 +589,10 @@ impl Source for Outboxes<'_> {
             }
             None => None,
         };
+        let sends_data = request.kind.is_write() || request.kind == RequestKind::Atomic;
+        let data_bytes = if sends_data { request.bytes } else { 0 };
         let packet = Packet { request, sm: sm as u16, parts_left: 1, since };
-        (self.packets.insert(packet), next)
+        Taken { packet: self.packets.insert(packet), data_bytes, next }
     }
 }
 
@@ -603,11 +605,13 @@ struct ReplyInputs<'a> {
 
 impl Source for ReplyInputs<'_> {
     #[inline]
-    fn take(&mut self, input: usize, _output: usize) -> (u32, Option<usize>) {
+    fn take(&mut self, input: usize, _output: usize) -> Taken {
         let slice = &mut self.slices[input];
         let part = slice.pop_answer().expect("its head was offered");
         let next = slice.next_answer().map(|part| self.cluster_of[usize::from(self.packets[part.packet()].sm)].into());
-        (part.0, next)
+        let request = &self.packets[part.packet()].request;
+        let data_bytes = if request.kind.is_write() { 0 } else { slice.bytes_of_part(request) };
+        Taken { packet: part.0, data_bytes, next }
     }
 }
 

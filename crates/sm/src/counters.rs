@@ -38,6 +38,10 @@ kit::counters! {
         pub register_reads: "warp operands",
         /// Register writes, in warp operands.
         pub register_writes: "warp operands",
+        /// 32-bit registers read by lanes: register reads, each by the active lanes of its instruction.
+        pub lane_reads: "lane operands",
+        /// 32-bit registers written by lanes, predicates not among them.
+        pub lane_writes: "lane operands",
         /// Times that a register bank served a read while others waited for it.
         pub bank_conflicts: "bank cycles",
         /// Barrier arrivals of warps.

@@ -10,6 +10,7 @@
 use crate::inflight::{InFlight, InstId, Stage, Window};
 use crate::observer::{Observer, Seen};
 use crate::policy::IssuePolicy;
+use crate::scalar::Route;
 use crate::sm::{Env, Sm};
 use crate::warp_mask::WarpMask;
 use config::BranchFetch;
@@ -51,18 +52,29 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         let w = warp.index();
         let id = self.slab.take();
         let context = StepContext { now, sm: self.id };
-        if let Err(fault) = self.stream.step(env.shared, warp, context, self.slab.dynamic_mut(id)) {
+        let out = self.slab.dynamic_mut(id);
+        let done = match &mut self.scalar {
+            None => self.stream.step(env.shared, warp, context, out),
+            Some(scalar) => self.stream.step_with_values(env.shared, warp, context, out, &mut scalar.values),
+        };
+        if let Err(fault) = done {
             self.slab.release(id);
             return Err(fault);
         }
         let dynamic = self.slab.dynamic(id);
         let (pc, mask, ends_warp) = (dynamic.pc, dynamic.mask, dynamic.next_pc.is_none());
         let kernel = self.warps.kernel[w];
-        let micro = *env.kernels[kernel.index()].code.micro(pc);
+        let code = &env.kernels[kernel.index()].code;
+        let mut micro = *code.micro(pc);
+        let route = match &mut self.scalar {
+            None => Route::vector(micro.pipe),
+            Some(scalar) => scalar.route(warp, &code.program, dynamic, &mut micro),
+        };
         let order = self.warps.next_order[w];
         *self.slab.get_mut(id) = InFlight {
             warp,
             micro,
+            route,
             stage: Stage::Buffered,
             ends_warp,
             kernel,

@@ -1,7 +1,9 @@
 //! Instructions between decode and completion, in a slab by id.
 
 use crate::kernel::{Banks, Code, Kernel, Micro, Operands, RegSet};
+use crate::scalar::Route;
 use crate::spec::Pipe;
+use crate::work::Work;
 use isa::{Control, DynInst, KernelId, OpClass, Pc, RegId, WarpSlot};
 use kit::LaneMask;
 
@@ -32,6 +34,8 @@ pub struct InFlight {
     pub warp: WarpSlot,
     /// The static instruction, resolved: reached by dereference.
     pub micro: Micro,
+    /// How it goes through collectors and unit.
+    pub route: Route,
     /// How far it has come.
     pub stage: Stage,
     /// All threads of its warp have exited with it.
@@ -105,6 +109,7 @@ impl Slab {
         let id = InstId::from(self.insts.len());
         let micro = Micro {
             class: OpClass::Nop,
+            work: Work::None,
             pipe: Pipe(0),
             control: Control::None,
             mem: None,
@@ -118,6 +123,7 @@ impl Slab {
         self.insts.push(InFlight {
             warp: WarpSlot(0),
             micro,
+            route: Route::vector(Pipe(0)),
             stage: Stage::Buffered,
             ends_warp: false,
             kernel: KernelId(0),

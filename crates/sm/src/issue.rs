@@ -155,9 +155,11 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         self.stirred.insert(warp);
         self.warps.last_issued[warp.index()] = flight.pc;
         self.counters.warp_instructions += 1;
-        self.counters.thread_instructions += u64::from(flight.mask.count_ones());
+        let lanes = u64::from(flight.mask.count_ones());
+        self.counters.thread_instructions += lanes;
         self.counters.empty_instructions += u64::from(flight.mask == 0);
         self.class_counts.0[flight.class as usize] += 1;
+        self.work_counts.0[flight.work as usize] += lanes;
 
         self.id_oc.push(self.id_oc.id(pipe, partition), id, order);
         let window = Window { slab: &self.slab, kernels };

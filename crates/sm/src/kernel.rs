@@ -2,6 +2,7 @@
 
 use crate::occupancy::{Occupancy, occupancy};
 use crate::spec::{CoreSpec, Pipe};
+use crate::work::Work;
 use config::OpTiming;
 use isa::{Control, KernelId, LaunchShape, MemAccess, OpClass, Pc, Program, RegId};
 use mem::coalesce::LocalLayout;
@@ -12,6 +13,8 @@ use std::sync::Arc;
 pub struct Micro {
     /// Kind of work.
     pub class: OpClass,
+    /// What its lanes do, as far as energy goes.
+    pub work: Work,
     /// Where it executes.
     pub pipe: Pipe,
     /// Effect on control flow.
@@ -125,6 +128,8 @@ pub(crate) struct Operands {
     inline: [RegId; INLINE_REGISTERS],
     start: u32,
     dsts: u8,
+    /// How many of those written lie in the register file.
+    vector_dsts: u8,
     /// End of those read from the register file.
     vector_end: u8,
     /// End of all.
@@ -154,7 +159,8 @@ impl Operands {
         // An instruction with more than 255 registers could not be encoded; its tail goes unseen.
         let end = all.len().min(255) as u8;
         let is_wide = all.iter().any(|r| r.index() >= RegSet::BOUND);
-        Self { inline, start: start as u32, dsts: dsts.len() as u8, vector_end, end, is_long, is_wide }
+        let vector_dsts = dsts.iter().filter(|r| program.regs.is_vector(**r)).count() as u8;
+        Self { inline, start: start as u32, dsts: dsts.len() as u8, vector_dsts, vector_end, end, is_long, is_wide }
     }
 
     /// Whether some registers have no place in a [`RegSet`].
@@ -178,6 +184,12 @@ impl Operands {
     #[inline]
     pub fn vector_src_count(&self) -> u32 {
         u32::from(self.vector_end - self.dsts)
+    }
+
+    /// How many registers of the register file are written.
+    #[inline]
+    pub fn vector_dst_count(&self) -> u32 {
+        self.vector_dsts.into()
     }
 
     /// How many registers are written.
@@ -218,7 +230,7 @@ impl Code {
     /// Resolves `program` against the timing table of `spec`.
     pub fn new(program: Arc<Program>, spec: &CoreSpec) -> Self {
         let mut registers = Vec::new();
-        let micros = program.insts().iter().map(|inst| {
+        let micros = program.insts().iter().enumerate().map(|(index, inst)| {
             let start = registers.len();
             let operands = Operands::new(&program, program.dsts(inst), program.srcs(inst), &mut registers);
             let banks = Banks::new(&program, &registers[start..], program.dsts(inst).len(), spec.banks_per_partition());
@@ -226,6 +238,7 @@ impl Code {
             let initiation = if inst.packed_half { initiation_cycles / 2 } else { initiation_cycles };
             Micro {
                 class: inst.class,
+                work: Work::of(inst.class, program.text(Pc::from(index))),
                 pipe: Pipe::of(unit),
                 control: inst.control,
                 mem: inst.mem,

@@ -25,7 +25,7 @@ use crate::inflight::{InFlight, InstId, Slab, Stage};
 use crate::kernel::Kernel;
 use crate::latches::{LatchId, Latches};
 use crate::policy::Stations;
-use crate::spec::CoreSpec;
+use crate::spec::{CoreSpec, Pipe};
 use crate::warps::PerWarp;
 use isa::{RegId, WarpSlot};
 use kit::bits::set_bits;
@@ -94,6 +94,8 @@ pub struct OperandCollector {
     of_kind: [Mask; 2],
     /// Collectors of each partition.
     of_partition: [Mask; PARTITIONS],
+    /// Those of them that take vector instructions, and scalar ones ([`crate::scalar`]).
+    pools: [[Mask; 2]; PARTITIONS],
     /// Banks of each partition.
     banks_of_partition: [Mask; PARTITIONS],
     partitions: usize,
@@ -145,21 +147,26 @@ impl OperandCollector {
         let of_memory = (of_memory as usize / partitions).min(most - each);
         let banks = operands.banks as usize / partitions;
         let low = |n: usize| if n == 64 { Mask::MAX } else { (1 << n) - 1 };
-        let ring = ((each + of_memory) * MAX_READS).next_power_of_two();
+        let scalar = spec.scalar_collectors() as usize / partitions;
+        let ring = ((each + of_memory + scalar) * MAX_READS).next_power_of_two();
         // Those for memory accesses alone come behind all others.
         let (shared, all) = (low(each * partitions), low((each + of_memory) * partitions));
         let first_of_memory = |p: usize| each * partitions + p * of_memory;
-        let of_partition = |p: usize| low(each) << (p * each) | low(of_memory) << first_of_memory(p).min(63);
+        let vector = |p: usize| low(each) << (p * each) | low(of_memory) << first_of_memory(p).min(63);
+        // Scalar ones come behind these.
+        let scalar = |p: usize| low(scalar) << ((each + of_memory) * partitions + p * scalar).min(63);
+        let of_partition = |p: usize| vector(p) | scalar(p);
         let behind = |c: usize| Self::first_behind(c as u32, each as u32, partitions as u32);
         Self {
             collectors: [Collector { inst: InstId(0), outstanding: 0, awaited: 0, latch: 0 }; 64],
-            free: all,
+            free: (0..partitions).fold(0, |all, p| all | of_partition(p)),
             ready: 0,
             sent: 0,
             memory: 0,
             blocked: 0,
             of_kind: [shared, if of_memory == 0 { shared } else { all & !shared }],
             of_partition: std::array::from_fn(|p| if p < partitions { of_partition(p) } else { 0 }),
+            pools: std::array::from_fn(|p| if p < partitions { [vector(p), scalar(p)] } else { [0; 2] }),
             banks_of_partition: std::array::from_fn(|p| if p < partitions { low(banks) << (p * banks) } else { 0 }),
             partitions,
             port_first: vec![
@@ -430,15 +437,16 @@ impl OperandCollector {
         let flight = slab.get(inst);
         let reads = self.banks_of(flight.warp, partition, flight.banks.reads);
         let passes = flight.banks.is_spread && reads & self.waiting == 0 && (another_round || reads == 0);
-        if !passes || design.awaited(slab, inst) != 0 {
+        let free = self.free & self.pool(partition, id_oc.pipe(latch));
+        if !passes || free == 0 || design.awaited(slab, inst) != 0 {
             return None;
         }
         id_oc.pop(latch);
-        let free = self.free & self.of_partition[partition % PARTITIONS];
         let bit = free & free.wrapping_neg();
         self.free &= !bit;
+        let latch = self.latch_of(flight.route.unit, partition);
         self.collectors[bit.trailing_zeros() as usize % 64] = Collector { inst, outstanding: 0, awaited: 0, latch };
-        done.reads += flight.operands.vector_src_count();
+        done.reads += flight.operands.vector_src_count() - flight.route.skipped.count_ones();
         slab.get_mut(inst).stage = Stage::Collecting;
         design.collecting(slab, inst, 0);
         design.collected(slab, inst);
@@ -460,18 +468,19 @@ impl OperandCollector {
         design: &mut impl Design,
     ) -> bool {
         let mut moved = false;
-        let mine = self.of_partition[partition % PARTITIONS];
         for latch in set_bits(id_oc.occupied() & id_oc.of_partition(partition)) {
+            let mine = self.pool(partition, id_oc.pipe(latch as LatchId));
             let mut ports = self.in_ports;
             while ports > 0
                 && let Some(inst) = id_oc.front(latch as LatchId)
             {
                 let free = self.free & mine;
                 if free == 0 {
-                    return moved;
+                    break;
                 }
                 id_oc.pop(latch as LatchId);
-                let place = Collector { inst, outstanding: 0, awaited: 0, latch: latch as LatchId };
+                let latch = self.latch_of(slab.get(inst).route.unit, partition);
+                let place = Collector { inst, outstanding: 0, awaited: 0, latch };
                 self.place(free.trailing_zeros(), partition, place, slab, kernels, design);
                 moved = true;
                 ports -= 1;
@@ -496,15 +505,54 @@ impl OperandCollector {
         flight.stage = Stage::Collecting;
         flight.station = c as u8;
         let srcs = flight.micro.operands.vector_srcs(kernels, flight.kernel);
-        self.collect(c, partition, place, flight.warp, srcs, awaited);
+        self.collect(c, partition, place, flight.warp, srcs, [awaited, flight.route.skipped]);
+        if flight.route.copied != 0 {
+            self.copy(c, partition, flight, kernels);
+        }
         design.collecting(slab, place.inst, awaited);
         if self.collectors[c as usize % 64].outstanding == 0 {
             design.collected(slab, place.inst);
         }
     }
 
-    /// Collector `c` takes an instruction of `warp`; its sources but the `awaited` ones queue at their
-    /// banks.
+    /// The collectors of `partition` that take instructions from issue latches of `pipe`.
+    #[inline]
+    fn pool(&self, partition: usize, pipe: Pipe) -> Mask {
+        self.pools[partition % PARTITIONS][usize::from(pipe == Pipe::SCALAR)]
+    }
+
+    /// The latch of the units of `pipe` in `partition`.
+    #[inline]
+    fn latch_of(&self, pipe: Pipe, partition: usize) -> LatchId {
+        (pipe.index() * self.partitions + partition) as LatchId
+    }
+
+    /// The instruction in collector `c` waits for registers to be copied to their banks, each of which
+    /// takes a cycle of its bank.
+    #[cold]
+    #[inline(never)]
+    fn copy(&mut self, c: u32, partition: usize, flight: &InFlight, kernels: &[Kernel]) {
+        let dsts = flight.micro.operands.dsts(kernels, flight.kernel);
+        for i in set_bits(flight.route.copied).filter(|&i| i < dsts.len()) {
+            self.queue(c, partition, flight.warp, dsts[i]);
+            self.collectors[c as usize % 64].outstanding += 1;
+        }
+        self.ready &= !(1 << c);
+    }
+
+    /// A read for collector `c` waits at its bank.
+    #[inline]
+    fn queue(&mut self, c: u32, partition: usize, warp: WarpSlot, reg: RegId) {
+        let bank = self.bank(warp, partition, reg) as usize % 64;
+        let queue = &mut self.queues[bank];
+        let end = usize::from(queue.first + queue.len) & (self.reads_stride - 1);
+        queue.len += 1;
+        self.reads[bank * self.reads_stride + end] = c as u8;
+        self.waiting |= 1 << bank;
+    }
+
+    /// Collector `c` takes an instruction of `warp`; its sources but those that are awaited or skipped
+    /// queue at their banks.
     #[inline]
     fn collect(
         &mut self,
@@ -513,20 +561,15 @@ impl OperandCollector {
         mut place: Collector,
         warp: WarpSlot,
         srcs: &[RegId],
-        awaited: u64,
+        [awaited, skipped]: [u64; 2],
     ) {
         self.free &= !(1 << c);
         let srcs = &srcs[..srcs.len().min(MAX_READS)];
         for (i, &reg) in srcs.iter().enumerate() {
-            if awaited >> i & 1 != 0 {
+            if (awaited | skipped) >> i & 1 != 0 {
                 continue;
             }
-            let bank = self.bank(warp, partition, reg) as usize % 64;
-            let queue = &mut self.queues[bank];
-            let end = usize::from(queue.first + queue.len) & (self.reads_stride - 1);
-            queue.len += 1;
-            self.reads[bank * self.reads_stride + end] = c as u8;
-            self.waiting |= 1 << bank;
+            self.queue(c, partition, warp, reg);
             place.outstanding += 1;
         }
         place.awaited = awaited.count_ones() as u8;

@@ -13,15 +13,17 @@ use crate::observer::{Observer, Seen, Silent};
 use crate::occupancy::Resources;
 use crate::operand_collector::{Design, OperandCollector};
 use crate::policy::IssuePolicy;
+use crate::scalar::{ScalarCounts, ScalarPath};
 use crate::schedulers::Scheduler;
-use crate::spec::{CoreSpec, Pipe};
+use crate::spec::CoreSpec;
 use crate::stalls::SlotAccount;
 use crate::units::Units;
 use crate::warp_mask::{MOST_WARPS, WarpMask};
 use crate::warps::{Cta, PerWarp, Warps};
+use crate::work::WorkCounts;
 use isa::{CtaSlot, Dim3, Fault, KernelId, WarpSlot, WarpStream};
 use kit::bits::set_bits;
-use kit::{Cycle, NEVER};
+use kit::{Cycle, LaneMask, NEVER, WARP_LANES};
 use mem::Port;
 use mem::cache::CacheCounters;
 use mem::carveout::carve_out;
@@ -80,6 +82,7 @@ pub struct Sm<S: WarpStream, P: IssuePolicy, O: Observer = Silent> {
     pub(crate) oc_ex: Latches,
     pub(crate) units: Units,
     pub(crate) lsu: LoadStoreUnit,
+    pub(crate) scalar: Option<Box<ScalarPath>>,
 
     // What runs.
     pub(crate) warps: Warps<P::Mask>,
@@ -115,6 +118,7 @@ pub struct Sm<S: WarpStream, P: IssuePolicy, O: Observer = Silent> {
     pub(crate) account: SlotAccount,
     pub(crate) counters: SmCounters,
     pub(crate) class_counts: ClassCounts,
+    pub(crate) work_counts: WorkCounts,
     /// Whoever watches.
     pub observer: O,
 }
@@ -124,6 +128,8 @@ struct Watched<'a, P: IssuePolicy, O> {
     policy: &'a mut P,
     observer: &'a mut O,
     touched: &'a mut P::Mask,
+    /// Registers read by lanes.
+    lane_reads: &'a mut u64,
     kernels: &'a [Kernel],
     now: Cycle,
 }
@@ -144,6 +150,11 @@ impl<P: IssuePolicy, O: Observer> Design for Watched<'_, P, O> {
 
     #[inline]
     fn collecting(&mut self, slab: &Slab, id: InstId, awaited: u64) {
+        let flight = slab.get(id);
+        // Those of the register file come first.
+        let sources = flight.operands.vector_src_count();
+        let read = sources - (awaited & !u64::MAX.checked_shl(sources).unwrap_or(0)).count_ones();
+        *self.lane_reads += u64::from(read * flight.mask.count_ones());
         self.observer.collecting(self.now, Seen { id, window: Window { slab, kernels: self.kernels } }, awaited);
     }
 
@@ -174,18 +185,18 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         let scheduler_warps = std::array::from_fn(|s| if s < schedulers { warps_of(s) } else { P::Mask::NONE });
         let mut partition_of = PerWarp::new(0);
         (0..MOST_WARPS).for_each(|w| partition_of[w] = spec.partition(w % schedulers) as u8);
-        let units = |pipe: Pipe| spec.sm.units.get(&pipe.unit());
         let in_buffers = warps * (spec.sm.frontend.buffer_entries as usize + 4);
         Self {
             fetch: Fetch::new(&spec, P::branches(policy, spec.sm.frontend.branches)),
             stream,
             policy: P::new(policy, &spec),
             schedulers: (0..schedulers).map(|s| Scheduler::of(&spec, warps_of(s))).collect(),
-            id_oc: Latches::new(&spec, |p| units(p).map_or(0, |u| u.issue_latches)),
+            id_oc: Latches::new(&spec, |p| spec.issue_latches(p)),
             collectors: OperandCollector::new(&spec, P::stations(policy)),
-            oc_ex: Latches::new(&spec, |p| units(p).map_or(0, |u| u.dispatch_latches)),
+            oc_ex: Latches::new(&spec, |p| spec.dispatch_latches(p)),
             units: Units::new(&spec),
             lsu: LoadStoreUnit::new(&spec),
+            scalar: ScalarPath::new(&spec),
             warps: Warps::default(),
             ctas: vec![None; ctas].into(),
             barriers: Barriers::new(ctas, spec.sm.barriers_per_cta as usize),
@@ -208,6 +219,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
             partition_of,
             counters: SmCounters::default(),
             class_counts: ClassCounts::default(),
+            work_counts: WorkCounts::default(),
             observer,
             spec,
         }
@@ -294,7 +306,8 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
             collectors.rest();
             return;
         }
-        let mut design = Watched { policy, observer, touched, kernels, now };
+        let lane_reads = &mut self.counters.lane_reads;
+        let mut design = Watched { policy, observer, touched, lane_reads, kernels, now };
         let done = collectors.step(id_oc, oc_ex, slab, kernels, &mut design);
         self.counters.register_reads += u64::from(done.reads);
         self.counters.bank_conflicts += u64::from(done.conflicts);
@@ -399,6 +412,14 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         for (index, &warp) in slots.iter().enumerate() {
             self.warps.start(warp, kernel, slot, index);
             self.policy.start_warp(warp, &launch.code.program.regs);
+            if let Some(scalar) = &mut self.scalar {
+                let threads = (launch.shape.block.volume() - (index * WARP_LANES) as u64).min(WARP_LANES as u64);
+                scalar.start_warp(
+                    warp,
+                    LaneMask::MAX >> (WARP_LANES as u64 - threads),
+                    launch.code.program.regs.vector,
+                );
+            }
         }
         self.stream.start_cta(env.shared, kernel, cta, slot, slots);
         self.counters.ctas_started += 1;
@@ -479,9 +500,24 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         &self.account
     }
 
+    /// What the scalar path has done, if there is one.
+    pub fn scalar_counts(&self) -> Option<&ScalarCounts> {
+        self.scalar.as_ref().map(|scalar| &scalar.counts)
+    }
+
     /// Warp instructions issued, by class.
     pub fn class_counts(&self) -> &ClassCounts {
         &self.class_counts
+    }
+
+    /// Active lanes of issued instructions, by what they do.
+    pub fn work_counts(&self) -> &WorkCounts {
+        &self.work_counts
+    }
+
+    /// What the texture cache has done.
+    pub fn texture_counters(&self) -> &CacheCounters {
+        self.lsu.texture.counters()
     }
 
     /// What the L1 data cache has done; nothing if there is none.

@@ -1,5 +1,6 @@
 //! What is fixed about an SM: derived from the GPU description once, shared by all SMs.
 
+use crate::scalar::ScalarConfig;
 use crate::warp_mask::MOST_WARPS;
 use config::{GpuConfig, OpTable, Sm as SmConfig, Unit};
 use std::fmt;
@@ -10,23 +11,28 @@ use std::fmt;
 pub struct Pipe(pub u8);
 
 /// The kinds in order of service.
-const SERVICE_ORDER: [Unit; Pipe::COUNT] =
+const SERVICE_ORDER: [Unit; Unit::ALL.len()] =
     [Unit::Sp, Unit::Sfu, Unit::Mem, Unit::Tensor, Unit::Dp, Unit::Int, Unit::Branch, Unit::Texture, Unit::Uniform];
 
 impl Pipe {
     /// How many kinds there are.
-    pub const COUNT: usize = Unit::ALL.len();
+    pub const COUNT: usize = Unit::ALL.len() + 1;
     /// Loads and stores.
     pub const MEM: Pipe = Pipe(2);
+
+    /// Scalar ALUs, which only the scalar-vector core has ([`crate::scalar`]).
+    pub const SCALAR: Pipe = Pipe(Unit::ALL.len() as u8);
+    /// Integer and single precision arithmetic.
+    pub const OF_ARITHMETIC: PipeSet = PipeSet(1 << 0 | 1 << 5);
 
     /// The pipe of a kind of unit.
     pub fn of(unit: Unit) -> Self {
         Pipe(SERVICE_ORDER.iter().position(|&u| u == unit).expect("every kind is listed") as u8)
     }
 
-    /// The kind of unit.
-    pub const fn unit(self) -> Unit {
-        SERVICE_ORDER[self.0 as usize]
+    /// The kind of unit that GPU descriptions have; `None` for scalar ALUs.
+    pub fn unit(self) -> Option<Unit> {
+        SERVICE_ORDER.get(self.index()).copied()
     }
 
     /// This pipe as an index.
@@ -100,6 +106,8 @@ pub struct CoreOptions {
     /// for streams in which nothing depends on the barrier: traces. Without it they are decoded when
     /// the barrier is released, a few cycles later.
     pub decode_past_barriers: bool,
+    /// The scalar path of a scalar-vector core.
+    pub scalar: Option<ScalarConfig>,
 }
 
 /// A GPU description that no SM can be built from.
@@ -215,6 +223,15 @@ impl CoreSpec {
             within("a latency", timing.latency_cycles, 1, 4000)?;
             within("an initiation interval", timing.initiation_cycles, 1, 4000)?;
         }
+        if let Some(scalar) = self.options.scalar {
+            within("the clock of scalar ALUs over the SM's", scalar.clock, 1, 64)?;
+            within("the number of scalar ALUs", scalar.alus, 0, 64)?;
+            within("the number of scalar ports", scalar.ports, 1, 64)?;
+            within("the number of scalar operand collectors", scalar.collectors, 1, 64)?;
+            let collectors = self.scalar_collectors() + sm.operands.collectors;
+            within("the number of operand collectors, scalar ones among them", collectors, parts, 64)?;
+            within("the number of sub-cores with a scalar path", self.partitions as u32, 1, 6)?;
+        }
         let scheduler = self.scheduler_name();
         if !crate::schedulers::NAMES.iter().any(|(name, _)| *name == scheduler) {
             return Err(SpecError::NoScheduler(scheduler.into()));
@@ -245,7 +262,47 @@ impl CoreSpec {
 
     /// Units of each pipe.
     pub fn unit_count(&self, pipe: Pipe) -> usize {
-        self.sm.units.get(&pipe.unit()).map_or(0, |u| u.count as usize)
+        match pipe.unit() {
+            Some(unit) => self.sm.units.get(&unit).map_or(0, |u| u.count as usize),
+            // One of a higher clock is as many slots (D-SV2).
+            None => self.options.scalar.map_or(0, |s| (self.in_each_part(s.alus) * s.clock) as usize),
+        }
+    }
+
+    /// Latches of each pipe before the operand collectors.
+    pub fn issue_latches(&self, pipe: Pipe) -> u32 {
+        match pipe.unit() {
+            Some(unit) => self.sm.units.get(&unit).map_or(0, |u| u.issue_latches),
+            None => self.scalar_ports(),
+        }
+    }
+
+    /// Latches of each pipe behind the operand collectors.
+    pub fn dispatch_latches(&self, pipe: Pipe) -> u32 {
+        match pipe.unit() {
+            Some(unit) => self.sm.units.get(&unit).map_or(0, |u| u.dispatch_latches),
+            None => self.scalar_ports(),
+        }
+    }
+
+    /// Ports of the scalar path, for dispatch and for write-back each.
+    pub fn scalar_ports(&self) -> u32 {
+        self.options.scalar.map_or(0, |s| self.in_each_part(s.ports))
+    }
+
+    /// Scalar operand collectors.
+    pub fn scalar_collectors(&self) -> u32 {
+        self.options.scalar.map_or(0, |s| self.in_each_part(s.collectors))
+    }
+
+    /// `total`, or more if the parts could not have as many each (D-SV3).
+    fn in_each_part(&self, total: u32) -> u32 {
+        total.next_multiple_of(self.partitions as u32)
+    }
+
+    /// Results that may be written back in a cycle.
+    pub fn writeback_width(&self) -> usize {
+        (self.sm.writeback_width + self.scalar_ports()) as usize
     }
 
     /// Greatest latency in the timing table.

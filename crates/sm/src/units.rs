@@ -63,7 +63,7 @@ impl Units {
     /// Idle units.
     pub fn new(spec: &CoreSpec) -> Self {
         let ring = (spec.max_latency() + WRITE_BACK_DELAY + 1).next_power_of_two().max(64);
-        let buses = spec.sm.writeback_width as usize;
+        let buses = spec.writeback_width();
         let partitions = spec.partitions;
         let (mut service, mut shared, mut total) = (Vec::new(), 0, 0);
         for pipe in (0..Pipe::COUNT).map(|p| Pipe(p as u8)) {

@@ -4,6 +4,7 @@ use super::Lowered;
 use super::function::lower_function;
 use super::module::{ModuleName, ModuleScope};
 use crate::cfg::{Flow, Graph};
+use crate::divergence;
 use crate::kernel::{CallSite, Callee, Function, Guarded, Kernel, Param, Place, RegisterCount, Save};
 use crate::lanes::{Column, Pred, Reg};
 use crate::op::{Op, Use};
@@ -346,7 +347,7 @@ impl<'a> KernelBuilder<'a> {
             pointers[index] = Some(number);
         }
         let max_threads = kernel.directive("reqntid").or_else(|| kernel.directive("maxntid"));
-        Kernel {
+        let mut kernel = Kernel {
             program: Arc::new(program.finish(files, names)),
             code: self.code.iter().map(|p| Guarded { op: p.op, guard: p.guard, uniform: false }).collect(),
             constants: self.constants.columns,
@@ -363,7 +364,9 @@ impl<'a> KernelBuilder<'a> {
             registers,
             allocation,
             max_threads: max_threads.map(|n| n.iter().product::<u64>().min(u64::from(u32::MAX)) as u32),
-        }
+        };
+        divergence::mark(&mut kernel, None);
+        kernel
     }
 
     fn register_count(&self, kernel: &ast::Function, live: &[u32]) -> RegisterCount {
@@ -492,6 +495,7 @@ impl<'a> KernelBuilder<'a> {
             // cycle and SM), which is what the class has.
             packed_half: false,
             per_lane: p.op.is_per_lane(),
+            // Found out when all of the kernel is known.
             partial: false,
             dsts: &dsts,
             srcs: &srcs,

@@ -2,6 +2,7 @@
 
 use super::module::Layout;
 use super::{FAMILIES, Lowered};
+use crate::divergence;
 use crate::kernel::{Guarded, Kernel, Param, RegisterCount};
 use crate::lanes::{Column, Pred, Reg};
 use crate::lower::LowerOptions;
@@ -71,6 +72,9 @@ pub(super) struct Builder<'a> {
     code: Vec<Guarded>,
     sequences: Vec<Op>,
     control_words: Vec<u32>,
+    /// Instructions that are a `CALL`, and those that are a `RET`.
+    calls: Vec<u32>,
+    returns: Vec<u32>,
 }
 
 /// A word of a constant operand.
@@ -109,6 +113,8 @@ impl<'a> Builder<'a> {
             code: Vec::new(),
             sequences: Vec::new(),
             control_words: insts.iter().map(|inst| (inst.word >> 105) as u32 & CONTROL_MASK).collect(),
+            calls: Vec::new(),
+            returns: Vec::new(),
         };
         let mut program = ProgramBuilder::new(function.name, BYTES as u32);
         let mut problems = Vec::new();
@@ -153,6 +159,11 @@ impl<'a> Builder<'a> {
                 Op::Sequence(first, self.current.len() as u16)
             }
         };
+        match inst.row.op {
+            Opcode::Call => self.calls.push(self.code.len() as u32),
+            Opcode::Ret => self.returns.push(self.code.len() as u32),
+            _ => {}
+        }
         self.code.push(Guarded { op, guard, uniform: inst.row.uniform && !self.in_lanes });
         Ok(())
     }
@@ -192,6 +203,7 @@ impl<'a> Builder<'a> {
             // Hardware issues packed halves at the rate of single precision, which is what the class has.
             packed_half: false,
             per_lane: self.current.iter().any(Op::is_per_lane),
+            // Found out when all of the kernel is known.
             partial: false,
             dsts: &dsts,
             srcs: &srcs,
@@ -234,7 +246,7 @@ impl<'a> Builder<'a> {
             Some(per_thread) => RegisterCount { per_thread, estimated: false },
             None => RegisterCount { per_thread: function.registers, estimated: false },
         };
-        Kernel {
+        let mut kernel = Kernel {
             program: Arc::new(program.finish(regs, Vec::new())),
             code: self.code,
             constants: self.constants,
@@ -259,7 +271,17 @@ impl<'a> Builder<'a> {
                 columns: usize::from(f.scratch + self.scratch.1),
                 predicates: usize::from(REDUCTION_PREDICATE + 1 + self.scratch_predicates.1),
             }),
-        }
+        };
+        let beyond = divergence::Machine {
+            calls: &self.calls,
+            returns: &self.returns,
+            uniform: [f.uniform..f.barriers, UNIFORM_PREDICATES..PREDICATES],
+            barriers: f.barriers..f.reduction,
+            collective: Reg(f.collective),
+            scratch: [f.scratch, REDUCTION_PREDICATE + 1],
+        };
+        divergence::mark(&mut kernel, Some(&beyond));
+        kernel
     }
 
     /// Adds an operation to the instruction. Those that write its own results come last.

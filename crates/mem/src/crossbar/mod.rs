@@ -20,6 +20,8 @@ kit::counters! {
     pub struct CrossbarCounters {
         /// Packets moved.
         pub packets: "packets",
+        /// Flits of those packets, header and data. For energy alone: a packet takes one cycle.
+        pub flits: "flits",
         /// Packets that waited a cycle because another went to their output.
         pub conflicts: "packet cycles",
         /// Cycles in which an output had no room for a packet that wanted it.
@@ -29,10 +31,23 @@ kit::counters! {
     }
 }
 
+/// Bytes of a packet beside its data (GPGPU-Sim: `READ_PACKET_SIZE`, `WRITE_PACKET_SIZE`).
+const HEADER_BYTES: u32 = 8;
+
+/// A packet that leaves its input.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Taken {
+    pub packet: u32,
+    /// Data in it.
+    pub data_bytes: u32,
+    /// Where the next one of that input wants to go.
+    pub next: Option<usize>,
+}
+
 /// Where packets come from.
 pub(crate) trait Source {
-    /// Takes the head of `input` for `output`, and tells where the next one wants to go.
-    fn take(&mut self, input: usize, output: usize) -> (u32, Option<usize>);
+    /// Takes the head of `input` for `output`.
+    fn take(&mut self, input: usize, output: usize) -> Taken;
 }
 
 #[derive(Clone, Debug)]
@@ -60,6 +75,7 @@ pub(crate) struct Crossbar {
     /// Outputs with packets in their queue.
     occupied: PortSet,
     output_limit: usize,
+    flit_bytes: u32,
     /// Outputs served in this cycle, for arbiters that need to know.
     served: PortSet,
     counters: CrossbarCounters,
@@ -77,6 +93,7 @@ impl Crossbar {
             outputs: vec![output; outputs].into(),
             occupied: PortSet::new(outputs),
             output_limit: config.output_buffer_packets.max(1) as usize,
+            flit_bytes: config.flit_bytes.max(1),
             served: PortSet::new(outputs),
             counters: CrossbarCounters::default(),
         }
@@ -125,11 +142,12 @@ impl Crossbar {
     /// Moves the head of `input` to `output` and notes where the next one wants to go.
     #[inline(always)]
     fn pass(&mut self, input: usize, output: usize, source: &mut impl Source) {
-        let (packet, next) = source.take(input, output);
+        let Taken { packet, data_bytes, next } = source.take(input, output);
         let to = &mut self.outputs[output];
         to.queue.push_back(packet);
         self.occupied.insert(output);
         self.counters.packets += 1;
+        self.counters.flits += u64::from((HEADER_BYTES + data_bytes).div_ceil(self.flit_bytes));
         if next == Some(output) {
             return;
         }
@@ -178,10 +196,11 @@ mod tests {
     }
 
     impl Source for Queues {
-        fn take(&mut self, input: usize, output: usize) -> (u32, Option<usize>) {
+        fn take(&mut self, input: usize, output: usize) -> Taken {
             assert_eq!(self.queues[input].pop_front(), Some(output));
             self.sent[input] += 1;
-            (100 * input as u32 + self.sent[input], self.queues[input].front().copied())
+            let packet = 100 * input as u32 + self.sent[input];
+            Taken { packet, data_bytes: 32 * (input as u32 % 3), next: self.queues[input].front().copied() }
         }
     }
 
@@ -217,6 +236,8 @@ mod tests {
         let (mut crossbar, mut queues) = network(Arbiter::Islip, 1, &[&[0, 0], &[0, 0], &[0, 0]]);
         assert_eq!(run(&mut crossbar, &mut queues, 0..6, 0), [1, 101, 201, 2, 102, 202]);
         assert_eq!(crossbar.counters().conflicts, 2 + 2 + 2 + 2 + 1);
+        // Of 8, 40 and 72 bytes, two packets each.
+        assert_eq!(crossbar.counters().flits, 2 * (1 + 1 + 2));
         assert!(!crossbar.has_offers());
     }
 

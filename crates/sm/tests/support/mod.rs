@@ -5,7 +5,8 @@
 use config::{GpuConfig, Unit};
 use isa::{
     Access, BarrierArrival, CacheOp, Control, CtaSlot, Dim3, DynInst, Fault, InstSpec, KernelId, LaunchShape,
-    MemAccess, OpClass, Pc, Program, ProgramBuilder, RegFile, RegId, Space, StepContext, WarpSlot, WarpStream,
+    MemAccess, OpClass, OperandValues, Pc, Program, ProgramBuilder, RegFile, RegId, Space, StepContext, WarpSlot,
+    WarpStream,
 };
 use kit::{Cycle, NEVER};
 use mem::{Port, RequestKind};
@@ -64,6 +65,9 @@ pub struct Line {
     pub times: u32,
     /// Line of the re-convergence PC that it executes under.
     pub reconverge: Option<u32>,
+    /// What its sources hold in each lane; the number of the lane unless said.
+    pub value: fn(u32) -> u32,
+    pub partial: bool,
 }
 
 impl Line {
@@ -84,7 +88,15 @@ impl Line {
             jump: 1,
             times: 0,
             reconverge: None,
+            value: |lane| lane,
+            partial: false,
         }
+    }
+
+    /// Its sources hold `value` of each lane.
+    pub fn reads(mut self, value: fn(u32) -> u32) -> Self {
+        self.value = value;
+        self
     }
 
     /// Executes on a way that ends at line `at`.
@@ -197,6 +209,7 @@ fn assemble(lines: &[Line], vector: u16) -> Program {
             mem: line.mem,
             packed_half: line.packed_half,
             per_lane: false,
+            partial: line.partial,
             dsts: &regs(&line.dsts),
             srcs: &regs(&line.srcs),
             text: &line.text,
@@ -282,6 +295,21 @@ impl WarpStream for Scripted {
         };
         self.at[w].0 = next;
         out.next_pc = next.map(Pc::from);
+        Ok(())
+    }
+
+    fn step_with_values(
+        &mut self,
+        (): &mut (),
+        warp: WarpSlot,
+        context: StepContext,
+        out: &mut DynInst,
+        values: &mut OperandValues,
+    ) -> Result<(), Box<Fault>> {
+        self.step(&mut (), warp, context, out)?;
+        let line = &self.lines[out.pc.index()];
+        let column = std::array::from_fn(|lane| (line.value)(lane as u32));
+        values.columns = vec![column; line.srcs.len()];
         Ok(())
     }
 

@@ -1,0 +1,472 @@
+//! The scalar-vector core: work that is the same in all lanes is done once.
+//!
+//! Q. Liu, Y. Li, Q. Liu, P. Jain, W. Zhang: "Balancing Scalar and Vector Execution on GPU
+//! Architectures", after Z. Chen and D. Kaeli (IPDPS 2016). Sections 3.1 and 3.2 in full, 6.1 (half
+//! warps) and 6.3.1 (divergence).
+//!
+//! ```text
+//!                      ┌► scalar collectors ◄─ scalar register file ─┐
+//!  issue ─ relocation ─┤        │                                    ▼
+//!           table      └► vector collectors ◄─ vector register file  broadcast on read
+//!                          │  scalar detector
+//!                          ├► scalar ALUs (3x clock) ─► write-back ─► scalar register file
+//!                          └► vector units           ─► write-back ─► vector register file
+//! ```
+//!
+//! | block of the paper's figure 4 | here |
+//! | --- | --- |
+//! | scalar detector (3.2.1) | `detector` |
+//! | relocation table, scalar register file (3.2.4, 3.2.5, 6.3.1) | `relocation` |
+//! | scalar operand collectors (3.2.2) | [`crate::operand_collector`], by [`Route`] |
+//! | scalar ALUs (3.2.3) | [`crate::units`], as one more pipe ([`Pipe::SCALAR`]) |
+//!
+//! It is orthogonal to the issue design: it changes where an instruction collects its operands and
+//! executes, which is settled when it is decoded, in program order.
+//!
+//! - D-SV1: an instruction all of whose vector operands the relocation table knows to be scalar goes to a
+//!   scalar collector. One for which the detector must compare lanes reads them through a vector
+//!   collector first, since nowhere else are they seen; the paper's simulator knows the outcome ahead
+//!   and sends it to a scalar collector, too: [`ScalarConfig::early`].
+//! - D-SV2: a scalar ALU of three times the clock is three slots, each with the interval of the vector
+//!   unit, so that it takes the same number of instructions per cycle; latencies are a third, rounded
+//!   up.
+//! - D-SV3: collectors and ALUs are two to an SM as in the paper; on GPUs with sub-cores, each sub-core
+//!   has one at least.
+//! - D-SV4: the scalar memory path ([`ScalarConfig::memory`]), of which the paper says nothing beyond its
+//!   overview, is the operands and results of loads and stores at one address; they share the
+//!   load/store unit and its cache, where such an access is one transaction as it is.
+//! - D-SV5: of half-warp granularity the paper says what is detected and that halves are dispatched
+//!   alone. Here two scalar halves with equal operands are one operation, else two; a vector unit
+//!   that executes one half takes half the interval.
+//! - D-SV6: a predicate operand is compared over the lanes as registers are.
+
+mod detector;
+mod relocation;
+
+use crate::counters::{ClassCounts, DesignStatistic};
+use crate::kernel::Micro;
+use crate::spec::{CoreSpec, Pipe};
+use detector::Operand;
+use isa::{Access, Control, DynInst, Inst, OpClass, OperandValues, Program, Space, WarpSlot};
+use kit::{Counters, LaneMask, WARP_LANES};
+pub use relocation::Misread;
+use relocation::{Relocation, Write};
+
+/// What becomes of a register that is scalar when some lanes of its warp write it alone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Divergence {
+    /// The scalar value is copied to all lanes of the vector register file first (section 6.3.1, second
+    /// way).
+    #[default]
+    Copy,
+    /// The compiler has marked the writers of such registers, which are never scalar
+    /// ([`Inst::partial`]; section 6.3.1, first way).
+    Compiler,
+    /// Nothing: later readers may get wrong values. As the paper's simulator was; for demonstration.
+    Unguarded,
+}
+
+/// Sizes and choices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScalarConfig {
+    /// Scalar ALUs. Without, scalar instructions execute in one lane of a vector unit.
+    pub alus: u32,
+    /// Clock of a scalar ALU over the SM's.
+    pub clock: u32,
+    /// Scalar operand collectors.
+    pub collectors: u32,
+    /// Ports for dispatch and for write-back beside those of the vector path, each.
+    pub ports: u32,
+    /// Loads and stores at one address are scalar.
+    pub memory: bool,
+    /// Halves of a warp are scalar each for itself.
+    pub halves: bool,
+    /// An instruction whose lanes are compared goes to a scalar collector nevertheless (D-SV1).
+    pub early: bool,
+    /// What guards scalar registers under divergence.
+    pub divergence: Divergence,
+}
+
+impl Default for ScalarConfig {
+    fn default() -> Self {
+        Self {
+            alus: 2,
+            clock: 3,
+            collectors: 2,
+            ports: 2,
+            memory: false,
+            halves: false,
+            early: false,
+            divergence: Divergence::Copy,
+        }
+    }
+}
+
+kit::counters! {
+    /// What the scalar path of an SM does.
+    pub struct ScalarCounters {
+        /// Instructions that some lane executes.
+        pub scalar_seen: "warp instructions",
+        /// Instructions executed once for all of their lanes.
+        pub scalar_instructions: "warp instructions",
+        /// Instructions executed once for one half of the warp and by the lanes of the other.
+        pub half_scalar_instructions: "warp instructions",
+        /// Instructions of kinds that may be scalar.
+        pub scalar_eligible: "warp instructions",
+        /// Scalar instructions that collected their operands in scalar collectors.
+        pub scalar_collected: "warp instructions",
+        /// Registers of the vector register file whose lanes were compared.
+        pub scalar_compared: "warp operands",
+        /// Registers read from the scalar register file.
+        pub scalar_reads: "operands",
+        /// Registers written to the scalar register file.
+        pub scalar_writes: "operands",
+        /// Reads of the vector register file that were not needed.
+        pub vector_reads_saved: "warp operands",
+        /// Writes of the vector register file that were not needed.
+        pub vector_writes_saved: "warp operands",
+        /// Lanes that did not read the vector register file.
+        pub lane_reads_saved: "lane operands",
+        /// Lanes that did not write the vector register file.
+        pub lane_writes_saved: "lane operands",
+        /// Operations that lanes did not do.
+        pub lane_operations_saved: "lane operations",
+        /// Registers copied from the scalar to the vector register file before some lanes wrote them.
+        pub scalar_copies: "warp operands",
+        /// Operands of which some lane would get a wrong value.
+        pub scalar_misreads: "warp operands",
+    }
+}
+
+/// What the scalar path of an SM has done.
+#[derive(Clone, Debug, Default)]
+pub struct ScalarCounts {
+    /// Sums over all classes.
+    pub counters: ScalarCounters,
+    /// Instructions that some lane executes, by class.
+    seen: ClassCounts,
+    /// Scalar ones among them.
+    scalar: ClassCounts,
+    /// Half scalar ones among them.
+    half_scalar: ClassCounts,
+    /// The first wrong value that an instruction would have read.
+    pub first_misread: Option<Misread>,
+}
+
+impl ScalarCounts {
+    /// As reports have them: shares of all instructions and of those of each class, then the counters.
+    pub fn statistics(&self) -> Vec<DesignStatistic> {
+        let share = |name, description, count, of| DesignStatistic::count(name, "%", description, count).per(of, 100);
+        let (c, seen) = (&self.counters, self.counters.scalar_seen);
+        let (scalar, half) = (c.scalar_instructions, c.half_scalar_instructions);
+        let mut all = vec![
+            share("scalar_share", "Instructions executed once for all of their lanes.", scalar, seen),
+            share("half_scalar_share", "Instructions executed once for one half of the warp.", half, seen),
+        ];
+        for &(class, scalar_name, half_name) in CLASSES {
+            let of = |counts: &ClassCounts| counts.0[class as usize];
+            let (scalar, half, seen) = (of(&self.scalar), of(&self.half_scalar), of(&self.seen));
+            all.push(share(scalar_name, "Scalar ones among the instructions of a class.", scalar, seen));
+            all.push(share(half_name, "Half scalar ones among the instructions of a class.", half, seen));
+        }
+        let counters = ScalarCounters::SCHEMA.iter().zip(c.values());
+        all.extend(counters.map(|(&info, count)| DesignStatistic { info, count, per: None }));
+        all
+    }
+}
+
+/// How an instruction goes through the collectors and which unit it executes in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Route {
+    /// The pipe of its unit. [`Micro::pipe`] is that of its issue latch.
+    pub unit: Pipe,
+    /// Vector registers that it does not read from the banks: bit *i* is the *i*-th of those it reads.
+    pub skipped: u64,
+    /// Registers that are copied to their banks before it executes: bit *i* is the *i*-th of those it
+    /// writes.
+    pub copied: u64,
+    /// Vector registers that it writes without their banks: all or none.
+    pub skips_writes: bool,
+    /// Operations that it does less than it has lanes.
+    pub lanes_saved: u8,
+}
+
+impl Route {
+    /// That of an instruction in a core without a scalar path.
+    #[inline]
+    pub const fn vector(pipe: Pipe) -> Self {
+        Self { unit: pipe, skipped: 0, copied: 0, skips_writes: false, lanes_saved: 0 }
+    }
+}
+
+/// Lanes that are scalar together.
+const WARP: &[LaneMask] = &[LaneMask::MAX];
+const HALVES: &[LaneMask] = &[LaneMask::MAX >> (WARP_LANES / 2), LaneMask::MAX << (WARP_LANES / 2)];
+
+/// The scalar path of an SM, but for its collectors and ALUs.
+#[derive(Debug)]
+pub(crate) struct ScalarPath {
+    config: ScalarConfig,
+    groups: &'static [LaneMask],
+    banks: u32,
+    /// What the instruction reads that is being decoded.
+    pub values: OperandValues,
+    operands: Vec<Operand>,
+    warps: Box<[Relocation]>,
+    pub counts: ScalarCounts,
+}
+
+impl ScalarPath {
+    /// The scalar path of an SM of `spec`, if it has one.
+    pub fn new(spec: &CoreSpec) -> Option<Box<Self>> {
+        let config = spec.options.scalar?;
+        Some(Box::new(Self {
+            config,
+            groups: if config.halves { HALVES } else { WARP },
+            banks: spec.banks_per_partition(),
+            values: OperandValues::default(),
+            operands: Vec::new(),
+            warps: (0..spec.sm.max_warps).map(|_| Relocation::default()).collect(),
+            counts: ScalarCounts::default(),
+        }))
+    }
+
+    /// A warp with `registers` vector registers and lanes `live` takes a slot.
+    pub fn start_warp(&mut self, warp: WarpSlot, live: LaneMask, registers: u16) {
+        self.warps[warp.index()].start(live, registers);
+    }
+
+    /// Settles the way of an instruction of `warp` and changes its timing accordingly. Its operands are
+    /// in [`ScalarPath::values`].
+    pub fn route(&mut self, warp: WarpSlot, program: &Program, dynamic: &DynInst, micro: &mut Micro) -> Route {
+        let inst = program.inst(dynamic.pc);
+        let mut route = Route::vector(micro.pipe);
+        let mask = dynamic.mask;
+        let srcs = program.srcs(inst);
+        if mask != 0 && self.values.columns.len() == srcs.len() {
+            self.counts.counters.scalar_seen += 1;
+            self.counts.seen.0[inst.class as usize] += 1;
+            self.read_operands(warp, program, inst, dynamic);
+            let eligible = self.is_eligible(inst, dynamic, micro);
+            // Groups of lanes whose operands are the same in each.
+            let scalar = if eligible { self.scalar_groups(mask) } else { 0 };
+            self.skip_reads(mask, &mut route);
+            let writes = self.write_results(warp, program, inst, mask, scalar, &mut route);
+            self.settle(inst, mask, eligible, scalar, micro, &mut route);
+            self.set_banks(&writes, micro, &mut route);
+        }
+        if inst.control == Control::Exit {
+            self.warps[warp.index()].live &= !mask;
+        }
+        route
+    }
+
+    /// Whether the instruction may be scalar: arithmetic, and accesses at one address if there is a
+    /// scalar memory path.
+    fn is_eligible(&self, inst: &Inst, dynamic: &DynInst, micro: &Micro) -> bool {
+        if inst.per_lane || self.config.divergence == Divergence::Compiler && inst.partial {
+            return false;
+        }
+        match inst.mem {
+            None => is_arithmetic(inst.class) && Pipe::OF_ARITHMETIC.contains(micro.pipe),
+            Some(mem) => {
+                self.config.memory
+                    && matches!(mem.access, Access::Load | Access::Store)
+                    && matches!(inst.class, OpClass::Load | OpClass::Store)
+                    && matches!(dynamic.space, Space::Global | Space::Shared | Space::Constant | Space::Param)
+            }
+        }
+    }
+
+    /// Looks each operand up.
+    fn read_operands(&mut self, warp: WarpSlot, program: &Program, inst: &Inst, dynamic: &DynInst) {
+        let Self { groups, values, operands, warps, counts, .. } = self;
+        let table = &warps[warp.index()];
+        operands.clear();
+        for (&reg, column) in program.srcs(inst).iter().zip(&values.columns) {
+            let is_vector = program.regs.is_vector(reg);
+            let in_srf = if is_vector { table.scalar_groups(reg) } else { 0 };
+            // A register that an instruction names twice is read once.
+            if !operands.iter().any(|operand| operand.reg == reg) {
+                operands.push(Operand::of(reg, is_vector, in_srf, column, dynamic.mask, groups));
+            }
+            if is_vector && let Some(misread) = table.misread(reg, column, dynamic.mask, groups) {
+                counts.counters.scalar_misreads += 1;
+                counts.first_misread.get_or_insert(Misread { warp, pc: dynamic.pc, ..misread });
+            }
+        }
+    }
+
+    /// The groups with active lanes in each of which every operand is the same in all lanes, one bit
+    /// each. Groups without an active lane do nothing and are scalar, too.
+    fn scalar_groups(&mut self, mask: LaneMask) -> u8 {
+        let all = (1 << self.groups.len()) - 1;
+        let vector = self.operands.iter().filter(|o| o.is_vector);
+        self.counts.counters.scalar_compared += vector.filter(|o| !o.is_in_srf(mask, self.groups)).count() as u64;
+        self.operands.iter().fold(all, |groups, operand| groups & operand.same)
+    }
+
+    /// Operands that all active lanes find in the scalar register file are not read from the banks.
+    fn skip_reads(&mut self, mask: LaneMask, route: &mut Route) {
+        for (i, operand) in self.operands.iter().filter(|o| o.is_vector).enumerate() {
+            let active = self.groups.iter().enumerate().filter(|(_, group)| mask & **group != 0);
+            let (mut lanes, mut reads) = (0, 0);
+            for (_, group) in active.filter(|(g, _)| operand.in_srf >> g & 1 != 0) {
+                lanes += u64::from((mask & group).count_ones());
+                reads += 1;
+            }
+            self.counts.counters.scalar_reads += reads;
+            self.counts.counters.lane_reads_saved += lanes;
+            if operand.is_in_srf(mask, self.groups) && i < 64 {
+                route.skipped |= 1 << i;
+                self.counts.counters.vector_reads_saved += 1;
+            }
+        }
+    }
+
+    /// Updates the relocation table; says which vector registers are written to their banks.
+    fn write_results(
+        &mut self,
+        warp: WarpSlot,
+        program: &Program,
+        inst: &Inst,
+        mask: LaneMask,
+        scalar: u8,
+        route: &mut Route,
+    ) -> Writes {
+        let table = &mut self.warps[warp.index()];
+        let mut writes = Writes::default();
+        let vector = program.dsts(inst).iter().enumerate().filter(|(_, r)| program.regs.is_vector(**r));
+        for (i, &reg) in vector {
+            let mut to_banks = false;
+            for (g, group) in self.groups.iter().enumerate().filter(|(_, group)| mask & **group != 0) {
+                let write = Write { reg, group: g, of: *group, lanes: mask & group };
+                let done = table.write(&write, scalar >> g & 1 != 0, self.config.divergence);
+                to_banks |= !done.to_scalar_file;
+                if done.to_scalar_file {
+                    self.counts.counters.scalar_writes += 1;
+                    self.counts.counters.lane_writes_saved += u64::from(write.lanes.count_ones());
+                }
+                if done.copied && i < 64 {
+                    route.copied |= 1 << i;
+                }
+            }
+            writes.count += 1;
+            writes.to_banks += u64::from(to_banks);
+        }
+        self.counts.counters.scalar_copies += u64::from(route.copied.count_ones());
+        self.counts.counters.vector_writes_saved += writes.count - writes.to_banks;
+        writes
+    }
+
+    /// Which collector and unit the instruction goes to, and how long it takes there.
+    fn settle(
+        &mut self,
+        inst: &Inst,
+        mask: LaneMask,
+        eligible: bool,
+        scalar: u8,
+        micro: &mut Micro,
+        route: &mut Route,
+    ) {
+        self.counts.counters.scalar_eligible += u64::from(eligible);
+        let active = |g: usize| mask & self.groups[g] != 0;
+        let all = (0..self.groups.len()).filter(|&g| active(g)).fold(0, |all, g| all | 1u8 << g);
+        if scalar & all == 0 {
+            return;
+        }
+        let lanes = |groups: u8| {
+            let of = (0..self.groups.len()).filter(|g| groups >> g & 1 != 0).fold(0, |m, g| m | self.groups[g]);
+            (mask & of).count_ones() as u8
+        };
+        let arithmetic = inst.mem.is_none();
+        if scalar & all != all {
+            self.counts.counters.half_scalar_instructions += 1;
+            self.counts.half_scalar.0[inst.class as usize] += 1;
+            if arithmetic {
+                route.lanes_saved = lanes(scalar & all) - 1;
+                micro.initiation_cycles = micro.initiation_cycles.div_ceil(2);
+            }
+            self.counts.counters.lane_operations_saved += u64::from(route.lanes_saved);
+            return;
+        }
+        self.counts.counters.scalar_instructions += 1;
+        self.counts.scalar.0[inst.class as usize] += 1;
+        // Groups with equal operands are one.
+        let alike = self.operands.iter().all(|operand| operand.same_everywhere);
+        let operations = if alike { 1 } else { all.count_ones() as u8 };
+        if arithmetic {
+            route.lanes_saved = lanes(all) - operations;
+            if self.config.alus > 0 {
+                route.unit = Pipe::SCALAR;
+                micro.latency_cycles = micro.latency_cycles.div_ceil(self.config.clock as u16);
+                micro.initiation_cycles *= u16::from(operations);
+            }
+        }
+        self.counts.counters.lane_operations_saved += u64::from(route.lanes_saved);
+        let vector = self.operands.iter().filter(|o| o.is_vector).count() as u32;
+        let known = self.config.early || route.skipped.count_ones() == vector;
+        if known && route.copied == 0 {
+            self.counts.counters.scalar_collected += 1;
+            self.counts.counters.vector_reads_saved += u64::from(vector - route.skipped.count_ones());
+            micro.pipe = Pipe::SCALAR;
+            route.skipped = if vector == 0 { 0 } else { u64::MAX >> (64 - vector.min(64)) };
+        }
+    }
+
+    /// Leaves in `micro` the banks that are still read and written.
+    fn set_banks(&self, writes: &Writes, micro: &mut Micro, route: &mut Route) {
+        if route.skipped != 0 || route.copied != 0 {
+            let bank = |reg: u16| 1u64 << (u32::from(reg) % self.banks);
+            let vector = self.operands.iter().filter(|o| o.is_vector).enumerate();
+            let (mut banks, mut count) = (0, 0);
+            for (_, operand) in vector.filter(|&(i, _)| i >= 64 || route.skipped >> i & 1 == 0) {
+                banks |= bank(operand.reg.0);
+                count += 1;
+            }
+            micro.banks.reads = banks;
+            micro.banks.is_spread = route.copied == 0 && banks.count_ones() == count;
+        }
+        if writes.count > 0 && writes.to_banks == 0 {
+            route.skips_writes = true;
+            micro.banks.writes = 0;
+        }
+    }
+}
+
+/// Vector registers that an instruction writes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Writes {
+    count: u64,
+    to_banks: u64,
+}
+
+macro_rules! classes {
+    ($($class:ident = $name:literal,)*) => {
+        /// Classes of which instructions may be scalar, with the names of their shares.
+        const CLASSES: &[(OpClass, &str, &str)] =
+            &[$((OpClass::$class, concat!("scalar_share_", $name), concat!("half_scalar_share_", $name)),)*];
+    };
+}
+
+classes! {
+    Move = "move",
+    IntAdd = "int_add",
+    IntMinMax = "int_min_max",
+    IntMul = "int_mul",
+    IntMad = "int_mad",
+    Convert = "convert",
+    Half = "half",
+    FpAdd = "fp_add",
+    FpMinMax = "fp_min_max",
+    FpMul = "fp_mul",
+    FpFma = "fp_fma",
+    Load = "load",
+    Store = "store",
+}
+
+/// What the paper calls regular arithmetic, as far as it executes where integers and single precision
+/// do.
+fn is_arithmetic(class: OpClass) -> bool {
+    !matches!(class, OpClass::Load | OpClass::Store) && CLASSES.iter().any(|&(known, ..)| known == class)
+}
