@@ -174,16 +174,16 @@ fn unknown(core: &str) -> String {
 }
 
 cores! {
-    "inorder": InOrder<Scoreboard, M> = (), "in-order issue per warp behind a scoreboard for RAW and WAW: the baseline";
-    "war-none": InOrder<Scoreboard, M> = (), "the same as inorder: no protection against WAR, as historical simulators";
-    "inorder-war-exact": InOrder<WarScoreboard, M> = Release::Commit, "in-order issue with an exact WAR scoreboard that is cleared at write-back: SOCGPU's baseline";
-    "inorder-war-ideal": InOrder<WarScoreboard, M> = Release::Read, "in-order issue with an exact WAR scoreboard that is cleared when operands are read";
-    "warpboard-commit": InOrder<Warpboard, M> = Release::Commit, "in-order issue, one instruction of a warp between issue and commit";
-    "warpboard-read": InOrder<Warpboard, M> = Release::Read, "in-order issue, one instruction of a warp collecting operands at a time";
-    "warpboard-stores": InOrder<StoreBoard, M> = (), "in-order issue, writers wait while a store of the warp collects operands: for hazard-free register allocation";
-    "bloomboard-1": InOrder<Bloomboard, M> = BloomConfig { counter_bits: Some(1) }, "in-order issue, reads pending by register bank in 1-bit bins";
-    "bloomboard-2": InOrder<Bloomboard, M> = BloomConfig { counter_bits: Some(2) }, "in-order issue, reads pending by register bank in 2-bit bins";
-    "bloomboard-unbounded": InOrder<Bloomboard, M> = BloomConfig { counter_bits: None }, "in-order issue, reads pending by register bank in unbounded bins";
+    "inorder": InOrder<Scoreboard<M>, M> = (), "in-order issue per warp behind a scoreboard for RAW and WAW: the baseline";
+    "war-none": InOrder<Scoreboard<M>, M> = (), "the same as inorder: no protection against WAR, as historical simulators";
+    "inorder-war-exact": InOrder<WarScoreboard<M>, M> = Release::Commit, "in-order issue with an exact WAR scoreboard that is cleared at write-back: SOCGPU's baseline";
+    "inorder-war-ideal": InOrder<WarScoreboard<M>, M> = Release::Read, "in-order issue with an exact WAR scoreboard that is cleared when operands are read";
+    "warpboard-commit": InOrder<Warpboard<M>, M> = Release::Commit, "in-order issue, one instruction of a warp between issue and commit";
+    "warpboard-read": InOrder<Warpboard<M>, M> = Release::Read, "in-order issue, one instruction of a warp collecting operands at a time";
+    "warpboard-stores": InOrder<StoreBoard<M>, M> = (), "in-order issue, writers wait while a store of the warp collects operands: for hazard-free register allocation";
+    "bloomboard-1": InOrder<Bloomboard<M>, M> = BloomConfig { counter_bits: Some(1) }, "in-order issue, reads pending by register bank in 1-bit bins";
+    "bloomboard-2": InOrder<Bloomboard<M>, M> = BloomConfig { counter_bits: Some(2) }, "in-order issue, reads pending by register bank in 2-bit bins";
+    "bloomboard-unbounded": InOrder<Bloomboard<M>, M> = BloomConfig { counter_bits: None }, "in-order issue, reads pending by register bank in unbounded bins";
     "ghost": Ghost<M> = GhostConfig::default(), "GhOST: out-of-order issue from a buffer of 8 per warp";
     "ghost-4": Ghost<M> = GhostConfig { issue_buffer: 4, ..GhostConfig::default() }, "GhOST with an issue buffer of 4";
     "ghost-16": Ghost<M> = GhostConfig { issue_buffer: 16, ..GhostConfig::default() }, "GhOST with an issue buffer of 16";

@@ -8,11 +8,11 @@ use isa::WarpSlot;
 
 /// The queues of all warps, in one array.
 #[derive(Debug)]
-pub struct InstructionBuffer<M> {
+pub struct InstructionBuffer<M: WarpMask> {
     /// A ring of `stride` places, a power of two, for each warp.
     entries: Box<[InstId]>,
     stride: usize,
-    queues: PerWarp<Queue>,
+    queues: PerWarp<Queue, M>,
     capacity: u8,
     per_fetch: u8,
     room: M,

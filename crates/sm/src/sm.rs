@@ -114,7 +114,7 @@ pub struct Sm<S: WarpStream, P: IssuePolicy, O: Observer = Silent> {
     pub(crate) id: u16,
     pub(crate) spec: Arc<CoreSpec>,
     pub(crate) scheduler_warps: [P::Mask; SCHEDULERS],
-    partition_of: PerWarp<u8>,
+    partition_of: PerWarp<u8, P::Mask>,
     pub(crate) account: SlotAccount,
     pub(crate) counters: SmCounters,
     pub(crate) class_counts: ClassCounts,
@@ -183,8 +183,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         let schedulers = spec.schedulers();
         let warps_of = |s: usize| P::Mask::collect((s..warps).step_by(schedulers).map(|w| WarpSlot(w as u16)));
         let scheduler_warps = std::array::from_fn(|s| if s < schedulers { warps_of(s) } else { P::Mask::NONE });
-        let mut partition_of = PerWarp::new(0);
-        (0..MOST_WARPS).for_each(|w| partition_of[w] = spec.partition(w % schedulers) as u8);
+        let partition_of = PerWarp::from_fn(|w| spec.partition(w % schedulers) as u8);
         let in_buffers = warps * (spec.sm.frontend.buffer_entries as usize + 4);
         Self {
             fetch: Fetch::new(&spec, P::branches(policy, spec.sm.frontend.branches)),

@@ -23,11 +23,15 @@ pub trait WarpMask:
 {
     /// Slots that it can tell apart.
     const SLOTS: usize;
+    /// A value for each slot.
+    type Each<T>: AsRef<[T]> + AsMut<[T]>;
     /// No slot.
     const NONE: Self;
     /// Every slot.
     const ALL: Self;
 
+    /// What `value` gives for each slot.
+    fn each<T>(value: impl FnMut(usize) -> T) -> Self::Each<T>;
     /// `warp` alone.
     fn of(warp: WarpSlot) -> Self;
     /// The `count` slots from `first` on, all of which it has.
@@ -96,8 +100,14 @@ macro_rules! warp_masks {
     ($($bits:ident)*) => {$(
         impl WarpMask for $bits {
             const SLOTS: usize = $bits::BITS as usize;
+            type Each<T> = [T; $bits::BITS as usize];
             const NONE: Self = 0;
             const ALL: Self = $bits::MAX;
+
+            #[inline]
+            fn each<T>(value: impl FnMut(usize) -> T) -> Self::Each<T> {
+                std::array::from_fn(value)
+            }
 
             #[inline(always)]
             fn of(warp: WarpSlot) -> Self {

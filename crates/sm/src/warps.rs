@@ -1,44 +1,57 @@
 //! State of the resident warps and CTAs: a struct of arrays, with masks over the warps.
 
-use crate::warp_mask::{MOST_WARPS, WarpMask};
+use crate::warp_mask::WarpMask;
 use isa::{CtaSlot, Dim3, KernelId, Pc, WarpSlot};
+use std::fmt;
 
-/// One value per warp slot. Slots are below [`MOST_WARPS`], so that indexing needs no check.
-#[derive(Clone, Debug)]
-pub struct PerWarp<T>([T; MOST_WARPS]);
+/// One value per warp slot of SMs whose sets of warps are `M`. It has no others, so that indexing needs no
+/// check.
+pub struct PerWarp<T, M: WarpMask = u64>(M::Each<T>);
 
-impl<T: Copy> PerWarp<T> {
+impl<T: Copy, M: WarpMask> PerWarp<T, M> {
     /// `value` for every slot.
-    pub const fn new(value: T) -> Self {
-        Self([value; MOST_WARPS])
+    pub fn new(value: T) -> Self {
+        Self::from_fn(|_| value)
     }
 }
 
-impl<T> PerWarp<T> {
+impl<T, M: WarpMask> PerWarp<T, M> {
     /// What `value` gives for each slot.
     pub fn from_fn(value: impl FnMut(usize) -> T) -> Self {
-        Self(std::array::from_fn(value))
+        Self(M::each(value))
     }
 }
 
-impl<T> std::ops::Index<usize> for PerWarp<T> {
+impl<T: Clone, M: WarpMask> Clone for PerWarp<T, M> {
+    fn clone(&self) -> Self {
+        Self::from_fn(|w| self[w].clone())
+    }
+}
+
+impl<T: fmt::Debug, M: WarpMask> fmt::Debug for PerWarp<T, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.0.as_ref()).finish()
+    }
+}
+
+impl<T, M: WarpMask> std::ops::Index<usize> for PerWarp<T, M> {
     type Output = T;
-    #[inline]
+    #[inline(always)]
     fn index(&self, warp: usize) -> &T {
-        &self.0[warp % MOST_WARPS]
+        &self.0.as_ref()[warp % M::SLOTS]
     }
 }
 
-impl<T> std::ops::IndexMut<usize> for PerWarp<T> {
-    #[inline]
+impl<T, M: WarpMask> std::ops::IndexMut<usize> for PerWarp<T, M> {
+    #[inline(always)]
     fn index_mut(&mut self, warp: usize) -> &mut T {
-        &mut self.0[warp % MOST_WARPS]
+        &mut self.0.as_mut()[warp % M::SLOTS]
     }
 }
 
 /// The resident warps.
 #[derive(Debug)]
-pub struct Warps<M = u64> {
+pub struct Warps<M: WarpMask = u64> {
     /// Slots in use.
     pub resident: M,
     /// All threads have exited and the exit has issued.
@@ -56,23 +69,23 @@ pub struct Warps<M = u64> {
     /// Sleeps.
     pub asleep: M,
     /// Kernel of each warp.
-    pub kernel: PerWarp<KernelId>,
+    pub kernel: PerWarp<KernelId, M>,
     /// CTA of each warp.
-    pub cta: PerWarp<CtaSlot>,
+    pub cta: PerWarp<CtaSlot, M>,
     /// Place of each warp in its CTA.
-    pub index_in_cta: PerWarp<u16>,
+    pub index_in_cta: PerWarp<u16, M>,
     /// Order of arrival on the SM: smaller is older.
-    pub age: PerWarp<u64>,
+    pub age: PerWarp<u64, M>,
     /// Program order of the next instruction to be decoded.
-    pub next_order: PerWarp<u32>,
+    pub next_order: PerWarp<u32, M>,
     /// The instruction that issued last.
-    pub last_issued: PerWarp<Pc>,
+    pub last_issued: PerWarp<Pc, M>,
     /// Instructions decoded and not yet complete.
-    pub in_pipeline: PerWarp<u16>,
+    pub in_pipeline: PerWarp<u16, M>,
     /// Memory instructions issued and not performed, and store acknowledgements still to come.
-    pub outstanding: PerWarp<u32>,
+    pub outstanding: PerWarp<u32, M>,
     /// Global atomics on their way.
-    pub atomics: PerWarp<u16>,
+    pub atomics: PerWarp<u16, M>,
     arrivals: u64,
 }
 

@@ -16,11 +16,11 @@ use sm::{Board, CoreSpec, InstId, IssuePolicy, PipeSet, ReadyMasks, Stall, Stall
 use std::collections::VecDeque;
 
 /// The design in one SM.
-pub struct Sidestep<M = u64> {
+pub struct Sidestep<M: WarpMask = u64> {
     /// Each warp's instructions that have not issued, oldest first.
     buffers: Vec<VecDeque<InstId>>,
     /// What has issued, by the registers it reads and writes.
-    board: WarScoreboard,
+    board: WarScoreboard<M>,
     /// The instruction that each warp would issue.
     candidates: Vec<Option<InstId>>,
     ready: ReadyMasks<M>,

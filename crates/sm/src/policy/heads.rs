@@ -45,8 +45,8 @@ impl Head {
 
 /// All warps' heads, and what the schedulers see of them.
 #[derive(Debug)]
-pub(crate) struct Heads<M> {
-    of: PerWarp<Head>,
+pub(crate) struct Heads<M: WarpMask> {
+    of: PerWarp<Head, M>,
     ready: ReadyMasks<M>,
     stalls: StallMasks<M>,
     /// Warps whose head stands elsewhere than when this was last asked.

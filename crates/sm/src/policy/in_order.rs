@@ -19,7 +19,7 @@ use isa::{RegFile, WarpSlot};
 
 /// In-order issue over board `B`.
 #[derive(Debug)]
-pub struct InOrder<B: Board = Scoreboard, M = u64> {
+pub struct InOrder<B: Board = Scoreboard, M: WarpMask = u64> {
     buffer: InstructionBuffer<M>,
     board: B,
     heads: Heads<M>,

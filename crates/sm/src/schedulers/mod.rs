@@ -15,7 +15,7 @@ use isa::WarpSlot;
 
 /// What a scheduler sees of its warps.
 #[derive(Clone, Copy, Debug)]
-pub struct View<'a, M> {
+pub struct View<'a, M: WarpMask> {
     /// Its warps that are resident and have not exited.
     pub live: M,
     /// Those of them that wait at a barrier, fence or the like.
@@ -23,7 +23,7 @@ pub struct View<'a, M> {
     /// Those of them whose oldest instruction waits for a long-latency operation.
     pub long_waits: M,
     /// Order of arrival, by warp slot: smaller is older.
-    pub age: &'a PerWarp<u64>,
+    pub age: &'a PerWarp<u64, M>,
 }
 
 /// A warp scheduler. Its state changes only when a warp issues or when what it sees changes, so

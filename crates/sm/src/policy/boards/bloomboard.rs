@@ -24,6 +24,7 @@ use crate::policy::Structure;
 use crate::scoreboard::{Board, PendingWrites, Scoreboard};
 use crate::spec::CoreSpec;
 use crate::stalls::Stall;
+use crate::warp_mask::WarpMask;
 use crate::warps::PerWarp;
 use isa::{RegFile, WarpSlot};
 use kit::bits::set_bits;
@@ -46,9 +47,9 @@ struct Bins {
 
 /// Bins of pending reads.
 #[derive(Debug)]
-pub struct Bloomboard {
-    writes: PendingWrites,
-    bins: PerWarp<Bins>,
+pub struct Bloomboard<M: WarpMask = u64> {
+    writes: PendingWrites<M>,
+    bins: PerWarp<Bins, M>,
     /// Instructions that each bin counts: `per_warp` for each warp.
     counts: Vec<u16>,
     per_warp: usize,
@@ -57,7 +58,7 @@ pub struct Bloomboard {
     warps: usize,
 }
 
-impl Board for Bloomboard {
+impl<M: WarpMask> Board for Bloomboard<M> {
     type Config = BloomConfig;
 
     fn new(config: &BloomConfig, spec: &CoreSpec) -> Self {

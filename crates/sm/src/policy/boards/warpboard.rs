@@ -20,19 +20,20 @@ use crate::policy::Structure;
 use crate::scoreboard::{Board, PendingWrites, Scoreboard};
 use crate::spec::CoreSpec;
 use crate::stalls::Stall;
+use crate::warp_mask::WarpMask;
 use crate::warps::PerWarp;
 use isa::{RegFile, WarpSlot};
 
 /// A bit per warp that holds its next instruction back.
 #[derive(Debug)]
-pub struct Warpboard {
-    writes: PendingWrites,
-    set: PerWarp<bool>,
+pub struct Warpboard<M: WarpMask = u64> {
+    writes: PendingWrites<M>,
+    set: PerWarp<bool, M>,
     release: Release,
     warps: usize,
 }
 
-impl Board for Warpboard {
+impl<M: WarpMask> Board for Warpboard<M> {
     type Config = Release;
 
     fn new(config: &Release, spec: &CoreSpec) -> Self {

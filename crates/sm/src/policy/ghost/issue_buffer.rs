@@ -65,7 +65,7 @@ struct Uses {
 
 /// The issue buffers of all warps.
 #[derive(Debug)]
-pub(super) struct IssueBuffer<M> {
+pub(super) struct IssueBuffer<M: WarpMask> {
     entries: Box<[Entry]>,
     /// Locations of each warp by age, oldest first: what index bits and location FIFO say.
     by_age: Box<[Location]>,
@@ -74,19 +74,19 @@ pub(super) struct IssueBuffer<M> {
     /// Of each warp's registers, `stride` for each warp.
     uses: Vec<Uses>,
     stride: usize,
-    warps: PerWarp<Locations>,
+    warps: PerWarp<Locations, M>,
     /// Warps with no location taken.
     pub empty: M,
     /// Warps with all taken.
     pub full: M,
     /// Writes in flight.
-    board: Scoreboard,
+    board: Scoreboard<M>,
     /// Loads may pass each other.
     loads_pass: bool,
 }
 
 impl<M: WarpMask> IssueBuffer<M> {
-    pub fn new(warps: usize, size: usize, loads_pass: bool, board: Scoreboard) -> Self {
+    pub fn new(warps: usize, size: usize, loads_pass: bool, board: Scoreboard<M>) -> Self {
         Self {
             entries: vec![Entry::default(); warps * size].into(),
             by_age: vec![0; warps * size].into(),

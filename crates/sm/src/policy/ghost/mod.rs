@@ -123,7 +123,7 @@ type TableEntries = (Option<Location>, Option<Location>);
 
 /// The issue design.
 #[derive(Debug)]
-pub struct Ghost<M = u64> {
+pub struct Ghost<M: WarpMask = u64> {
     buffer: InstructionBuffer<M>,
     isb: IssueBuffer<M>,
     shared: Box<[Shared<M>]>,
@@ -143,11 +143,11 @@ pub struct Ghost<M = u64> {
     writing: M,
 
     /// The instruction of a warp that waits to synchronise.
-    sync: PerWarp<InstId>,
+    sync: PerWarp<InstId, M>,
     /// In checkers.
     checked: Vec<(WarpSlot, Location)>,
-    table: PerWarp<TableEntries>,
-    candidate: PerWarp<Location>,
+    table: PerWarp<TableEntries, M>,
+    candidate: PerWarp<Location, M>,
     heads: Heads<M>,
     translations: Option<Translations>,
     config: GhostConfig,

@@ -22,7 +22,7 @@ struct Order {
 #[derive(Debug)]
 pub(super) struct Accesses {
     knows_addresses: bool,
-    order: PerWarp<Order>,
+    order: PerWarp<Order, u128>,
     /// By warp and place, if addresses are known.
     extents: Box<[Extent]>,
 }

@@ -161,12 +161,12 @@ struct Shown {
 
 /// The issue design.
 #[derive(Debug)]
-pub struct Ideal<M = u64> {
+pub struct Ideal<M: WarpMask = u64> {
     config: IdealConfig,
     per_fetch: u32,
     max_warps: usize,
 
-    windows: PerWarp<WarpWindow>,
+    windows: PerWarp<WarpWindow, M>,
     /// What stands in them: `SPAN` places for each warp.
     places: Box<[Place]>,
     /// Who waits for an instruction, by [`InstId`].
@@ -179,7 +179,7 @@ pub struct Ideal<M = u64> {
     ready: ReadyMasks<M>,
     stalls: StallMasks<M>,
     /// What they say of each warp.
-    shown: PerWarp<Shown>,
+    shown: PerWarp<Shown, M>,
     changed: M,
 
     issued: u64,

@@ -35,7 +35,7 @@ pub(super) struct Registers {
     of: Vec<Register>,
     stride: usize,
     /// Issued, with vector registers still to read. Empty if registers are renamed.
-    reading: PerWarp<Vec<InstId>>,
+    reading: PerWarp<Vec<InstId>, u128>,
 }
 
 /// Why a reader of what `writer` produces waits.

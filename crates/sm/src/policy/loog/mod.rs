@@ -102,12 +102,12 @@ impl Default for LoogConfig {
 
 /// The issue design.
 #[derive(Debug)]
-pub struct Loog<M = u64> {
+pub struct Loog<M: WarpMask = u64> {
     buffer: InstructionBuffer<M>,
     table: AliasTable,
     heads: Heads<M>,
     /// Accesses of each warp that have issued and not left their stations.
-    queued: PerWarp<u16>,
+    queued: PerWarp<u16, M>,
     config: LoogConfig,
     warps: usize,
     partitions: usize,

@@ -98,7 +98,7 @@ pub(super) enum Offer {
 
 /// Buffers and matrices of all warps.
 #[derive(Debug)]
-pub(super) struct Buffer<M> {
+pub(super) struct Buffer<M: WarpMask> {
     /// Entries of a warp.
     size: usize,
     per_fetch: usize,
@@ -107,7 +107,7 @@ pub(super) struct Buffer<M> {
     ids: Box<[InstId]>,
     entries: Box<[Entry]>,
     registers: Box<[Registers]>,
-    warps: PerWarp<Places>,
+    warps: PerWarp<Places, M>,
     /// Warps with room for a fetch.
     pub room: M,
 }

@@ -108,9 +108,9 @@ struct Counts {
 
 /// The issue design.
 #[derive(Debug)]
-pub struct Socgpu<M = u64> {
+pub struct Socgpu<M: WarpMask = u64> {
     buffer: Buffer<M>,
-    candidate: PerWarp<Place>,
+    candidate: PerWarp<Place, M>,
     heads: Heads<M>,
     counts: Counts,
     config: SocgpuConfig,
