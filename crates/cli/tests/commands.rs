@@ -59,8 +59,13 @@ fn cores_are_listed_with_their_structures() {
     // Table II of the paper; 4 schedulers with 8 banks each, an entry for each of 8 warps.
     assert_eq!([&issue_buffer["bits"], &issue_buffer["instances"], &issue_buffer["entries"]], [111, 32, 8]);
     assert_eq!(issue_buffer["total_bits"], 111 * 32 * 8);
+    let cost = &ghost["cores"][0]["cost"];
+    let area = |part: &Value| part["area_um2"].as_f64().unwrap();
+    assert!(area(&cost["all"]) > area(&cost["beyond_in_order"]) && area(&cost["beyond_in_order"]) > 0.0);
+    assert!(area(issue_buffer) > 0.0 && cost["published"][0]["published"] == 0.007, "{cost}");
     let text = succeed(&["list", "cores", "ghost"]);
     assert!(text.contains("issue buffer bank") && text.contains(" bits in all ("), "{text}");
+    assert!(text.contains("beyond the in-order core: ") && text.contains("section VI-E"), "{text}");
     assert!(!text.contains("warpboard"), "{text}");
     let all = json(&succeed(&["list", "cores", "--structures", "--gpu", "v100", "--json"]));
     for core in all["cores"].as_array().unwrap() {

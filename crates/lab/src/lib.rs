@@ -7,6 +7,7 @@
 
 pub mod accelsim;
 mod cores;
+pub mod design_cost;
 mod device;
 mod engine;
 mod erased;

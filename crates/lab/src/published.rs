@@ -28,19 +28,83 @@ pub struct Figure {
     pub stall_reduction_percent: BTreeMap<String, f64>,
 }
 
-static FIGURES: LazyLock<Vec<Figure>> = LazyLock::new(|| {
-    #[derive(Deserialize)]
-    #[serde(deny_unknown_fields)]
-    struct File {
-        figure: Vec<Figure>,
+/// What is published of the area or power of a core design.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cost {
+    /// Core design, by our name.
+    pub core: String,
+    /// GPU description that models the paper's.
+    pub gpu: String,
+    /// What it is of, in words; no two have the same.
+    pub what: String,
+    /// What is measured, and its unit.
+    pub measure: Measure,
+    /// The published figure.
+    pub value: f64,
+    /// Core design that it is more than, by our name; none if it is of structures alone.
+    pub against: Option<String>,
+    /// Entries of the GPU's instruction buffers, where the paper has others than our description.
+    pub buffer_entries: Option<u32>,
+    /// Structures that it is of; all if there are none here.
+    #[serde(default)]
+    pub structures: Vec<String>,
+    /// Process.
+    pub node_nm: f64,
+    /// Supply voltage.
+    pub volts: f64,
+    /// Core clock.
+    pub core_mhz: f64,
+    /// Area of the die.
+    pub die_mm2: f64,
+    /// Paper and section, and what of the above it does not say.
+    pub source: String,
+}
+
+/// What a published cost is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Measure {
+    /// Area of all SMs, percent of the die.
+    DiePercent,
+    /// Area of the part of an SM that a warp scheduler has, square micrometres.
+    SchedulerUm2,
+    /// Power of all SMs, watts.
+    Watts,
+    /// Power of the part of an SM that a warp scheduler has, milliwatts.
+    SchedulerMilliwatts,
+}
+
+impl Measure {
+    /// Its unit.
+    pub const fn unit(self) -> &'static str {
+        match self {
+            Self::DiePercent => "%",
+            Self::SchedulerUm2 => "um2",
+            Self::Watts => "W",
+            Self::SchedulerMilliwatts => "mW",
+        }
     }
-    let text = include_str!("../../../docs/published-figures.toml");
-    toml::from_str::<File>(text).map(|file| file.figure).unwrap_or_default()
-});
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    figure: Vec<Figure>,
+    cost: Vec<Cost>,
+}
+
+static FILE: LazyLock<File> =
+    LazyLock::new(|| toml::from_str(include_str!("../../../docs/published-figures.toml")).unwrap_or_default());
 
 /// Every published figure.
 pub fn figures() -> &'static [Figure] {
-    &FIGURES
+    &FILE.figure
+}
+
+/// Every published area and power.
+pub fn costs() -> &'static [Cost] {
+    &FILE.cost
 }
 
 /// What is published of the core design `core` on `gpu`.
@@ -67,5 +131,10 @@ mod tests {
         let ghost = figure("ghost", "rtx2060s").unwrap();
         assert_eq!((ghost.geometric_mean, ghost.speedup["lud"]), (Some(1.0687), 1.0832));
         assert_eq!(figure("inorder", "rtx2060s"), None);
+        assert!(costs().len() >= 6, "{}", costs().len());
+        for (i, cost) in costs().iter().enumerate() {
+            assert!(costs()[..i].iter().all(|earlier| earlier.what != cost.what), "{cost:?}");
+            assert!(cost.value > 0.0 && crate::design_cost::ours(cost).is_ok(), "{cost:?}");
+        }
     }
 }

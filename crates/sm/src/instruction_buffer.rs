@@ -1,7 +1,7 @@
 //! Per-warp instruction buffers: a short queue for each warp.
 
 use crate::inflight::InstId;
-use crate::policy::Structure;
+use crate::policy::{Each, Structure};
 use crate::warp_mask::WarpMask;
 use crate::warps::PerWarp;
 use isa::WarpSlot;
@@ -94,13 +94,9 @@ impl<M: WarpMask> InstructionBuffer<M> {
 
     /// As hardware: a valid bit, a 64-bit instruction and its 32-lane mask.
     pub fn structure(&self, warps: usize) -> Structure {
-        Structure {
-            name: "instruction buffer",
-            instances: warps,
-            entries: self.capacity.into(),
-            bits: 1 + 64 + 32,
-            read_ports: 1,
-            write_ports: self.per_fetch.into(),
-        }
+        Structure::new("instruction buffer", warps, self.capacity.into(), 1 + 64 + 32)
+            .ports(1, self.per_fetch.into())
+            .read(Each::Instruction.times(1))
+            .written(Each::Instruction.times(1))
     }
 }

@@ -59,7 +59,7 @@ pub use inflight::{InFlight, InstId, Slab, Stage, Window};
 pub use kernel::{Code, Kernel, Micro};
 pub use observer::{Observer, Seen, Silent};
 pub use occupancy::{Limiter, Occupancy, Resources, occupancy};
-pub use policy::{Allowances, InOrder, IssuePolicy, ReadyMasks, Stations, Structure};
+pub use policy::{Allowances, Each, InOrder, IssuePolicy, ReadyMasks, Stations, Structure, Uses};
 pub use schedulers::WarpScheduler;
 pub use scoreboard::{Board, Scoreboard};
 pub use sm::{Env, FinishedCta, Sm};

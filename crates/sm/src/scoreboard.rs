@@ -2,7 +2,7 @@
 
 use crate::inflight::{InstId, Window};
 use crate::kernel::RegSet;
-use crate::policy::Structure;
+use crate::policy::{Each, Structure};
 use crate::spec::CoreSpec;
 use crate::stalls::Stall;
 use crate::warp_mask::WarpMask;
@@ -172,10 +172,13 @@ pub struct Scoreboard<M: WarpMask = u64> {
 }
 
 impl Scoreboard {
-    /// As hardware: one bit for each of 255 registers and 8 predicates of a warp; an issue sets bits,
-    /// a write-back clears them.
+    /// As hardware: one bit for each of 255 registers and 8 predicates of a warp. Three sources and a
+    /// result are looked up in a cycle; an issue sets a bit, a write-back clears one.
     pub(crate) const fn structure(warps: usize) -> Structure {
-        Structure { name: "scoreboard", instances: warps, entries: 1, bits: 263, read_ports: 1, write_ports: 2 }
+        Structure::new("scoreboard", warps, 263, 1)
+            .ports(4, 2)
+            .read(Each::Operand.times(1))
+            .written(Each::Result.times(2))
     }
 }
 

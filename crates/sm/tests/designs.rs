@@ -74,7 +74,7 @@ impl IssuePolicy for SmallWindow {
     }
 
     fn structures(&self) -> Vec<Structure> {
-        vec![Structure { name: "window", instances: 64, entries: ENTRIES, bits: 100, read_ports: 1, write_ports: 2 }]
+        vec![Structure::new("window", 64, ENTRIES, 100).ports(1, 2)]
     }
 
     fn start_warp(&mut self, _: WarpSlot, _: &RegFile) {}

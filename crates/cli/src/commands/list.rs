@@ -1,15 +1,16 @@
 //! `warpwright list`: what there is to choose from.
 
 use crate::failure::{Exit, Failure, Outcome};
-use crate::render::lists::{self, Core, Lists, Named, Parameter, Setting, Storage, Workload};
+use crate::render::lists::{self, Core, Cost, Lists, Named, Parameter, Setting, Storage, Workload};
 use crate::{experiments, lookup, output, simulator};
 use clap::ValueEnum;
 use lab::Setup;
+use lab::design_cost::CoreCost;
 use workloads::{Size, suggest};
 
 /// List GPUs, core designs, schedulers, workloads, experiments, statistics or settings
 ///
-/// Without a topic: everything but statistics and settings. Names behind the topic pick from its list; of core designs they show the hardware structures too.
+/// Without a topic: everything but statistics and settings. Names behind the topic pick from its list; of core designs they show the hardware structures and what these cost, too.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   warpwright list
@@ -23,7 +24,7 @@ pub struct Args {
     /// Which of the topic [default: all]
     #[arg(value_name = "NAME")]
     names: Vec<String>,
-    /// Show the hardware structures of all core designs
+    /// Show the hardware structures of all core designs and what they cost
     #[arg(long)]
     structures: bool,
     /// GPU whose SMs have the structures: a built-in one or the path of a description
@@ -97,15 +98,16 @@ fn picked<T>(list: Vec<T>, pick: &[String], name: impl Fn(&T) -> &str) -> Result
 fn cores(args: &Args) -> Result<Vec<Core>, Failure> {
     let detailed = args.structures || !args.names.is_empty();
     let gpu = detailed.then(|| lookup::gpu(&args.gpu, &[])).transpose()?;
-    let structures = |name: &str| match &gpu {
-        None => Ok(None),
-        Some(gpu) => {
-            let setup = Setup { core: name.to_owned(), ..Setup::new(gpu.clone()) };
-            let found = simulator::structures(&setup).map_err(Failure::bad_input)?;
-            Ok(Some(found.into_iter().map(Storage::from).collect()))
-        }
+    let core = |named: Named| {
+        let Some(gpu) = &gpu else { return Ok(Core { named, structures: None, cost: None }) };
+        let setup = Setup { core: named.name.clone(), ..Setup::new(gpu.clone()) };
+        let structures = simulator::structures(&setup).map_err(Failure::bad_input)?;
+        let cost = CoreCost::of(&setup).map_err(Failure::bad_input)?;
+        let process = cost.as_ref().map(|cost| cost.process);
+        let cost = cost.map(|cost| Cost::new(&named.name, &gpu.name, &cost)).transpose();
+        let cost = cost.map_err(Failure::bad_input)?;
+        Ok(Core { named, structures: Some(structures.iter().map(|s| Storage::new(s, process)).collect()), cost })
     };
-    let core = |named: Named| Ok(Core { structures: structures(&named.name)?, named });
     picked(named(simulator::cores()), &args.names, |c| &c.name)?.into_iter().map(core).collect()
 }
 

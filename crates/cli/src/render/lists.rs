@@ -4,7 +4,8 @@ use super::number;
 use super::statistics;
 use super::style::{FAINT, HEADING, styled};
 use super::table::{Align, Table};
-use lab::StatInfo;
+use lab::design_cost::{self, CoreCost, DesignCost, Process};
+use lab::{RunError, StatInfo, published};
 use serde::Serialize;
 
 /// A thing with a name.
@@ -25,6 +26,89 @@ pub struct Core {
     /// Hardware structures of an SM, if asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub structures: Option<Vec<Storage>>,
+    /// What they cost; absent if nothing is known of the GPU's process.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Cost>,
+}
+
+/// What the structures of a core design cost.
+#[derive(Clone, Debug, Serialize)]
+pub struct Cost {
+    /// Process of the GPU.
+    pub node_nm: f64,
+    /// Supply voltage.
+    pub volts: f64,
+    /// Area of the GPU's die.
+    pub die_mm2: f64,
+    /// SMs of the GPU.
+    pub sms: u32,
+    /// All structures.
+    pub all: Sum,
+    /// What they cost more than those of the in-order core.
+    pub beyond_in_order: Sum,
+    /// What is published, with ours.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub published: Vec<Published>,
+}
+
+/// Structures together, in an SM.
+#[derive(Clone, Debug, Serialize)]
+pub struct Sum {
+    /// Area.
+    pub area_um2: f64,
+    /// Share of all SMs' in the die.
+    pub die_percent: f64,
+    /// Leakage.
+    pub leakage_uw: f64,
+    /// Energy of a warp instruction with two sources and a result that accesses no memory.
+    pub instruction_pj: f64,
+    /// Energy of a cycle of all clocks, were they not gated.
+    pub clock_pj: f64,
+}
+
+/// A published area or power beside ours.
+#[derive(Clone, Debug, Serialize)]
+pub struct Published {
+    /// What it is of.
+    pub what: &'static str,
+    /// Its unit.
+    pub unit: &'static str,
+    /// What the paper has.
+    pub published: f64,
+    /// Ours, in the paper's process.
+    pub ours: f64,
+    /// Where it stands.
+    pub source: &'static str,
+}
+
+impl Cost {
+    /// That of `core`, its structures costing `cost`.
+    ///
+    /// # Errors
+    /// A published figure is of a GPU that cannot be built.
+    pub fn new(core: &str, gpu: &str, cost: &CoreCost) -> Result<Self, RunError> {
+        let sum = |part: &DesignCost| Sum {
+            area_um2: part.area_um2,
+            die_percent: cost.die_percent(part),
+            leakage_uw: part.leakage_uw,
+            instruction_pj: part.instruction_pj,
+            clock_pj: part.clock_pj,
+        };
+        let of_core = published::costs().iter().filter(|c| c.core == core && c.gpu == gpu);
+        let published = of_core.map(|c| {
+            let (unit, ours) = (c.measure.unit(), design_cost::ours(c)?);
+            Ok(Published { what: &c.what, unit, published: c.value, ours, source: &c.source })
+        });
+        Ok(Self {
+            node_nm: cost.process.node_nm,
+            volts: cost.process.volts,
+            die_mm2: cost.die_mm2,
+            sms: cost.sms,
+            all: sum(&cost.all),
+            beyond_in_order: sum(&cost.beyond_in_order),
+            published: published.collect::<Result<_, _>>()?,
+        })
+    }
 }
 
 /// A hardware structure of a core design.
@@ -42,15 +126,46 @@ pub struct Storage {
     pub read_ports: usize,
     /// Entries that can be written in one cycle.
     pub write_ports: usize,
+    /// Bits that one compares in one cycle.
+    pub compared_bits: usize,
     /// Bits in an SM.
     pub total_bits: usize,
+    /// What it costs; absent if nothing is known of the GPU's process.
+    #[serde(flatten)]
+    pub cost: Option<StorageCost>,
 }
 
-impl From<lab::Structure> for Storage {
-    fn from(s: lab::Structure) -> Self {
+/// What a hardware structure costs.
+#[derive(Clone, Debug, Serialize)]
+pub struct StorageCost {
+    /// Area in an SM.
+    pub area_um2: f64,
+    /// Leakage in an SM.
+    pub leakage_uw: f64,
+    /// Energy of reading an entry.
+    pub read_pj: f64,
+    /// Energy of writing an entry.
+    pub write_pj: f64,
+    /// Energy of using its comparators or its matrix.
+    pub search_pj: f64,
+}
+
+impl Storage {
+    /// As `s` says, on a GPU made in `process`, if that is known.
+    pub fn new(s: &lab::Structure, process: Option<Process>) -> Self {
+        let cost = process.map(|process| {
+            let (cost, instances) = (design_cost::cost(s, process), s.instances as f64);
+            StorageCost {
+                area_um2: instances * cost.area_um2,
+                leakage_uw: instances * cost.leakage_nw * 1e-3,
+                read_pj: cost.read_pj,
+                write_pj: cost.write_pj,
+                search_pj: cost.search_pj,
+            }
+        });
+        let &lab::Structure { name, instances, entries, bits, read_ports, write_ports, compared_bits, .. } = s;
         let total_bits = s.total_bits();
-        let lab::Structure { name, instances, entries, bits, read_ports, write_ports } = s;
-        Self { name, instances, entries, bits, read_ports, write_ports, total_bits }
+        Self { name, instances, entries, bits, read_ports, write_ports, compared_bits, total_bits, cost }
     }
 }
 
@@ -172,24 +287,59 @@ fn cores(list: &[Core]) -> String {
 
 fn core(core: &Core) -> String {
     let Named { name, description } = &core.named;
-    let mut table = Table::new([
-        ("structure, in an SM", Align::Left),
-        ("instances", Align::Right),
-        ("entries", Align::Right),
-        ("bits", Align::Right),
-        ("reads", Align::Right),
-        ("writes", Align::Right),
-        ("total bits", Align::Right),
-    ]);
     let list = core.structures.as_deref().unwrap_or_default();
+    let columns = ["instances", "entries", "bits", "reads", "writes", "compares", "total bits"];
+    let of_cost = ["um2", "leakage uW", "read pJ", "write pJ", "search pJ"];
+    let of_cost = if core.cost.is_some() { &of_cost[..] } else { &[] };
+    let right = columns.iter().chain(of_cost).map(|&title| (title, Align::Right));
+    let mut table = Table::new(std::iter::once(("structure, in an SM", Align::Left)).chain(right));
     for s in list {
-        let numbers = [s.instances, s.entries, s.bits, s.read_ports, s.write_ports, s.total_bits];
+        let numbers = [s.instances, s.entries, s.bits, s.read_ports, s.write_ports, s.compared_bits, s.total_bits];
         let cells = numbers.iter().map(|&n| number::count(n as u64));
-        table.row(&std::iter::once(s.name.to_owned()).chain(cells).collect::<Vec<_>>());
+        let cost = s.cost.iter().flat_map(|c| [c.area_um2, c.leakage_uw, c.read_pj, c.write_pj, c.search_pj]);
+        let cells = std::iter::once(s.name.to_owned()).chain(cells).chain(cost.map(short));
+        table.row(&cells.collect::<Vec<_>>());
     }
     let bits: usize = list.iter().map(|s| s.total_bits).sum();
     let (total, kib) = (number::count(bits as u64), bits as f64 / 8.0 / 1024.0);
-    format!("  {}: {description}\n{}  {total} bits in all ({kib:.2} KiB)\n", styled(HEADING, name), table.render())
+    let cost = core.cost.as_ref().map_or(String::new(), cost);
+    format!(
+        "  {}: {description}\n{}  {total} bits in all ({kib:.2} KiB)\n{cost}",
+        styled(HEADING, name),
+        table.render()
+    )
+}
+
+/// Three digits.
+fn short(value: f64) -> String {
+    let digits = if value == 0.0 { 0 } else { 2 - value.abs().log10().floor() as i32 };
+    format!("{value:.*}", digits.clamp(0, 6) as usize)
+}
+
+fn cost(cost: &Cost) -> String {
+    let Cost { node_nm, volts, die_mm2, sms, all, beyond_in_order, published } = cost;
+    let line = |title: &str, sum: &Sum| {
+        let Sum { area_um2, die_percent, leakage_uw, instruction_pj, clock_pj } = sum;
+        let [area, share, leakage, instruction, clock] =
+            [*area_um2, *die_percent, *leakage_uw, *instruction_pj, *clock_pj].map(short);
+        format!(
+            "  {title}: {area} um2 an SM, {share} % of the die; leakage {leakage} uW an SM; {instruction} pJ an instruction; {clock} pJ a cycle of an SM if clocks are not gated\n"
+        )
+    };
+    let place = format!("  at {node_nm} nm and {volts} V, {sms} SMs on {die_mm2} mm2\n");
+    let mut text = place + &line("all", all) + &line("beyond the in-order core", beyond_in_order);
+    if !published.is_empty() {
+        let columns = [("published", Align::Left), ("", Align::Right), ("ours", Align::Right), ("ratio", Align::Right)];
+        let mut table = Table::new(columns.into_iter().chain([("source", Align::Left)]));
+        for p in published {
+            let with_unit = |value: f64| format!("{} {}", short(value), p.unit);
+            let ratio = short(p.ours / p.published);
+            let source = styled(FAINT, p.source);
+            table.row(&[p.what.to_owned(), with_unit(p.published), with_unit(p.ours), ratio, source]);
+        }
+        text += &table.render();
+    }
+    text
 }
 
 fn workload(w: &Workload) -> String {
@@ -254,7 +404,7 @@ mod tests {
         let stats = sample::report().total.0.into_iter().map(|(info, _)| info).collect();
         Lists {
             gpus: Some(vec![named("v100", "V100, 80 SMs"), named("rtx2060s", "RTX 2060 Super, 34 SMs")]),
-            cores: Some(vec![Core { named: named("inorder", "in order"), structures: None }]),
+            cores: Some(vec![Core { named: named("inorder", "in order"), structures: None, cost: None }]),
             schedulers: Some(vec![named("gto", "greedy then oldest")]),
             workloads: Some(vec![Workload {
                 name: "sum",
@@ -281,11 +431,22 @@ mod tests {
 
     #[test]
     fn golden_of_structures() {
+        let process = Process { node_nm: 12.0, volts: 1.0 };
         let structure = |name, instances, entries, bits| {
-            Storage::from(lab::Structure { name, instances, entries, bits, read_ports: 1, write_ports: 2 })
+            Storage::new(&lab::Structure::new(name, instances, entries, bits).ports(1, 2), Some(process))
         };
         let structures = Some(vec![structure("instruction buffer", 32, 2, 64), structure("board", 32, 1, 8)]);
-        let core = Core { named: lists().gpus.unwrap().remove(0), structures };
+        let sum = |area_um2| Sum {
+            area_um2,
+            die_percent: area_um2 / 1e5,
+            leakage_uw: 100.0,
+            instruction_pj: 0.25,
+            clock_pj: 4.0,
+        };
+        let published = vec![Published { what: "all of it", unit: "%", published: 0.5, ours: 0.25, source: "a paper" }];
+        let (all, beyond_in_order) = (sum(12345.6), sum(0.0));
+        let cost = Cost { node_nm: 12.0, volts: 1.0, die_mm2: 445.0, sms: 34, all, beyond_in_order, published };
+        let core = Core { named: lists().gpus.unwrap().remove(0), structures, cost: Some(cost) };
         insta::assert_snapshot!(sample::plain(&render(&Lists { cores: Some(vec![core]), ..Lists::default() }, true)));
     }
 

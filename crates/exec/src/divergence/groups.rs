@@ -15,6 +15,7 @@ use super::{Analysis, Machine, State};
 use crate::cfg::{Flow, Graph};
 use crate::kernel::{Guarded, Kernel};
 use crate::lanes::{Pred, Reg};
+use crate::lower::uses;
 use crate::machine::Steer;
 use crate::op::{Op, Use};
 use kit::BitSet;
@@ -42,6 +43,8 @@ struct Routine {
     returns: Vec<u32>,
     /// Convergence barriers that instructions name which it may come to, a bit each.
     touches: u16,
+    /// Registers and, behind them, predicates that it may write: the others come back as they went.
+    writes: BitSet,
     /// What is known where it returns.
     after: Option<State>,
     /// The blocks that end in its calls.
@@ -125,7 +128,7 @@ impl<'a> Groups<'a> {
             let own = machine.reach(entry, graph, false);
             routine.returns = machine.returns.iter().copied().filter(|&r| own[graph.block_of(r)]).collect();
             let all = machine.reach(entry, graph, true);
-            routine.touches = touches(kernel, graph, machine, &all);
+            (routine.touches, routine.writes) = footprint(kernel, graph, machine, &all);
         }
         groups
     }
@@ -230,27 +233,33 @@ impl Machine<'_> {
     }
 }
 
-/// Convergence barriers that instructions of the blocks name or write.
-fn touches(kernel: &Kernel, graph: &Graph, machine: &Machine<'_>, blocks: &[bool]) -> u16 {
-    let mut touched = 0;
-    let mut note = |register: u16| {
+/// Convergence barriers that instructions of the blocks name or write, and all that they write.
+fn footprint(kernel: &Kernel, graph: &Graph, machine: &Machine<'_>, blocks: &[bool]) -> (u16, BitSet) {
+    let (columns, predicates) = kernel.files();
+    let (mut touched, mut written) = (0, BitSet::new(columns + predicates));
+    let mut touch = |register: u16| {
         if machine.barriers.contains(&register) {
             touched |= 1 << (register - machine.barriers.start);
         }
     };
     for at in (0..blocks.len()).filter(|&b| blocks[b]).flat_map(|b| graph.range(b)) {
         for op in super::steps(kernel, &kernel.code[at as usize].op) {
-            match *op {
-                Op::Steer(Steer::Meet(_, barrier) | Steer::Leave(_, barrier)) => note(barrier.0),
-                _ => op.uses(&mut |u| {
-                    if let Use::Write(r, _) = u {
-                        note(r.0);
-                    }
-                }),
+            if let Op::Steer(Steer::Meet(_, barrier) | Steer::Leave(_, barrier)) = op {
+                touch(barrier.0);
             }
+            uses(op, &kernel.matrix, &kernel.calls, &mut |u| match u {
+                Use::Write(r, n) => (r.0..r.0 + u16::from(n)).for_each(|c| {
+                    touch(c);
+                    written.insert(c.into());
+                }),
+                Use::WritePred(p) => p.number().into_iter().for_each(|n| {
+                    written.insert(columns + usize::from(n));
+                }),
+                Use::Read(..) | Use::ReadPred(_) => {}
+            });
         }
     }
-    touched
+    (touched, written)
 }
 
 impl Analysis<'_> {
@@ -336,7 +345,18 @@ impl Analysis<'_> {
                 let groups = self.machine.as_mut();
                 let routine = groups.filter(|g| g.machine.is_call(last)).and_then(|g| {
                     let routine = g.routines.get(&target).filter(|r| !r.returns.is_empty())?;
-                    let (touches, after) = (routine.touches, routine.after.clone());
+                    let touches = routine.touches;
+                    let after = routine.after.as_ref().map(|after| {
+                        let mut varying = state.varying.clone();
+                        for register in routine.writes.iter() {
+                            if after.varying.contains(register) {
+                                varying.insert(register);
+                            } else {
+                                varying.remove(register);
+                            }
+                        }
+                        (varying, after.apart || state.apart)
+                    });
                     let mut slots = state.slots;
                     for (n, slot) in slots.iter_mut().enumerate() {
                         if touches >> n & 1 == 1 {
@@ -344,7 +364,7 @@ impl Analysis<'_> {
                             *slot = Slot::Unknown;
                         }
                     }
-                    Some(after.map(|after| State { apart: after.apart || state.apart, slots, ..after }))
+                    Some(after.map(|(varying, apart)| State { varying, apart, slots }))
                 });
                 let Some(behind) = routine else { return self.leave(block, state) };
                 let within = State { slots: [Slot::Unknown; BARRIERS], ..state.clone() };

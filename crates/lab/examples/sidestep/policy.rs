@@ -12,7 +12,9 @@
 
 use isa::{Control, RegFile, RegId, WarpSlot};
 use sm::policy::boards::{Release, WarScoreboard};
-use sm::{Board, CoreSpec, InstId, IssuePolicy, PipeSet, ReadyMasks, Stall, StallMasks, Structure, WarpMask, Window};
+use sm::{
+    Board, CoreSpec, Each, InstId, IssuePolicy, PipeSet, ReadyMasks, Stall, StallMasks, Structure, WarpMask, Window,
+};
 use std::collections::VecDeque;
 
 /// The design in one SM.
@@ -85,17 +87,16 @@ impl<M: WarpMask> IssuePolicy for Sidestep<M> {
     }
 
     fn structures(&self) -> Vec<Structure> {
-        let of = |name, entries, bits| Structure {
-            name,
-            instances: self.warps,
-            entries,
-            bits,
-            read_ports: 2,
-            write_ports: self.per_fetch,
-        };
+        let once = Each::Instruction.times(1);
         // A guess: a valid bit and 64 bits of decoded instruction; registers are told apart by 8 bits,
         // four of the oldest instruction from four of the next.
-        let mut all = vec![of("instruction buffer", self.entries, 65), of("register comparator", 16, 8)];
+        let buffer = Structure::new("instruction buffer", self.warps, self.entries, 65)
+            .ports(2, self.per_fetch)
+            .compares(16 * 8)
+            .read(once)
+            .written(once)
+            .searched(once);
+        let mut all = vec![buffer];
         all.extend(self.board.structures());
         all
     }

@@ -18,8 +18,10 @@ pub mod ideal;
 mod in_order;
 pub mod loog;
 pub mod socgpu;
+mod structure;
 
 pub use in_order::InOrder;
+pub use structure::{Each, Structure, Uses};
 
 use crate::agenda::Agenda;
 use crate::counters::DesignStatistic;
@@ -80,30 +82,6 @@ impl<M: WarpMask> ReadyMasks<M> {
     pub fn remove(&mut self, pipe: Pipe, warps: M) {
         self.of[pipe.index()] &= !warps;
         self.pipes = if self.of(pipe).is_empty() { self.pipes.without(pipe) } else { self.pipes };
-    }
-}
-
-/// A hardware structure of a design: what the cost model and `list cores` read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Structure {
-    /// What it is, in the paper's words.
-    pub name: &'static str,
-    /// How many of it an SM has.
-    pub instances: usize,
-    /// Entries of one.
-    pub entries: usize,
-    /// Bits of an entry.
-    pub bits: usize,
-    /// Entries that can be read in one cycle.
-    pub read_ports: usize,
-    /// Entries that can be written in one cycle.
-    pub write_ports: usize,
-}
-
-impl Structure {
-    /// Bits in an SM.
-    pub const fn total_bits(&self) -> usize {
-        self.instances * self.entries * self.bits
     }
 }
 

@@ -20,7 +20,7 @@
 //! scoreboard's.
 
 use crate::inflight::{InstId, Window};
-use crate::policy::Structure;
+use crate::policy::{Each, Structure};
 use crate::scoreboard::{Board, PendingWrites, Scoreboard};
 use crate::spec::CoreSpec;
 use crate::stalls::Stall;
@@ -78,7 +78,12 @@ impl<M: WarpMask> Board for Bloomboard<M> {
     fn structures(&self) -> Vec<Structure> {
         let scoreboard = Scoreboard::structure(self.warps);
         let bits = self.counter_bits as usize;
-        let board = Structure { name: "bloomboard", entries: self.per_warp, bits, ..scoreboard };
+        // Bins of three sources and a result are looked at; three sources are counted, and three others
+        // counted no more.
+        let board = Structure::new("bloomboard", self.warps, self.per_warp, bits)
+            .ports(4, 6)
+            .read(Each::Operand.times(1))
+            .written(Each::Source.times(2));
         vec![scoreboard, board]
     }
 

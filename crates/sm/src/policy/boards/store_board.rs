@@ -16,7 +16,7 @@
 //! Stalls: `raw`, `raw_memory` and `waw` where there is such a hazard, else `war`.
 
 use crate::inflight::{InstId, Window};
-use crate::policy::Structure;
+use crate::policy::{Each, Structure};
 use crate::scoreboard::{Board, PendingWrites, Scoreboard};
 use crate::spec::CoreSpec;
 use crate::stalls::Stall;
@@ -55,7 +55,11 @@ impl<M: WarpMask> Board for StoreBoard<M> {
     fn structures(&self) -> Vec<Structure> {
         let scoreboard = Scoreboard::structure(self.warps);
         let bits = (u32::BITS - self.collectors.leading_zeros()) as usize;
-        let board = Structure { name: "store warpboard", bits, ..scoreboard };
+        // Only stores are counted and counted no more: to take all accesses for such is too much.
+        let board = Structure::new("store warpboard", self.warps, 1, bits)
+            .ports(1, 2)
+            .read(Each::Instruction.times(1))
+            .written(Each::Access.times(2));
         vec![scoreboard, board]
     }
 

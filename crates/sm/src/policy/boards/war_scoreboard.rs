@@ -16,7 +16,7 @@
 use super::Release;
 use crate::inflight::{InstId, Window};
 use crate::kernel::RegSet;
-use crate::policy::Structure;
+use crate::policy::{Each, Structure};
 use crate::scoreboard::{Board, PendingWrites, Scoreboard};
 use crate::spec::CoreSpec;
 use crate::stalls::Stall;
@@ -98,7 +98,11 @@ impl<M: WarpMask> Board for WarScoreboard<M> {
 
     fn structures(&self) -> Vec<Structure> {
         let scoreboard = Scoreboard::structure(self.warps);
-        let war = Structure { name: "WAR scoreboard", ..scoreboard };
+        // A result is looked up; three sources are marked, and three others cleared.
+        let war = Structure::new("WAR scoreboard", self.warps, 263, 1)
+            .ports(1, 6)
+            .read(Each::Result.times(1))
+            .written(Each::Source.times(2));
         vec![scoreboard, war]
     }
 

@@ -16,7 +16,7 @@
 
 use super::Release;
 use crate::inflight::{InstId, Window};
-use crate::policy::Structure;
+use crate::policy::{Each, Structure};
 use crate::scoreboard::{Board, PendingWrites, Scoreboard};
 use crate::spec::CoreSpec;
 use crate::stalls::Stall;
@@ -47,7 +47,10 @@ impl<M: WarpMask> Board for Warpboard<M> {
 
     fn structures(&self) -> Vec<Structure> {
         let scoreboard = Scoreboard::structure(self.warps);
-        let board = Structure { name: "warpboard", bits: 1, ..scoreboard };
+        let board = Structure::new("warpboard", self.warps, 1, 1)
+            .ports(1, 2)
+            .read(Each::Instruction.times(1))
+            .written(Each::Instruction.times(2));
         if self.release == Release::Commit { vec![board] } else { vec![scoreboard, board] }
     }
 

@@ -60,7 +60,9 @@
 //! entries a warp), dependence checkers (4 x 111 bits a scheduler), issue buffer (8 banks of *w* / *s*
 //! entries of 111 bits a scheduler), location FIFO (8 x 3 bits a warp), age counter and control flag
 //! (3 + 1 bits a warp), instruction table (2 x (1 + 3) bits a warp), WWb and ITE (a bit each a warp),
-//! scoreboard. 111 bits: valid 1, index 3, mask 32, IB-dep 8 + 3, instruction 64.
+//! scoreboard. 111 bits: valid 1, index 3, mask 32, IB-dep 8 + 3, instruction 64. A checker compares 56
+//! bits of registers with each of 8 locations; the GhOST scheduler tests 12 bits of each and compares
+//! their ages.
 //!
 //! **Stall reasons**: those of the oldest instruction's registers (RAW, WAW), since WAR and memory
 //! order hold back only instructions with an older one that may issue; `design` while instructions
@@ -72,7 +74,8 @@ mod precise;
 pub use precise::Precise;
 
 use super::heads::{Head, Heads};
-use super::{IssuePolicy, ReadyMasks, Structure};
+use super::structure::DEPENDENCE_BITS;
+use super::{Each, IssuePolicy, ReadyMasks, Structure};
 use crate::agenda::Agenda;
 use crate::inflight::{InFlight, InstId, Window};
 use crate::instruction_buffer::InstructionBuffer;
@@ -319,29 +322,34 @@ impl<M: WarpMask> IssuePolicy for Ghost<M> {
         let loads = if self.config.precise.is_some() { size + 1 } else { 0 };
         // Valid, index, mask, IB-dep (locations and three registers), instruction, InstLoadCounter.
         let entry = 1 + index + 32 + size + 3 + 64 + loads;
-        let of = |name, instances, entries, bits, read_ports, write_ports| Structure {
-            name,
-            instances,
-            entries,
-            bits,
-            read_ports,
-            write_ports,
-        };
         let banks = size.min(8);
         let per_bank = warps_each * size.div_ceil(banks);
+        let (once, twice) = (Each::Instruction.times(1), Each::Instruction.times(2));
+        // The GhOST scheduler looks at the dependence bits of a warp, an entry's worth of bits, when one
+        // of its instructions has issued and when one has written back.
+        let looks = twice;
+        // Its register dependence checker tests these bits and the valid bit of each location; the two
+        // oldest are found by comparing the age of each with that of each other.
+        let tested = size * (size + 3 + 1) + size * (size - 1) / 2 * index;
+        let of =
+            |name, instances, entries, bits| Structure::new(name, instances, entries, bits).read(once).written(once);
         let mut all = vec![
             self.buffer.structure(warps),
-            of("dependence checker", schedulers * CHECKERS, 1, entry, 1, 1),
-            of("issue buffer bank", schedulers * banks, per_bank, entry, 1, 1),
-            of("location FIFO", warps, size, index, 1, 1),
-            of("age counter and control flag", warps, 1, index + 1, 1, 1),
-            of("instruction table", schedulers, warps_each, 2 * (1 + index), 1, 1),
-            of("warp write-back bits (WWb)", schedulers, 1, warps_each, 1, 1),
-            of("instruction table empty bits (ITE)", schedulers, 1, warps_each, 1, 1),
+            of("dependence checker", schedulers * CHECKERS, 1, entry).compares(size * DEPENDENCE_BITS).searched(once),
+            // Two looks and the issue.
+            of("issue buffer bank", schedulers * banks, per_bank, entry).read(Each::Instruction.times(3)),
+            of("location FIFO", warps, size, index),
+            of("age counter and control flag", warps, 1, index + 1).written(twice),
+            of("instruction table", schedulers, warps_each, 2 * (1 + index))
+                .compares(tested)
+                .written(looks)
+                .searched(looks),
+            of("warp write-back bits (WWb)", schedulers, 1, warps_each).written(twice),
+            of("instruction table empty bits (ITE)", schedulers, 1, warps_each).written(twice),
             Scoreboard::structure(warps),
         ];
         if self.config.precise.is_some() {
-            all.push(of("load counter", warps, 1, size + 1, 1, 1));
+            all.push(of("load counter", warps, 1, size + 1).written(twice));
         }
         all
     }

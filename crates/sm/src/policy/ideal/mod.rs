@@ -52,7 +52,7 @@ mod accesses;
 mod registers;
 mod waits;
 
-use super::{Allowances, IssuePolicy, ReadyMasks, Structure};
+use super::{Allowances, Each, IssuePolicy, ReadyMasks, Structure};
 use crate::counters::DesignStatistic;
 use crate::inflight::{InFlight, InstId, Window};
 use crate::spec::{CoreSpec, Pipe, PipeSet};
@@ -291,14 +291,9 @@ impl<M: WarpMask> IssuePolicy for Ideal<M> {
     }
 
     fn structures(&self) -> Vec<Structure> {
-        vec![Structure {
-            name: "instruction window",
-            instances: self.max_warps,
-            entries: self.config.window as usize,
-            bits: 1 + 64 + 32,
-            read_ports: 1,
-            write_ports: self.per_fetch as usize,
-        }]
+        let once = Each::Instruction.times(1);
+        let window = Structure::new("instruction window", self.max_warps, self.config.window as usize, 1 + 64 + 32);
+        vec![window.ports(1, self.per_fetch as usize).read(once).written(once)]
     }
 
     fn statistics(&self) -> Vec<DesignStatistic> {

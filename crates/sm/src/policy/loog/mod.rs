@@ -69,7 +69,7 @@ mod alias_table;
 
 use super::extent::{Extent, overlap};
 use super::heads::{Head, Heads};
-use super::{Allowances, IssuePolicy, ReadyMasks, Stations, Structure};
+use super::{Allowances, Each, IssuePolicy, ReadyMasks, Stations, Structure};
 use crate::counters::DesignStatistic;
 use crate::inflight::{InFlight, InstId, Window};
 use crate::instruction_buffer::InstructionBuffer;
@@ -208,24 +208,31 @@ impl<M: WarpMask> IssuePolicy for Loog<M> {
         // A result comes from a collector or, if they hold accesses, from a queue entry.
         let name = bits_of(each + queue);
         let operand = |bits| 1 + name + bits;
-        let fields = 64 + 32 + bits_of(warps.div_ceil(partitions)) + 2;
-        let station = fields + 3 * operand(32 * 32) + operand(32);
+        let station = 64 + 32 + bits_of(warps.div_ceil(partitions)) + 2 + operand(32);
         // In a queue of its own an access has its sources there: two registers of address, one of data.
-        let access = 32 * 49 + 32 + 5 + name + 2 + if queue > 0 { station } else { 0 };
+        let access = 32 * 49 + 32 + 5 + name + 2 + if queue > 0 { station + 3 * operand(32 * 32) } else { 0 };
         let entries = if queue > 0 { queue } else { each };
-        let of = |name, instances, entries, bits, read_ports, write_ports| Structure {
-            name,
-            instances,
-            entries,
-            bits,
-            read_ports,
-            write_ports,
-        };
+        let once = Each::Instruction.times(1);
         vec![
             self.buffer.structure(warps),
-            of("register alias table", warps, 263, 1 + name, 4, 2),
-            of("reservation station", partitions, each, station, 1, 2),
-            of("load-store queue", partitions, entries, access, 1, 1),
+            Structure::new("register alias table", warps, 263, 1 + name)
+                .ports(4, 2)
+                .read(Each::Source.times(1))
+                .written(Each::Result.times(2)),
+            Structure::new("reservation station", partitions, each, station).ports(1, 2).read(once).written(once),
+            // A result is compared with the names of all operands and guards.
+            Structure::new("operand of a station", partitions, 3 * each, operand(32 * 32))
+                .ports(3, 2)
+                .compares(4 * each * name)
+                .read(Each::Source.times(1))
+                .written(Each::Source.times(1))
+                .searched(Each::Result.times(1)),
+            // Each lane's address with that of the same lane in all entries: a guess, and the least.
+            Structure::new("load-store queue", partitions, entries, access)
+                .compares(entries * 32 * 49)
+                .read(Each::Access.times(1))
+                .written(Each::Access.times(1))
+                .searched(Each::Access.times(1)),
         ]
     }
 

@@ -48,7 +48,8 @@
 //!   the pipeline behind keeps it.
 //!
 //! **Structures** of a warp with 8 entries: instruction buffer (8 x (valid, instruction and lanes as in
-//! the baseline, PC and next PC, issued, 3 bits of seniority)), dependence matrix (8 x 8 bits).
+//! the baseline, PC and next PC, issued, 3 bits of seniority), and for each entry comparators of 56 bits
+//! for the registers of each instruction that is decoded and of 32 for a3), dependence matrix (8 x 8 bits).
 //!
 //! **Stall reasons** are those of the oldest instruction that has not issued: RAW, WAW, WAR, memory
 //! order; `control` where a branch or re-convergence point is the reason; `design` if all have issued
@@ -57,7 +58,8 @@
 mod buffer;
 
 use super::heads::{Head, Heads};
-use super::{IssuePolicy, ReadyMasks, Structure};
+use super::structure::DEPENDENCE_BITS;
+use super::{Each, IssuePolicy, ReadyMasks, Structure};
 use crate::counters::DesignStatistic;
 use crate::inflight::{InstId, Window};
 use crate::spec::{CoreSpec, PipeSet};
@@ -158,9 +160,23 @@ impl<M: WarpMask> IssuePolicy for Socgpu<M> {
         let seniority = entries.next_power_of_two().trailing_zeros() as usize;
         // Valid, instruction (registers and type in it) and lanes as in the baseline; PC and next PC.
         let entry = 1 + 64 + 32 + 2 * 32 + 1 + seniority;
-        let of =
-            |name, bits| Structure { name, instances, entries, bits, read_ports: entries, write_ports: self.per_fetch };
-        vec![of("instruction buffer", entry), of("dependence matrix", entries)]
+        let once = Each::Instruction.times(1);
+        // What is decoded is compared with all entries; their next PCs with the re-convergence PC.
+        let compared = entries * (self.per_fetch * DEPENDENCE_BITS + 32);
+        vec![
+            Structure::new("instruction buffer", instances, entries, entry)
+                .ports(1, self.per_fetch)
+                .compares(compared)
+                .read(once)
+                .written(once)
+                .searched(once),
+            // Rows are tested when one is written and when a column is cleared.
+            Structure::new("dependence matrix", instances, entries, entries)
+                .ports(0, self.per_fetch)
+                .matrix()
+                .written(once)
+                .searched(Each::Instruction.times(2)),
+        ]
     }
 
     fn statistics(&self) -> Vec<DesignStatistic> {

@@ -1,0 +1,48 @@
+//! Mean power of the designs' own structures while workloads run. `--nocapture` prints the table.
+
+use energy::Coefficients;
+use gpu::Snapshot;
+use lab::design_cost::{DesignCost, Process, design_pj, in_order};
+use lab::{Job, Report, Setup, Unattended, run, structures};
+use std::collections::BTreeMap;
+use workloads::Form;
+
+/// What a report has of the counters that structures are used by.
+fn counts(report: &Report) -> Snapshot {
+    let count = |name: &str| report.total.number(name) as u64;
+    let mut counts = Snapshot::default();
+    counts.sm.warp_instructions = count("warp_instructions");
+    counts.sm.register_reads = count("sm.register_reads");
+    counts.sm.register_writes = count("sm.register_writes");
+    counts
+}
+
+#[test]
+fn power_lies_between_leakage_and_full_issue() {
+    for (core, gpu, code) in [
+        ("ghost", "rtx2060s", Form::Sass),
+        ("socgpu", "v100", Form::Sass),
+        ("warpboard-read", "gtx480", Form::Ptx),
+        ("bloomboard-2", "gtx480", Form::Ptx),
+    ] {
+        let coefficients = Coefficients::of(gpu).unwrap().unwrap();
+        let setup = Setup { core: core.into(), code, ..Setup::new(config::load(gpu).unwrap()) };
+        let (own, baseline) = (structures(&setup).unwrap(), in_order(&setup).unwrap());
+        let sms = setup.gpu.sm_count as usize;
+        let cost = DesignCost::of(&own, Process::from(&coefficients));
+        let leakage = cost.leakage_uw * 1e-6 * sms as f64;
+        // Each scheduler issues in each cycle, an instruction of twice the usual operands.
+        let issued = f64::from(setup.gpu.sm.issue.schedulers) * sms as f64 * setup.gpu.clocks.core_mhz * 1e6;
+        let most = leakage + 2.0 * cost.instruction_pj * 1e-12 * issued;
+        for name in ["matmul", "bfs", "lud"] {
+            let job = Job::Workload { name: name.into(), size: "small".into(), params: BTreeMap::new(), seed: 1 };
+            let report = run(&setup, &job, &mut Unattended).unwrap();
+            let (counts, seconds) = (counts(&report), report.total.number("time") * 1e-6);
+            let watts = |structures| design_pj(structures, &counts, sms, seconds, &coefficients) * 1e-12 / seconds;
+            let (all, before) = (watts(&own), watts(&baseline));
+            println!("{core} on {gpu}, {name}: {all:.4} W, {:.4} W beyond in order", all - before);
+            assert!(leakage < all && all < most, "{core}, {name}: {leakage} {all} {most}");
+            assert!(all > before, "{core}, {name}: it has all that the in-order core has and more");
+        }
+    }
+}
