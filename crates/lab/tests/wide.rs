@@ -100,7 +100,7 @@ fn what_does_not_fill_64_warps_takes_as_long_in_128() {
 
 #[test]
 fn traces_are_recorded_from_and_run_on_128_warps() {
-    let setup = setup("inorder-war-exact");
+    let setup = setup("inorder");
     let live = ran(&setup, &job(VECTORS.0, VECTORS.1));
     for format in [TraceFormat::Native { values: false }, TraceFormat::AccelSim(Compression::None)] {
         let folder = tempfile::tempdir().unwrap();
