@@ -2,7 +2,7 @@
 //! makes text of them.
 
 use crate::changes::Choice;
-use crate::render::summary;
+use crate::render::{energy, summary};
 use lab::{Report, published};
 use serde::Serialize;
 
@@ -43,6 +43,12 @@ pub enum Shown {
     Lost,
     /// Instructions that issued before an older one of their warp, in percent, of designs that count them
     Reordered,
+    /// Energy of GPU and board
+    Energy,
+    /// That energy by simulated time, in watts
+    Power,
+    /// That energy over that of the first column
+    RelativeEnergy,
     /// Older instructions on which one depends that enters the buffer, of designs that count them: RAW, WAW-WAR, Stop
     Dependences,
 }
@@ -135,6 +141,12 @@ impl Comparison {
         Some((1.0 - lost(column)? / first) * 100.0)
     }
 
+    /// Energy over that of the first column.
+    pub fn relative_energy(&self, row: usize, column: usize) -> Option<f64> {
+        let joules = |column| self.cell(row, column).complete()?.total.get(energy::TOTAL)?.number();
+        Some(joules(column)? / Some(joules(0)?).filter(|j| *j > 0.0)?)
+    }
+
     /// What is published of a column's core design.
     pub fn published_figure(&self, column: usize) -> Option<&'static published::Figure> {
         published::figure(&self.columns[column].core, &self.columns[column].gpu)
@@ -212,6 +224,7 @@ impl Comparison {
             reason,
             speedup: self.speedup(row, column),
             stall_reduction_percent: self.stall_reduction(row, column),
+            relative_energy: self.relative_energy(row, column),
             published: self.published(row, column),
             report: cell.any_report(),
         }
@@ -239,6 +252,7 @@ struct Run<'a> {
     reason: Option<&'a str>,
     speedup: Option<f64>,
     stall_reduction_percent: Option<f64>,
+    relative_energy: Option<f64>,
     published: Option<Published>,
     report: Option<&'a Report>,
 }

@@ -32,6 +32,9 @@ pub struct GpuConfig {
     pub l2: L2,
     /// DRAM behind each memory partition.
     pub dram: Dram,
+    /// What its events cost.
+    #[serde(default)]
+    pub energy: Energy,
 }
 
 const fn one() -> u32 {
@@ -51,6 +54,16 @@ pub struct Clocks {
     pub l2_mhz: f64,
     /// DRAM command clock.
     pub dram_mhz: f64,
+}
+
+/// Which coefficients energy and power are computed with; without a model there are none.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Energy {
+    /// Name of coefficients that come with the program, or path of a file.
+    pub model: Option<String>,
+    /// Chip voltage; that of the coefficients if absent.
+    pub volts: Option<f64>,
 }
 
 /// Kernel and CTA launch.

@@ -26,6 +26,8 @@ pub enum Kind {
     Pow2(u32, u32),
     /// A frequency in MHz, above zero.
     Mhz,
+    /// A voltage.
+    Volts,
     /// A switch.
     Bool,
     /// Words.
@@ -44,6 +46,7 @@ impl Kind {
             Kind::Int(low, high) => format!("an integer from {low} to {high}"),
             Kind::Pow2(low, high) => format!("a power of two from {low} to {high}"),
             Kind::Mhz => "a frequency in MHz above 0, at most 100000".into(),
+            Kind::Volts => "a voltage from 0.1 to 5".into(),
             Kind::Bool => "true or false".into(),
             Kind::Text => "text in quotes".into(),
             Kind::Choice(words) => format!("one of {}", words.join(", ")),
@@ -64,6 +67,8 @@ impl Kind {
             (Kind::Pow2(low, high), v) => within(v, low, high)? && v.as_integer().is_some_and(|i| i.count_ones() == 1),
             (Kind::Mhz, Value::Float(f)) => *f > 0.0 && *f <= 100_000.0,
             (Kind::Mhz, Value::Integer(i)) => *i > 0 && *i <= 100_000,
+            (Kind::Volts, Value::Float(f)) => (0.1..=5.0).contains(f),
+            (Kind::Volts, Value::Integer(i)) => (1..=5).contains(i),
             (Kind::Bool, Value::Boolean(_)) => true,
             (Kind::Text, Value::String(s)) => !s.trim().is_empty(),
             // An unknown word cannot be read at all, so it counts as a wrong type.
@@ -221,6 +226,9 @@ keys! {
     "dram.timing.tWR": NCK, "command cycles", "Last write data to precharge.";
     "dram.timing.tRTPL": NCK, "command cycles", "Read to precharge.";
 
+    "energy.model": Kind::Text, "", "Optional. Coefficients of energy and power: one of those that come with the program (docs/energy.md), or the path of a file.";
+    "energy.volts": Kind::Volts, "V", "Optional. Chip voltage; that of the coefficients if absent.";
+
     "<cache>.sectored": Kind::Bool, "", "Lines are filled by 32-byte sectors.";
     "<cache>.sets": Kind::Pow2(1, 65_536), "sets", "Sets.";
     "<cache>.line_bytes": Kind::Pow2(32, 128), "bytes", "Line size.";
@@ -276,5 +284,5 @@ pub fn paths() -> impl Iterator<Item = (String, &'static Key)> {
 
 /// Whether a description may leave `path` out.
 pub(crate) fn optional(path: &str) -> bool {
-    path == "dram.write_queue" || path.starts_with("sm.units.")
+    path == "dram.write_queue" || path.starts_with("sm.units.") || path.starts_with("energy.")
 }

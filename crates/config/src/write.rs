@@ -27,6 +27,7 @@ const SECTIONS: &[(&str, bool)] = &[
     ("l2.cache", false),
     ("dram", false),
     ("dram.timing", false),
+    ("energy", false),
 ];
 
 /// The description as text that [`crate::load`] reads back as the same description.
@@ -37,10 +38,16 @@ pub fn to_toml(config: &GpuConfig, sources: &BTreeMap<String, String>) -> String
         config.description.replace(char::is_control, " ")
     );
     for &(section, nested) in SECTIONS {
-        if !section.is_empty() {
+        let mut rows = String::new();
+        if nested {
+            inline_tables(&mut rows, &raw, section)
+        } else {
+            plain(&mut rows, &raw, section)
+        }
+        if !section.is_empty() && !rows.is_empty() {
             let _ = writeln!(out, "\n[{section}]");
         }
-        if nested { inline_tables(&mut out, &raw, section) } else { plain(&mut out, &raw, section) }
+        out += &rows;
     }
     out.push_str(
         "\n# Keyed by dotted path; a table's entry stands for everything in it that has none of its own.\n[sources]\n",

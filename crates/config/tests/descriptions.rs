@@ -45,7 +45,8 @@ fn the_schema_lists_exactly_the_keys_of_the_model() {
     for unit in config::Unit::ALL {
         config.sm.units.insert(unit, any);
     }
-    assert!(config.dram.write_queue.is_some());
+    assert!(config.dram.write_queue.is_some() && config.energy.model.is_some());
+    config.energy.volts = Some(1.0);
     let raw = Raw::from(&config);
     let of_model: BTreeSet<String> = raw.keys().map(String::from).collect();
     let of_schema: BTreeSet<String> = schema::paths().map(|(p, _)| p).collect();

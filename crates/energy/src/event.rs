@@ -116,13 +116,14 @@ events! {
     RegisterWrite = "register_write", RegisterFile, "lane operands";
     /// A lane takes an operand from elsewhere: an immediate, a constant, a predicate.
     OtherOperand = "other_operand", RegisterFile, "lane operands";
-    /// Integer add, logic, shift, compare, move, select, conversion.
+    /// Integer add, logic, shift, compare, move, select, exchange between lanes, conversion; an
+    /// operation of the uniform datapath, which has one lane.
     IntAdd = "int_add", IntLanes, "lane operations";
     /// Integer multiply and multiply-add.
     IntMul = "int_mul", IntLanes, "lane operations";
     /// Integer division as one operation (PTX).
     IntDiv = "int_div", IntLanes, "lane operations";
-    /// Single or half precision add, compare, minimum, maximum.
+    /// Single or half precision add, compare, minimum, maximum; conversion from or to floating point.
     FpAdd = "fp_add", FpLanes, "lane operations";
     /// Single or half precision multiply and fused multiply-add.
     FpMul = "fp_mul", FpLanes, "lane operations";

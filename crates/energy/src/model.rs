@@ -77,19 +77,33 @@ impl Coefficients {
     /// Dynamic energy grows with the square of the voltage, static power and that of idle SMs with
     /// the voltage; constant power does not depend on it (AccelWattch's DVFS model).
     pub fn energy(&self, activity: &Activity, volts: f64) -> Energy {
+        self.energy_with_static(activity, volts, self.static_watts(activity))
+    }
+
+    /// Static power at the coefficients' voltage were all SMs active, in watts, for the units and lanes
+    /// that `activity` uses.
+    pub fn static_watts(&self, activity: &Activity) -> f64 {
+        // The figures are of a whole chip: another has as much more static power as it has more SMs.
+        let size = if self.scale_static_by_sms { activity.sms / self.sms } else { 1.0 };
+        self.static_power.watts(&activity.events, activity.lanes, 1.0) * size
+    }
+
+    /// As [`Coefficients::energy`], with [`Coefficients::static_watts`] given: that of a longer stretch
+    /// of time, of which `activity` is a part. So the parts add up to the whole.
+    pub fn energy_with_static(&self, activity: &Activity, volts: f64, static_watts: f64) -> Energy {
         let ratio = volts / self.volts;
         let mut energy = Energy { seconds: activity.seconds, ..Energy::none() };
         let mut charge = |component: Component, joules: f64| energy.joules[component as usize] += joules;
         for &event in Event::ALL {
-            charge(event.component(), activity.events[event] * self.events_pj[event] * 1e-12 * ratio * ratio);
+            // The duty is a share of all pipelines: a GPU of more SMs has more of them.
+            let size = if event == Event::PipelineDuty { activity.sms / self.sms } else { 1.0 };
+            let picojoules = activity.events[event] * self.events_pj[event] * size;
+            charge(event.component(), picojoules * 1e-12 * ratio * ratio);
         }
         charge(Component::Design, activity.design_pj * 1e-12 * ratio * ratio);
         let (active, idle) = (activity.active_sms, (activity.sms - activity.active_sms).max(0.0));
         let share = if activity.sms > 0.0 { active / activity.sms } else { 0.0 };
-        // The figures are of a whole chip: another has as much more static power as it has more SMs.
-        let size = if self.scale_static_by_sms { activity.sms / self.sms } else { 1.0 };
-        let static_watts = self.static_power.watts(&activity.events, activity.lanes, share) * size;
-        charge(Component::Static, static_watts * ratio * activity.seconds);
+        charge(Component::Static, static_watts * share * ratio * activity.seconds);
         charge(Component::IdleSms, self.idle_sm_watts * idle * ratio * activity.seconds);
         charge(Component::Constant, self.constant_watts * activity.seconds);
         energy

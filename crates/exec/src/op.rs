@@ -354,7 +354,8 @@ impl Op {
     pub const fn is_per_lane(&self) -> bool {
         match self {
             Op::Special(special, _) => special.varies(),
-            Op::FrameLoad(_) => true,
+            // Each lane has its own part of a matrix.
+            Op::FrameLoad(_) | Op::Matrix(_) => true,
             _ => false,
         }
     }

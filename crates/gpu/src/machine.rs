@@ -9,6 +9,7 @@ use kit::{BitSet, Cycle, NEVER};
 use mem::{MemorySystem, Port};
 use sm::{BlockedWarp, Code, CoreSpec, Env, IssuePolicy, Kernel, Observer, Silent, Sm};
 use std::fmt;
+use std::num::NonZeroU64;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -131,6 +132,12 @@ pub struct Machine<S: WarpStream, P: IssuePolicy, O: Observer = Silent> {
     textures: bool,
     /// Cycles in which something happens until the watcher is called again.
     until_watch: u32,
+
+    // Samples: all counters every so many cycles, if anyone wants them.
+    sample_every: Cycle,
+    /// The cycle before which the next one is taken.
+    sample_at: Cycle,
+    samples: Vec<Snapshot>,
 }
 
 impl<S: WarpStream, P: IssuePolicy, O: Observer> Machine<S, P, O> {
@@ -176,6 +183,9 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Machine<S, P, O> {
             last_issue: (0, 0),
             textures: false,
             until_watch: CYCLES_PER_WATCH,
+            sample_every: NEVER,
+            sample_at: NEVER,
+            samples: Vec::new(),
         }
     }
 
@@ -214,6 +224,9 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Machine<S, P, O> {
             if next == NEVER {
                 return Err(self.deadlock());
             }
+            if next >= self.sample_at {
+                self.take_samples_upto(next);
+            }
             self.now = next;
             self.cycle().map_err(RunError::Fault)?;
             self.until_watch -= 1;
@@ -229,6 +242,28 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Machine<S, P, O> {
         self.sms.iter_mut().for_each(|sm| sm.settle(self.now));
         self.sms.iter().for_each(|sm| sm.account().check());
         Ok(())
+    }
+
+    /// Takes all counters from now on before each cycle whose number is a multiple of `cycles`, as long
+    /// as kernels run. What is simulated stays the same.
+    pub fn sample_every(&mut self, cycles: NonZeroU64) {
+        self.sample_every = cycles.get();
+        self.sample_at = self.now.next_multiple_of(cycles.get()).max(cycles.get());
+    }
+
+    /// The counters taken since this was last called ([`Machine::sample_every`]).
+    pub fn take_samples(&mut self) -> Vec<Snapshot> {
+        std::mem::take(&mut self.samples)
+    }
+
+    /// Nothing happens between `now` and `next`: the state is that of each cycle between.
+    #[cold]
+    fn take_samples_upto(&mut self, next: Cycle) {
+        while self.sample_at <= next {
+            let sample = self.snapshot(self.sample_at);
+            self.samples.push(sample);
+            self.sample_at += self.sample_every;
+        }
     }
 
     /// One core cycle: answers arrive, SMs work, CTAs end and begin.
@@ -283,9 +318,10 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Machine<S, P, O> {
             && (self.room.is_empty() || !self.dispatcher.has_work(self.now))
     }
 
-    /// The last cycle in which SM `i` may be ticked now. All are to be level when the watcher is called.
+    /// The last cycle in which SM `i` may be ticked now. All are to be level when the watcher is called
+    /// and when a sample is taken.
     fn may_reach(&mut self, i: usize) -> Cycle {
-        let watch = self.now + Cycle::from(self.until_watch) - 1;
+        let watch = (self.now + Cycle::from(self.until_watch)).min(self.sample_at) - 1;
         self.memory.undisturbed_until(i, self.now, self.textures).clamp(self.now, watch)
     }
 

@@ -147,7 +147,7 @@ pub struct Inst {
     /// convention for traces.
     pub packed_half: bool,
     /// What it writes may differ between lanes though the registers that it reads do not: it reads the
-    /// position of a thread, or memory of each thread's own.
+    /// position of a thread, memory of each thread's own, or the lane's part of a matrix.
     pub per_lane: bool,
     /// A vector register that it writes may be written, here or by another instruction, in only a part
     /// of the warp's live threads: such a register is never kept once for the whole warp. Front ends

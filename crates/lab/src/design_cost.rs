@@ -8,6 +8,7 @@ use crate::published::{self, Measure};
 use crate::{RunError, Setup, structures};
 use energy::{Coefficients, Cost, Storage};
 use gpu::Snapshot;
+use sm::scalar::ScalarCounters;
 use sm::{Each, SmCounters, Structure, Uses};
 
 /// A process and the voltage it is run at.
@@ -45,7 +46,10 @@ impl DesignCost {
     pub fn of(structures: &[Structure], process: Process) -> Self {
         let instruction =
             SmCounters { warp_instructions: 1, register_reads: 2, register_writes: 1, ..SmCounters::default() };
-        let mut sum = Self { instruction_pj: dynamic_pj(structures, &instruction, process), ..Self::default() };
+        let mut sum = Self {
+            instruction_pj: dynamic_pj(structures, &instruction, &ScalarCounters::default(), process),
+            ..Self::default()
+        };
         for structure in structures {
             let (cost, instances) = (cost(structure, process), structure.instances as f64);
             sum.bits += structure.total_bits() as f64;
@@ -97,14 +101,14 @@ pub fn design_pj(
 ) -> f64 {
     let process = Process::from(coefficients);
     let leakage_uw = DesignCost::of(structures, process).leakage_uw * sms as f64;
-    dynamic_pj(structures, &counts.sm, process) + leakage_uw * 1e6 * seconds
+    dynamic_pj(structures, &counts.sm, &counts.scalar, process) + leakage_uw * 1e6 * seconds
 }
 
 /// Energy of using the structures, in picojoules.
-fn dynamic_pj(structures: &[Structure], counts: &SmCounters, process: Process) -> f64 {
+fn dynamic_pj(structures: &[Structure], counts: &SmCounters, scalar: &ScalarCounters, process: Process) -> f64 {
     let of = |structure: &Structure| {
         let cost = cost(structure, process);
-        let used = |uses: Uses| times(uses, counts);
+        let used = |uses: Uses| times(uses, counts, scalar);
         used(structure.reads) * cost.read_pj
             + used(structure.writes) * cost.write_pj
             + used(structure.searches) * cost.search_pj
@@ -113,11 +117,14 @@ fn dynamic_pj(structures: &[Structure], counts: &SmCounters, process: Process) -
 }
 
 /// How many uses these are.
-fn times(uses: Uses, counts: &SmCounters) -> f64 {
+fn times(uses: Uses, counts: &SmCounters, scalar: &ScalarCounters) -> f64 {
     let each = match uses.per {
         Each::Instruction => counts.warp_instructions,
         Each::Source => counts.register_reads,
         Each::Result => counts.register_writes,
+        Each::ScalarRead => scalar.scalar_reads,
+        Each::ScalarWrite => scalar.scalar_writes,
+        Each::Compared => scalar.scalar_compared,
         Each::Operand => counts.register_reads + counts.register_writes,
         Each::Access => counts.global_accesses + counts.local_accesses + counts.shared_accesses,
     };

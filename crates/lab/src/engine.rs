@@ -4,6 +4,7 @@ use exec::LiveStream;
 use gpu::{KernelRun, Machine, RunError, Snapshot, Standing, StreamId};
 use isa::{KernelId, LaunchShape, WarpStream};
 use sm::{Auditor, Code, Findings, Kernel, Observer, Silent};
+use std::num::NonZeroU64;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -25,6 +26,10 @@ pub(crate) trait Engine<S: WarpStream = LiveStream> {
     fn unfinished(&mut self) -> Vec<KernelRun>;
     /// See [`Machine::counters`].
     fn counters(&mut self) -> Snapshot;
+    /// See [`Machine::sample_every`].
+    fn sample_every(&mut self, cycles: NonZeroU64);
+    /// See [`Machine::take_samples`].
+    fn take_samples(&mut self) -> Vec<Snapshot>;
     /// See [`Machine::kernel`].
     fn kernel(&self, id: KernelId) -> &Kernel;
     /// See [`Machine::copied_to_device`].
@@ -82,6 +87,14 @@ impl<S: WarpStream, P: sm::IssuePolicy, O: Watch> Engine<S> for Machine<S, P, O>
 
     fn counters(&mut self) -> Snapshot {
         Machine::counters(self)
+    }
+
+    fn sample_every(&mut self, cycles: NonZeroU64) {
+        Machine::sample_every(self, cycles);
+    }
+
+    fn take_samples(&mut self) -> Vec<Snapshot> {
+        Machine::take_samples(self)
     }
 
     fn kernel(&self, id: KernelId) -> &Kernel {

@@ -7,6 +7,7 @@ use gpu::{KernelRun, RunError, Snapshot, Standing, StreamId};
 use isa::{CtaSlot, Dim3, DynInst, Fault, KernelId, LaunchShape, OperandValues, Pc, StepContext, WarpSlot, WarpStream};
 use sm::{Code, Findings, Kernel};
 use std::any::Any;
+use std::num::NonZeroU64;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -149,6 +150,14 @@ impl<S: Stream> Engine<S> for Unerased {
 
     fn counters(&mut self) -> Snapshot {
         self.0.counters()
+    }
+
+    fn sample_every(&mut self, cycles: NonZeroU64) {
+        self.0.sample_every(cycles);
+    }
+
+    fn take_samples(&mut self) -> Vec<Snapshot> {
+        self.0.take_samples()
     }
 
     fn kernel(&self, id: KernelId) -> &Kernel {

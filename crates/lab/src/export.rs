@@ -9,6 +9,7 @@ use gpu::{KernelRun, Machine, Snapshot, Standing, StreamId};
 use isa::{KernelId, LaunchShape, Program};
 use sm::{Code, InOrder, Kernel, Scoreboard, Silent};
 use std::cell::RefCell;
+use std::num::NonZeroU64;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -218,6 +219,14 @@ impl Engine<LiveStream> for Taped {
 
     fn counters(&mut self) -> Snapshot {
         self.machine.counters()
+    }
+
+    fn sample_every(&mut self, cycles: NonZeroU64) {
+        self.machine.sample_every(cycles);
+    }
+
+    fn take_samples(&mut self) -> Vec<Snapshot> {
+        self.machine.take_samples()
     }
 
     fn kernel(&self, id: KernelId) -> &Kernel {

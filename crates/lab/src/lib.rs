@@ -9,6 +9,7 @@ pub mod accelsim;
 mod cores;
 pub mod design_cost;
 mod device;
+pub mod energy;
 mod engine;
 mod erased;
 mod export;
@@ -30,7 +31,8 @@ pub use device::SimulatedDevice;
 pub use export::{Export, LIST_FILE, NATIVE_FILE, TraceFormat, convert, export};
 pub use registers::{RegisterChoice, RegisterMode};
 pub use report::{
-    CheckResult, HostFigures, KernelReport, OccupancyReport, RegisterSource, Report, StatInfo, Stats, Value,
+    CheckResult, EnergyModelInUse, HostFigures, KernelReport, OccupancyReport, RegisterSource, Report, StatInfo, Stats,
+    Value,
 };
 pub use run::{
     Job, Monitor, Progress, RunError, Setup, Unattended, audit, cores, run, run_design, schedulers, structures,

@@ -1,5 +1,6 @@
 //! The report of a run: one typed schema behind the text and the JSON.
 
+use crate::energy::PowerSeries;
 use isa::Dim3;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
@@ -125,6 +126,17 @@ fn dim3<S: Serializer>(d: &Dim3, serializer: S) -> Result<S::Ok, S::Error> {
     [d.x, d.y, d.z].serialize(serializer)
 }
 
+/// What energy was computed with.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct EnergyModelInUse {
+    /// Name of the coefficients.
+    pub name: String,
+    /// Chip voltage.
+    pub volts: f64,
+    /// Core clock, in MHz.
+    pub core_mhz: f64,
+}
+
 /// Outcome of the comparison with the host reference.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CheckResult {
@@ -229,6 +241,11 @@ pub struct Report {
     pub kernels: Vec<KernelReport>,
     /// The whole run.
     pub total: Stats,
+    /// What energy was computed with; absent if the GPU has none.
+    pub energy_model: Option<EnergyModelInUse>,
+    /// Power over time, if asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub power: Option<PowerSeries>,
     /// What is odd about the input without making it useless.
     pub remarks: Vec<String>,
     /// What the kernels printed, what the launch file had printed or written.

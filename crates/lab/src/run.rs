@@ -1,6 +1,7 @@
 //! Runs a job on a set-up GPU.
 
 use crate::cores::{Build, ForCore};
+use crate::energy::EnergyModel;
 use crate::registers::RegisterChoice;
 use crate::report::{CheckResult, Report};
 use crate::{CORES, SimulatedDevice, for_core};
@@ -8,6 +9,7 @@ use config::GpuConfig;
 use exec::LiveStream;
 use sm::{CoreOptions, CoreSpec, Findings, IssuePolicy, Structure, TimingTable, WarpMask};
 use std::collections::BTreeMap;
+use std::num::NonZeroU64;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use workloads::launchfile::{LaunchError, LaunchFile};
@@ -36,12 +38,19 @@ pub struct Setup {
     /// Whether each instruction is checked against the program order of its warp: the report has the
     /// findings. Takes about twice as long.
     pub audit: bool,
+    /// What energy and power are computed with: as the GPU description says; a mistake there is told
+    /// when a job is run.
+    pub energy: Result<Option<EnergyModel>, String>,
+    /// Power over time is wanted, every so many core cycles.
+    pub power_interval: Option<NonZeroU64>,
 }
 
 impl Setup {
     /// The in-order core on `gpu` as it is described, running PTX.
     pub fn new(gpu: GpuConfig) -> Self {
         Self {
+            energy: EnergyModel::of(&gpu),
+            power_interval: None,
             gpu,
             core: CORES[0].0.to_owned(),
             scheduler: None,
@@ -179,8 +188,11 @@ pub fn structures(setup: &Setup) -> Result<Vec<Structure>, RunError> {
     }
     let options = setup.core_options().map_err(RunError::input)?;
     let spec = CoreSpec::new(&setup.gpu, TimingTable::Sass, options).map_err(|e| RunError::input(e.to_string()))?;
+    let scalar = spec.options.scalar.map_or(Vec::new(), |scalar| scalar.structures(&spec));
     let build = if spec.sm.max_warps as usize <= u64::SLOTS { for_core::<u64, _> } else { for_core::<u128, _> };
-    build(&setup.core, Build(spec)).map_err(RunError::input)
+    let mut all = build(&setup.core, Build(spec)).map_err(RunError::input)?;
+    all.extend(scalar);
+    Ok(all)
 }
 
 /// Runs `job` on a GPU set up like `setup`, telling `monitor` how far it is.
@@ -190,6 +202,7 @@ pub fn structures(setup: &Setup) -> Result<Vec<Structure>, RunError> {
 /// # Errors
 /// See [`RunError`].
 pub fn run(setup: &Setup, job: &Job, monitor: &mut dyn Monitor) -> Result<Report, RunError> {
+    setup.energy.as_ref().map_err(|problem| RunError::input(problem.clone()))?;
     if let Job::Trace { path, concurrent_streams } = job {
         return crate::trace::run(setup, path, *concurrent_streams, monitor);
     }

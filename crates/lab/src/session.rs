@@ -1,5 +1,6 @@
 //! Launches on a machine of any core design: run, watched, reported.
 
+use crate::energy::Meter;
 use crate::engine::Engine;
 use crate::report::{HostFigures, KernelReport, OccupancyReport, RegisterSource, Report, Stats};
 use crate::run::{Monitor, Progress, Setup};
@@ -51,11 +52,17 @@ pub(crate) struct Session<'m, S: WarpStream> {
     host_time: Duration,
     /// When the monitor last heard of work that is no simulating.
     last_asked: Instant,
+    meter: Meter,
 }
 
 impl<'m, S: WarpStream> Session<'m, S> {
-    pub fn new(engine: Box<dyn Engine<S>>, setup: &Setup, monitor: Box<dyn Monitor + 'm>) -> Self {
+    pub fn new(mut engine: Box<dyn Engine<S>>, setup: &Setup, monitor: Box<dyn Monitor + 'm>) -> Self {
+        let meter = Meter::new(setup);
+        if let Some(interval) = meter.interval() {
+            engine.sample_every(interval);
+        }
         Self {
+            meter,
             engine,
             setup: setup.clone(),
             monitor,
@@ -137,6 +144,7 @@ impl<'m, S: WarpStream> Session<'m, S> {
         };
         let result = run(self.engine.as_mut(), &mut |standing| watcher.hear(standing));
         self.host_time += started.elapsed();
+        self.meter.add_samples(self.engine.take_samples());
         let ended = self.engine.take_ended();
         ended.iter().for_each(|run| self.report(run));
         if let Err(error) = result {
@@ -167,7 +175,7 @@ impl<'m, S: WarpStream> Session<'m, S> {
                 limiter: occupancy.limiter.name().to_owned(),
             },
             start_cycle: run.start,
-            statistics: statistics(&run.counters, &self.setup.gpu),
+            statistics: statistics(&run.counters, &self.setup.gpu, self.meter.of_kernel(&run.counters).as_ref()),
         };
         self.ctas_ended += shape.ctas();
         self.cycles_ended = self.cycles_ended.max(run.end);
@@ -191,12 +199,14 @@ impl<'m, S: WarpStream> Session<'m, S> {
 
     /// The whole session so far.
     pub fn total(&mut self) -> Stats {
-        statistics(&self.engine.counters(), &self.setup.gpu)
+        let counted = self.engine.counters();
+        statistics(&counted, &self.setup.gpu, self.meter.of_run(&counted).as_ref())
     }
 
     /// The report so far, of a run of `workload` under `scheduler` that took `seconds`.
     pub fn summary(&mut self, workload: String, scheduler: &str, seconds: f64) -> Report {
         let total = self.total();
+        let power = self.meter.series(&self.engine.counters());
         let per_second = |name: &str| if seconds > 0.0 { total.number(name) / seconds } else { 0.0 };
         Report {
             schema: 1,
@@ -215,6 +225,8 @@ impl<'m, S: WarpStream> Session<'m, S> {
                 peak_memory_bytes: crate::report::peak_memory_bytes(),
             },
             total,
+            energy_model: self.meter.model_in_use(),
+            power,
             remarks: Vec::new(),
             output: Vec::new(),
             check: None,

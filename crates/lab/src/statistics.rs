@@ -3,11 +3,12 @@
 use crate::cores::design_statistics;
 use crate::report::{StatInfo, Stats, Value};
 use config::{GpuConfig, builtin};
+use energy::{Component, Energy};
 use gpu::Snapshot;
 use isa::OpClass;
 use kit::Counters;
 use mem::cache::CacheCounters;
-use sm::{DesignStatistic, Per, Stall};
+use sm::{DesignStatistic, Per, Stall, Work};
 
 /// The reasons that the GhOST paper counts as scheduler stalls (section VI-A): "a scheduler cannot find
 /// any instruction ready for issue due to data and/or structural hazards".
@@ -67,10 +68,12 @@ impl Table {
     }
 }
 
-/// The statistics of what `s` counted, on a GPU like `gpu`.
-pub(crate) fn statistics(s: &Snapshot, gpu: &GpuConfig) -> Stats {
+/// The statistics of what `s` counted, on a GPU like `gpu`, and of the energy that it took, if there is
+/// a model of it.
+pub(crate) fn statistics(s: &Snapshot, gpu: &GpuConfig, energy: Option<&Energy>) -> Stats {
     let mut t = Table(Stats::default());
     headline(&mut t, s, gpu);
+    self::energy(&mut t, s, energy);
     slots(&mut t, s);
     for class in OpClass::ALL {
         t.put(
@@ -80,10 +83,15 @@ pub(crate) fn statistics(s: &Snapshot, gpu: &GpuConfig) -> Stats {
             Value::Count(s.classes.0[*class as usize]),
         );
     }
+    for work in Work::ALL {
+        let lanes = s.works.0[*work as usize];
+        t.put(format!("lanes.{}", work.name()), "lane operations", work.description(), Value::Count(lanes));
+    }
     t.group("sm", &s.sm);
     t.cache("l1d", &s.l1d);
     t.cache("icache", &s.icache);
     t.cache("constant", &s.constant);
+    t.cache("texture", &s.texture);
     t.group("memory", &s.memory.answers);
     t.put(
         "memory.mean_read_latency",
@@ -144,6 +152,20 @@ fn headline(t: &mut Table, s: &Snapshot, gpu: &GpuConfig) {
     );
 }
 
+/// Absent without a model of energy.
+fn energy(t: &mut Table, s: &Snapshot, energy: Option<&Energy>) {
+    let joules = energy.map(Energy::total_joules);
+    let each = |count: u64| Value::Real(joules.filter(|_| count > 0).map(|j| j / count as f64 * 1e12));
+    t.put("energy.total", "J", "Energy of the GPU and its board, all components.", Value::Real(joules));
+    t.put("energy.per_thread_instruction", "pJ", "That energy by thread instructions.", each(s.sm.thread_instructions));
+    t.put("energy.per_warp_instruction", "pJ", "That energy by warp instructions.", each(s.sm.warp_instructions));
+    t.put("power.mean", "W", "That energy by simulated time.", Value::Real(energy.map(Energy::total_watts)));
+    for &component in Component::ALL {
+        let of = energy.map(|e| e.joules(component));
+        t.put(format!("energy.{}", component.name()), "J", component.description(), Value::Real(of));
+    }
+}
+
 fn slots(t: &mut Table, s: &Snapshot) {
     let all = s.slots_issued + s.slots_stalled.iter().sum::<u64>();
     t.count("slots.all", "issue slots", "Scheduler slots: schedulers x issue width x cycles x SMs.", all);
@@ -189,5 +211,5 @@ pub fn schema() -> Vec<StatInfo> {
     let gpu = builtin().first().map(|b| config::load(b.name));
     let Some(Ok(gpu)) = gpu else { return Vec::new() };
     let snapshot = Snapshot { design: design_statistics(&gpu), ..Snapshot::default() };
-    statistics(&snapshot, &gpu).0.into_iter().map(|(info, _)| info).collect()
+    statistics(&snapshot, &gpu, None).0.into_iter().map(|(info, _)| info).collect()
 }

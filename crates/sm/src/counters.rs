@@ -105,6 +105,13 @@ impl DesignStatistic {
         Self { info: CounterInfo { name, unit, description }, count, per: None }
     }
 
+    /// Instructions that went ahead of an older one of their warp, of so many.
+    pub const fn reordered_share(reordered: u64, all: u64) -> Self {
+        const WHAT: &str = "Instructions that issued (under LOOG: left their stations) before an older one of their \
+                            warp, as a share of all.";
+        Self::count("reordered_share", "%", WHAT, reordered).per(all, 100)
+    }
+
     /// The same count as a quotient.
     pub const fn per(self, count: u64, scale: u32) -> Self {
         Self { per: Some(Per { count, scale }), ..self }

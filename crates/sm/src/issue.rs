@@ -89,7 +89,8 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
             self.stall_slots(now, scheduler, 0, stall);
             return;
         }
-        let warp = self.schedulers[scheduler].choose(ready, &view);
+        let first = ready & self.policy.first();
+        let warp = self.schedulers[scheduler].choose(if first.is_empty() { ready } else { first }, &view);
         self.issue_warp(now, kernels, scheduler, warp, PipeSet::ALL.except(full));
     }
 
@@ -157,9 +158,12 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         self.counters.warp_instructions += 1;
         let lanes = u64::from(flight.mask.count_ones());
         self.counters.thread_instructions += lanes;
+        let (reads, writes) = (flight.operands.vector_src_count(), flight.operands.vector_dst_count());
+        self.counters.lane_reads += lanes * u64::from(reads) - u64::from(flight.route.lane_reads_saved);
+        self.counters.lane_writes += lanes * u64::from(writes) - u64::from(flight.route.lane_writes_saved);
         self.counters.empty_instructions += u64::from(flight.mask == 0);
         self.class_counts.0[flight.class as usize] += 1;
-        self.work_counts.0[flight.work as usize] += lanes;
+        self.work_counts.0[flight.work as usize] += lanes - u64::from(flight.route.lanes_saved);
 
         self.id_oc.push(self.id_oc.id(pipe, partition), id, order);
         let window = Window { slab: &self.slab, kernels };
@@ -184,14 +188,13 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     /// A memory instruction issues: fences count it, and copies and atomics are remembered.
     #[inline]
     fn begin_access(&mut self, id: InstId) {
-        let space = self.slab.dynamic(id).space;
         let flight = self.slab.get_mut(id);
         let warp = flight.warp;
         self.warps.outstanding[warp.index()] += 1;
         match flight.mem.map(|m| m.access) {
             Some(Access::AsyncCopy) => flight.group = self.copies.issue(warp),
             Some(Access::Atomic | Access::Reduction)
-                if space == Space::Global && self.spec.options.atomics_hold_warp =>
+                if self.spec.options.atomics_hold_warp && self.slab.dynamic(id).space == Space::Global =>
             {
                 self.warps.atomics[warp.index()] += 1;
                 self.warps.at_atomic.insert(warp);

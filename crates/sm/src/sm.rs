@@ -150,11 +150,13 @@ impl<P: IssuePolicy, O: Observer> Design for Watched<'_, P, O> {
 
     #[inline]
     fn collecting(&mut self, slab: &Slab, id: InstId, awaited: u64) {
-        let flight = slab.get(id);
-        // Those of the register file come first.
-        let sources = flight.operands.vector_src_count();
-        let read = sources - (awaited & !u64::MAX.checked_shl(sources).unwrap_or(0)).count_ones();
-        *self.lane_reads += u64::from(read * flight.mask.count_ones());
+        if awaited != 0 {
+            // Counted when it issued. Sources in the register file come first.
+            let flight = slab.get(id);
+            let sources = flight.operands.vector_src_count();
+            let saved = (awaited & !u64::MAX.checked_shl(sources).unwrap_or(0)).count_ones();
+            *self.lane_reads -= u64::from(saved * flight.mask.count_ones());
+        }
         self.observer.collecting(self.now, Seen { id, window: Window { slab, kernels: self.kernels } }, awaited);
     }
 

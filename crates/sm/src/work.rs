@@ -121,7 +121,8 @@ fn special(text: &str) -> Work {
     functions.iter().find(|(_, parts)| names(text, parts)).map_or(Work::Sin, |&(work, _)| work)
 }
 
-/// Active lanes of issued instructions, by what they do.
+/// Operations of lanes, by what they do: active lanes of issued instructions, less those that the scalar
+/// path saves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkCounts(pub [u64; Work::COUNT]);
 

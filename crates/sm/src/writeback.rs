@@ -28,7 +28,6 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     fn write_registers(&mut self, id: InstId) {
         let flight = self.slab.get(id);
         self.counters.register_writes += register_writes(flight);
-        self.counters.lane_writes += lane_writes(flight);
         if self.collectors.any_read_waits() || self.lsu.is_writing_back() {
             self.collectors.write(self.partition_of(flight.warp), flight);
         }
@@ -41,7 +40,6 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         let free = self.collectors.try_write(self.partition_of(flight.warp), flight);
         if free {
             self.counters.register_writes += register_writes(flight);
-            self.counters.lane_writes += lane_writes(flight);
         }
         free
     }
@@ -129,10 +127,4 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
 fn register_writes(flight: &InFlight) -> u64 {
     let of_vector = u64::from(flight.operands.vector_dst_count());
     flight.operands.dst_count() - if flight.route.skips_writes { of_vector } else { 0 }
-}
-
-/// 32-bit registers that the lanes of an instruction write.
-#[inline]
-fn lane_writes(flight: &InFlight) -> u64 {
-    u64::from(flight.operands.vector_dst_count() * flight.mask.count_ones())
 }

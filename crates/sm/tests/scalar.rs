@@ -67,7 +67,11 @@ fn scalar_registers_are_not_read_from_the_banks() {
     // `r2` to compare, `r5` of the vector addition; `r1` twice from the scalar file.
     assert_eq!(run.sm.counters().register_reads, 2);
     assert_eq!((c.scalar_reads, c.vector_reads_saved, c.lane_reads_saved), (2, 2, 64));
+    // 32 lanes each of `r2` and `r5`; one operation each, and 32.
+    assert_eq!(run.sm.counters().lane_reads, 64);
+    assert_eq!(run.sm.work_counts().0[sm::Work::IntAdd as usize], 1 + 1 + 32);
     // `r4` alone is written by lanes.
+    assert_eq!(run.sm.counters().lane_writes, 32);
     assert_eq!(run.sm.counters().register_writes, 1);
     assert_eq!((c.scalar_writes, c.vector_writes_saved, c.lane_writes_saved), (2, 2, 64));
     // `r2`, and `r5`, which is not the same in all lanes.

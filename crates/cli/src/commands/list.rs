@@ -108,7 +108,18 @@ fn cores(args: &Args) -> Result<Vec<Core>, Failure> {
         let cost = cost.map_err(Failure::bad_input)?;
         Ok(Core { named, structures: Some(structures.iter().map(|s| Storage::new(s, process)).collect()), cost })
     };
-    picked(named(simulator::cores()), &args.names, |c| &c.name)?.into_iter().map(core).collect()
+    let mut known = named(simulator::cores());
+    if detailed {
+        // A design with a scalar path is in no list, there being too many.
+        for name in args.names.iter().filter(|name| name.contains('+')) {
+            lookup::core(name)?;
+            known.push(Named { name: name.clone(), description: "with a scalar path".into() });
+        }
+    } else {
+        let choice = |&(name, text): &(&str, &str)| Named { name: format!("+{name}"), description: text.into() };
+        known.extend(lab::SCALAR_CHOICES.iter().map(choice));
+    }
+    picked(known, &args.names, |c| &c.name)?.into_iter().map(core).collect()
 }
 
 fn gpus() -> Result<Vec<Named>, Failure> {

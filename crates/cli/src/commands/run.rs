@@ -4,10 +4,11 @@ use crate::changes::Changes;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::lookup::{self, Input};
 use crate::progress::Watch;
-use crate::render::{accelsim, report};
+use crate::render::{accelsim, power, report};
 use crate::{interrupt, output, simulator};
 use clap::ValueEnum;
 use lab::{Report, Setup};
+use std::num::NonZeroU64;
 use std::path::PathBuf;
 
 /// Run a workload or a trace on a simulated GPU and report what happened
@@ -21,6 +22,7 @@ use std::path::PathBuf;
   warpwright run bfs --size medium --set sm.issue.schedulers=2 --json=bfs.json
   warpwright run my-kernel.toml --gpu my-gpu.toml --stats all
   warpwright run bfs --core ghost --audit
+  warpwright run matmul --gpu v100 --isa sass --energy --power=power.csv --power-plot=power.svg
   warpwright run traces/bfs/kernelslist.g --gpu rtx3070
   warpwright run traces/bfs --gpu v100 --any-architecture --json=bfs.json")]
 pub struct Args {
@@ -47,7 +49,52 @@ pub struct Args {
     #[command(flatten)]
     input: Input,
     #[command(flatten)]
+    energy: Energy,
+    #[command(flatten)]
     output: Output,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Energy and power")]
+struct Energy {
+    /// Show where the energy goes, by component and by kernel
+    #[arg(long)]
+    energy: bool,
+    /// Coefficients: those of a GPU that comes with the program, or a file (docs/energy.md) [default: the GPU description's energy.model]
+    #[arg(long, value_name = "NAME|FILE")]
+    energy_model: Option<String>,
+    /// Write power over time, by component, to a CSV file
+    #[arg(long, value_name = "FILE")]
+    power: Option<PathBuf>,
+    /// Draw power over time as an SVG file
+    #[arg(long, value_name = "FILE")]
+    power_plot: Option<PathBuf>,
+    /// Core cycles between two points of power over time, which the JSON then holds too [default: 1000, if it is asked for]
+    #[arg(long, value_name = "CYCLES")]
+    power_interval: Option<NonZeroU64>,
+}
+
+/// Core cycles between two points of power over time, unless the user says.
+const POWER_INTERVAL: NonZeroU64 = NonZeroU64::new(1000).unwrap();
+
+impl Energy {
+    fn interval(&self) -> Option<NonZeroU64> {
+        let wanted = self.power.is_some() || self.power_plot.is_some();
+        self.power_interval.or(wanted.then_some(POWER_INTERVAL))
+    }
+
+    /// Writes power over time to the files that the user wants.
+    fn save(&self, report: &Report) -> Result<(), Failure> {
+        let Some(series) = &report.power else { return Ok(()) };
+        if let Some(path) = &self.power {
+            output::save(path, series.csv().as_bytes())?;
+        }
+        if let Some(path) = &self.power_plot {
+            let title = format!("{} on {}, core {}", report.workload, report.gpu, report.core);
+            output::save(path, power::svg(series, &title).map_err(Failure::failed)?.as_bytes())?;
+        }
+        Ok(())
+    }
 }
 
 #[derive(Debug, clap::Args)]
@@ -87,12 +134,13 @@ pub fn run(args: &Args) -> Outcome {
     drop(watch);
     match result {
         Ok(report) => {
-            show(&args.output, &report, false)?;
+            args.energy.save(&report)?;
+            show(&args.output, args.energy.energy, &report, false)?;
             Ok(exit(&report))
         }
         Err(error) => {
             if let Some(partial) = &error.partial {
-                show(&args.output, partial, true)?;
+                show(&args.output, args.energy.energy, partial, true)?;
             }
             Err(if error.bad_input { Failure::bad_input(error) } else { Failure::failed(error) })
         }
@@ -102,8 +150,15 @@ pub fn run(args: &Args) -> Outcome {
 fn setup(args: &Args) -> Result<Setup, Failure> {
     lookup::core(&args.core)?;
     args.scheduler.as_deref().map_or(Ok(()), lookup::scheduler)?;
-    let (gpu, settings) = args.changes.only()?.apply(&args.gpu, &args.changes.settings)?;
+    let model = args.energy.energy_model.iter().map(|name| format!("energy.model={name}"));
+    let settings: Vec<String> = args.changes.settings.iter().cloned().chain(model).collect();
+    let (gpu, settings) = args.changes.only()?.apply(&args.gpu, &settings)?;
+    if args.energy.interval().is_some() && gpu.energy.model.is_none() {
+        let hint = "give one with --energy-model, such as v100";
+        return Err(Failure::bad_input(format!("{} names no energy model (energy.model)\n  hint: {hint}", gpu.name)));
+    }
     Ok(Setup {
+        power_interval: args.energy.interval(),
         core: args.core.clone(),
         scheduler: args.scheduler.clone(),
         settings,
@@ -116,7 +171,7 @@ fn setup(args: &Args) -> Result<Setup, Failure> {
     })
 }
 
-fn show(output: &Output, report: &Report, failed: bool) -> Result<(), Failure> {
+fn show(output: &Output, energy: bool, report: &Report, failed: bool) -> Result<(), Failure> {
     match &output.json {
         Some(None) => return output::print_json(report),
         Some(Some(path)) => output::save_json(path, report)?,
@@ -126,7 +181,7 @@ fn show(output: &Output, report: &Report, failed: bool) -> Result<(), Failure> {
         return Ok(());
     }
     let all_statistics = output.stats == Statistics::All;
-    let detail = report::Detail { all_statistics, all_kernels: output.all_kernels, failed };
+    let detail = report::Detail { all_statistics, all_kernels: output.all_kernels, energy, failed };
     let text = match output.stats {
         Statistics::Accelsim => accelsim::render(report),
         Statistics::Summary | Statistics::All => report::render(report, detail),

@@ -1,6 +1,7 @@
 //! `warpwright validate`: the model's latencies and rates beside those of hardware.
 
 mod accelsim;
+mod accelwattch;
 
 use crate::failure::{Exit, Failure, Outcome};
 use crate::render::table::{Align, Table};
@@ -17,6 +18,7 @@ use serde::Serialize;
 #[command(after_help = "Examples:
   warpwright validate
   warpwright validate accelsim reference traces
+  warpwright validate accelwattch
   warpwright validate --gpus titanv,my-gpu.toml --json
   warpwright validate --gpus titanv --set l2.latency_cycles=200")]
 pub struct Args {
@@ -37,6 +39,7 @@ pub struct Args {
 #[derive(Debug, clap::Subcommand)]
 enum Other {
     Accelsim(accelsim::Args),
+    Accelwattch(accelwattch::Args),
 }
 
 /// A reason that rows refer to.
@@ -54,8 +57,10 @@ struct Document {
 
 /// Measures and prints.
 pub fn run(args: &Args) -> Outcome {
-    if let Some(Other::Accelsim(args)) = &args.other {
-        return accelsim::run(args);
+    match &args.other {
+        Some(Other::Accelsim(args)) => return accelsim::run(args),
+        Some(Other::Accelwattch(args)) => return accelwattch::run(args),
+        None => {}
     }
     let mut rows = Vec::new();
     for setup in setups(args)? {

@@ -1,5 +1,6 @@
 //! A comparison, for people.
 
+use super::energy;
 use super::number::{self, ABSENT};
 use super::report::{check, figure};
 use super::slots;
@@ -44,6 +45,9 @@ impl Shown {
             Shown::Ipc => "Thread instructions per cycle",
             Shown::Lost => "Busy SMs' slots lost most to",
             Shown::Reordered => "Issued before an older instruction of the warp (%)",
+            Shown::Energy => "Energy",
+            Shown::Power => "Mean power (W)",
+            Shown::RelativeEnergy => "Energy over that of the first column",
             Shown::Dependences => "Dependences per instruction: RAW, WAW-WAR, Stop",
         }
     }
@@ -59,6 +63,9 @@ impl Shown {
             Shown::Ipc => ("IPC", Align::Right),
             Shown::Lost => ("busy SMs' slots lost most to", Align::Left),
             Shown::Reordered => ("reordered", Align::Right),
+            Shown::Energy => ("energy", Align::Right),
+            Shown::Power => ("W", Align::Right),
+            Shown::RelativeEnergy => ("relative energy", Align::Right),
             Shown::Dependences => ("RAW, WAW-WAR, Stop", Align::Right),
         }
     }
@@ -75,6 +82,12 @@ impl Shown {
             Shown::Ipc => text_or(cell, ABSENT, |r| figure(&r.total, summary::IPC)),
             Shown::Lost => text_or(cell, ABSENT, main_stall),
             Shown::Reordered => text_or(cell, ABSENT, |r| figure(&r.total, summary::REORDERED)),
+            Shown::Energy => text_or(cell, ABSENT, |r| {
+                let joules = r.total.get(energy::TOTAL).and_then(lab::Value::number);
+                joules.map_or_else(|| ABSENT.to_owned(), |j| number::with_prefix(j, "J"))
+            }),
+            Shown::Power => text_or(cell, ABSENT, |r| figure(&r.total, energy::POWER)),
+            Shown::RelativeEnergy => speedup(comparison.relative_energy(row, column)),
             Shown::Dependences => {
                 let counted = cell.complete().filter(|r| r.total.get(summary::DEPENDENCES[0]).is_some());
                 let text = |r: &Report| summary::DEPENDENCES.map(|name| figure(&r.total, name)).join(", ");

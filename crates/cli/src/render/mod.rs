@@ -2,10 +2,12 @@
 
 pub mod accelsim;
 pub mod comparison;
+pub mod energy;
 pub mod import;
 pub mod inspection;
 pub mod lists;
 pub mod number;
+pub mod power;
 pub mod report;
 pub mod slots;
 pub mod statistics;

@@ -36,6 +36,7 @@ pub fn value(value: Value, unit: &str) -> String {
     match value {
         Value::Count(n) => count(n),
         Value::Real(Some(x)) if unit == "%" => format!("{x:.1}"),
+        Value::Real(Some(x)) if unit == "J" => format!("{x:.3e}"),
         Value::Real(Some(x)) => real(x),
         Value::Real(None) => ABSENT.to_owned(),
     }
@@ -51,6 +52,19 @@ pub fn short(x: f64) -> String {
         _ => 2,
     };
     format!("{scaled:.decimals$}{suffix}")
+}
+
+/// An amount of `unit` in three digits: `2.31 mJ`, `812 uJ`.
+pub fn with_prefix(x: f64, unit: &str) -> String {
+    let steps = [(1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "u"), (1e-9, "n")];
+    let (step, prefix) = steps.into_iter().find(|(step, _)| x >= step * 0.9995).unwrap_or((1.0, ""));
+    let scaled = x / step;
+    let decimals = match scaled {
+        s if s >= 99.95 || s == 0.0 => 0,
+        s if s >= 9.995 => 1,
+        _ => 2,
+    };
+    format!("{scaled:.decimals$} {prefix}{unit}")
 }
 
 /// An amount of memory: `512 B`, `48 KiB`.
@@ -98,6 +112,12 @@ mod tests {
     fn short_amounts() {
         let texts = [0.0, 999.0, 999.9, 1234.0, 81_200.0, 812_000.0, 1_230_000.0, 4e9].map(short);
         assert_eq!(texts, ["0", "999", "1.00 k", "1.23 k", "81.2 k", "812 k", "1.23 M", "4.00 G"]);
+    }
+
+    #[test]
+    fn amounts_of_a_unit() {
+        let texts = [0.0, 0.00231, 0.000_812, 12.34, 12_340.0].map(|x| with_prefix(x, "J"));
+        assert_eq!(texts, ["0 J", "2.31 mJ", "812 uJ", "12.3 J", "12.3 kJ"]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The report of a run, for people.
 
+use super::energy;
 use super::number;
 use super::slots;
 use super::statistics;
@@ -16,6 +17,8 @@ pub struct Detail {
     pub all_statistics: bool,
     /// Every launch, however many there are.
     pub all_kernels: bool,
+    /// Where the energy goes.
+    pub energy: bool,
     /// The run failed; the reason is told apart.
     pub failed: bool,
 }
@@ -40,6 +43,7 @@ pub fn render(report: &Report, detail: Detail) -> String {
         sections.push(slots::render(&report.total));
         sections.push(memory(&report.total));
     }
+    sections.push(if detail.energy { energy::table(report) } else { energy::line(report) });
     sections.push(audit(report));
     sections.push(speed(report));
     sections.retain(|s| !s.is_empty());

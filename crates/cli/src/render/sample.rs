@@ -1,7 +1,10 @@
 //! A fixed report for tests of rendering.
 
 use isa::Dim3;
-use lab::{CheckResult, HostFigures, KernelReport, OccupancyReport, RegisterSource, Report, StatInfo, Stats, Value};
+use lab::{
+    CheckResult, EnergyModelInUse, HostFigures, KernelReport, OccupancyReport, RegisterSource, Report, StatInfo, Stats,
+    Value,
+};
 
 type Row = (&'static str, &'static str, Value);
 
@@ -21,6 +24,14 @@ fn stats(scale: u64) -> Stats {
         count(scale, "thread_instructions", "thread instructions", 1_605_632),
         real("ipc", "thread instructions per cycle", 130.063_18),
         real("warp_ipc", "warp instructions per cycle", 4.064_48),
+        real("energy.total", "J", 0.004_321 * scale as f64),
+        real("energy.per_thread_instruction", "pJ", 2691.2),
+        real("energy.per_warp_instruction", "pJ", 86_117.0),
+        real("power.mean", "W", 175.01),
+        real("energy.register_file", "J", 0.001_5 * scale as f64),
+        real("energy.dram", "J", 0.002_021 * scale as f64),
+        real("energy.design", "J", 0.0),
+        real("energy.static", "J", 0.000_8 * scale as f64),
         real("occupancy.achieved", "%", 48.234),
         count(scale, "slots.all", "issue slots", 600_676),
         count(scale, "slots.issued", "issue slots", 50_176),
@@ -75,6 +86,8 @@ pub fn report() -> Report {
         interrupted: false,
         kernels: vec![kernel(0, RegisterSource::Compiled), kernel(1, RegisterSource::Estimated)],
         total: stats(2),
+        energy_model: Some(EnergyModelInUse { name: "rtx2060s".into(), volts: 1.0, core_mhz: 500.0 }),
+        power: None,
         remarks: Vec::new(),
         output: vec!["thread 0 says hello".into()],
         check: Some(CheckResult { passed: true, details: "c: 4,096 values within their bounds".into() }),

@@ -45,6 +45,7 @@ pub(super) fn gpu(reader: &mut Reader) -> GpuConfig {
         l2: memory::l2(reader, &clocks),
         dram: memory::dram(reader, &clocks),
         clocks,
+        energy: crate::Energy::default(),
     }
 }
 

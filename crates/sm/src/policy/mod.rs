@@ -192,6 +192,12 @@ pub trait IssuePolicy: Sized {
         self.stalls().of(Stall::RawMemory)
     }
 
+    /// Warps that go before all others of their schedulers while they have a candidate that has room.
+    #[inline]
+    fn first(&self) -> Self::Mask {
+        Self::Mask::NONE
+    }
+
     /// `id`, a candidate, is issued.
     fn on_issue(&mut self, window: Window<'_>, id: InstId);
 

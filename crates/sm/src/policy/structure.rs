@@ -13,6 +13,12 @@ pub enum Each {
     Operand,
     /// A warp instruction that accesses memory other than constants and textures.
     Access,
+    /// A register that an instruction reads from the scalar register file.
+    ScalarRead,
+    /// A register that an instruction writes to the scalar register file.
+    ScalarWrite,
+    /// A register whose lanes the scalar detector compares.
+    Compared,
 }
 
 impl Each {

@@ -45,6 +45,7 @@ mod relocation;
 
 use crate::counters::{ClassCounts, DesignStatistic};
 use crate::kernel::Micro;
+use crate::policy::{Each, Structure};
 use crate::spec::{CoreSpec, Pipe};
 use detector::Operand;
 use isa::{Access, Control, DynInst, Inst, OpClass, OperandValues, Program, Space, WarpSlot};
@@ -99,6 +100,31 @@ impl Default for ScalarConfig {
             early: false,
             divergence: Divergence::Copy,
         }
+    }
+}
+
+impl ScalarConfig {
+    /// Its hardware structures in an SM of `spec`, beside its ALUs. The scalar register file is an array
+    /// of flip-flops here as every small structure is; as a memory it would be several times smaller.
+    pub fn structures(&self, spec: &CoreSpec) -> Vec<Structure> {
+        let groups = if self.halves { 2 } else { 1 };
+        let warps = spec.sm.max_warps as usize;
+        let registers = spec.sm.max_registers_per_thread as usize;
+        let collectors = spec.scalar_collectors() as usize;
+        let ports = spec.scalar_ports() as usize;
+        let (read, write) = (Each::ScalarRead.times(1), Each::ScalarWrite.times(1));
+        // Registers are told apart as names of 8 bits, a collector holds three operands.
+        vec![
+            Structure::new("scalar register file", warps, registers * groups, 32).ports(1, 1).read(read).written(write),
+            Structure::new("relocation table", warps, registers, groups)
+                .ports(3, 1)
+                .read(Each::Source.times(1))
+                .written(Each::Result.times(1)),
+            Structure::new("scalar operand collector", collectors, 3, 1 + 8 + 32).read(read).written(read),
+            Structure::new("scalar detector", ports, 0, 0)
+                .compares((WARP_LANES - groups) * 32)
+                .searched(Each::Compared.times(1)),
+        ]
     }
 }
 
@@ -187,6 +213,10 @@ pub struct Route {
     pub copied: u64,
     /// Vector registers that it writes without their banks: all or none.
     pub skips_writes: bool,
+    /// Lanes times registers that it does not read from the banks, and does not write to them.
+    pub lane_reads_saved: u16,
+    /// See there.
+    pub lane_writes_saved: u16,
     /// Operations that it does less than it has lanes.
     pub lanes_saved: u8,
 }
@@ -195,7 +225,15 @@ impl Route {
     /// That of an instruction in a core without a scalar path.
     #[inline]
     pub const fn vector(pipe: Pipe) -> Self {
-        Self { unit: pipe, skipped: 0, copied: 0, skips_writes: false, lanes_saved: 0 }
+        Self {
+            unit: pipe,
+            skipped: 0,
+            copied: 0,
+            skips_writes: false,
+            lane_reads_saved: 0,
+            lane_writes_saved: 0,
+            lanes_saved: 0,
+        }
     }
 }
 
@@ -254,6 +292,8 @@ impl ScalarPath {
             let writes = self.write_results(warp, program, inst, mask, scalar, &mut route);
             self.settle(inst, mask, eligible, scalar, micro, &mut route);
             self.set_banks(&writes, micro, &mut route);
+            self.counts.counters.lane_reads_saved += u64::from(route.lane_reads_saved);
+            self.counts.counters.lane_writes_saved += u64::from(route.lane_writes_saved);
         }
         if inst.control == Control::Exit {
             self.warps[warp.index()].live &= !mask;
@@ -312,11 +352,11 @@ impl ScalarPath {
             let active = self.groups.iter().enumerate().filter(|(_, group)| mask & **group != 0);
             let (mut lanes, mut reads) = (0, 0);
             for (_, group) in active.filter(|(g, _)| operand.in_srf >> g & 1 != 0) {
-                lanes += u64::from((mask & group).count_ones());
+                lanes += (mask & group).count_ones() as u16;
                 reads += 1;
             }
             self.counts.counters.scalar_reads += reads;
-            self.counts.counters.lane_reads_saved += lanes;
+            route.lane_reads_saved += lanes;
             if operand.is_in_srf(mask, self.groups) && i < 64 {
                 route.skipped |= 1 << i;
                 self.counts.counters.vector_reads_saved += 1;
@@ -345,7 +385,7 @@ impl ScalarPath {
                 to_banks |= !done.to_scalar_file;
                 if done.to_scalar_file {
                     self.counts.counters.scalar_writes += 1;
-                    self.counts.counters.lane_writes_saved += u64::from(write.lanes.count_ones());
+                    route.lane_writes_saved += write.lanes.count_ones() as u16;
                 }
                 if done.copied && i < 64 {
                     route.copied |= 1 << i;
@@ -410,6 +450,7 @@ impl ScalarPath {
             self.counts.counters.scalar_collected += 1;
             self.counts.counters.vector_reads_saved += u64::from(vector - route.skipped.count_ones());
             micro.pipe = Pipe::SCALAR;
+            route.lane_reads_saved = vector as u16 * mask.count_ones() as u16;
             route.skipped = if vector == 0 { 0 } else { u64::MAX >> (64 - vector.min(64)) };
         }
     }

@@ -193,8 +193,8 @@ impl<M: WarpMask> IssueBuffer<M> {
     }
 
     /// The instruction at `location` issues: the location is free, no other waits for its issue any
-    /// more, but may wait for its write.
-    pub fn issue(&mut self, window: Window<'_>, warp: WarpSlot, location: Location) {
+    /// more, but may wait for its write. Returns whether it passes an older one.
+    pub fn issue(&mut self, window: Window<'_>, warp: WarpSlot, location: Location) -> bool {
         let w = warp.index();
         let id = self.id(warp, location);
         self.board.on_issue(window, id);
@@ -232,6 +232,7 @@ impl<M: WarpMask> IssueBuffer<M> {
         if of.taken == 0 {
             self.empty.insert(warp);
         }
+        place > 0
     }
 
     /// `id` has written its registers. Returns whether an instruction waited for that.

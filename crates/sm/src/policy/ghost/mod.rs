@@ -77,6 +77,7 @@ use super::heads::{Head, Heads};
 use super::structure::DEPENDENCE_BITS;
 use super::{Each, IssuePolicy, ReadyMasks, Structure};
 use crate::agenda::Agenda;
+use crate::counters::DesignStatistic;
 use crate::inflight::{InFlight, InstId, Window};
 use crate::instruction_buffer::InstructionBuffer;
 use crate::scoreboard::{Board, Scoreboard};
@@ -155,6 +156,9 @@ pub struct Ghost<M: WarpMask = u64> {
     translations: Option<Translations>,
     config: GhostConfig,
     max_warps: usize,
+
+    issued: u64,
+    reordered: u64,
 }
 
 impl<M: WarpMask> Ghost<M> {
@@ -312,6 +316,8 @@ impl<M: WarpMask> IssuePolicy for Ghost<M> {
             translations: config.precise.map(Translations::new),
             config,
             max_warps: warps,
+            issued: 0,
+            reordered: 0,
         }
     }
 
@@ -352,6 +358,10 @@ impl<M: WarpMask> IssuePolicy for Ghost<M> {
             all.push(of("load counter", warps, 1, size + 1).written(twice));
         }
         all
+    }
+
+    fn statistics(&self) -> Vec<DesignStatistic> {
+        vec![DesignStatistic::reordered_share(self.reordered, self.issued)]
     }
 
     fn start_warp(&mut self, warp: WarpSlot, regs: &RegFile) {
@@ -428,7 +438,8 @@ impl<M: WarpMask> IssuePolicy for Ghost<M> {
         let (warp, w) = (inst.warp, inst.warp.index());
         let location = self.candidate[w];
         debug_assert_eq!(self.isb.id(warp, location), id);
-        self.isb.issue(window, warp, location);
+        self.issued += 1;
+        self.reordered += u64::from(self.isb.issue(window, warp, location));
         self.table[w] = match self.table[w] {
             (first, second) if first == Some(location) => (second, None),
             (first, second) if second == Some(location) => (first, None),

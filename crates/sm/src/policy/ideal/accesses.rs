@@ -1,6 +1,6 @@
 //! The order of a warp's accesses to memory: by kind, or by the bytes that they touch.
 
-use super::waits::{Place, Places, SPAN};
+use super::waits::{Places, SPAN};
 use crate::inflight::{InFlight, InstId, Window};
 use crate::policy::extent::{Extent, overlap};
 use crate::warps::PerWarp;
@@ -33,10 +33,10 @@ impl Accesses {
         Self { knows_addresses, order: PerWarp::new(Order::default()), extents: vec![Extent::NOWHERE; extents].into() }
     }
 
-    /// The access `id`, the youngest of its warp, comes to `place` among the warp's `places`. Gives the
-    /// older ones for whose issue it waits.
+    /// The access `id`, the youngest of its warp, comes to `place` among those of the warp, which hold
+    /// `ids`. Gives the older ones for whose issue it waits.
     #[inline]
-    pub fn enter(&mut self, window: Window<'_>, id: InstId, place: usize, places: &[Place]) -> Places {
+    pub fn enter(&mut self, window: Window<'_>, id: InstId, place: usize, ids: &[InstId]) -> Places {
         let inst = window.inst(id);
         let (w, mine) = (inst.warp.index(), 1 << place);
         let Some(mem) = inst.mem else { return 0 };
@@ -62,7 +62,7 @@ impl Accesses {
         let extent = Extent::of(window, id);
         let extents = &mut self.extents[w * SPAN..][..SPAN];
         extents[place] = extent;
-        let meets = |&p: &usize| extents[p].may_meet(&extent) && overlap(window, places[p].id, id);
+        let meets = |&p: &usize| extents[p].may_meet(&extent) && overlap(window, ids[p], id);
         set_bits(candidates).filter(meets).fold(older, |older, p| older | 1 << p)
     }
 

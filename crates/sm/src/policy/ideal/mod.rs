@@ -64,7 +64,7 @@ use config::BranchFetch;
 use isa::{Control, RegFile, WarpSlot};
 use kit::bits::set_bits;
 use registers::Registers;
-use waits::{Cause, Place, Places, SPAN, Waiters, Waits, place_of, wait};
+use waits::{AllWaiters, Cause, Places, SPAN, Waiters, Waits, place_of, wait};
 
 /// Depth and freedoms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -167,10 +167,11 @@ pub struct Ideal<M: WarpMask = u64> {
     max_warps: usize,
 
     windows: PerWarp<WarpWindow, M>,
-    /// What stands in them: `SPAN` places for each warp.
-    places: Box<[Place]>,
-    /// Who waits for an instruction, by [`InstId`].
-    waiters: Vec<Waiters>,
+    // What stands in them: `SPAN` places for each warp.
+    ids: Box<[InstId]>,
+    pipes: Box<[Pipe]>,
+    waits: Box<[Waits]>,
+    waiters: AllWaiters,
     registers: Registers,
     accesses: Accesses,
 
@@ -191,12 +192,11 @@ impl<M: WarpMask> Ideal<M> {
     #[inline]
     fn wake(&mut self, warp: WarpSlot, waiters: Places, cause: Cause) {
         let w = warp.index();
-        let places = &mut self.places[w * SPAN..][..SPAN];
+        let waits = &mut self.waits[w * SPAN..][..SPAN];
         for p in set_bits(waiters) {
-            let place = &mut places[p];
-            place.waits.end(cause);
-            if place.waits.are_over() {
-                self.windows[w].make_ready(1 << p, place.pipe);
+            waits[p].end(cause);
+            if waits[p].are_over() {
+                self.windows[w].make_ready(1 << p, self.pipes[w * SPAN + p]);
             }
         }
     }
@@ -207,7 +207,7 @@ impl<M: WarpMask> Ideal<M> {
         let w = warp.index();
         let of = &self.windows[w];
         let stalled = of.pipes.0 == 0 && of.waiting != 0;
-        let stall = if stalled { self.places[w * SPAN + place_of(of.head)].waits.stall() } else { None };
+        let stall = if stalled { self.waits[w * SPAN + place_of(of.head)].stall() } else { None };
         let new = Shown { pipes: of.pipes, stall };
         let old = std::mem::replace(&mut self.shown[w], new);
         if old == new {
@@ -227,15 +227,15 @@ impl<M: WarpMask> Ideal<M> {
     fn dependences(&mut self, window: Window<'_>, id: InstId, place: usize) -> Waits {
         let inst = window.inst(id);
         let (w, mine) = (inst.warp.index(), 1 << place);
-        let places = &self.places[w * SPAN..][..SPAN];
-        let mut waits = self.registers.enter(window, id, mine, places, &mut self.waiters);
+        let ids = &self.ids[w * SPAN..][..SPAN];
+        let mut waits = self.registers.enter(window, id, mine, ids, &mut self.waiters);
         let of = &mut self.windows[w];
         let mut older = of.wall;
         if inst.mem.is_some() {
-            older |= self.accesses.enter(window, id, place, places);
+            older |= self.accesses.enter(window, id, place, ids);
         }
         for p in set_bits(older) {
-            wait(&mut self.waiters[places[p].id.index()].issue, mine, &mut waits, Cause::Order);
+            wait(&mut self.waiters.to_go_on[ids[p].index()].issue, mine, &mut waits, Cause::Order);
         }
         let synchronises = synchronises(inst);
         if synchronises && of.head != inst.order {
@@ -262,14 +262,15 @@ impl<M: WarpMask> IssuePolicy for Ideal<M> {
     fn new(config: &IdealConfig, spec: &CoreSpec) -> Self {
         let (warps, per_fetch) = (spec.sm.max_warps as usize, spec.sm.frontend.instructions_per_fetch);
         let config = IdealConfig { window: config.window.max(per_fetch).min(SPAN as u32), ..*config };
-        let empty = Place { id: InstId(0), pipe: Pipe(0), waits: Waits::default() };
         Self {
             config,
             per_fetch,
             max_warps: warps,
             windows: PerWarp::new(WarpWindow::default()),
-            places: vec![empty; warps * SPAN].into(),
-            waiters: Vec::new(),
+            ids: vec![InstId(0); warps * SPAN].into(),
+            pipes: vec![Pipe(0); warps * SPAN].into(),
+            waits: vec![Waits::default(); warps * SPAN].into(),
+            waiters: AllWaiters::default(),
             registers: Registers::new(config.renames),
             accesses: Accesses::new(warps, config.knows_addresses),
             room: M::ALL,
@@ -297,15 +298,10 @@ impl<M: WarpMask> IssuePolicy for Ideal<M> {
     }
 
     fn statistics(&self) -> Vec<DesignStatistic> {
-        let reordered = |name, unit, description| DesignStatistic::count(name, unit, description, self.reordered);
+        let what = "Issued before an older instruction of their warp.";
         vec![
-            reordered("reordered", "warp instructions", "Issued before an older instruction of their warp."),
-            reordered(
-                "reordered_share",
-                "%",
-                "Instructions that issued before an older one of their warp, as a share of all.",
-            )
-            .per(self.issued, 100),
+            DesignStatistic::count("reordered", "warp instructions", what, self.reordered),
+            DesignStatistic::reordered_share(self.reordered, self.issued),
         ]
     }
 
@@ -325,12 +321,10 @@ impl<M: WarpMask> IssuePolicy for Ideal<M> {
     fn insert(&mut self, window: Window<'_>, id: InstId) {
         let inst = window.inst(id);
         let (warp, w, place) = (inst.warp, inst.warp.index(), place_of(inst.order));
-        if self.waiters.len() <= id.index() {
-            self.waiters.resize(id.index() + 1, Waiters::default());
-        }
-        self.waiters[id.index()] = Waiters::default();
+        self.waiters.begin(id, self.config.renames);
         let waits = self.dependences(window, id, place);
-        self.places[w * SPAN + place] = Place { id, pipe: inst.pipe, waits };
+        let at = w * SPAN + place;
+        (self.ids[at], self.pipes[at], self.waits[at]) = (id, inst.pipe, waits);
         let of = &mut self.windows[w];
         of.waiting |= 1 << place;
         of.tail = inst.order + 1;
@@ -363,7 +357,7 @@ impl<M: WarpMask> IssuePolicy for Ideal<M> {
             open.iter().fold(0, |ready, pipe| ready | of.ready_for[pipe.index()])
         };
         debug_assert!(ready != 0, "a warp that was chosen has a candidate");
-        self.places[warp.index() * SPAN + of.oldest(ready)].id
+        self.ids[warp.index() * SPAN + of.oldest(ready)]
     }
 
     #[inline]
@@ -388,10 +382,10 @@ impl<M: WarpMask> IssuePolicy for Ideal<M> {
             self.accesses.issue(inst, mine);
         }
         self.registers.issue(window, id, mine);
-        let Waiters { issue, issue_to_write, .. } = self.waiters[id.index()];
+        let Waiters { issue, .. } = self.waiters.to_go_on[id.index()];
         self.wake(warp, turn, Cause::Order);
         self.wake(warp, issue, Cause::Order);
-        self.wake(warp, issue_to_write, Cause::War);
+        self.wake(warp, self.waiters.to_write(id).issue, Cause::War);
         self.show(warp);
     }
 
@@ -401,7 +395,7 @@ impl<M: WarpMask> IssuePolicy for Ideal<M> {
             return;
         }
         self.registers.has_read(window, id);
-        let waiters = self.waiters[id.index()].read;
+        let waiters = self.waiters.to_write(id).read;
         if waiters != 0 {
             self.wake(window.inst(id).warp, waiters, Cause::War);
             self.show(window.inst(id).warp);
@@ -411,17 +405,18 @@ impl<M: WarpMask> IssuePolicy for Ideal<M> {
     #[inline]
     fn on_writeback(&mut self, window: Window<'_>, id: InstId) {
         self.registers.has_written(window, id);
-        let Waiters { result, result_to_write, .. } = self.waiters[id.index()];
-        if result | result_to_write != 0 {
+        let Waiters { result, .. } = self.waiters.to_go_on[id.index()];
+        let to_write = self.waiters.to_write(id).result;
+        if result | to_write != 0 {
             let inst = window.inst(id);
             self.wake(inst.warp, result, registers::raw(inst));
-            self.wake(inst.warp, result_to_write, Cause::Waw);
+            self.wake(inst.warp, to_write, Cause::Waw);
             self.show(inst.warp);
         }
     }
 
     fn oldest(&self, warp: WarpSlot) -> Option<InstId> {
         let of = &self.windows[warp.index()];
-        (of.waiting != 0).then(|| self.places[warp.index() * SPAN + place_of(of.head)].id)
+        (of.waiting != 0).then(|| self.ids[warp.index() * SPAN + place_of(of.head)])
     }
 }

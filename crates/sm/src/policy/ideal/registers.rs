@@ -1,6 +1,6 @@
 //! Dependences through registers: by name, or with every write to a register of its own.
 
-use super::waits::{Cause, Place, Places, Waiters, Waits, wait};
+use super::waits::{AllWaiters, Cause, Places, Waits, wait};
 use crate::inflight::{InFlight, InstId, Window};
 use crate::warp_mask::MOST_WARPS;
 use crate::warps::PerWarp;
@@ -13,8 +13,6 @@ const NONE: InstId = InstId(u16::MAX);
 /// A register of a warp.
 #[derive(Clone, Copy, Debug)]
 struct Register {
-    /// Places behind the writer that read it and have not issued. Empty if registers are renamed.
-    readers: Places,
     /// Lanes that the writer gives or has waited for.
     lanes: u32,
     /// Its youngest writer, if that is in flight.
@@ -23,7 +21,7 @@ struct Register {
 
 impl Default for Register {
     fn default() -> Self {
-        Self { readers: 0, lanes: 0, writer: NONE }
+        Self { lanes: 0, writer: NONE }
     }
 }
 
@@ -33,6 +31,9 @@ pub(super) struct Registers {
     renames: bool,
     /// `stride` for each warp.
     of: Vec<Register>,
+    /// Likewise, places behind the writer that read it and have not issued. Empty if registers are
+    /// renamed.
+    readers: Vec<Places>,
     stride: usize,
     /// Issued, with vector registers still to read. Empty if registers are renamed.
     reading: PerWarp<Vec<InstId>, u128>,
@@ -47,7 +48,7 @@ pub(super) fn raw(writer: &InFlight) -> Cause {
 
 impl Registers {
     pub fn new(renames: bool) -> Self {
-        Self { renames, of: Vec::new(), stride: 0, reading: PerWarp::from_fn(|_| Vec::new()) }
+        Self { renames, of: Vec::new(), readers: Vec::new(), stride: 0, reading: PerWarp::from_fn(|_| Vec::new()) }
     }
 
     /// A warp with registers `regs` starts.
@@ -55,17 +56,17 @@ impl Registers {
         if regs.count() > self.stride {
             self.widen(regs.count().next_multiple_of(64));
         }
-        debug_assert!(self.of(warp).iter().all(|r| r.writer == NONE && r.readers == 0), "left by a former warp");
+        debug_assert!(self.of(warp).iter().all(|r| r.writer == NONE), "left by a former warp");
         debug_assert!(self.reading[warp.index()].is_empty());
     }
 
     /// A kernel with more registers than any before it has come.
     fn widen(&mut self, stride: usize) {
-        let mut wider = vec![Register::default(); MOST_WARPS * stride];
-        for (new, old) in wider.chunks_exact_mut(stride).zip(self.of.chunks_exact(self.stride.max(1))) {
-            new[..self.stride].copy_from_slice(old);
+        widen(&mut self.of, self.stride, stride);
+        if !self.renames {
+            widen(&mut self.readers, self.stride, stride);
         }
-        (self.of, self.stride) = (wider, stride);
+        self.stride = stride;
     }
 
     #[inline]
@@ -73,16 +74,16 @@ impl Registers {
         &mut self.of[warp.index() * self.stride..][..self.stride]
     }
 
-    /// `id`, the youngest of its warp, comes to the place `mine` in its warp's `places`. Gives what it
-    /// waits for.
+    /// `id`, the youngest of its warp, comes to the place `mine` of its warp, whose places hold
+    /// `ids`. Gives what it waits for.
     #[inline]
     pub fn enter(
         &mut self,
         window: Window<'_>,
         id: InstId,
         mine: Places,
-        places: &[Place],
-        waiters: &mut [Waiters],
+        ids: &[InstId],
+        waiters: &mut AllWaiters,
     ) -> Waits {
         let mut waits = Waits::default();
         let inst = window.inst(id);
@@ -90,21 +91,21 @@ impl Registers {
         for reg in window.srcs(id) {
             let writer = registers[reg.index()].writer;
             if writer != NONE {
-                wait(&mut waiters[writer.index()].result, mine, &mut waits, raw(window.inst(writer)));
+                wait(&mut waiters.to_go_on[writer.index()].result, mine, &mut waits, raw(window.inst(writer)));
             }
         }
         if self.renames {
             for reg in window.dsts(id) {
-                let Register { lanes, writer, .. } = &mut registers[reg.index()];
+                let Register { lanes, writer } = &mut registers[reg.index()];
                 let covers = *writer == NONE || *lanes & !inst.mask == 0;
                 if !covers {
-                    wait(&mut waiters[writer.index()].result, mine, &mut waits, raw(window.inst(*writer)));
+                    wait(&mut waiters.to_go_on[writer.index()].result, mine, &mut waits, raw(window.inst(*writer)));
                 }
                 *lanes = if covers { inst.mask } else { *lanes | inst.mask };
                 *writer = id;
             }
         } else {
-            self.enter_by_name(window, id, mine, places, waiters, &mut waits);
+            self.enter_by_name(window, id, mine, ids, waiters, &mut waits);
         }
         waits
     }
@@ -116,27 +117,29 @@ impl Registers {
         window: Window<'_>,
         id: InstId,
         mine: Places,
-        places: &[Place],
-        waiters: &mut [Waiters],
+        ids: &[InstId],
+        waiters: &mut AllWaiters,
         waits: &mut Waits,
     ) {
         let inst = window.inst(id);
         let vectors = window.code(id).program.regs.vector;
-        let registers = &mut self.of[inst.warp.index() * self.stride..][..self.stride];
+        let range = inst.warp.index() * self.stride..(inst.warp.index() + 1) * self.stride;
+        let (registers, readers_of) = (&mut self.of[range.clone()], &mut self.readers[range]);
+        let waiters = &mut waiters.to_write;
         let (mut readers, mut readers_at_issue) = (0, 0);
         for reg in window.dsts(id) {
-            let Register { readers: of_reg, writer, .. } = &mut registers[reg.index()];
-            if *writer != NONE && *writer != id {
-                wait(&mut waiters[writer.index()].result_to_write, mine, waits, Cause::Waw);
+            let writer = std::mem::replace(&mut registers[reg.index()].writer, id);
+            if writer != NONE && writer != id {
+                wait(&mut waiters[writer.index()].result, mine, waits, Cause::Waw);
             }
-            *(if reg.0 < vectors { &mut readers } else { &mut readers_at_issue }) |= *of_reg;
-            (*of_reg, *writer) = (0, id);
+            let of_reg = std::mem::take(&mut readers_of[reg.index()]);
+            *(if reg.0 < vectors { &mut readers } else { &mut readers_at_issue }) |= of_reg;
         }
         for older in set_bits(readers) {
-            wait(&mut waiters[places[older].id.index()].read, mine, waits, Cause::War);
+            wait(&mut waiters[ids[older].index()].read, mine, waits, Cause::War);
         }
         for older in set_bits(readers_at_issue) {
-            wait(&mut waiters[places[older].id.index()].issue_to_write, mine, waits, Cause::War);
+            wait(&mut waiters[ids[older].index()].issue, mine, waits, Cause::War);
         }
         for &older in &self.reading[inst.warp.index()] {
             if will_read(window, older, id) {
@@ -145,8 +148,7 @@ impl Registers {
         }
         // What an instruction reads and writes itself, a younger writer waits for as its write.
         for reg in window.srcs(id) {
-            let Register { readers, writer, .. } = &mut registers[reg.index()];
-            *readers |= if *writer == id { 0 } else { mine };
+            readers_of[reg.index()] |= if registers[reg.index()].writer == id { 0 } else { mine };
         }
     }
 
@@ -157,8 +159,8 @@ impl Registers {
             return;
         }
         let inst = window.inst(id);
-        let registers = self.of(inst.warp);
-        window.srcs(id).iter().for_each(|reg| registers[reg.index()].readers &= !mine);
+        let readers = &mut self.readers[inst.warp.index() * self.stride..][..self.stride];
+        window.srcs(id).iter().for_each(|reg| readers[reg.index()] &= !mine);
         if !window.vector_srcs(id).is_empty() {
             self.reading[inst.warp.index()].push(id);
         }
@@ -182,6 +184,15 @@ impl Registers {
             *writer = if *writer == id { NONE } else { *writer };
         }
     }
+}
+
+/// Makes rows of `stride` elements of those of `old`.
+fn widen<T: Clone + Copy + Default>(rows: &mut Vec<T>, old: usize, stride: usize) {
+    let mut wider = vec![T::default(); MOST_WARPS * stride];
+    for (new, former) in wider.chunks_exact_mut(stride).zip(rows.chunks_exact(old.max(1))) {
+        new[..old].copy_from_slice(former);
+    }
+    *rows = wider;
 }
 
 /// Whether `older`, issued, has yet to read a vector register that `id` writes.

@@ -2,7 +2,6 @@
 //! masks.
 
 use crate::inflight::InstId;
-use crate::spec::Pipe;
 use crate::stalls::Stall;
 
 /// Places of a warp's window, one bit each.
@@ -72,27 +71,54 @@ impl Waits {
     }
 }
 
-/// An instruction in a window.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
-    pub id: InstId,
-    pub pipe: Pipe,
-    pub waits: Waits,
-}
-
 /// Places that wait for an instruction, by what they wait for.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Waiters {
     /// Its issue.
     pub issue: Places,
-    /// Its issue, to write predicates and uniform registers that it reads.
-    pub issue_to_write: Places,
-    /// Its reads, to write vector registers that it reads.
-    pub read: Places,
     /// Its results, to read them.
     pub result: Places,
+}
+
+/// Places that wait for an instruction to write over what it names, by what they wait for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Overwriters {
+    /// Its issue, to write predicates and uniform registers that it reads.
+    pub issue: Places,
+    /// Its reads, to write vector registers that it reads.
+    pub read: Places,
     /// Its results, to write over them.
-    pub result_to_write: Places,
+    pub result: Places,
+}
+
+/// Who waits for an instruction, by [`InstId`]. What is asked for at every instruction stands together:
+/// deep windows do not fit into the host's caches.
+#[derive(Debug, Default)]
+pub(super) struct AllWaiters {
+    pub to_go_on: Vec<Waiters>,
+    /// Without renaming; empty with it.
+    pub to_write: Vec<Overwriters>,
+}
+
+impl AllWaiters {
+    /// Nobody waits for `id`, which is new.
+    #[inline]
+    pub fn begin(&mut self, id: InstId, renames: bool) {
+        if self.to_go_on.len() <= id.index() {
+            self.to_go_on.resize(id.index() + 1, Waiters::default());
+            self.to_write.resize(if renames { 0 } else { id.index() + 1 }, Overwriters::default());
+        }
+        self.to_go_on[id.index()] = Waiters::default();
+        if !renames {
+            self.to_write[id.index()] = Overwriters::default();
+        }
+    }
+
+    /// Who waits to write over what `id` names; none with renaming.
+    #[inline]
+    pub fn to_write(&self, id: InstId) -> Overwriters {
+        self.to_write.get(id.index()).copied().unwrap_or_default()
+    }
 }
 
 /// The place `mine`, whose waits are `waits`, is one of those that wait at `waiters` for `cause`.

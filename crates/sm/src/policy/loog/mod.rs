@@ -54,6 +54,10 @@
 //!   which sCROOGe keeps back. It costs a bank's write.
 //! - D8: a station whose instruction has no result is free when it leaves. The paper does not say.
 //! - D9: an instruction with more than 64 sources waits for them before it issues.
+//! - D10: a warp that could issue while its SM issued 4,096 to 8,192 instructions of others goes before
+//!   all others of its scheduler, once. The sources know no such rule; without it, older warps that spin
+//!   on a lock can take all stations under a greedy scheduler, for ever, while younger ones hold it. The
+//!   number is a guess: small enough to end that, too large to matter otherwise.
 //!
 //! **Structures** of an SM: instruction buffer; RAT (263 registers a warp, each a valid bit and a
 //! station's number); reservation stations (three operands of 32 lanes x 32 bits and a guard of 32
@@ -66,6 +70,7 @@
 //! alone; `memory_order` of barriers and exits whose older accesses wait in stations.
 
 mod alias_table;
+mod stations;
 
 use super::extent::{Extent, overlap};
 use super::heads::{Head, Heads};
@@ -79,6 +84,7 @@ use crate::warp_mask::WarpMask;
 use crate::warps::PerWarp;
 use alias_table::AliasTable;
 use isa::{Access, CacheOp, Control, RegFile, WarpSlot};
+use stations::InStations;
 
 /// Most sources that a station awaits.
 const MAX_AWAITED: usize = 64;
@@ -100,6 +106,17 @@ impl Default for LoogConfig {
     }
 }
 
+/// Instructions that an SM issues before a warp that could issue all the while goes first (D10).
+const PATIENCE: u64 = 4096;
+
+/// What the design does.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    issued: u64,
+    reordered: u64,
+    starved: u64,
+}
+
 /// The issue design.
 #[derive(Debug)]
 pub struct Loog<M: WarpMask = u64> {
@@ -108,6 +125,12 @@ pub struct Loog<M: WarpMask = u64> {
     heads: Heads<M>,
     /// Accesses of each warp that have issued and not left their stations.
     queued: PerWarp<u16, M>,
+    in_stations: InStations<M>,
+    /// Warps that could issue when the SM had last issued a multiple of [`PATIENCE`], and have not since.
+    passed_over: M,
+    /// Those that were that for a whole such period: they go first.
+    starved: M,
+    counts: Counts,
     config: LoogConfig,
     warps: usize,
     partitions: usize,
@@ -138,6 +161,16 @@ impl<M: WarpMask> Loog<M> {
             return Some(Stall::MemoryOrder);
         }
         self.table.pending(window, id)
+    }
+
+    /// Finds the warps that have been passed over since this was last done.
+    #[cold]
+    fn find_starved(&mut self) {
+        let could_issue = self.heads.ready().outside(PipeSet::default());
+        let starved = self.passed_over & could_issue;
+        self.counts.starved += u64::from((starved & !self.starved).count());
+        self.starved |= starved;
+        self.passed_over = could_issue;
     }
 
     #[inline]
@@ -186,6 +219,10 @@ impl<M: WarpMask> IssuePolicy for Loog<M> {
             table: AliasTable::default(),
             heads: Heads::default(),
             queued: PerWarp::new(0),
+            in_stations: InStations::default(),
+            passed_over: M::NONE,
+            starved: M::NONE,
+            counts: Counts::default(),
             config: config.clone(),
             warps,
             partitions: spec.partitions,
@@ -238,6 +275,7 @@ impl<M: WarpMask> IssuePolicy for Loog<M> {
 
     fn statistics(&self) -> Vec<DesignStatistic> {
         let AliasTable { captured, broadcasts, .. } = self.table;
+        let Counts { issued, reordered, starved } = self.counts;
         vec![
             DesignStatistic::count("results_broadcast", "results", "Results broadcast to the stations.", broadcasts),
             DesignStatistic::count(
@@ -246,11 +284,18 @@ impl<M: WarpMask> IssuePolicy for Loog<M> {
                 "Operands that stations took from results rather than from the register file.",
                 captured,
             ),
+            DesignStatistic::reordered_share(reordered, issued),
+            DesignStatistic::count(
+                "warps_starved",
+                "warps",
+                "Times that a warp went first since others had been chosen before it for long.",
+                starved,
+            ),
         ]
     }
 
     fn start_warp(&mut self, warp: WarpSlot, regs: &RegFile) {
-        debug_assert!(self.heads.is_empty(warp));
+        debug_assert!(self.heads.is_empty(warp) && self.in_stations.is_empty(warp));
         self.table.start_warp(warp, regs);
     }
 
@@ -289,12 +334,26 @@ impl<M: WarpMask> IssuePolicy for Loog<M> {
     }
 
     #[inline]
+    fn first(&self) -> M {
+        self.starved
+    }
+
+    #[inline]
     fn on_issue(&mut self, window: Window<'_>, id: InstId) {
         let inst = window.inst(id);
         self.buffer.pop(inst.warp);
         self.queued[inst.warp.index()] += u16::from(inst.mem.is_some());
         self.table.rename(window, id, reads_at_issue(window, id));
+        self.in_stations.enter(inst.warp, inst.order);
         self.examine(window, inst.warp);
+        if (self.passed_over | self.starved).contains(inst.warp) {
+            self.passed_over.remove(inst.warp);
+            self.starved.remove(inst.warp);
+        }
+        self.counts.issued += 1;
+        if self.counts.issued.is_multiple_of(PATIENCE) {
+            self.find_starved();
+        }
     }
 
     #[inline]
@@ -320,6 +379,7 @@ impl<M: WarpMask> IssuePolicy for Loog<M> {
     #[inline]
     fn on_operands_read(&mut self, window: Window<'_>, id: InstId) {
         let inst = window.inst(id);
+        self.counts.reordered += u64::from(self.in_stations.leave(inst.warp, inst.order));
         if inst.mem.is_some() {
             self.queued[inst.warp.index()] -= 1;
             self.examine_if_stalled(window, inst.warp);

@@ -205,13 +205,7 @@ impl<M: WarpMask> IssuePolicy for Socgpu<M> {
                 "Older accesses and barriers in the buffer that an access or barrier must not pass, when it enters.",
                 memory,
             ),
-            DesignStatistic::count(
-                "reordered_share",
-                "%",
-                "Instructions that issued before an older one of their warp, as a share of all.",
-                reordered,
-            )
-            .per(issued, 100),
+            DesignStatistic::reordered_share(reordered, issued),
         ]
     }
 
