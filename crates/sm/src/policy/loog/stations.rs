@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn who_leaves_before_an_older_one_is_known() {
-        let (mut in_stations, other) = (InStations::default(), WarpSlot(4));
+        let (mut in_stations, other) = (InStations::<u64>::default(), WarpSlot(4));
         (10..13).for_each(|order| in_stations.enter(WARP, order));
         in_stations.enter(other, 1);
         assert!(!in_stations.leave(other, 1), "of another warp");
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn one_that_waits_long_is_older_than_all_that_pass() {
-        let mut in_stations = InStations::default();
+        let mut in_stations = InStations::<u64>::default();
         in_stations.enter(WARP, 5);
         for order in 6..500 {
             in_stations.enter(WARP, order);
