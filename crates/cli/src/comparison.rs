@@ -49,12 +49,14 @@ pub enum Shown {
     Power,
     /// That energy over that of the first column
     RelativeEnergy,
+    /// Instructions executed once for all of their lanes, in percent, of cores with a scalar path
+    Scalar,
     /// Older instructions on which one depends that enters the buffer, of designs that count them: RAW, WAW-WAR, Stop
     Dependences,
 }
 
 /// What a paper reports of a run like one of ours.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Published {
     /// Speedup over in-order issue.
     pub speedup: Option<f64>,
@@ -62,6 +64,12 @@ pub struct Published {
     pub stall_reduction_percent: Option<f64>,
     /// Resident warps as a share of warp slots, in percent.
     pub occupancy_percent: Option<f64>,
+    /// Thread instructions per cycle.
+    pub ipc: Option<f64>,
+    /// Mean power, in watts.
+    pub watts: Option<f64>,
+    /// Energy over that of the paper's baseline.
+    pub relative_energy: Option<f64>,
 }
 
 /// What a paper reports of a core design on a GPU.
@@ -164,8 +172,11 @@ impl Comparison {
             speedup: figure.speedup.get(name).copied(),
             stall_reduction_percent: figure.stall_reduction_percent.get(name).copied(),
             occupancy_percent: figure.occupancy_percent.get(name).copied(),
+            ipc: figure.ipc.get(name).copied(),
+            watts: figure.watts.get(name).copied(),
+            relative_energy: figure.relative_energy.get(name).copied(),
         };
-        published.speedup.map(|_| published)
+        (published != Published::default()).then_some(published)
     }
 
     /// The geometric mean of a column's speedups.

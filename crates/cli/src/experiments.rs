@@ -113,6 +113,35 @@ pub const ALL: &[Experiment] = &[
             "all --gpus v100 --schedulers gto --isa sass --cores inorder-war-exact,socgpu --show speedup,dependences,reordered --published",
         ],
     },
+    Experiment {
+        name: "socgpu-fig6",
+        paper: "SOCGPU (GPGPU 2023), figure 6",
+        about: "energy of SOCGPU over that of its baseline",
+        published: "V100, machine code, GTO: 6.5 % less in the mean; rnn_gru_train 41.9 % less, backprop 24.7 % more",
+        parts: &[
+            "all --gpus v100 --schedulers gto --isa sass --cores inorder-war-exact,socgpu --show speedup,relative-energy,power --published",
+        ],
+    },
+    Experiment {
+        name: "scalar-table1",
+        paper: "Balancing Scalar and Vector Execution on GPU Architectures, table 1",
+        about: "thread instructions per cycle of the scalar-vector core, with what it may have besides",
+        published: "GTX 480, PTX: 3.05 % more in the mean, 8.35 % at most",
+        parts: &[
+            "bfs backprop btree hotspot lud pathfinder nw lavamd --gpus gtx480 --cores inorder,inorder+scalar --show ipc,speedup,scalar --published",
+            "bfs backprop btree hotspot lud pathfinder nw lavamd --gpus gtx480 --cores inorder,inorder+scalar,inorder+scalar+early,inorder+scalar+noalu,inorder+scalar+memory,inorder+scalar+half,inorder+scalar+compiler --show speedup,scalar",
+        ],
+    },
+    Experiment {
+        name: "scalar-table2",
+        paper: "Balancing Scalar and Vector Execution on GPU Architectures, table 2",
+        about: "mean power of the scalar-vector core, with what it may have besides",
+        published: "GTX 480, PTX: 9.59 % less in the mean, 3.76 to 12.37 %",
+        parts: &[
+            "bfs backprop btree hotspot lud pathfinder nw lavamd --gpus gtx480 --cores inorder,inorder+scalar --show power,relative-energy --published",
+            "bfs backprop btree hotspot lud pathfinder nw lavamd --gpus gtx480 --cores inorder,inorder+scalar,inorder+scalar+noalu,inorder+scalar+memory,inorder+scalar+half,inorder+scalar+compiler --show power,relative-energy",
+        ],
+    },
 ];
 
 /// The experiment called `name`.

@@ -159,6 +159,9 @@ fn usage() {
 
 #[test]
 fn names() {
+    fails(2, &["run", "matmul", "--core", "loog+scalar"], &["renames registers", "inorder+scalar"]);
+    fails(2, &["run", "matmul", "--core", "inorder+half"], &["`inorder+scalar+half`"]);
+    fails(2, &["run", "matmul", "--core", "ghost+scaler"], &["`scaler`", "scalar"]);
     fails(2, &["run", "matmull"], &["matmull", "did you mean `matmul`"]);
     fails(2, &["run", "matmul", "--gpu", "v10"], &["v10", "did you mean `v100`"]);
     fails(2, &["run", "matmul", "--core", "inordr"], &["inordr", "did you mean `inorder`"]);

@@ -425,3 +425,18 @@ fn an_experiment_is_reproduced() {
     let missing = run(&["reproduce", "war-fig6"]);
     assert!(missing.status == 2 && missing.stderr.contains("did you mean"), "{}", missing.stderr);
 }
+
+#[test]
+fn a_scalar_path_is_chosen_behind_the_core() {
+    let on = |core: &'static str| ["run", "hotspot", "--gpu", "gtx480", "--core", core];
+    let text = succeed(&on("inorder+scalar+half"));
+    assert!(text.contains("Scalar path") && text.contains("in one half of the warp"), "{text}");
+    assert!(!text.contains("wrongly"), "{text}");
+    let report = json(&succeed(&[on("ghost+scalar").as_slice(), &["--json"]].concat()));
+    assert!(report["total"]["design.scalar_share"].as_f64().unwrap() > 5.0);
+    // What the paper says of its own simulator.
+    let text = succeed(&["run", "bfs", "--gpu", "gtx480", "--core", "inorder+scalar+unguarded"]);
+    assert!(text.contains("would be read wrongly"), "{text}");
+    let listed = json(&succeed(&["list", "cores", "inorder+scalar", "--json"]));
+    assert!(strings(&listed["cores"][0]["structures"], "name").contains(&"relocation table"));
+}

@@ -26,6 +26,15 @@ pub struct Figure {
     /// Issue slots lost to data and structural hazards, how many fewer, by workload.
     #[serde(default)]
     pub stall_reduction_percent: BTreeMap<String, f64>,
+    /// Thread instructions per cycle, by workload.
+    #[serde(default)]
+    pub ipc: BTreeMap<String, f64>,
+    /// Mean power in watts, by workload.
+    #[serde(default)]
+    pub watts: BTreeMap<String, f64>,
+    /// Energy over that of the paper's baseline, by workload.
+    #[serde(default)]
+    pub relative_energy: BTreeMap<String, f64>,
 }
 
 /// What is published of the area or power of a core design.
@@ -124,7 +133,9 @@ mod tests {
             assert!(!figure.source.is_empty(), "{figure:?}");
             let key = |f: &Figure| (f.core.clone(), f.gpu.clone());
             assert!(figures()[..i].iter().all(|earlier| key(earlier) != key(figure)), "{figure:?}");
-            for (workload, value) in figure.speedup.iter().chain(&figure.occupancy_percent) {
+            let by_workload =
+                [&figure.speedup, &figure.occupancy_percent, &figure.ipc, &figure.watts, &figure.relative_energy];
+            for (workload, value) in by_workload.into_iter().flatten() {
                 assert!(workloads::suite::find(workload).is_ok() && *value > 0.0, "{workload}: {figure:?}");
             }
         }

@@ -48,6 +48,7 @@ impl Shown {
             Shown::Energy => "Energy",
             Shown::Power => "Mean power (W)",
             Shown::RelativeEnergy => "Energy over that of the first column",
+            Shown::Scalar => "Scalar instructions (%)",
             Shown::Dependences => "Dependences per instruction: RAW, WAW-WAR, Stop",
         }
     }
@@ -66,6 +67,7 @@ impl Shown {
             Shown::Energy => ("energy", Align::Right),
             Shown::Power => ("W", Align::Right),
             Shown::RelativeEnergy => ("relative energy", Align::Right),
+            Shown::Scalar => ("scalar", Align::Right),
             Shown::Dependences => ("RAW, WAW-WAR, Stop", Align::Right),
         }
     }
@@ -88,6 +90,7 @@ impl Shown {
             }),
             Shown::Power => text_or(cell, ABSENT, |r| figure(&r.total, energy::POWER)),
             Shown::RelativeEnergy => speedup(comparison.relative_energy(row, column)),
+            Shown::Scalar => text_or(cell, ABSENT, |r| figure(&r.total, summary::SCALAR)),
             Shown::Dependences => {
                 let counted = cell.complete().filter(|r| r.total.get(summary::DEPENDENCES[0]).is_some());
                 let text = |r: &Report| summary::DEPENDENCES.map(|name| figure(&r.total, name)).join(", ");
@@ -103,9 +106,17 @@ impl Shown {
             Shown::Speedup => Some(speedup(of(|p| p.speedup))),
             Shown::Stalls => Some(percent(of(|p| p.stall_reduction_percent))),
             Shown::Occupancy => Some(percent(of(|p| p.occupancy_percent))),
+            Shown::Ipc => Some(real(of(|p| p.ipc))),
+            Shown::Power => Some(real(of(|p| p.watts))),
+            Shown::RelativeEnergy => Some(speedup(of(|p| p.relative_energy))),
             _ => None,
         }
     }
+}
+
+/// A figure with as many digits as matter.
+fn real(figure: Option<f64>) -> String {
+    figure.map_or_else(|| ABSENT.to_owned(), number::real)
 }
 
 /// Heading of what papers report.
@@ -147,7 +158,11 @@ fn one_workload(comparison: &Comparison, shown: &[Shown], published: bool) -> St
     for (i, column) in comparison.columns.iter().enumerate() {
         let mut cells = vec![column.label.clone()];
         for what in shown {
-            let unit = if matches!(what, Shown::Occupancy | Shown::Stalls | Shown::Reordered) { " %" } else { "" };
+            let unit = if matches!(what, Shown::Occupancy | Shown::Stalls | Shown::Reordered | Shown::Scalar) {
+                " %"
+            } else {
+                ""
+            };
             let with_unit = |text: String| if text == ABSENT { text } else { format!("{text}{unit}") };
             cells.push(with_unit(what.text(comparison, 0, i)));
             cells.extend(what.published(comparison, 0, i).filter(|_| beside(*what)).map(with_unit));

@@ -9,6 +9,7 @@ pub mod lists;
 pub mod number;
 pub mod power;
 pub mod report;
+pub mod scalar;
 pub mod slots;
 pub mod statistics;
 pub mod style;

@@ -2,6 +2,7 @@
 
 use super::energy;
 use super::number;
+use super::scalar;
 use super::slots;
 use super::statistics;
 use super::style::{BAD, FAINT, GOOD, HEADING, WARNING, styled};
@@ -43,6 +44,7 @@ pub fn render(report: &Report, detail: Detail) -> String {
         sections.push(slots::render(&report.total));
         sections.push(memory(&report.total));
     }
+    sections.push(scalar::render(&report.total));
     sections.push(if detail.energy { energy::table(report) } else { energy::line(report) });
     sections.push(audit(report));
     sections.push(speed(report));

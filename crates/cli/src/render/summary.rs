@@ -15,6 +15,8 @@ pub const STALLS: &str = "stalls.hazards";
 pub const OCCUPANCY: &str = "occupancy.achieved";
 /// Instructions that issued before an older one of their warp, in percent: designs that count them.
 pub const REORDERED: &str = "design.reordered_share";
+/// Instructions executed once for all of their lanes, in percent: cores with a scalar path.
+pub const SCALAR: &str = "design.scalar_share";
 /// Older instructions on which one depends that enters SOCGPU's buffer.
 pub const DEPENDENCES: [&str; 3] = ["design.raw_dependences", "design.waw_war_dependences", "design.stop_dependences"];
 
