@@ -6,8 +6,8 @@ use crate::lookup;
 use config::GpuConfig;
 use std::str::FromStr;
 
-/// Most warp slots of an SM: its masks of warps are of 64 bits.
-const MOST_WARPS: f64 = 64.0;
+/// Most warp slots of an SM: its widest masks of warps are of 128 bits.
+const MOST_WARPS: f64 = 128.0;
 
 /// What the user wants changed.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -16,7 +16,7 @@ pub struct Changes {
     /// A value of the GPU description, such as sm.issue.schedulers=2; `warpwright list settings` names them
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub settings: Vec<String>,
-    /// Warp slots of an SM, 64 at most: a number, or a multiple of the description's such as x2
+    /// Warp slots of an SM, 128 at most: a number, or a multiple of the description's such as x2
     #[arg(long, value_name = "N|xF", value_delimiter = ',')]
     warps_per_sm: Vec<Amount>,
     /// Registers of an SM: a number, or a multiple of the description's such as x2
@@ -103,7 +103,7 @@ impl Change {
                 let (now, n) = (gpu.sm.max_warps, whole("warps-per-sm", amount, gpu.sm.max_warps)?);
                 if n > MOST_WARPS {
                     return Err(Failure::bad_input(format!(
-                        "{} of {now} warp slots on {} are {n}, and an SM can have {MOST_WARPS} at most\n  hint: the same step from below: --warps-per-sm x0.5,x1 in `warpwright compare`",
+                        "{} of {now} warp slots on {} are {n}, and an SM can have {MOST_WARPS} at most\n  hint: choose fewer: --warps-per-sm {MOST_WARPS}",
                         amount.text().trim_start(),
                         gpu.name
                     )));
@@ -224,6 +224,8 @@ mod tests {
         assert_eq!((gpu.sm.max_warps, gpu.sm.registers), (32, 131_072));
         assert_eq!(settings, ["sm.max_warps=16", "sm.max_warps=32", "sm.registers=131072"]);
         assert!(changes.only().unwrap_err().message.contains("compare"));
-        assert!(choices[1].apply("v100", &[]).unwrap_err().message.contains("64 at most"));
+        assert_eq!(choices[1].apply("v100", &[]).unwrap().0.sm.max_warps, 128);
+        let error = choices[1].apply("v100", &["sm.max_warps=65".into()]).unwrap_err();
+        assert!(error.message.contains("130, and an SM can have 128 at most"), "{}", error.message);
     }
 }

@@ -99,9 +99,9 @@ pub const ALL: &[Experiment] = &[
         name: "socgpu-fig1",
         paper: "SOCGPU (GPGPU 2023), figure 1",
         about: "twice the warps per SM, with twice the registers and without",
-        published: "V100, 64 to 128 warps: most applications gain nothing. Here 32 to 64 warps, which is as many as an SM can have",
+        published: "V100, 64 to 128 warps: most applications gain nothing",
         parts: &[
-            "all --gpus rtx2060s --cores inorder-war-exact --schedulers gto --isa sass --warps-per-sm x1,x2 --register-file x1,x2 --show speedup,occupancy",
+            "all --gpus v100 --cores inorder-war-exact --schedulers gto --isa sass --warps-per-sm x1,x2 --register-file x1,x2 --show speedup,occupancy",
         ],
     },
     Experiment {

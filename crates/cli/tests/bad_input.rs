@@ -178,8 +178,8 @@ fn names() {
 fn changes_to_the_gpu() {
     let run = ["run", "vectoradd", "--gpu", "v100"];
     let with = |more: &[&'static str], mentions: &[&str]| fails(2, &[&run[..], more].concat(), mentions);
-    with(&["--warps-per-sm", "x2"], &["128", "64 at most", "x0.5,x1"]);
-    with(&["--warps-per-sm", "65"], &["65", "64 at most"]);
+    with(&["--warps-per-sm", "x4"], &["256", "128 at most", "--warps-per-sm 128"]);
+    with(&["--warps-per-sm", "129"], &["129", "128 at most"]);
     with(&["--warps-per-sm", "x0.3"], &["19.2", "no whole number"]);
     with(&["--warps-per-sm", "lots"], &["--warps-per-sm", "x2 or x0.5"]);
     with(&["--register-file", "x0.001"], &["no whole number"]);

@@ -89,7 +89,7 @@ pub struct Launch {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sm {
-    /// Warp slots (at most 64).
+    /// Warp slots (at most 128).
     pub max_warps: u32,
     /// CTA slots (at most 32).
     pub max_ctas: u32,

@@ -132,7 +132,7 @@ keys! {
     "launch.flush_l2_between_kernels": Kind::Bool, "", "Whether L2 contents are dropped at the end of each kernel.";
     "launch.host_copies_fill_l2": Kind::Bool, "", "Whether what the host copies to the device is left in L2, as far as it fits.";
 
-    "sm.max_warps": Kind::Int(1, 64), "warps", "Warp slots of an SM.";
+    "sm.max_warps": Kind::Int(1, 128), "warps", "Warp slots of an SM.";
     "sm.max_ctas": Kind::Int(1, 32), "CTAs", "CTA slots of an SM.";
     "sm.registers": Kind::Int(32, 4_194_304), "registers", "32-bit registers of an SM.";
     "sm.register_allocation_unit": Kind::Int(32, 65_536), "registers", "A warp gets registers in multiples of this many.";

@@ -22,15 +22,15 @@ fn error(text: &str) -> ConfigError {
 #[test]
 fn all_problems_come_at_once_with_line_column_and_hint() {
     let text = changed(&[
-        ("max_warps = 64", "max_warps = 70"),
+        ("max_warps = 64", "max_warps = 130"),
         ("flit_bytes = 40", "flit_bytes = \"wide\""),
         ("sub_cores = true", "sub_core = true"),
     ]);
     let line = |needle: &str| text.lines().position(|l| l.starts_with(needle)).unwrap() + 1;
     let shown = error(&text).to_string();
     for expected in [
-        format!("gpu.toml:{}:1: `sm.max_warps` is 70, must be an integer from 1 to 64", line("max_warps")),
-        "    max_warps = 70\n    ^\n    hint: it means: Warp slots of an SM.".to_string(),
+        format!("gpu.toml:{}:1: `sm.max_warps` is 130, must be an integer from 1 to 128", line("max_warps")),
+        "    max_warps = 130\n    ^\n    hint: it means: Warp slots of an SM.".to_string(),
         format!("gpu.toml:{}:1: `interconnect.flit_bytes` is \"wide\", must be an integer", line("flit_bytes")),
         format!("gpu.toml:{}:1: `sm.operands.sub_core` is not a key of a GPU description", line("sub_core")),
         "hint: did you mean `sm.operands.sub_cores`?".to_string(),
@@ -131,9 +131,9 @@ fn a_description_extends_another() {
     assert_eq!(raw.source_of("sm.max_warps"), Some("a guess"));
     assert!(raw.source_of("sm.max_ctas").unwrap().contains("-gpgpu_shader_cta"));
 
-    write("bad.toml", "extends = \"v100\"\n[sm]\nmax_warps = 65\n");
+    write("bad.toml", "extends = \"v100\"\n[sm]\nmax_warps = 129\n");
     let shown = config::load(dir.path().join("bad.toml").to_str().unwrap()).unwrap_err().to_string();
-    assert!(shown.contains("bad.toml:3:1: `sm.max_warps` is 65"), "{shown}");
+    assert!(shown.contains("bad.toml:3:1: `sm.max_warps` is 129"), "{shown}");
 
     write("loop.toml", "extends = \"loop.toml\"\n");
     let shown = config::load(dir.path().join("loop.toml").to_str().unwrap()).unwrap_err().to_string();
@@ -183,16 +183,16 @@ fn the_older_gtx_480_of_the_document_loads() {
 fn wrong_assignments_are_all_reported() {
     let error = config::load_with(
         "v100",
-        &["sm.isue.width=2", "width=2", "sm.max_warps=lots", "sm.max_warps", "sm.max_warps=99", "sm=1"],
+        &["sm.isue.width=2", "width=2", "sm.max_warps=lots", "sm.max_warps", "sm.max_warps=999", "sm=1"],
     )
     .unwrap_err();
     let shown = error.to_string();
     for expected in [
         "--set sm.isue.width=2: `sm.isue.width` is not a key",
         "did you mean `sm.issue.width`?",
-        "--set sm.max_warps=lots: `sm.max_warps` cannot be `lots`: must be an integer from 1 to 64",
+        "--set sm.max_warps=lots: `sm.max_warps` cannot be `lots`: must be an integer from 1 to 128",
         "--set sm.max_warps: is not of the form key=value",
-        "`sm.max_warps` cannot be `99`",
+        "`sm.max_warps` cannot be `999`",
         "`sm` is not a key",
     ] {
         assert!(shown.contains(expected), "{expected}\nnot in\n{shown}");

@@ -13,7 +13,9 @@ use sm::policy::ideal::{Ideal, IdealConfig};
 use sm::policy::loog::{Loog, LoogConfig};
 use sm::policy::socgpu::{Socgpu, SocgpuConfig, Until};
 use sm::scalar::ScalarCounts;
-use sm::{Auditor, CoreOptions, CoreSpec, DesignStatistic, InOrder, IssuePolicy, Scoreboard, Silent, TimingTable};
+use sm::{
+    Auditor, CoreOptions, CoreSpec, DesignStatistic, InOrder, IssuePolicy, Scoreboard, Silent, TimingTable, WarpMask,
+};
 use std::any::Any;
 use std::sync::Arc;
 
@@ -39,7 +41,12 @@ pub(crate) fn build<S: Stream>(
     spec: Arc<CoreSpec>,
     shared: S::Shared,
 ) -> Result<Box<dyn Engine<S>>, String> {
-    for_core(&setup.core, Build::<S> { setup, spec, shared })
+    let build = Build::<S> { setup, spec, shared };
+    if setup.gpu.sm.max_warps as usize <= u64::SLOTS {
+        for_core::<u64, _>(&setup.core, build)
+    } else {
+        for_core::<u128, _>(&setup.core, BuildWide(build))
+    }
 }
 
 /// Builds a machine behind a common face: nothing within a cycle goes through it.
@@ -61,6 +68,25 @@ impl<S: Stream> ForCore for Build<'_, S> {
     }
 }
 
+/// Builds a machine of SMs with more than 64 warps, which no GPU has: each design is compiled once more
+/// for them, not once for each kind of stream.
+struct BuildWide<'a, S: Stream>(Build<'a, S>);
+
+impl<S: Stream> ForCore for BuildWide<'_, S> {
+    type Output = Box<dyn Engine<S>>;
+
+    fn with<P: IssuePolicy + 'static>(self, policy: &P::Config) -> Box<dyn Engine<S>> {
+        let Build { setup, spec, shared } = self.0;
+        let (shared, stream) = (Box::new(shared), AnyStream::new::<S>);
+        if setup.audit {
+            return Box::new(Unerased(audited::<P>(policy, &setup.gpu, spec, shared, stream)));
+        }
+        let streams = |_| stream();
+        let machine = Machine::<AnyStream, P, Silent>::new(&setup.gpu, spec, policy, shared, streams, |_| Silent);
+        Box::new(Unerased(Box::new(machine)))
+    }
+}
+
 /// A machine with an auditor at each SM.
 fn audited<P: IssuePolicy + 'static>(
     policy: &P::Config,
@@ -78,18 +104,19 @@ macro_rules! cores {
         /// Name and description of each core design.
         pub const CORES: &[(&str, &str)] = &[$(($name, $text),)*];
 
-        /// Does `task` with the core design called `core`, with a scalar path or without.
+        /// Does `task` with the core design called `core`, with a scalar path or without, its sets of warps
+        /// being `M`.
         ///
         /// # Errors
         /// There is no such design: which there are. Or a scalar path makes no sense on it: why.
-        pub fn for_core<T: ForCore>(core: &str, task: T) -> Result<T::Output, String> {
+        pub fn for_core<M: WarpMask, T: ForCore>(core: &str, task: T) -> Result<T::Output, String> {
             let (design, scalar) = scalar::split(core)?;
             match design {
                 $($name => {
                     if scalar.is_some() {
                         scalar_goes_with::<$policy>(design, &$config)?;
                     }
-                    Ok(task.with::<$policy>(&$config))
+                    Ok(with::<M, $policy, T>(task, &$config))
                 })*
                 _ => Err(unknown(design)),
             }
@@ -97,6 +124,7 @@ macro_rules! cores {
 
         /// The statistics that only some designs have, each once.
         pub(crate) fn design_statistics(gpu: &GpuConfig) -> Vec<DesignStatistic> {
+            type M = u128;
             let Ok(spec) = CoreSpec::new(gpu, TimingTable::Sass, CoreOptions::default()) else { return Vec::new() };
             let mut all: Vec<DesignStatistic> = Vec::new();
             $(for one in <$policy as IssuePolicy>::new(&$config, &spec).statistics() {
@@ -108,6 +136,11 @@ macro_rules! cores {
             all
         }
     };
+}
+
+/// Does `task` with `P`, which serves SMs of as many warps as `M`.
+fn with<M, P: IssuePolicy<Mask = M> + 'static, T: ForCore>(task: T, policy: &P::Config) -> T::Output {
+    task.with::<P>(policy)
 }
 
 /// # Errors
@@ -132,7 +165,7 @@ pub fn check_core(core: &str) -> Result<(), String> {
         type Output = ();
         fn with<P: IssuePolicy + 'static>(self, _: &P::Config) {}
     }
-    for_core(core, Nothing)
+    for_core::<u64, _>(core, Nothing)
 }
 
 fn unknown(core: &str) -> String {
@@ -141,39 +174,39 @@ fn unknown(core: &str) -> String {
 }
 
 cores! {
-    "inorder": InOrder<Scoreboard> = (), "in-order issue per warp behind a scoreboard for RAW and WAW: the baseline";
-    "war-none": InOrder<Scoreboard> = (), "the same as inorder: no protection against WAR, as historical simulators";
-    "inorder-war-exact": InOrder<WarScoreboard> = Release::Commit, "in-order issue with an exact WAR scoreboard that is cleared at write-back: SOCGPU's baseline";
-    "inorder-war-ideal": InOrder<WarScoreboard> = Release::Read, "in-order issue with an exact WAR scoreboard that is cleared when operands are read";
-    "warpboard-commit": InOrder<Warpboard> = Release::Commit, "in-order issue, one instruction of a warp between issue and commit";
-    "warpboard-read": InOrder<Warpboard> = Release::Read, "in-order issue, one instruction of a warp collecting operands at a time";
-    "warpboard-stores": InOrder<StoreBoard> = (), "in-order issue, writers wait while a store of the warp collects operands: for hazard-free register allocation";
-    "bloomboard-1": InOrder<Bloomboard> = BloomConfig { counter_bits: Some(1) }, "in-order issue, reads pending by register bank in 1-bit bins";
-    "bloomboard-2": InOrder<Bloomboard> = BloomConfig { counter_bits: Some(2) }, "in-order issue, reads pending by register bank in 2-bit bins";
-    "bloomboard-unbounded": InOrder<Bloomboard> = BloomConfig { counter_bits: None }, "in-order issue, reads pending by register bank in unbounded bins";
-    "ghost": Ghost = GhostConfig::default(), "GhOST: out-of-order issue from a buffer of 8 per warp";
-    "ghost-4": Ghost = GhostConfig { issue_buffer: 4, ..GhostConfig::default() }, "GhOST with an issue buffer of 4";
-    "ghost-16": Ghost = GhostConfig { issue_buffer: 16, ..GhostConfig::default() }, "GhOST with an issue buffer of 16";
-    "ghost-32": Ghost = GhostConfig { issue_buffer: 32, ..GhostConfig::default() }, "GhOST with an issue buffer of 32";
-    "ghost-ib8": Ghost = GhostConfig { instruction_buffer: 8, ..GhostConfig::default() }, "GhOST with an instruction buffer of 8";
-    "ghost-precise": Ghost = GhostConfig { precise: Some(Precise::default()), ..GhostConfig::default() }, "GhOST with precise exceptions of loads";
-    "socgpu": Socgpu = SocgpuConfig::default(), "SOCGPU: out-of-order issue from a buffer of 8 per warp that holds instructions until write-back";
-    "socgpu-4": Socgpu = SocgpuConfig { entries: 4, ..SocgpuConfig::default() }, "SOCGPU with a buffer of 4";
-    "socgpu-16": Socgpu = SocgpuConfig { entries: 16, ..SocgpuConfig::default() }, "SOCGPU with a buffer of 16";
-    "socgpu-32": Socgpu = SocgpuConfig { entries: 32, ..SocgpuConfig::default() }, "SOCGPU with a buffer of 32";
-    "socgpu-issue": Socgpu = SocgpuConfig { stops_end: Until::Issue, ..SocgpuConfig::default() }, "SOCGPU whose branches keep behind the issue, not the write-back, of older instructions";
-    "socgpu-issue-memory": Socgpu = SocgpuConfig { stops_end: Until::Issue, accesses_end: Until::Issue, ..SocgpuConfig::default() }, "the same, and accesses to memory keep behind the issue of older ones";
-    "loog": Loog = LoogConfig::default(), "LOOG: in-order issue with renaming into 32 operand collectors that are reservation stations";
-    "loog-8": Loog = LoogConfig { collectors: 8, queue: 0 }, "LOOG with 8 operand collectors, as many as recent GPUs have";
-    "loog-16": Loog = LoogConfig { collectors: 16, queue: 0 }, "LOOG with 16 operand collectors";
-    "loog-lsq": Loog = LoogConfig { collectors: 32, queue: 32 }, "LOOG with memory accesses in a load-store queue of 32 in place of operand collectors";
-    "ideal": Ideal = IdealConfig::default(), "idealised out-of-order issue from a window of 64 per warp: registers renamed, addresses and branches known";
-    "ideal-ra": Ideal = IdealConfig::with(true, true, false), "the same without branches known";
-    "ideal-rb": Ideal = IdealConfig::with(true, false, true), "the same without addresses known";
-    "ideal-ab": Ideal = IdealConfig::with(false, true, true), "the same without renaming";
-    "ideal-r": Ideal = IdealConfig::with(true, false, false), "idealised out-of-order issue with registers renamed alone";
-    "ideal-a": Ideal = IdealConfig::with(false, true, false), "idealised out-of-order issue with addresses known alone";
-    "ideal-b": Ideal = IdealConfig::with(false, false, true), "idealised out-of-order issue with branches known alone";
-    "ideal-none": Ideal = IdealConfig::with(false, false, false), "idealised out-of-order issue with nothing but its window of 64";
-    "ideal-8": Ideal = IdealConfig { window: 8, ..IdealConfig::default() }, "the same as ideal with a window of 8";
+    "inorder": InOrder<Scoreboard<M>, M> = (), "in-order issue per warp behind a scoreboard for RAW and WAW: the baseline";
+    "war-none": InOrder<Scoreboard<M>, M> = (), "the same as inorder: no protection against WAR, as historical simulators";
+    "inorder-war-exact": InOrder<WarScoreboard<M>, M> = Release::Commit, "in-order issue with an exact WAR scoreboard that is cleared at write-back: SOCGPU's baseline";
+    "inorder-war-ideal": InOrder<WarScoreboard<M>, M> = Release::Read, "in-order issue with an exact WAR scoreboard that is cleared when operands are read";
+    "warpboard-commit": InOrder<Warpboard<M>, M> = Release::Commit, "in-order issue, one instruction of a warp between issue and commit";
+    "warpboard-read": InOrder<Warpboard<M>, M> = Release::Read, "in-order issue, one instruction of a warp collecting operands at a time";
+    "warpboard-stores": InOrder<StoreBoard<M>, M> = (), "in-order issue, writers wait while a store of the warp collects operands: for hazard-free register allocation";
+    "bloomboard-1": InOrder<Bloomboard<M>, M> = BloomConfig { counter_bits: Some(1) }, "in-order issue, reads pending by register bank in 1-bit bins";
+    "bloomboard-2": InOrder<Bloomboard<M>, M> = BloomConfig { counter_bits: Some(2) }, "in-order issue, reads pending by register bank in 2-bit bins";
+    "bloomboard-unbounded": InOrder<Bloomboard<M>, M> = BloomConfig { counter_bits: None }, "in-order issue, reads pending by register bank in unbounded bins";
+    "ghost": Ghost<M> = GhostConfig::default(), "GhOST: out-of-order issue from a buffer of 8 per warp";
+    "ghost-4": Ghost<M> = GhostConfig { issue_buffer: 4, ..GhostConfig::default() }, "GhOST with an issue buffer of 4";
+    "ghost-16": Ghost<M> = GhostConfig { issue_buffer: 16, ..GhostConfig::default() }, "GhOST with an issue buffer of 16";
+    "ghost-32": Ghost<M> = GhostConfig { issue_buffer: 32, ..GhostConfig::default() }, "GhOST with an issue buffer of 32";
+    "ghost-ib8": Ghost<M> = GhostConfig { instruction_buffer: 8, ..GhostConfig::default() }, "GhOST with an instruction buffer of 8";
+    "ghost-precise": Ghost<M> = GhostConfig { precise: Some(Precise::default()), ..GhostConfig::default() }, "GhOST with precise exceptions of loads";
+    "socgpu": Socgpu<M> = SocgpuConfig::default(), "SOCGPU: out-of-order issue from a buffer of 8 per warp that holds instructions until write-back";
+    "socgpu-4": Socgpu<M> = SocgpuConfig { entries: 4, ..SocgpuConfig::default() }, "SOCGPU with a buffer of 4";
+    "socgpu-16": Socgpu<M> = SocgpuConfig { entries: 16, ..SocgpuConfig::default() }, "SOCGPU with a buffer of 16";
+    "socgpu-32": Socgpu<M> = SocgpuConfig { entries: 32, ..SocgpuConfig::default() }, "SOCGPU with a buffer of 32";
+    "socgpu-issue": Socgpu<M> = SocgpuConfig { stops_end: Until::Issue, ..SocgpuConfig::default() }, "SOCGPU whose branches keep behind the issue, not the write-back, of older instructions";
+    "socgpu-issue-memory": Socgpu<M> = SocgpuConfig { stops_end: Until::Issue, accesses_end: Until::Issue, ..SocgpuConfig::default() }, "the same, and accesses to memory keep behind the issue of older ones";
+    "loog": Loog<M> = LoogConfig::default(), "LOOG: in-order issue with renaming into 32 operand collectors that are reservation stations";
+    "loog-8": Loog<M> = LoogConfig { collectors: 8, queue: 0 }, "LOOG with 8 operand collectors, as many as recent GPUs have";
+    "loog-16": Loog<M> = LoogConfig { collectors: 16, queue: 0 }, "LOOG with 16 operand collectors";
+    "loog-lsq": Loog<M> = LoogConfig { collectors: 32, queue: 32 }, "LOOG with memory accesses in a load-store queue of 32 in place of operand collectors";
+    "ideal": Ideal<M> = IdealConfig::default(), "idealised out-of-order issue from a window of 64 per warp: registers renamed, addresses and branches known";
+    "ideal-ra": Ideal<M> = IdealConfig::with(true, true, false), "the same without branches known";
+    "ideal-rb": Ideal<M> = IdealConfig::with(true, false, true), "the same without addresses known";
+    "ideal-ab": Ideal<M> = IdealConfig::with(false, true, true), "the same without renaming";
+    "ideal-r": Ideal<M> = IdealConfig::with(true, false, false), "idealised out-of-order issue with registers renamed alone";
+    "ideal-a": Ideal<M> = IdealConfig::with(false, true, false), "idealised out-of-order issue with addresses known alone";
+    "ideal-b": Ideal<M> = IdealConfig::with(false, false, true), "idealised out-of-order issue with branches known alone";
+    "ideal-none": Ideal<M> = IdealConfig::with(false, false, false), "idealised out-of-order issue with nothing but its window of 64";
+    "ideal-8": Ideal<M> = IdealConfig { window: 8, ..IdealConfig::default() }, "the same as ideal with a window of 8";
 }

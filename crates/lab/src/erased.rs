@@ -1,10 +1,10 @@
 //! Streams of any kind as one type, for machines whose speed matters less than how long they take to
-//! compile: audited ones. Each design is compiled once for them, not once per kind of stream.
+//! compile: audited ones and those of more than 64 warps to an SM. Each design is compiled once for them, not once per kind of stream.
 
 use crate::cores::Stream;
 use crate::engine::Engine;
 use gpu::{KernelRun, RunError, Snapshot, Standing, StreamId};
-use isa::{CtaSlot, Dim3, DynInst, Fault, KernelId, LaunchShape, Pc, StepContext, WarpSlot, WarpStream};
+use isa::{CtaSlot, Dim3, DynInst, Fault, KernelId, LaunchShape, OperandValues, Pc, StepContext, WarpSlot, WarpStream};
 use sm::{Code, Findings, Kernel};
 use std::any::Any;
 use std::num::NonZeroU64;
@@ -21,6 +21,14 @@ trait Erased {
         warp: WarpSlot,
         context: StepContext,
         out: &mut DynInst,
+    ) -> Result<(), Box<Fault>>;
+    fn step_with_values(
+        &mut self,
+        shared: &mut dyn Any,
+        warp: WarpSlot,
+        context: StepContext,
+        out: &mut DynInst,
+        values: &mut OperandValues,
     ) -> Result<(), Box<Fault>>;
     fn end_cta(&mut self, slot: CtaSlot);
 }
@@ -46,6 +54,17 @@ impl<S: Stream> Erased for S {
         out: &mut DynInst,
     ) -> Result<(), Box<Fault>> {
         WarpStream::step(self, typed::<S>(shared), warp, context, out)
+    }
+
+    fn step_with_values(
+        &mut self,
+        shared: &mut dyn Any,
+        warp: WarpSlot,
+        context: StepContext,
+        out: &mut DynInst,
+        values: &mut OperandValues,
+    ) -> Result<(), Box<Fault>> {
+        WarpStream::step_with_values(self, typed::<S>(shared), warp, context, out, values)
     }
 
     fn end_cta(&mut self, slot: CtaSlot) {
@@ -83,6 +102,17 @@ impl WarpStream for AnyStream {
         out: &mut DynInst,
     ) -> Result<(), Box<Fault>> {
         self.0.step(&mut **shared, warp, context, out)
+    }
+
+    fn step_with_values(
+        &mut self,
+        shared: &mut Self::Shared,
+        warp: WarpSlot,
+        context: StepContext,
+        out: &mut DynInst,
+        values: &mut OperandValues,
+    ) -> Result<(), Box<Fault>> {
+        self.0.step_with_values(&mut **shared, warp, context, out, values)
     }
 
     fn end_cta(&mut self, slot: CtaSlot) {

@@ -7,7 +7,7 @@ use crate::report::{CheckResult, Report};
 use crate::{CORES, SimulatedDevice, for_core};
 use config::GpuConfig;
 use exec::LiveStream;
-use sm::{CoreOptions, CoreSpec, Findings, IssuePolicy, Structure, TimingTable};
+use sm::{CoreOptions, CoreSpec, Findings, IssuePolicy, Structure, TimingTable, WarpMask};
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 use std::ops::ControlFlow;
@@ -189,7 +189,8 @@ pub fn structures(setup: &Setup) -> Result<Vec<Structure>, RunError> {
     let options = setup.core_options().map_err(RunError::input)?;
     let spec = CoreSpec::new(&setup.gpu, TimingTable::Sass, options).map_err(|e| RunError::input(e.to_string()))?;
     let scalar = spec.options.scalar.map_or(Vec::new(), |scalar| scalar.structures(&spec));
-    let mut all = for_core(&setup.core, Build(spec)).map_err(RunError::input)?;
+    let build = if spec.sm.max_warps as usize <= u64::SLOTS { for_core::<u64, _> } else { for_core::<u128, _> };
+    let mut all = build(&setup.core, Build(spec)).map_err(RunError::input)?;
     all.extend(scalar);
     Ok(all)
 }
@@ -230,6 +231,12 @@ pub fn run_design<P: IssuePolicy + 'static>(
     job: &Job,
     monitor: &mut dyn Monitor,
 ) -> Result<Report, RunError> {
+    let (slots, of) = (setup.gpu.sm.max_warps, P::Mask::SLOTS);
+    if slots as usize > of {
+        let message =
+            format!("SMs of {slots} warp slots, and the design's sets of warps are of {of}: see IssuePolicy::Mask");
+        return Err(RunError::input(message));
+    }
     let build = |spec, state| Ok(Build::<LiveStream> { setup, spec, shared: state }.with::<P>(policy));
     let device = SimulatedDevice::around(setup, Box::new(monitor), build);
     run_on(&mut device.map_err(|e| RunError::input(e.to_string()))?, setup, job)

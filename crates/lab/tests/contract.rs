@@ -155,12 +155,13 @@ impl Observer for Watch {
         self.timeline.written_back(now, seen);
         count(&mut self.written, seen);
     }
-    fn released(&mut self, now: Cycle, warps: u64) {
+    fn released(&mut self, now: Cycle, warps: u128) {
         self.audit().released(now, warps);
     }
 }
 
 /// Holds a design to the contract on one program: its drawn timeline and what the auditor found.
+#[derive(Clone)]
 struct Contract<'a> {
     /// Design and program.
     name: String,
@@ -210,7 +211,9 @@ fn every_design_keeps_the_contract() {
         for (program, bench) in &programs {
             let name = format!("{core}, {program}");
             let contract = Contract { name, bench, exposed, instructions: instructions(bench) };
-            let (drawn, found) = for_core(core, contract).expect("it is registered");
+            let (drawn, found) = for_core::<u64, _>(core, contract.clone()).expect("it is registered");
+            let (wide, _) = for_core::<u128, _>(core, contract).expect("it is registered");
+            assert_eq!(wide, drawn, "{core}, {program}: sets of warps of another width");
             findings.add(&found);
             writeln!(text, "{program}\n{drawn}").expect("a string");
         }

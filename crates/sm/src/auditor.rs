@@ -27,7 +27,7 @@ pub use findings::{Example, Findings, Party, Violation};
 use crate::inflight::{InFlight, InstId, Window};
 use crate::observer::{Observer, Seen};
 use crate::policy::Allowances;
-use crate::warps::warps_in;
+use crate::warp_mask::{MOST_WARPS, WarpMask};
 use isa::{Access, Control, CtaSlot, Dim3, KernelId, Pc, RegId, Space, WarpSlot};
 use kit::Cycle;
 use kit::bits::lanes;
@@ -118,7 +118,7 @@ pub struct Auditor {
 impl Auditor {
     /// An auditor of a design that may do what is `allowed`.
     pub fn new(allowed: Allowances) -> Self {
-        let warps = vec![WarpTables::default(); 64];
+        let warps = vec![WarpTables::default(); MOST_WARPS];
         Self { allowed, warps, records: Vec::new(), ctas: Vec::new(), findings: Findings::default() }
     }
 
@@ -455,7 +455,7 @@ impl Observer for Auditor {
         self.findings.instructions += 1;
     }
 
-    fn released(&mut self, _now: Cycle, warps: u64) {
-        warps_in(warps).for_each(|warp| self.warps[warp.index()].at_barrier = false);
+    fn released(&mut self, _now: Cycle, warps: u128) {
+        warps.iter().for_each(|warp| self.warps[warp.index()].at_barrier = false);
     }
 }

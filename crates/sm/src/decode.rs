@@ -12,7 +12,7 @@ use crate::kernel::Kernel;
 use crate::observer::{Observer, Seen};
 use crate::policy::IssuePolicy;
 use crate::sm::{Env, Sm};
-use crate::warps::bit;
+use crate::warp_mask::WarpMask;
 use config::BranchFetch;
 use isa::{Control, Fault, StepContext, WarpSlot, WarpStream};
 use kit::Cycle;
@@ -23,7 +23,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     pub(crate) fn decode(&mut self, now: Cycle, env: &mut Env<'_, S::Shared>) -> Result<(), Box<Fault>> {
         while let Some((warp, count)) = self.fetch.take_resumed().or_else(|| self.fetch.take_packet()) {
             self.agenda.moved();
-            self.touched |= bit(warp);
+            self.touched.insert(warp);
             self.decode_packet(now, env, warp, count)?;
         }
         Ok(())
@@ -114,7 +114,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         let (warp, control, mask) = (flight.warp, flight.control, flight.mask);
         let dynamic = self.slab.dynamic(id);
         let Some(next) = dynamic.next_pc else {
-            self.warps.decoded |= bit(warp);
+            self.warps.decoded.insert(warp);
             return false;
         };
         if dynamic.diverged && control == Control::Branch {

@@ -5,7 +5,7 @@ use crate::observer::Observer;
 use crate::policy::IssuePolicy;
 use crate::sm::Sm;
 use crate::stalls::Stall;
-use crate::warps::{bit, warps_in};
+use crate::warp_mask::WarpMask;
 use isa::{Dim3, Pc, WarpSlot, WarpStream};
 
 /// A warp that cannot go on.
@@ -50,7 +50,7 @@ impl std::fmt::Display for BlockedWarp {
 impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     /// Every resident warp with what keeps it from issuing.
     pub fn describe_stalls(&self, kernels: &[Kernel]) -> Vec<BlockedWarp> {
-        warps_in(self.warps.resident).map(|warp| self.describe_warp(kernels, warp)).collect()
+        self.warps.resident.iter().map(|warp| self.describe_warp(kernels, warp)).collect()
     }
 
     fn describe_warp(&self, kernels: &[Kernel], warp: WarpSlot) -> BlockedWarp {
@@ -58,9 +58,9 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         let kernel = self.warps.kernel[w];
         let program = &kernels[kernel.index()].code.program;
         let partition = self.spec.partition(w % self.schedulers.len());
-        let stall = self.why(bit(warp), partition);
+        let stall = self.why(P::Mask::of(warp), partition);
         // A warp that is held waits at the instruction that it issued, others before their next.
-        let next = if self.warps.held() & bit(warp) != 0 {
+        let next = if self.warps.held().contains(warp) {
             Some(self.warps.last_issued[w])
         } else {
             self.policy.oldest(warp).map(|id| self.slab.get(id).pc).or_else(|| self.stream.next_pc(warp))
@@ -87,12 +87,12 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
             Stall::Barrier => {
                 let cta = self.warps.cta[w];
                 let live = self.barriers.live(cta);
-                let Some((id, arrived)) = self.barriers.waiting_at(cta, bit(warp)) else {
+                let Some((id, arrived)) = self.barriers.waiting_at(cta, warp) else {
                     return "a barrier".into();
                 };
                 let missing: Vec<_> =
-                    warps_in(live & !arrived).map(|m| self.warps.index_in_cta[m.index()].to_string()).collect();
-                let arrived = arrived.count_ones();
+                    (live & !arrived).iter().map(|m| self.warps.index_in_cta[m.index()].to_string()).collect();
+                let arrived = arrived.count();
                 format!("barrier {id}: {arrived} warps have arrived, and not warps {}", missing.join(", "))
             }
             Stall::Fence => format!("{outstanding} outstanding memory accesses at a fence"),

@@ -18,8 +18,8 @@ use crate::inflight::InstId;
 use crate::observer::Observer;
 use crate::policy::IssuePolicy;
 use crate::sm::{Env, Sm, Wake};
-use crate::spec::{CoreSpec, WarpMask};
-use crate::warps::{bit, next_after};
+use crate::spec::CoreSpec;
+use crate::warp_mask::WarpMask;
 use config::BranchFetch;
 use isa::{Pc, WarpSlot, WarpStream};
 use kit::Cycle;
@@ -32,7 +32,7 @@ const CODE_BASE: u64 = 1 << 43;
 
 /// The fetch stage's state.
 #[derive(Debug)]
-pub struct Fetch {
+pub struct Fetch<M> {
     /// Absent if every fetch hits.
     pub icache: Option<Cache>,
     /// What was fetched for the next decode: a warp and the number of its instructions.
@@ -40,25 +40,25 @@ pub struct Fetch {
     /// The warp that was last fetched for.
     last: u32,
     /// Warps whose fetch has missed.
-    missing: WarpMask,
+    missing: M,
     /// Warps whose fetch has been answered, to go through the latch.
     answered: VecDeque<WarpSlot>,
     /// Warps behind a change of control flow that has not been resolved.
-    at_branch: WarpMask,
+    at_branch: M,
     /// That change, and whether sequential instructions were fetched with it.
     branch: Box<[(InstId, bool)]>,
     /// Warps behind a barrier in decode.
-    at_barrier: WarpMask,
+    at_barrier: M,
     /// Instructions fetched and held back at a barrier.
     left_at_barrier: Box<[u8]>,
     /// Warps released from a barrier with instructions held back.
-    resumed: WarpMask,
+    resumed: M,
     per_fetch: u8,
     /// How decode goes on behind a change of control flow.
     pub branches: BranchFetch,
 }
 
-impl Fetch {
+impl<M: WarpMask> Fetch<M> {
     /// Nothing fetched.
     pub fn new(spec: &CoreSpec, branches: BranchFetch) -> Self {
         let warps = spec.sm.max_warps as usize;
@@ -68,25 +68,25 @@ impl Fetch {
             packet: None,
             // As GPGPU-Sim: the first cycle looks at warp 1 first.
             last: 0,
-            missing: 0,
+            missing: M::NONE,
             answered: VecDeque::with_capacity(warps),
-            at_branch: 0,
+            at_branch: M::NONE,
             branch: vec![(InstId(0), false); warps].into(),
-            at_barrier: 0,
+            at_barrier: M::NONE,
             left_at_barrier: vec![0; warps].into(),
-            resumed: 0,
+            resumed: M::NONE,
             per_fetch: spec.sm.frontend.instructions_per_fetch as u8,
             branches,
         }
     }
 
     /// Warps waiting for the instruction cache.
-    pub fn missing(&self) -> WarpMask {
+    pub fn missing(&self) -> M {
         self.missing
     }
 
     /// Warps behind an unresolved change of control flow.
-    pub fn at_branch(&self) -> WarpMask {
+    pub fn at_branch(&self) -> M {
         self.at_branch
     }
 
@@ -99,31 +99,27 @@ impl Fetch {
     /// Takes instructions that a barrier had held back.
     #[inline]
     pub fn take_resumed(&mut self) -> Option<(WarpSlot, u8)> {
-        if self.resumed == 0 {
-            return None;
-        }
-        let warp = WarpSlot(self.resumed.trailing_zeros() as u16);
-        self.resumed &= !bit(warp);
+        let warp = self.resumed.first()?;
+        self.resumed.remove(warp);
         Some((warp, std::mem::take(&mut self.left_at_barrier[warp.index()])))
     }
 
     /// Decode has come to a barrier with `left` instructions of the fetch left.
     pub fn hold_at_barrier(&mut self, warp: WarpSlot, left: u8) {
-        self.at_barrier |= bit(warp);
+        self.at_barrier.insert(warp);
         self.left_at_barrier[warp.index()] = left;
     }
 
     /// Warps have been released from barriers.
-    pub fn release_from_barrier(&mut self, warps: WarpMask) {
+    pub fn release_from_barrier(&mut self, warps: M) {
         self.at_barrier &= !warps;
-        let held_back = crate::warps::warps_in(warps).filter(|w| self.left_at_barrier[w.index()] > 0);
-        self.resumed |= held_back.fold(0, |mask, w| mask | bit(w));
+        self.resumed |= M::collect(warps.iter().filter(|w| self.left_at_barrier[w.index()] > 0));
     }
 
     /// Decode has come to a change of control flow; `found_early` if the wrong path's instructions
     /// are in the buffer already.
     pub fn hold_at_branch(&mut self, warp: WarpSlot, id: InstId, found_early: bool) {
-        self.at_branch |= bit(warp);
+        self.at_branch.insert(warp);
         self.branch[warp.index()] = (id, found_early);
     }
 
@@ -131,12 +127,12 @@ impl Fetch {
     #[inline]
     pub fn resolves(&self, warp: WarpSlot, id: InstId) -> Option<bool> {
         let (branch, found_early) = self.branch[warp.index()];
-        (self.at_branch & bit(warp) != 0 && branch == id).then_some(found_early)
+        (self.at_branch.contains(warp) && branch == id).then_some(found_early)
     }
 
     /// The right path of `warp` may be fetched.
     pub fn refetch(&mut self, warp: WarpSlot) {
-        self.at_branch &= !bit(warp);
+        self.at_branch.remove(warp);
     }
 
     /// Instructions have come from the memory: the warps that wait for them go on.
@@ -150,7 +146,7 @@ impl Fetch {
 
     /// Whether a packet waits for decode.
     pub fn has_packet(&self) -> bool {
-        self.packet.is_some() || self.resumed != 0
+        self.packet.is_some() || !self.resumed.is_empty()
     }
 }
 
@@ -162,8 +158,8 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
             return;
         }
         if let Some(warp) = self.fetch.answered.pop_front() {
-            self.fetch.missing &= !bit(warp);
-            self.stirred |= bit(warp);
+            self.fetch.missing.remove(warp);
+            self.stirred.insert(warp);
             self.fetch.packet = Some((warp, self.fetch.per_fetch));
             self.agenda.moved();
             return;
@@ -171,9 +167,9 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         let f = &self.fetch;
         let held = f.missing | f.at_branch | f.at_barrier | f.resumed | self.warps.decoded;
         let wanting = self.warps.resident & self.policy.room() & !held;
-        let Some(warp) = next_after(wanting, f.last) else { return };
+        let Some(warp) = wanting.next_after(f.last) else { return };
         let Some(pc) = self.stream.next_pc(warp) else {
-            self.warps.decoded |= bit(warp);
+            self.warps.decoded.insert(warp);
             return;
         };
         self.fetch.last = u32::from(warp.0);
@@ -202,8 +198,8 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         match outcome {
             Outcome::Hit => true,
             Outcome::Miss | Outcome::Merged => {
-                self.fetch.missing |= bit(warp);
-                self.stirred |= bit(warp);
+                self.fetch.missing.insert(warp);
+                self.stirred.insert(warp);
                 self.counters.fetches += 1;
                 self.counters.fetch_misses += 1;
                 self.observer.fetched(now, warp, pc);

@@ -2,20 +2,20 @@
 
 use crate::inflight::InstId;
 use crate::policy::{Each, Structure};
-use crate::spec::WarpMask;
-use crate::warps::{PerWarp, bit};
+use crate::warp_mask::WarpMask;
+use crate::warps::PerWarp;
 use isa::WarpSlot;
 
 /// The queues of all warps, in one array.
 #[derive(Debug)]
-pub struct InstructionBuffer {
+pub struct InstructionBuffer<M: WarpMask> {
     /// A ring of `stride` places, a power of two, for each warp.
     entries: Box<[InstId]>,
     stride: usize,
-    queues: PerWarp<Queue>,
+    queues: PerWarp<Queue, M>,
     capacity: u8,
     per_fetch: u8,
-    room: WarpMask,
+    room: M,
 }
 
 /// Where the queue of a warp stands.
@@ -28,23 +28,23 @@ struct Queue {
     len: u8,
 }
 
-impl InstructionBuffer {
-    /// Empty queues of `capacity` entries, filled `per_fetch` at a time.
-    pub fn new(capacity: u32, per_fetch: u32) -> Self {
+impl<M: WarpMask> InstructionBuffer<M> {
+    /// Empty queues of `capacity` entries for `warps` warps, filled `per_fetch` at a time.
+    pub fn new(warps: usize, capacity: u32, per_fetch: u32) -> Self {
         let stride = (capacity as usize).next_power_of_two();
         Self {
-            entries: vec![InstId(0); 64 * stride].into(),
+            entries: vec![InstId(0); warps * stride].into(),
             stride,
             queues: PerWarp::new(Queue { head: InstId(0), first: 0, len: 0 }),
             capacity: capacity as u8,
             per_fetch: per_fetch as u8,
-            room: WarpMask::MAX,
+            room: M::ALL,
         }
     }
 
     /// Warps with room for a whole fetch.
     #[inline]
-    pub fn room(&self) -> WarpMask {
+    pub fn room(&self) -> M {
         self.room
     }
 
@@ -75,7 +75,7 @@ impl InstructionBuffer {
         queue.len += 1;
         self.queues[w] = queue;
         if queue.len + self.per_fetch > self.capacity {
-            self.room &= !bit(warp);
+            self.room.remove(warp);
         }
     }
 
@@ -88,7 +88,7 @@ impl InstructionBuffer {
         let (first, len) = (first.wrapping_add(1), len - 1);
         self.queues[w] = Queue { head: self.entries[self.at(w, first)], first, len };
         if len + self.per_fetch <= self.capacity {
-            self.room |= bit(warp);
+            self.room.insert(warp);
         }
     }
 

@@ -11,9 +11,9 @@ use crate::observer::{Observer, Seen};
 use crate::policy::IssuePolicy;
 use crate::schedulers::View;
 use crate::sm::{SCHEDULERS, Sm, Wake};
-use crate::spec::{Pipe, PipeSet, WarpMask};
+use crate::spec::{Pipe, PipeSet};
 use crate::stalls::Stall;
-use crate::warps::bit;
+use crate::warp_mask::WarpMask;
 use isa::{Access, Control, Space, WarpSlot, WarpStream};
 use kit::Cycle;
 
@@ -23,10 +23,10 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     #[inline]
     pub(crate) fn issue(&mut self, now: Cycle, kernels: &[Kernel]) {
         if self.policy.tick(now, Window { slab: &self.slab, kernels }, &mut self.agenda) {
-            self.stirred = WarpMask::MAX;
+            self.stirred = P::Mask::ALL;
         }
         self.stirred |= self.policy.take_changed(std::mem::take(&mut self.touched));
-        if self.stirred == 0 {
+        if self.stirred.is_empty() {
             return;
         }
         // As GPGPU-Sim, whose turn moves on in every cycle in which the SM has warps.
@@ -35,7 +35,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         // Those that have yet to come: the first and those above it, then those below.
         let (mut above, mut below) = (u32::MAX << first, !(u32::MAX << first));
         self.due_schedulers = self.schedulers_of(self.stirred);
-        self.stirred = 0;
+        self.stirred = P::Mask::NONE;
         loop {
             // An issue may add schedulers that have yet to come: a barrier is released.
             above = if self.due_schedulers & above == 0 { std::mem::take(&mut below) } else { above };
@@ -51,13 +51,14 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
 
     /// The schedulers of `warps`, one bit each: those of scheduler *s* are every *count*-th from *s*.
     #[inline]
-    fn schedulers_of(&self, mut warps: WarpMask) -> u32 {
+    fn schedulers_of(&self, warps: P::Mask) -> u32 {
         let count = self.schedulers.len();
         let all = (1 << count) - 1;
         if !count.is_power_of_two() {
-            let has_any = |s: &usize| self.scheduler_warps[*s] & warps != 0;
+            let has_any = |s: &usize| self.scheduler_warps[*s].meets(warps);
             return (0..count).filter(has_any).fold(0, |set, s| set | 1 << s);
         }
+        let mut warps = warps.folded();
         // There are at most `SCHEDULERS`.
         for half in [32, 16, 8, 4, 2, 1] {
             if half >= SCHEDULERS || half >= count {
@@ -81,15 +82,15 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         let considered = self.schedulers[scheduler].considered(&view);
         let full = self.id_oc.full_pipes(partition);
         let ready = self.policy.ready().outside(full) & considered & !view.held;
-        if ready == 0 {
-            let warps = if considered == 0 { self.warps.resident & mine } else { considered };
+        if ready.is_empty() {
+            let warps = if considered.is_empty() { self.warps.resident & mine } else { considered };
             let stall = self.why(warps, partition);
             self.blocked = if stall.is_blocked() { self.blocked | mine } else { self.blocked & !mine };
             self.stall_slots(now, scheduler, 0, stall);
             return;
         }
         let first = ready & self.policy.first();
-        let warp = self.schedulers[scheduler].choose(if first == 0 { ready } else { first }, &view);
+        let warp = self.schedulers[scheduler].choose(if first.is_empty() { ready } else { first }, &view);
         self.issue_warp(now, kernels, scheduler, warp, PipeSet::ALL.except(full));
     }
 
@@ -113,13 +114,13 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         let (width, different) = (issue.width as usize, issue.dual_issue_needs_different_units);
         let partition = self.spec.partition(scheduler);
         for slot in 1..width {
-            let mut open = self.policy.ready().pipes_of(bit(warp)).except(self.id_oc.full_pipes(partition));
+            let mut open = self.policy.ready().pipes_of(P::Mask::of(warp)).except(self.id_oc.full_pipes(partition));
             let room = open.contains(pipe);
             if different {
                 open = open.without(pipe);
             }
-            if self.warps.held() & bit(warp) != 0 || open.0 == 0 {
-                let stall = if different && room { Stall::SameUnit } else { self.why(bit(warp), partition) };
+            if self.warps.held().contains(warp) || open.0 == 0 {
+                let stall = if different && room { Stall::SameUnit } else { self.why(P::Mask::of(warp), partition) };
                 self.stall_slots(now, scheduler, slot, stall);
                 break;
             }
@@ -152,7 +153,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         flight.issue_number = order;
         let (warp, pipe, control, mem) = (flight.warp, flight.pipe, flight.control, flight.mem);
         let ends_warp = flight.ends_warp;
-        self.stirred |= bit(warp);
+        self.stirred.insert(warp);
         self.warps.last_issued[warp.index()] = flight.pc;
         self.counters.warp_instructions += 1;
         let lanes = u64::from(flight.mask.count_ones());
@@ -208,7 +209,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
                 if self.spec.options.atomics_hold_warp && self.slab.dynamic(id).space == Space::Global =>
             {
                 self.warps.atomics[warp.index()] += 1;
-                self.warps.at_atomic |= bit(warp);
+                self.warps.at_atomic.insert(warp);
             }
             _ => {}
         }
@@ -223,18 +224,18 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
                 let (arrival, waits) = (dynamic.barrier, control == Control::BarrierSync);
                 self.counters.barrier_arrivals += 1;
                 if waits {
-                    self.warps.at_barrier |= bit(warp);
+                    self.warps.at_barrier.insert(warp);
                 }
-                let released = self.barriers.arrive(self.warps.cta[warp.index()], bit(warp), arrival, waits);
+                let released = self.barriers.arrive(self.warps.cta[warp.index()], warp, arrival, waits);
                 self.release(now, released);
             }
-            Control::Fence if self.warps.outstanding[warp.index()] > 0 => self.warps.at_fence |= bit(warp),
+            Control::Fence if self.warps.outstanding[warp.index()] > 0 => self.warps.at_fence.insert(warp),
             Control::AsyncCommit => self.copies.commit(warp),
             Control::AsyncWait if !self.copies.wait(warp, dynamic.async_groups_left) => {
-                self.warps.at_copies |= bit(warp);
+                self.warps.at_copies.insert(warp);
             }
             Control::Sleep if dynamic.sleep_cycles > 0 => {
-                self.warps.asleep |= bit(warp);
+                self.warps.asleep.insert(warp);
                 self.wake_at(now + Cycle::from(dynamic.sleep_cycles), Wake::Rise(warp));
             }
             _ => {}
@@ -243,24 +244,24 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
 
     /// All threads of `warp` have exited.
     fn exit_warp(&mut self, now: Cycle, warp: WarpSlot) {
-        self.warps.exited |= bit(warp);
-        let released = self.barriers.exit(self.warps.cta[warp.index()], bit(warp));
+        self.warps.exited.insert(warp);
+        let released = self.barriers.exit(self.warps.cta[warp.index()], warp);
         self.release(now, released);
     }
 
     /// Lets warps go on behind a barrier.
-    fn release(&mut self, now: Cycle, warps: WarpMask) {
-        if warps != 0 {
+    fn release(&mut self, now: Cycle, warps: P::Mask) {
+        if !warps.is_empty() {
             self.warps.at_barrier &= !warps;
             self.stirred |= warps;
             self.due_schedulers |= self.schedulers_of(warps);
             self.fetch.release_from_barrier(warps);
-            self.observer.released(now, warps);
+            self.observer.released(now, warps.widest());
         }
     }
 
     /// Why none of `warps` issues, in the order of priority of [`Stall`].
-    pub(crate) fn why(&self, warps: WarpMask, partition: usize) -> Stall {
+    pub(crate) fn why(&self, warps: P::Mask, partition: usize) -> Stall {
         let w = &self.warps;
         let free = warps & !w.held();
         let ready = self.policy.ready();
@@ -291,6 +292,6 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
             (Stall::EmptyBuffer, free),
             (Stall::Drain, warps),
         ];
-        empty.into_iter().find(|&(_, mask)| mask != 0).map_or(Stall::Idle, |(stall, _)| stall)
+        empty.into_iter().find(|(_, mask)| !mask.is_empty()).map_or(Stall::Idle, |(stall, _)| stall)
     }
 }

@@ -46,6 +46,7 @@ mod spec;
 mod stalls;
 mod timeline;
 mod units;
+mod warp_mask;
 mod warps;
 mod work;
 mod writeback;
@@ -62,8 +63,9 @@ pub use policy::{Allowances, Each, InOrder, IssuePolicy, ReadyMasks, Stations, S
 pub use schedulers::WarpScheduler;
 pub use scoreboard::{Board, Scoreboard};
 pub use sm::{Env, FinishedCta, Sm};
-pub use spec::{CoreOptions, CoreSpec, Pipe, PipeSet, SpecError, TimingTable, WarpMask};
+pub use spec::{CoreOptions, CoreSpec, Pipe, PipeSet, SpecError, TimingTable};
 pub use stalls::{SlotAccount, Stall, StallMasks};
 pub use timeline::Timeline;
+pub use warp_mask::{MOST_WARPS, WarpMask};
 pub use warps::{PerWarp, Warps};
 pub use work::{Work, WorkCounts};

@@ -61,9 +61,9 @@ pub trait Observer {
     /// Fetch of `warp` is turned to another path.
     #[inline]
     fn flushed(&mut self, now: Cycle, warp: WarpSlot) {}
-    /// Warps are released from a barrier.
+    /// Warps are released from a barrier, one bit for each slot.
     #[inline]
-    fn released(&mut self, now: Cycle, warps: u64) {}
+    fn released(&mut self, now: Cycle, warps: u128) {}
     /// An issue slot of `scheduler` stays empty, and stays so for as long as nothing changes: that is
     /// told once.
     #[inline]

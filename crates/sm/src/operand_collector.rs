@@ -122,7 +122,7 @@ pub struct OperandCollector {
     out_ports: u32,
     banks_per_partition: u32,
     /// Bank of register 0 of each warp, within its partition.
-    first_bank: PerWarp<u8>,
+    first_bank: PerWarp<u8, u128>,
     /// Partitions in which something has moved, or their latches have changed, since a cycle in
     /// which nothing could; one bit each.
     awake: u8,

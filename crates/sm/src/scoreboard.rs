@@ -5,6 +5,7 @@ use crate::kernel::RegSet;
 use crate::policy::{Each, Structure};
 use crate::spec::CoreSpec;
 use crate::stalls::Stall;
+use crate::warp_mask::WarpMask;
 use crate::warps::PerWarp;
 use isa::{Access, RegFile, RegId, WarpSlot};
 
@@ -38,9 +39,9 @@ pub trait Board {
 
 /// The registers with a write under way, by warp.
 #[derive(Clone, Debug)]
-pub struct PendingWrites {
+pub struct PendingWrites<M: WarpMask = u64> {
     /// Those below [`RegSet::BOUND`].
-    low: PerWarp<Pending>,
+    low: PerWarp<Pending, M>,
     /// Of the others, if a kernel has any, `stride` for each warp: bit 0, a write is under way; bit 1,
     /// one by a memory operation.
     high: Vec<u8>,
@@ -55,13 +56,13 @@ struct Pending {
     by_memory: RegSet,
 }
 
-impl Default for PendingWrites {
+impl<M: WarpMask> Default for PendingWrites<M> {
     fn default() -> Self {
         Self { low: PerWarp::new(Pending::default()), high: Vec::new(), stride: 0 }
     }
 }
 
-impl PendingWrites {
+impl<M: WarpMask> PendingWrites<M> {
     /// A warp with registers `regs` starts: no write of it is under way.
     pub fn start_warp(&mut self, warp: WarpSlot, regs: &RegFile) {
         let high = regs.count().saturating_sub(RegSet::BOUND);
@@ -74,7 +75,7 @@ impl PendingWrites {
 
     /// A kernel with more registers than any before it has come.
     fn widen(&mut self, stride: usize) {
-        let mut wider = vec![0; 64 * stride];
+        let mut wider = vec![0; M::SLOTS * stride];
         for (new, old) in wider.chunks_exact_mut(stride).zip(self.high.chunks_exact(self.stride.max(1))) {
             new[..self.stride].copy_from_slice(old);
         }
@@ -82,7 +83,7 @@ impl PendingWrites {
     }
 
     /// The places in `high` of those of `regs` that have one.
-    fn places<'a>(&self, warp: WarpSlot, regs: &'a [RegId]) -> impl Iterator<Item = usize> + use<'a> {
+    fn places<'a>(&self, warp: WarpSlot, regs: &'a [RegId]) -> impl Iterator<Item = usize> + use<'a, M> {
         let first = warp.index() * self.stride;
         regs.iter().filter(|r| r.index() >= RegSet::BOUND).map(move |r| first + r.index() - RegSet::BOUND)
     }
@@ -165,8 +166,8 @@ impl PendingWrites {
 /// a write under way. It knows nothing of reads, so it does not see write-after-read hazards; nor are
 /// a warp's memory accesses kept in order behind it.
 #[derive(Debug)]
-pub struct Scoreboard {
-    pending: PendingWrites,
+pub struct Scoreboard<M: WarpMask = u64> {
+    pending: PendingWrites<M>,
     warps: usize,
 }
 
@@ -181,7 +182,7 @@ impl Scoreboard {
     }
 }
 
-impl Board for Scoreboard {
+impl<M: WarpMask> Board for Scoreboard<M> {
     type Config = ();
 
     const KEEPS_MEMORY_ORDER: bool = false;
@@ -191,7 +192,7 @@ impl Board for Scoreboard {
     }
 
     fn structures(&self) -> Vec<Structure> {
-        vec![Self::structure(self.warps)]
+        vec![Scoreboard::structure(self.warps)]
     }
 
     fn start_warp(&mut self, warp: WarpSlot, regs: &RegFile) {

@@ -15,10 +15,11 @@ use crate::operand_collector::{Design, OperandCollector};
 use crate::policy::IssuePolicy;
 use crate::scalar::{ScalarCounts, ScalarPath};
 use crate::schedulers::Scheduler;
-use crate::spec::{CoreSpec, WarpMask};
+use crate::spec::CoreSpec;
 use crate::stalls::SlotAccount;
 use crate::units::Units;
-use crate::warps::{Cta, PerWarp, Warps, bit};
+use crate::warp_mask::{MOST_WARPS, WarpMask};
+use crate::warps::{Cta, PerWarp, Warps};
 use crate::work::WorkCounts;
 use isa::{CtaSlot, Dim3, Fault, KernelId, WarpSlot, WarpStream};
 use kit::bits::set_bits;
@@ -72,10 +73,10 @@ pub(crate) enum Wake {
 #[derive(Debug)]
 pub struct Sm<S: WarpStream, P: IssuePolicy, O: Observer = Silent> {
     // The pipeline.
-    pub(crate) fetch: Fetch,
+    pub(crate) fetch: Fetch<P::Mask>,
     pub(crate) stream: S,
     pub(crate) policy: P,
-    pub(crate) schedulers: Box<[Scheduler]>,
+    pub(crate) schedulers: Box<[Scheduler<P::Mask>]>,
     pub(crate) id_oc: Latches,
     pub(crate) collectors: OperandCollector,
     pub(crate) oc_ex: Latches,
@@ -84,14 +85,14 @@ pub struct Sm<S: WarpStream, P: IssuePolicy, O: Observer = Silent> {
     pub(crate) scalar: Option<Box<ScalarPath>>,
 
     // What runs.
-    pub(crate) warps: Warps,
-    pub(crate) ctas: Box<[Option<Cta>]>,
-    pub(crate) barriers: Barriers,
+    pub(crate) warps: Warps<P::Mask>,
+    pub(crate) ctas: Box<[Option<Cta<P::Mask>>]>,
+    pub(crate) barriers: Barriers<P::Mask>,
     pub(crate) copies: Copies,
     pub(crate) slab: Slab,
     pub(crate) free: Resources,
     /// Slots of all warps of resident CTAs, finished ones among them.
-    pub(crate) reserved_warps: WarpMask,
+    pub(crate) reserved_warps: P::Mask,
     pub(crate) finished: Vec<FinishedCta>,
     last_kernel: Option<KernelId>,
 
@@ -101,19 +102,19 @@ pub struct Sm<S: WarpStream, P: IssuePolicy, O: Observer = Silent> {
     wakes: Vec<(Cycle, Wake)>,
     next_wake: Cycle,
     /// Warps for which something that their schedulers see has changed since they were last looked at.
-    pub(crate) stirred: WarpMask,
+    pub(crate) stirred: P::Mask,
     /// Schedulers that have yet to look in this cycle, or have, one bit each.
     pub(crate) due_schedulers: u32,
     /// Warps of which the issue design has been told something since then.
-    pub(crate) touched: WarpMask,
+    pub(crate) touched: P::Mask,
     /// Warps of schedulers that issued nothing for want of room in an issue latch.
-    pub(crate) blocked: WarpMask,
+    pub(crate) blocked: P::Mask,
 
     // What it is, and what it has done.
     pub(crate) id: u16,
     pub(crate) spec: Arc<CoreSpec>,
-    pub(crate) scheduler_warps: [WarpMask; SCHEDULERS],
-    partition_of: PerWarp<u8>,
+    pub(crate) scheduler_warps: [P::Mask; SCHEDULERS],
+    partition_of: PerWarp<u8, P::Mask>,
     pub(crate) account: SlotAccount,
     pub(crate) counters: SmCounters,
     pub(crate) class_counts: ClassCounts,
@@ -123,10 +124,10 @@ pub struct Sm<S: WarpStream, P: IssuePolicy, O: Observer = Silent> {
 }
 
 /// The issue design as operand collectors know it, with whoever watches.
-struct Watched<'a, P, O> {
+struct Watched<'a, P: IssuePolicy, O> {
     policy: &'a mut P,
     observer: &'a mut O,
-    touched: &'a mut WarpMask,
+    touched: &'a mut P::Mask,
     /// Registers read by lanes.
     lane_reads: &'a mut u64,
     kernels: &'a [Kernel],
@@ -168,7 +169,7 @@ impl<P: IssuePolicy, O: Observer> Design for Watched<'_, P, O> {
     fn operands_read(&mut self, slab: &Slab, id: InstId) {
         let window = Window { slab, kernels: self.kernels };
         self.policy.on_operands_read(window, id);
-        *self.touched |= bit(slab.get(id).warp);
+        self.touched.insert(slab.get(id).warp);
         self.observer.operands_read(self.now, Seen { id, window });
     }
 }
@@ -177,14 +178,14 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     /// Most requests that it makes in one cycle: each of four caches one, and one access past them.
     pub const MOST_REQUESTS: usize = 5;
 
-    /// An empty SM.
+    /// An empty SM. It has no more warp slots than [`IssuePolicy::Mask`] tells apart.
     pub fn new(id: u16, spec: Arc<CoreSpec>, stream: S, policy: &P::Config, observer: O) -> Self {
         let (warps, ctas) = (spec.sm.max_warps as usize, spec.sm.max_ctas as usize);
+        assert!(warps <= P::Mask::SLOTS, "{warps} warp slots, and this issue design is of {}", P::Mask::SLOTS);
         let schedulers = spec.schedulers();
-        let warps_of = |s: usize| (s..warps).step_by(schedulers).fold(0, |mask, w| mask | 1 << w);
-        let scheduler_warps = std::array::from_fn(|s| if s < schedulers { warps_of(s) } else { 0 });
-        let mut partition_of = PerWarp::new(0);
-        (0..64).for_each(|w| partition_of[w] = spec.partition(w % schedulers) as u8);
+        let warps_of = |s: usize| P::Mask::collect((s..warps).step_by(schedulers).map(|w| WarpSlot(w as u16)));
+        let scheduler_warps = std::array::from_fn(|s| if s < schedulers { warps_of(s) } else { P::Mask::NONE });
+        let partition_of = PerWarp::from_fn(|w| spec.partition(w % schedulers) as u8);
         let in_buffers = warps * (spec.sm.frontend.buffer_entries as usize + 4);
         Self {
             fetch: Fetch::new(&spec, P::branches(policy, spec.sm.frontend.branches)),
@@ -203,16 +204,16 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
             copies: Copies::new(warps),
             slab: Slab::with_capacity(in_buffers),
             free: Resources::of_sm(&spec.sm),
-            reserved_warps: 0,
+            reserved_warps: P::Mask::NONE,
             finished: Vec::with_capacity(ctas),
             last_kernel: None,
             agenda: Agenda::new(0),
             wakes: Vec::with_capacity(warps),
             next_wake: NEVER,
-            stirred: WarpMask::MAX,
+            stirred: P::Mask::ALL,
             due_schedulers: 0,
-            touched: 0,
-            blocked: 0,
+            touched: P::Mask::NONE,
+            blocked: P::Mask::NONE,
             id,
             account: SlotAccount::new(schedulers * spec.sm.issue.width as usize),
             scheduler_warps,
@@ -266,10 +267,10 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
             self.wakes.swap_remove(i);
             match wake {
                 Wake::Refetch(warp) => self.fetch.refetch(warp),
-                Wake::Rise(warp) => self.warps.asleep &= !bit(warp),
+                Wake::Rise(warp) => self.warps.asleep.remove(warp),
             }
         }
-        self.stirred = WarpMask::MAX;
+        self.stirred = P::Mask::ALL;
         self.agenda.moved();
     }
 
@@ -313,7 +314,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         self.counters.bank_conflicts += u64::from(done.conflicts);
         if done.touched != 0 || !collectors.is_stuck() {
             self.agenda.moved();
-            if self.blocked != 0 {
+            if !self.blocked.is_empty() {
                 self.stirred |= self.blocked & self.warps_of_partitions(done.touched);
             }
         }
@@ -321,12 +322,12 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
 
     /// The warps that use `partitions`, one bit each.
     #[inline]
-    fn warps_of_partitions(&self, partitions: u8) -> WarpMask {
+    fn warps_of_partitions(&self, partitions: u8) -> P::Mask {
         // Without sub-cores all schedulers share the one partition.
         if self.spec.partitions == 1 {
-            return WarpMask::MAX;
+            return P::Mask::ALL;
         }
-        set_bits(partitions.into()).fold(0, |all, p| all | self.scheduler_warps[p % SCHEDULERS])
+        set_bits(partitions.into()).fold(P::Mask::NONE, |all, p| all | self.scheduler_warps[p % SCHEDULERS])
     }
 
     /// Decode and fetch, alternating as often as there are fetches in a cycle.
@@ -350,7 +351,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
 
     #[inline]
     fn count_warps(&mut self, cycles: u64) {
-        let resident = u64::from(self.warps.resident.count_ones());
+        let resident = u64::from(self.warps.resident.count());
         self.counters.warp_cycles += resident * cycles;
         self.counters.active_cycles += if resident > 0 { cycles } else { 0 };
     }
@@ -402,10 +403,10 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         assert!(self.free.covers(&need), "a CTA that does not fit was started");
         self.free.take(&need);
         let slot = CtaSlot::from(self.ctas.iter().position(Option::is_none).expect("a CTA slot is free"));
-        let mut slots = [WarpSlot(0); 64];
+        let mut slots = [WarpSlot(0); MOST_WARPS];
         let count = self.choose_warp_slots(need.warps as usize, &mut slots);
         let slots = &slots[..count];
-        let warps = slots.iter().fold(0, |mask, &w| mask | bit(w));
+        let warps = P::Mask::collect(slots.iter().copied());
         self.reserved_warps |= warps;
         self.ctas[slot.index()] = Some(Cta { kernel, position: cta, warps, unfinished: warps, resources: need });
         self.barriers.start_cta(slot, warps);
@@ -425,21 +426,20 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         self.counters.ctas_started += 1;
         self.observer.cta_started(now, kernel, cta, slot, slots);
         self.agenda.put_first(self.account.cycles());
-        self.stirred = WarpMask::MAX;
+        self.stirred = P::Mask::ALL;
         slot
     }
 
     /// The first run of free slots that holds `count` warps side by side, as GPGPU-Sim looks for
     /// one at multiples of the CTA's size; else the first free ones.
-    fn choose_warp_slots(&self, count: usize, slots: &mut [WarpSlot; 64]) -> usize {
+    fn choose_warp_slots(&self, count: usize, slots: &mut [WarpSlot; MOST_WARPS]) -> usize {
         let total = self.spec.sm.max_warps as usize;
-        let run = if count >= 64 { WarpMask::MAX } else { (1 << count) - 1 };
-        let aligned =
-            (0..total).step_by(count.max(1)).find(|&s| s + count <= total && self.reserved_warps >> s & run == 0);
-        let free = |w: &usize| self.reserved_warps >> w & 1 == 0;
+        let fits = |&s: &usize| s + count <= total && !self.reserved_warps.meets(P::Mask::run(s, count));
+        let aligned = (0..total).step_by(count.max(1)).find(fits);
+        let from = (aligned.unwrap_or(0)..total).map(|w| WarpSlot(w as u16));
         let mut chosen = 0;
-        for w in (aligned.unwrap_or(0)..total).filter(free).take(count) {
-            slots[chosen] = WarpSlot(w as u16);
+        for warp in from.filter(|&w| !self.reserved_warps.contains(w)).take(count) {
+            slots[chosen] = warp;
             chosen += 1;
         }
         chosen
@@ -465,7 +465,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
 
     /// Whether no CTA is resident and nothing is under way.
     pub fn is_idle(&self) -> bool {
-        self.reserved_warps == 0 && self.slab.is_empty() && self.lsu.is_idle()
+        self.reserved_warps.is_empty() && self.slab.is_empty() && self.lsu.is_idle()
     }
 
     /// Drops the contents of L1, as between kernels.
@@ -538,6 +538,6 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
 
     /// Warps resident now.
     pub fn resident_warps(&self) -> u32 {
-        self.warps.resident.count_ones()
+        self.warps.resident.count()
     }
 }

@@ -1,11 +1,9 @@
 //! What is fixed about an SM: derived from the GPU description once, shared by all SMs.
 
 use crate::scalar::ScalarConfig;
+use crate::warp_mask::MOST_WARPS;
 use config::{GpuConfig, OpTable, Sm as SmConfig, Unit};
 use std::fmt;
-
-/// Bits of a mask over the warps of an SM.
-pub type WarpMask = u64;
 
 /// A kind of execution unit by its place in the order in which operand collectors serve the kinds:
 /// SP, SFU, memory, tensor, DP, INT, then the specialised ones (GPGPU-Sim's order of ports).
@@ -196,7 +194,7 @@ impl CoreSpec {
             let value = u64::from(value);
             if (low..=high).contains(&value) { Ok(()) } else { Err(SpecError::OutOfRange(what, value, low, high)) }
         };
-        within("the number of warp slots", sm.max_warps, 1, 64)?;
+        within("the number of warp slots", sm.max_warps, 1, MOST_WARPS as u64)?;
         within("the number of CTA slots", sm.max_ctas, 1, 64)?;
         within("the number of warp schedulers", sm.issue.schedulers, 1, 7.min(u64::from(sm.max_warps)))?;
         within("the issue width", sm.issue.width, 1, 8)?;

@@ -1,116 +1,106 @@
 //! State of the resident warps and CTAs: a struct of arrays, with masks over the warps.
 
-use crate::spec::WarpMask;
+use crate::warp_mask::WarpMask;
 use isa::{CtaSlot, Dim3, KernelId, Pc, WarpSlot};
-use kit::bits::set_bits;
+use std::fmt;
 
-/// The bit of a warp.
-#[inline]
-pub const fn bit(warp: WarpSlot) -> WarpMask {
-    1 << warp.0
-}
+/// One value per warp slot of SMs whose sets of warps are `M`. It has no others, so that indexing needs no
+/// check.
+pub struct PerWarp<T, M: WarpMask = u64>(M::Each<T>);
 
-/// The warps in a mask, lowest first.
-#[inline]
-pub fn warps_in(mask: WarpMask) -> impl Iterator<Item = WarpSlot> {
-    set_bits(mask).map(|w| WarpSlot(w as u16))
-}
-
-/// The first warp of `mask` behind `last` in round-robin order.
-#[inline]
-pub fn next_after(mask: WarpMask, last: u32) -> Option<WarpSlot> {
-    if mask == 0 {
-        return None;
-    }
-    let turn = (last + 1) % 64;
-    Some(WarpSlot(((mask.rotate_right(turn).trailing_zeros() + turn) % 64) as u16))
-}
-
-/// One value per warp slot. Slots are below 64, so that indexing needs no check.
-#[derive(Clone, Debug)]
-pub struct PerWarp<T>([T; 64]);
-
-impl<T: Copy> PerWarp<T> {
+impl<T: Copy, M: WarpMask> PerWarp<T, M> {
     /// `value` for every slot.
-    pub const fn new(value: T) -> Self {
-        Self([value; 64])
+    pub fn new(value: T) -> Self {
+        Self::from_fn(|_| value)
     }
 }
 
-impl<T> PerWarp<T> {
+impl<T, M: WarpMask> PerWarp<T, M> {
     /// What `value` gives for each slot.
     pub fn from_fn(value: impl FnMut(usize) -> T) -> Self {
-        Self(std::array::from_fn(value))
+        Self(M::each(value))
     }
 }
 
-impl<T> std::ops::Index<usize> for PerWarp<T> {
+impl<T: Clone, M: WarpMask> Clone for PerWarp<T, M> {
+    fn clone(&self) -> Self {
+        Self::from_fn(|w| self[w].clone())
+    }
+}
+
+impl<T: fmt::Debug, M: WarpMask> fmt::Debug for PerWarp<T, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.0.as_ref()).finish()
+    }
+}
+
+impl<T, M: WarpMask> std::ops::Index<usize> for PerWarp<T, M> {
     type Output = T;
-    #[inline]
+    #[inline(always)]
     fn index(&self, warp: usize) -> &T {
-        &self.0[warp % 64]
+        &self.0.as_ref()[warp % M::SLOTS]
     }
 }
 
-impl<T> std::ops::IndexMut<usize> for PerWarp<T> {
-    #[inline]
+impl<T, M: WarpMask> std::ops::IndexMut<usize> for PerWarp<T, M> {
+    #[inline(always)]
     fn index_mut(&mut self, warp: usize) -> &mut T {
-        &mut self.0[warp % 64]
+        &mut self.0.as_mut()[warp % M::SLOTS]
     }
 }
 
 /// The resident warps.
 #[derive(Debug)]
-pub struct Warps {
+pub struct Warps<M: WarpMask = u64> {
     /// Slots in use.
-    pub resident: WarpMask,
+    pub resident: M,
     /// All threads have exited and the exit has issued.
-    pub exited: WarpMask,
+    pub exited: M,
     /// All threads have exited as far as decode has come: nothing more to fetch.
-    pub decoded: WarpMask,
+    pub decoded: M,
     /// Waits at a CTA barrier.
-    pub at_barrier: WarpMask,
+    pub at_barrier: M,
     /// Waits at a fence.
-    pub at_fence: WarpMask,
+    pub at_fence: M,
     /// Waits for asynchronous copies.
-    pub at_copies: WarpMask,
+    pub at_copies: M,
     /// Waits for atomics (only where they hold the warp).
-    pub at_atomic: WarpMask,
+    pub at_atomic: M,
     /// Sleeps.
-    pub asleep: WarpMask,
+    pub asleep: M,
     /// Kernel of each warp.
-    pub kernel: PerWarp<KernelId>,
+    pub kernel: PerWarp<KernelId, M>,
     /// CTA of each warp.
-    pub cta: PerWarp<CtaSlot>,
+    pub cta: PerWarp<CtaSlot, M>,
     /// Place of each warp in its CTA.
-    pub index_in_cta: PerWarp<u16>,
+    pub index_in_cta: PerWarp<u16, M>,
     /// Order of arrival on the SM: smaller is older.
-    pub age: PerWarp<u64>,
+    pub age: PerWarp<u64, M>,
     /// Program order of the next instruction to be decoded.
-    pub next_order: PerWarp<u32>,
+    pub next_order: PerWarp<u32, M>,
     /// The instruction that issued last.
-    pub last_issued: PerWarp<Pc>,
+    pub last_issued: PerWarp<Pc, M>,
     /// Instructions decoded and not yet complete.
-    pub in_pipeline: PerWarp<u16>,
+    pub in_pipeline: PerWarp<u16, M>,
     /// Memory instructions issued and not performed, and store acknowledgements still to come.
-    pub outstanding: PerWarp<u32>,
+    pub outstanding: PerWarp<u32, M>,
     /// Global atomics on their way.
-    pub atomics: PerWarp<u16>,
+    pub atomics: PerWarp<u16, M>,
     arrivals: u64,
 }
 
-impl Default for Warps {
+impl<M: WarpMask> Default for Warps<M> {
     /// Empty slots.
     fn default() -> Self {
         Self {
-            resident: 0,
-            exited: 0,
-            decoded: 0,
-            at_barrier: 0,
-            at_fence: 0,
-            at_copies: 0,
-            at_atomic: 0,
-            asleep: 0,
+            resident: M::NONE,
+            exited: M::NONE,
+            decoded: M::NONE,
+            at_barrier: M::NONE,
+            at_fence: M::NONE,
+            at_copies: M::NONE,
+            at_atomic: M::NONE,
+            asleep: M::NONE,
             kernel: PerWarp::new(KernelId(0)),
             cta: PerWarp::new(CtaSlot(0)),
             index_in_cta: PerWarp::new(0),
@@ -125,20 +115,20 @@ impl Default for Warps {
     }
 }
 
-impl Warps {
+impl<M: WarpMask> Warps<M> {
     /// Warps that may not issue whatever their buffers hold.
     #[inline]
-    pub fn held(&self) -> WarpMask {
+    pub fn held(&self) -> M {
         self.at_barrier | self.at_fence | self.at_copies | self.at_atomic | self.asleep | self.exited
     }
 
     /// Puts a warp into a free slot.
     pub fn start(&mut self, warp: WarpSlot, kernel: KernelId, cta: CtaSlot, index_in_cta: usize) {
-        let (w, b) = (warp.index(), bit(warp));
-        debug_assert!(self.resident & b == 0);
-        self.resident |= b;
-        self.exited &= !b;
-        self.decoded &= !b;
+        let w = warp.index();
+        debug_assert!(!self.resident.contains(warp));
+        self.resident.insert(warp);
+        self.exited.remove(warp);
+        self.decoded.remove(warp);
         self.kernel[w] = kernel;
         self.cta[w] = cta;
         self.index_in_cta[w] = index_in_cta as u16;
@@ -152,21 +142,21 @@ impl Warps {
     #[inline]
     pub fn is_drained(&self, warp: WarpSlot) -> bool {
         let w = warp.index();
-        self.exited & bit(warp) != 0 && self.in_pipeline[w] == 0 && self.outstanding[w] == 0
+        self.exited.contains(warp) && self.in_pipeline[w] == 0 && self.outstanding[w] == 0
     }
 }
 
 /// A CTA on the SM.
 #[derive(Clone, Copy, Debug)]
-pub struct Cta {
+pub struct Cta<M> {
     /// Its kernel.
     pub kernel: KernelId,
     /// Its position in the grid.
     pub position: Dim3,
     /// Slots of its warps.
-    pub warps: WarpMask,
+    pub warps: M,
     /// Those of them that are not finished.
-    pub unfinished: WarpMask,
+    pub unfinished: M,
     /// What it takes of the SM.
     pub resources: crate::occupancy::Resources,
 }

@@ -5,7 +5,7 @@ use crate::kernel::Kernel;
 use crate::observer::{Observer, Seen};
 use crate::policy::IssuePolicy;
 use crate::sm::{FinishedCta, Sm};
-use crate::warps::bit;
+use crate::warp_mask::WarpMask;
 use isa::{Access, Space, WarpSlot, WarpStream};
 use kit::Cycle;
 
@@ -73,14 +73,14 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         if P::STATIONS && flight.operands.dst_count() > 0 {
             self.collectors.release(self.partition_of(warp), flight.station);
         }
-        self.touched |= bit(warp);
+        self.touched.insert(warp);
         self.slab.release(id);
         self.warps.in_pipeline[warp.index()] -= 1;
         if let Some(mem) = mem {
             match mem.access {
                 Access::AsyncCopy if self.copies.performed(warp, group) => {
-                    self.warps.at_copies &= !bit(warp);
-                    self.stirred |= bit(warp);
+                    self.warps.at_copies.remove(warp);
+                    self.stirred.insert(warp);
                 }
                 Access::Atomic | Access::Reduction if self.slab.dynamic(id).space == Space::Global => {
                     self.end_atomic(warp);
@@ -88,7 +88,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
                 _ => {}
             }
             self.performed(now, warp, 1);
-        } else if self.warps.exited & bit(warp) != 0 {
+        } else if self.warps.exited.contains(warp) {
             self.retire_if_drained(now, warp);
         }
     }
@@ -97,8 +97,8 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         let left = &mut self.warps.atomics[warp.index()];
         *left = left.saturating_sub(1);
         if *left == 0 {
-            self.warps.at_atomic &= !bit(warp);
-            self.stirred |= bit(warp);
+            self.warps.at_atomic.remove(warp);
+            self.stirred.insert(warp);
         }
     }
 
@@ -108,23 +108,23 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         let left = &mut self.warps.outstanding[warp.index()];
         *left -= count;
         if *left == 0 {
-            self.stirred |= self.warps.at_fence & bit(warp);
-            self.warps.at_fence &= !bit(warp);
+            self.stirred |= self.warps.at_fence & P::Mask::of(warp);
+            self.warps.at_fence.remove(warp);
             self.retire_if_drained(now, warp);
         }
     }
 
     /// If nothing of `warp` is left, its slot is free, and with its last warp the CTA's.
     fn retire_if_drained(&mut self, now: Cycle, warp: WarpSlot) {
-        if !self.warps.is_drained(warp) || self.warps.resident & bit(warp) == 0 {
+        if !self.warps.is_drained(warp) || !self.warps.resident.contains(warp) {
             return;
         }
-        self.warps.resident &= !bit(warp);
-        self.stirred |= bit(warp);
+        self.warps.resident.remove(warp);
+        self.stirred.insert(warp);
         let slot = self.warps.cta[warp.index()];
         let cta = self.ctas[slot.index()].as_mut().expect("a resident warp's CTA is resident");
-        cta.unfinished &= !bit(warp);
-        if cta.unfinished == 0 {
+        cta.unfinished.remove(warp);
+        if cta.unfinished.is_empty() {
             let cta = self.ctas[slot.index()].take().expect("just seen");
             self.free.give_back(&cta.resources);
             self.reserved_warps &= !cta.warps;

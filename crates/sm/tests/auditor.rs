@@ -6,7 +6,7 @@ use isa::{CtaSlot, Dim3, KernelId, OpClass, RegFile, Space, WarpSlot};
 use kit::Cycle;
 use sm::{
     Allowances, Auditor, CoreSpec, Findings, InOrder, InstId, IssuePolicy, Observer, PipeSet, ReadyMasks, Seen,
-    StallMasks, Structure, Violation, WarpMask, Window,
+    StallMasks, Structure, Violation, Window,
 };
 use support::*;
 
@@ -83,7 +83,7 @@ struct Backwards {
     ready: ReadyMasks,
     stalls: StallMasks,
     /// Warps whose program has come to its end.
-    ended: WarpMask,
+    ended: u64,
 }
 
 impl Backwards {
@@ -97,6 +97,7 @@ impl Backwards {
 
 impl IssuePolicy for Backwards {
     type Config = ();
+    type Mask = u64;
     fn new(_: &(), _: &CoreSpec) -> Self {
         Self { entries: vec![vec![]; 64], ready: ReadyMasks::default(), stalls: StallMasks::default(), ended: 0 }
     }
@@ -104,8 +105,8 @@ impl IssuePolicy for Backwards {
         vec![]
     }
     fn start_warp(&mut self, _: WarpSlot, _: &RegFile) {}
-    fn room(&self) -> WarpMask {
-        WarpMask::MAX
+    fn room(&self) -> u64 {
+        u64::MAX
     }
     fn insert(&mut self, window: Window<'_>, id: InstId) {
         let inst = window.inst(id);
@@ -124,7 +125,7 @@ impl IssuePolicy for Backwards {
     fn stalls(&self) -> &StallMasks {
         &self.stalls
     }
-    fn long_waits(&self) -> WarpMask {
+    fn long_waits(&self) -> u64 {
         0
     }
     fn on_issue(&mut self, window: Window<'_>, id: InstId) {

@@ -4,10 +4,7 @@
 mod support;
 
 use isa::{Control, OpClass, RegFile, Space, WarpSlot};
-use sm::{
-    CoreSpec, InOrder, InstId, IssuePolicy, PipeSet, ReadyMasks, Stall, StallMasks, Structure, Timeline, WarpMask,
-    Window,
-};
+use sm::{CoreSpec, InOrder, InstId, IssuePolicy, PipeSet, ReadyMasks, Stall, StallMasks, Structure, Timeline, Window};
 use support::*;
 
 /// Up to eight instructions per warp, held until write-back, any of which may issue once no older
@@ -17,7 +14,7 @@ struct SmallWindow {
     entries: Vec<Vec<(InstId, bool)>>,
     ready: ReadyMasks,
     stalls: StallMasks,
-    room: WarpMask,
+    room: u64,
     per_fetch: usize,
 }
 
@@ -64,13 +61,14 @@ impl SmallWindow {
 
 impl IssuePolicy for SmallWindow {
     type Config = ();
+    type Mask = u64;
 
     fn new(_: &(), spec: &CoreSpec) -> Self {
         Self {
             entries: vec![vec![]; 64],
             ready: ReadyMasks::default(),
             stalls: StallMasks::default(),
-            room: WarpMask::MAX,
+            room: u64::MAX,
             per_fetch: spec.sm.frontend.instructions_per_fetch as usize,
         }
     }
@@ -81,7 +79,7 @@ impl IssuePolicy for SmallWindow {
 
     fn start_warp(&mut self, _: WarpSlot, _: &RegFile) {}
 
-    fn room(&self) -> WarpMask {
+    fn room(&self) -> u64 {
         self.room
     }
 
@@ -103,7 +101,7 @@ impl IssuePolicy for SmallWindow {
         &self.stalls
     }
 
-    fn long_waits(&self) -> WarpMask {
+    fn long_waits(&self) -> u64 {
         0
     }
 
@@ -185,6 +183,7 @@ impl Stations {
 
 impl IssuePolicy for Stations {
     type Config = ();
+    type Mask = u64;
     fn new(_: &(), spec: &CoreSpec) -> Self {
         Self { in_order: InOrder::new(&(), spec), waiting: vec![], in_flight: vec![], woken: vec![] }
     }
@@ -194,7 +193,7 @@ impl IssuePolicy for Stations {
     fn start_warp(&mut self, warp: WarpSlot, regs: &RegFile) {
         self.in_order.start_warp(warp, regs);
     }
-    fn room(&self) -> WarpMask {
+    fn room(&self) -> u64 {
         self.in_order.room()
     }
     fn insert(&mut self, window: Window<'_>, id: InstId) {
@@ -209,7 +208,7 @@ impl IssuePolicy for Stations {
     fn stalls(&self) -> &StallMasks {
         self.in_order.stalls()
     }
-    fn long_waits(&self) -> WarpMask {
+    fn long_waits(&self) -> u64 {
         0
     }
     fn on_issue(&mut self, window: Window<'_>, id: InstId) {

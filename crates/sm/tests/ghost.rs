@@ -198,7 +198,7 @@ fn the_issue_buffer_bounds_how_far_an_instruction_passes() {
 #[test]
 fn an_entry_has_111_bits() {
     let spec = sm::CoreSpec::new(&gpu(), sm::TimingTable::Sass, sm::CoreOptions::default()).unwrap();
-    let all = Ghost::new(&GhostConfig::default(), &spec).structures();
+    let all = <Ghost>::new(&GhostConfig::default(), &spec).structures();
     let of = |name: &str| all.iter().find(|s| s.name == name).expect("it is there").clone();
     let (checker, bank) = (of("dependence checker"), of("issue buffer bank"));
     assert_eq!((checker.bits, checker.instances), (111, 4 * spec.schedulers()));
@@ -241,7 +241,7 @@ fn random_programs_keep_their_order() {
         bench.shared_bytes = 1024;
         let in_order = bench.run_design::<InOrder, _>(&(), sm::Silent);
         for config in [sized(1), sized(4), GhostConfig::default(), sized(32), precise()] {
-            let auditor = Auditor::new(Ghost::allowances(&config));
+            let auditor = Auditor::new(<Ghost>::allowances(&config));
             let run = bench.run_design::<Ghost, _>(&config, auditor);
             assert!(!run.deadlocked, "seed {seed}, {config:?}");
             let findings = run.sm.observer.findings();

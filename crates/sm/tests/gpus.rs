@@ -60,7 +60,7 @@ fn an_impossible_sm_is_refused_with_the_reason() {
         CoreSpec::new(&gpu, TimingTable::Sass, options).unwrap_err()
     };
     let with = |change| refusal(change, CoreOptions::default());
-    assert_eq!(with(|g| g.sm.max_warps = 65).to_string(), "the number of warp slots is 65, not in 1..=64");
+    assert_eq!(with(|g| g.sm.max_warps = 129).to_string(), "the number of warp slots is 129, not in 1..=128");
     assert!(matches!(with(|g| g.sm.issue.schedulers = 0), SpecError::OutOfRange("the number of warp schedulers", ..)));
     assert!(
         matches!(with(|g| g.sm.sass_timing.retain(|class, _| class != "sfu")), SpecError::NoTiming(classes) if classes == ["sfu"])

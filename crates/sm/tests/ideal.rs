@@ -374,7 +374,7 @@ fn random_programs_keep_their_order() {
         let bench = random_bench(seed);
         let in_order = bench.run_design::<InOrder, _>(&(), sm::Silent);
         for config in columns().chain([IdealConfig { window: 5, ..ALL }, IdealConfig { window: 1, ..NONE }]) {
-            let run = bench.run_design::<Ideal, _>(&config, Auditor::new(Ideal::allowances(&config)));
+            let run = bench.run_design::<Ideal, _>(&config, Auditor::new(<Ideal>::allowances(&config)));
             assert!(!run.deadlocked, "seed {seed}, {config:?}");
             let findings = run.sm.observer.findings();
             assert_eq!(findings.total(), 0, "seed {seed}, {config:?}: {findings}");

@@ -261,7 +261,7 @@ fn a_warp_that_waits_keeps_others_out() {
 
 fn structures(config: &LoogConfig) -> Vec<Structure> {
     let spec = CoreSpec::new(&gpu(), TimingTable::Sass, CoreOptions::default()).unwrap();
-    Loog::new(config, &spec).structures()
+    <Loog>::new(config, &spec).structures()
 }
 
 #[test]
@@ -290,7 +290,7 @@ fn storage() {
     // What it adds to an SM, whose GPU has a scoreboard and eight collectors: several times what GhOST adds.
     let added = table.total_bits() - 32 * 263 + stations * 24 / 32 + queue.total_bits();
     let spec = CoreSpec::new(&gpu(), TimingTable::Sass, CoreOptions::default()).unwrap();
-    let ghost = sm::policy::ghost::Ghost::new(&Default::default(), &spec).structures();
+    let ghost = <sm::policy::ghost::Ghost>::new(&Default::default(), &spec).structures();
     let of_baseline = |s: &&Structure| ["instruction buffer", "scoreboard"].contains(&s.name);
     let of_ghost: usize = ghost.iter().filter(|s| !of_baseline(s)).map(Structure::total_bits).sum();
     assert!((4 * of_ghost..6 * of_ghost).contains(&added), "{added} {of_ghost}");
@@ -338,7 +338,7 @@ fn random_programs_keep_their_order() {
         bench.gpu.sm.operands.sub_cores = seed % 3 != 0;
         let in_order = bench.run_design::<InOrder, _>(&(), sm::Silent);
         for config in CONFIGS.into_iter().chain([sized(4, 0), sized(4, 4), sized(8, 0), sized(64, 0)]) {
-            let auditor = Auditor::new(Loog::allowances(&config));
+            let auditor = Auditor::new(<Loog>::allowances(&config));
             let run = bench.run_design::<Loog, _>(&config, auditor);
             assert!(!run.deadlocked, "seed {seed}, {config:?}");
             let findings = run.sm.observer.findings();

@@ -304,7 +304,7 @@ fn the_auditor_finds_nothing() {
     for config in [SocgpuConfig::default(), stops_at_issue(), SocgpuConfig { entries: 2, ..at_issue.clone() }, at_issue]
     {
         let bench = bench(&lines).warps(4);
-        let run = bench.run_design::<Socgpu, _>(&config, Auditor::new(Socgpu::allowances(&config)));
+        let run = bench.run_design::<Socgpu, _>(&config, Auditor::new(<Socgpu>::allowances(&config)));
         let findings = run.sm.observer.findings();
         assert!(findings.dependences > 0 && !run.deadlocked);
         assert_eq!(findings.total(), 0, "{config:?}: {findings}");

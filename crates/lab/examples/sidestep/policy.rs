@@ -18,25 +18,25 @@ use sm::{
 use std::collections::VecDeque;
 
 /// The design in one SM.
-pub struct Sidestep {
+pub struct Sidestep<M: WarpMask = u64> {
     /// Each warp's instructions that have not issued, oldest first.
     buffers: Vec<VecDeque<InstId>>,
     /// What has issued, by the registers it reads and writes.
-    board: WarScoreboard,
+    board: WarScoreboard<M>,
     /// The instruction that each warp would issue.
     candidates: Vec<Option<InstId>>,
-    ready: ReadyMasks,
-    stalls: StallMasks,
-    room: WarpMask,
+    ready: ReadyMasks<M>,
+    stalls: StallMasks<M>,
+    room: M,
     warps: usize,
     entries: usize,
     per_fetch: usize,
 }
 
-impl Sidestep {
+impl<M: WarpMask> Sidestep<M> {
     /// Looks again for the candidate of `warp`: called when anything that matters to it has happened.
     fn examine(&mut self, window: Window<'_>, warp: WarpSlot) {
-        let (bit, buffer) = (1 << warp.0, &self.buffers[warp.index()]);
+        let (bit, buffer) = (M::of(warp), &self.buffers[warp.index()]);
         PipeSet::ALL.iter().for_each(|pipe| self.ready.remove(pipe, bit));
         Stall::ALL.iter().for_each(|&stall| self.stalls.remove(stall, bit));
         let hazard = |id| self.board.hazard(window, id);
@@ -67,8 +67,9 @@ impl Sidestep {
     }
 }
 
-impl IssuePolicy for Sidestep {
+impl<M: WarpMask> IssuePolicy for Sidestep<M> {
     type Config = ();
+    type Mask = M;
 
     fn new(_: &(), spec: &CoreSpec) -> Self {
         let (warps, frontend) = (spec.sm.max_warps as usize, &spec.sm.frontend);
@@ -78,7 +79,7 @@ impl IssuePolicy for Sidestep {
             candidates: vec![None; warps],
             ready: ReadyMasks::default(),
             stalls: StallMasks::default(),
-            room: WarpMask::MAX,
+            room: M::ALL,
             warps,
             entries: frontend.buffer_entries as usize,
             per_fetch: frontend.instructions_per_fetch as usize,
@@ -104,7 +105,7 @@ impl IssuePolicy for Sidestep {
         self.board.start_warp(warp, regs);
     }
 
-    fn room(&self) -> WarpMask {
+    fn room(&self) -> M {
         self.room
     }
 
@@ -114,7 +115,7 @@ impl IssuePolicy for Sidestep {
         self.examine(window, warp);
     }
 
-    fn ready(&self) -> &ReadyMasks {
+    fn ready(&self) -> &ReadyMasks<M> {
         &self.ready
     }
 
@@ -122,7 +123,7 @@ impl IssuePolicy for Sidestep {
         self.candidates[warp.index()].expect("only a warp with a candidate is asked for it")
     }
 
-    fn stalls(&self) -> &StallMasks {
+    fn stalls(&self) -> &StallMasks<M> {
         &self.stalls
     }
 

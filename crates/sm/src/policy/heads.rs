@@ -1,9 +1,10 @@
 //! Where each warp stands before the schedulers, for designs that offer one candidate per warp.
 
 use super::ReadyMasks;
-use crate::spec::{Pipe, WarpMask};
+use crate::spec::Pipe;
 use crate::stalls::{Stall, StallMasks};
-use crate::warps::{PerWarp, bit};
+use crate::warp_mask::WarpMask;
+use crate::warps::PerWarp;
 use isa::WarpSlot;
 
 /// Where a warp stands, as a byte: it has nothing, a candidate for a pipe, or is stalled.
@@ -44,22 +45,22 @@ impl Head {
 
 /// All warps' heads, and what the schedulers see of them.
 #[derive(Debug)]
-pub(crate) struct Heads {
-    of: PerWarp<Head>,
-    ready: ReadyMasks,
-    stalls: StallMasks,
+pub(crate) struct Heads<M: WarpMask> {
+    of: PerWarp<Head, M>,
+    ready: ReadyMasks<M>,
+    stalls: StallMasks<M>,
     /// Warps whose head stands elsewhere than when this was last asked.
-    changed: WarpMask,
+    changed: M,
 }
 
-impl Default for Heads {
+impl<M: WarpMask> Default for Heads<M> {
     fn default() -> Self {
         let (ready, stalls) = (ReadyMasks::default(), StallMasks::default());
-        Self { of: PerWarp::new(Head::EMPTY), ready, stalls, changed: 0 }
+        Self { of: PerWarp::new(Head::EMPTY), ready, stalls, changed: M::NONE }
     }
 }
 
-impl Heads {
+impl<M: WarpMask> Heads<M> {
     /// `warp` stands at `head` now.
     #[inline]
     pub fn set(&mut self, warp: WarpSlot, head: Head) {
@@ -67,16 +68,16 @@ impl Heads {
         if old == head {
             return;
         }
-        self.changed |= bit(warp);
+        self.changed.insert(warp);
         if let Some(pipe) = old.pipe() {
-            self.ready.remove(pipe, bit(warp));
+            self.ready.remove(pipe, M::of(warp));
         } else if let Some(stall) = old.stall() {
-            self.stalls.remove(stall, bit(warp));
+            self.stalls.remove(stall, M::of(warp));
         }
         if let Some(pipe) = head.pipe() {
-            self.ready.insert(pipe, bit(warp));
+            self.ready.insert(pipe, M::of(warp));
         } else if let Some(stall) = head.stall() {
-            self.stalls.insert(stall, bit(warp));
+            self.stalls.insert(stall, M::of(warp));
         }
     }
 
@@ -94,19 +95,19 @@ impl Heads {
 
     /// Warps whose head has changed since this was last asked.
     #[inline]
-    pub fn take_changed(&mut self) -> WarpMask {
+    pub fn take_changed(&mut self) -> M {
         std::mem::take(&mut self.changed)
     }
 
     /// Warps with a candidate.
     #[inline]
-    pub fn ready(&self) -> &ReadyMasks {
+    pub fn ready(&self) -> &ReadyMasks<M> {
         &self.ready
     }
 
     /// Warps without, by reason.
     #[inline]
-    pub fn stalls(&self) -> &StallMasks {
+    pub fn stalls(&self) -> &StallMasks<M> {
         &self.stalls
     }
 }

@@ -12,20 +12,21 @@ use super::{IssuePolicy, ReadyMasks, Structure};
 use crate::inflight::{InstId, Window};
 use crate::instruction_buffer::InstructionBuffer;
 use crate::scoreboard::{Board, Scoreboard};
-use crate::spec::{CoreSpec, PipeSet, WarpMask};
+use crate::spec::{CoreSpec, PipeSet};
 use crate::stalls::StallMasks;
+use crate::warp_mask::WarpMask;
 use isa::{RegFile, WarpSlot};
 
 /// In-order issue over board `B`.
 #[derive(Debug)]
-pub struct InOrder<B: Board = Scoreboard> {
-    buffer: InstructionBuffer,
+pub struct InOrder<B: Board = Scoreboard, M: WarpMask = u64> {
+    buffer: InstructionBuffer<M>,
     board: B,
-    heads: Heads,
+    heads: Heads<M>,
     warps: usize,
 }
 
-impl<B: Board> InOrder<B> {
+impl<B: Board, M: WarpMask> InOrder<B, M> {
     /// Examines the head of a warp's buffer.
     #[inline(always)]
     fn examine(&mut self, window: Window<'_>, warp: WarpSlot) {
@@ -47,8 +48,9 @@ impl<B: Board> InOrder<B> {
     }
 }
 
-impl<B: Board> IssuePolicy for InOrder<B> {
+impl<B: Board, M: WarpMask> IssuePolicy for InOrder<B, M> {
     type Config = B::Config;
+    type Mask = M;
 
     const KEEPS_MEMORY_ORDER: bool = B::KEEPS_MEMORY_ORDER;
 
@@ -56,7 +58,7 @@ impl<B: Board> IssuePolicy for InOrder<B> {
         let warps = spec.sm.max_warps as usize;
         let frontend = &spec.sm.frontend;
         Self {
-            buffer: InstructionBuffer::new(frontend.buffer_entries, frontend.instructions_per_fetch),
+            buffer: InstructionBuffer::new(warps, frontend.buffer_entries, frontend.instructions_per_fetch),
             board: B::new(config, spec),
             heads: Heads::default(),
             warps,
@@ -75,7 +77,7 @@ impl<B: Board> IssuePolicy for InOrder<B> {
     }
 
     #[inline]
-    fn room(&self) -> WarpMask {
+    fn room(&self) -> M {
         self.buffer.room()
     }
 
@@ -89,12 +91,12 @@ impl<B: Board> IssuePolicy for InOrder<B> {
     }
 
     #[inline]
-    fn take_changed(&mut self, _touched: WarpMask) -> WarpMask {
+    fn take_changed(&mut self, _touched: M) -> M {
         self.heads.take_changed()
     }
 
     #[inline]
-    fn ready(&self) -> &ReadyMasks {
+    fn ready(&self) -> &ReadyMasks<M> {
         self.heads.ready()
     }
 
@@ -104,7 +106,7 @@ impl<B: Board> IssuePolicy for InOrder<B> {
     }
 
     #[inline]
-    fn stalls(&self) -> &StallMasks {
+    fn stalls(&self) -> &StallMasks<M> {
         self.heads.stalls()
     }
 

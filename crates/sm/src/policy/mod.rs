@@ -26,8 +26,9 @@ pub use structure::{Each, Structure, Uses};
 use crate::agenda::Agenda;
 use crate::counters::DesignStatistic;
 use crate::inflight::{InstId, Window};
-use crate::spec::{CoreSpec, Pipe, PipeSet, WarpMask};
+use crate::spec::{CoreSpec, Pipe, PipeSet};
 use crate::stalls::{Stall, StallMasks};
+use crate::warp_mask::WarpMask;
 use config::BranchFetch;
 use isa::{RegFile, WarpSlot};
 use kit::Cycle;
@@ -35,16 +36,16 @@ use kit::Cycle;
 /// Warps that have a candidate, by the pipe it goes to. A warp with several candidates may stand
 /// under several pipes.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct ReadyMasks {
-    of: [WarpMask; Pipe::COUNT],
+pub struct ReadyMasks<M = u64> {
+    of: [M; Pipe::COUNT],
     /// Pipes for which some warp has a candidate.
     pipes: PipeSet,
 }
 
-impl ReadyMasks {
+impl<M: WarpMask> ReadyMasks<M> {
     /// Warps with a candidate for `pipe`.
     #[inline]
-    pub fn of(&self, pipe: Pipe) -> WarpMask {
+    pub fn of(&self, pipe: Pipe) -> M {
         self.of[pipe.index()]
     }
 
@@ -56,31 +57,31 @@ impl ReadyMasks {
 
     /// Warps with a candidate for a pipe that is not one of `full`.
     #[inline]
-    pub fn outside(&self, full: PipeSet) -> WarpMask {
+    pub fn outside(&self, full: PipeSet) -> M {
         if self.pipes.0 & full.0 == 0 {
-            return self.of.iter().fold(0, |all, warps| all | warps);
+            return self.of.iter().fold(M::NONE, |all, &warps| all | warps);
         }
-        self.pipes.except(full).iter().fold(0, |all, pipe| all | self.of(pipe))
+        self.pipes.except(full).iter().fold(M::NONE, |all, pipe| all | self.of(pipe))
     }
 
     /// Pipes for which any of `warps` has a candidate.
     #[inline]
-    pub fn pipes_of(&self, warps: WarpMask) -> PipeSet {
-        self.pipes.iter().filter(|&p| self.of(p) & warps != 0).fold(PipeSet::default(), PipeSet::with)
+    pub fn pipes_of(&self, warps: M) -> PipeSet {
+        self.pipes.iter().filter(|&p| self.of(p).meets(warps)).fold(PipeSet::default(), PipeSet::with)
     }
 
     /// The warps have a candidate for `pipe`.
     #[inline]
-    pub fn insert(&mut self, pipe: Pipe, warps: WarpMask) {
+    pub fn insert(&mut self, pipe: Pipe, warps: M) {
         self.of[pipe.index()] |= warps;
-        self.pipes = if self.of(pipe) == 0 { self.pipes } else { self.pipes.with(pipe) };
+        self.pipes = if self.of(pipe).is_empty() { self.pipes } else { self.pipes.with(pipe) };
     }
 
     /// The warps have no candidate for `pipe` any more.
     #[inline]
-    pub fn remove(&mut self, pipe: Pipe, warps: WarpMask) {
+    pub fn remove(&mut self, pipe: Pipe, warps: M) {
         self.of[pipe.index()] &= !warps;
-        self.pipes = if self.of(pipe) == 0 { self.pipes.without(pipe) } else { self.pipes };
+        self.pipes = if self.of(pipe).is_empty() { self.pipes.without(pipe) } else { self.pipes };
     }
 }
 
@@ -109,6 +110,10 @@ pub struct Allowances {
 pub trait IssuePolicy: Sized {
     /// Sizes and choices of the design.
     type Config: Clone;
+
+    /// Its sets of warps: `u64`, or `u128` for SMs of more than 64. A design that serves both is generic
+    /// over it.
+    type Mask: WarpMask;
 
     /// Accesses to memory of one warp leave their operand collectors in the order in which they
     /// issued. Without this, one that waits for its operands is overtaken, as in GPGPU-Sim.
@@ -151,7 +156,7 @@ pub trait IssuePolicy: Sized {
 
     /// Warps whose buffer has room for all that one fetch brings. May hold warps that are not
     /// resident.
-    fn room(&self) -> WarpMask;
+    fn room(&self) -> Self::Mask;
 
     /// The next instruction of its warp in program order enters the buffer.
     fn insert(&mut self, window: Window<'_>, id: InstId);
@@ -168,29 +173,29 @@ pub trait IssuePolicy: Sized {
     /// asked. `touched` are all for whose instructions any method that begins with `on_`, or
     /// [`IssuePolicy::insert`], has been called since then.
     #[inline]
-    fn take_changed(&mut self, touched: WarpMask) -> WarpMask {
+    fn take_changed(&mut self, touched: Self::Mask) -> Self::Mask {
         touched
     }
 
     /// Warps with candidates. A candidate has no hazard left but whether its latch has room.
-    fn ready(&self) -> &ReadyMasks;
+    fn ready(&self) -> &ReadyMasks<Self::Mask>;
 
     /// The candidate of `warp` to issue, among those that go to `pipes`. There is one.
     fn select(&self, window: Window<'_>, warp: WarpSlot, pipes: PipeSet) -> InstId;
 
     /// Why warps whose buffer is not empty have no candidate.
-    fn stalls(&self) -> &StallMasks;
+    fn stalls(&self) -> &StallMasks<Self::Mask>;
 
     /// Warps whose oldest instruction waits for a long-latency (memory) operation.
     #[inline]
-    fn long_waits(&self) -> WarpMask {
+    fn long_waits(&self) -> Self::Mask {
         self.stalls().of(Stall::RawMemory)
     }
 
     /// Warps that go before all others of their schedulers while they have a candidate that has room.
     #[inline]
-    fn first(&self) -> WarpMask {
-        0
+    fn first(&self) -> Self::Mask {
+        Self::Mask::NONE
     }
 
     /// `id`, a candidate, is issued.

@@ -1,33 +1,33 @@
 //! Greedy then oldest, as GPGPU-Sim's `gto`.
 
 use super::{View, WarpScheduler};
-use crate::spec::{CoreSpec, WarpMask};
-use crate::warps::{bit, warps_in};
+use crate::spec::CoreSpec;
+use crate::warp_mask::WarpMask;
 use isa::WarpSlot;
 
 /// Remembers whom it favours.
 #[derive(Debug)]
-pub struct GreedyThenOldest {
+pub struct GreedyThenOldest<M> {
     /// Bit of the warp that issued last.
-    greedy: WarpMask,
+    greedy: M,
 }
 
-impl WarpScheduler for GreedyThenOldest {
+impl<M: WarpMask> WarpScheduler<M> for GreedyThenOldest<M> {
     /// Favours its first warp to begin with.
-    fn new(_spec: &CoreSpec, mine: WarpMask) -> Self {
-        Self { greedy: mine & mine.wrapping_neg() }
+    fn new(_spec: &CoreSpec, mine: M) -> Self {
+        Self { greedy: mine.first().map_or(M::NONE, M::of) }
     }
 
     #[inline]
-    fn choose(&mut self, ready: WarpMask, view: &View<'_>) -> WarpSlot {
-        if ready & self.greedy != 0 {
-            return WarpSlot(self.greedy.trailing_zeros() as u16);
+    fn choose(&mut self, ready: M, view: &View<'_, M>) -> WarpSlot {
+        if let Some(greedy) = (ready & self.greedy).first() {
+            return greedy;
         }
-        warps_in(ready).min_by_key(|w| view.age[w.index()]).expect("some warp is ready")
+        ready.iter().min_by_key(|w| view.age[w.index()]).expect("some warp is ready")
     }
 
     #[inline]
     fn on_issue(&mut self, warp: WarpSlot) {
-        self.greedy = bit(warp);
+        self.greedy = M::of(warp);
     }
 }

@@ -1,8 +1,8 @@
 //! Loose round robin, as GPGPU-Sim's `lrr`.
 
 use super::{View, WarpScheduler};
-use crate::spec::{CoreSpec, WarpMask};
-use crate::warps::next_after;
+use crate::spec::CoreSpec;
+use crate::warp_mask::WarpMask;
 use isa::WarpSlot;
 
 /// Remembers who issued last.
@@ -11,14 +11,14 @@ pub struct LooseRoundRobin {
     last: u32,
 }
 
-impl WarpScheduler for LooseRoundRobin {
-    fn new(_spec: &CoreSpec, _mine: WarpMask) -> Self {
-        Self { last: 63 }
+impl<M: WarpMask> WarpScheduler<M> for LooseRoundRobin {
+    fn new(_spec: &CoreSpec, _mine: M) -> Self {
+        Self { last: M::SLOTS as u32 - 1 }
     }
 
     #[inline]
-    fn choose(&mut self, ready: WarpMask, _view: &View<'_>) -> WarpSlot {
-        next_after(ready, self.last).expect("some warp is ready")
+    fn choose(&mut self, ready: M, _view: &View<'_, M>) -> WarpSlot {
+        ready.next_after(self.last).expect("some warp is ready")
     }
 
     #[inline]

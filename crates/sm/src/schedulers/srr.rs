@@ -3,8 +3,8 @@
 //! there at all) lose their turn, since waiting for them would be a deadlock.
 
 use super::{View, WarpScheduler};
-use crate::spec::{CoreSpec, WarpMask};
-use crate::warps::{bit, next_after};
+use crate::spec::CoreSpec;
+use crate::warp_mask::WarpMask;
 use isa::WarpSlot;
 
 /// Remembers who issued last.
@@ -13,19 +13,19 @@ pub struct StrictRoundRobin {
     last: u32,
 }
 
-impl WarpScheduler for StrictRoundRobin {
-    fn new(_spec: &CoreSpec, _mine: WarpMask) -> Self {
-        Self { last: 63 }
+impl<M: WarpMask> WarpScheduler<M> for StrictRoundRobin {
+    fn new(_spec: &CoreSpec, _mine: M) -> Self {
+        Self { last: M::SLOTS as u32 - 1 }
     }
 
     #[inline]
-    fn considered(&mut self, view: &View<'_>) -> WarpMask {
-        next_after(view.live & !view.held, self.last).map_or(0, bit)
+    fn considered(&mut self, view: &View<'_, M>) -> M {
+        (view.live & !view.held).next_after(self.last).map_or(M::NONE, M::of)
     }
 
     #[inline]
-    fn choose(&mut self, ready: WarpMask, _view: &View<'_>) -> WarpSlot {
-        WarpSlot(ready.trailing_zeros() as u16)
+    fn choose(&mut self, ready: M, _view: &View<'_, M>) -> WarpSlot {
+        ready.first().expect("some warp is ready")
     }
 
     #[inline]

@@ -7,38 +7,38 @@
 //!   next cycle. Here warps that wait stay in the queue, in order.
 
 use super::{View, WarpScheduler};
-use crate::spec::{CoreSpec, WarpMask};
-use crate::warps::{bit, next_after};
+use crate::spec::CoreSpec;
+use crate::warp_mask::WarpMask;
 use isa::WarpSlot;
 
 /// The two sets.
 #[derive(Debug)]
-pub struct TwoLevel {
-    active: WarpMask,
+pub struct TwoLevel<M> {
+    active: M,
     /// Live warps outside the active set, first to be promoted first.
     pending: Vec<WarpSlot>,
-    known: WarpMask,
+    known: M,
     active_max: u32,
     last: u32,
 }
 
-impl WarpScheduler for TwoLevel {
-    fn new(spec: &CoreSpec, _mine: WarpMask) -> Self {
+impl<M: WarpMask> WarpScheduler<M> for TwoLevel<M> {
+    fn new(spec: &CoreSpec, _mine: M) -> Self {
         Self {
-            active: 0,
-            pending: Vec::with_capacity(64),
-            known: 0,
+            active: M::NONE,
+            pending: Vec::with_capacity(M::SLOTS),
+            known: M::NONE,
             active_max: spec.sm.issue.two_level_active_warps.max(1),
-            last: 63,
+            last: M::SLOTS as u32 - 1,
         }
     }
 
     #[inline]
-    fn considered(&mut self, view: &View<'_>) -> WarpMask {
+    fn considered(&mut self, view: &View<'_, M>) -> M {
         let waiting = view.held | view.long_waits;
         let changed = view.live != self.known
-            || self.active & waiting != 0
-            || (self.active.count_ones() < self.active_max && !self.pending.is_empty());
+            || self.active.meets(waiting)
+            || (self.active.count() < self.active_max && !self.pending.is_empty());
         if changed {
             self.regroup(view, waiting);
         }
@@ -46,8 +46,8 @@ impl WarpScheduler for TwoLevel {
     }
 
     #[inline]
-    fn choose(&mut self, ready: WarpMask, _view: &View<'_>) -> WarpSlot {
-        next_after(ready, self.last).expect("some warp is ready")
+    fn choose(&mut self, ready: M, _view: &View<'_, M>) -> WarpSlot {
+        ready.next_after(self.last).expect("some warp is ready")
     }
 
     #[inline]
@@ -56,26 +56,22 @@ impl WarpScheduler for TwoLevel {
     }
 }
 
-impl TwoLevel {
-    fn regroup(&mut self, view: &View<'_>, waiting: WarpMask) {
+impl<M: WarpMask> TwoLevel<M> {
+    fn regroup(&mut self, view: &View<'_, M>, waiting: M) {
         self.active &= view.live;
-        self.pending.retain(|w| view.live & bit(*w) != 0);
-        let mut arrived: WarpMask = view.live & !self.known;
+        self.pending.retain(|w| view.live.contains(*w));
+        let mut arrived = view.live & !self.known;
         self.known = view.live;
         // Newcomers queue in order of arrival.
-        while arrived != 0 {
-            let oldest = crate::warps::warps_in(arrived).min_by_key(|w| view.age[w.index()]);
-            let oldest = oldest.expect("the mask is not empty");
+        while let Some(oldest) = arrived.iter().min_by_key(|w| view.age[w.index()]) {
             self.pending.push(oldest);
-            arrived &= !bit(oldest);
+            arrived.remove(oldest);
         }
-        for warp in crate::warps::warps_in(self.active & waiting) {
-            self.pending.push(warp);
-        }
+        self.pending.extend((self.active & waiting).iter());
         self.active &= !waiting;
-        while self.active.count_ones() < self.active_max {
-            let Some(next) = self.pending.iter().position(|w| waiting & bit(*w) == 0) else { break };
-            self.active |= bit(self.pending.remove(next));
+        while self.active.count() < self.active_max {
+            let Some(next) = self.pending.iter().position(|w| !waiting.contains(*w)) else { break };
+            self.active.insert(self.pending.remove(next));
         }
     }
 }

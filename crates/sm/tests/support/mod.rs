@@ -238,9 +238,9 @@ impl Scripted {
     pub fn new(lines: &[Line]) -> Self {
         Self {
             lines: lines.into(),
-            at: vec![(None, vec![]); 64],
+            at: vec![(None, vec![]); sm::MOST_WARPS],
             cta_warps: vec![vec![]; 64],
-            number: vec![0; 64],
+            number: vec![0; sm::MOST_WARPS],
             started: 0,
             per_warp: |_, _| {},
             skip: |_, _| false,

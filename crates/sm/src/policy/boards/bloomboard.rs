@@ -24,6 +24,7 @@ use crate::policy::{Each, Structure};
 use crate::scoreboard::{Board, PendingWrites, Scoreboard};
 use crate::spec::CoreSpec;
 use crate::stalls::Stall;
+use crate::warp_mask::WarpMask;
 use crate::warps::PerWarp;
 use isa::{RegFile, WarpSlot};
 use kit::bits::set_bits;
@@ -46,9 +47,9 @@ struct Bins {
 
 /// Bins of pending reads.
 #[derive(Debug)]
-pub struct Bloomboard {
-    writes: PendingWrites,
-    bins: PerWarp<Bins>,
+pub struct Bloomboard<M: WarpMask = u64> {
+    writes: PendingWrites<M>,
+    bins: PerWarp<Bins, M>,
     /// Instructions that each bin counts: `per_warp` for each warp.
     counts: Vec<u16>,
     per_warp: usize,
@@ -57,20 +58,20 @@ pub struct Bloomboard {
     warps: usize,
 }
 
-impl Board for Bloomboard {
+impl<M: WarpMask> Board for Bloomboard<M> {
     type Config = BloomConfig;
 
     fn new(config: &BloomConfig, spec: &CoreSpec) -> Self {
-        let per_warp = spec.banks_per_partition() as usize;
+        let (warps, per_warp) = (spec.sm.max_warps as usize, spec.banks_per_partition() as usize);
         let counter_bits = config.counter_bits.map_or(u16::BITS, |bits| bits.clamp(1, u16::BITS));
         Self {
             writes: PendingWrites::default(),
             bins: PerWarp::new(Bins::default()),
-            counts: vec![0; 64 * per_warp],
+            counts: vec![0; warps * per_warp],
             per_warp,
             most: u16::MAX >> (u16::BITS - counter_bits),
             counter_bits,
-            warps: spec.sm.max_warps as usize,
+            warps,
         }
     }
 

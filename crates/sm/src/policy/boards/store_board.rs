@@ -20,14 +20,15 @@ use crate::policy::{Each, Structure};
 use crate::scoreboard::{Board, PendingWrites, Scoreboard};
 use crate::spec::CoreSpec;
 use crate::stalls::Stall;
+use crate::warp_mask::WarpMask;
 use crate::warps::PerWarp;
 use isa::{RegFile, WarpSlot};
 
 /// The scoreboard, and how many instructions without a result collect their operands.
 #[derive(Debug)]
-pub struct StoreBoard {
-    writes: PendingWrites,
-    collecting: PerWarp<u8>,
+pub struct StoreBoard<M: WarpMask = u64> {
+    writes: PendingWrites<M>,
+    collecting: PerWarp<u8, M>,
     warps: usize,
     /// Instructions that can collect at a time.
     collectors: u32,
@@ -39,7 +40,7 @@ fn has_no_result(window: Window<'_>, id: InstId) -> bool {
     window.dsts(id).is_empty() && !window.vector_srcs(id).is_empty()
 }
 
-impl Board for StoreBoard {
+impl<M: WarpMask> Board for StoreBoard<M> {
     type Config = ();
 
     fn new((): &(), spec: &CoreSpec) -> Self {

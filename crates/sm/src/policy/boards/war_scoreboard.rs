@@ -20,15 +20,16 @@ use crate::policy::{Each, Structure};
 use crate::scoreboard::{Board, PendingWrites, Scoreboard};
 use crate::spec::CoreSpec;
 use crate::stalls::Stall;
+use crate::warp_mask::WarpMask;
 use crate::warps::PerWarp;
 use isa::{RegFile, WarpSlot};
 
 /// The scoreboard with exact knowledge of pending reads.
 #[derive(Debug)]
-pub struct WarScoreboard {
-    writes: PendingWrites,
+pub struct WarScoreboard<M: WarpMask = u64> {
+    writes: PendingWrites<M>,
     /// Registers below [`RegSet::BOUND`] with a read under way.
-    marked: PerWarp<RegSet>,
+    marked: PerWarp<RegSet, M>,
     /// Reads under way of each register: `stride` for each warp.
     counts: Vec<u16>,
     stride: usize,
@@ -36,10 +37,10 @@ pub struct WarScoreboard {
     warps: usize,
 }
 
-impl WarScoreboard {
+impl<M: WarpMask> WarScoreboard<M> {
     /// A kernel with more registers than any before it has come.
     fn widen(&mut self, stride: usize) {
-        let mut wider = vec![0; 64 * stride];
+        let mut wider = vec![0; M::SLOTS * stride];
         for (new, old) in wider.chunks_exact_mut(stride).zip(self.counts.chunks_exact(self.stride.max(1))) {
             new[..self.stride].copy_from_slice(old);
         }
@@ -79,7 +80,7 @@ impl WarScoreboard {
     }
 }
 
-impl Board for WarScoreboard {
+impl<M: WarpMask> Board for WarScoreboard<M> {
     type Config = Release;
 
     fn new(config: &Release, spec: &CoreSpec) -> Self {

@@ -18,25 +18,31 @@ use super::Release;
 use crate::inflight::{InstId, Window};
 use crate::policy::{Each, Structure};
 use crate::scoreboard::{Board, PendingWrites, Scoreboard};
-use crate::spec::{CoreSpec, WarpMask};
+use crate::spec::CoreSpec;
 use crate::stalls::Stall;
-use crate::warps::bit;
+use crate::warp_mask::WarpMask;
+use crate::warps::PerWarp;
 use isa::{RegFile, WarpSlot};
 
 /// A bit per warp that holds its next instruction back.
 #[derive(Debug)]
-pub struct Warpboard {
-    writes: PendingWrites,
-    set: WarpMask,
+pub struct Warpboard<M: WarpMask = u64> {
+    writes: PendingWrites<M>,
+    set: PerWarp<bool, M>,
     release: Release,
     warps: usize,
 }
 
-impl Board for Warpboard {
+impl<M: WarpMask> Board for Warpboard<M> {
     type Config = Release;
 
     fn new(config: &Release, spec: &CoreSpec) -> Self {
-        Self { writes: PendingWrites::default(), set: 0, release: *config, warps: spec.sm.max_warps as usize }
+        Self {
+            writes: PendingWrites::default(),
+            set: PerWarp::new(false),
+            release: *config,
+            warps: spec.sm.max_warps as usize,
+        }
     }
 
     fn structures(&self) -> Vec<Structure> {
@@ -50,25 +56,25 @@ impl Board for Warpboard {
 
     fn start_warp(&mut self, warp: WarpSlot, regs: &RegFile) {
         self.writes.start_warp(warp, regs);
-        debug_assert!(self.set & bit(warp) == 0, "an instruction pending from a former warp");
+        debug_assert!(!self.set[warp.index()], "an instruction pending from a former warp");
     }
 
     #[inline]
     fn hazard(&self, window: Window<'_>, id: InstId) -> Option<Stall> {
-        let held = self.set & bit(window.inst(id).warp) != 0;
+        let held = self.set[window.inst(id).warp.index()];
         self.writes.hazard(window, id).or(held.then_some(Stall::War))
     }
 
     #[inline]
     fn on_issue(&mut self, window: Window<'_>, id: InstId) {
         self.writes.begin_write(window, id);
-        self.set |= bit(window.inst(id).warp);
+        self.set[window.inst(id).warp.index()] = true;
     }
 
     #[inline]
     fn on_operands_read(&mut self, window: Window<'_>, id: InstId) -> bool {
         if self.release == Release::Read {
-            self.set &= !bit(window.inst(id).warp);
+            self.set[window.inst(id).warp.index()] = false;
         }
         self.release == Release::Read
     }
@@ -77,7 +83,7 @@ impl Board for Warpboard {
     fn on_writeback(&mut self, window: Window<'_>, id: InstId) {
         self.writes.end(window, id);
         if self.release == Release::Commit {
-            self.set &= !bit(window.inst(id).warp);
+            self.set[window.inst(id).warp.index()] = false;
         }
     }
 }

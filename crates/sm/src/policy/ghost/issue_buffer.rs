@@ -3,9 +3,9 @@
 
 use crate::inflight::{InFlight, InstId, Window};
 use crate::scoreboard::{Board, Scoreboard};
-use crate::spec::WarpMask;
 use crate::stalls::Stall;
-use crate::warps::{PerWarp, bit};
+use crate::warp_mask::{MOST_WARPS, WarpMask};
+use crate::warps::PerWarp;
 use isa::{Access, CacheOp, Control, RegFile, WarpSlot};
 use kit::bits::set_bits;
 
@@ -65,7 +65,7 @@ struct Uses {
 
 /// The issue buffers of all warps.
 #[derive(Debug)]
-pub(super) struct IssueBuffer {
+pub(super) struct IssueBuffer<M: WarpMask> {
     entries: Box<[Entry]>,
     /// Locations of each warp by age, oldest first: what index bits and location FIFO say.
     by_age: Box<[Location]>,
@@ -74,28 +74,28 @@ pub(super) struct IssueBuffer {
     /// Of each warp's registers, `stride` for each warp.
     uses: Vec<Uses>,
     stride: usize,
-    warps: PerWarp<Locations>,
+    warps: PerWarp<Locations, M>,
     /// Warps with no location taken.
-    pub empty: WarpMask,
+    pub empty: M,
     /// Warps with all taken.
-    pub full: WarpMask,
+    pub full: M,
     /// Writes in flight.
-    board: Scoreboard,
+    board: Scoreboard<M>,
     /// Loads may pass each other.
     loads_pass: bool,
 }
 
-impl IssueBuffer {
-    pub fn new(size: usize, loads_pass: bool, board: Scoreboard) -> Self {
+impl<M: WarpMask> IssueBuffer<M> {
+    pub fn new(warps: usize, size: usize, loads_pass: bool, board: Scoreboard<M>) -> Self {
         Self {
-            entries: vec![Entry::default(); 64 * size].into(),
-            by_age: vec![0; 64 * size].into(),
+            entries: vec![Entry::default(); warps * size].into(),
+            by_age: vec![0; warps * size].into(),
             size,
             uses: Vec::new(),
             stride: 0,
             warps: PerWarp::new(Locations::default()),
-            empty: WarpMask::MAX,
-            full: 0,
+            empty: M::ALL,
+            full: M::NONE,
             board,
             loads_pass,
         }
@@ -111,7 +111,7 @@ impl IssueBuffer {
 
     /// A kernel with more registers than any before it has come.
     fn widen(&mut self, stride: usize) {
-        let mut wider = vec![Uses::default(); 64 * stride];
+        let mut wider = vec![Uses::default(); MOST_WARPS * stride];
         for (new, old) in wider.chunks_exact_mut(stride).zip(self.uses.chunks_exact(self.stride.max(1))) {
             new[..self.stride].copy_from_slice(old);
         }
@@ -173,9 +173,9 @@ impl IssueBuffer {
         of.held |= if held { mine } else { 0 };
         let place = w * self.size + usize::from(of.len);
         of.len += 1;
-        self.empty &= !bit(warp);
+        self.empty.remove(warp);
         if usize::from(of.len) == self.size {
-            self.full |= bit(warp);
+            self.full.insert(warp);
         }
         self.by_age[place] = location;
         let entries = self.entries_of(warp);
@@ -228,9 +228,9 @@ impl IssueBuffer {
             of.behind &= !(u64::from(entries[l].behind == 0) << l);
         }
         self.warps[w] = of;
-        self.full &= !bit(warp);
+        self.full.remove(warp);
         if of.taken == 0 {
-            self.empty |= bit(warp);
+            self.empty.insert(warp);
         }
         place > 0
     }

@@ -81,9 +81,10 @@ use crate::counters::DesignStatistic;
 use crate::inflight::{InFlight, InstId, Window};
 use crate::instruction_buffer::InstructionBuffer;
 use crate::scoreboard::{Board, Scoreboard};
-use crate::spec::{CoreSpec, PipeSet, WarpMask};
+use crate::spec::{CoreSpec, PipeSet};
 use crate::stalls::{Stall, StallMasks};
-use crate::warps::{PerWarp, bit, next_after, warps_in};
+use crate::warp_mask::WarpMask;
+use crate::warps::PerWarp;
 use isa::{Control, RegFile, WarpSlot};
 use issue_buffer::{IssueBuffer, Location};
 use kit::Cycle;
@@ -112,9 +113,9 @@ impl Default for GhostConfig {
 
 /// What time-shared structures of one warp scheduler do.
 #[derive(Clone, Copy, Debug, Default)]
-struct Shared {
+struct Shared<M> {
     /// Its warps.
-    warps: WarpMask,
+    warps: M,
     /// The warp whose instruction last entered a checker.
     checked: u32,
     /// The warp that the GhOST scheduler last looked at.
@@ -126,32 +127,32 @@ type TableEntries = (Option<Location>, Option<Location>);
 
 /// The issue design.
 #[derive(Debug)]
-pub struct Ghost {
-    buffer: InstructionBuffer,
-    isb: IssueBuffer,
-    shared: Box<[Shared]>,
+pub struct Ghost<M: WarpMask = u64> {
+    buffer: InstructionBuffer<M>,
+    isb: IssueBuffer<M>,
+    shared: Box<[Shared<M>]>,
 
     // Masks over the warps.
     /// The instruction buffer is not empty.
-    fetched: WarpMask,
+    fetched: M,
     /// Control flag: synchronisation has been checked and has not issued.
-    flagged: WarpMask,
+    flagged: M,
     /// Synchronisation waits for the issue buffer to be empty.
-    syncing: WarpMask,
+    syncing: M,
     /// Had a write-back (WWb).
-    written: WarpMask,
+    written: M,
     /// The instruction table has room (ITE).
-    unfilled: WarpMask,
+    unfilled: M,
     /// Had a write-back in this cycle.
-    writing: WarpMask,
+    writing: M,
 
     /// The instruction of a warp that waits to synchronise.
-    sync: PerWarp<InstId>,
+    sync: PerWarp<InstId, M>,
     /// In checkers.
     checked: Vec<(WarpSlot, Location)>,
-    table: PerWarp<TableEntries>,
-    candidate: PerWarp<Location>,
-    heads: Heads,
+    table: PerWarp<TableEntries, M>,
+    candidate: PerWarp<Location, M>,
+    heads: Heads<M>,
     translations: Option<Translations>,
     config: GhostConfig,
     max_warps: usize,
@@ -160,7 +161,7 @@ pub struct Ghost {
     reordered: u64,
 }
 
-impl Ghost {
+impl<M: WarpMask> Ghost<M> {
     /// Recomputes what the warp scheduler sees of `warp`.
     #[inline]
     fn examine(&mut self, window: Window<'_>, warp: WarpSlot) {
@@ -172,7 +173,7 @@ impl Ghost {
             }
             None => match self.isb.oldest_stall(window, warp) {
                 Some(stall) => Head::stalled(stall),
-                None if (self.fetched | self.syncing) & bit(warp) != 0 => Head::stalled(Stall::Design),
+                None if (self.fetched | self.syncing).contains(warp) => Head::stalled(Stall::Design),
                 None => Head::EMPTY,
             },
         };
@@ -185,13 +186,13 @@ impl Ghost {
         for s in 0..self.shared.len() {
             let Shared { warps, served, .. } = self.shared[s];
             let Some(warp) =
-                next_after(self.written & warps, served).or_else(|| next_after(self.unfilled & warps, served))
+                (self.written & warps).next_after(served).or_else(|| (self.unfilled & warps).next_after(served))
             else {
                 continue;
             };
             self.shared[s].served = u32::from(warp.0);
-            self.written &= !bit(warp);
-            self.unfilled &= !bit(warp);
+            self.written.remove(warp);
+            self.unfilled.remove(warp);
             let selected = self.isb.two_oldest(warp);
             if selected != self.table[warp.index()] {
                 self.table[warp.index()] = selected;
@@ -213,7 +214,7 @@ impl Ghost {
     fn enter_one(&mut self, window: Window<'_>, warp: WarpSlot, location: Location) {
         self.isb.enter(window, warp, location);
         if self.table[warp.index()].1.is_none() && self.isb.any_ready(warp) {
-            self.unfilled |= bit(warp);
+            self.unfilled.insert(warp);
         }
         if self.table[warp.index()].0.is_none() || self.isb.oldest_ready(warp) == Some(location) {
             self.examine(window, warp);
@@ -222,7 +223,7 @@ impl Ghost {
 
     /// Warps whose next instruction can enter a checker.
     #[inline]
-    fn checkable(&self) -> WarpMask {
+    fn checkable(&self) -> M {
         self.fetched & !(self.flagged | self.isb.full)
     }
 
@@ -231,7 +232,7 @@ impl Ghost {
         for s in 0..self.shared.len() {
             for _ in 0..CHECKERS {
                 let Shared { warps, checked, .. } = self.shared[s];
-                let Some(warp) = next_after(self.checkable() & warps, checked) else { break };
+                let Some(warp) = (self.checkable() & warps).next_after(checked) else { break };
                 self.shared[s].checked = u32::from(warp.0);
                 self.check_one(window, warp);
             }
@@ -243,12 +244,12 @@ impl Ghost {
         let id = self.buffer.front(warp).expect("the buffer is not empty");
         self.buffer.pop(warp);
         if self.buffer.front(warp).is_none() {
-            self.fetched &= !bit(warp);
+            self.fetched.remove(warp);
         }
         let inst = window.inst(id);
         if synchronises(inst) {
-            self.flagged |= bit(warp);
-            self.syncing |= bit(warp);
+            self.flagged.insert(warp);
+            self.syncing.insert(warp);
             self.sync[warp.index()] = id;
             return;
         }
@@ -263,8 +264,8 @@ impl Ghost {
 
     /// Synchronisation enters issue buffers that have become empty.
     fn synchronise(&mut self, window: Window<'_>) {
-        for warp in warps_in(self.syncing & self.isb.empty) {
-            self.syncing &= !bit(warp);
+        for warp in (self.syncing & self.isb.empty).iter() {
+            self.syncing.remove(warp);
             let location = self.claim(window, warp, self.sync[warp.index()]);
             self.enter_one(window, warp, location);
         }
@@ -274,7 +275,7 @@ impl Ghost {
     fn translate(&mut self, now: Cycle, window: Window<'_>, agenda: &mut Agenda) {
         while let Some(warp) = self.translations.as_mut().and_then(|t| t.take_done(now, agenda)) {
             self.isb.translated(warp);
-            self.unfilled |= bit(warp);
+            self.unfilled.insert(warp);
             self.examine(window, warp);
         }
     }
@@ -286,8 +287,9 @@ fn synchronises(inst: &InFlight) -> bool {
     inst.ends_warp || !matches!(inst.control, Control::None | Control::Branch)
 }
 
-impl IssuePolicy for Ghost {
+impl<M: WarpMask> IssuePolicy for Ghost<M> {
     type Config = GhostConfig;
+    type Mask = M;
 
     fn new(config: &GhostConfig, spec: &CoreSpec) -> Self {
         let mut config = config.clone();
@@ -295,17 +297,17 @@ impl IssuePolicy for Ghost {
         let per_fetch = spec.sm.frontend.instructions_per_fetch;
         config.instruction_buffer = config.instruction_buffer.clamp(per_fetch, 128);
         let (warps, schedulers) = (spec.sm.max_warps as usize, spec.schedulers());
-        let warps_of = |s: usize| (s..warps).step_by(schedulers).fold(0, |mask, w| mask | 1 << w);
+        let warps_of = |s: usize| M::collect((s..warps).step_by(schedulers).map(|w| WarpSlot(w as u16)));
         Self {
-            buffer: InstructionBuffer::new(config.instruction_buffer, per_fetch),
-            isb: IssueBuffer::new(config.issue_buffer, config.precise.is_none(), Scoreboard::new(&(), spec)),
+            buffer: InstructionBuffer::new(warps, config.instruction_buffer, per_fetch),
+            isb: IssueBuffer::new(warps, config.issue_buffer, config.precise.is_none(), Scoreboard::new(&(), spec)),
             shared: (0..schedulers).map(|s| Shared { warps: warps_of(s), checked: 0, served: 0 }).collect(),
-            fetched: 0,
-            flagged: 0,
-            syncing: 0,
-            written: 0,
-            unfilled: 0,
-            writing: 0,
+            fetched: M::NONE,
+            flagged: M::NONE,
+            syncing: M::NONE,
+            written: M::NONE,
+            unfilled: M::NONE,
+            writing: M::NONE,
             sync: PerWarp::new(InstId(0)),
             checked: Vec::with_capacity(CHECKERS * schedulers),
             table: PerWarp::new((None, None)),
@@ -368,7 +370,7 @@ impl IssuePolicy for Ghost {
     }
 
     #[inline]
-    fn room(&self) -> WarpMask {
+    fn room(&self) -> M {
         self.buffer.room()
     }
 
@@ -376,7 +378,7 @@ impl IssuePolicy for Ghost {
     fn insert(&mut self, window: Window<'_>, id: InstId) {
         let warp = window.inst(id).warp;
         self.buffer.push(warp, id);
-        self.fetched |= bit(warp);
+        self.fetched.insert(warp);
         if self.heads.is_empty(warp) {
             self.heads.set(warp, Head::stalled(Stall::Design));
         }
@@ -387,36 +389,36 @@ impl IssuePolicy for Ghost {
         if self.translations.is_some() {
             self.translate(now, window, agenda);
         }
-        if (self.written | self.unfilled) != 0 {
+        if !(self.written | self.unfilled).is_empty() {
             self.schedule(window);
         }
-        if self.writing != 0 {
-            warps_in(self.writing).for_each(|warp| self.isb.end_cycle(warp));
+        if !self.writing.is_empty() {
+            self.writing.iter().for_each(|warp| self.isb.end_cycle(warp));
             self.written |= std::mem::take(&mut self.writing);
         }
         if !self.checked.is_empty() {
             self.enter(window);
         }
-        if self.syncing & self.isb.empty != 0 {
+        if self.syncing.meets(self.isb.empty) {
             self.synchronise(window);
         }
-        if self.checkable() != 0 {
+        if !self.checkable().is_empty() {
             self.check(window);
         }
         let busy = self.written | self.unfilled | self.checkable() | self.syncing & self.isb.empty;
-        if busy != 0 || !self.checked.is_empty() {
+        if !busy.is_empty() || !self.checked.is_empty() {
             agenda.moved();
         }
         false
     }
 
     #[inline]
-    fn take_changed(&mut self, _touched: WarpMask) -> WarpMask {
+    fn take_changed(&mut self, _touched: M) -> M {
         self.heads.take_changed()
     }
 
     #[inline]
-    fn ready(&self) -> &ReadyMasks {
+    fn ready(&self) -> &ReadyMasks<M> {
         self.heads.ready()
     }
 
@@ -426,7 +428,7 @@ impl IssuePolicy for Ghost {
     }
 
     #[inline]
-    fn stalls(&self) -> &StallMasks {
+    fn stalls(&self) -> &StallMasks<M> {
         self.heads.stalls()
     }
 
@@ -444,10 +446,10 @@ impl IssuePolicy for Ghost {
             table => table,
         };
         if self.isb.any_ready(warp) {
-            self.unfilled |= bit(warp);
+            self.unfilled.insert(warp);
         }
         if synchronises(inst) {
-            self.flagged &= !bit(warp);
+            self.flagged.remove(warp);
         }
         self.examine(window, warp);
     }
@@ -465,12 +467,12 @@ impl IssuePolicy for Ghost {
         if !self.isb.write_back(window, id) {
             return;
         }
-        self.writing |= bit(warp);
+        self.writing.insert(warp);
         self.examine(window, warp);
     }
 
     fn oldest(&self, warp: WarpSlot) -> Option<InstId> {
-        let waiting = (self.syncing & bit(warp) != 0).then(|| self.sync[warp.index()]);
+        let waiting = self.syncing.contains(warp).then(|| self.sync[warp.index()]);
         self.isb.oldest_id(warp).or(waiting).or_else(|| self.buffer.front(warp))
     }
 }

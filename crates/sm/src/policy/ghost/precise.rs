@@ -52,7 +52,7 @@ struct Region {
 #[derive(Debug)]
 pub(super) struct Translations {
     config: Precise,
-    regions: PerWarp<Region>,
+    regions: PerWarp<Region, u128>,
     /// Lookups that began in this cycle.
     begun: Vec<WarpSlot>,
     /// Lookups by the cycle in which their warps know.

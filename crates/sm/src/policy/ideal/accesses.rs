@@ -22,14 +22,14 @@ struct Order {
 #[derive(Debug)]
 pub(super) struct Accesses {
     knows_addresses: bool,
-    order: PerWarp<Order>,
+    order: PerWarp<Order, u128>,
     /// By warp and place, if addresses are known.
     extents: Box<[Extent]>,
 }
 
 impl Accesses {
-    pub fn new(knows_addresses: bool) -> Self {
-        let extents = if knows_addresses { 64 * SPAN } else { 0 };
+    pub fn new(warps: usize, knows_addresses: bool) -> Self {
+        let extents = if knows_addresses { warps * SPAN } else { 0 };
         Self { knows_addresses, order: PerWarp::new(Order::default()), extents: vec![Extent::NOWHERE; extents].into() }
     }
 

@@ -55,9 +55,10 @@ mod waits;
 use super::{Allowances, Each, IssuePolicy, ReadyMasks, Structure};
 use crate::counters::DesignStatistic;
 use crate::inflight::{InFlight, InstId, Window};
-use crate::spec::{CoreSpec, Pipe, PipeSet, WarpMask};
+use crate::spec::{CoreSpec, Pipe, PipeSet};
 use crate::stalls::{Stall, StallMasks};
-use crate::warps::{PerWarp, bit};
+use crate::warp_mask::WarpMask;
+use crate::warps::PerWarp;
 use accesses::Accesses;
 use config::BranchFetch;
 use isa::{Control, RegFile, WarpSlot};
@@ -160,12 +161,12 @@ struct Shown {
 
 /// The issue design.
 #[derive(Debug)]
-pub struct Ideal {
+pub struct Ideal<M: WarpMask = u64> {
     config: IdealConfig,
     per_fetch: u32,
     max_warps: usize,
 
-    windows: PerWarp<WarpWindow>,
+    windows: PerWarp<WarpWindow, M>,
     // What stands in them: `SPAN` places for each warp.
     ids: Box<[InstId]>,
     pipes: Box<[Pipe]>,
@@ -175,18 +176,18 @@ pub struct Ideal {
     accesses: Accesses,
 
     // Masks over the warps.
-    room: WarpMask,
-    ready: ReadyMasks,
-    stalls: StallMasks,
+    room: M,
+    ready: ReadyMasks<M>,
+    stalls: StallMasks<M>,
     /// What they say of each warp.
-    shown: PerWarp<Shown>,
-    changed: WarpMask,
+    shown: PerWarp<Shown, M>,
+    changed: M,
 
     issued: u64,
     reordered: u64,
 }
 
-impl Ideal {
+impl<M: WarpMask> Ideal<M> {
     /// What the places `waiters` of `warp` have waited for by `cause` has come.
     #[inline]
     fn wake(&mut self, warp: WarpSlot, waiters: Places, cause: Cause) {
@@ -212,12 +213,12 @@ impl Ideal {
         if old == new {
             return;
         }
-        self.changed |= bit(warp);
-        old.pipes.except(new.pipes).iter().for_each(|pipe| self.ready.remove(pipe, bit(warp)));
-        new.pipes.except(old.pipes).iter().for_each(|pipe| self.ready.insert(pipe, bit(warp)));
+        self.changed.insert(warp);
+        old.pipes.except(new.pipes).iter().for_each(|pipe| self.ready.remove(pipe, M::of(warp)));
+        new.pipes.except(old.pipes).iter().for_each(|pipe| self.ready.insert(pipe, M::of(warp)));
         if old.stall != new.stall {
-            old.stall.into_iter().for_each(|stall| self.stalls.remove(stall, bit(warp)));
-            new.stall.into_iter().for_each(|stall| self.stalls.insert(stall, bit(warp)));
+            old.stall.into_iter().for_each(|stall| self.stalls.remove(stall, M::of(warp)));
+            new.stall.into_iter().for_each(|stall| self.stalls.insert(stall, M::of(warp)));
         }
     }
 
@@ -254,28 +255,29 @@ fn synchronises(inst: &InFlight) -> bool {
     inst.ends_warp || !matches!(inst.control, Control::None | Control::Branch | Control::Exit)
 }
 
-impl IssuePolicy for Ideal {
+impl<M: WarpMask> IssuePolicy for Ideal<M> {
     type Config = IdealConfig;
+    type Mask = M;
 
     fn new(config: &IdealConfig, spec: &CoreSpec) -> Self {
-        let per_fetch = spec.sm.frontend.instructions_per_fetch;
+        let (warps, per_fetch) = (spec.sm.max_warps as usize, spec.sm.frontend.instructions_per_fetch);
         let config = IdealConfig { window: config.window.max(per_fetch).min(SPAN as u32), ..*config };
         Self {
             config,
             per_fetch,
-            max_warps: spec.sm.max_warps as usize,
+            max_warps: warps,
             windows: PerWarp::new(WarpWindow::default()),
-            ids: vec![InstId(0); 64 * SPAN].into(),
-            pipes: vec![Pipe(0); 64 * SPAN].into(),
-            waits: vec![Waits::default(); 64 * SPAN].into(),
+            ids: vec![InstId(0); warps * SPAN].into(),
+            pipes: vec![Pipe(0); warps * SPAN].into(),
+            waits: vec![Waits::default(); warps * SPAN].into(),
             waiters: AllWaiters::default(),
             registers: Registers::new(config.renames),
-            accesses: Accesses::new(config.knows_addresses),
-            room: WarpMask::MAX,
+            accesses: Accesses::new(warps, config.knows_addresses),
+            room: M::ALL,
             ready: ReadyMasks::default(),
             stalls: StallMasks::default(),
             shown: PerWarp::new(Shown::default()),
-            changed: 0,
+            changed: M::NONE,
             issued: 0,
             reordered: 0,
         }
@@ -311,7 +313,7 @@ impl IssuePolicy for Ideal {
     }
 
     #[inline]
-    fn room(&self) -> WarpMask {
+    fn room(&self) -> M {
         self.room
     }
 
@@ -327,7 +329,7 @@ impl IssuePolicy for Ideal {
         of.waiting |= 1 << place;
         of.tail = inst.order + 1;
         if of.tail - of.head + self.per_fetch > self.config.window {
-            self.room &= !bit(warp);
+            self.room.remove(warp);
         }
         if waits.are_over() {
             of.make_ready(1 << place, inst.pipe);
@@ -336,12 +338,12 @@ impl IssuePolicy for Ideal {
     }
 
     #[inline]
-    fn take_changed(&mut self, _touched: WarpMask) -> WarpMask {
+    fn take_changed(&mut self, _touched: M) -> M {
         std::mem::take(&mut self.changed)
     }
 
     #[inline]
-    fn ready(&self) -> &ReadyMasks {
+    fn ready(&self) -> &ReadyMasks<M> {
         &self.ready
     }
 
@@ -359,7 +361,7 @@ impl IssuePolicy for Ideal {
     }
 
     #[inline]
-    fn stalls(&self) -> &StallMasks {
+    fn stalls(&self) -> &StallMasks<M> {
         &self.stalls
     }
 
@@ -374,7 +376,7 @@ impl IssuePolicy for Ideal {
         of.take(mine, inst.pipe);
         let turn = if is_oldest { of.advance() } else { 0 };
         if of.tail - of.head + self.per_fetch <= self.config.window {
-            self.room |= bit(warp);
+            self.room.insert(warp);
         }
         if inst.mem.is_some() {
             self.accesses.issue(inst, mine);

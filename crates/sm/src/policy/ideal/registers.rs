@@ -2,6 +2,7 @@
 
 use super::waits::{AllWaiters, Cause, Places, Waits, wait};
 use crate::inflight::{InFlight, InstId, Window};
+use crate::warp_mask::MOST_WARPS;
 use crate::warps::PerWarp;
 use isa::{Access, RegFile, RegId, WarpSlot};
 use kit::bits::set_bits;
@@ -35,7 +36,7 @@ pub(super) struct Registers {
     readers: Vec<Places>,
     stride: usize,
     /// Issued, with vector registers still to read. Empty if registers are renamed.
-    reading: PerWarp<Vec<InstId>>,
+    reading: PerWarp<Vec<InstId>, u128>,
 }
 
 /// Why a reader of what `writer` produces waits.
@@ -187,7 +188,7 @@ impl Registers {
 
 /// Makes rows of `stride` elements of those of `old`.
 fn widen<T: Clone + Copy + Default>(rows: &mut Vec<T>, old: usize, stride: usize) {
-    let mut wider = vec![T::default(); 64 * stride];
+    let mut wider = vec![T::default(); MOST_WARPS * stride];
     for (new, former) in wider.chunks_exact_mut(stride).zip(rows.chunks_exact(old.max(1))) {
         new[..old].copy_from_slice(former);
     }

@@ -2,6 +2,7 @@
 
 use crate::inflight::{InstId, Stage, Window};
 use crate::stalls::Stall;
+use crate::warp_mask::MOST_WARPS;
 use isa::{Access, RegFile, RegId, WarpSlot};
 
 /// The register is in the register file.
@@ -37,7 +38,7 @@ impl AliasTable {
 
     /// A kernel with more registers than any before it has come.
     fn widen(&mut self, stride: usize) {
-        let mut wider = vec![IN_FILE; 64 * stride];
+        let mut wider = vec![IN_FILE; MOST_WARPS * stride];
         for (new, old) in wider.chunks_exact_mut(stride).zip(self.producers.chunks_exact(self.stride.max(1))) {
             new[..self.stride].copy_from_slice(old);
         }

@@ -78,9 +78,10 @@ use super::{Allowances, Each, IssuePolicy, ReadyMasks, Stations, Structure};
 use crate::counters::DesignStatistic;
 use crate::inflight::{InFlight, InstId, Window};
 use crate::instruction_buffer::InstructionBuffer;
-use crate::spec::{CoreSpec, PipeSet, WarpMask};
+use crate::spec::{CoreSpec, PipeSet};
 use crate::stalls::{Stall, StallMasks};
-use crate::warps::{PerWarp, bit};
+use crate::warp_mask::WarpMask;
+use crate::warps::PerWarp;
 use alias_table::AliasTable;
 use isa::{Access, CacheOp, Control, RegFile, WarpSlot};
 use stations::InStations;
@@ -118,24 +119,24 @@ struct Counts {
 
 /// The issue design.
 #[derive(Debug)]
-pub struct Loog {
-    buffer: InstructionBuffer,
+pub struct Loog<M: WarpMask = u64> {
+    buffer: InstructionBuffer<M>,
     table: AliasTable,
-    heads: Heads,
+    heads: Heads<M>,
     /// Accesses of each warp that have issued and not left their stations.
-    queued: PerWarp<u16>,
-    in_stations: InStations,
+    queued: PerWarp<u16, M>,
+    in_stations: InStations<M>,
     /// Warps that could issue when the SM had last issued a multiple of [`PATIENCE`], and have not since.
-    passed_over: WarpMask,
+    passed_over: M,
     /// Those that were that for a whole such period: they go first.
-    starved: WarpMask,
+    starved: M,
     counts: Counts,
     config: LoogConfig,
     warps: usize,
     partitions: usize,
 }
 
-impl Loog {
+impl<M: WarpMask> Loog<M> {
     /// Examines the head of a warp's buffer.
     #[inline]
     fn examine(&mut self, window: Window<'_>, warp: WarpSlot) {
@@ -167,7 +168,7 @@ impl Loog {
     fn find_starved(&mut self) {
         let could_issue = self.heads.ready().outside(PipeSet::default());
         let starved = self.passed_over & could_issue;
-        self.counts.starved += u64::from((starved & !self.starved).count_ones());
+        self.counts.starved += u64::from((starved & !self.starved).count());
         self.starved |= starved;
         self.passed_over = could_issue;
     }
@@ -205,24 +206,25 @@ fn meet(window: Window<'_>, a: InstId, b: InstId) -> bool {
     Extent::of(window, a).may_meet(&Extent::of(window, b)) && overlap(window, a, b)
 }
 
-impl IssuePolicy for Loog {
+impl<M: WarpMask> IssuePolicy for Loog<M> {
     type Config = LoogConfig;
+    type Mask = M;
 
     const STATIONS: bool = true;
 
     fn new(config: &LoogConfig, spec: &CoreSpec) -> Self {
-        let frontend = &spec.sm.frontend;
+        let (warps, frontend) = (spec.sm.max_warps as usize, &spec.sm.frontend);
         Self {
-            buffer: InstructionBuffer::new(frontend.buffer_entries, frontend.instructions_per_fetch),
+            buffer: InstructionBuffer::new(warps, frontend.buffer_entries, frontend.instructions_per_fetch),
             table: AliasTable::default(),
             heads: Heads::default(),
             queued: PerWarp::new(0),
             in_stations: InStations::default(),
-            passed_over: 0,
-            starved: 0,
+            passed_over: M::NONE,
+            starved: M::NONE,
             counts: Counts::default(),
             config: config.clone(),
-            warps: spec.sm.max_warps as usize,
+            warps,
             partitions: spec.partitions,
         }
     }
@@ -298,7 +300,7 @@ impl IssuePolicy for Loog {
     }
 
     #[inline]
-    fn room(&self) -> WarpMask {
+    fn room(&self) -> M {
         self.buffer.room()
     }
 
@@ -312,12 +314,12 @@ impl IssuePolicy for Loog {
     }
 
     #[inline]
-    fn take_changed(&mut self, _touched: WarpMask) -> WarpMask {
+    fn take_changed(&mut self, _touched: M) -> M {
         self.heads.take_changed()
     }
 
     #[inline]
-    fn ready(&self) -> &ReadyMasks {
+    fn ready(&self) -> &ReadyMasks<M> {
         self.heads.ready()
     }
 
@@ -327,12 +329,12 @@ impl IssuePolicy for Loog {
     }
 
     #[inline]
-    fn stalls(&self) -> &StallMasks {
+    fn stalls(&self) -> &StallMasks<M> {
         self.heads.stalls()
     }
 
     #[inline]
-    fn first(&self) -> WarpMask {
+    fn first(&self) -> M {
         self.starved
     }
 
@@ -344,9 +346,9 @@ impl IssuePolicy for Loog {
         self.table.rename(window, id, reads_at_issue(window, id));
         self.in_stations.enter(inst.warp, inst.order);
         self.examine(window, inst.warp);
-        if (self.passed_over | self.starved) & bit(inst.warp) != 0 {
-            self.passed_over &= !bit(inst.warp);
-            self.starved &= !bit(inst.warp);
+        if (self.passed_over | self.starved).contains(inst.warp) {
+            self.passed_over.remove(inst.warp);
+            self.starved.remove(inst.warp);
         }
         self.counts.issued += 1;
         if self.counts.issued.is_multiple_of(PATIENCE) {

@@ -1,5 +1,6 @@
 //! Which instructions of each warp have issued and not left their stations.
 
+use crate::warp_mask::WarpMask;
 use crate::warps::PerWarp;
 use isa::WarpSlot;
 
@@ -37,15 +38,15 @@ impl Chain {
 
 /// Those of all warps.
 #[derive(Debug)]
-pub struct InStations(PerWarp<Chain>);
+pub struct InStations<M: WarpMask>(PerWarp<Chain, M>);
 
-impl Default for InStations {
+impl<M: WarpMask> Default for InStations<M> {
     fn default() -> Self {
         Self(PerWarp::from_fn(|_| Chain::default()))
     }
 }
 
-impl InStations {
+impl<M: WarpMask> InStations<M> {
     /// Whether `warp` has none.
     pub fn is_empty(&self, warp: WarpSlot) -> bool {
         self.0[warp.index()].mask == 0
@@ -97,7 +98,7 @@ mod tests {
 
     #[test]
     fn who_leaves_before_an_older_one_is_known() {
-        let (mut in_stations, other) = (InStations::default(), WarpSlot(4));
+        let (mut in_stations, other) = (InStations::<u64>::default(), WarpSlot(4));
         (10..13).for_each(|order| in_stations.enter(WARP, order));
         in_stations.enter(other, 1);
         assert!(!in_stations.leave(other, 1), "of another warp");
@@ -111,7 +112,7 @@ mod tests {
 
     #[test]
     fn one_that_waits_long_is_older_than_all_that_pass() {
-        let mut in_stations = InStations::default();
+        let mut in_stations = InStations::<u64>::default();
         in_stations.enter(WARP, 5);
         for order in 6..500 {
             in_stations.enter(WARP, order);

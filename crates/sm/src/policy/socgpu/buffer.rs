@@ -3,9 +3,10 @@
 use super::{SocgpuConfig, Until};
 use crate::inflight::{InFlight, InstId, Window};
 use crate::kernel::RegSet;
-use crate::spec::{Pipe, WarpMask};
+use crate::spec::Pipe;
 use crate::stalls::Stall;
-use crate::warps::{PerWarp, bit};
+use crate::warp_mask::WarpMask;
+use crate::warps::PerWarp;
 use isa::{Access, CacheOp, Control, RegId, WarpSlot};
 use kit::bits::set_bits;
 
@@ -97,7 +98,7 @@ pub(super) enum Offer {
 
 /// Buffers and matrices of all warps.
 #[derive(Debug)]
-pub(super) struct Buffer {
+pub(super) struct Buffer<M: WarpMask> {
     /// Entries of a warp.
     size: usize,
     per_fetch: usize,
@@ -106,25 +107,25 @@ pub(super) struct Buffer {
     ids: Box<[InstId]>,
     entries: Box<[Entry]>,
     registers: Box<[Registers]>,
-    warps: PerWarp<Places>,
+    warps: PerWarp<Places, M>,
     /// Warps with room for a fetch.
-    pub room: WarpMask,
+    pub room: M,
 }
 
-impl Buffer {
-    /// Empty, with sizes as in `config`, filled `per_fetch` at a time.
-    pub fn new(config: &SocgpuConfig, per_fetch: usize) -> Self {
+impl<M: WarpMask> Buffer<M> {
+    /// Empty, with sizes as in `config`, for `warps` warps, filled `per_fetch` at a time.
+    pub fn new(config: &SocgpuConfig, warps: usize, per_fetch: usize) -> Self {
         let SocgpuConfig { entries: size, stops_end, accesses_end } = *config;
         Self {
             size,
             per_fetch,
             stops_end,
             accesses_end,
-            ids: vec![InstId(0); 64 * size].into(),
-            entries: vec![Entry::default(); 64 * size].into(),
-            registers: vec![Registers::default(); 64 * size].into(),
+            ids: vec![InstId(0); warps * size].into(),
+            entries: vec![Entry::default(); warps * size].into(),
+            registers: vec![Registers::default(); warps * size].into(),
             warps: PerWarp::new(Places::default()),
-            room: WarpMask::MAX,
+            room: M::ALL,
         }
     }
 
@@ -229,9 +230,9 @@ impl Buffer {
     fn note_room(&mut self, warp: WarpSlot) {
         let taken = self.warps[warp.index()].valid.count_ones() as usize;
         if taken + self.per_fetch <= self.size {
-            self.room |= bit(warp);
+            self.room.insert(warp);
         } else {
-            self.room &= !bit(warp);
+            self.room.remove(warp);
         }
     }
 
@@ -244,7 +245,7 @@ impl Buffer {
         let unissued = places.unissued();
         if unissued == 0 {
             // Nothing more can come while all that it has waits for write-back.
-            let full = places.valid != 0 && self.room & bit(warp) == 0;
+            let full = places.valid != 0 && !self.room.contains(warp);
             return if full { Offer::Stalled(Stall::Design) } else { Offer::Nothing };
         }
         let entries = &self.entries[self.of(warp)];
@@ -427,8 +428,8 @@ mod tests {
         let script =
             Script::new(&[(&[1], &[]), (&[2], &[1]), (&[3], &[2]), (&[4], &[50]), (&[5], &[51]), (&[6], &[5])]);
         let (window, ids) = (script.window(), &script.ids);
-        let mut buffer = Buffer::new(&SocgpuConfig { entries: 4, ..SocgpuConfig::default() }, 2);
-        let candidate = |buffer: &Buffer| match buffer.offer(WARP) {
+        let mut buffer = Buffer::<u64>::new(&SocgpuConfig { entries: 4, ..SocgpuConfig::default() }, 4, 2);
+        let candidate = |buffer: &Buffer<u64>| match buffer.offer(WARP) {
             Offer::Candidate(place, _) => Some(place),
             _ => None,
         };
@@ -436,7 +437,7 @@ mod tests {
             buffer.insert(window, id);
         });
         assert_eq!(buffer.matrix(WARP), ".000 1.00 01.0 000.");
-        assert_eq!(buffer.room & bit(WARP), 0);
+        assert!(!buffer.room.contains(WARP));
         buffer.issue(WARP, 0);
         assert_eq!(candidate(&buffer), Some(3), "a candidate has not issued and has a clear row");
         buffer.write_back(window, ids[0]);
@@ -444,7 +445,7 @@ mod tests {
         assert_eq!(candidate(&buffer), Some(1), "the first by place");
         buffer.issue(WARP, 1);
         buffer.write_back(window, ids[1]);
-        assert_ne!(buffer.room & bit(WARP), 0);
+        assert!(buffer.room.contains(WARP));
         buffer.insert(window, ids[4]);
         buffer.insert(window, ids[5]);
         assert_eq!(buffer.matrix(WARP), ".000 1.00 00.0 000.", "the first free places, in no order");

@@ -62,8 +62,9 @@ use super::structure::DEPENDENCE_BITS;
 use super::{Each, IssuePolicy, ReadyMasks, Structure};
 use crate::counters::DesignStatistic;
 use crate::inflight::{InstId, Window};
-use crate::spec::{CoreSpec, PipeSet, WarpMask};
+use crate::spec::{CoreSpec, PipeSet};
 use crate::stalls::StallMasks;
+use crate::warp_mask::WarpMask;
 use crate::warps::PerWarp;
 use buffer::{Buffer, Offer, Place};
 use isa::{RegFile, WarpSlot};
@@ -109,17 +110,17 @@ struct Counts {
 
 /// The issue design.
 #[derive(Debug)]
-pub struct Socgpu {
-    buffer: Buffer,
-    candidate: PerWarp<Place>,
-    heads: Heads,
+pub struct Socgpu<M: WarpMask = u64> {
+    buffer: Buffer<M>,
+    candidate: PerWarp<Place, M>,
+    heads: Heads<M>,
     counts: Counts,
     config: SocgpuConfig,
     warps: usize,
     per_fetch: usize,
 }
 
-impl Socgpu {
+impl<M: WarpMask> Socgpu<M> {
     /// Recomputes what the warp scheduler sees of `warp`.
     #[inline]
     fn examine(&mut self, warp: WarpSlot) {
@@ -136,19 +137,20 @@ impl Socgpu {
     }
 }
 
-impl IssuePolicy for Socgpu {
+impl<M: WarpMask> IssuePolicy for Socgpu<M> {
     type Config = SocgpuConfig;
+    type Mask = M;
 
     fn new(config: &SocgpuConfig, spec: &CoreSpec) -> Self {
-        let per_fetch = spec.sm.frontend.instructions_per_fetch as usize;
+        let (warps, per_fetch) = (spec.sm.max_warps as usize, spec.sm.frontend.instructions_per_fetch as usize);
         let config = SocgpuConfig { entries: config.entries.clamp(per_fetch, 64), ..config.clone() };
         Self {
-            buffer: Buffer::new(&config, per_fetch),
+            buffer: Buffer::new(&config, warps, per_fetch),
             candidate: PerWarp::new(0),
             heads: Heads::default(),
             counts: Counts::default(),
             config,
-            warps: spec.sm.max_warps as usize,
+            warps,
             per_fetch,
         }
     }
@@ -212,7 +214,7 @@ impl IssuePolicy for Socgpu {
     }
 
     #[inline]
-    fn room(&self) -> WarpMask {
+    fn room(&self) -> M {
         self.buffer.room
     }
 
@@ -228,12 +230,12 @@ impl IssuePolicy for Socgpu {
     }
 
     #[inline]
-    fn take_changed(&mut self, _touched: WarpMask) -> WarpMask {
+    fn take_changed(&mut self, _touched: M) -> M {
         self.heads.take_changed()
     }
 
     #[inline]
-    fn ready(&self) -> &ReadyMasks {
+    fn ready(&self) -> &ReadyMasks<M> {
         self.heads.ready()
     }
 
@@ -243,7 +245,7 @@ impl IssuePolicy for Socgpu {
     }
 
     #[inline]
-    fn stalls(&self) -> &StallMasks {
+    fn stalls(&self) -> &StallMasks<M> {
         self.heads.stalls()
     }
 
