@@ -74,6 +74,7 @@ fn lists(args: &Args) -> Result<Lists, Failure> {
     Ok(Lists {
         gpus: wanted(Topic::Gpus).then(|| picked(gpus()?, pick, |g| &g.name)).transpose()?,
         cores: wanted(Topic::Cores).then(|| cores(args)).transpose()?,
+        core_choices: (wanted(Topic::Cores) && pick.is_empty() && !args.structures).then(core_choices),
         schedulers: wanted(Topic::Schedulers)
             .then(|| picked(named(simulator::schedulers()), pick, |s| &s.name))
             .transpose()?,
@@ -109,17 +110,17 @@ fn cores(args: &Args) -> Result<Vec<Core>, Failure> {
         Ok(Core { named, structures: Some(structures.iter().map(|s| Storage::new(s, process)).collect()), cost })
     };
     let mut known = named(simulator::cores());
-    if detailed {
-        // A design with a scalar path is in no list, there being too many.
-        for name in args.names.iter().filter(|name| name.contains('+')) {
-            lookup::core(name)?;
-            known.push(Named { name: name.clone(), description: "with a scalar path".into() });
-        }
-    } else {
-        let choice = |&(name, text): &(&str, &str)| Named { name: format!("+{name}"), description: text.into() };
-        known.extend(lab::SCALAR_CHOICES.iter().map(choice));
+    // A design with a scalar path is in no list, there being too many.
+    for name in args.names.iter().filter(|name| name.contains('+')) {
+        lookup::core(name)?;
+        known.push(Named { name: name.clone(), description: "with a scalar path".into() });
     }
     picked(known, &args.names, |c| &c.name)?.into_iter().map(core).collect()
+}
+
+fn core_choices() -> Vec<Named> {
+    let choice = |&(name, text): &(&str, &str)| Named { name: format!("+{name}"), description: text.into() };
+    lab::SCALAR_CHOICES.iter().map(choice).collect()
 }
 
 fn gpus() -> Result<Vec<Named>, Failure> {

@@ -377,7 +377,7 @@ mod tests {
         papers.workloads.truncate(1);
         papers.cells.truncate(3);
         insta::assert_snapshot!("one_workload_beside_a_paper", sample::plain(&render(&papers, &shown, true)));
-        papers.columns.iter_mut().for_each(|column| column.gpu = "gtx480".into());
+        papers.columns.iter_mut().for_each(|column| column.gpu = "titanv".into());
         assert!(sample::plain(&render(&papers, &[], true)).contains("No paper reports"));
     }
 

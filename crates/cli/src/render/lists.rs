@@ -225,6 +225,9 @@ pub struct Lists {
     /// Core designs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cores: Option<Vec<Core>>,
+    /// What may stand behind the name of a core design.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub core_choices: Option<Vec<Named>>,
     /// Warp schedulers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub schedulers: Option<Vec<Named>>,
@@ -249,6 +252,8 @@ pub fn render(lists: &Lists, detailed: bool) -> String {
         |title, list: &[Named]| section(title, &pairs(list.iter().map(|n| (n.name.as_str(), n.description.as_str()))));
     sections.extend(lists.gpus.iter().map(|list| named("GPUs", list)));
     sections.extend(lists.cores.iter().map(|list| section("Cores", &cores(list))));
+    let choices = "Choices (behind the name of a core: inorder+scalar+half)";
+    sections.extend(lists.core_choices.iter().map(|list| named(choices, list)));
     sections.extend(lists.schedulers.iter().map(|list| named("Schedulers", list)));
     if let Some(list) = &lists.workloads {
         let text = if detailed {
@@ -404,6 +409,7 @@ mod tests {
         let stats = sample::report().total.0.into_iter().map(|(info, _)| info).collect();
         Lists {
             gpus: Some(vec![named("v100", "V100, 80 SMs"), named("rtx2060s", "RTX 2060 Super, 34 SMs")]),
+            core_choices: Some(vec![named("+scalar", "done once")]),
             cores: Some(vec![Core { named: named("inorder", "in order"), structures: None, cost: None }]),
             schedulers: Some(vec![named("gto", "greedy then oldest")]),
             workloads: Some(vec![Workload {
