@@ -4,10 +4,11 @@ use crate::SimulatedDevice;
 use crate::engine::Engine;
 use crate::report::Report;
 use crate::run::{Job, Monitor, Progress, RunError, Setup, run_on};
+use config::GpuConfig;
 use exec::{DeviceState, LiveStream};
 use gpu::{KernelRun, Machine, Snapshot, Standing, StreamId};
 use isa::{KernelId, LaunchShape, Program};
-use sm::{Code, InOrder, Kernel, Scoreboard, Silent};
+use sm::{Code, CoreSpec, InOrder, Kernel, Scoreboard, Silent, WarpMask};
 use std::cell::RefCell;
 use std::num::NonZeroU64;
 use std::ops::ControlFlow;
@@ -148,10 +149,9 @@ fn record(
     let recorder = recorder.map_err(|e| RunError::input(e.to_string()))?;
     let recorder = Rc::new(RefCell::new(recorder));
     let device = SimulatedDevice::around(setup, Box::new(monitor), |spec, state| {
-        let stream = |_| recorder.borrow().record(LiveStream::new(), program_of);
-        let machine = Machine::new(&setup.gpu, spec, &(), state, stream, |_| Silent);
-        let architecture = setup.gpu.sm_version;
-        Ok(Box::new(Taped { machine, recorder: recorder.clone(), architecture, launched: Vec::new() }))
+        let few_warps = setup.gpu.sm.max_warps as usize <= u64::SLOTS;
+        let tape = if few_warps { Taped::<u64>::engine } else { Taped::<u128>::engine };
+        Ok(tape(&setup.gpu, spec, state, recorder.clone()))
     });
     let mut device = device.map_err(|e| RunError::input(e.to_string()))?;
     let report = run_on(&mut device, setup, job)?;
@@ -169,15 +169,27 @@ fn program_of(state: &DeviceState, kernel: KernelId) -> Option<Arc<Program>> {
 }
 
 /// A machine whose streams are recorded, and what is asked of it.
-struct Taped {
-    machine: Machine<Recording<LiveStream>, InOrder<Scoreboard>>,
+struct Taped<M: WarpMask> {
+    machine: Machine<Recording<LiveStream>, InOrder<Scoreboard<M>, M>>,
     recorder: Rc<RefCell<Recorder>>,
     architecture: u32,
     /// Launches that the recorder has not heard of.
     launched: Vec<(KernelId, LaunchShape, StreamId)>,
 }
 
-impl Taped {
+impl<M: WarpMask> Taped<M> {
+    /// A machine of `gpu`, recorded by `recorder`.
+    fn engine(
+        gpu: &GpuConfig,
+        spec: Arc<CoreSpec>,
+        state: DeviceState,
+        recorder: Rc<RefCell<Recorder>>,
+    ) -> Box<dyn Engine> {
+        let stream = |_| recorder.borrow().record(LiveStream::new(), program_of);
+        let machine = Machine::new(gpu, spec, &(), state, stream, |_| Silent);
+        Box::new(Self { machine, recorder, architecture: gpu.sm_version, launched: Vec::new() })
+    }
+
     /// Tells the recorder of new launches. The device makes a launch known to the state before it
     /// runs it.
     fn note_launches(&mut self) {
@@ -193,7 +205,7 @@ impl Taped {
     }
 }
 
-impl Engine<LiveStream> for Taped {
+impl<M: WarpMask> Engine<LiveStream> for Taped<M> {
     fn state(&mut self) -> &mut DeviceState {
         &mut self.machine.shared
     }
