@@ -225,7 +225,7 @@ mod tests {
         assert_eq!(settings, ["sm.max_warps=16", "sm.max_warps=32", "sm.registers=131072"]);
         assert!(changes.only().unwrap_err().message.contains("compare"));
         assert_eq!(choices[1].apply("v100", &[]).unwrap().0.sm.max_warps, 128);
-        let error = choices[1].apply("v100", &["sm.max_warps=65".into()]).unwrap_err();
-        assert!(error.message.contains("130, and an SM can have 128 at most"), "{}", error.message);
+        let error = choices[1].apply("v100", &["sm.max_warps=68".into()]).unwrap_err();
+        assert!(error.message.contains("136, and an SM can have 128 at most"), "{}", error.message);
     }
 }
