@@ -19,9 +19,12 @@ pub fn conflict_degree(mask: LaneMask, addresses: &[u64; WARP_LANES], banks: u32
         return 0;
     }
     let bank_mask = (banks.clamp(1, MAX_BANKS as u32).next_power_of_two() - 1) as usize;
-    if !limited_broadcast && words_spanned(mask, addresses) <= bank_mask as u64 {
-        // Among so few consecutive words no two share a bank.
-        return 1;
+    if !limited_broadcast {
+        let row = (bank_mask as u64 + 1) * 4;
+        // Among so few consecutive words no two share a bank: mostly they are those of one row.
+        if differing_bits(mask, addresses) < row || words_spanned(mask, addresses) <= bank_mask as u64 {
+            return 1;
+        }
     }
     let mut tally = Tally::new();
     for lane in lanes(mask) {
@@ -29,6 +32,15 @@ pub fn conflict_degree(mask: LaneMask, addresses: &[u64; WARP_LANES], banks: u32
         tally.add(lane, word, word as usize & bank_mask);
     }
     if limited_broadcast { tally.degree_with_one_broadcast() } else { tally.degree() }
+}
+
+/// Bits in which the addresses of the lanes of `mask`, not empty, differ.
+fn differing_bits(mask: LaneMask, addresses: &[u64; WARP_LANES]) -> u64 {
+    let first = addresses[mask.trailing_zeros() as usize];
+    if mask == LaneMask::MAX {
+        return addresses.iter().fold(0, |bits, address| bits | (address ^ first));
+    }
+    lanes(mask).fold(0, |bits, lane| bits | (addresses[lane] ^ first))
 }
 
 /// Distance in words from the lowest to the highest that the lanes of `mask`, not empty, want.
