@@ -17,8 +17,8 @@
 //! | --- | --- |
 //! | scalar detector (3.2.1) | `detector` |
 //! | relocation table, scalar register file (3.2.4, 3.2.5, 6.3.1) | `relocation` |
-//! | scalar operand collectors (3.2.2) | [`crate::operand_collector`], by [`Route`] |
-//! | scalar ALUs (3.2.3) | [`crate::units`], as one more pipe ([`Pipe::SCALAR`]) |
+//! | scalar operand collectors (3.2.2) | `operand_collector`, by [`Route`] |
+//! | scalar ALUs (3.2.3) | `units`, as one more pipe ([`Pipe::SCALAR`]) |
 //!
 //! It is orthogonal to the issue design: it changes where an instruction collects its operands and
 //! executes, which is settled when it is decoded, in program order.
