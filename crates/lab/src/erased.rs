@@ -1,5 +1,6 @@
 //! Streams of any kind as one type, for machines whose speed matters less than how long they take to
-//! compile: audited ones and those of more than 64 warps to an SM. Each design is compiled once for them, not once per kind of stream.
+//! compile: audited ones and those of more than 64 warps to an SM. Each design is compiled once for
+//! them, not once per kind of stream.
 
 use crate::cores::Stream;
 use crate::engine::Engine;

@@ -2,7 +2,7 @@
 
 use crate::scalar::ScalarConfig;
 use crate::warp_mask::MOST_WARPS;
-use config::{GpuConfig, OpTable, Sm as SmConfig, Unit};
+use config::{GpuConfig, OpTable, Sm as SmConfig, Unit, UnitConfig};
 use std::fmt;
 
 /// A kind of execution unit by its place in the order in which operand collectors serve the kinds:
@@ -23,7 +23,7 @@ impl Pipe {
     /// Scalar ALUs, which only the scalar-vector core has ([`crate::scalar`]).
     pub const SCALAR: Pipe = Pipe(Unit::ALL.len() as u8);
     /// Integer and single precision arithmetic.
-    pub const OF_ARITHMETIC: PipeSet = PipeSet(1 << 0 | 1 << 5);
+    pub const OF_ARITHMETIC: PipeSet = PipeSet(0).with(Pipe(0)).with(Pipe(5));
 
     /// The pipe of a kind of unit.
     pub fn of(unit: Unit) -> Self {
@@ -262,27 +262,24 @@ impl CoreSpec {
 
     /// Units of each pipe.
     pub fn unit_count(&self, pipe: Pipe) -> usize {
-        match pipe.unit() {
-            Some(unit) => self.sm.units.get(&unit).map_or(0, |u| u.count as usize),
-            // One of a higher clock is as many slots (D-SV2).
-            None => self.options.scalar.map_or(0, |s| (self.in_each_part(s.alus) * s.clock) as usize),
-        }
+        // One of a higher clock is as many slots (D-SV2).
+        let scalar = self.options.scalar.map_or(0, |s| self.in_each_part(s.alus) * s.clock);
+        self.of_pipe(pipe, |unit| unit.count, scalar) as usize
     }
 
     /// Latches of each pipe before the operand collectors.
     pub fn issue_latches(&self, pipe: Pipe) -> u32 {
-        match pipe.unit() {
-            Some(unit) => self.sm.units.get(&unit).map_or(0, |u| u.issue_latches),
-            None => self.scalar_ports(),
-        }
+        self.of_pipe(pipe, |unit| unit.issue_latches, self.scalar_ports())
     }
 
     /// Latches of each pipe behind the operand collectors.
     pub fn dispatch_latches(&self, pipe: Pipe) -> u32 {
-        match pipe.unit() {
-            Some(unit) => self.sm.units.get(&unit).map_or(0, |u| u.dispatch_latches),
-            None => self.scalar_ports(),
-        }
+        self.of_pipe(pipe, |unit| unit.dispatch_latches, self.scalar_ports())
+    }
+
+    /// What the GPU description has for the units of `pipe`, or `scalar` for scalar ALUs.
+    fn of_pipe(&self, pipe: Pipe, of: impl Fn(&UnitConfig) -> u32, scalar: u32) -> u32 {
+        pipe.unit().map_or(scalar, |unit| self.sm.units.get(&unit).map_or(0, of))
     }
 
     /// Ports of the scalar path, for dispatch and for write-back each.

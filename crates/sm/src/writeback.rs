@@ -27,11 +27,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     #[inline]
     fn write_registers(&mut self, id: InstId) {
         let flight = self.slab.get(id);
-        self.counters.register_writes += flight.operands.dst_count();
-        if flight.is_routed {
-            self.counters.register_writes -= self.writes_saved(id);
-        }
-        let flight = self.slab.get(id);
+        self.counters.register_writes += self.register_writes(id);
         if self.collectors.any_read_waits() || self.lsu.is_writing_back() {
             self.collectors.write(self.partition_of(flight.warp), flight);
         }
@@ -43,19 +39,17 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         let flight = self.slab.get(id);
         let free = self.collectors.try_write(self.partition_of(flight.warp), flight);
         if free {
-            self.counters.register_writes += flight.operands.dst_count();
-            if flight.is_routed {
-                self.counters.register_writes -= self.writes_saved(id);
-            }
+            self.counters.register_writes += self.register_writes(id);
         }
         free
     }
 
-    /// Registers that `id` writes to the scalar register file in place of the vector one.
-    #[cold]
-    fn writes_saved(&self, id: InstId) -> u64 {
-        let of_vector = u64::from(self.slab.get(id).operands.vector_dst_count());
-        if self.slab.route(id).skips_writes { of_vector } else { 0 }
+    /// Registers that `id` writes, those in the scalar register file not among them.
+    #[inline]
+    fn register_writes(&self, id: InstId) -> u64 {
+        let operands = &self.slab.get(id).operands;
+        let in_scalar_file = self.slab.route(id).skips_writes;
+        operands.dst_count() - if in_scalar_file { u64::from(operands.vector_dst_count()) } else { 0 }
     }
 
     /// `id` is complete: its results are there, or it has none and has done its work.

@@ -10,16 +10,7 @@ use sm::scalar::{Divergence, ScalarConfig, ScalarCounters};
 use sm::{Auditor, IssuePolicy, Timeline};
 use support::*;
 
-const ON: ScalarConfig = ScalarConfig {
-    alus: 2,
-    clock: 3,
-    collectors: 2,
-    ports: 2,
-    memory: false,
-    halves: false,
-    early: false,
-    divergence: Divergence::Copy,
-};
+const ON: ScalarConfig = ScalarConfig::PAPER;
 
 fn same(_: u32) -> u32 {
     7

@@ -90,20 +90,23 @@ pub struct ScalarConfig {
 
 impl Default for ScalarConfig {
     fn default() -> Self {
-        Self {
-            alus: 2,
-            clock: 3,
-            collectors: 2,
-            ports: 2,
-            memory: false,
-            halves: false,
-            early: false,
-            divergence: Divergence::Copy,
-        }
+        Self::PAPER
     }
 }
 
 impl ScalarConfig {
+    /// What section 3.2 of the paper describes, scalar registers guarded by copies.
+    pub const PAPER: Self = Self {
+        alus: 2,
+        clock: 3,
+        collectors: 2,
+        ports: 2,
+        memory: false,
+        halves: false,
+        early: false,
+        divergence: Divergence::Copy,
+    };
+
     /// Its hardware structures in an SM of `spec`, beside its ALUs. The scalar register file is an array
     /// of flip-flops here as every small structure is; as a memory it would be several times smaller.
     pub fn structures(&self, spec: &CoreSpec) -> Vec<Structure> {
@@ -223,6 +226,11 @@ pub struct Route {
 const WARP: &[LaneMask] = &[LaneMask::MAX];
 const HALVES: &[LaneMask] = &[LaneMask::MAX >> (WARP_LANES / 2), LaneMask::MAX << (WARP_LANES / 2)];
 
+/// The groups of which lanes are active in `mask`, by number, and these lanes.
+fn active(groups: &'static [LaneMask], mask: LaneMask) -> impl Iterator<Item = (usize, LaneMask)> {
+    groups.iter().map(move |group| mask & group).enumerate().filter(|&(_, lanes)| lanes != 0)
+}
+
 /// The scalar path of an SM, but for its collectors and ALUs.
 #[derive(Debug)]
 pub(crate) struct ScalarPath {
@@ -331,14 +339,10 @@ impl ScalarPath {
     /// Operands that all active lanes find in the scalar register file are not read from the banks.
     fn skip_reads(&mut self, mask: LaneMask, route: &mut Route) {
         for (i, operand) in self.operands.iter().filter(|o| o.is_vector).enumerate() {
-            let active = self.groups.iter().enumerate().filter(|(_, group)| mask & **group != 0);
-            let (mut lanes, mut reads) = (0, 0);
-            for (_, group) in active.filter(|(g, _)| operand.in_srf >> g & 1 != 0) {
-                lanes += (mask & group).count_ones() as u16;
-                reads += 1;
+            for (_, lanes) in active(self.groups, mask).filter(|(g, _)| operand.in_srf >> g & 1 != 0) {
+                self.counts.counters.scalar_reads += 1;
+                route.lane_reads_saved += lanes.count_ones() as u16;
             }
-            self.counts.counters.scalar_reads += reads;
-            route.lane_reads_saved += lanes;
             if operand.is_in_srf(mask, self.groups) && i < 64 {
                 route.skipped |= 1 << i;
                 self.counts.counters.vector_reads_saved += 1;
@@ -361,13 +365,13 @@ impl ScalarPath {
         let vector = program.dsts(inst).iter().enumerate().filter(|(_, r)| program.regs.is_vector(**r));
         for (i, &reg) in vector {
             let mut to_banks = false;
-            for (g, group) in self.groups.iter().enumerate().filter(|(_, group)| mask & **group != 0) {
-                let write = Write { reg, group: g, of: *group, lanes: mask & group };
-                let done = table.write(&write, scalar >> g & 1 != 0, self.config.divergence);
+            for (group, lanes) in active(self.groups, mask) {
+                let write = Write { reg, group, of: self.groups[group], lanes };
+                let done = table.write(&write, scalar >> group & 1 != 0, self.config.divergence);
                 to_banks |= !done.to_scalar_file;
                 if done.to_scalar_file {
                     self.counts.counters.scalar_writes += 1;
-                    route.lane_writes_saved += write.lanes.count_ones() as u16;
+                    route.lane_writes_saved += lanes.count_ones() as u16;
                 }
                 if done.copied && i < 64 {
                     route.copied |= 1 << i;
@@ -394,21 +398,23 @@ impl ScalarPath {
     ) -> Pipe {
         let mut unit = micro.pipe;
         self.counts.counters.scalar_eligible += u64::from(eligible);
-        let active = |g: usize| mask & self.groups[g] != 0;
-        let all = (0..self.groups.len()).filter(|&g| active(g)).fold(0, |all, g| all | 1u8 << g);
-        if scalar & all == 0 {
+        // Groups of which lanes are active, those of them that are scalar, and the lanes of these.
+        let (mut groups, mut scalar_groups, mut lanes) = (0, 0, 0);
+        for (group, active) in active(self.groups, mask) {
+            let is_scalar = scalar >> group & 1;
+            groups += 1;
+            scalar_groups += is_scalar;
+            lanes += is_scalar * active.count_ones() as u8;
+        }
+        if scalar_groups == 0 {
             return unit;
         }
-        let lanes = |groups: u8| {
-            let of = (0..self.groups.len()).filter(|g| groups >> g & 1 != 0).fold(0, |m, g| m | self.groups[g]);
-            (mask & of).count_ones() as u8
-        };
         let arithmetic = inst.mem.is_none();
-        if scalar & all != all {
+        if scalar_groups < groups {
             self.counts.counters.half_scalar_instructions += 1;
             self.counts.half_scalar.0[inst.class as usize] += 1;
             if arithmetic {
-                route.lanes_saved = lanes(scalar & all) - 1;
+                route.lanes_saved = lanes - 1;
                 micro.initiation_cycles = micro.initiation_cycles.div_ceil(2);
             }
             self.counts.counters.lane_operations_saved += u64::from(route.lanes_saved);
@@ -418,9 +424,9 @@ impl ScalarPath {
         self.counts.scalar.0[inst.class as usize] += 1;
         // Groups with equal operands are one.
         let alike = self.operands.iter().all(|operand| operand.same_everywhere);
-        let operations = if alike { 1 } else { all.count_ones() as u8 };
+        let operations = if alike { 1 } else { groups };
         if arithmetic {
-            route.lanes_saved = lanes(all) - operations;
+            route.lanes_saved = lanes - operations;
             if self.config.alus > 0 {
                 unit = Pipe::SCALAR;
                 micro.latency_cycles = micro.latency_cycles.div_ceil(self.config.clock as u16);
