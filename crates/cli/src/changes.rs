@@ -103,8 +103,7 @@ impl Change {
                 let (now, n) = (gpu.sm.max_warps, whole("warps-per-sm", amount, gpu.sm.max_warps)?);
                 if n > MOST_WARPS {
                     return Err(Failure::bad_input(format!(
-                        "{} of {now} warp slots on {} are {n}, and an SM can have {MOST_WARPS} at most\n  hint: choose fewer: --warps-per-sm {MOST_WARPS}",
-                        amount.text().trim_start(),
+                        "{n} warp slots on {}, which has {now}: an SM can have {MOST_WARPS} at most\n  hint: choose fewer: --warps-per-sm {MOST_WARPS}",
                         gpu.name
                     )));
                 }

@@ -18,10 +18,13 @@ pub const SCALAR_CHOICES: &[(&str, &str)] = &[
 /// The core design and the scalar path that `core` names, as `ghost+scalar+half`.
 ///
 /// # Errors
-/// An unknown choice, or choices without `scalar` before them: which there are.
+/// No design, an unknown choice, or choices without `scalar` before them: what can be written.
 pub(crate) fn split(core: &str) -> Result<(&str, Option<ScalarConfig>), String> {
     let mut parts = core.split('+').map(str::trim);
     let design = parts.next().unwrap_or_default();
+    if design.is_empty() {
+        return Err(format!("`{core}` names no core design; write for instance `inorder{core}`"));
+    }
     let mut scalar: Option<ScalarConfig> = None;
     for choice in parts {
         if choice == "scalar" {
@@ -76,5 +79,7 @@ mod tests {
         assert!(error.contains("`scaler`") && error.contains("scalar"), "{error}");
         let error = split("inorder+half").unwrap_err();
         assert!(error.contains("`inorder+scalar+half`"), "{error}");
+        let error = split("+scalar").unwrap_err();
+        assert!(error.contains("`inorder+scalar`"), "{error}");
     }
 }

@@ -165,7 +165,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         self.class_counts.0[flight.class as usize] += 1;
         self.work_counts.0[flight.work as usize] += lanes;
         if flight.is_routed {
-            self.save_lanes(id);
+            self.issue_routed(id);
         }
 
         self.id_oc.push(self.id_oc.id(pipe, partition), id, order);
@@ -188,10 +188,13 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         pipe
     }
 
-    /// Takes off what lanes need not do because of the scalar path.
+    /// Tells the scalar path, and takes off what lanes need not do because of it.
     #[cold]
-    fn save_lanes(&mut self, id: InstId) {
-        let (route, work) = (self.slab.route(id), self.slab.get(id).work);
+    fn issue_routed(&mut self, id: InstId) {
+        let (route, work, warp) = (self.slab.route(id), self.slab.get(id).work, self.slab.get(id).warp);
+        if let Some(scalar) = &mut self.scalar {
+            scalar.on_issue(warp, id);
+        }
         self.counters.lane_reads -= u64::from(route.lane_reads_saved);
         self.counters.lane_writes -= u64::from(route.lane_writes_saved);
         self.work_counts.0[work as usize] -= u64::from(route.lanes_saved);

@@ -72,6 +72,8 @@ pub trait Design {
     fn awaited(&self, slab: &Slab, id: InstId) -> u64;
     /// `id` has a collector, where it awaits the sources `awaited` and reads the others.
     fn collecting(&mut self, slab: &Slab, id: InstId, awaited: u64);
+    /// Whether `id` may not take a collector yet.
+    fn must_wait(&self, slab: &Slab, id: InstId) -> bool;
     /// The last of its reads is served.
     fn collected(&mut self, slab: &Slab, id: InstId);
     /// `id` has its operands and leaves.
@@ -449,7 +451,8 @@ impl OperandCollector {
         } else {
             self.free & self.of_partition[partition % PARTITIONS]
         };
-        if !passes || self.has_scalar && free == 0 || design.awaited(slab, inst) != 0 {
+        if !passes || self.has_scalar && (free == 0 || design.must_wait(slab, inst)) || design.awaited(slab, inst) != 0
+        {
             return None;
         }
         id_oc.pop(latch);
@@ -493,6 +496,9 @@ impl OperandCollector {
                     if !SCALAR {
                         return moved;
                     }
+                    break;
+                }
+                if SCALAR && design.must_wait(slab, inst) {
                     break;
                 }
                 id_oc.pop(latch as LatchId);

@@ -7,7 +7,7 @@ use isa::{OpClass, Space};
 use sm::policy::ghost::{Ghost, GhostConfig};
 use sm::policy::socgpu::{Socgpu, SocgpuConfig};
 use sm::scalar::{Divergence, ScalarConfig, ScalarCounters};
-use sm::{Auditor, IssuePolicy, Timeline};
+use sm::{Allowances, Auditor, IssuePolicy, Timeline, Violation};
 use support::*;
 
 const ON: ScalarConfig = ScalarConfig::PAPER;
@@ -145,6 +145,30 @@ fn early_detection_reads_no_bank() {
     let lines = [add(1, &[2]).reads(same)];
     let reads = |early| bench(&lines, Some(ScalarConfig { early, ..ON })).run().sm.counters().register_reads;
     assert_eq!((reads(false), reads(true)), (1, 0));
+}
+
+#[test]
+fn a_scalar_write_waits_for_older_reads() {
+    // Four read all of the bank of `r2`, two registers a cycle. The last finds its operand in the table,
+    // needs no bank and a third of the time.
+    let [first, second, last] = [(1, 9), (3, 1), (2, 1)].map(|(dst, src)| add(dst, &[src]).reads(same));
+    let slow = |dst| op(OpClass::IntAdd, dst, &[18, 34, 50, 66, 82, 2]);
+    let lines = [first, second, slow(5), slow(6), slow(7), slow(8), last];
+    let bench = bench(&lines, Some(ON)).gpu(|g| g.sm.operands.collectors = 16);
+    let run = bench.run_with(Auditor::new(Allowances::default()));
+    let findings = run.sm.observer.findings();
+    assert_eq!(findings.count(Violation::War), 0, "{findings}");
+    insta::assert_snapshot!(bench.run().sm.observer.draw(), @r"
+    from 0                                       |         |         |         |
+    w0  int_add r1, r9                           DI.CE...W
+    w0  int_add r3, r1                           D.......ICE...W
+    w0  int_add r5, r18, r34, r50, r66, r82, r2          DI...CE.......W
+    w0  int_add r6, r18, r34, r50, r66, r82, r2          D.I.....CE.......W
+    w0  int_add r7, r18, r34, r50, r66, r82, r2            DI.......CE.......W
+    w0  int_add r8, r18, r34, r50, r66, r82, r2            D.I.........CE.......W
+    w0  int_add r2, r1                                       DI........CE...W
+    w0  exit                                                 D.ICE..W
+    ");
 }
 
 /// A program whose lanes part, with scalar and vector work on the same registers, under each design.
