@@ -9,6 +9,7 @@
 //! | masks | changed active masks, then masks that differ from the active one: four bytes each |
 //! | memory | addresses, as far as they are not as predicted |
 //! | extra | spaces, barriers, sleeps, groups of copies |
+//! | reconvergence | where it changes at which instruction lanes that are apart meet again: how many instructions behind the last change, and that instruction's program counter and 1, or 0 for none |
 //! | values | what registers hold that are read ([`values`](super::values)); only where asked for |
 //!
 //! An address is predicted from the last access by the same instruction of the same warp: as far
@@ -47,12 +48,26 @@ const JUMPS: usize = 1;
 const MASKS: usize = 2;
 const MEMORY: usize = 3;
 const EXTRA: usize = 4;
-const VALUES: usize = 5;
-const COLUMNS: usize = 6;
+const RECONVERGENCE: usize = 5;
+const VALUES: usize = 6;
+const COLUMNS: usize = 7;
 
-/// Columns of a file that has values or none.
-const fn columns(has_values: bool) -> usize {
-    if has_values { COLUMNS } else { VALUES }
+/// Which columns a file has that not all have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Layout {
+    pub reconvergence: bool,
+    pub values: bool,
+}
+
+impl Layout {
+    /// The columns, in their order.
+    fn columns(self) -> impl Iterator<Item = usize> {
+        (0..COLUMNS).filter(move |&column| match column {
+            RECONVERGENCE => self.reconvergence,
+            VALUES => self.values,
+            _ => true,
+        })
+    }
 }
 
 /// Places in a table of predictions.
@@ -127,6 +142,9 @@ struct WarpLog {
     /// The program counter that needs no jump.
     next: u32,
     active: LaneMask,
+    reconverge: Option<Pc>,
+    /// Instructions before the last change of `reconverge`.
+    reconverge_since: u64,
     space: Space,
     predictions: [Prediction; PLACES],
     /// Places where the warp has had an access.
@@ -142,6 +160,8 @@ impl WarpLog {
             columns: [const { Vec::new() }; COLUMNS],
             next: 0,
             active: LaneMask::MAX,
+            reconverge: None,
+            reconverge_since: 0,
             space: Space::Global,
             predictions: [Prediction::default(); PLACES],
             seen: 0,
@@ -189,6 +209,12 @@ impl CtaLog {
             op |= MASK;
             log.columns[MASKS].extend(done.mask.to_le_bytes());
         }
+        if done.reconverge != log.reconverge {
+            let column = &mut log.columns[RECONVERGENCE];
+            put(column, log.count - log.reconverge_since);
+            put(column, done.reconverge.map_or(0, |pc| u64::from(pc.0) + 1));
+            (log.reconverge, log.reconverge_since) = (done.reconverge, log.count);
+        }
         if inst.control == Control::Branch && done.diverged {
             op |= DIVERGED;
         }
@@ -218,7 +244,7 @@ impl CtaLog {
     /// The whole CTA as bytes. Its warps have all ended.
     pub fn finish(self) -> Vec<u8> {
         let mut out = Vec::new();
-        let columns = columns(self.warps.iter().any(|warp| warp.last.is_some()));
+        let layout = Layout { reconvergence: true, values: self.warps.iter().any(|warp| warp.last.is_some()) };
         put(&mut out, self.warps.len() as u64);
         let places = self.first.iter().enumerate().fold(0, |bits, (i, f)| bits | u64::from(f.is_some()) << i);
         out.extend(places.to_le_bytes());
@@ -228,9 +254,9 @@ impl CtaLog {
         }
         for warp in &self.warps {
             put(&mut out, warp.count);
-            warp.columns[JUMPS..columns].iter().for_each(|column| put(&mut out, column.len() as u64));
+            layout.columns().skip(JUMPS).for_each(|column| put(&mut out, warp.columns[column].len() as u64));
         }
-        for column in 0..columns {
+        for column in layout.columns() {
             self.warps.iter().for_each(|warp| out.extend_from_slice(&warp.columns[column]));
         }
         out
@@ -305,6 +331,9 @@ struct WarpCursor {
     /// The next instruction; `None` at the end.
     next: Option<(Pc, u8)>,
     active: LaneMask,
+    reconverge: Option<Pc>,
+    /// Instructions before `reconverge` changes.
+    reconverge_for: u64,
     space: Space,
     predictions: [Prediction; PLACES],
     /// What registers last held, once the warp was stepped with values.
@@ -324,15 +353,14 @@ pub(crate) struct CtaCode {
 }
 
 impl CtaCode {
-    /// Takes the bytes of a CTA of `warps` warps, which executes `program`, from a file that has values
-    /// or none. The memory of what was here before is used again.
-    pub fn take(&mut self, bytes: &[u8], warps: usize, program: &Program, has_values: bool) -> Result<(), Expected> {
+    /// Takes the bytes of a CTA of `warps` warps, which executes `program`, from a file of this `layout`.
+    /// The memory of what was here before is used again.
+    pub fn take(&mut self, bytes: &[u8], warps: usize, program: &Program, layout: Layout) -> Result<(), Expected> {
         self.warps.clear();
         self.bytes.clear();
         self.bytes.extend_from_slice(bytes);
         self.instructions = program.insts().len();
-        self.has_values = has_values;
-        let count = columns(has_values);
+        self.has_values = layout.values;
         let mut cursor = Cursor::over(bytes);
         if cursor.number(bytes)? != warps as u64 {
             return Err("as many warps as the block has");
@@ -341,8 +369,8 @@ impl CtaCode {
         let mut lengths = Vec::with_capacity(warps);
         for _ in 0..warps {
             let mut of_warp = [0; COLUMNS];
-            for length in &mut of_warp[..count] {
-                *length = cursor.number(bytes)?;
+            for column in layout.columns() {
+                of_warp[column] = cursor.number(bytes)?;
             }
             if of_warp[OPS] == 0 {
                 return Err("instructions of every warp");
@@ -350,7 +378,7 @@ impl CtaCode {
             lengths.push(of_warp);
         }
         let mut columns = vec![[Cursor::default(); COLUMNS]; warps];
-        for column in 0..count {
+        for column in layout.columns() {
             for (cursors, of_warp) in columns.iter_mut().zip(&lengths) {
                 cursors[column] = cursor.split(of_warp[column])?;
             }
@@ -359,10 +387,19 @@ impl CtaCode {
             return Err("no bytes behind the last column");
         }
         for (columns, of_warp) in columns.into_iter().zip(&lengths) {
-            let (active, space) = (LaneMask::MAX, Space::Global);
-            let left = of_warp[OPS];
-            let mut warp =
-                WarpCursor { left, columns, next: None, active, space, predictions, last: None, wrong: None };
+            let mut warp = WarpCursor {
+                left: of_warp[OPS],
+                columns,
+                next: None,
+                active: LaneMask::MAX,
+                reconverge: None,
+                reconverge_for: u64::MAX,
+                space: Space::Global,
+                predictions,
+                last: None,
+                wrong: None,
+            };
+            warp.find_reconvergence(bytes)?;
             warp.advance(0, bytes, self.instructions);
             self.warps.push(warp);
         }
@@ -459,6 +496,11 @@ impl WarpCursor {
         out.active = self.active;
         out.mask = if op & MASK != 0 { self.columns[MASKS].word(bytes)? } else { self.active };
         out.diverged = op & DIVERGED != 0;
+        if self.reconverge_for == 0 {
+            self.change_reconvergence(bytes)?;
+        }
+        self.reconverge_for -= 1;
+        out.reconverge = self.reconverge;
         if let Some(mem) = inst.mem {
             out.space = if mem.space == Space::Generic { self.space } else { mem.space };
             if out.mask != 0 {
@@ -474,6 +516,21 @@ impl WarpCursor {
             _ => {}
         }
         Ok(())
+    }
+
+    /// Finds out when `reconverge` changes next.
+    fn find_reconvergence(&mut self, bytes: &[u8]) -> Result<(), Expected> {
+        let column = &mut self.columns[RECONVERGENCE];
+        self.reconverge_for = if column.left() == 0 { u64::MAX } else { column.number(bytes)? };
+        Ok(())
+    }
+
+    #[cold]
+    fn change_reconvergence(&mut self, bytes: &[u8]) -> Result<(), Expected> {
+        let next: u32 = self.columns[RECONVERGENCE].narrow(bytes)?;
+        self.reconverge = next.checked_sub(1).map(Pc);
+        self.find_reconvergence(bytes)?;
+        if self.reconverge_for == 0 { Err("an instruction between two changes") } else { Ok(()) }
     }
 
     fn barrier(&mut self, op: u8, bytes: &[u8]) -> Result<BarrierArrival, Expected> {

@@ -4,6 +4,8 @@ use super::*;
 use isa::{CacheOp, InstSpec, MemAccess, OpClass, ProgramBuilder, RegFile};
 use proptest::prelude::*;
 
+const NO_VALUES: Layout = Layout { reconvergence: true, values: false };
+
 /// One instruction of each kind that has something of its own.
 fn program() -> Program {
     let mut builder = ProgramBuilder::new("k", 16);
@@ -37,8 +39,10 @@ fn addresses() -> impl Strategy<Value = [u64; WARP_LANES]> {
 fn instruction() -> impl Strategy<Value = DynInst> {
     let masks = prop_oneof![4 => Just(LaneMask::MAX), 1 => Just(0), 2 => any::<LaneMask>()];
     let spaces = prop_oneof![Just(Space::Global), Just(Space::Shared)];
-    (0u32..10, masks.clone(), masks, addresses(), addresses(), spaces, any::<bool>(), 0u8..16, any::<u32>()).prop_map(
-        |(pc, active, mask, addresses, addresses2, space, diverged, small, number)| DynInst {
+    let reconverge = prop_oneof![2 => Just(None), 1 => (0u32..10).prop_map(|pc| Some(Pc(pc)))];
+    let lanes = (masks.clone(), masks, any::<bool>(), reconverge);
+    (0u32..10, lanes, addresses(), addresses(), spaces, 0u8..16, any::<u32>()).prop_map(
+        |(pc, (active, mask, diverged, reconverge), addresses, addresses2, space, small, number)| DynInst {
             pc: Pc(pc),
             mask: mask & active,
             active,
@@ -50,7 +54,7 @@ fn instruction() -> impl Strategy<Value = DynInst> {
             sleep_cycles: number,
             async_groups_left: small,
             next_pc: None,
-            reconverge: None,
+            reconverge,
         },
     )
 }
@@ -58,7 +62,7 @@ fn instruction() -> impl Strategy<Value = DynInst> {
 /// What the timing model may look at.
 fn seen(program: &Program, done: &DynInst) -> String {
     let inst = program.inst(done.pc);
-    let mut text = format!("{} {:x} {:x}", done.pc.0, done.active, done.mask);
+    let mut text = format!("{} {:x} {:x} {:?}", done.pc.0, done.active, done.mask, done.reconverge);
     if let Some(mem) = inst.mem.filter(|_| done.mask != 0) {
         let space = if mem.space == Space::Generic { done.space } else { mem.space };
         let lanes: Vec<u64> = kit::lanes(done.mask).map(|lane| done.addresses[lane]).collect();
@@ -111,7 +115,7 @@ proptest! {
     fn what_warps_do_comes_back(warps in warps()) {
         let program = program();
         let mut code = CtaCode::default();
-        code.take(&encoded(&program, &warps), warps.len(), &program, false).unwrap();
+        code.take(&encoded(&program, &warps), warps.len(), &program, NO_VALUES).unwrap();
         for (warp, all) in warps.iter().enumerate() {
             prop_assert_eq!(code.left(warp), all.len() as u64);
             for (index, expected) in all.iter().enumerate() {
@@ -135,7 +139,7 @@ proptest! {
         hits.iter().for_each(|&(at, with)| bytes[at as usize % length] = with);
         bytes.truncate(length - cut.min(length));
         let mut code = CtaCode::default();
-        if code.take(&bytes, warps.len(), &program, false).is_ok() {
+        if code.take(&bytes, warps.len(), &program, NO_VALUES).is_ok() {
             for warp in 0..warps.len() {
                 let mut out = DynInst::default();
                 while code.next_pc(warp).is_some() && code.step(warp, &program, &mut out).is_ok() {

@@ -33,8 +33,8 @@ pub use writer::{Recorder, Written};
 #[doc(hidden)]
 pub fn walk_cta(bytes: &[u8], warps: usize, program: &isa::Program) -> Result<u64, &'static str> {
     let mut cta = CtaCode::default();
-    let has_values = bytes.first().is_some_and(|byte| byte & 1 != 0);
-    cta.take(bytes, warps, program, has_values)?;
+    let has = |bit: u8| bytes.first().is_some_and(|byte| byte >> bit & 1 != 0);
+    cta.take(bytes, warps, program, codec::Layout { values: has(0), reconvergence: has(1) })?;
     let (mut done, mut values, mut steps) = (isa::DynInst::default(), isa::OperandValues::default(), 0);
     for warp in 0..warps {
         while cta.next_pc(warp).is_some() {

@@ -1,8 +1,10 @@
 //! Reads files of the native format.
 
-use super::codec::CtaCode;
+use super::codec::{CtaCode, Layout};
 use super::contents::{Block, Contents, Footer, LaunchInfo, Ran};
-use super::file::{BLOCK_RATIO, FOOTER_RATIO, HEAD, HEAD_BYTES, NATIVE_VERSION, TAIL, TAIL_BYTES, read_block};
+use super::file::{
+    BLOCK_RATIO, FOOTER_RATIO, HEAD, HEAD_BYTES, NATIVE_VERSION, RECONVERGENCE_VERSION, TAIL, TAIL_BYTES, read_block,
+};
 use super::program::StaticCode;
 use crate::TraceError;
 use std::fs::File;
@@ -16,6 +18,7 @@ pub struct NativeTrace {
     path: PathBuf,
     /// Programs, actions, launches.
     pub contents: Contents,
+    layout: Layout,
     ran: Vec<Ran>,
     blocks: Vec<Block>,
 }
@@ -43,7 +46,8 @@ impl NativeTrace {
             }
         }
         let Footer { contents, ran, blocks } = footer;
-        Ok(Self { path: path.to_owned(), contents, ran, blocks })
+        let layout = Layout { reconvergence: version >= RECONVERGENCE_VERSION, values: contents.has_values };
+        Ok(Self { path: path.to_owned(), contents, layout, ran, blocks })
     }
 
     /// The launches, in order.
@@ -145,7 +149,7 @@ impl CtaSource {
         }
         let bytes = &self.kept[0].1[place.offset as usize..][..place.length as usize];
         let warps = trace.contents.launches[launch].shape.warps() as usize;
-        out.take(bytes, warps, &trace.code(launch).program, trace.contents.has_values).map_err(|expected| {
+        out.take(bytes, warps, &trace.code(launch).program, trace.layout).map_err(|expected| {
             let what = format!("expected {expected} in CTA {cta} of launch {launch}, in the block that begins here");
             TraceError::at_byte(&trace.path, block.offset, what)
         })
