@@ -4,6 +4,7 @@
 use crate::failure::Failure;
 use crate::lookup;
 use config::GpuConfig;
+use std::collections::BTreeMap;
 use std::str::FromStr;
 
 /// Most warp slots of an SM: its widest masks of warps are of 128 bits.
@@ -124,6 +125,11 @@ impl Change {
         })
     }
 
+    /// Whether it multiplies what there is.
+    fn is_relative(self) -> bool {
+        matches!(self, Change::Warps(Amount::Times(_)) | Change::Registers(Amount::Times(_)))
+    }
+
     /// What tells it from other values of the same flag.
     fn label(self) -> String {
         match self {
@@ -144,18 +150,41 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// The GPU with `settings` and then these changes, and all of them as `--set` would have them.
-    pub fn apply(&self, gpu: &str, settings: &[String]) -> Result<(GpuConfig, Vec<String>), Failure> {
-        let mut settings = settings.to_vec();
-        let described = lookup::gpu(gpu, &settings)?;
-        if self.changes.is_empty() {
-            return Ok((described, settings));
-        }
+    /// The GPU with `settings` and then these changes, and all of them as `--set` would have them;
+    /// `scheduler` is the warp scheduler, if it is chosen beside them.
+    pub fn apply(
+        &self,
+        gpu: &str,
+        settings: &[String],
+        scheduler: Option<&str>,
+    ) -> Result<(GpuConfig, Vec<String>), Failure> {
+        let described = lookup::gpu(gpu, settings)?;
+        let mut all = settings.to_vec();
+        // What scales a setting leaves it its effect.
+        let mut absolute = settings.to_vec();
         for change in &self.changes {
-            settings.push(change.setting(&described)?);
+            let setting = change.setting(&described)?;
+            absolute.extend((!change.is_relative()).then(|| setting.clone()));
+            all.push(setting);
         }
-        Ok((lookup::gpu(gpu, &settings)?, settings))
+        absolute.extend(scheduler.map(|name| format!("sm.issue.scheduler={name}")));
+        set_once(&absolute)?;
+        Ok((if self.changes.is_empty() { described } else { lookup::gpu(gpu, &all)? }, all))
     }
+}
+
+/// Checks that no value is set twice: one of the two would be without effect.
+fn set_once(settings: &[String]) -> Result<(), Failure> {
+    let mut seen = BTreeMap::new();
+    for (key, value) in settings.iter().filter_map(|setting| setting.split_once('=')) {
+        if let Some(before) = seen.insert(key.trim(), value) {
+            let key = key.trim();
+            return Err(Failure::bad_input(format!(
+                "`{key}` is set twice, to {before} and to {value}\n  hint: say it once; some options stand for a setting, as --warps-per-sm does for sm.max_warps"
+            )));
+        }
+    }
+    Ok(())
 }
 
 impl Changes {
@@ -219,12 +248,26 @@ mod tests {
         };
         let choices = changes.choices();
         assert_eq!(choices.iter().map(|c| c.label.as_str()).collect::<Vec<_>>(), ["warps x1", "warps x2"]);
-        let (gpu, settings) = choices[1].apply("rtx2060s", &["sm.max_warps=16".into()]).unwrap();
+        let (gpu, settings) = choices[1].apply("rtx2060s", &["sm.max_warps=16".into()], None).unwrap();
         assert_eq!((gpu.sm.max_warps, gpu.sm.registers), (32, 131_072));
         assert_eq!(settings, ["sm.max_warps=16", "sm.max_warps=32", "sm.registers=131072"]);
         assert!(changes.only().unwrap_err().message.contains("compare"));
-        assert_eq!(choices[1].apply("v100", &[]).unwrap().0.sm.max_warps, 128);
-        let error = choices[1].apply("v100", &["sm.max_warps=68".into()]).unwrap_err();
-        assert!(error.message.contains("136, and an SM can have 128 at most"), "{}", error.message);
+        assert_eq!(choices[1].apply("v100", &[], None).unwrap().0.sm.max_warps, 128);
+        let error = choices[1].apply("v100", &["sm.max_warps=68".into()], None).unwrap_err();
+        assert!(error.message.contains("136 warp slots on v100"), "{}", error.message);
+    }
+
+    #[test]
+    fn nothing_is_set_twice() {
+        let changes = Changes { instruction_buffer: vec![4], ..Changes::default() };
+        let twice = |settings: &[&str], scheduler| {
+            let settings: Vec<String> = settings.iter().map(|&s| s.to_owned()).collect();
+            changes.only().unwrap().apply("v100", &settings, scheduler).map_err(|e| e.message)
+        };
+        assert!(twice(&["sm.issue.scheduler=gto"], None).is_ok());
+        let error = twice(&["sm.frontend.buffer_entries=2"], None).unwrap_err();
+        assert!(error.contains("`sm.frontend.buffer_entries` is set twice, to 2 and to 4"), "{error}");
+        assert!(twice(&["sm.issue.scheduler=gto"], Some("lrr")).unwrap_err().contains("`sm.issue.scheduler`"));
+        assert!(twice(&["sm.max_warps=16", "sm.max_warps=32"], None).unwrap_err().contains("to 16 and to 32"));
     }
 }

@@ -6,6 +6,7 @@
 use crate::failure::Failure;
 use crate::render::style;
 use serde::Serialize;
+use std::fs::File;
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 
@@ -29,10 +30,30 @@ pub fn save_json(path: &Path, value: &impl Serialize) -> Result<(), Failure> {
 
 /// Writes a file.
 pub fn save(path: &Path, content: &[u8]) -> Result<(), Failure> {
-    std::fs::write(path, content).map_err(|e| {
-        let path = path.display();
-        Failure::bad_input(format!("cannot write `{path}`: {e}; choose a path that can be written"))
-    })
+    std::fs::write(path, content).map_err(|e| unwritable(path, &e))
+}
+
+/// Checks before a long run that each of `paths` can be written in the end, and that they are different.
+pub fn check_paths<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Result<(), Failure> {
+    let mut seen: Vec<&Path> = Vec::new();
+    for path in paths {
+        if seen.contains(&path) {
+            let path = path.display();
+            return Err(Failure::bad_input(format!("`{path}` is to hold two things; give each a file of its own")));
+        }
+        seen.push(path);
+        let existed = path.exists();
+        File::options().append(true).create(true).open(path).map_err(|e| unwritable(path, &e))?;
+        if !existed {
+            std::fs::remove_file(path).map_err(|e| unwritable(path, &e))?;
+        }
+    }
+    Ok(())
+}
+
+fn unwritable(path: &Path, error: &io::Error) -> Failure {
+    let path = path.display();
+    Failure::bad_input(format!("cannot write `{path}`: {error}; choose a path that can be written"))
 }
 
 /// Prints text to standard error: what should not get into redirected output.

@@ -16,8 +16,10 @@ pub struct Activity {
     pub active_sms: f64,
     /// SMs of the GPU.
     pub sms: f64,
-    /// Energy of the core design's own structures, in picojoules.
+    /// Energy of using the core design's own structures, in picojoules.
     pub design_pj: f64,
+    /// Power that they leak, in watts.
+    pub design_leakage_watts: f64,
 }
 
 /// Energy by component.
@@ -101,6 +103,7 @@ impl Coefficients {
             charge(event.component(), picojoules * 1e-12 * ratio * ratio);
         }
         charge(Component::Design, activity.design_pj * 1e-12 * ratio * ratio);
+        charge(Component::Design, activity.design_leakage_watts * ratio * activity.seconds);
         let (active, idle) = (activity.active_sms, (activity.sms - activity.active_sms).max(0.0));
         let share = if activity.sms > 0.0 { active / activity.sms } else { 0.0 };
         charge(Component::Static, static_watts * share * ratio * activity.seconds);

@@ -4,6 +4,7 @@
 //! In a run clocks are taken to be gated: only flip-flops that are written are clocked. What a
 //! free-running clock draws beside that is [`DesignCost::clock_pj`] in each cycle.
 
+use crate::energy::EnergyModel;
 use crate::published::{self, Measure};
 use crate::{RunError, Setup, structures};
 use energy::{Coefficients, Cost, Storage};
@@ -35,7 +36,8 @@ pub struct DesignCost {
     pub area_um2: f64,
     /// Leakage in microwatts.
     pub leakage_uw: f64,
-    /// Energy of a warp instruction with two sources and a result that accesses no memory, in picojoules.
+    /// Energy of a warp instruction with two sources and a result that accesses no memory, in picojoules;
+    /// in a core with a scalar path, of one whose sources are compared and are not scalar.
     pub instruction_pj: f64,
     /// Energy of a cycle of all clocks, were they not gated, in picojoules.
     pub clock_pj: f64,
@@ -46,10 +48,9 @@ impl DesignCost {
     pub fn of(structures: &[Structure], process: Process) -> Self {
         let instruction =
             SmCounters { warp_instructions: 1, register_reads: 2, register_writes: 1, ..SmCounters::default() };
-        let mut sum = Self {
-            instruction_pj: dynamic_pj(structures, &instruction, &ScalarCounters::default(), process),
-            ..Self::default()
-        };
+        let scalar = ScalarCounters { scalar_compared: 2, ..ScalarCounters::default() };
+        let mut sum =
+            Self { instruction_pj: dynamic_pj(structures, &instruction, &scalar, process), ..Self::default() };
         for structure in structures {
             let (cost, instances) = (cost(structure, process), structure.instances as f64);
             sum.bits += structure.total_bits() as f64;
@@ -90,18 +91,29 @@ pub fn cost(structure: &Structure, process: Process) -> Cost {
     storage.cost(process.node_nm, process.volts)
 }
 
-/// Energy of the structures of `sms` SMs over `seconds` in which `counts` happened, leakage included,
-/// in picojoules, at the voltage of `coefficients`.
-pub fn design_pj(
-    structures: &[Structure],
-    counts: &Snapshot,
-    sms: usize,
-    seconds: f64,
-    coefficients: &Coefficients,
-) -> f64 {
-    let process = Process::from(coefficients);
-    let leakage_uw = DesignCost::of(structures, process).leakage_uw * sms as f64;
-    dynamic_pj(structures, &counts.sm, &counts.scalar, process) + leakage_uw * 1e6 * seconds
+/// What the structures of a core design take, at the voltage of the coefficients.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct DesignPower {
+    /// Energy of using them, in picojoules.
+    pub dynamic_pj: f64,
+    /// Power that they leak, in watts.
+    pub leakage_watts: f64,
+}
+
+impl DesignPower {
+    /// Of the structures of `sms` SMs in which `counts` happened.
+    pub fn of(structures: &[Structure], counts: &Snapshot, sms: u32, coefficients: &Coefficients) -> Self {
+        let process = Process::from(coefficients);
+        Self {
+            dynamic_pj: dynamic_pj(structures, &counts.sm, &counts.scalar, process),
+            leakage_watts: DesignCost::of(structures, process).leakage_uw * 1e-6 * f64::from(sms),
+        }
+    }
+
+    /// What it is more than `other`; less than nothing where it saves.
+    pub fn beyond(&self, other: &Self) -> Self {
+        Self { dynamic_pj: self.dynamic_pj - other.dynamic_pj, leakage_watts: self.leakage_watts - other.leakage_watts }
+    }
 }
 
 /// Energy of using the structures, in picojoules.
@@ -155,17 +167,14 @@ pub struct CoreCost {
 }
 
 impl CoreCost {
-    /// That of the core which `setup` names; none if no coefficients come with the program for its GPU.
+    /// That of the core which `setup` names; none if its GPU names no energy model.
     ///
     /// # Errors
-    /// There is no such design, or the description cannot be built.
+    /// There is no such design or energy model, or the description cannot be built.
     pub fn of(setup: &Setup) -> Result<Option<Self>, RunError> {
-        let Some(coefficients) =
-            Coefficients::of(&setup.gpu.name).transpose().map_err(|e| RunError::input(e.to_string()))?
-        else {
-            return Ok(None);
-        };
-        let process = Process::from(&coefficients);
+        let Some(model) = EnergyModel::of(&setup.gpu).map_err(RunError::input)? else { return Ok(None) };
+        let coefficients = model.coefficients();
+        let process = Process::from(coefficients);
         let all = DesignCost::of(&structures(setup)?, process);
         let beyond_in_order = all.beyond(&DesignCost::of(&in_order(setup)?, process));
         Ok(Some(Self { process, die_mm2: coefficients.die_mm2, sms: setup.gpu.sm_count, all, beyond_in_order }))
@@ -256,16 +265,17 @@ mod tests {
     fn without_events_there_is_leakage_alone() {
         let v100 = Coefficients::of("v100").unwrap().unwrap();
         let socgpu = all_of("socgpu", "v100");
-        let idle = |seconds| design_pj(&socgpu, &Snapshot::default(), 80, seconds, &v100);
-        assert_eq!(idle(0.0), 0.0);
+        let power = |instructions| {
+            let mut counts = Snapshot::default();
+            counts.sm.warp_instructions = instructions;
+            DesignPower::of(&socgpu, &counts, 80, &v100)
+        };
+        let [idle, busy, twice] = [0, 1000, 2000].map(power);
         let leakage_uw = DesignCost::of(&socgpu, Process::from(&v100)).leakage_uw;
-        assert!((idle(1e-3) / (leakage_uw * 80.0 * 1e3) - 1.0).abs() < 1e-12);
-        let mut busy = Snapshot::default();
-        busy.sm.warp_instructions = 1000;
-        let more = design_pj(&socgpu, &busy, 80, 1e-3, &v100) - idle(1e-3);
-        busy.sm.warp_instructions = 2000;
-        let twice = design_pj(&socgpu, &busy, 80, 1e-3, &v100) - idle(1e-3);
-        assert!(more > 0.0 && (twice / more - 2.0).abs() < 1e-6, "{more} {twice}");
+        assert!((idle.leakage_watts / (leakage_uw * 80.0 * 1e-6) - 1.0).abs() < 1e-12);
+        assert_eq!(idle.dynamic_pj, 0.0);
+        assert!(busy.dynamic_pj > 0.0 && (twice.dynamic_pj / busy.dynamic_pj - 2.0).abs() < 1e-6, "{busy:?} {twice:?}");
+        assert_eq!(busy.leakage_watts, idle.leakage_watts);
     }
 
     #[test]

@@ -10,7 +10,7 @@
 //! - D-E4: a request that waits for data already under way counts as a hit, in L1 as in L2.
 //! - D-E5: static power follows the units and lanes in use over a whole kernel, not over 500 cycles.
 
-use crate::design_cost::{design_pj, in_order};
+use crate::design_cost::{DesignPower, in_order};
 use crate::report::EnergyModelInUse;
 use crate::{Setup, structures};
 use config::GpuConfig;
@@ -54,7 +54,7 @@ impl EnergyModel {
 
     /// Energy of what `counted` says on `gpu`, with the in-order core.
     pub fn energy(&self, counted: &Snapshot, gpu: &GpuConfig) -> Energy {
-        self.coefficients.energy(&activity(counted, gpu, 0.0), self.volts)
+        self.coefficients.energy(&activity(counted, gpu, DesignPower::default()), self.volts)
     }
 }
 
@@ -74,9 +74,9 @@ fn coefficients(name: &str) -> Result<Coefficients, String> {
     parsed.map_err(|e| format!("energy model `{name}`:\n{e}"))
 }
 
-/// What `counted` says as events of the power model, `design_pj` being the energy of the core design's
-/// own structures.
-pub fn activity(counted: &Snapshot, gpu: &GpuConfig, design_pj: f64) -> Activity {
+/// What `counted` says as events of the power model, `design` being what the core design's own structures
+/// take.
+pub fn activity(counted: &Snapshot, gpu: &GpuConfig, design: DesignPower) -> Activity {
     let s = counted;
     let cycles = s.cycles as f64;
     let sms = f64::from(gpu.sm_count);
@@ -85,7 +85,8 @@ pub fn activity(counted: &Snapshot, gpu: &GpuConfig, design_pj: f64) -> Activity
         lanes: mean_lanes(s),
         active_sms: if s.cycles > 0 { s.sm.active_cycles as f64 / cycles } else { 0.0 },
         sms,
-        design_pj,
+        design_pj: design.dynamic_pj,
+        design_leakage_watts: design.leakage_watts,
         ..Activity::default()
     };
     let events = &mut activity.events;
@@ -125,9 +126,7 @@ pub fn activity(counted: &Snapshot, gpu: &GpuConfig, design_pj: f64) -> Activity
     count(Event::RegisterRead, s.sm.lane_reads);
     count(Event::RegisterWrite, s.sm.lane_writes + s.scalar.scalar_copies * WARP_LANES as u64);
     let full = (WARP_LANES as f64) * f64::from(gpu.sm.writeback_width) * sms;
-    // Of a short stretch: what is saved counts from decode on, the others from issue.
-    let carried = s.sm.thread_instructions as f64 - s.scalar.lane_operations_saved as f64;
-    events[Event::PipelineDuty] = carried / full;
+    events[Event::PipelineDuty] = (s.sm.thread_instructions - s.scalar.lane_operations_saved) as f64 / full;
     activity
 }
 
@@ -286,15 +285,13 @@ impl Meter {
 
     /// What `counted` says as events, with the energy of the core design's own structures.
     fn activity(&self, counted: &Snapshot) -> Activity {
-        let of = |structures: &[Structure], coefficients: &Coefficients| {
-            let seconds = counted.cycles as f64 / (self.gpu.clocks.core_mhz * 1e6);
-            design_pj(structures, counted, self.gpu.sm_count as usize, seconds, coefficients)
+        let beyond = |(model, cores): (&EnergyModel, &[Vec<Structure>; 2])| {
+            let of = |core: &Vec<Structure>| DesignPower::of(core, counted, self.gpu.sm_count, &model.coefficients);
+            let [own, in_order] = cores.each_ref().map(of);
+            own.beyond(&in_order)
         };
         let design = self.model.as_ref().zip(self.structures.as_ref());
-        let beyond = |(model, [own, in_order]): (&EnergyModel, &[Vec<Structure>; 2])| {
-            of(own, &model.coefficients) - of(in_order, &model.coefficients)
-        };
-        activity(counted, &self.gpu, design.map_or(0.0, beyond))
+        activity(counted, &self.gpu, design.map(beyond).unwrap_or_default())
     }
 
     /// Energy of a kernel that has ended.

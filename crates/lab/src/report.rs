@@ -237,6 +237,9 @@ pub struct Report {
     pub settings: Vec<String>,
     /// Whether the run ended early (Ctrl-C, cycle limit): the figures are of what was simulated.
     pub interrupted: bool,
+    /// Why the run failed, if it did: the figures are of what was simulated until then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
     /// Kernel launches in order of their end.
     pub kernels: Vec<KernelReport>,
     /// The whole run.

@@ -268,13 +268,18 @@ pub(crate) fn run_on(device: &mut SimulatedDevice<'_>, setup: &Setup, job: &Job)
             Ok(report)
         }
         Err(_) if report.interrupted => Ok(report),
-        Err(Failure { message, bad_input }) => {
-            Err(RunError { message, bad_input, partial: (!report.kernels.is_empty()).then(|| Box::new(report)) })
-        }
+        Err(Failure { message, bad_input }) => Err(RunError::after(report, message, bad_input)),
     }
 }
 
 impl RunError {
+    /// A run that failed, with what `report` knows of it if anything ran.
+    pub(crate) fn after(report: Report, message: String, bad_input: bool) -> Self {
+        let report = Report { error: Some(message.clone()), ..report };
+        let partial = (!report.kernels.is_empty()).then(|| Box::new(report));
+        Self { message, bad_input, partial }
+    }
+
     pub(crate) fn input(message: String) -> Self {
         Self { message, bad_input: true, partial: None }
     }

@@ -217,6 +217,7 @@ impl<'m, S: WarpStream> Session<'m, S> {
             scheduler: scheduler.to_owned(),
             settings: self.setup.settings.clone(),
             interrupted: self.interrupted,
+            error: None,
             kernels: self.reports.clone(),
             host: HostFigures {
                 seconds,

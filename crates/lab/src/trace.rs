@@ -89,8 +89,7 @@ pub(crate) fn conclude(outcome: Result<(), Stop>, report: Report) -> Result<Repo
         Err(Stop::Run(gpu::RunError::Fault(fault))) => (fault.to_string(), false),
         Err(Stop::Run(gpu::RunError::Deadlock(deadlock))) => (deadlock.to_string(), false),
     };
-    let partial = (!report.kernels.is_empty()).then(|| Box::new(report));
-    Err(RunError { message, bad_input, partial })
+    Err(RunError::after(report, message, bad_input))
 }
 
 /// Why the kernels of a trace did not all run.

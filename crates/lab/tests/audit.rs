@@ -153,6 +153,6 @@ fn shared_collectors_without_protection_let_atomics_pass_each_other() {
 }
 
 #[test]
-fn violations_without_protection_are_counted_on_rtx2060s() {
+fn sub_cores_read_in_time_without_protection() {
     unprotected("rtx2060s", Form::Sass);
 }

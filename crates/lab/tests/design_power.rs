@@ -2,7 +2,7 @@
 
 use energy::Coefficients;
 use gpu::Snapshot;
-use lab::design_cost::{DesignCost, Process, design_pj, in_order};
+use lab::design_cost::{DesignCost, DesignPower, Process, in_order};
 use lab::{Job, Report, Setup, Unattended, run, structures};
 use std::collections::BTreeMap;
 use workloads::Form;
@@ -28,17 +28,20 @@ fn power_lies_between_leakage_and_full_issue() {
         let coefficients = Coefficients::of(gpu).unwrap().unwrap();
         let setup = Setup { core: core.into(), code, ..Setup::new(config::load(gpu).unwrap()) };
         let (own, baseline) = (structures(&setup).unwrap(), in_order(&setup).unwrap());
-        let sms = setup.gpu.sm_count as usize;
+        let sms = setup.gpu.sm_count;
         let cost = DesignCost::of(&own, Process::from(&coefficients));
-        let leakage = cost.leakage_uw * 1e-6 * sms as f64;
+        let leakage = cost.leakage_uw * 1e-6 * f64::from(sms);
         // Each scheduler issues in each cycle, an instruction of twice the usual operands.
-        let issued = f64::from(setup.gpu.sm.issue.schedulers) * sms as f64 * setup.gpu.clocks.core_mhz * 1e6;
+        let issued = f64::from(setup.gpu.sm.issue.schedulers) * f64::from(sms) * setup.gpu.clocks.core_mhz * 1e6;
         let most = leakage + 2.0 * cost.instruction_pj * 1e-12 * issued;
         for name in ["matmul", "bfs", "lud"] {
             let job = Job::Workload { name: name.into(), size: "small".into(), params: BTreeMap::new(), seed: 1 };
             let report = run(&setup, &job, &mut Unattended).unwrap();
             let (counts, seconds) = (counts(&report), report.total.number("time") * 1e-6);
-            let watts = |structures| design_pj(structures, &counts, sms, seconds, &coefficients) * 1e-12 / seconds;
+            let watts = |structures| {
+                let power = DesignPower::of(structures, &counts, sms, &coefficients);
+                power.dynamic_pj * 1e-12 / seconds + power.leakage_watts
+            };
             let (all, before) = (watts(&own), watts(&baseline));
             println!("{core} on {gpu}, {name}: {all:.4} W, {:.4} W beyond in order", all - before);
             assert!(leakage < all && all < most, "{core}, {name}: {leakage} {all} {most}");

@@ -193,7 +193,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     fn issue_routed(&mut self, id: InstId) {
         let (route, work, warp) = (self.slab.route(id), self.slab.get(id).work, self.slab.get(id).warp);
         if let Some(scalar) = &mut self.scalar {
-            scalar.on_issue(warp, id);
+            scalar.on_issue(warp, id, route);
         }
         self.counters.lane_reads -= u64::from(route.lane_reads_saved);
         self.counters.lane_writes -= u64::from(route.lane_writes_saved);

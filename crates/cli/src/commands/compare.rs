@@ -89,6 +89,7 @@ pub fn compared(args: &Args) -> Result<(Comparison, Exit), Failure> {
     let (columns, setups): (Vec<Column>, Vec<Setup>) = machines(args)?.into_iter().unzip();
     let workloads = workloads(args, &setups);
     let jobs = workloads.iter().map(|w| lookup::job(w, &args.input)).collect::<Result<Vec<_>, _>>()?;
+    output::check_paths(args.output.json.iter().flatten().map(PathBuf::as_path))?;
     interrupt::install()?;
     let runs: Vec<(&Setup, &Job)> = jobs.iter().flat_map(|job| setups.iter().map(move |setup| (setup, job))).collect();
     let threads = args.output.jobs.or(std::thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
@@ -108,18 +109,19 @@ pub fn text(args: &Args, comparison: &Comparison) -> String {
 }
 
 fn show(args: &Args, comparison: &Comparison) -> Result<(), Failure> {
-    match &args.output.json {
-        Some(None) => return output::print_json(&comparison.document()),
-        Some(Some(path)) => output::save_json(path, &comparison.document())?,
-        None => {}
-    }
+    let json = args.output.json.as_ref();
     if args.output.quiet {
         for (workload, column, why) in comparison.failures() {
             output::error(&format!("{workload} on {}: {why}", column.label));
         }
-        return Ok(());
+    } else if json != Some(&None) {
+        output::print(&text(args, comparison))?;
     }
-    output::print(&text(args, comparison))
+    match json {
+        Some(None) => output::print_json(&comparison.document()),
+        Some(Some(path)) => output::save_json(path, &comparison.document()),
+        None => Ok(()),
+    }
 }
 
 /// The workloads to run. `all` leaves out those without code for some machine, and says so.
@@ -200,7 +202,7 @@ fn combined<T>(columns: &[Column], values: &[T], set: impl Fn(&mut Column, &T)) 
 }
 
 fn machine(mut column: Column, args: &Args) -> Result<(Column, Setup), Failure> {
-    let (gpu, settings) = column.choice.apply(&column.gpu, &column.settings)?;
+    let (gpu, settings) = column.choice.apply(&column.gpu, &column.settings, column.scheduler.as_deref())?;
     column.settings = settings;
     let setup = Setup {
         core: column.core.clone(),

@@ -52,6 +52,7 @@ pub fn run(args: &Args) -> Outcome {
         let known: Vec<&str> = experiments::ALL.iter().map(|e| e.name).collect();
         Failure::bad_input(format!("there is no experiment `{}`{}", args.figure, suggest::among(&args.figure, &known)))
     })?;
+    output::check_paths(args.json.iter().flatten().map(PathBuf::as_path))?;
     let lines = experiment.parts.iter().map(|part| line(part, args)).collect::<Result<Vec<_>, _>>()?;
     let text = !matches!(args.json, Some(None)) && !args.quiet;
     if text {

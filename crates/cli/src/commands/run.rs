@@ -128,19 +128,23 @@ enum Statistics {
 /// Runs and reports.
 pub fn run(args: &Args) -> Outcome {
     let (setup, job) = (setup(args)?, lookup::job(&args.workload, &args.input)?);
+    let json = args.output.json.as_ref().and_then(Option::as_ref);
+    let files = [json, args.energy.power.as_ref(), args.energy.power_plot.as_ref()];
+    output::check_paths(files.into_iter().flatten().map(PathBuf::as_path))?;
     interrupt::install()?;
     let mut watch = Watch::new(args.output.quiet);
     let result = simulator::run(&setup, &job, &mut watch);
     drop(watch);
     match result {
         Ok(report) => {
-            args.energy.save(&report)?;
             show(&args.output, args.energy.energy, &report, false)?;
+            args.energy.save(&report)?;
             Ok(exit(&report))
         }
         Err(error) => {
             if let Some(partial) = &error.partial {
                 show(&args.output, args.energy.energy, partial, true)?;
+                args.energy.save(partial)?;
             }
             Err(if error.bad_input { Failure::bad_input(error) } else { Failure::failed(error) })
         }
@@ -152,7 +156,7 @@ fn setup(args: &Args) -> Result<Setup, Failure> {
     args.scheduler.as_deref().map_or(Ok(()), lookup::scheduler)?;
     let model = args.energy.energy_model.iter().map(|name| format!("energy.model={name}"));
     let settings: Vec<String> = args.changes.settings.iter().cloned().chain(model).collect();
-    let (gpu, settings) = args.changes.only()?.apply(&args.gpu, &settings)?;
+    let (gpu, settings) = args.changes.only()?.apply(&args.gpu, &settings, args.scheduler.as_deref())?;
     if args.energy.interval().is_some() && gpu.energy.model.is_none() {
         let hint = "give one with --energy-model, such as v100";
         return Err(Failure::bad_input(format!("{} names no energy model (energy.model)\n  hint: {hint}", gpu.name)));
@@ -172,21 +176,20 @@ fn setup(args: &Args) -> Result<Setup, Failure> {
 }
 
 fn show(output: &Output, energy: bool, report: &Report, failed: bool) -> Result<(), Failure> {
-    match &output.json {
-        Some(None) => return output::print_json(report),
-        Some(Some(path)) => output::save_json(path, report)?,
-        None => {}
+    let json = output.json.as_ref();
+    if !output.quiet && json != Some(&None) {
+        let all_statistics = output.stats == Statistics::All;
+        let detail = report::Detail { all_statistics, all_kernels: output.all_kernels, energy, failed };
+        output::print(&match output.stats {
+            Statistics::Accelsim => accelsim::render(report),
+            Statistics::Summary | Statistics::All => report::render(report, detail),
+        })?;
     }
-    if output.quiet {
-        return Ok(());
+    match json {
+        Some(None) => output::print_json(report),
+        Some(Some(path)) => output::save_json(path, report),
+        None => Ok(()),
     }
-    let all_statistics = output.stats == Statistics::All;
-    let detail = report::Detail { all_statistics, all_kernels: output.all_kernels, energy, failed };
-    let text = match output.stats {
-        Statistics::Accelsim => accelsim::render(report),
-        Statistics::Summary | Statistics::All => report::render(report, detail),
-    };
-    output::print(&text)
 }
 
 fn exit(report: &Report) -> Exit {

@@ -84,6 +84,7 @@ pub fn report() -> Report {
         scheduler: "gto".into(),
         settings: vec!["sm.issue.width=1".into()],
         interrupted: false,
+        error: None,
         kernels: vec![kernel(0, RegisterSource::Compiled), kernel(1, RegisterSource::Estimated)],
         total: stats(2),
         energy_model: Some(EnergyModelInUse { name: "rtx2060s".into(), volts: 1.0, core_mhz: 500.0 }),

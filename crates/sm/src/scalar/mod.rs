@@ -272,9 +272,10 @@ impl ScalarPath {
         self.warps[warp.index()].start(live, registers);
     }
 
-    /// An instruction of `warp` has issued.
-    pub fn on_issue(&mut self, warp: WarpSlot, id: InstId) {
+    /// An instruction of `warp` that goes by `route` has issued.
+    pub fn on_issue(&mut self, warp: WarpSlot, id: InstId, route: Route) {
         self.reading[warp.index()].push(id);
+        self.counts.counters.lane_operations_saved += u64::from(route.lanes_saved);
     }
 
     /// An instruction of `warp` has read its registers.
@@ -447,7 +448,6 @@ impl ScalarPath {
                 route.lanes_saved = lanes - 1;
                 micro.initiation_cycles = micro.initiation_cycles.div_ceil(2);
             }
-            self.counts.counters.lane_operations_saved += u64::from(route.lanes_saved);
             return unit;
         }
         self.counts.counters.scalar_instructions += 1;
@@ -463,7 +463,6 @@ impl ScalarPath {
                 micro.initiation_cycles *= u16::from(operations);
             }
         }
-        self.counts.counters.lane_operations_saved += u64::from(route.lanes_saved);
         let vector = self.operands.iter().filter(|o| o.is_vector).count() as u32;
         let known = self.config.early || route.skipped.count_ones() == vector;
         if known && route.copied == 0 {

@@ -67,6 +67,7 @@ pub fn run(args: &Args) -> Outcome {
     if rows.is_empty() {
         return Err(Failure::bad_input("no row has all of these in its names; without a filter, all rows are run"));
     }
+    output::check_paths(args.page.as_deref())?;
     interrupt::install()?;
     let document = compare(args, &reference, &rows)?;
     if let Some(page) = &args.page {

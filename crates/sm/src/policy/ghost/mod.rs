@@ -1,6 +1,6 @@
 //! GhOST: out-of-order issue from a small buffer behind decode.
 //!
-//! Paper: I. Bhosale et al., "GhOST: a GPU Out-of-Order Scheduling Technique for Stall Reduction"
+//! Paper: I. Chaturvedi et al., "GhOST: a GPU Out-of-Order Scheduling Technique for Stall Reduction"
 //! (ISCA 2024), section IV.
 //!
 //! ```text

@@ -1,6 +1,6 @@
 //! Idealised out-of-order issue: the limit study that motivates GhOST.
 //!
-//! Paper: I. Bhosale et al., "GhOST: a GPU Out-of-Order Scheduling Technique for Stall Reduction"
+//! Paper: I. Chaturvedi et al., "GhOST: a GPU Out-of-Order Scheduling Technique for Stall Reduction"
 //! (ISCA 2024), sections II-A and VI-F, table V, figure 1.
 //!
 //! ```text
