@@ -5,6 +5,8 @@ use crate::changes::Choice;
 use crate::render::{energy, summary};
 use lab::{Report, published};
 use serde::Serialize;
+use std::collections::BTreeMap;
+use workloads::Form;
 
 /// A machine to compare: one column.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -58,7 +60,7 @@ pub enum Shown {
 /// What a paper reports of a run like one of ours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Published {
-    /// Speedup over in-order issue.
+    /// Speedup over the first column's core design.
     pub speedup: Option<f64>,
     /// Issue slots lost to data and structural hazards, in percent less than in order.
     pub stall_reduction_percent: Option<f64>,
@@ -112,6 +114,8 @@ impl Cell {
 /// Workloads by columns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
+    /// Code of bundled workloads.
+    pub code: Form,
     /// Rows: workloads and launch files.
     pub workloads: Vec<String>,
     /// Columns; speedups are over the first.
@@ -155,26 +159,40 @@ impl Comparison {
         Some(joules(column)? / Some(joules(0)?).filter(|j| *j > 0.0)?)
     }
 
-    /// What is published of a column's core design.
+    /// What is published of a column's core design, running such code.
     pub fn published_figure(&self, column: usize) -> Option<&'static published::Figure> {
-        published::figure(&self.columns[column].core, &self.columns[column].gpu)
+        let code = if self.code == Form::Ptx { published::Code::Ptx } else { published::Code::Sass };
+        let figure = published::figure(&self.columns[column].core, &self.columns[column].gpu);
+        figure.filter(|figure| figure.code == code)
+    }
+
+    /// Whether the paper's speedups are over what ours are over: the first column.
+    pub fn is_over_the_same(&self, figure: &published::Figure, column: usize) -> bool {
+        self.columns[0].core == figure.against && self.columns[0].gpu == self.columns[column].gpu
+    }
+
+    /// The geometric mean that is published of a column's core design, over the first column's.
+    pub fn published_speedup(&self, column: usize) -> Option<f64> {
+        self.published_figure(column).filter(|figure| self.is_over_the_same(figure, column))?.geometric_mean
     }
 
     fn published_mean(&self, column: usize) -> Option<PublishedMean> {
         let figure = self.published_figure(column)?;
-        Some(PublishedMean { speedup: figure.geometric_mean, source: &figure.source })
+        Some(PublishedMean { speedup: self.published_speedup(column), source: &figure.source })
     }
 
     /// What is published of a run.
     pub fn published(&self, row: usize, column: usize) -> Option<Published> {
         let (figure, name) = (self.published_figure(column)?, &self.workloads[row]);
+        let absolute = |of: &BTreeMap<String, f64>| of.get(name).copied();
+        let relative = |of| absolute(of).filter(|_| self.is_over_the_same(figure, column));
         let published = Published {
-            speedup: figure.speedup.get(name).copied(),
-            stall_reduction_percent: figure.stall_reduction_percent.get(name).copied(),
-            occupancy_percent: figure.occupancy_percent.get(name).copied(),
-            ipc: figure.ipc.get(name).copied(),
-            watts: figure.watts.get(name).copied(),
-            relative_energy: figure.relative_energy.get(name).copied(),
+            speedup: relative(&figure.speedup),
+            stall_reduction_percent: relative(&figure.stall_reduction_percent),
+            occupancy_percent: absolute(&figure.occupancy_percent),
+            ipc: absolute(&figure.ipc),
+            watts: absolute(&figure.watts),
+            relative_energy: relative(&figure.relative_energy),
         };
         (published != Published::default()).then_some(published)
     }

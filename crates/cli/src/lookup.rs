@@ -67,7 +67,7 @@ pub struct Input {
     /// Most registers per thread that are allocated; what does not fit is spilled to local memory [default: as many as the GPU allows]
     #[arg(long, value_name = "NUMBER", requires = "registers")]
     max_registers: Option<u32>,
-    /// Let machine code (traces, cubins) of another architecture than the GPU's run
+    /// Let machine code in traces, cubins and fat binaries of another architecture than the GPU's run
     #[arg(long)]
     pub any_architecture: bool,
     /// Let kernels of different streams of a trace run at the same time; Accel-Sim runs one after the other

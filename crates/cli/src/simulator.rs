@@ -1,3 +1,3 @@
-//! The calls into [`lab`], in one place.
+//! What most commands ask of [`lab`].
 
 pub use lab::{cores, run, schedulers, schema, structures};

@@ -399,7 +399,7 @@ fn flags_make_columns() {
 
 #[test]
 fn what_papers_report_stands_beside() {
-    let machines = ["--gpus", "rtx2060s", "--cores", "inorder,ghost", "--published"];
+    let machines = ["--gpus", "rtx2060s", "--isa", "sass", "--cores", "inorder,ghost", "--published"];
     let args = [&["compare", "lud", "gaussian"][..], &machines, &["--show", "speedup,stalls,occupancy"]].concat();
     let text = succeed(&args);
     for part in ["inorder  ghost  paper", "1.083", "geometric mean    1.000", "1.069", "ghost: GhOST (", "figure 13"] {
@@ -412,6 +412,12 @@ fn what_papers_report_stands_beside() {
     assert!(lud["stall_reduction_percent"].as_f64().unwrap() > 0.0, "{lud}");
     assert_eq!(document["published_means"][1]["speedup"], 1.0687);
     assert_eq!(document["published_means"][0], Value::Null);
+    // Neither over another design than the paper's baseline, nor beside other code.
+    let over = &["compare", "lud", "--isa", "sass", "--cores", "socgpu,ghost", "--published", "--show", "speedup"];
+    let text = succeed(over);
+    assert!(text.contains("over `inorder`, which is not the first column") && !text.contains("1.083"), "{text}");
+    let text = succeed(&["compare", "lud", "--cores", "inorder,ghost", "--published", "--show", "speedup"]);
+    assert!(text.contains("No paper reports on PTX") && !text.contains("1.083"), "{text}");
 }
 
 #[test]

@@ -31,6 +31,8 @@ pub struct Row {
     pub kernel: String,
     /// Parts whose counts are published.
     pub parts: Vec<Part>,
+    /// The board's constant power, which is no event's.
+    pub constant: Part,
     /// Published watts of everything else.
     pub taken: f64,
     /// Published total.
@@ -40,9 +42,14 @@ pub struct Row {
 }
 
 impl Row {
-    /// Our total: our parts and what is taken from the publication.
+    /// Our total: our parts, constant power and what is taken from the publication.
     pub fn ours(&self) -> f64 {
-        self.taken + self.parts.iter().map(|p| p.ours).sum::<f64>()
+        self.taken + self.constant.ours + self.counted().0
+    }
+
+    /// Watts of the parts whose counts are published: ours and theirs.
+    pub fn counted(&self) -> (f64, f64) {
+        self.parts.iter().fold((0.0, 0.0), |(ours, theirs), p| (ours + p.ours, theirs + p.published))
     }
 }
 
@@ -87,8 +94,8 @@ fn row(coefficients: &Coefficients, head: &[&str], line: &str) -> Row {
             part("DRAM", &[C::Dram], "w_dram"),
             part("pipeline", &[C::Pipeline], "w_pipeline"),
             part("idle SMs", &[C::IdleSms], "w_idle_sms"),
-            part("constant", &[C::Constant], "w_constant_power"),
         ],
+        constant: part("constant", &[C::Constant], "w_constant_power"),
         taken: number("w_static") + number("w_rest"),
         published: number("w_total"),
         measured: number("w_measured"),

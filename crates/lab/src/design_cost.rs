@@ -130,14 +130,17 @@ fn dynamic_pj(structures: &[Structure], counts: &SmCounters, scalar: &ScalarCoun
 
 /// How many uses these are.
 fn times(uses: Uses, counts: &SmCounters, scalar: &ScalarCounters) -> f64 {
+    // Registers that instructions name, in whichever register file they are.
+    let sources = counts.register_reads + scalar.vector_reads_saved;
+    let results = counts.register_writes + scalar.vector_writes_saved;
     let each = match uses.per {
         Each::Instruction => counts.warp_instructions,
-        Each::Source => counts.register_reads,
-        Each::Result => counts.register_writes,
+        Each::Source => sources,
+        Each::Result => results,
         Each::ScalarRead => scalar.scalar_reads,
         Each::ScalarWrite => scalar.scalar_writes,
         Each::Compared => scalar.scalar_compared,
-        Each::Operand => counts.register_reads + counts.register_writes,
+        Each::Operand => sources + results,
         Each::Access => counts.global_accesses + counts.local_accesses + counts.shared_accesses,
     };
     f64::from(uses.times) * each as f64

@@ -13,11 +13,16 @@ pub struct Figure {
     pub core: String,
     /// GPU description that models the paper's.
     pub gpu: String,
+    /// Code that the paper ran.
+    pub code: Code,
+    /// Core design, by our name, over which its relative figures are.
+    #[serde(default = "in_order")]
+    pub against: String,
     /// Paper and figure.
     pub source: String,
     /// Geometric mean of all speedups of the figure.
     pub geometric_mean: Option<f64>,
-    /// Speedup over in-order issue, by workload.
+    /// Speedup, by workload.
     #[serde(default)]
     pub speedup: BTreeMap<String, f64>,
     /// Resident warps as a share of warp slots, by workload.
@@ -35,6 +40,30 @@ pub struct Figure {
     /// Energy over that of the paper's baseline, by workload.
     #[serde(default)]
     pub relative_energy: BTreeMap<String, f64>,
+}
+
+fn in_order() -> String {
+    "inorder".into()
+}
+
+/// Which code a paper ran.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Code {
+    /// PTX.
+    Ptx,
+    /// Machine code, live or from traces.
+    Sass,
+}
+
+impl Code {
+    /// Its name in a sentence.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ptx => "PTX",
+            Self::Sass => "machine code",
+        }
+    }
 }
 
 /// What is published of the area or power of a core design.

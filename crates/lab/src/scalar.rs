@@ -2,6 +2,7 @@
 //! chosen behind it.
 
 use sm::scalar::{Divergence, ScalarConfig};
+use std::collections::BTreeSet;
 use workloads::suggest;
 
 /// What may follow the name of a core design, and what it does. The first turns the scalar path on.
@@ -26,7 +27,11 @@ pub(crate) fn split(core: &str) -> Result<(&str, Option<ScalarConfig>), String> 
         return Err(format!("`{core}` names no core design; write for instance `inorder{core}`"));
     }
     let mut scalar: Option<ScalarConfig> = None;
+    let mut seen = BTreeSet::new();
     for choice in parts {
+        if !seen.insert(choice) {
+            return Err(format!("`{core}`: `{choice}` is chosen twice"));
+        }
         if choice == "scalar" {
             scalar.get_or_insert_default();
             continue;
@@ -49,6 +54,9 @@ pub(crate) fn split(core: &str) -> Result<(&str, Option<ScalarConfig>), String> 
             _ => scalar.divergence = Divergence::Unguarded,
         }
     }
+    if ["compiler", "unguarded"].iter().all(|choice| seen.contains(choice)) {
+        return Err(format!("`{core}`: `compiler` guards scalar registers and `unguarded` does not; choose one"));
+    }
     Ok((design, scalar))
 }
 
@@ -68,7 +76,7 @@ mod tests {
 
     #[test]
     fn every_choice_is_understood() {
-        for (choice, _) in SCALAR_CHOICES {
+        for (choice, _) in &SCALAR_CHOICES[1..] {
             assert!(split(&format!("inorder+scalar+{choice}")).is_ok(), "{choice}");
         }
     }
@@ -79,6 +87,8 @@ mod tests {
         assert!(error.contains("`scaler`") && error.contains("scalar"), "{error}");
         let error = split("inorder+half").unwrap_err();
         assert!(error.contains("`inorder+scalar+half`"), "{error}");
+        assert!(split("inorder+scalar+half+half").unwrap_err().contains("twice"));
+        assert!(split("inorder+scalar+compiler+unguarded").unwrap_err().contains("choose one"));
         let error = split("+scalar").unwrap_err();
         assert!(error.contains("`inorder+scalar`"), "{error}");
     }

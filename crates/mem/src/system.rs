@@ -483,11 +483,6 @@ impl MemorySystem {
         self.slices.iter_mut().for_each(|s| s.cache_mut().flush());
     }
 
-    /// Drops all lines of the L2 that are not under way.
-    pub fn invalidate_l2(&mut self) {
-        self.slices.iter_mut().for_each(|s| s.cache_mut().invalidate());
-    }
-
     /// Leaves `bytes` from `address` on in the L2, as a copy to the device does: whole sectors, in
     /// order, the last ones staying if there are more than fit.
     pub fn copy_to_device(&mut self, address: u64, bytes: u64) {

@@ -7,6 +7,7 @@
 use crate::elf::bytes::Bytes;
 use crate::elf::{ElfError, Problem, host_fatbin, is_cubin, is_elf};
 use std::borrow::Cow;
+use std::fmt;
 use std::io::Read;
 
 /// The first four bytes of a fat binary.
@@ -27,6 +28,16 @@ pub enum Kind {
     Cubin,
     /// Something else, by number.
     Other(u16),
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ptx => f.write_str("PTX"),
+            Self::Cubin => f.write_str("machine code"),
+            Self::Other(number) => write!(f, "something of kind {number}"),
+        }
+    }
 }
 
 /// An entry of a fat binary.

@@ -490,11 +490,6 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         &self.stream
     }
 
-    /// The warps' stream, to change it between ticks.
-    pub fn stream_mut(&mut self) -> &mut S {
-        &mut self.stream
-    }
-
     /// The issue design.
     pub fn policy(&self) -> &P {
         &self.policy

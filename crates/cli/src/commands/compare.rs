@@ -94,7 +94,7 @@ pub fn compared(args: &Args) -> Result<(Comparison, Exit), Failure> {
     let runs: Vec<(&Setup, &Job)> = jobs.iter().flat_map(|job| setups.iter().map(move |setup| (setup, job))).collect();
     let threads = args.output.jobs.or(std::thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
     let cells = run_all(&runs, threads, args.output.quiet);
-    let comparison = Comparison { workloads, columns, cells };
+    let comparison = Comparison { code: args.input.form(), workloads, columns, cells };
     let exit = match () {
         () if interrupt::requested() => Exit::Interrupted,
         () if comparison.failures().next().is_some() => Exit::Failed,

@@ -137,6 +137,9 @@ pub fn run(args: &Args) -> Outcome {
     drop(watch);
     match result {
         Ok(report) => {
+            if let Some(check) = report.check.as_ref().filter(|check| args.output.quiet && !check.passed) {
+                output::error(&format!("the result is wrong: {}", check.details));
+            }
             show(&args.output, args.energy.energy, &report, false)?;
             args.energy.save(&report)?;
             Ok(exit(&report))

@@ -8,7 +8,9 @@ use super::style::{BAD, FAINT, HEADING, WARNING, styled};
 use super::summary;
 use super::table::{Align, Table};
 use crate::comparison::{Cell, Comparison, Published, Shown};
+use lab::published::Code;
 use lab::{Report, Violation};
+use workloads::Form;
 
 /// Longest line of a table with a column per machine.
 const WIDTH: usize = 110;
@@ -220,7 +222,7 @@ fn table(comparison: &Comparison, what: Shown, published: bool) -> String {
         |row, column| with_paper(column, what.text(comparison, row, column), what.published(comparison, row, column));
     let means = (what == Shown::Speedup).then(|| {
         let of = |column| {
-            let theirs = comparison.published_figure(column).and_then(|f| f.geometric_mean);
+            let theirs = comparison.published_speedup(column);
             with_paper(column, mean(comparison, column), Some(speedup(theirs)))
         };
         let cells = (0..comparison.columns.len()).flat_map(of);
@@ -245,14 +247,17 @@ fn sources(comparison: &Comparison) -> String {
     let mut out = String::new();
     for (column, of) in comparison.columns.iter().enumerate() {
         if let Some(figure) = comparison.published_figure(column) {
-            out += &format!("  {}: {}\n", of.label, figure.source);
+            out += &format!("  {}: {}", of.label, figure.source);
+            if !comparison.is_over_the_same(figure, column) {
+                out += &format!("; speedups over `{}`, which is not the first column here", figure.against);
+            }
+            out.push('\n');
         }
     }
     if out.is_empty() {
-        return format!(
-            "{}\n",
-            styled(FAINT, "No paper reports on these core designs and GPUs (docs/published-figures.toml).")
-        );
+        let code = if comparison.code == Form::Ptx { Code::Ptx } else { Code::Sass }.name();
+        let none = format!("No paper reports on {code} on these core designs and GPUs (docs/published-figures.toml).");
+        return format!("{}\n", styled(FAINT, &none));
     }
     let note = "  Their inputs are larger than ours; their mean is over all their workloads.\n";
     format!("{}\n{out}{}", styled(HEADING, "Published"), styled(FAINT, note))
@@ -346,6 +351,7 @@ mod tests {
     fn comparison() -> Comparison {
         let why = "fault in kernel `k`\nthread (0,0,0)".to_owned();
         Comparison {
+            code: Form::Ptx,
             workloads: vec!["matmul".into(), "bfs".into()],
             columns: vec![column("gto"), column("lrr"), column("srr")],
             cells: vec![ran(1000), ran(2000), ran(500), ran(900), Cell::Failed(why, None), Cell::Interrupted(None)],
@@ -367,7 +373,7 @@ mod tests {
 
     #[test]
     fn golden_beside_a_paper() {
-        let mut papers = comparison();
+        let mut papers = Comparison { code: Form::Sass, ..comparison() };
         papers.workloads[0] = "lud".into();
         for (column, core) in papers.columns.iter_mut().zip(["inorder", "ghost", "ghost-precise"]) {
             (column.label, column.core, column.gpu) = (core.into(), core.into(), "rtx2060s".into());

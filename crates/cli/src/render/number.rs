@@ -56,10 +56,11 @@ pub fn short(x: f64) -> String {
 
 /// An amount of `unit` in three digits: `2.31 mJ`, `812 uJ`.
 pub fn with_prefix(x: f64, unit: &str) -> String {
-    let steps = [(1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "u"), (1e-9, "n")];
-    let (step, prefix) = steps.into_iter().find(|(step, _)| x >= step * 0.9995).unwrap_or((1.0, ""));
-    let scaled = x / step;
-    let decimals = match scaled {
+    let steps = [(1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "u"), (1e-9, "n"), (1e-12, "p")];
+    let (step, prefix) = steps.into_iter().find(|(step, _)| x.abs() >= step * 0.9995).unwrap_or((1.0, ""));
+    // Less than the smallest step is none.
+    let scaled = if x.abs() < 1e-12 * 0.9995 { 0.0 } else { x / step };
+    let decimals = match scaled.abs() {
         s if s >= 99.95 || s == 0.0 => 0,
         s if s >= 9.995 => 1,
         _ => 2,
@@ -116,6 +117,8 @@ mod tests {
 
     #[test]
     fn amounts_of_a_unit() {
+        let small = [782e-12, -546e-9, -1e-15].map(|x| with_prefix(x, "J"));
+        assert_eq!(small, ["782 pJ", "-546 nJ", "0 J"]);
         let texts = [0.0, 0.00231, 0.000_812, 12.34, 12_340.0].map(|x| with_prefix(x, "J"));
         assert_eq!(texts, ["0 J", "2.31 mJ", "812 uJ", "12.3 J", "12.3 kJ"]);
     }

@@ -498,11 +498,6 @@ impl Cache {
         self.counters.count_fails(reason, times);
     }
 
-    /// MSHRs in use.
-    pub fn mshrs_in_use(&self) -> usize {
-        self.mshrs.in_use()
-    }
-
     /// Whether nothing is under way: no MSHR in use, no request waiting to leave.
     pub fn is_idle(&self) -> bool {
         self.mshrs.in_use() == 0 && self.misses.is_empty()

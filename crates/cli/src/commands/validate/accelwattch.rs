@@ -56,16 +56,26 @@ struct Summary {
     ours_from_published_percent: f64,
     published_from_measured_percent: f64,
     ours_from_measured_percent: f64,
+    /// The sum of the parts that we compute from published counts, from that of the published ones.
+    counted_from_published_percent: f64,
+    /// What of the published watts we compute from counts, and what we take as published, in percent; the
+    /// rest is constant.
+    counted_share_percent: f64,
+    taken_share_percent: f64,
 }
 
 impl Document {
     fn new(rows: &[Row]) -> Self {
         let mean = |of: fn(&Row) -> (f64, f64)| mean_error_percent(rows.iter().map(of));
+        let share = |of: fn(&Row) -> f64| 100.0 * rows.iter().map(of).sum::<f64>() / rows.len() as f64;
         let summary = Summary {
             kernels: rows.len(),
             ours_from_published_percent: mean(|r| (r.ours(), r.published)),
             published_from_measured_percent: mean(|r| (r.published, r.measured)),
             ours_from_measured_percent: mean(|r| (r.ours(), r.measured)),
+            counted_from_published_percent: mean(Row::counted),
+            counted_share_percent: share(|r| r.counted().1 / r.published),
+            taken_share_percent: share(|r| r.taken / r.published),
         };
         let part =
             |p: &::energy::accelwattch::Part| Part { part: p.name, published_watts: p.published, ours_watts: p.ours };
@@ -74,7 +84,7 @@ impl Document {
             published_watts: row.published,
             ours_watts: row.ours(),
             measured_watts: row.measured,
-            parts: row.parts.iter().map(part).collect(),
+            parts: row.parts.iter().chain([&row.constant]).map(part).collect(),
         };
         Self { schema: 1, kernels: rows.iter().map(kernel).collect(), summary }
     }
@@ -124,10 +134,13 @@ fn render(document: &Document, parts: bool) -> String {
             table.row(&[name, format!("{published:.2}"), format!("{ours:.2}"), off, none(), none(), none()]);
         }
     }
-    let Summary { kernels, ours_from_published_percent, published_from_measured_percent, ours_from_measured_percent } =
-        document.summary;
+    let Summary { kernels, ours_from_published_percent, published_from_measured_percent, .. } = document.summary;
+    let Summary { ours_from_measured_percent, counted_from_published_percent, .. } = document.summary;
+    let Summary { counted_share_percent, taken_share_percent, .. } = document.summary;
+    let constant = 100.0 - counted_share_percent - taken_share_percent;
     format!(
-        "{}\nMean magnitude over {kernels} kernels: ours {ours_from_published_percent:.2} % from published; from measured, published {published_from_measured_percent:.2} % and ours {ours_from_measured_percent:.2} %.\n",
+        "{}\nMean magnitude over {kernels} kernels: ours {ours_from_published_percent:.2} % from published; from measured, published {published_from_measured_percent:.2} % and ours {ours_from_measured_percent:.2} %.\n\
+         Of the watts {counted_share_percent:.0} % are computed from counts, in sum {counted_from_published_percent:.2} % from published; {constant:.0} % are constant; the counts of {taken_share_percent:.0} % are not published, which are taken as they are.\n",
         table.render()
     )
 }
