@@ -7,7 +7,7 @@
 //! way ([`IssuePolicy::branches`]). What is left of a fetch at a barrier is decoded in the cycle of the
 //! release, as if it had waited in the buffer.
 
-use crate::inflight::{InFlight, InstId, Stage, Window};
+use crate::inflight::{InFlight, InstId, Window};
 use crate::kernel::Kernel;
 use crate::observer::{Observer, Seen};
 use crate::policy::IssuePolicy;
@@ -50,39 +50,25 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     #[inline]
     fn step(&mut self, now: Cycle, env: &mut Env<'_, S::Shared>, warp: WarpSlot) -> Result<InstId, Box<Fault>> {
         let w = warp.index();
-        let id = self.slab.take();
+        let kernel = self.warps.kernel[w];
+        let code = &env.kernels[kernel.index()].code;
+        let pc = self.stream.next_pc(warp).expect("a warp that is decoded goes on");
+        let micro = code.micro(pc);
+        let record = self.slab.take_record(micro);
         let context = StepContext { now, sm: self.id };
-        let out = self.slab.dynamic_mut(id);
+        let out = self.slab.record_mut(record);
         let done = match &mut self.scalar {
             None => self.stream.step(env.shared, warp, context, out),
             Some(scalar) => self.stream.step_with_values(env.shared, warp, context, out, &mut scalar.values),
         };
         if let Err(fault) = done {
-            self.slab.release(id);
+            self.slab.release_record(record);
             return Err(fault);
         }
-        let dynamic = self.slab.dynamic(id);
-        let (pc, mask, ends_warp) = (dynamic.pc, dynamic.mask, dynamic.next_pc.is_none());
-        let kernel = self.warps.kernel[w];
-        let micro = *env.kernels[kernel.index()].code.micro(pc);
+        let out = self.slab.record(record);
+        debug_assert_eq!(out.pc, pc);
         let order = self.warps.next_order[w];
-        *self.slab.get_mut(id) = InFlight {
-            warp,
-            micro,
-            unit_pipe: micro.pipe,
-            is_routed: false,
-            stage: Stage::Buffered,
-            ends_warp,
-            kernel,
-            pc,
-            order,
-            mask,
-            pending: 0,
-            unit: 0,
-            station: 0,
-            group: 0,
-            issue_number: 0,
-        };
+        let id = self.slab.insert(InFlight { warp, kernel, order, record, ..InFlight::new(*micro, out) });
         if self.scalar.is_some() {
             self.settle_way(env.kernels, id);
         }
@@ -100,8 +86,8 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     fn settle_way(&mut self, kernels: &[Kernel], id: InstId) {
         let Some(scalar) = &mut self.scalar else { return };
         let InFlight { warp, kernel, mut micro, .. } = *self.slab.get(id);
-        let program = &kernels[kernel.index()].code.program;
-        let (unit, route) = scalar.route(warp, program, self.slab.dynamic(id), &mut micro);
+        let kernel = &kernels[kernel.index()];
+        let (unit, route) = scalar.route(warp, kernel, self.slab.dynamic(id), &mut micro);
         let flight = self.slab.get_mut(id);
         (flight.micro, flight.unit_pipe) = (micro, unit);
         self.slab.set_route(id, route);

@@ -1,10 +1,9 @@
 //! Instructions between decode and completion, in a slab by id.
 
-use crate::kernel::{Banks, Code, Kernel, Micro, Operands, RegSet};
+use crate::kernel::{Banks, Code, Kernel, Micro, Names};
 use crate::scalar::Route;
 use crate::spec::Pipe;
-use crate::work::Work;
-use isa::{Control, DynInst, KernelId, OpClass, Pc, RegId, WarpSlot};
+use isa::{Control, DynInst, KernelId, Pc, RegId, WarpSlot};
 use kit::LaneMask;
 
 kit::id! {
@@ -27,8 +26,19 @@ pub enum Stage {
     Executing,
 }
 
-/// What stages need to know of an instruction in flight.
+kit::id! {
+    /// What the stream said of an instruction in flight, in full.
+    pub struct RecordId(u16);
+}
+
+impl RecordId {
+    /// That of all instructions of which nothing needs to be known later: of the youngest of them.
+    const SHARED: Self = Self(0);
+}
+
+/// What stages need to know of an instruction in flight: a line of the host's caches.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
 pub struct InFlight {
     /// Its warp.
     pub warp: WarpSlot,
@@ -42,6 +52,8 @@ pub struct InFlight {
     pub stage: Stage,
     /// All threads of its warp have exited with it.
     pub ends_warp: bool,
+    /// Its warp goes on elsewhere than at the next instruction in memory, or not at all.
+    pub turns: bool,
     /// Its kernel.
     pub kernel: KernelId,
     /// The static instruction.
@@ -50,6 +62,9 @@ pub struct InFlight {
     pub order: u32,
     /// Lanes that execute it.
     pub mask: LaneMask,
+    /// Where its lanes, if they are apart from others, go on with them ([`DynInst::reconverge`]);
+    /// [`InFlight::NOWHERE`] if that is not known.
+    pub reconverge: Pc,
     /// Memory accesses that have not returned.
     pub pending: u16,
     /// Its unit, once it executes.
@@ -60,6 +75,8 @@ pub struct InFlight {
     pub group: u32,
     /// How many had issued on its SM before it.
     pub issue_number: u64,
+    /// What the stream said of it.
+    pub record: RecordId,
 }
 
 impl std::ops::Deref for InFlight {
@@ -71,6 +88,34 @@ impl std::ops::Deref for InFlight {
 }
 
 impl InFlight {
+    /// Behind all instructions.
+    pub const NOWHERE: Pc = Pc(u32::MAX);
+
+    /// What the stream has done, decoded: the first instruction of the first warp.
+    #[inline]
+    pub fn new(micro: Micro, done: &DynInst) -> Self {
+        Self {
+            warp: WarpSlot(0),
+            micro,
+            unit_pipe: micro.pipe,
+            is_routed: false,
+            stage: Stage::Buffered,
+            ends_warp: done.next_pc.is_none(),
+            turns: done.next_pc != Some(Pc(done.pc.0 + 1)),
+            kernel: KernelId(0),
+            pc: done.pc,
+            order: 0,
+            mask: done.mask,
+            reconverge: done.reconverge.unwrap_or(Self::NOWHERE),
+            pending: 0,
+            unit: 0,
+            station: 0,
+            group: 0,
+            issue_number: 0,
+            record: RecordId::SHARED,
+        }
+    }
+
     /// Orders instructions by issue.
     #[inline]
     pub(crate) fn issue_order(&self) -> u64 {
@@ -80,13 +125,14 @@ impl InFlight {
 
 /// The instructions in flight. Grows to the most that were ever in flight at once, then allocates
 /// no more.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Slab {
     insts: Vec<InFlight>,
-    dynamics: Vec<DynInst>,
+    free: Vec<InstId>,
+    records: Vec<DynInst>,
+    free_records: Vec<RecordId>,
     /// What the scalar path makes of those that are routed.
     routes: Vec<Route>,
-    free: Vec<InstId>,
 }
 
 impl Slab {
@@ -94,62 +140,66 @@ impl Slab {
     pub fn with_capacity(capacity: usize) -> Self {
         Self {
             insts: Vec::with_capacity(capacity),
-            dynamics: Vec::with_capacity(capacity),
-            routes: Vec::new(),
             free: Vec::with_capacity(capacity),
+            records: vec![DynInst::default()],
+            free_records: Vec::new(),
+            routes: Vec::new(),
         }
     }
 
-    /// Takes a free entry, whose contents are those of a former user.
+    /// A record for what the stream says of the next instruction, to be filled in. The contents are those
+    /// of a former user. It stays until the instruction leaves if that is a memory access or steers its
+    /// warp, as `micro` says, else until the next one is decoded.
     #[inline]
-    pub fn take(&mut self) -> InstId {
-        match self.free.pop() {
-            Some(id) => id,
-            None => self.grow(),
+    pub fn take_record(&mut self, micro: &Micro) -> RecordId {
+        if micro.mem.is_none() && micro.control == Control::None {
+            return RecordId::SHARED;
+        }
+        self.free_records.pop().unwrap_or_else(|| {
+            self.records.push(DynInst::default());
+            RecordId::from(self.records.len() - 1)
+        })
+    }
+
+    /// Gives a record back.
+    #[inline]
+    pub fn release_record(&mut self, record: RecordId) {
+        if record != RecordId::SHARED {
+            self.free_records.push(record);
         }
     }
 
-    #[cold]
-    fn grow(&mut self) -> InstId {
-        let id = InstId::from(self.insts.len());
-        let micro = Micro {
-            class: OpClass::Nop,
-            work: Work::None,
-            pipe: Pipe(0),
-            control: Control::None,
-            mem: None,
-            latency_cycles: 1,
-            initiation_cycles: 1,
-            operands: Operands::default(),
-            reads: RegSet::default(),
-            writes: RegSet::default(),
-            banks: Banks::default(),
-        };
-        self.insts.push(InFlight {
-            warp: WarpSlot(0),
-            micro,
-            unit_pipe: Pipe(0),
-            is_routed: false,
-            stage: Stage::Buffered,
-            ends_warp: false,
-            kernel: KernelId(0),
-            pc: Pc(0),
-            order: 0,
-            mask: 0,
-            pending: 0,
-            unit: 0,
-            station: 0,
-            group: 0,
-            issue_number: 0,
-        });
-        self.dynamics.push(DynInst::default());
+    /// What the stream says.
+    #[inline]
+    pub fn record_mut(&mut self, record: RecordId) -> &mut DynInst {
+        &mut self.records[record.index()]
+    }
+
+    /// What the stream said.
+    #[inline]
+    pub fn record(&self, record: RecordId) -> &DynInst {
+        &self.records[record.index()]
+    }
+
+    /// An instruction comes.
+    #[inline]
+    pub fn insert(&mut self, inst: InFlight) -> InstId {
+        let id = self.free.pop().unwrap_or_else(|| self.grow(inst));
+        self.insts[id.index()] = inst;
         id
     }
 
-    /// Gives an entry back.
+    #[cold]
+    fn grow(&mut self, inst: InFlight) -> InstId {
+        self.insts.push(inst);
+        InstId::from(self.insts.len() - 1)
+    }
+
+    /// An instruction has left; what it was can be seen until the next one comes.
     #[inline]
     pub fn release(&mut self, id: InstId) {
         debug_assert!(!self.free.contains(&id), "{id:?} released twice");
+        self.release_record(self.get(id).record);
         self.free.push(id);
     }
 
@@ -179,16 +229,23 @@ impl Slab {
         self.insts[id.index()].is_routed = true;
     }
 
-    /// What the stream said of it.
+    /// What the stream said of it, if it is a memory access or steers its warp, or is the youngest.
     #[inline]
     pub fn dynamic(&self, id: InstId) -> &DynInst {
-        &self.dynamics[id.index()]
+        self.record(self.get(id).record)
     }
 
-    /// What the stream says of it, to be filled in.
+    /// What it names.
     #[inline]
-    pub fn dynamic_mut(&mut self, id: InstId) -> &mut DynInst {
-        &mut self.dynamics[id.index()]
+    pub(crate) fn names<'a>(&self, kernels: &'a [Kernel], id: InstId) -> &'a Names {
+        let inst = self.get(id);
+        kernels[inst.kernel.index()].names(inst.pc)
+    }
+
+    /// The banks of the registers that it reads and writes there.
+    #[inline]
+    pub(crate) fn banks(&self, kernels: &[Kernel], id: InstId) -> Banks {
+        if self.get(id).is_routed { self.routes[id.index()].banks } else { self.names(kernels, id).banks }
     }
 
     /// Instructions in flight now.
@@ -218,7 +275,7 @@ impl<'a> Window<'a> {
         self.slab.get(id)
     }
 
-    /// What the stream said of it: addresses, lanes, next PC.
+    /// What the stream said of it, if it is a memory access or steers its warp, or is the youngest.
     #[inline]
     pub fn dynamic(self, id: InstId) -> &'a DynInst {
         self.slab.dynamic(id)
@@ -230,25 +287,34 @@ impl<'a> Window<'a> {
         &self.kernels[self.slab.get(id).kernel.index()].code
     }
 
+    /// What it names.
+    #[inline]
+    pub(crate) fn names(self, id: InstId) -> &'a Names {
+        self.slab.names(self.kernels, id)
+    }
+
+    /// The banks of the registers that it reads and writes there.
+    #[inline]
+    pub(crate) fn banks(self, id: InstId) -> Banks {
+        self.slab.banks(self.kernels, id)
+    }
+
     /// Registers it writes.
     #[inline]
     pub fn dsts(self, id: InstId) -> &'a [RegId] {
-        let inst = self.slab.get(id);
-        inst.micro.operands.dsts(self.kernels, inst.kernel)
+        self.names(id).operands.dsts(self.code(id))
     }
 
     /// Registers it reads, its guard among them, those of the banked register file first.
     #[inline]
     pub fn srcs(self, id: InstId) -> &'a [RegId] {
-        let inst = self.slab.get(id);
-        inst.micro.operands.srcs(self.kernels, inst.kernel)
+        self.names(id).operands.srcs(self.code(id))
     }
 
     /// Vector registers it reads: the first of [`Window::srcs`].
     #[inline]
     pub fn vector_srcs(self, id: InstId) -> &'a [RegId] {
-        let inst = self.slab.get(id);
-        inst.micro.operands.vector_srcs(self.kernels, inst.kernel)
+        self.names(id).operands.vector_srcs(self.code(id))
     }
 
     /// Its text.

@@ -158,7 +158,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         self.counters.warp_instructions += 1;
         let lanes = u64::from(flight.mask.count_ones());
         self.counters.thread_instructions += lanes;
-        let (reads, writes) = (flight.operands.vector_src_count(), flight.operands.vector_dst_count());
+        let (reads, writes) = (flight.vector_srcs, flight.vector_dsts);
         self.counters.lane_reads += lanes * u64::from(reads);
         self.counters.lane_writes += lanes * u64::from(writes);
         self.counters.empty_instructions += u64::from(flight.mask == 0);

@@ -4,11 +4,12 @@ use crate::occupancy::{Occupancy, occupancy};
 use crate::spec::{CoreSpec, Pipe};
 use crate::work::Work;
 use config::OpTiming;
-use isa::{Control, KernelId, LaunchShape, MemAccess, OpClass, Pc, Program, RegId};
+use isa::{Control, LaunchShape, MemAccess, OpClass, Pc, Program, RegId};
 use mem::coalesce::LocalLayout;
 use std::sync::Arc;
 
-/// One static instruction, resolved against a GPU's timing table once per program.
+/// What stages ask of a static instruction again and again, resolved against a GPU's timing table once
+/// per program. The rest is in its [`Names`].
 #[derive(Clone, Copy, Debug)]
 pub struct Micro {
     /// Kind of work.
@@ -25,19 +26,34 @@ pub struct Micro {
     pub latency_cycles: u16,
     /// From its entry into the unit to the next instruction's, in cycles.
     pub initiation_cycles: u16,
+    /// How many registers it reads through operand collectors.
+    pub vector_srcs: u8,
+    /// How many registers it writes.
+    pub dsts: u8,
+    /// How many of these lie in the register file.
+    pub vector_dsts: u8,
+    /// Some of its registers have no place in a [`RegSet`].
+    pub(crate) is_wide: bool,
+}
+
+/// What a static instruction names. All warps share it, so that it stays in the host's caches where
+/// what is in flight does not.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+pub(crate) struct Names {
     /// Its registers.
-    pub(crate) operands: Operands,
-    /// Those that it reads.
-    pub(crate) reads: RegSet,
+    pub operands: Operands,
+    /// The registers that it reads.
+    pub reads: RegSet,
     /// Those that it writes.
-    pub(crate) writes: RegSet,
+    pub writes: RegSet,
     /// Where they lie.
-    pub(crate) banks: Banks,
+    pub banks: Banks,
 }
 
 /// The banks, within a sub-core, of the vector registers of an instruction of a warp whose register 0
 /// lies in bank 0.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Banks {
     /// Of those that it reads.
     pub reads: u64,
@@ -85,8 +101,8 @@ impl RegSet {
 
     /// Adds those in `other`.
     #[inline]
-    pub fn insert(&mut self, other: &Self) {
-        self.0.iter_mut().zip(&other.0).for_each(|(a, b)| *a |= b);
+    pub fn insert(&mut self, other: Self) {
+        self.0.iter_mut().zip(other.0).for_each(|(a, b)| *a |= b);
     }
 
     /// Adds `reg`, if it has a place.
@@ -107,8 +123,8 @@ impl RegSet {
 
     /// Takes out those in `other`.
     #[inline]
-    pub fn remove(&mut self, other: &Self) {
-        self.0.iter_mut().zip(&other.0).for_each(|(a, b)| *a &= !b);
+    pub fn remove(&mut self, other: Self) {
+        self.0.iter_mut().zip(other.0).for_each(|(a, b)| *a &= !b);
     }
 
     /// Whether it is empty.
@@ -128,16 +144,12 @@ pub(crate) struct Operands {
     inline: [RegId; INLINE_REGISTERS],
     start: u32,
     dsts: u8,
-    /// How many of those written lie in the register file.
-    vector_dsts: u8,
     /// End of those read from the register file.
     vector_end: u8,
     /// End of all.
     end: u8,
     /// They stand in the code.
     is_long: bool,
-    /// Some have no place in a [`RegSet`].
-    is_wide: bool,
 }
 
 impl Operands {
@@ -158,71 +170,46 @@ impl Operands {
         }
         // An instruction with more than 255 registers could not be encoded; its tail goes unseen.
         let end = all.len().min(255) as u8;
-        let is_wide = all.iter().any(|r| r.index() >= RegSet::BOUND);
-        let vector_dsts = dsts.iter().filter(|r| program.regs.is_vector(**r)).count() as u8;
-        Self { inline, start: start as u32, dsts: dsts.len() as u8, vector_dsts, vector_end, end, is_long, is_wide }
-    }
-
-    /// Whether some registers have no place in a [`RegSet`].
-    #[inline]
-    pub fn is_wide(&self) -> bool {
-        self.is_wide
+        Self { inline, start: start as u32, dsts: dsts.len() as u8, vector_end, end, is_long }
     }
 
     #[inline]
-    fn all<'a>(&'a self, kernels: &'a [Kernel], kernel: KernelId) -> &'a [RegId] {
-        if self.is_long { self.in_code(kernels, kernel) } else { &self.inline }
+    fn all<'a>(&'a self, code: &'a Code) -> &'a [RegId] {
+        if self.is_long { self.in_code(code) } else { &self.inline }
     }
 
     #[cold]
-    fn in_code<'a>(&self, kernels: &'a [Kernel], kernel: KernelId) -> &'a [RegId] {
+    fn in_code<'a>(&self, code: &'a Code) -> &'a [RegId] {
         let start = self.start as usize;
-        &kernels[kernel.index()].code.registers[start..start + self.end as usize]
-    }
-
-    /// How many registers are read through operand collectors.
-    #[inline]
-    pub fn vector_src_count(&self) -> u32 {
-        u32::from(self.vector_end - self.dsts)
-    }
-
-    /// How many registers of the register file are written.
-    #[inline]
-    pub fn vector_dst_count(&self) -> u32 {
-        self.vector_dsts.into()
-    }
-
-    /// How many registers are written.
-    #[inline]
-    pub fn dst_count(&self) -> u64 {
-        self.dsts.into()
+        &code.registers[start..start + self.end as usize]
     }
 
     /// Registers written.
     #[inline]
-    pub fn dsts<'a>(&'a self, kernels: &'a [Kernel], kernel: KernelId) -> &'a [RegId] {
-        &self.all(kernels, kernel)[..self.dsts as usize]
+    pub fn dsts<'a>(&'a self, code: &'a Code) -> &'a [RegId] {
+        &self.all(code)[..self.dsts as usize]
     }
 
     /// Registers read.
     #[inline]
-    pub fn srcs<'a>(&'a self, kernels: &'a [Kernel], kernel: KernelId) -> &'a [RegId] {
-        &self.all(kernels, kernel)[self.dsts as usize..self.end as usize]
+    pub fn srcs<'a>(&'a self, code: &'a Code) -> &'a [RegId] {
+        &self.all(code)[self.dsts as usize..self.end as usize]
     }
 
     /// Registers read through operand collectors.
     #[inline]
-    pub fn vector_srcs<'a>(&'a self, kernels: &'a [Kernel], kernel: KernelId) -> &'a [RegId] {
-        &self.all(kernels, kernel)[self.dsts as usize..self.vector_end as usize]
+    pub fn vector_srcs<'a>(&'a self, code: &'a Code) -> &'a [RegId] {
+        &self.all(code)[self.dsts as usize..self.vector_end as usize]
     }
 }
 
-/// A program with its [`Micro`]s: made once per program and GPU, shared by launches and SMs.
+/// A program with its [`Micro`]s and [`Names`]: made once per program and GPU, shared by launches and SMs.
 #[derive(Debug)]
 pub struct Code {
     /// The program.
     pub program: Arc<Program>,
     micros: Box<[Micro]>,
+    names: Arc<[Names]>,
     registers: Box<[RegId]>,
 }
 
@@ -230,10 +217,14 @@ impl Code {
     /// Resolves `program` against the timing table of `spec`.
     pub fn new(program: Arc<Program>, spec: &CoreSpec) -> Self {
         let mut registers = Vec::new();
-        let micros = program.insts().iter().enumerate().map(|(index, inst)| {
+        let names = program.insts().iter().map(|inst| {
             let start = registers.len();
             let operands = Operands::new(&program, program.dsts(inst), program.srcs(inst), &mut registers);
             let banks = Banks::new(&program, &registers[start..], program.dsts(inst).len(), spec.banks_per_partition());
+            Names { operands, reads: RegSet::of(program.srcs(inst)), writes: RegSet::of(program.dsts(inst)), banks }
+        });
+        let names: Arc<[Names]> = names.collect();
+        let micros = program.insts().iter().zip(&*names).enumerate().map(|(index, (inst, names))| {
             let OpTiming { unit, latency_cycles, initiation_cycles } = spec.timing.of(inst.class);
             let initiation = if inst.packed_half { initiation_cycles / 2 } else { initiation_cycles };
             Micro {
@@ -244,14 +235,14 @@ impl Code {
                 mem: inst.mem,
                 latency_cycles: latency_cycles.clamp(1, u32::from(u16::MAX)) as u16,
                 initiation_cycles: initiation.clamp(1, u32::from(u16::MAX)) as u16,
-                operands,
-                reads: RegSet::of(program.srcs(inst)),
-                writes: RegSet::of(program.dsts(inst)),
-                banks,
+                vector_srcs: names.operands.vector_end - names.operands.dsts,
+                dsts: names.operands.dsts,
+                vector_dsts: program.dsts(inst).iter().filter(|r| program.regs.is_vector(**r)).count() as u8,
+                is_wide: program.dsts(inst).iter().chain(program.srcs(inst)).any(|r| r.index() >= RegSet::BOUND),
             }
         });
         let micros = micros.collect();
-        Self { program, micros, registers: registers.into() }
+        Self { program, micros, names, registers: registers.into() }
     }
 
     /// The resolved instruction at `pc`.
@@ -267,6 +258,8 @@ impl Code {
 pub struct Kernel {
     /// What runs.
     pub code: Arc<Code>,
+    /// What its instructions name, as in the code.
+    names: Arc<[Names]>,
     /// Grid, block, registers, shared memory.
     pub shape: LaunchShape,
     /// How many of its CTAs an SM holds, and what limits them.
@@ -284,6 +277,13 @@ impl Kernel {
             ctas_per_sm: occupancy.ctas_per_sm.max(1),
             sm_count: spec.sm_count,
         };
-        Self { code, shape, occupancy, local_layout }
+        let names = code.names.clone();
+        Self { code, names, shape, occupancy, local_layout }
+    }
+
+    /// What the instruction at `pc` names.
+    #[inline(always)]
+    pub(crate) fn names(&self, pc: Pc) -> &Names {
+        &self.names[pc.index()]
     }
 }

@@ -21,7 +21,7 @@
 mod exact;
 mod stations;
 
-use crate::inflight::{InFlight, InstId, Slab, Stage};
+use crate::inflight::{InstId, Slab, Stage};
 use crate::kernel::Kernel;
 use crate::latches::{LatchId, Latches};
 use crate::policy::Stations;
@@ -218,16 +218,17 @@ impl OperandCollector {
         self.waiting != 0
     }
 
-    /// Writes the results of `inst` in this cycle whatever else is written.
+    /// Writes results of `warp` to `banks` (see [`crate::kernel::Banks`]) in this cycle whatever else is
+    /// written.
     #[inline]
-    pub fn write(&mut self, partition: usize, inst: &InFlight) {
-        self.written |= self.banks_of(inst.warp, partition, inst.banks.writes);
+    pub fn write(&mut self, partition: usize, warp: WarpSlot, banks: u64) {
+        self.written |= self.banks_of(warp, partition, banks);
     }
 
-    /// Writes the results of `inst` in this cycle unless one of their banks is being written already.
+    /// Writes results of `warp` to `banks` in this cycle unless one of them is being written already.
     #[inline]
-    pub fn try_write(&mut self, partition: usize, inst: &InFlight) -> bool {
-        let banks = self.banks_of(inst.warp, partition, inst.banks.writes);
+    pub fn try_write(&mut self, partition: usize, warp: WarpSlot, banks: u64) -> bool {
+        let banks = self.banks_of(warp, partition, banks);
         let free = banks & self.written == 0;
         if free {
             self.written |= banks;
@@ -332,7 +333,7 @@ impl OperandCollector {
             if id_oc.occupied() & latches != 0 && self.free & mine != 0 {
                 quiet = false;
                 if let Some(latch) = id_oc.only(latches)
-                    && let Some(c) = self.try_pass(partition, latch, round < rounds, id_oc, slab, design, done)
+                    && let Some(c) = self.try_pass(partition, latch, round < rounds, id_oc, slab, kernels, design, done)
                 {
                     passing = c;
                     moved = true;
@@ -439,13 +440,14 @@ impl OperandCollector {
         another_round: bool,
         id_oc: &mut Latches,
         slab: &mut Slab,
+        kernels: &[Kernel],
         design: &mut impl Design,
         done: &mut Collected,
     ) -> Option<Mask> {
         let inst = id_oc.front(latch)?;
-        let flight = slab.get(inst);
-        let reads = self.banks_of(flight.warp, partition, flight.banks.reads);
-        let passes = flight.banks.is_spread && reads & self.waiting == 0 && (another_round || reads == 0);
+        let (flight, banks) = (slab.get(inst), slab.banks(kernels, inst));
+        let reads = self.banks_of(flight.warp, partition, banks.reads);
+        let passes = banks.is_spread && reads & self.waiting == 0 && (another_round || reads == 0);
         let free = if self.has_scalar {
             self.free & self.pool::<true>(partition, id_oc.pipe(latch))
         } else {
@@ -460,7 +462,7 @@ impl OperandCollector {
         self.free &= !bit;
         let latch = if self.has_scalar { self.latch_of(flight.unit_pipe, partition) } else { latch };
         self.collectors[bit.trailing_zeros() as usize % 64] = Collector { inst, outstanding: 0, awaited: 0, latch };
-        done.reads += flight.operands.vector_src_count();
+        done.reads += u32::from(flight.vector_srcs);
         if self.has_scalar {
             done.reads -= slab.route(inst).skipped.count_ones();
         }
@@ -528,10 +530,12 @@ impl OperandCollector {
         let flight = slab.get_mut(place.inst);
         flight.stage = Stage::Collecting;
         flight.station = c as u8;
-        let srcs = flight.micro.operands.vector_srcs(kernels, flight.kernel);
+        let kernel = &kernels[flight.kernel.index()];
+        let operands = &kernel.names(flight.pc).operands;
+        let srcs = operands.vector_srcs(&kernel.code);
         self.collect(c, partition, place, flight.warp, srcs, [awaited, route.skipped]);
         if route.copied != 0 {
-            self.copy(c, partition, flight, route, kernels);
+            self.copy(c, partition, flight.warp, route, operands.dsts(&kernel.code));
         }
         design.collecting(slab, place.inst, awaited);
         if self.collectors[c as usize % 64].outstanding == 0 {
@@ -555,10 +559,9 @@ impl OperandCollector {
     /// takes a cycle of its bank.
     #[cold]
     #[inline(never)]
-    fn copy(&mut self, c: u32, partition: usize, flight: &InFlight, route: Route, kernels: &[Kernel]) {
-        let dsts = flight.micro.operands.dsts(kernels, flight.kernel);
+    fn copy(&mut self, c: u32, partition: usize, warp: WarpSlot, route: Route, dsts: &[RegId]) {
         for i in set_bits(route.copied).filter(|&i| i < dsts.len()) {
-            self.queue(c, partition, flight.warp, dsts[i]);
+            self.queue(c, partition, warp, dsts[i]);
             self.collectors[c as usize % 64].outstanding += 1;
         }
         self.ready &= !(1 << c);

@@ -94,62 +94,62 @@ impl<M: WarpMask> PendingWrites<M> {
     }
 
     /// The hazard of issuing `id`, reads before writes.
-    #[inline]
+    #[inline(always)]
     pub fn hazard(&self, window: Window<'_>, id: InstId) -> Option<Stall> {
-        let inst = window.inst(id);
-        if inst.operands.is_wide() {
+        let (inst, names) = (window.inst(id), window.names(id));
+        if inst.is_wide {
             return self.hazard_of_wide(window, id);
         }
         let pending = &self.low[inst.warp.index()];
-        if pending.all.meets(&inst.reads) {
-            return Some(if pending.by_memory.meets(&inst.reads) { Stall::RawMemory } else { Stall::Raw });
+        if pending.all.meets(&names.reads) {
+            return Some(if pending.by_memory.meets(&names.reads) { Stall::RawMemory } else { Stall::Raw });
         }
-        pending.all.meets(&inst.writes).then_some(Stall::Waw)
+        pending.all.meets(&names.writes).then_some(Stall::Waw)
     }
 
     #[cold]
     fn hazard_of_wide(&self, window: Window<'_>, id: InstId) -> Option<Stall> {
-        let inst = window.inst(id);
+        let (inst, names) = (window.inst(id), window.names(id));
         let low = &self.low[inst.warp.index()];
         let read = self.high(inst.warp, window.srcs(id));
-        if low.by_memory.meets(&inst.reads) || read & 2 != 0 {
+        if low.by_memory.meets(&names.reads) || read & 2 != 0 {
             return Some(Stall::RawMemory);
         }
-        if low.all.meets(&inst.reads) || read != 0 {
+        if low.all.meets(&names.reads) || read != 0 {
             return Some(Stall::Raw);
         }
-        (low.all.meets(&inst.writes) || self.high(inst.warp, window.dsts(id)) != 0).then_some(Stall::Waw)
+        (low.all.meets(&names.writes) || self.high(inst.warp, window.dsts(id)) != 0).then_some(Stall::Waw)
     }
 
     /// `id` issues: its writes are under way.
-    #[inline]
+    #[inline(always)]
     pub fn begin_write(&mut self, window: Window<'_>, id: InstId) {
         let by_memory = window.inst(id).mem.is_some_and(|m| m.access != Access::Store);
         self.begin(window, id, by_memory);
     }
 
     /// The writes of `id` are under way, `by_memory` or not.
-    #[inline]
+    #[inline(always)]
     pub fn begin(&mut self, window: Window<'_>, id: InstId, by_memory: bool) {
-        let inst = window.inst(id);
+        let (inst, writes) = (window.inst(id), window.names(id).writes);
         let pending = &mut self.low[inst.warp.index()];
-        pending.all.insert(&inst.writes);
+        pending.all.insert(writes);
         if by_memory {
-            pending.by_memory.insert(&inst.writes);
+            pending.by_memory.insert(writes);
         }
-        if inst.operands.is_wide() {
+        if inst.is_wide {
             self.set_high(window, id, 1 | u8::from(by_memory) << 1);
         }
     }
 
     /// `id` has written its registers.
-    #[inline]
+    #[inline(always)]
     pub fn end(&mut self, window: Window<'_>, id: InstId) {
-        let inst = window.inst(id);
+        let (inst, writes) = (window.inst(id), window.names(id).writes);
         let pending = &mut self.low[inst.warp.index()];
-        pending.all.remove(&inst.writes);
-        pending.by_memory.remove(&inst.writes);
-        if inst.operands.is_wide() {
+        pending.all.remove(writes);
+        pending.by_memory.remove(writes);
+        if inst.is_wide {
             self.set_high(window, id, 0);
         }
     }

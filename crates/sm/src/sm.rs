@@ -154,7 +154,7 @@ impl<P: IssuePolicy, O: Observer> Design for Watched<'_, P, O> {
         if awaited != 0 {
             // Counted when it issued. Sources in the register file come first.
             let flight = slab.get(id);
-            let sources = flight.operands.vector_src_count();
+            let sources = flight.vector_srcs.into();
             let saved = (awaited & !u64::MAX.checked_shl(sources).unwrap_or(0)).count_ones();
             *self.lane_reads -= u64::from(saved * flight.mask.count_ones());
         }

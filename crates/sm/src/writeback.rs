@@ -18,26 +18,26 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
             let id = self.units.ending(place);
             // GPGPU-Sim lets units write whatever the bank's state; only reads and the memory
             // unit's writes give way.
-            self.write_registers(id);
+            self.write_registers(kernels, id);
             self.complete(now, kernels, id);
         }
     }
 
     /// Writes the results of `id`, which comes from a unit.
     #[inline]
-    fn write_registers(&mut self, id: InstId) {
-        let flight = self.slab.get(id);
+    fn write_registers(&mut self, kernels: &[Kernel], id: InstId) {
         self.counters.register_writes += self.register_writes(id);
         if self.collectors.any_read_waits() || self.lsu.is_writing_back() {
-            self.collectors.write(self.partition_of(flight.warp), flight);
+            let (warp, banks) = (self.slab.get(id).warp, self.slab.banks(kernels, id));
+            self.collectors.write(self.partition_of(warp), warp, banks.writes);
         }
     }
 
     /// Writes the results of `id`, which comes from the memory unit, if its banks are free.
     #[inline]
-    pub(crate) fn try_write_registers(&mut self, id: InstId) -> bool {
-        let flight = self.slab.get(id);
-        let free = self.collectors.try_write(self.partition_of(flight.warp), flight);
+    pub(crate) fn try_write_registers(&mut self, kernels: &[Kernel], id: InstId) -> bool {
+        let (warp, banks) = (self.slab.get(id).warp, self.slab.banks(kernels, id));
+        let free = self.collectors.try_write(self.partition_of(warp), warp, banks.writes);
         if free {
             self.counters.register_writes += self.register_writes(id);
         }
@@ -47,9 +47,9 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     /// Registers that `id` writes, those in the scalar register file not among them.
     #[inline]
     fn register_writes(&self, id: InstId) -> u64 {
-        let operands = &self.slab.get(id).operands;
-        let in_scalar_file = self.slab.route(id).skips_writes;
-        operands.dst_count() - if in_scalar_file { u64::from(operands.vector_dst_count()) } else { 0 }
+        let flight = self.slab.get(id);
+        let in_scalar_file = if self.slab.route(id).skips_writes { flight.vector_dsts } else { 0 };
+        u64::from(flight.dsts - in_scalar_file)
     }
 
     /// `id` is complete: its results are there, or it has none and has done its work.
@@ -64,7 +64,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         self.observer.written_back(now, Seen { id, window });
         let flight = self.slab.get(id);
         let (warp, mem, group) = (flight.warp, flight.mem, flight.group);
-        if P::STATIONS && flight.operands.dst_count() > 0 {
+        if P::STATIONS && flight.dsts > 0 {
             self.collectors.release(self.partition_of(warp), flight.station);
         }
         self.touched.insert(warp);

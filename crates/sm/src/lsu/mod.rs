@@ -161,7 +161,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     #[inline]
     pub(crate) fn write_back_memory(&mut self, now: Cycle, kernels: &[Kernel]) {
         if let Some(id) = self.lsu.write_back {
-            if self.try_write_registers(id) {
+            if self.try_write_registers(kernels, id) {
                 self.lsu.write_back = None;
                 self.access_returned(now, kernels, id);
                 self.agenda.moved();

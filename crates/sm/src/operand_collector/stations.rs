@@ -120,7 +120,7 @@ impl OperandCollector {
             moved = true;
             let flight = slab.get_mut(inst);
             flight.stage = Stage::Dispatched;
-            *if flight.operands.dst_count() == 0 { &mut self.free } else { &mut self.sent } |= 1 << c;
+            *if flight.dsts == 0 { &mut self.free } else { &mut self.sent } |= 1 << c;
             design.operands_read(slab, inst);
         }
         moved
@@ -132,7 +132,7 @@ impl OperandCollector {
     fn may_leave<D: Design>(&self, c: u32, partition: usize, slab: &Slab, kernels: &[Kernel]) -> bool {
         let mine = self.of_partition[partition % PARTITIONS];
         let id = self.collectors[c as usize % 64].inst;
-        let me = slab.get(id);
+        let (me, names) = (slab.get(id), slab.names(kernels, id));
         let is_older = |other: InstId| {
             let other = slab.get(other);
             other.warp == me.warp && other.issue_order() < me.issue_order()
@@ -146,12 +146,12 @@ impl OperandCollector {
                 return false;
             }
         }
-        if self.waiting & self.banks_of_partition[partition % PARTITIONS] == 0 || me.operands.dst_count() == 0 {
+        if self.waiting & self.banks_of_partition[partition % PARTITIONS] == 0 || me.dsts == 0 {
             return true;
         }
         let reads_mine = |o: usize| {
             let Collector { inst, outstanding, .. } = self.collectors[o % 64];
-            let overlap = |other: InstId| me.operands.is_wide() || me.writes.meets(&slab.get(other).reads);
+            let overlap = |other: InstId| me.is_wide || names.writes.meets(&slab.names(kernels, other).reads);
             outstanding > 0 && is_older(inst) && overlap(inst)
         };
         !set_bits(mine & !(self.free | self.sent | self.ready)).any(reads_mine)

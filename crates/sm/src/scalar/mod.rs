@@ -49,7 +49,7 @@ mod relocation;
 
 use crate::counters::{ClassCounts, DesignStatistic};
 use crate::inflight::{InstId, Window};
-use crate::kernel::Micro;
+use crate::kernel::{Banks, Kernel, Micro};
 use crate::policy::{Each, Structure};
 use crate::spec::{CoreSpec, Pipe};
 use detector::Operand;
@@ -217,6 +217,8 @@ pub struct Route {
     /// Registers that are copied to their banks before it executes: bit *i* is the *i*-th of those it
     /// writes.
     pub copied: u64,
+    /// The banks that it still reads and writes.
+    pub(crate) banks: Banks,
     /// Vector registers that it writes without their banks: all or none.
     pub skips_writes: bool,
     /// Lanes times registers that it does not read from the banks, and does not write to them.
@@ -297,9 +299,11 @@ impl ScalarPath {
 
     /// Settles the way of an instruction of `warp` and changes its timing accordingly. Its operands are
     /// in [`ScalarPath::values`]. Returns the pipe of its unit, too.
-    pub fn route(&mut self, warp: WarpSlot, program: &Program, dynamic: &DynInst, micro: &mut Micro) -> (Pipe, Route) {
-        let inst = program.inst(dynamic.pc);
-        let (mut unit, mut route) = (micro.pipe, Route::default());
+    pub fn route(&mut self, warp: WarpSlot, kernel: &Kernel, dynamic: &DynInst, micro: &mut Micro) -> (Pipe, Route) {
+        let (program, pc) = (&kernel.code.program, dynamic.pc);
+        let inst = program.inst(pc);
+        let mut route = Route { banks: kernel.names(pc).banks, ..Route::default() };
+        let mut unit = micro.pipe;
         let mask = dynamic.mask;
         let srcs = program.srcs(inst);
         if mask != 0 && self.values.columns.len() == srcs.len() {
@@ -312,7 +316,7 @@ impl ScalarPath {
             self.skip_reads(mask, &mut route);
             let writes = self.write_results(warp, program, inst, mask, scalar, &mut route);
             unit = self.settle(inst, mask, eligible, scalar, micro, &mut route);
-            self.set_banks(&writes, micro, &mut route);
+            self.set_banks(&writes, &mut route);
             self.counts.counters.lane_reads_saved += u64::from(route.lane_reads_saved);
             self.counts.counters.lane_writes_saved += u64::from(route.lane_writes_saved);
         }
@@ -475,8 +479,8 @@ impl ScalarPath {
         unit
     }
 
-    /// Leaves in `micro` the banks that are still read and written.
-    fn set_banks(&self, writes: &Writes, micro: &mut Micro, route: &mut Route) {
+    /// Leaves in `route` the banks that are still read and written.
+    fn set_banks(&self, writes: &Writes, route: &mut Route) {
         if route.skipped != 0 || route.copied != 0 {
             let bank = |reg: u16| 1u64 << (u32::from(reg) % self.banks);
             let vector = self.operands.iter().filter(|o| o.is_vector).enumerate();
@@ -485,12 +489,12 @@ impl ScalarPath {
                 banks |= bank(operand.reg.0);
                 count += 1;
             }
-            micro.banks.reads = banks;
-            micro.banks.is_spread = route.copied == 0 && banks.count_ones() == count;
+            route.banks.reads = banks;
+            route.banks.is_spread = route.copied == 0 && banks.count_ones() == count;
         }
         if writes.count > 0 && writes.to_banks == 0 {
             route.skips_writes = true;
-            micro.banks.writes = 0;
+            route.banks.writes = 0;
         }
     }
 }

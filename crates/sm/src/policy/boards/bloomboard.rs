@@ -20,6 +20,7 @@
 //! scoreboard's.
 
 use crate::inflight::{InstId, Window};
+use crate::kernel::Banks;
 use crate::policy::{Each, Structure};
 use crate::scoreboard::{Board, PendingWrites, Scoreboard};
 use crate::spec::CoreSpec;
@@ -95,19 +96,18 @@ impl<M: WarpMask> Board for Bloomboard<M> {
     #[inline]
     fn hazard(&self, window: Window<'_>, id: InstId) -> Option<Stall> {
         self.writes.hazard(window, id).or_else(|| {
-            let inst = window.inst(id);
-            let Bins { reserved, full } = self.bins[inst.warp.index()];
-            (inst.banks.writes & reserved | inst.banks.reads & full != 0).then_some(Stall::War)
+            let Bins { reserved, full } = self.bins[window.inst(id).warp.index()];
+            let Banks { reads, writes, .. } = window.banks(id);
+            (writes & reserved | reads & full != 0).then_some(Stall::War)
         })
     }
 
     #[inline]
     fn on_issue(&mut self, window: Window<'_>, id: InstId) {
         self.writes.begin_write(window, id);
-        let inst = window.inst(id);
-        let warp = inst.warp.index();
-        self.bins[warp].reserved |= inst.banks.reads;
-        for bin in set_bits(inst.banks.reads) {
+        let (warp, reads) = (window.inst(id).warp.index(), window.banks(id).reads);
+        self.bins[warp].reserved |= reads;
+        for bin in set_bits(reads) {
             let count = &mut self.counts[warp * self.per_warp + bin];
             *count += 1;
             self.bins[warp].full |= u64::from(*count == self.most) << bin;
@@ -116,15 +116,14 @@ impl<M: WarpMask> Board for Bloomboard<M> {
 
     #[inline]
     fn on_operands_read(&mut self, window: Window<'_>, id: InstId) -> bool {
-        let inst = window.inst(id);
-        let warp = inst.warp.index();
-        self.bins[warp].full &= !inst.banks.reads;
-        for bin in set_bits(inst.banks.reads) {
+        let (warp, reads) = (window.inst(id).warp.index(), window.banks(id).reads);
+        self.bins[warp].full &= !reads;
+        for bin in set_bits(reads) {
             let count = &mut self.counts[warp * self.per_warp + bin];
             *count -= 1;
             self.bins[warp].reserved &= !(u64::from(*count == 0) << bin);
         }
-        inst.banks.reads != 0
+        reads != 0
     }
 
     #[inline]

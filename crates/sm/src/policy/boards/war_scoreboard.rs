@@ -117,9 +117,8 @@ impl<M: WarpMask> Board for WarScoreboard<M> {
     #[inline]
     fn hazard(&self, window: Window<'_>, id: InstId) -> Option<Stall> {
         self.writes.hazard(window, id).or_else(|| {
-            let inst = window.inst(id);
-            let war = self.marked[inst.warp.index()].meets(&inst.writes)
-                || inst.operands.is_wide() && self.meets_wide(window, id);
+            let (inst, writes) = (window.inst(id), &window.names(id).writes);
+            let war = self.marked[inst.warp.index()].meets(writes) || inst.is_wide && self.meets_wide(window, id);
             war.then_some(Stall::War)
         })
     }

@@ -16,7 +16,7 @@
 
 use crate::agenda::Agenda;
 use crate::inflight::{InstId, Window};
-use crate::kernel::RegSet;
+use crate::kernel::{Names, RegSet};
 use crate::warps::PerWarp;
 use isa::{Access, Control, MemAccess, Space, WarpSlot};
 use kit::Cycle;
@@ -84,11 +84,11 @@ impl Translations {
             region.loads += 1;
             region.defined = RegSet::default();
         }
-        let mut read = inst.reads;
-        read.remove(&region.defined);
-        region.exposed.insert(&read);
-        let overwrites = region.exposed.meets(&inst.writes) || inst.operands.is_wide();
-        region.defined.insert(&inst.writes);
+        let Names { reads: mut read, writes, .. } = *window.names(id);
+        read.remove(region.defined);
+        region.exposed.insert(read);
+        let overwrites = region.exposed.meets(&writes) || inst.is_wide;
+        region.defined.insert(writes);
         let once = inst.control != Control::None && inst.control != Control::Branch
             || inst.mem.is_some_and(|m| m.access != Access::Load);
         (loads, loads > 0 && (overwrites || once))

@@ -1,5 +1,6 @@
 //! The order of a warp's accesses to memory: by kind, or by the bytes that they touch.
 
+use super::Entry;
 use super::waits::{Places, SPAN};
 use crate::inflight::{InFlight, InstId, Window};
 use crate::policy::extent::{Extent, overlap};
@@ -16,6 +17,8 @@ struct Order {
     behind: Places,
     /// Stores among them.
     stores: Places,
+    /// Those of them whose extent is known, since another has been compared with it.
+    measured: Places,
 }
 
 /// The accesses of all warps.
@@ -34,9 +37,9 @@ impl Accesses {
     }
 
     /// The access `id`, the youngest of its warp, comes to `place` among those of the warp, which hold
-    /// `ids`. Gives the older ones for whose issue it waits.
+    /// `entries`. Gives the older ones for whose issue it waits.
     #[inline]
-    pub fn enter(&mut self, window: Window<'_>, id: InstId, place: usize, ids: &[InstId]) -> Places {
+    pub fn enter(&mut self, window: Window<'_>, id: InstId, place: usize, entries: &[Entry]) -> Places {
         let inst = window.inst(id);
         let (w, mine) = (inst.warp.index(), 1 << place);
         let Some(mem) = inst.mem else { return 0 };
@@ -44,7 +47,7 @@ impl Accesses {
         let order = &mut self.order[w];
         if keeps {
             let older = order.keeper | order.behind;
-            *order = Order { keeper: mine, behind: 0, stores: 0 };
+            *order = Order { keeper: mine, behind: 0, stores: 0, measured: 0 };
             return older;
         }
         if !self.knows_addresses {
@@ -59,17 +62,25 @@ impl Accesses {
         let older = order.keeper;
         order.behind |= mine;
         order.stores |= if stores { mine } else { 0 };
-        let extent = Extent::of(window, id);
+        order.measured &= !mine;
+        if candidates == 0 {
+            return older;
+        }
         let extents = &mut self.extents[w * SPAN..][..SPAN];
+        for p in set_bits(candidates & !order.measured) {
+            extents[p] = Extent::of(window, entries[p].id);
+        }
+        order.measured |= candidates | mine;
+        let extent = Extent::of(window, id);
         extents[place] = extent;
-        let meets = |&p: &usize| extents[p].may_meet(&extent) && overlap(window, ids[p], id);
+        let meets = |&p: &usize| extents[p].may_meet(&extent) && overlap(window, entries[p].id, id);
         set_bits(candidates).filter(meets).fold(older, |older, p| older | 1 << p)
     }
 
     /// The access at the place `mine` of a warp issues.
     #[inline]
     pub fn issue(&mut self, inst: &InFlight, mine: Places) {
-        let Order { keeper, behind, stores } = &mut self.order[inst.warp.index()];
+        let Order { keeper, behind, stores, .. } = &mut self.order[inst.warp.index()];
         *keeper &= !mine;
         *behind &= !mine;
         *stores &= !mine;

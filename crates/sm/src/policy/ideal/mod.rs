@@ -152,6 +152,14 @@ impl WarpWindow {
     }
 }
 
+/// What stands at a place of a window.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    waits: Waits,
+    id: InstId,
+    pipe: Pipe,
+}
+
 /// What the schedulers see of a warp.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Shown {
@@ -167,10 +175,8 @@ pub struct Ideal<M: WarpMask = u64> {
     max_warps: usize,
 
     windows: PerWarp<WarpWindow, M>,
-    // What stands in them: `SPAN` places for each warp.
-    ids: Box<[InstId]>,
-    pipes: Box<[Pipe]>,
-    waits: Box<[Waits]>,
+    /// What stands in them: `SPAN` places for each warp.
+    entries: Box<[Entry]>,
     waiters: AllWaiters,
     registers: Registers,
     accesses: Accesses,
@@ -192,11 +198,12 @@ impl<M: WarpMask> Ideal<M> {
     #[inline]
     fn wake(&mut self, warp: WarpSlot, waiters: Places, cause: Cause) {
         let w = warp.index();
-        let waits = &mut self.waits[w * SPAN..][..SPAN];
+        let entries = &mut self.entries[w * SPAN..][..SPAN];
         for p in set_bits(waiters) {
-            waits[p].end(cause);
-            if waits[p].are_over() {
-                self.windows[w].make_ready(1 << p, self.pipes[w * SPAN + p]);
+            let Entry { waits, pipe, .. } = &mut entries[p];
+            waits.end(cause);
+            if waits.are_over() {
+                self.windows[w].make_ready(1 << p, *pipe);
             }
         }
     }
@@ -207,7 +214,7 @@ impl<M: WarpMask> Ideal<M> {
         let w = warp.index();
         let of = &self.windows[w];
         let stalled = of.pipes.0 == 0 && of.waiting != 0;
-        let stall = if stalled { self.waits[w * SPAN + place_of(of.head)].stall() } else { None };
+        let stall = if stalled { self.entries[w * SPAN + place_of(of.head)].waits.stall() } else { None };
         let new = Shown { pipes: of.pipes, stall };
         let old = std::mem::replace(&mut self.shown[w], new);
         if old == new {
@@ -227,15 +234,15 @@ impl<M: WarpMask> Ideal<M> {
     fn dependences(&mut self, window: Window<'_>, id: InstId, place: usize) -> Waits {
         let inst = window.inst(id);
         let (w, mine) = (inst.warp.index(), 1 << place);
-        let ids = &self.ids[w * SPAN..][..SPAN];
-        let mut waits = self.registers.enter(window, id, mine, ids, &mut self.waiters);
+        let entries = &self.entries[w * SPAN..][..SPAN];
+        let mut waits = self.registers.enter(window, id, mine, entries, &mut self.waiters);
         let of = &mut self.windows[w];
         let mut older = of.wall;
         if inst.mem.is_some() {
-            older |= self.accesses.enter(window, id, place, ids);
+            older |= self.accesses.enter(window, id, place, entries);
         }
         for p in set_bits(older) {
-            wait(&mut self.waiters.to_go_on[ids[p].index()].issue, mine, &mut waits, Cause::Order);
+            wait(&mut self.waiters.to_go_on[entries[p].id.index()].issue, mine, &mut waits, Cause::Order);
         }
         let synchronises = synchronises(inst);
         if synchronises && of.head != inst.order {
@@ -267,9 +274,7 @@ impl<M: WarpMask> IssuePolicy for Ideal<M> {
             per_fetch,
             max_warps: warps,
             windows: PerWarp::new(WarpWindow::default()),
-            ids: vec![InstId(0); warps * SPAN].into(),
-            pipes: vec![Pipe(0); warps * SPAN].into(),
-            waits: vec![Waits::default(); warps * SPAN].into(),
+            entries: vec![Entry { waits: Waits::default(), id: InstId(0), pipe: Pipe(0) }; warps * SPAN].into(),
             waiters: AllWaiters::default(),
             registers: Registers::new(config.renames),
             accesses: Accesses::new(warps, config.knows_addresses),
@@ -323,8 +328,7 @@ impl<M: WarpMask> IssuePolicy for Ideal<M> {
         let (warp, w, place) = (inst.warp, inst.warp.index(), place_of(inst.order));
         self.waiters.begin(id, self.config.renames);
         let waits = self.dependences(window, id, place);
-        let at = w * SPAN + place;
-        (self.ids[at], self.pipes[at], self.waits[at]) = (id, inst.pipe, waits);
+        self.entries[w * SPAN + place] = Entry { waits, id, pipe: inst.pipe };
         let of = &mut self.windows[w];
         of.waiting |= 1 << place;
         of.tail = inst.order + 1;
@@ -357,7 +361,7 @@ impl<M: WarpMask> IssuePolicy for Ideal<M> {
             open.iter().fold(0, |ready, pipe| ready | of.ready_for[pipe.index()])
         };
         debug_assert!(ready != 0, "a warp that was chosen has a candidate");
-        self.ids[warp.index() * SPAN + of.oldest(ready)]
+        self.entries[warp.index() * SPAN + of.oldest(ready)].id
     }
 
     #[inline]
@@ -417,6 +421,6 @@ impl<M: WarpMask> IssuePolicy for Ideal<M> {
 
     fn oldest(&self, warp: WarpSlot) -> Option<InstId> {
         let of = &self.windows[warp.index()];
-        (of.waiting != 0).then(|| self.ids[warp.index() * SPAN + place_of(of.head)])
+        (of.waiting != 0).then(|| self.entries[warp.index() * SPAN + place_of(of.head)].id)
     }
 }

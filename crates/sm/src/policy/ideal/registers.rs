@@ -1,5 +1,6 @@
 //! Dependences through registers: by name, or with every write to a register of its own.
 
+use super::Entry;
 use super::waits::{AllWaiters, Cause, Places, Waits, wait};
 use crate::inflight::{InFlight, InstId, Window};
 use crate::warp_mask::MOST_WARPS;
@@ -75,14 +76,14 @@ impl Registers {
     }
 
     /// `id`, the youngest of its warp, comes to the place `mine` of its warp, whose places hold
-    /// `ids`. Gives what it waits for.
+    /// `entries`. Gives what it waits for.
     #[inline]
     pub fn enter(
         &mut self,
         window: Window<'_>,
         id: InstId,
         mine: Places,
-        ids: &[InstId],
+        entries: &[Entry],
         waiters: &mut AllWaiters,
     ) -> Waits {
         let mut waits = Waits::default();
@@ -105,7 +106,7 @@ impl Registers {
                 *writer = id;
             }
         } else {
-            self.enter_by_name(window, id, mine, ids, waiters, &mut waits);
+            self.enter_by_name(window, id, mine, entries, waiters, &mut waits);
         }
         waits
     }
@@ -117,7 +118,7 @@ impl Registers {
         window: Window<'_>,
         id: InstId,
         mine: Places,
-        ids: &[InstId],
+        entries: &[Entry],
         waiters: &mut AllWaiters,
         waits: &mut Waits,
     ) {
@@ -136,10 +137,10 @@ impl Registers {
             *(if reg.0 < vectors { &mut readers } else { &mut readers_at_issue }) |= of_reg;
         }
         for older in set_bits(readers) {
-            wait(&mut waiters[ids[older].index()].read, mine, waits, Cause::War);
+            wait(&mut waiters[entries[older].id.index()].read, mine, waits, Cause::War);
         }
         for older in set_bits(readers_at_issue) {
-            wait(&mut waiters[ids[older].index()].issue, mine, waits, Cause::War);
+            wait(&mut waiters[entries[older].id.index()].issue, mine, waits, Cause::War);
         }
         for &older in &self.reading[inst.warp.index()] {
             if will_read(window, older, id) {
@@ -198,8 +199,8 @@ fn widen<T: Clone + Copy + Default>(rows: &mut Vec<T>, old: usize, stride: usize
 /// Whether `older`, issued, has yet to read a vector register that `id` writes.
 #[inline]
 fn will_read(window: Window<'_>, older: InstId, id: InstId) -> bool {
-    let (reader, writer) = (window.inst(older), window.inst(id));
-    let may = reader.reads.meets(&writer.writes) || writer.operands.is_wide();
+    let (reader, writer) = (window.names(older), window.names(id));
+    let may = reader.reads.meets(&writer.writes) || window.inst(id).is_wide;
     let reads = |reg: &RegId| window.vector_srcs(older).contains(reg);
     may && window.dsts(id).iter().any(reads)
 }

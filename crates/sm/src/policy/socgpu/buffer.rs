@@ -2,7 +2,7 @@
 
 use super::{SocgpuConfig, Until};
 use crate::inflight::{InFlight, InstId, Window};
-use crate::kernel::RegSet;
+use crate::kernel::{Names, RegSet};
 use crate::spec::Pipe;
 use crate::stalls::Stall;
 use crate::warp_mask::WarpMask;
@@ -12,9 +12,6 @@ use kit::bits::set_bits;
 
 /// An entry of a warp's buffer, by its physical place.
 pub(super) type Place = u8;
-
-/// Without a re-convergence PC.
-const NOWHERE: u32 = u32::MAX;
 
 /// The entries of one warp, one bit each. An entry that is not valid is in no mask.
 #[derive(Clone, Copy, Debug, Default)]
@@ -162,14 +159,15 @@ impl<M: WarpMask> Buffer<M> {
         let place = places.valid.trailing_ones() as usize;
         debug_assert!(place < self.size, "decoded without room");
         let (older, unissued, mine) = (places.valid, places.unissued(), 1u64 << place);
-        let registers = Registers { reads: inst.reads, writes: inst.writes };
+        let Names { reads, writes, .. } = *window.names(id);
+        let registers = Registers { reads, writes };
         let (mut raw, mut waw, mut war) = (0, 0, 0);
         for (p, other) in self.registers[range.clone()].iter().enumerate() {
             raw |= u64::from(other.writes.meets(&registers.reads)) << p;
             waw |= u64::from(other.writes.meets(&registers.writes)) << p;
             war |= u64::from(other.reads.meets(&registers.writes)) << p;
         }
-        if inst.operands.is_wide() {
+        if inst.is_wide {
             let (r, w, a) = self.compare_wide(window, id, older);
             (raw, waw, war) = (raw | r, waw | w, war | a);
         }
@@ -198,7 +196,7 @@ impl<M: WarpMask> Buffer<M> {
         places.steers |= if kind.steers { mine } else { 0 };
         places.oldest = if unissued == 0 { place as Place } else { places.oldest };
         self.warps[inst.warp.index()] = places;
-        let reconverge = window.dynamic(id).reconverge.map_or(NOWHERE, |pc| pc.0);
+        let reconverge = inst.reconverge.0;
         let (next_pc, pipe) = (inst.pc.0 + 1, inst.pipe.0);
         self.ids[range.start + place] = id;
         self.entries[range.start + place] =
@@ -363,12 +361,11 @@ impl Kind {
         let inst: &InFlight = window.inst(id);
         let loads =
             inst.mem.is_some_and(|m| m.access == Access::Load && !matches!(m.cache, CacheOp::L2 | CacheOp::Volatile));
-        let turns = window.dynamic(id).next_pc.is_none_or(|next| next.0 != inst.pc.0 + 1);
         Self {
             loads,
             stores: inst.mem.is_some() && !loads,
             syncs: !matches!(inst.control, Control::None | Control::Branch | Control::Exit),
-            steers: matches!(inst.control, Control::Branch | Control::Exit) || turns,
+            steers: matches!(inst.control, Control::Branch | Control::Exit) || inst.turns,
         }
     }
 }
@@ -379,7 +376,7 @@ mod tests {
     use crate::inflight::Slab;
     use crate::kernel::{Code, Kernel};
     use crate::spec::{CoreOptions, CoreSpec, TimingTable};
-    use isa::{Dim3, InstSpec, LaunchShape, OpClass, Pc, ProgramBuilder, RegFile};
+    use isa::{Dim3, DynInst, InstSpec, LaunchShape, OpClass, Pc, ProgramBuilder, RegFile};
     use std::sync::Arc;
 
     const WARP: WarpSlot = WarpSlot(3);
@@ -406,11 +403,10 @@ mod tests {
             let shape = LaunchShape { grid: one, block: one, registers_per_thread: 16, shared_bytes: 0 };
             let mut slab = Slab::with_capacity(lines.len());
             let ids = (0..lines.len()).map(|order| {
-                let (id, pc) = (slab.take(), Pc::from(order));
-                slab.dynamic_mut(id).next_pc = Some(Pc(pc.0 + 1));
-                let inst = slab.get_mut(id);
-                (inst.warp, inst.pc, inst.order, inst.micro) = (WARP, pc, order as u32, *code.micro(pc));
-                id
+                let pc = Pc::from(order);
+                let dynamic = DynInst { pc, next_pc: Some(Pc(pc.0 + 1)), ..DynInst::default() };
+                let inst = InFlight { warp: WARP, order: order as u32, ..InFlight::new(*code.micro(pc), &dynamic) };
+                slab.insert(inst)
             });
             let ids = ids.collect();
             Self { kernels: [Kernel::new(code, shape, &spec)], slab, ids }
