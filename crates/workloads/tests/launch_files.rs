@@ -81,6 +81,10 @@ impl Device for Fake {
     fn write_symbol(&mut self, _: ModuleId, name: &str, _: u64, _: &[u8]) -> Result<(), DeviceError> {
         Err(DeviceError::UnknownSymbol { name: name.to_owned(), known: Vec::new() })
     }
+    fn image(&mut self, image: &isa::Image) -> Result<u64, DeviceError> {
+        self.log.push(format!("{image:?}"));
+        Ok(self.log.len() as u64)
+    }
     fn launch(&mut self, l: &Launch<'_>) -> Result<(), DeviceError> {
         let args: Vec<u64> = l.args.iter().map(word).collect();
         match l.kernel {

@@ -18,7 +18,7 @@ pub(super) fn lower(b: &mut Builder<'_>, inst: &Inst) -> Lowered<bool> {
     match inst.row.op {
         Opcode::Nop | Opcode::PmTrig | Opcode::Cctl | Opcode::ErrBar | Opcode::CgaErrBar => {}
         Opcode::Bra => branch(b, inst, &operands)?,
-        Opcode::Call | Opcode::Brx | Opcode::Ret => jump(b, &operands)?,
+        Opcode::Call | Opcode::Brx | Opcode::BrxU | Opcode::Ret => jump(b, &operands)?,
         Opcode::Exit | Opcode::Kill => {
             let p = first_predicate(b, &operands)?;
             b.emit(Op::Steer(Steer::Exit(p)));
@@ -137,7 +137,7 @@ fn branch(b: &mut Builder<'_>, inst: &Inst, operands: &[Operand]) -> Lowered<()>
     Ok(())
 }
 
-/// `CALL`, `BRX`, `RET`: the return address is in registers, which other instructions set.
+/// `CALL`, `BRX`, `BRXU`, `RET`: the return address is in registers, which other instructions set.
 fn jump(b: &mut Builder<'_>, operands: &[Operand]) -> Lowered<()> {
     let p = first_predicate(b, operands)?;
     match operands.last() {
