@@ -1,10 +1,12 @@
-//! Jumps of a whole warp through a table: `brx.idx.uni`, and the `BRXU` that machine code has for it.
+//! Jumps of a whole warp through a table: `brx.idx.uni`, and what machine code has for it, `BRX` and, with
+//! uniform registers, `BRXU`.
 
 use exec::{Arg, DeviceState, Launch, LowerOptions, load, load_cubin, run};
 use isa::Dim3;
 
 const PTX: &str = include_str!("data/jumptable.ptx");
-const CUBINS: [(&str, &[u8]); 3] = [
+const CUBINS: [(&str, &[u8]); 4] = [
+    ("sm_70", include_bytes!("data/jumptable.sm_70.cubin")),
     ("sm_75", include_bytes!("data/jumptable.sm_75.cubin")),
     ("sm_80", include_bytes!("data/jumptable.sm_80.cubin")),
     ("sm_90", include_bytes!("data/jumptable.sm_90.cubin")),
@@ -30,7 +32,7 @@ fn a_warp_goes_the_way_that_the_table_says() {
         let kernel = loaded.kernel("jumptable").unwrap_or_else(|e| panic!("{e}"));
         let jumps = kernel.program.insts().iter().zip(0..).filter(|(_, at)| {
             let text = kernel.program.text(isa::Pc(*at));
-            text.starts_with("BRXU") || text.starts_with("brx.idx.uni")
+            text.starts_with(if name == "sm_70" { "BRX " } else { "BRXU " }) || text.starts_with("brx.idx.uni")
         });
         assert_eq!(jumps.count(), 1, "{name}");
         for way in 0..4 {
