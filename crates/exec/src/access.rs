@@ -169,7 +169,7 @@ fn load_words<const N: usize>(file: &mut Lanes<'_>, m: &mut Spaces<'_>, t: &Tran
             read(m, t.space, &out.addresses, file.mask, size, &mut words)?;
         }
     }
-    deliver(file, t, &words);
+    deliver(file, t.format, &t.registers, &words);
     Ok(())
 }
 
@@ -200,34 +200,32 @@ fn fixed_words<const N: usize>(file: &mut Lanes<'_>, m: &Spaces<'_>, t: &Transfe
         Space::Local | Space::Generic | Space::Texture => None,
     };
     if let Some(words) = &words {
-        deliver(file, t, words);
+        deliver(file, t.format, &t.registers, words);
     }
     words.is_some()
 }
 
 /// Moves loaded words to the registers.
 #[inline]
-fn deliver<const N: usize>(file: &mut Lanes<'_>, t: &Transfer, words: &[Column; N]) {
-    let f = t.format;
+pub(crate) fn deliver<const N: usize>(file: &mut Lanes<'_>, f: Format, registers: &[Reg; 4], words: &[Column; N]) {
     match (f.bytes, f.register_bits) {
         (4, 32) => {
-            for (register, column) in t.registers.iter().zip(words).take(f.count as usize) {
+            for (register, column) in registers.iter().zip(words).take(f.count as usize) {
                 file.write(*register, column);
             }
         }
         (8, _) => {
-            for (register, pair) in t.registers.iter().zip(words.chunks_exact(2)).take(f.count as usize) {
+            for (register, pair) in registers.iter().zip(words.chunks_exact(2)).take(f.count as usize) {
                 file.write(*register, &pair[0]);
                 file.write(register.next(), &pair[1]);
             }
         }
-        _ => deliver_extended(file, t, words),
+        _ => deliver_extended(file, f, registers, words),
     }
 }
 
 /// Moves loaded elements that are narrower than their registers.
-fn deliver_extended(file: &mut Lanes<'_>, t: &Transfer, words: &[Column]) {
-    let f = t.format;
+fn deliver_extended(file: &mut Lanes<'_>, f: Format, registers: &[Reg; 4], words: &[Column]) {
     let unused = 32 - 8 * u32::from(f.bytes);
     for k in 0..f.count as usize {
         let at = k * f.bytes as usize;
@@ -240,9 +238,9 @@ fn deliver_extended(file: &mut Lanes<'_>, t: &Transfer, words: &[Column]) {
             low[i] = if f.register_bits == 16 { value & 0xffff } else { value };
             high[i] = if f.signed { ((value as i32) >> 31) as u32 } else { 0 };
         }
-        file.write(t.registers[k], &low);
+        file.write(registers[k], &low);
         if f.register_bits == 64 {
-            file.write(t.registers[k].next(), &high);
+            file.write(registers[k].next(), &high);
         }
     }
 }
@@ -264,7 +262,7 @@ fn store_words<const N: usize>(file: &Lanes<'_>, m: &mut Spaces<'_>, t: &Transfe
     if file.mask == 0 {
         return Ok(());
     }
-    let words: [Column; N] = collect(file, t);
+    let words: [Column; N] = collect(file, t.format, &t.registers);
     if t.space == Space::Generic {
         let masks = split_generic(&mut out.addresses, file.mask);
         out.space = majority(masks);
@@ -281,18 +279,17 @@ fn store_words<const N: usize>(file: &Lanes<'_>, m: &mut Spaces<'_>, t: &Transfe
 
 /// The words that a store moves.
 #[inline]
-fn collect<const N: usize>(file: &Lanes<'_>, t: &Transfer) -> [Column; N] {
-    let f = t.format;
+pub(crate) fn collect<const N: usize>(file: &Lanes<'_>, f: Format, registers: &[Reg; 4]) -> [Column; N] {
     let mut words = [[0; WARP_LANES]; N];
     match f.bytes {
         4 => {
-            for (word, register) in words.iter_mut().zip(t.registers) {
-                *word = *file.column(register);
+            for (word, register) in words.iter_mut().zip(registers) {
+                *word = *file.column(*register);
             }
         }
         8 => {
-            for (pair, register) in words.chunks_exact_mut(2).zip(t.registers) {
-                let (low, high) = file.pair(register);
+            for (pair, register) in words.chunks_exact_mut(2).zip(registers) {
+                let (low, high) = file.pair(*register);
                 pair.copy_from_slice(&[*low, *high]);
             }
         }
@@ -301,7 +298,7 @@ fn collect<const N: usize>(file: &Lanes<'_>, t: &Transfer) -> [Column; N] {
             for k in 0..f.count as usize {
                 let at = k * bytes as usize;
                 let shift = 8 * (at % 4) as u32;
-                let value = file.column(t.registers[k]);
+                let value = file.column(registers[k]);
                 for i in 0..WARP_LANES {
                     words[at / 4][i] |= (value[i] & keep) << shift;
                 }

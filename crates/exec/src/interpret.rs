@@ -4,6 +4,7 @@ use crate::access::{self, Address, SPLIT_SPACES, Spaces};
 use crate::calls;
 use crate::compare;
 use crate::fault::{Outcome, Trap};
+use crate::image::Images;
 use crate::kernel::{Guarded, Kernel};
 use crate::lanes::{Column, LANE_BITS, Lanes, Pred, Reg, Value, blend};
 use crate::launch::Launch;
@@ -20,6 +21,7 @@ use num::int;
 /// What an instruction may touch besides its warp.
 pub(crate) struct Environment<'a> {
     pub memory: &'a mut DeviceMemory,
+    pub images: &'a Images,
     pub output: &'a mut String,
     pub shared: &'a mut SharedMemory,
     pub reductions: &'a mut [Reduction],
@@ -174,6 +176,9 @@ fn operate_rarely(
             });
             file.write_pred(*d, holds);
         }
+        Op::Fetch(fetch) => fetch.run(&mut file, env.images, spaces.device, out)?,
+        Op::Surface(access) => access.run(&mut file, &mut spaces, env.images, out)?,
+        Op::Query(query) => query.run(&mut file, env.images)?,
         Op::Atomic(atomic) => atomic.run(&mut file, &mut spaces, out)?,
         Op::AsyncCopy { shared, global, bytes, source_bytes, ignore } => {
             let limit = (*source_bytes, *ignore);

@@ -16,6 +16,7 @@ mod divergence;
 mod fault;
 pub mod float;
 pub mod functional;
+pub mod image;
 pub mod int;
 mod interpret;
 pub mod kernel;
@@ -38,6 +39,7 @@ pub mod tensor;
 mod warp;
 
 pub use functional::{FunctionalStats, run, run_observed};
+pub use image::ImageError;
 pub use kernel::{Kernel, Module, Param, RegisterCount, Variable, plain_name};
 pub use launch::{Arg, Launch, LaunchError};
 pub use lower::{KernelError, LoadError, Loaded, LowerOptions, Rejected, load};

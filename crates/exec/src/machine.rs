@@ -71,7 +71,7 @@ pub enum Steer {
     Branch(u32, Pred),
     /// `BRA.DIV` (true) and `BRA.CONV` (false): if the lanes in the register are not all active, or are.
     BranchIfDiverged(u32, Reg, bool),
-    /// `BRX`, `RET`: to the byte address in a register plus a number.
+    /// `BRX`, `BRXU`, `RET`: to the byte address in a register plus a number.
     BranchIndirect(Reg, i64),
     /// `EXIT`, where the guard and the predicate hold.
     Exit(Pred),

@@ -9,6 +9,7 @@ use crate::atomic::Atomic;
 use crate::compare::{Combine, Comparison};
 use crate::convert::{Convert1, Cvt, PackedCvt};
 use crate::float::{Float1, Float2, Float3, Modifiers};
+use crate::image::{Fetch, Query, SurfaceAccess};
 use crate::int::{Int1, Int2, Int3, Int4};
 use crate::lanes::{Pred, Reg};
 use crate::machine::Steer;
@@ -222,6 +223,12 @@ pub enum Op {
     FrameStore(Transfer),
     /// Atomic or reduction.
     Atomic(Atomic),
+    /// Read through a texture.
+    Fetch(Fetch),
+    /// Load or store through a surface.
+    Surface(SurfaceAccess),
+    /// What a texture or surface is.
+    Query(Query),
     /// Copy from global to shared memory.
     AsyncCopy {
         /// Destination.
@@ -386,6 +393,7 @@ impl Op {
             Op::Load(..) => OpClass::Load,
             Op::Store(..) => OpClass::Store,
             Op::Atomic(..) => OpClass::Atomic,
+            Op::Fetch(_) | Op::Surface(_) | Op::Query(_) => OpClass::Texture,
             Op::AsyncCopy { .. } => OpClass::AsyncCopy,
             Op::Shuffle { .. } | Op::Vote { .. } | Op::Match { .. } | Op::Redux(..) | Op::Elect { .. } => {
                 OpClass::Shuffle
@@ -517,6 +525,9 @@ impl Op {
                 f(Use::Read(a.b, columns));
                 a.c.into_iter().for_each(|c| f(Use::Read(c, columns)));
             }
+            Op::Fetch(fetch) => fetch.uses(f),
+            Op::Surface(access) => access.uses(f),
+            Op::Query(q) => table_row((1, [1 + u8::from(q.wide)]), q.d, [q.handle], f),
             Op::AsyncCopy { shared, global, source_bytes, ignore, .. } => {
                 address(shared, f);
                 address(global, f);

@@ -1,9 +1,10 @@
 //! What all SMs share: device memory, the launches that run, and the kernels' output.
 
+use crate::image::{ImageError, Images};
 use crate::kernel::Module;
 use crate::launch::Launch;
 use crate::memory::{DeviceMemory, MemoryError};
-use isa::KernelId;
+use isa::{Image, KernelId};
 
 /// What special registers say of the GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +30,7 @@ pub struct DeviceState {
     pub gpu: GpuFacts,
     /// What kernels have printed and nobody has taken yet.
     pub output: String,
+    images: Images,
     launches: Vec<Option<Launch>>,
 }
 
@@ -44,6 +46,14 @@ impl DeviceState {
     /// If the memory is full or another module lies there.
     pub fn load(&mut self, module: &Module) -> Result<(), MemoryError> {
         module.place(&mut self.memory)
+    }
+
+    /// Makes a texture or surface known; returns the handle that kernels take.
+    ///
+    /// # Errors
+    /// If there is no such image, or not enough memory behind it.
+    pub fn add_image(&mut self, image: Image) -> Result<u64, ImageError> {
+        self.images.add(image, &self.memory)
     }
 
     /// Makes a launch known; its id is what [`isa::WarpStream::start_cta`] takes.
@@ -67,8 +77,19 @@ impl DeviceState {
 
     /// Parts of the state that one instruction needs at once.
     #[inline]
-    pub(crate) fn split(&mut self, id: KernelId) -> (&mut DeviceMemory, &mut String, Option<&Launch>, GpuFacts) {
+    pub(crate) fn split(&mut self, id: KernelId) -> Parts<'_> {
         let launch = self.launches.get(id.index()).and_then(Option::as_ref);
-        (&mut self.memory, &mut self.output, launch, self.gpu)
+        let Self { memory, output, images, gpu, .. } = self;
+        Parts { memory, output, images, launch, gpu: *gpu }
     }
+}
+
+/// Parts of [`DeviceState`] that one instruction needs at once.
+pub(crate) struct Parts<'a> {
+    pub memory: &'a mut DeviceMemory,
+    pub output: &'a mut String,
+    pub images: &'a Images,
+    /// The launch asked for, if it has not ended.
+    pub launch: Option<&'a Launch>,
+    pub gpu: GpuFacts,
 }

@@ -5,7 +5,7 @@ use crate::interpret::{Environment, execute};
 use crate::kernel::Kernel;
 use crate::lanes::Column;
 use crate::machine;
-use crate::state::DeviceState;
+use crate::state::{DeviceState, Parts};
 use crate::warp::{Cta, Reduction, Warp};
 use isa::{CtaSlot, Dim3, DynInst, Fault, KernelId, OperandValues, Pc, SourceSpot, StepContext, WarpSlot, WarpStream};
 use kit::LaneMask;
@@ -143,11 +143,12 @@ impl LiveStream {
         before(warp);
         out.reconverge = warp.reconvergence().map(Pc);
         let cta = &mut self.ctas[warp.cta as usize];
-        let (memory, output, launch, gpu) = shared.split(warp.launch);
+        let Parts { memory, output, images, launch, gpu } = shared.split(warp.launch);
         // A launch stays known as long as its CTAs are resident.
         let Some(launch) = launch else { return Ok(()) };
         let mut env = Environment {
             memory,
+            images,
             output,
             shared: &mut cta.shared,
             reductions: &mut cta.reductions,

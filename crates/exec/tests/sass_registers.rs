@@ -41,7 +41,7 @@ fn named(operands: impl Iterator<Item = Operand>) -> (BTreeSet<String>, BTreeSet
                 add(false, m.base);
                 m.uniform.into_iter().for_each(|index| add(true, index));
             }
-            Operand::Constant(c) => c.index.into_iter().for_each(|index| add(false, index)),
+            Operand::Constant(c) => c.index.into_iter().for_each(|r| add(r.uniform, r.index)),
             Operand::Predicate { index, uniform, .. } if index != PT => {
                 predicates.push(format!("{}{index}", if uniform { "UP" } else { "P" }));
             }

@@ -50,7 +50,7 @@ pub enum Space {
     Param,
     /// Found out per access: [`DynInst::space`](crate::DynInst::space) has the outcome.
     Generic,
-    /// Through the texture cache.
+    /// Device memory through textures: the texture cache, or L1 where that is one with it.
     Texture,
 }
 
@@ -98,6 +98,13 @@ pub struct MemAccess {
     pub bytes: u8,
     /// Cache operator.
     pub cache: CacheOp,
+}
+
+impl MemAccess {
+    /// Whether each lane has two addresses: see [`DynInst::addresses2`](crate::DynInst::addresses2).
+    pub fn has_two_addresses(self) -> bool {
+        self.access == Access::AsyncCopy || self.space == Space::Texture
+    }
 }
 
 /// How an instruction steers its warp.

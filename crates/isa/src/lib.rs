@@ -8,11 +8,13 @@
 #![warn(missing_docs)]
 
 mod class;
+mod image;
 mod inst;
 mod launch;
 mod stream;
 
 pub use class::OpClass;
+pub use image::{AddressMode, Channel, Image, Sampler, Shape};
 pub use inst::{
     Access, CacheOp, Control, Inst, InstSpec, MemAccess, Pc, Program, ProgramBuilder, RegFile, RegId, Source, Space,
 };

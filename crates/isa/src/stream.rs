@@ -60,7 +60,8 @@ pub struct DynInst {
     /// Byte address per lane, for lanes in `mask` of a memory instruction. Shared and local
     /// addresses are offsets within the CTA's or thread's window.
     pub addresses: [u64; WARP_LANES],
-    /// Second address per lane: the shared-memory side of an asynchronous copy.
+    /// Second address per lane: the shared-memory side of an asynchronous copy; of a texture read, the
+    /// texel diagonally across from that at the first address, of those that filtering blends.
     pub addresses2: [u64; WARP_LANES],
     /// For barrier instructions.
     pub barrier: BarrierArrival,

@@ -255,6 +255,10 @@ impl Device for SimulatedDevice<'_> {
         self.session.engine.state().memory.write(address, bytes).map_err(other)
     }
 
+    fn image(&mut self, image: &isa::Image) -> Result<u64, DeviceError> {
+        self.session.engine.state().add_image(*image).map_err(|e| DeviceError::Image(e.to_string()))
+    }
+
     fn launch(&mut self, launch: &Launch<'_>) -> Result<(), DeviceError> {
         let kernel = self.kernel(launch.module, launch.kernel)?.clone();
         let args: Vec<_> = launch.args.iter().map(|a| exec::Arg::Bytes(a.bytes().to_vec())).collect();

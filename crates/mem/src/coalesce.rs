@@ -224,13 +224,38 @@ impl Transactions {
         self.drop_strays();
     }
 
-    /// Gathers what goes through a cache of whole lines: constants and textures.
-    pub fn gather_lines(&mut self, mask: LaneMask, addresses: &[u64; WARP_LANES], line_bytes: u32) {
+    /// Gathers reads of two places per lane.
+    pub fn gather_pairs(
+        &mut self,
+        mask: LaneMask,
+        places: [&[u64; WARP_LANES]; 2],
+        bytes: u32,
+        granularity: Granularity,
+    ) {
         self.len = 0;
-        for lane in lanes(mask) {
-            let at = self.at(addresses[lane] & !u64::from(line_bytes - 1));
-            at.lanes |= 1 << lane;
-            at.bytes = line_bytes;
+        let segment = segment_bytes(bytes, granularity);
+        for addresses in places {
+            lanes(mask).for_each(|lane| self.touch(addresses[lane], bytes, segment, lane));
+        }
+        self.finish(segment);
+    }
+
+    /// Gathers what goes through a cache of whole lines: constants and textures, which have two
+    /// places per lane.
+    pub fn gather_lines(
+        &mut self,
+        mask: LaneMask,
+        addresses: &[u64; WARP_LANES],
+        second: Option<&[u64; WARP_LANES]>,
+        line_bytes: u32,
+    ) {
+        self.len = 0;
+        for addresses in std::iter::once(addresses).chain(second) {
+            for lane in lanes(mask) {
+                let at = self.at(addresses[lane] & !u64::from(line_bytes - 1));
+                at.lanes |= 1 << lane;
+                at.bytes = line_bytes;
+            }
         }
         self.order();
     }
@@ -427,7 +452,7 @@ mod tests {
     #[test]
     fn constant_accesses_are_gathered_by_line() {
         let mut t = Transactions::new();
-        t.gather_lines(u32::MAX, &strided(0x100, 4), 64);
+        t.gather_lines(u32::MAX, &strided(0x100, 4), None, 64);
         assert_eq!(t.iter().map(|t| (t.address, t.bytes)).collect::<Vec<_>>(), [(0x140, 64), (0x100, 64)]);
     }
 

@@ -3,7 +3,7 @@
 use crate::occupancy::{Occupancy, occupancy};
 use crate::spec::{CoreSpec, Pipe};
 use crate::work::Work;
-use config::OpTiming;
+use config::{OpTiming, Unit};
 use isa::{Control, LaunchShape, MemAccess, OpClass, Pc, Program, RegId};
 use mem::coalesce::LocalLayout;
 use std::sync::Arc;
@@ -227,10 +227,12 @@ impl Code {
         let micros = program.insts().iter().zip(&*names).enumerate().map(|(index, (inst, names))| {
             let OpTiming { unit, latency_cycles, initiation_cycles } = spec.timing.of(inst.class);
             let initiation = if inst.packed_half { initiation_cycles / 2 } else { initiation_cycles };
+            // Units of textures are for instructions without addresses, as traces have them.
+            let in_memory = inst.class == OpClass::Texture && inst.mem.is_some();
             Micro {
                 class: inst.class,
                 work: Work::of(inst.class, program.text(Pc::from(index))),
-                pipe: Pipe::of(unit),
+                pipe: Pipe::of(if in_memory { Unit::Mem } else { unit }),
                 control: inst.control,
                 mem: inst.mem,
                 latency_cycles: latency_cycles.clamp(1, u32::from(u16::MAX)) as u16,

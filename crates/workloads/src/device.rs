@@ -1,7 +1,7 @@
 //! What a workload needs of a GPU: memory, modules, launches. The simulator implements it; so can
 //! anything else that runs kernels.
 
-use isa::{Dim3, Fault};
+use isa::{Dim3, Fault, Image};
 
 /// A piece of device memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -135,6 +135,9 @@ pub enum DeviceError {
         /// Bytes there are.
         size: u64,
     },
+    /// There is no such texture or surface, or not enough memory behind it.
+    #[error("no texture or surface can be made: {0}")]
+    Image(String),
     /// The module could not be loaded; the text has all diagnostics, rendered.
     #[error("{0}")]
     Module(String),
@@ -228,6 +231,9 @@ pub trait Device {
 
     /// Writes a module's variable in global or constant memory.
     fn write_symbol(&mut self, module: ModuleId, name: &str, offset: u64, bytes: &[u8]) -> Result<(), DeviceError>;
+
+    /// Makes a texture or surface of memory; returns the object that kernels take, 64 bits.
+    fn image(&mut self, image: &Image) -> Result<u64, DeviceError>;
 
     /// Launches a kernel.
     fn launch(&mut self, launch: &Launch<'_>) -> Result<(), DeviceError>;

@@ -6,7 +6,7 @@ use crate::check::Check;
 use crate::device::{Arg, Buffer, Code, Device, DeviceError, Launch, ModuleId, ModuleSource, Registers};
 use crate::element::{self, Element};
 use crate::suggest;
-use isa::Dim3;
+use isa::{Dim3, Image};
 use rand::RngCore;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -354,6 +354,11 @@ impl Run<'_> {
     /// Overwrites the start of a module variable.
     pub fn write_symbol<T: Element>(&mut self, name: &str, values: &[T]) -> Result<(), WorkloadError> {
         Ok(self.device.write_symbol(self.module, name, 0, &element::to_bytes(values))?)
+    }
+
+    /// A texture or surface, as an argument.
+    pub fn image(&mut self, image: &Image) -> Result<Arg, WorkloadError> {
+        Ok(self.device.image(image)?.into())
     }
 
     /// All of a buffer, after all launches so far.

@@ -112,6 +112,9 @@ impl Device for Functional {
         let place = Buffer { address: variable.address, bytes: variable.bytes };
         self.state.memory.write(span(place, offset, bytes.len())?, bytes).map_err(other)
     }
+    fn image(&mut self, image: &isa::Image) -> Result<u64, DeviceError> {
+        self.state.add_image(*image).map_err(|e| DeviceError::Image(e.to_string()))
+    }
     fn launch(&mut self, launch: &Launch<'_>) -> Result<(), DeviceError> {
         let kernel = self.kernel(launch.module, launch.kernel)?.clone();
         let args: Vec<_> = launch.args.iter().map(|a| exec::Arg::Bytes(a.bytes().to_vec())).collect();
@@ -243,6 +246,8 @@ workloads_run_right! {
     asynccopy: [("m", 16), ("n", 16), ("k", 16)], [("m", 32), ("n", 48), ("k", 80)];
     lastblock: [("n", 1)], [("n", 999), ("blocks", 5), ("block", 64), ("launches", 3)];
     hashtable: [("keys", 1), ("buckets", 1)], [("keys", 200), ("buckets", 1)], [("keys", 500), ("buckets", 50), ("block", 100)];
+    imagefilter: [("width", 1), ("height", 1)], [("width", 45), ("height", 19), ("angle", 200)];
+    spmv: [("rows", 1), ("degree", 1)], [("rows", 333), ("degree", 40)];
 }
 
 /// Of a workload's instructions that write vector registers, in percent, those whose registers all live

@@ -62,6 +62,10 @@ impl Device for Recorder {
         self.digest.update(bytes);
         Ok(())
     }
+    fn image(&mut self, image: &isa::Image) -> Result<u64, DeviceError> {
+        self.digest.update(format!("{image:?}"));
+        Ok(1)
+    }
     fn launch(&mut self, launch: &Launch<'_>) -> Result<(), DeviceError> {
         if self.fail_launch {
             return Err(DeviceError::Interrupted);

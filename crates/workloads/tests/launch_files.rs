@@ -81,6 +81,10 @@ impl Device for Fake {
     fn write_symbol(&mut self, _: ModuleId, name: &str, _: u64, _: &[u8]) -> Result<(), DeviceError> {
         Err(DeviceError::UnknownSymbol { name: name.to_owned(), known: Vec::new() })
     }
+    fn image(&mut self, image: &isa::Image) -> Result<u64, DeviceError> {
+        self.log.push(format!("{image:?}"));
+        Ok(self.log.len() as u64)
+    }
     fn launch(&mut self, l: &Launch<'_>) -> Result<(), DeviceError> {
         let args: Vec<u64> = l.args.iter().map(word).collect();
         match l.kernel {
@@ -142,6 +146,61 @@ fn every_example_parses() {
         if name.ends_with(".toml") && name != "kernels.toml" {
             assert!(!example(&name).description.is_empty(), "{name}");
         }
+    }
+}
+
+const IMAGES: &str =
+    "module = \"k.ptx\"\n[buffers.x]\ntype = \"f32\"\nlength = 24\n[buffers.d]\ntype = \"f64\"\nlength = 4\n";
+
+fn launch_of(args: &str) -> String {
+    format!("{IMAGES}[[launch]]\nkernel = \"sum\"\ngrid = 1\nblock = 1\nargs = [{args}, 0]\n")
+}
+
+#[test]
+fn textures_and_surfaces_are_made_once() {
+    let launch = |image: &str| {
+        format!(
+            "[[launch]]\nkernel = \"record\"\ngrid = 1\nblock = 1\nrepeat = 2\n\
+             args = [{image}, {{ u32 = 5 }}, {{ bytes = [1, 2, 3] }}]\n"
+        )
+    };
+    let texture = "{ texture = \"x\", width = 3, height = 2, pitch = 4, channels = 1, filter = \"linear\", \
+                   address = [\"wrap\", \"border\"], normalised = true }";
+    let text = [IMAGES, &launch(texture), &launch("{ surface = \"x\", channels = 4 }")].concat();
+    assert_eq!(
+        run(&text).unwrap().1,
+        [
+            "Image { base: 4294967296, shape: D2, size: [3, 2, 1], pitch: 16, channel: F32, channels: 1, sampler: \
+             Some(Sampler { address: [Wrap, Border, Clamp], linear: true, normalised: true, as_float: false }) }",
+            "record (1,1,1) (1,1,1) shared 0 stream 0: 0x1 0x5 0x30201",
+            "record (1,1,1) (1,1,1) shared 0 stream 0: 0x1 0x5 0x30201",
+            "Image { base: 4294967296, shape: D1, size: [6, 1, 1], pitch: 96, channel: F32, channels: 4, sampler: None }",
+            "record (1,1,1) (1,1,1) shared 0 stream 0: 0x4 0x5 0x30201",
+            "record (1,1,1) (1,1,1) shared 0 stream 0: 0x4 0x5 0x30201",
+        ]
+    );
+}
+
+#[test]
+fn mistakes_in_textures_and_surfaces() {
+    for (image, says) in [
+        ("{ texture = \"y\" }", "there is no buffer `y`"),
+        ("{ texture = \"x\", heigth = 2 }", "a texture has no key `heigth`; did you mean `height`?"),
+        ("{ surface = \"x\", filter = \"point\" }", "a surface has no key `filter`"),
+        ("{ texture = \"x\", filter = \"cubic\" }", "`cubic` is none of point, linear"),
+        ("{ texture = \"x\", address = [] }", "this must be a word in quotes, not an array"),
+        ("{ texture = \"x\", normalised = 1 }", "this must be true or false"),
+        ("{ texture = \"x\", height = 2 }", "`width` is missing"),
+        ("{ texture = \"x\", width = 25 }", "the image takes 25 elements, the buffer has 24"),
+        ("{ texture = \"x\", width = 5, height = 5 }", "the image takes 25 elements, the buffer has 24"),
+        ("{ texture = \"x\", width = 1, height = 4294967295, depth = 4294967295 }", "the buffer has 24"),
+        ("{ texture = \"x\", width = 0 }", "width"),
+        ("{ texture = \"x\", depth = 1, layers = 1 }", "an image has either depth or layers"),
+        ("{ texture = \"d\" }", "texels cannot be made of f64"),
+    ] {
+        let found = mistakes(&launch_of(&format!("{image}, \"x\"")));
+        assert!(found.contains(says) || says == "width" && found.contains("1 to"), "{image}: {found}");
+        assert!(found.contains("test.toml:12:"), "{image}: {found}");
     }
 }
 

@@ -373,6 +373,7 @@ impl FunctionLowering<'_, '_> {
             "ld" | "ldu" | "st" | "atom" | "red" | "cp" | "prefetch" | "prefetchu" | "applypriority" | "discard" => {
                 self.memory(m, o)
             }
+            "tex" | "tld4" | "txq" | "suq" | "suld" | "sust" => self.image(m, o),
             "shfl" | "vote" | "match" | "activemask" | "redux" | "elect" | "bar" | "barrier" | "membar" | "fence"
             | "nanosleep" | "griddepcontrol" | "setmaxnreg" => self.warp(m, o),
             "bra" | "brx" | "call" | "ret" | "exit" | "trap" | "brkpt" | "pmevent" => self.control(m, o),

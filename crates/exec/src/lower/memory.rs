@@ -12,7 +12,7 @@ use ptx::Type;
 use ptx::ast::{Operand, OperandKind};
 
 /// What a memory instruction is to the timing model.
-pub(super) fn mem_access(op: &Op, cache: CacheOp) -> Option<MemAccess> {
+pub(crate) fn mem_access(op: &Op, cache: CacheOp) -> Option<MemAccess> {
     Some(match op {
         Op::Load(t) => MemAccess { space: t.space, access: Access::Load, bytes: t.format.total_bytes(), cache },
         Op::Store(t) => MemAccess { space: t.space, access: Access::Store, bytes: t.format.total_bytes(), cache },
@@ -20,6 +20,9 @@ pub(super) fn mem_access(op: &Op, cache: CacheOp) -> Option<MemAccess> {
             let access = if a.d.is_some() { Access::Atomic } else { Access::Reduction };
             MemAccess { space: a.space, access, bytes: a.ty.bytes(), cache }
         }
+        // Of a texel only its place counts.
+        Op::Fetch(_) => MemAccess { space: Space::Texture, access: Access::Load, bytes: 4, cache },
+        Op::Surface(access) => access.mem_access(),
         Op::AsyncCopy { bytes, .. } => {
             MemAccess { space: Space::Global, access: Access::AsyncCopy, bytes: *bytes, cache }
         }
@@ -121,9 +124,17 @@ impl FunctionLowering<'_, '_> {
     fn load(&mut self, m: &Mods<'_>, o: &[Operand]) -> Lowered<Op> {
         let ty = self.need_type(m)?;
         let hints = self.cache_modifiers(m);
-        let count = Self::vector_length(m);
         self.expect(o, 2 + hints)?;
-        let parts = self.parts(&o[0])?;
+        let (format, registers) = self.loaded(m, ty, &o[0])?;
+        let (space, address, frame) = self.target(m, &o[1])?;
+        let t = Transfer { space, format, address, registers };
+        Ok(if frame { Op::FrameLoad(t) } else { Op::Load(t) })
+    }
+
+    /// The registers that a load of `ty` writes.
+    pub(super) fn loaded(&mut self, m: &Mods<'_>, ty: Type, o: &Operand) -> Lowered<(Format, [Reg; 4])> {
+        let count = Self::vector_length(m);
+        let parts = self.parts(o)?;
         if parts.len() != count {
             return Err(self.problem(format!("{count} registers are needed here, not {}", parts.len())));
         }
@@ -144,18 +155,26 @@ impl FunctionLowering<'_, '_> {
                 return Err(self.problem("the registers of a vector must be of one width"));
             }
         }
-        let format = self.format(m, ty, count, bits)?;
-        let (space, address, frame) = self.target(m, &o[1])?;
-        let t = Transfer { space, format, address, registers };
-        Ok(if frame { Op::FrameLoad(t) } else { Op::Load(t) })
+        Ok((self.format(m, ty, count, bits)?, registers))
     }
 
     fn store(&mut self, m: &Mods<'_>, o: &[Operand]) -> Lowered<Op> {
         let ty = self.need_type(m)?;
         let hints = self.cache_modifiers(m);
-        let count = Self::vector_length(m);
         self.expect(o, 2 + hints)?;
-        let parts = self.parts(&o[1])?;
+        let (format, registers) = self.stored(m, ty, &o[1])?;
+        let (space, address, frame) = self.target(m, &o[0])?;
+        if space == Space::Constant || space == Space::Param {
+            return Err(self.problem("constants and kernel parameters cannot be stored to"));
+        }
+        let t = Transfer { space, format, address, registers };
+        Ok(if frame { Op::FrameStore(t) } else { Op::Store(t) })
+    }
+
+    /// The registers that a store of `ty` reads.
+    pub(super) fn stored(&mut self, m: &Mods<'_>, ty: Type, o: &Operand) -> Lowered<(Format, [Reg; 4])> {
+        let count = Self::vector_length(m);
+        let parts = self.parts(o)?;
         if parts.len() != count {
             return Err(self.problem(format!("{count} registers are needed here, not {}", parts.len())));
         }
@@ -181,13 +200,7 @@ impl FunctionLowering<'_, '_> {
         }
         // Only the low bits are stored, so that registers wider than the type need not agree.
         let bits = if ty.bits() == 64 { 64 } else { bits.min(32) };
-        let format = self.format(m, ty, count, bits)?;
-        let (space, address, frame) = self.target(m, &o[0])?;
-        if space == Space::Constant || space == Space::Param {
-            return Err(self.problem("constants and kernel parameters cannot be stored to"));
-        }
-        let t = Transfer { space, format, address, registers };
-        Ok(if frame { Op::FrameStore(t) } else { Op::Store(t) })
+        Ok((self.format(m, ty, count, bits)?, registers))
     }
 
     fn atomic(&mut self, m: &Mods<'_>, o: &[Operand]) -> Lowered<Op> {

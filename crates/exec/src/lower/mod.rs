@@ -14,6 +14,7 @@ mod control;
 mod convert;
 mod float;
 mod function;
+mod image;
 mod int;
 mod matrix;
 mod memory;
@@ -24,6 +25,7 @@ mod operand;
 mod warp;
 
 pub(crate) use build::{Constants, Line, LoweredFunction, reach, uses};
+pub(crate) use memory::mem_access;
 pub(crate) use module::module_base;
 
 use crate::kernel::{Kernel, Module};

@@ -17,6 +17,9 @@ pub(crate) fn module_base(slot: u16) -> u64 {
     VARIABLES_BASE + u64::from(slot) * SLOT_BYTES
 }
 
+/// What is said of `texture<…>`, `surface<…>` and samplers at module level.
+const NO_REFERENCES: &str = "texture and surface references are not executable: pass texture and surface objects";
+
 /// What a module-level name stands for.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ModuleName {
@@ -119,7 +122,7 @@ impl<'a> ModuleScope<'a> {
                         continue;
                     };
                     if v.ty == ptx::Type::Texref || v.ty == ptx::Type::Samplerref || v.ty == ptx::Type::Surfref {
-                        ModuleName::Unusable("texture, sampler and surface references are not executable yet")
+                        ModuleName::Unusable(NO_REFERENCES)
                     } else {
                         let address = next.next_multiple_of(256.max(u64::from(v.alignment())));
                         next = address + bytes.max(1) + 16;
@@ -128,7 +131,7 @@ impl<'a> ModuleScope<'a> {
                     }
                 }
                 StateSpace::Shared => ModuleName::Shared(index),
-                StateSpace::Tex => ModuleName::Unusable("texture references are not executable yet"),
+                StateSpace::Tex => ModuleName::Unusable(NO_REFERENCES),
                 _ => ModuleName::Unusable("a variable of this state space cannot stand at module level"),
             };
             self.names.insert(name, entry);

@@ -90,6 +90,9 @@ pub(super) fn of_op(op: &mut Op, f: &mut impl FnMut(Operand<'_>)) {
             f(Operand::Reg(&mut a.b));
             registers(&mut a.c, f);
         }
+        Op::Fetch(fetch) => fetch.places(&mut |r| f(Operand::Reg(r))),
+        Op::Surface(access) => access.places(&mut |r| f(Operand::Reg(r))),
+        Op::Query(q) => row(&mut q.d, std::slice::from_mut(&mut q.handle), f),
         Op::AsyncCopy { shared, global, source_bytes, ignore, .. } => {
             address(shared, f);
             address(global, f);

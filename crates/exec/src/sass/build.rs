@@ -5,10 +5,10 @@ use super::{FAMILIES, Lowered};
 use crate::divergence;
 use crate::kernel::{Guarded, Kernel, Param, RegisterCount};
 use crate::lanes::{Column, Pred, Reg};
-use crate::lower::LowerOptions;
+use crate::lower::{LowerOptions, mem_access};
 use crate::machine::{LaunchWord, MachineCode, WordSource};
 use crate::op::{Op, Use};
-use isa::{Control, InstSpec, ProgramBuilder, RegFile, RegId, Source};
+use isa::{CacheOp, Control, InstSpec, ProgramBuilder, RegFile, RegId, Source};
 use sass::decode::operand::{Register, URZ};
 use sass::decode::{Inst, Op as Opcode, Operand, decode};
 use sass::elf::{Cubin, Function, RelocationKind};
@@ -195,7 +195,11 @@ impl<'a> Builder<'a> {
         note(Use::ReadPred(guard));
         let text = inst.to_string();
         let opcode = text.split(' ').find(|word| !word.starts_with('@')).unwrap_or_default();
-        let meaning = meaning(opcode, Generation::of(self.sm.into()));
+        let mut meaning = meaning(opcode, Generation::of(self.sm.into()));
+        // Traces know neither place nor kind of what goes through textures and surfaces.
+        if let [op @ (Op::Fetch(_) | Op::Surface(_) | Op::Query(_)), ..] = &self.current[..] {
+            (meaning.class, meaning.mem) = (op.class(), mem_access(op, CacheOp::All));
+        }
         program.push(InstSpec {
             class: meaning.class,
             control: control(inst, meaning.control),
@@ -370,6 +374,15 @@ impl<'a> Builder<'a> {
         Ok(self.words(&words))
     }
 
+    /// The word of a constant bank that names a texture or surface.
+    pub fn handle(&mut self, bank: u8, offset: i32) -> Lowered<Reg> {
+        let parameters = i64::from(self.function.parameter_base) + i64::from(self.function.parameter_bytes);
+        if bank == 0 && i64::from(offset) >= parameters {
+            return Err("texture and surface references are not executable: pass texture and surface objects".into());
+        }
+        self.bank(bank, offset, 1)
+    }
+
     /// Address in device memory of a constant bank other than 0.
     pub fn bank_address(&self, bank: u8) -> Option<u64> {
         self.layout.bank_address(self.function, bank)
@@ -433,7 +446,8 @@ fn highest_uniform(operand: Operand) -> Option<u8> {
     let index = match operand {
         Operand::Register(r) if r.uniform => r.index,
         Operand::Memory(m) => m.uniform?,
-        Operand::Constant(c) => c.bindless?,
+        Operand::Constant(c) => c.bindless.or_else(|| c.index.filter(|r| r.uniform).map(|r| r.index))?,
+        Operand::Indirect { register, .. } if register.uniform => register.index,
         _ => return None,
     };
     (index != URZ).then_some(index)

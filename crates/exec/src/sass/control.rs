@@ -7,7 +7,7 @@ use crate::lanes::Pred;
 use crate::machine::Steer;
 use crate::op::{BarrierOp, Destination, Op};
 use sass::decode::operand::Register;
-use sass::decode::{Inst, Op as Opcode, Operand};
+use sass::decode::{INSTRUCTION_BYTES, Inst, Op as Opcode, Operand};
 
 /// `BRA` with these kinds asks whether the warp's lanes are together.
 const KIND_DIVERGED: u64 = 2;
@@ -18,7 +18,7 @@ pub(super) fn lower(b: &mut Builder<'_>, inst: &Inst) -> Lowered<bool> {
     match inst.row.op {
         Opcode::Nop | Opcode::PmTrig | Opcode::Cctl | Opcode::ErrBar | Opcode::CgaErrBar => {}
         Opcode::Bra => branch(b, inst, &operands)?,
-        Opcode::Call | Opcode::Brx | Opcode::Ret => jump(b, &operands)?,
+        Opcode::Call | Opcode::Brx | Opcode::BrxU | Opcode::Ret => jump(b, inst, &operands)?,
         Opcode::Exit | Opcode::Kill => {
             let p = first_predicate(b, &operands)?;
             b.emit(Op::Steer(Steer::Exit(p)));
@@ -137,8 +137,8 @@ fn branch(b: &mut Builder<'_>, inst: &Inst, operands: &[Operand]) -> Lowered<()>
     Ok(())
 }
 
-/// `CALL`, `BRX`, `RET`: the return address is in registers, which other instructions set.
-fn jump(b: &mut Builder<'_>, operands: &[Operand]) -> Lowered<()> {
+/// `CALL`, `BRX`, `BRXU`, `RET`: the return address is in registers, which other instructions set.
+fn jump(b: &mut Builder<'_>, inst: &Inst, operands: &[Operand]) -> Lowered<()> {
     let p = first_predicate(b, operands)?;
     match operands.last() {
         Some(&Operand::Target(target)) => {
@@ -147,6 +147,10 @@ fn jump(b: &mut Builder<'_>, operands: &[Operand]) -> Lowered<()> {
         }
         Some(&Operand::Indirect { register, target }) if p == Pred::TRUE => {
             let base = b.register(register, 1)?;
+            // Though the text has the number alone, these count from the next instruction on.
+            let from_next = matches!(inst.row.op, Opcode::Brx | Opcode::BrxU);
+            let next = if from_next { (inst.address + INSTRUCTION_BYTES) as i64 } else { 0 };
+            let target = target.wrapping_add(next);
             b.emit(Op::Steer(Steer::BranchIndirect(base, target)));
         }
         _ => return Err("this form of jump is not executable".into()),

@@ -135,7 +135,7 @@ fn narrow_sum(b: &mut Builder<'_>, place: Memory, uniform: Option<Reg>) -> Lower
 }
 
 /// What a load or store moves, by its field of three bits; and how many columns that takes.
-fn format(inst: &Inst) -> Lowered<(Format, u16)> {
+pub(super) fn format(inst: &Inst) -> Lowered<(Format, u16)> {
     let (bytes, count, signed) = match inst.modifier("size") {
         Some(0) => (1, 1, false),
         Some(1) => (1, 1, true),
@@ -150,7 +150,7 @@ fn format(inst: &Inst) -> Lowered<(Format, u16)> {
 }
 
 /// `first` and those that follow it.
-fn consecutive(first: Reg) -> [Reg; 4] {
+pub(super) fn consecutive(first: Reg) -> [Reg; 4] {
     [0, 1, 2, 3].map(|k| Reg(first.0 + k))
 }
 
@@ -177,14 +177,14 @@ fn store(b: &mut Builder<'_>, inst: &Inst, space: Space) -> Lowered<()> {
     Ok(())
 }
 
-/// `LDC`: bank 0 is the launch's, the others lie in device memory.
-fn load_constant(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
+/// `LDC`, and `ULDC` with an index: bank 0 is the launch's, the others lie in device memory.
+pub(super) fn load_constant(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
     let operands: Vec<Operand> = inst.operands().collect();
     let [d, Operand::Constant(Constant { bank, bindless: None, index, offset, .. })] = operands[..] else {
         return Err("it has an unknown form".into());
     };
-    let index = index.filter(|&r| r != RZ).map(Register::general);
-    if index.is_some() && inst.modifier("mode") != Some(0) {
+    let index = index.filter(|r| !r.is_zero());
+    if index.is_some() && inst.modifier("mode").is_some_and(|mode| mode != 0) {
         return Err("only plain indices into constant banks are executable".into());
     }
     let index = index.map(|r| b.register(r, 1)).transpose()?;

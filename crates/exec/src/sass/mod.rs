@@ -26,6 +26,7 @@ mod memory;
 mod module;
 mod moves;
 mod operand;
+mod texture;
 mod warp;
 mod words;
 
@@ -55,6 +56,7 @@ const FAMILIES: &[Family] = &[
     convert::lower,
     half::lower,
     matrix::lower,
+    texture::lower,
 ];
 
 /// Loads the kernels of a cubin; `name` is what messages call it.

@@ -311,6 +311,9 @@ fn load_constant(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
     const PAIR: u64 = 5;
     let [d, Operand::Constant(constant)] = operands(inst)? else { return Err("it has an unknown form".into()) };
     let size = inst.modifier("size").unwrap_or(WORD);
+    if constant.index.is_some() {
+        return super::memory::load_constant(b, inst);
+    }
     let within = constant.offset.rem_euclid(4);
     let s = Operand::Constant(Constant { offset: constant.offset - within, ..constant });
     let (bits, signed) = match size {

@@ -129,7 +129,7 @@ fn highest_uniform(sm: u8, words: &[u128]) -> usize {
             let index = match operand {
                 Operand::Register(r) if r.uniform => Some(r.index),
                 Operand::Memory(m) => m.uniform,
-                Operand::Constant(c) => c.bindless,
+                Operand::Constant(c) => c.bindless.or_else(|| c.index.filter(|r| r.uniform).map(|r| r.index)),
                 _ => None,
             };
             count = count.max(index.filter(|&i| i != 63).map_or(0, |i| usize::from(i) + 2));

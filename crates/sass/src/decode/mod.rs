@@ -256,10 +256,19 @@ impl Inst {
                 let register = Register::uniform(self.get(lo, 6) as u8);
                 Operand::Indirect { register, target: self.target(field) }
             }
+            What::IndirectUniformAbsolute(lo, field) => {
+                let register = Register::uniform(self.get(lo, 6) as u8);
+                Operand::Indirect { register, target: sign_extend(field, self.word).wrapping_mul(4) }
+            }
             What::ConstLoad => Operand::Constant(self.constant_load()),
             What::ConstUniform => {
                 let offset = sign_extend(bits(38, 16), self.word) as i32;
                 Operand::Constant(Constant { offset, ..self.constant(Sign::default(), "") })
+            }
+            What::ConstUniformIndexed => {
+                let offset = sign_extend(bits(38, 16), self.word) as i32;
+                let index = Some(Register::uniform(self.get(24, 6) as u8));
+                Operand::Constant(Constant { bindless: None, index, offset, ..self.constant(Sign::default(), "") })
             }
             What::Address(address) => Operand::Memory(self.memory(address)),
             What::Special => Operand::Special(self.get(72, 8) as u8),
@@ -268,6 +277,12 @@ impl Inst {
             What::ScoreboardSet(field) => Operand::ScoreboardSet(field.get(self.word) as u8),
             What::AllPreds => Operand::AllPredicates,
             What::Text(text) => Operand::Text(text),
+            What::Named(field, names) => {
+                Operand::Text(names.get(field.get(self.word) as usize).copied().unwrap_or_default())
+            }
+            What::Coordinates(lo) => {
+                Operand::Memory(Memory { base: self.get(lo, 8) as u8, suffix: "", uniform: None, offset: 0 })
+            }
         }
     }
 
@@ -361,7 +376,7 @@ impl Inst {
         let plain = self.constant(Sign::default(), "");
         match index {
             operand::RZ if offset != 0 => Constant { offset, ..plain },
-            _ => Constant { index: Some(index), offset, ..plain },
+            _ => Constant { index: Some(Register::general(index)), offset, ..plain },
         }
     }
 

@@ -25,7 +25,7 @@ macro_rules! ops {
 ops! {
     Atom "ATOM", AtomG "ATOMG", AtomGCas "ATOMG", AtomCas "ATOM", AtomS "ATOMS", AtomSCas "ATOMS",
     AtomSPopcInc "ATOMS.POPC.INC", ArriveS "ARRIVES.LDGSTSBAR.64", AtomSArrive "ATOMS.ARRIVE.64",
-    B2R "B2R.RESULT", BMma "BMMA", Bpt "BPT", Bar "BAR", BMov "BMOV.32", BMovToBarrier "BMOV.32", BMsk "BMSK", Bra "BRA", Break "BREAK", Brev "BREV", Brx "BRX",
+    B2R "B2R.RESULT", BMma "BMMA", Bpt "BPT", Bar "BAR", BMov "BMOV.32", BMovToBarrier "BMOV.32", BMsk "BMSK", Bra "BRA", Break "BREAK", Brev "BREV", Brx "BRX", BrxU "BRXU",
     BSsy "BSSY", BSync "BSYNC", Call "CALL", Cctl "CCTL", CgaErrBar "CGAERRBAR", Cs2R "CS2R",
     DAdd "DADD", DepBar "DEPBAR", DFma "DFMA", DMma "DMMA", DMul "DMUL", DSetP "DSETP",
     EndCollective "ENDCOLLECTIVE", ErrBar "ERRBAR", Exit "EXIT",
@@ -39,7 +39,7 @@ ops! {
     Lea "LEA", Lop3 "LOP3.LUT", Match "MATCH", MemBar "MEMBAR", Mov "MOV", MovM "MOVM", MuFu "MUFU",
     NanoSleep "NANOSLEEP", Nop "NOP", P2R "P2R", PLop3 "PLOP3.LUT", PmTrig "PMTRIG", PopC "POPC", Prmt "PRMT",
     QSpc "QSPC", R2P "R2P", R2Ur "R2UR", Red "RED", RedG "REDG", Redux "REDUX", Ret "RET", S2R "S2R", S2Ur "S2UR",
-    Sel "SEL", Sgxt "SGXT", Shf "SHF", Shfl "SHFL", St "ST", StG "STG", StL "STL", StS "STS",
+    Sel "SEL", Sgxt "SGXT", Shf "SHF", Shfl "SHFL", St "ST", StG "STG", StL "STL", StS "STS", SuLd "SULD.D", SuSt "SUST.D", Tex "TEX", Tld "TLD", Tld4 "TLD4", Txq "TXQ",
     UBMsk "UBMSK", UBrev "UBREV", UFlo "UFLO", UIAdd3 "UIADD3", UIMad "UIMAD", UIMadHi "UIMAD.HI", UIMadWide "UIMAD.WIDE",
     UISetP "UISETP", ULdC "ULDC", ULea "ULEA", ULop3 "ULOP3.LUT", UMov "UMOV", UPLop3 "UPLOP3.LUT", UPopC "UPOPC",
     UPrmt "UPRMT", USel "USEL", USgxt "USGXT", USHf "USHF", VAbsDiff "VABSDIFF", VAbsDiff4 "VABSDIFF4", VIAdd "VIADD", VIAddMnMx "VIADDMNMX", VIMnMx "VIMNMX", VIMnMx3 "VIMNMX3", Vote "VOTE", VoteU "VOTEU",

@@ -60,7 +60,7 @@ pub struct Constant {
     /// Uniform register that holds the bank's descriptor (bindless).
     pub bindless: Option<u8>,
     /// Index register.
-    pub index: Option<u8>,
+    pub index: Option<Register>,
     /// Offset in bytes.
     pub offset: i32,
     /// Sign changes.
@@ -207,7 +207,7 @@ impl fmt::Display for Constant {
         match self.index {
             None => write!(f, "{}", SignedHex(self.offset.into()))?,
             Some(index) => {
-                name(f, false, index)?;
+                write!(f, "{index}")?;
                 if self.offset != 0 {
                     write!(f, "+{}", SignedHex(self.offset.into()))?;
                 }

@@ -169,10 +169,14 @@ pub enum What {
     IndirectAbsolute(u8, Field),
     /// The same with a uniform register.
     IndirectUniform(u8, Field),
+    /// The same with an absolute target.
+    IndirectUniformAbsolute(u8, Field),
     /// Constant bank with a register index (LDC): base register at 24, offset at 38, bank at 54.
     ConstLoad,
     /// Constant bank without an index (ULDC).
     ConstUniform,
+    /// The same with a uniform register at 24 as index.
+    ConstUniformIndexed,
     /// Memory address.
     Address(Address),
     /// Special register number at bit 72.
@@ -187,6 +191,10 @@ pub enum What {
     AllPreds,
     /// Fixed text.
     Text(&'static str),
+    /// Text by the value of a field.
+    Named(Field, &'static [&'static str]),
+    /// Register in brackets: the first of the coordinates of a surface access.
+    Coordinates(u8),
 }
 
 /// How an instruction addresses memory.

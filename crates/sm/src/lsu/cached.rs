@@ -28,7 +28,8 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         if route == Route::Constant && self.lsu.constant.is_none() {
             return;
         }
-        self.lsu.transactions.gather_lines(flight.mask, &dynamic.addresses, line);
+        let second = (route == Route::Texture).then_some(&dynamic.addresses2);
+        self.lsu.transactions.gather_lines(flight.mask, &dynamic.addresses, second, line);
         self.slab.get_mut(id).pending = self.lsu.transactions.len() as u16;
     }
 

@@ -143,10 +143,16 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
             let cta = u32::from(self.warps.cta[w].0);
             let addresses = layout.addresses(u32::from(self.id), cta, first_thread, &dynamic.addresses);
             out.gather_local(flight.mask, &addresses, bytes, layout.word_stride(), granularity);
+        } else if mem.space == Space::Texture {
+            out.gather_pairs(flight.mask, [&dynamic.addresses, &dynamic.addresses2], bytes, granularity);
         } else {
             out.gather(flight.mask, &dynamic.addresses, bytes, granularity);
         }
-        let counter = if local { &mut self.counters.local_accesses } else { &mut self.counters.global_accesses };
+        let counter = match mem.space {
+            _ if local => &mut self.counters.local_accesses,
+            Space::Texture => &mut self.counters.texture_accesses,
+            _ => &mut self.counters.global_accesses,
+        };
         *counter += 1;
         let count = self.lsu.transactions.len();
         self.counters.transactions += count as u64;

@@ -18,6 +18,8 @@
 //!   for that; GPGPU-Sim's fences wait for register writes only.
 //! - D-LS4: an asynchronous copy is a load without registers; writing shared memory takes no time.
 //! - D-LS5: reductions without a result are answered like atomics.
+//! - D-LS6: a texture read that filters touches two texels per lane, diagonally across, of the four or
+//!   eight that it blends. Filtering itself takes no time.
 
 mod cached;
 mod global;
@@ -378,6 +380,8 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         match space {
             Space::Shared if mem.access != Access::AsyncCopy => Route::Shared,
             Space::Constant | Space::Param => Route::Constant,
+            // Since Maxwell textures are read through L1.
+            Space::Texture if self.spec.sm_version >= 50 => self.route_by_l1(mem, false),
             Space::Texture => Route::Texture,
             Space::Local => self.route_by_l1(mem, true),
             Space::Global | Space::Generic | Space::Shared => self.route_by_l1(mem, false),

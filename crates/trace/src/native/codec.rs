@@ -225,7 +225,7 @@ impl CtaLog {
                 log.columns[EXTRA].push(codes::space_code(done.space));
             }
             op |= log.addresses(first, place(done.pc), done.mask, &done.addresses);
-            if mem.access == Access::AsyncCopy {
+            if mem.has_two_addresses() {
                 op |= MORE;
                 // The mode stands before the addresses.
                 let mode_at = log.columns[MEMORY].len();
@@ -563,7 +563,7 @@ impl WarpCursor {
             out.addresses.fill(0);
         }
         self.addresses(place(out.pc), op & ADDRESSES, out.mask, bytes, &mut out.addresses)?;
-        if access == Access::AsyncCopy {
+        if access == Access::AsyncCopy || space == Space::Texture {
             let mode = self.columns[MEMORY].byte(bytes)?;
             self.addresses(second_place(out.pc), mode, out.mask, bytes, &mut out.addresses2)?;
         }

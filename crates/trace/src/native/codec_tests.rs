@@ -67,7 +67,7 @@ fn seen(program: &Program, done: &DynInst) -> String {
         let space = if mem.space == Space::Generic { done.space } else { mem.space };
         let lanes: Vec<u64> = kit::lanes(done.mask).map(|lane| done.addresses[lane]).collect();
         text += &format!(" {space:?} {lanes:x?}");
-        if mem.access == Access::AsyncCopy {
+        if mem.has_two_addresses() {
             let lanes: Vec<u64> = kit::lanes(done.mask).map(|lane| done.addresses2[lane]).collect();
             text += &format!(" {lanes:x?}");
         }

@@ -2,6 +2,7 @@
 
 use super::expr::{Expr, Names};
 use crate::element::{Number, ScalarType};
+use isa::Sampler;
 use std::ops::Range;
 use std::path::PathBuf;
 
@@ -137,6 +138,31 @@ pub enum ArgSpec {
     },
     /// A struct passed by value.
     Bytes(Located<Vec<u8>>),
+    /// A texture or surface over a buffer.
+    Image(Box<ImageSpec>),
+}
+
+/// A texture or surface over a buffer, whose elements are the channels of its texels.
+#[derive(Clone, Debug)]
+pub struct ImageSpec {
+    /// Which buffer.
+    pub buffer: usize,
+    /// Where it stands.
+    pub span: Range<usize>,
+    /// Texels of a row; all that the buffer holds, if there is one row.
+    pub width: Option<Expr>,
+    /// Rows.
+    pub height: Option<Expr>,
+    /// Slices, of a 3D image.
+    pub depth: Option<Expr>,
+    /// Layers, of a layered one.
+    pub layers: Option<Expr>,
+    /// Elements from a row to the next, if not as many as a row has.
+    pub pitch: Option<Expr>,
+    /// Elements of a texel, if not one.
+    pub channels: Option<Expr>,
+    /// How it is read, of a texture.
+    pub sampler: Option<Sampler>,
 }
 
 /// What happens to a buffer after the launches.

@@ -8,7 +8,7 @@ use super::model::*;
 use crate::check::Check;
 use crate::device::{Arg, Buffer, Code, Device, DeviceError, Launch, ModuleId, ModuleSource, ParameterInfo, Registers};
 use crate::element::{Number, ScalarType};
-use isa::Dim3;
+use isa::{Channel, Dim3, Image, Shape};
 use std::path::PathBuf;
 
 /// Why a launch file did not run to its end.
@@ -196,10 +196,20 @@ impl LaunchFile {
         }
         let scope = Contents { values: &self.values, buffers: filled };
         let mut outcome = LaunchOutcome::default();
+        let mut images = Images::default();
         for plan in plans {
             for round in 0..plan.repeat {
                 let launch = plan.numbers(&scope, round).map_err(|problem| self.error(vec![problem]))?;
-                let args = plan.args(&scope, round, buffers).map_err(|problem| self.error(vec![problem]))?;
+                let values = plan.args(&scope, round, buffers).map_err(|problem| self.error(vec![problem]))?;
+                let mut args = Vec::new();
+                for (value, spec) in values.into_iter().zip(&plan.spec.args.item) {
+                    args.push(images.arg(device, value).map_err(|error| match (error, spec) {
+                        (DeviceError::Image(what), ArgSpec::Image(image)) => {
+                            self.error(vec![Problem::new(image.span.clone(), what)])
+                        }
+                        (error, _) => error.into(),
+                    })?);
+                }
                 device.launch(&Launch {
                     module: modules[plan.spec.module],
                     kernel: &plan.spec.kernel.item,
@@ -353,27 +363,59 @@ impl Plan<'_> {
         })
     }
 
-    fn args(&self, scope: &Contents<'_>, round: u64, buffers: &[Buffer]) -> Result<Vec<Arg>, Problem> {
+    fn args(&self, scope: &Contents<'_>, round: u64, buffers: &[Buffer]) -> Result<Vec<ArgValue>, Problem> {
         let pairs = self.spec.args.item.iter().zip(&self.parameters);
-        pairs.map(|(arg, parameter)| Ok(Arg::from_bytes(arg_bytes(arg, parameter, scope, round, buffers)?))).collect()
+        pairs.map(|(arg, parameter)| arg_value(arg, parameter, scope, round, buffers)).collect()
+    }
+}
+
+/// An argument's value.
+enum ArgValue {
+    Bytes(Vec<u8>),
+    Image(Image),
+}
+
+/// Images that the device has made, each once.
+#[derive(Default)]
+struct Images(Vec<(Image, u64)>);
+
+impl Images {
+    fn arg(&mut self, device: &mut dyn Device, value: ArgValue) -> Result<Arg, DeviceError> {
+        let image = match value {
+            ArgValue::Bytes(bytes) => return Ok(Arg::from_bytes(bytes)),
+            ArgValue::Image(image) => image,
+        };
+        if let Some((_, object)) = self.0.iter().find(|(known, _)| *known == image) {
+            return Ok((*object).into());
+        }
+        let object = device.image(&image)?;
+        self.0.push((image, object));
+        Ok(object.into())
     }
 }
 
 /// Checks an argument against its parameter, with its value for the first repetition.
 fn check_arg(arg: &ArgSpec, parameter: &ParameterInfo, scope: &Contents<'_>) -> Result<(), Problem> {
     let anywhere: Vec<Buffer> = scope.buffers.iter().map(|b| Buffer { address: 0, bytes: b.size_bytes() }).collect();
-    let bytes = arg_bytes(arg, parameter, scope, 0, &anywhere)?;
-    if bytes.len() == parameter.bytes as usize {
+    let bytes = match arg_value(arg, parameter, scope, 0, &anywhere)? {
+        ArgValue::Bytes(bytes) => bytes.len(),
+        ArgValue::Image(_) => size_of::<u64>(),
+    };
+    if bytes == parameter.bytes as usize {
         return Ok(());
     }
     let span = match arg {
         ArgSpec::Buffer { span, .. } => span,
         ArgSpec::Scalar { value, .. } => &value.span,
         ArgSpec::Bytes(bytes) => &bytes.span,
+        ArgSpec::Image(image) => &image.span,
     };
-    let what = if matches!(arg, ArgSpec::Buffer { .. }) { "a buffer's address" } else { "this argument" };
-    let message =
-        format!("{what} has {}, parameter `{}` {}", byte_count(bytes.len()), parameter.name, described(parameter));
+    let what = match arg {
+        ArgSpec::Buffer { .. } => "a buffer's address",
+        ArgSpec::Image(_) => "a texture or surface",
+        _ => "this argument",
+    };
+    let message = format!("{what} has {}, parameter `{}` {}", byte_count(bytes), parameter.name, described(parameter));
     Err(Problem::new(span.clone(), message))
 }
 
@@ -389,14 +431,15 @@ fn byte_count(bytes: usize) -> String {
     if bytes == 1 { "1 byte".to_owned() } else { format!("{bytes} bytes") }
 }
 
-fn arg_bytes(
+fn arg_value(
     arg: &ArgSpec,
     parameter: &ParameterInfo,
     scope: &Contents<'_>,
     round: u64,
     buffers: &[Buffer],
-) -> Result<Vec<u8>, Problem> {
-    match arg {
+) -> Result<ArgValue, Problem> {
+    let bytes = match arg {
+        ArgSpec::Image(spec) => return image_of(spec, scope, round, buffers[spec.buffer]).map(ArgValue::Image),
         ArgSpec::Bytes(bytes) => Ok(bytes.item.clone()),
         ArgSpec::Buffer { buffer, offset, .. } => {
             let length = scope.length(*buffer);
@@ -419,7 +462,55 @@ fn arg_bytes(
             })?;
             content::encode(value, number, ty)
         }
+    };
+    bytes.map(ArgValue::Bytes)
+}
+
+/// The image over `buffer` that `spec` describes, which must hold it.
+fn image_of(spec: &ImageSpec, scope: &Contents<'_>, round: u64, buffer: Buffer) -> Result<Image, Problem> {
+    let problem = |what: String| Problem::new(spec.span.clone(), what);
+    let ty = scope.buffers[spec.buffer].ty;
+    let channel = match ty {
+        ScalarType::U8 => Channel::U8,
+        ScalarType::I8 => Channel::S8,
+        ScalarType::U16 => Channel::U16,
+        ScalarType::I16 => Channel::S16,
+        ScalarType::U32 => Channel::U32,
+        ScalarType::I32 => Channel::S32,
+        ScalarType::F16 => Channel::F16,
+        ScalarType::F32 => Channel::F32,
+        _ => return Err(problem(format!("texels cannot be made of {}", ty.name()))),
+    };
+    let size = |expr: &Option<Expr>| match expr {
+        Some(expr) => whole(expr, scope, round, 1..=u32::MAX.into()).map(Some),
+        None => Ok(None),
+    };
+    let elements = scope.length(spec.buffer);
+    let channels = size(&spec.channels)?.unwrap_or(1);
+    let (height, depth, layers) = (size(&spec.height)?, size(&spec.depth)?, size(&spec.layers)?);
+    let rows = height.unwrap_or(1).saturating_mul(depth.or(layers).unwrap_or(1));
+    let width = match size(&spec.width)? {
+        Some(width) => width,
+        None if rows == 1 => elements / channels,
+        None => return Err(problem("`width` is missing: an image of several rows says it".into())),
+    };
+    let pitch = size(&spec.pitch)?.unwrap_or_else(|| width.saturating_mul(channels));
+    let shape = match (height, depth, layers) {
+        (_, Some(_), _) => Shape::D3,
+        (Some(_), _, Some(_)) => Shape::Layered2,
+        (None, _, Some(_)) => Shape::Layered1,
+        (Some(_), ..) => Shape::D2,
+        _ => Shape::D1,
+    };
+    let needed = (rows - 1).saturating_mul(pitch).saturating_add(width.saturating_mul(channels));
+    if needed > elements {
+        return Err(problem(format!("the image takes {needed} elements, the buffer has {elements}")));
     }
+    // What is smaller than a buffer fits.
+    let size = [width, height.unwrap_or(1), depth.or(layers).unwrap_or(1)].map(|n| n as u32);
+    let pitch = pitch * ty.bytes() as u64;
+    let channels = u8::try_from(channels).unwrap_or(u8::MAX);
+    Ok(Image { base: buffer.address, shape, size, pitch, channel, channels, sampler: spec.sampler })
 }
 
 /// The type that a parameter gives to a number. Untyped bits take a fraction as floating point.

@@ -9,6 +9,7 @@ mod gaussian;
 mod hashtable;
 mod histogram;
 mod hotspot;
+mod imagefilter;
 mod int8mma;
 mod kmeans;
 mod lastblock;
@@ -20,6 +21,7 @@ mod nn;
 mod nw;
 mod pathfinder;
 mod reduction;
+mod spmv;
 mod stencil;
 mod transpose;
 mod vectoradd;
@@ -52,6 +54,8 @@ pub static ALL: &[Workload] = &[
     asynccopy::WORKLOAD,
     lastblock::WORKLOAD,
     hashtable::WORKLOAD,
+    imagefilter::WORKLOAD,
+    spmv::WORKLOAD,
 ];
 
 /// The workload called `name`.

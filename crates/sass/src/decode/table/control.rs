@@ -186,6 +186,26 @@ pub(super) const ROWS: &[Row] = &[
     .sm(90, 90)
     .fixed(NO_UNIFORM),
     row(
+        Op::BrxU,
+        0x158,
+        &[4],
+        &[BRA_COUNT],
+        &[P87_OPTIONAL, slot(What::IndirectUniformAbsolute(24, DISTANCE))],
+        "branch to uniform a + target",
+    )
+    .sm(75, 89)
+    .fixed(UNIFORM),
+    row(
+        Op::BrxU,
+        0x158,
+        &[4],
+        &[BRA_COUNT],
+        &[P87_OPTIONAL, slot(What::IndirectUniformAbsolute(24, DISTANCE_90))],
+        "branch to uniform a + target",
+    )
+    .sm(90, 90)
+    .fixed(UNIFORM),
+    row(
         Op::Exit,
         0x14d,
         &[4],

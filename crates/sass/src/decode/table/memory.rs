@@ -5,18 +5,19 @@ use crate::decode::op::Op;
 use crate::decode::row::{Address, Width, row};
 
 const SIZES: &[&str] = &[".U8", ".S8", ".U16", ".S16", "", ".64", ".128", RESERVED];
-const SIZE: Mod = modifier("size", bits(73, 3), SIZES);
+pub(super) const SIZE: Mod = modifier("size", bits(73, 3), SIZES);
 /// Loads of 16 bytes from shared memory or constants.
 const WIDE_ADDRESS: Mod = flag("wide address", 72, &["", ".E"]);
-const EVICT: Mod = modifier("eviction", bits(84, 3), &[".EF", "", ".EL", ".LU", ".EU", ".NA", RESERVED, RESERVED]);
+pub(super) const EVICT: Mod =
+    modifier("eviction", bits(84, 3), &[".EF", "", ".EL", ".LU", ".EU", ".NA", RESERVED, RESERVED]);
 /// Volta and Turing: order and scope apart.
 const ORDER: Mod = modifier("order", bits(79, 2), &[".CONSTANT", "", ".STRONG", ".MMIO"]);
-const ORDER_STORE: Mod = modifier("order", bits(79, 2), &[RESERVED, "", ".STRONG", ".MMIO"]);
+pub(super) const ORDER_STORE: Mod = modifier("order", bits(79, 2), &[RESERVED, "", ".STRONG", ".MMIO"]);
 const ORDER_ATOMIC: Mod = modifier("order", bits(79, 2), &[RESERVED, RESERVED, ".STRONG", RESERVED]);
-const SCOPE: Mod = modifier("scope", bits(77, 2), &[".CTA", ".SM", ".GPU", ".SYS"]);
-const PRIVATE: Mod = flag("private", 76, &["", ".PRIVATE"]);
+pub(super) const SCOPE: Mod = modifier("scope", bits(77, 2), &[".CTA", ".SM", ".GPU", ".SYS"]);
+pub(super) const PRIVATE: Mod = flag("private", 76, &["", ".PRIVATE"]);
 /// Ampere on: order and scope together.
-const ORDER_STORE_80: Mod = modifier(
+pub(super) const ORDER_STORE_80: Mod = modifier(
     "order",
     bits(77, 4),
     &[
@@ -38,7 +39,7 @@ const ORDER_STORE_80: Mod = modifier(
         RESERVED,
     ],
 );
-const ORDER_80: Mod = modifier(
+pub(super) const ORDER_80: Mod = modifier(
     "order",
     bits(77, 4),
     &[

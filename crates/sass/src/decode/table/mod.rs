@@ -22,15 +22,15 @@ mod half;
 mod integer;
 mod memory;
 mod moves;
+mod texture;
 mod uniform;
 
 use super::row::{Field, Mod, RESERVED, Row, Show, Slot, Style, What, bits, flag, modifier, shown, slot};
 
 /// All rows.
 pub fn rows() -> impl Iterator<Item = &'static Row> {
-    [float::ROWS, half::ROWS, integer::ROWS, convert::ROWS, moves::ROWS, memory::ROWS, control::ROWS, uniform::ROWS]
-        .into_iter()
-        .flatten()
+    let families = [float::ROWS, half::ROWS, integer::ROWS, convert::ROWS, moves::ROWS, memory::ROWS, texture::ROWS];
+    families.into_iter().chain([control::ROWS, uniform::ROWS]).flatten()
 }
 
 /// Forms of two-source operations whose second source is B.

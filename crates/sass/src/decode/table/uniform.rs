@@ -161,4 +161,14 @@ pub(super) const ROWS: &[Row] = &[
         "d = constant bank",
     )
     .uniform(),
+    row(
+        Op::ULdC,
+        0xbb,
+        &[5],
+        &[modifier("size", bits(73, 3), &[".U8", ".S8", ".U16", ".S16", "", ".64", RESERVED, RESERVED])],
+        &[UDST, slot(What::ConstUniformIndexed)],
+        "d = constant bank, indexed",
+    )
+    .uniform()
+    .fixed(FIXED),
 ];

@@ -3,8 +3,9 @@
 use super::{Reader, Value, flatten};
 use crate::element::{Number, ScalarType};
 use crate::launchfile::expr::{self, Expr};
-use crate::launchfile::model::{Against, ArgSpec, Compare, LaunchSpec, Located, OutputSpec};
+use crate::launchfile::model::{Against, ArgSpec, Compare, ImageSpec, LaunchSpec, Located, OutputSpec};
 use crate::suggest;
+use isa::{AddressMode, Sampler};
 use std::ops::Range;
 use toml::de::{DeTable, DeValue};
 
@@ -121,6 +122,11 @@ impl<'t> Reader<'t> {
             self.problem(value.span(), "this must be an array of numbers from 0 to 255");
             return None;
         }
+        if let Some((name, texture)) =
+            table.get("texture").map(|v| (v, true)).or_else(|| table.get("surface").map(|v| (v, false)))
+        {
+            return self.image(table, name, texture, span).map(|image| ArgSpec::Image(Box::new(image)));
+        }
         if let Some(value) = table.get("value") {
             self.known_keys(table, &["value", "type"], "a scalar argument");
             let ty = table.get("type").map(|t| self.scalar_type(t));
@@ -135,9 +141,85 @@ impl<'t> Reader<'t> {
         }
         self.problem(
             span,
-            "an argument is a number, a buffer's name, { buffer, offset }, { value, type } or { bytes }",
+            "an argument is a number, a buffer's name, { buffer, offset }, { value, type }, { bytes }, { texture } or \
+             { surface }",
         );
         None
+    }
+
+    /// `{ texture = "x", width, height, … }` or `{ surface = "x", … }`.
+    fn image(&mut self, table: &DeTable<'t>, name: &Value<'t>, texture: bool, span: Range<usize>) -> Option<ImageSpec> {
+        const SIZES: [&str; 6] = ["width", "height", "depth", "layers", "pitch", "channels"];
+        const SAMPLING: [&str; 4] = ["address", "filter", "normalised", "as_float"];
+        if texture {
+            self.known_keys(table, &[&["texture"][..], &SIZES, &SAMPLING].concat(), "a texture");
+        } else {
+            self.known_keys(table, &[&["surface"][..], &SIZES].concat(), "a surface");
+        }
+        let name = self.string(name, "a buffer's name")?;
+        let buffer = self.buffer_named(&name.item, name.span)?;
+        let [width, height, depth, layers, pitch, channels] =
+            SIZES.map(|key| table.get(key).map(|v| self.round_expr(v)));
+        if depth.is_some() && layers.is_some() {
+            self.problem(span.clone(), "an image has either depth or layers");
+            return None;
+        }
+        let sampler = if texture { Some(self.sampler(table)?) } else { None };
+        Some(ImageSpec {
+            buffer,
+            span,
+            width: flatten(width)?,
+            height: flatten(height)?,
+            depth: flatten(depth)?,
+            layers: flatten(layers)?,
+            pitch: flatten(pitch)?,
+            channels: flatten(channels)?,
+            sampler,
+        })
+    }
+
+    fn sampler(&mut self, table: &DeTable<'t>) -> Option<Sampler> {
+        let modes = [
+            ("clamp", AddressMode::Clamp),
+            ("wrap", AddressMode::Wrap),
+            ("mirror", AddressMode::Mirror),
+            ("border", AddressMode::Border),
+        ];
+        let mut sampler = Sampler::default();
+        match table.get("address").map(|v| (v, v.get_ref().as_array())) {
+            Some((_, Some(array))) if (1..=3).contains(&array.len()) => {
+                for (mode, value) in sampler.address.iter_mut().zip(array.iter()) {
+                    *mode = self.choice(value, &modes)?;
+                }
+            }
+            Some((value, _)) => sampler.address = [self.choice(value, &modes)?; 3],
+            None => {}
+        }
+        if let Some(value) = table.get("filter") {
+            sampler.linear = self.choice(value, &[("point", false), ("linear", true)])?;
+        }
+        for (key, flag) in [("normalised", &mut sampler.normalised), ("as_float", &mut sampler.as_float)] {
+            if let Some(value) = table.get(key) {
+                let Some(found) = value.get_ref().as_bool() else {
+                    self.wrong_type(value, "true or false");
+                    return None;
+                };
+                *flag = found;
+            }
+        }
+        Some(sampler)
+    }
+
+    /// One of several words.
+    fn choice<T: Copy>(&mut self, value: &Value<'t>, choices: &[(&str, T)]) -> Option<T> {
+        let word = self.string(value, "a word in quotes")?;
+        let found = choices.iter().find(|(name, _)| *name == word.item);
+        if found.is_none() {
+            let known: Vec<&str> = choices.iter().map(|c| c.0).collect();
+            let advice = suggest::among(&word.item, &known);
+            self.problem(word.span, format!("`{}` is none of {}{advice}", word.item, known.join(", ")));
+        }
+        found.map(|c| c.1)
     }
 
     /// `swap = ["a", "b"]`, or an array of such pairs.

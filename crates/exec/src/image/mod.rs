@@ -1,0 +1,143 @@
+//! Textures and surfaces: images that launches name by handles.
+//!
+//! A handle is the 64-bit value that CUDA calls a texture or surface object. Machine code uses its low
+//! 32 bits only.
+//!
+//! 1. Images of all kinds lie in plain rows, CUDA arrays too, which hardware tiles in a way that is not
+//!    published.
+//! 2. There is one level of detail: those that instructions ask for make no difference.
+//! 3. What linear filtering blends is added up in double precision and rounded once; hardware's
+//!    precision is published for the weights only.
+//! 4. A layer that there is not is the last.
+//! 5. A texel that is asked for by whole numbers and lies outside is zero, as CUDA says of
+//!    `tex1Dfetch`.
+//! 6. An instruction of two dimensions reads a texture of one, of which y means nothing: that is what
+//!    the assembler makes of `tex.1d`.
+//! 7. For timing each lane touches two texels: the one it reads, and with linear filtering the one
+//!    diagonally across, which stands for both rows, or slices, and both sectors of a row. A lane that
+//!    reads outside touches the nearest texel.
+
+mod fetch;
+mod sample;
+mod surface;
+
+pub use fetch::{Fetch, FetchKind, Query, QueryKind};
+pub use surface::{Outside, SurfaceAccess};
+
+use crate::memory::DeviceMemory;
+use isa::{AddressMode, Channel, Image, Shape};
+
+/// Why an image cannot be made.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ImageError(String);
+
+/// The images of a device by handle.
+#[derive(Clone, Debug, Default)]
+pub struct Images(Vec<Image>);
+
+impl Images {
+    /// Makes `image` known; returns its handle. Handles are small and not zero.
+    ///
+    /// # Errors
+    /// If there is no such image, or not enough memory behind it.
+    pub fn add(&mut self, image: Image, memory: &DeviceMemory) -> Result<u64, ImageError> {
+        check(&image, memory).map_err(ImageError)?;
+        self.0.push(image);
+        Ok(self.0.len() as u64)
+    }
+
+    fn get(&self, handle: u64) -> Option<&Image> {
+        self.0.get(usize::try_from(handle).ok()?.checked_sub(1)?)
+    }
+
+    /// The image of `handle`, a texture or a surface, for an instruction that has the coordinates of
+    /// `shape`; else what is wrong.
+    pub(crate) fn find(&self, handle: u64, texture: bool, shape: Shape) -> Result<&Image, String> {
+        let kind = |texture| if texture { "texture" } else { "surface" };
+        let wanted = kind(texture);
+        let image = self.get(handle).ok_or_else(|| format!("{handle:#x} names no {wanted}"))?;
+        let found = image.sampler.is_some();
+        if found != texture {
+            return Err(format!("{handle:#x} names a {}, not a {wanted}", kind(found)));
+        }
+        if image.shape != shape && (image.shape, shape) != (Shape::D1, Shape::D2) {
+            let (found, asked) = (image.shape.name(), shape.name());
+            return Err(format!("{wanted} {handle:#x} is {found}; the instruction is for {asked}"));
+        }
+        Ok(image)
+    }
+
+    /// The image of `handle`, of any kind.
+    pub(crate) fn any(&self, handle: u64) -> Result<&Image, String> {
+        self.get(handle).ok_or_else(|| format!("{handle:#x} names no texture or surface"))
+    }
+}
+
+/// Widest, highest, deepest image of CUDA, whatever its shape (a linear buffer is the widest).
+const MOST: [u32; 3] = [1 << 28, 1 << 17, 1 << 15];
+
+fn check(image: &Image, memory: &DeviceMemory) -> Result<(), String> {
+    let &Image { base, shape, size, pitch, channel, channels, sampler } = image;
+    if !matches!(channels, 1 | 2 | 4) {
+        return Err(format!("a texel has 1, 2 or 4 channels, not {channels}"));
+    }
+    for ((name, n), most) in ["width", "height", "depth"].into_iter().zip(size).zip(MOST) {
+        if n == 0 || n > most {
+            return Err(format!("an image's {name} is from 1 to {most}, not {n}"));
+        }
+    }
+    if shape.dimensions() < 2 && size[1] != 1 || shape != Shape::D3 && !shape.is_layered() && size[2] != 1 {
+        let [w, h, d] = size;
+        return Err(format!("an image of {w} x {h} x {d} texels is not {}", shape.name()));
+    }
+    let texel = u64::from(image.texel_bytes());
+    if !base.is_multiple_of(texel) || !pitch.is_multiple_of(texel) {
+        return Err(format!("base {base:#x} and pitch {pitch} must be multiples of the texel's {texel} bytes"));
+    }
+    if pitch < image.row_bytes() {
+        return Err(format!("a pitch of {pitch} bytes is less than a row's {}", image.row_bytes()));
+    }
+    let bytes = image.bytes().ok_or("an image larger than memory")?;
+    let holds = |a: &crate::memory::Allocation| {
+        !a.freed && base >= a.base && base - a.base <= a.bytes && bytes <= a.bytes - (base - a.base)
+    };
+    if !memory.allocations().iter().any(holds) {
+        return Err(format!("an image of {bytes} bytes at {base:#x} does not lie within a buffer"));
+    }
+    let Some(sampler) = sampler else { return Ok(()) };
+    if sampler.as_float && (channel.is_float() || channel.bytes() == 4) {
+        return Err("only integers of 8 or 16 bits can be read as numbers from 0 or -1 to 1".into());
+    }
+    if sampler.linear && !channel.is_float() && !sampler.as_float {
+        return Err("linear filtering needs floating point, or integers read as such".into());
+    }
+    Ok(())
+}
+
+/// What an axis does outside the image.
+pub(crate) fn mode_of(image: &Image, axis: usize) -> AddressMode {
+    let sampler = image.sampler.unwrap_or_default();
+    match sampler.address[axis] {
+        AddressMode::Wrap | AddressMode::Mirror if !sampler.normalised => AddressMode::Clamp,
+        mode => mode,
+    }
+}
+
+/// The 32-bit value of a channel that stands in `bytes`: extended, or as a single-precision number.
+fn value(channel: Channel, bytes: &[u8], as_float: bool) -> u32 {
+    let half = || u16::from_le_bytes([bytes[0], bytes[1]]);
+    let part = |x: i32, most: i32| ((f64::from(x) / f64::from(most)).max(-1.0) as f32).to_bits();
+    match (channel, as_float) {
+        (Channel::U8, false) => bytes[0].into(),
+        (Channel::U8, true) => part(bytes[0].into(), 255),
+        (Channel::S8, false) => bytes[0] as i8 as u32,
+        (Channel::S8, true) => part((bytes[0] as i8).into(), 127),
+        (Channel::U16, false) => half().into(),
+        (Channel::U16, true) => part(half().into(), 65_535),
+        (Channel::S16, false) => half() as i16 as u32,
+        (Channel::S16, true) => part((half() as i16).into(), 32_767),
+        (Channel::F16, _) => (num::half::to_f64::<num::half::F16>(half()) as f32).to_bits(),
+        (Channel::U32 | Channel::S32 | Channel::F32, _) => u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]),
+    }
+}

@@ -1,0 +1,174 @@
+//! From coordinates to texels, after the CUDA C++ Programming Guide's appendix "Texture Fetching".
+
+use super::{mode_of, value};
+use crate::memory::{DeviceMemory, MemoryError};
+use isa::{AddressMode, Image};
+
+/// Weights of linear filtering have 8 bits behind the point (same appendix); how they are rounded is not
+/// published: here to the nearest.
+const WEIGHT_STEPS: f64 = 256.0;
+
+/// The two texels along an axis that a coordinate lies between; none is zero. Without filtering both
+/// are the one it lies in.
+#[derive(Clone, Copy, Debug)]
+struct Span {
+    texels: [Option<u32>; 2],
+    /// Of the second.
+    weight: f64,
+    /// Those texels, or the nearest there are.
+    nearest: [u32; 2],
+}
+
+impl Span {
+    fn of(indices: [i64; 2], weight: f64, mode: AddressMode, count: u32) -> Self {
+        let n = i64::from(count);
+        let nearest = indices.map(|i| match mode {
+            AddressMode::Wrap => i.rem_euclid(n) as u32,
+            // Coordinates are mirrored before: what sticks out is half a texel.
+            _ => i.clamp(0, n - 1) as u32,
+        });
+        let outside = |i: i64| mode == AddressMode::Border && !(0..n).contains(&i);
+        Self { texels: [0, 1].map(|k| (!outside(indices[k])).then_some(nearest[k])), weight, nearest }
+    }
+
+    /// An axis that the image has not.
+    const fn none() -> Self {
+        Self { texels: [Some(0); 2], weight: 0.0, nearest: [0; 2] }
+    }
+
+    fn only(index: u32) -> Self {
+        Self { texels: [Some(index); 2], weight: 0.0, nearest: [index; 2] }
+    }
+}
+
+/// What one lane reads.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Read {
+    /// Its channels.
+    pub channels: [u32; 4],
+    /// Addresses of the texel and of that diagonally across.
+    pub touched: [u64; 2],
+}
+
+/// The coordinate of `axis` in texels.
+fn in_texels(image: &Image, axis: usize, x: f32) -> f64 {
+    /// Far outside any image; sums with it are exact.
+    const FAR: f64 = (1_u64 << 40) as f64;
+    let (x, count) = (if x.is_nan() { 0.0 } else { f64::from(x) }, f64::from(image.size[axis]));
+    let x = if image.sampler.is_some_and(|s| s.normalised) {
+        let within = x - x.floor();
+        let within = if within.is_nan() { 0.0 } else { within };
+        let place = match mode_of(image, axis) {
+            AddressMode::Wrap => within,
+            AddressMode::Mirror if x.floor().rem_euclid(2.0) == 1.0 => 1.0 - within,
+            AddressMode::Mirror => within,
+            AddressMode::Clamp | AddressMode::Border => x,
+        };
+        place * count
+    } else {
+        x
+    };
+    x.clamp(-FAR, FAR)
+}
+
+/// The texel at `x`, or the two that it lies between.
+fn span(image: &Image, axis: usize, x: f32, linear: bool) -> Span {
+    let x = in_texels(image, axis, x);
+    let (mode, count) = (mode_of(image, axis), image.size[axis]);
+    if linear {
+        let x = x - 0.5;
+        let weight = ((x - x.floor()) * WEIGHT_STEPS).round() / WEIGHT_STEPS;
+        let first = x.floor() as i64;
+        return Span::of([first, first + 1], weight, mode, count);
+    }
+    // Mirrored, the far edge itself is the last texel's; so it is where a product is rounded up.
+    let index = match mode {
+        AddressMode::Border => x.floor() as i64,
+        _ => (x.floor() as i64).min(i64::from(count) - 1),
+    };
+    Span::of([index; 2], 0.0, mode, count)
+}
+
+/// The spans of all axes; a layer is a whole number.
+fn spans(image: &Image, at: [f32; 3], layer: u32, linear: bool) -> [Span; 3] {
+    let dimensions = image.shape.dimensions();
+    let mut spans = [Span::none(); 3];
+    for axis in 0..dimensions {
+        spans[axis] = span(image, axis, at[axis], linear);
+    }
+    if image.shape.is_layered() {
+        spans[2] = Span::only(layer.min(image.size[2] - 1));
+    }
+    spans
+}
+
+fn touched(image: &Image, spans: &[Span; 3]) -> [u64; 2] {
+    let texel = u64::from(image.texel_bytes());
+    [0, 1].map(|k| {
+        let [x, y, z] = [0, 1, 2].map(|axis| spans[axis].nearest[k]);
+        image.address(u64::from(x) * texel, y, z)
+    })
+}
+
+/// The channels of a texel; those it lacks are 0, 0 and 1. Outside the image all are zero.
+fn texel(image: &Image, memory: &DeviceMemory, place: [Option<u32>; 3]) -> Result<[u32; 4], MemoryError> {
+    let [Some(x), Some(y), Some(z)] = place else { return Ok([0; 4]) };
+    let (bytes, channel) = (image.texel_bytes(), image.channel);
+    let as_float = image.sampler.is_some_and(|s| s.as_float);
+    let mut raw = [0; 16];
+    memory.read(image.address(u64::from(x) * u64::from(bytes), y, z), &mut raw[..bytes as usize])?;
+    let one = if as_float || channel.is_float() { 1.0_f32.to_bits() } else { 1 };
+    let mut channels = [0, 0, 0, one];
+    let parts = raw[..bytes as usize].chunks_exact(channel.bytes() as usize);
+    channels.iter_mut().zip(parts).for_each(|(c, part)| *c = value(channel, part, as_float));
+    Ok(channels)
+}
+
+/// The texture at a place.
+pub(super) fn sample(image: &Image, memory: &DeviceMemory, at: [f32; 3], layer: u32) -> Result<Read, MemoryError> {
+    let linear = image.sampler.is_some_and(|s| s.linear);
+    let spans = spans(image, at, layer, linear);
+    let touched = touched(image, &spans);
+    if !linear {
+        return Ok(Read { channels: texel(image, memory, spans.map(|s| s.texels[0]))?, touched });
+    }
+    let mut sums = [0.0; 4];
+    for corner in 0..8_usize {
+        let side = |axis: usize| corner >> axis & 1;
+        let weights = [0, 1, 2].map(|a| if side(a) == 1 { spans[a].weight } else { 1.0 - spans[a].weight });
+        let weight: f64 = weights.iter().product();
+        if weight != 0.0 {
+            let found = texel(image, memory, [0, 1, 2].map(|a| spans[a].texels[side(a)]))?;
+            sums.iter_mut().zip(found).for_each(|(sum, c)| *sum += weight * f64::from(f32::from_bits(c)));
+        }
+    }
+    Ok(Read { channels: sums.map(|sum| (sum as f32).to_bits()), touched })
+}
+
+/// The texel with these numbers.
+pub(super) fn fetch(image: &Image, memory: &DeviceMemory, at: [i32; 3], layer: u32) -> Result<Read, MemoryError> {
+    let mut spans = spans(image, [0.0; 3], layer, false);
+    for axis in 0..image.shape.dimensions() {
+        spans[axis] = Span::of([at[axis].into(); 2], 0.0, AddressMode::Border, image.size[axis]);
+    }
+    let touched = touched(image, &spans);
+    Ok(Read { channels: texel(image, memory, spans.map(|s| s.texels[0]))?, touched })
+}
+
+/// One channel of the four texels that linear filtering would blend, counter-clockwise from below left
+/// (PTX ISA, `tld4`).
+pub(super) fn gather(
+    image: &Image,
+    memory: &DeviceMemory,
+    (at, layer): ([f32; 3], u32),
+    channel: u8,
+) -> Result<Read, MemoryError> {
+    const CORNERS: [[usize; 2]; 4] = [[0, 1], [1, 1], [1, 0], [0, 0]];
+    let spans = spans(image, at, layer, true);
+    let mut read = Read { channels: [0; 4], touched: touched(image, &spans) };
+    for (found, [x, y]) in read.channels.iter_mut().zip(CORNERS) {
+        let place = [spans[0].texels[x], spans[1].texels[y], spans[2].texels[0]];
+        *found = texel(image, memory, place)?[usize::from(channel & 3)];
+    }
+    Ok(read)
+}

@@ -1,0 +1,156 @@
+//! Loads and stores through surfaces: x counts bytes.
+
+use super::Images;
+use super::fetch::handle_of;
+use crate::access::{self, Format, Spaces};
+use crate::fault::{Outcome, Trap};
+use crate::lanes::{Lanes, Reg};
+use crate::op::Use;
+use isa::{Access, CacheOp, DynInst, Image, MemAccess, Shape, Space};
+use kit::{LaneMask, WARP_LANES, lanes};
+
+/// What an access outside the surface does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Outside {
+    /// Reads zero, stores nothing.
+    Zero,
+    /// Goes to the nearest place within.
+    Clamp,
+    /// Faults.
+    Trap,
+}
+
+/// A load or store through a surface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct SurfaceAccess {
+    /// It stores.
+    pub store: bool,
+    /// What it does outside.
+    pub outside: Outside,
+    /// The coordinates that there are.
+    pub shape: Shape,
+    /// The surface.
+    pub handle: Reg,
+    /// The handle takes two columns.
+    pub wide: bool,
+    /// x in bytes, y, z; or the layer, behind the others.
+    pub at: [Reg; 3],
+    /// What is moved.
+    pub format: Format,
+    /// Registers loaded to or stored from; as many as the format has elements.
+    pub registers: [Reg; 4],
+}
+
+impl SurfaceAccess {
+    /// What it is to the timing model.
+    pub(crate) fn mem_access(&self) -> MemAccess {
+        let access = if self.store { Access::Store } else { Access::Load };
+        MemAccess { space: Space::Global, access, bytes: self.format.total_bytes(), cache: CacheOp::All }
+    }
+
+    /// Tells `f` each register that is used.
+    pub(crate) fn uses(&self, f: &mut impl FnMut(Use)) {
+        let (registers, columns) = (&self.registers[..usize::from(self.format.count)], self.format.columns());
+        let data = |&r| if self.store { Use::Read(r, columns) } else { Use::Write(r, columns) };
+        registers.iter().map(data).for_each(&mut *f);
+        f(Use::Read(self.handle, 1 + u8::from(self.wide)));
+        self.at[..self.shape.coordinates()].iter().for_each(|&r| f(Use::Read(r, 1)));
+    }
+
+    /// Tells `f` each place that names a register.
+    pub(crate) fn places(&mut self, f: &mut impl FnMut(&mut Reg)) {
+        self.registers[..usize::from(self.format.count)].iter_mut().for_each(&mut *f);
+        f(&mut self.handle);
+        self.at[..self.shape.coordinates()].iter_mut().for_each(f);
+    }
+
+    pub(crate) fn run(&self, file: &mut Lanes<'_>, m: &mut Spaces<'_>, images: &Images, out: &mut DynInst) -> Outcome {
+        let within = self.addresses(file, images, &mut out.addresses)?;
+        out.space = Space::Global;
+        match self.format.total_bytes() {
+            1 | 2 | 4 => self.transfer::<1>(file, m, within, out),
+            8 => self.transfer::<2>(file, m, within, out),
+            _ => self.transfer::<4>(file, m, within, out),
+        }
+    }
+
+    fn transfer<const N: usize>(
+        &self,
+        file: &mut Lanes<'_>,
+        m: &mut Spaces<'_>,
+        within: LaneMask,
+        out: &DynInst,
+    ) -> Outcome {
+        let bytes = u64::from(self.format.total_bytes());
+        let mut words = [[0; WARP_LANES]; N];
+        if self.store {
+            words = access::collect(file, self.format, &self.registers);
+        }
+        if within != 0 && self.store {
+            access::write(m, Space::Global, &out.addresses, within, bytes, &words)?;
+        } else if within != 0 {
+            access::read(m, Space::Global, &out.addresses, within, bytes, &mut words)?;
+            // What is read for other lanes is anything.
+            words.iter_mut().for_each(|word| {
+                (0..WARP_LANES).filter(|lane| within >> lane & 1 == 0).for_each(|lane| word[lane] = 0);
+            });
+        }
+        if !self.store {
+            access::deliver(file, self.format, &self.registers, &words);
+        }
+        Ok(())
+    }
+
+    /// Computes the addresses of all lanes; returns those that access memory. The others touch the
+    /// nearest place, as far as timing knows.
+    fn addresses(&self, file: &Lanes<'_>, images: &Images, out: &mut [u64; WARP_LANES]) -> Result<LaneMask, Box<Trap>> {
+        let bytes = i64::from(self.format.total_bytes());
+        let mut within = 0;
+        for lane in lanes(file.mask) {
+            let trap = |what: String| Trap::new(what, 1 << lane);
+            let handle = handle_of(file, self.handle, self.wide, lane);
+            let image = images.find(handle, false, self.shape).map_err(trap)?;
+            let at = self.place(file, lane);
+            let last = [image.row_bytes() as i64 - bytes, i64::from(image.size[1]) - 1, i64::from(image.size[2]) - 1];
+            if at[0] % bytes != 0 {
+                return Err(trap(format!(
+                    "misaligned access to surface {handle:#x}: x is {}, of {bytes} bytes",
+                    at[0]
+                )));
+            }
+            let inside = at.iter().zip(last).all(|(&x, last)| (0..=last).contains(&x));
+            if !inside && (self.outside == Outside::Trap || last[0] < 0) {
+                return Err(trap(outside(image, handle, at, bytes)));
+            }
+            let nearest = [0, 1, 2].map(|axis| at[axis].clamp(0, last[axis]));
+            // A row may end within an element.
+            let x = nearest[0] - nearest[0] % bytes;
+            out[lane] = image.address(x as u64, nearest[1] as u32, nearest[2] as u32);
+            if inside || self.outside == Outside::Clamp {
+                within |= 1 << lane;
+            }
+        }
+        Ok(within)
+    }
+
+    /// x, y and z or layer of a lane.
+    fn place(&self, file: &Lanes<'_>, lane: usize) -> [i64; 3] {
+        let mut at = [0; 3];
+        for (k, &r) in self.at[..self.shape.coordinates()].iter().enumerate() {
+            // The layer stands behind y, if there is y.
+            let axis = if self.shape.is_layered() && k == self.shape.dimensions() { 2 } else { k };
+            at[axis] = i64::from(file.get::<u32>(r, lane) as i32);
+        }
+        at
+    }
+}
+
+#[cold]
+fn outside(image: &Image, handle: u64, [x, y, z]: [i64; 3], bytes: i64) -> String {
+    let [_, height, depth] = image.size;
+    let row = image.row_bytes();
+    format!(
+        "access to surface {handle:#x} outside: {bytes} bytes at byte {x} of row {y}, slice {z}; it has {row} bytes, \
+         {height} rows, {depth} slices"
+    )
+}
