@@ -69,6 +69,8 @@ pub enum Steer {
     Yield,
     /// `BRA`, `CALL`: to an instruction, where the guard and the predicate hold.
     Branch(u32, Pred),
+    /// `BRA.U.ANY`: all active lanes go, if the guard and the predicate hold in one of them.
+    BranchIfAny(u32, Pred),
     /// `BRA.DIV` (true) and `BRA.CONV` (false): if the lanes in the register are not all active, or are.
     BranchIfDiverged(u32, Reg, bool),
     /// `BRX`, `BRXU`, `RET`: to the byte address in a register plus a number.
@@ -103,7 +105,7 @@ impl Steer {
                 f(Use::Read(r, 1));
             }
             Steer::Leave(_, b) => f(Use::Read(b, 1)),
-            Steer::Branch(_, p) | Steer::Exit(p) => f(Use::ReadPred(p)),
+            Steer::Branch(_, p) | Steer::BranchIfAny(_, p) | Steer::Exit(p) => f(Use::ReadPred(p)),
             Steer::Yield => {}
             Steer::CtaBarrier { id, threads, d, p, .. } => {
                 match d {
@@ -228,6 +230,10 @@ fn execute_steer(
         Steer::Yield => warp.groups.yield_turn(),
         Steer::Branch(target, p) => {
             let taken = mask & file.pred(p);
+            out.diverged = warp.groups.branch(taken, target);
+        }
+        Steer::BranchIfAny(target, p) => {
+            let taken = if mask & file.pred(p) != 0 { active } else { 0 };
             out.diverged = warp.groups.branch(taken, target);
         }
         Steer::BranchIfDiverged(target, r, diverged) => {

@@ -332,6 +332,25 @@ fn sizes_are_those_of_the_image() {
     }
 }
 
+/// On sm_90 a loop over the handles of the lanes, with `R2UR` that tells lanes of other values.
+#[test]
+fn each_lane_may_have_a_texture_of_its_own() {
+    let mut random = ChaCha8Rng::seed_from_u64(16);
+    for (sm, loaded) in modules() {
+        let sampler = Some(Sampler { linear: false, ..sampler(&mut random, Channel::U32) });
+        let mut pictures: [Picture; 5] =
+            std::array::from_fn(|_| Picture::new(&mut random, Shape::D2, (Channel::U32, 4), sampler));
+        let mut state = DeviceState::default();
+        let handles = std::array::from_fn(|k| pictures[k].place(&mut state));
+        let places = places(&mut random, sampler.unwrap().normalised);
+        let out = try_run(&loaded, ("own", true), &mut state, handles, &places, vec![0; FORM_BYTES]).unwrap();
+        for (lane, place) in places.iter().enumerate() {
+            let expected = pictures[lane % 5].sample(place.at, 0).unwrap();
+            assert_eq!(words(&out, 0, lane), expected, "sm_{sm}, {place:?}");
+        }
+    }
+}
+
 /// Surfaces whose rows have a multiple of 16 bytes, and lanes whose x is one, within and without.
 fn surfaces(random: &mut ChaCha8Rng) -> ([Picture; 5], Vec<Place>) {
     let pictures = SHAPES.map(|shape| {

@@ -8,8 +8,9 @@ use std::sync::Arc;
 use trace::{NativeShared, NativeStream, NativeTrace};
 use workloads::Form;
 
-/// Loops, divergence, shared memory, atomics, asynchronous copies, matrix units, stencils.
-const WORKLOADS: [&str; 8] = ["vectoradd", "matmul", "bfs", "reduction", "histogram", "asynccopy", "wmma", "hotspot"];
+/// Loops, divergence, shared memory, atomics, asynchronous copies, matrix units, stencils, textures.
+const WORKLOADS: [&str; 10] =
+    ["vectoradd", "matmul", "bfs", "reduction", "histogram", "asynccopy", "wmma", "hotspot", "imagefilter", "spmv"];
 
 fn setup(gpu: &str) -> Setup {
     Setup { max_cycles: Some(50_000_000), ..Setup::new(config::load(gpu).unwrap()) }

@@ -456,6 +456,17 @@ mod tests {
         assert_eq!(t.iter().map(|t| (t.address, t.bytes)).collect::<Vec<_>>(), [(0x140, 64), (0x100, 64)]);
     }
 
+    #[test]
+    fn two_places_per_lane_are_gathered_by_sector_and_by_line() {
+        let mut t = Transactions::new();
+        let rows = [strided(0x1000, 4), strided(0x2010, 4)];
+        t.gather_pairs(u32::MAX, [&rows[0], &rows[1]], 4, Granularity::Sector);
+        let sectors = [0x2080, 0x2060, 0x2040, 0x2020, 0x2000, 0x1060, 0x1040, 0x1020, 0x1000];
+        assert_eq!(t.iter().map(|t| t.address).collect::<Vec<_>>(), sectors);
+        t.gather_lines(u32::MAX, &rows[0], Some(&rows[1]), 128);
+        assert_eq!(t.iter().map(|t| t.address).collect::<Vec<_>>(), [0x2080, 0x2000, 0x1000]);
+    }
+
     proptest! {
         /// Every touched byte is covered exactly by its sector's transaction, and nothing else is.
         #[test]

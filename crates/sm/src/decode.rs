@@ -14,7 +14,7 @@ use crate::policy::IssuePolicy;
 use crate::sm::{Env, Sm};
 use crate::warp_mask::WarpMask;
 use config::BranchFetch;
-use isa::{Control, Fault, StepContext, WarpSlot, WarpStream};
+use isa::{Control, Fault, Pc, StepContext, WarpSlot, WarpStream};
 use kit::Cycle;
 
 impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
@@ -37,22 +37,21 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         warp: WarpSlot,
         count: u8,
     ) -> Result<(), Box<Fault>> {
+        let mut next = self.stream.next_pc(warp);
         for left in (0..count).rev() {
-            let id = self.step(now, env, warp)?;
-            if !self.look_ahead(env, id, left) {
-                break;
-            }
+            let Some(pc) = next else { break };
+            let id = self.step(now, env, warp, pc)?;
+            next = self.look_ahead(env, id, left);
         }
         Ok(())
     }
 
-    /// Executes one instruction and puts it into the buffer.
+    /// Executes the next instruction of `warp`, at `pc`, and puts it into the buffer.
     #[inline]
-    fn step(&mut self, now: Cycle, env: &mut Env<'_, S::Shared>, warp: WarpSlot) -> Result<InstId, Box<Fault>> {
+    fn step(&mut self, now: Cycle, env: &mut Env<'_, S::Shared>, warp: WarpSlot, pc: Pc) -> Result<InstId, Box<Fault>> {
         let w = warp.index();
         let kernel = self.warps.kernel[w];
         let code = &env.kernels[kernel.index()].code;
-        let pc = self.stream.next_pc(warp).expect("a warp that is decoded goes on");
         let micro = code.micro(pc);
         let record = self.slab.take_record(micro);
         let context = StepContext { now, sm: self.id };
@@ -93,24 +92,24 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         self.slab.set_route(id, route);
     }
 
-    /// Whether decode may go on behind `id`, `left` instructions of whose fetch are left.
+    /// Where decode may go on behind `id`, `left` instructions of whose fetch are left.
     #[inline]
-    fn look_ahead(&mut self, env: &Env<'_, S::Shared>, id: InstId, left: u8) -> bool {
+    fn look_ahead(&mut self, env: &Env<'_, S::Shared>, id: InstId, left: u8) -> Option<Pc> {
         let flight = self.slab.get(id);
         let (warp, control, mask) = (flight.warp, flight.control, flight.mask);
         let dynamic = self.slab.dynamic(id);
         let Some(next) = dynamic.next_pc else {
             self.warps.decoded.insert(warp);
-            return false;
+            return None;
         };
         if dynamic.diverged && control == Control::Branch {
             self.counters.divergences += 1;
         }
         if control == Control::BarrierSync && mask != 0 && !self.spec.options.decode_past_barriers {
             self.fetch.hold_at_barrier(warp, left);
-            return false;
+            return None;
         }
-        let sequential = next.0 == flight.pc.0 + 1;
+        let sequential = !flight.turns;
         let blocks = match self.fetch.branches {
             BranchFetch::Oracle => false,
             BranchFetch::SequentialFlush => !sequential,
@@ -120,6 +119,6 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
             let fallthrough = flight.pc.index() + 1 < env.kernels[flight.kernel.index()].code.program.insts().len();
             self.fetch.hold_at_branch(warp, id, left > 0 || !fallthrough);
         }
-        !blocks
+        (!blocks).then_some(next)
     }
 }

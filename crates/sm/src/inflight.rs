@@ -62,9 +62,6 @@ pub struct InFlight {
     pub order: u32,
     /// Lanes that execute it.
     pub mask: LaneMask,
-    /// Where its lanes, if they are apart from others, go on with them ([`DynInst::reconverge`]);
-    /// [`InFlight::NOWHERE`] if that is not known.
-    pub reconverge: Pc,
     /// Memory accesses that have not returned.
     pub pending: u16,
     /// Its unit, once it executes.
@@ -88,9 +85,6 @@ impl std::ops::Deref for InFlight {
 }
 
 impl InFlight {
-    /// Behind all instructions.
-    pub const NOWHERE: Pc = Pc(u32::MAX);
-
     /// What the stream has done, decoded: the first instruction of the first warp.
     #[inline]
     pub fn new(micro: Micro, done: &DynInst) -> Self {
@@ -106,7 +100,6 @@ impl InFlight {
             pc: done.pc,
             order: 0,
             mask: done.mask,
-            reconverge: done.reconverge.unwrap_or(Self::NOWHERE),
             pending: 0,
             unit: 0,
             station: 0,

@@ -94,7 +94,7 @@ impl<M: WarpMask> PendingWrites<M> {
     }
 
     /// The hazard of issuing `id`, reads before writes.
-    #[inline(always)]
+    #[inline]
     pub fn hazard(&self, window: Window<'_>, id: InstId) -> Option<Stall> {
         let (inst, names) = (window.inst(id), window.names(id));
         if inst.is_wide {
@@ -122,14 +122,14 @@ impl<M: WarpMask> PendingWrites<M> {
     }
 
     /// `id` issues: its writes are under way.
-    #[inline(always)]
+    #[inline]
     pub fn begin_write(&mut self, window: Window<'_>, id: InstId) {
         let by_memory = window.inst(id).mem.is_some_and(|m| m.access != Access::Store);
         self.begin(window, id, by_memory);
     }
 
     /// The writes of `id` are under way, `by_memory` or not.
-    #[inline(always)]
+    #[inline]
     pub fn begin(&mut self, window: Window<'_>, id: InstId, by_memory: bool) {
         let (inst, writes) = (window.inst(id), window.names(id).writes);
         let pending = &mut self.low[inst.warp.index()];
@@ -143,7 +143,7 @@ impl<M: WarpMask> PendingWrites<M> {
     }
 
     /// `id` has written its registers.
-    #[inline(always)]
+    #[inline]
     pub fn end(&mut self, window: Window<'_>, id: InstId) {
         let (inst, writes) = (window.inst(id), window.names(id).writes);
         let pending = &mut self.low[inst.warp.index()];

@@ -87,7 +87,7 @@ pub(super) fn flow(kernel: &Kernel, machine: &Machine<'_>) -> Vec<Flow> {
     let one = |g: &Guarded| {
         let falls_through = g.guard != Pred::TRUE;
         match g.op {
-            Op::Steer(Steer::Branch(target, p)) => {
+            Op::Steer(Steer::Branch(target, p) | Steer::BranchIfAny(target, p)) => {
                 Flow { falls_through: conditional(g.guard, p), targets: within(&[target]) }
             }
             Op::Steer(Steer::BranchIfDiverged(target, ..)) => Flow { falls_through: true, targets: within(&[target]) },
@@ -280,7 +280,7 @@ impl Analysis<'_> {
             Steer::CtaBarrier { .. } | Steer::Collective(..) => {
                 self.operate(at, &Op::Steer(steer), (part, !guarded), state);
             }
-            Steer::Exit(_) | Steer::Yield => {}
+            Steer::Exit(_) | Steer::Yield | Steer::BranchIfAny(..) => {}
             Steer::Gather(..) | Steer::Meet(..) | Steer::Leave(..) | Steer::WarpSync(_) => {
                 let Some(groups) = &mut self.machine else { return };
                 match steer {

@@ -9,6 +9,7 @@ use crate::op::{BarrierOp, Destination, Op};
 use sass::decode::operand::Register;
 use sass::decode::{INSTRUCTION_BYTES, Inst, Op as Opcode, Operand};
 
+const KIND_UNIFORM: u64 = 1;
 /// `BRA` with these kinds asks whether the warp's lanes are together.
 const KIND_DIVERGED: u64 = 2;
 const KIND_CONVERGED: u64 = 3;
@@ -113,7 +114,8 @@ fn branch(b: &mut Builder<'_>, inst: &Inst, operands: &[Operand]) -> Lowered<()>
     let target = b.target(target)?;
     let kind = inst.modifier("kind").unwrap_or(0);
     if !matches!(kind, KIND_DIVERGED | KIND_CONVERGED) {
-        b.emit(Op::Steer(Steer::Branch(target, p)));
+        let any = kind == KIND_UNIFORM && inst.modifier("any") == Some(1);
+        b.emit(Op::Steer(if any { Steer::BranchIfAny(target, p) } else { Steer::Branch(target, p) }));
         return Ok(());
     }
     if p != Pred::TRUE {

@@ -6,6 +6,7 @@
 use super::Lowered;
 use super::build::Builder;
 use super::integer::{has, is_kept, operands};
+use crate::compare::{Combine, CompareType, Comparison, Relation};
 use crate::lanes::Pred;
 use crate::op::{Destination, Op};
 use crate::shuffle::{Redux, ShuffleMode, Vote};
@@ -27,12 +28,14 @@ pub(super) fn lower(b: &mut Builder<'_>, inst: &Inst) -> Lowered<bool> {
         Opcode::Redux => reduce(b, inst)?,
         Opcode::R2Ur => {
             let [p, d, s] = operands(inst)?;
-            if b.pred(p)? != Pred::TRUE {
-                return Err("its predicate result is not executable".into());
-            }
-            let s = b.source(s)?;
-            let d = b.destination(d, 1)?;
+            let (p, s, d) = (b.pred(p)?, b.source(s)?, b.destination(d, 1)?);
             b.emit(Op::ReadFirst(d, s));
+            if p != Pred::TRUE {
+                // The lanes whose value this is not, as loops over the values of lanes have it.
+                let test = Comparison { relation: Relation::Ne, ty: CompareType::U32, ftz: false };
+                let with = if inst.modifier("or") == Some(1) { (Combine::Or, p) } else { (Combine::And, Pred::TRUE) };
+                b.emit(Op::Setp { test, s: [s, d], d: [p, Pred::TRUE], with });
+            }
         }
         _ => return Ok(false),
     }

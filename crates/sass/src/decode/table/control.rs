@@ -13,6 +13,8 @@ const DISTANCE_BSSY: Field = bits(34, 30);
 const NO_UNIFORM: &[(Field, u64)] = &[(bits(91, 1), 0)];
 const UNIFORM: &[(Field, u64)] = &[(bits(91, 1), 1)];
 const BRA_KIND: Mod = modifier("kind", bits(32, 2), &["", ".U", ".DIV", ".CONV"]);
+/// All lanes go if the guard holds in one.
+const BRA_ANY: Mod = flag("any", 84, &["", ".ANY"]).show(Show::When(bits(32, 2), 1));
 const BRA_COUNT: Mod = modifier("count", bits(85, 2), &["", ".INC", ".DEC", RESERVED]);
 /// Only relative calls have this opcode.
 const CALL_RELATIVE: Mod = flag("relative", 0, &[".REL", ".REL"]);
@@ -35,9 +37,16 @@ pub(super) const ROWS: &[Row] = &[
     row(Op::Bra, 0x147, &[4], &[BRA_COUNT, BRA_KIND], &[P87_OPTIONAL, slot(What::Target(DISTANCE))], "branch")
         .sm(70, 89)
         .fixed(NO_UNIFORM),
-    row(Op::Bra, 0x147, &[4], &[BRA_COUNT, BRA_KIND], &[P87_OPTIONAL, slot(What::Target(DISTANCE_90))], "branch")
-        .sm(90, 90)
-        .fixed(NO_UNIFORM),
+    row(
+        Op::Bra,
+        0x147,
+        &[4],
+        &[BRA_COUNT, BRA_KIND, BRA_ANY],
+        &[P87_OPTIONAL, slot(What::Target(DISTANCE_90))],
+        "branch",
+    )
+    .sm(90, 90)
+    .fixed(NO_UNIFORM),
     row(
         Op::Bra,
         0x147,

@@ -11,6 +11,9 @@ const SHFL_A: Slot = slot(What::Reg(24));
 const VOTE_MODE: Mod = modifier("mode", bits(72, 2), &[".ALL", ".ANY", ".EQ", RESERVED]);
 const BYTE: Mod = modifier("byte", bits(76, 2), &["", ".B1", ".B2", ".B3"]);
 
+/// The predicate of `R2UR` is or'ed to what it was.
+const R2UR_OR: Mod = flag("or", 84, &["", ".OR"]);
+
 pub(super) const ROWS: &[Row] = &[
     row(
         Op::Mov,
@@ -87,8 +90,8 @@ pub(super) const ROWS: &[Row] = &[
         "uniform d = reduction of a over the warp",
     )
     .sm(80, 90),
-    row(Op::R2Ur, 0x1c2, &[1], &[], &[PDST, UDST, slot(What::Reused(24, 122))], "uniform d = a").sm(75, 90),
-    row(Op::R2Ur, 0xca, &[1], &[], &[PDST, UDST, slot(What::Reused(24, 122))], "uniform d = a").sm(90, 90),
+    row(Op::R2Ur, 0x1c2, &[1], &[R2UR_OR], &[PDST, UDST, slot(What::Reused(24, 122))], "uniform d = a").sm(75, 90),
+    row(Op::R2Ur, 0xca, &[1], &[R2UR_OR], &[PDST, UDST, slot(What::Reused(24, 122))], "uniform d = a").sm(90, 90),
     row(Op::S2R, 0x119, &[4], &[], &[DST, slot(What::Special)], "d = special register"),
     row(Op::S2Ur, 0x1c3, &[4], &[], &[UDST, slot(What::Special)], "uniform d = special register").uniform(),
     row(

@@ -13,6 +13,9 @@ use kit::bits::set_bits;
 /// An entry of a warp's buffer, by its physical place.
 pub(super) type Place = u8;
 
+/// Without a re-convergence PC.
+const NOWHERE: u32 = u32::MAX;
+
 /// The entries of one warp, one bit each. An entry that is not valid is in no mask.
 #[derive(Clone, Copy, Debug, Default)]
 struct Places {
@@ -196,7 +199,7 @@ impl<M: WarpMask> Buffer<M> {
         places.steers |= if kind.steers { mine } else { 0 };
         places.oldest = if unissued == 0 { place as Place } else { places.oldest };
         self.warps[inst.warp.index()] = places;
-        let reconverge = inst.reconverge.0;
+        let reconverge = window.dynamic(id).reconverge.map_or(NOWHERE, |pc| pc.0);
         let (next_pc, pipe) = (inst.pc.0 + 1, inst.pipe.0);
         self.ids[range.start + place] = id;
         self.entries[range.start + place] =

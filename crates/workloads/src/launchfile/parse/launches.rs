@@ -161,7 +161,7 @@ impl<'t> Reader<'t> {
         let [width, height, depth, layers, pitch, channels] =
             SIZES.map(|key| table.get(key).map(|v| self.round_expr(v)));
         if depth.is_some() && layers.is_some() {
-            self.problem(span.clone(), "an image has either depth or layers");
+            self.problem(span, "an image has either depth or layers");
             return None;
         }
         let sampler = if texture { Some(self.sampler(table)?) } else { None };
