@@ -38,6 +38,7 @@ mod observer;
 mod occupancy;
 mod operand_collector;
 pub mod policy;
+mod rows;
 pub mod scalar;
 pub mod schedulers;
 pub mod scoreboard;

@@ -3,6 +3,7 @@
 use crate::inflight::{InstId, Window};
 use crate::kernel::RegSet;
 use crate::policy::{Each, Structure};
+use crate::rows::widened;
 use crate::spec::CoreSpec;
 use crate::stalls::Stall;
 use crate::warp_mask::WarpMask;
@@ -75,11 +76,8 @@ impl<M: WarpMask> PendingWrites<M> {
 
     /// A kernel with more registers than any before it has come.
     fn widen(&mut self, stride: usize) {
-        let mut wider = vec![0; M::SLOTS * stride];
-        for (new, old) in wider.chunks_exact_mut(stride).zip(self.high.chunks_exact(self.stride.max(1))) {
-            new[..self.stride].copy_from_slice(old);
-        }
-        (self.high, self.stride) = (wider, stride);
+        self.high = widened(&self.high, self.stride, M::SLOTS, stride, 0);
+        self.stride = stride;
     }
 
     /// The places in `high` of those of `regs` that have one.

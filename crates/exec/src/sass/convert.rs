@@ -7,7 +7,8 @@
 
 use super::Lowered;
 use super::build::Builder;
-use super::float::{cvt, flag, mode, rounding};
+use super::float::{cvt, mode, rounding};
+use super::integer::has;
 use super::operand::sign_of;
 use crate::compare::{Combine, CompareType, Comparison, Relation};
 use crate::convert::{Convert1, Cvt, Numeric, PackedCvt};
@@ -48,15 +49,15 @@ pub(super) fn lower(b: &mut Builder<'_>, inst: &Inst) -> Lowered<bool> {
             int_to_float(b, inst, d, x, [Numeric::Int(from), float_type(inst.modifier("d type"))?])?;
         }
         (Opcode::I2Fp, &[d, x]) => {
-            let from = if flag(inst, "signed") { IntType::S32 } else { IntType::U32 };
-            let to = if flag(inst, "d type") { Numeric::F16 } else { Numeric::F32 };
+            let from = if has(inst, "signed") { IntType::S32 } else { IntType::U32 };
+            let to = if has(inst, "d type") { Numeric::F16 } else { Numeric::F32 };
             int_to_float(b, inst, d, x, [Numeric::Int(from), to])?;
         }
         (Opcode::F2Fp, &[d, x, y]) if inst.row.mods.iter().any(|m| m.text.contains(&".PACK_AB")) => {
             let op = PackedCvt::HalvesFromF32 {
                 bf16: inst.modifier("d type") == Some(1),
                 round: if inst.modifier("mode") == Some(3) { Rounding::Zero } else { Rounding::NearestEven },
-                relu: flag(inst, "relu"),
+                relu: has(inst, "relu"),
                 satfinite: false,
             };
             let [x, y] = [b.float_source(x)?, b.float_source(y)?];
@@ -140,7 +141,7 @@ fn float_to_float(b: &mut Builder<'_>, d: Operand, x: Operand, conversion: Cvt) 
 
 fn float_to_int(b: &mut Builder<'_>, inst: &Inst, d: Operand, x: Operand) -> Lowered<()> {
     let (from, to) = (float_type(inst.modifier("b type"))?, int_type(inst.modifier("d type"))?);
-    let (nan_to_zero, mode) = (flag(inst, "nan to zero"), mode(inst));
+    let (nan_to_zero, mode) = (has(inst, "nan to zero"), mode(inst));
     let s = b.float_source_of(x, from)?;
     // Truncation makes subnormal numbers zero, with or without `.FTZ`.
     let frequent = match (from, to) {

@@ -14,6 +14,7 @@
 
 use super::Lowered;
 use super::build::Builder;
+use super::integer::has;
 use super::operand::sign_of;
 use crate::compare::{Combine, CompareType, Comparison, Relation};
 use crate::convert::{Cvt, Numeric};
@@ -68,7 +69,7 @@ pub(super) fn lower(b: &mut Builder<'_>, inst: &Inst) -> Lowered<bool> {
 
 /// Rounding, `.FTZ` and `.SAT` of an instruction.
 pub(super) fn mode(inst: &Inst) -> Mode {
-    Mode { round: rounding(inst), ftz: flag(inst, "ftz") || flag(inst, "fmz"), sat: flag(inst, "saturate") }
+    Mode { round: rounding(inst), ftz: has(inst, "ftz") || has(inst, "fmz"), sat: has(inst, "saturate") }
 }
 
 /// Rounding of a result; for conversions to integers the same values mean nearest, floor, ceiling and
@@ -80,10 +81,6 @@ pub(super) fn rounding(inst: &Inst) -> Rounding {
         Some(3) => Rounding::Zero,
         _ => Rounding::NearestEven,
     }
-}
-
-pub(super) fn flag(inst: &Inst, name: &str) -> bool {
-    inst.modifier(name) == Some(1)
 }
 
 pub(super) fn modifiers(mode: Mode) -> Modifiers {
@@ -104,7 +101,7 @@ pub(super) fn comparison(b: &mut Builder<'_>, inst: &Inst, ty: CompareType, s: [
     use Relation::{Eq, Equ, Ge, Geu, Gt, Gtu, Le, Leu, Lt, Ltu, Nan, Ne, Neu, Num};
     const RELATIONS: [Relation; 14] = [Lt, Eq, Le, Gt, Ne, Ge, Num, Nan, Ltu, Equ, Leu, Gtu, Neu, Geu];
     let number = inst.modifier("compare").unwrap_or(0) as usize;
-    let ftz = flag(inst, "ftz");
+    let ftz = has(inst, "ftz");
     match (number.checked_sub(1).and_then(|n| RELATIONS.get(n)), number) {
         (Some(&relation), _) => (Comparison { relation, ty, ftz }, s),
         (None, n) => {
@@ -170,7 +167,7 @@ fn multiply_f32(b: &mut Builder<'_>, inst: &Inst, d: Operand, [x, y]: [Operand; 
     let mode = mode(inst);
     let ((x, minus_x), (y, minus_y)) = (b.magnitude(x)?, b.magnitude(y)?);
     let x = b.negated(x, minus_x != minus_y);
-    let [x, y] = if flag(inst, "fmz") { factors(b, [x, y]) } else { [x, y] };
+    let [x, y] = if has(inst, "fmz") { factors(b, [x, y]) } else { [x, y] };
     match inst.modifier("scale") {
         None | Some(UNSCALED) => {
             let op = if mode == Mode::RN { Float2::MulRnF32 } else { Float2::MulF32 };
@@ -231,7 +228,7 @@ fn fuse_f32(b: &mut Builder<'_>, inst: &Inst, d: Operand, [x, y, z]: [Operand; 3
     let minus_product = minus_x != minus_y;
     if mode != Mode::RN {
         let (x, z) = (b.negated(x, minus_product), b.negated(z, minus_z));
-        let [x, y] = if flag(inst, "fmz") { factors(b, [x, y]) } else { [x, y] };
+        let [x, y] = if has(inst, "fmz") { factors(b, [x, y]) } else { [x, y] };
         let d = b.destination(d, 1)?;
         b.emit(Op::Float3(Float3::FmaF32, modifiers(mode), d, [x, y, z]));
         return Ok(());
@@ -256,7 +253,7 @@ pub(super) fn min_max(
     p: Operand,
     [min, max]: [Float2; 2],
 ) -> Lowered<()> {
-    let m = Modifiers { nan: flag(inst, "nan"), xorsign_abs: flag(inst, "xor sign"), ..modifiers(mode(inst)) };
+    let m = Modifiers { nan: has(inst, "nan"), xorsign_abs: has(inst, "xor sign"), ..modifiers(mode(inst)) };
     let fixed = match p {
         Operand::Predicate { index: PT, not, .. } => Some(if not { max } else { min }),
         _ => None,
@@ -277,7 +274,7 @@ pub(super) fn min_max(
 fn select(b: &mut Builder<'_>, inst: &Inst, d: Operand, [x, y]: [Operand; 2], p: Operand) -> Lowered<()> {
     let (s, p) = ([b.float_source(x)?, b.float_source(y)?], b.pred(p)?);
     let d = b.destination(d, 1)?;
-    if !flag(inst, "ftz") {
+    if !has(inst, "ftz") {
         b.emit(Op::Selp { d, s, wide: false, p });
         return Ok(());
     }
@@ -339,7 +336,7 @@ fn special_function(b: &mut Builder<'_>, inst: &Inst, d: Operand, x: Operand) ->
     ];
     let number = inst.modifier("function").unwrap_or(0) as usize;
     let Some(&function) = FUNCTIONS.get(number) else { return Err("this function is not executable".into()) };
-    let (s, function) = if flag(inst, "half") {
+    let (s, function) = if has(inst, "half") {
         let half = match function {
             Float1::Ex2Approx => Float1::Ex2F16,
             Float1::TanhApprox => Float1::TanhF16,

@@ -7,7 +7,8 @@
 
 use super::Lowered;
 use super::build::Builder;
-use super::float::{HALF_SIGNS, combine, comparison, cvt, flag, min_max, mode, modifiers};
+use super::float::{HALF_SIGNS, combine, comparison, cvt, min_max, mode, modifiers};
+use super::integer::has;
 use super::operand::sign_of;
 use crate::compare::{Combine, CompareType, Comparison, Relation};
 use crate::convert::{Convert1, Numeric};
@@ -25,8 +26,8 @@ const ONE: u32 = 0x3c00;
 pub(super) fn lower(b: &mut Builder<'_>, inst: &Inst) -> Lowered<bool> {
     let operands: Vec<Operand> = inst.operands().collect();
     match (inst.row.op, &operands[..]) {
-        (Opcode::HAdd2, &[d, x, y]) if flag(inst, "f32 result") => add_to_f32(b, inst, d, [x, y], Numeric::F16)?,
-        (Opcode::HAdd2Bf16, &[d, x, y]) if flag(inst, "f32 result") => add_to_f32(b, inst, d, [x, y], Numeric::Bf16)?,
+        (Opcode::HAdd2, &[d, x, y]) if has(inst, "f32 result") => add_to_f32(b, inst, d, [x, y], Numeric::F16)?,
+        (Opcode::HAdd2Bf16, &[d, x, y]) if has(inst, "f32 result") => add_to_f32(b, inst, d, [x, y], Numeric::Bf16)?,
         (Opcode::HAdd2, &[d, x, y]) => arithmetic2(b, inst, d, [x, y], Float2::AddF16x2)?,
         (Opcode::HAdd2Bf16, &[d, x, y]) => arithmetic2(b, inst, d, [x, y], Float2::AddBf16x2)?,
         (Opcode::HMul2, &[d, x, y]) => multiply(b, inst, d, [x, y], Float2::MulF16x2)?,
@@ -46,7 +47,7 @@ pub(super) fn lower(b: &mut Builder<'_>, inst: &Inst) -> Lowered<bool> {
         (Opcode::HSet2, &[d, x, y, r]) => {
             let (s, r) = ([b.half_source(x)?, b.half_source(y)?], b.pred(r)?);
             let (test, s) = comparison(b, inst, CompareType::F16x2, s);
-            let holds = if flag(inst, "boolean float") { ONE } else { 0xffff };
+            let holds = if has(inst, "boolean float") { ONE } else { 0xffff };
             let d = b.destination(d, 1)?;
             b.emit(Op::Set { test, s, d, holds, with: (combine(inst), r) });
         }
@@ -143,9 +144,9 @@ impl Builder<'_> {
 fn multiply(b: &mut Builder<'_>, inst: &Inst, d: Operand, [x, y]: [Operand; 2], op: Float2) -> Lowered<()> {
     let s = [b.half_source(x)?, b.half_source(y)?];
     let bf16 = op == Float2::MulBf16x2;
-    let [x, y] = if flag(inst, "fmz") { factors(b, s, bf16) } else { s };
+    let [x, y] = if has(inst, "fmz") { factors(b, s, bf16) } else { s };
     let d = b.destination(d, 1)?;
-    if !flag(inst, "relu") {
+    if !has(inst, "relu") {
         b.emit(Op::Float2(op, modifiers(mode(inst)), d, [x, y]));
         return Ok(());
     }
@@ -175,7 +176,7 @@ fn factors(b: &mut Builder<'_>, s: [Reg; 2], bf16: bool) -> [Reg; 2] {
 }
 
 fn fuse(b: &mut Builder<'_>, inst: &Inst, d: Operand, [x, y, z]: [Operand; 3], op: Float3) -> Lowered<()> {
-    let m = Modifiers { relu: flag(inst, "relu"), ..modifiers(mode(inst)) };
+    let m = Modifiers { relu: has(inst, "relu"), ..modifiers(mode(inst)) };
     if m == Modifiers::default()
         && let Some(value) = moved_constant([x, y, z])
     {
@@ -184,7 +185,7 @@ fn fuse(b: &mut Builder<'_>, inst: &Inst, d: Operand, [x, y, z]: [Operand; 3], o
         return Ok(());
     }
     let (x, y, z) = (b.half_source(x)?, b.half_source(y)?, b.half_source(z)?);
-    let [x, y] = if flag(inst, "fmz") { factors(b, [x, y], op == Float3::FmaBf16x2) } else { [x, y] };
+    let [x, y] = if has(inst, "fmz") { factors(b, [x, y], op == Float3::FmaBf16x2) } else { [x, y] };
     let d = b.destination(d, 1)?;
     b.emit(Op::Float3(op, m, d, [x, y, z]));
     Ok(())
@@ -209,7 +210,7 @@ fn set_predicates(
     let (s, r) = ([b.half_source(x)?, b.half_source(y)?], b.pred(r)?);
     let (test, s) = comparison(b, inst, CompareType::F16x2, s);
     let ([p, q], combine) = ([b.pred(p)?, b.pred(q)?], combine(inst));
-    if !flag(inst, "both halves") {
+    if !has(inst, "both halves") {
         b.emit(Op::Setp { test, s, d: [p, q], with: (combine, r) });
         return Ok(());
     }

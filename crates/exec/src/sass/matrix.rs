@@ -13,7 +13,8 @@
 
 use super::Lowered;
 use super::build::Builder;
-use super::float::{flag, rounding};
+use super::float::rounding;
+use super::integer::has;
 use super::memory::address;
 use super::operand::sign_of;
 use crate::lanes::Reg;
@@ -93,10 +94,10 @@ fn check_orders([x, y]: [Operand; 2]) -> Lowered<()> {
 }
 
 fn step(b: &mut Builder<'_>, inst: &Inst, [d, x, y, z]: [Operand; 4]) -> Lowered<MatrixOp> {
-    if flag(inst, "shape") || flag(inst, "saturate") || flag(inst, "d type") != flag(inst, "c type") {
+    if has(inst, "shape") || has(inst, "saturate") || has(inst, "d type") != has(inst, "c type") {
         return Err("only .884 with accumulators of one type and without saturation is executable".into());
     }
-    let accumulator = if flag(inst, "d type") { Element::F32 } else { Element::F16 };
+    let accumulator = if has(inst, "d type") { Element::F32 } else { Element::F16 };
     let types = Multiply { a_order: order(x), b_order: order(y), ..Multiply::plain(Element::F16, accumulator) };
     let whole = plan(Shape { m: 8, n: 8, k: 4 }, types)?;
     let [_, _, registers, _] = whole.registers();
@@ -114,7 +115,7 @@ fn step(b: &mut Builder<'_>, inst: &Inst, [d, x, y, z]: [Operand; 4]) -> Lowered
 }
 
 fn half_plan(inst: &Inst) -> Lowered<Mma> {
-    if flag(inst, "saturate") {
+    if has(inst, "saturate") {
         return Err("saturation is not executable".into());
     }
     let k = match inst.modifier("shape") {
@@ -127,7 +128,7 @@ fn half_plan(inst: &Inst) -> Lowered<Mma> {
         Some(2) => Element::Tf32,
         _ => Element::F16,
     };
-    let accumulator = if flag(inst, "d type") { Element::F32 } else { Element::F16 };
+    let accumulator = if has(inst, "d type") { Element::F32 } else { Element::F16 };
     plan(Shape { m: 16, n: 8, k }, Multiply::plain(factor, accumulator))
 }
 
@@ -148,7 +149,7 @@ fn integer_plan(inst: &Inst, factors: [Operand; 2]) -> Lowered<Mma> {
     };
     let types = Multiply {
         b: element("b type"),
-        satfinite: flag(inst, "saturate"),
+        satfinite: has(inst, "saturate"),
         ..Multiply::plain(element("a type"), Element::S32)
     };
     plan(Shape { m, n: 8, k }, types)

@@ -2,6 +2,7 @@
 //! waits for as bit masks over the warp's locations.
 
 use crate::inflight::{InFlight, InstId, Window};
+use crate::rows::widened;
 use crate::scoreboard::{Board, Scoreboard};
 use crate::stalls::Stall;
 use crate::warp_mask::{MOST_WARPS, WarpMask};
@@ -111,11 +112,8 @@ impl<M: WarpMask> IssueBuffer<M> {
 
     /// A kernel with more registers than any before it has come.
     fn widen(&mut self, stride: usize) {
-        let mut wider = vec![Uses::default(); MOST_WARPS * stride];
-        for (new, old) in wider.chunks_exact_mut(stride).zip(self.uses.chunks_exact(self.stride.max(1))) {
-            new[..self.stride].copy_from_slice(old);
-        }
-        (self.uses, self.stride) = (wider, stride);
+        self.uses = widened(&self.uses, self.stride, MOST_WARPS, stride, Uses::default());
+        self.stride = stride;
     }
 
     /// Who names the registers of a warp.

@@ -3,6 +3,7 @@
 use super::Entry;
 use super::waits::{AllWaiters, Cause, Places, Waits, wait};
 use crate::inflight::{InFlight, InstId, Window};
+use crate::rows::widened;
 use crate::warp_mask::MOST_WARPS;
 use crate::warps::PerWarp;
 use isa::{Access, RegFile, RegId, WarpSlot};
@@ -63,9 +64,9 @@ impl Registers {
 
     /// A kernel with more registers than any before it has come.
     fn widen(&mut self, stride: usize) {
-        widen(&mut self.of, self.stride, stride);
+        self.of = widened(&self.of, self.stride, MOST_WARPS, stride, Register::default());
         if !self.renames {
-            widen(&mut self.readers, self.stride, stride);
+            self.readers = widened(&self.readers, self.stride, MOST_WARPS, stride, Default::default());
         }
         self.stride = stride;
     }
@@ -185,15 +186,6 @@ impl Registers {
             *writer = if *writer == id { NONE } else { *writer };
         }
     }
-}
-
-/// Makes rows of `stride` elements of those of `old`.
-fn widen<T: Clone + Copy + Default>(rows: &mut Vec<T>, old: usize, stride: usize) {
-    let mut wider = vec![T::default(); MOST_WARPS * stride];
-    for (new, former) in wider.chunks_exact_mut(stride).zip(rows.chunks_exact(old.max(1))) {
-        new[..old].copy_from_slice(former);
-    }
-    *rows = wider;
 }
 
 /// Whether `older`, issued, has yet to read a vector register that `id` writes.

@@ -1,6 +1,7 @@
 //! The register alias tables of all warps, and who waits for whose result.
 
 use crate::inflight::{InstId, Stage, Window};
+use crate::rows::widened;
 use crate::stalls::Stall;
 use crate::warp_mask::MOST_WARPS;
 use isa::{Access, RegFile, RegId, WarpSlot};
@@ -38,11 +39,8 @@ impl AliasTable {
 
     /// A kernel with more registers than any before it has come.
     fn widen(&mut self, stride: usize) {
-        let mut wider = vec![IN_FILE; MOST_WARPS * stride];
-        for (new, old) in wider.chunks_exact_mut(stride).zip(self.producers.chunks_exact(self.stride.max(1))) {
-            new[..self.stride].copy_from_slice(old);
-        }
-        (self.producers, self.stride) = (wider, stride);
+        self.producers = widened(&self.producers, self.stride, MOST_WARPS, stride, IN_FILE);
+        self.stride = stride;
     }
 
     fn row(&self, warp: WarpSlot) -> &[u16] {
