@@ -25,7 +25,7 @@ fn everything_not_executable_is_listed_at_load_with_its_place() {
     assert!(loaded.kernel("good").is_ok());
     let error = loaded.kernel("bad").unwrap_err().to_string();
     for expected in [
-        "m.ptx:8:3: error: `tex` is not executable",
+        "m.ptx:8:44: error: texture and surface references are not executable: pass texture and surface objects",
         "m.ptx:9:21: error: a register of 32 bits is needed here, not of 64",
         "m.ptx:10:3: error: `wgmma` is not executable",
         "m.ptx:11:3: error: `add` with `.frob` is not executable",
