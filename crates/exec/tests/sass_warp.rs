@@ -169,6 +169,23 @@ fn r2ur_takes_the_first_active_lane() {
             assert_eq!(after.uniform[UNIFORM], none.uniform[UNIFORM]);
         }
     }
-    let word = Word::new(0x1c2, 1).d(UNIFORM as u64).a(2).pq(0, 0);
-    assert!(exec::load_words("words", 75, &[word.0], 40).is_err());
+}
+
+#[test]
+fn r2ur_tells_the_lanes_of_other_values() {
+    for mask in MASKS {
+        for (or, old) in [(0, 0x0f0f_0f0f), (1, 0x0f0f_0f0f)] {
+            let mut before = Random::new(7).registers();
+            // Values of which several lanes have the same.
+            before.general[2] = std::array::from_fn(|lane| lane as u32 % 3);
+            before.predicates[0] = old;
+            let word = Word::new(0x0ca, 1).d(UNIFORM as u64).a(2).pq(0, or);
+            let first = before.general[2][mask.trailing_zeros() as usize];
+            let others = (0..32).filter(|&lane| before.general[2][lane] != first).fold(0, |m, lane| m | 1_u32 << lane);
+            let found = others | if or == 1 { old } else { 0 };
+            let after = run_on(90, word, mask, &before);
+            assert_eq!(after.predicates[0], old & !mask | found & mask);
+            assert_eq!(after.uniform[UNIFORM], first);
+        }
+    }
 }

@@ -1,4 +1,5 @@
-//! Every instruction of every bundled cubin decodes, and prints what NVIDIA's disassembler printed.
+//! Every instruction of every bundled cubin, and of some that tests have, decodes, and prints what
+//! NVIDIA's disassembler printed.
 //!
 //! The cubins and their disassembly (`NAME.sass`, with `-` for words on which that disassembler is
 //! silent) are made by `tools/rebuild-kernels`; this test needs no NVIDIA tool.
@@ -22,6 +23,12 @@ fn cubins(sm: u8) -> Vec<PathBuf> {
     files
 }
 
+/// Cubins of textures, surfaces and jumps in more forms than the workloads have.
+fn forms(sm: u8) -> impl Iterator<Item = PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../exec/tests/data");
+    ["images", "jumptable"].into_iter().map(move |n| folder.join(format!("{n}.sm_{sm}.cubin"))).filter(|f| f.exists())
+}
+
 /// The golden text by function: lines of instructions.
 fn golden(file: &Path) -> BTreeMap<String, Vec<String>> {
     let text = std::fs::read_to_string(file.with_extension("sass")).expect("the disassembly is beside the cubin");
@@ -39,7 +46,7 @@ fn golden(file: &Path) -> BTreeMap<String, Vec<String>> {
 /// Compares all cubins of an architecture; at most a screen of differences is told.
 fn check(sm: u8, at_least: usize) {
     let (mut compared, mut wrong, mut report) = (0, 0, String::new());
-    for file in cubins(sm) {
+    for file in cubins(sm).into_iter().chain(forms(sm)) {
         let data = std::fs::read(&file).expect("a readable file");
         let cubin = Cubin::parse(&data).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
         assert_eq!(cubin.sm, sm, "{}", file.display());
