@@ -30,6 +30,9 @@ fn another_model_or_none() {
     assert!(text.contains("(model gtx480, 1 V)") && text.contains("register file"), "{text}");
     let ran = run(&["run", "vectoradd", "--energy-model", "v10"]);
     assert!(ran.status == 2 && ran.stderr.contains("there is no energy model `v10`"), "{}", ran.stderr);
+    // Refused once, before anything runs, not by each cell.
+    let ran = run(&["compare", "vectoradd", "bfs", "--set", "energy.model=v10"]);
+    assert!(ran.status == 2 && ran.stderr.matches("there is no energy model").count() == 1, "{}", ran.stderr);
     let ran = run(&["run", "vectoradd", "--set", "energy.volts=9"]);
     assert!(ran.status == 2 && ran.stderr.contains("a voltage from 0.1 to 5"), "{}", ran.stderr);
 }

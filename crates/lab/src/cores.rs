@@ -188,6 +188,7 @@ cores! {
     "ghost-4": Ghost<M> = GhostConfig { issue_buffer: 4, ..GhostConfig::default() }, "GhOST with an issue buffer of 4";
     "ghost-16": Ghost<M> = GhostConfig { issue_buffer: 16, ..GhostConfig::default() }, "GhOST with an issue buffer of 16";
     "ghost-32": Ghost<M> = GhostConfig { issue_buffer: 32, ..GhostConfig::default() }, "GhOST with an issue buffer of 32";
+    "ghost-64": Ghost<M> = GhostConfig { issue_buffer: 64, ..GhostConfig::default() }, "GhOST with an issue buffer of 64, the most there is";
     "ghost-ib8": Ghost<M> = GhostConfig { instruction_buffer: 8, ..GhostConfig::default() }, "GhOST with an instruction buffer of 8";
     "ghost-precise": Ghost<M> = GhostConfig { precise: Some(Precise::default()), ..GhostConfig::default() }, "GhOST with precise exceptions of loads";
     "socgpu": Socgpu<M> = SocgpuConfig::default(), "SOCGPU: out-of-order issue from a buffer of 8 per warp that holds instructions until write-back";

@@ -26,6 +26,7 @@ const EXPOSED: &[(&str, &[Violation])] = &[
     ("ghost-4", &[Violation::War]),
     ("ghost-16", &[Violation::War]),
     ("ghost-32", &[Violation::War]),
+    ("ghost-64", &[Violation::War]),
     ("ghost-ib8", &[Violation::War]),
     ("ghost-precise", &[Violation::War]),
 ];

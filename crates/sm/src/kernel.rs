@@ -9,7 +9,7 @@ use mem::coalesce::LocalLayout;
 use std::sync::Arc;
 
 /// What stages ask of a static instruction again and again, resolved against a GPU's timing table once
-/// per program. The rest is in its [`Names`].
+/// per program. What it names stands apart.
 #[derive(Clone, Copy, Debug)]
 pub struct Micro {
     /// Kind of work.
@@ -203,7 +203,8 @@ impl Operands {
     }
 }
 
-/// A program with its [`Micro`]s and [`Names`]: made once per program and GPU, shared by launches and SMs.
+/// A program with its [`Micro`]s and what its instructions name: made once per program and GPU, shared by
+/// launches and SMs.
 #[derive(Debug)]
 pub struct Code {
     /// The program.

@@ -215,6 +215,7 @@ fn machine(mut column: Column, args: &Args) -> Result<(Column, Setup), Failure> 
         audit: args.audit,
         ..Setup::new(gpu)
     };
+    setup.energy.as_ref().map_err(Failure::bad_input)?;
     Ok((column, setup))
 }
 
