@@ -161,9 +161,8 @@ impl Comparison {
 
     /// What is published of a column's core design, running such code.
     pub fn published_figure(&self, column: usize) -> Option<&'static published::Figure> {
-        let code = if self.code == Form::Ptx { published::Code::Ptx } else { published::Code::Sass };
         let figure = published::figure(&self.columns[column].core, &self.columns[column].gpu);
-        figure.filter(|figure| figure.code == code)
+        figure.filter(|figure| figure.code == self.code)
     }
 
     /// Whether the paper's speedups are over what ours are over: the first column.

@@ -23,9 +23,9 @@ pub fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     written(out.write_all(&text).and_then(|()| out.flush()))
 }
 
-/// Writes a value as JSON to a file.
-pub fn save_json(path: &Path, value: &impl Serialize) -> Result<(), Failure> {
-    save(path, &json(value)?)
+/// Gives a value as JSON where `--json` wants it: in a file, else on standard output.
+pub fn give_json(file: Option<&Path>, value: &impl Serialize) -> Result<(), Failure> {
+    file.map_or_else(|| print_json(value), |path| save(path, &json(value)?))
 }
 
 /// Writes a file.

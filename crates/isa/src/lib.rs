@@ -7,12 +7,14 @@
 //! **Invariant:** nothing here depends on a front end, on a value semantics or on a GPU.
 #![warn(missing_docs)]
 
+mod architecture;
 mod class;
 mod image;
 mod inst;
 mod launch;
 mod stream;
 
+pub use architecture::runs_on;
 pub use class::OpClass;
 pub use image::{AddressMode, Channel, Image, Sampler, Shape};
 pub use inst::{

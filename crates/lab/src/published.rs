@@ -4,6 +4,7 @@
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
+use workloads::Form;
 
 /// One figure of a paper, as far as its workloads are ours.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -14,7 +15,7 @@ pub struct Figure {
     /// GPU description that models the paper's.
     pub gpu: String,
     /// Code that the paper ran.
-    pub code: Code,
+    pub code: Form,
     /// Core design, by our name, over which its relative figures are.
     #[serde(default = "in_order")]
     pub against: String,
@@ -44,26 +45,6 @@ pub struct Figure {
 
 fn in_order() -> String {
     "inorder".into()
-}
-
-/// Which code a paper ran.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Code {
-    /// PTX.
-    Ptx,
-    /// Machine code, live or from traces.
-    Sass,
-}
-
-impl Code {
-    /// Its name in a sentence.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Ptx => "PTX",
-            Self::Sass => "machine code",
-        }
-    }
 }
 
 /// What is published of the area or power of a core design.

@@ -172,6 +172,6 @@ impl<'a> Entry<'a> {
 
 /// The cubin that runs on an architecture: its own, or the newest older one of the same generation.
 pub fn select<'a, 'b>(entries: &'b [Entry<'a>], sm: u32) -> Option<&'b Entry<'a>> {
-    let runs = |entry: &&Entry| entry.kind == Kind::Cubin && entry.sm / 10 == sm / 10 && entry.sm <= sm;
+    let runs = |entry: &&Entry| entry.kind == Kind::Cubin && isa::runs_on(entry.sm, sm);
     entries.iter().filter(runs).max_by_key(|entry| entry.sm)
 }

@@ -97,7 +97,7 @@ impl Bundled {
     /// The cubin that a GPU of an architecture runs: of the same major version, and the newest that
     /// is not newer.
     pub fn cubin(&self, sm_version: u32) -> Option<(u32, &'static [u8])> {
-        self.cubins().filter(|&(sm, _)| sm / 10 == sm_version / 10 && sm <= sm_version).last()
+        self.cubins().filter(|&(sm, _)| isa::runs_on(sm, sm_version)).last()
     }
 
     /// What is recorded of one of its kernels.

@@ -38,13 +38,24 @@ impl Size {
 }
 
 /// Which code of a module is run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Form {
     /// PTX, the virtual machine's code.
     #[default]
     Ptx,
     /// Machine code (SASS) of the GPU's architecture.
     Sass,
+}
+
+impl Form {
+    /// Its name in a sentence.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ptx => "PTX",
+            Self::Sass => "machine code",
+        }
+    }
 }
 
 /// A number that the user may choose.

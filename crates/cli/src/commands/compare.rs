@@ -117,11 +117,7 @@ fn show(args: &Args, comparison: &Comparison) -> Result<(), Failure> {
     } else if json != Some(&None) {
         output::print(&text(args, comparison))?;
     }
-    match json {
-        Some(None) => output::print_json(&comparison.document()),
-        Some(Some(path)) => output::save_json(path, &comparison.document()),
-        None => Ok(()),
-    }
+    json.map_or(Ok(()), |file| output::give_json(file.as_deref(), &comparison.document()))
 }
 
 /// The workloads to run. `all` leaves out those without code for some machine, and says so.

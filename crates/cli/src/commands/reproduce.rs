@@ -76,10 +76,8 @@ pub fn run(args: &Args) -> Outcome {
         size: &args.size,
         parts: comparisons.iter().map(|c| c.document()).collect(),
     };
-    match &args.json {
-        Some(None) => output::print_json(&document)?,
-        Some(Some(path)) => output::save_json(path, &document)?,
-        None => {}
+    if let Some(file) = &args.json {
+        output::give_json(file.as_deref(), &document)?;
     }
     Ok(exit)
 }

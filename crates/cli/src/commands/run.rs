@@ -188,11 +188,7 @@ fn show(output: &Output, energy: bool, report: &Report, failed: bool) -> Result<
             Statistics::Summary | Statistics::All => report::render(report, detail),
         })?;
     }
-    match json {
-        Some(None) => output::print_json(report),
-        Some(Some(path)) => output::save_json(path, report),
-        None => Ok(()),
-    }
+    json.map_or(Ok(()), |file| output::give_json(file.as_deref(), report))
 }
 
 fn exit(report: &Report) -> Exit {

@@ -8,9 +8,7 @@ use super::style::{BAD, FAINT, HEADING, WARNING, styled};
 use super::summary;
 use super::table::{Align, Table};
 use crate::comparison::{Cell, Comparison, Published, Shown};
-use lab::published::Code;
 use lab::{Report, Violation};
-use workloads::Form;
 
 /// Longest line of a table with a column per machine.
 const WIDTH: usize = 110;
@@ -255,7 +253,7 @@ fn sources(comparison: &Comparison) -> String {
         }
     }
     if out.is_empty() {
-        let code = if comparison.code == Form::Ptx { Code::Ptx } else { Code::Sass }.name();
+        let code = comparison.code.name();
         let none = format!("No paper reports on {code} on these core designs and GPUs (docs/published-figures.toml).");
         return format!("{}\n", styled(FAINT, &none));
     }
@@ -324,6 +322,7 @@ mod tests {
     use crate::comparison::Column;
     use crate::render::sample;
     use lab::Value;
+    use workloads::Form;
 
     fn column(scheduler: &str) -> Column {
         Column {

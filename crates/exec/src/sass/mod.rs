@@ -83,12 +83,6 @@ pub fn load_cubin(name: &str, file: &[u8], options: LowerOptions) -> Result<Load
     Ok(loaded)
 }
 
-/// Whether a GPU of architecture `sm_version` runs machine code for `sm`: of its own major version, and not
-/// newer.
-pub fn runs_on(sm: u32, sm_version: u32) -> bool {
-    sm / 10 == sm_version / 10 && sm <= sm_version
-}
-
 /// Loads the module in `file`, a cubin, a fat binary or a host program that holds one, for a GPU of
 /// architecture `sm_version`: of a fat binary, the cubin that the GPU runs, or else its PTX, or else, if any
 /// architecture will do, the newest cubin.
@@ -99,7 +93,7 @@ pub fn load_binary(name: &str, file: &[u8], sm_version: u32, options: LowerOptio
     let fail = |problem: String| Box::new(LoadError::of_binary(format!("{name}: {problem}")));
     if is_cubin(file) {
         let sm = u32::from(Cubin::parse(file).map_err(|e| fail(e.to_string()))?.sm);
-        if !options.any_architecture && !runs_on(sm, sm_version) {
+        if !options.any_architecture && !isa::runs_on(sm, sm_version) {
             let hint = "choose another GPU, or allow any architecture (--any-architecture)";
             return Err(fail(format!("it is machine code for sm_{sm}, which an sm_{sm_version} does not run; {hint}")));
         }
@@ -108,7 +102,7 @@ pub fn load_binary(name: &str, file: &[u8], sm_version: u32, options: LowerOptio
     let entries = fatbin::entries(file).map_err(|e| fail(e.to_string()))?;
     let newest =
         |kind, fits: &dyn Fn(u32) -> bool| entries.iter().filter(|e| e.kind == kind && fits(e.sm)).max_by_key(|e| e.sm);
-    let cubin = newest(Kind::Cubin, &|sm| runs_on(sm, sm_version));
+    let cubin = fatbin::select(&entries, sm_version);
     let ptx = || newest(Kind::Ptx, &|sm| sm <= sm_version);
     let of_another = || newest(Kind::Cubin, &|_| options.any_architecture);
     let Some(entry) = cubin.or_else(ptx).or_else(of_another) else {
