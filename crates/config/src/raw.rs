@@ -51,7 +51,7 @@ impl Raw {
         }
         let path = beside.map_or_else(|| name_or_path.into(), |dir| dir.join(name_or_path));
         let shown = path.display().to_string();
-        let bytes = std::fs::read(&path).map_err(|e| {
+        let bytes = kit::files::read(&path, kit::files::MOST_TEXT_BYTES).map_err(|e| {
             let mut names: Vec<_> = builtin().iter().map(|b| b.name).collect();
             names.sort_unstable();
             let near = did_you_mean(name_or_path, names.iter().copied());

@@ -5,6 +5,7 @@
 
 pub mod bits;
 pub mod counters;
+pub mod files;
 pub mod ids;
 pub mod ring;
 pub mod wheel;

@@ -55,7 +55,7 @@ impl Reference {
     /// What is wrong with it, and in which line.
     pub fn open(folder: &Path) -> Result<Self, String> {
         let path = folder.join(TABLE);
-        let text = std::fs::read_to_string(&path).map_err(|e| format!("`{}` cannot be read: {e}", path.display()))?;
+        let text = kit::files::read_text(&path).map_err(|e| format!("`{}` cannot be read: {e}", path.display()))?;
         let at = |line: usize, what: &str| format!("{}:{line}: {what}", path.display());
         let mut lines = text.lines().zip(1..);
         if lines.next().is_none_or(|(head, _)| head.trim() != COLUMNS) {
@@ -74,7 +74,7 @@ impl Reference {
         let folder = self.folder.join("accelsim_configs").join(config);
         let read = |file: &str| {
             let path = folder.join(file);
-            std::fs::read_to_string(&path).map_err(|e| format!("`{}` cannot be read: {e}", path.display()))
+            kit::files::read_text(&path).map_err(|e| format!("`{}` cannot be read: {e}", path.display()))
         };
         let (mut gpgpusim, trace) = (read("gpgpusim.config")?, read("trace.config")?);
         if !gpgpusim.lines().any(|l| l.trim_start().starts_with("-specialized_unit_4")) {

@@ -64,7 +64,7 @@ fn coefficients(name: &str) -> Result<Coefficients, String> {
     let parsed = match Coefficients::of(name) {
         Some(parsed) => parsed,
         None => {
-            let text = std::fs::read_to_string(name).map_err(|e| {
+            let text = kit::files::read_text(name).map_err(|e| {
                 let known = known();
                 format!("there is no energy model `{name}` and the file cannot be read: {e}\n  hint: models that come with the program: {known}; docs/energy.md describes files of your own")
             })?;

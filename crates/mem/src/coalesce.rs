@@ -58,8 +58,9 @@ impl Transaction {
 
     /// Bytes touched in every covered sector (see [`Request::byte_mask`]).
     pub fn byte_mask(&self) -> u32 {
-        let sectors = self.sector_mask();
-        (0..4).filter(|s| sectors >> s & 1 != 0).fold(u32::MAX, |mask, s| mask & self.byte_masks[s])
+        let first = (self.address % LINE_BYTES as u64) as usize / SECTOR_BYTES as usize;
+        let count = (self.bytes / SECTOR_BYTES) as usize;
+        self.byte_masks[first..].iter().take(count).fold(u32::MAX, |mask, sector| mask & sector)
     }
 
     /// The request that asks the next level for this transaction.

@@ -7,7 +7,7 @@
 //! ```
 //! One look-up, one fill, one answer and one miss per L2 cycle.
 
-use crate::cache::{Answer, Cache, CacheCounters, FailReason, Outcome};
+use crate::cache::{Answer, Cache, CacheCounters, Failure, Outcome};
 use crate::coalesce::SECTOR_BYTES;
 use crate::dram::AddressMap;
 use crate::slab::{Packet, PacketId, Packets, Part};
@@ -49,11 +49,10 @@ kit::counters! {
     }
 }
 
-/// A request that the cache could not take, and the state of the cache when it tried.
+/// A request that the cache could not take, and when it was tried.
 #[derive(Clone, Copy, Debug)]
 struct Blocked {
-    reason: FailReason,
-    changes: u32,
+    failure: Failure,
     tried: u64,
 }
 
@@ -204,7 +203,7 @@ impl Slice {
         }
         let Some((_, part)) = self.from_crossbar.first_ready() else { return };
         if let Some(blocked) = self.blocked {
-            if blocked.changes == self.cache.changes() {
+            if self.cache.fails_again(blocked.failure) {
                 return;
             }
             self.count_blocked(blocked, now);
@@ -212,7 +211,7 @@ impl Slice {
         let request = self.part_of(&packets[part.packet()].request, part);
         let access = self.cache.access_indexed(now, &request, map.within_slice(request.address));
         if let Outcome::Fail(reason) = access.outcome {
-            self.blocked = Some(Blocked { reason, changes: self.cache.changes(), tried: now });
+            self.blocked = Some(Blocked { failure: self.cache.failure(reason), tried: now });
             return;
         }
         self.from_crossbar.pop();
@@ -227,7 +226,7 @@ impl Slice {
     /// A blocked request is tried again: the cycles since count as blocked, too.
     fn count_blocked(&mut self, blocked: Blocked, now: u64) {
         self.counters.head_blocked += now - blocked.tried;
-        self.cache.count_fails(blocked.reason, now - blocked.tried - 1);
+        self.cache.count_fails(blocked.failure.reason, now - blocked.tried - 1);
         self.blocked = None;
     }
 
@@ -265,7 +264,7 @@ impl Slice {
             || dram
                 && crossbar
                 && self.from_crossbar.ready() != 0
-                && self.blocked.is_none_or(|b| b.changes != self.cache.changes())
+                && self.blocked.is_none_or(|b| !self.cache.fails_again(b.failure))
             || self.rop_is_over(now)
     }
 

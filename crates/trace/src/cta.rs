@@ -137,6 +137,8 @@ pub(crate) struct Form {
     pub pc: Pc,
     pub mask: LaneMask,
     pub shape: Shape,
+    /// For accesses to memory, the space that the instruction names.
+    pub space: Option<Space>,
 }
 
 /// How the addresses of an access lie.
@@ -458,7 +460,8 @@ impl CtaReader {
         repeat.no_address = place.no_address;
         (repeat.form, repeat.epoch) = (out.forms.len() as u32, self.epoch);
         out.records.push(repeat.form);
-        out.forms.push(Form { pc: table.pc(at).unwrap_or(Pc(at)), mask, shape: place.shape });
+        let (pc, space) = (table.pc(at).unwrap_or(Pc(at)), meaning.mem.map(|mem| mem.space));
+        out.forms.push(Form { pc, mask, shape: place.shape, space });
         // Lines with blanks before them are not worth the trouble.
         let text = lines.whole();
         if text[0] > b' ' {

@@ -202,14 +202,13 @@ impl WarpStream for TraceStream {
         if let Shape::GroupsLeft(groups) = form.shape {
             out.async_groups_left = groups;
         }
-        let program = resident.program.as_ref().expect("a running CTA has a program");
-        let Some(mem) = program.inst(form.pc).mem else { return Ok(()) };
-        out.space = mem.space;
+        let Some(space) = form.space else { return Ok(()) };
+        out.space = space;
         if form.mask == 0 {
             return Ok(());
         }
         decoded.spread(form, base, &mut out.addresses);
-        if mem.space == Space::Generic {
+        if space == Space::Generic {
             let first = out.addresses[form.mask.trailing_zeros() as usize];
             let (space, base) = resolve(first, resident.shared_base, resident.local_base);
             out.space = space;

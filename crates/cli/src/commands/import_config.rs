@@ -54,7 +54,7 @@ pub fn run(args: &Args) -> Outcome {
 
 fn read(path: &Path) -> Result<String, Failure> {
     let shown = path.display();
-    let bytes = std::fs::read(path).map_err(|e| {
+    let bytes = kit::files::read(path, kit::files::MOST_TEXT_BYTES).map_err(|e| {
         Failure::bad_input(format!("`{shown}` cannot be read: {e}; expected a configuration of Accel-Sim"))
     })?;
     String::from_utf8(bytes).map_err(|e| {

@@ -40,6 +40,22 @@ pub enum FailReason {
     WriteBehindRead,
 }
 
+/// A request that was not taken, and the state of the cache then: see [`Cache::fails_again`].
+#[derive(Clone, Copy, Debug)]
+pub struct Failure {
+    /// Why.
+    pub reason: FailReason,
+    changes: u32,
+}
+
+impl Failure {
+    /// Whether it needs a free MSHR, whatever else changes.
+    #[inline]
+    pub fn waits_for_mshr(&self) -> bool {
+        self.reason == FailReason::NoMshr
+    }
+}
+
 /// What the tags and MSHRs made of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -163,6 +179,7 @@ pub struct Cache {
     port_bytes: u32,
     data_port_free_at: Cycle,
     fill_port_free_at: Cycle,
+    /// Changes whenever a request that failed may succeed.
     changes: u32,
     counters: CacheCounters,
 }
@@ -486,11 +503,18 @@ impl Cache {
         self.fill_port_free_at
     }
 
-    /// Changes whenever a request that failed may succeed now: until then there is no use in
-    /// trying it again (count such cycles with [`Cache::count_fails`]).
+    /// What to remember of a request that has just failed.
     #[inline]
-    pub fn changes(&self) -> u32 {
-        self.changes
+    pub fn failure(&self, reason: FailReason) -> Failure {
+        Failure { reason, changes: self.changes }
+    }
+
+    /// Whether a request that failed would fail again: until then there is no use in trying it (count
+    /// such cycles with [`Cache::count_fails`]). Requests for one sector must come one after the other:
+    /// another one would have an MSHR that this one could join.
+    #[inline]
+    pub fn fails_again(&self, failure: Failure) -> bool {
+        failure.changes == self.changes || failure.waits_for_mshr() && self.mshrs.is_full()
     }
 
     /// Counts cycles in which a request waited without being tried.

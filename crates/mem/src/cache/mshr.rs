@@ -99,7 +99,7 @@ impl Mshrs {
     pub fn check(&self, found: Option<u32>) -> Result<(), MshrFull> {
         match found {
             Some(id) if self.entries[id as usize].waiters >= self.merges => Err(MshrFull::Merges),
-            None if self.in_use() == self.limit => Err(MshrFull::Entries),
+            None if self.is_full() => Err(MshrFull::Entries),
             _ => Ok(()),
         }
     }
@@ -207,7 +207,14 @@ impl Mshrs {
         Some(waiter)
     }
 
+    /// Whether no entry is free.
+    #[inline]
+    pub fn is_full(&self) -> bool {
+        self.in_use() == self.limit
+    }
+
     /// Entries in use.
+    #[inline]
     pub fn in_use(&self) -> usize {
         self.entries.len() - self.free.len()
     }

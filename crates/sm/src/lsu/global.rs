@@ -10,7 +10,7 @@ use config::L1Data;
 use isa::{Access, Space, WarpSlot, WarpStream};
 use kit::bits::set_bits;
 use kit::{Counters, Cycle, NEVER};
-use mem::cache::{Answer, CacheCounters};
+use mem::cache::{Answer, CacheCounters, Failure, Outcome};
 use mem::coalesce::Granularity;
 use mem::{Cache, Port, Request, RequestKind};
 use std::collections::VecDeque;
@@ -30,8 +30,8 @@ pub struct L1 {
     waiting: u64,
     /// No front access but those that have failed is due before.
     next_due: Cycle,
-    /// State of the cache in which some front accesses have failed.
-    failed_at: Option<u32>,
+    /// Some front access has failed: the one that may first succeed.
+    failure: Option<Failure>,
     latency: Cycle,
     interleave: u64,
     /// Where in an address the bank's number stands, if it does: shift and mask.
@@ -43,8 +43,8 @@ struct LookUps {
     accesses: VecDeque<(Cycle, Request)>,
     /// The last cycle in which an access came in.
     last_in: Option<Cycle>,
-    /// State of the cache in which the front access failed.
-    failed_at: Option<u32>,
+    /// The front access has failed.
+    failure: Option<Failure>,
 }
 
 impl L1 {
@@ -55,7 +55,7 @@ impl L1 {
         }
         let latency = config.latency_cycles.max(1);
         let (banks, interleave) = (config.banks.clamp(1, 64), config.bank_interleave_bytes.max(1));
-        let queue = || LookUps { accesses: VecDeque::with_capacity(latency as usize), last_in: None, failed_at: None };
+        let queue = || LookUps { accesses: VecDeque::with_capacity(latency as usize), last_in: None, failure: None };
         // Where kernels choose its size, the first one does.
         let chosen = !config.shared_carveouts_bytes.is_empty();
         let shape =
@@ -67,7 +67,7 @@ impl L1 {
             queues: (0..banks).map(|_| queue()).collect(),
             waiting: 0,
             next_due: NEVER,
-            failed_at: None,
+            failure: None,
             latency: Cycle::from(latency),
             interleave: u64::from(interleave),
             bank_bits: (banks.is_power_of_two() && interleave.is_power_of_two())
@@ -83,21 +83,33 @@ impl L1 {
         }
     }
 
-    /// Puts an access into its bank's queue, if that takes one more in this cycle.
+    /// Whether the bank's queue of an access at `address` takes it in this cycle.
     #[inline]
-    fn push(&mut self, now: Cycle, request: &Request) -> bool {
+    fn has_room(&self, now: Cycle, address: u64) -> bool {
+        let queue = &self.queues[self.bank(address)];
+        queue.last_in != Some(now) && (queue.accesses.len() as Cycle) < self.latency
+    }
+
+    /// Puts an access into its bank's queue, which has room.
+    #[inline]
+    fn push(&mut self, now: Cycle, request: &Request) {
+        debug_assert!(self.has_room(now, request.address));
         let bank = self.bank(request.address);
         let queue = &mut self.queues[bank];
-        if queue.last_in == Some(now) || queue.accesses.len() as Cycle >= self.latency {
-            return false;
-        }
         queue.last_in = Some(now);
         if queue.accesses.is_empty() {
             self.next_due = self.next_due.min(now + self.latency);
         }
         queue.accesses.push_back((now + self.latency, *request));
         self.waiting |= 1 << bank;
-        true
+    }
+
+    /// A front access cannot be taken.
+    fn note(&mut self, failure: Failure) {
+        // One that waits for anything but an MSHR may succeed at any change.
+        if self.failure.is_none_or(|other| other.waits_for_mshr()) {
+            self.failure = Some(failure);
+        }
     }
 
     /// Gives the idle cache another size, if `shape` differs. Its contents are lost.
@@ -106,8 +118,8 @@ impl L1 {
             self.former.add(self.cache.counters());
             self.cache = Cache::with_dirty_limit(shape, config.write_ratio_percent);
             self.shape = shape.clone();
-            self.queues.iter_mut().for_each(|q| q.failed_at = None);
-            self.failed_at = None;
+            self.queues.iter_mut().for_each(|q| q.failure = None);
+            self.failure = None;
         }
     }
 
@@ -191,16 +203,17 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     pub(super) fn go_on_l1(&mut self, now: Cycle, mut dispatch: Dispatch) -> bool {
         let mut done = dispatch.sent == self.lsu.transactions.len();
         while !done {
-            let request = self.next_request(&dispatch, false);
-            let l1 = self.lsu.l1.as_mut().expect("routed to L1");
-            if !l1.push(now, &request) {
+            let address = self.lsu.transactions[dispatch.sent].address;
+            if self.lsu.l1.as_ref().is_some_and(|l1| !l1.has_room(now, address)) {
                 // The bank has taken one in this cycle, or its queue is full, which empties by a
                 // movement of its own.
                 break;
             }
+            let request = self.next_request(&dispatch, false);
+            self.lsu.l1.as_mut().expect("routed to L1").push(now, &request);
             done = self.sent(&mut dispatch);
+            self.lsu.dispatch = Some(dispatch);
         }
-        self.lsu.dispatch = Some(dispatch);
         done
     }
 
@@ -225,13 +238,13 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     #[inline]
     pub(super) fn look_up_l1(&mut self, now: Cycle, kernels: &[Kernel]) {
         let Some(l1) = &mut self.lsu.l1 else { return };
-        if l1.next_due > now && l1.failed_at.is_none_or(|state| state == l1.cache.changes()) {
+        if l1.next_due > now && l1.failure.is_none_or(|failure| l1.cache.fails_again(failure)) {
             if l1.next_due != NEVER {
                 self.agenda.at(l1.next_due);
             }
             return;
         }
-        (l1.next_due, l1.failed_at) = (NEVER, None);
+        (l1.next_due, l1.failure) = (NEVER, None);
         for bank in set_bits(l1.waiting) {
             self.look_up_bank(now, kernels, bank);
         }
@@ -246,18 +259,21 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
             self.agenda.at(due);
             return;
         }
-        if queue.failed_at == Some(l1.cache.changes()) {
-            l1.failed_at = queue.failed_at;
+        if let Some(failure) = queue.failure
+            && l1.cache.fails_again(failure)
+        {
+            l1.note(failure);
             return;
         }
         let access = l1.cache.access(now, &request);
         self.lsu.may_send |= l1.cache.peek_miss().is_some();
-        if !access.is_taken() {
-            queue.failed_at = Some(l1.cache.changes());
-            l1.failed_at = queue.failed_at;
+        if let Outcome::Fail(reason) = access.outcome {
+            let failure = l1.cache.failure(reason);
+            queue.failure = Some(failure);
+            l1.note(failure);
             return;
         }
-        queue.failed_at = None;
+        queue.failure = None;
         queue.accesses.pop_front();
         match queue.accesses.front() {
             // The next one may be due at once; it is looked at in the next cycle.

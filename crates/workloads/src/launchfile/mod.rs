@@ -25,9 +25,7 @@ impl LaunchFile {
     /// Reads a launch file. `overrides` replace entries of its `[values]`: (name, expression).
     pub fn load(path: &Path, overrides: &[(String, String)]) -> Result<Self, LaunchError> {
         let io = |source| LaunchError::Io { path: path.to_owned(), source };
-        let bytes = std::fs::read(path).map_err(io)?;
-        let text = String::from_utf8(bytes)
-            .map_err(|e| io(std::io::Error::new(std::io::ErrorKind::InvalidData, format!("not UTF-8 text: {e}"))))?;
+        let text = kit::files::read_text(path).map_err(io)?;
         Ok(Self::parse(path, &text, overrides).map_err(Box::new)?)
     }
 
