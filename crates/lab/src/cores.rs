@@ -191,6 +191,7 @@ cores! {
     "ghost-64": Ghost<M> = GhostConfig { issue_buffer: 64, ..GhostConfig::default() }, "GhOST with an issue buffer of 64, the most there is";
     "ghost-ib8": Ghost<M> = GhostConfig { instruction_buffer: 8, ..GhostConfig::default() }, "GhOST with an instruction buffer of 8";
     "ghost-precise": Ghost<M> = GhostConfig { precise: Some(Precise::default()), ..GhostConfig::default() }, "GhOST with precise exceptions of loads";
+    "ghost-unguarded": Ghost<M> = GhostConfig { guarded: false, ..GhostConfig::default() }, "GhOST by its paper's rules alone: nothing keeps a write behind an older read in an operand collector";
     "socgpu": Socgpu<M> = SocgpuConfig::default(), "SOCGPU: out-of-order issue from a buffer of 8 per warp that holds instructions until write-back";
     "socgpu-4": Socgpu<M> = SocgpuConfig { entries: 4, ..SocgpuConfig::default() }, "SOCGPU with a buffer of 4";
     "socgpu-16": Socgpu<M> = SocgpuConfig { entries: 16, ..SocgpuConfig::default() }, "SOCGPU with a buffer of 16";

@@ -56,9 +56,7 @@ fn every_design_keeps_order_among_128_warps() {
                 audit(&setup(core), &job(workload, params), &mut Unattended).unwrap_or_else(|e| panic!("{name}: {e}"));
             let check = report.check.as_ref().expect("every workload has a reference");
             assert!(check.passed, "{name}: {}", check.details);
-            // GhOST leaves the write-after-read hazard open: its D8.
-            let open = if core.starts_with("ghost") { findings.count(lab::Violation::War) } else { 0 };
-            assert_eq!(findings.total(), open, "{name}: {findings}");
+            assert_eq!(findings.total(), 0, "{name}: {findings}");
             if workload == VECTORS.0 {
                 assert!(warps(&report) > 100.0, "{name}: {} warps", warps(&report));
             }

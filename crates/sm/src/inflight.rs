@@ -109,6 +109,12 @@ impl InFlight {
         }
     }
 
+    /// Whether it collects its operands or executes on the scalar path.
+    #[inline]
+    pub(crate) fn is_scalar(&self) -> bool {
+        self.unit_pipe == Pipe::SCALAR || self.pipe == Pipe::SCALAR
+    }
+
     /// Orders instructions by issue.
     #[inline]
     pub(crate) fn issue_order(&self) -> u64 {

@@ -191,9 +191,9 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     /// Tells the scalar path, and takes off what lanes need not do because of it.
     #[cold]
     fn issue_routed(&mut self, id: InstId) {
-        let (route, work, warp) = (self.slab.route(id), self.slab.get(id).work, self.slab.get(id).warp);
+        let (route, work) = (self.slab.route(id), self.slab.get(id).work);
         if let Some(scalar) = &mut self.scalar {
-            scalar.on_issue(warp, id, route);
+            scalar.on_issue(route);
         }
         self.counters.lane_reads -= u64::from(route.lane_reads_saved);
         self.counters.lane_writes -= u64::from(route.lane_writes_saved);

@@ -146,6 +146,18 @@ impl Latches {
         set_bits(latches & (latches - 1)).fold(first, older) as LatchId
     }
 
+    /// Whether `is_it` holds for an instruction in `latches` that issued before the oldest one in `latch`.
+    #[inline]
+    pub fn any_before(&self, latch: LatchId, latches: u64, is_it: impl Fn(InstId) -> bool) -> bool {
+        let order = self.order[latch as usize % LATCHES];
+        set_bits(self.occupied & latches).any(|l| {
+            let l = l % LATCHES;
+            let behind = |i: u8| self.behind[l * self.stride + (usize::from(self.first[l] + i) & (self.stride - 1))];
+            let all = std::iter::once((self.front[l], self.order[l])).chain((0..self.len[l]).map(behind));
+            all.take_while(|&(_, of)| of < order).any(|(id, _)| is_it(id))
+        })
+    }
+
     /// The oldest instruction in `latch`.
     #[inline]
     pub fn front(&self, latch: LatchId) -> Option<InstId> {

@@ -9,7 +9,8 @@
 //! With [`crate::CoreOptions::collectors_as_gpgpu_sim`] neither D-OC1 nor D-OC3 holds (`exact`).
 //!
 //! A collector whose instruction has its operands may send it on before that of an older one: also
-//! where both access memory, unless the issue design asks for order.
+//! where both access memory, or it writes what the other has yet to read, unless the issue design asks
+//! for order (`read_guard`).
 //!
 //! - D-OC1: input ports limit instructions per pipe and round, as in GPGPU-Sim 4; but a pipe whose
 //!   oldest instruction finds its own sub-core's collectors taken does not hold up other sub-cores.
@@ -19,9 +20,10 @@
 //!   with which one sub-core's pace can keep another's instruction in its collector for ever.
 
 mod exact;
+mod read_guard;
 mod stations;
 
-use crate::inflight::{InstId, Slab, Stage};
+use crate::inflight::{InFlight, InstId, Slab, Stage, Window};
 use crate::kernel::Kernel;
 use crate::latches::{LatchId, Latches};
 use crate::policy::Stations;
@@ -72,8 +74,10 @@ pub trait Design {
     fn awaited(&self, slab: &Slab, id: InstId) -> u64;
     /// `id` has a collector, where it awaits the sources `awaited` and reads the others.
     fn collecting(&mut self, slab: &Slab, id: InstId, awaited: u64);
-    /// Whether `id` may not take a collector yet.
-    fn must_wait(&self, slab: &Slab, id: InstId) -> bool;
+    /// Whether any instruction is guarded, whose collectors have scalar ones among them or not.
+    fn guards(&self, has_scalar: bool) -> bool;
+    /// Whether the collectors see to it that `inst` writes after older ones have read ([`read_guard`]).
+    fn is_guarded(&self, inst: &InFlight) -> bool;
     /// The last of its reads is served.
     fn collected(&mut self, slab: &Slab, id: InstId);
     /// `id` has its operands and leaves.
@@ -236,6 +240,12 @@ impl OperandCollector {
         free
     }
 
+    /// Whether reads wait at banks of `partition`.
+    #[inline]
+    fn any_reads_wait(&self, partition: usize) -> bool {
+        self.waiting & self.banks_of_partition[partition % PARTITIONS] != 0
+    }
+
     /// Whether nothing can move.
     #[inline]
     pub fn is_stuck(&self) -> bool {
@@ -322,7 +332,7 @@ impl OperandCollector {
         for round in 1..rounds + 1 {
             let mut quiet = passing == 0;
             if self.ready & mine & !self.blocked != 0 {
-                moved |= self.dispatch(partition, oc_ex, slab, design);
+                moved |= self.dispatch(partition, oc_ex, slab, kernels, design);
                 quiet = false;
             }
             if self.waiting & banks != 0 {
@@ -377,9 +387,19 @@ impl OperandCollector {
 
     /// Sends collected instructions of a partition on, in turn from behind the last one sent.
     #[inline]
-    fn dispatch<D: Design>(&mut self, partition: usize, oc_ex: &mut Latches, slab: &mut Slab, design: &mut D) -> bool {
+    fn dispatch<D: Design>(
+        &mut self,
+        partition: usize,
+        oc_ex: &mut Latches,
+        slab: &mut Slab,
+        kernels: &[Kernel],
+        design: &mut D,
+    ) -> bool {
         let mut moved = false;
         let mut candidates = self.ready & !self.blocked & self.of_partition[partition % PARTITIONS];
+        if design.guards(self.has_scalar) && self.any_reads_wait(partition) {
+            candidates = self.may_leave_of(candidates, partition, slab, kernels, design);
+        }
         let behind_last = Mask::MAX << 1 << self.last[partition % PARTITIONS];
         let mut ports = self.out_ports;
         while candidates != 0 && ports > 0 {
@@ -453,8 +473,7 @@ impl OperandCollector {
         } else {
             self.free & self.of_partition[partition % PARTITIONS]
         };
-        if !passes || self.has_scalar && (free == 0 || design.must_wait(slab, inst)) || design.awaited(slab, inst) != 0
-        {
+        if !passes || self.has_scalar && free == 0 || design.awaited(slab, inst) != 0 {
             return None;
         }
         id_oc.pop(latch);
@@ -500,7 +519,10 @@ impl OperandCollector {
                     }
                     break;
                 }
-                if SCALAR && design.must_wait(slab, inst) {
+                if design.guards(SCALAR)
+                    && design.is_guarded(slab.get(inst))
+                    && Self::must_wait(latch as LatchId, partition, id_oc, Window { slab, kernels })
+                {
                     break;
                 }
                 id_oc.pop(latch as LatchId);

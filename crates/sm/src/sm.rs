@@ -5,7 +5,7 @@ use crate::barrier::Barriers;
 use crate::copies::Copies;
 use crate::counters::{ClassCounts, SmCounters};
 use crate::fetch::Fetch;
-use crate::inflight::{InstId, Slab, Window};
+use crate::inflight::{InFlight, InstId, Slab, Window};
 use crate::kernel::Kernel;
 use crate::latches::Latches;
 use crate::lsu::{L1, LoadStoreUnit};
@@ -130,7 +130,6 @@ struct Watched<'a, P: IssuePolicy, O> {
     touched: &'a mut P::Mask,
     /// Registers read by lanes.
     lane_reads: &'a mut u64,
-    scalar: Option<&'a mut ScalarPath>,
     kernels: &'a [Kernel],
     now: Cycle,
 }
@@ -162,15 +161,17 @@ impl<P: IssuePolicy, O: Observer> Design for Watched<'_, P, O> {
     }
 
     #[inline]
-    fn must_wait(&self, slab: &Slab, id: InstId) -> bool {
-        self.scalar.as_ref().is_some_and(|scalar| scalar.must_wait(Window { slab, kernels: self.kernels }, id))
+    fn guards(&self, has_scalar: bool) -> bool {
+        has_scalar || self.policy.guards_reads()
+    }
+
+    #[inline]
+    fn is_guarded(&self, inst: &InFlight) -> bool {
+        self.policy.guards_reads() || inst.is_scalar()
     }
 
     #[inline]
     fn collected(&mut self, slab: &Slab, id: InstId) {
-        if let Some(scalar) = &mut self.scalar {
-            scalar.on_collected(slab.get(id).warp, id);
-        }
         self.observer.collected(self.now, Seen { id, window: Window { slab, kernels: self.kernels } });
     }
 
@@ -311,13 +312,13 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     /// Operand collectors read registers.
     #[inline]
     fn collect_operands(&mut self, now: Cycle, kernels: &[Kernel]) {
-        let Self { collectors, id_oc, oc_ex, slab, policy, observer, touched, scalar, .. } = self;
+        let Self { collectors, id_oc, oc_ex, slab, policy, observer, touched, .. } = self;
         if collectors.is_stuck() {
             collectors.rest();
             return;
         }
         let lane_reads = &mut self.counters.lane_reads;
-        let mut design = Watched { policy, observer, touched, lane_reads, scalar: scalar.as_deref_mut(), kernels, now };
+        let mut design = Watched { policy, observer, touched, lane_reads, kernels, now };
         let done = collectors.step(id_oc, oc_ex, slab, kernels, &mut design);
         self.counters.register_reads += u64::from(done.reads);
         self.counters.bank_conflicts += u64::from(done.conflicts);

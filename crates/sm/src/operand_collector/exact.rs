@@ -8,7 +8,7 @@
 //!   over all sub-cores. If its sub-core has no collector free, the pipe's others wait behind it.
 
 use super::{Collected, Collector, Design, Mask, OperandCollector, PARTITIONS};
-use crate::inflight::{Slab, Stage};
+use crate::inflight::{Slab, Stage, Window};
 use crate::kernel::Kernel;
 use crate::latches::{LatchId, Latches};
 
@@ -28,7 +28,7 @@ impl OperandCollector {
         for _ in 0..self.rounds {
             let mut quiet = true;
             if self.ready & !self.blocked != 0 {
-                done.touched |= self.serve_output_ports(oc_ex, slab, design);
+                done.touched |= self.serve_output_ports(oc_ex, slab, kernels, design);
                 quiet = false;
             }
             let served = self.waiting & banks;
@@ -61,11 +61,23 @@ impl OperandCollector {
     }
 
     /// Each output port sends at most one instruction on. Gives the sub-cores in which one moved.
-    fn serve_output_ports<D: Design>(&mut self, oc_ex: &mut Latches, slab: &mut Slab, design: &mut D) -> u8 {
+    fn serve_output_ports<D: Design>(
+        &mut self,
+        oc_ex: &mut Latches,
+        slab: &mut Slab,
+        kernels: &[Kernel],
+        design: &mut D,
+    ) -> u8 {
         let mut touched = 0;
         for port in 0..self.port_first.len() {
             let behind = Mask::MAX << (self.port_first[port] % 64);
             let mut candidates = self.ready & !self.blocked;
+            if design.guards(false) {
+                for p in (0..self.partitions).filter(|&p| self.any_reads_wait(p)) {
+                    let mine = candidates & self.of_partition[p % PARTITIONS];
+                    candidates ^= mine ^ self.may_leave_of(mine, p, slab, kernels, design);
+                }
+            }
             let found = loop {
                 if candidates == 0 {
                     return touched;
@@ -114,6 +126,10 @@ impl OperandCollector {
                 if free == 0 {
                     // No collector comes free before the next round.
                     waiting &= !mine;
+                    continue;
+                }
+                let window = Window { slab, kernels };
+                if design.guards(false) && Self::must_wait(latch, partition, id_oc, window) {
                     continue;
                 }
                 let inst = id_oc.pop(latch).expect("an occupied latch");

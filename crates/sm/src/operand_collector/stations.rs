@@ -146,7 +146,7 @@ impl OperandCollector {
                 return false;
             }
         }
-        if self.waiting & self.banks_of_partition[partition % PARTITIONS] == 0 || me.dsts == 0 {
+        if !self.any_reads_wait(partition) || me.dsts == 0 {
             return true;
         }
         let reads_mine = |o: usize| {

@@ -131,6 +131,14 @@ pub trait IssuePolicy: Sized {
         Allowances::default()
     }
 
+    /// Whether operand collectors see to it that an instruction writes no register that an older one of its
+    /// warp, which has issued before it, has yet to read there: for designs in which such a dependence ends
+    /// at issue. Collectors that are stations see to it always.
+    #[inline]
+    fn guards_reads(&self) -> bool {
+        false
+    }
+
     /// How many stations it has, if its collectors are stations.
     fn stations(_config: &Self::Config) -> Option<Stations> {
         None

@@ -39,16 +39,17 @@
 //!   alone. Here two scalar halves with equal operands are one operation, else two; a vector unit
 //!   that executes one half takes half the interval.
 //! - D-SV6: a predicate operand is compared over the lanes as registers are.
-//! - D-SV7: a scalar instruction takes a collector when no older instruction of its warp has yet to read a
-//!   register that it writes. Vector instructions leave that to their latency, as GPGPU-Sim does; what
-//!   passes by the banks or takes a third of the time would write too soon. It does not wait in the
-//!   collector, where it could keep the older one from getting one.
+//! - D-SV7: operand collectors keep a scalar instruction from writing what an older one of its warp has yet
+//!   to read, as they do for designs that ask for it ([`IssuePolicy::guards_reads`]). Vector instructions
+//!   leave that to their latency, as GPGPU-Sim does; what passes by the banks or takes a third of the
+//!   time would write too soon.
+//!
+//! [`IssuePolicy::guards_reads`]: crate::IssuePolicy::guards_reads
 
 mod detector;
 mod relocation;
 
 use crate::counters::{ClassCounts, DesignStatistic};
-use crate::inflight::{InstId, Window};
 use crate::kernel::{Banks, Kernel, Micro};
 use crate::policy::{Each, Structure};
 use crate::spec::{CoreSpec, Pipe};
@@ -248,8 +249,6 @@ pub(crate) struct ScalarPath {
     pub values: OperandValues,
     operands: Vec<Operand>,
     warps: Box<[Relocation]>,
-    /// Instructions of each warp that have issued and have not read their registers.
-    reading: Box<[Vec<InstId>]>,
     pub counts: ScalarCounts,
 }
 
@@ -264,7 +263,6 @@ impl ScalarPath {
             values: OperandValues::default(),
             operands: Vec::new(),
             warps: (0..spec.sm.max_warps).map(|_| Relocation::default()).collect(),
-            reading: vec![Vec::new(); spec.sm.max_warps as usize].into(),
             counts: ScalarCounts::default(),
         }))
     }
@@ -274,27 +272,9 @@ impl ScalarPath {
         self.warps[warp.index()].start(live, registers);
     }
 
-    /// An instruction of `warp` that goes by `route` has issued.
-    pub fn on_issue(&mut self, warp: WarpSlot, id: InstId, route: Route) {
-        self.reading[warp.index()].push(id);
+    /// An instruction that goes by `route` has issued.
+    pub fn on_issue(&mut self, route: Route) {
         self.counts.counters.lane_operations_saved += u64::from(route.lanes_saved);
-    }
-
-    /// An instruction of `warp` has read its registers.
-    pub fn on_collected(&mut self, warp: WarpSlot, id: InstId) {
-        self.reading[warp.index()].retain(|&other| other != id);
-    }
-
-    /// Whether `id`, if it is scalar, would write a register that an older instruction of its warp has
-    /// yet to read (D-SV7).
-    pub fn must_wait(&self, window: Window<'_>, id: InstId) -> bool {
-        let me = window.inst(id);
-        let reads_mine = |&other: &InstId| {
-            let srcs = window.vector_srcs(other);
-            window.inst(other).order < me.order && window.dsts(id).iter().any(|reg| srcs.contains(reg))
-        };
-        let is_scalar = me.unit_pipe == Pipe::SCALAR || me.pipe == Pipe::SCALAR;
-        is_scalar && self.reading[me.warp.index()].iter().any(reads_mine)
     }
 
     /// Settles the way of an instruction of `warp` and changes its timing accordingly. Its operands are

@@ -47,7 +47,10 @@
 //!   when it has looked, whether or not it found two.
 //! - D7: which of the free locations an instruction takes is not modelled after the FIFO: it makes no
 //!   difference.
-//! - D8: a WAR dependence ends at issue, as in the paper, though operands are read later. GhOST so has
+//! - D8: a WAR dependence ends at issue, as in the paper, which does not speak of operands being read
+//!   later. So that no write comes before such a read, an instruction waits in front of the operand
+//!   collectors for older ones of its warp that read what it writes to have their own, and in its collector
+//!   until they have read ([`IssuePolicy::guards_reads`]). Without that ([`GhostConfig::guarded`]) GhOST has
 //!   the exposure of the in-order core without WAR protection, and no other.
 //! - D9: the oldest instruction, once ready, comes before the table. As the paper words it, the warp
 //!   scheduler looks at the oldest only while the table is empty: a chain of dependent instructions
@@ -60,9 +63,11 @@
 //! entries a warp), dependence checkers (4 x 111 bits a scheduler), issue buffer (8 banks of *w* / *s*
 //! entries of 111 bits a scheduler), location FIFO (8 x 3 bits a warp), age counter and control flag
 //! (3 + 1 bits a warp), instruction table (2 x (1 + 3) bits a warp), WWb and ITE (a bit each a warp),
-//! scoreboard. 111 bits: valid 1, index 3, mask 32, IB-dep 8 + 3, instruction 64. A checker compares 56
+//! scoreboard, read guard of D8 (in each sub-core, for each collector, a bit for each other one whose
+//! instruction has yet to read what this one's writes). 111 bits: valid 1, index 3, mask 32, IB-dep 8 + 3, instruction 64. A checker compares 56
 //! bits of registers with each of 8 locations; the GhOST scheduler tests 12 bits of each and compares
-//! their ages.
+//! their ages. The read guard compares the register that an instruction writes, and the warp, with three
+//! sources of each other one in a collector or issue latch of the sub-core.
 //!
 //! **Stall reasons**: those of the oldest instruction's registers (RAW, WAW), since WAR and memory
 //! order hold back only instructions with an older one that may issue; `design` while instructions
@@ -102,12 +107,14 @@ pub struct GhostConfig {
     pub instruction_buffer: u32,
     /// Precise exceptions.
     pub precise: Option<Precise>,
+    /// Operand collectors keep writes behind older reads (D8).
+    pub guarded: bool,
 }
 
 impl Default for GhostConfig {
     /// The paper's choice.
     fn default() -> Self {
-        Self { issue_buffer: 8, instruction_buffer: 4, precise: None }
+        Self { issue_buffer: 8, instruction_buffer: 4, precise: None, guarded: true }
     }
 }
 
@@ -156,6 +163,11 @@ pub struct Ghost<M: WarpMask = u64> {
     translations: Option<Translations>,
     config: GhostConfig,
     max_warps: usize,
+    partitions: usize,
+    /// Of a sub-core.
+    collectors: usize,
+    /// Instructions that wait for them, at most.
+    issue_latches: usize,
 
     issued: u64,
     reordered: u64,
@@ -316,6 +328,9 @@ impl<M: WarpMask> IssuePolicy for Ghost<M> {
             translations: config.precise.map(Translations::new),
             config,
             max_warps: warps,
+            partitions: spec.partitions,
+            collectors: spec.sm.operands.collectors as usize / spec.partitions,
+            issue_latches: PipeSet::ALL.iter().map(|p| spec.issue_latches(p) as usize).sum::<usize>() / spec.partitions,
             issued: 0,
             reordered: 0,
         }
@@ -354,6 +369,16 @@ impl<M: WarpMask> IssuePolicy for Ghost<M> {
             of("instruction table empty bits (ITE)", schedulers, 1, warps_each).written(twice),
             Scoreboard::structure(warps),
         ];
+        if self.config.guarded {
+            let warp = warps.div_ceil(self.partitions).next_power_of_two().trailing_zeros() as usize;
+            let others = self.collectors - 1 + self.issue_latches;
+            all.push(
+                of("read guard", self.partitions, self.collectors, self.collectors)
+                    .matrix()
+                    .compares(others * (3 * 8 + warp))
+                    .searched(once),
+            );
+        }
         if self.config.precise.is_some() {
             all.push(of("load counter", warps, 1, size + 1).written(twice));
         }
@@ -367,6 +392,11 @@ impl<M: WarpMask> IssuePolicy for Ghost<M> {
     fn start_warp(&mut self, warp: WarpSlot, regs: &RegFile) {
         debug_assert!(self.heads.is_empty(warp));
         self.isb.start_warp(warp, regs);
+    }
+
+    #[inline]
+    fn guards_reads(&self) -> bool {
+        self.config.guarded
     }
 
     #[inline]
