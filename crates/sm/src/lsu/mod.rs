@@ -13,7 +13,8 @@
 //! access hits in L1 releases its registers there and then, without the write-back register.
 //!
 //! - D-LS1: write-backs of dirty lines and passed-on writes share the caches' one request per cycle.
-//! - D-LS2: an access that fails in L1 is tried again when the cache has changed, not every cycle.
+//! - D-LS2: an access that fails in L1 is tried again when the cache has changed, not every cycle; one that
+//!   lacks an MSHR when one is free.
 //! - D-LS3: a store is performed when every transaction's acknowledgement is back, and fences wait
 //!   for that; GPGPU-Sim's fences wait for register writes only.
 //! - D-LS4: an asynchronous copy is a load without registers; writing shared memory takes no time.
