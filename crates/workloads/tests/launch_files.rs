@@ -433,6 +433,20 @@ launch = { kernel = 'record', grid = 1, block = 1 }
 }
 
 #[test]
+fn numbers_and_roles_that_make_no_sense() {
+    let launch = |more: &str| {
+        mistakes(&format!(
+            "module = 'k.ptx'\nbuffers.x = {{ type = 'f32', length = 8, fill = 1 }}\n[[launch]]\n\
+             kernel = 'record'\ngrid = 1\nblock = 1\nargs = ['x', 0, {{ bytes = [1, 2, 3] }}]\n{more}\n"
+        ))
+    };
+    let swapped = launch("swap = ['x', 'x']");
+    assert!(swapped.starts_with("test.toml:8:8: a buffer changes roles with another one"), "{swapped}");
+    let none = launch("registers = 0");
+    assert!(none.starts_with("test.toml:8:13: "), "{none}");
+}
+
+#[test]
 fn a_missing_module() {
     let text = "launch = { module = 'nowhere.ptx', kernel = 'record', grid = 1, block = 1 }";
     assert!(mistakes(text).starts_with("test.toml:1:21: nowhere.ptx: No such file"), "{}", mistakes(text));

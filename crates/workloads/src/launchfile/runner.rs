@@ -350,16 +350,16 @@ impl Plan<'_> {
             }
             Ok(Dim3::new(all[0], all[1], all[2]))
         };
-        let number = |expr: &Option<Expr>, most: u32| match expr {
-            Some(expr) => whole(expr, scope, round, 0..=most.into()).map(|n| Some(n as u32)),
+        let number = |expr: &Option<Expr>, least: u64, most: u32| match expr {
+            Some(expr) => whole(expr, scope, round, least..=most.into()).map(|n| Some(n as u32)),
             None => Ok(None),
         };
         Ok(Numbers {
             grid: dim3(&self.spec.grid, MAX_GRID)?,
             block: dim3(&self.spec.block, 1024)?,
-            shared_bytes: number(&self.spec.shared_bytes, 1 << 30)?.unwrap_or(0),
-            registers: number(&self.spec.registers, 255)?.map_or(Registers::Estimated, Registers::Given),
-            stream: number(&self.spec.stream, u32::MAX)?.unwrap_or(0),
+            shared_bytes: number(&self.spec.shared_bytes, 0, 1 << 30)?.unwrap_or(0),
+            registers: number(&self.spec.registers, 1, 255)?.map_or(Registers::Estimated, Registers::Given),
+            stream: number(&self.spec.stream, 0, u32::MAX)?.unwrap_or(0),
         })
     }
 

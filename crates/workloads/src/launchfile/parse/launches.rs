@@ -247,7 +247,12 @@ impl<'t> Reader<'t> {
             self.buffer_named(&name.item, name.span)
         };
         let (a, b) = (buffer(a), buffer(b));
-        Some((a?, b?))
+        let (a, b) = (a?, b?);
+        if a == b {
+            self.problem(value.span(), "a buffer changes roles with another one");
+            return None;
+        }
+        Some((a, b))
     }
 
     pub(super) fn output(&mut self, table: &DeTable<'t>, span: Range<usize>) -> Option<OutputSpec> {
