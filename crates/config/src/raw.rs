@@ -60,8 +60,8 @@ impl Raw {
                 .at(Spot::whole(&shown))
                 .hint(format!("{near}built-in GPUs: {}; or give the path of a description", names.join(", ")))
         })?;
-        let text = String::from_utf8(bytes).map_err(|e| {
-            Problem::new("", format!("not a text file: byte {} is not UTF-8", e.utf8_error().valid_up_to()))
+        let text = kit::files::text(bytes).map_err(|e| {
+            Problem::new("", e)
                 .at(Spot::whole(&shown))
                 .hint("a GPU description is a TOML file; docs/gpus.md describes it")
         })?;

@@ -7,8 +7,8 @@ use std::path::Path;
 /// Most bytes of a description or any other text that someone writes.
 pub const MOST_TEXT_BYTES: u64 = 16 << 20;
 
-/// Most bytes of code or data.
-pub const MOST_BYTES: u64 = 1 << 30;
+/// Most bytes of code or data from what does not say how long it is.
+const MOST_BYTES: u64 = 1 << 30;
 
 /// All of a file, device or pipe of at most `most` bytes.
 ///
@@ -26,16 +26,29 @@ pub fn read(path: impl AsRef<Path>, most: u64) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// As [`read`], for code or data: a whole file, or up to 1 GiB of a device or a pipe.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_data(path: impl AsRef<Path>) -> Result<Vec<u8>> {
+    let said = std::fs::metadata(&path).map_or(0, |m| m.len());
+    read(path, said.max(MOST_BYTES))
+}
+
 /// As [`read`], for text of at most [`MOST_TEXT_BYTES`].
 ///
 /// # Errors
 /// As [`read`], or it is not UTF-8.
 pub fn read_text(path: impl AsRef<Path>) -> Result<String> {
-    let not_text = |e: std::string::FromUtf8Error| {
-        let at = e.utf8_error().valid_up_to();
-        Error::new(ErrorKind::InvalidData, format!("not a text file: byte {at} is not UTF-8"))
-    };
-    String::from_utf8(read(path, MOST_TEXT_BYTES)?).map_err(not_text)
+    text(read(path, MOST_TEXT_BYTES)?).map_err(|e| Error::new(ErrorKind::InvalidData, e))
+}
+
+/// The contents of a file as text.
+///
+/// # Errors
+/// Where they are none.
+pub fn text(bytes: Vec<u8>) -> std::result::Result<String, String> {
+    String::from_utf8(bytes).map_err(|e| format!("not a text file: byte {} is not UTF-8", e.utf8_error().valid_up_to()))
 }
 
 #[cfg(test)]

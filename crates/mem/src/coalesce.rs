@@ -6,6 +6,7 @@
 
 use crate::{Request, RequestKind};
 use kit::{LaneMask, WARP_LANES, lanes};
+use std::ops::Range;
 
 /// Bytes of a sector.
 pub const SECTOR_BYTES: u32 = 32;
@@ -49,18 +50,16 @@ impl Transaction {
         self.address & !(LINE_BYTES as u64 - 1)
     }
 
-    /// Sectors of the line that the transaction covers.
-    pub const fn sector_mask(&self) -> u8 {
-        let first = (self.address % LINE_BYTES as u64) / SECTOR_BYTES as u64;
-        let count = self.bytes / SECTOR_BYTES;
-        (((1u32 << count) - 1) << first) as u8
+    /// Sectors of the 128-byte line that the transaction covers.
+    #[inline]
+    fn sectors(&self) -> Range<usize> {
+        let first = (self.address % LINE_BYTES as u64) as usize / SECTOR_BYTES as usize;
+        first..(first + (self.bytes / SECTOR_BYTES) as usize).min(self.byte_masks.len())
     }
 
     /// Bytes touched in every covered sector (see [`Request::byte_mask`]).
     pub fn byte_mask(&self) -> u32 {
-        let first = (self.address % LINE_BYTES as u64) as usize / SECTOR_BYTES as usize;
-        let count = (self.bytes / SECTOR_BYTES) as usize;
-        self.byte_masks[first..].iter().take(count).fold(u32::MAX, |mask, sector| mask & sector)
+        self.byte_masks[self.sectors()].iter().fold(u32::MAX, |mask, sector| mask & sector)
     }
 
     /// The request that asks the next level for this transaction.
@@ -305,8 +304,8 @@ impl Transactions {
     /// Forgets bytes outside the transactions' own sectors, which other transactions do not cover.
     fn drop_strays(&mut self) {
         for t in &mut self.items[..self.len] {
-            let sectors = t.sector_mask();
-            (0..4).filter(|s| sectors >> s & 1 == 0).for_each(|s| t.byte_masks[s] = 0);
+            let sectors = t.sectors();
+            (0..4).filter(|s| !sectors.contains(s)).for_each(|s| t.byte_masks[s] = 0);
         }
     }
 }

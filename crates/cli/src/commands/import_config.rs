@@ -57,10 +57,6 @@ fn read(path: &Path) -> Result<String, Failure> {
     let bytes = kit::files::read(path, kit::files::MOST_TEXT_BYTES).map_err(|e| {
         Failure::bad_input(format!("`{shown}` cannot be read: {e}; expected a configuration of Accel-Sim"))
     })?;
-    String::from_utf8(bytes).map_err(|e| {
-        let at = e.utf8_error().valid_up_to();
-        Failure::bad_input(format!(
-            "`{shown}` is not a text file: byte {at} is not UTF-8; expected a configuration of Accel-Sim"
-        ))
-    })
+    kit::files::text(bytes)
+        .map_err(|e| Failure::bad_input(format!("`{shown}` is {e}; expected a configuration of Accel-Sim")))
 }

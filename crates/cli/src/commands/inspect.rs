@@ -112,7 +112,7 @@ fn content(file: &str, sm: Option<u32>) -> Result<(String, Cow<'static, [u8]>), 
         };
         return Ok((format!("{}.sm_{sm}.cubin", module.name), cubin.into()));
     }
-    let bytes = kit::files::read(file, kit::files::MOST_BYTES).map_err(|e| {
+    let bytes = kit::files::read_data(file).map_err(|e| {
         Failure::bad_input(format!(
             "`{file}` cannot be read: {e}; give the path of a PTX file, a cubin, a fat binary or a program, or the name of a bundled workload"
         ))

@@ -70,7 +70,7 @@ pub fn fill(file: &LaunchFile, spec: &BufferSpec, scope: &Contents<'_>) -> Resul
         Content::File(path) => {
             let full = file.beside(&path.item);
             let wrong = |message: String| Problem::new(path.span.clone(), format!("{}: {message}", full.display()));
-            let contents = kit::files::read(&full, kit::files::MOST_BYTES).map_err(|e| wrong(e.to_string()))?;
+            let contents = kit::files::read_data(&full).map_err(|e| wrong(e.to_string()))?;
             let data = data::decode(&full, &contents, spec.ty).map_err(wrong)?;
             let ty = data.ty.ok_or_else(|| wrong("raw bytes: the buffer needs a type".to_owned()))?;
             if data.bytes.len() % ty.bytes() != 0 {

@@ -97,7 +97,7 @@ impl LaunchFile {
         for module in &self.modules {
             let path = self.beside(&module.item);
             let name = path.display().to_string();
-            let bytes = kit::files::read(&path, kit::files::MOST_BYTES)
+            let bytes = kit::files::read_data(&path)
                 .map_err(|e| self.error(vec![Problem::new(module.span.clone(), format!("{name}: {e}"))]))?;
             let text;
             let code = if path.extension().is_some_and(|e| e == "cubin" || e == "fatbin") {
@@ -287,7 +287,7 @@ impl LaunchFile {
             Against::File(path) => {
                 let full = self.beside(&path.item);
                 let wrong = |e: String| Problem::new(path.span.clone(), format!("{}: {e}", full.display()));
-                let contents = kit::files::read(&full, kit::files::MOST_BYTES).map_err(|e| wrong(e.to_string()))?;
+                let contents = kit::files::read_data(&full).map_err(|e| wrong(e.to_string()))?;
                 let data = data::decode(&full, &contents, Some(ty)).map_err(wrong)?;
                 data.bytes.chunks_exact(ty.bytes()).map(|b| ty.decode(b)).collect()
             }

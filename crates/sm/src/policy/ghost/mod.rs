@@ -64,10 +64,11 @@
 //! entries of 111 bits a scheduler), location FIFO (8 x 3 bits a warp), age counter and control flag
 //! (3 + 1 bits a warp), instruction table (2 x (1 + 3) bits a warp), WWb and ITE (a bit each a warp),
 //! scoreboard, read guard of D8 (in each sub-core, for each collector, a bit for each other one whose
-//! instruction has yet to read what this one's writes). 111 bits: valid 1, index 3, mask 32, IB-dep 8 + 3, instruction 64. A checker compares 56
-//! bits of registers with each of 8 locations; the GhOST scheduler tests 12 bits of each and compares
-//! their ages. The read guard compares the register that an instruction writes, and the warp, with three
-//! sources of each other one in a collector or issue latch of the sub-core.
+//! instruction has yet to read what this one's writes). 111 bits: valid 1, index 3, mask 32, IB-dep 8 + 3,
+//! instruction 64. A checker compares 56 bits of registers with each of 8 locations; the GhOST scheduler
+//! tests 12 bits of each and compares their ages. The read guard compares the register that an
+//! instruction writes, and the warp, with three sources of each other one in a collector or issue latch
+//! of the sub-core.
 //!
 //! **Stall reasons**: those of the oldest instruction's registers (RAW, WAW), since WAR and memory
 //! order hold back only instructions with an older one that may issue; `design` while instructions
