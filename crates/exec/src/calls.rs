@@ -89,7 +89,7 @@ fn targets(warp: &mut Warp, kernel: &Kernel, register: Reg, mask: LaneMask) -> R
     let mut ways: Vec<(u32, LaneMask)> = Vec::new();
     for lane in lanes(mask) {
         let address: u64 = file.get(register, lane);
-        let function = function_at(address).and_then(|i| *kernel.pointers.get(i)?);
+        let function = function_at(address).and_then(|i| kernel.numbers.get(&i).copied());
         let Some(function) = function else {
             return Err(Trap::new(format!("call to {address:#x}, which is no function"), 1 << lane));
         };
