@@ -5,13 +5,10 @@ use crate::fault::Trap;
 use crate::interpret::overflow;
 use crate::kernel::{Callee, Kernel, Place, Save, function_at};
 use crate::lanes::{Column, Lanes, Reg};
-use crate::memory::DeviceMemory;
+use crate::memory::{DeviceMemory, MAX_LOCAL_BYTES};
 use crate::print;
 use crate::warp::{CallData, Warp};
 use kit::{LaneMask, lanes};
-
-/// Most local memory of a thread, frames of calls included: 512 KiB, as on sm_20 and later.
-const MAX_LOCAL_BYTES: u32 = 512 << 10;
 
 /// Executes a call by the lanes in `mask`. Returns whether lanes go different ways.
 pub(crate) fn call(
