@@ -308,6 +308,8 @@ impl DeviceMemory {
             let skip = (at % PAGE_BYTES) as usize;
             let (now, later) = rest.split_at(rest.len().min(PAGE_BYTES as usize - skip));
             match &mut allocation.pages[page] {
+                // It reads as zeros already.
+                None if now.iter().all(|&byte| byte == 0) => {}
                 // A page that is written as a whole need not be cleared first.
                 new @ None if now.len() == PAGE_BYTES as usize => {
                     let (words, _) = now.as_chunks();
@@ -404,6 +406,8 @@ mod tests {
         let mut out = [1; 9];
         memory.read(base + (7 << 30), &mut out).unwrap();
         assert_eq!((out, memory.resident_bytes()), ([0; 9], 0));
+        memory.write(base, &[0; 200_000]).unwrap();
+        assert_eq!(memory.resident_bytes(), 0);
         memory.write(base + 65_536, &[1]).unwrap();
         assert_eq!(memory.resident_bytes(), 65_536);
     }
