@@ -23,7 +23,7 @@ use num::float32::TestClass;
 pub enum CarryOp {
     /// `a + b`
     Add,
-    /// `a - b`
+    /// `a - b`: the sum of `a`, the complement of `b`, and the carry.
     Sub,
     /// Low half of `a * b`, plus `c`.
     MadLo,
@@ -97,7 +97,7 @@ pub enum Op {
         s: [Reg; 3],
         /// The carry bit.
         carry: Pred,
-        /// Adds (or subtracts) the carry.
+        /// Adds the carry; without it, 0, or 1 of a difference.
         carry_in: bool,
         /// Sets the carry.
         carry_out: bool,

@@ -47,7 +47,8 @@ pub(super) fn of_op(op: &mut Op, f: &mut impl FnMut(Operand<'_>)) {
             f(Operand::Pred(carry));
         }
         Op::Cvt(_, d, s) | Op::ReadFirst(d, s) | Op::Redux(_, d, s) => row(d, std::slice::from_mut(s), f),
-        Op::PackedCvt(op, d, s) => row(d, &mut s[..op.sources()], f),
+        // Operands that a conversion does not use are others of its own: it fetches them all.
+        Op::PackedCvt(_, d, s) => row(d, s, f),
         Op::Pack { d, s, parts, .. } => row(d, &mut s[..usize::from(*parts)], f),
         Op::Unpack { d, s, parts, .. } => {
             d[..usize::from(*parts)].iter_mut().flatten().for_each(|d| f(Operand::Reg(d)));
