@@ -148,6 +148,7 @@ fn operate_rarely(
         }
         Op::Cvt(cvt, d, a) => cvt.run(&mut file, *d, *a),
         Op::PackedCvt(op, d, s) => op.run(&mut file, *d, *s),
+        Op::Video(op, d, s) => op.run(&mut file, *d, *s),
         Op::Pack { d, s, parts, bits } => pack(&mut file, *d, &s[..*parts as usize], *bits),
         Op::Unpack { d, s, parts, bits } => unpack(&mut file, &d[..*parts as usize], *s, *bits),
         Op::Set { test, s, d, holds, with } => compare::set(&mut file, *test, *s, *d, *holds, *with),

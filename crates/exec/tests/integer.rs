@@ -297,3 +297,24 @@ fn every_step_of_a_carry_chain_hands_on_the_same_flag() {
         }
     }
 }
+
+#[test]
+fn halves_of_registers() {
+    type Function = fn(i16, i16) -> i16;
+    let cases: [(&str, Function); 8] = [
+        ("add.s16x2", i16::wrapping_add),
+        ("add.u16x2", i16::wrapping_add),
+        ("min.s16x2", i16::min),
+        ("max.s16x2", i16::max),
+        ("min.u16x2", |a, b| (a as u16).min(b as u16) as i16),
+        ("max.u16x2", |a, b| (a as u16).max(b as u16) as i16),
+        ("min.s16x2.relu", |a, b| a.min(b).max(0)),
+        ("max.relu.s16x2", |a, b| a.max(b).max(0)),
+    ];
+    for (name, f) in cases {
+        check(&format!("{name} $d, $a, $b"), "b32", &["b32", "b32"], |[a, b, ..]| {
+            let half = |at: u32| u64::from(f((a >> at) as i16, (b >> at) as i16) as u16) << at;
+            half(16) | half(0)
+        });
+    }
+}

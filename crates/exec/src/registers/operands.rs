@@ -36,7 +36,7 @@ pub(super) fn of_op(op: &mut Op, f: &mut impl FnMut(Operand<'_>)) {
         Op::Float2(_, _, d, s) => row(d, s, f),
         Op::Float3(_, _, d, s) => row(d, s, f),
         Op::Convert(_, d, s) => row(d, s, f),
-        Op::Lop3(d, s, _) => row(d, s, f),
+        Op::Lop3(d, s, _) | Op::Video(_, d, s) => row(d, s, f),
         Op::Add3 { d, s, carry_in, carry_out, .. } => {
             row(d, s, f);
             predicates(carry_out, f);

@@ -19,9 +19,10 @@ pub fn module(items: &str) -> Loaded {
     module_with(items, Registers::Virtual)
 }
 
-/// As [`module`], with these registers.
+/// As [`module`], with these registers; `items` may begin with a header of their own.
 pub fn module_with(items: &str, registers: Registers) -> Loaded {
-    let text = format!(".version 8.3\n.target sm_90\n.address_size 64\n{items}");
+    let header = if items.starts_with(".version") { "" } else { ".version 8.3\n.target sm_90\n.address_size 64\n" };
+    let text = format!("{header}{items}");
     let options = LowerOptions { registers, ..LowerOptions::default() };
     let loaded = load("test.ptx", &text, options).unwrap_or_else(|e| panic!("{e}\n{text}"));
     if let Some(problems) = loaded.problems() {
@@ -48,7 +49,7 @@ pub fn try_run(items: &str, grid: u32, block: u32, words: &[u32]) -> Result<Outc
     Ok(plain)
 }
 
-fn run_with(
+pub fn run_with(
     items: &str,
     registers: Registers,
     (grid, block): (u32, u32),
