@@ -19,7 +19,7 @@ use workloads::device::{
 const MEMORY_BYTES: u64 = 32 << 30;
 
 /// Maximum local memory of all threads that are on the GPU at the same time. It is memory of this
-/// computer too, page for page; 16 KiB for each thread of a V100 fit.
+/// computer too; 16 KiB for each thread of a V100 fit.
 const MOST_LOCAL_BYTES: u64 = 4 << 30;
 
 /// A GPU with a core design, simulated cycle by cycle.
