@@ -168,6 +168,7 @@ impl<'m> SimulatedDevice<'m> {
             }
             Err(RunError::Fault(fault)) => DeviceError::Fault(fault),
             Err(RunError::Deadlock(deadlock)) => DeviceError::Deadlock(deadlock.to_string()),
+            Err(RunError::Livelock(livelock)) => DeviceError::Deadlock(livelock.to_string()),
             Err(RunError::Interrupted) => DeviceError::Interrupted,
         };
         self.broken = Some(format!("the device stopped earlier: {error}"));

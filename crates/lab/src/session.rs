@@ -61,6 +61,9 @@ impl<'m, S: WarpStream> Session<'m, S> {
         if let Some(interval) = meter.interval() {
             engine.sample_every(interval);
         }
+        if let Some(cycles) = setup.livelock_cycles {
+            engine.watch_for_livelock(cycles);
+        }
         Self {
             meter,
             engine,

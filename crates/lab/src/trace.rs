@@ -58,7 +58,6 @@ pub(crate) fn run(
     let mut remarks = Remarks::default();
     let expected = look_through(&path, &files, &setup, &mut remarks)?;
     let options = CoreOptions {
-        atomics_hold_warp: true,
         collectors_as_gpgpu_sim: true,
         decode_past_barriers: true,
         ..setup.core_options().map_err(RunError::input)?
@@ -88,6 +87,7 @@ pub(crate) fn conclude(outcome: Result<(), Stop>, report: Report) -> Result<Repo
         Err(Stop::Trace(error)) => (error.to_string(), true),
         Err(Stop::Run(gpu::RunError::Fault(fault))) => (fault.to_string(), false),
         Err(Stop::Run(gpu::RunError::Deadlock(deadlock))) => (deadlock.to_string(), false),
+        Err(Stop::Run(gpu::RunError::Livelock(livelock))) => (livelock.to_string(), false),
     };
     Err(RunError::after(report, message, bad_input))
 }

@@ -8,7 +8,7 @@ use crate::progress::{Board, BoardWatch};
 use crate::render::comparison;
 use crate::{interrupt, output, simulator};
 use lab::{Job, Setup};
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU64, NonZeroUsize};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -205,6 +205,7 @@ fn machine(mut column: Column, args: &Args) -> Result<(Column, Setup), Failure> 
         scheduler: column.scheduler.clone(),
         settings: column.settings.clone(),
         max_cycles: args.max_cycles,
+        livelock_cycles: NonZeroU64::new(super::run::LIVELOCK_CYCLES),
         code: args.input.form(),
         registers: args.input.registers(),
         any_architecture: args.input.any_architecture,

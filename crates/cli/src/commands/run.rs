@@ -41,6 +41,9 @@ pub struct Args {
     /// End the run soon after so many simulated core cycles and report what was simulated; it is looked at every few thousand cycles
     #[arg(long, value_name = "NUMBER")]
     max_cycles: Option<u64>,
+    /// End the run as failed when all warps have repeated themselves and changed nothing for so many core cycles: a livelock. 0 never does
+    #[arg(long, value_name = "NUMBER", default_value_t = LIVELOCK_CYCLES)]
+    livelock_cycles: u64,
     /// Check each instruction against the program order of its warp (hazard auditor): the report says what was found. Takes about twice as long
     #[arg(long)]
     audit: bool,
@@ -73,6 +76,10 @@ struct Energy {
     #[arg(long, value_name = "CYCLES")]
     power_interval: Option<NonZeroU64>,
 }
+
+/// Cycles after which warps that only repeat themselves are taken for a livelock: simulated in seconds to
+/// a few minutes, and more than any sleep or latency.
+pub const LIVELOCK_CYCLES: u64 = 1_000_000;
 
 /// Core cycles between two points of power over time, unless the user says.
 const POWER_INTERVAL: NonZeroU64 = NonZeroU64::new(1000).unwrap();
@@ -170,6 +177,7 @@ fn setup(args: &Args) -> Result<Setup, Failure> {
         scheduler: args.scheduler.clone(),
         settings,
         max_cycles: args.max_cycles,
+        livelock_cycles: NonZeroU64::new(args.livelock_cycles),
         code: args.input.form(),
         registers: args.input.registers(),
         any_architecture: args.input.any_architecture,

@@ -15,7 +15,6 @@ use crate::cfg::Graph;
 use crate::int::Int1;
 use crate::lanes::{Pred, Reg};
 use crate::op::{Op, Use};
-use crate::special::Special;
 use isa::Space;
 use kit::BitSet;
 
@@ -170,15 +169,7 @@ fn recomputable(routine: &Routine, tables: &Tables, words: &Words) -> Vec<Option
                 let same_everywhere = match &line.op {
                     Op::Load(t) => t.space == Space::Param && t.address.base.is_constant() && t.format.count == 1,
                     Op::Int1(Int1::Mov32 | Int1::Mov64, _, [s]) => s.is_constant(),
-                    Op::Special(s, _) => !matches!(
-                        s,
-                        Special::Clock
-                            | Special::ClockHi
-                            | Special::Clock64
-                            | Special::GlobalTimer
-                            | Special::GlobalTimerLo
-                            | Special::GlobalTimerHi
-                    ),
+                    Op::Special(s, _) => !s.is_time(),
                     Op::FrameAddress { .. } => true,
                     _ => false,
                 };
