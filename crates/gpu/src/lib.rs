@@ -10,4 +10,4 @@ mod snapshot;
 
 pub use dispatch::StreamId;
 pub use machine::{Deadlock, KernelRun, Machine, RunError, Standing};
-pub use snapshot::Snapshot;
+pub use snapshot::{LaunchWait, Snapshot};
