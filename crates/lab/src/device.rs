@@ -4,13 +4,14 @@ use crate::cores;
 use crate::engine::Engine;
 use crate::report::{KernelReport, RegisterSource, Report, Stats};
 use crate::run::{Monitor, Setup, Unattended};
-use crate::session::{Session, check_fit};
+use crate::session::{LaunchRecord, Session, check_fit};
 use exec::{DeviceState, GpuFacts, KernelError, LiveStream, LowerOptions, MemoryError};
 use gpu::{RunError, StreamId};
 use sm::{Code, CoreSpec, TimingTable};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
+use workloads::Form;
 use workloads::device::{
     Buffer, Code as ModuleCode, Device, DeviceError, Launch, ModuleId, ModuleSource, ParameterInfo, Registers,
 };
@@ -307,7 +308,9 @@ impl Device for SimulatedDevice<'_> {
         let spec = if kernel.is_machine_code() { &self.sass_spec } else { &*self.spec };
         let code = self.codes.entry(key).or_insert_with(|| Arc::new(Code::new(kernel.program.clone(), spec)));
         let name = exec::plain_name(kernel.name()).unwrap_or(kernel.name()).to_owned();
-        let id = self.session.launch(code.clone(), shape, StreamId(launch.stream), name, registers);
+        let form = if kernel.is_machine_code() { Form::Sass } else { Form::Ptx };
+        let record = LaunchRecord { name, registers, code: form };
+        let id = self.session.launch(code.clone(), shape, StreamId(launch.stream), record);
         let live_id = self.session.engine.state().add_launch(live);
         debug_assert_eq!(id, live_id);
         Ok(())
