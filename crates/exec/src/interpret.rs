@@ -154,6 +154,9 @@ fn operate_rarely(
         Op::Set { test, s, d, holds, with } => compare::set(&mut file, *test, *s, *d, *holds, *with),
         Op::Testp { d, class, a, wide } => compare::testp(&mut file, *d, *class, *a, *wide),
         Op::Special(special, d) => {
+            if special.is_time() {
+                spaces.device.note_change();
+            }
             let surroundings = Surroundings {
                 context: env.context,
                 gpu: env.gpu,
@@ -209,6 +212,9 @@ fn operate_rarely(
             let votes = file.pred(*p);
             let uniform = |r: Reg| lanes(mask).next().map_or(0, |lane| file.column(r)[lane]);
             let (id, threads) = (uniform(*id), threads.map(uniform));
+            if d.is_some() {
+                env.memory.note_change();
+            }
             arrive(warp, env.reductions, *op, (id, threads), *d, (votes, mask), out)?;
         }
         Op::Sleep(a) => {
@@ -248,7 +254,13 @@ fn execute_control(
             let ways = branch_ways(&file, &kernel.tables[*table as usize], *index)?;
             out.diverged = warp.stack.branch_many(&ways, *reconverge).map_err(|_| overflow(mask))?;
         }
-        Op::Call(site) => out.diverged = calls::call(warp, kernel, *site, mask, env.memory, env.output)?,
+        Op::Call(site) => {
+            let printed = env.output.len();
+            out.diverged = calls::call(warp, kernel, *site, mask, env.memory, env.output)?;
+            if env.output.len() != printed {
+                env.memory.note_change();
+            }
+        }
         Op::Return => calls::ret(warp, kernel, mask),
         _ => {
             warp.stack.exit(mask);

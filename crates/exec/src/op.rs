@@ -318,6 +318,8 @@ pub enum Op {
     Steer(Steer),
     /// Memory fence.
     Fence,
+    /// Memory fence between the threads of a CTA.
+    FenceCta,
     /// Branch.
     Branch {
         /// Where the executing lanes go.
@@ -405,7 +407,7 @@ impl Op {
             }
             Op::Matrix(_) => OpClass::Tensor,
             Op::Barrier { .. } => OpClass::Barrier,
-            Op::Fence | Op::AsyncCommit | Op::AsyncWait(_) => OpClass::Fence,
+            Op::Fence | Op::FenceCta | Op::AsyncCommit | Op::AsyncWait(_) => OpClass::Fence,
             Op::Branch { .. } | Op::BranchTable { .. } | Op::Call(_) | Op::Return => OpClass::Branch,
             Op::Exit | Op::Trap => OpClass::Exit,
             // Machine code says itself what its instructions are to timing.
@@ -421,6 +423,7 @@ impl Op {
             Op::Barrier { op: BarrierOp::Arrive, .. } => Control::BarrierArrive,
             Op::Barrier { .. } => Control::BarrierSync,
             Op::Fence => Control::Fence,
+            Op::FenceCta => Control::FenceCta,
             Op::AsyncCommit => Control::AsyncCommit,
             Op::AsyncWait(_) => Control::AsyncWait,
             Op::Sleep(_) => Control::Sleep,
@@ -431,7 +434,13 @@ impl Op {
     /// Tells `f` each register and predicate that the operation uses, destinations first.
     pub fn uses(&self, f: &mut impl FnMut(Use)) {
         match *self {
-            Op::Nop | Op::AsyncCommit | Op::AsyncWait(_) | Op::Fence | Op::Branch { .. } | Op::Sequence(..) => {}
+            Op::Nop
+            | Op::AsyncCommit
+            | Op::AsyncWait(_)
+            | Op::Fence
+            | Op::FenceCta
+            | Op::Branch { .. }
+            | Op::Sequence(..) => {}
             Op::Steer(steer) => steer.uses(f),
             Op::ReadFirst(d, s) => table_row((1, [1]), d, [s], f),
             Op::AnyLane(d, s) => {

@@ -30,6 +30,10 @@ pub const LOCAL_WINDOW: u64 = 2 * WINDOW_BYTES;
 /// Generic address of the first kernel parameter.
 pub const PARAM_WINDOW: u64 = 3 * WINDOW_BYTES;
 
+/// Maximum local memory of a thread, frames of calls included: 512 KiB, as on sm_20 and later (CUDA C++
+/// Programming Guide, table of compute capabilities).
+pub const MAX_LOCAL_BYTES: u32 = 512 << 10;
+
 /// Which space a generic address lies in.
 #[inline(always)]
 pub const fn generic_space(address: u64) -> Space {

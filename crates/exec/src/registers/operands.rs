@@ -20,6 +20,7 @@ pub(super) fn of_op(op: &mut Op, f: &mut impl FnMut(Operand<'_>)) {
         | Op::AsyncCommit
         | Op::AsyncWait(_)
         | Op::Fence
+        | Op::FenceCta
         | Op::Branch { .. }
         | Op::Call(_)
         | Op::Return
