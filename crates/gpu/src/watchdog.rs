@@ -43,7 +43,8 @@ const NAMED_WARPS: usize = 4;
 impl fmt::Display for Livelock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { cycle, since, warps } = self;
-        let (count, does) = (warps.len(), if warps.len() == 1 { "warp repeats itself" } else { "warps repeat themselves" });
+        let (count, does) =
+            (warps.len(), if warps.len() == 1 { "warp repeats itself" } else { "warps repeat themselves" });
         write!(
             f,
             "livelock at cycle {cycle}: {count} {does} without end; memory and output have not changed for {} cycles",

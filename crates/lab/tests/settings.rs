@@ -368,16 +368,17 @@ fn try_cases(seeds: std::ops::Range<u64>) {
 #[test]
 fn the_behaviours_run_on_every_gpu() {
     for gpu in config::builtin() {
-        Case { gpu: gpu.name, core: "inorder", settings: vec![] }.try_it().unwrap_or_else(|e| panic!("{}: {e}", gpu.name));
+        Case { gpu: gpu.name, core: "inorder", settings: vec![] }
+            .try_it()
+            .unwrap_or_else(|e| panic!("{}: {e}", gpu.name));
     }
 }
 
 #[test]
 fn settings_that_once_failed_run() {
-    for (gpu, settings) in [
-        ("gtx480", &["sm.l1d.cache.sectored=true"][..]),
-        ("gtx480", &["sm.texture_cache.sectored=true"]),
-    ] {
+    for (gpu, settings) in
+        [("gtx480", &["sm.l1d.cache.sectored=true"][..]), ("gtx480", &["sm.texture_cache.sectored=true"])]
+    {
         let case = Case { gpu, core: "inorder", settings: settings.iter().map(|&s| s.into()).collect() };
         assert!(case.config().is_some(), "{settings:?} are not accepted");
         case.try_it().unwrap_or_else(|e| panic!("{gpu} {settings:?}: {e}"));

@@ -145,7 +145,8 @@ fn guarded(f: impl FnOnce() -> Outcome) -> Outcome {
 
 /// Compares what a kernel left with what it should.
 fn compare(case: &Case, got: &[u8]) -> Outcome {
-    let words = |bytes: &[u8]| -> Vec<u32> { bytes.as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(*b)).collect() };
+    let words =
+        |bytes: &[u8]| -> Vec<u32> { bytes.as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(*b)).collect() };
     let (expected, got) = (words(&case.expected), words(got));
     let differ: Vec<usize> = (0..expected.len()).filter(|&i| expected[i] != got[i]).collect();
     let Some(&first) = differ.first() else { return Ok(()) };
@@ -199,7 +200,9 @@ pub fn check_functional(group: &Group, file: &Path, input: &[u8], fail: &mut dyn
     for (mode, registers) in modes {
         let options = LowerOptions { registers: *registers, any_architecture: true, ..LowerOptions::default() };
         let name = file.file_name().unwrap().to_str().unwrap();
-        let load = || if is_ptx(file) { exec::load(name, &bytes, options) } else { exec::load_binary(name, &bytes, 90, options) };
+        let load = || {
+            if is_ptx(file) { exec::load(name, &bytes, options) } else { exec::load_binary(name, &bytes, 90, options) }
+        };
         let loaded = catch_unwind(AssertUnwindSafe(load));
         for case in &group.cases {
             let outcome = match &loaded {
@@ -208,7 +211,9 @@ pub fn check_functional(group: &Group, file: &Path, input: &[u8], fail: &mut dyn
                 Ok(Ok(loaded)) => guarded(|| functional(loaded, case, input)),
             };
             // What needs more registers than it may have is told so.
-            let too_few = |kind: &Kind, detail: &str| *kind == Kind::Refused && *mode == "allocated-24" && detail.contains("registers");
+            let too_few = |kind: &Kind, detail: &str| {
+                *kind == Kind::Refused && *mode == "allocated-24" && detail.contains("registers")
+            };
             if let Err((kind, detail)) = outcome
                 && !too_few(&kind, &detail)
             {
