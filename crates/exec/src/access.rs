@@ -337,6 +337,9 @@ pub(crate) fn write<const N: usize>(
     size: u64,
     words: &[Column; N],
 ) -> Outcome {
+    if m.device.is_unchanged() && space != Space::Local && !holds_already(m, space, addresses, mask, size, words) {
+        m.device.note_change();
+    }
     let result = match space {
         Space::Shared => scatter(m.shared, addresses, mask, size, words),
         Space::Local => write_local(m.local, addresses, mask, size, words),
@@ -344,6 +347,27 @@ pub(crate) fn write<const N: usize>(
         _ => scatter(m.device, addresses, mask, size, words),
     };
     result.map_err(|BadAddress| explain(m, "store to", space, addresses, mask, size))
+}
+
+/// Whether a write to shared or device memory leaves it as it is.
+#[cold]
+#[inline(never)]
+fn holds_already<const N: usize>(
+    m: &Spaces<'_>,
+    space: Space,
+    addresses: &[u64; WARP_LANES],
+    mask: LaneMask,
+    size: u64,
+    words: &[Column; N],
+) -> bool {
+    let mut old = [[0; WARP_LANES]; N];
+    let found = match space {
+        Space::Shared => gather(m.shared, addresses, mask, size, &mut old),
+        _ => gather(m.device, addresses, mask, size, &mut old),
+    };
+    let keep = if size < 4 { (1u32 << (8 * size)) - 1 } else { u32::MAX };
+    let same = |lane: usize| old.iter().zip(words).all(|(old, new)| (old[lane] ^ new[lane]) & keep == 0);
+    found.is_ok() && lanes(mask).all(same)
 }
 
 /// Finds the lanes at fault and says what is wrong with the first.

@@ -7,6 +7,7 @@ use crate::op::Op;
 use crate::registers::Allocation;
 use crate::tensor::MatrixOp;
 use isa::{Program, RegId};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// An operation under its guard.
@@ -132,8 +133,9 @@ pub struct Kernel {
     pub(crate) calls: Vec<CallSite>,
     /// The kernel itself first, then the functions it calls, in order of their entries.
     pub(crate) functions: Vec<Function>,
-    /// Function number of each function address that is taken: see [`function_address`].
-    pub(crate) pointers: Vec<Option<u32>>,
+    /// Of the module's functions that it may call, by number in the module (see
+    /// [`function_address`]): number in the kernel.
+    pub(crate) numbers: HashMap<usize, u32>,
     /// What machine code has besides; `None` for PTX.
     pub(crate) machine: Option<MachineCode>,
     /// Parameters in order.

@@ -7,7 +7,7 @@ use crate::lanes::Column;
 use crate::machine;
 use crate::state::{DeviceState, Parts};
 use crate::warp::{Cta, Reduction, Warp};
-use isa::{CtaSlot, Dim3, DynInst, Fault, KernelId, OperandValues, Pc, SourceSpot, StepContext, WarpSlot, WarpStream};
+use isa::{CtaSlot, Dim3, DynInst, Fault, KernelId, OperandValues, Pc, SourceSpot, Space, StepContext, WarpSlot, WarpStream};
 use kit::LaneMask;
 use std::sync::Arc;
 
@@ -92,6 +92,28 @@ impl WarpStream for LiveStream {
     #[inline]
     fn next_pc(&self, warp: WarpSlot) -> Option<Pc> {
         self.warps.get(warp.index())?.pc().map(Pc)
+    }
+
+    fn watch_changes(&self, shared: &mut DeviceState) {
+        shared.memory.watch();
+    }
+
+    fn has_changed(&self, shared: &DeviceState) -> bool {
+        !shared.memory.is_unchanged()
+    }
+
+    fn digest(&self, warp: WarpSlot) -> u64 {
+        self.warps.get(warp.index()).map_or(0, Warp::digest)
+    }
+
+    fn word_at(&self, shared: &DeviceState, warp: WarpSlot, space: Space, address: u64) -> Option<u32> {
+        let address = address & !3;
+        if space == Space::Shared {
+            let cta = self.ctas.get(self.warps.get(warp.index())?.cta as usize)?;
+            return cta.shared.window(address, 4).map(|w| w.words[(address / 4) as usize]);
+        }
+        let window = shared.memory.window(address, 4)?;
+        Some(window.words[((address - window.start) / 4) as usize])
     }
 
     fn step(

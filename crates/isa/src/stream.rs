@@ -123,6 +123,27 @@ pub trait WarpStream {
     /// The next instruction of `warp`, or `None` once all its threads have exited.
     fn next_pc(&self, warp: WarpSlot) -> Option<Pc>;
 
+    /// From now on notes whether anything that warps share changes: [`WarpStream::has_changed`].
+    fn watch_changes(&self, _shared: &mut Self::Shared) {}
+
+    /// Whether anything that warps share may have changed since [`WarpStream::watch_changes`]: memory,
+    /// output, votes at a barrier. Reading the time counts as a change, since what a warp does then
+    /// depends on more than its state. A stream that does not know says so always.
+    fn has_changed(&self, _shared: &Self::Shared) -> bool {
+        true
+    }
+
+    /// A number of all that the next instructions of `warp` depend on except for what warps share:
+    /// states that differ have different numbers, but for a chance of 2^-64.
+    fn digest(&self, _warp: WarpSlot) -> u64 {
+        0
+    }
+
+    /// The word of shared or device memory that `warp` would read at `address`, for messages.
+    fn word_at(&self, _shared: &Self::Shared, _warp: WarpSlot, _space: Space, _address: u64) -> Option<u32> {
+        None
+    }
+
     /// Does the next instruction of `warp` and describes it in `out`.
     ///
     /// # Errors

@@ -342,10 +342,6 @@ impl<'a> KernelBuilder<'a> {
             self.describe(pending, in_kernel, files, &mut program);
         }
         let names = self.scope.ast.files.iter().map(|f| f.path.to_string()).collect();
-        let mut pointers = vec![None; self.scope.functions.len()];
-        for (&index, &number) in &self.numbers {
-            pointers[index] = Some(number);
-        }
         let max_threads = kernel.directive("reqntid").or_else(|| kernel.directive("maxntid"));
         let mut kernel = Kernel {
             program: Arc::new(program.finish(files, names)),
@@ -356,7 +352,7 @@ impl<'a> KernelBuilder<'a> {
             calls: self.calls,
             local_bytes: functions[0].function.frame_bytes,
             functions: functions.into_iter().map(|f| f.function).collect(),
-            pointers,
+            numbers: self.numbers,
             machine: None,
             params,
             static_shared: self.shared_bytes,

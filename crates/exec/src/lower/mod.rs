@@ -22,6 +22,7 @@ mod mods;
 mod module;
 mod moves;
 mod operand;
+mod video;
 mod warp;
 
 pub(crate) use build::{Constants, Line, LoweredFunction, reach, uses};

@@ -35,6 +35,10 @@ pub const PARAM_WINDOW: u64 = 3 * WINDOW_DISTANCE;
 /// All windows are below.
 pub(crate) const WINDOWS_END: u64 = 4 * WINDOW_DISTANCE;
 
+/// Maximum local memory of a thread, frames of calls included: 512 KiB, as on sm_20 and later (CUDA C++
+/// Programming Guide, table of compute capabilities).
+pub const MAX_LOCAL_BYTES: u32 = 512 << 10;
+
 /// Which space a generic address lies in.
 #[inline(always)]
 pub const fn generic_space(address: u64) -> Space {

@@ -258,7 +258,7 @@ impl<'a> Builder<'a> {
             tables: Vec::new(),
             calls: Vec::new(),
             functions: Vec::new(),
-            pointers: Vec::new(),
+            numbers: HashMap::new(),
             params: params.collect(),
             static_shared: function.shared_bytes.min(1 << 20) as u32,
             shared_symbols: Vec::new(),

@@ -80,6 +80,7 @@ pub(super) fn lower(b: &mut Builder<'_>, inst: &Inst) -> Lowered<bool> {
             b.emit(Op::Int1(Int1::Mov32, d, [count]));
             b.emit(Op::PredLogic(crate::compare::Combine::And, p, [holds, Pred::TRUE]));
         }
+        // What its scope is to timing, `sass::meaning` says.
         Opcode::MemBar => b.emit(Op::Fence),
         Opcode::LdGDepBar => b.emit(Op::AsyncCommit),
         Opcode::DepBar => {
