@@ -7,7 +7,9 @@ use crate::lanes::Column;
 use crate::machine;
 use crate::state::{DeviceState, Parts};
 use crate::warp::{Cta, Reduction, Warp};
-use isa::{CtaSlot, Dim3, DynInst, Fault, KernelId, OperandValues, Pc, SourceSpot, Space, StepContext, WarpSlot, WarpStream};
+use isa::{
+    CtaSlot, Dim3, DynInst, Fault, KernelId, OperandValues, Pc, SourceSpot, Space, StepContext, WarpSlot, WarpStream,
+};
 use kit::LaneMask;
 use std::sync::Arc;
 

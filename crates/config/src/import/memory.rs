@@ -2,7 +2,10 @@
 
 use super::cache;
 use super::reader::Reader;
-use crate::{Arbiter, Cache, Clocks, Dram, DramTiming, Interconnect, InvalidatingFences, L1Data, L2, PartitionIndex, SharedMemory};
+use crate::{
+    Arbiter, Cache, Clocks, Dram, DramTiming, Interconnect, InvalidatingFences, L1Data, L2, PartitionIndex,
+    SharedMemory,
+};
 
 /// How much larger GPGPU-Sim lets an adaptive L1 grow than its configured size.
 const ADAPTIVE_GROWTH: u32 = 4;
