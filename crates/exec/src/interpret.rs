@@ -148,6 +148,7 @@ fn operate_rarely(
         }
         Op::Cvt(cvt, d, a) => cvt.run(&mut file, *d, *a),
         Op::PackedCvt(op, d, s) => op.run(&mut file, *d, *s),
+        Op::Video(op, d, s) => op.run(&mut file, *d, *s),
         Op::Pack { d, s, parts, bits } => pack(&mut file, *d, &s[..*parts as usize], *bits),
         Op::Unpack { d, s, parts, bits } => unpack(&mut file, &d[..*parts as usize], *s, *bits),
         Op::Set { test, s, d, holds, with } => compare::set(&mut file, *test, *s, *d, *holds, *with),
@@ -337,15 +338,25 @@ struct Chain {
 }
 
 impl Chain {
+    /// The carry that is added. There is one flag: a difference is the sum of `a`, the complement of
+    /// `b`, and the carry, which is one where no step before gives it.
+    fn first(&self, file: &Lanes<'_>) -> LaneMask {
+        match self.op {
+            _ if self.carry_in => file.pred(self.carry),
+            CarryOp::Sub => !0,
+            _ => 0,
+        }
+    }
+
     fn run32(&self, file: &mut Lanes<'_>, d: Reg, s: [Reg; 3]) {
-        let carry = if self.carry_in { file.pred(self.carry) } else { 0 };
+        let carry = self.first(file);
         let (mut out, mut carries) = ([0; WARP_LANES], 0);
         for lane in 0..WARP_LANES {
             let [a, b, c]: [u32; 3] = s.map(|s| file.get(s, lane));
             let carry = carry & LANE_BITS[lane] != 0;
             let (value, carry) = match self.op {
                 CarryOp::Add => int::add_carry_u32(a, b, carry),
-                CarryOp::Sub => int::sub_borrow_u32(a, b, carry),
+                CarryOp::Sub => int::add_carry_u32(a, !b, carry),
                 CarryOp::MadLo => int::add_carry_u32(a.wrapping_mul(b), c, carry),
                 CarryOp::MadHiUnsigned => int::add_carry_u32(int::Int::mul_hi(a, b), c, carry),
                 CarryOp::MadHiSigned => int::add_carry_u32(int::Int::mul_hi(a as i32, b as i32) as u32, c, carry),
@@ -360,14 +371,14 @@ impl Chain {
     }
 
     fn run64(&self, file: &mut Lanes<'_>, d: Reg, s: [Reg; 3]) {
-        let carry = if self.carry_in { file.pred(self.carry) } else { 0 };
+        let carry = self.first(file);
         let (mut out, mut carries) = (u64::blank(), 0);
         for lane in 0..WARP_LANES {
             let [a, b, c]: [u64; 3] = s.map(|s| file.get(s, lane));
             let carry = carry & LANE_BITS[lane] != 0;
             let (value, carry) = match self.op {
                 CarryOp::Add => int::add_carry_u64(a, b, carry),
-                CarryOp::Sub => int::sub_borrow_u64(a, b, carry),
+                CarryOp::Sub => int::add_carry_u64(a, !b, carry),
                 CarryOp::MadLo => int::add_carry_u64(a.wrapping_mul(b), c, carry),
                 CarryOp::MadHiUnsigned => int::add_carry_u64(int::Int::mul_hi(a, b), c, carry),
                 CarryOp::MadHiSigned => int::add_carry_u64(int::Int::mul_hi(a as i64, b as i64) as u64, c, carry),

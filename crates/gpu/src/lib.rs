@@ -11,5 +11,5 @@ mod watchdog;
 
 pub use dispatch::StreamId;
 pub use machine::{Deadlock, KernelRun, Machine, RunError, Standing};
-pub use snapshot::Snapshot;
+pub use snapshot::{LaunchWait, Snapshot};
 pub use watchdog::Livelock;

@@ -2,7 +2,7 @@
 //! can happen.
 
 use crate::dispatch::{Dispatcher, LaunchTiming, StreamId};
-use crate::snapshot::Snapshot;
+use crate::snapshot::{LaunchWait, Snapshot};
 use crate::watchdog::{Livelock, Watchdog};
 use config::GpuConfig;
 use isa::{Fault, KernelId, LaunchShape, Space, WarpStream};
@@ -41,11 +41,14 @@ pub struct KernelRun {
     pub kernel: KernelId,
     /// Its stream.
     pub stream: StreamId,
-    /// Cycle in which it became resident.
+    /// Cycle in which it became resident: the launch latency begins.
     pub start: Cycle,
+    /// Cycle in which its launch latency was over.
+    pub ready: Cycle,
     /// Cycle after its last CTA's end.
     pub end: Cycle,
-    /// What the whole GPU did between the two.
+    /// What the whole GPU did from `start` to `end`; from `ready` on only, if other kernels ran during the
+    /// launch latency. [`Snapshot::kernel_cycles`] of it are those from `ready` to `end`.
     pub counters: Snapshot,
 }
 
@@ -78,7 +81,8 @@ const NAMED_WARPS: usize = 16;
 
 impl fmt::Display for Deadlock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "deadlock at cycle {}: {} warps can never go on", self.cycle, self.blocked.len())?;
+        let warps = kit::text::counted(self.blocked.len() as u64, "warp");
+        write!(f, "deadlock at cycle {}: {warps} can never go on", self.cycle)?;
         for warp in self.blocked.iter().take(NAMED_WARPS) {
             write!(f, "\n  {warp}")?;
         }
@@ -108,7 +112,26 @@ struct Running {
     kernel: KernelId,
     stream: StreamId,
     start: Cycle,
+    /// Its launch latency ends.
+    ready: Cycle,
+    /// Where its counters begin.
     before: Snapshot,
+}
+
+impl Running {
+    /// Whether nothing ran between the beginning of the counters and `now`.
+    fn only_waited(&self, now: &Snapshot) -> bool {
+        now.launch.cycles - self.before.launch.cycles == now.cycles - self.before.cycles
+    }
+
+    /// The run up to `after`.
+    fn until(&self, after: &Snapshot) -> KernelRun {
+        let Self { kernel, stream, start, ready, ref before } = *self;
+        let end = after.cycles;
+        // What others did while it waited is not its own.
+        let counters = if ready > end && !self.only_waited(after) { after } else { before };
+        KernelRun { kernel, stream, start, ready: ready.min(end), end, counters: after.since(counters) }
+    }
 }
 
 /// A GPU whose warps are streams `S` and whose SMs issue by design `P`.
@@ -143,6 +166,10 @@ pub struct Machine<S: WarpStream, P: IssuePolicy, O: Observer = Silent> {
     room: BitSet,
     /// When the next resident kernel may have its first CTA dispatched.
     kernel_ready: Cycle,
+    /// Waits for launches that are over.
+    waited: LaunchWait,
+    /// The counters when the present one began: no kernel is past its launch latency.
+    waiting_since: Option<Box<Snapshot>>,
     /// When something moved last, and how much had moved then: instructions issued and packets.
     last_move: (Cycle, u64),
     stuck_after: Cycle,
@@ -200,6 +227,8 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Machine<S, P, O> {
             first_finish: NEVER,
             room: BitSet::new(count),
             kernel_ready: NEVER,
+            waited: LaunchWait::default(),
+            waiting_since: None,
             last_move: (0, 0),
             stuck_after: stuck_after(config),
             watchdog: None,
@@ -297,6 +326,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Machine<S, P, O> {
 
     /// One core cycle: answers arrive, SMs work, CTAs end and begin.
     fn cycle(&mut self) -> Result<(), Box<Fault>> {
+        self.end_launch_latencies();
         self.advance_memory();
         self.tick_sms()?;
         self.retire();
@@ -406,9 +436,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Machine<S, P, O> {
         let after = self.snapshot(self.now + 1);
         for kernel in ended {
             let at = self.running.iter().position(|r| r.kernel == kernel).expect("it was admitted");
-            let Running { stream, start, before, .. } = self.running.remove(at);
-            let counters = after.since(&before);
-            self.ended.push(KernelRun { kernel, stream, start, end: self.now + 1, counters });
+            self.ended.push(self.running.remove(at).until(&after));
         }
         if self.flush_l2 {
             self.memory.flush_l2();
@@ -419,18 +447,37 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Machine<S, P, O> {
     /// Kernels whose turn has come become resident from cycle `now` on.
     fn admit(&mut self, now: Cycle) {
         let begun = self.dispatcher.admit(now);
-        if begun.is_empty() {
+        if !begun.is_empty() {
+            let before = self.snapshot(now);
+            for (kernel, ready) in begun {
+                let stream = self.streams[kernel.index()];
+                self.running.push(Running { kernel, stream, start: now, ready, before: before.clone() });
+            }
+            if self.flush_l1 {
+                self.sms.iter_mut().filter(|sm| sm.is_idle()).for_each(Sm::invalidate_l1);
+            }
+            self.kernel_ready = self.dispatcher.next_ready(now);
+        }
+        if self.waiting_since.is_none() && !self.running.is_empty() && self.running.iter().all(|r| r.ready > now) {
+            self.waiting_since = Some(Box::new(self.snapshot(now)));
+        }
+    }
+
+    /// Kernels whose launch latency is over start: a wait of the whole machine ends.
+    fn end_launch_latencies(&mut self) {
+        let now = self.now;
+        if self.kernel_ready > now {
             return;
         }
-        let before = self.snapshot(now);
-        for kernel in begun {
-            let stream = self.streams[kernel.index()];
-            self.running.push(Running { kernel, stream, start: now, before: before.clone() });
+        let here = self.snapshot(now);
+        if let Some(since) = self.waiting_since.take() {
+            self.waited.add(&here.wait_since(&since));
         }
-        if self.flush_l1 {
-            self.sms.iter_mut().filter(|sm| sm.is_idle()).for_each(Sm::invalidate_l1);
+        for running in self.running.iter_mut().filter(|r| r.ready == now) {
+            if !running.only_waited(&here) {
+                running.before = here.clone();
+            }
         }
-        self.kernel_ready = self.dispatcher.next_ready(now);
     }
 
     /// Each SM gets at most one CTA.
@@ -510,11 +557,15 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Machine<S, P, O> {
             cycles: upto,
             memory: self.memory.counters(),
             dram_cycles: self.memory.dram_cycles(upto),
+            launch: self.waited.clone(),
             ..Snapshot::default()
         };
         for sm in &mut self.sms {
             sm.settle(upto);
             all.add_sm(sm);
+        }
+        if let Some(since) = &self.waiting_since {
+            all.launch.add(&all.wait_since(since));
         }
         all
     }
@@ -537,15 +588,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Machine<S, P, O> {
     /// What a kernel that has not ended has done so far, for a report after an interruption.
     pub fn unfinished(&mut self) -> Vec<KernelRun> {
         let after = self.snapshot(self.now);
-        let end = self.now;
-        let run = |r: &Running| KernelRun {
-            kernel: r.kernel,
-            stream: r.stream,
-            start: r.start,
-            end,
-            counters: after.since(&r.before),
-        };
-        self.running.iter().map(run).collect()
+        self.running.iter().map(|r| r.until(&after)).collect()
     }
 
     /// A launch by its id.
