@@ -3,6 +3,7 @@
 
 use crate::dispatch::{Dispatcher, LaunchTiming, StreamId};
 use crate::snapshot::{LaunchWait, Snapshot};
+use crate::watchdog::{Livelock, Watchdog};
 use config::GpuConfig;
 use isa::{Fault, KernelId, LaunchShape, Space, WarpStream};
 use kit::{BitSet, Cycle, NEVER};
@@ -67,7 +68,8 @@ const NAMED_WARPS: usize = 16;
 
 impl fmt::Display for Deadlock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "deadlock at cycle {}: {} warps can never go on", self.cycle, self.blocked.len())?;
+        let warps = kit::text::counted(self.blocked.len() as u64, "warp");
+        write!(f, "deadlock at cycle {}: {warps} can never go on", self.cycle)?;
         for warp in self.blocked.iter().take(NAMED_WARPS) {
             write!(f, "\n  {warp}")?;
         }
@@ -85,6 +87,8 @@ pub enum RunError {
     Fault(Box<Fault>),
     /// Nothing can go on.
     Deadlock(Deadlock),
+    /// Warps execute without end and change nothing.
+    Livelock(Livelock),
     /// The watcher said so.
     Interrupted,
 }
@@ -154,6 +158,8 @@ pub struct Machine<S: WarpStream, P: IssuePolicy, O: Observer = Silent> {
     /// The counters when the present one began: no kernel is past its launch latency.
     waiting_since: Option<Box<Snapshot>>,
     last_issue: (Cycle, u64),
+    /// Looks for warps that execute without end, if that is wanted.
+    watchdog: Option<Box<Watchdog>>,
     /// Some kernel reads textures.
     textures: bool,
     /// Cycles in which something happens until the watcher is called again.
@@ -209,6 +215,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Machine<S, P, O> {
             waited: LaunchWait::default(),
             waiting_since: None,
             last_issue: (0, 0),
+            watchdog: None,
             textures: false,
             until_watch: CYCLES_PER_WATCH,
             sample_every: NEVER,
@@ -277,6 +284,13 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Machine<S, P, O> {
     pub fn sample_every(&mut self, cycles: NonZeroU64) {
         self.sample_every = cycles.get();
         self.sample_at = self.now.next_multiple_of(cycles.get()).max(cycles.get());
+    }
+
+    /// Ends a run with [`RunError::Livelock`] when all warps have repeated themselves, and nothing that
+    /// they share has changed, for at least so many `cycles`. A program that would end is never stopped:
+    /// [`Livelock`] says how it is told. Streams must know their state ([`WarpStream::has_changed`]).
+    pub fn watch_for_livelock(&mut self, cycles: NonZeroU64) {
+        self.watchdog = Some(Box::new(Watchdog::new(cycles.get())));
     }
 
     /// The counters taken since this was last called ([`Machine::sample_every`]).
@@ -491,6 +505,13 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Machine<S, P, O> {
             self.last_issue = (self.now, standing.warp_instructions);
         } else if self.now - self.last_issue.0 > STUCK_AFTER_CYCLES {
             return Err(self.deadlock());
+        }
+        let Self { watchdog, sms, shared, kernels, kernel_ready, now, .. } = self;
+        if let Some(watchdog) = watchdog
+            && watchdog.look(*now, sms, shared, *kernel_ready != NEVER)
+        {
+            let warps = sms.iter_mut().flat_map(|sm| sm.follow_loops(*now, kernels, shared)).collect();
+            return Err(RunError::Livelock(watchdog.report(*now, warps)));
         }
         Ok(())
     }
