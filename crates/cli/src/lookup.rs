@@ -58,10 +58,10 @@ pub struct Input {
     /// Seed of the generated inputs of bundled workloads [default: 1]
     #[arg(long, value_name = "NUMBER")]
     seed: Option<u64>,
-    /// Which code of a bundled workload runs: PTX (default), or SASS, the machine code for the GPU's architecture
-    #[arg(long, value_name = "ISA", value_enum, default_value_t, hide_default_value = true)]
+    /// Which code of a bundled workload runs
+    #[arg(long, value_name = "ISA", value_enum, default_value_t)]
     isa: Isa,
-    /// Registers that PTX runs with: virtual (default), allocated, or hazard-free, allocated so that no write overtakes a read
+    /// Registers that PTX runs with: virtual (default), allocated, or hazard-free, allocated so that no write overtakes a read. Bundled workloads then run as PTX
     #[arg(long, value_name = "WHICH", hide_possible_values = true, value_parser = clap::builder::PossibleValuesParser::new(RegisterMode::ALL.map(RegisterMode::name)))]
     registers: Option<String>,
     /// Most registers per thread that are allocated; what does not fit is spilled to local memory [default: as many as the GPU allows]
@@ -77,20 +77,38 @@ pub struct Input {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 enum Isa {
-    /// The virtual machine's code
+    /// Machine code for the GPU's architecture where the workload has some, else PTX
     #[default]
+    Auto,
+    /// The virtual machine's code: virtual registers, not scheduled for any GPU
     Ptx,
-    /// Machine code
+    /// Machine code for the GPU's architecture
     Sass,
 }
 
 impl Input {
-    /// Which code of a bundled workload runs.
-    pub fn form(&self) -> Form {
+    /// Which code of the bundled workload called `name` runs on all of `gpus`. Other inputs are what they are.
+    pub fn form(&self, name: &str, gpus: &[&GpuConfig]) -> Form {
         match self.isa {
             Isa::Ptx => Form::Ptx,
             Isa::Sass => Form::Sass,
+            Isa::Auto if self.registers.is_some() => Form::Ptx,
+            Isa::Auto => suite::find(name).map_or(Form::Ptx, |workload| usual_form(workload, gpus)),
         }
+    }
+
+    /// That a workload runs as PTX although others have machine code for all of `gpus`.
+    pub fn remark(&self, name: &str, gpus: &[&GpuConfig]) -> Option<String> {
+        let workload = suite::find(name).ok()?;
+        let chosen = self.isa != Isa::Auto || self.registers.is_some();
+        let has_code = |workload: &Workload| usual_form(workload, gpus) == Form::Sass;
+        if chosen || has_code(workload) || !suite::ALL.iter().any(|w| has_code(w)) {
+            return None;
+        }
+        let lacks = |gpu: &&&GpuConfig| workload.module.cubin(gpu.sm_version).is_none();
+        let lacking: Vec<_> =
+            gpus.iter().filter(lacks).map(|gpu| format!("{} (sm_{})", gpu.name, gpu.sm_version)).collect();
+        Some(format!("{name} has no machine code for {}: it runs as PTX", lacking.join(", ")))
     }
 
     /// Which registers PTX runs with.
@@ -98,6 +116,12 @@ impl Input {
         let named = |mode: &RegisterMode| Some(mode.name()) == self.registers.as_deref();
         RegisterChoice { mode: RegisterMode::ALL.into_iter().find(named).unwrap_or_default(), most: self.max_registers }
     }
+}
+
+/// Machine code where the workload has some for all of `gpus`, else PTX.
+fn usual_form(workload: &Workload, gpus: &[&GpuConfig]) -> Form {
+    let everywhere = gpus.iter().all(|gpu| workload.module.cubin(gpu.sm_version).is_some());
+    if everywhere { Form::Sass } else { Form::Ptx }
 }
 
 /// The job that `name` means: a bundled workload, a launch file or a trace.
@@ -125,7 +149,9 @@ fn looks_like_a_path(name: &str) -> bool {
 fn workload(workload: &'static Workload, input: &Input) -> Result<Job, Failure> {
     let name = workload.name;
     if input.isa == Isa::Sass && input.registers.is_some() {
-        return Err(Failure::bad_input("--registers is for PTX: machine code has its registers (--isa sass)"));
+        return Err(Failure::bad_input(
+            "--registers is for PTX: machine code has its registers (--isa sass). Leave one of the two out",
+        ));
     }
     let size = input.size.as_deref().unwrap_or(Size::default().name());
     let size = Size::ALL.into_iter().find(|s| s.name() == size).unwrap_or_default();
@@ -146,7 +172,7 @@ fn trace(name: &str, input: &Input) -> Result<Job, Failure> {
         ("--size", input.size.is_some()),
         ("--param", !input.params.is_empty()),
         ("--seed", input.seed.is_some()),
-        ("--isa", input.isa != Isa::Ptx),
+        ("--isa", input.isa == Isa::Sass),
         ("--registers", input.registers.is_some()),
     ];
     if let Some((option, _)) = given.iter().find(|(_, given)| *given) {
@@ -189,7 +215,7 @@ fn launch_file(name: &str, input: &Input) -> Result<Job, Failure> {
             "machine code says nothing of grids and arguments; write a launch file that names it (docs/launch-files.md), or see what is in it with `warpwright inspect`".into(),
         );
     }
-    let given = [("--size", input.size.is_some()), ("--seed", input.seed.is_some()), ("--isa", input.isa != Isa::Ptx)];
+    let given = [("--size", input.size.is_some()), ("--seed", input.seed.is_some()), ("--isa", input.isa == Isa::Sass)];
     if let Some((option, _)) = given.iter().find(|(_, given)| *given) {
         return refuse(format!("{option} is for bundled workloads; a launch file says itself what its inputs are"));
     }
@@ -208,6 +234,31 @@ mod tests {
         assert!(["n", "n=", "=1", "=", ""].iter().all(|wrong| assignment(wrong).is_err()));
         assert_eq!(number("1_000"), Some(1000));
         assert!(["-1", "1.5", "99999999999999999999", "", "ten"].iter().all(|wrong| number(wrong).is_none()));
+    }
+
+    #[test]
+    fn machine_code_runs_where_there_is_some() {
+        let gpu = |name: &str| config::load(name).unwrap();
+        let (turing, ampere, fermi) = (gpu("rtx2060s"), gpu("rtx3070"), gpu("gtx480"));
+        let usual = Input::default();
+        assert_eq!(usual.form("matmul", &[&turing, &ampere]), Form::Sass);
+        assert_eq!(usual.remark("matmul", &[&turing]), None);
+        // No workload has machine code for that GPU: nothing to remark.
+        assert_eq!((usual.form("matmul", &[&fermi]), usual.remark("matmul", &[&fermi])), (Form::Ptx, None));
+        assert_eq!(usual.form("matmul", &[&turing, &fermi]), Form::Ptx, "the same code on all GPUs");
+        assert_eq!(usual.form("asynccopy", &[&turing]), Form::Ptx);
+        let remark = usual.remark("asynccopy", &[&ampere, &turing]).unwrap();
+        assert_eq!(remark, "asynccopy has no machine code for rtx2060s (sm_75): it runs as PTX");
+        assert_eq!(usual.form("asynccopy", &[&ampere]), Form::Sass);
+        let with =
+            |isa, registers: Option<&str>| Input { isa, registers: registers.map(str::to_owned), ..Input::default() };
+        assert_eq!(with(Isa::Ptx, None).form("matmul", &[&turing]), Form::Ptx);
+        assert_eq!(with(Isa::Sass, None).form("asynccopy", &[&turing]), Form::Sass, "which is an error, said later");
+        let allocated = with(Isa::Auto, Some("allocated"));
+        assert_eq!(
+            (allocated.form("matmul", &[&turing]), allocated.remark("asynccopy", &[&turing])),
+            (Form::Ptx, None)
+        );
     }
 
     #[test]

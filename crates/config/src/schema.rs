@@ -137,6 +137,8 @@ keys! {
     "sm.registers": Kind::Int(32, 4_194_304), "registers", "32-bit registers of an SM.";
     "sm.register_allocation_unit": Kind::Int(32, 65_536), "registers", "A warp gets registers in multiples of this many.";
     "sm.max_registers_per_thread": Kind::Int(1, 255), "registers", "Most registers a thread may have.";
+    "sm.residency_counts_grid": Kind::Bool, "", "CTAs per SM, as the stride of local memory and the carve-out of L1 use them, are limited by the grid too.";
+    "sm.local_base_kib": Kind::Int(0, u32::MAX), "KiB", "Start of local memory as the caches see it.";
     "sm.max_shared_bytes_per_cta": Kind::Int(0, 16_777_216), "bytes", "Most shared memory that one CTA may have.";
     "sm.barriers_per_cta": Kind::Int(1, 16), "barriers", "Named barriers per CTA.";
     "sm.writeback_width": Kind::Int(1, 64), "warp instructions/cycle", "Result buses: instructions written back per cycle.";
@@ -152,6 +154,7 @@ keys! {
     "sm.issue.width": Kind::Int(1, 8), "instructions/cycle", "Instructions that a scheduler may issue per cycle, all from one warp.";
     "sm.issue.dual_issue_needs_different_units": Kind::Bool, "", "When two issue together, they must go to different kinds of unit.";
     "sm.issue.two_level_active_warps": Kind::Int(1, 64), "warps", "Active set of the two-level scheduler, per scheduler.";
+    "sm.issue.atomics_hold_warp": Kind::Choice(&["none", "global", "all"]), "", "Atomics after which their warp issues nothing until they have returned: none (readers of the result wait), those on global memory, those on shared memory too.";
 
     "sm.operands.sub_cores": Kind::Bool, "", "Each scheduler has its own share of collectors, banks and units.";
     "sm.operands.collectors": Kind::Int(1, 64), "collector units", "Collector units in the SM.";
@@ -184,6 +187,7 @@ keys! {
     "sm.l1d.write_ratio_percent": Kind::Int(0, 100), "percent", "Share of dirty lines above which writes of one set stop being kept.";
     "sm.l1d.unified_bytes": Kind::Int(0, 16_777_216), "bytes", "Total of L1 and shared memory where they share one array; 0 where they do not.";
     "sm.l1d.shared_carveouts_bytes": Kind::List(None, 0, 16_777_216), "bytes", "Choices for the shared part, ascending; empty for a fixed split.";
+    "sm.l1d.fences_invalidate": Kind::Choice(&["none", "device", "all"]), "", "Fences that drop the contents of the SM's L1 when they complete: none, those of device or wider scope, all.";
 
     "interconnect.flit_bytes": Kind::Int(1, 4096), "bytes/cycle", "Bytes that a port moves per interconnect cycle.";
     "interconnect.input_buffer_packets": COUNT, "packets", "Packets that wait at an input.";

@@ -7,7 +7,7 @@ pub(crate) use local::copy_local;
 
 use crate::fault::{Outcome, Trap};
 use crate::lanes::{Column, Lanes, Reg, blend};
-use crate::memory::{DeviceMemory, LocalMemory, SharedMemory, generic_space, window_base};
+use crate::memory::{DeviceMemory, LocalMemory, SharedMemory, WINDOWS_END, generic_space, window_base};
 use isa::{DynInst, Space};
 use kit::{LaneMask, WARP_LANES, lanes};
 use local::{read_local, write_local};
@@ -100,7 +100,7 @@ pub(crate) fn addresses(file: &Lanes<'_>, a: Address, frame: u32, out: &mut [u64
 pub(crate) fn split_generic(addresses: &mut [u64; WARP_LANES], mask: LaneMask) -> [LaneMask; 4] {
     let mut low = false;
     for &a in addresses.iter() {
-        low |= (a >> 32) as u32 == 0;
+        low |= a < WINDOWS_END;
     }
     let mut masks = [mask, 0, 0, 0];
     if low {
@@ -337,6 +337,9 @@ pub(crate) fn write<const N: usize>(
     size: u64,
     words: &[Column; N],
 ) -> Outcome {
+    if m.device.is_unchanged() && space != Space::Local && !holds_already(m, space, addresses, mask, size, words) {
+        m.device.note_change();
+    }
     let result = match space {
         Space::Shared => scatter(m.shared, addresses, mask, size, words),
         Space::Local => write_local(m.local, addresses, mask, size, words),
@@ -344,6 +347,27 @@ pub(crate) fn write<const N: usize>(
         _ => scatter(m.device, addresses, mask, size, words),
     };
     result.map_err(|BadAddress| explain(m, "store to", space, addresses, mask, size))
+}
+
+/// Whether a write to shared or device memory leaves it as it is.
+#[cold]
+#[inline(never)]
+fn holds_already<const N: usize>(
+    m: &Spaces<'_>,
+    space: Space,
+    addresses: &[u64; WARP_LANES],
+    mask: LaneMask,
+    size: u64,
+    words: &[Column; N],
+) -> bool {
+    let mut old = [[0; WARP_LANES]; N];
+    let found = match space {
+        Space::Shared => gather(m.shared, addresses, mask, size, &mut old),
+        _ => gather(m.device, addresses, mask, size, &mut old),
+    };
+    let keep = if size < 4 { (1u32 << (8 * size)) - 1 } else { u32::MAX };
+    let same = |lane: usize| old.iter().zip(words).all(|(old, new)| (old[lane] ^ new[lane]) & keep == 0);
+    found.is_ok() && lanes(mask).all(same)
 }
 
 /// Finds the lanes at fault and says what is wrong with the first.

@@ -262,6 +262,9 @@ fn execute_steer(
             let all = warp.groups.active();
             out.mask = all;
             warp.groups.advance();
+            if d.is_some() {
+                env.memory.note_change();
+            }
             arrive(warp, env.reductions, op, (id, threads), d, (votes, all), out)?;
         }
     }

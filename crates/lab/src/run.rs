@@ -29,6 +29,9 @@ pub struct Setup {
     pub settings: Vec<String>,
     /// Ends the run, as if interrupted, after so many core cycles.
     pub max_cycles: Option<u64>,
+    /// Ends the run as failed when all warps have repeated themselves and changed nothing for so many core
+    /// cycles ([`gpu::Livelock`]). `None`: such a run goes on until it is interrupted.
+    pub livelock_cycles: Option<NonZeroU64>,
     /// Which code of a bundled workload is run.
     pub code: Form,
     /// Which registers PTX runs with.
@@ -56,6 +59,7 @@ impl Setup {
             scheduler: None,
             settings: Vec::new(),
             max_cycles: None,
+            livelock_cycles: None,
             code: Form::Ptx,
             registers: RegisterChoice::default(),
             any_architecture: false,

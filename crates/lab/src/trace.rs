@@ -8,7 +8,7 @@
 use crate::replay::no_values;
 use crate::report::{RegisterSource, Report};
 use crate::run::{Monitor, RunError, Setup};
-use crate::session::{Expected, Session, check_fit};
+use crate::session::{Expected, LaunchRecord, Session, check_fit};
 use crate::{LIST_FILE, NATIVE_FILE, cores};
 use config::BranchFetch;
 use gpu::StreamId;
@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 use trace::{Command, Generation, Header, KernelTrace, List, Oddities, TraceError, TraceShared, TraceStream};
+use workloads::Form;
 
 /// Registers per warp are given out in multiples of this: four per thread.
 const REGISTER_UNIT: u32 = 4 * kit::WARP_LANES as u32;
@@ -58,7 +59,6 @@ pub(crate) fn run(
     let mut remarks = Remarks::default();
     let expected = look_through(&path, &files, &setup, &mut remarks)?;
     let options = CoreOptions {
-        atomics_hold_warp: true,
         collectors_as_gpgpu_sim: true,
         decode_past_barriers: true,
         ..setup.core_options().map_err(RunError::input)?
@@ -88,6 +88,7 @@ pub(crate) fn conclude(outcome: Result<(), Stop>, report: Report) -> Result<Repo
         Err(Stop::Trace(error)) => (error.to_string(), true),
         Err(Stop::Run(gpu::RunError::Fault(fault))) => (fault.to_string(), false),
         Err(Stop::Run(gpu::RunError::Deadlock(deadlock))) => (deadlock.to_string(), false),
+        Err(Stop::Run(gpu::RunError::Livelock(livelock))) => (livelock.to_string(), false),
     };
     Err(RunError::after(report, message, bad_input))
 }
@@ -196,8 +197,9 @@ fn run_all(
         let code = Arc::new(Code::new(trace.program.clone(), spec));
         // One stream for all is the order of the list.
         let stream = if at_once > 1 { StreamId(trace.header.stream as u32) } else { StreamId(0) };
-        let (name, shape) = (trace.header.name.clone(), trace.header.shape);
-        let id = session.launch(code, shape, stream, plain(name), RegisterSource::Compiled);
+        let (name, shape) = (plain(trace.header.name.clone()), trace.header.shape);
+        let record = LaunchRecord { name, registers: RegisterSource::Compiled, code: Form::Sass };
+        let id = session.launch(code, shape, stream, record);
         let same = session.engine.state().launch(trace)?;
         debug_assert_eq!(id, same);
     }

@@ -2,6 +2,7 @@
 
 mod support;
 
+use config::HoldingAtomics;
 use isa::{CacheOp, OpClass, Space};
 use kit::Counters;
 use proptest::prelude::*;
@@ -72,7 +73,7 @@ fn any_bench() -> impl Strategy<Value = Bench> {
             });
             bench.ctas = ctas;
             bench.memory_latency = latency;
-            bench.options.atomics_hold_warp = hold;
+            bench.gpu.sm.issue.atomics_hold_warp = if hold { HoldingAtomics::All } else { HoldingAtomics::None };
             bench
         },
     )

@@ -18,11 +18,11 @@ use std::path::PathBuf;
 #[command(after_help = "Examples:
   warpwright run matmul
   warpwright run matmul --gpu v100 --scheduler lrr --param m=128 --param n=512
-  warpwright run matmul --isa sass
+  warpwright run matmul --isa ptx
   warpwright run bfs --size medium --set sm.issue.schedulers=2 --json=bfs.json
   warpwright run my-kernel.toml --gpu my-gpu.toml --stats all
   warpwright run bfs --core ghost --audit
-  warpwright run matmul --gpu v100 --isa sass --energy --power=power.csv --power-plot=power.svg
+  warpwright run matmul --gpu v100 --energy --power=power.csv --power-plot=power.svg
   warpwright run traces/bfs/kernelslist.g --gpu rtx3070
   warpwright run traces/bfs --gpu v100 --any-architecture --json=bfs.json")]
 pub struct Args {
@@ -38,9 +38,12 @@ pub struct Args {
     /// Warp scheduler (`warpwright list schedulers`) [default: the GPU description's]
     #[arg(long, value_name = "NAME")]
     scheduler: Option<String>,
-    /// End the run soon after so many simulated core cycles and report what was simulated; it is looked at every few thousand cycles
+    /// End the run soon after so many simulated core cycles (launch latency included) and report what was simulated; it is looked at every few thousand cycles
     #[arg(long, value_name = "NUMBER")]
     max_cycles: Option<u64>,
+    /// End the run as failed when all warps have repeated themselves and changed nothing for so many core cycles: a livelock. 0 never does
+    #[arg(long, value_name = "NUMBER", default_value_t = LIVELOCK_CYCLES)]
+    livelock_cycles: u64,
     /// Check each instruction against the program order of its warp (hazard auditor): the report says what was found. Takes about twice as long
     #[arg(long)]
     audit: bool,
@@ -73,6 +76,10 @@ struct Energy {
     #[arg(long, value_name = "CYCLES")]
     power_interval: Option<NonZeroU64>,
 }
+
+/// Cycles after which warps that only repeat themselves are taken for a livelock: simulated in seconds to
+/// a few minutes, and more than any sleep or latency.
+pub const LIVELOCK_CYCLES: u64 = 1_000_000;
 
 /// Core cycles between two points of power over time, unless the user says.
 const POWER_INTERVAL: NonZeroU64 = NonZeroU64::new(1000).unwrap();
@@ -135,8 +142,10 @@ pub fn run(args: &Args) -> Outcome {
     let mut watch = Watch::new(args.output.quiet);
     let result = simulator::run(&setup, &job, &mut watch);
     drop(watch);
+    let remark = args.input.remark(&args.workload, &[&setup.gpu]);
     match result {
-        Ok(report) => {
+        Ok(mut report) => {
+            report.remarks.extend(remark);
             if let Some(check) = report.check.as_ref().filter(|check| args.output.quiet && !check.passed) {
                 output::error(&format!("the result is wrong: {}", check.details));
             }
@@ -144,8 +153,9 @@ pub fn run(args: &Args) -> Outcome {
             args.energy.save(&report)?;
             Ok(exit(&report))
         }
-        Err(error) => {
-            if let Some(partial) = &error.partial {
+        Err(mut error) => {
+            if let Some(partial) = &mut error.partial {
+                partial.remarks.extend(remark);
                 show(&args.output, args.energy.energy, partial, true)?;
                 args.energy.save(partial)?;
             }
@@ -170,7 +180,8 @@ fn setup(args: &Args) -> Result<Setup, Failure> {
         scheduler: args.scheduler.clone(),
         settings,
         max_cycles: args.max_cycles,
-        code: args.input.form(),
+        livelock_cycles: NonZeroU64::new(args.livelock_cycles),
+        code: args.input.form(&args.workload, &[&gpu]),
         registers: args.input.registers(),
         any_architecture: args.input.any_architecture,
         audit: args.audit,

@@ -82,13 +82,14 @@ pub fn run(args: &Args) -> Outcome {
     let format = format(args)?;
     let job = lookup::job(&args.workload, &args.input)?;
     args.scheduler.as_deref().map_or(Ok(()), lookup::scheduler)?;
+    let gpu = lookup::gpu(&args.gpu, &args.settings)?;
     let setup = Setup {
         scheduler: args.scheduler.clone(),
         settings: args.settings.clone(),
-        code: args.input.form(),
+        code: args.input.form(&args.workload, &[&gpu]),
         registers: args.input.registers(),
         any_architecture: args.input.any_architecture,
-        ..Setup::new(lookup::gpu(&args.gpu, &args.settings)?)
+        ..Setup::new(gpu)
     };
     interrupt::install()?;
     let mut watch = Watch::new(args.quiet);
@@ -101,6 +102,9 @@ pub fn run(args: &Args) -> Outcome {
     let done = lab::export(&setup, &job, &args.output, format, args.force, &mut watch);
     drop(watch);
     let export = done.map_err(failure)?;
+    if let Some(remark) = args.input.remark(&args.workload, &[&setup.gpu]).filter(|_| !args.quiet) {
+        output::remark(&format!("{remark}\n"));
+    }
     let wrong = export.report.check.as_ref().filter(|check| !check.passed);
     if let Some(check) = wrong {
         output::error(&format!("the result of the recorded run is wrong: {}", check.details));

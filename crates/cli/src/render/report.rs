@@ -10,6 +10,7 @@ use super::summary;
 use super::table::{Align, Table, shortened};
 use lab::{KernelReport, RegisterSource, Report, Stats, Value, Violation};
 use std::fmt::Write as _;
+use workloads::Form;
 
 /// How much of a report to show.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -55,6 +56,9 @@ pub fn render(report: &Report, detail: Detail) -> String {
 fn header(report: &Report, failed: bool) -> String {
     let mut out = format!("{}\n", styled(HEADING, &report.workload));
     let _ = writeln!(out, "  on         {}, core {}, scheduler {}", report.gpu, report.core, report.scheduler);
+    if !report.kernels.is_empty() {
+        let _ = writeln!(out, "  code       {}", report.code().map_or("PTX and machine code", Form::name));
+    }
     if !report.settings.is_empty() {
         let _ = writeln!(out, "  settings   {}", report.settings.join(" "));
     }

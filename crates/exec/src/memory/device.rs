@@ -112,6 +112,8 @@ pub struct DeviceMemory {
     next: u64,
     /// The allocation that was found last: likely the next one too.
     last: Cell<usize>,
+    /// Nothing that warps share has changed since this was last set ([`DeviceMemory::watch`]).
+    unchanged: bool,
 }
 
 impl Default for DeviceMemory {
@@ -123,7 +125,24 @@ impl Default for DeviceMemory {
 impl DeviceMemory {
     /// Empty memory that holds up to `capacity` bytes.
     pub fn new(capacity: u64) -> Self {
-        Self { allocations: Vec::new(), capacity, used: 0, next: HEAP_BASE, last: Cell::new(0) }
+        Self { allocations: Vec::new(), capacity, used: 0, next: HEAP_BASE, last: Cell::new(0), unchanged: false }
+    }
+
+    /// Notes from now on whether warps change anything that they share.
+    pub(crate) fn watch(&mut self) {
+        self.unchanged = true;
+    }
+
+    /// Whether they have not, and it is to be noted if they do.
+    #[inline]
+    pub(crate) fn is_unchanged(&self) -> bool {
+        self.unchanged
+    }
+
+    /// They have, or may have.
+    #[inline]
+    pub(crate) fn note_change(&mut self) {
+        self.unchanged = false;
     }
 
     /// Allocates `bytes` (at least one) of zeros and returns the address.
@@ -308,6 +327,8 @@ impl DeviceMemory {
             let skip = (at % PAGE_BYTES) as usize;
             let (now, later) = rest.split_at(rest.len().min(PAGE_BYTES as usize - skip));
             match &mut allocation.pages[page] {
+                // It reads as zeros already.
+                None if now.iter().all(|&byte| byte == 0) => {}
                 // A page that is written as a whole need not be cleared first.
                 new @ None if now.len() == PAGE_BYTES as usize => {
                     let (words, _) = now.as_chunks();
@@ -404,6 +425,8 @@ mod tests {
         let mut out = [1; 9];
         memory.read(base + (7 << 30), &mut out).unwrap();
         assert_eq!((out, memory.resident_bytes()), ([0; 9], 0));
+        memory.write(base, &[0; 200_000]).unwrap();
+        assert_eq!(memory.resident_bytes(), 0);
         memory.write(base + 65_536, &[1]).unwrap();
         assert_eq!(memory.resident_bytes(), 65_536);
     }

@@ -182,6 +182,7 @@ impl<'a> Checker<'a> {
                 self.name(*name, span, What::Register);
             }
             OperandKind::Offset(name, _) => self.name(*name, span, What::Variable),
+            OperandKind::Negated(inner) => self.operand(inner, What::Register),
             OperandKind::Element(name, index) => {
                 self.name(*name, span, What::Variable);
                 self.operand(index, What::Register);

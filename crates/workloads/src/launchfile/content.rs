@@ -58,8 +58,11 @@ impl Scope for Contents<'_> {
     }
 }
 
-/// More than any GPU has.
+/// Maximum size of a buffer of zeros: more than any GPU has.
 const MAX_BYTES: u64 = 1 << 40;
+
+/// Maximum size of a buffer with other contents, which are made on the host.
+const MAX_CONTENT_BYTES: u64 = 4 << 30;
 
 /// Fills a buffer; `scope` has those before it.
 pub fn fill(file: &LaunchFile, spec: &BufferSpec, scope: &Contents<'_>) -> Result<Filled, Problem> {
@@ -86,8 +89,10 @@ pub fn fill(file: &LaunchFile, spec: &BufferSpec, scope: &Contents<'_>) -> Resul
         }
         content => {
             let (ty, length) = (ty?, length.ok_or_else(|| here("the length is not known".to_owned()))?);
-            if length.saturating_mul(ty.bytes() as u64) > MAX_BYTES {
-                return Err(here(format!("{length} elements are more than a GPU's memory")));
+            let most = if matches!(content, Content::Zero) { MAX_BYTES } else { MAX_CONTENT_BYTES };
+            if length.saturating_mul(ty.bytes() as u64) > most {
+                let elements = most / ty.bytes() as u64;
+                return Err(here(format!("{length} elements are too many; {elements} ({most} bytes) are the maximum")));
             }
             Filled { ty, length, bytes: generate(file, spec, content, ty, length, scope)? }
         }
