@@ -6,6 +6,7 @@ use crate::render::{energy, summary};
 use lab::{Report, published};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use workloads::Form;
 
 /// A machine to compare: one column.
@@ -15,6 +16,9 @@ pub struct Column {
     pub label: String,
     /// GPU description.
     pub gpu: String,
+    /// The same as the command line has it: the path of a file need not be text.
+    #[serde(skip)]
+    pub gpu_path: PathBuf,
     /// Core design.
     pub core: String,
     /// Warp scheduler; the GPU description's if absent.

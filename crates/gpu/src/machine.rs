@@ -68,7 +68,8 @@ const NAMED_WARPS: usize = 16;
 
 impl fmt::Display for Deadlock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "deadlock at cycle {}: {} warps can never go on", self.cycle, self.blocked.len())?;
+        let warps = kit::text::counted(self.blocked.len() as u64, "warp");
+        write!(f, "deadlock at cycle {}: {warps} can never go on", self.cycle)?;
         for warp in self.blocked.iter().take(NAMED_WARPS) {
             write!(f, "\n  {warp}")?;
         }

@@ -7,12 +7,10 @@ use super::slots;
 use super::style::{BAD, FAINT, HEADING, WARNING, styled};
 use super::summary;
 use super::table::{Align, Table};
+use super::wrap::{WIDTH, wrapped};
 use crate::comparison::{Cell, Comparison, Published, Shown};
 use lab::{Report, Violation};
 use workloads::Form;
-
-/// Longest line of a table with a column per machine.
-const WIDTH: usize = 110;
 
 /// The comparison as text with colours: what is `shown`, or what most people want if that is nothing;
 /// beside it what is `published`, if the user wants that.
@@ -69,7 +67,7 @@ impl Shown {
             Shown::Stalls => ("stalls less", Align::Right),
             Shown::Occupancy => ("occupancy", Align::Right),
             Shown::Ipc => ("IPC", Align::Right),
-            Shown::Lost => ("busy SMs' slots lost most to", Align::Left),
+            Shown::Lost => ("slots lost most to", Align::Left),
             Shown::Reordered => ("reordered", Align::Right),
             Shown::Energy => ("energy", Align::Right),
             Shown::Power => ("W", Align::Right),
@@ -150,8 +148,10 @@ fn common(comparison: &Comparison) -> String {
     if !first.settings.is_empty() && all(&|c| c.settings == first.settings) {
         same.push(first.settings.join(" "));
     }
-    let on = if same.is_empty() { String::new() } else { format!("  {}\n", styled(FAINT, same.join(", "))) };
-    format!("{}\n{on}", styled(HEADING, comparison.workloads.join(", ")))
+    let coloured =
+        |style, text: &str| -> String { text.lines().map(|line| format!("{}\n", styled(style, line))).collect() };
+    let on = if same.is_empty() { String::new() } else { wrapped(&same.join(", "), "  ", "  ") };
+    coloured(HEADING, &wrapped(&comparison.workloads.join(", "), "", "")) + &coloured(FAINT, &on)
 }
 
 /// One row per column: there is room for more figures.
@@ -181,7 +181,7 @@ fn one_workload(comparison: &Comparison, shown: &[Shown], published: bool) -> St
         cells.extend(comparison.audited().then(|| text_or(comparison.cell(0, i), ABSENT, violations)));
         table.row(&cells);
     }
-    table.render()
+    table.render_within(WIDTH)
 }
 
 /// The reason for which SMs that had warps lost most slots, as a share of those SMs' slots.

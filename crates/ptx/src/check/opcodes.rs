@@ -121,7 +121,7 @@ fn operands(module: &Module, instruction: &Instruction, shape: Shape, diagnostic
             (0, 0) => "no operands".to_owned(),
             (1, 1) => "1 operand".to_owned(),
             (least, most) if least == most => format!("{least} operands"),
-            (0, most) => format!("at most {most} operands"),
+            (0, most) => format!("at most {}", kit::text::counted(most as u64, "operand")),
             (least, most) => format!("{least} to {most} operands"),
         };
         let message = format!("`{opcode}` takes {takes}, not {count}");
