@@ -1,15 +1,28 @@
 //! Runs small PTX kernels on 32 lanes and compares them with host arithmetic.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
-use exec::{Arg, DeviceState, Launch, Loaded, LowerOptions, load, run};
+use exec::{Arg, DeviceState, Launch, Loaded, LowerOptions, RegisterLimits, Registers, load, run};
 use isa::{Dim3, Fault};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// Loads a module from the text of its items.
+/// The register modes: as in the text, allocated, and allocated without write-after-read hazards.
+pub fn modes() -> [Registers; 3] {
+    let limits = RegisterLimits::default();
+    [Registers::Virtual, Registers::Allocated(limits), Registers::HazardFree(limits)]
+}
+
+/// Loads a module from the text of its items, or from a whole text.
 pub fn module(items: &str) -> Loaded {
-    let text = format!(".version 8.3\n.target sm_90\n.address_size 64\n{items}");
-    let loaded = load("test.ptx", &text, LowerOptions::default()).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    module_with(items, Registers::Virtual)
+}
+
+/// As [`module`], in a register mode.
+pub fn module_with(items: &str, registers: Registers) -> Loaded {
+    let header = if items.starts_with(".version") { "" } else { ".version 8.3\n.target sm_90\n.address_size 64\n" };
+    let text = format!("{header}{items}");
+    let options = LowerOptions { registers, ..LowerOptions::default() };
+    let loaded = load("test.ptx", &text, options).unwrap_or_else(|e| panic!("{registers:?}: {e}\n{text}"));
     if let Some(problems) = loaded.problems() {
         panic!("{problems}\n{text}");
     }
@@ -22,9 +35,26 @@ pub struct Outcome {
     pub output: String,
 }
 
-/// Runs the only kernel of `items` with one buffer of `words`, and returns the buffer.
+/// Runs the only kernel of `items` with one buffer of `words`, and returns the buffer. What succeeds
+/// does the same in every register mode.
 pub fn try_run(items: &str, grid: u32, block: u32, words: &[u32]) -> Result<Outcome, Box<Fault>> {
-    let loaded = module(items);
+    let [first, others @ ..] = modes();
+    let outcome = try_run_with(items, grid, block, words, first)?;
+    for mode in others {
+        let again = try_run_with(items, grid, block, words, mode).unwrap_or_else(|fault| panic!("{mode:?}: {fault}"));
+        assert_eq!((&again.words, &again.output), (&outcome.words, &outcome.output), "{mode:?}");
+    }
+    Ok(outcome)
+}
+
+fn try_run_with(
+    items: &str,
+    grid: u32,
+    block: u32,
+    words: &[u32],
+    registers: Registers,
+) -> Result<Outcome, Box<Fault>> {
+    let loaded = module_with(items, registers);
     let mut state = DeviceState::default();
     state.load(&loaded.module).unwrap();
     let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
@@ -150,10 +180,11 @@ pub fn check_like(instruction: &str, d: &str, sources: &[&str], expected: impl F
     };
     body += &format!("st.global.b{bits} [%in+32], $d;\n");
     let text = kernel(&body).replace('$', "%v_");
-    let loaded = module(&text);
-    let kernel = loaded.module.kernels[0].clone();
+    // The rounds go around the register modes.
+    let kernels = modes().map(|registers| module_with(&text, registers).module.kernels[0].clone());
     let mut values = Values::new(instruction);
     for round in 0..ROUNDS {
+        let kernel = &kernels[round % kernels.len()];
         let mut state = DeviceState::default();
         let mut bytes = Vec::new();
         let mut inputs = Vec::new();
