@@ -14,6 +14,7 @@ mod output;
 mod progress;
 mod render;
 mod simulator;
+mod version;
 
 fn main() -> std::process::ExitCode {
     commands::main()

@@ -61,7 +61,7 @@ fn two_streams() -> tempfile::TempDir {
 fn streams_overlap_when_asked() {
     let two = two_streams();
     let path = two.path().to_str().unwrap();
-    let cycles = |args: &[&str]| report(args)["total"]["cycles"].as_u64().unwrap();
+    let cycles = |args: &[&str]| report(args)["total"]["total_cycles"].as_u64().unwrap();
     let one = cycles(&["run", &folder()]);
     assert!(cycles(&["run", path]) > 2 * one - 1000, "one after the other, the second finds its data in L2");
     let overlapped = cycles(&["run", path, "--concurrent-streams"]);

@@ -29,7 +29,7 @@ use kit::LaneMask;
 const PATIENCE: u32 = 32;
 
 /// What a suspended group waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Waiting {
     /// Its turn.
     Turn,
@@ -40,7 +40,7 @@ enum Waiting {
 }
 
 /// Lanes that meet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Gathering {
     /// Which convergence barrier they meet at, or [`Gathering::WARPSYNC`].
     pub place: u8,
@@ -56,7 +56,7 @@ impl Gathering {
     pub const COLLECTIVE: u8 = u8::MAX - 1;
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 struct Group {
     pc: u32,
     mask: LaneMask,
@@ -64,7 +64,7 @@ struct Group {
 }
 
 /// Lanes between a `BSSY` and what ends their part in it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 struct Region {
     gathering: Gathering,
     /// Where they go on together.
@@ -76,7 +76,7 @@ struct Region {
 pub struct Stuck;
 
 /// Program counters of a warp's lanes, by group.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub struct Convergence {
     pc: u32,
     active: LaneMask,

@@ -192,7 +192,10 @@ fn fault(body: &str, threads: u32) -> isa::Fault {
 #[test]
 fn bad_addresses_are_faults_that_name_place_and_thread() {
     let f = fault("setp.eq.u32 %p1, %i, 40; @%p1 st.global.u32 [%buf+256], 1;", 64);
-    assert!(f.what.contains("nearest is `buffer` (256 bytes") && f.what.contains("0 bytes past its end"), "{f}");
+    assert!(
+        f.what.contains("nearest is `buffer` (256 bytes") && f.what.contains("directly after its last byte"),
+        "{f}"
+    );
     assert_eq!((f.thread.x, f.lanes, f.cta.x), (40, 1 << 8, 0));
     assert!(f.spot.kernel == "k" && f.spot.text == "@%p1 st.global.u32 [%buf+256], 1;" && f.spot.line > 0, "{f}");
 
@@ -227,4 +230,32 @@ fn a_barrier_that_cannot_complete_names_its_warps() {
     assert!(f.what.contains("warp 0 waits at barrier 2 for all threads (32 arrived)"), "{f}");
     assert!(f.what.contains("warp 2 waits at barrier 1"), "{f}");
     assert!(f.spot.text.starts_with("bar.sync"), "{f}");
+}
+
+#[test]
+fn faults_name_the_file_and_show_the_instruction() {
+    let f = fault("add.u64 %at, %at, 1;\n\t@!%p1 ld.global.u32 %r1,\n [%at];", 32);
+    let shown = f.to_string();
+    let excerpt = format!(
+        "at test.ptx:{}:5, instruction 7:\n{:>5} |     @!%p1 ld.global.u32 %r1,\n      |     {}\n",
+        f.spot.line,
+        f.spot.line,
+        "^".repeat(24)
+    );
+    assert!(
+        (shown.clone() + "\n").contains(&excerpt.replace(":5, instruction", ":2, instruction")),
+        "{shown}\n{excerpt}"
+    );
+
+    let cubin = include_bytes!("data/jumptable.sm_70.cubin");
+    let loaded = exec::load_cubin("jumptable.sm_70.cubin", cubin, exec::LowerOptions::default()).unwrap();
+    let kernel = loaded.kernel("jumptable").unwrap().clone();
+    let args = [exec::Arg::Pointer(0x1001), exec::Arg::U32(0)];
+    let one = isa::Dim3::new(1, 1, 1);
+    let launch = exec::Launch::new(kernel.clone(), one, isa::Dim3::new(32, 1, 1), 0, &args).unwrap();
+    let f = exec::run(&mut exec::DeviceState::default(), &launch).unwrap_err();
+    let offset = 16 * f.spot.pc.0;
+    let place = format!("at jumptable.sm_70.cubin, byte {offset:#x} of the kernel, instruction {}: ", f.spot.pc.0);
+    assert!(f.to_string().contains(&(place + kernel.program.text(f.spot.pc))), "{f}");
+    assert!(f.spot.text.starts_with("LDG") || f.spot.text.starts_with("STG"), "{f}");
 }

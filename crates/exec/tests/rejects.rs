@@ -1,6 +1,6 @@
 //! What cannot be executed or launched is said clearly, all at once.
 
-use exec::{Arg, Launch, LaunchError, LowerOptions, load};
+use exec::{Arg, Launch, LaunchError, LowerOptions, load, load_cubin};
 use isa::Dim3;
 
 const HEADER: &str = ".version 8.3\n.target sm_90\n.address_size 64\n";
@@ -104,6 +104,46 @@ fn launches_that_do_not_fit_the_kernel_say_why() {
         let error = launch(grid, block, &good).unwrap_err().to_string();
         assert!(error.contains(says), "{error}");
     }
+}
+
+#[test]
+fn a_required_block_is_the_only_one() {
+    let ptx = include_str!("data/reqntid.ptx");
+    let cubin = include_bytes!("data/reqntid.sm_70.cubin");
+    let modules = [
+        load("reqntid.ptx", ptx, LowerOptions::default()).unwrap(),
+        load_cubin("reqntid.cubin", cubin, LowerOptions::default()).unwrap(),
+    ];
+    for module in modules {
+        let launch = |kernel: &str, block| {
+            let kernel = module.kernel(kernel).unwrap().clone();
+            Launch::new(kernel, Dim3::new(2, 1, 1), block, 0, &[Arg::Pointer(0)]).map_err(|e| e.to_string())
+        };
+        assert!(launch("required", Dim3::new(16, 4, 1)).is_ok());
+        for block in [Dim3::new(64, 1, 1), Dim3::new(16, 2, 1), Dim3::new(4, 16, 1), Dim3::new(16, 4, 2)] {
+            let error = launch("required", block).unwrap_err();
+            assert!(error.contains("blocks of (16,4,1) only"), "{error}");
+        }
+        assert!(launch("bounded", Dim3::new(8, 4, 2)).is_ok() && launch("bounded", Dim3::new(1, 1, 1)).is_ok());
+        let error = launch("bounded", Dim3::new(65, 1, 1)).unwrap_err();
+        assert!(error.contains("the 64 threads that it was compiled for"), "{error}");
+    }
+}
+
+#[test]
+fn local_memory_beyond_what_a_thread_has_is_refused() {
+    let refused = |declarations: &str| {
+        let text = format!("{HEADER}.visible .entry k() {{\n{declarations}\nret; }}\n");
+        load("m.ptx", &text, LowerOptions::default()).unwrap().problems()
+    };
+    assert_eq!(refused(".local .b8 x[524288];"), None);
+    let terabyte = refused(".local .b8 x[1099511627776];").unwrap();
+    assert!(
+        terabyte.contains("m.ptx:5:1: error: 1099511627776 bytes of local memory: a thread has 524288"),
+        "{terabyte}"
+    );
+    let two = refused(".local .b32 x[100000];\n.local .b32 y[100000];").unwrap();
+    assert!(two.contains("m.ptx:6:1:") && two.contains("of which 124288 are left here"), "{two}");
 }
 
 /// Damaged kernels are rejected or load; nothing panics, and what loads has sound branch targets.

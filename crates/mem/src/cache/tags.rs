@@ -90,6 +90,8 @@ pub(super) struct Tags {
     index: SetIndex,
     line_shift: u32,
     all_atoms: Atoms,
+    /// The sectors of a line, whether it is sectored or not.
+    all_sectors: Atoms,
     replacement: Replacement,
     /// Lines are taken at the miss, not at the fill.
     allocate_on_miss: bool,
@@ -116,6 +118,7 @@ impl Tags {
             index: SetIndex::new(config.index, sets, line_shift),
             line_shift,
             all_atoms: sectors_of(config),
+            all_sectors: sectors_of(&config::Cache { sectored: true, ..config.clone() }),
             replacement: config.replacement,
             allocate_on_miss: config.allocate == Allocate::OnMiss,
             dirty_limit: (count as u64 * u64::from(dirty_limit_percent)).div_ceil(100) as u32,
@@ -277,7 +280,7 @@ impl Tags {
             }
             None => 0,
         };
-        let known = if self.all_atoms == 1 { u8::from(known == 0b1111) } else { known };
+        let known = if self.all_atoms == 1 { u8::from(known == self.all_sectors) } else { known };
         let line = &mut self.lines[id as usize];
         self.dirty_lines -= u32::from(line.modified != 0);
         // A sector that was clean is complete.

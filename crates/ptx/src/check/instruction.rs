@@ -130,7 +130,7 @@ fn wrong_count(opcode: &Opcode, matches: &[Match], i: &Instruction) -> Diagnosti
         (0, 0) => "no operands".to_owned(),
         (1, 1) => "1 operand".to_owned(),
         (least, most) if least == most => format!("{least} operands"),
-        (0, most) => format!("at most {most} operands"),
+        (0, most) => format!("at most {}", kit::text::counted(most as u64, "operand")),
         (least, most) => format!("{least} to {most} operands"),
     };
     Diagnostic::error(i.span, format!("`{}` takes {takes}, not {}", opcode.text(), i.operands.len()))

@@ -215,6 +215,7 @@ impl<'a> Checker<'a> {
                 self.name(*name, span, Wanted::Register);
             }
             OperandKind::Offset(name, _) => self.name(*name, span, Wanted::Variable),
+            OperandKind::Negated(inner) => self.operand(inner, Wanted::Register),
             OperandKind::Element(name, index) => {
                 self.name(*name, span, Wanted::Variable);
                 self.operand(index, Wanted::Register);

@@ -153,6 +153,7 @@ impl Operands<'_> {
             OperandKind::Immediate(_) => "a floating-point number".into(),
             OperandKind::Offset(..) | OperandKind::Element(..) => "the address of a variable".into(),
             OperandKind::Not(_) => "a negated predicate".into(),
+            OperandKind::Negated(_) => "a negated register".into(),
             OperandKind::Pair(..) => "two destinations".into(),
             OperandKind::Sink => "the sink `_`".into(),
             OperandKind::Vector(items) => format!("a vector of {}", items.len()),
@@ -220,7 +221,7 @@ impl Operands<'_> {
                 Named::Unknown => true,
                 _ => false,
             },
-            OperandKind::Component(name, _) => match self.named(*name) {
+            OperandKind::Component(name, _) | OperandKind::Offset(name, _) => match self.named(*name) {
                 Named::Register(register, _) => agrees(ty, register, wider),
                 Named::Unknown => true,
                 _ => false,
