@@ -7,7 +7,7 @@ pub(crate) use local::copy_local;
 
 use crate::fault::{Outcome, Trap};
 use crate::lanes::{Column, Lanes, Reg, blend};
-use crate::memory::{DeviceMemory, LocalMemory, SharedMemory, generic_space, window_base};
+use crate::memory::{DeviceMemory, LocalMemory, SharedMemory, WINDOWS_END, generic_space, window_base};
 use isa::{DynInst, Space};
 use kit::text::counted;
 use kit::{LaneMask, WARP_LANES, lanes};
@@ -101,7 +101,7 @@ pub(crate) fn addresses(file: &Lanes<'_>, a: Address, frame: u32, out: &mut [u64
 pub(crate) fn split_generic(addresses: &mut [u64; WARP_LANES], mask: LaneMask) -> [LaneMask; 4] {
     let mut low = false;
     for &a in addresses.iter() {
-        low |= (a >> 32) as u32 == 0;
+        low |= a < WINDOWS_END;
     }
     let mut masks = [mask, 0, 0, 0];
     if low {

@@ -190,6 +190,9 @@ fn check_shape(kernel: &Kernel, grid: Dim3, block: Dim3, dynamic_shared: u32) ->
     {
         return fail(format!("a block of {block} has more than the {most} threads that it was compiled for"));
     }
+    if let Some(required) = kernel.required_block.filter(|&required| required != block) {
+        return fail(format!("a block of {block}, but it was compiled for blocks of {required} only (`.reqntid`)"));
+    }
     if u64::from(kernel.static_shared) + u64::from(dynamic_shared) > 1 << 20 {
         return fail(format!("{dynamic_shared} bytes of dynamic shared memory are more than any SM has"));
     }

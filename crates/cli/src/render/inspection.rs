@@ -104,6 +104,7 @@ fn executable_facts(executable: &Executable) -> Vec<(&'static str, String)> {
         _ => ("hazard-free registers", allocation(a)),
     }));
     facts.extend(executable.max_threads.map(|most| ("threads per CTA", format!("at most {most}"))));
+    facts.extend(executable.required_threads.map(|[x, y, z]| ("threads per CTA", format!("{x} x {y} x {z}"))));
     facts.push(("lowered, with the functions it calls", counted(executable.instructions as u64, "instruction")));
     facts.push(("classes", mix(&executable.classes)));
     facts

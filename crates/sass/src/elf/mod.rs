@@ -133,6 +133,8 @@ pub struct Function<'a> {
     pub min_stack_bytes: u32,
     /// Largest number of threads in a CTA, if the source bounds it.
     pub max_threads: Option<[u32; 3]>,
+    /// Threads of a CTA in each dimension, if the source fixes them.
+    pub required_threads: Option<[u32; 3]>,
     /// Parameters in their order.
     pub parameters: Vec<Parameter>,
     /// Where the parameters start in constant bank 0.
