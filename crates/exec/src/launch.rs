@@ -66,7 +66,10 @@ impl Arg {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LaunchError {
     /// Wrong number of arguments.
-    #[error("kernel `{kernel}` takes {expected} arguments, {given} given; its parameters are {parameters}")]
+    #[error(
+        "kernel `{kernel}` takes {}, {given} given; its parameters are {parameters}",
+        kit::text::counted(*expected as u64, "argument")
+    )]
     ArgumentCount {
         /// Name of the kernel.
         kernel: String,
@@ -79,7 +82,9 @@ pub enum LaunchError {
     },
     /// An argument that does not fit its parameter.
     #[error(
-        "argument {number} of kernel `{kernel}`: {given} of {given_bytes} bytes for parameter `{name}`, {ty} of {bytes} bytes"
+        "argument {number} of kernel `{kernel}`: {given} of {} for parameter `{name}`, {ty} of {}",
+        kit::text::counted(*given_bytes as u64, "byte"),
+        kit::text::counted(*bytes as u64, "byte")
     )]
     ArgumentSize {
         /// Name of the kernel.

@@ -76,10 +76,10 @@ fn atomics_return_old_values_and_lose_no_update() {
     let check_two = |op: &str, ty: &str, f: &dyn Fn(u64, u64) -> u64| {
         let n = ty.trim_start_matches(|c: char| c.is_alphabetic());
         let width = if n == "64" { "b64" } else { "b32" };
+        // An exchange without a result is a store.
+        let red = if op == "exch" { format!("atom.global.exch.{ty} _,") } else { format!("red.global.{op}.{ty}") };
         check(
-            &format!(
-                "st.global.{width} [%in+16], $a; red.global.{op}.{ty} [%in+16], $b; ld.global.{width} $d, [%in+16];"
-            ),
+            &format!("st.global.{width} [%in+16], $a; {red} [%in+16], $b; ld.global.{width} $d, [%in+16];"),
             width,
             &[width; 2],
             |[a, b, ..]| f(a, b),
@@ -192,7 +192,10 @@ fn fault(body: &str, threads: u32) -> isa::Fault {
 #[test]
 fn bad_addresses_are_faults_that_name_place_and_thread() {
     let f = fault("setp.eq.u32 %p1, %i, 40; @%p1 st.global.u32 [%buf+256], 1;", 64);
-    assert!(f.what.contains("nearest is `buffer` (256 bytes") && f.what.contains("0 bytes past its end"), "{f}");
+    assert!(
+        f.what.contains("nearest is `buffer` (256 bytes") && f.what.contains("directly after its last byte"),
+        "{f}"
+    );
     assert_eq!((f.thread.x, f.lanes, f.cta.x), (40, 1 << 8, 0));
     assert!(f.spot.kernel == "k" && f.spot.text == "@%p1 st.global.u32 [%buf+256], 1;" && f.spot.line > 0, "{f}");
 

@@ -217,7 +217,8 @@ impl std::fmt::Display for Fault {
         let Self { what, spot, cta, thread, lanes } = self;
         write!(f, "{what}\n  in kernel `{}`, CTA {cta}, thread {thread}", spot.kernel)?;
         if lanes.count_ones() > 1 {
-            write!(f, " and {} more lanes of its warp", lanes.count_ones() - 1)?;
+            let more = kit::text::counted(u64::from(lanes.count_ones()) - 1, "more lane");
+            write!(f, " and {more} of its warp")?;
         }
         match (&*spot.place, &*spot.text, &*spot.excerpt) {
             ("", "", _) => {}

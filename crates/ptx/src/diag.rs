@@ -208,7 +208,8 @@ impl Diagnostics {
         for severity in [Severity::Error, Severity::Warning, Severity::Note] {
             let left = self.count(severity).saturating_sub(Self::LIMIT);
             if severity <= least && left > 0 {
-                let _ = writeln!(out, "{}: {left} more {}s not shown", source.name, severity.name());
+                let more = kit::text::counted(left as u64, &format!("more {}", severity.name()));
+                let _ = writeln!(out, "{}: {more} not shown", source.name);
             }
         }
         out

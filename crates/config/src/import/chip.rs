@@ -133,7 +133,7 @@ fn issue(reader: &mut Reader, max_warps: u32) -> Issue {
             "two_level"
         }
         _ => {
-            reader.cannot(name, format!("there is no scheduler `{}`", super::text::shorten(&text)), "gto");
+            reader.cannot(name, format!("there is no scheduler `{}`", kit::text::excerpt(&text)), "gto");
             "gto"
         }
     };

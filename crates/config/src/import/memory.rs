@@ -265,7 +265,7 @@ fn timing(reader: &mut Reader) -> DramTiming {
     if let Some(part) = wrong {
         reader.malformed(
             name,
-            &format!("{}, each with a number; `{}` is not", NAMES.join(", "), super::text::shorten(&part)),
+            &format!("{}, each with a number; `{}` is not", NAMES.join(", "), kit::text::excerpt(&part)),
         );
     } else if !missing.is_empty() {
         reader.malformed(name, &format!("{}, each with a number; {} missing", NAMES.join(", "), missing.join(", ")));

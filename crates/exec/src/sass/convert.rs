@@ -12,7 +12,7 @@ use super::integer::has;
 use super::operand::sign_of;
 use crate::compare::{Combine, CompareType, Comparison, Relation};
 use crate::convert::{Convert1, Cvt, Numeric, PackedCvt};
-use crate::int::Int2;
+use crate::int::{Int2, Int3};
 use crate::lanes::{Pred, Reg};
 use crate::op::Op;
 use num::convert::IntType;
@@ -34,7 +34,7 @@ pub(super) fn lower(b: &mut Builder<'_>, inst: &Inst) -> Lowered<bool> {
         (Opcode::FRnd, &[d, x]) => {
             let ty = float_type(inst.modifier("d type"))?;
             // The type of the source, which the text leaves out.
-            if float_type(Some((inst.word >> 84) as u64 & 3))? != ty {
+            if float_type(Some((inst.word >> 84) as u64 & 7))? != ty {
                 return Err("rounding to another type is not executable".into());
             }
             float_to_float(b, d, x, Cvt { integral: true, ..cvt(ty, ty, mode(inst)) })?;
@@ -64,6 +64,39 @@ pub(super) fn lower(b: &mut Builder<'_>, inst: &Inst) -> Lowered<bool> {
             let (d, unused) = (b.destination(d, 1)?, b.constant(0));
             b.emit(Op::PackedCvt(op, d, [x, y, unused]));
         }
+        (Opcode::F2Fp, &[d, x, rest]) => {
+            let op = PackedCvt::HalvesFromF32 {
+                bf16: inst.modifier("d type") == Some(1),
+                round: Rounding::NearestEven,
+                relu: has(inst, "relu"),
+                satfinite: false,
+            };
+            let (x, unused) = (b.float_source(x)?, b.constant(0));
+            let low = b.scratch(1);
+            b.emit(Op::PackedCvt(op, low, [unused, x, unused]));
+            merge(b, d, low, rest)?;
+        }
+        (Opcode::F2FpBytes, &[d, x, y, rest]) => {
+            let op = PackedCvt::BytesFromF32 { e5m2: to_e5m2(inst), relu: has(inst, "relu") };
+            let s = [finite(inst, b.source(x)?)?, b.source(y)?, b.constant(0)];
+            let low = b.scratch(1);
+            b.emit(Op::PackedCvt(op, low, s));
+            merge(b, d, low, rest)?;
+        }
+        (Opcode::F2FpBytesOfHalves, &[d, x, rest]) => {
+            let op = PackedCvt::BytesFromF16x2 { e5m2: to_e5m2(inst), relu: has(inst, "relu") };
+            let (s, unused) = (finite(inst, b.source(x)?)?, b.constant(0));
+            let low = b.scratch(1);
+            b.emit(Op::PackedCvt(op, low, [s, unused, unused]));
+            merge(b, d, low, rest)?;
+        }
+        (Opcode::F2FpHalves, &[d, x]) => {
+            let op = PackedCvt::F16x2FromBytes { e5m2: inst.modifier("b type") == Some(0), relu: has(inst, "relu") };
+            let s = b.source(x)?;
+            let (s, unused) = (if part_of(x) == ".H1" { b.shifted_right(s, 16) } else { s }, b.constant(0));
+            let d = b.destination(d, 1)?;
+            b.emit(Op::PackedCvt(op, d, [s, unused, unused]));
+        }
         (Opcode::I2I, &[d, x]) => {
             const TYPES: [IntType; 4] = [IntType::U8, IntType::S8, IntType::U16, IntType::S16];
             let to = TYPES[inst.modifier("d type").unwrap_or(0) as usize % TYPES.len()];
@@ -76,6 +109,35 @@ pub(super) fn lower(b: &mut Builder<'_>, inst: &Inst) -> Lowered<bool> {
     Ok(true)
 }
 
+/// Which part of a register an operand is.
+fn part_of(operand: Operand) -> &'static str {
+    match operand {
+        Operand::Register(Register { suffix, .. }) | Operand::Constant(Constant { suffix, .. }) => suffix,
+        _ => "",
+    }
+}
+
+/// Whether bytes become E5M2, not E4M3.
+fn to_e5m2(inst: &Inst) -> bool {
+    const E5M2: u64 = 4;
+    inst.modifier("d type") == Some(E5M2)
+}
+
+/// Conversions to bytes are only known to saturate: PTX has no others.
+fn finite<T>(inst: &Inst, s: T) -> Lowered<T> {
+    if has(inst, "saturate") { Ok(s) } else { Err("a conversion to bytes without .SATFINITE is not executable".into()) }
+}
+
+/// `d` = `low` with a half of `rest` above it.
+fn merge(b: &mut Builder<'_>, d: Operand, low: Reg, rest: Operand) -> Lowered<()> {
+    const LOWER: u32 = 0x5410;
+    const UPPER: u32 = 0x7610;
+    let selector = b.constant(if part_of(rest) == ".H1" { UPPER } else { LOWER });
+    let (rest, d) = (b.source(rest)?, b.destination(d, 1)?);
+    b.emit(Op::Int3(Int3::PrmtDefault, d, [low, rest, selector]));
+    Ok(())
+}
+
 /// The form whose second source is an immediate.
 const IMMEDIATE_FORM: u8 = 4;
 
@@ -84,6 +146,7 @@ fn float_type(field: Option<u64>) -> Lowered<Numeric> {
         Some(1) => Ok(Numeric::F16),
         Some(2) => Ok(Numeric::F32),
         Some(3) => Ok(Numeric::F64),
+        Some(4) => Ok(Numeric::Bf16),
         _ => Err("this type of number is not executable".into()),
     }
 }
@@ -102,16 +165,12 @@ fn columns(ty: Numeric) -> u16 {
 
 impl Builder<'_> {
     /// A source of a floating-point type with its signs; a half lies in the lower bits.
-    fn float_source_of(&mut self, operand: Operand, ty: Numeric) -> Lowered<Reg> {
+    pub fn float_source_of(&mut self, operand: Operand, ty: Numeric) -> Lowered<Reg> {
         match ty {
             Numeric::F64 => self.double_source(operand),
-            Numeric::F16 => {
+            Numeric::F16 | Numeric::Bf16 => {
                 let s = self.source(operand)?;
-                let part = match operand {
-                    Operand::Register(Register { suffix, .. }) | Operand::Constant(Constant { suffix, .. }) => suffix,
-                    _ => "",
-                };
-                let s = if part == ".H1" { self.shifted_right(s, 16) } else { s };
+                let s = if part_of(operand) == ".H1" { self.shifted_right(s, 16) } else { s };
                 Ok(self.signed_bits(s, sign_of(operand), HALF_SIGN))
             }
             _ => self.float_source(operand),
@@ -181,11 +240,7 @@ fn float_to_int(b: &mut Builder<'_>, inst: &Inst, d: Operand, x: Operand) -> Low
 
 fn int_to_float(b: &mut Builder<'_>, inst: &Inst, d: Operand, x: Operand, [from, to]: [Numeric; 2]) -> Lowered<()> {
     let s = b.columns(x, columns(from))?;
-    let part = match x {
-        Operand::Register(Register { suffix, .. }) | Operand::Constant(Constant { suffix, .. }) => suffix,
-        _ => "",
-    };
-    let s = match part {
+    let s = match part_of(x) {
         ".B1" => b.shifted_right(s, 8),
         ".B2" => b.shifted_right(s, 16),
         ".B3" => b.shifted_right(s, 24),
