@@ -76,10 +76,10 @@ fn atomics_return_old_values_and_lose_no_update() {
     let check_two = |op: &str, ty: &str, f: &dyn Fn(u64, u64) -> u64| {
         let n = ty.trim_start_matches(|c: char| c.is_alphabetic());
         let width = if n == "64" { "b64" } else { "b32" };
+        // An exchange without a result is a store.
+        let red = if op == "exch" { format!("atom.global.exch.{ty} _,") } else { format!("red.global.{op}.{ty}") };
         check(
-            &format!(
-                "st.global.{width} [%in+16], $a; red.global.{op}.{ty} [%in+16], $b; ld.global.{width} $d, [%in+16];"
-            ),
+            &format!("st.global.{width} [%in+16], $a; {red} [%in+16], $b; ld.global.{width} $d, [%in+16];"),
             width,
             &[width; 2],
             |[a, b, ..]| f(a, b),

@@ -81,6 +81,7 @@ pub mod ast;
 mod check;
 mod diag;
 mod inventory;
+pub mod isa;
 mod lexer;
 mod names;
 mod parser;
