@@ -104,7 +104,8 @@ pub fn compared(args: &Args) -> Result<(Comparison, Exit), Failure> {
     let runs: Vec<(Setup, &Job)> = jobs.iter().zip(&codes).flat_map(run).collect();
     let threads = args.output.jobs.or(std::thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
     let cells = run_all(&runs, threads, args.output.quiet);
-    let comparison = Comparison { workloads, codes, columns, cells };
+    let remarks = workloads.iter().map(|w| args.input.remark(w, &gpus(&setups))).collect();
+    let comparison = Comparison { workloads, codes, remarks, columns, cells }.with_remarks_in_reports();
     let exit = match () {
         () if interrupt::requested() => Exit::Interrupted,
         () if comparison.failures().next().is_some() => Exit::Failed,

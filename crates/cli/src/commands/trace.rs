@@ -15,7 +15,7 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   warpwright trace matmul -o matmul-trace
-  warpwright run matmul-trace/trace.wwt --gpu v100
+  warpwright run matmul-trace/trace.wwt --core ghost
   warpwright trace hotspot --gpu gtx480 -o hotspot-values --values
   warpwright trace bfs --size medium --gpu rtx3070 -o bfs-trace --format accelsim
   warpwright run bfs-trace/kernelslist.g --gpu rtx3070

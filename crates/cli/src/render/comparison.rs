@@ -40,14 +40,14 @@ impl Shown {
             Shown::Cycles => "Cycles of kernels",
             Shown::Time => "Time of kernels (us)",
             Shown::Speedup => "Speedup",
-            Shown::Stalls => "Slots lost to hazards, less by (%)",
+            Shown::Stalls => "Slots lost to hazards, percent less",
             Shown::Occupancy => "Achieved occupancy (%)",
             Shown::Ipc => "Thread instructions per cycle",
             Shown::Lost => "Busy SMs' slots lost most to",
             Shown::Reordered => "Issued before an older instruction of the warp (%)",
             Shown::Energy => "Energy",
             Shown::Power => "Mean power (W)",
-            Shown::RelativeEnergy => "Relative energy",
+            Shown::RelativeEnergy => "Energy",
             Shown::Scalar => "Scalar instructions (%)",
             Shown::Dependences => "Dependences per instruction: RAW, WAW-WAR, Stop",
         }
@@ -251,7 +251,8 @@ fn heading(comparison: &Comparison, what: Shown) -> String {
     let columns = &comparison.columns;
     let baseline =
         if columns.iter().all(|c| c.baseline == 0) { &columns[0].label } else { &comparison.baseline(0).core };
-    format!("{} over {baseline}", what.heading())
+    let joint = if what == Shown::Stalls { "than" } else { "over" };
+    format!("{} {joint} {baseline}", what.heading())
 }
 
 /// Our mean over what a column has in common with a paper, and the paper's.
@@ -261,13 +262,13 @@ fn in_common(comparison: &Comparison, column: usize) -> (String, String) {
     })
 }
 
-/// What must be known to judge a comparison of core designs.
+/// What must be known to judge the tables: rows that run as other code, and what flatters a core design.
 fn notes(comparison: &Comparison) -> String {
     let columns = &comparison.columns;
+    let mut out: String = comparison.remarks.iter().flatten().map(|remark| format!("  {remark}\n")).collect();
     if columns.iter().all(|column| column.core == columns[0].core) {
-        return String::new();
+        return styled_lines(&out);
     }
-    let mut out = String::new();
     let mut baselines: Vec<&str> = columns.iter().map(|c| columns[c.baseline].core.as_str()).collect();
     baselines.dedup();
     for core in baselines.into_iter().filter(|core| lab::lacks_hazard_guard(core)) {
@@ -421,6 +422,7 @@ mod tests {
         Comparison {
             workloads: vec!["matmul".into(), "bfs".into()],
             codes: vec![Form::Sass; 2],
+            remarks: vec![None; 2],
             columns: vec![column("gto"), column("lrr"), column("srr")],
             cells: vec![ran(1000), ran(2000), ran(500), ran(900), Cell::Failed(why, None), Cell::Interrupted(None)],
         }

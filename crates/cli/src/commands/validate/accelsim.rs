@@ -113,7 +113,8 @@ fn compare(args: &Args, reference: &Reference, rows: &[&Row]) -> Result<Document
 fn measure(list: &Path, gpu: &str, repeat: u32) -> Result<Ours, String> {
     let folder = tempfile::tempdir().map_err(|e| format!("no temporary folder: {e}"))?;
     let description = folder.path().join("gpu.toml");
-    std::fs::write(&description, gpu).map_err(|e| format!("`{}` cannot be written: {e}", description.display()))?;
+    kit::output::write(&description, gpu.as_bytes())
+        .map_err(|e| format!("`{}` cannot be written: {e}", description.display()))?;
     let mut best = run_apart(list, &description)?;
     for _ in 1..repeat {
         let again = run_apart(list, &description)?;
