@@ -1,6 +1,7 @@
 //! Ctrl-C: once to stop and see what is known so far, twice to leave at once.
 
 use crate::failure::{Exit, Failure};
+use crate::preparation;
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -8,7 +9,7 @@ use std::time::Duration;
 static INSTALLED: AtomicBool = AtomicBool::new(false);
 
 /// From now on Ctrl-C (and a request to terminate) sets [`requested`]; the second one ends the
-/// process.
+/// process. What precedes the first simulated cycle is bounded in time ([`preparation`]).
 pub fn install() -> Result<(), Failure> {
     if INSTALLED.swap(true, Ordering::Relaxed) {
         return Ok(());
@@ -24,7 +25,8 @@ pub fn install() -> Result<(), Failure> {
         );
         leave_unless_noticed();
     })
-    .map_err(|e| Failure::failed(format!("cannot catch Ctrl-C: {e}")))
+    .map_err(|e| Failure::failed(format!("cannot catch Ctrl-C: {e}")))?;
+    preparation::begin()
 }
 
 /// Ends the process if nothing notices within a second that it is to stop: what waits for a pipe, or

@@ -11,6 +11,7 @@ mod inspection;
 mod interrupt;
 mod lookup;
 mod output;
+mod preparation;
 mod progress;
 mod render;
 mod simulator;

@@ -1,7 +1,7 @@
 //! Progress on standard error: only on a terminal, only for work that takes more than a moment.
 
-use crate::interrupt;
 use crate::render::number;
+use crate::{interrupt, preparation};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lab::{Monitor, Progress};
 use std::io::IsTerminal;
@@ -61,12 +61,14 @@ impl Monitor for Watch {
         if self.wanted {
             self.show(progress);
         }
+        preparation::end();
         if interrupt::requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
 
 impl Drop for Watch {
     fn drop(&mut self) {
+        preparation::end();
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
@@ -176,12 +178,14 @@ impl Monitor for BoardWatch<'_> {
         self.board.cycles.fetch_add(progress.cycles.saturating_sub(self.cycles), Ordering::Relaxed);
         self.cycles = progress.cycles;
         self.board.update();
+        preparation::end();
         if interrupt::requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
 
 impl Drop for BoardWatch<'_> {
     fn drop(&mut self) {
+        preparation::end();
         if let Some(bar) = &self.board.bar {
             bar.inc(1);
         }

@@ -251,6 +251,24 @@ fn runs_that_go_wrong_end_with_status_1() {
 }
 
 #[test]
+fn a_livelock_names_the_loop_and_what_it_polls() {
+    let folder = Folder::new();
+    folder.write(
+        "spin.ptx",
+        ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry spin(.param .u64 p)\n{\n\
+         .reg .pred %q;\n.reg .b32 %r<3>;\n.reg .b64 %p;\nld.param.u64 %p, [p];\nmov.u32 %r2, 0;\n$wait:\n\
+         ld.volatile.global.u32 %r1, [%p+4];\nsetp.eq.u32 %q, %r1, %r2;\n@%q bra $wait;\nret;\n}\n",
+    );
+    let text = "module = \"spin.ptx\"\n[buffers.flags]\ntype = \"u32\"\nlength = 4\nfill = 0\n\
+                [[launch]]\nkernel = \"spin\"\ngrid = 1\nblock = 64\nargs = [\"flags\"]\n";
+    let launch = folder.write("spin.toml", text);
+    let parts = ["livelock", "`spin`", "ld.volatile.global.u32 %r1, [%p+4]", "line 12", "= 0x0", "2 warps"];
+    fails(1, &["run", &launch, "--livelock-cycles", "20000"], &parts);
+    // Without the watchdog only the limit on cycles ends it, and that is no failure.
+    common::succeed(&["run", &launch, "--livelock-cycles", "0", "--max-cycles", "200000"]);
+}
+
+#[test]
 fn a_deadlock_names_who_waits_for_what() {
     let folder = Folder::new();
     let barriers = "\

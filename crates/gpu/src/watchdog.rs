@@ -14,7 +14,7 @@
 //! The state of warps is looked at only after a stated number of cycles without a change, and then a few
 //! dozen times in as many cycles. Until then a look is a flag.
 
-use isa::WarpStream;
+use isa::{WarpSlot, WarpStream};
 use kit::Cycle;
 use sm::{IssuePolicy, Observer, Pulse, Sm, SpinningWarp};
 use std::collections::BTreeMap;
@@ -72,6 +72,8 @@ impl fmt::Display for Livelock {
 struct Memory {
     pulses: Vec<Pulse>,
     repeats: bool,
+    /// Has not left its barrier since the last look.
+    blocked: bool,
 }
 
 impl Memory {
@@ -81,6 +83,7 @@ impl Memory {
             let waits = then.at_barrier && now.at_barrier && then.arrivals == now.arrivals;
             then.digest == now.digest && (then.executed != now.executed || waits)
         };
+        self.blocked = now.at_barrier && self.pulses.last().is_some_and(|last| last.executed == now.executed);
         self.repeats = self.repeats && !now.at_barrier || self.pulses.iter().any(same);
         if self.pulses.len() == REMEMBERED {
             let mut index = 0;
@@ -145,6 +148,11 @@ impl Watchdog {
             }
         }
         all
+    }
+
+    /// Whether a warp of an SM waits at a barrier that is not released.
+    pub fn is_blocked(&self, sm: usize, warp: WarpSlot) -> bool {
+        self.warps.get(&(sm, warp.0)).is_some_and(|warp| warp.blocked)
     }
 
     /// The livelock that has been found.
