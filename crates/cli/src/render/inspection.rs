@@ -158,7 +158,7 @@ mod tests {
     .reg .f32 %f<3>;
     .shared .f32 tile[256];
     ld.param.u64 %rd1, [p];
-    wobble.f32 %f1, %f2;
+    sured.b.add.1d.u32.trap [%rd1, {7}], 1;
     st.global.f32 [%rd1], %f1;
     ret;
 }
