@@ -11,7 +11,7 @@ use crate::warp::{CallData, Warp};
 use kit::{LaneMask, lanes};
 
 /// Most local memory of a thread, frames of calls included: 512 KiB, as on sm_20 and later.
-const MAX_LOCAL_BYTES: u32 = 512 << 10;
+pub(crate) const MAX_LOCAL_BYTES: u32 = 512 << 10;
 
 /// Executes a call by the lanes in `mask`. Returns whether lanes go different ways.
 pub(crate) fn call(

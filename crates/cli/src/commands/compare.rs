@@ -208,6 +208,7 @@ fn machine(mut column: Column, args: &Args) -> Result<(Column, Setup), Failure> 
         code: args.input.form(),
         registers: args.input.registers(),
         any_architecture: args.input.any_architecture,
+        stack_bytes: args.input.stack_bytes,
         audit: args.audit,
         ..Setup::new(gpu)
     };

@@ -88,6 +88,7 @@ pub fn run(args: &Args) -> Outcome {
         code: args.input.form(),
         registers: args.input.registers(),
         any_architecture: args.input.any_architecture,
+        stack_bytes: args.input.stack_bytes,
         ..Setup::new(lookup::gpu(&args.gpu, &args.settings)?)
     };
     interrupt::install()?;

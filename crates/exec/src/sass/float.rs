@@ -15,7 +15,7 @@
 use super::Lowered;
 use super::build::Builder;
 use super::integer::has;
-use super::operand::sign_of;
+use super::operand::{sign_of, without_absolute};
 use crate::compare::{Combine, CompareType, Comparison, Relation};
 use crate::convert::{Cvt, Numeric};
 use crate::float::{Float1, Float2, Float3, Modifiers};
@@ -40,6 +40,7 @@ pub(super) fn lower(b: &mut Builder<'_>, inst: &Inst) -> Lowered<bool> {
         (Opcode::FMul, &[d, x, y]) => multiply_f32(b, inst, d, [x, y])?,
         (Opcode::FFma, &[d, x, y, z]) => fuse_f32(b, inst, d, [x, y, z])?,
         (Opcode::FMnMx, &[d, x, y, p]) => {
+            let [x, y] = if has(inst, "xor sign") { [x, y].map(without_absolute) } else { [x, y] };
             let s = [b.float_source(x)?, b.float_source(y)?];
             min_max(b, inst, d, s, p, [Float2::MinF32, Float2::MaxF32])?;
         }
@@ -342,8 +343,7 @@ fn special_function(b: &mut Builder<'_>, inst: &Inst, d: Operand, x: Operand) ->
             Float1::TanhApprox => Float1::TanhF16,
             _ => return Err("of halves, only EX2 and TANH are executable".into()),
         };
-        let s = b.source(x)?;
-        (b.signed_bits(s, sign_of(x), HALF_SIGNS), half)
+        (b.float_source_of(x, Numeric::F16)?, half)
     } else {
         (b.float_source(x)?, function)
     };

@@ -17,6 +17,16 @@ pub(super) fn sign_of(operand: Operand) -> Sign {
     }
 }
 
+/// The operand without its absolute value, for operations that take that themselves.
+pub(super) fn without_absolute(operand: Operand) -> Operand {
+    let plain = |sign: Sign| Sign { absolute: false, ..sign };
+    match operand {
+        Operand::Register(r) => Operand::Register(Register { sign: plain(r.sign), ..r }),
+        Operand::Constant(c) => Operand::Constant(Constant { sign: plain(c.sign), ..c }),
+        other => other,
+    }
+}
+
 impl Builder<'_> {
     /// A 32-bit source as it stands, without its sign changes.
     pub fn source(&mut self, operand: Operand) -> Lowered<Reg> {

@@ -3,7 +3,7 @@
 use super::*;
 use crate::decode::op::Op;
 use crate::decode::row::row;
-use Style::{F32, F64};
+use Style::{F16, F32, F64};
 
 const FTZ: Mod = flag("ftz", 80, &["", ".FTZ"]);
 const FMZ: Mod = flag("fmz", 76, &["", ".FMZ"]);
@@ -65,15 +65,22 @@ pub(super) const ROWS: &[Row] = &[
         Op::MuFu,
         0x108,
         AB,
-        &[
-            MUFU_FUNCTION,
-            flag("half", 73, &["", ".F16"]),
-            modifier("upper half", bits(60, 2), &["", RESERVED, RESERVED, RESERVED]).show(on(73)),
-        ],
+        &[MUFU_FUNCTION, flag("half", 73, &["", ".F16"])],
         &[DST, late(F32)],
         "d = function(b), approximately",
     )
-    .sm(75, 89),
+    .sm(75, 89)
+    .fixed(&[(bits(73, 1), 0)]),
+    row(
+        Op::MuFu,
+        0x108,
+        AB,
+        &[MUFU_FUNCTION, flag("half", 73, &["", ".F16"])],
+        &[DST, late(F16)],
+        "d = function(half b), approximately",
+    )
+    .sm(75, 89)
+    .fixed(&[(bits(73, 1), 1)]),
     row(
         Op::MuFu,
         0x108,
