@@ -6,6 +6,7 @@ use crate::render::{energy, summary};
 use lab::{Report, published};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use workloads::Form;
 
 /// A machine to compare: one column.
@@ -15,12 +16,17 @@ pub struct Column {
     pub label: String,
     /// GPU description.
     pub gpu: String,
+    /// The same as the command line has it: the path of a file need not be text.
+    #[serde(skip)]
+    pub gpu_path: PathBuf,
     /// Core design.
     pub core: String,
     /// Warp scheduler; the GPU description's if absent.
     pub scheduler: Option<String>,
     /// Values of the GPU description that differ.
     pub settings: Vec<String>,
+    /// Index of the column that its speedups and all else that is relative are over.
+    pub baseline: usize,
     /// Those of them that flags of their own have changed.
     #[serde(skip)]
     pub choice: Choice,
@@ -29,13 +35,13 @@ pub struct Column {
 /// What a comparison can show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Shown {
-    /// Simulated core cycles
+    /// Simulated core cycles of kernels, without launch latency
     Cycles,
     /// The cycles at the core clock, in microseconds
     Time,
-    /// Simulated time of the first column over that of this one, with the geometric mean
+    /// Time of kernels in the baseline's column over that in this one, with the geometric mean
     Speedup,
-    /// Issue slots lost to data and structural hazards, in percent less than in the first column
+    /// Issue slots lost to data and structural hazards, in percent less than in the baseline's column
     Stalls,
     /// Resident warps as a share of warp slots
     Occupancy,
@@ -49,7 +55,7 @@ pub enum Shown {
     Energy,
     /// That energy by simulated time, in watts
     Power,
-    /// That energy over that of the first column
+    /// That energy over that of the baseline's column
     RelativeEnergy,
     /// Instructions executed once for all of their lanes, in percent, of cores with a scalar path
     Scalar,
@@ -60,7 +66,7 @@ pub enum Shown {
 /// What a paper reports of a run like one of ours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Published {
-    /// Speedup over the first column's core design.
+    /// Speedup over the baseline's core design.
     pub speedup: Option<f64>,
     /// Issue slots lost to data and structural hazards, in percent less than in order.
     pub stall_reduction_percent: Option<f64>,
@@ -77,10 +83,25 @@ pub struct Published {
 /// What a paper reports of a core design on a GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct PublishedMean {
-    /// Geometric mean of the speedups of all its workloads.
+    /// Geometric mean of the speedups of all the paper's programs.
     pub speedup: Option<f64>,
+    /// Number of those programs.
+    pub programs: Option<u32>,
+    /// Our mean and the paper's over the workloads that both have.
+    pub in_common: Option<InCommon>,
     /// Paper and figure.
     pub source: &'static str,
+}
+
+/// Geometric means over the workloads that ran here and have the name of a program of a paper.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct InCommon {
+    /// How many.
+    pub workloads: usize,
+    /// Mean of our speedups.
+    pub ours: f64,
+    /// Mean of the paper's.
+    pub published: f64,
 }
 
 /// What came of a workload on a machine.
@@ -114,11 +135,13 @@ impl Cell {
 /// Workloads by columns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
-    /// Code of bundled workloads.
-    pub code: Form,
-    /// Rows: workloads and launch files.
+    /// Rows: workloads, launch files, traces.
     pub workloads: Vec<String>,
-    /// Columns; speedups are over the first.
+    /// Code of each row, if it is a bundled workload.
+    pub codes: Vec<Form>,
+    /// Of each row, that it has no machine code where others have.
+    pub remarks: Vec<Option<String>>,
+    /// Columns.
     pub columns: Vec<Column>,
     /// Row by row.
     pub cells: Vec<Cell>,
@@ -129,7 +152,7 @@ pub struct Comparison {
 pub struct Mean {
     /// Geometric mean of the speedups; absent if there are none.
     pub speedup: Option<f64>,
-    /// Workloads that ran to their end both here and in the first column.
+    /// Workloads that ran to their end both here and in the baseline's column.
     pub workloads: usize,
 }
 
@@ -139,50 +162,84 @@ impl Comparison {
         &self.cells[row * self.columns.len() + column]
     }
 
-    /// Simulated time of the first column over that of this one.
-    pub fn speedup(&self, row: usize, column: usize) -> Option<f64> {
-        let time = |column| Some(self.cell(row, column).complete()?.total.number(summary::TIME)).filter(|t| *t > 0.0);
-        Some(time(0)? / time(column)?)
+    /// The column that a column's relative figures are over.
+    pub fn baseline(&self, column: usize) -> &Column {
+        &self.columns[self.columns[column].baseline]
     }
 
-    /// By how much the issue slots lost to data and structural hazards are fewer than in the first
+    /// Puts the remarks on rows into the reports of their runs.
+    pub fn with_remarks_in_reports(mut self) -> Self {
+        for (i, cell) in self.cells.iter_mut().enumerate() {
+            let Some(remark) = &self.remarks[i / self.columns.len()] else { continue };
+            if let Cell::Complete(report) | Cell::Failed(_, Some(report)) | Cell::Interrupted(Some(report)) = cell {
+                report.remarks.push(remark.clone());
+            }
+        }
+        self
+    }
+
+    /// What the kernels of a row were executed from: as the runs report it, or else as it was to be.
+    pub fn code(&self, row: usize) -> Form {
+        let reports = (0..self.columns.len()).filter_map(|column| self.cell(row, column).any_report());
+        reports.filter_map(Report::code).next().unwrap_or(self.codes[row])
+    }
+
+    /// Time of kernels in the baseline's column over that in this one.
+    pub fn speedup(&self, row: usize, column: usize) -> Option<f64> {
+        let time = |column| Some(self.cell(row, column).complete()?.total.number(summary::TIME)).filter(|t| *t > 0.0);
+        Some(time(self.columns[column].baseline)? / time(column)?)
+    }
+
+    /// By how much the issue slots lost to data and structural hazards are fewer than in the baseline's
     /// column, in percent.
     pub fn stall_reduction(&self, row: usize, column: usize) -> Option<f64> {
         let lost = |column| self.cell(row, column).complete()?.total.get(summary::STALLS)?.number();
-        let first = Some(lost(0)?).filter(|n| *n > 0.0)?;
+        let first = Some(lost(self.columns[column].baseline)?).filter(|n| *n > 0.0)?;
         Some((1.0 - lost(column)? / first) * 100.0)
     }
 
-    /// Energy over that of the first column.
+    /// Energy over that of the baseline's column.
     pub fn relative_energy(&self, row: usize, column: usize) -> Option<f64> {
         let joules = |column| self.cell(row, column).complete()?.total.get(energy::TOTAL)?.number();
-        Some(joules(column)? / Some(joules(0)?).filter(|j| *j > 0.0)?)
+        Some(joules(column)? / Some(joules(self.columns[column].baseline)?).filter(|j| *j > 0.0)?)
     }
 
-    /// What is published of a column's core design, running such code.
+    /// What is published of a column's core design, running code as some row here does.
     pub fn published_figure(&self, column: usize) -> Option<&'static published::Figure> {
         let figure = published::figure(&self.columns[column].core, &self.columns[column].gpu);
-        figure.filter(|figure| figure.code == self.code)
+        figure.filter(|figure| (0..self.workloads.len()).any(|row| self.code(row) == figure.code))
     }
 
-    /// Whether the paper's speedups are over what ours are over: the first column.
+    /// Whether the paper's speedups are over what ours are over.
     pub fn is_over_the_same(&self, figure: &published::Figure, column: usize) -> bool {
-        self.columns[0].core == figure.against && self.columns[0].gpu == self.columns[column].gpu
+        let baseline = self.baseline(column);
+        baseline.core == figure.against && baseline.gpu == self.columns[column].gpu
     }
 
-    /// The geometric mean that is published of a column's core design, over the first column's.
-    pub fn published_speedup(&self, column: usize) -> Option<f64> {
-        self.published_figure(column).filter(|figure| self.is_over_the_same(figure, column))?.geometric_mean
+    /// Geometric means over the workloads that a column has in common with what is published of its core
+    /// design over the baseline's; `None` if there are none.
+    pub fn in_common(&self, column: usize) -> Option<InCommon> {
+        let pair = |row| Some((self.speedup(row, column)?, self.published(row, column)?.speedup?));
+        let (ours, published): (Vec<f64>, Vec<f64>) = (0..self.workloads.len()).filter_map(pair).unzip();
+        Some(InCommon { workloads: ours.len(), ours: geometric_mean(&ours)?, published: geometric_mean(&published)? })
     }
 
     fn published_mean(&self, column: usize) -> Option<PublishedMean> {
         let figure = self.published_figure(column)?;
-        Some(PublishedMean { speedup: self.published_speedup(column), source: &figure.source })
+        Some(PublishedMean {
+            speedup: figure.geometric_mean.filter(|_| self.is_over_the_same(figure, column)),
+            programs: figure.programs,
+            in_common: self.in_common(column),
+            source: &figure.source,
+        })
     }
 
     /// What is published of a run.
     pub fn published(&self, row: usize, column: usize) -> Option<Published> {
         let (figure, name) = (self.published_figure(column)?, &self.workloads[row]);
+        if figure.code != self.code(row) {
+            return None;
+        }
         let absolute = |of: &BTreeMap<String, f64>| of.get(name).copied();
         let relative = |of| absolute(of).filter(|_| self.is_over_the_same(figure, column));
         let published = Published {
@@ -198,11 +255,8 @@ impl Comparison {
 
     /// The geometric mean of a column's speedups.
     pub fn mean(&self, column: usize) -> Mean {
-        let logs: Vec<f64> =
-            (0..self.workloads.len()).filter_map(|row| self.speedup(row, column)).map(f64::ln).collect();
-        let workloads = logs.len();
-        let speedup = (workloads > 0).then(|| (logs.iter().sum::<f64>() / workloads as f64).exp());
-        Mean { speedup, workloads }
+        let all: Vec<f64> = (0..self.workloads.len()).filter_map(|row| self.speedup(row, column)).collect();
+        Mean { speedup: geometric_mean(&all), workloads: all.len() }
     }
 
     /// The cells that failed: workload, column, reason.
@@ -259,8 +313,14 @@ impl Comparison {
     }
 }
 
+/// The geometric mean; `None` of nothing.
+fn geometric_mean(ratios: &[f64]) -> Option<f64> {
+    let logs: f64 = ratios.iter().map(|r| r.ln()).sum();
+    (!ratios.is_empty()).then(|| (logs / ratios.len() as f64).exp())
+}
+
 /// Version of [`Document`].
-const SCHEMA: u32 = 1;
+const SCHEMA: u32 = 2;
 
 /// A comparison as JSON; `docs/cli.md` describes it.
 #[derive(Serialize)]

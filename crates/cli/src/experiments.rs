@@ -22,14 +22,16 @@ pub const ALL: &[Experiment] = &[
         paper: "Write-after-Read Hazard Prevention in GPGPUSim, figure 4",
         about: "what warpboards cost against write-after-read hazards",
         published: "GTX 480, PTX: release on commit slows most benchmarks, up to 88 %; release on read at most about 12 %",
-        parts: &["all --gpus gtx480 --cores inorder,warpboard-commit,warpboard-read --show speedup"],
+        parts: &["all --gpus gtx480 --isa ptx --cores inorder,warpboard-commit,warpboard-read --show speedup"],
     },
     Experiment {
         name: "war-fig5",
         paper: "Write-after-Read Hazard Prevention in GPGPUSim, figure 5",
         about: "what bloomboards cost, by the bits of a bin",
         published: "GTX 480, PTX: within 5 % of no protection; 2-bit bins as unbounded ones, 1-bit bins within 5 % of them",
-        parts: &["all --gpus gtx480 --cores inorder,bloomboard-1,bloomboard-2,bloomboard-unbounded --show speedup"],
+        parts: &[
+            "all --gpus gtx480 --isa ptx --cores inorder,bloomboard-1,bloomboard-2,bloomboard-unbounded --show speedup",
+        ],
     },
     Experiment {
         name: "ghost-fig1",
@@ -72,9 +74,7 @@ pub const ALL: &[Experiment] = &[
         about: "GhOST under each warp scheduler",
         published: "RTX 2060 Super, geometric means: GTO 1.069, LRR 1.071, SRR 1.086: the weaker the scheduler, the larger the gain",
         parts: &[
-            "all --gpus rtx2060s --schedulers gto --isa sass --cores inorder,ghost --show speedup",
-            "all --gpus rtx2060s --schedulers lrr --isa sass --cores inorder,ghost --show speedup",
-            "all --gpus rtx2060s --schedulers srr --isa sass --cores inorder,ghost --show speedup",
+            "all --gpus rtx2060s --schedulers gto,lrr,srr --isa sass --cores inorder,ghost --over inorder --show speedup",
         ],
     },
     Experiment {
@@ -89,10 +89,10 @@ pub const ALL: &[Experiment] = &[
     Experiment {
         name: "ghost-table5",
         paper: "GhOST (ISCA 2024), table V",
-        about: "renaming (r), addresses known (a) and branches known (b) in idealised out-of-order issue, without the latency of launches",
+        about: "renaming (r), addresses known (a) and branches known (b) in idealised out-of-order issue",
         published: "RTX 2060 Super, machine code, GTO: all three 1.151, r a 1.144, r b 1.137, a b 1.080, r 1.101, a 1.074, b 1.073, none 1.069",
         parts: &[
-            "all --gpus rtx2060s --schedulers gto --isa sass --set launch.kernel_latency_cycles=0 --cores inorder,ideal,ideal-ra,ideal-rb,ideal-ab,ideal-r,ideal-a,ideal-b,ideal-none --show speedup",
+            "all --gpus rtx2060s --schedulers gto --isa sass --cores inorder,ideal,ideal-ra,ideal-rb,ideal-ab,ideal-r,ideal-a,ideal-b,ideal-none --show speedup",
         ],
     },
     Experiment {
@@ -128,8 +128,8 @@ pub const ALL: &[Experiment] = &[
         about: "thread instructions per cycle of the scalar-vector core, with what it may have besides",
         published: "GTX 480, PTX: 3.05 % more in the mean, 8.35 % at most",
         parts: &[
-            "bfs backprop btree hotspot lud pathfinder nw lavamd --gpus gtx480 --cores inorder,inorder+scalar --show ipc,speedup,scalar --published",
-            "bfs backprop btree hotspot lud pathfinder nw lavamd --gpus gtx480 --cores inorder,inorder+scalar,inorder+scalar+early,inorder+scalar+noalu,inorder+scalar+memory,inorder+scalar+half,inorder+scalar+compiler --show speedup,scalar",
+            "bfs backprop btree hotspot lud pathfinder nw lavamd --gpus gtx480 --isa ptx --cores inorder,inorder+scalar --show ipc,speedup,scalar --published",
+            "bfs backprop btree hotspot lud pathfinder nw lavamd --gpus gtx480 --isa ptx --cores inorder,inorder+scalar,inorder+scalar+early,inorder+scalar+noalu,inorder+scalar+memory,inorder+scalar+half,inorder+scalar+compiler --show speedup,scalar",
         ],
     },
     Experiment {
@@ -138,8 +138,8 @@ pub const ALL: &[Experiment] = &[
         about: "mean power of the scalar-vector core, with what it may have besides",
         published: "GTX 480, PTX: 9.59 % less in the mean, 3.76 to 12.37 %",
         parts: &[
-            "bfs backprop btree hotspot lud pathfinder nw lavamd --gpus gtx480 --cores inorder,inorder+scalar --show power,relative-energy --published",
-            "bfs backprop btree hotspot lud pathfinder nw lavamd --gpus gtx480 --cores inorder,inorder+scalar,inorder+scalar+noalu,inorder+scalar+memory,inorder+scalar+half,inorder+scalar+compiler --show power,relative-energy",
+            "bfs backprop btree hotspot lud pathfinder nw lavamd --gpus gtx480 --isa ptx --cores inorder,inorder+scalar --show power,relative-energy --published",
+            "bfs backprop btree hotspot lud pathfinder nw lavamd --gpus gtx480 --isa ptx --cores inorder,inorder+scalar,inorder+scalar+noalu,inorder+scalar+memory,inorder+scalar+half,inorder+scalar+compiler --show power,relative-energy",
         ],
     },
 ];

@@ -3,11 +3,11 @@
 pub mod code;
 
 use code::EntryFacts;
-use exec::{Loaded, LowerOptions, RegisterLimits, Registers, Rejected};
+use exec::{Kernel, Loaded, LowerOptions, RegisterLimits, Registers, Rejected};
 use ptx::ast::{Block, Function, Module, Statement, Variable};
 use ptx::{Diagnostic, Diagnostics, Parsed, SourceText, StateSpace};
 use serde::ser::{Serialize, Serializer};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// A PTX file.
 #[derive(Clone, Debug, serde::Serialize)]
@@ -98,6 +98,9 @@ pub struct Executable {
     pub parameter_bytes: u32,
     /// Most threads per CTA, if the file says so.
     pub max_threads: Option<u32>,
+    /// Threads per CTA in each dimension, if the file fixes them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub required_threads: Option<[u32; 3]>,
     /// Instructions by operation class, most first: what occupies which unit.
     pub classes: Mix,
 }
@@ -264,20 +267,28 @@ fn add_lowered(kernels: &mut [KernelFacts], parsed: &Parsed, limits: RegisterLim
         let options = LowerOptions { registers, ..LowerOptions::default() };
         (mode, exec::load(&parsed.source.name, parsed.source.text(), options).unwrap_or_default())
     });
+    let allocated = allocated.each_ref().map(|(mode, loaded)| (*mode, by_name(loaded)));
+    let executables = by_name(&loaded);
+    let rejected: HashMap<&str, &Rejected> = loaded.rejected.iter().map(|r| (&*r.name, r)).collect();
     for facts in kernels {
-        if let Some(kernel) = loaded.module.kernels.iter().find(|k| k.name() == facts.name) {
+        let name = &*facts.name;
+        if let Some(kernel) = executables.get(name) {
             let mut executable = executable(kernel);
-            executable.allocations = allocated.iter().map(|(mode, l)| allocation(mode, l, &facts.name)).collect();
+            executable.allocations =
+                allocated.iter().map(|(mode, kernels)| allocation(mode, kernels.get(name).copied())).collect();
             facts.executable = Some(executable);
-        } else if let Some(Rejected { error, .. }) = loaded.rejected.iter().find(|r| r.name == facts.name) {
+        } else if let Some(Rejected { error, .. }) = rejected.get(name) {
             facts.not_executable = remarks(&error.diagnostics, &parsed.source);
             facts.not_executable_text = error.text.clone();
         }
     }
 }
 
-fn allocation(mode: &'static str, loaded: &Loaded, kernel: &str) -> AllocationFacts {
-    let kernel = loaded.module.kernels.iter().find(|k| k.name() == kernel);
+fn by_name(loaded: &Loaded) -> HashMap<&str, &Kernel> {
+    loaded.module.kernels.iter().map(|k| (k.name(), &**k)).collect()
+}
+
+fn allocation(mode: &'static str, kernel: Option<&Kernel>) -> AllocationFacts {
     let done = kernel.and_then(|k| k.allocation).unwrap_or_default();
     AllocationFacts {
         mode,
@@ -289,7 +300,7 @@ fn allocation(mode: &'static str, loaded: &Loaded, kernel: &str) -> AllocationFa
     }
 }
 
-fn executable(kernel: &exec::Kernel) -> Executable {
+fn executable(kernel: &Kernel) -> Executable {
     Executable {
         instructions: kernel.program.insts().len(),
         registers_per_thread: kernel.registers.per_thread,
@@ -298,11 +309,12 @@ fn executable(kernel: &exec::Kernel) -> Executable {
         local_bytes: kernel.local_bytes,
         parameter_bytes: kernel.param_bytes(),
         max_threads: kernel.max_threads,
+        required_threads: kernel.required_block.map(|b| [b.x, b.y, b.z]),
         classes: classes(kernel),
     }
 }
 
-fn classes(kernel: &exec::Kernel) -> Mix {
+fn classes(kernel: &Kernel) -> Mix {
     let mut classes: BTreeMap<&str, u64> = BTreeMap::new();
     for inst in kernel.program.insts() {
         *classes.entry(inst.class.name()).or_default() += 1;

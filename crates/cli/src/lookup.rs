@@ -4,14 +4,30 @@
 use crate::failure::Failure;
 use crate::simulator;
 use config::GpuConfig;
+use kit::text::excerpt;
 use lab::{Job, RegisterChoice, RegisterMode};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use workloads::launchfile::LaunchFile;
 use workloads::{Form, Size, Workload, suggest, suite};
 
 /// A GPU description with its overrides.
-pub fn gpu(name_or_path: &str, settings: &[String]) -> Result<GpuConfig, Failure> {
-    config::load_with(name_or_path, settings).map_err(Failure::bad_input)
+pub fn gpu(name_or_path: &Path, settings: &[String]) -> Result<GpuConfig, Failure> {
+    config::load_with(name_or_path, settings).map_err(|error| {
+        // Of an empty file there is no place to name.
+        let nowhere = error.problems.iter().all(|problem| problem.spot.is_none());
+        let file = if nowhere { format!("`{}`: ", excerpt(&name_or_path.to_string_lossy())) } else { String::new() };
+        Failure::bad_input(format!("{file}{error}"))
+    })
+}
+
+/// The files that a GPU description is read from: none if it comes with the program.
+pub fn gpu_files(name_or_path: &Path) -> Vec<PathBuf> {
+    config::Raw::open(name_or_path).map_or_else(|_| Vec::new(), |raw| raw.files().to_vec())
+}
+
+/// The file that the energy model of a GPU is read from, if it does not come with the program.
+pub fn energy_file(gpu: &GpuConfig) -> Option<PathBuf> {
+    gpu.energy.model.as_ref().map(PathBuf::from).filter(|path| path.is_file())
 }
 
 /// Checks the name of a core design.
@@ -29,7 +45,7 @@ fn known(what: &str, name: &str, list: &[(&str, &str)]) -> Result<(), Failure> {
     if names.contains(&name) {
         return Ok(());
     }
-    Err(Failure::bad_input(format!("there is no {what} `{name}`{}", suggest::among(name, &names))))
+    Err(Failure::bad_input(format!("there is no {what} `{}`{}", excerpt(name), suggest::among(name, &names))))
 }
 
 /// `name=value` of a parameter.
@@ -58,10 +74,10 @@ pub struct Input {
     /// Seed of the generated inputs of bundled workloads [default: 1]
     #[arg(long, value_name = "NUMBER")]
     seed: Option<u64>,
-    /// Which code of a bundled workload runs: PTX (default), or SASS, the machine code for the GPU's architecture
-    #[arg(long, value_name = "ISA", value_enum, default_value_t, hide_default_value = true)]
+    /// Which code of a bundled workload runs
+    #[arg(long, value_name = "ISA", value_enum, default_value_t)]
     isa: Isa,
-    /// Registers that PTX runs with: virtual (default), allocated, or hazard-free, allocated so that no write overtakes a read
+    /// Registers that PTX runs with: virtual (default), allocated, or hazard-free, allocated so that no write overtakes a read. Bundled workloads then run as PTX
     #[arg(long, value_name = "WHICH", hide_possible_values = true, value_parser = clap::builder::PossibleValuesParser::new(RegisterMode::ALL.map(RegisterMode::name)))]
     registers: Option<String>,
     /// Most registers per thread that are allocated; what does not fit is spilled to local memory [default: as many as the GPU allows]
@@ -80,20 +96,41 @@ pub struct Input {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 enum Isa {
-    /// The virtual machine's code
+    /// Machine code for the GPU's architecture where the workload has some, else PTX
     #[default]
+    Auto,
+    /// The virtual machine's code: virtual registers, not scheduled for any GPU
     Ptx,
-    /// Machine code
+    /// Machine code for the GPU's architecture
     Sass,
 }
 
 impl Input {
-    /// Which code of a bundled workload runs.
-    pub fn form(&self) -> Form {
+    /// Which code of the bundled workload called `name` runs on all of `gpus`. Other inputs are what they are.
+    pub fn form(&self, name: impl AsRef<Path>, gpus: &[&GpuConfig]) -> Form {
         match self.isa {
             Isa::Ptx => Form::Ptx,
             Isa::Sass => Form::Sass,
+            Isa::Auto if self.registers.is_some() => Form::Ptx,
+            Isa::Auto => {
+                suite::find(&name.as_ref().to_string_lossy()).map_or(Form::Ptx, |workload| usual_form(workload, gpus))
+            }
         }
+    }
+
+    /// That a workload runs as PTX although others have machine code for all of `gpus`.
+    pub fn remark(&self, name: impl AsRef<Path>, gpus: &[&GpuConfig]) -> Option<String> {
+        let name = &*name.as_ref().to_string_lossy();
+        let workload = suite::find(name).ok()?;
+        let chosen = self.isa != Isa::Auto || self.registers.is_some();
+        let has_code = |workload: &Workload| usual_form(workload, gpus) == Form::Sass;
+        if chosen || has_code(workload) || !suite::ALL.iter().any(|w| has_code(w)) {
+            return None;
+        }
+        let lacks = |gpu: &&&GpuConfig| workload.module.cubin(gpu.sm_version).is_none();
+        let lacking: Vec<_> =
+            gpus.iter().filter(lacks).map(|gpu| format!("{} (sm_{})", gpu.name, gpu.sm_version)).collect();
+        Some(format!("{name} has no machine code for {}: it runs as PTX", lacking.join(", ")))
     }
 
     /// Which registers PTX runs with.
@@ -103,32 +140,41 @@ impl Input {
     }
 }
 
+/// Machine code where the workload has some for all of `gpus`, else PTX.
+fn usual_form(workload: &Workload, gpus: &[&GpuConfig]) -> Form {
+    let everywhere = gpus.iter().all(|gpu| workload.module.cubin(gpu.sm_version).is_some());
+    if everywhere { Form::Sass } else { Form::Ptx }
+}
+
 /// The job that `name` means: a bundled workload, a launch file or a trace.
-pub fn job(name: &str, input: &Input) -> Result<Job, Failure> {
+pub fn job(named: &Path, input: &Input) -> Result<Job, Failure> {
     for (i, (param, _)) in input.params.iter().enumerate() {
         if input.params[..i].iter().any(|(earlier, _)| earlier == param) {
             return Err(Failure::bad_input(format!("--param {param} is given twice; give each parameter once")));
         }
     }
+    // A name that is not text can only be that of a file.
+    let name = &*named.to_string_lossy();
     match suite::find(name) {
         Ok(bundled) => workload(bundled, input),
-        Err(_) if lab::is_trace(Path::new(name)) => trace(name, input),
-        Err(_) if looks_like_a_path(name) => launch_file(name, input),
+        Err(_) if lab::is_trace(named) => trace(named, input),
+        Err(_) if looks_like_a_path(named) => launch_file(named, input),
         Err(unknown) => Err(Failure::bad_input(format!(
             "{unknown}\n    hint: `warpwright list workloads` describes them; a kernel of your own runs from a launch file (docs/launch-files.md)"
         ))),
     }
 }
 
-fn looks_like_a_path(name: &str) -> bool {
-    let path = Path::new(name);
-    name.contains(['/', std::path::MAIN_SEPARATOR]) || path.extension().is_some() || path.exists()
+fn looks_like_a_path(path: &Path) -> bool {
+    path.components().nth(1).is_some() || path.extension().is_some() || path.exists()
 }
 
 fn workload(workload: &'static Workload, input: &Input) -> Result<Job, Failure> {
     let name = workload.name;
     if input.isa == Isa::Sass && input.registers.is_some() {
-        return Err(Failure::bad_input("--registers is for PTX: machine code has its registers (--isa sass)"));
+        return Err(Failure::bad_input(
+            "--registers is for PTX: machine code has its registers (--isa sass). Leave one of the two out",
+        ));
     }
     let size = input.size.as_deref().unwrap_or(Size::default().name());
     let size = Size::ALL.into_iter().find(|s| s.name() == size).unwrap_or_default();
@@ -144,22 +190,23 @@ fn workload(workload: &'static Workload, input: &Input) -> Result<Job, Failure> 
     Ok(Job::Workload { name: name.into(), size: size.name().into(), params, seed: input.seed.unwrap_or(1) })
 }
 
-fn trace(name: &str, input: &Input) -> Result<Job, Failure> {
+fn trace(path: &Path, input: &Input) -> Result<Job, Failure> {
     let given = [
         ("--size", input.size.is_some()),
         ("--param", !input.params.is_empty()),
         ("--seed", input.seed.is_some()),
-        ("--isa", input.isa != Isa::Ptx),
+        ("--isa", input.isa == Isa::Sass),
         ("--registers", input.registers.is_some()),
     ];
     if let Some((option, _)) = given.iter().find(|(_, given)| *given) {
-        return Err(Failure::bad_input(format!("`{name}`: {option} is for workloads; a trace is what it is")));
+        let path = path.display();
+        return Err(Failure::bad_input(format!("`{path}`: {option} is for workloads; a trace is what it is")));
     }
-    Ok(Job::Trace { path: name.into(), concurrent_streams: input.concurrent_streams })
+    Ok(Job::Trace { path: path.into(), concurrent_streams: input.concurrent_streams })
 }
 
-fn launch_file(name: &str, input: &Input) -> Result<Job, Failure> {
-    let path = Path::new(name);
+fn launch_file(path: &Path, input: &Input) -> Result<Job, Failure> {
+    let name = &*path.to_string_lossy();
     let refuse = |why: String| Err(Failure::bad_input(format!("`{name}`: {why}")));
     match std::fs::metadata(path) {
         Err(e) => {
@@ -192,7 +239,7 @@ fn launch_file(name: &str, input: &Input) -> Result<Job, Failure> {
             "machine code says nothing of grids and arguments; write a launch file that names it (docs/launch-files.md), or see what is in it with `warpwright inspect`".into(),
         );
     }
-    let given = [("--size", input.size.is_some()), ("--seed", input.seed.is_some()), ("--isa", input.isa != Isa::Ptx)];
+    let given = [("--size", input.size.is_some()), ("--seed", input.seed.is_some()), ("--isa", input.isa == Isa::Sass)];
     if let Some((option, _)) = given.iter().find(|(_, given)| *given) {
         return refuse(format!("{option} is for bundled workloads; a launch file says itself what its inputs are"));
     }
@@ -214,11 +261,38 @@ mod tests {
     }
 
     #[test]
+    fn machine_code_runs_where_there_is_some() {
+        let gpu = |name: &str| config::load(name).unwrap();
+        let (turing, ampere, fermi) = (gpu("rtx2060s"), gpu("rtx3070"), gpu("gtx480"));
+        let usual = Input::default();
+        assert_eq!(usual.form("matmul", &[&turing, &ampere]), Form::Sass);
+        assert_eq!(usual.remark("matmul", &[&turing]), None);
+        // No workload has machine code for that GPU: nothing to remark.
+        assert_eq!((usual.form("matmul", &[&fermi]), usual.remark("matmul", &[&fermi])), (Form::Ptx, None));
+        assert_eq!(usual.form("matmul", &[&turing, &fermi]), Form::Ptx, "the same code on all GPUs");
+        assert_eq!(usual.form("asynccopy", &[&turing]), Form::Ptx);
+        let remark = usual.remark("asynccopy", &[&ampere, &turing]).unwrap();
+        assert_eq!(remark, "asynccopy has no machine code for rtx2060s (sm_75): it runs as PTX");
+        assert_eq!(usual.form("asynccopy", &[&ampere]), Form::Sass);
+        let with =
+            |isa, registers: Option<&str>| Input { isa, registers: registers.map(str::to_owned), ..Input::default() };
+        assert_eq!(with(Isa::Ptx, None).form("matmul", &[&turing]), Form::Ptx);
+        assert_eq!(with(Isa::Sass, None).form("asynccopy", &[&turing]), Form::Sass, "which is an error, said later");
+        let allocated = with(Isa::Auto, Some("allocated"));
+        assert_eq!(
+            (allocated.form("matmul", &[&turing]), allocated.remark("asynccopy", &[&turing])),
+            (Form::Ptx, None)
+        );
+    }
+
+    #[test]
     fn every_bundled_workload_is_a_job_at_every_size() {
         for workload in suite::ALL {
             for size in Size::ALL {
                 let input = Input { size: Some(size.name().into()), ..Input::default() };
-                let Job::Workload { size: chosen, .. } = job(workload.name, &input).unwrap() else { panic!() };
+                let Job::Workload { size: chosen, .. } = job(Path::new(workload.name), &input).unwrap() else {
+                    panic!()
+                };
                 assert_eq!(chosen, size.name());
             }
         }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{command, from, root, run, succeed};
+use common::{command, from, root, run, run as run_command, succeed};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::process::Stdio;
@@ -98,7 +98,7 @@ fn a_report_has_exactly_the_listed_statistics() {
         assert!(!theirs.is_empty() && theirs.iter().all(|name| designs.contains(name)), "{core}: {theirs:?}");
     }
     let report = json(&quick(&["--json"]));
-    assert_eq!(report["schema"], 1);
+    assert_eq!(report["schema"], 2);
     assert_eq!(report["check"]["passed"], true);
     let kernels = report["kernels"].as_array().unwrap();
     assert!(!kernels.is_empty());
@@ -157,7 +157,7 @@ fn a_limit_of_cycles_ends_the_run_early() {
     let report = json(&succeed(&["run", "matmul", "--size", "medium", "--max-cycles", "2000", "--json"]));
     assert_eq!(report["interrupted"], true);
     assert_eq!(report["check"], Value::Null);
-    let cycles = report["total"]["cycles"].as_u64().unwrap();
+    let cycles = report["total"]["total_cycles"].as_u64().unwrap();
     // The run is looked at every few thousand cycles; to its end it takes several times as many.
     assert!((2000..20_000).contains(&cycles), "{cycles}");
 }
@@ -402,7 +402,7 @@ fn what_papers_report_stands_beside() {
     let machines = ["--gpus", "rtx2060s", "--isa", "sass", "--cores", "inorder,ghost", "--published"];
     let args = [&["compare", "lud", "gaussian"][..], &machines, &["--show", "speedup,stalls,occupancy"]].concat();
     let text = succeed(&args);
-    for part in ["inorder  ghost  paper", "1.083", "geometric mean    1.000", "1.069", "ghost: GhOST (", "figure 13"] {
+    for part in ["inorder  ghost  paper", "1.083", "of 2  1.056", "1.069 over all 28", "ghost: GhOST (", "figure 13"] {
         assert!(text.contains(part), "{part}\n{text}");
     }
     assert!(!text.contains("Cycles"), "{text}");
@@ -415,9 +415,72 @@ fn what_papers_report_stands_beside() {
     // Neither over another design than the paper's baseline, nor beside other code.
     let over = &["compare", "lud", "--isa", "sass", "--cores", "socgpu,ghost", "--published", "--show", "speedup"];
     let text = succeed(over);
-    assert!(text.contains("over `inorder`, which is not the first column") && !text.contains("1.083"), "{text}");
-    let text = succeed(&["compare", "lud", "--cores", "inorder,ghost", "--published", "--show", "speedup"]);
+    assert!(text.contains("over `inorder`, which is not the baseline") && !text.contains("1.083"), "{text}");
+    let ptx = ["--isa", "ptx", "--cores", "inorder,ghost", "--published", "--show", "speedup"];
+    let text = succeed(&[&["compare", "lud"][..], &ptx].concat());
     assert!(text.contains("No paper reports on PTX") && !text.contains("1.083"), "{text}");
+}
+
+#[test]
+fn the_baseline_is_a_choice() {
+    let args = ["compare", "lud", "nw", "--gpus", "rtx2060s,v100", "--cores", "ghost", "--over", "inorder-war-exact"];
+    let document = json(&succeed(&[&args[..], &["--json"]].concat()));
+    assert_eq!(document["schema"], 2);
+    let columns = document["columns"].as_array().unwrap();
+    let of = |column: &Value| (column["label"].as_str().unwrap().to_owned(), column["baseline"].as_u64().unwrap());
+    let expected =
+        [("rtx2060s inorder-war-exact", 0), ("rtx2060s ghost", 0), ("v100 inorder-war-exact", 2), ("v100 ghost", 2)];
+    assert_eq!(columns.iter().map(of).collect::<Vec<_>>(), expected.map(|(label, over)| (label.to_owned(), over)));
+    let run = |column: usize| &document["runs"][4 + column];
+    let time = |column| run(column)["report"]["total"]["time"].as_f64().unwrap();
+    assert!((run(3)["speedup"].as_f64().unwrap() - time(2) / time(3)).abs() < 1e-12);
+    let text = succeed(&args);
+    assert!(text.contains("Speedup over inorder-war-exact") && !text.contains("no protection"), "{text}");
+    let bad = run_command(&["compare", "lud", "--over", "inordr"]);
+    assert!(bad.status == 2 && bad.stderr.contains("did you mean `inorder`"), "{}", bad.stderr);
+}
+
+/// What the first kernel was executed from, and the remarks.
+fn code(args: &[&str]) -> (String, usize) {
+    let report = json(&succeed(&[args, &["--json"]].concat()));
+    (report["kernels"][0]["code"].as_str().unwrap().to_owned(), report["remarks"].as_array().unwrap().len())
+}
+
+#[test]
+fn machine_code_is_the_default_where_there_is_some() {
+    let of = |more: &[&str]| code(&[&QUICK[..], more].concat());
+    assert_eq!(of(&[]), ("sass".into(), 0));
+    assert_eq!(of(&["--gpu", "gtx480"]), ("ptx".into(), 0));
+    assert_eq!(of(&["--isa", "ptx"]), ("ptx".into(), 0));
+    assert_eq!(of(&["--registers", "allocated"]), ("ptx".into(), 0));
+    assert_eq!(code(&["run", "asynccopy", "--gpu", "rtx3070"]), ("sass".into(), 0));
+    assert_eq!(code(&["run", "asynccopy"]), ("ptx".into(), 1));
+    assert!(succeed(&["run", "asynccopy"]).contains("asynccopy has no machine code for rtx2060s (sm_75)"));
+    assert!(quick(&[]).contains("  code       machine code\n"));
+    let document = json(&succeed(&["compare", "asynccopy", "--json"]));
+    assert_eq!(document["runs"][0]["report"]["remarks"].as_array().unwrap().len(), 1);
+    assert!(succeed(&["compare", "asynccopy", "vectoradd"]).contains("  asynccopy has no machine code for rtx2060s"));
+    let cores = ["compare", "vectoradd", "transpose", "--cores", "inorder,ghost"];
+    assert!(!succeed(&cores).contains("PTX"));
+    assert!(succeed(&[&cores[..], &["--isa", "ptx"]].concat()).contains("PTX: virtual registers and unscheduled code"));
+}
+
+#[test]
+fn launch_latency_is_told_apart_and_in_accelsims_cycles() {
+    let report = json(&quick(&["--json"]));
+    let total = |name: &str| report["total"][name].as_u64().unwrap();
+    assert_eq!((total("launch_cycles"), total("total_cycles")), (5000, total("cycles") + 5000));
+    let ipc = report["total"]["ipc"].as_f64().unwrap();
+    assert!((ipc * total("cycles") as f64 - total("thread_instructions") as f64).abs() < 1e-6, "{ipc}");
+    let theirs = quick(&["--stats", "accelsim"]);
+    assert!(theirs.contains(&format!("\ngpu_sim_cycle = {}\n", total("total_cycles"))), "{theirs}");
+    assert!(theirs.contains("0 min, 0 sec (0 sec)"), "a run of a fraction of a second: {theirs}");
+    // Without it, kernels take as long.
+    let without = json(&quick(&["--json", "--set", "launch.kernel_latency_cycles=0"]));
+    assert_eq!(
+        (&without["total"]["cycles"], &without["total"]["launch_cycles"]),
+        (&report["total"]["cycles"], &0.into())
+    );
 }
 
 #[test]

@@ -61,7 +61,7 @@ fn two_streams() -> tempfile::TempDir {
 fn streams_overlap_when_asked() {
     let two = two_streams();
     let path = two.path().to_str().unwrap();
-    let cycles = |args: &[&str]| report(args)["total"]["cycles"].as_u64().unwrap();
+    let cycles = |args: &[&str]| report(args)["total"]["total_cycles"].as_u64().unwrap();
     let one = cycles(&["run", &folder()]);
     assert!(cycles(&["run", path]) > 2 * one - 1000, "one after the other, the second finds its data in L2");
     let overlapped = cycles(&["run", path, "--concurrent-streams"]);
@@ -120,7 +120,7 @@ fn accelsims_figures_stand_beside_ours() {
     let page = reference.path().join("page.md");
     fs::write(&page, "# Page\n<!-- table -->\n<!-- end of table -->\n").unwrap();
     let text = succeed(&[&args[..], &["SMALL", "--kernels", "--page", page.to_str().unwrap()]].concat());
-    assert!(text.contains("1 rows") && text.contains("tiny"), "{text}");
+    assert!(text.contains("1 row:") && text.contains("tiny"), "{text}");
     assert!(fs::read_to_string(&page).unwrap().contains("| traces | SMALL | 5000 |"));
     let none = run(&[&args[..], &["nosuchrow"]].concat());
     assert_eq!(none.status, 2, "{}", none.stderr);

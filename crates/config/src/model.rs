@@ -99,6 +99,11 @@ pub struct Sm {
     pub register_allocation_unit: u32,
     /// Most registers a thread may have.
     pub max_registers_per_thread: u32,
+    /// CTAs per SM, as the stride of local memory and the carve-out of L1 use them, are limited by the
+    /// grid too.
+    pub residency_counts_grid: bool,
+    /// Start of local memory as the caches see it, in KiB.
+    pub local_base_kib: u32,
     /// Most shared memory that one CTA may have.
     pub max_shared_bytes_per_cta: u32,
     /// Named barriers per CTA.
@@ -171,6 +176,21 @@ pub struct Issue {
     pub dual_issue_needs_different_units: bool,
     /// Active set of the two-level scheduler, in warps per scheduler.
     pub two_level_active_warps: u32,
+    /// Atomics after which their warp issues nothing until they have returned. After others only the
+    /// readers of the result wait.
+    pub atomics_hold_warp: HoldingAtomics,
+}
+
+/// Atomics that hold their warp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HoldingAtomics {
+    /// None.
+    None,
+    /// Those on global memory.
+    Global,
+    /// Those on global and on shared memory.
+    All,
 }
 
 /// Operand collectors and the banked register file.
@@ -296,6 +316,20 @@ pub struct L1Data {
     pub unified_bytes: u32,
     /// Choices for the shared part, in bytes, ascending; empty for a fixed split.
     pub shared_carveouts_bytes: Vec<u32>,
+    /// Fences that drop the contents of the SM's L1 when they complete.
+    pub fences_invalidate: InvalidatingFences,
+}
+
+/// Fences that invalidate L1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum InvalidatingFences {
+    /// None.
+    None,
+    /// Those of device or wider scope.
+    Device,
+    /// All, those between the threads of a CTA too.
+    All,
 }
 
 /// A set-associative cache.
@@ -334,6 +368,11 @@ impl Cache {
     /// Data capacity in bytes.
     pub const fn capacity_bytes(&self) -> u64 {
         self.sets as u64 * self.ways as u64 * self.line_bytes as u64
+    }
+
+    /// Bytes that one miss fetches, and the most that one request may ask for: a sector or a line.
+    pub const fn fetch_bytes(&self) -> u32 {
+        if self.sectored { 32 } else { self.line_bytes }
     }
 }
 

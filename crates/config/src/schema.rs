@@ -24,7 +24,7 @@ pub enum Kind {
     Int(u32, u32),
     /// A power of two between the bounds, both included.
     Pow2(u32, u32),
-    /// A frequency in MHz, above zero.
+    /// A frequency in MHz, from 1 to [`MOST_MHZ`].
     Mhz,
     /// A voltage.
     Volts,
@@ -45,7 +45,7 @@ impl Kind {
             Kind::Int(low, u32::MAX) => format!("an integer of at least {low}"),
             Kind::Int(low, high) => format!("an integer from {low} to {high}"),
             Kind::Pow2(low, high) => format!("a power of two from {low} to {high}"),
-            Kind::Mhz => "a frequency in MHz above 0, at most 100000".into(),
+            Kind::Mhz => format!("a frequency in MHz from 1 to {MOST_MHZ}"),
             Kind::Volts => "a voltage from 0.1 to 5".into(),
             Kind::Bool => "true or false".into(),
             Kind::Text => "text in quotes".into(),
@@ -65,8 +65,8 @@ impl Kind {
         let fits = match (*self, value) {
             (Kind::Int(low, high), v) => within(v, low, high)?,
             (Kind::Pow2(low, high), v) => within(v, low, high)? && v.as_integer().is_some_and(|i| i.count_ones() == 1),
-            (Kind::Mhz, Value::Float(f)) => *f > 0.0 && *f <= 100_000.0,
-            (Kind::Mhz, Value::Integer(i)) => *i > 0 && *i <= 100_000,
+            (Kind::Mhz, Value::Float(f)) => (1.0..=f64::from(MOST_MHZ)).contains(f),
+            (Kind::Mhz, Value::Integer(i)) => (1..=i64::from(MOST_MHZ)).contains(i),
             (Kind::Volts, Value::Float(f)) => (0.1..=5.0).contains(f),
             (Kind::Volts, Value::Integer(i)) => (1..=5).contains(i),
             (Kind::Bool, Value::Boolean(_)) => true,
@@ -89,6 +89,8 @@ impl Kind {
     }
 }
 
+/// Highest clock in MHz: far above any chip's.
+pub const MOST_MHZ: u32 = 100_000;
 /// Largest latency or interval in cycles: beyond it something is wrong with the file.
 pub const MAX_LATENCY: u32 = 100_000;
 const CYCLES: Kind = Kind::Int(0, MAX_LATENCY);
@@ -137,6 +139,8 @@ keys! {
     "sm.registers": Kind::Int(32, 4_194_304), "registers", "32-bit registers of an SM.";
     "sm.register_allocation_unit": Kind::Int(32, 65_536), "registers", "A warp gets registers in multiples of this many.";
     "sm.max_registers_per_thread": Kind::Int(1, 255), "registers", "Most registers a thread may have.";
+    "sm.residency_counts_grid": Kind::Bool, "", "CTAs per SM, as the stride of local memory and the carve-out of L1 use them, are limited by the grid too.";
+    "sm.local_base_kib": Kind::Int(0, u32::MAX), "KiB", "Start of local memory as the caches see it.";
     "sm.max_shared_bytes_per_cta": Kind::Int(0, 16_777_216), "bytes", "Most shared memory that one CTA may have.";
     "sm.barriers_per_cta": Kind::Int(1, 16), "barriers", "Named barriers per CTA.";
     "sm.writeback_width": Kind::Int(1, 64), "warp instructions/cycle", "Result buses: instructions written back per cycle.";
@@ -145,13 +149,14 @@ keys! {
     "sm.frontend.fetches_per_cycle": Kind::Int(1, 64), "warps/cycle", "Warps fetched for (and decoded) per cycle, over the whole SM.";
     "sm.frontend.instructions_per_fetch": Kind::Int(1, 16), "instructions", "Instructions that one fetch brings.";
     "sm.frontend.buffer_entries": Kind::Int(1, 64), "instructions", "Entries of each warp's instruction buffer.";
-    "sm.frontend.branches": Kind::Choice(&["sequential_flush", "oracle", "stall"]), "", "What is fetched behind a branch that has not issued: the next instruction in memory, flushed when the branch goes elsewhere; the right path; nothing.";
+    "sm.frontend.branches": Kind::Choice(&["sequential_flush", "oracle", "stall"]), "", "What is fetched behind a branch that has not issued: the next instruction in memory, flushed when the branch goes elsewhere (`flush` is the same); the right path; nothing.";
 
     "sm.issue.schedulers": Kind::Int(1, 7), "schedulers", "Warp schedulers; warp *w* belongs to scheduler *w* mod this.";
     "sm.issue.scheduler": Kind::Text, "", "Default policy: `lrr`, `gto`, `srr`, `two_level`, or what `list` shows.";
     "sm.issue.width": Kind::Int(1, 8), "instructions/cycle", "Instructions that a scheduler may issue per cycle, all from one warp.";
     "sm.issue.dual_issue_needs_different_units": Kind::Bool, "", "When two issue together, they must go to different kinds of unit.";
     "sm.issue.two_level_active_warps": Kind::Int(1, 64), "warps", "Active set of the two-level scheduler, per scheduler.";
+    "sm.issue.atomics_hold_warp": Kind::Choice(&["none", "global", "all"]), "", "Atomics after which their warp issues nothing until they have returned: none (readers of the result wait), those on global memory, those on shared memory too.";
 
     "sm.operands.sub_cores": Kind::Bool, "", "Each scheduler has its own share of collectors, banks and units.";
     "sm.operands.collectors": Kind::Int(1, 64), "collector units", "Collector units in the SM.";
@@ -184,6 +189,7 @@ keys! {
     "sm.l1d.write_ratio_percent": Kind::Int(0, 100), "percent", "Share of dirty lines above which writes of one set stop being kept.";
     "sm.l1d.unified_bytes": Kind::Int(0, 16_777_216), "bytes", "Total of L1 and shared memory where they share one array; 0 where they do not.";
     "sm.l1d.shared_carveouts_bytes": Kind::List(None, 0, 16_777_216), "bytes", "Choices for the shared part, ascending; empty for a fixed split.";
+    "sm.l1d.fences_invalidate": Kind::Choice(&["none", "device", "all"]), "", "Fences that drop the contents of the SM's L1 when they complete: none, those of device or wider scope, all.";
 
     "interconnect.flit_bytes": Kind::Int(1, 4096), "bytes/cycle", "Bytes that a port moves per interconnect cycle.";
     "interconnect.input_buffer_packets": COUNT, "packets", "Packets that wait at an input.";
@@ -280,6 +286,11 @@ pub fn paths() -> impl Iterator<Item = (String, &'static Key)> {
         };
         concrete.into_iter().map(move |path| (path, key))
     })
+}
+
+/// A word of a choice under its first name: what is fetched past a branch has the command line's, too.
+pub(crate) fn first_name<'a>(path: &str, word: &'a str) -> &'a str {
+    if path == "sm.frontend.branches" && word == "flush" { "sequential_flush" } else { word }
 }
 
 /// Whether a description may leave `path` out.

@@ -7,8 +7,9 @@ pub(crate) use local::copy_local;
 
 use crate::fault::{Outcome, Trap};
 use crate::lanes::{Column, Lanes, Reg, blend};
-use crate::memory::{DeviceMemory, LocalMemory, SharedMemory, generic_space, window_base};
+use crate::memory::{DeviceMemory, LocalMemory, SharedMemory, WINDOWS_END, generic_space, window_base};
 use isa::{DynInst, Space};
+use kit::text::counted;
 use kit::{LaneMask, WARP_LANES, lanes};
 use local::{read_local, write_local};
 use windows::{BadAddress, Params, Words, broadcast, gather, is_aligned, scatter};
@@ -100,7 +101,7 @@ pub(crate) fn addresses(file: &Lanes<'_>, a: Address, frame: u32, out: &mut [u64
 pub(crate) fn split_generic(addresses: &mut [u64; WARP_LANES], mask: LaneMask) -> [LaneMask; 4] {
     let mut low = false;
     for &a in addresses.iter() {
-        low |= (a >> 32) as u32 == 0;
+        low |= a < WINDOWS_END;
     }
     let mut masks = [mask, 0, 0, 0];
     if low {
@@ -337,6 +338,9 @@ pub(crate) fn write<const N: usize>(
     size: u64,
     words: &[Column; N],
 ) -> Outcome {
+    if m.device.is_unchanged() && space != Space::Local && !holds_already(m, space, addresses, mask, size, words) {
+        m.device.note_change();
+    }
     let result = match space {
         Space::Shared => scatter(m.shared, addresses, mask, size, words),
         Space::Local => write_local(m.local, addresses, mask, size, words),
@@ -344,6 +348,27 @@ pub(crate) fn write<const N: usize>(
         _ => scatter(m.device, addresses, mask, size, words),
     };
     result.map_err(|BadAddress| explain(m, "store to", space, addresses, mask, size))
+}
+
+/// Whether a write to shared or device memory leaves it as it is.
+#[cold]
+#[inline(never)]
+fn holds_already<const N: usize>(
+    m: &Spaces<'_>,
+    space: Space,
+    addresses: &[u64; WARP_LANES],
+    mask: LaneMask,
+    size: u64,
+    words: &[Column; N],
+) -> bool {
+    let mut old = [[0; WARP_LANES]; N];
+    let found = match space {
+        Space::Shared => gather(m.shared, addresses, mask, size, &mut old),
+        _ => gather(m.device, addresses, mask, size, &mut old),
+    };
+    let keep = if size < 4 { (1u32 << (8 * size)) - 1 } else { u32::MAX };
+    let same = |lane: usize| old.iter().zip(words).all(|(old, new)| (old[lane] ^ new[lane]) & keep == 0);
+    found.is_ok() && lanes(mask).all(same)
 }
 
 /// Finds the lanes at fault and says what is wrong with the first.
@@ -370,33 +395,28 @@ pub(crate) fn explain(
     let bad = lanes(mask).filter(|&lane| !is_aligned(addresses[lane], size) || outside(addresses[lane]));
     let bad = bad.fold(0, |m, lane| m | 1 << lane);
     let address = addresses[(bad | LaneMask::from(bad == 0)).trailing_zeros() as usize];
+    let bytes = counted(size, "byte");
     let what = match space {
         _ if !is_aligned(address, size) && !outside(address) => {
             let wanted = "is not a multiple of its size";
-            format!("misaligned {verb} {} address {address:#x} of {size} bytes: the address {wanted}", name(space))
+            format!("misaligned {verb} {} address {address:#x} of {}: the address {wanted}", name(space), bytes)
         }
         Space::Shared => {
-            let bytes = m.shared.bytes();
-            format!(
-                "{verb} shared address {address:#x} ({size} bytes) outside the CTA's {bytes} bytes of shared memory"
-            )
+            let of_cta = counted(m.shared.bytes().into(), "byte");
+            format!("{verb} shared address {address:#x} ({bytes}) outside the CTA's {of_cta} of shared memory")
         }
         Space::Local => {
-            let bytes = m.local.bytes();
-            format!(
-                "{verb} local address {address:#x} ({size} bytes) outside the thread's {bytes} bytes of local memory"
-            )
+            let of_thread = counted(m.local.bytes().into(), "byte");
+            format!("{verb} local address {address:#x} ({bytes}) outside the thread's {of_thread} of local memory")
         }
         Space::Param if store => format!("{verb} kernel parameters, which are constant, at offset {address}"),
         Space::Param => {
-            format!(
-                "{verb} parameter offset {address} ({size} bytes) outside the kernel's {} bytes",
-                4 * m.params.len()
-            )
+            let of_kernel = counted(4 * m.params.len() as u64, "byte");
+            format!("{verb} parameter offset {address} ({}) outside the kernel's {of_kernel}", bytes)
         }
         _ => {
             let nearest = m.device.describe(address);
-            format!("out-of-bounds {verb} {} address {address:#x} ({size} bytes): {nearest}", name(space))
+            format!("out-of-bounds {verb} {} address {address:#x} ({}): {nearest}", name(space), bytes)
         }
     };
     Box::new(Trap { what, lanes: bad })

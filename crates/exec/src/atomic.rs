@@ -182,7 +182,16 @@ fn modify(
         _ => m.device.window_mut(address, bytes)?,
     };
     let word = ((address - w.start) / 4) as usize;
-    Some(modify_words(&mut w.words[word..], (address % 4) as u32, bytes, f))
+    let mut new = 0;
+    let update = |old| {
+        new = f(old);
+        new
+    };
+    let old = modify_words(&mut w.words[word..], (address % 4) as u32, bytes, update);
+    if new != old {
+        m.device.note_change();
+    }
+    Some(old)
 }
 
 #[inline]

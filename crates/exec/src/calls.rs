@@ -5,13 +5,10 @@ use crate::fault::Trap;
 use crate::interpret::overflow;
 use crate::kernel::{Callee, Kernel, Place, Save, function_at};
 use crate::lanes::{Column, Lanes, Reg};
-use crate::memory::DeviceMemory;
+use crate::memory::{DeviceMemory, MAX_LOCAL_BYTES};
 use crate::print;
 use crate::warp::{CallData, Warp};
 use kit::{LaneMask, lanes};
-
-/// Most local memory of a thread, frames of calls included: 512 KiB, as on sm_20 and later.
-pub(crate) const MAX_LOCAL_BYTES: u32 = 512 << 10;
 
 /// Executes a call by the lanes in `mask`. Returns whether lanes go different ways.
 pub(crate) fn call(
@@ -89,9 +86,9 @@ fn targets(warp: &mut Warp, kernel: &Kernel, register: Reg, mask: LaneMask) -> R
     let mut ways: Vec<(u32, LaneMask)> = Vec::new();
     for lane in lanes(mask) {
         let address: u64 = file.get(register, lane);
-        let function = function_at(address).and_then(|i| *kernel.pointers.get(i)?);
+        let function = function_at(address).and_then(|i| kernel.numbers.get(&i).copied());
         let Some(function) = function else {
-            return Err(Trap::new(format!("call to {address:#x}, which is no function"), 1 << lane));
+            return Err(Trap::new(format!("call to {address:#x}, which is not a function"), 1 << lane));
         };
         match ways.iter_mut().find(|w| w.0 == function) {
             Some(way) => way.1 |= 1 << lane,

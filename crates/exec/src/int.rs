@@ -184,6 +184,10 @@ lane_ops! {
     MaxU16x2: IntMinMax (a: u32, b: u32) -> u32 { halves(a, b, Ord::max) }
     /// On both 16-bit halves.
     MinS16x2: IntMinMax (a: u32, b: u32) -> u32 { halves(a, b, |a, b| (a as i16).min(b as i16) as u16) }
+    /// On both 16-bit halves, at least zero.
+    MinReluS16x2: IntMinMax (a: u32, b: u32) -> u32 { halves(a, b, |a, b| (a as i16).min(b as i16).max(0) as u16) }
+    /// On both 16-bit halves, at least zero.
+    MaxReluS16x2: IntMinMax (a: u32, b: u32) -> u32 { halves(a, b, |a, b| (a as i16).max(b as i16).max(0) as u16) }
     /// On both 16-bit halves.
     MaxS16x2: IntMinMax (a: u32, b: u32) -> u32 { halves(a, b, |a, b| (a as i16).max(b as i16) as u16) }
     /// Low 32 bits of the product of the low 24 bits.

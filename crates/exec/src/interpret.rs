@@ -148,11 +148,15 @@ fn operate_rarely(
         }
         Op::Cvt(cvt, d, a) => cvt.run(&mut file, *d, *a),
         Op::PackedCvt(op, d, s) => op.run(&mut file, *d, *s),
+        Op::Video(op, d, s) => op.run(&mut file, *d, *s),
         Op::Pack { d, s, parts, bits } => pack(&mut file, *d, &s[..*parts as usize], *bits),
         Op::Unpack { d, s, parts, bits } => unpack(&mut file, &d[..*parts as usize], *s, *bits),
         Op::Set { test, s, d, holds, with } => compare::set(&mut file, *test, *s, *d, *holds, *with),
         Op::Testp { d, class, a, wide } => compare::testp(&mut file, *d, *class, *a, *wide),
         Op::Special(special, d) => {
+            if special.is_time() {
+                spaces.device.note_change();
+            }
             let surroundings = Surroundings {
                 context: env.context,
                 gpu: env.gpu,
@@ -208,6 +212,9 @@ fn operate_rarely(
             let votes = file.pred(*p);
             let uniform = |r: Reg| lanes(mask).next().map_or(0, |lane| file.column(r)[lane]);
             let (id, threads) = (uniform(*id), threads.map(uniform));
+            if d.is_some() {
+                env.memory.note_change();
+            }
             arrive(warp, env.reductions, *op, (id, threads), *d, (votes, mask), out)?;
         }
         Op::Sleep(a) => {
@@ -247,7 +254,13 @@ fn execute_control(
             let ways = branch_ways(&file, &kernel.tables[*table as usize], *index)?;
             out.diverged = warp.stack.branch_many(&ways, *reconverge).map_err(|_| overflow(mask))?;
         }
-        Op::Call(site) => out.diverged = calls::call(warp, kernel, *site, mask, env.memory, env.output)?,
+        Op::Call(site) => {
+            let printed = env.output.len();
+            out.diverged = calls::call(warp, kernel, *site, mask, env.memory, env.output)?;
+            if env.output.len() != printed {
+                env.memory.note_change();
+            }
+        }
         Op::Return => calls::ret(warp, kernel, mask),
         _ => {
             warp.stack.exit(mask);
@@ -325,15 +338,25 @@ struct Chain {
 }
 
 impl Chain {
+    /// The carry that is added. There is one flag: a difference is the sum of `a`, the complement of
+    /// `b`, and the carry, which is one where no step before gives it.
+    fn first(&self, file: &Lanes<'_>) -> LaneMask {
+        match self.op {
+            _ if self.carry_in => file.pred(self.carry),
+            CarryOp::Sub => !0,
+            _ => 0,
+        }
+    }
+
     fn run32(&self, file: &mut Lanes<'_>, d: Reg, s: [Reg; 3]) {
-        let carry = if self.carry_in { file.pred(self.carry) } else { 0 };
+        let carry = self.first(file);
         let (mut out, mut carries) = ([0; WARP_LANES], 0);
         for lane in 0..WARP_LANES {
             let [a, b, c]: [u32; 3] = s.map(|s| file.get(s, lane));
             let carry = carry & LANE_BITS[lane] != 0;
             let (value, carry) = match self.op {
                 CarryOp::Add => int::add_carry_u32(a, b, carry),
-                CarryOp::Sub => int::sub_borrow_u32(a, b, carry),
+                CarryOp::Sub => int::add_carry_u32(a, !b, carry),
                 CarryOp::MadLo => int::add_carry_u32(a.wrapping_mul(b), c, carry),
                 CarryOp::MadHiUnsigned => int::add_carry_u32(int::Int::mul_hi(a, b), c, carry),
                 CarryOp::MadHiSigned => int::add_carry_u32(int::Int::mul_hi(a as i32, b as i32) as u32, c, carry),
@@ -348,14 +371,14 @@ impl Chain {
     }
 
     fn run64(&self, file: &mut Lanes<'_>, d: Reg, s: [Reg; 3]) {
-        let carry = if self.carry_in { file.pred(self.carry) } else { 0 };
+        let carry = self.first(file);
         let (mut out, mut carries) = (u64::blank(), 0);
         for lane in 0..WARP_LANES {
             let [a, b, c]: [u64; 3] = s.map(|s| file.get(s, lane));
             let carry = carry & LANE_BITS[lane] != 0;
             let (value, carry) = match self.op {
                 CarryOp::Add => int::add_carry_u64(a, b, carry),
-                CarryOp::Sub => int::sub_borrow_u64(a, b, carry),
+                CarryOp::Sub => int::add_carry_u64(a, !b, carry),
                 CarryOp::MadLo => int::add_carry_u64(a.wrapping_mul(b), c, carry),
                 CarryOp::MadHiUnsigned => int::add_carry_u64(int::Int::mul_hi(a, b), c, carry),
                 CarryOp::MadHiSigned => int::add_carry_u64(int::Int::mul_hi(a as i64, b as i64) as u64, c, carry),

@@ -36,6 +36,7 @@ pub mod special;
 mod state;
 mod stream;
 pub mod tensor;
+pub mod video;
 mod warp;
 
 pub use functional::{FunctionalStats, run, run_observed};

@@ -15,6 +15,7 @@ use crate::lanes::{Pred, Reg};
 use crate::machine::Steer;
 use crate::shuffle::{Redux, ShuffleMode, Vote};
 use crate::special::Special;
+use crate::video::Video;
 use isa::{Control, OpClass, Space};
 use num::float32::TestClass;
 
@@ -23,7 +24,7 @@ use num::float32::TestClass;
 pub enum CarryOp {
     /// `a + b`
     Add,
-    /// `a - b`
+    /// `a - b`: the sum of `a`, the complement of `b`, and the carry.
     Sub,
     /// Low half of `a * b`, plus `c`.
     MadLo,
@@ -97,7 +98,7 @@ pub enum Op {
         s: [Reg; 3],
         /// The carry bit.
         carry: Pred,
-        /// Adds (or subtracts) the carry.
+        /// Adds the carry; without it, 0, or 1 of a difference.
         carry_in: bool,
         /// Sets the carry.
         carry_out: bool,
@@ -114,6 +115,8 @@ pub enum Op {
     Cvt(Cvt, Reg, Reg),
     /// A packed conversion.
     PackedCvt(PackedCvt, Reg, [Reg; 3]),
+    /// A video instruction.
+    Video(Video, Reg, [Reg; 3]),
     /// Registers into the parts of a wider one: `parts` of 8, 16 or 32 `bits`, lowest first.
     Pack {
         /// Result.
@@ -315,6 +318,8 @@ pub enum Op {
     Steer(Steer),
     /// Memory fence.
     Fence,
+    /// Memory fence between the threads of a CTA.
+    FenceCta,
     /// Branch.
     Branch {
         /// Where the executing lanes go.
@@ -383,6 +388,8 @@ impl Op {
             Op::Float2(op, ..) => op.class(),
             Op::Float3(op, ..) => op.class(),
             Op::Convert(..) | Op::Cvt(..) | Op::PackedCvt(..) => OpClass::Convert,
+            Op::Video(Video::Mad { .. }, ..) => OpClass::IntMad,
+            Op::Video(..) => OpClass::IntAdd,
             Op::Setp { test, .. } | Op::Set { test, .. } => test.ty.class(),
             Op::Testp { wide: true, .. } => OpClass::DpAdd,
             Op::Testp { .. } => OpClass::FpAdd,
@@ -400,7 +407,7 @@ impl Op {
             }
             Op::Matrix(_) => OpClass::Tensor,
             Op::Barrier { .. } => OpClass::Barrier,
-            Op::Fence | Op::AsyncCommit | Op::AsyncWait(_) => OpClass::Fence,
+            Op::Fence | Op::FenceCta | Op::AsyncCommit | Op::AsyncWait(_) => OpClass::Fence,
             Op::Branch { .. } | Op::BranchTable { .. } | Op::Call(_) | Op::Return => OpClass::Branch,
             Op::Exit | Op::Trap => OpClass::Exit,
             // Machine code says itself what its instructions are to timing.
@@ -416,6 +423,7 @@ impl Op {
             Op::Barrier { op: BarrierOp::Arrive, .. } => Control::BarrierArrive,
             Op::Barrier { .. } => Control::BarrierSync,
             Op::Fence => Control::Fence,
+            Op::FenceCta => Control::FenceCta,
             Op::AsyncCommit => Control::AsyncCommit,
             Op::AsyncWait(_) => Control::AsyncWait,
             Op::Sleep(_) => Control::Sleep,
@@ -426,7 +434,13 @@ impl Op {
     /// Tells `f` each register and predicate that the operation uses, destinations first.
     pub fn uses(&self, f: &mut impl FnMut(Use)) {
         match *self {
-            Op::Nop | Op::AsyncCommit | Op::AsyncWait(_) | Op::Fence | Op::Branch { .. } | Op::Sequence(..) => {}
+            Op::Nop
+            | Op::AsyncCommit
+            | Op::AsyncWait(_)
+            | Op::Fence
+            | Op::FenceCta
+            | Op::Branch { .. }
+            | Op::Sequence(..) => {}
             Op::Steer(steer) => steer.uses(f),
             Op::ReadFirst(d, s) => table_row((1, [1]), d, [s], f),
             Op::AnyLane(d, s) => {
@@ -442,7 +456,7 @@ impl Op {
             Op::Float2(op, _, d, s) => table_row(op.columns(), d, s, f),
             Op::Float3(op, _, d, s) => table_row(op.columns(), d, s, f),
             Op::Convert(op, d, s) => table_row(op.columns(), d, s, f),
-            Op::Lop3(d, s, _) => table_row((1, [1; 3]), d, s, f),
+            Op::Lop3(d, s, _) | Op::Video(_, d, s) => table_row((1, [1; 3]), d, s, f),
             Op::Add3 { d, s, carry_in, carry_out, .. } => {
                 table_row((1, [1; 3]), d, s, f);
                 carry_out.into_iter().for_each(|p| f(Use::WritePred(p)));

@@ -18,7 +18,7 @@ pub const NOWHERE: u32 = u32::MAX;
 /// Most entries of a stack; a bound on recursion, since other growth is bounded by the program.
 const MAX_ENTRIES: usize = 16_384;
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 struct Entry {
     pc: u32,
     reconverge: u32,
@@ -28,7 +28,7 @@ struct Entry {
 }
 
 /// A call that has not returned.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Frame<F> {
     /// Lanes that made the call.
     pub mask: LaneMask,
@@ -37,7 +37,7 @@ pub struct Frame<F> {
 }
 
 /// Program counters and active masks of a warp. `F` is what the executor keeps per call.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub struct SimtStack<F> {
     entries: Vec<Entry>,
     frames: Vec<Frame<F>>,

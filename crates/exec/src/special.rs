@@ -102,6 +102,12 @@ impl Special {
         matches!(self, TidX | TidY | TidZ | Laneid | LanemaskEq | LanemaskLe | LanemaskLt | LanemaskGe | LanemaskGt)
     }
 
+    /// Whether it reads the time.
+    pub const fn is_time(self) -> bool {
+        use Special::*;
+        matches!(self, Clock | ClockHi | Clock64 | GlobalTimer | GlobalTimerLo | GlobalTimerHi)
+    }
+
     /// Columns: 2 for the 64-bit ones.
     pub const fn columns(self) -> u8 {
         match self {

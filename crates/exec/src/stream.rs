@@ -7,7 +7,9 @@ use crate::lanes::Column;
 use crate::machine;
 use crate::state::{DeviceState, Parts};
 use crate::warp::{Cta, Reduction, Warp};
-use isa::{CtaSlot, Dim3, DynInst, Fault, KernelId, OperandValues, Pc, SourceSpot, StepContext, WarpSlot, WarpStream};
+use isa::{
+    CtaSlot, Dim3, DynInst, Fault, KernelId, OperandValues, Pc, SourceSpot, Space, StepContext, WarpSlot, WarpStream,
+};
 use kit::LaneMask;
 use std::sync::Arc;
 
@@ -92,6 +94,28 @@ impl WarpStream for LiveStream {
     #[inline]
     fn next_pc(&self, warp: WarpSlot) -> Option<Pc> {
         self.warps.get(warp.index())?.pc().map(Pc)
+    }
+
+    fn watch_changes(&self, shared: &mut DeviceState) {
+        shared.memory.watch();
+    }
+
+    fn has_changed(&self, shared: &DeviceState) -> bool {
+        !shared.memory.is_unchanged()
+    }
+
+    fn digest(&self, warp: WarpSlot) -> u64 {
+        self.warps.get(warp.index()).map_or(0, Warp::digest)
+    }
+
+    fn word_at(&self, shared: &DeviceState, warp: WarpSlot, space: Space, address: u64) -> Option<u32> {
+        let address = address & !3;
+        if space == Space::Shared {
+            let cta = self.ctas.get(self.warps.get(warp.index())?.cta as usize)?;
+            return cta.shared.window(address, 4).map(|w| w.words[(address / 4) as usize]);
+        }
+        let window = shared.memory.window(address, 4)?;
+        Some(window.words[((address - window.start) / 4) as usize])
     }
 
     fn step(
@@ -183,5 +207,14 @@ pub(crate) fn spot(kernel: &Kernel, pc: Pc) -> SourceSpot {
     let source = program.source(pc);
     let (file, line) = source.origin;
     let origin = program.files.get(file as usize).filter(|_| line != 0).map(|f| (f.clone(), line));
-    SourceSpot { kernel: kernel.name().into(), pc, text: program.text(pc).into(), line: source.line, origin }
+    let (place, excerpt) = kernel.origin.describe(pc, program.inst_bytes);
+    SourceSpot {
+        kernel: kernel.name().into(),
+        pc,
+        text: program.text(pc).into(),
+        line: source.line,
+        place,
+        excerpt,
+        origin,
+    }
 }

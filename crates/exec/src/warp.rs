@@ -8,10 +8,11 @@ use crate::op::{BarrierOp, Destination};
 use crate::simt::SimtStack;
 use isa::{Dim3, KernelId, Pc, WarpSlot};
 use kit::{LaneMask, WARP_LANES};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 /// What a call remembers.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 pub(crate) struct CallData {
     /// Number of the call site in the kernel.
     pub site: u32,
@@ -22,7 +23,7 @@ pub(crate) struct CallData {
 }
 
 /// The result of a barrier reduction that the warp waits for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 pub(crate) struct PendingReduction {
     pub barrier: u8,
     pub op: BarrierOp,
@@ -124,6 +125,14 @@ impl Warp {
     #[inline]
     pub fn frame(&self) -> u32 {
         self.stack.frame().map_or(0, |f| f.data.frame)
+    }
+
+    /// A number of all that it does next depends on, except for what it shares with other warps.
+    pub fn digest(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        (&self.stack, &self.groups, &self.regs, &self.preds).hash(&mut hasher);
+        (&self.local, &self.saved, &self.saved_preds, &self.pending).hash(&mut hasher);
+        hasher.finish()
     }
 
     /// Thread position of `lane` in the CTA.

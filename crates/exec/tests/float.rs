@@ -172,16 +172,37 @@ fn half_precision() {
 
 #[test]
 fn classes() {
-    type Class = fn(f32) -> bool;
-    let classes: [(&str, Class); 5] = [
+    type Class<F> = fn(F) -> bool;
+    // Zero counts as normal.
+    let single: [(&str, Class<f32>); 6] = [
         ("finite", |x| x.is_finite()),
         ("infinite", |x| x.is_infinite()),
         ("number", |x| !x.is_nan()),
         ("notanumber", |x| x.is_nan()),
-        ("normal", |x| x.is_normal()),
+        ("normal", |x| x.is_normal() || x == 0.0),
+        ("subnormal", |x| x.is_subnormal()),
     ];
-    for (name, class) in classes {
+    let double: [(&str, Class<f64>); 6] = [
+        ("finite", |x| x.is_finite()),
+        ("infinite", |x| x.is_infinite()),
+        ("number", |x| !x.is_nan()),
+        ("notanumber", |x| x.is_nan()),
+        ("normal", |x| x.is_normal() || x == 0.0),
+        ("subnormal", |x| x.is_subnormal()),
+    ];
+    for (name, class) in single {
         let body = format!("testp.{name}.f32 %p1, $a; selp.u32 $d, 1, 0, %p1;");
         check(&body, "u32", &["f32"], |[a, ..]| u64::from(class(f(a))));
+    }
+    for (name, class) in double {
+        // Random bits are hardly ever subnormal: a second value has its exponent bits taken away.
+        for mask in ["0xffffffffffffffff", "0x800fffffffffffff"] {
+            let body = format!(
+                "mov.b64 %rd1, $a; and.b64 %rd1, %rd1, {mask}; mov.b64 %d1, %rd1; \
+                 testp.{name}.f64 %p1, %d1; selp.u32 $d, 1, 0, %p1;"
+            );
+            let mask = u64::from_str_radix(&mask[2..], 16).unwrap();
+            check(&body, "u32", &["f64"], |[a, ..]| u64::from(class(d(a & mask))));
+        }
     }
 }

@@ -253,3 +253,68 @@ fn carry_chains() {
     });
     check("add.cc.u64 $d, $a, $b", "u64", &["u64", "u64"], |[a, b, ..]| a.wrapping_add(b));
 }
+
+/// A step of a carry chain on `n` bits, as ptxas 11.8 assembles it for sm_70 (read off its SASS for
+/// all pairs of steps): one flag, and of a difference the complement of `b` is added.
+fn step(op: &str, n: u32, [a, b, c]: [u64; 3], carry: bool) -> (u64, bool) {
+    let mask = u64::MAX >> (64 - n);
+    let product =
+        |ty: &str| if op.contains("lo") { value(a, ty).wrapping_mul(value(b, ty)) as u64 } else { high(a, b, ty) };
+    let (x, y) = match op {
+        _ if op.contains("mad") && op.contains(".s") => (product(&format!("s{n}")), c),
+        _ if op.contains("mad") => (product(&format!("u{n}")), c),
+        _ if op.contains("sub") => (a, !b),
+        _ => (a, b),
+    };
+    let first = if op.split('.').next().unwrap().ends_with('c') { carry } else { op.contains("sub") };
+    let sum = u128::from(x & mask) + u128::from(y & mask) + u128::from(first);
+    (sum as u64 & mask, sum >> n != 0)
+}
+
+#[test]
+fn every_step_of_a_carry_chain_hands_on_the_same_flag() {
+    for n in [32, 64] {
+        let firsts = ["add.cc.u", "sub.cc.u", "mad.lo.cc.u", "mad.hi.cc.u", "mad.hi.cc.s", "add.cc.s", "sub.cc.s"];
+        let nexts = ["addc.cc.u", "subc.cc.u", "madc.lo.cc.u", "madc.hi.cc.u", "madc.hi.cc.s"];
+        for (first, next) in firsts.iter().flat_map(|f| nexts.iter().map(move |n| (f, n))) {
+            let ty = format!("u{n}");
+            let operands = |op: &str| if op.starts_with("mad") { "$a, $b, $c" } else { "$a, $b" };
+            let reversed = |op: &str| if op.starts_with("mad") { "$c, $a, $b" } else { "$c, $a" };
+            // The last step shows the second one's flag, and its own sum.
+            let last = next.replace(".cc", "");
+            let chain = format!(
+                "{{ .reg .b{n} %x<3>; {first}{n} %x0, {}; {next}{n} %x1, {}; {last}{n} %x2, {}; \
+                 xor.b{n} %x0, %x0, %x1; xor.b{n} $d, %x0, %x2; }}",
+                operands(first),
+                reversed(next),
+                operands(&last)
+            );
+            check(&chain, &ty, &[&ty, &ty, &ty], |[a, b, c, _]| {
+                let (x, carry) = step(first, n, [a, b, c], false);
+                let (y, carry) = step(next, n, [c, a, b], carry);
+                x ^ y ^ step(&last, n, [a, b, c], carry).0
+            });
+        }
+    }
+}
+
+#[test]
+fn halves_of_registers() {
+    type Function = fn(i16, i16) -> i16;
+    let cases: [(&str, Function); 8] = [
+        ("add.s16x2", i16::wrapping_add),
+        ("add.u16x2", i16::wrapping_add),
+        ("min.s16x2", i16::min),
+        ("max.s16x2", i16::max),
+        ("min.u16x2", |a, b| (a as u16).min(b as u16) as i16),
+        ("max.u16x2", |a, b| (a as u16).max(b as u16) as i16),
+        ("min.s16x2.relu", |a, b| a.min(b).max(0)),
+        ("max.relu.s16x2", |a, b| a.max(b).max(0)),
+    ];
+    for (name, f) in cases {
+        check(&format!("{name} $d, $a, $b"), "b32", &["b32", "b32"], |[a, b, ..]| {
+            let half = |at: u32| u64::from(f((a >> at) as i16, (b >> at) as i16) as u16) << at;
+            half(16) | half(0)
+        });
+    }
+}

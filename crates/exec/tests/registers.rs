@@ -377,3 +377,19 @@ fn values_of_64_bits_and_vectors_are_aligned() {
     }
     assert!(vectors > 1000);
 }
+
+/// Time to choose what is spilled grew with the cube of the live registers: minutes for these.
+#[test]
+fn thousands_of_live_registers() {
+    const COUNT: u64 = 3000;
+    let mut text = format!(".visible .entry k(.param .u64 p)\n{{\n.reg .b32 %r<{}>;\n.reg .b64 %rd<2>;\n", COUNT + 1);
+    text += "ld.param.u64 %rd1, [p];\n";
+    (0..COUNT).for_each(|i| writeln!(text, "ld.global.u32 %r{i}, [%rd1 + {}];", 4 * (i % 512)).unwrap());
+    writeln!(text, "mov.u32 %r{COUNT}, 0;").unwrap();
+    (0..COUNT).for_each(|i| writeln!(text, "mad.lo.u32 %r{COUNT}, %r{COUNT}, 31, %r{i};").unwrap());
+    writeln!(text, "st.global.u32 [%rd1 + {}], %r{COUNT};\nret;\n}}", 32 * READ).unwrap();
+    let all = memory_after(lowered(&text, Registers::Virtual).unwrap());
+    let spilled = lowered(&text, Registers::Allocated(UNLIMITED)).unwrap();
+    assert!(spilled.allocation.unwrap().spilled > COUNT as u32 - 255);
+    assert_eq!(memory_after(spilled), all);
+}

@@ -94,8 +94,9 @@ impl Dispatcher {
         });
     }
 
-    /// Makes waiting kernels resident whose stream is free; returns those that begin.
-    pub fn admit(&mut self, now: Cycle) -> Vec<KernelId> {
+    /// Makes waiting kernels resident whose stream is free; returns those that begin, with the cycle in which
+    /// the launch latency of each is over.
+    pub fn admit(&mut self, now: Cycle) -> Vec<(KernelId, Cycle)> {
         let mut begun = Vec::new();
         let mut i = 0;
         while i < self.waiting.len() && self.resident.len() < self.timing.max_resident {
@@ -107,7 +108,7 @@ impl Dispatcher {
             }
             let mut kernel = self.waiting.remove(i).expect("index below length");
             kernel.ready_at = now + self.timing.kernel_cycles + self.timing.cta_cycles * kernel.grid.volume();
-            begun.push(kernel.kernel);
+            begun.push((kernel.kernel, kernel.ready_at));
             self.resident.push(kernel);
         }
         begun
@@ -197,7 +198,7 @@ mod tests {
     fn ctas_go_round_the_sms_and_stop_where_there_is_no_room() {
         let mut d = Dispatcher::new(TIMING, 3, 1);
         d.launch(KernelId(0), StreamId(0), &shape(8));
-        assert_eq!(d.admit(5), [KernelId(0)]);
+        assert_eq!(d.admit(5), [(KernelId(0), 105)]);
         assert_eq!((d.next_ready(5), d.has_work(104), d.has_work(105)), (105, false, true));
         let mut room = [2, 1, 2];
         let mut order = Vec::new();
@@ -243,7 +244,7 @@ mod tests {
         for (kernel, stream) in [(0, 0), (1, 0), (2, 1)] {
             d.launch(KernelId(kernel), StreamId(stream), &shape(1));
         }
-        assert_eq!(d.admit(0), [KernelId(0), KernelId(2)]);
+        assert_eq!(d.admit(0), [(KernelId(0), 100), (KernelId(2), 100)]);
         for kernel in [KernelId(0), KernelId(2)] {
             let mut offered = Vec::new();
             d.dispatch(100, &mut all(1), |p| {
@@ -254,7 +255,7 @@ mod tests {
         }
         assert!(d.admit(101).is_empty());
         assert!(d.cta_finished(KernelId(0)));
-        assert_eq!(d.admit(150), [KernelId(1)]);
+        assert_eq!(d.admit(150), [(KernelId(1), 250)]);
         assert_eq!(d.next_ready(150), 250);
         assert!(!d.is_idle());
     }

@@ -7,7 +7,9 @@
 mod dispatch;
 mod machine;
 mod snapshot;
+mod watchdog;
 
 pub use dispatch::StreamId;
 pub use machine::{Deadlock, KernelRun, Machine, RunError, Standing};
-pub use snapshot::Snapshot;
+pub use snapshot::{LaunchWait, Snapshot};
+pub use watchdog::Livelock;

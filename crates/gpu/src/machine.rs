@@ -2,7 +2,8 @@
 //! can happen.
 
 use crate::dispatch::{Dispatcher, LaunchTiming, StreamId};
-use crate::snapshot::Snapshot;
+use crate::snapshot::{LaunchWait, Snapshot};
+use crate::watchdog::{Livelock, Watchdog};
 use config::GpuConfig;
 use isa::{Fault, KernelId, LaunchShape, Space, WarpStream};
 use kit::{BitSet, Cycle, NEVER};
@@ -16,9 +17,22 @@ use std::sync::Arc;
 /// Core cycles in which something happened between two calls of the watcher.
 const CYCLES_PER_WATCH: u32 = 4096;
 
-/// Core cycles without an issue after which the machine is taken to be stuck, although something
-/// still moves. Far beyond any latency of the model.
+/// Core cycles without an issue and without a packet between SMs and L2 after which the machine is taken
+/// to be stuck, although something still moves.
 const STUCK_AFTER_CYCLES: Cycle = 10_000_000;
+
+/// That, or as many as a hundred requests in one another's way take on a GPU of long latencies or of
+/// clocks far apart.
+fn stuck_after(config: &GpuConfig) -> Cycle {
+    let clocks = &config.clocks;
+    let t = &config.dram.timing;
+    let in_bank: u64 = [t.tRC, t.tRAS, t.tRP, t.tRCD, t.tCL, t.tWL, t.tWR, t.tCDLR].map(u64::from).iter().sum();
+    let dram = (u64::from(config.dram.latency_cycles) + in_bank) as f64 / clocks.dram_mhz;
+    let l2 = f64::from(config.l2.latency_cycles) / clocks.l2_mhz;
+    // A line in flits of one byte.
+    let interconnect = 256.0 / clocks.interconnect_mhz;
+    STUCK_AFTER_CYCLES.max((100.0 * clocks.core_mhz * (dram + l2 + interconnect)) as Cycle)
+}
 
 /// A kernel that has ended.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,11 +41,14 @@ pub struct KernelRun {
     pub kernel: KernelId,
     /// Its stream.
     pub stream: StreamId,
-    /// Cycle in which it became resident.
+    /// Cycle in which it became resident: the launch latency begins.
     pub start: Cycle,
+    /// Cycle in which its launch latency was over.
+    pub ready: Cycle,
     /// Cycle after its last CTA's end.
     pub end: Cycle,
-    /// What the whole GPU did between the two.
+    /// What the whole GPU did from `start` to `end`; from `ready` on only, if other kernels ran during the
+    /// launch latency. [`Snapshot::kernel_cycles`] of it are those from `ready` to `end`.
     pub counters: Snapshot,
 }
 
@@ -64,7 +81,8 @@ const NAMED_WARPS: usize = 16;
 
 impl fmt::Display for Deadlock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "deadlock at cycle {}: {} warps can never go on", self.cycle, self.blocked.len())?;
+        let warps = kit::text::counted(self.blocked.len() as u64, "warp");
+        write!(f, "deadlock at cycle {}: {warps} can never go on", self.cycle)?;
         for warp in self.blocked.iter().take(NAMED_WARPS) {
             write!(f, "\n  {warp}")?;
         }
@@ -82,6 +100,8 @@ pub enum RunError {
     Fault(Box<Fault>),
     /// Nothing can go on.
     Deadlock(Deadlock),
+    /// Warps execute without end and change nothing.
+    Livelock(Livelock),
     /// The watcher said so.
     Interrupted,
 }
@@ -92,7 +112,26 @@ struct Running {
     kernel: KernelId,
     stream: StreamId,
     start: Cycle,
+    /// Its launch latency ends.
+    ready: Cycle,
+    /// Where its counters begin.
     before: Snapshot,
+}
+
+impl Running {
+    /// Whether nothing ran between the beginning of the counters and `now`.
+    fn only_waited(&self, now: &Snapshot) -> bool {
+        now.launch.cycles - self.before.launch.cycles == now.cycles - self.before.cycles
+    }
+
+    /// The run up to `after`.
+    fn until(&self, after: &Snapshot) -> KernelRun {
+        let Self { kernel, stream, start, ready, ref before } = *self;
+        let end = after.cycles;
+        // What others did while it waited is not its own.
+        let counters = if ready > end && !self.only_waited(after) { after } else { before };
+        KernelRun { kernel, stream, start, ready: ready.min(end), end, counters: after.since(counters) }
+    }
 }
 
 /// A GPU whose warps are streams `S` and whose SMs issue by design `P`.
@@ -127,7 +166,15 @@ pub struct Machine<S: WarpStream, P: IssuePolicy, O: Observer = Silent> {
     room: BitSet,
     /// When the next resident kernel may have its first CTA dispatched.
     kernel_ready: Cycle,
-    last_issue: (Cycle, u64),
+    /// Waits for launches that are over.
+    waited: LaunchWait,
+    /// The counters when the present one began: no kernel is past its launch latency.
+    waiting_since: Option<Box<Snapshot>>,
+    /// When something moved last, and how much had moved then: instructions issued and packets.
+    last_move: (Cycle, u64),
+    stuck_after: Cycle,
+    /// Looks for warps that execute without end, if that is wanted.
+    watchdog: Option<Box<Watchdog>>,
     /// Some kernel reads textures.
     textures: bool,
     /// Cycles in which something happens until the watcher is called again.
@@ -180,7 +227,11 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Machine<S, P, O> {
             first_finish: NEVER,
             room: BitSet::new(count),
             kernel_ready: NEVER,
-            last_issue: (0, 0),
+            waited: LaunchWait::default(),
+            waiting_since: None,
+            last_move: (0, 0),
+            stuck_after: stuck_after(config),
+            watchdog: None,
             textures: false,
             until_watch: CYCLES_PER_WATCH,
             sample_every: NEVER,
@@ -251,6 +302,13 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Machine<S, P, O> {
         self.sample_at = self.now.next_multiple_of(cycles.get()).max(cycles.get());
     }
 
+    /// Ends a run with [`RunError::Livelock`] when all warps have repeated themselves, and nothing that
+    /// they share has changed, for at least so many `cycles`. A program that would end is never stopped:
+    /// [`Livelock`] says how it is told. Streams must know their state ([`WarpStream::has_changed`]).
+    pub fn watch_for_livelock(&mut self, cycles: NonZeroU64) {
+        self.watchdog = Some(Box::new(Watchdog::new(cycles.get())));
+    }
+
     /// The counters taken since this was last called ([`Machine::sample_every`]).
     pub fn take_samples(&mut self) -> Vec<Snapshot> {
         std::mem::take(&mut self.samples)
@@ -268,6 +326,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Machine<S, P, O> {
 
     /// One core cycle: answers arrive, SMs work, CTAs end and begin.
     fn cycle(&mut self) -> Result<(), Box<Fault>> {
+        self.end_launch_latencies();
         self.advance_memory();
         self.tick_sms()?;
         self.retire();
@@ -377,9 +436,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Machine<S, P, O> {
         let after = self.snapshot(self.now + 1);
         for kernel in ended {
             let at = self.running.iter().position(|r| r.kernel == kernel).expect("it was admitted");
-            let Running { stream, start, before, .. } = self.running.remove(at);
-            let counters = after.since(&before);
-            self.ended.push(KernelRun { kernel, stream, start, end: self.now + 1, counters });
+            self.ended.push(self.running.remove(at).until(&after));
         }
         if self.flush_l2 {
             self.memory.flush_l2();
@@ -390,18 +447,37 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Machine<S, P, O> {
     /// Kernels whose turn has come become resident from cycle `now` on.
     fn admit(&mut self, now: Cycle) {
         let begun = self.dispatcher.admit(now);
-        if begun.is_empty() {
+        if !begun.is_empty() {
+            let before = self.snapshot(now);
+            for (kernel, ready) in begun {
+                let stream = self.streams[kernel.index()];
+                self.running.push(Running { kernel, stream, start: now, ready, before: before.clone() });
+            }
+            if self.flush_l1 {
+                self.sms.iter_mut().filter(|sm| sm.is_idle()).for_each(Sm::invalidate_l1);
+            }
+            self.kernel_ready = self.dispatcher.next_ready(now);
+        }
+        if self.waiting_since.is_none() && !self.running.is_empty() && self.running.iter().all(|r| r.ready > now) {
+            self.waiting_since = Some(Box::new(self.snapshot(now)));
+        }
+    }
+
+    /// Kernels whose launch latency is over start: a wait of the whole machine ends.
+    fn end_launch_latencies(&mut self) {
+        let now = self.now;
+        if self.kernel_ready > now {
             return;
         }
-        let before = self.snapshot(now);
-        for kernel in begun {
-            let stream = self.streams[kernel.index()];
-            self.running.push(Running { kernel, stream, start: now, before: before.clone() });
+        let here = self.snapshot(now);
+        if let Some(since) = self.waiting_since.take() {
+            self.waited.add(&here.wait_since(&since));
         }
-        if self.flush_l1 {
-            self.sms.iter_mut().filter(|sm| sm.is_idle()).for_each(Sm::invalidate_l1);
+        for running in self.running.iter_mut().filter(|r| r.ready == now) {
+            if !running.only_waited(&here) {
+                running.before = here.clone();
+            }
         }
-        self.kernel_ready = self.dispatcher.next_ready(now);
     }
 
     /// Each SM gets at most one CTA.
@@ -441,10 +517,21 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Machine<S, P, O> {
 
     /// A machine in which requests go round but nothing issues is as dead as a silent one.
     fn check_progress(&mut self, standing: Standing) -> Result<(), RunError> {
-        if standing.warp_instructions != self.last_issue.1 {
-            self.last_issue = (self.now, standing.warp_instructions);
-        } else if self.now - self.last_issue.0 > STUCK_AFTER_CYCLES {
+        let moved = standing.warp_instructions + self.memory.packets_moved();
+        if moved != self.last_move.1 {
+            self.last_move = (self.now, moved);
+        } else if self.now - self.last_move.0 > self.stuck_after {
             return Err(self.deadlock());
+        }
+        let Self { watchdog, sms, shared, kernels, kernel_ready, now, .. } = self;
+        if let Some(watchdog) = watchdog
+            && watchdog.look(*now, sms, shared, *kernel_ready != NEVER)
+        {
+            let mut warps = Vec::new();
+            for (number, sm) in sms.iter_mut().enumerate() {
+                warps.extend(sm.follow_loops(*now, kernels, shared, |warp| watchdog.is_blocked(number, warp)));
+            }
+            return Err(RunError::Livelock(watchdog.report(*now, warps)));
         }
         Ok(())
     }
@@ -470,11 +557,15 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Machine<S, P, O> {
             cycles: upto,
             memory: self.memory.counters(),
             dram_cycles: self.memory.dram_cycles(upto),
+            launch: self.waited.clone(),
             ..Snapshot::default()
         };
         for sm in &mut self.sms {
             sm.settle(upto);
             all.add_sm(sm);
+        }
+        if let Some(since) = &self.waiting_since {
+            all.launch.add(&all.wait_since(since));
         }
         all
     }
@@ -497,15 +588,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Machine<S, P, O> {
     /// What a kernel that has not ended has done so far, for a report after an interruption.
     pub fn unfinished(&mut self) -> Vec<KernelRun> {
         let after = self.snapshot(self.now);
-        let end = self.now;
-        let run = |r: &Running| KernelRun {
-            kernel: r.kernel,
-            stream: r.stream,
-            start: r.start,
-            end,
-            counters: after.since(&r.before),
-        };
-        self.running.iter().map(run).collect()
+        self.running.iter().map(|r| r.until(&after)).collect()
     }
 
     /// A launch by its id.

@@ -1,16 +1,51 @@
 //! All counters of the machine at one moment; the difference of two is what happened in between.
 
 use kit::{Counters, Cycle};
-use mem::MemoryCounters;
 use mem::cache::CacheCounters;
+use mem::{DramCounters, MemoryCounters};
 use sm::scalar::ScalarCounters;
 use sm::{ClassCounts, DesignStatistic, IssuePolicy, Observer, Sm, SmCounters, Stall, WorkCounts};
+
+/// What passed while each kernel on the machine was within its launch latency: no SM had a warp, and the
+/// memory system at most completed what earlier kernels had left it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LaunchWait {
+    /// Core cycles.
+    pub cycles: Cycle,
+    /// Issue slots, all of which were idle.
+    pub slots: u64,
+    /// Command cycles of one DRAM channel.
+    pub dram_cycles: u64,
+    /// DRAM.
+    pub dram: DramCounters,
+}
+
+impl LaunchWait {
+    /// Adds a wait that followed this one.
+    pub fn add(&mut self, other: &Self) {
+        self.cycles += other.cycles;
+        self.slots += other.slots;
+        self.dram_cycles += other.dram_cycles;
+        self.dram.add(&other.dram);
+    }
+
+    fn since(&self, earlier: &Self) -> Self {
+        Self {
+            cycles: self.cycles - earlier.cycles,
+            slots: self.slots - earlier.slots,
+            dram_cycles: self.dram_cycles - earlier.dram_cycles,
+            dram: self.dram.since(&earlier.dram),
+        }
+    }
+}
 
 /// Counters of the whole machine, SMs added up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Snapshot {
-    /// Core cycles.
+    /// Core cycles, launch latencies included.
     pub cycles: Cycle,
+    /// What of all this passed before any kernel had started.
+    pub launch: LaunchWait,
     /// SMs.
     pub sm: SmCounters,
     /// Issue slots that issued.
@@ -40,6 +75,26 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
+    /// Core cycles in which a kernel ran that was past its launch latency.
+    pub fn kernel_cycles(&self) -> Cycle {
+        self.cycles - self.launch.cycles
+    }
+
+    /// Issue slots in all, launch latencies included.
+    pub fn slots(&self) -> u64 {
+        self.slots_issued + self.slots_stalled.iter().sum::<u64>()
+    }
+
+    /// The time since `earlier`, all of which was a wait for launches.
+    pub(crate) fn wait_since(&self, earlier: &Self) -> LaunchWait {
+        LaunchWait {
+            cycles: self.cycles - earlier.cycles,
+            slots: self.slots() - earlier.slots(),
+            dram_cycles: self.dram_cycles - earlier.dram_cycles,
+            dram: self.memory.dram.since(&earlier.memory.dram),
+        }
+    }
+
     /// Adds the counters of one SM.
     pub fn add_sm<S: isa::WarpStream, P: IssuePolicy, O: Observer>(&mut self, sm: &Sm<S, P, O>) {
         self.sm.add(sm.counters());
@@ -73,6 +128,7 @@ impl Snapshot {
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
             cycles: self.cycles - earlier.cycles,
+            launch: self.launch.since(&earlier.launch),
             sm: self.sm.since(&earlier.sm),
             slots_issued: self.slots_issued - earlier.slots_issued,
             slots_stalled: std::array::from_fn(|i| self.slots_stalled[i] - earlier.slots_stalled[i]),

@@ -121,8 +121,10 @@ pub enum Control {
     BarrierSync,
     /// Arrives at a CTA barrier without waiting.
     BarrierArrive,
-    /// Waits until the warp's earlier memory accesses are performed.
+    /// Waits until the warp's earlier memory accesses are performed; of device or wider scope.
     Fence,
+    /// Likewise, between the threads of a CTA only.
+    FenceCta,
     /// Waits until at most `DynInst::async_groups_left` groups of asynchronous copies are pending.
     AsyncWait,
     /// Closes a group of asynchronous copies.

@@ -134,11 +134,11 @@ impl Ours {
             return Err("the run was broken off".into());
         }
         let kernel = |k: &serde_json::Value| {
-            Ok((k["name"].as_str().unwrap_or_default().to_owned(), count(&k["statistics"], "cycles")?))
+            Ok((k["name"].as_str().unwrap_or_default().to_owned(), count(&k["statistics"], "total_cycles")?))
         };
         let total = &report["total"];
         Ok(Self {
-            cycles: count(total, "cycles")?,
+            cycles: count(total, "total_cycles")?,
             warp_instructions: count(total, "warp_instructions")?,
             thread_instructions: count(total, "thread_instructions")?,
             seconds,

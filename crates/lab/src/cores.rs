@@ -168,6 +168,19 @@ pub fn check_core(core: &str) -> Result<(), String> {
     for_core::<u64, _>(core, Nothing)
 }
 
+/// Whether nothing in the core design keeps a write behind an older read of the same register, nor memory
+/// accesses of a warp in order, as in GPGPU-Sim and Accel-Sim. False of what is no design.
+pub fn lacks_hazard_guard(core: &str) -> bool {
+    struct Guard;
+    impl ForCore for Guard {
+        type Output = bool;
+        fn with<P: IssuePolicy + 'static>(self, _: &P::Config) -> bool {
+            !P::KEEPS_MEMORY_ORDER
+        }
+    }
+    for_core::<u64, _>(core, Guard).unwrap_or(false)
+}
+
 fn unknown(core: &str) -> String {
     let known = CORES.iter().map(|(name, _)| (*name).to_owned()).collect::<Vec<_>>();
     format!("there is no core design `{core}`{}", workloads::suggest::among(core, &known))

@@ -4,19 +4,24 @@ use crate::cores;
 use crate::engine::Engine;
 use crate::report::{KernelReport, RegisterSource, Report, Stats};
 use crate::run::{Monitor, Setup, Unattended};
-use crate::session::{Session, check_fit};
+use crate::session::{LaunchRecord, Session, check_fit};
 use exec::{DeviceState, GpuFacts, KernelError, LiveStream, LowerOptions, MemoryError};
 use gpu::{RunError, StreamId};
 use sm::{Code, CoreSpec, TimingTable};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
+use workloads::Form;
 use workloads::device::{
     Buffer, Code as ModuleCode, Device, DeviceError, Launch, ModuleId, ModuleSource, ParameterInfo, Registers,
 };
 
 /// Simulated device memory: as much as any GPU described here has.
 const MEMORY_BYTES: u64 = 32 << 30;
+
+/// Maximum local memory of all threads that are on the GPU at the same time. It is memory of this
+/// computer too; 16 KiB for each thread of a V100 fit.
+const MOST_LOCAL_BYTES: u64 = 4 << 30;
 
 /// A GPU with a core design, simulated cycle by cycle.
 pub struct SimulatedDevice<'m> {
@@ -139,6 +144,22 @@ impl<'m> SimulatedDevice<'m> {
         check_fit(&self.setup.gpu, shape).map_err(misfit)
     }
 
+    /// As a driver does, local memory is set aside for all threads that the GPU can hold.
+    fn check_local_memory(&self, kernel: &exec::Kernel, shape: &isa::LaunchShape) -> Result<(), DeviceError> {
+        let gpu = &self.setup.gpu;
+        let ctas = shape.ctas().min(u64::from(sm::occupancy(&gpu.sm, shape).ctas_per_sm) * u64::from(gpu.sm_count));
+        let threads = ctas * u64::from(shape.warps()) * kit::WARP_LANES as u64;
+        let bytes = threads * u64::from(kernel.local_bytes);
+        if bytes <= MOST_LOCAL_BYTES {
+            return Ok(());
+        }
+        let problem = format!(
+            "{threads} threads at a time with {} bytes of local memory each take {bytes} bytes, and {MOST_LOCAL_BYTES} are the maximum; launch fewer or smaller CTAs",
+            kernel.local_bytes
+        );
+        Err(DeviceError::Shape { kernel: kernel.name().to_owned(), problem })
+    }
+
     /// Runs what has been launched; keeps what is known when that fails.
     fn run_launched(&mut self) -> Result<(), DeviceError> {
         if let Some(why) = &self.broken {
@@ -151,6 +172,7 @@ impl<'m> SimulatedDevice<'m> {
             }
             Err(RunError::Fault(fault)) => DeviceError::Fault(fault),
             Err(RunError::Deadlock(deadlock)) => DeviceError::Deadlock(deadlock.to_string()),
+            Err(RunError::Livelock(livelock)) => DeviceError::Deadlock(livelock.to_string()),
             Err(RunError::Interrupted) => DeviceError::Interrupted,
         };
         self.broken = Some(format!("the device stopped earlier: {error}"));
@@ -289,11 +311,14 @@ impl Device for SimulatedDevice<'_> {
             }
         };
         self.check_occupancy(kernel.name(), &shape)?;
+        self.check_local_memory(&kernel, &shape)?;
         let key = (launch.module.0, kernel.name().to_owned());
         let spec = if kernel.is_machine_code() { &self.sass_spec } else { &*self.spec };
         let code = self.codes.entry(key).or_insert_with(|| Arc::new(Code::new(kernel.program.clone(), spec)));
         let name = exec::plain_name(kernel.name()).unwrap_or(kernel.name()).to_owned();
-        let id = self.session.launch(code.clone(), shape, StreamId(launch.stream), name, registers);
+        let form = if kernel.is_machine_code() { Form::Sass } else { Form::Ptx };
+        let record = LaunchRecord { name, registers, code: form };
+        let id = self.session.launch(code.clone(), shape, StreamId(launch.stream), record);
         let live_id = self.session.engine.state().add_launch(live);
         debug_assert_eq!(id, live_id);
         Ok(())

@@ -28,6 +28,8 @@ pub(crate) trait Engine<S: WarpStream = LiveStream> {
     fn counters(&mut self) -> Snapshot;
     /// See [`Machine::sample_every`].
     fn sample_every(&mut self, cycles: NonZeroU64);
+    /// See [`Machine::watch_for_livelock`].
+    fn watch_for_livelock(&mut self, _cycles: NonZeroU64) {}
     /// See [`Machine::take_samples`].
     fn take_samples(&mut self) -> Vec<Snapshot>;
     /// See [`Machine::kernel`].
@@ -91,6 +93,10 @@ impl<S: WarpStream, P: sm::IssuePolicy, O: Watch> Engine<S> for Machine<S, P, O>
 
     fn sample_every(&mut self, cycles: NonZeroU64) {
         Machine::sample_every(self, cycles);
+    }
+
+    fn watch_for_livelock(&mut self, cycles: NonZeroU64) {
+        Machine::watch_for_livelock(self, cycles);
     }
 
     fn take_samples(&mut self) -> Vec<Snapshot> {

@@ -5,7 +5,9 @@
 use crate::cores::Stream;
 use crate::engine::Engine;
 use gpu::{KernelRun, RunError, Snapshot, Standing, StreamId};
-use isa::{CtaSlot, Dim3, DynInst, Fault, KernelId, LaunchShape, OperandValues, Pc, StepContext, WarpSlot, WarpStream};
+use isa::{
+    CtaSlot, Dim3, DynInst, Fault, KernelId, LaunchShape, OperandValues, Pc, Space, StepContext, WarpSlot, WarpStream,
+};
 use sm::{Code, Findings, Kernel};
 use std::any::Any;
 use std::num::NonZeroU64;
@@ -16,6 +18,10 @@ use std::sync::Arc;
 trait Erased {
     fn start_cta(&mut self, shared: &mut dyn Any, kernel: KernelId, cta: Dim3, slot: CtaSlot, warps: &[WarpSlot]);
     fn next_pc(&self, warp: WarpSlot) -> Option<Pc>;
+    fn watch_changes(&self, shared: &mut dyn Any);
+    fn has_changed(&self, shared: &dyn Any) -> bool;
+    fn digest(&self, warp: WarpSlot) -> u64;
+    fn word_at(&self, shared: &dyn Any, warp: WarpSlot, space: Space, address: u64) -> Option<u32>;
     fn step(
         &mut self,
         shared: &mut dyn Any,
@@ -45,6 +51,22 @@ impl<S: Stream> Erased for S {
 
     fn next_pc(&self, warp: WarpSlot) -> Option<Pc> {
         WarpStream::next_pc(self, warp)
+    }
+
+    fn watch_changes(&self, shared: &mut dyn Any) {
+        WarpStream::watch_changes(self, typed::<S>(shared));
+    }
+
+    fn has_changed(&self, shared: &dyn Any) -> bool {
+        shared.downcast_ref().is_none_or(|shared| WarpStream::has_changed(self, shared))
+    }
+
+    fn digest(&self, warp: WarpSlot) -> u64 {
+        WarpStream::digest(self, warp)
+    }
+
+    fn word_at(&self, shared: &dyn Any, warp: WarpSlot, space: Space, address: u64) -> Option<u32> {
+        WarpStream::word_at(self, shared.downcast_ref()?, warp, space, address)
     }
 
     fn step(
@@ -93,6 +115,22 @@ impl WarpStream for AnyStream {
 
     fn next_pc(&self, warp: WarpSlot) -> Option<Pc> {
         self.0.next_pc(warp)
+    }
+
+    fn watch_changes(&self, shared: &mut Self::Shared) {
+        self.0.watch_changes(&mut **shared);
+    }
+
+    fn has_changed(&self, shared: &Self::Shared) -> bool {
+        self.0.has_changed(&**shared)
+    }
+
+    fn digest(&self, warp: WarpSlot) -> u64 {
+        self.0.digest(warp)
+    }
+
+    fn word_at(&self, shared: &Self::Shared, warp: WarpSlot, space: Space, address: u64) -> Option<u32> {
+        self.0.word_at(&**shared, warp, space, address)
     }
 
     fn step(
@@ -155,6 +193,10 @@ impl<S: Stream> Engine<S> for Unerased {
 
     fn sample_every(&mut self, cycles: NonZeroU64) {
         self.0.sample_every(cycles);
+    }
+
+    fn watch_for_livelock(&mut self, cycles: NonZeroU64) {
+        self.0.watch_for_livelock(cycles);
     }
 
     fn take_samples(&mut self) -> Vec<Snapshot> {

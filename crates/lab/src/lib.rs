@@ -26,7 +26,7 @@ mod trace;
 pub mod validate;
 
 pub use ::trace::Compression;
-pub use cores::{CORES, ForCore, check_core, for_core};
+pub use cores::{CORES, ForCore, check_core, for_core, lacks_hazard_guard};
 pub use device::SimulatedDevice;
 pub use export::{Export, LIST_FILE, NATIVE_FILE, TraceFormat, convert, export};
 pub use registers::{RegisterChoice, RegisterMode};

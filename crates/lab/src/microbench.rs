@@ -250,13 +250,13 @@ pub fn dram_chase(setup: &Setup) -> Result<Chase, DeviceError> {
     chase(setup, "ld.global.cg.u64", 64, 8192 + 256, false)
 }
 
-/// Cycles of a kernel that does nothing.
+/// Cycles of a kernel that does nothing, launch latency included.
 ///
 /// # Errors
 /// What the device reports.
 pub fn launch_latency(setup: &Setup) -> Result<f64, DeviceError> {
     let mut bench = Bench::new(setup, &kernels::empty(setup.gpu.sm_version))?;
-    Ok(bench.run(Work { ctas: 1, threads: 32, ..Work::default() })?.number("cycles"))
+    Ok(bench.run(Work { ctas: 1, threads: 32, ..Work::default() })?.number("total_cycles"))
 }
 
 /// Measures the GPU of `setup`, its warps scheduled by loose round robin: a greedy scheduler lets

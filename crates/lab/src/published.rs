@@ -23,6 +23,8 @@ pub struct Figure {
     pub source: String,
     /// Geometric mean of all speedups of the figure.
     pub geometric_mean: Option<f64>,
+    /// Number of programs that it goes over, where the paper says so.
+    pub programs: Option<u32>,
     /// Speedup, by workload.
     #[serde(default)]
     pub speedup: BTreeMap<String, f64>,

@@ -6,7 +6,7 @@
 use crate::cores;
 use crate::report::{RegisterSource, Report};
 use crate::run::{Monitor, RunError, Setup};
-use crate::session::{Expected, Session, check_fit};
+use crate::session::{Expected, LaunchRecord, Session, check_fit};
 use crate::trace::{Remarks, Stop, check_architecture, conclude, plain};
 use gpu::StreamId;
 use sm::{Code, CoreSpec, TimingTable};
@@ -14,6 +14,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 use trace::{Action, LaunchInfo, NativeShared, NativeStream, NativeTrace, Timing};
+use workloads::Form;
 
 /// Runs the trace of our own format at `path` on a GPU set up like `setup`.
 pub(crate) fn run(setup: &Setup, path: &Path, monitor: &mut dyn Monitor) -> Result<Report, RunError> {
@@ -58,7 +59,12 @@ fn run_all(
             Action::Launch => {
                 let Some((launch, code)) = launches.next() else { continue };
                 let name = plain(code.program.name.clone());
-                session.launch(code.clone(), launch.shape, StreamId(launch.stream), name, RegisterSource::Given);
+                let form = match launch.timing {
+                    Timing::Ptx => Form::Ptx,
+                    Timing::Sass => Form::Sass,
+                };
+                let record = LaunchRecord { name, registers: RegisterSource::Given, code: form };
+                session.launch(code.clone(), launch.shape, StreamId(launch.stream), record);
             }
             Action::Wait => wait(session)?,
             Action::CopyToDevice { address, bytes } => {

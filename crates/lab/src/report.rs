@@ -5,6 +5,7 @@ use isa::Dim3;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use sm::{Example, Findings, Party, Violation};
+use workloads::Form;
 
 /// What one statistic means.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -102,6 +103,8 @@ pub struct KernelReport {
     pub launch: u32,
     /// Kernel's name.
     pub name: String,
+    /// What it was executed from.
+    pub code: Form,
     /// CTAs.
     #[serde(serialize_with = "dim3")]
     pub grid: Dim3,
@@ -116,7 +119,7 @@ pub struct KernelReport {
     pub shared_bytes: u32,
     /// Occupancy.
     pub occupancy: OccupancyReport,
-    /// Cycle of the launch.
+    /// Cycle of the launch: the launch latency begins.
     pub start_cycle: u64,
     /// Statistics; where kernels overlap, of the whole GPU while this one ran.
     pub statistics: Stats,
@@ -151,7 +154,7 @@ pub struct CheckResult {
 pub struct HostFigures {
     /// Wall-clock time of the simulation proper; of a trace, with reading it.
     pub seconds: f64,
-    /// Simulated core cycles per second.
+    /// Simulated core cycles per second, launch latencies included.
     pub cycles_per_second: f64,
     /// Simulated warp instructions per second.
     pub warp_instructions_per_second: f64,
@@ -249,7 +252,7 @@ pub struct Report {
     /// Power over time, if asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub power: Option<PowerSeries>,
-    /// What is odd about the input without making it useless.
+    /// What is odd about the input without making it useless, and what was chosen for the user.
     pub remarks: Vec<String>,
     /// What the kernels printed, what the launch file had printed or written.
     pub output: Vec<String>,
@@ -260,4 +263,12 @@ pub struct Report {
     pub audit: Option<Findings>,
     /// Speed here.
     pub host: HostFigures,
+}
+
+impl Report {
+    /// What the kernels were executed from, if it is the same for all.
+    pub fn code(&self) -> Option<Form> {
+        let first = self.kernels.first()?.code;
+        self.kernels.iter().all(|kernel| kernel.code == first).then_some(first)
+    }
 }

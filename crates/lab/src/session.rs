@@ -8,18 +8,21 @@ use crate::statistics::statistics;
 use config::GpuConfig;
 use gpu::{KernelRun, RunError, Standing, StreamId};
 use isa::{KernelId, LaunchShape, WarpStream};
+use kit::text::counted;
 use sm::Code;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use workloads::Form;
 
 /// Time between two reports of progress.
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 
 /// What is remembered of a launch for its report.
-struct LaunchRecord {
-    name: String,
-    registers: RegisterSource,
+pub(crate) struct LaunchRecord {
+    pub name: String,
+    pub registers: RegisterSource,
+    pub code: Form,
 }
 
 /// How much a run will be, known beforehand.
@@ -61,6 +64,9 @@ impl<'m, S: WarpStream> Session<'m, S> {
         if let Some(interval) = meter.interval() {
             engine.sample_every(interval);
         }
+        if let Some(cycles) = setup.livelock_cycles {
+            engine.watch_for_livelock(cycles);
+        }
         Self {
             meter,
             engine,
@@ -95,15 +101,8 @@ impl<'m, S: WarpStream> Session<'m, S> {
     }
 
     /// Queues a launch, which must fit on an SM ([`check_fit`]).
-    pub fn launch(
-        &mut self,
-        code: Arc<Code>,
-        shape: LaunchShape,
-        stream: StreamId,
-        name: String,
-        registers: RegisterSource,
-    ) -> KernelId {
-        self.launches.push(LaunchRecord { name, registers });
+    pub fn launch(&mut self, code: Arc<Code>, shape: LaunchShape, stream: StreamId, record: LaunchRecord) -> KernelId {
+        self.launches.push(record);
         self.engine.launch(code, shape, stream)
     }
 
@@ -163,6 +162,7 @@ impl<'m, S: WarpStream> Session<'m, S> {
         let report = KernelReport {
             launch: run.kernel.0,
             name: record.name.clone(),
+            code: record.code,
             grid: shape.grid,
             block: shape.block,
             registers_per_thread: shape.registers_per_thread,
@@ -175,7 +175,12 @@ impl<'m, S: WarpStream> Session<'m, S> {
                 limiter: occupancy.limiter.name().to_owned(),
             },
             start_cycle: run.start,
-            statistics: statistics(&run.counters, &self.setup.gpu, self.meter.of_kernel(&run.counters).as_ref()),
+            statistics: statistics(
+                &run.counters,
+                run.ready - run.start,
+                &self.setup.gpu,
+                self.meter.of_kernel(&run.counters).as_ref(),
+            ),
         };
         self.ctas_ended += shape.ctas();
         self.cycles_ended = self.cycles_ended.max(run.end);
@@ -200,7 +205,7 @@ impl<'m, S: WarpStream> Session<'m, S> {
     /// The whole session so far.
     pub fn total(&mut self) -> Stats {
         let counted = self.engine.counters();
-        statistics(&counted, &self.setup.gpu, self.meter.of_run(&counted).as_ref())
+        statistics(&counted, counted.launch.cycles, &self.setup.gpu, self.meter.of_run(&counted).as_ref())
     }
 
     /// The report so far, of a run of `workload` under `scheduler` that took `seconds`.
@@ -209,7 +214,7 @@ impl<'m, S: WarpStream> Session<'m, S> {
         let power = self.meter.series(&self.engine.counters());
         let per_second = |name: &str| if seconds > 0.0 { total.number(name) / seconds } else { 0.0 };
         Report {
-            schema: 1,
+            schema: 2,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             workload,
             gpu: self.setup.gpu.name.clone(),
@@ -221,7 +226,7 @@ impl<'m, S: WarpStream> Session<'m, S> {
             kernels: self.reports.clone(),
             host: HostFigures {
                 seconds,
-                cycles_per_second: per_second("cycles"),
+                cycles_per_second: per_second("total_cycles"),
                 warp_instructions_per_second: per_second("warp_instructions"),
                 peak_memory_bytes: crate::report::peak_memory_bytes(),
             },
@@ -242,24 +247,24 @@ pub(crate) fn check_fit(gpu: &GpuConfig, shape: &LaunchShape) -> Result<(), Stri
     if shape.shared_bytes > sm.max_shared_bytes_per_cta {
         let most = sm.max_shared_bytes_per_cta;
         return Err(format!(
-            "a CTA needs {} bytes of shared memory, of which {name} gives it {most} at most",
-            shape.shared_bytes
+            "a CTA needs {} of shared memory, of which {name} gives it {most} at most",
+            counted(shape.shared_bytes.into(), "byte")
         ));
     }
     if shape.registers_per_thread > sm.max_registers_per_thread {
         let most = sm.max_registers_per_thread;
         return Err(format!(
-            "a thread needs {} registers, of which {name} gives it {most} at most",
-            shape.registers_per_thread
+            "a thread needs {}, of which {name} gives it {most} at most",
+            counted(shape.registers_per_thread.into(), "register")
         ));
     }
     let occupancy = sm::occupancy(sm, shape);
     if occupancy.ctas_per_sm == 0 {
         return Err(format!(
-            "a CTA of {} threads with {} registers each and {} bytes of shared memory does not fit on an SM of {name}: too many {}",
-            shape.threads(),
-            shape.registers_per_thread,
-            shape.shared_bytes,
+            "a CTA of {} with {} each and {} of shared memory does not fit on an SM of {name}: too many {}",
+            counted(shape.threads().into(), "thread"),
+            counted(shape.registers_per_thread.into(), "register"),
+            counted(shape.shared_bytes.into(), "byte"),
             occupancy.limiter.name()
         ));
     }

@@ -7,6 +7,7 @@ use energy::{Component, Energy};
 use gpu::Snapshot;
 use isa::OpClass;
 use kit::Counters;
+use mem::DramCounters;
 use mem::cache::CacheCounters;
 use sm::{DesignStatistic, Per, Stall, Work};
 
@@ -68,10 +69,11 @@ impl Table {
     }
 }
 
-/// The statistics of what `s` counted, on a GPU like `gpu`, and of the energy that it took, if there is
-/// a model of it.
-pub(crate) fn statistics(s: &Snapshot, gpu: &GpuConfig, energy: Option<&Energy>) -> Stats {
+/// The statistics of what `s` counted, on a GPU like `gpu`, after a launch latency of `launch_cycles`, and
+/// of the energy that it took, if there is a model of it.
+pub(crate) fn statistics(s: &Snapshot, launch_cycles: u64, gpu: &GpuConfig, energy: Option<&Energy>) -> Stats {
     let mut t = Table(Stats::default());
+    times(&mut t, s.kernel_cycles(), launch_cycles, gpu);
     headline(&mut t, s, gpu);
     self::energy(&mut t, s, energy);
     slots(&mut t, s);
@@ -108,28 +110,41 @@ pub(crate) fn statistics(s: &Snapshot, gpu: &GpuConfig, energy: Option<&Energy>)
     t.0
 }
 
-fn headline(t: &mut Table, s: &Snapshot, gpu: &GpuConfig) {
-    let (warp, thread) = (s.sm.warp_instructions, s.sm.thread_instructions);
-    t.count("cycles", "core cycles", "From the launch to the end of the last CTA.", s.cycles);
-    t.put(
-        "time",
-        "us",
-        "The cycles at the core clock.",
-        Value::Real((gpu.clocks.core_mhz > 0.0).then(|| s.cycles as f64 / gpu.clocks.core_mhz)),
+/// Cycles of kernels and launch latency, apart and together.
+fn times(t: &mut Table, cycles: u64, launch_cycles: u64, gpu: &GpuConfig) {
+    let mhz = gpu.clocks.core_mhz;
+    let micros = |cycles: u64| Value::Real((mhz > 0.0).then(|| cycles as f64 / mhz));
+    let total = cycles + launch_cycles;
+    let of_kernels = "Kernels: from the end of the launch latency to the end of the last CTA. Where kernels overlap, a cycle of the run counts once.";
+    t.count("cycles", "core cycles", of_kernels, cycles);
+    t.put("time", "us", "The cycles at the core clock.", micros(cycles));
+    let of_launches =
+        "Launch latency: from a launch to where its first CTA may start. Of a run, cycles in which no kernel ran.";
+    t.count("launch_cycles", "core cycles", of_launches, launch_cycles);
+    t.count(
+        "total_cycles",
+        "core cycles",
+        "Cycles of kernels and of launch latency: cycles as Accel-Sim counts them.",
+        total,
     );
+    t.put("total_time", "us", "The total cycles at the core clock.", micros(total));
+}
+
+fn headline(t: &mut Table, s: &Snapshot, gpu: &GpuConfig) {
+    let (warp, thread, cycles) = (s.sm.warp_instructions, s.sm.thread_instructions, s.kernel_cycles());
     t.count("warp_instructions", "warp instructions", "Instructions issued by warps.", warp);
     t.count("thread_instructions", "thread instructions", "Instructions executed by threads.", thread);
     t.put(
         "ipc",
         "thread instructions/cycle",
-        "Thread instructions per core cycle.",
-        Value::ratio(thread, s.cycles, 1.0),
+        "Thread instructions per core cycle of kernels.",
+        Value::ratio(thread, cycles, 1.0),
     );
     t.put(
         "warp_ipc",
         "warp instructions/cycle",
-        "Warp instructions per core cycle.",
-        Value::ratio(warp, s.cycles, 1.0),
+        "Warp instructions per core cycle of kernels.",
+        Value::ratio(warp, cycles, 1.0),
     );
     t.put(
         "lane_use",
@@ -147,8 +162,8 @@ fn headline(t: &mut Table, s: &Snapshot, gpu: &GpuConfig) {
     t.put(
         "occupancy.sm_activity",
         "%",
-        "Cycles in which an SM had a warp, as a share of all cycles of all SMs.",
-        Value::ratio(s.sm.active_cycles, s.cycles * u64::from(gpu.sm_count), 100.0),
+        "Cycles in which an SM had a warp, as a share of the kernels' cycles of all SMs.",
+        Value::ratio(s.sm.active_cycles, cycles * u64::from(gpu.sm_count), 100.0),
     );
 }
 
@@ -159,7 +174,12 @@ fn energy(t: &mut Table, s: &Snapshot, energy: Option<&Energy>) {
     t.put("energy.total", "J", "Energy of the GPU and its board, all components.", Value::Real(joules));
     t.put("energy.per_thread_instruction", "pJ", "That energy by thread instructions.", each(s.sm.thread_instructions));
     t.put("energy.per_warp_instruction", "pJ", "That energy by warp instructions.", each(s.sm.warp_instructions));
-    t.put("power.mean", "W", "That energy by simulated time.", Value::Real(energy.map(Energy::total_watts)));
+    t.put(
+        "power.mean",
+        "W",
+        "That energy by simulated time, launch latency included.",
+        Value::Real(energy.map(Energy::total_watts)),
+    );
     for &component in Component::ALL {
         let of = energy.map(|e| e.joules(component));
         t.put(format!("energy.{}", component.name()), "J", component.description(), Value::Real(of));
@@ -167,11 +187,13 @@ fn energy(t: &mut Table, s: &Snapshot, energy: Option<&Energy>) {
 }
 
 fn slots(t: &mut Table, s: &Snapshot) {
-    let all = s.slots_issued + s.slots_stalled.iter().sum::<u64>();
-    t.count("slots.all", "issue slots", "Scheduler slots: schedulers x issue width x cycles x SMs.", all);
+    let all = s.slots() - s.launch.slots;
+    t.count("slots.all", "issue slots", "Scheduler slots: schedulers x issue width x cycles of kernels x SMs.", all);
     t.count("slots.issued", "issue slots", "Slots in which an instruction issued.", s.slots_issued);
     for stall in Stall::ALL {
-        let lost = s.slots_stalled[*stall as usize];
+        // No SM has a warp while all kernels wait for their launch latency.
+        let waited = if *stall == Stall::Idle { s.launch.slots } else { 0 };
+        let lost = s.slots_stalled[*stall as usize] - waited;
         t.put(format!("slots.{}", stall.name()), "issue slots", stall.description(), Value::Count(lost));
     }
     let hazards = HAZARDS.iter().map(|stall| s.slots_stalled[*stall as usize]).sum();
@@ -180,7 +202,7 @@ fn slots(t: &mut Table, s: &Snapshot) {
 }
 
 fn dram(t: &mut Table, s: &Snapshot, gpu: &GpuConfig) {
-    let (dram, channels) = (&s.memory.dram, u64::from(gpu.l2.partitions));
+    let (dram, waited, channels) = (&s.memory.dram, &s.launch, u64::from(gpu.l2.partitions));
     t.group("dram", dram);
     t.put(
         "dram.row_hit_rate",
@@ -191,18 +213,22 @@ fn dram(t: &mut Table, s: &Snapshot, gpu: &GpuConfig) {
     t.put(
         "dram.utilisation",
         "%",
-        "Cycles in which a data bus moved data, as a share of all cycles of all channels.",
-        Value::ratio(dram.data_bus_busy, s.dram_cycles * channels, 100.0),
+        "Cycles in which a data bus moved data, as a share of the kernels' cycles of all channels.",
+        Value::ratio(
+            dram.data_bus_busy - waited.dram.data_bus_busy,
+            (s.dram_cycles - waited.dram_cycles) * channels,
+            100.0,
+        ),
     );
-    let bytes = (dram.read_commands + dram.write_commands)
-        * u64::from(gpu.dram.bus_bytes * gpu.dram.burst_length * gpu.dram.chips_per_channel);
-    t.count("dram.bytes", "bytes", "Bytes read and written.", bytes);
-    let seconds = s.cycles as f64 / (gpu.clocks.core_mhz * 1e6);
+    let burst = u64::from(gpu.dram.bus_bytes * gpu.dram.burst_length * gpu.dram.chips_per_channel);
+    let bytes = |dram: &DramCounters| (dram.read_commands + dram.write_commands) * burst;
+    t.count("dram.bytes", "bytes", "Bytes read and written.", bytes(dram));
+    let seconds = s.kernel_cycles() as f64 / (gpu.clocks.core_mhz * 1e6);
     t.put(
         "dram.bandwidth",
         "GB/s",
-        "Bytes read and written per second of simulated time.",
-        Value::Real((seconds > 0.0).then(|| bytes as f64 / seconds / 1e9)),
+        "Bytes read and written while kernels ran, per second of that time.",
+        Value::Real((seconds > 0.0).then(|| (bytes(dram) - bytes(&waited.dram)) as f64 / seconds / 1e9)),
     );
 }
 
@@ -211,5 +237,5 @@ pub fn schema() -> Vec<StatInfo> {
     let gpu = builtin().first().map(|b| config::load(b.name));
     let Some(Ok(gpu)) = gpu else { return Vec::new() };
     let snapshot = Snapshot { design: design_statistics(&gpu), ..Snapshot::default() };
-    statistics(&snapshot, &gpu, None).0.into_iter().map(|(info, _)| info).collect()
+    statistics(&snapshot, 0, &gpu, None).0.into_iter().map(|(info, _)| info).collect()
 }

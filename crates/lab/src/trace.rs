@@ -8,15 +8,17 @@
 use crate::replay::no_values;
 use crate::report::{RegisterSource, Report};
 use crate::run::{Monitor, RunError, Setup};
-use crate::session::{Expected, Session, check_fit};
+use crate::session::{Expected, LaunchRecord, Session, check_fit};
 use crate::{LIST_FILE, NATIVE_FILE, cores};
 use config::BranchFetch;
 use gpu::StreamId;
+use kit::text::counted;
 use sm::{Code, CoreOptions, CoreSpec, TimingTable};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 use trace::{Command, Generation, Header, KernelTrace, List, Oddities, TraceError, TraceShared, TraceStream};
+use workloads::Form;
 
 /// Registers per warp are given out in multiples of this: four per thread.
 const REGISTER_UNIT: u32 = 4 * kit::WARP_LANES as u32;
@@ -33,6 +35,13 @@ pub fn is_trace(path: &Path) -> bool {
 pub(crate) fn file_in(folder: &Path) -> PathBuf {
     let names = [LIST_FILE, NATIVE_FILE].map(|name| folder.join(name));
     names.iter().find(|path| path.is_file()).unwrap_or(&names[0]).clone()
+}
+
+/// Every file that a run of the trace at `path` reads.
+pub(crate) fn inputs(path: &Path) -> Vec<PathBuf> {
+    let path = if path.is_dir() { file_in(path) } else { path.to_owned() };
+    let kernels = if trace::is_native(&path) { None } else { kernel_files(&path).ok() };
+    std::iter::once(path).chain(kernels.into_iter().flatten()).collect()
 }
 
 /// Runs the trace at `path` on a GPU set up like `setup`, telling `monitor` how far it is.
@@ -58,7 +67,6 @@ pub(crate) fn run(
     let mut remarks = Remarks::default();
     let expected = look_through(&path, &files, &setup, &mut remarks)?;
     let options = CoreOptions {
-        atomics_hold_warp: true,
         collectors_as_gpgpu_sim: true,
         decode_past_barriers: true,
         ..setup.core_options().map_err(RunError::input)?
@@ -83,11 +91,19 @@ pub(crate) fn run(
 
 /// The report, or the error with what is known of the run.
 pub(crate) fn conclude(outcome: Result<(), Stop>, report: Report) -> Result<Report, RunError> {
+    if kit::stop::requested() {
+        // Whatever failed, the user has ended it.
+        return Ok(Report { interrupted: true, ..report });
+    }
     let (message, bad_input) = match outcome {
         Ok(()) | Err(Stop::Run(gpu::RunError::Interrupted)) => return Ok(report),
         Err(Stop::Trace(error)) => (error.to_string(), true),
-        Err(Stop::Run(gpu::RunError::Fault(fault))) => (fault.to_string(), false),
+        // The warps of a trace do what the file says: a fault is damage to the file.
+        Err(Stop::Run(gpu::RunError::Fault(fault))) => {
+            (format!("{}\n  in kernel `{}`, CTA {}", fault.what, fault.spot.kernel, fault.cta), true)
+        }
         Err(Stop::Run(gpu::RunError::Deadlock(deadlock))) => (deadlock.to_string(), false),
+        Err(Stop::Run(gpu::RunError::Livelock(livelock))) => (livelock.to_string(), false),
     };
     Err(RunError::after(report, message, bad_input))
 }
@@ -131,6 +147,7 @@ fn look_through(list: &Path, files: &[PathBuf], setup: &Setup, remarks: &mut Rem
     let mut expected = Expected { kernels: files.len() as u32, ctas: 0 };
     let mut mistakes = Vec::new();
     for file in files {
+        kit::stop::check().map_err(|e| RunError::input(e.to_string()))?;
         let unusable = |e: TraceError| format!("{e}\n  named in {}", list.display());
         let checked = Header::open(file).map_err(unusable).and_then(|header| {
             check_architecture(&header.name, header.binary_version, setup, remarks)?;
@@ -165,8 +182,11 @@ pub(crate) fn check_architecture(
         return Ok(());
     }
     let mismatch = format!(
-        "{kernel} is machine code for sm_{version} ({of_trace:?}), {} is sm_{} ({of_gpu:?})",
-        gpu.name, gpu.sm_version
+        "{kernel} is machine code for sm_{version} ({}), {} is sm_{} ({})",
+        Generation::name_of(version),
+        gpu.name,
+        gpu.sm_version,
+        Generation::name_of(gpu.sm_version)
     );
     if setup.any_architecture {
         remarks.note(mismatch);
@@ -196,8 +216,9 @@ fn run_all(
         let code = Arc::new(Code::new(trace.program.clone(), spec));
         // One stream for all is the order of the list.
         let stream = if at_once > 1 { StreamId(trace.header.stream as u32) } else { StreamId(0) };
-        let (name, shape) = (trace.header.name.clone(), trace.header.shape);
-        let id = session.launch(code, shape, stream, plain(name), RegisterSource::Compiled);
+        let (name, shape) = (plain(trace.header.name.clone()), trace.header.shape);
+        let record = LaunchRecord { name, registers: RegisterSource::Compiled, code: Form::Sass };
+        let id = session.launch(code, shape, stream, record);
         let same = session.engine.state().launch(trace)?;
         debug_assert_eq!(id, same);
     }
@@ -246,18 +267,19 @@ impl Remarks {
         let mut lines = self.notes.clone();
         for (kernel, odd) in &self.kernels {
             let counts = [
-                (odd.accesses_without_address, "accesses by active lanes have no address: taken for address 0"),
-                (odd.accesses_near_zero, "accesses to global memory lie below 64 KiB, where no allocation is"),
-                (odd.accesses_beyond_memory, "accesses have addresses of more than 57 bits, which no GPU has: cut"),
-                (odd.warps_without_exit, "warps do not end with EXIT"),
+                (odd.accesses_without_address, "access", "by active lanes without an address: taken for address 0"),
+                (odd.accesses_near_zero, "access", "to global memory below 64 KiB, where no allocation is"),
+                (odd.accesses_beyond_memory, "access", "at addresses of more than 57 bits, which no GPU has: cut"),
+                (odd.warps_without_exit, "warp", "without EXIT at the end"),
             ];
             for unknown in &odd.unknown_opcodes {
-                let (opcode, count) = (&unknown.opcode, unknown.count);
+                let (opcode, count) = (&unknown.opcode, counted(unknown.count, "warp instruction"));
                 lines.push(format!(
-                    "{kernel}: the opcode {opcode} ({count} warp instructions) is in no table: timed as an integer addition"
+                    "{kernel}: the opcode {opcode} ({count}) is in no table: timed as an integer addition"
                 ));
             }
-            lines.extend(counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{kernel}: {n} {what}")));
+            let some = counts.iter().filter(|(n, ..)| *n > 0);
+            lines.extend(some.map(|(n, what, how)| format!("{kernel}: {} {how}", counted(*n, what))));
         }
         lines
     }

@@ -2,7 +2,7 @@
 //! whole timed GPU.
 
 use isa::Dim3;
-use lab::{Setup, SimulatedDevice};
+use lab::{KernelReport, Setup, SimulatedDevice, Stats};
 use workloads::{Arg, Buffer, Code, Device, DeviceError, Launch, ModuleSource, Registers};
 
 fn setup() -> Setup {
@@ -28,7 +28,11 @@ struct Bench {
 
 impl Bench {
     fn new(body: &str) -> Self {
-        let mut device = SimulatedDevice::new(&setup()).unwrap();
+        Self::on(&setup(), body)
+    }
+
+    fn on(setup: &Setup, body: &str) -> Self {
+        let mut device = SimulatedDevice::new(setup).unwrap();
         let text = module(body);
         let module = device.load_module(&ModuleSource { name: "test.ptx", code: Code::Ptx(&text) }).unwrap();
         let buffer = device.alloc("words", 4096).unwrap();
@@ -87,6 +91,74 @@ fn kernels_of_two_streams_overlap_and_those_of_one_do_not() {
     let (serial, parallel) = (cycles([0, 0]), cycles([0, 1]));
     assert!(parallel < 0.51 * serial, "{parallel} against {serial} cycles");
     assert!(parallel > 0.49 * serial, "{parallel} against {serial} cycles");
+}
+
+/// A store by each thread after some work.
+const WORK: &str = "mov.u32 %r1, 200;\nL:\nadd.u32 %r2, %r2, %r1;\nsub.u32 %r1, %r1, 1;\n\
+                    setp.ne.u32 %q1, %r1, 0;\n@%q1 bra L;\nst.global.u32 [%at], %r2;";
+
+/// Latency of a launch, in cycles, and what each CTA of it adds.
+const LAUNCH: (u32, u32) = (1000, 3);
+
+/// CTAs and stream of each launch: statistics of the run, start and statistics of each kernel.
+fn launches(all: &[(u32, u32)]) -> (Stats, Vec<(f64, Stats)>) {
+    let mut setup = setup();
+    (setup.gpu.launch.kernel_latency_cycles, setup.gpu.launch.cta_latency_cycles) = LAUNCH;
+    let mut bench = Bench::on(&setup, WORK);
+    all.iter().for_each(|&(ctas, stream)| bench.launch(ctas, 64, stream));
+    bench.device.synchronize().unwrap();
+    let mut kernels = bench.device.kernel_reports().to_vec();
+    kernels.sort_by_key(|k| k.launch);
+    let of = |k: &KernelReport| (k.start_cycle as f64, k.statistics.clone());
+    (bench.device.total_statistics(), kernels.iter().map(of).collect())
+}
+
+/// What holds for the statistics of a run and for those of each kernel.
+fn adds_up(stats: &Stats) {
+    let of = |name| stats.number(name);
+    assert_eq!(of("cycles") + of("launch_cycles"), of("total_cycles"));
+    // 34 SMs with four schedulers.
+    assert_eq!(of("slots.all"), of("cycles") * 34.0 * 4.0);
+    let reasons = stats.0.iter().filter(|(info, _)| info.name.starts_with("slots.") && info.name != "slots.all");
+    assert_eq!(reasons.filter_map(|(_, value)| value.number()).sum::<f64>(), of("slots.all"));
+    assert!((of("ipc") * of("cycles") - of("thread_instructions")).abs() < 1e-3);
+    assert!((0.0..=100.0).contains(&of("dram.utilisation")));
+}
+
+#[test]
+fn launch_latency_is_apart_from_the_cycles_of_kernels() {
+    let (total, kernels) = launches(&[(1, 0), (70, 0)]);
+    let latencies = [1003.0, 1210.0];
+    for ((_, stats), latency) in kernels.iter().zip(latencies) {
+        adds_up(stats);
+        assert_eq!(stats.number("launch_cycles"), latency);
+    }
+    adds_up(&total);
+    assert_eq!(total.number("launch_cycles"), latencies.iter().sum::<f64>());
+    for name in ["cycles", "launch_cycles", "total_cycles", "thread_instructions", "slots.all", "slots.idle"] {
+        let sum: f64 = kernels.iter().map(|(_, k)| k.number(name)).sum();
+        assert_eq!(total.number(name), sum, "{name}");
+    }
+}
+
+#[test]
+fn kernels_that_overlap_count_a_cycle_of_the_run_once() {
+    // The second one's latency ends 900 cycles after the first has begun, which runs far longer.
+    let (total, kernels) = launches(&[(1, 0), (301, 1)]);
+    let ends: Vec<f64> = kernels.iter().map(|(start, k)| start + k.number("total_cycles")).collect();
+    for (start, stats) in &kernels {
+        adds_up(stats);
+        assert_eq!(*start, 0.0);
+    }
+    adds_up(&total);
+    let latency = |kernel: usize| kernels[kernel].1.number("launch_cycles");
+    assert_eq!([latency(0), latency(1), total.number("launch_cycles")], [1003.0, 1903.0, 1003.0]);
+    assert!(ends[0] > 1903.0 + 1000.0, "{ends:?}");
+    assert_eq!(total.number("total_cycles"), ends[0].max(ends[1]));
+    // What the first did meanwhile is not the second one's.
+    let alone = |ctas| launches(&[(ctas, 0)]).1[0].1.number("warp_instructions");
+    let others = kernels[1].1.number("warp_instructions") - alone(301);
+    assert!(others > 0.0 && others < alone(1), "{others} of {}", alone(1));
 }
 
 #[test]

@@ -37,7 +37,7 @@ fn power_lies_between_leakage_and_full_issue() {
         for name in ["matmul", "bfs", "lud"] {
             let job = Job::Workload { name: name.into(), size: "small".into(), params: BTreeMap::new(), seed: 1 };
             let report = run(&setup, &job, &mut Unattended).unwrap();
-            let (counts, seconds) = (counts(&report), report.total.number("time") * 1e-6);
+            let (counts, seconds) = (counts(&report), report.total.number("total_time") * 1e-6);
             let watts = |structures| {
                 let power = DesignPower::of(structures, &counts, sms, &coefficients);
                 power.dynamic_pj * 1e-12 / seconds + power.leakage_watts

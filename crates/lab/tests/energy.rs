@@ -40,7 +40,7 @@ fn components_add_up_and_kernels_do() {
         let kernels = report.kernels.iter().map(|k| k.statistics.number("energy.total")).sum();
         agree(kernels, total, "kernels");
         let watts = report.total.number("power.mean");
-        agree(watts * report.total.number("time") * 1e-6, total, "power");
+        agree(watts * report.total.number("total_time") * 1e-6, total, "power");
     }
 }
 
@@ -68,7 +68,7 @@ fn power_over_time_adds_up_and_changes_nothing() {
             assert_eq!(report.total, plain.total);
             assert_eq!(report.kernels, plain.kernels);
             let series = report.power.unwrap();
-            let cycles = plain.total.number("cycles") as u64;
+            let cycles = plain.total.number("total_cycles") as u64;
             assert_eq!(series.intervals.len() as u64, cycles.div_ceil(interval));
             let mut at = 0;
             for one in &series.intervals {

@@ -50,6 +50,7 @@ mod tests {
             write_ratio_percent: 25,
             unified_bytes: 128 << 10,
             shared_carveouts_bytes: [0, 8, 16, 32, 64, 96].map(|k| k << 10).to_vec(),
+            fences_invalidate: config::InvalidatingFences::None,
         }
     }
 

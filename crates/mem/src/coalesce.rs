@@ -20,14 +20,19 @@ pub const MAX_ACCESSES: usize = 4 * WARP_LANES;
 pub enum Granularity {
     /// One 32-byte transaction per sector (sm_40 and later, and whatever bypasses an older L1).
     Sector,
-    /// Segments of up to 128 bytes (sm_20 to sm_39 through L1).
-    Segment,
+    /// Segments of up to so many bytes (sm_20 to sm_39 through L1): 128, or what the L1 fetches at once
+    /// if that is less.
+    Segment(u32),
 }
 
 impl Granularity {
-    /// What a GPU of compute capability `sm_version` / 10 does for accesses that bypass L1 or not.
-    pub const fn of(sm_version: u32, bypass_l1: bool) -> Self {
-        if sm_version >= 40 || bypass_l1 { Self::Sector } else { Self::Segment }
+    /// What a GPU of compute capability `sm_version` / 10 does for accesses that bypass L1 or not. A
+    /// transaction never asks for more than L1 fetches at a miss (`l1_fetch_bytes`).
+    pub fn of(sm_version: u32, bypass_l1: bool, l1_fetch_bytes: u32) -> Self {
+        match l1_fetch_bytes.min(LINE_BYTES) {
+            most if sm_version < 40 && !bypass_l1 && most > SECTOR_BYTES => Self::Segment(most),
+            _ => Self::Sector,
+        }
     }
 }
 
@@ -240,21 +245,21 @@ impl Transactions {
         self.finish(segment);
     }
 
-    /// Gathers what goes through a cache of whole lines: constants and textures, which have two
-    /// places per lane.
+    /// Gathers what goes through a cache that fetches `fetch_bytes` at a miss: constants and textures,
+    /// which have two places per lane.
     pub fn gather_lines(
         &mut self,
         mask: LaneMask,
         addresses: &[u64; WARP_LANES],
         second: Option<&[u64; WARP_LANES]>,
-        line_bytes: u32,
+        fetch_bytes: u32,
     ) {
         self.len = 0;
         for addresses in std::iter::once(addresses).chain(second) {
             for lane in lanes(mask) {
-                let at = self.at(addresses[lane] & !u64::from(line_bytes - 1));
+                let at = self.at(addresses[lane] & !u64::from(fetch_bytes - 1));
                 at.lanes |= 1 << lane;
-                at.bytes = line_bytes;
+                at.bytes = fetch_bytes;
             }
         }
         self.order();
@@ -311,11 +316,11 @@ impl Transactions {
 }
 
 /// Size of the segment that an access of `bytes` per lane is gathered in.
-const fn segment_bytes(bytes: u32, granularity: Granularity) -> u32 {
+fn segment_bytes(bytes: u32, granularity: Granularity) -> u32 {
     match (granularity, bytes) {
         (Granularity::Sector, _) | (_, 0 | 1) => 32,
-        (Granularity::Segment, 2) => 64,
-        (Granularity::Segment, _) => 128,
+        (Granularity::Segment(most), 2) => most.min(64),
+        (Granularity::Segment(most), _) => most,
     }
 }
 
@@ -330,6 +335,8 @@ fn line_bytes_of(address: u64, bytes: u32) -> [u32; 4] {
 /// offset touch consecutive words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LocalLayout {
+    /// Start of the local window in device memory.
+    pub base: u64,
     /// Threads of a CTA, rounded up to whole warps.
     pub threads_per_cta: u32,
     /// CTAs that may be resident on an SM.
@@ -339,9 +346,6 @@ pub struct LocalLayout {
 }
 
 impl LocalLayout {
-    /// Start of the local window in device memory, far above anything that is allocated.
-    pub const BASE: u64 = 1 << 40;
-
     /// Bytes between one word of a thread and its next.
     pub const fn word_stride(&self) -> u64 {
         4 * self.threads_per_cta as u64 * self.ctas_per_sm as u64 * self.sm_count as u64
@@ -358,7 +362,7 @@ impl LocalLayout {
     ) -> [u64; WARP_LANES] {
         let cta = u64::from(sm) + u64::from(self.sm_count) * u64::from(cta_slot);
         let thread = u64::from(self.threads_per_cta) * cta + u64::from(first_thread);
-        let (base, stride) = (Self::BASE + 4 * thread, self.word_stride());
+        let (base, stride) = (self.base + 4 * thread, self.word_stride());
         std::array::from_fn(|lane| base + 4 * lane as u64 + offsets[lane] / 4 * stride + offsets[lane] % 4)
     }
 }
@@ -411,7 +415,7 @@ mod tests {
     #[test]
     fn fermi_cuts_segments_to_the_half_or_quarter_in_use() {
         let shape = |mask, start, stride, bytes| -> Vec<_> {
-            gathered(mask, &strided(start, stride), bytes, Granularity::Segment)
+            gathered(mask, &strided(start, stride), bytes, Granularity::Segment(128))
                 .iter()
                 .map(|t| (t.address, t.bytes))
                 .collect()
@@ -423,6 +427,17 @@ mod tests {
         assert_eq!(shape(u32::MAX, 0x1000, 2, 2), [(0x1000, 64)]);
         assert_eq!(shape(u32::MAX, 0x1000, 1, 1), [(0x1000, 32)]);
         assert_eq!(shape(0b11, 0x1010, 0x40, 4), [(0x1000, 128)], "first and third quarter");
+    }
+
+    #[test]
+    fn segments_are_no_larger_than_what_l1_fetches() {
+        assert_eq!(Granularity::of(20, false, 128), Granularity::Segment(128));
+        assert_eq!(Granularity::of(20, false, 64), Granularity::Segment(64));
+        assert_eq!(Granularity::of(20, false, 32), Granularity::Sector, "a sectored L1");
+        assert_eq!(Granularity::of(20, true, 128), Granularity::Sector);
+        assert_eq!(Granularity::of(75, false, 128), Granularity::Sector);
+        let halves = gathered(u32::MAX, &strided(0x1000, 4), 4, Granularity::Segment(64));
+        assert_eq!(halves.iter().map(|t| (t.address, t.bytes)).collect::<Vec<_>>(), [(0x1040, 64), (0x1000, 64)]);
     }
 
     #[test]
@@ -440,9 +455,9 @@ mod tests {
 
     #[test]
     fn local_words_of_a_warp_lie_side_by_side() {
-        let layout = LocalLayout { threads_per_cta: 128, ctas_per_sm: 4, sm_count: 2 };
+        let layout = LocalLayout { base: 1 << 40, threads_per_cta: 128, ctas_per_sm: 4, sm_count: 2 };
         let addresses = layout.addresses(1, 2, 32, &[8; 32]);
-        assert_eq!(addresses[0], LocalLayout::BASE + 4 * (128 * 5 + 32) + 2 * layout.word_stride());
+        assert_eq!(addresses[0], layout.base + 4 * (128 * 5 + 32) + 2 * layout.word_stride());
         assert_eq!(addresses[31] - addresses[0], 124);
         let mut t = Transactions::new();
         t.gather_local(u32::MAX, &addresses, 16, layout.word_stride(), Granularity::Sector);
@@ -478,7 +493,7 @@ mod tests {
         ) {
             let bytes = 1 << log_bytes;
             let addresses = seed.map(|a| 0x10_0000 + a / u64::from(bytes) * u64::from(bytes));
-            let granularity = if segment { Granularity::Segment } else { Granularity::Sector };
+            let granularity = if segment { Granularity::Segment(128) } else { Granularity::Sector };
             let t = gathered(mask, &addresses, bytes, granularity);
             let mut expected = BTreeSet::new();
             for lane in lanes(mask) {

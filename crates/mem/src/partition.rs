@@ -8,7 +8,6 @@
 //! One look-up, one fill, one answer and one miss per L2 cycle.
 
 use crate::cache::{Answer, Cache, CacheCounters, Failure, Outcome};
-use crate::coalesce::SECTOR_BYTES;
 use crate::dram::AddressMap;
 use crate::slab::{Packet, PacketId, Packets, Part};
 use crate::staged::StagedQueue;
@@ -70,7 +69,8 @@ pub(crate) struct Slice {
     /// Queue lengths, in the order of [`config::L2::queue_entries`].
     limits: [usize; 4],
     rop_latency: u64,
-    sectored: bool,
+    /// What the cache fetches at once: the size of a packet's parts.
+    fetch_bytes: u32,
     blocked: Option<Blocked>,
     counters: PartitionCounters,
 }
@@ -101,7 +101,7 @@ impl Slice {
             to_crossbar: StagedQueue::new(),
             limits: l2.queue_entries.map(|n| n.max(1) as usize),
             rop_latency: u64::from(l2.latency_cycles),
-            sectored: l2.cache.sectored,
+            fetch_bytes: l2.cache.fetch_bytes(),
             blocked: None,
             counters: PartitionCounters::default(),
         }
@@ -120,10 +120,13 @@ impl Slice {
         self.counters.input_blocked += 1;
     }
 
-    /// Takes a packet apart into sectors. Tells whether they can be looked up at once.
+    /// Takes a packet apart into what the cache fetches at once: sectors or lines. Returns whether they
+    /// can be looked up at once.
     #[inline]
     pub fn receive(&mut self, now: u64, id: PacketId, packet: &mut Packet) -> bool {
-        let parts = if self.sectored { packet.request.bytes.div_ceil(SECTOR_BYTES).clamp(1, 4) } else { 1 };
+        let Request { address, bytes, .. } = packet.request;
+        let within = address as u32 & (self.fetch_bytes - 1);
+        let parts = (within + bytes).div_ceil(self.fetch_bytes).clamp(1, 4);
         packet.parts_left = parts as u8;
         self.counters.parts += u64::from(parts);
         let direct = packet.request.kind == RequestKind::Texture;
@@ -232,13 +235,13 @@ impl Slice {
 
     /// The request of one part of a packet.
     fn part_of(&self, request: &Request, part: Part) -> Request {
-        let Request { address, bytes, .. } = *request;
-        let (address, bytes) = if self.sectored {
-            (address + u64::from(part.number() * SECTOR_BYTES), SECTOR_BYTES)
-        } else {
-            (address, bytes)
-        };
-        Request { address, bytes, token: part.0, ..*request }
+        let size = self.fetch_bytes;
+        let within = request.address as u32 & (size - 1);
+        // The first and the last part may be less than what the cache fetches.
+        let from = (part.number() * size).max(within);
+        let to = ((part.number() + 1) * size).min(within + request.bytes.max(1));
+        let address = request.address - u64::from(within) + u64::from(from);
+        Request { address, bytes: to.saturating_sub(from).max(1), token: part.0, ..*request }
     }
 
     /// Whether a request can leave the latency path at `now`.
@@ -311,10 +314,10 @@ impl Slice {
         self.to_crossbar.pop()
     }
 
-    /// Data in an answer to `request`: a sector of it, or all that was asked for.
+    /// Data in an answer to `request`: a sector or line of it, or all that was asked for.
     #[inline]
     pub fn bytes_of_part(&self, request: &Request) -> u32 {
-        if self.sectored { request.bytes.min(SECTOR_BYTES) } else { request.bytes }
+        request.bytes.min(self.fetch_bytes)
     }
 
     /// What the slice asks of DRAM next.

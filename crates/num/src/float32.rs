@@ -236,9 +236,9 @@ pub enum TestClass {
     Number,
     /// NaN.
     NotANumber,
-    /// Neither NaN, infinite, subnormal nor zero.
+    /// Neither NaN, infinite nor subnormal: the ISA counts zero as normal here.
     Normal,
-    /// Subnormal; the ISA counts zero as subnormal here.
+    /// Subnormal and not zero.
     Subnormal,
 }
 
@@ -250,7 +250,7 @@ pub fn testp(a: f32, class: TestClass) -> bool {
         TestClass::Infinite => a.is_infinite(),
         TestClass::Number => !a.is_nan(),
         TestClass::NotANumber => a.is_nan(),
-        TestClass::Normal => a.is_normal(),
-        TestClass::Subnormal => a.is_subnormal() || a == 0.0,
+        TestClass::Normal => a.is_normal() || a == 0.0,
+        TestClass::Subnormal => a.is_subnormal(),
     }
 }

@@ -152,7 +152,7 @@ pub fn testp(a: f64, class: TestClass) -> bool {
         TestClass::Infinite => a.is_infinite(),
         TestClass::Number => !a.is_nan(),
         TestClass::NotANumber => a.is_nan(),
-        TestClass::Normal => a.is_normal(),
-        TestClass::Subnormal => a.is_subnormal() || a == 0.0,
+        TestClass::Normal => a.is_normal() || a == 0.0,
+        TestClass::Subnormal => a.is_subnormal(),
     }
 }

@@ -5,7 +5,7 @@
 //! multiply-adds go through f32 where that is exact enough, else through f64, where a product is
 //! exact (22 or 16 bits) and a sum is rounded to odd, so that the last rounding is the only one.
 
-use crate::float32::{self, TestClass};
+use crate::float32;
 use crate::format::{self, Format, odd_f32, odd_sum, odd_sum_f32};
 use crate::{Mode, Rounding};
 
@@ -243,22 +243,6 @@ fn select<F: Half>(a: u16, b: u16, flags: float32::MinMax, pick: fn(f32, f32, fl
 #[inline]
 pub fn copysign(a: u16, b: u16) -> u16 {
     (b & 0x7fff) | (a & 0x8000)
-}
-
-/// `testp` on a 16-bit value, as CUDA's `__hisnan` and `__hisinf` need it.
-#[inline]
-pub fn testp<F: Half>(a: u16, class: TestClass) -> bool {
-    let magnitude = u64::from(a & 0x7fff);
-    let infinity = F::FORMAT.infinity();
-    let exponent = magnitude & infinity;
-    match class {
-        TestClass::Finite => magnitude < infinity,
-        TestClass::Infinite => magnitude == infinity,
-        TestClass::Number => magnitude <= infinity,
-        TestClass::NotANumber => magnitude > infinity,
-        TestClass::Normal => exponent != 0 && exponent != infinity,
-        TestClass::Subnormal => exponent == 0,
-    }
 }
 
 /// Splits a packed pair: (lower, upper).

@@ -160,18 +160,12 @@ pub const fn mad24_hi_sat_s32(a: i32, b: i32, c: i32) -> i32 {
     mul24_hi_s32(a, b).saturating_add(c)
 }
 
-/// `addc`, `add.cc` (with no carry in): the sum and the carry out.
+/// `addc`, `add.cc` (with no carry in): the sum and the carry out. `subc` adds the complement of `b`,
+/// `sub.cc` with a carry.
 #[inline(always)]
 pub const fn add_carry_u32(a: u32, b: u32, carry: bool) -> (u32, bool) {
     let sum = a as u64 + b as u64 + carry as u64;
     (sum as u32, sum >> 32 != 0)
-}
-
-/// `subc`, `sub.cc` (with no borrow in): `a - (b + borrow)` and the borrow out.
-#[inline(always)]
-pub const fn sub_borrow_u32(a: u32, b: u32, borrow: bool) -> (u32, bool) {
-    let difference = (a as u64).wrapping_sub(b as u64 + borrow as u64);
-    (difference as u32, difference >> 63 != 0)
 }
 
 /// `addc.u64`, `add.cc.u64`.
@@ -179,13 +173,6 @@ pub const fn sub_borrow_u32(a: u32, b: u32, borrow: bool) -> (u32, bool) {
 pub const fn add_carry_u64(a: u64, b: u64, carry: bool) -> (u64, bool) {
     let sum = a as u128 + b as u128 + carry as u128;
     (sum as u64, sum >> 64 != 0)
-}
-
-/// `subc.u64`, `sub.cc.u64`.
-#[inline(always)]
-pub const fn sub_borrow_u64(a: u64, b: u64, borrow: bool) -> (u64, bool) {
-    let difference = (a as u128).wrapping_sub(b as u128 + borrow as u128);
-    (difference as u64, difference >> 127 != 0)
 }
 
 /// The four bytes of `x` as unsigned or signed numbers.

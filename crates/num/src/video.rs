@@ -1,5 +1,11 @@
 //! Video instructions: arithmetic on bytes and half-words within 32-bit registers (PTX ISA, "Scalar
 //! Video Instructions" and "SIMD Video Instructions").
+//!
+//! They are as the manual defines them and as GPUs up to sm_62 execute them. From sm_70 on the assembler
+//! puts other instructions in their place, and these deviate for scalar ones: a result merged into `.h1`
+//! is its upper half; `.sat` into a part takes a negative result for a large one; `.min` and `.max` take
+//! an unsigned result from 2^31 on for a larger one; `vmad` takes `c`, whole unsigned words and what it
+//! shifts for signed numbers (ptxas 11.8 and 12.9, read off their SASS).
 
 /// A part of a 32-bit register: `.b0` to `.b3`, `.h0`, `.h1`, or all of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -114,7 +120,6 @@ impl Op {
                 let sum = a + b;
                 (sum + i64::from(sum >= 0)) >> 1
             }
-            // Bits shifted past the 64th are far beyond the manual's 34-bit intermediate result.
             Op::Shl { wrap } => a.wrapping_shl(amount(wrap) as u32),
             Op::Shr { wrap } => a >> amount(wrap),
             Op::Set(compare) => i64::from(match compare {
@@ -148,7 +153,7 @@ pub enum Then {
 /// The destination's side of a scalar video instruction.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Destination {
-    /// `.dtype` is `.s32`; false for `vset`.
+    /// `.dtype` is `.s32`; of `vset`, which has none, `.atype`.
     pub signed: bool,
     /// `.sat`.
     pub sat: bool,
@@ -164,7 +169,8 @@ pub fn scalar(op: Op, a: Source, b: Source, to: Destination) -> u32 {
     let part = if let Then::Merge(part) = to.then { part } else { Part::Word };
     let (width, low) = part.span();
     let result = op.apply(a.get(), b.get());
-    let result = if to.sat { clamp(result, width, to.signed) } else { result };
+    // What is clamped has 34 bits: only a left shift gives more.
+    let result = if to.sat { clamp(result << 30 >> 30, width, to.signed) } else { result };
     let c = extract(to.c.into(), 32, 0, to.signed);
     match to.then {
         Then::Nothing => result as u32,
@@ -179,7 +185,7 @@ pub fn scalar(op: Op, a: Source, b: Source, to: Destination) -> u32 {
 }
 
 /// Modifiers of `vmad`.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Vmad {
     /// The product is negated: exactly one of `-a`, `-b`.
     pub negate_product: bool,
@@ -198,7 +204,7 @@ pub struct Vmad {
 pub fn vmad(a: Source, b: Source, c: u32, flags: Vmad) -> u32 {
     let signed = a.signed || b.signed || flags.negate_product || flags.negate_c;
     let product = i128::from(a.get()) * i128::from(b.get());
-    let c = i128::from(extract(c.into(), 32, 0, a.signed || b.signed || flags.negate_product));
+    let c = i128::from(extract(c.into(), 32, 0, signed));
     let product = if flags.negate_product { -product } else { product };
     let c = if flags.negate_c { -c } else { c };
     let result = (product + c + i128::from(flags.plus_one)) >> flags.scale.min(64);
@@ -207,7 +213,7 @@ pub fn vmad(a: Source, b: Source, c: u32, flags: Vmad) -> u32 {
 }
 
 /// Operands and modifiers of a SIMD video instruction.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Simd {
     /// Elements per register: 2 (half-words) or 4 (bytes).
     pub elements: u8,

@@ -232,7 +232,8 @@ fn minimum_and_maximum() {
 fn classes() {
     use float32::TestClass::*;
     let table = [
-        (0.0, [true, false, true, false, false, true]),
+        (0.0, [true, false, true, false, true, false]),
+        (-0.0, [true, false, true, false, true, false]),
         (f32::from_bits(1), [true, false, true, false, false, true]),
         (-1.5, [true, false, true, false, true, false]),
         (f32::INFINITY, [false, true, true, false, false, false]),
@@ -241,6 +242,8 @@ fn classes() {
     for (x, want) in table {
         let classes = [Finite, Infinite, Number, NotANumber, Normal, Subnormal];
         assert_eq!(classes.map(|c| float32::testp(x, c)), want, "{x}");
+        let x = if x.is_subnormal() { f64::from_bits(1) } else { f64::from(x) };
+        assert_eq!(classes.map(|c| float64::testp(x, c)), want, "{x}");
     }
     assert_eq!(float32::copysign(-1.0, 2.0), -2.0);
     assert_eq!(float64::copysign(1.0, -2.0), 2.0);

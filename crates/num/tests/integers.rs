@@ -85,10 +85,10 @@ proptest! {
         let (high, carry) = int::add_carry_u64((a >> 64) as u64, (b >> 64) as u64, carry);
         let (sum, overflow) = a.overflowing_add(b);
         prop_assert_eq!((u128::from(high) << 64 | u128::from(low), carry), (sum, overflow));
-        let (low, borrow) = int::sub_borrow_u64(a as u64, b as u64, false);
-        let (high, borrow) = int::sub_borrow_u64((a >> 64) as u64, (b >> 64) as u64, borrow);
+        let (low, carry) = int::add_carry_u64(a as u64, !b as u64, true);
+        let (high, carry) = int::add_carry_u64((a >> 64) as u64, (!b >> 64) as u64, carry);
         let (difference, overflow) = a.overflowing_sub(b);
-        prop_assert_eq!((u128::from(high) << 64 | u128::from(low), borrow), (difference, overflow));
+        prop_assert_eq!((u128::from(high) << 64 | u128::from(low), !carry), (difference, overflow));
     }
 
     #[test]
@@ -96,9 +96,9 @@ proptest! {
         let (low, carry) = int::add_carry_u32(a as u32, b as u32, false);
         let (high, carry) = int::add_carry_u32((a >> 32) as u32, (b >> 32) as u32, carry);
         prop_assert_eq!((u64::from(high) << 32 | u64::from(low), carry), a.overflowing_add(b));
-        let (low, borrow) = int::sub_borrow_u32(a as u32, b as u32, false);
-        let (high, borrow) = int::sub_borrow_u32((a >> 32) as u32, (b >> 32) as u32, borrow);
-        prop_assert_eq!((u64::from(high) << 32 | u64::from(low), borrow), a.overflowing_sub(b));
+        let (low, carry) = int::add_carry_u32(a as u32, !b as u32, true);
+        let (high, carry) = int::add_carry_u32((a >> 32) as u32, (!b >> 32) as u32, carry);
+        prop_assert_eq!((u64::from(high) << 32 | u64::from(low), !carry), a.overflowing_sub(b));
     }
 
     #[test]

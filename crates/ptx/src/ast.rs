@@ -482,12 +482,14 @@ pub enum OperandKind {
     Selected(Sym, Sym),
     /// A number. Constant expressions are folded to one.
     Immediate(Immediate),
-    /// A variable's address with an offset, not in brackets: `buf+4`; never a zero offset.
+    /// A variable's address or a register with an offset, not in brackets: `buf+4`; never a zero offset.
     Offset(Sym, i64),
     /// An element of an array variable, not in brackets: `buf[4]` or `buf[%r1]`.
     Element(Sym, Box<Operand>),
     /// `!p`: the negation of a predicate.
     Not(Sym),
+    /// `-r`: the negative of a register, or of a part of one, for `vmad`.
+    Negated(Box<Operand>),
     /// `p|q`: two destinations. Either may be the sink `_` (`None`), not both.
     Pair(Option<Sym>, Option<Sym>),
     /// `_`: a destination that is thrown away.

@@ -72,7 +72,7 @@
 //!   same as under the ISA's rules, which make them unsigned.
 //!
 //! # Limits
-//! Text of [`MAX_BYTES`]; nesting of 100; rows of 2^24 names; variables of a terabyte; 100 diagnostics
+//! Text of [`MAX_BYTES`]; nesting of 100; 65,536 functions; rows of 2^24 names; variables of a terabyte; 100 diagnostics
 //! of each severity are kept, the rest is counted. Time and memory are linear in the text. **Invariant:**
 //! no input makes this crate panic, recurse without bound, or do I/O.
 #![warn(missing_docs)]
@@ -81,6 +81,7 @@ pub mod ast;
 mod check;
 mod diag;
 mod inventory;
+pub mod isa;
 mod lexer;
 mod names;
 mod parser;

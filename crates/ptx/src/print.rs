@@ -346,6 +346,10 @@ fn write_operand(out: &mut String, module: &Module, operand: &Operand) -> fmt::R
             out.write_char(']')
         }
         OperandKind::Not(sym) => write!(out, "!{}", name(*sym)),
+        OperandKind::Negated(inner) => {
+            out.write_char('-')?;
+            write_operand(out, module, inner)
+        }
         OperandKind::Pair(first, second) => write!(out, "{}|{}", or_sink(*first), or_sink(*second)),
         OperandKind::Sink => out.write_char('_'),
         OperandKind::Vector(items) => write_list(out, module, ['{', '}'], items),

@@ -280,7 +280,7 @@ impl MemoryRole {
         let atomic = inst.mem.is_some_and(|m| matches!(m.access, Access::Atomic | Access::Reduction));
         let point = match inst.control {
             Control::BarrierSync | Control::BarrierArrive => inst.mask != 0,
-            Control::Fence | Control::AsyncCommit | Control::AsyncWait => true,
+            Control::Fence | Control::FenceCta | Control::AsyncCommit | Control::AsyncWait => true,
             _ => false,
         };
         Self { is_ordered: visible || point, orders: visible && atomic || point }
@@ -330,7 +330,7 @@ impl Observer for Auditor {
                     cycle: now,
                     warp,
                     younger: None,
-                    what: format!("its CTA ends with {left} instructions in flight"),
+                    what: format!("its CTA ends with {} in flight", kit::text::counted(left.into(), "instruction")),
                     older: None,
                 });
             }
@@ -387,7 +387,7 @@ impl Observer for Auditor {
         let tables = &mut self.warps[inst.warp.index()];
         match inst.control {
             Control::BarrierSync if inst.mask != 0 => tables.at_barrier = true,
-            Control::Fence => tables.fenced |= tables.outstanding > 0,
+            Control::Fence | Control::FenceCta => tables.fenced |= tables.outstanding > 0,
             _ => {}
         }
         tables.outstanding += u32::from(inst.mem.is_some());

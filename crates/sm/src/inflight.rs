@@ -48,6 +48,8 @@ pub struct InFlight {
     pub unit_pipe: Pipe,
     /// The scalar path changes its way: [`Slab::route`].
     pub is_routed: bool,
+    /// An atomic that keeps its warp from issuing.
+    pub holds_warp: bool,
     /// How far it has come.
     pub stage: Stage,
     /// All threads of its warp have exited with it.
@@ -93,6 +95,7 @@ impl InFlight {
             micro,
             unit_pipe: micro.pipe,
             is_routed: false,
+            holds_warp: false,
             stage: Stage::Buffered,
             ends_warp: done.next_pc.is_none(),
             turns: done.next_pc != Some(Pc(done.pc.0 + 1)),

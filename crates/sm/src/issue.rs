@@ -14,6 +14,7 @@ use crate::sm::{SCHEDULERS, Sm, Wake};
 use crate::spec::{Pipe, PipeSet};
 use crate::stalls::Stall;
 use crate::warp_mask::WarpMask;
+use config::{HoldingAtomics, InvalidatingFences};
 use isa::{Access, Control, Space, WarpSlot, WarpStream};
 use kit::Cycle;
 
@@ -208,13 +209,47 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         self.warps.outstanding[warp.index()] += 1;
         match flight.mem.map(|m| m.access) {
             Some(Access::AsyncCopy) => flight.group = self.copies.issue(warp),
-            Some(Access::Atomic | Access::Reduction)
-                if self.spec.options.atomics_hold_warp && self.slab.dynamic(id).space == Space::Global =>
-            {
+            Some(Access::Atomic | Access::Reduction) if self.holds_warp(id) => {
+                self.slab.get_mut(id).holds_warp = true;
                 self.warps.atomics[warp.index()] += 1;
                 self.warps.at_atomic.insert(warp);
             }
             _ => {}
+        }
+    }
+
+    /// Whether the warp of `id`, an atomic, issues nothing until it has returned.
+    fn holds_warp(&self, id: InstId) -> bool {
+        let holding = self.spec.sm.issue.atomics_hold_warp;
+        let holds = match self.slab.dynamic(id).space {
+            Space::Shared => holding == HoldingAtomics::All,
+            _ => holding != HoldingAtomics::None,
+        };
+        holds && self.slab.get(id).mask != 0
+    }
+
+    /// `warp` issues a fence: it waits for accesses on their way.
+    fn reach_fence(&mut self, warp: WarpSlot, control: Control) {
+        let invalidates = match self.spec.sm.l1d.fences_invalidate {
+            InvalidatingFences::None => false,
+            InvalidatingFences::Device => control == Control::Fence,
+            InvalidatingFences::All => true,
+        };
+        if invalidates {
+            self.warps.invalidates.insert(warp);
+        }
+        if self.warps.outstanding[warp.index()] > 0 {
+            self.warps.at_fence.insert(warp);
+        } else {
+            self.pass_fence(warp);
+        }
+    }
+
+    /// The fence of `warp` is complete.
+    pub(crate) fn pass_fence(&mut self, warp: WarpSlot) {
+        if self.warps.invalidates.contains(warp) {
+            self.warps.invalidates.remove(warp);
+            self.invalidate_l1();
         }
     }
 
@@ -232,7 +267,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
                 let released = self.barriers.arrive(self.warps.cta[warp.index()], warp, arrival, waits);
                 self.release(now, released);
             }
-            Control::Fence if self.warps.outstanding[warp.index()] > 0 => self.warps.at_fence.insert(warp),
+            Control::Fence | Control::FenceCta => self.reach_fence(warp, control),
             Control::AsyncCommit => self.copies.commit(warp),
             Control::AsyncWait if !self.copies.wait(warp, dynamic.async_groups_left) => {
                 self.warps.at_copies.insert(warp);

@@ -267,6 +267,9 @@ pub struct Kernel {
     pub shape: LaunchShape,
     /// How many of its CTAs an SM holds, and what limits them.
     pub occupancy: Occupancy,
+    /// CTAs that an SM is taken to hold where memory is shared out among them: those of the occupancy, or
+    /// fewer ([`config::Sm::residency_counts_grid`]).
+    pub ctas_per_sm: u32,
     /// Where its threads' local memory lies.
     pub local_layout: LocalLayout,
 }
@@ -275,13 +278,20 @@ impl Kernel {
     /// A launch of `code` in `shape` on SMs like `spec`.
     pub fn new(code: Arc<Code>, shape: LaunchShape, spec: &CoreSpec) -> Self {
         let occupancy = occupancy(&spec.sm, &shape);
+        let by_grid = if spec.sm.residency_counts_grid {
+            shape.ctas().div_ceil(u64::from(spec.sm_count)).try_into().unwrap_or(u32::MAX)
+        } else {
+            u32::MAX
+        };
+        let ctas_per_sm = occupancy.ctas_per_sm.min(by_grid).max(1);
         let local_layout = LocalLayout {
+            base: u64::from(spec.sm.local_base_kib) << 10,
             threads_per_cta: shape.warps() * kit::WARP_LANES as u32,
-            ctas_per_sm: occupancy.ctas_per_sm.max(1),
+            ctas_per_sm,
             sm_count: spec.sm_count,
         };
         let names = code.names.clone();
-        Self { code, names, shape, occupancy, local_layout }
+        Self { code, names, shape, occupancy, ctas_per_sm, local_layout }
     }
 
     /// What the instruction at `pc` names.

@@ -460,7 +460,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         let l1d = &self.spec.sm.l1d;
         let alone = self.ctas.iter().all(Option::is_none);
         if alone && !l1d.shared_carveouts_bytes.is_empty() && self.lsu.l1.as_ref().is_some_and(L1::is_idle) {
-            let split = carve_out(l1d, launch.shape.shared_bytes * launch.occupancy.ctas_per_sm);
+            let split = carve_out(l1d, launch.shape.shared_bytes * launch.ctas_per_sm);
             if let Some(l1) = &mut self.lsu.l1 {
                 l1.reshape(l1d, &split.l1);
             }

@@ -95,9 +95,6 @@ pub enum TimingTable {
 pub struct CoreOptions {
     /// Warp scheduler, in place of the GPU's own ([`config::Issue::scheduler`]).
     pub scheduler: Option<String>,
-    /// A warp issues nothing while a global atomic of its is on the way, as in GPGPU-Sim (which
-    /// needs that for its functional model). Without it only readers of the result wait.
-    pub atomics_hold_warp: bool,
     /// Operand collectors take and send instructions in exactly the order of GPGPU-Sim 4.2, in which
     /// sub-cores get in each other's way and an instruction can wait in its collector without end
     /// (see `operand_collector`, D-OC1 and D-OC3). Without it they take turns.

@@ -62,6 +62,8 @@ pub struct Warps<M: WarpMask = u64> {
     pub at_barrier: M,
     /// Waits at a fence.
     pub at_fence: M,
+    /// The fence that it waits at, or has issued, drops the contents of L1.
+    pub invalidates: M,
     /// Waits for asynchronous copies.
     pub at_copies: M,
     /// Waits for atomics (only where they hold the warp).
@@ -84,7 +86,7 @@ pub struct Warps<M: WarpMask = u64> {
     pub in_pipeline: PerWarp<u16, M>,
     /// Memory instructions issued and not performed, and store acknowledgements still to come.
     pub outstanding: PerWarp<u32, M>,
-    /// Global atomics on their way.
+    /// Atomics on their way that hold the warp.
     pub atomics: PerWarp<u16, M>,
     arrivals: u64,
 }
@@ -98,6 +100,7 @@ impl<M: WarpMask> Default for Warps<M> {
             decoded: M::NONE,
             at_barrier: M::NONE,
             at_fence: M::NONE,
+            invalidates: M::NONE,
             at_copies: M::NONE,
             at_atomic: M::NONE,
             asleep: M::NONE,

@@ -6,7 +6,7 @@ use crate::observer::{Observer, Seen};
 use crate::policy::IssuePolicy;
 use crate::sm::{FinishedCta, Sm};
 use crate::warp_mask::WarpMask;
-use isa::{Access, Space, WarpSlot, WarpStream};
+use isa::{Access, WarpSlot, WarpStream};
 use kit::Cycle;
 
 impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
@@ -68,6 +68,9 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
             self.collectors.release(self.partition_of(warp), flight.station);
         }
         self.touched.insert(warp);
+        if let Some(Access::Atomic | Access::Reduction) = mem.map(|m| m.access) {
+            self.end_atomic(id);
+        }
         self.slab.release(id);
         self.warps.in_pipeline[warp.index()] -= 1;
         if let Some(mem) = mem {
@@ -75,9 +78,6 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
                 Access::AsyncCopy if self.copies.performed(warp, group) => {
                     self.warps.at_copies.remove(warp);
                     self.stirred.insert(warp);
-                }
-                Access::Atomic | Access::Reduction if self.slab.dynamic(id).space == Space::Global => {
-                    self.end_atomic(warp);
                 }
                 _ => {}
             }
@@ -87,7 +87,13 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         }
     }
 
-    fn end_atomic(&mut self, warp: WarpSlot) {
+    /// Atomic `id` holds its warp no longer, if it did.
+    pub(crate) fn end_atomic(&mut self, id: InstId) {
+        let flight = self.slab.get_mut(id);
+        if !std::mem::take(&mut flight.holds_warp) {
+            return;
+        }
+        let warp = flight.warp;
         let left = &mut self.warps.atomics[warp.index()];
         *left = left.saturating_sub(1);
         if *left == 0 {
@@ -102,8 +108,11 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         let left = &mut self.warps.outstanding[warp.index()];
         *left -= count;
         if *left == 0 {
-            self.stirred |= self.warps.at_fence & P::Mask::of(warp);
-            self.warps.at_fence.remove(warp);
+            if self.warps.at_fence.contains(warp) {
+                self.stirred.insert(warp);
+                self.warps.at_fence.remove(warp);
+                self.pass_fence(warp);
+            }
             self.retire_if_drained(now, warp);
         }
     }

@@ -6,7 +6,7 @@
 
 mod support;
 
-use config::Unit;
+use config::{HoldingAtomics, InvalidatingFences, Unit};
 use isa::{CacheOp, OpClass, Space};
 use sm::{Stall, Timeline};
 use support::*;
@@ -251,10 +251,62 @@ fn an_atomic_waits_for_its_answer() {
     let free = bench.run();
     assert_eq!(issue(&free, 0, 2) - issue(&free, 0, 0), 100 + 6 + 31);
     assert!(issue(&free, 0, 1) - issue(&free, 0, 0) < 5, "what does not need the result goes on");
-    bench.options.atomics_hold_warp = true;
+    bench.gpu.sm.issue.atomics_hold_warp = HoldingAtomics::Global;
     let held = bench.run();
     assert_eq!(issue(&held, 0, 1), issue(&free, 0, 2));
     assert!(held.sm.account().stalled(Stall::Atomic) > 100);
+}
+
+#[test]
+fn an_atomic_on_shared_memory_holds_its_warp_where_the_description_says_so() {
+    let atomic = Line { mem: load(Space::Shared, 1, 0, 4).mem, ..atomic(1, 0, 4) };
+    let atomic = Line { mem: atomic.mem.map(|m| isa::MemAccess { access: isa::Access::Atomic, ..m }), ..atomic };
+    let next_issue = |holding, lanes| {
+        let mut bench = Bench::new(&[atomic.clone().mask(lanes), add(3, &[4])]);
+        bench.gpu.sm.issue.atomics_hold_warp = holding;
+        let run = bench.run();
+        issue(&run, 0, 1) - issue(&run, 0, 0)
+    };
+    let latency = u64::from(gpu().sm.shared.latency_cycles);
+    for holding in [HoldingAtomics::None, HoldingAtomics::Global] {
+        assert!(next_issue(holding, !0) < 5, "what does not need the result goes on");
+    }
+    let held = next_issue(HoldingAtomics::All, !0);
+    assert!((latency..latency + 8).contains(&held), "{held} cycles, latency {latency}");
+    assert!(next_issue(HoldingAtomics::All, 0) < 5, "no lane, nothing to wait for");
+}
+
+#[test]
+fn fences_drop_what_l1_holds_as_the_description_says() {
+    use InvalidatingFences::{All, Device, None};
+    let cta_fence = || control(OpClass::Fence, isa::Control::FenceCta, "membar.cta");
+    let hits = |invalidate, fence: Line| {
+        let again = [load(Space::Global, 1, 0, 4), fence, load(Space::Global, 2, 0, 4)];
+        let run = Bench::new(&again).gpu(|g| g.sm.l1d.fences_invalidate = invalidate).run();
+        run.sm.l1_counters().read_hits
+    };
+    for (invalidate, by_device, by_cta) in [(None, false, false), (Device, true, false), (All, true, true)] {
+        assert_eq!(hits(invalidate, fence()) == 0, by_device, "{invalidate:?}, of device scope");
+        assert_eq!(hits(invalidate, cta_fence()) == 0, by_cta, "{invalidate:?}, of CTA scope");
+    }
+}
+
+#[test]
+fn the_grid_limits_the_stride_of_local_memory_and_the_carve_out_where_the_description_says_so() {
+    let layout = |by_grid: bool, ctas: u32| {
+        let mut bench = Bench::new(&[add(1, &[2])]).gpu(|g| {
+            g.sm.residency_counts_grid = by_grid;
+            g.sm.local_base_kib = 7;
+            g.sm_count = 4;
+        });
+        bench.ctas = ctas;
+        let kernel = &bench.run().kernels[0];
+        (kernel.local_layout.base, kernel.local_layout.ctas_per_sm, kernel.ctas_per_sm)
+    };
+    let most = gpu().sm.max_ctas.min(gpu().sm.max_warps);
+    assert_eq!(layout(false, 1), (7 << 10, most, most));
+    assert_eq!(layout(true, 1), (7 << 10, 1, 1));
+    assert_eq!(layout(true, 9), (7 << 10, 3, 3));
 }
 
 #[test]

@@ -38,7 +38,7 @@ impl Size {
 }
 
 /// Which code of a module is run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Form {
     /// PTX, the virtual machine's code.

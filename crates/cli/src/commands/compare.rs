@@ -7,38 +7,44 @@ use crate::lookup::{self, Input};
 use crate::progress::{Board, BoardWatch};
 use crate::render::comparison;
 use crate::{interrupt, output, simulator};
+use config::GpuConfig;
 use lab::{Job, Setup};
-use std::num::NonZeroUsize;
+use std::ffi::OsStr;
+use std::num::{NonZeroU64, NonZeroUsize};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use workloads::Form;
 
 /// Run workloads on several GPUs, cores, schedulers or settings and show them side by side
 ///
-/// Each workload runs on every combination of what --gpus, --cores, --schedulers and --vary list; speedups are over the first combination. The order of the output does not depend on which run ends first.
+/// Each workload runs on every combination of what --gpus, --cores, --schedulers and --vary list; speedups, of the time of kernels without launch latency, are over the first combination or over the core that --over names. The order of the output does not depend on which run ends first.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   warpwright compare matmul --schedulers all
   warpwright compare matmul bfs hotspot --gpus gtx480,v100,rtx3070
   warpwright compare traces/bfs traces/vecadd --gpus v100,titanv --any-architecture
   warpwright compare bfs --size medium --vary sm.issue.two_level_active_warps=4,8,16 --schedulers two_level
-  warpwright compare all --cores inorder,ghost --isa sass --show speedup,stalls,occupancy --published
+  warpwright compare all --cores inorder,ghost --show speedup,stalls,occupancy --published
+  warpwright compare all --gpus rtx2060s,v100 --cores inorder,socgpu,ghost --over inorder-war-exact
   warpwright compare kmeans --warps-per-sm x1,x2 --register-file x1,x2
   warpwright compare all --schedulers lrr,gto --set sm.issue.schedulers=2 --json=schedulers.json")]
 pub struct Args {
-    /// Bundled workloads, launch files or traces; `all` means every bundled workload that has code for the GPUs
+    /// Bundled workloads, launch files or traces; `all` means every bundled workload, those without machine code for the GPUs left out where others have some
     #[arg(value_name = "WORKLOAD|LAUNCH.toml|KERNELSLIST.g", required = true)]
-    workloads: Vec<String>,
+    workloads: Vec<PathBuf>,
     /// GPUs: names, paths of descriptions, or `all`
-    #[arg(long, value_name = "A,B", value_delimiter = ',', default_value = "rtx2060s")]
-    gpus: Vec<String>,
+    #[arg(long, alias = "gpu", value_name = "A,B", value_delimiter = ',', default_value = "rtx2060s")]
+    gpus: Vec<PathBuf>,
     /// Core designs, or `all`
-    #[arg(long, value_name = "A,B", value_delimiter = ',', default_value = "inorder")]
+    #[arg(long, alias = "core", value_name = "A,B", value_delimiter = ',', default_value = "inorder")]
     cores: Vec<String>,
+    /// Core design that speedups and all else that is relative are over, each column's on the same GPU under the same scheduler and settings; it runs even if --cores leaves it out [default: the first column]
+    #[arg(long, value_name = "CORE")]
+    over: Option<String>,
     /// Warp schedulers, or `all` [default: the GPU description's]
-    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    #[arg(long, alias = "scheduler", value_name = "A,B", value_delimiter = ',')]
     schedulers: Vec<String>,
     /// A value of the GPU description to compare, such as sm.issue.schedulers=1,2,4; several of these are combined
     #[arg(long, value_name = "KEY=A,B")]
@@ -66,7 +72,7 @@ struct Output {
     /// What to show [default: cycles, speedup and ipc, and what fits beside them; time if the GPUs differ]
     #[arg(long, value_name = "A,B", value_enum, value_delimiter = ',')]
     show: Vec<Shown>,
-    /// Put beside speedup, stalls and occupancy what papers report of the core design for the same workload, GPU and baseline (in order, the first column)
+    /// Put beside speedup, stalls and occupancy what papers report of the core design for a program of the same name, on the same GPU, with the same kind of code and over the same baseline
     #[arg(long)]
     published: bool,
     /// Runs at the same time [default: one per processor]
@@ -89,18 +95,55 @@ pub fn compared(args: &Args) -> Result<(Comparison, Exit), Failure> {
     let (columns, setups): (Vec<Column>, Vec<Setup>) = machines(args)?.into_iter().unzip();
     let workloads = workloads(args, &setups);
     let jobs = workloads.iter().map(|w| lookup::job(w, &args.input)).collect::<Result<Vec<_>, _>>()?;
-    output::check_paths(args.output.json.iter().flatten().map(PathBuf::as_path))?;
+    check_size(jobs.len() as u64, columns.len() as u64)?;
+    let workloads: Vec<String> = workloads.iter().map(|w| w.display().to_string()).collect();
+    check_files(args, &jobs, &setups)?;
     interrupt::install()?;
-    let runs: Vec<(&Setup, &Job)> = jobs.iter().flat_map(|job| setups.iter().map(move |setup| (setup, job))).collect();
+    let codes: Vec<Form> = workloads.iter().map(|w| args.input.form(w, &gpus(&setups))).collect();
+    let run = |(job, &code)| setups.iter().map(move |setup| (Setup { code, ..setup.clone() }, job));
+    let runs: Vec<(Setup, &Job)> = jobs.iter().zip(&codes).flat_map(run).collect();
     let threads = args.output.jobs.or(std::thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
     let cells = run_all(&runs, threads, args.output.quiet);
-    let comparison = Comparison { code: args.input.form(), workloads, columns, cells };
+    let remarks = workloads.iter().map(|w| args.input.remark(w, &gpus(&setups))).collect();
+    let comparison = Comparison { workloads, codes, remarks, columns, cells }.with_remarks_in_reports();
     let exit = match () {
         () if interrupt::requested() => Exit::Interrupted,
         () if comparison.failures().next().is_some() => Exit::Failed,
         () => Exit::Success,
     };
     Ok((comparison, exit))
+}
+
+/// Checks that what is written can be, and is not what is read.
+fn check_files(args: &Args, jobs: &[Job], setups: &[Setup]) -> Result<(), Failure> {
+    let outputs: Vec<PathBuf> =
+        args.output.json.iter().flatten().cloned().chain(jobs.iter().flat_map(Job::outputs)).collect();
+    if outputs.is_empty() {
+        return Ok(());
+    }
+    let described = args.gpus.iter().flat_map(|gpu| lookup::gpu_files(gpu));
+    let energies = setups.iter().filter_map(|setup| lookup::energy_file(&setup.gpu));
+    let inputs: Vec<PathBuf> = jobs.iter().flat_map(Job::inputs).chain(described).chain(energies).collect();
+    // A launch file that runs on several machines writes its results each time.
+    output::check(outputs.iter().map(PathBuf::as_path), &inputs)
+}
+
+/// Most columns of a comparison.
+const MOST_COLUMNS: u64 = 1024;
+/// Most runs of a comparison: workloads by columns.
+const MOST_RUNS: u64 = 65_536;
+
+fn check_size(workloads: u64, columns: u64) -> Result<(), Failure> {
+    let problem = if columns > MOST_COLUMNS {
+        format!("{columns} columns: a comparison has {MOST_COLUMNS} at most")
+    } else if workloads.saturating_mul(columns) > MOST_RUNS {
+        format!("{workloads} workloads on {columns} machines: a comparison has {MOST_RUNS} runs at most")
+    } else {
+        return Ok(());
+    };
+    Err(Failure::bad_input(format!(
+        "{problem}\n  hint: columns are combinations of --gpus, --cores, --schedulers, --vary and what changes the GPU; list fewer values"
+    )))
 }
 
 /// A comparison for people, as `args` want it.
@@ -120,26 +163,36 @@ fn show(args: &Args, comparison: &Comparison) -> Result<(), Failure> {
     json.map_or(Ok(()), |file| output::give_json(file.as_deref(), &comparison.document()))
 }
 
-/// The workloads to run. `all` leaves out those without code for some machine, and says so.
-fn workloads(args: &Args, setups: &[Setup]) -> Vec<String> {
-    let has_code = |w: &workloads::Workload| {
-        let on = |setup: &Setup| w.module.cubin(setup.gpu.sm_version).is_some();
-        args.input.form() == Form::Ptx || setups.iter().all(on)
+fn gpus(setups: &[Setup]) -> Vec<&GpuConfig> {
+    setups.iter().map(|setup| &setup.gpu).collect()
+}
+
+/// The workloads to run. `all` leaves out those without machine code for some machine, where others run as
+/// machine code, and says so.
+fn workloads(args: &Args, setups: &[Setup]) -> Vec<PathBuf> {
+    let runs = |w: &&workloads::Workload| {
+        let machine_code = args.input.form(w.name, &gpus(setups)) == Form::Sass;
+        let has_some = |setup: &Setup| w.module.cubin(setup.gpu.sm_version).is_some();
+        if machine_code { setups.iter().all(has_some) } else { args.input.remark(w.name, &gpus(setups)).is_none() }
     };
-    let (every, without): (Vec<_>, Vec<_>) = workloads::suite::ALL.iter().partition(|w| has_code(w));
-    if args.workloads.iter().any(|w| w == "all") && !without.is_empty() && !args.output.quiet {
+    let (every, without): (Vec<_>, Vec<_>) = workloads::suite::ALL.iter().partition(runs);
+    if args.workloads.iter().any(|w| w == Path::new("all")) && !without.is_empty() && !args.output.quiet {
         let names: Vec<&str> = without.iter().map(|w| w.name).collect();
-        output::remark(&format!("left out, without machine code for every GPU here: {}\n", names.join(", ")));
+        let names = names.join(", ");
+        output::remark(&format!("left out, without machine code for every GPU here: {names} (--isa ptx has all)\n"));
     }
     let every: Vec<&str> = every.iter().map(|w| w.name).collect();
     expanded(&args.workloads, &every)
 }
 
 /// `all` stands for every known name.
-fn expanded(given: &[String], every: &[&str]) -> Vec<String> {
+fn expanded<T>(given: &[T], every: &[&str]) -> Vec<T>
+where
+    T: Clone + AsRef<OsStr> + for<'a> From<&'a str>,
+{
     let mut out = Vec::new();
     for name in given {
-        if name == "all" { out.extend(every.iter().map(|&n| n.to_owned())) } else { out.push(name.clone()) }
+        if name.as_ref() == "all" { out.extend(every.iter().map(|&n| n.into())) } else { out.push(name.clone()) }
     }
     out
 }
@@ -152,22 +205,31 @@ fn names(list: &[(&'static str, &str)]) -> Vec<&'static str> {
 pub(super) fn machines(args: &Args) -> Result<Vec<(Column, Setup)>, Failure> {
     let every_gpu: Vec<&str> = config::builtin().iter().map(|b| b.name).collect();
     let gpus = expanded(&args.gpus, &every_gpu);
-    let cores = expanded(&args.cores, &names(simulator::cores()));
+    let mut cores = expanded(&args.cores, &names(simulator::cores()));
+    if let Some(over) = args.over.as_ref().filter(|over| !cores.contains(over)) {
+        cores.insert(0, over.clone());
+    }
     let schedulers = expanded(&args.schedulers, &names(simulator::schedulers()));
     cores.iter().try_for_each(|c| lookup::core(c))?;
     schedulers.iter().try_for_each(|s| lookup::scheduler(s))?;
     // Without a choice, the GPU description's own scheduler.
     let schedulers: Vec<Option<String>> =
         if schedulers.is_empty() { vec![None] } else { schedulers.into_iter().map(Some).collect() };
+    let (varied, choices) = (variations(&args.vary)?, args.changes.choices());
+    let parts = [gpus.len(), cores.len(), schedulers.len(), varied.len(), choices.len()];
+    check_size(1, parts.iter().fold(1, |all: u64, &part| all.saturating_mul(part as u64)))?;
     let mut columns = vec![Column::default()];
-    columns = combined(&columns, &gpus, |c, gpu| c.gpu.clone_from(gpu));
+    columns = combined(&columns, &gpus, |c, gpu| {
+        c.gpu = gpu.display().to_string();
+        c.gpu_path.clone_from(gpu);
+    });
     columns = combined(&columns, &cores, |c, core| c.core.clone_from(core));
     columns = combined(&columns, &schedulers, |c, scheduler| c.scheduler.clone_from(scheduler));
-    columns = combined(&columns, &variations(&args.vary)?, |c, varied| {
+    columns = combined(&columns, &varied, |c, varied| {
         c.settings = args.changes.settings.iter().chain(varied).cloned().collect();
         c.label = varied.iter().map(|v| last_part(v)).collect::<Vec<_>>().join(" ");
     });
-    columns = combined(&columns, &args.changes.choices(), |c, choice| {
+    columns = combined(&columns, &choices, |c, choice| {
         c.choice = choice.clone();
         c.label = format!("{} {}", c.label, choice.label).trim().to_owned();
     });
@@ -181,7 +243,18 @@ pub(super) fn machines(args: &Args) -> Result<Vec<(Column, Setup)>, Failure> {
         let label: Vec<&str> = parts.into_iter().flatten().map(String::as_str).collect();
         column.label = if label.is_empty() { column.gpu.clone() } else { label.join(" ") };
     }
+    let baselines: Vec<usize> = columns.iter().map(|column| baseline(&columns, column, args)).collect();
+    columns.iter_mut().zip(baselines).for_each(|(column, baseline)| column.baseline = baseline);
     columns.into_iter().map(|column| machine(column, args)).collect()
+}
+
+/// The column that `column` is compared with: the one that differs in nothing but the core, if the user
+/// wants the speedup over a core, else the first.
+fn baseline(columns: &[Column], column: &Column, args: &Args) -> usize {
+    let Some(over) = &args.over else { return 0 };
+    let machine = |c: &Column| (c.gpu.clone(), c.scheduler.clone(), c.settings.clone(), c.choice.clone());
+    let same = |c: &Column| c.core == *over && machine(c) == machine(column);
+    columns.iter().position(same).unwrap_or(0)
 }
 
 /// Every column with every value.
@@ -198,14 +271,14 @@ fn combined<T>(columns: &[Column], values: &[T], set: impl Fn(&mut Column, &T)) 
 }
 
 fn machine(mut column: Column, args: &Args) -> Result<(Column, Setup), Failure> {
-    let (gpu, settings) = column.choice.apply(&column.gpu, &column.settings, column.scheduler.as_deref())?;
+    let (gpu, settings) = column.choice.apply(&column.gpu_path, &column.settings, column.scheduler.as_deref())?;
     column.settings = settings;
     let setup = Setup {
         core: column.core.clone(),
         scheduler: column.scheduler.clone(),
         settings: column.settings.clone(),
         max_cycles: args.max_cycles,
-        code: args.input.form(),
+        livelock_cycles: NonZeroU64::new(super::run::LIVELOCK_CYCLES),
         registers: args.input.registers(),
         any_architecture: args.input.any_architecture,
         stack_bytes: args.input.stack_bytes,
@@ -231,6 +304,7 @@ fn variations(given: &[String]) -> Result<Vec<Vec<String>>, Failure> {
                 Failure::bad_input(format!("`--vary {text}`: expected KEY=A,B, such as sm.issue.schedulers=1,2,4"))
             })?;
         let values = at_commas(values);
+        check_size(1, (out.len() as u64).saturating_mul(values.len() as u64))?;
         out = out
             .iter()
             .flat_map(|before| {
@@ -256,7 +330,7 @@ fn at_commas(text: &str) -> Vec<&str> {
 }
 
 /// Runs everything on a few threads; the cells come back in the order of `runs`.
-fn run_all(runs: &[(&Setup, &Job)], threads: usize, quiet: bool) -> Vec<Cell> {
+fn run_all(runs: &[(Setup, &Job)], threads: usize, quiet: bool) -> Vec<Cell> {
     let board = Board::new(quiet, runs.len());
     let next = AtomicUsize::new(0);
     let cells: Vec<Mutex<Option<Cell>>> = runs.iter().map(|_| Mutex::new(None)).collect();
@@ -303,6 +377,37 @@ mod tests {
         assert_eq!(at_commas("1,2,4"), ["1", "2", "4"]);
         assert_eq!(at_commas("[1,2],[3,4]"), ["[1,2]", "[3,4]"]);
         assert_eq!(at_commas("x]y,z"), ["x]y", "z"]);
+    }
+
+    #[derive(Debug, clap::Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    fn args(words: &[&str]) -> Args {
+        use clap::Parser;
+        Line::parse_from([&["compare"][..], words].concat()).args
+    }
+
+    #[test]
+    fn all_is_what_runs_the_same_code_on_all_gpus() {
+        let all = |words: &[&str]| {
+            let args = args(&[&["all", "-q"][..], words].concat());
+            let setups: Vec<Setup> = machines(&args).unwrap().into_iter().map(|(_, setup)| setup).collect();
+            let names = workloads(&args, &setups);
+            let code = names.iter().map(|name| args.input.form(name, &gpus(&setups)));
+            (names.len(), code.filter(|code| *code == Form::Sass).count())
+        };
+        let every = workloads::suite::ALL.len();
+        let (turing, _) = all(&[]);
+        assert!(turing < every && turing >= 20);
+        assert_eq!(all(&["--isa", "sass"]), (turing, turing));
+        assert_eq!(all(&[]), (turing, turing));
+        assert_eq!(all(&["--gpus", "gtx480"]), (every, 0));
+        assert_eq!(all(&["--gpus", "rtx2060s,gtx480"]), (every, 0));
+        assert_eq!(all(&["--isa", "ptx"]), (every, 0));
+        assert_eq!(all(&["--registers", "allocated"]), (every, 0));
     }
 
     #[test]

@@ -5,8 +5,9 @@ use crate::failure::{Exit, Failure, Outcome};
 use crate::lookup::{self, Input};
 use crate::progress::Watch;
 use crate::render::{accelsim, power, report};
-use crate::{interrupt, output, simulator};
+use crate::{interrupt, output, simulator, version};
 use clap::ValueEnum;
+use lab::energy::EnergyModel;
 use lab::{Report, Setup};
 use std::num::NonZeroU64;
 use std::path::PathBuf;
@@ -18,29 +19,32 @@ use std::path::PathBuf;
 #[command(after_help = "Examples:
   warpwright run matmul
   warpwright run matmul --gpu v100 --scheduler lrr --param m=128 --param n=512
-  warpwright run matmul --isa sass
+  warpwright run matmul --isa ptx
   warpwright run bfs --size medium --set sm.issue.schedulers=2 --json=bfs.json
   warpwright run my-kernel.toml --gpu my-gpu.toml --stats all
   warpwright run bfs --core ghost --audit
-  warpwright run matmul --gpu v100 --isa sass --energy --power=power.csv --power-plot=power.svg
+  warpwright run matmul --gpu v100 --energy --power=power.csv --power-plot=power.svg
   warpwright run traces/bfs/kernelslist.g --gpu rtx3070
   warpwright run traces/bfs --gpu v100 --any-architecture --json=bfs.json")]
 pub struct Args {
     /// Bundled workload, or path of a launch file or a trace
     #[arg(value_name = "WORKLOAD|LAUNCH.toml|KERNELSLIST.g")]
-    workload: String,
+    workload: PathBuf,
     /// GPU: a built-in one (`warpwright list gpus`) or the path of a description
     #[arg(long, value_name = "NAME|FILE", default_value = "rtx2060s")]
-    gpu: String,
+    gpu: PathBuf,
     /// Core design (`warpwright list cores`)
     #[arg(long, value_name = "NAME", default_value = "inorder")]
     core: String,
     /// Warp scheduler (`warpwright list schedulers`) [default: the GPU description's]
     #[arg(long, value_name = "NAME")]
     scheduler: Option<String>,
-    /// End the run soon after so many simulated core cycles and report what was simulated; it is looked at every few thousand cycles
+    /// End the run soon after so many simulated core cycles (launch latency included) and report what was simulated; it is looked at every few thousand cycles
     #[arg(long, value_name = "NUMBER")]
     max_cycles: Option<u64>,
+    /// End the run as failed when all warps have repeated themselves and changed nothing for so many core cycles: a livelock. 0 never does
+    #[arg(long, value_name = "NUMBER", default_value_t = LIVELOCK_CYCLES)]
+    livelock_cycles: u64,
     /// Check each instruction against the program order of its warp (hazard auditor): the report says what was found. Takes about twice as long
     #[arg(long)]
     audit: bool,
@@ -62,7 +66,7 @@ struct Energy {
     energy: bool,
     /// Coefficients: those of a GPU that comes with the program, or a file (docs/energy.md) [default: the GPU description's energy.model]
     #[arg(long, value_name = "NAME|FILE")]
-    energy_model: Option<String>,
+    energy_model: Option<PathBuf>,
     /// Write power over time, by component, to a CSV file
     #[arg(long, value_name = "FILE")]
     power: Option<PathBuf>,
@@ -73,6 +77,10 @@ struct Energy {
     #[arg(long, value_name = "CYCLES")]
     power_interval: Option<NonZeroU64>,
 }
+
+/// Cycles after which warps that only repeat themselves are taken for a livelock: simulated in seconds to
+/// a few minutes, and more than any sleep or latency.
+pub const LIVELOCK_CYCLES: u64 = 1_000_000;
 
 /// Core cycles between two points of power over time, unless the user says.
 const POWER_INTERVAL: NonZeroU64 = NonZeroU64::new(1000).unwrap();
@@ -130,13 +138,21 @@ pub fn run(args: &Args) -> Outcome {
     let (setup, job) = (setup(args)?, lookup::job(&args.workload, &args.input)?);
     let json = args.output.json.as_ref().and_then(Option::as_ref);
     let files = [json, args.energy.power.as_ref(), args.energy.power_plot.as_ref()];
-    output::check_paths(files.into_iter().flatten().map(PathBuf::as_path))?;
+    let written = job.outputs();
+    let outputs = files.into_iter().flatten().chain(&written).map(PathBuf::as_path);
+    let described = lookup::gpu_files(&args.gpu)
+        .into_iter()
+        .chain(lookup::energy_file(&setup.gpu))
+        .chain(args.energy.energy_model.clone());
+    output::check(outputs, &job.inputs().into_iter().chain(described).collect::<Vec<_>>())?;
     interrupt::install()?;
     let mut watch = Watch::new(args.output.quiet);
     let result = simulator::run(&setup, &job, &mut watch);
     drop(watch);
+    let remark = args.input.remark(&args.workload, &[&setup.gpu]);
     match result {
-        Ok(report) => {
+        Ok(mut report) => {
+            report.remarks.extend(remark);
             if let Some(check) = report.check.as_ref().filter(|check| args.output.quiet && !check.passed) {
                 output::error(&format!("the result is wrong: {}", check.details));
             }
@@ -144,8 +160,9 @@ pub fn run(args: &Args) -> Outcome {
             args.energy.save(&report)?;
             Ok(exit(&report))
         }
-        Err(error) => {
-            if let Some(partial) = &error.partial {
+        Err(mut error) => {
+            if let Some(partial) = &mut error.partial {
+                partial.remarks.extend(remark);
                 show(&args.output, args.energy.energy, partial, true)?;
                 args.energy.save(partial)?;
             }
@@ -157,20 +174,25 @@ pub fn run(args: &Args) -> Outcome {
 fn setup(args: &Args) -> Result<Setup, Failure> {
     lookup::core(&args.core)?;
     args.scheduler.as_deref().map_or(Ok(()), lookup::scheduler)?;
-    let model = args.energy.energy_model.iter().map(|name| format!("energy.model={name}"));
-    let settings: Vec<String> = args.changes.settings.iter().cloned().chain(model).collect();
+    let model = args.energy.energy_model.as_deref();
+    let named = model.iter().map(|name| format!("energy.model={}", name.display()));
+    let settings: Vec<String> = args.changes.settings.iter().cloned().chain(named).collect();
     let (gpu, settings) = args.changes.only()?.apply(&args.gpu, &settings, args.scheduler.as_deref())?;
     if args.energy.interval().is_some() && gpu.energy.model.is_none() {
         let hint = "give one with --energy-model, such as v100";
         return Err(Failure::bad_input(format!("{} names no energy model (energy.model)\n  hint: {hint}", gpu.name)));
     }
+    // As it was given: the path need not be text, and the setting is.
+    let energy = model.map_or_else(|| EnergyModel::of(&gpu), |path| EnergyModel::named(path, &gpu).map(Some));
     Ok(Setup {
+        energy,
         power_interval: args.energy.interval(),
         core: args.core.clone(),
         scheduler: args.scheduler.clone(),
         settings,
         max_cycles: args.max_cycles,
-        code: args.input.form(),
+        livelock_cycles: NonZeroU64::new(args.livelock_cycles),
+        code: args.input.form(&args.workload, &[&gpu]),
         registers: args.input.registers(),
         any_architecture: args.input.any_architecture,
         stack_bytes: args.input.stack_bytes,
@@ -186,7 +208,7 @@ fn show(output: &Output, energy: bool, report: &Report, failed: bool) -> Result<
         let detail = report::Detail { all_statistics, all_kernels: output.all_kernels, energy, failed };
         output::print(&match output.stats {
             Statistics::Accelsim => accelsim::render(report),
-            Statistics::Summary | Statistics::All => report::render(report, detail),
+            Statistics::Summary | Statistics::All => report::render(report, detail) + &report::program(version::TEXT),
         })?;
     }
     json.map_or(Ok(()), |file| output::give_json(file.as_deref(), report))
@@ -217,6 +239,6 @@ mod tests {
     #[test]
     fn a_job_is_not_run_on_a_machine_that_does_not_exist() {
         assert!(lookup::core("inordr").unwrap_err().message.contains("did you mean `inorder`?"));
-        assert!(matches!(lookup::job("vectoradd", &Input::default()), Ok(Job::Workload { .. })));
+        assert!(matches!(lookup::job(std::path::Path::new("vectoradd"), &Input::default()), Ok(Job::Workload { .. })));
     }
 }

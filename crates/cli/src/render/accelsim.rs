@@ -3,6 +3,7 @@
 //! One block per kernel launch, in the form `name = value`, as GPGPU-Sim prints after each kernel.
 //! Where a name has no equivalent here it is left out; `docs/cli.md` says what each stands for.
 
+use super::summary;
 use lab::{KernelReport, Report, Stats};
 use std::fmt::Write as _;
 
@@ -17,7 +18,8 @@ const NAMES: &[(&str, &[&str])] = &[
     ("total dram writes", &["dram.write_commands"]),
 ];
 
-const CYCLES: &str = "cycles";
+/// Theirs hold the launch latency.
+const CYCLES: &str = summary::TOTAL_CYCLES;
 const INSTRUCTIONS: &str = "thread_instructions";
 const OCCUPANCY: &str = "occupancy.achieved";
 
@@ -65,11 +67,12 @@ fn ratio(a: f64, b: f64) -> f64 {
 
 fn simulation(out: &mut String, report: &Report) {
     let host = &report.host;
-    // Theirs has whole seconds, at least one.
-    let whole = (host.seconds.round() as u64).max(1);
+    // Their scripts take whole seconds.
+    let whole = host.seconds as u64;
     let [days, hours, minutes, seconds] = [whole / 86_400, whole / 3600 % 24, whole / 60 % 60, whole % 60];
     let _ =
         writeln!(out, "\ngpgpu_simulation_time = {days} days, {hours} hrs, {minutes} min, {seconds} sec ({whole} sec)");
+    let _ = writeln!(out, "warpwright_simulation_seconds = {:.3}", host.seconds);
     let rate = |stats: &Stats| ratio(stats.number(INSTRUCTIONS), host.seconds).round();
     let _ = writeln!(out, "gpgpu_simulation_rate = {} (inst/sec)", rate(&report.total));
     let _ = writeln!(out, "gpgpu_simulation_rate = {} (cycle/sec)", host.cycles_per_second.round());

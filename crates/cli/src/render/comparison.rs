@@ -7,11 +7,10 @@ use super::slots;
 use super::style::{BAD, FAINT, HEADING, WARNING, styled};
 use super::summary;
 use super::table::{Align, Table};
+use super::wrap::{WIDTH, wrapped};
 use crate::comparison::{Cell, Comparison, Published, Shown};
 use lab::{Report, Violation};
-
-/// Longest line of a table with a column per machine.
-const WIDTH: usize = 110;
+use workloads::Form;
 
 /// The comparison as text with colours: what is `shown`, or what most people want if that is nothing;
 /// beside it what is `published`, if the user wants that.
@@ -22,6 +21,7 @@ pub fn render(comparison: &Comparison, shown: &[Shown], published: bool) -> Stri
     } else {
         sections.extend(several_workloads(comparison, shown, published));
     }
+    sections.push(notes(comparison));
     if published {
         sections.push(sources(comparison));
     }
@@ -37,20 +37,25 @@ pub fn render(comparison: &Comparison, shown: &[Shown], published: bool) -> Stri
 impl Shown {
     fn heading(self) -> &'static str {
         match self {
-            Shown::Cycles => "Cycles",
-            Shown::Time => "Time (us)",
+            Shown::Cycles => "Cycles of kernels",
+            Shown::Time => "Time of kernels (us)",
             Shown::Speedup => "Speedup",
-            Shown::Stalls => "Slots lost to hazards, less by (%)",
+            Shown::Stalls => "Slots lost to hazards, percent less",
             Shown::Occupancy => "Achieved occupancy (%)",
             Shown::Ipc => "Thread instructions per cycle",
             Shown::Lost => "Busy SMs' slots lost most to",
             Shown::Reordered => "Issued before an older instruction of the warp (%)",
             Shown::Energy => "Energy",
             Shown::Power => "Mean power (W)",
-            Shown::RelativeEnergy => "Energy over that of the first column",
+            Shown::RelativeEnergy => "Energy",
             Shown::Scalar => "Scalar instructions (%)",
             Shown::Dependences => "Dependences per instruction: RAW, WAW-WAR, Stop",
         }
+    }
+
+    /// Whether it is relative to the baseline's column.
+    fn is_relative(self) -> bool {
+        matches!(self, Shown::Speedup | Shown::Stalls | Shown::RelativeEnergy)
     }
 
     /// Heading where many stand side by side.
@@ -62,7 +67,7 @@ impl Shown {
             Shown::Stalls => ("stalls less", Align::Right),
             Shown::Occupancy => ("occupancy", Align::Right),
             Shown::Ipc => ("IPC", Align::Right),
-            Shown::Lost => ("busy SMs' slots lost most to", Align::Left),
+            Shown::Lost => ("slots lost most to", Align::Left),
             Shown::Reordered => ("reordered", Align::Right),
             Shown::Energy => ("energy", Align::Right),
             Shown::Power => ("W", Align::Right),
@@ -136,11 +141,17 @@ fn common(comparison: &Comparison) -> String {
     if all(&|c| c.scheduler == first.scheduler) {
         same.extend(first.scheduler.iter().map(|s| format!("scheduler {s}")));
     }
+    let codes: Vec<Form> = (0..comparison.workloads.len()).map(|row| comparison.code(row)).collect();
+    if codes.iter().all(|code| *code == codes[0]) {
+        same.push(codes[0].name().to_owned());
+    }
     if !first.settings.is_empty() && all(&|c| c.settings == first.settings) {
         same.push(first.settings.join(" "));
     }
-    let on = if same.is_empty() { String::new() } else { format!("  {}\n", styled(FAINT, same.join(", "))) };
-    format!("{}\n{on}", styled(HEADING, comparison.workloads.join(", ")))
+    let coloured =
+        |style, text: &str| -> String { text.lines().map(|line| format!("{}\n", styled(style, line))).collect() };
+    let on = if same.is_empty() { String::new() } else { wrapped(&same.join(", "), "  ", "  ") };
+    coloured(HEADING, &wrapped(&comparison.workloads.join(", "), "", "")) + &coloured(FAINT, &on)
 }
 
 /// One row per column: there is room for more figures.
@@ -170,7 +181,7 @@ fn one_workload(comparison: &Comparison, shown: &[Shown], published: bool) -> St
         cells.extend(comparison.audited().then(|| text_or(comparison.cell(0, i), ABSENT, violations)));
         table.row(&cells);
     }
-    table.render()
+    table.render_within(WIDTH)
 }
 
 /// The reason for which SMs that had warps lost most slots, as a share of those SMs' slots.
@@ -200,17 +211,15 @@ fn several_workloads(comparison: &Comparison, shown: &[Shown], published: bool) 
     if comparison.audited() {
         let cell = |row, column| vec![text_or(comparison.cell(row, column), ABSENT, violations)];
         let headings = |column: usize| vec![comparison.columns[column].label.clone()];
-        sections.push(section("Violations (hazard audit)", comparison, headings, cell, None));
+        sections.push(section("Violations (hazard audit)", comparison, headings, cell, &[]));
     }
     sections
 }
 
 /// One figure of all runs, with a column for what is published beside each column that has some.
 fn table(comparison: &Comparison, what: Shown, published: bool) -> String {
-    let beside = |column| {
-        let asked = published && what.published(comparison, 0, column).is_some();
-        asked && comparison.published_figure(column).is_some()
-    };
+    let printed = |row, column| what.published(comparison, row, column).is_some_and(|text| text != ABSENT);
+    let beside = |column| published && (0..comparison.workloads.len()).any(|row| printed(row, column));
     let with_paper = |column, ours: String, paper: Option<String>| {
         let paper = paper.filter(|_| beside(column));
         std::iter::once(ours).chain(paper).collect::<Vec<_>>()
@@ -218,15 +227,71 @@ fn table(comparison: &Comparison, what: Shown, published: bool) -> String {
     let headings = |column: usize| with_paper(column, comparison.columns[column].label.clone(), Some(PAPER.to_owned()));
     let cell =
         |row, column| with_paper(column, what.text(comparison, row, column), what.published(comparison, row, column));
-    let means = (what == Shown::Speedup).then(|| {
-        let of = |column| {
-            let theirs = comparison.published_speedup(column);
-            with_paper(column, mean(comparison, column), Some(speedup(theirs)))
-        };
-        let cells = (0..comparison.columns.len()).flat_map(of);
-        std::iter::once("geometric mean".to_owned()).chain(cells).collect::<Vec<_>>()
-    });
-    section(what.heading(), comparison, headings, cell, means.as_deref())
+    let row = |label: &str, of: &dyn Fn(usize) -> (String, String)| {
+        let cells = (0..comparison.columns.len()).map(|column| (column, of(column)));
+        let cells = cells.flat_map(|(column, (ours, theirs))| with_paper(column, ours, Some(theirs)));
+        std::iter::once(label.to_owned()).chain(cells).collect::<Vec<_>>()
+    };
+    let mut means = Vec::new();
+    if what == Shown::Speedup {
+        means.push(row("geometric mean", &|column| (mean(comparison, column), ABSENT.to_owned())));
+        if published && (0..comparison.columns.len()).any(|column| comparison.in_common(column).is_some()) {
+            means.push(row("in common with paper", &|column| in_common(comparison, column)));
+        }
+    }
+    section(&heading(comparison, what), comparison, headings, cell, &means)
+}
+
+/// Heading of a table of its own: a relative figure says over what it is.
+fn heading(comparison: &Comparison, what: Shown) -> String {
+    let several = comparison.columns.len() > 1;
+    if !what.is_relative() || !several {
+        return what.heading().to_owned();
+    }
+    let columns = &comparison.columns;
+    let baseline =
+        if columns.iter().all(|c| c.baseline == 0) { &columns[0].label } else { &comparison.baseline(0).core };
+    let joint = if what == Shown::Stalls { "than" } else { "over" };
+    format!("{} {joint} {baseline}", what.heading())
+}
+
+/// Our mean over what a column has in common with a paper, and the paper's.
+fn in_common(comparison: &Comparison, column: usize) -> (String, String) {
+    comparison.in_common(column).map_or((ABSENT.to_owned(), ABSENT.to_owned()), |both| {
+        (format!("{} of {}", speedup(Some(both.ours)), both.workloads), speedup(Some(both.published)))
+    })
+}
+
+/// What must be known to judge the tables: rows that run as other code, and what flatters a core design.
+fn notes(comparison: &Comparison) -> String {
+    let columns = &comparison.columns;
+    let mut out: String = comparison.remarks.iter().flatten().map(|remark| format!("  {remark}\n")).collect();
+    if columns.iter().all(|column| column.core == columns[0].core) {
+        return styled_lines(&out);
+    }
+    let mut baselines: Vec<&str> = columns.iter().map(|c| columns[c.baseline].core.as_str()).collect();
+    baselines.dedup();
+    for core in baselines.into_iter().filter(|core| lab::lacks_hazard_guard(core)) {
+        out += &format!(
+            "  {core} has no protection against write-after-read hazards, as in Accel-Sim; --over inorder-war-exact has.\n"
+        );
+    }
+    let on_ptx: Vec<&str> = (0..comparison.workloads.len())
+        .filter(|&row| comparison.code(row) == Form::Ptx)
+        .map(|row| comparison.workloads[row].as_str())
+        .collect();
+    if !on_ptx.is_empty() {
+        let all = on_ptx.len() == comparison.workloads.len();
+        let which = if all { String::new() } else { format!(" ({})", on_ptx.join(", ")) };
+        out += &format!(
+            "  PTX{which}: virtual registers and unscheduled code flatter out-of-order cores, which gain less on machine code.\n"
+        );
+    }
+    styled_lines(&out)
+}
+
+fn styled_lines(text: &str) -> String {
+    text.lines().map(|line| format!("{}\n", styled(FAINT, line))).collect()
 }
 
 /// The geometric mean of a column's speedups, and of how many if not of all.
@@ -247,18 +312,24 @@ fn sources(comparison: &Comparison) -> String {
         if let Some(figure) = comparison.published_figure(column) {
             out += &format!("  {}: {}", of.label, figure.source);
             if !comparison.is_over_the_same(figure, column) {
-                out += &format!("; speedups over `{}`, which is not the first column here", figure.against);
+                out += &format!("; speedups over `{}`, which is not the baseline here (--over)", figure.against);
+            } else if let Some(mean) = figure.geometric_mean {
+                let programs = figure.programs.map_or_else(|| "all".to_owned(), |n| format!("all {n}"));
+                out += &format!("; {mean:.3} over {programs} of its programs");
             }
             out.push('\n');
         }
     }
     if out.is_empty() {
-        let code = comparison.code.name();
+        let mut codes: Vec<&str> = (0..comparison.workloads.len()).map(|row| comparison.code(row).name()).collect();
+        codes.sort_unstable();
+        codes.dedup();
+        let code = codes.join(" or ");
         let none = format!("No paper reports on {code} on these core designs and GPUs (docs/published-figures.toml).");
         return format!("{}\n", styled(FAINT, &none));
     }
-    let note = "  Their inputs are larger than ours; their mean is over all their workloads.\n";
-    format!("{}\n{out}{}", styled(HEADING, "Published"), styled(FAINT, note))
+    let note = "  Rows are programs of the same name: our kernels are our own, in the manner of theirs, and their inputs are larger.";
+    format!("{}\n{out}{}\n", styled(HEADING, "Published"), styled(FAINT, note))
 }
 
 /// A table with a row for each workload; each column of the comparison may have several cells.
@@ -267,7 +338,7 @@ fn section(
     comparison: &Comparison,
     headings: impl Fn(usize) -> Vec<String>,
     cells: impl Fn(usize, usize) -> Vec<String>,
-    last: Option<&[String]>,
+    last: &[Vec<String>],
 ) -> String {
     let columns = || 0..comparison.columns.len();
     let headings = columns().flat_map(headings).map(|label| (label, Align::Right));
@@ -322,7 +393,6 @@ mod tests {
     use crate::comparison::Column;
     use crate::render::sample;
     use lab::Value;
-    use workloads::Form;
 
     fn column(scheduler: &str) -> Column {
         Column {
@@ -350,8 +420,9 @@ mod tests {
     fn comparison() -> Comparison {
         let why = "fault in kernel `k`\nthread (0,0,0)".to_owned();
         Comparison {
-            code: Form::Ptx,
             workloads: vec!["matmul".into(), "bfs".into()],
+            codes: vec![Form::Sass; 2],
+            remarks: vec![None; 2],
             columns: vec![column("gto"), column("lrr"), column("srr")],
             cells: vec![ran(1000), ran(2000), ran(500), ran(900), Cell::Failed(why, None), Cell::Interrupted(None)],
         }
@@ -372,7 +443,7 @@ mod tests {
 
     #[test]
     fn golden_beside_a_paper() {
-        let mut papers = Comparison { code: Form::Sass, ..comparison() };
+        let mut papers = comparison();
         papers.workloads[0] = "lud".into();
         for (column, core) in papers.columns.iter_mut().zip(["inorder", "ghost", "ghost-precise"]) {
             (column.label, column.core, column.gpu) = (core.into(), core.into(), "rtx2060s".into());
@@ -394,5 +465,52 @@ mod tests {
         let mean = two.mean(1);
         assert!((mean.speedup.unwrap() - 1.0).abs() < 1e-12 && mean.workloads == 2, "{mean:?}");
         assert_eq!(two.mean(2).workloads, 1);
+    }
+
+    #[test]
+    fn the_baseline_is_a_choice() {
+        let mut over = comparison();
+        over.columns[1].baseline = 1;
+        over.columns[2].baseline = 1;
+        assert_eq!([over.speedup(0, 0), over.speedup(0, 1), over.speedup(0, 2)], [Some(1.0), Some(1.0), Some(4.0)]);
+    }
+
+    #[test]
+    fn means_beside_a_paper_are_over_the_rows_in_common() {
+        let mut papers = comparison();
+        papers.workloads = vec!["lud".into(), "matmul".into()];
+        papers.columns.truncate(2);
+        for (column, core) in papers.columns.iter_mut().zip(["inorder", "ghost"]) {
+            (column.label, column.core, column.gpu) = (core.into(), core.into(), "rtx2060s".into());
+        }
+        papers.cells = vec![ran(1000), ran(800), ran(1000), ran(500)];
+        let common = papers.in_common(1).unwrap();
+        assert_eq!((common.workloads, common.ours, common.published), (1, 1.25, 1.0832));
+        assert!((papers.mean(1).speedup.unwrap() - 2.5_f64.sqrt()).abs() < 1e-12);
+        let text = sample::plain(&render(&papers, &[Shown::Speedup], true));
+        assert!(text.contains("1.25 of 1") || text.contains("1.250 of 1"), "{text}");
+        let mean = text.lines().find(|line| line.trim_start().starts_with("geometric mean")).unwrap();
+        assert!(!mean.contains("1.06") && text.contains("1.069 over all 28 of its programs"), "{text}");
+        assert!(text.contains("programs of the same name"), "{text}");
+    }
+
+    #[test]
+    fn what_flatters_a_core_is_said() {
+        let mut cores = comparison();
+        let none = |c: &Comparison| sample::plain(&render(c, &[], false));
+        assert!(!none(&cores).contains("write-after-read"), "one core: nothing to judge");
+        for (column, core) in cores.columns.iter_mut().zip(["inorder", "ghost", "loog"]) {
+            column.core = core.into();
+        }
+        let text = none(&cores);
+        assert!(text.contains("inorder has no protection") && !text.contains("PTX"), "{text}");
+        cores.columns[0].core = "inorder-war-exact".into();
+        cores.cells[0] = Cell::Interrupted(None);
+        for cell in &mut cores.cells[3..] {
+            let Cell::Complete(report) = cell else { continue };
+            report.kernels.iter_mut().for_each(|kernel| kernel.code = Form::Ptx);
+        }
+        let text = none(&cores);
+        assert!(!text.contains("no protection") && text.contains("PTX (bfs): virtual registers"), "{text}");
     }
 }

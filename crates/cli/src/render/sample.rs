@@ -5,6 +5,7 @@ use lab::{
     CheckResult, EnergyModelInUse, HostFigures, KernelReport, OccupancyReport, RegisterSource, Report, StatInfo, Stats,
     Value,
 };
+use workloads::Form;
 
 type Row = (&'static str, &'static str, Value);
 
@@ -20,6 +21,8 @@ fn stats(scale: u64) -> Stats {
     let rows = [
         count(scale, "cycles", "cycles", 12_345),
         real("time", "us", 24.69 * scale as f64),
+        count(scale, "launch_cycles", "cycles", 5000),
+        count(scale, "total_cycles", "cycles", 17_345),
         count(scale, "warp_instructions", "warp instructions", 50_176),
         count(scale, "thread_instructions", "thread instructions", 1_605_632),
         real("ipc", "thread instructions per cycle", 130.063_18),
@@ -57,6 +60,7 @@ fn kernel(launch: u32, register_source: RegisterSource) -> KernelReport {
     KernelReport {
         launch,
         name: "_Z6matmulPKfS0_Pfiii".into(),
+        code: Form::Sass,
         grid: Dim3::new(4, 4, 1),
         block: Dim3::new(16, 16, 1),
         registers_per_thread: 32,
@@ -76,7 +80,7 @@ fn kernel(launch: u32, register_source: RegisterSource) -> KernelReport {
 /// A run of two launches whose result is right.
 pub fn report() -> Report {
     Report {
-        schema: 1,
+        schema: 2,
         version: "0.1.0".into(),
         workload: "matmul m=64 n=64 k=64 seed=1".into(),
         gpu: "rtx2060s".into(),

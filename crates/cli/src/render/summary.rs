@@ -1,9 +1,13 @@
 //! The curated statistics of the short report. Every name here is in [`lab`]'s schema: a test says
 //! so. Everything else is shown by prefix, without knowing names (`--stats all`).
 
-/// Cycles that the simulated GPU took.
+/// Cycles that kernels took on the simulated GPU.
 pub const CYCLES: &str = "cycles";
-/// The cycles at the core clock, in microseconds: what GPUs of different clocks are compared by.
+/// Cycles of launch latency, before kernels start.
+pub const LAUNCH_CYCLES: &str = "launch_cycles";
+/// Both together: cycles as Accel-Sim counts them.
+pub const TOTAL_CYCLES: &str = "total_cycles";
+/// The cycles of kernels at the core clock, in microseconds: what GPUs of different clocks are compared by.
 pub const TIME: &str = "time";
 /// Warp instructions.
 pub const WARP_INSTRUCTIONS: &str = "warp_instructions";
@@ -22,8 +26,10 @@ pub const DEPENDENCES: [&str; 3] = ["design.raw_dependences", "design.waw_war_de
 
 /// Label and name of what the short report gives for the whole run.
 pub const TOTALS: &[(&str, &str)] = &[
-    ("cycles", CYCLES),
-    ("time", TIME),
+    ("cycles of kernels", CYCLES),
+    ("launch latency (cycles)", LAUNCH_CYCLES),
+    ("cycles in all", TOTAL_CYCLES),
+    ("time of kernels", TIME),
     ("warp instructions", WARP_INSTRUCTIONS),
     ("thread instructions", "thread_instructions"),
     ("thread instructions per cycle", IPC),

@@ -31,6 +31,7 @@ pub fn from(output: Output) -> Ran {
 }
 
 /// Runs to the end, which must be a success.
+#[allow(dead_code, reason = "not every test needs it")]
 pub fn succeed(args: &[&str]) -> String {
     let ran = run(args);
     assert_eq!(ran.status, 0, "{args:?}\n{}\n{}", ran.stdout, ran.stderr);

@@ -2,7 +2,7 @@
 
 use super::reader::Reader;
 use super::{cache, memory, timing};
-use crate::{BranchFetch, Clocks, Frontend, GpuConfig, Issue, Launch, Operands, Sm, Unit, UnitConfig};
+use crate::{BranchFetch, Clocks, Frontend, GpuConfig, HoldingAtomics, Issue, Launch, Operands, Sm, Unit, UnitConfig};
 use std::collections::BTreeMap;
 
 /// Sources of what no option gives.
@@ -11,6 +11,15 @@ pub(super) const SOURCES: &[(&str, &str)] = &[
     ("description", "ours"),
     ("sm.register_allocation_unit", "CUDA occupancy calculator: warp allocation unit of this compute capability"),
     ("sm.max_registers_per_thread", "CUDA C++ Programming Guide, technical specifications per compute capability"),
+    (
+        "sm.residency_counts_grid",
+        "GPGPU-Sim 4 shader.cc: shader_core_config::max_cta takes no more CTAs than the grid has for each SM",
+    ),
+    ("sm.local_base_kib", "GPGPU-Sim 4 abstract_hardware_model.h: LOCAL_GENERIC_START, 0x1F880000"),
+    (
+        "sm.issue.atomics_hold_warp",
+        "GPGPU-Sim 4 shader.cc: shd_warp_t::waiting, while an atomic on any memory is under way",
+    ),
     ("sm.frontend.instructions_per_fetch", "GPGPU-Sim 4 shader.cc: decode puts two instructions in the buffer"),
     ("sm.frontend.buffer_entries", "GPGPU-Sim 4 shader.h: IBUFFER_SIZE"),
     ("sm.frontend.branches", "GPGPU-Sim 4 shader.cc: execution-driven fetch goes on in sequence and is flushed"),
@@ -20,6 +29,10 @@ pub(super) const SOURCES: &[(&str, &str)] = &[
 
 /// Active warps of the two-level scheduler where the file chooses another one: a guess.
 const USUAL_ACTIVE_WARPS: u32 = 8;
+
+/// `LOCAL_GENERIC_START`: 0xC0000000, less 80 SMs' shared memory of 96 KiB and 80 x 2048 threads' local
+/// memory of 16 KiB.
+const LOCAL_BASE_KIB: u32 = 0x1F88_0000 / 1024;
 
 pub(super) fn gpu(reader: &mut Reader) -> GpuConfig {
     let (major, minor) = (reader.int("-gpgpu_compute_capability_major"), reader.int("-gpgpu_compute_capability_minor"));
@@ -79,6 +92,8 @@ fn sm(reader: &mut Reader, sm_version: u32) -> Sm {
         registers: reader.int("-gpgpu_shader_registers"),
         register_allocation_unit: if fermi { 64 } else { 256 },
         max_registers_per_thread: if sm_version < 35 { 63 } else { 255 },
+        residency_counts_grid: true,
+        local_base_kib: LOCAL_BASE_KIB,
         max_shared_bytes_per_cta: reader.int("-gpgpu_shmem_per_block").min(shared.bytes),
         barriers_per_cta: reader.int("-gpgpu_num_cta_barriers"),
         frontend: Frontend {
@@ -94,7 +109,7 @@ fn sm(reader: &mut Reader, sm_version: u32) -> Sm {
         sass_timing: timing::sass(reader, &units),
         units,
         writeback_width,
-        l1d: memory::l1d(reader, shared.bytes),
+        l1d: memory::l1d(reader, sm_version, shared.bytes),
         shared,
         constant_cache: cache::read(reader, "-gpgpu_const_cache:l1"),
         perfect_instruction_and_constant_caches: reader.flag("-gpgpu_perfect_inst_const_cache"),
@@ -118,7 +133,7 @@ fn issue(reader: &mut Reader, max_warps: u32) -> Issue {
             "two_level"
         }
         _ => {
-            reader.cannot(name, format!("there is no scheduler `{}`", super::text::shorten(&text)), "gto");
+            reader.cannot(name, format!("there is no scheduler `{}`", kit::text::excerpt(&text)), "gto");
             "gto"
         }
     };
@@ -128,6 +143,7 @@ fn issue(reader: &mut Reader, max_warps: u32) -> Issue {
         width: reader.int("-gpgpu_max_insn_issue_per_warp"),
         dual_issue_needs_different_units: reader.flag("-gpgpu_dual_issue_diff_exec_units"),
         two_level_active_warps,
+        atomics_hold_warp: HoldingAtomics::All,
     }
 }
 

@@ -2,7 +2,10 @@
 
 use super::cache;
 use super::reader::Reader;
-use crate::{Arbiter, Cache, Clocks, Dram, DramTiming, Interconnect, L1Data, L2, PartitionIndex, SharedMemory};
+use crate::{
+    Arbiter, Cache, Clocks, Dram, DramTiming, Interconnect, InvalidatingFences, L1Data, L2, PartitionIndex,
+    SharedMemory,
+};
 
 /// How much larger GPGPU-Sim lets an adaptive L1 grow than its configured size.
 const ADAPTIVE_GROWTH: u32 = 4;
@@ -16,7 +19,7 @@ pub(super) fn shared(reader: &mut Reader) -> SharedMemory {
     }
 }
 
-pub(super) fn l1d(reader: &mut Reader, shared_bytes: u32) -> L1Data {
+pub(super) fn l1d(reader: &mut Reader, sm_version: u32, shared_bytes: u32) -> L1Data {
     let none = reader.text("-gpgpu_cache:dl1") == "none";
     let cache = if none { cache::smallest() } else { cache::read(reader, "-gpgpu_cache:dl1") };
     let mut skip_global = reader.flag("-gpgpu_gmem_skip_L1D");
@@ -29,7 +32,7 @@ pub(super) fn l1d(reader: &mut Reader, shared_bytes: u32) -> L1Data {
         );
     }
     let (unified_bytes, shared_carveouts_bytes) = unified(reader, &cache, shared_bytes);
-    coalescing(reader, &cache, skip_global);
+    coalescing(reader, sm_version, &cache, skip_global);
     L1Data {
         latency_cycles: reader.int("-gpgpu_l1_latency"),
         banks: reader.int("-gpgpu_l1_banks"),
@@ -38,6 +41,11 @@ pub(super) fn l1d(reader: &mut Reader, shared_bytes: u32) -> L1Data {
         write_ratio_percent: reader.int("-gpgpu_l1_cache_write_ratio"),
         unified_bytes,
         shared_carveouts_bytes,
+        // The option says what happens between kernels; shader.cc has it for memory barriers too.
+        fences_invalidate: match reader.flag("-gpgpu_flush_l1_cache") {
+            true => InvalidatingFences::All,
+            false => InvalidatingFences::None,
+        },
         cache,
     }
 }
@@ -66,8 +74,9 @@ fn unified(reader: &mut Reader, cache: &Cache, shared_bytes: u32) -> (u32, Vec<u
     (unified, carveouts)
 }
 
-/// Here, how a warp's accesses are grouped follows from the L1; GPGPU-Sim has an option for it.
-fn coalescing(reader: &mut Reader, cache: &Cache, skip_global: bool) {
+/// Here, how a warp's accesses are grouped follows from the L1 and the architecture; GPGPU-Sim has an
+/// option for it.
+fn coalescing(reader: &mut Reader, sm_version: u32, cache: &Cache, skip_global: bool) {
     let name = "-gpgpu_coalesce_arch";
     let by_sectors = match reader.int(name) {
         0..20 => {
@@ -77,16 +86,16 @@ fn coalescing(reader: &mut Reader, cache: &Cache, skip_global: bool) {
         20..40 => skip_global,
         40.. => true,
     };
-    if by_sectors != (cache.sectored || skip_global) {
+    if by_sectors != (sm_version >= 40 || cache.sectored || skip_global) {
         let (asked, done) =
             if by_sectors { ("32-byte sectors", "128-byte lines") } else { ("128-byte lines", "32-byte sectors") };
         reader.cannot(
             name,
             format!("accesses are grouped into {asked}"),
-            format!("into {done}, as sm.l1d.cache.sectored says"),
+            format!("into {done}, as sm_version and sm.l1d.cache.sectored say"),
         );
     } else {
-        reader.understood(name, "follows from sm.l1d.cache.sectored and sm.l1d.skip_global");
+        reader.understood(name, "follows from sm_version, sm.l1d.cache.sectored and sm.l1d.skip_global");
     }
 }
 
@@ -256,7 +265,7 @@ fn timing(reader: &mut Reader) -> DramTiming {
     if let Some(part) = wrong {
         reader.malformed(
             name,
-            &format!("{}, each with a number; `{}` is not", NAMES.join(", "), super::text::shorten(&part)),
+            &format!("{}, each with a number; `{}` is not", NAMES.join(", "), kit::text::excerpt(&part)),
         );
     } else if !missing.is_empty() {
         reader.malformed(name, &format!("{}, each with a number; {} missing", NAMES.join(", "), missing.join(", ")));

@@ -57,7 +57,7 @@ rows! {
     "-gpgpu_kernel_launch_latency", "0", To("launch.kernel_latency_cycles");
     "-gpgpu_TB_launch_latency", "0", To("launch.cta_latency_cycles");
     "-gpgpu_max_concurrent_kernel", "8", To("launch.max_concurrent_kernels");
-    "-gpgpu_flush_l1_cache", "0", To("launch.flush_l1_between_kernels");
+    "-gpgpu_flush_l1_cache", "0", To("launch.flush_l1_between_kernels sm.l1d.fences_invalidate");
     "-gpgpu_flush_l2_cache", "0", To("launch.flush_l2_between_kernels");
     "-gpgpu_concurrent_kernel_sm", "0", Ignored("which kernels share an SM is decided by the CTA dispatcher and the streams of a launch");
     "-gpgpu_perf_sim_memcpy", "1", To("launch.host_copies_fill_l2");
@@ -182,7 +182,7 @@ rows! {
     "-gpgpu_coalesce_arch", "13", To("sm.l1d.cache.sectored");
     "-gpgpu_mem_unit_ports", "1", Fixed("1", "the load-store unit starts several transactions per cycle", "its rate follows from the banks of L1 and shared memory");
     "-gpgpu_perfect_mem", "0", Fixed("0", "every access hits", "caches and DRAM are simulated");
-    "-gpgpu_local_mem_map", "1", Ignored("where local memory lies is the affair of the execution, not of the GPU");
+    "-gpgpu_local_mem_map", "1", Fixed("1", "all threads of the GPU have their local memory side by side, by SM", "CTA by CTA over the SMs");
     "-gpgpu_const_cache:l1", "64:64:2,L:R:f:N,A:2:32,4", To("sm.constant_cache");
     "-gpgpu_tex_cache:l1", "8:128:5,L:R:m:N,F:128:4,128:2", To("sm.texture_cache");
     "-gpgpu_n_ldst_response_buffer_size", "2", Ignored("responses wait at the SM's port only: interconnect.ejection_buffer_packets");

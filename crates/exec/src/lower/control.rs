@@ -5,6 +5,7 @@ use super::function::FunctionLowering;
 use super::mods::Mods;
 use super::module::ModuleName;
 use crate::kernel::{CallSite, Callee, Place};
+use crate::lanes::Reg;
 use crate::op::Op;
 use crate::simt::NOWHERE;
 use ptx::ast::{self, Operand, OperandKind};
@@ -23,7 +24,7 @@ impl FunctionLowering<'_, '_> {
             }
             "brx" => self.branch_table(m, o),
             "call" => self.call(m, o),
-            "ret" => Ok(Op::Return),
+            "ret" => Ok(self.ret()),
             "exit" => Ok(Op::Exit),
             "trap" => Ok(Op::Trap),
             // A breakpoint without a debugger, a performance event without a monitor.
@@ -89,11 +90,50 @@ impl FunctionLowering<'_, '_> {
     /// Where the arguments or results of a call lie.
     fn places(&mut self, list: &Operand, results: bool) -> Lowered<Vec<Place>> {
         let OperandKind::List(list) = &list.kind else { return Ok(Vec::new()) };
-        list.iter().map(|o| self.place(o, results)).collect()
+        let mut places = Vec::with_capacity(list.len());
+        let list: Vec<Operand> = list.iter().flat_map(|o| self.parts(o)).collect();
+        for o in list {
+            places.push(self.place(&o, results)?);
+        }
+        // The guard's own predicate last: it is the guard of those before it, too.
+        let guard = self.guard();
+        self.after.sort_by_key(|(op, _)| matches!(op, Op::Setp { d, .. } if d[0].number() == guard.number()));
+        Ok(places)
+    }
+
+    /// The register that an argument or result that is a predicate is passed in; `None` of others.
+    fn predicate_place(&mut self, o: &Operand, result: bool) -> Lowered<Option<Reg>> {
+        let predicate = match o.kind {
+            OperandKind::Name(name) => match self.resolve(name) {
+                Some(Ok((super::function::Local::Registers { ty: Type::Pred, .. }, _))) => {
+                    self.pred_named(name, o.span)?
+                }
+                _ => return Ok(None),
+            },
+            OperandKind::Not(_) if !result => self.pred_src(o)?,
+            _ => return Ok(None),
+        };
+        let register = self.b.new_register(1);
+        if result {
+            let op = self.is_set(register, predicate);
+            self.after.push((op, "setp; a predicate that was returned".into()));
+        } else {
+            let op = self.as_register(register, predicate);
+            self.push(op, "selp; a predicate argument".into());
+        }
+        Ok(Some(register))
     }
 
     fn place(&mut self, o: &Operand, result: bool) -> Lowered<Place> {
+        if let Some(register) = self.predicate_place(o, result)? {
+            return Ok(Place::Register(register, 1));
+        }
         match &o.kind {
+            OperandKind::Sink if result => Ok(Place::Frame { offset: 0, bytes: 0 }),
+            OperandKind::Offset(name, _) if !result => {
+                let ty = self.register_named(*name, None, o.span)?.map_or(Type::B64, |r| r.ty);
+                Ok(Place::Register(self.src(o, ty)?, ty.bits().div_ceil(32) as u8))
+            }
             OperandKind::Name(name) => {
                 if let Some((offset, bytes)) = self.frame_place(*name) {
                     return Ok(Place::Frame { offset, bytes });

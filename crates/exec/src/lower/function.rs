@@ -4,8 +4,10 @@ use super::Lowered;
 use super::build::{KernelBuilder, Line, LoweredFunction};
 use super::mods::Mods;
 use super::module::ModuleName;
+use crate::compare::{Combine, CompareType, Comparison, Relation};
 use crate::kernel::{Function, Param, Place, Save};
 use crate::lanes::{Pred, Reg};
+use crate::memory::MAX_LOCAL_BYTES;
 use crate::op::Op;
 use isa::{CacheOp, Source};
 use ptx::ast::{self, Block, Instruction, Statement};
@@ -25,6 +27,8 @@ pub(super) enum Local {
     Param { offset: u32 },
     /// A `.shared` variable: its offset, unless the launch sizes it.
     Shared { offset: Option<u32> },
+    /// A `.global` or `.const` variable.
+    Device { address: u64, constant: bool },
     /// A list of branch targets, by number.
     Targets(u32),
     /// A call prototype or a list of call targets: only names.
@@ -46,6 +50,10 @@ pub(super) struct FunctionLowering<'b, 'a> {
     carry: Option<Pred>,
     pub is_kernel: bool,
     pub returns: Vec<Place>,
+    /// Results that are predicates, with the registers that they are passed in.
+    returned_predicates: Vec<(Reg, Pred)>,
+    /// What follows the instruction at hand.
+    pub after: Vec<(Op, String)>,
     pub callees: Vec<u32>,
     pub calls_pointers: bool,
     /// The instruction at hand.
@@ -75,6 +83,8 @@ pub(super) fn lower_function<'a>(
         carry: None,
         is_kernel: kernel_params.is_some(),
         returns: Vec::new(),
+        returned_predicates: Vec::new(),
+        after: Vec::new(),
         callees: Vec::new(),
         calls_pointers: false,
         at: function.name_span,
@@ -93,8 +103,8 @@ pub(super) fn lower_function<'a>(
             }
         }
         None => {
-            params = function.params.iter().map(|v| f.formal(v)).collect();
-            f.returns = function.returns.iter().map(|v| f.formal(v)).collect();
+            params = function.params.iter().flat_map(|v| f.formal(v, true)).collect();
+            f.returns = function.returns.iter().flat_map(|v| f.formal(v, false)).collect();
         }
     }
     if let Some(body) = &function.body {
@@ -103,7 +113,8 @@ pub(super) fn lower_function<'a>(
     // A body may end without `ret`.
     f.at = function.span;
     f.guard = Pred::TRUE;
-    f.push(Op::Return, "ret;".into());
+    let last = f.ret();
+    f.push(last, "ret;".into());
     f.resolve_labels(start);
     let name = f.b.scope.ast.name(function.name).to_owned();
     let frame_bytes = f.frame_bytes.next_multiple_of(16);
@@ -125,15 +136,48 @@ pub(super) fn lower_function<'a>(
 }
 
 impl FunctionLowering<'_, '_> {
-    /// Declares a parameter of a device function and says where it lies.
-    fn formal(&mut self, v: &ast::Variable) -> Place {
-        if v.space == StateSpace::Reg {
-            let declaration = self.declare_registers(v.name, v.count, v.ty, v.vector);
-            let register = self.register((declaration, 0, 0), v.ty);
-            return Place::Register(register, v.ty.bits().div_ceil(32) as u8);
+    /// Declares a parameter or result of a device function and says where it, or each element of a
+    /// vector, is. A predicate is passed as a register.
+    fn formal(&mut self, v: &ast::Variable, is_parameter: bool) -> Vec<Place> {
+        if v.space != StateSpace::Reg {
+            let (offset, bytes) = self.frame_variable(v);
+            return vec![Place::Frame { offset, bytes }];
         }
-        let (offset, bytes) = self.frame_variable(v);
-        Place::Frame { offset, bytes }
+        let declaration = self.declare_registers(v.name, v.count, v.ty, v.vector);
+        if v.ty == Type::Pred {
+            let (register, predicate) = (self.b.new_register(1), self.predicate((declaration, 0)));
+            if is_parameter {
+                let op = self.is_set(register, predicate);
+                self.push(op, "setp; a predicate parameter".into());
+            } else {
+                self.returned_predicates.push((register, predicate));
+            }
+            return vec![Place::Register(register, 1)];
+        }
+        let columns = v.ty.bits().div_ceil(32) as u8;
+        (0..v.vector).map(|k| Place::Register(self.register((declaration, 0, k), v.ty), columns)).collect()
+    }
+
+    /// The operation that makes of a register that is passed for a predicate that predicate.
+    pub fn is_set(&mut self, register: Reg, predicate: Pred) -> Op {
+        let test = Comparison { relation: Relation::Ne, ty: CompareType::U32, ftz: false };
+        let s = [register, self.b.constant(0, false)];
+        Op::Setp { test, s, d: [predicate, Pred::TRUE], with: (Combine::And, Pred::TRUE) }
+    }
+
+    /// The reverse of [`Self::is_set`].
+    pub fn as_register(&mut self, register: Reg, predicate: Pred) -> Op {
+        let s = [self.b.constant(1, false), self.b.constant(0, false)];
+        Op::Selp { d: register, s, wide: false, p: predicate }
+    }
+
+    /// Returns, results that are predicates in their registers.
+    pub fn ret(&mut self) -> Op {
+        for (register, predicate) in self.returned_predicates.clone() {
+            let op = self.as_register(register, predicate);
+            self.push(op, "selp; a predicate that is returned".into());
+        }
+        Op::Return
     }
 
     fn declare_registers(&mut self, name: Option<Sym>, count: Option<u32>, ty: Type, vector: u8) -> u32 {
@@ -147,7 +191,14 @@ impl FunctionLowering<'_, '_> {
 
     /// Makes room in the frame for a variable and declares it.
     fn frame_variable(&mut self, v: &ast::Variable) -> (u32, u32) {
-        let bytes = v.bytes().unwrap_or(0).min(1 << 24) as u32;
+        let limit = u64::from(MAX_LOCAL_BYTES);
+        let bytes = v.bytes().unwrap_or(u64::MAX);
+        let room = limit - u64::from(self.frame_bytes).min(limit);
+        if bytes > room {
+            let what = format!("{bytes} bytes of local memory: a thread has {limit}, of which {room} are left here");
+            self.b.diagnostics.push(Diagnostic::error(v.span, what));
+        }
+        let bytes = bytes.min(room) as u32;
         // Words are the unit of parameter passing.
         let align = v.alignment().clamp(4, 256);
         let offset = self.frame_bytes.next_multiple_of(align);
@@ -262,8 +313,12 @@ impl FunctionLowering<'_, '_> {
                 }
             }
             _ => {
-                let what = format!("a {} variable within a function is not executable", v.space);
-                self.b.diagnostics.push(Diagnostic::error(v.span, what).hint("move it to module level"));
+                if let (Some(name), Some(&local)) = (v.name, self.b.scope.locals.get(&v.name_span.start)) {
+                    self.locals.declare(name, None, local);
+                } else {
+                    let what = format!("a {} variable within a function is not executable", v.space);
+                    self.b.diagnostics.push(Diagnostic::error(v.span, what).hint("move it to module level"));
+                }
             }
         }
     }
@@ -289,8 +344,12 @@ impl FunctionLowering<'_, '_> {
             Ok(op) => {
                 let text = scope.source.snippet(i.span).split_whitespace().collect::<Vec<_>>().join(" ");
                 self.push(op, text);
+                for (op, text) in std::mem::take(&mut self.after) {
+                    self.push(op, text);
+                }
             }
             Err(problem) => {
+                self.after.clear();
                 self.b.diagnostics.push(*problem);
                 // Keeps the places of labels.
                 self.push(Op::Nop, String::new());
@@ -304,9 +363,15 @@ impl FunctionLowering<'_, '_> {
         Ok(if guard.negated { pred.not() } else { pred })
     }
 
-    fn push(&mut self, op: Op, text: String) {
-        let (guard, source, cache) = (self.guard, self.source, self.cache);
-        self.b.code.push(Line { op, guard, source, text, cache });
+    /// Appends an instruction. Those pushed before the one at hand is complete come before it.
+    pub fn push(&mut self, op: Op, text: String) {
+        let (guard, source, span, cache) = (self.guard, self.source, self.at, self.cache);
+        self.b.code.push(Line { op, guard, source, span, text, cache });
+    }
+
+    /// The guard of the instruction at hand.
+    pub fn guard(&self) -> Pred {
+        self.guard
     }
 
     /// An error at the instruction at hand.
@@ -370,9 +435,12 @@ impl FunctionLowering<'_, '_> {
             | "brev" | "clz" | "popc" | "prmt" | "shf" | "lop3" | "szext" | "bmsk" | "fns" | "and" | "or" | "xor"
             | "not" | "cnot" | "shl" | "shr" => self.int(m, o),
             "cvt" => self.cvt(m, o),
-            "ld" | "ldu" | "st" | "atom" | "red" | "cp" | "prefetch" | "prefetchu" | "applypriority" | "discard" => {
-                self.memory(m, o)
-            }
+            "vadd" | "vsub" | "vabsdiff" | "vmin" | "vmax" | "vshl" | "vshr" | "vset" => self.scalar_video(m, o),
+            "vmad" => self.vmad(m, o),
+            "vadd2" | "vsub2" | "vavrg2" | "vabsdiff2" | "vmin2" | "vmax2" | "vset2" => self.simd_video(m, o, 2),
+            "vadd4" | "vsub4" | "vavrg4" | "vabsdiff4" | "vmin4" | "vmax4" | "vset4" => self.simd_video(m, o, 4),
+            "ld" | "ldu" | "st" | "atom" | "red" | "cp" | "prefetch" | "prefetchu" | "applypriority" | "discard"
+            | "createpolicy" => self.memory(m, o),
             "tex" | "tld4" | "txq" | "suq" | "suld" | "sust" => self.image(m, o),
             "shfl" | "vote" | "match" | "activemask" | "redux" | "elect" | "bar" | "barrier" | "membar" | "fence"
             | "nanosleep" | "griddepcontrol" | "setmaxnreg" => self.warp(m, o),

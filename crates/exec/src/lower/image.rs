@@ -35,7 +35,7 @@ impl FunctionLowering<'_, '_> {
             return Err(self.problem("samplers apart from their textures are not executable"));
         };
         let handle = self.src(object, Type::B64)?;
-        let parts = self.parts(at)?;
+        let parts = self.parts(at);
         let count = shape.coordinates();
         if parts.len() < count || parts.len() > count.next_power_of_two() {
             return Err(self.problem(format!("{count} coordinates are needed here, not {}", parts.len())));
@@ -50,7 +50,7 @@ impl FunctionLowering<'_, '_> {
 
     /// The four registers that a texture instruction writes, and which of them are kept.
     fn texel(&mut self, o: &Operand, ty: Type) -> Lowered<([Reg; 4], u8)> {
-        let parts = self.parts(o)?;
+        let parts = self.parts(o);
         if parts.len() != 4 {
             return Err(self.problem(format!("four registers are needed here, not {}", parts.len())));
         }

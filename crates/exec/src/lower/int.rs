@@ -71,6 +71,8 @@ impl FunctionLowering<'_, '_> {
             ("add", Type::U16x2 | Type::S16x2) => return Some(Add16x2),
             ("min", Type::U16x2) => return Some(MinU16x2),
             ("max", Type::U16x2) => return Some(MaxU16x2),
+            ("min", Type::S16x2) if m.has("relu") => return Some(MinReluS16x2),
+            ("max", Type::S16x2) if m.has("relu") => return Some(MaxReluS16x2),
             ("min", Type::S16x2) => return Some(MinS16x2),
             ("max", Type::S16x2) => return Some(MaxS16x2),
             (_, Type::U16x2 | Type::S16x2) => return None,

@@ -66,7 +66,7 @@ impl FunctionLowering<'_, '_> {
     /// The columns of the registers in an operand.
     fn columns(&mut self, o: &Operand) -> Lowered<Vec<Reg>> {
         let mut columns = Vec::new();
-        for part in self.parts(o)? {
+        for part in self.parts(o) {
             let r = self.any_register(&part)?;
             columns.push(r.reg);
             if r.ty.bits() == 64 {

@@ -5,6 +5,7 @@ use super::function::FunctionLowering;
 use super::mods::Mods;
 use crate::access::{Address, Format, Transfer};
 use crate::atomic::{Atomic, AtomicOp, AtomicType};
+use crate::int::Int1;
 use crate::lanes::Reg;
 use crate::op::Op;
 use isa::{Access, CacheOp, MemAccess, Space};
@@ -37,6 +38,7 @@ impl FunctionLowering<'_, '_> {
             "ld" | "ldu" => self.load(m, o),
             "st" => self.store(m, o),
             "atom" | "red" => self.atomic(m, o),
+            "createpolicy" => self.create_policy(m, o),
             "cp" => self.async_copy(m, o),
             // Hints to the caches.
             _ => {
@@ -102,9 +104,36 @@ impl FunctionLowering<'_, '_> {
         Ok((space, address, false))
     }
 
-    /// The number of elements: 1, or from `.v2` or `.v4`.
-    fn vector_length(m: &Mods<'_>) -> usize {
-        m.one_of(&[("v2", 2), ("v4", 4)]).unwrap_or(1)
+    /// The cache policy that a modifier announces: it has no effect.
+    fn cache_policy(&mut self, o: &[Operand], hints: usize) -> Lowered<()> {
+        if let [.., policy] = o
+            && hints > 0
+        {
+            self.src(policy, Type::B64)?;
+        }
+        Ok(())
+    }
+
+    /// `createpolicy`: policies have no effect, so that each is zero.
+    fn create_policy(&mut self, m: &Mods<'_>, o: &[Operand]) -> Lowered<Op> {
+        let ty = self.need_type(m)?;
+        self.space_of(m);
+        m.ignore(&["fractional", "range", "cvt", "L2"]);
+        m.ignore_prefixed(&["L2::"]);
+        for o in &o[1..] {
+            match o.kind {
+                OperandKind::Address(_) => drop(self.address(o)?),
+                OperandKind::Immediate(_) => {}
+                _ => drop(self.any_register(o)?),
+            }
+        }
+        let d = self.dst(&o[0], ty)?;
+        Ok(Op::Int1(Int1::Mov64, d, [self.b.constant(0, true)]))
+    }
+
+    /// The number of elements: 1, or from `.v2`, `.v4` or `.v8`.
+    pub(super) fn vector_length(m: &Mods<'_>) -> usize {
+        m.one_of(&[("v2", 2), ("v4", 4), ("v8", 8)]).unwrap_or(1)
     }
 
     fn format(&self, m: &Mods<'_>, ty: Type, count: usize, register_bits: u32) -> Lowered<Format> {
@@ -125,21 +154,50 @@ impl FunctionLowering<'_, '_> {
         let ty = self.need_type(m)?;
         let hints = self.cache_modifiers(m);
         self.expect(o, 2 + hints)?;
-        let (format, registers) = self.loaded(m, ty, &o[0])?;
-        let (space, address, frame) = self.target(m, &o[1])?;
+        self.cache_policy(o, hints)?;
+        let parts = self.elements(m, &o[0])?;
+        let (space, mut address, frame) = self.target(m, &o[1])?;
+        if let Some((low, high)) = halves(ty, &parts, space) {
+            let (format, registers) = self.loaded_parts(m, ty, low)?;
+            // The second half must find the address that the first one found.
+            let columns = format.columns();
+            if address.wide
+                && registers
+                    .iter()
+                    .any(|r| (r.0..r.0 + u16::from(columns)).any(|r| [address.base.0, address.base.0 + 1].contains(&r)))
+            {
+                let copy = self.b.new_register(2);
+                self.push(Op::Int1(Int1::Mov64, copy, [address.base]), "mov; the address of both halves".into());
+                address.base = copy;
+            }
+            self.push(Op::Load(Transfer { space, format, address, registers }), "ld; the lower 16 bytes".into());
+            let (format, registers) = self.loaded_parts(m, ty, high)?;
+            address.offset += 16;
+            return Ok(Op::Load(Transfer { space, format, address, registers }));
+        }
+        let (format, registers) = self.loaded_parts(m, ty, &parts)?;
         let t = Transfer { space, format, address, registers };
         Ok(if frame { Op::FrameLoad(t) } else { Op::Load(t) })
     }
 
+    /// The elements of a vector operand, as many as the instruction says.
+    fn elements(&self, m: &Mods<'_>, o: &Operand) -> Lowered<Vec<Operand>> {
+        let (count, parts) = (Self::vector_length(m), self.parts(o));
+        if parts.len() == count {
+            return Ok(parts);
+        }
+        Err(self.problem(format!("{count} registers are needed here, not {}", parts.len())))
+    }
+
     /// The registers that a load of `ty` writes.
     pub(super) fn loaded(&mut self, m: &Mods<'_>, ty: Type, o: &Operand) -> Lowered<(Format, [Reg; 4])> {
-        let count = Self::vector_length(m);
-        let parts = self.parts(o)?;
-        if parts.len() != count {
-            return Err(self.problem(format!("{count} registers are needed here, not {}", parts.len())));
-        }
+        let parts = self.elements(m, o)?;
+        self.loaded_parts(m, ty, &parts)
+    }
+
+    fn loaded_parts(&mut self, m: &Mods<'_>, ty: Type, parts: &[Operand]) -> Lowered<(Format, [Reg; 4])> {
         let (mut registers, mut bits) = ([Reg(0); 4], 0);
-        for (slot, part) in registers.iter_mut().zip(&parts) {
+        for (slot, part) in registers.iter_mut().zip(parts) {
             if part.kind == OperandKind::Sink {
                 continue;
             }
@@ -148,38 +206,47 @@ impl FunctionLowering<'_, '_> {
             bits = r.ty.bits().max(16);
         }
         let bits = if bits == 0 { ty.bits().max(16) } else { bits };
-        for (slot, part) in registers.iter_mut().zip(&parts) {
+        for (slot, part) in registers.iter_mut().zip(parts) {
             if part.kind == OperandKind::Sink {
                 *slot = self.b.new_register(bits.div_ceil(32));
             } else if self.any_register(part)?.ty.bits().max(16) != bits {
                 return Err(self.problem("the registers of a vector must be of one width"));
             }
         }
-        Ok((self.format(m, ty, count, bits)?, registers))
+        Ok((self.format(m, ty, parts.len(), bits)?, registers))
     }
 
     fn store(&mut self, m: &Mods<'_>, o: &[Operand]) -> Lowered<Op> {
         let ty = self.need_type(m)?;
         let hints = self.cache_modifiers(m);
         self.expect(o, 2 + hints)?;
-        let (format, registers) = self.stored(m, ty, &o[1])?;
-        let (space, address, frame) = self.target(m, &o[0])?;
+        self.cache_policy(o, hints)?;
+        let parts = self.elements(m, &o[1])?;
+        let (space, mut address, frame) = self.target(m, &o[0])?;
         if space == Space::Constant || space == Space::Param {
             return Err(self.problem("constants and kernel parameters cannot be stored to"));
         }
+        if let Some((low, high)) = halves(ty, &parts, space) {
+            let (format, registers) = self.stored_parts(m, ty, low)?;
+            self.push(Op::Store(Transfer { space, format, address, registers }), "st; the lower 16 bytes".into());
+            let (format, registers) = self.stored_parts(m, ty, high)?;
+            address.offset += 16;
+            return Ok(Op::Store(Transfer { space, format, address, registers }));
+        }
+        let (format, registers) = self.stored_parts(m, ty, &parts)?;
         let t = Transfer { space, format, address, registers };
         Ok(if frame { Op::FrameStore(t) } else { Op::Store(t) })
     }
 
     /// The registers that a store of `ty` reads.
     pub(super) fn stored(&mut self, m: &Mods<'_>, ty: Type, o: &Operand) -> Lowered<(Format, [Reg; 4])> {
-        let count = Self::vector_length(m);
-        let parts = self.parts(o)?;
-        if parts.len() != count {
-            return Err(self.problem(format!("{count} registers are needed here, not {}", parts.len())));
-        }
+        let parts = self.elements(m, o)?;
+        self.stored_parts(m, ty, &parts)
+    }
+
+    fn stored_parts(&mut self, m: &Mods<'_>, ty: Type, parts: &[Operand]) -> Lowered<(Format, [Reg; 4])> {
         let (mut registers, mut bits) = ([Reg(0); 4], ty.bits().max(16));
-        for (slot, part) in registers.iter_mut().zip(&parts) {
+        for (slot, part) in registers.iter_mut().zip(parts) {
             *slot = match &part.kind {
                 OperandKind::Immediate(value) => {
                     let wanted = if ty.bits() < 16 { Type::B16 } else { ty };
@@ -188,6 +255,7 @@ impl FunctionLowering<'_, '_> {
                 OperandKind::Name(name) if self.register_named(*name, None, part.span)?.is_none() => {
                     self.src(part, ty)?
                 }
+                OperandKind::Offset(..) => self.src(part, ty)?,
                 _ => {
                     let r = self.any_register(part)?;
                     bits = bits.max(r.ty.bits());
@@ -200,7 +268,7 @@ impl FunctionLowering<'_, '_> {
         }
         // Only the low bits are stored, so that registers wider than the type need not agree.
         let bits = if ty.bits() == 64 { 64 } else { bits.min(32) };
-        Ok((self.format(m, ty, count, bits)?, registers))
+        Ok((self.format(m, ty, parts.len(), bits)?, registers))
     }
 
     fn atomic(&mut self, m: &Mods<'_>, o: &[Operand]) -> Lowered<Op> {
@@ -238,6 +306,7 @@ impl FunctionLowering<'_, '_> {
         let returns = m.name() == "atom";
         let cas = op == AtomicOp::Cas;
         self.expect(o, 2 + usize::from(returns) + usize::from(cas) + hints)?;
+        self.cache_policy(o, hints)?;
         let d = if returns { Some(self.dst(&o[0], ty)?) } else { None };
         let rest = &o[usize::from(returns)..];
         let b = self.src(&rest[1], ty)?;
@@ -269,6 +338,7 @@ impl FunctionLowering<'_, '_> {
         let hints = self.cache_modifiers(m);
         m.ignore(&["shared", "shared::cta", "global"]);
         self.expect_between(o, 3 + hints, 4 + hints)?;
+        self.cache_policy(o, hints)?;
         let bytes = self.need(number(&o[2]).filter(|n| matches!(n, 4 | 8 | 16)), m)? as u8;
         let (shared, global) = (self.address(&o[0])?.0, self.address(&o[1])?.0);
         let (mut source_bytes, mut ignore) = (None, None);
@@ -280,4 +350,10 @@ impl FunctionLowering<'_, '_> {
         }
         Ok(Op::AsyncCopy { shared, global, bytes, source_bytes, ignore })
     }
+}
+
+/// The halves of an access of 32 bytes to global memory, which is executed as two of 16.
+fn halves(ty: Type, parts: &[Operand], space: Space) -> Option<(&[Operand], &[Operand])> {
+    let whole = ty.bytes() as usize * parts.len() == 32 && ty.bits() >= 32;
+    (whole && matches!(space, Space::Global | Space::Generic)).then(|| parts.split_at(parts.len() / 2))
 }

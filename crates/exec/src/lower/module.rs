@@ -1,6 +1,7 @@
 //! Module level: variables with their addresses and contents, functions, kernels.
 
 use super::build::KernelBuilder;
+use super::function::Local;
 use super::{LoadError, Loaded, LowerOptions, Lowered, Rejected};
 use crate::kernel::{Module, Variable, function_address};
 use ptx::ast::{self, FunctionKind, Init, InitValue};
@@ -36,8 +37,10 @@ pub(super) enum ModuleName {
 /// What all kernels of a module share.
 pub(super) struct ModuleScope<'a> {
     pub ast: &'a ast::Module,
-    pub source: &'a SourceText,
+    pub source: &'a Arc<SourceText>,
     pub names: HashMap<Sym, ModuleName>,
+    /// The `.global` and `.const` variables within functions, by where their names stand in the text.
+    pub locals: HashMap<u32, Local>,
     /// All functions; of those declared more than once, the definition.
     pub functions: Vec<&'a ast::Function>,
     pub options: LowerOptions,
@@ -45,12 +48,44 @@ pub(super) struct ModuleScope<'a> {
     pub files: HashMap<u32, u16>,
 }
 
+const TOO_LARGE: &str = "the module's variables take more than 4 GiB";
+
+/// A variable of a module, or of a function in it, that has its address.
+#[derive(Clone, Copy)]
+struct Placed<'a> {
+    v: &'a ast::Variable,
+    /// Number of the function.
+    function: Option<usize>,
+    address: u64,
+    bytes: u64,
+}
+
+/// The address of the variable after `next`, which moves past it.
+fn place_after(next: &mut u64, v: &ast::Variable, bytes: u64) -> u64 {
+    let address = next.next_multiple_of(256.max(u64::from(v.alignment())));
+    *next = address + bytes.max(1) + 16;
+    address
+}
+
+/// The `.global` or `.const` variable that a statement of a function declares.
+fn device_variable(statement: &ast::Statement) -> Option<&ast::Variable> {
+    match statement {
+        ast::Statement::Variable(v) if matches!(v.space, StateSpace::Global | StateSpace::Const) => Some(v),
+        _ => None,
+    }
+}
+
 /// Lowers a parsed module.
-pub(super) fn lower(ast: &ast::Module, source: &SourceText, options: LowerOptions) -> Result<Loaded, Box<LoadError>> {
+pub(super) fn lower(
+    ast: &ast::Module,
+    source: &Arc<SourceText>,
+    options: LowerOptions,
+) -> Result<Loaded, Box<LoadError>> {
     let mut scope = ModuleScope {
         ast,
         source,
         names: HashMap::new(),
+        locals: HashMap::new(),
         functions: Vec::new(),
         options,
         files: ast.files.iter().enumerate().map(|(i, f)| (f.index, i as u16)).collect(),
@@ -105,7 +140,7 @@ impl<'a> ModuleScope<'a> {
     fn declare_variables(&mut self, diagnostics: &mut Diagnostics) -> Vec<Variable> {
         let mut next = module_base(self.options.slot);
         let end = next + SLOT_BYTES;
-        let mut placed = Vec::new();
+        let mut placed: Vec<Placed<'_>> = Vec::new();
         for (index, item) in self.ast.items.iter().enumerate() {
             let ast::Item::Variable(v) = item else { continue };
             let Some(name) = v.name else { continue };
@@ -118,15 +153,14 @@ impl<'a> ModuleScope<'a> {
                         continue;
                     }
                     let Some(bytes) = bytes.filter(|&b| next + b + 512 < end) else {
-                        diagnostics.push(Diagnostic::error(v.span, "the module's variables take more than 4 GiB"));
+                        diagnostics.push(Diagnostic::error(v.span, TOO_LARGE));
                         continue;
                     };
                     if v.ty == ptx::Type::Texref || v.ty == ptx::Type::Samplerref || v.ty == ptx::Type::Surfref {
                         ModuleName::Unusable(NO_REFERENCES)
                     } else {
-                        let address = next.next_multiple_of(256.max(u64::from(v.alignment())));
-                        next = address + bytes.max(1) + 16;
-                        placed.push((v, address, bytes));
+                        let address = place_after(&mut next, v, bytes);
+                        placed.push(Placed { v, function: None, address, bytes });
                         ModuleName::Device { address, constant }
                     }
                 }
@@ -136,12 +170,28 @@ impl<'a> ModuleScope<'a> {
             };
             self.names.insert(name, entry);
         }
+        let mut own = vec![HashMap::new(); self.functions.len()];
+        for (index, function) in self.functions.iter().enumerate() {
+            for v in function.body.iter().flat_map(ast::Block::walk).filter_map(device_variable) {
+                let Some(bytes) = v.bytes().filter(|&b| b < SLOT_BYTES && next + b + 512 < end) else {
+                    diagnostics.push(Diagnostic::error(v.span, TOO_LARGE));
+                    continue;
+                };
+                let address = place_after(&mut next, v, bytes);
+                let constant = v.space == StateSpace::Const;
+                self.locals.insert(v.name_span.start, Local::Device { address, constant });
+                own[index].extend(v.name.map(|name| (name, address)));
+                placed.push(Placed { v, function: Some(index), address, bytes });
+            }
+        }
         let mut variables = Vec::new();
-        for (v, address, bytes) in placed {
+        for &Placed { v, function, address, bytes } in &placed {
             let constant = v.space == StateSpace::Const;
-            match self.contents(v, bytes) {
+            match self.contents(v, function.map_or(&HashMap::new(), |f| &own[f]), bytes) {
                 Ok(init) => {
-                    let name = v.name.map_or("", |n| self.ast.name(n)).to_owned();
+                    let name = v.name.map_or("", |n| self.ast.name(n));
+                    let name = function
+                        .map_or(name.to_owned(), |f| format!("{}.{name}", self.ast.name(self.functions[f].name)));
                     variables.push(Variable { name, address, bytes, constant, init });
                 }
                 Err(problem) => diagnostics.push(*problem),
@@ -151,7 +201,7 @@ impl<'a> ModuleScope<'a> {
     }
 
     /// The initial contents of a variable, as far as they are not zero.
-    fn contents(&self, v: &ast::Variable, bytes: u64) -> Lowered<Vec<u8>> {
+    fn contents(&self, v: &ast::Variable, own: &HashMap<Sym, u64>, bytes: u64) -> Lowered<Vec<u8>> {
         let mut out = Vec::new();
         if let Some(init) = &v.init {
             // Rows of each dimension, outermost first; the elements of a vector count as the last.
@@ -163,7 +213,7 @@ impl<'a> ModuleScope<'a> {
                 let inner = sizes[sizes.len() - 1];
                 sizes.push(inner.saturating_mul(dim.unwrap_or(1)));
             }
-            self.fill(v, init, 0, sizes.len(), &sizes, &mut out)?;
+            self.fill((v, own), init, 0, sizes.len(), &sizes, &mut out)?;
         }
         if out.len() as u64 > bytes {
             return Err(Box::new(Diagnostic::error(v.span, "more initial values than the variable holds")));
@@ -173,7 +223,7 @@ impl<'a> ModuleScope<'a> {
 
     fn fill(
         &self,
-        v: &ast::Variable,
+        (v, own): (&ast::Variable, &HashMap<Sym, u64>),
         init: &Init,
         at: u64,
         depth: usize,
@@ -187,7 +237,7 @@ impl<'a> ModuleScope<'a> {
                 let flat = list.iter().all(|i| matches!(i, Init::Value(..)));
                 let row = if flat { sizes[0] } else { row };
                 for (k, item) in list.iter().enumerate() {
-                    self.fill(v, item, at + k as u64 * row, depth.saturating_sub(1), sizes, out)?;
+                    self.fill((v, own), item, at + k as u64 * row, depth.saturating_sub(1), sizes, out)?;
                 }
                 Ok(())
             }
@@ -197,6 +247,7 @@ impl<'a> ModuleScope<'a> {
                     InitValue::Number(n) => n.bits_as(v.ty),
                     InitValue::Address { symbol, offset, mask, .. } => {
                         let address = match self.names.get(&symbol) {
+                            _ if own.contains_key(&symbol) => own.get(&symbol).copied(),
                             Some(ModuleName::Device { address, .. }) => Some(*address),
                             Some(ModuleName::Function(i)) => Some(function_address(*i)),
                             _ => None,

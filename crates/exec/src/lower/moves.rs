@@ -128,10 +128,14 @@ impl FunctionLowering<'_, '_> {
         if ty == Type::Pred {
             return Ok(Op::PredLogic(Combine::And, self.pred_dst(&o[0])?, [self.pred_src(&o[1])?, Pred::TRUE]));
         }
-        match (&o[0].kind, &o[1].kind) {
-            (OperandKind::Vector(d), _) => return self.unpack(ty, d, &o[1]),
-            (_, OperandKind::Vector(s)) => return self.pack(ty, &o[0], s),
-            _ => {}
+        let count = Self::vector_length(m);
+        match (self.vector_parts(&o[0]), self.vector_parts(&o[1])) {
+            (Some(d), Some(s)) if d.len() == count && s.len() == count => return self.mov_vector(ty, &d, &s),
+            _ if count > 1 => return Err(self.problem(format!("two vectors of {count} elements are needed here"))),
+            (Some(_), Some(_)) => return Err(self.problem("a move of vectors needs `.v2` or `.v4`")),
+            (Some(d), None) => return self.unpack(ty, &d, &o[1]),
+            (None, Some(s)) => return self.pack(ty, &o[0], &s),
+            (None, None) => {}
         }
         if let Some(special) = self.special(&o[1]) {
             let bits = 32 * u32::from(special.columns());
@@ -155,6 +159,29 @@ impl FunctionLowering<'_, '_> {
             return Err(self.problem(format!("`{}` is not executable", m.text())));
         }
         Ok(Op::Int1(op, self.dst(&o[0], ty)?, [self.src(&o[1], ty)?]))
+    }
+
+    /// `mov.v2.u32 {a, b}, {c, d}`: moves of the elements, the last of which is the instruction proper.
+    fn mov_vector(&mut self, ty: Type, d: &[Operand], s: &[Operand]) -> Lowered<Op> {
+        let (op, columns) = if ty.bits() == 64 { (Int1::Mov64, 2) } else { (Int1::Mov32, 1) };
+        if !matches!(ty.bits(), 16 | 32 | 64) {
+            return Err(self.problem(format!("a move of vectors of {ty} is not executable")));
+        }
+        let targets = d.iter().map(|o| self.dst(o, ty)).collect::<Lowered<Vec<Reg>>>()?;
+        let mut sources = s.iter().map(|o| self.src(o, ty)).collect::<Lowered<Vec<Reg>>>()?;
+        // All elements are read before the first is written.
+        let overwritten = |k: usize, s: Reg| targets[..k].contains(&s);
+        if sources.iter().enumerate().any(|(k, &s)| overwritten(k, s)) {
+            for s in &mut sources {
+                let copy = self.b.new_register(columns);
+                self.push(Op::Int1(op, copy, [*s]), "mov; an element that the next instructions overwrite".into());
+                *s = copy;
+            }
+        }
+        let mut moves = targets.iter().zip(&sources).map(|(&d, &s)| Op::Int1(op, d, [s])).collect::<Vec<Op>>();
+        let last = moves.pop().ok_or_else(|| self.problem("operands are missing"))?;
+        moves.into_iter().for_each(|op| self.push(op, "mov; an element of the vector".into()));
+        Ok(last)
     }
 
     /// The special register that an operand names.

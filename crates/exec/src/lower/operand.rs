@@ -4,9 +4,11 @@ use super::Lowered;
 use super::function::{FunctionLowering, Local};
 use super::module::ModuleName;
 use crate::access::Address;
+use crate::int::Int2;
 use crate::kernel::function_address;
 use crate::lanes::{Pred, Reg};
 use crate::memory::{PARAM_WINDOW, SHARED_WINDOW};
+use crate::op::Op;
 use isa::Space;
 use ptx::ast::{self, AddressBase, Immediate, Operand, OperandKind};
 use ptx::{Component, Diagnostic, Span, Sym, Type};
@@ -129,11 +131,8 @@ impl FunctionLowering<'_, '_> {
             OperandKind::Name(name) | OperandKind::Offset(name, _) => {
                 let offset = if let OperandKind::Offset(_, offset) = o.kind { offset } else { 0 };
                 if let Some(r) = self.register_named(*name, None, o.span)? {
-                    if offset != 0 {
-                        return Err(error(o.span, "an offset on a register is only possible in an address"));
-                    }
                     self.check_width(r, ty, o.span)?;
-                    return Ok(r.reg);
+                    return if offset == 0 { Ok(r.reg) } else { self.register_plus(r, offset, o) };
                 }
                 if self.text(*name) == "WARP_SZ" {
                     return Ok(self.b.constant(32, ty.bits() > 32));
@@ -155,6 +154,23 @@ impl FunctionLowering<'_, '_> {
                 Ok(r.reg)
             }
         }
+    }
+
+    /// `%r1+4` where no address is: the sum, which an instruction of its own computes.
+    fn register_plus(&mut self, r: Register, offset: i64, o: &Operand) -> Lowered<Reg> {
+        if r.ty.is_float() {
+            return Err(error(o.span, "an offset on a floating-point register is not executable"));
+        }
+        let (op, columns) = match r.ty.bits() {
+            64 => (Int2::Add64, 2),
+            32 => (Int2::Add32, 1),
+            _ => (Int2::Add16, 1),
+        };
+        let d = self.b.new_register(columns);
+        let addend = self.b.constant(offset as u64, columns == 2);
+        let text = format!("add; {} of the next instruction", ptx::print_operand(self.b.scope.ast, o));
+        self.push(Op::Int2(op, d, [r.reg, addend]), text);
+        Ok(d)
     }
 
     /// A literal of type `ty`, as a constant.
@@ -216,20 +232,25 @@ impl FunctionLowering<'_, '_> {
         }
     }
 
-    /// The parts of `{a, b}`, of a vector register, or a single operand.
-    pub fn parts(&mut self, o: &Operand) -> Lowered<Vec<Operand>> {
+    /// The parts of `{a, b}` or of a vector register; `None` of any other operand.
+    pub fn vector_parts(&self, o: &Operand) -> Option<Vec<Operand>> {
         match &o.kind {
-            OperandKind::Vector(parts) => Ok(parts.to_vec()),
+            OperandKind::Vector(parts) => Some(parts.to_vec()),
             OperandKind::Name(name) => {
-                if let Some(Ok((Local::Registers { vector: vector @ 2.., .. }, _))) = self.resolve(*name) {
-                    let element = |&c: &Component| Operand { kind: OperandKind::Component(*name, c), span: o.span };
-                    let count = (vector as usize).min(Component::ALL.len());
-                    return Ok(Component::ALL[..count].iter().map(element).collect());
-                }
-                Ok(vec![o.clone()])
+                let Some(Ok((Local::Registers { vector: vector @ 2.., .. }, _))) = self.resolve(*name) else {
+                    return None;
+                };
+                let element = |&c: &Component| Operand { kind: OperandKind::Component(*name, c), span: o.span };
+                let count = (vector as usize).min(Component::ALL.len());
+                Some(Component::ALL[..count].iter().map(element).collect())
             }
-            _ => Ok(vec![o.clone()]),
+            _ => None,
         }
+    }
+
+    /// The parts of `{a, b}`, of a vector register, or a single operand.
+    pub fn parts(&self, o: &Operand) -> Vec<Operand> {
+        self.vector_parts(o).unwrap_or_else(|| vec![o.clone()])
     }
 
     /// What variable or function `name` is.
@@ -238,6 +259,7 @@ impl FunctionLowering<'_, '_> {
             Some(Ok((Local::Frame { offset, .. }, _))) => Ok(Symbol::Frame { offset }),
             Some(Ok((Local::Param { offset }, _))) => Ok(Symbol::Param { offset }),
             Some(Ok((Local::Shared { offset }, _))) => Ok(Symbol::Shared { offset }),
+            Some(Ok((Local::Device { address, constant }, _))) => Ok(Symbol::Device { address, constant }),
             Some(Ok(_)) => Err(error(span, format!("`{}` has no address", self.text(name)))),
             Some(Err(ModuleName::Device { address, constant })) => Ok(Symbol::Device { address, constant }),
             Some(Err(ModuleName::Function(index))) => {
@@ -248,7 +270,7 @@ impl FunctionLowering<'_, '_> {
             Some(Err(ModuleName::Shared(_))) => Err(error(span, "shared variable")),
             None if self.text(name).starts_with('%') => Err(error(
                 span,
-                format!("`{}` is no register, or a special one that must be moved first", self.text(name)),
+                format!("`{}` is not a register, or a special one that must be moved first", self.text(name)),
             )),
             None => Err(error(span, format!("`{}` is not declared", self.text(name)))),
         }

@@ -65,9 +65,10 @@ impl FunctionLowering<'_, '_> {
             }
             "bar" | "barrier" => self.barrier(m, o),
             "membar" | "fence" => {
-                m.ignore(&["cta", "gl", "gpu", "sys", "cluster", "sc", "acq_rel", "acquire", "release", "proxy"]);
+                let cta = m.has("cta");
+                m.ignore(&["gl", "gpu", "sys", "cluster", "sc", "acq_rel", "acquire", "release", "proxy"]);
                 m.ignore_prefixed(&["alias", "async", "tensormap", "sync_restrict", "mbarrier_init"]);
-                Ok(Op::Fence)
+                Ok(if cta { Op::FenceCta } else { Op::Fence })
             }
             "nanosleep" => {
                 m.types();

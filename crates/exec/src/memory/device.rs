@@ -112,6 +112,8 @@ pub struct DeviceMemory {
     next: u64,
     /// The allocation that was found last: likely the next one too.
     last: Cell<usize>,
+    /// Nothing that warps share has changed since this was last set ([`DeviceMemory::watch`]).
+    unchanged: bool,
 }
 
 impl Default for DeviceMemory {
@@ -123,7 +125,24 @@ impl Default for DeviceMemory {
 impl DeviceMemory {
     /// Empty memory that holds up to `capacity` bytes.
     pub fn new(capacity: u64) -> Self {
-        Self { allocations: Vec::new(), capacity, used: 0, next: HEAP_BASE, last: Cell::new(0) }
+        Self { allocations: Vec::new(), capacity, used: 0, next: HEAP_BASE, last: Cell::new(0), unchanged: false }
+    }
+
+    /// Notes from now on whether warps change anything that they share.
+    pub(crate) fn watch(&mut self) {
+        self.unchanged = true;
+    }
+
+    /// Whether they have not, and it is to be noted if they do.
+    #[inline]
+    pub(crate) fn is_unchanged(&self) -> bool {
+        self.unchanged
+    }
+
+    /// They have, or may have.
+    #[inline]
+    pub(crate) fn note_change(&mut self) {
+        self.unchanged = false;
     }
 
     /// Allocates `bytes` (at least one) of zeros and returns the address.
@@ -263,16 +282,19 @@ impl DeviceMemory {
             _ => before,
         };
         let Some(a) = nearest else { return "nothing is allocated".into() };
-        let what = format!("`{}` ({} bytes at {:#x})", a.name, a.bytes, a.base);
+        let bytes = |n: u64| kit::text::counted(n, "byte");
+        let what = format!("`{}` ({} at {:#x})", a.name, bytes(a.bytes), a.base);
         if address < a.base {
-            format!("nearest is {what}: {} bytes before its start", a.base - address)
+            format!("nearest is {what}: {} before its start", bytes(a.base - address))
         } else if a.freed && address < a.end() {
             format!("it lies in {what}, which was freed, at offset {}", address - a.base)
         } else if address < a.end() {
             let note = if a.read_only { ", which is constant" } else { "" };
             format!("it lies in {what}{note}, at offset {}", address - a.base)
+        } else if address == a.end() {
+            format!("nearest is {what}: directly after its last byte")
         } else {
-            format!("nearest is {what}: {} bytes past its end", address - a.end())
+            format!("nearest is {what}: {} past its end", bytes(address - a.end()))
         }
     }
 
@@ -308,6 +330,8 @@ impl DeviceMemory {
             let skip = (at % PAGE_BYTES) as usize;
             let (now, later) = rest.split_at(rest.len().min(PAGE_BYTES as usize - skip));
             match &mut allocation.pages[page] {
+                // It reads as zeros already.
+                None if now.iter().all(|&byte| byte == 0) => {}
                 // A page that is written as a whole need not be cleared first.
                 new @ None if now.len() == PAGE_BYTES as usize => {
                     let (words, _) = now.as_chunks();
@@ -404,6 +428,8 @@ mod tests {
         let mut out = [1; 9];
         memory.read(base + (7 << 30), &mut out).unwrap();
         assert_eq!((out, memory.resident_bytes()), ([0; 9], 0));
+        memory.write(base, &[0; 200_000]).unwrap();
+        assert_eq!(memory.resident_bytes(), 0);
         memory.write(base + 65_536, &[1]).unwrap();
         assert_eq!(memory.resident_bytes(), 65_536);
     }
@@ -417,7 +443,7 @@ mod tests {
             memory.describe(base + 104),
             format!("nearest is `x` (100 bytes at {base:#x}): 4 bytes past its end")
         );
-        assert!(memory.describe(base - 1).ends_with("1 bytes before its start"));
+        assert!(memory.describe(base - 1).ends_with("1 byte before its start"));
         memory.free(base).unwrap();
         assert!(memory.describe(base + 4).contains("freed, at offset 4"));
         assert!(memory.window(base, 4).is_none());

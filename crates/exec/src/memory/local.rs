@@ -4,7 +4,7 @@ use crate::lanes::{Column, blend};
 use kit::{LaneMask, WARP_LANES};
 
 /// Local memory of 32 threads.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub(crate) struct LocalMemory {
     words: Vec<Column>,
     bytes: u32,

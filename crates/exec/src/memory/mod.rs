@@ -21,22 +21,34 @@ pub(crate) use shared::SharedMemory;
 
 use isa::Space;
 
-/// Size and alignment of the shared, local and param windows.
+/// Size of the shared, local and param windows.
 pub const WINDOW_BYTES: u64 = 16 << 20;
+/// Windows are this far from each other, so that the lower half of a generic address is the address
+/// within the space: code of sm_90 puts the upper half of the shared window above it and adds nothing.
+const WINDOW_DISTANCE: u64 = 1 << 32;
 /// Generic address of the first byte of shared memory.
-pub const SHARED_WINDOW: u64 = WINDOW_BYTES;
+pub const SHARED_WINDOW: u64 = WINDOW_DISTANCE;
 /// Generic address of the first byte of local memory.
-pub const LOCAL_WINDOW: u64 = 2 * WINDOW_BYTES;
+pub const LOCAL_WINDOW: u64 = 2 * WINDOW_DISTANCE;
 /// Generic address of the first kernel parameter.
-pub const PARAM_WINDOW: u64 = 3 * WINDOW_BYTES;
+pub const PARAM_WINDOW: u64 = 3 * WINDOW_DISTANCE;
+/// All windows are below.
+pub(crate) const WINDOWS_END: u64 = 4 * WINDOW_DISTANCE;
+
+/// Maximum local memory of a thread, frames of calls included: 512 KiB, as on sm_20 and later (CUDA C++
+/// Programming Guide, table of compute capabilities).
+pub const MAX_LOCAL_BYTES: u32 = 512 << 10;
 
 /// Which space a generic address lies in.
 #[inline(always)]
 pub const fn generic_space(address: u64) -> Space {
+    const SHARED: u64 = SHARED_WINDOW / WINDOW_BYTES;
+    const LOCAL: u64 = LOCAL_WINDOW / WINDOW_BYTES;
+    const PARAM: u64 = PARAM_WINDOW / WINDOW_BYTES;
     match address / WINDOW_BYTES {
-        1 => Space::Shared,
-        2 => Space::Local,
-        3 => Space::Param,
+        SHARED => Space::Shared,
+        LOCAL => Space::Local,
+        PARAM => Space::Param,
         _ => Space::Global,
     }
 }

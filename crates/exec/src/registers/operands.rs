@@ -20,6 +20,7 @@ pub(super) fn of_op(op: &mut Op, f: &mut impl FnMut(Operand<'_>)) {
         | Op::AsyncCommit
         | Op::AsyncWait(_)
         | Op::Fence
+        | Op::FenceCta
         | Op::Branch { .. }
         | Op::Call(_)
         | Op::Return
@@ -36,7 +37,7 @@ pub(super) fn of_op(op: &mut Op, f: &mut impl FnMut(Operand<'_>)) {
         Op::Float2(_, _, d, s) => row(d, s, f),
         Op::Float3(_, _, d, s) => row(d, s, f),
         Op::Convert(_, d, s) => row(d, s, f),
-        Op::Lop3(d, s, _) => row(d, s, f),
+        Op::Lop3(d, s, _) | Op::Video(_, d, s) => row(d, s, f),
         Op::Add3 { d, s, carry_in, carry_out, .. } => {
             row(d, s, f);
             predicates(carry_out, f);
@@ -47,7 +48,8 @@ pub(super) fn of_op(op: &mut Op, f: &mut impl FnMut(Operand<'_>)) {
             f(Operand::Pred(carry));
         }
         Op::Cvt(_, d, s) | Op::ReadFirst(d, s) | Op::Redux(_, d, s) => row(d, std::slice::from_mut(s), f),
-        Op::PackedCvt(op, d, s) => row(d, &mut s[..op.sources()], f),
+        // Operands that a conversion does not use are others of its own: it fetches them all.
+        Op::PackedCvt(_, d, s) => row(d, s, f),
         Op::Pack { d, s, parts, .. } => row(d, &mut s[..usize::from(*parts)], f),
         Op::Unpack { d, s, parts, .. } => {
             d[..usize::from(*parts)].iter_mut().flatten().for_each(|d| f(Operand::Reg(d)));

@@ -15,7 +15,6 @@ use crate::cfg::Graph;
 use crate::int::Int1;
 use crate::lanes::{Pred, Reg};
 use crate::op::{Op, Use};
-use crate::special::Special;
 use isa::Space;
 use kit::BitSet;
 
@@ -85,27 +84,61 @@ pub(super) fn choose(
     }
     let costs = costs(routine, tables, words, effects);
     let mut excess: Vec<i64> = points.iter().map(|p| p.len() as i64 - i64::from(limit)).collect();
-    let mut at: Vec<(u32, u8, Vec<u32>)> = Vec::new();
-    for (first, width) in words.iter().filter(|(first, _)| costs[*first as usize].is_some()) {
-        let live = |p: &BitSet| (first..first + u32::from(width)).any(|c| p.contains(c as usize));
-        let list: Vec<u32> = (0..points.len() as u32).filter(|&p| live(&points[p as usize])).collect();
-        at.push((first, width, list));
-    }
+    let mut relief = Relief::new(tables.columns as usize, &points, words);
+    let mut at: Vec<(u32, u8)> = words.iter().filter(|(first, _)| costs[*first as usize].is_some()).collect();
     let mut chosen = Vec::new();
     while excess.iter().any(|&e| e > 0) {
-        let value = |(first, width, list): &(u32, u8, Vec<u32>)| {
-            let cost = costs[*first as usize]?;
-            let helps = list.iter().filter(|&&p| excess[p as usize] > 0).count() as f64;
-            let gain = (helps - f64::from(cost.lines)).max(helps * 0.01) * f64::from(*width);
+        let value = |&(first, width): &(u32, u8)| {
+            let cost = costs[first as usize]?;
+            let helps = f64::from(relief.helps[first as usize]);
+            let gain = (helps - f64::from(cost.lines)).max(helps * 0.01) * f64::from(width);
             (helps > 0.0).then_some(gain / (cost.added + 0.1))
         };
         let best = at.iter().enumerate().filter_map(|(k, w)| Some((k, value(w)?)));
         let Some((best, _)) = best.max_by(|a, b| a.1.total_cmp(&b.1)) else { break };
-        let (first, width, list) = at.swap_remove(best);
-        list.iter().for_each(|&p| excess[p as usize] -= i64::from(width));
+        let (first, width) = at.swap_remove(best);
+        let live = |p: &BitSet| (first..first + u32::from(width)).any(|c| p.contains(c as usize));
+        for (point, excess) in points.iter().zip(&mut excess).filter(|(point, _)| live(point)) {
+            let was_full = *excess > 0;
+            *excess -= i64::from(width);
+            if was_full && *excess <= 0 {
+                relief.end(point, words);
+            }
+        }
         chosen.push(first);
     }
     if chosen.is_empty() { Err(Shortage) } else { Ok(chosen) }
+}
+
+/// At how many of the points that are too full each register is live, by first column. A point counts
+/// until it is relieved, once: recounting for each choice would take time cubic in the live registers.
+struct Relief {
+    helps: Vec<u32>,
+}
+
+impl Relief {
+    fn new(columns: usize, points: &[BitSet], words: &Words) -> Self {
+        let mut helps = vec![0; columns];
+        points.iter().for_each(|point| live_words(point, words, |first| helps[first as usize] += 1));
+        Self { helps }
+    }
+
+    /// A point has no more registers than it may.
+    fn end(&mut self, point: &BitSet, words: &Words) {
+        live_words(point, words, |first| self.helps[first as usize] -= 1);
+    }
+}
+
+/// The registers, by first column, of which a column is live at a point.
+fn live_words(point: &BitSet, words: &Words, mut f: impl FnMut(u32)) {
+    let mut last = u32::MAX;
+    for column in point.iter() {
+        let (first, _) = words.of(column as u32);
+        if first != last {
+            f(first);
+        }
+        last = first;
+    }
 }
 
 /// The cheapest register to spill among those that leave no place for a unit, and the unit's own.
@@ -136,15 +169,7 @@ fn recomputable(routine: &Routine, tables: &Tables, words: &Words) -> Vec<Option
                 let same_everywhere = match &line.op {
                     Op::Load(t) => t.space == Space::Param && t.address.base.is_constant() && t.format.count == 1,
                     Op::Int1(Int1::Mov32 | Int1::Mov64, _, [s]) => s.is_constant(),
-                    Op::Special(s, _) => !matches!(
-                        s,
-                        Special::Clock
-                            | Special::ClockHi
-                            | Special::Clock64
-                            | Special::GlobalTimer
-                            | Special::GlobalTimerLo
-                            | Special::GlobalTimerHi
-                    ),
+                    Op::Special(s, _) => !s.is_time(),
                     Op::FrameAddress { .. } => true,
                     _ => false,
                 };

@@ -2,8 +2,8 @@
 
 use super::Lowered;
 use super::build::Builder;
-use crate::int::Int1;
-use crate::lanes::Pred;
+use crate::int::{Int1, Int2};
+use crate::lanes::{Pred, Reg};
 use crate::machine::Steer;
 use crate::op::{BarrierOp, Destination, Op};
 use sass::decode::operand::Register;
@@ -56,9 +56,8 @@ pub(super) fn lower(b: &mut Builder<'_>, inst: &Inst) -> Lowered<bool> {
                     b.emit(Op::Steer(Steer::WarpSync(mask)));
                 }
                 [mask, Operand::Target(target)] => {
-                    let (mask, back) = (b.source(mask)?, b.collective_return());
-                    b.target(target)?;
-                    b.emit(Op::Steer(Steer::Collective(mask, back, target as u32)));
+                    let mask = b.source(mask)?;
+                    collective(b, mask, target)?;
                 }
                 _ => return Err("it has an unknown form".into()),
             }
@@ -69,7 +68,10 @@ pub(super) fn lower(b: &mut Builder<'_>, inst: &Inst) -> Lowered<bool> {
         }
         Opcode::WarpSyncAll => {
             let all = b.constant(!0);
-            b.emit(Op::Steer(Steer::WarpSync(all)));
+            match operands.last() {
+                Some(&Operand::Target(target)) => collective(b, all, target)?,
+                _ => b.emit(Op::Steer(Steer::WarpSync(all))),
+            }
         }
         Opcode::Bar => cta_barrier(b, inst, &operands)?,
         Opcode::B2R => {
@@ -79,6 +81,7 @@ pub(super) fn lower(b: &mut Builder<'_>, inst: &Inst) -> Lowered<bool> {
             b.emit(Op::Int1(Int1::Mov32, d, [count]));
             b.emit(Op::PredLogic(crate::compare::Combine::And, p, [holds, Pred::TRUE]));
         }
+        // What its scope is to timing, `sass::meaning` says.
         Opcode::MemBar => b.emit(Op::Fence),
         Opcode::LdGDepBar => b.emit(Op::AsyncCommit),
         Opcode::DepBar => {
@@ -102,6 +105,14 @@ pub(super) fn lower(b: &mut Builder<'_>, inst: &Inst) -> Lowered<bool> {
         _ => return Ok(false),
     }
     Ok(true)
+}
+
+/// `WARPSYNC.COLLECTIVE`: the lanes of `mask` meet and run the stretch at `target` together.
+fn collective(b: &mut Builder<'_>, mask: Reg, target: i64) -> Lowered<()> {
+    let back = b.collective_return();
+    b.target(target)?;
+    b.emit(Op::Steer(Steer::Collective(mask, back, target as u32)));
+    Ok(())
 }
 
 fn first_predicate(b: &Builder<'_>, operands: &[Operand]) -> Lowered<Pred> {
@@ -200,9 +211,15 @@ fn cta_barrier(b: &mut Builder<'_>, inst: &Inst, operands: &[Operand]) -> Lowere
     let numbers: Vec<Operand> = operands.iter().copied().filter(|o| !matches!(o, Operand::Predicate { .. })).collect();
     if mode != SYNC_ALL {
         match numbers[..] {
-            // One register holds both: number in bits 0 to 3, threads from bit 8 on.
-            [Operand::Register(r), Operand::Register(_)] => {
-                return Err(format!("number and threads both in R{}: this form is not executable", r.index));
+            // One register holds both, as unoptimised code puts them together: number in bits 0 to 3,
+            // threads from bit 16 on.
+            [both @ Operand::Register(_), Operand::Register(_)] => {
+                let (both, low, shift) = (b.source(both)?, b.constant(0xf), b.constant(16));
+                let count;
+                (id, count) = (b.scratch(1), b.scratch(1));
+                b.emit(Op::Int2(Int2::And32, id, [both, low]));
+                b.emit(Op::Int2(Int2::ShrU32, count, [both, shift]));
+                threads = Some(count);
             }
             [number, count] => {
                 id = b.source(number)?;

@@ -8,7 +8,7 @@
 use super::Lowered;
 use super::build::Builder;
 use super::float::{cvt, mode, rounding};
-use super::integer::{has, is_zero};
+use super::integer::has;
 use super::operand::sign_of;
 use crate::compare::{Combine, CompareType, Comparison, Relation};
 use crate::convert::{Convert1, Cvt, Numeric, PackedCvt};
@@ -35,7 +35,7 @@ pub(super) fn lower(b: &mut Builder<'_>, inst: &Inst) -> Lowered<bool> {
         (Opcode::FRnd, &[d, x]) => {
             let ty = float_type(inst.modifier("d type"))?;
             // The type of the source, which the text leaves out.
-            if float_type(Some((inst.word >> 84) as u64 & 3))? != ty {
+            if float_type(Some((inst.word >> 84) as u64 & 7))? != ty {
                 return Err("rounding to another type is not executable".into());
             }
             float_to_float(b, d, x, Cvt { integral: true, ..cvt(ty, ty, mode(inst)) })?;
@@ -54,14 +54,35 @@ pub(super) fn lower(b: &mut Builder<'_>, inst: &Inst) -> Lowered<bool> {
             let (d, unused) = (b.destination(d, 1)?, b.constant(0));
             b.emit(Op::PackedCvt(pair_of_halves(inst), d, [x, y, unused]));
         }
-        // Which half of the third operand stays is not published; compiled code has zero there.
-        (Opcode::F2Fp, &[d, x, rest]) if is_zero(rest) => {
-            let (x, zero) = (b.float_source(x)?, b.constant(0));
-            let d = b.destination(d, 1)?;
-            b.emit(Op::PackedCvt(pair_of_halves(inst), d, [zero, x, zero]));
+        (Opcode::F2Fp, &[d, x, rest]) => {
+            let (x, unused) = (b.float_source(x)?, b.constant(0));
+            let low = b.scratch(1);
+            b.emit(Op::PackedCvt(pair_of_halves(inst), low, [unused, x, unused]));
+            merge(b, d, low, rest)?;
         }
         (Opcode::I2Ip, &[d, x, y, rest]) => pack_integers(b, inst, d, [x, y, rest])?,
         (Opcode::F2Ip, &[d, x, y, rest]) => pack_bytes(b, inst, d, [x, y, rest])?,
+        (Opcode::F2FpBytes, &[d, x, y, rest]) => {
+            let op = PackedCvt::BytesFromF32 { e5m2: to_e5m2(inst), relu: has(inst, "relu") };
+            let s = [finite(inst, b.source(x)?)?, b.source(y)?, b.constant(0)];
+            let low = b.scratch(1);
+            b.emit(Op::PackedCvt(op, low, s));
+            merge(b, d, low, rest)?;
+        }
+        (Opcode::F2FpBytesOfHalves, &[d, x, rest]) => {
+            let op = PackedCvt::BytesFromF16x2 { e5m2: to_e5m2(inst), relu: has(inst, "relu") };
+            let (s, unused) = (finite(inst, b.source(x)?)?, b.constant(0));
+            let low = b.scratch(1);
+            b.emit(Op::PackedCvt(op, low, [s, unused, unused]));
+            merge(b, d, low, rest)?;
+        }
+        (Opcode::F2FpHalves, &[d, x]) => {
+            let op = PackedCvt::F16x2FromBytes { e5m2: inst.modifier("b type") == Some(0), relu: has(inst, "relu") };
+            let s = b.source(x)?;
+            let (s, unused) = (if part_of(x) == ".H1" { b.shifted_right(s, 16) } else { s }, b.constant(0));
+            let d = b.destination(d, 1)?;
+            b.emit(Op::PackedCvt(op, d, [s, unused, unused]));
+        }
         (Opcode::I2I, &[d, x]) => {
             const TYPES: [IntType; 4] = [IntType::U8, IntType::S8, IntType::U16, IntType::S16];
             let to = TYPES[inst.modifier("d type").unwrap_or(0) as usize % TYPES.len()];
@@ -74,11 +95,41 @@ pub(super) fn lower(b: &mut Builder<'_>, inst: &Inst) -> Lowered<bool> {
     Ok(true)
 }
 
+/// Which part of a register an operand is.
+fn part_of(operand: Operand) -> &'static str {
+    match operand {
+        Operand::Register(Register { suffix, .. }) | Operand::Constant(Constant { suffix, .. }) => suffix,
+        _ => "",
+    }
+}
+
+/// Whether bytes become E5M2, not E4M3.
+fn to_e5m2(inst: &Inst) -> bool {
+    const E5M2: u64 = 4;
+    inst.modifier("d type") == Some(E5M2)
+}
+
+/// Conversions to bytes are only known to saturate: PTX has no others.
+fn finite<T>(inst: &Inst, s: T) -> Lowered<T> {
+    if has(inst, "saturate") { Ok(s) } else { Err("a conversion to bytes without .SATFINITE is not executable".into()) }
+}
+
+/// `d` = `low` with a half of `rest` above it.
+fn merge(b: &mut Builder<'_>, d: Operand, low: Reg, rest: Operand) -> Lowered<()> {
+    const LOWER: u32 = 0x5410;
+    const UPPER: u32 = 0x7610;
+    let selector = b.constant(if part_of(rest) == ".H1" { UPPER } else { LOWER });
+    let (rest, d) = (b.source(rest)?, b.destination(d, 1)?);
+    b.emit(Op::Int3(Int3::PrmtDefault, d, [low, rest, selector]));
+    Ok(())
+}
+
 fn float_type(field: Option<u64>) -> Lowered<Numeric> {
     match field {
         Some(1) => Ok(Numeric::F16),
         Some(2) => Ok(Numeric::F32),
         Some(3) => Ok(Numeric::F64),
+        Some(4) => Ok(Numeric::Bf16),
         _ => Err("this type of number is not executable".into()),
     }
 }
@@ -164,13 +215,9 @@ impl Builder<'_> {
     pub fn float_source_of(&mut self, operand: Operand, ty: Numeric) -> Lowered<Reg> {
         match ty {
             Numeric::F64 => self.double_source(operand),
-            Numeric::F16 => {
+            Numeric::F16 | Numeric::Bf16 => {
                 let s = self.source(operand)?;
-                let part = match operand {
-                    Operand::Register(Register { suffix, .. }) | Operand::Constant(Constant { suffix, .. }) => suffix,
-                    _ => "",
-                };
-                let s = match part {
+                let s = match part_of(operand) {
                     "" => s,
                     ".H1" => self.shifted_right(s, 16),
                     other => return Err(format!("the choice of halves {other} is not executable")),
@@ -244,11 +291,7 @@ fn float_to_int(b: &mut Builder<'_>, inst: &Inst, d: Operand, x: Operand) -> Low
 
 fn int_to_float(b: &mut Builder<'_>, inst: &Inst, d: Operand, x: Operand, [from, to]: [Numeric; 2]) -> Lowered<()> {
     let s = b.columns(x, columns(from))?;
-    let part = match x {
-        Operand::Register(Register { suffix, .. }) | Operand::Constant(Constant { suffix, .. }) => suffix,
-        _ => "",
-    };
-    let s = match part {
+    let s = match part_of(x) {
         ".B1" => b.shifted_right(s, 8),
         ".B2" | ".H1" => b.shifted_right(s, 16),
         ".B3" => b.shifted_right(s, 24),

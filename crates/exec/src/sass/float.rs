@@ -15,7 +15,7 @@
 use super::Lowered;
 use super::build::Builder;
 use super::integer::has;
-use super::operand::{sign_of, without_absolute};
+use super::operand::sign_of;
 use crate::compare::{Combine, CompareType, Comparison, Relation};
 use crate::convert::{Cvt, Numeric};
 use crate::float::{Float1, Float2, Float3, Modifiers};
@@ -40,7 +40,7 @@ pub(super) fn lower(b: &mut Builder<'_>, inst: &Inst) -> Lowered<bool> {
         (Opcode::FMul, &[d, x, y]) => multiply_f32(b, inst, d, [x, y])?,
         (Opcode::FFma, &[d, x, y, z]) => fuse_f32(b, inst, d, [x, y, z])?,
         (Opcode::FMnMx, &[d, x, y, p]) => {
-            let [x, y] = if has(inst, "xor sign") { [x, y].map(without_absolute) } else { [x, y] };
+            let [x, y] = compared(inst, [x, y])?;
             let s = [b.float_source(x)?, b.float_source(y)?];
             min_max(b, inst, d, s, p, [Float2::MinF32, Float2::MaxF32])?;
         }
@@ -246,6 +246,23 @@ fn fuse_f32(b: &mut Builder<'_>, inst: &Inst, d: Operand, [x, y, z]: [Operand; 3
 }
 
 /// Minimum where the predicate holds, else maximum.
+/// The operands of a minimum or maximum. `.XORSIGN` compares absolute values, which compiled code writes
+/// its operands with, and gives the result their signs, xor'ed: the operation does both.
+pub(super) fn compared(inst: &Inst, operands: [Operand; 2]) -> Lowered<[Operand; 2]> {
+    if !has(inst, "xor sign") {
+        return Ok(operands);
+    }
+    let plain = |operand| match operand {
+        Operand::Register(r) if r.sign == ABSOLUTE => Ok(Operand::Register(Register { sign: Sign::default(), ..r })),
+        Operand::Constant(c) if c.sign == ABSOLUTE => Ok(Operand::Constant(Constant { sign: Sign::default(), ..c })),
+        Operand::Immediate { .. } | Operand::HalfPair { .. } => Ok(operand),
+        _ => Err(".XORSIGN of other than absolute values is not executable".to_owned()),
+    };
+    Ok([plain(operands[0])?, plain(operands[1])?])
+}
+
+const ABSOLUTE: Sign = Sign { negate: false, absolute: true, invert: false };
+
 pub(super) fn min_max(
     b: &mut Builder<'_>,
     inst: &Inst,
@@ -337,13 +354,16 @@ fn special_function(b: &mut Builder<'_>, inst: &Inst, d: Operand, x: Operand) ->
     ];
     let number = inst.modifier("function").unwrap_or(0) as usize;
     let Some(&function) = FUNCTIONS.get(number) else { return Err("this function is not executable".into()) };
-    let (s, function) = if has(inst, "half") {
-        let half = match function {
-            Float1::Ex2Approx => Float1::Ex2F16,
-            Float1::TanhApprox => Float1::TanhF16,
+    let (half, bf16) = (has(inst, "half"), has(inst, "bf16"));
+    let (s, function) = if half || bf16 {
+        let function = match (function, bf16) {
+            (Float1::Ex2Approx, false) => Float1::Ex2F16,
+            (Float1::TanhApprox, false) => Float1::TanhF16,
+            (Float1::Ex2Approx, true) => Float1::Ex2Bf16,
+            (Float1::TanhApprox, true) => Float1::TanhBf16,
             _ => return Err("of halves, only EX2 and TANH are executable".into()),
         };
-        (b.float_source_of(x, Numeric::F16)?, half)
+        (b.float_source_of(x, Numeric::F16)?, function)
     } else {
         (b.float_source(x)?, function)
     };

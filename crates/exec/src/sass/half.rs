@@ -9,9 +9,9 @@
 
 use super::Lowered;
 use super::build::Builder;
-use super::float::{HALF_SIGNS, combine, comparison, cvt, min_max, mode, modifiers};
+use super::float::{HALF_SIGNS, combine, compared, comparison, cvt, min_max, mode, modifiers};
 use super::integer::has;
-use super::operand::{sign_of, without_absolute};
+use super::operand::sign_of;
 use crate::compare::{Combine, CompareType, Comparison, Relation};
 use crate::convert::{Convert1, Numeric};
 use crate::float::{Float2, Float3, Modifiers};
@@ -26,6 +26,8 @@ use sass::decode::{Inst, Op as Opcode, Operand};
 const LOW_SIGN: u32 = 0x8000;
 /// One in half precision.
 const ONE: u32 = 0x3c00;
+/// One in bfloat16.
+const BF16_ONE: u32 = 0x3f80;
 
 pub(super) fn lower(b: &mut Builder<'_>, inst: &Inst) -> Lowered<bool> {
     let operands: Vec<Operand> = inst.operands().collect();
@@ -41,23 +43,29 @@ pub(super) fn lower(b: &mut Builder<'_>, inst: &Inst) -> Lowered<bool> {
             fuse(b, inst, d, [x, y, z], Float3::FmaBf16x2)?;
         }
         (Opcode::HMnMx2, &[d, x, y, p]) => {
-            let [x, y] = if has(inst, "xor sign") { [x, y].map(without_absolute) } else { [x, y] };
+            let [x, y] = compared(inst, [x, y])?;
             let s = [b.half_source(x)?, b.half_source(y)?];
             min_max(b, inst, d, s, p, [Float2::MinF16x2, Float2::MaxF16x2])?;
         }
         (Opcode::HMnMx2Bf16, &[d, x, y, p]) => {
-            let [x, y] = if has(inst, "xor sign") { [x, y].map(without_absolute) } else { [x, y] };
+            let [x, y] = compared(inst, [x, y])?;
             let s = [b.half_source(x)?, b.half_source(y)?];
             min_max(b, inst, d, s, p, [Float2::MinBf16x2, Float2::MaxBf16x2])?;
         }
-        (Opcode::HSet2, &[d, x, y, r]) => {
+        (Opcode::HSet2 | Opcode::HSet2Bf16, &[d, x, y, r]) => {
             let (s, r) = ([b.half_source(x)?, b.half_source(y)?], b.pred(r)?);
-            let (test, s) = comparison(b, inst, CompareType::F16x2, s);
-            let holds = if has(inst, "boolean float") { ONE } else { 0xffff };
+            let (ty, one) = match inst.row.op {
+                Opcode::HSet2 => (CompareType::F16x2, ONE),
+                _ => (CompareType::Bf16x2, BF16_ONE),
+            };
+            let (test, s) = comparison(b, inst, ty, s);
+            let holds = if has(inst, "boolean float") { one } else { 0xffff };
             let d = b.destination(d, 1)?;
             b.emit(Op::Set { test, s, d, holds, with: (combine(inst), r) });
         }
-        (Opcode::HSetP2, &[p, q, x, y, r]) => set_predicates(b, inst, [p, q], [x, y], r)?,
+        (Opcode::HSetP2, &[p, q, x, y, r]) => set_predicates(b, inst, CompareType::F16x2, [p, q], [x, y], r)?,
+        (Opcode::HSetP2Bf16, &[p, q, x, y, r]) => set_predicates(b, inst, CompareType::Bf16x2, [p, q], [x, y], r)?,
+        (Opcode::VHMnMx, &[d, x, y, z, p]) => extreme_of_three(b, inst, d, [x, y, z], p)?,
         _ => return Ok(false),
     }
     Ok(true)
@@ -224,15 +232,38 @@ fn moved_constant(operands: [Operand; 3]) -> Option<u32> {
     (minus_zero && number(bits & 0xffff) && number(bits >> 16)).then_some(bits)
 }
 
+/// `VHMNMX`: the least of three where the predicate holds, else the greatest.
+fn extreme_of_three(b: &mut Builder<'_>, inst: &Inst, d: Operand, s: [Operand; 3], p: Operand) -> Lowered<()> {
+    if has(inst, "xor sign") {
+        return Err("the sign of .XORSIGN with three operands is not published".into());
+    }
+    let ops = match has(inst, "bf16") {
+        true => [Float2::MinBf16x2, Float2::MaxBf16x2],
+        false => [Float2::MinF16x2, Float2::MaxF16x2],
+    };
+    let [x, y, z] = [b.half_source(s[0])?, b.half_source(s[1])?, b.half_source(s[2])?];
+    let (m, p) = (Modifiers { nan: has(inst, "nan"), ..modifiers(mode(inst)) }, b.pred(p)?);
+    let results = ops.map(|op| {
+        let (first, all) = (b.scratch(1), b.scratch(1));
+        b.emit(Op::Float2(op, m, first, [x, y]));
+        b.emit(Op::Float2(op, m, all, [first, z]));
+        all
+    });
+    let d = b.destination(d, 1)?;
+    b.emit(Op::Selp { d, s: results, wide: false, p });
+    Ok(())
+}
+
 fn set_predicates(
     b: &mut Builder<'_>,
     inst: &Inst,
+    ty: CompareType,
     [p, q]: [Operand; 2],
     [x, y]: [Operand; 2],
     r: Operand,
 ) -> Lowered<()> {
     let (s, r) = ([b.half_source(x)?, b.half_source(y)?], b.pred(r)?);
-    let (test, s) = comparison(b, inst, CompareType::F16x2, s);
+    let (test, s) = comparison(b, inst, ty, s);
     let ([p, q], combine) = ([b.pred(p)?, b.pred(q)?], combine(inst));
     if !has(inst, "both halves") {
         b.emit(Op::Setp { test, s, d: [p, q], with: (combine, r) });

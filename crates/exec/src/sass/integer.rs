@@ -10,27 +10,28 @@
 
 mod add;
 mod bits;
+mod extreme;
 mod multiply;
 
 use super::Lowered;
 use super::build::Builder;
 use crate::compare::{Combine, CompareType, Comparison, Relation};
 use crate::int::{Int1, Int2, Int3};
-use crate::lanes::{Pred, Reg};
+use crate::lanes::Pred;
 use crate::op::Op;
 use sass::decode::{Inst, Op as Opcode, Operand};
 
 pub(super) fn lower(b: &mut Builder<'_>, inst: &Inst) -> Lowered<bool> {
     match inst.row.op {
         Opcode::IAdd3 | Opcode::UIAdd3 => add::iadd3(b, inst)?,
-        Opcode::VIAdd => add::viadd(b, inst)?,
+        Opcode::VIAdd => extreme::viadd(b, inst)?,
         Opcode::Lea | Opcode::ULea => add::lea(b, inst)?,
         Opcode::IMad | Opcode::UIMad => multiply::imad(b, inst)?,
         Opcode::IMadWide | Opcode::UIMadWide => multiply::wide(b, inst)?,
         Opcode::IMadHi | Opcode::UIMadHi => multiply::high(b, inst)?,
         Opcode::Idp | Opcode::Idp2 => multiply::dot_product(b, inst)?,
         Opcode::ISetP | Opcode::UISetP => compare(b, inst)?,
-        Opcode::IMnMx | Opcode::VIMnMx | Opcode::VIMnMx3 | Opcode::VIAddMnMx => extreme(b, inst)?,
+        Opcode::IMnMx | Opcode::VIMnMx | Opcode::VIMnMx3 | Opcode::VIAddMnMx => extreme::extreme(b, inst)?,
         Opcode::IAbs => unary(b, inst, Int1::Abs32)?,
         Opcode::PopC | Opcode::UPopC => unary(b, inst, Int1::Popc32)?,
         Opcode::Brev | Opcode::UBrev => unary(b, inst, Int1::Brev32)?,
@@ -134,43 +135,6 @@ fn compare(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
     b.emit(Op::PredLogic(combine, p, [whole, with]));
     if let Some(second) = second {
         copy_predicate(b, q, second);
-    }
-    Ok(())
-}
-
-/// `IMNMX` and Hopper's relatives: the lesser where the predicate holds, else the greater.
-fn extreme(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
-    let list: Vec<Operand> = inst.operands().collect();
-    let (d, p) = (list[0], b.pred(list[list.len() - 1])?);
-    let mut sources = &list[1..list.len() - 1];
-    let mut values = Vec::new();
-    if inst.row.op == Opcode::VIAddMnMx {
-        let sum = b.scratch(1);
-        add::sum(b, sum, &sources[..2])?;
-        values.push(sum);
-        sources = &sources[2..];
-    }
-    for &operand in sources {
-        values.push(b.source(operand)?);
-    }
-    let signed = has(inst, "signed");
-    let d = b.destination(d, 1)?;
-    let (least, greatest) = if signed { (Int2::MinS32, Int2::MaxS32) } else { (Int2::MinU32, Int2::MaxU32) };
-    let of_all = |b: &mut Builder<'_>, op: Int2, d: Reg| {
-        let mut value = values[0];
-        for (k, &other) in values.iter().enumerate().skip(1) {
-            let to = if k + 1 == values.len() { d } else { b.scratch(1) };
-            b.emit(Op::Int2(op, to, [value, other]));
-            value = to;
-        }
-    };
-    if p.number().is_none() {
-        of_all(b, if p.is_negated() { greatest } else { least }, d);
-    } else {
-        let pair = [b.scratch(1), b.scratch(1)];
-        of_all(b, least, pair[0]);
-        of_all(b, greatest, pair[1]);
-        b.emit(Op::Selp { d, s: pair, wide: false, p });
     }
     Ok(())
 }

@@ -328,6 +328,7 @@ fn query_space(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
     let space = match inst.modifier("space") {
         Some(0) => Space::Global,
         Some(1) => Space::Local,
+        // A cluster has one CTA here, whose shared memory is all of the cluster's.
         _ => Space::Shared,
     };
     let Address { base, wide, offset, .. } = address(b, inst, Space::Generic, *place)?;

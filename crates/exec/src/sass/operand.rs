@@ -17,16 +17,6 @@ pub(super) fn sign_of(operand: Operand) -> Sign {
     }
 }
 
-/// The operand without its absolute value, for operations that take that themselves.
-pub(super) fn without_absolute(operand: Operand) -> Operand {
-    let plain = |sign: Sign| Sign { absolute: false, ..sign };
-    match operand {
-        Operand::Register(r) => Operand::Register(Register { sign: plain(r.sign), ..r }),
-        Operand::Constant(c) => Operand::Constant(Constant { sign: plain(c.sign), ..c }),
-        other => other,
-    }
-}
-
 impl Builder<'_> {
     /// A 32-bit source as it stands, without its sign changes.
     pub fn source(&mut self, operand: Operand) -> Lowered<Reg> {
@@ -116,7 +106,7 @@ impl Builder<'_> {
                 };
                 Ok(if not { pred.not() } else { pred })
             }
-            _ => Err(format!("{operand} is no predicate")),
+            _ => Err(format!("{operand} is not a predicate")),
         }
     }
 
@@ -125,7 +115,7 @@ impl Builder<'_> {
         match operand {
             Operand::Register(r) if r.is_zero() => Ok(self.sink()),
             Operand::Register(r) => self.register(r, count),
-            _ => Err(format!("{operand} is no destination")),
+            _ => Err(format!("{operand} is not a destination")),
         }
     }
 }

@@ -1,15 +1,30 @@
-//! Runs small PTX kernels on 32 lanes and compares them with host arithmetic.
+//! Runs small PTX kernels on 32 lanes, with virtual and with allocated registers, and compares them with
+//! host arithmetic.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
-use exec::{Arg, DeviceState, Launch, Loaded, LowerOptions, load, run};
+use exec::{Arg, DeviceState, Kernel, Launch, Loaded, LowerOptions, RegisterLimits, Registers, load, run};
 use isa::{Dim3, Fault};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use std::sync::Arc;
+
+/// The registers that a kernel may run with: what it computes is the same.
+pub const MODES: [Registers; 3] = {
+    let limits = RegisterLimits { architecture: 255, chosen: None, sm: 65_536 };
+    [Registers::Virtual, Registers::Allocated(limits), Registers::HazardFree(limits)]
+};
 
 /// Loads a module from the text of its items.
 pub fn module(items: &str) -> Loaded {
-    let text = format!(".version 8.3\n.target sm_90\n.address_size 64\n{items}");
-    let loaded = load("test.ptx", &text, LowerOptions::default()).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    module_with(items, Registers::Virtual)
+}
+
+/// As [`module`], with these registers; `items` may begin with a header of their own.
+pub fn module_with(items: &str, registers: Registers) -> Loaded {
+    let header = if items.starts_with(".version") { "" } else { ".version 8.3\n.target sm_90\n.address_size 64\n" };
+    let text = format!("{header}{items}");
+    let options = LowerOptions { registers, ..LowerOptions::default() };
+    let loaded = load("test.ptx", &text, options).unwrap_or_else(|e| panic!("{e}\n{text}"));
     if let Some(problems) = loaded.problems() {
         panic!("{problems}\n{text}");
     }
@@ -17,14 +32,30 @@ pub fn module(items: &str) -> Loaded {
 }
 
 /// What a kernel left.
+#[derive(Debug, PartialEq, Eq)]
 pub struct Outcome {
     pub words: Vec<u32>,
     pub output: String,
 }
 
-/// Runs the only kernel of `items` with one buffer of `words`, and returns the buffer.
+/// Runs the only kernel of `items` with one buffer of `words`, and returns the buffer, which must not
+/// depend on the registers that the kernel runs with.
 pub fn try_run(items: &str, grid: u32, block: u32, words: &[u32]) -> Result<Outcome, Box<Fault>> {
-    let loaded = module(items);
+    let [plain, others @ ..] = MODES.map(|mode| run_with(items, mode, (grid, block), words));
+    let plain = plain?;
+    for other in others {
+        assert_eq!(other.unwrap_or_else(|fault| panic!("{fault}\n{items}")), plain, "{items}");
+    }
+    Ok(plain)
+}
+
+pub fn run_with(
+    items: &str,
+    registers: Registers,
+    (grid, block): (u32, u32),
+    words: &[u32],
+) -> Result<Outcome, Box<Fault>> {
+    let loaded = module_with(items, registers);
     let mut state = DeviceState::default();
     state.load(&loaded.module).unwrap();
     let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
@@ -150,8 +181,8 @@ pub fn check_like(instruction: &str, d: &str, sources: &[&str], expected: impl F
     };
     body += &format!("st.global.b{bits} [%in+32], $d;\n");
     let text = kernel(&body).replace('$', "%v_");
-    let loaded = module(&text);
-    let kernel = loaded.module.kernels[0].clone();
+    let kernels: Vec<Arc<Kernel>> =
+        MODES.iter().map(|&mode| module_with(&text, mode).module.kernels[0].clone()).collect();
     let mut values = Values::new(instruction);
     for round in 0..ROUNDS {
         let mut state = DeviceState::default();
@@ -172,7 +203,8 @@ pub fn check_like(instruction: &str, d: &str, sources: &[&str], expected: impl F
         let buffer = state.memory.allocate("buffer", bytes.len() as u64).unwrap();
         state.memory.write(buffer, &bytes).unwrap();
         let one = Dim3::new(1, 1, 1);
-        let launch = Launch::new(kernel.clone(), one, Dim3::new(32, 1, 1), 0, &[Arg::Pointer(buffer)]).unwrap();
+        let launch =
+            Launch::new(kernels[round % 3].clone(), one, Dim3::new(32, 1, 1), 0, &[Arg::Pointer(buffer)]).unwrap();
         run(&mut state, &launch).unwrap_or_else(|fault| panic!("{instruction}: {fault}"));
         state.memory.read(buffer, &mut bytes).unwrap();
         for (lane, (s, before, on)) in inputs.into_iter().enumerate() {

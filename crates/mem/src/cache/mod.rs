@@ -225,6 +225,11 @@ impl Cache {
     /// Likewise, with the set chosen by another address: an L2 slice leaves out the bits that
     /// chose the slice.
     pub fn access_indexed(&mut self, now: Cycle, request: &Request, index_address: u64) -> Access {
+        debug_assert!(
+            (request.address + u64::from(request.bytes.max(1)) - 1) >> self.atom_shift
+                == request.address >> self.atom_shift,
+            "more than a sector or line: {request:?}"
+        );
         let block = request.address >> self.tags.line_shift();
         let atoms = self.atoms(request.address, request.bytes);
         let write = request.kind.is_write();
@@ -383,7 +388,7 @@ impl Cache {
 
     /// Bytes of the line that a write covers, per sector.
     fn byte_masks(&self, request: &Request) -> [u32; 4] {
-        let first = (request.address % 128 / 32) as usize;
+        let first = (request.address & u64::from(self.line_bytes - 1)) as usize / 32;
         let count = request.bytes.div_ceil(32).max(1) as usize;
         std::array::from_fn(|s| if (first..first + count).contains(&s) { request.byte_mask } else { 0 })
     }

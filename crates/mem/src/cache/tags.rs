@@ -90,6 +90,8 @@ pub(super) struct Tags {
     index: SetIndex,
     line_shift: u32,
     all_atoms: Atoms,
+    /// The sectors of a line, whether it is sectored or not.
+    all_sectors: Atoms,
     replacement: Replacement,
     /// Lines are taken at the miss, not at the fill.
     allocate_on_miss: bool,
@@ -116,6 +118,7 @@ impl Tags {
             index: SetIndex::new(config.index, sets, line_shift),
             line_shift,
             all_atoms: sectors_of(config),
+            all_sectors: sectors_of(&config::Cache { sectored: true, ..config.clone() }),
             replacement: config.replacement,
             allocate_on_miss: config.allocate == Allocate::OnMiss,
             dirty_limit: (count as u64 * u64::from(dirty_limit_percent)).div_ceil(100) as u32,
@@ -172,8 +175,17 @@ impl Tags {
         let dirty = if self.dirty_lines >= self.dirty_limit { first(Place::Dirty) } else { None };
         match (first(Place::Clean), dirty) {
             (Some(clean), Some(dirty)) => Some(if self.order.is_older(dirty, clean) { dirty } else { clean }),
+            (None, None) => self.only_dirty(set),
             (clean, dirty) => clean.or(dirty),
         }
+    }
+
+    /// The oldest line of a set that has nothing but dirty lines, so that waiting for a clean one would
+    /// never end. GPGPU-Sim waits.
+    #[cold]
+    fn only_dirty(&self, set: u32) -> Option<u32> {
+        let dirty = LISTS * set + Place::Dirty as u32;
+        self.order.first(dirty).filter(|_| self.order.length(dirty) == self.ways)
     }
 
     /// Notes a use of `line`.
@@ -277,7 +289,7 @@ impl Tags {
             }
             None => 0,
         };
-        let known = if self.all_atoms == 1 { u8::from(known == 0b1111) } else { known };
+        let known = if self.all_atoms == 1 { u8::from(known == self.all_sectors) } else { known };
         let line = &mut self.lines[id as usize];
         self.dirty_lines -= u32::from(line.modified != 0);
         // A sector that was clean is complete.
@@ -455,6 +467,20 @@ mod tests {
         let (_, evicted) = tags.allocate(5, 0, 1);
         assert_eq!(evicted, Some(Evicted { block: 0, modified: 1, bytes: [u32::MAX, 0, 0, 0] }));
         assert_eq!(tags.dirty_lines(), 1);
+    }
+
+    #[test]
+    fn a_set_of_dirty_lines_gives_one_up_below_their_share() {
+        let config = config::Cache { sets: 64, ways: 2, ..cache_config() };
+        let mut tags = Tags::new(&config, 90);
+        let (first, _) = tags.allocate(0, 0, 1);
+        let (second, _) = tags.allocate(64, 0, 1);
+        tags.write(first, 1, [u32::MAX, 0, 0, 0]);
+        assert_eq!(tags.probe(128, 0, 1, false), Probe::Full, "the other one is under way, and may come clean");
+        tags.write(second, 1, [1, 0, 0, 0]);
+        assert_eq!(tags.probe(128, 0, 1, false), Probe::Miss);
+        let (id, evicted) = tags.allocate(128, 0, 1);
+        assert_eq!((id, evicted.map(|e| e.block)), (first, Some(0)));
     }
 
     #[test]

@@ -2,12 +2,14 @@
 //!
 //! All that is found is reported at once; nothing here changes the module.
 
+mod instruction;
 mod names;
-mod opcodes;
+mod operand;
+mod special;
 
 use crate::ast::Module;
 use crate::diag::Diagnostics;
-pub use names::is_special_register;
+pub use special::is_special_register;
 
 /// Looks for names that are not declared or declared twice, and instructions with a number or kind
 /// of operands that they cannot have. Instructions that are not known are warned of.
@@ -27,6 +29,5 @@ pub use names::is_special_register;
 pub fn check(module: &Module) -> Diagnostics {
     let mut diagnostics = Diagnostics::default();
     names::check(module, &mut diagnostics);
-    opcodes::check(module, &mut diagnostics);
     diagnostics
 }

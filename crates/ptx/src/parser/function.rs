@@ -8,6 +8,10 @@ use crate::names::Sym;
 use crate::suggest;
 use crate::types::Linkage;
 
+/// Kernels, functions and prototypes of a module.
+const MAX_FUNCTIONS: u32 = 1 << 16;
+const FIRST_TOO_MANY: u32 = MAX_FUNCTIONS + 1;
+
 impl Parser<'_> {
     /// From `.entry` or `.func` on.
     pub(super) fn function(&mut self, kind: FunctionKind, linkage: Option<Linkage>, start: u32) -> Parse<()> {
@@ -30,7 +34,15 @@ impl Parser<'_> {
             None
         };
         let function = Function { kind, linkage, name, returns, params, directives, body, name_span, span };
-        self.module.items.push(Item::Function(function));
+        self.functions += 1;
+        match self.functions {
+            ..=MAX_FUNCTIONS => self.module.items.push(Item::Function(function)),
+            FIRST_TOO_MANY => {
+                let message = format!("{MAX_FUNCTIONS} kernels and functions are the maximum of a module");
+                self.report(Diagnostic::error(function.name_span, message).hint("split the module"));
+            }
+            _ => {}
+        }
         Ok(())
     }
 

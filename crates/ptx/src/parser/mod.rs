@@ -40,6 +40,8 @@ struct Parser<'a> {
     last_end: u32,
     module: Module,
     depth: u32,
+    /// Functions so far.
+    functions: u32,
     /// The `.loc` that holds here, in the table already or yet to be put there.
     loc: PendingLoc,
 }
@@ -57,7 +59,7 @@ impl<'a> Parser<'a> {
         let mut lexer = Lexer::new(text);
         let tok = lexer.next();
         let module = Module { address_size: 64, ..Module::default() };
-        Self { lexer, tok, last_end: 0, module, depth: 0, loc: PendingLoc::None }
+        Self { lexer, tok, last_end: 0, module, depth: 0, functions: 0, loc: PendingLoc::None }
     }
 
     /// Takes the token.

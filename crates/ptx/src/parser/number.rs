@@ -111,6 +111,12 @@ impl Parser<'_> {
         self.conditional(condition)
     }
 
+    /// A constant expression whose first token, a minus at `start`, has been taken.
+    pub(super) fn negative_constant(&mut self, start: u32) -> Parse<Immediate> {
+        let left = self.unary_after(Tok::Minus, start)?;
+        self.constant_from(left, start)
+    }
+
     /// The rest of a constant expression whose first operand, taken already, is `left`.
     pub(super) fn constant_from(&mut self, left: Immediate, start: u32) -> Parse<Immediate> {
         let condition = self.binary_from(left, start, 1)?;
@@ -172,16 +178,21 @@ impl Parser<'_> {
             Tok::LParen => self.parenthesised(),
             Tok::Minus | Tok::Plus | Tok::Not | Tok::Tilde => {
                 let operator = self.bump().kind;
-                let value = self.nested(Self::unary)?;
-                match apply_unary(operator, value) {
-                    Some(value) => Ok(value),
-                    None => {
-                        let span = self.since(start);
-                        Err(self.error(span, "this operator needs an integer"))
-                    }
-                }
+                self.unary_after(operator, start)
             }
             _ => Err(self.expected("a number")),
+        }
+    }
+
+    /// The operand of a unary operator at `start`, which has been taken, and its result.
+    fn unary_after(&mut self, operator: Tok, start: u32) -> Parse<Immediate> {
+        let value = self.nested(Self::unary)?;
+        match apply_unary(operator, value) {
+            Some(value) => Ok(value),
+            None => {
+                let span = self.since(start);
+                Err(self.error(span, "this operator needs an integer"))
+            }
         }
     }
 

@@ -27,6 +27,7 @@ impl Parser<'_> {
                 OperandKind::List(items.into())
             }
             Tok::Not => self.negated()?,
+            Tok::Minus => self.negative()?,
             _ if self.at_constant() => OperandKind::Immediate(self.constant()?),
             _ => return Err(self.expected("an operand")),
         };
@@ -46,6 +47,15 @@ impl Parser<'_> {
             Some(bits) => Ok(OperandKind::Immediate(crate::ast::Immediate::Signed(i64::from(bits == 0)))),
             None => Err(self.error(start.span(), "this operator needs an integer")),
         }
+    }
+
+    /// `-r`, or a constant that starts with a minus.
+    fn negative(&mut self) -> Parse<OperandKind> {
+        let start = self.bump().start;
+        if self.at(Tok::Ident) && self.text(self.tok) != "WARP_SZ" {
+            return Ok(OperandKind::Negated(Box::new(self.nested(|p| p.operand(false))?)));
+        }
+        Ok(OperandKind::Immediate(self.negative_constant(start)?))
     }
 
     /// What starts with a name.
@@ -98,7 +108,7 @@ impl Parser<'_> {
             self.bump();
             return Ok(OperandKind::Selected(sym, selector));
         }
-        let message = format!("`.{word}` is no part of a register");
+        let message = format!("`.{word}` is not part of a register");
         Err(self.report(Diagnostic::error(self.tok.span(), message).hint("parts are `.x`, `.y`, `.z` and `.w`")))
     }
 
@@ -171,7 +181,7 @@ impl Parser<'_> {
     }
 }
 
-/// Selectors of video instructions: `b0`, `h1`, `b3210`, `h10`.
+/// Selectors and masks of video instructions: `b0`, `h1`, `b3210`, `h10`, `b210`.
 fn is_selector(word: &str) -> bool {
     let (kind, digits) = word.split_at(word.len().min(1));
     let limit = match kind {
@@ -179,5 +189,5 @@ fn is_selector(word: &str) -> bool {
         "h" => b'3',
         _ => return false,
     };
-    matches!(digits.len(), 1 | 2 | 4) && digits.bytes().all(|d| (b'0'..=limit).contains(&d))
+    (1..=4).contains(&digits.len()) && digits.bytes().all(|d| (b'0'..=limit).contains(&d))
 }

@@ -1,6 +1,8 @@
 //! What several test files share.
 #![allow(dead_code)] // Each test file uses its part.
 
+pub mod oracle;
+
 use std::path::Path;
 
 /// Name and content of each `.ptx` file in a folder of this crate, in order of name. Empty if

@@ -64,6 +64,7 @@ fn control(base: &str, opcode: &str) -> Control {
         }
         "EXIT" => Control::Exit,
         "BAR" => Control::BarrierSync,
+        "MEMBAR" if opcode.split('.').any(|part| part == "CTA") => Control::FenceCta,
         "MEMBAR" => Control::Fence,
         "LDGDEPBAR" => Control::AsyncCommit,
         "DEPBAR" if opcode.contains(".LE") => Control::AsyncWait,

@@ -1,4 +1,4 @@
-//! Constants, parameters and textures: read-only caches of whole lines, one line per cycle.
+//! Constants, parameters and textures: read-only caches, one line (or sector) per cycle.
 
 use super::{Dispatch, Route};
 use crate::inflight::InstId;
@@ -20,16 +20,16 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     /// Gathers the lines that an access to constants or textures touches.
     pub(super) fn begin_cached(&mut self, _kernels: &[Kernel], id: InstId, route: Route) {
         let (flight, dynamic) = (self.slab.get(id), self.slab.dynamic(id));
-        let (line, counter) = match route {
-            Route::Texture => (self.spec.sm.texture_cache.line_bytes, &mut self.counters.texture_accesses),
-            _ => (self.spec.sm.constant_cache.line_bytes, &mut self.counters.constant_accesses),
+        let (cache, counter) = match route {
+            Route::Texture => (&self.spec.sm.texture_cache, &mut self.counters.texture_accesses),
+            _ => (&self.spec.sm.constant_cache, &mut self.counters.constant_accesses),
         };
         *counter += 1;
         if route == Route::Constant && self.lsu.constant.is_none() {
             return;
         }
         let second = (route == Route::Texture).then_some(&dynamic.addresses2);
-        self.lsu.transactions.gather_lines(flight.mask, &dynamic.addresses, second, line);
+        self.lsu.transactions.gather_lines(flight.mask, &dynamic.addresses, second, cache.fetch_bytes());
         self.slab.get_mut(id).pending = self.lsu.transactions.len() as u16;
     }
 

@@ -142,7 +142,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         let (flight, dynamic) = (self.slab.get(id), self.slab.dynamic(id));
         let mem = flight.mem.expect("an access");
         let bytes = u32::from(mem.bytes);
-        let granularity = Granularity::of(self.spec.sm_version, bypass);
+        let granularity = Granularity::of(self.spec.sm_version, bypass, self.spec.sm.l1d.cache.fetch_bytes());
         let out = &mut self.lsu.transactions;
         let local = dynamic.space == Space::Local;
         if matches!(mem.access, Access::Atomic | Access::Reduction) {

@@ -180,6 +180,10 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
             let client = if behind == 0 { clients } else { behind }.trailing_zeros();
             clients &= !(1 << client);
             if let Some(id) = self.take_from_client(now, client) {
+                // As in GPGPU-Sim, an atomic on shared memory is over when its result leaves the pipe.
+                if client == 0 {
+                    self.end_atomic(id);
+                }
                 self.lsu.write_back = Some(id);
                 self.lsu.last_client = client;
                 self.agenda.moved();

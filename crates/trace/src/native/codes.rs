@@ -24,7 +24,7 @@ codes! {
         All = 0, L2 = 1, Streaming = 2, LastUse = 3, Volatile = 4, ReadOnly = 5;
     Control, control_code, control, "a kind of control flow":
         None = 0, Branch = 1, Exit = 2, BarrierSync = 3, BarrierArrive = 4, Fence = 5, AsyncWait = 6,
-        AsyncCommit = 7, Sleep = 8;
+        AsyncCommit = 7, Sleep = 8, FenceCta = 9;
 }
 
 #[cfg(test)]
@@ -44,6 +44,6 @@ mod tests {
             known += same.iter().flatten().count();
             assert!(same.iter().flatten().all(|&c| c == code));
         }
-        assert_eq!(known, 7 + 5 + 6 + 9);
+        assert_eq!(known, 7 + 5 + 6 + 10);
     }
 }

@@ -1,4 +1,4 @@
-//! Sums: `IADD3`, `LEA`, `VIADD`, and what of `IMAD` is one.
+//! Sums: `IADD3`, `LEA`, and what of `IMAD` is one.
 
 use super::{has, is_zero, operands};
 use crate::int::{Int1, Int2, Int3};
@@ -103,12 +103,6 @@ pub(super) fn iadd3(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
     let d = b.destination(d, 1)?;
     add(b, d, &terms, carries);
     Ok(())
-}
-
-pub(super) fn viadd(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
-    let [d, x, y] = operands(inst)?;
-    let d = b.destination(d, 1)?;
-    sum(b, d, &[x, y])
 }
 
 /// `LEA`: a shifted value plus another one. The sign changes of the first operand apply to the shifted

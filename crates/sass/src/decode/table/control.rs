@@ -260,7 +260,7 @@ pub(super) const ROWS: &[Row] = &[
         "waits for the threads in mask b",
     )
     .sm(80, 89),
-    row(Op::WarpSync, 0x148, &[1], &[], &[P87_OPTIONAL, b(Bits)], "waits for the threads in mask b")
+    row(Op::WarpSync, 0x148, &[1], &[], &[P87_OPTIONAL, slot(What::Reg(24))], "waits for the threads in mask a")
         .sm(90, 90)
         .fixed(&[(bits(85, 2), 0)]),
     row(
@@ -270,6 +270,16 @@ pub(super) const ROWS: &[Row] = &[
         &[flag("collective", 86, &["", ".COLLECTIVE"])],
         &[P87_OPTIONAL, slot(What::Reg(24)), slot(What::Target(DISTANCE_90))],
         "waits for the threads in mask b, then runs them at the target",
+    )
+    .sm(90, 90)
+    .fixed(&[(bits(85, 2), 2)]),
+    row(
+        Op::WarpSyncAll,
+        0x148,
+        &[4],
+        &[flag("collective", 86, &["", ".COLLECTIVE.ALL"])],
+        &[P87_OPTIONAL, slot(What::Target(DISTANCE_90))],
+        "waits for all threads, then runs them at the target",
     )
     .sm(90, 90)
     .fixed(&[(bits(85, 2), 2)]),

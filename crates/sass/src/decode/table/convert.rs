@@ -10,11 +10,16 @@ const RND: Mod = modifier("round", bits(78, 2), ROUND);
 const RND_INT: Mod = modifier("round", bits(78, 2), &["", ".FLOOR", ".CEIL", ".TRUNC"]);
 const NTZ: Mod = flag("nan to zero", 77, &["", ".NTZ"]);
 /// Size of a floating-point result, F32 left out.
-const D_FLOAT: Mod = modifier("d type", bits(75, 2), &[RESERVED, ".F16", "", ".F64"]);
+const D_FLOAT: Mod =
+    modifier("d type", bits(75, 3), &[RESERVED, ".F16", "", ".F64", ".BF16", RESERVED, RESERVED, RESERVED]);
 /// The same written out.
-const D_FLOAT_FULL: Mod = modifier("d type", bits(75, 2), &[RESERVED, ".F16", ".F32", ".F64"]);
-const S_FLOAT: Mod = modifier("b type", bits(84, 2), &[RESERVED, ".F16", "", ".F64"]);
-const S_FLOAT_FULL: Mod = modifier("b type", bits(84, 2), &[RESERVED, ".F16", ".F32", ".F64"]);
+const D_FLOAT_FULL: Mod =
+    modifier("d type", bits(75, 3), &[RESERVED, ".F16", ".F32", ".F64", ".BF16", RESERVED, RESERVED, RESERVED]);
+const S_FLOAT: Mod = modifier("b type", bits(84, 3), &[RESERVED, ".F16", "", ".F64", ".BF16"]);
+const S_FLOAT_FULL: Mod = modifier("b type", bits(84, 3), &[RESERVED, ".F16", ".F32", ".F64", ".BF16"]);
+/// Which half of a register a half-precision source is.
+const HALF_CHOICE: Mod =
+    modifier("half source", bits(60, 2), &["", "", RESERVED, RESERVED]).show(Show::When(bits(9, 3), 1));
 /// Size and sign of an integer result, S32 left out.
 const D_INT: Mod = modifier("d type", split(72, 1, 75, 2), &[".U8", ".S8", ".U16", ".S16", ".U32", "", ".U64", ".S64"]);
 /// Size and sign of an integer source.
@@ -28,7 +33,7 @@ const NO_SIGN_B: Mod = modifier("b sign", bits(62, 2), &[""]).show(Show::Unless(
 const PACK: Mod = modifier("mode", bits(79, 3), &[".PACK_AB", RESERVED, RESERVED, ".PACK_AB.RZ"]);
 const MERGE: Mod = modifier("mode", bits(79, 3), &[".MERGE_C", RESERVED, RESERVED, ".MERGE_C.RZ"]);
 const F2FP_TYPE: Mod = modifier("d type", split(76, 2, 86, 1), &["", ".BF16"]);
-const F2FP_TYPE_89: Mod = modifier("d type", bits(76, 2), &[".F16.F32", ".BF16.F32", RESERVED, RESERVED]);
+const F2FP_TYPE_89: Mod = modifier("d type", split(76, 2, 86, 1), &[".F16.F32", ".BF16.F32"]);
 const SMALL: &[(Field, u64)] = &[(bits(78, 1), 0)];
 const TINY: &[(Field, u64)] = &[(bits(78, 1), 1)];
 /// Clamping at zero, and results that are not clamped, are refused.
@@ -42,9 +47,19 @@ const KEPT_SMALL: Mod = modifier("kept bits", bits(72, 2), &["", RESERVED, RESER
 const KEPT_28: Mod = modifier("kept bits", bits(72, 2), &[RESERVED, RESERVED, RESERVED, ""]).show(off(77));
 const KEPT_24: Mod = modifier("kept bits", bits(72, 2), &[RESERVED, RESERVED, "", RESERVED]).show(on(77));
 const C_TINY: Slot = slot(What::Shaped(64, Bits, bits(77, 1), &[".28", ".24"], 124));
-const SOURCE_16: &[(Field, u64)] = &[(bits(84, 2), 1)];
-const SOURCE_32: &[(Field, u64)] = &[(bits(84, 2), 2)];
-const SOURCE_64: &[(Field, u64)] = &[(bits(84, 2), 3)];
+const SOURCE_16: &[(Field, u64)] = &[(bits(84, 3), 1)];
+const SOURCE_32: &[(Field, u64)] = &[(bits(84, 3), 2)];
+const SOURCE_64: &[(Field, u64)] = &[(bits(84, 3), 3)];
+const SOURCE_BF16: &[(Field, u64)] = &[(bits(84, 3), 4)];
+/// Operations with 8-bit floating-point numbers, by what they pack and where their sources are.
+const PACK_BYTES: &[(Field, u64)] = &[(bits(73, 2), 0), (bits(78, 1), 1), (bits(84, 2), 0), (bits(89, 2), 2)];
+const UNPACK_BYTES: &[(Field, u64)] = &[(bits(74, 1), 1), (bits(78, 1), 0), (bits(84, 2), 0), (bits(89, 2), 1)];
+const PACK_BYTES_OF_HALVES: &[(Field, u64)] = &[(bits(73, 2), 1), (bits(78, 1), 0), (bits(84, 2), 0), (bits(89, 2), 2)];
+const SATFINITE: Mod = flag("saturate", 77, &["", ".SATFINITE"]);
+const BYTES_TYPE: Field = split(76, 1, 86, 2);
+const NO_ROUND: Mod = modifier("round", bits(79, 3), &[""]);
+/// The half that becomes the upper one of the result.
+const MERGED: Slot = slot(What::Shaped(64, Bits, bits(72, 1), &["", ".H1"], 124));
 
 pub(super) const ROWS: &[Row] = &[
     row(Op::F2F, 0x104, AB, &[FTZ, D_FLOAT_FULL, S_FLOAT_FULL, RND], &[DST, late(F32)], "d = b in another precision")
@@ -63,24 +78,58 @@ pub(super) const ROWS: &[Row] = &[
         Op::F2F,
         0x104,
         AB,
-        &[FTZ, D_FLOAT_FULL, S_FLOAT_FULL, RND],
+        &[FTZ, D_FLOAT_FULL, S_FLOAT_FULL, RND, HALF_CHOICE],
         &[DST, late(F16)],
         "d = half b in another precision",
     )
     .fixed(SOURCE_16),
     row(Op::F2F, 0x110, AB, &[FTZ, D_FLOAT_FULL, S_FLOAT_FULL, RND], &[DST, late(F32)], "double d = b")
         .fixed(SOURCE_32),
-    row(Op::F2F, 0x110, AB, &[FTZ, D_FLOAT_FULL, S_FLOAT_FULL, RND], &[DST, late(F16)], "double d = half b")
-        .fixed(SOURCE_16),
+    row(
+        Op::F2F,
+        0x110,
+        AB,
+        &[FTZ, D_FLOAT_FULL, S_FLOAT_FULL, RND, HALF_CHOICE],
+        &[DST, late(F16)],
+        "double d = half b",
+    )
+    .fixed(SOURCE_16),
     row(Op::F2F, 0x110, AB, &[FTZ, D_FLOAT_FULL, S_FLOAT_FULL, RND], &[DST, late(F64)], "d = double b")
         .fixed(SOURCE_64),
     row(Op::F2I, 0x105, AB, &[FTZ, D_INT, S_FLOAT, RND_INT, NTZ], &[DST, late(F32)], "integer d = b").fixed(SOURCE_32),
-    row(Op::F2I, 0x105, AB, &[FTZ, D_INT, S_FLOAT, RND_INT, NTZ], &[DST, late(F16)], "integer d = half b")
+    row(Op::F2I, 0x105, AB, &[FTZ, D_INT, S_FLOAT, RND_INT, NTZ, HALF_CHOICE], &[DST, late(F16)], "integer d = half b")
         .fixed(SOURCE_16),
+    row(
+        Op::F2I,
+        0x105,
+        &[1],
+        &[FTZ, D_INT, S_FLOAT, RND_INT, NTZ, HALF_CHOICE],
+        &[DST, late(F16)],
+        "integer d = bfloat16 b",
+    )
+    .sm(90, 90)
+    .fixed(SOURCE_BF16),
     row(Op::F2I, 0x111, AB, &[FTZ, D_INT, S_FLOAT, RND_INT, NTZ], &[DST, late(F32)], "64-bit integer d = b")
         .fixed(SOURCE_32),
-    row(Op::F2I, 0x111, AB, &[FTZ, D_INT, S_FLOAT, RND_INT, NTZ], &[DST, late(F16)], "64-bit integer d = half b")
-        .fixed(SOURCE_16),
+    row(
+        Op::F2I,
+        0x111,
+        AB,
+        &[FTZ, D_INT, S_FLOAT, RND_INT, NTZ, HALF_CHOICE],
+        &[DST, late(F16)],
+        "64-bit integer d = half b",
+    )
+    .fixed(SOURCE_16),
+    row(
+        Op::F2I,
+        0x111,
+        &[1],
+        &[FTZ, D_INT, S_FLOAT, RND_INT, NTZ, HALF_CHOICE],
+        &[DST, late(F16)],
+        "64-bit integer d = bfloat16 b",
+    )
+    .sm(90, 90)
+    .fixed(SOURCE_BF16),
     row(Op::F2I, 0x111, AB, &[FTZ, D_INT, S_FLOAT, RND_INT, NTZ], &[DST, late(F64)], "integer d = double b")
         .fixed(SOURCE_64),
     row(Op::I2F, 0x106, AB, &[D_FLOAT, S_INT, RND], &[DST, late(Bytes)], "d = integer b"),
@@ -97,8 +146,11 @@ pub(super) const ROWS: &[Row] = &[
     .fixed(&[(bits(84, 3), 2)]),
     row(Op::FRnd, 0x107, AB, &[FTZ, D_FLOAT, RND_INT], &[DST, late(F32)], "d = b rounded to an integer")
         .fixed(SOURCE_32),
-    row(Op::FRnd, 0x107, AB, &[FTZ, D_FLOAT, RND_INT], &[DST, late(F16)], "d = half b rounded to an integer")
+    row(Op::FRnd, 0x107, AB, &[FTZ, D_FLOAT, RND_INT, HALF_CHOICE], &[DST, late(F16)], "d = half b rounded")
         .fixed(SOURCE_16),
+    row(Op::FRnd, 0x107, &[1], &[FTZ, D_FLOAT, RND_INT, HALF_CHOICE], &[DST, late(F16)], "d = bfloat16 b rounded")
+        .sm(90, 90)
+        .fixed(SOURCE_BF16),
     row(Op::FRnd, 0x113, AB, &[FTZ, D_FLOAT, RND_INT], &[DST, late(F64)], "d = double b rounded to an integer")
         .fixed(SOURCE_64),
     row(
@@ -130,7 +182,7 @@ pub(super) const ROWS: &[Row] = &[
         "d = pair of halves (a, b)",
     )
     .sm(89, 90)
-    .fixed(&[(bits(78, 1), 0)]),
+    .fixed(&[(bits(78, 1), 0), (bits(74, 1), 0), (bits(84, 4), 0), (bits(89, 2), 0)]),
     row(
         Op::F2Fp,
         0x3e,
@@ -140,7 +192,78 @@ pub(super) const ROWS: &[Row] = &[
         "d = pair of halves (half of c, b)",
     )
     .sm(89, 90)
-    .fixed(&[(bits(78, 1), 1)]),
+    .fixed(&[(bits(78, 1), 1), (bits(74, 1), 0), (bits(84, 4), 0), (bits(89, 2), 0)]),
+    row(
+        Op::F2FpBytes,
+        0x3e,
+        &[1],
+        &[
+            SATFINITE,
+            RELU,
+            modifier(
+                "d type",
+                BYTES_TYPE,
+                &[
+                    RESERVED,
+                    RESERVED,
+                    RESERVED,
+                    RESERVED,
+                    ".E5M2.F32.PACK_AB_MERGE_C",
+                    ".E4M3.F32.PACK_AB_MERGE_C",
+                    RESERVED,
+                    RESERVED,
+                ],
+            ),
+            NO_ROUND,
+        ],
+        &[DST, a(Bits), b(Bits), MERGED],
+        "d = pair (half of c, bytes (a, b))",
+    )
+    .sm(89, 90)
+    .fixed(PACK_BYTES),
+    row(
+        Op::F2FpHalves,
+        0x3e,
+        &[1],
+        &[
+            RELU,
+            modifier("d type", BYTES_TYPE, &[".F16"]),
+            flag("b type", 73, &[".E5M2.UNPACK_B", ".E4M3.UNPACK_B"]),
+            NO_ROUND,
+        ],
+        &[DST, slot(What::Shaped(32, Bits, bits(88, 1), &["", ".H1"], 123))],
+        "d = pair of halves of the bytes in a half of b",
+    )
+    .sm(89, 90)
+    .fixed(UNPACK_BYTES),
+    row(
+        Op::F2FpBytesOfHalves,
+        0x3e,
+        &[1],
+        &[
+            SATFINITE,
+            RELU,
+            modifier(
+                "d type",
+                BYTES_TYPE,
+                &[
+                    RESERVED,
+                    RESERVED,
+                    RESERVED,
+                    RESERVED,
+                    ".E5M2.F16.UNPACK_B_MERGE_C",
+                    ".E4M3.F16.UNPACK_B_MERGE_C",
+                    RESERVED,
+                    RESERVED,
+                ],
+            ),
+            NO_ROUND,
+        ],
+        &[DST, b(Bits), MERGED],
+        "d = pair (half of c, bytes of the halves of b)",
+    )
+    .sm(89, 90)
+    .fixed(PACK_BYTES_OF_HALVES),
     row(
         Op::I2I,
         0x38,

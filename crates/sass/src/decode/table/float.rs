@@ -14,8 +14,9 @@ const COMBINE_74: Mod = modifier("combine", bits(74, 2), COMBINE);
 /// Scale of FMUL's result: 4 is one.
 const SCALE: Mod = modifier("scale", bits(84, 3), &[RESERVED, ".D8", ".D4", ".D2", "", ".M2", ".M4", ".M8"]);
 
-/// Half precision is refused on Hopper.
-const MUFU_HALF_90: Mod = modifier("half source", bits(58, 4), &[""]).show(Show::When(bits(9, 3), 1));
+/// Single precision has no choice of halves.
+const NO_HALF_CHOICE: Mod = modifier("half source", bits(58, 4), &[""]).show(Show::When(bits(9, 3), 1));
+const HALF_CHOICE: Mod = modifier("half source", bits(60, 2), &["", "", RESERVED, RESERVED]);
 const MUFU_FUNCTION: Mod = modifier(
     "function",
     bits(74, 4),
@@ -23,7 +24,7 @@ const MUFU_FUNCTION: Mod = modifier(
 );
 
 pub(super) const ROWS: &[Row] = &[
-    row(Op::FAdd, 0x21, AC, &[FTZ, RND, SAT], &[DST, a(F32), word(F32)], "d = a + b"),
+    row(Op::FAdd, 0x21, AC, &[FTZ, RND, SAT], &[DST, a(F32), slot(What::WordC(F32))], "d = a + b"),
     row(Op::FMul, 0x20, AB, &[FMZ, FTZ, SCALE, RND, SAT], &[DST, a(F32), b(F32)], "d = a * b * scale"),
     row(Op::FFma, 0x23, ABC, &[FMZ, FTZ, RND, SAT], &[DST, a(F32), b(F32), c(F32)], "d = a * b + c, fused"),
     row(
@@ -61,35 +62,42 @@ pub(super) const ROWS: &[Row] = &[
         "d = function(b), approximately",
     )
     .sm(70, 70),
+    row(Op::MuFu, 0x108, AB, &[MUFU_FUNCTION], &[DST, late(F32)], "d = function(b), approximately")
+        .sm(75, 89)
+        .fixed(&[(bits(73, 1), 0)]),
     row(
         Op::MuFu,
         0x108,
-        AB,
-        &[MUFU_FUNCTION, flag("half", 73, &["", ".F16"])],
-        &[DST, late(F32)],
-        "d = function(b), approximately",
-    )
-    .sm(75, 89)
-    .fixed(&[(bits(73, 1), 0)]),
-    row(
-        Op::MuFu,
-        0x108,
-        AB,
-        &[MUFU_FUNCTION, flag("half", 73, &["", ".F16"])],
+        &[1],
+        &[MUFU_FUNCTION, flag("half", 73, &["", ".F16"]), HALF_CHOICE],
         &[DST, late(F16)],
         "d = function(half b), approximately",
     )
     .sm(75, 89)
     .fixed(&[(bits(73, 1), 1)]),
+    row(Op::MuFu, 0x108, AB, &[MUFU_FUNCTION, NO_HALF_CHOICE], &[DST, late(F32)], "d = function(b), approximately")
+        .sm(90, 90)
+        .fixed(&[(bits(72, 2), 0)]),
     row(
         Op::MuFu,
         0x108,
-        AB,
-        &[MUFU_FUNCTION, modifier("half", bits(72, 2), &[""]), MUFU_HALF_90],
-        &[DST, late(F32)],
-        "d = function(b), approximately",
+        &[1],
+        &[MUFU_FUNCTION, flag("half", 72, &["", ".F16"]), HALF_CHOICE],
+        &[DST, late(F16)],
+        "d = function(half b), approximately",
     )
-    .sm(90, 90),
+    .sm(90, 90)
+    .fixed(&[(bits(72, 2), 1)]),
+    row(
+        Op::MuFu,
+        0x108,
+        &[1],
+        &[MUFU_FUNCTION, flag("bf16", 73, &["", ".BF16"]), HALF_CHOICE],
+        &[DST, late(F16)],
+        "d = function(bfloat16 b), approximately",
+    )
+    .sm(90, 90)
+    .fixed(&[(bits(72, 2), 2)]),
     row(Op::DAdd, 0x29, AC, &[RND], &[DST, a(F64), c(F64)], "d = a + c on register pairs"),
     row(Op::DMul, 0x28, AB, &[RND], &[DST, a(F64), b(F64)], "d = a * b on register pairs"),
     row(Op::DFma, 0x2b, ABC, &[RND], &[DST, a(F64), b(F64), c(F64)], "d = a * b + c, fused, on register pairs"),
@@ -126,7 +134,7 @@ pub(super) const ROWS: &[Row] = &[
             ),
             COMBINE_74,
         ],
-        &[P81, P84, a(F64), word(F64), P87],
+        &[P81, P84, a(F64), slot(What::WordC(F64)), P87],
         "p = (a cmp b) op r, q = !(a cmp b) op r on register pairs",
     ),
 ];

@@ -28,8 +28,11 @@ const BF16_ON: &[(Field, u64)] = &[(bits(85, 1), 1)];
 const CMP: Mod = modifier("compare", bits(76, 4), COMPARE);
 /// A uniform predicate may choose to accumulate: refused.
 const NO_PRED: Mod = modifier("predicate", bits(87, 4), &[""]);
-/// Comparisons of bfloat16 are refused.
-const NO_BF16: Mod = flag("bf16", 65, &["", RESERVED]);
+/// The choice `.F32` has no meaning in operations on pairs only.
+const A_HALF: Mod = modifier("a half", bits(74, 2), &["", RESERVED, "", ""]);
+const B_HALF: Mod = modifier("b half", bits(60, 2), &["", RESERVED, "", ""]).show(IN_REGISTER);
+/// The second source is a register, not an immediate or a constant.
+const IN_REGISTER: Show = Show::When(bits(9, 3), 1);
 const COMBINE_69: Mod = modifier("combine", bits(69, 2), COMBINE);
 
 /// A register that holds a matrix fragment in row or column order.
@@ -151,18 +154,58 @@ pub(super) const ROWS: &[Row] = &[
         Op::HSet2,
         0x33,
         AC,
-        &[flag("boolean float", 71, &["", ".BF"]), CMP, FTZ, COMBINE_69, NO_BF16],
+        &[flag("boolean float", 71, &["", ".BF"]), CMP, FTZ, COMBINE_69],
         &[DST, a(Half), slot(What::WordC(Half)), P87],
         "d = (a cmp b) op p on pairs of halves",
-    ),
+    )
+    .fixed(&[(bits(65, 1), 0)]),
+    row(
+        Op::HSet2Bf16,
+        0x33,
+        AC,
+        &[flag("boolean float", 71, &["", ".BF"]), CMP, FTZ, COMBINE_69, A_HALF, B_HALF],
+        &[DST, a(BHalf), slot(What::WordC(BHalf)), P87],
+        "d = (a cmp b) op p on pairs of bfloat16",
+    )
+    .sm(90, 90)
+    .fixed(&[(bits(65, 1), 1)]),
     row(
         Op::HSetP2,
         0x34,
         AC,
-        &[CMP, H_AND, FTZ, COMBINE_69, NO_BF16],
+        &[CMP, H_AND, FTZ, COMBINE_69],
         &[P81, P84, a(Half), slot(What::WordC(Half)), P87],
         "p, q = (a cmp b) op r for each half",
-    ),
+    )
+    .fixed(&[(bits(65, 1), 0)]),
+    row(
+        Op::HSetP2Bf16,
+        0x34,
+        AC,
+        &[flag("both halves", 71, &["", ".H_AND"]), CMP, FTZ, COMBINE_69, A_HALF, B_HALF],
+        &[P81, P84, a(BHalf), slot(What::WordC(BHalf)), P87],
+        "p, q = (a cmp b) op r for each bfloat16",
+    )
+    .sm(90, 90)
+    .fixed(&[(bits(65, 1), 1)]),
+    row(
+        Op::VHMnMx,
+        0x47,
+        &[1, 4, 6],
+        &[
+            flag("bf16", 85, &["", ".BF16_V2"]),
+            modifier("size", bits(78, 2), &[""]),
+            FTZ,
+            flag("nan", 81, &["", ".NAN"]),
+            flag("xor sign", 82, &["", ".XORSIGN"]),
+            A_HALF,
+            B_HALF,
+            modifier("c half", bits(76, 2), &["", RESERVED, "", ""]),
+        ],
+        &[DST, a(Half), b(Half), slot(What::Shaped(64, Half, bits(76, 2), &["", "", ".H0_H0", ".H1_H1"], 124)), P87],
+        "d = p ? min(a, b, c) : max(a, b, c) on pairs of halves or of bfloat16",
+    )
+    .sm(90, 90),
     row(
         Op::HMnMx2,
         0x40,

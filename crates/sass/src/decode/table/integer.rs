@@ -9,10 +9,13 @@ use Style::{Bits, BitsX, Int, IntX, Invert, Signed};
 const X: Mod = flag("extended", 74, &["", ".X"]);
 const U32: Mod = flag("signed", 73, &[".U32", ""]);
 
-/// Minima of pairs and clamping at zero are refused.
-const PLAIN_MINMAX: Mod = modifier("kind", bits(73, 4), &[""]);
-
-const PLAIN_VIADDMNMX: Mod = modifier("kind", split(73, 2, 76, 1), &[""]);
+/// Words or pairs of halves, unsigned or signed.
+const MINMAX_TYPE: Mod = modifier("type", bits(72, 2), &[".U32", "", ".U16x2", ".S16x2"]);
+/// Which operand was chosen goes to two predicates, or to none.
+const HAS_CHOICES: Show = Show::Unless(bits(81, 3), 7);
+const SECOND_CHOICE: Mod = modifier("second choice", bits(84, 3), &["", "", "", "", "", "", ""]).show(HAS_CHOICES);
+/// Negative results become zero.
+const RELU: Mod = flag("relu", 76, &["", ".RELU"]);
 
 /// IMAD as a move, an addition or a shift: what compilers use its pipe for.
 const IMAD_IDIOM: Idiom = |inst: &Inst| {
@@ -137,19 +140,19 @@ pub(super) const ROWS: &[Row] = &[
         Op::VIMnMx,
         0x48,
         AB,
-        &[flag("signed", 72, &[".U32", ""]), PLAIN_MINMAX],
-        &[DST, a(Signed), b(Signed), P87],
-        "d = p ? min(a, b) : max(a, b)",
+        &[MINMAX_TYPE, RELU, SECOND_CHOICE],
+        &[DST, PDST, shown(What::Pred(84, 0), HAS_CHOICES), a(Signed), b(Signed), P87],
+        "d = p ? min(a, b) : max(a, b); q, r = a was chosen in the lower, the upper half",
     )
     .sm(90, 90),
-    row(Op::VIAdd, 0x36, AB, &[flag("pairs", 73, &["", RESERVED])], &[DST, a(Bits), b(BitsX)], "d = a + b")
+    row(Op::VIAdd, 0x36, AB, &[flag("pairs", 73, &["", ".16x2"])], &[DST, a(Bits), b(BitsX)], "d = a + b")
         .sm(90, 90)
         .fixed(&[(bits(74, 1), 0)]),
     row(
         Op::VIAddMnMx,
         0x46,
         ABC,
-        &[flag("signed", 72, &[".U32", ""]), PLAIN_VIADDMNMX],
+        &[MINMAX_TYPE, RELU],
         &[DST, a(Bits), b(BitsX), c(Bits), P87],
         "d = p ? min(a + b, c) : max(a + b, c)",
     )
@@ -158,7 +161,7 @@ pub(super) const ROWS: &[Row] = &[
         Op::VIMnMx3,
         0x0f,
         ABC,
-        &[flag("signed", 72, &[".U32", ""]), PLAIN_MINMAX],
+        &[MINMAX_TYPE, RELU],
         &[DST, a(Bits), b(Bits), c(Bits), P87],
         "d = p ? min(a, b, c) : max(a, b, c)",
     )

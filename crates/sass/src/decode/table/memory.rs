@@ -397,7 +397,7 @@ pub(super) const ROWS: &[Row] = &[
         Op::AtomCas,
         0x18b,
         &[1],
-        &[WIDE_ADDRESS, CAS, EVICT, CAS_TYPE_80, ORDER_STORE_80],
+        &[WIDE_ADDRESS, CAS_TEST, EVICT, CAS_TYPE_80, ORDER_STORE_80],
         &[P81, DST, at(PLAIN), DATA, DATA_64],
         "compare and swap in generic memory",
     )
@@ -558,7 +558,17 @@ pub(super) const ROWS: &[Row] = &[
         &[WIDE_ADDRESS, modifier("space", bits(73, 2), &[".G", ".L", ".S", RESERVED])],
         &[P81, DST, at(PLAIN)],
         "p = the generic address lies in a space",
-    ),
+    )
+    .sm(70, 89),
+    row(
+        Op::QSpc,
+        0x1aa,
+        &[1],
+        &[WIDE_ADDRESS, modifier("space", bits(73, 2), &[".G", ".L", ".S", ".D"])],
+        &[P81, DST, at(PLAIN)],
+        "p = the generic address lies in a space",
+    )
+    .sm(90, 90),
     row(
         Op::ArriveS,
         0x1b0,
@@ -609,6 +619,8 @@ pub(super) const ROWS: &[Row] = &[
     .sm(75, 90),
 ];
 
+/// Generic compare-and-swap may give a flag instead of the old value.
+const CAS_TEST: Mod = modifier("operation", bits(87, 4), &[".CAS", ".CAST", RESERVED, ".CAST.SPIN"]);
 const CAS: Mod = modifier("operation", bits(87, 4), &[".CAS"]);
 const MODE: Mod = modifier("mode", bits(78, 2), &["", ".IL", ".IS", ".ISL"]);
 const SIZE_CONSTANT: Mod =

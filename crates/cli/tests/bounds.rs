@@ -1,0 +1,131 @@
+//! Bounds on what one run may take of this computer: memory of threads, kernels of a module.
+
+mod common;
+
+use std::fmt::Write;
+use std::fs;
+use tempfile::TempDir;
+
+const HEADER: &str = ".version 7.0\n.target sm_70\n.address_size 64\n";
+
+/// A kernel whose threads each have `bytes` of local memory.
+fn with_local_memory(bytes: u64) -> String {
+    format!(
+        "{HEADER}.visible .entry k(.param .u64 p)\n{{\n.local .align 4 .b8 place[{bytes}];\n.reg .b32 %r<3>;\n\
+         .reg .b64 %rd<2>;\nld.param.u64 %rd1, [p];\nmov.u32 %r1, 7;\nst.local.u32 [place], %r1;\n\
+         ld.local.u32 %r2, [place];\nst.global.u32 [%rd1], %r2;\nret;\n}}\n"
+    )
+}
+
+fn run(folder: &TempDir, kernel: &str, grid: u32, block: u32, length: &str) -> common::Ran {
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    fs::write(path("k.ptx"), kernel).unwrap();
+    let launch = format!(
+        "module = \"k.ptx\"\n[buffers.out]\ntype = \"u32\"\n{length}\n[[launch]]\nkernel = \"k\"\n\
+         grid = {grid}\nblock = {block}\nargs = [\"out\"]\n[[output]]\nbuffer = \"out\"\nprint = 1\n"
+    );
+    fs::write(path("k.toml"), launch).unwrap();
+    common::run(&["run", &path("k.toml")])
+}
+
+#[test]
+fn local_memory_of_a_thread_and_of_all() {
+    let folder = TempDir::new().unwrap();
+    let few = run(&folder, &with_local_memory(100 << 10), 1, 32, "length = 1");
+    assert_eq!(few.status, 0, "{}", few.stderr);
+    // What each thread may have, times all that are on the GPU.
+    let many = run(&folder, &with_local_memory(200 << 10), 100, 1024, "length = 1");
+    assert_eq!(many.status, 2, "{}", many.stderr);
+    assert!(many.stderr.contains("204800 bytes of local memory each"), "{}", many.stderr);
+    let one = run(&folder, &with_local_memory(1 << 20), 1, 32, "length = 1");
+    assert_eq!(one.status, 2, "{}", one.stderr);
+    assert!(one.stderr.contains("local memory") && one.stderr.contains("524288"), "{}", one.stderr);
+}
+
+#[test]
+fn contents_of_buffers() {
+    let folder = TempDir::new().unwrap();
+    let kernel = with_local_memory(4);
+    let random = run(&folder, &kernel, 1, 32, "length = 1073741825\nrandom = { low = 0, high = 9 }");
+    assert_eq!(random.status, 2, "{}", random.stderr);
+    assert!(random.stderr.contains("1073741824 (4294967296 bytes) are the maximum"), "{}", random.stderr);
+}
+
+fn kernels(count: usize) -> String {
+    let mut text = HEADER.to_owned();
+    for k in 0..count {
+        writeln!(text, ".visible .entry k{k}()\n{{\nret;\n}}").unwrap();
+    }
+    text
+}
+
+/// Memory must grow with the kernels of a file, not with their square.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_of_many_kernels() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("many.ptx");
+    fs::write(&path, kernels(10_000)).unwrap();
+    let inspect =
+        format!("ulimit -v 1000000 && exec '{}' inspect '{}'", env!("CARGO_BIN_EXE_warpwright"), path.display());
+    let ran = common::from(std::process::Command::new("sh").args(["-c", &inspect]).output().unwrap());
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    assert!(ran.stdout.contains("10000 kernels, 10000 executable"), "{}", &ran.stdout[..200]);
+}
+
+#[test]
+fn a_file_of_too_many_kernels() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("many.ptx");
+    fs::write(&path, kernels(65_537)).unwrap();
+    let ran = common::run(&["inspect", path.to_str().unwrap()]);
+    assert_eq!(ran.status, 2, "{}", ran.stderr);
+    let said = "65536 kernels and functions are the maximum";
+    assert!(ran.stdout.contains(said) || ran.stderr.contains(said), "{}", ran.stderr);
+}
+
+/// A launch of a kernel with so many live registers that their allocation takes minutes.
+fn slow_to_prepare(folder: &TempDir) -> String {
+    const COUNT: usize = 30_000;
+    let mut text = format!("{HEADER}.visible .entry k(.param .u64 p)\n{{\n.reg .b32 %r<{}>;\n", COUNT + 1);
+    text += ".reg .b64 %rd<2>;\nld.param.u64 %rd1, [p];\n";
+    (0..COUNT).for_each(|i| writeln!(text, "ld.global.u32 %r{i}, [%rd1 + {}];", 4 * i).unwrap());
+    writeln!(text, "mov.u32 %r{COUNT}, 0;").unwrap();
+    (0..COUNT).for_each(|i| writeln!(text, "xor.b32 %r{COUNT}, %r{COUNT}, %r{i};").unwrap());
+    writeln!(text, "st.global.u32 [%rd1], %r{COUNT};\nret;\n}}").unwrap();
+    fs::write(folder.path().join("slow.ptx"), text).unwrap();
+    let launch = "module = \"slow.ptx\"\n[buffers.out]\ntype = \"u32\"\nlength = 30000\n[[launch]]\n\
+                  kernel = \"k\"\ngrid = 1\nblock = 32\nargs = [\"out\"]\n[[output]]\nbuffer = \"out\"\nprint = 1\n";
+    let path = folder.path().join("slow.toml");
+    fs::write(&path, launch).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn preparation_that_takes_too_long() {
+    let folder = TempDir::new().unwrap();
+    let launch = slow_to_prepare(&folder);
+    let mut command = common::command(&["run", &launch, "--registers", "allocated"]);
+    let ran = common::from(command.env("WARPWRIGHT_PREPARATION_SECONDS", "1").output().unwrap());
+    assert_eq!(ran.status, 2, "{}", ran.stderr);
+    assert!(ran.stderr.contains("nothing was simulated after 1 second"), "{}", ran.stderr);
+    let ran = common::from(command.env("WARPWRIGHT_PREPARATION_SECONDS", "-1").output().unwrap());
+    assert_eq!(ran.status, 2, "{}", ran.stderr);
+    assert!(ran.stderr.contains("must be a number of seconds"), "{}", ran.stderr);
+}
+
+/// Without an answer to Ctrl-C this would end with status 2 after a minute.
+#[cfg(unix)]
+#[test]
+fn ctrl_c_while_registers_are_allocated() {
+    let folder = TempDir::new().unwrap();
+    let launch = slow_to_prepare(&folder);
+    let mut command = common::command(&["run", &launch, "--registers", "allocated"]);
+    command.env("WARPWRIGHT_PREPARATION_SECONDS", "60");
+    let child = command.stderr(std::process::Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(1500));
+    let signal = ["-INT", &child.id().to_string()];
+    assert!(std::process::Command::new("kill").args(signal).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", String::from_utf8_lossy(&output.stderr));
+}
