@@ -254,3 +254,18 @@ fn a_line_that_goes_before_its_waiters_are_answered_leaves_nothing_reserved() {
     assert!(cache.is_idle());
     assert!(cache.access(4, &atomic).is_taken(), "the line is not stuck");
 }
+
+#[test]
+fn bytes_written_to_a_short_line_are_known_once_it_is_whole() {
+    // The second half of 128 bytes is a line of its own.
+    let mut sectored = Cache::new(&config::Cache { line_bytes: 64, ..cache_config() });
+    sectored.access(0, &write(0x1040, 1, 0xffff));
+    assert_eq!(sectored.access(0, &read(0x1040, 2)).outcome, Outcome::Miss, "half a sector is not known");
+    serve(&mut sectored);
+    sectored.access(1, &write(0x2040, 3, 0xffff));
+    sectored.access(1, &write(0x2040, 4, 0xffff_0000));
+    assert_eq!(sectored.access(2, &read(0x2040, 5)).outcome, Outcome::Hit);
+    let mut whole = Cache::new(&config::Cache { sectored: false, line_bytes: 64, ..cache_config() });
+    whole.access(0, &Request { bytes: 64, ..write(0x1040, 1, u32::MAX) });
+    assert_eq!(whole.access(1, &read(0x1060, 2)).outcome, Outcome::Hit);
+}

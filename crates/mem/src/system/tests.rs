@@ -398,3 +398,18 @@ proptest! {
         prop_assert_eq!(answered, expected);
     }
 }
+
+#[test]
+fn a_request_is_looked_up_in_each_l2_line_that_it_touches() {
+    for (sectored, line_bytes, parts) in [(true, 128, 4), (false, 128, 1), (false, 64, 2), (false, 32, 4)] {
+        let mut config = small_gpu();
+        let cache = &mut config.l2.cache;
+        (cache.sectored, cache.line_bytes, cache.port_bytes) = (sectored, line_bytes, 32);
+        let (mut system, mut ports) = (MemorySystem::new(&config), ports(&config));
+        ports[0].outbox.push_back((0, Request { bytes: 128, ..read(0x1_0000, 1) }));
+        assert_eq!(drain(&mut system, &mut ports).len(), 1, "one answer");
+        let counters = system.counters();
+        let looked_up = counters.l2.read_misses + counters.l2.read_sector_misses;
+        assert_eq!((counters.partitions.parts, looked_up), (parts, parts), "{sectored}, {line_bytes} bytes");
+    }
+}
