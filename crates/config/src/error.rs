@@ -1,5 +1,6 @@
 //! What is wrong with a GPU description, all of it at once.
 
+use kit::text::{Pointed, pointed};
 use std::cell::Cell;
 use std::fmt;
 use std::sync::Arc;
@@ -13,10 +14,8 @@ pub struct Spot {
     pub line: u32,
     /// Column in characters, from 1.
     pub column: u32,
-    /// The line's text, or what is around the place if the line is long.
-    pub excerpt: Arc<str>,
-    /// What goes under the line: blanks and a `^`.
-    pub mark: Arc<str>,
+    /// The line's text, or what is around the place if the line is long, with a mark.
+    pub excerpt: Arc<Pointed>,
 }
 
 impl Spot {
@@ -27,7 +26,7 @@ impl Spot {
 
     /// `file` as a whole.
     pub(crate) fn whole(file: &str) -> Self {
-        Self { file: file.into(), line: 0, column: 0, excerpt: "".into(), mark: "".into() }
+        Self { file: file.into(), line: 0, column: 0, excerpt: Arc::default() }
     }
 }
 
@@ -62,13 +61,12 @@ impl<'a> Lines<'a> {
         let (known, before) = if (start..=offset).contains(&last.0) { last } else { (start, 0) };
         let before = before + text[known..offset].chars().count();
         self.last.set((offset, before));
-        let shown = kit::text::pointed(text[start..end].trim_end(), offset - start, 1);
+        let excerpt = pointed(text[start..end].trim_end(), offset - start, 1);
         Spot {
             file: file.clone(),
             line: u32::try_from(line).unwrap_or(u32::MAX),
             column: u32::try_from(before + 1).unwrap_or(u32::MAX),
-            excerpt: shown.line.into(),
-            mark: shown.mark.into(),
+            excerpt: Arc::new(excerpt),
         }
     }
 }
@@ -120,8 +118,8 @@ impl fmt::Display for Problem {
             write!(f, "`{}` ", kit::text::excerpt(&self.key))?;
         }
         write!(f, "{}", self.message)?;
-        if let Some(Spot { line: 1.., excerpt, mark, .. }) = &self.spot {
-            write!(f, "\n    {excerpt}\n    {mark}")?;
+        if let Some(Spot { line: 1.., excerpt, .. }) = &self.spot {
+            write!(f, "\n    {}\n    {}", excerpt.line, excerpt.mark)?;
         }
         if let Some(hint) = &self.hint {
             write!(f, "\n    hint: {hint}")?;
@@ -214,7 +212,7 @@ mod tests {
     fn a_spot_counts_lines_and_characters() {
         let text = "first\nsécond line\nthird";
         let spot = Spot::at(&"f".into(), text, text.find("line").unwrap());
-        assert_eq!((spot.line, spot.column, &*spot.excerpt), (2, 8, "sécond line"));
+        assert_eq!((spot.line, spot.column, spot.excerpt.line.as_str()), (2, 8, "sécond line"));
         assert_eq!(Spot::at(&"f".into(), text, 1000).line, 3);
     }
 
@@ -227,7 +225,7 @@ mod tests {
         let file: Arc<str> = "f".into();
         for i in 0..1 << 20 {
             let spot = lines.spot(&file, 4 * i);
-            assert!(spot.column as usize == 4 * i + 1 && spot.excerpt.len() < 200);
+            assert!(spot.column as usize == 4 * i + 1 && spot.excerpt.line.len() < 200);
         }
         assert_eq!(lines.spot(&file, 8).column, 9, "and backwards");
     }

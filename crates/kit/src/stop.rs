@@ -2,7 +2,7 @@
 //!
 //! One flag for the whole process: what takes long and has no monitor of its own polls it.
 
-use std::io::{Error, ErrorKind, Result};
+use std::io::{Error, Result};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 static REQUESTED: AtomicBool = AtomicBool::new(false);
@@ -32,5 +32,5 @@ pub fn noticed() -> bool {
 /// # Errors
 /// If the program has been asked to stop.
 pub fn check() -> Result<()> {
-    if requested() { Err(Error::new(ErrorKind::Other, "stopped by Ctrl-C")) } else { Ok(()) }
+    if requested() { Err(Error::other("stopped by Ctrl-C")) } else { Ok(()) }
 }

@@ -53,7 +53,7 @@ fn shortened(text: &str, most: usize) -> String {
 }
 
 /// A line of a user's file with a mark under part of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pointed {
     /// The line, or what is around the mark if the line is long.
     pub line: String,

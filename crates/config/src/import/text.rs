@@ -120,13 +120,12 @@ impl Lines<'_> {
         }
         let end = self.text[offset..].find('\n').map_or(self.text.len(), |i| offset + i);
         let column = self.text[self.start..offset].chars().count();
-        let shown = kit::text::pointed(self.text[self.start..end].trim_end(), offset - self.start, 1);
+        let excerpt = kit::text::pointed(self.text[self.start..end].trim_end(), offset - self.start, 1);
         Spot {
             file: self.file.clone(),
             line: self.number,
             column: u32::try_from(column).unwrap_or(u32::MAX).saturating_add(1),
-            excerpt: shown.line.into(),
-            mark: shown.mark.into(),
+            excerpt: Arc::new(excerpt),
         }
     }
 }

@@ -75,7 +75,7 @@ fn names_of_one_file() {
     let (new, spelt) = (folder.path("new"), folder.path("sub").join("../new"));
     assert!(same_file(&new, &spelt) && !same_file(&new, &a));
     assert!(!same_file(Path::new("/dev/null"), Path::new("/dev/null")));
-    let refused = check(&[folder.path("c"), spelt.clone(), new], &[]).unwrap_err();
+    let refused = check(&[folder.path("c"), spelt, new], &[]).unwrap_err();
     assert!(matches!(refused, Refused::Twice(_)), "{refused}");
     let refused = check(&[folder.path("hard")], &[a]).unwrap_err().to_string();
     assert!(refused.contains("an output and an input"), "{refused}");
