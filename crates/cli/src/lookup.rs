@@ -12,7 +12,12 @@ use workloads::{Form, Size, Workload, suggest, suite};
 
 /// A GPU description with its overrides.
 pub fn gpu(name_or_path: &Path, settings: &[String]) -> Result<GpuConfig, Failure> {
-    config::load_with(name_or_path, settings).map_err(Failure::bad_input)
+    config::load_with(name_or_path, settings).map_err(|error| {
+        // Of an empty file there is no place to name.
+        let nowhere = error.problems.iter().all(|problem| problem.spot.is_none());
+        let file = if nowhere { format!("`{}`: ", excerpt(&name_or_path.to_string_lossy())) } else { String::new() };
+        Failure::bad_input(format!("{file}{error}"))
+    })
 }
 
 /// The files that a GPU description is read from: none if it comes with the program.

@@ -432,7 +432,8 @@ fn reading_is_interrupted() {
     folder.write("pipe.toml", &LAUNCH.replace("iota = true", "file = \"pipe.bin\""));
     folder.write("large.toml", &LAUNCH.replace("length = 4096\niota = true", "file = \"large.bin\""));
     fs::File::create(folder.path("large.bin")).unwrap().set_len(1 << 30).unwrap();
-    folder.write("random.toml", &LAUNCH.replace("length = 4096\niota = true", "length = 2000000000\nrandom = true"));
+    let random = "type = \"u8\"\nlength = 1000000000\nrandom = { low = 0, high = 255 }";
+    folder.write("random.toml", &LAUNCH.replace("type = \"f32\"\nlength = 4096\niota = true", random));
     for args in
         ["run pipe.toml", "run large.toml", "run random.toml", "inspect pipe.bin", "run vectoradd --gpu pipe.bin"]
     {

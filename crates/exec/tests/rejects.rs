@@ -59,7 +59,7 @@ fn what_the_manual_forbids_is_refused_at_load_with_its_place() {
         "m.ptx:9:16: error: `add.s32` takes an integer register of 32 bits or an integer here, not a predicate",
         "m.ptx:10:3: error: `wgmma.fence.sync.aligned` needs `.target sm_90a`; the module is for sm_90",
         "m.ptx:11:3: error: `add` has no modifier `.frob`",
-        "m.ptx:12:3: error: `.u32` is not a type of `add.sat.u32`",
+        "m.ptx:12:3: error: `.sat` is not possible in `add.sat.u32`",
         "m.ptx:13:22: error: `ld.shared.u32` takes an address in .shared memory here, not an address in .param memory",
         "m.ptx:14:3: error: a guard is a predicate; `%r1` is a register of type .b32",
     ] {

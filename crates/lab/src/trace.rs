@@ -91,12 +91,10 @@ pub(crate) fn run(
 
 /// The report, or the error with what is known of the run.
 pub(crate) fn conclude(outcome: Result<(), Stop>, report: Report) -> Result<Report, RunError> {
-    if kit::stop::requested() {
-        // Whatever failed, the user has ended it.
-        return Ok(Report { interrupted: true, ..report });
-    }
     let (message, bad_input) = match outcome {
         Ok(()) | Err(Stop::Run(gpu::RunError::Interrupted)) => return Ok(report),
+        // Whatever failed, the user has ended it.
+        Err(_) if kit::stop::requested() => return Ok(Report { interrupted: true, ..report }),
         Err(Stop::Trace(error)) => (error.to_string(), true),
         // The warps of a trace do what the file says: a fault is damage to the file.
         Err(Stop::Run(gpu::RunError::Fault(fault))) => {

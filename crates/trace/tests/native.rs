@@ -242,7 +242,7 @@ fn what_is_wrong_is_named_with_its_byte() {
     assert!(in_block.contains(", byte 16: the checksum is wrong\n  hint: the file may be damaged"), "{in_block}");
     let cut = use_bytes(&good[..length - 5]).unwrap_err();
     assert!(cut.contains(&format!("byte {}: the end of a trace is missing", length - 5)), "{cut}");
-    assert!(use_bytes(b"").unwrap_err().contains("no trace"));
+    assert!(use_bytes(b"").unwrap_err().contains("this is not a trace"));
 }
 
 /// The parts of a file: everything before the table of contents, and that unpacked.

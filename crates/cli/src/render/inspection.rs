@@ -147,7 +147,7 @@ mod tests {
 
     const TEXT: &str = "\
 .version 7.0
-.target sm_70
+.target sm_80
 .address_size 64
 .const .align 4 .f32 table[4] = {1.0, 2.0, 3.0, 4.0};
 .extern .shared .align 16 .b8 dynamic[];
@@ -158,7 +158,7 @@ mod tests {
     .reg .f32 %f<3>;
     .shared .f32 tile[256];
     ld.param.u64 %rd1, [p];
-    wobble.f32 %f1, %f2;
+    mbarrier.init.shared.b64 [tile], 1;
     st.global.f32 [%rd1], %f1;
     ret;
 }

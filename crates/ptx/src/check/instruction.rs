@@ -27,8 +27,8 @@ impl Instructions {
         Self { readings: module.opcodes.all().iter().map(read).collect(), target }
     }
 
-    /// What is wrong with an instruction.
-    pub fn check(&self, module: &Module, scopes: &Scopes<Declared>, i: &Instruction) -> Option<Diagnostic> {
+    /// What is wrong with an instruction; without a `hint` where nobody will see it.
+    pub fn check(&self, module: &Module, scopes: &Scopes<Declared>, i: &Instruction, hint: bool) -> Option<Diagnostic> {
         let opcode = module.opcode(i);
         let operands = Operands { module, scopes, opcode };
         if let Some(guard) = &i.guard
@@ -39,7 +39,7 @@ impl Instructions {
         }
         let matches = match &self.readings[i.opcode.index()] {
             Ok(matches) => matches,
-            Err(why) => return Some(wrong_opcode(module, opcode, i, why)),
+            Err(why) => return Some(wrong_opcode(module, opcode, i, why, hint)),
         };
         let counted: Vec<&Match> = matches.iter().filter(|m| operands.counted(m.form, i.operands.len())).collect();
         if counted.is_empty() {
@@ -60,7 +60,7 @@ impl Instructions {
         }
         if let Some(until) = gone {
             let ((major, minor), target) = (until.version, until.target());
-            let message = format!("`{}` is gone from `.version {major}.{minor}` and {target} on", opcode.text());
+            let message = format!("`{}` is gone from `.version {major}.{minor}` and {target} on", shown(opcode));
             return Some(Diagnostic::error(i.span, message).hint("use the form with `.sync`"));
         }
         match fitting {
@@ -74,7 +74,7 @@ impl Instructions {
     }
 
     fn too_new(&self, module: &Module, opcode: &Opcode, i: &Instruction, needs: Needs) -> Diagnostic {
-        let (text, target) = (opcode.text(), needs.target());
+        let (text, target) = (shown(opcode), needs.target());
         if !needs.met_by_target(&self.target) {
             let only = if needs.own && needs.sm < 100 { "" } else { " or newer" };
             let message = format!("`{text}` needs `.target {target}`{only}; the module is for {}", self.target);
@@ -87,6 +87,19 @@ impl Instructions {
     }
 }
 
+/// An opcode in a message: of a very long one the start.
+pub(super) fn shown(opcode: &Opcode) -> String {
+    cut(opcode.text())
+}
+
+fn cut(text: &str) -> String {
+    const MOST: usize = 100;
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
 fn list(choices: &[&str], last: &str) -> String {
     let dotted: Vec<String> = choices.iter().map(|c| format!("`.{c}`")).collect();
     match dotted.split_last() {
@@ -95,17 +108,18 @@ fn list(choices: &[&str], last: &str) -> String {
     }
 }
 
-fn wrong_opcode(module: &Module, opcode: &Opcode, i: &Instruction, why: &Mismatch) -> Diagnostic {
-    let (name, text) = (opcode.name(), opcode.text());
+fn wrong_opcode(module: &Module, opcode: &Opcode, i: &Instruction, why: &Mismatch, hint: bool) -> Diagnostic {
+    let (name, text) = (opcode.name(), shown(opcode));
     let (message, hint) = match why {
         Mismatch::Unknown => {
-            let near = suggest::nearest(name, isa::names()).map(|near| format!("did you mean `{near}`?"));
-            (format!("unknown instruction `{name}`"), near)
+            let near = suggest::nearest(name, isa::names().filter(|_| hint));
+            (format!("unknown instruction `{}`", cut(name)), near.map(|near| format!("did you mean `{near}`?")))
         }
+        Mismatch::TooMany(most) => (format!("an opcode has at most {most} modifiers"), None),
         Mismatch::NoModifier(m) => {
             let known = isa::forms_of(name).flat_map(|f| &f.items).flat_map(|item| &item.choices).map(|c| c.text);
-            let near = suggest::nearest(m, known).map(|near| format!("did you mean `.{near}`?"));
-            (format!("`{name}` has no modifier `.{m}`"), near)
+            let near = suggest::nearest(m, known.filter(|_| hint)).map(|near| format!("did you mean `.{near}`?"));
+            (format!("`{name}` has no modifier `.{}`", cut(m)), near)
         }
         Mismatch::NotHere(m) => (format!("`.{m}` is not possible in `{text}`"), None),
         Mismatch::Missing(choices) => (format!("`{text}` needs {}", list(choices, "or")), None),
@@ -133,5 +147,5 @@ fn wrong_count(opcode: &Opcode, matches: &[Match], i: &Instruction) -> Diagnosti
         (0, most) => format!("at most {}", kit::text::counted(most as u64, "operand")),
         (least, most) => format!("{least} to {most} operands"),
     };
-    Diagnostic::error(i.span, format!("`{}` takes {takes}, not {}", opcode.text(), i.operands.len()))
+    Diagnostic::error(i.span, format!("`{}` takes {takes}, not {}", shown(opcode), i.operands.len()))
 }

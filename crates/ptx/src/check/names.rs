@@ -202,7 +202,8 @@ impl<'a> Checker<'a> {
             };
             self.operand(operand, wanted);
         }
-        if let Some(diagnostic) = self.instructions.check(self.module, &self.scopes, instruction) {
+        let hint = self.diagnostics.count(Severity::Error) < Diagnostics::LIMIT;
+        if let Some(diagnostic) = self.instructions.check(self.module, &self.scopes, instruction, hint) {
             self.diagnostics.push(diagnostic);
         }
     }

@@ -5,6 +5,7 @@
 //! untyped registers. Loads, stores and conversions take wider registers, except of floating-point
 //! types.
 
+use super::instruction::shown;
 use super::names::{Declared, What};
 use super::special::{is_special_register, special_type};
 use crate::ast::*;
@@ -120,7 +121,7 @@ impl Operands<'_> {
     }
 
     fn wrong(&self, operand: &Operand, spec: &Spec, wanted: &str) -> Diagnostic {
-        let opcode = self.opcode.text();
+        let opcode = shown(self.opcode);
         let writes = match operand.kind {
             OperandKind::Immediate(_) => Some("a number"),
             OperandKind::Address(_) => Some("memory"),

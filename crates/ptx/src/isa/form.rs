@@ -15,6 +15,8 @@ pub struct Form {
     pub items: Vec<Item>,
     /// Operands.
     pub operands: Vec<Operand>,
+    /// The operands in the table's notation.
+    pub takes: &'static str,
     /// What all of it needs.
     pub needs: Needs,
     /// The version and target from which, together, it is gone.
@@ -224,7 +226,7 @@ impl Form {
     pub(super) fn read(section: &'static str, row: &'static str) -> Result<Self, String> {
         let mut fields = row.split(';').map(str::trim);
         let text = fields.next().unwrap_or_default();
-        let operands = fields.next().ok_or("no operands")?;
+        let takes = fields.next().ok_or("no operands")?;
         let needs = fields.next().ok_or("no version")?;
         let (needs, until) = match needs.split_once(" until ") {
             Some((needs, until)) => (needs, Some(Needs::read(until)?)),
@@ -234,8 +236,8 @@ impl Form {
         let mut words = text.split_whitespace();
         let name = words.next().ok_or("no name")?;
         let items = words.map(Item::read).collect::<Result<_, _>>()?;
-        let operands = operands.split_whitespace().map(Operand::read).collect::<Result<_, _>>()?;
-        Ok(Form { section, name, text, items, operands, needs, until })
+        let operands = takes.split_whitespace().map(Operand::read).collect::<Result<_, _>>()?;
+        Ok(Form { section, name, text, items, operands, takes, needs, until })
     }
 
     /// What a load or store of so many elements of `ty` needs beyond its modifiers.

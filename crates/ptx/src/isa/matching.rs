@@ -15,8 +15,14 @@ pub(crate) struct Match {
     pub needs: Needs,
 }
 
+/// More modifiers than any form has, repeated ones included: bounds the time for an opcode.
+const MOST_MODIFIERS: usize = 32;
+
 /// The forms that have exactly the modifiers of `opcode`.
 pub(crate) fn match_opcode(opcode: &Opcode) -> Vec<Match> {
+    if opcode.modifiers().len() > MOST_MODIFIERS {
+        return Vec::new();
+    }
     forms_of(opcode.name()).filter_map(|form| Attempt::of(form, opcode).complete()).collect()
 }
 
@@ -82,6 +88,8 @@ pub(crate) fn vector_length(has: impl Fn(&str) -> bool) -> u32 {
 pub(crate) enum Mismatch {
     /// There is no such instruction.
     Unknown,
+    /// It has more modifiers than this.
+    TooMany(usize),
     /// No form of the instruction has this modifier.
     NoModifier(String),
     /// The modifier is not possible beside the others.
@@ -94,6 +102,9 @@ pub(crate) enum Mismatch {
 
 /// Says by the form that comes nearest why `opcode` is none.
 pub(crate) fn mismatch(opcode: &Opcode) -> Mismatch {
+    if opcode.modifiers().len() > MOST_MODIFIERS {
+        return Mismatch::TooMany(MOST_MODIFIERS);
+    }
     let attempts = forms_of(opcode.name()).map(|form| Attempt::of(form, opcode));
     let Some(nearest) = attempts.min_by_key(|a| a.left.len() + a.missing.len()) else { return Mismatch::Unknown };
     let modifiers = opcode.modifiers();

@@ -3,7 +3,7 @@
 use crate::failure::{Exit, Failure, Outcome};
 use crate::progress::Board;
 use crate::render::table::{Align, Table};
-use crate::{interrupt, output};
+use crate::{interrupt, output, preparation};
 use lab::accelsim::{Compared, Ours, Reference, Row, Summary, Traces, deviation_percent};
 use serde::Serialize;
 use std::num::NonZeroU32;
@@ -70,6 +70,8 @@ pub fn run(args: &Args) -> Outcome {
     // The page is read, too, but only to be written again.
     output::check(args.page.as_deref(), &[])?;
     interrupt::install()?;
+    // Each run is a process of its own, with a bound of its own on the time before its first cycle.
+    preparation::end();
     let document = compare(args, &reference, &rows)?;
     if let Some(page) = &args.page {
         let old = kit::files::read_text(page)
@@ -113,7 +115,8 @@ fn compare(args: &Args, reference: &Reference, rows: &[&Row]) -> Result<Document
 fn measure(list: &Path, gpu: &str, repeat: u32) -> Result<Ours, String> {
     let folder = tempfile::tempdir().map_err(|e| format!("no temporary folder: {e}"))?;
     let description = folder.path().join("gpu.toml");
-    std::fs::write(&description, gpu).map_err(|e| format!("`{}` cannot be written: {e}", description.display()))?;
+    kit::output::write(&description, gpu.as_bytes())
+        .map_err(|e| format!("`{}` cannot be written: {e}", description.display()))?;
     let mut best = run_apart(list, &description)?;
     for _ in 1..repeat {
         let again = run_apart(list, &description)?;
