@@ -83,6 +83,9 @@ pub struct Input {
     /// Most registers per thread that are allocated; what does not fit is spilled to local memory [default: as many as the GPU allows]
     #[arg(long, value_name = "NUMBER", requires = "registers")]
     max_registers: Option<u32>,
+    /// Stack of each thread where machine code does not bound its own, with recursion or calls through pointers [default: the launch file's, else 1024]
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(0..=512 << 10))]
+    pub stack_bytes: Option<u32>,
     /// Let machine code in traces, cubins and fat binaries of another architecture than the GPU's run
     #[arg(long)]
     pub any_architecture: bool,

@@ -72,7 +72,10 @@ impl Folder {
         folder.write("empty", "");
         folder.write("truncated.ptx", &SAXPY[..SAXPY.len() / 2]);
         folder.write("syntax.ptx", &SAXPY.replace("mad.lo.s32 %r4, %r1, %r2, %r3;", "mad.lo.s32 %r4, %r1 %r2, %r3;"));
-        folder.write("texture.ptx", &SAXPY.replace("fma.rn.f32 %f4, %f1, %f2, %f3;", "wobble.f32 %f4, %f1;"));
+        folder.write(
+            "texture.ptx",
+            &SAXPY.replace("fma.rn.f32 %f4, %f1, %f2, %f3;", "sured.b.add.1d.u32.trap [%rd4, {7}], 1;"),
+        );
         fs::write(folder.path("binary"), [0x7f, b'E', b'L', b'F', 0, 0xff, 0xfe, 0, 1, 2, 3]).unwrap();
         fs::create_dir(folder.path("directory")).unwrap();
         folder
@@ -225,7 +228,7 @@ fn modules_of_launch_files() {
     launch_fails(2, &Launch { module: "binary", ..GOOD }, &["binary"]);
     launch_fails(2, &Launch { module: "truncated.ptx", ..GOOD }, &["truncated.ptx:"]);
     launch_fails(2, &Launch { module: "syntax.ptx", ..GOOD }, &["syntax.ptx:19:", "^"]);
-    launch_fails(2, &Launch { module: "texture.ptx", ..GOOD }, &["texture.ptx:27:", "wobble"]);
+    launch_fails(2, &Launch { module: "texture.ptx", ..GOOD }, &["texture.ptx:27:", "sured"]);
 }
 
 #[test]
@@ -448,7 +451,7 @@ fn inspect() {
     }
     let ran = common::run(&["inspect", &folder.path("texture.ptx")]);
     assert_eq!(ran.status, 0, "{}", ran.stderr);
-    assert!(ran.stdout.contains("texture.ptx:27:") && ran.stdout.contains("wobble"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("texture.ptx:27:") && ran.stdout.contains("sured"), "{}", ran.stdout);
 }
 
 #[test]

@@ -58,8 +58,9 @@ pub enum Steer {
     Gather(u8, Reg, u32),
     /// `BSYNC`: waits for the lanes of convergence barrier number and register.
     Meet(u8, Reg),
-    /// `BREAK`: the executing lanes will not come to convergence barrier number and register.
-    Leave(u8, Reg),
+    /// `BREAK`: the lanes where the guard and the predicate hold will not come to convergence barrier
+    /// number and register.
+    Leave(u8, Reg, Pred),
     /// `WARPSYNC`: waits for the lanes in a register.
     WarpSync(Reg),
     /// `WARPSYNC.COLLECTIVE`: the lanes in a register run the next instructions as one group, up to
@@ -73,8 +74,9 @@ pub enum Steer {
     BranchIfAny(u32, Pred),
     /// `BRA.DIV` (true) and `BRA.CONV` (false): if the lanes in the register are not all active, or are.
     BranchIfDiverged(u32, Reg, bool),
-    /// `BRX`, `BRXU`, `RET`: to the byte address in a register plus a number.
-    BranchIndirect(Reg, i64),
+    /// `BRX`, `BRXU`, `RET`: to the byte address in a register plus a number, where the guard and the
+    /// predicate hold.
+    BranchIndirect(Reg, i64, Pred),
     /// `EXIT`, where the guard and the predicate hold.
     Exit(Pred),
     /// `BAR`.
@@ -101,10 +103,11 @@ impl Steer {
                 f(Use::Write(back, 1));
                 f(Use::Read(lanes, 1));
             }
-            Steer::Meet(_, r) | Steer::WarpSync(r) | Steer::BranchIfDiverged(_, r, _) | Steer::BranchIndirect(r, _) => {
+            Steer::Meet(_, r) | Steer::WarpSync(r) | Steer::BranchIfDiverged(_, r, _) => f(Use::Read(r, 1)),
+            Steer::BranchIndirect(r, _, p) | Steer::Leave(_, r, p) => {
                 f(Use::Read(r, 1));
+                f(Use::ReadPred(p));
             }
-            Steer::Leave(_, b) => f(Use::Read(b, 1)),
             Steer::Branch(_, p) | Steer::BranchIfAny(_, p) | Steer::Exit(p) => f(Use::ReadPred(p)),
             Steer::Yield => {}
             Steer::CtaBarrier { id, threads, d, p, .. } => {
@@ -211,7 +214,8 @@ fn execute_steer(
             let lanes = file.column(b)[first];
             warp.groups.meet(Gathering { place, lanes }).map_err(at_stuck)?;
         }
-        Steer::Leave(place, b) => {
+        Steer::Leave(place, b, p) => {
+            let mask = mask & file.pred(p);
             let gathering = lanes(mask).next().map_or(0, |lane| file.column(b)[lane]);
             let left = file.column(b).map(|lanes| lanes & !mask);
             file.mask = gathering;
@@ -241,8 +245,8 @@ fn execute_steer(
             let taken = if together != diverged { mask } else { 0 };
             out.diverged = warp.groups.branch(taken, target);
         }
-        Steer::BranchIndirect(r, offset) => {
-            let ways = ways(file.column(r), offset, mask)?;
+        Steer::BranchIndirect(r, offset, p) => {
+            let ways = ways(file.column(r), offset, mask & file.pred(p))?;
             out.diverged = warp.groups.branch_many(&ways);
         }
         Steer::Exit(p) => {

@@ -805,8 +805,6 @@ fn what_is_not_known_is_refused() {
     assert!(refused(80, load.bits(81, 3, 0)).contains("the predicate of a load"));
     assert!(refused(80, load.bits(64, 3, 5)).contains("the predicate of a load"));
     assert!(refused(80, load.d(31).bits(73, 3, 5)).contains("the kernel has 32 registers"));
-    let copy = Word::new(0x1ae, 7).d(2).a(4).bits(73, 3, 6).bits(84, 3, 1).bits(91, 1, 1).p(PT, false);
-    assert!(refused(80, copy.bits(82, 1, 1)).contains("zeros"));
     let ldc = Word::new(0x182, 5).d(8).a(2).bits(73, 3, 4);
     assert!(refused(75, ldc.bits(78, 2, 2)).contains("plain indices"));
     assert!(refused(75, ldc.bits(54, 5, 3)).contains("no constant bank 3"));

@@ -35,6 +35,8 @@ pub struct SimulatedDevice<'m> {
     codes: HashMap<(u32, String), Arc<Code>>,
     /// Why nothing can be launched any more.
     broken: Option<String>,
+    /// Stack of a thread, if the host program has set it.
+    stack_bytes: Option<u32>,
 }
 
 fn other(error: impl std::fmt::Display) -> DeviceError {
@@ -82,6 +84,7 @@ impl<'m> SimulatedDevice<'m> {
             modules: Vec::new(),
             codes: HashMap::new(),
             broken: None,
+            stack_bytes: None,
         })
     }
 
@@ -190,12 +193,17 @@ impl Device for SimulatedDevice<'_> {
         self.setup.gpu.sm_version
     }
 
+    fn set_stack_bytes(&mut self, bytes: u32) {
+        self.stack_bytes = Some(bytes);
+    }
+
     fn load_module(&mut self, source: &ModuleSource<'_>) -> Result<ModuleId, DeviceError> {
         let slot = u16::try_from(self.modules.len()).map_err(|_| other("too many modules are loaded"))?;
         let options = LowerOptions {
             slot,
             any_architecture: self.setup.any_architecture,
             registers: self.setup.registers.on(&self.setup.gpu),
+            stack_bytes: self.setup.stack_bytes.or(self.stack_bytes),
             ..LowerOptions::default()
         };
         let loaded = match source.code {

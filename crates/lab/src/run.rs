@@ -39,6 +39,9 @@ pub struct Setup {
     pub registers: RegisterChoice,
     /// Whether machine code of another architecture than the GPU's may run on it.
     pub any_architecture: bool,
+    /// Stack of a thread where machine code does not bound its own, if not what CUDA gives by default or
+    /// what a launch file says.
+    pub stack_bytes: Option<u32>,
     /// Whether each instruction is checked against the program order of its warp: the report has the
     /// findings. Takes about twice as long.
     pub audit: bool,
@@ -64,6 +67,7 @@ impl Setup {
             code: Form::Ptx,
             registers: RegisterChoice::default(),
             any_architecture: false,
+            stack_bytes: None,
             audit: false,
         }
     }

@@ -2,15 +2,17 @@
 //!
 //! ```text
 //! cargo run -p warpwright-sass --example compare_nvdisasm -- [--nvdisasm PATH] [--mutants N] [--seed S]
-//!     [--show N] FILE...
+//!     [--flips] [--show N] FILE...
 //! ```
 //!
 //! Files are cubins, fat binaries, or host programs. Every instruction of every function is compared;
 //! white space and the final semicolon do not count. With `--mutants N`, N copies of each
-//! instruction with one to three flipped bits are compared too. Words that `nvdisasm` refuses are left
-//! out, and so are those whose text says that a field has no meaning (`INVALID`, `???`): those must be
-//! refused here as well, or printed somehow. Mutants that are refused here but not there are counted
-//! apart. Exit status 1: an instruction of a file differs.
+//! instruction with one to three flipped bits are compared too; with `--flips`, one instruction of each
+//! form (operation, modifiers and kinds of operands) with each of its bits flipped in turn, so that no
+//! bit is ignored in silence: a flip that changes `nvdisasm`'s text must change ours or be refused. Words that `nvdisasm` refuses are left out, and so are those whose text
+//! says that a field has no meaning (`INVALID`, `???`): those must be refused here as well, or printed
+//! somehow. Mutants that are refused here but not there are counted apart. Exit status 1: an instruction
+//! of a file differs, or a bit is ignored in silence.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -22,13 +24,15 @@ const BATCH: usize = 1 << 16;
 struct Options {
     nvdisasm: PathBuf,
     mutants: usize,
+    flips: bool,
     seed: u64,
     show: usize,
     files: Vec<PathBuf>,
 }
 
 fn options() -> Result<Options, String> {
-    let mut options = Options { nvdisasm: "nvdisasm".into(), mutants: 0, seed: 1, show: 3, files: Vec::new() };
+    let mut options =
+        Options { nvdisasm: "nvdisasm".into(), mutants: 0, flips: false, seed: 1, show: 3, files: Vec::new() };
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         let mut value = || arguments.next().ok_or(format!("{argument} needs a value"));
@@ -36,6 +40,7 @@ fn options() -> Result<Options, String> {
         match argument.as_str() {
             "--nvdisasm" => options.nvdisasm = value()?.into(),
             "--mutants" => options.mutants = number(value()?)? as usize,
+            "--flips" => options.flips = true,
             "--seed" => options.seed = number(value()?)?,
             "--show" => options.show = number(value()?)? as usize,
             _ => options.files.push(argument.into()),
@@ -58,7 +63,21 @@ impl Random {
 
 /// A word with one to three flipped bits outside opcode and scheduling bits.
 fn mutant(word: u128, random: &mut Random) -> u128 {
-    (0..1 + random.below(3)).fold(word, |word, _| word ^ 1 << (12 + random.below(93)))
+    (0..1 + random.below(3)).fold(word, |word, _| word ^ 1 << (BITS.start as usize + random.below(BITS.len())))
+}
+
+/// The bits outside opcode and scheduling bits.
+const BITS: std::ops::Range<u32> = 12..105;
+
+/// The first word of each form with each of its bits flipped in turn, each with the word it comes from.
+fn flips(words: &[u128], sm: u8) -> BTreeMap<u128, u128> {
+    let mut forms = BTreeMap::new();
+    for &word in words {
+        let text = sass::decode::decode(word, 0, sm).map_or_else(|e| e.to_string(), |inst| inst.to_string());
+        let form: String = text.chars().filter(|c| !c.is_ascii_digit() && *c != '-').collect();
+        forms.entry((word & 0xfff, form)).or_insert(word);
+    }
+    forms.into_values().flat_map(|word| BITS.map(move |bit| (word ^ 1 << bit, word))).collect()
 }
 
 /// Words of all functions of a file, by architecture.
@@ -176,6 +195,47 @@ fn compare(options: &Options, sm: u8, words: &[u128], tally: &mut Tally, mutants
     Ok(())
 }
 
+/// Flips that `nvdisasm` prints in another way than the word that they come from, and we do not.
+fn silent(
+    options: &Options,
+    sm: u8,
+    words: &[u128],
+    bases: &BTreeMap<u128, u128>,
+    tally: &mut Tally,
+) -> Result<(), String> {
+    let text = |word, address| sass::decode::decode(word, address, sm).map(|inst| inst.to_string()).ok();
+    for batch in words.chunks(BATCH) {
+        // Both at address 0, for targets of branches.
+        let plain: Vec<u128> = batch.iter().map(|word| bases[word]).collect();
+        let before: BTreeMap<u128, String> = reference(&options.nvdisasm, &plain, sm)?
+            .into_iter()
+            .map(|(_, w, text)| (w, without_target(text)))
+            .collect();
+        for (_, word, after) in reference(&options.nvdisasm, batch, sm)? {
+            tally.compared += 1;
+            let base = bases[&word];
+            let ours = text(word, 0);
+            let changed = before.get(&base).is_some_and(|before| *before != without_target(after.clone()));
+            if changed && ours.is_some() && ours == text(base, 0) {
+                let wrong = tally.wrong.entry(format!("{:#05x}", word & 0xfff)).or_default();
+                let ours = ours.unwrap_or_default();
+                wrong.push(format!("sm_{sm} {word:#034x}\n      nvdisasm  {after}\n      ours      {ours}"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The text without targets of branches, which depend on the address.
+fn without_target(text: String) -> String {
+    match text.rsplit_once("0x") {
+        Some((start, _)) if ["BRA", "CALL", "BSSY", "RET"].iter().any(|op| text.contains(op)) => {
+            start.trim_end_matches('-').to_owned()
+        }
+        _ => text,
+    }
+}
+
 fn report(title: &str, tally: &Tally, show: usize) {
     let wrong: usize = tally.wrong.values().map(Vec::len).sum();
     println!(
@@ -196,7 +256,7 @@ fn run() -> Result<bool, String> {
     for file in &options.files {
         words(file, &mut all)?;
     }
-    let (mut plain, mut mutated) = (Tally::default(), Tally::default());
+    let [mut plain, mut mutated, mut flipped, mut ignored] = [(); 4].map(|()| Tally::default());
     let mut random = Random(options.seed.max(1));
     for (&sm, words) in &all {
         compare(&options, sm, words, &mut plain, false)?;
@@ -205,12 +265,22 @@ fn run() -> Result<bool, String> {
         mutants.sort_unstable();
         mutants.dedup();
         compare(&options, sm, &mutants, &mut mutated, true)?;
+        if options.flips {
+            let flips = flips(words, sm);
+            let words: Vec<u128> = flips.keys().copied().collect();
+            compare(&options, sm, &words, &mut flipped, true)?;
+            silent(&options, sm, &words, &flips, &mut ignored)?;
+        }
     }
     report("instructions", &plain, options.show);
     if options.mutants > 0 {
         report("mutants", &mutated, options.show);
     }
-    Ok(plain.wrong.is_empty())
+    if options.flips {
+        report("flips", &flipped, options.show);
+        report("bits ignored in silence", &ignored, options.show);
+    }
+    Ok(plain.wrong.is_empty() && ignored.wrong.is_empty())
 }
 
 fn main() {

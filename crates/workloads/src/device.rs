@@ -204,6 +204,10 @@ pub trait Device {
     /// Architecture, as in sm_75: 75. 0 if there is none, as in a purely functional run.
     fn sm_version(&self) -> u32;
 
+    /// Sets the stack of a thread for modules that are loaded from now on, where machine code does not bound
+    /// its own, as `cudaDeviceSetLimit` does. A functional device may ignore it.
+    fn set_stack_bytes(&mut self, _bytes: u32) {}
+
     /// Loads a module. Its global variables get their initial values.
     fn load_module(&mut self, source: &ModuleSource<'_>) -> Result<ModuleId, DeviceError>;
 

@@ -281,6 +281,7 @@ fn machine(mut column: Column, args: &Args) -> Result<(Column, Setup), Failure> 
         livelock_cycles: NonZeroU64::new(super::run::LIVELOCK_CYCLES),
         registers: args.input.registers(),
         any_architecture: args.input.any_architecture,
+        stack_bytes: args.input.stack_bytes,
         audit: args.audit,
         ..Setup::new(gpu)
     };

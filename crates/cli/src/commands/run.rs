@@ -195,6 +195,7 @@ fn setup(args: &Args) -> Result<Setup, Failure> {
         code: args.input.form(&args.workload, &[&gpu]),
         registers: args.input.registers(),
         any_architecture: args.input.any_architecture,
+        stack_bytes: args.input.stack_bytes,
         audit: args.audit,
         ..Setup::new(gpu)
     })

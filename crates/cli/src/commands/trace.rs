@@ -89,6 +89,7 @@ pub fn run(args: &Args) -> Outcome {
         code: args.input.form(&args.workload, &[&gpu]),
         registers: args.input.registers(),
         any_architecture: args.input.any_architecture,
+        stack_bytes: args.input.stack_bytes,
         ..Setup::new(gpu)
     };
     interrupt::install()?;

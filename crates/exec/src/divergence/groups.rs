@@ -94,11 +94,12 @@ pub(super) fn flow(kernel: &Kernel, machine: &Machine<'_>) -> Vec<Flow> {
             // Lanes of all of them go on behind one.
             Op::Steer(Steer::Collective(..)) => Flow { falls_through: true, targets: within(&begins) },
             // `ENDCOLLECTIVE`.
-            Op::Steer(Steer::BranchIndirect(base, _)) if base == machine.collective => {
+            Op::Steer(Steer::BranchIndirect(base, ..)) if base == machine.collective => {
                 Flow { falls_through, targets: within(&backs) }
             }
-            Op::Steer(Steer::BranchIndirect(..)) => Flow { falls_through, targets: Vec::new() },
-            Op::Steer(Steer::Exit(p)) => Flow { falls_through: conditional(g.guard, p), targets: Vec::new() },
+            Op::Steer(Steer::BranchIndirect(_, _, p) | Steer::Exit(p)) => {
+                Flow { falls_through: conditional(g.guard, p), targets: Vec::new() }
+            }
             Op::Trap => Flow { falls_through, targets: Vec::new() },
             _ => Flow::next(),
         }
@@ -244,7 +245,7 @@ fn footprint(kernel: &Kernel, graph: &Graph, machine: &Machine<'_>, blocks: &[bo
     };
     for at in (0..blocks.len()).filter(|&b| blocks[b]).flat_map(|b| graph.range(b)) {
         for op in super::steps(kernel, &kernel.code[at as usize].op) {
-            if let Op::Steer(Steer::Meet(_, barrier) | Steer::Leave(_, barrier)) = op {
+            if let Op::Steer(Steer::Meet(_, barrier) | Steer::Leave(_, barrier, _)) = op {
                 touch(barrier.0);
             }
             uses(op, &kernel.matrix, &kernel.calls, &mut |u| match u {
@@ -273,8 +274,8 @@ impl Analysis<'_> {
         match steer {
             Steer::Branch(_, p) => state.apart |= parts || self.varies(state, p),
             Steer::BranchIfDiverged(..) => state.apart |= parts,
-            Steer::BranchIndirect(r, _) => {
-                state.apart |= parts || self.column_varies(state, r);
+            Steer::BranchIndirect(r, _, p) => {
+                state.apart |= parts || self.varies(state, p) || self.column_varies(state, r);
                 self.go_back(at, r, state);
             }
             Steer::CtaBarrier { .. } | Steer::Collective(..) => {
@@ -297,7 +298,7 @@ impl Analysis<'_> {
                         let slot = std::mem::replace(&mut state.slots[usize::from(n) % BARRIERS], Slot::Shut);
                         state.apart &= !groups.meet(at, slot, guarded);
                     }
-                    Steer::Leave(n, _) => groups.doubt(state.slots[usize::from(n) % BARRIERS]),
+                    Steer::Leave(n, ..) => groups.doubt(state.slots[usize::from(n) % BARRIERS]),
                     Steer::WarpSync(r) if state.apart => state.apart = !groups.sync(at, !guarded && all_lanes(r)),
                     _ => {}
                 }

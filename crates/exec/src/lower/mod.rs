@@ -45,7 +45,13 @@ pub struct LowerOptions {
     pub registers: Registers,
     /// Whether machine code of another architecture than the GPU's is loaded.
     pub any_architecture: bool,
+    /// Stack of a thread, in bytes, where machine code does not bound its own, for recursion or calls
+    /// through pointers; [`DEFAULT_STACK_BYTES`] if absent. PTX takes what it needs.
+    pub stack_bytes: Option<u32>,
 }
+
+/// CUDA's default of `cudaLimitStackSize`.
+pub const DEFAULT_STACK_BYTES: u32 = 1024;
 
 /// A module could not be loaded, or a kernel in it cannot run.
 #[derive(Clone, Debug, thiserror::Error)]

@@ -1,17 +1,19 @@
 //! A kernel under construction.
 
+use super::link::Linked;
 use super::module::Layout;
 use super::{FAMILIES, Lowered};
 use crate::divergence;
 use crate::kernel::{Guarded, Kernel, Origin, Param, RegisterCount};
 use crate::lanes::{Column, Pred, Reg};
-use crate::lower::{LowerOptions, mem_access};
+use crate::lower::{DEFAULT_STACK_BYTES, LowerOptions, mem_access};
 use crate::machine::{LaunchWord, MachineCode, WordSource};
+use crate::memory::MAX_LOCAL_BYTES;
 use crate::op::{Op, Use};
 use isa::{CacheOp, Control, Dim3, InstSpec, ProgramBuilder, RegFile, RegId, Source};
 use sass::decode::operand::{Register, URZ};
-use sass::decode::{Inst, Op as Opcode, Operand, decode};
-use sass::elf::{Cubin, Function, RelocationKind};
+use sass::decode::{Inst, Op as Opcode, Operand};
+use sass::elf::{Cubin, Function};
 use sass::meaning::{Generation, meaning};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -35,6 +37,8 @@ const CONTROL_MASK: u32 = (1 << 21) - 1;
 /// Numbers of the first registers of each kind.
 #[derive(Clone, Copy, Debug)]
 struct Files {
+    /// Of a thread, as the cubin says.
+    registers: u32,
     /// R0 … come first: as many as the kernel has.
     general: u16,
     sink: u16,
@@ -59,7 +63,11 @@ pub(super) struct Builder<'a> {
     /// The instruction is of the uniform datapath but works on lanes: `S2UR`, `R2UR`, `VOTEU`.
     pub in_lanes: bool,
     layout: &'a Layout,
+    kernel: &'a Function<'a>,
+    /// The function that the instruction which is lowered is of.
     function: &'a Function<'a>,
+    /// Bytes of the code of all functions.
+    code_bytes: u64,
     files: Files,
     /// Scratch registers and predicates: next free ones, and the most that were in use.
     scratch: (u16, u16),
@@ -72,6 +80,8 @@ pub(super) struct Builder<'a> {
     code: Vec<Guarded>,
     sequences: Vec<Op>,
     control_words: Vec<u32>,
+    /// Bytes of a thread's stack.
+    stack_bytes: u32,
     /// Instructions that are a `CALL`, and those that are a `RET`.
     calls: Vec<u32>,
     returns: Vec<u32>,
@@ -90,20 +100,25 @@ impl<'a> Builder<'a> {
     /// # Errors
     /// Everything in it that is not executable, a line each.
     pub fn build(
-        cubin: &Cubin<'_>,
+        cubin: &'a Cubin<'a>,
         layout: &'a Layout,
         function: &'a Function<'a>,
         options: LowerOptions,
     ) -> Result<Kernel, Vec<String>> {
-        let insts = decode_all(cubin, layout, function)?;
+        let linked = Linked::new(cubin, function);
+        let insts = linked.decode(cubin, layout)?;
+        let stack_bytes = stack_bytes(&linked, &insts, options).map_err(|problem| vec![problem])?;
+        let registers = linked.functions().map(|f| f.registers).max().unwrap_or(0);
         let mut b = Self {
             sm: cubin.sm,
             address: 0,
             matrix: Vec::new(),
             in_lanes: false,
             layout,
+            kernel: function,
             function,
-            files: Files::of(function, &insts),
+            code_bytes: linked.bytes(),
+            files: Files::of(registers, &insts),
             scratch: (0, 0),
             scratch_predicates: (0, 0),
             constants: Vec::new(),
@@ -113,12 +128,14 @@ impl<'a> Builder<'a> {
             code: Vec::new(),
             sequences: Vec::new(),
             control_words: insts.iter().map(|inst| (inst.word >> 105) as u32 & CONTROL_MASK).collect(),
+            stack_bytes,
             calls: Vec::new(),
             returns: Vec::new(),
         };
         let mut program = ProgramBuilder::new(function.name, BYTES as u32);
         let mut problems = Vec::new();
         for inst in &insts {
+            b.function = linked.function_at(inst.address);
             if let Err(problem) = b.lower(inst, &mut program) {
                 problems.push(format!("  {:04x}: {inst}: {problem}", inst.address));
             }
@@ -238,7 +255,7 @@ impl<'a> Builder<'a> {
         let f = self.files;
         let regs =
             RegFile { vector: f.general, predicate: UNIFORM_PREDICATES, uniform: f.uniform_count + UNIFORM_PREDICATES };
-        let function = self.function;
+        let function = self.kernel;
         let params = function.parameters.iter().map(|p| Param {
             name: format!("param_{}", p.ordinal),
             ty: String::new(),
@@ -248,7 +265,7 @@ impl<'a> Builder<'a> {
         });
         let registers = match options.registers_per_thread {
             Some(per_thread) => RegisterCount { per_thread, estimated: false },
-            None => RegisterCount { per_thread: function.registers, estimated: false },
+            None => RegisterCount { per_thread: f.registers, estimated: false },
         };
         let mut kernel = Kernel {
             program: Arc::new(program.finish(regs, Vec::new())),
@@ -263,7 +280,7 @@ impl<'a> Builder<'a> {
             params: params.collect(),
             static_shared: function.shared_bytes.min(1 << 20) as u32,
             shared_symbols: Vec::new(),
-            local_bytes: function.min_stack_bytes.max(function.frame_bytes).next_multiple_of(16),
+            local_bytes: self.stack_bytes,
             registers,
             allocation: None,
             max_threads: function.max_threads.map(|[x, y, z]| x.saturating_mul(y).saturating_mul(z)),
@@ -378,7 +395,7 @@ impl<'a> Builder<'a> {
 
     /// The word of a constant bank that names a texture or surface.
     pub fn handle(&mut self, bank: u8, offset: i32) -> Lowered<Reg> {
-        let parameters = i64::from(self.function.parameter_base) + i64::from(self.function.parameter_bytes);
+        let parameters = i64::from(self.kernel.parameter_base) + i64::from(self.kernel.parameter_bytes);
         if bank == 0 && i64::from(offset) >= parameters {
             return Err("texture and surface references are not executable: pass texture and surface objects".into());
         }
@@ -393,8 +410,8 @@ impl<'a> Builder<'a> {
     /// Number of the instruction at a byte address of the function.
     pub fn target(&self, address: i64) -> Lowered<u32> {
         let bytes = BYTES as u64;
-        let at = u64::try_from(address).ok().filter(|a| a % bytes == 0 && *a < self.function.code.len() as u64);
-        at.map(|a| (a / bytes) as u32).ok_or_else(|| format!("it jumps to {address:#x}, outside the function"))
+        let at = u64::try_from(address).ok().filter(|a| a % bytes == 0 && *a < self.code_bytes);
+        at.map(|a| (a / bytes) as u32).ok_or_else(|| format!("it jumps to {address:#x}, outside the code"))
     }
 
     fn words(&mut self, words: &[ConstantWord]) -> Reg {
@@ -423,15 +440,16 @@ impl<'a> Builder<'a> {
 }
 
 impl Files {
-    fn of(function: &Function<'_>, insts: &[Inst]) -> Self {
+    fn of(registers: u32, insts: &[Inst]) -> Self {
         let uniform = insts.iter().flat_map(|i| i.operands().collect::<Vec<_>>()).filter_map(highest_uniform).max();
         // A 64-bit operand names the lower of two.
         let uniform_count = uniform.map_or(0, |n| u16::from(n) + 2).min(u16::from(URZ) + 1);
-        let general = function.registers.clamp(1, 255) as u16;
+        let general = registers.clamp(1, 255) as u16;
         let sink = general;
         let uniform = sink + SINK_COLUMNS;
         let barriers = uniform + uniform_count;
         Self {
+            registers,
             general,
             sink,
             uniform,
@@ -455,6 +473,29 @@ fn highest_uniform(operand: Operand) -> Option<u8> {
     (index != URZ).then_some(index)
 }
 
+/// What `.nv.info` says of a stack that is not bounded.
+const UNBOUNDED: u32 = !0;
+
+/// Bytes of a thread's stack: what the cubin says, and for recursion, calls through pointers and calls of
+/// functions apart at least what the caller chose.
+fn stack_bytes(linked: &Linked<'_>, insts: &[Inst], options: LowerOptions) -> Lowered<u32> {
+    let least = |f: &Function<'_>| {
+        let known = [f.min_stack_bytes, f.frame_bytes].into_iter().filter(|&n| n != UNBOUNDED).max();
+        known.unwrap_or(0)
+    };
+    let known = linked.functions().map(least).fold(0, u32::saturating_add);
+    let ends = linked.functions().all(|f| f.min_stack_bytes != UNBOUNDED);
+    let through_pointer =
+        |inst: &Inst| inst.row.op == Opcode::Call && !matches!(inst.operands().last(), Some(Operand::Target(_)));
+    let bounded = ends && linked.functions().count() == 1 && !insts.iter().any(through_pointer);
+    let chosen = if bounded { 0 } else { options.stack_bytes.unwrap_or(DEFAULT_STACK_BYTES) };
+    let bytes = known.max(chosen);
+    match bytes.checked_next_multiple_of(16).filter(|&n| n <= MAX_LOCAL_BYTES) {
+        Some(bytes) => Ok(bytes),
+        None => Err(format!("  a stack of {bytes} bytes a thread: there are at most {MAX_LOCAL_BYTES}")),
+    }
+}
+
 /// What the instruction does to its warp's flow. Instructions at which groups of lanes may change
 /// are changes of control flow.
 fn control(inst: &Inst, control: Control) -> Control {
@@ -467,41 +508,4 @@ fn control(inst: &Inst, control: Control) -> Control {
         Opcode::Bar if inst.modifier("mode") == Some(1) => Control::BarrierArrive,
         _ => control,
     }
-}
-
-/// Decodes a function with its relocations in place.
-fn decode_all(cubin: &Cubin<'_>, layout: &Layout, function: &Function<'_>) -> Result<Vec<Inst>, Vec<String>> {
-    let mut code = function.code.to_vec();
-    let mut problems = Vec::new();
-    for r in &function.relocations {
-        let at = r.offset as usize;
-        let own = (r.symbol == function.name).then_some(0);
-        let Some(address) = own.or_else(|| layout.symbol(r.symbol)) else {
-            problems.push(format!("  {at:04x}: the address of `{}` is not known: the cubin is not linked", r.symbol));
-            continue;
-        };
-        let value = address.wrapping_add_signed(r.addend);
-        let word = match r.kind {
-            RelocationKind::Low32 => value as u32,
-            RelocationKind::High32 => (value >> 32) as u32,
-            kind => {
-                problems.push(format!("  {at:04x}: relocation {kind:?} of `{}` is not supported", r.symbol));
-                continue;
-            }
-        };
-        match code.get_mut(at + 4..at + 8) {
-            Some(place) => place.copy_from_slice(&word.to_le_bytes()),
-            None => problems.push(format!("  {at:04x}: a relocation outside the code")),
-        }
-    }
-    let mut insts = Vec::with_capacity(code.len() / BYTES);
-    let (words, _) = code.as_chunks::<BYTES>();
-    for (i, word) in words.iter().enumerate() {
-        let address = (i * BYTES) as u64;
-        match decode(u128::from_le_bytes(*word), address, cubin.sm) {
-            Ok(inst) => insts.push(inst),
-            Err(e) => problems.push(format!("  {address:04x}: {e}")),
-        }
-    }
-    if problems.is_empty() { Ok(insts) } else { Err(problems) }
 }

@@ -25,7 +25,8 @@ pub(super) fn lower(b: &mut Builder<'_>, inst: &Inst) -> Lowered<bool> {
             b.emit(Op::Steer(Steer::Exit(p)));
         }
         Opcode::BSsy | Opcode::BSync | Opcode::Break => {
-            if first_predicate(b, &operands)? != Pred::TRUE {
+            let p = first_predicate(b, &operands)?;
+            if p != Pred::TRUE && inst.row.op != Opcode::Break {
                 return Err("a second guard is not executable here".into());
             }
             let Some(number) = operands.iter().find_map(|o| if let Operand::Barrier(n) = o { Some(*n) } else { None })
@@ -41,7 +42,7 @@ pub(super) fn lower(b: &mut Builder<'_>, inst: &Inst) -> Lowered<bool> {
                     Steer::Gather(number, register, b.target(target)?)
                 }
                 Opcode::BSync => Steer::Meet(number, register),
-                _ => Steer::Leave(number, register),
+                _ => Steer::Leave(number, register, p),
             }));
         }
         Opcode::BMov | Opcode::BMovToBarrier => move_barrier(b, inst, &operands)?,
@@ -63,7 +64,7 @@ pub(super) fn lower(b: &mut Builder<'_>, inst: &Inst) -> Lowered<bool> {
         }
         Opcode::EndCollective => {
             let back = b.collective_return();
-            b.emit(Op::Steer(Steer::BranchIndirect(back, 0)));
+            b.emit(Op::Steer(Steer::BranchIndirect(back, 0, Pred::TRUE)));
         }
         Opcode::WarpSyncAll => {
             let all = b.constant(!0);
@@ -158,13 +159,13 @@ fn jump(b: &mut Builder<'_>, inst: &Inst, operands: &[Operand]) -> Lowered<()> {
             let target = b.target(target)?;
             b.emit(Op::Steer(Steer::Branch(target, p)));
         }
-        Some(&Operand::Indirect { register, target }) if p == Pred::TRUE => {
+        Some(&Operand::Indirect { register, target }) => {
             let base = b.register(register, 1)?;
             // Though the text has the number alone, these count from the next instruction on.
             let from_next = matches!(inst.row.op, Opcode::Brx | Opcode::BrxU);
             let next = if from_next { (inst.address + INSTRUCTION_BYTES) as i64 } else { 0 };
             let target = target.wrapping_add(next);
-            b.emit(Op::Steer(Steer::BranchIndirect(base, target)));
+            b.emit(Op::Steer(Steer::BranchIndirect(base, target, p)));
         }
         _ => return Err("this form of jump is not executable".into()),
     }

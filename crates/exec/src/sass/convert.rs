@@ -28,7 +28,8 @@ pub(super) fn lower(b: &mut Builder<'_>, inst: &Inst) -> Lowered<bool> {
     match (inst.row.op, &operands[..]) {
         (Opcode::F2F, &[d, x]) => {
             let from = float_type(inst.modifier("b type"))?;
-            let conversion = cvt(from, float_type(inst.modifier("d type"))?, mode(inst));
+            let to = if has(inst, "bf16") { Numeric::Bf16 } else { float_type(inst.modifier("d type"))? };
+            let conversion = cvt(from, to, mode(inst));
             float_to_float(b, d, x, conversion)?;
         }
         (Opcode::FRnd, &[d, x]) => {
@@ -42,40 +43,25 @@ pub(super) fn lower(b: &mut Builder<'_>, inst: &Inst) -> Lowered<bool> {
         (Opcode::F2I, &[d, x]) => float_to_int(b, inst, d, x)?,
         (Opcode::I2F, &[d, x]) => {
             let from = int_type(inst.modifier("b type"))?;
-            let half = from.bits() == 16 && inst.form() != IMMEDIATE_FORM && inst.word >> 60 & 3 != 0;
-            if half {
-                return Err("an upper half as the source is not executable".into());
-            }
             int_to_float(b, inst, d, x, [Numeric::Int(from), float_type(inst.modifier("d type"))?])?;
         }
         (Opcode::I2Fp, &[d, x]) => {
             let from = if has(inst, "signed") { IntType::S32 } else { IntType::U32 };
-            let to = if has(inst, "d type") { Numeric::F16 } else { Numeric::F32 };
-            int_to_float(b, inst, d, x, [Numeric::Int(from), to])?;
+            int_to_float(b, inst, d, x, [Numeric::Int(from), Numeric::F32])?;
         }
         (Opcode::F2Fp, &[d, x, y]) if inst.row.mods.iter().any(|m| m.text.contains(&".PACK_AB")) => {
-            let op = PackedCvt::HalvesFromF32 {
-                bf16: inst.modifier("d type") == Some(1),
-                round: if inst.modifier("mode") == Some(3) { Rounding::Zero } else { Rounding::NearestEven },
-                relu: has(inst, "relu"),
-                satfinite: false,
-            };
             let [x, y] = [b.float_source(x)?, b.float_source(y)?];
             let (d, unused) = (b.destination(d, 1)?, b.constant(0));
-            b.emit(Op::PackedCvt(op, d, [x, y, unused]));
+            b.emit(Op::PackedCvt(pair_of_halves(inst), d, [x, y, unused]));
         }
         (Opcode::F2Fp, &[d, x, rest]) => {
-            let op = PackedCvt::HalvesFromF32 {
-                bf16: inst.modifier("d type") == Some(1),
-                round: Rounding::NearestEven,
-                relu: has(inst, "relu"),
-                satfinite: false,
-            };
             let (x, unused) = (b.float_source(x)?, b.constant(0));
             let low = b.scratch(1);
-            b.emit(Op::PackedCvt(op, low, [unused, x, unused]));
+            b.emit(Op::PackedCvt(pair_of_halves(inst), low, [unused, x, unused]));
             merge(b, d, low, rest)?;
         }
+        (Opcode::I2Ip, &[d, x, y, rest]) => pack_integers(b, inst, d, [x, y, rest])?,
+        (Opcode::F2Ip, &[d, x, y, rest]) => pack_bytes(b, inst, d, [x, y, rest])?,
         (Opcode::F2FpBytes, &[d, x, y, rest]) => {
             let op = PackedCvt::BytesFromF32 { e5m2: to_e5m2(inst), relu: has(inst, "relu") };
             let s = [finite(inst, b.source(x)?)?, b.source(y)?, b.constant(0)];
@@ -138,9 +124,6 @@ fn merge(b: &mut Builder<'_>, d: Operand, low: Reg, rest: Operand) -> Lowered<()
     Ok(())
 }
 
-/// The form whose second source is an immediate.
-const IMMEDIATE_FORM: u8 = 4;
-
 fn float_type(field: Option<u64>) -> Lowered<Numeric> {
     match field {
         Some(1) => Ok(Numeric::F16),
@@ -163,6 +146,70 @@ fn columns(ty: Numeric) -> u16 {
     if ty.bits() == 64 { 2 } else { 1 }
 }
 
+fn pair_of_halves(inst: &Inst) -> PackedCvt {
+    PackedCvt::HalvesFromF32 {
+        bf16: inst.modifier("d type") == Some(1),
+        round: if inst.modifier("mode") == Some(3) { Rounding::Zero } else { Rounding::NearestEven },
+        relu: has(inst, "relu"),
+        satfinite: false,
+    }
+}
+
+/// `I2IP`: two integers, clamped, in the lowest bits, and above them the third operand.
+fn pack_integers(b: &mut Builder<'_>, inst: &Inst, d: Operand, [x, y, rest]: [Operand; 3]) -> Lowered<()> {
+    let signed = inst.modifier("d type").unwrap_or(0) % 2 == 1;
+    let s = [b.source(x)?, b.source(y)?, b.source(rest)?];
+    let number = inst.modifier("d type").unwrap_or(0) / 2;
+    let bits = match (inst.bit(78), number) {
+        (false, n) => {
+            let op = if n == 0 { PackedCvt::PackInt8 { signed } } else { PackedCvt::PackInt16 { signed } };
+            let d = b.destination(d, 1)?;
+            b.emit(Op::PackedCvt(op, d, s));
+            return Ok(());
+        }
+        (true, 0) => 2,
+        (true, _) => 4,
+    };
+    let (least, greatest) = if signed { (-1 << (bits - 1), (1 << (bits - 1)) - 1) } else { (0, (1 << bits) - 1) };
+    let (least, greatest) = (b.constant(least as u32), b.constant(greatest as u32));
+    let [keep, amount] = [b.constant((1 << bits) - 1), b.constant(bits)];
+    let mut packed = s[2];
+    let to = b.destination(d, 1)?;
+    for (k, s) in s[..2].iter().enumerate() {
+        let clamped = b.scratch(1);
+        b.emit(Op::Int2(Int2::MaxS32, clamped, [*s, least]));
+        b.emit(Op::Int2(Int2::MinS32, clamped, [clamped, greatest]));
+        b.emit(Op::Int2(Int2::And32, clamped, [clamped, keep]));
+        let d = if k == 0 { b.scratch(1) } else { to };
+        b.emit(Op::Int3(Int3::ShlAdd32, d, [packed, clamped, amount]));
+        packed = d;
+    }
+    Ok(())
+}
+
+/// `F2IP`: two numbers as bytes in the lower half, the second one lowest, and the lower half of the
+/// third operand above them.
+fn pack_bytes(b: &mut Builder<'_>, inst: &Inst, d: Operand, [x, y, rest]: [Operand; 3]) -> Lowered<()> {
+    if !has(inst, "nan to zero") {
+        return Err("what NaN becomes without .NTZ is not published".into());
+    }
+    let to = Numeric::Int(int_type(inst.modifier("d type"))?);
+    let conversion = Cvt { dst_bits: 32, ..cvt(Numeric::F32, to, mode(inst)) };
+    let [keep, eight] = [b.constant(0xff), b.constant(8)];
+    let bytes = [x, y].map(|x| {
+        let (s, byte) = (b.float_source(x)?, b.scratch(1));
+        b.emit(Op::Cvt(conversion, byte, s));
+        b.emit(Op::Int2(Int2::And32, byte, [byte, keep]));
+        Lowered::Ok(byte)
+    });
+    let [high, low] = bytes;
+    let (rest, pair) = (b.source(rest)?, b.scratch(1));
+    b.emit(Op::Int3(Int3::ShlAdd32, pair, [high?, low?, eight]));
+    let d = b.destination(d, 1)?;
+    b.emit(Op::Int2(Int2::Pack16, d, [pair, rest]));
+    Ok(())
+}
+
 impl Builder<'_> {
     /// A source of a floating-point type with its signs; a half lies in the lower bits.
     pub fn float_source_of(&mut self, operand: Operand, ty: Numeric) -> Lowered<Reg> {
@@ -170,7 +217,11 @@ impl Builder<'_> {
             Numeric::F64 => self.double_source(operand),
             Numeric::F16 | Numeric::Bf16 => {
                 let s = self.source(operand)?;
-                let s = if part_of(operand) == ".H1" { self.shifted_right(s, 16) } else { s };
+                let s = match part_of(operand) {
+                    "" => s,
+                    ".H1" => self.shifted_right(s, 16),
+                    other => return Err(format!("the choice of halves {other} is not executable")),
+                };
                 Ok(self.signed_bits(s, sign_of(operand), HALF_SIGN))
             }
             _ => self.float_source(operand),
@@ -242,9 +293,10 @@ fn int_to_float(b: &mut Builder<'_>, inst: &Inst, d: Operand, x: Operand, [from,
     let s = b.columns(x, columns(from))?;
     let s = match part_of(x) {
         ".B1" => b.shifted_right(s, 8),
-        ".B2" => b.shifted_right(s, 16),
+        ".B2" | ".H1" => b.shifted_right(s, 16),
         ".B3" => b.shifted_right(s, 24),
-        _ => s,
+        "" => s,
+        other => return Err(format!("the choice of halves {other} is not executable")),
     };
     let mode = Mode { round: rounding(inst), ..Mode::RN };
     let d = b.destination(d, columns(to))?;

@@ -2,7 +2,9 @@
 //!
 //! What is not published, and what is done here:
 //! 1. `.FMZ`: `.FTZ`, and a product with a factor of zero is +0, whatever the other factor.
-//! 2. `HSETP2.H_AND`: the first predicate is for both comparisons, the second for their complement
+//! 2. A source that is a single-precision number (`.F32`) is truncated to a half, and both halves are that:
+//!    compiled code truncates so, by adding -0.
+//! 3. `HSETP2.H_AND`: the first predicate is for both comparisons, the second for their complement
 //!    (as emulators of Maxwell have it).
 
 use super::Lowered;
@@ -16,10 +18,12 @@ use crate::float::{Float2, Float3, Modifiers};
 use crate::int::{Int1, Int2, Int3};
 use crate::lanes::{Pred, Reg};
 use crate::op::Op;
-use num::Mode;
-use sass::decode::operand::{Constant, Register};
+use num::{Mode, Rounding};
+use sass::decode::operand::{Constant, Register, Sign};
 use sass::decode::{Inst, Op as Opcode, Operand};
 
+/// Sign of the lower half.
+const LOW_SIGN: u32 = 0x8000;
 /// One in half precision.
 const ONE: u32 = 0x3c00;
 /// One in bfloat16.
@@ -79,10 +83,18 @@ impl Builder<'_> {
     /// A pair of halves: as it stands or one of them twice, with its absolute value and negation.
     pub fn half_source(&mut self, operand: Operand) -> Lowered<Reg> {
         let mut s = self.source(operand)?;
+        let sign = sign_of(operand);
         let selector = match choice(operand) {
             "" => None,
             ".H0_H0" => Some(0x1010),
             ".H1_H1" => Some(0x3232),
+            ".H0_NH1" if !sign.absolute => Some(0x1032),
+            ".F32" => {
+                let half = self.truncated(s);
+                let d = self.scratch(1);
+                self.emit(Op::Int2(Int2::Pack16, d, [half, half]));
+                return Ok(self.signed_bits(d, sign, HALF_SIGNS));
+            }
             other => return Err(format!("the choice of halves {other} is not executable")),
         };
         if let Some(selector) = selector {
@@ -90,7 +102,17 @@ impl Builder<'_> {
             self.emit(Op::Int3(Int3::PrmtDefault, d, [s, s, selector]));
             s = d;
         }
-        Ok(self.signed_bits(s, sign_of(operand), HALF_SIGNS))
+        if choice(operand) == ".H0_NH1" {
+            s = self.signed_bits(s, Sign { negate: true, ..Sign::default() }, LOW_SIGN);
+        }
+        Ok(self.signed_bits(s, sign, HALF_SIGNS))
+    }
+
+    /// A single-precision number truncated to a half.
+    fn truncated(&mut self, s: Reg) -> Reg {
+        let d = self.scratch(1);
+        self.emit(Op::Cvt(cvt(Numeric::F32, Numeric::F16, Mode { round: Rounding::Zero, ..Mode::RN }), d, s));
+        d
     }
 }
 

@@ -140,15 +140,12 @@ fn compare(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
 }
 
 /// `VABSDIFF`: absolute difference plus a third operand; `VABSDIFF4`: those of the bytes, or their sum
-/// plus a third operand.
+/// plus a third operand, which without the sum has no effect.
 fn difference(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
     let [d, p, x, y, z] = operands(inst)?;
     no_predicate(b, p)?;
     let signed = has(inst, "signed");
     let bytes = inst.row.op == Opcode::VAbsDiff4;
-    if bytes && !has(inst, "accumulate") && !is_zero(z) {
-        return Err("a third operand without .ACC is not executable".into());
-    }
     let s = [b.source(x)?, b.source(y)?, b.source(z)?];
     let d = b.destination(d, 1)?;
     b.emit(match (bytes, has(inst, "accumulate"), signed) {

@@ -13,7 +13,8 @@
 //!    fail lanes that compete; here only lanes fail whose comparison does.
 //! 3. `RED` takes generic addresses (CUDA binary utilities, instruction reference).
 //! 4. `LDGSTS` with a predicate writes zeros where it does not hold (csarofeen/pytorch, pull request
-//!    2484). How `.ZFILL` is told the number of bytes is not published: it is refused.
+//!    2484). `.ZFILL`: the global address is that many bytes past a multiple of the size as are to be
+//!    zeros, at the end; so compiled code gives it the bytes of `cp.async`, with the predicate for none.
 //! 5. What a predicate of a plain load selects is not published: it is refused.
 
 use super::Lowered;
@@ -279,8 +280,12 @@ fn atomic(b: &mut Builder<'_>, inst: &Inst, space: Space) -> Lowered<()> {
     if let (Some(d), Some(old), true) = (d, old, tests) {
         let ty = if columns == 2 { CompareType::U64 } else { CompareType::U32 };
         let test = Comparison { relation: Relation::Eq, ty, ftz: false };
-        let d = b.destination(d, 1)?;
+        let d = b.destination(d, columns)?;
         b.emit(Op::Set { test, s: [old, operand], d, holds: 1, with: (Combine::And, Pred::TRUE) });
+        if columns == 2 {
+            let none = b.constant(0);
+            b.emit(Op::Int1(Int1::Mov32, d.next(), [none]));
+        }
     }
     for p in predicates {
         let done = b.pred(p)?;
@@ -292,15 +297,26 @@ fn atomic(b: &mut Builder<'_>, inst: &Inst, space: Space) -> Lowered<()> {
 fn copy(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
     let Operands { predicates, places, .. } = operands(inst);
     let [shared, global] = places[..] else { return Err("it has an unknown form".into()) };
-    if inst.modifier("zero fill") == Some(1) {
-        return Err("how a copy is told that it fills up with zeros is not published".into());
-    }
     let bytes = format(inst)?.0.total_bytes();
     let shared = address(b, inst, Space::Shared, shared)?;
     let global = address(b, inst, Space::Global, global)?;
+    let (global, source_bytes) =
+        if inst.modifier("zero fill") == Some(1) { filled_up(b, global, bytes) } else { (global, None) };
     let ignore = predicates.first().map(|&p| b.pred(p)).transpose()?.map(Pred::not);
-    b.emit(Op::AsyncCopy { shared, global, bytes, source_bytes: None, ignore });
+    b.emit(Op::AsyncCopy { shared, global, bytes, source_bytes, ignore });
     Ok(())
+}
+
+/// The aligned address and the number of bytes that are read of a copy which fills up with zeros.
+fn filled_up(b: &mut Builder<'_>, global: Address, bytes: u8) -> (Address, Option<Reg>) {
+    let [offset, within, all] = [global.offset as u32, u32::from(bytes) - 1, bytes.into()].map(|x| b.constant(x));
+    let (zeros, wide, aligned, count) = (b.scratch(1), b.scratch(2), b.scratch(2), b.scratch(1));
+    b.emit(Op::Int2(Int2::Add32, zeros, [global.base, offset]));
+    b.emit(Op::Int2(Int2::And32, zeros, [zeros, within]));
+    b.emit(Op::Int1(Int1::Zext64, wide, [zeros]));
+    b.emit(Op::Int2(Int2::Sub64, aligned, [global.base, wide]));
+    b.emit(Op::Int2(Int2::Sub32, count, [all, zeros]));
+    (Address { base: aligned, ..global }, Some(count))
 }
 
 fn query_space(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {

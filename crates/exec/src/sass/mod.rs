@@ -9,6 +9,7 @@
 //!
 //! | file | content |
 //! | --- | --- |
+//! | `link` | a kernel with the functions that it calls by address |
 //! | `module` | variables, constant banks and relocations of a cubin |
 //! | `build` | a kernel under construction: registers, constants, sequences, static description |
 //! | `operand` | operands with their signs |
@@ -21,6 +22,7 @@ mod convert;
 mod float;
 mod half;
 mod integer;
+mod link;
 mod matrix;
 mod memory;
 mod module;

@@ -34,6 +34,7 @@ pub(super) fn lower(b: &mut Builder<'_>, inst: &Inst) -> Lowered<bool> {
         }
         Opcode::Lop3 | Opcode::ULop3 => logic(b, inst)?,
         Opcode::PLop3 | Opcode::UPLop3 => predicate_logic(b, inst)?,
+        Opcode::PLop3Sign => sign_logic(b, inst)?,
         Opcode::Prmt | Opcode::UPrmt => permute(b, inst)?,
         Opcode::P2R => predicates_to_register(b, inst)?,
         Opcode::R2P => register_to_predicates(b, inst)?,
@@ -103,6 +104,22 @@ fn predicate_logic(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
     let [p, q, x, y, z, first, second] = operands(inst)?;
     let d = [b.pred(p)?, b.pred(q)?];
     let s = [b.pred(x)?, b.pred(y)?, b.pred(z)?];
+    b.emit(Op::PredLut { d, s, tables: [table_of(first)?, table_of(second)?] });
+    Ok(())
+}
+
+/// `PLOP3` of sign bits.
+fn sign_logic(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
+    let [p, q, x, y, z, first, second] = operands(inst)?;
+    let none = b.constant(0);
+    let test = Comparison { relation: Relation::Lt, ty: CompareType::S32, ftz: false };
+    let mut s = [Pred::TRUE; 3];
+    for (negative, operand) in s.iter_mut().zip([x, y, z]) {
+        *negative = b.scratch_pred();
+        let value = b.source(operand)?;
+        b.emit(Op::Setp { test, s: [value, none], d: [*negative, Pred::TRUE], with: (Combine::And, Pred::TRUE) });
+    }
+    let d = [b.pred(p)?, b.pred(q)?];
     b.emit(Op::PredLut { d, s, tables: [table_of(first)?, table_of(second)?] });
     Ok(())
 }
@@ -229,6 +246,8 @@ fn reading(number: u8) -> Option<Reading> {
         49 | 53 => return Some(Value(WINDOW_BYTES as u32)),
         50 => Special::TotalSmemSize,
         52 => return Some(Value(LOW(LOCAL_WINDOW))),
+        // The least stack pointer: code without optimisation traps below it.
+        55 => return Some(Value(0)),
         56 => Special::LanemaskEq,
         57 => Special::LanemaskLt,
         58 => Special::LanemaskLe,

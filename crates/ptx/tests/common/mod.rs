@@ -22,7 +22,13 @@ pub fn ptx_files(folder: &str) -> Vec<(String, Vec<u8>)> {
 pub fn valid_files() -> Vec<(String, Vec<u8>)> {
     let mut files = ptx_files("tests/data/valid");
     assert!(files.len() >= 8);
-    for folder in ["../workloads/kernels", "../lab/tests/corpus", "../exec/tests/data", "../exec/tests/data/sm_90", "../../examples/launch"] {
+    for folder in [
+        "../workloads/kernels",
+        "../lab/tests/corpus",
+        "../exec/tests/data",
+        "../exec/tests/data/sm_90",
+        "../../examples/launch",
+    ] {
         files.extend(ptx_files(folder));
     }
     files

@@ -27,7 +27,7 @@ pub const INSTRUCTION_BYTES: u64 = 16;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
     /// No row of the table describes it.
-    #[error("no instruction of sm_{sm} has opcode {code:#05x} ({word:#034x})")]
+    #[error("opcode {code:#05x} is not known on sm_{sm}{} ({word:#034x})", others(known))]
     UnknownOpcode {
         /// Bits 0 to 11.
         code: u16,
@@ -35,6 +35,8 @@ pub enum DecodeError {
         word: u128,
         /// Architecture.
         sm: u8,
+        /// What the opcode is on other architectures: the operation, and the first and last of them.
+        known: Option<(Op, (u8, u8))>,
     },
     /// A modifier has a value without meaning.
     #[error("{op}: field \"{field}\" has the reserved value {value} ({word:#034x})")]
@@ -48,6 +50,11 @@ pub enum DecodeError {
         /// The word.
         word: u128,
     },
+}
+
+/// Names the instruction of other architectures that has an opcode.
+fn others(known: &Option<(Op, (u8, u8))>) -> String {
+    known.map_or(String::new(), |(op, (first, last))| format!(", on sm_{first} to sm_{last} it is a form of {op}"))
 }
 
 /// The bits by which the compiler schedules: there is no other interlock for most latencies.
@@ -123,8 +130,11 @@ pub fn decode(word: u128, address: u64, sm: u8) -> Result<Inst, DecodeError> {
     // Volta has no uniform registers and ignores the bit that selects them.
     let word = if sm < 75 { word & !(1 << 91) } else { word };
     let code = bits(0, 12).get(word) as u16;
-    let row = INDEX[usize::from(code)].iter().copied().find(|row| row.matches(word, sm));
-    let row = row.ok_or(DecodeError::UnknownOpcode { code, word, sm })?;
+    let rows = &INDEX[usize::from(code)];
+    let Some(row) = rows.iter().copied().find(|row| row.matches(word, sm)) else {
+        let known = rows.iter().find(|row| !(row.sm.0..=row.sm.1).contains(&sm)).map(|row| (row.op, row.sm));
+        return Err(DecodeError::UnknownOpcode { code, word, sm, known });
+    };
     let inst = Inst { row, word, address, sm };
     for modifier in row.mods {
         let value = modifier.field.get(word);
@@ -219,6 +229,11 @@ impl Inst {
                 let suffix = names.get(field.get(self.word) as usize).copied().unwrap_or_default();
                 Operand::Register(Register { suffix, ..register })
             }
+            What::ShapedB(style, suffix) => match self.operand(What::B(style)) {
+                Operand::Register(r) => Operand::Register(Register { suffix, ..r }),
+                Operand::Constant(c) => Operand::Constant(Constant { suffix, ..c }),
+                operand => operand,
+            },
             What::PredInverse(lo, not) => {
                 Operand::Predicate { index: 7 - self.get(lo, 3) as u8, uniform: false, not: self.bit(not) }
             }
@@ -228,6 +243,11 @@ impl Inst {
                 Operand::Register(Register { sign, ..Register::uniform(self.get(lo, 6) as u8) })
             }
             What::A(style) => self.register(24, 122, style),
+            What::SwappedB(style) => match (self.operand(What::B(style)), self.bit(86)) {
+                (Operand::Register(r), true) => Operand::Register(Register { suffix: swapped(r.suffix), ..r }),
+                (Operand::Constant(c), true) => Operand::Constant(Constant { suffix: swapped(c.suffix), ..c }),
+                (operand, _) => operand,
+            },
             What::B(style) if matches!(self.form(), 2 | 3 | 7) => self.register(64, 123, style),
             What::B(style) | What::Word(style) => self.word_source(style),
             What::Late(style) => match self.word_source(style) {
@@ -244,6 +264,7 @@ impl Inst {
             What::Imm(field) => hex(field.get(self.word), field.get(self.word) as i64),
             What::SImm(field) => hex(field.get(self.word), sign_extend(field, self.word)),
             What::Target(field) => Operand::Target(self.target(field)),
+            What::TargetAbsolute(field) => Operand::Target(sign_extend(field, self.word).wrapping_mul(4)),
             What::Indirect(lo, field) => {
                 let register = Register::general(self.get(lo, 8) as u8);
                 Operand::Indirect { register, target: self.target(field) }
@@ -321,10 +342,14 @@ impl Inst {
     /// Choice of halves of the source at bit 24, 32 or 64.
     fn halves(&self, lo: u8, style: Style) -> &'static str {
         if style == Style::F16 {
-            return ["", ".H1", "", ""][self.get(60, 2) as usize];
+            return ["", ".H1", ".INVALID2", ".INVALID3"][self.get(60, 2) as usize];
         }
-        if style == Style::Bytes && self.get(84, 2) == 0 {
-            return ["", ".B1", ".B2", ".B3"][self.get(60, 2) as usize];
+        if style == Style::Bytes {
+            return match (self.get(84, 2), self.get(60, 2)) {
+                (0, byte) => ["", ".B1", ".B2", ".B3"][byte as usize],
+                (1, half) => ["", ".H1", ".INVALID2", ".INVALID3"][half as usize],
+                _ => "",
+            };
         }
         if style != Style::Half && style != Style::BHalf {
             return "";
@@ -404,6 +429,16 @@ impl Inst {
             _ => ["", ".X4", ".X8", ".X16"][scale as usize & 3],
         };
         Memory { base, suffix, uniform, offset: sign_extend(address.offset, self.word) as i32 }
+    }
+}
+
+/// A choice of halves when the bit for swapped halves is set: it goes with no other choice.
+fn swapped(choice: &str) -> &'static str {
+    match choice {
+        "" => ".H0_NH1",
+        ".F32" => ".INVALID5",
+        ".H0_H0" => ".INVALID6",
+        _ => ".INVALID7",
     }
 }
 

@@ -190,7 +190,8 @@ impl fmt::Display for Register {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         write!(f, "{}", self.sign)?;
         name(f, self.uniform, self.index)?;
-        write!(f, "{}{}{}", self.sign.close(), if self.reuse { ".reuse" } else { "" }, self.suffix)
+        let (inner, outer) = if self.suffix == ".H1" { (self.suffix, "") } else { ("", self.suffix) };
+        write!(f, "{inner}{}{}{outer}", self.sign.close(), if self.reuse { ".reuse" } else { "" })
     }
 }
 
@@ -213,7 +214,7 @@ impl fmt::Display for Constant {
                 }
             }
         }
-        write!(f, "]{}{}", self.sign.close(), self.suffix)
+        write!(f, "]{}{}", self.suffix, self.sign.close())
     }
 }
 

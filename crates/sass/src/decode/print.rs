@@ -1,6 +1,7 @@
 //! The disassembler's text.
 
-use super::{Guard, Inst, Op, operand::PT};
+use super::table::CALL_ABSOLUTE;
+use super::{Guard, Inst, Op, Operand, operand::PT};
 use std::fmt;
 
 impl fmt::Display for Op {
@@ -32,7 +33,12 @@ impl fmt::Display for Inst {
             f.write_str(modifier.text.get(value).copied().unwrap_or_default())?;
         }
         for (at, operand) in self.shown_operands().enumerate() {
-            write!(f, "{}{operand}", if at == 0 { " " } else { ", " })?;
+            f.write_str(if at == 0 { " " } else { ", " })?;
+            match operand {
+                // Absolute calls alone leave out what is not added.
+                Operand::Indirect { register, target: 0 } if self.row.code == CALL_ABSOLUTE => write!(f, "{register}")?,
+                operand => write!(f, "{operand}")?,
+            }
         }
         Ok(())
     }

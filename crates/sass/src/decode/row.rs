@@ -131,6 +131,8 @@ pub enum What {
     Reused(u8, u8),
     /// General register whose suffix is named by a field, with its reuse bit.
     Shaped(u8, Style, Field, &'static [&'static str], u8),
+    /// Second source with a suffix.
+    ShapedB(Style, &'static str),
     /// Uniform register at a bit.
     UReg(u8),
     /// Uniform register at a bit, with the bit that inverts it.
@@ -139,6 +141,8 @@ pub enum What {
     A(Style),
     /// Second source: at bit 32, or the register at 64 in the forms whose third source is at 32.
     B(Style),
+    /// The same with bit 86 as a third bit of the choice of halves: swapped, the new lower one negated.
+    SwappedB(Style),
     /// Third source: the register at 64, or what is at 32 in forms 2, 3 and 7.
     C(Style),
     /// The same in operations that bypass the operand cache.
@@ -163,6 +167,8 @@ pub enum What {
     SImm(Field),
     /// Absolute address: number in the field, scaled, relative to the next instruction.
     Target(Field),
+    /// Absolute address: number in the field, scaled.
+    TargetAbsolute(Field),
     /// Register that is added to a target: `R2 0x40`.
     Indirect(u8, Field),
     /// The same with an absolute target.

@@ -204,6 +204,8 @@ pub enum RelocationKind {
     Low32,
     /// Upper 32 bits of an address at bit 32 of an instruction.
     High32,
+    /// An address as the target of a jump.
+    JumpTarget,
     /// Another kind, by number.
     Other(u32),
 }

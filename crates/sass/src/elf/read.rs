@@ -185,9 +185,11 @@ fn read_relocations<'a>(
                 section: target.name,
                 offset: section.data.u64(at, what)?,
                 kind: match kind {
-                    0x02 => RelocationKind::Address64,
+                    // Of variables, generic addresses are the addresses.
+                    0x02 | 0x04 => RelocationKind::Address64,
                     0x38 => RelocationKind::Low32,
                     0x39 => RelocationKind::High32,
+                    0x3a | 0x4b => RelocationKind::JumpTarget,
                     other => RelocationKind::Other(other),
                 },
                 symbol: named.name,

@@ -26,6 +26,8 @@ pub struct LaunchFile {
     pub description: String,
     /// Seed of random contents.
     pub seed: u64,
+    /// Stack of a thread where machine code does not bound its own.
+    pub stack_bytes: Option<u32>,
     /// Names of values and buffers.
     pub names: Names,
     /// The named values.

@@ -74,6 +74,9 @@ impl LaunchFile {
     pub fn run(&self, device: &mut dyn Device) -> Result<LaunchOutcome, LaunchError> {
         kit::output::check(&self.outputs(), &self.inputs())?;
         let filled = self.fill_buffers()?;
+        if let Some(bytes) = self.stack_bytes {
+            device.set_stack_bytes(bytes);
+        }
         let modules = self.load_modules(device)?;
         let scope = Contents { values: &self.values, buffers: &filled };
         let plans = self.plan(device, &modules, &scope)?;

@@ -15,9 +15,12 @@ const UNIFORM: &[(Field, u64)] = &[(bits(91, 1), 1)];
 const BRA_KIND: Mod = modifier("kind", bits(32, 2), &["", ".U", ".DIV", ".CONV"]);
 /// All lanes go if the guard holds in one.
 const BRA_ANY: Mod = flag("any", 84, &["", ".ANY"]).show(Show::When(bits(32, 2), 1));
+const BRA_KIND_BY_REGISTER: Mod = modifier("kind", bits(32, 2), &[RESERVED, RESERVED, ".DIV", ".CONV"]);
+const NO_KIND: Mod = modifier("kind", bits(32, 2), &[""]);
 const BRA_COUNT: Mod = modifier("count", bits(85, 2), &["", ".INC", ".DEC", RESERVED]);
 /// Only relative calls have this opcode.
 const CALL_RELATIVE: Mod = flag("relative", 0, &[".REL", ".REL"]);
+const ABSOLUTE: Mod = flag("absolute", 0, &[".ABS", ".ABS"]);
 const NOINC: Mod = flag("no count", 86, &["", ".NOINC"]);
 const NODEC: Mod = flag("no count", 86, &["", ".NODEC"]);
 const RELATIVE: Mod = flag("absolute", 85, &[".REL", ".ABS"]);
@@ -51,8 +54,8 @@ pub(super) const ROWS: &[Row] = &[
         Op::Bra,
         0x147,
         &[4],
-        &[BRA_COUNT, BRA_KIND],
-        &[P87_OPTIONAL, shown(What::URegInvert(24, 30), on(33)), slot(What::Target(DISTANCE))],
+        &[BRA_COUNT, BRA_KIND_BY_REGISTER],
+        &[P87_OPTIONAL, slot(What::URegInvert(24, 30)), slot(What::Target(DISTANCE))],
         "branch by a uniform register",
     )
     .sm(80, 89)
@@ -174,6 +177,10 @@ pub(super) const ROWS: &[Row] = &[
         "call a + target",
     )
     .sm(90, 90),
+    call_absolute(&[4], &[P87_OPTIONAL, slot(What::TargetAbsolute(DISTANCE))]).sm(70, 89),
+    call_absolute(&[4], &[P87_OPTIONAL, slot(What::TargetAbsolute(DISTANCE_90))]).sm(90, 90),
+    call_absolute(&[1], &[P87_OPTIONAL, slot(What::IndirectAbsolute(24, DISTANCE))]).sm(70, 89),
+    call_absolute(&[1], &[P87_OPTIONAL, slot(What::IndirectAbsolute(24, DISTANCE_90))]).sm(90, 90),
     row(
         Op::Brx,
         0x149,
@@ -198,7 +205,7 @@ pub(super) const ROWS: &[Row] = &[
         Op::BrxU,
         0x158,
         &[4],
-        &[BRA_COUNT],
+        &[BRA_COUNT, NO_KIND],
         &[P87_OPTIONAL, slot(What::IndirectUniformAbsolute(24, DISTANCE))],
         "branch to uniform a + target",
     )
@@ -208,7 +215,7 @@ pub(super) const ROWS: &[Row] = &[
         Op::BrxU,
         0x158,
         &[4],
-        &[BRA_COUNT],
+        &[BRA_COUNT, NO_KIND],
         &[P87_OPTIONAL, slot(What::IndirectUniformAbsolute(24, DISTANCE_90))],
         "branch to uniform a + target",
     )
@@ -248,7 +255,7 @@ pub(super) const ROWS: &[Row] = &[
         Op::WarpSync,
         0x148,
         AB,
-        &[flag("exclusive", 86, &["", ".EXCLUSIVE"])],
+        &[flag("exclusive", 86, &["", ".EXCLUSIVE"]).show(Show::When(bits(9, 3), 1))],
         &[P87_OPTIONAL, b(Bits)],
         "waits for the threads in mask b",
     )
@@ -338,7 +345,7 @@ pub(super) const ROWS: &[Row] = &[
             bits(84, 3),
             &[RESERVED, RESERVED, ".PAUSE", ".TRAP", RESERVED, RESERVED, RESERVED, RESERVED],
         )],
-        &[shown(What::Imm(bits(34, 4)), Show::Unless(bits(34, 4), 0))],
+        &[shown(What::Imm(bits(34, 3)), Show::Unless(bits(34, 3), 0))],
         "stops for a debugger or traps",
     ),
     row(Op::PmTrig, 0x01, &[4], &[], &[P87_OPTIONAL, imm(32, 16)], "triggers performance monitors"),
@@ -380,8 +387,7 @@ pub(super) const ROWS: &[Row] = &[
     .fixed(&[(bits(89, 2), 0)]),
     row(Op::Cctl, 0x18f, &[4], &[CCTL_WIDE, CCTL_CACHE, CCTL_OP], &[slot(What::Address(ADDRESS))], "resets a line")
         .fixed(&[(bits(87, 4), 5)]),
-    row(Op::Cctl, 0x18f, &[4], &[CCTL_WIDE, CCTL_CACHE, CCTL_OP], &[], "invalidates all lines")
-        .fixed(&[(bits(87, 4), 4)]),
+    row(Op::Cctl, 0x18f, &[4], &[CCTL_CACHE, CCTL_OP], &[], "invalidates all lines").fixed(&[(bits(87, 4), 4)]),
     row(Op::Cctl, 0x18f, &[4], &[CCTL_WIDE, CCTL_CACHE, CCTL_OP], &[], "invalidates all lines of a kind")
         .fixed(&[(bits(87, 4), 6)]),
     row(Op::Cctl, 0x18f, &[4], &[CCTL_WIDE, CCTL_CACHE, CCTL_OP], &[], "writes back all lines")
@@ -396,6 +402,10 @@ pub(super) const ROWS: &[Row] = &[
     ),
     row(Op::Kill, 0x15b, &[4], &[], &[P87_OPTIONAL], "ends the threads of a shader"),
 ];
+
+const fn call_absolute(form: &[u8], slots: &'static [Slot]) -> Row {
+    row(Op::Call, CALL_ABSOLUTE, form, &[ABSOLUTE, NOINC], slots, "call of an absolute address")
+}
 
 const CCTL_WIDE: Mod = flag("wide address", 72, &["", ".E"]);
 const CCTL_CACHE: Mod = modifier("cache", bits(78, 2), &["", ".U", ".C", ".I"]);

@@ -25,11 +25,28 @@ const D_INT: Mod = modifier("d type", split(72, 1, 75, 2), &[".U8", ".S8", ".U16
 /// Size and sign of an integer source.
 const S_INT: Mod = modifier("b type", split(74, 1, 84, 2), &[".U8", ".S8", ".U16", ".S16", ".U32", "", ".U64", ".S64"]);
 
-/// Signs of the first source are refused.
+/// The first source has no signs, nor the second one if it is no immediate.
 const NO_SIGN: Mod = modifier("a sign", bits(72, 2), &[""]);
 const RELU: Mod = flag("relu", 75, &["", ".RELU"]);
-const PACK: Mod = modifier("mode", bits(79, 2), &[".PACK_AB", RESERVED, RESERVED, ".PACK_AB.RZ"]);
-const MERGE: Mod = modifier("mode", bits(79, 2), &[".MERGE_C", RESERVED, RESERVED, RESERVED]);
+const NO_SIGN_B: Mod = modifier("b sign", bits(62, 2), &[""]).show(Show::Unless(bits(9, 3), 4));
+/// Stochastic rounding is refused.
+const PACK: Mod = modifier("mode", bits(79, 3), &[".PACK_AB", RESERVED, RESERVED, ".PACK_AB.RZ"]);
+const MERGE: Mod = modifier("mode", bits(79, 3), &[".MERGE_C", RESERVED, RESERVED, ".MERGE_C.RZ"]);
+const F2FP_TYPE: Mod = modifier("d type", split(76, 2, 86, 1), &["", ".BF16"]);
+const F2FP_TYPE_89: Mod = modifier("d type", split(76, 2, 86, 1), &[".F16.F32", ".BF16.F32"]);
+const SMALL: &[(Field, u64)] = &[(bits(78, 1), 0)];
+const TINY: &[(Field, u64)] = &[(bits(78, 1), 1)];
+/// Clamping at zero, and results that are not clamped, are refused.
+const SAT: Mod = modifier("saturate", bits(74, 2), &[".SAT", RESERVED, RESERVED, RESERVED]);
+/// The same on Hopper, which does not say so.
+const SAT_90: Mod = modifier("saturate", bits(74, 2), &["", RESERVED, RESERVED, RESERVED]);
+const SMALL_TYPE: Mod = modifier("d type", bits(76, 2), &[".U8.S32", ".S8.S32", ".U16.S32", ".S16.S32"]);
+const TINY_TYPE: Mod = modifier("d type", bits(76, 2), &[".U2.S32", ".S2.S32", ".U4.S32", ".S4.S32"]);
+/// What stays of the third operand: its lowest bits, as many as make room for two results.
+const KEPT_SMALL: Mod = modifier("kept bits", bits(72, 2), &["", RESERVED, RESERVED, RESERVED]);
+const KEPT_28: Mod = modifier("kept bits", bits(72, 2), &[RESERVED, RESERVED, RESERVED, ""]).show(off(77));
+const KEPT_24: Mod = modifier("kept bits", bits(72, 2), &[RESERVED, RESERVED, "", RESERVED]).show(on(77));
+const C_TINY: Slot = slot(What::Shaped(64, Bits, bits(77, 1), &[".28", ".24"], 124));
 const SOURCE_16: &[(Field, u64)] = &[(bits(84, 3), 1)];
 const SOURCE_32: &[(Field, u64)] = &[(bits(84, 3), 2)];
 const SOURCE_64: &[(Field, u64)] = &[(bits(84, 3), 3)];
@@ -46,7 +63,17 @@ const MERGED: Slot = slot(What::Shaped(64, Bits, bits(72, 1), &["", ".H1"], 124)
 
 pub(super) const ROWS: &[Row] = &[
     row(Op::F2F, 0x104, AB, &[FTZ, D_FLOAT_FULL, S_FLOAT_FULL, RND], &[DST, late(F32)], "d = b in another precision")
-        .fixed(SOURCE_32),
+        .fixed(&[(bits(84, 2), 2), (bits(77, 1), 0)]),
+    row(
+        Op::F2F,
+        0x104,
+        AB,
+        &[FTZ, flag("bf16", 77, &["", ".BF16"]), S_FLOAT_FULL, RND],
+        &[DST, late(F32)],
+        "d = b as bfloat16",
+    )
+    .sm(80, 90)
+    .fixed(&[(bits(84, 2), 2), (bits(75, 3), 4)]),
     row(
         Op::F2F,
         0x104,
@@ -111,11 +138,12 @@ pub(super) const ROWS: &[Row] = &[
         Op::I2Fp,
         0x45,
         AB,
-        &[flag("d type", 75, &[".F32", ".F16"]), flag("signed", 74, &[".U32", ".S32"]), RND],
+        &[modifier("d type", bits(75, 3), &[RESERVED, RESERVED, ".F32"]), flag("signed", 74, &[".U32", ".S32"]), RND],
         &[DST, b(Signed)],
         "d = integer b on the main pipe",
     )
-    .sm(86, 90),
+    .sm(86, 90)
+    .fixed(&[(bits(84, 3), 2)]),
     row(Op::FRnd, 0x107, AB, &[FTZ, D_FLOAT, RND_INT], &[DST, late(F32)], "d = b rounded to an integer")
         .fixed(SOURCE_32),
     row(Op::FRnd, 0x107, AB, &[FTZ, D_FLOAT, RND_INT, HALF_CHOICE], &[DST, late(F16)], "d = half b rounded")
@@ -123,12 +151,13 @@ pub(super) const ROWS: &[Row] = &[
     row(Op::FRnd, 0x107, &[1], &[FTZ, D_FLOAT, RND_INT, HALF_CHOICE], &[DST, late(F16)], "d = bfloat16 b rounded")
         .sm(90, 90)
         .fixed(SOURCE_BF16),
-    row(Op::FRnd, 0x113, AB, &[D_FLOAT, RND_INT], &[DST, late(F64)], "d = double b rounded to an integer"),
+    row(Op::FRnd, 0x113, AB, &[FTZ, D_FLOAT, RND_INT], &[DST, late(F64)], "d = double b rounded to an integer")
+        .fixed(SOURCE_64),
     row(
         Op::F2Fp,
         0x3e,
         AB,
-        &[NO_SIGN, RELU, modifier("d type", bits(76, 2), &["", ".BF16", RESERVED, RESERVED]), PACK],
+        &[NO_SIGN, NO_SIGN_B, RELU, F2FP_TYPE, PACK],
         &[DST, a(F32), b(F32)],
         "d = pair of halves (a, b)",
     )
@@ -138,7 +167,7 @@ pub(super) const ROWS: &[Row] = &[
         Op::F2Fp,
         0x3e,
         AB,
-        &[NO_SIGN, RELU, modifier("d type", bits(76, 2), &["", ".BF16", RESERVED, RESERVED]), MERGE],
+        &[NO_SIGN, NO_SIGN_B, RELU, F2FP_TYPE, MERGE],
         &[DST, b(F32), c(Bits)],
         "d = pair of halves (half of c, b)",
     )
@@ -148,7 +177,7 @@ pub(super) const ROWS: &[Row] = &[
         Op::F2Fp,
         0x3e,
         AB,
-        &[NO_SIGN, RELU, modifier("d type", bits(76, 2), &[".F16.F32", ".BF16.F32", RESERVED, RESERVED]), PACK],
+        &[NO_SIGN, NO_SIGN_B, RELU, F2FP_TYPE_89, PACK],
         &[DST, a(F32), b(F32)],
         "d = pair of halves (a, b)",
     )
@@ -158,7 +187,7 @@ pub(super) const ROWS: &[Row] = &[
         Op::F2Fp,
         0x3e,
         AB,
-        &[NO_SIGN, RELU, modifier("d type", bits(76, 2), &[".F16.F32", ".BF16.F32", RESERVED, RESERVED]), MERGE],
+        &[NO_SIGN, NO_SIGN_B, RELU, F2FP_TYPE_89, MERGE],
         &[DST, b(F32), c(Bits)],
         "d = pair of halves (half of c, b)",
     )
@@ -243,4 +272,28 @@ pub(super) const ROWS: &[Row] = &[
         &[DST, b(Signed)],
         "d = b saturated to a small integer",
     ),
+    pack(SMALL, &[SMALL_TYPE, SAT, KEPT_SMALL], &[DST, a(Signed), b(Signed), c(Bits)]).sm(75, 89),
+    pack(TINY, &[TINY_TYPE, SAT, KEPT_28, KEPT_24], &[DST, a(Signed), b(Signed), C_TINY]).sm(75, 89),
+    pack(SMALL, &[SMALL_TYPE, SAT_90, KEPT_SMALL], &[DST, a(Signed), b(Signed), c(Bits)]).sm(90, 90),
+    pack(TINY, &[TINY_TYPE, SAT_90, KEPT_28, KEPT_24], &[DST, a(Signed), b(Signed), C_TINY]).sm(90, 90),
+    row(
+        Op::F2Ip,
+        0x43,
+        ABC,
+        &[
+            modifier("d type", bits(76, 2), &[".U8.F32", ".S8.F32", RESERVED, RESERVED]),
+            modifier("round", bits(78, 2), &["", RESERVED, RESERVED, ".TRUNC"]),
+            flag("nan to zero", 74, &["", ".NTZ"]),
+            flag("relu", 75, &["", RESERVED]),
+            flag("upper half", 72, &["", RESERVED]),
+            NO_SIGN_B.show(Show::When(bits(9, 2), 1)),
+        ],
+        &[DST, slot(What::Reg(24)), b(F32), c(Bits)],
+        "d = bytes b and a as integers, with the lower half of c above",
+    )
+    .sm(86, 90),
 ];
+
+const fn pack(fixed: &'static [(Field, u64)], mods: &'static [Mod], slots: &'static [Slot]) -> Row {
+    row(Op::I2Ip, 0x39, AB, mods, slots, "d = a and b as small integers, below the lowest bits of c").fixed(fixed)
+}

@@ -18,6 +18,11 @@ const RELU_PRED: Mod = modifier(
     &[RESERVED, RESERVED, RESERVED, RESERVED, RESERVED, RESERVED, RESERVED, ""],
 )
 .show(on(79));
+/// Products in single precision are refused.
+const NO_F32: Mod = flag("f32 result", 78, &["", RESERVED]);
+/// The sum in single precision has no absolute value of its first source since sm_86.
+const NO_ABS: Mod = flag("a absolute", 73, &["", RESERVED]).show(on(78));
+const H_AND: Mod = flag("both halves", 71, &["", ".H_AND"]);
 const BF16_OFF: &[(Field, u64)] = &[(bits(85, 1), 0)];
 const BF16_ON: &[(Field, u64)] = &[(bits(85, 1), 1)];
 const CMP: Mod = modifier("compare", bits(76, 4), COMPARE);
@@ -38,7 +43,16 @@ const B_SHAPE: Slot = slot(What::Shaped(32, Style::Bits, bits(74, 1), &[".ROW", 
 
 pub(super) const ROWS: &[Row] = &[
     row(Op::HAdd2, 0x30, AC, &[F32_OUT, FTZ, SAT], &[DST, a(Half), slot(What::WordC(Half))], "d = a + b on pairs")
-        .sm(70, 89),
+        .sm(70, 80),
+    row(
+        Op::HAdd2,
+        0x30,
+        AC,
+        &[F32_OUT, FTZ, SAT, NO_ABS],
+        &[DST, a(Half), slot(What::WordC(Half))],
+        "d = a + b on pairs",
+    )
+    .sm(86, 89),
     row(Op::HAdd2, 0x30, AC, &[F32_OUT, FTZ, SAT], &[DST, a(Half), slot(What::WordC(Half))], "d = a + b on pairs")
         .sm(90, 90)
         .fixed(BF16_OFF),
@@ -52,16 +66,16 @@ pub(super) const ROWS: &[Row] = &[
     )
     .sm(90, 90)
     .fixed(BF16_ON),
-    row(Op::HMul2, 0x32, AB, &[FMZ, FTZ, SAT, RELU, RELU_PRED], &[DST, a(Half), b(Half)], "d = a * b on pairs")
+    row(Op::HMul2, 0x32, AB, &[FMZ, FTZ, SAT, RELU, RELU_PRED, NO_F32], &[DST, a(Half), b(Half)], "d = a * b on pairs")
         .sm(70, 89),
-    row(Op::HMul2, 0x32, AB, &[FMZ, FTZ, SAT, RELU, RELU_PRED], &[DST, a(Half), b(Half)], "d = a * b on pairs")
+    row(Op::HMul2, 0x32, AB, &[FMZ, FTZ, SAT, RELU, RELU_PRED, NO_F32], &[DST, a(Half), b(Half)], "d = a * b on pairs")
         .sm(90, 90)
         .fixed(BF16_OFF),
     row(
         Op::HMul2Bf16,
         0x32,
         AB,
-        &[FMZ, FTZ, SAT, RELU, RELU_PRED],
+        &[FMZ, FTZ, SAT, RELU, RELU_PRED, NO_F32],
         &[DST, a(BHalf), b(BHalf)],
         "d = a * b on pairs of bfloat16",
     )
@@ -71,7 +85,7 @@ pub(super) const ROWS: &[Row] = &[
         Op::HFma2,
         0x31,
         ABC,
-        &[FMZ, FTZ, SAT, RELU, RELU_PRED],
+        &[FMZ, FTZ, SAT, RELU, RELU_PRED, NO_F32],
         &[DST, a(Half), b(Half), c(Half)],
         "d = a * b + c on pairs",
     )
@@ -80,21 +94,41 @@ pub(super) const ROWS: &[Row] = &[
         Op::HFma2,
         0x31,
         ABC,
-        &[FMZ, FTZ, SAT, RELU, RELU_PRED],
+        &[FMZ, FTZ, SAT, RELU, RELU_PRED, NO_F32],
         &[DST, a(Half), b(Half), c(Half)],
         "d = a * b + c on pairs",
     )
-    .sm(80, 90)
+    .sm(80, 80)
+    .fixed(BF16_OFF),
+    row(
+        Op::HFma2,
+        0x31,
+        ABC,
+        &[FMZ, FTZ, SAT, RELU, RELU_PRED, NO_F32],
+        &[DST, a(Half), slot(What::SwappedB(Half)), c(Half)],
+        "d = a * b + c on pairs",
+    )
+    .sm(86, 90)
     .fixed(BF16_OFF),
     row(
         Op::HFma2Bf16,
         0x31,
         ABC,
-        &[FMZ, FTZ, SAT, RELU, RELU_PRED],
+        &[FMZ, FTZ, SAT, RELU, RELU_PRED, NO_F32],
         &[DST, a(BHalf), b(BHalf), c(BHalf)],
         "d = a * b + c on pairs of bfloat16",
     )
-    .sm(80, 90)
+    .sm(80, 80)
+    .fixed(BF16_ON),
+    row(
+        Op::HFma2Bf16,
+        0x31,
+        ABC,
+        &[FMZ, FTZ, SAT, RELU, RELU_PRED, NO_F32],
+        &[DST, a(BHalf), slot(What::SwappedB(BHalf)), c(BHalf)],
+        "d = a * b + c on pairs of bfloat16",
+    )
+    .sm(86, 90)
     .fixed(BF16_ON),
     row(
         Op::HFma2Mma,
@@ -139,7 +173,7 @@ pub(super) const ROWS: &[Row] = &[
         Op::HSetP2,
         0x34,
         AC,
-        &[flag("both halves", 71, &["", ".H_AND"]), CMP, FTZ, COMBINE_69],
+        &[CMP, H_AND, FTZ, COMBINE_69],
         &[P81, P84, a(Half), slot(What::WordC(Half)), P87],
         "p, q = (a cmp b) op r for each half",
     )
@@ -176,7 +210,7 @@ pub(super) const ROWS: &[Row] = &[
         Op::HMnMx2,
         0x40,
         AB,
-        &[FTZ, flag("nan", 81, &["", ".NAN"]), flag("xor sign", 82, &["", ".XORSIGN"])],
+        &[FTZ, flag("nan", 81, &["", ".NAN"]), flag("xor sign", 82, &["", ".XORSIGN"]), NO_F32],
         &[DST, a(Half), b(Half), P87],
         "d = p ? min : max on pairs of halves",
     )
@@ -186,7 +220,7 @@ pub(super) const ROWS: &[Row] = &[
         Op::HMnMx2Bf16,
         0x40,
         AB,
-        &[FTZ, flag("nan", 81, &["", ".NAN"]), flag("xor sign", 82, &["", ".XORSIGN"])],
+        &[FTZ, flag("nan", 81, &["", ".NAN"]), flag("xor sign", 82, &["", ".XORSIGN"]), NO_F32],
         &[DST, a(BHalf), b(BHalf), P87],
         "d = p ? min : max on pairs of bfloat16",
     )
@@ -267,6 +301,7 @@ pub(super) const ROWS: &[Row] = &[
             modifier("a type", split(76, 1, 83, 1), &[".U8", ".S8", ".U4", ".S4"]),
             modifier("b type", split(78, 1, 84, 1), &[".U8", ".S8", ".U4", ".S4"]),
             flag("saturate", 82, &["", ".SAT"]),
+            modifier("other types", split(77, 1, 79, 1), &[""]),
             flag("sparse", 72, &["", RESERVED]),
             NO_PRED,
         ],

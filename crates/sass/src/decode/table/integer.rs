@@ -36,6 +36,12 @@ const IMAD_IDIOM: Idiom = |inst: &Inst| {
     }
 };
 
+/// Registers of which only the sign counts.
+const ANY: Field = bits(9, 0);
+const SIGN_A: Slot = slot(What::Shaped(24, Bits, ANY, &[".SIGN"], 122));
+const SIGN_B: Slot = slot(What::ShapedB(Bits, ".SIGN"));
+const SIGN_C: Slot = slot(What::Shaped(64, Bits, ANY, &[".SIGN"], 124));
+
 const ISETP_MODS: &[Mod] = &[
     modifier("compare", bits(76, 3), COMPARE_INT),
     U32,
@@ -227,6 +233,14 @@ pub(super) const ROWS: &[Row] = &[
             imm(16, 8),
         ],
         "p, q = functions of three predicates given by their truth tables",
+    ),
+    row(
+        Op::PLop3Sign,
+        0x1f,
+        &[1, 5],
+        &[],
+        &[P81, P84, SIGN_A, SIGN_B, SIGN_C, imm(72, 8), imm(16, 8)],
+        "p, q = functions of three sign bits given by their truth tables",
     ),
     row(Op::PopC, 0x109, AB, &[], &[DST, b(Invert)], "d = number of ones of b"),
     row(

@@ -104,6 +104,9 @@ const ATOMIC_TYPE: Mod =
     modifier("type", bits(73, 3), &["", ".S32", ".64", ".F32.FTZ.RN", ".F16x2.RN", ".S64", ".F64.RN", RESERVED]);
 const CAS_TYPE: Mod =
     modifier("type", bits(73, 3), &["", ".S32", ".64", RESERVED, RESERVED, ".S64", RESERVED, RESERVED]);
+/// Ampere's fields are wider.
+const ATOMIC_TYPE_80: Mod = Mod { field: bits(73, 4), ..ATOMIC_TYPE };
+const CAS_TYPE_80: Mod = Mod { field: bits(73, 4), ..CAS_TYPE };
 const TYPE_90: Mod = modifier(
     "type",
     bits(73, 4),
@@ -240,7 +243,7 @@ pub(super) const ROWS: &[Row] = &[
         0x180,
         &[4],
         &[WIDE_ADDRESS, EVICT, PREFETCH, SIZE, ORDER, SCOPE, PRIVATE, ZERO_DIVERGENT],
-        &[P_ZD, DST, at(GENERIC)],
+        &[P_ZD, DST, at(GENERIC), P64],
         "d = generic memory",
     )
     .sm(70, 75)
@@ -279,8 +282,8 @@ pub(super) const ROWS: &[Row] = &[
         0x180,
         &[4],
         &[WIDE_ADDRESS, EVICT, PREFETCH, SIZE, ORDER_80],
-        &[P_ZD, DST, at(GENERIC)],
-        "d = generic memory, without a descriptor",
+        &[P_ZD, DST, at(GENERIC), P64],
+        "d = generic memory",
     )
     .sm(80, 90)
     .fixed(UNIFORM_OFF),
@@ -290,7 +293,7 @@ pub(super) const ROWS: &[Row] = &[
         &[1],
         &[WIDE_ADDRESS, EVICT, SIZE, ORDER_STORE_80],
         &[at(GENERIC), DATA_64],
-        "generic memory = b, without a descriptor",
+        "generic memory = b",
     )
     .sm(80, 90),
     row(Op::LdC, 0x182, &[5], &[SIZE_CONSTANT, MODE], &[DST, slot(What::ConstLoad)], "d = constant bank, indexed")
@@ -318,7 +321,7 @@ pub(super) const ROWS: &[Row] = &[
         Op::AtomG,
         0x1a8,
         &[4],
-        &[WIDE_ADDRESS, ATOMIC_OP, EVICT, ATOMIC_TYPE, ORDER_STORE_80],
+        &[WIDE_ADDRESS, ATOMIC_OP, EVICT, ATOMIC_TYPE_80, ORDER_STORE_80],
         &[P81, DST, at(D64_ATOMIC), DATA],
         "ATOMG through a descriptor",
     )
@@ -347,7 +350,7 @@ pub(super) const ROWS: &[Row] = &[
         Op::AtomGCas,
         0x1a9,
         &[1],
-        &[WIDE_ADDRESS, CAS, EVICT, CAS_TYPE, ORDER_STORE_80],
+        &[WIDE_ADDRESS, CAS, EVICT, CAS_TYPE_80, ORDER_STORE_80],
         &[P81, DST, at(PLAIN), DATA, DATA_64],
         "d = global memory; memory = memory == b ? c : memory",
     )
@@ -365,7 +368,7 @@ pub(super) const ROWS: &[Row] = &[
         Op::Atom,
         0x18a,
         &[4],
-        &[WIDE_ADDRESS, ATOMIC_OP, EVICT, ATOMIC_TYPE, ORDER_STORE_80],
+        &[WIDE_ADDRESS, ATOMIC_OP, EVICT, ATOMIC_TYPE_80, ORDER_STORE_80],
         &[P81, DST, at(D64_ATOMIC), DATA],
         "ATOM through a descriptor",
     )
@@ -394,7 +397,7 @@ pub(super) const ROWS: &[Row] = &[
         Op::AtomCas,
         0x18b,
         &[1],
-        &[WIDE_ADDRESS, CAS_TEST, EVICT, CAS_TYPE, ORDER_STORE_80],
+        &[WIDE_ADDRESS, CAS_TEST, EVICT, CAS_TYPE_80, ORDER_STORE_80],
         &[P81, DST, at(PLAIN), DATA, DATA_64],
         "compare and swap in generic memory",
     )
@@ -423,7 +426,7 @@ pub(super) const ROWS: &[Row] = &[
         Op::Red,
         0x18e,
         &[4],
-        &[WIDE_ADDRESS, REDUCTION_OP, EVICT, ATOMIC_TYPE, ORDER_STORE_80],
+        &[WIDE_ADDRESS, REDUCTION_OP, EVICT, ATOMIC_TYPE_80, ORDER_STORE_80],
         &[at(D64_ATOMIC), DATA],
         "RED through a descriptor",
     )
@@ -482,7 +485,7 @@ pub(super) const ROWS: &[Row] = &[
         Op::Red,
         0x18e,
         &[4],
-        &[WIDE_ADDRESS, REDUCTION_OP, EVICT, ATOMIC_TYPE, ORDER_STORE_80],
+        &[WIDE_ADDRESS, REDUCTION_OP, EVICT, ATOMIC_TYPE_80, ORDER_STORE_80],
         &[at(PLAIN), DATA],
         "RED without a descriptor",
     )
@@ -590,6 +593,7 @@ pub(super) const ROWS: &[Row] = &[
             modifier("prefetch", bits(71, 2), &["", ".LTC64B", ".LTC128B", RESERVED]),
             modifier("size", bits(73, 3), &[RESERVED, RESERVED, RESERVED, RESERVED, "", ".64", ".128", RESERVED]),
             ORDER_80,
+            flag("mmio", 80, &["", RESERVED]).show(Show::When(bits(77, 4), 8)),
             flag("zero fill", 82, &["", ".ZFILL"]),
         ],
         &[

@@ -33,6 +33,8 @@ pub fn rows() -> impl Iterator<Item = &'static Row> {
     families.into_iter().chain([control::ROWS, uniform::ROWS]).flatten()
 }
 
+/// Opcode of `CALL.ABS`.
+pub(super) const CALL_ABSOLUTE: u16 = 0x143;
 /// Forms of two-source operations whose second source is B.
 const AB: &[u8] = &[1, 4, 5, 6];
 /// Forms of two-source operations whose second source is C.

@@ -57,13 +57,18 @@ struct Reader<'t> {
     values: Vec<Number>,
 }
 
+/// The most local memory of a thread.
+const MAX_STACK_BYTES: u32 = 512 << 10;
+
 impl<'t> Reader<'t> {
     fn file(&mut self, path: &Path, root: &DeTable<'t>, overrides: &[(String, String)]) -> Option<LaunchFile> {
-        const KEYS: &[&str] = &["description", "module", "seed", "values", "buffers", "launch", "output"];
+        const KEYS: &[&str] =
+            &["description", "module", "seed", "stack_bytes", "values", "buffers", "launch", "output"];
         self.known_keys(root, KEYS, "a launch file");
         let description = root.get("description").and_then(|v| self.string(v, "a text")).map(|s| s.item);
         self.read_values(root.get("values"), overrides);
         let seed = root.get("seed").and_then(|v| self.whole_constant(v)).unwrap_or(0);
+        let stack_bytes = root.get("stack_bytes").and_then(|v| self.stack_bytes(v));
         let buffers = self.read_buffers(root.get("buffers"));
         let default_module = root.get("module").and_then(|v| self.string(v, "the path of a PTX file"));
         let mut modules = Vec::new();
@@ -83,6 +88,7 @@ impl<'t> Reader<'t> {
             text: self.text.to_owned(),
             description: description.unwrap_or_default(),
             seed,
+            stack_bytes,
             names: std::mem::take(&mut self.names),
             values: std::mem::take(&mut self.values),
             buffers,
@@ -208,6 +214,15 @@ impl<'t> Reader<'t> {
                 None
             }
         }
+    }
+
+    fn stack_bytes(&mut self, value: &Value<'_>) -> Option<u32> {
+        let bytes = self.whole_constant(value)?;
+        let found = u32::try_from(bytes).ok().filter(|n| *n <= MAX_STACK_BYTES);
+        if found.is_none() {
+            self.problem(value.span(), format!("a thread's stack has at most {MAX_STACK_BYTES} bytes, not {bytes}"));
+        }
+        found
     }
 
     /// Checks that a new name is one, is free, and means nothing else.

@@ -1,0 +1,116 @@
+//! A kernel's code with the functions that it calls by their addresses.
+//!
+//! Code without optimisation, and code that was compiled apart, has a section for each function and
+//! calls it by an absolute address (`CALL.ABS`). The addresses here are bytes from the kernel's first
+//! instruction: the functions follow it.
+
+use super::module::Layout;
+use sass::decode::{INSTRUCTION_BYTES, Inst, decode};
+use sass::elf::{Cubin, Function, Relocation, RelocationKind};
+
+/// Bits of a jump's target, in words of four bytes, and since Hopper its lowest bits.
+const TARGET_BITS: u32 = 48;
+const TARGET_AT: u32 = 34;
+const LOW_BITS_90: u32 = 8;
+const LOW_AT_90: u32 = 16;
+
+/// A kernel and the functions that it may call, each with the address of its first instruction.
+pub(super) struct Linked<'a> {
+    parts: Vec<(u64, &'a Function<'a>)>,
+    bytes: u64,
+}
+
+impl<'a> Linked<'a> {
+    /// Finds the functions of `cubin` that `kernel` calls, and those that they call.
+    pub fn new(cubin: &'a Cubin<'a>, kernel: &'a Function<'a>) -> Self {
+        let mut linked = Self { parts: vec![(0, kernel)], bytes: kernel.code.len() as u64 };
+        let mut next = 0;
+        while let Some(&(_, part)) = linked.parts.get(next) {
+            next += 1;
+            for relocation in &part.relocations {
+                let known = linked.address(relocation.symbol).is_some();
+                let found = cubin.functions.iter().find(|f| !f.is_kernel && f.name == relocation.symbol);
+                if let (false, Some(function)) = (known, found) {
+                    linked.parts.push((linked.bytes, function));
+                    linked.bytes += function.code.len() as u64;
+                }
+            }
+        }
+        linked
+    }
+
+    /// Address of a function.
+    fn address(&self, name: &str) -> Option<u64> {
+        self.parts.iter().find(|(_, function)| function.name == name).map(|(at, _)| *at)
+    }
+
+    /// The functions, the kernel first.
+    pub fn functions(&self) -> impl Iterator<Item = &'a Function<'a>> {
+        self.parts.iter().map(|&(_, function)| function)
+    }
+
+    /// The function that an instruction is of.
+    pub fn function_at(&self, address: u64) -> &'a Function<'a> {
+        let after = self.parts.partition_point(|(at, _)| *at <= address);
+        self.parts[after.saturating_sub(1)].1
+    }
+
+    /// Bytes of code.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Decodes all code with its relocations in place.
+    ///
+    /// # Errors
+    /// All that is not known, a line each.
+    pub fn decode(&self, cubin: &Cubin<'_>, layout: &Layout) -> Result<Vec<Inst>, Vec<String>> {
+        let (mut insts, mut problems) = (Vec::new(), Vec::new());
+        for &(base, function) in &self.parts {
+            let mut code = function.code.to_vec();
+            if code.is_empty() {
+                problems.push(format!("  `{}` has no instructions: is the file complete?", function.name));
+            }
+            for relocation in &function.relocations {
+                if let Err(problem) = self.relocate(&mut code, relocation, cubin.sm, layout) {
+                    problems.push(format!("  {:04x}: {problem}", base + relocation.offset));
+                }
+            }
+            let (words, _) = code.as_chunks::<{ INSTRUCTION_BYTES as usize }>();
+            for (address, word) in (base..).step_by(INSTRUCTION_BYTES as usize).zip(words) {
+                match decode(u128::from_le_bytes(*word), address, cubin.sm) {
+                    Ok(inst) => insts.push(inst),
+                    Err(e) => problems.push(format!("  {address:04x}: {e}")),
+                }
+            }
+        }
+        if problems.is_empty() { Ok(insts) } else { Err(problems) }
+    }
+
+    fn relocate(&self, code: &mut [u8], r: &Relocation<'_>, sm: u8, layout: &Layout) -> Result<(), String> {
+        let symbol = self.address(r.symbol).or_else(|| layout.symbol(r.symbol));
+        let address = symbol
+            .ok_or_else(|| format!("the address of `{}` is not known: the cubin is not linked", r.symbol))?
+            .wrapping_add_signed(r.addend);
+        let at = usize::try_from(r.offset).ok();
+        let place = at.and_then(|at| code.get_mut(at..at.checked_add(INSTRUCTION_BYTES as usize)?));
+        let place = place.ok_or("a relocation outside the code")?;
+        let mut word = u128::from_le_bytes((&*place).try_into().map_err(|_| "a relocation outside the code")?);
+        let mut put = |value: u64, at: u32, bits: u32| {
+            let mask = ((1 << bits) - 1) << at;
+            word = word & !mask | u128::from(value) << at & mask;
+        };
+        match r.kind {
+            RelocationKind::Low32 => put(address, 32, 32),
+            RelocationKind::High32 => put(address >> 32, 32, 32),
+            RelocationKind::JumpTarget if sm < 90 => put(address >> 2, TARGET_AT, TARGET_BITS),
+            RelocationKind::JumpTarget => {
+                put(address >> 2, LOW_AT_90, LOW_BITS_90);
+                put(address >> (2 + LOW_BITS_90), TARGET_AT, TARGET_BITS);
+            }
+            kind => return Err(format!("relocation {kind:?} of `{}` is not supported", r.symbol)),
+        }
+        place.copy_from_slice(&word.to_le_bytes());
+        Ok(())
+    }
+}

@@ -1,0 +1,307 @@
+//! Kernels whose machine code came out wrong or was refused: PTX and machine code of several architectures,
+//! with and without optimisation, against the host.
+
+use exec::{Arg, DeviceState, Launch, Loaded, LowerOptions, load, load_cubin, load_words, run};
+use isa::Dim3;
+use std::path::{Path, PathBuf};
+
+const THREADS: usize = 64;
+/// Words of the input: more than the three rows of one word a thread.
+const WORDS: usize = 256;
+
+fn data() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data")
+}
+
+/// A module of the test data and all its cubins, loaded.
+fn modules(name: &str) -> Vec<(String, Loaded)> {
+    let mut files: Vec<PathBuf> = std::fs::read_dir(data()).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let own = |file: &PathBuf| {
+        let stem = file.file_name().unwrap().to_str().unwrap().split('.').next().unwrap();
+        stem.strip_suffix("_O0").unwrap_or(stem) == name
+    };
+    files.retain(own);
+    files.sort();
+    let mut modules = Vec::new();
+    for file in files {
+        let label = file.file_name().unwrap().to_str().unwrap().to_owned();
+        let options = LowerOptions::default();
+        let loaded = match file.extension().and_then(|e| e.to_str()) {
+            Some("ptx") => load(&label, &std::fs::read_to_string(&file).unwrap(), options),
+            Some("cubin") => load_cubin(&label, &std::fs::read(&file).unwrap(), options),
+            _ => continue,
+        };
+        modules.push((label, loaded.unwrap_or_else(|e| panic!("{e}"))));
+    }
+    assert!(modules.len() > 1, "{name}");
+    modules
+}
+
+/// Runs a kernel (out, in) and returns its first words of output.
+fn words(loaded: &Loaded, kernel: &str, input: &[u32]) -> Result<Vec<u32>, String> {
+    let kernel = loaded.kernel(kernel).map_err(|e| e.to_string())?;
+    let mut state = DeviceState::default();
+    state.load(&loaded.module).unwrap();
+    let bytes: Vec<u8> = input.iter().flat_map(|w| w.to_le_bytes()).collect();
+    let buffer = state.memory.allocate("in", bytes.len() as u64).unwrap();
+    state.memory.write(buffer, &bytes).unwrap();
+    let out = state.memory.allocate("out", 4 * THREADS as u64).unwrap();
+    let args = [Arg::Pointer(out), Arg::Pointer(buffer)];
+    let block = Dim3::new(THREADS as u32, 1, 1);
+    let launch = Launch::new(kernel.clone(), Dim3::new(1, 1, 1), block, 0, &args).map_err(|e| e.to_string())?;
+    run(&mut state, &launch).map_err(|fault| fault.to_string())?;
+    let mut found = vec![0; 4 * THREADS];
+    state.memory.read(out, &mut found).unwrap();
+    Ok(found.as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(*b)).collect())
+}
+
+/// Checks a kernel of a module in all forms. What PTX cannot run yet is left to the host.
+fn check(modules: &[(String, Loaded)], kernel: &str, input: &[u32], expected: &[u32]) {
+    for (label, loaded) in modules {
+        if label.ends_with(".ptx") && loaded.kernel(kernel).is_err() {
+            continue;
+        }
+        let found = words(loaded, kernel, input).unwrap_or_else(|e| panic!("{label} {kernel}: {e}"));
+        for (at, (found, expected)) in found.iter().zip(expected).enumerate() {
+            assert_eq!(found, expected, "{label} {kernel}: word {at} is {found:#x}, not {expected:#x}");
+        }
+    }
+}
+
+/// Numbers of all kinds: small ones, edges, others.
+fn numbers() -> Vec<u32> {
+    const EDGES: [u32; 8] = [0, 1, !0, 0x8000_0000, 0x7fff_ffff, 0xffff, 0xff80, 0x8000];
+    let hashed = |i: u32| i.wrapping_mul(0x9e37_79b9) ^ i.wrapping_mul(i) << 7;
+    let one = |i: u32| match i % 4 {
+        0 => EDGES[(i / 4) as usize % EDGES.len()],
+        1 => hashed(i) % 300,
+        2 => (hashed(i) % 300).wrapping_neg(),
+        _ => hashed(i),
+    };
+    (0..WORDS as u32).map(one).collect()
+}
+
+/// The words of each thread's result.
+fn each(expected: impl Fn(usize) -> u32) -> Vec<u32> {
+    (0..THREADS).map(expected).collect()
+}
+
+/// The result of an instruction for the three operands of each thread.
+fn by_rows(input: &[u32], expected: impl Fn([u32; 3]) -> u32) -> Vec<u32> {
+    each(|t| expected([input[t], input[t + THREADS], input[t + 2 * THREADS]]))
+}
+
+/// A small whole number in half precision.
+fn half(number: i32) -> u32 {
+    if number == 0 {
+        return 0;
+    }
+    let exponent = number.unsigned_abs().ilog2();
+    assert!(exponent < 11);
+    u32::from(number < 0) << 15 | (exponent + 15) << 10 | (number.unsigned_abs() << (10 - exponent) & 0x3ff)
+}
+
+#[test]
+fn halves_are_swapped_and_one_negated() {
+    let number = |i: usize| (i as i32 * 7) % 23 - 11;
+    // Pairs (low, high) a, b, c of each thread; the upper half of a is not negative.
+    let pair = |i: usize| (number(2 * i), if i.is_multiple_of(3) { number(2 * i + 1).abs() + 1 } else { number(i) });
+    let input: Vec<u32> = (0..3 * THREADS).map(|i| half(pair(i).0) | half(pair(i).1) << 16).collect();
+    let expected = each(|t| {
+        let [a, b, c] = [3 * t, 3 * t + 1, 3 * t + 2].map(pair);
+        half(a.0 - 2 * b.1 * c.0) | half(a.1) << 16
+    });
+    let found: Vec<u32> = expected.clone();
+    check(&modules("cases"), "swapped_halves", &input, &found);
+}
+
+#[test]
+fn a_loop_of_wide_compare_and_swap_on_shared_memory_ends() {
+    let input = numbers();
+    let word = |t: usize| (0..64).filter(|u| u & 3 == t).fold(u64::from(input[t]), |m, u| m | 1 << u);
+    let expected: Vec<u32> = (0..4).flat_map(|t| [word(t) as u32, (word(t) >> 32) as u32]).collect();
+    check(&modules("cases"), "shared_or", &input, &expected);
+}
+
+fn ladder(n: u32, x: u32) -> u32 {
+    if n == 0 {
+        return x;
+    }
+    let a = ladder(n - 1, x.wrapping_mul(3).wrapping_add(n));
+    a.wrapping_add(ladder(n - 1, a ^ x))
+}
+
+#[test]
+fn recursion_and_virtual_calls_have_a_stack() {
+    let (modules, input) = (modules("cases"), numbers());
+    check(&modules, "recursion", &input, &each(|t| ladder(t as u32 & 3, input[t])));
+    let expected = each(|t| {
+        let a = input[t];
+        let derived = [a, 3, a.wrapping_mul(3), 1][a as usize & 3].wrapping_add(1);
+        if a & 1 == 1 { a.wrapping_add(3) } else { derived }
+    });
+    check(&modules, "virtual_call", &input, &expected);
+}
+
+#[test]
+fn the_stack_of_recursion_is_what_the_caller_chooses() {
+    let cubin = std::fs::read(data().join("cases.sm_86.cubin")).unwrap();
+    for (bytes, fits) in [(16, false), (4096, true)] {
+        let options = LowerOptions { stack_bytes: Some(bytes), ..LowerOptions::default() };
+        let result = words(&load_cubin("cases", &cubin, options).unwrap(), "recursion", &numbers());
+        match result {
+            Ok(_) => assert!(fits),
+            Err(e) => assert!(!fits && e.contains("outside the thread's 16 bytes of local memory"), "{e}"),
+        }
+    }
+    let options = LowerOptions { stack_bytes: Some(1 << 20), ..LowerOptions::default() };
+    let error = load_cubin("cases", &cubin, options).unwrap().kernel("recursion").unwrap_err().to_string();
+    assert!(error.contains("a stack of 1048576 bytes a thread: there are at most 524288"), "{error}");
+}
+
+#[test]
+fn a_kernel_without_instructions_is_refused() {
+    let problems = load_words("empty", 75, &[], 8).unwrap_err();
+    assert!(problems[0].contains("`empty` has no instructions"), "{problems:?}");
+}
+
+#[test]
+fn constants_of_16_bits() {
+    let input = numbers();
+    let short = |t: usize| if t.is_multiple_of(2) { input[t / 2] as u16 } else { (input[t / 2] >> 16) as u16 };
+    let value = |t: usize| (0..short(t) % 5).fold(0x56f9_u16, |v, i| v.wrapping_mul(3).wrapping_add(i));
+    let expected: Vec<u32> =
+        (0..THREADS / 2).map(|k| u32::from(value(2 * k)) | u32::from(value(2 * k + 1)) << 16).collect();
+    check(&modules("cases"), "half_constant", &input, &expected);
+}
+
+#[test]
+fn tables_of_pointers() {
+    let (modules, input) = (modules("cases"), numbers());
+    let names = [b"alpha", b"beta\0", b"gamma"];
+    let pointers = each(|t| {
+        [1, 4, 0, 8][t & 3] + 10 * [3, 0, 6][t % 3] + 100 * [8, 6][t & 1] + 10000 * u32::from(names[t % 3][t & 3])
+    });
+    check(&modules, "pointer_tables", &input, &pointers);
+    let spread = |x: u32, y: u32| {
+        let element = |j: u32| y.wrapping_add(j.wrapping_sub(x) & 7);
+        element(y & 7) ^ element(0)
+    };
+    let sum = |x: u32, y: u32| x.wrapping_add(y);
+    let product = |x: u32, y: u32| x.wrapping_mul(y).wrapping_add(1);
+    let functions = each(|t| {
+        let (x, y) = (input[t], t as u32);
+        let first = [sum(x, y), product(x, y), spread(x, y)][x as usize % 3];
+        first.wrapping_add([spread(y, x), sum(y, x), product(y, x)][t % 3])
+    });
+    check(&modules, "function_tables", &input, &functions);
+}
+
+#[test]
+fn lanes_break_under_two_predicates() {
+    let input = numbers();
+    let expected = each(|t| (input[t] as f32 / (input[t + 64] % 1000 + 1) as f32).to_bits());
+    check(&modules("cases"), "divisions", &input, &expected);
+}
+
+#[test]
+fn functions_are_called_by_address() {
+    let input = numbers();
+    let rest = |a: u32, b: u32| a % (b | 1);
+    let expected = each(|t| {
+        let (x, t) = (input[t], t as u32);
+        (2 * rest(x, 1000)).wrapping_add(rest(x, t)).wrapping_add(ladder(t & 3, t))
+    });
+    let modules = modules("calls");
+    check(&modules, "calls", &input, &expected);
+    for (label, loaded) in modules.iter().filter(|(label, _)| label.ends_with("cubin")) {
+        let program = &loaded.kernel("calls").unwrap().program;
+        let text = |at| program.text(isa::Pc(at));
+        assert!((0..program.insts().len() as u32).any(|at| text(at).starts_with("CALL.ABS")), "{label}");
+    }
+}
+
+#[test]
+fn saturating_sums() {
+    let (modules, input) = (modules("forms"), numbers());
+    let of = |f: fn([i32; 3]) -> i32| by_rows(&input, move |s| f(s.map(|x| x as i32)) as u32);
+    check(&modules, "add_sat", &input, &of(|[a, b, _]| a.saturating_add(b)));
+    check(&modules, "sub_sat", &input, &of(|[a, ..]| 77_i32.saturating_sub(a)));
+    let high = |[a, b, c]: [i32; 3]| ((i64::from(a) * i64::from(b) >> 32) as i32).saturating_add(c);
+    check(&modules, "mad_hi_sat", &input, &of(high));
+}
+
+#[test]
+fn integers_are_packed() {
+    let (modules, input) = (modules("forms"), numbers());
+    let clamp =
+        |x: u32, least: i32, greatest: i32, bits: u32| (x as i32).clamp(least, greatest) as u32 & ((1 << bits) - 1);
+    let pack = |least: i32, greatest: i32, bits: u32| {
+        by_rows(&input, move |[a, b, c]| {
+            let above = if bits == 16 { 0 } else { c << (2 * bits) };
+            above | clamp(a, least, greatest, bits) << bits | clamp(b, least, greatest, bits)
+        })
+    };
+    check(&modules, "pack_u16", &input, &pack(0, 65535, 16));
+    check(&modules, "pack_s8", &input, &pack(-128, 127, 8));
+    check(&modules, "pack_u4", &input, &pack(0, 15, 4));
+    check(&modules, "pack_s2", &input, &pack(-2, 1, 2));
+    let bytes = |[a, b, _]: [u32; 3]| {
+        let pairs = a.to_le_bytes().into_iter().zip(b.to_le_bytes());
+        pairs.enumerate().fold(0, |m, (k, (x, y))| m | u32::from(x.abs_diff(y)) << (8 * k))
+    };
+    check(&modules, "difference", &input, &by_rows(&input, bytes));
+    check(&modules, "upper_half", &input, &by_rows(&input, |[a, ..]| f32::from((a >> 16) as i16).to_bits()));
+}
+
+#[test]
+fn halves_are_truncated() {
+    let number = |t: usize| (t as i32 * 37) % 1000 + 1024;
+    let input: Vec<u32> = (0..WORDS).map(|t| (number(t) as f32 + 0.75).to_bits()).collect();
+    check(&modules("forms"), "truncated_half", &input, &each(|t| half(number(t)) * 0x1_0001));
+}
+
+/// `MUFU.F16` of an upper half.
+#[test]
+fn hyperbolic_tangents_of_pairs_are_those_of_ptx() {
+    let modules = modules("forms");
+    let input: Vec<u32> = (0..WORDS as i32).map(|i| half(i % 7 - 3) | half(3 - i % 5) << 16).collect();
+    let expected = words(&modules.iter().find(|(l, _)| l == "forms.ptx").unwrap().1, "tanh_of_pair", &input).unwrap();
+    assert!(expected.iter().any(|w| w & 0xffff != w >> 16));
+    check(&modules, "tanh_of_pair", &input, &expected);
+}
+
+#[test]
+fn conversions_to_bfloat16_and_bytes() {
+    let float = |i: usize| (i as f32 - 20.0) * 9.3;
+    let input: Vec<u32> = (0..WORDS).map(|i| float(i).to_bits()).collect();
+    let rounded = |x: f32| {
+        let bits = x.to_bits();
+        (bits + 0x7fff + (bits >> 16 & 1)) >> 16
+    };
+    let ampere = modules("forms80");
+    check(&ampere, "bf16", &input, &each(|t| rounded(float(t)) * 0x1_0001));
+    check(&ampere, "bf16_relu", &input, &each(|t| rounded(float(t).max(0.0)) * 0x1_0001));
+    let later = modules("forms86");
+    check(&later, "byte", &input, &each(|t| u32::from(float(t) as u8)));
+    let signed = |[a, b, _]: [u32; 3]| {
+        let [a, b] = [a, b].map(f32::from_bits);
+        (a.abs().min(b.abs()) * a.signum() * b.signum()).to_bits()
+    };
+    let mixed: Vec<u32> = (0..WORDS).map(|i| (float(i) + 0.5).to_bits() ^ (i as u32 / 3 & 1) << 31).collect();
+    check(&later, "product_of_signs", &mixed, &by_rows(&mixed, signed));
+}
+
+#[test]
+fn copies_fill_up_with_zeros() {
+    let (modules, input) = (modules("forms80"), numbers());
+    let expected = each(|t| {
+        let bytes: Vec<u8> = input[4 * t..4 * t + 4].iter().flat_map(|w| w.to_le_bytes()).collect();
+        let read = (t % 32).min(16);
+        let kept: Vec<u8> = bytes.iter().enumerate().map(|(k, &b)| if k < read { b } else { 0 }).collect();
+        let words: Vec<u32> = kept.as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(*b)).collect();
+        (0..4).fold(0_u32, |sum, k| sum.wrapping_add(words[k].wrapping_mul([1, 1, 3, 5][k])))
+    });
+    check(&modules, "copies", &input, &expected);
+    check(&modules, "swap64", &input, &by_rows(&input, |[_, b, _]| b));
+}
