@@ -168,3 +168,20 @@ fn hashes_match_the_record() {
         }
     }
 }
+
+/// Sample instructions of sm_90 with one bit flipped, and what nvdisasm 13 prints for them: a bit that it
+/// reads and we do not is refused, never ignored.
+#[test]
+fn no_bit_is_ignored() {
+    let words = include_str!("data/flips.sm_90.txt");
+    let mut count = 0;
+    for line in words.lines() {
+        let (word, expected) = line.split_once(' ').expect("a word and its text");
+        let word = u128::from_str_radix(word, 16).expect("a hexadecimal word");
+        count += 1;
+        if let Ok(inst) = sass::decode::decode(word, 0, 90) {
+            assert_eq!(inst.to_string(), expected, "{word:#034x}");
+        }
+    }
+    assert!(count > 400, "only {count} words");
+}

@@ -139,8 +139,10 @@ fn from_integers() {
 fn from_integers_on_the_main_pipe() {
     let i2fp = Case { sm: 86, code: 0x45, layout: Layout::Two, types: &["u32", "u32"], signs: false, ..F2F };
     for (number, round) in ROUNDINGS.into_iter().enumerate() {
-        let modify =
-            |signed: u64, half: u64| move |w: Word| w.bits(74, 1, signed).bits(75, 1, half).bits(78, 2, number as u64);
+        // As in compiled code, a source of 32 bits; F16 is 1, F32 is 2.
+        let modify = |signed: u64, half: u64| {
+            move |w: Word| w.bits(74, 1, signed).bits(75, 3, 2 - half).bits(84, 3, 2).bits(78, 2, number as u64)
+        };
         Case { modify: &modify(1, 0), ..i2fp }.check(|s| out(convert::int_to_f32(s[1], IntType::S32, round)));
         Case { modify: &modify(0, 0), ..i2fp }.check(|s| out(convert::int_to_f32(s[1], IntType::U32, round)));
         Case { modify: &modify(1, 1), ..i2fp }

@@ -190,7 +190,9 @@ impl fmt::Display for Register {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         write!(f, "{}", self.sign)?;
         name(f, self.uniform, self.index)?;
-        write!(f, "{}{}{}", self.sign.close(), if self.reuse { ".reuse" } else { "" }, self.suffix)
+        // Conversions choose a half, of which they take the absolute value; others choose afterwards.
+        let (within, after) = if self.suffix == ".H1" { (".H1", "") } else { ("", self.suffix) };
+        write!(f, "{within}{}{}{after}", self.sign.close(), if self.reuse { ".reuse" } else { "" })
     }
 }
 
@@ -213,7 +215,7 @@ impl fmt::Display for Constant {
                 }
             }
         }
-        write!(f, "]{}{}", self.sign.close(), self.suffix)
+        write!(f, "]{}{}", self.suffix, self.sign.close())
     }
 }
 

@@ -13,6 +13,8 @@ const DISTANCE_BSSY: Field = bits(34, 30);
 const NO_UNIFORM: &[(Field, u64)] = &[(bits(91, 1), 0)];
 const UNIFORM: &[(Field, u64)] = &[(bits(91, 1), 1)];
 const BRA_KIND: Mod = modifier("kind", bits(32, 2), &["", ".U", ".DIV", ".CONV"]);
+/// With a uniform register there is a kind.
+const BRA_KIND_UNIFORM: Mod = modifier("kind", bits(32, 2), &[RESERVED, ".U", ".DIV", ".CONV"]);
 /// All lanes go if the guard holds in one.
 const BRA_ANY: Mod = flag("any", 84, &["", ".ANY"]).show(Show::When(bits(32, 2), 1));
 const BRA_COUNT: Mod = modifier("count", bits(85, 2), &["", ".INC", ".DEC", RESERVED]);
@@ -51,7 +53,7 @@ pub(super) const ROWS: &[Row] = &[
         Op::Bra,
         0x147,
         &[4],
-        &[BRA_COUNT, BRA_KIND],
+        &[BRA_COUNT, BRA_KIND_UNIFORM],
         &[P87_OPTIONAL, shown(What::URegInvert(24, 30), on(33)), slot(What::Target(DISTANCE))],
         "branch by a uniform register",
     )
@@ -61,7 +63,7 @@ pub(super) const ROWS: &[Row] = &[
         Op::Bra,
         0x147,
         &[4],
-        &[BRA_COUNT, BRA_KIND],
+        &[BRA_COUNT, BRA_KIND_UNIFORM],
         &[P87_OPTIONAL, shown(What::URegInvert(24, 30), on(33)), slot(What::Target(DISTANCE_90))],
         "branch by a uniform register",
     )
@@ -198,7 +200,7 @@ pub(super) const ROWS: &[Row] = &[
         Op::BrxU,
         0x158,
         &[4],
-        &[BRA_COUNT],
+        &[BRA_COUNT, unused(bits(32, 2))],
         &[P87_OPTIONAL, slot(What::IndirectUniformAbsolute(24, DISTANCE))],
         "branch to uniform a + target",
     )
@@ -208,7 +210,7 @@ pub(super) const ROWS: &[Row] = &[
         Op::BrxU,
         0x158,
         &[4],
-        &[BRA_COUNT],
+        &[BRA_COUNT, unused(bits(32, 2))],
         &[P87_OPTIONAL, slot(What::IndirectUniformAbsolute(24, DISTANCE_90))],
         "branch to uniform a + target",
     )
@@ -338,7 +340,7 @@ pub(super) const ROWS: &[Row] = &[
             bits(84, 3),
             &[RESERVED, RESERVED, ".PAUSE", ".TRAP", RESERVED, RESERVED, RESERVED, RESERVED],
         )],
-        &[shown(What::Imm(bits(34, 4)), Show::Unless(bits(34, 4), 0))],
+        &[shown(What::Imm(bits(34, 3)), Show::Unless(bits(34, 3), 0))],
         "stops for a debugger or traps",
     ),
     row(Op::PmTrig, 0x01, &[4], &[], &[P87_OPTIONAL, imm(32, 16)], "triggers performance monitors"),
@@ -362,7 +364,7 @@ pub(super) const ROWS: &[Row] = &[
         &[
             modifier("order", bits(79, 2), &[".SC", ".ALL", "", RESERVED]),
             modifier("scope", bits(76, 3), &[".CTA", ".SM", ".GPU", ".SYS", RESERVED, ".VC", RESERVED, RESERVED]),
-            flag("mmio", 72, &["", RESERVED]),
+            unused(bits(72, 2)),
         ],
         &[],
         "orders memory accesses",
@@ -390,7 +392,7 @@ pub(super) const ROWS: &[Row] = &[
         Op::NanoSleep,
         0x15d,
         AB,
-        &[flag("random", 86, &["", ".RAND"]), flag("warp", 85, &["", ".WARP"])],
+        &[flag("random", 86, &["", ".RAND"]), flag("warp", 85, &["", ".WARP"]), unused(bits(83, 2))],
         &[P87_OPTIONAL, b(Bits)],
         "sleeps for b nanoseconds",
     ),
@@ -398,7 +400,7 @@ pub(super) const ROWS: &[Row] = &[
 ];
 
 const CCTL_WIDE: Mod = flag("wide address", 72, &["", ".E"]);
-const CCTL_CACHE: Mod = modifier("cache", bits(78, 2), &["", ".U", ".C", ".I"]);
+const CCTL_CACHE: Mod = modifier("cache", bits(78, 3), &["", ".U", ".C", ".I"]);
 const CCTL_OP: Mod = modifier(
     "operation",
     bits(87, 4),

@@ -19,7 +19,7 @@ const S_FLOAT: Mod = modifier("b type", bits(84, 3), &[RESERVED, ".F16", "", ".F
 const S_FLOAT_FULL: Mod = modifier("b type", bits(84, 3), &[RESERVED, ".F16", ".F32", ".F64", ".BF16"]);
 /// Which half of a register a half-precision source is.
 const HALF_CHOICE: Mod =
-    modifier("half source", bits(60, 2), &["", "", RESERVED, RESERVED]).show(Show::When(bits(9, 3), 1));
+    modifier("half source", bits(60, 2), &["", "", RESERVED, RESERVED]).show(Show::Unless(bits(9, 3), 4));
 /// Size and sign of an integer result, S32 left out.
 const D_INT: Mod = modifier("d type", split(72, 1, 75, 2), &[".U8", ".S8", ".U16", ".S16", ".U32", "", ".U64", ".S64"]);
 /// Size and sign of an integer source.
@@ -28,8 +28,10 @@ const S_INT: Mod = modifier("b type", split(74, 1, 84, 2), &[".U8", ".S8", ".U16
 /// Signs of the first source are refused.
 const NO_SIGN: Mod = modifier("a sign", bits(72, 2), &[""]);
 const RELU: Mod = flag("relu", 75, &["", ".RELU"]);
-const PACK: Mod = modifier("mode", bits(79, 2), &[".PACK_AB", RESERVED, RESERVED, ".PACK_AB.RZ"]);
-const MERGE: Mod = modifier("mode", bits(79, 2), &[".MERGE_C", RESERVED, RESERVED, RESERVED]);
+const PACK: Mod = modifier("mode", bits(79, 3), &[".PACK_AB", RESERVED, RESERVED, ".PACK_AB.RZ"]);
+const MERGE: Mod = modifier("mode", bits(79, 3), &[".MERGE_C"]);
+/// From Ada on `F2FP` has no signs.
+const NO_SIGN_B: Mod = modifier("b sign", bits(62, 2), &[""]).show(Show::When(bits(9, 3), 1));
 const SOURCE_16: &[(Field, u64)] = &[(bits(84, 3), 1)];
 const SOURCE_32: &[(Field, u64)] = &[(bits(84, 3), 2)];
 const SOURCE_64: &[(Field, u64)] = &[(bits(84, 3), 3)];
@@ -111,11 +113,16 @@ pub(super) const ROWS: &[Row] = &[
         Op::I2Fp,
         0x45,
         AB,
-        &[flag("d type", 75, &[".F32", ".F16"]), flag("signed", 74, &[".U32", ".S32"]), RND],
+        &[
+            modifier("d type", bits(75, 3), &[RESERVED, ".F16", ".F32", RESERVED]),
+            flag("signed", 74, &[".U32", ".S32"]),
+            RND,
+        ],
         &[DST, b(Signed)],
         "d = integer b on the main pipe",
     )
-    .sm(86, 90),
+    .sm(86, 90)
+    .fixed(SOURCE_32),
     row(Op::FRnd, 0x107, AB, &[FTZ, D_FLOAT, RND_INT], &[DST, late(F32)], "d = b rounded to an integer")
         .fixed(SOURCE_32),
     row(Op::FRnd, 0x107, AB, &[FTZ, D_FLOAT, RND_INT, HALF_CHOICE], &[DST, late(F16)], "d = half b rounded")
@@ -123,7 +130,15 @@ pub(super) const ROWS: &[Row] = &[
     row(Op::FRnd, 0x107, &[1], &[FTZ, D_FLOAT, RND_INT, HALF_CHOICE], &[DST, late(F16)], "d = bfloat16 b rounded")
         .sm(90, 90)
         .fixed(SOURCE_BF16),
-    row(Op::FRnd, 0x113, AB, &[D_FLOAT, RND_INT], &[DST, late(F64)], "d = double b rounded to an integer"),
+    row(
+        Op::FRnd,
+        0x113,
+        AB,
+        &[D_FLOAT, RND_INT, unused(bits(80, 1))],
+        &[DST, late(F64)],
+        "d = double b rounded to an integer",
+    )
+    .fixed(SOURCE_64),
     row(
         Op::F2Fp,
         0x3e,
@@ -148,7 +163,13 @@ pub(super) const ROWS: &[Row] = &[
         Op::F2Fp,
         0x3e,
         AB,
-        &[NO_SIGN, RELU, modifier("d type", bits(76, 2), &[".F16.F32", ".BF16.F32", RESERVED, RESERVED]), PACK],
+        &[
+            NO_SIGN,
+            NO_SIGN_B,
+            RELU,
+            modifier("d type", bits(76, 2), &[".F16.F32", ".BF16.F32", RESERVED, RESERVED]),
+            PACK,
+        ],
         &[DST, a(F32), b(F32)],
         "d = pair of halves (a, b)",
     )
@@ -158,7 +179,13 @@ pub(super) const ROWS: &[Row] = &[
         Op::F2Fp,
         0x3e,
         AB,
-        &[NO_SIGN, RELU, modifier("d type", bits(76, 2), &[".F16.F32", ".BF16.F32", RESERVED, RESERVED]), MERGE],
+        &[
+            NO_SIGN,
+            NO_SIGN_B,
+            RELU,
+            modifier("d type", bits(76, 2), &[".F16.F32", ".BF16.F32", RESERVED, RESERVED]),
+            MERGE,
+        ],
         &[DST, b(F32), c(Bits)],
         "d = pair of halves (half of c, b)",
     )
