@@ -9,8 +9,12 @@ from pathlib import Path
 from .program import used_functions
 
 HERE = Path(__file__).resolve().parent
-# PTX is made for each of these levels, and of it machine code for these architectures.
-LEVELS = {70: [70, 75], 80: [80, 86], 90: [90]}
+# PTX is made for these levels, and of it machine code for these architectures.
+LEVELS = [70, 80, 90]
+TARGETS = [70, 75, 80, 86, 90]
+
+
+HOST = ["g++", "-std=c++17", "-O0", "-frounding-math", "-ffp-contract=off", "-fno-strict-aliasing", "-w"]
 
 
 class CompileError(Exception):
@@ -46,7 +50,11 @@ def expected(kernels, folder, name):
     """Compiles and runs the kernels on the host; writes NAME.cases and NAME.expected."""
     source, program = folder / f"{name}.host.cpp", folder / f"{name}.host"
     source.write_text(host_source(kernels))
-    run(["g++", "-std=c++17", "-O1", "-frounding-math", "-ffp-contract=off", "-fno-strict-aliasing", "-w", f"-I{HERE}", source, "-o", program])
+    header = folder / "host.h.gch"
+    if not header.exists():
+        run([*HOST, HERE / "host.h", "-o", header])
+    run([*HOST, f"-I{folder}", f"-I{HERE}", source, "-o", program])
+    source.unlink()
     run([program, folder / "input.bin", folder / f"{name}.expected"], timeout=60)
     program.unlink()
     lines = [f"{k.name} {k.grid} {k.block} {k.output_words}" for k in kernels]
@@ -60,18 +68,18 @@ class Compilers:
         self.cuda, self.host_compiler, self.newer = Path(cuda), host_compiler, newer and Path(newer)
 
     def variants(self, level, turn):
-        """The ways to compile the group number `turn`; which are not optimised changes with it."""
-        names = []
-        for at, (made_for, targets) in enumerate(LEVELS.items()):
-            if made_for >= level:
-                names.append(f"sm_{made_for}.ptx")
-                names += [f"sm_{target}.cubin" for target in targets]
-                option = ["O0", "G", "O1", "O0"][(turn + at) % 4]
-                target = targets[turn % len(targets)]
-                names += [f"sm_{target}-{option}.cubin"] + ([f"sm_{made_for}-G.ptx"] if option == "G" else [])
+        """The ways to compile the group number `turn`: PTX of one level, and machine code of all architectures
+        from it; one is not optimised."""
+        at = max([l for l in LEVELS if l <= [70, 80, 70, 90, 70][turn % 5]] + [level])
+        targets = [t for t in TARGETS if t >= at]
+        names = [f"sm_{at}.ptx"] + [f"sm_{at}_{target}.cubin" for target in targets]
+        # Every architecture comes with every one of these.
+        option = ["O0", "G", "O1"][turn % 3]
+        names.append(f"sm_{at}_{targets[turn % len(targets)]}-{option}.cubin")
+        if option == "G":
+            names.append(f"sm_{at}-G.ptx")
         if self.newer:
-            target = [70, 75, 80, 86][turn % 4]
-            names += ["new_90.ptx", "new_90.cubin"] + (["new_90-O0.cubin"] if turn % 2 else []) + ([f"new_{target}.cubin"] if target >= level else [])
+            names += ["new_90.ptx", "new_90_90.cubin"] if turn % 2 else [f"new_{at}.ptx", f"new_{at}_{targets[turn % len(targets)]}-O0.cubin", f"new_{at}_90.cubin"]
         return names
 
     def compile(self, kernels, folder, name, variants):
@@ -80,9 +88,8 @@ class Compilers:
         source.write_text(device_source(kernels))
         made = {}
         for variant in variants:
-            maker, target, option, kind = re.fullmatch(r"(sm|new)_(\d+)(?:-(\w+))?\.(ptx|cubin)", variant).groups()
-            target = int(target)
-            level = max(l for l in LEVELS if l <= target)
+            maker, level, target, option, kind = re.fullmatch(r"(sm|new)_(\d+)(?:_(\d+))?(?:-(\w+))?\.(ptx|cubin)", variant).groups()
+            level = int(level)
             debug = option == "G"
             if (maker, level, debug) not in made:
                 made[maker, level, debug] = self.ptx(source, maker, level, debug)

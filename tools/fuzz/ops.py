@@ -235,10 +235,10 @@ ptx("asm", "cvt_sat_s32_s64", "u32", "u64", "cvt.sat.s32.s64 $d, $a;", "(u32)cla
 ptx("asm", "cvt_sat_s32_u32", "u32", "u32", "cvt.sat.s32.u32 $d, $a;", "(u32)clampi(a, INT32_MIN, INT32_MAX)")
 for kind, low, high in [("s16", -32768, 32767), ("u16", 0, 65535)]:
     ptx("asm", f"cvt_pack_{kind}", "u32", "u32 u32", f"cvt.pack.sat.{kind}.s32 $d, $a, $b;",
-        f"(u32)(u16)clampi((i32)a, {low}, {high}) << 16 | (u16)clampi((i32)b, {low}, {high})", 72)
+        f"(u32)(u16)clampi((i32)a, {low}, {high}) << 16 | (u16)clampi((i32)b, {low}, {high})", 80)
 for kind, low, high in [("s8", -128, 127), ("u8", 0, 255)]:
     ptx("asm", f"cvt_pack_{kind}", "u32", "u32 u32 u32", f"cvt.pack.sat.{kind}.s32.b32 $d, $a, $b, $c;",
-        f"c << 16 | (u32)(u8)clampi((i32)a, {low}, {high}) << 8 | (u8)clampi((i32)b, {low}, {high})", 72)
+        f"c << 16 | (u32)(u8)clampi((i32)a, {low}, {high}) << 8 | (u8)clampi((i32)b, {low}, {high})", 80)
 
 # ---------------------------------------------------------------- PTX: video instructions
 SELECT = ["", ".b0", ".b1", ".b2", ".b3", ".h0", ".h1"]

@@ -8,7 +8,7 @@ the vote on the condition around it.
 
 import re
 
-from .floats import BY_RESULT, OPS
+from .floats import BY_RESULT, GROUPS, OPS
 from .ops import TYPES
 
 VARIABLES = {"u8": 1, "u16": 2, "u32": 5, "u64": 3, "u128": 1, "f32": 3, "f64": 2, "h": 2, "h2": 2, "b": 1, "b2": 1}
@@ -59,7 +59,7 @@ def leaf(text):
 class Kernel:
     """A random kernel: `source()` is its text, which compiles for the device and for the host."""
 
-    def __init__(self, name, random, level=70, size=9):
+    def __init__(self, name, random, level=70, size=6):
         self.name, self.random, self.level = name, random, level
         themes = [t for t in THEMES if level >= 80 or "b" not in t]
         self.groups = set(random.choice(themes)) | {"int"}
@@ -142,7 +142,7 @@ class Kernel:
     def assign(self):
         r = self.random
         t = r.choice([t for t in self.types for _ in range(VARIABLES[t])])
-        return leaf(f"{r.choice(self.scope[t])} = {self.expression(t, 3)};")
+        return leaf(f"{r.choice(self.scope[t])} = {self.expression(t, r.choice([1, 2, 3]))};")
 
     # ------------------------------------------------------------ statements
     def statements(self, count, depth, whole):
@@ -207,7 +207,7 @@ class Kernel:
         else:
             self.scope["u32"] = ["x", "y", "z_u32"]
         self.kinds = [k for k in kinds if k in ("if", "loop", "switch", "local", "table")] or ["if"]
-        body = self.statements(r.randint(2, 4), 1, False)
+        body = self.statements(r.randint(1, 3), 1, False)
         if r.random() < 0.4:
             body.append(leaf(f"if ({self.condition()}) return {self.any_leaf('u32')};"))
         lines = [f"FUNC u32 {name}({'u32 depth, ' if recursive else ''}u32 x, u32 y, {TYPES[other][0]} z_{other}) {{"]
@@ -491,25 +491,31 @@ def used_functions(text, ops=OPS):
     return device, host
 
 
-class OpKernel(Kernel):
-    """A kernel of one operation on many values."""
+class OpsKernel(Kernel):
+    """A kernel of some operations, each on several values."""
 
-    def __init__(self, name, op):
-        self.name, self.op, self.level = name, op, max(op.level, 70)
+    def __init__(self, name, ops):
+        self.name, self.level = name, max([op.level for op in ops] + [70])
         self.tables, self.functions, self.shared = [], [], []
         self.grid, self.block = 1, 64
-        types = list(dict.fromkeys(["u32"] + [t for t in op.args if t != "bool"] + ([op.ret] if op.ret != "bool" else [])))
-        self.types = types
-        self.scope = {t: [f"{t}_{i}" for i in range(4)] for t in types}
+        used = ["u32"] + [t for op in ops for t in op.args + [op.ret] if t != "bool"]
+        self.types = list(dict.fromkeys(used))
+        self.scope = {t: [f"{t}_{i}" for i in range(4)] for t in self.types}
+        # What is computed goes to other variables, so that each operation sees the input.
+        inputs = {t: list(names) for t, names in self.scope.items()}
+        self.body = [node for number, op in enumerate(ops) for node in self.uses(op, number, inputs)]
         self.number_variables()
-        self.body = []
+
+    def uses(self, op, number, inputs):
         for k in range(4):
-            # Values near each other and the edges are where operations differ.
-            args = ["(u32_0 & 1)" if t == "bool" else self.scope[t][(k + j) % 4] for j, t in enumerate(op.args)]
-            if k == 3 and len(args) > 1:
-                args[-1] = args[0] if op.args[-1] == op.args[0] else args[-1]
+            args = ["(u32_0 & 1)" if t == "bool" else inputs[t][(k + j) % 4] for j, t in enumerate(op.args)]
+            if k == 3 and len(args) > 1 and op.args[-1] == op.args[0]:
+                args[-1] = args[0]
             value = op.template.format(*args) if op.template else f"{op.name}_({', '.join(args)})"
             if op.ret == "bool":
-                self.body.append(leaf(f"u32_1 = u32_1 * 2 + ({value} ? 1 : 0);"))
+                value, result = f"({value} ? {k + 3}u : 2u)", "u32"
             else:
-                self.body.append(leaf(f"{self.scope[op.ret][k]} = {value};"))
+                result = op.ret
+            to = f"r{number}_{k}"
+            self.scope[result].append(to)
+            yield leaf(f"{to} = {value};")

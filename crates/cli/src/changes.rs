@@ -5,6 +5,7 @@ use crate::failure::Failure;
 use crate::lookup;
 use config::GpuConfig;
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::str::FromStr;
 
 /// Most warp slots of an SM: its widest masks of warps are of 128 bits.
@@ -79,7 +80,8 @@ enum Branches {
     Oracle,
     /// Nothing until the branch has issued
     Stall,
-    /// The next instruction in memory, flushed if the branch goes elsewhere (GPGPU-Sim)
+    /// The next instruction in memory, flushed if the branch goes elsewhere (GPGPU-Sim); sequential_flush is the same
+    #[value(alias = "sequential_flush")]
     Flush,
 }
 
@@ -97,7 +99,7 @@ impl Change {
     fn setting(self, gpu: &GpuConfig) -> Result<String, Failure> {
         let whole = |option: &str, amount: Amount, now: u32| {
             let of = |n: f64| format!("--{option} {}: {n} of {now} on {}", amount.text().trim_start(), gpu.name);
-            amount.of(now).map_err(|n| Failure::bad_input(format!("{}, which is no whole number", of(n))))
+            amount.of(now).map_err(|n| Failure::bad_input(format!("{}, which is not a whole number", of(n))))
         };
         Ok(match self {
             Change::Warps(amount) => {
@@ -154,7 +156,7 @@ impl Choice {
     /// `scheduler` is the warp scheduler, if it is chosen beside them.
     pub fn apply(
         &self,
-        gpu: &str,
+        gpu: &Path,
         settings: &[String],
         scheduler: Option<&str>,
     ) -> Result<(GpuConfig, Vec<String>), Failure> {
@@ -248,12 +250,12 @@ mod tests {
         };
         let choices = changes.choices();
         assert_eq!(choices.iter().map(|c| c.label.as_str()).collect::<Vec<_>>(), ["warps x1", "warps x2"]);
-        let (gpu, settings) = choices[1].apply("rtx2060s", &["sm.max_warps=16".into()], None).unwrap();
+        let (gpu, settings) = choices[1].apply(Path::new("rtx2060s"), &["sm.max_warps=16".into()], None).unwrap();
         assert_eq!((gpu.sm.max_warps, gpu.sm.registers), (32, 131_072));
         assert_eq!(settings, ["sm.max_warps=16", "sm.max_warps=32", "sm.registers=131072"]);
         assert!(changes.only().unwrap_err().message.contains("compare"));
-        assert_eq!(choices[1].apply("v100", &[], None).unwrap().0.sm.max_warps, 128);
-        let error = choices[1].apply("v100", &["sm.max_warps=68".into()], None).unwrap_err();
+        assert_eq!(choices[1].apply(Path::new("v100"), &[], None).unwrap().0.sm.max_warps, 128);
+        let error = choices[1].apply(Path::new("v100"), &["sm.max_warps=68".into()], None).unwrap_err();
         assert!(error.message.contains("136 warp slots on v100"), "{}", error.message);
     }
 
@@ -262,7 +264,7 @@ mod tests {
         let changes = Changes { instruction_buffer: vec![4], ..Changes::default() };
         let twice = |settings: &[&str], scheduler| {
             let settings: Vec<String> = settings.iter().map(|&s| s.to_owned()).collect();
-            changes.only().unwrap().apply("v100", &settings, scheduler).map_err(|e| e.message)
+            changes.only().unwrap().apply(Path::new("v100"), &settings, scheduler).map_err(|e| e.message)
         };
         assert!(twice(&["sm.issue.scheduler=gto"], None).is_ok());
         let error = twice(&["sm.frontend.buffer_entries=2"], None).unwrap_err();

@@ -6,6 +6,7 @@ use crate::render::{energy, summary};
 use lab::{Report, published};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use workloads::Form;
 
 /// A machine to compare: one column.
@@ -15,6 +16,9 @@ pub struct Column {
     pub label: String,
     /// GPU description.
     pub gpu: String,
+    /// The same as the command line has it: the path of a file need not be text.
+    #[serde(skip)]
+    pub gpu_path: PathBuf,
     /// Core design.
     pub core: String,
     /// Warp scheduler; the GPU description's if absent.
@@ -135,6 +139,8 @@ pub struct Comparison {
     pub workloads: Vec<String>,
     /// Code of each row, if it is a bundled workload.
     pub codes: Vec<Form>,
+    /// Of each row, that it has no machine code where others have.
+    pub remarks: Vec<Option<String>>,
     /// Columns.
     pub columns: Vec<Column>,
     /// Row by row.
@@ -159,6 +165,17 @@ impl Comparison {
     /// The column that a column's relative figures are over.
     pub fn baseline(&self, column: usize) -> &Column {
         &self.columns[self.columns[column].baseline]
+    }
+
+    /// Puts the remarks on rows into the reports of their runs.
+    pub fn with_remarks_in_reports(mut self) -> Self {
+        for (i, cell) in self.cells.iter_mut().enumerate() {
+            let Some(remark) = &self.remarks[i / self.columns.len()] else { continue };
+            if let Cell::Complete(report) | Cell::Failed(_, Some(report)) | Cell::Interrupted(Some(report)) = cell {
+                report.remarks.push(remark.clone());
+            }
+        }
+        self
     }
 
     /// What the kernels of a row were executed from: as the runs report it, or else as it was to be.

@@ -98,6 +98,9 @@ pub struct Executable {
     pub parameter_bytes: u32,
     /// Most threads per CTA, if the file says so.
     pub max_threads: Option<u32>,
+    /// Threads per CTA in each dimension, if the file fixes them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub required_threads: Option<[u32; 3]>,
     /// Instructions by operation class, most first: what occupies which unit.
     pub classes: Mix,
 }
@@ -306,6 +309,7 @@ fn executable(kernel: &Kernel) -> Executable {
         local_bytes: kernel.local_bytes,
         parameter_bytes: kernel.param_bytes(),
         max_threads: kernel.max_threads,
+        required_threads: kernel.required_block.map(|b| [b.x, b.y, b.z]),
         classes: classes(kernel),
     }
 }

@@ -1,31 +1,49 @@
 //! Ctrl-C: once to stop and see what is known so far, twice to leave at once.
 
 use crate::failure::{Exit, Failure};
+use crate::preparation;
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
-static REQUESTED: AtomicBool = AtomicBool::new(false);
 static INSTALLED: AtomicBool = AtomicBool::new(false);
 
 /// From now on Ctrl-C (and a request to terminate) sets [`requested`]; the second one ends the
-/// process.
+/// process. What precedes the first simulated cycle is bounded in time ([`preparation`]).
 pub fn install() -> Result<(), Failure> {
     if INSTALLED.swap(true, Ordering::Relaxed) {
         return Ok(());
     }
     ctrlc::set_handler(|| {
-        if REQUESTED.swap(true, Ordering::Relaxed) {
+        if kit::stop::request() {
+            kit::output::discard_unfinished();
             std::process::exit(Exit::Interrupted.status().into());
         }
         let _ = writeln!(
             std::io::stderr(),
             "\nStopping; the report of what is known follows. Ctrl-C again leaves at once."
         );
+        leave_unless_noticed();
     })
-    .map_err(|e| Failure::failed(format!("cannot catch Ctrl-C: {e}")))
+    .map_err(|e| Failure::failed(format!("cannot catch Ctrl-C: {e}")))?;
+    preparation::begin()
+}
+
+/// Ends the process if nothing notices within a second that it is to stop: what waits for a pipe, or
+/// takes long without looking, has nothing to report.
+fn leave_unless_noticed() {
+    const LOOKS: u32 = 18;
+    for _ in 0..LOOKS {
+        std::thread::sleep(Duration::from_millis(50));
+        if kit::stop::noticed() {
+            return;
+        }
+    }
+    kit::output::discard_unfinished();
+    std::process::exit(Exit::Interrupted.status().into());
 }
 
 /// Whether the user wants to stop.
 pub fn requested() -> bool {
-    REQUESTED.load(Ordering::Relaxed)
+    kit::stop::requested()
 }

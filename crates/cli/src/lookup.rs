@@ -4,14 +4,30 @@
 use crate::failure::Failure;
 use crate::simulator;
 use config::GpuConfig;
+use kit::text::excerpt;
 use lab::{Job, RegisterChoice, RegisterMode};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use workloads::launchfile::LaunchFile;
 use workloads::{Form, Size, Workload, suggest, suite};
 
 /// A GPU description with its overrides.
-pub fn gpu(name_or_path: &str, settings: &[String]) -> Result<GpuConfig, Failure> {
-    config::load_with(name_or_path, settings).map_err(Failure::bad_input)
+pub fn gpu(name_or_path: &Path, settings: &[String]) -> Result<GpuConfig, Failure> {
+    config::load_with(name_or_path, settings).map_err(|error| {
+        // Of an empty file there is no place to name.
+        let nowhere = error.problems.iter().all(|problem| problem.spot.is_none());
+        let file = if nowhere { format!("`{}`: ", excerpt(&name_or_path.to_string_lossy())) } else { String::new() };
+        Failure::bad_input(format!("{file}{error}"))
+    })
+}
+
+/// The files that a GPU description is read from: none if it comes with the program.
+pub fn gpu_files(name_or_path: &Path) -> Vec<PathBuf> {
+    config::Raw::open(name_or_path).map_or_else(|_| Vec::new(), |raw| raw.files().to_vec())
+}
+
+/// The file that the energy model of a GPU is read from, if it does not come with the program.
+pub fn energy_file(gpu: &GpuConfig) -> Option<PathBuf> {
+    gpu.energy.model.as_ref().map(PathBuf::from).filter(|path| path.is_file())
 }
 
 /// Checks the name of a core design.
@@ -29,7 +45,7 @@ fn known(what: &str, name: &str, list: &[(&str, &str)]) -> Result<(), Failure> {
     if names.contains(&name) {
         return Ok(());
     }
-    Err(Failure::bad_input(format!("there is no {what} `{name}`{}", suggest::among(name, &names))))
+    Err(Failure::bad_input(format!("there is no {what} `{}`{}", excerpt(name), suggest::among(name, &names))))
 }
 
 /// `name=value` of a parameter.
@@ -88,17 +104,20 @@ enum Isa {
 
 impl Input {
     /// Which code of the bundled workload called `name` runs on all of `gpus`. Other inputs are what they are.
-    pub fn form(&self, name: &str, gpus: &[&GpuConfig]) -> Form {
+    pub fn form(&self, name: impl AsRef<Path>, gpus: &[&GpuConfig]) -> Form {
         match self.isa {
             Isa::Ptx => Form::Ptx,
             Isa::Sass => Form::Sass,
             Isa::Auto if self.registers.is_some() => Form::Ptx,
-            Isa::Auto => suite::find(name).map_or(Form::Ptx, |workload| usual_form(workload, gpus)),
+            Isa::Auto => {
+                suite::find(&name.as_ref().to_string_lossy()).map_or(Form::Ptx, |workload| usual_form(workload, gpus))
+            }
         }
     }
 
     /// That a workload runs as PTX although others have machine code for all of `gpus`.
-    pub fn remark(&self, name: &str, gpus: &[&GpuConfig]) -> Option<String> {
+    pub fn remark(&self, name: impl AsRef<Path>, gpus: &[&GpuConfig]) -> Option<String> {
+        let name = &*name.as_ref().to_string_lossy();
         let workload = suite::find(name).ok()?;
         let chosen = self.isa != Isa::Auto || self.registers.is_some();
         let has_code = |workload: &Workload| usual_form(workload, gpus) == Form::Sass;
@@ -125,25 +144,26 @@ fn usual_form(workload: &Workload, gpus: &[&GpuConfig]) -> Form {
 }
 
 /// The job that `name` means: a bundled workload, a launch file or a trace.
-pub fn job(name: &str, input: &Input) -> Result<Job, Failure> {
+pub fn job(named: &Path, input: &Input) -> Result<Job, Failure> {
     for (i, (param, _)) in input.params.iter().enumerate() {
         if input.params[..i].iter().any(|(earlier, _)| earlier == param) {
             return Err(Failure::bad_input(format!("--param {param} is given twice; give each parameter once")));
         }
     }
+    // A name that is not text can only be that of a file.
+    let name = &*named.to_string_lossy();
     match suite::find(name) {
         Ok(bundled) => workload(bundled, input),
-        Err(_) if lab::is_trace(Path::new(name)) => trace(name, input),
-        Err(_) if looks_like_a_path(name) => launch_file(name, input),
+        Err(_) if lab::is_trace(named) => trace(named, input),
+        Err(_) if looks_like_a_path(named) => launch_file(named, input),
         Err(unknown) => Err(Failure::bad_input(format!(
             "{unknown}\n    hint: `warpwright list workloads` describes them; a kernel of your own runs from a launch file (docs/launch-files.md)"
         ))),
     }
 }
 
-fn looks_like_a_path(name: &str) -> bool {
-    let path = Path::new(name);
-    name.contains(['/', std::path::MAIN_SEPARATOR]) || path.extension().is_some() || path.exists()
+fn looks_like_a_path(path: &Path) -> bool {
+    path.components().nth(1).is_some() || path.extension().is_some() || path.exists()
 }
 
 fn workload(workload: &'static Workload, input: &Input) -> Result<Job, Failure> {
@@ -167,7 +187,7 @@ fn workload(workload: &'static Workload, input: &Input) -> Result<Job, Failure> 
     Ok(Job::Workload { name: name.into(), size: size.name().into(), params, seed: input.seed.unwrap_or(1) })
 }
 
-fn trace(name: &str, input: &Input) -> Result<Job, Failure> {
+fn trace(path: &Path, input: &Input) -> Result<Job, Failure> {
     let given = [
         ("--size", input.size.is_some()),
         ("--param", !input.params.is_empty()),
@@ -176,13 +196,14 @@ fn trace(name: &str, input: &Input) -> Result<Job, Failure> {
         ("--registers", input.registers.is_some()),
     ];
     if let Some((option, _)) = given.iter().find(|(_, given)| *given) {
-        return Err(Failure::bad_input(format!("`{name}`: {option} is for workloads; a trace is what it is")));
+        let path = path.display();
+        return Err(Failure::bad_input(format!("`{path}`: {option} is for workloads; a trace is what it is")));
     }
-    Ok(Job::Trace { path: name.into(), concurrent_streams: input.concurrent_streams })
+    Ok(Job::Trace { path: path.into(), concurrent_streams: input.concurrent_streams })
 }
 
-fn launch_file(name: &str, input: &Input) -> Result<Job, Failure> {
-    let path = Path::new(name);
+fn launch_file(path: &Path, input: &Input) -> Result<Job, Failure> {
+    let name = &*path.to_string_lossy();
     let refuse = |why: String| Err(Failure::bad_input(format!("`{name}`: {why}")));
     match std::fs::metadata(path) {
         Err(e) => {
@@ -266,7 +287,9 @@ mod tests {
         for workload in suite::ALL {
             for size in Size::ALL {
                 let input = Input { size: Some(size.name().into()), ..Input::default() };
-                let Job::Workload { size: chosen, .. } = job(workload.name, &input).unwrap() else { panic!() };
+                let Job::Workload { size: chosen, .. } = job(Path::new(workload.name), &input).unwrap() else {
+                    panic!()
+                };
                 assert_eq!(chosen, size.name());
             }
         }

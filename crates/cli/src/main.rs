@@ -11,9 +11,11 @@ mod inspection;
 mod interrupt;
 mod lookup;
 mod output;
+mod preparation;
 mod progress;
 mod render;
 mod simulator;
+mod version;
 
 fn main() -> std::process::ExitCode {
     commands::main()

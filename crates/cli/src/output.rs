@@ -1,14 +1,14 @@
 //! Standard output, standard error and files.
 //!
-//! Whoever reads our output may stop early (`| head`): a closed pipe is no error, and the exit
+//! The reader of our output may stop early (`| head`): a closed pipe is not an error, and the exit
 //! status stays that of the command.
 
 use crate::failure::Failure;
 use crate::render::style;
+use crate::version;
 use serde::Serialize;
-use std::fs::File;
 use std::io::{self, ErrorKind, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Prints text, which may hold colours, to standard output. Colours are dropped where the output
 /// is no terminal or the user wants none (`NO_COLOR`).
@@ -28,32 +28,19 @@ pub fn give_json(file: Option<&Path>, value: &impl Serialize) -> Result<(), Fail
     file.map_or_else(|| print_json(value), |path| save(path, &json(value)?))
 }
 
-/// Writes a file.
+/// Writes a file: the old one stays until the new one is complete.
 pub fn save(path: &Path, content: &[u8]) -> Result<(), Failure> {
-    std::fs::write(path, content).map_err(|e| unwritable(path, &e))
+    kit::output::write(path, content).map_err(|e| {
+        let path = path.display();
+        Failure::failed(format!("cannot write `{path}`: {e}; a file that was there is as it was"))
+    })
 }
 
-/// Checks before a long run that each of `paths` can be written in the end, and that they are different.
-pub fn check_paths<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Result<(), Failure> {
-    let mut seen: Vec<&Path> = Vec::new();
-    for path in paths {
-        if seen.contains(&path) {
-            let path = path.display();
-            return Err(Failure::bad_input(format!("`{path}` is to hold two things; give each a file of its own")));
-        }
-        seen.push(path);
-        let existed = path.exists();
-        File::options().append(true).create(true).open(path).map_err(|e| unwritable(path, &e))?;
-        if !existed {
-            std::fs::remove_file(path).map_err(|e| unwritable(path, &e))?;
-        }
-    }
-    Ok(())
-}
-
-fn unwritable(path: &Path, error: &io::Error) -> Failure {
-    let path = path.display();
-    Failure::bad_input(format!("cannot write `{path}`: {error}; choose a path that can be written"))
+/// Checks before a long run that each output can be written in the end, that they are different files,
+/// and that none is an input.
+pub fn check<'a>(outputs: impl IntoIterator<Item = &'a Path>, inputs: &[PathBuf]) -> Result<(), Failure> {
+    let outputs: Vec<PathBuf> = outputs.into_iter().map(Path::to_owned).collect();
+    kit::output::check(&outputs, inputs).map_err(Failure::bad_input)
 }
 
 /// Prints text to standard error: what should not get into redirected output.
@@ -64,7 +51,11 @@ pub fn remark(text: &str) {
 
 /// Prints an error to standard error.
 pub fn error(message: &str) {
-    remark(&format!("{} {}\n", style::styled(style::BAD, "error:"), message.trim_end()));
+    let message = kit::text::bounded(message.trim_end());
+    // What a front end reports of a file begins with the place and says itself that it is an error.
+    let located = message.lines().next().is_some_and(|line| line.contains(": error: "));
+    let label = if located { String::new() } else { format!("{} ", style::styled(style::BAD, "error:")) };
+    remark(&format!("{label}{message}\n"));
 }
 
 fn write_flushed(out: &mut impl Write, text: &str) -> io::Result<()> {
@@ -72,9 +63,18 @@ fn write_flushed(out: &mut impl Write, text: &str) -> io::Result<()> {
     out.flush()
 }
 
+/// What is printed as JSON names the commit of the program that printed it.
+#[derive(Serialize)]
+struct Signed<'a, T> {
+    #[serde(flatten)]
+    value: &'a T,
+    commit: Option<&'static str>,
+}
+
 /// A value as the text of a file.
 fn json(value: &impl Serialize) -> Result<Vec<u8>, Failure> {
-    let mut text = serde_json::to_vec_pretty(value).map_err(Failure::failed)?;
+    let signed = Signed { value, commit: version::COMMIT };
+    let mut text = serde_json::to_vec_pretty(&signed).map_err(Failure::failed)?;
     text.push(b'\n');
     Ok(text)
 }

@@ -1,7 +1,7 @@
 //! Progress on standard error: only on a terminal, only for work that takes more than a moment.
 
-use crate::interrupt;
 use crate::render::number;
+use crate::{interrupt, preparation};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lab::{Monitor, Progress};
 use std::io::IsTerminal;
@@ -47,7 +47,7 @@ impl Watch {
         }
         let bar = self.bar.get_or_insert_with(|| {
             let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-            bar.set_style(style("{bar:24} {msg}"));
+            bar.set_style(style("{bar:12} {wide_msg}"));
             bar
         });
         bar.set_length(progress.ctas_total);
@@ -61,12 +61,14 @@ impl Monitor for Watch {
         if self.wanted {
             self.show(progress);
         }
+        preparation::end();
         if interrupt::requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
 
 impl Drop for Watch {
     fn drop(&mut self) {
+        preparation::end();
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
@@ -78,20 +80,26 @@ fn message(progress: &Progress, run: Duration, launch: Duration) -> String {
     let rate = progress.cycles as f64 / run.as_secs_f64().max(1e-9);
     let all = progress.kernels_total.map_or(String::new(), |all| format!(" of {all}"));
     let mut out = format!(
-        "{} #{}{all}  {}/{} CTAs  cycle {}  {} cycles/s",
-        progress.kernel,
+        "{} #{}{all}  {}/{} CTAs",
+        name(&progress.kernel),
         progress.kernels_done,
         number::count(progress.ctas_done),
         number::count(progress.ctas_total),
-        number::count(progress.cycles),
-        number::short(rate),
     );
     if let Some(left) = progress.share_done.and_then(|share| run_left(share, run)) {
         out += &format!("  {} left", number::about_seconds(left));
     } else if let Some(left) = time_left(progress, launch) {
         out += &format!("  {} left in kernel", number::about_seconds(left));
     }
-    out
+    // What a narrow terminal cuts off comes last.
+    out + &format!("  cycle {}  {} cycles/s", number::count(progress.cycles), number::short(rate))
+}
+
+/// A kernel's name as far as there is room.
+fn name(kernel: &str) -> String {
+    const MOST: usize = 24;
+    let more = if kernel.chars().nth(MOST).is_some() { "…" } else { "" };
+    kernel.chars().take(MOST).collect::<String>() + more
 }
 
 /// Seconds left in a run of which `share` is done after `run`, taking its CTAs to be alike.
@@ -118,7 +126,7 @@ impl Board {
     pub fn new(quiet: bool, runs: usize) -> Self {
         let bar = wanted(quiet).then(|| {
             let bar = ProgressBar::with_draw_target(Some(runs as u64), ProgressDrawTarget::hidden());
-            bar.set_style(style("{bar:24} {pos}/{len} runs  {msg}"));
+            bar.set_style(style("{bar:12} {pos}/{len} runs  {wide_msg}"));
             bar
         });
         Self { bar, begin: Instant::now(), shown: Mutex::new(false), cycles: AtomicU64::new(0) }
@@ -170,12 +178,14 @@ impl Monitor for BoardWatch<'_> {
         self.board.cycles.fetch_add(progress.cycles.saturating_sub(self.cycles), Ordering::Relaxed);
         self.cycles = progress.cycles;
         self.board.update();
+        preparation::end();
         if interrupt::requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
 
 impl Drop for BoardWatch<'_> {
     fn drop(&mut self) {
+        preparation::end();
         if let Some(bar) = &self.board.bar {
             bar.inc(1);
         }
@@ -203,15 +213,22 @@ mod tests {
     #[test]
     fn says_how_far_and_how_long() {
         let text = message(&quarter_done(), Duration::from_secs(3), Duration::from_secs(2));
-        assert_eq!(text, "matmul #2  16/64 CTAs  cycle 1,500,000  500 k cycles/s  6 s left in kernel");
+        assert_eq!(text, "matmul #2  16/64 CTAs  6 s left in kernel  cycle 1,500,000  500 k cycles/s");
     }
 
     #[test]
     fn of_a_trace_the_time_left_is_that_of_the_run() {
         let trace = Progress { kernels_total: Some(8), share_done: Some(0.25), ..quarter_done() };
         let text = message(&trace, Duration::from_secs(3), Duration::from_secs(2));
-        assert_eq!(text, "matmul #2 of 8  16/64 CTAs  cycle 1,500,000  500 k cycles/s  9 s left");
+        assert_eq!(text, "matmul #2 of 8  16/64 CTAs  9 s left  cycle 1,500,000  500 k cycles/s");
         assert_eq!(run_left(0.0, Duration::from_secs(3)), None);
+    }
+
+    #[test]
+    fn long_names_leave_room_for_the_rest() {
+        let long = Progress { kernel: "_ZN6thrust".repeat(40), ..quarter_done() };
+        let text = message(&long, Duration::from_secs(3), Duration::from_secs(2));
+        assert!(text.starts_with("_ZN6thrust_ZN6thrust_ZN6… #2  16/64 CTAs  6 s left"), "{text}");
     }
 
     #[test]

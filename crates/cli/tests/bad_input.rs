@@ -180,9 +180,9 @@ fn changes_to_the_gpu() {
     let with = |more: &[&'static str], mentions: &[&str]| fails(2, &[&run[..], more].concat(), mentions);
     with(&["--warps-per-sm", "x4"], &["256", "128 at most", "--warps-per-sm 128"]);
     with(&["--warps-per-sm", "129"], &["129", "128 at most"]);
-    with(&["--warps-per-sm", "x0.3"], &["19.2", "no whole number"]);
+    with(&["--warps-per-sm", "x0.3"], &["19.2", "not a whole number"]);
     with(&["--warps-per-sm", "lots"], &["--warps-per-sm", "x2 or x0.5"]);
-    with(&["--register-file", "x0.001"], &["no whole number"]);
+    with(&["--register-file", "x0.001"], &["not a whole number"]);
     with(&["--register-file", "64"], &["sm.registers", "less than one warp"]);
     with(&["--instruction-buffer", "1"], &["instructions_per_fetch", "sm.frontend.buffer_entries"]);
     with(&["--branches", "guess"], &["guess", "oracle"]);
@@ -251,6 +251,24 @@ fn runs_that_go_wrong_end_with_status_1() {
 }
 
 #[test]
+fn a_livelock_names_the_loop_and_what_it_polls() {
+    let folder = Folder::new();
+    folder.write(
+        "spin.ptx",
+        ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry spin(.param .u64 p)\n{\n\
+         .reg .pred %q;\n.reg .b32 %r<3>;\n.reg .b64 %p;\nld.param.u64 %p, [p];\nmov.u32 %r2, 0;\n$wait:\n\
+         ld.volatile.global.u32 %r1, [%p+4];\nsetp.eq.u32 %q, %r1, %r2;\n@%q bra $wait;\nret;\n}\n",
+    );
+    let text = "module = \"spin.ptx\"\n[buffers.flags]\ntype = \"u32\"\nlength = 4\nfill = 0\n\
+                [[launch]]\nkernel = \"spin\"\ngrid = 1\nblock = 64\nargs = [\"flags\"]\n";
+    let launch = folder.write("spin.toml", text);
+    let parts = ["livelock", "`spin`", "ld.volatile.global.u32 %r1, [%p+4]", "line 12", "= 0x0", "2 warps"];
+    fails(1, &["run", &launch, "--livelock-cycles", "20000"], &parts);
+    // Without the watchdog only the limit on cycles ends it, and that is no failure.
+    common::succeed(&["run", &launch, "--livelock-cycles", "0", "--max-cycles", "200000"]);
+}
+
+#[test]
 fn a_deadlock_names_who_waits_for_what() {
     let folder = Folder::new();
     let barriers = "\
@@ -301,7 +319,7 @@ fn lists_of_traces() {
     let empty = trace("no-kernel", b"\nMemcpyHtoD,0x1000,64\n", None);
     fails(2, &["run", &empty], &["no-kernel/kernelslist.g", "names no kernel"]);
     let garbage = trace("garbage", GARBAGE, None);
-    fails(2, &["run", &garbage], &["garbage/kernelslist.g:1:", "no command", "MemcpyHtoD"]);
+    fails(2, &["run", &garbage], &["garbage/kernelslist.g:1:", "not a command", "MemcpyHtoD"]);
     let copy = trace("copy", b"kernel-1.traceg\nMemcpyHtoD,everything\n", None);
     fails(2, &["run", &copy], &["copy/kernelslist.g:2:", "MemcpyHtoD,everything"]);
     let missing = trace("missing", LIST, None);
@@ -325,12 +343,7 @@ fn kernel_files_of_traces() {
     run("empty-kernel", plain, b"", &["empty-kernel/kernel-1.traceg", "ends before"]);
     run("garbage-kernel", plain, GARBAGE, &["kernel-1.traceg:1:", "hint"]);
     let cut = &KERNEL[..KERNEL.find("0030").unwrap()];
-    run(
-        "cut",
-        plain,
-        cut.as_bytes(),
-        &["cut/kernel-1.traceg:26", "1 instructions of the warp are missing", "cut short"],
-    );
+    run("cut", plain, cut.as_bytes(), &["cut/kernel-1.traceg:26", "the warp lacks 1 instruction", "cut short"]);
     let cut = &KERNEL_XZ[..KERNEL_XZ.len() / 2];
     run("cut-xz", "kernel-1.traceg.xz", cut, &["kernel-1.traceg.xz:", "cannot be read on", "cut short"]);
     let change = |from: &str, to: &str| KERNEL.replace(from, to).into_bytes();
@@ -343,7 +356,7 @@ fn kernel_files_of_traces() {
     let lanes = change("0020 ffffffff", "0020 fffffffff");
     run("lanes", plain, &lanes, &["lanes/kernel-1.traceg:25:", "active mask"]);
     let twice = change("grid dim = (1,1,1)", "grid dim = (2,1,1)");
-    run("fewer-ctas", plain, &twice, &["has 1 CTAs, its grid 2"]);
+    run("fewer-ctas", plain, &twice, &["has 1 CTA, its grid 2"]);
 }
 
 #[test]

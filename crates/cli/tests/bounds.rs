@@ -83,3 +83,49 @@ fn a_file_of_too_many_kernels() {
     let said = "65536 kernels and functions are the maximum";
     assert!(ran.stdout.contains(said) || ran.stderr.contains(said), "{}", ran.stderr);
 }
+
+/// A launch of a kernel with so many live registers that their allocation takes minutes.
+fn slow_to_prepare(folder: &TempDir) -> String {
+    const COUNT: usize = 30_000;
+    let mut text = format!("{HEADER}.visible .entry k(.param .u64 p)\n{{\n.reg .b32 %r<{}>;\n", COUNT + 1);
+    text += ".reg .b64 %rd<2>;\nld.param.u64 %rd1, [p];\n";
+    (0..COUNT).for_each(|i| writeln!(text, "ld.global.u32 %r{i}, [%rd1 + {}];", 4 * i).unwrap());
+    writeln!(text, "mov.u32 %r{COUNT}, 0;").unwrap();
+    (0..COUNT).for_each(|i| writeln!(text, "xor.b32 %r{COUNT}, %r{COUNT}, %r{i};").unwrap());
+    writeln!(text, "st.global.u32 [%rd1], %r{COUNT};\nret;\n}}").unwrap();
+    fs::write(folder.path().join("slow.ptx"), text).unwrap();
+    let launch = "module = \"slow.ptx\"\n[buffers.out]\ntype = \"u32\"\nlength = 30000\n[[launch]]\n\
+                  kernel = \"k\"\ngrid = 1\nblock = 32\nargs = [\"out\"]\n[[output]]\nbuffer = \"out\"\nprint = 1\n";
+    let path = folder.path().join("slow.toml");
+    fs::write(&path, launch).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn preparation_that_takes_too_long() {
+    let folder = TempDir::new().unwrap();
+    let launch = slow_to_prepare(&folder);
+    let mut command = common::command(&["run", &launch, "--registers", "allocated"]);
+    let ran = common::from(command.env("WARPWRIGHT_PREPARATION_SECONDS", "1").output().unwrap());
+    assert_eq!(ran.status, 2, "{}", ran.stderr);
+    assert!(ran.stderr.contains("nothing was simulated after 1 second"), "{}", ran.stderr);
+    let ran = common::from(command.env("WARPWRIGHT_PREPARATION_SECONDS", "-1").output().unwrap());
+    assert_eq!(ran.status, 2, "{}", ran.stderr);
+    assert!(ran.stderr.contains("must be a number of seconds"), "{}", ran.stderr);
+}
+
+/// Without an answer to Ctrl-C this would end with status 2 after a minute.
+#[cfg(unix)]
+#[test]
+fn ctrl_c_while_registers_are_allocated() {
+    let folder = TempDir::new().unwrap();
+    let launch = slow_to_prepare(&folder);
+    let mut command = common::command(&["run", &launch, "--registers", "allocated"]);
+    command.env("WARPWRIGHT_PREPARATION_SECONDS", "60");
+    let child = command.stderr(std::process::Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(1500));
+    let signal = ["-INT", &child.id().to_string()];
+    assert!(std::process::Command::new("kill").args(signal).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", String::from_utf8_lossy(&output.stderr));
+}

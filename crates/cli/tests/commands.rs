@@ -457,6 +457,9 @@ fn machine_code_is_the_default_where_there_is_some() {
     assert_eq!(code(&["run", "asynccopy"]), ("ptx".into(), 1));
     assert!(succeed(&["run", "asynccopy"]).contains("asynccopy has no machine code for rtx2060s (sm_75)"));
     assert!(quick(&[]).contains("  code       machine code\n"));
+    let document = json(&succeed(&["compare", "asynccopy", "--json"]));
+    assert_eq!(document["runs"][0]["report"]["remarks"].as_array().unwrap().len(), 1);
+    assert!(succeed(&["compare", "asynccopy", "vectoradd"]).contains("  asynccopy has no machine code for rtx2060s"));
     let cores = ["compare", "vectoradd", "transpose", "--cores", "inorder,ghost"];
     assert!(!succeed(&cores).contains("PTX"));
     assert!(succeed(&[&cores[..], &["--isa", "ptx"]].concat()).contains("PTX: virtual registers and unscheduled code"));

@@ -27,7 +27,7 @@ fn power_over_time_goes_to_files_and_the_report() {
 #[test]
 fn another_model_or_none() {
     let text = succeed(&["run", "vectoradd", "--gpu", "v100", "--energy-model", "gtx480", "--energy"]);
-    assert!(text.contains("(model gtx480, 1 V)") && text.contains("register file"), "{text}");
+    assert!(text.contains("model gtx480, 1 V") && text.contains("register file"), "{text}");
     let ran = run(&["run", "vectoradd", "--energy-model", "v10"]);
     assert!(ran.status == 2 && ran.stderr.contains("there is no energy model `v10`"), "{}", ran.stderr);
     // Refused once, before anything runs, not by each cell.

@@ -18,7 +18,7 @@ fn a_trace_is_written_run_and_converted() {
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let (own, other) = (path("own"), path("accelsim"));
     let text = succeed(&[&["trace"], &VECTORADD[..], &["-o", &own]].concat());
-    assert!(text.contains("trace.wwt: ") && text.contains("1 launches, 16 CTAs, "), "{text}");
+    assert!(text.contains("trace.wwt: ") && text.contains("1 launch, 16 CTAs, "), "{text}");
     let live = total(&[&["run"], &VECTORADD[..]].concat());
     assert_eq!(total(&["run", &own]), live);
     assert_eq!(total(&["run", &format!("{own}/trace.wwt"), "--core", "inorder"]), live);

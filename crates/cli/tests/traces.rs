@@ -120,7 +120,7 @@ fn accelsims_figures_stand_beside_ours() {
     let page = reference.path().join("page.md");
     fs::write(&page, "# Page\n<!-- table -->\n<!-- end of table -->\n").unwrap();
     let text = succeed(&[&args[..], &["SMALL", "--kernels", "--page", page.to_str().unwrap()]].concat());
-    assert!(text.contains("1 rows") && text.contains("tiny"), "{text}");
+    assert!(text.contains("1 row:") && text.contains("tiny"), "{text}");
     assert!(fs::read_to_string(&page).unwrap().contains("| traces | SMALL | 5000 |"));
     let none = run(&[&args[..], &["nosuchrow"]].concat());
     assert_eq!(none.status, 2, "{}", none.stderr);

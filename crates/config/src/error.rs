@@ -1,5 +1,6 @@
 //! What is wrong with a GPU description, all of it at once.
 
+use std::cell::Cell;
 use std::fmt;
 use std::sync::Arc;
 
@@ -12,8 +13,10 @@ pub struct Spot {
     pub line: u32,
     /// Column in characters, from 1.
     pub column: u32,
-    /// The line's text, for the message.
+    /// The line's text, or what is around the place if the line is long.
     pub excerpt: Arc<str>,
+    /// What goes under the line: blanks and a `^`.
+    pub mark: Arc<str>,
 }
 
 impl Spot {
@@ -24,7 +27,7 @@ impl Spot {
 
     /// `file` as a whole.
     pub(crate) fn whole(file: &str) -> Self {
-        Self { file: file.into(), line: 0, column: 0, excerpt: "".into() }
+        Self { file: file.into(), line: 0, column: 0, excerpt: "".into(), mark: "".into() }
     }
 }
 
@@ -34,12 +37,15 @@ pub(crate) struct Lines<'a> {
     text: &'a str,
     /// Where each line begins.
     starts: Vec<usize>,
+    /// The last place that was asked for: its byte, and the characters before it in its line. Places are
+    /// mostly asked for in order, and a line may be very long.
+    last: Cell<(usize, usize)>,
 }
 
 impl<'a> Lines<'a> {
     pub(crate) fn new(text: &'a str) -> Self {
         let behind = text.bytes().enumerate().filter(|&(_, b)| b == b'\n').map(|(i, _)| i + 1);
-        Self { text, starts: std::iter::once(0).chain(behind).collect() }
+        Self { text, starts: std::iter::once(0).chain(behind).collect(), last: Cell::new((0, 0)) }
     }
 
     /// The place of byte `offset`.
@@ -52,12 +58,17 @@ impl<'a> Lines<'a> {
         let line = self.starts.partition_point(|&start| start <= offset);
         let start = self.starts[line - 1];
         let end = self.starts.get(line).map_or(text.len(), |next| next - 1);
-        let count = |s: &str| u32::try_from(s.chars().count()).unwrap_or(u32::MAX);
+        let last = self.last.get();
+        let (known, before) = if (start..=offset).contains(&last.0) { last } else { (start, 0) };
+        let before = before + text[known..offset].chars().count();
+        self.last.set((offset, before));
+        let shown = kit::text::pointed(text[start..end].trim_end(), offset - start, 1);
         Spot {
             file: file.clone(),
             line: u32::try_from(line).unwrap_or(u32::MAX),
-            column: count(&text[start..offset]).saturating_add(1),
-            excerpt: text[start..end].trim_end().into(),
+            column: u32::try_from(before + 1).unwrap_or(u32::MAX),
+            excerpt: shown.line.into(),
+            mark: shown.mark.into(),
         }
     }
 }
@@ -106,11 +117,11 @@ impl fmt::Display for Problem {
             write!(f, "{spot}: ")?;
         }
         if !self.key.is_empty() {
-            write!(f, "`{}` ", self.key)?;
+            write!(f, "`{}` ", kit::text::excerpt(&self.key))?;
         }
         write!(f, "{}", self.message)?;
-        if let Some(Spot { line: 1.., column, excerpt, .. }) = &self.spot {
-            write!(f, "\n    {excerpt}\n    {:>1$}", "^", *column as usize)?;
+        if let Some(Spot { line: 1.., excerpt, mark, .. }) = &self.spot {
+            write!(f, "\n    {excerpt}\n    {mark}")?;
         }
         if let Some(hint) = &self.hint {
             write!(f, "\n    hint: {hint}")?;
@@ -159,6 +170,10 @@ impl std::error::Error for ConfigError {}
 
 /// The candidate that `word` most likely meant, if one is near.
 pub(crate) fn did_you_mean<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    // A key of a file may be of any length.
+    if word.len() > 200 {
+        return None;
+    }
     candidates
         .into_iter()
         .map(|c| (distance(word, c), c))
@@ -201,5 +216,19 @@ mod tests {
         let spot = Spot::at(&"f".into(), text, text.find("line").unwrap());
         assert_eq!((spot.line, spot.column, &*spot.excerpt), (2, 8, "sécond line"));
         assert_eq!(Spot::at(&"f".into(), text, 1000).line, 3);
+    }
+
+    /// Each key of a description has a spot: the whole line with each would be gigabytes, and counting
+    /// from its start each time hours.
+    #[test]
+    fn spots_in_a_long_line_are_small_and_found_at_once() {
+        let text = "k=1,".repeat(1 << 20);
+        let lines = Lines::new(&text);
+        let file: Arc<str> = "f".into();
+        for i in 0..1 << 20 {
+            let spot = lines.spot(&file, 4 * i);
+            assert!(spot.column as usize == 4 * i + 1 && spot.excerpt.len() < 200);
+        }
+        assert_eq!(lines.spot(&file, 8).column, 9, "and backwards");
     }
 }

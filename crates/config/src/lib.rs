@@ -32,6 +32,8 @@ pub use model::*;
 pub use raw::Raw;
 pub use write::to_toml;
 
+use std::path::Path;
+
 /// A description that comes with the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Builtin {
@@ -59,7 +61,7 @@ pub fn builtin() -> &'static [Builtin] {
 ///
 /// # Errors
 /// Everything that is wrong with it, with line, column and a hint.
-pub fn load(name_or_path: &str) -> Result<GpuConfig, ConfigError> {
+pub fn load(name_or_path: impl AsRef<Path>) -> Result<GpuConfig, ConfigError> {
     Raw::open(name_or_path)?.config()
 }
 
@@ -67,7 +69,7 @@ pub fn load(name_or_path: &str) -> Result<GpuConfig, ConfigError> {
 ///
 /// # Errors
 /// As [`load`] and [`with_overrides`].
-pub fn load_with<S: AsRef<str>>(name_or_path: &str, overrides: &[S]) -> Result<GpuConfig, ConfigError> {
+pub fn load_with<S: AsRef<str>>(name_or_path: impl AsRef<Path>, overrides: &[S]) -> Result<GpuConfig, ConfigError> {
     let mut raw = Raw::open(name_or_path)?;
     with_overrides(&mut raw, overrides)?;
     raw.config()

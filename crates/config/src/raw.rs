@@ -4,14 +4,17 @@
 use crate::error::{ConfigError, Lines, Problem, Spot, did_you_mean};
 use crate::schema::{self, Kind};
 use crate::{GpuConfig, builtin, validate};
+use kit::text::excerpt;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use toml::Value;
 use toml::de::{DeTable, DeValue};
 
 /// How many descriptions may extend one another in a row.
 const MAX_EXTENDS: u32 = 8;
+/// Most problems with keys that are looked for.
+const MOST_PROBLEMS: usize = 50;
 /// How deep tables may be nested; the model needs five levels.
 const MAX_DEPTH: u32 = 12;
 
@@ -20,6 +23,8 @@ const MAX_DEPTH: u32 = 12;
 pub struct Raw {
     values: BTreeMap<String, Entry>,
     sources: BTreeMap<String, String>,
+    /// The files that it was read from.
+    files: Vec<PathBuf>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -33,8 +38,13 @@ impl Raw {
     ///
     /// # Errors
     /// There is neither, or it is not TOML.
-    pub fn open(name_or_path: &str) -> Result<Self, ConfigError> {
-        Self::open_nested(name_or_path, None, MAX_EXTENDS)
+    pub fn open(name_or_path: impl AsRef<Path>) -> Result<Self, ConfigError> {
+        Self::open_nested(name_or_path.as_ref(), None, MAX_EXTENDS)
+    }
+
+    /// The files that it was read from, with those of the descriptions that it extends.
+    pub fn files(&self) -> &[PathBuf] {
+        &self.files
     }
 
     /// Reads a description from `text`; `origin` names it in messages. It may extend built-in ones.
@@ -45,18 +55,19 @@ impl Raw {
         Self::parse_nested(text, origin, None, MAX_EXTENDS)
     }
 
-    fn open_nested(name_or_path: &str, beside: Option<&Path>, extends_left: u32) -> Result<Self, ConfigError> {
-        if let Some(gpu) = builtin().iter().find(|b| b.name == name_or_path) {
+    fn open_nested(name_or_path: &Path, beside: Option<&Path>, extends_left: u32) -> Result<Self, ConfigError> {
+        if let Some(gpu) = builtin().iter().find(|b| Path::new(b.name) == name_or_path) {
             return Self::parse_nested(gpu.text, &format!("gpus/{}.toml", gpu.name), None, extends_left);
         }
-        let path = beside.map_or_else(|| name_or_path.into(), |dir| dir.join(name_or_path));
+        let path = beside.map_or_else(|| name_or_path.to_owned(), |dir| dir.join(name_or_path));
         let shown = path.display().to_string();
         let bytes = kit::files::read(&path, kit::files::MOST_TEXT_BYTES).map_err(|e| {
             let mut names: Vec<_> = builtin().iter().map(|b| b.name).collect();
             names.sort_unstable();
-            let near = did_you_mean(name_or_path, names.iter().copied());
+            let name = excerpt(&name_or_path.to_string_lossy());
+            let near = did_you_mean(&name, names.iter().copied());
             let near = near.map_or(String::new(), |n| format!("did you mean `{n}`? "));
-            Problem::new("", format!("there is no built-in GPU `{name_or_path}` and the file cannot be read: {e}"))
+            Problem::new("", format!("there is no built-in GPU `{name}` and the file cannot be read: {e}"))
                 .at(Spot::whole(&shown))
                 .hint(format!("{near}built-in GPUs: {}; or give the path of a description", names.join(", ")))
         })?;
@@ -65,7 +76,9 @@ impl Raw {
                 .at(Spot::whole(&shown))
                 .hint("a GPU description is a TOML file; docs/gpus.md describes it")
         })?;
-        Self::parse_nested(&text, &shown, path.parent(), extends_left)
+        let mut raw = Self::parse_nested(&text, &shown, path.parent(), extends_left)?;
+        raw.files.push(path);
+        Ok(raw)
     }
 
     fn parse_nested(text: &str, origin: &str, beside: Option<&Path>, extends_left: u32) -> Result<Self, ConfigError> {
@@ -98,7 +111,7 @@ impl Raw {
             }
         });
         ConfigError::unless_none(problems)?;
-        let own = Self { sources, values };
+        let own = Self { sources, values, files: Vec::new() };
         own.over_base(beside, extends_left)
     }
 
@@ -116,9 +129,10 @@ impl Raw {
                 .hint("do two descriptions extend each other?")
                 .into());
         }
-        let mut base = Self::open_nested(&base, beside, extends_left - 1)?;
+        let mut base = Self::open_nested(Path::new(&base), beside, extends_left - 1)?;
         base.values.append(&mut self.values);
         base.sources.append(&mut self.sources);
+        base.files.append(&mut self.files);
         Ok(base)
     }
 
@@ -127,7 +141,7 @@ impl Raw {
     /// # Errors
     /// No such key (with the nearest one), or a value of the wrong kind.
     pub fn set(&mut self, assignment: &str) -> Result<(), Problem> {
-        let spot = Spot::whole(&format!("--set {assignment}"));
+        let spot = Spot::whole(&format!("--set {}", excerpt(assignment)));
         let (key, text) = assignment.split_once('=').ok_or_else(|| {
             Problem::new("", "is not of the form key=value").at(spot.clone()).hint("for example sm.issue.schedulers=2")
         })?;
@@ -135,8 +149,10 @@ impl Raw {
         let row = schema::lookup(key).ok_or_else(|| unknown(key).at(spot.clone()))?;
         let quoted = matches!(row.kind, Kind::Text | Kind::Choice(_)) && !text.starts_with(['"', '\'']);
         let value = if quoted { Ok(Value::String(text.into())) } else { text.parse::<Value>() };
+        let value = value.map(|value| renamed(key, value));
         let value = value.ok().filter(|v| row.kind.check(v).is_ok());
         let value = value.ok_or_else(|| {
+            let text = excerpt(text);
             Problem::new(key, format!("cannot be `{text}`: must be {}", row.kind.describe())).at(spot.clone())
         })?;
         self.values.insert(key.into(), Entry { value, spot });
@@ -204,12 +220,20 @@ impl Raw {
         let paths: Vec<_> = schema::paths().collect();
         let known: BTreeMap<&str, _> = paths.iter().map(|(path, key)| (path.as_str(), *key)).collect();
         for (path, Entry { value, .. }) in &self.values {
+            if problems.len() == MOST_PROBLEMS {
+                return (problems, false);
+            }
             let Some(key) = known.get(path.as_str()) else {
                 problems.push(unknown(path));
                 readable = false;
                 continue;
             };
             if let Err(right_type) = key.kind.check(value) {
+                let value = match value {
+                    // In full it could have hundreds of zeros.
+                    Value::Float(number) => format!("{number:?}"),
+                    value => excerpt(&value.to_string()),
+                };
                 let problem = Problem::new(path, format!("is {value}, must be {}", key.kind.describe()));
                 problems.push(problem.hint(format!("it means: {}", key.doc)));
                 readable &= right_type;
@@ -331,7 +355,10 @@ impl Flattener<'_> {
                 }
                 DeValue::Table(inner) => self.table(&path, inner, depth + 1),
                 value => match plain(value) {
-                    Some(value) => _ = self.out.insert(path, Entry { value, spot }),
+                    Some(value) => {
+                        let value = renamed(&path, value);
+                        self.out.insert(path, Entry { value, spot });
+                    }
                     None => {
                         let message = "is neither a number, a word, a switch nor a list of numbers";
                         self.problems.push(Problem::new(path, message).at(spot));
@@ -339,6 +366,14 @@ impl Flattener<'_> {
                 },
             }
         }
+    }
+}
+
+/// The value of `path` with words under their first names.
+fn renamed(path: &str, value: Value) -> Value {
+    match value {
+        Value::String(word) => Value::String(schema::first_name(path, &word).to_owned()),
+        other => other,
     }
 }
 

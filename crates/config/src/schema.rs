@@ -24,7 +24,7 @@ pub enum Kind {
     Int(u32, u32),
     /// A power of two between the bounds, both included.
     Pow2(u32, u32),
-    /// A frequency in MHz, above zero.
+    /// A frequency in MHz, from 1 to [`MOST_MHZ`].
     Mhz,
     /// A voltage.
     Volts,
@@ -45,7 +45,7 @@ impl Kind {
             Kind::Int(low, u32::MAX) => format!("an integer of at least {low}"),
             Kind::Int(low, high) => format!("an integer from {low} to {high}"),
             Kind::Pow2(low, high) => format!("a power of two from {low} to {high}"),
-            Kind::Mhz => "a frequency in MHz above 0, at most 100000".into(),
+            Kind::Mhz => format!("a frequency in MHz from 1 to {MOST_MHZ}"),
             Kind::Volts => "a voltage from 0.1 to 5".into(),
             Kind::Bool => "true or false".into(),
             Kind::Text => "text in quotes".into(),
@@ -65,8 +65,8 @@ impl Kind {
         let fits = match (*self, value) {
             (Kind::Int(low, high), v) => within(v, low, high)?,
             (Kind::Pow2(low, high), v) => within(v, low, high)? && v.as_integer().is_some_and(|i| i.count_ones() == 1),
-            (Kind::Mhz, Value::Float(f)) => *f > 0.0 && *f <= 100_000.0,
-            (Kind::Mhz, Value::Integer(i)) => *i > 0 && *i <= 100_000,
+            (Kind::Mhz, Value::Float(f)) => (1.0..=f64::from(MOST_MHZ)).contains(f),
+            (Kind::Mhz, Value::Integer(i)) => (1..=i64::from(MOST_MHZ)).contains(i),
             (Kind::Volts, Value::Float(f)) => (0.1..=5.0).contains(f),
             (Kind::Volts, Value::Integer(i)) => (1..=5).contains(i),
             (Kind::Bool, Value::Boolean(_)) => true,
@@ -89,6 +89,8 @@ impl Kind {
     }
 }
 
+/// Highest clock in MHz: far above any chip's.
+pub const MOST_MHZ: u32 = 100_000;
 /// Largest latency or interval in cycles: beyond it something is wrong with the file.
 pub const MAX_LATENCY: u32 = 100_000;
 const CYCLES: Kind = Kind::Int(0, MAX_LATENCY);
@@ -147,7 +149,7 @@ keys! {
     "sm.frontend.fetches_per_cycle": Kind::Int(1, 64), "warps/cycle", "Warps fetched for (and decoded) per cycle, over the whole SM.";
     "sm.frontend.instructions_per_fetch": Kind::Int(1, 16), "instructions", "Instructions that one fetch brings.";
     "sm.frontend.buffer_entries": Kind::Int(1, 64), "instructions", "Entries of each warp's instruction buffer.";
-    "sm.frontend.branches": Kind::Choice(&["sequential_flush", "oracle", "stall"]), "", "What is fetched behind a branch that has not issued: the next instruction in memory, flushed when the branch goes elsewhere; the right path; nothing.";
+    "sm.frontend.branches": Kind::Choice(&["sequential_flush", "oracle", "stall"]), "", "What is fetched behind a branch that has not issued: the next instruction in memory, flushed when the branch goes elsewhere (`flush` is the same); the right path; nothing.";
 
     "sm.issue.schedulers": Kind::Int(1, 7), "schedulers", "Warp schedulers; warp *w* belongs to scheduler *w* mod this.";
     "sm.issue.scheduler": Kind::Text, "", "Default policy: `lrr`, `gto`, `srr`, `two_level`, or what `list` shows.";
@@ -284,6 +286,11 @@ pub fn paths() -> impl Iterator<Item = (String, &'static Key)> {
         };
         concrete.into_iter().map(move |path| (path, key))
     })
+}
+
+/// A word of a choice under its first name: what is fetched past a branch has the command line's, too.
+pub(crate) fn first_name<'a>(path: &str, word: &'a str) -> &'a str {
+    if path == "sm.frontend.branches" && word == "flush" { "sequential_flush" } else { word }
 }
 
 /// Whether a description may leave `path` out.

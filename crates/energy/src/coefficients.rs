@@ -2,8 +2,10 @@
 
 use crate::event::{Event, PerEvent};
 use crate::static_power::StaticPower;
+use kit::text::{bounded, excerpt, pointed};
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 /// Energies and powers of a GPU. Files are written in the units that names end in.
 #[derive(Clone, Debug, PartialEq)]
@@ -64,7 +66,7 @@ struct Raw {
 pub enum CoefficientError {
     /// It is not what such a file looks like: line, column and what was expected.
     #[error("{0}")]
-    Syntax(#[from] toml::de::Error),
+    Syntax(String),
     /// It contradicts itself; everything that is wrong with it.
     #[error("{}", .0.join("\n"))]
     Content(Vec<String>),
@@ -98,7 +100,7 @@ impl Coefficients {
     /// # Errors
     /// Everything that is wrong with it.
     pub fn parse(text: &str) -> Result<Self, CoefficientError> {
-        let raw: Raw = toml::from_str(text)?;
+        let raw: Raw = toml::from_str(text).map_err(|e| CoefficientError::Syntax(syntax(text, &e)))?;
         let mut problems = Vec::new();
         let events_pj = events(&raw.events_pj, &mut problems);
         let static_power = match (raw.static_watts, raw.static_power) {
@@ -109,26 +111,21 @@ impl Coefficients {
                 StaticPower::flat(0.0)
             }
         };
-        let positive = [
-            ("node_nm", raw.node_nm),
-            ("volts", raw.volts),
-            ("core_mhz", raw.core_mhz),
-            ("sms", raw.sms),
-            ("die_mm2", raw.die_mm2),
-        ];
-        problems.extend(
-            positive
-                .iter()
-                .filter(|&&(_, value)| !(value.is_finite() && value > 0.0))
-                .map(|(key, value)| format!("`{key}` is {value}; it must be greater than 0")),
-        );
-        let powers = [("constant_watts", raw.constant_watts), ("idle_sm_watts", raw.idle_sm_watts)];
-        problems.extend(
-            powers
-                .iter()
-                .filter(|&&(_, value)| !(value.is_finite() && value >= 0.0))
-                .map(|(key, value)| format!("`{key}` is {value}; it must not be negative")),
-        );
+        let mut check = |key: &str, value: f64, range| problems.extend(outside(key, value, range));
+        check("node_nm", raw.node_nm, 1.0..=1000.0);
+        check("volts", raw.volts, 0.1..=5.0);
+        check("core_mhz", raw.core_mhz, 1.0..=100_000.0);
+        check("sms", raw.sms, 1.0..=4096.0);
+        check("die_mm2", raw.die_mm2, 1.0..=100_000.0);
+        check("constant_watts", raw.constant_watts, WATTS);
+        check("idle_sm_watts", raw.idle_sm_watts, WATTS);
+        for (mix, lanes) in static_power.mixes() {
+            check(&format!("static_power.{mix}.first_watts"), lanes.first_watts, WATTS);
+            check(&format!("static_power.{mix}.added_watts"), lanes.added_watts, WATTS);
+        }
+        if raw.name.trim().is_empty() {
+            problems.push("`name` is empty; it is the name of a GPU description".to_owned());
+        }
         if !problems.is_empty() {
             return Err(CoefficientError::Content(problems));
         }
@@ -156,17 +153,42 @@ impl Coefficients {
     }
 }
 
+/// Watts that a chip, or a part of it, can draw.
+const WATTS: RangeInclusive<f64> = 0.0..=10_000.0;
+
+/// Picojoules that an event can take: a millijoule is far more than any.
+const PICOJOULES: RangeInclusive<f64> = 0.0..=1e9;
+
+/// What is wrong with `value`, if it is outside of `range`; not a number is.
+fn outside(key: &str, value: f64, range: RangeInclusive<f64>) -> Option<String> {
+    let (least, most) = (range.start(), range.end());
+    (!range.contains(&value)).then(|| format!("`{key}` is {value}; it must be from {least} to {most}"))
+}
+
+/// What is wrong with the file's text, and where.
+fn syntax(text: &str, error: &toml::de::Error) -> String {
+    let what = bounded(error.message());
+    let Some(at) = error.span().map(|span| span.start).filter(|&at| text.is_char_boundary(at)) else { return what };
+    let start = text[..at].rfind('\n').map_or(0, |i| i + 1);
+    let (line, column) = (text[..at].matches('\n').count() + 1, text[start..at].chars().count() + 1);
+    let shown = pointed(text[start..].lines().next().unwrap_or(""), at - start, 1);
+    format!("line {line}, column {column}: {what}\n    {}\n    {}", shown.line, shown.mark)
+}
+
 /// The energies by event: all must be there, none may be unknown or negative.
 fn events(given: &BTreeMap<String, f64>, problems: &mut Vec<String>) -> PerEvent {
     let mut events = PerEvent::default();
     for &event in Event::ALL {
         match given.get(event.name()) {
-            Some(&pj) if pj.is_finite() && pj >= 0.0 => events[event] = pj,
-            Some(pj) => problems.push(format!("`events_pj.{}` is {pj}; it must not be negative", event.name())),
+            Some(&pj) => {
+                events[event] = pj;
+                problems.extend(outside(&format!("events_pj.{}", event.name()), pj, PICOJOULES));
+            }
             None => problems.push(format!("`events_pj.{}` is missing: {}", event.name(), event.description())),
         }
     }
     let known = |key: &str| Event::ALL.iter().any(|e| e.name() == key);
-    problems.extend(given.keys().filter(|key| !known(key)).map(|key| format!("there is no event `{key}`")));
+    let unknown = given.keys().filter(|key| !known(key));
+    problems.extend(unknown.map(|key| format!("there is no event `{}`", excerpt(key))));
     events
 }

@@ -72,6 +72,25 @@ impl StaticPower {
         }
     }
 
+    /// Every mix by its name in files.
+    pub(crate) fn mixes(&self) -> [(&'static str, Lanes); 13] {
+        [
+            ("int_add", self.int_add),
+            ("int_mul", self.int_mul),
+            ("int", self.int),
+            ("int_fp", self.int_fp),
+            ("int_fp_dp", self.int_fp_dp),
+            ("int_fp_sfu", self.int_fp_sfu),
+            ("int_fp_texture", self.int_fp_texture),
+            ("int_fp_tensor", self.int_fp_tensor),
+            ("other", self.other),
+            ("l1", self.l1),
+            ("shared", self.shared),
+            ("l2", self.l2),
+            ("light", self.light),
+        ]
+    }
+
     /// The mix of units that `events` use.
     fn mix(&self, events: &PerEvent) -> Lanes {
         use Event as E;

@@ -9,6 +9,7 @@ use crate::fault::{Outcome, Trap};
 use crate::lanes::{Column, Lanes, Reg, blend};
 use crate::memory::{DeviceMemory, LocalMemory, SharedMemory, WINDOWS_END, generic_space, window_base};
 use isa::{DynInst, Space};
+use kit::text::counted;
 use kit::{LaneMask, WARP_LANES, lanes};
 use local::{read_local, write_local};
 use windows::{BadAddress, Params, Words, broadcast, gather, is_aligned, scatter};
@@ -394,33 +395,28 @@ pub(crate) fn explain(
     let bad = lanes(mask).filter(|&lane| !is_aligned(addresses[lane], size) || outside(addresses[lane]));
     let bad = bad.fold(0, |m, lane| m | 1 << lane);
     let address = addresses[(bad | LaneMask::from(bad == 0)).trailing_zeros() as usize];
+    let bytes = counted(size, "byte");
     let what = match space {
         _ if !is_aligned(address, size) && !outside(address) => {
             let wanted = "is not a multiple of its size";
-            format!("misaligned {verb} {} address {address:#x} of {size} bytes: the address {wanted}", name(space))
+            format!("misaligned {verb} {} address {address:#x} of {}: the address {wanted}", name(space), bytes)
         }
         Space::Shared => {
-            let bytes = m.shared.bytes();
-            format!(
-                "{verb} shared address {address:#x} ({size} bytes) outside the CTA's {bytes} bytes of shared memory"
-            )
+            let of_cta = counted(m.shared.bytes().into(), "byte");
+            format!("{verb} shared address {address:#x} ({bytes}) outside the CTA's {of_cta} of shared memory")
         }
         Space::Local => {
-            let bytes = m.local.bytes();
-            format!(
-                "{verb} local address {address:#x} ({size} bytes) outside the thread's {bytes} bytes of local memory"
-            )
+            let of_thread = counted(m.local.bytes().into(), "byte");
+            format!("{verb} local address {address:#x} ({bytes}) outside the thread's {of_thread} of local memory")
         }
         Space::Param if store => format!("{verb} kernel parameters, which are constant, at offset {address}"),
         Space::Param => {
-            format!(
-                "{verb} parameter offset {address} ({size} bytes) outside the kernel's {} bytes",
-                4 * m.params.len()
-            )
+            let of_kernel = counted(4 * m.params.len() as u64, "byte");
+            format!("{verb} parameter offset {address} ({}) outside the kernel's {of_kernel}", bytes)
         }
         _ => {
             let nearest = m.device.describe(address);
-            format!("out-of-bounds {verb} {} address {address:#x} ({size} bytes): {nearest}", name(space))
+            format!("out-of-bounds {verb} {} address {address:#x} ({}): {nearest}", name(space), bytes)
         }
     };
     Box::new(Trap { what, lanes: bad })

@@ -88,7 +88,7 @@ fn targets(warp: &mut Warp, kernel: &Kernel, register: Reg, mask: LaneMask) -> R
         let address: u64 = file.get(register, lane);
         let function = function_at(address).and_then(|i| kernel.numbers.get(&i).copied());
         let Some(function) = function else {
-            return Err(Trap::new(format!("call to {address:#x}, which is no function"), 1 << lane));
+            return Err(Trap::new(format!("call to {address:#x}, which is not a function"), 1 << lane));
         };
         match ways.iter_mut().find(|w| w.0 == function) {
             Some(way) => way.1 |= 1 << lane,

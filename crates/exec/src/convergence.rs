@@ -315,7 +315,12 @@ impl Convergence {
         while let Some(group) = self.others.get(from).copied() {
             from += 1;
             let Waiting::Lanes(gathering) = group.waiting else { continue };
-            let here = |g: &Group| matches!(g.waiting, Waiting::Lanes(w) if w.place == gathering.place && w.lanes & gathering.lanes != 0);
+            // Groups meet that wait for each other. Those that wait at the same place of an outer call of a
+            // recursive function wait for these lanes, but these do not wait for them.
+            let meets = |g: &Group, w: Gathering| {
+                w.place == gathering.place && group.mask & !w.lanes == 0 && g.mask & !gathering.lanes == 0
+            };
+            let here = |g: &Group| matches!(g.waiting, Waiting::Lanes(w) if meets(g, w));
             let come = self.others.iter().filter(|g| here(g)).fold(0, |mask, g| mask | g.mask);
             if gathering.lanes & self.live & !come != 0 {
                 continue;
@@ -399,6 +404,26 @@ mod tests {
         warp.meet(Gathering { place: 0, lanes: 0xf }).unwrap();
         warp.meet(Gathering { place: 0, lanes: 0xf }).unwrap();
         assert_eq!(warp.reconvergence(), Some(20));
+    }
+
+    #[test]
+    fn lanes_of_an_inner_call_do_not_release_those_of_the_outer_one() {
+        let mut warp = started(0);
+        // 1: bssy; @p bra 9; 2: call 1; 9: bsync. Lanes 0 to 3 do not call, 4 to 7 do not call once more.
+        let inner = Gathering { place: 0, lanes: !0xf };
+        warp.gather(ALL, 10);
+        warp.branch(0xf, 9);
+        warp.meet(ALL).unwrap();
+        warp.gather(inner, 10);
+        warp.branch(0xf0, 9);
+        warp.meet(inner).unwrap();
+        assert_eq!(warp.active(), !0xff);
+        warp.branch(!0xff, 9);
+        warp.meet(inner).unwrap();
+        assert_eq!((warp.pc(), warp.active()), (Some(10), !0xf), "the inner call returns");
+        warp.branch(!0xf, 9);
+        warp.meet(ALL).unwrap();
+        assert_eq!((warp.pc(), warp.active()), (Some(10), !0));
     }
 
     #[test]

@@ -6,7 +6,8 @@ use crate::memory::{DeviceMemory, MemoryError};
 use crate::op::Op;
 use crate::registers::Allocation;
 use crate::tensor::MatrixOp;
-use isa::{Program, RegId};
+use isa::{Dim3, Pc, Program, RegId};
+use ptx::{SourceText, Span};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -120,11 +121,37 @@ pub(crate) enum RegisterPlace {
     Predicate(usize),
 }
 
+/// What a kernel's instructions were in its file, for messages.
+#[derive(Clone, Debug)]
+pub(crate) enum Origin {
+    /// A text, and where each instruction stands in it.
+    Text(Arc<SourceText>, Vec<Span>),
+    /// A cubin, by name.
+    Cubin(String),
+}
+
+impl Origin {
+    /// The place of instruction `pc`, of `bytes` each, and the line that it stands in, marked.
+    pub fn describe(&self, pc: Pc, bytes: u32) -> (String, String) {
+        match self {
+            Origin::Text(text, spans) => {
+                let span = spans.get(pc.index()).copied().unwrap_or_default();
+                let at = text.position(span.start);
+                (format!("{}:{}:{}", text.name, at.line, at.column), text.excerpt(span))
+            }
+            Origin::Cubin(name) => {
+                (format!("{name}, byte {:#x} of the kernel", u64::from(pc.0) * u64::from(bytes)), String::new())
+            }
+        }
+    }
+}
+
 /// A kernel, ready to execute.
 #[derive(Clone, Debug)]
 pub struct Kernel {
     /// Static instructions, as the timing model sees them.
     pub program: Arc<Program>,
+    pub(crate) origin: Origin,
     /// What each instruction does; same index.
     pub(crate) code: Vec<Guarded>,
     pub(crate) constants: Vec<Column>,
@@ -150,8 +177,10 @@ pub struct Kernel {
     pub registers: RegisterCount,
     /// What register allocation made of it, if it has been.
     pub allocation: Option<Allocation>,
-    /// Most threads per CTA, from `.maxntid` or `.reqntid`.
+    /// Most threads per CTA, from `.maxntid`.
     pub max_threads: Option<u32>,
+    /// The shape that every CTA must have, from `.reqntid`.
+    pub required_block: Option<Dim3>,
 }
 
 impl Kernel {

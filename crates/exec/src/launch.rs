@@ -66,7 +66,10 @@ impl Arg {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LaunchError {
     /// Wrong number of arguments.
-    #[error("kernel `{kernel}` takes {expected} arguments, {given} given; its parameters are {parameters}")]
+    #[error(
+        "kernel `{kernel}` takes {}, {given} given; its parameters are {parameters}",
+        kit::text::counted(*expected as u64, "argument")
+    )]
     ArgumentCount {
         /// Name of the kernel.
         kernel: String,
@@ -79,7 +82,9 @@ pub enum LaunchError {
     },
     /// An argument that does not fit its parameter.
     #[error(
-        "argument {number} of kernel `{kernel}`: {given} of {given_bytes} bytes for parameter `{name}`, {ty} of {bytes} bytes"
+        "argument {number} of kernel `{kernel}`: {given} of {} for parameter `{name}`, {ty} of {}",
+        kit::text::counted(*given_bytes as u64, "byte"),
+        kit::text::counted(*bytes as u64, "byte")
     )]
     ArgumentSize {
         /// Name of the kernel.
@@ -184,6 +189,9 @@ fn check_shape(kernel: &Kernel, grid: Dim3, block: Dim3, dynamic_shared: u32) ->
         && block.volume() > u64::from(most)
     {
         return fail(format!("a block of {block} has more than the {most} threads that it was compiled for"));
+    }
+    if let Some(required) = kernel.required_block.filter(|&required| required != block) {
+        return fail(format!("a block of {block}, but it was compiled for blocks of {required} only (`.reqntid`)"));
     }
     if u64::from(kernel.static_shared) + u64::from(dynamic_shared) > 1 << 20 {
         return fail(format!("{dynamic_shared} bytes of dynamic shared memory are more than any SM has"));

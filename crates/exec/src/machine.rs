@@ -279,7 +279,7 @@ fn ways(base: &Column, offset: i64, mask: LaneMask) -> Result<Vec<(u32, LaneMask
         let target = u64::try_from(address).ok().filter(|a| a % INSTRUCTION_BYTES == 0);
         let target = target.and_then(|a| u32::try_from(a / INSTRUCTION_BYTES).ok());
         let Some(target) = target else {
-            return Err(Trap::new(format!("jump to {address:#x}, which is no instruction"), 1 << lane));
+            return Err(Trap::new(format!("jump to {address:#x}, which is not an instruction"), 1 << lane));
         };
         match ways.iter_mut().find(|way| way.0 == target) {
             Some(way) => way.1 |= 1 << lane,

@@ -7,7 +7,9 @@ use crate::lanes::Column;
 use crate::machine;
 use crate::state::{DeviceState, Parts};
 use crate::warp::{Cta, Reduction, Warp};
-use isa::{CtaSlot, Dim3, DynInst, Fault, KernelId, OperandValues, Pc, SourceSpot, Space, StepContext, WarpSlot, WarpStream};
+use isa::{
+    CtaSlot, Dim3, DynInst, Fault, KernelId, OperandValues, Pc, SourceSpot, Space, StepContext, WarpSlot, WarpStream,
+};
 use kit::LaneMask;
 use std::sync::Arc;
 
@@ -205,5 +207,14 @@ pub(crate) fn spot(kernel: &Kernel, pc: Pc) -> SourceSpot {
     let source = program.source(pc);
     let (file, line) = source.origin;
     let origin = program.files.get(file as usize).filter(|_| line != 0).map(|f| (f.clone(), line));
-    SourceSpot { kernel: kernel.name().into(), pc, text: program.text(pc).into(), line: source.line, origin }
+    let (place, excerpt) = kernel.origin.describe(pc, program.inst_bytes);
+    SourceSpot {
+        kernel: kernel.name().into(),
+        pc,
+        text: program.text(pc).into(),
+        line: source.line,
+        place,
+        excerpt,
+        origin,
+    }
 }

@@ -185,7 +185,7 @@ fn function_pointers_call_what_they_point_to() {
     }
     let wild = "PROTO: .callprototype _ ();\n mov.u64 %rd1, 64; call %rd1, (), PROTO;";
     let fault = try_run(&kernel(wild), 1, 1, &[0]).err().unwrap();
-    assert!(fault.what.contains("0x40, which is no function"), "{fault}");
+    assert!(fault.what.contains("0x40, which is not a function"), "{fault}");
 }
 
 #[test]

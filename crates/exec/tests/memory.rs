@@ -76,10 +76,10 @@ fn atomics_return_old_values_and_lose_no_update() {
     let check_two = |op: &str, ty: &str, f: &dyn Fn(u64, u64) -> u64| {
         let n = ty.trim_start_matches(|c: char| c.is_alphabetic());
         let width = if n == "64" { "b64" } else { "b32" };
+        // An exchange without a result is a store.
+        let red = if op == "exch" { format!("atom.global.exch.{ty} _,") } else { format!("red.global.{op}.{ty}") };
         check(
-            &format!(
-                "st.global.{width} [%in+16], $a; red.global.{op}.{ty} [%in+16], $b; ld.global.{width} $d, [%in+16];"
-            ),
+            &format!("st.global.{width} [%in+16], $a; {red} [%in+16], $b; ld.global.{width} $d, [%in+16];"),
             width,
             &[width; 2],
             |[a, b, ..]| f(a, b),
@@ -186,13 +186,16 @@ fn a_barrier_that_no_lane_executes_is_no_arrival() {
 }
 
 fn fault(body: &str, threads: u32) -> isa::Fault {
-    *try_run(&kernel(body), 1, threads, &[0; 64]).err().expect("a fault")
+    *try_run(&kernel(body), 1, threads, &[0; 64]).expect_err("a fault")
 }
 
 #[test]
 fn bad_addresses_are_faults_that_name_place_and_thread() {
     let f = fault("setp.eq.u32 %p1, %i, 40; @%p1 st.global.u32 [%buf+256], 1;", 64);
-    assert!(f.what.contains("nearest is `buffer` (256 bytes") && f.what.contains("0 bytes past its end"), "{f}");
+    assert!(
+        f.what.contains("nearest is `buffer` (256 bytes") && f.what.contains("directly after its last byte"),
+        "{f}"
+    );
     assert_eq!((f.thread.x, f.lanes, f.cta.x), (40, 1 << 8, 0));
     assert!(f.spot.kernel == "k" && f.spot.text == "@%p1 st.global.u32 [%buf+256], 1;" && f.spot.line > 0, "{f}");
 
@@ -227,4 +230,27 @@ fn a_barrier_that_cannot_complete_names_its_warps() {
     assert!(f.what.contains("warp 0 waits at barrier 2 for all threads (32 arrived)"), "{f}");
     assert!(f.what.contains("warp 2 waits at barrier 1"), "{f}");
     assert!(f.spot.text.starts_with("bar.sync"), "{f}");
+}
+
+#[test]
+fn faults_name_the_file_and_show_the_instruction() {
+    let f = fault("add.u64 %at, %at, 1;\n\t@!%p1 ld.global.u32 %r1,\n [%at];", 32);
+    let shown = f.to_string();
+    let (line, pc, carets) = (f.spot.line, f.spot.pc.0, "^".repeat(24));
+    let excerpt = format!(
+        "at test.ptx:{line}:2, instruction {pc}:\n{line:>5} |     @!%p1 ld.global.u32 %r1,\n      |     {carets}"
+    );
+    assert!(shown.ends_with(&excerpt), "{shown}\n{excerpt}");
+
+    let cubin = include_bytes!("data/jumptable.sm_70.cubin");
+    let loaded = exec::load_cubin("jumptable.sm_70.cubin", cubin, exec::LowerOptions::default()).unwrap();
+    let kernel = loaded.kernel("jumptable").unwrap().clone();
+    let args = [exec::Arg::Pointer(0x1001), exec::Arg::U32(0)];
+    let one = isa::Dim3::new(1, 1, 1);
+    let launch = exec::Launch::new(kernel.clone(), one, isa::Dim3::new(32, 1, 1), 0, &args).unwrap();
+    let f = exec::run(&mut exec::DeviceState::default(), &launch).unwrap_err();
+    let offset = 16 * f.spot.pc.0;
+    let place = format!("at jumptable.sm_70.cubin, byte {offset:#x} of the kernel, instruction {}: ", f.spot.pc.0);
+    assert!(f.to_string().contains(&(place + kernel.program.text(f.spot.pc))), "{f}");
+    assert!(f.spot.text.starts_with("LDG") || f.spot.text.starts_with("STG"), "{f}");
 }

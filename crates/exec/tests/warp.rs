@@ -22,7 +22,10 @@ fn shuffles_follow_the_manual() {
     // Segments of eight lanes: c = segment mask 0x18 in bits 8-12, clamp 7.
     let index = lanes("shfl.sync.idx.b32 %r9, %r0, 2, 0x1807, 0xffffffff;");
     assert!((0..32).all(|i| index[i as usize] == square(i / 8 * 8 + 2)));
-    let old = lanes("shfl.down.b32 %r9, %r0, 1, 0x1c03;");
+    // Without a mask, in a module from before it was required.
+    let body = "ld.global.u32 %r0, [%at];\nshfl.down.b32 %r9, %r0, 1, 0x1c03;\nst.global.u32 [%at], %r9;";
+    let old = format!(".version 6.0\n.target sm_60\n.address_size 64\n{}", kernel(body));
+    let old = run_words(&old, 1, 32, &(0..32).map(square).collect::<Vec<_>>());
     assert!((0..32).all(|i| old[i as usize] == square(if i % 4 == 3 { i } else { i + 1 })));
 }
 

@@ -17,9 +17,22 @@ use std::sync::Arc;
 /// Core cycles in which something happened between two calls of the watcher.
 const CYCLES_PER_WATCH: u32 = 4096;
 
-/// Core cycles without an issue after which the machine is taken to be stuck, although something
-/// still moves. Far beyond any latency of the model.
+/// Core cycles without an issue and without a packet between SMs and L2 after which the machine is taken
+/// to be stuck, although something still moves.
 const STUCK_AFTER_CYCLES: Cycle = 10_000_000;
+
+/// That, or as many as a hundred requests in one another's way take on a GPU of long latencies or of
+/// clocks far apart.
+fn stuck_after(config: &GpuConfig) -> Cycle {
+    let clocks = &config.clocks;
+    let t = &config.dram.timing;
+    let in_bank: u64 = [t.tRC, t.tRAS, t.tRP, t.tRCD, t.tCL, t.tWL, t.tWR, t.tCDLR].map(u64::from).iter().sum();
+    let dram = (u64::from(config.dram.latency_cycles) + in_bank) as f64 / clocks.dram_mhz;
+    let l2 = f64::from(config.l2.latency_cycles) / clocks.l2_mhz;
+    // A line in flits of one byte.
+    let interconnect = 256.0 / clocks.interconnect_mhz;
+    STUCK_AFTER_CYCLES.max((100.0 * clocks.core_mhz * (dram + l2 + interconnect)) as Cycle)
+}
 
 /// A kernel that has ended.
 #[derive(Clone, Debug, PartialEq)]
@@ -68,7 +81,8 @@ const NAMED_WARPS: usize = 16;
 
 impl fmt::Display for Deadlock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "deadlock at cycle {}: {} warps can never go on", self.cycle, self.blocked.len())?;
+        let warps = kit::text::counted(self.blocked.len() as u64, "warp");
+        write!(f, "deadlock at cycle {}: {warps} can never go on", self.cycle)?;
         for warp in self.blocked.iter().take(NAMED_WARPS) {
             write!(f, "\n  {warp}")?;
         }
@@ -156,7 +170,9 @@ pub struct Machine<S: WarpStream, P: IssuePolicy, O: Observer = Silent> {
     waited: LaunchWait,
     /// The counters when the present one began: no kernel is past its launch latency.
     waiting_since: Option<Box<Snapshot>>,
-    last_issue: (Cycle, u64),
+    /// When something moved last, and how much had moved then: instructions issued and packets.
+    last_move: (Cycle, u64),
+    stuck_after: Cycle,
     /// Looks for warps that execute without end, if that is wanted.
     watchdog: Option<Box<Watchdog>>,
     /// Some kernel reads textures.
@@ -213,7 +229,8 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Machine<S, P, O> {
             kernel_ready: NEVER,
             waited: LaunchWait::default(),
             waiting_since: None,
-            last_issue: (0, 0),
+            last_move: (0, 0),
+            stuck_after: stuck_after(config),
             watchdog: None,
             textures: false,
             until_watch: CYCLES_PER_WATCH,
@@ -500,16 +517,20 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Machine<S, P, O> {
 
     /// A machine in which requests go round but nothing issues is as dead as a silent one.
     fn check_progress(&mut self, standing: Standing) -> Result<(), RunError> {
-        if standing.warp_instructions != self.last_issue.1 {
-            self.last_issue = (self.now, standing.warp_instructions);
-        } else if self.now - self.last_issue.0 > STUCK_AFTER_CYCLES {
+        let moved = standing.warp_instructions + self.memory.packets_moved();
+        if moved != self.last_move.1 {
+            self.last_move = (self.now, moved);
+        } else if self.now - self.last_move.0 > self.stuck_after {
             return Err(self.deadlock());
         }
         let Self { watchdog, sms, shared, kernels, kernel_ready, now, .. } = self;
         if let Some(watchdog) = watchdog
             && watchdog.look(*now, sms, shared, *kernel_ready != NEVER)
         {
-            let warps = sms.iter_mut().flat_map(|sm| sm.follow_loops(*now, kernels, shared)).collect();
+            let mut warps = Vec::new();
+            for (number, sm) in sms.iter_mut().enumerate() {
+                warps.extend(sm.follow_loops(*now, kernels, shared, |warp| watchdog.is_blocked(number, warp)));
+            }
             return Err(RunError::Livelock(watchdog.report(*now, warps)));
         }
         Ok(())

@@ -14,7 +14,7 @@
 //! The state of warps is looked at only after a stated number of cycles without a change, and then a few
 //! dozen times in as many cycles. Until then a look is a flag.
 
-use isa::WarpStream;
+use isa::{WarpSlot, WarpStream};
 use kit::Cycle;
 use sm::{IssuePolicy, Observer, Pulse, Sm, SpinningWarp};
 use std::collections::BTreeMap;
@@ -43,7 +43,8 @@ const NAMED_WARPS: usize = 4;
 impl fmt::Display for Livelock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { cycle, since, warps } = self;
-        let (count, does) = (warps.len(), if warps.len() == 1 { "warp repeats itself" } else { "warps repeat themselves" });
+        let (count, does) =
+            (warps.len(), if warps.len() == 1 { "warp repeats itself" } else { "warps repeat themselves" });
         write!(
             f,
             "livelock at cycle {cycle}: {count} {does} without end; memory and output have not changed for {} cycles",
@@ -71,6 +72,8 @@ impl fmt::Display for Livelock {
 struct Memory {
     pulses: Vec<Pulse>,
     repeats: bool,
+    /// Has not left its barrier since the last look.
+    blocked: bool,
 }
 
 impl Memory {
@@ -80,6 +83,7 @@ impl Memory {
             let waits = then.at_barrier && now.at_barrier && then.arrivals == now.arrivals;
             then.digest == now.digest && (then.executed != now.executed || waits)
         };
+        self.blocked = now.at_barrier && self.pulses.last().is_some_and(|last| last.executed == now.executed);
         self.repeats = self.repeats && !now.at_barrier || self.pulses.iter().any(same);
         if self.pulses.len() == REMEMBERED {
             let mut index = 0;
@@ -144,6 +148,11 @@ impl Watchdog {
             }
         }
         all
+    }
+
+    /// Whether a warp of an SM waits at a barrier that is not released.
+    pub fn is_blocked(&self, sm: usize, warp: WarpSlot) -> bool {
+        self.warps.get(&(sm, warp.0)).is_some_and(|warp| warp.blocked)
     }
 
     /// The livelock that has been found.

@@ -188,6 +188,11 @@ pub struct SourceSpot {
     pub text: String,
     /// Line in the PTX or disassembly; 0 if unknown.
     pub line: u32,
+    /// File and place in it, as `saxpy.ptx:34:5` or `saxpy.cubin, byte 0xd0 of the kernel`; empty if
+    /// unknown.
+    pub place: String,
+    /// The line of that file with the instruction marked, for messages; empty if there is none.
+    pub excerpt: String,
     /// File and line in the high-level source, if known.
     pub origin: Option<(String, u32)>,
 }
@@ -212,13 +217,15 @@ impl std::fmt::Display for Fault {
         let Self { what, spot, cta, thread, lanes } = self;
         write!(f, "{what}\n  in kernel `{}`, CTA {cta}, thread {thread}", spot.kernel)?;
         if lanes.count_ones() > 1 {
-            write!(f, " and {} more lanes of its warp", lanes.count_ones() - 1)?;
+            let more = kit::text::counted(u64::from(lanes.count_ones()) - 1, "more lane");
+            write!(f, " and {more} of its warp")?;
         }
-        write!(f, "\n  at instruction {}", spot.pc.0)?;
-        if spot.line != 0 {
-            write!(f, ", line {}", spot.line)?;
+        match (&*spot.place, &*spot.text, &*spot.excerpt) {
+            ("", "", _) => {}
+            ("", text, _) => write!(f, "\n  at instruction {}: {text}", spot.pc.0)?,
+            (place, text, "") => write!(f, "\n  at {place}, instruction {}: {text}", spot.pc.0)?,
+            (place, _, excerpt) => write!(f, "\n  at {place}, instruction {}:\n{}", spot.pc.0, excerpt.trim_end())?,
         }
-        write!(f, ": {}", spot.text)?;
         if let Some((file, line)) = &spot.origin {
             write!(f, "\n  from {file}:{line}")?;
         }

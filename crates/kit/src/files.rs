@@ -7,32 +7,62 @@ use std::path::Path;
 /// Most bytes of a description or any other text that someone writes.
 pub const MOST_TEXT_BYTES: u64 = 16 << 20;
 
-/// Most bytes of code or data from what does not say how long it is.
-const MOST_BYTES: u64 = 1 << 30;
+/// Most bytes of code: PTX, a cubin, a fat binary, a program.
+pub const MOST_CODE_BYTES: u64 = 1 << 30;
+
+/// Most bytes of a buffer's contents or of a host program.
+pub const MOST_DATA_BYTES: u64 = 16 << 30;
+
+/// Most bytes of data from what does not say how long it is.
+const MOST_ENDLESS_BYTES: u64 = 1 << 30;
+
+/// Bytes that are read between two looks at whether the user wants to stop.
+const AT_A_TIME: u64 = 4 << 20;
 
 /// All of a file, device or pipe of at most `most` bytes.
 ///
 /// # Errors
-/// It cannot be read, or does not end within `most` bytes (`/dev/zero`).
+/// It cannot be read, it does not end within `most` bytes (`/dev/zero`), or the user wants to stop.
 pub fn read(path: impl AsRef<Path>, most: u64) -> Result<Vec<u8>> {
-    let file = File::open(path)?;
-    let expected = file.metadata().map_or(0, |m| m.len()).min(most);
-    let mut bytes = Vec::with_capacity(expected as usize);
-    file.take(most + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > most {
+    let mut file = File::open(path)?;
+    let expected = file.metadata().map_or(0, |m| m.len());
+    let too_long = || {
         let limit = if most < 1 << 30 { format!("{} MiB", most >> 20) } else { format!("{} GiB", most >> 30) };
-        return Err(Error::new(ErrorKind::FileTooLarge, format!("longer than the {limit} that are read at most")));
+        Error::new(ErrorKind::FileTooLarge, format!("longer than {limit}, the most that is read of such a file"))
+    };
+    if expected > most {
+        return Err(too_long());
     }
-    Ok(bytes)
+    let mut bytes = Vec::new();
+    let room = bytes.try_reserve_exact(expected as usize + 1);
+    room.map_err(|_| Error::new(ErrorKind::OutOfMemory, format!("no room for its {expected} bytes on this machine")))?;
+    loop {
+        crate::stop::check()?;
+        let got = (&mut file).take(AT_A_TIME.min(most + 1 - bytes.len() as u64)).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > most {
+            return Err(too_long());
+        }
+        if got == 0 {
+            return Ok(bytes);
+        }
+    }
 }
 
-/// As [`read`], for code or data: a whole file, or up to 1 GiB of a device or a pipe.
+/// As [`read`], for code.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_code(path: impl AsRef<Path>) -> Result<Vec<u8>> {
+    read(path, MOST_CODE_BYTES)
+}
+
+/// As [`read`], for data: a file of at most [`MOST_DATA_BYTES`], or up to 1 GiB of a device or a pipe.
 ///
 /// # Errors
 /// As [`read`].
 pub fn read_data(path: impl AsRef<Path>) -> Result<Vec<u8>> {
     let said = std::fs::metadata(&path).map_or(0, |m| m.len());
-    read(path, said.max(MOST_BYTES))
+    read(path, said.clamp(MOST_ENDLESS_BYTES, MOST_DATA_BYTES))
 }
 
 /// As [`read`], for text of at most [`MOST_TEXT_BYTES`].
@@ -46,7 +76,7 @@ pub fn read_text(path: impl AsRef<Path>) -> Result<String> {
 /// The contents of a file as text.
 ///
 /// # Errors
-/// Where they are none.
+/// They are not UTF-8.
 pub fn text(bytes: Vec<u8>) -> std::result::Result<String, String> {
     String::from_utf8(bytes).map_err(|e| format!("not a text file: byte {} is not UTF-8", e.utf8_error().valid_up_to()))
 }
@@ -63,6 +93,12 @@ mod tests {
         let refused = read(&path, 3).unwrap_err();
         std::fs::remove_file(&path).unwrap();
         assert_eq!(refused.kind(), ErrorKind::FileTooLarge);
+        // A file says how long it is: nothing of one that is too long is read.
+        let sparse = File::create(&path).unwrap();
+        sparse.set_len(MOST_DATA_BYTES + 1).unwrap();
+        let refused = [read_data(&path), read_code(&path)].map(|read| read.unwrap_err().to_string());
+        std::fs::remove_file(&path).unwrap();
+        assert!(refused[0].contains("16 GiB") && refused[1].contains("1 GiB"), "{refused:?}");
         if Path::new("/dev/zero").exists() {
             assert!(read_text("/dev/zero").unwrap_err().to_string().contains("16 MiB"));
         }

@@ -7,7 +7,10 @@ pub mod bits;
 pub mod counters;
 pub mod files;
 pub mod ids;
+pub mod output;
 pub mod ring;
+pub mod stop;
+pub mod text;
 pub mod wheel;
 
 pub use bits::{BitSet, LaneMask, WARP_LANES, lanes};

@@ -7,8 +7,7 @@
 #[path = "../tests/differential/mod.rs"]
 mod differential;
 
-use differential::{Failure, Folder, check_functional, check_on_core, record_panics, variant};
-use lab::{CORES, RegisterMode};
+use differential::{Failure, Folder, Kind, check_functional, check_on_core, place, record_panics, variant};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
@@ -65,33 +64,11 @@ fn main() -> ExitCode {
     ExitCode::from(u8::from(tallies.values().any(|t| !t.failed.is_empty())))
 }
 
-const fn name(kind: differential::Kind) -> &'static str {
-    use differential::Kind;
+const fn name(kind: Kind) -> &'static str {
     match kind {
         Kind::Refused => "refused",
         Kind::Different => "different",
         Kind::Fault => "fault",
         Kind::Panic => "panic",
     }
-}
-
-/// The GPU, core design and registers of the run number `turn`.
-fn place(turn: usize, variant: &str) -> (&'static str, &'static str, RegisterMode) {
-    let ptx = variant.ends_with(".ptx");
-    let gpus: &[&str] = match variant {
-        _ if ptx => &["gtx480", "rtx2060s", "v100", "rtx3070"],
-        v if v.contains("sm_70") => &["titanv"],
-        v if v.contains("sm_75") => &["rtx2060s"],
-        _ => &["rtx3070"],
-    };
-    let scalar = ["inorder+scalar", "ghost+scalar", "inorder+scalar+half"];
-    let n = turn % (CORES.len() + scalar.len());
-    let core = CORES.get(n).map_or_else(|| scalar[n - CORES.len()], |(name, _)| name);
-    // This design relies on registers that are allocated against the hazard.
-    let mode = match core {
-        _ if !ptx => RegisterMode::Virtual,
-        "warpboard-stores" => RegisterMode::HazardFree,
-        _ => RegisterMode::ALL[turn % 3],
-    };
-    (gpus[turn / 7 % gpus.len()], core, mode)
 }

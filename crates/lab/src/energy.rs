@@ -22,6 +22,7 @@ use mem::cache::CacheCounters;
 use serde::Serialize;
 use sm::{Structure, Work};
 use std::num::NonZeroU64;
+use std::path::Path;
 
 /// What energy and power of a GPU are computed with.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,10 +37,17 @@ impl EnergyModel {
     /// # Errors
     /// There is no such model, or its file is wrong: everything that is.
     pub fn of(gpu: &GpuConfig) -> Result<Option<Self>, String> {
-        let Some(name) = &gpu.energy.model else { return Ok(None) };
-        let coefficients = coefficients(name)?;
+        gpu.energy.model.as_ref().map(|name| Self::named(Path::new(name), gpu)).transpose()
+    }
+
+    /// One that comes with the program or is in a file, for the description `gpu`.
+    ///
+    /// # Errors
+    /// As [`EnergyModel::of`].
+    pub fn named(name_or_path: &Path, gpu: &GpuConfig) -> Result<Self, String> {
+        let coefficients = coefficients(name_or_path)?;
         let volts = gpu.energy.volts.unwrap_or(coefficients.volts);
-        Ok(Some(Self { coefficients, volts }))
+        Ok(Self { coefficients, volts })
     }
 
     /// Its coefficients.
@@ -59,12 +67,13 @@ impl EnergyModel {
 }
 
 /// Coefficients that come with the program, or those in a file.
-fn coefficients(name: &str) -> Result<Coefficients, String> {
+fn coefficients(path: &Path) -> Result<Coefficients, String> {
+    let name = &*kit::text::excerpt(&path.to_string_lossy());
     let known = || Coefficients::builtin().collect::<Vec<_>>().join(", ");
-    let parsed = match Coefficients::of(name) {
+    let parsed = match path.to_str().and_then(Coefficients::of) {
         Some(parsed) => parsed,
         None => {
-            let text = kit::files::read_text(name).map_err(|e| {
+            let text = kit::files::read_text(path).map_err(|e| {
                 let known = known();
                 format!("there is no energy model `{name}` and the file cannot be read: {e}\n  hint: models that come with the program: {known}; docs/energy.md describes files of your own")
             })?;

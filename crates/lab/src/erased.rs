@@ -5,7 +5,9 @@
 use crate::cores::Stream;
 use crate::engine::Engine;
 use gpu::{KernelRun, RunError, Snapshot, Standing, StreamId};
-use isa::{CtaSlot, Dim3, DynInst, Fault, KernelId, LaunchShape, OperandValues, Pc, Space, StepContext, WarpSlot, WarpStream};
+use isa::{
+    CtaSlot, Dim3, DynInst, Fault, KernelId, LaunchShape, OperandValues, Pc, Space, StepContext, WarpSlot, WarpStream,
+};
 use sm::{Code, Findings, Kernel};
 use std::any::Any;
 use std::num::NonZeroU64;

@@ -8,8 +8,10 @@ use config::GpuConfig;
 use exec::{DeviceState, LiveStream};
 use gpu::{KernelRun, Machine, Snapshot, Standing, StreamId};
 use isa::{KernelId, LaunchShape, Program};
+use kit::output::{MadeFolders, NewFolder};
 use sm::{Code, CoreSpec, InOrder, Kernel, Scoreboard, Silent, WarpMask};
 use std::cell::RefCell;
+use std::ffi::OsStr;
 use std::num::NonZeroU64;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -65,24 +67,31 @@ pub fn export(
         let core = &setup.core;
         return Err(RunError::input(format!("traces are recorded on the core design `{CORE}`, not on `{core}`")));
     }
-    let path = prepare(directory, format, overwrite)?;
-    let native = directory.join(NATIVE_FILE);
-    // An Accel-Sim trace is made from one of our own, which goes again; one that the user wants stays.
-    let (native, values) = match format {
-        TraceFormat::Native { values } => (native, values),
-        TraceFormat::AccelSim(_) => (native.with_extension("recording"), false),
-    };
-    let (report, written) = record(setup, job, &native, values, monitor)?;
-    let TraceFormat::AccelSim(compression) = format else { return Ok(Export { path, written, report }) };
-    let converted = write_accelsim(&native, directory, compression, monitor);
-    let removed = std::fs::remove_file(&native);
-    let written = Written { bytes: converted.map_err(failed)?, ..written };
-    removed.map_err(failed)?;
-    Ok(Export { path, written, report })
+    let path = place(directory, format, overwrite)?;
+    match format {
+        TraceFormat::Native { values } => {
+            let folder = MadeFolders::make(directory).map_err(|e| unusable(directory, &e))?;
+            kit::output::check(std::slice::from_ref(&path), &job.inputs())
+                .map_err(|e| RunError::input(e.to_string()))?;
+            let (report, written) = record(setup, job, &path, values, monitor)?;
+            folder.keep();
+            Ok(Export { path, written, report })
+        }
+        TraceFormat::AccelSim(compression) => {
+            // It is made from one of our own, which goes again.
+            let folder = accelsim_folder(directory)?;
+            let native = folder.path().join(NATIVE_FILE);
+            let (report, written) = record(setup, job, &native, false, monitor)?;
+            let bytes = write_accelsim(&native, folder.path(), compression, monitor).map_err(failed)?;
+            std::fs::remove_file(&native).map_err(failed)?;
+            complete(folder, directory)?;
+            Ok(Export { path, written: Written { bytes, ..written }, report })
+        }
+    }
 }
 
-/// Makes `directory` and sees to it that no trace there is lost; returns where the new one will be.
-fn prepare(directory: &Path, format: TraceFormat, overwrite: bool) -> Result<PathBuf, RunError> {
+/// Where the trace will be; an error if there is one and it is to stay.
+fn place(directory: &Path, format: TraceFormat, overwrite: bool) -> Result<PathBuf, RunError> {
     let name = match format {
         TraceFormat::Native { .. } => NATIVE_FILE,
         TraceFormat::AccelSim(_) => LIST_FILE,
@@ -91,9 +100,26 @@ fn prepare(directory: &Path, format: TraceFormat, overwrite: bool) -> Result<Pat
     if path.exists() && !overwrite {
         return Err(RunError::input(format!("`{}` is there already; overwrite it with --force", path.display())));
     }
-    let shown = directory.display();
-    std::fs::create_dir_all(directory).map_err(|e| RunError::input(format!("`{shown}` cannot be made: {e}")))?;
     Ok(path)
+}
+
+/// Begins an Accel-Sim trace: its files appear in `directory` all at once.
+fn accelsim_folder(directory: &Path) -> Result<NewFolder, RunError> {
+    NewFolder::create(directory, is_of_accelsim).map_err(|e| unusable(directory, &e))
+}
+
+/// Whether a file in a folder is part of an Accel-Sim trace.
+fn is_of_accelsim(name: &OsStr) -> bool {
+    let name = name.to_string_lossy();
+    name == LIST_FILE || name.starts_with("kernel-") && name.contains(".traceg")
+}
+
+fn complete(folder: NewFolder, directory: &Path) -> Result<(), RunError> {
+    folder.finish(LIST_FILE).map_err(|e| failed(format!("the trace cannot be put into `{}`: {e}", directory.display())))
+}
+
+fn unusable(directory: &Path, error: &std::io::Error) -> RunError {
+    RunError::input(format!("cannot write a trace into `{}`: {error}", directory.display()))
 }
 
 /// Writes the trace of our own format at `native` as one of Accel-Sim into `directory`; returns its
@@ -114,8 +140,14 @@ pub fn convert(
         let message = format!("`{shown}` is a trace already; only one of our own format is written in Accel-Sim's");
         return Err(RunError::input(message));
     };
-    let list = prepare(directory, format, overwrite)?;
-    Ok((list, write_accelsim(native, directory, compression, monitor).map_err(failed)?))
+    let list = place(directory, format, overwrite)?;
+    let folder = accelsim_folder(directory)?;
+    let bytes = write_accelsim(native, folder.path(), compression, monitor).map_err(|error| {
+        let bad_input = error.file == *native;
+        RunError { bad_input, ..failed(error) }
+    })?;
+    complete(folder, directory)?;
+    Ok((list, bytes))
 }
 
 /// Writes the trace at `native` as one of Accel-Sim; returns the bytes written.

@@ -7,6 +7,7 @@ use crate::report::{CheckResult, Report};
 use crate::{CORES, SimulatedDevice, for_core};
 use config::GpuConfig;
 use exec::LiveStream;
+use kit::text::counted;
 use sm::{CoreOptions, CoreSpec, Findings, IssuePolicy, Structure, TimingTable, WarpMask};
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
@@ -168,6 +169,29 @@ pub struct RunError {
     pub partial: Option<Box<Report>>,
 }
 
+impl Job {
+    /// Every file that it reads, as far as can be told before it runs.
+    pub fn inputs(&self) -> Vec<PathBuf> {
+        match self {
+            Job::Workload { .. } => Vec::new(),
+            Job::LaunchFile { path, values } => {
+                LaunchFile::load(path, values).map_or_else(|_| vec![path.clone()], |file| file.inputs())
+            }
+            Job::Trace { path, .. } => crate::trace::inputs(path),
+        }
+    }
+
+    /// Every file that it writes.
+    pub fn outputs(&self) -> Vec<PathBuf> {
+        match self {
+            Job::LaunchFile { path, values } => {
+                LaunchFile::load(path, values).map_or_else(|_| Vec::new(), |file| file.outputs())
+            }
+            Job::Workload { .. } | Job::Trace { .. } => Vec::new(),
+        }
+    }
+}
+
 /// Name and description of each core design.
 pub fn cores() -> &'static [(&'static str, &'static str)] {
     CORES
@@ -271,7 +295,7 @@ pub(crate) fn run_on(device: &mut SimulatedDevice<'_>, setup: &Setup, job: &Job)
             report.check = check_result(&checks);
             Ok(report)
         }
-        Err(_) if report.interrupted => Ok(report),
+        Err(_) if report.interrupted || kit::stop::requested() => Ok(Report { interrupted: true, ..report }),
         Err(Failure { message, bad_input }) => Err(RunError::after(report, message, bad_input)),
     }
 }
@@ -306,6 +330,7 @@ impl From<LaunchError> for Failure {
     fn from(error: LaunchError) -> Self {
         match error {
             LaunchError::Device(error) => error.into(),
+            error @ LaunchError::Unwritten { .. } => Self { message: error.to_string(), bad_input: false },
             error => Self { message: error.to_string(), bad_input: true },
         }
     }
@@ -356,10 +381,17 @@ fn report_of(device: &mut SimulatedDevice<'_>, workload: String) -> Report {
 fn check_result(checks: &[Check]) -> Option<CheckResult> {
     let passed = checks.iter().all(Check::passed);
     let lines = checks.iter().filter(|c| passed || !c.passed()).map(|c| match &c.first {
-        None => format!("{}: {} values {}", c.what, c.compared, c.rule),
+        None => format!("{}: {} {}", c.what, counted(c.compared, "value"), c.rule),
         Some(m) => format!(
-            "{}: {} of {} values differ ({}); the first at {}: expected {}, got {}",
-            c.what, c.mismatches, c.compared, c.rule, m.index, m.expected, m.got
+            "{}: {} of {} {} ({}); the first at {}: expected {}, got {}",
+            c.what,
+            c.mismatches,
+            counted(c.compared, "value"),
+            if c.mismatches == 1 { "differs" } else { "differ" },
+            c.rule,
+            m.index,
+            m.expected,
+            m.got
         ),
     });
     let details = lines.collect::<Vec<_>>().join("; ");

@@ -8,6 +8,7 @@ use crate::statistics::statistics;
 use config::GpuConfig;
 use gpu::{KernelRun, RunError, Standing, StreamId};
 use isa::{KernelId, LaunchShape, WarpStream};
+use kit::text::counted;
 use sm::Code;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -246,24 +247,24 @@ pub(crate) fn check_fit(gpu: &GpuConfig, shape: &LaunchShape) -> Result<(), Stri
     if shape.shared_bytes > sm.max_shared_bytes_per_cta {
         let most = sm.max_shared_bytes_per_cta;
         return Err(format!(
-            "a CTA needs {} bytes of shared memory, of which {name} gives it {most} at most",
-            shape.shared_bytes
+            "a CTA needs {} of shared memory, of which {name} gives it {most} at most",
+            counted(shape.shared_bytes.into(), "byte")
         ));
     }
     if shape.registers_per_thread > sm.max_registers_per_thread {
         let most = sm.max_registers_per_thread;
         return Err(format!(
-            "a thread needs {} registers, of which {name} gives it {most} at most",
-            shape.registers_per_thread
+            "a thread needs {}, of which {name} gives it {most} at most",
+            counted(shape.registers_per_thread.into(), "register")
         ));
     }
     let occupancy = sm::occupancy(sm, shape);
     if occupancy.ctas_per_sm == 0 {
         return Err(format!(
-            "a CTA of {} threads with {} registers each and {} bytes of shared memory does not fit on an SM of {name}: too many {}",
-            shape.threads(),
-            shape.registers_per_thread,
-            shape.shared_bytes,
+            "a CTA of {} with {} each and {} of shared memory does not fit on an SM of {name}: too many {}",
+            counted(shape.threads().into(), "thread"),
+            counted(shape.registers_per_thread.into(), "register"),
+            counted(shape.shared_bytes.into(), "byte"),
             occupancy.limiter.name()
         ));
     }

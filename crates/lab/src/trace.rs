@@ -12,6 +12,7 @@ use crate::session::{Expected, LaunchRecord, Session, check_fit};
 use crate::{LIST_FILE, NATIVE_FILE, cores};
 use config::BranchFetch;
 use gpu::StreamId;
+use kit::text::counted;
 use sm::{Code, CoreOptions, CoreSpec, TimingTable};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -34,6 +35,13 @@ pub fn is_trace(path: &Path) -> bool {
 pub(crate) fn file_in(folder: &Path) -> PathBuf {
     let names = [LIST_FILE, NATIVE_FILE].map(|name| folder.join(name));
     names.iter().find(|path| path.is_file()).unwrap_or(&names[0]).clone()
+}
+
+/// Every file that a run of the trace at `path` reads.
+pub(crate) fn inputs(path: &Path) -> Vec<PathBuf> {
+    let path = if path.is_dir() { file_in(path) } else { path.to_owned() };
+    let kernels = if trace::is_native(&path) { None } else { kernel_files(&path).ok() };
+    std::iter::once(path).chain(kernels.into_iter().flatten()).collect()
 }
 
 /// Runs the trace at `path` on a GPU set up like `setup`, telling `monitor` how far it is.
@@ -85,8 +93,13 @@ pub(crate) fn run(
 pub(crate) fn conclude(outcome: Result<(), Stop>, report: Report) -> Result<Report, RunError> {
     let (message, bad_input) = match outcome {
         Ok(()) | Err(Stop::Run(gpu::RunError::Interrupted)) => return Ok(report),
+        // Whatever failed, the user has ended it.
+        Err(_) if kit::stop::requested() => return Ok(Report { interrupted: true, ..report }),
         Err(Stop::Trace(error)) => (error.to_string(), true),
-        Err(Stop::Run(gpu::RunError::Fault(fault))) => (fault.to_string(), false),
+        // The warps of a trace do what the file says: a fault is damage to the file.
+        Err(Stop::Run(gpu::RunError::Fault(fault))) => {
+            (format!("{}\n  in kernel `{}`, CTA {}", fault.what, fault.spot.kernel, fault.cta), true)
+        }
         Err(Stop::Run(gpu::RunError::Deadlock(deadlock))) => (deadlock.to_string(), false),
         Err(Stop::Run(gpu::RunError::Livelock(livelock))) => (livelock.to_string(), false),
     };
@@ -132,6 +145,7 @@ fn look_through(list: &Path, files: &[PathBuf], setup: &Setup, remarks: &mut Rem
     let mut expected = Expected { kernels: files.len() as u32, ctas: 0 };
     let mut mistakes = Vec::new();
     for file in files {
+        kit::stop::check().map_err(|e| RunError::input(e.to_string()))?;
         let unusable = |e: TraceError| format!("{e}\n  named in {}", list.display());
         let checked = Header::open(file).map_err(unusable).and_then(|header| {
             check_architecture(&header.name, header.binary_version, setup, remarks)?;
@@ -166,8 +180,11 @@ pub(crate) fn check_architecture(
         return Ok(());
     }
     let mismatch = format!(
-        "{kernel} is machine code for sm_{version} ({of_trace:?}), {} is sm_{} ({of_gpu:?})",
-        gpu.name, gpu.sm_version
+        "{kernel} is machine code for sm_{version} ({}), {} is sm_{} ({})",
+        Generation::name_of(version),
+        gpu.name,
+        gpu.sm_version,
+        Generation::name_of(gpu.sm_version)
     );
     if setup.any_architecture {
         remarks.note(mismatch);
@@ -248,18 +265,19 @@ impl Remarks {
         let mut lines = self.notes.clone();
         for (kernel, odd) in &self.kernels {
             let counts = [
-                (odd.accesses_without_address, "accesses by active lanes have no address: taken for address 0"),
-                (odd.accesses_near_zero, "accesses to global memory lie below 64 KiB, where no allocation is"),
-                (odd.accesses_beyond_memory, "accesses have addresses of more than 57 bits, which no GPU has: cut"),
-                (odd.warps_without_exit, "warps do not end with EXIT"),
+                (odd.accesses_without_address, "access", "by active lanes without an address: taken for address 0"),
+                (odd.accesses_near_zero, "access", "to global memory below 64 KiB, where no allocation is"),
+                (odd.accesses_beyond_memory, "access", "at addresses of more than 57 bits, which no GPU has: cut"),
+                (odd.warps_without_exit, "warp", "without EXIT at the end"),
             ];
             for unknown in &odd.unknown_opcodes {
-                let (opcode, count) = (&unknown.opcode, unknown.count);
+                let (opcode, count) = (&unknown.opcode, counted(unknown.count, "warp instruction"));
                 lines.push(format!(
-                    "{kernel}: the opcode {opcode} ({count} warp instructions) is in no table: timed as an integer addition"
+                    "{kernel}: the opcode {opcode} ({count}) is in no table: timed as an integer addition"
                 ));
             }
-            lines.extend(counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{kernel}: {n} {what}")));
+            let some = counts.iter().filter(|(n, ..)| *n > 0);
+            lines.extend(some.map(|(n, what, how)| format!("{kernel}: {} {how}", counted(*n, what))));
         }
         lines
     }

@@ -166,7 +166,7 @@ fn a_store_out_of_bounds_names_kernel_thread_line_and_allocation() {
     let mut bench = Bench::new("add.u64 %at, %at, 4096;\nst.global.u32 [%at+64], %i;");
     bench.launch(2, 32, 0);
     let message = bench.words(1).unwrap_err().to_string();
-    for part in ["`k`", "`words`", "4096", "thread (0,0,0)", "CTA (0,0,0)", "st.global.u32", "line 15"] {
+    for part in ["`k`", "`words`", "4096", "thread (0,0,0)", "CTA (0,0,0)", "st.global.u32", "test.ptx:15:1"] {
         assert!(message.contains(part), "no {part} in:\n{message}");
     }
     // The device says so ever after, and does not crash.

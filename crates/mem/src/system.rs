@@ -510,6 +510,11 @@ impl MemorySystem {
         self.clocks.dram.floor(cycle)
     }
 
+    /// Packets that the crossbar has moved, either way: each request moves a few.
+    pub fn packets_moved(&self) -> u64 {
+        self.requests.counters().packets + self.replies.counters().packets
+    }
+
     /// What has happened so far.
     pub fn counters(&self) -> MemoryCounters {
         let mut all = MemoryCounters {

@@ -92,6 +92,12 @@ const WINDOW: usize = 110;
 fn render_place(out: &mut String, source: &SourceText, span: Span, label: &str) {
     let at = source.position(span.start);
     let _ = writeln!(out, "{}:{}:{}: {label}", source.name, at.line, at.column);
+    render_excerpt(out, source, span);
+}
+
+/// The line that `span` starts in, and carets under its part of `span`.
+fn render_excerpt(out: &mut String, source: &SourceText, span: Span) {
+    let at = source.position(span.start);
     let line = source.line_text(at.line);
     if line.trim_ascii_start().is_empty() {
         return;
@@ -110,6 +116,15 @@ fn render_place(out: &mut String, source: &SourceText, span: Span, label: &str) 
     let carets = "^".repeat(widths(&line[before..marked.max(before)]).max(1));
     let _ = writeln!(out, "{:>5} | {ellipsis}{}", at.line, shown.trim_end());
     let _ = writeln!(out, "      | {:pad$}{carets}", "");
+}
+
+impl SourceText {
+    /// The line that `span` starts in and carets under its part of `span`, as messages show them.
+    pub fn excerpt(&self, span: Span) -> String {
+        let mut out = String::new();
+        render_excerpt(&mut out, self, span);
+        out
+    }
 }
 
 /// The last place at or before byte `at` where `text` can be cut.
@@ -193,7 +208,8 @@ impl Diagnostics {
         for severity in [Severity::Error, Severity::Warning, Severity::Note] {
             let left = self.count(severity).saturating_sub(Self::LIMIT);
             if severity <= least && left > 0 {
-                let _ = writeln!(out, "{}: {left} more {}s not shown", source.name, severity.name());
+                let more = kit::text::counted(left as u64, &format!("more {}", severity.name()));
+                let _ = writeln!(out, "{}: {more} not shown", source.name);
             }
         }
         out

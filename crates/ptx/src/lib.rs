@@ -2,8 +2,8 @@
 //!
 //! - [`parse`] turns any bytes into a [`Parsed`]: an [`ast::Module`], the [`SourceText`] and the
 //!   [`Diagnostics`]. It always returns; it goes on after an error, so that all errors come at once.
-//! - [`check`] finds names that are not declared or declared twice, and instructions that cannot
-//!   have the operands they are given.
+//! - [`check`] finds names that are not declared or declared twice, and instructions that are not
+//!   of the ISA: modifiers, types, operands, `.version` and `.target`, by the table of [`isa`].
 //! - [`Inventory`] takes stock of a module: parameters, registers, memory, instruction mix.
 //! - [`print()`] turns a tree back into text.
 //!
@@ -63,8 +63,9 @@
 //!   (`.const[2]`), are passed over, with a note.
 //! - **D4.** Unknown directives are passed over, with a note. In a body one that is a near miss of a
 //!   known one is an error.
-//! - **D5.** Instructions are not checked against `.version` and `.target`, and operands not against
-//!   the types of the instruction: execution decides what it can run.
+//! - **D5.** Instructions are checked by the table of [`isa`]. Of forms with `*` or `...` operands
+//!   (textures, bulk copies, `tcgen05`) these are not checked; arguments of calls are not checked
+//!   against the callee, nor the version against the target that it is said to have.
 //! - **D6.** `5 %3` without a blank after `%` reads `%3` as a register, as the ISA's grammar of names
 //!   has it.
 //! - **D7.** Negated arguments of `vmad` (`-%r1`) are errors.
@@ -81,6 +82,7 @@ pub mod ast;
 mod check;
 mod diag;
 mod inventory;
+pub mod isa;
 mod lexer;
 mod names;
 mod parser;

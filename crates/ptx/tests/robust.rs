@@ -31,6 +31,12 @@ fn samples() -> Vec<Vec<u8>> {
 }
 
 #[test]
+fn words_that_start_a_function_within_its_header() {
+    exercise(b".version 7.0\n.target sm_70\n.entry .visible .entry k() { ret; }\n");
+    exercise(b".version 7.0\n.target sm_70\n.entry k() .visible .entry { ret; }\n");
+}
+
+#[test]
 fn truncated_at_every_byte() {
     for text in samples() {
         // The first part of every file is much the same: take all of the shorter ones.

@@ -30,7 +30,8 @@ fn valid() {
 #[test]
 fn instructions_as_text() {
     let text = b".version 7.8\n.target sm_75\n.entry k() {\n@!%p1   ld . global .u32 %r1 , [ %rd1 + 4*2 ] ;\n\
-        call ( r ), f, ( a, 1 ) ;\n tex.2d.v4.f32.s32 {%r1,_}, [t, s, {%x, %y}]; bar.sync 0;\n mov.u64 %rd1, a-4;}\n";
+        call ( r ), f, ( a, 1 ) ;\n tex.2d.v4.f32.s32 {%r1,_}, [t, s, {%x, %y}]; bar.sync 0;\n mov.u64 %rd1, a-4;\n\
+        vmad.s32.s32.s32 %r1, -%r2.h1, - %r3, - 4+1; vadd4.u32.u32.u32 %r1.b210, %r2.b7654, %r3, %r1; add.s32 %r1, %r2+4, -1;}\n";
     // A blank between a dot and its word is not PTX, so the first line is given without it.
     let text = String::from_utf8_lossy(text).replace("ld . global", "ld .global");
     let parsed = ptx::parse("k.ptx", text);
@@ -43,6 +44,9 @@ fn instructions_as_text() {
         "tex.2d.v4.f32.s32 {%r1, _}, [t, s, {%x, %y}]",
         "bar.sync 0",
         "mov.u64 %rd1, a+-4",
+        "vmad.s32.s32.s32 %r1, -%r2.h1, -%r3, -3",
+        "vadd4.u32.u32.u32 %r1.b210, %r2.b7654, %r3, %r1",
+        "add.s32 %r1, %r2+4, -1",
     ];
     assert_eq!(lines, expected);
 }

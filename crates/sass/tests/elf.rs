@@ -127,7 +127,7 @@ fn claims_beyond_the_data_reserve_no_memory() {
 #[test]
 fn errors_say_where_and_what() {
     let cases: [(Vec<u8>, &str); 5] = [
-        (b"hello".to_vec(), "byte 0x0: this is no ELF file (a cubin starts with 7f 45 4c 46)"),
+        (b"hello".to_vec(), "byte 0x0: this is not an ELF file (a cubin starts with 7f 45 4c 46)"),
         (LASTBLOCK[..40].to_vec(), "byte 0x28: the file ends within: ELF header (is it complete?)"),
         (LASTBLOCK[..3000].to_vec(), "the file ends within: section headers (is it complete?)"),
         (changed(LASTBLOCK, 18, 62), "byte 0x12: this ELF file holds no GPU code (machine 62; a cubin has 190)"),

@@ -330,7 +330,7 @@ impl Observer for Auditor {
                     cycle: now,
                     warp,
                     younger: None,
-                    what: format!("its CTA ends with {left} instructions in flight"),
+                    what: format!("its CTA ends with {} in flight", kit::text::counted(left.into(), "instruction")),
                     older: None,
                 });
             }

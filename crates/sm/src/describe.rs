@@ -7,6 +7,7 @@ use crate::sm::Sm;
 use crate::stalls::Stall;
 use crate::warp_mask::WarpMask;
 use isa::{Dim3, Pc, WarpSlot, WarpStream};
+use kit::text::{counted, plural};
 
 /// A warp that cannot go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,11 +93,17 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
                 };
                 let missing: Vec<_> =
                     (live & !arrived).iter().map(|m| self.warps.index_in_cta[m.index()].to_string()).collect();
-                let arrived = arrived.count();
-                format!("barrier {id}: {arrived} warps have arrived, and not warps {}", missing.join(", "))
+                let arrived = u64::from(arrived.count());
+                let have = if arrived == 1 { "has" } else { "have" };
+                format!(
+                    "barrier {id}: {} {have} arrived, and not {} {}",
+                    counted(arrived, "warp"),
+                    plural(missing.len() as u64, "warp"),
+                    missing.join(", ")
+                )
             }
-            Stall::Fence => format!("{outstanding} outstanding memory accesses at a fence"),
-            Stall::Drain => format!("{outstanding} outstanding memory accesses before it can end"),
+            Stall::Fence => format!("{} at a fence", counted(outstanding.into(), "outstanding memory access")),
+            Stall::Drain => format!("{} before it can end", counted(outstanding.into(), "outstanding memory access")),
             Stall::AsyncCopy => {
                 format!("asynchronous copies, {} groups of which are pending", self.copies.pending(warp))
             }

@@ -5,7 +5,7 @@ use crate::observer::Observer;
 use crate::policy::IssuePolicy;
 use crate::sm::Sm;
 use crate::warp_mask::WarpMask;
-use isa::{Access, Control, Dim3, DynInst, Pc, Program, Source, Space, StepContext, WarpSlot, WarpStream};
+use isa::{Access, Dim3, DynInst, Pc, Program, Source, Space, StepContext, WarpSlot, WarpStream};
 use kit::{Cycle, LaneMask, lanes};
 use std::fmt;
 
@@ -52,10 +52,10 @@ pub struct SpinningWarp {
     pub index_in_cta: u16,
     /// Lanes that execute the loop.
     pub lanes: LaneMask,
-    /// The instructions, from some point on; only the barrier for a warp that waits at one.
+    /// The instructions in order; only the barrier for a warp that waits at one.
     pub steps: Vec<LoopStep>,
-    /// Waits at a CTA barrier.
-    pub at_barrier: bool,
+    /// Waits at a CTA barrier that is not released.
+    pub blocked: bool,
 }
 
 /// Most instructions of a loop that are looked at.
@@ -73,15 +73,15 @@ impl SpinningWarp {
             pcs.sort_unstable();
             pcs
         };
-        self.kernel == other.kernel && self.at_barrier == other.at_barrier && pcs(self) == pcs(other)
+        self.kernel == other.kernel && self.blocked == other.blocked && pcs(self) == pcs(other)
     }
 }
 
 impl fmt::Display for SpinningWarp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { sm, warp, kernel, cta, index_in_cta, lanes, steps, at_barrier } = self;
+        let Self { sm, warp, kernel, cta, index_in_cta, lanes, steps, blocked } = self;
         write!(f, "SM {sm}, warp slot {}: warp {index_in_cta} of CTA {cta} of `{kernel}`", warp.0)?;
-        if *at_barrier {
+        if *blocked {
             write!(f, " waits at a barrier")?;
         } else {
             let plural = if steps.len() == 1 { "" } else { "s" };
@@ -132,14 +132,28 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         })
     }
 
-    /// What the resident warps do, each of which repeats itself. Executes a round of each: the machine
-    /// cannot go on after this.
-    pub fn follow_loops(&mut self, now: Cycle, kernels: &[Kernel], shared: &mut S::Shared) -> Vec<SpinningWarp> {
+    /// What the resident warps do, each of which repeats itself, or is at a barrier for ever: `blocked`.
+    /// Executes a round of each loop, through barriers, which are released each time: the machine cannot go
+    /// on after this.
+    pub fn follow_loops(
+        &mut self,
+        now: Cycle,
+        kernels: &[Kernel],
+        shared: &mut S::Shared,
+        blocked: impl Fn(WarpSlot) -> bool,
+    ) -> Vec<SpinningWarp> {
         let warps = self.warps.resident;
-        warps.iter().map(|warp| self.follow(now, kernels, shared, warp)).collect()
+        warps.iter().map(|warp| self.follow(now, kernels, shared, warp, blocked(warp))).collect()
     }
 
-    fn follow(&mut self, now: Cycle, kernels: &[Kernel], shared: &mut S::Shared, warp: WarpSlot) -> SpinningWarp {
+    fn follow(
+        &mut self,
+        now: Cycle,
+        kernels: &[Kernel],
+        shared: &mut S::Shared,
+        warp: WarpSlot,
+        blocked: bool,
+    ) -> SpinningWarp {
         let w = warp.index();
         let program = kernels[self.warps.kernel[w].index()].code.program.clone();
         let mut spinning = SpinningWarp {
@@ -150,24 +164,28 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
             index_in_cta: self.warps.index_in_cta[w],
             lanes: 0,
             steps: Vec::new(),
-            at_barrier: self.warps.at_barrier.contains(warp),
+            blocked,
         };
-        if spinning.at_barrier {
+        if blocked {
             spinning.steps.push(LoopStep::new(&program, self.warps.last_issued[w]));
             return spinning;
         }
         let (first, mut done) = (self.stream.digest(warp), DynInst::default());
         while let Some(pc) = self.stream.next_pc(warp) {
-            // A barrier would have to be released first.
-            let is_barrier = program.inst(pc).control == Control::BarrierSync;
-            if is_barrier || self.stream.step(shared, warp, StepContext { now, sm: self.id }, &mut done).is_err() {
+            if self.stream.step(shared, warp, StepContext { now, sm: self.id }, &mut done).is_err() {
                 break;
             }
             let mut step = LoopStep::new(&program, pc);
             step.reads = self.reads_of(&program, shared, warp, &done);
             spinning.lanes |= done.active;
             spinning.steps.push(step);
-            if self.stream.digest(warp) == first || spinning.steps.len() == MOST_STEPS {
+            if self.stream.digest(warp) == first {
+                // Where it was found in its loop does not matter.
+                let top = (0..spinning.steps.len()).min_by_key(|&i| spinning.steps[i].pc).unwrap_or(0);
+                spinning.steps.rotate_left(top);
+                break;
+            }
+            if spinning.steps.len() == MOST_STEPS {
                 break;
             }
         }

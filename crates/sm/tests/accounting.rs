@@ -139,9 +139,9 @@ fn a_deadlock_names_warps_instructions_and_what_they_wait_for() {
     assert!(run.deadlocked);
     let report: Vec<_> = run.sm.describe_stalls(&run.kernels).iter().map(ToString::to_string).collect();
     insta::assert_snapshot!(report.join("\n"), @r"
-    SM 0, warp slot 0: warp 0 of CTA (0,0,0) of `scripted` at `bar.sync 0` waits for barrier 0: 2 warps have arrived, and not warps 1
-    SM 0, warp slot 1: warp 1 of CTA (0,0,0) of `scripted` at `bar.sync 0` waits for barrier 5: 1 warps have arrived, and not warps 0, 2
-    SM 0, warp slot 2: warp 2 of CTA (0,0,0) of `scripted` at `bar.sync 0` waits for barrier 0: 2 warps have arrived, and not warps 1
+    SM 0, warp slot 0: warp 0 of CTA (0,0,0) of `scripted` at `bar.sync 0` waits for barrier 0: 2 warps have arrived, and not warp 1
+    SM 0, warp slot 1: warp 1 of CTA (0,0,0) of `scripted` at `bar.sync 0` waits for barrier 5: 1 warp has arrived, and not warps 0, 2
+    SM 0, warp slot 2: warp 2 of CTA (0,0,0) of `scripted` at `bar.sync 0` waits for barrier 0: 2 warps have arrived, and not warp 1
     ");
 }
 

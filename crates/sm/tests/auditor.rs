@@ -247,5 +247,5 @@ fn instructions_issued_twice_or_never_completed_are_found() {
     let twice = only(&run(true), Violation::Duplicate, 3);
     assert!(twice.contains("issues twice or out of turn"), "{twice}");
     let never = only(&run(false), Violation::Duplicate, 1);
-    assert!(never.contains("ends with 1 instructions in flight"), "{never}");
+    assert!(never.contains("ends with 1 instruction in flight"), "{never}");
 }

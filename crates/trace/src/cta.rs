@@ -1,6 +1,5 @@
 //! The body of a kernel's trace: CTAs, one after the other.
 
-use crate::error::shown;
 use crate::line::{ADDRESS_BITS, Access, Addresses, Dynamic, Layout, Line, Places, Words};
 use crate::line::{addresses, decimal, is_sane};
 use crate::program::{InstIndex, InstTable};
@@ -8,6 +7,7 @@ use crate::repeat::{Again, Known, Reach, Repeat};
 use crate::source::Lines;
 use crate::{Header, TraceError};
 use isa::{Pc, Space};
+use kit::text::{counted, excerpt_bytes};
 use kit::{LaneMask, WARP_LANES};
 
 /// What comes next in the body of a trace.
@@ -56,7 +56,7 @@ impl Body {
                 Some(at) => (line[..at].trim_ascii(), line[at + 1..].trim_ascii()),
                 None => (line, &[][..]),
             };
-            let misplaced = || self.error(format!("`{}` is not expected here", shown(line)));
+            let misplaced = || self.error(format!("`{}` is not expected here", excerpt_bytes(line)));
             match key {
                 b"#BEGIN_TB" if !self.in_cta => {
                     self.in_cta = true;
@@ -94,7 +94,7 @@ impl Body {
         match self.lines.next()? {
             Some(line) if line[0] != b'#' && !line.starts_with(b"warp") => Ok(()),
             _ => Err(self
-                .error(format!("{} instructions of the warp are missing", self.left + 1))
+                .error(format!("the warp lacks {}", counted(u64::from(self.left) + 1, "instruction")))
                 .hint("the trace may be cut short")),
         }
     }
@@ -126,7 +126,7 @@ impl Body {
     #[cold]
     fn expected(&self, expected: &str) -> TraceError {
         let text = self.lines.current();
-        self.error(format!("expected {expected} in `{}`", shown(text)))
+        self.error(format!("expected {expected} in `{}`", excerpt_bytes(text)))
     }
 }
 

@@ -44,11 +44,3 @@ impl TraceError {
         if self.hint.is_empty() { String::new() } else { format!("\n  hint: {}", self.hint) }
     }
 }
-
-/// Text from a file as it is shown in a message: short and printable.
-pub(crate) fn shown(text: &[u8]) -> String {
-    const MOST: usize = 60;
-    let text = String::from_utf8_lossy(&text[..text.len().min(4 * MOST)]);
-    let clean: String = text.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
-    if clean.chars().count() <= MOST { clean } else { clean.chars().take(MOST).chain("…".chars()).collect() }
-}

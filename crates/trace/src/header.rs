@@ -1,9 +1,9 @@
 //! The head of a kernel's trace.
 
 use crate::TraceError;
-use crate::error::shown;
 use crate::source::Lines;
 use isa::{Dim3, LaunchShape};
+use kit::text::excerpt_bytes;
 use std::path::Path;
 
 /// What the head of a kernel's trace says.
@@ -70,11 +70,12 @@ impl Header {
             }
             let text = String::from_utf8_lossy(line).into_owned();
             let Some((key, value)) = text.strip_prefix('-').and_then(|t| t.split_once('=')) else {
-                let error = lines.error(format!("`{}` stands in the head of a trace", shown(text.as_bytes())));
+                let error =
+                    lines.error(format!("`{}` is not expected in the head of a trace", excerpt_bytes(text.as_bytes())));
                 return Err(error.hint("expected `-key = value`; is this a .traceg file, after post-processing?"));
             };
             let (key, value) = (key.trim(), value.trim());
-            let bad = || lines.error(format!("`{}` is no value for `{key}`", shown(value.as_bytes())));
+            let bad = || lines.error(format!("`{}` is not a value for `{key}`", excerpt_bytes(value.as_bytes())));
             let number = || value.parse::<u32>().map_err(|_| bad());
             let address = || u64::from_str_radix(value.trim_start_matches("0x"), 16).map_err(|_| bad());
             match key {

@@ -109,7 +109,7 @@ impl KernelTrace {
             }
         }
         if ctas != header.shape.ctas() {
-            let what = format!("has {ctas} CTAs, its grid {}", header.shape.ctas());
+            let what = format!("has {}, its grid {}", kit::text::counted(ctas, "CTA"), header.shape.ctas());
             return Err(TraceError::new(path, 0, what).hint("the trace may be cut short"));
         }
         let program = Arc::new(table.finish(&header));

@@ -26,14 +26,33 @@ pub fn open_decompressed(path: &Path) -> std::io::Result<Box<dyn Read + Send>> {
     let whole = Cursor::new(magic.clone()).chain(file);
     let buffered = |whole| BufReader::with_capacity(BUFFER_BYTES, whole);
     Ok(if magic.starts_with(&[0x1f, 0x8b]) {
-        Box::new(flate2::bufread::MultiGzDecoder::new(buffered(whole)))
+        Box::new(Decompressed { format: "gzip", from: flate2::bufread::MultiGzDecoder::new(buffered(whole)) })
     } else if magic.starts_with(b"\xfd7zXZ\0") {
-        Box::new(lzma_rust2::XzReader::new(buffered(whole), true))
+        Box::new(Decompressed { format: "xz", from: lzma_rust2::XzReader::new(buffered(whole), true) })
     } else if magic.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
-        Box::new(ruzstd::decoding::StreamingDecoder::new(buffered(whole)).map_err(std::io::Error::other)?)
+        let from = ruzstd::decoding::StreamingDecoder::new(buffered(whole)).map_err(|_| damaged("zstd"))?;
+        Box::new(Decompressed { format: "zstd", from })
     } else {
         Box::new(whole)
     })
+}
+
+/// What a decompressor makes of a file. What the libraries say of damage is about parts of their
+/// formats, and means nothing to who has a damaged file.
+struct Decompressed<R> {
+    format: &'static str,
+    from: R,
+}
+
+impl<R: Read> Read for Decompressed<R> {
+    fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+        let of_system = |e: &std::io::Error| e.raw_os_error().is_some() || e.kind() == ErrorKind::Interrupted;
+        self.from.read(out).map_err(|e| if of_system(&e) { e } else { damaged(self.format) })
+    }
+}
+
+fn damaged(format: &str) -> std::io::Error {
+    std::io::Error::new(ErrorKind::InvalidData, format!("this is not valid {format} data"))
 }
 
 /// The lines of a file that are not blank.
@@ -120,6 +139,7 @@ impl Lines {
         (self.from, self.to) = (0, self.to - self.from);
         self.line = 0..0;
         loop {
+            kit::stop::check().map_err(|e| self.error(e.to_string()))?;
             match self.input.read(&mut self.buffer[self.to..][..self.at_a_time]) {
                 Ok(bytes) => {
                     self.to += bytes;

@@ -232,7 +232,7 @@ fn what_is_wrong_is_named_with_its_byte() {
         use_bytes(&bytes).unwrap_err()
     };
     let length = good.len();
-    assert!(with(0, b'W').starts_with("/t.wwt, byte 0: this is no trace of Warpwright's own format"));
+    assert!(with(0, b'W').starts_with("/t.wwt, byte 0: this is not a trace of Warpwright's own format"));
     assert!(with(8, 4).contains("byte 8: version 4 of the format; this program reads versions 1 to 3"));
     assert!(with(length - 1, b'?').contains("the end of a trace is missing"), "{}", with(length - 1, b'?'));
     assert!(with(length - 30, 1).contains("the table of contents is not where the tail says"));
@@ -242,7 +242,7 @@ fn what_is_wrong_is_named_with_its_byte() {
     assert!(in_block.contains(", byte 16: the checksum is wrong\n  hint: the file may be damaged"), "{in_block}");
     let cut = use_bytes(&good[..length - 5]).unwrap_err();
     assert!(cut.contains(&format!("byte {}: the end of a trace is missing", length - 5)), "{cut}");
-    assert!(use_bytes(b"").unwrap_err().contains("no trace"));
+    assert!(use_bytes(b"").unwrap_err().contains("this is not a trace"));
 }
 
 /// The parts of a file: everything before the table of contents, and that unpacked.

@@ -167,7 +167,7 @@ fn a_list_names_its_files_compressed_or_not() {
     let copy = Command::CopyToDevice { address: 0x7fc8_4150_0000, bytes: 32768 };
     assert_eq!(list.commands, [copy, at("kernel-1.traceg"), at("kernel-2.traceg.xz"), Command::CopyFromDevice]);
     let bad = List::open(&write(folder.path(), "bad.g", b"kernel-1.traceg\nlaunch it\n")).unwrap_err();
-    assert_eq!((bad.line, bad.what.as_str()), (2, "`launch it` is no command"));
+    assert_eq!((bad.line, bad.what.as_str()), (2, "`launch it` is not a command"));
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn what_is_wrong_is_named_with_its_line() {
     for (from, to, line, what) in [
         ("(64,1,1)", "(4096,1,1)", 0, "a CTA of 4096 threads; no GPU has more than 1024"),
         ("(2,1,1)", "(3,1,1)", 0, "has 2 CTAs, its grid 3"),
-        ("(2,1,1)", "(2,1)", 3, "`(2,1)` is no value for `grid dim`"),
+        ("(2,1,1)", "(2,1)", 3, "`(2,1)` is not a value for `grid dim`"),
         ("-binary version = 80\n", "", 0, "the head has no `binary version`, which says what machine code it is"),
         ("version = 5", "version = 9", 0, "tracer version 9; versions 1 to 6 can be read"),
         ("warp = 1", "warp = 2", 32, "warp 2 of a CTA that has 2"),
@@ -184,7 +184,7 @@ fn what_is_wrong_is_named_with_its_line() {
         ("0000 ffff", "00z0 ffff", 23, "expected a program counter in hexadecimal in `00z0 ffffffff 1 R1 MOV 0 0 0`"),
         ("1 R1 MOV", "1 X1 MOV", 23, "expected a register: R0 to R255, UR, P or UP in `0000 ffffffff 1 X1 MOV 0 0 0`"),
         ("8 1 0x1000 8 0", "8 7 0x1000 8 0", 24, "expected an address mode from 0 to 4 in"),
-        ("insts = 7", "insts = 8", 31, "1 instructions of the warp are missing"),
+        ("insts = 7", "insts = 8", 31, "the warp lacks 1 instruction"),
         ("#BEGIN_TB", "#BEGIN", 17, "`#BEGIN` is not expected here"),
     ] {
         assert!(good.contains(from), "{from}");

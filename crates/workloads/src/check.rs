@@ -1,6 +1,7 @@
 //! Comparing what the device computed with what it should have.
 
 use crate::bounded::Bounded;
+use kit::text::counted;
 use serde::Serialize;
 
 /// A value that is not what it should be.
@@ -55,7 +56,7 @@ impl Check {
 
     fn lengths(mut self, expected: usize, got: usize) -> Self {
         if expected != got {
-            self.count(false, || (format!("{expected} values"), format!("{got} values")));
+            self.count(false, || (counted(expected as u64, "value"), counted(got as u64, "value")));
         }
         self
     }
@@ -120,7 +121,7 @@ impl std::fmt::Display for Check {
         let Self { what, rule, compared, mismatches, .. } = self;
         match &self.first {
             None => {
-                write!(f, "{what}: {compared} values {rule}")?;
+                write!(f, "{what}: {} {rule}", counted(*compared, "value"))?;
                 match self.worst_share {
                     Some(share) => write!(f, " (largest error {:.0} % of the bound)", 100.0 * share),
                     None => Ok(()),
@@ -128,7 +129,9 @@ impl std::fmt::Display for Check {
             }
             Some(Mismatch { index, expected, got }) => write!(
                 f,
-                "{what}: {mismatches} of {compared} values are not {rule}; first at {index}: expected {expected}, got {got}"
+                "{what}: {mismatches} of {} {} not {rule}; first at {index}: expected {expected}, got {got}",
+                counted(*compared, "value"),
+                if *mismatches == 1 { "is" } else { "are" }
             ),
         }
     }

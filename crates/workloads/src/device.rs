@@ -116,7 +116,7 @@ pub struct Launch<'a> {
 #[non_exhaustive]
 pub enum DeviceError {
     /// No room for a buffer.
-    #[error("buffer `{name}` of {bytes} bytes does not fit: {reason}")]
+    #[error("buffer `{name}` of {} does not fit: {reason}", kit::text::counted(*bytes, "byte"))]
     OutOfMemory {
         /// Buffer's name.
         name: String,
@@ -126,7 +126,7 @@ pub enum DeviceError {
         reason: String,
     },
     /// A host access beyond a buffer.
-    #[error("access to {bytes} bytes at offset {offset} of a buffer of {size} bytes")]
+    #[error("access to {} at offset {offset} of a buffer of {}", kit::text::counted(*bytes, "byte"), kit::text::counted(*size, "byte"))]
     OutOfRange {
         /// First byte.
         offset: u64,

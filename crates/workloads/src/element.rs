@@ -85,6 +85,11 @@ macro_rules! scalar_types {
             pub const fn name(self) -> &'static str {
                 match self { $(ScalarType::$variant => $name,)* }
             }
+            /// Its name with the article, for sentences: an i32, a u8.
+            pub fn with_article(self) -> String {
+                let article = if self.name().starts_with(['f', 'i']) { "an" } else { "a" };
+                format!("{article} {}", self.name())
+            }
             /// Size in bytes.
             pub const fn bytes(self) -> usize {
                 match self { $(ScalarType::$variant => $bytes,)* }
@@ -153,16 +158,19 @@ impl ScalarType {
     }
 
     /// The number as this type, little-endian, rounded to nearest even. `None` if it does not fit:
-    /// a fraction in an integer type, or an integer out of range (as signed or as unsigned).
+    /// a fraction in an integer type, an integer out of range (as signed or as unsigned), or a finite
+    /// number that would become infinite.
     pub fn encode(self, value: Number) -> Option<Vec<u8>> {
         if self.is_float() {
             let x = value.as_f64();
-            return Some(match self {
+            let bytes = match self {
                 Self::F16 => half::from_f64::<F16>(x, Rounding::NearestEven).to_le_bytes().to_vec(),
                 Self::Bf16 => half::from_f64::<Bf16>(x, Rounding::NearestEven).to_le_bytes().to_vec(),
                 Self::F32 => (x as f32).to_le_bytes().to_vec(),
                 _ => x.to_le_bytes().to_vec(),
-            });
+            };
+            let fits = !x.is_finite() || self.decode(&bytes).as_f64().is_finite();
+            return fits.then_some(bytes);
         }
         let whole = match value {
             Number::Int(i) => i,

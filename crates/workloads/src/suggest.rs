@@ -1,10 +1,19 @@
 //! "Did you mean": the nearest of a few names.
 
+/// Longest name, in bytes, that a near one is looked for.
+const MOST_NAME: usize = 200;
+
 /// The name nearest to `name` by edit distance, if it is near enough to be a slip of the fingers.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    // Names of files may be of any length, and the distance takes time and room of one times the other.
+    let is_short = |name: &str| name.len() <= MOST_NAME;
+    if !is_short(name) {
+        return None;
+    }
     let limit = (name.chars().count() / 3).max(1) + 1;
     known
         .into_iter()
+        .filter(|candidate| is_short(candidate))
         .map(|candidate| (distance(&name.to_lowercase(), &candidate.to_lowercase()), candidate))
         .filter(|&(d, _)| d <= limit)
         .min_by_key(|&(d, _)| d)
@@ -17,6 +26,7 @@ pub fn among(name: &str, known: &[impl AsRef<str>]) -> String {
     match nearest(name, names.iter().copied()) {
         Some(near) => format!("; did you mean `{near}`?"),
         None if names.is_empty() => "; there are none".to_owned(),
+        None if names.len() == 1 => format!("; there is {}", names[0]),
         None if names.len() <= 30 => format!("; there are {}", names.join(", ")),
         None => format!("; there are {} others, `{}` the first", names.len(), names[0]),
     }
@@ -52,6 +62,8 @@ mod tests {
         assert_eq!(nearest("matmlu", known), Some("matmul"));
         assert_eq!(nearest("Reduction", known), Some("reduction"));
         assert_eq!(nearest("hotspot", known), None);
+        let long = "x".repeat(1 << 24);
+        assert_eq!((nearest(&long, known), nearest("matmul", [long.as_str()])), (None, None));
     }
 
     #[test]

@@ -325,8 +325,11 @@ fn files_are_read_and_written() {
     assert_eq!(outcome.written.len(), 2);
     assert!(outcome.checks[0].passed(), "what was written is read back");
     assert_eq!(outcome.checks[1].to_string(), "y: 3 of 3 values are not within 5e-1; first at 0: expected 3, got 2");
-    // The .npy file serves as contents, type and length included.
+    // The .npy file serves as contents, type and length included; it is not an output then.
     let text = text.replace("buffers.y = { type = 'f32', file = 'y.bin', length = 4 }", "buffers.y.file = 'y.npy'");
+    let same = LaunchFile::parse(&path, &text, &[]).unwrap().run(&mut Fake::default()).unwrap_err();
+    assert!(same.to_string().contains("both an output and an input"), "{same}");
+    let text = text.replace("write = 'y.npy'", "write = 'z.npy'").replace("{ file = 'y.npy' }", "{ file = 'z.npy' }");
     let outcome = LaunchFile::parse(&path, &text, &[]).unwrap().run(&mut Fake::default()).unwrap();
     assert_eq!(std::fs::read_to_string(folder.path().join("y.txt")).unwrap(), "4.0\n8.0\n12.0\n16.0\n");
     assert_eq!(outcome.launches, 1);

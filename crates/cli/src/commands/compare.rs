@@ -9,9 +9,10 @@ use crate::render::comparison;
 use crate::{interrupt, output, simulator};
 use config::GpuConfig;
 use lab::{Job, Setup};
+use std::ffi::OsStr;
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use workloads::Form;
@@ -32,18 +33,18 @@ use workloads::Form;
 pub struct Args {
     /// Bundled workloads, launch files or traces; `all` means every bundled workload, those without machine code for the GPUs left out where others have some
     #[arg(value_name = "WORKLOAD|LAUNCH.toml|KERNELSLIST.g", required = true)]
-    workloads: Vec<String>,
+    workloads: Vec<PathBuf>,
     /// GPUs: names, paths of descriptions, or `all`
-    #[arg(long, value_name = "A,B", value_delimiter = ',', default_value = "rtx2060s")]
-    gpus: Vec<String>,
+    #[arg(long, alias = "gpu", value_name = "A,B", value_delimiter = ',', default_value = "rtx2060s")]
+    gpus: Vec<PathBuf>,
     /// Core designs, or `all`
-    #[arg(long, value_name = "A,B", value_delimiter = ',', default_value = "inorder")]
+    #[arg(long, alias = "core", value_name = "A,B", value_delimiter = ',', default_value = "inorder")]
     cores: Vec<String>,
     /// Core design that speedups and all else that is relative are over, each column's on the same GPU under the same scheduler and settings; it runs even if --cores leaves it out [default: the first column]
     #[arg(long, value_name = "CORE")]
     over: Option<String>,
     /// Warp schedulers, or `all` [default: the GPU description's]
-    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    #[arg(long, alias = "scheduler", value_name = "A,B", value_delimiter = ',')]
     schedulers: Vec<String>,
     /// A value of the GPU description to compare, such as sm.issue.schedulers=1,2,4; several of these are combined
     #[arg(long, value_name = "KEY=A,B")]
@@ -94,20 +95,55 @@ pub fn compared(args: &Args) -> Result<(Comparison, Exit), Failure> {
     let (columns, setups): (Vec<Column>, Vec<Setup>) = machines(args)?.into_iter().unzip();
     let workloads = workloads(args, &setups);
     let jobs = workloads.iter().map(|w| lookup::job(w, &args.input)).collect::<Result<Vec<_>, _>>()?;
-    output::check_paths(args.output.json.iter().flatten().map(PathBuf::as_path))?;
+    check_size(jobs.len() as u64, columns.len() as u64)?;
+    let workloads: Vec<String> = workloads.iter().map(|w| w.display().to_string()).collect();
+    check_files(args, &jobs, &setups)?;
     interrupt::install()?;
     let codes: Vec<Form> = workloads.iter().map(|w| args.input.form(w, &gpus(&setups))).collect();
     let run = |(job, &code)| setups.iter().map(move |setup| (Setup { code, ..setup.clone() }, job));
     let runs: Vec<(Setup, &Job)> = jobs.iter().zip(&codes).flat_map(run).collect();
     let threads = args.output.jobs.or(std::thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
     let cells = run_all(&runs, threads, args.output.quiet);
-    let comparison = Comparison { workloads, codes, columns, cells };
+    let remarks = workloads.iter().map(|w| args.input.remark(w, &gpus(&setups))).collect();
+    let comparison = Comparison { workloads, codes, remarks, columns, cells }.with_remarks_in_reports();
     let exit = match () {
         () if interrupt::requested() => Exit::Interrupted,
         () if comparison.failures().next().is_some() => Exit::Failed,
         () => Exit::Success,
     };
     Ok((comparison, exit))
+}
+
+/// Checks that what is written can be, and is not what is read.
+fn check_files(args: &Args, jobs: &[Job], setups: &[Setup]) -> Result<(), Failure> {
+    let outputs: Vec<PathBuf> =
+        args.output.json.iter().flatten().cloned().chain(jobs.iter().flat_map(Job::outputs)).collect();
+    if outputs.is_empty() {
+        return Ok(());
+    }
+    let described = args.gpus.iter().flat_map(|gpu| lookup::gpu_files(gpu));
+    let energies = setups.iter().filter_map(|setup| lookup::energy_file(&setup.gpu));
+    let inputs: Vec<PathBuf> = jobs.iter().flat_map(Job::inputs).chain(described).chain(energies).collect();
+    // A launch file that runs on several machines writes its results each time.
+    output::check(outputs.iter().map(PathBuf::as_path), &inputs)
+}
+
+/// Most columns of a comparison.
+const MOST_COLUMNS: u64 = 1024;
+/// Most runs of a comparison: workloads by columns.
+const MOST_RUNS: u64 = 65_536;
+
+fn check_size(workloads: u64, columns: u64) -> Result<(), Failure> {
+    let problem = if columns > MOST_COLUMNS {
+        format!("{columns} columns: a comparison has {MOST_COLUMNS} at most")
+    } else if workloads.saturating_mul(columns) > MOST_RUNS {
+        format!("{workloads} workloads on {columns} machines: a comparison has {MOST_RUNS} runs at most")
+    } else {
+        return Ok(());
+    };
+    Err(Failure::bad_input(format!(
+        "{problem}\n  hint: columns are combinations of --gpus, --cores, --schedulers, --vary and what changes the GPU; list fewer values"
+    )))
 }
 
 /// A comparison for people, as `args` want it.
@@ -133,14 +169,14 @@ fn gpus(setups: &[Setup]) -> Vec<&GpuConfig> {
 
 /// The workloads to run. `all` leaves out those without machine code for some machine, where others run as
 /// machine code, and says so.
-fn workloads(args: &Args, setups: &[Setup]) -> Vec<String> {
+fn workloads(args: &Args, setups: &[Setup]) -> Vec<PathBuf> {
     let runs = |w: &&workloads::Workload| {
         let machine_code = args.input.form(w.name, &gpus(setups)) == Form::Sass;
         let has_some = |setup: &Setup| w.module.cubin(setup.gpu.sm_version).is_some();
         if machine_code { setups.iter().all(has_some) } else { args.input.remark(w.name, &gpus(setups)).is_none() }
     };
     let (every, without): (Vec<_>, Vec<_>) = workloads::suite::ALL.iter().partition(runs);
-    if args.workloads.iter().any(|w| w == "all") && !without.is_empty() && !args.output.quiet {
+    if args.workloads.iter().any(|w| w == Path::new("all")) && !without.is_empty() && !args.output.quiet {
         let names: Vec<&str> = without.iter().map(|w| w.name).collect();
         let names = names.join(", ");
         output::remark(&format!("left out, without machine code for every GPU here: {names} (--isa ptx has all)\n"));
@@ -150,10 +186,13 @@ fn workloads(args: &Args, setups: &[Setup]) -> Vec<String> {
 }
 
 /// `all` stands for every known name.
-fn expanded(given: &[String], every: &[&str]) -> Vec<String> {
+fn expanded<T>(given: &[T], every: &[&str]) -> Vec<T>
+where
+    T: Clone + AsRef<OsStr> + for<'a> From<&'a str>,
+{
     let mut out = Vec::new();
     for name in given {
-        if name == "all" { out.extend(every.iter().map(|&n| n.to_owned())) } else { out.push(name.clone()) }
+        if name.as_ref() == "all" { out.extend(every.iter().map(|&n| n.into())) } else { out.push(name.clone()) }
     }
     out
 }
@@ -176,15 +215,21 @@ pub(super) fn machines(args: &Args) -> Result<Vec<(Column, Setup)>, Failure> {
     // Without a choice, the GPU description's own scheduler.
     let schedulers: Vec<Option<String>> =
         if schedulers.is_empty() { vec![None] } else { schedulers.into_iter().map(Some).collect() };
+    let (varied, choices) = (variations(&args.vary)?, args.changes.choices());
+    let parts = [gpus.len(), cores.len(), schedulers.len(), varied.len(), choices.len()];
+    check_size(1, parts.iter().fold(1, |all: u64, &part| all.saturating_mul(part as u64)))?;
     let mut columns = vec![Column::default()];
-    columns = combined(&columns, &gpus, |c, gpu| c.gpu.clone_from(gpu));
+    columns = combined(&columns, &gpus, |c, gpu| {
+        c.gpu = gpu.display().to_string();
+        c.gpu_path.clone_from(gpu);
+    });
     columns = combined(&columns, &cores, |c, core| c.core.clone_from(core));
     columns = combined(&columns, &schedulers, |c, scheduler| c.scheduler.clone_from(scheduler));
-    columns = combined(&columns, &variations(&args.vary)?, |c, varied| {
+    columns = combined(&columns, &varied, |c, varied| {
         c.settings = args.changes.settings.iter().chain(varied).cloned().collect();
         c.label = varied.iter().map(|v| last_part(v)).collect::<Vec<_>>().join(" ");
     });
-    columns = combined(&columns, &args.changes.choices(), |c, choice| {
+    columns = combined(&columns, &choices, |c, choice| {
         c.choice = choice.clone();
         c.label = format!("{} {}", c.label, choice.label).trim().to_owned();
     });
@@ -226,7 +271,7 @@ fn combined<T>(columns: &[Column], values: &[T], set: impl Fn(&mut Column, &T)) 
 }
 
 fn machine(mut column: Column, args: &Args) -> Result<(Column, Setup), Failure> {
-    let (gpu, settings) = column.choice.apply(&column.gpu, &column.settings, column.scheduler.as_deref())?;
+    let (gpu, settings) = column.choice.apply(&column.gpu_path, &column.settings, column.scheduler.as_deref())?;
     column.settings = settings;
     let setup = Setup {
         core: column.core.clone(),
@@ -258,6 +303,7 @@ fn variations(given: &[String]) -> Result<Vec<Vec<String>>, Failure> {
                 Failure::bad_input(format!("`--vary {text}`: expected KEY=A,B, such as sm.issue.schedulers=1,2,4"))
             })?;
         let values = at_commas(values);
+        check_size(1, (out.len() as u64).saturating_mul(values.len() as u64))?;
         out = out
             .iter()
             .flat_map(|before| {

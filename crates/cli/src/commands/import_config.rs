@@ -1,8 +1,8 @@
 //! `warpwright import-config`: a GPU description from Accel-Sim's configuration.
 
 use crate::failure::{Exit, Failure, Outcome};
-use crate::output;
 use crate::render::import;
+use crate::{interrupt, output};
 use config::import::import_accelsim;
 use std::path::{Path, PathBuf};
 
@@ -30,6 +30,12 @@ pub struct Args {
 
 /// Imports.
 pub fn run(args: &Args) -> Outcome {
+    if args.name.as_ref().is_some_and(|name| name.trim().is_empty()) {
+        return Err(Failure::bad_input("--name: the name of a GPU cannot be empty"));
+    }
+    interrupt::install()?;
+    let inputs: Vec<PathBuf> = [Some(&args.gpgpusim), args.trace.as_ref()].into_iter().flatten().cloned().collect();
+    output::check(args.output.as_deref(), &inputs)?;
     let gpgpusim = read(&args.gpgpusim)?;
     let trace = args.trace.as_deref().map_or(Ok(String::new()), read)?;
     let mut import = import_accelsim(&gpgpusim, &trace)

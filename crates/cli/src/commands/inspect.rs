@@ -3,11 +3,11 @@
 use crate::failure::{Exit, Failure, Outcome};
 use crate::inspection::code::{self, CodeInspection, Contents, EntryFacts};
 use crate::inspection::{self, Inspection};
-use crate::output;
 use crate::render::inspection as render;
+use crate::{output, preparation};
 use exec::RegisterLimits;
 use std::borrow::Cow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use workloads::suggest;
 
 /// Show what is in a file of PTX or machine code: kernels, registers, instruction mix, what cannot be executed
@@ -24,7 +24,7 @@ use workloads::suggest;
 pub struct Args {
     /// PTX file, cubin, fat binary, host program, or bundled workload
     #[arg(value_name = "FILE|WORKLOAD")]
-    file: String,
+    file: PathBuf,
     /// Only this kernel; of a mangled C++ name, the plain one will do
     #[arg(long, value_name = "NAME")]
     kernel: Option<String>,
@@ -49,6 +49,7 @@ fn architecture(text: &str) -> Result<u32, String> {
 
 /// Inspects.
 pub fn run(args: &Args) -> Outcome {
+    preparation::begin()?;
     let (name, content) = content(&args.file, args.sm)?;
     let wrong = |problem: String| Failure::bad_input(format!("`{name}`: {problem}"));
     if !code::is_binary(&content) {
@@ -97,8 +98,9 @@ fn show_code(args: &Args, mut inspection: CodeInspection) -> Outcome {
     Ok(Exit::Success)
 }
 
-fn content(file: &str, sm: Option<u32>) -> Result<(String, Cow<'static, [u8]>), Failure> {
-    if !Path::new(file).exists()
+fn content(path: &Path, sm: Option<u32>) -> Result<(String, Cow<'static, [u8]>), Failure> {
+    let file = &*path.to_string_lossy();
+    if !path.exists()
         && let Ok(workload) = workloads::suite::find(file)
     {
         let module = &workload.module;
@@ -112,7 +114,7 @@ fn content(file: &str, sm: Option<u32>) -> Result<(String, Cow<'static, [u8]>), 
         };
         return Ok((format!("{}.sm_{sm}.cubin", module.name), cubin.into()));
     }
-    let bytes = kit::files::read_data(file).map_err(|e| {
+    let bytes = kit::files::read_code(path).map_err(|e| {
         Failure::bad_input(format!(
             "`{file}` cannot be read: {e}; give the path of a PTX file, a cubin, a fat binary or a program, or the name of a bundled workload"
         ))

@@ -4,8 +4,10 @@ use crate::failure::{Exit, Failure, Outcome};
 use crate::render::lists::{self, Core, Cost, Lists, Named, Parameter, Setting, Storage, Workload};
 use crate::{experiments, lookup, output, simulator};
 use clap::ValueEnum;
+use kit::text::excerpt;
 use lab::Setup;
 use lab::design_cost::CoreCost;
+use std::path::PathBuf;
 use workloads::{Size, suggest};
 
 /// List GPUs, core designs, schedulers, workloads, experiments, statistics or settings
@@ -29,7 +31,7 @@ pub struct Args {
     structures: bool,
     /// GPU whose SMs have the structures: a built-in one or the path of a description
     #[arg(long, value_name = "NAME|FILE", default_value = "rtx2060s")]
-    gpu: String,
+    gpu: PathBuf,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -81,7 +83,7 @@ fn lists(args: &Args) -> Result<Lists, Failure> {
         workloads: wanted(Topic::Workloads).then(|| picked(workloads(), pick, |w| w.name)).transpose()?,
         figures: wanted(Topic::Figures).then(|| picked(figures(), pick, |f| &f.name)).transpose()?,
         stats: wanted(Topic::Stats).then(|| picked(simulator::schema(), pick, |s| &s.name)).transpose()?,
-        settings: wanted(Topic::Settings).then(|| picked(settings(), pick, |s| &s.key)).transpose()?,
+        settings: wanted(Topic::Settings).then(|| picked_settings(pick)).transpose()?,
     })
 }
 
@@ -90,7 +92,7 @@ fn picked<T>(list: Vec<T>, pick: &[String], name: impl Fn(&T) -> &str) -> Result
     if let Some(unknown) = pick.iter().find(|p| !list.iter().any(|item| name(item) == **p)) {
         let known: Vec<&str> = list.iter().map(&name).collect();
         let among = suggest::among(unknown, &known);
-        return Err(Failure::bad_input(format!("there is no `{unknown}` in this list{among}")));
+        return Err(Failure::bad_input(format!("there is no `{}` in this list{among}", excerpt(unknown))));
     }
     let chosen = |item: &T| pick.is_empty() || pick.iter().any(|p| p == name(item));
     Ok(list.into_iter().filter(chosen).collect())
@@ -161,12 +163,35 @@ fn figures() -> Vec<Named> {
     experiments::ALL.iter().map(one).collect()
 }
 
-fn settings() -> Vec<Setting> {
-    let one = |key: &config::schema::Key| Setting {
-        key: key.path.into(),
-        unit: key.unit,
-        values: key.kind.describe(),
-        description: key.doc,
-    };
-    config::schema::KEYS.iter().map(one).collect()
+fn setting(path: &str, key: &config::schema::Key) -> Setting {
+    Setting { key: path.into(), unit: key.unit, values: key.kind.describe(), description: key.doc }
+}
+
+/// Settings by their names: as in the list, or as `--set` takes them (`sm.l1d.cache.ways` is
+/// `<cache>.ways` there); a table stands for all in it.
+fn picked_settings(pick: &[String]) -> Result<Vec<Setting>, Failure> {
+    let rows = || config::schema::KEYS.iter().map(|key| setting(key.path, key));
+    if pick.is_empty() {
+        return Ok(rows().collect());
+    }
+    let every: Vec<Setting> = config::schema::paths().map(|(path, key)| setting(&path, key)).collect();
+    let mut found: Vec<Setting> = Vec::new();
+    for name in pick {
+        let inside = format!("{name}.");
+        let is_meant = |s: &Setting| s.key == *name || s.key.starts_with(&inside);
+        let matching: Vec<Setting> = rows().filter(|s| s.key == *name).collect();
+        let matching =
+            if matching.is_empty() { every.iter().filter(|s| is_meant(s)).cloned().collect() } else { matching };
+        if matching.is_empty() {
+            let known: Vec<&str> = every.iter().map(|s| s.key.as_str()).collect();
+            let among = suggest::among(name, &known);
+            return Err(Failure::bad_input(format!("there is no setting `{}`{among}", excerpt(name))));
+        }
+        for setting in matching {
+            if found.iter().all(|known| known.key != setting.key) {
+                found.push(setting);
+            }
+        }
+    }
+    Ok(found)
 }

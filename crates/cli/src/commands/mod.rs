@@ -9,7 +9,8 @@ mod run;
 mod trace;
 mod validate;
 
-use crate::output;
+use crate::failure::Exit;
+use crate::{interrupt, output, version};
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -17,7 +18,7 @@ use std::process::ExitCode;
 #[derive(Debug, Parser)]
 #[command(
     name = "warpwright",
-    version,
+    version = version::TEXT,
     max_term_width = 100,
     after_help = "Examples:
   warpwright run matmul
@@ -46,7 +47,11 @@ enum Command {
 
 /// Does what the command line asks.
 pub fn main() -> ExitCode {
-    let outcome = match CommandLine::parse().command {
+    let command = match CommandLine::try_parse() {
+        Ok(line) => line.command,
+        Err(said) => return usage(&said),
+    };
+    let outcome = match command {
         Command::Run(args) => run::run(&args),
         Command::Trace(args) => trace::run(&args),
         Command::Compare(args) => compare::run(&args),
@@ -58,6 +63,24 @@ pub fn main() -> ExitCode {
     };
     match outcome {
         Ok(exit) => exit.into(),
+        Err(failure) => {
+            output::error(&failure.message);
+            // What could not be done then is what the user has ended.
+            if interrupt::requested() { Exit::Interrupted.into() } else { failure.exit.into() }
+        }
+    }
+}
+
+/// Prints help or the version, or what is wrong with the command line.
+fn usage(said: &clap::Error) -> ExitCode {
+    let text = said.render();
+    if said.use_stderr() {
+        // The command line may be very long, and is repeated.
+        output::remark(&kit::text::bounded(&text.ansi().to_string()));
+        return Exit::BadInput.into();
+    }
+    match output::print(&text.ansi().to_string()) {
+        Ok(()) => Exit::Success.into(),
         Err(failure) => {
             output::error(&failure.message);
             failure.exit.into()

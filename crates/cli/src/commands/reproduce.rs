@@ -7,6 +7,7 @@ use crate::failure::{Exit, Failure, Outcome};
 use crate::output;
 use crate::render::style::{FAINT, HEADING, styled};
 use clap::{FromArgMatches, Parser};
+use kit::text::excerpt;
 use serde::Serialize;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -50,9 +51,13 @@ struct Line {
 pub fn run(args: &Args) -> Outcome {
     let experiment = experiments::find(&args.figure).ok_or_else(|| {
         let known: Vec<&str> = experiments::ALL.iter().map(|e| e.name).collect();
-        Failure::bad_input(format!("there is no experiment `{}`{}", args.figure, suggest::among(&args.figure, &known)))
+        Failure::bad_input(format!(
+            "there is no experiment `{}`{}",
+            excerpt(&args.figure),
+            suggest::among(&args.figure, &known)
+        ))
     })?;
-    output::check_paths(args.json.iter().flatten().map(PathBuf::as_path))?;
+    output::check(args.json.iter().flatten().map(PathBuf::as_path), &[])?;
     let lines = experiment.parts.iter().map(|part| line(part, args)).collect::<Result<Vec<_>, _>>()?;
     let text = !matches!(args.json, Some(None)) && !args.quiet;
     if text {

@@ -5,8 +5,9 @@ use crate::failure::{Exit, Failure, Outcome};
 use crate::lookup::{self, Input};
 use crate::progress::Watch;
 use crate::render::{accelsim, power, report};
-use crate::{interrupt, output, simulator};
+use crate::{interrupt, output, simulator, version};
 use clap::ValueEnum;
+use lab::energy::EnergyModel;
 use lab::{Report, Setup};
 use std::num::NonZeroU64;
 use std::path::PathBuf;
@@ -28,10 +29,10 @@ use std::path::PathBuf;
 pub struct Args {
     /// Bundled workload, or path of a launch file or a trace
     #[arg(value_name = "WORKLOAD|LAUNCH.toml|KERNELSLIST.g")]
-    workload: String,
+    workload: PathBuf,
     /// GPU: a built-in one (`warpwright list gpus`) or the path of a description
     #[arg(long, value_name = "NAME|FILE", default_value = "rtx2060s")]
-    gpu: String,
+    gpu: PathBuf,
     /// Core design (`warpwright list cores`)
     #[arg(long, value_name = "NAME", default_value = "inorder")]
     core: String,
@@ -65,7 +66,7 @@ struct Energy {
     energy: bool,
     /// Coefficients: those of a GPU that comes with the program, or a file (docs/energy.md) [default: the GPU description's energy.model]
     #[arg(long, value_name = "NAME|FILE")]
-    energy_model: Option<String>,
+    energy_model: Option<PathBuf>,
     /// Write power over time, by component, to a CSV file
     #[arg(long, value_name = "FILE")]
     power: Option<PathBuf>,
@@ -137,7 +138,13 @@ pub fn run(args: &Args) -> Outcome {
     let (setup, job) = (setup(args)?, lookup::job(&args.workload, &args.input)?);
     let json = args.output.json.as_ref().and_then(Option::as_ref);
     let files = [json, args.energy.power.as_ref(), args.energy.power_plot.as_ref()];
-    output::check_paths(files.into_iter().flatten().map(PathBuf::as_path))?;
+    let written = job.outputs();
+    let outputs = files.into_iter().flatten().chain(&written).map(PathBuf::as_path);
+    let described = lookup::gpu_files(&args.gpu)
+        .into_iter()
+        .chain(lookup::energy_file(&setup.gpu))
+        .chain(args.energy.energy_model.clone());
+    output::check(outputs, &job.inputs().into_iter().chain(described).collect::<Vec<_>>())?;
     interrupt::install()?;
     let mut watch = Watch::new(args.output.quiet);
     let result = simulator::run(&setup, &job, &mut watch);
@@ -167,14 +174,18 @@ pub fn run(args: &Args) -> Outcome {
 fn setup(args: &Args) -> Result<Setup, Failure> {
     lookup::core(&args.core)?;
     args.scheduler.as_deref().map_or(Ok(()), lookup::scheduler)?;
-    let model = args.energy.energy_model.iter().map(|name| format!("energy.model={name}"));
-    let settings: Vec<String> = args.changes.settings.iter().cloned().chain(model).collect();
+    let model = args.energy.energy_model.as_deref();
+    let named = model.iter().map(|name| format!("energy.model={}", name.display()));
+    let settings: Vec<String> = args.changes.settings.iter().cloned().chain(named).collect();
     let (gpu, settings) = args.changes.only()?.apply(&args.gpu, &settings, args.scheduler.as_deref())?;
     if args.energy.interval().is_some() && gpu.energy.model.is_none() {
         let hint = "give one with --energy-model, such as v100";
         return Err(Failure::bad_input(format!("{} names no energy model (energy.model)\n  hint: {hint}", gpu.name)));
     }
+    // As it was given: the path need not be text, and the setting is.
+    let energy = model.map_or_else(|| EnergyModel::of(&gpu), |path| EnergyModel::named(path, &gpu).map(Some));
     Ok(Setup {
+        energy,
         power_interval: args.energy.interval(),
         core: args.core.clone(),
         scheduler: args.scheduler.clone(),
@@ -196,7 +207,7 @@ fn show(output: &Output, energy: bool, report: &Report, failed: bool) -> Result<
         let detail = report::Detail { all_statistics, all_kernels: output.all_kernels, energy, failed };
         output::print(&match output.stats {
             Statistics::Accelsim => accelsim::render(report),
-            Statistics::Summary | Statistics::All => report::render(report, detail),
+            Statistics::Summary | Statistics::All => report::render(report, detail) + &report::program(version::TEXT),
         })?;
     }
     json.map_or(Ok(()), |file| output::give_json(file.as_deref(), report))
@@ -227,6 +238,6 @@ mod tests {
     #[test]
     fn a_job_is_not_run_on_a_machine_that_does_not_exist() {
         assert!(lookup::core("inordr").unwrap_err().message.contains("did you mean `inorder`?"));
-        assert!(matches!(lookup::job("vectoradd", &Input::default()), Ok(Job::Workload { .. })));
+        assert!(matches!(lookup::job(std::path::Path::new("vectoradd"), &Input::default()), Ok(Job::Workload { .. })));
     }
 }

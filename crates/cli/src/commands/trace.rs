@@ -15,7 +15,7 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   warpwright trace matmul -o matmul-trace
-  warpwright run matmul-trace/trace.wwt --gpu v100
+  warpwright run matmul-trace/trace.wwt --core ghost
   warpwright trace hotspot --gpu gtx480 -o hotspot-values --values
   warpwright trace bfs --size medium --gpu rtx3070 -o bfs-trace --format accelsim
   warpwright run bfs-trace/kernelslist.g --gpu rtx3070
@@ -23,7 +23,7 @@ use std::path::PathBuf;
 pub struct Args {
     /// Bundled workload, or path of a launch file or of a trace.wwt
     #[arg(value_name = "WORKLOAD|LAUNCH.toml")]
-    workload: String,
+    workload: PathBuf,
     /// Directory to write the trace into: trace.wwt, or kernelslist.g with a file for each launch
     #[arg(short, long, value_name = "DIRECTORY")]
     output: PathBuf,
@@ -42,7 +42,7 @@ pub struct Args {
     force: bool,
     /// GPU: a built-in one (`warpwright list gpus`) or the path of a description
     #[arg(long, value_name = "NAME|FILE", default_value = "rtx2060s")]
-    gpu: String,
+    gpu: PathBuf,
     /// Warp scheduler (`warpwright list schedulers`) [default: the GPU description's]
     #[arg(long, value_name = "NAME")]
     scheduler: Option<String>,
@@ -97,7 +97,7 @@ pub fn run(args: &Args) -> Outcome {
         let converted = lab::convert(path, &args.output, format, args.force, &mut watch);
         drop(watch);
         let (list, bytes) = converted.map_err(failure)?;
-        return say(args, &format!("{}: {} bytes\n", list.display(), number::count(bytes)), Exit::Success);
+        return say(args, &format!("{}: {}\n", list.display(), number::counted(bytes, "byte")), Exit::Success);
     }
     let done = lab::export(&setup, &job, &args.output, format, args.force, &mut watch);
     drop(watch);
@@ -149,12 +149,12 @@ fn summary(export: &Export) -> String {
     let written = &export.written;
     let each = written.bytes as f64 / written.warp_instructions.max(1) as f64;
     format!(
-        "{}: {} bytes, {each:.2} for each warp instruction\n{} launches, {} CTAs, {} warp instructions, {} thread instructions\n",
+        "{}: {}, {each:.2} for each warp instruction\n{}, {}, {}, {}\n",
         export.path.display(),
-        number::count(written.bytes),
-        number::count(written.launches),
-        number::count(written.ctas),
-        number::count(written.warp_instructions),
-        number::count(written.thread_instructions),
+        number::counted(written.bytes, "byte"),
+        number::counted(written.launches, "launch"),
+        number::counted(written.ctas, "CTA"),
+        number::counted(written.warp_instructions, "warp instruction"),
+        number::counted(written.thread_instructions, "thread instruction"),
     )
 }

@@ -5,10 +5,12 @@ mod accelwattch;
 
 use crate::failure::{Exit, Failure, Outcome};
 use crate::render::table::{Align, Table};
+use crate::render::wrap::wrapped;
 use crate::{lookup, output};
 use lab::Setup;
 use lab::validate::{self, Reason, Row};
 use serde::Serialize;
+use std::path::{Path, PathBuf};
 
 /// Measure latencies and rates of the model and print them beside hardware's
 ///
@@ -19,14 +21,14 @@ use serde::Serialize;
   warpwright validate
   warpwright validate accelsim reference traces
   warpwright validate accelwattch
-  warpwright validate --gpus titanv,my-gpu.toml --json
-  warpwright validate --gpus titanv --set l2.latency_cycles=200")]
+  warpwright validate --gpu titanv,my-gpu.toml --json
+  warpwright validate --gpu titanv --set l2.latency_cycles=200")]
 pub struct Args {
     #[command(subcommand)]
     other: Option<Other>,
     /// GPUs: names, paths of descriptions, or `all`
-    #[arg(long, value_name = "A,B", value_delimiter = ',', default_value = "titanv,rtx3070")]
-    gpus: Vec<String>,
+    #[arg(long, alias = "gpus", value_name = "A,B", value_delimiter = ',', default_value = "titanv,rtx3070")]
+    gpu: Vec<PathBuf>,
     /// A value of the GPU description to change
     #[arg(long = "set", value_name = "KEY=VALUE")]
     settings: Vec<String>,
@@ -80,17 +82,15 @@ pub fn run(args: &Args) -> Outcome {
 }
 
 fn setups(args: &Args) -> Result<Vec<Setup>, Failure> {
-    let every = config::builtin().iter().map(|b| b.name.to_owned());
-    let names: Vec<String> = if args.gpus.iter().any(|g| g == "all") { every.collect() } else { args.gpus.clone() };
-    let setup = |name: &String| {
+    let every = config::builtin().iter().map(|b| PathBuf::from(b.name));
+    let all = args.gpu.iter().any(|g| g == Path::new("all"));
+    let names: Vec<PathBuf> = if all { every.collect() } else { args.gpu.clone() };
+    let setup = |name: &PathBuf| {
         let gpu = lookup::gpu(name, &args.settings)?;
         Ok(Setup { settings: args.settings.clone(), ..Setup::new(gpu) })
     };
     names.iter().map(setup).collect()
 }
-
-/// Longest line of the explanations.
-const WIDTH: usize = 96;
 
 fn render(document: &Document) -> String {
     use Align::{Left, Right};
@@ -117,11 +117,11 @@ fn render(document: &Document) -> String {
     }
     let mut text = table.render();
     for reason in &document.reasons {
-        text += &format!("\n{}\n{}", reason.key, wrapped(reason.text));
+        text += &format!("\n{}\n{}", reason.key, wrapped(reason.text, "  ", "  "));
     }
     text += "\nHardware figures:\n";
     for source in sources(&document.rows) {
-        text += &wrapped(&source);
+        text += &wrapped(&source, "  ", "  ");
     }
     text
 }
@@ -139,19 +139,6 @@ fn sources(rows: &[Row]) -> Vec<String> {
         sources.push("none for these GPUs".to_owned());
     }
     sources
-}
-
-/// Lines of at most [`WIDTH`], indented.
-fn wrapped(text: &str) -> String {
-    let (mut lines, mut line) = (String::new(), String::from(" "));
-    for word in text.split_whitespace() {
-        if line.len() + 1 + word.len() > WIDTH {
-            lines += &format!("{line}\n");
-            line = String::from(" ");
-        }
-        line += &format!(" {word}");
-    }
-    lines + &line + "\n"
 }
 
 #[cfg(test)]

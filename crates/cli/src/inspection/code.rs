@@ -81,6 +81,9 @@ pub struct CodeKernel {
     pub barriers: u8,
     /// Most threads per CTA in each dimension, if the file says so.
     pub max_threads: Option<[u32; 3]>,
+    /// Threads per CTA in each dimension, if the file fixes them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub required_threads: Option<[u32; 3]>,
     /// Parameters in order.
     pub parameters: Vec<ParameterFacts>,
     /// Its own constant banks.
@@ -244,6 +247,7 @@ fn kernel(sm: u8, function: &Function<'_>, loaded: &Result<Loaded, String>, code
         stack_bytes: function.min_stack_bytes,
         barriers: function.barriers,
         max_threads: function.max_threads,
+        required_threads: function.required_threads,
         parameters: function.parameters.iter().map(parameter).collect(),
         constant_banks: banks(&function.constants),
         opcodes: most_first(opcodes.iter().map(|(name, n)| (name.as_str(), *n)).collect()),

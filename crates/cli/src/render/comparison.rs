@@ -7,12 +7,10 @@ use super::slots;
 use super::style::{BAD, FAINT, HEADING, WARNING, styled};
 use super::summary;
 use super::table::{Align, Table};
+use super::wrap::{WIDTH, wrapped};
 use crate::comparison::{Cell, Comparison, Published, Shown};
 use lab::{Report, Violation};
 use workloads::Form;
-
-/// Longest line of a table with a column per machine.
-const WIDTH: usize = 110;
 
 /// The comparison as text with colours: what is `shown`, or what most people want if that is nothing;
 /// beside it what is `published`, if the user wants that.
@@ -42,14 +40,14 @@ impl Shown {
             Shown::Cycles => "Cycles of kernels",
             Shown::Time => "Time of kernels (us)",
             Shown::Speedup => "Speedup",
-            Shown::Stalls => "Slots lost to hazards, less by (%)",
+            Shown::Stalls => "Slots lost to hazards, percent less",
             Shown::Occupancy => "Achieved occupancy (%)",
             Shown::Ipc => "Thread instructions per cycle",
             Shown::Lost => "Busy SMs' slots lost most to",
             Shown::Reordered => "Issued before an older instruction of the warp (%)",
             Shown::Energy => "Energy",
             Shown::Power => "Mean power (W)",
-            Shown::RelativeEnergy => "Relative energy",
+            Shown::RelativeEnergy => "Energy",
             Shown::Scalar => "Scalar instructions (%)",
             Shown::Dependences => "Dependences per instruction: RAW, WAW-WAR, Stop",
         }
@@ -69,7 +67,7 @@ impl Shown {
             Shown::Stalls => ("stalls less", Align::Right),
             Shown::Occupancy => ("occupancy", Align::Right),
             Shown::Ipc => ("IPC", Align::Right),
-            Shown::Lost => ("busy SMs' slots lost most to", Align::Left),
+            Shown::Lost => ("slots lost most to", Align::Left),
             Shown::Reordered => ("reordered", Align::Right),
             Shown::Energy => ("energy", Align::Right),
             Shown::Power => ("W", Align::Right),
@@ -150,8 +148,10 @@ fn common(comparison: &Comparison) -> String {
     if !first.settings.is_empty() && all(&|c| c.settings == first.settings) {
         same.push(first.settings.join(" "));
     }
-    let on = if same.is_empty() { String::new() } else { format!("  {}\n", styled(FAINT, same.join(", "))) };
-    format!("{}\n{on}", styled(HEADING, comparison.workloads.join(", ")))
+    let coloured =
+        |style, text: &str| -> String { text.lines().map(|line| format!("{}\n", styled(style, line))).collect() };
+    let on = if same.is_empty() { String::new() } else { wrapped(&same.join(", "), "  ", "  ") };
+    coloured(HEADING, &wrapped(&comparison.workloads.join(", "), "", "")) + &coloured(FAINT, &on)
 }
 
 /// One row per column: there is room for more figures.
@@ -181,7 +181,7 @@ fn one_workload(comparison: &Comparison, shown: &[Shown], published: bool) -> St
         cells.extend(comparison.audited().then(|| text_or(comparison.cell(0, i), ABSENT, violations)));
         table.row(&cells);
     }
-    table.render()
+    table.render_within(WIDTH)
 }
 
 /// The reason for which SMs that had warps lost most slots, as a share of those SMs' slots.
@@ -251,7 +251,8 @@ fn heading(comparison: &Comparison, what: Shown) -> String {
     let columns = &comparison.columns;
     let baseline =
         if columns.iter().all(|c| c.baseline == 0) { &columns[0].label } else { &comparison.baseline(0).core };
-    format!("{} over {baseline}", what.heading())
+    let joint = if what == Shown::Stalls { "than" } else { "over" };
+    format!("{} {joint} {baseline}", what.heading())
 }
 
 /// Our mean over what a column has in common with a paper, and the paper's.
@@ -261,13 +262,13 @@ fn in_common(comparison: &Comparison, column: usize) -> (String, String) {
     })
 }
 
-/// What must be known to judge a comparison of core designs.
+/// What must be known to judge the tables: rows that run as other code, and what flatters a core design.
 fn notes(comparison: &Comparison) -> String {
     let columns = &comparison.columns;
+    let mut out: String = comparison.remarks.iter().flatten().map(|remark| format!("  {remark}\n")).collect();
     if columns.iter().all(|column| column.core == columns[0].core) {
-        return String::new();
+        return styled_lines(&out);
     }
-    let mut out = String::new();
     let mut baselines: Vec<&str> = columns.iter().map(|c| columns[c.baseline].core.as_str()).collect();
     baselines.dedup();
     for core in baselines.into_iter().filter(|core| lab::lacks_hazard_guard(core)) {
@@ -421,6 +422,7 @@ mod tests {
         Comparison {
             workloads: vec!["matmul".into(), "bfs".into()],
             codes: vec![Form::Sass; 2],
+            remarks: vec![None; 2],
             columns: vec![column("gto"), column("lrr"), column("srr")],
             cells: vec![ran(1000), ran(2000), ran(500), ran(900), Cell::Failed(why, None), Cell::Interrupted(None)],
         }

@@ -19,17 +19,20 @@ pub const POWER: &str = "power.mean";
 /// A line on the whole run.
 pub fn line(report: &Report) -> String {
     let Some(model) = &report.energy_model else {
-        let why =
-            "not computed: the GPU description names no energy model (energy.model); give one with --energy-model";
-        return format!("{}  {}\n", styled(HEADING, "Energy"), styled(FAINT, why));
+        let (what, hint) = (
+            "not computed: the GPU description names no energy model (energy.model)",
+            "        give one with --energy-model",
+        );
+        return format!("{}  {}\n{}\n", styled(HEADING, "Energy"), styled(FAINT, what), styled(FAINT, hint));
     };
     let of = |name: &str| report.total.get(name).and_then(lab::Value::number);
     let joules = of(TOTAL).map_or_else(|| number::ABSENT.to_owned(), |j| number::with_prefix(j, "J"));
     let watts = of(POWER).map_or_else(|| number::ABSENT.to_owned(), number::real);
     let each = of(PER_THREAD_INSTRUCTION).map_or_else(|| number::ABSENT.to_owned(), number::real);
     let volts = model.volts;
-    let note = styled(FAINT, format!("(model {}, {volts} V)", model.name));
-    format!("{}  {joules}, {watts} W in the mean, {each} pJ per thread instruction {note}\n", styled(HEADING, "Energy"))
+    let note = styled(FAINT, format!("        model {}, {volts} V", model.name));
+    let heading = styled(HEADING, "Energy");
+    format!("{heading}  {joules}, {watts} W on average, {each} pJ per thread instruction\n{note}\n")
 }
 
 /// Where the energy goes, of the whole run and of each kernel.

@@ -3,6 +3,7 @@
 use super::style::{BAD, FAINT, GOOD, HEADING, WARNING, styled};
 use super::table::{Align, Table, shortened};
 use config::import::{Import, OptionReport, Outcome};
+use kit::text::counted;
 
 /// Options by what became of them, those that cannot be honoured first: they need a look.
 pub fn render(import: &Import) -> String {
@@ -16,7 +17,10 @@ pub fn render(import: &Import) -> String {
             sections.push(format!("{}\n{}", styled(colour, title), table(&options)));
         }
     }
-    sections.push(format!("{}\n", styled(HEADING, format!("{} options: {}", import.report.len(), counts.join(", ")))));
+    sections.push(format!(
+        "{}\n",
+        styled(HEADING, format!("{}: {}", counted(import.report.len() as u64, "option"), counts.join(", ")))
+    ));
     sections.join("\n")
 }
 

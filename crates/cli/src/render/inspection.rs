@@ -6,6 +6,7 @@ use super::number;
 use super::style::{BAD, FAINT, GOOD, HEADING, styled};
 use super::table::{Align, Table};
 use crate::inspection::{AllocationFacts, Executable, Inspection, KernelFacts, Mix, VariableFacts};
+use kit::text::counted;
 use std::fmt::Write as _;
 
 /// Opcodes or classes that are listed in a mix; the others are counted together.
@@ -103,7 +104,8 @@ fn executable_facts(executable: &Executable) -> Vec<(&'static str, String)> {
         _ => ("hazard-free registers", allocation(a)),
     }));
     facts.extend(executable.max_threads.map(|most| ("threads per CTA", format!("at most {most}"))));
-    facts.push(("lowered, with the functions it calls", format!("{} instructions", executable.instructions)));
+    facts.extend(executable.required_threads.map(|[x, y, z]| ("threads per CTA", format!("{x} x {y} x {z}"))));
+    facts.push(("lowered, with the functions it calls", counted(executable.instructions as u64, "instruction")));
     facts.push(("classes", mix(&executable.classes)));
     facts
 }
@@ -114,12 +116,13 @@ fn allocation(a: &AllocationFacts) -> String {
         return "it does not fit into as few".to_owned();
     };
     let prices = [
-        (a.spilled_words, "words spilled"),
-        (a.recomputed_words, "words computed again"),
-        (a.spilled_predicates, "predicates spilled"),
-        (a.fences, "fences"),
+        (a.spilled_words, "word", " spilled"),
+        (a.recomputed_words, "word", " computed again"),
+        (a.spilled_predicates, "predicate", " spilled"),
+        (a.fences, "fence", ""),
     ];
-    let prices: String = prices.iter().filter(|p| p.0 > 0).map(|(n, what)| format!(", {n} {what}")).collect();
+    let paid = prices.iter().filter(|p| p.0 > 0);
+    let prices: String = paid.map(|&(n, what, how)| format!(", {}{how}", counted(n.into(), what))).collect();
     format!("{registers}{prices}")
 }
 
@@ -144,7 +147,7 @@ mod tests {
 
     const TEXT: &str = "\
 .version 7.0
-.target sm_70
+.target sm_80
 .address_size 64
 .const .align 4 .f32 table[4] = {1.0, 2.0, 3.0, 4.0};
 .extern .shared .align 16 .b8 dynamic[];
@@ -155,7 +158,7 @@ mod tests {
     .reg .f32 %f<3>;
     .shared .f32 tile[256];
     ld.param.u64 %rd1, [p];
-    wobble.f32 %f1, %f2;
+    mbarrier.init.shared.b64 [tile], 1;
     st.global.f32 [%rd1], %f1;
     ret;
 }

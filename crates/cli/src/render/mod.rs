@@ -15,6 +15,7 @@ pub mod statistics;
 pub mod style;
 pub mod summary;
 pub mod table;
+pub mod wrap;
 
 #[cfg(test)]
 pub mod sample;

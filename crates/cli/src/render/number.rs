@@ -18,6 +18,11 @@ pub fn count(n: u64) -> String {
     out
 }
 
+/// A number and what it counts: `1 launch`, `1,234 launches`.
+pub fn counted(n: u64, noun: &str) -> String {
+    format!("{} {}", count(n), kit::text::plural(n, noun))
+}
+
 /// A real number with about four digits: `0.1235`, `12.35`, `1,235`.
 pub fn real(x: f64) -> String {
     let magnitude = x.abs();

@@ -8,6 +8,7 @@ use super::statistics;
 use super::style::{BAD, FAINT, GOOD, HEADING, WARNING, styled};
 use super::summary;
 use super::table::{Align, Table, shortened};
+use super::wrap::wrapped;
 use lab::{KernelReport, RegisterSource, Report, Stats, Value, Violation};
 use std::fmt::Write as _;
 use workloads::Form;
@@ -60,7 +61,7 @@ fn header(report: &Report, failed: bool) -> String {
         let _ = writeln!(out, "  code       {}", report.code().map_or("PTX and machine code", Form::name));
     }
     if !report.settings.is_empty() {
-        let _ = writeln!(out, "  settings   {}", report.settings.join(" "));
+        out += &wrapped(&report.settings.join(" "), "  settings   ", "             ");
     }
     let result = if failed { styled(BAD, "failed; the figures are of what was simulated") } else { check(report) };
     let _ = writeln!(out, "  result     {result}");
@@ -74,7 +75,7 @@ fn remarks(report: &Report) -> String {
     if report.remarks.is_empty() {
         return String::new();
     }
-    let lines: String = report.remarks.iter().map(|remark| format!("  {remark}\n")).collect();
+    let lines: String = report.remarks.iter().map(|remark| wrapped(remark, "  ", "    ")).collect();
     format!("{}\n{lines}", styled(WARNING, "Remarks"))
 }
 
@@ -250,11 +251,9 @@ fn with_unit(stats: &Stats, name: &str) -> String {
 /// What the hazard auditors have found.
 fn audit(report: &Report) -> String {
     let Some(found) = &report.audit else { return String::new() };
-    let (instructions, dependences) = (number::count(found.instructions), number::count(found.dependences));
-    let mut out = format!(
-        "{}  {instructions} instructions, {dependences} dependences checked\n",
-        styled(HEADING, "Hazard audit")
-    );
+    let instructions = number::counted(found.instructions, "instruction");
+    let dependences = number::counted(found.dependences, "dependence");
+    let mut out = format!("{}  {instructions}, {dependences} checked\n", styled(HEADING, "Hazard audit"));
     if found.total() == 0 {
         let _ = writeln!(out, "  {}", styled(GOOD, "no violation"));
     }
@@ -269,14 +268,20 @@ fn audit(report: &Report) -> String {
 
 fn speed(report: &Report) -> String {
     let host = &report.host;
-    let memory = host.peak_memory_bytes.map_or(String::new(), |peak| format!(", {} of memory", number::bytes(peak)));
+    let memory = host.peak_memory_bytes.map(|peak| format!(" with {} MiB", number::count(peak.div_ceil(1 << 20))));
+    let memory = memory.unwrap_or_default();
     let line = format!(
-        "Simulated in {}: {} cycles/s, {} warp instructions/s{memory}",
+        "Simulated in {}{memory}: {} cycles/s, {} warp instructions/s",
         number::seconds(host.seconds),
         number::short(host.cycles_per_second),
         number::short(host.warp_instructions_per_second),
     );
     format!("{}\n", styled(FAINT, line))
+}
+
+/// The program that made the report.
+pub fn program(version: &str) -> String {
+    format!("{}\n", styled(FAINT, format!("warpwright {version}")))
 }
 
 #[cfg(test)]

@@ -27,8 +27,8 @@ pub fn render(stats: &Stats) -> String {
     }
     let wrong = of("scalar_misreads");
     if wrong > 0.0 {
-        let wrong = number::count(wrong as u64);
-        let what = format!("{wrong} operands would be read wrongly: nothing guards scalar registers under divergence");
+        let wrong = number::counted(wrong as u64, "operand");
+        let what = format!("{wrong} would be read wrongly: nothing guards scalar registers under divergence");
         out += &format!("  {}\n", styled(BAD, what));
     }
     out

@@ -11,9 +11,15 @@ pub(super) const SOURCES: &[(&str, &str)] = &[
     ("description", "ours"),
     ("sm.register_allocation_unit", "CUDA occupancy calculator: warp allocation unit of this compute capability"),
     ("sm.max_registers_per_thread", "CUDA C++ Programming Guide, technical specifications per compute capability"),
-    ("sm.residency_counts_grid", "GPGPU-Sim 4 shader.cc: shader_core_config::max_cta takes no more CTAs than the grid has for each SM"),
+    (
+        "sm.residency_counts_grid",
+        "GPGPU-Sim 4 shader.cc: shader_core_config::max_cta takes no more CTAs than the grid has for each SM",
+    ),
     ("sm.local_base_kib", "GPGPU-Sim 4 abstract_hardware_model.h: LOCAL_GENERIC_START, 0x1F880000"),
-    ("sm.issue.atomics_hold_warp", "GPGPU-Sim 4 shader.cc: shd_warp_t::waiting, while an atomic on any memory is under way"),
+    (
+        "sm.issue.atomics_hold_warp",
+        "GPGPU-Sim 4 shader.cc: shd_warp_t::waiting, while an atomic on any memory is under way",
+    ),
     ("sm.frontend.instructions_per_fetch", "GPGPU-Sim 4 shader.cc: decode puts two instructions in the buffer"),
     ("sm.frontend.buffer_entries", "GPGPU-Sim 4 shader.h: IBUFFER_SIZE"),
     ("sm.frontend.branches", "GPGPU-Sim 4 shader.cc: execution-driven fetch goes on in sequence and is flushed"),
@@ -127,7 +133,7 @@ fn issue(reader: &mut Reader, max_warps: u32) -> Issue {
             "two_level"
         }
         _ => {
-            reader.cannot(name, format!("there is no scheduler `{}`", super::text::shorten(&text)), "gto");
+            reader.cannot(name, format!("there is no scheduler `{}`", kit::text::excerpt(&text)), "gto");
             "gto"
         }
     };

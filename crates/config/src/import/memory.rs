@@ -2,7 +2,10 @@
 
 use super::cache;
 use super::reader::Reader;
-use crate::{Arbiter, Cache, Clocks, Dram, DramTiming, Interconnect, InvalidatingFences, L1Data, L2, PartitionIndex, SharedMemory};
+use crate::{
+    Arbiter, Cache, Clocks, Dram, DramTiming, Interconnect, InvalidatingFences, L1Data, L2, PartitionIndex,
+    SharedMemory,
+};
 
 /// How much larger GPGPU-Sim lets an adaptive L1 grow than its configured size.
 const ADAPTIVE_GROWTH: u32 = 4;
@@ -262,7 +265,7 @@ fn timing(reader: &mut Reader) -> DramTiming {
     if let Some(part) = wrong {
         reader.malformed(
             name,
-            &format!("{}, each with a number; `{}` is not", NAMES.join(", "), super::text::shorten(&part)),
+            &format!("{}, each with a number; `{}` is not", NAMES.join(", "), kit::text::excerpt(&part)),
         );
     } else if !missing.is_empty() {
         reader.malformed(name, &format!("{}, each with a number; {} missing", NAMES.join(", "), missing.join(", ")));

@@ -95,7 +95,9 @@ pub fn import_accelsim(gpgpusim_config: &str, trace_config: &str) -> Result<Impo
         problems.push(problem.hint("is this GPGPU-Sim's configuration? It has lines such as -gpgpu_n_clusters 34"));
         return Err(ConfigError { problems });
     }
-    given.extend(text::options(trace_config, TRACE, &mut problems));
+    let of_trace = text::options(trace_config, TRACE, &mut problems);
+    check_order(&given, &of_trace)?;
+    given.extend(of_trace);
     let mut reader = Reader::new(&given, problems);
     let config = chip::gpu(&mut reader);
     ConfigError::unless_none(std::mem::take(&mut reader.problems))?;
@@ -104,6 +106,20 @@ pub fn import_accelsim(gpgpusim_config: &str, trace_config: &str) -> Result<Impo
     let mut report: Vec<_> = given.iter().map(|g| report_given(g, &reader)).collect();
     report.extend(options::ROWS.iter().filter_map(|row| report_default(row, &reader)));
     Ok(Import { config, sources, report })
+}
+
+/// Whether each file is the one that it is given as.
+fn check_order(gpgpusim: &[Given], trace: &[Given]) -> Result<(), Problem> {
+    let of_chip = |options: &[Given]| options.iter().any(|g| g.name.starts_with("-gpgpu_"));
+    if of_chip(gpgpusim) {
+        return Ok(());
+    }
+    let (message, hint) = if of_chip(trace) {
+        ("has no option -gpgpu_…, and the second file has: the two are exchanged", "give gpgpusim.config first")
+    } else {
+        ("has no option -gpgpu_…", "is this GPGPU-Sim's configuration? It has lines such as -gpgpu_n_clusters 34")
+    };
+    Err(Problem::new("", message).at(crate::Spot::whole(GPGPUSIM)).hint(hint))
 }
 
 fn report_given(given: &Given, reader: &Reader) -> OptionReport {

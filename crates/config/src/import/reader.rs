@@ -2,8 +2,9 @@
 
 use super::Outcome;
 use super::options::{self, Fate};
-use super::text::{Given, shorten};
+use super::text::Given;
 use crate::error::{Problem, did_you_mean};
+use kit::text::excerpt;
 use std::collections::BTreeMap;
 
 /// The options of both files, with what has been found out about them.
@@ -34,7 +35,7 @@ impl Reader {
 
     /// Notes that the value given cannot be read.
     pub fn malformed(&mut self, name: &'static str, must_be: &str) {
-        let problem = Problem::new(name, format!("cannot be `{}`: must be {must_be}", shorten(&self.text(name))));
+        let problem = Problem::new(name, format!("cannot be `{}`: must be {must_be}", excerpt(&self.text(name))));
         self.problems.push(match self.given.get(name) {
             Some(given) => problem.at(given.spot.clone()),
             None => problem,

@@ -2,6 +2,7 @@
 //! quotes around values that contain blanks or line ends.
 
 use crate::error::{Problem, Spot};
+use kit::text::excerpt;
 use std::sync::Arc;
 
 /// An option as a file gives it.
@@ -39,7 +40,7 @@ pub(super) fn options(text: &str, origin: &str, problems: &mut Vec<Problem>) -> 
                 let after =
                     given.last().map_or(String::new(), |g| format!("; `{}` before it already has a value", g.name));
                 problems.push(
-                    Problem::new("", format!("`{}` belongs to no option{after}", shorten(&token.text)))
+                    Problem::new("", format!("`{}` belongs to no option{after}", excerpt(&token.text)))
                         .at(token.spot)
                         .hint("an option starts with a hyphen; values with blanks need quotes; comments start with #"),
                 );
@@ -59,15 +60,6 @@ fn valueless(name: &str, spot: Spot) -> Problem {
 /// `-gpgpu_n_mem` is one; `-1` is a number.
 fn is_option_name(text: &str) -> bool {
     text.strip_prefix('-').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_alphabetic()))
-}
-
-/// The start of a value, for a message.
-pub(super) fn shorten(text: &str) -> String {
-    let mut short: String = text.chars().take(40).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
-    if text.chars().nth(40).is_some() {
-        short.push('…');
-    }
-    short
 }
 
 fn tokens(text: &str, origin: &str, problems: &mut Vec<Problem>) -> Vec<Token> {
@@ -128,13 +120,13 @@ impl Lines<'_> {
         }
         let end = self.text[offset..].find('\n').map_or(self.text.len(), |i| offset + i);
         let column = self.text[self.start..offset].chars().count();
-        // A line of a file that is no text may be megabytes long.
-        let excerpt = self.text[self.start..end].trim_end();
+        let shown = kit::text::pointed(self.text[self.start..end].trim_end(), offset - self.start, 1);
         Spot {
             file: self.file.clone(),
             line: self.number,
             column: u32::try_from(column).unwrap_or(u32::MAX).saturating_add(1),
-            excerpt: if excerpt.len() > 200 { "".into() } else { excerpt.into() },
+            excerpt: shown.line.into(),
+            mark: shown.mark.into(),
         }
     }
 }

@@ -5,14 +5,14 @@ use super::function::lower_function;
 use super::module::{ModuleName, ModuleScope};
 use crate::cfg::{Flow, Graph};
 use crate::divergence;
-use crate::kernel::{CallSite, Callee, Function, Guarded, Kernel, Param, Place, RegisterCount, Save};
+use crate::kernel::{CallSite, Callee, Function, Guarded, Kernel, Origin, Param, Place, RegisterCount, Save};
 use crate::lanes::{Column, Pred, Reg};
 use crate::op::{Op, Use};
 use crate::registers::liveness::{Effects, max_live};
 use crate::registers::{self, Allocation, Listing, Registers};
 use crate::simt::NOWHERE;
 use crate::tensor::MatrixOp;
-use isa::{InstSpec, OpClass, ProgramBuilder, RegFile, RegId, Source};
+use isa::{Dim3, InstSpec, OpClass, ProgramBuilder, RegFile, RegId, Source};
 use ptx::ast;
 use ptx::{Diagnostic, Diagnostics, Span, StateSpace};
 use std::collections::HashMap;
@@ -31,6 +31,7 @@ pub(crate) struct Line {
     pub op: Op,
     pub guard: Pred,
     pub source: Source,
+    pub span: Span,
     pub text: String,
     pub cache: isa::CacheOp,
 }
@@ -342,9 +343,10 @@ impl<'a> KernelBuilder<'a> {
             self.describe(pending, in_kernel, files, &mut program);
         }
         let names = self.scope.ast.files.iter().map(|f| f.path.to_string()).collect();
-        let max_threads = kernel.directive("reqntid").or_else(|| kernel.directive("maxntid"));
+        let max_threads = kernel.directive("maxntid");
         let mut kernel = Kernel {
             program: Arc::new(program.finish(files, names)),
+            origin: Origin::Text(self.scope.source.clone(), self.code.iter().map(|p| p.span).collect()),
             code: self.code.iter().map(|p| Guarded { op: p.op, guard: p.guard, uniform: false }).collect(),
             constants: self.constants.columns,
             matrix: self.matrix,
@@ -360,6 +362,7 @@ impl<'a> KernelBuilder<'a> {
             registers,
             allocation,
             max_threads: max_threads.map(|n| n.iter().product::<u64>().min(u64::from(u32::MAX)) as u32),
+            required_block: kernel.directive("reqntid").map(block),
         };
         divergence::mark(&mut kernel, None);
         kernel
@@ -499,6 +502,12 @@ impl<'a> KernelBuilder<'a> {
             text: &p.text,
         });
     }
+}
+
+/// The shape in a directive; sizes that are not there are 1.
+fn block(sizes: &[u64]) -> Dim3 {
+    let size = |i: usize| sizes.get(i).map_or(1, |&n| u32::try_from(n).unwrap_or(u32::MAX));
+    Dim3::new(size(0), size(1), size(2))
 }
 
 /// Tells `f` all registers that an operation uses, those of matrices and calls among them.

@@ -365,8 +365,8 @@ impl FunctionLowering<'_, '_> {
 
     /// Appends an instruction. Those pushed before the one at hand is complete come before it.
     pub fn push(&mut self, op: Op, text: String) {
-        let (guard, source, cache) = (self.guard, self.source, self.cache);
-        self.b.code.push(Line { op, guard, source, text, cache });
+        let (guard, source, span, cache) = (self.guard, self.source, self.at, self.cache);
+        self.b.code.push(Line { op, guard, source, span, text, cache });
     }
 
     /// The guard of the instruction at hand.

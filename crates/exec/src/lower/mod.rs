@@ -151,7 +151,7 @@ pub fn load(name: &str, text: impl AsRef<[u8]>, options: LowerOptions) -> Result
         return Err(LoadError::new(parsed.diagnostics, &parsed.source));
     }
     let remarks = parsed.diagnostics.render(&parsed.source, Severity::Note);
-    let loaded = module::lower(&parsed.module, &parsed.source, options)?;
+    let loaded = module::lower(&parsed.module, &Arc::new(parsed.source), options)?;
     Ok(Loaded { remarks, ..loaded })
 }
 

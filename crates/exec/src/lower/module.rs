@@ -37,7 +37,7 @@ pub(super) enum ModuleName {
 /// What all kernels of a module share.
 pub(super) struct ModuleScope<'a> {
     pub ast: &'a ast::Module,
-    pub source: &'a SourceText,
+    pub source: &'a Arc<SourceText>,
     pub names: HashMap<Sym, ModuleName>,
     /// The `.global` and `.const` variables within functions, by where their names stand in the text.
     pub locals: HashMap<u32, Local>,
@@ -76,7 +76,11 @@ fn device_variable(statement: &ast::Statement) -> Option<&ast::Variable> {
 }
 
 /// Lowers a parsed module.
-pub(super) fn lower(ast: &ast::Module, source: &SourceText, options: LowerOptions) -> Result<Loaded, Box<LoadError>> {
+pub(super) fn lower(
+    ast: &ast::Module,
+    source: &Arc<SourceText>,
+    options: LowerOptions,
+) -> Result<Loaded, Box<LoadError>> {
     let mut scope = ModuleScope {
         ast,
         source,

@@ -270,7 +270,7 @@ impl FunctionLowering<'_, '_> {
             Some(Err(ModuleName::Shared(_))) => Err(error(span, "shared variable")),
             None if self.text(name).starts_with('%') => Err(error(
                 span,
-                format!("`{}` is no register, or a special one that must be moved first", self.text(name)),
+                format!("`{}` is not a register, or a special one that must be moved first", self.text(name)),
             )),
             None => Err(error(span, format!("`{}` is not declared", self.text(name)))),
         }

@@ -282,16 +282,19 @@ impl DeviceMemory {
             _ => before,
         };
         let Some(a) = nearest else { return "nothing is allocated".into() };
-        let what = format!("`{}` ({} bytes at {:#x})", a.name, a.bytes, a.base);
+        let bytes = |n: u64| kit::text::counted(n, "byte");
+        let what = format!("`{}` ({} at {:#x})", a.name, bytes(a.bytes), a.base);
         if address < a.base {
-            format!("nearest is {what}: {} bytes before its start", a.base - address)
+            format!("nearest is {what}: {} before its start", bytes(a.base - address))
         } else if a.freed && address < a.end() {
             format!("it lies in {what}, which was freed, at offset {}", address - a.base)
         } else if address < a.end() {
             let note = if a.read_only { ", which is constant" } else { "" };
             format!("it lies in {what}{note}, at offset {}", address - a.base)
+        } else if address == a.end() {
+            format!("nearest is {what}: directly after its last byte")
         } else {
-            format!("nearest is {what}: {} bytes past its end", address - a.end())
+            format!("nearest is {what}: {} past its end", bytes(address - a.end()))
         }
     }
 
@@ -440,7 +443,7 @@ mod tests {
             memory.describe(base + 104),
             format!("nearest is `x` (100 bytes at {base:#x}): 4 bytes past its end")
         );
-        assert!(memory.describe(base - 1).ends_with("1 bytes before its start"));
+        assert!(memory.describe(base - 1).ends_with("1 byte before its start"));
         memory.free(base).unwrap();
         assert!(memory.describe(base + 4).contains("freed, at offset 4"));
         assert!(memory.window(base, 4).is_none());

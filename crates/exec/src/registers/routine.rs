@@ -215,7 +215,7 @@ impl Edits {
 
 /// An instruction that allocation adds for the one in `line`.
 pub(super) fn added(line: &Line, op: Op, guard: Pred, text: String) -> Line {
-    Line { op, guard, source: line.source, text, cache: isa::CacheOp::All }
+    Line { op, guard, source: line.source, span: line.span, text, cache: isa::CacheOp::All }
 }
 
 /// A move of one or two columns.

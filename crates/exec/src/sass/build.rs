@@ -3,12 +3,12 @@
 use super::module::Layout;
 use super::{FAMILIES, Lowered};
 use crate::divergence;
-use crate::kernel::{Guarded, Kernel, Param, RegisterCount};
+use crate::kernel::{Guarded, Kernel, Origin, Param, RegisterCount};
 use crate::lanes::{Column, Pred, Reg};
 use crate::lower::{LowerOptions, mem_access};
 use crate::machine::{LaunchWord, MachineCode, WordSource};
 use crate::op::{Op, Use};
-use isa::{CacheOp, Control, InstSpec, ProgramBuilder, RegFile, RegId, Source};
+use isa::{CacheOp, Control, Dim3, InstSpec, ProgramBuilder, RegFile, RegId, Source};
 use sass::decode::operand::{Register, URZ};
 use sass::decode::{Inst, Op as Opcode, Operand, decode};
 use sass::elf::{Cubin, Function, RelocationKind};
@@ -252,6 +252,7 @@ impl<'a> Builder<'a> {
         };
         let mut kernel = Kernel {
             program: Arc::new(program.finish(regs, Vec::new())),
+            origin: Origin::Cubin(String::new()),
             code: self.code,
             constants: self.constants,
             matrix: self.matrix,
@@ -266,6 +267,7 @@ impl<'a> Builder<'a> {
             registers,
             allocation: None,
             max_threads: function.max_threads.map(|[x, y, z]| x.saturating_mul(y).saturating_mul(z)),
+            required_block: function.required_threads.map(|[x, y, z]| Dim3::new(x, y, z)),
             machine: Some(MachineCode {
                 parameter_base: function.parameter_base.into(),
                 launch_words: self.launch_words,

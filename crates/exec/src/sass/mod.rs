@@ -30,6 +30,7 @@ mod texture;
 mod warp;
 mod words;
 
+use crate::kernel::Origin;
 use crate::lower::{LoadError, Loaded, LowerOptions, Rejected};
 use build::Builder;
 use module::Layout;
@@ -72,7 +73,10 @@ pub fn load_cubin(name: &str, file: &[u8], options: LowerOptions) -> Result<Load
     loaded.module.variables = layout.variables().to_vec();
     for function in cubin.kernels() {
         match Builder::build(&cubin, &layout, function, options) {
-            Ok(kernel) => loaded.module.kernels.push(Arc::new(kernel)),
+            Ok(mut kernel) => {
+                kernel.origin = Origin::Cubin(name.to_owned());
+                loaded.module.kernels.push(Arc::new(kernel));
+            }
             Err(problems) => {
                 let text = format!("{name}: kernel `{}` is not executable:\n{}", function.name, problems.join("\n"));
                 let error = Box::new(LoadError::of_binary(text));

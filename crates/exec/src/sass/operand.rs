@@ -106,7 +106,7 @@ impl Builder<'_> {
                 };
                 Ok(if not { pred.not() } else { pred })
             }
-            _ => Err(format!("{operand} is no predicate")),
+            _ => Err(format!("{operand} is not a predicate")),
         }
     }
 
@@ -115,7 +115,7 @@ impl Builder<'_> {
         match operand {
             Operand::Register(r) if r.is_zero() => Ok(self.sink()),
             Operand::Register(r) => self.register(r, count),
-            _ => Err(format!("{operand} is no destination")),
+            _ => Err(format!("{operand} is not a destination")),
         }
     }
 }

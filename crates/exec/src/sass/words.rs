@@ -27,6 +27,7 @@ pub fn load_words(name: &str, sm: u8, words: &[u128], registers: u32) -> Result<
         frame_bytes: 0,
         min_stack_bytes: 256,
         max_threads: None,
+        required_threads: None,
         parameters: vec![Parameter { ordinal: 0, offset: 0, bytes: WORDS_PARAMETER_BYTES }],
         parameter_base: if sm < 90 { 0x160 } else { 0x210 },
         parameter_bytes: WORDS_PARAMETER_BYTES,

@@ -4,15 +4,18 @@
 //!
 //! A folder holds `input.bin`, which all kernels read, and groups of kernels: `NAME.cases` has a line for
 //! each kernel (`kernel grid block cells words`), `NAME.expected` what they leave, one after the other, and
-//! `NAME.VARIANT.ptx` or `NAME.VARIANT.cubin` the same kernels compiled in different ways.
+//! `NAME.VARIANT.ptx` or `NAME.VARIANT.cubin` the same kernels compiled in different ways. What is expected and
+//! what is compiled may be compressed (`.gz`).
 //! A kernel takes three buffers: the input, the output, and memory of its own.
 
 use exec::{Arg, DeviceState, Loaded, LowerOptions, RegisterLimits, Registers};
+use flate2::read::GzDecoder;
 use isa::Dim3;
-use lab::{RegisterChoice, RegisterMode, Setup, SimulatedDevice};
+use lab::{CORES, RegisterChoice, RegisterMode, Setup, SimulatedDevice};
 use std::any::Any;
 use std::cell::RefCell;
 use std::fs;
+use std::io::Read;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use workloads::device::{Code, Device, Launch, ModuleSource, Registers as LaunchRegisters};
@@ -20,9 +23,9 @@ use workloads::device::{Code, Device, Launch, ModuleSource, Registers as LaunchR
 /// Bytes of its own memory that a kernel has for each thread.
 const SCRATCH_BYTES: u64 = 256;
 /// Warp instructions after which a kernel is taken to run indefinitely.
-const MAX_INSTRUCTIONS: u64 = 4_000_000;
+const MAX_INSTRUCTIONS: u64 = 500_000;
 /// Cycles after which a kernel is taken to run indefinitely.
-const MAX_CYCLES: u64 = 20_000_000;
+const MAX_CYCLES: u64 = 3_000_000;
 
 /// A kernel and what it must leave.
 pub struct Case {
@@ -85,7 +88,9 @@ impl Folder {
 impl Group {
     fn read(list: &Path, files: &[PathBuf]) -> Self {
         let name = list.file_stem().unwrap().to_str().unwrap().to_owned();
-        let all = fs::read(list.with_extension("expected")).unwrap();
+        let plain = list.with_extension("expected");
+        let packed = list.with_extension("expected.gz");
+        let all = contents(if plain.exists() { &plain } else { &packed });
         let mut rest = &all[..];
         let mut case = |line: &str| {
             let mut words = line.split_whitespace();
@@ -98,22 +103,39 @@ impl Group {
         let cases = fs::read_to_string(list).unwrap().lines().map(&mut case).collect();
         assert!(rest.is_empty(), "{name}: more is expected than the kernels leave");
         let compiled = |file: &Path| {
-            let file = file.file_name().unwrap().to_str().unwrap();
-            (file.ends_with(".ptx") || file.ends_with(".cubin")) && file.split('.').next() == Some(&name)
+            let variant = variant(file);
+            let of = file.file_name().unwrap().to_str().unwrap().split('.').next();
+            (variant.ends_with(".ptx") || variant.ends_with(".cubin")) && of == Some(&name)
         };
         let files = files.iter().filter(|f| compiled(f)).cloned().collect();
         Self { name, cases, files }
     }
 }
 
-/// `sm_75-O0` of `name.sm_75-O0.cubin`.
-pub fn variant(file: &Path) -> String {
+/// The contents of a file, decompressed.
+fn contents(file: &Path) -> Vec<u8> {
+    let bytes = fs::read(file).unwrap();
+    if file.extension().is_none_or(|e| e != "gz") {
+        return bytes;
+    }
+    let mut text = Vec::new();
+    GzDecoder::new(&bytes[..]).read_to_end(&mut text).unwrap();
+    text
+}
+
+/// The name of a file without `.gz`.
+fn plain_name(file: &Path) -> &str {
     let name = file.file_name().unwrap().to_str().unwrap();
-    name.split_once('.').unwrap().1.to_owned()
+    name.strip_suffix(".gz").unwrap_or(name)
+}
+
+/// `sm_75-O0.cubin` of `name.sm_75-O0.cubin`.
+pub fn variant(file: &Path) -> String {
+    plain_name(file).split_once('.').map(|(_, variant)| variant.to_owned()).unwrap_or_default()
 }
 
 fn is_ptx(file: &Path) -> bool {
-    file.extension().is_some_and(|e| e == "ptx")
+    plain_name(file).ends_with(".ptx")
 }
 
 thread_local! {
@@ -145,7 +167,8 @@ fn guarded(f: impl FnOnce() -> Outcome) -> Outcome {
 
 /// Compares what a kernel left with what it should.
 fn compare(case: &Case, got: &[u8]) -> Outcome {
-    let words = |bytes: &[u8]| -> Vec<u32> { bytes.as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(*b)).collect() };
+    let words =
+        |bytes: &[u8]| -> Vec<u32> { bytes.as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(*b)).collect() };
     let (expected, got) = (words(&case.expected), words(got));
     let differ: Vec<usize> = (0..expected.len()).filter(|&i| expected[i] != got[i]).collect();
     let Some(&first) = differ.first() else { return Ok(()) };
@@ -186,7 +209,7 @@ fn functional(loaded: &Loaded, case: &Case, input: &[u8]) -> Outcome {
 /// Runs a group as `file` functionally, PTX with each kind of registers; gives the failures to `fail`.
 /// Returns how many runs there were.
 pub fn check_functional(group: &Group, file: &Path, input: &[u8], fail: &mut dyn FnMut(Failure)) -> usize {
-    let bytes = fs::read(file).unwrap();
+    let bytes = contents(file);
     let limits = RegisterLimits::default();
     let few = RegisterLimits { chosen: Some(24), ..limits };
     let all = [
@@ -198,17 +221,21 @@ pub fn check_functional(group: &Group, file: &Path, input: &[u8], fail: &mut dyn
     let modes: &[_] = if is_ptx(file) { &all } else { &[("", Registers::Virtual)] };
     for (mode, registers) in modes {
         let options = LowerOptions { registers: *registers, any_architecture: true, ..LowerOptions::default() };
-        let name = file.file_name().unwrap().to_str().unwrap();
-        let load = || if is_ptx(file) { exec::load(name, &bytes, options) } else { exec::load_binary(name, &bytes, 90, options) };
-        let loaded = catch_unwind(AssertUnwindSafe(load));
+        let name = plain_name(file);
+        let load = || {
+            if is_ptx(file) { exec::load(name, &bytes, options) } else { exec::load_binary(name, &bytes, 90, options) }
+        };
+        let loaded = catch_unwind(AssertUnwindSafe(load)).map_err(|panic| message(&*panic));
         for case in &group.cases {
             let outcome = match &loaded {
-                Err(panic) => Err((Kind::Panic, message(&**panic))),
+                Err(panic) => Err((Kind::Panic, panic.clone())),
                 Ok(Err(error)) => Err((Kind::Refused, error.to_string())),
                 Ok(Ok(loaded)) => guarded(|| functional(loaded, case, input)),
             };
             // What needs more registers than it may have is told so.
-            let too_few = |kind: &Kind, detail: &str| *kind == Kind::Refused && *mode == "allocated-24" && detail.contains("registers");
+            let too_few = |kind: &Kind, detail: &str| {
+                *kind == Kind::Refused && *mode == "allocated-24" && detail.contains("registers")
+            };
             if let Err((kind, detail)) = outcome
                 && !too_few(&kind, &detail)
             {
@@ -235,7 +262,7 @@ pub fn check_on_core(
         max_cycles: Some(MAX_CYCLES),
         ..Setup::new(config::load(gpu).unwrap())
     };
-    let bytes = fs::read(file).unwrap();
+    let bytes = contents(file);
     for case in &group.cases {
         let outcome = guarded(|| timed(&setup, file, &bytes, case, input));
         if let Err((kind, detail)) = outcome {
@@ -248,7 +275,7 @@ pub fn check_on_core(
 
 fn timed(setup: &Setup, file: &Path, bytes: &[u8], case: &Case, input: &[u8]) -> Outcome {
     let mut device = SimulatedDevice::new(setup).unwrap();
-    let name = file.file_name().unwrap().to_str().unwrap();
+    let name = plain_name(file);
     let text = String::from_utf8_lossy(bytes);
     let code = if is_ptx(file) { Code::Ptx(&text) } else { Code::Binary(bytes) };
     let refused = |e: workloads::DeviceError| (Kind::Refused, e.to_string());
@@ -275,4 +302,25 @@ fn timed(setup: &Setup, file: &Path, bytes: &[u8], case: &Case, input: &[u8]) ->
     let mut out = vec![0; case.expected.len()];
     device.read(buffers[1], 0, &mut out).map_err(|e| (Kind::Fault, e.to_string()))?;
     compare(case, &out)
+}
+
+/// The GPU, core design and registers of the run number `turn`.
+pub fn place(turn: usize, variant: &str) -> (&'static str, &'static str, RegisterMode) {
+    let ptx = variant.ends_with(".ptx");
+    let gpus: &[&str] = match variant {
+        _ if ptx => &["gtx480", "rtx2060s", "v100", "rtx3070"],
+        v if v.contains("_70.") || v.contains("_70-") => &["titanv"],
+        v if v.contains("_75") => &["rtx2060s"],
+        _ => &["rtx3070"],
+    };
+    let scalar = ["inorder+scalar", "ghost+scalar", "inorder+scalar+half"];
+    let n = turn % (CORES.len() + scalar.len());
+    let core = CORES.get(n).map_or_else(|| scalar[n - CORES.len()], |(name, _)| name);
+    // This design relies on registers that are allocated against the hazard.
+    let mode = match core {
+        _ if !ptx => RegisterMode::Virtual,
+        "warpboard-stores" => RegisterMode::HazardFree,
+        _ => RegisterMode::ALL[turn % 3],
+    };
+    (gpus[turn / 7 % gpus.len()], core, mode)
 }

@@ -50,6 +50,12 @@ impl Order {
         self.entries[head as usize].next.checked_sub(self.lists)
     }
 
+    /// Number of lines in the list at `head`: walks it.
+    pub fn length(&self, head: u32) -> u32 {
+        let next = |i: u32| self.entries[i as usize].next;
+        std::iter::successors(Some(next(head)), |&i| Some(next(i))).take_while(|&i| i != head).count() as u32
+    }
+
     /// Whether `a` is older than `b`.
     #[inline]
     pub fn is_older(&self, a: u32, b: u32) -> bool {

@@ -175,8 +175,17 @@ impl Tags {
         let dirty = if self.dirty_lines >= self.dirty_limit { first(Place::Dirty) } else { None };
         match (first(Place::Clean), dirty) {
             (Some(clean), Some(dirty)) => Some(if self.order.is_older(dirty, clean) { dirty } else { clean }),
+            (None, None) => self.only_dirty(set),
             (clean, dirty) => clean.or(dirty),
         }
+    }
+
+    /// The oldest line of a set that has nothing but dirty lines, so that waiting for a clean one would
+    /// never end. GPGPU-Sim waits.
+    #[cold]
+    fn only_dirty(&self, set: u32) -> Option<u32> {
+        let dirty = LISTS * set + Place::Dirty as u32;
+        self.order.first(dirty).filter(|_| self.order.length(dirty) == self.ways)
     }
 
     /// Notes a use of `line`.
@@ -458,6 +467,20 @@ mod tests {
         let (_, evicted) = tags.allocate(5, 0, 1);
         assert_eq!(evicted, Some(Evicted { block: 0, modified: 1, bytes: [u32::MAX, 0, 0, 0] }));
         assert_eq!(tags.dirty_lines(), 1);
+    }
+
+    #[test]
+    fn a_set_of_dirty_lines_gives_one_up_below_their_share() {
+        let config = config::Cache { sets: 64, ways: 2, ..cache_config() };
+        let mut tags = Tags::new(&config, 90);
+        let (first, _) = tags.allocate(0, 0, 1);
+        let (second, _) = tags.allocate(64, 0, 1);
+        tags.write(first, 1, [u32::MAX, 0, 0, 0]);
+        assert_eq!(tags.probe(128, 0, 1, false), Probe::Full, "the other one is under way, and may come clean");
+        tags.write(second, 1, [1, 0, 0, 0]);
+        assert_eq!(tags.probe(128, 0, 1, false), Probe::Miss);
+        let (id, evicted) = tags.allocate(128, 0, 1);
+        assert_eq!((id, evicted.map(|e| e.block)), (first, Some(0)));
     }
 
     #[test]

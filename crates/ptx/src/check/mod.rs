@@ -1,16 +1,20 @@
-//! Checks that need no execution: names, duplicate declarations, numbers of operands.
+//! Checks that need no execution: names, duplicate declarations, instructions by the table of the ISA.
 //!
 //! All that is found is reported at once; nothing here changes the module.
 
+mod instruction;
 mod names;
-mod opcodes;
+mod operand;
+mod special;
 
 use crate::ast::Module;
 use crate::diag::Diagnostics;
-pub use names::is_special_register;
+pub use special::is_special_register;
 
-/// Looks for names that are not declared or declared twice, and instructions with a number or kind
-/// of operands that they cannot have. Instructions that are not known are warned of.
+/// Looks for names that are not declared or declared twice, and instructions that are none of the
+/// forms of the [table](crate::isa), that have other operands than their form, or that the module's
+/// `.version` or `.target` does not have. In modules of a newer version than the table's, unknown
+/// instructions and modifiers are only warned of.
 ///
 /// ```
 /// let parsed = ptx::parse("k.ptx", b"\
@@ -27,6 +31,5 @@ pub use names::is_special_register;
 pub fn check(module: &Module) -> Diagnostics {
     let mut diagnostics = Diagnostics::default();
     names::check(module, &mut diagnostics);
-    opcodes::check(module, &mut diagnostics);
     diagnostics
 }

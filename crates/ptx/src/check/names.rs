@@ -1,33 +1,57 @@
-//! Every name is declared, once, where it is used.
+//! Every name is declared, once, where it is used; instructions are checked where their names are
+//! known.
 
+use super::instruction::Instructions;
+use super::special::{SPECIAL, is_special_register};
 use crate::ast::*;
 use crate::diag::{Diagnostic, Diagnostics, Severity};
 use crate::names::Sym;
 use crate::scope::{Scopes, numbered_parts};
 use crate::span::Span;
 use crate::suggest;
-use crate::types::Linkage;
+use crate::types::{Linkage, StateSpace, Type};
 
 /// What a name was declared as, and where.
 #[derive(Clone, Copy, Debug)]
-struct Declared {
-    what: What,
-    span: Span,
+pub(super) struct Declared {
+    pub what: What,
+    pub span: Span,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum What {
+pub(super) enum What {
+    /// A register of this type, or a vector of so many.
+    Register(Type, u8),
+    Variable(StateSpace),
+    Function,
+    Label,
+}
+
+/// What a name in some place would most likely be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wanted {
     Register,
     Variable,
     Function,
     Label,
 }
 
-impl What {
+impl Wanted {
     const fn name(self) -> &'static str {
         match self {
-            What::Register => "register",
-            What::Variable => "variable",
+            Wanted::Register => "register",
+            Wanted::Variable => "variable",
+            Wanted::Function => "function",
+            Wanted::Label => "label",
+        }
+    }
+}
+
+impl What {
+    pub const fn name(self) -> &'static str {
+        match self {
+            What::Register(..) => "register",
+            What::Variable(_) => "variable",
             What::Function => "function",
             What::Label => "label",
         }
@@ -35,7 +59,7 @@ impl What {
 }
 
 pub(super) fn check(module: &Module, diagnostics: &mut Diagnostics) {
-    let mut checker = Checker { module, diagnostics, scopes: Scopes::new() };
+    let mut checker = Checker { module, instructions: Instructions::of(module), diagnostics, scopes: Scopes::new() };
     checker.module_level();
     for function in module.functions() {
         checker.function(function);
@@ -44,6 +68,7 @@ pub(super) fn check(module: &Module, diagnostics: &mut Diagnostics) {
 
 struct Checker<'a> {
     module: &'a Module,
+    instructions: Instructions,
     diagnostics: &'a mut Diagnostics,
     scopes: Scopes<Declared>,
 }
@@ -59,7 +84,7 @@ impl<'a> Checker<'a> {
                 Item::Variable(v) => {
                     let Some(name) = v.name else { continue };
                     let defines = !matches!(v.linkage, Some(Linkage::Extern | Linkage::Common));
-                    (name, v.count, What::Variable, v.name_span, defines)
+                    (name, v.count, What::Variable(v.space), v.name_span, defines)
                 }
                 Item::Function(f) => (f.name, None, What::Function, f.name_span, f.body.is_some()),
                 Item::Alias(alias) => (alias.name, None, What::Function, alias.span, false),
@@ -78,7 +103,7 @@ impl<'a> Checker<'a> {
 
     fn init(&mut self, init: &Init) {
         match init {
-            Init::Value(InitValue::Address { symbol, .. }, span) => self.name(*symbol, *span, What::Variable),
+            Init::Value(InitValue::Address { symbol, .. }, span) => self.name(*symbol, *span, Wanted::Variable),
             Init::Value(InitValue::Number(_), _) => {}
             Init::List(list, _) => list.iter().for_each(|init| self.init(init)),
         }
@@ -117,7 +142,8 @@ impl<'a> Checker<'a> {
             Statement::Instruction(instruction) => self.instruction(instruction),
             Statement::Registers(registers) => {
                 for register in &registers.names {
-                    self.declare(register.name, register.count, What::Register, register.span);
+                    let what = What::Register(registers.ty, registers.vector);
+                    self.declare(register.name, register.count, what, register.span);
                 }
             }
             Statement::Variable(variable) => {
@@ -126,10 +152,10 @@ impl<'a> Checker<'a> {
             }
             Statement::Block(block) => self.block(block),
             Statement::BranchTargets(targets) => {
-                targets.targets.iter().for_each(|&(name, span)| self.name(name, span, What::Label));
+                targets.targets.iter().for_each(|&(name, span)| self.name(name, span, Wanted::Label));
             }
             Statement::CallTargets(targets) => {
-                targets.targets.iter().for_each(|&(name, span)| self.name(name, span, What::Function));
+                targets.targets.iter().for_each(|&(name, span)| self.name(name, span, Wanted::Function));
             }
             Statement::Label(_) | Statement::CallPrototype(_) | Statement::Pragma(_) => {}
         }
@@ -137,7 +163,11 @@ impl<'a> Checker<'a> {
 
     fn declare_variable(&mut self, variable: &Variable) {
         if let Some(name) = variable.name {
-            self.declare(name, variable.count, What::Variable, variable.name_span);
+            let what = match variable.space {
+                StateSpace::Reg => What::Register(variable.ty, variable.vector),
+                space => What::Variable(space),
+            };
+            self.declare(name, variable.count, what, variable.name_span);
         }
     }
 
@@ -159,56 +189,60 @@ impl<'a> Checker<'a> {
 
     fn instruction(&mut self, instruction: &Instruction) {
         if let Some(guard) = instruction.guard {
-            self.name(guard.register, guard.span, What::Register);
+            self.name(guard.register, guard.span, Wanted::Register);
         }
         // What the last operand of a branch, and the one that a call names, must be.
         let opcode = self.module.opcode(instruction).name();
         let last = instruction.operands.len().saturating_sub(1);
         for (i, operand) in instruction.operands.iter().enumerate() {
             let wanted = match opcode {
-                "bra" | "brx" if i == last => What::Label,
-                "call" if matches!(operand.kind, OperandKind::Name(_)) => What::Function,
-                _ => What::Register,
+                "bra" | "brx" if i == last => Wanted::Label,
+                "call" if matches!(operand.kind, OperandKind::Name(_)) => Wanted::Function,
+                _ => Wanted::Register,
             };
             self.operand(operand, wanted);
         }
+        let hint = self.diagnostics.count(Severity::Error) < Diagnostics::LIMIT;
+        if let Some(diagnostic) = self.instructions.check(self.module, &self.scopes, instruction, hint) {
+            self.diagnostics.push(diagnostic);
+        }
     }
 
-    fn operand(&mut self, operand: &Operand, wanted: What) {
+    fn operand(&mut self, operand: &Operand, wanted: Wanted) {
         let span = operand.span;
         match &operand.kind {
             OperandKind::Name(name) => self.name(*name, span, wanted),
             OperandKind::Component(name, _) | OperandKind::Selected(name, _) | OperandKind::Not(name) => {
-                self.name(*name, span, What::Register);
+                self.name(*name, span, Wanted::Register);
             }
-            OperandKind::Offset(name, _) => self.name(*name, span, What::Variable),
-            OperandKind::Negated(inner) => self.operand(inner, What::Register),
+            OperandKind::Offset(name, _) => self.name(*name, span, Wanted::Variable),
+            OperandKind::Negated(inner) => self.operand(inner, Wanted::Register),
             OperandKind::Element(name, index) => {
-                self.name(*name, span, What::Variable);
-                self.operand(index, What::Register);
+                self.name(*name, span, Wanted::Variable);
+                self.operand(index, Wanted::Register);
             }
             OperandKind::Pair(first, second) => {
-                first.iter().chain(second).for_each(|&name| self.name(name, span, What::Register));
+                first.iter().chain(second).for_each(|&name| self.name(name, span, Wanted::Register));
             }
             OperandKind::Address(Address { base: AddressBase::Name(name), .. }) => {
-                self.name(*name, span, What::Variable);
+                self.name(*name, span, Wanted::Variable);
             }
             OperandKind::Vector(items) | OperandKind::List(items) | OperandKind::Texture(items) => {
-                items.iter().for_each(|item| self.operand(item, What::Register));
+                items.iter().for_each(|item| self.operand(item, Wanted::Register));
             }
             OperandKind::Immediate(_) | OperandKind::Sink | OperandKind::Address(_) => {}
         }
     }
 
     /// Reports `name` if nothing here has it. `wanted` is what it would most likely be.
-    fn name(&mut self, name: Sym, span: Span, wanted: What) {
+    fn name(&mut self, name: Sym, span: Span, wanted: Wanted) {
         let names = &self.module.names;
         let text = names.text(name);
         if is_special_register(text) {
             return;
         }
         if let Some((declared, _)) = self.scopes.lookup(names, name) {
-            if (wanted == What::Label) != (declared.what == What::Label) && wanted == What::Label {
+            if wanted == Wanted::Label && declared.what != What::Label {
                 let message = format!("`{text}` is a {}, not a label", declared.what.name());
                 self.diagnostics.push(Diagnostic::error(span, message).related(declared.span, "declared here"));
             }
@@ -216,7 +250,7 @@ impl<'a> Checker<'a> {
         }
         let what = match wanted {
             _ if text.starts_with('%') => "register",
-            What::Register => "name",
+            Wanted::Register => "name",
             wanted => wanted.name(),
         };
         let mut diagnostic = Diagnostic::error(span, format!("{what} `{text}` is not declared"));
@@ -245,59 +279,3 @@ impl<'a> Checker<'a> {
         suggest::nearest(text, self.scopes.visible().map(|name| names.text(name)).chain(SPECIAL.iter().copied()))
     }
 }
-
-/// Whether `name` is one of the special registers of the ISA, such as `%tid` or `%clock64`.
-pub fn is_special_register(name: &str) -> bool {
-    if !name.starts_with('%') {
-        return false;
-    }
-    if SPECIAL.contains(&name) {
-        return true;
-    }
-    let name = &name[1..];
-    let numbered = |prefix: &str, limit: u32| {
-        let digits = name.strip_prefix(prefix);
-        digits.is_some_and(|d| !d.starts_with('+') && d.parse().is_ok_and(|n: u32| n < limit))
-    };
-    let performance = name.strip_suffix("_64").unwrap_or(name);
-    let counter = performance.strip_prefix("pm").is_some_and(|d| matches!(d.as_bytes(), [b'0'..=b'7']));
-    counter || numbered("envreg", 32) || numbered("reserved_smem_offset_", 2)
-}
-
-const SPECIAL: &[&str] = &[
-    "%tid",
-    "%ntid",
-    "%laneid",
-    "%warpid",
-    "%nwarpid",
-    "%ctaid",
-    "%nctaid",
-    "%smid",
-    "%nsmid",
-    "%gridid",
-    "%is_explicit_cluster",
-    "%clusterid",
-    "%nclusterid",
-    "%cluster_ctaid",
-    "%cluster_nctaid",
-    "%cluster_ctarank",
-    "%cluster_nctarank",
-    "%lanemask_eq",
-    "%lanemask_le",
-    "%lanemask_lt",
-    "%lanemask_ge",
-    "%lanemask_gt",
-    "%clock",
-    "%clock_hi",
-    "%clock64",
-    "%globaltimer",
-    "%globaltimer_lo",
-    "%globaltimer_hi",
-    "%reserved_smem_offset_begin",
-    "%reserved_smem_offset_end",
-    "%reserved_smem_offset_cap",
-    "%total_smem_size",
-    "%aggr_smem_size",
-    "%dynamic_smem_size",
-    "%current_graph_exec",
-];

@@ -108,7 +108,7 @@ impl Parser<'_> {
             self.bump();
             return Ok(OperandKind::Selected(sym, selector));
         }
-        let message = format!("`.{word}` is no part of a register");
+        let message = format!("`.{word}` is not part of a register");
         Err(self.report(Diagnostic::error(self.tok.span(), message).hint("parts are `.x`, `.y`, `.z` and `.w`")))
     }
 

@@ -1,6 +1,8 @@
 //! What several test files share.
 #![allow(dead_code)] // Each test file uses its part.
 
+pub mod oracle;
+
 use std::path::Path;
 
 /// Name and content of each `.ptx` file in a folder of this crate, in order of name. Empty if
@@ -20,6 +22,8 @@ pub fn ptx_files(folder: &str) -> Vec<(String, Vec<u8>)> {
 pub fn valid_files() -> Vec<(String, Vec<u8>)> {
     let mut files = ptx_files("tests/data/valid");
     assert!(files.len() >= 8);
-    files.extend(ptx_files("../workloads/kernels"));
+    for folder in ["../workloads/kernels", "../lab/tests/corpus", "../exec/tests/data", "../exec/tests/data/sm_90", "../../examples/launch"] {
+        files.extend(ptx_files(folder));
+    }
     files
 }

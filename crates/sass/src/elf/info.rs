@@ -20,6 +20,7 @@ pub(super) enum Attribute {
     ParameterBank(u16, u16),
     ParameterBytes(u16),
     MaxThreads([u32; 3]),
+    RequiredThreads([u32; 3]),
     Exits(Vec<u32>),
 }
 
@@ -44,7 +45,8 @@ fn read(attribute: u8, number: u16, value: Bytes) -> Result<Option<Attribute>, E
     let what = "attribute's value";
     let word = |at| value.u32(at, what);
     Ok(Some(match attribute {
-        0x05 | 0x10 if value.len() >= 12 => Attribute::MaxThreads([word(0)?, word(4)?, word(8)?]),
+        0x05 if value.len() >= 12 => Attribute::MaxThreads([word(0)?, word(4)?, word(8)?]),
+        0x10 if value.len() >= 12 => Attribute::RequiredThreads([word(0)?, word(4)?, word(8)?]),
         0x0a => Attribute::ParameterBank(value.u16(4, what)?, value.u16(6, what)?),
         0x11 => Attribute::Frame(word(0)?, word(4)?),
         0x12 => Attribute::MinStack(word(0)?, word(4)?),

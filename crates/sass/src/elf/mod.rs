@@ -60,7 +60,7 @@ impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
             Problem::Truncated(what) => write!(f, "the file ends within: {what} (is it complete?)"),
-            Problem::NotElf => write!(f, "this is no ELF file (a cubin starts with 7f 45 4c 46)"),
+            Problem::NotElf => write!(f, "this is not an ELF file (a cubin starts with 7f 45 4c 46)"),
             Problem::NotCubin(machine) => {
                 write!(f, "this ELF file holds no GPU code (machine {machine}; a cubin has 190)")
             }
@@ -70,7 +70,7 @@ impl fmt::Display for Problem {
             Problem::Overlap => write!(f, "sections share bytes"),
             Problem::BadName => write!(f, "a name is not UTF-8"),
             Problem::BadIndex(what, index) => write!(f, "there is no {what} {index}"),
-            Problem::OddCode(bytes) => write!(f, "{bytes} bytes of code are no whole number of instructions"),
+            Problem::OddCode(bytes) => write!(f, "{bytes} bytes of code are not a whole number of instructions"),
             Problem::Duplicate(what) => write!(f, "a second {what}"),
             Problem::BadFatbin(what) => write!(f, "damaged fat binary: {what}"),
             Problem::Compression(why) => write!(f, "cannot be expanded: {why}"),
@@ -133,6 +133,8 @@ pub struct Function<'a> {
     pub min_stack_bytes: u32,
     /// Largest number of threads in a CTA, if the source bounds it.
     pub max_threads: Option<[u32; 3]>,
+    /// Threads of a CTA in each dimension, if the source fixes them.
+    pub required_threads: Option<[u32; 3]>,
     /// Parameters in their order.
     pub parameters: Vec<Parameter>,
     /// Where the parameters start in constant bank 0.

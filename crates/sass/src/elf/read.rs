@@ -95,6 +95,7 @@ fn functions<'a>(file: &File<'a>, symbols: &[Symbol<'a>], sm: u8) -> Result<Vec<
             frame_bytes: 0,
             min_stack_bytes: 0,
             max_threads: None,
+            required_threads: None,
             parameters: Vec::new(),
             parameter_base: if sm >= 90 { 0x210 } else { 0x160 },
             parameter_bytes: 0,
@@ -154,6 +155,7 @@ fn own_attributes(function: &mut Function, section: &Section) -> Result<(), ElfE
             }
             Attribute::ParameterBytes(bytes) => function.parameter_bytes = bytes,
             Attribute::MaxThreads(threads) => function.max_threads = Some(threads),
+            Attribute::RequiredThreads(threads) => function.required_threads = Some(threads),
             Attribute::Exits(exits) => function.exits = exits,
             Attribute::Registers(..) | Attribute::Frame(..) | Attribute::MinStack(..) => {}
         }

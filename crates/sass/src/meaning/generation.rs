@@ -37,6 +37,23 @@ impl Generation {
         }
     }
 
+    /// NVIDIA's name of compute capability `version` / 10: finer than what tables of opcodes tell apart.
+    pub const fn name_of(version: u32) -> &'static str {
+        match version {
+            0..20 => "Tesla",
+            20..30 => "Fermi",
+            30..50 => "Kepler",
+            50..60 => "Maxwell",
+            60..70 => "Pascal",
+            70..75 => "Volta",
+            75..80 => "Turing",
+            80..89 => "Ampere",
+            89 => "Ada",
+            90..100 => "Hopper",
+            _ => "Blackwell",
+        }
+    }
+
     /// Bytes of an instruction.
     pub const fn instruction_bytes(self) -> u32 {
         if (self as u8) < Self::Volta as u8 { 8 } else { 16 }
@@ -86,6 +103,14 @@ mod tests {
                 assert!(*name == "-" || OpClass::ALL.iter().any(|c| c.name() == *name), "{line}");
             }
         }
+    }
+
+    #[test]
+    fn names_are_those_of_the_architectures() {
+        let names = [20, 35, 52, 61, 70, 75, 86, 89, 90, 120].map(Generation::name_of);
+        let expected =
+            ["Fermi", "Kepler", "Maxwell", "Pascal", "Volta", "Turing", "Ampere", "Ada", "Hopper", "Blackwell"];
+        assert_eq!(names, expected);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use isa::{Pc, WarpSlot};
 use kit::Cycle;
+use kit::text::counted;
 use std::fmt;
 
 macro_rules! violations {
@@ -134,7 +135,8 @@ impl Findings {
 impl fmt::Display for Findings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { instructions, dependences, .. } = self;
-        write!(f, "{instructions} instructions and {dependences} dependences checked: ")?;
+        let (instructions, dependences) = (counted(*instructions, "instruction"), counted(*dependences, "dependence"));
+        write!(f, "{instructions} and {dependences} checked: ")?;
         if self.total() == 0 {
             return write!(f, "no violation");
         }

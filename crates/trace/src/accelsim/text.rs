@@ -88,7 +88,7 @@ impl<'a> LaunchText<'a> {
         }
         if warp == 0 {
             if (self.keep_on)().is_break() {
-                return Err(TraceError::new(self.trace.path(), 0, "the export was broken off"));
+                return Err(self.broken_off());
             }
             self.source.read(self.launch, cta, &mut self.cta)?;
             let at = info.shape.grid.position(cta);
@@ -101,6 +101,10 @@ impl<'a> LaunchText<'a> {
             self.next = (cta + 1, 0);
         }
         Ok(())
+    }
+
+    fn broken_off(&self) -> TraceError {
+        TraceError::new(self.trace.path(), 0, "the export was broken off")
     }
 
     fn warp(&mut self, warp: u32) -> Result<(), &'static str> {
@@ -119,6 +123,9 @@ impl<'a> LaunchText<'a> {
 
 impl Read for LaunchText<'_> {
     fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+        if self.failed.is_none() && kit::stop::requested() {
+            self.failed = Some(self.broken_off());
+        }
         if self.taken == self.text.len() && self.failed.is_none() {
             self.failed = self.refill().err();
         }

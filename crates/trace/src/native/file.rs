@@ -12,6 +12,7 @@
 
 use super::contents::Block;
 use crate::TraceError;
+use kit::text::counted;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -32,6 +33,9 @@ pub(super) const BLOCK_RATIO: u64 = 1032;
 /// Nor is a footer of a real run shortened more than this: it bounds what a reader allocates.
 pub(super) const FOOTER_RATIO: u64 = 100;
 
+/// Bytes that are packed between two looks at whether the user wants to stop.
+const PACKED_AT_A_TIME: usize = 1 << 20;
+
 /// Whether `path` begins as a file of the native format does.
 pub fn is_native(path: &Path) -> bool {
     let mut head = [0; HEAD.len()];
@@ -41,7 +45,10 @@ pub fn is_native(path: &Path) -> bool {
 /// `bytes` as they are stored: compressed, if that pays and is within `ratio`.
 pub(super) fn pack(bytes: &[u8], ratio: u64) -> std::io::Result<Vec<u8>> {
     let mut encoder = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::default());
-    encoder.write_all(bytes)?;
+    for part in bytes.chunks(PACKED_AT_A_TIME) {
+        kit::stop::check()?;
+        encoder.write_all(part)?;
+    }
     let packed = encoder.finish()?;
     let shorter = packed.len() < bytes.len() && packed.len() as u64 * ratio >= bytes.len() as u64;
     Ok(if shorter { packed } else { bytes.to_vec() })
@@ -58,7 +65,11 @@ pub(super) fn read_block(file: &mut File, path: &Path, block: Block, ratio: u64)
     let error = |what: String| TraceError::at_byte(path, block.offset, what);
     let damaged = |what: String| error(what).hint("the file may be damaged or cut short");
     if u64::from(block.unpacked) > u64::from(block.stored).saturating_mul(ratio) {
-        return Err(damaged(format!("{} bytes cannot hold {} bytes", block.stored, block.unpacked)));
+        return Err(damaged(format!(
+            "{} cannot hold {}",
+            counted(block.stored.into(), "byte"),
+            counted(block.unpacked.into(), "byte")
+        )));
     }
     let mut stored = Vec::new();
     file.seek(SeekFrom::Start(block.offset)).map_err(|e| error(format!("cannot be read: {e}")))?;

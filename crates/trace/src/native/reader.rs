@@ -82,7 +82,7 @@ fn ends(file: &mut File, path: &Path, length: u64) -> Result<(u16, Block), Trace
     let mut head = [0; HEAD_BYTES as usize];
     let is_ours = length >= HEAD_BYTES && file.read_exact(&mut head).map_err(fail).map(|()| head.starts_with(HEAD))?;
     if !is_ours {
-        return Err(TraceError::at_byte(path, 0, "this is no trace of Warpwright's own format"));
+        return Err(TraceError::at_byte(path, 0, "this is not a trace of Warpwright's own format"));
     }
     let version = u16::from_le_bytes([head[8], head[9]]);
     if !(1..=NATIVE_VERSION).contains(&version) {

@@ -7,7 +7,7 @@ use super::recording::{FinishedCta, Recording};
 use super::stream::number;
 use crate::TraceError;
 use isa::{KernelId, Program, WarpStream};
-use std::fs::File;
+use kit::output::NewFile;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -44,16 +44,14 @@ pub struct Written {
 
 /// Records a run into a file of the native format.
 ///
-/// The file gets its name when it is complete: what is there before has `.partial` behind it, and
-/// is deleted if the recorder is dropped without [`Recorder::finish`].
+/// The file gets its name when it is complete; if the recorder is dropped without
+/// [`Recorder::finish`], the old one of that name stays.
 #[derive(Debug)]
 pub struct Recorder {
     path: PathBuf,
-    partial: PathBuf,
     to: SyncSender<Message>,
-    writer: Option<JoinHandle<Result<Written, TraceError>>>,
+    writer: Option<JoinHandle<std::io::Result<(Written, NewFile)>>>,
     contents: Contents,
-    complete: bool,
 }
 
 impl Recorder {
@@ -63,20 +61,14 @@ impl Recorder {
     /// # Errors
     /// If the file cannot be made.
     pub fn create(path: &Path, producer: &str, gpu: &str, with_values: bool) -> Result<Self, TraceError> {
-        let mut partial = path.as_os_str().to_owned();
-        partial.push(".partial");
-        let partial = PathBuf::from(partial);
-        let file =
-            File::create(&partial).map_err(|e| TraceError::new(&partial, 0, format!("cannot be written: {e}")))?;
+        let fail = |e| unwritten(path, &e);
+        let file = NewFile::create(path).map_err(fail)?;
         let (to, from) = sync_channel(WAITING_CTAS);
-        let name = path.to_owned();
-        let spawned = std::thread::Builder::new().name("trace writer".into()).spawn(move || {
-            write(BufWriter::new(file), &from).map_err(|e| TraceError::new(&name, 0, format!("cannot be written: {e}")))
-        });
-        let writer = spawned.map_err(|e| TraceError::new(path, 0, format!("cannot be written: {e}")))?;
+        let thread = std::thread::Builder::new().name("trace writer".into());
+        let writer = thread.spawn(move || write(BufWriter::new(file), &from)).map_err(fail)?;
         let contents =
             Contents { producer: producer.into(), gpu: gpu.into(), has_values: with_values, ..Contents::default() };
-        Ok(Self { path: path.to_owned(), partial, to, writer: Some(writer), contents, complete: false })
+        Ok(Self { path: path.to_owned(), to, writer: Some(writer), contents })
     }
 
     /// `stream`, whose CTAs are recorded from now on. `program_of` finds the program of a launch.
@@ -116,28 +108,27 @@ impl Recorder {
         let contents = Box::new(std::mem::take(&mut self.contents));
         // If the writer has failed, its own error says why.
         let _ = self.to.send(Message::Finish(contents));
-        let written = self.join()?;
-        std::fs::rename(&self.partial, &self.path)
-            .map_err(|e| TraceError::new(&self.path, 0, format!("cannot be written: {e}")))?;
-        self.complete = true;
-        Ok(written)
+        let finished = self.join().and_then(|(written, file)| file.finish().map(|()| written));
+        finished.map_err(|e| unwritten(&self.path, &e))
     }
 
-    fn join(&mut self) -> Result<Written, TraceError> {
-        let fail = || TraceError::new(&self.path, 0, "the writer has failed");
+    fn join(&mut self) -> std::io::Result<(Written, NewFile)> {
+        let fail = || std::io::Error::other("the writer has failed");
         self.writer.take().ok_or_else(fail)?.join().map_err(|_| fail())?
     }
 }
 
+fn unwritten(path: &Path, error: &std::io::Error) -> TraceError {
+    TraceError::new(path, 0, format!("cannot be written: {error}"))
+}
+
 impl Drop for Recorder {
     fn drop(&mut self) {
-        if self.complete {
-            return;
+        if self.writer.is_some() {
+            // Without contents the writer only ends; the file is dropped unfinished.
+            let _ = self.to.send(Message::Finish(Box::default()));
+            let _ = self.join();
         }
-        // Without contents the writer only ends.
-        let _ = self.to.send(Message::Finish(Box::default()));
-        let _ = self.join();
-        let _ = std::fs::remove_file(&self.partial);
     }
 }
 
@@ -198,13 +189,14 @@ impl<W: Write> Blocks<W> {
 }
 
 /// The writer's thread.
-fn write(mut out: BufWriter<File>, from: &Receiver<Message>) -> std::io::Result<Written> {
+fn write(mut out: BufWriter<NewFile>, from: &Receiver<Message>) -> std::io::Result<(Written, NewFile)> {
     out.write_all(HEAD)?;
     out.write_all(&NATIVE_VERSION.to_le_bytes())?;
     out.write_all(&[0; HEAD_BYTES as usize - HEAD.len() - 2])?;
     let mut blocks = Blocks { out, offset: HEAD_BYTES, open: Vec::new(), written: Vec::new() };
     let mut came: Vec<Came> = Vec::new();
     loop {
+        kit::stop::check()?;
         match from.recv() {
             Ok(Message::Cta(cta)) => {
                 let place = blocks.add(&cta.bytes)?;
@@ -219,7 +211,11 @@ fn write(mut out: BufWriter<File>, from: &Receiver<Message>) -> std::io::Result<
     }
 }
 
-fn finish(mut blocks: Blocks<BufWriter<File>>, mut came: Vec<Came>, contents: Contents) -> std::io::Result<Written> {
+fn finish(
+    mut blocks: Blocks<BufWriter<NewFile>>,
+    mut came: Vec<Came>,
+    contents: Contents,
+) -> std::io::Result<(Written, NewFile)> {
     blocks.close()?;
     came.resize_with(contents.launches.len().max(came.len()), Came::default);
     let ran = contents.launches.iter().zip(&came).map(|(launch, came)| sorted(launch, came));
@@ -240,9 +236,8 @@ fn finish(mut blocks: Blocks<BufWriter<File>>, mut came: Vec<Came>, contents: Co
     }
     tail.extend(TAIL);
     blocks.out.write_all(&tail)?;
-    blocks.out.flush()?;
     written.bytes = blocks.offset + tail.len() as u64;
-    Ok(written)
+    Ok((written, blocks.out.into_inner()?))
 }
 
 /// The CTAs of a launch in the order of their positions, all of which must have come.

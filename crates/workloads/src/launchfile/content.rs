@@ -5,6 +5,7 @@ use super::diagnostics::Problem;
 use super::expr::{Expr, Scope};
 use super::model::{BufferSpec, Content, Distribution, LaunchFile};
 use crate::element::{Number, ScalarType};
+use kit::text::counted;
 use rand::RngCore;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -77,7 +78,7 @@ pub fn fill(file: &LaunchFile, spec: &BufferSpec, scope: &Contents<'_>) -> Resul
             let data = data::decode(&full, &contents, spec.ty).map_err(wrong)?;
             let ty = data.ty.ok_or_else(|| wrong("raw bytes: the buffer needs a type".to_owned()))?;
             if data.bytes.len() % ty.bytes() != 0 {
-                let message = format!("{} bytes are no whole number of {}", data.bytes.len(), ty.name());
+                let message = format!("{} bytes are not a whole number of {} elements", data.bytes.len(), ty.name());
                 return Err(wrong(message));
             }
             Filled::new(ty, data.bytes)
@@ -99,7 +100,7 @@ pub fn fill(file: &LaunchFile, spec: &BufferSpec, scope: &Contents<'_>) -> Resul
     };
     match length {
         Some(length) if length < filled.length => {
-            Err(here(format!("there are {} elements, but the length is {length}", filled.length)))
+            Err(here(format!("the contents are {}, but the length is {length}", counted(filled.length, "element"))))
         }
         Some(length) => Ok(Filled { length, ..filled }),
         None if filled.length == 0 => Err(here("the buffer would be empty".to_owned())),
@@ -127,6 +128,7 @@ fn generate(
         Content::Formula(formula) => {
             reserve()?;
             for i in 0..length {
+                look(spec, i)?;
                 bytes.extend(encode(formula, formula.evaluate(scope, 0, i)?, ty)?);
             }
         }
@@ -138,7 +140,8 @@ fn generate(
             }
             let mut draw = sampler(distribution, ty, scope)?;
             reserve()?;
-            for _ in 0..length {
+            for i in 0..length {
+                look(spec, i)?;
                 bytes.extend(draw(&mut rng));
             }
         }
@@ -146,6 +149,14 @@ fn generate(
         Content::Zero | Content::Values(_) | Content::File(_) => {}
     }
     Ok(bytes)
+}
+
+/// Ends the making of a long buffer if the user wants to stop; `made` elements are there.
+fn look(spec: &BufferSpec, made: u64) -> Result<(), Problem> {
+    if made.is_multiple_of(data::LOOK_EVERY) {
+        kit::stop::check().map_err(|e| Problem::new(spec.name.span.clone(), e.to_string()))?;
+    }
+    Ok(())
 }
 
 /// Draws one encoded element.
@@ -163,18 +174,34 @@ fn sampler(distribution: &Distribution, ty: ScalarType, scope: &Contents<'_>) ->
     if !a.as_f64().is_finite() || !b.as_f64().is_finite() {
         return Err(wrong("random values need finite bounds".to_owned()));
     }
+    match distribution {
+        Distribution::Uniform { .. } if !(b.as_f64() - a.as_f64()).is_finite() => {
+            return Err(wrong(format!("from {a} to {b} is further than double precision reaches")));
+        }
+        Distribution::Normal { .. } if b.as_f64() < 0.0 => {
+            return Err(wrong(format!("the deviation is {b}; it must not be negative")));
+        }
+        _ => {}
+    }
     let clamp = move |x: f64| match ty.int_range() {
         Some((least, most)) => Number::Int((x.round() as i128).clamp(least, most)),
         None => Number::Float(x),
     };
-    let encoded = move |number| ty.encode(number).expect("clamped to the type");
+    let encoded = move |number| ty.encode(number).expect("between bounds that fit the type");
     match (distribution, ty.int_range()) {
-        (Distribution::Normal { .. }, _) => Ok(Box::new(move |rng| {
-            // Twelve even draws have variance 1 and mean 6; and no logarithm that might differ
-            // between machines.
-            let sum: f64 = (0..12).map(|_| unit(rng)).sum();
-            encoded(clamp(a.as_f64() + b.as_f64() * (sum - 6.0)))
-        })),
+        (Distribution::Normal { .. }, _) => {
+            let (mean, deviation) = (a.as_f64(), b.as_f64());
+            // No draw is further from the mean.
+            for furthest in [mean - 6.0 * deviation, mean + 6.0 * deviation] {
+                encode(first, clamp(furthest), ty)?;
+            }
+            Ok(Box::new(move |rng| {
+                // Twelve even draws have variance 1 and mean 6; and no logarithm that might differ
+                // between machines.
+                let sum: f64 = (0..12).map(|_| unit(rng)).sum();
+                encoded(clamp(mean + deviation * (sum - 6.0)))
+            }))
+        }
         (Distribution::Uniform { .. }, Some(_)) => {
             encode(first, a, ty)?;
             encode(second, b, ty)?;
@@ -193,6 +220,8 @@ fn sampler(distribution: &Distribution, ty: ScalarType, scope: &Contents<'_>) ->
             }))
         }
         (Distribution::Uniform { .. }, None) => {
+            encode(first, a, ty)?;
+            encode(second, b, ty)?;
             let (low, high) = (a.as_f64(), b.as_f64());
             if low > high {
                 return Err(wrong(format!("low ({low}) is above high ({high})")));
@@ -213,7 +242,8 @@ fn fnv1a(name: &str) -> u64 {
 
 /// A number as an element; a problem at the expression if it does not fit.
 pub fn encode(expr: &Expr, value: Number, ty: ScalarType) -> Result<Vec<u8>, Problem> {
-    ty.encode(value).ok_or_else(|| Problem::new(expr.span.clone(), format!("{value} does not fit {}", ty.name())))
+    let problem = || Problem::new(expr.span.clone(), format!("{value} does not fit {}", ty.with_article()));
+    ty.encode(value).ok_or_else(problem)
 }
 
 /// An expression's value as a whole number within a range.

@@ -1,8 +1,12 @@
 //! Buffers in files: raw bytes, NumPy's `.npy`, and text.
 
 use crate::element::{Number, ScalarType};
+use kit::text::excerpt;
 use std::fmt::Write;
 use std::path::Path;
+
+/// Elements made or read between two looks at whether the user wants to stop.
+pub const LOOK_EVERY: u64 = 1 << 16;
 
 /// Elements of one type, little-endian.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -53,7 +57,8 @@ fn decode_npy(contents: &[u8], wanted: Option<ScalarType>) -> Result<Data, Strin
     let (header, bytes) = rest.split_at_checked(header_bytes).ok_or_else(broken)?;
     let header = String::from_utf8_lossy(header);
     let descriptor = npy_field(&header, "descr").ok_or_else(broken)?.trim_matches(['\'', '"']);
-    if npy_field(&header, "fortran_order") == Some("True") && npy_dimensions(&header) > 1 {
+    let shape = npy_shape(&header).ok_or_else(broken)?;
+    if npy_field(&header, "fortran_order") == Some("True") && shape.len() > 1 {
         return Err("the array is in Fortran order: save it with numpy.ascontiguousarray".to_owned());
     }
     let same = |ty: &ScalarType| ty.numpy() == descriptor || descriptor == "|b1" && *ty == ScalarType::U8;
@@ -63,8 +68,15 @@ fn decode_npy(contents: &[u8], wanted: Option<ScalarType>) -> Result<Data, Strin
         Some(wanted) if wanted != ty => {
             Err(format!("the file has elements of type {}, not {}", ty.name(), wanted.name()))
         }
-        _ if bytes.len() % ty.bytes() != 0 => Err(broken()),
-        _ => Ok(Data { ty: Some(ty), bytes: bytes.to_vec() }),
+        _ => {
+            let said = shape.iter().try_fold(ty.bytes() as u64, |product, &size| product.checked_mul(size));
+            let said = said.ok_or_else(broken)?;
+            if said != bytes.len() as u64 {
+                let less = if (bytes.len() as u64) < said { "it is cut short" } else { "something follows the array" };
+                return Err(format!("the header says {said} bytes of elements, and there are {}: {less}", bytes.len()));
+            }
+            Ok(Data { ty: Some(ty), bytes: bytes.to_vec() })
+        }
     }
 }
 
@@ -76,9 +88,11 @@ fn npy_field<'a>(header: &'a str, key: &str) -> Option<&'a str> {
     Some(rest[..end].trim())
 }
 
-fn npy_dimensions(header: &str) -> usize {
-    let shape = npy_field(header, "shape").unwrap_or("()");
-    shape.trim_matches(['(', ')']).split(',').filter(|part| !part.trim().is_empty()).count()
+/// Elements along each dimension; none for a single number.
+fn npy_shape(header: &str) -> Option<Vec<u64>> {
+    let shape = npy_field(header, "shape")?.strip_prefix('(')?.strip_suffix(')')?;
+    let sizes = shape.split(',').map(str::trim).filter(|size| !size.is_empty());
+    sizes.map(|size| size.trim_end_matches('L').parse().ok()).collect()
 }
 
 fn encode_npy(bytes: &[u8], ty: ScalarType) -> Vec<u8> {
@@ -97,11 +111,14 @@ fn decode_text(contents: &[u8], ty: Option<ScalarType>) -> Result<Data, String> 
     let text = std::str::from_utf8(contents).map_err(|_| "this is not text".to_owned())?;
     let mut bytes = Vec::new();
     for (number, line) in text.lines().enumerate() {
+        if number.is_multiple_of(LOOK_EVERY as usize) {
+            kit::stop::check().map_err(|e| e.to_string())?;
+        }
         let line = line.split('#').next().unwrap_or("");
         for word in line.split(|c: char| c.is_whitespace() || c == ',' || c == ';').filter(|w| !w.is_empty()) {
             let value = word.parse().map(Number::Int).ok().or_else(|| word.parse().map(Number::Float).ok());
             let encoded = value.and_then(|v| ty.encode(v));
-            let at = || format!("line {}: `{word}` is no {}", number + 1, ty.name());
+            let at = || format!("line {}: `{}` is not {}", number + 1, excerpt(word), ty.with_article());
             bytes.extend(encoded.ok_or_else(at)?);
         }
     }
@@ -158,6 +175,19 @@ mod tests {
         assert_eq!(error, "the file has elements of type f32, not i32");
         let turned = String::from_utf8_lossy(&file).replace("False", "True ");
         assert!(decode_npy(turned.as_bytes(), None).is_err());
+        let cut = decode_npy(&file[..file.len() - 8], None).unwrap_err();
+        assert_eq!(cut, "the header says 16 bytes of elements, and there are 8: it is cut short");
+        let more = decode_npy(&[&file[..], &[0; 4]].concat(), None).unwrap_err();
+        assert!(more.contains("there are 20: something follows"), "{more}");
+        let huge = String::from_utf8_lossy(&file).replace("(2, 2)", "(9e9,)");
+        assert!(decode_npy(huge.as_bytes(), None).is_err());
+    }
+
+    #[test]
+    fn shapes() {
+        let shape = |text: &str| npy_shape(&format!("{{'shape': {text}, }}"));
+        assert_eq!([shape("()"), shape("(3,)"), shape("(2, 3)")], [Some(vec![]), Some(vec![3]), Some(vec![2, 3])]);
+        assert_eq!([shape("(-1,)"), shape("(x)"), shape("3"), npy_shape("{}")], [None, None, None, None]);
     }
 
     #[test]
@@ -167,7 +197,7 @@ mod tests {
         assert_eq!(data.bytes, to_bytes(&[1i32, 2, -3, 4]));
         assert_eq!(encode(path, &data.bytes, ScalarType::I32), b"1\n2\n-3\n4\n");
         let error = decode(path, b"1\n2.5", Some(ScalarType::I32)).unwrap_err();
-        assert_eq!(error, "line 2: `2.5` is no i32");
+        assert_eq!(error, "line 2: `2.5` is not an i32");
     }
 
     #[test]

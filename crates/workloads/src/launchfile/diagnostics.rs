@@ -1,8 +1,12 @@
 //! What is wrong with a launch file, and where.
 
+use kit::text::counted;
 use std::fmt;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+
+/// Most problems that a message shows.
+const MOST_PROBLEMS: usize = 50;
 
 /// One problem.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,20 +62,22 @@ impl LaunchFileError {
         let (line, column) = self.position(span.start);
         writeln!(f, "{}:{line}:{column}: {}", self.path.display(), problem.message)?;
         let Some(source) = self.text.lines().nth(line - 1).filter(|l| !l.trim().is_empty()) else { return Ok(()) };
-        let room = source.chars().count() + 1 - column.min(source.chars().count());
-        let wide = self.text.get(span.clone()).map_or(1, |t| t.lines().next().unwrap_or("").chars().count());
+        let before = self.text.get(..span.start).unwrap_or(&self.text);
+        let shown = kit::text::pointed(source, before.len() - before.rfind('\n').map_or(0, |i| i + 1), span.len());
         let number = line.to_string();
         let margin = " ".repeat(number.len());
-        // Tabs stay tabs, so that the caret stands under its character.
-        let indent: String = source.chars().take(column - 1).map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
-        writeln!(f, " {number} | {source}")?;
-        writeln!(f, " {margin} | {indent}{}", "^".repeat(wide.clamp(1, room)))
+        writeln!(f, " {number} | {}", shown.line)?;
+        writeln!(f, " {margin} | {}", shown.mark)
     }
 }
 
 impl fmt::Display for LaunchFileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.problems.iter().try_for_each(|problem| self.write_problem(f, problem))
+        self.problems.iter().take(MOST_PROBLEMS).try_for_each(|problem| self.write_problem(f, problem))?;
+        match self.problems.len().saturating_sub(MOST_PROBLEMS) {
+            0 => Ok(()),
+            more => writeln!(f, "{}: and {}", self.path.display(), counted(more as u64, "more problem")),
+        }
     }
 }
 

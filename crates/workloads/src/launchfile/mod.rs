@@ -34,6 +34,25 @@ impl LaunchFile {
         parse::parse(path, text, overrides).map_err(|problems| LaunchFileError::new(path, text, problems))
     }
 
+    /// Every file that it reads: itself, modules, contents of buffers, what results are compared with.
+    pub fn inputs(&self) -> Vec<PathBuf> {
+        let contents = self.buffers.iter().filter_map(|buffer| match &buffer.content {
+            model::Content::File(path) => Some(&path.item),
+            _ => None,
+        });
+        let expected = self.outputs.iter().filter_map(|output| match &output.compare.as_ref()?.against {
+            model::Against::File(path) => Some(&path.item),
+            model::Against::Formula(_) => None,
+        });
+        let named = self.modules.iter().map(|module| &module.item).chain(contents).chain(expected);
+        std::iter::once(self.path.clone()).chain(named.map(|path| self.beside(path))).collect()
+    }
+
+    /// Every file that it writes.
+    pub fn outputs(&self) -> Vec<PathBuf> {
+        self.outputs.iter().filter_map(|output| Some(self.beside(&output.write.as_ref()?.item))).collect()
+    }
+
     /// A path relative to the launch file's folder.
     fn beside(&self, path: &str) -> PathBuf {
         self.path.parent().unwrap_or(Path::new("")).join(path)

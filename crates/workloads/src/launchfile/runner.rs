@@ -9,6 +9,7 @@ use crate::check::Check;
 use crate::device::{Arg, Buffer, Code, Device, DeviceError, Launch, ModuleId, ModuleSource, ParameterInfo, Registers};
 use crate::element::{Number, ScalarType};
 use isa::{Channel, Dim3, Image, Shape};
+use kit::text::counted;
 use std::path::PathBuf;
 
 /// Why a launch file did not run to its end.
@@ -18,7 +19,18 @@ pub enum LaunchError {
     /// Something is wrong with the file or with what it refers to.
     #[error("{0}")]
     File(#[from] Box<LaunchFileError>),
-    /// A file could not be read or written.
+    /// What is to be written cannot be.
+    #[error("{0}")]
+    Output(#[from] kit::output::Refused),
+    /// A result could not be written.
+    #[error("`{}` cannot be written: {source}", path.display())]
+    Unwritten {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A file could not be read.
     #[error("{}: {source}", path.display())]
     Io {
         /// Which.
@@ -60,6 +72,7 @@ impl LaunchFile {
     /// writes and compares. Problems that can be known before the first launch are reported
     /// together before it.
     pub fn run(&self, device: &mut dyn Device) -> Result<LaunchOutcome, LaunchError> {
+        kit::output::check(&self.outputs(), &self.inputs())?;
         let filled = self.fill_buffers()?;
         let modules = self.load_modules(device)?;
         let scope = Contents { values: &self.values, buffers: &filled };
@@ -97,7 +110,7 @@ impl LaunchFile {
         for module in &self.modules {
             let path = self.beside(&module.item);
             let name = path.display().to_string();
-            let bytes = kit::files::read_data(&path)
+            let bytes = kit::files::read_code(&path)
                 .map_err(|e| self.error(vec![Problem::new(module.span.clone(), format!("{name}: {e}"))]))?;
             let text;
             let code = if path.extension().is_some_and(|e| e == "cubin" || e == "fatbin") {
@@ -148,14 +161,14 @@ impl LaunchFile {
         if parameters.len() != args.len() {
             // Machine code knows sizes only.
             let ty = |p: &ParameterInfo| match p.type_name.as_str() {
-                "" => format!("{} bytes", p.bytes),
+                "" => byte_count(p.bytes as usize),
                 name => name.to_owned(),
             };
             let types: Vec<String> = parameters.iter().map(ty).collect();
             let message = format!(
-                "kernel `{}` takes {} arguments ({}), not {}",
+                "kernel `{}` takes {} ({}), not {}",
                 spec.kernel.item,
-                parameters.len(),
+                counted(parameters.len() as u64, "argument"),
                 types.join(", "),
                 args.len()
             );
@@ -252,8 +265,8 @@ impl LaunchFile {
         }
         if let Some(target) = &spec.write {
             let path = self.beside(&target.item);
-            std::fs::write(&path, data::encode(&path, &bytes, ty))
-                .map_err(|source| LaunchError::Io { path: path.clone(), source })?;
+            kit::output::write(&path, &data::encode(&path, &bytes, ty))
+                .map_err(|source| LaunchError::Unwritten { path: path.clone(), source })?;
             outcome.written.push(path);
         }
         if let Some(compare) = &spec.compare {
@@ -270,10 +283,7 @@ impl LaunchFile {
         ty: ScalarType,
         scope: &Contents<'_>,
     ) -> Result<Check, Problem> {
-        let tolerance = |expr: &Option<Expr>| match expr {
-            Some(expr) => expr.evaluate(scope, 0, 0).map(Number::as_f64),
-            None => Ok(0.0),
-        };
+        let tolerance = |expr: &Option<Expr>| expr.as_ref().map_or(Ok(0.0), |expr| tolerance(expr, scope));
         let (absolute, relative) = (tolerance(&spec.absolute)?, tolerance(&spec.relative)?);
         let count = bytes.len() / ty.bytes();
         let expected: Vec<Number> = match &spec.against {
@@ -281,7 +291,7 @@ impl LaunchFile {
             Against::Formula(formula) => (0..count as u64)
                 .map(|i| {
                     let value = formula.evaluate(scope, 0, i)?;
-                    Ok(ty.encode(value).map_or(value, |b| ty.decode(&b)))
+                    Ok(rounded(value, ty))
                 })
                 .collect::<Result<_, Problem>>()?,
             Against::File(path) => {
@@ -297,6 +307,22 @@ impl LaunchFile {
     }
 }
 
+/// A number as a kernel's result of a type has it: too large a one is infinite.
+fn rounded(value: Number, ty: ScalarType) -> Number {
+    let infinite = || Number::Float(f64::INFINITY.copysign(value.as_f64()));
+    let otherwise = || if ty.is_float() { infinite() } else { value };
+    ty.encode(value).map_or_else(otherwise, |bytes| ty.decode(&bytes))
+}
+
+/// A tolerance of a comparison.
+fn tolerance(expr: &Expr, scope: &dyn Scope) -> Result<f64, Problem> {
+    let value = expr.evaluate(scope, 0, 0)?.as_f64();
+    if value.is_finite() && value >= 0.0 {
+        return Ok(value);
+    }
+    Err(Problem::new(expr.span.clone(), format!("this tolerance is {value}; it must be a finite number from 0 on")))
+}
+
 fn compare_numbers(name: &str, got: &[Number], expected: &[Number], absolute: f64, relative: f64) -> Check {
     let rule = match (absolute > 0.0, relative > 0.0) {
         (false, false) => "equal".to_owned(),
@@ -305,7 +331,8 @@ fn compare_numbers(name: &str, got: &[Number], expected: &[Number], absolute: f6
         (true, true) => format!("within {absolute:e} plus {relative:e} of the value"),
     };
     if got.len() != expected.len() {
-        let message = (format!("{} values", expected.len()), format!("{} values", got.len()));
+        let values = |numbers: &[Number]| counted(numbers.len() as u64, "value");
+        let message = (values(expected), values(got));
         return Check::by_rule(name, &rule, 1, |_| Some(message.clone()));
     }
     Check::by_rule(name, &rule, got.len(), |i| {
@@ -428,7 +455,7 @@ fn described(parameter: &ParameterInfo) -> String {
 }
 
 fn byte_count(bytes: usize) -> String {
-    if bytes == 1 { "1 byte".to_owned() } else { format!("{bytes} bytes") }
+    counted(bytes as u64, "byte")
 }
 
 fn arg_value(

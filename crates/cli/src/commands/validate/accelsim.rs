@@ -3,7 +3,7 @@
 use crate::failure::{Exit, Failure, Outcome};
 use crate::progress::Board;
 use crate::render::table::{Align, Table};
-use crate::{interrupt, output};
+use crate::{interrupt, output, preparation};
 use lab::accelsim::{Compared, Ours, Reference, Row, Summary, Traces, deviation_percent};
 use serde::Serialize;
 use std::num::NonZeroU32;
@@ -67,11 +67,14 @@ pub fn run(args: &Args) -> Outcome {
     if rows.is_empty() {
         return Err(Failure::bad_input("no row has all of these in its names; without a filter, all rows are run"));
     }
-    output::check_paths(args.page.as_deref())?;
+    // The page is read, too, but only to be written again.
+    output::check(args.page.as_deref(), &[])?;
     interrupt::install()?;
+    // Each run is a process of its own, with a bound of its own on the time before its first cycle.
+    preparation::end();
     let document = compare(args, &reference, &rows)?;
     if let Some(page) = &args.page {
-        let old = std::fs::read_to_string(page)
+        let old = kit::files::read_text(page)
             .map_err(|e| Failure::bad_input(format!("`{}` cannot be read: {e}", page.display())))?;
         output::save(page, with_table(&old, &markdown(&document)).map_err(Failure::bad_input)?.as_bytes())?;
     }
@@ -112,7 +115,8 @@ fn compare(args: &Args, reference: &Reference, rows: &[&Row]) -> Result<Document
 fn measure(list: &Path, gpu: &str, repeat: u32) -> Result<Ours, String> {
     let folder = tempfile::tempdir().map_err(|e| format!("no temporary folder: {e}"))?;
     let description = folder.path().join("gpu.toml");
-    std::fs::write(&description, gpu).map_err(|e| format!("`{}` cannot be written: {e}", description.display()))?;
+    kit::output::write(&description, gpu.as_bytes())
+        .map_err(|e| format!("`{}` cannot be written: {e}", description.display()))?;
     let mut best = run_apart(list, &description)?;
     for _ in 1..repeat {
         let again = run_apart(list, &description)?;
@@ -215,8 +219,8 @@ fn sentence(summary: &Summary) -> String {
         None => "",
     };
     format!(
-        "{} rows: deviation {:.1} % in the mean, {:.1} % at most; {:.0} times Accel-Sim's speed in the geometric mean, {:.0} at least{memory}",
-        summary.rows,
+        "{}: deviation {:.1} % in the mean, {:.1} % at most; {:.0} times Accel-Sim's speed in the geometric mean, {:.0} at least{memory}",
+        kit::text::counted(summary.rows as u64, "row"),
         summary.mean_deviation_percent,
         summary.greatest_deviation_percent,
         summary.mean_speed_ratio,

@@ -138,8 +138,9 @@ fn render(document: &Document, parts: bool) -> String {
     let Summary { ours_from_measured_percent, counted_from_published_percent, .. } = document.summary;
     let Summary { counted_share_percent, taken_share_percent, .. } = document.summary;
     let constant = 100.0 - counted_share_percent - taken_share_percent;
+    let kernels = kit::text::counted(kernels as u64, "kernel");
     format!(
-        "{}\nMean magnitude over {kernels} kernels: ours {ours_from_published_percent:.2} % from published; from measured, published {published_from_measured_percent:.2} % and ours {ours_from_measured_percent:.2} %.\n\
+        "{}\nMean magnitude over {kernels}: ours {ours_from_published_percent:.2} % from published; from measured, published {published_from_measured_percent:.2} % and ours {ours_from_measured_percent:.2} %.\n\
          Of the watts {counted_share_percent:.0} % are computed from counts, in sum {counted_from_published_percent:.2} % from published; {constant:.0} % are constant; the counts of {taken_share_percent:.0} % are not published, which are taken as they are.\n",
         table.render()
     )

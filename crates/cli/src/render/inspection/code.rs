@@ -78,6 +78,7 @@ fn kernel(kernel: &CodeKernel) -> String {
         list.push(("constant banks", banks(&kernel.constant_banks)));
     }
     list.extend(kernel.max_threads.map(|[x, y, z]| ("threads per CTA", format!("at most {x} x {y} x {z}"))));
+    list.extend(kernel.required_threads.map(|[x, y, z]| ("threads per CTA", format!("{x} x {y} x {z}"))));
     list.extend(kernel.classes.as_ref().map(|classes| ("classes", mix(classes))));
     list.push(("opcodes", mix(&kernel.opcodes)));
     out += &facts(&list);

@@ -4,6 +4,7 @@ use super::functions::{integer, less, negate, too_large};
 use super::{Binary, Expr, Node, OPERATORS, Scope, Unary};
 use crate::element::Number;
 use crate::launchfile::diagnostics::Problem;
+use kit::text::counted;
 
 impl Expr {
     /// Its value for one repetition and one element.
@@ -33,7 +34,9 @@ impl Evaluation<'_> {
                 let index = self.node(index)?;
                 let at = integer(index, "[ ]")?;
                 let found = u64::try_from(at).ok().and_then(|i| self.scope.element(*buffer, i));
-                found.ok_or_else(|| format!("index {at} of a buffer of {} elements", self.scope.length(*buffer)))
+                found.ok_or_else(|| {
+                    format!("index {at} of a buffer of {}", counted(self.scope.length(*buffer), "element"))
+                })
             }
             Node::Unary(operator, operand) => unary(*operator, self.node(operand)?),
             Node::Binary(Binary::And, a, b) => Ok(truth(is_true(self.node(a)?) && is_true(self.node(b)?))),

@@ -60,7 +60,7 @@ fn whole(a: Number, round: fn(f64) -> f64) -> Result<Number, String> {
     match a {
         Number::Int(a) => Ok(Number::Int(a)),
         Number::Float(a) if round(a).abs() < 1e30 => Ok(Number::Int(round(a) as i128)),
-        Number::Float(a) => Err(format!("{a} is no whole number")),
+        Number::Float(a) => Err(format!("{a} is not a whole number")),
     }
 }
 

@@ -5,6 +5,7 @@ use super::{Expr, Names, Node, OPERATORS, Unary};
 use crate::element::Number;
 use crate::launchfile::diagnostics::Problem;
 use crate::suggest;
+use kit::text::counted;
 use std::ops::Range;
 
 /// Parses `text`, whose first byte is at `offset` of the launch file.
@@ -229,7 +230,8 @@ impl<'a> Parser<'a> {
             self.expect(")")?;
         }
         if operands.len() != function.arity {
-            let message = format!("`{name}` takes {} operands, not {}", function.arity, operands.len());
+            let message =
+                format!("`{name}` takes {}, not {}", counted(function.arity as u64, "operand"), operands.len());
             return Err(self.problem(range, message));
         }
         Ok(Node::Call(function, operands))

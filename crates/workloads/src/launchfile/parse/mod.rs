@@ -8,6 +8,7 @@ use super::expr::{self, Expr, Names, Scope};
 use super::model::*;
 use crate::element::{Number, ScalarType};
 use crate::suggest;
+use kit::text::bounded;
 use std::ops::Range;
 use std::path::Path;
 use toml::Spanned;
@@ -21,7 +22,8 @@ pub fn parse(path: &Path, text: &str, overrides: &[(String, String)]) -> Result<
     let mut reader = Reader { text, problems: Vec::new(), names: Names::default(), values: Vec::new() };
     if !errors.is_empty() {
         // What the rest means is anybody's guess.
-        let problem = |e: toml::de::Error| Problem { span: e.span(), message: e.message().replace('\n', ": ") };
+        let problem =
+            |e: toml::de::Error| Problem { span: e.span(), message: bounded(&e.message().replace('\n', ": ")) };
         return Err(errors.into_iter().map(problem).collect());
     }
     let root = root.into_inner();
@@ -146,7 +148,6 @@ impl<'t> Reader<'t> {
                 Some(Expr::constant(span, Number::Int(parsed.ok()?)))
             }
             DeValue::Float(float) => Some(Expr::constant(span, Number::Float(float.as_str().parse().ok()?))),
-            DeValue::Boolean(value) => Some(Expr::constant(span, Number::Int((*value).into()))),
             DeValue::String(text) => {
                 let names = self.names.clone();
                 self.expression(text, span, &names)

@@ -1,0 +1,278 @@
+//! All output to files: a file or a folder gets its name when it is complete.
+//!
+//! What is written is beside its target, in the same folder, until it is complete; then it is synced
+//! and renamed. Whatever fails before that, the disk being full or the process being killed, leaves the
+//! old file as it was. A killed process can leave the unfinished file, whose name begins with a dot and
+//! ends in `.partial`.
+
+mod folder;
+mod same;
+
+pub use folder::{MadeFolders, NewFolder};
+pub use same::same_file;
+
+use std::fs::{self, File};
+use std::io::{Error, ErrorKind, Result, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// What is there until it is complete or given up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Unfinished {
+    /// A file.
+    File(PathBuf),
+    /// A folder with all that is in it.
+    Folder(PathBuf),
+    /// A folder that was made for an output: goes if it is empty.
+    Made(PathBuf),
+}
+
+impl Unfinished {
+    fn remove(&self) {
+        // There is nobody to tell: the reason why it goes is told elsewhere.
+        let _ = match self {
+            Self::File(path) => fs::remove_file(path),
+            Self::Folder(path) => fs::remove_dir_all(path),
+            Self::Made(path) => fs::remove_dir(path),
+        };
+    }
+}
+
+/// What this process has begun to write. The lock is held while a name is given.
+static UNFINISHED: Mutex<Vec<Unfinished>> = Mutex::new(Vec::new());
+
+fn unfinished() -> MutexGuard<'static, Vec<Unfinished>> {
+    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn begin(what: Unfinished) {
+    unfinished().push(what);
+}
+
+fn forget(what: &Unfinished) {
+    unfinished().retain(|known| known != what);
+}
+
+fn give_up(what: &Unfinished) {
+    let mut all = unfinished();
+    all.retain(|known| known != what);
+    what.remove();
+}
+
+/// Removes everything that this process has begun to write and has not completed: for a process that
+/// exits at once. From here on no output can be completed.
+pub fn discard_unfinished() {
+    let mut all = unfinished();
+    // The last first: folders are empty when their turn comes.
+    all.drain(..).rev().for_each(|what| what.remove());
+    std::mem::forget(all);
+}
+
+/// A file that gets its name when it is complete, by [`NewFile::finish`]; dropped before, it is removed.
+///
+/// A symbolic link stays, and the file that it names is replaced. Devices and pipes are written
+/// directly, as is what is named by way of `/dev` or `/proc`.
+#[derive(Debug)]
+pub struct NewFile {
+    file: File,
+    /// The file beside and where it goes; `None` of what is written directly.
+    beside: Option<(PathBuf, PathBuf)>,
+}
+
+impl NewFile {
+    /// Begins a file that is to replace the one at `path`, if there is one.
+    ///
+    /// # Errors
+    /// There is no such folder, nothing can be written there, or `path` names a folder or a file that
+    /// must not be written.
+    pub fn create(path: &Path) -> Result<Self> {
+        if is_direct(path) {
+            return Ok(Self { file: File::options().append(true).open(path)?, beside: None });
+        }
+        let (target, old) = replaceable(path)?;
+        let (temporary, file) = temporary_file(&target)?;
+        begin(Unfinished::File(temporary.clone()));
+        let new = Self { file, beside: Some((temporary, target)) };
+        if let Some(old) = old {
+            new.file.set_permissions(old)?;
+        }
+        Ok(new)
+    }
+
+    /// Gives the file its name: from here on it is there in full.
+    ///
+    /// # Errors
+    /// What was written does not get to the disk, or the old file cannot be replaced.
+    pub fn finish(mut self) -> Result<()> {
+        self.file.flush()?;
+        let Some((temporary, target)) = self.beside.take() else { return Ok(()) };
+        let renamed = self.file.sync_all().and_then(|()| {
+            let _lock = unfinished();
+            fs::rename(&temporary, &target)
+        });
+        if renamed.is_err() {
+            give_up(&Unfinished::File(temporary));
+            return renamed;
+        }
+        forget(&Unfinished::File(temporary));
+        sync_folder(folder_of(&target));
+        Ok(())
+    }
+}
+
+impl Write for NewFile {
+    fn write(&mut self, bytes: &[u8]) -> Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Drop for NewFile {
+    fn drop(&mut self) {
+        if let Some((temporary, _)) = self.beside.take() {
+            give_up(&Unfinished::File(temporary));
+        }
+    }
+}
+
+/// Writes a whole file.
+///
+/// # Errors
+/// As [`NewFile::create`] and [`NewFile::finish`]; the old file is then as it was.
+pub fn write(path: &Path, content: &[u8]) -> Result<()> {
+    let mut file = NewFile::create(path)?;
+    file.write_all(content)?;
+    file.finish()
+}
+
+/// Why a command cannot write what it is asked to.
+#[derive(Debug)]
+pub enum Refused {
+    /// Two outputs are one file.
+    Twice(PathBuf),
+    /// An output is a file that the command reads.
+    Input {
+        /// The output.
+        output: PathBuf,
+        /// The same file as an input.
+        input: PathBuf,
+    },
+    /// It cannot be written.
+    Unwritable(PathBuf, Error),
+}
+
+impl std::fmt::Display for Refused {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Twice(path) => write!(f, "`{}` is named for two outputs; give each its own file", path.display()),
+            Self::Input { output, input } => {
+                let (shown, input) = (output.display(), input.display());
+                write!(f, "`{shown}` is both an output and an input of this command")?;
+                if shown.to_string() != input.to_string() {
+                    write!(f, " (`{input}`)")?;
+                }
+                write!(f, ": it would be overwritten; choose another path for the output")
+            }
+            Self::Unwritable(path, error) => {
+                write!(f, "cannot write `{}`: {error}; choose a path that can be written", path.display())
+            }
+        }
+    }
+}
+
+impl std::error::Error for Refused {}
+
+/// Checks before a long run that each of `outputs` can be written in the end, that they are different
+/// files, and that none is one of `inputs`. Changes nothing.
+///
+/// # Errors
+/// The first that is not so.
+pub fn check(outputs: &[PathBuf], inputs: &[PathBuf]) -> std::result::Result<(), Refused> {
+    for (i, output) in outputs.iter().enumerate() {
+        if outputs[..i].iter().any(|earlier| same_file(earlier, output)) {
+            return Err(Refused::Twice(output.clone()));
+        }
+        if let Some(input) = inputs.iter().find(|input| same_file(input, output)) {
+            return Err(Refused::Input { output: output.clone(), input: input.clone() });
+        }
+        attempt(output).map_err(|error| Refused::Unwritable(output.clone(), error))?;
+    }
+    Ok(())
+}
+
+/// Tries whether the file could be written.
+fn attempt(path: &Path) -> Result<()> {
+    if is_direct(path) {
+        // Opening a pipe could wait for its reader, indefinitely.
+        return fs::metadata(path).map(|_| ());
+    }
+    NewFile::create(path).map(|_| ())
+}
+
+/// Whether `path` is written directly: a device, a pipe, or a name by way of `/dev` or `/proc`, which
+/// can stand for any of them or for what the shell has opened.
+fn is_direct(path: &Path) -> bool {
+    let special = fs::metadata(path).is_ok_and(|meta| !meta.is_file() && !meta.is_dir());
+    special || ["/dev", "/proc"].iter().any(|folder| path.starts_with(folder)) && path.exists()
+}
+
+/// The file that `path` names, through all links, and the permissions of the one that is there.
+fn replaceable(path: &Path) -> Result<(PathBuf, Option<fs::Permissions>)> {
+    let target = same::resolved(path)?;
+    match fs::metadata(&target) {
+        Ok(meta) if meta.is_dir() => Err(Error::new(ErrorKind::IsADirectory, "it is a folder")),
+        Ok(meta) => {
+            // Replacing needs no permission on the file itself, but a read-only file is so for a reason.
+            File::options().append(true).open(&target)?;
+            Ok((target, Some(meta.permissions())))
+        }
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok((target, None)),
+        Err(e) => Err(e),
+    }
+}
+
+/// Makes a file beside `target`.
+fn temporary_file(target: &Path) -> Result<(PathBuf, File)> {
+    let create = |path: &Path| File::options().write(true).create_new(true).open(path);
+    beside(target, create).map_err(|e| match e.kind() {
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+            Error::new(e.kind(), format!("its folder cannot be written, where the new file is made first ({e})"))
+        }
+        _ => e,
+    })
+}
+
+/// Makes something of a new name beside `target`.
+fn beside<T>(target: &Path, make: impl Fn(&Path) -> Result<T>) -> Result<(PathBuf, T)> {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    const ATTEMPTS: usize = 100;
+    let name = target.file_name().ok_or_else(|| Error::new(ErrorKind::InvalidInput, "it has no name"))?;
+    // A name has 255 bytes at most on usual file systems.
+    let stem: String = name.to_string_lossy().chars().take(50).collect();
+    for _ in 0..ATTEMPTS {
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let path = folder_of(target).join(format!(".{stem}.{}-{number}.partial", std::process::id()));
+        match make(&path) {
+            Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
+            made => return made.map(|made| (path, made)),
+        }
+    }
+    Err(Error::new(ErrorKind::AlreadyExists, "no name is free for the new file beside it"))
+}
+
+/// The folder that a file or folder is in.
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Lets the names in a folder get to the disk. Not every system can; the contents are there either way.
+fn sync_folder(folder: &Path) {
+    let _ = File::open(folder).and_then(|folder| folder.sync_all());
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,36 @@
+//! Whether the user has asked the program to stop.
+//!
+//! One flag for the whole process: what takes long and has no monitor of its own polls it.
+
+use std::io::{Error, ErrorKind, Result};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+static REQUESTED: AtomicBool = AtomicBool::new(false);
+static NOTICED: AtomicBool = AtomicBool::new(false);
+
+/// Asks the program to stop. Returns whether it had been asked before.
+pub fn request() -> bool {
+    REQUESTED.swap(true, Ordering::Relaxed)
+}
+
+/// Whether the program has been asked to stop.
+pub fn requested() -> bool {
+    let requested = REQUESTED.load(Ordering::Relaxed);
+    if requested {
+        NOTICED.store(true, Ordering::Relaxed);
+    }
+    requested
+}
+
+/// Whether something has noticed the request, so that the program is about to stop.
+pub fn noticed() -> bool {
+    NOTICED.load(Ordering::Relaxed)
+}
+
+/// Ends reading or writing that has no other way to end.
+///
+/// # Errors
+/// If the program has been asked to stop.
+pub fn check() -> Result<()> {
+    if requested() { Err(Error::new(ErrorKind::Other, "stopped by Ctrl-C")) } else { Ok(()) }
+}

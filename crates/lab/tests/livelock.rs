@@ -1,0 +1,131 @@
+//! Warps that execute for ever and change nothing are found; programs that go on are let alone.
+
+use isa::Dim3;
+use lab::{Setup, SimulatedDevice};
+use std::num::NonZeroU64;
+use workloads::{Arg, Code, Device, DeviceError, Launch, ModuleSource, Registers};
+
+/// Far fewer cycles than the programs that go on take without changing anything.
+const PATIENCE: u64 = 20_000;
+
+/// Runs a kernel `k(u64 p)` on one SM's worth of threads; `%i` is the thread's number in its CTA, `%c` the
+/// CTA's. Gives the first words of the buffer that it gets, which are 0 before.
+fn run_on(gpu: &str, body: &str, ctas: u32, threads: u32, audit: bool) -> Result<Vec<u32>, DeviceError> {
+    let text = format!(
+        ".version 6.4\n.target sm_70\n.address_size 64\n.visible .entry k(.param .u64 p)\n{{\n\
+         .reg .b32 %i, %c, %r<9>;\n.reg .b64 %p, %d<4>;\n.reg .pred %q<4>;\n.shared .align 4 .b8 s[64];\n\
+         mov.u32 %i, %tid.x;\nmov.u32 %c, %ctaid.x;\nld.param.u64 %p, [p];\n{body}\nret;\n}}\n"
+    );
+    let setup = Setup {
+        max_cycles: Some(3_000_000),
+        livelock_cycles: NonZeroU64::new(PATIENCE),
+        audit,
+        ..Setup::new(config::load(gpu).unwrap())
+    };
+    let mut device = SimulatedDevice::new(&setup)?;
+    let module = device.load_module(&ModuleSource { name: "test.ptx", code: Code::Ptx(&text) })?;
+    let buffer = device.alloc("words", 4096)?;
+    device.memset(buffer, 0)?;
+    device.launch(&Launch {
+        module,
+        kernel: "k",
+        grid: Dim3::new(ctas, 1, 1),
+        block: Dim3::new(threads, 1, 1),
+        dynamic_shared_bytes: 0,
+        args: &[Arg::from(buffer)],
+        registers: Registers::Given(16),
+        stream: 0,
+    })?;
+    let mut bytes = [0; 256];
+    device.read(buffer, 0, &mut bytes)?;
+    Ok(bytes.as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(*b)).collect())
+}
+
+fn run(body: &str, ctas: u32, threads: u32) -> Result<Vec<u32>, DeviceError> {
+    run_on("rtx2060s", body, ctas, threads, false)
+}
+
+/// The report of a livelock, which must have all `parts`.
+fn livelock(body: &str, ctas: u32, threads: u32, parts: &[&str]) -> String {
+    let message = run(body, ctas, threads).expect_err("it never ends").to_string();
+    for part in ["livelock", "`k`"].iter().chain(parts) {
+        assert!(message.contains(part), "no {part} in:\n{message}");
+    }
+    message
+}
+
+/// About 250,000 cycles of a loop that changes nothing but registers.
+const LONG_LOOP: &str = "mov.u32 %r1, 20000;\nC:\nadd.u32 %r2, %r2, %r1;\nsub.u32 %r1, %r1, 1;\n\
+                         setp.ne.u32 %q1, %r1, 0;\n@%q1 bra C;";
+
+#[test]
+fn a_lock_that_a_lane_of_the_same_warp_holds() {
+    // The lane that has it waits at the end of the loop for those that want it.
+    let body = "L:\natom.global.cas.b32 %r1, [%p], 0, 1;\nsetp.ne.u32 %q1, %r1, 0;\n@%q1 bra L;\n\
+                ld.global.u32 %r2, [%p+4];\nadd.u32 %r2, %r2, 1;\nst.global.u32 [%p+4], %r2;\n\
+                atom.global.exch.b32 %r1, [%p], 0;";
+    let parts =
+        ["atom.global.cas.b32", "(line 14)", "global 0x7f00000000 = 0x1", "lanes 0xfffffffe", "repeats 3 instructions"];
+    let message = livelock(body, 1, 32, &parts);
+    assert!(message.starts_with("livelock at cycle"), "{message}");
+    livelock(body, 2, 64, &["4 warps repeat themselves", "… and so do"]);
+}
+
+#[test]
+fn a_flag_that_nobody_sets() {
+    let poll = "L:\nld.volatile.global.u32 %r1, [%p+8];\nsetp.eq.u32 %q1, %r1, 0;\n@%q1 bra L;";
+    livelock(poll, 1, 32, &["ld.volatile.global.u32", "global 0x7f00000008 = 0x0"]);
+    // Other warps wait at a barrier for the one that polls.
+    let others = format!("setp.ge.u32 %q2, %i, 32;\n@%q2 bra D;\n{poll}\nD:\nbar.sync 0;");
+    livelock(&others, 1, 96, &["waits at a barrier", "`bar.sync 0;`", "ld.volatile.global.u32"]);
+    // The same under an auditor, and on an SM of more than 64 warps' slots.
+    let message = run_on("rtx2060s", poll, 1, 32, true).unwrap_err().to_string();
+    assert!(message.contains("livelock"), "{message}");
+}
+
+#[test]
+fn a_flag_that_goes_round_through_shared_memory_and_barriers() {
+    // A store that changes nothing is no progress.
+    let body = "mov.u32 %r3, s;\nsetp.ne.u32 %q2, %i, 0;\nL:\n@%q2 bra D;\nld.volatile.global.u32 %r1, [%p];\n\
+                st.shared.u32 [%r3], %r1;\nD:\nbar.sync 0;\nld.volatile.shared.u32 %r1, [%r3];\nbar.sync 0;\n\
+                setp.eq.u32 %q1, %r1, 0;\n@%q1 bra L;";
+    livelock(body, 1, 64, &["ld.volatile.global.u32", "shared 0x0 = 0x0"]);
+}
+
+#[test]
+fn a_long_loop_goes_on() {
+    let words = run(&format!("{LONG_LOOP}\nst.global.u32 [%p], %r2;"), 1, 64).unwrap();
+    assert_eq!(words[0], 20000 * 20001 / 2);
+}
+
+#[test]
+fn polling_goes_on_while_another_warp_computes() {
+    let consume =
+        "L:\nld.volatile.global.u32 %r1, [%p];\nsetp.eq.u32 %q1, %r1, 0;\n@%q1 bra L;\nst.global.u32 [%p+4], %r1;";
+    // In another CTA, in another warp of the CTA, and after a sleep.
+    for (of_producer, ctas, threads, first) in [
+        ("setp.eq.u32 %q2, %c, 0;", 2, 32, LONG_LOOP),
+        ("setp.lt.u32 %q2, %i, 32;", 1, 64, LONG_LOOP),
+        ("setp.lt.u32 %q2, %i, 32;", 1, 64, "mov.u32 %r4, 200000;\nnanosleep.u32 %r4;"),
+    ] {
+        let body = format!(
+            "{of_producer}\n@!%q2 bra L;\n{first}\nmov.u32 %r5, 7;\nst.volatile.global.u32 [%p], %r5;\nret;\n{consume}"
+        );
+        assert_eq!(run(&body, ctas, threads).unwrap()[..2], [7, 7]);
+    }
+}
+
+#[test]
+fn waiting_for_the_time_goes_on() {
+    // Nothing of the time is left in a register when the loop comes round.
+    let body = "mov.u64 %d1, %clock64;\nadd.u64 %d1, %d1, 300000;\nL:\nmov.u64 %d2, %clock64;\n\
+                setp.lt.u64 %q1, %d2, %d1;\nmov.u64 %d2, 0;\n@%q1 bra L;\nmov.u32 %r1, 5;\nst.global.u32 [%p], %r1;";
+    assert_eq!(run(body, 1, 32).unwrap()[0], 5);
+}
+
+#[test]
+fn a_change_that_is_taken_back_is_no_livelock_to_the_watchdog() {
+    // It never ends, but nothing that looks at states now and then could tell: the limit on cycles does.
+    let body = "L:\natom.global.add.u32 %r1, [%p], 1;\natom.global.add.u32 %r1, [%p], -1;\nbra L;";
+    assert!(matches!(run(body, 1, 32), Err(DeviceError::Interrupted)));
+}

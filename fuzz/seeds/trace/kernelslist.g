@@ -1,0 +1,3 @@
+MemcpyHtoD,0x0000007f00000000,16384
+MemcpyHtoD,0x0000007f00005000,16384
+kernel-1.traceg
