@@ -666,7 +666,7 @@ fn increments_by_the_number_of_lanes() {
         bench.registers.general[2] = std::array::from_fn(|lane| if lane < 20 { 0 } else { 4 });
         bench.registers.predicates[0] = 0x00ff_ffff;
         let clear = [sts(RZ, 8, RZ, 4).0, sts(RZ, 12, RZ, 4).0];
-        let inc = Word::new(0x18c, 7).d(RZ).a(2).bits(64, 6, 6).bits(88, 1, 1).bits(91, 1, 1).guard(0, false);
+        let inc = Word::new(0x18c, 7).d(RZ).a(2).bits(64, 6, 6).bits(88, 4, 13).guard(0, false);
         means("@P0 ATOMS.POPC.INC.32 RZ, [R2+UR6]", sm, inc);
         let read = [lds(sm, 4, RZ, 8, 4).0, lds(sm, 5, RZ, 12, 4).0];
         let result = bench.run(sm, &[clear[0], clear[1], inc.0, read[0], read[1]]);

@@ -199,3 +199,20 @@ fn an_opcode_of_another_architecture_is_named() {
     let error = sass::decode::decode(0x000fe200002014000000000200007245, 0, 75).unwrap_err().to_string();
     assert!(error.contains("opcode 0x245 is not known on sm_75, on sm_86 to sm_90 it is a form of I2FP"), "{error}");
 }
+
+/// Sample instructions of sm_90 with one bit flipped, and what nvdisasm 13 prints for them: a bit that it
+/// reads and we do not is refused, never ignored.
+#[test]
+fn no_bit_of_hopper_is_ignored() {
+    let words = include_str!("data/flips.sm_90.txt");
+    let mut count = 0;
+    for line in words.lines() {
+        let (word, expected) = line.split_once(' ').expect("a word and its text");
+        let word = u128::from_str_radix(word, 16).expect("a hexadecimal word");
+        count += 1;
+        if let Ok(inst) = sass::decode::decode(word, 0, 90) {
+            assert_eq!(inst.to_string(), expected, "{word:#034x}");
+        }
+    }
+    assert!(count > 400, "only {count} words");
+}

@@ -475,7 +475,7 @@ fn immediate(word: u32, style: Style) -> Operand {
     let number = match style {
         Style::Bits | Style::Bytes | Style::BitsX => Number::Hex(i64::from(word)),
         Style::Signed | Style::Int | Style::IntX | Style::Invert => Number::Hex(i64::from(word as i32)),
-        Style::F32 => float(f32::from_bits(word).into(), true),
+        Style::F32 => float(f32::from_bits(word).into(), word >> 22 & 1 == 1),
         Style::F64 => float(f64::from_bits(bits << 32), word >> 19 & 1 == 1),
         Style::F16 => half(word as u16),
         Style::Half | Style::HalfMma => {

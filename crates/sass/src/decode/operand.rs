@@ -190,8 +190,9 @@ impl fmt::Display for Register {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         write!(f, "{}", self.sign)?;
         name(f, self.uniform, self.index)?;
-        let (inner, outer) = if self.suffix == ".H1" { (self.suffix, "") } else { ("", self.suffix) };
-        write!(f, "{inner}{}{}{outer}", self.sign.close(), if self.reuse { ".reuse" } else { "" })
+        // Conversions choose a half, of which they take the absolute value; others choose afterwards.
+        let (within, after) = if self.suffix == ".H1" { (".H1", "") } else { ("", self.suffix) };
+        write!(f, "{within}{}{}{after}", self.sign.close(), if self.reuse { ".reuse" } else { "" })
     }
 }
 

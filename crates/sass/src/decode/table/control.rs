@@ -13,6 +13,8 @@ const DISTANCE_BSSY: Field = bits(34, 30);
 const NO_UNIFORM: &[(Field, u64)] = &[(bits(91, 1), 0)];
 const UNIFORM: &[(Field, u64)] = &[(bits(91, 1), 1)];
 const BRA_KIND: Mod = modifier("kind", bits(32, 2), &["", ".U", ".DIV", ".CONV"]);
+/// With a uniform register there is a kind.
+const BRA_KIND_UNIFORM: Mod = modifier("kind", bits(32, 2), &[RESERVED, ".U", ".DIV", ".CONV"]);
 /// All lanes go if the guard holds in one.
 const BRA_ANY: Mod = flag("any", 84, &["", ".ANY"]).show(Show::When(bits(32, 2), 1));
 const BRA_KIND_BY_REGISTER: Mod = modifier("kind", bits(32, 2), &[RESERVED, RESERVED, ".DIV", ".CONV"]);
@@ -64,7 +66,7 @@ pub(super) const ROWS: &[Row] = &[
         Op::Bra,
         0x147,
         &[4],
-        &[BRA_COUNT, BRA_KIND],
+        &[BRA_COUNT, BRA_KIND_UNIFORM],
         &[P87_OPTIONAL, shown(What::URegInvert(24, 30), on(33)), slot(What::Target(DISTANCE_90))],
         "branch by a uniform register",
     )
@@ -369,7 +371,7 @@ pub(super) const ROWS: &[Row] = &[
         &[
             modifier("order", bits(79, 2), &[".SC", ".ALL", "", RESERVED]),
             modifier("scope", bits(76, 3), &[".CTA", ".SM", ".GPU", ".SYS", RESERVED, ".VC", RESERVED, RESERVED]),
-            flag("mmio", 72, &["", RESERVED]),
+            unused(bits(72, 2)),
         ],
         &[],
         "orders memory accesses",
@@ -396,7 +398,7 @@ pub(super) const ROWS: &[Row] = &[
         Op::NanoSleep,
         0x15d,
         AB,
-        &[flag("random", 86, &["", ".RAND"]), flag("warp", 85, &["", ".WARP"])],
+        &[flag("random", 86, &["", ".RAND"]), flag("warp", 85, &["", ".WARP"]), unused(bits(83, 2))],
         &[P87_OPTIONAL, b(Bits)],
         "sleeps for b nanoseconds",
     ),
@@ -408,7 +410,7 @@ const fn call_absolute(form: &[u8], slots: &'static [Slot]) -> Row {
 }
 
 const CCTL_WIDE: Mod = flag("wide address", 72, &["", ".E"]);
-const CCTL_CACHE: Mod = modifier("cache", bits(78, 2), &["", ".U", ".C", ".I"]);
+const CCTL_CACHE: Mod = modifier("cache", bits(78, 3), &["", ".U", ".C", ".I"]);
 const CCTL_OP: Mod = modifier(
     "operation",
     bits(87, 4),

@@ -19,7 +19,7 @@ const S_FLOAT: Mod = modifier("b type", bits(84, 3), &[RESERVED, ".F16", "", ".F
 const S_FLOAT_FULL: Mod = modifier("b type", bits(84, 3), &[RESERVED, ".F16", ".F32", ".F64", ".BF16"]);
 /// Which half of a register a half-precision source is.
 const HALF_CHOICE: Mod =
-    modifier("half source", bits(60, 2), &["", "", RESERVED, RESERVED]).show(Show::When(bits(9, 3), 1));
+    modifier("half source", bits(60, 2), &["", "", RESERVED, RESERVED]).show(Show::Unless(bits(9, 3), 4));
 /// Size and sign of an integer result, S32 left out.
 const D_INT: Mod = modifier("d type", split(72, 1, 75, 2), &[".U8", ".S8", ".U16", ".S16", ".U32", "", ".U64", ".S64"]);
 /// Size and sign of an integer source.

@@ -5,6 +5,8 @@ use crate::decode::op::Op;
 use crate::decode::row::row;
 use Style::{F16, F32, F64};
 
+/// Minima that say which operand was chosen are refused.
+const WHICH: Mod = unused(bits(65, 1));
 const FTZ: Mod = flag("ftz", 80, &["", ".FTZ"]);
 const FMZ: Mod = flag("fmz", 76, &["", ".FMZ"]);
 const SAT: Mod = flag("saturate", 77, &["", ".SAT"]);
@@ -31,7 +33,7 @@ pub(super) const ROWS: &[Row] = &[
         Op::FMnMx,
         0x09,
         AB,
-        &[FTZ, flag("nan", 81, &["", ".NAN"]), flag("xor sign", 82, &["", ".XORSIGN"])],
+        &[FTZ, flag("nan", 81, &["", ".NAN"]), flag("xor sign", 82, &["", ".XORSIGN"]), WHICH],
         &[DST, a(F32), b(F32), P87],
         "d = p ? min(a, b) : max(a, b)",
     ),
@@ -114,7 +116,7 @@ pub(super) const ROWS: &[Row] = &[
         Op::DMma,
         0x3f,
         &[1],
-        &[flag("shape", 76, &[".8x8x4", RESERVED]), RND],
+        &[modifier("shape", bits(76, 2), &[".8x8x4"]), RND, unused(bits(87, 4))],
         &[DST, a(F64), word(F64), c(F64)],
         "8x8x4 matrix multiplication of doubles by a warp",
     )

@@ -5,6 +5,11 @@ use crate::decode::op::Op;
 use crate::decode::row::row;
 use Style::{BHalf, BHalfMma, Half, HalfMma};
 
+/// Results in single precision and minima that say which operand was chosen are refused.
+const WHICH: Mod = unused(bits(65, 1));
+/// `.FMZ` and `.FTZ` together are another mode.
+const ONE_MODE: Mod = flag("mode", 80, &["", RESERVED]).show(on(76));
+const NO_RELU: Mod = unused(bits(79, 1));
 const FTZ: Mod = flag("ftz", 80, &["", ".FTZ"]);
 const FMZ: Mod = flag("fmz", 76, &["", ".FMZ"]);
 const SAT: Mod = flag("saturate", 77, &["", ".SAT"]);
@@ -68,14 +73,21 @@ pub(super) const ROWS: &[Row] = &[
     .fixed(BF16_ON),
     row(Op::HMul2, 0x32, AB, &[FMZ, FTZ, SAT, RELU, RELU_PRED, NO_F32], &[DST, a(Half), b(Half)], "d = a * b on pairs")
         .sm(70, 89),
-    row(Op::HMul2, 0x32, AB, &[FMZ, FTZ, SAT, RELU, RELU_PRED, NO_F32], &[DST, a(Half), b(Half)], "d = a * b on pairs")
-        .sm(90, 90)
-        .fixed(BF16_OFF),
+    row(
+        Op::HMul2,
+        0x32,
+        AB,
+        &[FMZ, FTZ, SAT, NO_RELU, NO_F32, ONE_MODE],
+        &[DST, a(Half), b(Half)],
+        "d = a * b on pairs",
+    )
+    .sm(90, 90)
+    .fixed(BF16_OFF),
     row(
         Op::HMul2Bf16,
         0x32,
         AB,
-        &[FMZ, FTZ, SAT, RELU, RELU_PRED, NO_F32],
+        &[FMZ, FTZ, SAT, NO_RELU, NO_F32, ONE_MODE],
         &[DST, a(BHalf), b(BHalf)],
         "d = a * b on pairs of bfloat16",
     )
@@ -134,7 +146,7 @@ pub(super) const ROWS: &[Row] = &[
         Op::HFma2Mma,
         0x35,
         ABC,
-        &[FMZ, FTZ, SAT, RELU, RELU_PRED],
+        &[FMZ, FTZ, SAT, RELU, RELU_PRED, NO_F32, ONE_MODE],
         &[DST, a(HalfMma), b(HalfMma), c(HalfMma)],
         "HFMA2 on the tensor pipe; also moves constants",
     )
@@ -144,7 +156,7 @@ pub(super) const ROWS: &[Row] = &[
         Op::HFma2MmaBf16,
         0x35,
         ABC,
-        &[FMZ, FTZ, SAT, RELU, RELU_PRED],
+        &[FMZ, FTZ, SAT, RELU, RELU_PRED, NO_F32, ONE_MODE],
         &[DST, a(BHalfMma), b(BHalfMma), c(BHalfMma)],
         "the same on pairs of bfloat16",
     )
@@ -163,7 +175,7 @@ pub(super) const ROWS: &[Row] = &[
         Op::HSet2Bf16,
         0x33,
         AC,
-        &[flag("boolean float", 71, &["", ".BF"]), CMP, FTZ, COMBINE_69, A_HALF, B_HALF],
+        &[flag("boolean float", 71, &["", ".BF"]), CMP, FTZ, COMBINE_69, unused(bits(64, 1)), A_HALF, B_HALF],
         &[DST, a(BHalf), slot(What::WordC(BHalf)), P87],
         "d = (a cmp b) op p on pairs of bfloat16",
     )
@@ -182,7 +194,7 @@ pub(super) const ROWS: &[Row] = &[
         Op::HSetP2Bf16,
         0x34,
         AC,
-        &[flag("both halves", 71, &["", ".H_AND"]), CMP, FTZ, COMBINE_69, A_HALF, B_HALF],
+        &[CMP, flag("both halves", 71, &["", ".H_AND"]), FTZ, COMBINE_69, unused(bits(64, 1)), A_HALF, B_HALF],
         &[P81, P84, a(BHalf), slot(What::WordC(BHalf)), P87],
         "p, q = (a cmp b) op r for each bfloat16",
     )
@@ -191,7 +203,7 @@ pub(super) const ROWS: &[Row] = &[
     row(
         Op::VHMnMx,
         0x47,
-        &[1, 4, 6],
+        &[1],
         &[
             flag("bf16", 85, &["", ".BF16_V2"]),
             modifier("size", bits(78, 2), &[""]),
@@ -210,7 +222,7 @@ pub(super) const ROWS: &[Row] = &[
         Op::HMnMx2,
         0x40,
         AB,
-        &[FTZ, flag("nan", 81, &["", ".NAN"]), flag("xor sign", 82, &["", ".XORSIGN"]), NO_F32],
+        &[FTZ, flag("nan", 81, &["", ".NAN"]), flag("xor sign", 82, &["", ".XORSIGN"]), NO_F32, WHICH],
         &[DST, a(Half), b(Half), P87],
         "d = p ? min : max on pairs of halves",
     )
@@ -220,7 +232,7 @@ pub(super) const ROWS: &[Row] = &[
         Op::HMnMx2Bf16,
         0x40,
         AB,
-        &[FTZ, flag("nan", 81, &["", ".NAN"]), flag("xor sign", 82, &["", ".XORSIGN"]), NO_F32],
+        &[FTZ, flag("nan", 81, &["", ".NAN"]), flag("xor sign", 82, &["", ".XORSIGN"]), NO_F32, WHICH],
         &[DST, a(BHalf), b(BHalf), P87],
         "d = p ? min : max on pairs of bfloat16",
     )

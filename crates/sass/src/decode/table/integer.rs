@@ -114,7 +114,7 @@ pub(super) const ROWS: &[Row] = &[
         Op::Lea,
         0x11,
         ABC,
-        &[flag("high", 80, &["", ".HI"]), X, flag("sign extend", 73, &["", ".SX32"])],
+        &[flag("high", 80, &["", ".HI"]), X, LEA_SIGN, LEA_SIGN_FORM],
         &[
             DST,
             PDST,

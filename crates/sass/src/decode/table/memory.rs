@@ -283,7 +283,7 @@ pub(super) const ROWS: &[Row] = &[
         &[4],
         &[WIDE_ADDRESS, EVICT, PREFETCH, SIZE, ORDER_80],
         &[P_ZD, DST, at(GENERIC), P64],
-        "d = generic memory",
+        "d = generic memory, without a descriptor",
     )
     .sm(80, 90)
     .fixed(UNIFORM_OFF),
@@ -456,12 +456,12 @@ pub(super) const ROWS: &[Row] = &[
         Op::AtomSPopcInc,
         0x18c,
         &[7],
-        &[modifier("type", bits(73, 2), &[".32", RESERVED, RESERVED, RESERVED])],
+        &[modifier("type", bits(73, 3), &[".32"])],
         &[DST, at(Address { has_uniform: Show::Always, ..S64 })],
         "shared memory += number of active lanes at the address",
     )
     .sm(80, 90)
-    .fixed(&[(bits(88, 1), 1)]),
+    .fixed(&[(bits(88, 3), 5)]),
     row(
         Op::AtomSCas,
         0x18d,
@@ -505,7 +505,7 @@ pub(super) const ROWS: &[Row] = &[
         Op::RedG,
         0x1a6,
         &[4],
-        &[WIDE_ADDRESS, REDUCTION_OP, EVICT, FLOAT_90, ORDER_STORE_80],
+        &[WIDE_ADDRESS, FLOAT_OP, EVICT, FLOAT_90, ORDER_STORE_80, DESCRIPTOR_ONLY],
         &[at(D64_ATOMIC), DATA],
         "RED of floating-point numbers",
     )
@@ -515,7 +515,7 @@ pub(super) const ROWS: &[Row] = &[
         Op::AtomG,
         0x1a3,
         &[4],
-        &[WIDE_ADDRESS, ATOMIC_OP, EVICT, FLOAT_90, ORDER_STORE_80],
+        &[WIDE_ADDRESS, FLOAT_OP, EVICT, FLOAT_90, ORDER_STORE_80, DESCRIPTOR_ONLY],
         &[P81, DST, at(D64_ATOMIC), DATA],
         "ATOMG of floating-point numbers",
     )
@@ -525,7 +525,7 @@ pub(super) const ROWS: &[Row] = &[
         Op::Atom,
         0x1a2,
         &[4],
-        &[WIDE_ADDRESS, ATOMIC_OP, EVICT, FLOAT_90, ORDER_STORE_80],
+        &[WIDE_ADDRESS, FLOAT_OP, EVICT, FLOAT_90, ORDER_STORE_80, DESCRIPTOR_ONLY],
         &[P81, DST, at(D64_ATOMIC), DATA],
         "ATOM of floating-point numbers",
     )
@@ -626,5 +626,9 @@ const MODE: Mod = modifier("mode", bits(78, 2), &["", ".IL", ".IS", ".ISL"]);
 const SIZE_CONSTANT: Mod =
     modifier("size", bits(73, 3), &[".U8", ".S8", ".U16", ".S16", "", ".64", RESERVED, RESERVED]);
 const ATOMS_CAS: Mod = modifier("operation", bits(87, 2), &[".CAS", ".CAST", RESERVED, ".CAST.SPIN"]);
-const ATOMS_TYPE: Mod = modifier("type", bits(73, 2), &["", ".S32", ".64", RESERVED]);
-const ATOMS_CAS_TYPE: Mod = modifier("type", bits(73, 2), &["", RESERVED, ".64", RESERVED]);
+const ATOMS_TYPE: Mod = modifier("type", bits(73, 3), &["", ".S32", ".64"]);
+const ATOMS_CAS_TYPE: Mod = modifier("type", bits(73, 3), &["", RESERVED, ".64"]);
+/// Floating-point atomics have numbers of their own for operations; only their additions are known.
+const FLOAT_OP: Mod = modifier("operation", bits(87, 4), &[".ADD"]);
+/// They are only known with a descriptor.
+const DESCRIPTOR_ONLY: Mod = modifier("address", bits(70, 2), &[RESERVED, RESERVED, "", RESERVED]);

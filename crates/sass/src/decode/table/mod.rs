@@ -50,6 +50,16 @@ const COMPARE: &[&str] = &[
 ];
 const COMBINE: &[&str] = &[".AND", ".OR", ".XOR", RESERVED];
 
+/// Bits that are 0 in all code that is known: what they mean is not, so that others are refused.
+const fn unused(field: Field) -> Mod {
+    modifier("unused", field, if field.len == 1 { &["", RESERVED] } else { &[""] })
+}
+
+/// `LEA` sign-extends its first source, or has a third one above it: only that in forms 2, 3 and 7.
+const LEA_SIGN: Mod = flag("sign extend", 73, &["", ".SX32"]);
+const LEA_SIGN_FORM: Mod =
+    modifier("sign extend", bits(9, 3), &["", "", RESERVED, RESERVED, "", "", "", RESERVED]).show(on(73));
+
 /// General destination register.
 const DST: Slot = slot(What::Reg(16));
 /// Uniform destination register.

@@ -9,7 +9,8 @@ const PRMT_MODE: Mod = modifier("mode", bits(72, 3), &["", ".F4E", ".B4E", ".RC8
 const SHFL_MODE: Mod = modifier("mode", bits(58, 2), &[".IDX", ".UP", ".DOWN", ".BFLY"]);
 const SHFL_A: Slot = slot(What::Reg(24));
 const VOTE_MODE: Mod = modifier("mode", bits(72, 2), &[".ALL", ".ANY", ".EQ", RESERVED]);
-const BYTE: Mod = modifier("byte", bits(76, 2), &["", ".B1", ".B2", ".B3"]);
+const BYTES: &[&str] = &["", ".B1", ".B2", ".B3"];
+const BYTE: Mod = modifier("byte", bits(76, 2), BYTES);
 
 /// The predicate of `R2UR` is or'ed to what it was.
 const R2UR_OR: Mod = flag("or", 84, &["", ".OR"]);
@@ -114,8 +115,8 @@ pub(super) const ROWS: &[Row] = &[
         Op::R2P,
         0x04,
         AB,
-        &[BYTE],
-        &[slot(What::AllPreds), a(Bits), b(Style::Signed)],
+        &[modifier("byte", bits(76, 2), &["", "", "", ""])],
+        &[slot(What::AllPreds), slot(What::Shaped(24, Bits, bits(76, 2), BYTES, 122)), b(Style::Signed)],
         "predicates in mask b = bits of a",
     ),
     row(
@@ -138,7 +139,7 @@ pub(super) const ROWS: &[Row] = &[
         Op::MovM,
         0x3a,
         &[1],
-        &[flag("shape", 78, &[".16.MT88", ".16.MT88"])],
+        &[modifier("shape", bits(78, 2), &[".16.MT88"])],
         &[DST, slot(What::Reused(24, 122))],
         "transposes an 8x8 matrix",
     )

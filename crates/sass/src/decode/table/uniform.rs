@@ -58,7 +58,7 @@ pub(super) const ROWS: &[Row] = &[
         Op::ULea,
         0x91,
         UABC,
-        &[flag("high", 80, &["", ".HI"]), X, flag("sign extend", 73, &["", ".SX32"])],
+        &[flag("high", 80, &["", ".HI"]), X, LEA_SIGN, LEA_SIGN_FORM],
         &[UDST, UPDST, a(BitsX), b(BitsX), shown(What::C(Bits), Show::When(split(73, 1, 80, 1), 2)), imm(75, 5), CARRY],
         "d = (a << shift) + b, or its high half with c above a; p = carry out",
     )
@@ -106,9 +106,16 @@ pub(super) const ROWS: &[Row] = &[
     .fixed(FIXED),
     row(Op::UMov, 0x82, &[4], &[], &[UDST, b(Bits)], "d = b").uniform(),
     row(Op::UMov, 0x82, &[6], &[], &[UDST, b(Bits)], "d = b").uniform().fixed(FIXED),
-    row(Op::UPrmt, 0x96, UABC, &[], &[UDST, a(Bits), b(Bits), c(Bits)], "d = bytes of (c, a) chosen by b")
-        .uniform()
-        .fixed(FIXED),
+    row(
+        Op::UPrmt,
+        0x96,
+        UABC,
+        &[unused(bits(72, 3))],
+        &[UDST, a(Bits), b(Bits), c(Bits)],
+        "d = bytes of (c, a) chosen by b",
+    )
+    .uniform()
+    .fixed(FIXED),
     row(Op::USel, 0x87, UAB, &[], &[UDST, a(Bits), b(Bits), UP87], "d = p ? a : b").uniform().fixed(FIXED),
     row(Op::UBMsk, 0x9b, UAB, &[flag("wrap", 75, &["", ".W"])], &[UDST, a(Bits), b(Bits)], "d = b ones from bit a on")
         .uniform()
