@@ -106,7 +106,7 @@ pub(super) const ROWS: &[Row] = &[
         Op::HFma2,
         0x31,
         ABC,
-        &[FMZ, FTZ, SAT, RELU, RELU_PRED, NO_F32],
+        &[FMZ, FTZ, SAT, RELU, RELU_PRED, NO_F32, ONE_MODE],
         &[DST, a(Half), b(Half), c(Half)],
         "d = a * b + c on pairs",
     )
@@ -116,7 +116,7 @@ pub(super) const ROWS: &[Row] = &[
         Op::HFma2,
         0x31,
         ABC,
-        &[FMZ, FTZ, SAT, RELU, RELU_PRED, NO_F32],
+        &[FMZ, FTZ, SAT, RELU, RELU_PRED, NO_F32, ONE_MODE],
         &[DST, a(Half), slot(What::SwappedB(Half)), c(Half)],
         "d = a * b + c on pairs",
     )
@@ -126,7 +126,7 @@ pub(super) const ROWS: &[Row] = &[
         Op::HFma2Bf16,
         0x31,
         ABC,
-        &[FMZ, FTZ, SAT, RELU, RELU_PRED, NO_F32],
+        &[FMZ, FTZ, SAT, RELU, RELU_PRED, NO_F32, ONE_MODE],
         &[DST, a(BHalf), b(BHalf), c(BHalf)],
         "d = a * b + c on pairs of bfloat16",
     )
@@ -136,7 +136,7 @@ pub(super) const ROWS: &[Row] = &[
         Op::HFma2Bf16,
         0x31,
         ABC,
-        &[FMZ, FTZ, SAT, RELU, RELU_PRED, NO_F32],
+        &[FMZ, FTZ, SAT, RELU, RELU_PRED, NO_F32, ONE_MODE],
         &[DST, a(BHalf), slot(What::SwappedB(BHalf)), c(BHalf)],
         "d = a * b + c on pairs of bfloat16",
     )
