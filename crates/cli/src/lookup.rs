@@ -124,7 +124,7 @@ impl Input {
         let workload = suite::find(name).ok()?;
         let chosen = self.isa != Isa::Auto || self.registers.is_some();
         let has_code = |workload: &Workload| usual_form(workload, gpus) == Form::Sass;
-        if chosen || has_code(workload) || !suite::ALL.iter().any(|w| has_code(w)) {
+        if chosen || has_code(workload) || !suite::ALL.iter().any(has_code) {
             return None;
         }
         let lacks = |gpu: &&&GpuConfig| workload.module.cubin(gpu.sm_version).is_none();

@@ -13,7 +13,7 @@ const INPUT: usize = 1032;
 
 macro_rules! modules {
     ($ptx:literal $(, $cubin:literal)*) => {
-        vec![
+        [
             ("PTX", load($ptx, include_str!(concat!("data/sm_90/", $ptx, ".ptx")), LowerOptions::default()).unwrap()),
             $(($cubin, cubin($cubin, include_bytes!(concat!("data/sm_90/", $cubin, ".cubin"))))),*
         ]
@@ -339,7 +339,13 @@ fn hash(words: &[u32]) -> u32 {
 
 #[test]
 fn generic_addresses_reach_every_space() {
-    let modules = modules!("generic", "generic.cuda118.sm_89", "generic.cuda118.sm_90", "generic.cuda129.sm_90");
+    let modules = modules!(
+        "generic",
+        "generic.cuda118.sm_89",
+        "generic.cuda118.sm_90",
+        "generic.cuda129.sm_90",
+        "generic.debug.cuda129.sm_90"
+    );
     let words = input();
     for (name, loaded) in &modules {
         let out = launch(name, loaded, "generic", 6);
@@ -355,7 +361,7 @@ fn generic_addresses_reach_every_space() {
             // Every fourth part of shared memory is written by its even threads.
             let part = i / 4 * 4;
             let put = |k: usize| (i as u32 / 4).wrapping_add((k * k) as u32);
-            let shared_written = (0..4).any(|k| words[cta + part + k] % 2 == 0);
+            let shared_written = (0..4).any(|k| words[cta + part + k].is_multiple_of(2));
             if a % 2 == 1 {
                 (0..4).for_each(|k| local[k] = put(k));
             }

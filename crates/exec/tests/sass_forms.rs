@@ -27,7 +27,7 @@ fn modules(name: &str) -> Vec<(String, Loaded)> {
         let label = file.file_name().unwrap().to_str().unwrap().to_owned();
         let options = LowerOptions::default();
         let loaded = match file.extension().and_then(|e| e.to_str()) {
-            Some("ptx") => load(&label, &std::fs::read_to_string(&file).unwrap(), options),
+            Some("ptx") => load(&label, std::fs::read_to_string(&file).unwrap(), options),
             Some("cubin") => load_cubin(&label, &std::fs::read(&file).unwrap(), options),
             _ => continue,
         };
@@ -111,7 +111,7 @@ fn halves_are_swapped_and_one_negated() {
         let [a, b, c] = [3 * t, 3 * t + 1, 3 * t + 2].map(pair);
         half(a.0 - 2 * b.1 * c.0) | half(a.1) << 16
     });
-    let found: Vec<u32> = expected.clone();
+    let found: Vec<u32> = expected;
     check(&modules("cases"), "swapped_halves", &input, &found);
 }
 
@@ -227,7 +227,7 @@ fn saturating_sums() {
     let of = |f: fn([i32; 3]) -> i32| by_rows(&input, move |s| f(s.map(|x| x as i32)) as u32);
     check(&modules, "add_sat", &input, &of(|[a, b, _]| a.saturating_add(b)));
     check(&modules, "sub_sat", &input, &of(|[a, ..]| 77_i32.saturating_sub(a)));
-    let high = |[a, b, c]: [i32; 3]| ((i64::from(a) * i64::from(b) >> 32) as i32).saturating_add(c);
+    let high = |[a, b, c]: [i32; 3]| (((i64::from(a) * i64::from(b)) >> 32) as i32).saturating_add(c);
     check(&modules, "mad_hi_sat", &input, &of(high));
 }
 
@@ -288,7 +288,7 @@ fn conversions_to_bfloat16_and_bytes() {
         let [a, b] = [a, b].map(f32::from_bits);
         (a.abs().min(b.abs()) * a.signum() * b.signum()).to_bits()
     };
-    let mixed: Vec<u32> = (0..WORDS).map(|i| (float(i) + 0.5).to_bits() ^ (i as u32 / 3 & 1) << 31).collect();
+    let mixed: Vec<u32> = (0..WORDS).map(|i| (float(i) + 0.5).to_bits() ^ ((i as u32 / 3) & 1) << 31).collect();
     check(&later, "product_of_signs", &mixed, &by_rows(&mixed, signed));
 }
 

@@ -9,11 +9,7 @@ use std::path::Path;
 
 /// What is known to fail, by a part of `group.variant kernel mode`, and why. A line here that nothing fails
 /// on is an error, too.
-const KNOWN: &[(&str, &str)] = &[(
-    ".cubin ",
-    "machine code: forms that are refused, stacks of recursive functions, 64-bit atomics on shared memory, \
-     WARPSYNC and generic addresses of sm_90; name the kernels that are left once these are mended",
-)];
+const KNOWN: &[(&str, &str)] = &[];
 
 fn corpus() -> Folder {
     let folder = Folder::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus"), "");

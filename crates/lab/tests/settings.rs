@@ -39,7 +39,7 @@ const BEHAVIOURS: &[Behaviour] = &[
         name: "strided",
         body: "mul.lo.u32 %r1, %i, 37;\nand.b32 %r1, %r1, 2047;\nmul.wide.u32 %c, %r1, 4;\nadd.u64 %c, %c, %from;\n\
                ld.global.u32 %v, [%c];\nld.global.u32 %r2, [%c+8192];\nadd.u32 %v, %v, %r2;",
-        expected: |i| word(i * 37 & 2047).wrapping_add(word((i * 37 & 2047) + 2048)),
+        expected: |i| word((i * 37) & 2047).wrapping_add(word(((i * 37) & 2047) + 2048)),
     },
     Behaviour {
         name: "reuse",
@@ -83,7 +83,7 @@ const BEHAVIOURS: &[Behaviour] = &[
                mul.wide.u32 %d, %r1, 4;\nadd.u64 %d, %d, %c;\nld.local.u32 %v, [%d];\nst.local.u8 [%d+1], %r1;\n\
                ld.local.v4.u32 {%r1, %r2, %r3, %r4}, [l+16];\nadd.u32 %v, %v, %r4;",
         expected: |i| {
-            let seven = if i & 15 == 7 { 7 * i & !0xff00 | (i & 15) << 8 } else { 7 * i };
+            let seven = if i & 15 == 7 { (7 * i) & !0xff00 | (i & 15) << 8 } else { 7 * i };
             i * (i & 15) + seven
         },
     },
@@ -105,7 +105,7 @@ const BEHAVIOURS: &[Behaviour] = &[
         body: "st.global.u8 [%b+4096], %i;\nadd.u32 %r1, %i, 1;\nst.global.u8 [%b+4098], %r1;\nadd.u32 %r1, %i, 2;\n\
                st.global.u8 [%b+4099], %r1;\nmembar.gl;\nld.global.u32 %v, [%b+4096];\nld.global.u32 %r2, [%a];\n\
                membar.cta;\nld.global.u32 %r3, [%a];\nsub.u32 %r2, %r2, %r3;\nadd.u32 %v, %v, %r2;",
-        expected: |i| i & 255 | (i + 1 & 255) << 16 | (i + 2 & 255) << 24,
+        expected: |i| i & 255 | ((i + 1) & 255) << 16 | ((i + 2) & 255) << 24,
     },
 ];
 
@@ -274,7 +274,7 @@ fn draw(dice: &mut Dice, key: &Key, gpu: &GpuConfig) -> Option<String> {
             parts.dedup();
             format!("{parts:?}")
         }
-        Kind::Text if key.path == "sm.issue.scheduler" => (*dice.one(lab::schedulers())).0.to_string(),
+        Kind::Text if key.path == "sm.issue.scheduler" => dice.one(lab::schedulers()).0.to_string(),
         Kind::Text if key.path == "dram.address_map" => {
             let mut bits = "B".repeat(gpu.dram.timing.nbk.ilog2() as usize);
             bits += &"C".repeat(1 + dice.below(8) as usize);

@@ -363,7 +363,9 @@ impl LocalLayout {
         let cta = u64::from(sm) + u64::from(self.sm_count) * u64::from(cta_slot);
         let thread = u64::from(self.threads_per_cta) * cta + u64::from(first_thread);
         let (base, stride) = (self.base + 4 * thread, self.word_stride());
-        std::array::from_fn(|lane| base + 4 * lane as u64 + offsets[lane] / 4 * stride + offsets[lane] % 4)
+        // Lanes without an access may have anything for an offset.
+        let place = |offset: u64| (offset / 4).wrapping_mul(stride).wrapping_add(offset % 4);
+        std::array::from_fn(|lane| place(offsets[lane]).wrapping_add(base + 4 * lane as u64))
     }
 }
 

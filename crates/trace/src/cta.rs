@@ -94,7 +94,7 @@ impl Body {
         match self.lines.next()? {
             Some(line) if line[0] != b'#' && !line.starts_with(b"warp") => Ok(()),
             _ => Err(self
-                .error(format!("the warp lacks {}", counted(u64::from(self.left) + 1, "instruction")))
+                .error(format!("the warp lacks {}", counted(self.left + 1, "instruction")))
                 .hint("the trace may be cut short")),
         }
     }

@@ -144,6 +144,7 @@ thread_local! {
 }
 
 /// Keeps panics from being printed: what they say and where is in the failures.
+#[allow(dead_code, reason = "the tests print panics")]
 pub fn record_panics() {
     std::panic::set_hook(Box::new(|info| {
         PLACE.set(info.location().map(|at| format!(" ({at})")).unwrap_or_default());

@@ -139,7 +139,10 @@ mod tests {
         let text = sample::plain(&render(&inspection));
         assert!(text.contains("1 kernel, 0 executable") && text.contains("not executable: 1 place"), "{text}");
         assert_eq!(inspection.kernels[0].not_executable[0].address, Some(0x40));
-        assert!(text.contains("0040: no instruction of sm_80") && text.contains("no known instruction"), "{text}");
+        assert!(
+            text.contains("0040: opcode 0xfff is not known on sm_80") && text.contains("no known instruction"),
+            "{text}"
+        );
         assert!(inspection.kernels[0].opcodes.0.contains(&("(unknown)".to_owned(), 1)));
     }
 }
