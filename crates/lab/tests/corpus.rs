@@ -9,7 +9,18 @@ use std::path::Path;
 
 /// What is known to fail, by a part of `group.variant kernel mode`, and why. A line here that nothing fails
 /// on is an error, too.
-const KNOWN: &[(&str, &str)] = &[];
+const KNOWN: &[(&str, &str)] = &[
+    ("random2.new_90_90.cubin k6 ", "I2F of a 64-bit immediate value"),
+    ("random2.sm_70_75.cubin k6 ", "I2F of a 64-bit immediate value"),
+    ("random2.sm_70_90.cubin k6 ", "I2F of a 64-bit immediate value"),
+    ("random5.sm_70_70.cubin k3 ", "HFMA2 with a result of single precision"),
+    ("random0.new_90_90.cubin k15 ", "CUDA 12.9 code that needs a stack says that it has none"),
+    ("random2.new_90_90.cubin k9 ", "CUDA 12.9 code that needs a stack says that it has none"),
+    ("random2.new_90_90.cubin k17 ", "CUDA 12.9 code that needs a stack says that it has none"),
+    ("random6.new_90_90.cubin k9 ", "CUDA 12.9 code that needs a stack says that it has none"),
+    ("random5.sm_70_70.cubin k8 ", "cause not found"),
+    ("random5.sm_70_90.cubin k8 ", "cause not found"),
+];
 
 fn corpus() -> Folder {
     let folder = Folder::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus"), "");

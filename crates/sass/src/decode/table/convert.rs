@@ -38,8 +38,8 @@ const SMALL: &[(Field, u64)] = &[(bits(78, 1), 0)];
 const TINY: &[(Field, u64)] = &[(bits(78, 1), 1)];
 /// Clamping at zero, and results that are not clamped, are refused.
 const SAT: Mod = modifier("saturate", bits(74, 2), &[".SAT", RESERVED, RESERVED, RESERVED]);
-/// The same on Hopper, which does not say so.
-const SAT_90: Mod = modifier("saturate", bits(74, 2), &["", RESERVED, RESERVED, RESERVED]);
+/// The same on Hopper, in other numbers.
+const SAT_90: Mod = modifier("saturate", bits(74, 2), &[RESERVED, ".SAT", RESERVED, RESERVED]);
 const SMALL_TYPE: Mod = modifier("d type", bits(76, 2), &[".U8.S32", ".S8.S32", ".U16.S32", ".S16.S32"]);
 const TINY_TYPE: Mod = modifier("d type", bits(76, 2), &[".U2.S32", ".S2.S32", ".U4.S32", ".S4.S32"]);
 /// What stays of the third operand: its lowest bits, as many as make room for two results.

@@ -237,7 +237,7 @@ pub(super) const ROWS: &[Row] = &[
     row(
         Op::PLop3Sign,
         0x1f,
-        &[1, 5],
+        &[1, 5, 6],
         &[],
         &[P81, P84, SIGN_A, SIGN_B, SIGN_C, imm(72, 8), imm(16, 8)],
         "p, q = functions of three sign bits given by their truth tables",
