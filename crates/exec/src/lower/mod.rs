@@ -46,7 +46,7 @@ pub struct LowerOptions {
     /// Whether machine code of another architecture than the GPU's is loaded.
     pub any_architecture: bool,
     /// Stack of a thread, in bytes, where machine code does not bound its own, for recursion or calls
-    /// through pointers; [`DEFAULT_STACK_BYTES`] if absent. PTX takes what it needs.
+    /// through pointers; 1 KiB if absent. PTX takes what it needs.
     pub stack_bytes: Option<u32>,
 }
 

@@ -1,4 +1,4 @@
-//! The instructions of PTX ISA 1.0 to 8.8 as data: one row of [`TABLE`] for each form of an
+//! The instructions of PTX ISA 1.0 to 8.8 as data: one row of `table.txt` for each form of an
 //! instruction, with its modifiers, types, operands, and the ISA version and target it needs.
 //!
 //! The checker ([`check`](crate::check)) reads instructions by these rows, the conformance tests
