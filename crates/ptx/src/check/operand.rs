@@ -38,7 +38,7 @@ enum Named {
 type Fit = Result<(), String>;
 
 /// Whether a register of type `register` can hold what an instruction takes as `ty`.
-fn agrees(ty: Type, register: Type, wider: bool) -> bool {
+pub(super) fn agrees(ty: Type, register: Type, wider: bool) -> bool {
     use Type::*;
     if ty == Pred || register == Pred {
         return ty == register;
@@ -202,6 +202,11 @@ impl Operands<'_> {
                 matches!(operand.kind, OperandKind::Address(_) | OperandKind::Texture(_)),
                 "operands in brackets",
             ),
+            Kind::Image => {
+                expect(matches!(operand.kind, OperandKind::Texture(_)), "an image and coordinates in brackets")
+            }
+            Kind::Barrier => self.limited(operand, "a barrier's number, 0 to 15", |n| n < 16),
+            Kind::Bytes16 => self.limited(operand, "a multiple of 16", |n| n % 16 == 0),
             Kind::Integer => {
                 let integer = matches!(operand.kind, OperandKind::Immediate(value) if value.int_bits().is_some());
                 expect(integer, "an integer")
@@ -265,6 +270,14 @@ impl Operands<'_> {
                 _ => Err(wanted()),
             },
             _ => Err(wanted()),
+        }
+    }
+
+    /// A register of 32 bits, or a number for which `allowed` holds.
+    fn limited(&self, operand: &Operand, wanted: &str, allowed: impl Fn(u64) -> bool) -> Fit {
+        match &operand.kind {
+            OperandKind::Immediate(value) if !value.int_bits().is_some_and(allowed) => Err(wanted.into()),
+            _ => self.value(operand, Type::U32, true, false),
         }
     }
 

@@ -148,7 +148,8 @@ fn write_operand(form: &Form, operand: &Operand, at: usize, opcode: &str, types:
         },
         Kind::Predicate | Kind::Predicates => format!("%pred_{at}"),
         Kind::Address(space) => address(space, opcode),
-        Kind::Brackets => "[%b64_1]".into(),
+        Kind::Brackets | Kind::Image => "[%b64_1]".into(),
+        Kind::Barrier | Kind::Bytes16 => register(Type::U32, at),
         Kind::Integer => integer(form.name, &has).into(),
         Kind::Symbol => match address(b'm', opcode).trim_matches(['[', ']']) {
             "%b64_1" if form.name == "mov" => "gv".into(),
