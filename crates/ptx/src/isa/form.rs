@@ -172,8 +172,8 @@ pub enum Kind {
     Image,
     /// The number of a barrier.
     Barrier,
-    /// A number of bytes that is a multiple of 16.
-    Bytes16,
+    /// A number that is a multiple of this.
+    Multiple(u8),
     /// An integer.
     Integer,
     /// A variable or function.
@@ -343,7 +343,8 @@ impl Kind {
             "p" => Kind::Predicate,
             "p|p" => Kind::Predicates,
             "bar" => Kind::Barrier,
-            "16n" => Kind::Bytes16,
+            "16n" => Kind::Multiple(16),
+            "32n" => Kind::Multiple(32),
             "[t]" => Kind::Image,
             "imm" => Kind::Integer,
             "sym" => Kind::Symbol,
