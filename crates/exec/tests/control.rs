@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{kernel, run_words, try_run};
+use common::{kernel, run_words, try_run, try_run_ptx};
 
 /// The word of each thread after `body`, which stores to `[%at]`; words start as their index.
 fn each(threads: u32, body: &str) -> Vec<u32> {
@@ -212,7 +212,8 @@ fn printf_prints() {
                call.uni (r), vprintf, (a, b); }"
         )
     );
-    assert_eq!(try_run(&items, 1, 32, &[0]).unwrap().output, "42 1.50\n");
+    // A cubin has no address of `vprintf` before it is linked.
+    assert_eq!(try_run_ptx(&items, 1, 32, &[0]).unwrap().output, "42 1.50\n");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{kernel, run_words, try_run};
+use common::{kernel, run_words, try_run, try_run_ptx};
 
 /// Lanes' words of a kernel of one warp whose body starts from the thread's number in `%i`.
 fn lanes(items: &str, body: &str) -> Vec<u32> {
@@ -46,9 +46,11 @@ fn matrix_instructions_take_whole_vectors() {
              mul.wide.u32 %off, %i, 16;\nadd.s64 %at, %buf, %off;\nst.global.v4.f32 [%at], {at};"
         ))
     };
-    let run = |text: String| run_words(&text, 1, 32, &[0; 32 * 4]);
-    let by_elements = run(text("{a.x, a.y}", "{c.x, c.y, c.z, c.w}", "{c.r, c.g, c.b, c.a}"));
-    assert_eq!(run(text("a", "c", "c")), by_elements);
+    let by_elements =
+        run_words(&text("{a.x, a.y}", "{c.x, c.y, c.z, c.w}", "{c.r, c.g, c.b, c.a}"), 1, 32, &[0; 32 * 4]);
+    // Of whole vectors ptxas 11.8 makes no sense: it crashes for sm_80, and mixes up registers for sm_90.
+    let whole = try_run_ptx(&text("a", "c", "c"), 1, 32, &[0; 32 * 4]).unwrap();
+    assert_eq!(whole.words, by_elements);
     assert!(by_elements.iter().any(|&w| f32::from_bits(w) > 100.0));
 }
 

@@ -41,14 +41,30 @@ pub struct Outcome {
 }
 
 /// Runs the only kernel of `items` with one buffer of `words`, and returns the buffer, which must not
-/// depend on the registers that the kernel runs with.
+/// depend on the registers that the kernel runs with, and be the same of machine code ([`compiled`]).
 pub fn try_run(items: &str, grid: u32, block: u32, words: &[u32]) -> Result<Outcome, Box<Fault>> {
+    let plain = try_run_ptx(items, grid, block, words)?;
+    machine_code_agrees(items, (grid, block), words, &plain);
+    Ok(plain)
+}
+
+/// As [`try_run`] without machine code.
+pub fn try_run_ptx(items: &str, grid: u32, block: u32, words: &[u32]) -> Result<Outcome, Box<Fault>> {
     let [plain, others @ ..] = MODES.map(|mode| run_with(items, mode, (grid, block), words));
     let plain = plain?;
     for other in others {
         assert_eq!(other.unwrap_or_else(|fault| panic!("{fault}\n{items}")), plain, "{items}");
     }
     Ok(plain)
+}
+
+/// Machine code of `items` leaves the same.
+fn machine_code_agrees(items: &str, shape: (u32, u32), words: &[u32], plain: &Outcome) {
+    for (architecture, loaded) in compiled::whole(items) {
+        let kernel = loaded.kernel("k").unwrap_or_else(|e| panic!("{e}\n{items}")).clone();
+        let outcome = run_kernel(&loaded, kernel, shape, words);
+        assert_eq!(&outcome.unwrap_or_else(|fault| panic!("{fault}\n{items}")), plain, "{architecture}: {items}");
+    }
 }
 
 pub fn run_with(
@@ -58,12 +74,20 @@ pub fn run_with(
     words: &[u32],
 ) -> Result<Outcome, Box<Fault>> {
     let loaded = module_with(items, registers);
+    run_kernel(&loaded, loaded.module.kernels[0].clone(), (grid, block), words)
+}
+
+fn run_kernel(
+    loaded: &Loaded,
+    kernel: Arc<Kernel>,
+    (grid, block): (u32, u32),
+    words: &[u32],
+) -> Result<Outcome, Box<Fault>> {
     let mut state = DeviceState::default();
     state.load(&loaded.module).unwrap();
     let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
     let buffer = state.memory.allocate("buffer", bytes.len() as u64).unwrap();
     state.memory.write(buffer, &bytes).unwrap();
-    let kernel = loaded.module.kernels[0].clone();
     let args: Vec<Arg> = kernel.params.iter().map(|_| Arg::Pointer(buffer)).collect();
     let launch = Launch::new(kernel, Dim3::new(grid, 1, 1), Dim3::new(block, 1, 1), 0, &args).unwrap();
     run(&mut state, &launch)?;

@@ -563,6 +563,16 @@ pub(super) const ROWS: &[Row] = &[
     row(
         Op::QSpc,
         0x1aa,
+        &[4],
+        &[WIDE_ADDRESS, modifier("space", bits(73, 2), &[".G", ".L", ".S", RESERVED])],
+        &[P81, DST, at(U64)],
+        "p = the generic address, uniform register added, lies in a space",
+    )
+    .sm(75, 89)
+    .fixed(UNIFORM_ON),
+    row(
+        Op::QSpc,
+        0x1aa,
         &[1],
         &[WIDE_ADDRESS, modifier("space", bits(73, 2), &[".G", ".L", ".S", ".D"])],
         &[P81, DST, at(PLAIN)],
