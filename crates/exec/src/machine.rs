@@ -17,7 +17,7 @@ use sass::decode::INSTRUCTION_BYTES;
 pub struct MachineCode {
     /// Where parameters start in constant bank 0.
     pub parameter_base: u32,
-    /// Where the address of constant bank 3 in device memory stands in constant bank 0, and the address:
+    /// Offset in constant bank 0 of the device address of constant bank 3, and that address:
     /// code that is not optimised reads `__constant__` variables with it.
     pub constants_base: (u32, u64),
     /// Constants whose value a launch decides.
