@@ -2,13 +2,12 @@
 
 use super::link::Linked;
 use super::module::Layout;
-use super::{FAMILIES, Lowered};
+use super::{FAMILIES, Lowered, stack};
 use crate::divergence;
 use crate::kernel::{Guarded, Kernel, Origin, Param, RegisterCount};
 use crate::lanes::{Column, Pred, Reg};
-use crate::lower::{DEFAULT_STACK_BYTES, LowerOptions, mem_access};
+use crate::lower::{LowerOptions, mem_access};
 use crate::machine::{LaunchWord, MachineCode, WordSource};
-use crate::memory::MAX_LOCAL_BYTES;
 use crate::op::{Op, Use};
 use isa::{CacheOp, Control, Dim3, InstSpec, ProgramBuilder, RegFile, RegId, Source};
 use sass::decode::operand::{Register, URZ};
@@ -107,7 +106,7 @@ impl<'a> Builder<'a> {
     ) -> Result<Kernel, Vec<String>> {
         let linked = Linked::new(cubin, function);
         let insts = linked.decode(cubin, layout)?;
-        let stack_bytes = stack_bytes(&linked, &insts, options).map_err(|problem| vec![problem])?;
+        let stack_bytes = stack::bytes(&linked, &insts, options).map_err(|problem| vec![problem])?;
         let registers = linked.functions().map(|f| f.registers).max().unwrap_or(0);
         let mut b = Self {
             sm: cubin.sm,
@@ -471,29 +470,6 @@ fn highest_uniform(operand: Operand) -> Option<u8> {
         _ => return None,
     };
     (index != URZ).then_some(index)
-}
-
-/// What `.nv.info` says of a stack that is not bounded.
-const UNBOUNDED: u32 = !0;
-
-/// Bytes of a thread's stack: what the cubin says, and for recursion, calls through pointers and calls of
-/// functions apart at least what the caller chose.
-fn stack_bytes(linked: &Linked<'_>, insts: &[Inst], options: LowerOptions) -> Lowered<u32> {
-    let least = |f: &Function<'_>| {
-        let known = [f.min_stack_bytes, f.frame_bytes].into_iter().filter(|&n| n != UNBOUNDED).max();
-        known.unwrap_or(0)
-    };
-    let known = linked.functions().map(least).fold(0, u32::saturating_add);
-    let ends = linked.functions().all(|f| f.min_stack_bytes != UNBOUNDED);
-    let through_pointer =
-        |inst: &Inst| inst.row.op == Opcode::Call && !matches!(inst.operands().last(), Some(Operand::Target(_)));
-    let bounded = ends && linked.functions().count() == 1 && !insts.iter().any(through_pointer);
-    let chosen = if bounded { 0 } else { options.stack_bytes.unwrap_or(DEFAULT_STACK_BYTES) };
-    let bytes = known.max(chosen);
-    match bytes.checked_next_multiple_of(16).filter(|&n| n <= MAX_LOCAL_BYTES) {
-        Some(bytes) => Ok(bytes),
-        None => Err(format!("  a stack of {bytes} bytes a thread: there are at most {MAX_LOCAL_BYTES}")),
-    }
 }
 
 /// What the instruction does to its warp's flow. Instructions at which groups of lanes may change
