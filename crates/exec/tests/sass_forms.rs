@@ -221,6 +221,22 @@ fn functions_are_called_by_address() {
     }
 }
 
+/// Pointers to functions in memory, in code that is not linked into one function: virtual ones and a table in
+/// `__constant__` memory, which such code reads by generic addresses. A called function reads the kernel's
+/// literals.
+#[test]
+fn memory_holds_pointers_to_functions() {
+    let (modules, input) = (modules("calls"), numbers());
+    let spread = |x: u32| (0..(x & 3) as u16).fold(0x4f64_u16, |v, i| v.wrapping_mul(3).wrapping_add(i));
+    let expected = each(|t| {
+        let (x, t) = (input[t], t as u32);
+        let of_class = if x & 1 == 1 { x.wrapping_add(t) } else { x.wrapping_mul(t).wrapping_add(spread(t).into()) };
+        let product = x.wrapping_mul(t).wrapping_add(x % (t | 1)).wrapping_add(1000);
+        of_class.wrapping_add(if x % 3 == 1 { product } else { x.wrapping_add(t) })
+    });
+    check(&modules, "pointers", &input, &expected);
+}
+
 #[test]
 fn saturating_sums() {
     let (modules, input) = (modules("forms"), numbers());

@@ -81,6 +81,8 @@ pub(super) struct Builder<'a> {
     control_words: Vec<u32>,
     /// Bytes of a thread's stack.
     stack_bytes: u32,
+    /// The first instruction of each function that memory holds a pointer to.
+    functions: Vec<u32>,
     /// Instructions that are a `CALL`, and those that are a `RET`.
     calls: Vec<u32>,
     returns: Vec<u32>,
@@ -104,7 +106,7 @@ impl<'a> Builder<'a> {
         function: &'a Function<'a>,
         options: LowerOptions,
     ) -> Result<Kernel, Vec<String>> {
-        let linked = Linked::new(cubin, function);
+        let linked = Linked::new(cubin, function, layout.pointers());
         let insts = linked.decode(cubin, layout)?;
         let stack_bytes = stack::bytes(&linked, &insts, options).map_err(|problem| vec![problem])?;
         let registers = linked.functions().map(|f| f.registers).max().unwrap_or(0);
@@ -128,6 +130,7 @@ impl<'a> Builder<'a> {
             sequences: Vec::new(),
             control_words: insts.iter().map(|inst| (inst.word >> 105) as u32 & CONTROL_MASK).collect(),
             stack_bytes,
+            functions: linked.targets(layout.pointers()),
             calls: Vec::new(),
             returns: Vec::new(),
         };
@@ -266,6 +269,7 @@ impl<'a> Builder<'a> {
             Some(per_thread) => RegisterCount { per_thread, estimated: false },
             None => RegisterCount { per_thread: f.registers, estimated: false },
         };
+        let constants = (if self.sm < 90 { 0x50 } else { 0xd0 }, self.layout.bank_address(function, 3).unwrap_or(0));
         let mut kernel = Kernel {
             program: Arc::new(program.finish(regs, Vec::new())),
             origin: Origin::Cubin(String::new()),
@@ -285,10 +289,12 @@ impl<'a> Builder<'a> {
             max_threads: function.max_threads.map(|[x, y, z]| x.saturating_mul(y).saturating_mul(z)),
             required_block: function.required_threads.map(|[x, y, z]| Dim3::new(x, y, z)),
             machine: Some(MachineCode {
+                constants,
                 parameter_base: function.parameter_base.into(),
                 launch_words: self.launch_words,
                 sequences: self.sequences,
                 control_words: self.control_words,
+                functions: self.functions,
                 first_uniform: f.uniform,
                 columns: usize::from(f.scratch + self.scratch.1),
                 predicates: usize::from(REDUCTION_PREDICATE + 1 + self.scratch_predicates.1),
@@ -377,7 +383,7 @@ impl<'a> Builder<'a> {
         let words: Vec<ConstantWord> = (0..u32::from(count))
             .map(|k| {
                 let at = offset + 4 * k;
-                match self.layout.fixed_word(self.function, bank, at.into()) {
+                match self.layout.fixed_word(self.owner(bank), bank, at.into()) {
                     Some(value) => ConstantWord::Value(value),
                     None => ConstantWord::Bank(bank, at),
                 }
@@ -401,9 +407,14 @@ impl<'a> Builder<'a> {
         self.bank(bank, offset, 1)
     }
 
+    /// Whose constant bank an instruction reads: of a called function, its own or the kernel's.
+    fn owner(&self, bank: u8) -> &'a Function<'a> {
+        if self.function.constants.iter().any(|own| own.bank == bank) { self.function } else { self.kernel }
+    }
+
     /// Address in device memory of a constant bank other than 0.
     pub fn bank_address(&self, bank: u8) -> Option<u64> {
-        self.layout.bank_address(self.function, bank)
+        self.layout.bank_address(self.owner(bank), bank)
     }
 
     /// Number of the instruction at a byte address of the function.
