@@ -192,6 +192,10 @@ pub(crate) fn execute(warp: &mut Warp, kernel: &Kernel, env: &mut Environment<'_
         Op::Sequence(first, count) => {
             let sequences = kernel.machine.as_ref().map_or(&[][..], |m| &m.sequences);
             for op in &sequences[*first as usize..][..*count as usize] {
+                // The last one, whose operands the others have made.
+                if let Op::Steer(steer) = op {
+                    return execute_steer(*steer, warp, kernel, mask & active, env, out);
+                }
                 operate(op, warp, kernel, mask, env, out)?;
             }
         }

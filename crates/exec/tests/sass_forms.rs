@@ -442,6 +442,16 @@ fn constants_of_64_bits_become_numbers() {
     }
 }
 
+/// A barrier of two warps, whose number and count are in one register of code without optimisation.
+#[test]
+fn barriers_are_named_by_registers() {
+    let (modules, input) = (modules("results"), numbers());
+    check(&modules, "barrier_of_two", &input, &each(|t| input[t % 32 + 32]));
+    let program = &modules.iter().find(|(label, _)| label.contains("_O0")).unwrap().1.kernel("barrier_of_two").unwrap();
+    let program = &program.program;
+    assert!((0..program.insts().len() as u32).any(|at| program.text(isa::Pc(at)).starts_with("BAR.ARV R")));
+}
+
 #[test]
 fn lanes_return_under_a_predicate() {
     let (modules, input) = (modules("results"), numbers());
@@ -461,7 +471,7 @@ fn lanes_return_under_a_predicate() {
         r
     };
     check(&modules, "early_return", &input, &by_rows(&input, |[a, b, c]| stepwise(stepwise(a, b), c)));
-    for (label, loaded) in modules.iter().filter(|(label, _)| label.ends_with("cubin")) {
+    for (label, loaded) in modules.iter().filter(|(label, _)| label.starts_with("results.sm")) {
         let program = &loaded.kernel("early_return").unwrap().program;
         let returns = |at| program.text(isa::Pc(at)).starts_with("@P0 RET");
         assert!((0..program.insts().len() as u32).any(returns), "{label}");
