@@ -27,6 +27,11 @@ const REDUCTION_PREDICATE: u16 = PREDICATES;
 const SINK_COLUMNS: u16 = 8;
 /// Convergence barrier registers B0 to B15.
 const BARRIERS: u16 = 16;
+/// The constant bank of `__constant__` variables.
+const CONSTANTS: u8 = 3;
+/// Where its address stands in constant bank 0, before Hopper and since: from compiled code.
+const CONSTANTS_BASE_AT: u32 = 0x50;
+const CONSTANTS_BASE_AT_90: u32 = 0xd0;
 /// Bytes of an instruction.
 const BYTES: usize = sass::decode::INSTRUCTION_BYTES as usize;
 
@@ -269,7 +274,6 @@ impl<'a> Builder<'a> {
             Some(per_thread) => RegisterCount { per_thread, estimated: false },
             None => RegisterCount { per_thread: f.registers, estimated: false },
         };
-        let constants = (if self.sm < 90 { 0x50 } else { 0xd0 }, self.layout.bank_address(function, 3).unwrap_or(0));
         let mut kernel = Kernel {
             program: Arc::new(program.finish(regs, Vec::new())),
             origin: Origin::Cubin(String::new()),
@@ -289,8 +293,11 @@ impl<'a> Builder<'a> {
             max_threads: function.max_threads.map(|[x, y, z]| x.saturating_mul(y).saturating_mul(z)),
             required_block: function.required_threads.map(|[x, y, z]| Dim3::new(x, y, z)),
             machine: Some(MachineCode {
-                constants,
                 parameter_base: function.parameter_base.into(),
+                constants_base: (
+                    if self.sm < 90 { CONSTANTS_BASE_AT } else { CONSTANTS_BASE_AT_90 },
+                    self.layout.bank_address(function, CONSTANTS).unwrap_or(0),
+                ),
                 launch_words: self.launch_words,
                 sequences: self.sequences,
                 control_words: self.control_words,
