@@ -26,6 +26,8 @@ pub struct MachineCode {
     pub sequences: Vec<Op>,
     /// Control bits of each instruction: see [`Kernel::control_words`].
     pub control_words: Vec<u32>,
+    /// The first instruction of each function that memory holds a pointer to: see [`POINTERS`].
+    pub functions: Vec<u32>,
     /// Column of the first uniform register.
     pub first_uniform: u16,
     /// Columns of a warp: general, uniform and convergence barrier registers, then those that only
@@ -34,6 +36,10 @@ pub struct MachineCode {
     /// Predicates of a warp: general and uniform ones, then those that only sequences use.
     pub predicates: usize,
 }
+
+/// The first pointer to a function in memory; the next one is an instruction's bytes further. Each kernel has
+/// its functions elsewhere, so that these are numbers, above the addresses of code.
+pub const POINTERS: u64 = 1 << 31;
 
 /// A word that becomes one of the kernel's constants when it is launched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -183,13 +189,13 @@ pub(crate) fn execute(warp: &mut Warp, kernel: &Kernel, env: &mut Environment<'_
     out.active = active;
     out.diverged = false;
     match op {
-        Op::Steer(steer) => return execute_steer(*steer, warp, mask & active, env, out),
+        Op::Steer(steer) => return execute_steer(*steer, warp, kernel, mask & active, env, out),
         Op::Sequence(first, count) => {
             let sequences = kernel.machine.as_ref().map_or(&[][..], |m| &m.sequences);
             for op in &sequences[*first as usize..][..*count as usize] {
                 match op {
                     // The last of the sequence.
-                    Op::Steer(steer) => return execute_steer(*steer, warp, mask & active, env, out),
+                    Op::Steer(steer) => return execute_steer(*steer, warp, kernel, mask & active, env, out),
                     op => operate(op, warp, kernel, mask, env, out)?,
                 }
             }
@@ -208,6 +214,7 @@ fn stuck(mask: LaneMask) -> Box<Trap> {
 fn execute_steer(
     steer: Steer,
     warp: &mut Warp,
+    kernel: &Kernel,
     mask: LaneMask,
     env: &mut Environment<'_>,
     out: &mut DynInst,
@@ -257,7 +264,7 @@ fn execute_steer(
             out.diverged = warp.groups.branch(taken, target);
         }
         Steer::BranchIndirect(r, offset, p) => {
-            let ways = ways(file.column(r), offset, mask & file.pred(p))?;
+            let ways = ways(file.column(r), offset, mask & file.pred(p), kernel)?;
             out.diverged = warp.groups.branch_many(&ways);
         }
         Steer::Exit(p) => {
@@ -287,12 +294,18 @@ fn execute_steer(
 }
 
 /// Where the lanes in `mask` go, by target.
-fn ways(base: &Column, offset: i64, mask: LaneMask) -> Result<Vec<(u32, LaneMask)>, Box<Trap>> {
+fn ways(base: &Column, offset: i64, mask: LaneMask, kernel: &Kernel) -> Result<Vec<(u32, LaneMask)>, Box<Trap>> {
     let mut ways: Vec<(u32, LaneMask)> = Vec::new();
     for lane in lanes(mask) {
         let address = i64::from(base[lane]).wrapping_add(offset);
         let target = u64::try_from(address).ok().filter(|a| a % INSTRUCTION_BYTES == 0);
-        let target = target.and_then(|a| u32::try_from(a / INSTRUCTION_BYTES).ok());
+        let target = target.and_then(|a| match a.checked_sub(POINTERS) {
+            Some(pointer) => {
+                let functions = kernel.machine.as_ref().map_or(&[][..], |m| &m.functions);
+                functions.get((pointer / INSTRUCTION_BYTES) as usize).copied()
+            }
+            None => u32::try_from(a / INSTRUCTION_BYTES).ok(),
+        });
         let Some(target) = target else {
             return Err(Trap::new(format!("jump to {address:#x}, which is not an instruction"), 1 << lane));
         };
