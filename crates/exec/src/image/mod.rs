@@ -93,7 +93,7 @@ fn check(image: &Image, memory: &DeviceMemory) -> Result<(), String> {
     }
     let texel = u64::from(image.texel_bytes());
     if !base.is_multiple_of(texel) || !pitch.is_multiple_of(texel) {
-        return Err(format!("base {base:#x} and pitch {pitch} must be multiples of a texel's {texel} bytes"));
+        return Err(format!("base {base:#x} and pitch {pitch} must be multiples of the texel's {texel} bytes"));
     }
     if pitch < image.row_bytes() {
         return Err(format!(
