@@ -14,26 +14,36 @@ pub struct Spot {
     pub line: u32,
     /// Column in characters, from 1.
     pub column: u32,
-    /// The line's text, or what is around the place if the line is long, with a mark.
-    pub excerpt: Arc<Pointed>,
+    /// The file's text; every value of a description has a spot, and few are ever shown.
+    text: Arc<str>,
+    /// The place in it, in bytes.
+    offset: usize,
 }
 
 impl Spot {
     /// The place of byte `offset` in `text`.
     pub(crate) fn at(file: &Arc<str>, text: &str, offset: usize) -> Self {
-        Lines::new(text).spot(file, offset)
+        Lines::new(file, text).spot(offset)
     }
 
     /// `file` as a whole.
     pub(crate) fn whole(file: &str) -> Self {
-        Self { file: file.into(), line: 0, column: 0, excerpt: Arc::default() }
+        Self { file: file.into(), line: 0, column: 0, text: "".into(), offset: 0 }
+    }
+
+    /// The line's text, or what is around the place if the line is long, with a mark.
+    pub fn excerpt(&self) -> Pointed {
+        let start = self.text[..self.offset].rfind('\n').map_or(0, |i| i + 1);
+        let end = self.text[self.offset..].find('\n').map_or(self.text.len(), |i| self.offset + i);
+        pointed(self.text[start..end].trim_end(), self.offset - start, 1)
     }
 }
 
 /// A text with the places of its lines: every key of a description has a [`Spot`], and finding
 /// each from the text's start would take most of the loading.
-pub(crate) struct Lines<'a> {
-    text: &'a str,
+pub(crate) struct Lines {
+    file: Arc<str>,
+    text: Arc<str>,
     /// Where each line begins.
     starts: Vec<usize>,
     /// The last place that was asked for: its byte, and the characters before it in its line. Places are
@@ -41,32 +51,32 @@ pub(crate) struct Lines<'a> {
     last: Cell<(usize, usize)>,
 }
 
-impl<'a> Lines<'a> {
-    pub(crate) fn new(text: &'a str) -> Self {
+impl Lines {
+    pub(crate) fn new(file: &Arc<str>, text: &str) -> Self {
         let behind = text.bytes().enumerate().filter(|&(_, b)| b == b'\n').map(|(i, _)| i + 1);
-        Self { text, starts: std::iter::once(0).chain(behind).collect(), last: Cell::new((0, 0)) }
+        let starts = std::iter::once(0).chain(behind).collect();
+        Self { file: file.clone(), text: text.into(), starts, last: Cell::new((0, 0)) }
     }
 
     /// The place of byte `offset`.
-    pub(crate) fn spot(&self, file: &Arc<str>, offset: usize) -> Spot {
-        let text = self.text;
+    pub(crate) fn spot(&self, offset: usize) -> Spot {
+        let text = &self.text;
         let mut offset = offset.min(text.len());
         while !text.is_char_boundary(offset) {
             offset -= 1;
         }
         let line = self.starts.partition_point(|&start| start <= offset);
         let start = self.starts[line - 1];
-        let end = self.starts.get(line).map_or(text.len(), |next| next - 1);
         let last = self.last.get();
         let (known, before) = if (start..=offset).contains(&last.0) { last } else { (start, 0) };
         let before = before + text[known..offset].chars().count();
         self.last.set((offset, before));
-        let excerpt = pointed(text[start..end].trim_end(), offset - start, 1);
         Spot {
-            file: file.clone(),
+            file: self.file.clone(),
             line: u32::try_from(line).unwrap_or(u32::MAX),
             column: u32::try_from(before + 1).unwrap_or(u32::MAX),
-            excerpt: Arc::new(excerpt),
+            text: text.clone(),
+            offset,
         }
     }
 }
@@ -118,7 +128,8 @@ impl fmt::Display for Problem {
             write!(f, "`{}` ", kit::text::excerpt(&self.key))?;
         }
         write!(f, "{}", self.message)?;
-        if let Some(Spot { line: 1.., excerpt, .. }) = &self.spot {
+        if let Some(spot) = self.spot.as_ref().filter(|spot| spot.line > 0) {
+            let excerpt = spot.excerpt();
             write!(f, "\n    {}\n    {}", excerpt.line, excerpt.mark)?;
         }
         if let Some(hint) = &self.hint {
@@ -212,7 +223,7 @@ mod tests {
     fn a_spot_counts_lines_and_characters() {
         let text = "first\nsécond line\nthird";
         let spot = Spot::at(&"f".into(), text, text.find("line").unwrap());
-        assert_eq!((spot.line, spot.column, spot.excerpt.line.as_str()), (2, 8, "sécond line"));
+        assert_eq!((spot.line, spot.column, spot.excerpt().line.as_str()), (2, 8, "sécond line"));
         assert_eq!(Spot::at(&"f".into(), text, 1000).line, 3);
     }
 
@@ -221,12 +232,12 @@ mod tests {
     #[test]
     fn spots_in_a_long_line_are_small_and_found_at_once() {
         let text = "k=1,".repeat(1 << 20);
-        let lines = Lines::new(&text);
-        let file: Arc<str> = "f".into();
+        let lines = Lines::new(&"f".into(), &text);
         for i in 0..1 << 20 {
-            let spot = lines.spot(&file, 4 * i);
-            assert!(spot.column as usize == 4 * i + 1 && spot.excerpt.line.len() < 200);
+            let spot = lines.spot(4 * i);
+            assert!(spot.column as usize == 4 * i + 1 && size_of_val(&spot) < 100);
         }
-        assert_eq!(lines.spot(&file, 8).column, 9, "and backwards");
+        assert!(lines.spot(text.len() / 2).excerpt().line.len() < 200);
+        assert_eq!(lines.spot(8).column, 9, "and backwards");
     }
 }

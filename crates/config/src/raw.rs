@@ -91,8 +91,7 @@ impl Raw {
                 problem.at(e.span().map_or_else(|| Spot::whole(origin), |s| Spot::at(&file, text, s.start)))
             })
             .collect();
-        let mut flat =
-            Flattener { file: &file, lines: Lines::new(text), out: BTreeMap::new(), problems: &mut problems };
+        let mut flat = Flattener { lines: Lines::new(&file, text), out: BTreeMap::new(), problems: &mut problems };
         flat.table("", table.get_ref(), 0);
         let mut values = flat.out;
         ConfigError::unless_none(problems)?;
@@ -337,8 +336,7 @@ fn same_ending<'a>(path: &str, paths: &'a [String]) -> Option<&'a str> {
 
 /// Turns nested TOML tables into values by dotted path.
 struct Flattener<'a> {
-    file: &'a Arc<str>,
-    lines: Lines<'a>,
+    lines: Lines,
     out: BTreeMap<String, Entry>,
     problems: &'a mut Vec<Problem>,
 }
@@ -348,7 +346,7 @@ impl Flattener<'_> {
         for (key, value) in table {
             let path =
                 if prefix.is_empty() { key.get_ref().to_string() } else { format!("{prefix}.{}", key.get_ref()) };
-            let spot = self.lines.spot(self.file, key.span().start);
+            let spot = self.lines.spot(key.span().start);
             match value.get_ref() {
                 DeValue::Table(_) if depth >= MAX_DEPTH => {
                     self.problems.push(Problem::new(path, "is nested too deep").at(spot));

@@ -17,6 +17,9 @@ use sass::decode::INSTRUCTION_BYTES;
 pub struct MachineCode {
     /// Where parameters start in constant bank 0.
     pub parameter_base: u32,
+    /// Where the address of constant bank 3 in device memory stands in constant bank 0, and the address:
+    /// code that is not optimised reads `__constant__` variables with it.
+    pub constants_base: (u32, u64),
     /// Constants whose value a launch decides.
     pub launch_words: Vec<LaunchWord>,
     /// The operations of [`Op::Sequence`].
@@ -125,7 +128,8 @@ impl Steer {
 }
 
 /// Constant bank 0 of a launch: CTA and grid size, the generic addresses of shared and local memory,
-/// at 0x28 the stack pointer that threads start with, dynamic shared memory; then the packed parameters.
+/// at 0x28 the stack pointer that threads start with, dynamic shared memory; the address of constant bank 3;
+/// then the packed parameters.
 pub(crate) fn launch_bank(
     kernel: &Kernel,
     code: &MachineCode,
@@ -141,6 +145,9 @@ pub(crate) fn launch_bank(
     let head = [block.x, block.y, block.z, grid.x, grid.y, grid.z];
     let head = head.into_iter().chain(windows.into_iter().flatten()).chain([stack, dynamic_shared]);
     bank[..base].iter_mut().zip(head).for_each(|(word, value)| *word = value);
+    let (at, address) = code.constants_base;
+    let words = [address as u32, (address >> 32) as u32];
+    bank[..base].iter_mut().skip(at as usize / 4).zip(words).for_each(|(word, value)| *word = value);
     bank[base..].copy_from_slice(params);
     bank
 }
@@ -180,7 +187,11 @@ pub(crate) fn execute(warp: &mut Warp, kernel: &Kernel, env: &mut Environment<'_
         Op::Sequence(first, count) => {
             let sequences = kernel.machine.as_ref().map_or(&[][..], |m| &m.sequences);
             for op in &sequences[*first as usize..][..*count as usize] {
-                operate(op, warp, kernel, mask, env, out)?;
+                match op {
+                    // The last of the sequence.
+                    Op::Steer(steer) => return execute_steer(*steer, warp, mask & active, env, out),
+                    op => operate(op, warp, kernel, mask, env, out)?,
+                }
             }
         }
         op => operate(op, warp, kernel, mask, env, out)?,

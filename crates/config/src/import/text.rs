@@ -1,9 +1,8 @@
 //! The text of GPGPU-Sim's configuration files: options and values between blanks, `#` comments,
 //! quotes around values that contain blanks or line ends.
 
-use crate::error::{Problem, Spot};
+use crate::error::{Lines, Problem, Spot};
 use kit::text::excerpt;
-use std::sync::Arc;
 
 /// An option as a file gives it.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,8 +62,7 @@ fn is_option_name(text: &str) -> bool {
 }
 
 fn tokens(text: &str, origin: &str, problems: &mut Vec<Problem>) -> Vec<Token> {
-    let file: Arc<str> = origin.into();
-    let mut lines = Lines { file: &file, text, number: 1, start: 0 };
+    let lines = Lines::new(&origin.into(), text);
     let mut tokens = Vec::new();
     let mut rest = text.char_indices().peekable();
     while let Some((start, c)) = rest.next() {
@@ -100,34 +98,6 @@ fn tokens(text: &str, origin: &str, problems: &mut Vec<Problem>) -> Vec<Token> {
         tokens.push(Token { text: word, quoted, spot });
     }
     tokens
-}
-
-/// Finds places in a text that is walked once, from start to end.
-struct Lines<'a> {
-    file: &'a Arc<str>,
-    text: &'a str,
-    /// Number of the line that starts at `start`.
-    number: u32,
-    start: usize,
-}
-
-impl Lines<'_> {
-    /// The place of byte `offset`, which must not come before an earlier call's.
-    fn spot(&mut self, offset: usize) -> Spot {
-        while let Some(end) = self.text[self.start..offset].find('\n') {
-            self.start += end + 1;
-            self.number = self.number.saturating_add(1);
-        }
-        let end = self.text[offset..].find('\n').map_or(self.text.len(), |i| offset + i);
-        let column = self.text[self.start..offset].chars().count();
-        let excerpt = kit::text::pointed(self.text[self.start..end].trim_end(), offset - self.start, 1);
-        Spot {
-            file: self.file.clone(),
-            line: self.number,
-            column: u32::try_from(column).unwrap_or(u32::MAX).saturating_add(1),
-            excerpt: Arc::new(excerpt),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -28,6 +28,11 @@ const REDUCTION_PREDICATE: u16 = PREDICATES;
 const SINK_COLUMNS: u16 = 8;
 /// Convergence barrier registers B0 to B15.
 const BARRIERS: u16 = 16;
+/// The constant bank of `__constant__` variables.
+const CONSTANTS: u8 = 3;
+/// Where its address stands in constant bank 0, before Hopper and since: from compiled code.
+const CONSTANTS_BASE_AT: u32 = 0x50;
+const CONSTANTS_BASE_AT_90: u32 = 0xd0;
 /// Bytes of an instruction.
 const BYTES: usize = sass::decode::INSTRUCTION_BYTES as usize;
 
@@ -287,6 +292,10 @@ impl<'a> Builder<'a> {
             required_block: function.required_threads.map(|[x, y, z]| Dim3::new(x, y, z)),
             machine: Some(MachineCode {
                 parameter_base: function.parameter_base.into(),
+                constants_base: (
+                    if self.sm < 90 { CONSTANTS_BASE_AT } else { CONSTANTS_BASE_AT_90 },
+                    self.layout.bank_address(function, CONSTANTS).unwrap_or(0),
+                ),
                 launch_words: self.launch_words,
                 sequences: self.sequences,
                 control_words: self.control_words,

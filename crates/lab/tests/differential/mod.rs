@@ -266,7 +266,12 @@ pub fn check_on_core(
     let bytes = contents(file);
     for case in &group.cases {
         let outcome = guarded(|| timed(&setup, file, &bytes, case, input));
-        if let Err((kind, detail)) = outcome {
+        // A thread of Fermi has 63 registers; a kernel that needs more is told so.
+        let too_few =
+            |kind: &Kind, detail: &str| *kind == Kind::Refused && gpu == "gtx480" && detail.contains("registers");
+        if let Err((kind, detail)) = outcome
+            && !too_few(&kind, &detail)
+        {
             let at = format!("{}.{} {} {core} on {gpu}, {}", group.name, variant(file), case.kernel, mode.name());
             fail(Failure { at, kind, detail });
         }
