@@ -276,7 +276,7 @@ impl<'a> Builder<'a> {
         };
         let mut kernel = Kernel {
             program: Arc::new(program.finish(regs, Vec::new())),
-            origin: Origin::Cubin(String::new()),
+            origin: Origin::Cubin,
             code: self.code,
             constants: self.constants,
             matrix: self.matrix,

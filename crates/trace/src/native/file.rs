@@ -87,7 +87,7 @@ pub(super) fn read_block(file: &mut File, path: &Path, block: Block, ratio: u64)
     let mut decoder = flate2::read::DeflateDecoder::new(&stored[..]).take(u64::from(block.unpacked) + 1);
     decoder.read_to_end(&mut unpacked).map_err(|e| damaged(format!("cannot be unpacked: {e}")))?;
     if unpacked.len() != block.unpacked as usize {
-        return Err(damaged(format!("does not unpack to {} bytes", block.unpacked)));
+        return Err(damaged(format!("does not unpack to {}", counted(block.unpacked.into(), "byte"))));
     }
     Ok(unpacked)
 }
