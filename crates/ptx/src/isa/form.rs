@@ -168,6 +168,12 @@ pub enum Kind {
     Address(u8),
     /// Anything in brackets.
     Brackets,
+    /// An image and coordinates in brackets.
+    Image,
+    /// The number of a barrier.
+    Barrier,
+    /// A number that is a multiple of this.
+    Multiple(u8),
     /// An integer.
     Integer,
     /// A variable or function.
@@ -336,6 +342,10 @@ impl Kind {
         Some(match text {
             "p" => Kind::Predicate,
             "p|p" => Kind::Predicates,
+            "bar" => Kind::Barrier,
+            "16n" => Kind::Multiple(16),
+            "32n" => Kind::Multiple(32),
+            "[t]" => Kind::Image,
             "imm" => Kind::Integer,
             "sym" => Kind::Symbol,
             "sreg" => Kind::Special,
