@@ -245,8 +245,14 @@ impl<'a> Analysis<'a> {
             Op::Call(_) => self.call(at, op, (part, always), state),
             // Those that return early are live, and wait for the others in the caller.
             Op::Return => state.apart |= parts && self.in_function(at),
-            Op::Steer(steer) => self.steer(at, steer, *guard, part, state),
-            _ => steps(kernel, op).iter().for_each(|op| self.operate(at, op, (part, always), state)),
+            _ => {
+                for op in steps(kernel, op) {
+                    match *op {
+                        Op::Steer(steer) => self.steer(at, steer, *guard, part, state),
+                        _ => self.operate(at, op, (part, always), state),
+                    }
+                }
+            }
         }
     }
 
@@ -392,6 +398,14 @@ impl<'a> Analysis<'a> {
             }
         }
         registers
+    }
+}
+
+/// What an instruction does to the groups of lanes: the last of its operations, if it does anything.
+fn steering(kernel: &Kernel, op: &Op) -> Option<Steer> {
+    match steps(kernel, op).last() {
+        Some(&Op::Steer(steer)) => Some(steer),
+        _ => None,
     }
 }
 

@@ -487,7 +487,8 @@ pub(crate) fn arrive(
     if let Some(n) = threads
         && (n == 0 || n % WARP_LANES as u32 != 0 || n > 1024)
     {
-        return Err(Trap::new(format!("a barrier cannot wait for {n} threads: not a multiple of the warp size"), mask));
+        let threads = kit::text::counted(n.into(), "thread");
+        return Err(Trap::new(format!("a barrier cannot wait for {threads}: not a multiple of the warp size"), mask));
     }
     out.barrier = isa::BarrierArrival { id: id as u8, threads: threads.unwrap_or(0) as u16 };
     if let Some(d) = d {

@@ -17,12 +17,17 @@ use sass::decode::INSTRUCTION_BYTES;
 pub struct MachineCode {
     /// Where parameters start in constant bank 0.
     pub parameter_base: u32,
+    /// Offset in constant bank 0 of the device address of constant bank 3, and that address:
+    /// code that is not optimised reads `__constant__` variables with it.
+    pub constants_base: (u32, u64),
     /// Constants whose value a launch decides.
     pub launch_words: Vec<LaunchWord>,
     /// The operations of [`Op::Sequence`].
     pub sequences: Vec<Op>,
     /// Control bits of each instruction: see [`Kernel::control_words`].
     pub control_words: Vec<u32>,
+    /// The first instruction of each function that memory holds a pointer to: see [`POINTERS`].
+    pub functions: Vec<u32>,
     /// Column of the first uniform register.
     pub first_uniform: u16,
     /// Columns of a warp: general, uniform and convergence barrier registers, then those that only
@@ -31,6 +36,10 @@ pub struct MachineCode {
     /// Predicates of a warp: general and uniform ones, then those that only sequences use.
     pub predicates: usize,
 }
+
+/// The first pointer to a function in memory; the next one is an instruction's bytes further. Each kernel has
+/// its functions elsewhere, so that these are numbers, above the addresses of code.
+pub const POINTERS: u64 = 1 << 31;
 
 /// A word that becomes one of the kernel's constants when it is launched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,7 +135,8 @@ impl Steer {
 }
 
 /// Constant bank 0 of a launch: CTA and grid size, the generic addresses of shared and local memory,
-/// at 0x28 the stack pointer that threads start with, dynamic shared memory; then the packed parameters.
+/// at 0x28 the stack pointer that threads start with, dynamic shared memory; the address of constant bank 3;
+/// then the packed parameters.
 pub(crate) fn launch_bank(
     kernel: &Kernel,
     code: &MachineCode,
@@ -142,6 +152,9 @@ pub(crate) fn launch_bank(
     let head = [block.x, block.y, block.z, grid.x, grid.y, grid.z];
     let head = head.into_iter().chain(windows.into_iter().flatten()).chain([stack, dynamic_shared]);
     bank[..base].iter_mut().zip(head).for_each(|(word, value)| *word = value);
+    let (at, address) = code.constants_base;
+    let words = [address as u32, (address >> 32) as u32];
+    bank[..base].iter_mut().skip(at as usize / 4).zip(words).for_each(|(word, value)| *word = value);
     bank[base..].copy_from_slice(params);
     bank
 }
@@ -177,11 +190,15 @@ pub(crate) fn execute(warp: &mut Warp, kernel: &Kernel, env: &mut Environment<'_
     out.active = active;
     out.diverged = false;
     match op {
-        Op::Steer(steer) => return execute_steer(*steer, warp, mask & active, env, out),
+        Op::Steer(steer) => return execute_steer(*steer, warp, kernel, mask & active, env, out),
         Op::Sequence(first, count) => {
             let sequences = kernel.machine.as_ref().map_or(&[][..], |m| &m.sequences);
             for op in &sequences[*first as usize..][..*count as usize] {
-                operate(op, warp, kernel, mask, env, out)?;
+                match op {
+                    // The last of the sequence.
+                    Op::Steer(steer) => return execute_steer(*steer, warp, kernel, mask & active, env, out),
+                    op => operate(op, warp, kernel, mask, env, out)?,
+                }
             }
         }
         op => operate(op, warp, kernel, mask, env, out)?,
@@ -198,6 +215,7 @@ fn stuck(mask: LaneMask) -> Box<Trap> {
 fn execute_steer(
     steer: Steer,
     warp: &mut Warp,
+    kernel: &Kernel,
     mask: LaneMask,
     env: &mut Environment<'_>,
     out: &mut DynInst,
@@ -253,7 +271,7 @@ fn execute_steer(
             out.diverged = warp.groups.branch(taken, target);
         }
         Steer::BranchIndirect(r, offset, p) => {
-            let ways = ways(file.column(r), offset, mask & file.pred(p))?;
+            let ways = ways(file.column(r), offset, mask & file.pred(p), kernel)?;
             out.diverged = warp.groups.branch_many(&ways);
         }
         Steer::Exit(p) => {
@@ -295,12 +313,18 @@ fn by_members(column: &Column, mask: LaneMask) -> Vec<(LaneMask, LaneMask)> {
 }
 
 /// Where the lanes in `mask` go, by target.
-fn ways(base: &Column, offset: i64, mask: LaneMask) -> Result<Vec<(u32, LaneMask)>, Box<Trap>> {
+fn ways(base: &Column, offset: i64, mask: LaneMask, kernel: &Kernel) -> Result<Vec<(u32, LaneMask)>, Box<Trap>> {
     let mut ways: Vec<(u32, LaneMask)> = Vec::new();
     for lane in lanes(mask) {
         let address = i64::from(base[lane]).wrapping_add(offset);
         let target = u64::try_from(address).ok().filter(|a| a % INSTRUCTION_BYTES == 0);
-        let target = target.and_then(|a| u32::try_from(a / INSTRUCTION_BYTES).ok());
+        let target = target.and_then(|a| match a.checked_sub(POINTERS) {
+            Some(pointer) => {
+                let functions = kernel.machine.as_ref().map_or(&[][..], |m| &m.functions);
+                functions.get((pointer / INSTRUCTION_BYTES) as usize).copied()
+            }
+            None => u32::try_from(a / INSTRUCTION_BYTES).ok(),
+        });
         let Some(target) = target else {
             return Err(Trap::new(format!("jump to {address:#x}, which is not an instruction"), 1 << lane));
         };

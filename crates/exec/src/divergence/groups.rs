@@ -86,21 +86,23 @@ pub(super) fn flow(kernel: &Kernel, machine: &Machine<'_>) -> Vec<Flow> {
     let within = |targets: &[u32]| targets.iter().copied().filter(|&t| t < last).collect();
     let one = |g: &Guarded| {
         let falls_through = g.guard != Pred::TRUE;
-        match g.op {
-            Op::Steer(Steer::Branch(target, p) | Steer::BranchIfAny(target, p)) => {
+        let Some(steer) = super::steering(kernel, &g.op) else {
+            return if let Op::Trap = g.op { Flow { falls_through, targets: Vec::new() } } else { Flow::next() };
+        };
+        match steer {
+            Steer::Branch(target, p) | Steer::BranchIfAny(target, p) => {
                 Flow { falls_through: conditional(g.guard, p), targets: within(&[target]) }
             }
-            Op::Steer(Steer::BranchIfDiverged(target, ..)) => Flow { falls_through: true, targets: within(&[target]) },
+            Steer::BranchIfDiverged(target, ..) => Flow { falls_through: true, targets: within(&[target]) },
             // Lanes of all of them go on behind one.
-            Op::Steer(Steer::Collective(..)) => Flow { falls_through: true, targets: within(&begins) },
+            Steer::Collective(..) => Flow { falls_through: true, targets: within(&begins) },
             // `ENDCOLLECTIVE`.
-            Op::Steer(Steer::BranchIndirect(base, ..)) if base == machine.collective => {
+            Steer::BranchIndirect(base, ..) if base == machine.collective => {
                 Flow { falls_through, targets: within(&backs) }
             }
-            Op::Steer(Steer::BranchIndirect(_, _, p) | Steer::Exit(p)) => {
+            Steer::BranchIndirect(_, _, p) | Steer::Exit(p) => {
                 Flow { falls_through: conditional(g.guard, p), targets: Vec::new() }
             }
-            Op::Trap => Flow { falls_through, targets: Vec::new() },
             _ => Flow::next(),
         }
     };
@@ -341,7 +343,7 @@ impl Analysis<'_> {
     pub(super) fn leave_as_group(&mut self, block: usize, state: &State) {
         let last = self.graph.range(block).end - 1;
         let Guarded { op, guard, .. } = self.kernel.code[last as usize];
-        let Op::Steer(steer) = op else { return self.leave(block, state) };
+        let Some(steer) = super::steering(self.kernel, &op) else { return self.leave(block, state) };
         match steer {
             // Lanes that are together are not diverged.
             Steer::BranchIfDiverged(_, _, true) if !state.apart => self.fall_through(block, state),

@@ -13,6 +13,7 @@
 //! | `module` | variables, constant banks and relocations of a cubin |
 //! | `build` | a kernel under construction: registers, constants, sequences, static description |
 //! | `operand` | operands with their signs |
+//! | `stack` | how large the stack of a thread is |
 //! | `control` | branches, convergence barriers, CTA barriers |
 //! | the others | families of instructions |
 
@@ -28,11 +29,11 @@ mod memory;
 mod module;
 mod moves;
 mod operand;
+mod stack;
 mod texture;
 mod warp;
 mod words;
 
-use crate::kernel::Origin;
 use crate::lower::{LoadError, Loaded, LowerOptions, Rejected};
 use build::Builder;
 use module::Layout;
@@ -76,7 +77,7 @@ pub fn load_cubin(name: &str, file: &[u8], options: LowerOptions) -> Result<Load
     for function in cubin.kernels() {
         match Builder::build(&cubin, &layout, function, options) {
             Ok(mut kernel) => {
-                kernel.origin = Origin::Cubin(name.to_owned());
+                Arc::make_mut(&mut kernel.program).code_file = name.to_owned();
                 loaded.module.kernels.push(Arc::new(kernel));
             }
             Err(problems) => {

@@ -88,13 +88,13 @@ impl Operands<'_> {
         }
     }
 
-    /// Whether `form` takes so many operands.
+    /// Whether `form` takes this number of operands.
     pub fn counted(&self, form: &Form, count: usize) -> bool {
         let (least, most) = form.arity(|modifier| self.opcode.has(modifier));
         (least..=most).contains(&count)
     }
 
-    /// Checks operands against a form that takes so many. An error has the operand's number.
+    /// Checks operands against a form that takes this number of them. An error has the operand's number.
     pub fn check(&self, m: &Match, given: &[Operand]) -> Result<(), (usize, Diagnostic)> {
         let (least, _) = m.form.arity(|modifier| self.opcode.has(modifier));
         let mut extra = given.len().saturating_sub(least);

@@ -246,7 +246,7 @@ impl Form {
         Ok(Form { section, name, text, items, operands, takes, needs, until })
     }
 
-    /// What a load or store of so many elements of `ty` needs beyond its modifiers.
+    /// What a load or store of `count` elements of `ty` needs beyond its modifiers.
     pub(super) fn vector_needs(&self, count: u32, ty: Option<Type>) -> Needs {
         let wide = matches!(self.name, "ld" | "st") && ty.is_some_and(|ty| count * ty.bits() > 128);
         if wide { Needs { version: (8, 8), sm: 100, own: false } } else { Needs::default() }
