@@ -121,7 +121,7 @@ fn page() -> String {
          target than their form.\n\
          - *operands*: `=` is written; `T`, `U`, `V` are the types in order, `2T` twice as wide, `T>` or wider, `T!` no \
          number, `T.` a part of a register; `{{4}}T` a vector, `{{v}}T` one of as many as `.v2` says, `{{}}T` the parts of \
-         a value; `p` a predicate; `[s]` an address, by state space (`m`: as the modifiers say); `imm` an integer, \
+         a value; `p` a predicate; `[s]` an address, by state space (`m`: as the modifiers say); `[t]` an image and coordinates; `bar` a barrier, `16n` a multiple of 16, `imm` an integer, \
          `sym` a variable, `sreg` a special register; `?` may be left out; `@x`: only with `.x`; `_` may be the sink. \
          Where they are `*` or `...` the table leaves them open; forms of which it cannot write an instance are \
          listed as refused.\n\
