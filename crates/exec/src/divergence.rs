@@ -90,6 +90,14 @@ fn origin(op: &Op) -> Origin {
     }
 }
 
+/// The member mask of an operation whose result all lanes of such a mask get.
+fn members(op: &Op) -> Option<Reg> {
+    match *op {
+        Op::Vote { members, .. } | Op::Redux(_, _, [_, members]) => Some(members),
+        _ => None,
+    }
+}
+
 struct Analysis<'a> {
     kernel: &'a Kernel,
     machine: Option<Groups<'a>>,
@@ -237,8 +245,14 @@ impl<'a> Analysis<'a> {
             Op::Call(_) => self.call(at, op, (part, always), state),
             // Those that return early are live, and wait for the others in the caller.
             Op::Return => state.apart |= parts && self.in_function(at),
-            Op::Steer(steer) => self.steer(at, steer, *guard, part, state),
-            _ => steps(kernel, op).iter().for_each(|op| self.operate(at, op, (part, always), state)),
+            _ => {
+                for op in steps(kernel, op) {
+                    match *op {
+                        Op::Steer(steer) => self.steer(at, steer, *guard, part, state),
+                        _ => self.operate(at, op, (part, always), state),
+                    }
+                }
+            }
         }
     }
 
@@ -257,7 +271,8 @@ impl<'a> Analysis<'a> {
         let varies = match origin(op) {
             Origin::Operands => part || varies,
             Origin::Lane => true,
-            Origin::Warp => part,
+            // Lanes with different member masks get different values.
+            Origin::Warp => part || members(op).is_some_and(|r| self.column_varies(state, r)),
         };
         for write in writes.drain(..) {
             let (first, count) = match write {
@@ -383,6 +398,14 @@ impl<'a> Analysis<'a> {
             }
         }
         registers
+    }
+}
+
+/// What an instruction does to the groups of lanes: the last of its operations, if it does anything.
+fn steering(kernel: &Kernel, op: &Op) -> Option<Steer> {
+    match steps(kernel, op).last() {
+        Some(&Op::Steer(steer)) => Some(steer),
+        _ => None,
     }
 }
 

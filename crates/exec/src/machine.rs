@@ -17,7 +17,7 @@ use sass::decode::INSTRUCTION_BYTES;
 pub struct MachineCode {
     /// Where parameters start in constant bank 0.
     pub parameter_base: u32,
-    /// Where the address of constant bank 3 in device memory stands in constant bank 0, and the address:
+    /// Offset in constant bank 0 of the device address of constant bank 3, and that address:
     /// code that is not optimised reads `__constant__` variables with it.
     pub constants_base: (u32, u64),
     /// Constants whose value a launch decides.
@@ -26,6 +26,8 @@ pub struct MachineCode {
     pub sequences: Vec<Op>,
     /// Control bits of each instruction: see [`Kernel::control_words`].
     pub control_words: Vec<u32>,
+    /// The first instruction of each function that memory holds a pointer to: see [`POINTERS`].
+    pub functions: Vec<u32>,
     /// Column of the first uniform register.
     pub first_uniform: u16,
     /// Columns of a warp: general, uniform and convergence barrier registers, then those that only
@@ -34,6 +36,10 @@ pub struct MachineCode {
     /// Predicates of a warp: general and uniform ones, then those that only sequences use.
     pub predicates: usize,
 }
+
+/// The first pointer to a function in memory; the next one is an instruction's bytes further. Each kernel has
+/// its functions elsewhere, so that these are numbers, above the addresses of code.
+pub const POINTERS: u64 = 1 << 31;
 
 /// A word that becomes one of the kernel's constants when it is launched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,8 +70,9 @@ pub enum Steer {
     /// `BREAK`: the lanes where the guard and the predicate hold will not come to convergence barrier
     /// number and register.
     Leave(u8, Reg, Pred),
-    /// `WARPSYNC`: waits for the lanes in a register.
-    WarpSync(Reg),
+    /// `WARPSYNC`: waits for the lanes in a register; true: lanes that name others go on apart
+    /// (`.EXCLUSIVE`).
+    WarpSync(Reg, bool),
     /// `WARPSYNC.COLLECTIVE`: the lanes in a register run the next instructions as one group, up to
     /// `ENDCOLLECTIVE`, which sends each to the byte address that a second register now takes.
     Collective(Reg, Reg, u32),
@@ -75,7 +82,7 @@ pub enum Steer {
     Branch(u32, Pred),
     /// `BRA.U.ANY`: all active lanes go, if the guard and the predicate hold in one of them.
     BranchIfAny(u32, Pred),
-    /// `BRA.DIV` (true) and `BRA.CONV` (false): if the lanes in the register are not all active, or are.
+    /// `BRA.DIV` (true) and `BRA.CONV` (false): if the lanes in the register do not all execute it, or do.
     BranchIfDiverged(u32, Reg, bool),
     /// `BRX`, `BRXU`, `RET`: to the byte address in a register plus a number, where the guard and the
     /// predicate hold.
@@ -106,7 +113,7 @@ impl Steer {
                 f(Use::Write(back, 1));
                 f(Use::Read(lanes, 1));
             }
-            Steer::Meet(_, r) | Steer::WarpSync(r) | Steer::BranchIfDiverged(_, r, _) => f(Use::Read(r, 1)),
+            Steer::Meet(_, r) | Steer::WarpSync(r, _) | Steer::BranchIfDiverged(_, r, _) => f(Use::Read(r, 1)),
             Steer::BranchIndirect(r, _, p) | Steer::Leave(_, r, p) => {
                 f(Use::Read(r, 1));
                 f(Use::ReadPred(p));
@@ -183,13 +190,13 @@ pub(crate) fn execute(warp: &mut Warp, kernel: &Kernel, env: &mut Environment<'_
     out.active = active;
     out.diverged = false;
     match op {
-        Op::Steer(steer) => return execute_steer(*steer, warp, mask & active, env, out),
+        Op::Steer(steer) => return execute_steer(*steer, warp, kernel, mask & active, env, out),
         Op::Sequence(first, count) => {
             let sequences = kernel.machine.as_ref().map_or(&[][..], |m| &m.sequences);
             for op in &sequences[*first as usize..][..*count as usize] {
                 match op {
                     // The last of the sequence.
-                    Op::Steer(steer) => return execute_steer(*steer, warp, mask & active, env, out),
+                    Op::Steer(steer) => return execute_steer(*steer, warp, kernel, mask & active, env, out),
                     op => operate(op, warp, kernel, mask, env, out)?,
                 }
             }
@@ -208,6 +215,7 @@ fn stuck(mask: LaneMask) -> Box<Trap> {
 fn execute_steer(
     steer: Steer,
     warp: &mut Warp,
+    kernel: &Kernel,
     mask: LaneMask,
     env: &mut Environment<'_>,
     out: &mut DynInst,
@@ -233,14 +241,14 @@ fn execute_steer(
             file.write(b, &left);
             warp.groups.leave(place, mask);
         }
-        Steer::WarpSync(r) => {
-            let lanes = file.column(r)[first];
-            warp.groups.meet(Gathering { place: Gathering::WARPSYNC, lanes }).map_err(at_stuck)?;
+        Steer::WarpSync(r, exclusive) => {
+            let members = by_members(file.column(r), active);
+            warp.groups.sync(Gathering::WARPSYNC, &members, exclusive).map_err(at_stuck)?;
         }
         Steer::Collective(lanes, back, target) => {
             file.write(back, &[target; WARP_LANES]);
-            let lanes = file.column(lanes)[first];
-            warp.groups.meet(Gathering { place: Gathering::COLLECTIVE, lanes }).map_err(at_stuck)?;
+            let members = by_members(file.column(lanes), active);
+            warp.groups.sync(Gathering::COLLECTIVE, &members, true).map_err(at_stuck)?;
         }
         Steer::Yield => warp.groups.yield_turn(),
         Steer::Branch(target, p) => {
@@ -252,12 +260,18 @@ fn execute_steer(
             out.diverged = warp.groups.branch(taken, target);
         }
         Steer::BranchIfDiverged(target, r, diverged) => {
-            let together = file.column(r)[first] & warp.groups.live() & !active == 0;
-            let taken = if together != diverged { mask } else { 0 };
+            // Compilers guard `BRA.DIV` by "this lane names the same members as the first" where lanes may name
+            // different ones: lanes without the guard count as elsewhere, and all take the branch.
+            let together = file.column(r)[first] & warp.groups.live() & !mask == 0;
+            let taken = match (diverged, together) {
+                (true, false) => active,
+                (false, true) => mask,
+                _ => 0,
+            };
             out.diverged = warp.groups.branch(taken, target);
         }
         Steer::BranchIndirect(r, offset, p) => {
-            let ways = ways(file.column(r), offset, mask & file.pred(p))?;
+            let ways = ways(file.column(r), offset, mask & file.pred(p), kernel)?;
             out.diverged = warp.groups.branch_many(&ways);
         }
         Steer::Exit(p) => {
@@ -286,13 +300,31 @@ fn execute_steer(
     Ok(())
 }
 
+/// The lanes in `mask` by the lanes that each names, with those.
+fn by_members(column: &Column, mask: LaneMask) -> Vec<(LaneMask, LaneMask)> {
+    let mut groups: Vec<(LaneMask, LaneMask)> = Vec::new();
+    for lane in lanes(mask) {
+        match groups.iter_mut().find(|group| group.1 == column[lane]) {
+            Some(group) => group.0 |= 1 << lane,
+            None => groups.push((1 << lane, column[lane])),
+        }
+    }
+    groups
+}
+
 /// Where the lanes in `mask` go, by target.
-fn ways(base: &Column, offset: i64, mask: LaneMask) -> Result<Vec<(u32, LaneMask)>, Box<Trap>> {
+fn ways(base: &Column, offset: i64, mask: LaneMask, kernel: &Kernel) -> Result<Vec<(u32, LaneMask)>, Box<Trap>> {
     let mut ways: Vec<(u32, LaneMask)> = Vec::new();
     for lane in lanes(mask) {
         let address = i64::from(base[lane]).wrapping_add(offset);
         let target = u64::try_from(address).ok().filter(|a| a % INSTRUCTION_BYTES == 0);
-        let target = target.and_then(|a| u32::try_from(a / INSTRUCTION_BYTES).ok());
+        let target = target.and_then(|a| match a.checked_sub(POINTERS) {
+            Some(pointer) => {
+                let functions = kernel.machine.as_ref().map_or(&[][..], |m| &m.functions);
+                functions.get((pointer / INSTRUCTION_BYTES) as usize).copied()
+            }
+            None => u32::try_from(a / INSTRUCTION_BYTES).ok(),
+        });
         let Some(target) = target else {
             return Err(Trap::new(format!("jump to {address:#x}, which is not an instruction"), 1 << lane));
         };

@@ -123,6 +123,74 @@ fn a_loop_of_wide_compare_and_swap_on_shared_memory_ends() {
     check(&modules("cases"), "shared_or", &input, &expected);
 }
 
+/// Values, member masks and lanes to read, of 64 threads of which the lanes of a warp are in three groups.
+fn groups() -> (Vec<u32>, impl Fn(usize) -> Vec<usize>) {
+    let group = |t: usize| [0, 1, 0, 2, 2, 0, 1][t % 32 % 7];
+    let members = move |t: usize| (t & 32..(t & 32) + 32).filter(|&u| group(u) == group(t)).collect::<Vec<_>>();
+    let mask = |t: usize| members(t).iter().fold(0, |m, u| m | 1_u32 << (u % 32));
+    // The values of group 1 of the second warp are negative, those of group 2 of the first are not.
+    let value = |t: usize| match (t / 32, group(t)) {
+        (1, 1) => 0x8000_0000 | t as u32,
+        (0, 2) => 1000 * t as u32,
+        _ => (t as u32).wrapping_mul(0x9e37_79b9),
+    };
+    let read = |t: usize| members(t)[t % members(t).len()] as u32 % 32;
+    let mut input: Vec<u32> = (0..THREADS).map(value).collect();
+    input.extend((0..THREADS).map(mask));
+    input.extend((0..THREADS).map(read));
+    input.resize(WORDS, 0);
+    (input, members)
+}
+
+#[test]
+fn lanes_with_different_member_masks_are_groups_of_their_own() {
+    let (input, members) = groups();
+    let modules = modules("masks");
+    let negative = |u: usize| (input[u] as i32) < 0;
+    let ballot = |members: &[usize], f: &dyn Fn(usize) -> bool| {
+        members.iter().filter(|&&u| f(u)).fold(0, |m, u| m | 1_u32 << (u % 32))
+    };
+    let test = |kernel: &str, f: &dyn Fn(usize, &[usize]) -> u32| {
+        check(&modules, kernel, &input, &each(|t| f(t, &members(t))));
+    };
+    test("ballot", &|_, all| ballot(all, &negative));
+    test("all", &|_, all| all.iter().all(|&u| negative(u)).into());
+    test("any", &|_, all| all.iter().any(|&u| negative(u)).into());
+    test("uni", &|_, all| all.iter().all(|&u| negative(u) == negative(all[0])).into());
+    test("match_any", &|t, all| ballot(all, &|u| input[u] & 3 == input[t] & 3));
+    let key = |u: usize| (input[THREADS + u] & input[u]) >> 31;
+    test("match_all", &|_, all| if all.iter().all(|&u| key(u) == key(all[0])) { ballot(all, &|_| true) } else { 7 });
+    let other = |t: usize| input[(t & 32) + input[2 * THREADS + t] as usize];
+    test("shuffle", &|t, _| other(t));
+    test("barrier", &|t, _| other(t));
+}
+
+#[test]
+fn reductions_and_elections_are_by_member_mask() {
+    type Reduction = fn(u32, u32) -> u32;
+    let (input, members) = groups();
+    let reductions: [(&str, Reduction); 6] = [
+        ("redux_add_u32", u32::wrapping_add),
+        ("redux_min_u32", u32::min),
+        ("redux_max_s32", |a, b| (a as i32).max(b as i32) as u32),
+        ("redux_and_b32", |a, b| a & b),
+        ("redux_or_b32", |a, b| a | b),
+        ("redux_xor_b32", |a, b| a ^ b),
+    ];
+    let modules_80 = modules("masks80");
+    for (kernel, reduce) in reductions {
+        let of = |t: usize| members(t).into_iter().map(|u| input[u]).reduce(reduce).unwrap();
+        check(&modules_80, kernel, &input, &each(of));
+    }
+    let leader = |t: usize| members(t)[0];
+    check(
+        &modules("masks90"),
+        "elect",
+        &input,
+        &each(|t| leader(t) as u32 % 32 + if leader(t) == t { 100 } else { 0 }),
+    );
+}
+
 fn ladder(n: u32, x: u32) -> u32 {
     if n == 0 {
         return x;
@@ -221,6 +289,22 @@ fn functions_are_called_by_address() {
     }
 }
 
+/// Pointers to functions in memory, in code that is not linked into one function: virtual ones and a table in
+/// `__constant__` memory, which such code reads by generic addresses. A called function reads the kernel's
+/// literals.
+#[test]
+fn memory_holds_pointers_to_functions() {
+    let (modules, input) = (modules("calls"), numbers());
+    let spread = |x: u32| (0..(x & 3) as u16).fold(0x4f64_u16, |v, i| v.wrapping_mul(3).wrapping_add(i));
+    let expected = each(|t| {
+        let (x, t) = (input[t], t as u32);
+        let of_class = if x & 1 == 1 { x.wrapping_add(t) } else { x.wrapping_mul(t).wrapping_add(spread(t).into()) };
+        let product = x.wrapping_mul(t).wrapping_add(x % (t | 1)).wrapping_add(1000);
+        of_class.wrapping_add(if x % 3 == 1 { product } else { x.wrapping_add(t) })
+    });
+    check(&modules, "pointers", &input, &expected);
+}
+
 #[test]
 fn saturating_sums() {
     let (modules, input) = (modules("forms"), numbers());
@@ -304,4 +388,160 @@ fn copies_fill_up_with_zeros() {
     });
     check(&modules, "copies", &input, &expected);
     check(&modules, "swap64", &input, &by_rows(&input, |[_, b, _]| b));
+}
+
+/// A half whose exponent is one of normal numbers: sign, exponent and an odd fraction follow from `n`.
+fn any_half(n: u32) -> u32 {
+    let n = n.wrapping_mul(0x9e37_79b9);
+    (n >> 31) << 15 | (n % 30 + 1) << 10 | (n >> 16 & 0x3ff) | 1
+}
+
+/// A half in units of 2^-24.
+fn in_units(half: u32) -> i128 {
+    let exponent = half >> 10 & 31;
+    let size = i128::from(half & 0x3ff | u32::from(exponent > 0) << 10) << exponent.max(1) >> 1;
+    if half >> 15 & 1 == 1 { -size } else { size }
+}
+
+/// What operations on halves do with their exact result.
+#[derive(Clone, Copy, PartialEq)]
+enum Result16 {
+    Nearest,
+    TowardsZero,
+    FlushToZero,
+    Saturate,
+}
+
+/// An exact number in units of 2^-48 as a half.
+fn rounded(exact: i128, how: Result16) -> f32 {
+    assert_ne!(exact, 0, "the sign of zero would need a rule");
+    let sign = if exact < 0 { -1.0 } else { 1.0 };
+    let size = exact.unsigned_abs();
+    let unit = (128 - size.leading_zeros()).saturating_sub(11).max(24);
+    let (kept, rest, half) = (size >> unit, size & ((1 << unit) - 1), 1 << (unit - 1));
+    let up = how != Result16::TowardsZero && (rest > half || rest == half && kept & 1 == 1);
+    let value = (kept + u128::from(up)) as f32 * 2_f32.powi(unit as i32 - 48);
+    let value = match how {
+        Result16::TowardsZero => value.min(65504.0),
+        Result16::FlushToZero if value < 2_f32.powi(-14) => 0.0,
+        Result16::Saturate => return (sign * value).clamp(0.0, 1.0),
+        _ if value > 65504.0 => f32::INFINITY,
+        _ => value,
+    };
+    sign * value
+}
+
+#[test]
+fn operations_on_halves_have_results_of_single_precision() {
+    let modules = modules("results");
+    let input: Vec<u32> = (0..WORDS as u32).map(|i| any_half(i) | any_half(i + 1000) << 16).collect();
+    let of = |f: fn([i128; 3]) -> i128, how| {
+        by_rows(&input, move |s| rounded(f(s.map(|half| in_units(half & 0xffff))), how).to_bits())
+    };
+    let add = |[a, b, _]: [i128; 3]| (a + b) << 24;
+    let mul = |[a, b, _]: [i128; 3]| a * b;
+    let fma = |[a, b, c]: [i128; 3]| a * b + (c << 24);
+    use Result16::{FlushToZero, Nearest, Saturate};
+    for (name, f) in [("add", add as fn([i128; 3]) -> i128), ("mul", mul), ("fma", fma)] {
+        check(&modules, &format!("{name}_to_f32"), &input, &of(f, Nearest));
+        check(&modules, &format!("{name}_sat_to_f32"), &input, &of(f, Saturate));
+        check(&modules, &format!("{name}_ftz_to_f32"), &input, &of(f, FlushToZero));
+    }
+    check(&modules, "sub_to_f32", &input, &of(|[a, b, _]| (a - b) << 24, Nearest));
+    let volta = &modules.iter().find(|(label, _)| label.contains("sm_70")).unwrap().1;
+    let program = &volta.kernel("fma_to_f32").unwrap().program;
+    assert!((0..program.insts().len() as u32).any(|at| program.text(isa::Pc(at)).starts_with("HFMA2.F32 ")));
+}
+
+/// `HSETP2` with a source of single precision truncates it.
+#[test]
+fn halves_are_compared_with_truncated_numbers() {
+    use Result16::{Nearest, TowardsZero};
+    let modules = modules("results");
+    let value = |half: u32| rounded(in_units(half) << 24, Nearest);
+    // Halves, numbers that differ from them by less than a unit in their last place, and what else is chosen.
+    let row = |i: u32| any_half(i % 64) | any_half(i % 64) << 16;
+    let near = |i: u32| (value(row(i) & 0xffff) * [0.9998, 1.0, 1.0002][i as usize % 3]).to_bits();
+    let word = |i: u32| match i / 64 {
+        0 => row(i),
+        1 => near(i),
+        _ => i.wrapping_mul(7),
+    };
+    let mut input: Vec<u32> = (0..WORDS as u32).map(word).collect();
+    input[64 + 5] = f32::NAN.to_bits();
+    let as_half = |bits: u32, how| {
+        let x = f32::from_bits(bits);
+        if x.is_nan() { x } else { rounded((f64::from(x) * 2_f64.powi(48)) as i128, how) }
+    };
+    for (name, how) in [("rz", TowardsZero), ("rn", Nearest)] {
+        let of = |test: fn(f32, f32) -> bool| {
+            by_rows(&input, move |[a, b, c]| if test(value(a & 0xffff), as_half(b, how)) { a } else { c })
+        };
+        check(&modules, &format!("lt_of_{name}"), &input, &of(|a, b| a < b));
+        check(&modules, &format!("gtu_of_{name}"), &input, &of(|a, b| !(a <= b)));
+    }
+    let pair = |[a, b, c]: [u32; 3]| if as_half(b, TowardsZero) < value(a >> 16) { a } else { c };
+    check(&modules, "lt_of_pair", &input, &by_rows(&input, pair));
+}
+
+#[test]
+fn bytes_of_registers_become_numbers() {
+    let (modules, input) = (modules("results"), numbers());
+    for k in 1..4 {
+        let byte = move |[a, b, _]: [u32; 3]| (a ^ b).to_le_bytes()[k];
+        let unsigned = by_rows(&input, |s| f32::from(byte(s)).to_bits());
+        check(&modules, &format!("u8_{k}_to_f32"), &input, &unsigned);
+        let signed = by_rows(&input, |s| f32::from(byte(s) as i8).to_bits());
+        check(&modules, &format!("s8_{k}_to_f32"), &input, &signed);
+    }
+}
+
+/// `I2F` of 64 bits: an immediate is the upper word.
+#[test]
+fn constants_of_64_bits_become_numbers() {
+    let (modules, input) = (modules("results"), numbers());
+    for (name, value) in [("top", 1_u64 << 63), ("upper", 0x1234_5678 << 32)] {
+        let of = |bits: u32| by_rows(&input, move |[a, ..]| a.wrapping_add(bits));
+        let upper = |x: f64| (x.to_bits() >> 32) as u32;
+        check(&modules, &format!("{name}_s64_to_f32"), &input, &of((value as i64 as f32).to_bits()));
+        check(&modules, &format!("{name}_u64_to_f32"), &input, &of((value as f32).to_bits()));
+        check(&modules, &format!("{name}_s64_to_f64"), &input, &of(upper(value as i64 as f64)));
+        check(&modules, &format!("{name}_u64_to_f64"), &input, &of(upper(value as f64)));
+    }
+}
+
+/// A barrier of two warps, whose number and count are in one register of code without optimisation.
+#[test]
+fn barriers_are_named_by_registers() {
+    let (modules, input) = (modules("results"), numbers());
+    check(&modules, "barrier_of_two", &input, &each(|t| input[t % 32 + 32]));
+    let program = &modules.iter().find(|(label, _)| label.contains("_O0")).unwrap().1.kernel("barrier_of_two").unwrap();
+    let program = &program.program;
+    assert!((0..program.insts().len() as u32).any(|at| program.text(isa::Pc(at)).starts_with("BAR.ARV R")));
+}
+
+#[test]
+fn lanes_return_under_a_predicate() {
+    let (modules, input) = (modules("results"), numbers());
+    let stepwise = |x: u32, mut y: u32| {
+        let mut r = x.wrapping_mul(3).wrapping_add(y);
+        if x as i32 > 100 {
+            return r;
+        }
+        r ^= y;
+        if y as i32 >= 0 {
+            return r;
+        }
+        while y != 0 {
+            r = r.wrapping_add(y);
+            y >>= 3;
+        }
+        r
+    };
+    check(&modules, "early_return", &input, &by_rows(&input, |[a, b, c]| stepwise(stepwise(a, b), c)));
+    for (label, loaded) in modules.iter().filter(|(label, _)| label.starts_with("results.sm")) {
+        let program = &loaded.kernel("early_return").unwrap().program;
+        let returns = |at| program.text(isa::Pc(at)).starts_with("@P0 RET");
+        assert!((0..program.insts().len() as u32).any(returns), "{label}");
+    }
 }

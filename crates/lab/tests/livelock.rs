@@ -1,11 +1,11 @@
-//! Warps that execute for ever and change nothing are found; programs that go on are let alone.
+//! Warps that execute indefinitely and change nothing are found; programs that progress are not stopped.
 
 use isa::Dim3;
 use lab::{Setup, SimulatedDevice};
 use std::num::NonZeroU64;
 use workloads::{Arg, Code, Device, DeviceError, Launch, ModuleSource, Registers};
 
-/// Far fewer cycles than the programs that go on take without changing anything.
+/// Far fewer cycles than the programs that progress take without changing anything.
 const PATIENCE: u64 = 20_000;
 
 /// Runs a kernel `k(u64 p)` on one SM's worth of threads; `%i` is the thread's number in its CTA, `%c` the

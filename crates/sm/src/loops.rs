@@ -126,7 +126,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         })
     }
 
-    /// What the resident warps do, each of which repeats itself, or is at a barrier for ever: `blocked`.
+    /// What the resident warps do, each of which repeats itself, or is `blocked` at a barrier.
     /// Executes a round of each loop, through barriers, which are released each time: the machine cannot go
     /// on after this.
     pub fn follow_loops(

@@ -86,21 +86,23 @@ pub(super) fn flow(kernel: &Kernel, machine: &Machine<'_>) -> Vec<Flow> {
     let within = |targets: &[u32]| targets.iter().copied().filter(|&t| t < last).collect();
     let one = |g: &Guarded| {
         let falls_through = g.guard != Pred::TRUE;
-        match g.op {
-            Op::Steer(Steer::Branch(target, p) | Steer::BranchIfAny(target, p)) => {
+        let Some(steer) = super::steering(kernel, &g.op) else {
+            return if let Op::Trap = g.op { Flow { falls_through, targets: Vec::new() } } else { Flow::next() };
+        };
+        match steer {
+            Steer::Branch(target, p) | Steer::BranchIfAny(target, p) => {
                 Flow { falls_through: conditional(g.guard, p), targets: within(&[target]) }
             }
-            Op::Steer(Steer::BranchIfDiverged(target, ..)) => Flow { falls_through: true, targets: within(&[target]) },
+            Steer::BranchIfDiverged(target, ..) => Flow { falls_through: true, targets: within(&[target]) },
             // Lanes of all of them go on behind one.
-            Op::Steer(Steer::Collective(..)) => Flow { falls_through: true, targets: within(&begins) },
+            Steer::Collective(..) => Flow { falls_through: true, targets: within(&begins) },
             // `ENDCOLLECTIVE`.
-            Op::Steer(Steer::BranchIndirect(base, ..)) if base == machine.collective => {
+            Steer::BranchIndirect(base, ..) if base == machine.collective => {
                 Flow { falls_through, targets: within(&backs) }
             }
-            Op::Steer(Steer::BranchIndirect(_, _, p) | Steer::Exit(p)) => {
+            Steer::BranchIndirect(_, _, p) | Steer::Exit(p) => {
                 Flow { falls_through: conditional(g.guard, p), targets: Vec::new() }
             }
-            Op::Trap => Flow { falls_through, targets: Vec::new() },
             _ => Flow::next(),
         }
     };
@@ -279,12 +281,15 @@ impl Analysis<'_> {
                 self.go_back(at, r, state);
             }
             Steer::CtaBarrier { .. } | Steer::Collective(..) => {
+                state.apart |= matches!(steer, Steer::Collective(r, ..) if self.column_varies(state, r));
                 self.operate(at, &Op::Steer(steer), (part, !guarded), state);
             }
             Steer::Exit(_) | Steer::Yield | Steer::BranchIfAny(..) => {}
-            Steer::Gather(..) | Steer::Meet(..) | Steer::Leave(..) | Steer::WarpSync(_) => {
+            Steer::Gather(..) | Steer::Meet(..) | Steer::Leave(..) | Steer::WarpSync(..) => {
+                let differ = matches!(steer, Steer::WarpSync(r, _) if self.column_varies(state, r));
                 let Some(groups) = &mut self.machine else { return };
                 match steer {
+                    Steer::WarpSync(..) if differ => state.apart = true,
                     Steer::Gather(n, ..) => {
                         let slot = &mut state.slots[usize::from(n) % BARRIERS];
                         if part || guarded {
@@ -299,7 +304,7 @@ impl Analysis<'_> {
                         state.apart &= !groups.meet(at, slot, guarded);
                     }
                     Steer::Leave(n, ..) => groups.doubt(state.slots[usize::from(n) % BARRIERS]),
-                    Steer::WarpSync(r) if state.apart => state.apart = !groups.sync(at, !guarded && all_lanes(r)),
+                    Steer::WarpSync(r, _) if state.apart => state.apart = !groups.sync(at, !guarded && all_lanes(r)),
                     _ => {}
                 }
             }
@@ -338,7 +343,7 @@ impl Analysis<'_> {
     pub(super) fn leave_as_group(&mut self, block: usize, state: &State) {
         let last = self.graph.range(block).end - 1;
         let Guarded { op, guard, .. } = self.kernel.code[last as usize];
-        let Op::Steer(steer) = op else { return self.leave(block, state) };
+        let Some(steer) = super::steering(self.kernel, &op) else { return self.leave(block, state) };
         match steer {
             // Lanes that are together are not diverged.
             Steer::BranchIfDiverged(_, _, true) if !state.apart => self.fall_through(block, state),

@@ -2,13 +2,12 @@
 
 use super::link::Linked;
 use super::module::Layout;
-use super::{FAMILIES, Lowered};
+use super::{FAMILIES, Lowered, stack};
 use crate::divergence;
 use crate::kernel::{Guarded, Kernel, Origin, Param, RegisterCount};
 use crate::lanes::{Column, Pred, Reg};
-use crate::lower::{DEFAULT_STACK_BYTES, LowerOptions, mem_access};
+use crate::lower::{LowerOptions, mem_access};
 use crate::machine::{LaunchWord, MachineCode, WordSource};
-use crate::memory::MAX_LOCAL_BYTES;
 use crate::op::{Op, Use};
 use isa::{CacheOp, Control, Dim3, InstSpec, ProgramBuilder, RegFile, RegId, Source};
 use sass::decode::operand::{Register, URZ};
@@ -30,7 +29,7 @@ const SINK_COLUMNS: u16 = 8;
 const BARRIERS: u16 = 16;
 /// The constant bank of `__constant__` variables.
 const CONSTANTS: u8 = 3;
-/// Where its address stands in constant bank 0, before Hopper and since: from compiled code.
+/// Offset of its address in constant bank 0, before Hopper and since: from compiled code.
 const CONSTANTS_BASE_AT: u32 = 0x50;
 const CONSTANTS_BASE_AT_90: u32 = 0xd0;
 /// Bytes of an instruction.
@@ -87,6 +86,8 @@ pub(super) struct Builder<'a> {
     control_words: Vec<u32>,
     /// Bytes of a thread's stack.
     stack_bytes: u32,
+    /// The first instruction of each function that memory holds a pointer to.
+    functions: Vec<u32>,
     /// Instructions that are a `CALL`, and those that are a `RET`.
     calls: Vec<u32>,
     returns: Vec<u32>,
@@ -110,9 +111,9 @@ impl<'a> Builder<'a> {
         function: &'a Function<'a>,
         options: LowerOptions,
     ) -> Result<Kernel, Vec<String>> {
-        let linked = Linked::new(cubin, function);
+        let linked = Linked::new(cubin, function, layout.pointers());
         let insts = linked.decode(cubin, layout)?;
-        let stack_bytes = stack_bytes(&linked, &insts, options).map_err(|problem| vec![problem])?;
+        let stack_bytes = stack::bytes(&linked, &insts, options).map_err(|problem| vec![problem])?;
         let registers = linked.functions().map(|f| f.registers).max().unwrap_or(0);
         let mut b = Self {
             sm: cubin.sm,
@@ -134,6 +135,7 @@ impl<'a> Builder<'a> {
             sequences: Vec::new(),
             control_words: insts.iter().map(|inst| (inst.word >> 105) as u32 & CONTROL_MASK).collect(),
             stack_bytes,
+            functions: linked.targets(layout.pointers()),
             calls: Vec::new(),
             returns: Vec::new(),
         };
@@ -299,6 +301,7 @@ impl<'a> Builder<'a> {
                 launch_words: self.launch_words,
                 sequences: self.sequences,
                 control_words: self.control_words,
+                functions: self.functions,
                 first_uniform: f.uniform,
                 columns: usize::from(f.scratch + self.scratch.1),
                 predicates: usize::from(REDUCTION_PREDICATE + 1 + self.scratch_predicates.1),
@@ -387,7 +390,7 @@ impl<'a> Builder<'a> {
         let words: Vec<ConstantWord> = (0..u32::from(count))
             .map(|k| {
                 let at = offset + 4 * k;
-                match self.layout.fixed_word(self.function, bank, at.into()) {
+                match self.layout.fixed_word(self.owner(bank), bank, at.into()) {
                     Some(value) => ConstantWord::Value(value),
                     None => ConstantWord::Bank(bank, at),
                 }
@@ -411,9 +414,14 @@ impl<'a> Builder<'a> {
         self.bank(bank, offset, 1)
     }
 
+    /// Whose constant bank an instruction reads: of a called function, its own or the kernel's.
+    fn owner(&self, bank: u8) -> &'a Function<'a> {
+        if self.function.constants.iter().any(|own| own.bank == bank) { self.function } else { self.kernel }
+    }
+
     /// Address in device memory of a constant bank other than 0.
     pub fn bank_address(&self, bank: u8) -> Option<u64> {
-        self.layout.bank_address(self.function, bank)
+        self.layout.bank_address(self.owner(bank), bank)
     }
 
     /// Number of the instruction at a byte address of the function.
@@ -480,29 +488,6 @@ fn highest_uniform(operand: Operand) -> Option<u8> {
         _ => return None,
     };
     (index != URZ).then_some(index)
-}
-
-/// What `.nv.info` says of a stack that is not bounded.
-const UNBOUNDED: u32 = !0;
-
-/// Bytes of a thread's stack: what the cubin says, and for recursion, calls through pointers and calls of
-/// functions apart at least what the caller chose.
-fn stack_bytes(linked: &Linked<'_>, insts: &[Inst], options: LowerOptions) -> Lowered<u32> {
-    let least = |f: &Function<'_>| {
-        let known = [f.min_stack_bytes, f.frame_bytes].into_iter().filter(|&n| n != UNBOUNDED).max();
-        known.unwrap_or(0)
-    };
-    let known = linked.functions().map(least).fold(0, u32::saturating_add);
-    let ends = linked.functions().all(|f| f.min_stack_bytes != UNBOUNDED);
-    let through_pointer =
-        |inst: &Inst| inst.row.op == Opcode::Call && !matches!(inst.operands().last(), Some(Operand::Target(_)));
-    let bounded = ends && linked.functions().count() == 1 && !insts.iter().any(through_pointer);
-    let chosen = if bounded { 0 } else { options.stack_bytes.unwrap_or(DEFAULT_STACK_BYTES) };
-    let bytes = known.max(chosen);
-    match bytes.checked_next_multiple_of(16).filter(|&n| n <= MAX_LOCAL_BYTES) {
-        Some(bytes) => Ok(bytes),
-        None => Err(format!("  a stack of {bytes} bytes a thread: there are at most {MAX_LOCAL_BYTES}")),
-    }
 }
 
 /// What the instruction does to its warp's flow. Instructions at which groups of lanes may change

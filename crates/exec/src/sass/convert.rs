@@ -290,7 +290,11 @@ fn float_to_int(b: &mut Builder<'_>, inst: &Inst, d: Operand, x: Operand) -> Low
 }
 
 fn int_to_float(b: &mut Builder<'_>, inst: &Inst, d: Operand, x: Operand, [from, to]: [Numeric; 2]) -> Lowered<()> {
-    let s = b.columns(x, columns(from))?;
+    let s = match x {
+        // As of doubles, an immediate is the upper word.
+        Operand::Immediate { bits, .. } if columns(from) == 2 => b.constant64(bits << 32),
+        _ => b.columns(x, columns(from))?,
+    };
     let s = match part_of(x) {
         ".B1" => b.shifted_right(s, 8),
         ".B2" | ".H1" => b.shifted_right(s, 16),

@@ -6,6 +6,8 @@
 //!    compiled code truncates so, by adding -0.
 //! 3. `HSETP2.H_AND`: the first predicate is for both comparisons, the second for their complement
 //!    (as emulators of Maxwell have it).
+//! 4. A result of single precision (`HADD2.F32`, `HMUL2.F32`, `HFMA2.F32`) is rounded to a half first: for sm_70
+//!    and sm_75 the compiler makes these of an operation on halves and the conversion of its result.
 
 use super::Lowered;
 use super::build::Builder;
@@ -32,10 +34,8 @@ const BF16_ONE: u32 = 0x3f80;
 pub(super) fn lower(b: &mut Builder<'_>, inst: &Inst) -> Lowered<bool> {
     let operands: Vec<Operand> = inst.operands().collect();
     match (inst.row.op, &operands[..]) {
-        (Opcode::HAdd2, &[d, x, y]) if has(inst, "f32 result") => add_to_f32(b, inst, d, [x, y], Numeric::F16)?,
-        (Opcode::HAdd2Bf16, &[d, x, y]) if has(inst, "f32 result") => add_to_f32(b, inst, d, [x, y], Numeric::Bf16)?,
-        (Opcode::HAdd2, &[d, x, y]) => arithmetic2(b, inst, d, [x, y], Float2::AddF16x2)?,
-        (Opcode::HAdd2Bf16, &[d, x, y]) => arithmetic2(b, inst, d, [x, y], Float2::AddBf16x2)?,
+        (Opcode::HAdd2, &[d, x, y]) => add(b, inst, d, [x, y], Float2::AddF16x2)?,
+        (Opcode::HAdd2Bf16, &[d, x, y]) => add(b, inst, d, [x, y], Float2::AddBf16x2)?,
         (Opcode::HMul2, &[d, x, y]) => multiply(b, inst, d, [x, y], Float2::MulF16x2)?,
         (Opcode::HMul2Bf16, &[d, x, y]) => multiply(b, inst, d, [x, y], Float2::MulBf16x2)?,
         (Opcode::HFma2 | Opcode::HFma2Mma, &[d, x, y, z]) => fuse(b, inst, d, [x, y, z], Float3::FmaF16x2)?,
@@ -116,35 +116,31 @@ impl Builder<'_> {
     }
 }
 
-fn arithmetic2(b: &mut Builder<'_>, inst: &Inst, d: Operand, [x, y]: [Operand; 2], op: Float2) -> Lowered<()> {
-    let s = [b.half_source(x)?, b.half_source(y)?];
-    let d = b.destination(d, 1)?;
-    b.emit(Op::Float2(op, modifiers(mode(inst)), d, s));
-    Ok(())
-}
-
-/// `HADD2.F32`: the sum in single precision of one half of each operand. Compiled code converts by
-/// it: the first operand is -0 then.
-fn add_to_f32(b: &mut Builder<'_>, inst: &Inst, d: Operand, s: [Operand; 2], from: Numeric) -> Lowered<()> {
-    let mode = mode(inst);
-    if mode.ftz {
-        return Err(".F32 together with .FTZ is not executable".into());
-    }
+fn add(b: &mut Builder<'_>, inst: &Inst, d: Operand, [x, y]: [Operand; 2], op: Float2) -> Lowered<()> {
     let is_minus_zero = |o: Operand| matches!(o, Operand::Register(r) if r.is_zero() && r.sign.negate);
-    if is_minus_zero(s[0]) && !mode.sat {
-        let s = b.one_half(s[1])?;
+    let mode = mode(inst);
+    // Compiled code converts to single precision so.
+    if has(inst, "f32 result") && is_minus_zero(x) && !mode.sat && !mode.ftz {
+        let s = b.one_half(y)?;
         let d = b.destination(d, 1)?;
-        b.emit(widen(from, d, s));
+        b.emit(widen(if op == Float2::AddBf16x2 { Numeric::Bf16 } else { Numeric::F16 }, d, s));
         return Ok(());
     }
-    let mut wide = [Reg(0); 2];
-    for (wide, operand) in wide.iter_mut().zip(s) {
-        let s = b.one_half(operand)?;
-        *wide = b.scratch(1);
-        b.emit(widen(from, *wide, s));
+    let s = [b.half_source(x)?, b.half_source(y)?];
+    result(b, inst, d, op == Float2::AddBf16x2, |d| Op::Float2(op, modifiers(mode), d, s))
+}
+
+/// Writes the pair that `op` computes, or with `.F32` the lower one of its halves in single precision.
+fn result(b: &mut Builder<'_>, inst: &Inst, d: Operand, bf16: bool, op: impl FnOnce(Reg) -> Op) -> Lowered<()> {
+    if !has(inst, "f32 result") {
+        let d = b.destination(d, 1)?;
+        b.emit(op(d));
+        return Ok(());
     }
+    let pair = b.scratch(1);
+    b.emit(op(pair));
     let d = b.destination(d, 1)?;
-    b.emit(Op::Float2(Float2::AddF32, modifiers(mode), d, wide));
+    b.emit(widen(if bf16 { Numeric::Bf16 } else { Numeric::F16 }, d, pair));
     Ok(())
 }
 
@@ -177,11 +173,10 @@ fn multiply(b: &mut Builder<'_>, inst: &Inst, d: Operand, [x, y]: [Operand; 2], 
     let s = [b.half_source(x)?, b.half_source(y)?];
     let bf16 = op == Float2::MulBf16x2;
     let [x, y] = if has(inst, "fmz") { factors(b, s, bf16) } else { s };
-    let d = b.destination(d, 1)?;
     if !has(inst, "relu") {
-        b.emit(Op::Float2(op, modifiers(mode(inst)), d, [x, y]));
-        return Ok(());
+        return result(b, inst, d, bf16, |d| Op::Float2(op, modifiers(mode(inst)), d, [x, y]));
     }
+    let d = b.destination(d, 1)?;
     // Adding -0 changes no product.
     let minus_zero = b.constant(HALF_SIGNS);
     let op = if bf16 { Float3::FmaBf16x2 } else { Float3::FmaF16x2 };
@@ -210,6 +205,7 @@ fn factors(b: &mut Builder<'_>, s: [Reg; 2], bf16: bool) -> [Reg; 2] {
 fn fuse(b: &mut Builder<'_>, inst: &Inst, d: Operand, [x, y, z]: [Operand; 3], op: Float3) -> Lowered<()> {
     let m = Modifiers { relu: has(inst, "relu"), ..modifiers(mode(inst)) };
     if m == Modifiers::default()
+        && !has(inst, "f32 result")
         && let Some(value) = moved_constant([x, y, z])
     {
         let (d, value) = (b.destination(d, 1)?, b.constant(value));
@@ -217,10 +213,9 @@ fn fuse(b: &mut Builder<'_>, inst: &Inst, d: Operand, [x, y, z]: [Operand; 3], o
         return Ok(());
     }
     let (x, y, z) = (b.half_source(x)?, b.half_source(y)?, b.half_source(z)?);
-    let [x, y] = if has(inst, "fmz") { factors(b, [x, y], op == Float3::FmaBf16x2) } else { [x, y] };
-    let d = b.destination(d, 1)?;
-    b.emit(Op::Float3(op, m, d, [x, y, z]));
-    Ok(())
+    let bf16 = op == Float3::FmaBf16x2;
+    let [x, y] = if has(inst, "fmz") { factors(b, [x, y], bf16) } else { [x, y] };
+    result(b, inst, d, bf16, |d| Op::Float3(op, m, d, [x, y, z]))
 }
 
 /// `-0 * 0 + constant`, as compiled code moves constants: the constant, if neither half is NaN.

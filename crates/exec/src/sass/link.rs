@@ -5,7 +5,7 @@
 //! instruction: the functions follow it.
 
 use super::module::Layout;
-use sass::decode::{INSTRUCTION_BYTES, Inst, decode};
+use sass::decode::{INSTRUCTION_BYTES, Inst, Op as Opcode, Operand, decode, decode_function};
 use sass::elf::{Cubin, Function, Relocation, RelocationKind};
 
 /// Bits of a jump's target, in words of four bytes, and since Hopper its lowest bits.
@@ -21,15 +21,19 @@ pub(super) struct Linked<'a> {
 }
 
 impl<'a> Linked<'a> {
-    /// Finds the functions of `cubin` that `kernel` calls, and those that they call.
-    pub fn new(cubin: &'a Cubin<'a>, kernel: &'a Function<'a>) -> Self {
+    /// Finds the functions of `cubin` that `kernel` calls, and those that they call; through pointers they may
+    /// call any of `pointers`.
+    pub fn new(cubin: &'a Cubin<'a>, kernel: &'a Function<'a>, pointers: &[String]) -> Self {
         let mut linked = Self { parts: vec![(0, kernel)], bytes: kernel.code.len() as u64 };
         let mut next = 0;
         while let Some(&(_, part)) = linked.parts.get(next) {
             next += 1;
-            for relocation in &part.relocations {
-                let known = linked.address(relocation.symbol).is_some();
-                let found = cubin.functions.iter().find(|f| !f.is_kernel && f.name == relocation.symbol);
+            let named = part.relocations.iter().map(|relocation| relocation.symbol);
+            let through_pointers = !pointers.is_empty() && calls_through_pointer(part, cubin.sm);
+            let pointed = pointers.iter().map(String::as_str).filter(|_| through_pointers);
+            for name in named.chain(pointed) {
+                let known = linked.address(name).is_some();
+                let found = cubin.functions.iter().find(|f| !f.is_kernel && f.name == name);
                 if let (false, Some(function)) = (known, found) {
                     linked.parts.push((linked.bytes, function));
                     linked.bytes += function.code.len() as u64;
@@ -37,6 +41,12 @@ impl<'a> Linked<'a> {
             }
         }
         linked
+    }
+
+    /// The first instruction of each of `pointers`; of those that are not linked one beyond all code.
+    pub fn targets(&self, pointers: &[String]) -> Vec<u32> {
+        let target = |name: &String| self.address(name).map_or(u32::MAX, |at| (at / INSTRUCTION_BYTES) as u32);
+        pointers.iter().map(target).collect()
     }
 
     /// Address of a function.
@@ -88,7 +98,9 @@ impl<'a> Linked<'a> {
     }
 
     fn relocate(&self, code: &mut [u8], r: &Relocation<'_>, sm: u8, layout: &Layout) -> Result<(), String> {
-        let symbol = self.address(r.symbol).or_else(|| layout.symbol(r.symbol));
+        // A pointer to a function is the same from code as from memory; other addresses are within functions.
+        let pointer = layout.pointer(r.symbol).filter(|_| r.addend == 0 && r.kind != RelocationKind::JumpTarget);
+        let symbol = pointer.or_else(|| self.address(r.symbol)).or_else(|| layout.symbol(r.symbol));
         let address = symbol
             .ok_or_else(|| format!("the address of `{}` is not known: the cubin is not linked", r.symbol))?
             .wrapping_add_signed(r.addend);
@@ -113,4 +125,10 @@ impl<'a> Linked<'a> {
         place.copy_from_slice(&word.to_le_bytes());
         Ok(())
     }
+}
+
+/// Whether code of `function` calls what a register says.
+fn calls_through_pointer(function: &Function<'_>, sm: u8) -> bool {
+    let calls = |inst: Inst| inst.row.op == Opcode::Call && !matches!(inst.operands().last(), Some(Operand::Target(_)));
+    decode_function(function.code, sm).any(|inst| inst.is_ok_and(calls))
 }

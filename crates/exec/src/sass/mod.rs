@@ -13,6 +13,7 @@
 //! | `module` | variables, constant banks and relocations of a cubin |
 //! | `build` | a kernel under construction: registers, constants, sequences, static description |
 //! | `operand` | operands with their signs |
+//! | `stack` | how large the stack of a thread is |
 //! | `control` | branches, convergence barriers, CTA barriers |
 //! | the others | families of instructions |
 
@@ -28,6 +29,7 @@ mod memory;
 mod module;
 mod moves;
 mod operand;
+mod stack;
 mod texture;
 mod warp;
 mod words;

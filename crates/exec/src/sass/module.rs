@@ -2,6 +2,8 @@
 
 use crate::kernel::Variable;
 use crate::lower::module_base;
+use crate::machine::POINTERS;
+use sass::decode::INSTRUCTION_BYTES;
 use sass::elf::{ConstantBank, Cubin, Function, RelocationKind, Space};
 use std::collections::BTreeMap;
 
@@ -22,6 +24,8 @@ pub(super) struct Layout {
     banks: BTreeMap<(Option<String>, u8), u64>,
     /// Contents of constant banks that stay as they are, relocated.
     contents: BTreeMap<(Option<String>, u8), Vec<u8>>,
+    /// Functions that memory holds pointers to.
+    pointers: Vec<String>,
 }
 
 impl Layout {
@@ -67,6 +71,17 @@ impl Layout {
     /// Address of a named variable.
     pub fn symbol(&self, name: &str) -> Option<u64> {
         self.symbols.get(name).copied()
+    }
+
+    /// Functions that memory holds pointers to.
+    pub fn pointers(&self) -> &[String] {
+        &self.pointers
+    }
+
+    /// The pointer to a function, if memory holds one.
+    pub fn pointer(&self, function: &str) -> Option<u64> {
+        let number = self.pointers.iter().position(|name| name == function)?;
+        Some(POINTERS + INSTRUCTION_BYTES * number as u64)
     }
 
     /// Address of a constant bank as `function` sees it.
@@ -133,8 +148,12 @@ impl Layout {
                     relocation.kind, relocation.section
                 ));
             }
-            // Addresses of functions are for calls through pointers, which are refused where they stand.
-            let Some(address) = self.symbol(relocation.symbol) else { continue };
+            let is_function = cubin.functions.iter().any(|f| !f.is_kernel && f.name == relocation.symbol);
+            if is_function && self.pointer(relocation.symbol).is_none() {
+                self.pointers.push(relocation.symbol.into());
+            }
+            let address = self.symbol(relocation.symbol).or_else(|| self.pointer(relocation.symbol));
+            let Some(address) = address else { continue };
             let value = address.wrapping_add_signed(relocation.addend).to_le_bytes();
             let place = self.section_base(relocation.section).map(|base| base.wrapping_add(relocation.offset));
             let Some(place) = place else { continue };

@@ -3,6 +3,8 @@
 //   nvcc -cubin -O3 -std=c++17 -arch=sm_XX cases.cu -o cases.sm_XX.cubin
 //   nvcc -cubin -O3 -std=c++17 -Xptxas -O0 -arch=sm_XX cases.cu -o cases_O0.sm_XX.cubin
 // CUDA 11.8 (V11.8.89).
+//   ptxas -arch=sm_90 cases.ptx -o cases.cuda129.sm_90.cubin
+// CUDA 12.9 (V12.9.86); its disassembly as sm_90/README.md has it.
 #include <cuda_fp16.h>
 
 #define KERNEL(name) extern "C" __global__ void name(unsigned *out, const unsigned *in)

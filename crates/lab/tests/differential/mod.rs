@@ -24,6 +24,9 @@ use workloads::device::{Code, Device, Launch, ModuleSource, Registers as LaunchR
 const SCRATCH_BYTES: u64 = 256;
 /// Warp instructions after which a kernel is taken to run indefinitely.
 const MAX_INSTRUCTIONS: u64 = 500_000;
+/// Bytes of a thread's stack where machine code does not bound it: the recursive functions here go four deep, and
+/// some have arrays.
+const STACK_BYTES: u32 = 8192;
 /// Cycles after which a kernel is taken to run indefinitely.
 const MAX_CYCLES: u64 = 3_000_000;
 
@@ -221,7 +224,12 @@ pub fn check_functional(group: &Group, file: &Path, input: &[u8], fail: &mut dyn
     ];
     let modes: &[_] = if is_ptx(file) { &all } else { &[("", Registers::Virtual)] };
     for (mode, registers) in modes {
-        let options = LowerOptions { registers: *registers, any_architecture: true, ..LowerOptions::default() };
+        let options = LowerOptions {
+            registers: *registers,
+            any_architecture: true,
+            stack_bytes: Some(STACK_BYTES),
+            ..LowerOptions::default()
+        };
         let name = plain_name(file);
         let load = || {
             if is_ptx(file) { exec::load(name, &bytes, options) } else { exec::load_binary(name, &bytes, 90, options) }
@@ -233,7 +241,7 @@ pub fn check_functional(group: &Group, file: &Path, input: &[u8], fail: &mut dyn
                 Ok(Err(error)) => Err((Kind::Refused, error.to_string())),
                 Ok(Ok(loaded)) => guarded(|| functional(loaded, case, input)),
             };
-            // What needs more registers than it may have is told so.
+            // What needs more registers than allowed is reported.
             let too_few = |kind: &Kind, detail: &str| {
                 *kind == Kind::Refused && *mode == "allocated-24" && detail.contains("registers")
             };
@@ -261,12 +269,13 @@ pub fn check_on_core(
         registers,
         any_architecture: true,
         max_cycles: Some(MAX_CYCLES),
+        stack_bytes: Some(STACK_BYTES),
         ..Setup::new(config::load(gpu).unwrap())
     };
     let bytes = contents(file);
     for case in &group.cases {
         let outcome = guarded(|| timed(&setup, file, &bytes, case, input));
-        // A thread of Fermi has 63 registers; a kernel that needs more is told so.
+        // A thread of Fermi has at most 63 registers; a kernel that needs more is refused.
         let too_few =
             |kind: &Kind, detail: &str| *kind == Kind::Refused && gpu == "gtx480" && detail.contains("registers");
         if let Err((kind, detail)) = outcome

@@ -375,6 +375,8 @@ impl Inst {
     fn word_source(&self, style: Style) -> Operand {
         let (sign, suffix) = (self.sign(32, style), self.halves(32, style));
         match self.form() {
+            // Of conversions the source's type says whether it has a sign.
+            2 | 4 if style == Style::Bytes && self.bit(74) => immediate(self.get(32, 32) as u32, Style::Signed),
             2 | 4 => immediate(self.get(32, 32) as u32, style),
             3 | 5 => Operand::Constant(self.constant(sign, suffix)),
             6 | 7 => Operand::Register(Register { sign, suffix, ..Register::uniform(self.get(32, 6) as u8) }),

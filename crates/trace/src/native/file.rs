@@ -33,7 +33,7 @@ pub(super) const BLOCK_RATIO: u64 = 1032;
 /// Nor is a footer of a real run shortened more than this: it bounds what a reader allocates.
 pub(super) const FOOTER_RATIO: u64 = 100;
 
-/// Bytes that are packed between two looks at whether the user wants to stop.
+/// Bytes packed between two checks for Ctrl-C.
 const PACKED_AT_A_TIME: usize = 1 << 20;
 
 /// Whether `path` begins as a file of the native format does.

@@ -152,7 +152,7 @@ fn generate(
     Ok(bytes)
 }
 
-/// Ends the making of a long buffer if the user wants to stop; `made` elements are there.
+/// Ends the making of a long buffer on Ctrl-C; `made` elements are there.
 fn look(spec: &BufferSpec, made: u64) -> Result<(), Problem> {
     if made.is_multiple_of(data::LOOK_EVERY) {
         kit::stop::check().map_err(|e| Problem::new(spec.name.span.clone(), e.to_string()))?;

@@ -5,7 +5,7 @@ use kit::text::excerpt;
 use std::fmt::Write;
 use std::path::Path;
 
-/// Elements made or read between two looks at whether the user wants to stop.
+/// Elements made or read between two checks for Ctrl-C.
 pub const LOOK_EVERY: u64 = 1 << 16;
 
 /// Elements of one type, little-endian.

@@ -57,81 +57,64 @@ const UNPACK_BYTES: &[(Field, u64)] = &[(bits(74, 1), 1), (bits(78, 1), 0), (bit
 const PACK_BYTES_OF_HALVES: &[(Field, u64)] = &[(bits(73, 2), 1), (bits(78, 1), 0), (bits(84, 2), 0), (bits(89, 2), 2)];
 const SATFINITE: Mod = flag("saturate", 77, &["", ".SATFINITE"]);
 const BYTES_TYPE: Field = split(76, 1, 86, 2);
+const TO_BYTES: Mod = to_bytes(&[
+    RESERVED,
+    RESERVED,
+    RESERVED,
+    RESERVED,
+    ".E5M2.F32.PACK_AB_MERGE_C",
+    ".E4M3.F32.PACK_AB_MERGE_C",
+    RESERVED,
+    RESERVED,
+]);
+const TO_BYTES_OF_HALVES: Mod = to_bytes(&[
+    RESERVED,
+    RESERVED,
+    RESERVED,
+    RESERVED,
+    ".E5M2.F16.UNPACK_B_MERGE_C",
+    ".E4M3.F16.UNPACK_B_MERGE_C",
+    RESERVED,
+    RESERVED,
+]);
 const NO_ROUND: Mod = modifier("round", bits(79, 3), &[""]);
 /// The half that becomes the upper one of the result.
 const MERGED: Slot = slot(What::Shaped(64, Bits, bits(72, 1), &["", ".H1"], 124));
 
+/// Sources of conversions.
+const FROM_F32: &[Slot] = &[DST, late(F32)];
+const FROM_F16: &[Slot] = &[DST, late(F16)];
+const FROM_F64: &[Slot] = &[DST, late(F64)];
+const F2F: &[Mod] = &[FTZ, D_FLOAT_FULL, S_FLOAT_FULL, RND];
+const F2F_BF16: &[Mod] = &[FTZ, flag("bf16", 77, &["", ".BF16"]), S_FLOAT_FULL, RND];
+const F2F_HALF: &[Mod] = &[FTZ, D_FLOAT_FULL, S_FLOAT_FULL, RND, HALF_CHOICE];
+const F2I: &[Mod] = &[FTZ, D_INT, S_FLOAT, RND_INT, NTZ];
+const F2I_HALF: &[Mod] = &[FTZ, D_INT, S_FLOAT, RND_INT, NTZ, HALF_CHOICE];
+const FRND: &[Mod] = &[FTZ, D_FLOAT, RND_INT];
+const FRND_HALF: &[Mod] = &[FTZ, D_FLOAT, RND_INT, HALF_CHOICE];
+
+const PACK_HALVES: &[(Field, u64)] = &[(bits(78, 1), 0)];
+const MERGE_HALF: &[(Field, u64)] = &[(bits(78, 1), 1)];
+/// The same where the opcode has operations with 8-bit floating-point numbers, too.
+const PACK_HALVES_89: &[(Field, u64)] = &[(bits(78, 1), 0), (bits(74, 1), 0), (bits(84, 4), 0), (bits(89, 2), 0)];
+const MERGE_HALF_89: &[(Field, u64)] = &[(bits(78, 1), 1), (bits(74, 1), 0), (bits(84, 4), 0), (bits(89, 2), 0)];
+
 pub(super) const ROWS: &[Row] = &[
-    row(Op::F2F, 0x104, AB, &[FTZ, D_FLOAT_FULL, S_FLOAT_FULL, RND], &[DST, late(F32)], "d = b in another precision")
-        .fixed(&[(bits(84, 2), 2), (bits(77, 1), 0)]),
-    row(
-        Op::F2F,
-        0x104,
-        AB,
-        &[FTZ, flag("bf16", 77, &["", ".BF16"]), S_FLOAT_FULL, RND],
-        &[DST, late(F32)],
-        "d = b as bfloat16",
-    )
-    .sm(80, 90)
-    .fixed(&[(bits(84, 2), 2), (bits(75, 3), 4)]),
-    row(
-        Op::F2F,
-        0x104,
-        AB,
-        &[FTZ, D_FLOAT_FULL, S_FLOAT_FULL, RND, HALF_CHOICE],
-        &[DST, late(F16)],
-        "d = half b in another precision",
-    )
-    .fixed(SOURCE_16),
-    row(Op::F2F, 0x110, AB, &[FTZ, D_FLOAT_FULL, S_FLOAT_FULL, RND], &[DST, late(F32)], "double d = b")
-        .fixed(SOURCE_32),
-    row(
-        Op::F2F,
-        0x110,
-        AB,
-        &[FTZ, D_FLOAT_FULL, S_FLOAT_FULL, RND, HALF_CHOICE],
-        &[DST, late(F16)],
-        "double d = half b",
-    )
-    .fixed(SOURCE_16),
-    row(Op::F2F, 0x110, AB, &[FTZ, D_FLOAT_FULL, S_FLOAT_FULL, RND], &[DST, late(F64)], "d = double b")
-        .fixed(SOURCE_64),
-    row(Op::F2I, 0x105, AB, &[FTZ, D_INT, S_FLOAT, RND_INT, NTZ], &[DST, late(F32)], "integer d = b").fixed(SOURCE_32),
-    row(Op::F2I, 0x105, AB, &[FTZ, D_INT, S_FLOAT, RND_INT, NTZ, HALF_CHOICE], &[DST, late(F16)], "integer d = half b")
-        .fixed(SOURCE_16),
-    row(
-        Op::F2I,
-        0x105,
-        &[1],
-        &[FTZ, D_INT, S_FLOAT, RND_INT, NTZ, HALF_CHOICE],
-        &[DST, late(F16)],
-        "integer d = bfloat16 b",
-    )
-    .sm(90, 90)
-    .fixed(SOURCE_BF16),
-    row(Op::F2I, 0x111, AB, &[FTZ, D_INT, S_FLOAT, RND_INT, NTZ], &[DST, late(F32)], "64-bit integer d = b")
-        .fixed(SOURCE_32),
-    row(
-        Op::F2I,
-        0x111,
-        AB,
-        &[FTZ, D_INT, S_FLOAT, RND_INT, NTZ, HALF_CHOICE],
-        &[DST, late(F16)],
-        "64-bit integer d = half b",
-    )
-    .fixed(SOURCE_16),
-    row(
-        Op::F2I,
-        0x111,
-        &[1],
-        &[FTZ, D_INT, S_FLOAT, RND_INT, NTZ, HALF_CHOICE],
-        &[DST, late(F16)],
-        "64-bit integer d = bfloat16 b",
-    )
-    .sm(90, 90)
-    .fixed(SOURCE_BF16),
-    row(Op::F2I, 0x111, AB, &[FTZ, D_INT, S_FLOAT, RND_INT, NTZ], &[DST, late(F64)], "integer d = double b")
-        .fixed(SOURCE_64),
+    row(Op::F2F, 0x104, AB, F2F, FROM_F32, "d = b in another precision").fixed(&[(bits(84, 2), 2), (bits(77, 1), 0)]),
+    row(Op::F2F, 0x104, AB, F2F_BF16, FROM_F32, "d = b as bfloat16")
+        .sm(80, 90)
+        .fixed(&[(bits(84, 2), 2), (bits(75, 3), 4)]),
+    row(Op::F2F, 0x104, AB, F2F_HALF, FROM_F16, "d = half b in another precision").fixed(SOURCE_16),
+    row(Op::F2F, 0x110, AB, F2F, FROM_F32, "double d = b").fixed(SOURCE_32),
+    row(Op::F2F, 0x110, AB, F2F_HALF, FROM_F16, "double d = half b").fixed(SOURCE_16),
+    row(Op::F2F, 0x110, AB, F2F, FROM_F64, "d = double b").fixed(SOURCE_64),
+    row(Op::F2I, 0x105, AB, F2I, FROM_F32, "integer d = b").fixed(SOURCE_32),
+    row(Op::F2I, 0x105, AB, F2I_HALF, FROM_F16, "integer d = half b").fixed(SOURCE_16),
+    row(Op::F2I, 0x105, &[1], F2I_HALF, FROM_F16, "integer d = bfloat16 b").sm(90, 90).fixed(SOURCE_BF16),
+    row(Op::F2I, 0x111, AB, F2I, FROM_F32, "64-bit integer d = b").fixed(SOURCE_32),
+    row(Op::F2I, 0x111, AB, F2I_HALF, FROM_F16, "64-bit integer d = half b").fixed(SOURCE_16),
+    row(Op::F2I, 0x111, &[1], F2I_HALF, FROM_F16, "64-bit integer d = bfloat16 b").sm(90, 90).fixed(SOURCE_BF16),
+    row(Op::F2I, 0x111, AB, F2I, FROM_F64, "integer d = double b").fixed(SOURCE_64),
     row(Op::I2F, 0x106, AB, &[D_FLOAT, S_INT, RND], &[DST, late(Bytes)], "d = integer b"),
     row(Op::I2F, 0x112, AB, &[D_FLOAT, S_INT, RND], &[DST, late(Bytes)], "d = integer b, one of them of 64 bits"),
     row(
@@ -144,78 +127,19 @@ pub(super) const ROWS: &[Row] = &[
     )
     .sm(86, 90)
     .fixed(&[(bits(84, 3), 2)]),
-    row(Op::FRnd, 0x107, AB, &[FTZ, D_FLOAT, RND_INT], &[DST, late(F32)], "d = b rounded to an integer")
-        .fixed(SOURCE_32),
-    row(Op::FRnd, 0x107, AB, &[FTZ, D_FLOAT, RND_INT, HALF_CHOICE], &[DST, late(F16)], "d = half b rounded")
-        .fixed(SOURCE_16),
-    row(Op::FRnd, 0x107, &[1], &[FTZ, D_FLOAT, RND_INT, HALF_CHOICE], &[DST, late(F16)], "d = bfloat16 b rounded")
-        .sm(90, 90)
-        .fixed(SOURCE_BF16),
-    row(Op::FRnd, 0x113, AB, &[FTZ, D_FLOAT, RND_INT], &[DST, late(F64)], "d = double b rounded to an integer")
-        .fixed(SOURCE_64),
-    row(
-        Op::F2Fp,
-        0x3e,
-        AB,
-        &[NO_SIGN, NO_SIGN_B, RELU, F2FP_TYPE, PACK],
-        &[DST, a(F32), b(F32)],
-        "d = pair of halves (a, b)",
-    )
-    .sm(80, 86)
-    .fixed(&[(bits(78, 1), 0)]),
-    row(
-        Op::F2Fp,
-        0x3e,
-        AB,
-        &[NO_SIGN, NO_SIGN_B, RELU, F2FP_TYPE, MERGE],
-        &[DST, b(F32), c(Bits)],
-        "d = pair of halves (half of c, b)",
-    )
-    .sm(80, 86)
-    .fixed(&[(bits(78, 1), 1)]),
-    row(
-        Op::F2Fp,
-        0x3e,
-        AB,
-        &[NO_SIGN, NO_SIGN_B, RELU, F2FP_TYPE_89, PACK],
-        &[DST, a(F32), b(F32)],
-        "d = pair of halves (a, b)",
-    )
-    .sm(89, 90)
-    .fixed(&[(bits(78, 1), 0), (bits(74, 1), 0), (bits(84, 4), 0), (bits(89, 2), 0)]),
-    row(
-        Op::F2Fp,
-        0x3e,
-        AB,
-        &[NO_SIGN, NO_SIGN_B, RELU, F2FP_TYPE_89, MERGE],
-        &[DST, b(F32), c(Bits)],
-        "d = pair of halves (half of c, b)",
-    )
-    .sm(89, 90)
-    .fixed(&[(bits(78, 1), 1), (bits(74, 1), 0), (bits(84, 4), 0), (bits(89, 2), 0)]),
+    row(Op::FRnd, 0x107, AB, FRND, FROM_F32, "d = b rounded to an integer").fixed(SOURCE_32),
+    row(Op::FRnd, 0x107, AB, FRND_HALF, FROM_F16, "d = half b rounded").fixed(SOURCE_16),
+    row(Op::FRnd, 0x107, &[1], FRND_HALF, FROM_F16, "d = bfloat16 b rounded").sm(90, 90).fixed(SOURCE_BF16),
+    row(Op::FRnd, 0x113, AB, FRND, FROM_F64, "d = double b rounded to an integer").fixed(SOURCE_64),
+    pack_halves(PACK_HALVES, &[NO_SIGN, NO_SIGN_B, RELU, F2FP_TYPE, PACK]).sm(80, 86),
+    merge_half(MERGE_HALF, &[NO_SIGN, NO_SIGN_B, RELU, F2FP_TYPE, MERGE]).sm(80, 86),
+    pack_halves(PACK_HALVES_89, &[NO_SIGN, NO_SIGN_B, RELU, F2FP_TYPE_89, PACK]).sm(89, 90),
+    merge_half(MERGE_HALF_89, &[NO_SIGN, NO_SIGN_B, RELU, F2FP_TYPE_89, MERGE]).sm(89, 90),
     row(
         Op::F2FpBytes,
         0x3e,
         &[1],
-        &[
-            SATFINITE,
-            RELU,
-            modifier(
-                "d type",
-                BYTES_TYPE,
-                &[
-                    RESERVED,
-                    RESERVED,
-                    RESERVED,
-                    RESERVED,
-                    ".E5M2.F32.PACK_AB_MERGE_C",
-                    ".E4M3.F32.PACK_AB_MERGE_C",
-                    RESERVED,
-                    RESERVED,
-                ],
-            ),
-            NO_ROUND,
-        ],
+        &[SATFINITE, RELU, TO_BYTES, NO_ROUND],
         &[DST, a(Bits), b(Bits), MERGED],
         "d = pair (half of c, bytes (a, b))",
     )
@@ -240,25 +164,7 @@ pub(super) const ROWS: &[Row] = &[
         Op::F2FpBytesOfHalves,
         0x3e,
         &[1],
-        &[
-            SATFINITE,
-            RELU,
-            modifier(
-                "d type",
-                BYTES_TYPE,
-                &[
-                    RESERVED,
-                    RESERVED,
-                    RESERVED,
-                    RESERVED,
-                    ".E5M2.F16.UNPACK_B_MERGE_C",
-                    ".E4M3.F16.UNPACK_B_MERGE_C",
-                    RESERVED,
-                    RESERVED,
-                ],
-            ),
-            NO_ROUND,
-        ],
+        &[SATFINITE, RELU, TO_BYTES_OF_HALVES, NO_ROUND],
         &[DST, b(Bits), MERGED],
         "d = pair (half of c, bytes of the halves of b)",
     )
@@ -296,4 +202,18 @@ pub(super) const ROWS: &[Row] = &[
 
 const fn pack(fixed: &'static [(Field, u64)], mods: &'static [Mod], slots: &'static [Slot]) -> Row {
     row(Op::I2Ip, 0x39, AB, mods, slots, "d = a and b as small integers, below the lowest bits of c").fixed(fixed)
+}
+
+const fn to_bytes(names: &'static [&'static str]) -> Mod {
+    modifier("d type", BYTES_TYPE, names)
+}
+
+const fn pack_halves(fixed: &'static [(Field, u64)], mods: &'static [Mod]) -> Row {
+    const SLOTS: &[Slot] = &[DST, a(F32), b(F32)];
+    row(Op::F2Fp, 0x3e, AB, mods, SLOTS, "d = pair of halves (a, b)").fixed(fixed)
+}
+
+const fn merge_half(fixed: &'static [(Field, u64)], mods: &'static [Mod]) -> Row {
+    const SLOTS: &[Slot] = &[DST, b(F32), c(Bits)];
+    row(Op::F2Fp, 0x3e, AB, mods, SLOTS, "d = pair of halves (half of c, b)").fixed(fixed)
 }

@@ -23,8 +23,10 @@ const RELU_PRED: Mod = modifier(
     &[RESERVED, RESERVED, RESERVED, RESERVED, RESERVED, RESERVED, RESERVED, ""],
 )
 .show(on(79));
-/// Products in single precision are refused.
+/// Products in single precision are refused since sm_80: compilers emit them for sm_70 and sm_75 only.
 const NO_F32: Mod = flag("f32 result", 78, &["", RESERVED]);
+/// `.F32` has no `.RELU`.
+const NO_RELU_F32: Mod = flag("relu of f32", 79, &["", RESERVED]).show(on(78));
 /// The sum in single precision has no absolute value of its first source since sm_86.
 const NO_ABS: Mod = flag("a absolute", 73, &["", RESERVED]).show(on(78));
 const H_AND: Mod = flag("both halves", 71, &["", ".H_AND"]);
@@ -71,8 +73,24 @@ pub(super) const ROWS: &[Row] = &[
     )
     .sm(90, 90)
     .fixed(BF16_ON),
-    row(Op::HMul2, 0x32, AB, &[FMZ, FTZ, SAT, RELU, RELU_PRED, NO_F32], &[DST, a(Half), b(Half)], "d = a * b on pairs")
-        .sm(70, 89),
+    row(
+        Op::HMul2,
+        0x32,
+        AB,
+        &[F32_OUT, FMZ, FTZ, SAT, RELU, RELU_PRED, NO_RELU_F32, ONE_MODE],
+        &[DST, a(Half), b(Half)],
+        "d = a * b on pairs",
+    )
+    .sm(70, 75),
+    row(
+        Op::HMul2,
+        0x32,
+        AB,
+        &[FMZ, FTZ, SAT, RELU, RELU_PRED, NO_F32, ONE_MODE],
+        &[DST, a(Half), b(Half)],
+        "d = a * b on pairs",
+    )
+    .sm(80, 89),
     row(
         Op::HMul2,
         0x32,
@@ -97,7 +115,7 @@ pub(super) const ROWS: &[Row] = &[
         Op::HFma2,
         0x31,
         ABC,
-        &[FMZ, FTZ, SAT, RELU, RELU_PRED, NO_F32],
+        &[F32_OUT, FMZ, FTZ, SAT, RELU, RELU_PRED, NO_RELU_F32, ONE_MODE],
         &[DST, a(Half), b(Half), c(Half)],
         "d = a * b + c on pairs",
     )
