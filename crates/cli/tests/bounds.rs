@@ -240,6 +240,28 @@ fn preparation_that_takes_too_long() {
     assert!(ran.stderr.contains("must be a number of seconds"), "{}", ran.stderr);
 }
 
+/// A comparison on the host that takes a minute: the report comes without it.
+#[cfg(unix)]
+#[test]
+fn ctrl_c_while_results_are_compared() {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("k.ptx"), with_local_memory(4)).unwrap();
+    let launch = "module = \"k.ptx\"\n[buffers.out]\ntype = \"u32\"\nlength = 134217728\n[[launch]]\nkernel = \"k\"\n\
+                  grid = 1\nblock = 32\nargs = [\"out\"]\n[[output]]\nbuffer = \"out\"\ncompare = { formula = \"(i * 7 + 3) / 2\" }\n";
+    let path = folder.path().join("k.toml");
+    fs::write(&path, launch).unwrap();
+    let mut command = common::command(&["run", path.to_str().unwrap()]);
+    let child = command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(std::time::Duration::from_secs(4));
+    let signal = ["-INT", &child.id().to_string()];
+    assert!(std::process::Command::new("kill").args(signal).status().unwrap().success());
+    let ran = common::from(child.wait_with_output().unwrap());
+    assert_eq!(ran.status, 130, "{}", ran.stderr);
+    for part in ["not checked", "ended early", "Kernels"] {
+        assert!(ran.stdout.contains(part), "no {part} in:\n{}", ran.stdout);
+    }
+}
+
 /// Without an answer to Ctrl-C this would end with status 2 after a minute.
 #[cfg(unix)]
 #[test]

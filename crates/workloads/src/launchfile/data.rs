@@ -138,21 +138,24 @@ fn decode_text(contents: &[u8], ty: Option<ScalarType>) -> Result<Data, String> 
 pub fn listing(name: &str, bytes: &[u8], ty: ScalarType, count: usize) -> String {
     const PER_LINE: usize = 8;
     let all = bytes.len() / ty.bytes();
-    let shown: Vec<String> = numbers(bytes, ty).take(count).map(|b| ty.text(b)).collect();
+    let shown = || numbers(bytes, ty).take(count).map(|b| ty.text(b));
+    let listed = all.min(count);
     let mut text = format!("{name}: {all} x {}", ty.name());
-    if shown.len() <= PER_LINE {
-        let more = if shown.len() < all { ", ..." } else { "" };
-        _ = write!(text, " = [{}{more}]", shown.join(", "));
+    if listed <= PER_LINE {
+        let more = if listed < all { ", ..." } else { "" };
+        _ = write!(text, " = [{}{more}]", shown().collect::<Vec<_>>().join(", "));
         return text;
     }
-    let wide = shown.iter().map(String::len).max().unwrap_or(0);
-    let index_wide = (shown.len() - 1).to_string().len();
-    for (line, values) in shown.chunks(PER_LINE).enumerate() {
-        _ = write!(text, "\n  [{:index_wide$}]", line * PER_LINE);
-        values.iter().for_each(|v| _ = write!(text, " {v:>wide$}"));
+    let wide = shown().map(|v| v.len()).max().unwrap_or(0);
+    let index_wide = (listed - 1).to_string().len();
+    for (i, v) in shown().enumerate() {
+        if i.is_multiple_of(PER_LINE) {
+            _ = write!(text, "\n  [{i:index_wide$}]");
+        }
+        _ = write!(text, " {v:>wide$}");
     }
-    if shown.len() < all {
-        _ = write!(text, "\n  ... {} more", all - shown.len());
+    if listed < all {
+        _ = write!(text, "\n  ... {} more", all - listed);
     }
     text
 }
