@@ -19,21 +19,19 @@ pub fn install() -> Result<(), Failure> {
             kit::output::discard_unfinished();
             std::process::exit(Exit::Interrupted.status().into());
         }
-        let _ = writeln!(
-            std::io::stderr(),
-            "\nStopping; the report of what is known follows. Ctrl-C again leaves at once."
-        );
+        let report = if preparation::is_over() { "; the report of what is known follows" } else { "" };
+        let _ = writeln!(std::io::stderr(), "\nStopping{report}. Ctrl-C again leaves at once.");
         leave_unless_noticed();
     })
     .map_err(|e| Failure::failed(format!("cannot catch Ctrl-C: {e}")))?;
     preparation::begin()
 }
 
-/// Ends the process if nothing notices within a second that it is to stop: what waits for a pipe, or
-/// takes long without looking, has nothing to report.
+/// Ends the process if nothing notices soon that it is to stop: what waits for a pipe, or takes long
+/// without looking, has nothing to report. Before the first simulated cycle there is no report at all.
 fn leave_unless_noticed() {
-    const LOOKS: u32 = 18;
-    for _ in 0..LOOKS {
+    const LOOKS: [u32; 2] = [2, 14];
+    for _ in 0..LOOKS[usize::from(preparation::is_over())] {
         std::thread::sleep(Duration::from_millis(50));
         if kit::stop::noticed() {
             return;

@@ -23,7 +23,7 @@ pub fn begin() -> Result<(), Failure> {
     };
     let deadline = Instant::now() + Duration::from_secs(seconds);
     std::thread::spawn(move || {
-        while !OVER.load(Ordering::Relaxed) {
+        while !is_over() {
             let Some(left) = deadline.checked_duration_since(Instant::now()) else { give_up(seconds) };
             std::thread::sleep(left.min(Duration::from_millis(200)));
         }
@@ -34,6 +34,11 @@ pub fn begin() -> Result<(), Failure> {
 /// The first cycle has been simulated, or nothing is left to prepare.
 pub fn end() {
     OVER.store(true, Ordering::Relaxed);
+}
+
+/// Whether something is or was simulated.
+pub fn is_over() -> bool {
+    OVER.load(Ordering::Relaxed)
 }
 
 fn give_up(seconds: u64) -> ! {

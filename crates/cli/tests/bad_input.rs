@@ -265,7 +265,7 @@ fn a_livelock_names_the_loop_and_what_it_polls() {
     let text = "module = \"spin.ptx\"\n[buffers.flags]\ntype = \"u32\"\nlength = 4\nfill = 0\n\
                 [[launch]]\nkernel = \"spin\"\ngrid = 1\nblock = 64\nargs = [\"flags\"]\n";
     let launch = folder.write("spin.toml", text);
-    let parts = ["livelock", "`spin`", "ld.volatile.global.u32 %r1, [%p+4]", "line 12", "= 0x0", "2 warps"];
+    let parts = ["livelock", "`spin`", "ld.volatile.global.u32 %r1, [%p+4]", "spin.ptx:12", "= 0x0", "2 warps"];
     fails(1, &["run", &launch, "--livelock-cycles", "20000"], &parts);
     // Without the watchdog only the limit on cycles ends it, and that is no failure.
     common::succeed(&["run", &launch, "--livelock-cycles", "0", "--max-cycles", "200000"]);
@@ -294,7 +294,11 @@ $low:
     folder.write("stuck.ptx", barriers);
     let text = "module = \"stuck.ptx\"\n[[launch]]\nkernel = \"stuck\"\ngrid = 1\nblock = 64\nargs = []\n";
     let launch = folder.write("stuck.toml", text);
-    fails(1, &["run", &launch], &["deadlock", "warp 0", "barrier 1", "line 13", "warp 1", "barrier 2", "line 11"]);
+    fails(
+        1,
+        &["run", &launch],
+        &["deadlock", "warp 0", "barrier 1", "stuck.ptx:13)", "warp 1", "barrier 2", "stuck.ptx:11)"],
+    );
     let ran = common::run(&["run", &launch]);
     assert!(ran.stdout.contains("failed"), "{}", ran.stdout);
     fails(1, &["run", &launch, "--quiet"], &["deadlock"]);

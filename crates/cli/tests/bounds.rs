@@ -42,6 +42,76 @@ fn local_memory_of_a_thread_and_of_all() {
     assert!(one.stderr.contains("local memory") && one.stderr.contains("524288"), "{}", one.stderr);
 }
 
+/// A launch of a recursive kernel of machine code, whose file says what the stack of a thread is.
+fn recursive(folder: &TempDir, says: &str) -> String {
+    let cubin = common::root().join("crates/exec/tests/data/cases.sm_86.cubin");
+    fs::copy(cubin, folder.path().join("cases.cubin")).unwrap();
+    let launch = format!(
+        "module = \"cases.cubin\"\n{says}\n[buffers.out]\ntype = \"u32\"\nlength = 32\n[[launch]]\nkernel = \"recursion\"\n\
+         grid = 1\nblock = 32\nargs = [\"out\", \"out\"]\n[[output]]\nbuffer = \"out\"\nprint = 1\n"
+    );
+    let path = folder.path().join("cases.toml");
+    fs::write(&path, launch).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn the_stack_of_recursion_is_that_of_the_launch_file_or_the_command_line() {
+    let folder = TempDir::new().unwrap();
+    let run = |says: &str, options: &[&str]| {
+        let ran = common::run(&[&["run", &recursive(&folder, says), "--gpu", "rtx3070"], options].concat());
+        (ran.status, ran.stderr)
+    };
+    let faults = |says, options: &[&str]| {
+        let (status, error) = run(says, options);
+        assert_eq!(status, 1, "{says} {options:?}: {error}");
+        assert!(error.contains("outside the thread's 16 bytes of local memory"), "{error}");
+    };
+    let ends = |says, options: &[&str]| assert_eq!(run(says, options), (0, String::new()), "{says} {options:?}");
+    ends("", &[]);
+    faults("stack_bytes = 16", &[]);
+    faults("", &["--stack-bytes", "16"]);
+    // What the command line says goes before.
+    faults("stack_bytes = 4096", &["--stack-bytes", "16"]);
+    ends("stack_bytes = 16", &["--stack-bytes", "4096"]);
+    let (status, error) = run("stack_bytes = 524289", &[]);
+    assert_eq!(status, 2, "{error}");
+    assert!(error.contains("cases.toml:2:15") && error.contains("at most 524288 bytes, not 524289"), "{error}");
+    let (status, error) = run("", &["--stack-bytes", "524289"]);
+    assert_eq!(status, 2, "{error}");
+    assert!(error.contains("--stack-bytes") && error.contains("0..=524288"), "{error}");
+}
+
+/// A body without an instruction is one that returns at once, under every kind of design.
+#[test]
+fn a_kernel_without_instructions_ends() {
+    let folder = TempDir::new().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    fs::write(path("k.ptx"), format!("{HEADER}.visible .entry k() {{}}\n")).unwrap();
+    let launch = "module = \"k.ptx\"\n[[launch]]\nkernel = \"k\"\ngrid = 5\nblock = 96\nargs = []\n";
+    fs::write(path("k.toml"), launch).unwrap();
+    let cores = [
+        "inorder",
+        "inorder-war-exact",
+        "warpboard-stores",
+        "ghost",
+        "socgpu",
+        "loog",
+        "ideal",
+        "inorder+scalar",
+        "ghost+scalar",
+    ];
+    for core in cores {
+        let modes: &[&[&str]] = &[&[], &["--registers", "allocated"], &["--registers", "hazard-free"]];
+        for mode in modes {
+            let json =
+                common::succeed(&[&["run", &path("k.toml"), "--core", core, "--audit", "--json"], *mode].concat());
+            let report: serde_json::Value = serde_json::from_str(&json).unwrap();
+            assert_eq!(report["total"]["warp_instructions"], 15, "{core} {mode:?}: one exit for each warp");
+        }
+    }
+}
+
 #[test]
 fn contents_of_buffers() {
     let folder = TempDir::new().unwrap();
@@ -49,6 +119,62 @@ fn contents_of_buffers() {
     let random = run(&folder, &kernel, 1, 32, "length = 1073741825\nrandom = { low = 0, high = 9 }");
     assert_eq!(random.status, 2, "{}", random.stderr);
     assert!(random.stderr.contains("1073741824 (4294967296 bytes) are the maximum"), "{}", random.stderr);
+}
+
+/// A launch file that launches a kernel as often as each of `repeats` says.
+fn repeated(folder: &TempDir, repeats: &[&str]) -> String {
+    fs::write(folder.path().join("k.ptx"), with_local_memory(4)).unwrap();
+    let mut launches = "module = \"k.ptx\"\n[buffers.out]\ntype = \"u32\"\nlength = 1\n".to_owned();
+    for (stream, repeat) in repeats.iter().enumerate() {
+        let launch = "[[launch]]\nkernel = \"k\"\ngrid = 1\nblock = 32\nargs = [\"out\"]";
+        writeln!(launches, "{launch}\nstream = {stream}\nrepeat = {repeat}").unwrap();
+    }
+    launches += "[[output]]\nbuffer = \"out\"\nprint = 1\n";
+    let path = folder.path().join("k.toml");
+    fs::write(&path, launches).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn launches_of_a_run() {
+    let folder = TempDir::new().unwrap();
+    let ran = common::run(&["run", &repeated(&folder, &["4294967295"])]);
+    assert_eq!(ran.status, 2, "{}", ran.stderr);
+    assert!(ran.stderr.contains("k.toml:11:10") && ran.stderr.contains("from 0 to 1048576"), "{}", ran.stderr);
+    let ran = common::run(&["run", &repeated(&folder, &["1000000", "48576", "3"])]);
+    assert_eq!(ran.status, 2, "{}", ran.stderr);
+    assert!(ran.stderr.contains("1048579 launches; 1048576 are the maximum of a run"), "{}", ran.stderr);
+}
+
+/// Launches that are still to come take no memory.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_million_launches() {
+    let folder = TempDir::new().unwrap();
+    let launch = repeated(&folder, &["1000000"]);
+    let run = format!(
+        "ulimit -v 600000 && exec '{}' run '{launch}' --max-cycles 20000 --json",
+        env!("CARGO_BIN_EXE_warpwright")
+    );
+    let ran = common::from(std::process::Command::new("sh").args(["-c", &run]).output().unwrap());
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let report: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(report["interrupted"], true);
+    // The limit is looked at now and then.
+    assert!(report["total"]["total_cycles"].as_u64().unwrap() < 1_000_000, "{}", report["total"]["total_cycles"]);
+}
+
+/// What a launch of many has taken for good is its row in the report.
+#[cfg(target_os = "linux")]
+#[test]
+fn reports_of_many_launches() {
+    let folder = TempDir::new().unwrap();
+    let launch = repeated(&folder, &["10000", "5000"]);
+    let json = common::succeed(&["run", &launch, "--set", "launch.kernel_latency_cycles=1", "--json"]);
+    let report: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(report["kernels"].as_array().unwrap().len(), 15_000);
+    let peak = report["host"]["peak_memory_bytes"].as_u64().unwrap();
+    assert!(peak < 250 << 20, "{} MiB", peak >> 20);
 }
 
 fn kernels(count: usize) -> String {

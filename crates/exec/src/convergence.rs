@@ -216,6 +216,24 @@ impl Convergence {
         self.next_group()
     }
 
+    /// The active lanes have come to a `WARPSYNC` at `place`; `groups` are they by the lanes that each
+    /// waits for. Lanes whose own have all come go on together, or if `exclusive` with those alone that
+    /// wait for the same.
+    ///
+    /// # Errors
+    /// [`Stuck`].
+    pub fn sync(&mut self, place: u8, groups: &[(LaneMask, LaneMask)], exclusive: bool) -> Result<(), Stuck> {
+        let all = groups.iter().fold(0, |all, group| all | group.1);
+        if groups.len() == 1 || !exclusive && all & self.live & !self.active == 0 {
+            return self.meet(Gathering { place, lanes: all });
+        }
+        let waiting = |lanes| Waiting::Lanes(Gathering { place, lanes });
+        self.others.extend(groups.iter().map(|&(mask, all)| Group { pc: self.pc, mask, waiting: waiting(all) }));
+        self.active = 0;
+        self.settle();
+        self.next_group()
+    }
+
     /// Lanes `gone`, which are active, will not come to the gathering at `place`; the active lanes go on.
     pub fn leave(&mut self, place: u8, gone: LaneMask) {
         self.pc += 1;

@@ -108,6 +108,8 @@ impl Cvt {
             (Numeric::F64, _) => self.f64_to_float(f64::from_bits(x)),
             (Numeric::F32 | Numeric::Tf32, _) => self.f32_to_float(f32::from_bits(x as u32)),
             (Numeric::F16, _) => self.half_to_float::<F16>(x as u16),
+            // The upper half of an f32, which keeps what a NaN carries: compilers make it a shift.
+            (Numeric::Bf16, Numeric::F32) if !mode.ftz && !mode.sat => x << 16 & 0xffff_0000,
             (Numeric::Bf16, _) => self.half_to_float::<Bf16>(x as u16),
         }
     }

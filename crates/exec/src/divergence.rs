@@ -90,6 +90,14 @@ fn origin(op: &Op) -> Origin {
     }
 }
 
+/// The member mask of an operation whose result all lanes of such a mask get.
+fn members(op: &Op) -> Option<Reg> {
+    match *op {
+        Op::Vote { members, .. } | Op::Redux(_, _, [_, members]) => Some(members),
+        _ => None,
+    }
+}
+
 struct Analysis<'a> {
     kernel: &'a Kernel,
     machine: Option<Groups<'a>>,
@@ -263,7 +271,8 @@ impl<'a> Analysis<'a> {
         let varies = match origin(op) {
             Origin::Operands => part || varies,
             Origin::Lane => true,
-            Origin::Warp => part,
+            // Lanes with different member masks get different values.
+            Origin::Warp => part || members(op).is_some_and(|r| self.column_varies(state, r)),
         };
         for write in writes.drain(..) {
             let (first, count) = match write {

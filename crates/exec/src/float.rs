@@ -48,9 +48,9 @@ lane_ops! {
     /// Logarithm to base two, approximate.
     Lg2Approx: Sfu (a: f32) -> f32 { approx::lg2(a, m.mode.ftz) }
     /// Sine, approximate.
-    SinApprox: Sfu (a: f32) -> f32 { approx::sin(a, m.mode.ftz) }
+    SinApprox: Sfu (a: f32) -> f32 { approx::sin(a) }
     /// Cosine, approximate.
-    CosApprox: Sfu (a: f32) -> f32 { approx::cos(a, m.mode.ftz) }
+    CosApprox: Sfu (a: f32) -> f32 { approx::cos(a) }
     /// Sine of an angle in turns, approximate.
     SinTurns: Sfu (a: f32) -> f32 { approx::sin_turns(a, m.mode.ftz) }
     /// Cosine of an angle in turns, approximate.

@@ -190,23 +190,13 @@ fn operate_rarely(
         }
         Op::AsyncWait(groups) => out.async_groups_left = *groups,
         Op::Shuffle { mode, d, p, s } => shuffle::shfl(&mut file, *mode, *d, *p, *s),
-        Op::Vote { kind, d, p } => {
-            let result = shuffle::vote(*kind, file.pred(*p), mask);
-            match d {
-                Destination::Reg(d) => file.write(*d, &[result; WARP_LANES]),
-                Destination::Pred(d) => file.write_pred(*d, result),
-            }
+        Op::Vote { kind, d, p, members } => shuffle::vote_sync(&mut file, *kind, *d, *p, *members),
+        Op::Match { all, wide, d, p, a, members } => {
+            shuffle::match_sync(&mut file, (*all, *wide), *d, *p, [*a, *members]);
         }
-        Op::Match { all, wide, d, p, a } => shuffle::match_sync(&mut file, *all, *wide, *d, *p, *a),
         Op::ActiveMask(d) => file.write(*d, &[mask; WARP_LANES]),
-        Op::Redux(op, d, a) => shuffle::redux(&mut file, *op, *d, *a),
-        Op::Elect { d, p } => {
-            let leader = mask & mask.wrapping_neg();
-            if let Some(d) = d {
-                file.write(*d, &[leader.trailing_zeros(); WARP_LANES]);
-            }
-            file.write_pred(*p, leader);
-        }
+        Op::Redux(op, d, s) => shuffle::redux(&mut file, *op, *d, *s),
+        Op::Elect { d, p, members } => shuffle::elect(&mut file, *d, *p, *members),
         Op::Matrix(number) => kernel.matrix[*number as usize].run(&mut file, &mut spaces, out)?,
         Op::Barrier { op, id, threads, d, p } if mask != 0 => {
             let votes = file.pred(*p);
@@ -497,7 +487,8 @@ pub(crate) fn arrive(
     if let Some(n) = threads
         && (n == 0 || n % WARP_LANES as u32 != 0 || n > 1024)
     {
-        return Err(Trap::new(format!("a barrier cannot wait for {n} threads: not a multiple of the warp size"), mask));
+        let threads = kit::text::counted(n.into(), "thread");
+        return Err(Trap::new(format!("a barrier cannot wait for {threads}: not a multiple of the warp size"), mask));
     }
     out.barrier = isa::BarrierArrival { id: id as u8, threads: threads.unwrap_or(0) as u16 };
     if let Some(d) = d {

@@ -126,22 +126,20 @@ pub(crate) enum RegisterPlace {
 pub(crate) enum Origin {
     /// A text, and where each instruction stands in it.
     Text(Arc<SourceText>, Vec<Span>),
-    /// A cubin, by name.
-    Cubin(String),
+    /// A cubin.
+    Cubin,
 }
 
 impl Origin {
-    /// The place of instruction `pc`, of `bytes` each, and the line that it stands in, marked.
-    pub fn describe(&self, pc: Pc, bytes: u32) -> (String, String) {
+    /// The place of instruction `pc` of `program`, and the line that it is in, marked.
+    pub fn describe(&self, pc: Pc, program: &Program) -> (String, String) {
         match self {
             Origin::Text(text, spans) => {
                 let span = spans.get(pc.index()).copied().unwrap_or_default();
                 let at = text.position(span.start);
                 (format!("{}:{}:{}", text.name, at.line, at.column), text.excerpt(span))
             }
-            Origin::Cubin(name) => {
-                (format!("{name}, byte {:#x} of the kernel", u64::from(pc.0) * u64::from(bytes)), String::new())
-            }
+            Origin::Cubin => (program.place(pc), String::new()),
         }
     }
 }

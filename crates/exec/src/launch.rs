@@ -188,7 +188,8 @@ fn check_shape(kernel: &Kernel, grid: Dim3, block: Dim3, dynamic_shared: u32) ->
     if let Some(most) = kernel.max_threads
         && block.volume() > u64::from(most)
     {
-        return fail(format!("a block of {block} has more than the {most} threads that it was compiled for"));
+        let most = kit::text::counted(most.into(), "thread");
+        return fail(format!("a block of {block} has more than the {most} that it was compiled for"));
     }
     if let Some(required) = kernel.required_block.filter(|&required| required != block) {
         return fail(format!("a block of {block}, but it was compiled for blocks of {required} only (`.reqntid`)"));

@@ -17,7 +17,7 @@ use sass::decode::INSTRUCTION_BYTES;
 pub struct MachineCode {
     /// Where parameters start in constant bank 0.
     pub parameter_base: u32,
-    /// Where the address of constant bank 3 in device memory stands in constant bank 0, and the address:
+    /// Offset in constant bank 0 of the device address of constant bank 3, and that address:
     /// code that is not optimised reads `__constant__` variables with it.
     pub constants_base: (u32, u64),
     /// Constants whose value a launch decides.
@@ -70,8 +70,9 @@ pub enum Steer {
     /// `BREAK`: the lanes where the guard and the predicate hold will not come to convergence barrier
     /// number and register.
     Leave(u8, Reg, Pred),
-    /// `WARPSYNC`: waits for the lanes in a register.
-    WarpSync(Reg),
+    /// `WARPSYNC`: waits for the lanes in a register; true: lanes that name others go on apart
+    /// (`.EXCLUSIVE`).
+    WarpSync(Reg, bool),
     /// `WARPSYNC.COLLECTIVE`: the lanes in a register run the next instructions as one group, up to
     /// `ENDCOLLECTIVE`, which sends each to the byte address that a second register now takes.
     Collective(Reg, Reg, u32),
@@ -81,7 +82,7 @@ pub enum Steer {
     Branch(u32, Pred),
     /// `BRA.U.ANY`: all active lanes go, if the guard and the predicate hold in one of them.
     BranchIfAny(u32, Pred),
-    /// `BRA.DIV` (true) and `BRA.CONV` (false): if the lanes in the register are not all active, or are.
+    /// `BRA.DIV` (true) and `BRA.CONV` (false): if the lanes in the register do not all execute it, or do.
     BranchIfDiverged(u32, Reg, bool),
     /// `BRX`, `BRXU`, `RET`: to the byte address in a register plus a number, where the guard and the
     /// predicate hold.
@@ -112,7 +113,7 @@ impl Steer {
                 f(Use::Write(back, 1));
                 f(Use::Read(lanes, 1));
             }
-            Steer::Meet(_, r) | Steer::WarpSync(r) | Steer::BranchIfDiverged(_, r, _) => f(Use::Read(r, 1)),
+            Steer::Meet(_, r) | Steer::WarpSync(r, _) | Steer::BranchIfDiverged(_, r, _) => f(Use::Read(r, 1)),
             Steer::BranchIndirect(r, _, p) | Steer::Leave(_, r, p) => {
                 f(Use::Read(r, 1));
                 f(Use::ReadPred(p));
@@ -240,14 +241,14 @@ fn execute_steer(
             file.write(b, &left);
             warp.groups.leave(place, mask);
         }
-        Steer::WarpSync(r) => {
-            let lanes = file.column(r)[first];
-            warp.groups.meet(Gathering { place: Gathering::WARPSYNC, lanes }).map_err(at_stuck)?;
+        Steer::WarpSync(r, exclusive) => {
+            let members = by_members(file.column(r), active);
+            warp.groups.sync(Gathering::WARPSYNC, &members, exclusive).map_err(at_stuck)?;
         }
         Steer::Collective(lanes, back, target) => {
             file.write(back, &[target; WARP_LANES]);
-            let lanes = file.column(lanes)[first];
-            warp.groups.meet(Gathering { place: Gathering::COLLECTIVE, lanes }).map_err(at_stuck)?;
+            let members = by_members(file.column(lanes), active);
+            warp.groups.sync(Gathering::COLLECTIVE, &members, true).map_err(at_stuck)?;
         }
         Steer::Yield => warp.groups.yield_turn(),
         Steer::Branch(target, p) => {
@@ -259,8 +260,14 @@ fn execute_steer(
             out.diverged = warp.groups.branch(taken, target);
         }
         Steer::BranchIfDiverged(target, r, diverged) => {
-            let together = file.column(r)[first] & warp.groups.live() & !active == 0;
-            let taken = if together != diverged { mask } else { 0 };
+            // Compilers guard `BRA.DIV` by "this lane names the same members as the first" where lanes may name
+            // different ones: lanes without the guard count as elsewhere, and all take the branch.
+            let together = file.column(r)[first] & warp.groups.live() & !mask == 0;
+            let taken = match (diverged, together) {
+                (true, false) => active,
+                (false, true) => mask,
+                _ => 0,
+            };
             out.diverged = warp.groups.branch(taken, target);
         }
         Steer::BranchIndirect(r, offset, p) => {
@@ -291,6 +298,18 @@ fn execute_steer(
         }
     }
     Ok(())
+}
+
+/// The lanes in `mask` by the lanes that each names, with those.
+fn by_members(column: &Column, mask: LaneMask) -> Vec<(LaneMask, LaneMask)> {
+    let mut groups: Vec<(LaneMask, LaneMask)> = Vec::new();
+    for lane in lanes(mask) {
+        match groups.iter_mut().find(|group| group.1 == column[lane]) {
+            Some(group) => group.0 |= 1 << lane,
+            None => groups.push((1 << lane, column[lane])),
+        }
+    }
+    groups
 }
 
 /// Where the lanes in `mask` go, by target.

@@ -260,7 +260,7 @@ pub enum Op {
         /// Value, lane, clamp and segment mask.
         s: [Reg; 3],
     },
-    /// Vote over the executing lanes.
+    /// Vote over the executing lanes of each member mask.
     Vote {
         /// What is asked.
         kind: Vote,
@@ -268,6 +268,8 @@ pub enum Op {
         d: Destination,
         /// Each lane's vote.
         p: Pred,
+        /// Each lane's member mask.
+        members: Reg,
     },
     /// Lanes with equal values.
     Match {
@@ -281,17 +283,21 @@ pub enum Op {
         p: Pred,
         /// The value.
         a: Reg,
+        /// Each lane's member mask.
+        members: Reg,
     },
     /// The active mask.
     ActiveMask(Reg),
-    /// Reduction over the executing lanes.
-    Redux(Redux, Reg, Reg),
+    /// Reduction of the first source over the executing lanes of each member mask, the second source.
+    Redux(Redux, Reg, [Reg; 2]),
     /// The lowest executing lane and who it is.
     Elect {
         /// Its number.
         d: Option<Reg>,
         /// Whether this lane is it.
         p: Pred,
+        /// Each lane's member mask.
+        members: Reg,
     },
     /// Matrix operation, by number in the kernel's table.
     Matrix(u16),
@@ -553,20 +559,23 @@ impl Op {
                 f(Use::WritePred(p));
                 s.into_iter().for_each(|s| f(Use::Read(s, 1)));
             }
-            Op::Vote { d, p, .. } => {
+            Op::Vote { d, p, members, .. } => {
                 destination(d, f);
                 f(Use::ReadPred(p));
+                f(Use::Read(members, 1));
             }
-            Op::Match { wide, d, p, a, .. } => {
+            Op::Match { wide, d, p, a, members, .. } => {
                 f(Use::Write(d, 1));
                 f(Use::WritePred(p));
                 f(Use::Read(a, 1 + u8::from(wide)));
+                f(Use::Read(members, 1));
             }
             Op::ActiveMask(d) => f(Use::Write(d, 1)),
-            Op::Redux(_, d, a) => table_row((1, [1]), d, [a], f),
-            Op::Elect { d, p } => {
+            Op::Redux(_, d, s) => table_row((1, [1, 1]), d, s, f),
+            Op::Elect { d, p, members } => {
                 d.into_iter().for_each(|d| f(Use::Write(d, 1)));
                 f(Use::WritePred(p));
+                f(Use::Read(members, 1));
             }
             Op::Barrier { id, threads, d, p, .. } => {
                 d.into_iter().for_each(|d| destination(d, f));

@@ -1,6 +1,7 @@
 //! Exchange between the lanes of a warp: `shfl`, `vote`, `match`, `redux`, `elect`.
 
 use crate::lanes::{Lanes, Pred, Reg};
+use crate::op::Destination;
 use kit::{LaneMask, WARP_LANES, lanes};
 
 /// Which lane `shfl` reads.
@@ -66,7 +67,7 @@ pub enum Vote {
 }
 
 /// Result of a vote over `members`: a truth value as a full or empty mask, or the ballot.
-pub fn vote(kind: Vote, holds: LaneMask, members: LaneMask) -> LaneMask {
+fn vote(kind: Vote, holds: LaneMask, members: LaneMask) -> LaneMask {
     let holds = holds & members;
     let truth = match kind {
         Vote::All => holds == members,
@@ -77,24 +78,71 @@ pub fn vote(kind: Vote, holds: LaneMask, members: LaneMask) -> LaneMask {
     if truth { !0 } else { 0 }
 }
 
-/// Executes `match.any`: each lane gets the executing lanes that have its value; or `match.all`:
-/// all executing lanes if all values agree, else none, and whether they do.
-pub(crate) fn match_sync(file: &mut Lanes<'_>, all: bool, wide: bool, d: Reg, p: Pred, a: Reg) {
+/// The executing lanes by their member mask: those that name the same members, and which of these
+/// execute. The lanes of one warp may name different masks in one instruction, each its own.
+fn groups(file: &Lanes<'_>, members: Reg) -> impl Iterator<Item = (LaneMask, LaneMask)> + use<> {
+    let (column, mask) = (*file.column(members), file.mask);
+    let mut left = mask;
+    std::iter::from_fn(move || {
+        let named = column[lanes(left).next()?];
+        let same = lanes(left).fold(0, |m, lane| m | LaneMask::from(column[lane] == named) << lane);
+        left &= !same;
+        Some((same, named & mask))
+    })
+}
+
+/// Runs `f` on each group of lanes, `file.mask`, with its members.
+fn by_group(file: &mut Lanes<'_>, members: Reg, mut f: impl FnMut(&mut Lanes<'_>, LaneMask)) {
+    let mask = file.mask;
+    for (same, members) in groups(file, members) {
+        file.mask = same;
+        f(file, members);
+    }
+    file.mask = mask;
+}
+
+/// Executes `vote`.
+pub(crate) fn vote_sync(file: &mut Lanes<'_>, kind: Vote, d: Destination, p: Pred, members: Reg) {
+    let holds = file.pred(p);
+    by_group(file, members, |file, members| {
+        let result = vote(kind, holds, members);
+        match d {
+            Destination::Reg(d) => file.write(d, &[result; WARP_LANES]),
+            Destination::Pred(d) => file.write_pred(d, result),
+        }
+    });
+}
+
+/// Executes `match.any`: each lane gets the members that have its value; or `match.all`: all members if
+/// all values agree, else none, and whether they do. Sources: value, member mask.
+pub(crate) fn match_sync(file: &mut Lanes<'_>, (all, wide): (bool, bool), d: Reg, p: Pred, [a, members]: [Reg; 2]) {
     let mut values = [0; WARP_LANES];
     for lane in lanes(file.mask) {
         values[lane] = if wide { file.get::<u64>(a, lane) } else { u64::from(file.get::<u32>(a, lane)) };
     }
-    let mut out = [0; WARP_LANES];
-    for lane in lanes(file.mask) {
-        out[lane] = lanes(file.mask).fold(0, |m, other| m | LaneMask::from(values[other] == values[lane]) << other);
-    }
-    if all {
-        let agree = lanes(file.mask).all(|lane| out[lane] == file.mask);
-        file.write(d, &[if agree { file.mask } else { 0 }; WARP_LANES]);
-        file.write_pred(p, if agree { !0 } else { 0 });
-    } else {
-        file.write(d, &out);
-    }
+    by_group(file, members, |file, members| {
+        let equal = |lane: usize| lanes(members).fold(0, |m, o| m | LaneMask::from(values[o] == values[lane]) << o);
+        if all {
+            let agree = lanes(members).all(|lane| equal(lane) == members);
+            file.write(d, &[if agree { members } else { 0 }; WARP_LANES]);
+            file.write_pred(p, if agree { !0 } else { 0 });
+        } else {
+            let mut out = [0; WARP_LANES];
+            lanes(file.mask).for_each(|lane| out[lane] = equal(lane));
+            file.write(d, &out);
+        }
+    });
+}
+
+/// Executes `elect`: the number of the lowest member, and who it is.
+pub(crate) fn elect(file: &mut Lanes<'_>, d: Option<Reg>, p: Pred, members: Reg) {
+    by_group(file, members, |file, members| {
+        let leader = members & members.wrapping_neg();
+        if let Some(d) = d {
+            file.write(d, &[leader.trailing_zeros(); WARP_LANES]);
+        }
+        file.write_pred(p, leader);
+    });
 }
 
 /// What `redux` reduces by.
@@ -111,9 +159,9 @@ pub enum Redux {
     Xor,
 }
 
-/// Executes `redux`: every executing lane gets the reduction over them all.
-pub(crate) fn redux(file: &mut Lanes<'_>, op: Redux, d: Reg, a: Reg) {
-    let column = file.column(a);
+/// Executes `redux`: every executing lane gets the reduction over its members. Sources: value, member mask.
+pub(crate) fn redux(file: &mut Lanes<'_>, op: Redux, d: Reg, [a, members]: [Reg; 2]) {
+    let column = *file.column(a);
     let combine = |x: u32, y: u32| match op {
         Redux::Add => x.wrapping_add(y),
         Redux::MinU32 => x.min(y),
@@ -124,6 +172,8 @@ pub(crate) fn redux(file: &mut Lanes<'_>, op: Redux, d: Reg, a: Reg) {
         Redux::Or => x | y,
         Redux::Xor => x ^ y,
     };
-    let result = lanes(file.mask).map(|lane| column[lane]).reduce(combine).unwrap_or(0);
-    file.write(d, &[result; WARP_LANES]);
+    by_group(file, members, |file, members| {
+        let result = lanes(members).map(|lane| column[lane]).reduce(combine).unwrap_or(0);
+        file.write(d, &[result; WARP_LANES]);
+    });
 }

@@ -207,7 +207,7 @@ pub(crate) fn spot(kernel: &Kernel, pc: Pc) -> SourceSpot {
     let source = program.source(pc);
     let (file, line) = source.origin;
     let origin = program.files.get(file as usize).filter(|_| line != 0).map(|f| (f.clone(), line));
-    let (place, excerpt) = kernel.origin.describe(pc, program.inst_bytes);
+    let (place, excerpt) = kernel.origin.describe(pc, program);
     SourceSpot {
         kernel: kernel.name().into(),
         pc,

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{check, check_like, signed, unsigned, value};
+use common::{check, check_like, check_where, signed, unsigned, value};
 
 const TYPES: [&str; 6] = ["u16", "s16", "u32", "s32", "u64", "s64"];
 
@@ -166,20 +166,35 @@ fn bit_fields() {
     for n in [32_u64, 64] {
         let (u, s, b) = (format!("u{n}"), format!("s{n}"), format!("b{n}"));
         let bit = |a: u64, i: u64| if i < n { a >> i & 1 } else { 0 };
-        check(&format!("bfe.{u} $d, $a, $b, $c"), &u, &[&u, "u32", "u32"], |[a, pos, len, _]| {
+        let unsigned_field = |[a, pos, len, _]: [u64; 4]| {
             let (pos, len) = (pos & 255, len & 255);
             (0..n).filter(|&i| i < len).fold(0, |r, i| r | bit(a, pos + i) << i)
-        });
-        check(&format!("bfe.{s} $d, $a, $b, $c"), &s, &[&s, "u32", "u32"], |[a, pos, len, _]| {
+        };
+        let signed_field = |[a, pos, len, _]: [u64; 4]| {
             let (pos, len) = (pos & 255, len & 255);
             // The manual's description: the sign is the field's highest bit, or the value's.
             let sign = if len == 0 { 0 } else { bit(a, (pos + len - 1).min(n - 1)) };
             (0..n).fold(0, |r, i| r | (if i < len && pos + i < n { bit(a, pos + i) } else { sign }) << i)
-        });
-        check(&format!("bfi.{b} $d, $a, $b, $c, $e"), &b, &[&b, &b, "u32", "u32"], |[a, b, pos, len]| {
+        };
+        let inserted = |[a, b, pos, len]: [u64; 4]| {
             let (pos, len) = (pos & 255, len & 255);
             (0..n).fold(0, |r, i| r | (if i >= pos && i < pos + len { bit(a, i - pos) } else { bit(b, i) }) << i)
-        });
+        };
+        // Of 64-bit fields the assembler takes position and length as they are, where the manual takes 8 bits.
+        let small = |pos, len| n == 32 || pos < 256 && len < 256;
+        let field = |instruction: &str, ty: &str, f: &dyn Fn([u64; 4]) -> u64| {
+            let within = |[_, pos, len, _]: [u64; 4]| small(pos, len);
+            check_where(&format!("{instruction} $d, $a, $b, $c"), ty, &[ty, "u32", "u32"], |v| Some(f(v)), within);
+            let body = format!("and.b32 %r1, $b, 127; and.b32 %r2, $c, 127; {instruction} $d, $a, %r1, %r2;");
+            check(&body, ty, &[ty, "u32", "u32"], |[a, pos, len, _]| f([a, pos & 127, len & 127, 0]));
+        };
+        field(&format!("bfe.{u}"), &u, &unsigned_field);
+        field(&format!("bfe.{s}"), &s, &signed_field);
+        let within = |[_, _, pos, len]: [u64; 4]| small(pos, len);
+        let sources = [b.as_str(), &b, "u32", "u32"];
+        check_where(&format!("bfi.{b} $d, $a, $b, $c, $e"), &b, &sources, |v| Some(inserted(v)), within);
+        let body = format!("and.b32 %r1, $c, 127; and.b32 %r2, $e, 127; bfi.{b} $d, $a, $b, %r1, %r2;");
+        check(&body, &b, &sources, |[a, b, pos, len]| inserted([a, b, pos & 127, len & 127]));
     }
 }
 

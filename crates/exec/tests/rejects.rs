@@ -131,6 +131,20 @@ fn a_required_block_is_the_only_one() {
 }
 
 #[test]
+fn nouns_agree_with_their_numbers() {
+    let header = ".version 7.0\n.target sm_70\n.address_size 64\n";
+    let text = format!("{header}.visible .entry one()\n.maxntid 1\n{{ ret; }}\n");
+    let module = load("one.ptx", &text, LowerOptions::default()).unwrap();
+    let launch = Launch::new(module.kernel("one").unwrap().clone(), Dim3::new(1, 1, 1), Dim3::new(2, 1, 1), 0, &[]);
+    let error = launch.unwrap_err().to_string();
+    assert!(error.contains("more than the 1 thread that it was compiled for"), "{error}");
+    let mut memory = exec::DeviceMemory::new(1 << 20);
+    let address = memory.allocate("x", 1).unwrap();
+    let error = memory.write(address, &[0; 2]).unwrap_err().to_string();
+    assert!(error.contains("2 bytes at offset 0 do not fit in `x` of 1 byte"), "{error}");
+}
+
+#[test]
 fn local_memory_beyond_what_a_thread_has_is_refused() {
     let refused = |declarations: &str| {
         let text = format!("{HEADER}.visible .entry k() {{\n{declarations}\nret; }}\n");

@@ -123,6 +123,74 @@ fn a_loop_of_wide_compare_and_swap_on_shared_memory_ends() {
     check(&modules("cases"), "shared_or", &input, &expected);
 }
 
+/// Values, member masks and lanes to read, of 64 threads of which the lanes of a warp are in three groups.
+fn groups() -> (Vec<u32>, impl Fn(usize) -> Vec<usize>) {
+    let group = |t: usize| [0, 1, 0, 2, 2, 0, 1][t % 32 % 7];
+    let members = move |t: usize| (t & 32..(t & 32) + 32).filter(|&u| group(u) == group(t)).collect::<Vec<_>>();
+    let mask = |t: usize| members(t).iter().fold(0, |m, u| m | 1_u32 << (u % 32));
+    // The values of group 1 of the second warp are negative, those of group 2 of the first are not.
+    let value = |t: usize| match (t / 32, group(t)) {
+        (1, 1) => 0x8000_0000 | t as u32,
+        (0, 2) => 1000 * t as u32,
+        _ => (t as u32).wrapping_mul(0x9e37_79b9),
+    };
+    let read = |t: usize| members(t)[t % members(t).len()] as u32 % 32;
+    let mut input: Vec<u32> = (0..THREADS).map(value).collect();
+    input.extend((0..THREADS).map(mask));
+    input.extend((0..THREADS).map(read));
+    input.resize(WORDS, 0);
+    (input, members)
+}
+
+#[test]
+fn lanes_with_different_member_masks_are_groups_of_their_own() {
+    let (input, members) = groups();
+    let modules = modules("masks");
+    let negative = |u: usize| (input[u] as i32) < 0;
+    let ballot = |members: &[usize], f: &dyn Fn(usize) -> bool| {
+        members.iter().filter(|&&u| f(u)).fold(0, |m, u| m | 1_u32 << (u % 32))
+    };
+    let test = |kernel: &str, f: &dyn Fn(usize, &[usize]) -> u32| {
+        check(&modules, kernel, &input, &each(|t| f(t, &members(t))));
+    };
+    test("ballot", &|_, all| ballot(all, &negative));
+    test("all", &|_, all| all.iter().all(|&u| negative(u)).into());
+    test("any", &|_, all| all.iter().any(|&u| negative(u)).into());
+    test("uni", &|_, all| all.iter().all(|&u| negative(u) == negative(all[0])).into());
+    test("match_any", &|t, all| ballot(all, &|u| input[u] & 3 == input[t] & 3));
+    let key = |u: usize| (input[THREADS + u] & input[u]) >> 31;
+    test("match_all", &|_, all| if all.iter().all(|&u| key(u) == key(all[0])) { ballot(all, &|_| true) } else { 7 });
+    let other = |t: usize| input[(t & 32) + input[2 * THREADS + t] as usize];
+    test("shuffle", &|t, _| other(t));
+    test("barrier", &|t, _| other(t));
+}
+
+#[test]
+fn reductions_and_elections_are_by_member_mask() {
+    type Reduction = fn(u32, u32) -> u32;
+    let (input, members) = groups();
+    let reductions: [(&str, Reduction); 6] = [
+        ("redux_add_u32", u32::wrapping_add),
+        ("redux_min_u32", u32::min),
+        ("redux_max_s32", |a, b| (a as i32).max(b as i32) as u32),
+        ("redux_and_b32", |a, b| a & b),
+        ("redux_or_b32", |a, b| a | b),
+        ("redux_xor_b32", |a, b| a ^ b),
+    ];
+    let modules_80 = modules("masks80");
+    for (kernel, reduce) in reductions {
+        let of = |t: usize| members(t).into_iter().map(|u| input[u]).reduce(reduce).unwrap();
+        check(&modules_80, kernel, &input, &each(of));
+    }
+    let leader = |t: usize| members(t)[0];
+    check(
+        &modules("masks90"),
+        "elect",
+        &input,
+        &each(|t| leader(t) as u32 % 32 + if leader(t) == t { 100 } else { 0 }),
+    );
+}
+
 fn ladder(n: u32, x: u32) -> u32 {
     if n == 0 {
         return x;

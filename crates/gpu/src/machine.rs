@@ -303,8 +303,8 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Machine<S, P, O> {
     }
 
     /// Ends a run with [`RunError::Livelock`] when all warps have repeated themselves, and nothing that
-    /// they share has changed, for at least so many `cycles`. A program that would end is never stopped:
-    /// [`Livelock`] says how it is told. Streams must know their state ([`WarpStream::has_changed`]).
+    /// they share has changed, for at least `cycles` cycles. A program that would end is never stopped:
+    /// [`Livelock`] says how it is detected. Streams must know their state ([`WarpStream::has_changed`]).
     pub fn watch_for_livelock(&mut self, cycles: NonZeroU64) {
         self.watchdog = Some(Box::new(Watchdog::new(cycles.get())));
     }

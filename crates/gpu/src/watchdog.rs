@@ -4,9 +4,9 @@
 //! has begun or ended, none is to begin later, and no warp has read the time. And each resident warp has
 //! been in one state twice in that time, having executed instructions in between, or has waited at a barrier
 //! at which nobody arrived. What a warp does follows from its own state and from what warps share. So each
-//! goes round its loop for ever, whatever the order in which they execute: no change can come.
+//! repeats its loop indefinitely, in whatever order they execute: no change can come.
 //!
-//! It does not stop a program that would go on, but for a chance of 2^-64 that states that differ have one
+//! It does not stop a program that would progress, except with a probability of 2^-64 that states that differ have one
 //! digest. It misses loops that change memory and change it back (a ticket that is taken and given up), that
 //! count in a register, that read the time, or that do not come round within the states that are remembered;
 //! and warps that starve since a scheduler never chooses them.
@@ -22,10 +22,10 @@ use std::fmt;
 
 /// Looks at the state of warps in as many cycles as pass without one.
 const LOOKS: Cycle = 32;
-/// States that are remembered of a warp. When there are so many, every second one is forgotten.
+/// Maximum number of states remembered of a warp. At this number every second one is forgotten.
 const REMEMBERED: usize = 256;
 
-/// Warps that execute for ever and change nothing: each has been in the same state twice, and in the
+/// Warps that execute indefinitely and change nothing: each has been in the same state twice, and in the
 /// meantime nothing that warps share has changed.
 #[derive(Clone, Debug)]
 pub struct Livelock {

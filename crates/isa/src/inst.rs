@@ -188,6 +188,8 @@ pub struct Program {
     pub base_address: u64,
     /// File names that [`Source::origin`] refers to, by index.
     pub files: Vec<String>,
+    /// Name of the file that the instructions are in; empty if unknown, as in traces.
+    pub code_file: String,
 }
 
 impl Program {
@@ -225,6 +227,22 @@ impl Program {
     /// Where the instruction at `pc` comes from.
     pub fn source(&self, pc: Pc) -> Source {
         self.sources[pc.index()]
+    }
+
+    /// Where the instruction at `pc` is, as `saxpy.ptx:34, from saxpy.cu:9`, `saxpy.cubin, byte 0xd0 of the
+    /// kernel` or `line 34`; empty if unknown.
+    pub fn place(&self, pc: Pc) -> String {
+        let Source { line, origin: (file, at) } = self.source(pc);
+        let mut place = match (&*self.code_file, line) {
+            ("", 0) => String::new(),
+            ("", _) => format!("line {line}"),
+            (file, 0) => format!("{file}, byte {:#x} of the kernel", u64::from(pc.0) * u64::from(self.inst_bytes)),
+            (file, _) => format!("{file}:{line}"),
+        };
+        if let Some(file) = self.files.get(file as usize).filter(|_| at != 0) {
+            place += &format!("{}from {file}:{at}", if place.is_empty() { "" } else { ", " });
+        }
+        place
     }
 
     /// The instruction at `pc` as text.

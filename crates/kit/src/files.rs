@@ -16,7 +16,7 @@ pub const MOST_DATA_BYTES: u64 = 16 << 30;
 /// Most bytes of data from what does not say how long it is.
 const MOST_ENDLESS_BYTES: u64 = 1 << 30;
 
-/// Bytes that are read between two looks at whether the user wants to stop.
+/// Bytes read between two checks for Ctrl-C.
 const AT_A_TIME: u64 = 4 << 20;
 
 /// All of a file, device or pipe of at most `most` bytes.

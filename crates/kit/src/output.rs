@@ -30,7 +30,7 @@ enum Unfinished {
 
 impl Unfinished {
     fn remove(&self) {
-        // There is nobody to tell: the reason why it goes is told elsewhere.
+        // There is nobody to report to: the reason is reported elsewhere.
         let _ = match self {
             Self::File(path) => fs::remove_file(path),
             Self::Folder(path) => fs::remove_dir_all(path),

@@ -27,6 +27,14 @@ pub fn noticed() -> bool {
     NOTICED.load(Ordering::Relaxed)
 }
 
+/// Items between two looks of [`until_requested`].
+const ITEMS_PER_LOOK: usize = 4096;
+
+/// The items of `items` up to where the program is asked to stop: for long loops, followed by a [`check`].
+pub fn until_requested<I: Iterator>(items: I) -> impl Iterator<Item = I::Item> {
+    items.enumerate().take_while(|(i, _)| !i.is_multiple_of(ITEMS_PER_LOOK) || !requested()).map(|(_, item)| item)
+}
+
 /// Ends reading or writing that has no other way to end.
 ///
 /// # Errors

@@ -1,11 +1,14 @@
 //! Words and excerpts of messages.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
 /// Longest piece of a user's file that a message repeats, in characters.
 pub const MOST_EXCERPT: usize = 60;
 /// Longest line of a user's file that a message shows with a mark under it, in characters.
 pub const MOST_LINE: usize = 120;
+/// Longest word of a message, such as a path or a kernel's name, in characters.
+const MOST_WORD: usize = 240;
 /// Longest line of a message, in characters.
 const MOST_MESSAGE_LINE: usize = 1000;
 /// Most lines of a message.
@@ -87,6 +90,16 @@ fn floor(text: &str, at: usize) -> usize {
     (0..=at).rev().find(|&i| text.is_char_boundary(i)).unwrap_or(0)
 }
 
+/// `text` in at most `most` characters: of a longer one the beginning and, as names and paths often differ
+/// there, the end.
+pub fn middle_cut(text: &str, most: usize) -> Cow<'_, str> {
+    let Some(all) = text.char_indices().nth(most).map(|_| text.chars().count()) else { return text.into() };
+    let begin = most.saturating_sub(1) / 3;
+    let end = most.saturating_sub(1) - begin;
+    let chars = |from: usize, count: usize| text.chars().skip(from).take(count);
+    chars(0, begin).chain(['…']).chain(chars(all - end, end)).collect::<String>().into()
+}
+
 /// A message of a bounded length, whatever of a user's file it repeats.
 pub fn bounded(message: &str) -> String {
     let mut out = String::new();
@@ -99,12 +112,24 @@ pub fn bounded(message: &str) -> String {
         if number > 0 {
             out.push('\n');
         }
-        out.extend(line.chars().take(MOST_MESSAGE_LINE));
-        if line.chars().nth(MOST_MESSAGE_LINE).is_some() {
-            out.push('…');
-        }
+        push_bounded(&mut out, line);
     }
     out
+}
+
+/// Appends a line of a message: a long word is cut in the middle, a long line at the end.
+fn push_bounded(out: &mut String, line: &str) {
+    let mut room = MOST_MESSAGE_LINE;
+    for (number, word) in line.split(' ').enumerate() {
+        let word = middle_cut(word, MOST_WORD);
+        let gap = usize::from(number > 0);
+        out.extend(" ".chars().take(gap.min(room)));
+        out.extend(word.chars().take(room - gap.min(room)));
+        match room.checked_sub(gap + word.chars().count()) {
+            Some(left) => room = left,
+            None => return out.push('…'),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -132,6 +157,13 @@ mod tests {
     }
 
     #[test]
+    fn what_is_cut_keeps_its_ends() {
+        assert_eq!(middle_cut("seventy", 7), "seventy");
+        assert_eq!(middle_cut("a_long_name", 7), "a_…name");
+        assert_eq!([0, 1, 2].map(|most| middle_cut("name", most).into_owned()), ["…", "…", "…e"]);
+    }
+
+    #[test]
     fn a_mark_is_under_its_characters() {
         let short = pointed("\tadd x, y", 5, 1);
         assert_eq!((short.line.as_str(), short.mark.as_str()), ("\tadd x, y", "\t    ^"));
@@ -148,7 +180,11 @@ mod tests {
     #[test]
     fn messages_are_bounded() {
         assert_eq!(bounded("one\ntwo"), "one\ntwo");
-        assert_eq!(bounded(&"x".repeat(1 << 20)).chars().count(), MOST_MESSAGE_LINE + 1);
+        assert_eq!(bounded(" a  b "), " a  b ");
+        assert_eq!(bounded(&"x ".repeat(1 << 19)).chars().count(), MOST_MESSAGE_LINE + 1);
+        let path = bounded(&format!("error: {}/end.ptx: it is long", "é".repeat(1 << 20)));
+        assert!(path.starts_with("error: éé") && path.ends_with("éé/end.ptx: it is long"), "{path}");
+        assert_eq!(path.chars().count(), "error: ".len() + MOST_WORD + " it is long".len());
         let many = bounded(&"line\n".repeat(1000));
         assert!(many.ends_with("line\n… and 801 more lines"), "{many}");
     }

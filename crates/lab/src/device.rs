@@ -7,6 +7,7 @@ use crate::run::{Monitor, Setup, Unattended};
 use crate::session::{LaunchRecord, Session, check_fit};
 use exec::{DeviceState, GpuFacts, KernelError, LiveStream, LowerOptions, MemoryError};
 use gpu::{RunError, StreamId};
+use isa::KernelId;
 use sm::{Code, CoreSpec, TimingTable};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -160,12 +161,15 @@ impl<'m> SimulatedDevice<'m> {
         Err(DeviceError::Shape { kernel: kernel.name().to_owned(), problem })
     }
 
-    /// Runs what has been launched; keeps what is known when that fails.
-    fn run_launched(&mut self) -> Result<(), DeviceError> {
+    /// Runs what has been launched as far as `run` does; keeps what is known when that fails.
+    fn run_launched(
+        &mut self,
+        run: impl FnOnce(&mut Session<'m, LiveStream>) -> Result<Vec<KernelId>, RunError>,
+    ) -> Result<(), DeviceError> {
         if let Some(why) = &self.broken {
             return Err(DeviceError::Other(why.clone()));
         }
-        let error = match self.session.run() {
+        let error = match run(&mut self.session) {
             Ok(ended) => {
                 ended.into_iter().for_each(|kernel| self.session.engine.state().end_launch(kernel));
                 return Ok(());
@@ -290,6 +294,7 @@ impl Device for SimulatedDevice<'_> {
     }
 
     fn launch(&mut self, launch: &Launch<'_>) -> Result<(), DeviceError> {
+        self.run_launched(Session::make_room)?;
         let kernel = self.kernel(launch.module, launch.kernel)?.clone();
         let args: Vec<_> = launch.args.iter().map(|a| exec::Arg::Bytes(a.bytes().to_vec())).collect();
         let live = exec::Launch::new(kernel.clone(), launch.grid, launch.block, launch.dynamic_shared_bytes, &args);
@@ -328,6 +333,6 @@ impl Device for SimulatedDevice<'_> {
         if self.session.pending() == 0 && self.broken.is_none() {
             return Ok(());
         }
-        self.run_launched()
+        self.run_launched(Session::run)
     }
 }

@@ -17,9 +17,7 @@ pub(crate) trait Engine<S: WarpStream = LiveStream> {
     /// See [`Machine::run`].
     fn run(&mut self, watch: &mut dyn FnMut(Standing) -> ControlFlow<()>) -> Result<(), RunError>;
     /// See [`Machine::run_to_next_end`].
-    fn run_to_next_end(&mut self, watch: &mut dyn FnMut(Standing) -> ControlFlow<()>) -> Result<(), RunError> {
-        self.run(watch)
-    }
+    fn run_to_next_end(&mut self, watch: &mut dyn FnMut(Standing) -> ControlFlow<()>) -> Result<(), RunError>;
     /// See [`Machine::take_ended`].
     fn take_ended(&mut self) -> Vec<KernelRun>;
     /// See [`Machine::unfinished`].

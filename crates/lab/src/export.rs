@@ -233,7 +233,6 @@ impl<M: WarpMask> Taped<M> {
             let code = StaticCode { program: kernel.program.clone(), control_words: kernel.control_words().to_vec() };
             recorder.launch(&code, LaunchInfo { code: 0, shape, stream, architecture, timing });
         }
-        recorder.note(Action::Wait);
     }
 }
 
@@ -250,7 +249,14 @@ impl<M: WarpMask> Engine<LiveStream> for Taped<M> {
 
     fn run(&mut self, watch: &mut dyn FnMut(Standing) -> ControlFlow<()>) -> Result<(), gpu::RunError> {
         self.note_launches();
+        self.recorder.borrow_mut().note(Action::Wait);
         self.machine.run(watch)
+    }
+
+    /// Not recorded: whether the host waits here follows from the launches ([`Session::make_room`]).
+    fn run_to_next_end(&mut self, watch: &mut dyn FnMut(Standing) -> ControlFlow<()>) -> Result<(), gpu::RunError> {
+        self.note_launches();
+        self.machine.run_to_next_end(watch)
     }
 
     fn take_ended(&mut self) -> Vec<KernelRun> {

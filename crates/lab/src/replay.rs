@@ -6,7 +6,7 @@
 use crate::cores;
 use crate::report::{RegisterSource, Report};
 use crate::run::{Monitor, RunError, Setup};
-use crate::session::{Expected, LaunchRecord, Session, check_fit};
+use crate::session::{Expected, LaunchRecord, Session, check_fit, check_launches};
 use crate::trace::{Remarks, Stop, check_architecture, conclude, plain};
 use gpu::StreamId;
 use sm::{Code, CoreSpec, TimingTable};
@@ -22,6 +22,8 @@ pub(crate) fn run(setup: &Setup, path: &Path, monitor: &mut dyn Monitor) -> Resu
     let input = |error: trace::TraceError| RunError::input(error.to_string());
     let trace = Arc::new(NativeTrace::open(path).map_err(input)?);
     let mut remarks = Remarks::default();
+    let few = check_launches(trace.launches().len());
+    few.map_err(|many| RunError::input(format!("{}: {many}", path.display())))?;
     let expected = check(&trace, setup, &mut remarks)?;
     let options = setup.core_options().map_err(RunError::input)?;
     if options.scalar.is_some() && !trace.contents.has_values {
@@ -64,6 +66,7 @@ fn run_all(
                     Timing::Sass => Form::Sass,
                 };
                 let record = LaunchRecord { name, registers: RegisterSource::Given, code: form };
+                session.make_room()?;
                 session.launch(code.clone(), launch.shape, StreamId(launch.stream), record);
             }
             Action::Wait => wait(session)?,

@@ -5,6 +5,7 @@ use isa::Dim3;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use sm::{Example, Findings, Party, Violation};
+use std::sync::Arc;
 use workloads::Form;
 
 /// What one statistic means.
@@ -45,9 +46,19 @@ impl Value {
 
 /// The statistics of a kernel or of a run, in the order of the schema.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Stats(pub Vec<(StatInfo, Value)>);
+pub struct Stats(pub Vec<(Arc<StatInfo>, Value)>);
 
 impl Stats {
+    /// Takes the descriptions that `other` has, too, from there: those of a million launches are the same.
+    pub(crate) fn share_descriptions(&mut self, other: &Self) {
+        for ((mine, _), (others, _)) in self.0.iter_mut().zip(&other.0) {
+            if mine == others {
+                *mine = others.clone();
+            }
+        }
+        self.0.shrink_to_fit();
+    }
+
     /// The statistic called `name`.
     pub fn get(&self, name: &str) -> Option<Value> {
         self.0.iter().find(|(info, _)| info.name == name).map(|&(_, value)| value)

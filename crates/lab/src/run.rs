@@ -31,7 +31,7 @@ pub struct Setup {
     /// Ends the run, as if interrupted, after so many core cycles.
     pub max_cycles: Option<u64>,
     /// Ends the run as failed when all warps have repeated themselves and changed nothing for so many core
-    /// cycles ([`gpu::Livelock`]). `None`: such a run goes on until it is interrupted.
+    /// cycles ([`gpu::Livelock`]). `None`: such a run continues until it is interrupted.
     pub livelock_cycles: Option<NonZeroU64>,
     /// Which code of a bundled workload is run.
     pub code: Form,
@@ -174,7 +174,7 @@ pub struct RunError {
 }
 
 impl Job {
-    /// Every file that it reads, as far as can be told before it runs.
+    /// Every file that it reads, as far as known before it runs.
     pub fn inputs(&self) -> Vec<PathBuf> {
         match self {
             Job::Workload { .. } => Vec::new(),

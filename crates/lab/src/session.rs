@@ -14,9 +14,14 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use workloads::Form;
+use workloads::device::MOST_LAUNCHES;
 
 /// Time between two reports of progress.
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
+
+/// Launches that may wait for their end. Before one more the host waits, as with CUDA: what a program
+/// launches in a loop takes no memory in advance.
+const MOST_PENDING: usize = 1024;
 
 /// What is remembered of a launch for its report.
 pub(crate) struct LaunchRecord {
@@ -45,6 +50,8 @@ pub(crate) struct Session<'m, S: WarpStream> {
     monitor: Box<dyn Monitor + 'm>,
     launches: Vec<LaunchRecord>,
     reports: Vec<KernelReport>,
+    /// Launches that have been reported.
+    ended: usize,
     /// What there will be in all, if that is known.
     pub expected: Option<Expected>,
     /// CTAs of the launches that have ended.
@@ -53,7 +60,7 @@ pub(crate) struct Session<'m, S: WarpStream> {
     cycles_ended: u64,
     interrupted: bool,
     host_time: Duration,
-    /// When the monitor last heard of work that is no simulating.
+    /// When the monitor last heard of the run: many short kernels take long, too.
     last_asked: Instant,
     meter: Meter,
 }
@@ -74,6 +81,7 @@ impl<'m, S: WarpStream> Session<'m, S> {
             monitor,
             launches: Vec::new(),
             reports: Vec::new(),
+            ended: 0,
             expected: None,
             ctas_ended: 0,
             cycles_ended: 0,
@@ -90,7 +98,7 @@ impl<'m, S: WarpStream> Session<'m, S> {
         }
         self.last_asked = Instant::now();
         let flow = self.monitor.progress(&Progress {
-            kernels_done: self.reports.len() as u32,
+            kernels_done: self.ended as u32,
             kernels_total: self.expected.map(|all| all.kernels),
             share_done: self.expected.map(|all| share(self.ctas_ended, all.ctas)),
             cycles: self.cycles_ended,
@@ -108,7 +116,7 @@ impl<'m, S: WarpStream> Session<'m, S> {
 
     /// Launches that have not ended.
     pub fn pending(&self) -> usize {
-        self.launches.len() - self.reports.len()
+        self.launches.len() - self.ended
     }
 
     /// Runs until all launches have ended.
@@ -127,6 +135,18 @@ impl<'m, S: WarpStream> Session<'m, S> {
         self.run_with(|engine, watch| engine.run_to_next_end(watch))
     }
 
+    /// Runs until one more launch may wait; gives those that have ended.
+    ///
+    /// # Errors
+    /// As [`Session::run`].
+    pub fn make_room(&mut self) -> Result<Vec<KernelId>, RunError> {
+        let mut ended = Vec::new();
+        while self.pending() >= MOST_PENDING {
+            ended.extend(self.run_to_next_end()?);
+        }
+        Ok(ended)
+    }
+
     fn run_with(
         &mut self,
         run: impl FnOnce(&mut dyn Engine<S>, &mut dyn FnMut(Standing) -> ControlFlow<()>) -> Result<(), RunError>,
@@ -135,10 +155,10 @@ impl<'m, S: WarpStream> Session<'m, S> {
         let mut watcher = Watcher {
             monitor: self.monitor.as_mut(),
             launches: &self.launches,
-            kernels_done: self.reports.len() as u32,
+            kernels_done: self.ended as u32,
             expected: self.expected,
             ctas_ended: self.ctas_ended,
-            last: started,
+            last: &mut self.last_asked,
             max_cycles: self.setup.max_cycles,
         };
         let result = run(self.engine.as_mut(), &mut |standing| watcher.hear(standing));
@@ -159,7 +179,7 @@ impl<'m, S: WarpStream> Session<'m, S> {
         let (shape, occupancy) = (&kernel.shape, &kernel.occupancy);
         let record = &self.launches[run.kernel.index()];
         let slots = f64::from(self.setup.gpu.sm.max_warps);
-        let report = KernelReport {
+        let mut report = KernelReport {
             launch: run.kernel.0,
             name: record.name.clone(),
             code: record.code,
@@ -182,8 +202,12 @@ impl<'m, S: WarpStream> Session<'m, S> {
                 self.meter.of_kernel(&run.counters).as_ref(),
             ),
         };
+        if let Some(first) = self.reports.first() {
+            report.statistics.share_descriptions(&first.statistics);
+        }
         self.ctas_ended += shape.ctas();
         self.cycles_ended = self.cycles_ended.max(run.end);
+        self.ended += 1;
         self.reports.push(report);
     }
 
@@ -208,7 +232,8 @@ impl<'m, S: WarpStream> Session<'m, S> {
         statistics(&counted, counted.launch.cycles, &self.setup.gpu, self.meter.of_run(&counted).as_ref())
     }
 
-    /// The report so far, of a run of `workload` under `scheduler` that took `seconds`.
+    /// The report so far, of a run of `workload` under `scheduler` that took `seconds`. It takes the
+    /// reports of kernels with it: a million of them are not copied.
     pub fn summary(&mut self, workload: String, scheduler: &str, seconds: f64) -> Report {
         let total = self.total();
         let power = self.meter.series(&self.engine.counters());
@@ -223,7 +248,7 @@ impl<'m, S: WarpStream> Session<'m, S> {
             settings: self.setup.settings.clone(),
             interrupted: self.interrupted,
             error: None,
-            kernels: self.reports.clone(),
+            kernels: std::mem::take(&mut self.reports),
             host: HostFigures {
                 seconds,
                 cycles_per_second: per_second("total_cycles"),
@@ -239,6 +264,12 @@ impl<'m, S: WarpStream> Session<'m, S> {
             audit: self.engine.findings(),
         }
     }
+}
+
+/// Whether a trace has no more launches than a run may have.
+pub(crate) fn check_launches(launches: usize) -> Result<(), String> {
+    let few = launches as u64 <= MOST_LAUNCHES;
+    few.then_some(()).ok_or_else(|| format!("{launches} launches; {MOST_LAUNCHES} are the maximum of a run"))
 }
 
 /// Whether a CTA of `shape` fits on an SM; if not, what there is too little of.
@@ -278,7 +309,7 @@ struct Watcher<'a> {
     kernels_done: u32,
     expected: Option<Expected>,
     ctas_ended: u64,
-    last: Instant,
+    last: &'a mut Instant,
     max_cycles: Option<u64>,
 }
 
@@ -290,7 +321,7 @@ impl Watcher<'_> {
         if self.last.elapsed() < PROGRESS_EVERY {
             return ControlFlow::Continue(());
         }
-        self.last = Instant::now();
+        *self.last = Instant::now();
         let name = |id: KernelId| self.launches[id.index()].name.clone();
         self.monitor.progress(&Progress {
             kernel: standing.kernel.map(name).unwrap_or_default(),

@@ -10,6 +10,7 @@ use kit::Counters;
 use mem::DramCounters;
 use mem::cache::CacheCounters;
 use sm::{DesignStatistic, Per, Stall, Work};
+use std::sync::Arc;
 
 /// The reasons that the GhOST paper counts as scheduler stalls (section VI-A): "a scheduler cannot find
 /// any instruction ready for issue due to data and/or structural hazards".
@@ -31,7 +32,8 @@ struct Table(Stats);
 
 impl Table {
     fn put(&mut self, name: impl Into<String>, unit: &'static str, description: impl Into<String>, value: Value) {
-        self.0.0.push((StatInfo { name: name.into(), unit, description: description.into() }, value));
+        let info = StatInfo { name: name.into(), unit, description: description.into() };
+        self.0.0.push((info.into(), value));
     }
 
     fn count(&mut self, name: &str, unit: &'static str, description: &str, value: u64) {
@@ -237,5 +239,5 @@ pub fn schema() -> Vec<StatInfo> {
     let gpu = builtin().first().map(|b| config::load(b.name));
     let Some(Ok(gpu)) = gpu else { return Vec::new() };
     let snapshot = Snapshot { design: design_statistics(&gpu), ..Snapshot::default() };
-    statistics(&snapshot, 0, &gpu, None).0.into_iter().map(|(info, _)| info).collect()
+    statistics(&snapshot, 0, &gpu, None).0.into_iter().map(|(info, _)| Arc::unwrap_or_clone(info)).collect()
 }

@@ -8,7 +8,7 @@
 use crate::replay::no_values;
 use crate::report::{RegisterSource, Report};
 use crate::run::{Monitor, RunError, Setup};
-use crate::session::{Expected, LaunchRecord, Session, check_fit};
+use crate::session::{Expected, LaunchRecord, Session, check_fit, check_launches};
 use crate::{LIST_FILE, NATIVE_FILE, cores};
 use config::BranchFetch;
 use gpu::StreamId;
@@ -137,6 +137,7 @@ fn kernel_files(list: &Path) -> Result<Vec<PathBuf>, RunError> {
     if files.is_empty() {
         return Err(RunError::input(format!("{}: names no kernel, so there is nothing to run", list.display())));
     }
+    check_launches(files.len()).map_err(|many| RunError::input(format!("{}: {many}", list.display())))?;
     Ok(files)
 }
 

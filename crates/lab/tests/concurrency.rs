@@ -93,6 +93,23 @@ fn kernels_of_two_streams_overlap_and_those_of_one_do_not() {
     assert!(parallel > 0.49 * serial, "{parallel} against {serial} cycles");
 }
 
+/// Launches beyond those that may wait begin when there is room: as early as without that bound.
+#[test]
+fn many_launches_of_a_stream_follow_each_other_without_a_gap() {
+    let cycles = |count: u32| {
+        let mut setup = setup();
+        setup.gpu.launch.kernel_latency_cycles = 100;
+        let mut bench = Bench::on(&setup, "st.global.u32 [%at], %i;");
+        (0..count).for_each(|_| bench.launch(1, 32, 0));
+        bench.device.synchronize().unwrap();
+        let starts: Vec<_> = bench.device.kernel_reports().iter().map(|k| k.start_cycle).collect();
+        assert_eq!(starts.len(), count as usize);
+        starts.windows(2).map(|pair| pair[1] - pair[0]).collect::<Vec<_>>()
+    };
+    let gaps = cycles(2500);
+    assert!(gaps[1..].iter().all(|&gap| gap == gaps[1]), "{:?}", &gaps[1000..1100]);
+}
+
 /// A store by each thread after some work.
 const WORK: &str = "mov.u32 %r1, 200;\nL:\nadd.u32 %r2, %r2, %r1;\nsub.u32 %r1, %r1, 1;\n\
                     setp.ne.u32 %q1, %r1, 0;\n@%q1 bra L;\nst.global.u32 [%at], %r2;";
@@ -178,7 +195,7 @@ fn a_barrier_that_cannot_complete_is_reported_with_who_waits() {
     let mut bench = Bench::new("setp.lt.u32 %q1, %i, 32;\n@%q1 bra DONE;\nbar.sync 2, 128;\nDONE:");
     bench.launch(1, 64, 0);
     let message = bench.words(1).unwrap_err().to_string();
-    for part in ["deadlock", "barrier 2", "`k`", "warp 1"] {
+    for part in ["deadlock", "barrier 2", "`k`", "warp 1", "(test.ptx:1"] {
         assert!(message.contains(part), "no {part} in:\n{message}");
     }
 }

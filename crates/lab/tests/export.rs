@@ -70,6 +70,29 @@ fn a_native_trace_of_machine_code_runs_as_the_live_run_did_on_rtx3070() {
 }
 
 /// SOCGPU looks at where lanes that are apart meet again.
+/// More launches than may wait at a time, in two streams: the host waits at the same places.
+#[test]
+fn a_native_trace_of_many_launches_runs_as_the_live_run_did() {
+    let folder = tempfile::tempdir().unwrap();
+    let kernel = ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k() { ret; }\n";
+    let launch = |stream: u32, repeat: u32| {
+        format!("[[launch]]\nkernel = \"k\"\ngrid = 3\nblock = 64\nargs = []\nstream = {stream}\nrepeat = {repeat}\n")
+    };
+    let path = folder.path().join("k.toml");
+    std::fs::write(folder.path().join("k.ptx"), kernel).unwrap();
+    std::fs::write(&path, format!("module = \"k.ptx\"\n{}{}", launch(0, 1500), launch(1, 700))).unwrap();
+    let (setup, job) = (setup("rtx2060s"), Job::LaunchFile { path, values: Vec::new() });
+    let live = run(&setup, &job, &mut Unattended).unwrap();
+    let native = TraceFormat::Native { values: false };
+    let recorded = export(&setup, &job, folder.path(), native, false, &mut Unattended).unwrap();
+    let again = replayed(&setup, &recorded.path);
+    let starts = |report: &Report| report.kernels.iter().map(|k| (k.launch, k.start_cycle)).collect::<Vec<_>>();
+    assert_eq!(starts(&live).len(), 2200);
+    assert_eq!(starts(&recorded.report), starts(&live));
+    assert_eq!(starts(&again), starts(&live));
+    assert_eq!(again.total, live.total);
+}
+
 #[test]
 fn a_native_trace_says_where_lanes_meet_again() {
     native_round_trip("v100", Form::Ptx, "socgpu");

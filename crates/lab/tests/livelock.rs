@@ -1,11 +1,11 @@
-//! Warps that execute for ever and change nothing are found; programs that go on are let alone.
+//! Warps that execute indefinitely and change nothing are found; programs that progress are not stopped.
 
 use isa::Dim3;
 use lab::{Setup, SimulatedDevice};
 use std::num::NonZeroU64;
 use workloads::{Arg, Code, Device, DeviceError, Launch, ModuleSource, Registers};
 
-/// Far fewer cycles than the programs that go on take without changing anything.
+/// Far fewer cycles than the programs that progress take without changing anything.
 const PATIENCE: u64 = 20_000;
 
 /// Runs a kernel `k(u64 p)` on one SM's worth of threads; `%i` is the thread's number in its CTA, `%c` the
@@ -64,8 +64,13 @@ fn a_lock_that_a_lane_of_the_same_warp_holds() {
     let body = "L:\natom.global.cas.b32 %r1, [%p], 0, 1;\nsetp.ne.u32 %q1, %r1, 0;\n@%q1 bra L;\n\
                 ld.global.u32 %r2, [%p+4];\nadd.u32 %r2, %r2, 1;\nst.global.u32 [%p+4], %r2;\n\
                 atom.global.exch.b32 %r1, [%p], 0;";
-    let parts =
-        ["atom.global.cas.b32", "(line 14)", "global 0x7f00000000 = 0x1", "lanes 0xfffffffe", "repeats 3 instructions"];
+    let parts = [
+        "atom.global.cas.b32",
+        "(test.ptx:14)",
+        "global 0x7f00000000 = 0x1",
+        "lanes 0xfffffffe",
+        "repeats 3 instructions",
+    ];
     let message = livelock(body, 1, 32, &parts);
     assert!(message.starts_with("livelock at cycle"), "{message}");
     livelock(body, 2, 64, &["4 warps repeat themselves", "… and so do"]);

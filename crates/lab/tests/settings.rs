@@ -354,7 +354,7 @@ impl Case {
     }
 }
 
-/// Tries the cases of so many seeds.
+/// Tries the cases of `seeds` seeds.
 fn try_cases(seeds: std::ops::Range<u64>) {
     let (mut failures, mut kernels, mut settings) = (Vec::new(), 0, 0);
     let count = seeds.end - seeds.start;

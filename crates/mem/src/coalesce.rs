@@ -20,7 +20,7 @@ pub const MAX_ACCESSES: usize = 4 * WARP_LANES;
 pub enum Granularity {
     /// One 32-byte transaction per sector (sm_40 and later, and whatever bypasses an older L1).
     Sector,
-    /// Segments of up to so many bytes (sm_20 to sm_39 through L1): 128, or what the L1 fetches at once
+    /// Maximum bytes of a segment (sm_20 to sm_39 through L1): 128, or what the L1 fetches at once
     /// if that is less.
     Segment(u32),
 }

@@ -8,20 +8,21 @@
 //!
 //! | function | ISA's bound | ours |
 //! | --- | --- | --- |
-//! | `rcp`, `div.full`, `div.approx`, `ex2` | 1, 2, 2, 2 ulp | 0.5001 ulp |
+//! | `rcp`, `ex2` | 1, 2 ulp | 0.5001 ulp (`rcp`: 1 ulp of subnormals) |
+//! | `div.full`, `div.approx` | 2, 2 ulp | 1.5 ulp: a reciprocal, multiplied |
 //! | `sqrt`, `rsqrt` | relative 2^-23, 2^-22.9 | 2^-23.99 |
 //! | `lg2` | 2^-22 absolute in (0.5, 2), relative elsewhere | 2^-23.99 relative |
-//! | `sin`, `cos` | 2^-20.5 absolute to 2 pi, 2^-14.7 to 100 pi | 2^-24.9 absolute, any argument |
+//! | `sin`, `cos` | 2^-20.5 absolute to 2 pi, 2^-14.7 to 100 pi | the same: of the argument in turns |
 //! | `tanh.f32` | relative 2^-11 | 2^-23.99 |
 //! | `ex2.f16`, `ex2.bf16` | relative 2^-9.9, 2^-7 | 2^-11, 2^-8 |
 //! | `tanh.f16`, `tanh.bf16` | absolute 2^-10.987, 2^-8 | 2^-12, 2^-9 |
 //!
-//! Deviation: for arguments beyond 100 pi the ISA promises nothing for `sin` and `cos` and hardware
-//! loses all accuracy; ours do not.
+//! Quotients, reciprocals, sines, cosines and `rsqrt.approx.f64` are made of the tables' values as NVIDIA's
+//! assembler makes them (read off its machine code), so that PTX and machine code have the same bits.
 
 use crate::float32::{canonical, flush};
 use crate::half::{self, Half};
-use crate::{Rounding, float64};
+use crate::{Mode, Rounding, float32, float64};
 
 /// Applies the f64 function `f` under the rules for `.ftz` and NaN.
 #[inline(always)]
@@ -31,10 +32,20 @@ fn through_f64(a: f32, ftz: bool, f: impl Fn(f64) -> f64) -> f32 {
     canonical(if ftz { flush(result) } else { result })
 }
 
-/// `rcp.approx{.ftz}.f32`: 1 / a. Zero gives infinity of its sign.
+/// Above 2^126 reciprocals are subnormal.
+const LARGE: f32 = f32::from_bits(0x7e80_0000);
+
+/// `rcp.approx{.ftz}.f32`: 1 / a. Zero gives infinity of its sign. The table flushes subnormals: without
+/// `ftz`, arguments are brought into its range.
 #[inline]
 pub fn rcp(a: f32, ftz: bool) -> f32 {
-    through_f64(a, ftz, |x| 1.0 / x)
+    let scale = match a.abs() {
+        _ if ftz => return through_f64(a, true, |x| 1.0 / x),
+        x if x < f32::MIN_POSITIVE => 2f32.powi(24),
+        x if x > LARGE => 0.25,
+        _ => 1.0,
+    };
+    canonical(rcp(a * scale, true) * scale)
 }
 
 /// `sqrt.approx{.ftz}.f32`. The root of -0 is -0, of any other negative number NaN.
@@ -61,20 +72,27 @@ pub fn lg2(a: f32, ftz: bool) -> f32 {
     through_f64(a, ftz, libm::log2)
 }
 
-/// `sin.approx{.ftz}.f32`, argument in radians. Infinity gives NaN.
+/// `sin.approx{.ftz}.f32`, argument in radians. Infinity gives NaN. Subnormals count as zero with and
+/// without `.ftz`, as in the table.
 #[inline]
-pub fn sin(a: f32, ftz: bool) -> f32 {
-    through_f64(a, ftz, libm::sin)
+pub fn sin(a: f32) -> f32 {
+    sin_turns(turns(a), true)
 }
 
 /// `cos.approx{.ftz}.f32`, argument in radians. Infinity gives NaN.
 #[inline]
-pub fn cos(a: f32, ftz: bool) -> f32 {
-    through_f64(a, ftz, libm::cos)
+pub fn cos(a: f32) -> f32 {
+    cos_turns(turns(a), true)
 }
 
-/// Sine of `a` turns, as machine code computes it: compiled `sin.approx` multiplies by 1/2pi first.
-/// Infinity gives NaN.
+/// Radians in turns: the product with 1/2pi, rounded to zero.
+#[inline]
+fn turns(a: f32) -> f32 {
+    const TURN: f32 = f32::from_bits(0x3e22_f983);
+    float32::mul(a, TURN, Mode { round: Rounding::Zero, ..Mode::RN })
+}
+
+/// Sine of `a` turns. Infinity gives NaN.
 #[inline]
 pub fn sin_turns(a: f32, ftz: bool) -> f32 {
     through_f64(a, ftz, |x| sine(x % 1.0))
@@ -105,20 +123,22 @@ pub fn tanh(a: f32) -> f32 {
 /// dividend (NaN for an infinite one), since it multiplies by a flushed reciprocal.
 #[inline]
 pub fn div(a: f32, b: f32, ftz: bool) -> f32 {
-    const LIMIT: f32 = f32::from_bits(0x7e80_0000); // 2^126
-    let magnitude = b.abs();
-    if magnitude > LIMIT && magnitude < f32::INFINITY {
-        let sign = (a.to_bits() ^ b.to_bits()) & 0x8000_0000;
-        return if a.is_finite() { f32::from_bits(sign) } else { crate::float32::NAN };
-    }
-    div_full(a, b, ftz)
+    let scale = if !ftz && b.abs() < f32::MIN_POSITIVE { 2f32.powi(24) } else { 1.0 };
+    quotient(a, b, scale, ftz)
 }
 
-/// `div.full{.ftz}.f32`.
+/// `div.full{.ftz}.f32`: divisors above 2^126 have a reciprocal, too.
 #[inline]
 pub fn div_full(a: f32, b: f32, ftz: bool) -> f32 {
-    let b = f64::from(if ftz { flush(b) } else { b });
-    through_f64(a, ftz, |x| x / b)
+    if b.abs() > LARGE { quotient(a, b, 0.25, ftz) } else { div(a, b, ftz) }
+}
+
+/// Quotient of both operands times `scale`: the dividend times a reciprocal.
+#[inline]
+fn quotient(a: f32, b: f32, scale: f32, ftz: bool) -> f32 {
+    let mode = Mode { ftz, ..Mode::RN };
+    let [a, b] = [a, b].map(|x| if scale == 1.0 { x } else { float32::mul(x, scale, mode) });
+    float32::mul(rcp(b, true), a, mode)
 }
 
 /// NaN of the gross f64 approximations (PTX ISA, "rsqrt.approx.ftz.f64").
@@ -138,10 +158,19 @@ pub fn rsqrt_ftz_f64(a: f64) -> f64 {
     gross(a, |x| 1.0 / x.sqrt())
 }
 
-/// `rsqrt.approx.f64`: 1 / sqrt(a) within 1 ulp (the ISA states no bound).
+/// `rsqrt.approx.f64`: 1 / sqrt(a) within 1 ulp (the ISA states no bound): a third-order step from the gross
+/// approximation.
 #[inline]
 pub fn rsqrt_f64(a: f64) -> f64 {
-    float64::canonical(1.0 / a.sqrt())
+    if a.is_subnormal() && a > 0.0 {
+        return rsqrt_f64(a * 2f64.powi(54)) * 2f64.powi(27);
+    }
+    if !a.is_normal() || a < 0.0 {
+        return float64::canonical(1.0 / a.sqrt());
+    }
+    let gross = rsqrt_ftz_f64(a);
+    let error = a.mul_add(-(gross * gross), 1.0);
+    error.mul_add(0.375, 0.5).mul_add(gross * error, gross)
 }
 
 /// Applies `f` to the upper word of `a` and keeps the upper word of the result, rounded to nearest.

@@ -190,7 +190,8 @@ fn what_is_next_to_forms_is_judged_as_by_ptxas() {
     }
     let of = |sign: &str| counts.get(sign).copied().unwrap_or(0);
     assert!(of("-") > 1000 && of("+") > 50, "{counts:?}");
-    assert!(of("~") * 40 < of("-") && of("!") * 100 < of("-"), "{counts:?}");
+    // What ptxas takes and the manual does not, and numbers that only it checks.
+    assert!(of("~") <= 3 && of("!") <= 5, "{counts:?}");
 }
 
 /// Writes the verdicts anew, of every sixteenth form.

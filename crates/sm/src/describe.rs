@@ -26,8 +26,8 @@ pub struct BlockedWarp {
     pub pc: Option<Pc>,
     /// That instruction's text.
     pub text: String,
-    /// That instruction's line in the PTX or disassembly; 0 if unknown.
-    pub line: u32,
+    /// Where that instruction is ([`Program::place`](isa::Program::place)); empty if unknown.
+    pub place: String,
     /// Why it does not issue.
     pub stall: Stall,
     /// What it waits for, in words.
@@ -36,13 +36,13 @@ pub struct BlockedWarp {
 
 impl std::fmt::Display for BlockedWarp {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { sm, warp, kernel, cta, index_in_cta, text, line, waits_for, .. } = self;
+        let Self { sm, warp, kernel, cta, index_in_cta, text, place, waits_for, .. } = self;
         write!(f, "SM {sm}, warp slot {}: warp {index_in_cta} of CTA {cta} of `{kernel}`", warp.0)?;
         if !text.is_empty() {
             write!(f, " at `{text}`")?;
         }
-        if *line != 0 {
-            write!(f, " (line {line})")?;
+        if !place.is_empty() {
+            write!(f, " ({place})")?;
         }
         write!(f, " waits for {waits_for}")
     }
@@ -75,7 +75,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
             index_in_cta: self.warps.index_in_cta[w],
             pc,
             text: pc.map_or_else(String::new, |pc| program.text(pc).to_owned()),
-            line: pc.map_or(0, |pc| program.source(pc).line),
+            place: pc.map_or_else(String::new, |pc| program.place(pc)),
             stall,
             waits_for: self.describe_wait(warp, stall),
         }

@@ -5,7 +5,7 @@ use crate::observer::Observer;
 use crate::policy::IssuePolicy;
 use crate::sm::Sm;
 use crate::warp_mask::WarpMask;
-use isa::{Access, Dim3, DynInst, Pc, Program, Source, Space, StepContext, WarpSlot, WarpStream};
+use isa::{Access, Dim3, DynInst, Pc, Program, Space, StepContext, WarpSlot, WarpStream};
 use kit::{Cycle, LaneMask, lanes};
 use std::fmt;
 
@@ -29,10 +29,8 @@ pub struct LoopStep {
     pub pc: Pc,
     /// Its text.
     pub text: String,
-    /// Where it comes from.
-    pub source: Source,
-    /// Name of the high-level source file, if it is known.
-    pub file: Option<String>,
+    /// Where it is ([`Program::place`]); empty if unknown.
+    pub place: String,
     /// What it reads of shared or device memory, and the words there.
     pub reads: Vec<(Space, u64, Option<u32>)>,
 }
@@ -99,10 +97,8 @@ impl fmt::Display for SpinningWarp {
 impl fmt::Display for LoopStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{}`", self.text)?;
-        match (&self.file, self.source) {
-            (Some(file), Source { origin: (_, at), .. }) => write!(f, " ({file}:{at})")?,
-            (None, Source { line: 1.., .. }) => write!(f, " (line {})", self.source.line)?,
-            _ => {}
+        if !self.place.is_empty() {
+            write!(f, " ({})", self.place)?;
         }
         for (i, (space, address, word)) in self.reads.iter().enumerate() {
             let space = if *space == Space::Shared { "shared" } else { "global" };
@@ -115,9 +111,7 @@ impl fmt::Display for LoopStep {
 
 impl LoopStep {
     fn new(program: &Program, pc: Pc) -> Self {
-        let source = program.source(pc);
-        let file = program.files.get(source.origin.0 as usize).filter(|_| source.origin.1 != 0).cloned();
-        Self { pc, text: program.text(pc).to_owned(), source, file, reads: Vec::new() }
+        Self { pc, text: program.text(pc).to_owned(), place: program.place(pc), reads: Vec::new() }
     }
 }
 
@@ -132,7 +126,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         })
     }
 
-    /// What the resident warps do, each of which repeats itself, or is at a barrier for ever: `blocked`.
+    /// What the resident warps do, each of which repeats itself, or is `blocked` at a barrier.
     /// Executes a round of each loop, through barriers, which are released each time: the machine cannot go
     /// on after this.
     pub fn follow_loops(

@@ -1,6 +1,7 @@
 //! Comparing what the device computed with what it should have.
 
 use crate::bounded::Bounded;
+use kit::stop::until_requested;
 use kit::text::counted;
 use serde::Serialize;
 
@@ -15,7 +16,7 @@ pub struct Mismatch {
     pub got: String,
 }
 
-/// One comparison.
+/// One comparison. If the program is asked to stop it ends early, and says nothing.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Check {
     /// What was compared.
@@ -65,7 +66,7 @@ impl Check {
     pub fn equal<T: PartialEq + std::fmt::Debug>(what: &str, got: &[T], expected: &[T]) -> Self {
         let mut check = Self::new(what, "equal");
         // Most are equal, and runs of them are compared faster.
-        for (got, expected) in got.chunks(64).zip(expected.chunks(64)) {
+        for (got, expected) in until_requested(got.chunks(64).zip(expected.chunks(64))) {
             if got == expected {
                 check.compared += got.len() as u64;
                 continue;
@@ -80,7 +81,7 @@ impl Check {
     /// Compares for equality of all bits, save that +0 and -0 differ and NaN equals itself.
     pub fn same_bits(what: &str, got: &[f32], expected: &[f32]) -> Self {
         let mut check = Self::new(what, "same bits");
-        for (g, e) in got.iter().zip(expected) {
+        for (g, e) in until_requested(got.iter().zip(expected)) {
             check.count(g.to_bits() == e.to_bits(), || (format!("{e:?}"), format!("{g:?}")));
         }
         check.lengths(expected.len(), got.len())
@@ -94,7 +95,7 @@ impl Check {
     ) -> Self {
         let mut check = Self::new(what, "within the rounding errors of the algorithm");
         let mut worst = 0.0f64;
-        for (&g, e) in got.iter().zip(expected) {
+        for (&g, e) in until_requested(got.iter().zip(expected)) {
             let value: f64 = g.into();
             check.count(e.admits(value), || (format!("{:e} within {:.2e}", e.value(), e.error()), format!("{g:?}")));
             if e.error() > 0.0 {
@@ -108,7 +109,7 @@ impl Check {
     /// Compares by a rule of the caller's: `describe` returns (expected, got) where it is broken.
     pub fn by_rule(what: &str, rule: &str, count: usize, broken: impl Fn(usize) -> Option<(String, String)>) -> Self {
         let mut check = Self::new(what, rule);
-        for index in 0..count {
+        for index in until_requested(0..count) {
             let outcome = broken(index);
             check.count(outcome.is_none(), || outcome.unwrap_or_default());
         }

@@ -3,6 +3,9 @@
 
 use isa::{Dim3, Fault, Image};
 
+/// Maximum number of launches of a run. Its report holds each of them, in up to 8 KiB.
+pub const MOST_LAUNCHES: u64 = 1 << 20;
+
 /// A piece of device memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Buffer {

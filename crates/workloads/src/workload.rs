@@ -235,7 +235,8 @@ impl Workload {
         let result = (self.body)(&mut run);
         let released = run.release();
         result?;
-        Ok(released?)
+        // Comparisons that were broken off say nothing.
+        if kit::stop::requested() { Err(DeviceError::Interrupted.into()) } else { Ok(released?) }
     }
 
     fn load(&self, device: &mut dyn Device, form: Form) -> Result<ModuleId, WorkloadError> {

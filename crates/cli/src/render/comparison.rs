@@ -9,6 +9,7 @@ use super::summary;
 use super::table::{Align, Table};
 use super::wrap::{WIDTH, wrapped};
 use crate::comparison::{Cell, Comparison, Published, Shown};
+use kit::text::bounded;
 use lab::{Report, Violation};
 use workloads::Form;
 
@@ -159,7 +160,7 @@ fn one_workload(comparison: &Comparison, shown: &[Shown], published: bool) -> St
     const USUAL: &[Shown] = &[Shown::Cycles, Shown::Time, Shown::Speedup, Shown::Ipc, Shown::Occupancy, Shown::Lost];
     let shown = if shown.is_empty() { USUAL } else { shown };
     let beside = |what: Shown| published && what.published(comparison, 0, 0).is_some();
-    let mut headings = vec![("", Align::Left)];
+    let mut headings = vec![("", Align::Name)];
     for what in shown {
         headings.push(what.short());
         headings.extend(beside(*what).then_some((PAPER, Align::Right)));
@@ -265,16 +266,17 @@ fn in_common(comparison: &Comparison, column: usize) -> (String, String) {
 /// What must be known to judge the tables: rows that run as other code, and what flatters a core design.
 fn notes(comparison: &Comparison) -> String {
     let columns = &comparison.columns;
-    let mut out: String = comparison.remarks.iter().flatten().map(|remark| format!("  {remark}\n")).collect();
+    let note = |text: &str| wrapped(text, "  ", "    ");
+    let mut out: String = comparison.remarks.iter().flatten().map(|remark| note(remark)).collect();
     if columns.iter().all(|column| column.core == columns[0].core) {
         return styled_lines(&out);
     }
     let mut baselines: Vec<&str> = columns.iter().map(|c| columns[c.baseline].core.as_str()).collect();
     baselines.dedup();
     for core in baselines.into_iter().filter(|core| lab::lacks_hazard_guard(core)) {
-        out += &format!(
-            "  {core} has no protection against write-after-read hazards, as in Accel-Sim; --over inorder-war-exact has.\n"
-        );
+        out += &note(&format!(
+            "{core} has no protection against write-after-read hazards, as in Accel-Sim; --over inorder-war-exact has."
+        ));
     }
     let on_ptx: Vec<&str> = (0..comparison.workloads.len())
         .filter(|&row| comparison.code(row) == Form::Ptx)
@@ -283,9 +285,9 @@ fn notes(comparison: &Comparison) -> String {
     if !on_ptx.is_empty() {
         let all = on_ptx.len() == comparison.workloads.len();
         let which = if all { String::new() } else { format!(" ({})", on_ptx.join(", ")) };
-        out += &format!(
-            "  PTX{which}: virtual registers and unscheduled code flatter out-of-order cores, which gain less on machine code.\n"
-        );
+        out += &note(&format!(
+            "PTX{which}: virtual registers and unscheduled code flatter out-of-order cores, which gain less on machine code."
+        ));
     }
     styled_lines(&out)
 }
@@ -342,7 +344,7 @@ fn section(
 ) -> String {
     let columns = || 0..comparison.columns.len();
     let headings = columns().flat_map(headings).map(|label| (label, Align::Right));
-    let mut table = Table::new(std::iter::once((String::new(), Align::Left)).chain(headings));
+    let mut table = Table::new(std::iter::once((String::new(), Align::Name)).chain(headings));
     for (row, workload) in comparison.workloads.iter().enumerate() {
         let cells = columns().flat_map(|column| cells(row, column));
         table.row(&std::iter::once(workload.clone()).chain(cells).collect::<Vec<_>>());
@@ -375,7 +377,7 @@ fn text_or(cell: &Cell, otherwise: &str, figure: impl Fn(&Report) -> String) -> 
 fn failures(comparison: &Comparison) -> String {
     let mut out = String::new();
     for (workload, column, why) in comparison.failures() {
-        let why = why.trim_end().replace('\n', "\n    ");
+        let why = bounded(why.trim_end()).replace('\n', "\n    ");
         out += &format!("{} {workload} on {}: {why}\n", styled(BAD, "failed:"), column.label);
     }
     out

@@ -2,7 +2,7 @@
 
 use super::number;
 use super::style::{FAINT, HEADING, WARNING, styled};
-use super::table::{Align, Table, shortened};
+use super::table::{Align, Table};
 use lab::{Report, Stats};
 
 /// Group of the energies in the schema.
@@ -71,7 +71,7 @@ fn components(stats: &Stats) -> String {
 fn kernels(report: &Report) -> String {
     let columns = [
         ("#", Align::Right),
-        ("kernel", Align::Left),
+        ("kernel", Align::Name),
         ("energy", Align::Right),
         ("W", Align::Right),
         ("pJ/thread inst", Align::Right),
@@ -81,7 +81,7 @@ fn kernels(report: &Report) -> String {
         let of = |name: &str| kernel.statistics.number(name);
         table.row(&[
             kernel.launch.to_string(),
-            shortened(&kernel.name),
+            kernel.name.clone(),
             number::with_prefix(of(TOTAL), "J"),
             number::real(of(POWER)),
             number::real(of(PER_THREAD_INSTRUCTION)),

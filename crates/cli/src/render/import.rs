@@ -1,7 +1,7 @@
 //! What became of the options of an imported configuration.
 
 use super::style::{BAD, FAINT, GOOD, HEADING, WARNING, styled};
-use super::table::{Align, Table, shortened};
+use super::table::{Align, Table};
 use config::import::{Import, OptionReport, Outcome};
 use kit::text::counted;
 
@@ -36,7 +36,7 @@ fn table(options: &[&OptionReport]) -> String {
     let mut table = Table::new([("", Align::Left), ("", Align::Left), ("", Align::Left), ("", Align::Left)]);
     for option in options {
         let at = option.at.as_ref().map_or_else(|| "default".to_owned(), |(file, line)| format!("{file}:{line}"));
-        table.row(&[option.option.clone(), shortened(&option.value), styled(FAINT, at), meaning(&option.outcome)]);
+        table.row(&[option.option.clone(), option.value.clone(), styled(FAINT, at), meaning(&option.outcome)]);
     }
     table.render()
 }

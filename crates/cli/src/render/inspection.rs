@@ -5,6 +5,7 @@ pub mod code;
 use super::number;
 use super::style::{BAD, FAINT, GOOD, HEADING, styled};
 use super::table::{Align, Table};
+use super::wrap::wrapped_list;
 use crate::inspection::{AllocationFacts, Executable, Inspection, KernelFacts, Mix, VariableFacts};
 use kit::text::counted;
 use std::fmt::Write as _;
@@ -37,7 +38,7 @@ fn header(inspection: &Inspection) -> String {
     let _ =
         writeln!(out, "  {kernels} kernel{}, {}", plural(kernels), styled(colour, format!("{runnable} executable")));
     if !inspection.functions.is_empty() {
-        let _ = writeln!(out, "  device functions: {}", inspection.functions.join(", "));
+        out += &fact("device functions", &inspection.functions.join(", "));
     }
     if !inspection.variables.is_empty() {
         let _ = writeln!(out, "  variables:");
@@ -51,7 +52,7 @@ fn plural(n: usize) -> &'static str {
 }
 
 fn variables(list: &[VariableFacts]) -> String {
-    let mut table = Table::new([("", Align::Left), ("", Align::Left), ("", Align::Right)]);
+    let mut table = Table::new([("", Align::Name), ("", Align::Left), ("", Align::Right)]);
     for v in list {
         let bytes = v.bytes.map_or_else(|| "size open".to_owned(), number::bytes);
         table.row(&[format!("  {}", v.name), format!(".{} .{}", v.space, v.ty), bytes]);
@@ -87,9 +88,12 @@ fn kernel(kernel: &KernelFacts) -> String {
     out
 }
 
-/// A line each.
 fn facts(list: &[(&str, String)]) -> String {
-    list.iter().map(|(label, value)| format!("  {label}: {value}\n")).collect()
+    list.iter().map(|(label, value)| fact(label, value)).collect()
+}
+
+fn fact(label: &str, value: &str) -> String {
+    wrapped_list(value, &format!("  {label}: "), "    ")
 }
 
 fn executable_facts(executable: &Executable) -> Vec<(&'static str, String)> {

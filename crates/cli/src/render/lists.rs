@@ -4,6 +4,7 @@ use super::number;
 use super::statistics;
 use super::style::{FAINT, HEADING, styled};
 use super::table::{Align, Table};
+use super::wrap::{WIDTH, wrapped};
 use lab::design_cost::{self, CoreCost, DesignCost, Process};
 use lab::{RunError, StatInfo, published};
 use serde::Serialize;
@@ -280,7 +281,8 @@ fn section(title: &str, text: &str) -> String {
 fn pairs<'a>(list: impl Iterator<Item = (&'a str, &'a str)>) -> String {
     let list: Vec<_> = list.collect();
     let width = list.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
-    list.iter().map(|(name, text)| format!("  {name:<width$}  {text}\n")).collect()
+    let rest = " ".repeat(width + 4);
+    list.iter().map(|(name, text)| wrapped(text, &format!("  {name:<width$}  "), &rest)).collect()
 }
 
 fn cores(list: &[Core]) -> String {
@@ -309,9 +311,9 @@ fn core(core: &Core) -> String {
     let (total, kib) = (number::count(bits as u64), bits as f64 / 8.0 / 1024.0);
     let cost = core.cost.as_ref().map_or(String::new(), cost);
     format!(
-        "  {}: {description}\n{}  {total} bits in all ({kib:.2} KiB)\n{cost}",
-        styled(HEADING, name),
-        table.render()
+        "{}{}  {total} bits in all ({kib:.2} KiB)\n{cost}",
+        wrapped(description, &format!("  {}: ", styled(HEADING, name)), "    "),
+        table.render_within(WIDTH)
     )
 }
 
@@ -327,22 +329,24 @@ fn cost(cost: &Cost) -> String {
         let Sum { area_um2, die_percent, leakage_uw, instruction_pj, clock_pj } = sum;
         let [area, share, leakage, instruction, clock] =
             [*area_um2, *die_percent, *leakage_uw, *instruction_pj, *clock_pj].map(short);
-        format!(
-            "  {title}: {area} um2 an SM, {share} % of the die; leakage {leakage} uW an SM; {instruction} pJ an instruction; {clock} pJ a cycle of an SM if clocks are not gated\n"
-        )
+        let figures = format!(
+            "{title}: {area} um2 an SM, {share} % of the die; leakage {leakage} uW an SM; {instruction} pJ an instruction; {clock} pJ a cycle of an SM if clocks are not gated"
+        );
+        wrapped(&figures, "  ", "    ")
     };
     let place = format!("  at {node_nm} nm and {volts} V, {sms} SMs on {die_mm2} mm2\n");
     let mut text = place + &line("all", all) + &line("beyond the in-order core", beyond_in_order);
     if !published.is_empty() {
         let columns = [("published", Align::Left), ("", Align::Right), ("ours", Align::Right), ("ratio", Align::Right)];
-        let mut table = Table::new(columns.into_iter().chain([("source", Align::Left)]));
+        let (mut table, mut sources) = (Table::new(columns), String::new());
         for p in published {
             let with_unit = |value: f64| format!("{} {}", short(value), p.unit);
             let ratio = short(p.ours / p.published);
-            let source = styled(FAINT, p.source);
-            table.row(&[p.what.to_owned(), with_unit(p.published), with_unit(p.ours), ratio, source]);
+            table.row(&[p.what.to_owned(), with_unit(p.published), with_unit(p.ours), ratio]);
+            let lines = wrapped(&format!("{}: {}", p.what, p.source), "  ", "    ");
+            sources.extend(lines.lines().map(|line| format!("{}\n", styled(FAINT, line))));
         }
-        text += &table.render();
+        text += &(table.render() + &sources);
     }
     text
 }
@@ -359,7 +363,8 @@ fn workload(w: &Workload) -> String {
         let [small, medium, large] = [p.small, p.medium, p.large].map(|n| n.to_string());
         table.row(&[format!("  {}", p.name), small, medium, large, styled(FAINT, p.description)]);
     }
-    format!("  {}: {}\n    {}\n{}", styled(HEADING, w.name), w.description, w.character, table.render())
+    let summary = wrapped(w.description, &format!("  {}: ", styled(HEADING, w.name)), "    ");
+    summary + &wrapped(w.character, "    ", "    ") + &table.render()
 }
 
 fn stats(list: &[StatInfo]) -> String {
@@ -372,8 +377,11 @@ fn stats(list: &[StatInfo]) -> String {
         }
     }
     let width = list.iter().map(|i| i.name.len()).max().unwrap_or(0);
-    let row =
-        |i: &&StatInfo| format!("  {:<width$}  {} {}\n", i.name, i.description, styled(FAINT, format!("[{}]", i.unit)));
+    let rest = " ".repeat(width + 4);
+    let row = |i: &&StatInfo| {
+        let meaning = format!("{} {}", i.description, styled(FAINT, format!("[{}]", i.unit)));
+        wrapped(&meaning, &format!("  {:<width$}  ", i.name), &rest)
+    };
     let sections: Vec<String> = groups
         .iter()
         .map(|(g, members)| section(statistics::title(g), &members.iter().map(row).collect::<String>()))
@@ -384,7 +392,9 @@ fn stats(list: &[StatInfo]) -> String {
 fn settings(list: &[Setting]) -> String {
     let row = |s: &Setting| {
         let unit = if s.unit.is_empty() { String::new() } else { format!(" [{}]", s.unit) };
-        format!("  {}: {}{unit}\n      {}\n", styled(HEADING, &s.key), s.description, styled(FAINT, &s.values))
+        let meaning = wrapped(&format!("{}{unit}", s.description), &format!("  {}: ", styled(HEADING, &s.key)), "    ");
+        let values = wrapped(&s.values, "      ", "      ");
+        meaning + &values.lines().map(|line| format!("{}\n", styled(FAINT, line))).collect::<String>()
     };
     section("Settings (keys of a GPU description, for --set)", &list.iter().map(row).collect::<String>())
 }
@@ -406,7 +416,7 @@ mod tests {
             max: 1 << 20,
             multiple_of: 1,
         };
-        let stats = sample::report().total.0.into_iter().map(|(info, _)| info).collect();
+        let stats = sample::report().total.0.into_iter().map(|(info, _)| (*info).clone()).collect();
         Lists {
             gpus: Some(vec![named("v100", "V100, 80 SMs"), named("rtx2060s", "RTX 2060 Super, 34 SMs")]),
             core_choices: Some(vec![named("+scalar", "done once")]),

@@ -7,7 +7,7 @@ use super::slots;
 use super::statistics;
 use super::style::{BAD, FAINT, GOOD, HEADING, WARNING, styled};
 use super::summary;
-use super::table::{Align, Table, shortened};
+use super::table::{Align, Table};
 use super::wrap::wrapped;
 use lab::{KernelReport, RegisterSource, Report, Stats, Value, Violation};
 use std::fmt::Write as _;
@@ -109,7 +109,7 @@ fn kernels(report: &Report, detail: Detail) -> String {
 fn by_launch(report: &Report) -> String {
     let mut table = Table::new([
         ("#", Align::Right),
-        ("kernel", Align::Left),
+        ("kernel", Align::Name),
         ("grid", Align::Left),
         ("block", Align::Left),
         ("regs", Align::Right),
@@ -121,7 +121,7 @@ fn by_launch(report: &Report) -> String {
     for kernel in &report.kernels {
         table.row(&[
             kernel.launch.to_string(),
-            shortened(&kernel.name),
+            kernel.name.clone(),
             kernel.grid.to_string(),
             kernel.block.to_string(),
             registers(kernel),
@@ -137,7 +137,7 @@ fn by_launch(report: &Report) -> String {
 /// What fits on an SM: a row for each kernel and shape of launch.
 fn occupancy(report: &Report) -> String {
     let mut table = Table::new([
-        ("kernel", Align::Left),
+        ("kernel", Align::Name),
         ("block", Align::Left),
         ("regs", Align::Right),
         ("CTAs/SM", Align::Right),
@@ -148,7 +148,7 @@ fn occupancy(report: &Report) -> String {
     let mut rows: Vec<[String; 7]> = Vec::new();
     for kernel in &report.kernels {
         let row = [
-            shortened(&kernel.name),
+            kernel.name.clone(),
             kernel.block.to_string(),
             registers(kernel),
             kernel.occupancy.ctas_per_sm.to_string(),
@@ -182,13 +182,13 @@ fn by_kernel(report: &Report) -> String {
         }
     }
     let columns =
-        [("kernel", Align::Left), ("launches", Align::Right), ("cycles", Align::Right), ("warp insts", Align::Right)];
+        [("kernel", Align::Name), ("launches", Align::Right), ("cycles", Align::Right), ("warp insts", Align::Right)];
     let mut table = Table::new(columns);
     for name in names {
         let launches = report.kernels.iter().filter(|k| k.name == name);
         let sum = |stat: &str| launches.clone().map(|k| k.statistics.number(stat)).sum::<f64>() as u64;
         table.row(&[
-            shortened(name),
+            name.to_owned(),
             number::count(launches.clone().count() as u64),
             number::count(sum(summary::CYCLES)),
             number::count(sum(summary::WARP_INSTRUCTIONS)),

@@ -51,8 +51,9 @@ fn stats(scale: u64) -> Stats {
         count(scale, "dram.bytes", "bytes", 21_856),
         real("dram.bandwidth", "GB/s", 112.5),
     ];
-    let info =
-        |(name, unit, value): Row| (StatInfo { name: name.into(), unit, description: format!("The {name}.") }, value);
+    let info = |(name, unit, value): Row| {
+        (StatInfo { name: name.into(), unit, description: format!("The {name}.") }.into(), value)
+    };
     Stats(rows.into_iter().map(info).collect())
 }
 

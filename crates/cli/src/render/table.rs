@@ -1,6 +1,9 @@
 //! Tables of aligned columns.
 
 use super::style::{HEADING, styled};
+use super::wrap::WIDTH;
+use kit::text::middle_cut;
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 /// Where a column's text stands.
@@ -8,6 +11,9 @@ use std::fmt::Write as _;
 pub enum Align {
     /// At the left: words.
     Left,
+    /// At the left: names, which lose their middle where lines would be wider than a terminal. Mangled
+    /// names take hundreds of characters.
+    Name,
     /// At the right: numbers.
     Right,
 }
@@ -22,8 +28,8 @@ pub struct Table {
 
 /// Blanks between columns.
 const GAP: &str = "  ";
-/// Longest text that [`shortened`] leaves alone.
-const MAX_WIDTH: usize = 56;
+/// What is left of a name at least.
+const LEAST_NAME: usize = 16;
 
 impl Table {
     /// An empty table of columns.
@@ -46,13 +52,25 @@ impl Table {
     /// The table as lines, each indented by two blanks; without headings if all are empty.
     pub fn render(&self) -> String {
         let columns: Vec<usize> = (0..self.aligns.len()).collect();
-        self.render_columns(&columns, &self.widths())
+        let mut widths = self.widths();
+        let wide = widths.iter().map(|width| GAP.len() + width).sum::<usize>();
+        for _ in WIDTH..wide {
+            let names = columns.iter().filter(|&&i| self.aligns[i] == Align::Name && widths[i] > LEAST_NAME);
+            match names.max_by_key(|&&i| widths[i]) {
+                Some(&widest) => widths[widest] -= 1,
+                None => break,
+            }
+        }
+        self.render_columns(&columns, &widths)
     }
 
     /// The table in as many parts as it takes to keep lines within `limit` characters, each with the
-    /// first column.
+    /// first column. Names take up to half of it.
     pub fn render_within(&self, limit: usize) -> String {
-        let widths = self.widths();
+        let mut widths = self.widths();
+        for (width, _) in widths.iter_mut().zip(&self.aligns).filter(|(_, align)| **align == Align::Name) {
+            *width = (*width).min(limit / 2).max(1);
+        }
         let mut parts = vec![vec![0]];
         let mut used = GAP.len() + widths[0];
         for (column, width) in widths.iter().enumerate().skip(1) {
@@ -87,32 +105,26 @@ impl Table {
     fn line(&self, cells: &[String], columns: &[usize], widths: &[usize]) -> String {
         let mut line = String::new();
         for &column in columns {
-            let cell = &cells[column];
-            let padding = " ".repeat(widths[column] - width(cell));
+            let cell = self.fitted(&cells[column], column, widths[column]);
+            let padding = " ".repeat(widths[column] - width(&cell));
             match self.aligns[column] {
-                Align::Left => line.extend([cell, padding.as_str(), GAP]),
-                Align::Right => line.extend([padding.as_str(), cell, GAP]),
+                Align::Left | Align::Name => line.extend([&cell, padding.as_str(), GAP]),
+                Align::Right => line.extend([padding.as_str(), &cell, GAP]),
             }
         }
         line.truncate(line.trim_end().len());
         line
     }
+
+    /// A cell's text in a column of `most` characters.
+    fn fitted<'a>(&self, cell: &'a str, column: usize, most: usize) -> Cow<'a, str> {
+        if self.aligns[column] == Align::Name { middle_cut(cell, most) } else { cell.into() }
+    }
 }
 
 /// Columns that text takes, colours left out.
-fn width(text: &str) -> usize {
+pub fn width(text: &str) -> usize {
     anstream::adapter::strip_str(text).to_string().chars().count()
-}
-
-/// A text without its middle if it is long: mangled names take hundreds of characters.
-pub fn shortened(text: &str) -> String {
-    let chars: Vec<char> = text.chars().collect();
-    if chars.len() <= MAX_WIDTH {
-        return text.to_owned();
-    }
-    let tail = MAX_WIDTH / 2;
-    let head = MAX_WIDTH - tail - 1;
-    chars[..head].iter().chain(['…'].iter()).chain(&chars[chars.len() - tail..]).collect()
 }
 
 #[cfg(test)]
@@ -140,10 +152,28 @@ mod tests {
     }
 
     #[test]
-    fn long_texts_lose_their_middle() {
-        assert_eq!(shortened("short"), "short");
-        let short = shortened(&"0123456789".repeat(8));
-        assert_eq!(short.chars().count(), MAX_WIDTH);
-        assert!(short.starts_with("012") && short.ends_with("789") && short.contains('…'));
+    fn long_names_lose_their_middle() {
+        let long = "0123456789".repeat(20);
+        let render = |first: &str, second: &str| {
+            let columns = [("kernel", Align::Name), ("n", Align::Right), ("file", Align::Name)];
+            let mut table = Table::new(columns);
+            table.row(&[first.into(), "1,000".into(), second.into()]);
+            anstream::adapter::strip_str(&table.render()).to_string()
+        };
+        assert_eq!(render("short", "a.cu").lines().last(), Some("  short   1,000  a.cu"));
+        for (first, second) in [(&*long, "a.cu"), ("short", &*long), (&*long, &*long)] {
+            let text = render(first, second);
+            assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
+            assert!(text.lines().any(|line| line.chars().count() == WIDTH), "{text}");
+            assert!(text.contains("01234") && text.contains("56789") && text.contains('…'), "{text}");
+        }
+    }
+
+    #[test]
+    fn parts_of_a_table_have_short_names() {
+        let mut table = Table::new([("", Align::Name), ("one", Align::Right), ("two", Align::Right)]);
+        table.row(&["0123456789".repeat(20), "1".into(), "2".into()]);
+        let text = anstream::adapter::strip_str(&table.render_within(80)).to_string();
+        assert!(text.lines().all(|line| line.chars().count() <= 80) && text.lines().count() == 2, "{text}");
     }
 }

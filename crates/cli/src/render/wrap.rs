@@ -1,15 +1,26 @@
 //! Lines that fit a terminal.
 
+use super::table::width;
+
 /// Columns that every terminal has.
 pub const WIDTH: usize = 80;
 
 /// The words of `text` in lines of at most [`WIDTH`] characters, the first after `first`, the others
 /// after `rest`. A word that is longer has a line of its own.
 pub fn wrapped(text: &str, first: &str, rest: &str) -> String {
+    filled(text.split_whitespace(), first, rest)
+}
+
+/// As [`wrapped`], with lines that end only after a comma.
+pub fn wrapped_list(text: &str, first: &str, rest: &str) -> String {
+    filled(text.split_inclusive(", ").map(str::trim_end), first, rest)
+}
+
+fn filled<'a>(words: impl Iterator<Item = &'a str>, first: &str, rest: &str) -> String {
     let (mut lines, mut line, mut is_empty) = (String::new(), first.to_owned(), true);
-    for word in text.split_whitespace() {
+    for word in words {
         let blank = usize::from(!is_empty);
-        if !is_empty && line.chars().count() + blank + word.chars().count() > WIDTH {
+        if !is_empty && width(&line) + blank + width(word) > WIDTH {
             lines += &format!("{line}\n");
             line = rest.to_owned();
         } else if !is_empty {
@@ -34,5 +45,6 @@ mod tests {
         assert!(lines.lines().nth(1).unwrap().starts_with("  "));
         let long = "x".repeat(100);
         assert_eq!(wrapped(&format!("a {long} b"), "", ""), format!("a\n{long}\nb\n"));
+        assert_eq!(wrapped_list(&format!("a b, {long} c, d e"), "", "  "), format!("a b,\n  {long} c,\n  d e\n"));
     }
 }

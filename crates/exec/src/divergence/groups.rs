@@ -281,12 +281,15 @@ impl Analysis<'_> {
                 self.go_back(at, r, state);
             }
             Steer::CtaBarrier { .. } | Steer::Collective(..) => {
+                state.apart |= matches!(steer, Steer::Collective(r, ..) if self.column_varies(state, r));
                 self.operate(at, &Op::Steer(steer), (part, !guarded), state);
             }
             Steer::Exit(_) | Steer::Yield | Steer::BranchIfAny(..) => {}
-            Steer::Gather(..) | Steer::Meet(..) | Steer::Leave(..) | Steer::WarpSync(_) => {
+            Steer::Gather(..) | Steer::Meet(..) | Steer::Leave(..) | Steer::WarpSync(..) => {
+                let differ = matches!(steer, Steer::WarpSync(r, _) if self.column_varies(state, r));
                 let Some(groups) = &mut self.machine else { return };
                 match steer {
+                    Steer::WarpSync(..) if differ => state.apart = true,
                     Steer::Gather(n, ..) => {
                         let slot = &mut state.slots[usize::from(n) % BARRIERS];
                         if part || guarded {
@@ -301,7 +304,7 @@ impl Analysis<'_> {
                         state.apart &= !groups.meet(at, slot, guarded);
                     }
                     Steer::Leave(n, ..) => groups.doubt(state.slots[usize::from(n) % BARRIERS]),
-                    Steer::WarpSync(r) if state.apart => state.apart = !groups.sync(at, !guarded && all_lanes(r)),
+                    Steer::WarpSync(r, _) if state.apart => state.apart = !groups.sync(at, !guarded && all_lanes(r)),
                     _ => {}
                 }
             }

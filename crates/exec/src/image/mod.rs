@@ -96,14 +96,19 @@ fn check(image: &Image, memory: &DeviceMemory) -> Result<(), String> {
         return Err(format!("base {base:#x} and pitch {pitch} must be multiples of the texel's {texel} bytes"));
     }
     if pitch < image.row_bytes() {
-        return Err(format!("a pitch of {pitch} bytes is less than a row's {}", image.row_bytes()));
+        return Err(format!(
+            "a pitch of {} is less than a row's {}",
+            kit::text::counted(pitch, "byte"),
+            image.row_bytes()
+        ));
     }
     let bytes = image.bytes().ok_or("an image larger than memory")?;
     let holds = |a: &crate::memory::Allocation| {
         !a.freed && base >= a.base && base - a.base <= a.bytes && bytes <= a.bytes - (base - a.base)
     };
     if !memory.allocations().iter().any(holds) {
-        return Err(format!("an image of {bytes} bytes at {base:#x} does not lie within a buffer"));
+        let bytes = kit::text::counted(bytes, "byte");
+        return Err(format!("an image of {bytes} at {base:#x} does not lie within a buffer"));
     }
     let Some(sampler) = sampler else { return Ok(()) };
     if sampler.as_float && (channel.is_float() || channel.bytes() == 4) {

@@ -114,8 +114,9 @@ impl SurfaceAccess {
             let last = [image.row_bytes() as i64 - bytes, i64::from(image.size[1]) - 1, i64::from(image.size[2]) - 1];
             if at[0] % bytes != 0 {
                 return Err(trap(format!(
-                    "misaligned access to surface {handle:#x}: x is {}, of {bytes} bytes",
-                    at[0]
+                    "misaligned access to surface {handle:#x}: x is {}, of {}",
+                    at[0],
+                    kit::text::counted(bytes as u64, "byte")
                 )));
             }
             let inside = at.iter().zip(last).all(|(&x, last)| (0..=last).contains(&x));
@@ -148,9 +149,11 @@ impl SurfaceAccess {
 #[cold]
 fn outside(image: &Image, handle: u64, [x, y, z]: [i64; 3], bytes: i64) -> String {
     let [_, height, depth] = image.size;
-    let row = image.row_bytes();
+    let bytes = kit::text::counted(bytes as u64, "byte");
+    let row = kit::text::counted(image.row_bytes(), "byte");
+    let (height, depth) = (kit::text::counted(height.into(), "row"), kit::text::counted(depth.into(), "slice"));
     format!(
-        "access to surface {handle:#x} outside: {bytes} bytes at byte {x} of row {y}, slice {z}; it has {row} bytes, \
-         {height} rows, {depth} slices"
+        "access to surface {handle:#x} outside: {bytes} at byte {x} of row {y}, slice {z}; it has {height} of {row} in \
+         {depth}"
     )
 }

@@ -343,9 +343,11 @@ impl<'a> KernelBuilder<'a> {
             self.describe(pending, in_kernel, files, &mut program);
         }
         let names = self.scope.ast.files.iter().map(|f| f.path.to_string()).collect();
+        let mut program = program.finish(files, names);
+        program.code_file = self.scope.source.name.to_string();
         let max_threads = kernel.directive("maxntid");
         let mut kernel = Kernel {
-            program: Arc::new(program.finish(files, names)),
+            program: Arc::new(program),
             origin: Origin::Text(self.scope.source.clone(), self.code.iter().map(|p| p.span).collect()),
             code: self.code.iter().map(|p| Guarded { op: p.op, guard: p.guard, uniform: false }).collect(),
             constants: self.constants.columns,

@@ -38,7 +38,11 @@ impl FunctionLowering<'_, '_> {
         let parts = self.parts(at);
         let count = shape.coordinates();
         if parts.len() < count || parts.len() > count.next_power_of_two() {
-            return Err(self.problem(format!("{count} coordinates are needed here, not {}", parts.len())));
+            return Err(self.problem(format!(
+                "{} expected here, not {}",
+                kit::text::counted(count as u64, "coordinate"),
+                parts.len()
+            )));
         }
         let coordinates = parts[..count]
             .iter()

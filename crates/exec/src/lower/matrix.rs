@@ -95,7 +95,11 @@ impl FunctionLowering<'_, '_> {
         let (registers, at) = if load { (&o[0], &o[1]) } else { (&o[1], &o[0]) };
         let columns = self.columns(registers)?;
         if columns.len() != count {
-            return Err(self.problem(format!("{count} registers are needed here")));
+            return Err(self.problem(format!(
+                "{} expected here, not {}",
+                kit::text::counted(count as u64, "register"),
+                columns.len()
+            )));
         }
         let (space, address) = self.matrix_address(m, at)?;
         Ok(if load {
@@ -148,7 +152,11 @@ impl FunctionLowering<'_, '_> {
         let wanted = [kd, ka, kb, kc];
         for (have, want) in registers.iter().zip(wanted) {
             if have.len() != want {
-                return Err(self.problem(format!("{want} registers are needed here, not {}", have.len())));
+                return Err(self.problem(format!(
+                    "{} expected here, not {}",
+                    kit::text::counted(want as u64, "register"),
+                    have.len()
+                )));
             }
         }
         Ok(MatrixOp::Multiply { plan, registers })
@@ -171,7 +179,9 @@ impl FunctionLowering<'_, '_> {
         let registers = self.columns(list)?;
         if registers.len() != fragment.registers() {
             let (want, have) = (fragment.registers(), registers.len());
-            return Err(self.problem(format!("{want} registers are needed here, not {have}")));
+            return Err(
+                self.problem(format!("{} expected here, not {have}", kit::text::counted(want as u64, "register")))
+            );
         }
         let stride = match o.get(2) {
             Some(stride) => self.src(stride, Type::U32)?,

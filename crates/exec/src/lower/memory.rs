@@ -186,7 +186,11 @@ impl FunctionLowering<'_, '_> {
         if parts.len() == count {
             return Ok(parts);
         }
-        Err(self.problem(format!("{count} registers are needed here, not {}", parts.len())))
+        Err(self.problem(format!(
+            "{} expected here, not {}",
+            kit::text::counted(count as u64, "register"),
+            parts.len()
+        )))
     }
 
     /// The registers that a load of `ty` writes.

@@ -10,8 +10,8 @@ use ptx::Type;
 use ptx::ast::Operand;
 
 impl FunctionLowering<'_, '_> {
-    /// Exchange between lanes, barriers, fences. Member masks are taken to be the executing lanes,
-    /// as programs must see to.
+    /// Exchange between lanes, barriers, fences. `shfl` and `bar.warp.sync` ignore their member masks: a lane
+    /// may read only lanes of its own, and all that execute have come.
     pub fn warp(&mut self, m: &Mods<'_>, o: &[Operand]) -> Lowered<Op> {
         let sync = usize::from(m.has("sync"));
         match m.name() {
@@ -36,7 +36,8 @@ impl FunctionLowering<'_, '_> {
                 m.ignore(&["any"]);
                 self.expect(o, 3)?;
                 let (d, p) = self.dst_and_pred(&o[0], Type::B32)?;
-                Ok(Op::Match { all, wide: ty.bits() == 64, d, p, a: self.src(&o[1], ty)? })
+                let (a, members) = (self.src(&o[1], ty)?, self.src(&o[2], Type::B32)?);
+                Ok(Op::Match { all, wide: ty.bits() == 64, d, p, a, members })
             }
             "activemask" => {
                 m.types();
@@ -56,12 +57,12 @@ impl FunctionLowering<'_, '_> {
                 ];
                 let op = self.need(m.one_of(&operations).filter(|_| !ty.is_float()), m)?;
                 self.expect(o, 3)?;
-                Ok(Op::Redux(op, self.dst(&o[0], ty)?, self.src(&o[1], ty)?))
+                Ok(Op::Redux(op, self.dst(&o[0], ty)?, [self.src(&o[1], ty)?, self.src(&o[2], Type::B32)?]))
             }
             "elect" => {
                 self.expect(o, 2)?;
                 let (d, p) = self.dst_and_pred(&o[0], Type::B32)?;
-                Ok(Op::Elect { d: Some(d), p })
+                Ok(Op::Elect { d: Some(d), p, members: self.src(&o[1], Type::B32)? })
             }
             "bar" | "barrier" => self.barrier(m, o),
             "membar" | "fence" => {
@@ -94,7 +95,9 @@ impl FunctionLowering<'_, '_> {
         } else {
             Destination::Pred(self.pred_dst(&o[0])?)
         };
-        Ok(Op::Vote { kind, d, p: self.pred_src(&o[1])? })
+        let p = self.pred_src(&o[1])?;
+        let members = if sync == 1 { self.src(&o[2], Type::B32)? } else { self.b.constant(u32::MAX.into(), false) };
+        Ok(Op::Vote { kind, d, p, members })
     }
 
     fn barrier(&mut self, m: &Mods<'_>, o: &[Operand]) -> Lowered<Op> {

@@ -22,7 +22,7 @@ const ADDRESS_LIMIT: u64 = 1 << 40;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MemoryError {
     /// More than the capacity.
-    #[error("cannot allocate {bytes} bytes for `{name}`: {free} of {capacity} bytes of device memory are free")]
+    #[error("cannot allocate {} for `{name}`: {free} of {capacity} bytes of device memory are free", kit::text::counted(*bytes, "byte"))]
     Full {
         /// What was to be allocated.
         name: String,
@@ -354,8 +354,8 @@ impl DeviceMemory {
         let a = &self.allocations[index];
         let offset = address - a.base;
         if bytes as u64 > a.bytes - offset {
-            let (name, size) = (&a.name, a.bytes);
-            let what = format!("{bytes} bytes at offset {offset} do not fit in `{name}` of {size} bytes");
+            let [bytes, size] = [bytes as u64, a.bytes].map(|n| kit::text::counted(n, "byte"));
+            let what = format!("{bytes} at offset {offset} do not fit in `{}` of {size}", a.name);
             return Err(MemoryError::NoSuchAddress(what));
         }
         Ok((index, offset))

@@ -47,7 +47,8 @@ pub(super) fn of_op(op: &mut Op, f: &mut impl FnMut(Operand<'_>)) {
             row(d, s, f);
             f(Operand::Pred(carry));
         }
-        Op::Cvt(_, d, s) | Op::ReadFirst(d, s) | Op::Redux(_, d, s) => row(d, std::slice::from_mut(s), f),
+        Op::Cvt(_, d, s) | Op::ReadFirst(d, s) => row(d, std::slice::from_mut(s), f),
+        Op::Redux(_, d, s) => row(d, s, f),
         // Operands that a conversion does not use are others of its own: it fetches them all.
         Op::PackedCvt(_, d, s) => row(d, s, f),
         Op::Pack { d, s, parts, .. } => row(d, &mut s[..usize::from(*parts)], f),
@@ -105,17 +106,20 @@ pub(super) fn of_op(op: &mut Op, f: &mut impl FnMut(Operand<'_>)) {
             row(d, s, f);
             f(Operand::Pred(p));
         }
-        Op::Vote { d, p, .. } => {
+        Op::Vote { d, p, members, .. } => {
             destination(d, f);
             f(Operand::Pred(p));
+            f(Operand::Reg(members));
         }
-        Op::Match { d, p, a, .. } => {
+        Op::Match { d, p, a, members, .. } => {
             row(d, std::slice::from_mut(a), f);
             f(Operand::Pred(p));
+            f(Operand::Reg(members));
         }
-        Op::Elect { d, p } => {
+        Op::Elect { d, p, members } => {
             registers(d, f);
             f(Operand::Pred(p));
+            f(Operand::Reg(members));
         }
         Op::Barrier { id, threads, d, p, .. } => {
             d.iter_mut().for_each(|d| destination(d, f));

@@ -29,7 +29,7 @@ const SINK_COLUMNS: u16 = 8;
 const BARRIERS: u16 = 16;
 /// The constant bank of `__constant__` variables.
 const CONSTANTS: u8 = 3;
-/// Where its address stands in constant bank 0, before Hopper and since: from compiled code.
+/// Offset of its address in constant bank 0, before Hopper and since: from compiled code.
 const CONSTANTS_BASE_AT: u32 = 0x50;
 const CONSTANTS_BASE_AT_90: u32 = 0xd0;
 /// Bytes of an instruction.
@@ -276,7 +276,7 @@ impl<'a> Builder<'a> {
         };
         let mut kernel = Kernel {
             program: Arc::new(program.finish(regs, Vec::new())),
-            origin: Origin::Cubin(String::new()),
+            origin: Origin::Cubin,
             code: self.code,
             constants: self.constants,
             matrix: self.matrix,

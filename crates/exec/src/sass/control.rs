@@ -2,6 +2,7 @@
 
 use super::Lowered;
 use super::build::Builder;
+use super::integer::has;
 use crate::int::{Int1, Int2};
 use crate::lanes::{Pred, Reg};
 use crate::machine::Steer;
@@ -53,7 +54,7 @@ pub(super) fn lower(b: &mut Builder<'_>, inst: &Inst) -> Lowered<bool> {
             match rest[..] {
                 [mask] => {
                     let mask = b.source(mask)?;
-                    b.emit(Op::Steer(Steer::WarpSync(mask)));
+                    b.emit(Op::Steer(Steer::WarpSync(mask, has(inst, "exclusive"))));
                 }
                 [mask, Operand::Target(target)] => {
                     let mask = b.source(mask)?;
@@ -70,7 +71,7 @@ pub(super) fn lower(b: &mut Builder<'_>, inst: &Inst) -> Lowered<bool> {
             let all = b.constant(!0);
             match operands.last() {
                 Some(&Operand::Target(target)) => collective(b, all, target)?,
-                _ => b.emit(Op::Steer(Steer::WarpSync(all))),
+                _ => b.emit(Op::Steer(Steer::WarpSync(all, false))),
             }
         }
         Opcode::Bar => cta_barrier(b, inst, &operands)?,

@@ -34,7 +34,6 @@ mod texture;
 mod warp;
 mod words;
 
-use crate::kernel::Origin;
 use crate::lower::{LoadError, Loaded, LowerOptions, Rejected};
 use build::Builder;
 use module::Layout;
@@ -78,7 +77,7 @@ pub fn load_cubin(name: &str, file: &[u8], options: LowerOptions) -> Result<Load
     for function in cubin.kernels() {
         match Builder::build(&cubin, &layout, function, options) {
             Ok(mut kernel) => {
-                kernel.origin = Origin::Cubin(name.to_owned());
+                Arc::make_mut(&mut kernel.program).code_file = name.to_owned();
                 loaded.module.kernels.push(Arc::new(kernel));
             }
             Err(problems) => {

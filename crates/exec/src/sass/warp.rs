@@ -26,6 +26,7 @@ pub(super) fn lower(b: &mut Builder<'_>, inst: &Inst) -> Lowered<bool> {
             match_lanes(b, inst, d, p, value)?;
         }
         Opcode::Redux => reduce(b, inst)?,
+        Opcode::Elect => elect(b, inst)?,
         Opcode::R2Ur => {
             let [p, d, s] = operands(inst)?;
             let (p, s, d) = (b.pred(p)?, b.source(s)?, b.destination(d, 1)?);
@@ -66,17 +67,18 @@ fn vote(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
     };
     let uniform = inst.row.op == Opcode::VoteU;
     let (answer, votes) = (b.pred(answer)?, b.pred(votes)?);
+    let members = b.constant(!0);
     if is_kept(ballot) {
         let d = b.destination(ballot, 1)?;
         let value = if uniform { b.scratch(1) } else { d };
-        b.emit(Op::Vote { kind: Vote::Ballot, d: Destination::Reg(value), p: votes });
+        b.emit(Op::Vote { kind: Vote::Ballot, d: Destination::Reg(value), p: votes, members });
         if uniform {
             b.emit(Op::ReadFirst(d, value));
         }
     }
     if answer != Pred::TRUE {
         let value = if uniform { b.scratch_pred() } else { answer };
-        b.emit(Op::Vote { kind, d: Destination::Pred(value), p: votes });
+        b.emit(Op::Vote { kind, d: Destination::Pred(value), p: votes, members });
         if uniform {
             b.emit(Op::AnyLane(answer, value));
         }
@@ -88,7 +90,22 @@ fn match_lanes(b: &mut Builder<'_>, inst: &Inst, d: Operand, p: Pred, value: Ope
     let wide = has(inst, "wide");
     let a = if wide { b.source64(value)? } else { b.source(value)? };
     let d = b.destination(d, 1)?;
-    b.emit(Op::Match { all: !has(inst, "any"), wide, d, p, a });
+    let members = b.constant(!0);
+    b.emit(Op::Match { all: !has(inst, "any"), wide, d, p, a, members });
+    Ok(())
+}
+
+fn elect(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
+    let [p, d, candidates] = operands(inst)?;
+    if b.pred(candidates)? != Pred::TRUE {
+        return Err("candidates by a predicate are not executable here".into());
+    }
+    let (p, value, members) = (b.pred(p)?, b.scratch(1), b.constant(!0));
+    b.emit(Op::Elect { d: Some(value), p, members });
+    if is_kept(d) {
+        let d = b.destination(d, 1)?;
+        b.emit(Op::ReadFirst(d, value));
+    }
     Ok(())
 }
 
@@ -107,7 +124,8 @@ fn reduce(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
     };
     let s = b.source(s)?;
     let (value, d) = (b.scratch(1), b.destination(d, 1)?);
-    b.emit(Op::Redux(op, value, s));
+    let members = b.constant(!0);
+    b.emit(Op::Redux(op, value, [s, members]));
     b.emit(Op::ReadFirst(d, value));
     Ok(())
 }

@@ -2,6 +2,8 @@
 //! host arithmetic.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
+mod compiled;
+
 use exec::{Arg, DeviceState, Kernel, Launch, Loaded, LowerOptions, RegisterLimits, Registers, load, run};
 use isa::{Dim3, Fault};
 use rand::{Rng, SeedableRng};
@@ -158,13 +160,57 @@ fn register(ty: &str) -> (&'static str, u32) {
 const ROUNDS: usize = 12;
 
 /// Checks `instruction`, written with `$d`, `$a`, `$b`, `$c`, on lanes of random values of the
-/// source types against `expected`, under random masks. Bits of unused source registers are zero.
+/// source types against `expected`, under random masks, as PTX with all kinds of registers and as the machine
+/// code that NVIDIA's assembler makes of it ([`compiled`]). Bits of unused source registers are zero.
 pub fn check(instruction: &str, d: &str, sources: &[&str], expected: impl Fn([u64; 4]) -> u64) {
     check_like(instruction, d, sources, |s| Some(expected(s)));
 }
 
 /// As [`check`]; lanes for which nothing is expected may hold anything.
 pub fn check_like(instruction: &str, d: &str, sources: &[&str], expected: impl Fn([u64; 4]) -> Option<u64>) {
+    check_where(instruction, d, sources, expected, |_| true);
+}
+
+/// As [`check_like`]; machine code is looked at in lanes where `compiled` holds: in others the assembler puts
+/// something in the instruction's place that does not do what the manual says.
+pub fn check_where(
+    instruction: &str,
+    d: &str,
+    sources: &[&str],
+    expected: impl Fn([u64; 4]) -> Option<u64>,
+    compiled: impl Fn([u64; 4]) -> bool,
+) {
+    let text = case(instruction, d, sources);
+    let modes = MODES.map(|mode| (format!("{mode:?}"), module_with(&text, mode)));
+    let machine = compiled::modules(instruction, &text);
+    let (bits, mut values) = (register(d).1, Values::new(instruction));
+    for round in 0..ROUNDS {
+        let lanes: Vec<Lane> = (0..32).map(|_| Lane::new(&mut values, sources, round == 0)).collect();
+        let (mode, loaded) = &modes[round % 3];
+        let mut forms = vec![(mode.as_str(), loaded.module.kernels[0].clone(), &loaded.module, false)];
+        if let Some((architecture, kernel, module)) = machine.get(round % machine.len().max(1)) {
+            forms.push((*architecture, kernel.clone(), module, true));
+        }
+        for (form, kernel, module, is_machine) in forms {
+            let results = run_lanes(module, kernel, &lanes).unwrap_or_else(|e| panic!("{instruction}, {form}: {e}"));
+            for (at, (lane, got)) in lanes.iter().zip(results).enumerate() {
+                let keep = u64::MAX >> (64 - bits);
+                let want = if lane.on { expected(lane.sources) } else { Some(lane.before) };
+                let want = want.filter(|_| !(is_machine && lane.on) || compiled(lane.sources));
+                let (got, want) = (got & keep, want.unwrap_or(got) & keep);
+                let (s, on) = (lane.sources, lane.on);
+                assert_eq!(
+                    got, want,
+                    "{instruction}, {form}: lane {at} (on: {on}) of {s:x?} gave {got:#x}, not {want:#x}"
+                );
+            }
+        }
+    }
+}
+
+/// A kernel whose lanes each read their operands, what `$d` holds before, and whether they are on, in 48
+/// bytes, and leave `$d` where it was.
+fn case(instruction: &str, d: &str, sources: &[&str]) -> String {
     let (class, bits) = register(d);
     let mut body = format!(".reg .{class} $d;\n.reg .b64 %in;\nmul.wide.u32 %off, %i, 48;\nadd.s64 %in, %buf, %off;\n");
     body += &format!("ld.global.b{bits} $d, [%in+32];\nld.global.u32 %r0, [%in+40];\nsetp.ne.u32 %p0, %r0, 0;\n");
@@ -180,49 +226,39 @@ pub fn check_like(instruction: &str, d: &str, sources: &[&str], expected: impl F
         format!("@%p0 {instruction};\n")
     };
     body += &format!("st.global.b{bits} [%in+32], $d;\n");
-    let text = kernel(&body).replace('$', "%v_");
-    let kernels: Vec<Arc<Kernel>> =
-        MODES.iter().map(|&mode| module_with(&text, mode).module.kernels[0].clone()).collect();
-    let mut values = Values::new(instruction);
-    for round in 0..ROUNDS {
-        let mut state = DeviceState::default();
-        let mut bytes = Vec::new();
-        let mut inputs = Vec::new();
-        for _ in 0..32 {
-            let mut s = [0; 4];
-            for (slot, ty) in s.iter_mut().zip(sources) {
-                let (_, bits) = register(ty);
-                *slot = values.next(ty) & (u64::MAX >> (64 - bits));
-            }
-            let (before, on) = (values.next("u64"), round == 0 || !values.next("u64").is_multiple_of(3));
-            for x in s.iter().chain([&before, &u64::from(on)]) {
-                bytes.extend(x.to_le_bytes());
-            }
-            inputs.push((s, before, on));
+    kernel(&body).replace('$', "%v_")
+}
+
+/// What a lane of a [`case`] gets.
+struct Lane {
+    sources: [u64; 4],
+    before: u64,
+    on: bool,
+}
+
+impl Lane {
+    fn new(values: &mut Values, types: &[&str], on: bool) -> Self {
+        let mut sources = [0; 4];
+        for (slot, ty) in sources.iter_mut().zip(types) {
+            *slot = values.next(ty) & (u64::MAX >> (64 - register(ty).1));
         }
-        let buffer = state.memory.allocate("buffer", bytes.len() as u64).unwrap();
-        state.memory.write(buffer, &bytes).unwrap();
-        let one = Dim3::new(1, 1, 1);
-        let launch =
-            Launch::new(kernels[round % 3].clone(), one, Dim3::new(32, 1, 1), 0, &[Arg::Pointer(buffer)]).unwrap();
-        run(&mut state, &launch).unwrap_or_else(|fault| panic!("{instruction}: {fault}"));
-        state.memory.read(buffer, &mut bytes).unwrap();
-        for (lane, (s, before, on)) in inputs.into_iter().enumerate() {
-            let at = 48 * lane + 32;
-            let got = u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
-            let keep = u64::MAX >> (64 - bits);
-            let want = if on { expected(s) } else { Some(before & keep) };
-            if let Some(want) = want {
-                assert_eq!(
-                    got & keep,
-                    want & keep,
-                    "{instruction}: lane {lane} (on: {on}) of {s:x?} gave {:#x}, not {:#x}",
-                    got & keep,
-                    want & keep
-                );
-            }
-        }
+        Self { sources, before: values.next("u64"), on: on || !values.next("u64").is_multiple_of(3) }
     }
+}
+
+/// What the lanes of a [`case`] leave.
+fn run_lanes(module: &exec::Module, kernel: Arc<Kernel>, lanes: &[Lane]) -> Result<Vec<u64>, Box<Fault>> {
+    let mut state = DeviceState::default();
+    state.load(module).unwrap();
+    let words = lanes.iter().flat_map(|l| l.sources.into_iter().chain([l.before, l.on.into()]));
+    let mut bytes: Vec<u8> = words.flat_map(u64::to_le_bytes).collect();
+    let buffer = state.memory.allocate("buffer", bytes.len() as u64).unwrap();
+    state.memory.write(buffer, &bytes).unwrap();
+    let one = Dim3::new(1, 1, 1);
+    let launch = Launch::new(kernel, one, Dim3::new(32, 1, 1), 0, &[Arg::Pointer(buffer)]).unwrap();
+    run(&mut state, &launch)?;
+    state.memory.read(buffer, &mut bytes).unwrap();
+    Ok(bytes.chunks_exact(48).map(|lane| u64::from_le_bytes(lane[32..40].try_into().unwrap())).collect())
 }
 
 /// The value of the low bits of `x` as a signed integer.

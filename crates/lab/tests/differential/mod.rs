@@ -241,7 +241,7 @@ pub fn check_functional(group: &Group, file: &Path, input: &[u8], fail: &mut dyn
                 Ok(Err(error)) => Err((Kind::Refused, error.to_string())),
                 Ok(Ok(loaded)) => guarded(|| functional(loaded, case, input)),
             };
-            // What needs more registers than it may have is told so.
+            // What needs more registers than allowed is reported.
             let too_few = |kind: &Kind, detail: &str| {
                 *kind == Kind::Refused && *mode == "allocated-24" && detail.contains("registers")
             };
@@ -275,7 +275,7 @@ pub fn check_on_core(
     let bytes = contents(file);
     for case in &group.cases {
         let outcome = guarded(|| timed(&setup, file, &bytes, case, input));
-        // A thread of Fermi has 63 registers; a kernel that needs more is told so.
+        // A thread of Fermi has at most 63 registers; a kernel that needs more is refused.
         let too_few =
             |kind: &Kind, detail: &str| *kind == Kind::Refused && gpu == "gtx480" && detail.contains("registers");
         if let Err((kind, detail)) = outcome

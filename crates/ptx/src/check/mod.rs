@@ -2,6 +2,7 @@
 //!
 //! All that is found is reported at once; nothing here changes the module.
 
+mod call;
 mod instruction;
 mod names;
 mod operand;

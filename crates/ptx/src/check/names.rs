@@ -1,6 +1,7 @@
 //! Every name is declared, once, where it is used; instructions are checked where their names are
 //! known.
 
+use super::call::{self, Signature};
 use super::instruction::Instructions;
 use super::special::{SPECIAL, is_special_register};
 use crate::ast::*;
@@ -10,12 +11,45 @@ use crate::scope::{Scopes, numbered_parts};
 use crate::span::Span;
 use crate::suggest;
 use crate::types::{Linkage, StateSpace, Type};
+use std::collections::HashMap;
+use std::fmt;
 
 /// What a name was declared as, and where.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Declared {
     pub what: What,
     pub span: Span,
+    /// Of a variable.
+    pub shape: Option<Shape>,
+}
+
+/// What of a variable counts where it is an argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Shape {
+    pub ty: Type,
+    pub array: bool,
+    pub bytes: u64,
+    pub align: u32,
+}
+
+impl Shape {
+    pub fn of(v: &Variable) -> Self {
+        let array = !v.dims.is_empty() || v.vector > 1;
+        Self { ty: v.ty, array, bytes: v.bytes().unwrap_or(u64::MAX), align: v.alignment() }
+    }
+
+    pub const fn scalar(ty: Type) -> Self {
+        Self { ty, array: false, bytes: ty.bytes() as u64, align: ty.bytes() }
+    }
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.array {
+            true => write!(f, "{} bytes aligned to {}", self.bytes, self.align),
+            false => write!(f, "a {}", self.ty),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +93,13 @@ impl What {
 }
 
 pub(super) fn check(module: &Module, diagnostics: &mut Diagnostics) {
-    let mut checker = Checker { module, instructions: Instructions::of(module), diagnostics, scopes: Scopes::new() };
+    let mut checker = Checker {
+        module,
+        instructions: Instructions::of(module),
+        diagnostics,
+        scopes: Scopes::new(),
+        signatures: HashMap::new(),
+    };
     checker.module_level();
     for function in module.functions() {
         checker.function(function);
@@ -71,6 +111,8 @@ struct Checker<'a> {
     instructions: Instructions,
     diagnostics: &'a mut Diagnostics,
     scopes: Scopes<Declared>,
+    /// Of functions and, as they come, prototypes.
+    signatures: HashMap<Sym, Signature<'a>>,
 }
 
 impl<'a> Checker<'a> {
@@ -80,13 +122,18 @@ impl<'a> Checker<'a> {
         // Prototypes and `.extern` declarations may be repeated, and followed by the definition.
         let mut defined = Scopes::<Span>::new();
         for item in &module.items {
+            let mut shape = None;
             let (name, count, what, span, defines) = match item {
                 Item::Variable(v) => {
+                    shape = Some(Shape::of(v));
                     let Some(name) = v.name else { continue };
                     let defines = !matches!(v.linkage, Some(Linkage::Extern | Linkage::Common));
                     (name, v.count, What::Variable(v.space), v.name_span, defines)
                 }
-                Item::Function(f) => (f.name, None, What::Function, f.name_span, f.body.is_some()),
+                Item::Function(f) => {
+                    self.signatures.insert(f.name, Signature { returns: &f.returns, params: &f.params });
+                    (f.name, None, What::Function, f.name_span, f.body.is_some())
+                }
                 Item::Alias(alias) => (alias.name, None, What::Function, alias.span, false),
                 Item::Pragma(_) => continue,
             };
@@ -94,7 +141,7 @@ impl<'a> Checker<'a> {
                 let first = defined.lookup(&module.names, name).map(|(span, _)| *span);
                 self.twice(name, span, first);
             }
-            self.scopes.declare(name, count, Declared { what, span });
+            self.scopes.declare(name, count, Declared { what, span, shape });
         }
         for variable in module.variables() {
             variable.init.iter().for_each(|init| self.init(init));
@@ -125,11 +172,17 @@ impl<'a> Checker<'a> {
         for statement in &block.statements {
             let (name, span) = match statement {
                 Statement::Label(label) => (label.name, label.span),
-                Statement::BranchTargets(targets) | Statement::CallTargets(targets) => (targets.label, targets.span),
-                Statement::CallPrototype(prototype) => (prototype.label, prototype.span),
+                Statement::BranchTargets(targets) | Statement::CallTargets(targets) => {
+                    self.signatures.remove(&targets.label);
+                    (targets.label, targets.span)
+                }
+                Statement::CallPrototype(p) => {
+                    self.signatures.insert(p.label, Signature { returns: &p.returns, params: &p.params });
+                    (p.label, p.span)
+                }
                 _ => continue,
             };
-            self.declare(name, None, What::Label, span);
+            self.declare(name, None, (What::Label, None), span);
         }
         for statement in &block.statements {
             self.statement(statement);
@@ -143,7 +196,7 @@ impl<'a> Checker<'a> {
             Statement::Registers(registers) => {
                 for register in &registers.names {
                     let what = What::Register(registers.ty, registers.vector);
-                    self.declare(register.name, register.count, what, register.span);
+                    self.declare(register.name, register.count, (what, None), register.span);
                 }
             }
             Statement::Variable(variable) => {
@@ -167,12 +220,12 @@ impl<'a> Checker<'a> {
                 StateSpace::Reg => What::Register(variable.ty, variable.vector),
                 space => What::Variable(space),
             };
-            self.declare(name, variable.count, what, variable.name_span);
+            self.declare(name, variable.count, (what, Some(Shape::of(variable))), variable.name_span);
         }
     }
 
-    fn declare(&mut self, name: Sym, count: Option<u32>, what: What, span: Span) {
-        if !self.scopes.declare(name, count, Declared { what, span }) {
+    fn declare(&mut self, name: Sym, count: Option<u32>, (what, shape): (What, Option<Shape>), span: Span) {
+        if !self.scopes.declare(name, count, Declared { what, span, shape }) {
             let first = self.scopes.latest(name, count.is_some()).map(|d| d.span);
             self.twice(name, span, first);
         }
@@ -205,7 +258,20 @@ impl<'a> Checker<'a> {
         let hint = self.diagnostics.count(Severity::Error) < Diagnostics::LIMIT;
         if let Some(diagnostic) = self.instructions.check(self.module, &self.scopes, instruction, hint) {
             self.diagnostics.push(diagnostic);
+        } else if opcode == "call"
+            && let Some((callee, signature)) = self.callee(instruction)
+            && let Some(diagnostic) = call::check(self.module, &self.scopes, instruction, callee, signature)
+        {
+            self.diagnostics.push(diagnostic);
         }
+    }
+
+    /// The function or prototype by which the arguments of a call are, if it is known.
+    fn callee(&self, call: &Instruction) -> Option<(Sym, Signature<'a>)> {
+        let name = call::callees(call).find(|name| self.signatures.contains_key(name))?;
+        let (declared, _) = self.scopes.lookup(&self.module.names, name)?;
+        let known = matches!(declared.what, What::Function | What::Label);
+        known.then(|| (name, self.signatures[&name]))
     }
 
     fn operand(&mut self, operand: &Operand, wanted: Wanted) {

@@ -10,7 +10,7 @@ use super::names::{Declared, What};
 use super::special::{is_special_register, special_type};
 use crate::ast::*;
 use crate::diag::Diagnostic;
-use crate::isa::{Form, Kind, Match, Operand as Spec, vector_length};
+use crate::isa::{self, Form, Kind, Match, Operand as Spec, vector_length};
 use crate::names::{Opcode, Sym};
 use crate::scope::Scopes;
 use crate::types::{StateSpace, Type};
@@ -38,7 +38,7 @@ enum Named {
 type Fit = Result<(), String>;
 
 /// Whether a register of type `register` can hold what an instruction takes as `ty`.
-fn agrees(ty: Type, register: Type, wider: bool) -> bool {
+pub(super) fn agrees(ty: Type, register: Type, wider: bool) -> bool {
     use Type::*;
     if ty == Pred || register == Pred {
         return ty == register;
@@ -88,17 +88,19 @@ impl Operands<'_> {
         }
     }
 
-    /// Whether `form` takes so many operands.
+    /// Whether `form` takes this number of operands.
     pub fn counted(&self, form: &Form, count: usize) -> bool {
         let (least, most) = form.arity(|modifier| self.opcode.has(modifier));
         (least..=most).contains(&count)
     }
 
-    /// Checks operands against a form that takes so many. An error has the operand's number.
+    /// Checks operands against a form that takes this number of them. An error has the operand's number.
     pub fn check(&self, m: &Match, given: &[Operand]) -> Result<(), (usize, Diagnostic)> {
         let (least, _) = m.form.arity(|modifier| self.opcode.has(modifier));
         let mut extra = given.len().saturating_sub(least);
         let mut rest = given.iter().enumerate();
+        let is_wmma = self.opcode.name() == "wmma";
+        let fragments = if is_wmma { isa::wmma_fragments(self.opcode.modifiers()) } else { None };
         for spec in &m.form.operands {
             if spec.kind == Kind::Rest {
                 return Ok(());
@@ -113,7 +115,8 @@ impl Operands<'_> {
                 extra -= 1;
             }
             let Some((at, operand)) = rest.next() else { return Ok(()) };
-            if let Err(wanted) = self.fits(m, spec, operand) {
+            let fragment = fragments.as_ref().and_then(|f| *f.get(at)?);
+            if let Err(wanted) = self.fits(m, spec, operand, fragment) {
                 return Err((at, self.wrong(operand, spec, &wanted)));
             }
         }
@@ -132,8 +135,18 @@ impl Operands<'_> {
             let message = format!("`{opcode}` writes its first operand, which cannot be {what}");
             return Diagnostic::error(operand.span, message);
         }
-        let given = self.describe(operand);
+        let given = match (&operand.kind, spec.kind) {
+            (OperandKind::Immediate(value), Kind::Barrier | Kind::Multiple(_)) => {
+                value.int_bits().map_or_else(|| self.describe(operand), |n| (n as i64).to_string())
+            }
+            _ => self.describe(operand),
+        };
         let mut diagnostic = Diagnostic::error(operand.span, format!("`{opcode}` takes {wanted} here, not {given}"));
+        // ptxas 11.8 and 12.9 take it, and do not agree on what it is: the elements of `mov.v2.u32 v, 5` become the
+        // 16-bit halves of the number.
+        if self.opcode.name() == "mov" && matches!(spec.kind, Kind::Vector { .. }) && !spec.written {
+            return diagnostic.hint("write each element, as in `{5, 5}`");
+        }
         let name = match &operand.kind {
             OperandKind::Name(name) | OperandKind::Component(name, _) | OperandKind::Not(name) => *name,
             OperandKind::Address(Address { base: AddressBase::Name(name), .. }) => *name,
@@ -167,7 +180,8 @@ impl Operands<'_> {
         }
     }
 
-    fn fits(&self, m: &Match, spec: &Spec, operand: &Operand) -> Fit {
+    /// Whether an operand is what a form takes; of a matrix, with the type and number of its registers.
+    fn fits(&self, m: &Match, spec: &Spec, operand: &Operand, fragment: Option<(Type, usize)>) -> Fit {
         if operand.kind == OperandKind::Sink && spec.sink {
             return Ok(());
         }
@@ -188,7 +202,10 @@ impl Operands<'_> {
             Kind::Predicate => expect(self.is_predicate(operand, !spec.written), "a predicate"),
             Kind::WithPredicate { ty, always } => self.with_predicate(operand, ty.of(&m.types), always),
             Kind::Selected { ty, number } => self.selected(operand, ty.of(&m.types), number),
-            Kind::Registers => expect(self.is_vector(operand), "a vector"),
+            Kind::Registers => match fragment {
+                Some((ty, count)) if self.is_vector(operand) => self.vector(operand, count as u8, ty, false, spec),
+                _ => expect(self.is_vector(operand), "a vector"),
+            },
             Kind::Sink => expect(operand.kind == OperandKind::Sink, "the sink `_`"),
             Kind::Predicates => match &operand.kind {
                 OperandKind::Pair(a, b) => {
@@ -202,6 +219,11 @@ impl Operands<'_> {
                 matches!(operand.kind, OperandKind::Address(_) | OperandKind::Texture(_)),
                 "operands in brackets",
             ),
+            Kind::Image => {
+                expect(matches!(operand.kind, OperandKind::Texture(_)), "an image and coordinates in brackets")
+            }
+            Kind::Barrier => self.limited(operand, "a barrier from 0 to 15", |n| n < 16),
+            Kind::Multiple(of) => self.limited(operand, &format!("a multiple of {of}"), |n| n % u64::from(of) == 0),
             Kind::Integer => {
                 let integer = matches!(operand.kind, OperandKind::Immediate(value) if value.int_bits().is_some());
                 expect(integer, "an integer")
@@ -265,6 +287,14 @@ impl Operands<'_> {
                 _ => Err(wanted()),
             },
             _ => Err(wanted()),
+        }
+    }
+
+    /// A register of 32 bits, or a number for which `allowed` holds.
+    fn limited(&self, operand: &Operand, wanted: &str, allowed: impl Fn(u64) -> bool) -> Fit {
+        match &operand.kind {
+            OperandKind::Immediate(value) if !value.int_bits().is_some_and(allowed) => Err(wanted.into()),
+            _ => self.value(operand, Type::U32, true, false),
         }
     }
 

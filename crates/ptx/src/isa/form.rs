@@ -168,6 +168,12 @@ pub enum Kind {
     Address(u8),
     /// Anything in brackets.
     Brackets,
+    /// An image and coordinates in brackets.
+    Image,
+    /// The number of a barrier.
+    Barrier,
+    /// A number that is a multiple of this.
+    Multiple(u8),
     /// An integer.
     Integer,
     /// A variable or function.
@@ -240,7 +246,7 @@ impl Form {
         Ok(Form { section, name, text, items, operands, takes, needs, until })
     }
 
-    /// What a load or store of so many elements of `ty` needs beyond its modifiers.
+    /// What a load or store of `count` elements of `ty` needs beyond its modifiers.
     pub(super) fn vector_needs(&self, count: u32, ty: Option<Type>) -> Needs {
         let wide = matches!(self.name, "ld" | "st") && ty.is_some_and(|ty| count * ty.bits() > 128);
         if wide { Needs { version: (8, 8), sm: 100, own: false } } else { Needs::default() }
@@ -336,6 +342,10 @@ impl Kind {
         Some(match text {
             "p" => Kind::Predicate,
             "p|p" => Kind::Predicates,
+            "bar" => Kind::Barrier,
+            "16n" => Kind::Multiple(16),
+            "32n" => Kind::Multiple(32),
+            "[t]" => Kind::Image,
             "imm" => Kind::Integer,
             "sym" => Kind::Symbol,
             "sreg" => Kind::Special,

@@ -63,8 +63,9 @@ impl Attempt {
             }
         }
         needs = needs.and(form.vector_needs(vector_length(|v| opcode.has(v)), types[0]));
-        // A flag that is said twice is said.
-        let flag = |item: &Item, m: &str| item.choices.len() == 1 && item.choices[0].text == m && !item.is_type();
+        // Some flags that are said twice are said.
+        let twice = |m: &str| matches!(m, "cc" | "sync" | "approx" | "sat" | "uni" | "NaN");
+        let flag = |item: &Item, m: &str| item.choices.len() == 1 && item.choices[0].text == m && twice(m);
         left.retain(|&i| !form.items.iter().any(|item| flag(item, &modifiers[i])));
         if form.items.iter().any(Item::is_open) {
             left.clear();

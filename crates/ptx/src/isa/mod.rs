@@ -20,8 +20,8 @@
 //! modifier `.v2`, `.v4` or `.v8` says, `p` predicate, `T|p` register and maybe a predicate (`T|p!` always), `T.` register or a part of it,
 //! `{*}` any vector, `p|p` two
 //! predicates, `_` after it: may be the sink (`=_` always is), `[g]` address (`g` global, `s` shared, `l` local,
-//! `c` constant, `p` parameter, `m` whatever the modifiers say), `[*]` anything in brackets,
-//! `imm` integer, `sym` variable or function, `sreg` special register, `label`, `*` anything,
+//! `c` constant, `p` parameter, `m` whatever the modifiers say), `[*]` anything in brackets, `[t]` an image and coordinates,
+//! `bar` a barrier's number, `16n` a multiple of 16, `imm` integer, `sym` variable or function, `sreg` special register, `label`, `*` anything,
 //! `...` any number of anything. `?` after it: may be left out; `@mod`: there if and only if the
 //! modifier is.
 
@@ -31,6 +31,7 @@ mod spelling;
 
 pub use form::{Choice, Form, Item, Kind, Needs, Operand, TypeOf};
 pub(crate) use matching::{Match, Mismatch, match_opcode, mismatch, vector_length};
+pub(crate) use spelling::wmma_fragments;
 pub use spelling::{DECLARATIONS, Spelling};
 use std::collections::HashMap;
 use std::sync::LazyLock;

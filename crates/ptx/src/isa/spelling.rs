@@ -148,7 +148,8 @@ fn write_operand(form: &Form, operand: &Operand, at: usize, opcode: &str, types:
         },
         Kind::Predicate | Kind::Predicates => format!("%pred_{at}"),
         Kind::Address(space) => address(space, opcode),
-        Kind::Brackets => "[%b64_1]".into(),
+        Kind::Brackets | Kind::Image => "[%b64_1]".into(),
+        Kind::Barrier | Kind::Multiple(_) => register(Type::U32, at),
         Kind::Integer => integer(form.name, &has).into(),
         Kind::Symbol => match address(b'm', opcode).trim_matches(['[', ']']) {
             "%b64_1" if form.name == "mov" => "gv".into(),
@@ -249,33 +250,42 @@ fn fragment(part: char, shape: &str, ty: &str) -> (Type, usize) {
         _ => square,
     };
     match (ty, part) {
-        ("f16", 'a' | 'b') => (Type::B32, 8),
-        ("bf16", _) => (Type::B32, ab(4, 2, 8)),
+        ("f16", 'a' | 'b') => (Type::F16x2, 8),
+        ("bf16", _) => (Type::Bf16x2, ab(4, 2, 8)),
         ("u8" | "s8", _) => (Type::B32, ab(2, 1, 4)),
-        ("tf32", _) => (Type::B32, 4),
+        ("tf32", _) => (Type::Tf32, 4),
         ("f64", 'a' | 'b') => (Type::F64, 1),
         ("f64", _) => (Type::F64, 2),
         ("u4" | "s4" | "b1", _) => (Type::B32, 1),
-        ("f16", _) => (Type::B32, 4),
+        ("f16", _) => (Type::F16x2, 4),
         ("s32", _) if shape.starts_with("m8n8") => (Type::S32, 2),
         ("s32", _) => (Type::S32, 8),
         _ => (Type::F32, 8),
     }
 }
 
-fn wmma(opcode: &str) -> Option<Vec<String>> {
-    let modifiers: Vec<&str> = opcode.split('.').collect();
+/// The matrices among the operands of a `wmma` with these modifiers: type and number of the registers of each.
+pub(crate) fn wmma_fragments(modifiers: &[impl AsRef<str>]) -> Option<Vec<Option<(Type, usize)>>> {
+    let modifiers: Vec<&str> = modifiers.iter().map(AsRef::as_ref).collect();
     let shape = modifiers.iter().find(|m| m.starts_with('m') && m.contains('k'))?;
     let types: Vec<&str> = modifiers.iter().copied().filter(|m| Type::from_name(m).is_some()).collect();
-    let write = |part, ty| {
-        let (ty, count) = fragment(part, shape, ty);
-        vector(ty, count)
-    };
-    match (modifiers[1], &types[..]) {
-        ("load", [ty]) => Some(vec![write(modifiers[2].chars().next()?, ty), address(b'm', opcode), "%u32_1".into()]),
-        ("store", [ty]) => Some(vec![address(b'm', opcode), write('d', ty), "%u32_1".into()]),
-        (_, [d, c]) => Some(vec![write('d', d), write('a', "f16"), write('b', "f16"), write('c', c)]),
-        (_, [d, a, b, c]) => Some(vec![write('d', d), write('a', a), write('b', b), write('c', c)]),
+    let matrix = |part, ty| Some(fragment(part, shape, ty));
+    match (*modifiers.first()?, &types[..]) {
+        ("load", [ty]) => Some(vec![matrix(modifiers.get(1)?.chars().next()?, ty), None, None]),
+        ("store", [ty]) => Some(vec![None, matrix('d', ty), None]),
+        (_, [d, c]) => Some(vec![matrix('d', d), matrix('a', "f16"), matrix('b', "f16"), matrix('c', c)]),
+        (_, [d, a, b, c]) => Some(vec![matrix('d', d), matrix('a', a), matrix('b', b), matrix('c', c)]),
         _ => None,
     }
+}
+
+fn wmma(opcode: &str) -> Option<Vec<String>> {
+    let modifiers: Vec<&str> = opcode.split('.').skip(1).collect();
+    // The stride is the last.
+    let mut others = vec!["%u32_1".to_owned(), address(b'm', opcode)];
+    let mut write = |f: Option<(Type, usize)>| match f {
+        Some((ty, count)) => Some(vector(ty, count)),
+        None => others.pop(),
+    };
+    wmma_fragments(&modifiers)?.into_iter().map(&mut write).collect()
 }

@@ -27,7 +27,7 @@ ops! {
     AtomSPopcInc "ATOMS.POPC.INC", ArriveS "ARRIVES.LDGSTSBAR.64", AtomSArrive "ATOMS.ARRIVE.64",
     B2R "B2R.RESULT", BMma "BMMA", Bpt "BPT", Bar "BAR", BMov "BMOV.32", BMovToBarrier "BMOV.32", BMsk "BMSK", Bra "BRA", Break "BREAK", Brev "BREV", Brx "BRX", BrxU "BRXU",
     BSsy "BSSY", BSync "BSYNC", Call "CALL", Cctl "CCTL", CgaErrBar "CGAERRBAR", Cs2R "CS2R",
-    DAdd "DADD", DepBar "DEPBAR", DFma "DFMA", DMma "DMMA", DMul "DMUL", DSetP "DSETP",
+    DAdd "DADD", DepBar "DEPBAR", DFma "DFMA", DMma "DMMA", DMul "DMUL", DSetP "DSETP", Elect "ELECT",
     EndCollective "ENDCOLLECTIVE", ErrBar "ERRBAR", Exit "EXIT",
     F2F "F2F", F2Fp "F2FP", F2FpBytes "F2FP", F2FpHalves "F2FP", F2FpBytesOfHalves "F2FP", F2I "F2I", F2Ip "F2IP", FAdd "FADD", FChk "FCHK", FFma "FFMA", Flo "FLO", FMnMx "FMNMX",
     FMul "FMUL", FRnd "FRND", FSel "FSEL", FSet "FSET.BF", FSetP "FSETP",

@@ -33,7 +33,7 @@ pub(super) const BLOCK_RATIO: u64 = 1032;
 /// Nor is a footer of a real run shortened more than this: it bounds what a reader allocates.
 pub(super) const FOOTER_RATIO: u64 = 100;
 
-/// Bytes that are packed between two looks at whether the user wants to stop.
+/// Bytes packed between two checks for Ctrl-C.
 const PACKED_AT_A_TIME: usize = 1 << 20;
 
 /// Whether `path` begins as a file of the native format does.
@@ -87,7 +87,7 @@ pub(super) fn read_block(file: &mut File, path: &Path, block: Block, ratio: u64)
     let mut decoder = flate2::read::DeflateDecoder::new(&stored[..]).take(u64::from(block.unpacked) + 1);
     decoder.read_to_end(&mut unpacked).map_err(|e| damaged(format!("cannot be unpacked: {e}")))?;
     if unpacked.len() != block.unpacked as usize {
-        return Err(damaged(format!("does not unpack to {} bytes", block.unpacked)));
+        return Err(damaged(format!("does not unpack to {}", counted(block.unpacked.into(), "byte"))));
     }
     Ok(unpacked)
 }

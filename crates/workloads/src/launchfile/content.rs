@@ -78,7 +78,8 @@ pub fn fill(file: &LaunchFile, spec: &BufferSpec, scope: &Contents<'_>) -> Resul
             let data = data::decode(&full, &contents, spec.ty).map_err(wrong)?;
             let ty = data.ty.ok_or_else(|| wrong("raw bytes: the buffer needs a type".to_owned()))?;
             if data.bytes.len() % ty.bytes() != 0 {
-                let message = format!("{} bytes are not a whole number of {} elements", data.bytes.len(), ty.name());
+                let (bytes, each) = (counted(data.bytes.len() as u64, "byte"), ty.bytes());
+                let message = format!("{bytes} of data: not a multiple of the {each} of an element ({})", ty.name());
                 return Err(wrong(message));
             }
             Filled::new(ty, data.bytes)
@@ -151,7 +152,7 @@ fn generate(
     Ok(bytes)
 }
 
-/// Ends the making of a long buffer if the user wants to stop; `made` elements are there.
+/// Ends the making of a long buffer on Ctrl-C; `made` elements are there.
 fn look(spec: &BufferSpec, made: u64) -> Result<(), Problem> {
     if made.is_multiple_of(data::LOOK_EVERY) {
         kit::stop::check().map_err(|e| Problem::new(spec.name.span.clone(), e.to_string()))?;

@@ -5,7 +5,7 @@ use kit::text::excerpt;
 use std::fmt::Write;
 use std::path::Path;
 
-/// Elements made or read between two looks at whether the user wants to stop.
+/// Elements made or read between two checks for Ctrl-C.
 pub const LOOK_EVERY: u64 = 1 << 16;
 
 /// Elements of one type, little-endian.
@@ -27,13 +27,18 @@ pub fn decode(path: &Path, contents: &[u8], ty: Option<ScalarType>) -> Result<Da
     }
 }
 
-/// A file's contents, by the extension of its name.
+/// A file's contents, by the extension of its name; not all of them if the program is asked to stop.
 pub fn encode(path: &Path, bytes: &[u8], ty: ScalarType) -> Vec<u8> {
     match extension(path).as_str() {
         "npy" => encode_npy(bytes, ty),
-        "txt" | "csv" => bytes.chunks_exact(ty.bytes()).map(|b| ty.text(b) + "\n").collect::<String>().into_bytes(),
+        "txt" | "csv" => numbers(bytes, ty).map(|b| ty.text(b) + "\n").collect::<String>().into_bytes(),
         _ => bytes.to_vec(),
     }
+}
+
+/// The bytes of each element, up to where the program is asked to stop.
+pub fn numbers(bytes: &[u8], ty: ScalarType) -> impl Iterator<Item = &[u8]> {
+    kit::stop::until_requested(bytes.chunks_exact(ty.bytes()))
 }
 
 fn extension(path: &Path) -> String {
@@ -73,7 +78,11 @@ fn decode_npy(contents: &[u8], wanted: Option<ScalarType>) -> Result<Data, Strin
             let said = said.ok_or_else(broken)?;
             if said != bytes.len() as u64 {
                 let less = if (bytes.len() as u64) < said { "it is cut short" } else { "something follows the array" };
-                return Err(format!("the header says {said} bytes of elements, and there are {}: {less}", bytes.len()));
+                return Err(format!(
+                    "the header says {} of elements, and there are {}: {less}",
+                    kit::text::counted(said, "byte"),
+                    bytes.len()
+                ));
             }
             Ok(Data { ty: Some(ty), bytes: bytes.to_vec() })
         }
@@ -129,7 +138,7 @@ fn decode_text(contents: &[u8], ty: Option<ScalarType>) -> Result<Data, String> 
 pub fn listing(name: &str, bytes: &[u8], ty: ScalarType, count: usize) -> String {
     const PER_LINE: usize = 8;
     let all = bytes.len() / ty.bytes();
-    let shown: Vec<String> = bytes.chunks_exact(ty.bytes()).take(count).map(|b| ty.text(b)).collect();
+    let shown: Vec<String> = numbers(bytes, ty).take(count).map(|b| ty.text(b)).collect();
     let mut text = format!("{name}: {all} x {}", ty.name());
     if shown.len() <= PER_LINE {
         let more = if shown.len() < all { ", ..." } else { "" };

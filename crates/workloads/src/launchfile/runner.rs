@@ -6,11 +6,16 @@ use super::diagnostics::{LaunchFileError, Problem};
 use super::expr::{Expr, Scope};
 use super::model::*;
 use crate::check::Check;
-use crate::device::{Arg, Buffer, Code, Device, DeviceError, Launch, ModuleId, ModuleSource, ParameterInfo, Registers};
+use crate::device::{
+    Arg, Buffer, Code, Device, DeviceError, Launch, MOST_LAUNCHES, ModuleId, ModuleSource, ParameterInfo, Registers,
+};
 use crate::element::{Number, ScalarType};
 use isa::{Channel, Dim3, Image, Shape};
+use kit::output::NewFile;
+use kit::stop::until_requested;
 use kit::text::counted;
-use std::path::PathBuf;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 
 /// Why a launch file did not run to its end.
 #[derive(Debug, thiserror::Error)]
@@ -65,7 +70,6 @@ impl LaunchOutcome {
 
 /// Hardware limit on the first dimension of a grid; the others are smaller and the device knows.
 const MAX_GRID: u64 = (1 << 31) - 1;
-const MAX_REPEAT: u64 = 1 << 40;
 
 impl LaunchFile {
     /// Runs it: fills the buffers, checks every launch against its kernel, launches, then prints,
@@ -135,9 +139,18 @@ impl LaunchFile {
         scope: &Contents<'_>,
     ) -> Result<Vec<Plan<'_>>, LaunchError> {
         let (mut plans, mut problems) = (Vec::new(), Vec::new());
+        let mut all = 0;
         for spec in &self.launches {
             match self.plan_launch(device, modules[spec.module], spec, scope) {
-                Ok(plan) => plans.push(plan),
+                Ok(plan) => {
+                    all += plan.repeat;
+                    if all > MOST_LAUNCHES && all - plan.repeat <= MOST_LAUNCHES {
+                        let message =
+                            format!("with this one there are {all} launches; {MOST_LAUNCHES} are the maximum of a run");
+                        problems.push(Problem::new(spec.kernel.span.clone(), message));
+                    }
+                    plans.push(plan);
+                }
                 Err(mut found) => problems.append(&mut found),
             }
         }
@@ -156,7 +169,7 @@ impl LaunchFile {
             .parameters(module, &spec.kernel.item)
             .map_err(|e| vec![Problem::new(spec.kernel.span.clone(), e.to_string())])?;
         let mut problems = Vec::new();
-        let repeat = optional(spec.repeat.as_ref(), scope, 1, 0..=MAX_REPEAT).unwrap_or_else(|problem| {
+        let repeat = optional(spec.repeat.as_ref(), scope, 1, 0..=MOST_LAUNCHES).unwrap_or_else(|problem| {
             problems.push(problem);
             0
         });
@@ -243,6 +256,10 @@ impl LaunchFile {
         device.synchronize()?;
         for output in &self.outputs {
             self.output(device, output, &scope, buffers, &mut outcome)?;
+            // What was broken off says nothing.
+            if kit::stop::requested() {
+                return Err(DeviceError::Interrupted.into());
+            }
         }
         Ok(outcome)
     }
@@ -268,7 +285,7 @@ impl LaunchFile {
         }
         if let Some(target) = &spec.write {
             let path = self.beside(&target.item);
-            kit::output::write(&path, &data::encode(&path, &bytes, ty))
+            write(&path, &data::encode(&path, &bytes, ty))
                 .map_err(|source| LaunchError::Unwritten { path: path.clone(), source })?;
             outcome.written.push(path);
         }
@@ -291,7 +308,7 @@ impl LaunchFile {
         let count = bytes.len() / ty.bytes();
         let expected: Vec<Number> = match &spec.against {
             // The expected value is rounded to the buffer's type, as a kernel's result is.
-            Against::Formula(formula) => (0..count as u64)
+            Against::Formula(formula) => until_requested(0..count as u64)
                 .map(|i| {
                     let value = formula.evaluate(scope, 0, i)?;
                     Ok(rounded(value, ty))
@@ -302,12 +319,24 @@ impl LaunchFile {
                 let wrong = |e: String| Problem::new(path.span.clone(), format!("{}: {e}", full.display()));
                 let contents = kit::files::read_data(&full).map_err(|e| wrong(e.to_string()))?;
                 let data = data::decode(&full, &contents, Some(ty)).map_err(wrong)?;
-                data.bytes.chunks_exact(ty.bytes()).map(|b| ty.decode(b)).collect()
+                data::numbers(&data.bytes, ty).map(|b| ty.decode(b)).collect()
             }
         };
-        let got: Vec<Number> = bytes.chunks_exact(ty.bytes()).map(|b| ty.decode(b)).collect();
+        let got: Vec<_> = data::numbers(bytes, ty).map(|b| ty.decode(b)).collect();
         Ok(compare_numbers(name, &got, &expected, absolute, relative))
     }
+}
+
+/// Writes a file unless the program is asked to stop: the old one is then as it was.
+fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    const BYTES_AT_A_TIME: usize = 4 << 20;
+    let mut file = NewFile::create(path)?;
+    for part in bytes.chunks(BYTES_AT_A_TIME) {
+        kit::stop::check()?;
+        file.write_all(part)?;
+    }
+    kit::stop::check()?;
+    file.finish()
 }
 
 /// A number as a kernel's result of a type has it: too large a one is infinite.

@@ -3,7 +3,7 @@
 use super::super::number;
 use super::super::style::{BAD, FAINT, GOOD, HEADING, styled};
 use super::super::table::{Align, Table};
-use super::{facts, mix, plural, variables};
+use super::{fact, facts, mix, plural, variables};
 use crate::inspection::code::{BankFacts, CodeInspection, CodeKernel, CodeLine, EntryFacts};
 use std::fmt::Write as _;
 
@@ -38,7 +38,7 @@ fn header(inspection: &CodeInspection) -> String {
     let runnable = styled(colour, format!("{runnable} executable"));
     let _ = writeln!(out, "  {kernels} kernel{}, {runnable}", plural(kernels));
     if !inspection.functions.is_empty() {
-        let _ = writeln!(out, "  device functions: {}", inspection.functions.join(", "));
+        out += &fact("device functions", &inspection.functions.join(", "));
     }
     if !inspection.constant_banks.is_empty() {
         let _ = writeln!(out, "  constant banks: {}", banks(&inspection.constant_banks));

@@ -505,7 +505,7 @@ pub(super) const ROWS: &[Row] = &[
         Op::RedG,
         0x1a6,
         &[4],
-        &[WIDE_ADDRESS, FLOAT_OP, EVICT, FLOAT_90, ORDER_STORE_80, DESCRIPTOR_ONLY],
+        &[WIDE_ADDRESS, FLOAT_REDUCTION, EVICT, FLOAT_90, ORDER_STORE_80, DESCRIPTOR_ONLY],
         &[at(D64_ATOMIC), DATA],
         "RED of floating-point numbers",
     )
@@ -630,5 +630,7 @@ const ATOMS_TYPE: Mod = modifier("type", bits(73, 3), &["", ".S32", ".64"]);
 const ATOMS_CAS_TYPE: Mod = modifier("type", bits(73, 3), &["", RESERVED, ".64"]);
 /// Floating-point atomics have numbers of their own for operations; only their additions are known.
 const FLOAT_OP: Mod = modifier("operation", bits(87, 4), &[".ADD"]);
+/// Those of `RED` have bit 90 set.
+const FLOAT_REDUCTION: Mod = modifier("operation", bits(87, 3), &[".ADD"]);
 /// They are only known with a descriptor.
 const DESCRIPTOR_ONLY: Mod = modifier("address", bits(70, 2), &[RESERVED, RESERVED, "", RESERVED]);
