@@ -172,3 +172,22 @@ fn i2i_saturates() {
         }
     }
 }
+
+/// `I2IP` of bytes: below the lower or, of two halves, the upper half of the third operand.
+#[test]
+fn bytes_are_packed_below_a_half() {
+    for form in general(86, 0x039, &[1], 0) {
+        for (signed, upper) in [(false, false), (false, true), (true, false), (true, true)] {
+            let word = form.word.bits(76, 4, signed.into()).bits(87, 3, 0).bits(81, 6, 0).bits(72, 1, upper.into());
+            check(86, word, |lane| {
+                let byte = |s: Source| {
+                    let x = lane.get(s) as i32;
+                    let clamped = if signed { x.clamp(-128, 127) } else { x.clamp(0, 255) };
+                    u32::from(clamped as u8)
+                };
+                let above = lane.get(form.c) >> if upper { 16 } else { 0 };
+                vec![register(false, 30, above << 16 | byte(form.a) << 8 | byte(form.b))]
+            });
+        }
+    }
+}

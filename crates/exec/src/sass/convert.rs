@@ -158,7 +158,9 @@ fn pair_of_halves(inst: &Inst) -> PackedCvt {
 /// `I2IP`: two integers, clamped, in the lowest bits, and above them the third operand.
 fn pack_integers(b: &mut Builder<'_>, inst: &Inst, d: Operand, [x, y, rest]: [Operand; 3]) -> Lowered<()> {
     let signed = inst.modifier("d type").unwrap_or(0) % 2 == 1;
-    let s = [b.source(x)?, b.source(y)?, b.source(rest)?];
+    let above = b.source(rest)?;
+    let above = if part_of(rest) == ".H1" { b.shifted_right(above, 16) } else { above };
+    let s = [b.source(x)?, b.source(y)?, above];
     let number = inst.modifier("d type").unwrap_or(0) / 2;
     let bits = match (inst.bit(78), number) {
         (false, n) => {

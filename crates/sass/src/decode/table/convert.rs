@@ -43,9 +43,12 @@ const SAT_90: Mod = modifier("saturate", bits(74, 2), &[RESERVED, ".SAT", RESERV
 const SMALL_TYPE: Mod = modifier("d type", bits(76, 2), &[".U8.S32", ".S8.S32", ".U16.S32", ".S16.S32"]);
 const TINY_TYPE: Mod = modifier("d type", bits(76, 2), &[".U2.S32", ".S2.S32", ".U4.S32", ".S4.S32"]);
 /// What stays of the third operand: its lowest bits, as many as make room for two results.
-const KEPT_SMALL: Mod = modifier("kept bits", bits(72, 2), &["", RESERVED, RESERVED, RESERVED]);
+const KEPT_SMALL: Mod = flag("kept bits", 73, &["", RESERVED]);
+/// Two results of 16 bits leave no room for the third operand.
+const KEPT_16: Mod = flag("kept half", 72, &["", RESERVED]).show(on(77));
 const KEPT_28: Mod = modifier("kept bits", bits(72, 2), &[RESERVED, RESERVED, RESERVED, ""]).show(off(77));
 const KEPT_24: Mod = modifier("kept bits", bits(72, 2), &[RESERVED, RESERVED, "", RESERVED]).show(on(77));
+const C_SMALL: Slot = slot(What::Shaped(64, Bits, bits(72, 1), &["", ".H1"], 124));
 const C_TINY: Slot = slot(What::Shaped(64, Bits, bits(77, 1), &[".28", ".24"], 124));
 const SOURCE_16: &[(Field, u64)] = &[(bits(84, 3), 1)];
 const SOURCE_32: &[(Field, u64)] = &[(bits(84, 3), 2)];
@@ -178,9 +181,9 @@ pub(super) const ROWS: &[Row] = &[
         &[DST, b(Signed)],
         "d = b saturated to a small integer",
     ),
-    pack(SMALL, &[SMALL_TYPE, SAT, KEPT_SMALL], &[DST, a(Signed), b(Signed), c(Bits)]).sm(75, 89),
+    pack(SMALL, &[SMALL_TYPE, SAT, KEPT_SMALL, KEPT_16], &[DST, a(Signed), b(Signed), C_SMALL]).sm(75, 89),
     pack(TINY, &[TINY_TYPE, SAT, KEPT_28, KEPT_24], &[DST, a(Signed), b(Signed), C_TINY]).sm(75, 89),
-    pack(SMALL, &[SMALL_TYPE, SAT_90, KEPT_SMALL], &[DST, a(Signed), b(Signed), c(Bits)]).sm(90, 90),
+    pack(SMALL, &[SMALL_TYPE, SAT_90, KEPT_SMALL, KEPT_16], &[DST, a(Signed), b(Signed), C_SMALL]).sm(90, 90),
     pack(TINY, &[TINY_TYPE, SAT_90, KEPT_28, KEPT_24], &[DST, a(Signed), b(Signed), C_TINY]).sm(90, 90),
     row(
         Op::F2Ip,
