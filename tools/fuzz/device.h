@@ -21,6 +21,7 @@ DEV u64 dbits(double x) { return x != x ? 0x7fffffffffffffffull : (u64)__double_
 DEV float bitsf(u32 x) { return __uint_as_float(x); }
 DEV double bitsd(u64 x) { return __longlong_as_double(x); }
 DEV u32 count_bits(u32 x) { return __popc(x); }
+DEV u32 hidden(u32 x) { asm("" : "+r"(x)); return x; }
 struct __align__(16) uint4_like { u32 x, y, z, w; };
 #ifdef HALVES
 #include <cuda_fp16.h>

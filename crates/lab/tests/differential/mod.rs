@@ -23,7 +23,7 @@ use workloads::device::{Code, Device, Launch, ModuleSource, Registers as LaunchR
 /// Bytes of its own memory that a kernel has for each thread.
 const SCRATCH_BYTES: u64 = 256;
 /// Warp instructions after which a kernel is taken to run indefinitely.
-const MAX_INSTRUCTIONS: u64 = 500_000;
+const MAX_INSTRUCTIONS: u64 = 5_000_000;
 /// Bytes of a thread's stack where machine code does not bound it: the recursive functions here go four deep, and
 /// some have arrays.
 const STACK_BYTES: u32 = 8192;
