@@ -92,7 +92,8 @@ call("mul", "smulhi", "u32", "u32 u32", "__mulhi(a, b)", "(u64)((i64)(i32)a * (i
 call("mul", "mul64hi", "u64", "u64 u64", "__umul64hi(a, b)", "((u128)a * b) >> 64")
 call("mul", "smul64hi", "u64", "u64 u64", "__mul64hi(a, b)", "(u128)((i128)(i64)a * (i64)b) >> 64")
 call("mul", "mul24", "u32", "u32 u32", "__umul24(a, b)", "(a & 0xffffff) * (b & 0xffffff)")
-call("mul", "smul24", "u32", "u32 u32", "__mul24(a, b)", "(u32)((i64)((i32)(a << 8) >> 8) * ((i32)(b << 8) >> 8))")
+# CUDA's compiler takes the product for a signed one without overflow, so that __mul24(a, a) is never negative to it.
+call("mul", "smul24", "u32", "u32 u32", "hidden(__mul24(a, b))", "(u32)((i64)((i32)(a << 8) >> 8) * ((i32)(b << 8) >> 8))")
 call("mul", "sad", "u32", "u32 u32 u32", "__usad(a, b, c)", "(a > b ? a - b : b - a) + c")
 call("mul", "ssad", "u32", "u32 u32 u32", "__sad(a, b, c)", "((i32)a > (i32)b ? a - b : b - a) + c")
 call("mul", "uhadd", "u32", "u32 u32", "__uhadd(a, b)", "((u64)a + b) >> 1")
