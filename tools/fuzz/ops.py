@@ -158,7 +158,7 @@ ptx("asm", "mad24_lo", "u32", "u32 u32 u32", "mad24.lo.s32 $d, $a, $b, $c;",
 ptx("asm", "sad_s16", "u16", "u16 u16 u16", "sad.s16 $d, $a, $b, $c;", "(u16)(c + ((i16)a < (i16)b ? b - a : a - b))")
 ptx("asm", "sad_u64", "u64", "u64 u64 u64", "sad.u64 $d, $a, $b, $c;", "c + (a < b ? b - a : a - b)")
 ptx("asm", "abs_s64", "u64", "u64", "abs.s64 $d, $a;", "(a >> 63 ? 0 - a : a)")
-ptx("asm", "cnot", "u32", "u32", "cnot.b32 $d, $a;", "(u32)(a == 0)")
+# No cnot.b32: ptxas 11.8 and 12.9 fold `cvt.sat.u8.u32(cnot(x))` to 0 and shifts by `cnot(x)` to shifts by another value.
 ptx("asm", "cnot64", "u64", "u64", "cnot.b64 $d, $a;", "(u64)(a == 0)")
 ptx("asm", "rem_s16", "u16", "u16 u16", "{ .reg .b16 t; or.b16 t, $b, 1; and.b16 t, t, 0x7fff; rem.s16 $d, $a, t; }", "(u16)((i16)a % (i16)((b | 1) & 0x7fff))")
 for kind, bits, signed in [("u32", 32, 0), ("s32", 32, 1), ("u64", 64, 0), ("s64", 64, 1)]:
