@@ -3,6 +3,7 @@
 use crate::failure::{Exit, Failure, Outcome};
 use crate::progress::Board;
 use crate::render::table::{Align, Table};
+use crate::render::wrap::wrapped;
 use crate::{interrupt, output, preparation};
 use lab::accelsim::{Compared, Ours, Reference, Row, Summary, Traces, deviation_percent};
 use serde::Serialize;
@@ -143,7 +144,7 @@ fn run_apart(list: &Path, gpu: &Path) -> Result<Ours, String> {
 }
 
 const COLUMNS: [(&str, Align); 11] = [
-    ("trace", Align::Left),
+    ("trace", Align::Name),
     ("configuration", Align::Left),
     ("Accel-Sim", Align::Right),
     ("ours", Align::Right),
@@ -174,16 +175,23 @@ fn cells(row: &Compared) -> [String; 11] {
 }
 
 fn render(document: &Document, kernels: bool) -> String {
-    let mut table = Table::new(COLUMNS);
-    document.rows.iter().for_each(|row| table.row(&cells(row)));
-    let mut text = table.render();
+    // Results, then what the host took: together they are wider than a terminal.
+    let part = |columns: &[usize]| {
+        let mut table = Table::new(columns.iter().map(|&c| COLUMNS[c]));
+        for row in &document.rows {
+            let cells = cells(row);
+            table.row(&columns.iter().map(|&c| cells[c].clone()).collect::<Vec<_>>());
+        }
+        table.render()
+    };
+    let mut text = format!("{}\n{}", part(&[0, 1, 2, 3, 4, 5]), part(&[0, 1, 6, 7, 8, 9, 10]));
     if kernels {
         text += &render_kernels(&document.rows);
     }
     for row in &document.failed {
         text += &format!("{} on {} FAILED: {}\n", row.accelsim.trace, row.accelsim.config, row.reason);
     }
-    text + &document.summary.map_or(String::new(), |s| format!("\n{}\n", sentence(&s)))
+    text + &document.summary.map_or(String::new(), |s| format!("\n{}", wrapped(&sentence(&s), "", "  ")))
 }
 
 fn render_kernels(rows: &[Compared]) -> String {
