@@ -150,10 +150,10 @@ const COLUMNS: [(&str, Align); 11] = [
     ("ours", Align::Right),
     ("deviation", Align::Right),
     ("instructions", Align::Left),
-    ("Accel-Sim s", Align::Right),
+    ("theirs s", Align::Right),
     ("ours s", Align::Right),
     ("speed", Align::Right),
-    ("Accel-Sim MiB", Align::Right),
+    ("theirs MiB", Align::Right),
     ("ours MiB", Align::Right),
 ];
 
