@@ -150,11 +150,11 @@ const COLUMNS: [(&str, Align); 11] = [
     ("ours", Align::Right),
     ("deviation", Align::Right),
     ("instructions", Align::Left),
-    ("theirs s", Align::Right),
-    ("ours s", Align::Right),
+    ("their s", Align::Right),
+    ("our s", Align::Right),
     ("speed", Align::Right),
-    ("theirs MiB", Align::Right),
-    ("ours MiB", Align::Right),
+    ("their MiB", Align::Right),
+    ("our MiB", Align::Right),
 ];
 
 fn cells(row: &Compared) -> [String; 11] {
