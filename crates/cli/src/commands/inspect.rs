@@ -4,7 +4,7 @@ use crate::failure::{Exit, Failure, Outcome};
 use crate::inspection::code::{self, CodeInspection, Contents, EntryFacts};
 use crate::inspection::{self, Inspection};
 use crate::render::inspection as render;
-use crate::{output, preparation};
+use crate::{interrupt, output};
 use exec::RegisterLimits;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -49,7 +49,7 @@ fn architecture(text: &str) -> Result<u32, String> {
 
 /// Inspects.
 pub fn run(args: &Args) -> Outcome {
-    preparation::begin()?;
+    interrupt::install()?;
     let (name, content) = content(&args.file, args.sm)?;
     let wrong = |problem: String| Failure::bad_input(format!("`{name}`: {problem}"));
     if !code::is_binary(&content) {
