@@ -379,8 +379,15 @@ fn interrupt(child: &Child) {
 }
 
 /// Starts, waits and interrupts; returns what came of it and how long the answer took.
-fn interrupted(mut command: Command, after: Duration) -> (Ran, Duration) {
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+fn interrupted(command: Command, after: Duration) -> (Ran, Duration) {
+    // Scripts run background jobs with the signal ignored, and what ignores it passes that on.
+    let mut with_signal = Command::new("env");
+    with_signal.arg("--default-signal=INT").arg(command.get_program()).args(command.get_args());
+    with_signal.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    if let Some(folder) = command.get_current_dir() {
+        with_signal.current_dir(folder);
+    }
+    let child = with_signal.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     std::thread::sleep(after);
     interrupt(&child);
     let sent = Instant::now();
