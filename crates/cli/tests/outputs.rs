@@ -379,7 +379,7 @@ fn interrupt(child: &Child) {
 }
 
 /// Starts, waits and interrupts; returns what came of it and how long the answer took.
-fn interrupted(command: Command, after: Duration) -> (Ran, Duration) {
+fn interrupted(command: &Command, after: Duration) -> (Ran, Duration) {
     // Scripts run background jobs with the signal ignored, and what ignores it passes that on.
     let mut with_signal = Command::new("env");
     with_signal.arg("--default-signal=INT").arg(command.get_program()).args(command.get_args());
@@ -408,7 +408,7 @@ fn an_interrupted_trace_leaves_nothing() {
         "trace matmul --size large -o out -q --force",
         "trace matmul --size large -o out -q --force --format accelsim",
     ] {
-        let (ran, took) = interrupted(folder.command(args), Duration::from_millis(700));
+        let (ran, took) = interrupted(&folder.command(args), Duration::from_millis(700));
         assert_eq!(ran.status, 130, "{args}: {}", ran.stderr);
         assert!(took < AT_ONCE, "{args}: {took:?}");
         assert!(folder.files() == before, "{args}: {:?}", folder.files().keys());
@@ -422,7 +422,7 @@ fn compression_is_interrupted() {
     let before = folder.files();
     for compress in ["xz", "zst", "gz"] {
         let args = format!("trace large -o out -q --force --format accelsim --compress {compress}");
-        let (ran, took) = interrupted(folder.command(&args), Duration::from_millis(200));
+        let (ran, took) = interrupted(&folder.command(&args), Duration::from_millis(200));
         // A fast machine may have been done.
         if ran.status == 130 {
             assert!(took < AT_ONCE, "{args}: {took:?}");
@@ -444,7 +444,7 @@ fn reading_is_interrupted() {
     for args in
         ["run pipe.toml", "run large.toml", "run random.toml", "inspect pipe.bin", "run vectoradd --gpu pipe.bin"]
     {
-        let (ran, took) = interrupted(folder.command(args), Duration::from_millis(500));
+        let (ran, took) = interrupted(&folder.command(args), Duration::from_millis(500));
         // Before a run there is nothing to report: the signal ends the process as it ends any.
         assert!(ran.status == 130 || ran.status == -1, "{args}: {}: {}", ran.status, ran.stderr);
         assert!(took < AT_ONCE, "{args}: {took:?}");
