@@ -42,6 +42,13 @@ fn local_memory_of_a_thread_and_of_all() {
     assert!(one.stderr.contains("local memory") && one.stderr.contains("524288"), "{}", one.stderr);
 }
 
+/// The path of a new file in `folder`.
+fn written(folder: &TempDir, name: &str, text: &str) -> String {
+    let path = folder.path().join(name);
+    fs::write(&path, text).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
 /// A launch of a recursive kernel of machine code, whose file says what the stack of a thread is.
 fn recursive(folder: &TempDir, says: &str) -> String {
     let cubin = common::root().join("crates/exec/tests/data/cases.sm_86.cubin");
@@ -50,9 +57,7 @@ fn recursive(folder: &TempDir, says: &str) -> String {
         "module = \"cases.cubin\"\n{says}\n[buffers.out]\ntype = \"u32\"\nlength = 32\n[[launch]]\nkernel = \"recursion\"\n\
          grid = 1\nblock = 32\nargs = [\"out\", \"out\"]\n[[output]]\nbuffer = \"out\"\nprint = 1\n"
     );
-    let path = folder.path().join("cases.toml");
-    fs::write(&path, launch).unwrap();
-    path.to_str().unwrap().to_owned()
+    written(folder, "cases.toml", &launch)
 }
 
 #[test]
@@ -130,9 +135,7 @@ fn repeated(folder: &TempDir, repeats: &[&str]) -> String {
         writeln!(launches, "{launch}\nstream = {stream}\nrepeat = {repeat}").unwrap();
     }
     launches += "[[output]]\nbuffer = \"out\"\nprint = 1\n";
-    let path = folder.path().join("k.toml");
-    fs::write(&path, launches).unwrap();
-    path.to_str().unwrap().to_owned()
+    written(folder, "k.toml", &launches)
 }
 
 #[test]
@@ -222,9 +225,7 @@ fn slow_to_prepare(folder: &TempDir) -> String {
     fs::write(folder.path().join("slow.ptx"), text).unwrap();
     let launch = "module = \"slow.ptx\"\n[buffers.out]\ntype = \"u32\"\nlength = 30000\n[[launch]]\n\
                   kernel = \"k\"\ngrid = 1\nblock = 32\nargs = [\"out\"]\n[[output]]\nbuffer = \"out\"\nprint = 1\n";
-    let path = folder.path().join("slow.toml");
-    fs::write(&path, launch).unwrap();
-    path.to_str().unwrap().to_owned()
+    written(folder, "slow.toml", &launch)
 }
 
 #[test]

@@ -237,9 +237,8 @@ fn faults_name_the_file_and_show_the_instruction() {
     let f = fault("add.u64 %at, %at, 1;\n\t@!%p1 ld.global.u32 %r1,\n [%at];", 32);
     let shown = f.to_string();
     let (line, pc, carets) = (f.spot.line, f.spot.pc.0, "^".repeat(24));
-    let excerpt = format!(
-        "at test.ptx:{line}:2, instruction {pc}:\n{line:>5} |     @!%p1 ld.global.u32 %r1,\n      |     {carets}"
-    );
+    let excerpt =
+        format!("at test.ptx:{line}:2, instruction {pc}:\n{line:>5} | \t@!%p1 ld.global.u32 %r1,\n      | \t{carets}");
     assert!(shown.ends_with(&excerpt), "{shown}\n{excerpt}");
 
     let cubin = include_bytes!("data/jumptable.sm_70.cubin");

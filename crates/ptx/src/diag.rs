@@ -73,8 +73,14 @@ impl Diagnostic {
     /// As text: `file:line:column: severity: message`, the line, a caret under the place, the
     /// related place likewise, and the hint. Ends with a line end.
     pub fn render(&self, source: &SourceText) -> String {
+        self.render_first_of(1, source)
+    }
+
+    /// As [`Diagnostic::render`], of the first of `alike` with this message on one line.
+    fn render_first_of(&self, alike: usize, source: &SourceText) -> String {
         let mut out = String::new();
-        let label = format!("{}: {}", self.severity.name(), self.message);
+        let more = if alike > 1 { format!(" (and {} more on this line)", alike - 1) } else { String::new() };
+        let label = format!("{}: {}{more}", self.severity.name(), self.message);
         render_place(&mut out, source, self.span, &label);
         if let Some((span, why)) = &self.related {
             render_place(&mut out, source, *span, why);
@@ -86,9 +92,6 @@ impl Diagnostic {
     }
 }
 
-/// Widest piece of a line that is shown, in bytes.
-const WINDOW: usize = 110;
-
 fn render_place(out: &mut String, source: &SourceText, span: Span, label: &str) {
     let at = source.position(span.start);
     let _ = writeln!(out, "{}:{}:{}: {label}", source.name, at.line, at.column);
@@ -97,25 +100,15 @@ fn render_place(out: &mut String, source: &SourceText, span: Span, label: &str) 
 
 /// The line that `span` starts in, and carets under its part of `span`.
 fn render_excerpt(out: &mut String, source: &SourceText, span: Span) {
-    let at = source.position(span.start);
-    let line = source.line_text(at.line);
+    let number = source.line(span.start);
+    let line = source.line_text(number);
     if line.trim_ascii_start().is_empty() {
         return;
     }
-    let line_start = source.line_start(at.line);
-    let before = (span.start as usize).saturating_sub(line_start).min(line.len());
-    // Of a very long line, what is around the place.
-    let skip = if before > WINDOW * 3 / 4 { boundary(line, before - WINDOW / 2) } else { 0 };
-    let end = boundary(line, (skip + WINDOW).min(line.len()));
-    let before = boundary(line, before).clamp(skip, end);
-    let marked = boundary(line, (before + (span.end - span.start) as usize).min(end));
-    let widths = |part: &str| part.chars().map(|c| printable(c).len()).sum::<usize>();
-    let shown: String = line[skip..end].chars().map(printable).collect();
-    let ellipsis = if skip > 0 { "..." } else { "" };
-    let pad = ellipsis.len() + widths(&line[skip..before]);
-    let carets = "^".repeat(widths(&line[before..marked.max(before)]).max(1));
-    let _ = writeln!(out, "{:>5} | {ellipsis}{}", at.line, shown.trim_end());
-    let _ = writeln!(out, "      | {:pad$}{carets}", "");
+    let before = (span.start as usize).saturating_sub(source.line_start(number));
+    let shown = kit::text::pointed(line, before, (span.end - span.start) as usize);
+    let _ = writeln!(out, "{number:>5} | {}", shown.line.trim_end());
+    let _ = writeln!(out, "      | {}", shown.mark);
 }
 
 impl SourceText {
@@ -124,23 +117,6 @@ impl SourceText {
         let mut out = String::new();
         render_excerpt(&mut out, self, span);
         out
-    }
-}
-
-/// The last place at or before byte `at` where `text` can be cut.
-fn boundary(text: &str, at: usize) -> usize {
-    (0..=at).rev().find(|&i| text.is_char_boundary(i)).unwrap_or(0)
-}
-
-/// A character as shown in one or more columns of ASCII: anything else as `?`, so that carets
-/// line up in every terminal.
-fn printable(c: char) -> &'static str {
-    const ASCII: &str =
-        " !\"#$%&'()*+,-./0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`abcdefghijklmnopqrstuvwxyz{|}~";
-    match c {
-        '\t' => "    ",
-        ' '..='~' => &ASCII[c as usize - 32..c as usize - 31],
-        _ => "?",
     }
 }
 
@@ -197,13 +173,14 @@ impl Diagnostics {
     }
 
     /// Those of `least` severity or worse as text, in the order of the file, and a last line that
-    /// counts what was left out if anything was.
+    /// counts what was left out if anything was. Of those that repeat a message on one line the first is shown.
     pub fn render(&self, source: &SourceText, least: Severity) -> String {
         let mut shown: Vec<&Diagnostic> = self.list.iter().filter(|d| d.severity <= least).collect();
         shown.sort_by_key(|d| d.span.start);
         let mut out = String::new();
-        for diagnostic in shown {
-            out.push_str(&diagnostic.render(source));
+        let line = |d: &Diagnostic| source.line(d.span.start);
+        for alike in shown.chunk_by(|a, b| a.message == b.message && line(a) == line(b)) {
+            out.push_str(&alike[0].render_first_of(alike.len(), source));
         }
         for severity in [Severity::Error, Severity::Warning, Severity::Note] {
             let left = self.count(severity).saturating_sub(Self::LIMIT);

@@ -54,6 +54,12 @@ fn many_errors_are_counted() {
 }
 
 #[test]
+fn a_message_is_shown_once_for_a_line() {
+    let text = format!(".version 7.8\n.target sm_75\n{}\n}}\n", "}\t".repeat(60));
+    insta::assert_snapshot!(ptx::parse("braces.ptx", text).render(Severity::Error));
+}
+
+#[test]
 fn a_place_in_a_long_line_is_shown() {
     let mut text = String::from(".version 7.8\n.target sm_75\n.global .u32 x[] = {");
     text.extend((0..5000).map(|i| format!("{i}, ")));

@@ -557,7 +557,7 @@ pub(super) const ROWS: &[Row] = &[
         &[1],
         &[WIDE_ADDRESS, modifier("space", bits(73, 2), &[".G", ".L", ".S", RESERVED])],
         &[P81, DST, at(PLAIN)],
-        "p = the generic address lies in a space",
+        "p = the generic address is in a space",
     )
     .sm(70, 89),
     row(
@@ -566,7 +566,7 @@ pub(super) const ROWS: &[Row] = &[
         &[4],
         &[WIDE_ADDRESS, modifier("space", bits(73, 2), &[".G", ".L", ".S", RESERVED])],
         &[P81, DST, at(U64)],
-        "p = the generic address, uniform register added, lies in a space",
+        "p = the generic address, uniform register added, is in a space",
     )
     .sm(75, 89)
     .fixed(UNIFORM_ON),
@@ -576,7 +576,7 @@ pub(super) const ROWS: &[Row] = &[
         &[1],
         &[WIDE_ADDRESS, modifier("space", bits(73, 2), &[".G", ".L", ".S", ".D"])],
         &[P81, DST, at(PLAIN)],
-        "p = the generic address lies in a space",
+        "p = the generic address is in a space",
     )
     .sm(90, 90),
     row(
