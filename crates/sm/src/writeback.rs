@@ -4,8 +4,9 @@ use crate::inflight::{InFlight, InstId, Window};
 use crate::kernel::Kernel;
 use crate::observer::{Observer, Seen};
 use crate::policy::IssuePolicy;
-use crate::sm::{FinishedCta, Sm};
+use crate::sm::Sm;
 use crate::warp_mask::WarpMask;
+use gpu::FinishedCta;
 use isa::{Access, WarpSlot, WarpStream};
 use kit::Cycle;
 

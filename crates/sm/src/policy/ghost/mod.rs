@@ -79,8 +79,8 @@ mod precise;
 
 pub use precise::Precise;
 
+use super::DEPENDENCE_BITS;
 use super::heads::{Head, Heads};
-use super::structure::DEPENDENCE_BITS;
 use super::{Each, IssuePolicy, ReadyMasks, Structure};
 use crate::agenda::Agenda;
 use crate::counters::DesignStatistic;
