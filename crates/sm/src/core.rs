@@ -5,9 +5,9 @@ mod totals;
 
 pub use totals::SmTotals;
 
+use crate::issue::policy::IssuePolicy;
 use crate::kernel::Kernel;
-use crate::observer::Observer;
-use crate::policy::IssuePolicy;
+use crate::observe::observer::Observer;
 use crate::sm::{Env, Sm};
 use gpu::{Core, CoreKernel, FinishedCta, Pulse, SpinningWarp};
 use isa::{Dim3, Fault, KernelId, LaunchShape, Space, WarpSlot, WarpStream};

@@ -10,7 +10,7 @@
 //! - D-E4: a request that waits for data already under way counts as a hit, in L1 as in L2.
 
 use super::SmTotals;
-use crate::work::Work;
+use crate::execute::work::Work;
 use config::GpuConfig;
 use energy::{Activity, Event};
 use isa::OpClass;

@@ -1,13 +1,13 @@
 //! The counters of SMs, added up, and the statistics that reports have of them.
 
 use super::activity;
-use crate::counters::{ClassCounts, DesignStatistic, DesignStatistics, Per, SmCounters};
-use crate::observer::Observer;
-use crate::policy::IssuePolicy;
-use crate::scalar::ScalarCounters;
+use crate::execute::work::{Work, WorkCounts};
+use crate::issue::policy::IssuePolicy;
+use crate::observe::counters::{ClassCounts, DesignStatistic, DesignStatistics, Per, SmCounters};
+use crate::observe::observer::Observer;
+use crate::observe::stalls::Stall;
+use crate::operands::scalar::ScalarCounters;
 use crate::sm::Sm;
-use crate::stalls::Stall;
-use crate::work::{Work, WorkCounts};
 use config::GpuConfig;
 use energy::{Activity, Each};
 use gpu::{CoreCounters, CoreReport, Period, Table, Value};
