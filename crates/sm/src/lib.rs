@@ -21,6 +21,7 @@
 #![warn(missing_docs)]
 
 mod agenda;
+mod core;
 mod execute;
 mod frontend;
 mod inflight;
@@ -33,8 +34,10 @@ mod sm;
 mod spec;
 mod warps;
 
+pub use crate::core::SmTotals;
 pub use agenda::Agenda;
 pub use execute::work::{Work, WorkCounts};
+pub use gpu::FinishedCta;
 pub use inflight::{InFlight, InstId, Slab, Stage, Window};
 pub use issue::policy::{Allowances, Each, InOrder, IssuePolicy, ReadyMasks, Stations, Structure, Uses};
 pub use issue::schedulers::WarpScheduler;
@@ -42,15 +45,14 @@ pub use issue::{policy, schedulers};
 pub use kernel::{Code, Kernel, Micro};
 pub use observe::auditor;
 pub use observe::auditor::{Auditor, Example, Findings, Party, Violation};
-pub use observe::counters::{ClassCounts, DesignStatistic, Per, SmCounters};
+pub use observe::counters::{ClassCounts, DesignStatistic, DesignStatistics, Per, SmCounters};
 pub use observe::describe::BlockedWarp;
-pub use observe::loops::{LoopStep, Pulse, SpinningWarp};
 pub use observe::observer::{Observer, Seen, Silent};
 pub use observe::stalls::{SlotAccount, Stall, StallMasks};
 pub use observe::timeline::Timeline;
 pub use operands::scalar;
 pub use policy::boards::scoreboard::{self, Board, Scoreboard};
-pub use sm::{Env, FinishedCta, Sm};
+pub use sm::{Env, Sm};
 pub use spec::{CoreOptions, CoreSpec, Pipe, PipeSet, SpecError, TimingTable};
 pub use warps::mask::{MOST_WARPS, WarpMask};
 pub use warps::occupancy::{Limiter, Occupancy, Resources, occupancy};

@@ -4,8 +4,9 @@ use crate::inflight::{InFlight, InstId, Window};
 use crate::issue::policy::IssuePolicy;
 use crate::kernel::Kernel;
 use crate::observe::observer::{Observer, Seen};
-use crate::sm::{FinishedCta, Sm};
+use crate::sm::Sm;
 use crate::warps::mask::WarpMask;
+use gpu::FinishedCta;
 use isa::{Access, WarpSlot, WarpStream};
 use kit::Cycle;
 
