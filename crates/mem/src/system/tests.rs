@@ -297,7 +297,7 @@ fn drawn_gpu() -> impl Strategy<Value = GpuConfig> {
         ],
         any::<bool>(),
         prop_oneof![4 => Just(Allocate::OnMiss), 1 => Just(Allocate::OnFill), 1 => Just(Allocate::Streaming)],
-        prop_oneof![Just(Replacement::Lru), Just(Replacement::Fifo)],
+        prop::sample::select(Replacement::ALL.to_vec()),
     );
     let clock = || prop_oneof![3 => Just(1000.0), 1 => Just(700.0), 1 => Just(1837.0)];
     let clocks = (clock(), clock(), clock());
