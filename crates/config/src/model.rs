@@ -80,6 +80,8 @@ choices! {
         Lru = "lru",
         /// First in, first out.
         Fifo = "fifo",
+        /// A line drawn at random, the same ones in every run.
+        Random = "random",
     }
 
     /// Write policy.

@@ -1,17 +1,21 @@
 //! Which line of a full set is replaced.
 //!
 //! A policy is a [`Policy`]: it hears what happens to each line and names the victim. [`Ordered`] is
-//! one for queues of lines (`lru`, `fifo`).
+//! one for queues of lines (`lru`, `fifo`); [`ByWays`] makes one of a [`Choice`] among the ways of a
+//! set.
 //!
 //! To add a policy: a file with its type, its row in `policies!`, and its word in
 //! [`config::Replacement`].
 
+mod by_way;
 mod fifo;
 mod lru;
 mod ordered;
+mod random;
 #[cfg(test)]
 mod tests;
 
+use by_way::{ByWays, Candidates, Choice};
 use ordered::{Ordered, Queue};
 
 /// The state of a line, as far as replacement is concerned.
@@ -104,4 +108,5 @@ macro_rules! policies {
 policies! {
     Lru: Ordered<lru::Lru>;
     Fifo: Ordered<fifo::Fifo>;
+    Random: ByWays<random::Random>;
 }
