@@ -82,6 +82,8 @@ choices! {
         Fifo = "fifo",
         /// A line drawn at random, the same ones in every run.
         Random = "random",
+        /// Tree pseudo-LRU: a tree of bits that lead away from what was used last.
+        Plru = "plru",
     }
 
     /// Write policy.

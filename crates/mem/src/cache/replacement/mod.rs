@@ -11,6 +11,7 @@ mod by_way;
 mod fifo;
 mod lru;
 mod ordered;
+mod plru;
 mod random;
 #[cfg(test)]
 mod tests;
@@ -108,5 +109,6 @@ macro_rules! policies {
 policies! {
     Lru: Ordered<lru::Lru>;
     Fifo: Ordered<fifo::Fifo>;
+    Plru: ByWays<plru::Plru>;
     Random: ByWays<random::Random>;
 }
