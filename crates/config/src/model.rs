@@ -82,6 +82,8 @@ choices! {
         Fifo = "fifo",
         /// A line drawn at random, the same ones in every run.
         Random = "random",
+        /// Re-reference interval prediction, static with hit priority (Jaleel et al., ISCA 2010): keeps what was hit when a scan passes.
+        Srrip = "srrip",
         /// Tree pseudo-LRU: a tree of bits that lead away from what was used last.
         Plru = "plru",
     }

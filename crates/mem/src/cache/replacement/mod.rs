@@ -13,6 +13,7 @@ mod lru;
 mod ordered;
 mod plru;
 mod random;
+mod srrip;
 #[cfg(test)]
 mod tests;
 
@@ -111,4 +112,5 @@ policies! {
     Fifo: Ordered<fifo::Fifo>;
     Plru: ByWays<plru::Plru>;
     Random: ByWays<random::Random>;
+    Srrip: ByWays<srrip::Srrip>;
 }
