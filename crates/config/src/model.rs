@@ -144,6 +144,12 @@ choices! {
         Islip = "islip",
     }
 
+    /// Which of the requests queued for a DRAM channel is served next.
+    DramScheduler {
+        /// First ready, first come, first served: the oldest request to a bank's open row, else its oldest (Rixner et al., ISCA 2000).
+        FrFcfs = "fr_fcfs",
+    }
+
     /// How an address chooses its memory partition.
     PartitionIndex {
         /// Consecutive places.
@@ -403,7 +409,9 @@ keys! {
         burst_length: u32 = Pow2(1, 64), "beats";
         /// Beats of data per command cycle.
         data_rate: u32 = Int(1, 16), "beats/command cycle";
-        /// Requests that the scheduler chooses among; 0 for first come, first served.
+        /// Optional. Which queued request a free bank takes; `fr_fcfs` if absent.
+        scheduler: Option<DramScheduler> = Choice(DramScheduler::WORDS), "", optional;
+        /// Requests that the scheduler chooses among; 0 for first come, first served from a queue of two, whatever the scheduler.
         scheduler_queue: u32 = Int(0, 65_536), "requests";
         /// Finished requests waiting to go back to L2.
         return_queue: u32 = COUNT, "requests";

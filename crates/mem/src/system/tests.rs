@@ -281,7 +281,14 @@ fn drawn_gpu() -> impl Strategy<Value = GpuConfig> {
     use config::{Allocate, PartitionIndex, Replacement, WriteAllocate, WritePolicy};
     let queues = proptest::array::uniform4(1u32..6);
     let small = (1u32..5, 1u32..4, 1u32..6, 1u32..3);
-    let dram = (0u32..6, 1u32..5, any::<bool>(), any::<bool>(), prop::option::of(Just([4, 3, 1])));
+    let dram = (
+        0u32..6,
+        1u32..5,
+        any::<bool>(),
+        any::<bool>(),
+        prop::option::of(Just([4, 3, 1])),
+        prop::sample::select(config::DramScheduler::ALL.to_vec()),
+    );
     let policies = (
         prop_oneof![
             4 => Just(WritePolicy::WriteBack),
@@ -325,7 +332,7 @@ fn drawn_gpu() -> impl Strategy<Value = GpuConfig> {
             config.dram.return_queue = dram.1;
             config.dram.dual_command_bus = dram.2;
             config.dram.bank_hash = dram.3;
-            config.dram.write_queue = dram.4;
+            (config.dram.write_queue, config.dram.scheduler) = (dram.4, Some(dram.5));
             config
         },
     )
