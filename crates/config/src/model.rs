@@ -148,6 +148,8 @@ choices! {
     DramScheduler {
         /// First ready, first come, first served: the oldest request to a bank's open row, else its oldest (Rixner et al., ISCA 2000).
         FrFcfs = "fr_fcfs",
+        /// `fr_fcfs` in which the oldest request of a bank goes after four younger ones to the open row (Mutlu and Moscibroda, MICRO 2007).
+        FrFcfsCap = "fr_fcfs_cap",
     }
 
     /// How an address chooses its memory partition.

@@ -7,6 +7,7 @@
 mod bank_queues;
 mod fifo;
 mod fr_fcfs;
+mod fr_fcfs_cap;
 #[cfg(test)]
 mod tests;
 
@@ -92,6 +93,7 @@ macro_rules! schedulers {
 
 schedulers! {
     FrFcfs: BankQueues<fr_fcfs::FrFcfs>;
+    FrFcfsCap: BankQueues<fr_fcfs_cap::FrFcfsCap>;
 }
 
 impl Policy for Scheduler {
