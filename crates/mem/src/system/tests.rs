@@ -205,7 +205,7 @@ fn the_crossbar_gives_one_packet_per_sm_and_cycle() {
 
 #[test]
 fn sms_that_want_the_same_slice_share_it_fairly() {
-    for arbiter in [config::Arbiter::Islip, config::Arbiter::RoundRobin] {
+    for arbiter in config::Arbiter::ALL {
         let mut config = small_gpu();
         config.interconnect.arbiter = arbiter;
         let (mut system, mut ports) = (MemorySystem::new(&config), ports(&config));
@@ -310,8 +310,9 @@ fn drawn_gpu() -> impl Strategy<Value = GpuConfig> {
     let clocks = (clock(), clock(), clock());
     let index = prop_oneof![Just(PartitionIndex::Linear), Just(PartitionIndex::Xor), Just(PartitionIndex::IPoly)];
     let sms_per_cluster = prop_oneof![2 => Just(1), 1 => Just(2), 1 => Just(4)];
-    (queues, small, dram, policies, clocks, index, (2u32..5, sms_per_cluster)).prop_map(
-        |(queues, small, dram, policies, clocks, partition_index, (partitions, sms_per_cluster))| {
+    let arbiter = prop::sample::select(config::Arbiter::ALL.to_vec());
+    (queues, small, dram, policies, clocks, index, (2u32..5, sms_per_cluster, arbiter)).prop_map(
+        |(queues, small, dram, policies, clocks, partition_index, (partitions, sms_per_cluster, arbiter))| {
             let mut config = small_gpu();
             config.sms_per_cluster = sms_per_cluster;
             (config.clocks.interconnect_mhz, config.clocks.l2_mhz, config.clocks.dram_mhz) = clocks;
@@ -325,6 +326,7 @@ fn drawn_gpu() -> impl Strategy<Value = GpuConfig> {
             (config.l2.cache.write, config.l2.cache.write_allocate) = (policies.0, policies.1);
             config.l2.cache.sectored = policies.2;
             (config.l2.cache.allocate, config.l2.cache.replacement) = (policies.3, policies.4);
+            config.interconnect.arbiter = arbiter;
             config.interconnect.output_buffer_packets = small.3;
             config.interconnect.ejection_buffer_packets = small.3;
             config.interconnect.input_buffer_packets = small.1;
