@@ -142,6 +142,8 @@ choices! {
         RoundRobin = "round_robin",
         /// Iterative round robin with slipping pointers (iSLIP).
         Islip = "islip",
+        /// The packet that has waited longest at the head of its input (age-based arbitration: Abts and Weisser, SC 2007).
+        OldestFirst = "oldest_first",
     }
 
     /// Which of the requests queued for a DRAM channel is served next.

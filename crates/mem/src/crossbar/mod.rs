@@ -7,6 +7,7 @@
 //! its word in [`config::Arbiter`].
 
 mod islip;
+mod oldest_first;
 mod round_robin;
 
 use kit::{BitSet, Ring};
@@ -90,6 +91,7 @@ macro_rules! arbiters {
 arbiters! {
     RoundRobin: round_robin::RoundRobin;
     Islip: islip::Islip;
+    OldestFirst: oldest_first::OldestFirst;
 }
 
 /// One direction of the crossbar.
