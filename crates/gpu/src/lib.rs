@@ -1,7 +1,7 @@
 //! The whole GPU: kernels and CTAs go to SMs, SMs meet the memory system, time goes on.
 //!
 //! [`Machine`] is generic over what the warps do ([`isa::WarpStream`]) and over the issue design
-//! ([`sm::IssuePolicy`]); it knows neither PTX nor files.
+//! ([`sm::CoreDesign`]); it knows neither PTX nor files.
 #![warn(missing_docs)]
 
 mod dispatch;

@@ -8,7 +8,7 @@ use config::GpuConfig;
 use isa::{Fault, KernelId, LaunchShape, Space, WarpStream};
 use kit::{BitSet, Cycle, NEVER};
 use mem::{MemorySystem, Port};
-use sm::{BlockedWarp, Code, CoreSpec, Env, IssuePolicy, Kernel, Observer, Silent, Sm};
+use sm::{BlockedWarp, Code, ConfigOf, CoreDesign, CoreSpec, Env, Kernel, Observer, Silent, Sm};
 use std::fmt;
 use std::num::NonZeroU64;
 use std::ops::ControlFlow;
@@ -134,9 +134,9 @@ impl Running {
     }
 }
 
-/// A GPU whose warps are streams `S` and whose SMs issue by design `P`.
+/// A GPU whose warps are streams `S` and whose SMs are of design `P`.
 #[derive(Debug)]
-pub struct Machine<S: WarpStream, P: IssuePolicy, O: Observer = Silent> {
+pub struct Machine<S: WarpStream, P: CoreDesign, O: Observer = Silent> {
     // The block diagram.
     dispatcher: Dispatcher,
     sms: Vec<Sm<S, P, O>>,
@@ -187,12 +187,12 @@ pub struct Machine<S: WarpStream, P: IssuePolicy, O: Observer = Silent> {
     samples: Vec<Snapshot>,
 }
 
-impl<S: WarpStream, P: IssuePolicy, O: Observer> Machine<S, P, O> {
+impl<S: WarpStream, P: CoreDesign, O: Observer> Machine<S, P, O> {
     /// An idle GPU. `stream` and `observer` make those of SM *i*.
     pub fn new(
         config: &GpuConfig,
         spec: Arc<CoreSpec>,
-        policy: &P::Config,
+        policy: &ConfigOf<P>,
         shared: S::Shared,
         stream: impl Fn(u16) -> S,
         observer: impl Fn(u16) -> O,

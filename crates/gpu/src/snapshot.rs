@@ -4,7 +4,7 @@ use kit::{Counters, Cycle};
 use mem::cache::CacheCounters;
 use mem::{DramCounters, MemoryCounters};
 use sm::scalar::ScalarCounters;
-use sm::{ClassCounts, DesignStatistic, IssuePolicy, Observer, Sm, SmCounters, Stall, WorkCounts};
+use sm::{ClassCounts, CoreDesign, DesignStatistic, IssuePolicy, Observer, Sm, SmCounters, Stall, WorkCounts};
 
 /// What passed while each kernel on the machine was within its launch latency: no SM had a warp, and the
 /// memory system at most completed what earlier kernels had left it.
@@ -96,7 +96,7 @@ impl Snapshot {
     }
 
     /// Adds the counters of one SM.
-    pub fn add_sm<S: isa::WarpStream, P: IssuePolicy, O: Observer>(&mut self, sm: &Sm<S, P, O>) {
+    pub fn add_sm<S: isa::WarpStream, P: CoreDesign, O: Observer>(&mut self, sm: &Sm<S, P, O>) {
         self.sm.add(sm.counters());
         self.slots_issued += sm.account().issued();
         for (sum, &stall) in self.slots_stalled.iter_mut().zip(Stall::ALL) {

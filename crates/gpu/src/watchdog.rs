@@ -16,7 +16,7 @@
 
 use isa::{WarpSlot, WarpStream};
 use kit::Cycle;
-use sm::{IssuePolicy, Observer, Pulse, Sm, SpinningWarp};
+use sm::{CoreDesign, Observer, Pulse, Sm, SpinningWarp};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -116,7 +116,7 @@ impl Watchdog {
     }
 
     /// Whether nothing is going to happen any more. `expects`: something outside the SMs is going to.
-    pub fn look<S: WarpStream, P: IssuePolicy, O: Observer>(
+    pub fn look<S: WarpStream, P: CoreDesign, O: Observer>(
         &mut self,
         now: Cycle,
         sms: &[Sm<S, P, O>],

@@ -21,6 +21,7 @@
 #![warn(missing_docs)]
 
 mod agenda;
+mod design;
 mod execute;
 mod frontend;
 mod inflight;
@@ -28,15 +29,17 @@ mod issue;
 mod kernel;
 mod memory;
 mod observe;
-mod operands;
+pub mod operands;
 mod sm;
 mod spec;
 mod warps;
 
 pub use agenda::Agenda;
+pub use design::{Allowances, ConfigOf, CoreDesign, MaskOf};
+pub use execute::latches::{LatchId, Latches};
 pub use execute::work::{Work, WorkCounts};
 pub use inflight::{InFlight, InstId, Slab, Stage, Window};
-pub use issue::policy::{Allowances, Each, InOrder, IssuePolicy, ReadyMasks, Stations, Structure, Uses};
+pub use issue::policy::{Each, InOrder, IssuePolicy, ReadyMasks, Structure, Uses};
 pub use issue::schedulers::WarpScheduler;
 pub use issue::{policy, schedulers};
 pub use kernel::{Code, Kernel, Micro};
@@ -48,7 +51,7 @@ pub use observe::loops::{LoopStep, Pulse, SpinningWarp};
 pub use observe::observer::{Observer, Seen, Silent};
 pub use observe::stalls::{SlotAccount, Stall, StallMasks};
 pub use observe::timeline::Timeline;
-pub use operands::scalar;
+pub use operands::{OperandStage, scalar};
 pub use policy::boards::scoreboard::{self, Board, Scoreboard};
 pub use sm::{Env, FinishedCta, Sm};
 pub use spec::{CoreOptions, CoreSpec, Pipe, PipeSet, SpecError, TimingTable};

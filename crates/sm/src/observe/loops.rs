@@ -1,6 +1,6 @@
 //! Warps that repeat themselves: what a watchdog asks of them, and what they do.
 
-use crate::issue::policy::IssuePolicy;
+use crate::design::CoreDesign;
 use crate::kernel::Kernel;
 use crate::observe::observer::Observer;
 use crate::sm::Sm;
@@ -115,7 +115,7 @@ impl LoopStep {
     }
 }
 
-impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
+impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
     /// The resident warps with their states.
     pub fn pulses(&self) -> impl Iterator<Item = (WarpSlot, Pulse)> {
         let arrivals = self.counters.barrier_arrivals;
