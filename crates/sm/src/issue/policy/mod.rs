@@ -30,7 +30,7 @@ use crate::observe::stalls::StallMasks;
 use crate::spec::{CoreSpec, Pipe, PipeSet};
 use crate::warps::mask::WarpMask;
 use isa::{RegFile, WarpSlot};
-use kit::Cycle;
+use kit::{Cycle, Parameters};
 
 /// Warps that have a candidate, by the pipe it goes to. A warp with several candidates may stand
 /// under several pipes.
@@ -87,7 +87,7 @@ impl<M: WarpMask> ReadyMasks<M> {
 /// An issue design.
 pub trait IssuePolicy: Sized {
     /// Sizes and choices of the design.
-    type Config: Clone;
+    type Config: Parameters;
 
     /// Its sets of warps: `u64`, or `u128` for SMs of more than 64. A design that serves both is generic
     /// over it.
@@ -95,6 +95,14 @@ pub trait IssuePolicy: Sized {
 
     /// The design for an SM of `spec`, empty.
     fn new(config: &Self::Config, spec: &CoreSpec) -> Self;
+
+    /// Whether the design makes sense on an SM of `spec`.
+    ///
+    /// # Errors
+    /// Sizes that do not fit together, or not that SM.
+    fn check(_config: &Self::Config, _spec: &CoreSpec) -> Result<(), String> {
+        Ok(())
+    }
 
     /// Its hardware structures.
     fn structures(&self) -> Vec<Structure>;

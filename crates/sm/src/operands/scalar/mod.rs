@@ -60,60 +60,44 @@ use kit::{Counters, LaneMask, WARP_LANES};
 pub use relocation::Misread;
 use relocation::{Relocation, Write};
 
-/// What becomes of a register that is scalar when some lanes of its warp write it alone.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Divergence {
-    /// The scalar value is copied to all lanes of the vector register file first (section 6.3.1, second
-    /// way).
-    #[default]
-    Copy,
-    /// The compiler has marked the writers of such registers, which are never scalar
-    /// ([`Inst::partial`]; section 6.3.1, first way).
-    Compiler,
-    /// Nothing: later readers may get wrong values. As the paper's simulator was; for demonstration.
-    Unguarded,
+kit::words! {
+    /// What happens to a scalar register when some lanes of its warp write it.
+    pub enum Divergence {
+        /// The scalar value is copied to all lanes of the vector register file first (section 6.3.1, second
+        /// way).
+        Copy = "copy",
+        /// The compiler has marked the writers of such registers, which are never scalar
+        /// ([`Inst::partial`]; section 6.3.1, first way).
+        Compiler = "compiler",
+        /// Nothing: later readers may get wrong values. As the paper's simulator was; for demonstration.
+        Unguarded = "unguarded",
+    }
 }
 
-/// Sizes and choices.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ScalarConfig {
-    /// Scalar ALUs. Without, scalar instructions execute in one lane of a vector unit.
-    pub alus: u32,
-    /// Clock of a scalar ALU over the SM's.
-    pub clock: u32,
-    /// Scalar operand collectors.
-    pub collectors: u32,
-    /// Ports for dispatch and for write-back beside those of the vector path, each.
-    pub ports: u32,
-    /// Loads and stores at one address are scalar.
-    pub memory: bool,
-    /// Halves of a warp are scalar each for itself.
-    pub halves: bool,
-    /// An instruction whose lanes are compared goes to a scalar collector nevertheless (D-SV1).
-    pub early: bool,
-    /// What guards scalar registers under divergence.
-    pub divergence: Divergence,
-}
-
-impl Default for ScalarConfig {
-    fn default() -> Self {
-        Self::PAPER
+kit::parameters! {
+    /// Sizes and choices. The defaults are what section 3.2 of the paper describes, scalar registers guarded by
+    /// copies.
+    pub struct ScalarConfig {
+        /// Scalar ALUs of an SM; 0: scalar instructions execute in one lane of a vector unit.
+        pub alus: u32 = 2 in (0, 64),
+        /// Clock of a scalar ALU over the SM's.
+        pub clock: u32 = 3 in (1, 64),
+        /// Scalar operand collectors of an SM.
+        pub collectors: u32 = 2 in (1, 64),
+        /// Ports for dispatch and for write-back beside those of the vector path, each.
+        pub ports: u32 = 2 in (1, 64),
+        /// Loads and stores at one address are scalar.
+        pub memory: bool = false,
+        /// Halves of a warp are scalar each for itself.
+        pub halves: bool = false,
+        /// An instruction whose lanes are compared goes to a scalar collector nevertheless (D-SV1).
+        pub early: bool = false,
+        /// What guards scalar registers under divergence.
+        pub divergence: Divergence = (Divergence::Copy),
     }
 }
 
 impl ScalarConfig {
-    /// What section 3.2 of the paper describes, scalar registers guarded by copies.
-    pub const PAPER: Self = Self {
-        alus: 2,
-        clock: 3,
-        collectors: 2,
-        ports: 2,
-        memory: false,
-        halves: false,
-        early: false,
-        divergence: Divergence::Copy,
-    };
-
     /// Its hardware structures in an SM of `spec`, beside its ALUs. The scalar register file is an array
     /// of flip-flops here as every small structure is; as a memory it would be several times smaller.
     pub fn structures(&self, spec: &CoreSpec) -> Vec<Structure> {

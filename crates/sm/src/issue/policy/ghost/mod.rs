@@ -28,7 +28,7 @@
 //!   in the baseline; else the first of its table. An issue frees the location and clears its column of
 //!   IB-dep bits: WAR dependences end here.
 //!
-//! GhOST-Precise ([`Precise`]): loads keep their order, and an instruction that must not be executed
+//! GhOST-Precise ([`GhostConfig::precise`]): loads keep their order, and an instruction that must not be executed
 //! twice waits until all older loads of its warp have had their TLB check.
 //!
 //! **Deviations**
@@ -55,7 +55,8 @@
 //! - D9: the oldest instruction, once ready, comes before the table. As the paper words it, the warp
 //!   scheduler looks at the oldest only while the table is empty: a chain of dependent instructions
 //!   beside independent ones would lose a cycle or more at each link, until the GhOST scheduler has come
-//!   round. The paper's own simulator too takes the oldest that is ready.
+//!   round. The paper's own simulator too takes the oldest that is ready. [`GhostConfig::table_first`]
+//!   follows the words.
 //! - D10: wrong-path instructions behind a branch, which would be squashed when it issues, do not come
 //!   as far as the checkers (D-F2 of `fetch.rs`).
 //!
@@ -76,8 +77,6 @@
 
 mod issue_buffer;
 mod precise;
-
-pub use precise::Precise;
 
 use super::heads::{Head, Heads};
 use super::structure::DEPENDENCE_BITS;
@@ -101,23 +100,23 @@ use precise::Translations;
 /// Dependence checkers of a scheduler.
 const CHECKERS: usize = 4;
 
-/// Sizes of GhOST.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GhostConfig {
-    /// Entries of a warp's issue buffer, 1 to 64.
-    pub issue_buffer: usize,
-    /// Entries of a warp's instruction buffer, at least those of a fetch.
-    pub instruction_buffer: u32,
-    /// Precise exceptions.
-    pub precise: Option<Precise>,
-    /// Operand collectors keep writes behind older reads (D8).
-    pub guarded: bool,
-}
-
-impl Default for GhostConfig {
-    /// The paper's choice.
-    fn default() -> Self {
-        Self { issue_buffer: 8, instruction_buffer: 4, precise: None, guarded: true }
+kit::parameters! {
+    /// Sizes and choices of GhOST; the defaults are the paper's.
+    pub struct GhostConfig {
+        /// Entries of a warp's issue buffer.
+        pub issue_buffer: u32 = 8 in (1, 64),
+        /// Entries of a warp's instruction buffer; at least those of a fetch.
+        pub instruction_buffer: u32 = 4 in (1, 128),
+        /// GhOST-Precise: loads leave a state from which their warp can start again at them.
+        pub precise: bool = false,
+        /// GhOST-Precise: cycles from the one in which a load leaves its operand collector to the one in which
+        /// its TLB check ends. The paper names no latency; 1 is that of an L1 TLB beside the tags of the L1.
+        pub tlb_check_cycles: u32 = 1 in (0, 1000),
+        /// The warp scheduler looks at the oldest instruction only while the instruction table is empty, as the
+        /// paper words it (D9).
+        pub table_first: bool = false,
+        /// Operand collectors keep writes after older reads of the same register (D8).
+        pub guarded: bool = true,
     }
 }
 
@@ -181,7 +180,9 @@ impl<M: WarpMask> Ghost<M> {
     #[inline]
     fn examine(&mut self, window: Window<'_>, warp: WarpSlot) {
         let w = warp.index();
-        let head = match self.isb.oldest_ready(warp).or(self.table[w].0) {
+        let (oldest, first) = (self.isb.oldest_ready(warp), self.table[w].0);
+        let candidate = if self.config.table_first { first.or(oldest) } else { oldest.or(first) };
+        let head = match candidate {
             Some(location) => {
                 self.candidate[w] = location;
                 Head::ready(window.inst(self.isb.id(warp, location)).pipe)
@@ -316,15 +317,14 @@ impl<M: WarpMask> IssuePolicy for Ghost<M> {
     type Mask = M;
 
     fn new(config: &GhostConfig, spec: &CoreSpec) -> Self {
-        let mut config = config.clone();
-        config.issue_buffer = config.issue_buffer.clamp(1, 64);
+        let mut config = *config;
         let per_fetch = spec.sm.frontend.instructions_per_fetch;
         config.instruction_buffer = config.instruction_buffer.clamp(per_fetch, 128);
         let (warps, schedulers) = (spec.sm.max_warps as usize, spec.schedulers());
         let warps_of = |s: usize| M::collect((s..warps).step_by(schedulers).map(|w| WarpSlot(w as u16)));
         Self {
             buffer: InstructionBuffer::new(warps, config.instruction_buffer, per_fetch),
-            isb: IssueBuffer::new(warps, config.issue_buffer, config.precise.is_none(), Scoreboard::new(&(), spec)),
+            isb: IssueBuffer::new(warps, config.issue_buffer as usize, !config.precise, Scoreboard::new(&(), spec)),
             shared: (0..schedulers).map(|s| Shared { warps: warps_of(s), checked: 0, served: 0 }).collect(),
             fetched: M::NONE,
             flagged: M::NONE,
@@ -337,7 +337,7 @@ impl<M: WarpMask> IssuePolicy for Ghost<M> {
             table: PerWarp::new((None, None)),
             candidate: PerWarp::new(0),
             heads: Heads::default(),
-            translations: config.precise.map(Translations::new),
+            translations: config.precise.then(|| Translations::new(config.tlb_check_cycles)),
             config,
             max_warps: warps,
             partitions: spec.partitions,
@@ -349,10 +349,10 @@ impl<M: WarpMask> IssuePolicy for Ghost<M> {
     }
 
     fn structures(&self) -> Vec<Structure> {
-        let (size, warps, schedulers) = (self.config.issue_buffer, self.max_warps, self.shared.len());
+        let (size, warps, schedulers) = (self.config.issue_buffer as usize, self.max_warps, self.shared.len());
         let warps_each = warps.div_ceil(schedulers);
         let index = size.next_power_of_two().trailing_zeros() as usize;
-        let loads = if self.config.precise.is_some() { size + 1 } else { 0 };
+        let loads = if self.config.precise { size + 1 } else { 0 };
         // Valid, index, mask, IB-dep (locations and three registers), instruction, InstLoadCounter.
         let entry = 1 + index + 32 + size + 3 + 64 + loads;
         let banks = size.min(8);
@@ -391,7 +391,7 @@ impl<M: WarpMask> IssuePolicy for Ghost<M> {
                     .searched(once),
             );
         }
-        if self.config.precise.is_some() {
+        if self.config.precise {
             all.push(of("load counter", warps, 1, size + 1).written(twice));
         }
         all

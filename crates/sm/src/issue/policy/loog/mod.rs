@@ -91,20 +91,15 @@ use stations::InStations;
 /// Most sources that a station awaits.
 const MAX_AWAITED: usize = 64;
 
-/// Sizes of LOOG.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LoogConfig {
-    /// Operand collectors of an SM.
-    pub collectors: u32,
-    /// Entries of the load-store queues of an SM that hold accesses in place of collectors; 0: accesses
-    /// take collectors.
-    pub queue: u32,
-}
-
-impl Default for LoogConfig {
-    /// What the GhOST paper compares with: four times the collectors of the RTX 2060 Super.
-    fn default() -> Self {
-        Self { collectors: 32, queue: 0 }
+kit::parameters! {
+    /// Sizes of LOOG, shared out evenly among the sub-cores; 64 together at most. The defaults are what the GhOST
+    /// paper compares with: four times the collectors of the RTX 2060 Super.
+    pub struct LoogConfig {
+        /// Operand collectors of an SM.
+        pub collectors: u32 = 32 in (1, 64),
+        /// Entries of an SM's load-store queues, which hold accesses in place of collectors; 0: accesses take
+        /// collectors.
+        pub queue: u32 = 0 in (0, 63),
     }
 }
 
@@ -236,9 +231,22 @@ impl<M: WarpMask> IssuePolicy for Loog<M> {
             passed_over: M::NONE,
             starved: M::NONE,
             counts: Counts::default(),
-            config: config.clone(),
+            config: *config,
             warps,
             partitions: spec.partitions,
+        }
+    }
+
+    fn check(config: &LoogConfig, spec: &CoreSpec) -> Result<(), String> {
+        let LoogConfig { collectors, queue } = *config;
+        if collectors + queue > 64 {
+            return Err(format!("{collectors} collectors and a queue of {queue} are more than 64 together"));
+        }
+        match spec.partitions as u32 {
+            n if collectors.is_multiple_of(n) && queue.is_multiple_of(n) => Ok(()),
+            n => {
+                Err(format!("{collectors} collectors and a queue of {queue} cannot be shared out among {n} sub-cores"))
+            }
         }
     }
 
