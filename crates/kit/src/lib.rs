@@ -8,13 +8,15 @@ pub mod counters;
 pub mod files;
 pub mod ids;
 pub mod output;
+pub mod parameters;
 pub mod ring;
 pub mod stop;
 pub mod text;
 pub mod wheel;
 
 pub use bits::{BitSet, LaneMask, WARP_LANES, lanes};
-pub use counters::{CounterInfo, Counters};
+pub use counters::{ByKind, CounterGroup, CounterInfo, Counters};
+pub use parameters::Parameters;
 pub use ring::Ring;
 pub use wheel::EventWheel;
 

@@ -8,13 +8,14 @@ use config::GpuConfig;
 use gpu::Machine;
 use isa::WarpStream;
 use sm::policy::boards::{BloomConfig, Bloomboard, Release, StoreBoard, WarScoreboard, Warpboard};
-use sm::policy::ghost::{Ghost, GhostConfig, Precise};
+use sm::policy::ghost::{Ghost, GhostConfig};
 use sm::policy::ideal::{Ideal, IdealConfig};
 use sm::policy::loog::{Loog, LoogConfig};
 use sm::policy::socgpu::{Socgpu, SocgpuConfig, Until};
 use sm::scalar::ScalarCounts;
 use sm::{
-    Auditor, CoreOptions, CoreSpec, DesignStatistic, InOrder, IssuePolicy, Scoreboard, Silent, TimingTable, WarpMask,
+    Auditor, CoreOptions, CoreSpec, DesignStatistic, InOrder, IssuePolicy, Scoreboard, Silent, Sm, TimingTable,
+    WarpMask,
 };
 use std::any::Any;
 use std::sync::Arc;
@@ -64,7 +65,8 @@ impl<S: Stream> ForCore for Build<'_, S> {
         if setup.audit {
             return Box::new(Unerased(audited::<P>(policy, &setup.gpu, spec, Box::new(shared), AnyStream::new::<S>)));
         }
-        Box::new(Machine::<S, P, Silent>::new(&setup.gpu, spec, policy, shared, |_| S::default(), |_| Silent))
+        let sm = |i| Sm::<S, P>::new(i, spec.clone(), S::default(), policy, Silent);
+        Box::new(Machine::new(&setup.gpu, spec.outbox_packets, shared, sm))
     }
 }
 
@@ -77,13 +79,12 @@ impl<S: Stream> ForCore for BuildWide<'_, S> {
 
     fn with<P: IssuePolicy + 'static>(self, policy: &P::Config) -> Box<dyn Engine<S>> {
         let Build { setup, spec, shared } = self.0;
-        let (shared, stream) = (Box::new(shared), AnyStream::new::<S>);
+        let (shared, stream): (Box<dyn Any>, _) = (Box::new(shared), AnyStream::new::<S>);
         if setup.audit {
             return Box::new(Unerased(audited::<P>(policy, &setup.gpu, spec, shared, stream)));
         }
-        let streams = |_| stream();
-        let machine = Machine::<AnyStream, P, Silent>::new(&setup.gpu, spec, policy, shared, streams, |_| Silent);
-        Box::new(Unerased(Box::new(machine)))
+        let sm = |i| Sm::<AnyStream, P>::new(i, spec.clone(), stream(), policy, Silent);
+        Box::new(Unerased(Box::new(Machine::new(&setup.gpu, spec.outbox_packets, shared, sm))))
     }
 }
 
@@ -95,8 +96,9 @@ fn audited<P: IssuePolicy + 'static>(
     shared: Box<dyn Any>,
     stream: fn() -> AnyStream,
 ) -> Box<dyn Engine<AnyStream>> {
-    let auditor = |_| Auditor::new(P::allowances(policy));
-    Box::new(Machine::<AnyStream, P, Auditor>::new(gpu, spec, policy, shared, |_| stream(), auditor))
+    let auditor = || Auditor::new(P::allowances(policy));
+    let sm = |i| Sm::<AnyStream, P, Auditor>::new(i, spec.clone(), stream(), policy, auditor());
+    Box::new(Machine::new(gpu, spec.outbox_packets, shared, sm))
 }
 
 macro_rules! cores {
@@ -194,16 +196,16 @@ cores! {
     "warpboard-commit": InOrder<Warpboard<M>, M> = Release::Commit, "in-order issue, one instruction of a warp between issue and commit";
     "warpboard-read": InOrder<Warpboard<M>, M> = Release::Read, "in-order issue, one instruction of a warp collecting operands at a time";
     "warpboard-stores": InOrder<StoreBoard<M>, M> = (), "in-order issue, writers wait while a store of the warp collects operands: for hazard-free register allocation";
-    "bloomboard-1": InOrder<Bloomboard<M>, M> = BloomConfig { counter_bits: Some(1) }, "in-order issue, reads pending by register bank in 1-bit bins";
-    "bloomboard-2": InOrder<Bloomboard<M>, M> = BloomConfig { counter_bits: Some(2) }, "in-order issue, reads pending by register bank in 2-bit bins";
-    "bloomboard-unbounded": InOrder<Bloomboard<M>, M> = BloomConfig { counter_bits: None }, "in-order issue, reads pending by register bank in unbounded bins";
+    "bloomboard-1": InOrder<Bloomboard<M>, M> = BloomConfig { counter_bits: 1 }, "in-order issue, reads pending by register bank in 1-bit bins";
+    "bloomboard-2": InOrder<Bloomboard<M>, M> = BloomConfig { counter_bits: 2 }, "in-order issue, reads pending by register bank in 2-bit bins";
+    "bloomboard-unbounded": InOrder<Bloomboard<M>, M> = BloomConfig { counter_bits: 0 }, "in-order issue, reads pending by register bank in unbounded bins";
     "ghost": Ghost<M> = GhostConfig::default(), "GhOST: out-of-order issue from a buffer of 8 per warp";
     "ghost-4": Ghost<M> = GhostConfig { issue_buffer: 4, ..GhostConfig::default() }, "GhOST with an issue buffer of 4";
     "ghost-16": Ghost<M> = GhostConfig { issue_buffer: 16, ..GhostConfig::default() }, "GhOST with an issue buffer of 16";
     "ghost-32": Ghost<M> = GhostConfig { issue_buffer: 32, ..GhostConfig::default() }, "GhOST with an issue buffer of 32";
     "ghost-64": Ghost<M> = GhostConfig { issue_buffer: 64, ..GhostConfig::default() }, "GhOST with an issue buffer of 64, the most there is";
     "ghost-ib8": Ghost<M> = GhostConfig { instruction_buffer: 8, ..GhostConfig::default() }, "GhOST with an instruction buffer of 8";
-    "ghost-precise": Ghost<M> = GhostConfig { precise: Some(Precise::default()), ..GhostConfig::default() }, "GhOST with precise exceptions of loads";
+    "ghost-precise": Ghost<M> = GhostConfig { precise: true, ..GhostConfig::default() }, "GhOST with precise exceptions of loads";
     "ghost-unguarded": Ghost<M> = GhostConfig { guarded: false, ..GhostConfig::default() }, "GhOST by its paper's rules alone: nothing keeps a write behind an older read in an operand collector";
     "socgpu": Socgpu<M> = SocgpuConfig::default(), "SOCGPU: out-of-order issue from a buffer of 8 per warp that holds instructions until write-back";
     "socgpu-4": Socgpu<M> = SocgpuConfig { entries: 4, ..SocgpuConfig::default() }, "SOCGPU with a buffer of 4";

@@ -2,11 +2,11 @@
 
 use crate::cores;
 use crate::engine::Engine;
-use crate::report::{KernelReport, RegisterSource, Report, Stats};
+use crate::report::{KernelReport, RegisterSource, Report};
 use crate::run::{Monitor, Setup, Unattended};
 use crate::session::{LaunchRecord, Session, check_fit};
 use exec::{DeviceState, GpuFacts, KernelError, LiveStream, LowerOptions, MemoryError};
-use gpu::{RunError, StreamId};
+use gpu::{RunError, Stats, StreamId};
 use isa::KernelId;
 use sm::{Code, CoreSpec, TimingTable};
 use std::collections::HashMap;
@@ -79,7 +79,7 @@ impl<'m> SimulatedDevice<'m> {
         let engine = build(spec.clone(), DeviceState::new(MEMORY_BYTES, facts))?;
         Ok(Self {
             setup: setup.clone(),
-            session: Session::new(engine, setup, monitor),
+            session: Session::new(engine, spec.clone(), setup, monitor),
             spec,
             sass_spec,
             modules: Vec::new(),

@@ -104,7 +104,7 @@ const SCALAR: [&str; 2] = ["inorder+scalar", "ghost+scalar"];
 /// `programs` with a scalar path, all lanes of whose operands are the same.
 fn on_a_scalar_path(mut programs: Vec<(&'static str, Bench)>) -> Vec<(&'static str, Bench)> {
     for (_, bench) in &mut programs {
-        bench.options.scalar = Some(ScalarConfig::PAPER);
+        bench.options.scalar = Some(ScalarConfig::DEFAULT);
         bench.lines.iter_mut().for_each(|line| line.value = |_| 7);
     }
     programs

@@ -1,7 +1,7 @@
 //! Instructions between decode and completion, in a slab by id.
 
 use crate::kernel::{Banks, Code, Kernel, Micro, Names};
-use crate::scalar::Route;
+use crate::operands::scalar::Route;
 use crate::spec::Pipe;
 use isa::{Control, DynInst, KernelId, Pc, RegId, WarpSlot};
 use kit::LaneMask;

@@ -1,26 +1,27 @@
 //! The SM: its parts in the order of the block diagram, its cycle, and what the GPU sees of it.
 
 use crate::agenda::Agenda;
-use crate::barrier::Barriers;
-use crate::copies::Copies;
-use crate::counters::{ClassCounts, SmCounters};
-use crate::fetch::Fetch;
+use crate::execute::latches::Latches;
+use crate::execute::units::Units;
+use crate::execute::work::WorkCounts;
+use crate::frontend::fetch::Fetch;
 use crate::inflight::{InFlight, InstId, Slab, Window};
+use crate::issue::policy::IssuePolicy;
+use crate::issue::schedulers::Scheduler;
 use crate::kernel::Kernel;
-use crate::latches::Latches;
-use crate::lsu::{L1, LoadStoreUnit};
-use crate::observer::{Observer, Seen, Silent};
-use crate::occupancy::Resources;
-use crate::operand_collector::{Design, OperandCollector};
-use crate::policy::IssuePolicy;
-use crate::scalar::{ScalarCounts, ScalarPath};
-use crate::schedulers::Scheduler;
+use crate::memory::copies::Copies;
+use crate::memory::{L1, LoadStoreUnit};
+use crate::observe::counters::{ClassCounts, SmCounters};
+use crate::observe::observer::{Observer, Seen, Silent};
+use crate::observe::stalls::SlotAccount;
+use crate::operands::scalar::{ScalarCounts, ScalarPath};
+use crate::operands::{Design, OperandCollector};
 use crate::spec::CoreSpec;
-use crate::stalls::SlotAccount;
-use crate::units::Units;
-use crate::warp_mask::{MOST_WARPS, WarpMask};
+use crate::warps::barrier::Barriers;
+use crate::warps::mask::{MOST_WARPS, WarpMask};
+use crate::warps::occupancy::Resources;
 use crate::warps::{Cta, PerWarp, Warps};
-use crate::work::WorkCounts;
+use gpu::FinishedCta;
 use isa::{CtaSlot, Dim3, Fault, KernelId, WarpSlot, WarpStream};
 use kit::bits::set_bits;
 use kit::{Cycle, LaneMask, NEVER, WARP_LANES};
@@ -33,26 +34,7 @@ use std::sync::Arc;
 pub(crate) const SCHEDULERS: usize = 8;
 
 /// What an SM shares with the rest of the GPU while it ticks.
-#[derive(Debug)]
-pub struct Env<'a, Shared> {
-    /// All launches, by [`KernelId`].
-    pub kernels: &'a [Kernel],
-    /// What all streams share: device memory, or nothing.
-    pub shared: &'a mut Shared,
-    /// Requests of this SM to the memory system and its answers.
-    pub port: &'a mut Port,
-}
-
-/// A CTA that has left the SM.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FinishedCta {
-    /// Its kernel.
-    pub kernel: KernelId,
-    /// Its position in the grid.
-    pub cta: Dim3,
-    /// The slot it had.
-    pub slot: CtaSlot,
-}
+pub type Env<'a, Shared> = gpu::Env<'a, Kernel, Shared>;
 
 /// What happens to a warp by time alone.
 #[derive(Clone, Copy, Debug)]
@@ -185,9 +167,6 @@ impl<P: IssuePolicy, O: Observer> Design for Watched<'_, P, O> {
 }
 
 impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
-    /// Most requests that it makes in one cycle: each of four caches one, and one access past them.
-    pub const MOST_REQUESTS: usize = 5;
-
     /// An empty SM. It has no more warp slots than [`IssuePolicy::Mask`] tells apart.
     pub fn new(id: u16, spec: Arc<CoreSpec>, stream: S, policy: &P::Config, observer: O) -> Self {
         let (warps, ctas) = (spec.sm.max_warps as usize, spec.sm.max_ctas as usize);

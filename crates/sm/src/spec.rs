@@ -1,7 +1,7 @@
 //! What is fixed about an SM: derived from the GPU description once, shared by all SMs.
 
-use crate::scalar::ScalarConfig;
-use crate::warp_mask::MOST_WARPS;
+use crate::operands::scalar::ScalarConfig;
+use crate::warps::mask::MOST_WARPS;
 use config::{GpuConfig, OpTable, Sm as SmConfig, Unit, UnitConfig};
 use std::fmt;
 
@@ -20,7 +20,7 @@ impl Pipe {
     /// Loads and stores.
     pub const MEM: Pipe = Pipe(2);
 
-    /// Scalar ALUs, which only the scalar-vector core has ([`crate::scalar`]).
+    /// Scalar ALUs, which only the scalar-vector core has ([`crate::operands::scalar`]).
     pub const SCALAR: Pipe = Pipe(Unit::ALL.len() as u8);
     /// Integer and single precision arithmetic.
     pub const OF_ARITHMETIC: PipeSet = PipeSet(0).with(Pipe(0)).with(Pipe(5));
@@ -129,7 +129,7 @@ impl fmt::Display for SpecError {
             }
             Self::OutOfRange(what, value, low, high) => write!(f, "{what} is {value}, not in {low}..={high}"),
             Self::NoScheduler(name) => {
-                let known: Vec<_> = crate::schedulers::NAMES.iter().map(|(name, _)| *name).collect();
+                let known: Vec<_> = crate::issue::schedulers::NAMES.iter().map(|(name, _)| *name).collect();
                 write!(f, "no warp scheduler `{name}`; there are {}", known.join(", "))
             }
         }
@@ -230,7 +230,7 @@ impl CoreSpec {
             within("the number of sub-cores with a scalar path", self.partitions as u32, 1, 6)?;
         }
         let scheduler = self.scheduler_name();
-        if !crate::schedulers::NAMES.iter().any(|(name, _)| *name == scheduler) {
+        if !crate::issue::schedulers::NAMES.iter().any(|(name, _)| *name == scheduler) {
             return Err(SpecError::NoScheduler(scheduler.into()));
         }
         Ok(())

@@ -10,7 +10,7 @@ use sm::scalar::{Divergence, ScalarConfig, ScalarCounters};
 use sm::{Allowances, Auditor, IssuePolicy, Timeline, Violation};
 use support::*;
 
-const ON: ScalarConfig = ScalarConfig::PAPER;
+const ON: ScalarConfig = ScalarConfig::DEFAULT;
 
 fn same(_: u32) -> u32 {
     7
