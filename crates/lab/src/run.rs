@@ -1,6 +1,8 @@
 //! Runs a job on a set-up GPU.
 
-use crate::cores::{Build, ForCore};
+use crate::core_name::CoreName;
+use crate::cores::Build;
+use crate::designs::{ForCore, check_core_on};
 use crate::energy::EnergyModel;
 use crate::registers::RegisterChoice;
 use crate::report::{CheckResult, Report};
@@ -79,7 +81,7 @@ impl Setup {
     /// # Errors
     /// The name of the core design makes no sense.
     pub(crate) fn core_options(&self) -> Result<CoreOptions, String> {
-        let (_, scalar) = crate::scalar::split(&self.core)?;
+        let scalar = CoreName::parse(&self.core)?.scalar;
         Ok(CoreOptions { scheduler: self.scheduler.clone(), scalar, ..CoreOptions::default() })
     }
 
@@ -224,6 +226,7 @@ pub fn structures(setup: &Setup) -> Result<Vec<Structure>, RunError> {
     let spec = CoreSpec::new(&setup.gpu, TimingTable::Sass, options).map_err(|e| RunError::input(e.to_string()))?;
     let scalar = spec.options.scalar.map_or(Vec::new(), |scalar| scalar.structures(&spec));
     let build = if spec.sm.max_warps as usize <= u64::SLOTS { for_core::<u64, _> } else { for_core::<u128, _> };
+    check_core_on(&setup.core, &spec).map_err(RunError::input)?;
     let mut all = build(&setup.core, Build(spec)).map_err(RunError::input)?;
     all.extend(scalar);
     Ok(all)
