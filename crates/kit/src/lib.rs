@@ -10,13 +10,12 @@ pub mod ids;
 pub mod output;
 pub mod ring;
 pub mod stop;
+pub mod suggest;
 pub mod text;
-pub mod wheel;
 
 pub use bits::{BitSet, LaneMask, WARP_LANES, lanes};
 pub use counters::{CounterInfo, Counters};
 pub use ring::Ring;
-pub use wheel::EventWheel;
 
 /// A point in time, in cycles of the SM (core) clock since the start of the simulation.
 pub type Cycle = u64;
