@@ -9,6 +9,7 @@ pub mod files;
 pub mod ids;
 pub mod output;
 pub mod ring;
+pub mod slab;
 pub mod stop;
 pub mod suggest;
 pub mod text;
@@ -16,6 +17,7 @@ pub mod text;
 pub use bits::{BitSet, LaneMask, WARP_LANES, lanes};
 pub use counters::{CounterInfo, Counters};
 pub use ring::Ring;
+pub use slab::Slab;
 
 /// A point in time, in cycles of the SM (core) clock since the start of the simulation.
 pub type Cycle = u64;
