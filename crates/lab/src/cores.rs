@@ -14,8 +14,8 @@ use sm::policy::loog::{Loog, LoogConfig};
 use sm::policy::socgpu::{Socgpu, SocgpuConfig, Until};
 use sm::scalar::ScalarCounts;
 use sm::{
-    Auditor, CoreOptions, CoreSpec, DesignStatistic, InOrder, IssuePolicy, Scoreboard, Silent, Sm, TimingTable,
-    WarpMask,
+    Auditor, ConfigOf, CoreDesign, CoreOptions, CoreSpec, DesignStatistic, InOrder, IssuePolicy, Scoreboard, Silent,
+    Sm, TimingTable, WarpMask,
 };
 use std::any::Any;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ pub trait ForCore {
     /// What comes of it.
     type Output;
     /// Does it with the design `P`.
-    fn with<P: IssuePolicy + 'static>(self, policy: &P::Config) -> Self::Output;
+    fn with<P: CoreDesign + 'static>(self, policy: &ConfigOf<P>) -> Self::Output;
 }
 
 /// A GPU whose SMs have the core design that `setup` names and whose warps are streams `S`.
@@ -60,7 +60,7 @@ pub(crate) struct Build<'a, S: Stream> {
 impl<S: Stream> ForCore for Build<'_, S> {
     type Output = Box<dyn Engine<S>>;
 
-    fn with<P: IssuePolicy + 'static>(self, policy: &P::Config) -> Box<dyn Engine<S>> {
+    fn with<P: CoreDesign + 'static>(self, policy: &ConfigOf<P>) -> Box<dyn Engine<S>> {
         let Self { setup, spec, shared } = self;
         if setup.audit {
             return Box::new(Unerased(audited::<P>(policy, &setup.gpu, spec, Box::new(shared), AnyStream::new::<S>)));
@@ -77,7 +77,7 @@ struct BuildWide<'a, S: Stream>(Build<'a, S>);
 impl<S: Stream> ForCore for BuildWide<'_, S> {
     type Output = Box<dyn Engine<S>>;
 
-    fn with<P: IssuePolicy + 'static>(self, policy: &P::Config) -> Box<dyn Engine<S>> {
+    fn with<P: CoreDesign + 'static>(self, policy: &ConfigOf<P>) -> Box<dyn Engine<S>> {
         let Build { setup, spec, shared } = self.0;
         let (shared, stream): (Box<dyn Any>, _) = (Box::new(shared), AnyStream::new::<S>);
         if setup.audit {
@@ -89,8 +89,8 @@ impl<S: Stream> ForCore for BuildWide<'_, S> {
 }
 
 /// A machine with an auditor at each SM.
-fn audited<P: IssuePolicy + 'static>(
-    policy: &P::Config,
+fn audited<P: CoreDesign + 'static>(
+    policy: &ConfigOf<P>,
     gpu: &GpuConfig,
     spec: Arc<CoreSpec>,
     shared: Box<dyn Any>,
@@ -129,7 +129,7 @@ macro_rules! cores {
             type M = u128;
             let Ok(spec) = CoreSpec::new(gpu, TimingTable::Sass, CoreOptions::default()) else { return Vec::new() };
             let mut all: Vec<DesignStatistic> = Vec::new();
-            $(for one in <$policy as IssuePolicy>::new(&$config, &spec).statistics() {
+            $(for one in <<$policy as CoreDesign>::Issue as IssuePolicy>::new(&$config, &spec).statistics() {
                 if !all.iter().any(|other| other.info == one.info) {
                     all.push(one);
                 }
@@ -141,14 +141,17 @@ macro_rules! cores {
 }
 
 /// Does `task` with `P`, which serves SMs of as many warps as `M`.
-fn with<M, P: IssuePolicy<Mask = M> + 'static, T: ForCore>(task: T, policy: &P::Config) -> T::Output {
+fn with<M, P: CoreDesign<Issue: IssuePolicy<Mask = M>> + 'static, T: ForCore>(
+    task: T,
+    policy: &ConfigOf<P>,
+) -> T::Output {
     task.with::<P>(policy)
 }
 
 /// # Errors
 /// A scalar path makes no sense on the design.
-fn scalar_goes_with<P: IssuePolicy>(design: &str, config: &P::Config) -> Result<(), String> {
-    if P::STATIONS || P::allowances(config).renames {
+fn scalar_goes_with<P: CoreDesign>(design: &str, config: &ConfigOf<P>) -> Result<(), String> {
+    if P::allowances(config).renames {
         return Err(format!(
             "`{design}` renames registers: none has one place in the scalar or the vector register file, which is \
              what the scalar path goes by. Take a design that does not, such as `inorder+scalar` or `ghost+scalar`"
@@ -165,7 +168,7 @@ pub fn check_core(core: &str) -> Result<(), String> {
     struct Nothing;
     impl ForCore for Nothing {
         type Output = ();
-        fn with<P: IssuePolicy + 'static>(self, _: &P::Config) {}
+        fn with<P: CoreDesign + 'static>(self, _: &ConfigOf<P>) {}
     }
     for_core::<u64, _>(core, Nothing)
 }
@@ -176,7 +179,7 @@ pub fn lacks_hazard_guard(core: &str) -> bool {
     struct Guard;
     impl ForCore for Guard {
         type Output = bool;
-        fn with<P: IssuePolicy + 'static>(self, _: &P::Config) -> bool {
+        fn with<P: CoreDesign + 'static>(self, _: &ConfigOf<P>) -> bool {
             !P::KEEPS_MEMORY_ORDER
         }
     }

@@ -59,7 +59,7 @@ impl Watch for Auditor {
     }
 }
 
-impl<S: WarpStream, P: sm::IssuePolicy, O: Watch> Engine<S> for Machine<Sm<S, P, O>> {
+impl<S: WarpStream, P: sm::CoreDesign, O: Watch> Engine<S> for Machine<Sm<S, P, O>> {
     fn state(&mut self) -> &mut S::Shared {
         &mut self.shared
     }

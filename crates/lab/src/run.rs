@@ -8,7 +8,9 @@ use crate::{CORES, SimulatedDevice, for_core};
 use config::GpuConfig;
 use exec::LiveStream;
 use kit::text::counted;
-use sm::{CoreOptions, CoreSpec, Findings, IssuePolicy, Structure, TimingTable, WarpMask};
+use sm::{
+    ConfigOf, CoreDesign, CoreOptions, CoreSpec, Findings, IssuePolicy, MaskOf, Structure, TimingTable, WarpMask,
+};
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 use std::ops::ControlFlow;
@@ -214,8 +216,8 @@ pub fn structures(setup: &Setup) -> Result<Vec<Structure>, RunError> {
     struct Build(CoreSpec);
     impl ForCore for Build {
         type Output = Vec<Structure>;
-        fn with<P: IssuePolicy + 'static>(self, policy: &P::Config) -> Vec<Structure> {
-            P::new(policy, &self.0).structures()
+        fn with<P: CoreDesign + 'static>(self, policy: &ConfigOf<P>) -> Vec<Structure> {
+            P::Issue::new(policy, &self.0).structures()
         }
     }
     let options = setup.core_options().map_err(RunError::input)?;
@@ -257,13 +259,13 @@ pub fn audit(setup: &Setup, job: &Job, monitor: &mut dyn Monitor) -> Result<(Rep
 ///
 /// # Errors
 /// See [`RunError`].
-pub fn run_design<P: IssuePolicy + 'static>(
-    policy: &P::Config,
+pub fn run_design<P: CoreDesign + 'static>(
+    policy: &ConfigOf<P>,
     setup: &Setup,
     job: &Job,
     monitor: &mut dyn Monitor,
 ) -> Result<Report, RunError> {
-    let (slots, of) = (setup.gpu.sm.max_warps, P::Mask::SLOTS);
+    let (slots, of) = (setup.gpu.sm.max_warps, MaskOf::<P>::SLOTS);
     if slots as usize > of {
         let message =
             format!("SMs of {slots} warp slots, and the design's sets of warps are of {of}: see IssuePolicy::Mask");

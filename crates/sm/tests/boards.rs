@@ -5,7 +5,7 @@ mod support;
 
 use isa::{OpClass, Space};
 use sm::policy::boards::{BloomConfig, Bloomboard, Release, StoreBoard, WarScoreboard, Warpboard};
-use sm::{Board, InOrder, IssuePolicy, Scoreboard, Timeline, Violation};
+use sm::{Board, CoreDesign, InOrder, IssuePolicy, Scoreboard, Timeline, Violation};
 use support::*;
 
 /// One register read per bank and cycle, four banks to a sub-core: an instruction that reads registers

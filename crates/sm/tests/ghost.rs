@@ -6,7 +6,7 @@ mod support;
 use isa::{CacheOp, CtaSlot, Dim3, KernelId, OpClass, Space, WarpSlot};
 use kit::Cycle;
 use sm::policy::ghost::{Ghost, GhostConfig};
-use sm::{Auditor, InOrder, IssuePolicy, Observer, Seen, Timeline, Violation};
+use sm::{Auditor, CoreDesign, InOrder, IssuePolicy, Observer, Seen, Timeline, Violation};
 use support::*;
 
 fn bench(lines: &[Line]) -> Bench {

@@ -5,7 +5,7 @@ mod support;
 
 use isa::{CacheOp, Control, OpClass, Space};
 use sm::policy::socgpu::{Socgpu, SocgpuConfig, Until};
-use sm::{Auditor, IssuePolicy, Stall, Timeline};
+use sm::{Auditor, CoreDesign, IssuePolicy, Stall, Timeline};
 use support::*;
 
 fn bench(lines: &[Line]) -> Bench {

@@ -1,6 +1,7 @@
 //! The counters of SMs, added up, and the statistics that reports have of them.
 
 use super::activity;
+use crate::design::CoreDesign;
 use crate::execute::work::{Work, WorkCounts};
 use crate::issue::policy::IssuePolicy;
 use crate::observe::counters::{ClassCounts, DesignStatistic, DesignStatistics, Per, SmCounters};
@@ -60,7 +61,7 @@ kit::counters! {
 
 impl SmTotals {
     /// Adds the counters of one SM.
-    pub(super) fn add_sm<S: WarpStream, P: IssuePolicy, O: Observer>(&mut self, sm: &Sm<S, P, O>) {
+    pub(super) fn add_sm<S: WarpStream, D: CoreDesign, O: Observer>(&mut self, sm: &Sm<S, D, O>) {
         self.sm.add(sm.counters());
         self.slots_issued += sm.account().issued();
         self.slots_stalled.add(&ByKind(std::array::from_fn(|i| sm.account().stalled(Stall::ALL[i]))));

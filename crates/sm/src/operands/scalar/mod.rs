@@ -17,8 +17,8 @@
 //! | --- | --- |
 //! | scalar detector (3.2.1) | `detector` |
 //! | relocation table, scalar register file (3.2.4, 3.2.5, 6.3.1) | `relocation` |
-//! | scalar operand collectors (3.2.2) | `operand_collector`, by [`Route`] |
-//! | scalar ALUs (3.2.3) | `units`, as one more pipe ([`Pipe::SCALAR`]) |
+//! | scalar operand collectors (3.2.2) | `collectors`, by [`Route`] |
+//! | scalar ALUs (3.2.3) | `units`, as one more pipe ([`Pipe::OF_LAYER`]) |
 //!
 //! It is orthogonal to the issue design: it changes where an instruction collects its operands and
 //! executes, which is settled when it is decoded, in program order.
@@ -40,17 +40,18 @@
 //!   that executes one half takes half the interval.
 //! - D-SV6: a predicate operand is compared over the lanes as registers are.
 //! - D-SV7: operand collectors keep a scalar instruction from writing what an older one of its warp has yet
-//!   to read, as they do for designs that ask for it ([`IssuePolicy::guards_reads`]). Vector instructions
+//!   to read, as they do for designs that ask for it ([`CollectorRules::guards_reads`]). Vector instructions
 //!   leave that to their latency, as GPGPU-Sim does; what passes by the banks or takes a third of the
 //!   time would write too soon.
 //!
-//! [`IssuePolicy::guards_reads`]: crate::IssuePolicy::guards_reads
+//! [`CollectorRules::guards_reads`]: super::CollectorRules::guards_reads
 
 mod detector;
 mod relocation;
 
+use super::Route;
 use crate::issue::policy::{Each, Structure};
-use crate::kernel::{Banks, Kernel, Micro};
+use crate::kernel::{Kernel, Micro};
 use crate::observe::counters::{ClassCounts, DesignStatistic};
 use crate::spec::{CoreSpec, Pipe};
 use detector::Operand;
@@ -103,8 +104,8 @@ impl ScalarConfig {
         let groups = if self.halves { 2 } else { 1 };
         let warps = spec.sm.max_warps as usize;
         let registers = spec.sm.max_registers_per_thread as usize;
-        let collectors = spec.scalar_collectors() as usize;
-        let ports = spec.scalar_ports() as usize;
+        let collectors = spec.layer_collectors() as usize;
+        let ports = spec.layer_ports() as usize;
         let (read, write) = (Each::ScalarRead.times(1), Each::ScalarWrite.times(1));
         // Registers are told apart as names of 8 bits, a collector holds three operands.
         vec![
@@ -192,26 +193,6 @@ impl ScalarCounts {
         all.extend(counters.map(|(&info, count)| DesignStatistic { info, count, per: None }));
         all
     }
-}
-
-/// What is different for an instruction on its way because of the scalar path.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Route {
-    /// Vector registers that it does not read from the banks: bit *i* is the *i*-th of those it reads.
-    pub skipped: u64,
-    /// Registers that are copied to their banks before it executes: bit *i* is the *i*-th of those it
-    /// writes.
-    pub copied: u64,
-    /// The banks that it still reads and writes.
-    pub(crate) banks: Banks,
-    /// Vector registers that it writes without their banks: all or none.
-    pub skips_writes: bool,
-    /// Lanes times registers that it does not read from the banks, and does not write to them.
-    pub lane_reads_saved: u16,
-    /// See there.
-    pub lane_writes_saved: u16,
-    /// Operations that it does less than it has lanes.
-    pub lanes_saved: u8,
 }
 
 /// Lanes that are scalar together.
@@ -426,7 +407,7 @@ impl ScalarPath {
         if arithmetic {
             route.lanes_saved = lanes - operations;
             if self.config.alus > 0 {
-                unit = Pipe::SCALAR;
+                unit = Pipe::OF_LAYER;
                 micro.latency_cycles = micro.latency_cycles.div_ceil(self.config.clock as u16);
                 micro.initiation_cycles *= u16::from(operations);
             }
@@ -436,7 +417,7 @@ impl ScalarPath {
         if known && route.copied == 0 {
             self.counts.counters.scalar_collected += 1;
             self.counts.counters.vector_reads_saved += u64::from(vector - route.skipped.count_ones());
-            micro.pipe = Pipe::SCALAR;
+            micro.pipe = Pipe::OF_LAYER;
             route.lane_reads_saved = vector as u16 * mask.count_ones() as u16;
             route.skipped = if vector == 0 { 0 } else { u64::MAX >> (64 - vector.min(64)) };
         }

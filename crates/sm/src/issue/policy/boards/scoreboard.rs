@@ -17,7 +17,7 @@ pub trait Board {
     /// Its sizes and choices.
     type Config: Parameters;
 
-    /// See [`IssuePolicy::KEEPS_MEMORY_ORDER`](crate::IssuePolicy::KEEPS_MEMORY_ORDER).
+    /// See [`CollectorRules::keeps_memory_order`](crate::operands::CollectorRules::keeps_memory_order).
     const KEEPS_MEMORY_ORDER: bool = true;
 
     /// An empty board.

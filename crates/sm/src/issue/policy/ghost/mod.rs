@@ -50,7 +50,7 @@
 //! - D8: a WAR dependence ends at issue, as in the paper, which does not speak of operands being read
 //!   later. So that no write comes before such a read, an instruction waits in front of the operand
 //!   collectors for older ones of its warp that read what it writes to have their own, and in its collector
-//!   until they have read ([`IssuePolicy::guards_reads`]). Without that ([`GhostConfig::guarded`]) GhOST has
+//!   until they have read ([`CollectorRules::guards_reads`]). Without that ([`GhostConfig::guarded`]) GhOST has
 //!   the exposure of the in-order core without WAR protection, and no other.
 //! - D9: the oldest instruction, once ready, comes before the table. As the paper words it, the warp
 //!   scheduler looks at the oldest only while the table is empty: a chain of dependent instructions
@@ -82,11 +82,13 @@ use super::DEPENDENCE_BITS;
 use super::heads::{Head, Heads};
 use super::{Each, IssuePolicy, ReadyMasks, Structure};
 use crate::agenda::Agenda;
+use crate::design::CoreDesign;
 use crate::frontend::instruction_buffer::InstructionBuffer;
 use crate::inflight::{InFlight, InstId, Window};
 use crate::issue::policy::boards::scoreboard::{Board, Scoreboard};
 use crate::observe::counters::DesignStatistic;
 use crate::observe::stalls::{Stall, StallMasks};
+use crate::operands::{CollectorRules, Collectors};
 use crate::spec::{CoreSpec, PipeSet};
 use crate::warps::PerWarp;
 use crate::warps::mask::WarpMask;
@@ -301,6 +303,15 @@ fn synchronises(inst: &InFlight) -> bool {
     inst.ends_warp || !matches!(inst.control, Control::None | Control::Branch)
 }
 
+impl<M: WarpMask> CoreDesign for Ghost<M> {
+    type Issue = Self;
+    type Operands = Collectors;
+
+    fn operands(config: &GhostConfig, spec: &CoreSpec) -> Collectors {
+        Collectors::new(spec, CollectorRules { guards_reads: config.guarded, ..CollectorRules::default() })
+    }
+}
+
 impl<M: WarpMask> IssuePolicy for Ghost<M> {
     type Config = GhostConfig;
     type Mask = M;
@@ -393,11 +404,6 @@ impl<M: WarpMask> IssuePolicy for Ghost<M> {
     fn start_warp(&mut self, warp: WarpSlot, regs: &RegFile) {
         debug_assert!(self.heads.is_empty(warp));
         self.isb.start_warp(warp, regs);
-    }
-
-    #[inline]
-    fn guards_reads(&self) -> bool {
-        self.config.guarded
     }
 
     #[inline]

@@ -52,10 +52,12 @@ mod accesses;
 mod registers;
 mod waits;
 
-use super::{Allowances, Each, IssuePolicy, ReadyMasks, Structure};
+use super::{Each, IssuePolicy, ReadyMasks, Structure};
+use crate::design::{Allowances, CoreDesign};
 use crate::inflight::{InFlight, InstId, Window};
 use crate::observe::counters::DesignStatistic;
 use crate::observe::stalls::{Stall, StallMasks};
+use crate::operands::{CollectorRules, Collectors};
 use crate::spec::{CoreSpec, Pipe, PipeSet};
 use crate::warps::PerWarp;
 use crate::warps::mask::WarpMask;
@@ -255,6 +257,23 @@ fn synchronises(inst: &InFlight) -> bool {
     inst.ends_warp || !matches!(inst.control, Control::None | Control::Branch | Control::Exit)
 }
 
+impl<M: WarpMask> CoreDesign for Ideal<M> {
+    type Issue = Self;
+    type Operands = Collectors;
+
+    fn operands(_: &IdealConfig, spec: &CoreSpec) -> Collectors {
+        Collectors::new(spec, CollectorRules::default())
+    }
+
+    fn branches(config: &IdealConfig, of_gpu: BranchFetch) -> BranchFetch {
+        if config.branches { BranchFetch::Oracle } else { of_gpu }
+    }
+
+    fn allowances(config: &IdealConfig) -> Allowances {
+        Allowances { renames: config.renaming, passes_branches: config.branches }
+    }
+}
+
 impl<M: WarpMask> IssuePolicy for Ideal<M> {
     type Config = IdealConfig;
     type Mask = M;
@@ -279,14 +298,6 @@ impl<M: WarpMask> IssuePolicy for Ideal<M> {
             issued: 0,
             reordered: 0,
         }
-    }
-
-    fn allowances(config: &IdealConfig) -> Allowances {
-        Allowances { renames: config.renaming, passes_branches: config.branches }
-    }
-
-    fn branches(config: &IdealConfig, of_gpu: BranchFetch) -> BranchFetch {
-        if config.branches { BranchFetch::Oracle } else { of_gpu }
     }
 
     fn structures(&self) -> Vec<Structure> {

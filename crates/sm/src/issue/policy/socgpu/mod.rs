@@ -60,9 +60,11 @@ mod buffer;
 use super::DEPENDENCE_BITS;
 use super::heads::{Head, Heads};
 use super::{Each, IssuePolicy, ReadyMasks, Structure};
+use crate::design::CoreDesign;
 use crate::inflight::{InstId, Window};
 use crate::observe::counters::DesignStatistic;
 use crate::observe::stalls::StallMasks;
+use crate::operands::{CollectorRules, Collectors};
 use crate::spec::{CoreSpec, PipeSet};
 use crate::warps::PerWarp;
 use crate::warps::mask::WarpMask;
@@ -129,6 +131,15 @@ impl<M: WarpMask> Socgpu<M> {
         };
         // The same pipe may mean another instruction, which the schedulers do not tell apart.
         self.heads.set(warp, head);
+    }
+}
+
+impl<M: WarpMask> CoreDesign for Socgpu<M> {
+    type Issue = Self;
+    type Operands = Collectors;
+
+    fn operands(_: &SocgpuConfig, spec: &CoreSpec) -> Collectors {
+        Collectors::new(spec, CollectorRules::default())
     }
 }
 
