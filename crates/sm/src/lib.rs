@@ -20,7 +20,6 @@
 //! - Nothing is allocated in a tick once the SM is warm.
 #![warn(missing_docs)]
 
-mod agenda;
 mod design;
 mod execute;
 mod frontend;
@@ -32,9 +31,10 @@ mod observe;
 pub mod operands;
 mod sm;
 mod spec;
+mod state;
+mod wake_up;
 mod warps;
 
-pub use agenda::Agenda;
 pub use design::{Allowances, ConfigOf, CoreDesign, MaskOf};
 pub use execute::latches::{LatchId, Latches};
 pub use execute::work::{Work, WorkCounts};
@@ -55,6 +55,7 @@ pub use operands::{OperandStage, scalar};
 pub use policy::boards::scoreboard::{self, Board, Scoreboard};
 pub use sm::{Env, FinishedCta, Sm};
 pub use spec::{CoreOptions, CoreSpec, Pipe, PipeSet, SpecError, TimingTable};
+pub use wake_up::WakeUp;
 pub use warps::mask::{MOST_WARPS, WarpMask};
 pub use warps::occupancy::{Limiter, Occupancy, Resources, occupancy};
 pub use warps::{PerWarp, Warps};
