@@ -15,7 +15,7 @@ pub mod text;
 pub mod wheel;
 
 pub use bits::{BitSet, LaneMask, WARP_LANES, lanes};
-pub use counters::{CounterInfo, Counters};
+pub use counters::{ByKind, CounterGroup, CounterInfo, Counters};
 pub use parameters::Parameters;
 pub use ring::Ring;
 pub use wheel::EventWheel;

@@ -15,7 +15,7 @@ use sm::policy::socgpu::{Socgpu, SocgpuConfig, Until};
 use sm::scalar::ScalarCounts;
 use sm::{
     Auditor, ConfigOf, CoreDesign, CoreOptions, CoreSpec, DesignStatistic, InOrder, IssuePolicy, Scoreboard, Silent,
-    TimingTable, WarpMask,
+    Sm, TimingTable, WarpMask,
 };
 use std::any::Any;
 use std::sync::Arc;
@@ -65,7 +65,8 @@ impl<S: Stream> ForCore for Build<'_, S> {
         if setup.audit {
             return Box::new(Unerased(audited::<P>(policy, &setup.gpu, spec, Box::new(shared), AnyStream::new::<S>)));
         }
-        Box::new(Machine::<S, P, Silent>::new(&setup.gpu, spec, policy, shared, |_| S::default(), |_| Silent))
+        let sm = |i| Sm::<S, P>::new(i, spec.clone(), S::default(), policy, Silent);
+        Box::new(Machine::new(&setup.gpu, spec.outbox_packets, shared, sm))
     }
 }
 
@@ -78,13 +79,12 @@ impl<S: Stream> ForCore for BuildWide<'_, S> {
 
     fn with<P: CoreDesign + 'static>(self, policy: &ConfigOf<P>) -> Box<dyn Engine<S>> {
         let Build { setup, spec, shared } = self.0;
-        let (shared, stream) = (Box::new(shared), AnyStream::new::<S>);
+        let (shared, stream): (Box<dyn Any>, _) = (Box::new(shared), AnyStream::new::<S>);
         if setup.audit {
             return Box::new(Unerased(audited::<P>(policy, &setup.gpu, spec, shared, stream)));
         }
-        let streams = |_| stream();
-        let machine = Machine::<AnyStream, P, Silent>::new(&setup.gpu, spec, policy, shared, streams, |_| Silent);
-        Box::new(Unerased(Box::new(machine)))
+        let sm = |i| Sm::<AnyStream, P>::new(i, spec.clone(), stream(), policy, Silent);
+        Box::new(Unerased(Box::new(Machine::new(&setup.gpu, spec.outbox_packets, shared, sm))))
     }
 }
 
@@ -96,8 +96,9 @@ fn audited<P: CoreDesign + 'static>(
     shared: Box<dyn Any>,
     stream: fn() -> AnyStream,
 ) -> Box<dyn Engine<AnyStream>> {
-    let auditor = |_| Auditor::new(P::allowances(policy));
-    Box::new(Machine::<AnyStream, P, Auditor>::new(gpu, spec, policy, shared, |_| stream(), auditor))
+    let auditor = || Auditor::new(P::allowances(policy));
+    let sm = |i| Sm::<AnyStream, P, Auditor>::new(i, spec.clone(), stream(), policy, auditor());
+    Box::new(Machine::new(gpu, spec.outbox_packets, shared, sm))
 }
 
 macro_rules! cores {

@@ -29,11 +29,9 @@ pub use ::trace::Compression;
 pub use cores::{CORES, ForCore, check_core, for_core, lacks_hazard_guard};
 pub use device::SimulatedDevice;
 pub use export::{Export, LIST_FILE, NATIVE_FILE, TraceFormat, convert, export};
+pub use gpu::{StatInfo, Stats, Value};
 pub use registers::{RegisterChoice, RegisterMode};
-pub use report::{
-    CheckResult, EnergyModelInUse, HostFigures, KernelReport, OccupancyReport, RegisterSource, Report, StatInfo, Stats,
-    Value,
-};
+pub use report::{CheckResult, EnergyModelInUse, HostFigures, KernelReport, OccupancyReport, RegisterSource, Report};
 pub use run::{
     Job, Monitor, Progress, RunError, Setup, Unattended, audit, cores, run, run_design, schedulers, structures,
 };

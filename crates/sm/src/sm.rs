@@ -23,6 +23,7 @@ use crate::state::{State, Tick};
 use crate::wake_up::{Timer, WakeUp};
 use crate::warps::mask::{MOST_WARPS, WarpMask};
 use crate::warps::occupancy::Resources;
+use gpu::FinishedCta;
 use isa::{CtaSlot, Dim3, Fault, KernelId, WarpSlot, WarpStream};
 use kit::bits::set_bits;
 use kit::{Cycle, NEVER};
@@ -32,26 +33,7 @@ use std::fmt;
 use std::sync::Arc;
 
 /// What an SM shares with the rest of the GPU while it ticks.
-#[derive(Debug)]
-pub struct Env<'a, Shared> {
-    /// All launches, by [`KernelId`].
-    pub kernels: &'a [Kernel],
-    /// What all streams share: device memory, or nothing.
-    pub shared: &'a mut Shared,
-    /// Requests of this SM to the memory system and its answers.
-    pub port: &'a mut Port,
-}
-
-/// A CTA that has left the SM.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FinishedCta {
-    /// Its kernel.
-    pub kernel: KernelId,
-    /// Its position in the grid.
-    pub cta: Dim3,
-    /// The slot it had.
-    pub slot: CtaSlot,
-}
+pub type Env<'a, Shared> = gpu::Env<'a, Kernel, Shared>;
 
 /// A streaming multiprocessor: warps as stream `S` has them, issue design `P`, watched by `O`.
 ///
@@ -84,9 +66,6 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> fmt::Debug for Sm<S, D, O> {
 }
 
 impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
-    /// Maximum number of requests in one cycle: each of four caches one, and one access past them.
-    pub const MOST_REQUESTS: usize = 5;
-
     /// Creates an SM without warps. Panics if it has more warp slots than [`IssuePolicy::Mask`] has bits.
     pub fn new(id: u16, spec: Arc<CoreSpec>, stream: S, config: &ConfigOf<D>, observer: O) -> Self {
         let (warps, slots) = (spec.sm.max_warps as usize, MaskOf::<D>::SLOTS);

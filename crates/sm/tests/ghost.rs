@@ -296,8 +296,8 @@ fn an_entry_has_111_bits() {
     let all = <Ghost>::new(&GhostConfig::default(), &spec).structures();
     let of = |name: &str| all.iter().find(|s| s.name == name).expect("it is there").clone();
     let (checker, bank) = (of("dependence checker"), of("issue buffer bank"));
-    assert_eq!((checker.bits, checker.instances), (111, 4 * spec.schedulers()));
-    assert_eq!((bank.bits, bank.instances, bank.entries), (111, 8 * spec.schedulers(), 8));
+    assert_eq!((checker.storage.bits, checker.instances), (111, 4 * spec.schedulers()));
+    assert_eq!((bank.storage.bits, bank.instances, bank.storage.entries), (111, 8 * spec.schedulers(), 8));
 }
 
 /// A program of all kinds of instructions over few registers.

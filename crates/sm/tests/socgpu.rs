@@ -277,10 +277,10 @@ fn the_matrix_has_a_bit_for_each_two_entries() {
     let of = |name: &str| structures.iter().find(|s| s.name == name).expect("it is there");
     let (matrix, buffer) = (of("dependence matrix"), of("instruction buffer"));
     // Section 3: 8 entries; a row and a column for each.
-    assert_eq!((matrix.instances, matrix.entries, matrix.bits), (32, 8, 8));
+    assert_eq!((matrix.instances, matrix.storage.entries, matrix.storage.bits), (32, 8, 8));
     assert_eq!(matrix.total_bits(), 32 * 64);
     // Beside what the baseline holds of an instruction: PC, next PC, issued, seniority of 3 bits.
-    assert_eq!((buffer.entries, buffer.bits), (8, 97 + 32 + 32 + 1 + 3));
+    assert_eq!((buffer.storage.entries, buffer.storage.bits), (8, 97 + 32 + 32 + 1 + 3));
     assert!(!structures.iter().any(|s| s.name == "scoreboard"), "the matrix replaces it");
 }
 

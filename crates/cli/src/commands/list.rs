@@ -1,7 +1,7 @@
 //! `warpwright list`: what there is to choose from.
 
 use crate::failure::{Exit, Failure, Outcome};
-use crate::render::lists::{self, Core, Cost, Lists, Named, Parameter, Setting, Storage, Workload};
+use crate::render::lists::{self, Core, Cost, CostedStructure, Lists, Named, Parameter, Setting, Workload};
 use crate::{experiments, lookup, output, simulator};
 use clap::ValueEnum;
 use kit::text::excerpt;
@@ -109,7 +109,11 @@ fn cores(args: &Args) -> Result<Vec<Core>, Failure> {
         let process = cost.as_ref().map(|cost| cost.process);
         let cost = cost.map(|cost| Cost::new(&named.name, &gpu.name, &cost)).transpose();
         let cost = cost.map_err(Failure::bad_input)?;
-        Ok(Core { named, structures: Some(structures.iter().map(|s| Storage::new(s, process)).collect()), cost })
+        Ok(Core {
+            named,
+            structures: Some(structures.into_iter().map(|s| CostedStructure::new(s, process)).collect()),
+            cost,
+        })
     };
     let mut known = named(simulator::cores());
     // A design with a scalar path is in no list, there being too many.

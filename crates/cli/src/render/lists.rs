@@ -26,7 +26,7 @@ pub struct Core {
     pub named: Named,
     /// Hardware structures of an SM, if asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub structures: Option<Vec<Storage>>,
+    pub structures: Option<Vec<CostedStructure>>,
     /// What they cost; absent if nothing is known of the GPU's process.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,
@@ -112,23 +112,12 @@ impl Cost {
     }
 }
 
-/// A hardware structure of a core design.
+/// A hardware structure of a core design with what it costs.
 #[derive(Clone, Debug, Serialize)]
-pub struct Storage {
-    /// What it is, in the paper's words.
-    pub name: &'static str,
-    /// How many of it an SM has.
-    pub instances: usize,
-    /// Entries of one.
-    pub entries: usize,
-    /// Bits of an entry.
-    pub bits: usize,
-    /// Entries that can be read in one cycle.
-    pub read_ports: usize,
-    /// Entries that can be written in one cycle.
-    pub write_ports: usize,
-    /// Bits that one compares in one cycle.
-    pub compared_bits: usize,
+pub struct CostedStructure {
+    /// The structure.
+    #[serde(flatten)]
+    pub structure: lab::Structure,
     /// Bits in an SM.
     pub total_bits: usize,
     /// What it costs; absent if nothing is known of the GPU's process.
@@ -151,11 +140,11 @@ pub struct StorageCost {
     pub search_pj: f64,
 }
 
-impl Storage {
-    /// As `s` says, on a GPU made in `process`, if that is known.
-    pub fn new(s: &lab::Structure, process: Option<Process>) -> Self {
+impl CostedStructure {
+    /// Computes the costs on a GPU made in `process`, if that is known.
+    pub fn new(structure: lab::Structure, process: Option<Process>) -> Self {
         let cost = process.map(|process| {
-            let (cost, instances) = (design_cost::cost(s, process), s.instances as f64);
+            let (cost, instances) = (design_cost::cost(&structure, process), structure.instances as f64);
             StorageCost {
                 area_um2: instances * cost.area_um2,
                 leakage_uw: instances * cost.leakage_nw * 1e-3,
@@ -164,9 +153,7 @@ impl Storage {
                 search_pj: cost.search_pj,
             }
         });
-        let &lab::Structure { name, instances, entries, bits, read_ports, write_ports, compared_bits, .. } = s;
-        let total_bits = s.total_bits();
-        Self { name, instances, entries, bits, read_ports, write_ports, compared_bits, total_bits, cost }
+        Self { total_bits: structure.total_bits(), structure, cost }
     }
 }
 
@@ -301,10 +288,11 @@ fn core(core: &Core) -> String {
     let right = columns.iter().chain(of_cost).map(|&title| (title, Align::Right));
     let mut table = Table::new(std::iter::once(("structure, in an SM", Align::Left)).chain(right));
     for s in list {
-        let numbers = [s.instances, s.entries, s.bits, s.read_ports, s.write_ports, s.compared_bits, s.total_bits];
+        let lab::Structure { name, instances, storage: of, .. } = &s.structure;
+        let numbers = [*instances, of.entries, of.bits, of.read_ports, of.write_ports, of.compared_bits, s.total_bits];
         let cells = numbers.iter().map(|&n| number::count(n as u64));
         let cost = s.cost.iter().flat_map(|c| [c.area_um2, c.leakage_uw, c.read_pj, c.write_pj, c.search_pj]);
-        let cells = std::iter::once(s.name.to_owned()).chain(cells).chain(cost.map(short));
+        let cells = std::iter::once((*name).to_owned()).chain(cells).chain(cost.map(short));
         table.row(&cells.collect::<Vec<_>>());
     }
     let bits: usize = list.iter().map(|s| s.total_bits).sum();
@@ -449,7 +437,7 @@ mod tests {
     fn golden_of_structures() {
         let process = Process { node_nm: 12.0, volts: 1.0 };
         let structure = |name, instances, entries, bits| {
-            Storage::new(&lab::Structure::new(name, instances, entries, bits).ports(1, 2), Some(process))
+            CostedStructure::new(lab::Structure::new(name, instances, entries, bits).ports(1, 2), Some(process))
         };
         let structures = Some(vec![structure("instruction buffer", 32, 2, 64), structure("board", 32, 1, 8)]);
         let sum = |area_um2| Sum {

@@ -1,119 +1,18 @@
-//! Warps that repeat themselves: what a watchdog asks of them, and what they do.
+//! Warps that repeat themselves: their states for a watchdog, and the loops that they execute.
 
 use crate::design::CoreDesign;
 use crate::kernel::Kernel;
 use crate::observe::observer::Observer;
 use crate::sm::Sm;
 use crate::warps::mask::WarpMask;
-use isa::{Access, Dim3, DynInst, Pc, Program, Space, StepContext, WarpSlot, WarpStream};
-use kit::{Cycle, LaneMask, lanes};
-use std::fmt;
+use gpu::{LoopStep, Pulse, SpinningWarp};
+use isa::{Access, DynInst, Program, Space, StepContext, WarpSlot, WarpStream};
+use kit::{Cycle, lanes};
 
-/// A warp's state in a number, and what says whether it has done anything since another look.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pulse {
-    /// See [`WarpStream::digest`].
-    pub digest: u64,
-    /// Instructions that it has executed.
-    pub executed: u32,
-    /// Waits at a CTA barrier.
-    pub at_barrier: bool,
-    /// Arrivals at barriers of its SM.
-    pub arrivals: u64,
-}
-
-/// An instruction of a loop without end.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LoopStep {
-    /// Which.
-    pub pc: Pc,
-    /// Its text.
-    pub text: String,
-    /// Where it is ([`Program::place`]); empty if unknown.
-    pub place: String,
-    /// What it reads of shared or device memory, and the words there.
-    pub reads: Vec<(Space, u64, Option<u32>)>,
-}
-
-/// A warp that does the same again and again, or waits at a barrier for such warps.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SpinningWarp {
-    /// Its SM.
-    pub sm: u16,
-    /// Its slot.
-    pub warp: WarpSlot,
-    /// Name of its kernel.
-    pub kernel: String,
-    /// Its CTA's position in the grid.
-    pub cta: Dim3,
-    /// Its place in the CTA.
-    pub index_in_cta: u16,
-    /// Lanes that execute the loop.
-    pub lanes: LaneMask,
-    /// The instructions in order; only the barrier for a warp that waits at one.
-    pub steps: Vec<LoopStep>,
-    /// Waits at a CTA barrier that is not released.
-    pub blocked: bool,
-}
-
-/// Most instructions of a loop that are looked at.
+/// Maximum number of instructions of a loop that are followed.
 const MOST_STEPS: usize = 4096;
-/// Most instructions that the text of a warp names.
-const NAMED_STEPS: usize = 16;
-/// Most addresses that an instruction is said to read.
+/// Maximum number of addresses that an instruction is said to read.
 const NAMED_READS: usize = 4;
-
-impl SpinningWarp {
-    /// Whether `other` executes the same instructions.
-    pub fn does_as(&self, other: &Self) -> bool {
-        let pcs = |w: &Self| {
-            let mut pcs: Vec<_> = w.steps.iter().map(|s| s.pc).collect();
-            pcs.sort_unstable();
-            pcs
-        };
-        self.kernel == other.kernel && self.blocked == other.blocked && pcs(self) == pcs(other)
-    }
-}
-
-impl fmt::Display for SpinningWarp {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { sm, warp, kernel, cta, index_in_cta, lanes, steps, blocked } = self;
-        write!(f, "SM {sm}, warp slot {}: warp {index_in_cta} of CTA {cta} of `{kernel}`", warp.0)?;
-        if *blocked {
-            write!(f, " waits at a barrier")?;
-        } else {
-            let plural = if steps.len() == 1 { "" } else { "s" };
-            write!(f, " repeats {} instruction{plural}, lanes {lanes:#010x}", steps.len())?;
-        }
-        // What it polls says more than the rest, if not all can be named.
-        let polls = |s: &&LoopStep| !s.reads.is_empty();
-        let named = || steps.iter().filter(|s| steps.len() <= NAMED_STEPS || polls(s)).take(NAMED_STEPS);
-        named().try_for_each(|step| write!(f, "\n    {step}"))?;
-        let left = steps.len() - named().count();
-        if left > 0 { write!(f, "\n    … and {left} more instructions") } else { Ok(()) }
-    }
-}
-
-impl fmt::Display for LoopStep {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}`", self.text)?;
-        if !self.place.is_empty() {
-            write!(f, " ({})", self.place)?;
-        }
-        for (i, (space, address, word)) in self.reads.iter().enumerate() {
-            let space = if *space == Space::Shared { "shared" } else { "global" };
-            write!(f, "{} {space} {address:#x}", if i == 0 { " reads" } else { "," })?;
-            word.map_or(Ok(()), |word| write!(f, " = {word:#x}"))?;
-        }
-        Ok(())
-    }
-}
-
-impl LoopStep {
-    fn new(program: &Program, pc: Pc) -> Self {
-        Self { pc, text: program.text(pc).to_owned(), place: program.place(pc), reads: Vec::new() }
-    }
-}
 
 impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
     /// The resident warps with their states.

@@ -3,8 +3,8 @@
 use super::barrier::Barriers;
 use super::mask::{MOST_WARPS, WarpMask};
 use super::occupancy::Resources;
-use crate::sm::FinishedCta;
 use config::Sm as SmConfig;
+use gpu::FinishedCta;
 use isa::{CtaSlot, Dim3, KernelId, LaunchShape, WarpSlot};
 
 /// A CTA on the SM.

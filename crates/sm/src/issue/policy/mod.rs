@@ -18,10 +18,9 @@ pub mod ideal;
 mod in_order;
 pub mod loog;
 pub mod socgpu;
-mod structure;
 
+pub use energy::{Each, Structure, Uses};
 pub use in_order::InOrder;
-pub use structure::{Each, Structure, Uses};
 
 use crate::inflight::{InstId, Window};
 use crate::observe::counters::DesignStatistic;
@@ -31,6 +30,10 @@ use crate::wake_up::WakeUp;
 use crate::warps::mask::WarpMask;
 use isa::{RegFile, WarpSlot};
 use kit::{Cycle, Parameters};
+
+/// Bits compared to find the dependences between two instructions: the result of each with the three
+/// sources of the other and with its result, names of 8 bits.
+pub(crate) const DEPENDENCE_BITS: usize = (3 + 3 + 1) * 8;
 
 /// Warps that have a candidate, by the pipe it goes to. A warp with several candidates may stand
 /// under several pipes.

@@ -56,7 +56,7 @@ use crate::observe::counters::{ClassCounts, DesignStatistic};
 use crate::spec::{CoreSpec, Pipe};
 use detector::Operand;
 use isa::{Access, Control, DynInst, Inst, OpClass, OperandValues, Program, Space, WarpSlot};
-use kit::{Counters, LaneMask, WARP_LANES};
+use kit::{CounterGroup, LaneMask, WARP_LANES};
 pub use relocation::Misread;
 use relocation::{Relocation, Write};
 

@@ -78,8 +78,8 @@
 mod issue_buffer;
 mod precise;
 
+use super::DEPENDENCE_BITS;
 use super::heads::{Head, Heads};
-use super::structure::DEPENDENCE_BITS;
 use super::{Each, IssuePolicy, ReadyMasks, Structure};
 use crate::design::CoreDesign;
 use crate::frontend::instruction_buffer::InstructionBuffer;

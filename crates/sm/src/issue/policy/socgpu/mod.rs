@@ -57,8 +57,8 @@
 
 mod buffer;
 
+use super::DEPENDENCE_BITS;
 use super::heads::{Head, Heads};
-use super::structure::DEPENDENCE_BITS;
 use super::{Each, IssuePolicy, ReadyMasks, Structure};
 use crate::design::CoreDesign;
 use crate::inflight::{InstId, Window};
