@@ -5,7 +5,7 @@
 //! is in use ([`StaticPower`]), idle SMs and the board draw constant power. [`Coefficients::energy`]
 //! turns an [`Activity`] into [`Energy`] by [`Component`].
 //!
-//! It knows nothing of the simulator: whoever has counts can ask, so that published counts can be
+//! It knows nothing of the simulator: any counts will do, so that published counts can be
 //! put through it as well as our own.
 //!
 //! ```

@@ -56,7 +56,7 @@ struct Output {
     queue: Ring<u32>,
 }
 
-/// Who goes first.
+/// An arbitration policy.
 trait Arbiter {
     fn new(inputs: usize, outputs: usize) -> Self;
     /// Passes packets in crossbar cycle `cycle`: at most one to each output, and none to an output
