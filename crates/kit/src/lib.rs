@@ -8,6 +8,7 @@ pub mod counters;
 pub mod files;
 pub mod ids;
 pub mod output;
+pub mod parameters;
 pub mod ring;
 pub mod slab;
 pub mod stop;
@@ -15,7 +16,8 @@ pub mod suggest;
 pub mod text;
 
 pub use bits::{BitSet, LaneMask, WARP_LANES, lanes};
-pub use counters::{CounterInfo, Counters};
+pub use counters::{ByKind, CounterGroup, CounterInfo, Counters};
+pub use parameters::Parameters;
 pub use ring::Ring;
 pub use slab::Slab;
 

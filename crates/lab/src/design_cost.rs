@@ -1,16 +1,16 @@
 //! Area, energy and power of a core design's own structures.
 //!
-//! [`sm::Structure`] says what there is and how often it is used, [`energy::Storage`] what that costs.
+//! [`Structure`] says what there is and how often it is used, [`energy::Storage`] what that costs.
 //! In a run clocks are taken to be gated: only flip-flops that are written are clocked. What a
-//! free-running clock draws beside that is [`DesignCost::clock_pj`] in each cycle.
+//! free-running clock draws in addition is [`DesignCost::clock_pj`] in each cycle.
 
 use crate::energy::EnergyModel;
 use crate::published::{self, Measure};
 use crate::{RunError, Setup, structures};
-use energy::{Coefficients, Cost, Storage};
-use gpu::Snapshot;
+use energy::{Coefficients, Cost, Structure, Uses};
+use gpu::{AnySnapshot, CoreReport};
 use sm::scalar::ScalarCounters;
-use sm::{Each, SmCounters, Structure, Uses};
+use sm::{SmCounters, SmTotals};
 
 /// A process and the voltage it is run at.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -46,11 +46,12 @@ pub struct DesignCost {
 impl DesignCost {
     /// That of `structures`.
     pub fn of(structures: &[Structure], process: Process) -> Self {
-        let instruction =
-            SmCounters { warp_instructions: 1, register_reads: 2, register_writes: 1, ..SmCounters::default() };
-        let scalar = ScalarCounters { scalar_compared: 2, ..ScalarCounters::default() };
-        let mut sum =
-            Self { instruction_pj: dynamic_pj(structures, &instruction, &scalar, process), ..Self::default() };
+        let instruction = SmTotals {
+            sm: SmCounters { warp_instructions: 1, register_reads: 2, register_writes: 1, ..SmCounters::default() },
+            scalar: ScalarCounters { scalar_compared: 2, ..ScalarCounters::default() },
+            ..SmTotals::default()
+        };
+        let mut sum = Self { instruction_pj: dynamic_pj(structures, &instruction, process), ..Self::default() };
         for structure in structures {
             let (cost, instances) = (cost(structure, process), structure.instances as f64);
             sum.bits += structure.total_bits() as f64;
@@ -80,15 +81,7 @@ impl DesignCost {
 
 /// What one of `structure` costs.
 pub fn cost(structure: &Structure, process: Process) -> Cost {
-    let storage = Storage {
-        entries: structure.entries,
-        bits: structure.bits,
-        read_ports: structure.read_ports,
-        write_ports: structure.write_ports,
-        compared_bits: structure.compared_bits,
-        matrix: structure.matrix,
-    };
-    storage.cost(process.node_nm, process.volts)
+    structure.storage.cost(process.node_nm, process.volts)
 }
 
 /// What the structures of a core design take, at the voltage of the coefficients.
@@ -102,10 +95,10 @@ pub struct DesignPower {
 
 impl DesignPower {
     /// Of the structures of `sms` SMs in which `counts` happened.
-    pub fn of(structures: &[Structure], counts: &Snapshot, sms: u32, coefficients: &Coefficients) -> Self {
+    pub fn of(structures: &[Structure], counts: &AnySnapshot, sms: u32, coefficients: &Coefficients) -> Self {
         let process = Process::from(coefficients);
         Self {
-            dynamic_pj: dynamic_pj(structures, &counts.sm, &counts.scalar, process),
+            dynamic_pj: dynamic_pj(structures, &*counts.core, process),
             leakage_watts: DesignCost::of(structures, process).leakage_uw * 1e-6 * f64::from(sms),
         }
     }
@@ -117,33 +110,15 @@ impl DesignPower {
 }
 
 /// Energy of using the structures, in picojoules.
-fn dynamic_pj(structures: &[Structure], counts: &SmCounters, scalar: &ScalarCounters, process: Process) -> f64 {
+fn dynamic_pj(structures: &[Structure], core: &dyn CoreReport, process: Process) -> f64 {
     let of = |structure: &Structure| {
         let cost = cost(structure, process);
-        let used = |uses: Uses| times(uses, counts, scalar);
+        let used = |uses: Uses| f64::from(uses.times) * core.uses(uses.per) as f64;
         used(structure.reads) * cost.read_pj
             + used(structure.writes) * cost.write_pj
             + used(structure.searches) * cost.search_pj
     };
     structures.iter().map(of).sum()
-}
-
-/// How many uses these are.
-fn times(uses: Uses, counts: &SmCounters, scalar: &ScalarCounters) -> f64 {
-    // Registers that instructions name, in whichever register file they are.
-    let sources = counts.register_reads + scalar.vector_reads_saved;
-    let results = counts.register_writes + scalar.vector_writes_saved;
-    let each = match uses.per {
-        Each::Instruction => counts.warp_instructions,
-        Each::Source => sources,
-        Each::Result => results,
-        Each::ScalarRead => scalar.scalar_reads,
-        Each::ScalarWrite => scalar.scalar_writes,
-        Each::Compared => scalar.scalar_compared,
-        Each::Operand => sources + results,
-        Each::Access => counts.global_accesses + counts.local_accesses + counts.shared_accesses,
-    };
-    f64::from(uses.times) * each as f64
 }
 
 /// The structures of the in-order core on the GPU of `setup`. What they use is in the energy of events.
@@ -258,20 +233,20 @@ mod tests {
                     let cost = cost(&s, PROCESS);
                     assert!(s.reads.times > 0 || s.searches.times > 0, "{core}: nobody looks at {s:?}");
                     assert!(s.writes.times > 0 && cost.write_pj > 0.0, "{core}: {s:?}");
-                    assert_eq!(s.searches.times > 0, s.compared_bits > 0 || s.matrix, "{core}: {s:?}");
+                    assert_eq!(s.searches.times > 0, s.storage.compared_bits > 0 || s.storage.matrix, "{core}: {s:?}");
                 }
             }
         }
     }
 
     #[test]
-    fn without_events_there_is_leakage_alone() {
+    fn without_events_there_is_only_leakage() {
         let v100 = Coefficients::of("v100").unwrap().unwrap();
         let socgpu = all_of("socgpu", "v100");
         let power = |instructions| {
-            let mut counts = Snapshot::default();
-            counts.sm.warp_instructions = instructions;
-            DesignPower::of(&socgpu, &counts, 80, &v100)
+            let mut counts = gpu::Snapshot::<SmTotals>::default();
+            counts.core.sm.warp_instructions = instructions;
+            DesignPower::of(&socgpu, &counts.erased(), 80, &v100)
         };
         let [idle, busy, twice] = [0, 1000, 2000].map(power);
         let leakage_uw = DesignCost::of(&socgpu, Process::from(&v100)).leakage_uw;

@@ -2,12 +2,13 @@
 
 use crate::cores;
 use crate::engine::Engine;
-use crate::report::{KernelReport, RegisterSource, Report, Stats};
+use crate::report::{KernelReport, RegisterSource, Report};
 use crate::run::{Monitor, Setup, Unattended};
 use crate::session::{LaunchRecord, Session, check_fit};
-use exec::{DeviceState, GpuFacts, KernelError, LiveStream, LowerOptions, MemoryError};
-use gpu::{RunError, StreamId};
+use exec::{DeviceState, GpuFacts, LiveStream, MemoryError};
+use gpu::{RunError, Stats, StreamId};
 use isa::KernelId;
+use lower::{KernelError, LowerOptions};
 use sm::{Code, CoreSpec, TimingTable};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -31,7 +32,7 @@ pub struct SimulatedDevice<'m> {
     spec: Arc<CoreSpec>,
     /// The same with the latencies of machine code.
     sass_spec: CoreSpec,
-    modules: Vec<exec::Loaded>,
+    modules: Vec<lower::Loaded>,
     /// Static instructions resolved against the timing table, by module and kernel name.
     codes: HashMap<(u32, String), Arc<Code>>,
     /// Why nothing can be launched any more.
@@ -79,7 +80,7 @@ impl<'m> SimulatedDevice<'m> {
         let engine = build(spec.clone(), DeviceState::new(MEMORY_BYTES, facts))?;
         Ok(Self {
             setup: setup.clone(),
-            session: Session::new(engine, setup, monitor),
+            session: Session::new(engine, spec.clone(), setup, monitor),
             spec,
             sass_spec,
             modules: Vec::new(),
@@ -125,7 +126,7 @@ impl<'m> SimulatedDevice<'m> {
         std::mem::take(&mut self.session.engine.state().output)
     }
 
-    fn module(&self, id: ModuleId) -> Result<&exec::Loaded, DeviceError> {
+    fn module(&self, id: ModuleId) -> Result<&lower::Loaded, DeviceError> {
         self.modules.get(id.0 as usize).ok_or(DeviceError::UnknownModule(id))
     }
 
@@ -211,8 +212,8 @@ impl Device for SimulatedDevice<'_> {
             ..LowerOptions::default()
         };
         let loaded = match source.code {
-            ModuleCode::Ptx(text) => exec::load(source.name, text, options),
-            ModuleCode::Binary(file) => exec::load_binary(source.name, file, self.setup.gpu.sm_version, options),
+            ModuleCode::Ptx(text) => lower::load(source.name, text, options),
+            ModuleCode::Binary(file) => lower::load_binary(source.name, file, self.setup.gpu.sm_version, options),
         };
         let loaded = loaded.map_err(|e| DeviceError::Module(e.to_string()))?;
         self.session.engine.state().load(&loaded.module).map_err(other)?;

@@ -4,15 +4,12 @@
 
 use crate::cores::Stream;
 use crate::engine::Engine;
-use gpu::{KernelRun, RunError, Snapshot, Standing, StreamId};
-use isa::{
-    CtaSlot, Dim3, DynInst, Fault, KernelId, LaunchShape, OperandValues, Pc, Space, StepContext, WarpSlot, WarpStream,
-};
-use sm::{Code, Findings, Kernel};
+use gpu::{AnySnapshot, CoreReport, KernelRun, RunError, StreamId};
+use isa::{CtaSlot, Dim3, DynInst, Fault, KernelId, OperandValues, Pc, Space, StepContext, WarpSlot, WarpStream};
+use sm::{Findings, Kernel};
 use std::any::Any;
 use std::num::NonZeroU64;
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
 /// A [`WarpStream`] but for the type of what its SMs share.
 trait Erased {
@@ -167,27 +164,27 @@ impl<S: Stream> Engine<S> for Unerased {
         typed::<S>(&mut **self.0.state())
     }
 
-    fn launch(&mut self, code: Arc<Code>, shape: LaunchShape, stream: StreamId) -> KernelId {
-        self.0.launch(code, shape, stream)
+    fn launch(&mut self, kernel: Kernel, stream: StreamId) -> KernelId {
+        self.0.launch(kernel, stream)
     }
 
-    fn run(&mut self, watch: &mut dyn FnMut(Standing) -> ControlFlow<()>) -> Result<(), RunError> {
+    fn run(&mut self, watch: &mut dyn FnMut(gpu::Progress) -> ControlFlow<()>) -> Result<(), RunError> {
         self.0.run(watch)
     }
 
-    fn run_to_next_end(&mut self, watch: &mut dyn FnMut(Standing) -> ControlFlow<()>) -> Result<(), RunError> {
+    fn run_to_next_end(&mut self, watch: &mut dyn FnMut(gpu::Progress) -> ControlFlow<()>) -> Result<(), RunError> {
         self.0.run_to_next_end(watch)
     }
 
-    fn take_ended(&mut self) -> Vec<KernelRun> {
+    fn take_ended(&mut self) -> Vec<KernelRun<Box<dyn CoreReport>>> {
         self.0.take_ended()
     }
 
-    fn unfinished(&mut self) -> Vec<KernelRun> {
+    fn unfinished(&mut self) -> Vec<KernelRun<Box<dyn CoreReport>>> {
         self.0.unfinished()
     }
 
-    fn counters(&mut self) -> Snapshot {
+    fn counters(&mut self) -> AnySnapshot {
         self.0.counters()
     }
 
@@ -199,12 +196,12 @@ impl<S: Stream> Engine<S> for Unerased {
         self.0.watch_for_livelock(cycles);
     }
 
-    fn take_samples(&mut self) -> Vec<Snapshot> {
+    fn take_samples(&mut self) -> Vec<AnySnapshot> {
         self.0.take_samples()
     }
 
-    fn kernel(&self, id: KernelId) -> &Kernel {
-        self.0.kernel(id)
+    fn since_sample(&mut self) -> AnySnapshot {
+        self.0.since_sample()
     }
 
     fn copied_to_device(&mut self, address: u64, bytes: u64) {

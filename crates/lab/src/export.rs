@@ -6,10 +6,10 @@ use crate::report::Report;
 use crate::run::{Job, Monitor, Progress, RunError, Setup, run_on};
 use config::GpuConfig;
 use exec::{DeviceState, LiveStream};
-use gpu::{KernelRun, Machine, Snapshot, Standing, StreamId};
+use gpu::{AnySnapshot, CoreReport, KernelRun, Machine, Snapshot, StreamId};
 use isa::{KernelId, LaunchShape, Program};
 use kit::output::{MadeFolders, NewFolder};
-use sm::{Code, CoreSpec, InOrder, Kernel, Scoreboard, Silent, WarpMask};
+use sm::{CoreSpec, InOrder, Kernel, Scoreboard, Silent, Sm, WarpMask};
 use std::cell::RefCell;
 use std::ffi::OsStr;
 use std::num::NonZeroU64;
@@ -202,7 +202,7 @@ fn program_of(state: &DeviceState, kernel: KernelId) -> Option<Arc<Program>> {
 
 /// A machine whose streams are recorded, and what is asked of it.
 struct Taped<M: WarpMask> {
-    machine: Machine<Recording<LiveStream>, InOrder<Scoreboard<M>, M>>,
+    machine: Machine<Sm<Recording<LiveStream>, InOrder<Scoreboard<M>, M>>>,
     recorder: Rc<RefCell<Recorder>>,
     architecture: u32,
     /// Launches that the recorder has not heard of.
@@ -217,8 +217,9 @@ impl<M: WarpMask> Taped<M> {
         state: DeviceState,
         recorder: Rc<RefCell<Recorder>>,
     ) -> Box<dyn Engine> {
-        let stream = |_| recorder.borrow().record(LiveStream::new(), program_of);
-        let machine = Machine::new(gpu, spec, &(), state, stream, |_| Silent);
+        let stream = |_: u16| recorder.borrow().record(LiveStream::new(), program_of);
+        let sm = |i| Sm::new(i, spec.clone(), stream(i), &(), Silent);
+        let machine = Machine::new(gpu, spec.outbox_packets, state, sm);
         Box::new(Self { machine, recorder, architecture: gpu.sm_version, launched: Vec::new() })
     }
 
@@ -241,46 +242,50 @@ impl<M: WarpMask> Engine<LiveStream> for Taped<M> {
         &mut self.machine.shared
     }
 
-    fn launch(&mut self, code: Arc<Code>, shape: LaunchShape, stream: StreamId) -> KernelId {
-        let id = self.machine.launch(code, shape, stream);
+    fn launch(&mut self, kernel: Kernel, stream: StreamId) -> KernelId {
+        let shape = kernel.shape;
+        let id = self.machine.launch(kernel, stream);
         self.launched.push((id, shape, stream));
         id
     }
 
-    fn run(&mut self, watch: &mut dyn FnMut(Standing) -> ControlFlow<()>) -> Result<(), gpu::RunError> {
+    fn run(&mut self, watch: &mut dyn FnMut(gpu::Progress) -> ControlFlow<()>) -> Result<(), gpu::RunError> {
         self.note_launches();
         self.recorder.borrow_mut().note(Action::Wait);
         self.machine.run(watch)
     }
 
     /// Not recorded: whether the host waits here follows from the launches ([`Session::make_room`]).
-    fn run_to_next_end(&mut self, watch: &mut dyn FnMut(Standing) -> ControlFlow<()>) -> Result<(), gpu::RunError> {
+    fn run_to_next_end(
+        &mut self,
+        watch: &mut dyn FnMut(gpu::Progress) -> ControlFlow<()>,
+    ) -> Result<(), gpu::RunError> {
         self.note_launches();
         self.machine.run_to_next_end(watch)
     }
 
-    fn take_ended(&mut self) -> Vec<KernelRun> {
-        self.machine.take_ended()
+    fn take_ended(&mut self) -> Vec<KernelRun<Box<dyn CoreReport>>> {
+        self.machine.take_ended().into_iter().map(KernelRun::erased).collect()
     }
 
-    fn unfinished(&mut self) -> Vec<KernelRun> {
-        self.machine.unfinished()
+    fn unfinished(&mut self) -> Vec<KernelRun<Box<dyn CoreReport>>> {
+        self.machine.unfinished().into_iter().map(KernelRun::erased).collect()
     }
 
-    fn counters(&mut self) -> Snapshot {
-        self.machine.counters()
+    fn counters(&mut self) -> AnySnapshot {
+        self.machine.counters().erased()
     }
 
     fn sample_every(&mut self, cycles: NonZeroU64) {
         self.machine.sample_every(cycles);
     }
 
-    fn take_samples(&mut self) -> Vec<Snapshot> {
-        self.machine.take_samples()
+    fn take_samples(&mut self) -> Vec<AnySnapshot> {
+        self.machine.take_samples().into_iter().map(Snapshot::erased).collect()
     }
 
-    fn kernel(&self, id: KernelId) -> &Kernel {
-        self.machine.kernel(id)
+    fn since_sample(&mut self) -> AnySnapshot {
+        self.machine.since_sample().erased()
     }
 
     fn copied_to_device(&mut self, address: u64, bytes: u64) {

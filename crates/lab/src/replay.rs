@@ -34,7 +34,7 @@ pub(crate) fn run(setup: &Setup, path: &Path, monitor: &mut dyn Monitor) -> Resu
     let codes = codes(&trace, &ptx, &sass);
     let shared = NativeShared::new(trace.clone()).map_err(input)?;
     let engine = cores::build::<NativeStream>(setup, ptx.clone(), shared);
-    let mut session = Session::new(engine.map_err(RunError::input)?, setup, Box::new(monitor));
+    let mut session = Session::new(engine.map_err(RunError::input)?, ptx.clone(), setup, Box::new(monitor));
     session.expected = Some(expected);
     let outcome = run_all(&mut session, &trace, &codes, setup.gpu.launch.host_copies_fill_l2);
     let mut report = session.summary(path.display().to_string(), ptx.scheduler_name(), started.elapsed().as_secs_f64());

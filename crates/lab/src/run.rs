@@ -1,6 +1,8 @@
 //! Runs a job on a set-up GPU.
 
-use crate::cores::{Build, ForCore};
+use crate::core_name::CoreName;
+use crate::cores::Build;
+use crate::designs::{ForCore, check_core_on};
 use crate::energy::EnergyModel;
 use crate::registers::RegisterChoice;
 use crate::report::{CheckResult, Report};
@@ -8,7 +10,9 @@ use crate::{CORES, SimulatedDevice, for_core};
 use config::GpuConfig;
 use exec::LiveStream;
 use kit::text::counted;
-use sm::{CoreOptions, CoreSpec, Findings, IssuePolicy, Structure, TimingTable, WarpMask};
+use sm::{
+    ConfigOf, CoreDesign, CoreOptions, CoreSpec, Findings, IssuePolicy, MaskOf, Structure, TimingTable, WarpMask,
+};
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 use std::ops::ControlFlow;
@@ -77,7 +81,7 @@ impl Setup {
     /// # Errors
     /// The name of the core design makes no sense.
     pub(crate) fn core_options(&self) -> Result<CoreOptions, String> {
-        let (_, scalar) = crate::scalar::split(&self.core)?;
+        let scalar = CoreName::parse(&self.core)?.scalar;
         Ok(CoreOptions { scheduler: self.scheduler.clone(), scalar, ..CoreOptions::default() })
     }
 
@@ -214,14 +218,15 @@ pub fn structures(setup: &Setup) -> Result<Vec<Structure>, RunError> {
     struct Build(CoreSpec);
     impl ForCore for Build {
         type Output = Vec<Structure>;
-        fn with<P: IssuePolicy + 'static>(self, policy: &P::Config) -> Vec<Structure> {
-            P::new(policy, &self.0).structures()
+        fn with<P: CoreDesign + 'static>(self, policy: &ConfigOf<P>) -> Vec<Structure> {
+            P::Issue::new(policy, &self.0).structures()
         }
     }
     let options = setup.core_options().map_err(RunError::input)?;
     let spec = CoreSpec::new(&setup.gpu, TimingTable::Sass, options).map_err(|e| RunError::input(e.to_string()))?;
     let scalar = spec.options.scalar.map_or(Vec::new(), |scalar| scalar.structures(&spec));
     let build = if spec.sm.max_warps as usize <= u64::SLOTS { for_core::<u64, _> } else { for_core::<u128, _> };
+    check_core_on(&setup.core, &spec).map_err(RunError::input)?;
     let mut all = build(&setup.core, Build(spec)).map_err(RunError::input)?;
     all.extend(scalar);
     Ok(all)
@@ -257,13 +262,13 @@ pub fn audit(setup: &Setup, job: &Job, monitor: &mut dyn Monitor) -> Result<(Rep
 ///
 /// # Errors
 /// See [`RunError`].
-pub fn run_design<P: IssuePolicy + 'static>(
-    policy: &P::Config,
+pub fn run_design<P: CoreDesign + 'static>(
+    policy: &ConfigOf<P>,
     setup: &Setup,
     job: &Job,
     monitor: &mut dyn Monitor,
 ) -> Result<Report, RunError> {
-    let (slots, of) = (setup.gpu.sm.max_warps, P::Mask::SLOTS);
+    let (slots, of) = (setup.gpu.sm.max_warps, MaskOf::<P>::SLOTS);
     if slots as usize > of {
         let message =
             format!("SMs of {slots} warp slots, and the design's sets of warps are of {of}: see IssuePolicy::Mask");

@@ -2,14 +2,14 @@
 
 use crate::energy::Meter;
 use crate::engine::Engine;
-use crate::report::{HostFigures, KernelReport, OccupancyReport, RegisterSource, Report, Stats};
+use crate::report::{HostFigures, KernelReport, OccupancyReport, RegisterSource, Report};
 use crate::run::{Monitor, Progress, Setup};
 use crate::statistics::statistics;
 use config::GpuConfig;
-use gpu::{KernelRun, RunError, Standing, StreamId};
+use gpu::{CoreReport, KernelRun, RunError, Stats, StreamId};
 use isa::{KernelId, LaunchShape, WarpStream};
 use kit::text::counted;
-use sm::Code;
+use sm::{Code, CoreSpec, Kernel, Occupancy};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -39,6 +39,13 @@ pub(crate) struct Expected {
     pub ctas: u64,
 }
 
+/// A launch with what its report says of it.
+struct Launched {
+    record: LaunchRecord,
+    shape: LaunchShape,
+    occupancy: Occupancy,
+}
+
 fn share(part: u64, whole: u64) -> f64 {
     if whole == 0 { 1.0 } else { part as f64 / whole as f64 }
 }
@@ -48,7 +55,9 @@ pub(crate) struct Session<'m, S: WarpStream> {
     pub engine: Box<dyn Engine<S>>,
     setup: Setup,
     monitor: Box<dyn Monitor + 'm>,
-    launches: Vec<LaunchRecord>,
+    /// The SMs.
+    spec: Arc<CoreSpec>,
+    launches: Vec<Launched>,
     reports: Vec<KernelReport>,
     /// Launches that have been reported.
     ended: usize,
@@ -66,7 +75,12 @@ pub(crate) struct Session<'m, S: WarpStream> {
 }
 
 impl<'m, S: WarpStream> Session<'m, S> {
-    pub fn new(mut engine: Box<dyn Engine<S>>, setup: &Setup, monitor: Box<dyn Monitor + 'm>) -> Self {
+    pub fn new(
+        mut engine: Box<dyn Engine<S>>,
+        spec: Arc<CoreSpec>,
+        setup: &Setup,
+        monitor: Box<dyn Monitor + 'm>,
+    ) -> Self {
         let meter = Meter::new(setup);
         if let Some(interval) = meter.interval() {
             engine.sample_every(interval);
@@ -79,6 +93,7 @@ impl<'m, S: WarpStream> Session<'m, S> {
             engine,
             setup: setup.clone(),
             monitor,
+            spec,
             launches: Vec::new(),
             reports: Vec::new(),
             ended: 0,
@@ -110,8 +125,9 @@ impl<'m, S: WarpStream> Session<'m, S> {
 
     /// Queues a launch, which must fit on an SM ([`check_fit`]).
     pub fn launch(&mut self, code: Arc<Code>, shape: LaunchShape, stream: StreamId, record: LaunchRecord) -> KernelId {
-        self.launches.push(record);
-        self.engine.launch(code, shape, stream)
+        let kernel = Kernel::new(code, shape, &self.spec);
+        self.launches.push(Launched { record, shape, occupancy: kernel.occupancy });
+        self.engine.launch(kernel, stream)
     }
 
     /// Launches that have not ended.
@@ -149,7 +165,7 @@ impl<'m, S: WarpStream> Session<'m, S> {
 
     fn run_with(
         &mut self,
-        run: impl FnOnce(&mut dyn Engine<S>, &mut dyn FnMut(Standing) -> ControlFlow<()>) -> Result<(), RunError>,
+        run: impl FnOnce(&mut dyn Engine<S>, &mut dyn FnMut(gpu::Progress) -> ControlFlow<()>) -> Result<(), RunError>,
     ) -> Result<Vec<KernelId>, RunError> {
         let started = Instant::now();
         let mut watcher = Watcher {
@@ -161,9 +177,9 @@ impl<'m, S: WarpStream> Session<'m, S> {
             last: &mut self.last_asked,
             max_cycles: self.setup.max_cycles,
         };
-        let result = run(self.engine.as_mut(), &mut |standing| watcher.hear(standing));
+        let result = run(self.engine.as_mut(), &mut |progress| watcher.hear(progress));
         self.host_time += started.elapsed();
-        self.meter.add_samples(self.engine.take_samples());
+        self.engine.take_samples().iter().for_each(|interval| self.meter.add_interval(interval));
         let ended = self.engine.take_ended();
         ended.iter().for_each(|run| self.report(run));
         if let Err(error) = result {
@@ -174,10 +190,8 @@ impl<'m, S: WarpStream> Session<'m, S> {
         Ok(ended.iter().map(|run| run.kernel).collect())
     }
 
-    fn report(&mut self, run: &KernelRun) {
-        let kernel = self.engine.kernel(run.kernel);
-        let (shape, occupancy) = (&kernel.shape, &kernel.occupancy);
-        let record = &self.launches[run.kernel.index()];
+    fn report(&mut self, run: &KernelRun<Box<dyn CoreReport>>) {
+        let Launched { record, shape, occupancy } = &self.launches[run.kernel.index()];
         let slots = f64::from(self.setup.gpu.sm.max_warps);
         let mut report = KernelReport {
             launch: run.kernel.0,
@@ -236,7 +250,7 @@ impl<'m, S: WarpStream> Session<'m, S> {
     /// reports of kernels with it: a million of them are not copied.
     pub fn summary(&mut self, workload: String, scheduler: &str, seconds: f64) -> Report {
         let total = self.total();
-        let power = self.meter.series(&self.engine.counters());
+        let power = self.meter.series(&self.engine.since_sample());
         let per_second = |name: &str| if seconds > 0.0 { total.number(name) / seconds } else { 0.0 };
         Report {
             schema: 2,
@@ -305,7 +319,7 @@ pub(crate) fn check_fit(gpu: &GpuConfig, shape: &LaunchShape) -> Result<(), Stri
 /// Tells the monitor, not too often, and watches the limit on cycles.
 struct Watcher<'a> {
     monitor: &'a mut dyn Monitor,
-    launches: &'a [LaunchRecord],
+    launches: &'a [Launched],
     kernels_done: u32,
     expected: Option<Expected>,
     ctas_ended: u64,
@@ -314,24 +328,24 @@ struct Watcher<'a> {
 }
 
 impl Watcher<'_> {
-    fn hear(&mut self, standing: Standing) -> ControlFlow<()> {
-        if self.max_cycles.is_some_and(|most| standing.cycles >= most) {
+    fn hear(&mut self, now: gpu::Progress) -> ControlFlow<()> {
+        if self.max_cycles.is_some_and(|most| now.cycles >= most) {
             return ControlFlow::Break(());
         }
         if self.last.elapsed() < PROGRESS_EVERY {
             return ControlFlow::Continue(());
         }
         *self.last = Instant::now();
-        let name = |id: KernelId| self.launches[id.index()].name.clone();
+        let name = |id: KernelId| self.launches[id.index()].record.name.clone();
         self.monitor.progress(&Progress {
-            kernel: standing.kernel.map(name).unwrap_or_default(),
+            kernel: now.kernel.map(name).unwrap_or_default(),
             kernels_done: self.kernels_done,
             kernels_total: self.expected.map(|all| all.kernels),
-            share_done: self.expected.map(|all| share(self.ctas_ended + standing.ctas_done, all.ctas)),
-            ctas_done: standing.ctas_done,
-            ctas_total: standing.ctas_total,
-            cycles: standing.cycles,
-            warp_instructions: standing.warp_instructions,
+            share_done: self.expected.map(|all| share(self.ctas_ended + now.ctas_done, all.ctas)),
+            ctas_done: now.ctas_done,
+            ctas_total: now.ctas_total,
+            cycles: now.cycles,
+            warp_instructions: now.warp_instructions,
         })
     }
 }

@@ -79,7 +79,7 @@ pub(crate) fn run(
     let spec = CoreSpec::new(&setup.gpu, TimingTable::Sass, options).map_err(|e| RunError::input(e.to_string()))?;
     let spec = Arc::new(spec);
     let engine = cores::build::<TraceStream>(&setup, spec.clone(), TraceShared::new());
-    let mut session = Session::new(engine.map_err(RunError::input)?, &setup, Box::new(monitor));
+    let mut session = Session::new(engine.map_err(RunError::input)?, spec.clone(), &setup, Box::new(monitor));
     session.expected = Some(expected);
     let at_once = if concurrent_streams { setup.gpu.launch.max_concurrent_kernels as usize } else { 1 };
     let outcome = run_all(&mut session, &spec, &files, at_once, &mut remarks);

@@ -35,34 +35,21 @@ kit::counters! {
     }
 }
 
-/// Counters of the whole memory system.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct MemoryCounters {
-    /// Answers.
-    pub answers: AnswerCounters,
-    /// SMs to slices.
-    pub requests: CrossbarCounters,
-    /// Slices to SMs.
-    pub replies: CrossbarCounters,
-    /// Around the slices, all together.
-    pub partitions: PartitionCounters,
-    /// L2, all slices together.
-    pub l2: CacheCounters,
-    /// DRAM, all channels together.
-    pub dram: DramCounters,
-}
-
-impl MemoryCounters {
-    /// Counts since `earlier`, a former state of the same system.
-    pub fn since(&self, earlier: &Self) -> Self {
-        Self {
-            answers: self.answers.since(&earlier.answers),
-            requests: self.requests.since(&earlier.requests),
-            replies: self.replies.since(&earlier.replies),
-            partitions: self.partitions.since(&earlier.partitions),
-            l2: self.l2.since(&earlier.l2),
-            dram: self.dram.since(&earlier.dram),
-        }
+kit::counters! {
+    /// Counters of the whole memory system.
+    pub struct MemoryCounters {
+        /// Answers.
+        pub answers: AnswerCounters,
+        /// SMs to slices.
+        pub requests: CrossbarCounters,
+        /// Slices to SMs.
+        pub replies: CrossbarCounters,
+        /// Around the slices, all together.
+        pub partitions: PartitionCounters,
+        /// L2, all slices together.
+        pub l2: CacheCounters,
+        /// DRAM, all channels together.
+        pub dram: DramCounters,
     }
 }
 

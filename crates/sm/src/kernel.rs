@@ -1,8 +1,8 @@
 //! Kernels as the SM sees them: static instructions with their pipe and timing resolved.
 
-use crate::occupancy::{Occupancy, occupancy};
+use crate::execute::work::Work;
 use crate::spec::{CoreSpec, Pipe};
-use crate::work::Work;
+use crate::warps::occupancy::{Occupancy, occupancy};
 use config::{OpTiming, Unit};
 use isa::{Control, LaunchShape, MemAccess, OpClass, Pc, Program, RegId};
 use mem::coalesce::LocalLayout;

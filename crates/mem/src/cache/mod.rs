@@ -144,6 +144,23 @@ kit::counters! {
 }
 
 impl CacheCounters {
+    /// Reads that cause no fetch: their data were there or under way.
+    pub const fn reads_served(&self) -> u64 {
+        self.read_hits + self.read_merges
+    }
+
+    /// Reads that missed a line or a sector.
+    pub const fn reads_missed(&self) -> u64 {
+        self.read_misses + self.read_sector_misses
+    }
+
+    /// Writes whose sector was there or under way.
+    pub const fn writes_served(&self) -> u64 {
+        self.write_hits + self.write_merges
+    }
+}
+
+impl CacheCounters {
     /// Adds `times` failed tries.
     pub fn count_fails(&mut self, reason: FailReason, times: u64) {
         *match reason {

@@ -1,0 +1,223 @@
+//! Execution units other than memory, the result buses, and write-back's queue.
+//!
+//! A unit takes an instruction from its OC_EX latch when its dispatch register is free (the last
+//! one's initiation interval has passed), no instruction in it ends in the same cycle, and a
+//! result bus is free in that cycle. Nothing is shifted or counted down: an accepted instruction
+//! waits in the bucket of the cycle of its write-back.
+//!
+//! Timing follows GPGPU-Sim's `pipelined_simd_unit`: an instruction accepted in cycle *t* with
+//! latency *L* is in EX_WB in *t + L + 1* and writes back in *t + L + 2*, before that cycle's issue.
+//!
+//! - D-U1: a unit count that the sub-cores do not divide evenly makes the pipe a shared one, whose
+//!   units take the oldest instruction of any sub-core.
+
+use crate::agenda::Agenda;
+use crate::execute::latches::{LatchId, Latches};
+use crate::inflight::{InstId, Slab, Stage};
+use crate::spec::{CoreSpec, Pipe};
+use kit::bits::set_bits;
+use kit::{Cycle, NEVER};
+use std::ops::Range;
+
+/// Cycles from the end of a unit's latency to write-back: leaving the pipe, and EX_WB.
+const WRITE_BACK_DELAY: usize = 2;
+
+/// The units of one pipe that serve one partition: every `step`-th from `first` to below `end`.
+#[derive(Clone, Copy, Debug, Default)]
+struct Service {
+    first: u16,
+    end: u16,
+    step: u16,
+}
+
+/// An execution unit.
+#[derive(Clone, Copy, Debug, Default)]
+struct Unit {
+    /// First cycle in which its dispatch register is free.
+    free_at: Cycle,
+    /// The last cycle in which an instruction in it ends.
+    latest_end: Cycle,
+}
+
+/// The units, the result buses, and what is on its way to write-back.
+#[derive(Debug)]
+pub struct Units {
+    units: Box<[Unit]>,
+    /// By latch.
+    service: [Service; 64],
+    /// Latches of pipes whose units serve all partitions.
+    shared: u64,
+    partitions: usize,
+    /// Instructions by the cycle in which they write back, modulo the ring: a bucket per cycle with
+    /// a place per result bus.
+    ending: Box<[InstId]>,
+    /// Instructions in each bucket.
+    lens: Box<[u8]>,
+    /// Buckets in use.
+    occupied: Box<[u64]>,
+    /// Result buses: most instructions of one bucket.
+    buses: usize,
+}
+
+impl Units {
+    /// Idle units.
+    pub fn new(spec: &CoreSpec) -> Self {
+        let ring = (spec.max_latency() + WRITE_BACK_DELAY + 1).next_power_of_two().max(64);
+        let buses = spec.writeback_width();
+        let partitions = spec.partitions;
+        let (mut service, mut shared, mut total) = (Vec::new(), 0, 0);
+        for pipe in (0..Pipe::COUNT).map(|p| Pipe(p as u8)) {
+            let count = if pipe == Pipe::MEM { 0 } else { spec.unit_count(pipe) as u16 };
+            let split = usize::from(count).is_multiple_of(partitions);
+            for part in 0..partitions as u16 {
+                shared |= u64::from(!split) << service.len();
+                let (skip, step) = if split { (part, partitions as u16) } else { (0, 1) };
+                service.push(Service { first: total + skip, end: total + count, step });
+            }
+            total += count;
+        }
+        Self {
+            units: vec![Unit::default(); total as usize].into(),
+            service: std::array::from_fn(|latch| service.get(latch).copied().unwrap_or_default()),
+            shared,
+            partitions,
+            ending: vec![InstId(0); ring * buses].into(),
+            lens: vec![0; ring].into(),
+            occupied: vec![0; ring / 64].into(),
+            buses,
+        }
+    }
+
+    /// Units take instructions from their latches. Calls `begin` for each one taken. Returns the
+    /// partitions whose latches any was taken from, one bit each.
+    pub fn accept(
+        &mut self,
+        now: Cycle,
+        oc_ex: &mut Latches,
+        slab: &mut Slab,
+        agenda: &mut Agenda,
+        mut begin: impl FnMut(&Slab, InstId),
+    ) -> u8 {
+        let mut from = 0;
+        let waiting = oc_ex.occupied() & !oc_ex.of_memory();
+        for latch in set_bits(waiting & !self.shared) {
+            let Service { first, end, step } = self.service[latch % 64];
+            let mut unit = first;
+            while unit < end
+                && let Some(id) = oc_ex.front(latch as LatchId)
+            {
+                if self.try_accept(now, unit, id, slab, agenda) {
+                    oc_ex.pop(latch as LatchId);
+                    begin(slab, id);
+                    from |= 1 << oc_ex.partition(latch as LatchId);
+                }
+                unit += step;
+            }
+        }
+        if waiting & self.shared != 0 {
+            from |= self.accept_shared(now, oc_ex, slab, agenda, begin);
+        }
+        from
+    }
+
+    /// Units that serve all partitions take the oldest instruction of any.
+    #[cold]
+    #[inline(never)]
+    fn accept_shared(
+        &mut self,
+        now: Cycle,
+        oc_ex: &mut Latches,
+        slab: &mut Slab,
+        agenda: &mut Agenda,
+        mut begin: impl FnMut(&Slab, InstId),
+    ) -> u8 {
+        let mut from = 0;
+        for pipe in (0..Pipe::COUNT).map(|p| Pipe(p as u8)) {
+            let latches = oc_ex.of_pipe(pipe) & self.shared;
+            if oc_ex.occupied() & latches == 0 {
+                continue;
+            }
+            let Service { first, end, .. } = self.service[pipe.index() * self.partitions];
+            for unit in first..end {
+                if oc_ex.occupied() & latches == 0 {
+                    break;
+                }
+                let latch = oc_ex.oldest(oc_ex.occupied() & latches);
+                let id = oc_ex.front(latch).expect("an occupied latch");
+                if self.try_accept(now, unit, id, slab, agenda) {
+                    oc_ex.pop(latch);
+                    begin(slab, id);
+                    from |= 1 << oc_ex.partition(latch);
+                }
+            }
+        }
+        from
+    }
+
+    /// A unit takes `id` if its dispatch register is free, unless another instruction ends with it.
+    #[inline(always)]
+    fn try_accept(&mut self, now: Cycle, number: u16, id: InstId, slab: &mut Slab, agenda: &mut Agenda) -> bool {
+        let unit = &mut self.units[usize::from(number)];
+        if unit.free_at > now {
+            agenda.at(unit.free_at);
+            return false;
+        }
+        let ends = now + Cycle::from(slab.get(id).latency_cycles);
+        let at = (ends as usize + WRITE_BACK_DELAY) & (self.lens.len() - 1);
+        let (first, len) = (at * self.buses, usize::from(self.lens[at]));
+        // One end per unit and cycle, and one per bus. Behind the unit's latest end there is none.
+        let same_end = |&other: &InstId| slab.get(other).unit == number;
+        if len == self.buses || ends <= unit.latest_end && self.ending[first..first + len].iter().any(same_end) {
+            agenda.at(now + 1);
+            return false;
+        }
+        let flight = slab.get_mut(id);
+        *unit = Unit { free_at: now + Cycle::from(flight.initiation_cycles), latest_end: ends.max(unit.latest_end) };
+        flight.stage = Stage::Executing;
+        flight.unit = number;
+        self.ending[first + len] = id;
+        self.lens[at] += 1;
+        self.occupied[at / 64] |= 1 << (at % 64);
+        agenda.moved();
+        true
+    }
+
+    /// The places of the instructions that write back in cycle `now`, if there are any; the caller
+    /// takes each of them ([`Units::ending`]), since their places are free with this.
+    #[inline]
+    pub fn take_ending(&mut self, now: Cycle) -> Option<Range<usize>> {
+        let at = now as usize & (self.lens.len() - 1);
+        let len = std::mem::take(&mut self.lens[at]);
+        if len == 0 {
+            return None;
+        }
+        self.occupied[at / 64] &= !(1 << (at % 64));
+        Some(at * self.buses..at * self.buses + usize::from(len))
+    }
+
+    /// The instruction in a place of those that write back, before any is accepted in that cycle.
+    #[inline]
+    pub fn ending(&self, place: usize) -> InstId {
+        self.ending[place]
+    }
+
+    /// The first cycle from `from` on in which an instruction writes back.
+    pub fn next_ending(&self, from: Cycle) -> Cycle {
+        let (ring, words) = (self.lens.len(), self.occupied.len());
+        let start = from as usize & (ring - 1);
+        for i in 0..=words {
+            let word = (start / 64 + i) % words;
+            let mut bits = self.occupied[word];
+            if i == 0 {
+                bits &= u64::MAX << (start % 64);
+            } else if i == words {
+                bits &= !(u64::MAX << (start % 64));
+            }
+            if bits != 0 {
+                let at = word * 64 + bits.trailing_zeros() as usize;
+                return from + ((at + ring - start) & (ring - 1)) as Cycle;
+            }
+        }
+        NEVER
+    }
+}

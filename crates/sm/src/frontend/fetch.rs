@@ -1,0 +1,230 @@
+//! Fetch: each cycle, warps in turn whose buffer has room for a fetch.
+//!
+//! Follows GPGPU-Sim: round robin over the warps; a hit is in the fetch latch for the next decode;
+//! a miss takes the warp out of the running until its answer goes through the latch. Fetch and
+//! decode alternate [`config::Frontend::fetches_per_cycle`] times in a cycle, so that all but the
+//! last of a cycle's fetches are decoded in that cycle.
+//!
+//! Behind a taken branch ([`config::BranchFetch::SequentialFlush`]) the sequential path is fetched
+//! until the branch issues. Wrong-path instructions are not modelled as such, only their cost:
+//! where the branch had sequential instructions behind it in its own fetch, these are found to be
+//! wrong one cycle after the branch issued, and the right path is fetched in that cycle; else the
+//! sequential path is fetched in the cycle of the issue, and the right one two cycles after it.
+//!
+//! - D-F1: GPGPU-Sim finds out only when the warp scheduler comes to look at the warp.
+//! - D-F2: wrong-path fetches neither occupy the fetch latch nor touch the instruction cache.
+
+use crate::design::CoreDesign;
+use crate::inflight::InstId;
+use crate::issue::policy::IssuePolicy;
+use crate::observe::observer::Observer;
+use crate::sm::{Env, Sm, Wake};
+use crate::spec::CoreSpec;
+use crate::warps::mask::WarpMask;
+use config::BranchFetch;
+use isa::{Pc, WarpSlot, WarpStream};
+use kit::Cycle;
+use mem::cache::Outcome;
+use mem::{Cache, Request, RequestKind};
+use std::collections::VecDeque;
+
+/// Where code lies for the caches.
+const CODE_BASE: u64 = 1 << 43;
+
+/// The fetch stage's state.
+#[derive(Debug)]
+pub struct Fetch<M> {
+    /// Absent if every fetch hits.
+    pub icache: Option<Cache>,
+    /// What was fetched for the next decode: a warp and the number of its instructions.
+    packet: Option<(WarpSlot, u8)>,
+    /// The warp that was last fetched for.
+    last: u32,
+    /// Warps whose fetch has missed.
+    missing: M,
+    /// Warps whose fetch has been answered, to go through the latch.
+    answered: VecDeque<WarpSlot>,
+    /// Warps behind a change of control flow that has not been resolved.
+    at_branch: M,
+    /// That change, and whether sequential instructions were fetched with it.
+    branch: Box<[(InstId, bool)]>,
+    /// Warps behind a barrier in decode.
+    at_barrier: M,
+    /// Instructions fetched and held back at a barrier.
+    left_at_barrier: Box<[u8]>,
+    /// Warps released from a barrier with instructions held back.
+    resumed: M,
+    per_fetch: u8,
+    /// How decode goes on behind a change of control flow.
+    pub branches: BranchFetch,
+}
+
+impl<M: WarpMask> Fetch<M> {
+    /// Nothing fetched.
+    pub fn new(spec: &CoreSpec, branches: BranchFetch) -> Self {
+        let warps = spec.sm.max_warps as usize;
+        let perfect = spec.sm.perfect_instruction_and_constant_caches;
+        Self {
+            icache: (!perfect).then(|| Cache::new(&spec.sm.frontend.icache)),
+            packet: None,
+            // As GPGPU-Sim: the first cycle looks at warp 1 first.
+            last: 0,
+            missing: M::NONE,
+            answered: VecDeque::with_capacity(warps),
+            at_branch: M::NONE,
+            branch: vec![(InstId(0), false); warps].into(),
+            at_barrier: M::NONE,
+            left_at_barrier: vec![0; warps].into(),
+            resumed: M::NONE,
+            per_fetch: spec.sm.frontend.instructions_per_fetch as u8,
+            branches,
+        }
+    }
+
+    /// Warps waiting for the instruction cache.
+    pub fn missing(&self) -> M {
+        self.missing
+    }
+
+    /// Warps behind an unresolved change of control flow.
+    pub fn at_branch(&self) -> M {
+        self.at_branch
+    }
+
+    /// Takes the fetched packet.
+    #[inline]
+    pub fn take_packet(&mut self) -> Option<(WarpSlot, u8)> {
+        self.packet.take()
+    }
+
+    /// Takes instructions that a barrier had held back.
+    #[inline]
+    pub fn take_resumed(&mut self) -> Option<(WarpSlot, u8)> {
+        let warp = self.resumed.first()?;
+        self.resumed.remove(warp);
+        Some((warp, std::mem::take(&mut self.left_at_barrier[warp.index()])))
+    }
+
+    /// Decode has come to a barrier with `left` instructions of the fetch left.
+    pub fn hold_at_barrier(&mut self, warp: WarpSlot, left: u8) {
+        self.at_barrier.insert(warp);
+        self.left_at_barrier[warp.index()] = left;
+    }
+
+    /// Warps have been released from barriers.
+    pub fn release_from_barrier(&mut self, warps: M) {
+        self.at_barrier &= !warps;
+        self.resumed |= M::collect(warps.iter().filter(|w| self.left_at_barrier[w.index()] > 0));
+    }
+
+    /// Decode has come to a change of control flow; `found_early` if the wrong path's instructions
+    /// are in the buffer already.
+    pub fn hold_at_branch(&mut self, warp: WarpSlot, id: InstId, found_early: bool) {
+        self.at_branch.insert(warp);
+        self.branch[warp.index()] = (id, found_early);
+    }
+
+    /// `id` issues. If its warp is held behind it: whether the wrong path was fetched with it.
+    #[inline]
+    pub fn resolves(&self, warp: WarpSlot, id: InstId) -> Option<bool> {
+        let (branch, found_early) = self.branch[warp.index()];
+        (self.at_branch.contains(warp) && branch == id).then_some(found_early)
+    }
+
+    /// The right path of `warp` may be fetched.
+    pub fn refetch(&mut self, warp: WarpSlot) {
+        self.at_branch.remove(warp);
+    }
+
+    /// Instructions have come from the memory: the warps that wait for them go on.
+    pub fn fill(&mut self, now: Cycle, token: u32) {
+        let Some(icache) = &mut self.icache else { return };
+        icache.fill(now, token);
+        while let Some(waiter) = icache.pop_ready() {
+            self.answered.push_back(WarpSlot(waiter.token as u16));
+        }
+    }
+
+    /// Whether a packet waits for decode.
+    pub fn has_packet(&self) -> bool {
+        self.packet.is_some() || !self.resumed.is_empty()
+    }
+}
+
+impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
+    /// Fetches for one warp, if the latch is free and a warp wants to.
+    #[inline]
+    pub(crate) fn fetch(&mut self, now: Cycle, env: &Env<'_, S::Shared>) {
+        if self.fetch.packet.is_some() {
+            return;
+        }
+        if let Some(warp) = self.fetch.answered.pop_front() {
+            self.fetch.missing.remove(warp);
+            self.stirred.insert(warp);
+            self.fetch.packet = Some((warp, self.fetch.per_fetch));
+            self.agenda.moved();
+            return;
+        }
+        let f = &self.fetch;
+        let held = f.missing | f.at_branch | f.at_barrier | f.resumed | self.warps.decoded;
+        let wanting = self.warps.resident & self.policy.room() & !held;
+        let Some(warp) = wanting.next_after(f.last) else { return };
+        let Some(pc) = self.stream.next_pc(warp) else {
+            self.warps.decoded.insert(warp);
+            return;
+        };
+        self.fetch.last = u32::from(warp.0);
+        self.agenda.moved();
+        if self.look_up_instruction(now, env, warp, pc) {
+            self.fetch.packet = Some((warp, self.fetch.per_fetch));
+            self.counters.fetches += 1;
+            self.observer.fetched(now, warp, pc);
+        }
+    }
+
+    /// Looks the instruction at `pc` up in the instruction cache; true on a hit.
+    fn look_up_instruction(&mut self, now: Cycle, env: &Env<'_, S::Shared>, warp: WarpSlot, pc: Pc) -> bool {
+        let Some(icache) = &mut self.fetch.icache else { return true };
+        let program = &env.kernels[self.warps.kernel[warp.index()].index()].code.program;
+        let request = Request {
+            address: program.address(pc) + CODE_BASE,
+            bytes: program.inst_bytes,
+            kind: RequestKind::Instruction,
+            local: false,
+            byte_mask: u32::MAX,
+            token: u32::from(warp.0),
+        };
+        let outcome = icache.access(now, &request).outcome;
+        self.lsu.may_send |= icache.peek_miss().is_some();
+        match outcome {
+            Outcome::Hit => true,
+            Outcome::Miss | Outcome::Merged => {
+                self.fetch.missing.insert(warp);
+                self.stirred.insert(warp);
+                self.counters.fetches += 1;
+                self.counters.fetch_misses += 1;
+                self.observer.fetched(now, warp, pc);
+                false
+            }
+            Outcome::Fail(_) => {
+                self.counters.fetch_refusals += 1;
+                false
+            }
+        }
+    }
+
+    /// `id` issues: if fetch of its warp was held behind it, the right path is fetched.
+    #[inline]
+    pub(crate) fn resolve_control(&mut self, now: Cycle, warp: WarpSlot, id: InstId) {
+        let Some(found_early) = self.fetch.resolves(warp, id) else { return };
+        match self.fetch.branches {
+            BranchFetch::SequentialFlush => {
+                let refetch = if found_early { now + 1 } else { now + 2 };
+                self.wake_at(refetch, Wake::Refetch(warp));
+                self.counters.flushes += 1;
+                self.observer.flushed(now, warp);
+            }
+            BranchFetch::Stall | BranchFetch::Oracle => self.fetch.refetch(warp),
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! Hazards of in-order issue: which registers of each warp have a write under way.
+
+use crate::inflight::{InstId, Window};
+use crate::issue::policy::{Each, Structure};
+use crate::kernel::RegSet;
+use crate::observe::stalls::Stall;
+use crate::spec::CoreSpec;
+use crate::warps::PerWarp;
+use crate::warps::mask::WarpMask;
+use crate::warps::rows::widened;
+use isa::{Access, RegFile, RegId, WarpSlot};
+use kit::Parameters;
+
+/// What decides whether the head of a warp's buffer may issue. Each way of handling hazards in an
+/// in-order core is one implementation.
+pub trait Board {
+    /// Its sizes and choices.
+    type Config: Parameters;
+
+    /// See [`CollectorRules::keeps_memory_order`](crate::operands::CollectorRules::keeps_memory_order).
+    const KEEPS_MEMORY_ORDER: bool = true;
+
+    /// An empty board.
+    fn new(config: &Self::Config, spec: &CoreSpec) -> Self;
+    /// Its hardware structures.
+    fn structures(&self) -> Vec<Structure>;
+    /// A warp with registers `regs` starts: nothing of it is in flight.
+    fn start_warp(&mut self, warp: WarpSlot, regs: &RegFile);
+    /// The hazard that keeps `id` from issuing, if there is one.
+    fn hazard(&self, window: Window<'_>, id: InstId) -> Option<Stall>;
+    /// `id` issues.
+    fn on_issue(&mut self, window: Window<'_>, id: InstId);
+    /// `id` has read its registers. True if that may have ended a hazard.
+    #[inline]
+    fn on_operands_read(&mut self, _window: Window<'_>, _id: InstId) -> bool {
+        false
+    }
+    /// `id` has written its registers.
+    fn on_writeback(&mut self, window: Window<'_>, id: InstId);
+}
+
+/// The registers with a write under way, by warp.
+#[derive(Clone, Debug)]
+pub struct PendingWrites<M: WarpMask = u64> {
+    /// Those below [`RegSet::BOUND`].
+    low: PerWarp<Pending, M>,
+    /// Of the others, if a kernel has any, `stride` for each warp: bit 0, a write is under way; bit 1,
+    /// one by a memory operation.
+    high: Vec<u8>,
+    stride: usize,
+}
+
+/// Registers with a write under way.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pending {
+    all: RegSet,
+    /// By memory operations.
+    by_memory: RegSet,
+}
+
+impl<M: WarpMask> Default for PendingWrites<M> {
+    fn default() -> Self {
+        Self { low: PerWarp::new(Pending::default()), high: Vec::new(), stride: 0 }
+    }
+}
+
+impl<M: WarpMask> PendingWrites<M> {
+    /// A warp with registers `regs` starts: no write of it is under way.
+    pub fn start_warp(&mut self, warp: WarpSlot, regs: &RegFile) {
+        let high = regs.count().saturating_sub(RegSet::BOUND);
+        if high > self.stride {
+            self.widen(high.next_multiple_of(64));
+        }
+        let pending = &self.low[warp.index()];
+        debug_assert!(pending.all.is_empty() && pending.by_memory.is_empty(), "writes pending from a former warp");
+    }
+
+    /// A kernel with more registers than any before it has come.
+    fn widen(&mut self, stride: usize) {
+        self.high = widened(&self.high, self.stride, M::SLOTS, stride, 0);
+        self.stride = stride;
+    }
+
+    /// The places in `high` of those of `regs` that have one.
+    fn places<'a>(&self, warp: WarpSlot, regs: &'a [RegId]) -> impl Iterator<Item = usize> + use<'a, M> {
+        let first = warp.index() * self.stride;
+        regs.iter().filter(|r| r.index() >= RegSet::BOUND).map(move |r| first + r.index() - RegSet::BOUND)
+    }
+
+    /// What is under way to those of `regs` that have a place in `high`.
+    fn high(&self, warp: WarpSlot, regs: &[RegId]) -> u8 {
+        self.places(warp, regs).fold(0, |any, place| any | self.high[place])
+    }
+
+    /// The hazard of issuing `id`, reads before writes.
+    #[inline]
+    pub fn hazard(&self, window: Window<'_>, id: InstId) -> Option<Stall> {
+        let (inst, names) = (window.inst(id), window.names(id));
+        if inst.is_wide {
+            return self.hazard_of_wide(window, id);
+        }
+        let pending = &self.low[inst.warp.index()];
+        if pending.all.meets(&names.reads) {
+            return Some(if pending.by_memory.meets(&names.reads) { Stall::RawMemory } else { Stall::Raw });
+        }
+        pending.all.meets(&names.writes).then_some(Stall::Waw)
+    }
+
+    #[cold]
+    fn hazard_of_wide(&self, window: Window<'_>, id: InstId) -> Option<Stall> {
+        let (inst, names) = (window.inst(id), window.names(id));
+        let low = &self.low[inst.warp.index()];
+        let read = self.high(inst.warp, window.srcs(id));
+        if low.by_memory.meets(&names.reads) || read & 2 != 0 {
+            return Some(Stall::RawMemory);
+        }
+        if low.all.meets(&names.reads) || read != 0 {
+            return Some(Stall::Raw);
+        }
+        (low.all.meets(&names.writes) || self.high(inst.warp, window.dsts(id)) != 0).then_some(Stall::Waw)
+    }
+
+    /// `id` issues: its writes are under way.
+    #[inline]
+    pub fn begin_write(&mut self, window: Window<'_>, id: InstId) {
+        let by_memory = window.inst(id).mem.is_some_and(|m| m.access != Access::Store);
+        self.begin(window, id, by_memory);
+    }
+
+    /// The writes of `id` are under way, `by_memory` or not.
+    #[inline]
+    pub fn begin(&mut self, window: Window<'_>, id: InstId, by_memory: bool) {
+        let (inst, writes) = (window.inst(id), window.names(id).writes);
+        let pending = &mut self.low[inst.warp.index()];
+        pending.all.insert(writes);
+        if by_memory {
+            pending.by_memory.insert(writes);
+        }
+        if inst.is_wide {
+            self.set_high(window, id, 1 | u8::from(by_memory) << 1);
+        }
+    }
+
+    /// `id` has written its registers.
+    #[inline]
+    pub fn end(&mut self, window: Window<'_>, id: InstId) {
+        let (inst, writes) = (window.inst(id), window.names(id).writes);
+        let pending = &mut self.low[inst.warp.index()];
+        pending.all.remove(writes);
+        pending.by_memory.remove(writes);
+        if inst.is_wide {
+            self.set_high(window, id, 0);
+        }
+    }
+
+    #[cold]
+    fn set_high(&mut self, window: Window<'_>, id: InstId, pending: u8) {
+        for place in self.places(window.inst(id).warp, window.dsts(id)) {
+            self.high[place] = pending;
+        }
+    }
+}
+
+/// The scoreboard of GPGPU-Sim: an instruction waits while a register that it reads or writes has
+/// a write under way. It knows nothing of reads, so it does not see write-after-read hazards; nor are
+/// a warp's memory accesses kept in order behind it.
+#[derive(Debug)]
+pub struct Scoreboard<M: WarpMask = u64> {
+    pending: PendingWrites<M>,
+    warps: usize,
+}
+
+impl Scoreboard {
+    /// As hardware: one bit for each of 255 registers and 8 predicates of a warp. Three sources and a
+    /// result are looked up in a cycle; an issue sets a bit, a write-back clears one.
+    pub(crate) const fn structure(warps: usize) -> Structure {
+        Structure::new("scoreboard", warps, 263, 1)
+            .ports(4, 2)
+            .read(Each::Operand.times(1))
+            .written(Each::Result.times(2))
+    }
+}
+
+impl<M: WarpMask> Board for Scoreboard<M> {
+    type Config = ();
+
+    const KEEPS_MEMORY_ORDER: bool = false;
+
+    fn new(_config: &(), spec: &CoreSpec) -> Self {
+        Self { pending: PendingWrites::default(), warps: spec.sm.max_warps as usize }
+    }
+
+    fn structures(&self) -> Vec<Structure> {
+        vec![Scoreboard::structure(self.warps)]
+    }
+
+    fn start_warp(&mut self, warp: WarpSlot, regs: &RegFile) {
+        self.pending.start_warp(warp, regs);
+    }
+
+    #[inline(always)]
+    fn hazard(&self, window: Window<'_>, id: InstId) -> Option<Stall> {
+        self.pending.hazard(window, id)
+    }
+
+    #[inline]
+    fn on_issue(&mut self, window: Window<'_>, id: InstId) {
+        self.pending.begin_write(window, id);
+    }
+
+    #[inline]
+    fn on_writeback(&mut self, window: Window<'_>, id: InstId) {
+        self.pending.end(window, id);
+    }
+}

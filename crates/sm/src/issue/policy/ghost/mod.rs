@@ -1,0 +1,515 @@
+//! GhOST: out-of-order issue from a small buffer behind decode.
+//!
+//! Paper: I. Chaturvedi et al., "GhOST: a GPU Out-of-Order Scheduling Technique for Stall Reduction"
+//! (ISCA 2024), section IV.
+//!
+//! ```text
+//!            cycle c          c + 1              c + 2                    c + 3
+//!  decode ► instruction ► dependence ► issue buffer ─ oldest ───────► warp
+//!             buffer       checkers        │  ▲                     ► scheduler ► ID_OC
+//!            (4 / warp)  (4 / scheduler)   ▼  │ IB-dep cleared      │
+//!                                     GhOST scheduler ► instruction table
+//!                                     (1 warp / cycle)    (2 / warp)
+//! ```
+//!
+//! - **Dependence checkers.** In each cycle each scheduler's four checkers take instructions from the
+//!   instruction buffers of its warps, in program order of each warp, the warps in turn. A checker
+//!   claims a location of the warp's issue buffer and sets the instruction's IB-dep bits: older
+//!   instructions there with a RAW, WAR or WAW register dependence, and older memory operations unless
+//!   both are loads. In the next cycle the instruction is in the issue buffer.
+//! - **Control.** What decode delivers behind a branch goes through the checkers too, but has a control
+//!   hazard (the valid bit of an entry) until the branch has issued; the branch itself may pass older
+//!   instructions. Synchronisation (barriers, fences, exits, sleep, waits for copies)
+//!   enters an empty issue buffer only, and nothing follows until it has issued.
+//! - **GhOST scheduler.** In each cycle it looks at one warp, one that had a write-back (WWb) before
+//!   one whose instruction table has room (ITE), and puts the two oldest instructions with no IB-dep
+//!   bit and no register in flight into the table. They can issue in the next cycle.
+//! - **Issue.** The warp scheduler sees one instruction of each warp: its oldest, if that may issue, as
+//!   in the baseline; else the first of its table. An issue frees the location and clears its column of
+//!   IB-dep bits: WAR dependences end here.
+//!
+//! GhOST-Precise ([`GhostConfig::precise`]): loads keep their order, and an instruction that must not be executed
+//! twice waits until all older loads of its warp have had their TLB check.
+//!
+//! **Deviations**
+//! - D1: an instruction enters a checker only if a location is free for it. The paper lets it wait in
+//!   the checker, where one warp with a full issue buffer would keep out all others.
+//! - D2: for the same reason synchronisation that waits for its issue buffer to empty takes up none of
+//!   the four checkers: four that do would keep out a warp that a barrier waits for.
+//! - D3: instructions of one warp may be in checkers together; younger ones are checked against older.
+//! - D4: a store also waits for older loads to issue: the paper's rule says that only loads pass loads,
+//!   its list of checks leaves this one out. Loads of GPU scope or wider and volatile ones count as
+//!   atomics, which keep their places.
+//! - D5: the three in-flight bits of an IB-dep vector stand for any number of registers.
+//! - D6: the GhOST scheduler does not look at warps of which it knows that it would find nothing: WWb
+//!   is set by write-backs for which an instruction in the issue buffer waits, ITE when a place in the
+//!   table becomes free or an instruction enters the issue buffer, if any is ready; and ITE is cleared
+//!   when it has looked, whether or not it found two.
+//! - D7: which of the free locations an instruction takes is not modelled after the FIFO: it makes no
+//!   difference.
+//! - D8: a WAR dependence ends at issue, as in the paper, which does not speak of operands being read
+//!   later. So that no write comes before such a read, an instruction waits in front of the operand
+//!   collectors for older ones of its warp that read what it writes to have their own, and in its collector
+//!   until they have read ([`CollectorRules::guards_reads`]). Without that ([`GhostConfig::guarded`]) GhOST has
+//!   the exposure of the in-order core without WAR protection, and no other.
+//! - D9: the oldest instruction, once ready, comes before the table. As the paper words it, the warp
+//!   scheduler looks at the oldest only while the table is empty: a chain of dependent instructions
+//!   beside independent ones would lose a cycle or more at each link, until the GhOST scheduler has come
+//!   round. The paper's own simulator too takes the oldest that is ready. [`GhostConfig::table_first`]
+//!   follows the words.
+//! - D10: wrong-path instructions behind a branch, which would be squashed when it issues, do not come
+//!   as far as the checkers (D-F2 of `fetch.rs`).
+//!
+//! **Structures** of an SM with *w* warps, *s* schedulers, an issue buffer of 8: instruction buffer (4
+//! entries a warp), dependence checkers (4 x 111 bits a scheduler), issue buffer (8 banks of *w* / *s*
+//! entries of 111 bits a scheduler), location FIFO (8 x 3 bits a warp), age counter and control flag
+//! (3 + 1 bits a warp), instruction table (2 x (1 + 3) bits a warp), WWb and ITE (a bit each a warp),
+//! scoreboard, read guard of D8 (in each sub-core, for each collector, a bit for each other one whose
+//! instruction has yet to read what this one's writes). 111 bits: valid 1, index 3, mask 32, IB-dep 8 + 3,
+//! instruction 64. A checker compares 56 bits of registers with each of 8 locations; the GhOST scheduler
+//! tests 12 bits of each and compares their ages. The read guard compares the register that an
+//! instruction writes, and the warp, with three sources of each other one in a collector or issue latch
+//! of the sub-core.
+//!
+//! **Stall reasons**: those of the oldest instruction's registers (RAW, WAW), since WAR and memory
+//! order hold back only instructions with an older one that may issue; `design` while instructions
+//! are on their way to the issue buffer, or wait for a TLB check.
+
+mod issue_buffer;
+mod precise;
+
+use super::DEPENDENCE_BITS;
+use super::heads::{Head, Heads};
+use super::{Each, IssuePolicy, ReadyMasks, Structure};
+use crate::agenda::Agenda;
+use crate::design::CoreDesign;
+use crate::frontend::instruction_buffer::InstructionBuffer;
+use crate::inflight::{InFlight, InstId, Window};
+use crate::issue::policy::boards::scoreboard::{Board, Scoreboard};
+use crate::observe::counters::DesignStatistic;
+use crate::observe::stalls::{Stall, StallMasks};
+use crate::operands::{CollectorRules, Collectors};
+use crate::spec::{CoreSpec, PipeSet};
+use crate::warps::PerWarp;
+use crate::warps::mask::WarpMask;
+use isa::{Control, RegFile, WarpSlot};
+use issue_buffer::{IssueBuffer, Location};
+use kit::Cycle;
+use precise::Translations;
+
+/// Dependence checkers of a scheduler.
+const CHECKERS: usize = 4;
+
+kit::parameters! {
+    /// Sizes and choices of GhOST; the defaults are the paper's.
+    pub struct GhostConfig {
+        /// Entries of a warp's issue buffer.
+        pub issue_buffer: u32 = 8 in (1, 64),
+        /// Entries of a warp's instruction buffer; at least those of a fetch.
+        pub instruction_buffer: u32 = 4 in (1, 128),
+        /// GhOST-Precise: loads leave a state from which their warp can start again at them.
+        pub precise: bool = false,
+        /// GhOST-Precise: cycles from the one in which a load leaves its operand collector to the one in which
+        /// its TLB check ends. The paper names no latency; 1 is that of an L1 TLB beside the tags of the L1.
+        pub tlb_check_cycles: u32 = 1 in (0, 1000),
+        /// The warp scheduler looks at the oldest instruction only while the instruction table is empty, as the
+        /// paper words it (D9).
+        pub table_first: bool = false,
+        /// Operand collectors keep writes after older reads of the same register (D8).
+        pub guarded: bool = true,
+    }
+}
+
+/// What time-shared structures of one warp scheduler do.
+#[derive(Clone, Copy, Debug, Default)]
+struct Shared<M> {
+    /// Its warps.
+    warps: M,
+    /// The warp whose instruction last entered a checker.
+    checked: u32,
+    /// The warp that the GhOST scheduler last looked at.
+    served: u32,
+}
+
+/// An entry of the instruction table and the one behind it.
+type TableEntries = (Option<Location>, Option<Location>);
+
+/// The issue design.
+#[derive(Debug)]
+pub struct Ghost<M: WarpMask = u64> {
+    buffer: InstructionBuffer<M>,
+    isb: IssueBuffer<M>,
+    shared: Box<[Shared<M>]>,
+
+    // Masks over the warps.
+    /// The instruction buffer is not empty.
+    fetched: M,
+    /// Control flag: synchronisation has been checked and has not issued.
+    flagged: M,
+    /// Synchronisation waits for the issue buffer to be empty.
+    syncing: M,
+    /// Had a write-back (WWb).
+    written: M,
+    /// The instruction table has room (ITE).
+    unfilled: M,
+    /// Had a write-back in this cycle.
+    writing: M,
+
+    /// The instruction of a warp that waits to synchronise.
+    sync: PerWarp<InstId, M>,
+    /// In checkers.
+    checked: Vec<(WarpSlot, Location)>,
+    table: PerWarp<TableEntries, M>,
+    candidate: PerWarp<Location, M>,
+    heads: Heads<M>,
+    translations: Option<Translations>,
+    config: GhostConfig,
+    max_warps: usize,
+    partitions: usize,
+    /// Of a sub-core.
+    collectors: usize,
+    /// Instructions that wait for them, at most.
+    issue_latches: usize,
+
+    issued: u64,
+    reordered: u64,
+}
+
+impl<M: WarpMask> Ghost<M> {
+    /// Recomputes what the warp scheduler sees of `warp`.
+    #[inline]
+    fn examine(&mut self, window: Window<'_>, warp: WarpSlot) {
+        let w = warp.index();
+        let (oldest, first) = (self.isb.oldest_ready(warp), self.table[w].0);
+        let candidate = if self.config.table_first { first.or(oldest) } else { oldest.or(first) };
+        let head = match candidate {
+            Some(location) => {
+                self.candidate[w] = location;
+                Head::ready(window.inst(self.isb.id(warp, location)).pipe)
+            }
+            None => match self.isb.oldest_stall(window, warp) {
+                Some(stall) => Head::stalled(stall),
+                None if (self.fetched | self.syncing).contains(warp) => Head::stalled(Stall::Design),
+                None => Head::EMPTY,
+            },
+        };
+        // The same pipe may mean another instruction, which the schedulers do not tell apart.
+        self.heads.set(warp, head);
+    }
+
+    /// Each GhOST scheduler looks at one warp, as it stood at the end of the last cycle.
+    fn schedule(&mut self, window: Window<'_>) {
+        for s in 0..self.shared.len() {
+            let Shared { warps, served, .. } = self.shared[s];
+            let Some(warp) =
+                (self.written & warps).next_after(served).or_else(|| (self.unfilled & warps).next_after(served))
+            else {
+                continue;
+            };
+            self.shared[s].served = u32::from(warp.0);
+            self.written.remove(warp);
+            self.unfilled.remove(warp);
+            let selected = self.isb.two_oldest(warp);
+            if selected != self.table[warp.index()] {
+                self.table[warp.index()] = selected;
+                self.examine(window, warp);
+            }
+        }
+    }
+
+    /// What was in the checkers enters the issue buffers.
+    fn enter(&mut self, window: Window<'_>) {
+        for i in 0..self.checked.len() {
+            let (warp, location) = self.checked[i];
+            self.enter_one(window, warp, location);
+        }
+        self.checked.clear();
+    }
+
+    #[inline]
+    fn enter_one(&mut self, window: Window<'_>, warp: WarpSlot, location: Location) {
+        self.isb.enter(window, warp, location);
+        if self.table[warp.index()].1.is_none() && self.isb.any_ready(warp) {
+            self.unfilled.insert(warp);
+        }
+        if self.table[warp.index()].0.is_none() || self.isb.oldest_ready(warp) == Some(location) {
+            self.examine(window, warp);
+        }
+    }
+
+    /// Warps whose next instruction can enter a checker.
+    #[inline]
+    fn checkable(&self) -> M {
+        self.fetched & !(self.flagged | self.isb.full)
+    }
+
+    /// Instructions enter the checkers, four to a scheduler, its warps in turn.
+    fn check(&mut self, window: Window<'_>) {
+        for s in 0..self.shared.len() {
+            for _ in 0..CHECKERS {
+                let Shared { warps, checked, .. } = self.shared[s];
+                let Some(warp) = (self.checkable() & warps).next_after(checked) else { break };
+                self.shared[s].checked = u32::from(warp.0);
+                self.check_one(window, warp);
+            }
+        }
+    }
+
+    /// The oldest instruction in the instruction buffer of `warp` enters a checker.
+    fn check_one(&mut self, window: Window<'_>, warp: WarpSlot) {
+        let id = self.buffer.front(warp).expect("the buffer is not empty");
+        self.buffer.pop(warp);
+        if self.buffer.front(warp).is_none() {
+            self.fetched.remove(warp);
+        }
+        let inst = window.inst(id);
+        if synchronises(inst) {
+            self.flagged.insert(warp);
+            self.syncing.insert(warp);
+            self.sync[warp.index()] = id;
+            return;
+        }
+        let location = self.claim(window, warp, id);
+        self.checked.push((warp, location));
+    }
+
+    fn claim(&mut self, window: Window<'_>, warp: WarpSlot, id: InstId) -> Location {
+        let (loads, held) = self.translations.as_mut().map_or((0, false), |t| t.check(window, warp, id));
+        self.isb.claim(window, id, loads, held)
+    }
+
+    /// Synchronisation enters issue buffers that have become empty.
+    fn synchronise(&mut self, window: Window<'_>) {
+        for warp in (self.syncing & self.isb.empty).iter() {
+            self.syncing.remove(warp);
+            let location = self.claim(window, warp, self.sync[warp.index()]);
+            self.enter_one(window, warp, location);
+        }
+    }
+
+    /// Warps learn of TLB checks that have ended.
+    fn translate(&mut self, now: Cycle, window: Window<'_>, agenda: &mut Agenda) {
+        while let Some(warp) = self.translations.as_mut().and_then(|t| t.take_done(now, agenda)) {
+            self.isb.translated(warp);
+            self.unfilled.insert(warp);
+            self.examine(window, warp);
+        }
+    }
+}
+
+/// Whether an instruction enters an empty issue buffer only.
+#[inline]
+fn synchronises(inst: &InFlight) -> bool {
+    inst.ends_warp || !matches!(inst.control, Control::None | Control::Branch)
+}
+
+impl<M: WarpMask> CoreDesign for Ghost<M> {
+    type Issue = Self;
+    type Operands = Collectors;
+
+    fn operands(config: &GhostConfig, spec: &CoreSpec) -> Collectors {
+        Collectors::new(spec, CollectorRules { guards_reads: config.guarded, ..CollectorRules::default() })
+    }
+}
+
+impl<M: WarpMask> IssuePolicy for Ghost<M> {
+    type Config = GhostConfig;
+    type Mask = M;
+
+    fn new(config: &GhostConfig, spec: &CoreSpec) -> Self {
+        let mut config = *config;
+        let per_fetch = spec.sm.frontend.instructions_per_fetch;
+        config.instruction_buffer = config.instruction_buffer.clamp(per_fetch, 128);
+        let (warps, schedulers) = (spec.sm.max_warps as usize, spec.schedulers());
+        let warps_of = |s: usize| M::collect((s..warps).step_by(schedulers).map(|w| WarpSlot(w as u16)));
+        Self {
+            buffer: InstructionBuffer::new(warps, config.instruction_buffer, per_fetch),
+            isb: IssueBuffer::new(warps, config.issue_buffer as usize, !config.precise, Scoreboard::new(&(), spec)),
+            shared: (0..schedulers).map(|s| Shared { warps: warps_of(s), checked: 0, served: 0 }).collect(),
+            fetched: M::NONE,
+            flagged: M::NONE,
+            syncing: M::NONE,
+            written: M::NONE,
+            unfilled: M::NONE,
+            writing: M::NONE,
+            sync: PerWarp::new(InstId(0)),
+            checked: Vec::with_capacity(CHECKERS * schedulers),
+            table: PerWarp::new((None, None)),
+            candidate: PerWarp::new(0),
+            heads: Heads::default(),
+            translations: config.precise.then(|| Translations::new(config.tlb_check_cycles)),
+            config,
+            max_warps: warps,
+            partitions: spec.partitions,
+            collectors: spec.sm.operands.collectors as usize / spec.partitions,
+            issue_latches: PipeSet::ALL.iter().map(|p| spec.issue_latches(p) as usize).sum::<usize>() / spec.partitions,
+            issued: 0,
+            reordered: 0,
+        }
+    }
+
+    fn structures(&self) -> Vec<Structure> {
+        let (size, warps, schedulers) = (self.config.issue_buffer as usize, self.max_warps, self.shared.len());
+        let warps_each = warps.div_ceil(schedulers);
+        let index = size.next_power_of_two().trailing_zeros() as usize;
+        let loads = if self.config.precise { size + 1 } else { 0 };
+        // Valid, index, mask, IB-dep (locations and three registers), instruction, InstLoadCounter.
+        let entry = 1 + index + 32 + size + 3 + 64 + loads;
+        let banks = size.min(8);
+        let per_bank = warps_each * size.div_ceil(banks);
+        let (once, twice) = (Each::Instruction.times(1), Each::Instruction.times(2));
+        // The GhOST scheduler looks at the dependence bits of a warp, an entry's worth of bits, when one
+        // of its instructions has issued and when one has written back.
+        let looks = twice;
+        // Its register dependence checker tests these bits and the valid bit of each location; the two
+        // oldest are found by comparing the age of each with that of each other.
+        let tested = size * (size + 3 + 1) + size * (size - 1) / 2 * index;
+        let of =
+            |name, instances, entries, bits| Structure::new(name, instances, entries, bits).read(once).written(once);
+        let mut all = vec![
+            self.buffer.structure(warps),
+            of("dependence checker", schedulers * CHECKERS, 1, entry).compares(size * DEPENDENCE_BITS).searched(once),
+            // Two looks and the issue.
+            of("issue buffer bank", schedulers * banks, per_bank, entry).read(Each::Instruction.times(3)),
+            of("location FIFO", warps, size, index),
+            of("age counter and control flag", warps, 1, index + 1).written(twice),
+            of("instruction table", schedulers, warps_each, 2 * (1 + index))
+                .compares(tested)
+                .written(looks)
+                .searched(looks),
+            of("warp write-back bits (WWb)", schedulers, 1, warps_each).written(twice),
+            of("instruction table empty bits (ITE)", schedulers, 1, warps_each).written(twice),
+            Scoreboard::structure(warps),
+        ];
+        if self.config.guarded {
+            let warp = warps.div_ceil(self.partitions).next_power_of_two().trailing_zeros() as usize;
+            let others = self.collectors - 1 + self.issue_latches;
+            all.push(
+                of("read guard", self.partitions, self.collectors, self.collectors)
+                    .matrix()
+                    .compares(others * (3 * 8 + warp))
+                    .searched(once),
+            );
+        }
+        if self.config.precise {
+            all.push(of("load counter", warps, 1, size + 1).written(twice));
+        }
+        all
+    }
+
+    fn statistics(&self) -> Vec<DesignStatistic> {
+        vec![DesignStatistic::reordered_share(self.reordered, self.issued)]
+    }
+
+    fn start_warp(&mut self, warp: WarpSlot, regs: &RegFile) {
+        debug_assert!(self.heads.is_empty(warp));
+        self.isb.start_warp(warp, regs);
+    }
+
+    #[inline]
+    fn room(&self) -> M {
+        self.buffer.room()
+    }
+
+    #[inline]
+    fn insert(&mut self, window: Window<'_>, id: InstId) {
+        let warp = window.inst(id).warp;
+        self.buffer.push(warp, id);
+        self.fetched.insert(warp);
+        if self.heads.is_empty(warp) {
+            self.heads.set(warp, Head::stalled(Stall::Design));
+        }
+    }
+
+    #[inline]
+    fn tick(&mut self, now: Cycle, window: Window<'_>, agenda: &mut Agenda) -> bool {
+        if self.translations.is_some() {
+            self.translate(now, window, agenda);
+        }
+        if !(self.written | self.unfilled).is_empty() {
+            self.schedule(window);
+        }
+        if !self.writing.is_empty() {
+            self.writing.iter().for_each(|warp| self.isb.end_cycle(warp));
+            self.written |= std::mem::take(&mut self.writing);
+        }
+        if !self.checked.is_empty() {
+            self.enter(window);
+        }
+        if self.syncing.meets(self.isb.empty) {
+            self.synchronise(window);
+        }
+        if !self.checkable().is_empty() {
+            self.check(window);
+        }
+        let busy = self.written | self.unfilled | self.checkable() | self.syncing & self.isb.empty;
+        if !busy.is_empty() || !self.checked.is_empty() {
+            agenda.moved();
+        }
+        false
+    }
+
+    #[inline]
+    fn take_changed(&mut self, _touched: M) -> M {
+        self.heads.take_changed()
+    }
+
+    #[inline]
+    fn ready(&self) -> &ReadyMasks<M> {
+        self.heads.ready()
+    }
+
+    #[inline]
+    fn select(&self, _window: Window<'_>, warp: WarpSlot, _pipes: PipeSet) -> InstId {
+        self.isb.id(warp, self.candidate[warp.index()])
+    }
+
+    #[inline]
+    fn stalls(&self) -> &StallMasks<M> {
+        self.heads.stalls()
+    }
+
+    #[inline]
+    fn on_issue(&mut self, window: Window<'_>, id: InstId) {
+        let inst = window.inst(id);
+        let (warp, w) = (inst.warp, inst.warp.index());
+        let location = self.candidate[w];
+        debug_assert_eq!(self.isb.id(warp, location), id);
+        self.issued += 1;
+        self.reordered += u64::from(self.isb.issue(window, warp, location));
+        self.table[w] = match self.table[w] {
+            (first, second) if first == Some(location) => (second, None),
+            (first, second) if second == Some(location) => (first, None),
+            table => table,
+        };
+        if self.isb.any_ready(warp) {
+            self.unfilled.insert(warp);
+        }
+        if synchronises(inst) {
+            self.flagged.remove(warp);
+        }
+        self.examine(window, warp);
+    }
+
+    #[inline]
+    fn on_operands_read(&mut self, window: Window<'_>, id: InstId) {
+        if let Some(translations) = &mut self.translations {
+            translations.look_up(window, id);
+        }
+    }
+
+    #[inline]
+    fn on_writeback(&mut self, window: Window<'_>, id: InstId) {
+        let warp = window.inst(id).warp;
+        if !self.isb.write_back(window, id) {
+            return;
+        }
+        self.writing.insert(warp);
+        self.examine(window, warp);
+    }
+
+    fn oldest(&self, warp: WarpSlot) -> Option<InstId> {
+        let waiting = self.syncing.contains(warp).then(|| self.sync[warp.index()]);
+        self.isb.oldest_id(warp).or(waiting).or_else(|| self.buffer.front(warp))
+    }
+}

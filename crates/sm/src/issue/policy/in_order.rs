@@ -1,0 +1,150 @@
+//! In-order issue: the baseline of every paper.
+//!
+//! Each warp's instruction buffer is a queue; its head is the only candidate, once the board sees
+//! no hazard. An entry is free when its instruction issues. The board is a choice of its own
+//! ([`Board`]): the scoreboard for RAW and WAW, or one that handles WAR as well.
+//!
+//! A head is examined when it becomes the head and when an instruction of its warp reads or writes
+//! its registers, never per cycle.
+
+use super::heads::{Head, Heads};
+use super::{IssuePolicy, ReadyMasks, Structure};
+use crate::design::CoreDesign;
+use crate::frontend::instruction_buffer::InstructionBuffer;
+use crate::inflight::{InstId, Window};
+use crate::issue::policy::boards::scoreboard::{Board, Scoreboard};
+use crate::observe::stalls::StallMasks;
+use crate::operands::{CollectorRules, Collectors};
+use crate::spec::{CoreSpec, PipeSet};
+use crate::warps::mask::WarpMask;
+use isa::{RegFile, WarpSlot};
+
+/// In-order issue over board `B`.
+#[derive(Debug)]
+pub struct InOrder<B: Board = Scoreboard, M: WarpMask = u64> {
+    buffer: InstructionBuffer<M>,
+    board: B,
+    heads: Heads<M>,
+    warps: usize,
+}
+
+impl<B: Board, M: WarpMask> InOrder<B, M> {
+    /// Examines the head of a warp's buffer.
+    #[inline(always)]
+    fn examine(&mut self, window: Window<'_>, warp: WarpSlot) {
+        let head = match self.buffer.front(warp) {
+            None => Head::EMPTY,
+            Some(id) => match self.board.hazard(window, id) {
+                None => Head::ready(window.inst(id).pipe),
+                Some(stall) => Head::stalled(stall),
+            },
+        };
+        self.heads.set(warp, head);
+    }
+
+    #[inline]
+    fn examine_if_stalled(&mut self, window: Window<'_>, warp: WarpSlot) {
+        if self.heads.is_stalled(warp) {
+            self.examine(window, warp);
+        }
+    }
+}
+
+impl<B: Board, M: WarpMask> CoreDesign for InOrder<B, M> {
+    type Issue = Self;
+    type Operands = Collectors;
+
+    const KEEPS_MEMORY_ORDER: bool = B::KEEPS_MEMORY_ORDER;
+
+    fn operands(_: &B::Config, spec: &CoreSpec) -> Collectors {
+        let rules = CollectorRules { keeps_memory_order: B::KEEPS_MEMORY_ORDER, ..CollectorRules::default() };
+        Collectors::new(spec, rules)
+    }
+}
+
+impl<B: Board, M: WarpMask> IssuePolicy for InOrder<B, M> {
+    type Config = B::Config;
+    type Mask = M;
+
+    fn new(config: &B::Config, spec: &CoreSpec) -> Self {
+        let warps = spec.sm.max_warps as usize;
+        let frontend = &spec.sm.frontend;
+        Self {
+            buffer: InstructionBuffer::new(warps, frontend.buffer_entries, frontend.instructions_per_fetch),
+            board: B::new(config, spec),
+            heads: Heads::default(),
+            warps,
+        }
+    }
+
+    fn structures(&self) -> Vec<Structure> {
+        let mut all = vec![self.buffer.structure(self.warps)];
+        all.extend(self.board.structures());
+        all
+    }
+
+    fn start_warp(&mut self, warp: WarpSlot, regs: &RegFile) {
+        debug_assert!(self.heads.is_empty(warp));
+        self.board.start_warp(warp, regs);
+    }
+
+    #[inline]
+    fn room(&self) -> M {
+        self.buffer.room()
+    }
+
+    #[inline]
+    fn insert(&mut self, window: Window<'_>, id: InstId) {
+        let warp = window.inst(id).warp;
+        self.buffer.push(warp, id);
+        if self.heads.is_empty(warp) {
+            self.examine(window, warp);
+        }
+    }
+
+    #[inline]
+    fn take_changed(&mut self, _touched: M) -> M {
+        self.heads.take_changed()
+    }
+
+    #[inline]
+    fn ready(&self) -> &ReadyMasks<M> {
+        self.heads.ready()
+    }
+
+    #[inline]
+    fn select(&self, _window: Window<'_>, warp: WarpSlot, _pipes: PipeSet) -> InstId {
+        self.buffer.front(warp).expect("a warp with a candidate has a head")
+    }
+
+    #[inline]
+    fn stalls(&self) -> &StallMasks<M> {
+        self.heads.stalls()
+    }
+
+    #[inline]
+    fn on_issue(&mut self, window: Window<'_>, id: InstId) {
+        let warp = window.inst(id).warp;
+        debug_assert_eq!(self.buffer.front(warp), Some(id));
+        self.buffer.pop(warp);
+        self.board.on_issue(window, id);
+        self.examine(window, warp);
+    }
+
+    #[inline]
+    fn on_operands_read(&mut self, window: Window<'_>, id: InstId) {
+        if self.board.on_operands_read(window, id) {
+            self.examine_if_stalled(window, window.inst(id).warp);
+        }
+    }
+
+    #[inline]
+    fn on_writeback(&mut self, window: Window<'_>, id: InstId) {
+        self.board.on_writeback(window, id);
+        self.examine_if_stalled(window, window.inst(id).warp);
+    }
+
+    fn oldest(&self, warp: WarpSlot) -> Option<InstId> {
+        self.buffer.front(warp)
+    }
+}

@@ -1,0 +1,28 @@
+//! Loose round robin, as GPGPU-Sim's `lrr`.
+
+use super::{View, WarpScheduler};
+use crate::spec::CoreSpec;
+use crate::warps::mask::WarpMask;
+use isa::WarpSlot;
+
+/// Remembers who issued last.
+#[derive(Debug)]
+pub struct LooseRoundRobin {
+    last: u32,
+}
+
+impl<M: WarpMask> WarpScheduler<M> for LooseRoundRobin {
+    fn new(_spec: &CoreSpec, _mine: M) -> Self {
+        Self { last: M::SLOTS as u32 - 1 }
+    }
+
+    #[inline]
+    fn choose(&mut self, ready: M, _view: &View<'_, M>) -> WarpSlot {
+        ready.next_after(self.last).expect("some warp is ready")
+    }
+
+    #[inline]
+    fn on_issue(&mut self, warp: WarpSlot) {
+        self.last = u32::from(warp.0);
+    }
+}

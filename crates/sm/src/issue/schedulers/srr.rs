@@ -1,0 +1,35 @@
+//! Strict round robin: the scheduler looks only at the warp behind the one that issued last, and
+//! waits for it. Warps that cannot issue until others do (at a barrier, fence or asleep, or not
+//! there at all) lose their turn, since waiting for them would be a deadlock.
+
+use super::{View, WarpScheduler};
+use crate::spec::CoreSpec;
+use crate::warps::mask::WarpMask;
+use isa::WarpSlot;
+
+/// Remembers who issued last.
+#[derive(Debug)]
+pub struct StrictRoundRobin {
+    last: u32,
+}
+
+impl<M: WarpMask> WarpScheduler<M> for StrictRoundRobin {
+    fn new(_spec: &CoreSpec, _mine: M) -> Self {
+        Self { last: M::SLOTS as u32 - 1 }
+    }
+
+    #[inline]
+    fn considered(&mut self, view: &View<'_, M>) -> M {
+        (view.live & !view.held).next_after(self.last).map_or(M::NONE, M::of)
+    }
+
+    #[inline]
+    fn choose(&mut self, ready: M, _view: &View<'_, M>) -> WarpSlot {
+        ready.first().expect("some warp is ready")
+    }
+
+    #[inline]
+    fn on_issue(&mut self, warp: WarpSlot) {
+        self.last = u32::from(warp.0);
+    }
+}

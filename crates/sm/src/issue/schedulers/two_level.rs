@@ -1,0 +1,77 @@
+//! Two-level scheduling (Narasiman et al., MICRO 2011, in GPGPU-Sim's `two_level_active` form):
+//! loose round robin over a small active set. A warp that waits at a barrier or for a
+//! long-latency operation is demoted to the end of the pending queue; the first pending warp that
+//! does not wait takes its place.
+//!
+//! - D-TL1: GPGPU-Sim promotes the head of the queue even if it waits, and demotes it again in the
+//!   next cycle. Here warps that wait stay in the queue, in order.
+
+use super::{View, WarpScheduler};
+use crate::spec::CoreSpec;
+use crate::warps::mask::WarpMask;
+use isa::WarpSlot;
+
+/// The two sets.
+#[derive(Debug)]
+pub struct TwoLevel<M> {
+    active: M,
+    /// Live warps outside the active set, first to be promoted first.
+    pending: Vec<WarpSlot>,
+    known: M,
+    active_max: u32,
+    last: u32,
+}
+
+impl<M: WarpMask> WarpScheduler<M> for TwoLevel<M> {
+    fn new(spec: &CoreSpec, _mine: M) -> Self {
+        Self {
+            active: M::NONE,
+            pending: Vec::with_capacity(M::SLOTS),
+            known: M::NONE,
+            active_max: spec.sm.issue.two_level_active_warps.max(1),
+            last: M::SLOTS as u32 - 1,
+        }
+    }
+
+    #[inline]
+    fn considered(&mut self, view: &View<'_, M>) -> M {
+        let waiting = view.held | view.long_waits;
+        let changed = view.live != self.known
+            || self.active.meets(waiting)
+            || (self.active.count() < self.active_max && !self.pending.is_empty());
+        if changed {
+            self.regroup(view, waiting);
+        }
+        self.active
+    }
+
+    #[inline]
+    fn choose(&mut self, ready: M, _view: &View<'_, M>) -> WarpSlot {
+        ready.next_after(self.last).expect("some warp is ready")
+    }
+
+    #[inline]
+    fn on_issue(&mut self, warp: WarpSlot) {
+        self.last = u32::from(warp.0);
+    }
+}
+
+impl<M: WarpMask> TwoLevel<M> {
+    fn regroup(&mut self, view: &View<'_, M>, waiting: M) {
+        self.active &= view.live;
+        self.pending.retain(|w| view.live.contains(*w));
+        let mut arrived = view.live & !self.known;
+        self.known = view.live;
+        // Newcomers queue in order of arrival.
+        while let Some(oldest) = arrived.iter().min_by_key(|w| view.age[w.index()]) {
+            self.pending.push(oldest);
+            arrived.remove(oldest);
+        }
+        self.pending.extend((self.active & waiting).iter());
+        self.active &= !waiting;
+        while self.active.count() < self.active_max {
+            let Some(next) = self.pending.iter().position(|w| !waiting.contains(*w)) else { break };
+            self.active.insert(self.pending.remove(next));
+        }
+    }
+}

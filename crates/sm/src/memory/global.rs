@@ -1,0 +1,308 @@
+//! Global and local memory: coalescing, the L1's look-up queues, accesses that bypass L1.
+
+use super::{Dispatch, TOKEN_BYPASS};
+use crate::design::CoreDesign;
+use crate::inflight::InstId;
+use crate::kernel::Kernel;
+use crate::observe::observer::Observer;
+use crate::sm::Sm;
+use config::L1Data;
+use isa::{Access, Space, WarpSlot, WarpStream};
+use kit::bits::set_bits;
+use kit::{Counters, Cycle, NEVER};
+use mem::cache::{Answer, CacheCounters, Failure, Outcome};
+use mem::coalesce::Granularity;
+use mem::{Cache, Port, Request, RequestKind};
+use std::collections::VecDeque;
+
+/// L1 data cache behind its look-up queues: one queue per bank, each taking one access per cycle,
+/// whose look-up is done when the latency has passed.
+#[derive(Debug)]
+pub struct L1 {
+    /// The cache.
+    pub cache: Cache,
+    /// The description that it was made from.
+    shape: config::Cache,
+    /// What it did in former shapes.
+    former: CacheCounters,
+    queues: Box<[LookUps]>,
+    /// Banks whose queues are not empty.
+    waiting: u64,
+    /// No front access but those that have failed is due before.
+    next_due: Cycle,
+    /// Some front access has failed: the one that may first succeed.
+    failure: Option<Failure>,
+    latency: Cycle,
+    interleave: u64,
+    /// Where in an address the bank's number stands, if it does: shift and mask.
+    bank_bits: Option<(u32, usize)>,
+}
+
+#[derive(Debug)]
+struct LookUps {
+    accesses: VecDeque<(Cycle, Request)>,
+    /// The last cycle in which an access came in.
+    last_in: Option<Cycle>,
+    /// The front access has failed.
+    failure: Option<Failure>,
+}
+
+impl L1 {
+    /// The L1 that the description gives; none if it has no lines.
+    pub fn new(config: &L1Data) -> Option<Self> {
+        if config.cache.sets == 0 || config.cache.ways == 0 {
+            return None;
+        }
+        let latency = config.latency_cycles.max(1);
+        let (banks, interleave) = (config.banks.clamp(1, 64), config.bank_interleave_bytes.max(1));
+        let queue = || LookUps { accesses: VecDeque::with_capacity(latency as usize), last_in: None, failure: None };
+        // Where kernels choose its size, the first one does.
+        let chosen = !config.shared_carveouts_bytes.is_empty();
+        let shape =
+            if chosen { config::Cache { sets: 1, ways: 1, ..config.cache.clone() } } else { config.cache.clone() };
+        Some(Self {
+            cache: Cache::with_dirty_limit(&shape, config.write_ratio_percent),
+            shape,
+            former: CacheCounters::default(),
+            queues: (0..banks).map(|_| queue()).collect(),
+            waiting: 0,
+            next_due: NEVER,
+            failure: None,
+            latency: Cycle::from(latency),
+            interleave: u64::from(interleave),
+            bank_bits: (banks.is_power_of_two() && interleave.is_power_of_two())
+                .then(|| (interleave.trailing_zeros(), banks as usize - 1)),
+        })
+    }
+
+    #[inline]
+    fn bank(&self, address: u64) -> usize {
+        match self.bank_bits {
+            Some((shift, mask)) => (address >> shift) as usize & mask,
+            None => (address / self.interleave % self.queues.len() as u64) as usize,
+        }
+    }
+
+    /// Whether the bank's queue of an access at `address` takes it in this cycle.
+    #[inline]
+    fn has_room(&self, now: Cycle, address: u64) -> bool {
+        let queue = &self.queues[self.bank(address)];
+        queue.last_in != Some(now) && (queue.accesses.len() as Cycle) < self.latency
+    }
+
+    /// Puts an access into its bank's queue, which has room.
+    #[inline]
+    fn push(&mut self, now: Cycle, request: &Request) {
+        debug_assert!(self.has_room(now, request.address));
+        let bank = self.bank(request.address);
+        let queue = &mut self.queues[bank];
+        queue.last_in = Some(now);
+        if queue.accesses.is_empty() {
+            self.next_due = self.next_due.min(now + self.latency);
+        }
+        queue.accesses.push_back((now + self.latency, *request));
+        self.waiting |= 1 << bank;
+    }
+
+    /// A front access cannot be taken.
+    fn note(&mut self, failure: Failure) {
+        // One that waits for anything but an MSHR may succeed at any change.
+        if self.failure.is_none_or(|other| other.waits_for_mshr()) {
+            self.failure = Some(failure);
+        }
+    }
+
+    /// Gives the idle cache another size, if `shape` differs. Its contents are lost.
+    pub fn reshape(&mut self, config: &L1Data, shape: &config::Cache) {
+        if self.shape != *shape {
+            self.former.add(self.cache.counters());
+            self.cache = Cache::with_dirty_limit(shape, config.write_ratio_percent);
+            self.shape = shape.clone();
+            self.queues.iter_mut().for_each(|q| q.failure = None);
+            self.failure = None;
+        }
+    }
+
+    /// What the cache has done, in all its shapes.
+    pub fn counters(&self) -> CacheCounters {
+        let mut all = self.former.clone();
+        all.add(self.cache.counters());
+        all
+    }
+
+    /// Whether nothing is in the queues or under way.
+    pub fn is_idle(&self) -> bool {
+        self.waiting == 0 && self.cache.is_idle()
+    }
+}
+
+impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
+    /// Coalesces an access to global or local memory.
+    pub(super) fn begin_global(&mut self, kernels: &[Kernel], id: InstId, bypass: bool) {
+        let (flight, dynamic) = (self.slab.get(id), self.slab.dynamic(id));
+        let mem = flight.mem.expect("an access");
+        let bytes = u32::from(mem.bytes);
+        let granularity = Granularity::of(self.spec.sm_version, bypass, self.spec.sm.l1d.cache.fetch_bytes());
+        let out = &mut self.lsu.transactions;
+        let local = dynamic.space == Space::Local;
+        if matches!(mem.access, Access::Atomic | Access::Reduction) {
+            out.gather_atomic(flight.mask, &dynamic.addresses, bytes, granularity);
+            self.counters.global_atomics += 1;
+        } else if local {
+            let w = flight.warp.index();
+            let layout = kernels[flight.kernel.index()].local_layout;
+            let first_thread = u32::from(self.warps.index_in_cta[w]) * kit::WARP_LANES as u32;
+            let cta = u32::from(self.warps.cta[w].0);
+            let addresses = layout.addresses(u32::from(self.id), cta, first_thread, &dynamic.addresses);
+            out.gather_local(flight.mask, &addresses, bytes, layout.word_stride(), granularity);
+        } else if mem.space == Space::Texture {
+            out.gather_pairs(flight.mask, [&dynamic.addresses, &dynamic.addresses2], bytes, granularity);
+        } else {
+            out.gather(flight.mask, &dynamic.addresses, bytes, granularity);
+        }
+        let counter = match mem.space {
+            _ if local => &mut self.counters.local_accesses,
+            Space::Texture => &mut self.counters.texture_accesses,
+            _ => &mut self.counters.global_accesses,
+        };
+        *counter += 1;
+        let count = self.lsu.transactions.len();
+        self.counters.transactions += count as u64;
+        if mem.access != Access::Store {
+            self.slab.get_mut(id).pending = count as u16;
+        }
+    }
+
+    /// The transaction that the dispatched access sends next, as a request.
+    #[inline]
+    fn next_request(&self, dispatch: &Dispatch, bypass: bool) -> Request {
+        let transaction = &self.lsu.transactions[dispatch.sent];
+        let flight = self.slab.get(dispatch.id);
+        let (kind, token) = match flight.mem.map(|m| m.access) {
+            Some(Access::Store) => (RequestKind::Write, u32::from(flight.warp.0)),
+            Some(Access::Atomic | Access::Reduction) => (RequestKind::Atomic, u32::from(dispatch.id.0)),
+            _ => (RequestKind::Read, u32::from(dispatch.id.0) | if bypass { TOKEN_BYPASS } else { 0 }),
+        };
+        transaction.request(kind, dispatch.local, token)
+    }
+
+    /// Notes that a transaction of the dispatched access has gone. True if none is left.
+    #[inline]
+    fn sent(&mut self, dispatch: &mut Dispatch) -> bool {
+        dispatch.sent += 1;
+        self.agenda.moved();
+        if dispatch.is_store {
+            let warp = self.slab.get(dispatch.id).warp;
+            self.warps.outstanding[warp.index()] += 1;
+        }
+        dispatch.sent == self.lsu.transactions.len()
+    }
+
+    /// Transactions go to the L1's look-up queues, in order, as many as find their bank free. True
+    /// if none is left.
+    pub(super) fn go_on_l1(&mut self, now: Cycle, mut dispatch: Dispatch) -> bool {
+        let mut done = dispatch.sent == self.lsu.transactions.len();
+        while !done {
+            let address = self.lsu.transactions[dispatch.sent].address;
+            if self.lsu.l1.as_ref().is_some_and(|l1| !l1.has_room(now, address)) {
+                // The bank has taken one in this cycle, or its queue is full, which empties by a
+                // movement of its own.
+                break;
+            }
+            let request = self.next_request(&dispatch, false);
+            self.lsu.l1.as_mut().expect("routed to L1").push(now, &request);
+            done = self.sent(&mut dispatch);
+            self.lsu.dispatch = Some(dispatch);
+        }
+        done
+    }
+
+    /// One transaction goes to the memory system. True if none is left.
+    pub(super) fn go_on_bypass(&mut self, now: Cycle, mut dispatch: Dispatch, port: &mut Port) -> bool {
+        if dispatch.sent == self.lsu.transactions.len() {
+            return true;
+        }
+        if !port.has_room(self.spec.outbox_packets) {
+            self.agenda.at(now + 1);
+            return false;
+        }
+        let request = self.next_request(&dispatch, true);
+        port.outbox.push_back((now, request));
+        self.counters.requests += 1;
+        let done = self.sent(&mut dispatch);
+        self.lsu.dispatch = Some(dispatch);
+        done
+    }
+
+    /// Each bank looks its front access up, if that has waited out the latency.
+    #[inline]
+    pub(super) fn look_up_l1(&mut self, now: Cycle, kernels: &[Kernel]) {
+        let Some(l1) = &mut self.lsu.l1 else { return };
+        if l1.next_due > now && l1.failure.is_none_or(|failure| l1.cache.fails_again(failure)) {
+            if l1.next_due != NEVER {
+                self.agenda.at(l1.next_due);
+            }
+            return;
+        }
+        (l1.next_due, l1.failure) = (NEVER, None);
+        for bank in set_bits(l1.waiting) {
+            self.look_up_bank(now, kernels, bank);
+        }
+    }
+
+    fn look_up_bank(&mut self, now: Cycle, kernels: &[Kernel], bank: usize) {
+        let l1 = self.lsu.l1.as_mut().expect("a bank of L1");
+        let queue = &mut l1.queues[bank];
+        let &(due, request) = queue.accesses.front().expect("a waiting bank has accesses");
+        if due > now {
+            l1.next_due = l1.next_due.min(due);
+            self.agenda.at(due);
+            return;
+        }
+        if let Some(failure) = queue.failure
+            && l1.cache.fails_again(failure)
+        {
+            l1.note(failure);
+            return;
+        }
+        let access = l1.cache.access(now, &request);
+        self.lsu.may_send |= l1.cache.peek_miss().is_some();
+        if let Outcome::Fail(reason) = access.outcome {
+            let failure = l1.cache.failure(reason);
+            queue.failure = Some(failure);
+            l1.note(failure);
+            return;
+        }
+        queue.failure = None;
+        queue.accesses.pop_front();
+        match queue.accesses.front() {
+            // The next one may be due at once; it is looked at in the next cycle.
+            Some(&(due, _)) => l1.next_due = l1.next_due.min(due),
+            None => l1.waiting &= !(1 << bank),
+        }
+        self.agenda.moved();
+        if access.answer == Answer::Now {
+            if request.kind == RequestKind::Write {
+                self.performed(now, WarpSlot(request.token as u16), 1);
+            } else {
+                self.access_returned(now, kernels, InstId(request.token as u16));
+            }
+        }
+    }
+
+    /// A load of which L1 has received data; acknowledgements of writes are taken on the way.
+    pub(super) fn take_from_l1(&mut self, now: Cycle) -> Option<InstId> {
+        while let Some(waiter) = self.lsu.l1.as_mut()?.cache.pop_ready() {
+            if waiter.silent {
+                continue;
+            }
+            if waiter.kind == RequestKind::Write {
+                self.performed(now, WarpSlot(waiter.token as u16), 1);
+                self.agenda.moved();
+                continue;
+            }
+            return Some(InstId(waiter.token as u16));
+        }
+        None
+    }
+}

@@ -1,0 +1,404 @@
+//! The load/store unit.
+//!
+//! ```text
+//!  OC_EX ─► dispatch register ─┬─► shared memory pipe ──────────────┐
+//!                              ├─► constant, texture cache ─────────┤
+//!                              ├─► L1 look-up queues ─► L1 ─► MSHRs ┼─► write-back register ─► RF
+//!                              └─► (bypass) ─► port ─► next global ─┘
+//! ```
+//! Follows GPGPU-Sim's `ldst_unit`, in its order within a cycle: the write-back register writes
+//! the register file and takes the next client's result in turn; one answer is taken from the
+//! memory; caches send one miss each; L1 look-ups that have waited out the latency are done; the
+//! instruction in the dispatch register goes on; the next one comes from OC_EX. A load whose last
+//! access hits in L1 releases its registers there and then, without the write-back register.
+//!
+//! - D-LS1: write-backs of dirty lines and passed-on writes share the caches' one request per cycle.
+//! - D-LS2: an access that fails in L1 is tried again when the cache has changed, not every cycle; one that
+//!   lacks an MSHR when one is free.
+//! - D-LS3: a store is performed when every transaction's acknowledgement is back, and fences wait
+//!   for that; GPGPU-Sim's fences wait for register writes only.
+//! - D-LS4: an asynchronous copy is a load without registers; writing shared memory takes no time.
+//! - D-LS5: reductions without a result are answered like atomics.
+//! - D-LS6: a texture read that filters touches two texels per lane, diagonally across, of the four or
+//!   eight that it blends. Filtering itself takes no time.
+
+mod cached;
+pub(crate) mod copies;
+mod global;
+mod shared;
+
+use crate::design::CoreDesign;
+use crate::inflight::{InstId, Stage, Window};
+use crate::kernel::Kernel;
+use crate::observe::observer::{Observer, Seen};
+use crate::operands::OperandStage;
+use crate::sm::Sm;
+use crate::spec::CoreSpec;
+use isa::{Access, Space, WarpSlot, WarpStream};
+use kit::{Cycle, NEVER};
+use mem::coalesce::Transactions;
+use mem::{Cache, Port, Request, RequestKind};
+use shared::SharedPipe;
+
+pub use global::L1;
+
+/// Marks the token of an access that bypasses L1: the rest is the instruction's id.
+pub(crate) const TOKEN_BYPASS: u32 = 1 << 31;
+
+/// Clients of the write-back register, in turn: shared memory, textures, constants, what bypassed L1,
+/// L1.
+const CLIENTS: u32 = 5;
+
+/// Where the instruction in the dispatch register goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Route {
+    /// Shared memory.
+    Shared,
+    /// The constant cache.
+    Constant,
+    /// The texture cache.
+    Texture,
+    /// L1 look-up queues.
+    L1,
+    /// Straight to the memory system.
+    Bypass,
+    /// Nowhere: no lane active, or not an access at all (fences).
+    None,
+}
+
+/// The instruction in the dispatch register.
+#[derive(Clone, Copy, Debug)]
+struct Dispatch {
+    id: InstId,
+    route: Route,
+    is_store: bool,
+    local: bool,
+    /// First cycle in which it can go on.
+    ready_at: Cycle,
+    /// When it came.
+    accepted_at: Cycle,
+    /// Transactions sent.
+    sent: usize,
+}
+
+/// The unit's state.
+#[derive(Debug)]
+pub struct LoadStoreUnit {
+    dispatch: Option<Dispatch>,
+    /// Transactions of the instruction in the dispatch register.
+    transactions: Transactions,
+    shared: SharedPipe,
+    /// L1 data cache with its look-up queues; absent if the GPU has none.
+    pub l1: Option<L1>,
+    /// Constant cache; absent if it always hits.
+    pub constant: Option<Cache>,
+    /// Texture cache.
+    pub texture: Cache,
+    /// An answer to an access that bypassed L1.
+    next_global: Option<InstId>,
+    /// The result that writes the register file next.
+    write_back: Option<InstId>,
+    /// The client served last.
+    last_client: u32,
+    /// A cache may have a request to send.
+    pub(crate) may_send: bool,
+    /// A client other than shared memory may have a result.
+    may_have_result: bool,
+    /// The next answer from the memory cannot be taken before something else happens.
+    pub(crate) inbox_stuck: bool,
+}
+
+impl LoadStoreUnit {
+    /// An empty unit.
+    pub fn new(spec: &CoreSpec) -> Self {
+        let perfect = spec.sm.perfect_instruction_and_constant_caches;
+        Self {
+            dispatch: None,
+            transactions: Transactions::new(),
+            shared: SharedPipe::new(spec),
+            l1: L1::new(&spec.sm.l1d),
+            constant: (!perfect).then(|| Cache::new(&spec.sm.constant_cache)),
+            texture: Cache::new(&spec.sm.texture_cache),
+            next_global: None,
+            write_back: None,
+            last_client: CLIENTS - 1,
+            may_send: false,
+            may_have_result: false,
+            inbox_stuck: false,
+        }
+    }
+
+    /// The clients that may have a result for the write-back register, one bit each.
+    #[inline]
+    fn clients_with_results(&mut self, now: Cycle) -> u32 {
+        let shared = u32::from(self.shared.next_result() <= now);
+        if !self.may_have_result {
+            return shared;
+        }
+        let others = u32::from(self.texture.has_ready()) << 1
+            | u32::from(self.constant.as_ref().is_some_and(Cache::has_ready)) << 2
+            | u32::from(self.next_global.is_some()) << 3
+            | u32::from(self.l1.as_ref().is_some_and(|l1| l1.cache.has_ready())) << 4;
+        self.may_have_result = others != 0;
+        shared | others
+    }
+
+    /// Whether a result waits to be written to the register file.
+    #[inline]
+    pub(crate) fn is_writing_back(&self) -> bool {
+        self.write_back.is_some()
+    }
+
+    /// Whether the unit and its caches hold nothing under way.
+    pub fn is_idle(&self) -> bool {
+        self.dispatch.is_none() && self.write_back.is_none() && self.next_global.is_none() && self.caches_are_idle()
+    }
+
+    fn caches_are_idle(&self) -> bool {
+        self.l1.as_ref().is_none_or(L1::is_idle)
+            && self.constant.as_ref().is_none_or(Cache::is_idle)
+            && self.texture.is_idle()
+    }
+}
+
+impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
+    /// The write-back register: its result is written, the next client's comes in.
+    #[inline]
+    pub(crate) fn write_back_memory(&mut self, now: Cycle, kernels: &[Kernel]) {
+        if let Some(id) = self.lsu.write_back {
+            if self.try_write_registers(kernels, id) {
+                self.lsu.write_back = None;
+                self.access_returned(now, kernels, id);
+                self.agenda.moved();
+            } else {
+                self.agenda.at(now + 1);
+                return;
+            }
+        }
+        let mut clients = self.lsu.clients_with_results(now);
+        while clients != 0 {
+            // In turn: those behind the one served last, then the others.
+            let behind = clients & u32::MAX << 1 << self.lsu.last_client;
+            let client = if behind == 0 { clients } else { behind }.trailing_zeros();
+            clients &= !(1 << client);
+            if let Some(id) = self.take_from_client(now, client) {
+                // As in GPGPU-Sim, an atomic on shared memory is over when its result leaves the pipe.
+                if client == 0 {
+                    self.end_atomic(id);
+                }
+                self.lsu.write_back = Some(id);
+                self.lsu.last_client = client;
+                self.agenda.moved();
+                return;
+            }
+        }
+    }
+
+    /// The result that `client` has for the write-back register.
+    #[inline]
+    fn take_from_client(&mut self, now: Cycle, client: u32) -> Option<InstId> {
+        let lsu = &mut self.lsu;
+        match client {
+            0 => lsu.shared.take(),
+            1 => lsu.texture.pop_ready().map(|w| InstId(w.token as u16)),
+            2 => lsu.constant.as_mut()?.pop_ready().map(|w| InstId(w.token as u16)),
+            3 => lsu.next_global.take(),
+            _ => self.take_from_l1(now),
+        }
+    }
+
+    /// One access of `id` has returned with its data; with the last one the instruction is complete.
+    #[inline]
+    pub(crate) fn access_returned(&mut self, now: Cycle, kernels: &[Kernel], id: InstId) {
+        let flight = self.slab.get_mut(id);
+        flight.pending -= 1;
+        if flight.pending == 0 {
+            self.complete(now, kernels, id);
+        }
+    }
+
+    /// Everything behind the operand collectors' step, in order.
+    #[inline]
+    pub(crate) fn load_store(&mut self, now: Cycle, kernels: &[Kernel], port: &mut Port) {
+        if !port.inbox.is_empty() {
+            self.take_answer(now, port);
+        }
+        self.send_misses(now, port);
+        self.look_up_l1(now, kernels);
+        if let Some(dispatch) = self.lsu.dispatch {
+            self.go_on(now, kernels, dispatch, port);
+        }
+        if self.lsu.dispatch.is_none() && self.oc_ex.occupied() & self.oc_ex.of_memory() != 0 {
+            self.accept_access(now, kernels);
+        }
+        self.agenda.at(self.lsu.shared.next_result().max(now + 1));
+    }
+
+    /// Takes at most one answer from the memory.
+    #[inline]
+    fn take_answer(&mut self, now: Cycle, port: &mut Port) {
+        self.lsu.inbox_stuck = false;
+        let Some(&(due, answer)) = port.inbox.front() else { return };
+        if due > now {
+            return;
+        }
+        let blocked_until = self.deliver(now, &answer);
+        if blocked_until > now {
+            self.lsu.inbox_stuck = true;
+            if blocked_until != NEVER {
+                self.agenda.at(blocked_until);
+            }
+            return;
+        }
+        port.inbox.pop_front();
+        self.lsu.may_have_result = true;
+        self.agenda.moved();
+    }
+
+    /// Delivers an answer to whom it belongs. Returns the cycle until which it cannot be.
+    fn deliver(&mut self, now: Cycle, answer: &Request) -> Cycle {
+        let may_send = &mut self.lsu.may_send;
+        let mut fill = |cache: &mut Cache| {
+            if !cache.fill_port_free(now) {
+                return cache.fill_port_free_at();
+            }
+            cache.fill(now, answer.token);
+            // A line that had to go may have to be written back.
+            *may_send |= cache.peek_miss().is_some();
+            now
+        };
+        match answer.kind {
+            RequestKind::Write => {
+                self.performed(now, WarpSlot(answer.token as u16), 1);
+                now
+            }
+            RequestKind::Instruction => {
+                self.fetch.fill(now, answer.token);
+                now
+            }
+            RequestKind::Constant => self.lsu.constant.as_mut().map_or(now, fill),
+            RequestKind::Texture => fill(&mut self.lsu.texture),
+            RequestKind::Read if answer.token & TOKEN_BYPASS == 0 => {
+                self.lsu.l1.as_mut().map_or(now, |l1| fill(&mut l1.cache))
+            }
+            RequestKind::Read | RequestKind::Atomic => {
+                if self.lsu.next_global.is_some() {
+                    // The write-back register takes it first, which is a movement of its own.
+                    return NEVER;
+                }
+                self.lsu.next_global = Some(InstId((answer.token & !TOKEN_BYPASS) as u16));
+                now
+            }
+            RequestKind::WriteBack => now,
+        }
+    }
+
+    /// Each cache sends one request, if the crossbar's input has room.
+    #[inline]
+    fn send_misses(&mut self, now: Cycle, port: &mut Port) {
+        if self.lsu.may_send {
+            self.send_some(now, port);
+        }
+    }
+
+    fn send_some(&mut self, now: Cycle, port: &mut Port) {
+        let Self { lsu, fetch, counters, agenda, .. } = self;
+        let l1 = lsu.l1.as_mut().map(|l1| &mut l1.cache);
+        let caches = [Some(&mut lsu.texture), lsu.constant.as_mut(), l1, fetch.icache.as_mut()];
+        lsu.may_send = false;
+        for cache in caches.into_iter().flatten().filter(|cache| cache.peek_miss().is_some()) {
+            if !port.has_room(self.spec.outbox_packets) {
+                agenda.at(now + 1);
+                lsu.may_send = true;
+                break;
+            }
+            let request = cache.pop_miss().expect("just seen");
+            port.outbox.push_back((now, request));
+            counters.requests += 1;
+            agenda.moved();
+            lsu.may_send |= cache.peek_miss().is_some();
+        }
+    }
+
+    /// The instruction in the dispatch register goes on as far as it can.
+    #[inline]
+    fn go_on(&mut self, now: Cycle, kernels: &[Kernel], dispatch: Dispatch, port: &mut Port) {
+        if dispatch.ready_at > now {
+            self.agenda.at(dispatch.ready_at);
+            return;
+        }
+        let done = match dispatch.route {
+            Route::Shared => self.go_on_shared(now, dispatch),
+            Route::Constant | Route::Texture => self.go_on_cached(now, kernels, dispatch),
+            Route::L1 => self.go_on_l1(now, dispatch),
+            Route::Bypass => self.go_on_bypass(now, dispatch, port),
+            Route::None => true,
+        };
+        if !done {
+            return;
+        }
+        self.lsu.dispatch = None;
+        self.agenda.moved();
+        self.counters.memory_stall_cycles += now - dispatch.accepted_at - 1;
+        let goes_on_elsewhere = dispatch.route == Route::Shared && !dispatch.is_store;
+        if !goes_on_elsewhere && self.slab.get(dispatch.id).pending == 0 {
+            self.complete(now, kernels, dispatch.id);
+        }
+    }
+
+    /// The oldest instruction in OC_EX comes into the dispatch register.
+    fn accept_access(&mut self, now: Cycle, kernels: &[Kernel]) {
+        let latches = self.oc_ex.occupied() & self.oc_ex.of_memory();
+        let latch = self.oc_ex.oldest(latches);
+        let id = self.oc_ex.pop(latch).expect("an occupied latch");
+        self.operands.latches_freed(1 << self.oc_ex.partition(latch));
+        self.slab.get_mut(id).stage = Stage::Executing;
+        self.agenda.moved();
+        self.observer.executing(now, Seen { id, window: Window { slab: &self.slab, kernels } });
+        let route = self.route(id);
+        let access = self.slab.get(id).mem.map(|m| m.access);
+        let dispatch = Dispatch {
+            id,
+            route,
+            is_store: access == Some(Access::Store),
+            local: self.slab.dynamic(id).space == Space::Local,
+            ready_at: now + 1,
+            accepted_at: now,
+            sent: 0,
+        };
+        self.lsu.dispatch = Some(dispatch);
+        match route {
+            Route::Shared => self.begin_shared(now, id),
+            Route::Constant | Route::Texture => self.begin_cached(kernels, id, route),
+            Route::L1 | Route::Bypass => self.begin_global(kernels, id, route == Route::Bypass),
+            Route::None => {}
+        }
+    }
+
+    /// Where an access goes.
+    fn route(&self, id: InstId) -> Route {
+        let (flight, dynamic) = (self.slab.get(id), self.slab.dynamic(id));
+        let Some(mem) = flight.mem else { return Route::None };
+        if flight.mask == 0 {
+            return Route::None;
+        }
+        // What the stream made of a generic access; the static space is as good for all others.
+        let space = if mem.space == Space::Generic { dynamic.space } else { mem.space };
+        match space {
+            Space::Shared if mem.access != Access::AsyncCopy => Route::Shared,
+            Space::Constant | Space::Param => Route::Constant,
+            // Since Maxwell textures are read through L1.
+            Space::Texture if self.spec.sm_version >= 50 => self.route_by_l1(mem, false),
+            Space::Texture => Route::Texture,
+            Space::Local => self.route_by_l1(mem, true),
+            Space::Global | Space::Generic | Space::Shared => self.route_by_l1(mem, false),
+        }
+    }
+
+    fn route_by_l1(&self, mem: isa::MemAccess, local: bool) -> Route {
+        let atomic = matches!(mem.access, Access::Atomic | Access::Reduction);
+        let past_l1 = matches!(mem.cache, isa::CacheOp::L2 | isa::CacheOp::Volatile) && !local;
+        let skipped = self.spec.sm.l1d.skip_global && !local;
+        if atomic || past_l1 || skipped || self.lsu.l1.is_none() { Route::Bypass } else { Route::L1 }
+    }
+}

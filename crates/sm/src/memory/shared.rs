@@ -1,0 +1,81 @@
+//! Shared memory: a pipe behind the dispatch register, in which bank conflicts keep an access.
+
+use super::Dispatch;
+use crate::design::CoreDesign;
+use crate::inflight::InstId;
+use crate::observe::observer::Observer;
+use crate::sm::Sm;
+use crate::spec::CoreSpec;
+use isa::WarpStream;
+use kit::{Cycle, NEVER};
+use mem::shared_banks::conflict_degree;
+use std::collections::VecDeque;
+
+/// Accesses with a result on their way through the shared-memory pipe, by the cycle from which the
+/// write-back register may take them.
+#[derive(Debug)]
+pub(super) struct SharedPipe {
+    results: VecDeque<(Cycle, InstId)>,
+    /// When the oldest has come through.
+    next_result: Cycle,
+    stages: usize,
+    latency: Cycle,
+}
+
+impl SharedPipe {
+    pub fn new(spec: &CoreSpec) -> Self {
+        let latency = spec.sm.shared.latency_cycles.max(1);
+        let stages = latency as usize;
+        Self { results: VecDeque::with_capacity(stages), next_result: NEVER, stages, latency: Cycle::from(latency) }
+    }
+
+    /// Whether the first stage is free.
+    fn has_room(&self) -> bool {
+        self.results.len() < self.stages
+    }
+
+    fn push(&mut self, now: Cycle, id: InstId) {
+        self.results.push_back((now + self.latency, id));
+        self.next_result = self.next_result.min(now + self.latency);
+    }
+
+    /// When the oldest result comes through, or did; it waits there for the write-back register.
+    #[inline]
+    pub fn next_result(&self) -> Cycle {
+        self.next_result
+    }
+
+    /// Takes the oldest result.
+    #[inline]
+    pub fn take(&mut self) -> Option<InstId> {
+        let (_, id) = self.results.pop_front()?;
+        self.next_result = self.results.front().map_or(NEVER, |&(due, _)| due);
+        Some(id)
+    }
+}
+
+impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
+    /// An access to shared memory enters the dispatch register: conflicts keep it there.
+    pub(super) fn begin_shared(&mut self, now: Cycle, id: InstId) {
+        let shared = &self.spec.sm.shared;
+        let addresses = &self.slab.dynamic(id).addresses;
+        let degree = conflict_degree(self.slab.get(id).mask, addresses, shared.banks, shared.limited_broadcast).max(1);
+        self.counters.shared_accesses += 1;
+        self.counters.shared_conflict_cycles += u64::from(degree - 1);
+        let dispatch = self.lsu.dispatch.as_mut().expect("just accepted");
+        dispatch.ready_at = now + Cycle::from(degree);
+    }
+
+    /// Its conflicts resolved, it enters the pipe if it has a result. True if it has gone.
+    pub(super) fn go_on_shared(&mut self, now: Cycle, dispatch: Dispatch) -> bool {
+        if dispatch.is_store {
+            return true;
+        }
+        if !self.lsu.shared.has_room() {
+            return false;
+        }
+        self.slab.get_mut(dispatch.id).pending = 1;
+        self.lsu.shared.push(now, dispatch.id);
+        true
+    }
+}

@@ -1,0 +1,140 @@
+//! What an SM counts.
+
+use isa::OpClass;
+use kit::{ByKind, CounterInfo, Counters};
+
+kit::counters! {
+    /// Events in one SM.
+    pub struct SmCounters {
+        /// Warp instructions issued.
+        pub warp_instructions: "warp instructions",
+        /// Thread instructions issued: active lanes over all warp instructions.
+        pub thread_instructions: "thread instructions",
+        /// Warp instructions issued with no active lane.
+        pub empty_instructions: "warp instructions",
+        /// Cycles in which some warp was resident.
+        pub active_cycles: "cycles",
+        /// Resident warps, summed over cycles.
+        pub warp_cycles: "warp cycles",
+        /// CTAs started.
+        pub ctas_started: "CTAs",
+        /// CTAs finished.
+        pub ctas_finished: "CTAs",
+        /// Fetches from the instruction cache.
+        pub fetches: "fetches",
+        /// Fetches that missed in the instruction cache.
+        pub fetch_misses: "fetches",
+        /// Fetches refused by the instruction cache, to be tried again.
+        pub fetch_refusals: "fetches",
+        /// Warp instructions decoded.
+        pub decoded: "warp instructions",
+        /// Times that fetch was turned to another path when a change of control flow issued.
+        pub flushes: "flushes",
+        /// Control instructions whose lanes went different ways.
+        pub divergences: "warp instructions",
+        /// Cycles in which a scheduler issued more than one instruction.
+        pub multiple_issues: "scheduler cycles",
+        /// Register reads by operand collectors, in warp operands.
+        pub register_reads: "warp operands",
+        /// Register writes, in warp operands.
+        pub register_writes: "warp operands",
+        /// 32-bit registers read by lanes: register reads, each by the active lanes of its instruction.
+        pub lane_reads: "lane operands",
+        /// 32-bit registers written by lanes, predicates not among them.
+        pub lane_writes: "lane operands",
+        /// Times that a register bank served a read while others waited for it.
+        pub bank_conflicts: "bank cycles",
+        /// Barrier arrivals of warps.
+        pub barrier_arrivals: "warps",
+        /// Warp accesses to shared memory.
+        pub shared_accesses: "warp instructions",
+        /// Cycles that bank conflicts in shared memory added.
+        pub shared_conflict_cycles: "cycles",
+        /// Warp accesses to global memory, atomics included.
+        pub global_accesses: "warp instructions",
+        /// Warp accesses to local memory.
+        pub local_accesses: "warp instructions",
+        /// Warp accesses to constants and parameters.
+        pub constant_accesses: "warp instructions",
+        /// Warp accesses to textures.
+        pub texture_accesses: "warp instructions",
+        /// Transactions into which global and local accesses were coalesced.
+        pub transactions: "transactions",
+        /// Warp atomics and reductions on global memory.
+        pub global_atomics: "warp instructions",
+        /// Requests sent to the memory system.
+        pub requests: "requests",
+        /// Cycles in which the memory unit held an access that could not continue.
+        pub memory_stall_cycles: "cycles",
+    }
+}
+
+/// Warp instructions issued, by class.
+pub type ClassCounts = ByKind<{ OpClass::COUNT }>;
+
+/// A statistic that only one issue design has. Reports call it `design.` and its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DesignStatistic {
+    /// What it means.
+    pub info: CounterInfo,
+    /// What was counted.
+    pub count: u64,
+    /// For a ratio: what the count is divided by.
+    pub per: Option<Per>,
+}
+
+/// The denominator of a ratio of counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Per {
+    /// What was counted.
+    pub count: u64,
+    /// What the quotient is multiplied by: 100 for percent.
+    pub scale: u32,
+}
+
+impl DesignStatistic {
+    /// A plain count.
+    pub const fn count(name: &'static str, unit: &'static str, description: &'static str, count: u64) -> Self {
+        Self { info: CounterInfo { name, unit, description }, count, per: None }
+    }
+
+    /// Instructions that went ahead of an older one of their warp, of so many.
+    pub const fn reordered_share(reordered: u64, all: u64) -> Self {
+        const WHAT: &str = "Instructions that issued (under LOOG: left their stations) before an older one of their \
+                            warp, as a share of all.";
+        Self::count("reordered_share", "%", WHAT, reordered).per(all, 100)
+    }
+
+    /// The same count as a quotient.
+    pub const fn per(self, count: u64, scale: u32) -> Self {
+        Self { per: Some(Per { count, scale }), ..self }
+    }
+
+    /// Both counts put together by `join`.
+    fn joined(self, other: &Self, join: fn(u64, u64) -> u64) -> Self {
+        debug_assert_eq!(self.info, other.info);
+        let per = self.per.zip(other.per).map(|(a, b)| Per { count: join(a.count, b.count), ..a });
+        Self { count: join(self.count, other.count), per, ..self }
+    }
+}
+
+/// The statistics of one issue design; none before an SM was added.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DesignStatistics(pub Vec<DesignStatistic>);
+
+impl Counters for DesignStatistics {
+    fn add(&mut self, other: &Self) {
+        if self.0.is_empty() {
+            self.0.extend_from_slice(&other.0);
+        } else {
+            self.0.iter_mut().zip(&other.0).for_each(|(a, b)| *a = a.joined(b, |a, b| a + b));
+        }
+    }
+
+    fn since(&self, earlier: &Self) -> Self {
+        if earlier.0.is_empty() {
+            return self.clone();
+        }
+        Self(self.0.iter().zip(&earlier.0).map(|(a, b)| a.joined(b, |a, b| a - b)).collect())
+    }
+}

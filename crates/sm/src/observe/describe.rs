@@ -1,0 +1,117 @@
+//! Who waits for what: the report of a deadlock.
+
+use crate::design::{CoreDesign, MaskOf};
+use crate::issue::policy::IssuePolicy;
+use crate::kernel::Kernel;
+use crate::observe::observer::Observer;
+use crate::observe::stalls::Stall;
+use crate::sm::Sm;
+use crate::warps::mask::WarpMask;
+use isa::{Dim3, Pc, WarpSlot, WarpStream};
+use kit::text::{counted, plural};
+
+/// A warp that cannot go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BlockedWarp {
+    /// Its SM.
+    pub sm: u16,
+    /// Its slot.
+    pub warp: WarpSlot,
+    /// Name of its kernel.
+    pub kernel: String,
+    /// Its CTA's position in the grid.
+    pub cta: Dim3,
+    /// Its place in the CTA.
+    pub index_in_cta: u16,
+    /// The instruction at which it waits, if there is one.
+    pub pc: Option<Pc>,
+    /// That instruction's text.
+    pub text: String,
+    /// Where that instruction is ([`Program::place`](isa::Program::place)); empty if unknown.
+    pub place: String,
+    /// Why it does not issue.
+    pub stall: Stall,
+    /// What it waits for, in words.
+    pub waits_for: String,
+}
+
+impl std::fmt::Display for BlockedWarp {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { sm, warp, kernel, cta, index_in_cta, text, place, waits_for, .. } = self;
+        write!(f, "SM {sm}, warp slot {}: warp {index_in_cta} of CTA {cta} of `{kernel}`", warp.0)?;
+        if !text.is_empty() {
+            write!(f, " at `{text}`")?;
+        }
+        if !place.is_empty() {
+            write!(f, " ({place})")?;
+        }
+        write!(f, " waits for {waits_for}")
+    }
+}
+
+impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
+    /// Every resident warp with what keeps it from issuing.
+    pub fn describe_stalls(&self, kernels: &[Kernel]) -> Vec<BlockedWarp> {
+        self.warps.resident.iter().map(|warp| self.describe_warp(kernels, warp)).collect()
+    }
+
+    fn describe_warp(&self, kernels: &[Kernel], warp: WarpSlot) -> BlockedWarp {
+        let w = warp.index();
+        let kernel = self.warps.kernel[w];
+        let program = &kernels[kernel.index()].code.program;
+        let partition = self.spec.partition(w % self.schedulers.len());
+        let stall = self.why(MaskOf::<D>::of(warp), partition);
+        // A warp that is held waits at the instruction that it issued, others before their next.
+        let next = if self.warps.held().contains(warp) {
+            Some(self.warps.last_issued[w])
+        } else {
+            self.policy.oldest(warp).map(|id| self.slab.get(id).pc).or_else(|| self.stream.next_pc(warp))
+        };
+        let pc = next.filter(|pc| pc.index() < program.insts().len());
+        BlockedWarp {
+            sm: self.id,
+            warp,
+            kernel: program.name.clone(),
+            cta: self.ctas[self.warps.cta[w].index()].map_or(Dim3::new(0, 0, 0), |c| c.position),
+            index_in_cta: self.warps.index_in_cta[w],
+            pc,
+            text: pc.map_or_else(String::new, |pc| program.text(pc).to_owned()),
+            place: pc.map_or_else(String::new, |pc| program.place(pc)),
+            stall,
+            waits_for: self.describe_wait(warp, stall),
+        }
+    }
+
+    fn describe_wait(&self, warp: WarpSlot, stall: Stall) -> String {
+        let w = warp.index();
+        let outstanding = self.warps.outstanding[w];
+        match stall {
+            Stall::Barrier => {
+                let cta = self.warps.cta[w];
+                let live = self.barriers.live(cta);
+                let Some((id, arrived)) = self.barriers.waiting_at(cta, warp) else {
+                    return "a barrier".into();
+                };
+                let missing: Vec<_> =
+                    (live & !arrived).iter().map(|m| self.warps.index_in_cta[m.index()].to_string()).collect();
+                let arrived = u64::from(arrived.count());
+                let have = if arrived == 1 { "has" } else { "have" };
+                format!(
+                    "barrier {id}: {} {have} arrived, and not {} {}",
+                    counted(arrived, "warp"),
+                    plural(missing.len() as u64, "warp"),
+                    missing.join(", ")
+                )
+            }
+            Stall::Fence => format!("{} at a fence", counted(outstanding.into(), "outstanding memory access")),
+            Stall::Drain => format!("{} before it can end", counted(outstanding.into(), "outstanding memory access")),
+            Stall::AsyncCopy => {
+                format!("asynchronous copies, {} groups of which are pending", self.copies.pending(warp))
+            }
+            Stall::Raw | Stall::RawMemory | Stall::Waw | Stall::War => {
+                format!("a register ({}), {outstanding} memory accesses being outstanding", stall.name())
+            }
+            other => other.description().trim_end_matches('.').to_owned(),
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Warps that repeat themselves: their states for a watchdog, and the loops that they execute.
+
+use crate::design::CoreDesign;
+use crate::kernel::Kernel;
+use crate::observe::observer::Observer;
+use crate::sm::Sm;
+use crate::warps::mask::WarpMask;
+use gpu::{LoopStep, Pulse, SpinningWarp};
+use isa::{Access, Dim3, DynInst, Program, Space, StepContext, WarpSlot, WarpStream};
+use kit::{Cycle, lanes};
+
+/// Maximum number of instructions of a loop that are followed.
+const MOST_STEPS: usize = 4096;
+/// Maximum number of addresses that an instruction is said to read.
+const NAMED_READS: usize = 4;
+
+impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
+    /// The resident warps with their states.
+    pub fn pulses(&self) -> impl Iterator<Item = (WarpSlot, Pulse)> {
+        let arrivals = self.counters.barrier_arrivals;
+        self.warps.resident.iter().map(move |warp| {
+            let executed = self.warps.next_order[warp.index()];
+            let at_barrier = self.warps.at_barrier.contains(warp);
+            (warp, Pulse { digest: self.stream.digest(warp), executed, at_barrier, arrivals })
+        })
+    }
+
+    /// What the resident warps do, each of which repeats itself, or is `blocked` at a barrier.
+    /// Executes a round of each loop, through barriers, which are released each time: the machine cannot go
+    /// on after this.
+    pub fn follow_loops(
+        &mut self,
+        now: Cycle,
+        kernels: &[Kernel],
+        shared: &mut S::Shared,
+        blocked: impl Fn(WarpSlot) -> bool,
+    ) -> Vec<SpinningWarp> {
+        let warps = self.warps.resident;
+        warps.iter().map(|warp| self.follow(now, kernels, shared, warp, blocked(warp))).collect()
+    }
+
+    fn follow(
+        &mut self,
+        now: Cycle,
+        kernels: &[Kernel],
+        shared: &mut S::Shared,
+        warp: WarpSlot,
+        blocked: bool,
+    ) -> SpinningWarp {
+        let w = warp.index();
+        let program = kernels[self.warps.kernel[w].index()].code.program.clone();
+        let mut spinning = SpinningWarp {
+            sm: self.id,
+            warp,
+            kernel: program.name.clone(),
+            cta: self.ctas[self.warps.cta[w].index()].map_or(Dim3::new(0, 0, 0), |c| c.position),
+            index_in_cta: self.warps.index_in_cta[w],
+            lanes: 0,
+            steps: Vec::new(),
+            blocked,
+        };
+        if blocked {
+            spinning.steps.push(LoopStep::new(&program, self.warps.last_issued[w]));
+            return spinning;
+        }
+        let (first, mut done) = (self.stream.digest(warp), DynInst::default());
+        while let Some(pc) = self.stream.next_pc(warp) {
+            if self.stream.step(shared, warp, StepContext { now, sm: self.id }, &mut done).is_err() {
+                break;
+            }
+            let mut step = LoopStep::new(&program, pc);
+            step.reads = self.reads_of(&program, shared, warp, &done);
+            spinning.lanes |= done.active;
+            spinning.steps.push(step);
+            if self.stream.digest(warp) == first {
+                // Where it was found in its loop does not matter.
+                let top = (0..spinning.steps.len()).min_by_key(|&i| spinning.steps[i].pc).unwrap_or(0);
+                spinning.steps.rotate_left(top);
+                break;
+            }
+            if spinning.steps.len() == MOST_STEPS {
+                break;
+            }
+        }
+        spinning
+    }
+
+    /// What `done` reads of memory that others may write, and the words there.
+    fn reads_of(
+        &self,
+        program: &Program,
+        shared: &S::Shared,
+        warp: WarpSlot,
+        done: &DynInst,
+    ) -> Vec<(Space, u64, Option<u32>)> {
+        let reads = program.inst(done.pc).mem.is_some_and(|m| matches!(m.access, Access::Load | Access::Atomic));
+        if !reads || !matches!(done.space, Space::Global | Space::Shared) {
+            return Vec::new();
+        }
+        let mut addresses: Vec<u64> = lanes(done.mask).map(|lane| done.addresses[lane]).collect();
+        addresses.sort_unstable();
+        addresses.dedup();
+        let words = addresses.iter().take(NAMED_READS);
+        words.map(|&a| (done.space, a, self.stream.word_at(shared, warp, done.space, a))).collect()
+    }
+}

@@ -1,0 +1,9 @@
+//! What an SM counts and reports, and who may watch it: no stage depends on what happens here.
+
+pub mod auditor;
+pub(crate) mod counters;
+pub(crate) mod describe;
+pub(crate) mod loops;
+pub(crate) mod observer;
+pub(crate) mod stalls;
+pub(crate) mod timeline;

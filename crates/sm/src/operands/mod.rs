@@ -1,0 +1,157 @@
+//! The operand stage: from issue (ID_OC) to the units (OC_EX), through the banked register file.
+//!
+//! | file | what it is |
+//! | --- | --- |
+//! | [`collectors`](Collectors) | operand collectors, which take turns |
+//! | `gpgpu_sim_order` | the same in exactly the order of GPGPU-Sim 4.2 |
+//! | `read_guard` | a rule over collectors: no write overtakes an older read |
+//! | [`stations`](ReservationStations) | reservation stations, which await results |
+//! | [`scalar`] | a layer: what all lanes share is collected and executed once |
+//! | `pool`, `banks` | what the alternatives have in common |
+//!
+//! A stage of another kind is a file with an [`OperandStage`], which a [`CoreDesign`](crate::CoreDesign)
+//! names.
+
+mod banks;
+mod collectors;
+mod gpgpu_sim_order;
+pub(crate) mod layer;
+mod pool;
+mod read_guard;
+mod route;
+pub mod scalar;
+mod stations;
+
+pub use banks::RegisterBanks;
+pub use collectors::{CollectorRules, Collectors};
+pub use route::Route;
+pub use stations::{FeedsStations, ReservationStations, StationCounts};
+
+use crate::execute::latches::Latches;
+use crate::inflight::{InstId, Slab, Window};
+use crate::issue::policy::IssuePolicy;
+use crate::kernel::Kernel;
+use crate::observe::observer::{Observer, Seen};
+use crate::warps::mask::WarpMask;
+use kit::Cycle;
+
+/// One bit per collector, or per bank.
+type Mask = u64;
+
+/// The maximum number of partitions: the schedulers are fewer.
+const PARTITIONS: usize = 8;
+
+/// The lowest `n` bits.
+fn low(n: usize) -> Mask {
+    if n == 64 { Mask::MAX } else { (1 << n) - 1 }
+}
+
+/// What an operand stage is connected to.
+#[derive(Debug)]
+pub struct Wires<'a> {
+    /// Instructions that have issued.
+    pub id_oc: &'a mut Latches,
+    /// Instructions that have their operands.
+    pub oc_ex: &'a mut Latches,
+    /// The instructions in flight.
+    pub slab: &'a mut Slab,
+    /// Their kernels.
+    pub kernels: &'a [Kernel],
+}
+
+impl Wires<'_> {
+    /// The instructions, to look at.
+    #[inline]
+    pub fn window(&self) -> Window<'_> {
+        Window { slab: self.slab, kernels: self.kernels }
+    }
+}
+
+/// What an operand stage did in a cycle.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Collected {
+    /// Register reads served.
+    pub reads: u32,
+    /// Rounds in which a bank left reads waiting after the one it served.
+    pub conflicts: u32,
+    /// Partitions in which anything moved, one bit each.
+    pub touched: u8,
+}
+
+/// Who hears of what an operand stage does: issue design, observer, statistics.
+#[derive(Debug)]
+pub struct Hooks<'a, P: IssuePolicy, O> {
+    /// The issue design.
+    pub policy: &'a mut P,
+    pub(crate) observer: &'a mut O,
+    /// Warps of which the issue design has heard.
+    pub(crate) pending: &'a mut P::Mask,
+    /// Registers read by lanes.
+    pub(crate) lane_reads: &'a mut u64,
+    pub(crate) kernels: &'a [Kernel],
+    pub(crate) now: Cycle,
+    /// What the stage has done in this cycle.
+    pub done: Collected,
+}
+
+impl<P: IssuePolicy, O: Observer> Hooks<'_, P, O> {
+    /// `id` has a collector, where it awaits the sources `awaited` (by place, one bit each) and reads the
+    /// others.
+    #[inline]
+    pub fn collecting(&mut self, slab: &Slab, id: InstId, awaited: u64) {
+        if awaited != 0 {
+            // Counted when it issued. Sources in the register file come first.
+            let flight = slab.get(id);
+            let sources = flight.vector_srcs.into();
+            let saved = (awaited & !u64::MAX.checked_shl(sources).unwrap_or(0)).count_ones();
+            *self.lane_reads -= u64::from(saved * flight.mask.count_ones());
+        }
+        self.observer.collecting(self.now, Seen { id, window: Window { slab, kernels: self.kernels } }, awaited);
+    }
+
+    /// The last register read of `id` is served.
+    #[inline]
+    pub fn collected(&mut self, slab: &Slab, id: InstId) {
+        self.observer.collected(self.now, Seen { id, window: Window { slab, kernels: self.kernels } });
+    }
+
+    /// `id` has its operands and leaves.
+    #[inline]
+    pub fn operands_read(&mut self, slab: &Slab, id: InstId) {
+        let window = Window { slab, kernels: self.kernels };
+        self.policy.on_operands_read(window, id);
+        self.pending.insert(slab.get(id).warp);
+        self.observer.operands_read(self.now, Seen { id, window });
+    }
+}
+
+/// Where issued instructions get their operands, in a core whose issue design is `P`. Partitions are the
+/// parts into which sub-cores split it.
+pub trait OperandStage<P: IssuePolicy> {
+    /// One cycle: instructions come from ID_OC, read their registers, and leave to OC_EX.
+    fn step<O: Observer>(&mut self, wires: &mut Wires<'_>, hooks: &mut Hooks<'_, P, O>) -> Collected;
+
+    /// The register banks.
+    fn banks(&mut self) -> &mut RegisterBanks;
+
+    /// Whether nothing can move, so that [`OperandStage::step`] need not be called.
+    fn is_stuck(&self) -> bool;
+
+    /// An instruction has come into an issue latch of `partition`.
+    fn wake(&mut self, partition: usize);
+
+    /// Instructions have left dispatch latches of `partitions`, one bit each.
+    fn latches_freed(&mut self, partitions: u8);
+
+    /// `id`, of a warp in `partition`, has written its results, of which `policy` has been informed.
+    #[inline]
+    fn written_back(&mut self, _policy: &mut P, _slab: &Slab, _id: InstId, _partition: usize) {}
+
+    /// Whether an instruction in `partition` has its operands and waits for its unit.
+    fn any_waits_for_unit(&self, partition: usize) -> bool;
+
+    /// Whether `partition` takes no instruction of some kind, whatever its units do.
+    fn is_full(&self, _partition: usize) -> bool {
+        false
+    }
+}

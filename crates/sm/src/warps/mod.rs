@@ -1,0 +1,170 @@
+//! State of the resident warps and CTAs: a struct of arrays, with masks over the warps.
+
+pub(crate) mod barrier;
+pub(crate) mod mask;
+pub(crate) mod occupancy;
+pub(crate) mod rows;
+
+use crate::warps::mask::WarpMask;
+use isa::{CtaSlot, Dim3, KernelId, Pc, WarpSlot};
+use std::fmt;
+
+/// One value per warp slot of SMs whose sets of warps are `M`. It has no others, so that indexing needs no
+/// check.
+pub struct PerWarp<T, M: WarpMask = u64>(M::Each<T>);
+
+impl<T: Copy, M: WarpMask> PerWarp<T, M> {
+    /// `value` for every slot.
+    pub fn new(value: T) -> Self {
+        Self::from_fn(|_| value)
+    }
+}
+
+impl<T, M: WarpMask> PerWarp<T, M> {
+    /// What `value` gives for each slot.
+    pub fn from_fn(value: impl FnMut(usize) -> T) -> Self {
+        Self(M::each(value))
+    }
+}
+
+impl<T: Clone, M: WarpMask> Clone for PerWarp<T, M> {
+    fn clone(&self) -> Self {
+        Self::from_fn(|w| self[w].clone())
+    }
+}
+
+impl<T: fmt::Debug, M: WarpMask> fmt::Debug for PerWarp<T, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.0.as_ref()).finish()
+    }
+}
+
+impl<T, M: WarpMask> std::ops::Index<usize> for PerWarp<T, M> {
+    type Output = T;
+    #[inline(always)]
+    fn index(&self, warp: usize) -> &T {
+        &self.0.as_ref()[warp % M::SLOTS]
+    }
+}
+
+impl<T, M: WarpMask> std::ops::IndexMut<usize> for PerWarp<T, M> {
+    #[inline(always)]
+    fn index_mut(&mut self, warp: usize) -> &mut T {
+        &mut self.0.as_mut()[warp % M::SLOTS]
+    }
+}
+
+/// The resident warps.
+#[derive(Debug)]
+pub struct Warps<M: WarpMask = u64> {
+    /// Slots in use.
+    pub resident: M,
+    /// All threads have exited and the exit has issued.
+    pub exited: M,
+    /// All threads have exited as far as decode has come: nothing more to fetch.
+    pub decoded: M,
+    /// Waits at a CTA barrier.
+    pub at_barrier: M,
+    /// Waits at a fence.
+    pub at_fence: M,
+    /// The fence that it waits at, or has issued, drops the contents of L1.
+    pub invalidates: M,
+    /// Waits for asynchronous copies.
+    pub at_copies: M,
+    /// Waits for atomics (only where they hold the warp).
+    pub at_atomic: M,
+    /// Sleeps.
+    pub asleep: M,
+    /// Kernel of each warp.
+    pub kernel: PerWarp<KernelId, M>,
+    /// CTA of each warp.
+    pub cta: PerWarp<CtaSlot, M>,
+    /// Place of each warp in its CTA.
+    pub index_in_cta: PerWarp<u16, M>,
+    /// Order of arrival on the SM: smaller is older.
+    pub age: PerWarp<u64, M>,
+    /// Program order of the next instruction to be decoded.
+    pub next_order: PerWarp<u32, M>,
+    /// The instruction that issued last.
+    pub last_issued: PerWarp<Pc, M>,
+    /// Instructions decoded and not yet complete.
+    pub in_pipeline: PerWarp<u16, M>,
+    /// Memory instructions issued and not performed, and store acknowledgements still to come.
+    pub outstanding: PerWarp<u32, M>,
+    /// Atomics on their way that hold the warp.
+    pub atomics: PerWarp<u16, M>,
+    arrivals: u64,
+}
+
+impl<M: WarpMask> Default for Warps<M> {
+    /// Empty slots.
+    fn default() -> Self {
+        Self {
+            resident: M::NONE,
+            exited: M::NONE,
+            decoded: M::NONE,
+            at_barrier: M::NONE,
+            at_fence: M::NONE,
+            invalidates: M::NONE,
+            at_copies: M::NONE,
+            at_atomic: M::NONE,
+            asleep: M::NONE,
+            kernel: PerWarp::new(KernelId(0)),
+            cta: PerWarp::new(CtaSlot(0)),
+            index_in_cta: PerWarp::new(0),
+            age: PerWarp::new(0),
+            next_order: PerWarp::new(0),
+            last_issued: PerWarp::new(Pc(0)),
+            in_pipeline: PerWarp::new(0),
+            outstanding: PerWarp::new(0),
+            atomics: PerWarp::new(0),
+            arrivals: 0,
+        }
+    }
+}
+
+impl<M: WarpMask> Warps<M> {
+    /// Warps that may not issue whatever their buffers hold.
+    #[inline]
+    pub fn held(&self) -> M {
+        self.at_barrier | self.at_fence | self.at_copies | self.at_atomic | self.asleep | self.exited
+    }
+
+    /// Puts a warp into a free slot.
+    pub fn start(&mut self, warp: WarpSlot, kernel: KernelId, cta: CtaSlot, index_in_cta: usize) {
+        let w = warp.index();
+        debug_assert!(!self.resident.contains(warp));
+        self.resident.insert(warp);
+        self.exited.remove(warp);
+        self.decoded.remove(warp);
+        self.kernel[w] = kernel;
+        self.cta[w] = cta;
+        self.index_in_cta[w] = index_in_cta as u16;
+        self.age[w] = self.arrivals;
+        self.arrivals += 1;
+        self.next_order[w] = 0;
+        debug_assert!(self.in_pipeline[w] == 0 && self.outstanding[w] == 0 && self.atomics[w] == 0);
+    }
+
+    /// Whether all threads have exited and nothing of the warp is left in the SM or the memory.
+    #[inline]
+    pub fn is_drained(&self, warp: WarpSlot) -> bool {
+        let w = warp.index();
+        self.exited.contains(warp) && self.in_pipeline[w] == 0 && self.outstanding[w] == 0
+    }
+}
+
+/// A CTA on the SM.
+#[derive(Clone, Copy, Debug)]
+pub struct Cta<M> {
+    /// Its kernel.
+    pub kernel: KernelId,
+    /// Its position in the grid.
+    pub position: Dim3,
+    /// Slots of its warps.
+    pub warps: M,
+    /// Those of them that are not finished.
+    pub unfinished: M,
+    /// What it takes of the SM.
+    pub resources: occupancy::Resources,
+}
