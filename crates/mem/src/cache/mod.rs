@@ -20,7 +20,7 @@ use crate::{Request, RequestKind};
 use config::Allocate;
 use kit::{Cycle, Ring};
 use mshr::{FillPlace, MshrFull, Mshrs};
-use tags::{Atoms, Evicted, Probe, Tags};
+use tags::{Atoms, Evicted, Probe, Tags, sectors_of};
 
 pub use mshr::Waiter;
 
@@ -171,12 +171,6 @@ impl CacheCounters {
             FailReason::WriteBehindRead => &mut self.fails_write_behind_read,
         } += times;
     }
-}
-
-/// The atoms (sectors, or the one line) of a cache's lines, all set.
-fn sectors_of(config: &config::Cache) -> Atoms {
-    let sectors = if config.sectored { (config.line_bytes / 32).clamp(1, 4) } else { 1 };
-    ((1u32 << sectors) - 1) as Atoms
 }
 
 /// A cache. See the [module](self).
