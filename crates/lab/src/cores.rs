@@ -1,86 +1,148 @@
 //! Machines whose SMs are of any core design.
 
-use crate::Setup;
 use crate::designs::{ForCore, check_core_on, for_core};
-use crate::engine::Engine;
-use crate::erased::{AnyStream, Unerased};
+use crate::engine::{Engine, Rig, Subject};
+use crate::source::{Source, Stream};
 use config::GpuConfig;
 use gpu::Machine;
-use isa::WarpStream;
-use sm::{Auditor, ConfigOf, CoreDesign, CoreSpec, Silent, Sm, WarpMask};
-use std::any::Any;
+use isa::{LaunchShape, Program};
+use sm::{
+    Auditor, Code, ConfigOf, CoreDesign, CoreOptions, CoreSpec, Findings, Kernel, Observer, Silent, Sm, TimingTable,
+    WarpMask,
+};
+use std::collections::HashMap;
 use std::sync::Arc;
+use trace::Recorder;
+use workloads::Form;
 
-/// What every core design can be fed by: live execution, traces.
-pub(crate) trait Stream: WarpStream<Shared: 'static> + Default + 'static {}
+/// A machine of SMs that is to be built.
+pub(crate) struct Build<'a> {
+    gpu: &'a GpuConfig,
+    /// With an auditor at each SM.
+    audit: bool,
+    source: Source,
+    /// Records what the warps do.
+    recorder: Option<&'a Recorder>,
+    codes: Codes,
+}
 
-impl<S: WarpStream<Shared: 'static> + Default + 'static> Stream for S {}
-
-/// A GPU whose SMs have the core design that `setup` names and whose warps are streams `S`.
-///
-/// # Errors
-/// There is no such design: which there are.
-pub(crate) fn build<S: Stream>(
-    setup: &Setup,
-    spec: Arc<CoreSpec>,
-    shared: S::Shared,
-) -> Result<Box<dyn Engine<S>>, String> {
-    check_core_on(&setup.core, &spec)?;
-    let build = Build::<S> { setup, spec, shared };
-    if setup.gpu.sm.max_warps as usize <= u64::SLOTS {
-        for_core::<u64, _>(&setup.core, build)
-    } else {
-        for_core::<u128, _>(&setup.core, BuildWide(build))
+impl<'a> Build<'a> {
+    /// A machine of `gpu` whose SMs behave as `options` say and whose warps do what `source` has.
+    ///
+    /// # Errors
+    /// There is no such scheduler, or the description cannot be built.
+    pub fn new(gpu: &'a GpuConfig, options: &CoreOptions, source: Source) -> Result<Self, String> {
+        let spec = |table| CoreSpec::new(gpu, table, options.clone()).map(Arc::new).map_err(|e| e.to_string());
+        let (ptx, sass) = (spec(TimingTable::Ptx)?, spec(TimingTable::Sass)?);
+        let sms = if let Source::AccelSim(_) = source { &sass } else { &ptx }.clone();
+        Ok(Self { gpu, audit: false, source, recorder: None, codes: Codes { sms, ptx, sass, made: HashMap::new() } })
     }
-}
 
-/// Builds a machine behind a common face: nothing within a cycle goes through it.
-pub(crate) struct Build<'a, S: Stream> {
-    pub setup: &'a Setup,
-    pub spec: Arc<CoreSpec>,
-    pub shared: S::Shared,
-}
+    /// Puts an auditor at each SM if `audit` says so.
+    pub fn audited(self, audit: bool) -> Self {
+        Self { audit, ..self }
+    }
 
-impl<S: Stream> ForCore for Build<'_, S> {
-    type Output = Box<dyn Engine<S>>;
+    /// Has the warps recorded.
+    pub fn recorded(self, recorder: Option<&'a Recorder>) -> Self {
+        Self { recorder, ..self }
+    }
 
-    fn with<P: CoreDesign + 'static>(self, policy: &ConfigOf<P>) -> Box<dyn Engine<S>> {
-        let Self { setup, spec, shared } = self;
-        if setup.audit {
-            return Box::new(Unerased(audited::<P>(policy, &setup.gpu, spec, Box::new(shared), AnyStream::new::<S>)));
+    /// With the core design called `core`.
+    ///
+    /// # Errors
+    /// There is no such design: which there are.
+    pub fn with_core(self, core: &str) -> Result<Box<dyn Engine>, String> {
+        check_core_on(core, &self.codes.sms)?;
+        if !self.audit && self.gpu.sm.max_warps as usize <= u64::SLOTS {
+            for_core::<u64, _>(core, Plain(self))
+        } else {
+            for_core::<u128, _>(core, self)
         }
-        let sm = |i| Sm::<S, P>::new(i, spec.clone(), S::default(), policy, Silent);
-        Box::new(Machine::new(&setup.gpu, spec.outbox_packets, shared, sm))
+    }
+
+    fn watched<D: CoreDesign + 'static, O: Watch>(
+        self,
+        config: &ConfigOf<D>,
+        observer: impl Fn() -> O,
+    ) -> Box<dyn Engine> {
+        let Self { gpu, source, recorder, codes, .. } = self;
+        let sm = |i| Sm::<Stream, D, O>::new(i, codes.sms.clone(), source.stream(recorder), config, observer());
+        let sms = (0..gpu.sm_count as u16).map(sm).collect();
+        let machine = Machine::new(gpu, codes.sms.outbox_packets, source, sms);
+        Box::new(Rig { machine, loader: codes })
     }
 }
 
-/// Builds a machine of SMs with more than 64 warps, which no GPU has: each design is compiled once more
-/// for them, not once for each kind of stream.
-struct BuildWide<'a, S: Stream>(Build<'a, S>);
+/// Audited machines, and those of SMs with more than 64 warps, which no GPU has: each design is compiled
+/// once for each of the two.
+impl ForCore for Build<'_> {
+    type Output = Box<dyn Engine>;
 
-impl<S: Stream> ForCore for BuildWide<'_, S> {
-    type Output = Box<dyn Engine<S>>;
-
-    fn with<P: CoreDesign + 'static>(self, policy: &ConfigOf<P>) -> Box<dyn Engine<S>> {
-        let Build { setup, spec, shared } = self.0;
-        let (shared, stream): (Box<dyn Any>, _) = (Box::new(shared), AnyStream::new::<S>);
-        if setup.audit {
-            return Box::new(Unerased(audited::<P>(policy, &setup.gpu, spec, shared, stream)));
+    fn with<D: CoreDesign + 'static>(self, config: &ConfigOf<D>) -> Box<dyn Engine> {
+        if self.audit {
+            self.watched::<D, _>(config, || Auditor::new(D::allowances(config)))
+        } else {
+            self.watched::<D, _>(config, || Silent)
         }
-        let sm = |i| Sm::<AnyStream, P>::new(i, spec.clone(), stream(), policy, Silent);
-        Box::new(Unerased(Box::new(Machine::new(&setup.gpu, spec.outbox_packets, shared, sm))))
     }
 }
 
-/// A machine with an auditor at each SM.
-fn audited<P: CoreDesign + 'static>(
-    policy: &ConfigOf<P>,
-    gpu: &GpuConfig,
-    spec: Arc<CoreSpec>,
-    shared: Box<dyn Any>,
-    stream: fn() -> AnyStream,
-) -> Box<dyn Engine<AnyStream>> {
-    let auditor = || Auditor::new(P::allowances(policy));
-    let sm = |i| Sm::<AnyStream, P, Auditor>::new(i, spec.clone(), stream(), policy, auditor());
-    Box::new(Machine::new(gpu, spec.outbox_packets, shared, sm))
+/// All other machines.
+struct Plain<'a>(Build<'a>);
+
+impl ForCore for Plain<'_> {
+    type Output = Box<dyn Engine>;
+
+    fn with<D: CoreDesign + 'static>(self, config: &ConfigOf<D>) -> Box<dyn Engine> {
+        self.0.watched::<D, _>(config, || Silent)
+    }
+}
+
+/// What may watch SMs.
+trait Watch: Observer + 'static {
+    /// What it has found, if it looks for anything.
+    fn findings(&self) -> Option<&Findings>;
+}
+
+impl Watch for Silent {
+    fn findings(&self) -> Option<&Findings> {
+        None
+    }
+}
+
+impl Watch for Auditor {
+    fn findings(&self) -> Option<&Findings> {
+        Some(Auditor::findings(self))
+    }
+}
+
+/// Programs as SMs need them, each resolved once.
+pub(crate) struct Codes {
+    /// The SMs.
+    sms: Arc<CoreSpec>,
+    /// The same with the latencies of PTX and of machine code.
+    ptx: Arc<CoreSpec>,
+    sass: Arc<CoreSpec>,
+    /// By the address of the program, which its code keeps alive.
+    made: HashMap<*const Program, Arc<Code>>,
+}
+
+impl<D: CoreDesign + 'static, O: Watch> Subject for Sm<Stream, D, O> {
+    type Loader = Codes;
+
+    fn load(codes: &mut Codes, program: &Arc<Program>, form: Form, shape: LaunchShape) -> Kernel {
+        let spec = if form == Form::Sass { &codes.sass } else { &codes.ptx };
+        let code = codes.made.entry(Arc::as_ptr(program));
+        let code = code.or_insert_with(|| Arc::new(Code::new(program.clone(), spec)));
+        Kernel::new(code.clone(), shape, &codes.sms)
+    }
+
+    fn findings(&self) -> Option<&Findings> {
+        self.observer.findings()
+    }
+
+    fn scheduler(codes: &Codes) -> &str {
+        codes.sms.scheduler_name()
+    }
 }

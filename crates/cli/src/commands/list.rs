@@ -8,7 +8,7 @@ use crate::{experiments, lookup, output, simulator};
 use clap::ValueEnum;
 use kit::text::excerpt;
 use lab::Setup;
-use lab::design_cost::CoreCost;
+use lab::core_cost::CoreCost;
 use std::path::PathBuf;
 use workloads::{Size, suggest};
 

@@ -5,7 +5,8 @@ use super::statistics;
 use super::style::{FAINT, HEADING, styled};
 use super::table::{Align, Table};
 use super::wrap::{WIDTH, wrapped};
-use lab::design_cost::{self, CoreCost, DesignCost, Process};
+use lab::core_cost::{self, CoreCost};
+use lab::design_cost::{self, DesignCost, Process};
 use lab::{RunError, StatInfo, published};
 use serde::Serialize;
 
@@ -122,7 +123,7 @@ impl Cost {
         };
         let of_core = published::costs().iter().filter(|c| c.core == core && c.gpu == gpu);
         let published = of_core.map(|c| {
-            let (unit, ours) = (c.measure.unit(), design_cost::ours(c)?);
+            let (unit, ours) = (c.measure.unit(), core_cost::ours(c)?);
             Ok(Published { what: &c.what, unit, published: c.value, ours, source: &c.source })
         });
         Ok(Self {
