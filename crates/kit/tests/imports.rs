@@ -37,22 +37,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "trace",
         ],
     ),
-    (
-        "mem",
-        &[
-            "cache",
-            "cache::policy",
-            "cache::tags",
-            "crossbar",
-            "crossbar::islip",
-            "crossbar::round_robin",
-            "dram::channel",
-            "dram::data_pipe",
-            "dram::scheduler",
-            "dram::scheduler::fifo",
-            "dram::scheduler::fr_fcfs",
-        ],
-    ),
+    ("mem", &["cache", "cache::policy", "dram::channel", "dram::data_pipe"]),
     ("ptx", &["check::call", "check::instruction", "check::names", "check::operand", "parser", "parser::module"]),
     (
         "sass",
