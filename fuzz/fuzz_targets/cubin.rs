@@ -2,7 +2,8 @@
 //! executed by one warp.
 #![no_main]
 
-use exec::{Arg, DeviceState, Kernel, Launch, LiveStream, LowerOptions};
+use exec::{Arg, DeviceState, Kernel, Launch, LiveStream};
+use lower::LowerOptions;
 use isa::{CtaSlot, Dim3, DynInst, StepContext, WarpSlot, WarpStream};
 use std::sync::Arc;
 
@@ -12,19 +13,19 @@ const EXIT: u128 = 0x000fea00_03800000_00000000_0000794d;
 const STEPS: u64 = 200;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    if let Err(error) = exec::load_cubin("fuzz.cubin", bytes, LowerOptions::default()) {
+    if let Err(error) = lower::load_cubin("fuzz.cubin", bytes, LowerOptions::default()) {
         assert!(!error.text.is_empty());
     }
-    if let Err(error) = exec::load_binary("fuzz", bytes, 86, LowerOptions::default()) {
+    if let Err(error) = lower::load_binary("fuzz", bytes, 86, LowerOptions::default()) {
         assert!(!error.text.is_empty());
     }
     // The first byte chooses the architecture, the rest are words; those are kept that load.
     let Some((&first, rest)) = bytes.split_first() else { return };
     let sm = [70, 75, 80, 86, 89, 90][usize::from(first) % 6];
     let words = rest.chunks_exact(16).take(32).map(|word| u128::from_le_bytes(word.try_into().unwrap()));
-    let mut code: Vec<u128> = words.filter(|&word| exec::load_words("word", sm, &[word, EXIT], 32).is_ok()).collect();
+    let mut code: Vec<u128> = words.filter(|&word| lower::load_words("word", sm, &[word, EXIT], 32).is_ok()).collect();
     code.push(EXIT);
-    if let Ok(kernel) = exec::load_words("words", sm, &code, 32) {
+    if let Ok(kernel) = lower::load_words("words", sm, &code, 32) {
         execute(kernel);
     }
 });

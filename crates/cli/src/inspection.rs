@@ -3,7 +3,8 @@
 pub mod code;
 
 use code::EntryFacts;
-use exec::{Kernel, Loaded, LowerOptions, RegisterLimits, Registers, Rejected};
+use exec::Kernel;
+use lower::{Loaded, LowerOptions, RegisterLimits, Registers, Rejected};
 use ptx::ast::{Block, Function, Module, Statement, Variable};
 use ptx::{Diagnostic, Diagnostics, Parsed, SourceText, StateSpace};
 use serde::ser::{Serialize, Serializer};
@@ -252,7 +253,7 @@ impl<'a> Body<'a> {
 
 /// Adds what the executing part makes of the kernels, or why it cannot run them.
 fn add_lowered(kernels: &mut [KernelFacts], parsed: &Parsed, limits: RegisterLimits) {
-    let loaded = match exec::load(&parsed.source.name, parsed.source.text(), LowerOptions::default()) {
+    let loaded = match lower::load(&parsed.source.name, parsed.source.text(), LowerOptions::default()) {
         Ok(loaded) => loaded,
         Err(error) => {
             for kernel in kernels {
@@ -265,7 +266,7 @@ fn add_lowered(kernels: &mut [KernelFacts], parsed: &Parsed, limits: RegisterLim
     let modes = [("allocated", Registers::Allocated(limits)), ("hazard-free", Registers::HazardFree(limits))];
     let allocated = modes.map(|(mode, registers)| {
         let options = LowerOptions { registers, ..LowerOptions::default() };
-        (mode, exec::load(&parsed.source.name, parsed.source.text(), options).unwrap_or_default())
+        (mode, lower::load(&parsed.source.name, parsed.source.text(), options).unwrap_or_default())
     });
     let allocated = allocated.each_ref().map(|(mode, loaded)| (*mode, by_name(loaded)));
     let executables = by_name(&loaded);

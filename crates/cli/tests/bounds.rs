@@ -51,7 +51,7 @@ fn written(folder: &TempDir, name: &str, text: &str) -> String {
 
 /// A launch of a recursive kernel of machine code, whose file says what the stack of a thread is.
 fn recursive(folder: &TempDir, says: &str) -> String {
-    let cubin = common::root().join("crates/exec/tests/data/cases.sm_86.cubin");
+    let cubin = common::root().join("crates/lower/tests/data/cases.sm_86.cubin");
     fs::copy(cubin, folder.path().join("cases.cubin")).unwrap();
     let launch = format!(
         "module = \"cases.cubin\"\n{says}\n[buffers.out]\ntype = \"u32\"\nlength = 32\n[[launch]]\nkernel = \"recursion\"\n\

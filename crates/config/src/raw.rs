@@ -239,7 +239,7 @@ impl Raw {
             }
         }
         for (path, key) in &paths {
-            if self.values.contains_key(path) || (schema::optional(path) && !self.has_sibling(path)) {
+            if self.values.contains_key(path) || (key.optional && !self.has_sibling(path)) {
                 continue;
             }
             let problem = Problem::new(path, format!("is missing: {}", key.kind.describe()));

@@ -1,13 +1,12 @@
 //! Calls and returns: arguments, frames of local memory, registers saved across recursion.
 
 use crate::access::copy_local;
-use crate::fault::Trap;
-use crate::interpret::overflow;
+use crate::fault::{Trap, overflow};
 use crate::kernel::{Callee, Kernel, Place, Save, function_at};
 use crate::lanes::{Column, Lanes, Reg};
 use crate::memory::{DeviceMemory, MAX_LOCAL_BYTES};
 use crate::print;
-use crate::warp::{CallData, Warp};
+use crate::warp::{CallData, Warp, column};
 use kit::{LaneMask, lanes};
 
 /// Executes a call by the lanes in `mask`. Returns whether lanes go different ways.
@@ -145,22 +144,4 @@ fn pass_all(warp: &mut Warp, kernel: &Kernel, from: (&[Place], u32), to: (&[Plac
     for (register, column) in &into_registers {
         crate::lanes::blend(&mut warp.regs[*register], column, mask);
     }
-}
-
-/// A register or constant of the warp.
-pub(crate) fn column(warp: &Warp, kernel: &Kernel, reg: Reg) -> Column {
-    if reg.is_constant() { kernel.constants[(reg.0 - Reg::CONSTANTS) as usize] } else { warp.regs[reg.0 as usize] }
-}
-
-/// The value that an argument holds in one lane.
-pub(crate) fn argument(warp: &Warp, kernel: &Kernel, place: Place, lane: usize) -> u64 {
-    let word = |k: u32| match place {
-        Place::Register(reg, columns) if k < u32::from(columns) => column(warp, kernel, Reg(reg.0 + k as u16))[lane],
-        Place::Frame { offset, bytes } if 4 * k < bytes => {
-            let at = warp.frame() + offset + 4 * k;
-            if warp.local.holds(u64::from(at), 4) { warp.local.column((at / 4) as usize)[lane] } else { 0 }
-        }
-        _ => 0,
-    };
-    u64::from(word(0)) | u64::from(word(1)) << 32
 }

@@ -18,3 +18,9 @@ impl Trap {
 
 /// Result of executing an instruction.
 pub(crate) type Outcome = Result<(), Box<Trap>>;
+
+/// The divergence stack has outgrown its bound.
+#[cold]
+pub(crate) fn overflow(mask: LaneMask) -> Box<Trap> {
+    Trap::new("the warp's calls are nested too deeply", mask)
+}

@@ -3,16 +3,19 @@
 use crate::access::{self, Address, SPLIT_SPACES, Spaces};
 use crate::calls;
 use crate::compare;
-use crate::fault::{Outcome, Trap};
+use crate::fault::{Outcome, Trap, overflow};
 use crate::image::Images;
 use crate::kernel::{Guarded, Kernel};
 use crate::lanes::{Column, LANE_BITS, Lanes, Pred, Reg, Value, blend};
 use crate::launch::Launch;
 use crate::memory::{DeviceMemory, SharedMemory, generic_space};
-use crate::op::{BarrierOp, CarryOp, Destination, Op};
+use crate::op::{CarryOp, Op};
+use crate::operand::Destination;
 use crate::shuffle;
-use crate::special::{Special, Surroundings};
+use crate::special::Special;
 use crate::state::GpuFacts;
+use crate::steer::BarrierOp;
+use crate::surroundings::Surroundings;
 use crate::warp::{PendingReduction, Reduction, Warp};
 use isa::{Dim3, DynInst, Space, StepContext};
 use kit::{LaneMask, WARP_LANES, lanes};
@@ -258,12 +261,6 @@ fn execute_control(
         }
     }
     Ok(())
-}
-
-/// The divergence stack has outgrown its bound.
-#[cold]
-pub(crate) fn overflow(mask: LaneMask) -> Box<Trap> {
-    Trap::new("the warp's calls are nested too deeply", mask)
 }
 
 #[inline(never)]

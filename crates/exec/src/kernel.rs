@@ -1,13 +1,11 @@
 //! What a module becomes when it is loaded: kernels ready to execute, and variables.
 
 use crate::lanes::{Column, Pred, Reg};
-use crate::machine::MachineCode;
+use crate::machine_code::MachineCode;
 use crate::memory::{DeviceMemory, MemoryError};
 use crate::op::Op;
-use crate::registers::Allocation;
 use crate::tensor::MatrixOp;
 use isa::{Dim3, Pc, Program, RegId};
-use ptx::{SourceText, Span};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -121,27 +119,25 @@ pub(crate) enum RegisterPlace {
     Predicate(usize),
 }
 
-/// What a kernel's instructions were in its file, for messages.
-#[derive(Clone, Debug)]
-pub(crate) enum Origin {
-    /// A text, and where each instruction stands in it.
-    Text(Arc<SourceText>, Vec<Span>),
-    /// A cubin.
-    Cubin,
+/// Where the instructions of a kernel are in the text that it was lowered from, for messages.
+pub trait Origin: std::fmt::Debug + Send + Sync {
+    /// The place of instruction `pc`, and the line that it is in, marked.
+    fn describe(&self, pc: Pc) -> (String, String);
 }
 
-impl Origin {
-    /// The place of instruction `pc` of `program`, and the line that it is in, marked.
-    pub fn describe(&self, pc: Pc, program: &Program) -> (String, String) {
-        match self {
-            Origin::Text(text, spans) => {
-                let span = spans.get(pc.index()).copied().unwrap_or_default();
-                let at = text.position(span.start);
-                (format!("{}:{}:{}", text.name, at.line, at.column), text.excerpt(span))
-            }
-            Origin::Cubin => (program.place(pc), String::new()),
-        }
-    }
+/// What allocation made of a kernel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Allocation {
+    /// Most registers that it might take.
+    pub limit: u32,
+    /// Registers, in words, that live in local memory.
+    pub spilled: u32,
+    /// Registers, in words, that are computed again where they are used.
+    pub recomputed: u32,
+    /// Predicates that live in registers.
+    pub predicates_spilled: u32,
+    /// Instructions that only wait, to prevent hazards.
+    pub fences: u32,
 }
 
 /// A kernel, ready to execute.
@@ -149,20 +145,25 @@ impl Origin {
 pub struct Kernel {
     /// Static instructions, as the timing model sees them.
     pub program: Arc<Program>,
-    pub(crate) origin: Origin,
+    /// The text it was lowered from; none for machine code.
+    pub origin: Option<Arc<dyn Origin>>,
     /// What each instruction does; same index.
-    pub(crate) code: Vec<Guarded>,
-    pub(crate) constants: Vec<Column>,
-    pub(crate) matrix: Vec<MatrixOp>,
-    pub(crate) tables: Vec<Vec<u32>>,
-    pub(crate) calls: Vec<CallSite>,
+    pub code: Vec<Guarded>,
+    /// Constants, a column for each, by number.
+    pub constants: Vec<Column>,
+    /// Matrix operations, by number.
+    pub matrix: Vec<MatrixOp>,
+    /// Targets of indirect branches, by number.
+    pub tables: Vec<Vec<u32>>,
+    /// Calls, by number.
+    pub calls: Vec<CallSite>,
     /// The kernel itself first, then the functions it calls, in order of their entries.
-    pub(crate) functions: Vec<Function>,
+    pub functions: Vec<Function>,
     /// Of the module's functions that it may call, by number in the module (see
     /// [`function_address`]): number in the kernel.
-    pub(crate) numbers: HashMap<usize, u32>,
+    pub numbers: HashMap<usize, u32>,
     /// What machine code has besides; `None` for PTX.
-    pub(crate) machine: Option<MachineCode>,
+    pub machine: Option<MachineCode>,
     /// Parameters in order.
     pub params: Vec<Param>,
     /// Statically allocated shared memory per CTA, in bytes.
@@ -199,7 +200,7 @@ impl Kernel {
     }
 
     /// Columns and predicates that a warp holds.
-    pub(crate) fn files(&self) -> (usize, usize) {
+    pub fn files(&self) -> (usize, usize) {
         let regs = &self.program.regs;
         self.machine.as_ref().map_or((regs.vector.into(), regs.predicate.into()), |m| (m.columns, m.predicates))
     }
@@ -298,7 +299,7 @@ impl Module {
     /// Places the module's variables in device memory, initialised.
     ///
     /// # Errors
-    /// If the memory is full or another module lies there (see [`crate::LowerOptions::slot`]).
+    /// If the memory is full or another module lies there (see `LowerOptions::slot` of `lower`).
     pub fn place(&self, memory: &mut DeviceMemory) -> Result<(), MemoryError> {
         for v in &self.variables {
             memory.place(v.name.clone(), v.address, v.bytes, v.constant)?;

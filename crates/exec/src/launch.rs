@@ -2,7 +2,7 @@
 
 use crate::kernel::{Kernel, Param};
 use crate::lanes::Column;
-use crate::machine;
+use crate::machine_code::{launch_bank, resolve};
 use crate::memory::{DeviceMemory, MAX_LOCAL_BYTES};
 use isa::{Dim3, LaunchShape};
 use std::sync::Arc;
@@ -147,7 +147,7 @@ impl Launch {
         check_shape(&kernel, grid, block, dynamic_shared)?;
         let mut params = pack(&kernel, args)?;
         if let Some(code) = &kernel.machine {
-            params = machine::launch_bank(&kernel, code, [grid, block], dynamic_shared, &params);
+            params = launch_bank(code, kernel.local_bytes, [grid, block], dynamic_shared, &params);
         }
         let constants = kernel.constants.clone();
         Ok(Self { kernel, grid, block, dynamic_shared, params, constants })
@@ -156,7 +156,7 @@ impl Launch {
     /// Reads the constants that stand in device memory: their values now are those of the launch.
     pub(crate) fn resolve_constants(&mut self, memory: &DeviceMemory) {
         if let Some(code) = &self.kernel.machine {
-            machine::resolve(code, &self.params, memory, &mut self.constants);
+            resolve(code, &self.params, memory, &mut self.constants);
         }
     }
 

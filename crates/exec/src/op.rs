@@ -12,9 +12,10 @@ use crate::float::{Float1, Float2, Float3, Modifiers};
 use crate::image::{Fetch, Query, SurfaceAccess};
 use crate::int::{Int1, Int2, Int3, Int4};
 use crate::lanes::{Pred, Reg};
-use crate::machine::Steer;
+use crate::operand::{Destination, Use};
 use crate::shuffle::{Redux, ShuffleMode, Vote};
 use crate::special::Special;
+use crate::steer::{BarrierOp, Steer};
 use crate::video::Video;
 use isa::{Control, OpClass, Space};
 use num::float32::TestClass;
@@ -32,30 +33,6 @@ pub enum CarryOp {
     MadHiUnsigned,
     /// High half of the signed `a * b`, plus `c`.
     MadHiSigned,
-}
-
-/// What a barrier instruction does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum BarrierOp {
-    /// Arrives and waits.
-    Sync,
-    /// Arrives.
-    Arrive,
-    /// Arrives, waits, and counts the threads whose predicate holds.
-    RedPopc,
-    /// Arrives, waits, and tells whether all predicates hold.
-    RedAnd,
-    /// Arrives, waits, and tells whether a predicate holds.
-    RedOr,
-}
-
-/// A destination that is a register or a predicate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Destination {
-    /// Register.
-    Reg(Reg),
-    /// Predicate.
-    Pred(Pred),
 }
 
 /// An operation with its operands.
@@ -352,19 +329,6 @@ pub enum Op {
     Trap,
     /// Suspends the warp for about as many nanoseconds.
     Sleep(Reg),
-}
-
-/// One use of a register by an operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Use {
-    /// Reads as many columns.
-    Read(Reg, u8),
-    /// Writes as many columns.
-    Write(Reg, u8),
-    /// Reads a predicate.
-    ReadPred(Pred),
-    /// Writes a predicate.
-    WritePred(Pred),
 }
 
 impl Op {

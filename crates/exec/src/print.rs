@@ -1,10 +1,9 @@
 //! What kernels say to the host: `printf` and failed assertions.
 
-use crate::calls::argument;
 use crate::fault::{Outcome, Trap};
 use crate::kernel::{CallSite, Kernel};
 use crate::memory::{DeviceMemory, LOCAL_WINDOW, generic_space};
-use crate::warp::Warp;
+use crate::warp::{Warp, argument};
 use isa::Space;
 use kit::{LaneMask, lanes};
 use std::fmt::Write;

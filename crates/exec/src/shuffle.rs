@@ -1,7 +1,7 @@
 //! Exchange between the lanes of a warp: `shfl`, `vote`, `match`, `redux`, `elect`.
 
 use crate::lanes::{Lanes, Pred, Reg};
-use crate::op::Destination;
+use crate::operand::Destination;
 use kit::{LaneMask, WARP_LANES, lanes};
 
 /// Which lane `shfl` reads.

@@ -1,9 +1,5 @@
 //! Special registers.
 
-use crate::launch::Launch;
-use crate::state::GpuFacts;
-use isa::{Dim3, StepContext};
-
 /// Special registers, by their PTX names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the names are the manual's")]
@@ -114,56 +110,5 @@ impl Special {
             Special::Clock64 | Special::GlobalTimer => 2,
             _ => 1,
         }
-    }
-}
-
-/// What special registers read, apart from what each thread knows.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Surroundings<'a> {
-    pub context: StepContext,
-    pub gpu: GpuFacts,
-    pub launch: &'a Launch,
-    pub grid_id: u32,
-    pub cta: Dim3,
-    pub warp: u32,
-}
-
-impl Surroundings<'_> {
-    /// Value of `special` in `lane`; positions in the CTA are the warp's to know.
-    #[inline]
-    pub fn value(&self, special: Special, lane: usize) -> u64 {
-        use Special::*;
-        let eq = 1u32 << lane;
-        let lt = eq - 1;
-        let launch = self.launch;
-        u64::from(match special {
-            NtidX => launch.block.x,
-            NtidY => launch.block.y,
-            NtidZ => launch.block.z,
-            CtaidX => self.cta.x,
-            CtaidY => self.cta.y,
-            CtaidZ => self.cta.z,
-            NctaidX => launch.grid.x,
-            NctaidY => launch.grid.y,
-            NctaidZ => launch.grid.z,
-            Laneid => lane as u32,
-            Warpid => self.warp,
-            Nwarpid => self.gpu.sm_warps,
-            Smid => u32::from(self.context.sm),
-            Nsmid => self.gpu.sm_count,
-            Gridid => self.grid_id,
-            LanemaskEq => eq,
-            LanemaskLt => lt,
-            LanemaskLe => lt | eq,
-            LanemaskGe => !lt,
-            LanemaskGt => !(lt | eq),
-            Clock | GlobalTimerLo => self.context.now as u32,
-            ClockHi | GlobalTimerHi => (self.context.now >> 32) as u32,
-            Clock64 | GlobalTimer => return self.context.now,
-            DynamicSmemSize => launch.dynamic_shared,
-            TotalSmemSize => launch.kernel.static_shared + launch.dynamic_shared,
-            TidX | TidY | TidZ | Zero => 0,
-            One => 1,
-        })
     }
 }

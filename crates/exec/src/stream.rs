@@ -207,7 +207,8 @@ pub(crate) fn spot(kernel: &Kernel, pc: Pc) -> SourceSpot {
     let source = program.source(pc);
     let (file, line) = source.origin;
     let origin = program.files.get(file as usize).filter(|_| line != 0).map(|f| (f.clone(), line));
-    let (place, excerpt) = kernel.origin.describe(pc, program);
+    let in_cubin = || (program.place(pc), String::new());
+    let (place, excerpt) = kernel.origin.as_ref().map_or_else(in_cubin, |origin| origin.describe(pc));
     SourceSpot {
         kernel: kernel.name().into(),
         pc,

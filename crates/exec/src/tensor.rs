@@ -5,7 +5,7 @@ use crate::access::{self, Address, SPLIT_SPACES, Spaces, split_generic};
 use crate::fault::Outcome;
 use crate::lanes::{Column, Lanes, Reg};
 use crate::matrix::{MemoryElement, Mma, ldmatrix, movmatrix_trans, stmatrix};
-use crate::op::Use;
+use crate::operand::Use;
 use isa::{Access, CacheOp, DynInst, MemAccess, OpClass, Space};
 use kit::{LaneMask, WARP_LANES};
 

@@ -1,11 +1,12 @@
 //! Resident warps and CTAs: what they hold between instructions.
 
 use crate::convergence::Convergence;
-use crate::kernel::{Kernel, RegisterPlace};
-use crate::lanes::{Column, Pred};
+use crate::kernel::{Kernel, Place, RegisterPlace};
+use crate::lanes::{Column, Pred, Reg};
 use crate::memory::{LocalMemory, SharedMemory};
-use crate::op::{BarrierOp, Destination};
+use crate::operand::Destination;
 use crate::simt::SimtStack;
+use crate::steer::BarrierOp;
 use isa::{Dim3, KernelId, Pc, WarpSlot};
 use kit::{LaneMask, WARP_LANES};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -234,4 +235,22 @@ impl Default for Cta {
             reductions: [Reduction::default(); BARRIERS],
         }
     }
+}
+
+/// A register or constant of the warp.
+pub(crate) fn column(warp: &Warp, kernel: &Kernel, reg: Reg) -> Column {
+    if reg.is_constant() { kernel.constants[(reg.0 - Reg::CONSTANTS) as usize] } else { warp.regs[reg.0 as usize] }
+}
+
+/// The value that an argument holds in one lane.
+pub(crate) fn argument(warp: &Warp, kernel: &Kernel, place: Place, lane: usize) -> u64 {
+    let word = |k: u32| match place {
+        Place::Register(reg, columns) if k < u32::from(columns) => column(warp, kernel, Reg(reg.0 + k as u16))[lane],
+        Place::Frame { offset, bytes } if 4 * k < bytes => {
+            let at = warp.frame() + offset + 4 * k;
+            if warp.local.holds(u64::from(at), 4) { warp.local.column((at / 4) as usize)[lane] } else { 0 }
+        }
+        _ => 0,
+    };
+    u64::from(word(0)) | u64::from(word(1)) << 32
 }

@@ -7,14 +7,14 @@ use config::GpuConfig;
 use gpu::Machine;
 use isa::{LaunchShape, Program};
 use sm::policy::boards::{BloomConfig, Bloomboard, Release, StoreBoard, WarScoreboard, Warpboard};
-use sm::policy::ghost::{Ghost, GhostConfig, Precise};
+use sm::policy::ghost::{Ghost, GhostConfig};
 use sm::policy::ideal::{Ideal, IdealConfig};
 use sm::policy::loog::{Loog, LoogConfig};
 use sm::policy::socgpu::{Socgpu, SocgpuConfig, Until};
 use sm::scalar::ScalarCounts;
 use sm::{
-    Auditor, Code, CoreOptions, CoreSpec, DesignStatistic, Findings, InOrder, IssuePolicy, Kernel, Observer,
-    Scoreboard, Silent, Sm, TimingTable, WarpMask,
+    Auditor, Code, ConfigOf, CoreDesign, CoreOptions, CoreSpec, DesignStatistic, Findings, InOrder, IssuePolicy,
+    Kernel, Observer, Scoreboard, Silent, Sm, TimingTable, WarpMask,
 };
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub trait ForCore {
     /// Its result.
     type Output;
     /// Does it with the design `P`.
-    fn with<P: IssuePolicy + 'static>(self, policy: &P::Config) -> Self::Output;
+    fn with<P: CoreDesign + 'static>(self, policy: &ConfigOf<P>) -> Self::Output;
 }
 
 /// A machine of SMs that is to be built.
@@ -74,9 +74,9 @@ impl<'a> Build<'a> {
         }
     }
 
-    fn watched<P: IssuePolicy + 'static, O: Watch>(
+    fn watched<P: CoreDesign + 'static, O: Watch>(
         self,
-        policy: &P::Config,
+        policy: &ConfigOf<P>,
         observer: impl Fn() -> O,
     ) -> Box<dyn Engine> {
         let Self { gpu, source, recorder, codes, .. } = self;
@@ -92,7 +92,7 @@ impl<'a> Build<'a> {
 impl ForCore for Build<'_> {
     type Output = Box<dyn Engine>;
 
-    fn with<P: IssuePolicy + 'static>(self, policy: &P::Config) -> Box<dyn Engine> {
+    fn with<P: CoreDesign + 'static>(self, policy: &ConfigOf<P>) -> Box<dyn Engine> {
         if self.audit {
             self.watched::<P, _>(policy, || Auditor::new(P::allowances(policy)))
         } else {
@@ -107,7 +107,7 @@ struct Plain<'a>(Build<'a>);
 impl ForCore for Plain<'_> {
     type Output = Box<dyn Engine>;
 
-    fn with<P: IssuePolicy + 'static>(self, policy: &P::Config) -> Box<dyn Engine> {
+    fn with<P: CoreDesign + 'static>(self, policy: &ConfigOf<P>) -> Box<dyn Engine> {
         self.0.watched::<P, _>(policy, || Silent)
     }
 }
@@ -141,7 +141,7 @@ pub(crate) struct Codes {
     made: HashMap<*const Program, Arc<Code>>,
 }
 
-impl<P: IssuePolicy + 'static, O: Watch> Subject for Sm<Stream, P, O> {
+impl<P: CoreDesign + 'static, O: Watch> Subject for Sm<Stream, P, O> {
     type Loader = Codes;
 
     fn load(codes: &mut Codes, program: &Arc<Program>, form: Form, shape: LaunchShape) -> Kernel {
@@ -188,7 +188,7 @@ macro_rules! cores {
             type M = u128;
             let Ok(spec) = CoreSpec::new(gpu, TimingTable::Sass, CoreOptions::default()) else { return Vec::new() };
             let mut all: Vec<DesignStatistic> = Vec::new();
-            $(for one in <$policy as IssuePolicy>::new(&$config, &spec).statistics() {
+            $(for one in <<$policy as CoreDesign>::Issue as IssuePolicy>::new(&$config, &spec).statistics() {
                 if !all.iter().any(|other| other.info == one.info) {
                     all.push(one);
                 }
@@ -200,14 +200,17 @@ macro_rules! cores {
 }
 
 /// Does `task` with `P`, which serves SMs of as many warps as `M`.
-fn with<M, P: IssuePolicy<Mask = M> + 'static, T: ForCore>(task: T, policy: &P::Config) -> T::Output {
+fn with<M, P: CoreDesign<Issue: IssuePolicy<Mask = M>> + 'static, T: ForCore>(
+    task: T,
+    policy: &ConfigOf<P>,
+) -> T::Output {
     task.with::<P>(policy)
 }
 
 /// # Errors
 /// A scalar path makes no sense on the design.
-fn scalar_goes_with<P: IssuePolicy>(design: &str, config: &P::Config) -> Result<(), String> {
-    if P::STATIONS || P::allowances(config).renames {
+fn scalar_goes_with<P: CoreDesign>(design: &str, config: &ConfigOf<P>) -> Result<(), String> {
+    if P::allowances(config).renames {
         return Err(format!(
             "`{design}` renames registers: none has one place in the scalar or the vector register file, which is \
              what the scalar path goes by. Take a design that does not, such as `inorder+scalar` or `ghost+scalar`"
@@ -224,7 +227,7 @@ pub fn check_core(core: &str) -> Result<(), String> {
     struct Nothing;
     impl ForCore for Nothing {
         type Output = ();
-        fn with<P: IssuePolicy + 'static>(self, _: &P::Config) {}
+        fn with<P: CoreDesign + 'static>(self, _: &ConfigOf<P>) {}
     }
     for_core::<u64, _>(core, Nothing)
 }
@@ -235,7 +238,7 @@ pub fn lacks_hazard_guard(core: &str) -> bool {
     struct Guard;
     impl ForCore for Guard {
         type Output = bool;
-        fn with<P: IssuePolicy + 'static>(self, _: &P::Config) -> bool {
+        fn with<P: CoreDesign + 'static>(self, _: &ConfigOf<P>) -> bool {
             !P::KEEPS_MEMORY_ORDER
         }
     }
@@ -255,16 +258,16 @@ cores! {
     "warpboard-commit": InOrder<Warpboard<M>, M> = Release::Commit, "in-order issue, one instruction of a warp between issue and commit";
     "warpboard-read": InOrder<Warpboard<M>, M> = Release::Read, "in-order issue, one instruction of a warp collecting operands at a time";
     "warpboard-stores": InOrder<StoreBoard<M>, M> = (), "in-order issue, writers wait while a store of the warp collects operands: for hazard-free register allocation";
-    "bloomboard-1": InOrder<Bloomboard<M>, M> = BloomConfig { counter_bits: Some(1) }, "in-order issue, reads pending by register bank in 1-bit bins";
-    "bloomboard-2": InOrder<Bloomboard<M>, M> = BloomConfig { counter_bits: Some(2) }, "in-order issue, reads pending by register bank in 2-bit bins";
-    "bloomboard-unbounded": InOrder<Bloomboard<M>, M> = BloomConfig { counter_bits: None }, "in-order issue, reads pending by register bank in unbounded bins";
+    "bloomboard-1": InOrder<Bloomboard<M>, M> = BloomConfig { counter_bits: 1 }, "in-order issue, reads pending by register bank in 1-bit bins";
+    "bloomboard-2": InOrder<Bloomboard<M>, M> = BloomConfig { counter_bits: 2 }, "in-order issue, reads pending by register bank in 2-bit bins";
+    "bloomboard-unbounded": InOrder<Bloomboard<M>, M> = BloomConfig { counter_bits: 0 }, "in-order issue, reads pending by register bank in unbounded bins";
     "ghost": Ghost<M> = GhostConfig::default(), "GhOST: out-of-order issue from a buffer of 8 per warp";
     "ghost-4": Ghost<M> = GhostConfig { issue_buffer: 4, ..GhostConfig::default() }, "GhOST with an issue buffer of 4";
     "ghost-16": Ghost<M> = GhostConfig { issue_buffer: 16, ..GhostConfig::default() }, "GhOST with an issue buffer of 16";
     "ghost-32": Ghost<M> = GhostConfig { issue_buffer: 32, ..GhostConfig::default() }, "GhOST with an issue buffer of 32";
     "ghost-64": Ghost<M> = GhostConfig { issue_buffer: 64, ..GhostConfig::default() }, "GhOST with an issue buffer of 64, the most there is";
     "ghost-ib8": Ghost<M> = GhostConfig { instruction_buffer: 8, ..GhostConfig::default() }, "GhOST with an instruction buffer of 8";
-    "ghost-precise": Ghost<M> = GhostConfig { precise: Some(Precise::default()), ..GhostConfig::default() }, "GhOST with precise exceptions of loads";
+    "ghost-precise": Ghost<M> = GhostConfig { precise: true, ..GhostConfig::default() }, "GhOST with precise exceptions of loads";
     "ghost-unguarded": Ghost<M> = GhostConfig { guarded: false, ..GhostConfig::default() }, "GhOST by its paper's rules alone: nothing keeps a write behind an older read in an operand collector";
     "socgpu": Socgpu<M> = SocgpuConfig::default(), "SOCGPU: out-of-order issue from a buffer of 8 per warp that holds instructions until write-back";
     "socgpu-4": Socgpu<M> = SocgpuConfig { entries: 4, ..SocgpuConfig::default() }, "SOCGPU with a buffer of 4";

@@ -6,10 +6,11 @@ use crate::report::{KernelReport, RegisterSource, Report};
 use crate::setup::Setup;
 use crate::simulation::{Launched, Simulation, check_fit};
 use crate::source::Source;
-use exec::{DeviceState, GpuFacts, KernelError, LowerOptions, MemoryError};
+use exec::{DeviceState, GpuFacts, MemoryError};
 use gpu::{RunError, Stats, StreamId};
 use isa::KernelId;
-use sm::IssuePolicy;
+use lower::{KernelError, LowerOptions};
+use sm::{ConfigOf, CoreDesign};
 use std::sync::Arc;
 use std::time::Duration;
 use trace::{Action, LaunchInfo, Recorder, StaticCode, Timing};
@@ -30,7 +31,7 @@ pub struct SimulatedDevice<'m> {
     simulation: Simulation<'m>,
     /// Records what the host and the warps do.
     recorder: Option<Recorder>,
-    modules: Vec<exec::Loaded>,
+    modules: Vec<lower::Loaded>,
     /// Why no launch is possible any more.
     broken: Option<String>,
     /// Stack of a thread, if the host program has set it.
@@ -73,8 +74,8 @@ impl<'m> SimulatedDevice<'m> {
     }
 
     /// As [`SimulatedDevice::watched`], on a core design that need not be registered.
-    pub(crate) fn of_design<P: IssuePolicy + 'static>(
-        policy: &P::Config,
+    pub(crate) fn of_design<P: CoreDesign + 'static>(
+        policy: &ConfigOf<P>,
         setup: &Setup,
         monitor: Box<dyn Monitor + 'm>,
     ) -> Result<Self, DeviceError> {
@@ -135,7 +136,7 @@ impl<'m> SimulatedDevice<'m> {
         self.simulation.source().live()
     }
 
-    fn module(&self, id: ModuleId) -> Result<&exec::Loaded, DeviceError> {
+    fn module(&self, id: ModuleId) -> Result<&lower::Loaded, DeviceError> {
         self.modules.get(id.0 as usize).ok_or(DeviceError::UnknownModule(id))
     }
 
@@ -236,8 +237,8 @@ impl Device for SimulatedDevice<'_> {
             ..LowerOptions::default()
         };
         let loaded = match source.code {
-            ModuleCode::Ptx(text) => exec::load(source.name, text, options),
-            ModuleCode::Binary(file) => exec::load_binary(source.name, file, self.setup().gpu.sm_version, options),
+            ModuleCode::Ptx(text) => lower::load(source.name, text, options),
+            ModuleCode::Binary(file) => lower::load_binary(source.name, file, self.setup().gpu.sm_version, options),
         };
         let loaded = loaded.map_err(|e| DeviceError::Module(e.to_string()))?;
         self.state().load(&loaded.module).map_err(other)?;

@@ -1,7 +1,7 @@
 //! Which registers PTX runs with.
 
 use config::GpuConfig;
-use exec::{RegisterLimits, Registers};
+use lower::{RegisterLimits, Registers};
 
 /// Which registers the instructions of PTX name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

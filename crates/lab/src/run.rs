@@ -8,7 +8,7 @@ use crate::report::{CheckResult, Report};
 use crate::setup::Setup;
 use crate::traces;
 use kit::text::counted;
-use sm::{Findings, IssuePolicy, WarpMask};
+use sm::{ConfigOf, CoreDesign, Findings, MaskOf, WarpMask};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use workloads::launchfile::{LaunchError, LaunchFile};
@@ -108,13 +108,13 @@ pub fn audit(setup: &Setup, job: &Job, monitor: &mut dyn Monitor) -> Result<(Rep
 ///
 /// # Errors
 /// See [`RunError`].
-pub fn run_design<P: IssuePolicy + 'static>(
-    policy: &P::Config,
+pub fn run_design<P: CoreDesign + 'static>(
+    policy: &ConfigOf<P>,
     setup: &Setup,
     job: &Job,
     monitor: &mut dyn Monitor,
 ) -> Result<Report, RunError> {
-    let (slots, of) = (setup.gpu.sm.max_warps, P::Mask::SLOTS);
+    let (slots, of) = (setup.gpu.sm.max_warps, MaskOf::<P>::SLOTS);
     if slots as usize > of {
         let message =
             format!("SMs of {slots} warp slots, and the design's sets of warps are of {of}: see IssuePolicy::Mask");

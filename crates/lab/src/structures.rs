@@ -3,7 +3,7 @@
 use crate::cores::{ForCore, for_core};
 use crate::error::RunError;
 use crate::setup::Setup;
-use sm::{CoreSpec, IssuePolicy, Structure, TimingTable, WarpMask};
+use sm::{ConfigOf, CoreDesign, CoreSpec, IssuePolicy, Structure, TimingTable, WarpMask};
 
 /// The hardware structures of the core design that `setup` names, in an SM of its GPU.
 ///
@@ -13,8 +13,8 @@ pub fn structures(setup: &Setup) -> Result<Vec<Structure>, RunError> {
     struct Build(CoreSpec);
     impl ForCore for Build {
         type Output = Vec<Structure>;
-        fn with<P: IssuePolicy + 'static>(self, policy: &P::Config) -> Vec<Structure> {
-            P::new(policy, &self.0).structures()
+        fn with<P: CoreDesign + 'static>(self, policy: &ConfigOf<P>) -> Vec<Structure> {
+            P::Issue::new(policy, &self.0).structures()
         }
     }
     let options = setup.core_options().map_err(RunError::input)?;

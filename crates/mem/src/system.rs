@@ -12,7 +12,7 @@
 
 use crate::cache::CacheCounters;
 use crate::clock::Clocks;
-use crate::crossbar::{Crossbar, CrossbarCounters, PortSet, Source, Taken};
+use crate::crossbar::{Crossbar, CrossbarCounters, Source, Taken};
 use crate::dram::{AddressMap, Channel, DramCounters};
 use crate::outlook::Outlook;
 use crate::partition::{PartitionCounters, Side, Slice, finish_part};
@@ -20,7 +20,7 @@ use crate::slab::{Packet, Packets, Part};
 use crate::{Port, RequestKind};
 use config::GpuConfig;
 use kit::bits::set_bits;
-use kit::{Counters, Cycle, NEVER, Ring};
+use kit::{BitSet, Counters, Cycle, NEVER, Ring};
 use std::cmp::Ordering;
 
 kit::counters! {
@@ -69,7 +69,7 @@ pub struct MemorySystem {
     cluster_of: Box<[u16]>,
     /// Clusters whose next request the crossbar has not been offered yet, and the first core cycle
     /// in which one of those can be.
-    unseen: PortSet,
+    unseen: BitSet,
     unseen_due: Cycle,
     requests: Crossbar,
     slices: Box<[Slice]>,
@@ -79,9 +79,9 @@ pub struct MemorySystem {
     input_packets: usize,
     ejection_packets: usize,
     /// Slices that have something to do in their next cycle.
-    active: PortSet,
+    active: BitSet,
     /// Slices with answers for the crossbar.
-    answering: PortSet,
+    answering: BitSet,
     /// When packets leave the slices' latency paths: (L2 cycle, slice), in order.
     rop_timers: Ring<(u64, u16)>,
     rop_latency: u64,
@@ -94,7 +94,7 @@ pub struct MemorySystem {
     answers: AnswerCounters,
     outlook: Outlook,
     /// SMs that got an answer in the last call of `advance`.
-    answered: PortSet,
+    answered: BitSet,
     /// Visits everything in every cycle: the yardstick for the tests.
     exhaustive: bool,
 }
@@ -118,7 +118,7 @@ impl MemorySystem {
             packets: Packets::default(),
             sms_per_cluster,
             cluster_of: (0..sms).map(|sm| (sm / sms_per_cluster) as u16).collect(),
-            unseen: PortSet::new(clusters),
+            unseen: BitSet::new(clusters),
             unseen_due: NEVER,
             requests: Crossbar::new(&config.interconnect, clusters, slices),
             slices: (0..slices).map(|_| Slice::new(&config.l2)).collect(),
@@ -127,8 +127,8 @@ impl MemorySystem {
             replies: Crossbar::new(&config.interconnect, slices, clusters),
             input_packets: config.interconnect.input_buffer_packets.max(1) as usize,
             ejection_packets: config.interconnect.ejection_buffer_packets.max(1) as usize,
-            active: PortSet::new(slices),
-            answering: PortSet::new(slices),
+            active: BitSet::new(slices),
+            answering: BitSet::new(slices),
             rop_timers: Ring::new(),
             rop_latency: u64::from(config.l2.latency_cycles),
             sectors_together: if map.keeps_together(config.l2.cache.line_bytes) { sectors_per_line } else { 1 },
@@ -137,7 +137,7 @@ impl MemorySystem {
             channels_due: NEVER,
             answers: AnswerCounters::default(),
             outlook: Outlook::new(clusters, &clocks, u64::from(config.l2.latency_cycles)),
-            answered: PortSet::new(sms),
+            answered: BitSet::new(sms),
             exhaustive: false,
             map,
         }
@@ -334,7 +334,7 @@ impl MemorySystem {
                     if exhaustive {
                         channel.wake(tick + 1);
                     }
-                    set_bits(woken).for_each(|s| self.active.insert(c * per + s));
+                    set_bits(woken).for_each(|s| _ = self.active.insert(c * per + s));
                 }
                 *due = self.clocks.core_cycle_of_dram(channel.next_tick());
             }
@@ -431,7 +431,7 @@ impl MemorySystem {
                     self.unseen.remove(cluster);
                 }
                 Some((_, stamp, _)) => self.unseen_due = self.unseen_due.min(stamp + 1),
-                None => self.unseen.remove(cluster),
+                None => _ = self.unseen.remove(cluster),
             }
         }
     }
@@ -556,7 +556,7 @@ struct Outboxes<'a> {
     sms_per_cluster: usize,
     map: &'a AddressMap,
     packets: &'a mut Packets,
-    unseen: &'a mut PortSet,
+    unseen: &'a mut BitSet,
     unseen_due: &'a mut Cycle,
 }
 

@@ -50,7 +50,7 @@ fn forms(sm: u8) -> impl Iterator<Item = PathBuf> {
         "sm_90/sync.cuda129",
         "sm_90/sync.debug.cuda118",
     ];
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../exec/tests/data");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../lower/tests/data");
     NAMES.into_iter().map(move |n| folder.join(format!("{n}.sm_{sm}.cubin"))).filter(|f| f.exists())
 }
 

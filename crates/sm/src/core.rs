@@ -1,11 +1,12 @@
 //! An SM as a core of a machine: [`gpu::Core`].
 
 mod activity;
+mod report;
 mod totals;
 
 pub use totals::SmTotals;
 
-use crate::issue::policy::IssuePolicy;
+use crate::design::CoreDesign;
 use crate::kernel::Kernel;
 use crate::observe::observer::Observer;
 use crate::sm::{Env, Sm};
@@ -24,7 +25,7 @@ impl CoreKernel for Kernel {
     }
 }
 
-impl<S: WarpStream, P: IssuePolicy, O: Observer> Core for Sm<S, P, O> {
+impl<S: WarpStream, D: CoreDesign, O: Observer> Core for Sm<S, D, O> {
     type Kernel = Kernel;
     type Shared = S::Shared;
     type Counters = SmTotals;

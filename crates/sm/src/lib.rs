@@ -22,6 +22,7 @@
 
 mod agenda;
 mod core;
+mod design;
 mod execute;
 mod frontend;
 mod inflight;
@@ -29,17 +30,19 @@ mod issue;
 mod kernel;
 mod memory;
 mod observe;
-mod operands;
+pub mod operands;
 mod sm;
 mod spec;
 mod warps;
 
 pub use crate::core::SmTotals;
 pub use agenda::Agenda;
+pub use design::{Allowances, ConfigOf, CoreDesign, MaskOf};
+pub use execute::latches::{LatchId, Latches};
 pub use execute::work::{Work, WorkCounts};
 pub use gpu::FinishedCta;
 pub use inflight::{InFlight, InstId, Slab, Stage, Window};
-pub use issue::policy::{Allowances, Each, InOrder, IssuePolicy, ReadyMasks, Stations, Structure, Uses};
+pub use issue::policy::{Each, InOrder, IssuePolicy, ReadyMasks, Structure, Uses};
 pub use issue::schedulers::WarpScheduler;
 pub use issue::{policy, schedulers};
 pub use kernel::{Code, Kernel, Micro};
@@ -50,7 +53,7 @@ pub use observe::describe::BlockedWarp;
 pub use observe::observer::{Observer, Seen, Silent};
 pub use observe::stalls::{SlotAccount, Stall, StallMasks};
 pub use observe::timeline::Timeline;
-pub use operands::scalar;
+pub use operands::{OperandStage, scalar};
 pub use policy::boards::scoreboard::{self, Board, Scoreboard};
 pub use sm::{Env, Sm};
 pub use spec::{CoreOptions, CoreSpec, Pipe, PipeSet, SpecError, TimingTable};

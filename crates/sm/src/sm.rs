@@ -1,11 +1,12 @@
 //! The SM: its parts in the order of the block diagram, its cycle, and what the GPU sees of it.
 
 use crate::agenda::Agenda;
+use crate::design::{ConfigOf, CoreDesign, MaskOf};
 use crate::execute::latches::Latches;
 use crate::execute::units::Units;
 use crate::execute::work::WorkCounts;
 use crate::frontend::fetch::Fetch;
-use crate::inflight::{InFlight, InstId, Slab, Window};
+use crate::inflight::{Slab, Window};
 use crate::issue::policy::IssuePolicy;
 use crate::issue::schedulers::Scheduler;
 use crate::kernel::Kernel;
@@ -14,8 +15,9 @@ use crate::memory::{L1, LoadStoreUnit};
 use crate::observe::counters::{ClassCounts, SmCounters};
 use crate::observe::observer::{Observer, Seen, Silent};
 use crate::observe::stalls::SlotAccount;
-use crate::operands::scalar::{ScalarCounts, ScalarPath};
-use crate::operands::{Design, OperandCollector};
+use crate::operands::layer::Layer;
+use crate::operands::scalar::ScalarCounts;
+use crate::operands::{Collected, Hooks, OperandStage, Wires};
 use crate::spec::CoreSpec;
 use crate::warps::barrier::Barriers;
 use crate::warps::mask::{MOST_WARPS, WarpMask};
@@ -24,10 +26,11 @@ use crate::warps::{Cta, PerWarp, Warps};
 use gpu::FinishedCta;
 use isa::{CtaSlot, Dim3, Fault, KernelId, WarpSlot, WarpStream};
 use kit::bits::set_bits;
-use kit::{Cycle, LaneMask, NEVER, WARP_LANES};
+use kit::{Cycle, NEVER};
 use mem::Port;
 use mem::cache::CacheCounters;
 use mem::carveout::carve_out;
+use std::fmt;
 use std::sync::Arc;
 
 /// Most warp schedulers, rounded up.
@@ -52,29 +55,28 @@ pub(crate) enum Wake {
 ///    ▲                                              ▲                 └► load/store ────┘      │
 ///    └ control resolved at issue                    └────────── register banks ◄───────────────┘
 /// ```
-#[derive(Debug)]
-pub struct Sm<S: WarpStream, P: IssuePolicy, O: Observer = Silent> {
+pub struct Sm<S: WarpStream, D: CoreDesign, O: Observer = Silent> {
     // The pipeline.
-    pub(crate) fetch: Fetch<P::Mask>,
+    pub(crate) fetch: Fetch<MaskOf<D>>,
     pub(crate) stream: S,
-    pub(crate) policy: P,
-    pub(crate) schedulers: Box<[Scheduler<P::Mask>]>,
+    pub(crate) policy: D::Issue,
+    pub(crate) schedulers: Box<[Scheduler<MaskOf<D>>]>,
     pub(crate) id_oc: Latches,
-    pub(crate) collectors: OperandCollector,
+    pub(crate) operands: D::Operands,
     pub(crate) oc_ex: Latches,
     pub(crate) units: Units,
     pub(crate) lsu: LoadStoreUnit,
-    pub(crate) scalar: Option<Box<ScalarPath>>,
+    pub(crate) layer: Layer,
 
     // What runs.
-    pub(crate) warps: Warps<P::Mask>,
-    pub(crate) ctas: Box<[Option<Cta<P::Mask>>]>,
-    pub(crate) barriers: Barriers<P::Mask>,
+    pub(crate) warps: Warps<MaskOf<D>>,
+    pub(crate) ctas: Box<[Option<Cta<MaskOf<D>>>]>,
+    pub(crate) barriers: Barriers<MaskOf<D>>,
     pub(crate) copies: Copies,
     pub(crate) slab: Slab,
     pub(crate) free: Resources,
     /// Slots of all warps of resident CTAs, finished ones among them.
-    pub(crate) reserved_warps: P::Mask,
+    pub(crate) reserved_warps: MaskOf<D>,
     pub(crate) finished: Vec<FinishedCta>,
     last_kernel: Option<KernelId>,
 
@@ -84,19 +86,19 @@ pub struct Sm<S: WarpStream, P: IssuePolicy, O: Observer = Silent> {
     wakes: Vec<(Cycle, Wake)>,
     next_wake: Cycle,
     /// Warps for which something that their schedulers see has changed since they were last looked at.
-    pub(crate) stirred: P::Mask,
+    pub(crate) stirred: MaskOf<D>,
     /// Schedulers that have yet to look in this cycle, or have, one bit each.
     pub(crate) due_schedulers: u32,
     /// Warps of which the issue design has been told something since then.
-    pub(crate) touched: P::Mask,
+    pub(crate) touched: MaskOf<D>,
     /// Warps of schedulers that issued nothing for want of room in an issue latch.
-    pub(crate) blocked: P::Mask,
+    pub(crate) blocked: MaskOf<D>,
 
     // What it is, and what it has done.
     pub(crate) id: u16,
     pub(crate) spec: Arc<CoreSpec>,
-    pub(crate) scheduler_warps: [P::Mask; SCHEDULERS],
-    partition_of: PerWarp<u8, P::Mask>,
+    pub(crate) scheduler_warps: [MaskOf<D>; SCHEDULERS],
+    pub(crate) partition_of: PerWarp<u8, MaskOf<D>>,
     pub(crate) account: SlotAccount,
     pub(crate) counters: SmCounters,
     pub(crate) class_counts: ClassCounts,
@@ -105,104 +107,49 @@ pub struct Sm<S: WarpStream, P: IssuePolicy, O: Observer = Silent> {
     pub observer: O,
 }
 
-/// The issue design as operand collectors know it, with whoever watches.
-struct Watched<'a, P: IssuePolicy, O> {
-    policy: &'a mut P,
-    observer: &'a mut O,
-    touched: &'a mut P::Mask,
-    /// Registers read by lanes.
-    lane_reads: &'a mut u64,
-    kernels: &'a [Kernel],
-    now: Cycle,
-}
-
-impl<P: IssuePolicy, O: Observer> Design for Watched<'_, P, O> {
-    const KEEPS_MEMORY_ORDER: bool = P::KEEPS_MEMORY_ORDER;
-    const STATIONS: bool = P::STATIONS;
-
-    #[inline]
-    fn may_pass(slab: &Slab, kernels: &[Kernel], younger: InstId, older: InstId, known: bool) -> bool {
-        P::may_pass(Window { slab, kernels }, younger, older, known)
-    }
-
-    #[inline]
-    fn awaited(&self, slab: &Slab, id: InstId) -> u64 {
-        self.policy.awaited(Window { slab, kernels: self.kernels }, id)
-    }
-
-    #[inline]
-    fn collecting(&mut self, slab: &Slab, id: InstId, awaited: u64) {
-        if awaited != 0 {
-            // Counted when it issued. Sources in the register file come first.
-            let flight = slab.get(id);
-            let sources = flight.vector_srcs.into();
-            let saved = (awaited & !u64::MAX.checked_shl(sources).unwrap_or(0)).count_ones();
-            *self.lane_reads -= u64::from(saved * flight.mask.count_ones());
-        }
-        self.observer.collecting(self.now, Seen { id, window: Window { slab, kernels: self.kernels } }, awaited);
-    }
-
-    #[inline]
-    fn guards(&self, has_scalar: bool) -> bool {
-        has_scalar || self.policy.guards_reads()
-    }
-
-    #[inline]
-    fn is_guarded(&self, inst: &InFlight) -> bool {
-        self.policy.guards_reads() || inst.is_scalar()
-    }
-
-    #[inline]
-    fn collected(&mut self, slab: &Slab, id: InstId) {
-        self.observer.collected(self.now, Seen { id, window: Window { slab, kernels: self.kernels } });
-    }
-
-    #[inline]
-    fn operands_read(&mut self, slab: &Slab, id: InstId) {
-        let window = Window { slab, kernels: self.kernels };
-        self.policy.on_operands_read(window, id);
-        self.touched.insert(slab.get(id).warp);
-        self.observer.operands_read(self.now, Seen { id, window });
+impl<S: WarpStream, D: CoreDesign, O: Observer> fmt::Debug for Sm<S, D, O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sm").field("id", &self.id).field("cycles", &self.account.cycles()).finish_non_exhaustive()
     }
 }
 
-impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
+impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
     /// An empty SM. It has no more warp slots than [`IssuePolicy::Mask`] tells apart.
-    pub fn new(id: u16, spec: Arc<CoreSpec>, stream: S, policy: &P::Config, observer: O) -> Self {
+    pub fn new(id: u16, spec: Arc<CoreSpec>, stream: S, config: &ConfigOf<D>, observer: O) -> Self {
         let (warps, ctas) = (spec.sm.max_warps as usize, spec.sm.max_ctas as usize);
-        assert!(warps <= P::Mask::SLOTS, "{warps} warp slots, and this issue design is of {}", P::Mask::SLOTS);
+        assert!(warps <= MaskOf::<D>::SLOTS, "{warps} warp slots, and this issue design is of {}", MaskOf::<D>::SLOTS);
         let schedulers = spec.schedulers();
-        let warps_of = |s: usize| P::Mask::collect((s..warps).step_by(schedulers).map(|w| WarpSlot(w as u16)));
-        let scheduler_warps = std::array::from_fn(|s| if s < schedulers { warps_of(s) } else { P::Mask::NONE });
+        let warps_of = |s: usize| MaskOf::<D>::collect((s..warps).step_by(schedulers).map(|w| WarpSlot(w as u16)));
+        let scheduler_warps = std::array::from_fn(|s| if s < schedulers { warps_of(s) } else { MaskOf::<D>::NONE });
         let partition_of = PerWarp::from_fn(|w| spec.partition(w % schedulers) as u8);
         let in_buffers = warps * (spec.sm.frontend.buffer_entries as usize + 4);
         Self {
-            fetch: Fetch::new(&spec, P::branches(policy, spec.sm.frontend.branches)),
+            fetch: Fetch::new(&spec, D::branches(config, spec.sm.frontend.branches)),
             stream,
-            policy: P::new(policy, &spec),
+            policy: D::Issue::new(config, &spec),
             schedulers: (0..schedulers).map(|s| Scheduler::of(&spec, warps_of(s))).collect(),
             id_oc: Latches::new(&spec, |p| spec.issue_latches(p)),
-            collectors: OperandCollector::new(&spec, P::stations(policy)),
+            operands: D::operands(config, &spec),
             oc_ex: Latches::new(&spec, |p| spec.dispatch_latches(p)),
             units: Units::new(&spec),
             lsu: LoadStoreUnit::new(&spec),
-            scalar: ScalarPath::new(&spec),
+            layer: Layer::new(&spec),
             warps: Warps::default(),
             ctas: vec![None; ctas].into(),
             barriers: Barriers::new(ctas, spec.sm.barriers_per_cta as usize),
             copies: Copies::new(warps),
             slab: Slab::with_capacity(in_buffers),
             free: Resources::of_sm(&spec.sm),
-            reserved_warps: P::Mask::NONE,
+            reserved_warps: MaskOf::<D>::NONE,
             finished: Vec::with_capacity(ctas),
             last_kernel: None,
             agenda: Agenda::new(0),
             wakes: Vec::with_capacity(warps),
             next_wake: NEVER,
-            stirred: P::Mask::ALL,
+            stirred: MaskOf::<D>::ALL,
             due_schedulers: 0,
-            touched: P::Mask::NONE,
-            blocked: P::Mask::NONE,
+            touched: MaskOf::<D>::NONE,
+            blocked: MaskOf::<D>::NONE,
             id,
             account: SlotAccount::new(schedulers * spec.sm.issue.width as usize),
             scheduler_warps,
@@ -259,7 +206,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
                 Wake::Rise(warp) => self.warps.asleep.remove(warp),
             }
         }
-        self.stirred = P::Mask::ALL;
+        self.stirred = MaskOf::<D>::ALL;
         self.agenda.moved();
     }
 
@@ -285,23 +232,24 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         let taken = units.accept(now, oc_ex, slab, agenda, |slab, id| {
             observer.executing(now, Seen { id, window: Window { slab, kernels } });
         });
-        self.collectors.latches_freed(taken);
+        self.operands.latches_freed(taken);
     }
 
     /// Operand collectors read registers.
     #[inline]
     fn collect_operands(&mut self, now: Cycle, kernels: &[Kernel]) {
-        let Self { collectors, id_oc, oc_ex, slab, policy, observer, touched, .. } = self;
-        if collectors.is_stuck() {
-            collectors.rest();
+        let Self { operands, id_oc, oc_ex, slab, policy, observer, touched, .. } = self;
+        if operands.is_stuck() {
+            operands.banks().end_cycle();
             return;
         }
         let lane_reads = &mut self.counters.lane_reads;
-        let mut design = Watched { policy, observer, touched, lane_reads, kernels, now };
-        let done = collectors.step(id_oc, oc_ex, slab, kernels, &mut design);
+        let done = Collected::default();
+        let mut hooks = Hooks { policy, observer, pending: touched, lane_reads, kernels, now, done };
+        let done = operands.step(&mut Wires { id_oc, oc_ex, slab, kernels }, &mut hooks);
         self.counters.register_reads += u64::from(done.reads);
         self.counters.bank_conflicts += u64::from(done.conflicts);
-        if done.touched != 0 || !collectors.is_stuck() {
+        if done.touched != 0 || !operands.is_stuck() {
             self.agenda.moved();
             if !self.blocked.is_empty() {
                 self.stirred |= self.blocked & self.warps_of_partitions(done.touched);
@@ -311,12 +259,12 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
 
     /// The warps that use `partitions`, one bit each.
     #[inline]
-    fn warps_of_partitions(&self, partitions: u8) -> P::Mask {
+    fn warps_of_partitions(&self, partitions: u8) -> MaskOf<D> {
         // Without sub-cores all schedulers share the one partition.
         if self.spec.partitions == 1 {
-            return P::Mask::ALL;
+            return MaskOf::<D>::ALL;
         }
-        set_bits(partitions.into()).fold(P::Mask::NONE, |all, p| all | self.scheduler_warps[p % SCHEDULERS])
+        set_bits(partitions.into()).fold(MaskOf::<D>::NONE, |all, p| all | self.scheduler_warps[p % SCHEDULERS])
     }
 
     /// Decode and fetch, alternating as often as there are fetches in a cycle.
@@ -395,27 +343,20 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         let mut slots = [WarpSlot(0); MOST_WARPS];
         let count = self.choose_warp_slots(need.warps as usize, &mut slots);
         let slots = &slots[..count];
-        let warps = P::Mask::collect(slots.iter().copied());
+        let warps = MaskOf::<D>::collect(slots.iter().copied());
         self.reserved_warps |= warps;
         self.ctas[slot.index()] = Some(Cta { kernel, position: cta, warps, unfinished: warps, resources: need });
         self.barriers.start_cta(slot, warps);
         for (index, &warp) in slots.iter().enumerate() {
             self.warps.start(warp, kernel, slot, index);
             self.policy.start_warp(warp, &launch.code.program.regs);
-            if let Some(scalar) = &mut self.scalar {
-                let threads = (launch.shape.block.volume() - (index * WARP_LANES) as u64).min(WARP_LANES as u64);
-                scalar.start_warp(
-                    warp,
-                    LaneMask::MAX >> (WARP_LANES as u64 - threads),
-                    launch.code.program.regs.vector,
-                );
-            }
+            self.layer.start_warp(warp, launch, index);
         }
         self.stream.start_cta(env.shared, kernel, cta, slot, slots);
         self.counters.ctas_started += 1;
         self.observer.cta_started(now, kernel, cta, slot, slots);
         self.agenda.put_first(self.account.cycles());
-        self.stirred = P::Mask::ALL;
+        self.stirred = MaskOf::<D>::ALL;
         slot
     }
 
@@ -423,7 +364,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     /// one at multiples of the CTA's size; else the first free ones.
     fn choose_warp_slots(&self, count: usize, slots: &mut [WarpSlot; MOST_WARPS]) -> usize {
         let total = self.spec.sm.max_warps as usize;
-        let fits = |&s: &usize| s + count <= total && !self.reserved_warps.meets(P::Mask::run(s, count));
+        let fits = |&s: &usize| s + count <= total && !self.reserved_warps.meets(MaskOf::<D>::run(s, count));
         let aligned = (0..total).step_by(count.max(1)).find(fits);
         let from = (aligned.unwrap_or(0)..total).map(|w| WarpSlot(w as u16));
         let mut chosen = 0;
@@ -471,7 +412,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     }
 
     /// The issue design.
-    pub fn policy(&self) -> &P {
+    pub fn policy(&self) -> &D::Issue {
         &self.policy
     }
 
@@ -487,7 +428,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
 
     /// What the scalar path has done, if there is one.
     pub fn scalar_counts(&self) -> Option<&ScalarCounts> {
-        self.scalar.as_ref().map(|scalar| &scalar.counts)
+        self.layer.counts()
     }
 
     /// Warp instructions issued, by class.

@@ -7,7 +7,8 @@ use isa::{CacheOp, OpClass, RegId, Space};
 use kit::Cycle;
 use sm::policy::loog::{Loog, LoogConfig};
 use sm::{
-    Auditor, CoreOptions, CoreSpec, InOrder, IssuePolicy, Observer, Seen, Stall, Structure, Timeline, TimingTable,
+    Auditor, CoreDesign, CoreOptions, CoreSpec, InOrder, IssuePolicy, Observer, Seen, Stall, Structure, Timeline,
+    TimingTable,
 };
 use support::*;
 

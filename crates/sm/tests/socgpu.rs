@@ -5,7 +5,7 @@ mod support;
 
 use isa::{CacheOp, Control, OpClass, Space};
 use sm::policy::socgpu::{Socgpu, SocgpuConfig, Until};
-use sm::{Auditor, IssuePolicy, Stall, Timeline};
+use sm::{Auditor, CoreDesign, IssuePolicy, Stall, Timeline};
 use support::*;
 
 fn bench(lines: &[Line]) -> Bench {
@@ -301,8 +301,7 @@ fn the_auditor_finds_nothing() {
     ]);
     lines.push(control(OpClass::Nop, Control::Sleep, "sleep"));
     let at_issue = SocgpuConfig { accesses_end: Until::Issue, ..stops_at_issue() };
-    for config in [SocgpuConfig::default(), stops_at_issue(), SocgpuConfig { entries: 2, ..at_issue.clone() }, at_issue]
-    {
+    for config in [SocgpuConfig::default(), stops_at_issue(), SocgpuConfig { entries: 2, ..at_issue }, at_issue] {
         let bench = bench(&lines).warps(4);
         let run = bench.run_design::<Socgpu, _>(&config, Auditor::new(<Socgpu>::allowances(&config)));
         let findings = run.sm.observer.findings();

@@ -1,8 +1,9 @@
 //! The suite and the example launch files, executed without timing.
 
-use exec::{DeviceState, GpuFacts, KernelError, Loaded, LowerOptions};
+use exec::{DeviceState, GpuFacts};
 use isa::Program;
 use kit::BitSet;
+use lower::{KernelError, Loaded, LowerOptions};
 use std::path::Path;
 use std::sync::Arc;
 use workloads::Form;
@@ -19,7 +20,7 @@ struct Functional {
     /// Architecture whose machine code is run.
     sm_version: u32,
     /// What PTX is run with.
-    registers: exec::Registers,
+    registers: lower::Registers,
 }
 
 impl Functional {
@@ -29,7 +30,7 @@ impl Functional {
 
     fn of(sm_version: u32) -> Self {
         let state = DeviceState::new(16 << 30, GpuFacts::default());
-        Self { state, modules: Vec::new(), warp_instructions: 0, sm_version, registers: exec::Registers::Virtual }
+        Self { state, modules: Vec::new(), warp_instructions: 0, sm_version, registers: lower::Registers::Virtual }
     }
 
     fn module(&self, id: ModuleId) -> Result<&Loaded, DeviceError> {
@@ -72,8 +73,8 @@ impl Device for Functional {
         let slot = self.modules.len() as u16;
         let options = LowerOptions { slot, registers: self.registers, ..LowerOptions::default() };
         let loaded = match source.code {
-            Code::Ptx(text) => exec::load(source.name, text, options),
-            Code::Binary(file) => exec::load_binary(source.name, file, self.sm_version, options),
+            Code::Ptx(text) => lower::load(source.name, text, options),
+            Code::Binary(file) => lower::load_binary(source.name, file, self.sm_version, options),
         };
         let loaded = loaded.map_err(|e| DeviceError::Module(e.to_string()))?;
         self.state.load(&loaded.module).map_err(other)?;
@@ -175,13 +176,13 @@ fn check_machine_code(name: &str, odd: &[&[(&str, u64)]]) {
 /// Runs the suite with allocated registers: as many as there are, and so few that most kernels spill.
 #[test]
 fn allocated_registers_leave_the_same_results() {
-    let limits = |most| exec::RegisterLimits { chosen: Some(most), ..exec::RegisterLimits::default() };
+    let limits = |most| lower::RegisterLimits { chosen: Some(most), ..lower::RegisterLimits::default() };
     let (mut spilled, mut fences) = (0, 0);
     for workload in ALL {
         for tight in [255, 63, 16] {
             // Fragments of matrices alone take more.
             let least = if matches!(workload.name, "wmma" | "int8mma") { 48 } else { 16 };
-            for registers in [exec::Registers::Allocated, exec::Registers::HazardFree] {
+            for registers in [lower::Registers::Allocated, lower::Registers::HazardFree] {
                 let registers = registers(limits(tight.max(least)));
                 let mut device = Functional { registers, ..Functional::new() };
                 let problems = check_one(workload, &mut device, Form::Ptx, &[], 3);

@@ -5,7 +5,7 @@ use crate::inspection::code::{self, CodeInspection, Contents, EntryFacts};
 use crate::inspection::{self, Inspection};
 use crate::render::inspection as render;
 use crate::{interrupt, output};
-use exec::RegisterLimits;
+use lower::RegisterLimits;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use workloads::suggest;

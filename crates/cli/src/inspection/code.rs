@@ -1,7 +1,7 @@
 //! What is in a cubin, or in a fat binary or host program that holds some.
 
 use super::{Mix, VariableFacts, most_first};
-use exec::{Loaded, LowerOptions};
+use lower::{Loaded, LowerOptions};
 use sass::decode::{self, Control};
 use sass::elf::{ConstantBank, Cubin, ElfError, Function, Space};
 use sass::fatbin::{self, Entry, Kind};
@@ -192,7 +192,7 @@ const fn kind_name(kind: Kind) -> &'static str {
 pub fn inspect(file: &str, content: &[u8], code: bool) -> Result<CodeInspection, String> {
     let cubin = Cubin::parse(content).map_err(|e| e.to_string())?;
     // Why a whole cubin cannot be loaded is why each of its kernels cannot be executed.
-    let loaded = exec::load_cubin(file, content, LowerOptions::default()).map_err(|e| e.text.clone());
+    let loaded = lower::load_cubin(file, content, LowerOptions::default()).map_err(|e| e.text.clone());
     let kernel = |function: &Function<'_>| kernel(cubin.sm, function, &loaded, code);
     Ok(CodeInspection {
         file: file.to_owned(),

@@ -147,7 +147,7 @@ mod tests {
     use super::*;
     use crate::inspection::inspect;
     use crate::render::sample;
-    use exec::RegisterLimits;
+    use lower::RegisterLimits;
 
     const TEXT: &str = "\
 .version 7.0

@@ -4,7 +4,7 @@ use super::{Images, sample};
 use crate::fault::{Outcome, Trap};
 use crate::lanes::{Lanes, Reg};
 use crate::memory::DeviceMemory;
-use crate::op::Use;
+use crate::operand::Use;
 use isa::{DynInst, Shape, Space};
 use kit::{WARP_LANES, lanes};
 
@@ -57,14 +57,14 @@ impl Fetch {
     }
 
     /// Tells `f` each register that is used.
-    pub(crate) fn uses(&self, f: &mut impl FnMut(Use)) {
+    pub fn uses(&self, f: &mut impl FnMut(Use)) {
         self.kept().for_each(|k| f(Use::Write(self.d[k], 1)));
         f(Use::Read(self.handle, 1 + u8::from(self.wide)));
         self.sources().iter().for_each(|&r| f(Use::Read(r, 1)));
     }
 
     /// Tells `f` each place that names a register.
-    pub(crate) fn places(&mut self, f: &mut impl FnMut(&mut Reg)) {
+    pub fn places(&mut self, f: &mut impl FnMut(&mut Reg)) {
         self.kept().for_each(|k| f(&mut self.d[k]));
         f(&mut self.handle);
         let count = self.sources().len();

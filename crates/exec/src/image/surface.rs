@@ -5,7 +5,7 @@ use super::fetch::handle_of;
 use crate::access::{self, Format, Spaces};
 use crate::fault::{Outcome, Trap};
 use crate::lanes::{Lanes, Reg};
-use crate::op::Use;
+use crate::operand::Use;
 use isa::{Access, CacheOp, DynInst, Image, MemAccess, Shape, Space};
 use kit::{LaneMask, WARP_LANES, lanes};
 
@@ -43,13 +43,13 @@ pub struct SurfaceAccess {
 
 impl SurfaceAccess {
     /// What it is to the timing model.
-    pub(crate) fn mem_access(&self) -> MemAccess {
+    pub fn mem_access(&self) -> MemAccess {
         let access = if self.store { Access::Store } else { Access::Load };
         MemAccess { space: Space::Global, access, bytes: self.format.total_bytes(), cache: CacheOp::All }
     }
 
     /// Tells `f` each register that is used.
-    pub(crate) fn uses(&self, f: &mut impl FnMut(Use)) {
+    pub fn uses(&self, f: &mut impl FnMut(Use)) {
         let (registers, columns) = (&self.registers[..usize::from(self.format.count)], self.format.columns());
         let data = |&r| if self.store { Use::Read(r, columns) } else { Use::Write(r, columns) };
         registers.iter().map(data).for_each(&mut *f);
@@ -58,7 +58,7 @@ impl SurfaceAccess {
     }
 
     /// Tells `f` each place that names a register.
-    pub(crate) fn places(&mut self, f: &mut impl FnMut(&mut Reg)) {
+    pub fn places(&mut self, f: &mut impl FnMut(&mut Reg)) {
         self.registers[..usize::from(self.format.count)].iter_mut().for_each(&mut *f);
         f(&mut self.handle);
         self.at[..self.shape.coordinates()].iter_mut().for_each(f);

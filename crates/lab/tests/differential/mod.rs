@@ -8,10 +8,11 @@
 //! what is compiled may be compressed (`.gz`).
 //! A kernel takes three buffers: the input, the output, and memory of its own.
 
-use exec::{Arg, DeviceState, Loaded, LowerOptions, RegisterLimits, Registers};
+use exec::{Arg, DeviceState};
 use flate2::read::GzDecoder;
 use isa::Dim3;
 use lab::{CORES, RegisterChoice, RegisterMode, Setup, SimulatedDevice};
+use lower::{Loaded, LowerOptions, RegisterLimits, Registers};
 use std::any::Any;
 use std::cell::RefCell;
 use std::fs;
@@ -232,7 +233,11 @@ pub fn check_functional(group: &Group, file: &Path, input: &[u8], fail: &mut dyn
         };
         let name = plain_name(file);
         let load = || {
-            if is_ptx(file) { exec::load(name, &bytes, options) } else { exec::load_binary(name, &bytes, 90, options) }
+            if is_ptx(file) {
+                lower::load(name, &bytes, options)
+            } else {
+                lower::load_binary(name, &bytes, 90, options)
+            }
         };
         let loaded = catch_unwind(AssertUnwindSafe(load)).map_err(|panic| message(&*panic));
         for case in &group.cases {

@@ -12,7 +12,6 @@
 mod index;
 mod lookup;
 mod mshr;
-mod order;
 mod policy;
 mod replacement;
 mod tags;

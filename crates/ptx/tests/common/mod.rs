@@ -25,8 +25,8 @@ pub fn valid_files() -> Vec<(String, Vec<u8>)> {
     for folder in [
         "../workloads/kernels",
         "../lab/tests/corpus",
-        "../exec/tests/data",
-        "../exec/tests/data/sm_90",
+        "../lower/tests/data",
+        "../lower/tests/data/sm_90",
         "../../examples/launch",
     ] {
         files.extend(ptx_files(folder));

@@ -1,16 +1,18 @@
 //! Write-back and completion of instructions, and of the warps and CTAs they end.
 
-use crate::inflight::{InFlight, InstId, Window};
+use crate::design::CoreDesign;
+use crate::inflight::{InstId, Window};
 use crate::issue::policy::IssuePolicy;
 use crate::kernel::Kernel;
 use crate::observe::observer::{Observer, Seen};
+use crate::operands::OperandStage;
 use crate::sm::Sm;
 use crate::warps::mask::WarpMask;
 use gpu::FinishedCta;
 use isa::{Access, WarpSlot, WarpStream};
 use kit::Cycle;
 
-impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
+impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
     /// Instructions that leave their units write their results.
     #[inline]
     pub(crate) fn write_back(&mut self, now: Cycle, kernels: &[Kernel]) {
@@ -28,9 +30,10 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     #[inline]
     fn write_registers(&mut self, kernels: &[Kernel], id: InstId) {
         self.counters.register_writes += self.register_writes(id);
-        if self.collectors.any_read_waits() || self.lsu.is_writing_back() {
+        if self.operands.banks().any_read_waits() || self.lsu.is_writing_back() {
             let (warp, banks) = (self.slab.get(id).warp, self.slab.banks(kernels, id));
-            self.collectors.write(self.partition_of(warp), warp, banks.writes);
+            let partition = self.partition_of(warp);
+            self.operands.banks().write(partition, warp, banks.writes);
         }
     }
 
@@ -38,19 +41,20 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     #[inline]
     pub(crate) fn try_write_registers(&mut self, kernels: &[Kernel], id: InstId) -> bool {
         let (warp, banks) = (self.slab.get(id).warp, self.slab.banks(kernels, id));
-        let free = self.collectors.try_write(self.partition_of(warp), warp, banks.writes);
+        let partition = self.partition_of(warp);
+        let free = self.operands.banks().try_write(partition, warp, banks.writes);
         if free {
             self.counters.register_writes += self.register_writes(id);
         }
         free
     }
 
-    /// Registers that `id` writes, those in the scalar register file not among them.
+    /// Registers that `id` writes, those that bypass the banks not among them.
     #[inline]
     fn register_writes(&self, id: InstId) -> u64 {
         let flight = self.slab.get(id);
-        let in_scalar_file = if self.slab.route(id).skips_writes { flight.vector_dsts } else { 0 };
-        u64::from(flight.dsts - in_scalar_file)
+        let past_banks = if self.slab.route(id).skips_writes { flight.vector_dsts } else { 0 };
+        u64::from(flight.dsts - past_banks)
     }
 
     /// `id` is complete: its results are there, or it has none and has done its work.
@@ -58,16 +62,10 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         self.agenda.moved();
         let window = Window { slab: &self.slab, kernels };
         self.policy.on_writeback(window, id);
-        while let Some(woken) = self.policy.take_woken() {
-            let InFlight { warp, station, .. } = *self.slab.get(woken);
-            self.collectors.deliver(self.partition_of(warp), station);
-        }
         self.observer.written_back(now, Seen { id, window });
         let flight = self.slab.get(id);
         let (warp, mem, group) = (flight.warp, flight.mem, flight.group);
-        if P::STATIONS && flight.dsts > 0 {
-            self.collectors.release(self.partition_of(warp), flight.station);
-        }
+        self.operands.written_back(&mut self.policy, &self.slab, id, self.partition_of[warp.index()].into());
         self.touched.insert(warp);
         if let Some(Access::Atomic | Access::Reduction) = mem.map(|m| m.access) {
             self.end_atomic(id);

@@ -3,13 +3,13 @@
 //!
 //! The stream executes an instruction here (see [`isa::WarpStream`]). Decode goes no further in a
 //! warp than the contract and the front end allow: behind a barrier until it is released, and
-//! behind a change of control flow as [`config::BranchFetch`] says, unless the issue design knows the
-//! way ([`IssuePolicy::branches`]). What is left of a fetch at a barrier is decoded in the cycle of the
+//! behind a change of control flow as [`config::BranchFetch`] says, unless the core design knows the
+//! way ([`CoreDesign::branches`]). What is left of a fetch at a barrier is decoded in the cycle of the
 //! release, as if it had waited in the buffer.
 
+use crate::design::CoreDesign;
 use crate::inflight::{InFlight, InstId, Window};
 use crate::issue::policy::IssuePolicy;
-use crate::kernel::Kernel;
 use crate::observe::observer::{Observer, Seen};
 use crate::sm::{Env, Sm};
 use crate::warps::mask::WarpMask;
@@ -17,7 +17,7 @@ use config::BranchFetch;
 use isa::{Control, Fault, Pc, StepContext, WarpSlot, WarpStream};
 use kit::Cycle;
 
-impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
+impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
     /// Decodes what was fetched, and what a barrier had held back.
     #[inline]
     pub(crate) fn decode(&mut self, now: Cycle, env: &mut Env<'_, S::Shared>) -> Result<(), Box<Fault>> {
@@ -55,11 +55,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         let micro = code.micro(pc);
         let record = self.slab.take_record(micro);
         let context = StepContext { now, sm: self.id };
-        let out = self.slab.record_mut(record);
-        let done = match &mut self.scalar {
-            None => self.stream.step(env.shared, warp, context, out),
-            Some(scalar) => self.stream.step_with_values(env.shared, warp, context, out, &mut scalar.values),
-        };
+        let done = self.layer.step(&mut self.stream, env.shared, warp, context, (&mut self.slab, record));
         if let Err(fault) = done {
             self.slab.release_record(record);
             return Err(fault);
@@ -68,9 +64,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         debug_assert_eq!(out.pc, pc);
         let order = self.warps.next_order[w];
         let id = self.slab.insert(InFlight { warp, kernel, order, record, ..InFlight::new(*micro, out) });
-        if self.scalar.is_some() {
-            self.settle_way(env.kernels, id);
-        }
+        self.layer.settle(&mut self.slab, env.kernels, id);
         self.warps.next_order[w] += 1;
         self.warps.in_pipeline[w] += 1;
         self.counters.decoded += 1;
@@ -78,18 +72,6 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         self.policy.insert(window, id);
         self.observer.decoded(now, Seen { id, window });
         Ok(id)
-    }
-
-    /// The scalar path settles the way of `id`.
-    #[cold]
-    fn settle_way(&mut self, kernels: &[Kernel], id: InstId) {
-        let Some(scalar) = &mut self.scalar else { return };
-        let InFlight { warp, kernel, mut micro, .. } = *self.slab.get(id);
-        let kernel = &kernels[kernel.index()];
-        let (unit, route) = scalar.route(warp, kernel, self.slab.dynamic(id), &mut micro);
-        let flight = self.slab.get_mut(id);
-        (flight.micro, flight.unit_pipe) = (micro, unit);
-        self.slab.set_route(id, route);
     }
 
     /// Where decode may go on behind `id`, `left` instructions of whose fetch are left.

@@ -14,6 +14,7 @@
 //! - D-F1: GPGPU-Sim finds out only when the warp scheduler comes to look at the warp.
 //! - D-F2: wrong-path fetches neither occupy the fetch latch nor touch the instruction cache.
 
+use crate::design::CoreDesign;
 use crate::inflight::InstId;
 use crate::issue::policy::IssuePolicy;
 use crate::observe::observer::Observer;
@@ -150,7 +151,7 @@ impl<M: WarpMask> Fetch<M> {
     }
 }
 
-impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
+impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
     /// Fetches for one warp, if the latch is free and a warp wants to.
     #[inline]
     pub(crate) fn fetch(&mut self, now: Cycle, env: &Env<'_, S::Shared>) {
@@ -214,20 +215,16 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
 
     /// `id` issues: if fetch of its warp was held behind it, the right path is fetched.
     #[inline]
-    pub(crate) fn resolve_control(&mut self, now: Cycle, warp: WarpSlot, id: InstId) -> bool {
-        let Some(found_early) = self.fetch.resolves(warp, id) else { return false };
+    pub(crate) fn resolve_control(&mut self, now: Cycle, warp: WarpSlot, id: InstId) {
+        let Some(found_early) = self.fetch.resolves(warp, id) else { return };
         match self.fetch.branches {
             BranchFetch::SequentialFlush => {
                 let refetch = if found_early { now + 1 } else { now + 2 };
                 self.wake_at(refetch, Wake::Refetch(warp));
                 self.counters.flushes += 1;
                 self.observer.flushed(now, warp);
-                true
             }
-            BranchFetch::Stall | BranchFetch::Oracle => {
-                self.fetch.refetch(warp);
-                false
-            }
+            BranchFetch::Stall | BranchFetch::Oracle => self.fetch.refetch(warp),
         }
     }
 }

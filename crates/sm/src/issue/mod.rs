@@ -8,12 +8,14 @@
 pub mod policy;
 pub mod schedulers;
 
+use crate::design::{CoreDesign, MaskOf};
 use crate::inflight::{InstId, Stage, Window};
 use crate::issue::policy::IssuePolicy;
 use crate::issue::schedulers::View;
 use crate::kernel::Kernel;
 use crate::observe::observer::{Observer, Seen};
 use crate::observe::stalls::Stall;
+use crate::operands::OperandStage;
 use crate::sm::{SCHEDULERS, Sm, Wake};
 use crate::spec::{Pipe, PipeSet};
 use crate::warps::mask::WarpMask;
@@ -21,13 +23,13 @@ use config::{HoldingAtomics, InvalidatingFences};
 use isa::{Access, Control, Space, WarpSlot, WarpStream};
 use kit::Cycle;
 
-impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
+impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
     /// Every scheduler's turn. One that found nothing to issue finds nothing until something
     /// changes, for the same reason.
     #[inline]
     pub(crate) fn issue(&mut self, now: Cycle, kernels: &[Kernel]) {
         if self.policy.tick(now, Window { slab: &self.slab, kernels }, &mut self.agenda) {
-            self.stirred = P::Mask::ALL;
+            self.stirred = MaskOf::<D>::ALL;
         }
         self.stirred |= self.policy.take_changed(std::mem::take(&mut self.touched));
         if self.stirred.is_empty() {
@@ -39,7 +41,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         // Those that have yet to come: the first and those above it, then those below.
         let (mut above, mut below) = (u32::MAX << first, !(u32::MAX << first));
         self.due_schedulers = self.schedulers_of(self.stirred);
-        self.stirred = P::Mask::NONE;
+        self.stirred = MaskOf::<D>::NONE;
         loop {
             // An issue may add schedulers that have yet to come: a barrier is released.
             above = if self.due_schedulers & above == 0 { std::mem::take(&mut below) } else { above };
@@ -55,7 +57,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
 
     /// The schedulers of `warps`, one bit each: those of scheduler *s* are every *count*-th from *s*.
     #[inline]
-    fn schedulers_of(&self, warps: P::Mask) -> u32 {
+    fn schedulers_of(&self, warps: MaskOf<D>) -> u32 {
         let count = self.schedulers.len();
         let all = (1 << count) - 1;
         if !count.is_power_of_two() {
@@ -80,7 +82,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         let view = View {
             live: self.warps.resident & !self.warps.exited & mine,
             held: self.warps.held() & mine,
-            long_waits: self.policy.long_waits() & mine,
+            long_waits: self.policy.stalls().of(Stall::RawMemory) & mine,
             age: &self.warps.age,
         };
         let considered = self.schedulers[scheduler].considered(&view);
@@ -118,13 +120,14 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         let (width, different) = (issue.width as usize, issue.dual_issue_needs_different_units);
         let partition = self.spec.partition(scheduler);
         for slot in 1..width {
-            let mut open = self.policy.ready().pipes_of(P::Mask::of(warp)).except(self.id_oc.full_pipes(partition));
+            let mut open = self.policy.ready().pipes_of(MaskOf::<D>::of(warp)).except(self.id_oc.full_pipes(partition));
             let room = open.contains(pipe);
             if different {
                 open = open.without(pipe);
             }
             if self.warps.held().contains(warp) || open.0 == 0 {
-                let stall = if different && room { Stall::SameUnit } else { self.why(P::Mask::of(warp), partition) };
+                let stall =
+                    if different && room { Stall::SameUnit } else { self.why(MaskOf::<D>::of(warp), partition) };
                 self.stall_slots(now, scheduler, slot, stall);
                 break;
             }
@@ -150,7 +153,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     fn issue_one(&mut self, now: Cycle, kernels: &[Kernel], scheduler: usize, id: InstId) -> Pipe {
         let partition = self.spec.partition(scheduler);
         self.agenda.moved();
-        self.collectors.wake(partition);
+        self.operands.wake(partition);
         let flight = self.slab.get_mut(id);
         flight.stage = Stage::Issued;
         let order = self.counters.warp_instructions;
@@ -179,12 +182,9 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         if mem.is_some() {
             self.begin_access(id);
         }
-        let flushed = self.resolve_control(now, warp, id);
+        self.resolve_control(now, warp, id);
         if control != Control::None {
             self.take_effect(now, control, id);
-            if control == Control::Branch {
-                self.policy.on_control_resolved(Window { slab: &self.slab, kernels }, id, flushed);
-            }
         }
         if ends_warp {
             self.exit_warp(now, warp);
@@ -192,13 +192,11 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         pipe
     }
 
-    /// Tells the scalar path, and takes off what lanes need not do because of it.
+    /// Informs the layer, and takes off what lanes need not do because of it.
     #[cold]
     fn issue_routed(&mut self, id: InstId) {
         let (route, work) = (self.slab.route(id), self.slab.get(id).work);
-        if let Some(scalar) = &mut self.scalar {
-            scalar.on_issue(route);
-        }
+        self.layer.on_issue(route);
         self.counters.lane_reads -= u64::from(route.lane_reads_saved);
         self.counters.lane_writes -= u64::from(route.lane_writes_saved);
         self.work_counts.0[work as usize] -= u64::from(route.lanes_saved);
@@ -291,7 +289,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     }
 
     /// Lets warps go on behind a barrier.
-    fn release(&mut self, now: Cycle, warps: P::Mask) {
+    fn release(&mut self, now: Cycle, warps: MaskOf<D>) {
         if !warps.is_empty() {
             self.warps.at_barrier &= !warps;
             self.stirred |= warps;
@@ -302,18 +300,18 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     }
 
     /// Why none of `warps` issues, in the order of priority of [`Stall`].
-    pub(crate) fn why(&self, warps: P::Mask, partition: usize) -> Stall {
+    pub(crate) fn why(&self, warps: MaskOf<D>, partition: usize) -> Stall {
         let w = &self.warps;
         let free = warps & !w.held();
         let ready = self.policy.ready();
         // A ready candidate that did not issue found its latch full.
         let blocked = ready.pipes_of(free);
         if blocked.0 != 0 {
-            return if P::STATIONS && self.collectors.is_full(partition) {
+            return if self.operands.is_full(partition) {
                 Stall::CollectorFull
             } else if blocked.contains(Pipe::MEM) {
                 Stall::MemoryPipeFull
-            } else if self.collectors.any_waits_for_unit(partition) {
+            } else if self.operands.any_waits_for_unit(partition) {
                 Stall::UnitBusy
             } else {
                 Stall::CollectorFull

@@ -1,8 +1,8 @@
 //! Constants, parameters and textures: read-only caches, one line (or sector) per cycle.
 
 use super::{Dispatch, Route};
+use crate::design::CoreDesign;
 use crate::inflight::InstId;
-use crate::issue::policy::IssuePolicy;
 use crate::kernel::Kernel;
 use crate::observe::observer::Observer;
 use crate::sm::Sm;
@@ -16,7 +16,7 @@ const PARAM_BASE: u64 = 1 << 41;
 /// Where constants lie for the caches.
 const CONSTANT_BASE: u64 = 1 << 42;
 
-impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
+impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
     /// Gathers the lines that an access to constants or textures touches.
     pub(super) fn begin_cached(&mut self, _kernels: &[Kernel], id: InstId, route: Route) {
         let (flight, dynamic) = (self.slab.get(id), self.slab.dynamic(id));

@@ -1,8 +1,8 @@
 //! Global and local memory: coalescing, the L1's look-up queues, accesses that bypass L1.
 
 use super::{Dispatch, TOKEN_BYPASS};
+use crate::design::CoreDesign;
 use crate::inflight::InstId;
-use crate::issue::policy::IssuePolicy;
 use crate::kernel::Kernel;
 use crate::observe::observer::Observer;
 use crate::sm::Sm;
@@ -136,7 +136,7 @@ impl L1 {
     }
 }
 
-impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
+impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
     /// Coalesces an access to global or local memory.
     pub(super) fn begin_global(&mut self, kernels: &[Kernel], id: InstId, bypass: bool) {
         let (flight, dynamic) = (self.slab.get(id), self.slab.dynamic(id));

@@ -27,10 +27,11 @@ pub(crate) mod copies;
 mod global;
 mod shared;
 
+use crate::design::CoreDesign;
 use crate::inflight::{InstId, Stage, Window};
-use crate::issue::policy::IssuePolicy;
 use crate::kernel::Kernel;
 use crate::observe::observer::{Observer, Seen};
+use crate::operands::OperandStage;
 use crate::sm::Sm;
 use crate::spec::CoreSpec;
 use isa::{Access, Space, WarpSlot, WarpStream};
@@ -160,7 +161,7 @@ impl LoadStoreUnit {
     }
 }
 
-impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
+impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
     /// The write-back register: its result is written, the next client's comes in.
     #[inline]
     pub(crate) fn write_back_memory(&mut self, now: Cycle, kernels: &[Kernel]) {
@@ -350,7 +351,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         let latches = self.oc_ex.occupied() & self.oc_ex.of_memory();
         let latch = self.oc_ex.oldest(latches);
         let id = self.oc_ex.pop(latch).expect("an occupied latch");
-        self.collectors.latches_freed(1 << self.oc_ex.partition(latch));
+        self.operands.latches_freed(1 << self.oc_ex.partition(latch));
         self.slab.get_mut(id).stage = Stage::Executing;
         self.agenda.moved();
         self.observer.executing(now, Seen { id, window: Window { slab: &self.slab, kernels } });

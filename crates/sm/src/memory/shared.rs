@@ -1,8 +1,8 @@
 //! Shared memory: a pipe behind the dispatch register, in which bank conflicts keep an access.
 
 use super::Dispatch;
+use crate::design::CoreDesign;
 use crate::inflight::InstId;
-use crate::issue::policy::IssuePolicy;
 use crate::observe::observer::Observer;
 use crate::sm::Sm;
 use crate::spec::CoreSpec;
@@ -54,7 +54,7 @@ impl SharedPipe {
     }
 }
 
-impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
+impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
     /// An access to shared memory enters the dispatch register: conflicts keep it there.
     pub(super) fn begin_shared(&mut self, now: Cycle, id: InstId) {
         let shared = &self.spec.sm.shared;

@@ -1,5 +1,6 @@
 //! Who waits for what: the report of a deadlock.
 
+use crate::design::{CoreDesign, MaskOf};
 use crate::issue::policy::IssuePolicy;
 use crate::kernel::Kernel;
 use crate::observe::observer::Observer;
@@ -48,7 +49,7 @@ impl std::fmt::Display for BlockedWarp {
     }
 }
 
-impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
+impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
     /// Every resident warp with what keeps it from issuing.
     pub fn describe_stalls(&self, kernels: &[Kernel]) -> Vec<BlockedWarp> {
         self.warps.resident.iter().map(|warp| self.describe_warp(kernels, warp)).collect()
@@ -59,7 +60,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         let kernel = self.warps.kernel[w];
         let program = &kernels[kernel.index()].code.program;
         let partition = self.spec.partition(w % self.schedulers.len());
-        let stall = self.why(P::Mask::of(warp), partition);
+        let stall = self.why(MaskOf::<D>::of(warp), partition);
         // A warp that is held waits at the instruction that it issued, others before their next.
         let next = if self.warps.held().contains(warp) {
             Some(self.warps.last_issued[w])

@@ -1,6 +1,6 @@
 //! Warps that repeat themselves: their states for a watchdog, and the loops that they execute.
 
-use crate::issue::policy::IssuePolicy;
+use crate::design::CoreDesign;
 use crate::kernel::Kernel;
 use crate::observe::observer::Observer;
 use crate::sm::Sm;
@@ -14,7 +14,7 @@ const MOST_STEPS: usize = 4096;
 /// Maximum number of addresses that an instruction is said to read.
 const NAMED_READS: usize = 4;
 
-impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
+impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
     /// The resident warps with their states.
     pub fn pulses(&self) -> impl Iterator<Item = (WarpSlot, Pulse)> {
         let arrivals = self.counters.barrier_arrivals;

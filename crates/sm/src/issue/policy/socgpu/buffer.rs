@@ -115,7 +115,8 @@ pub(super) struct Buffer<M: WarpMask> {
 impl<M: WarpMask> Buffer<M> {
     /// Empty, with sizes as in `config`, for `warps` warps, filled `per_fetch` at a time.
     pub fn new(config: &SocgpuConfig, warps: usize, per_fetch: usize) -> Self {
-        let SocgpuConfig { entries: size, stops_end, accesses_end } = *config;
+        let SocgpuConfig { entries, stops_end, accesses_end } = *config;
+        let size = entries as usize;
         Self {
             size,
             per_fetch,

@@ -1,0 +1,94 @@
+//! What a kernel of machine code has beyond one of PTX: constants of a launch, sequences, control bits.
+
+use crate::lanes::Column;
+use crate::memory::{DeviceMemory, LOCAL_WINDOW, SHARED_WINDOW};
+use crate::op::Op;
+use isa::Dim3;
+use kit::WARP_LANES;
+
+/// What a kernel of machine code has beyond one of PTX.
+#[derive(Clone, Debug, Default)]
+pub struct MachineCode {
+    /// Where parameters start in constant bank 0.
+    pub parameter_base: u32,
+    /// Offset in constant bank 0 of the device address of constant bank 3, and that address:
+    /// code that is not optimised reads `__constant__` variables with it.
+    pub constants_base: (u32, u64),
+    /// Constants whose value a launch decides.
+    pub launch_words: Vec<LaunchWord>,
+    /// The operations of [`Op::Sequence`].
+    pub sequences: Vec<Op>,
+    /// Control bits of each instruction: see [`crate::Kernel::control_words`].
+    pub control_words: Vec<u32>,
+    /// The first instruction of each function that memory holds a pointer to: see [`POINTERS`].
+    pub functions: Vec<u32>,
+    /// Column of the first uniform register.
+    pub first_uniform: u16,
+    /// Columns of a warp: general, uniform and convergence barrier registers, then those that only
+    /// sequences use.
+    pub columns: usize,
+    /// Predicates of a warp: general and uniform ones, then those that only sequences use.
+    pub predicates: usize,
+}
+
+/// The first pointer to a function in memory; the next one is an instruction's bytes further. Each kernel has
+/// its functions elsewhere, so that these are numbers, above the addresses of code.
+pub const POINTERS: u64 = 1 << 31;
+
+/// A word that becomes one of the kernel's constants when it is launched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LaunchWord {
+    /// Number of the constant.
+    pub constant: u16,
+    /// Where the word stands.
+    pub source: WordSource,
+}
+
+/// Where a word stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WordSource {
+    /// At an offset of constant bank 0: shape and parameters of the launch.
+    LaunchBank(u32),
+    /// At an address of device memory: `__constant__` variables.
+    Memory(u64),
+}
+
+/// Constant bank 0 of a launch: CTA and grid size, the generic addresses of shared and local memory,
+/// at 0x28 the stack pointer that threads start with, dynamic shared memory; the address of constant bank 3;
+/// then the packed parameters.
+pub(crate) fn launch_bank(
+    code: &MachineCode,
+    stack: u32,
+    shape: [Dim3; 2],
+    dynamic_shared: u32,
+    params: &[u32],
+) -> Vec<u32> {
+    let [grid, block] = shape;
+    let base = code.parameter_base as usize / 4;
+    let mut bank = vec![0; base + params.len()];
+    let windows = [SHARED_WINDOW, LOCAL_WINDOW].map(|base| [base as u32, (base >> 32) as u32]);
+    let head = [block.x, block.y, block.z, grid.x, grid.y, grid.z];
+    let head = head.into_iter().chain(windows.into_iter().flatten()).chain([stack, dynamic_shared]);
+    bank[..base].iter_mut().zip(head).for_each(|(word, value)| *word = value);
+    let (at, address) = code.constants_base;
+    let words = [address as u32, (address >> 32) as u32];
+    bank[..base].iter_mut().skip(at as usize / 4).zip(words).for_each(|(word, value)| *word = value);
+    bank[base..].copy_from_slice(params);
+    bank
+}
+
+/// Fills in the constants of a launch: from constant bank 0 or from memory.
+pub(crate) fn resolve(code: &MachineCode, bank: &[u32], memory: &DeviceMemory, constants: &mut [Column]) {
+    for word in &code.launch_words {
+        let value = match word.source {
+            WordSource::LaunchBank(offset) => bank.get(offset as usize / 4).copied().unwrap_or(0),
+            WordSource::Memory(address) => {
+                let mut bytes = [0; 4];
+                // What lies outside the bank reads as zero.
+                let _ = memory.read(address, &mut bytes);
+                u32::from_le_bytes(bytes)
+            }
+        };
+        constants[usize::from(word.constant)] = [value; WARP_LANES];
+    }
+}

@@ -1,0 +1,23 @@
+//! Memory instructions as the timing model sees them.
+
+use exec::op::Op;
+use isa::{Access, CacheOp, MemAccess, Space};
+
+/// What a memory instruction is to the timing model.
+pub(crate) fn mem_access(op: &Op, cache: CacheOp) -> Option<MemAccess> {
+    Some(match op {
+        Op::Load(t) => MemAccess { space: t.space, access: Access::Load, bytes: t.format.total_bytes(), cache },
+        Op::Store(t) => MemAccess { space: t.space, access: Access::Store, bytes: t.format.total_bytes(), cache },
+        Op::Atomic(a) => {
+            let access = if a.d.is_some() { Access::Atomic } else { Access::Reduction };
+            MemAccess { space: a.space, access, bytes: a.ty.bytes(), cache }
+        }
+        // Of a texel only its place counts.
+        Op::Fetch(_) => MemAccess { space: Space::Texture, access: Access::Load, bytes: 4, cache },
+        Op::Surface(access) => access.mem_access(),
+        Op::AsyncCopy { bytes, .. } => {
+            MemAccess { space: Space::Global, access: Access::AsyncCopy, bytes: *bytes, cache }
+        }
+        _ => return None,
+    })
+}

@@ -1,0 +1,136 @@
+//! What steering instructions of machine code do to what is known: which lanes part and meet.
+
+use super::Analysis;
+use super::groups::{BARRIERS, Slot, State, conditional, steering};
+use exec::kernel::Guarded;
+use exec::lanes::{Pred, Reg};
+use exec::op::Op;
+use exec::steer::Steer;
+
+impl Analysis<'_> {
+    /// What an instruction does to the groups of lanes. `part`: it may be executed in a part of the
+    /// live lanes.
+    pub(super) fn steer(&mut self, at: u32, steer: Steer, guard: Pred, part: bool, state: &mut State) {
+        let guarded = guard != Pred::TRUE;
+        let parts = self.varies(state, guard);
+        let kernel = self.kernel;
+        let all_lanes = |r: Reg| r.is_constant() && kernel.constants[usize::from(r.0 - Reg::CONSTANTS)][0] == !0;
+        match steer {
+            Steer::Branch(_, p) => state.apart |= parts || self.varies(state, p),
+            Steer::BranchIfDiverged(..) => state.apart |= parts,
+            Steer::BranchIndirect(r, _, p) => {
+                state.apart |= parts || self.varies(state, p) || self.column_varies(state, r);
+                self.go_back(at, r, state);
+            }
+            Steer::CtaBarrier { .. } | Steer::Collective(..) => {
+                state.apart |= matches!(steer, Steer::Collective(r, ..) if self.column_varies(state, r));
+                self.operate(at, &Op::Steer(steer), (part, !guarded), state);
+            }
+            Steer::Exit(_) | Steer::Yield | Steer::BranchIfAny(..) => {}
+            Steer::Gather(..) | Steer::Meet(..) | Steer::Leave(..) | Steer::WarpSync(..) => {
+                let differ = matches!(steer, Steer::WarpSync(r, _) if self.column_varies(state, r));
+                let Some(groups) = &mut self.machine else { return };
+                match steer {
+                    Steer::WarpSync(..) if differ => state.apart = true,
+                    Steer::Gather(n, ..) => {
+                        let slot = &mut state.slots[usize::from(n) % BARRIERS];
+                        if part || guarded {
+                            groups.doubt(*slot);
+                            *slot = Slot::Unknown;
+                        } else {
+                            *slot = Slot::Open(at);
+                        }
+                    }
+                    Steer::Meet(n, _) => {
+                        let slot = std::mem::replace(&mut state.slots[usize::from(n) % BARRIERS], Slot::Shut);
+                        state.apart &= !groups.meet(at, slot, guarded);
+                    }
+                    Steer::Leave(n, ..) => groups.doubt(state.slots[usize::from(n) % BARRIERS]),
+                    Steer::WarpSync(r, _) if state.apart => state.apart = !groups.sync(at, !guarded && all_lanes(r)),
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// `RET`, `ENDCOLLECTIVE`, or an indirect branch that may go anywhere.
+    fn go_back(&mut self, at: u32, base: Reg, state: &State) {
+        let Some(groups) = &mut self.machine else { return };
+        if base == groups.machine.collective {
+            return;
+        }
+        if groups.machine.returns.binary_search(&at).is_err() {
+            groups.unknown_target = true;
+            return;
+        }
+        for routine in groups.routines.values_mut().filter(|r| r.returns.contains(&at)) {
+            let changed = match &mut routine.after {
+                Some(after) => {
+                    let changed = after.varying.union_with(&state.varying) | (state.apart && !after.apart);
+                    after.apart |= state.apart;
+                    changed
+                }
+                unknown => {
+                    *unknown = Some(state.clone());
+                    true
+                }
+            };
+            if changed {
+                routine.callers.iter().for_each(|&block| self.due[block] = true);
+            }
+        }
+    }
+
+    /// Goes on behind a block of machine code.
+    pub(super) fn leave_as_group(&mut self, block: usize, state: &State) {
+        let last = self.graph.range(block).end - 1;
+        let Guarded { op, guard, .. } = self.kernel.code[last as usize];
+        let Some(steer) = steering(self.kernel, &op) else { return self.leave(block, state) };
+        match steer {
+            // Lanes that are together are not diverged.
+            Steer::BranchIfDiverged(_, _, true) if !state.apart => self.fall_through(block, state),
+            Steer::Branch(target, p) => {
+                let groups = self.machine.as_mut();
+                let routine = groups.filter(|g| g.machine.is_call(last)).and_then(|g| {
+                    let routine = g.routines.get(&target).filter(|r| !r.returns.is_empty())?;
+                    let touches = routine.touches;
+                    let after = routine.after.as_ref().map(|after| {
+                        let mut varying = state.varying.clone();
+                        for register in routine.writes.iter() {
+                            if after.varying.contains(register) {
+                                varying.insert(register);
+                            } else {
+                                varying.remove(register);
+                            }
+                        }
+                        (varying, after.apart || state.apart)
+                    });
+                    let mut slots = state.slots;
+                    for (n, slot) in slots.iter_mut().enumerate() {
+                        if touches >> n & 1 == 1 {
+                            g.doubt(*slot);
+                            *slot = Slot::Unknown;
+                        }
+                    }
+                    Some(after.map(|(varying, apart)| State { varying, apart, slots }))
+                });
+                let Some(behind) = routine else { return self.leave(block, state) };
+                let within = State { slots: [Slot::Unknown; BARRIERS], ..state.clone() };
+                self.flow_to(self.graph.block_of(target), &within);
+                if let Some(behind) = behind {
+                    self.fall_through(block, &behind);
+                }
+                if conditional(guard, p) {
+                    self.fall_through(block, state);
+                }
+            }
+            _ => self.leave(block, state),
+        }
+    }
+
+    fn fall_through(&mut self, block: usize, state: &State) {
+        if block + 1 < self.graph.blocks() {
+            self.flow_to(block + 1, state);
+        }
+    }
+}

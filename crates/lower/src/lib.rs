@@ -1,0 +1,27 @@
+//! Lowering: from PTX and machine code to kernels that [`exec`] executes and the timing model times.
+//!
+//! | module | content |
+//! | --- | --- |
+//! | `ptx` | the syntax tree of PTX to operations |
+//! | `listing` | lowered instructions of PTX before they are described |
+//! | `registers` | register allocation |
+//! | `sass` | machine code to operations |
+//! | `cfg`, `divergence` | control-flow graphs; which registers a part of a warp may write |
+//! | `loaded` | options, results and errors of loading |
+#![warn(missing_docs)]
+
+mod access;
+mod cfg;
+mod divergence;
+mod listing;
+mod loaded;
+mod ptx;
+mod registers;
+mod sass;
+
+pub use crate::ptx::load;
+#[doc(hidden)]
+pub use crate::sass::load_words;
+pub use crate::sass::{load_binary, load_cubin};
+pub use loaded::{KernelError, LoadError, Loaded, LowerOptions, Rejected};
+pub use registers::{RegisterLimits, Registers};

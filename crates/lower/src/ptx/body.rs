@@ -1,0 +1,285 @@
+//! The statements of a function in order: variables, labels, instructions.
+
+use super::build::KernelBuilder;
+use super::function::FunctionLowering;
+use super::mods::Mods;
+use super::scope::{Local, Lowered};
+use crate::listing::LoweredFunction;
+use exec::kernel::{Function, Param, Place, Save};
+use exec::lanes::Pred;
+use exec::memory::MAX_LOCAL_BYTES;
+use exec::op::Op;
+use isa::{CacheOp, Source};
+use ptx::ast::{self, Block, Instruction, Statement};
+use ptx::{Diagnostic, StateSpace, Sym, Type};
+
+/// Lowers the body of `function` to the end of the builder's code. Problems go to its diagnostics.
+pub(super) fn lower_function<'a>(
+    b: &mut KernelBuilder<'a>,
+    function: &'a ast::Function,
+    kernel_params: Option<&[Param]>,
+) -> LoweredFunction {
+    let start = b.code.len() as u32;
+    let first = b.registers_so_far();
+    let mut f = FunctionLowering::new(b, function, kernel_params.is_some());
+    f.locals.push();
+    let mut params = Vec::new();
+    match kernel_params {
+        Some(list) => {
+            for (v, p) in function.params.iter().zip(list) {
+                if let Some(name) = v.name {
+                    f.locals.declare(name, None, Local::Param { offset: p.offset });
+                }
+            }
+        }
+        None => {
+            params = function.params.iter().flat_map(|v| f.formal(v, true)).collect();
+            f.returns = function.returns.iter().flat_map(|v| f.formal(v, false)).collect();
+        }
+    }
+    if let Some(body) = &function.body {
+        f.block(body);
+    }
+    // A body may end without `ret`.
+    f.at = function.span;
+    f.guard = Pred::TRUE;
+    let last = f.ret();
+    f.push(last, "ret;".into());
+    f.resolve_labels(start);
+    let name = f.b.scope.ast.name(function.name).to_owned();
+    let frame_bytes = f.frame_bytes.next_multiple_of(16);
+    let (returns, callees, calls_pointers) = (f.returns, f.callees, f.calls_pointers);
+    let next = b.registers_so_far();
+    let save = Save { registers: (first.0, next.0 - first.0), predicates: (first.1, next.1 - first.1) };
+    for site in &mut b.calls {
+        if site.frame_bytes == u32::MAX {
+            site.frame_bytes = frame_bytes;
+        }
+    }
+    LoweredFunction {
+        function: Function { name, entry: start, params, returns, frame_bytes },
+        save,
+        range: (start, b.code.len() as u32),
+        callees,
+        calls_pointers,
+    }
+}
+
+impl FunctionLowering<'_, '_> {
+    /// Declares a parameter or result of a device function and says where it, or each element of a
+    /// vector, is. A predicate is passed as a register.
+    fn formal(&mut self, v: &ast::Variable, is_parameter: bool) -> Vec<Place> {
+        if v.space != StateSpace::Reg {
+            let (offset, bytes) = self.frame_variable(v);
+            return vec![Place::Frame { offset, bytes }];
+        }
+        let declaration = self.declare_registers(v.name, v.count, v.ty, v.vector);
+        if v.ty == Type::Pred {
+            let (register, predicate) = (self.b.new_register(1), self.predicate((declaration, 0)));
+            if is_parameter {
+                let op = self.is_set(register, predicate);
+                self.push(op, "setp; a predicate parameter".into());
+            } else {
+                self.returned_predicates.push((register, predicate));
+            }
+            return vec![Place::Register(register, 1)];
+        }
+        let columns = v.ty.bits().div_ceil(32) as u8;
+        (0..v.vector).map(|k| Place::Register(self.register((declaration, 0, k), v.ty), columns)).collect()
+    }
+
+    fn declare_registers(&mut self, name: Option<Sym>, count: Option<u32>, ty: Type, vector: u8) -> u32 {
+        let declaration = self.declarations;
+        self.declarations += 1;
+        if let Some(name) = name {
+            self.locals.declare(name, count, Local::Registers { declaration, ty, vector });
+        }
+        declaration
+    }
+
+    /// Makes room in the frame for a variable and declares it.
+    fn frame_variable(&mut self, v: &ast::Variable) -> (u32, u32) {
+        let limit = u64::from(MAX_LOCAL_BYTES);
+        let bytes = v.bytes().unwrap_or(u64::MAX);
+        let room = limit - u64::from(self.frame_bytes).min(limit);
+        if bytes > room {
+            let what = format!("{bytes} bytes of local memory: a thread has {limit}, of which {room} are left here");
+            self.b.diagnostics.push(Diagnostic::error(v.span, what));
+        }
+        let bytes = bytes.min(room) as u32;
+        // Words are the unit of parameter passing.
+        let align = v.alignment().clamp(4, 256);
+        let offset = self.frame_bytes.next_multiple_of(align);
+        self.frame_bytes = offset + bytes;
+        if let Some(name) = v.name {
+            self.locals.declare(name, v.count, Local::Frame { offset, bytes });
+        }
+        (offset, bytes)
+    }
+
+    fn block(&mut self, block: &Block) {
+        self.locals.push();
+        self.declare_labels(block);
+        for statement in &block.statements {
+            match statement {
+                Statement::Instruction(i) => self.instruction(i),
+                Statement::Label(label) => {
+                    if let Some((Local::Label(number), _)) = self.locals.lookup(&self.b.scope.ast.names, label.name) {
+                        self.labels[*number as usize] = self.b.code.len() as u32;
+                    }
+                }
+                Statement::Registers(r) => {
+                    for name in &r.names {
+                        self.declare_registers(Some(name.name), name.count, r.ty, r.vector);
+                    }
+                }
+                Statement::Variable(v) => self.variable(v),
+                Statement::Block(inner) => self.block(inner),
+                Statement::BranchTargets(t) => {
+                    let list = t.targets.iter().map(|t| t.0).collect();
+                    if let Some((Local::Targets(n), _)) = self.locals.lookup(&self.b.scope.ast.names, t.label) {
+                        self.target_lists[*n as usize] = list;
+                    }
+                }
+                Statement::CallTargets(_) | Statement::CallPrototype(_) | Statement::Pragma(_) => {}
+            }
+        }
+        self.locals.pop();
+    }
+
+    /// Labels are visible in their whole block.
+    fn declare_labels(&mut self, block: &Block) {
+        for statement in &block.statements {
+            match statement {
+                Statement::Label(label) => {
+                    self.locals.declare(label.name, None, Local::Label(self.labels.len() as u32));
+                    self.labels.push(u32::MAX);
+                }
+                Statement::BranchTargets(t) => {
+                    let list = t.targets.iter().map(|t| t.0).collect();
+                    self.locals.declare(t.label, None, Local::Targets(self.target_lists.len() as u32));
+                    self.target_lists.push(list);
+                }
+                Statement::CallTargets(t) => {
+                    self.locals.declare(t.label, None, Local::Prototype);
+                }
+                Statement::CallPrototype(p) => {
+                    self.locals.declare(p.label, None, Local::Prototype);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn variable(&mut self, v: &ast::Variable) {
+        match v.space {
+            StateSpace::Local | StateSpace::Param => {
+                self.frame_variable(v);
+            }
+            StateSpace::Shared => {
+                // The address of the syntax node tells variables of different functions apart.
+                let key = usize::MAX - v.span.start as usize;
+                match self.b.shared_offset(key, v) {
+                    Ok(offset) => {
+                        if let Some(name) = v.name {
+                            self.locals.declare(name, None, Local::Shared { offset });
+                        }
+                    }
+                    Err(problem) => self.b.diagnostics.push(*problem),
+                }
+            }
+            _ => {
+                if let (Some(name), Some(&local)) = (v.name, self.b.scope.locals.get(&v.name_span.start)) {
+                    self.locals.declare(name, None, local);
+                } else {
+                    let what = format!("a {} variable within a function is not executable", v.space);
+                    self.b.diagnostics.push(Diagnostic::error(v.span, what).hint("move it to module level"));
+                }
+            }
+        }
+    }
+
+    /// Lowers one instruction, or says why it cannot be executed.
+    fn instruction(&mut self, i: &Instruction) {
+        let scope = self.b.scope;
+        let opcode = scope.ast.opcode(i);
+        self.at = i.span;
+        self.cache = CacheOp::All;
+        let origin = scope.ast.loc(i).map_or((0, 0), |l| (scope.files.get(&l.file).copied().unwrap_or(0), l.line));
+        self.source = Source { line: scope.source.line(i.span.start), origin };
+        let mods = Mods::new(opcode);
+        let lowered = self.guard_of(i).and_then(|guard| {
+            self.guard = guard;
+            self.operation(&mods, &i.operands)
+        });
+        let lowered = lowered.and_then(|op| match mods.leftover() {
+            Some(m) => Err(self.problem(format!("`{}` with `.{m}` is not executable", opcode.name()))),
+            None => Ok(op),
+        });
+        match lowered {
+            Ok(op) => {
+                let text = scope.source.snippet(i.span).split_whitespace().collect::<Vec<_>>().join(" ");
+                self.push(op, text);
+                for (op, text) in std::mem::take(&mut self.after) {
+                    self.push(op, text);
+                }
+            }
+            Err(problem) => {
+                self.after.clear();
+                self.b.diagnostics.push(*problem);
+                // Keeps the places of labels.
+                self.push(Op::Nop, String::new());
+            }
+        }
+    }
+
+    fn guard_of(&mut self, i: &Instruction) -> Lowered<Pred> {
+        let Some(guard) = &i.guard else { return Ok(Pred::TRUE) };
+        let pred = self.pred_named(guard.register, guard.span)?;
+        Ok(if guard.negated { pred.not() } else { pred })
+    }
+
+    /// Puts instruction numbers in place of label numbers, from instruction `start` on.
+    fn resolve_labels(&mut self, start: u32) {
+        let end = self.b.code.len() as u32;
+        let place = |label: u32| match self.labels[label as usize] {
+            // A label that stands nowhere was reported by the parser, or behind the last instruction.
+            u32::MAX => end - 1,
+            pc => pc.min(end - 1),
+        };
+        for pc in start..end {
+            match &mut self.b.code[pc as usize].op {
+                Op::Branch { target, .. } => *target = place(*target),
+                Op::BranchTable { table, .. } => {
+                    self.b.tables[*table as usize].iter_mut().for_each(|t| *t = place(*t));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// The operation of an instruction.
+    fn operation(&mut self, m: &Mods<'_>, o: &[ast::Operand]) -> Lowered<Op> {
+        match m.name() {
+            "mov" | "cvta" | "selp" | "slct" | "setp" | "set" | "testp" | "isspacep" => self.moves(m, o),
+            "add" | "sub" | "mul" | "mad" | "div" | "rem" | "min" | "max" | "neg" | "abs" => self.arithmetic(m, o),
+            "fma" | "rcp" | "sqrt" | "rsqrt" | "ex2" | "lg2" | "sin" | "cos" | "tanh" | "copysign" => self.float(m, o),
+            "addc" | "subc" | "madc" | "mul24" | "mad24" | "sad" | "dp4a" | "dp2a" | "bfe" | "bfi" | "bfind"
+            | "brev" | "clz" | "popc" | "prmt" | "shf" | "lop3" | "szext" | "bmsk" | "fns" | "and" | "or" | "xor"
+            | "not" | "cnot" | "shl" | "shr" => self.int(m, o),
+            "cvt" => self.cvt(m, o),
+            "vadd" | "vsub" | "vabsdiff" | "vmin" | "vmax" | "vshl" | "vshr" | "vset" => self.scalar_video(m, o),
+            "vmad" => self.vmad(m, o),
+            "vadd2" | "vsub2" | "vavrg2" | "vabsdiff2" | "vmin2" | "vmax2" | "vset2" => self.simd_video(m, o, 2),
+            "vadd4" | "vsub4" | "vavrg4" | "vabsdiff4" | "vmin4" | "vmax4" | "vset4" => self.simd_video(m, o, 4),
+            "ld" | "ldu" | "st" | "atom" | "red" | "cp" | "prefetch" | "prefetchu" | "applypriority" | "discard"
+            | "createpolicy" => self.memory(m, o),
+            "tex" | "tld4" | "txq" | "suq" | "suld" | "sust" => self.image(m, o),
+            "shfl" | "vote" | "match" | "activemask" | "redux" | "elect" | "bar" | "barrier" | "membar" | "fence"
+            | "nanosleep" | "griddepcontrol" | "setmaxnreg" => self.warp(m, o),
+            "bra" | "brx" | "call" | "ret" | "exit" | "trap" | "brkpt" | "pmevent" => self.control(m, o),
+            "ldmatrix" | "stmatrix" | "movmatrix" | "mma" | "wmma" => self.matrix(m, o),
+            name => Err(self.problem(format!("`{name}` is not executable"))),
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! A kernel under construction.
+
+use super::scope::{Lowered, ModuleName, ModuleScope};
+use crate::listing::{Constants, Line};
+use exec::kernel::CallSite;
+use exec::lanes::{Pred, Reg};
+use exec::tensor::MatrixOp;
+use ptx::ast;
+use ptx::{Diagnostic, Diagnostics};
+use std::collections::HashMap;
+
+/// Everything that a kernel is made of, while its functions are lowered.
+pub(super) struct KernelBuilder<'a> {
+    pub scope: &'a ModuleScope<'a>,
+    pub diagnostics: Diagnostics,
+    pub code: Vec<Line>,
+    pub tables: Vec<Vec<u32>>,
+    pub calls: Vec<CallSite>,
+    pub matrix: Vec<MatrixOp>,
+    pub vectors: u32,
+    pub predicates: u32,
+    pub constants: Constants,
+    /// Constants that stand for an address in dynamically sized shared memory.
+    pub dynamic: Vec<(Reg, bool, i64)>,
+    pub dynamic_align: Option<u32>,
+    pub shared_bytes: u32,
+    shared: HashMap<usize, Option<u32>>,
+    pub shared_symbols: Vec<(String, u32, u32)>,
+    /// Functions by number in the module: number in the kernel.
+    pub numbers: HashMap<usize, u32>,
+    pub queue: Vec<usize>,
+    /// Call sites' callees are known only after all functions have their place.
+    indirect: bool,
+}
+
+impl<'a> KernelBuilder<'a> {
+    /// A kernel without instructions yet.
+    pub fn new(scope: &'a ModuleScope<'a>) -> Self {
+        Self {
+            scope,
+            diagnostics: Diagnostics::default(),
+            code: Vec::new(),
+            tables: Vec::new(),
+            calls: Vec::new(),
+            matrix: Vec::new(),
+            vectors: 0,
+            predicates: 0,
+            constants: Constants::default(),
+            dynamic: Vec::new(),
+            dynamic_align: None,
+            shared_bytes: 0,
+            shared: HashMap::new(),
+            shared_symbols: Vec::new(),
+            numbers: HashMap::new(),
+            queue: Vec::new(),
+            indirect: false,
+        }
+    }
+
+    /// A new register of as many columns.
+    pub fn new_register(&mut self, columns: u32) -> Reg {
+        let first = self.vectors;
+        self.vectors += columns;
+        Reg(first.min(u32::from(Reg::CONSTANTS) - 4) as u16)
+    }
+
+    /// A new predicate.
+    pub fn new_predicate(&mut self) -> Pred {
+        self.predicates += 1;
+        Pred((self.predicates - 1).min(0x7ffe) as u16)
+    }
+
+    /// Numbers of the next new vector register and predicate.
+    pub fn registers_so_far(&self) -> (u16, u16) {
+        (self.vectors.min(u32::from(Reg::CONSTANTS) - 4) as u16, self.predicates.min(0x7ffe) as u16)
+    }
+
+    /// A constant of one column, or two.
+    pub fn constant(&mut self, value: u64, wide: bool) -> Reg {
+        self.constants.get(value, wide)
+    }
+
+    /// Where the `.shared` variable `v` lies; `None` if its size is the launch's affair. `key`
+    /// tells variables apart.
+    pub fn shared_offset(&mut self, key: usize, v: &ast::Variable) -> Lowered<Option<u32>> {
+        if let Some(&offset) = self.shared.get(&key) {
+            return Ok(offset);
+        }
+        let offset = if v.is_unsized() {
+            self.dynamic_align = Some(self.dynamic_align.unwrap_or(16).max(v.alignment()));
+            None
+        } else {
+            let bytes = v.bytes().filter(|&b| b <= 1 << 20);
+            let bytes =
+                bytes.ok_or_else(|| Box::new(Diagnostic::error(v.span, "more shared memory than any SM has")))?;
+            let offset = self.shared_bytes.next_multiple_of(v.alignment());
+            self.shared_bytes = offset + bytes as u32;
+            let name = v.name.map_or("", |n| self.scope.ast.name(n)).to_owned();
+            self.shared_symbols.push((name, offset, bytes as u32));
+            Some(offset)
+        };
+        self.shared.insert(key, offset);
+        Ok(offset)
+    }
+
+    /// A constant for an address in shared memory; `None` stands for the dynamically sized part.
+    pub fn shared_address(&mut self, offset: Option<u32>, addend: i64, wide: bool) -> Reg {
+        match offset {
+            Some(offset) => self.constant((i64::from(offset) + addend) as u64, wide),
+            None => {
+                let reg = self.constants.add(0, wide);
+                self.dynamic.push((reg, wide, addend));
+                reg
+            }
+        }
+    }
+
+    /// Number in the kernel of function `index` of the module, which will be lowered too.
+    pub fn function_number(&mut self, index: usize) -> u32 {
+        if let Some(&number) = self.numbers.get(&index) {
+            return number;
+        }
+        self.queue.push(index);
+        let number = self.queue.len() as u32;
+        self.numbers.insert(index, number);
+        number
+    }
+
+    /// Takes in all functions of the module: one of them may be called through a pointer.
+    pub fn reach_all_functions(&mut self) {
+        self.indirect = true;
+        for index in 0..self.scope.functions.len() {
+            if self.scope.is_defined(index) {
+                self.function_number(index);
+            }
+        }
+    }
+
+    /// What a module-level name stands for.
+    pub fn module_name(&self, sym: ptx::Sym) -> Option<ModuleName> {
+        self.scope.names.get(&sym).copied()
+    }
+}

@@ -1,0 +1,165 @@
+//! A function under construction: names, registers, the instruction at hand.
+
+use super::build::KernelBuilder;
+use super::scope::{Local, Lowered, ModuleName};
+use crate::listing::Line;
+use exec::compare::{Combine, CompareType, Comparison, Relation};
+use exec::kernel::Place;
+use exec::lanes::{Pred, Reg};
+use exec::op::Op;
+use isa::{CacheOp, Source};
+use ptx::ast;
+use ptx::{Diagnostic, Scopes, Span, Sym, Type};
+use std::collections::HashMap;
+
+/// A function while it is lowered.
+pub(super) struct FunctionLowering<'b, 'a> {
+    pub b: &'b mut KernelBuilder<'a>,
+    pub locals: Scopes<Local>,
+    /// Registers that are used, by declaration, number in the row and vector element.
+    pub registers: HashMap<(u32, u32, u8), Reg>,
+    pub predicates: HashMap<(u32, u32), Pred>,
+    pub declarations: u32,
+    /// Instruction that each label stands before.
+    pub labels: Vec<u32>,
+    pub target_lists: Vec<Vec<Sym>>,
+    pub frame_bytes: u32,
+    carry: Option<Pred>,
+    pub is_kernel: bool,
+    pub returns: Vec<Place>,
+    /// Results that are predicates, with the registers that they are passed in.
+    pub returned_predicates: Vec<(Reg, Pred)>,
+    /// What follows the instruction at hand.
+    pub after: Vec<(Op, String)>,
+    pub callees: Vec<u32>,
+    pub calls_pointers: bool,
+    /// The instruction at hand.
+    pub at: Span,
+    pub guard: Pred,
+    pub source: Source,
+    pub cache: CacheOp,
+}
+
+impl<'b, 'a> FunctionLowering<'b, 'a> {
+    /// A function without statements yet, of the kernel under construction.
+    pub fn new(b: &'b mut KernelBuilder<'a>, function: &ast::Function, is_kernel: bool) -> Self {
+        Self {
+            b,
+            locals: Scopes::new(),
+            registers: HashMap::new(),
+            predicates: HashMap::new(),
+            declarations: 0,
+            labels: Vec::new(),
+            target_lists: Vec::new(),
+            frame_bytes: 0,
+            carry: None,
+            is_kernel,
+            returns: Vec::new(),
+            returned_predicates: Vec::new(),
+            after: Vec::new(),
+            callees: Vec::new(),
+            calls_pointers: false,
+            at: function.name_span,
+            guard: Pred::TRUE,
+            source: Source::default(),
+            cache: CacheOp::All,
+        }
+    }
+
+    /// The operation that makes of a register that is passed for a predicate that predicate.
+    pub fn is_set(&mut self, register: Reg, predicate: Pred) -> Op {
+        let test = Comparison { relation: Relation::Ne, ty: CompareType::U32, ftz: false };
+        let s = [register, self.b.constant(0, false)];
+        Op::Setp { test, s, d: [predicate, Pred::TRUE], with: (Combine::And, Pred::TRUE) }
+    }
+
+    /// The reverse of [`Self::is_set`].
+    pub fn as_register(&mut self, register: Reg, predicate: Pred) -> Op {
+        let s = [self.b.constant(1, false), self.b.constant(0, false)];
+        Op::Selp { d: register, s, wide: false, p: predicate }
+    }
+
+    /// Returns, results that are predicates in their registers.
+    pub fn ret(&mut self) -> Op {
+        for (register, predicate) in self.returned_predicates.clone() {
+            let op = self.as_register(register, predicate);
+            self.push(op, "selp; a predicate that is returned".into());
+        }
+        Op::Return
+    }
+
+    /// The register with this key, made when it is first used.
+    pub fn register(&mut self, key: (u32, u32, u8), ty: Type) -> Reg {
+        if let Some(&reg) = self.registers.get(&key) {
+            return reg;
+        }
+        let reg = self.b.new_register(ty.bits().div_ceil(32));
+        self.registers.insert(key, reg);
+        reg
+    }
+
+    /// The predicate with this key, made when it is first used.
+    pub fn predicate(&mut self, key: (u32, u32)) -> Pred {
+        if let Some(&pred) = self.predicates.get(&key) {
+            return pred;
+        }
+        let pred = self.b.new_predicate();
+        self.predicates.insert(key, pred);
+        pred
+    }
+
+    /// The carry bit of the function.
+    pub fn carry(&mut self) -> Pred {
+        match self.carry {
+            Some(pred) => pred,
+            None => {
+                let pred = self.b.new_predicate();
+                self.carry = Some(pred);
+                pred
+            }
+        }
+    }
+
+    /// Appends an instruction. Those pushed before the one at hand is complete come before it.
+    pub fn push(&mut self, op: Op, text: String) {
+        let (guard, source, span, cache) = (self.guard, self.source, self.at, self.cache);
+        self.b.code.push(Line { op, guard, source, span, text, cache });
+    }
+
+    /// The guard of the instruction at hand.
+    pub fn guard(&self) -> Pred {
+        self.guard
+    }
+
+    /// An error at the instruction at hand.
+    pub fn problem(&self, what: impl Into<String>) -> Box<Diagnostic> {
+        Box::new(Diagnostic::error(self.at, what))
+    }
+
+    /// The label number that `name` stands for.
+    pub fn label(&self, name: Sym, span: Span) -> Lowered<u32> {
+        match self.locals.lookup(&self.b.scope.ast.names, name) {
+            Some((Local::Label(number), None)) => Ok(*number),
+            _ => {
+                let what = format!("no label `{}` here", self.b.scope.ast.name(name));
+                Err(Box::new(Diagnostic::error(span, what)))
+            }
+        }
+    }
+
+    /// The labels in a `.branchtargets` list.
+    pub fn branch_targets(&self, name: Sym) -> Option<&[Sym]> {
+        match self.locals.lookup(&self.b.scope.ast.names, name) {
+            Some((Local::Targets(n), None)) => Some(&self.target_lists[*n as usize]),
+            _ => None,
+        }
+    }
+
+    /// What a name stands for: here, else at module level.
+    pub fn resolve(&self, name: Sym) -> Option<Result<(Local, Option<u32>), ModuleName>> {
+        if let Some((local, number)) = self.locals.lookup(&self.b.scope.ast.names, name) {
+            return Some(Ok((*local, number)));
+        }
+        self.b.module_name(name).map(Err)
+    }
+}

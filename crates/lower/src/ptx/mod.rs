@@ -1,0 +1,55 @@
+//! From PTX to kernels: the syntax tree's names, types and modifiers are resolved here, once.
+//!
+//! | file | content |
+//! | --- | --- |
+//! | `module` | variables, functions, which kernels can run |
+//! | `scope` | what the kernels of a module share |
+//! | `build` | a kernel under construction: registers, constants, shared memory, instructions |
+//! | `kernel` | a kernel from its first function to its description for the timing model |
+//! | `function` | a function under construction: names, registers, the instruction at hand |
+//! | `body` | the statements of a function, and which family an opcode is of |
+//! | `operand` | operands |
+//! | `mods` | modifiers |
+//! | the others | families of instructions |
+
+mod body;
+mod build;
+mod control;
+mod convert;
+mod float;
+mod function;
+mod image;
+mod int;
+mod kernel;
+mod matrix;
+mod memory;
+mod mods;
+mod module;
+mod moves;
+mod operand;
+mod scope;
+mod video;
+mod warp;
+
+use crate::loaded::{LoadError, Loaded, LowerOptions};
+use ptx::Severity;
+use std::sync::Arc;
+
+/// Parses and lowers the PTX in `text`; `name` is what messages call it.
+///
+/// # Errors
+/// Syntax errors, else all undeclared and doubly declared names and wrong operand counts, else
+/// errors at module level. A kernel that is right but cannot run is no error here: it is in
+/// [`Loaded::rejected`].
+pub fn load(name: &str, text: impl AsRef<[u8]>, options: LowerOptions) -> Result<Loaded, Box<LoadError>> {
+    let mut parsed = ptx::parse(name, text);
+    if !parsed.has_errors() {
+        parsed.diagnostics.append(ptx::check(&parsed.module));
+    }
+    if parsed.has_errors() {
+        return Err(LoadError::new(parsed.diagnostics, &parsed.source));
+    }
+    let remarks = parsed.diagnostics.render(&parsed.source, Severity::Note);
+    let loaded = module::lower(&parsed.module, &Arc::new(parsed.source), options)?;
+    Ok(Loaded { remarks, ..loaded })
+}

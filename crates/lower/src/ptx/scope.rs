@@ -1,0 +1,66 @@
+//! What the kernels of a module share, and what names stand for.
+
+use crate::loaded::LowerOptions;
+use ptx::ast::{self, FunctionKind};
+use ptx::{Diagnostic, SourceText, Sym, Type};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Result of lowering a part.
+pub(super) type Lowered<T> = Result<T, Box<Diagnostic>>;
+
+/// What a module-level name stands for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum ModuleName {
+    /// A `.global` or `.const` variable: its address.
+    Device { address: u64, constant: bool },
+    /// A `.shared` variable: index among the module's items.
+    Shared(usize),
+    /// A function: number among the module's functions.
+    Function(usize),
+    /// Something that is only an error when used, and why.
+    Unusable(&'static str),
+}
+
+/// What all kernels of a module share.
+pub(super) struct ModuleScope<'a> {
+    pub ast: &'a ast::Module,
+    pub source: &'a Arc<SourceText>,
+    pub names: HashMap<Sym, ModuleName>,
+    /// The `.global` and `.const` variables within functions, by where their names stand in the text.
+    pub locals: HashMap<u32, Local>,
+    /// All functions; of those declared more than once, the definition.
+    pub functions: Vec<&'a ast::Function>,
+    pub options: LowerOptions,
+    /// Position of each `.file` index in the list of files.
+    pub files: HashMap<u32, u16>,
+}
+
+/// What a name within a function stands for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Local {
+    /// A row of registers: which declaration, type, elements of a vector.
+    Registers { declaration: u32, ty: Type, vector: u8 },
+    /// A label, by number.
+    Label(u32),
+    /// A `.local` variable, or a parameter of a device function or call: offset in the frame.
+    Frame { offset: u32, bytes: u32 },
+    /// A kernel parameter: its offset.
+    Param { offset: u32 },
+    /// A `.shared` variable: its offset, unless the launch sizes it.
+    Shared { offset: Option<u32> },
+    /// A `.global` or `.const` variable.
+    Device { address: u64, constant: bool },
+    /// A list of branch targets, by number.
+    Targets(u32),
+    /// A call prototype or a list of call targets: only names.
+    Prototype,
+}
+
+impl ModuleScope<'_> {
+    /// Whether function number `index` is a device function with a body.
+    pub fn is_defined(&self, index: usize) -> bool {
+        let f = self.functions[index];
+        f.kind == FunctionKind::Func && f.body.is_some()
+    }
+}

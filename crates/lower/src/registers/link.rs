@@ -1,0 +1,223 @@
+//! From a kernel's list of instructions to its functions and back.
+
+use super::extend::{self, Fence, Step, of_warp};
+use super::operands::Operand;
+use super::place::Placed;
+use super::predicates::PREDICATES;
+use super::routine::{Edit, Edits, Routine, Tables, added, copy, in_registers};
+use crate::cfg::{Flow, Graph};
+use crate::listing::{Line, Listing, LoweredFunction, reach};
+use exec::compare::{Combine, CompareType, Comparison, Relation};
+use exec::kernel::{Callee, Place, Save};
+use exec::lanes::{Pred, Reg};
+use exec::op::Op;
+use exec::operand::Use;
+
+/// Takes a kernel apart into its functions.
+pub(super) fn apart(listing: &mut Listing<'_>) -> (Vec<Routine>, Tables) {
+    let mut tables = Tables {
+        branches: std::mem::take(listing.branches),
+        calls: std::mem::take(listing.calls),
+        matrix: std::mem::take(listing.matrix),
+        constants: std::mem::take(listing.constants),
+        columns: *listing.columns,
+        predicates: *listing.predicates,
+    };
+    let mut lines = std::mem::take(listing.code).into_iter();
+    let routines = listing.functions.iter().map(|f| {
+        let (start, end) = f.range;
+        let mut routine = Routine {
+            lines: lines.by_ref().take((end - start) as usize).collect(),
+            formals: in_registers(&f.function.params),
+            results: in_registers(&f.function.returns),
+            frame_bytes: f.function.frame_bytes,
+            temporary: Vec::new(),
+        };
+        shift(&mut routine.lines, &mut tables, |target| target - start);
+        routine
+    });
+    (routines.collect(), tables)
+}
+
+/// Changes the targets of branches.
+fn shift(lines: &mut [Line], tables: &mut Tables, to: impl Fn(u32) -> u32) {
+    for line in lines {
+        match &mut line.op {
+            Op::Branch { target, .. } => *target = to(*target),
+            Op::BranchTable { table, .. } => tables.branches[*table as usize].iter_mut().for_each(|t| *t = to(*t)),
+            _ => {}
+        }
+    }
+}
+
+/// Puts a kernel together again. Its functions are at `bases` in the register file.
+pub(super) fn together(
+    listing: &mut Listing<'_>,
+    routines: Vec<Routine>,
+    mut tables: Tables,
+    placed: &[Placed],
+    bases: &[u32],
+) {
+    for (i, mut routine) in routines.into_iter().enumerate() {
+        let f = &mut listing.functions[i];
+        let start = listing.code.len() as u32;
+        f.range = (start, start + routine.lines.len() as u32);
+        f.function.entry = start;
+        f.function.frame_bytes = routine.frame_bytes.next_multiple_of(16);
+        let to = |r: &mut Reg| r.0 = (placed[i].places[usize::from(r.0)].unwrap_or(0) + bases[i]) as u16;
+        for place in f.function.params.iter_mut().chain(&mut f.function.returns) {
+            if let Place::Register(r, _) = place {
+                to(r);
+            }
+        }
+        shift(&mut routine.lines, &mut tables, |target| target + start);
+        for line in &mut routine.lines {
+            line.text = annotated(line, &tables);
+            if let Op::Call(site) = line.op {
+                let site = &mut tables.calls[site as usize];
+                site.frame_bytes = f.function.frame_bytes;
+                // No predicate lives while a function runs.
+                let registers = (bases[i] as u16, placed[i].used as u16);
+                site.save = site.save.map(|_| Save { registers, predicates: (0, 0) });
+            }
+        }
+        listing.code.extend(routine.lines);
+    }
+    let used = placed.iter().zip(bases).map(|(p, base)| base + p.used).max().unwrap_or(0);
+    *listing.columns = used;
+    *listing.predicates = PREDICATES;
+    *listing.branches = tables.branches;
+    *listing.calls = tables.calls;
+    *listing.matrix = tables.matrix;
+    *listing.constants = tables.constants;
+}
+
+/// The text of an instruction, with its registers behind it.
+fn annotated(line: &Line, tables: &Tables) -> String {
+    let (mut writes, mut reads) = (Vec::new(), Vec::new());
+    let span = |r: Reg, n: u8| if n > 1 { format!("R{}:{}", r.0, r.0 + u16::from(n) - 1) } else { format!("R{}", r.0) };
+    let predicate = |p: Pred| p.number().map(|n| format!("P{n}"));
+    tables.uses(&line.op, &mut |u| match u {
+        Use::Read(r, n) if !r.is_constant() => reads.push(span(r, n)),
+        Use::Write(r, n) => writes.push(span(r, n)),
+        Use::ReadPred(p) => reads.extend(predicate(p)),
+        Use::WritePred(p) => writes.extend(predicate(p)),
+        Use::Read(..) => {}
+    });
+    reads.extend(predicate(line.guard));
+    if reads.is_empty() && writes.is_empty() {
+        return line.text.clone();
+    }
+    let arrow = if writes.is_empty() { "" } else { " = " };
+    format!("{} // {}{arrow}{}", line.text, writes.join(", "), reads.join(", "))
+}
+
+/// Gives every register of a function the number that `place` has for its column.
+pub(super) fn rename(routine: &mut Routine, tables: &mut Tables, place: impl Fn(u32) -> u32) {
+    for line in &mut routine.lines {
+        tables.rename(&mut line.op, &mut |o| {
+            if let Operand::Reg(r) = o
+                && !r.is_constant()
+            {
+                r.0 = place(r.0.into()) as u16;
+            }
+        });
+    }
+    for (r, _) in routine.results.iter_mut().chain(&mut routine.formals) {
+        r.0 = place(r.0.into()) as u16;
+    }
+    routine.temporary.clear();
+}
+
+/// The first register of each function: behind those of whoever may be calling it.
+pub(super) fn bases(functions: &[LoweredFunction], placed: &[Placed]) -> Vec<u32> {
+    let reach = reach(functions);
+    let mut bases = vec![0; functions.len()];
+    for _ in 0..functions.len() {
+        for caller in 0..functions.len() {
+            // Pairs and groups of four keep their places.
+            let end = (bases[caller] + placed[caller].used).next_multiple_of(4);
+            for callee in reach[caller].iter() {
+                if callee != caller && (!reach[callee].contains(caller) || caller < callee) {
+                    bases[callee] = end.max(bases[callee]);
+                }
+            }
+        }
+    }
+    bases
+}
+
+/// Puts fences before writes that could overtake reads. Returns how many.
+pub(super) fn put_fences(routines: &mut [Routine], tables: &mut Tables) -> u32 {
+    let starts: Vec<u32> = routines
+        .iter()
+        .scan(0, |next, r| {
+            let start = *next;
+            *next += r.lines.len() as u32;
+            Some(start)
+        })
+        .collect();
+    let vectors = tables.columns;
+    let (mut flow, mut steps) = (Vec::new(), Vec::new());
+    for (routine, &start) in routines.iter().zip(&starts) {
+        let ends = |i: usize| matches!(routine.lines[i].op, Op::Return | Op::Exit | Op::Trap);
+        flow.extend(of_warp(&routine.flow(tables), ends).into_iter().map(|f| {
+            let targets = f.targets.into_iter().map(|t| t + start).collect();
+            Flow { targets, ..f }
+        }));
+        let effects = routine.effects(tables).into_iter().zip(routine.predicate_effects(tables));
+        steps.extend(effects.map(|(v, p)| Step::new(&v, &p, vectors)));
+    }
+    add_calls(routines, tables, &starts, &mut flow);
+    let fences = extend::fences(&Graph::new(&flow), &steps, (vectors + PREDICATES) as usize);
+    let (count, mut fences) = (fences.len() as u32, fences.into_iter().peekable());
+    for (routine, &start) in routines.iter_mut().zip(&starts) {
+        let end = start + routine.lines.len() as u32;
+        let mut edits = Edits::default();
+        while let Some((at, kind)) = fences.next_if(|f| f.0 < end) {
+            let line = &routine.lines[(at - start) as usize];
+            edits.push((at - start) as usize, Edit::Before(fence(line, tables, kind, vectors)));
+        }
+        routine.apply(edits, tables);
+    }
+    count
+}
+
+/// An instruction that waits for a register or, from `vectors` on, a predicate, and does nothing.
+fn fence(line: &Line, tables: &mut Tables, fence: Fence, vectors: u32) -> Line {
+    let text = "fence: waits for a result".to_owned();
+    let (Fence::Writing(register) | Fence::Reading(register)) = fence;
+    if register >= vectors {
+        return added(line, Op::Nop, Pred((register - vectors) as u16), text);
+    }
+    let (register, zero) = (Reg(register as u16), tables.constants.get(0, false));
+    if let Fence::Writing(_) = fence {
+        return added(line, copy(register, zero, 1), Pred::TRUE.not(), text);
+    }
+    let test = Comparison { relation: Relation::Eq, ty: CompareType::U32, ftz: false };
+    let op = Op::Setp { test, s: [register, zero], d: [Pred::TRUE; 2], with: (Combine::And, Pred::TRUE) };
+    added(line, op, Pred::TRUE, text)
+}
+
+/// Adds the ways into functions and back.
+fn add_calls(routines: &[Routine], tables: &Tables, starts: &[u32], flow: &mut [Flow]) {
+    for (routine, &start) in routines.iter().zip(starts) {
+        for (i, line) in routine.lines.iter().enumerate() {
+            let Op::Call(site) = line.op else { continue };
+            let called = match tables.calls[site as usize].callee {
+                Callee::Function(f) => f as usize..f as usize + 1,
+                Callee::Pointer(_) => 1..routines.len(),
+                Callee::Printf | Callee::AssertFail => continue,
+            };
+            let here = start + i as u32;
+            for f in called {
+                flow[here as usize].targets.push(starts[f]);
+                for (k, line) in routines[f].lines.iter().enumerate() {
+                    if line.op == Op::Return {
+                        flow[starts[f] as usize + k].targets.push(here + 1);
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! A place in the register file for each register of a function.
+
+use super::extend::extend;
+use super::interference::{Interference, Rules, colour};
+use super::limits::Shortage;
+use super::liveness::walk;
+use super::predicates::PREDICATES;
+use super::routine::{Routine, Tables, columns};
+use super::spill::{self, Spilled};
+use super::vectors::{self, Words};
+use crate::cfg::Graph;
+use exec::int::Int1;
+use exec::lanes::Reg;
+use exec::op::Op;
+
+/// Where the registers of a function are.
+#[derive(Clone, Debug)]
+pub(super) struct Placed {
+    /// By virtual column.
+    pub places: Vec<Option<u32>>,
+    /// Places up to the last one used.
+    pub used: u32,
+    pub spilled: Spilled,
+}
+
+/// Finds a place below `limit` for each register of `routine`, and spills until there is one.
+pub(super) fn place(
+    routine: &mut Routine,
+    tables: &mut Tables,
+    limit: u32,
+    hazard_free: bool,
+) -> Result<Placed, Shortage> {
+    let mut spilled = Spilled::default();
+    loop {
+        let groups = vectors::group(routine, tables);
+        if tables.columns >= u32::from(Reg::CONSTANTS) - 4 {
+            return Err(Shortage);
+        }
+        let count = tables.columns as usize;
+        let words = Words::new(routine, tables);
+        let flow = routine.flow(tables);
+        let graph = Graph::new(&flow);
+        let effects = routine.effects(tables);
+        let mut chosen = spill::choose(routine, tables, &words, (&graph, &effects), limit)?;
+        if chosen.is_empty() {
+            let of = |i: u32| copied(&routine.lines[i as usize].op);
+            let mut hard = Interference::new(&graph, &effects, count, of);
+            fill_formals(routine, &graph, &effects, &mut hard, count);
+            let soft = if hazard_free {
+                let ends = |i: usize| matches!(routine.lines[i].op, Op::Return | Op::Exit | Op::Trap);
+                let predicates = routine.predicate_effects(tables);
+                extend(&flow, ends, &effects, &predicates, [count, PREDICATES as usize])
+            } else {
+                Interference::none(count)
+            };
+            let units = vectors::units(&groups, &words, &effects);
+            let copies: Vec<(u32, u32)> = (0..routine.lines.len() as u32).flat_map(of).collect();
+            let found = colour(&units, &Rules { hard: &hard, soft: &soft, copies: &copies, limit });
+            let Some(&failed) = found.failed.first() else {
+                return Ok(Placed { places: found.places, used: found.used, spilled });
+            };
+            let failed = &units[failed].columns;
+            chosen.push(spill::cheapest_around(failed, &hard, routine, tables, &words, &effects)?);
+        }
+        let more = spill::spill(routine, tables, &words, &chosen);
+        spilled.to_memory += more.to_memory;
+        spilled.recomputed += more.recomputed;
+    }
+}
+
+/// Written and read columns of a move.
+fn copied(op: &Op) -> Vec<(u32, u32)> {
+    match op {
+        Op::Int1(op @ (Int1::Mov32 | Int1::Mov64), d, [s]) if !s.is_constant() => {
+            let columns = if *op == Int1::Mov64 { 2 } else { 1 };
+            (0..columns).map(|k| (u32::from(d.0) + k, u32::from(s.0) + k)).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// A caller fills the registers of arguments all at once, whatever is read of them.
+fn fill_formals(
+    routine: &Routine,
+    graph: &Graph,
+    effects: &[super::liveness::Effects],
+    hard: &mut Interference,
+    count: usize,
+) {
+    if routine.formals.is_empty() {
+        return;
+    }
+    let formals: Vec<u32> = columns(&routine.formals).collect();
+    let mut live = formals.clone();
+    walk(graph, effects, count, |i, _, before| {
+        if i == 0 {
+            live.extend(before.iter().map(|c| c as u32));
+        }
+    });
+    for &f in &formals {
+        live.iter().for_each(|&other| hard.add(f, other));
+    }
+    hard.settle();
+}

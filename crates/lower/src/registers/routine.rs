@@ -1,0 +1,243 @@
+//! A function's instructions while its registers are allocated.
+
+use super::liveness::Effects;
+use super::operands::{self, Operand};
+use crate::cfg::Flow;
+use crate::listing::{Constants, Line};
+use exec::access::{Address, Format, Transfer};
+use exec::int::Int1;
+use exec::kernel::{CallSite, Callee, Place};
+use exec::lanes::{Pred, Reg};
+use exec::op::Op;
+use exec::operand::Use;
+use exec::tensor::MatrixOp;
+use isa::Space;
+use kit::BitSet;
+
+/// What the functions of a kernel share.
+#[derive(Clone, Debug)]
+pub(super) struct Tables {
+    /// Targets of indirect branches, counted from the first instruction of their function.
+    pub branches: Vec<Vec<u32>>,
+    pub calls: Vec<CallSite>,
+    pub matrix: Vec<MatrixOp>,
+    pub constants: Constants,
+    /// Virtual registers, in columns, and predicates so far.
+    pub columns: u32,
+    pub predicates: u32,
+}
+
+impl Tables {
+    /// Registers and predicates that `op` uses, those of matrices and calls among them.
+    pub fn uses(&self, op: &Op, f: &mut impl FnMut(Use)) {
+        exec::uses(op, &self.matrix, &self.calls, f);
+    }
+
+    /// Gives every register and predicate of an operation another number.
+    pub fn rename(&mut self, op: &mut Op, f: &mut impl FnMut(Operand<'_>)) {
+        operands::of_op(op, f);
+        match op {
+            Op::Matrix(number) => operands::of_matrix(&mut self.matrix[usize::from(*number)], f),
+            Op::Call(site) => operands::of_call(&mut self.calls[*site as usize], f),
+            _ => {}
+        }
+    }
+
+    /// A new virtual register.
+    pub fn new_register(&mut self, columns: u8) -> Reg {
+        let first = self.columns;
+        self.columns += u32::from(columns);
+        Reg(first.min(u32::from(Reg::CONSTANTS) - 4) as u16)
+    }
+
+    /// A new virtual predicate.
+    pub fn new_predicate(&mut self) -> Pred {
+        self.predicates += 1;
+        Pred((self.predicates - 1).min(0x7ffe) as u16)
+    }
+}
+
+/// A function: branch targets count from its first instruction.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Routine {
+    pub lines: Vec<Line>,
+    /// Registers that its caller fills.
+    pub formals: Vec<(Reg, u8)>,
+    /// Registers that its caller reads when it returns.
+    pub results: Vec<(Reg, u8)>,
+    pub frame_bytes: u32,
+    /// Registers that spilling made: written right before they are read, or read right after.
+    pub temporary: Vec<(Reg, u8)>,
+}
+
+/// Which registers a list of registers takes.
+pub(super) fn columns(list: &[(Reg, u8)]) -> impl Iterator<Item = u32> + '_ {
+    list.iter().flat_map(|&(r, n)| u32::from(r.0)..u32::from(r.0) + u32::from(n))
+}
+
+impl Routine {
+    /// Where control goes, by thread.
+    pub fn flow(&self, tables: &Tables) -> Vec<Flow> {
+        self.lines
+            .iter()
+            .map(|line| {
+                let falls_through = line.guard != Pred::TRUE;
+                match &line.op {
+                    Op::Branch { target, .. } => Flow { falls_through, targets: vec![*target] },
+                    Op::BranchTable { table, .. } => {
+                        Flow { falls_through, targets: tables.branches[*table as usize].clone() }
+                    }
+                    Op::Return | Op::Exit | Op::Trap => Flow { falls_through, targets: Vec::new() },
+                    _ => Flow::next(),
+                }
+            })
+            .collect()
+    }
+
+    /// What each instruction does to vector registers, by column.
+    pub fn effects(&self, tables: &Tables) -> Vec<Effects> {
+        let mut temporary = BitSet::new(tables.columns as usize + 1);
+        columns(&self.temporary).for_each(|c| {
+            temporary.insert(c as usize);
+        });
+        let one = |line: &Line| {
+            let mut e = Effects::default();
+            tables.uses(&line.op, &mut |u| match u {
+                Use::Read(r, n) if !r.is_constant() => e.uses.extend(columns(&[(r, n)])),
+                Use::Write(r, n) => e.defs.extend(columns(&[(r, n)])),
+                _ => {}
+            });
+            if line.op == Op::Return {
+                e.uses.extend(columns(&self.results));
+            }
+            // A temporary is read under the guard under which it is written.
+            let sure = |&&d: &&u32| line.guard == Pred::TRUE || temporary.contains(d as usize);
+            e.kills = e.defs.iter().filter(sure).copied().collect();
+            e
+        };
+        self.lines.iter().map(one).collect()
+    }
+
+    /// What each instruction does to predicates.
+    pub fn predicate_effects(&self, tables: &Tables) -> Vec<Effects> {
+        let one = |line: &Line| {
+            let mut e = Effects::default();
+            tables.uses(&line.op, &mut |u| match u {
+                Use::ReadPred(p) => e.uses.extend(p.number().map(u32::from)),
+                Use::WritePred(p) => e.defs.extend(p.number().map(u32::from)),
+                _ => {}
+            });
+            e.uses.extend(line.guard.number().map(u32::from));
+            if line.guard == Pred::TRUE {
+                e.kills.clone_from(&e.defs);
+            }
+            e
+        };
+        self.lines.iter().map(one).collect()
+    }
+
+    /// How much an access counts in each line: ten times as much in a loop, which is taken to reach
+    /// from the target of a branch back to the branch.
+    pub fn weights(&self, tables: &Tables) -> Vec<f64> {
+        let mut depth = vec![0_i32; self.lines.len()];
+        for (i, flow) in self.flow(tables).iter().enumerate() {
+            if let Some(&first) = flow.targets.iter().filter(|&&t| t as usize <= i).min() {
+                depth[first as usize..=i].iter_mut().for_each(|d| *d += 1);
+            }
+        }
+        depth.into_iter().map(|d| 10_f64.powi(d.min(6))).collect()
+    }
+
+    /// Whether a call in the line goes to a function of the module, which uses registers itself.
+    pub fn calls_function(&self, line: usize, tables: &Tables) -> bool {
+        match self.lines[line].op {
+            Op::Call(site) => {
+                matches!(tables.calls[site as usize].callee, Callee::Function(_) | Callee::Pointer(_))
+            }
+            _ => false,
+        }
+    }
+
+    /// Takes in changes. Who jumps to an instruction then jumps to what was put before it.
+    pub fn apply(&mut self, edits: Edits, tables: &mut Tables) {
+        let old = std::mem::take(&mut self.lines);
+        let mut place = Vec::with_capacity(old.len() + 1);
+        let mut edits = edits.0.into_iter().peekable();
+        for (i, line) in old.into_iter().enumerate() {
+            place.push(self.lines.len() as u32);
+            let (mut after, mut dropped) = (Vec::new(), false);
+            while let Some((_, edit)) = edits.next_if(|(at, _)| *at as usize == i) {
+                match edit {
+                    Edit::Before(line) => self.lines.push(line),
+                    Edit::After(line) => after.push(line),
+                    Edit::Drop => dropped = true,
+                }
+            }
+            if !dropped {
+                self.lines.push(line);
+            }
+            self.lines.extend(after);
+        }
+        for line in &mut self.lines {
+            match &mut line.op {
+                Op::Branch { target, .. } => *target = place[*target as usize],
+                Op::BranchTable { table, .. } => {
+                    tables.branches[*table as usize].iter_mut().for_each(|t| *t = place[*t as usize]);
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// A change of a function.
+#[derive(Clone, Debug)]
+pub(super) enum Edit {
+    Before(Line),
+    After(Line),
+    Drop,
+}
+
+/// Changes, by the line that they are at, in ascending order.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Edits(Vec<(u32, Edit)>);
+
+impl Edits {
+    /// Adds a change at `line`, which is no earlier than that of the last one.
+    pub fn push(&mut self, line: usize, edit: Edit) {
+        debug_assert!(self.0.last().is_none_or(|(at, _)| *at as usize <= line));
+        self.0.push((line as u32, edit));
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// An instruction that allocation adds for the one in `line`.
+pub(super) fn added(line: &Line, op: Op, guard: Pred, text: String) -> Line {
+    Line { op, guard, source: line.source, span: line.span, text, cache: isa::CacheOp::All }
+}
+
+/// A move of one or two columns.
+pub(super) fn copy(d: Reg, s: Reg, columns: u8) -> Op {
+    Op::Int1(if columns == 2 { Int1::Mov64 } else { Int1::Mov32 }, d, [s])
+}
+
+/// The transfer of a register to or from its place in the frame.
+pub(super) fn slot(tables: &mut Tables, offset: u32, register: Reg, columns: u8) -> Transfer {
+    let base = tables.constants.get(u64::from(offset), true);
+    let (bytes, register_bits) = if columns == 2 { (8, 64) } else { (4, 32) };
+    Transfer {
+        space: Space::Local,
+        format: Format { bytes, count: 1, signed: false, register_bits },
+        address: Address { base, wide: true, frame: true, offset: 0 },
+        registers: [register; 4],
+    }
+}
+
+/// The registers among places of arguments or results.
+pub(super) fn in_registers(places: &[Place]) -> Vec<(Reg, u8)> {
+    let register = |p: &Place| if let Place::Register(r, n) = *p { Some((r, n)) } else { None };
+    places.iter().filter_map(register).filter(|(r, _)| !r.is_constant()).collect()
+}

@@ -1,0 +1,283 @@
+//! Spilling: what does not fit into registers lives in local memory, and what is cheap to compute
+//! again, such as a parameter or a thread's position, is computed where it is used.
+//!
+//! A register is spilled everywhere: each instruction that uses it has a register of its own for it,
+//! loaded before and stored behind. Which ones go is decided by their accesses, ten times as dear in a
+//! loop, per point of the program at which they are in the way (after Chaitin).
+
+use super::interference::Interference;
+use super::limits::Shortage;
+use super::liveness::{Effects, walk};
+use super::operands::Operand;
+use super::routine::{Edit, Edits, Routine, Tables, added, columns, slot};
+use super::vectors::Words;
+use crate::cfg::Graph;
+use exec::int::Int1;
+use exec::lanes::{Pred, Reg};
+use exec::op::Op;
+use exec::operand::Use;
+use isa::Space;
+use kit::BitSet;
+
+/// What a register costs to do without.
+#[derive(Clone, Copy, Debug)]
+struct Cost {
+    /// Instructions that would be added, weighted.
+    added: f64,
+    /// Lines that use it, where it takes a register even so.
+    lines: u32,
+}
+
+/// What each register costs, by first column; `None` for those that cannot be spilled.
+fn costs(routine: &Routine, tables: &Tables, words: &Words, effects: &[Effects]) -> Vec<Option<Cost>> {
+    let mut costs = vec![None; tables.columns as usize];
+    for (first, width) in words.iter() {
+        if width <= 2 {
+            costs[first as usize] = Some(Cost { added: 0.0, lines: 0 });
+        }
+    }
+    let cheap = recomputable(routine, tables, words);
+    for (e, weight) in effects.iter().zip(routine.weights(tables)) {
+        for (list, share) in [(&e.uses, 0.5), (&e.defs, 0.0)] {
+            let mut last = u32::MAX;
+            for &c in list {
+                let first = words.of(c).0;
+                if let Some(cost) = costs[first as usize].as_mut().filter(|_| first != last) {
+                    cost.added += if cheap[first as usize].is_some() { weight * share } else { weight };
+                    cost.lines += 1;
+                }
+                last = first;
+            }
+        }
+    }
+    let kept = columns(&routine.temporary).chain(columns(&routine.formals)).chain(columns(&routine.results));
+    for c in kept {
+        if words.has(c) {
+            costs[words.of(c).0 as usize] = None;
+        }
+    }
+    costs
+}
+
+/// Registers to spill so that no more than `limit` are live anywhere. Empty if that is so.
+pub(super) fn choose(
+    routine: &Routine,
+    tables: &Tables,
+    words: &Words,
+    (graph, effects): (&Graph, &[Effects]),
+    limit: u32,
+) -> Result<Vec<u32>, Shortage> {
+    // Points at which too many are live.
+    let mut points: Vec<BitSet> = Vec::new();
+    walk(graph, effects, tables.columns as usize, |i, after, before| {
+        let mut during = after.clone();
+        effects[i as usize].defs.iter().for_each(|&d| {
+            during.insert(d as usize);
+        });
+        let last = points.len();
+        points.extend([&during, before].into_iter().filter(|s| s.len() > limit as usize).cloned());
+        if points.len() == last + 2 && points[last] == points[last + 1] {
+            points.pop();
+        }
+    });
+    if points.is_empty() {
+        return Ok(Vec::new());
+    }
+    let costs = costs(routine, tables, words, effects);
+    let mut excess: Vec<i64> = points.iter().map(|p| p.len() as i64 - i64::from(limit)).collect();
+    let mut relief = Relief::new(tables.columns as usize, &points, words);
+    let mut at: Vec<(u32, u8)> = words.iter().filter(|(first, _)| costs[*first as usize].is_some()).collect();
+    let mut chosen = Vec::new();
+    while excess.iter().any(|&e| e > 0) {
+        let value = |&(first, width): &(u32, u8)| {
+            let cost = costs[first as usize]?;
+            let helps = f64::from(relief.helps[first as usize]);
+            let gain = (helps - f64::from(cost.lines)).max(helps * 0.01) * f64::from(width);
+            (helps > 0.0).then_some(gain / (cost.added + 0.1))
+        };
+        let best = at.iter().enumerate().filter_map(|(k, w)| Some((k, value(w)?)));
+        let Some((best, _)) = best.max_by(|a, b| a.1.total_cmp(&b.1)) else { break };
+        let (first, width) = at.swap_remove(best);
+        let live = |p: &BitSet| (first..first + u32::from(width)).any(|c| p.contains(c as usize));
+        for (point, excess) in points.iter().zip(&mut excess).filter(|(point, _)| live(point)) {
+            let was_full = *excess > 0;
+            *excess -= i64::from(width);
+            if was_full && *excess <= 0 {
+                relief.end(point, words);
+            }
+        }
+        chosen.push(first);
+    }
+    if chosen.is_empty() { Err(Shortage) } else { Ok(chosen) }
+}
+
+/// At how many of the points that are too full each register is live, by first column. A point counts
+/// until it is relieved, once: recounting for each choice would take time cubic in the live registers.
+struct Relief {
+    helps: Vec<u32>,
+}
+
+impl Relief {
+    fn new(columns: usize, points: &[BitSet], words: &Words) -> Self {
+        let mut helps = vec![0; columns];
+        points.iter().for_each(|point| live_words(point, words, |first| helps[first as usize] += 1));
+        Self { helps }
+    }
+
+    /// A point has no more registers than it may.
+    fn end(&mut self, point: &BitSet, words: &Words) {
+        live_words(point, words, |first| self.helps[first as usize] -= 1);
+    }
+}
+
+/// The registers, by first column, of which a column is live at a point.
+fn live_words(point: &BitSet, words: &Words, mut f: impl FnMut(u32)) {
+    let mut last = u32::MAX;
+    for column in point.iter() {
+        let (first, _) = words.of(column as u32);
+        if first != last {
+            f(first);
+        }
+        last = first;
+    }
+}
+
+/// The cheapest register to spill among those that leave no place for a unit, and the unit's own.
+pub(super) fn cheapest_around(
+    unit: &[u32],
+    hard: &Interference,
+    routine: &Routine,
+    tables: &Tables,
+    words: &Words,
+    effects: &[Effects],
+) -> Result<u32, Shortage> {
+    let costs = costs(routine, tables, words, effects);
+    let all = unit.iter().flat_map(|&c| hard.of(c)).chain(unit).map(|&c| words.of(c).0);
+    // Of two that are accessed as often, the one that is in the way of more.
+    let price = |first: u32| Some(costs[first as usize]?.added / (hard.of(first).len() + 1) as f64);
+    let known = all.filter_map(|first| Some((first, price(first)?)));
+    known.min_by(|a, b| a.1.total_cmp(&b.1)).map(|w| w.0).ok_or(Shortage)
+}
+
+/// Of each register, by first column, the operation that gives it wherever it is done.
+fn recomputable(routine: &Routine, tables: &Tables, words: &Words) -> Vec<Option<Op>> {
+    let mut found = vec![None; tables.columns as usize];
+    let mut writes = vec![0_u32; tables.columns as usize];
+    for line in &routine.lines {
+        tables.uses(&line.op, &mut |u| {
+            if let Use::Write(r, n) = u {
+                writes[words.of(r.0.into()).0 as usize] += 1;
+                let same_everywhere = match &line.op {
+                    Op::Load(t) => t.space == Space::Param && t.address.base.is_constant() && t.format.count == 1,
+                    Op::Int1(Int1::Mov32 | Int1::Mov64, _, [s]) => s.is_constant(),
+                    Op::Special(s, _) => !s.is_time(),
+                    Op::FrameAddress { .. } => true,
+                    _ => false,
+                };
+                if same_everywhere && line.guard == Pred::TRUE && words.of(r.0.into()) == (r.0.into(), n) {
+                    found[usize::from(r.0)] = Some(line.op);
+                }
+            }
+        });
+    }
+    for (op, writes) in found.iter_mut().zip(writes) {
+        op.take_if(|_| writes != 1);
+    }
+    found
+}
+
+/// What spilling did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Spilled {
+    /// Registers, in columns, that went to local memory.
+    pub to_memory: u32,
+    /// Those that are computed where they are used.
+    pub recomputed: u32,
+}
+
+/// Takes the registers that start at the columns `chosen` out of the register file.
+pub(super) fn spill(routine: &mut Routine, tables: &mut Tables, words: &Words, chosen: &[u32]) -> Spilled {
+    let cheap = recomputable(routine, tables, words);
+    let mut done = Spilled::default();
+    let mut offsets = vec![None; tables.columns as usize];
+    for &first in chosen {
+        let width = u32::from(words.of(first).1);
+        let offset = routine.frame_bytes.next_multiple_of(4 * width);
+        if cheap[first as usize].is_none() {
+            routine.frame_bytes = offset + 4 * width;
+            done.to_memory += width;
+        } else {
+            done.recomputed += width;
+        }
+        offsets[first as usize] = Some(offset);
+    }
+    let mut edits = Edits::default();
+    for i in 0..routine.lines.len() {
+        // Registers that go, with what the line does to them: reads, writes, writes in part.
+        let mut touched: Vec<(u32, bool, bool, bool)> = Vec::new();
+        let (mut note, mut guard_written) = (
+            |r: Reg, n: u8, write: bool| {
+                let (first, width) = words.of(r.0.into());
+                if offsets[first as usize].is_none() {
+                    return;
+                }
+                if !touched.iter().any(|t| t.0 == first) {
+                    touched.push((first, false, false, false));
+                }
+                let entry = touched.iter_mut().find(|t| t.0 == first).expect("it is there");
+                entry.1 |= !write;
+                entry.2 |= write;
+                entry.3 |= write && n != width;
+            },
+            false,
+        );
+        let guard = routine.lines[i].guard;
+        tables.uses(&routine.lines[i].op, &mut |u| match u {
+            Use::Read(r, n) if !r.is_constant() => note(r, n, false),
+            Use::Write(r, n) => note(r, n, true),
+            Use::WritePred(p) => guard_written |= p.number().is_some() && p.number() == guard.number(),
+            _ => {}
+        });
+        for (first, reads, writes, in_part) in touched {
+            let width = words.of(first).1;
+            if let (true, Some(_)) = (writes, &cheap[first as usize]) {
+                edits.push(i, Edit::Drop);
+                continue;
+            }
+            let own = tables.new_register(width);
+            routine.temporary.push((own, width));
+            let offset = offsets[first as usize].unwrap_or(0);
+            let line = &mut routine.lines[i];
+            let bits = 32 * u32::from(width);
+            if let Some(mut op) = cheap[first as usize] {
+                rename(tables, &mut op, first, width, own);
+                edits.push(i, Edit::Before(added(line, op, Pred::TRUE, "computed again for want of registers".into())));
+            } else if reads || in_part || guard_written {
+                let op = Op::Load(slot(tables, offset, own, width));
+                let text = format!("ld.local.b{bits} [{offset}]; spilled");
+                edits.push(i, Edit::Before(added(line, op, Pred::TRUE, text)));
+            }
+            rename(tables, &mut line.op, first, width, own);
+            if writes {
+                let op = Op::Store(slot(tables, offset, own, width));
+                let text = format!("st.local.b{bits} [{offset}]; spilled");
+                let guard = if guard_written { Pred::TRUE } else { guard };
+                edits.push(i, Edit::After(added(line, op, guard, text)));
+            }
+        }
+    }
+    routine.apply(edits, tables);
+    done
+}
+
+/// Puts register `own` in place of the one that starts at column `first`.
+fn rename(tables: &mut Tables, op: &mut Op, first: u32, width: u8, own: Reg) {
+    tables.rename(op, &mut |o| {
+        if let Operand::Reg(r) = o
+            && !r.is_constant()
+            && (first..first + u32::from(width)).contains(&u32::from(r.0))
+        {
+            r.0 = own.0 + (u32::from(r.0) - first) as u16;
+        }
+    });
+}

@@ -1,0 +1,150 @@
+//! Which registers belong together: the two columns of a 64-bit value, and what one access to memory
+//! loads or stores, which the hardware wants in consecutive registers, aligned.
+
+use super::interference::Unit;
+use super::liveness::Effects;
+use super::operands::elements;
+use super::routine::{Edit, Edits, Routine, Tables, added, copy};
+use exec::access::Transfer;
+use exec::lanes::Reg;
+use exec::op::Op;
+use exec::operand::Use;
+use std::collections::HashMap;
+
+/// Virtual registers: each is one column, or two.
+#[derive(Clone, Debug)]
+pub(super) struct Words {
+    /// The first column of the register that each column is of; `u32::MAX` if it is of none.
+    first: Vec<u32>,
+    /// Columns of the register that starts here.
+    width: Vec<u8>,
+}
+
+impl Words {
+    /// The registers that `routine` uses.
+    pub fn new(routine: &Routine, tables: &Tables) -> Self {
+        let count = tables.columns as usize;
+        let mut ends = vec![0_u32; count];
+        let mut note = |r: Reg, n: u8| {
+            let end = &mut ends[usize::from(r.0)];
+            *end = (*end).max(u32::from(r.0) + u32::from(n));
+        };
+        for line in &routine.lines {
+            tables.uses(&line.op, &mut |u| match u {
+                Use::Read(r, n) if !r.is_constant() => note(r, n),
+                Use::Write(r, n) => note(r, n),
+                _ => {}
+            });
+        }
+        routine.formals.iter().chain(&routine.results).for_each(|&(r, n)| note(r, n));
+        let mut words = Self { first: vec![u32::MAX; count], width: vec![0; count] };
+        let mut at = 0;
+        while at < count {
+            let (mut end, mut next) = (ends[at] as usize, at + 1);
+            while next < end {
+                end = end.max(ends[next] as usize);
+                next += 1;
+            }
+            if end > at {
+                words.width[at] = (end - at) as u8;
+                words.first[at..end].fill(at as u32);
+            }
+            at = next;
+        }
+        words
+    }
+
+    /// First column and columns of the register that a column is of.
+    pub fn of(&self, column: u32) -> (u32, u8) {
+        let first = self.first[column as usize];
+        (first, self.width[first as usize])
+    }
+
+    /// Whether a column is of any register.
+    pub fn has(&self, column: u32) -> bool {
+        self.first[column as usize] != u32::MAX
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, u8)> + '_ {
+        (0..self.width.len()).filter(|&c| self.width[c] > 0).map(|c| (c as u32, self.width[c]))
+    }
+
+    /// Whether a register of `columns` starts at `r`.
+    fn is_whole(&self, r: Reg, columns: u8) -> bool {
+        !r.is_constant() && self.width[usize::from(r.0)] == columns
+    }
+}
+
+/// Registers that must be consecutive, by their first columns, in order.
+type Groups = Vec<Vec<u32>>;
+
+/// Finds the groups. An access whose registers cannot be brought together, since they are in another
+/// order elsewhere, constants, or parts of wider ones, gets registers of its own and moves.
+///
+/// Elements narrower than a register have one each, where the hardware would pack them.
+pub(super) fn group(routine: &mut Routine, tables: &mut Tables) -> Groups {
+    let words = Words::new(routine, tables);
+    let mut groups: Groups = Vec::new();
+    let mut place: HashMap<u32, (usize, usize)> = HashMap::new();
+    let mut edits = Edits::default();
+    for i in 0..routine.lines.len() {
+        let line = &routine.lines[i];
+        let (Op::Load(mut t) | Op::Store(mut t)) = line.op else { continue };
+        let (count, columns) = (usize::from(t.format.count), t.format.columns());
+        if count < 2 || t.format.bytes < 4 {
+            continue;
+        }
+        let list: Vec<Reg> = elements(&mut t).to_vec();
+        let whole = list.iter().all(|&r| words.is_whole(r, columns));
+        let distinct = (1..count).all(|k| !list[..k].contains(&list[k]));
+        let known: Vec<_> = list.iter().map(|r| place.get(&u32::from(r.0)).copied()).collect();
+        if whole && distinct && known.iter().all(Option::is_none) {
+            list.iter().enumerate().for_each(|(k, r)| {
+                place.insert(r.0.into(), (groups.len(), k));
+            });
+            groups.push(list.iter().map(|r| u32::from(r.0)).collect());
+            continue;
+        }
+        let together = known[0]
+            .is_some_and(|(g, at)| at.is_multiple_of(count) && (0..count).all(|k| known[k] == Some((g, at + k))));
+        if whole && together {
+            continue;
+        }
+        let own: Vec<Reg> = list.iter().map(|_| tables.new_register(columns)).collect();
+        let loads = matches!(line.op, Op::Load(_));
+        for (&mine, &theirs) in own.iter().zip(&list) {
+            routine.temporary.push((mine, columns));
+            let (d, s) = if loads { (theirs, mine) } else { (mine, theirs) };
+            let text = "mov; registers of one access side by side".into();
+            let line = added(line, copy(d, s, columns), line.guard, text);
+            edits.push(i, if loads { Edit::After(line) } else { Edit::Before(line) });
+        }
+        groups.push(own.iter().map(|r| u32::from(r.0)).collect());
+        let place_of = |t: &mut Transfer| elements(t).copy_from_slice(&own);
+        if let Op::Load(t) | Op::Store(t) = &mut routine.lines[i].op {
+            place_of(t);
+        }
+    }
+    if !edits.is_empty() {
+        routine.apply(edits, tables);
+    }
+    groups
+}
+
+/// Groups and the registers that are in none, as units to be placed.
+pub(super) fn units(groups: &Groups, words: &Words, effects: &[Effects]) -> Vec<Unit> {
+    let mut first = vec![u32::MAX; words.first.len()];
+    for (i, e) in effects.iter().enumerate().rev() {
+        e.uses.iter().chain(&e.defs).for_each(|&c| first[c as usize] = i as u32);
+    }
+    let unit = |list: &[u32]| {
+        let columns: Vec<u32> = list.iter().flat_map(|&c| c..c + u32::from(words.of(c).1)).collect();
+        let first = columns.iter().map(|&c| first[c as usize]).min().unwrap_or(0);
+        Unit { columns, first }
+    };
+    let mut grouped = vec![false; words.first.len()];
+    groups.iter().flatten().for_each(|&c| grouped[c as usize] = true);
+    let single = words.iter().filter(|(c, _)| !grouped[*c as usize]).map(|(c, _)| unit(&[c]));
+    groups.iter().map(|g| unit(g)).chain(single).collect()
+}

@@ -1,0 +1,276 @@
+//! A kernel from its first instruction to its description for the timing model.
+
+use super::builder::{BYTES, Builder, CONSTANTS, Files, Lowered, PREDICATES, REDUCTION_PREDICATE, UNIFORM_PREDICATES};
+use super::link::Linked;
+use super::module::Layout;
+use super::{control, convert, float, half, integer, matrix, memory, moves, stack, texture, warp};
+use crate::access::mem_access;
+use crate::divergence;
+use crate::loaded::LowerOptions;
+use exec::kernel::{Guarded, Kernel, Param, RegisterCount};
+use exec::lanes::{Pred, Reg};
+use exec::machine_code::MachineCode;
+use exec::op::Op;
+use exec::operand::Use;
+use isa::{CacheOp, Control, Dim3, InstSpec, ProgramBuilder, RegFile, RegId, Source};
+use sass::decode::{Inst, Op as Opcode, Operand};
+use sass::elf::{Cubin, Function};
+use sass::meaning::{Generation, meaning};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Offset in constant bank 0 of the address of constant bank 3, before Hopper and since: from compiled code.
+const CONSTANTS_BASE_AT: u32 = 0x50;
+const CONSTANTS_BASE_AT_90: u32 = 0xd0;
+/// The control bits of an instruction, once they stand lowest.
+const CONTROL_MASK: u32 = (1 << 21) - 1;
+
+/// Lowers one instruction of a family; false if it is of another one.
+type Family = fn(&mut Builder<'_>, &Inst) -> Lowered<bool>;
+
+/// The families, the frequent ones first.
+const FAMILIES: &[Family] = &[
+    integer::lower,
+    moves::lower,
+    memory::lower,
+    float::lower,
+    control::lower,
+    warp::lower,
+    convert::lower,
+    half::lower,
+    matrix::lower,
+    texture::lower,
+];
+
+/// Lowers `function`.
+///
+/// # Errors
+/// Everything in it that is not executable, a line each.
+pub(super) fn lower<'a>(
+    cubin: &'a Cubin<'a>,
+    layout: &'a Layout,
+    function: &'a Function<'a>,
+    options: LowerOptions,
+) -> Result<Kernel, Vec<String>> {
+    let linked = Linked::new(cubin, function, layout.pointers());
+    let insts = linked.decode(cubin, layout)?;
+    let stack_bytes = stack::bytes(&linked, &insts, options).map_err(|problem| vec![problem])?;
+    let registers = linked.functions().map(|f| f.registers).max().unwrap_or(0);
+    let mut b = Builder {
+        sm: cubin.sm,
+        address: 0,
+        matrix: Vec::new(),
+        in_lanes: false,
+        layout,
+        kernel: function,
+        function,
+        code_bytes: linked.bytes(),
+        files: Files::of(registers, &insts),
+        scratch: (0, 0),
+        scratch_predicates: (0, 0),
+        constants: Vec::new(),
+        by_value: HashMap::new(),
+        launch_words: Vec::new(),
+        current: Vec::new(),
+        code: Vec::new(),
+        sequences: Vec::new(),
+        control_words: insts.iter().map(|inst| (inst.word >> 105) as u32 & CONTROL_MASK).collect(),
+        stack_bytes,
+        functions: linked.targets(layout.pointers()),
+        calls: Vec::new(),
+        returns: Vec::new(),
+    };
+    let mut program = ProgramBuilder::new(function.name, BYTES as u32);
+    let mut problems = Vec::new();
+    for inst in &insts {
+        b.function = linked.function_at(inst.address);
+        if let Err(problem) = b.lower(inst, &mut program) {
+            problems.push(format!("  {:04x}: {inst}: {problem}", inst.address));
+        }
+    }
+    // Operands number them with 15 bits.
+    if b.constants.len() > usize::from(Reg::CONSTANTS) {
+        problems.push(format!("  {} different words of constants are more than can be executed", b.constants.len()));
+    }
+    if problems.is_empty() { Ok(b.finish(program, options)) } else { Err(problems) }
+}
+
+impl Builder<'_> {
+    fn lower(&mut self, inst: &Inst, program: &mut ProgramBuilder) -> Lowered<()> {
+        self.current.clear();
+        self.scratch.0 = 0;
+        self.scratch_predicates.0 = 0;
+        self.in_lanes = false;
+        self.address = inst.address;
+        let mut known = false;
+        for family in FAMILIES {
+            known = family(self, inst)?;
+            if known {
+                break;
+            }
+        }
+        if !known {
+            return Err("this operation is not executable yet".into());
+        }
+        let guard = inst.guard();
+        let guard = self.pred(Operand::Predicate { index: guard.index, uniform: guard.uniform, not: guard.not })?;
+        self.describe(inst, guard, program);
+        let op = match self.current[..] {
+            [] => Op::Nop,
+            [op] => op,
+            _ => {
+                let first = self.sequences.len() as u32;
+                self.sequences.extend_from_slice(&self.current);
+                Op::Sequence(first, self.current.len() as u16)
+            }
+        };
+        match inst.row.op {
+            Opcode::Call => self.calls.push(self.code.len() as u32),
+            Opcode::Ret => self.returns.push(self.code.len() as u32),
+            _ => {}
+        }
+        self.code.push(Guarded { op, guard, uniform: inst.row.uniform && !self.in_lanes });
+        Ok(())
+    }
+
+    /// Appends the static description of the instruction: registers follow from its operations.
+    fn describe(&self, inst: &Inst, guard: Pred, program: &mut ProgramBuilder) {
+        let (mut dsts, mut srcs) = (Vec::new(), Vec::new());
+        let add = |list: &mut Vec<RegId>, id: Option<RegId>| {
+            if let Some(id) = id.filter(|id| !list.contains(id)) {
+                list.push(id);
+            }
+        };
+        let mut note = |u: Use| match u {
+            Use::Read(r, n) => {
+                (0..u16::from(n)).for_each(|k| add(&mut srcs, self.register_id(Reg(r.0.wrapping_add(k)))))
+            }
+            Use::Write(r, n) => {
+                (0..u16::from(n)).for_each(|k| add(&mut dsts, self.register_id(Reg(r.0.wrapping_add(k)))))
+            }
+            Use::ReadPred(p) => add(&mut srcs, self.predicate_id(p)),
+            Use::WritePred(p) => add(&mut dsts, self.predicate_id(p)),
+        };
+        for op in &self.current {
+            op.uses(&mut note);
+            if let Op::Matrix(number) = op {
+                self.matrix[usize::from(*number)].uses(&mut note);
+            }
+        }
+        note(Use::ReadPred(guard));
+        let text = inst.to_string();
+        let opcode = text.split(' ').find(|word| !word.starts_with('@')).unwrap_or_default();
+        let mut meaning = meaning(opcode, Generation::of(self.sm.into()));
+        // Traces know neither place nor kind of what goes through textures and surfaces.
+        if let [op @ (Op::Fetch(_) | Op::Surface(_) | Op::Query(_)), ..] = &self.current[..] {
+            (meaning.class, meaning.mem) = (op.class(), mem_access(op, CacheOp::All));
+        }
+        program.push(InstSpec {
+            class: meaning.class,
+            control: control(inst, meaning.control),
+            mem: meaning.mem,
+            // Hardware issues packed halves at the rate of single precision, which is what the class has.
+            packed_half: false,
+            per_lane: self.current.iter().any(Op::is_per_lane),
+            // Found out when all of the kernel is known.
+            partial: false,
+            dsts: &dsts,
+            srcs: &srcs,
+            source: Source { line: 0, origin: (0, 0) },
+            text: &text,
+        });
+    }
+
+    fn register_id(&self, r: Reg) -> Option<RegId> {
+        let f = &self.files;
+        if r.0 < f.general {
+            return Some(RegId(r.0));
+        }
+        let uniform = r.0.checked_sub(f.uniform).filter(|&n| n < f.uniform_count)?;
+        Some(RegId(f.general + UNIFORM_PREDICATES + uniform))
+    }
+
+    fn predicate_id(&self, p: Pred) -> Option<RegId> {
+        let f = &self.files;
+        match p.number()? {
+            n if n < UNIFORM_PREDICATES => Some(RegId(f.general + n)),
+            n if n < PREDICATES => Some(RegId(f.general + f.uniform_count + n)),
+            _ => None,
+        }
+    }
+
+    fn finish(self, program: ProgramBuilder, options: LowerOptions) -> Kernel {
+        let f = self.files;
+        let regs =
+            RegFile { vector: f.general, predicate: UNIFORM_PREDICATES, uniform: f.uniform_count + UNIFORM_PREDICATES };
+        let function = self.kernel;
+        let params = function.parameters.iter().map(|p| Param {
+            name: format!("param_{}", p.ordinal),
+            ty: String::new(),
+            offset: p.offset.into(),
+            bytes: p.bytes.into(),
+            is_float: false,
+        });
+        let registers = match options.registers_per_thread {
+            Some(per_thread) => RegisterCount { per_thread, estimated: false },
+            None => RegisterCount { per_thread: f.registers, estimated: false },
+        };
+        let mut kernel = Kernel {
+            program: Arc::new(program.finish(regs, Vec::new())),
+            origin: None,
+            code: self.code,
+            constants: self.constants,
+            matrix: self.matrix,
+            tables: Vec::new(),
+            calls: Vec::new(),
+            functions: Vec::new(),
+            numbers: HashMap::new(),
+            params: params.collect(),
+            static_shared: function.shared_bytes.min(1 << 20) as u32,
+            shared_symbols: Vec::new(),
+            local_bytes: self.stack_bytes,
+            registers,
+            allocation: None,
+            max_threads: function.max_threads.map(|[x, y, z]| x.saturating_mul(y).saturating_mul(z)),
+            required_block: function.required_threads.map(|[x, y, z]| Dim3::new(x, y, z)),
+            machine: Some(MachineCode {
+                parameter_base: function.parameter_base.into(),
+                constants_base: (
+                    if self.sm < 90 { CONSTANTS_BASE_AT } else { CONSTANTS_BASE_AT_90 },
+                    self.layout.bank_address(function, CONSTANTS).unwrap_or(0),
+                ),
+                launch_words: self.launch_words,
+                sequences: self.sequences,
+                control_words: self.control_words,
+                functions: self.functions,
+                first_uniform: f.uniform,
+                columns: usize::from(f.scratch + self.scratch.1),
+                predicates: usize::from(REDUCTION_PREDICATE + 1 + self.scratch_predicates.1),
+            }),
+        };
+        let beyond = divergence::Machine {
+            calls: &self.calls,
+            returns: &self.returns,
+            uniform: [f.uniform..f.barriers, UNIFORM_PREDICATES..PREDICATES],
+            barriers: f.barriers..f.reduction,
+            collective: Reg(f.collective),
+            scratch: [f.scratch, REDUCTION_PREDICATE + 1],
+        };
+        divergence::mark(&mut kernel, Some(&beyond));
+        kernel
+    }
+}
+
+/// What the instruction does to its warp's flow. Instructions at which groups of lanes may change
+/// are changes of control flow.
+fn control(inst: &Inst, control: Control) -> Control {
+    match inst.row.op {
+        Opcode::BSync | Opcode::WarpSync | Opcode::WarpSyncAll | Opcode::EndCollective | Opcode::Yield => {
+            Control::Branch
+        }
+        Opcode::Kill => Control::Exit,
+        Opcode::NanoSleep => Control::Sleep,
+        Opcode::Bar if inst.modifier("mode") == Some(1) => Control::BarrierArrive,
+        _ => control,
+    }
+}

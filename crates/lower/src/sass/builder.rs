@@ -1,0 +1,263 @@
+//! A kernel under construction.
+
+use super::module::Layout;
+use exec::kernel::Guarded;
+use exec::lanes::{Column, Pred, Reg};
+use exec::machine_code::{LaunchWord, WordSource};
+use exec::op::Op;
+use sass::decode::operand::{Register, URZ};
+use sass::decode::{Inst, Operand};
+use sass::elf::Function;
+use std::collections::HashMap;
+
+/// General predicates P0 to P6 come first, then uniform ones.
+pub(super) const UNIFORM_PREDICATES: u16 = 7;
+/// Predicates that machine code names.
+pub(super) const PREDICATES: u16 = 2 * UNIFORM_PREDICATES;
+/// Truth of the last reduction at a CTA barrier.
+pub(super) const REDUCTION_PREDICATE: u16 = PREDICATES;
+/// Registers that take what is written to RZ, the widest destination.
+pub(super) const SINK_COLUMNS: u16 = 8;
+/// Convergence barrier registers B0 to B15.
+pub(super) const BARRIERS: u16 = 16;
+/// The constant bank of `__constant__` variables.
+pub(super) const CONSTANTS: u8 = 3;
+/// Bytes of an instruction.
+pub(super) const BYTES: usize = sass::decode::INSTRUCTION_BYTES as usize;
+
+/// Why an instruction is not executable.
+pub(super) type Lowered<T> = Result<T, String>;
+
+/// Numbers of the first registers of each kind.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Files {
+    /// Of a thread, as the cubin says.
+    pub registers: u32,
+    /// R0 … come first: as many as the kernel has.
+    pub general: u16,
+    pub sink: u16,
+    pub uniform: u16,
+    pub uniform_count: u16,
+    pub barriers: u16,
+    /// Count of the last reduction at a CTA barrier.
+    pub reduction: u16,
+    /// Where lanes go after a collective stretch.
+    pub collective: u16,
+    pub scratch: u16,
+}
+
+/// A kernel while its instructions are lowered.
+pub(super) struct Builder<'a> {
+    /// Architecture, such as 75.
+    pub sm: u8,
+    /// Byte address of the instruction that is lowered.
+    pub address: u64,
+    /// Matrix operations of the kernel, which operations name by number.
+    pub matrix: Vec<exec::tensor::MatrixOp>,
+    /// The instruction is of the uniform datapath but works on lanes: `S2UR`, `R2UR`, `VOTEU`.
+    pub in_lanes: bool,
+    pub layout: &'a Layout,
+    pub kernel: &'a Function<'a>,
+    /// The function that the instruction which is lowered is of.
+    pub function: &'a Function<'a>,
+    /// Bytes of the code of all functions.
+    pub code_bytes: u64,
+    pub files: Files,
+    /// Scratch registers and predicates: next free ones, and the most that were in use.
+    pub scratch: (u16, u16),
+    pub scratch_predicates: (u16, u16),
+    pub constants: Vec<Column>,
+    pub by_value: HashMap<Vec<ConstantWord>, Reg>,
+    pub launch_words: Vec<LaunchWord>,
+    /// Operations of the instruction that is lowered.
+    pub current: Vec<Op>,
+    pub code: Vec<Guarded>,
+    pub sequences: Vec<Op>,
+    pub control_words: Vec<u32>,
+    /// Bytes of a thread's stack.
+    pub stack_bytes: u32,
+    /// The first instruction of each function that memory holds a pointer to.
+    pub functions: Vec<u32>,
+    /// Instructions that are a `CALL`, and those that are a `RET`.
+    pub calls: Vec<u32>,
+    pub returns: Vec<u32>,
+}
+
+/// A word of a constant operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum ConstantWord {
+    Value(u32),
+    Bank(u8, u32),
+}
+
+impl<'a> Builder<'a> {
+    /// Adds an operation to the instruction. Those that write its own results come last.
+    pub fn emit(&mut self, op: Op) {
+        self.current.push(op);
+    }
+
+    /// `count` consecutive registers that hold nothing beyond the instruction.
+    pub fn scratch(&mut self, count: u16) -> Reg {
+        let first = self.scratch.0;
+        self.scratch.0 += count;
+        self.scratch.1 = self.scratch.1.max(self.scratch.0);
+        Reg(self.files.scratch + first)
+    }
+
+    /// A predicate that holds nothing beyond the instruction.
+    pub fn scratch_pred(&mut self) -> Pred {
+        let first = self.scratch_predicates.0;
+        self.scratch_predicates.0 += 1;
+        self.scratch_predicates.1 = self.scratch_predicates.1.max(self.scratch_predicates.0);
+        Pred(REDUCTION_PREDICATE + 1 + first)
+    }
+
+    /// Where the results of the last reduction at a CTA barrier stand: count and truth.
+    pub fn reduction_result(&self) -> (Reg, Pred) {
+        (Reg(self.files.reduction), Pred(REDUCTION_PREDICATE))
+    }
+
+    /// Where results go that nobody reads: [`SINK_COLUMNS`] columns.
+    pub fn sink(&self) -> Reg {
+        Reg(self.files.sink)
+    }
+
+    /// The register of convergence barrier `number`.
+    pub fn barrier(&self, number: u8) -> Reg {
+        Reg(self.files.barriers + u16::from(number) % BARRIERS)
+    }
+
+    /// Where the byte address stands to which a lane goes after a collective stretch.
+    pub fn collective_return(&self) -> Reg {
+        Reg(self.files.collective)
+    }
+
+    /// `count` consecutive registers from `register` on; zeros for RZ.
+    pub fn register(&mut self, register: Register, count: u16) -> Lowered<Reg> {
+        if register.is_zero() {
+            return Ok(self.words(&vec![ConstantWord::Value(0); count.into()]));
+        }
+        let index = u16::from(register.index);
+        let (first, most) =
+            if register.uniform { (self.files.uniform, self.files.uniform_count) } else { (0, self.files.general) };
+        if index + count > most {
+            return Err(format!("the kernel has {most} registers only"));
+        }
+        Ok(Reg(first + index))
+    }
+
+    /// A constant.
+    pub fn constant(&mut self, value: u32) -> Reg {
+        self.words(&[ConstantWord::Value(value)])
+    }
+
+    /// A constant of two columns.
+    pub fn constant64(&mut self, value: u64) -> Reg {
+        self.words(&[ConstantWord::Value(value as u32), ConstantWord::Value((value >> 32) as u32)])
+    }
+
+    /// `count` words of a constant bank.
+    pub fn bank(&mut self, bank: u8, offset: i32, count: u16) -> Lowered<Reg> {
+        let offset = u32::try_from(offset).map_err(|_| "a negative offset in a constant bank")?;
+        let words: Vec<ConstantWord> = (0..u32::from(count))
+            .map(|k| {
+                let at = offset + 4 * k;
+                match self.layout.fixed_word(self.owner(bank), bank, at.into()) {
+                    Some(value) => ConstantWord::Value(value),
+                    None => ConstantWord::Bank(bank, at),
+                }
+            })
+            .collect();
+        let missing = !matches!(bank, 0)
+            && words.iter().any(|w| matches!(w, ConstantWord::Bank(..)))
+            && self.bank_address(bank).is_none();
+        if missing {
+            return Err(format!("the cubin has no constant bank {bank}"));
+        }
+        Ok(self.words(&words))
+    }
+
+    /// The word of a constant bank that names a texture or surface.
+    pub fn handle(&mut self, bank: u8, offset: i32) -> Lowered<Reg> {
+        let parameters = i64::from(self.kernel.parameter_base) + i64::from(self.kernel.parameter_bytes);
+        if bank == 0 && i64::from(offset) >= parameters {
+            return Err("texture and surface references are not executable: pass texture and surface objects".into());
+        }
+        self.bank(bank, offset, 1)
+    }
+
+    /// Whose constant bank an instruction reads: of a called function, its own or the kernel's.
+    fn owner(&self, bank: u8) -> &'a Function<'a> {
+        if self.function.constants.iter().any(|own| own.bank == bank) { self.function } else { self.kernel }
+    }
+
+    /// Address in device memory of a constant bank other than 0.
+    pub fn bank_address(&self, bank: u8) -> Option<u64> {
+        self.layout.bank_address(self.owner(bank), bank)
+    }
+
+    /// Number of the instruction at a byte address of the function.
+    pub fn target(&self, address: i64) -> Lowered<u32> {
+        let bytes = BYTES as u64;
+        let at = u64::try_from(address).ok().filter(|a| a % bytes == 0 && *a < self.code_bytes);
+        at.map(|a| (a / bytes) as u32).ok_or_else(|| format!("it jumps to {address:#x}, outside the code"))
+    }
+
+    fn words(&mut self, words: &[ConstantWord]) -> Reg {
+        if let Some(&reg) = self.by_value.get(words) {
+            return reg;
+        }
+        let first = self.constants.len() as u16;
+        for word in words {
+            let constant = self.constants.len() as u16;
+            let value = match *word {
+                ConstantWord::Value(value) => value,
+                ConstantWord::Bank(bank, offset) => {
+                    let address = self.bank_address(bank).filter(|_| bank != 0);
+                    let source =
+                        address.map_or(WordSource::LaunchBank(offset), |a| WordSource::Memory(a + u64::from(offset)));
+                    self.launch_words.push(LaunchWord { constant, source });
+                    0
+                }
+            };
+            self.constants.push([value; 32]);
+        }
+        let reg = Reg::constant(first);
+        self.by_value.insert(words.to_vec(), reg);
+        reg
+    }
+}
+
+impl Files {
+    pub fn of(registers: u32, insts: &[Inst]) -> Self {
+        let uniform = insts.iter().flat_map(|i| i.operands().collect::<Vec<_>>()).filter_map(highest_uniform).max();
+        // A 64-bit operand names the lower of two.
+        let uniform_count = uniform.map_or(0, |n| u16::from(n) + 2).min(u16::from(URZ) + 1);
+        let general = registers.clamp(1, 255) as u16;
+        let sink = general;
+        let uniform = sink + SINK_COLUMNS;
+        let barriers = uniform + uniform_count;
+        Self {
+            registers,
+            general,
+            sink,
+            uniform,
+            uniform_count,
+            barriers,
+            reduction: barriers + BARRIERS,
+            collective: barriers + BARRIERS + 1,
+            scratch: barriers + BARRIERS + 2,
+        }
+    }
+}
+
+fn highest_uniform(operand: Operand) -> Option<u8> {
+    let index = match operand {
+        Operand::Register(r) if r.uniform => r.index,
+        Operand::Memory(m) => m.uniform?,
+        Operand::Constant(c) => c.bindless.or_else(|| c.index.filter(|r| r.uniform).map(|r| r.index))?,
+        Operand::Indirect { register, .. } if register.uniform => register.index,
+        _ => return None,
+    };
+    (index != URZ).then_some(index)
+}

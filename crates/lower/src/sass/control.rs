@@ -1,0 +1,243 @@
+//! Branches, convergence barriers, CTA barriers, fences, and what does nothing here.
+
+use super::builder::{Builder, Lowered};
+use super::operand::has;
+use exec::int::{Int1, Int2};
+use exec::lanes::{Pred, Reg};
+use exec::op::Op;
+use exec::operand::Destination;
+use exec::steer::BarrierOp;
+use exec::steer::Steer;
+use sass::decode::operand::Register;
+use sass::decode::{INSTRUCTION_BYTES, Inst, Op as Opcode, Operand};
+
+const KIND_UNIFORM: u64 = 1;
+/// `BRA` with these kinds asks whether the warp's lanes are together.
+const KIND_DIVERGED: u64 = 2;
+const KIND_CONVERGED: u64 = 3;
+
+pub(super) fn lower(b: &mut Builder<'_>, inst: &Inst) -> Lowered<bool> {
+    let operands: Vec<Operand> = inst.operands().collect();
+    match inst.row.op {
+        Opcode::Nop | Opcode::PmTrig | Opcode::Cctl | Opcode::ErrBar | Opcode::CgaErrBar => {}
+        Opcode::Bra => branch(b, inst, &operands)?,
+        Opcode::Call | Opcode::Brx | Opcode::BrxU | Opcode::Ret => jump(b, inst, &operands)?,
+        Opcode::Exit | Opcode::Kill => {
+            let p = first_predicate(b, &operands)?;
+            b.emit(Op::Steer(Steer::Exit(p)));
+        }
+        Opcode::BSsy | Opcode::BSync | Opcode::Break => {
+            let p = first_predicate(b, &operands)?;
+            if p != Pred::TRUE && inst.row.op != Opcode::Break {
+                return Err("a second guard is not executable here".into());
+            }
+            let Some(number) = operands.iter().find_map(|o| if let Operand::Barrier(n) = o { Some(*n) } else { None })
+            else {
+                return Err("it names no convergence barrier".into());
+            };
+            let register = b.barrier(number);
+            b.emit(Op::Steer(match inst.row.op {
+                Opcode::BSsy => {
+                    let Some(&Operand::Target(target)) = operands.last() else {
+                        return Err("it has no target".into());
+                    };
+                    Steer::Gather(number, register, b.target(target)?)
+                }
+                Opcode::BSync => Steer::Meet(number, register),
+                _ => Steer::Leave(number, register, p),
+            }));
+        }
+        Opcode::BMov | Opcode::BMovToBarrier => move_barrier(b, inst, &operands)?,
+        Opcode::Yield => b.emit(Op::Steer(Steer::Yield)),
+        Opcode::WarpSync => {
+            let rest: Vec<Operand> =
+                operands.iter().copied().filter(|o| !matches!(o, Operand::Predicate { .. })).collect();
+            match rest[..] {
+                [mask] => {
+                    let mask = b.source(mask)?;
+                    b.emit(Op::Steer(Steer::WarpSync(mask, has(inst, "exclusive"))));
+                }
+                [mask, Operand::Target(target)] => {
+                    let mask = b.source(mask)?;
+                    collective(b, mask, target)?;
+                }
+                _ => return Err("it has an unknown form".into()),
+            }
+        }
+        Opcode::EndCollective => {
+            let back = b.collective_return();
+            b.emit(Op::Steer(Steer::BranchIndirect(back, 0, Pred::TRUE)));
+        }
+        Opcode::WarpSyncAll => {
+            let all = b.constant(!0);
+            match operands.last() {
+                Some(&Operand::Target(target)) => collective(b, all, target)?,
+                _ => b.emit(Op::Steer(Steer::WarpSync(all, false))),
+            }
+        }
+        Opcode::Bar => cta_barrier(b, inst, &operands)?,
+        Opcode::B2R => {
+            let [d, p] = operands[..] else { return Err("it has an unknown form".into()) };
+            let (d, p) = (b.destination(d, 1)?, b.pred(p)?);
+            let (count, holds) = b.reduction_result();
+            b.emit(Op::Int1(Int1::Mov32, d, [count]));
+            b.emit(Op::PredLogic(exec::compare::Combine::And, p, [holds, Pred::TRUE]));
+        }
+        // What its scope is to timing, `sass::meaning` says.
+        Opcode::MemBar => b.emit(Op::Fence),
+        Opcode::LdGDepBar => b.emit(Op::AsyncCommit),
+        Opcode::DepBar => {
+            // With a count it waits for groups of asynchronous copies; else for registers, which the
+            // scoreboard minds.
+            if inst.modifier("at most") == Some(1)
+                && let Some(Operand::Immediate { bits, .. }) = operands.get(1)
+            {
+                b.emit(Op::AsyncWait(*bits as u8));
+            }
+        }
+        Opcode::NanoSleep => {
+            let time = operands.last().copied().ok_or("it has no time")?;
+            let time = b.source(time)?;
+            b.emit(Op::Sleep(time));
+        }
+        Opcode::Bpt => match inst.modifier("mode") {
+            Some(3) => b.emit(Op::Trap),
+            _ => return Err("debugger stops are not executable".into()),
+        },
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+/// `WARPSYNC.COLLECTIVE`: the lanes of `mask` meet and run the stretch at `target` together.
+fn collective(b: &mut Builder<'_>, mask: Reg, target: i64) -> Lowered<()> {
+    let back = b.collective_return();
+    b.target(target)?;
+    b.emit(Op::Steer(Steer::Collective(mask, back, target as u32)));
+    Ok(())
+}
+
+fn first_predicate(b: &Builder<'_>, operands: &[Operand]) -> Lowered<Pred> {
+    let found = operands.iter().copied().find(|o| matches!(o, Operand::Predicate { .. }));
+    found.map_or(Ok(Pred::TRUE), |p| b.pred(p))
+}
+
+fn branch(b: &mut Builder<'_>, inst: &Inst, operands: &[Operand]) -> Lowered<()> {
+    let p = first_predicate(b, operands)?;
+    let Some(&Operand::Target(target)) = operands.last() else { return Err("it has no target".into()) };
+    let target = b.target(target)?;
+    let kind = inst.modifier("kind").unwrap_or(0);
+    if !matches!(kind, KIND_DIVERGED | KIND_CONVERGED) {
+        let any = kind == KIND_UNIFORM && inst.modifier("any") == Some(1);
+        b.emit(Op::Steer(if any { Steer::BranchIfAny(target, p) } else { Steer::Branch(target, p) }));
+        return Ok(());
+    }
+    if p != Pred::TRUE {
+        return Err("a second guard is not executable here".into());
+    }
+    // Which lanes are to be together; all, if the instruction does not say.
+    let lanes = match operands.iter().find_map(|o| if let Operand::Register(r) = o { Some(*r) } else { None }) {
+        Some(Register { index, sign, .. }) => {
+            let mask = b.register(Register::uniform(index), 1)?;
+            if sign.invert {
+                let d = b.scratch(1);
+                b.emit(Op::Int1(Int1::Not32, d, [mask]));
+                d
+            } else {
+                mask
+            }
+        }
+        None => b.constant(!0),
+    };
+    b.emit(Op::Steer(Steer::BranchIfDiverged(target, lanes, kind == KIND_DIVERGED)));
+    Ok(())
+}
+
+/// `CALL`, `BRX`, `BRXU`, `RET`: the return address is in registers, which other instructions set.
+fn jump(b: &mut Builder<'_>, inst: &Inst, operands: &[Operand]) -> Lowered<()> {
+    let p = first_predicate(b, operands)?;
+    match operands.last() {
+        Some(&Operand::Target(target)) => {
+            let target = b.target(target)?;
+            b.emit(Op::Steer(Steer::Branch(target, p)));
+        }
+        Some(&Operand::Indirect { register, target }) => {
+            let base = b.register(register, 1)?;
+            // Though the text has the number alone, these count from the next instruction on.
+            let from_next = matches!(inst.row.op, Opcode::Brx | Opcode::BrxU);
+            let next = if from_next { (inst.address + INSTRUCTION_BYTES) as i64 } else { 0 };
+            let target = target.wrapping_add(next);
+            b.emit(Op::Steer(Steer::BranchIndirect(base, target, p)));
+        }
+        _ => return Err("this form of jump is not executable".into()),
+    }
+    Ok(())
+}
+
+/// `BMOV` between a convergence barrier and a register.
+fn move_barrier(b: &mut Builder<'_>, inst: &Inst, operands: &[Operand]) -> Lowered<()> {
+    let [d, s] = operands[..] else { return Err("it has an unknown form".into()) };
+    match (d, s) {
+        (Operand::Register(_), Operand::Barrier(number)) => {
+            let (d, barrier) = (b.destination(d, 1)?, b.barrier(number));
+            b.emit(Op::Int1(Int1::Mov32, d, [barrier]));
+            if inst.modifier("clear") == Some(1) {
+                let zero = b.constant(0);
+                b.emit(Op::Int1(Int1::Mov32, barrier, [zero]));
+            }
+        }
+        (Operand::Barrier(number), s) => {
+            let (barrier, s) = (b.barrier(number), b.source(s)?);
+            b.emit(Op::Int1(Int1::Mov32, barrier, [s]));
+        }
+        _ => return Err("this form of BMOV is not executable".into()),
+    }
+    Ok(())
+}
+
+fn cta_barrier(b: &mut Builder<'_>, inst: &Inst, operands: &[Operand]) -> Lowered<()> {
+    const ARRIVE: u64 = 1;
+    const REDUCE: u64 = 2;
+    const SYNC_ALL: u64 = 4;
+    let mode = inst.modifier("mode").unwrap_or(0);
+    let op = match (mode, inst.modifier("reduction")) {
+        (ARRIVE, _) => BarrierOp::Arrive,
+        (REDUCE, Some(0)) => BarrierOp::RedPopc,
+        (REDUCE, Some(1)) => BarrierOp::RedAnd,
+        (REDUCE, _) => BarrierOp::RedOr,
+        _ => BarrierOp::Sync,
+    };
+    let mut id = b.constant(0);
+    let mut threads = None;
+    let p = first_predicate(b, operands)?;
+    let numbers: Vec<Operand> = operands.iter().copied().filter(|o| !matches!(o, Operand::Predicate { .. })).collect();
+    if mode != SYNC_ALL {
+        match numbers[..] {
+            // One register holds both, as unoptimised code puts them together: number in bits 0 to 3,
+            // threads from bit 16 on.
+            [both @ Operand::Register(_), Operand::Register(_)] => {
+                let (both, low, shift) = (b.source(both)?, b.constant(0xf), b.constant(16));
+                let count;
+                (id, count) = (b.scratch(1), b.scratch(1));
+                b.emit(Op::Int2(Int2::And32, id, [both, low]));
+                b.emit(Op::Int2(Int2::ShrU32, count, [both, shift]));
+                threads = Some(count);
+            }
+            [number, count] => {
+                id = b.source(number)?;
+                let none = matches!(count, Operand::Immediate { bits: 0, .. });
+                threads = if none { None } else { Some(b.source(count)?) };
+            }
+            _ => return Err("it has an unknown form".into()),
+        }
+    }
+    let d = (mode == REDUCE).then(|| {
+        let (count, holds) = b.reduction_result();
+        match op {
+            BarrierOp::RedPopc => Destination::Reg(count),
+            _ => Destination::Pred(holds),
+        }
+    });
+    b.emit(Op::Steer(Steer::CtaBarrier { op, id, threads, d, p }));
+    Ok(())
+}

@@ -1,0 +1,316 @@
+//! Conversions between number formats.
+//!
+//! What is not published, and what is done here:
+//! 1. Integers narrower than a register come out extended by their sign, halves with zeros above.
+//! 2. `F2I` of NaN: zero with `.NTZ`, else the number with only the top bit set, as the PTX ISA has it
+//!    for the types for which compiled code leaves `.NTZ` out.
+
+use super::builder::{Builder, Lowered};
+use super::float::{cvt, mode, rounding};
+use super::operand::{has, sign_of};
+use exec::compare::{Combine, CompareType, Comparison, Relation};
+use exec::convert::{Convert1, Cvt, Numeric, PackedCvt};
+use exec::int::{Int2, Int3};
+use exec::lanes::{Pred, Reg};
+use exec::op::Op;
+use num::convert::IntType;
+use num::{Mode, Rounding};
+use sass::decode::operand::{Constant, Register};
+use sass::decode::{Inst, Op as Opcode, Operand};
+
+/// Sign bit of a half in the lower bits.
+const HALF_SIGN: u32 = 0x8000;
+
+pub(super) fn lower(b: &mut Builder<'_>, inst: &Inst) -> Lowered<bool> {
+    let operands: Vec<Operand> = inst.operands().collect();
+    match (inst.row.op, &operands[..]) {
+        (Opcode::F2F, &[d, x]) => {
+            let from = float_type(inst.modifier("b type"))?;
+            let to = if has(inst, "bf16") { Numeric::Bf16 } else { float_type(inst.modifier("d type"))? };
+            let conversion = cvt(from, to, mode(inst));
+            float_to_float(b, d, x, conversion)?;
+        }
+        (Opcode::FRnd, &[d, x]) => {
+            let ty = float_type(inst.modifier("d type"))?;
+            // The type of the source, which the text leaves out.
+            if float_type(Some((inst.word >> 84) as u64 & 7))? != ty {
+                return Err("rounding to another type is not executable".into());
+            }
+            float_to_float(b, d, x, Cvt { integral: true, ..cvt(ty, ty, mode(inst)) })?;
+        }
+        (Opcode::F2I, &[d, x]) => float_to_int(b, inst, d, x)?,
+        (Opcode::I2F, &[d, x]) => {
+            let from = int_type(inst.modifier("b type"))?;
+            int_to_float(b, inst, d, x, [Numeric::Int(from), float_type(inst.modifier("d type"))?])?;
+        }
+        (Opcode::I2Fp, &[d, x]) => {
+            let from = if has(inst, "signed") { IntType::S32 } else { IntType::U32 };
+            int_to_float(b, inst, d, x, [Numeric::Int(from), Numeric::F32])?;
+        }
+        (Opcode::F2Fp, &[d, x, y]) if inst.row.mods.iter().any(|m| m.text.contains(&".PACK_AB")) => {
+            let [x, y] = [b.float_source(x)?, b.float_source(y)?];
+            let (d, unused) = (b.destination(d, 1)?, b.constant(0));
+            b.emit(Op::PackedCvt(pair_of_halves(inst), d, [x, y, unused]));
+        }
+        (Opcode::F2Fp, &[d, x, rest]) => {
+            let (x, unused) = (b.float_source(x)?, b.constant(0));
+            let low = b.scratch(1);
+            b.emit(Op::PackedCvt(pair_of_halves(inst), low, [unused, x, unused]));
+            merge(b, d, low, rest)?;
+        }
+        (Opcode::I2Ip, &[d, x, y, rest]) => pack_integers(b, inst, d, [x, y, rest])?,
+        (Opcode::F2Ip, &[d, x, y, rest]) => pack_bytes(b, inst, d, [x, y, rest])?,
+        (Opcode::F2FpBytes, &[d, x, y, rest]) => {
+            let op = PackedCvt::BytesFromF32 { e5m2: to_e5m2(inst), relu: has(inst, "relu") };
+            let s = [finite(inst, b.source(x)?)?, b.source(y)?, b.constant(0)];
+            let low = b.scratch(1);
+            b.emit(Op::PackedCvt(op, low, s));
+            merge(b, d, low, rest)?;
+        }
+        (Opcode::F2FpBytesOfHalves, &[d, x, rest]) => {
+            let op = PackedCvt::BytesFromF16x2 { e5m2: to_e5m2(inst), relu: has(inst, "relu") };
+            let (s, unused) = (finite(inst, b.source(x)?)?, b.constant(0));
+            let low = b.scratch(1);
+            b.emit(Op::PackedCvt(op, low, [s, unused, unused]));
+            merge(b, d, low, rest)?;
+        }
+        (Opcode::F2FpHalves, &[d, x]) => {
+            let op = PackedCvt::F16x2FromBytes { e5m2: inst.modifier("b type") == Some(0), relu: has(inst, "relu") };
+            let s = b.source(x)?;
+            let (s, unused) = (if part_of(x) == ".H1" { b.shifted_right(s, 16) } else { s }, b.constant(0));
+            let d = b.destination(d, 1)?;
+            b.emit(Op::PackedCvt(op, d, [s, unused, unused]));
+        }
+        (Opcode::I2I, &[d, x]) => {
+            const TYPES: [IntType; 4] = [IntType::U8, IntType::S8, IntType::U16, IntType::S16];
+            let to = TYPES[inst.modifier("d type").unwrap_or(0) as usize % TYPES.len()];
+            let mode = Mode { sat: true, ..Mode::RN };
+            let (s, d) = (b.source(x)?, b.destination(d, 1)?);
+            b.emit(Op::Cvt(Cvt { dst_bits: 32, ..cvt(Numeric::Int(IntType::S32), Numeric::Int(to), mode) }, d, s));
+        }
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+/// Which part of a register an operand is.
+fn part_of(operand: Operand) -> &'static str {
+    match operand {
+        Operand::Register(Register { suffix, .. }) | Operand::Constant(Constant { suffix, .. }) => suffix,
+        _ => "",
+    }
+}
+
+/// Whether bytes become E5M2, not E4M3.
+fn to_e5m2(inst: &Inst) -> bool {
+    const E5M2: u64 = 4;
+    inst.modifier("d type") == Some(E5M2)
+}
+
+/// Conversions to bytes are only known to saturate: PTX has no others.
+fn finite<T>(inst: &Inst, s: T) -> Lowered<T> {
+    if has(inst, "saturate") { Ok(s) } else { Err("a conversion to bytes without .SATFINITE is not executable".into()) }
+}
+
+/// `d` = `low` with a half of `rest` above it.
+fn merge(b: &mut Builder<'_>, d: Operand, low: Reg, rest: Operand) -> Lowered<()> {
+    const LOWER: u32 = 0x5410;
+    const UPPER: u32 = 0x7610;
+    let selector = b.constant(if part_of(rest) == ".H1" { UPPER } else { LOWER });
+    let (rest, d) = (b.source(rest)?, b.destination(d, 1)?);
+    b.emit(Op::Int3(Int3::PrmtDefault, d, [low, rest, selector]));
+    Ok(())
+}
+
+fn float_type(field: Option<u64>) -> Lowered<Numeric> {
+    match field {
+        Some(1) => Ok(Numeric::F16),
+        Some(2) => Ok(Numeric::F32),
+        Some(3) => Ok(Numeric::F64),
+        Some(4) => Ok(Numeric::Bf16),
+        _ => Err("this type of number is not executable".into()),
+    }
+}
+
+fn int_type(field: Option<u64>) -> Lowered<IntType> {
+    const TYPES: [IntType; 8] =
+        [IntType::U8, IntType::S8, IntType::U16, IntType::S16, IntType::U32, IntType::S32, IntType::U64, IntType::S64];
+    let found = field.and_then(|n| TYPES.get(n as usize)).copied();
+    found.ok_or_else(|| "this type of integer is not executable".into())
+}
+
+/// Columns that a number takes.
+fn columns(ty: Numeric) -> u16 {
+    if ty.bits() == 64 { 2 } else { 1 }
+}
+
+fn pair_of_halves(inst: &Inst) -> PackedCvt {
+    PackedCvt::HalvesFromF32 {
+        bf16: inst.modifier("d type") == Some(1),
+        round: if inst.modifier("mode") == Some(3) { Rounding::Zero } else { Rounding::NearestEven },
+        relu: has(inst, "relu"),
+        satfinite: false,
+    }
+}
+
+/// `I2IP`: two integers, clamped, in the lowest bits, and above them the third operand.
+fn pack_integers(b: &mut Builder<'_>, inst: &Inst, d: Operand, [x, y, rest]: [Operand; 3]) -> Lowered<()> {
+    let signed = inst.modifier("d type").unwrap_or(0) % 2 == 1;
+    let above = b.source(rest)?;
+    let above = if part_of(rest) == ".H1" { b.shifted_right(above, 16) } else { above };
+    let s = [b.source(x)?, b.source(y)?, above];
+    let number = inst.modifier("d type").unwrap_or(0) / 2;
+    let bits = match (inst.bit(78), number) {
+        (false, n) => {
+            let op = if n == 0 { PackedCvt::PackInt8 { signed } } else { PackedCvt::PackInt16 { signed } };
+            let d = b.destination(d, 1)?;
+            b.emit(Op::PackedCvt(op, d, s));
+            return Ok(());
+        }
+        (true, 0) => 2,
+        (true, _) => 4,
+    };
+    let (least, greatest) = if signed { (-1 << (bits - 1), (1 << (bits - 1)) - 1) } else { (0, (1 << bits) - 1) };
+    let (least, greatest) = (b.constant(least as u32), b.constant(greatest as u32));
+    let [keep, amount] = [b.constant((1 << bits) - 1), b.constant(bits)];
+    let mut packed = s[2];
+    let to = b.destination(d, 1)?;
+    for (k, s) in s[..2].iter().enumerate() {
+        let clamped = b.scratch(1);
+        b.emit(Op::Int2(Int2::MaxS32, clamped, [*s, least]));
+        b.emit(Op::Int2(Int2::MinS32, clamped, [clamped, greatest]));
+        b.emit(Op::Int2(Int2::And32, clamped, [clamped, keep]));
+        let d = if k == 0 { b.scratch(1) } else { to };
+        b.emit(Op::Int3(Int3::ShlAdd32, d, [packed, clamped, amount]));
+        packed = d;
+    }
+    Ok(())
+}
+
+/// `F2IP`: two numbers as bytes in the lower half, the second one lowest, and the lower half of the
+/// third operand above them.
+fn pack_bytes(b: &mut Builder<'_>, inst: &Inst, d: Operand, [x, y, rest]: [Operand; 3]) -> Lowered<()> {
+    if !has(inst, "nan to zero") {
+        return Err("what NaN becomes without .NTZ is not published".into());
+    }
+    let to = Numeric::Int(int_type(inst.modifier("d type"))?);
+    let conversion = Cvt { dst_bits: 32, ..cvt(Numeric::F32, to, mode(inst)) };
+    let [keep, eight] = [b.constant(0xff), b.constant(8)];
+    let bytes = [x, y].map(|x| {
+        let (s, byte) = (b.float_source(x)?, b.scratch(1));
+        b.emit(Op::Cvt(conversion, byte, s));
+        b.emit(Op::Int2(Int2::And32, byte, [byte, keep]));
+        Lowered::Ok(byte)
+    });
+    let [high, low] = bytes;
+    let (rest, pair) = (b.source(rest)?, b.scratch(1));
+    b.emit(Op::Int3(Int3::ShlAdd32, pair, [high?, low?, eight]));
+    let d = b.destination(d, 1)?;
+    b.emit(Op::Int2(Int2::Pack16, d, [pair, rest]));
+    Ok(())
+}
+
+impl Builder<'_> {
+    /// A source of a floating-point type with its signs; a half lies in the lower bits.
+    pub fn float_source_of(&mut self, operand: Operand, ty: Numeric) -> Lowered<Reg> {
+        match ty {
+            Numeric::F64 => self.double_source(operand),
+            Numeric::F16 | Numeric::Bf16 => {
+                let s = self.source(operand)?;
+                let s = match part_of(operand) {
+                    "" => s,
+                    ".H1" => self.shifted_right(s, 16),
+                    other => return Err(format!("the choice of halves {other} is not executable")),
+                };
+                Ok(self.signed_bits(s, sign_of(operand), HALF_SIGN))
+            }
+            _ => self.float_source(operand),
+        }
+    }
+
+    fn shifted_right(&mut self, s: Reg, by: u32) -> Reg {
+        let (d, by) = (self.scratch(1), self.constant(by));
+        self.emit(Op::Int2(Int2::ShrU32, d, [s, by]));
+        d
+    }
+}
+
+fn float_to_float(b: &mut Builder<'_>, d: Operand, x: Operand, conversion: Cvt) -> Lowered<()> {
+    let s = b.float_source_of(x, conversion.from)?;
+    let d = b.destination(d, columns(conversion.to))?;
+    let plain = conversion.mode == Mode::RN && !conversion.integral;
+    b.emit(match (conversion.from, conversion.to) {
+        (Numeric::F32, Numeric::F64) if plain => Op::Convert(Convert1::F32ToF64, d, [s]),
+        (Numeric::F64, Numeric::F32) if plain => Op::Convert(Convert1::F64ToF32, d, [s]),
+        (Numeric::F16, Numeric::F32) if plain => Op::Convert(Convert1::F16ToF32, d, [s]),
+        (Numeric::F32, Numeric::F16) if plain => Op::Convert(Convert1::F32ToF16, d, [s]),
+        _ => Op::Cvt(conversion, d, s),
+    });
+    Ok(())
+}
+
+fn float_to_int(b: &mut Builder<'_>, inst: &Inst, d: Operand, x: Operand) -> Lowered<()> {
+    let (from, to) = (float_type(inst.modifier("b type"))?, int_type(inst.modifier("d type"))?);
+    let (nan_to_zero, mode) = (has(inst, "nan to zero"), mode(inst));
+    let s = b.float_source_of(x, from)?;
+    // Truncation makes subnormal numbers zero, with or without `.FTZ`.
+    let frequent = match (from, to) {
+        (Numeric::F32, IntType::S32) => Some(Convert1::F32ToS32),
+        (Numeric::F32, IntType::U32) => Some(Convert1::F32ToU32),
+        _ => None,
+    };
+    if let Some(op) = frequent.filter(|_| nan_to_zero && mode.round == Rounding::Zero) {
+        let d = b.destination(d, 1)?;
+        b.emit(Op::Convert(op, d, [s]));
+        return Ok(());
+    }
+    let wide = columns(Numeric::Int(to)) == 2;
+    let conversion = Cvt { dst_bits: if wide { 64 } else { 32 }, ..cvt(from, Numeric::Int(to), mode) };
+    // The conversion has its own rule for NaN.
+    let rule = from != Numeric::F64 && !wide;
+    if rule == nan_to_zero {
+        let d = b.destination(d, columns(Numeric::Int(to)))?;
+        b.emit(Op::Cvt(conversion, d, s));
+        return Ok(());
+    }
+    let (p, t) = (b.scratch_pred(), b.scratch(columns(Numeric::Int(to))));
+    let ty = match from {
+        Numeric::F16 => CompareType::F16,
+        Numeric::F64 => CompareType::F64,
+        _ => CompareType::F32,
+    };
+    let test = Comparison { relation: Relation::Nan, ty, ftz: false };
+    b.emit(Op::Setp { test, s: [s, s], d: [p, Pred::TRUE], with: (Combine::And, Pred::TRUE) });
+    b.emit(Op::Cvt(conversion, t, s));
+    let top = if nan_to_zero { 0 } else { to.extend(1 << (to.bits() - 1)) };
+    let top = if wide { b.constant64(top) } else { b.constant(top as u32) };
+    let d = b.destination(d, columns(Numeric::Int(to)))?;
+    b.emit(Op::Selp { d, s: [top, t], wide, p });
+    Ok(())
+}
+
+fn int_to_float(b: &mut Builder<'_>, inst: &Inst, d: Operand, x: Operand, [from, to]: [Numeric; 2]) -> Lowered<()> {
+    let s = match x {
+        // As of doubles, an immediate is the upper word.
+        Operand::Immediate { bits, .. } if columns(from) == 2 => b.constant64(bits << 32),
+        _ => b.columns(x, columns(from))?,
+    };
+    let s = match part_of(x) {
+        ".B1" => b.shifted_right(s, 8),
+        ".B2" | ".H1" => b.shifted_right(s, 16),
+        ".B3" => b.shifted_right(s, 24),
+        "" => s,
+        other => return Err(format!("the choice of halves {other} is not executable")),
+    };
+    let mode = Mode { round: rounding(inst), ..Mode::RN };
+    let d = b.destination(d, columns(to))?;
+    let nearest = mode == Mode::RN;
+    b.emit(match (from, to) {
+        (Numeric::Int(IntType::S32), Numeric::F32) if nearest => Op::Convert(Convert1::S32ToF32, d, [s]),
+        (Numeric::Int(IntType::U32), Numeric::F32) if nearest => Op::Convert(Convert1::U32ToF32, d, [s]),
+        (Numeric::Int(IntType::S32), Numeric::F64) => Op::Convert(Convert1::S32ToF64, d, [s]),
+        (Numeric::Int(IntType::U32), Numeric::F64) => Op::Convert(Convert1::U32ToF64, d, [s]),
+        _ => Op::Cvt(Cvt { src_bits: if columns(from) == 2 { 64 } else { 32 }, ..cvt(from, to, mode) }, d, s),
+    });
+    Ok(())
+}

@@ -1,0 +1,142 @@
+//! Integer arithmetic, comparisons, conversions between integers; also of the uniform datapath.
+//!
+//! What the instructions do is NVIDIA's to know; facts beyond PTX (carries, `.X`, `LEA`'s overflow,
+//! clamped shifts) are those that Mesa's NAK compiler tests on hardware
+//! (`src/nouveau/compiler/nak/ir.rs`, its `Foldable` operations, and `hw_tests.rs`).
+//!
+//! Choices where nothing is published:
+//! 1. `I2I.*.SAT` leaves the clamped number in all 32 bits of the destination.
+//! 2. `FLO.SH` of a number without such a bit gives all ones, as PTX's `bfind.shiftamt` does.
+
+mod add;
+mod bits;
+mod extreme;
+mod multiply;
+
+use super::builder::{Builder, Lowered};
+use super::operand::{copy_predicate, has, no_predicate, operands};
+use exec::compare::{Combine, CompareType, Comparison, Relation};
+use exec::int::{Int1, Int2, Int3};
+use exec::lanes::Pred;
+use exec::op::Op;
+use sass::decode::{Inst, Op as Opcode};
+
+pub(super) fn lower(b: &mut Builder<'_>, inst: &Inst) -> Lowered<bool> {
+    match inst.row.op {
+        Opcode::IAdd3 | Opcode::UIAdd3 => add::iadd3(b, inst)?,
+        Opcode::VIAdd => extreme::viadd(b, inst)?,
+        Opcode::Lea | Opcode::ULea => add::lea(b, inst)?,
+        Opcode::IMad | Opcode::UIMad => multiply::imad(b, inst)?,
+        Opcode::IMadWide | Opcode::UIMadWide => multiply::wide(b, inst)?,
+        Opcode::IMadHi | Opcode::UIMadHi => multiply::high(b, inst)?,
+        Opcode::Idp | Opcode::Idp2 => multiply::dot_product(b, inst)?,
+        Opcode::ISetP | Opcode::UISetP => compare(b, inst)?,
+        Opcode::IMnMx | Opcode::VIMnMx | Opcode::VIMnMx3 | Opcode::VIAddMnMx => extreme::extreme(b, inst)?,
+        Opcode::IAbs => unary(b, inst, Int1::Abs32)?,
+        Opcode::PopC | Opcode::UPopC => unary(b, inst, Int1::Popc32)?,
+        Opcode::Brev | Opcode::UBrev => unary(b, inst, Int1::Brev32)?,
+        Opcode::Shf | Opcode::USHf => bits::shift(b, inst)?,
+        Opcode::Sgxt | Opcode::USgxt | Opcode::BMsk | Opcode::UBMsk => bits::field(b, inst)?,
+        Opcode::Flo | Opcode::UFlo => bits::find(b, inst)?,
+        Opcode::VAbsDiff | Opcode::VAbsDiff4 => difference(b, inst)?,
+        Opcode::I2I => saturate(b, inst)?,
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+fn unary(b: &mut Builder<'_>, inst: &Inst, op: Int1) -> Lowered<()> {
+    let [d, s] = operands(inst)?;
+    let s = b.int_source(s)?;
+    let d = b.destination(d, 1)?;
+    b.emit(Op::Int1(op, d, [s]));
+    Ok(())
+}
+
+/// `ISETP`. Extended, equal operands take the result of the comparison of the low words.
+fn compare(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
+    let [p, q, x, y, with, low] = operands(inst)?;
+    let (p, q, with) = (b.pred(p)?, b.pred(q)?, b.pred(with)?);
+    let s = [b.source(x)?, b.source(y)?];
+    let ty = if has(inst, "signed") { CompareType::S32 } else { CompareType::U32 };
+    let test = |relation| Comparison { relation, ty, ftz: false };
+    let relation = match inst.modifier("compare") {
+        Some(0) => Relation::Nan,
+        Some(1) => Relation::Lt,
+        Some(2) => Relation::Eq,
+        Some(3) => Relation::Le,
+        Some(4) => Relation::Gt,
+        Some(5) => Relation::Ne,
+        Some(6) => Relation::Ge,
+        _ => Relation::Num,
+    };
+    let combine = match inst.modifier("combine") {
+        Some(0) => Combine::And,
+        Some(1) => Combine::Or,
+        _ => Combine::Xor,
+    };
+    if !has(inst, "extended") || matches!(relation, Relation::Nan | Relation::Num) {
+        b.emit(Op::Setp { test: test(relation), s, d: [p, q], with: (combine, with) });
+        return Ok(());
+    }
+    let low = b.pred(low)?;
+    let whole = b.scratch_pred();
+    let equal = (Combine::And, low);
+    let strict = match relation {
+        Relation::Lt | Relation::Le => Some(Relation::Lt),
+        Relation::Gt | Relation::Ge => Some(Relation::Gt),
+        Relation::Ne => Some(Relation::Ne),
+        _ => None,
+    };
+    b.emit(Op::Setp { test: test(Relation::Eq), s, d: [whole, Pred::TRUE], with: equal });
+    if let Some(strict) = strict {
+        b.emit(Op::Setp { test: test(strict), s, d: [whole, Pred::TRUE], with: (Combine::Or, whole) });
+    }
+    // The predicate that is combined may be the first destination.
+    let second = (q != Pred::TRUE).then(|| b.scratch_pred());
+    if let Some(second) = second {
+        b.emit(Op::PredLogic(combine, second, [whole.not(), with]));
+    }
+    b.emit(Op::PredLogic(combine, p, [whole, with]));
+    if let Some(second) = second {
+        copy_predicate(b, q, second);
+    }
+    Ok(())
+}
+
+/// `VABSDIFF`: absolute difference plus a third operand; `VABSDIFF4`: those of the bytes, or their sum
+/// plus a third operand, which without the sum has no effect.
+fn difference(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
+    let [d, p, x, y, z] = operands(inst)?;
+    no_predicate(b, p)?;
+    let signed = has(inst, "signed");
+    let bytes = inst.row.op == Opcode::VAbsDiff4;
+    let s = [b.source(x)?, b.source(y)?, b.source(z)?];
+    let d = b.destination(d, 1)?;
+    b.emit(match (bytes, has(inst, "accumulate"), signed) {
+        (false, _, true) => Op::Int3(Int3::SadS32, d, s),
+        (false, _, false) => Op::Int3(Int3::SadU32, d, s),
+        (true, true, true) => Op::Int3(Int3::Sad4S8, d, s),
+        (true, true, false) => Op::Int3(Int3::Sad4U8, d, s),
+        (true, false, true) => Op::Int2(Int2::AbsDiff4S8, d, [s[0], s[1]]),
+        (true, false, false) => Op::Int2(Int2::AbsDiff4U8, d, [s[0], s[1]]),
+    });
+    Ok(())
+}
+
+/// `I2I`: clamps a signed integer to the range of a small one.
+fn saturate(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
+    let [d, s] = operands(inst)?;
+    let (least, greatest) = match inst.modifier("d type") {
+        Some(0) => (0, i32::from(u8::MAX)),
+        Some(1) => (i8::MIN.into(), i8::MAX.into()),
+        Some(2) => (0, u16::MAX.into()),
+        _ => (i16::MIN.into(), i16::MAX.into()),
+    };
+    let s = b.source(s)?;
+    let (least, greatest) = (b.constant(least as u32), b.constant(greatest as u32));
+    let (raised, d) = (b.scratch(1), b.destination(d, 1)?);
+    b.emit(Op::Int2(Int2::MaxS32, raised, [s, least]));
+    b.emit(Op::Int2(Int2::MinS32, d, [raised, greatest]));
+    Ok(())
+}

@@ -1,0 +1,161 @@
+//! Matrix multiplication by a warp, and moving its fragments.
+//!
+//! From sm_75 on the registers of `HMMA`, `IMMA`, `BMMA` and `DMMA` are those of PTX's `mma` of the same
+//! shape, and `LDSM` and `MOVM` are `ldmatrix` and `movmatrix`: compilers translate them one to one.
+//!
+//! `HMMA.884` of sm_70 is a step of PTX's `mma.m8n8k4` with half-precision factors: four steps with a
+//! single-precision accumulator, two with one in half precision. Its factors are those of the whole
+//! multiplication, its accumulator the two registers that are the step's part of the whole: the steps
+//! share the accumulator out in the order of its registers (Raihan, Goli, Aamodt, "Modeling Deep
+//! Learning Accelerator Enabled GPUs", 2019; how compiled code stores the results agrees).
+//!
+//! Sums are rounded as [`exec::matrix`] says. What an inverted factor does is not published: refused.
+
+use super::builder::{Builder, Lowered};
+use super::float::rounding;
+use super::memory::address;
+use super::operand::{has, sign_of};
+use exec::lanes::Reg;
+use exec::matrix::{BitOp, Element, Mma, Multiply, Order, Shape};
+use exec::op::Op;
+use exec::tensor::MatrixOp;
+use isa::Space;
+use sass::decode::operand::{Register, Sign};
+use sass::decode::{Inst, Op as Opcode, Operand};
+
+/// Registers of the accumulator that a step of `HMMA.884` has.
+const STEP_REGISTERS: usize = 2;
+
+pub(super) fn lower(b: &mut Builder<'_>, inst: &Inst) -> Lowered<bool> {
+    let operands: Vec<Operand> = inst.operands().collect();
+    let op = match (inst.row.op, &operands[..]) {
+        (Opcode::HMma, &[d, x, y, z]) if inst.modifier("step").is_some() => step(b, inst, [d, x, y, z])?,
+        (Opcode::HMma, &[d, x, y, z]) => multiply(b, half_plan(inst)?, [d, x, y, z])?,
+        (Opcode::IMma, &[d, x, y, z]) => multiply(b, integer_plan(inst, [x, y])?, [d, x, y, z])?,
+        (Opcode::BMma, &[d, x, y, z]) => multiply(b, bit_plan(inst, [x, y])?, [d, x, y, z])?,
+        (Opcode::DMma, &[d, x, y, z]) => {
+            let types = Multiply { round: rounding(inst), ..Multiply::plain(Element::F64, Element::F64) };
+            multiply(b, plan(Shape { m: 8, n: 8, k: 4 }, types)?, [d, x, y, z])?
+        }
+        (Opcode::LdSm, &[d, Operand::Memory(place)]) => {
+            let count = 1 << inst.modifier("count").unwrap_or(0);
+            let address = address(b, inst, Space::Shared, place)?;
+            let d = b.destination(d, count)?;
+            let trans = inst.modifier("layout") == Some(1);
+            MatrixOp::LoadTiles { space: Space::Shared, address, d: in_turn(d, count.into()), trans }
+        }
+        (Opcode::MovM, &[d, x]) => MatrixOp::Transpose { s: b.source(x)?, d: b.destination(d, 1)? },
+        _ => return Ok(false),
+    };
+    let number = u16::try_from(b.matrix.len()).map_err(|_| "the kernel has too many matrix operations")?;
+    b.matrix.push(op);
+    b.emit(Op::Matrix(number));
+    Ok(true)
+}
+
+/// `count` registers from `first` on.
+fn in_turn(first: Reg, count: usize) -> Vec<Reg> {
+    (first.0..).take(count).map(Reg).collect()
+}
+
+fn plan(shape: Shape, types: Multiply) -> Lowered<Mma> {
+    Mma::mma(shape, types).ok_or_else(|| "this shape is not executable with these types".into())
+}
+
+/// The operation of a plan with its operands D, A, B, C.
+fn multiply(b: &mut Builder<'_>, plan: Mma, [d, x, y, z]: [Operand; 4]) -> Lowered<MatrixOp> {
+    let [a_count, b_count, c_count, d_count] = plan.registers();
+    let mut source = |operand: Operand, count: usize| {
+        if sign_of(operand) != Sign::default() {
+            return Err("signs of matrices are not executable".to_owned());
+        }
+        Ok(in_turn(b.columns(operand, count as u16)?, count))
+    };
+    let sources = [source(x, a_count)?, source(y, b_count)?, source(z, c_count)?];
+    let d = in_turn(b.destination(d, d_count as u16)?, d_count);
+    let [a, b, c] = sources;
+    Ok(MatrixOp::Multiply { plan: Box::new(plan), registers: [d, a, b, c] })
+}
+
+/// Whether a factor's elements are in the order of rows or of columns.
+fn order(operand: Operand) -> Order {
+    match operand {
+        Operand::Register(Register { suffix: ".COL", .. }) => Order::Col,
+        _ => Order::Row,
+    }
+}
+
+/// From sm_75 on the factors have one order only.
+fn check_orders([x, y]: [Operand; 2]) -> Lowered<()> {
+    let usual = (order(x), order(y)) == (Order::Row, Order::Col);
+    if usual { Ok(()) } else { Err("factors in other orders than .ROW and .COL are not executable".into()) }
+}
+
+fn step(b: &mut Builder<'_>, inst: &Inst, [d, x, y, z]: [Operand; 4]) -> Lowered<MatrixOp> {
+    if has(inst, "shape") || has(inst, "saturate") || has(inst, "d type") != has(inst, "c type") {
+        return Err("only .884 with accumulators of one type and without saturation is executable".into());
+    }
+    let accumulator = if has(inst, "d type") { Element::F32 } else { Element::F16 };
+    let types = Multiply { a_order: order(x), b_order: order(y), ..Multiply::plain(Element::F16, accumulator) };
+    let whole = plan(Shape { m: 8, n: 8, k: 4 }, types)?;
+    let [_, _, registers, _] = whole.registers();
+    let step = inst.modifier("step").unwrap_or(0) as usize;
+    if (step + 1) * STEP_REGISTERS > registers {
+        return Err("there is no such step with this accumulator".into());
+    }
+    if [x, y].into_iter().any(|o| sign_of(o) != Sign::default()) {
+        return Err("signs of matrices are not executable".into());
+    }
+    let count = STEP_REGISTERS as u16;
+    let [x, y, z] = [b.columns(x, count)?, b.columns(y, count)?, b.columns(z, count)?];
+    let registers = [b.destination(d, count)?, x, y, z].map(|r| [r, r.next()]);
+    Ok(MatrixOp::Step { plan: Box::new(whole), first: step * STEP_REGISTERS, registers })
+}
+
+fn half_plan(inst: &Inst) -> Lowered<Mma> {
+    if has(inst, "saturate") {
+        return Err("saturation is not executable".into());
+    }
+    let k = match inst.modifier("shape") {
+        Some(0) => 8,
+        Some(1) => 16,
+        _ => 4,
+    };
+    let factor = match inst.modifier("input type") {
+        Some(1) => Element::Bf16,
+        Some(2) => Element::Tf32,
+        _ => Element::F16,
+    };
+    let accumulator = if has(inst, "d type") { Element::F32 } else { Element::F16 };
+    plan(Shape { m: 16, n: 8, k }, Multiply::plain(factor, accumulator))
+}
+
+fn integer_plan(inst: &Inst, factors: [Operand; 2]) -> Lowered<Mma> {
+    check_orders(factors)?;
+    let [m, k] = match inst.modifier("shape") {
+        Some(0) => [8, 16],
+        Some(2) => [8, 32],
+        Some(4) => [16, 16],
+        Some(5) => [16, 32],
+        _ => [16, 64],
+    };
+    let element = |name| match inst.modifier(name) {
+        Some(1) => Element::S8,
+        Some(2) => Element::U4,
+        Some(3) => Element::S4,
+        _ => Element::U8,
+    };
+    let types = Multiply {
+        b: element("b type"),
+        satfinite: has(inst, "saturate"),
+        ..Multiply::plain(element("a type"), Element::S32)
+    };
+    plan(Shape { m, n: 8, k }, types)
+}
+
+fn bit_plan(inst: &Inst, factors: [Operand; 2]) -> Lowered<Mma> {
+    check_orders(factors)?;
+    let [m, k] = if inst.modifier("shape") == Some(0) { [8, 128] } else { [16, 256] };
+    let bit_op = if inst.modifier("operation") == Some(2) { BitOp::And } else { BitOp::Xor };
+    plan(Shape { m, n: 8, k }, Multiply { bit_op, ..Multiply::plain(Element::B1, Element::S32) })
+}

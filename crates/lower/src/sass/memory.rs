@@ -1,0 +1,347 @@
+//! Loads, stores, atomics, asynchronous copies, constant loads.
+//!
+//! Addresses: with `.E` the base is a register pair; a uniform register beside it is a pair too and
+//! the base then `.64` or, zero-extended, `.U32`. From sm_80 on a set bit 76 (loads, stores) or 71
+//! (atomics) makes the uniform register a memory descriptor, which the decoder leaves out of its
+//! operands; it has no effect here. Shared and local addresses are sums of 32 bits, the base scaled.
+//!
+//! 1. `ATOM` and `ATOMG` set a predicate where the operation was done; code generated for generic
+//!    pointers goes on with loops of its own where it was not, as in shared memory for types that only
+//!    L2 adds (NVIDIA developer forum, topic 301822). Here every operation is done in every space, so
+//!    the predicate always holds.
+//! 2. `ATOMS.CAST` gives one where it stored and zero elsewhere (same source). `.SPIN` lets hardware
+//!    fail lanes that compete; here only lanes fail whose comparison does.
+//! 3. `RED` takes generic addresses (CUDA binary utilities, instruction reference).
+//! 4. `LDGSTS` with a predicate writes zeros where it does not hold (csarofeen/pytorch, pull request
+//!    2484). `.ZFILL`: the global address is that many bytes past a multiple of the size as are to be
+//!    zeros, at the end; so compiled code gives it the bytes of `cp.async`, with the predicate for none.
+//! 5. What a predicate of a plain load selects is not published: it is refused.
+
+use super::builder::{Builder, Lowered};
+use exec::access::{Address, Format, Transfer};
+use exec::atomic::{Atomic, AtomicOp, AtomicType};
+use exec::compare::{Combine, CompareType, Comparison, Relation};
+use exec::int::{Int1, Int2, Int3};
+use exec::lanes::{Pred, Reg};
+use exec::op::Op;
+use isa::Space;
+use sass::decode::operand::{Constant, Memory, RZ, Register, URZ};
+use sass::decode::{Inst, Op as Opcode, Operand};
+
+pub(super) fn lower(b: &mut Builder<'_>, inst: &Inst) -> Lowered<bool> {
+    match inst.row.op {
+        Opcode::LdG => load(b, inst, Space::Global)?,
+        Opcode::LdS => load(b, inst, Space::Shared)?,
+        Opcode::LdL => load(b, inst, Space::Local)?,
+        Opcode::Ld => load(b, inst, Space::Generic)?,
+        Opcode::StG => store(b, inst, Space::Global)?,
+        Opcode::StS => store(b, inst, Space::Shared)?,
+        Opcode::StL => store(b, inst, Space::Local)?,
+        Opcode::St => store(b, inst, Space::Generic)?,
+        Opcode::LdC => load_constant(b, inst)?,
+        Opcode::AtomG | Opcode::AtomGCas => atomic(b, inst, Space::Global)?,
+        Opcode::Atom | Opcode::AtomCas | Opcode::Red | Opcode::RedG => atomic(b, inst, Space::Generic)?,
+        Opcode::AtomS | Opcode::AtomSCas | Opcode::AtomSPopcInc => atomic(b, inst, Space::Shared)?,
+        Opcode::LdGSts => copy(b, inst)?,
+        Opcode::QSpc => query_space(b, inst)?,
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+/// The operands that memory instructions have, in the order of the row: hidden predicates of loads
+/// are left out.
+#[derive(Default)]
+struct Operands {
+    predicates: Vec<Operand>,
+    registers: Vec<Operand>,
+    places: Vec<Memory>,
+}
+
+fn operands(inst: &Inst) -> Operands {
+    let mut found = Operands::default();
+    for operand in inst.shown_operands() {
+        match operand {
+            Operand::Memory(memory) => found.places.push(memory),
+            Operand::Register(_) => found.registers.push(operand),
+            Operand::Predicate { .. } => found.predicates.push(operand),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Text of a modifier's value.
+fn text_of(inst: &Inst, name: &str) -> &'static str {
+    let found = inst.row.mods.iter().find(|m| m.name == name);
+    found.and_then(|m| m.text.get(m.field.get(inst.word) as usize)).copied().unwrap_or_default()
+}
+
+/// The address that `place` means in `space`: sums that the interpreter's form of addresses lacks go
+/// to a scratch register first.
+pub(super) fn address(b: &mut Builder<'_>, inst: &Inst, space: Space, place: Memory) -> Lowered<Address> {
+    let global = !matches!(space, Space::Shared | Space::Local);
+    let wide = global && inst.modifier("wide address") != Some(0);
+    let columns = if wide { 2 } else { 1 };
+    let uniform = place.uniform.filter(|&u| u != URZ).map(Register::uniform);
+    let uniform = uniform.map(|u| b.register(u, columns)).transpose()?;
+    let base = if place.base == RZ {
+        match uniform {
+            Some(uniform) => uniform,
+            None => b.register(Register::general(RZ), columns)?,
+        }
+    } else if wide {
+        wide_sum(b, place, uniform)?
+    } else {
+        narrow_sum(b, place, uniform)?
+    };
+    Ok(Address { base, wide, frame: false, offset: place.offset.into() })
+}
+
+fn wide_sum(b: &mut Builder<'_>, place: Memory, uniform: Option<Reg>) -> Lowered<Reg> {
+    let extended = place.suffix == ".U32";
+    let base = b.register(Register::general(place.base), if extended { 1 } else { 2 })?;
+    if !extended && uniform.is_none() {
+        return Ok(base);
+    }
+    let d = b.scratch(2);
+    let one = b.constant(1);
+    b.emit(match uniform {
+        None => Op::Int1(Int1::Zext64, d, [base]),
+        Some(uniform) if extended => Op::Int3(Int3::MadWideU32, d, [base, one, uniform]),
+        Some(uniform) => Op::Int2(Int2::Add64, d, [base, uniform]),
+    });
+    Ok(d)
+}
+
+fn narrow_sum(b: &mut Builder<'_>, place: Memory, uniform: Option<Reg>) -> Lowered<Reg> {
+    let base = b.register(Register::general(place.base), 1)?;
+    let scale = match place.suffix {
+        ".X4" => 4,
+        ".X8" => 8,
+        ".X16" => 16,
+        _ => 1,
+    };
+    if scale == 1 && uniform.is_none() {
+        return Ok(base);
+    }
+    let (d, factor) = (b.scratch(1), b.constant(scale));
+    b.emit(match uniform {
+        None => Op::Int2(Int2::MulLo32, d, [base, factor]),
+        Some(uniform) if scale == 1 => Op::Int2(Int2::Add32, d, [base, uniform]),
+        Some(uniform) => Op::Int3(Int3::MadLo32, d, [base, factor, uniform]),
+    });
+    Ok(d)
+}
+
+/// What a load or store moves, by its field of three bits; and how many columns that takes.
+pub(super) fn format(inst: &Inst) -> Lowered<(Format, u16)> {
+    let (bytes, count, signed) = match inst.modifier("size") {
+        Some(0) => (1, 1, false),
+        Some(1) => (1, 1, true),
+        Some(2) => (2, 1, false),
+        Some(3) => (2, 1, true),
+        Some(4) => (4, 1, false),
+        Some(5) => (4, 2, false),
+        Some(6) => (4, 4, false),
+        _ => return Err("its size is unknown".into()),
+    };
+    Ok((Format { bytes, count, signed, register_bits: 32 }, u16::from(count)))
+}
+
+/// `first` and those that follow it.
+pub(super) fn consecutive(first: Reg) -> [Reg; 4] {
+    [0, 1, 2, 3].map(|k| Reg(first.0 + k))
+}
+
+fn load(b: &mut Builder<'_>, inst: &Inst, space: Space) -> Lowered<()> {
+    let Operands { predicates, registers, places } = operands(inst);
+    let ([d], [place]) = (&registers[..], &places[..]) else { return Err("it has an unknown form".into()) };
+    if !predicates.is_empty() {
+        return Err("what the predicate of a load selects is not published".into());
+    }
+    let (format, columns) = format(inst)?;
+    let address = address(b, inst, space, *place)?;
+    let d = b.destination(*d, columns)?;
+    b.emit(Op::Load(Transfer { space, format, address, registers: consecutive(d) }));
+    Ok(())
+}
+
+fn store(b: &mut Builder<'_>, inst: &Inst, space: Space) -> Lowered<()> {
+    let Operands { registers, places, .. } = operands(inst);
+    let ([s], [place]) = (&registers[..], &places[..]) else { return Err("it has an unknown form".into()) };
+    let (format, columns) = format(inst)?;
+    let address = address(b, inst, space, *place)?;
+    let s = b.columns(*s, columns)?;
+    b.emit(Op::Store(Transfer { space, format, address, registers: consecutive(s) }));
+    Ok(())
+}
+
+/// `LDC`, and `ULDC` with an index: bank 0 is the launch's, the others lie in device memory.
+pub(super) fn load_constant(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
+    let operands: Vec<Operand> = inst.operands().collect();
+    let [d, Operand::Constant(Constant { bank, bindless: None, index, offset, .. })] = operands[..] else {
+        return Err("it has an unknown form".into());
+    };
+    let index = index.filter(|r| !r.is_zero());
+    if index.is_some() && inst.modifier("mode").is_some_and(|mode| mode != 0) {
+        return Err("only plain indices into constant banks are executable".into());
+    }
+    let index = index.map(|r| b.register(r, 1)).transpose()?;
+    let (space, address) = if bank == 0 {
+        let base = index.unwrap_or_else(|| b.constant(0));
+        (Space::Param, Address { base, wide: false, frame: false, offset: offset.into() })
+    } else {
+        let bank = b.bank_address(bank).ok_or_else(|| format!("the cubin has no constant bank {bank}"))?;
+        let first = bank.wrapping_add_signed(offset.into());
+        let address = match index {
+            None => Address { base: b.constant64(first), wide: true, frame: false, offset: 0 },
+            Some(index) => {
+                // The sum of index and offset has 32 bits: sign extension gives the same unless it is
+                // 2 GiB or more, far from any bank.
+                let d = b.scratch(2);
+                b.emit(Op::Int1(Int1::Sext64, d, [index]));
+                Address { base: d, wide: true, frame: false, offset: first as i64 }
+            }
+        };
+        (Space::Constant, address)
+    };
+    let (format, columns) = format(inst)?;
+    let d = b.destination(d, columns)?;
+    b.emit(Op::Load(Transfer { space, format, address, registers: consecutive(d) }));
+    Ok(())
+}
+
+fn atomic_op(name: &str) -> Option<AtomicOp> {
+    Some(match name {
+        // Adds one for each lane.
+        "" | ".ADD" => AtomicOp::Add,
+        ".MIN" => AtomicOp::Min,
+        ".MAX" => AtomicOp::Max,
+        ".INC" => AtomicOp::Inc,
+        ".DEC" => AtomicOp::Dec,
+        ".AND" => AtomicOp::And,
+        ".OR" => AtomicOp::Or,
+        ".XOR" => AtomicOp::Xor,
+        ".EXCH" => AtomicOp::Exch,
+        ".CAS" | ".CAST" | ".CAST.SPIN" => AtomicOp::Cas,
+        _ => return None,
+    })
+}
+
+/// The type, if the operation has it.
+fn atomic_type(name: &str, op: AtomicOp) -> Option<AtomicType> {
+    let ty = match name {
+        "" | ".32" => AtomicType::U32,
+        ".S32" => AtomicType::S32,
+        ".64" => AtomicType::U64,
+        ".S64" => AtomicType::S64,
+        ".F32.FTZ.RN" => AtomicType::F32,
+        ".F64.RN" => AtomicType::F64,
+        ".F16x2.RN" => AtomicType::F16x2,
+        ".BF16x2.RN" => AtomicType::Bf16x2,
+        _ => return None,
+    };
+    let integer = matches!(ty, AtomicType::U32 | AtomicType::S32 | AtomicType::U64 | AtomicType::S64);
+    let fits = match op {
+        AtomicOp::Add => true,
+        AtomicOp::Inc | AtomicOp::Dec => ty == AtomicType::U32,
+        _ => integer,
+    };
+    fits.then_some(ty)
+}
+
+fn atomic(b: &mut Builder<'_>, inst: &Inst, space: Space) -> Lowered<()> {
+    let Operands { predicates, registers, places } = operands(inst);
+    let [place] = places[..] else { return Err("it has an unknown form".into()) };
+    let (operation, ty) = (text_of(inst, "operation"), text_of(inst, "type"));
+    let op = atomic_op(operation).ok_or_else(|| format!("atomic {operation} is not executable"))?;
+    let ty = atomic_type(ty, op).ok_or_else(|| format!("atomic {operation} of type `{ty}` is not executable"))?;
+    let columns = u16::from(ty.bytes() / 4);
+    let reduction = matches!(inst.row.op, Opcode::Red | Opcode::RedG);
+    let (d, sources) = if reduction { (None, &registers[..]) } else { (registers.first(), &registers[1..]) };
+    let sources = sources.iter().map(|&s| b.columns(s, columns)).collect::<Lowered<Vec<Reg>>>()?;
+    let (operand, swapped) = match sources[..] {
+        [operand] => (operand, None),
+        [compared, swapped] if op == AtomicOp::Cas => (compared, Some(swapped)),
+        [] if inst.row.op == Opcode::AtomSPopcInc => (b.constant(1), None),
+        _ => return Err("it has an unknown form".into()),
+    };
+    let address = address(b, inst, space, place)?;
+    let d = d.copied().filter(|&d| !matches!(d, Operand::Register(r) if r.is_zero()));
+    let tests = operation.starts_with(".CAST");
+    let old = match d {
+        None => None,
+        Some(_) if tests => Some(b.scratch(columns)),
+        Some(d) => Some(b.destination(d, columns)?),
+    };
+    b.emit(Op::Atomic(Atomic { space, op, ty, d: old, address, b: operand, c: swapped }));
+    if let (Some(d), Some(old), true) = (d, old, tests) {
+        let ty = if columns == 2 { CompareType::U64 } else { CompareType::U32 };
+        let test = Comparison { relation: Relation::Eq, ty, ftz: false };
+        let d = b.destination(d, columns)?;
+        b.emit(Op::Set { test, s: [old, operand], d, holds: 1, with: (Combine::And, Pred::TRUE) });
+        if columns == 2 {
+            let none = b.constant(0);
+            b.emit(Op::Int1(Int1::Mov32, d.next(), [none]));
+        }
+    }
+    for p in predicates {
+        let done = b.pred(p)?;
+        b.emit(Op::PredLogic(Combine::And, done, [Pred::TRUE, Pred::TRUE]));
+    }
+    Ok(())
+}
+
+fn copy(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
+    let Operands { predicates, places, .. } = operands(inst);
+    let [shared, global] = places[..] else { return Err("it has an unknown form".into()) };
+    let bytes = format(inst)?.0.total_bytes();
+    let shared = address(b, inst, Space::Shared, shared)?;
+    let global = address(b, inst, Space::Global, global)?;
+    let (global, source_bytes) =
+        if inst.modifier("zero fill") == Some(1) { filled_up(b, global, bytes) } else { (global, None) };
+    let ignore = predicates.first().map(|&p| b.pred(p)).transpose()?.map(Pred::not);
+    b.emit(Op::AsyncCopy { shared, global, bytes, source_bytes, ignore });
+    Ok(())
+}
+
+/// The aligned address and the number of bytes that are read of a copy which fills up with zeros.
+fn filled_up(b: &mut Builder<'_>, global: Address, bytes: u8) -> (Address, Option<Reg>) {
+    let [offset, within, all] = [global.offset as u32, u32::from(bytes) - 1, bytes.into()].map(|x| b.constant(x));
+    let (zeros, wide, aligned, count) = (b.scratch(1), b.scratch(2), b.scratch(2), b.scratch(1));
+    b.emit(Op::Int2(Int2::Add32, zeros, [global.base, offset]));
+    b.emit(Op::Int2(Int2::And32, zeros, [zeros, within]));
+    b.emit(Op::Int1(Int1::Zext64, wide, [zeros]));
+    b.emit(Op::Int2(Int2::Sub64, aligned, [global.base, wide]));
+    b.emit(Op::Int2(Int2::Sub32, count, [all, zeros]));
+    (Address { base: aligned, ..global }, Some(count))
+}
+
+fn query_space(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
+    let Operands { predicates, registers, places } = operands(inst);
+    let ([p], [place]) = (&predicates[..], &places[..]) else { return Err("it has an unknown form".into()) };
+    if registers.iter().any(|&r| !matches!(r, Operand::Register(r) if r.is_zero())) {
+        return Err("what it writes to a register is not published".into());
+    }
+    let space = match inst.modifier("space") {
+        Some(0) => Space::Global,
+        Some(1) => Space::Local,
+        // A cluster has one CTA here, whose shared memory is all of the cluster's.
+        _ => Space::Shared,
+    };
+    let Address { base, wide, offset, .. } = address(b, inst, Space::Generic, *place)?;
+    let mut a = base;
+    if !wide {
+        a = b.scratch(2);
+        b.emit(Op::Int1(Int1::Zext64, a, [base]));
+    }
+    if offset != 0 {
+        let (sum, offset) = (b.scratch(2), b.constant64(offset as u64));
+        b.emit(Op::Int2(Int2::Add64, sum, [a, offset]));
+        a = sum;
+    }
+    let d = b.pred(*p)?;
+    b.emit(Op::Isspacep { d, space, a });
+    Ok(())
+}

@@ -1,0 +1,358 @@
+//! Moves, selections, logic, bit fields, special registers, predicates; also of the uniform datapath.
+
+use super::builder::{Builder, Lowered};
+use super::operand::{has, is_kept, is_zero, operands};
+use exec::compare::{Combine, CompareType, Comparison, Relation};
+use exec::int::{Int1, Int2, Int3};
+use exec::lanes::{Pred, Reg};
+use exec::memory::{LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BYTES};
+use exec::op::Op;
+use exec::special::Special;
+use kit::WARP_LANES;
+use sass::decode::operand::Constant;
+use sass::decode::{Inst, Op as Opcode, Operand};
+
+pub(super) fn lower(b: &mut Builder<'_>, inst: &Inst) -> Lowered<bool> {
+    match inst.row.op {
+        Opcode::Mov => {
+            let [d, s, lanes] = operands(inst)?;
+            if !matches!(lanes, Operand::Immediate { bits: 15, .. }) {
+                return Err("moves of some lanes of each quad are not executable".into());
+            }
+            copy(b, d, s)?;
+        }
+        Opcode::UMov => {
+            let [d, s] = operands(inst)?;
+            copy(b, d, s)?;
+        }
+        Opcode::Sel | Opcode::USel => {
+            let [d, x, y, p] = operands(inst)?;
+            let (s, p) = ([b.source(x)?, b.source(y)?], b.pred(p)?);
+            let d = b.destination(d, 1)?;
+            b.emit(Op::Selp { d, s, wide: false, p });
+        }
+        Opcode::Lop3 | Opcode::ULop3 => logic(b, inst)?,
+        Opcode::PLop3 | Opcode::UPLop3 => predicate_logic(b, inst)?,
+        Opcode::PLop3Sign => sign_logic(b, inst)?,
+        Opcode::Prmt | Opcode::UPrmt => permute(b, inst)?,
+        Opcode::P2R => predicates_to_register(b, inst)?,
+        Opcode::R2P => register_to_predicates(b, inst)?,
+        Opcode::S2R => {
+            let [d, Operand::Special(number)] = operands(inst)? else { return Err("it has an unknown form".into()) };
+            let d = b.destination(d, 1)?;
+            read_special(b, number, d)?;
+        }
+        Opcode::Cs2R => wide_special(b, inst)?,
+        Opcode::S2Ur => uniform_special(b, inst)?,
+        Opcode::ULdC => load_constant(b, inst)?,
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+fn copy(b: &mut Builder<'_>, d: Operand, s: Operand) -> Lowered<()> {
+    let s = b.source(s)?;
+    let d = b.destination(d, 1)?;
+    b.emit(Op::Int1(Int1::Mov32, d, [s]));
+    Ok(())
+}
+
+fn table_of(operand: Operand) -> Lowered<u8> {
+    match operand {
+        Operand::Immediate { bits, .. } => Ok(bits as u8),
+        _ => Err("it has no truth table".into()),
+    }
+}
+
+/// `LOP3`. The predicate tells whether the result is not zero, or'ed with a predicate or, with `.PAND`,
+/// and'ed.
+fn logic(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
+    let [p, d, x, y, z, table, with] = operands(inst)?;
+    let (p, with, table) = (b.pred(p)?, b.pred(with)?, table_of(table)?);
+    let s = [b.source(x)?, b.source(y)?, b.source(z)?];
+    let result = if p == Pred::TRUE { b.destination(d, 1)? } else { b.scratch(1) };
+    // Most functions are of the first two operands.
+    let of_two = is_zero(z).then(|| std::array::from_fn(|k| table >> (2 * k) & 1 == 1));
+    b.emit(match of_two {
+        Some([false, false, false, true]) => Op::Int2(Int2::And32, result, [s[0], s[1]]),
+        Some([false, true, true, true]) => Op::Int2(Int2::Or32, result, [s[0], s[1]]),
+        Some([false, true, true, false]) => Op::Int2(Int2::Xor32, result, [s[0], s[1]]),
+        Some([true, false, true, false]) => Op::Int1(Int1::Not32, result, [s[1]]),
+        Some([true, true, false, false]) => Op::Int1(Int1::Not32, result, [s[0]]),
+        _ => Op::Lop3(result, s, table),
+    });
+    if p != Pred::TRUE {
+        let combine = if has(inst, "predicate and") { Combine::And } else { Combine::Or };
+        not_zero(b, [p, Pred::TRUE], result, (combine, with));
+        if is_kept(d) {
+            let d = b.destination(d, 1)?;
+            b.emit(Op::Int1(Int1::Mov32, d, [result]));
+        }
+    }
+    Ok(())
+}
+
+/// Whether `value` is not zero, combined.
+fn not_zero(b: &mut Builder<'_>, d: [Pred; 2], value: Reg, with: (Combine, Pred)) {
+    let test = Comparison { relation: Relation::Ne, ty: CompareType::U32, ftz: false };
+    let none = b.constant(0);
+    b.emit(Op::Setp { test, s: [value, none], d, with });
+}
+
+fn predicate_logic(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
+    let [p, q, x, y, z, first, second] = operands(inst)?;
+    let d = [b.pred(p)?, b.pred(q)?];
+    let s = [b.pred(x)?, b.pred(y)?, b.pred(z)?];
+    b.emit(Op::PredLut { d, s, tables: [table_of(first)?, table_of(second)?] });
+    Ok(())
+}
+
+/// `PLOP3` of sign bits.
+fn sign_logic(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
+    let [p, q, x, y, z, first, second] = operands(inst)?;
+    let none = b.constant(0);
+    let test = Comparison { relation: Relation::Lt, ty: CompareType::S32, ftz: false };
+    let mut s = [Pred::TRUE; 3];
+    for (negative, operand) in s.iter_mut().zip([x, y, z]) {
+        *negative = b.scratch_pred();
+        let value = b.source(operand)?;
+        b.emit(Op::Setp { test, s: [value, none], d: [*negative, Pred::TRUE], with: (Combine::And, Pred::TRUE) });
+    }
+    let d = [b.pred(p)?, b.pred(q)?];
+    b.emit(Op::PredLut { d, s, tables: [table_of(first)?, table_of(second)?] });
+    Ok(())
+}
+
+/// `PRMT`: its second operand is the selector.
+fn permute(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
+    let [d, x, selector, z] = operands(inst)?;
+    let s = [b.source(x)?, b.source(z)?, b.source(selector)?];
+    let d = b.destination(d, 1)?;
+    let mode = match inst.modifier("mode").unwrap_or(0) {
+        0 => Int3::PrmtDefault,
+        1 => Int3::PrmtForward4,
+        2 => Int3::PrmtBackward4,
+        3 => Int3::PrmtReplicate8,
+        4 => Int3::PrmtEdgeClampLeft,
+        5 => Int3::PrmtEdgeClampRight,
+        6 => Int3::PrmtReplicate16,
+        _ => return Err("it has an unknown mode".into()),
+    };
+    b.emit(match (mode, selector) {
+        (Int3::PrmtDefault, Operand::Immediate { bits, .. }) if bits & 0xffff == 0x5410 => {
+            Op::Int2(Int2::Pack16, d, [s[0], s[1]])
+        }
+        _ => Op::Int3(mode, d, s),
+    });
+    Ok(())
+}
+
+/// General predicates that a register has bits for; PT has none.
+const PREDICATE_BITS: u16 = 7;
+
+/// `P2R`: the predicates in a mask go to a byte of the result, the rest is another register's.
+fn predicates_to_register(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
+    let [d, _, rest, mask] = operands(inst)?;
+    let shift = 8 * inst.modifier("byte").unwrap_or(0) as u32;
+    // A mask in a register may name any predicate.
+    let named = match mask {
+        Operand::Immediate { bits, .. } => bits as u32,
+        _ => !0,
+    };
+    let none = b.constant(0);
+    let d = b.destination(d, 1)?;
+    if is_zero(rest) && named.count_ones() == 1 && named >> PREDICATE_BITS == 0 {
+        let one = b.constant(named << shift);
+        b.emit(Op::Selp { d, s: [one, none], wide: false, p: Pred(named.trailing_zeros() as u16) });
+        return Ok(());
+    }
+    let (gathered, bit) = (b.scratch(1), b.scratch(1));
+    b.emit(Op::Int1(Int1::Mov32, gathered, [none]));
+    for p in (0..PREDICATE_BITS).filter(|p| named >> p & 1 == 1) {
+        let one = b.constant(1 << (u32::from(p) + shift));
+        b.emit(Op::Selp { d: bit, s: [one, none], wide: false, p: Pred(p) });
+        b.emit(Op::Int2(Int2::Or32, gathered, [gathered, bit]));
+    }
+    let keep = mask_at(b, mask, shift)?;
+    let other = b.source(rest)?;
+    // Where the mask has ones the predicates, else the other register.
+    const CHOOSE: u8 = 0xd8;
+    b.emit(Op::Lop3(d, [other, gathered, keep], CHOOSE));
+    Ok(())
+}
+
+/// The predicate mask of `P2R` and `R2P` at the bits of a byte.
+fn mask_at(b: &mut Builder<'_>, mask: Operand, shift: u32) -> Lowered<Reg> {
+    const BYTE: u32 = 0xff;
+    if let Operand::Immediate { bits, .. } = mask {
+        return Ok(b.constant((bits as u32 & BYTE) << shift));
+    }
+    let (mask, byte, amount) = (b.source(mask)?, b.constant(BYTE), b.constant(shift));
+    let d = b.scratch(1);
+    b.emit(Op::Int2(Int2::And32, d, [mask, byte]));
+    b.emit(Op::Int2(Int2::Shl32, d, [d, amount]));
+    Ok(d)
+}
+
+/// `R2P`: the predicates in a mask take the bits of a byte of the source.
+fn register_to_predicates(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
+    let [_, source, mask] = operands(inst)?;
+    let shift = 8 * inst.modifier("byte").unwrap_or(0) as u32;
+    let Operand::Immediate { bits: mask, .. } = mask else {
+        return Err("a mask of predicates in a register is not executable".into());
+    };
+    let source = b.source(source)?;
+    let bit = b.scratch(1);
+    for p in (0..PREDICATE_BITS).filter(|p| mask >> p & 1 == 1) {
+        let one = b.constant(1 << (u32::from(p) + shift));
+        b.emit(Op::Int2(Int2::And32, bit, [source, one]));
+        not_zero(b, [Pred(p), Pred::TRUE], bit, (Combine::And, Pred::TRUE));
+    }
+    Ok(())
+}
+
+/// What a special register reads.
+#[derive(Clone, Copy, Debug)]
+enum Reading {
+    Special(Special),
+    Value(u32),
+    /// Parts at bits of a word.
+    Packed(&'static [(Special, u32)], u32),
+}
+
+/// Special registers by number. Numbers and packed layouts are Mesa's (`nak_private.h`;
+/// `nak_nir_lower_system_values` takes warp and SM out of VIRTID, the SM count out of VIRTCFG;
+/// `nv50_ir_peephole.cpp` takes the packed TID apart); warps per SM in VIRTCFG are as a Blackwell GPU
+/// of 170 SMs and 48 warps reads, 0x2aa83020.
+fn reading(number: u8) -> Option<Reading> {
+    use Reading::{Packed, Value};
+    const LOW: fn(u64) -> u32 = |x| x as u32;
+    const HIGH: fn(u64) -> u32 = |x| (x >> 32) as u32;
+    Some(Reading::Special(match number {
+        0 => Special::Laneid,
+        2 => return Some(Packed(&[(Special::Nsmid, 20), (Special::Nwarpid, 8)], WARP_LANES as u32)),
+        3 => return Some(Packed(&[(Special::Smid, 20), (Special::Warpid, 8), (Special::Laneid, 0)], 0)),
+        32 => return Some(Packed(&[(Special::TidZ, 26), (Special::TidY, 16), (Special::TidX, 0)], 0)),
+        33 => Special::TidX,
+        34 => Special::TidY,
+        35 => Special::TidZ,
+        37 => Special::CtaidX,
+        38 => Special::CtaidY,
+        39 => Special::CtaidZ,
+        46 => return Some(Value(HIGH(LOCAL_WINDOW))),
+        47 => return Some(Value(HIGH(SHARED_WINDOW))),
+        48 => return Some(Value(LOW(SHARED_WINDOW))),
+        49 | 53 => return Some(Value(WINDOW_BYTES as u32)),
+        50 => Special::TotalSmemSize,
+        52 => return Some(Value(LOW(LOCAL_WINDOW))),
+        // The least stack pointer: code without optimisation traps below it.
+        55 => return Some(Value(0)),
+        56 => Special::LanemaskEq,
+        57 => Special::LanemaskLt,
+        58 => Special::LanemaskLe,
+        59 => Special::LanemaskGt,
+        60 => Special::LanemaskGe,
+        67 => Special::Smid,
+        80 => Special::Clock,
+        81 => Special::ClockHi,
+        82 => Special::GlobalTimerLo,
+        83 => Special::GlobalTimerHi,
+        // Performance monitors count nothing here; clusters have one CTA.
+        100..=115 | 136 | 255 => return Some(Value(0)),
+        _ => return None,
+    }))
+}
+
+/// `d` = a special register.
+fn read_special(b: &mut Builder<'_>, number: u8, d: Reg) -> Lowered<()> {
+    match reading(number).ok_or("this special register cannot be read here")? {
+        Reading::Special(special) => b.emit(Op::Special(special, d)),
+        Reading::Value(value) => {
+            let value = b.constant(value);
+            b.emit(Op::Int1(Int1::Mov32, d, [value]));
+        }
+        Reading::Packed(parts, rest) => {
+            let (mut word, part) = (b.constant(rest), b.scratch(1));
+            for (k, &(special, at)) in parts.iter().enumerate() {
+                let (to, at) = (if k + 1 == parts.len() { d } else { b.scratch(1) }, b.constant(at));
+                b.emit(Op::Special(special, part));
+                b.emit(Op::Int3(Int3::ShlAdd32, to, [part, word, at]));
+                word = to;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// `CS2R`: 64 bits are a register and the next one.
+fn wide_special(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
+    let [d, Operand::Special(number)] = operands(inst)? else { return Err("it has an unknown form".into()) };
+    if !has(inst, "wide") {
+        let d = b.destination(d, 1)?;
+        return read_special(b, number, d);
+    }
+    let d = b.destination(d, 2)?;
+    match number {
+        80 => b.emit(Op::Special(Special::Clock64, d)),
+        82 => b.emit(Op::Special(Special::GlobalTimer, d)),
+        255 => {
+            let none = b.constant64(0);
+            b.emit(Op::Int1(Int1::Mov64, d, [none]));
+        }
+        _ => return Err("this special register cannot be read in 64 bits here".into()),
+    }
+    Ok(())
+}
+
+/// `S2UR`: what differs between lanes is the first executing one's.
+fn uniform_special(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
+    let [d, Operand::Special(number)] = operands(inst)? else { return Err("it has an unknown form".into()) };
+    let d = b.destination(d, 1)?;
+    let varies = match reading(number) {
+        Some(Reading::Special(special)) => special.varies(),
+        Some(Reading::Packed(parts, _)) => parts.iter().any(|(special, _)| special.varies()),
+        _ => false,
+    };
+    if !varies {
+        return read_special(b, number, d);
+    }
+    b.in_lanes = true;
+    let value = b.scratch(1);
+    read_special(b, number, value)?;
+    b.emit(Op::ReadFirst(d, value));
+    Ok(())
+}
+
+/// `ULDC`.
+fn load_constant(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
+    const WORD: u64 = 4;
+    const PAIR: u64 = 5;
+    let [d, Operand::Constant(constant)] = operands(inst)? else { return Err("it has an unknown form".into()) };
+    let size = inst.modifier("size").unwrap_or(WORD);
+    if constant.index.is_some() {
+        return super::memory::load_constant(b, inst);
+    }
+    let within = constant.offset.rem_euclid(4);
+    let s = Operand::Constant(Constant { offset: constant.offset - within, ..constant });
+    let (bits, signed) = match size {
+        0 => (8, false),
+        1 => (8, true),
+        2 => (16, false),
+        3 => (16, true),
+        _ if within != 0 => return Err("its address is not aligned".into()),
+        PAIR => {
+            let s = b.source64(s)?;
+            let d = b.destination(d, 2)?;
+            b.emit(Op::Int1(Int1::Mov64, d, [s]));
+            return Ok(());
+        }
+        _ => return copy(b, d, s),
+    };
+    if bits == 16 && within % 2 != 0 {
+        return Err("its address is not aligned".into());
+    }
+    let s = [b.source(s)?, b.constant(8 * within as u32), b.constant(bits)];
+    let d = b.destination(d, 1)?;
+    b.emit(Op::Int3(if signed { Int3::BfeS32 } else { Int3::BfeU32 }, d, s));
+    Ok(())
+}

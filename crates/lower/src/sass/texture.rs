@@ -1,0 +1,181 @@
+//! Textures and surfaces.
+//!
+//! Where coordinates stand is what the assembler does, found by compiling each form (CUDA 11.8):
+//!
+//! 1. `TEX`, `TLD` and `TLD4` name two groups of consecutive registers. The first holds the layer, if
+//!    there are layers, and the coordinates; the second the handle, of `.B`, then the level of detail.
+//! 2. With `.SCR` all of these are dealt to the two groups in that order (layer, coordinates, handle,
+//!    level), the first group taking the larger half.
+//! 3. Of the channels that the mask keeps two go to the last named destination, the others to the first.
+//! 4. Surface accesses have x in bytes, y, z, and the layer last.
+//! 5. Handles are words. Those of texture and surface references stand in constant bank 0 behind the
+//!    parameters; they are refused.
+
+use super::builder::{Builder, Lowered};
+use super::memory::{consecutive, format};
+use exec::image::{Fetch, FetchKind, Outside, Query, QueryKind, SurfaceAccess};
+use exec::int::Int1;
+use exec::lanes::Reg;
+use exec::op::Op;
+use isa::Shape;
+use sass::decode::operand::{PT, RZ, Register};
+use sass::decode::row::bits;
+use sass::decode::{Inst, Op as Opcode, Operand};
+
+const UNKNOWN: &str = "it has an unknown form";
+
+pub(super) fn lower(b: &mut Builder<'_>, inst: &Inst) -> Lowered<bool> {
+    match inst.row.op {
+        Opcode::Tex => fetch(b, inst, FetchKind::Sample)?,
+        Opcode::Tld => fetch(b, inst, FetchKind::Texel)?,
+        Opcode::Tld4 => fetch(b, inst, FetchKind::Gather(inst.modifier("channel").unwrap_or(0) as u8))?,
+        Opcode::Txq => query(b, inst)?,
+        Opcode::SuLd | Opcode::SuSt => surface(b, inst)?,
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+/// Register number `k` from `base` on.
+fn nth(b: &mut Builder<'_>, base: u8, k: usize) -> Lowered<Reg> {
+    let index = if base == RZ { RZ } else { base.checked_add(k as u8).ok_or("it names registers past the last")? };
+    b.register(Register::general(index), 1)
+}
+
+/// The handle, if it stands in a constant bank or a uniform register: behind other operands.
+fn handle(b: &mut Builder<'_>, operands: &[Operand]) -> Lowered<Reg> {
+    match *operands {
+        [Operand::Immediate { bits: bank, .. }, Operand::Immediate { bits: word, .. }, ..] => {
+            b.handle(bank as u8, 4 * word as i32)
+        }
+        [Operand::Register(r), Operand::Immediate { bits: 0, .. }, ..] if r.uniform => b.register(r, 1),
+        _ => Err(UNKNOWN.into()),
+    }
+}
+
+fn shape(number: u64) -> Lowered<Shape> {
+    Ok(match number {
+        0 => Shape::D1,
+        1 => Shape::D2,
+        2 => Shape::D3,
+        4 => Shape::Layered1,
+        5 => Shape::Layered2,
+        _ => return Err("cube maps are not executable".into()),
+    })
+}
+
+/// Where results go: up to two channels from `d` on, the others from `d2` on.
+fn destinations(b: &mut Builder<'_>, [d2, d]: [Operand; 2], count: u16) -> Lowered<Vec<Reg>> {
+    let mut all = Vec::new();
+    for (first, columns) in [(d, count.min(2)), (d2, count.saturating_sub(2))] {
+        if columns > 0 {
+            let first = b.destination(first, columns)?;
+            all.extend((0..columns).map(|k| Reg(first.0 + k)));
+        }
+    }
+    Ok(all)
+}
+
+fn fetch(b: &mut Builder<'_>, inst: &Inst, kind: FetchKind) -> Lowered<()> {
+    const LEVEL_ZERO: u64 = 1;
+    const LEVEL_GIVEN: u64 = 3;
+    let operands: Vec<Operand> = inst.operands().collect();
+    let [Operand::Predicate { index, .. }, d2, d, Operand::Register(first), Operand::Register(second), rest @ ..] =
+        &operands[..]
+    else {
+        return Err(UNKNOWN.into());
+    };
+    if *index != PT {
+        return Err("the predicate that tells of unmapped memory is not executable".into());
+    }
+    for (name, what) in [("offset", "offsets"), ("compare", "depth comparison"), ("multisample", "samples of texels")] {
+        if inst.modifier(name).is_some_and(|value| value != 0) {
+            return Err(format!("texture reads with {what} are not executable"));
+        }
+    }
+    let level = match inst.modifier("level") {
+        Some(LEVEL_GIVEN) => true,
+        None | Some(0 | LEVEL_ZERO) => false,
+        _ => return Err("a bias of the level of detail is not executable".into()),
+    };
+    let shape = shape(bits(61, 3).get(inst.word))?;
+    let bindless = inst.modifier("bindless") == Some(1);
+    let (coordinates, of_handle, of_level) = (shape.coordinates(), usize::from(bindless), usize::from(level));
+    let count = coordinates + of_handle + of_level;
+    let scattered = inst.modifier("scattered") == Some(1);
+    let in_first = if scattered { count.div_ceil(2) } else { coordinates };
+    let mut sources = Vec::new();
+    for k in 0..count {
+        let (base, k) = if k < in_first { (first.index, k) } else { (second.index, k - in_first) };
+        sources.push(nth(b, base, k)?);
+    }
+    let handle = if bindless { sources.remove(coordinates) } else { handle(b, rest)? };
+    let mut at = [Reg(0); 4];
+    at[..sources.len()].copy_from_slice(&sources);
+    let channels = bits(72, 4).get(inst.word) as u8;
+    let results = destinations(b, [*d2, *d], channels.count_ones() as u16)?;
+    let mut d = [Reg(0); 4];
+    let kept = (0..4).filter(|k| channels >> k & 1 == 1);
+    kept.zip(results).for_each(|(k, r): (usize, Reg)| d[k] = r);
+    b.emit(Op::Fetch(Fetch { kind, shape, handle, wide: false, at, level, channels, d }));
+    Ok(())
+}
+
+/// `TXQ`: width, height, depth or layers, number of levels.
+fn query(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
+    let operands: Vec<Operand> = inst.operands().collect();
+    let [d2, d, _, Operand::Text("TEX_HEADER_DIMENSION"), rest @ ..] = &operands[..] else {
+        return Err("only sizes can be asked for here".into());
+    };
+    let handle = handle(b, rest)?;
+    let channels = bits(72, 4).get(inst.word);
+    let results = destinations(b, [*d2, *d], channels.count_ones() as u16)?;
+    let kinds = [Some(QueryKind::Width), Some(QueryKind::Height), Some(QueryKind::Depth), None];
+    let kept = (0..4).filter(|k| channels >> k & 1 == 1).map(|k| kinds[k]);
+    for (kind, d) in kept.zip(results) {
+        let one = b.constant(1);
+        b.emit(match kind {
+            Some(kind) => Op::Query(Query { kind, handle, wide: false, d }),
+            None => Op::Int1(Int1::Mov32, d, [one]),
+        });
+    }
+    Ok(())
+}
+
+fn surface(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
+    if inst.modifier("bytes") != Some(1) {
+        return Err("surface accesses that count elements are not executable".into());
+    }
+    let operands: Vec<Operand> = inst.operands().collect();
+    let store = inst.row.op == Opcode::SuSt;
+    let (data, place, rest) = match &operands[..] {
+        [Operand::Memory(place), data, rest @ ..] if store => (*data, *place, rest),
+        [Operand::Predicate { index: PT, .. }, data, Operand::Memory(place), rest @ ..] => (*data, *place, rest),
+        _ => return Err(UNKNOWN.into()),
+    };
+    let shape = match inst.modifier("shape") {
+        Some(0 | 1) => Shape::D1,
+        Some(2) => Shape::Layered1,
+        Some(3) => Shape::D2,
+        Some(4) => Shape::Layered2,
+        _ => Shape::D3,
+    };
+    let outside = match inst.modifier("outside") {
+        Some(0) => Outside::Zero,
+        Some(1) => Outside::Clamp,
+        _ => Outside::Trap,
+    };
+    let mut at = [Reg(0); 3];
+    for (k, r) in at[..shape.coordinates()].iter_mut().enumerate() {
+        *r = nth(b, place.base, k)?;
+    }
+    let handle = match rest {
+        [Operand::Register(r)] if !r.uniform => b.register(*r, 1)?,
+        _ => handle(b, rest)?,
+    };
+    let (format, columns) = format(inst)?;
+    let first = if store { b.columns(data, columns)? } else { b.destination(data, columns)? };
+    let registers = consecutive(first);
+    b.emit(Op::Surface(SurfaceAccess { store, outside, shape, handle, wide: false, at, format, registers }));
+    Ok(())
+}

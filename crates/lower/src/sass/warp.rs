@@ -1,0 +1,131 @@
+//! Exchange between lanes, and between lanes and uniform registers.
+//!
+//! Lanes that execute an instruction are those of its group: members of a `.sync` mask have met there
+//! by a `WARPSYNC` or by branches that the compiler knows to be uniform.
+
+use super::builder::{Builder, Lowered};
+use super::operand::{has, is_kept, operands};
+use exec::compare::{Combine, CompareType, Comparison, Relation};
+use exec::lanes::Pred;
+use exec::op::Op;
+use exec::operand::Destination;
+use exec::shuffle::{Redux, ShuffleMode, Vote};
+use sass::decode::{Inst, Op as Opcode, Operand};
+
+pub(super) fn lower(b: &mut Builder<'_>, inst: &Inst) -> Lowered<bool> {
+    match inst.row.op {
+        Opcode::Shfl => shuffle(b, inst)?,
+        Opcode::Vote | Opcode::VoteU => vote(b, inst)?,
+        Opcode::Match if has(inst, "any") => {
+            let [d, value] = operands(inst)?;
+            match_lanes(b, inst, d, Pred::TRUE, value)?;
+        }
+        Opcode::Match => {
+            let [p, d, value] = operands(inst)?;
+            let p = b.pred(p)?;
+            match_lanes(b, inst, d, p, value)?;
+        }
+        Opcode::Redux => reduce(b, inst)?,
+        Opcode::Elect => elect(b, inst)?,
+        Opcode::R2Ur => {
+            let [p, d, s] = operands(inst)?;
+            let (p, s, d) = (b.pred(p)?, b.source(s)?, b.destination(d, 1)?);
+            b.emit(Op::ReadFirst(d, s));
+            if p != Pred::TRUE {
+                // The lanes whose value this is not, as loops over the values of lanes have it.
+                let test = Comparison { relation: Relation::Ne, ty: CompareType::U32, ftz: false };
+                let with = if inst.modifier("or") == Some(1) { (Combine::Or, p) } else { (Combine::And, Pred::TRUE) };
+                b.emit(Op::Setp { test, s: [s, d], d: [p, Pred::TRUE], with });
+            }
+        }
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+fn shuffle(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
+    let [p, d, value, lane, segment] = operands(inst)?;
+    let mode = match inst.modifier("mode") {
+        Some(0) => ShuffleMode::Index,
+        Some(1) => ShuffleMode::Up,
+        Some(2) => ShuffleMode::Down,
+        _ => ShuffleMode::Butterfly,
+    };
+    let s = [b.source(value)?, b.source(lane)?, b.source(segment)?];
+    let (p, d) = (b.pred(p)?, b.destination(d, 1)?);
+    b.emit(Op::Shuffle { mode, d, p, s });
+    Ok(())
+}
+
+/// `VOTE`: the ballot to a register, and an answer to a predicate; `VOTEU`: to uniform ones.
+fn vote(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
+    let [ballot, answer, votes] = operands(inst)?;
+    let kind = match inst.modifier("mode") {
+        Some(0) => Vote::All,
+        Some(1) => Vote::Any,
+        _ => Vote::Uniform,
+    };
+    let uniform = inst.row.op == Opcode::VoteU;
+    let (answer, votes) = (b.pred(answer)?, b.pred(votes)?);
+    let members = b.constant(!0);
+    if is_kept(ballot) {
+        let d = b.destination(ballot, 1)?;
+        let value = if uniform { b.scratch(1) } else { d };
+        b.emit(Op::Vote { kind: Vote::Ballot, d: Destination::Reg(value), p: votes, members });
+        if uniform {
+            b.emit(Op::ReadFirst(d, value));
+        }
+    }
+    if answer != Pred::TRUE {
+        let value = if uniform { b.scratch_pred() } else { answer };
+        b.emit(Op::Vote { kind, d: Destination::Pred(value), p: votes, members });
+        if uniform {
+            b.emit(Op::AnyLane(answer, value));
+        }
+    }
+    Ok(())
+}
+
+fn match_lanes(b: &mut Builder<'_>, inst: &Inst, d: Operand, p: Pred, value: Operand) -> Lowered<()> {
+    let wide = has(inst, "wide");
+    let a = if wide { b.source64(value)? } else { b.source(value)? };
+    let d = b.destination(d, 1)?;
+    let members = b.constant(!0);
+    b.emit(Op::Match { all: !has(inst, "any"), wide, d, p, a, members });
+    Ok(())
+}
+
+fn elect(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
+    let [p, d, candidates] = operands(inst)?;
+    if b.pred(candidates)? != Pred::TRUE {
+        return Err("candidates by a predicate are not executable here".into());
+    }
+    let (p, value, members) = (b.pred(p)?, b.scratch(1), b.constant(!0));
+    b.emit(Op::Elect { d: Some(value), p, members });
+    if is_kept(d) {
+        let d = b.destination(d, 1)?;
+        b.emit(Op::ReadFirst(d, value));
+    }
+    Ok(())
+}
+
+fn reduce(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
+    let [d, s] = operands(inst)?;
+    let op = match (inst.modifier("operation"), has(inst, "signed")) {
+        (Some(0), _) => Redux::And,
+        (Some(1), _) => Redux::Or,
+        (Some(2), _) => Redux::Xor,
+        (Some(3), _) => Redux::Add,
+        (Some(4), false) => Redux::MinU32,
+        (Some(4), true) => Redux::MinS32,
+        (Some(5), false) => Redux::MaxU32,
+        (Some(5), true) => Redux::MaxS32,
+        _ => return Err("it has an unknown operation".into()),
+    };
+    let s = b.source(s)?;
+    let (value, d) = (b.scratch(1), b.destination(d, 1)?);
+    let members = b.constant(!0);
+    b.emit(Op::Redux(op, value, [s, members]));
+    b.emit(Op::ReadFirst(d, value));
+    Ok(())
+}

@@ -1,0 +1,153 @@
+//! `docs/ptx.md` lists the forms of PTX instructions and what is executed of each, as the table of
+//! [`ptx::isa`] has them and as loading them says. Renew it with `BLESS=1`.
+
+use lower::{LowerOptions, load};
+use ptx::isa::{DECLARATIONS, Form, Item, Needs, Spelling, forms};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// The newest target of a GPU that is described here.
+const NEWEST_GPU: u32 = 90;
+
+/// For each spelling whether a kernel with it can run; `None` if the form leaves its operands open.
+fn executable(spellings: &[&Spelling]) -> Vec<Option<bool>> {
+    let mut verdicts = vec![None; spellings.len()];
+    let mut by_needs = BTreeMap::<Needs, Vec<usize>>::new();
+    for (i, spelling) in spellings.iter().enumerate().filter(|(_, s)| s.operands.is_some()) {
+        let needs = Needs { sm: spelling.needs.sm.max(20), ..spelling.needs };
+        let version = needs.version.max((3, 0)).max(needs.target_version());
+        by_needs.entry(Needs { version, ..needs }).or_default().push(i);
+    }
+    let (items, body) = DECLARATIONS;
+    for (needs, all) in by_needs {
+        let ((major, minor), target) = (needs.version, needs.target());
+        let mut text = format!(".version {major}.{minor}\n.target {target}\n.address_size 64\n{items}");
+        for &i in &all {
+            let operands = spellings[i].operands.as_ref().map_or(String::new(), |o| o.join(", "));
+            let list = if operands.contains("LIST") { "LIST: .branchtargets DONE;\n" } else { "" };
+            let opcode = &spellings[i].opcode;
+            writeln!(text, ".entry k{i}(.param .u64 pv)\n{{\n{body}{list}{opcode} {operands};\nDONE: ret;\n}}")
+                .unwrap();
+        }
+        let loaded = load("forms.ptx", &text, LowerOptions::default()).unwrap_or_else(|e| panic!("{e}"));
+        for &i in &all {
+            verdicts[i] = Some(loaded.kernel(&format!("k{i}")).is_ok());
+        }
+    }
+    verdicts
+}
+
+/// The modifiers with which no spelling can run, of a form of which some can.
+fn missing(form: &Form, spellings: &[(&Spelling, Option<bool>)]) -> Vec<&'static str> {
+    let runs = |item: usize, choice: usize| {
+        spellings.iter().any(|(s, verdict)| *verdict == Some(true) && s.choices[item] == Some(choice))
+    };
+    let each = |(i, item): (usize, &Item)| {
+        let texts: Vec<_> =
+            item.choices.iter().enumerate().filter(|(k, _)| !runs(i, *k)).map(|(_, c)| c.text).collect();
+        texts
+    };
+    form.items.iter().enumerate().flat_map(each).collect()
+}
+
+/// What is done with a form, and which of the page's counts it goes to.
+fn state(form: &Form, spellings: &[(&Spelling, Option<bool>)]) -> (usize, String) {
+    let run = spellings.iter().filter(|(_, verdict)| *verdict == Some(true)).count();
+    if run == spellings.len() {
+        return (0, "supported".into());
+    }
+    if run == 0 && form.needs.sm > NEWEST_GPU {
+        return (3, "not applicable".into());
+    }
+    if run == 0 {
+        return (2, "refused".into());
+    }
+    let missing: Vec<String> = missing(form, spellings).iter().map(|m| format!("`.{m}`")).collect();
+    match missing.is_empty() {
+        true => (1, "some combinations".into()),
+        false => (1, format!("but {}", missing.join(" "))),
+    }
+}
+
+/// A row's modifiers as the manual writes them: `{.sat}`, `.rn|.rz`.
+fn written(form: &Form) -> String {
+    let mut text = form.name.to_owned();
+    for item in &form.items {
+        let choices: Vec<String> = item.choices.iter().map(|c| format!(".{}", c.text)).collect();
+        let joined = if item.is_open() { "…".to_owned() } else { choices.join("\\|") };
+        match (item.optional, choices.len()) {
+            (true, _) => write!(text, "{{{joined}}}").unwrap(),
+            (false, 1) => text += &joined,
+            (false, _) => write!(text, "({joined})").unwrap(),
+        }
+    }
+    text
+}
+
+fn page() -> String {
+    let spellings: Vec<Vec<Spelling>> = forms().iter().map(Form::spellings).collect();
+    let flat: Vec<&Spelling> = spellings.iter().flatten().collect();
+    let mut verdicts = executable(&flat).into_iter();
+    let (mut counts, mut tables, mut section) = ([0; 4], String::new(), "");
+    for (form, spellings) in forms().iter().zip(&spellings) {
+        let tried: Vec<_> = spellings.iter().zip(verdicts.by_ref()).collect();
+        if form.section != section {
+            section = form.section;
+            write!(
+                tables,
+                "\n## {section}\n\n| form | operands | PTX | target | here |\n| --- | --- | --- | --- | --- |\n"
+            )
+            .unwrap();
+        }
+        let (count, state) = state(form, &tried);
+        counts[count] += 1;
+        let ((major, minor), target) = (form.needs.version, form.needs.target());
+        let takes = if form.takes.is_empty() { String::new() } else { format!("`{}`", form.takes.replace('|', "\\|")) };
+        writeln!(tables, "| `{}` | {takes} | {major}.{minor} | {target} | {state} |", written(form)).unwrap();
+    }
+    let names = ptx::isa::names().collect::<std::collections::BTreeSet<_>>().len();
+    let [whole, part, refused, beyond] = counts;
+    format!(
+        "# PTX instructions\n\n\
+         This page lists what of PTX ISA 8.8 runs here, for users whose kernel is refused and for authors of kernels. Of \
+         the {} forms of {names} instructions, {whole} run with all their modifiers, {part} with some, and {refused} are \
+         refused. {beyond} are not applicable: they need a target newer than sm_{NEWEST_GPU}, for which there is no GPU \
+         description. All forms in the table are checked as the manual says, whether they run or not: modifiers, types, \
+         operands, `.version` and `.target`.\n\n\
+         The test `ptx_page` of `lower` writes this page from the table that the checker reads \
+         (`crates/ptx/src/isa/table.txt`): `BLESS=1 cargo nextest run -p warpwright-lower --test ptx_page`. It loads each \
+         form in all its spellings or, where these are many, with each modifier once.\n\n\
+         | column | meaning |\n| --- | --- |\n\
+         | form | the instruction with its modifiers: `{{.x}}` is optional, `(.x\\|.y)` is one of several. Modifiers may \
+         need a newer version or target than their form |\n\
+         | operands | in the notation below |\n\
+         | PTX, target | the oldest `.version` and `.target` that have the form |\n\
+         | here | *supported*; *but* the modifiers with which it is refused; *some combinations* of its modifiers; \
+         *refused*: a kernel with it does not load, and the message names the line; *not applicable* |\n\n\
+         | operand | is |\n| --- | --- |\n\
+         | `=` | written |\n\
+         | `T`, `U`, `V` | of the form's types, in order |\n\
+         | `2T`, `T>` | twice as wide; as wide or wider |\n\
+         | `T!`, `T.` | no number; a part of a register |\n\
+         | `{{4}}T`, `{{v}}T`, `{{}}T` | a vector of four; of as many as `.v2` says; the parts of a value |\n\
+         | `p` | a predicate |\n\
+         | `[s]`, `[t]` | an address, by state space (`m`: as the modifiers say); an image and coordinates |\n\
+         | `bar`, `16n`, `imm` | a barrier; a multiple of 16; an integer |\n\
+         | `sym`, `sreg` | a variable; a special register |\n\
+         | `?`, `@x`, `_` | optional; only with `.x`; may be the sink |\n\
+         | `*`, `...` | left open by the table; forms of which it cannot write an instance are listed as refused |\n\
+         {tables}",
+        forms().len(),
+    )
+}
+
+#[test]
+fn page_is_up_to_date() {
+    let new = page();
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/ptx.md");
+    let old = std::fs::read_to_string(path).unwrap_or_default();
+    if new != old {
+        assert!(std::env::var_os("BLESS").is_some(), "docs/ptx.md is out of date: run with BLESS=1");
+        std::fs::write(path, new).unwrap();
+    }
+}

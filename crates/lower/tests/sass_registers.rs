@@ -1,0 +1,97 @@
+//! What timing is told of registers: those that the text of an instruction names.
+
+use exec::Kernel;
+use lower::{LowerOptions, load_cubin};
+use sass::decode::operand::{PT, RZ, URZ};
+use sass::decode::{Inst, Op, Operand, decode_function};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// Most registers that an operand stands for: those of a matrix.
+const WIDEST: u16 = 8;
+/// General predicates, and as many uniform ones.
+const PREDICATES: u16 = 7;
+
+/// Names of the registers of a list.
+fn names(kernel: &Kernel, list: &[isa::RegId]) -> BTreeSet<String> {
+    let (general, uniform) = (kernel.program.regs.vector, kernel.program.regs.uniform - PREDICATES);
+    let name = |id: &isa::RegId| match id.0 {
+        n if n < general => format!("R{n}"),
+        n if n < general + PREDICATES => format!("P{}", n - general),
+        n if n < general + PREDICATES + uniform => format!("UR{}", n - general - PREDICATES),
+        n => format!("UP{}", n - general - PREDICATES - uniform),
+    };
+    list.iter().map(name).collect()
+}
+
+/// Registers that operands name, and those that may come after each as parts of a wider one.
+fn named(operands: impl Iterator<Item = Operand>) -> (BTreeSet<String>, BTreeSet<String>) {
+    let (mut first, mut all) = (BTreeSet::new(), BTreeSet::new());
+    let mut add = |uniform: bool, index: u8| {
+        let (file, zero) = if uniform { ("UR", URZ) } else { ("R", RZ) };
+        if index != zero {
+            first.insert(format!("{file}{index}"));
+            all.extend((0..WIDEST).map(|k| format!("{file}{}", u16::from(index) + k)));
+        }
+    };
+    let mut predicates = Vec::new();
+    for operand in operands {
+        match operand {
+            Operand::Register(r) | Operand::Indirect { register: r, .. } => add(r.uniform, r.index),
+            Operand::Memory(m) => {
+                add(false, m.base);
+                m.uniform.into_iter().for_each(|index| add(true, index));
+            }
+            Operand::Constant(c) => c.index.into_iter().for_each(|r| add(r.uniform, r.index)),
+            Operand::Predicate { index, uniform, .. } if index != PT => {
+                predicates.push(format!("{}{index}", if uniform { "UP" } else { "P" }));
+            }
+            _ => {}
+        }
+    }
+    first.extend(predicates.iter().cloned());
+    all.extend(predicates);
+    (first, all)
+}
+
+/// Compares what is described of an instruction with its text.
+fn check(kernel: &Kernel, inst: &Inst, described: &isa::Inst) {
+    // These name all predicates at once.
+    if matches!(inst.row.op, Op::P2R | Op::R2P) {
+        return;
+    }
+    let guard = inst.guard();
+    let guard = [Operand::Predicate { index: guard.index, uniform: guard.uniform, not: guard.not }];
+    let (shown, _) = named(inst.shown_operands().chain(guard));
+    let (_, possible) = named(inst.operands().chain(guard));
+    let mut used = names(kernel, kernel.program.dsts(described));
+    used.append(&mut names(kernel, kernel.program.srcs(described)));
+    assert!(shown.is_subset(&used), "{inst}: of {shown:?} only {used:?} are described");
+    assert!(used.is_subset(&possible), "{inst}: {used:?} are described, of {possible:?} in the text");
+}
+
+#[test]
+fn described_registers_are_those_of_the_text() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../workloads/kernels/cubin");
+    let mut count = 0;
+    for sm in [70, 75, 80, 86, 90] {
+        for entry in std::fs::read_dir(root.join(format!("sm_{sm}"))).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_none_or(|extension| extension != "cubin") {
+                continue;
+            }
+            let file = std::fs::read(&path).unwrap();
+            let cubin = sass::elf::Cubin::parse(&file).unwrap();
+            let loaded = load_cubin("cubin", &file, LowerOptions::default()).unwrap();
+            assert!(loaded.rejected.is_empty(), "{}: {}", path.display(), loaded.rejected[0].error);
+            for kernel in &loaded.module.kernels {
+                let function = cubin.functions.iter().find(|f| f.name == kernel.name()).unwrap();
+                for (i, inst) in decode_function(function.code, sm).enumerate() {
+                    check(kernel, &inst.unwrap(), kernel.program.inst(isa::Pc(i as u32)));
+                    count += 1;
+                }
+            }
+        }
+    }
+    assert!(count > 10_000, "only {count} instructions");
+}
