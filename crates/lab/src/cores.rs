@@ -232,8 +232,8 @@ pub fn check_core(core: &str) -> Result<(), String> {
     for_core::<u64, _>(core, Nothing)
 }
 
-/// Whether nothing in the core design keeps a write behind an older read of the same register, nor memory
-/// accesses of a warp in order, as in GPGPU-Sim and Accel-Sim. False of what is no design.
+/// Whether nothing in the core design makes a write wait for an older read of the same register, nor keeps
+/// memory accesses of a warp in order, as in GPGPU-Sim and Accel-Sim. False of what is no design.
 pub fn lacks_hazard_guard(core: &str) -> bool {
     struct Guard;
     impl ForCore for Guard {

@@ -1,5 +1,5 @@
-//! The scalar-vector core by name: any core design that it goes with, and `+scalar` with what else is
-//! chosen behind it.
+//! The scalar-vector core by name: a core design that it can be combined with, then `+scalar` and further
+//! choices.
 
 use sm::scalar::{Divergence, ScalarConfig};
 use std::collections::BTreeSet;
@@ -19,7 +19,8 @@ pub const SCALAR_CHOICES: &[(&str, &str)] = &[
 /// The core design and the scalar path that `core` names, as `ghost+scalar+half`.
 ///
 /// # Errors
-/// No design, an unknown choice, or choices without `scalar` before them: what can be written.
+/// `core` names no design, has an unknown choice or one twice, or a choice of the scalar path without `scalar`
+/// before it; the message says what can be written.
 pub(crate) fn split(core: &str) -> Result<(&str, Option<ScalarConfig>), String> {
     let mut parts = core.split('+').map(str::trim);
     let design = parts.next().unwrap_or_default();
