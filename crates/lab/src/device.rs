@@ -1,6 +1,7 @@
 //! The simulated GPU as a device that programs load modules into and launch kernels on.
 
-use crate::cores::{Build, ForCore};
+use crate::cores::Build;
+use crate::designs::ForCore;
 use crate::monitor::{Monitor, Unattended};
 use crate::report::{KernelReport, RegisterSource, Report};
 use crate::setup::Setup;
@@ -74,12 +75,12 @@ impl<'m> SimulatedDevice<'m> {
     }
 
     /// As [`SimulatedDevice::watched`], on a core design that need not be registered.
-    pub(crate) fn of_design<P: CoreDesign + 'static>(
-        policy: &ConfigOf<P>,
+    pub(crate) fn of_design<D: CoreDesign + 'static>(
+        config: &ConfigOf<D>,
         setup: &Setup,
         monitor: Box<dyn Monitor + 'm>,
     ) -> Result<Self, DeviceError> {
-        let machine = live(setup)?.audited(setup.audit).with::<P>(policy);
+        let machine = live(setup)?.audited(setup.audit).with::<D>(config);
         Ok(Self::of(Simulation::on(machine, setup, monitor), None))
     }
 

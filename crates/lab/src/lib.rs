@@ -11,7 +11,8 @@
 //! | [`design_cost`], [`energy`] | from counters to joules |
 //! | `source` | what the warps do: live execution or a trace, as one type of stream |
 //! | `engine` | a machine of any core; the one place of dynamic dispatch |
-//! | `cores` | the core designs by name; builds the machine |
+//! | `designs`, `core_name` | the core designs, their names and parameters |
+//! | `cores` | builds a machine of any design |
 //! | `setup`, `structures`, `statistics`, `meter` | description of a run, its figures |
 //! | `simulation` | machine, launches, meter and monitor together |
 //! | `device`, `traces` | feed a simulation: as a device that programs use, from files |
@@ -21,8 +22,10 @@
 
 pub mod accelsim;
 pub mod core_cost;
+mod core_name;
 mod cores;
 pub mod design_cost;
+mod designs;
 mod device;
 pub mod energy;
 mod engine;
@@ -36,7 +39,6 @@ pub mod published;
 mod registers;
 mod report;
 mod run;
-mod scalar;
 mod setup;
 mod simulation;
 mod source;
@@ -46,7 +48,8 @@ mod traces;
 pub mod validate;
 
 pub use ::trace::Compression;
-pub use cores::{CORES, ForCore, check_core, for_core, lacks_hazard_guard};
+pub use core_name::{SCALAR_CHOICES, ScalarChoice, core_parameters, scalar_parameters, with_parameter};
+pub use designs::{CORES, DESIGNS, Design, ForCore, check_core, for_core, lacks_hazard_guard, stands_for};
 pub use device::SimulatedDevice;
 pub use error::RunError;
 pub use export::{Export, TraceFormat, convert, export};
@@ -56,7 +59,6 @@ pub use power::{Interval, PowerSeries};
 pub use registers::{RegisterChoice, RegisterMode};
 pub use report::{CheckResult, EnergyModelInUse, HostFigures, KernelReport, OccupancyReport, RegisterSource, Report};
 pub use run::{Job, audit, cores, run, run_design, schedulers};
-pub use scalar::SCALAR_CHOICES;
 pub use setup::Setup;
 pub use sm::{Example, Findings, Party, Structure, Violation};
 pub use statistics::schema;

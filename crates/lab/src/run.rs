@@ -1,6 +1,6 @@
 //! Runs a job on a set-up GPU.
 
-use crate::cores::CORES;
+use crate::designs::CORES;
 use crate::device::SimulatedDevice;
 use crate::error::RunError;
 use crate::monitor::Monitor;

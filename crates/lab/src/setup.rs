@@ -1,6 +1,7 @@
 //! The machine that a job runs on.
 
-use crate::cores::CORES;
+use crate::core_name::CoreName;
+use crate::designs::CORES;
 use crate::energy::EnergyModel;
 use crate::registers::RegisterChoice;
 use config::GpuConfig;
@@ -69,7 +70,7 @@ impl Setup {
     /// # Errors
     /// The name of the core design makes no sense.
     pub(crate) fn core_options(&self) -> Result<CoreOptions, String> {
-        let (_, scalar) = crate::scalar::split(&self.core)?;
+        let scalar = CoreName::parse(&self.core)?.scalar;
         Ok(CoreOptions { scheduler: self.scheduler.clone(), scalar, ..CoreOptions::default() })
     }
 

@@ -1,6 +1,6 @@
 //! The hardware structures of core designs.
 
-use crate::cores::{ForCore, for_core};
+use crate::designs::{ForCore, check_core_on, for_core};
 use crate::error::RunError;
 use crate::setup::Setup;
 use sm::{ConfigOf, CoreDesign, CoreSpec, IssuePolicy, Structure, TimingTable, WarpMask};
@@ -13,14 +13,15 @@ pub fn structures(setup: &Setup) -> Result<Vec<Structure>, RunError> {
     struct Build(CoreSpec);
     impl ForCore for Build {
         type Output = Vec<Structure>;
-        fn with<P: CoreDesign + 'static>(self, policy: &ConfigOf<P>) -> Vec<Structure> {
-            P::Issue::new(policy, &self.0).structures()
+        fn with<D: CoreDesign + 'static>(self, config: &ConfigOf<D>) -> Vec<Structure> {
+            D::Issue::new(config, &self.0).structures()
         }
     }
     let options = setup.core_options().map_err(RunError::input)?;
     let spec = CoreSpec::new(&setup.gpu, TimingTable::Sass, options).map_err(|e| RunError::input(e.to_string()))?;
     let scalar = spec.options.scalar.map_or(Vec::new(), |scalar| scalar.structures(&spec));
     let build = if spec.sm.max_warps as usize <= u64::SLOTS { for_core::<u64, _> } else { for_core::<u128, _> };
+    check_core_on(&setup.core, &spec).map_err(RunError::input)?;
     let mut all = build(&setup.core, Build(spec)).map_err(RunError::input)?;
     all.extend(scalar);
     Ok(all)

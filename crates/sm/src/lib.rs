@@ -20,7 +20,6 @@
 //! - Nothing is allocated in a tick once the SM is warm.
 #![warn(missing_docs)]
 
-mod agenda;
 mod core;
 mod design;
 mod execute;
@@ -33,10 +32,11 @@ mod observe;
 pub mod operands;
 mod sm;
 mod spec;
+mod state;
+mod wake_up;
 mod warps;
 
 pub use crate::core::SmTotals;
-pub use agenda::Agenda;
 pub use design::{Allowances, ConfigOf, CoreDesign, MaskOf};
 pub use execute::latches::{LatchId, Latches};
 pub use execute::work::{Work, WorkCounts};
@@ -57,6 +57,7 @@ pub use operands::{OperandStage, scalar};
 pub use policy::boards::scoreboard::{self, Board, Scoreboard};
 pub use sm::{Env, Sm};
 pub use spec::{CoreOptions, CoreSpec, Pipe, PipeSet, SpecError, TimingTable};
+pub use wake_up::WakeUp;
 pub use warps::mask::{MOST_WARPS, WarpMask};
 pub use warps::occupancy::{Limiter, Occupancy, Resources, occupancy};
 pub use warps::{PerWarp, Warps};

@@ -6,7 +6,7 @@ use crate::observe::observer::Observer;
 use crate::sm::Sm;
 use crate::warps::mask::WarpMask;
 use gpu::{LoopStep, Pulse, SpinningWarp};
-use isa::{Access, Dim3, DynInst, Program, Space, StepContext, WarpSlot, WarpStream};
+use isa::{Access, DynInst, Program, Space, StepContext, WarpSlot, WarpStream};
 use kit::{Cycle, lanes};
 
 /// Maximum number of instructions of a loop that are followed.
@@ -17,11 +17,11 @@ const NAMED_READS: usize = 4;
 impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
     /// The resident warps with their states.
     pub fn pulses(&self) -> impl Iterator<Item = (WarpSlot, Pulse)> {
-        let arrivals = self.counters.barrier_arrivals;
-        self.warps.resident.iter().map(move |warp| {
-            let executed = self.warps.next_order[warp.index()];
-            let at_barrier = self.warps.at_barrier.contains(warp);
-            (warp, Pulse { digest: self.stream.digest(warp), executed, at_barrier, arrivals })
+        let arrivals = self.state.counters.barrier_arrivals;
+        self.state.warps.resident.iter().map(move |warp| {
+            let executed = self.state.warps.next_order[warp.index()];
+            let at_barrier = self.state.warps.at_barrier.contains(warp);
+            (warp, Pulse { digest: self.decode.stream.digest(warp), executed, at_barrier, arrivals })
         })
     }
 
@@ -35,7 +35,7 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
         shared: &mut S::Shared,
         blocked: impl Fn(WarpSlot) -> bool,
     ) -> Vec<SpinningWarp> {
-        let warps = self.warps.resident;
+        let warps = self.state.warps.resident;
         warps.iter().map(|warp| self.follow(now, kernels, shared, warp, blocked(warp))).collect()
     }
 
@@ -48,31 +48,31 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
         blocked: bool,
     ) -> SpinningWarp {
         let w = warp.index();
-        let program = kernels[self.warps.kernel[w].index()].code.program.clone();
+        let program = kernels[self.state.warps.kernel[w].index()].code.program.clone();
         let mut spinning = SpinningWarp {
-            sm: self.id,
+            sm: self.state.id,
             warp,
             kernel: program.name.clone(),
-            cta: self.ctas[self.warps.cta[w].index()].map_or(Dim3::new(0, 0, 0), |c| c.position),
-            index_in_cta: self.warps.index_in_cta[w],
+            cta: self.state.ctas.position(self.state.warps.cta[w]),
+            index_in_cta: self.state.warps.index_in_cta[w],
             lanes: 0,
             steps: Vec::new(),
             blocked,
         };
         if blocked {
-            spinning.steps.push(LoopStep::new(&program, self.warps.last_issued[w]));
+            spinning.steps.push(LoopStep::new(&program, self.state.warps.last_issued[w]));
             return spinning;
         }
-        let (first, mut done) = (self.stream.digest(warp), DynInst::default());
-        while let Some(pc) = self.stream.next_pc(warp) {
-            if self.stream.step(shared, warp, StepContext { now, sm: self.id }, &mut done).is_err() {
+        let (first, mut done) = (self.decode.stream.digest(warp), DynInst::default());
+        while let Some(pc) = self.decode.stream.next_pc(warp) {
+            if self.decode.stream.step(shared, warp, StepContext { now, sm: self.state.id }, &mut done).is_err() {
                 break;
             }
             let mut step = LoopStep::new(&program, pc);
             step.reads = self.reads_of(&program, shared, warp, &done);
             spinning.lanes |= done.active;
             spinning.steps.push(step);
-            if self.stream.digest(warp) == first {
+            if self.decode.stream.digest(warp) == first {
                 // Where it was found in its loop does not matter.
                 let top = (0..spinning.steps.len()).min_by_key(|&i| spinning.steps[i].pc).unwrap_or(0);
                 spinning.steps.rotate_left(top);
@@ -101,6 +101,6 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
         addresses.sort_unstable();
         addresses.dedup();
         let words = addresses.iter().take(NAMED_READS);
-        words.map(|&a| (done.space, a, self.stream.word_at(shared, warp, done.space, a))).collect()
+        words.map(|&a| (done.space, a, self.decode.stream.word_at(shared, warp, done.space, a))).collect()
     }
 }

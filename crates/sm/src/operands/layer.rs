@@ -4,10 +4,10 @@
 
 use super::Route;
 use super::scalar::{ScalarCounts, ScalarPath};
-use crate::inflight::{InFlight, InstId, RecordId, Slab};
+use crate::inflight::{InFlight, InstId, Slab};
 use crate::kernel::Kernel;
 use crate::spec::{CoreSpec, Pipe, SpecError, within};
-use isa::{Fault, StepContext, WarpSlot, WarpStream};
+use isa::{DynInst, Fault, StepContext, WarpSlot, WarpStream};
 use kit::{LaneMask, WARP_LANES};
 
 /// The layer, if the core has one.
@@ -29,7 +29,7 @@ impl Layer {
         }
     }
 
-    /// The stream executes the next instruction of `warp`, which `record` of `slab` is to describe.
+    /// The stream executes the next instruction of `warp` and describes it in `out`.
     #[inline]
     pub fn step<S: WarpStream>(
         &mut self,
@@ -37,9 +37,8 @@ impl Layer {
         shared: &mut S::Shared,
         warp: WarpSlot,
         context: StepContext,
-        (slab, record): (&mut Slab, RecordId),
+        out: &mut DynInst,
     ) -> Result<(), Box<Fault>> {
-        let out = slab.record_mut(record);
         match &mut self.0 {
             None => stream.step(shared, warp, context, out),
             Some(path) => stream.step_with_values(shared, warp, context, out, &mut path.values),

@@ -22,11 +22,11 @@ pub mod socgpu;
 pub use energy::{Each, Structure, Uses};
 pub use in_order::InOrder;
 
-use crate::agenda::Agenda;
 use crate::inflight::{InstId, Window};
 use crate::observe::counters::DesignStatistic;
 use crate::observe::stalls::StallMasks;
 use crate::spec::{CoreSpec, Pipe, PipeSet};
+use crate::wake_up::WakeUp;
 use crate::warps::mask::WarpMask;
 use isa::{RegFile, WarpSlot};
 use kit::{Cycle, Parameters};
@@ -128,10 +128,10 @@ pub trait IssuePolicy: Sized {
     fn insert(&mut self, window: Window<'_>, id: InstId);
 
     /// Work of the design's own in each cycle, before the warp schedulers choose. What it waits
-    /// for by time goes on the agenda; when it moves something, that too. Returns whether its
+    /// for by time goes on the wake_up; when it moves something, that too. Returns whether its
     /// candidates or stalls may have changed.
     #[inline]
-    fn tick(&mut self, _now: Cycle, _window: Window<'_>, _agenda: &mut Agenda) -> bool {
+    fn tick(&mut self, _now: Cycle, _window: Window<'_>, _wake_up: &mut WakeUp) -> bool {
         false
     }
 

@@ -81,7 +81,6 @@ mod precise;
 use super::DEPENDENCE_BITS;
 use super::heads::{Head, Heads};
 use super::{Each, IssuePolicy, ReadyMasks, Structure};
-use crate::agenda::Agenda;
 use crate::design::CoreDesign;
 use crate::frontend::instruction_buffer::InstructionBuffer;
 use crate::inflight::{InFlight, InstId, Window};
@@ -90,6 +89,7 @@ use crate::observe::counters::DesignStatistic;
 use crate::observe::stalls::{Stall, StallMasks};
 use crate::operands::{CollectorRules, Collectors};
 use crate::spec::{CoreSpec, PipeSet};
+use crate::wake_up::WakeUp;
 use crate::warps::PerWarp;
 use crate::warps::mask::WarpMask;
 use isa::{Control, RegFile, WarpSlot};
@@ -288,8 +288,8 @@ impl<M: WarpMask> Ghost<M> {
     }
 
     /// Warps learn of TLB checks that have ended.
-    fn translate(&mut self, now: Cycle, window: Window<'_>, agenda: &mut Agenda) {
-        while let Some(warp) = self.translations.as_mut().and_then(|t| t.take_done(now, agenda)) {
+    fn translate(&mut self, now: Cycle, window: Window<'_>, wake_up: &mut WakeUp) {
+        while let Some(warp) = self.translations.as_mut().and_then(|t| t.take_done(now, wake_up)) {
             self.isb.translated(warp);
             self.unfilled.insert(warp);
             self.examine(window, warp);
@@ -422,9 +422,9 @@ impl<M: WarpMask> IssuePolicy for Ghost<M> {
     }
 
     #[inline]
-    fn tick(&mut self, now: Cycle, window: Window<'_>, agenda: &mut Agenda) -> bool {
+    fn tick(&mut self, now: Cycle, window: Window<'_>, wake_up: &mut WakeUp) -> bool {
         if self.translations.is_some() {
-            self.translate(now, window, agenda);
+            self.translate(now, window, wake_up);
         }
         if !(self.written | self.unfilled).is_empty() {
             self.schedule(window);
@@ -444,7 +444,7 @@ impl<M: WarpMask> IssuePolicy for Ghost<M> {
         }
         let busy = self.written | self.unfilled | self.checkable() | self.syncing & self.isb.empty;
         if !busy.is_empty() || !self.checked.is_empty() {
-            agenda.moved();
+            wake_up.moved();
         }
         false
     }

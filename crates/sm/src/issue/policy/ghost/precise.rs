@@ -14,9 +14,9 @@
 //! - D-P2: loads and atomics to global and local memory have a TLB check; it ends a fixed time after
 //!   they have left their operand collector and never misses.
 
-use crate::agenda::Agenda;
 use crate::inflight::{InstId, Window};
 use crate::kernel::{Names, RegSet};
+use crate::wake_up::WakeUp;
 use crate::warps::PerWarp;
 use isa::{Access, Control, MemAccess, Space, WarpSlot};
 use kit::Cycle;
@@ -90,12 +90,12 @@ impl Translations {
 
     /// A warp one of whose TLB checks has ended; at the first call of a cycle, lookups begun in it
     /// start to take time.
-    pub fn take_done(&mut self, now: Cycle, agenda: &mut Agenda) -> Option<WarpSlot> {
+    pub fn take_done(&mut self, now: Cycle, wake_up: &mut WakeUp) -> Option<WarpSlot> {
         let known = now + Cycle::from(self.tlb_check_cycles) + 1;
         self.pending.extend(self.begun.drain(..).map(|warp| (known, warp)));
         let &(due, warp) = self.pending.front()?;
         if due > now {
-            agenda.at(due);
+            wake_up.at(due);
             return None;
         }
         self.pending.pop_front();
