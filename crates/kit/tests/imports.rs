@@ -20,23 +20,6 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     ("config", &["import", "import::cache", "import::chip", "import::memory", "import::reader", "import::timing"]),
     ("kit", &["output", "output::same"]),
-    (
-        "lab",
-        &[
-            "cores",
-            "design_cost",
-            "device",
-            "energy",
-            "erased",
-            "export",
-            "replay",
-            "report",
-            "run",
-            "session",
-            "statistics",
-            "trace",
-        ],
-    ),
     ("mem", &["cache", "cache::policy", "dram::channel", "dram::data_pipe"]),
     ("ptx", &["check::call", "check::instruction", "check::names", "check::operand", "parser", "parser::module"]),
     (
