@@ -17,7 +17,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
-use trace::{Action, Compression, LaunchInfo, NativeTrace, Recorder, Recording, StaticCode, Timing, Written};
+use trace::{Action, Compression, LaunchInfo, NativeTrace, Recorder, Recording, Timing, Written};
 
 /// Name of a trace of our own format in its directory.
 pub const NATIVE_FILE: &str = "trace.wwt";
@@ -230,8 +230,7 @@ impl<M: WarpMask> Taped<M> {
             let Some(launch) = self.machine.shared.launch(id) else { continue };
             let (kernel, architecture) = (&launch.kernel, self.architecture);
             let timing = if kernel.is_machine_code() { Timing::Sass } else { Timing::Ptx };
-            let code = StaticCode { program: kernel.program.clone(), control_words: kernel.control_words().to_vec() };
-            recorder.launch(&code, LaunchInfo { code: 0, shape, stream, architecture, timing });
+            recorder.launch(&kernel.program, LaunchInfo { code: 0, shape, stream, architecture, timing });
         }
     }
 }

@@ -96,7 +96,7 @@ fn codes(trace: &NativeTrace, ptx: &CoreSpec, sass: &CoreSpec) -> Vec<Arc<Code>>
             Timing::Ptx => ptx,
             Timing::Sass => sass,
         };
-        let program = &trace.code(index).program;
+        let program = trace.code(index);
         made[launch.code as usize].get_or_insert_with(|| Arc::new(Code::new(program.clone(), spec))).clone()
     };
     trace.launches().iter().enumerate().map(code).collect()
@@ -106,7 +106,7 @@ fn codes(trace: &NativeTrace, ptx: &CoreSpec, sass: &CoreSpec) -> Vec<Arc<Code>>
 fn check(trace: &NativeTrace, setup: &Setup, remarks: &mut Remarks) -> Result<Expected, RunError> {
     let mut expected = Expected { kernels: trace.launches().len() as u32, ctas: 0 };
     for (index, launch) in trace.launches().iter().enumerate() {
-        let name = plain(trace.code(index).program.name.clone());
+        let name = plain(trace.code(index).name.clone());
         if launch.timing == Timing::Sass {
             check_architecture(&name, launch.architecture, setup, remarks).map_err(RunError::input)?;
         }

@@ -34,8 +34,9 @@ mod spec;
 mod warps;
 
 pub use agenda::Agenda;
-pub use execute::work::{Work, WorkCounts};
+pub use execute::work::WorkCounts;
 pub use inflight::{InFlight, InstId, Slab, Stage, Window};
+pub use isa::Work;
 pub use issue::policy::{Allowances, Each, InOrder, IssuePolicy, ReadyMasks, Stations, Structure, Uses};
 pub use issue::schedulers::WarpScheduler;
 pub use issue::{policy, schedulers};
