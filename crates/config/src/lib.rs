@@ -23,6 +23,7 @@ pub mod measured;
 pub mod model;
 mod raw;
 pub mod schema;
+mod table;
 mod validate;
 mod write;
 

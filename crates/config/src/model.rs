@@ -1,367 +1,511 @@
-//! What a GPU description says. Every leaf is a plain value in the units its name ends in; where
-//! it comes from stands in the file's `[sources]` table.
+//! The GPU description: one row per key gives its field, its kind of value and bounds, its unit
+//! and its meaning. Loading, overrides, error messages, `list settings` and the tables of
+//! `docs/gpus.md` follow from the rows.
+//!
+//! To add a key: a row here, its value in the files of `gpus/` (none if it is `optional`: the field
+//! is an `Option` then), and `BLESS=1` for `docs/gpus.md`. To add a word of a choice: its row.
 
+use crate::schema::Kind::{self, Bool, Choice, Int, List, Mhz, Pow2, Text, Volts};
+use crate::schema::MAX_LATENCY;
+use crate::table::{choices, keys};
 use isa::OpClass;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A GPU.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct GpuConfig {
-    /// Short name, as on the command line: `rtx2060s`.
-    pub name: String,
-    /// Full name and what it is modelled after.
-    pub description: String,
-    /// Compute capability times ten: 75 for sm_75.
-    pub sm_version: u32,
-    /// SMs on the chip.
-    pub sm_count: u32,
-    /// SMs that share a crossbar port and take CTAs in turn.
-    #[serde(default = "one")]
-    pub sms_per_cluster: u32,
-    /// Clock domains.
-    pub clocks: Clocks,
-    /// Kernel and CTA launch.
-    pub launch: Launch,
-    /// One SM.
-    pub sm: Sm,
-    /// Crossbar between SMs and memory partitions.
-    pub interconnect: Interconnect,
-    /// Second-level cache and its partitions.
-    pub l2: L2,
-    /// DRAM behind each memory partition.
-    pub dram: Dram,
-    /// What its events cost.
-    #[serde(default)]
-    pub energy: Energy,
-}
+const CYCLES: Kind = Int(0, MAX_LATENCY);
+/// Pipelines are rings with one place per cycle.
+const OP_CYCLES: Kind = Int(1, 4000);
+const CYCLES_1: Kind = Int(1, MAX_LATENCY);
+const COUNT: Kind = Int(1, 65_536);
+/// DRAM timing parameters: far above any device's.
+const NCK: Kind = Int(0, 10_000);
+const NCK_1: Kind = Int(1, 10_000);
 
-const fn one() -> u32 {
-    1
-}
+choices! {
+    /// What is fetched after a branch that has not issued.
+    BranchFetch {
+        /// The next instruction in memory; flushed when the branch goes elsewhere (GPGPU-Sim live).
+        SequentialFlush = "sequential_flush",
+        /// The path that the branch takes, as if predicted perfectly (Accel-Sim trace mode).
+        Oracle = "oracle",
+        /// Nothing until the branch has issued.
+        Stall = "stall",
+    }
 
-/// Frequencies. The DRAM clock is the command clock; data moves at
-/// [`Dram::data_rate`] beats per command cycle.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Clocks {
-    /// SMs.
-    pub core_mhz: f64,
-    /// Crossbar.
-    pub interconnect_mhz: f64,
-    /// L2 slices.
-    pub l2_mhz: f64,
-    /// DRAM command clock.
-    pub dram_mhz: f64,
-}
+    /// Atomics that hold their warp.
+    HoldingAtomics {
+        /// No atomics.
+        None = "none",
+        /// Atomics on global memory.
+        Global = "global",
+        /// Atomics on global and on shared memory.
+        All = "all",
+    }
 
-/// Which coefficients energy and power are computed with; without a model there are none.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Energy {
-    /// Name of coefficients that come with the program, or path of a file.
-    pub model: Option<String>,
-    /// Chip voltage; that of the coefficients if absent.
-    pub volts: Option<f64>,
-}
+    /// Kinds of execution unit.
+    Unit {
+        /// Single precision (and, without an integer unit, everything simple).
+        Sp = "sp",
+        /// Integer arithmetic.
+        Int = "int",
+        /// Double precision.
+        Dp = "dp",
+        /// Special functions.
+        Sfu = "sfu",
+        /// Matrix products.
+        Tensor = "tensor",
+        /// Loads and stores.
+        Mem = "mem",
+        /// Branches, convergence barriers.
+        Branch = "branch",
+        /// Texture reads.
+        Texture = "texture",
+        /// Uniform datapath.
+        Uniform = "uniform",
+    }
 
-/// Kernel and CTA launch.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Launch {
-    /// From a kernel's turn to its first CTA's dispatch, in core cycles.
-    pub kernel_latency_cycles: u32,
-    /// Added per CTA, in core cycles.
-    pub cta_latency_cycles: u32,
-    /// Kernels resident at once.
-    pub max_concurrent_kernels: u32,
-    /// Whether L1 contents are dropped at the start of each kernel.
-    pub flush_l1_between_kernels: bool,
-    /// Whether L2 contents are dropped at the end of each kernel.
-    pub flush_l2_between_kernels: bool,
-    /// Whether what the host copies to the device is left in L2, as far as it fits.
-    #[serde(default)]
-    pub host_copies_fill_l2: bool,
-}
+    /// Fences that invalidate L1.
+    InvalidatingFences {
+        /// No fences.
+        None = "none",
+        /// Fences of device or wider scope.
+        Device = "device",
+        /// All fences, those between the threads of a CTA too.
+        All = "all",
+    }
 
-/// One streaming multiprocessor.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Sm {
-    /// Warp slots (at most 128).
-    pub max_warps: u32,
-    /// CTA slots (at most 32).
-    pub max_ctas: u32,
-    /// 32-bit registers.
-    pub registers: u32,
-    /// Registers are given to a warp in multiples of this many (per warp).
-    pub register_allocation_unit: u32,
-    /// Most registers a thread may have.
-    pub max_registers_per_thread: u32,
-    /// CTAs per SM, as the stride of local memory and the carve-out of L1 use them, are limited by the
-    /// grid too.
-    pub residency_counts_grid: bool,
-    /// Start of local memory as the caches see it, in KiB.
-    pub local_base_kib: u32,
-    /// Most shared memory that one CTA may have.
-    pub max_shared_bytes_per_cta: u32,
-    /// Named barriers per CTA.
-    pub barriers_per_cta: u32,
-    /// Fetch and decode.
-    pub frontend: Frontend,
-    /// Warp scheduling and issue.
-    pub issue: Issue,
-    /// Operand collectors and register file.
-    pub operands: Operands,
-    /// Execution units by name.
-    pub units: BTreeMap<Unit, UnitConfig>,
-    /// Result buses: warp instructions written back per cycle.
-    pub writeback_width: u32,
-    /// Latency and initiation interval per class for PTX.
-    pub ptx_timing: BTreeMap<String, OpTiming>,
-    /// Latency and initiation interval per class for machine code and traces.
-    pub sass_timing: BTreeMap<String, OpTiming>,
-    /// Shared memory.
-    pub shared: SharedMemory,
-    /// L1 data cache.
-    pub l1d: L1Data,
-    /// Constant cache.
-    pub constant_cache: Cache,
-    /// Constant and instruction caches always hit.
-    pub perfect_instruction_and_constant_caches: bool,
-    /// Texture cache.
-    pub texture_cache: Cache,
-}
+    /// Replacement policy.
+    Replacement {
+        /// Least recently used.
+        Lru = "lru",
+        /// First in, first out.
+        Fifo = "fifo",
+        /// A line drawn at random, the same ones in every run.
+        Random = "random",
+        /// Re-reference interval prediction, static with hit priority (Jaleel et al., ISCA 2010): keeps what was hit when a scan passes.
+        Srrip = "srrip",
+        /// Tree pseudo-LRU: a tree of bits that lead away from what was used last.
+        Plru = "plru",
+    }
 
-/// Fetch, instruction cache, decode, instruction buffer.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Frontend {
-    /// Warps fetched for (and decoded) per cycle, over the whole SM.
-    pub fetches_per_cycle: u32,
-    /// Instructions that one fetch brings.
-    pub instructions_per_fetch: u32,
-    /// Entries of each warp's instruction buffer.
-    pub buffer_entries: u32,
-    /// What is fetched behind a branch that has not issued.
-    pub branches: BranchFetch,
-    /// Instruction cache.
-    pub icache: Cache,
-}
+    /// Write policy.
+    WritePolicy {
+        /// The cache holds no writes.
+        ReadOnly = "read_only",
+        /// Writes stay in the cache until the line is replaced.
+        WriteBack = "write_back",
+        /// Writes update the line and go to the next level.
+        WriteThrough = "write_through",
+        /// Writes drop the line and go to the next level.
+        WriteEvict = "write_evict",
+        /// Write-back for local, write-through for global memory.
+        LocalWriteBackGlobalWriteThrough = "local_write_back_global_write_through",
+    }
 
-/// What is fetched behind a branch that has not yet issued.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum BranchFetch {
-    /// The next instruction in memory; flushed when the branch goes elsewhere (GPGPU-Sim live).
-    SequentialFlush,
-    /// The right path, as if predicted perfectly (Accel-Sim trace mode).
-    Oracle,
-    /// Nothing.
-    Stall,
-}
+    /// When a line is reserved.
+    Allocate {
+        /// At the miss.
+        OnMiss = "on_miss",
+        /// When the data arrive.
+        OnFill = "on_fill",
+        /// At the miss, in a cache whose misses never wait for a line (Volta's streaming L1).
+        Streaming = "streaming",
+    }
 
-/// Warp scheduling and issue.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Issue {
-    /// Warp schedulers; warp *w* belongs to scheduler *w* mod this.
-    pub schedulers: u32,
-    /// Default policy.
-    pub scheduler: String,
-    /// Instructions that a scheduler may issue per cycle, all from one warp.
-    pub width: u32,
-    /// When two issue together, they must go to different kinds of unit.
-    pub dual_issue_needs_different_units: bool,
-    /// Active set of the two-level scheduler, in warps per scheduler.
-    pub two_level_active_warps: u32,
-    /// Atomics after which their warp issues nothing until they have returned. After others only the
-    /// readers of the result wait.
-    pub atomics_hold_warp: HoldingAtomics,
-}
+    /// What a write miss does.
+    WriteAllocate {
+        /// The write goes to the next level.
+        None = "none",
+        /// Writes into a line and fetches the rest at once.
+        Write = "write",
+        /// Fetches the sector, then writes.
+        FetchOnWrite = "fetch_on_write",
+        /// Writes with a byte mask, fetches the rest when it is read.
+        LazyFetchOnRead = "lazy_fetch_on_read",
+    }
 
-/// Atomics that hold their warp.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum HoldingAtomics {
-    /// None.
-    None,
-    /// Those on global memory.
-    Global,
-    /// Those on global and on shared memory.
-    All,
-}
+    /// How an address chooses its set.
+    IndexFunction {
+        /// Address bits.
+        Linear = "linear",
+        /// Exclusive-or with upper bits.
+        Xor = "xor",
+        /// The hash found in Fermi's L1.
+        Fermi = "fermi",
+        /// Irreducible polynomial.
+        IPoly = "i_poly",
+    }
 
-/// Operand collectors and the banked register file.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Operands {
-    /// Each scheduler has its own share of collectors, banks and units (sub-core model).
-    pub sub_cores: bool,
-    /// Collector units in the SM.
-    pub collectors: u32,
-    /// Instructions that enter collectors per cycle, SM-wide.
-    pub in_ports: u32,
-    /// Instructions that leave collectors per cycle, SM-wide.
-    pub out_ports: u32,
-    /// Register-file banks in the SM.
-    pub banks: u32,
-    /// Reads that one bank serves per cycle.
-    pub reads_per_bank: u32,
-    /// bank = (register + warp) mod banks, instead of register mod banks.
-    pub bank_uses_warp: bool,
-}
+    /// Crossbar arbitration.
+    Arbiter {
+        /// Plain round robin over the inputs.
+        RoundRobin = "round_robin",
+        /// Iterative round robin with slipping pointers (iSLIP).
+        Islip = "islip",
+        /// The packet that has waited longest at the head of its input (age-based arbitration: Abts and Weisser, SC 2007).
+        OldestFirst = "oldest_first",
+    }
 
-/// Kinds of execution unit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Unit {
-    /// Single precision (and, without an integer unit, everything simple).
-    Sp,
-    /// Integer.
-    Int,
-    /// Double precision.
-    Dp,
-    /// Special functions.
-    Sfu,
-    /// Matrix.
-    Tensor,
-    /// Loads and stores.
-    Mem,
-    /// Branches, convergence barriers.
-    Branch,
-    /// Texture.
-    Texture,
-    /// Uniform datapath.
-    Uniform,
-}
+    /// Which of the requests queued for a DRAM channel is served next.
+    DramScheduler {
+        /// First ready, first come, first served: the oldest request to a bank's open row, else its oldest (Rixner et al., ISCA 2000).
+        FrFcfs = "fr_fcfs",
+        /// `fr_fcfs` in which the oldest request of a bank goes after four younger ones to the open row (Mutlu and Moscibroda, MICRO 2007).
+        FrFcfsCap = "fr_fcfs_cap",
+    }
 
-impl Unit {
-    /// Every kind, in declaration order.
-    pub const ALL: [Unit; 9] =
-        [Unit::Sp, Unit::Int, Unit::Dp, Unit::Sfu, Unit::Tensor, Unit::Mem, Unit::Branch, Unit::Texture, Unit::Uniform];
-
-    /// The name used in GPU descriptions and reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Unit::Sp => "sp",
-            Unit::Int => "int",
-            Unit::Dp => "dp",
-            Unit::Sfu => "sfu",
-            Unit::Tensor => "tensor",
-            Unit::Mem => "mem",
-            Unit::Branch => "branch",
-            Unit::Texture => "texture",
-            Unit::Uniform => "uniform",
-        }
+    /// How an address chooses its memory partition.
+    PartitionIndex {
+        /// Consecutive places.
+        Linear = "linear",
+        /// Exclusive-or with upper bits.
+        Xor = "xor",
+        /// Irreducible polynomial.
+        IPoly = "i_poly",
     }
 }
 
-/// How many units of a kind, and the latches around the operand collectors.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct UnitConfig {
-    /// Units in the SM.
-    pub count: u32,
-    /// Instructions that wait between issue and operand collection (ID_OC).
-    pub issue_latches: u32,
-    /// Instructions that wait between operand collection and execution (OC_EX).
-    pub dispatch_latches: u32,
-}
+keys! {
+    /// Description of a GPU. Every leaf is a plain value in the unit in which its name ends.
+    GpuConfig at "" {
+        /// Short name, as on the command line.
+        name: String = Text, "";
+        /// Full name and what it is modelled after.
+        description: String = Text, "";
+        /// Compute capability times ten: 75 for sm_75.
+        sm_version: u32 = Int(10, 999), "";
+        /// SMs on the chip.
+        sm_count: u32 = Int(1, 4096), "SMs";
+        /// SMs that share a crossbar port and take CTAs in turn.
+        sms_per_cluster: u32 = Int(1, 64), "SMs";
+        /// Clock domains.
+        clocks: Clocks;
+        /// Kernel and CTA launch.
+        launch: Launch;
+        /// One SM.
+        sm: Sm;
+        /// Crossbar between SMs and memory partitions.
+        interconnect: Interconnect;
+        /// Second-level cache and its partitions.
+        l2: L2;
+        /// DRAM behind each memory partition.
+        dram: Dram;
+        /// What its events cost.
+        energy: Energy => default;
+    }
 
-/// Where a class executes and how fast.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct OpTiming {
-    /// Unit.
-    pub unit: Unit,
-    /// From entry into the unit to the result, in core cycles.
-    pub latency_cycles: u32,
-    /// From one instruction's entry to the next one's, in core cycles.
-    pub initiation_cycles: u32,
-}
+    /// Frequencies. The DRAM clock is the command clock; data moves at
+    /// [`Dram::data_rate`] beats per command cycle.
+    Clocks at "clocks." {
+        /// Clock of the SMs.
+        core_mhz: f64 = Mhz, "MHz";
+        /// Clock of the crossbar.
+        interconnect_mhz: f64 = Mhz, "MHz";
+        /// Clock of the L2 slices.
+        l2_mhz: f64 = Mhz, "MHz";
+        /// DRAM command clock; data moves at `dram.data_rate` beats per cycle of it.
+        dram_mhz: f64 = Mhz, "MHz";
+    }
 
-/// Shared memory.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SharedMemory {
-    /// Bytes in the SM, at most (before carve-out).
-    pub bytes: u32,
-    /// Banks, 4 bytes wide.
-    pub banks: u32,
-    /// Latency of a conflict-free access, in core cycles.
-    pub latency_cycles: u32,
-    /// Only one word is broadcast per cycle.
-    pub limited_broadcast: bool,
-}
+    /// Kernel and CTA launch.
+    Launch at "launch." {
+        /// From a kernel's turn to its first CTA's dispatch.
+        kernel_latency_cycles: u32 = Int(0, 10_000_000), "core cycles";
+        /// Added per CTA.
+        cta_latency_cycles: u32 = Int(0, 10_000_000), "core cycles";
+        /// Kernels resident at once.
+        max_concurrent_kernels: u32 = Int(1, 1024), "kernels";
+        /// Whether L1 contents are dropped at the start of each kernel.
+        flush_l1_between_kernels: bool = Bool, "";
+        /// Whether L2 contents are dropped at the end of each kernel.
+        flush_l2_between_kernels: bool = Bool, "";
+        /// Whether what the host copies to the device is left in L2, as far as it fits.
+        host_copies_fill_l2: bool = Bool, "";
+    }
 
-/// L1 data cache.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct L1Data {
-    /// The cache proper; absent where global accesses go straight to L2.
-    pub cache: Cache,
-    /// Latency of a hit, in core cycles.
-    pub latency_cycles: u32,
-    /// Banks that are looked up in parallel.
-    pub banks: u32,
-    /// Bytes after which the bank changes.
-    pub bank_interleave_bytes: u32,
-    /// Global loads skip L1 (`-dlcm=cg`).
-    pub skip_global: bool,
-    /// Share of dirty lines, in percent, above which writes of one set stop being kept.
-    pub write_ratio_percent: u32,
-    /// Total of L1 and shared memory for GPUs that share one array; 0 for separate ones.
-    pub unified_bytes: u32,
-    /// Choices for the shared part, in bytes, ascending; empty for a fixed split.
-    pub shared_carveouts_bytes: Vec<u32>,
-    /// Fences that drop the contents of the SM's L1 when they complete.
-    pub fences_invalidate: InvalidatingFences,
-}
+    /// One streaming multiprocessor.
+    Sm at "sm." {
+        /// Warp slots of an SM.
+        max_warps: u32 = Int(1, 128), "warps";
+        /// CTA slots of an SM.
+        max_ctas: u32 = Int(1, 32), "CTAs";
+        /// 32-bit registers of an SM.
+        registers: u32 = Int(32, 4_194_304), "registers";
+        /// A warp gets registers in multiples of this many.
+        register_allocation_unit: u32 = Int(32, 65_536), "registers";
+        /// Maximum number of registers of a thread.
+        max_registers_per_thread: u32 = Int(1, 255), "registers";
+        /// CTAs per SM, as the stride of local memory and the carve-out of L1 use them, are limited by the grid too.
+        residency_counts_grid: bool = Bool, "";
+        /// Start of local memory as the caches see it.
+        local_base_kib: u32 = Int(0, u32::MAX), "KiB";
+        /// Maximum shared memory of one CTA.
+        max_shared_bytes_per_cta: u32 = Int(0, 16_777_216), "bytes";
+        /// Named barriers per CTA.
+        barriers_per_cta: u32 = Int(1, 16), "barriers";
+        /// Fetch and decode.
+        frontend: Frontend;
+        /// Warp scheduling and issue.
+        issue: Issue;
+        /// Operand collectors and register file.
+        operands: Operands;
+        /// Execution units by name.
+        units: BTreeMap<Unit, UnitConfig>;
+        /// Result buses: instructions written back per cycle.
+        writeback_width: u32 = Int(1, 64), "warp instructions/cycle";
+        /// Latency and initiation interval per class for PTX.
+        ptx_timing: BTreeMap<String, OpTiming>;
+        /// Latency and initiation interval per class for machine code and traces.
+        sass_timing: BTreeMap<String, OpTiming>;
+        /// Shared memory.
+        shared: SharedMemory;
+        /// L1 data cache.
+        l1d: L1Data;
+        /// Constant cache.
+        constant_cache: Cache;
+        /// Constant and instruction caches always hit.
+        perfect_instruction_and_constant_caches: bool = Bool, "";
+        /// Texture cache.
+        texture_cache: Cache;
+    }
 
-/// Fences that invalidate L1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum InvalidatingFences {
-    /// None.
-    None,
-    /// Those of device or wider scope.
-    Device,
-    /// All, those between the threads of a CTA too.
-    All,
-}
+    /// Fetch, instruction cache, decode, instruction buffer.
+    Frontend at "sm.frontend." {
+        /// Warps fetched for (and decoded) per cycle, over the whole SM.
+        fetches_per_cycle: u32 = Int(1, 64), "warps/cycle";
+        /// Instructions that one fetch brings.
+        instructions_per_fetch: u32 = Int(1, 16), "instructions";
+        /// Entries of each warp's instruction buffer.
+        buffer_entries: u32 = Int(1, 64), "instructions";
+        /// What is fetched after a branch that has not issued; `flush` is `sequential_flush`, too.
+        branches: BranchFetch = Choice(BranchFetch::WORDS), "";
+        /// Instruction cache.
+        icache: Cache;
+    }
 
-/// A set-associative cache.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Cache {
-    /// Lines are filled by 32-byte sectors.
-    pub sectored: bool,
-    /// Sets.
-    pub sets: u32,
-    /// Line size.
-    pub line_bytes: u32,
-    /// Ways.
-    pub ways: u32,
-    /// Which line goes.
-    pub replacement: Replacement,
-    /// What writes do.
-    pub write: WritePolicy,
-    /// When a line is reserved.
-    pub allocate: Allocate,
-    /// What a write miss does.
-    pub write_allocate: WriteAllocate,
-    /// How an address chooses its set.
-    pub index: IndexFunction,
-    /// Outstanding misses: lines (or sectors) with an MSHR.
-    pub mshr_entries: u32,
-    /// Requests that one MSHR can hold.
-    pub mshr_merges: u32,
-    /// Misses waiting to leave the cache.
-    pub miss_queue: u32,
-    /// Bytes read or written per cycle at the data port.
-    pub port_bytes: u32,
+    /// Warp scheduling and issue.
+    Issue at "sm.issue." {
+        /// Warp schedulers; warp *w* belongs to scheduler *w* mod this.
+        schedulers: u32 = Int(1, 7), "schedulers";
+        /// Default policy: `lrr`, `gto`, `srr`, `two_level`, or what `list` shows.
+        scheduler: String = Text, "";
+        /// Instructions that a scheduler may issue per cycle, all from one warp.
+        width: u32 = Int(1, 8), "instructions/cycle";
+        /// When two issue together, they must go to different kinds of unit.
+        dual_issue_needs_different_units: bool = Bool, "";
+        /// Active set of the two-level scheduler, per scheduler.
+        two_level_active_warps: u32 = Int(1, 64), "warps";
+        /// Atomics after which their warp issues nothing until they have returned; after others only readers of the result wait.
+        atomics_hold_warp: HoldingAtomics = Choice(HoldingAtomics::WORDS), "";
+    }
+
+    /// Operand collectors and the banked register file.
+    Operands at "sm.operands." {
+        /// Each scheduler has its own share of collectors, banks and units.
+        sub_cores: bool = Bool, "";
+        /// Collector units in the SM.
+        collectors: u32 = Int(1, 64), "collector units";
+        /// Instructions that enter collectors per cycle, SM-wide.
+        in_ports: u32 = Int(1, 256), "instructions/cycle";
+        /// Instructions that leave collectors per cycle, SM-wide.
+        out_ports: u32 = Int(1, 256), "instructions/cycle";
+        /// Register-file banks in the SM.
+        banks: u32 = Int(1, 64), "banks";
+        /// Reads that one bank serves per cycle.
+        reads_per_bank: u32 = Int(1, 16), "reads/cycle";
+        /// bank = (register + warp) mod banks, instead of register mod banks.
+        bank_uses_warp: bool = Bool, "";
+    }
+
+    /// How many units of a kind, and the latches around the operand collectors.
+    UnitConfig: Copy, Eq at "sm.units.<unit>." {
+        /// Units of this kind in the SM; leave the unit out if there is none.
+        count: u32 = Int(1, 64), "units", optional;
+        /// Instructions that wait between issue and operand collection (ID_OC).
+        issue_latches: u32 = Int(1, 64), "instructions", optional;
+        /// Instructions that wait between operand collection and execution (OC_EX).
+        dispatch_latches: u32 = Int(1, 64), "instructions", optional;
+    }
+
+    /// Where a class executes and how fast.
+    OpTiming: Copy, Eq at "sm.<timing>.<class>." {
+        /// Unit that executes the class; `ptx_timing` is for PTX programs, `sass_timing` for machine code and traces.
+        unit: Unit = Choice(Unit::WORDS), "";
+        /// From entry into the unit to the result.
+        latency_cycles: u32 = OP_CYCLES, "core cycles";
+        /// From one instruction's entry to the next one's.
+        initiation_cycles: u32 = OP_CYCLES, "core cycles";
+    }
+
+    /// Shared memory.
+    SharedMemory at "sm.shared." {
+        /// Shared memory of an SM, at most (before carve-out).
+        bytes: u32 = Int(0, 16_777_216), "bytes";
+        /// Banks, 4 bytes wide.
+        banks: u32 = Pow2(1, 64), "banks";
+        /// Latency of a conflict-free access.
+        latency_cycles: u32 = CYCLES_1, "core cycles";
+        /// Only one word is broadcast per cycle.
+        limited_broadcast: bool = Bool, "";
+    }
+
+    /// L1 data cache.
+    L1Data at "sm.l1d." {
+        /// The cache proper; absent where global accesses go straight to L2.
+        cache: Cache;
+        /// Latency of a hit.
+        latency_cycles: u32 = CYCLES_1, "core cycles";
+        /// Banks that are looked up in parallel.
+        banks: u32 = Pow2(1, 64), "banks";
+        /// Bytes after which the bank changes.
+        bank_interleave_bytes: u32 = Pow2(4, 4096), "bytes";
+        /// Global loads skip L1 (`-dlcm=cg`).
+        skip_global: bool = Bool, "";
+        /// Share of dirty lines above which writes of one set stop being kept.
+        write_ratio_percent: u32 = Int(0, 100), "percent";
+        /// Total of L1 and shared memory where they share one array; 0 where they do not.
+        unified_bytes: u32 = Int(0, 16_777_216), "bytes";
+        /// Choices for the shared part, ascending; empty for a fixed split.
+        shared_carveouts_bytes: Vec<u32> = List(None, 0, 16_777_216), "bytes";
+        /// Fences that drop the contents of the SM's L1 when they complete.
+        fences_invalidate: InvalidatingFences = Choice(InvalidatingFences::WORDS), "";
+    }
+
+    /// Crossbar between SMs and L2 slices, one subnet each way.
+    Interconnect at "interconnect." {
+        /// Bytes that a port moves per interconnect cycle.
+        flit_bytes: u32 = Int(1, 4096), "bytes/cycle";
+        /// Packets that wait at an input.
+        input_buffer_packets: u32 = COUNT, "packets";
+        /// Packets that wait at an output.
+        output_buffer_packets: u32 = COUNT, "packets";
+        /// Which of several packets for one output goes first.
+        arbiter: Arbiter = Choice(Arbiter::WORDS), "";
+        /// Responses that wait at an SM.
+        ejection_buffer_packets: u32 = COUNT, "packets";
+    }
+
+    /// Second-level cache.
+    L2 at "l2." {
+        /// Memory partitions, each with a DRAM channel.
+        partitions: u32 = Int(1, 1024), "partitions";
+        /// Slices per partition, each with a crossbar port.
+        slices_per_partition: u32 = Pow2(1, 16), "slices";
+        /// One slice.
+        cache: Cache;
+        /// From a request's arrival at the slice to its look-up (raster operations path).
+        latency_cycles: u32 = CYCLES, "L2 cycles";
+        /// Queue lengths: crossbar to L2, L2 to DRAM, DRAM to L2, L2 to crossbar.
+        queue_entries: [u32; 4] = List(Some(4), 1, 65_536), "requests";
+        /// How addresses spread over partitions and slices.
+        partition_index: PartitionIndex = Choice(PartitionIndex::WORDS), "";
+    }
+
+    /// DRAM of one channel. Timing in command cycles.
+    Dram at "dram." {
+        /// For reports: GDDR5, GDDR6, HBM2.
+        technology: String = Text, "";
+        /// Width of one chip's data bus.
+        bus_bytes: u32 = Pow2(1, 256), "bytes";
+        /// Chips side by side on a channel.
+        chips_per_channel: u32 = Int(1, 64), "chips";
+        /// Beats of one access.
+        burst_length: u32 = Pow2(1, 64), "beats";
+        /// Beats of data per command cycle.
+        data_rate: u32 = Int(1, 16), "beats/command cycle";
+        /// Optional. Which queued request a free bank takes; `fr_fcfs` if absent.
+        scheduler: Option<DramScheduler> = Choice(DramScheduler::WORDS), "", optional;
+        /// Requests that the scheduler chooses among; 0 for first come, first served from a queue of two, whatever the scheduler.
+        scheduler_queue: u32 = Int(0, 65_536), "requests";
+        /// Finished requests waiting to go back to L2.
+        return_queue: u32 = COUNT, "requests";
+        /// Fixed latency before a request reaches the scheduler.
+        latency_cycles: u32 = CYCLES, "command cycles";
+        /// Row, bank and column bits of an address, most significant first, as a string of `R`, `B`, `C`, `S` (offset within an access) and `0`; dots are for the eye.
+        address_map: String = Text, "";
+        /// Lowest address bit of the channel number.
+        channel_bit: u32 = Int(5, 40), "bit";
+        /// Row and column commands may go in one cycle.
+        dual_command_bus: bool = Bool, "";
+        /// Bank number is hashed with row bits.
+        bank_hash: bool = Bool, "";
+        /// Bank groups by low bits of the bank number instead of high ones.
+        bank_group_low_bits: bool = Bool, "";
+        /// Optional. Writes wait in a queue of their own: entries, drain above, drain until below.
+        write_queue: Option<[u32; 3]> = List(Some(3), 1, 65_536), "requests", optional;
+        /// Timing.
+        timing: DramTiming;
+    }
+
+    /// DRAM timing parameters in command cycles, by their JEDEC names.
+    DramTiming: Copy, Eq at "dram.timing." {
+        /// Banks.
+        nbk: u32 = Pow2(1, 64), "banks";
+        /// Bank groups.
+        nbkgrp: u32 = Pow2(1, 64), "bank groups";
+        /// Column to column, different bank group.
+        tCCD: u32 = NCK_1, "command cycles";
+        /// Column to column, same bank group; 0 where there are no groups.
+        tCCDL: u32 = NCK, "command cycles";
+        /// Activate to activate, different banks.
+        tRRD: u32 = NCK, "command cycles";
+        /// Activate to column.
+        tRCD: u32 = NCK_1, "command cycles";
+        /// Activate to precharge.
+        tRAS: u32 = NCK_1, "command cycles";
+        /// Precharge to activate.
+        tRP: u32 = NCK_1, "command cycles";
+        /// Activate to activate, same bank.
+        tRC: u32 = NCK_1, "command cycles";
+        /// Column read to data.
+        tCL: u32 = NCK_1, "command cycles";
+        /// Column write to data.
+        tWL: u32 = NCK_1, "command cycles";
+        /// Last write data to read, same rank.
+        tCDLR: u32 = NCK, "command cycles";
+        /// Last write data to precharge.
+        tWR: u32 = NCK, "command cycles";
+        /// Read to precharge.
+        tRTPL: u32 = NCK, "command cycles";
+    }
+
+    /// Which coefficients energy and power are computed with; without a model there are none.
+    Energy: Default at "energy." {
+        /// Optional. Coefficients of energy and power: one of those that come with the program (docs/energy.md), or the path of a file.
+        model: Option<String> = Text, "", optional;
+        /// Optional. Chip voltage; that of the coefficients if absent.
+        volts: Option<f64> = Volts, "V", optional;
+    }
+
+    /// A set-associative cache.
+    Cache at "<cache>." {
+        /// Lines are filled by 32-byte sectors.
+        sectored: bool = Bool, "";
+        /// Sets.
+        sets: u32 = Pow2(1, 65_536), "sets";
+        /// Line size.
+        line_bytes: u32 = Pow2(32, 128), "bytes";
+        /// Ways.
+        ways: u32 = Int(1, 4096), "ways";
+        /// Which line of a full set is replaced.
+        replacement: Replacement = Choice(Replacement::WORDS), "";
+        /// What writes do.
+        write: WritePolicy = Choice(WritePolicy::WORDS), "";
+        /// When a line is reserved.
+        allocate: Allocate = Choice(Allocate::WORDS), "";
+        /// What a write miss does.
+        write_allocate: WriteAllocate = Choice(WriteAllocate::WORDS), "";
+        /// How an address chooses its set.
+        index: IndexFunction = Choice(IndexFunction::WORDS), "";
+        /// Outstanding misses: lines (or sectors) with an MSHR.
+        mshr_entries: u32 = COUNT, "misses";
+        /// Requests that one MSHR can hold.
+        mshr_merges: u32 = COUNT, "requests";
+        /// Misses waiting to leave the cache.
+        miss_queue: u32 = COUNT, "requests";
+        /// Bytes read or written per cycle at the data port.
+        port_bytes: u32 = Pow2(4, 4096), "bytes/cycle";
+    }
 }
 
 impl Cache {
@@ -374,199 +518,6 @@ impl Cache {
     pub const fn fetch_bytes(&self) -> u32 {
         if self.sectored { 32 } else { self.line_bytes }
     }
-}
-
-/// Replacement policy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Replacement {
-    /// Least recently used.
-    Lru,
-    /// First in, first out.
-    Fifo,
-}
-
-/// Write policy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum WritePolicy {
-    /// Holds no writes.
-    ReadOnly,
-    /// Keeps dirty lines.
-    WriteBack,
-    /// Updates and passes on.
-    WriteThrough,
-    /// Drops the line and passes on.
-    WriteEvict,
-    /// Write-back for local, write-through for global memory.
-    LocalWriteBackGlobalWriteThrough,
-}
-
-/// When a line is reserved.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Allocate {
-    /// At the miss.
-    OnMiss,
-    /// When the data arrive.
-    OnFill,
-    /// At the miss, in a cache whose misses never wait for a line (Volta's streaming L1).
-    Streaming,
-}
-
-/// What a write miss does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum WriteAllocate {
-    /// Passes on.
-    None,
-    /// Writes into a line and fetches the rest at once.
-    Write,
-    /// Fetches the sector, then writes.
-    FetchOnWrite,
-    /// Writes with a byte mask, fetches the rest when it is read.
-    LazyFetchOnRead,
-}
-
-/// How an address chooses its set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum IndexFunction {
-    /// Address bits.
-    Linear,
-    /// Exclusive-or with upper bits.
-    Xor,
-    /// The hash found in Fermi's L1.
-    Fermi,
-    /// Irreducible polynomial.
-    IPoly,
-}
-
-/// Crossbar between SMs and L2 slices, one subnet each way.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Interconnect {
-    /// Bytes that a port moves per interconnect cycle.
-    pub flit_bytes: u32,
-    /// Packets that wait at an input.
-    pub input_buffer_packets: u32,
-    /// Packets that wait at an output.
-    pub output_buffer_packets: u32,
-    /// Who goes first.
-    pub arbiter: Arbiter,
-    /// Responses that wait at an SM cluster.
-    pub ejection_buffer_packets: u32,
-}
-
-/// Crossbar arbitration.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Arbiter {
-    /// Each output serves its inputs in turn.
-    RoundRobin,
-    /// Iterative round robin with slipping pointers (iSLIP).
-    Islip,
-}
-
-/// Second-level cache.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct L2 {
-    /// Memory partitions (channels), each with a DRAM channel.
-    pub partitions: u32,
-    /// Slices per partition, each with a crossbar port.
-    pub slices_per_partition: u32,
-    /// One slice.
-    pub cache: Cache,
-    /// From a request's arrival at the slice to its look-up, in L2 cycles (raster operations path).
-    pub latency_cycles: u32,
-    /// Queue lengths: crossbar to L2, L2 to DRAM, DRAM to L2, L2 to crossbar.
-    pub queue_entries: [u32; 4],
-    /// How addresses spread over partitions and slices.
-    pub partition_index: PartitionIndex,
-}
-
-/// How an address chooses its memory partition.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PartitionIndex {
-    /// Consecutive.
-    Linear,
-    /// Exclusive-or with upper bits.
-    Xor,
-    /// Irreducible polynomial.
-    IPoly,
-}
-
-/// DRAM of one channel. Timing in command cycles.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Dram {
-    /// Technology, for reports: GDDR5, GDDR6, HBM2.
-    pub technology: String,
-    /// Width of one chip's data bus; a channel's is this times [`Dram::chips_per_channel`].
-    pub bus_bytes: u32,
-    /// Chips side by side on a channel.
-    pub chips_per_channel: u32,
-    /// Beats of one access.
-    pub burst_length: u32,
-    /// Beats of data per command cycle.
-    pub data_rate: u32,
-    /// Requests that the scheduler chooses among; 0 for first come, first served.
-    pub scheduler_queue: u32,
-    /// Finished requests waiting to go back to L2.
-    pub return_queue: u32,
-    /// Fixed latency before a request reaches the scheduler, in command cycles.
-    pub latency_cycles: u32,
-    /// Row, bank and column bits, most significant first: GPGPU-Sim's string of `R`, `B`, `C`, `S`, `0`.
-    pub address_map: String,
-    /// Lowest address bit of the channel number (`dramid@N`).
-    pub channel_bit: u32,
-    /// Row and column commands may go in one cycle (dual command bus).
-    pub dual_command_bus: bool,
-    /// Bank number is hashed with row bits.
-    pub bank_hash: bool,
-    /// Bank groups by low bits of the bank number instead of high ones.
-    pub bank_group_low_bits: bool,
-    /// Writes wait in a queue of their own: (entries, drain above, drain until below).
-    pub write_queue: Option<[u32; 3]>,
-    /// Timing.
-    pub timing: DramTiming,
-}
-
-/// DRAM timing parameters in command cycles, by their JEDEC names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-#[allow(non_snake_case)]
-pub struct DramTiming {
-    /// Banks.
-    pub nbk: u32,
-    /// Bank groups.
-    pub nbkgrp: u32,
-    /// Column to column, different bank group.
-    pub tCCD: u32,
-    /// Column to column, same bank group.
-    pub tCCDL: u32,
-    /// Activate to activate, different banks.
-    pub tRRD: u32,
-    /// Activate to column.
-    pub tRCD: u32,
-    /// Activate to precharge.
-    pub tRAS: u32,
-    /// Precharge to activate.
-    pub tRP: u32,
-    /// Activate to activate, same bank.
-    pub tRC: u32,
-    /// Column read to data.
-    pub tCL: u32,
-    /// Column write to data.
-    pub tWL: u32,
-    /// Last write data to read, same rank.
-    pub tCDLR: u32,
-    /// Last write data to precharge.
-    pub tWR: u32,
-    /// Read to precharge.
-    pub tRTPL: u32,
 }
 
 /// Timing per class, resolved to a dense table before the hot loop.

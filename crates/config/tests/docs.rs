@@ -1,13 +1,13 @@
 //! The tables in `docs/gpus.md` say what the schema says. Renew them with `BLESS=1`.
 
-use config::schema::{self, KEYS, Key};
+use config::schema::{self, KEYS, Key, Kind};
 use std::fmt::Write;
 
 /// The table of keys, one heading per TOML table.
 fn keys() -> String {
     let mut out = String::new();
     let mut section = None;
-    for Key { path, kind, unit, doc } in KEYS {
+    for Key { path, kind, unit, doc, .. } in KEYS {
         let (table, key) = path.rsplit_once('.').unwrap_or(("", path));
         if section != Some(table) {
             section = Some(table);
@@ -15,7 +15,11 @@ fn keys() -> String {
             write!(out, "\n### {heading}\n\n| key | value | unit | meaning |\n| --- | --- | --- | --- |\n").unwrap();
         }
         let value = kind.describe();
-        writeln!(out, "| `{key}` | {value} | {unit} | {doc} |").unwrap();
+        write!(out, "| `{key}` | {value} | {unit} | {doc}").unwrap();
+        if let Kind::Choice(words) = kind {
+            words.iter().for_each(|word| write!(out, " `{word}`: {}", word.meaning).unwrap());
+        }
+        writeln!(out, " |").unwrap();
     }
     out
 }

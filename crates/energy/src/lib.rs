@@ -5,8 +5,9 @@
 //! is in use ([`StaticPower`]), idle SMs and the board draw constant power. [`Coefficients::energy`]
 //! turns an [`Activity`] into [`Energy`] by [`Component`].
 //!
-//! It knows nothing of the simulator: whoever has counts can ask, so that published counts can be
-//! put through it as well as our own.
+//! It knows nothing of the simulator: any caller with counts can use it, so that published counts can be
+//! put through it as well as our own. What a core design's own structures cost follows from their sizes
+//! ([`Structure`]).
 //!
 //! ```
 //! use energy::{Activity, Coefficients, Component, Event};
@@ -25,9 +26,11 @@ mod model;
 pub mod scaling;
 mod static_power;
 mod storage;
+mod structure;
 
 pub use coefficients::{CoefficientError, Coefficients};
 pub use event::{Component, Event, PerEvent};
 pub use model::{Activity, Energy};
 pub use static_power::{Lanes, StaticPower};
 pub use storage::{Cost, Storage};
+pub use structure::{Each, Structure, Uses};

@@ -11,6 +11,7 @@
 //! we do not count. Within a factor of two of one is what to expect.
 
 use crate::scaling::{area_factor, energy_factor};
+use serde::Serialize;
 
 /// A standard cell.
 struct Cell {
@@ -44,19 +45,20 @@ const NODE_NM: f64 = 45.0;
 const VOLTS: f64 = 1.1;
 
 /// Sizes of a structure.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Storage {
     /// Entries.
     pub entries: usize,
     /// Bits of an entry.
     pub bits: usize,
-    /// Entries that can be read in a cycle.
+    /// Entries that can be read in a cycle, each selected out of all.
     pub read_ports: usize,
     /// Entries that can be written in a cycle.
     pub write_ports: usize,
-    /// Bits that can be compared in a cycle.
+    /// Bits that can be compared in a cycle, with each other or with what comes in.
     pub compared_bits: usize,
     /// Whether it is a matrix, whose rows and columns are cleared and tested at once.
+    #[serde(skip)]
     pub matrix: bool,
 }
 
@@ -79,7 +81,7 @@ pub struct Cost {
 
 impl Storage {
     /// Bits stored.
-    pub fn total_bits(&self) -> usize {
+    pub const fn total_bits(&self) -> usize {
         self.entries * self.bits
     }
 

@@ -1,4 +1,4 @@
-//! Which kernels are resident, and which SM gets the next CTA.
+//! Which kernels are resident, and which core (an SM, in GPGPU-Sim's words) gets the next CTA.
 //!
 //! Follows GPGPU-Sim 4 (`issue_block2core` of `gpu-sim.cc` and `shader.cc`): each cluster may take
 //! one CTA per cycle, the cluster after the one that was served last goes first; in a cluster, the SM
@@ -51,38 +51,38 @@ pub struct Dispatcher {
     timing: LaunchTiming,
     waiting: VecDeque<Launched>,
     resident: Vec<Launched>,
-    sms_per_cluster: usize,
+    cores_per_cluster: usize,
     /// Cluster that was served last.
     last_cluster: usize,
-    /// In each cluster, the place of the SM that was served last.
+    /// In each cluster, the place of the core that was served last.
     last_places: Box<[usize]>,
 }
 
-/// A CTA that has found its SM.
+/// A CTA that has found its core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Placement {
-    /// Index of the SM.
-    pub sm: usize,
-    /// Kernel.
+    /// Index of the core.
+    pub core: usize,
+    /// The launch.
     pub kernel: KernelId,
     /// Position in the grid.
     pub cta: Dim3,
 }
 
 impl Dispatcher {
-    /// Nothing launched, for a GPU of so many clusters of SMs.
-    pub fn new(timing: LaunchTiming, clusters: usize, sms_per_cluster: usize) -> Self {
+    /// Nothing launched, for a GPU of `clusters` clusters of cores.
+    pub fn new(timing: LaunchTiming, clusters: usize, cores_per_cluster: usize) -> Self {
         Self {
             timing,
             waiting: VecDeque::new(),
             resident: Vec::new(),
-            sms_per_cluster,
+            cores_per_cluster,
             last_cluster: clusters - 1,
-            last_places: vec![sms_per_cluster - 1; clusters].into(),
+            last_places: vec![cores_per_cluster - 1; clusters].into(),
         }
     }
 
-    /// Queues a kernel behind the earlier ones of its stream.
+    /// Queues a kernel after the earlier ones of its stream.
     pub fn launch(&mut self, kernel: KernelId, stream: StreamId, shape: &LaunchShape) {
         self.waiting.push_back(Launched {
             kernel,
@@ -125,28 +125,28 @@ impl Dispatcher {
         future.map(|k| k.ready_at).min().unwrap_or(NEVER)
     }
 
-    /// One cycle's dispatch: offers the SMs in `room`, those that may have room, at most one CTA
+    /// One cycle's dispatch: offers the cores in `room`, those that may have room, at most one CTA
     /// per cluster.
-    /// `place` starts the CTA on the SM if it has. SMs that took none are taken out of `room`.
+    /// `place` starts the CTA on the core if it has. Cores that took none are taken out of `room`.
     pub fn dispatch(&mut self, now: Cycle, room: &mut BitSet, mut place: impl FnMut(Placement) -> bool) {
-        let (clusters, sms) = (self.last_places.len(), self.sms_per_cluster);
+        let (clusters, cores) = (self.last_places.len(), self.cores_per_cluster);
         let first = (self.last_cluster + 1) % clusters;
         for cluster in (first..clusters).chain(0..first) {
             let next = self.last_places[cluster] + 1;
-            for at in (0..sms).map(|i| (next + i) % sms) {
-                let sm = cluster * sms + at;
-                if !room.contains(sm) {
+            for at in (0..cores).map(|i| (next + i) % cores) {
+                let core = cluster * cores + at;
+                if !room.contains(core) {
                     continue;
                 }
                 let mut ready = self.resident.iter_mut().filter(|k| k.has_ctas_left() && k.ready_at <= now);
-                let offer = |k: &Launched| Placement { sm, kernel: k.kernel, cta: k.grid.position(k.dispatched) };
+                let offer = |k: &Launched| Placement { core, kernel: k.kernel, cta: k.grid.position(k.dispatched) };
                 if let Some(kernel) = ready.find(|k| place(offer(k))) {
                     kernel.dispatched += 1;
                     self.last_cluster = cluster;
                     self.last_places[cluster] = at;
                     break;
                 }
-                room.remove(sm);
+                room.remove(core);
             }
         }
     }
@@ -205,10 +205,10 @@ mod tests {
         let mut sms = all(3);
         while !sms.is_empty() {
             d.dispatch(105, &mut sms, |p| {
-                let fits = room[p.sm] > 0;
+                let fits = room[p.core] > 0;
                 if fits {
-                    room[p.sm] -= 1;
-                    order.push((p.sm, p.cta.x));
+                    room[p.core] -= 1;
+                    order.push((p.core, p.cta.x));
                 }
                 fits
             });
@@ -229,8 +229,8 @@ mod tests {
         let mut cycle = || {
             let mut taken = Vec::new();
             d.dispatch(100, &mut sms, |p| {
-                let fits = p.sm != 1;
-                taken.extend(fits.then_some(p.sm));
+                let fits = p.core != 1;
+                taken.extend(fits.then_some(p.core));
                 fits
             });
             taken

@@ -1,15 +1,22 @@
-//! The whole GPU: kernels and CTAs go to SMs, SMs meet the memory system, time goes on.
+//! The whole GPU: kernels and CTAs go to cores, cores meet the memory system, time passes.
 //!
-//! [`Machine`] is generic over what the warps do ([`isa::WarpStream`]) and over the issue design
-//! ([`sm::IssuePolicy`]); it knows neither PTX nor files.
+//! [`Machine`] is generic over what a core is ([`Core`]): an SM of any design (crate `sm`), or something without
+//! a pipeline. It knows neither PTX nor files.
 #![warn(missing_docs)]
 
+mod core;
 mod dispatch;
+mod livelock;
 mod machine;
+mod run;
 mod snapshot;
+mod statistics;
 mod watchdog;
 
+pub use crate::core::{Core, CoreCounters, CoreKernel, CoreReport, Env, EnvOf, FinishedCta};
 pub use dispatch::StreamId;
-pub use machine::{Deadlock, KernelRun, Machine, RunError, Standing};
-pub use snapshot::{LaunchWait, Snapshot};
-pub use watchdog::Livelock;
+pub use livelock::{Livelock, LoopStep, Pulse, SpinningWarp};
+pub use machine::Machine;
+pub use run::{Deadlock, KernelRun, Progress, RunError};
+pub use snapshot::{AnySnapshot, LaunchWait, Snapshot};
+pub use statistics::{Period, StatInfo, Stats, Table, Value};

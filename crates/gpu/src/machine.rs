@@ -1,18 +1,17 @@
 //! The run loop: one core cycle of the whole GPU, and the jump to the next one in which anything
 //! can happen.
 
+use crate::core::{Core, CoreCounters, CoreKernel, Env};
 use crate::dispatch::{Dispatcher, LaunchTiming, StreamId};
+use crate::run::{Deadlock, KernelRun, Progress, RunError, Running};
 use crate::snapshot::{LaunchWait, Snapshot};
-use crate::watchdog::{Livelock, Watchdog};
+use crate::watchdog::Watchdog;
 use config::GpuConfig;
-use isa::{Fault, KernelId, LaunchShape, Space, WarpStream};
-use kit::{BitSet, Cycle, NEVER};
+use isa::{Fault, KernelId};
+use kit::{BitSet, Counters, Cycle, NEVER};
 use mem::{MemorySystem, Port};
-use sm::{BlockedWarp, Code, CoreSpec, Env, IssuePolicy, Kernel, Observer, Silent, Sm};
-use std::fmt;
 use std::num::NonZeroU64;
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
 /// Core cycles in which something happened between two calls of the watcher.
 const CYCLES_PER_WATCH: u32 = 4096;
@@ -34,187 +33,91 @@ fn stuck_after(config: &GpuConfig) -> Cycle {
     STUCK_AFTER_CYCLES.max((100.0 * clocks.core_mhz * (dram + l2 + interconnect)) as Cycle)
 }
 
-/// A kernel that has ended.
-#[derive(Clone, Debug, PartialEq)]
-pub struct KernelRun {
-    /// Which launch.
-    pub kernel: KernelId,
-    /// Its stream.
-    pub stream: StreamId,
-    /// Cycle in which it became resident: the launch latency begins.
-    pub start: Cycle,
-    /// Cycle in which its launch latency was over.
-    pub ready: Cycle,
-    /// Cycle after its last CTA's end.
-    pub end: Cycle,
-    /// What the whole GPU did from `start` to `end`; from `ready` on only, if other kernels ran during the
-    /// launch latency. [`Snapshot::kernel_cycles`] of it are those from `ready` to `end`.
-    pub counters: Snapshot,
+/// What cores counted while every kernel was within its launch latency.
+struct Waiting<K> {
+    /// The waits that are over.
+    ended: LaunchWait,
+    ended_cores: K,
+    /// The counters when the present one began: no kernel is past its launch latency.
+    since: Option<Box<Snapshot<K>>>,
 }
 
-/// Where a run stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Standing {
-    /// The oldest kernel that runs.
-    pub kernel: Option<KernelId>,
-    /// CTAs of unfinished kernels that have ended.
-    pub ctas_done: u64,
-    /// CTAs of unfinished kernels.
-    pub ctas_total: u64,
-    /// Core cycles.
-    pub cycles: Cycle,
-    /// Warp instructions issued.
-    pub warp_instructions: u64,
-}
-
-/// Nothing can go on: who waits for what.
-#[derive(Clone, Debug)]
-pub struct Deadlock {
-    /// When it was found.
-    pub cycle: Cycle,
-    /// The warps.
-    pub blocked: Vec<BlockedWarp>,
-}
-
-/// Most warps that the text of a deadlock names.
-const NAMED_WARPS: usize = 16;
-
-impl fmt::Display for Deadlock {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let warps = kit::text::counted(self.blocked.len() as u64, "warp");
-        write!(f, "deadlock at cycle {}: {warps} can never go on", self.cycle)?;
-        for warp in self.blocked.iter().take(NAMED_WARPS) {
-            write!(f, "\n  {warp}")?;
-        }
-        if self.blocked.len() > NAMED_WARPS {
-            write!(f, "\n  … and {} more", self.blocked.len() - NAMED_WARPS)?;
-        }
-        Ok(())
-    }
-}
-
-/// Why a run ended before its kernels did. The machine keeps its counters.
-#[derive(Debug)]
-pub enum RunError {
-    /// An instruction had no defined outcome.
-    Fault(Box<Fault>),
-    /// Nothing can go on.
-    Deadlock(Deadlock),
-    /// Warps execute without end and change nothing.
-    Livelock(Livelock),
-    /// The watcher said so.
-    Interrupted,
-}
-
-/// A launch that is running.
-#[derive(Clone, Debug)]
-struct Running {
-    kernel: KernelId,
-    stream: StreamId,
-    start: Cycle,
-    /// Its launch latency ends.
-    ready: Cycle,
-    /// Where its counters begin.
-    before: Snapshot,
-}
-
-impl Running {
-    /// Whether nothing ran between the beginning of the counters and `now`.
-    fn only_waited(&self, now: &Snapshot) -> bool {
-        now.launch.cycles - self.before.launch.cycles == now.cycles - self.before.cycles
-    }
-
-    /// The run up to `after`.
-    fn until(&self, after: &Snapshot) -> KernelRun {
-        let Self { kernel, stream, start, ready, ref before } = *self;
-        let end = after.cycles;
-        // What others did while it waited is not its own.
-        let counters = if ready > end && !self.only_waited(after) { after } else { before };
-        KernelRun { kernel, stream, start, ready: ready.min(end), end, counters: after.since(counters) }
-    }
-}
-
-/// A GPU whose warps are streams `S` and whose SMs issue by design `P`.
-#[derive(Debug)]
-pub struct Machine<S: WarpStream, P: IssuePolicy, O: Observer = Silent> {
+/// A GPU of cores `C`.
+pub struct Machine<C: Core> {
     // The block diagram.
     dispatcher: Dispatcher,
-    sms: Vec<Sm<S, P, O>>,
-    /// Between each SM and the memory system.
+    cores: Vec<C>,
+    /// Between each core and the memory system.
     ports: Vec<Port>,
     memory: MemorySystem,
 
-    /// What all streams share: device memory, or nothing.
-    pub shared: S::Shared,
-    spec: Arc<CoreSpec>,
-    kernels: Vec<Kernel>,
+    /// What all cores share: device memory, or nothing.
+    pub shared: C::Shared,
+    kernels: Vec<C::Kernel>,
     streams: Vec<StreamId>,
-    running: Vec<Running>,
-    ended: Vec<KernelRun>,
+    running: Vec<Running<C::Counters>>,
+    ended: Vec<KernelRun<C::Counters>>,
     flush_l1: bool,
     flush_l2: bool,
 
     // Time.
     now: Cycle,
-    /// When each SM must be ticked next.
+    /// When each core must be ticked next.
     due: Vec<Cycle>,
     /// When the first of them must.
     first_due: Cycle,
     /// The first cycle in which CTAs have ended that still have to be retired.
     first_finish: Cycle,
-    /// SMs that may have room for a CTA.
+    /// Cores that may have room for a CTA.
     room: BitSet,
     /// When the next resident kernel may have its first CTA dispatched.
     kernel_ready: Cycle,
-    /// Waits for launches that are over.
-    waited: LaunchWait,
-    /// The counters when the present one began: no kernel is past its launch latency.
-    waiting_since: Option<Box<Snapshot>>,
+    waiting: Waiting<C::Counters>,
     /// When something moved last, and how much had moved then: instructions issued and packets.
     last_move: (Cycle, u64),
     stuck_after: Cycle,
     /// Looks for warps that execute without end, if that is wanted.
     watchdog: Option<Box<Watchdog>>,
+    /// No core's threads depend on another's.
+    alone: bool,
     /// Some kernel reads textures.
     textures: bool,
     /// Cycles in which something happens until the watcher is called again.
     until_watch: u32,
 
-    // Samples: all counters every so many cycles, if anyone wants them.
+    /// Requests that a core may have at its port.
+    outbox_packets: usize,
+
+    // Samples: what was counted in each interval of a number of cycles, if that is requested.
     sample_every: Cycle,
     /// The cycle before which the next one is taken.
     sample_at: Cycle,
-    samples: Vec<Snapshot>,
+    /// The counters at the last one.
+    sampled: Snapshot<C::Counters>,
+    samples: Vec<Snapshot<C::Counters>>,
 }
 
-impl<S: WarpStream, P: IssuePolicy, O: Observer> Machine<S, P, O> {
-    /// An idle GPU. `stream` and `observer` make those of SM *i*.
-    pub fn new(
-        config: &GpuConfig,
-        spec: Arc<CoreSpec>,
-        policy: &P::Config,
-        shared: S::Shared,
-        stream: impl Fn(u16) -> S,
-        observer: impl Fn(u16) -> O,
-    ) -> Self {
+impl<C: Core> Machine<C> {
+    /// An idle GPU of `cores`, each of which may have `outbox_packets` requests at its port.
+    pub fn new(config: &GpuConfig, outbox_packets: u32, shared: C::Shared, cores: Vec<C>) -> Self {
         let timing = LaunchTiming {
             kernel_cycles: config.launch.kernel_latency_cycles.into(),
             cta_cycles: config.launch.cta_latency_cycles.into(),
             max_resident: config.launch.max_concurrent_kernels as usize,
         };
-        let (count, cluster) = (config.sm_count as usize, config.sms_per_cluster as usize);
+        let (count, cluster) = (cores.len(), config.sms_per_cluster as usize);
         let mut memory = MemorySystem::new(config);
-        if S::ALONE {
+        let alone = cores.iter().all(C::is_alone);
+        if alone {
             memory.follow_requests();
         }
-        let sms = (0..count as u16).map(|i| Sm::new(i, spec.clone(), stream(i), policy, observer(i)));
         Self {
             dispatcher: Dispatcher::new(timing, count / cluster, cluster),
-            sms: sms.collect(),
+            cores,
+            alone,
             ports: vec![Port::default(); count],
             memory,
             shared,
-            spec,
             kernels: Vec::new(),
             streams: Vec::new(),
             running: Vec::new(),
@@ -227,27 +130,28 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Machine<S, P, O> {
             first_finish: NEVER,
             room: BitSet::new(count),
             kernel_ready: NEVER,
-            waited: LaunchWait::default(),
-            waiting_since: None,
+            waiting: Waiting { ended: LaunchWait::default(), ended_cores: C::Counters::default(), since: None },
             last_move: (0, 0),
             stuck_after: stuck_after(config),
             watchdog: None,
             textures: false,
             until_watch: CYCLES_PER_WATCH,
+            outbox_packets: outbox_packets as usize,
             sample_every: NEVER,
             sample_at: NEVER,
+            sampled: Snapshot::default(),
             samples: Vec::new(),
         }
     }
 
-    /// Queues a launch, which must fit on an SM. Ids are given in order from 0; a live stream's
-    /// shared state must give the same.
-    pub fn launch(&mut self, code: Arc<Code>, shape: LaunchShape, stream: StreamId) -> KernelId {
+    /// Queues a launch, which must fit on a core. Ids are given in order from 0; the launches in
+    /// [`Machine::shared`], if it has any, must have the same.
+    pub fn launch(&mut self, kernel: C::Kernel, stream: StreamId) -> KernelId {
         let id = KernelId::from(self.kernels.len());
-        self.textures |= code.program.insts().iter().any(|i| i.mem.is_some_and(|m| m.space == Space::Texture));
-        self.kernels.push(Kernel::new(code, shape, &self.spec));
+        self.textures |= kernel.reads_textures();
+        self.dispatcher.launch(id, stream, kernel.shape());
+        self.kernels.push(kernel);
         self.streams.push(stream);
-        self.dispatcher.launch(id, stream, &shape);
         id
     }
 
@@ -255,7 +159,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Machine<S, P, O> {
     ///
     /// # Errors
     /// A fault, a deadlock, an interruption.
-    pub fn run(&mut self, watch: &mut dyn FnMut(Standing) -> ControlFlow<()>) -> Result<(), RunError> {
+    pub fn run(&mut self, watch: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<(), RunError> {
         while !self.dispatcher.is_idle() {
             self.run_to_next_end(watch)?;
         }
@@ -267,7 +171,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Machine<S, P, O> {
     ///
     /// # Errors
     /// As [`Machine::run`].
-    pub fn run_to_next_end(&mut self, watch: &mut dyn FnMut(Standing) -> ControlFlow<()>) -> Result<(), RunError> {
+    pub fn run_to_next_end(&mut self, watch: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<(), RunError> {
         let ended = self.ended.len();
         self.admit(self.now);
         while !self.dispatcher.is_idle() && self.ended.len() == ended {
@@ -283,35 +187,43 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Machine<S, P, O> {
             self.until_watch -= 1;
             if self.until_watch == 0 {
                 self.until_watch = CYCLES_PER_WATCH;
-                let standing = self.standing();
-                self.check_progress(standing)?;
-                if watch(standing).is_break() {
+                let progress = self.progress();
+                self.check_progress(progress)?;
+                if watch(progress).is_break() {
                     return Err(RunError::Interrupted);
                 }
             }
         }
-        self.sms.iter_mut().for_each(|sm| sm.settle(self.now));
-        self.sms.iter().for_each(|sm| sm.account().check());
+        self.cores.iter_mut().for_each(|core| core.settle(self.now));
+        self.cores.iter().for_each(C::check);
         Ok(())
     }
 
-    /// Takes all counters from now on before each cycle whose number is a multiple of `cycles`, as long
-    /// as kernels run. What is simulated stays the same.
+    /// From now on takes a sample before each cycle whose number is a multiple of `cycles`, as long as kernels
+    /// run. What is simulated stays the same.
     pub fn sample_every(&mut self, cycles: NonZeroU64) {
         self.sample_every = cycles.get();
         self.sample_at = self.now.next_multiple_of(cycles.get()).max(cycles.get());
     }
 
     /// Ends a run with [`RunError::Livelock`] when all warps have repeated themselves, and nothing that
-    /// they share has changed, for at least `cycles` cycles. A program that would end is never stopped:
-    /// [`Livelock`] says how it is detected. Streams must know their state ([`WarpStream::has_changed`]).
+    /// they share has changed, for at least `cycles` cycles. A program that would end is never stopped. Cores
+    /// must know their state ([`Core::has_changed`]).
+    ///
+    /// [`RunError::Livelock`]: crate::RunError::Livelock
     pub fn watch_for_livelock(&mut self, cycles: NonZeroU64) {
         self.watchdog = Some(Box::new(Watchdog::new(cycles.get())));
     }
 
-    /// The counters taken since this was last called ([`Machine::sample_every`]).
-    pub fn take_samples(&mut self) -> Vec<Snapshot> {
+    /// What was counted in each interval between samples that has ended since this was last called
+    /// ([`Machine::sample_every`]).
+    pub fn take_samples(&mut self) -> Vec<Snapshot<C::Counters>> {
         std::mem::take(&mut self.samples)
+    }
+
+    /// What was counted since the last sample.
+    pub fn since_sample(&mut self) -> Snapshot<C::Counters> {
+        self.snapshot(self.now).since(&self.sampled)
     }
 
     /// Nothing happens between `now` and `next`: the state is that of each cycle between.
@@ -319,87 +231,87 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Machine<S, P, O> {
     fn take_samples_upto(&mut self, next: Cycle) {
         while self.sample_at <= next {
             let sample = self.snapshot(self.sample_at);
-            self.samples.push(sample);
+            self.samples.push(sample.since(&self.sampled));
+            self.sampled = sample;
             self.sample_at += self.sample_every;
         }
     }
 
-    /// One core cycle: answers arrive, SMs work, CTAs end and begin.
+    /// One core cycle: replies arrive, cores work, CTAs end and begin.
     fn cycle(&mut self) -> Result<(), Box<Fault>> {
         self.end_launch_latencies();
         self.advance_memory();
-        self.tick_sms()?;
+        self.tick_cores()?;
         self.retire();
         self.dispatch();
         self.now += 1;
         Ok(())
     }
 
-    /// The memory system catches up; SMs that sleep are woken by their first answer.
+    /// The memory system catches up; cores that sleep are woken by their first reply.
     fn advance_memory(&mut self) {
         if self.memory.next_event(&self.ports) > self.now {
             return;
         }
         self.memory.advance(self.now, &mut self.ports);
-        for sm in self.memory.answered() {
-            if let Some(&(stamp, _)) = self.ports[sm].inbox.front() {
-                self.due[sm] = self.due[sm].min(stamp);
+        for core in self.memory.answered() {
+            if let Some(&(stamp, _)) = self.ports[core].inbox.front() {
+                self.due[core] = self.due[core].min(stamp);
                 self.first_due = self.first_due.min(stamp);
             }
         }
     }
 
-    /// Ticks the SMs that are due, and goes on with each as long as it cannot tell from its port what
-    /// the others do: its state stays at hand. Whatever happens between SMs happens in the order of
-    /// cycles all the same.
-    fn tick_sms(&mut self) -> Result<(), Box<Fault>> {
+    /// Ticks the cores that are due, and continues with each as long as its port cannot show what the others
+    /// do: its state stays in the host's caches. What happens between cores happens in the order of cycles
+    /// all the same.
+    fn tick_cores(&mut self) -> Result<(), Box<Fault>> {
         if self.first_due > self.now {
             return Ok(());
         }
         self.first_due = NEVER;
         let ahead = self.may_run_ahead();
-        for i in 0..self.sms.len() {
+        for i in 0..self.cores.len() {
             if self.due[i] <= self.now {
-                let until = if ahead && self.sms[i].resident_warps() > 0 { self.may_reach(i) } else { self.now };
-                self.tick_sm(i, until)?;
+                let until = if ahead && self.cores[i].has_threads() { self.may_reach(i) } else { self.now };
+                self.tick_core(i, until)?;
             }
             self.first_due = self.first_due.min(self.due[i]);
         }
         Ok(())
     }
 
-    /// Whether SMs may be ticked beyond the present cycle: no warp depends on other SMs', no CTA is
-    /// to be dispatched, and the end of the one kernel finds all other SMs idle.
+    /// Whether cores may be ticked beyond the present cycle: no thread depends on other cores', no CTA is
+    /// to be dispatched, and the end of the one kernel finds all other cores idle.
     fn may_run_ahead(&self) -> bool {
-        S::ALONE
+        self.alone
             && self.running.len() == 1
             && self.kernel_ready == NEVER
             && (self.room.is_empty() || !self.dispatcher.has_work(self.now))
     }
 
-    /// The last cycle in which SM `i` may be ticked now. All are to be level when the watcher is called
+    /// The last cycle in which core `i` may be ticked now. All are to be level when the watcher is called
     /// and when a sample is taken.
     fn may_reach(&mut self, i: usize) -> Cycle {
         let watch = (self.now + Cycle::from(self.until_watch)).min(self.sample_at) - 1;
         self.memory.undisturbed_until(i, self.now, self.textures).clamp(self.now, watch)
     }
 
-    /// Ticks SM `i` in this cycle and those up to `until` in which it has something to do. It stops
+    /// Ticks core `i` in this cycle and those up to `until` in which it has something to do. It stops
     /// where a CTA ends, and where its requests might find no room.
-    fn tick_sm(&mut self, i: usize, until: Cycle) -> Result<(), Box<Fault>> {
-        let (sm, port) = (&mut self.sms[i], &mut self.ports[i]);
+    fn tick_core(&mut self, i: usize, until: Cycle) -> Result<(), Box<Fault>> {
+        let (core, port) = (&mut self.cores[i], &mut self.ports[i]);
         let mut env = Env { kernels: &self.kernels, shared: &mut self.shared, port };
         let mut at = self.now;
         loop {
-            sm.tick(at, &mut env)?;
-            let next = sm.next_event(env.port);
+            core.tick(at, &mut env)?;
+            let next = core.next_event(env.port);
             self.due[i] = next;
-            if !sm.finished().is_empty() {
+            if !core.finished().is_empty() {
                 self.first_finish = self.first_finish.min(at);
                 return Ok(());
             }
-            if next > until || env.port.outbox.len() + Sm::<S, P, O>::MOST_REQUESTS > self.spec.outbox_packets as usize
-            {
+            if next > until || env.port.outbox.len() + C::MOST_REQUESTS > self.outbox_packets {
                 return Ok(());
             }
             at = next;
@@ -413,17 +325,17 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Machine<S, P, O> {
         }
         self.first_finish = NEVER;
         let mut ended = Vec::new();
-        for (i, sm) in self.sms.iter_mut().enumerate() {
-            if sm.finished().is_empty() {
+        for (i, core) in self.cores.iter_mut().enumerate() {
+            if core.finished().is_empty() {
                 continue;
             }
             // It has not been ticked since.
-            let finish = sm.account().cycles() - 1;
+            let finish = core.cycles() - 1;
             if finish > self.now {
                 self.first_finish = self.first_finish.min(finish);
                 continue;
             }
-            for cta in sm.finished().drain(..) {
+            for cta in core.finished().drain(..) {
                 self.room.insert(i);
                 if self.dispatcher.cta_finished(cta.kernel) {
                     ended.push(cta.kernel);
@@ -454,12 +366,12 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Machine<S, P, O> {
                 self.running.push(Running { kernel, stream, start: now, ready, before: before.clone() });
             }
             if self.flush_l1 {
-                self.sms.iter_mut().filter(|sm| sm.is_idle()).for_each(Sm::invalidate_l1);
+                self.cores.iter_mut().filter(|core| core.is_idle()).for_each(C::flush_l1);
             }
             self.kernel_ready = self.dispatcher.next_ready(now);
         }
-        if self.waiting_since.is_none() && !self.running.is_empty() && self.running.iter().all(|r| r.ready > now) {
-            self.waiting_since = Some(Box::new(self.snapshot(now)));
+        if self.waiting.since.is_none() && !self.running.is_empty() && self.running.iter().all(|r| r.ready > now) {
+            self.waiting.since = Some(Box::new(self.counted(now)));
         }
     }
 
@@ -469,10 +381,12 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Machine<S, P, O> {
         if self.kernel_ready > now {
             return;
         }
-        let here = self.snapshot(now);
-        if let Some(since) = self.waiting_since.take() {
-            self.waited.add(&here.wait_since(&since));
+        let counted = self.counted(now);
+        if let Some(since) = self.waiting.since.take() {
+            self.waiting.ended.add(&counted.wait_since(&since));
+            self.waiting.ended_cores.add(&counted.core.since(&since.core));
         }
+        let here = self.without_waits(counted);
         for running in self.running.iter_mut().filter(|r| r.ready == now) {
             if !running.only_waited(&here) {
                 running.before = here.clone();
@@ -480,27 +394,27 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Machine<S, P, O> {
         }
     }
 
-    /// Each SM gets at most one CTA.
+    /// Each core gets at most one CTA.
     fn dispatch(&mut self) {
         if self.kernel_ready <= self.now {
             // Where no CTA of the others fits, one of this kernel may.
-            (0..self.sms.len()).for_each(|sm| {
-                self.room.insert(sm);
+            (0..self.cores.len()).for_each(|core| {
+                self.room.insert(core);
             });
             self.kernel_ready = self.dispatcher.next_ready(self.now + 1);
         }
         if self.room.is_empty() || !self.dispatcher.has_work(self.now) {
             return;
         }
-        let Self { dispatcher, sms, ports, kernels, shared, due, first_due, now, room, .. } = self;
+        let Self { dispatcher, cores, ports, kernels, shared, due, first_due, now, room, .. } = self;
         let next = *now + 1;
         dispatcher.dispatch(*now, room, |p| {
-            let sm = &mut sms[p.sm];
-            let fits = sm.can_accept(&kernels[p.kernel.index()].shape);
+            let core = &mut cores[p.core];
+            let fits = core.can_accept(kernels[p.kernel.index()].shape());
             if fits {
-                let mut env = Env { kernels, shared, port: &mut ports[p.sm] };
-                sm.start_cta(next, &mut env, p.kernel, p.cta);
-                due[p.sm] = next;
+                let mut env = Env { kernels, shared, port: &mut ports[p.core] };
+                core.start_cta(next, &mut env, p.kernel, p.cta);
+                due[p.core] = next;
                 *first_due = (*first_due).min(next);
             }
             fits
@@ -515,21 +429,21 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Machine<S, P, O> {
         if next <= self.now { self.now } else { next.min(self.memory.next_event(&self.ports)) }
     }
 
-    /// A machine in which requests go round but nothing issues is as dead as a silent one.
-    fn check_progress(&mut self, standing: Standing) -> Result<(), RunError> {
-        let moved = standing.warp_instructions + self.memory.packets_moved();
+    /// A machine in which requests circulate but nothing issues is as dead as a silent one.
+    fn check_progress(&mut self, progress: Progress) -> Result<(), RunError> {
+        let moved = progress.warp_instructions + self.memory.packets_moved();
         if moved != self.last_move.1 {
             self.last_move = (self.now, moved);
         } else if self.now - self.last_move.0 > self.stuck_after {
             return Err(self.deadlock());
         }
-        let Self { watchdog, sms, shared, kernels, kernel_ready, now, .. } = self;
+        let Self { watchdog, cores, shared, kernels, kernel_ready, now, .. } = self;
         if let Some(watchdog) = watchdog
-            && watchdog.look(*now, sms, shared, *kernel_ready != NEVER)
+            && watchdog.look(*now, cores, shared, *kernel_ready != NEVER)
         {
             let mut warps = Vec::new();
-            for (number, sm) in sms.iter_mut().enumerate() {
-                warps.extend(sm.follow_loops(*now, kernels, shared, |warp| watchdog.is_blocked(number, warp)));
+            for (number, core) in cores.iter_mut().enumerate() {
+                warps.extend(core.follow_loops(*now, kernels, shared, &|warp| watchdog.is_blocked(number, warp)));
             }
             return Err(RunError::Livelock(watchdog.report(*now, warps)));
         }
@@ -537,41 +451,58 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Machine<S, P, O> {
     }
 
     fn deadlock(&self) -> RunError {
-        let blocked = self.sms.iter().flat_map(|sm| sm.describe_stalls(&self.kernels)).collect();
+        let blocked = self.cores.iter().flat_map(|core| core.describe_stalls(&self.kernels)).collect();
         RunError::Deadlock(Deadlock { cycle: self.now, blocked })
     }
 
-    fn standing(&self) -> Standing {
+    fn progress(&self) -> Progress {
         let (ctas_done, ctas_total) = self.dispatcher.progress();
-        Standing {
+        Progress {
             kernel: self.running.first().map(|r| r.kernel),
             ctas_done,
             ctas_total,
             cycles: self.now,
-            warp_instructions: self.sms.iter().map(|sm| sm.counters().warp_instructions).sum(),
+            warp_instructions: self.cores.iter().map(C::warp_instructions).sum(),
         }
     }
 
-    fn snapshot(&mut self, upto: Cycle) -> Snapshot {
-        let mut all = Snapshot {
+    /// What is counted up to `cycle`, as reports have it.
+    fn snapshot(&mut self, upto: Cycle) -> Snapshot<C::Counters> {
+        let counted = self.counted(upto);
+        self.without_waits(counted)
+    }
+
+    /// What cores and memory have counted up to `upto`, waits for launches like any other time.
+    fn counted(&mut self, upto: Cycle) -> Snapshot<C::Counters> {
+        let mut core = C::Counters::default();
+        for one in &mut self.cores {
+            one.settle(upto);
+            one.count(&mut core);
+        }
+        Snapshot {
             cycles: upto,
+            launch: LaunchWait::default(),
+            core,
             memory: self.memory.counters(),
             dram_cycles: self.memory.dram_cycles(upto),
-            launch: self.waited.clone(),
-            ..Snapshot::default()
-        };
-        for sm in &mut self.sms {
-            sm.settle(upto);
-            all.add_sm(sm);
         }
-        if let Some(since) = &self.waiting_since {
-            all.launch.add(&all.wait_since(since));
+    }
+
+    /// Tells the waits for launches apart from other time.
+    fn without_waits(&self, mut counted: Snapshot<C::Counters>) -> Snapshot<C::Counters> {
+        let Waiting { ended, ended_cores, since } = &self.waiting;
+        let (mut wait, mut cores) = (ended.clone(), ended_cores.clone());
+        if let Some(since) = since {
+            wait.add(&counted.wait_since(since));
+            cores.add(&counted.core.since(&since.core));
         }
-        all
+        counted.launch = wait;
+        counted.core.leave_out(&cores);
+        counted
     }
 
     /// All counters since the start.
-    pub fn counters(&mut self) -> Snapshot {
+    pub fn counters(&mut self) -> Snapshot<C::Counters> {
         self.snapshot(self.now)
     }
 
@@ -581,29 +512,19 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Machine<S, P, O> {
     }
 
     /// Kernels that have ended since this was last called, in order of their end.
-    pub fn take_ended(&mut self) -> Vec<KernelRun> {
+    pub fn take_ended(&mut self) -> Vec<KernelRun<C::Counters>> {
         std::mem::take(&mut self.ended)
     }
 
     /// What a kernel that has not ended has done so far, for a report after an interruption.
-    pub fn unfinished(&mut self) -> Vec<KernelRun> {
+    pub fn unfinished(&mut self) -> Vec<KernelRun<C::Counters>> {
         let after = self.snapshot(self.now);
         self.running.iter().map(|r| r.until(&after)).collect()
     }
 
-    /// A launch by its id.
-    pub fn kernel(&self, id: KernelId) -> &Kernel {
-        &self.kernels[id.index()]
-    }
-
-    /// The SMs' common description.
-    pub fn spec(&self) -> &Arc<CoreSpec> {
-        &self.spec
-    }
-
-    /// The SMs, for their policies' structures and observers.
-    pub fn sms(&self) -> &[Sm<S, P, O>] {
-        &self.sms
+    /// The cores, for what observes them.
+    pub fn cores(&self) -> &[C] {
+        &self.cores
     }
 
     /// A copy from the host leaves its data in L2, as on hardware.

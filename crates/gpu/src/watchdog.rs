@@ -14,58 +14,16 @@
 //! The state of warps is looked at only after a stated number of cycles without a change, and then a few
 //! dozen times in as many cycles. Until then a look is a flag.
 
-use isa::{WarpSlot, WarpStream};
+use crate::core::Core;
+use crate::livelock::{Livelock, Pulse, SpinningWarp};
+use isa::WarpSlot;
 use kit::Cycle;
-use sm::{IssuePolicy, Observer, Pulse, Sm, SpinningWarp};
 use std::collections::BTreeMap;
-use std::fmt;
 
 /// Looks at the state of warps in as many cycles as pass without one.
 const LOOKS: Cycle = 32;
 /// Maximum number of states remembered of a warp. At this number every second one is forgotten.
 const REMEMBERED: usize = 256;
-
-/// Warps that execute indefinitely and change nothing: each has been in the same state twice, and in the
-/// meantime nothing that warps share has changed.
-#[derive(Clone, Debug)]
-pub struct Livelock {
-    /// When it was found.
-    pub cycle: Cycle,
-    /// The last cycle after which nothing changed.
-    pub since: Cycle,
-    /// The warps.
-    pub warps: Vec<SpinningWarp>,
-}
-
-/// Most warps that the text of a livelock names.
-const NAMED_WARPS: usize = 4;
-
-impl fmt::Display for Livelock {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { cycle, since, warps } = self;
-        let (count, does) =
-            (warps.len(), if warps.len() == 1 { "warp repeats itself" } else { "warps repeat themselves" });
-        write!(
-            f,
-            "livelock at cycle {cycle}: {count} {does} without end; memory and output have not changed for {} cycles",
-            cycle - since
-        )?;
-        let mut named: Vec<&SpinningWarp> = Vec::new();
-        for warp in warps {
-            if named.len() < NAMED_WARPS && !named.iter().any(|other| other.does_as(warp)) {
-                named.push(warp);
-            }
-        }
-        for warp in &named {
-            write!(f, "\n  {warp}")?;
-            let others = warps.iter().filter(|other| other.does_as(warp)).count() - 1;
-            if others > 0 {
-                write!(f, "\n    … and so {} {others} more", if others == 1 { "does" } else { "do" })?;
-            }
-        }
-        Ok(())
-    }
-}
 
 /// What is remembered of a warp.
 #[derive(Clone, Debug, Default)]
@@ -105,43 +63,37 @@ pub(crate) struct Watchdog {
     next_look: Cycle,
     /// CTAs begun and ended until then.
     ctas: u64,
-    /// By SM and warp slot.
+    /// By core and warp slot.
     warps: BTreeMap<(usize, u16), Memory>,
 }
 
 impl Watchdog {
-    /// Speaks up after at least `patience` cycles.
+    /// Reports after at least `patience` cycles.
     pub fn new(patience: Cycle) -> Self {
         Self { patience, since: 0, next_look: 0, ctas: u64::MAX, warps: BTreeMap::new() }
     }
 
-    /// Whether nothing is going to happen any more. `expects`: something outside the SMs is going to.
-    pub fn look<S: WarpStream, P: IssuePolicy, O: Observer>(
-        &mut self,
-        now: Cycle,
-        sms: &[Sm<S, P, O>],
-        shared: &mut S::Shared,
-        expects: bool,
-    ) -> bool {
+    /// Whether nothing is going to happen any more. `expects`: something outside the cores is going to.
+    pub fn look<C: Core>(&mut self, now: Cycle, cores: &[C], shared: &mut C::Shared, expects: bool) -> bool {
         if now < self.next_look {
             return false;
         }
         self.next_look = now + (self.patience / LOOKS).max(1);
-        let ctas = sms.iter().map(|sm| sm.counters().ctas_started + sm.counters().ctas_finished).sum();
-        // What they share, every SM's stream knows.
-        let Some(stream) = sms.first().map(Sm::stream) else { return false };
-        if expects || ctas != self.ctas || stream.has_changed(shared) {
+        let ctas = cores.iter().map(C::cta_events).sum();
+        // Every core knows what they share.
+        let Some(core) = cores.first() else { return false };
+        if expects || ctas != self.ctas || core.has_changed(shared) {
             (self.since, self.ctas) = (now, ctas);
             self.warps.clear();
-            stream.watch_changes(shared);
+            core.watch_changes(shared);
             return false;
         }
         if now - self.since < self.patience {
             return false;
         }
         let mut all = true;
-        for (number, sm) in sms.iter().enumerate() {
-            for (warp, pulse) in sm.pulses() {
+        for (number, core) in cores.iter().enumerate() {
+            for (warp, pulse) in core.pulses() {
                 let memory = self.warps.entry((number, warp.0)).or_default();
                 memory.note(pulse);
                 all &= memory.repeats;
@@ -150,9 +102,9 @@ impl Watchdog {
         all
     }
 
-    /// Whether a warp of an SM waits at a barrier that is not released.
-    pub fn is_blocked(&self, sm: usize, warp: WarpSlot) -> bool {
-        self.warps.get(&(sm, warp.0)).is_some_and(|warp| warp.blocked)
+    /// Whether a warp of a core waits at a barrier that is not released.
+    pub fn is_blocked(&self, core: usize, warp: WarpSlot) -> bool {
+        self.warps.get(&(core, warp.0)).is_some_and(|warp| warp.blocked)
     }
 
     /// The livelock that has been found.

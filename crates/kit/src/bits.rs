@@ -32,19 +32,26 @@ pub fn set_bits(mut mask: u64) -> impl Iterator<Item = usize> {
 /// A set of integers below a bound fixed when it is made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BitSet {
-    words: Box<[u64]>,
+    /// Members below 64, in place: many sets have no others.
+    first: u64,
+    rest: Box<[u64]>,
 }
 
 impl BitSet {
     /// An empty set able to hold `0..bound`.
     pub fn new(bound: usize) -> Self {
-        Self { words: vec![0; bound.div_ceil(64)].into() }
+        Self { first: 0, rest: vec![0; bound.div_ceil(64).saturating_sub(1)].into() }
+    }
+
+    #[inline]
+    fn word_mut(&mut self, i: usize) -> &mut u64 {
+        if i < 64 { &mut self.first } else { &mut self.rest[i / 64 - 1] }
     }
 
     /// Adds `i`; true if it was absent. Panics if `i` is not below the bound's next multiple of 64.
     #[inline]
     pub fn insert(&mut self, i: usize) -> bool {
-        let (word, bit) = (&mut self.words[i / 64], 1 << (i % 64));
+        let (word, bit) = (self.word_mut(i), 1 << (i % 64));
         let fresh = *word & bit == 0;
         *word |= bit;
         fresh
@@ -53,7 +60,7 @@ impl BitSet {
     /// Takes `i` out; true if it was there.
     #[inline]
     pub fn remove(&mut self, i: usize) -> bool {
-        let (word, bit) = (&mut self.words[i / 64], 1 << (i % 64));
+        let (word, bit) = (self.word_mut(i), 1 << (i % 64));
         let there = *word & bit != 0;
         *word &= !bit;
         there
@@ -62,38 +69,81 @@ impl BitSet {
     /// Whether `i` is in the set.
     #[inline]
     pub fn contains(&self, i: usize) -> bool {
-        self.words[i / 64] >> (i % 64) & 1 != 0
+        self.word(i / 64) >> (i % 64) & 1 != 0
     }
 
     /// Whether nothing is in the set.
+    #[inline]
     pub fn is_empty(&self) -> bool {
-        self.words.iter().all(|&w| w == 0)
+        self.first == 0 && self.rest.iter().all(|&w| w == 0)
     }
 
     /// Takes everything out.
     pub fn clear(&mut self) {
-        self.words.fill(0);
+        self.first = 0;
+        self.rest.fill(0);
     }
 
     /// Adds everything in `other`; true if that changed the set. Bounds must agree.
     pub fn union_with(&mut self, other: &Self) -> bool {
-        debug_assert_eq!(self.words.len(), other.words.len());
-        let mut changed = false;
-        for (mine, theirs) in self.words.iter_mut().zip(&other.words) {
+        debug_assert_eq!(self.words(), other.words());
+        let mut changed = other.first & !self.first != 0;
+        self.first |= other.first;
+        for (mine, theirs) in self.rest.iter_mut().zip(&other.rest) {
             changed |= *theirs & !*mine != 0;
             *mine |= *theirs;
         }
         changed
     }
 
-    /// The members, smallest first.
-    pub fn iter(&self) -> impl Iterator<Item = usize> {
-        self.words.iter().enumerate().flat_map(|(w, &bits)| set_bits(bits).map(move |b| w * 64 + b))
+    /// The first member at or after `from`.
+    #[inline]
+    pub fn next(&self, from: usize) -> Option<usize> {
+        if from < 64 {
+            let bits = self.first & u64::MAX << from;
+            if bits != 0 {
+                return Some(bits.trailing_zeros() as usize);
+            }
+        }
+        if self.rest.is_empty() { None } else { self.next_of_rest(from.max(64) - 64) }
     }
 
-    /// How many members there are.
+    fn next_of_rest(&self, from: usize) -> Option<usize> {
+        let mut word = from / 64;
+        let mut bits = self.rest.get(word)? & u64::MAX << (from % 64);
+        while bits == 0 {
+            word += 1;
+            bits = *self.rest.get(word)?;
+        }
+        Some((word + 1) * 64 + bits.trailing_zeros() as usize)
+    }
+
+    /// The first member at or after `from`, or else the first of all.
+    #[inline]
+    pub fn next_cyclic(&self, from: usize) -> Option<usize> {
+        self.next(from).or_else(|| self.next(0))
+    }
+
+    /// Words of 64 integers, at least one.
+    #[inline]
+    pub fn words(&self) -> usize {
+        1 + self.rest.len()
+    }
+
+    /// The members from `64 * i` to `64 * i + 63`, as a mask.
+    #[inline]
+    pub fn word(&self, i: usize) -> u64 {
+        if i == 0 { self.first } else { self.rest[i - 1] }
+    }
+
+    /// The members, smallest first.
+    pub fn iter(&self) -> impl Iterator<Item = usize> {
+        (0..self.words()).flat_map(|i| set_bits(self.word(i)).map(move |bit| i * 64 + bit))
+    }
+
+    /// Number of members.
     pub fn len(&self) -> usize {
-        self.words.iter().map(|w| w.count_ones() as usize).sum()
+        (0..self.words()).map(|i| self.word(i).count_ones() as usize).sum()
     }
 }
 
@@ -113,5 +163,21 @@ mod tests {
         assert_eq!(set.len(), 3);
         set.clear();
         assert!(set.is_empty());
+    }
+
+    #[test]
+    fn members_are_found_in_cyclic_order() {
+        let mut set = BitSet::new(130);
+        assert_eq!(set.next_cyclic(5), None);
+        [3, 64, 129].into_iter().for_each(|p| _ = set.insert(p));
+        assert_eq!(set.next(0), Some(3));
+        assert_eq!(set.next(4), Some(64));
+        assert_eq!(set.next(65), Some(129));
+        assert_eq!(set.next(130), None);
+        assert_eq!(set.next_cyclic(130), Some(3));
+        set.remove(3);
+        assert_eq!(set.next_cyclic(130), Some(64));
+        assert_eq!((set.iter().count(), set.is_empty(), set.contains(129)), (2, false, true));
+        assert_eq!((0..set.words()).map(|i| set.word(i)).collect::<Vec<_>>(), [0, 1, 2]);
     }
 }

@@ -11,19 +11,55 @@ pub struct CounterInfo {
     pub description: &'static str,
 }
 
-/// A group of counters declared by [`counters!`](crate::counters!).
-pub trait Counters: Default {
-    /// The counters of the group, in the order of [`Counters::values`].
-    const SCHEMA: &'static [CounterInfo];
-    /// Present values.
-    fn values(&self) -> Vec<u64>;
-    /// Adds another group's counts to this one's.
+/// Counts that add up over parts of a machine and whose differences are counts of a time: numbers, groups
+/// of numbers, groups of groups.
+pub trait Counters: Clone + Default {
+    /// Adds `other`, counted elsewhere or later.
     fn add(&mut self, other: &Self);
-    /// Counts since `earlier`, a former state of this same group.
+    /// Counts since `earlier`, a former state of these same counters.
     fn since(&self, earlier: &Self) -> Self;
 }
 
-/// Declares a struct of `u64` counters with its schema.
+/// A group of numbers declared by [`counters!`](crate::counters!).
+pub trait CounterGroup: Counters {
+    /// The counters of the group, in the order of [`CounterGroup::values`].
+    const SCHEMA: &'static [CounterInfo];
+    /// Present values.
+    fn values(&self) -> Vec<u64>;
+}
+
+impl Counters for u64 {
+    fn add(&mut self, other: &Self) {
+        *self += other;
+    }
+
+    fn since(&self, earlier: &Self) -> Self {
+        self - earlier
+    }
+}
+
+/// A number for each of `N` kinds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ByKind<const N: usize>(pub [u64; N]);
+
+impl<const N: usize> Default for ByKind<N> {
+    fn default() -> Self {
+        Self([0; N])
+    }
+}
+
+impl<const N: usize> Counters for ByKind<N> {
+    fn add(&mut self, other: &Self) {
+        self.0.iter_mut().zip(&other.0).for_each(|(a, b)| *a += b);
+    }
+
+    fn since(&self, earlier: &Self) -> Self {
+        Self(std::array::from_fn(|i| self.0[i] - earlier.0[i]))
+    }
+}
+
+/// Declares a struct of counters: either of `u64`s, each with its unit, which gives it a schema
+/// ([`CounterGroup`]), or of other [`Counters`], each with its type.
 ///
 /// ```
 /// kit::counters! {
@@ -33,19 +69,30 @@ pub trait Counters: Default {
 ///         pub accesses: "sectors",
 ///     }
 /// }
-/// use kit::Counters;
+/// kit::counters! {
+///     /// What a core does.
+///     pub struct CoreCounters {
+///         /// Core cycles.
+///         pub cycles: u64,
+///         /// The L1 data cache.
+///         pub l1d: CacheCounters,
+///     }
+/// }
+/// use kit::{CounterGroup, Counters};
 /// assert_eq!(CacheCounters::SCHEMA[0].unit, "sectors");
 /// assert_eq!(CacheCounters::SCHEMA[0].description, "Sectors that were looked up.");
+/// let earlier = CoreCounters { cycles: 10, l1d: CacheCounters { accesses: 3 } };
+/// let mut now = earlier.clone();
+/// now.add(&CoreCounters { cycles: 5, l1d: CacheCounters { accesses: 4 } });
+/// assert_eq!(now.since(&earlier).l1d.accesses, 4);
 /// ```
 #[macro_export]
 macro_rules! counters {
     ($(#[$doc:meta])* pub struct $name:ident {
         $($(#[doc = $text:literal])+ pub $field:ident: $unit:literal,)*
     }) => {
-        $(#[$doc])*
-        #[derive(Clone, Debug, Default, PartialEq, Eq)]
-        pub struct $name { $($(#[doc = $text])+ pub $field: u64,)* }
-        impl $crate::Counters for $name {
+        $crate::counters! { $(#[$doc])* pub struct $name { $($(#[doc = $text])+ pub $field: u64,)* } }
+        impl $crate::CounterGroup for $name {
             const SCHEMA: &'static [$crate::CounterInfo] = &[$($crate::CounterInfo {
                 name: stringify!($field),
                 unit: $unit,
@@ -54,11 +101,20 @@ macro_rules! counters {
             fn values(&self) -> Vec<u64> {
                 vec![$(self.$field,)*]
             }
+        }
+    };
+    ($(#[$doc:meta])* pub struct $name:ident $(<$part:ident>)? {
+        $($(#[doc = $text:literal])+ pub $field:ident: $type:ty,)*
+    }) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, Default, PartialEq, Eq)]
+        pub struct $name $(<$part>)? { $($(#[doc = $text])+ pub $field: $type,)* }
+        impl $(<$part: $crate::Counters>)? $crate::Counters for $name $(<$part>)? {
             fn add(&mut self, other: &Self) {
-                $(self.$field += other.$field;)*
+                $($crate::Counters::add(&mut self.$field, &other.$field);)*
             }
             fn since(&self, earlier: &Self) -> Self {
-                Self { $($field: self.$field - earlier.$field,)* }
+                Self { $($field: $crate::Counters::since(&self.$field, &earlier.$field),)* }
             }
         }
     };

@@ -159,12 +159,17 @@ macro_rules! parameters {
         $($(#[doc = $text:literal])+ pub $field:ident: $type:ty = $default:tt $(in $bounds:tt)?,)*
     }) => {
         $(#[$doc])*
-        #[derive(Clone, Debug, PartialEq, Eq)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub struct $name { $($(#[doc = $text])+ pub $field: $type,)* }
+
+        impl $name {
+            /// What its fields are unless they are set.
+            pub const DEFAULT: Self = Self { $($field: $default,)* };
+        }
 
         impl Default for $name {
             fn default() -> Self {
-                Self { $($field: $default,)* }
+                Self::DEFAULT
             }
         }
 
@@ -196,10 +201,10 @@ macro_rules! parameters {
 /// Declares an enum that a parameter can have, each variant with the word for it.
 #[macro_export]
 macro_rules! words {
-    ($(#[$doc:meta])* pub enum $name:ident { $($(#[doc = $text:literal])+ $variant:ident = $word:literal,)* }) => {
-        $(#[$doc])*
+    ($(#[$meta:meta])* pub enum $name:ident { $($(#[$about:meta])+ $variant:ident = $word:literal,)* }) => {
+        $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum $name { $($(#[doc = $text])+ $variant,)* }
+        pub enum $name { $($(#[$about])+ $variant,)* }
 
         impl $crate::parameters::ParameterValue for $name {
             fn accepts(_: Option<(u64, u64)>) -> $crate::parameters::Accepts {

@@ -1,16 +1,13 @@
 //! Area, energy and power of a core design's own structures.
 //!
-//! [`sm::Structure`] says what there is and how often it is used, [`energy::Storage`] what that costs.
+//! [`Structure`] says what there is and how often it is used, [`energy::Storage`] what that costs.
 //! In a run clocks are taken to be gated: only flip-flops that are written are clocked. What a
-//! free-running clock draws beside that is [`DesignCost::clock_pj`] in each cycle.
+//! free-running clock draws in addition is [`DesignCost::clock_pj`] in each cycle.
 
-use crate::energy::EnergyModel;
-use crate::published::{self, Measure};
-use crate::{RunError, Setup, structures};
-use energy::{Coefficients, Cost, Storage};
-use gpu::Snapshot;
+use energy::{Coefficients, Cost, Structure, Uses};
+use gpu::{AnySnapshot, CoreReport};
 use sm::scalar::ScalarCounters;
-use sm::{Each, SmCounters, Structure, Uses};
+use sm::{SmCounters, SmTotals};
 
 /// A process and the voltage it is run at.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -46,11 +43,12 @@ pub struct DesignCost {
 impl DesignCost {
     /// That of `structures`.
     pub fn of(structures: &[Structure], process: Process) -> Self {
-        let instruction =
-            SmCounters { warp_instructions: 1, register_reads: 2, register_writes: 1, ..SmCounters::default() };
-        let scalar = ScalarCounters { scalar_compared: 2, ..ScalarCounters::default() };
-        let mut sum =
-            Self { instruction_pj: dynamic_pj(structures, &instruction, &scalar, process), ..Self::default() };
+        let instruction = SmTotals {
+            sm: SmCounters { warp_instructions: 1, register_reads: 2, register_writes: 1, ..SmCounters::default() },
+            scalar: ScalarCounters { scalar_compared: 2, ..ScalarCounters::default() },
+            ..SmTotals::default()
+        };
+        let mut sum = Self { instruction_pj: dynamic_pj(structures, &instruction, process), ..Self::default() };
         for structure in structures {
             let (cost, instances) = (cost(structure, process), structure.instances as f64);
             sum.bits += structure.total_bits() as f64;
@@ -80,15 +78,7 @@ impl DesignCost {
 
 /// What one of `structure` costs.
 pub fn cost(structure: &Structure, process: Process) -> Cost {
-    let storage = Storage {
-        entries: structure.entries,
-        bits: structure.bits,
-        read_ports: structure.read_ports,
-        write_ports: structure.write_ports,
-        compared_bits: structure.compared_bits,
-        matrix: structure.matrix,
-    };
-    storage.cost(process.node_nm, process.volts)
+    structure.storage.cost(process.node_nm, process.volts)
 }
 
 /// What the structures of a core design take, at the voltage of the coefficients.
@@ -102,10 +92,10 @@ pub struct DesignPower {
 
 impl DesignPower {
     /// Of the structures of `sms` SMs in which `counts` happened.
-    pub fn of(structures: &[Structure], counts: &Snapshot, sms: u32, coefficients: &Coefficients) -> Self {
+    pub fn of(structures: &[Structure], counts: &AnySnapshot, sms: u32, coefficients: &Coefficients) -> Self {
         let process = Process::from(coefficients);
         Self {
-            dynamic_pj: dynamic_pj(structures, &counts.sm, &counts.scalar, process),
+            dynamic_pj: dynamic_pj(structures, &*counts.core, process),
             leakage_watts: DesignCost::of(structures, process).leakage_uw * 1e-6 * f64::from(sms),
         }
     }
@@ -117,197 +107,13 @@ impl DesignPower {
 }
 
 /// Energy of using the structures, in picojoules.
-fn dynamic_pj(structures: &[Structure], counts: &SmCounters, scalar: &ScalarCounters, process: Process) -> f64 {
+fn dynamic_pj(structures: &[Structure], core: &dyn CoreReport, process: Process) -> f64 {
     let of = |structure: &Structure| {
         let cost = cost(structure, process);
-        let used = |uses: Uses| times(uses, counts, scalar);
+        let used = |uses: Uses| f64::from(uses.times) * core.uses(uses.per) as f64;
         used(structure.reads) * cost.read_pj
             + used(structure.writes) * cost.write_pj
             + used(structure.searches) * cost.search_pj
     };
     structures.iter().map(of).sum()
-}
-
-/// How many uses these are.
-fn times(uses: Uses, counts: &SmCounters, scalar: &ScalarCounters) -> f64 {
-    // Registers that instructions name, in whichever register file they are.
-    let sources = counts.register_reads + scalar.vector_reads_saved;
-    let results = counts.register_writes + scalar.vector_writes_saved;
-    let each = match uses.per {
-        Each::Instruction => counts.warp_instructions,
-        Each::Source => sources,
-        Each::Result => results,
-        Each::ScalarRead => scalar.scalar_reads,
-        Each::ScalarWrite => scalar.scalar_writes,
-        Each::Compared => scalar.scalar_compared,
-        Each::Operand => sources + results,
-        Each::Access => counts.global_accesses + counts.local_accesses + counts.shared_accesses,
-    };
-    f64::from(uses.times) * each as f64
-}
-
-/// The structures of the in-order core on the GPU of `setup`. What they use is in the energy of events.
-///
-/// # Errors
-/// The description cannot be built.
-pub fn in_order(setup: &Setup) -> Result<Vec<Structure>, RunError> {
-    structures(&Setup { core: "inorder".to_owned(), ..setup.clone() })
-}
-
-/// What a core design costs on a GPU.
-#[derive(Clone, Debug)]
-pub struct CoreCost {
-    /// Process of the GPU.
-    pub process: Process,
-    /// Area of its die in square millimetres.
-    pub die_mm2: f64,
-    /// Its SMs.
-    pub sms: u32,
-    /// All structures of an SM.
-    pub all: DesignCost,
-    /// What that is more than the in-order core's.
-    pub beyond_in_order: DesignCost,
-}
-
-impl CoreCost {
-    /// That of the core which `setup` names; none if its GPU names no energy model.
-    ///
-    /// # Errors
-    /// There is no such design or energy model, or the description cannot be built.
-    pub fn of(setup: &Setup) -> Result<Option<Self>, RunError> {
-        let Some(model) = EnergyModel::of(&setup.gpu).map_err(RunError::input)? else { return Ok(None) };
-        let coefficients = model.coefficients();
-        let process = Process::from(coefficients);
-        let all = DesignCost::of(&structures(setup)?, process);
-        let beyond_in_order = all.beyond(&DesignCost::of(&in_order(setup)?, process));
-        Ok(Some(Self { process, die_mm2: coefficients.die_mm2, sms: setup.gpu.sm_count, all, beyond_in_order }))
-    }
-
-    /// Percent of the die that `cost` of each SM takes.
-    pub fn die_percent(&self, cost: &DesignCost) -> f64 {
-        100.0 * cost.area_um2 * 1e-6 * f64::from(self.sms) / self.die_mm2
-    }
-}
-
-/// Our figure for what a paper publishes.
-///
-/// # Errors
-/// The description of the GPU cannot be built.
-pub fn ours(figure: &published::Cost) -> Result<f64, RunError> {
-    let overrides: Vec<String> =
-        figure.buffer_entries.map(|n| format!("sm.frontend.buffer_entries={n}")).into_iter().collect();
-    let gpu = config::load_with(&figure.gpu, &overrides).map_err(|e| RunError::input(e.to_string()))?;
-    let (sms, schedulers) = (f64::from(gpu.sm_count), f64::from(gpu.sm.issue.schedulers));
-    let process = Process { node_nm: figure.node_nm, volts: figure.volts };
-    let of = |core: &str| {
-        let mut all = structures(&Setup { core: core.to_owned(), ..Setup::new(gpu.clone()) })?;
-        all.retain(|s| figure.structures.is_empty() || figure.structures.iter().any(|name| name == s.name));
-        Ok::<_, RunError>(DesignCost::of(&all, process))
-    };
-    let cost = match &figure.against {
-        Some(baseline) => of(&figure.core)?.beyond(&of(baseline)?),
-        None => of(&figure.core)?,
-    };
-    let watts = cost.idle_watts(figure.core_mhz);
-    Ok(match figure.measure {
-        Measure::DiePercent => 100.0 * cost.area_um2 * 1e-6 * sms / figure.die_mm2,
-        Measure::SchedulerUm2 => cost.area_um2 / schedulers,
-        Measure::Watts => watts * sms,
-        Measure::SchedulerMilliwatts => watts * 1e3 / schedulers,
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const PROCESS: Process = Process { node_nm: 12.0, volts: 1.0 };
-
-    fn all_of(core: &str, gpu: &str) -> Vec<Structure> {
-        let gpu = config::load(gpu).unwrap();
-        structures(&Setup { core: core.to_owned(), ..Setup::new(gpu) }).unwrap()
-    }
-
-    fn cost_of(core: &str, gpu: &str) -> DesignCost {
-        DesignCost::of(&all_of(core, gpu), PROCESS)
-    }
-
-    #[test]
-    fn larger_designs_cost_more() {
-        for chain in [
-            &["ghost-4", "ghost", "ghost-16", "ghost-32"][..],
-            &["socgpu-4", "socgpu", "socgpu-16", "socgpu-32"],
-            &["warpboard-commit", "inorder", "warpboard-read", "bloomboard-1", "bloomboard-2", "inorder-war-exact"],
-            &["ghost", "ghost-precise"],
-            &["loog-8", "loog-16", "loog", "loog-lsq"],
-        ] {
-            for pair in chain.windows(2) {
-                let more = cost_of(pair[1], "rtx2060s").beyond(&cost_of(pair[0], "rtx2060s"));
-                assert!(more.bits > 0.0 && more.area_um2 > 0.0 && more.leakage_uw > 0.0, "{pair:?}: {more:?}");
-                assert!(more.clock_pj > 0.0 && more.instruction_pj >= 0.0, "{pair:?}: {more:?}");
-            }
-        }
-    }
-
-    /// A structure that is never used has nothing to be there for.
-    #[test]
-    fn every_structure_of_every_design_is_used() {
-        for (core, _) in crate::CORES {
-            for gpu in ["gtx480", "rtx2060s"] {
-                for s in all_of(core, gpu) {
-                    let cost = cost(&s, PROCESS);
-                    assert!(s.reads.times > 0 || s.searches.times > 0, "{core}: nobody looks at {s:?}");
-                    assert!(s.writes.times > 0 && cost.write_pj > 0.0, "{core}: {s:?}");
-                    assert_eq!(s.searches.times > 0, s.compared_bits > 0 || s.matrix, "{core}: {s:?}");
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn without_events_there_is_leakage_alone() {
-        let v100 = Coefficients::of("v100").unwrap().unwrap();
-        let socgpu = all_of("socgpu", "v100");
-        let power = |instructions| {
-            let mut counts = Snapshot::default();
-            counts.sm.warp_instructions = instructions;
-            DesignPower::of(&socgpu, &counts, 80, &v100)
-        };
-        let [idle, busy, twice] = [0, 1000, 2000].map(power);
-        let leakage_uw = DesignCost::of(&socgpu, Process::from(&v100)).leakage_uw;
-        assert!((idle.leakage_watts / (leakage_uw * 80.0 * 1e-6) - 1.0).abs() < 1e-12);
-        assert_eq!(idle.dynamic_pj, 0.0);
-        assert!(busy.dynamic_pj > 0.0 && (twice.dynamic_pj / busy.dynamic_pj - 2.0).abs() < 1e-6, "{busy:?} {twice:?}");
-        assert_eq!(busy.leakage_watts, idle.leakage_watts);
-    }
-
-    #[test]
-    fn an_in_order_core_adds_nothing_to_itself() {
-        let setup = Setup::new(config::load("gtx480").unwrap());
-        let beyond = |setup: &Setup| CoreCost::of(setup).unwrap().unwrap().beyond_in_order;
-        assert_eq!(beyond(&setup), DesignCost::default());
-        let saves = Setup { core: "warpboard-commit".to_owned(), ..setup };
-        assert!(beyond(&saves).area_um2 < 0.0, "it has no scoreboard");
-    }
-
-    /// Ours over published. Where that is far from 1, docs/designs say why.
-    #[test]
-    fn ratios_to_what_is_published() {
-        let ratio = |what: &str| {
-            let figure = published::costs().iter().find(|c| c.what == what).unwrap_or_else(|| panic!("{what}"));
-            ours(figure).unwrap() / figure.value
-        };
-        let within = |what: &str, low: f64, high: f64| {
-            let ratio = ratio(what);
-            assert!((low..high).contains(&ratio), "{what}: {ratio}");
-        };
-        // What GhOST is said to cost is what its scheduler costs here, within a factor of two ...
-        within("its GhOST scheduler alone, area at 45 nm", 0.5, 2.0);
-        within("its GhOST scheduler alone, power at 45 nm", 0.5, 2.0);
-        // ... without the issue buffer's 7,104 bits a scheduler and the checkers.
-        within("all it adds, area at 45 nm", 30.0, 80.0);
-        within("all it adds, share of the die", 30.0, 80.0);
-        within("all it adds, share of the die at 14 nm", 0.2, 0.5);
-        within("all it adds, power of free-running clocks", 0.5, 2.0);
-    }
 }

@@ -1,120 +1,118 @@
-//! A machine of any core design, for whoever only launches and waits.
+//! A machine of any core design, for callers that only launch and wait: the one place where a simulation
+//! is dispatched at run time. Nothing within a cycle goes through it.
 
-use exec::LiveStream;
-use gpu::{KernelRun, Machine, RunError, Snapshot, Standing, StreamId};
-use isa::{KernelId, LaunchShape, WarpStream};
-use sm::{Auditor, Code, Findings, Kernel, Observer, Silent};
+use crate::source::Source;
+use gpu::{AnySnapshot, Core, CoreReport, KernelRun, Machine, Progress, RunError, Snapshot, StreamId};
+use isa::{KernelId, LaunchShape, Program};
+use sm::Findings;
 use std::num::NonZeroU64;
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use workloads::Form;
 
-/// What a session needs of the machine under it, whose warps are streams `S`.
-pub(crate) trait Engine<S: WarpStream = LiveStream> {
-    /// What all streams share: of live ones, device memory and launches.
-    fn state(&mut self) -> &mut S::Shared;
-    /// See [`Machine::launch`].
-    fn launch(&mut self, code: Arc<Code>, shape: LaunchShape, stream: StreamId) -> KernelId;
-    /// See [`Machine::run`].
-    fn run(&mut self, watch: &mut dyn FnMut(Standing) -> ControlFlow<()>) -> Result<(), RunError>;
+/// What a simulation needs of the machine under it.
+pub(crate) trait Engine {
+    /// What the warps do.
+    fn source(&mut self) -> &mut Source;
+    /// Queues a launch of `program`, which was made from code of this form.
+    fn launch(&mut self, program: &Arc<Program>, form: Form, shape: LaunchShape, stream: StreamId) -> KernelId;
     /// See [`Machine::run_to_next_end`].
-    fn run_to_next_end(&mut self, watch: &mut dyn FnMut(Standing) -> ControlFlow<()>) -> Result<(), RunError>;
+    fn run_to_next_end(&mut self, watch: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<(), RunError>;
     /// See [`Machine::take_ended`].
-    fn take_ended(&mut self) -> Vec<KernelRun>;
+    fn take_ended(&mut self) -> Vec<KernelRun<Box<dyn CoreReport>>>;
     /// See [`Machine::unfinished`].
-    fn unfinished(&mut self) -> Vec<KernelRun>;
+    fn unfinished(&mut self) -> Vec<KernelRun<Box<dyn CoreReport>>>;
     /// See [`Machine::counters`].
-    fn counters(&mut self) -> Snapshot;
+    fn counters(&mut self) -> AnySnapshot;
     /// See [`Machine::sample_every`].
     fn sample_every(&mut self, cycles: NonZeroU64);
-    /// See [`Machine::watch_for_livelock`].
-    fn watch_for_livelock(&mut self, _cycles: NonZeroU64) {}
     /// See [`Machine::take_samples`].
-    fn take_samples(&mut self) -> Vec<Snapshot>;
-    /// See [`Machine::kernel`].
-    fn kernel(&self, id: KernelId) -> &Kernel;
+    fn take_samples(&mut self) -> Vec<AnySnapshot>;
+    /// See [`Machine::since_sample`].
+    fn since_sample(&mut self) -> AnySnapshot;
+    /// See [`Machine::watch_for_livelock`].
+    fn watch_for_livelock(&mut self, cycles: NonZeroU64);
     /// See [`Machine::copied_to_device`].
     fn copied_to_device(&mut self, address: u64, bytes: u64);
-    /// The host has written to device memory.
-    fn host_wrote(&mut self, _address: u64, _bytes: u64) {}
-    /// What the auditors of all SMs have found, if there are any.
-    fn findings(&self) -> Option<Findings> {
-        None
-    }
+    /// What the auditors of all cores have found, if there are any.
+    fn findings(&self) -> Option<Findings>;
+    /// The warp scheduler in use.
+    fn scheduler(&self) -> &str;
 }
 
-/// Who may watch a machine's SMs.
-pub(crate) trait Watch: Observer + 'static {
-    /// What it has found, if it looks for anything.
+/// A kind of core that simulations run on.
+pub(crate) trait Subject: Core<Shared = Source> {
+    /// Makes launches of programs.
+    type Loader;
+    /// A launch of `program`, which was made from code of this form.
+    fn load(loader: &mut Self::Loader, program: &Arc<Program>, form: Form, shape: LaunchShape) -> Self::Kernel;
+    /// What an auditor has found, if the core has one.
     fn findings(&self) -> Option<&Findings>;
+    /// The warp scheduler in use.
+    fn scheduler(loader: &Self::Loader) -> &str;
 }
 
-impl Watch for Silent {
-    fn findings(&self) -> Option<&Findings> {
-        None
-    }
+/// A machine with what makes its launches.
+pub(crate) struct Rig<C: Subject> {
+    pub machine: Machine<C>,
+    pub loader: C::Loader,
 }
 
-impl Watch for Auditor {
-    fn findings(&self) -> Option<&Findings> {
-        Some(Auditor::findings(self))
-    }
-}
-
-impl<S: WarpStream, P: sm::IssuePolicy, O: Watch> Engine<S> for Machine<S, P, O> {
-    fn state(&mut self) -> &mut S::Shared {
-        &mut self.shared
+impl<C: Subject> Engine for Rig<C> {
+    fn source(&mut self) -> &mut Source {
+        &mut self.machine.shared
     }
 
-    fn launch(&mut self, code: Arc<Code>, shape: LaunchShape, stream: StreamId) -> KernelId {
-        Machine::launch(self, code, shape, stream)
+    fn launch(&mut self, program: &Arc<Program>, form: Form, shape: LaunchShape, stream: StreamId) -> KernelId {
+        self.machine.launch(C::load(&mut self.loader, program, form, shape), stream)
     }
 
-    fn run(&mut self, watch: &mut dyn FnMut(Standing) -> ControlFlow<()>) -> Result<(), RunError> {
-        Machine::run(self, watch)
+    fn run_to_next_end(&mut self, watch: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<(), RunError> {
+        self.machine.run_to_next_end(watch)
     }
 
-    fn run_to_next_end(&mut self, watch: &mut dyn FnMut(Standing) -> ControlFlow<()>) -> Result<(), RunError> {
-        Machine::run_to_next_end(self, watch)
+    fn take_ended(&mut self) -> Vec<KernelRun<Box<dyn CoreReport>>> {
+        self.machine.take_ended().into_iter().map(KernelRun::erased).collect()
     }
 
-    fn take_ended(&mut self) -> Vec<KernelRun> {
-        Machine::take_ended(self)
+    fn unfinished(&mut self) -> Vec<KernelRun<Box<dyn CoreReport>>> {
+        self.machine.unfinished().into_iter().map(KernelRun::erased).collect()
     }
 
-    fn unfinished(&mut self) -> Vec<KernelRun> {
-        Machine::unfinished(self)
-    }
-
-    fn counters(&mut self) -> Snapshot {
-        Machine::counters(self)
+    fn counters(&mut self) -> AnySnapshot {
+        self.machine.counters().erased()
     }
 
     fn sample_every(&mut self, cycles: NonZeroU64) {
-        Machine::sample_every(self, cycles);
+        self.machine.sample_every(cycles);
+    }
+
+    fn take_samples(&mut self) -> Vec<AnySnapshot> {
+        self.machine.take_samples().into_iter().map(Snapshot::erased).collect()
+    }
+
+    fn since_sample(&mut self) -> AnySnapshot {
+        self.machine.since_sample().erased()
     }
 
     fn watch_for_livelock(&mut self, cycles: NonZeroU64) {
-        Machine::watch_for_livelock(self, cycles);
-    }
-
-    fn take_samples(&mut self) -> Vec<Snapshot> {
-        Machine::take_samples(self)
-    }
-
-    fn kernel(&self, id: KernelId) -> &Kernel {
-        Machine::kernel(self, id)
+        self.machine.watch_for_livelock(cycles);
     }
 
     fn copied_to_device(&mut self, address: u64, bytes: u64) {
-        Machine::copied_to_device(self, address, bytes);
+        self.machine.copied_to_device(address, bytes);
     }
 
     fn findings(&self) -> Option<Findings> {
-        let each = self.sms().iter().filter_map(|sm| sm.observer.findings());
+        let each = self.machine.cores().iter().filter_map(C::findings);
         each.fold(None, |all: Option<Findings>, one| {
             let mut all = all.unwrap_or_default();
             all.add(one);
             Some(all)
         })
+    }
+
+    fn scheduler(&self) -> &str {
+        C::scheduler(&self.loader)
     }
 }

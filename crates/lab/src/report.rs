@@ -1,84 +1,12 @@
 //! The report of a run: one typed schema behind the text and the JSON.
 
-use crate::energy::PowerSeries;
+use crate::power::PowerSeries;
+use gpu::Stats;
 use isa::Dim3;
 use serde::Serialize;
-use serde::ser::{SerializeMap, Serializer};
+use serde::ser::Serializer;
 use sm::{Example, Findings, Party, Violation};
-use std::sync::Arc;
 use workloads::Form;
-
-/// What one statistic means.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct StatInfo {
-    /// Unique name, dotted by part: `cycles`, `stall.raw`, `l2.read_hits`.
-    pub name: String,
-    /// Unit: `cycles`, `warp instructions`, `%`, `GB/s` …
-    pub unit: &'static str,
-    /// One sentence for a reader of the report.
-    pub description: String,
-}
-
-/// The value of one statistic.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[serde(untagged)]
-pub enum Value {
-    /// A count.
-    Count(u64),
-    /// A ratio or rate; absent where its denominator is zero.
-    Real(Option<f64>),
-}
-
-impl Value {
-    /// `numerator / denominator x scale`, absent where the denominator is zero.
-    pub fn ratio(numerator: u64, denominator: u64, scale: f64) -> Self {
-        Value::Real((denominator != 0).then(|| numerator as f64 / denominator as f64 * scale))
-    }
-
-    /// As a number; `None` where it is absent.
-    pub fn number(self) -> Option<f64> {
-        match self {
-            Value::Count(n) => Some(n as f64),
-            Value::Real(r) => r,
-        }
-    }
-}
-
-/// The statistics of a kernel or of a run, in the order of the schema.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Stats(pub Vec<(Arc<StatInfo>, Value)>);
-
-impl Stats {
-    /// Takes the descriptions that `other` has, too, from there: those of a million launches are the same.
-    pub(crate) fn share_descriptions(&mut self, other: &Self) {
-        for ((mine, _), (others, _)) in self.0.iter_mut().zip(&other.0) {
-            if mine == others {
-                *mine = others.clone();
-            }
-        }
-        self.0.shrink_to_fit();
-    }
-
-    /// The statistic called `name`.
-    pub fn get(&self, name: &str) -> Option<Value> {
-        self.0.iter().find(|(info, _)| info.name == name).map(|&(_, value)| value)
-    }
-
-    /// The statistic called `name` as a number, 0 where it is absent.
-    pub fn number(&self, name: &str) -> f64 {
-        self.get(name).and_then(Value::number).unwrap_or(0.0)
-    }
-}
-
-impl Serialize for Stats {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.0.len()))?;
-        for (info, value) in &self.0 {
-            map.serialize_entry(&info.name, value)?;
-        }
-        map.end()
-    }
-}
 
 /// How the registers per thread came to be known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

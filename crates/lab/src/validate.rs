@@ -3,8 +3,8 @@
 //! Ours come from [`crate::microbench`], the others from [`config::measured`]. `docs/validation.md`
 //! holds the table and the reasons.
 
-use crate::Setup;
 use crate::microbench::{Measurement, measure};
+use crate::setup::Setup;
 use config::GpuConfig;
 use config::measured::{Figure, Quantity, figures_for};
 use workloads::device::DeviceError;
@@ -84,30 +84,30 @@ reasons! {
     PtxSfuLatency = "ptx-sfu-latency";
     /// A 16x16x16 operation is one PTX instruction, with latency and interval 64 in Accel-Sim's PTX
     /// table. Hardware executes it as machine instructions that overlap: half the time, twice the
-    /// rate. The 20 to 24 registers are besides read one per bank and round, in 5 to 12 rounds.
+    /// rate. In addition the 20 to 24 registers are read one per bank and round, in 5 to 12 rounds.
     PtxTensor = "ptx-tensor";
-    /// The latency is the one of Accel-Sim's description: 20 cycles on the TITAN V, where its tuner
-    /// measured 33.7 for L1 and 27 for shared memory; 39 for L1 on the RTX 3070, where the chase, its
-    /// clock's overhead subtracted, has 33. The model's way through the load/store unit adds 4 or 5.
+    /// The latency is that of Accel-Sim's description: 20 cycles on the TITAN V, where its tuner
+    /// measured 33.7 for L1 and 27 for shared memory; 39 for L1 on the RTX 3070, where the chase,
+    /// without its clock's overhead, has 33. The load/store unit of the model adds 4 or 5.
     L1Parameter = "l1-parameter";
-    /// Accel-Sim's tuner sets the latency of L2 to the measured L2 latency less that of L1. A
-    /// request past L1 has no L1 latency to pay in the model: the way there and back takes 12 cycles,
-    /// so the sum falls short of the measured latency by most of an L1 latency.
+    /// Accel-Sim's tuner sets the latency of L2 to the measured L2 latency less that of L1. In the
+    /// model a request that misses L1 does not pay the L1 latency, only 12 cycles of transport in
+    /// both directions. The sum is too short by most of an L1 latency.
     L2Parameter = "l2-parameter";
-    /// The sum comes out right, its parts do not: Accel-Sim's tuner sets the latency of DRAM to the
-    /// measured difference to L2, and the model adds the DRAM's own timing (tRCD, tCL and three
-    /// command cycles) to it, which makes up for what L2 lacks.
+    /// The sum agrees, its parts do not. Accel-Sim's tuner sets the latency of DRAM to the measured
+    /// difference to L2, and the model adds the DRAM's own timing (tRCD, tCL and three command
+    /// cycles), which compensates for the short latency of L2.
     DramParameter = "dram-parameter";
-    /// Atomics are answered by L2 like loads, with what that lacks (`l2-parameter`), and the unit
-    /// that adds has no latency of its own.
+    /// L2 replies to atomics as to loads, with the same missing latency (`l2-parameter`), and the
+    /// unit that adds has no latency of its own.
     AtomicUnit = "atomic-unit";
     /// No mechanism has been found yet.
     Unexplained = "unexplained";
-    /// Two limits. The crossbar has one queue per input, whose head blocks what stands behind
-    /// it: 50 to 59 % of the peak get through. And where the number of slices is no power of two,
-    /// the hash, made for the next one, is taken modulo the number of slices: of the TITAN V's 48,
-    /// 16 get twice the traffic of the others and are full at two thirds of the peak. Both as in
-    /// Accel-Sim; hardware reaches 90 %.
+    /// Two limits, both as in Accel-Sim; hardware reaches 90 %. The crossbar has one queue per
+    /// input, whose head blocks the requests behind it: 50 to 59 % of the peak is achieved. Where
+    /// the number of slices is no power of two, the hash, made for the next power, is taken modulo
+    /// the number of slices: of the TITAN V's 48, 16 get twice the traffic of the others and are
+    /// full at two thirds of the peak.
     L2Traffic = "l2-traffic";
     /// As for L2, 16 of the TITAN V's 48 slices, and so 8 of its 24 channels, get twice the traffic
     /// of the others: at two thirds of the peak these are full. The V100, with 32 channels, comes
@@ -116,12 +116,12 @@ reasons! {
     /// The description leaves launches at 0 cycles, as Accel-Sim's does for this GPU; the figure is
     /// that of an empty kernel in the SM. Set `launch.kernel_latency_cycles` where launches matter.
     LaunchParameter = "launch-parameter";
-    /// Ours is what independent multiply-adds with three operands read, at the rate of their units.
-    /// The other is no measurement but what the tuner derives for the matrix units' operands; the
-    /// description's banks and rounds have the same capacity.
+    /// Ours is the operand traffic of independent multiply-adds with three operands, at the rate of
+    /// their units. The other is derived by the tuner for the matrix units' operands, without a
+    /// measurement; the description's banks and rounds have the same capacity.
     RegisterCapacity = "register-capacity";
-    /// The figure is that of a relation of the GPU described, with other clocks: the A4000 has
-    /// slower memory, and its latencies count cycles of its own core clock.
+    /// The figure is that of a related card with other clocks: the A4000 has slower memory, and its
+    /// latencies count cycles of its own core clock.
     Relation = "relation";
 }
 

@@ -11,7 +11,7 @@ use isa::{CtaSlot, Dim3, KernelId, OpClass, Pc, Space, WarpSlot};
 use kit::Cycle;
 use lab::{CORES, ForCore, for_core};
 use sm::scalar::ScalarConfig;
-use sm::{Auditor, Findings, IssuePolicy, Observer, Seen, Stall, Timeline, Violation};
+use sm::{Auditor, ConfigOf, CoreDesign, Findings, Observer, Seen, Stall, Timeline, Violation};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use support::{Bench, Line, add, arrive, atomic, branch, copy_async, exit, fence, load, op, store, sync};
@@ -104,7 +104,7 @@ const SCALAR: [&str; 2] = ["inorder+scalar", "ghost+scalar"];
 /// `programs` with a scalar path, all lanes of whose operands are the same.
 fn on_a_scalar_path(mut programs: Vec<(&'static str, Bench)>) -> Vec<(&'static str, Bench)> {
     for (_, bench) in &mut programs {
-        bench.options.scalar = Some(ScalarConfig::PAPER);
+        bench.options.scalar = Some(ScalarConfig::DEFAULT);
         bench.lines.iter_mut().for_each(|line| line.value = |_| 7);
     }
     programs
@@ -190,7 +190,7 @@ struct Contract<'a> {
 impl ForCore for Contract<'_> {
     type Output = (String, Findings);
 
-    fn with<P: IssuePolicy + 'static>(self, policy: &P::Config) -> (String, Findings) {
+    fn with<P: CoreDesign + 'static>(self, policy: &ConfigOf<P>) -> (String, Findings) {
         let Self { name, bench, exposed, instructions } = self;
         let watch = || Watch { auditor: Some(Auditor::new(P::allowances(policy))), ..Watch::default() };
         let run = bench.run_design::<P, Watch>(policy, watch());

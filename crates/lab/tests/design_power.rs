@@ -1,20 +1,22 @@
 //! Mean power of the designs' own structures while workloads run. `--nocapture` prints the table.
 
 use energy::Coefficients;
-use gpu::Snapshot;
-use lab::design_cost::{DesignCost, DesignPower, Process, in_order};
+use gpu::{AnySnapshot, Snapshot};
+use lab::design_cost::{DesignCost, DesignPower, Process};
+use lab::in_order;
 use lab::{Job, Report, Setup, Unattended, run, structures};
+use sm::SmTotals;
 use std::collections::BTreeMap;
 use workloads::Form;
 
 /// What a report has of the counters that structures are used by.
-fn counts(report: &Report) -> Snapshot {
+fn counts(report: &Report) -> AnySnapshot {
     let count = |name: &str| report.total.number(name) as u64;
-    let mut counts = Snapshot::default();
-    counts.sm.warp_instructions = count("warp_instructions");
-    counts.sm.register_reads = count("sm.register_reads");
-    counts.sm.register_writes = count("sm.register_writes");
-    counts
+    let mut counts = Snapshot::<SmTotals>::default();
+    counts.core.sm.warp_instructions = count("warp_instructions");
+    counts.core.sm.register_reads = count("sm.register_reads");
+    counts.core.sm.register_writes = count("sm.register_writes");
+    counts.erased()
 }
 
 #[test]

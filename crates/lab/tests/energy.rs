@@ -5,6 +5,7 @@ use gpu::Snapshot;
 use lab::design_cost::DesignPower;
 use lab::energy::{EnergyModel, activity};
 use lab::{Job, Report, Setup, Stats, Unattended, run};
+use sm::SmTotals;
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 use workloads::suite;
@@ -108,7 +109,7 @@ fn the_clock_scales_time_and_the_voltage_everything_but_constant_power() {
 #[test]
 fn nothing_counted_costs_only_time() {
     let gpu = config::load("v100").unwrap();
-    let idle = Snapshot { cycles: 1_132_000, ..Snapshot::default() };
+    let idle = Snapshot::<SmTotals> { cycles: 1_132_000, ..Snapshot::default() }.erased();
     let model = EnergyModel::of(&gpu).unwrap().unwrap();
     let energy = model.energy(&idle, &gpu);
     let c = model.coefficients();
@@ -120,12 +121,13 @@ fn nothing_counted_costs_only_time() {
 fn more_active_lanes_cost_more() {
     let gpu = config::load("v100").unwrap();
     let counted = |lanes: u64| {
-        let mut s = Snapshot { cycles: 10_000, ..Snapshot::default() };
+        let mut counted = Snapshot::<SmTotals> { cycles: 10_000, ..Snapshot::default() };
+        let s = &mut counted.core;
         s.classes.0[isa::OpClass::FpFma as usize] = 1000;
         s.works.0[sm::Work::FpMul as usize] = 1000 * lanes;
         (s.sm.warp_instructions, s.sm.thread_instructions, s.sm.active_cycles) = (1000, 1000 * lanes, 80 * 10_000);
         (s.sm.lane_reads, s.sm.lane_writes) = (3000 * lanes, 1000 * lanes);
-        s
+        counted.erased()
     };
     let model = EnergyModel::of(&gpu).unwrap().unwrap();
     let [few, many] = [8, 32].map(|lanes| model.energy(&counted(lanes), &gpu));

@@ -109,25 +109,33 @@ fn page() -> String {
     let [whole, part, refused, beyond] = counts;
     format!(
         "# PTX instructions\n\n\
-         This page lists what of PTX ISA 8.8 runs here, for someone whose kernel is refused or who writes one. Of the \
-         {} forms of {names} instructions {whole} run with all their modifiers, {part} with some, {refused} are \
-         refused, and {beyond} are not applicable: they need a target newer than sm_{NEWEST_GPU}, of which no GPU is \
-         described here. Everything in the table is checked as the manual says, whether it runs or not: modifiers, \
-         types, operands, `.version` and `.target`.\n\n\
-         The test `ptx_page` of `lower` writes it from the table that the checker reads \
-         (`crates/ptx/src/isa/table.txt`): `BLESS=1 cargo nextest run -p warpwright-lower --test ptx_page`. Each form \
-         is loaded in all its spellings, or, where those are many, with each modifier once.\n\n\
-         - *form*: `{{.x}}` may be left out, `(.x\\|.y)` is one of several. Modifiers may need a newer version or \
-         target than their form.\n\
-         - *operands*: `=` is written; `T`, `U`, `V` are the types in order, `2T` twice as wide, `T>` or wider, `T!` no \
-         number, `T.` a part of a register; `{{4}}T` a vector, `{{v}}T` one of as many as `.v2` says, `{{}}T` the parts of \
-         a value; `p` a predicate; `[s]` an address, by state space (`m`: as the modifiers say); `[t]` an image and coordinates; `bar` a barrier, `16n` a multiple of 16, `imm` an integer, \
-         `sym` a variable, `sreg` a special register; `?` may be left out; `@x`: only with `.x`; `_` may be the sink. \
-         Where they are `*` or `...` the table leaves them open; forms of which it cannot write an instance are \
-         listed as refused.\n\
-         - *PTX*, *target*: the oldest `.version` and `.target` that have it.\n\
-         - *here*: *supported*; *but* these modifiers, with which it is refused; *some combinations* of its \
-         modifiers; *refused*: a kernel with it does not load, and the message names the line; *not applicable*.\n\
+         This page lists what of PTX ISA 8.8 runs here, for users whose kernel is refused and for authors of kernels. Of \
+         the {} forms of {names} instructions, {whole} run with all their modifiers, {part} with some, and {refused} are \
+         refused. {beyond} are not applicable: they need a target newer than sm_{NEWEST_GPU}, for which there is no GPU \
+         description. All forms in the table are checked as the manual says, whether they run or not: modifiers, types, \
+         operands, `.version` and `.target`.\n\n\
+         The test `ptx_page` of `lower` writes this page from the table that the checker reads \
+         (`crates/ptx/src/isa/table.txt`): `BLESS=1 cargo nextest run -p warpwright-lower --test ptx_page`. It loads each \
+         form in all its spellings or, where these are many, with each modifier once.\n\n\
+         | column | meaning |\n| --- | --- |\n\
+         | form | the instruction with its modifiers: `{{.x}}` is optional, `(.x\\|.y)` is one of several. Modifiers may \
+         need a newer version or target than their form |\n\
+         | operands | in the notation below |\n\
+         | PTX, target | the oldest `.version` and `.target` that have the form |\n\
+         | here | *supported*; *but* the modifiers with which it is refused; *some combinations* of its modifiers; \
+         *refused*: a kernel with it does not load, and the message names the line; *not applicable* |\n\n\
+         | operand | is |\n| --- | --- |\n\
+         | `=` | written |\n\
+         | `T`, `U`, `V` | of the form's types, in order |\n\
+         | `2T`, `T>` | twice as wide; as wide or wider |\n\
+         | `T!`, `T.` | no number; a part of a register |\n\
+         | `{{4}}T`, `{{v}}T`, `{{}}T` | a vector of four; of as many as `.v2` says; the parts of a value |\n\
+         | `p` | a predicate |\n\
+         | `[s]`, `[t]` | an address, by state space (`m`: as the modifiers say); an image and coordinates |\n\
+         | `bar`, `16n`, `imm` | a barrier; a multiple of 16; an integer |\n\
+         | `sym`, `sreg` | a variable; a special register |\n\
+         | `?`, `@x`, `_` | optional; only with `.x`; may be the sink |\n\
+         | `*`, `...` | left open by the table; forms of which it cannot write an instance are listed as refused |\n\
          {tables}",
         forms().len(),
     )

@@ -12,15 +12,15 @@
 
 use crate::cache::CacheCounters;
 use crate::clock::Clocks;
-use crate::crossbar::{Crossbar, CrossbarCounters, PortSet, Source, Taken};
+use crate::crossbar::{Crossbar, CrossbarCounters, Source, Taken};
 use crate::dram::{AddressMap, Channel, DramCounters};
 use crate::outlook::Outlook;
+use crate::packet::{Packet, Packets, Part};
 use crate::partition::{PartitionCounters, Side, Slice, finish_part};
-use crate::slab::{Packet, Packets, Part};
 use crate::{Port, RequestKind};
 use config::GpuConfig;
 use kit::bits::set_bits;
-use kit::{Counters, Cycle, NEVER, Ring};
+use kit::{BitSet, Counters, Cycle, NEVER, Ring};
 use std::cmp::Ordering;
 
 kit::counters! {
@@ -35,34 +35,21 @@ kit::counters! {
     }
 }
 
-/// Counters of the whole memory system.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct MemoryCounters {
-    /// Answers.
-    pub answers: AnswerCounters,
-    /// SMs to slices.
-    pub requests: CrossbarCounters,
-    /// Slices to SMs.
-    pub replies: CrossbarCounters,
-    /// Around the slices, all together.
-    pub partitions: PartitionCounters,
-    /// L2, all slices together.
-    pub l2: CacheCounters,
-    /// DRAM, all channels together.
-    pub dram: DramCounters,
-}
-
-impl MemoryCounters {
-    /// Counts since `earlier`, a former state of the same system.
-    pub fn since(&self, earlier: &Self) -> Self {
-        Self {
-            answers: self.answers.since(&earlier.answers),
-            requests: self.requests.since(&earlier.requests),
-            replies: self.replies.since(&earlier.replies),
-            partitions: self.partitions.since(&earlier.partitions),
-            l2: self.l2.since(&earlier.l2),
-            dram: self.dram.since(&earlier.dram),
-        }
+kit::counters! {
+    /// Counters of the whole memory system.
+    pub struct MemoryCounters {
+        /// Answers.
+        pub answers: AnswerCounters,
+        /// SMs to slices.
+        pub requests: CrossbarCounters,
+        /// Slices to SMs.
+        pub replies: CrossbarCounters,
+        /// Around the slices, all together.
+        pub partitions: PartitionCounters,
+        /// L2, all slices together.
+        pub l2: CacheCounters,
+        /// DRAM, all channels together.
+        pub dram: DramCounters,
     }
 }
 
@@ -82,7 +69,7 @@ pub struct MemorySystem {
     cluster_of: Box<[u16]>,
     /// Clusters whose next request the crossbar has not been offered yet, and the first core cycle
     /// in which one of those can be.
-    unseen: PortSet,
+    unseen: BitSet,
     unseen_due: Cycle,
     requests: Crossbar,
     slices: Box<[Slice]>,
@@ -92,9 +79,9 @@ pub struct MemorySystem {
     input_packets: usize,
     ejection_packets: usize,
     /// Slices that have something to do in their next cycle.
-    active: PortSet,
+    active: BitSet,
     /// Slices with answers for the crossbar.
-    answering: PortSet,
+    answering: BitSet,
     /// When packets leave the slices' latency paths: (L2 cycle, slice), in order.
     rop_timers: Ring<(u64, u16)>,
     rop_latency: u64,
@@ -107,7 +94,7 @@ pub struct MemorySystem {
     answers: AnswerCounters,
     outlook: Outlook,
     /// SMs that got an answer in the last call of `advance`.
-    answered: PortSet,
+    answered: BitSet,
     /// Visits everything in every cycle: the yardstick for the tests.
     exhaustive: bool,
 }
@@ -131,7 +118,7 @@ impl MemorySystem {
             packets: Packets::default(),
             sms_per_cluster,
             cluster_of: (0..sms).map(|sm| (sm / sms_per_cluster) as u16).collect(),
-            unseen: PortSet::new(clusters),
+            unseen: BitSet::new(clusters),
             unseen_due: NEVER,
             requests: Crossbar::new(&config.interconnect, clusters, slices),
             slices: (0..slices).map(|_| Slice::new(&config.l2)).collect(),
@@ -140,8 +127,8 @@ impl MemorySystem {
             replies: Crossbar::new(&config.interconnect, slices, clusters),
             input_packets: config.interconnect.input_buffer_packets.max(1) as usize,
             ejection_packets: config.interconnect.ejection_buffer_packets.max(1) as usize,
-            active: PortSet::new(slices),
-            answering: PortSet::new(slices),
+            active: BitSet::new(slices),
+            answering: BitSet::new(slices),
             rop_timers: Ring::new(),
             rop_latency: u64::from(config.l2.latency_cycles),
             sectors_together: if map.keeps_together(config.l2.cache.line_bytes) { sectors_per_line } else { 1 },
@@ -150,7 +137,7 @@ impl MemorySystem {
             channels_due: NEVER,
             answers: AnswerCounters::default(),
             outlook: Outlook::new(clusters, &clocks, u64::from(config.l2.latency_cycles)),
-            answered: PortSet::new(sms),
+            answered: BitSet::new(sms),
             exhaustive: false,
             map,
         }
@@ -179,7 +166,7 @@ impl MemorySystem {
     /// Keeps count from now on, with nothing under way, of how far requests have come: what
     /// [`MemorySystem::undisturbed_until`] needs.
     pub fn follow_requests(&mut self) {
-        debug_assert_eq!(self.packets.in_flight(), 0);
+        debug_assert_eq!(self.packets.len(), 0);
         self.outlook.followed = true;
     }
 
@@ -347,7 +334,7 @@ impl MemorySystem {
                     if exhaustive {
                         channel.wake(tick + 1);
                     }
-                    set_bits(woken).for_each(|s| self.active.insert(c * per + s));
+                    set_bits(woken).for_each(|s| _ = self.active.insert(c * per + s));
                 }
                 *due = self.clocks.core_cycle_of_dram(channel.next_tick());
             }
@@ -444,7 +431,7 @@ impl MemorySystem {
                     self.unseen.remove(cluster);
                 }
                 Some((_, stamp, _)) => self.unseen_due = self.unseen_due.min(stamp + 1),
-                None => self.unseen.remove(cluster),
+                None => _ = self.unseen.remove(cluster),
             }
         }
     }
@@ -467,14 +454,14 @@ impl MemorySystem {
 
     /// Whether nothing is under way, not even a write-back.
     pub fn is_idle(&self) -> bool {
-        self.packets.in_flight() == 0
+        self.packets.len() == 0
             && self.channels.iter().all(|c| c.in_flight() == 0)
             && self.slices.iter().all(|s| s.cache().is_idle() && s.next_to_dram().is_none())
     }
 
     /// Requests taken from the SMs and not answered yet.
     pub fn requests_in_flight(&self) -> usize {
-        self.packets.in_flight()
+        self.packets.len()
     }
 
     /// Drops dirty lines of the L2 without sending them to DRAM, as GPGPU-Sim does at the end of
@@ -569,7 +556,7 @@ struct Outboxes<'a> {
     sms_per_cluster: usize,
     map: &'a AddressMap,
     packets: &'a mut Packets,
-    unseen: &'a mut PortSet,
+    unseen: &'a mut BitSet,
     unseen_due: &'a mut Cycle,
 }
 

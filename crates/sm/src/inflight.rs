@@ -1,7 +1,7 @@
 //! Instructions between decode and completion, in a slab by id.
 
 use crate::kernel::{Banks, Code, Kernel, Micro, Names};
-use crate::operands::scalar::Route;
+use crate::operands::Route;
 use crate::spec::Pipe;
 use isa::{Control, DynInst, KernelId, Pc, RegId, WarpSlot};
 use kit::LaneMask;
@@ -46,7 +46,7 @@ pub struct InFlight {
     pub micro: Micro,
     /// The pipe of its unit; [`Micro::pipe`] is that of its issue latch.
     pub unit_pipe: Pipe,
-    /// The scalar path changes its way: [`Slab::route`].
+    /// A layer over the operand stage changes its way: [`Slab::route`].
     pub is_routed: bool,
     /// An atomic that keeps its warp from issuing.
     pub holds_warp: bool,
@@ -112,12 +112,6 @@ impl InFlight {
         }
     }
 
-    /// Whether it collects its operands or executes on the scalar path.
-    #[inline]
-    pub(crate) fn is_scalar(&self) -> bool {
-        self.unit_pipe == Pipe::SCALAR || self.pipe == Pipe::SCALAR
-    }
-
     /// Orders instructions by issue.
     #[inline]
     pub(crate) fn issue_order(&self) -> u64 {
@@ -133,7 +127,7 @@ pub struct Slab {
     free: Vec<InstId>,
     records: Vec<DynInst>,
     free_records: Vec<RecordId>,
-    /// What the scalar path makes of those that are routed.
+    /// How those that are routed collect their operands.
     routes: Vec<Route>,
 }
 
@@ -217,13 +211,13 @@ impl Slab {
         &mut self.insts[id.index()]
     }
 
-    /// How the scalar path changes its way; not at all if it does not.
+    /// How it collects its operands, where that is not as its operands say.
     #[inline]
     pub fn route(&self, id: InstId) -> Route {
         if self.insts[id.index()].is_routed { self.routes[id.index()] } else { Route::default() }
     }
 
-    /// The scalar path changes its way.
+    /// Changes how it collects its operands.
     #[cold]
     pub fn set_route(&mut self, id: InstId, route: Route) {
         self.routes.resize(self.insts.len().max(self.routes.len()), Route::default());

@@ -20,7 +20,8 @@
 //! - Nothing is allocated in a tick once the SM is warm.
 #![warn(missing_docs)]
 
-mod agenda;
+mod core;
+mod design;
 mod execute;
 mod frontend;
 mod inflight;
@@ -28,31 +29,36 @@ mod issue;
 mod kernel;
 mod memory;
 mod observe;
-mod operands;
+pub mod operands;
 mod sm;
 mod spec;
+mod state;
+mod wake_up;
 mod warps;
 
-pub use agenda::Agenda;
+pub use crate::core::SmTotals;
+pub use design::{Allowances, ConfigOf, CoreDesign, MaskOf};
+pub use execute::latches::{LatchId, Latches};
 pub use execute::work::WorkCounts;
+pub use gpu::FinishedCta;
 pub use inflight::{InFlight, InstId, Slab, Stage, Window};
 pub use isa::Work;
-pub use issue::policy::{Allowances, Each, InOrder, IssuePolicy, ReadyMasks, Stations, Structure, Uses};
+pub use issue::policy::{Each, InOrder, IssuePolicy, ReadyMasks, Structure, Uses};
 pub use issue::schedulers::WarpScheduler;
 pub use issue::{policy, schedulers};
 pub use kernel::{Code, Kernel, Micro};
 pub use observe::auditor;
 pub use observe::auditor::{Auditor, Example, Findings, Party, Violation};
-pub use observe::counters::{ClassCounts, DesignStatistic, Per, SmCounters};
+pub use observe::counters::{ClassCounts, DesignStatistic, DesignStatistics, Per, SmCounters};
 pub use observe::describe::BlockedWarp;
-pub use observe::loops::{LoopStep, Pulse, SpinningWarp};
 pub use observe::observer::{Observer, Seen, Silent};
 pub use observe::stalls::{SlotAccount, Stall, StallMasks};
 pub use observe::timeline::Timeline;
-pub use operands::scalar;
+pub use operands::{OperandStage, scalar};
 pub use policy::boards::scoreboard::{self, Board, Scoreboard};
-pub use sm::{Env, FinishedCta, Sm};
+pub use sm::{Env, Sm};
 pub use spec::{CoreOptions, CoreSpec, Pipe, PipeSet, SpecError, TimingTable};
+pub use wake_up::WakeUp;
 pub use warps::mask::{MOST_WARPS, WarpMask};
 pub use warps::occupancy::{Limiter, Occupancy, Resources, occupancy};
 pub use warps::{PerWarp, Warps};

@@ -1,67 +1,39 @@
 //! The SM: its parts in the order of the block diagram, its cycle, and what the GPU sees of it.
 
-use crate::agenda::Agenda;
+use crate::design::{ConfigOf, CoreDesign, MaskOf};
 use crate::execute::latches::Latches;
 use crate::execute::units::Units;
 use crate::execute::work::WorkCounts;
+use crate::execute::write_back::WriteBack;
+use crate::frontend::decode::{Decode, DecodeWires};
 use crate::frontend::fetch::Fetch;
-use crate::inflight::{InFlight, InstId, Slab, Window};
+use crate::inflight::Window;
 use crate::issue::policy::IssuePolicy;
-use crate::issue::schedulers::Scheduler;
+use crate::issue::stage::{IssueStage, IssueWires};
 use crate::kernel::Kernel;
-use crate::memory::copies::Copies;
-use crate::memory::{L1, LoadStoreUnit};
+use crate::memory::{L1, LoadStoreUnit, MemoryWires};
 use crate::observe::counters::{ClassCounts, SmCounters};
 use crate::observe::observer::{Observer, Seen, Silent};
 use crate::observe::stalls::SlotAccount;
-use crate::operands::scalar::{ScalarCounts, ScalarPath};
-use crate::operands::{Design, OperandCollector};
+use crate::operands::layer::Layer;
+use crate::operands::scalar::ScalarCounts;
+use crate::operands::{Collected, Hooks, OperandStage, Wires};
 use crate::spec::CoreSpec;
-use crate::warps::barrier::Barriers;
+use crate::state::{State, Tick};
+use crate::wake_up::{Timer, WakeUp};
 use crate::warps::mask::{MOST_WARPS, WarpMask};
 use crate::warps::occupancy::Resources;
-use crate::warps::{Cta, PerWarp, Warps};
+use gpu::FinishedCta;
 use isa::{CtaSlot, Dim3, Fault, KernelId, WarpSlot, WarpStream};
 use kit::bits::set_bits;
-use kit::{Cycle, LaneMask, NEVER, WARP_LANES};
+use kit::{Cycle, NEVER};
 use mem::Port;
 use mem::cache::CacheCounters;
-use mem::carveout::carve_out;
+use std::fmt;
 use std::sync::Arc;
 
-/// Most warp schedulers, rounded up.
-pub(crate) const SCHEDULERS: usize = 8;
-
 /// What an SM shares with the rest of the GPU while it ticks.
-#[derive(Debug)]
-pub struct Env<'a, Shared> {
-    /// All launches, by [`KernelId`].
-    pub kernels: &'a [Kernel],
-    /// What all streams share: device memory, or nothing.
-    pub shared: &'a mut Shared,
-    /// Requests of this SM to the memory system and its answers.
-    pub port: &'a mut Port,
-}
-
-/// A CTA that has left the SM.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FinishedCta {
-    /// Its kernel.
-    pub kernel: KernelId,
-    /// Its position in the grid.
-    pub cta: Dim3,
-    /// The slot it had.
-    pub slot: CtaSlot,
-}
-
-/// What happens to a warp by time alone.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Wake {
-    /// The right path may be fetched.
-    Refetch(WarpSlot),
-    /// It has slept enough.
-    Rise(WarpSlot),
-}
+pub type Env<'a, Shared> = gpu::Env<'a, Kernel, Shared>;
 
 /// A streaming multiprocessor: warps as stream `S` has them, issue design `P`, watched by `O`.
 ///
@@ -70,186 +42,61 @@ pub(crate) enum Wake {
 ///    ▲                                              ▲                 └► load/store ────┘      │
 ///    └ control resolved at issue                    └────────── register banks ◄───────────────┘
 /// ```
-#[derive(Debug)]
-pub struct Sm<S: WarpStream, P: IssuePolicy, O: Observer = Silent> {
-    // The pipeline.
-    pub(crate) fetch: Fetch<P::Mask>,
-    pub(crate) stream: S,
-    pub(crate) policy: P,
-    pub(crate) schedulers: Box<[Scheduler<P::Mask>]>,
-    pub(crate) id_oc: Latches,
-    pub(crate) collectors: OperandCollector,
-    pub(crate) oc_ex: Latches,
-    pub(crate) units: Units,
-    pub(crate) lsu: LoadStoreUnit,
-    pub(crate) scalar: Option<Box<ScalarPath>>,
-
-    // What runs.
-    pub(crate) warps: Warps<P::Mask>,
-    pub(crate) ctas: Box<[Option<Cta<P::Mask>>]>,
-    pub(crate) barriers: Barriers<P::Mask>,
-    pub(crate) copies: Copies,
-    pub(crate) slab: Slab,
-    pub(crate) free: Resources,
-    /// Slots of all warps of resident CTAs, finished ones among them.
-    pub(crate) reserved_warps: P::Mask,
-    pub(crate) finished: Vec<FinishedCta>,
-    last_kernel: Option<KernelId>,
-
-    // Time.
-    pub(crate) agenda: Agenda,
-    /// What time alone brings to warps, in no order.
-    wakes: Vec<(Cycle, Wake)>,
-    next_wake: Cycle,
-    /// Warps for which something that their schedulers see has changed since they were last looked at.
-    pub(crate) stirred: P::Mask,
-    /// Schedulers that have yet to look in this cycle, or have, one bit each.
-    pub(crate) due_schedulers: u32,
-    /// Warps of which the issue design has been told something since then.
-    pub(crate) touched: P::Mask,
-    /// Warps of schedulers that issued nothing for want of room in an issue latch.
-    pub(crate) blocked: P::Mask,
-
-    // What it is, and what it has done.
-    pub(crate) id: u16,
-    pub(crate) spec: Arc<CoreSpec>,
-    pub(crate) scheduler_warps: [P::Mask; SCHEDULERS],
-    partition_of: PerWarp<u8, P::Mask>,
-    pub(crate) account: SlotAccount,
-    pub(crate) counters: SmCounters,
-    pub(crate) class_counts: ClassCounts,
-    pub(crate) work_counts: WorkCounts,
+pub struct Sm<S: WarpStream, D: CoreDesign, O: Observer = Silent> {
+    pub(crate) fetch: Fetch<MaskOf<D>>,
+    pub(crate) decode: Decode<S>,
+    pub(crate) issue: IssueStage<D>,
+    id_oc: Latches,
+    layer: Layer,
+    pub(crate) operands: D::Operands,
+    oc_ex: Latches,
+    units: Units,
+    memory: LoadStoreUnit,
+    /// What the stages share.
+    pub(crate) state: State<MaskOf<D>>,
     /// Whoever watches.
     pub observer: O,
 }
 
-/// The issue design as operand collectors know it, with whoever watches.
-struct Watched<'a, P: IssuePolicy, O> {
-    policy: &'a mut P,
-    observer: &'a mut O,
-    touched: &'a mut P::Mask,
-    /// Registers read by lanes.
-    lane_reads: &'a mut u64,
-    kernels: &'a [Kernel],
-    now: Cycle,
-}
-
-impl<P: IssuePolicy, O: Observer> Design for Watched<'_, P, O> {
-    const KEEPS_MEMORY_ORDER: bool = P::KEEPS_MEMORY_ORDER;
-    const STATIONS: bool = P::STATIONS;
-
-    #[inline]
-    fn may_pass(slab: &Slab, kernels: &[Kernel], younger: InstId, older: InstId, known: bool) -> bool {
-        P::may_pass(Window { slab, kernels }, younger, older, known)
-    }
-
-    #[inline]
-    fn awaited(&self, slab: &Slab, id: InstId) -> u64 {
-        self.policy.awaited(Window { slab, kernels: self.kernels }, id)
-    }
-
-    #[inline]
-    fn collecting(&mut self, slab: &Slab, id: InstId, awaited: u64) {
-        if awaited != 0 {
-            // Counted when it issued. Sources in the register file come first.
-            let flight = slab.get(id);
-            let sources = flight.vector_srcs.into();
-            let saved = (awaited & !u64::MAX.checked_shl(sources).unwrap_or(0)).count_ones();
-            *self.lane_reads -= u64::from(saved * flight.mask.count_ones());
-        }
-        self.observer.collecting(self.now, Seen { id, window: Window { slab, kernels: self.kernels } }, awaited);
-    }
-
-    #[inline]
-    fn guards(&self, has_scalar: bool) -> bool {
-        has_scalar || self.policy.guards_reads()
-    }
-
-    #[inline]
-    fn is_guarded(&self, inst: &InFlight) -> bool {
-        self.policy.guards_reads() || inst.is_scalar()
-    }
-
-    #[inline]
-    fn collected(&mut self, slab: &Slab, id: InstId) {
-        self.observer.collected(self.now, Seen { id, window: Window { slab, kernels: self.kernels } });
-    }
-
-    #[inline]
-    fn operands_read(&mut self, slab: &Slab, id: InstId) {
-        let window = Window { slab, kernels: self.kernels };
-        self.policy.on_operands_read(window, id);
-        self.touched.insert(slab.get(id).warp);
-        self.observer.operands_read(self.now, Seen { id, window });
+impl<S: WarpStream, D: CoreDesign, O: Observer> fmt::Debug for Sm<S, D, O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let cycles = self.issue.account.cycles();
+        f.debug_struct("Sm").field("id", &self.state.id).field("cycles", &cycles).finish_non_exhaustive()
     }
 }
 
-impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
-    /// Most requests that it makes in one cycle: each of four caches one, and one access past them.
-    pub const MOST_REQUESTS: usize = 5;
-
-    /// An empty SM. It has no more warp slots than [`IssuePolicy::Mask`] tells apart.
-    pub fn new(id: u16, spec: Arc<CoreSpec>, stream: S, policy: &P::Config, observer: O) -> Self {
-        let (warps, ctas) = (spec.sm.max_warps as usize, spec.sm.max_ctas as usize);
-        assert!(warps <= P::Mask::SLOTS, "{warps} warp slots, and this issue design is of {}", P::Mask::SLOTS);
-        let schedulers = spec.schedulers();
-        let warps_of = |s: usize| P::Mask::collect((s..warps).step_by(schedulers).map(|w| WarpSlot(w as u16)));
-        let scheduler_warps = std::array::from_fn(|s| if s < schedulers { warps_of(s) } else { P::Mask::NONE });
-        let partition_of = PerWarp::from_fn(|w| spec.partition(w % schedulers) as u8);
-        let in_buffers = warps * (spec.sm.frontend.buffer_entries as usize + 4);
+impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
+    /// Creates an SM without warps. Panics if it has more warp slots than [`IssuePolicy::Mask`] has bits.
+    pub fn new(id: u16, spec: Arc<CoreSpec>, stream: S, config: &ConfigOf<D>, observer: O) -> Self {
+        let (warps, slots) = (spec.sm.max_warps as usize, MaskOf::<D>::SLOTS);
+        assert!(warps <= slots, "{warps} warp slots, and this issue design is of {slots}");
         Self {
-            fetch: Fetch::new(&spec, P::branches(policy, spec.sm.frontend.branches)),
-            stream,
-            policy: P::new(policy, &spec),
-            schedulers: (0..schedulers).map(|s| Scheduler::of(&spec, warps_of(s))).collect(),
+            fetch: Fetch::new(&spec, D::branches(config, spec.sm.frontend.branches)),
+            decode: Decode { stream },
+            issue: IssueStage::new(config, &spec),
             id_oc: Latches::new(&spec, |p| spec.issue_latches(p)),
-            collectors: OperandCollector::new(&spec, P::stations(policy)),
+            layer: Layer::new(&spec),
+            operands: D::operands(config, &spec),
             oc_ex: Latches::new(&spec, |p| spec.dispatch_latches(p)),
             units: Units::new(&spec),
-            lsu: LoadStoreUnit::new(&spec),
-            scalar: ScalarPath::new(&spec),
-            warps: Warps::default(),
-            ctas: vec![None; ctas].into(),
-            barriers: Barriers::new(ctas, spec.sm.barriers_per_cta as usize),
-            copies: Copies::new(warps),
-            slab: Slab::with_capacity(in_buffers),
-            free: Resources::of_sm(&spec.sm),
-            reserved_warps: P::Mask::NONE,
-            finished: Vec::with_capacity(ctas),
-            last_kernel: None,
-            agenda: Agenda::new(0),
-            wakes: Vec::with_capacity(warps),
-            next_wake: NEVER,
-            stirred: P::Mask::ALL,
-            due_schedulers: 0,
-            touched: P::Mask::NONE,
-            blocked: P::Mask::NONE,
-            id,
-            account: SlotAccount::new(schedulers * spec.sm.issue.width as usize),
-            scheduler_warps,
-            partition_of,
-            counters: SmCounters::default(),
-            class_counts: ClassCounts::default(),
-            work_counts: WorkCounts::default(),
+            memory: LoadStoreUnit::new(&spec),
+            state: State::new(id, spec),
             observer,
-            spec,
         }
     }
 
-    /// One cycle, back to front: a stage finds room that the one behind it made in this cycle.
+    /// One cycle, back to front: a stage finds room that the one after it made in this cycle.
     ///
     /// # Errors
     /// The fault of an instruction that the stream could not execute.
     pub fn tick(&mut self, now: Cycle, env: &mut Env<'_, S::Shared>) -> Result<(), Box<Fault>> {
         self.wake(now);
-        self.write_back(now, env.kernels);
-        self.execute(now, env.kernels);
-        self.write_back_memory(now, env.kernels);
-        self.load_store(now, env.kernels, env.port);
+        self.write_back_and_execute(now, env.kernels);
+        self.load_and_store(now, env.kernels, env.port);
         self.collect_operands(now, env.kernels);
         self.issue(now, env.kernels);
         // A cycle with a fault is a cycle too: its slots are accounted for.
-        let done = self.front_end(now, env);
+        let done = self.decode_and_fetch(now, env);
         self.end_cycle();
         done
     }
@@ -258,95 +105,88 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     #[inline]
     fn wake(&mut self, now: Cycle) {
         self.catch_up(now);
-        self.agenda = Agenda::new(now);
-        if self.next_wake <= now {
-            self.rouse(now);
+        let Self { state, fetch, .. } = self;
+        state.wake_up = WakeUp::new(now);
+        if state.timers.next <= now {
+            state.timers.end_due(now, |timer| match timer {
+                Timer::Refetch(warp) => fetch.refetch(warp),
+                Timer::Rise(warp) => state.warps.asleep.remove(warp),
+            });
+            state.dirty = MaskOf::<D>::ALL;
+            state.wake_up.moved();
         }
     }
 
-    /// Wakes the warps whose time has come.
-    fn rouse(&mut self, now: Cycle) {
-        self.next_wake = NEVER;
-        let mut i = 0;
-        while let Some(&(due, wake)) = self.wakes.get(i) {
-            if due > now {
-                self.next_wake = self.next_wake.min(due);
-                i += 1;
-                continue;
-            }
-            self.wakes.swap_remove(i);
-            match wake {
-                Wake::Refetch(warp) => self.fetch.refetch(warp),
-                Wake::Rise(warp) => self.warps.asleep.remove(warp),
-            }
-        }
-        self.stirred = P::Mask::ALL;
-        self.agenda.moved();
-    }
-
-    /// Something is to happen to a warp by time alone.
-    pub(crate) fn wake_at(&mut self, due: Cycle, wake: Wake) {
-        self.wakes.push((due, wake));
-        self.next_wake = self.next_wake.min(due);
-    }
-
-    /// The part of latches, collectors and banks that `warp` uses.
+    /// Instructions leave their units, which take others.
     #[inline]
-    pub(crate) fn partition_of(&self, warp: WarpSlot) -> usize {
-        self.partition_of[warp.index()].into()
-    }
-
-    /// Units take what waits for them.
-    #[inline]
-    fn execute(&mut self, now: Cycle, kernels: &[Kernel]) {
-        let Self { units, oc_ex, slab, agenda, observer, .. } = self;
-        if oc_ex.occupied() & !oc_ex.of_memory() == 0 {
-            return;
+    fn write_back_and_execute(&mut self, now: Cycle, kernels: &[Kernel]) {
+        let Self { issue, operands, oc_ex, units, memory, state, observer, .. } = self;
+        let (tick, policy) = (Tick { now, kernels, observer }, &mut issue.policy);
+        let contended = memory.is_writing_back();
+        units.write_back(&mut WriteBack::<D, O> { tick, state, policy, operands }, contended);
+        if oc_ex.occupied() & !oc_ex.of_memory() != 0 {
+            let taken = units.accept(now, oc_ex, &mut state.slab, &mut state.wake_up, |slab, id| {
+                observer.executing(now, Seen { id, window: Window { slab, kernels } });
+            });
+            operands.latches_freed(taken);
         }
-        let taken = units.accept(now, oc_ex, slab, agenda, |slab, id| {
-            observer.executing(now, Seen { id, window: Window { slab, kernels } });
-        });
-        self.collectors.latches_freed(taken);
     }
 
-    /// Operand collectors read registers.
+    /// Loads and stores, and the CTAs that end with them or before.
+    #[inline]
+    fn load_and_store(&mut self, now: Cycle, kernels: &[Kernel], port: &mut Port) {
+        let Self { fetch, decode, issue, operands, oc_ex, memory, state, observer, .. } = self;
+        let (tick, policy) = (Tick { now, kernels, observer }, &mut issue.policy);
+        let mut wb = WriteBack::<D, O> { tick, state, policy, operands };
+        memory.write_back(&mut wb);
+        memory.step(&mut wb, &mut MemoryWires { port, oc_ex, fetch });
+        if state.ctas.ended != 0 {
+            let ended = std::mem::take(&mut state.ctas.ended);
+            set_bits(ended).for_each(|slot| decode.stream.end_cta(CtaSlot::from(slot)));
+        }
+    }
+
+    /// Issued instructions get their operands.
     #[inline]
     fn collect_operands(&mut self, now: Cycle, kernels: &[Kernel]) {
-        let Self { collectors, id_oc, oc_ex, slab, policy, observer, touched, .. } = self;
-        if collectors.is_stuck() {
-            collectors.rest();
+        let Self { issue, id_oc, operands, oc_ex, state, observer, .. } = self;
+        if operands.is_stuck() {
+            operands.banks().end_cycle();
             return;
         }
-        let lane_reads = &mut self.counters.lane_reads;
-        let mut design = Watched { policy, observer, touched, lane_reads, kernels, now };
-        let done = collectors.step(id_oc, oc_ex, slab, kernels, &mut design);
-        self.counters.register_reads += u64::from(done.reads);
-        self.counters.bank_conflicts += u64::from(done.conflicts);
-        if done.touched != 0 || !collectors.is_stuck() {
-            self.agenda.moved();
-            if !self.blocked.is_empty() {
-                self.stirred |= self.blocked & self.warps_of_partitions(done.touched);
-            }
+        let (policy, pending, lane_reads) = (&mut issue.policy, &mut state.pending, &mut state.counters.lane_reads);
+        let done = Collected::default();
+        let mut hooks = Hooks { policy, observer, pending, lane_reads, kernels, now, done };
+        let done = operands.step(&mut Wires { id_oc, oc_ex, slab: &mut state.slab, kernels }, &mut hooks);
+        state.counters.register_reads += u64::from(done.reads);
+        state.counters.bank_conflicts += u64::from(done.conflicts);
+        if done.touched != 0 || !operands.is_stuck() {
+            state.wake_up.moved();
+            issue.room_made(done.touched, state);
         }
     }
 
-    /// The warps that use `partitions`, one bit each.
+    /// The warp schedulers issue.
     #[inline]
-    fn warps_of_partitions(&self, partitions: u8) -> P::Mask {
-        // Without sub-cores all schedulers share the one partition.
-        if self.spec.partitions == 1 {
-            return P::Mask::ALL;
-        }
-        set_bits(partitions.into()).fold(P::Mask::NONE, |all, p| all | self.scheduler_warps[p % SCHEDULERS])
+    fn issue(&mut self, now: Cycle, kernels: &[Kernel]) {
+        let Self { fetch, issue, id_oc, layer, operands, memory, state, observer, .. } = self;
+        let tick = Tick { now, kernels, observer };
+        issue.step(&mut IssueWires { tick, state, fetch, id_oc, layer, operands, memory });
     }
 
     /// Decode and fetch, alternating as often as there are fetches in a cycle.
     #[inline]
-    fn front_end(&mut self, now: Cycle, env: &mut Env<'_, S::Shared>) -> Result<(), Box<Fault>> {
-        for _ in 0..self.spec.sm.frontend.fetches_per_cycle {
-            self.decode(now, env)?;
-            self.fetch(now, env);
-            if !self.fetch.has_packet() {
+    fn decode_and_fetch(&mut self, now: Cycle, env: &mut Env<'_, S::Shared>) -> Result<(), Box<Fault>> {
+        let Self { fetch, decode, issue, layer, state, observer, .. } = self;
+        let kernels = env.kernels;
+        for _ in 0..state.spec.sm.frontend.fetches_per_cycle {
+            if fetch.has_packet() {
+                let (tick, policy) = (Tick { now, kernels, observer }, &mut issue.policy);
+                decode.step(env.shared, &mut DecodeWires::<D, O> { tick, state, fetch, layer, policy })?;
+            }
+            let room = issue.policy.room();
+            fetch.step(&mut Tick { now, kernels, observer }, state, &decode.stream, room);
+            if !fetch.has_packet() {
                 break;
             }
         }
@@ -355,50 +195,42 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
 
     #[inline]
     fn end_cycle(&mut self) {
-        self.account.end_cycle();
-        self.count_warps(1);
-    }
-
-    #[inline]
-    fn count_warps(&mut self, cycles: u64) {
-        let resident = u64::from(self.warps.resident.count());
-        self.counters.warp_cycles += resident * cycles;
-        self.counters.active_cycles += if resident > 0 { cycles } else { 0 };
+        self.issue.account.end_cycle();
+        self.state.count_warps(1);
     }
 
     /// Accounts for the cycles before `now` that the SM slept through. For reports in between:
     /// [`Sm::tick`] does it by itself.
     pub fn settle(&mut self, now: Cycle) {
         self.catch_up(now);
-        self.account.close_all();
+        self.issue.account.close_all();
     }
 
     #[inline]
     fn catch_up(&mut self, now: Cycle) {
-        let slept = now.saturating_sub(self.account.cycles());
+        let slept = now.saturating_sub(self.issue.account.cycles());
         if slept > 0 {
-            self.account.sleep_until(now);
-            self.count_warps(slept);
+            self.issue.account.sleep_until(now);
+            self.state.count_warps(slept);
         }
     }
 
     /// When the SM must be ticked next: exact or too early, never too late, unless a CTA is started
-    /// before. [`NEVER`] if nothing but an answer from the memory can move it and none is on its
+    /// before. [`NEVER`] if nothing but a reply of the memory can move it and none is on its
     /// way through its `port`.
     #[inline]
     pub fn next_event(&self, port: &Port) -> Cycle {
-        let (from, next) = (self.account.cycles(), self.agenda.next());
+        let (from, next) = (self.issue.account.cycles(), self.state.wake_up.next());
         if next <= from {
             return from;
         }
-        let answer = port.inbox.front().filter(|_| !self.lsu.inbox_stuck).map_or(NEVER, |&(due, _)| due);
-        next.min(answer).min(self.next_wake).min(self.units.next_ending(from)).max(from)
+        let reply = port.inbox.front().filter(|_| !self.memory.inbox_stuck).map_or(NEVER, |&(due, _)| due);
+        next.min(reply).min(self.state.timers.next).min(self.units.next_ending(from)).max(from)
     }
 
     /// Whether a CTA of `shape` fits now.
     pub fn can_accept(&self, shape: &isa::LaunchShape) -> bool {
-        let need = Resources::of_cta(&self.spec.sm, shape);
-        self.free.covers(&need)
+        self.state.ctas.can_accept(&self.state.spec.sm, shape)
     }
 
     /// Starts CTA `cta` of `kernel`, which must fit ([`Sm::can_accept`]). It is fetched for from the
@@ -406,129 +238,83 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     pub fn start_cta(&mut self, now: Cycle, env: &mut Env<'_, S::Shared>, kernel: KernelId, cta: Dim3) -> CtaSlot {
         self.catch_up(now);
         let launch = &env.kernels[kernel.index()];
-        if self.last_kernel != Some(kernel) {
-            self.prepare_kernel(kernel, launch);
-        }
-        let need = Resources::of_cta(&self.spec.sm, &launch.shape);
-        assert!(self.free.covers(&need), "a CTA that does not fit was started");
-        self.free.take(&need);
-        let slot = CtaSlot::from(self.ctas.iter().position(Option::is_none).expect("a CTA slot is free"));
+        let state = &mut self.state;
+        self.memory.prepare_kernel(&state.spec, (kernel, launch), state.ctas.is_empty());
+        let need = Resources::of_cta(&state.spec.sm, &launch.shape);
         let mut slots = [WarpSlot(0); MOST_WARPS];
-        let count = self.choose_warp_slots(need.warps as usize, &mut slots);
+        let (slot, count) = state.ctas.start(kernel, cta, need, &mut slots);
         let slots = &slots[..count];
-        let warps = P::Mask::collect(slots.iter().copied());
-        self.reserved_warps |= warps;
-        self.ctas[slot.index()] = Some(Cta { kernel, position: cta, warps, unfinished: warps, resources: need });
-        self.barriers.start_cta(slot, warps);
         for (index, &warp) in slots.iter().enumerate() {
-            self.warps.start(warp, kernel, slot, index);
-            self.policy.start_warp(warp, &launch.code.program.regs);
-            if let Some(scalar) = &mut self.scalar {
-                let threads = (launch.shape.block.volume() - (index * WARP_LANES) as u64).min(WARP_LANES as u64);
-                scalar.start_warp(
-                    warp,
-                    LaneMask::MAX >> (WARP_LANES as u64 - threads),
-                    launch.code.program.regs.vector,
-                );
-            }
+            state.warps.start(warp, kernel, slot, index);
+            self.issue.policy.start_warp(warp, &launch.code.program.regs);
+            self.layer.start_warp(warp, launch, index);
         }
-        self.stream.start_cta(env.shared, kernel, cta, slot, slots);
-        self.counters.ctas_started += 1;
+        self.decode.stream.start_cta(env.shared, kernel, cta, slot, slots);
+        state.counters.ctas_started += 1;
         self.observer.cta_started(now, kernel, cta, slot, slots);
-        self.agenda.put_first(self.account.cycles());
-        self.stirred = P::Mask::ALL;
+        state.wake_up.put_first(self.issue.account.cycles());
+        state.dirty = MaskOf::<D>::ALL;
         slot
-    }
-
-    /// The first run of free slots that holds `count` warps side by side, as GPGPU-Sim looks for
-    /// one at multiples of the CTA's size; else the first free ones.
-    fn choose_warp_slots(&self, count: usize, slots: &mut [WarpSlot; MOST_WARPS]) -> usize {
-        let total = self.spec.sm.max_warps as usize;
-        let fits = |&s: &usize| s + count <= total && !self.reserved_warps.meets(P::Mask::run(s, count));
-        let aligned = (0..total).step_by(count.max(1)).find(fits);
-        let from = (aligned.unwrap_or(0)..total).map(|w| WarpSlot(w as u16));
-        let mut chosen = 0;
-        for warp in from.filter(|&w| !self.reserved_warps.contains(w)).take(count) {
-            slots[chosen] = warp;
-            chosen += 1;
-        }
-        chosen
-    }
-
-    /// A kernel comes to the SM: an SM without any other gives L1 what shared memory leaves.
-    fn prepare_kernel(&mut self, kernel: KernelId, launch: &Kernel) {
-        let l1d = &self.spec.sm.l1d;
-        let alone = self.ctas.iter().all(Option::is_none);
-        if alone && !l1d.shared_carveouts_bytes.is_empty() && self.lsu.l1.as_ref().is_some_and(L1::is_idle) {
-            let split = carve_out(l1d, launch.shape.shared_bytes * launch.ctas_per_sm);
-            if let Some(l1) = &mut self.lsu.l1 {
-                l1.reshape(l1d, &split.l1);
-            }
-        }
-        self.last_kernel = Some(kernel);
     }
 
     /// CTAs that have left since this was last called, for the dispatcher to drain.
     pub fn finished(&mut self) -> &mut Vec<FinishedCta> {
-        &mut self.finished
+        &mut self.state.ctas.finished
     }
 
     /// Whether no CTA is resident and nothing is under way.
     pub fn is_idle(&self) -> bool {
-        self.reserved_warps.is_empty() && self.slab.is_empty() && self.lsu.is_idle()
+        self.state.ctas.is_empty() && self.state.slab.is_empty() && self.memory.is_idle()
     }
 
     /// Drops the contents of L1, as between kernels.
     pub fn invalidate_l1(&mut self) {
-        if let Some(l1) = &mut self.lsu.l1 {
-            l1.cache.invalidate();
-            self.lsu.may_send = true;
-        }
+        self.memory.invalidate_l1();
     }
 
     /// The warps' stream.
     pub fn stream(&self) -> &S {
-        &self.stream
+        &self.decode.stream
     }
 
     /// The issue design.
-    pub fn policy(&self) -> &P {
-        &self.policy
+    pub fn policy(&self) -> &D::Issue {
+        &self.issue.policy
     }
 
     /// What the SM has done.
     pub fn counters(&self) -> &SmCounters {
-        &self.counters
+        &self.state.counters
     }
 
     /// Issue slots and stalls, up to the last tick or [`Sm::settle`].
     pub fn account(&self) -> &SlotAccount {
-        &self.account
+        &self.issue.account
     }
 
     /// What the scalar path has done, if there is one.
     pub fn scalar_counts(&self) -> Option<&ScalarCounts> {
-        self.scalar.as_ref().map(|scalar| &scalar.counts)
+        self.layer.counts()
     }
 
     /// Warp instructions issued, by class.
     pub fn class_counts(&self) -> &ClassCounts {
-        &self.class_counts
+        &self.state.class_counts
     }
 
     /// Active lanes of issued instructions, by what they do.
     pub fn work_counts(&self) -> &WorkCounts {
-        &self.work_counts
+        &self.state.work_counts
     }
 
     /// What the texture cache has done.
     pub fn texture_counters(&self) -> &CacheCounters {
-        self.lsu.texture.counters()
+        self.memory.texture.counters()
     }
 
     /// What the L1 data cache has done; nothing if there is none.
     pub fn l1_counters(&self) -> CacheCounters {
-        self.lsu.l1.as_ref().map_or_else(CacheCounters::default, L1::counters)
+        self.memory.l1.as_ref().map_or_else(CacheCounters::default, L1::counters)
     }
 
     /// The instruction cache, for its counters.
@@ -538,11 +324,11 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
 
     /// The constant cache, for its counters.
     pub fn constant_cache(&self) -> Option<&mem::Cache> {
-        self.lsu.constant.as_ref()
+        self.memory.constant.as_ref()
     }
 
     /// Warps resident now.
     pub fn resident_warps(&self) -> u32 {
-        self.warps.resident.count()
+        self.state.warps.resident.count()
     }
 }

@@ -20,8 +20,8 @@ impl Pipe {
     /// Loads and stores.
     pub const MEM: Pipe = Pipe(2);
 
-    /// Scalar ALUs, which only the scalar-vector core has ([`crate::operands::scalar`]).
-    pub const SCALAR: Pipe = Pipe(Unit::ALL.len() as u8);
+    /// Units of a layer over the operand stage, which most cores lack ([`crate::operands`]).
+    pub const OF_LAYER: Pipe = Pipe(Unit::ALL.len() as u8);
     /// Integer and single precision arithmetic.
     pub const OF_ARITHMETIC: PipeSet = PipeSet(0).with(Pipe(0)).with(Pipe(5));
 
@@ -30,7 +30,7 @@ impl Pipe {
         Pipe(SERVICE_ORDER.iter().position(|&u| u == unit).expect("every kind is listed") as u8)
     }
 
-    /// The kind of unit that GPU descriptions have; `None` for scalar ALUs.
+    /// The kind of unit that GPU descriptions have; `None` for those of a layer.
     pub fn unit(self) -> Option<Unit> {
         SERVICE_ORDER.get(self.index()).copied()
     }
@@ -138,6 +138,13 @@ impl fmt::Display for SpecError {
 
 impl std::error::Error for SpecError {}
 
+/// # Errors
+/// `value` is not in `low..=high`.
+pub(crate) fn within(what: &'static str, value: u32, low: u64, high: u64) -> Result<(), SpecError> {
+    let value = u64::from(value);
+    if (low..=high).contains(&value) { Ok(()) } else { Err(SpecError::OutOfRange(what, value, low, high)) }
+}
+
 /// The immutable description of an SM, checked.
 #[derive(Clone, Debug)]
 pub struct CoreSpec {
@@ -187,10 +194,6 @@ impl CoreSpec {
     fn check(&self) -> Result<(), SpecError> {
         let Self { sm, .. } = self;
         let parts = self.partitions as u64;
-        let within = |what, value: u32, low: u64, high: u64| {
-            let value = u64::from(value);
-            if (low..=high).contains(&value) { Ok(()) } else { Err(SpecError::OutOfRange(what, value, low, high)) }
-        };
         within("the number of warp slots", sm.max_warps, 1, MOST_WARPS as u64)?;
         within("the number of CTA slots", sm.max_ctas, 1, 64)?;
         within("the number of warp schedulers", sm.issue.schedulers, 1, 7.min(u64::from(sm.max_warps)))?;
@@ -220,15 +223,7 @@ impl CoreSpec {
             within("a latency", timing.latency_cycles, 1, 4000)?;
             within("an initiation interval", timing.initiation_cycles, 1, 4000)?;
         }
-        if let Some(scalar) = self.options.scalar {
-            within("the clock of scalar ALUs over the SM's", scalar.clock, 1, 64)?;
-            within("the number of scalar ALUs", scalar.alus, 0, 64)?;
-            within("the number of scalar ports", scalar.ports, 1, 64)?;
-            within("the number of scalar operand collectors", scalar.collectors, 1, 64)?;
-            let collectors = self.scalar_collectors() + sm.operands.collectors;
-            within("the number of operand collectors, scalar ones among them", collectors, parts, 64)?;
-            within("the number of sub-cores with a scalar path", self.partitions as u32, 1, 6)?;
-        }
+        self.check_layer()?;
         let scheduler = self.scheduler_name();
         if !crate::issue::schedulers::NAMES.iter().any(|(name, _)| *name == scheduler) {
             return Err(SpecError::NoScheduler(scheduler.into()));
@@ -259,44 +254,27 @@ impl CoreSpec {
 
     /// Units of each pipe.
     pub fn unit_count(&self, pipe: Pipe) -> usize {
-        // One of a higher clock is as many slots (D-SV2).
-        let scalar = self.options.scalar.map_or(0, |s| self.in_each_part(s.alus) * s.clock);
-        self.of_pipe(pipe, |unit| unit.count, scalar) as usize
+        self.of_pipe(pipe, |unit| unit.count, self.layer_units()) as usize
     }
 
     /// Latches of each pipe before the operand collectors.
     pub fn issue_latches(&self, pipe: Pipe) -> u32 {
-        self.of_pipe(pipe, |unit| unit.issue_latches, self.scalar_ports())
+        self.of_pipe(pipe, |unit| unit.issue_latches, self.layer_ports())
     }
 
     /// Latches of each pipe behind the operand collectors.
     pub fn dispatch_latches(&self, pipe: Pipe) -> u32 {
-        self.of_pipe(pipe, |unit| unit.dispatch_latches, self.scalar_ports())
+        self.of_pipe(pipe, |unit| unit.dispatch_latches, self.layer_ports())
     }
 
-    /// What the GPU description has for the units of `pipe`, or `scalar` for scalar ALUs.
-    fn of_pipe(&self, pipe: Pipe, of: impl Fn(&UnitConfig) -> u32, scalar: u32) -> u32 {
-        pipe.unit().map_or(scalar, |unit| self.sm.units.get(&unit).map_or(0, of))
-    }
-
-    /// Ports of the scalar path, for dispatch and for write-back each.
-    pub fn scalar_ports(&self) -> u32 {
-        self.options.scalar.map_or(0, |s| self.in_each_part(s.ports))
-    }
-
-    /// Scalar operand collectors.
-    pub fn scalar_collectors(&self) -> u32 {
-        self.options.scalar.map_or(0, |s| self.in_each_part(s.collectors))
-    }
-
-    /// `total`, or more if the parts could not have as many each (D-SV3).
-    fn in_each_part(&self, total: u32) -> u32 {
-        total.next_multiple_of(self.partitions as u32)
+    /// What the GPU description has for the units of `pipe`, or `of_layer` for those of the layer.
+    fn of_pipe(&self, pipe: Pipe, of: impl Fn(&UnitConfig) -> u32, of_layer: u32) -> u32 {
+        pipe.unit().map_or(of_layer, |unit| self.sm.units.get(&unit).map_or(0, of))
     }
 
     /// Results that may be written back in a cycle.
     pub fn writeback_width(&self) -> usize {
-        (self.sm.writeback_width + self.scalar_ports()) as usize
+        (self.sm.writeback_width + self.layer_ports()) as usize
     }
 
     /// Greatest latency in the timing table.

@@ -4,7 +4,7 @@ mod support;
 
 use config::HoldingAtomics;
 use isa::{CacheOp, OpClass, Space};
-use kit::Counters;
+use kit::CounterGroup;
 use proptest::prelude::*;
 use sm::{Stall, Timeline};
 use support::*;

@@ -4,9 +4,10 @@ mod support;
 
 use isa::{CtaSlot, Dim3, KernelId, OpClass, RegFile, Space, WarpSlot};
 use kit::Cycle;
+use sm::operands::{CollectorRules, Collectors};
 use sm::{
-    Allowances, Auditor, CoreSpec, Findings, InOrder, InstId, IssuePolicy, Observer, PipeSet, ReadyMasks, Seen,
-    StallMasks, Structure, Violation, Window,
+    Allowances, Auditor, CoreDesign, CoreSpec, Findings, InOrder, InstId, IssuePolicy, Observer, PipeSet, ReadyMasks,
+    Seen, StallMasks, Structure, Violation, Window,
 };
 use support::*;
 
@@ -95,6 +96,14 @@ impl Backwards {
     }
 }
 
+impl CoreDesign for Backwards {
+    type Issue = Self;
+    type Operands = Collectors;
+    fn operands(_: &(), spec: &CoreSpec) -> Collectors {
+        Collectors::new(spec, CollectorRules::default())
+    }
+}
+
 impl IssuePolicy for Backwards {
     type Config = ();
     type Mask = u64;
@@ -124,9 +133,6 @@ impl IssuePolicy for Backwards {
     }
     fn stalls(&self) -> &StallMasks {
         &self.stalls
-    }
-    fn long_waits(&self) -> u64 {
-        0
     }
     fn on_issue(&mut self, window: Window<'_>, id: InstId) {
         let warp = window.inst(id).warp;

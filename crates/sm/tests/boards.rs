@@ -5,7 +5,7 @@ mod support;
 
 use isa::{OpClass, Space};
 use sm::policy::boards::{BloomConfig, Bloomboard, Release, StoreBoard, WarScoreboard, Warpboard};
-use sm::{Board, InOrder, IssuePolicy, Scoreboard, Timeline, Violation};
+use sm::{Board, CoreDesign, InOrder, IssuePolicy, Scoreboard, Timeline, Violation};
 use support::*;
 
 /// One register read per bank and cycle, four banks to a sub-core: an instruction that reads registers
@@ -23,7 +23,7 @@ fn run<B: Board>(config: &B::Config, lines: &[Line]) -> Timeline {
 }
 
 fn bloom(bits: u32) -> BloomConfig {
-    BloomConfig { counter_bits: Some(bits) }
+    BloomConfig { counter_bits: bits }
 }
 
 /// The first reads ten registers of bank 0; the second writes one of them.
@@ -140,7 +140,7 @@ fn bins_count_as_many_readers_as_they_have_bits_for() {
     let slow = op(OpClass::IntMad, 1, &[4, 8, 12, 16, 20, 24, 28, 32]);
     let fast = |dst| op(OpClass::FpMul, dst, &[4]);
     let lines = [slow, fast(2), fast(3), fast(5), fast(6)];
-    let [one, two, unbounded] = [Some(1), Some(2), None].map(|counter_bits| {
+    let [one, two, unbounded] = [1, 2, 0].map(|counter_bits| {
         let drawn = run::<Bloomboard>(&BloomConfig { counter_bits }, &lines);
         [1, 2, 3, 4].map(|order| at(&drawn, order, 'I'))
     });
@@ -204,7 +204,7 @@ fn every_board_but_the_plain_one_keeps_the_order() {
     check::<Warpboard>(&Release::Commit, "warpboard, commit");
     check::<Bloomboard>(&bloom(1), "bloomboard 1");
     check::<Bloomboard>(&bloom(2), "bloomboard 2");
-    check::<Bloomboard>(&BloomConfig { counter_bits: None }, "bloomboard unbounded");
+    check::<Bloomboard>(&BloomConfig { counter_bits: 0 }, "bloomboard unbounded");
     let plain = bench(&mixed()).run_with(sm::Auditor::new(sm::Allowances::default()));
     let findings = plain.sm.observer.findings();
     assert!(findings.count(Violation::War) > 0 && findings.count(Violation::War) == findings.total(), "{findings}");

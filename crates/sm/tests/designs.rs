@@ -4,7 +4,11 @@
 mod support;
 
 use isa::{Control, OpClass, RegFile, Space, WarpSlot};
-use sm::{CoreSpec, InOrder, InstId, IssuePolicy, PipeSet, ReadyMasks, Stall, StallMasks, Structure, Timeline, Window};
+use sm::operands::{CollectorRules, Collectors, FeedsStations, ReservationStations, StationCounts};
+use sm::{
+    CoreDesign, CoreSpec, InOrder, InstId, IssuePolicy, PipeSet, ReadyMasks, Stall, StallMasks, Structure, Timeline,
+    Window,
+};
 use support::*;
 
 /// Up to eight instructions per warp, held until write-back, any of which may issue once no older
@@ -59,6 +63,14 @@ impl SmallWindow {
     }
 }
 
+impl CoreDesign for SmallWindow {
+    type Issue = Self;
+    type Operands = Collectors;
+    fn operands(_: &(), spec: &CoreSpec) -> Collectors {
+        Collectors::new(spec, CollectorRules::default())
+    }
+}
+
 impl IssuePolicy for SmallWindow {
     type Config = ();
     type Mask = u64;
@@ -99,10 +111,6 @@ impl IssuePolicy for SmallWindow {
 
     fn stalls(&self) -> &StallMasks {
         &self.stalls
-    }
-
-    fn long_waits(&self) -> u64 {
-        0
     }
 
     fn on_issue(&mut self, window: Window<'_>, id: InstId) {
@@ -181,6 +189,14 @@ impl Stations {
     }
 }
 
+impl CoreDesign for Stations {
+    type Issue = Self;
+    type Operands = ReservationStations;
+    fn operands(_: &(), spec: &CoreSpec) -> ReservationStations {
+        ReservationStations::new(spec, StationCounts { any: spec.sm.operands.collectors, of_memory: 0 })
+    }
+}
+
 impl IssuePolicy for Stations {
     type Config = ();
     type Mask = u64;
@@ -208,23 +224,12 @@ impl IssuePolicy for Stations {
     fn stalls(&self) -> &StallMasks {
         self.in_order.stalls()
     }
-    fn long_waits(&self) -> u64 {
-        0
-    }
     fn on_issue(&mut self, window: Window<'_>, id: InstId) {
         let sources = window.vector_srcs(id).iter();
         let producers = sources.filter_map(|&r| self.producer(window, id, r)).collect();
         self.waiting.push((id, producers));
         self.in_flight.push(id);
         self.in_order.on_issue(window, id);
-    }
-    fn awaited(&self, window: Window<'_>, id: InstId) -> u64 {
-        let producers = &self.waiting.iter().find(|w| w.0 == id).expect("it has issued").1;
-        let awaits = |r: isa::RegId| producers.iter().any(|&p| window.dsts(p).contains(&r));
-        window.vector_srcs(id).iter().enumerate().fold(0, |mask, (i, &r)| mask | u64::from(awaits(r)) << i)
-    }
-    fn take_woken(&mut self) -> Option<InstId> {
-        self.woken.pop()
     }
     fn on_writeback(&mut self, window: Window<'_>, id: InstId) {
         self.in_flight.retain(|&p| p != id);
@@ -240,6 +245,17 @@ impl IssuePolicy for Stations {
     }
     fn oldest(&self, warp: WarpSlot) -> Option<InstId> {
         self.in_order.oldest(warp)
+    }
+}
+
+impl FeedsStations for Stations {
+    fn awaited(&self, window: Window<'_>, id: InstId) -> u64 {
+        let producers = &self.waiting.iter().find(|w| w.0 == id).expect("it has issued").1;
+        let awaits = |r: isa::RegId| producers.iter().any(|&p| window.dsts(p).contains(&r));
+        window.vector_srcs(id).iter().enumerate().fold(0, |mask, (i, &r)| mask | u64::from(awaits(r)) << i)
+    }
+    fn take_woken(&mut self) -> Option<InstId> {
+        self.woken.pop()
     }
 }
 

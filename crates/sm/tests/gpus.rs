@@ -4,7 +4,7 @@
 mod support;
 
 use isa::{CacheOp, OpClass, Space};
-use kit::Counters;
+use kit::CounterGroup;
 use sm::{CoreOptions, CoreSpec, SpecError, TimingTable};
 use support::*;
 

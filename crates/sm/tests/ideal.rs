@@ -6,7 +6,7 @@ mod support;
 use isa::{CacheOp, OpClass, Space, WarpSlot};
 use kit::Cycle;
 use sm::policy::ideal::{Ideal, IdealConfig};
-use sm::{Auditor, InOrder, IssuePolicy, Observer, Seen, Stall, Timeline};
+use sm::{Auditor, CoreDesign, InOrder, IssuePolicy, Observer, Seen, Stall, Timeline};
 use std::collections::HashMap;
 use support::*;
 

@@ -7,7 +7,8 @@ use isa::{CacheOp, OpClass, RegId, Space};
 use kit::Cycle;
 use sm::policy::loog::{Loog, LoogConfig};
 use sm::{
-    Auditor, CoreOptions, CoreSpec, InOrder, IssuePolicy, Observer, Seen, Stall, Structure, Timeline, TimingTable,
+    Auditor, CoreDesign, CoreOptions, CoreSpec, InOrder, IssuePolicy, Observer, Seen, Stall, Structure, Timeline,
+    TimingTable,
 };
 use support::*;
 
@@ -273,17 +274,17 @@ fn storage() {
     // a renaming entry, which holds one result.
     let station = of(&default, "reservation station");
     let operands = of(&default, "operand of a station");
-    assert_eq!((station.instances, station.entries), (4, 8));
-    assert_eq!((operands.instances, operands.entries), (4, 3 * 8));
-    assert_eq!(operands.bits, 1024 + 1 + 3);
+    assert_eq!((station.instances, station.storage.entries), (4, 8));
+    assert_eq!((operands.instances, operands.storage.entries), (4, 3 * 8));
+    assert_eq!(operands.storage.bits, 1024 + 1 + 3);
     // Eight stations of a sub-core have names of three bits.
     let table = of(&default, "register alias table");
-    assert_eq!((table.instances, table.entries, table.bits), (32, 263, 1 + 3));
+    assert_eq!((table.instances, table.storage.entries, table.storage.bits), (32, 263, 1 + 3));
     let queue = of(&default, "load-store queue");
-    assert_eq!((queue.instances * queue.entries, queue.bits / 49), (32, 32));
+    assert_eq!((queue.instances * queue.storage.entries, queue.storage.bits / 49), (32, 32));
     let apart = of(&sized(32, 16), "load-store queue");
-    assert_eq!(apart.instances * apart.entries, 16);
-    assert!(apart.bits > station.bits + 3 * operands.bits, "it holds operands, too");
+    assert_eq!(apart.instances * apart.storage.entries, 16);
+    assert!(apart.storage.bits > station.storage.bits + 3 * operands.storage.bits, "it holds operands, too");
     // As docs/designs/loog.md has it.
     let stations = station.total_bits() + operands.total_bits();
     assert_eq!([table.total_bits(), stations, queue.total_bits()], [33_664, 103_072, 51_520]);

@@ -7,10 +7,10 @@ use isa::{OpClass, Space};
 use sm::policy::ghost::{Ghost, GhostConfig};
 use sm::policy::socgpu::{Socgpu, SocgpuConfig};
 use sm::scalar::{Divergence, ScalarConfig, ScalarCounters};
-use sm::{Allowances, Auditor, IssuePolicy, Timeline, Violation};
+use sm::{Allowances, Auditor, ConfigOf, CoreDesign, Timeline, Violation};
 use support::*;
 
-const ON: ScalarConfig = ScalarConfig::PAPER;
+const ON: ScalarConfig = ScalarConfig::DEFAULT;
 
 fn same(_: u32) -> u32 {
     7
@@ -172,7 +172,7 @@ fn a_scalar_write_waits_for_older_reads() {
 }
 
 /// A program whose lanes part, with scalar and vector work on the same registers, under each design.
-fn composes<P: IssuePolicy>(config: &P::Config) {
+fn composes<P: CoreDesign>(config: &ConfigOf<P>) {
     let mut dice = Dice(7);
     let mut lines = Vec::new();
     for _ in 0..200 {

@@ -5,7 +5,7 @@ mod support;
 
 use isa::{CacheOp, Control, OpClass, Space};
 use sm::policy::socgpu::{Socgpu, SocgpuConfig, Until};
-use sm::{Auditor, IssuePolicy, Stall, Timeline};
+use sm::{Auditor, CoreDesign, IssuePolicy, Stall, Timeline};
 use support::*;
 
 fn bench(lines: &[Line]) -> Bench {
@@ -47,7 +47,7 @@ fn figure_3() {
     // candidates; the one at place 1 is none before that at place 0 has written back. Of the two the
     // local policy takes place 0, the younger one.
     let lines = [add(2, &[50]), add(3, &[51]), late(), add(4, &[1]), add(5, &[1]), add(6, &[5])];
-    let four = SocgpuConfig { entries: 4, ..SocgpuConfig::default() };
+    let four = SocgpuConfig { buffer: 4, ..SocgpuConfig::default() };
     let drawn = drawn(&lines, &four);
     insta::assert_snapshot!(drawn.draw(), @r"
     from 0               |         |         |         |         |
@@ -214,7 +214,7 @@ fn only_the_oldest_reaches_the_reconvergence_pc() {
 fn entries_are_held_until_write_back() {
     let loads: Vec<Line> = (0..12).map(|i| load(Space::Global, 2 + i, 128 * u64::from(i), 4)).collect();
     for (entries, first_late) in [(4, 4), (8, 8), (16, 12)] {
-        let drawn = drawn(&loads, &SocgpuConfig { entries, ..SocgpuConfig::default() });
+        let drawn = drawn(&loads, &SocgpuConfig { buffer: entries, ..SocgpuConfig::default() });
         let written = (0..12).map(|i| at(&drawn, i, 'W')).min().expect("there are some");
         let before = (0..12).filter(|&i| at(&drawn, i, 'I') < written).count();
         assert_eq!(before, first_late, "{entries} entries");
@@ -277,10 +277,10 @@ fn the_matrix_has_a_bit_for_each_two_entries() {
     let of = |name: &str| structures.iter().find(|s| s.name == name).expect("it is there");
     let (matrix, buffer) = (of("dependence matrix"), of("instruction buffer"));
     // Section 3: 8 entries; a row and a column for each.
-    assert_eq!((matrix.instances, matrix.entries, matrix.bits), (32, 8, 8));
+    assert_eq!((matrix.instances, matrix.storage.entries, matrix.storage.bits), (32, 8, 8));
     assert_eq!(matrix.total_bits(), 32 * 64);
     // Beside what the baseline holds of an instruction: PC, next PC, issued, seniority of 3 bits.
-    assert_eq!((buffer.entries, buffer.bits), (8, 97 + 32 + 32 + 1 + 3));
+    assert_eq!((buffer.storage.entries, buffer.storage.bits), (8, 97 + 32 + 32 + 1 + 3));
     assert!(!structures.iter().any(|s| s.name == "scoreboard"), "the matrix replaces it");
 }
 
@@ -301,8 +301,7 @@ fn the_auditor_finds_nothing() {
     ]);
     lines.push(control(OpClass::Nop, Control::Sleep, "sleep"));
     let at_issue = SocgpuConfig { accesses_end: Until::Issue, ..stops_at_issue() };
-    for config in [SocgpuConfig::default(), stops_at_issue(), SocgpuConfig { entries: 2, ..at_issue.clone() }, at_issue]
-    {
+    for config in [SocgpuConfig::default(), stops_at_issue(), SocgpuConfig { buffer: 2, ..at_issue }, at_issue] {
         let bench = bench(&lines).warps(4);
         let run = bench.run_design::<Socgpu, _>(&config, Auditor::new(<Socgpu>::allowances(&config)));
         let findings = run.sm.observer.findings();

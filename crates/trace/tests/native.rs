@@ -255,7 +255,7 @@ fn what_is_wrong_is_named_with_its_byte() {
     };
     let length = good.len();
     assert!(with(0, b'W').starts_with("/t.wwt, byte 0: this is not a trace of Warpwright's own format"));
-    assert!(with(8, 4).contains("byte 8: version 4 of the format; this program reads versions 1 to 3"));
+    assert!(with(8, 5).contains("byte 8: version 5 of the format; this program reads versions 1 to 4"));
     assert!(with(length - 1, b'?').contains("the end of a trace is missing"), "{}", with(length - 1, b'?'));
     assert!(with(length - 30, 1).contains("the table of contents is not where the tail says"));
     let in_footer = with(length - 40, good[length - 40] ^ 1);

@@ -198,6 +198,7 @@ pub(super) fn dram(reader: &mut Reader, clocks: &Clocks) -> Dram {
         chips_per_channel: reader.int("-gpgpu_n_mem_per_ctrlr"),
         burst_length,
         data_rate,
+        scheduler: None,
         scheduler_queue,
         return_queue: queue(reader, "-gpgpu_dram_return_queue_size"),
         latency_cycles: convert(latency, clocks.core_mhz, clocks.dram_mhz),

@@ -11,9 +11,11 @@
 //! Stalls: those of the oldest instruction.
 
 use isa::{Control, RegFile, RegId, WarpSlot};
+use sm::operands::{CollectorRules, Collectors};
 use sm::policy::boards::{Release, WarScoreboard};
 use sm::{
-    Board, CoreSpec, Each, InstId, IssuePolicy, PipeSet, ReadyMasks, Stall, StallMasks, Structure, WarpMask, Window,
+    Board, CoreDesign, CoreSpec, Each, InstId, IssuePolicy, PipeSet, ReadyMasks, Stall, StallMasks, Structure,
+    WarpMask, Window,
 };
 use std::collections::VecDeque;
 
@@ -64,6 +66,15 @@ impl<M: WarpMask> Sidestep<M> {
             && !meets(writes, window.srcs(younger))
             && !meets(writes, window.dsts(younger))
             && !meets(reads, window.dsts(younger))
+    }
+}
+
+impl<M: WarpMask> CoreDesign for Sidestep<M> {
+    type Issue = Self;
+    type Operands = Collectors;
+
+    fn operands(_: &(), spec: &CoreSpec) -> Collectors {
+        Collectors::new(spec, CollectorRules::default())
     }
 }
 

@@ -12,7 +12,6 @@
 mod index;
 mod lookup;
 mod mshr;
-mod order;
 mod policy;
 mod replacement;
 mod tags;
@@ -141,6 +140,23 @@ kit::counters! {
         pub fails_write_behind_read: "tries",
         /// Cycles in which the data port was occupied.
         pub data_port_busy: "cycles",
+    }
+}
+
+impl CacheCounters {
+    /// Reads that cause no fetch: their data were there or under way.
+    pub const fn reads_served(&self) -> u64 {
+        self.read_hits + self.read_merges
+    }
+
+    /// Reads that missed a line or a sector.
+    pub const fn reads_missed(&self) -> u64 {
+        self.read_misses + self.read_sector_misses
+    }
+
+    /// Writes whose sector was there or under way.
+    pub const fn writes_served(&self) -> u64 {
+        self.write_hits + self.write_merges
     }
 }
 

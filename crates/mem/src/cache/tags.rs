@@ -1,40 +1,20 @@
-//! Tag array: lines, the state of their sectors, and the order in which they may be replaced.
+//! Tag array: lines and the state of their sectors. The replacement policy follows each line.
 //!
-//! A line that has ever been used stands in one list of its set: free, clean, dirty or pinned (a
-//! sector is under way). The others exist only as a count, so that a large cache costs the host no
-//! memory before it is used; lines are numbered in the order of their first use.
-//!
-//! Clean and dirty lines are kept in the order of their stamps, so the victim is the first of one
-//! or the other and no way is ever walked.
+//! Lines are numbered in the order of their first use. Lines that have not been used exist only as
+//! a count, so that a large cache costs the host no memory before it is used.
 
 use super::lookup::Lookup;
-use super::order::Order;
-use super::replacement::renews_on_hit;
+use super::replacement::{Place, Replacement};
 use super::{index::SetIndex, sectors_of};
-use config::{Allocate, Replacement};
+use config::Allocate;
 
 /// Sectors (atoms) of a line as a bit mask; a line that is not sectored has one atom.
 pub(super) type Atoms = u8;
 
-/// What a line is, and with it the list of its set that it stands in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-enum Place {
-    Free,
-    Clean,
-    Dirty,
-    /// In no list.
-    Pinned,
-}
-
-/// Lists of a set.
-const LISTS: u32 = 3;
-
 #[derive(Clone, Debug)]
 struct Line {
     block: u64,
-    /// Head of the first list of its set.
-    lists: u32,
+    set: u32,
     place: Place,
     reserved: Atoms,
     valid: Atoms,
@@ -42,14 +22,6 @@ struct Line {
     /// Modified sectors of which every byte is known.
     readable: Atoms,
     modified_on_fill: Atoms,
-}
-
-impl Line {
-    /// Head of the list that the line stands in, unless it is pinned.
-    #[inline]
-    const fn list(&self) -> u32 {
-        self.lists + self.place as u32
-    }
 }
 
 /// What the tags say about a request.
@@ -85,7 +57,6 @@ pub(super) struct Tags {
     holds_writes: bool,
     /// Bytes written per sector; empty for caches that hold no writes.
     dirty_bytes: Vec<[u32; 4]>,
-    order: Order,
     by_block: Lookup,
     index: SetIndex,
     line_shift: u32,
@@ -113,13 +84,12 @@ impl Tags {
             ways,
             holds_writes,
             dirty_bytes: Vec::new(),
-            order: Order::new(LISTS as usize * sets as usize),
             by_block: Lookup::new(count),
             index: SetIndex::new(config.index, sets, line_shift),
             line_shift,
             all_atoms: sectors_of(config),
             all_sectors: sectors_of(&config::Cache { sectored: true, ..config.clone() }),
-            replacement: config.replacement,
+            replacement: Replacement::new(config.replacement, sets, ways),
             allocate_on_miss: config.allocate == Allocate::OnMiss,
             dirty_limit: (count as u64 * u64::from(dirty_limit_percent)).div_ceil(100) as u32,
             dirty_lines: 0,
@@ -164,40 +134,29 @@ impl Tags {
     /// The line that goes next in `set`; one that is not there yet if none has to.
     #[inline]
     fn victim(&self, set: u32) -> Option<u32> {
-        let lists = LISTS * set;
-        let first = |place: Place| self.order.first(lists + place as u32);
-        if let Some(free) = first(Place::Free) {
+        if let Some(free) = self.replacement.free(set) {
             return Some(free);
         }
         if self.used_ways[set as usize] < self.ways {
             return Some(self.lines.len() as u32);
         }
-        let dirty = if self.dirty_lines >= self.dirty_limit { first(Place::Dirty) } else { None };
-        match (first(Place::Clean), dirty) {
-            (Some(clean), Some(dirty)) => Some(if self.order.is_older(dirty, clean) { dirty } else { clean }),
-            (None, None) => self.only_dirty(set),
-            (clean, dirty) => clean.or(dirty),
-        }
+        let dirty_may_go = self.dirty_lines >= self.dirty_limit;
+        self.replacement.victim(set, dirty_may_go).or_else(|| self.only_dirty(set))
     }
 
-    /// The oldest line of a set that has nothing but dirty lines, so that waiting for a clean one would
+    /// The victim in a set that has nothing but dirty lines, so that waiting for a clean one would
     /// never end. GPGPU-Sim waits.
     #[cold]
     fn only_dirty(&self, set: u32) -> Option<u32> {
-        let dirty = LISTS * set + Place::Dirty as u32;
-        self.order.first(dirty).filter(|_| self.order.length(dirty) == self.ways)
+        let only_dirty = self.replacement.dirty_lines(set) == self.ways;
+        if only_dirty { self.replacement.victim(set, true) } else { None }
     }
 
-    /// Notes a use of `line`.
+    /// Notes a use of line `id`.
     #[inline]
     pub fn touch(&mut self, id: u32) {
-        if renews_on_hit(self.replacement) {
-            let line = &self.lines[id as usize];
-            match line.place {
-                Place::Pinned => self.order.renew(id),
-                _ => self.order.renew_in(line.list(), id),
-            }
-        }
+        let line = &self.lines[id as usize];
+        self.replacement.hit(id, line.set, line.place);
     }
 
     /// Takes a line for `block` and reserves `atoms` of it; gives what had to go. There must be
@@ -216,19 +175,20 @@ impl Tags {
         } else {
             self.evict(id)
         };
-        self.order.renew(id);
+        self.replacement.insert(id, set);
         let line = &mut self.lines[id as usize];
         (line.block, line.reserved) = (block, atoms);
         self.by_block.insert(block, id);
         evicted
     }
 
-    /// One more line for `set`, in no list.
+    /// Adds a line to `set`.
     fn add_line(&mut self, set: u32) {
+        self.replacement.add_line(set, self.used_ways[set as usize]);
         self.used_ways[set as usize] += 1;
         self.lines.push(Line {
             block: u64::MAX,
-            lists: LISTS * set,
+            set,
             place: Place::Pinned,
             reserved: 0,
             valid: 0,
@@ -236,15 +196,14 @@ impl Tags {
             readable: 0,
             modified_on_fill: 0,
         });
-        self.order.add_line();
         if self.holds_writes {
             self.dirty_bytes.push([0; 4]);
         }
     }
 
-    /// Clears line `id`, takes it out of its list and gives its dirty sectors. It is in no list then.
+    /// Clears line `id`, pins it and gives its dirty sectors.
     fn evict(&mut self, id: u32) -> Option<Evicted> {
-        self.order.remove(id);
+        self.replacement.move_to(id, self.lines[id as usize].set, Place::Pinned);
         let line = &mut self.lines[id as usize];
         let evicted = (line.modified != 0).then(|| Evicted {
             block: line.block,
@@ -276,7 +235,7 @@ impl Tags {
         line.modified &= !atoms;
         self.dirty_lines += u32::from(line.modified != 0);
         self.place(id);
-        self.order.renew(id);
+        self.replacement.sector_miss(id, self.lines[id as usize].set);
     }
 
     /// Marks sectors written. Whole sectors, and those whose bytes are all known by now, can be
@@ -369,8 +328,7 @@ impl Tags {
         self.dirty_lines
     }
 
-    /// Puts `id` in the list where its state belongs. Its place in that list changes only with its
-    /// stamp.
+    /// Notes the place that the state of line `id` gives it.
     #[inline]
     fn place(&mut self, id: u32) {
         let line = &mut self.lines[id as usize];
@@ -379,23 +337,17 @@ impl Tags {
             (0, _) => Place::Dirty,
             _ => Place::Pinned,
         };
-        if place == line.place {
-            return;
-        }
-        line.place = place;
-        let list = line.list();
-        self.order.remove(id);
-        if place != Place::Pinned {
-            self.order.insert(list, id);
+        if place != line.place {
+            line.place = place;
+            self.replacement.move_to(id, line.set, place);
         }
     }
 
-    /// Puts an empty line, which is in no list, on its set's free list. Only the first of that list
-    /// is ever taken.
+    /// Frees an empty line, which is pinned.
     fn release(&mut self, id: u32) {
         let line = &mut self.lines[id as usize];
         line.place = Place::Free;
-        self.order.insert_first(line.list(), id);
+        self.replacement.move_to(id, line.set, Place::Free);
     }
 }
 
@@ -403,6 +355,7 @@ impl Tags {
 mod tests {
     use super::*;
     use crate::testing::cache_config;
+    use config::Replacement;
 
     fn tags(ways: u32, replacement: Replacement, dirty_percent: u32) -> Tags {
         let config = config::Cache { sets: 1, ways, replacement, ..cache_config() };

@@ -1,25 +1,38 @@
 //! iSLIP with one iteration (McKeown, IEEE/ACM ToN 1999), as Accel-Sim's built-in crossbar has it:
-//! each output, from the first on, takes the first input that wants it from its pointer on, and
-//! moves the pointer behind that input.
+//! each output, from the first on, takes the first input that requests it from its pointer on, and
+//! moves the pointer past that input.
 //!
 //! Outputs are served one after the other, so an input whose packet has gone may offer its next one
 //! to a later output within the same cycle. Accel-Sim allows that too.
 
-use super::{Crossbar, Output, Source};
+use super::{Arbiter, Output, Ports, Source};
 
-pub(super) fn arbitrate(crossbar: &mut Crossbar, source: &mut impl Source) {
-    let mut from = 0;
-    while let Some(output) = crossbar.wanted.next(from) {
-        from = output + 1;
-        let Output { wanting, wanting_count, first_choice, .. } = &crossbar.outputs[output];
-        crossbar.counters.conflicts += u64::from(*wanting_count) - 1;
-        let Some(input) = wanting.next_cyclic(usize::from(*first_choice)) else { continue };
-        if !crossbar.has_room(output) {
-            crossbar.counters.output_full += 1;
-            continue;
+#[derive(Clone, Debug)]
+pub(super) struct Islip {
+    /// For each output, the input that is asked first.
+    pointers: Box<[u16]>,
+}
+
+impl Arbiter for Islip {
+    fn new(_inputs: usize, outputs: usize) -> Self {
+        Self { pointers: vec![0; outputs].into() }
+    }
+
+    fn arbitrate(&mut self, _cycle: u64, ports: &mut Ports, source: &mut impl Source) {
+        let mut from = 0;
+        while let Some(output) = ports.requested.next(from) {
+            from = output + 1;
+            let Output { requests, request_count, .. } = &ports.outputs[output];
+            ports.counters.conflicts += u64::from(*request_count) - 1;
+            let pointer = &mut self.pointers[output];
+            let Some(input) = requests.next_cyclic(usize::from(*pointer)) else { continue };
+            if !ports.has_room(output) {
+                ports.counters.output_full += 1;
+                continue;
+            }
+            let next = if input + 1 < ports.inputs { input + 1 } else { 0 };
+            *pointer = next as u16;
+            ports.pass(input, output, source);
         }
-        let next = if input + 1 < crossbar.inputs { input + 1 } else { 0 };
-        crossbar.outputs[output].first_choice = next as u16;
-        crossbar.pass(input, output, source);
     }
 }

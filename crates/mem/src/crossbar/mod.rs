@@ -1,30 +1,27 @@
 //! One subnet of the crossbar: packets from input queues to output queues.
 //!
-//! The inputs' queues belong to others (an SM's outbox, a slice's answers); the crossbar knows the
-//! destination of each queue's head. Packets are one flit. Per crossbar cycle each output takes at
-//! most one packet.
+//! The inputs' queues are an SM's outbox or a slice's answers; the crossbar knows the destination of
+//! each queue's head. Packets are one flit. Per crossbar cycle each output takes at most one packet.
 //!
-//! To add an arbiter: one file with a function like [`islip::arbitrate`], a variant of
-//! [`config::Arbiter`] and its line in [`Crossbar::transfer`].
+//! To add an arbiter: a file with a type that implements [`Arbiter`], its row in `arbiters!`, and
+//! its word in [`config::Arbiter`].
 
 mod islip;
-mod ports;
+mod oldest_first;
 mod round_robin;
 
-use config::Arbiter;
-use kit::Ring;
-pub(crate) use ports::PortSet;
+use kit::{BitSet, Ring};
 
 kit::counters! {
     /// What one direction of the crossbar has done.
     pub struct CrossbarCounters {
         /// Packets moved.
         pub packets: "packets",
-        /// Flits of those packets, header and data. For energy alone: a packet takes one cycle.
+        /// Flits of those packets, header and data. Only for energy: a packet takes one cycle.
         pub flits: "flits",
         /// Packets that waited a cycle because another went to their output.
         pub conflicts: "packet cycles",
-        /// Cycles in which an output had no room for a packet that wanted it.
+        /// Cycles in which an output had no room for a packet.
         pub output_full: "output cycles",
         /// Cycles in which at least one packet waited at an input.
         pub busy_cycles: "crossbar cycles",
@@ -40,7 +37,7 @@ pub(crate) struct Taken {
     pub packet: u32,
     /// Data in it.
     pub data_bytes: u32,
-    /// Where the next one of that input wants to go.
+    /// The output of the next packet of that input.
     pub next: Option<usize>,
 }
 
@@ -52,86 +49,150 @@ pub(crate) trait Source {
 
 #[derive(Clone, Debug)]
 struct Output {
-    /// Inputs whose head wants to go here.
-    wanting: PortSet,
-    /// How many those are.
-    wanting_count: u32,
+    /// Inputs whose head is for this output.
+    requests: BitSet,
+    /// Number of `requests`.
+    request_count: u32,
     queue: Ring<u32>,
-    /// The input that is asked first.
-    first_choice: u16,
 }
 
+/// Who goes first.
+trait Arbiter {
+    fn new(inputs: usize, outputs: usize) -> Self;
+    /// Passes packets in crossbar cycle `cycle`: at most one to each output, and none to an output
+    /// without room. Called in every cycle in which a head is known.
+    fn arbitrate(&mut self, cycle: u64, ports: &mut Ports, source: &mut impl Source);
+}
+
+macro_rules! arbiters {
+    ($($name:ident: $arbiter:ty;)*) => {
+        #[derive(Clone, Debug)]
+        enum Arbitration {
+            $($name($arbiter),)*
+        }
+
+        impl Arbitration {
+            fn new(name: config::Arbiter, inputs: usize, outputs: usize) -> Self {
+                match name {
+                    $(config::Arbiter::$name => Self::$name(Arbiter::new(inputs, outputs)),)*
+                }
+            }
+
+            #[inline]
+            fn arbitrate(&mut self, cycle: u64, ports: &mut Ports, source: &mut impl Source) {
+                match self {
+                    $(Self::$name(arbiter) => arbiter.arbitrate(cycle, ports, source),)*
+                }
+            }
+        }
+    };
+}
+
+arbiters! {
+    RoundRobin: round_robin::RoundRobin;
+    Islip: islip::Islip;
+    OldestFirst: oldest_first::OldestFirst;
+}
+
+/// One direction of the crossbar.
 #[derive(Clone, Debug)]
 pub(crate) struct Crossbar {
+    ports: Ports,
+    arbiter: Arbitration,
+}
+
+/// Heads of inputs, and queues of outputs.
+#[derive(Clone, Debug)]
+struct Ports {
     inputs: usize,
-    arbiter: Arbiter,
     /// Inputs whose head is known.
-    heads: PortSet,
-    /// Where it wants to go.
+    heads: BitSet,
+    /// The output of each head.
     head_to: Box<[u16]>,
-    /// Outputs that some head wants.
-    wanted: PortSet,
+    /// Outputs of some head.
+    requested: BitSet,
     outputs: Box<[Output]>,
     /// Outputs with packets in their queue.
-    occupied: PortSet,
+    occupied: BitSet,
     output_limit: usize,
     flit_bytes: u32,
-    /// Outputs served in this cycle, for arbiters that need to know.
-    served: PortSet,
     counters: CrossbarCounters,
 }
 
 impl Crossbar {
     pub fn new(config: &config::Interconnect, inputs: usize, outputs: usize) -> Self {
-        let output = Output { wanting: PortSet::new(inputs), wanting_count: 0, queue: Ring::new(), first_choice: 0 };
-        Self {
+        let output = Output { requests: BitSet::new(inputs), request_count: 0, queue: Ring::new() };
+        let ports = Ports {
             inputs,
-            arbiter: config.arbiter,
-            heads: PortSet::new(inputs),
+            heads: BitSet::new(inputs),
             head_to: vec![0; inputs].into(),
-            wanted: PortSet::new(outputs),
+            requested: BitSet::new(outputs),
             outputs: vec![output; outputs].into(),
-            occupied: PortSet::new(outputs),
+            occupied: BitSet::new(outputs),
             output_limit: config.output_buffer_packets.max(1) as usize,
             flit_bytes: config.flit_bytes.max(1),
-            served: PortSet::new(outputs),
             counters: CrossbarCounters::default(),
-        }
+        };
+        Self { ports, arbiter: Arbitration::new(config.arbiter, inputs, outputs) }
     }
 
     /// Whether the head of `input` is known.
     #[inline]
     pub fn has_head(&self, input: usize) -> bool {
-        self.heads.contains(input)
+        self.ports.heads.contains(input)
     }
 
-    /// The head of `input`, which no output knows of, wants to go to `output`.
+    /// The head of `input`, which was not known, is for `output`.
     #[inline]
     pub fn offer(&mut self, input: usize, output: usize) {
-        self.heads.insert(input);
-        self.head_to[input] = output as u16;
-        let to = &mut self.outputs[output];
-        to.wanting.insert(input);
-        to.wanting_count += 1;
-        self.wanted.insert(output);
+        self.ports.offer(input, output);
     }
 
     /// Whether any packet waits at an input.
     #[inline]
     pub fn has_offers(&self) -> bool {
-        !self.wanted.is_empty()
+        !self.ports.requested.is_empty()
     }
 
     /// One crossbar cycle, number `cycle`.
     pub fn transfer(&mut self, cycle: u64, source: &mut impl Source) {
-        if !self.has_offers() {
-            return;
+        if self.has_offers() {
+            self.ports.counters.busy_cycles += 1;
+            self.arbiter.arbitrate(cycle, &mut self.ports, source);
         }
-        self.counters.busy_cycles += 1;
-        match self.arbiter {
-            Arbiter::Islip => islip::arbitrate(self, source),
-            Arbiter::RoundRobin => round_robin::arbitrate(self, cycle, source),
+    }
+
+    /// Outputs with packets in their queue.
+    #[inline]
+    pub fn occupied(&self) -> &BitSet {
+        &self.ports.occupied
+    }
+
+    /// Takes the oldest packet at `output`.
+    #[inline]
+    pub fn pop(&mut self, output: usize) -> Option<u32> {
+        let queue = &mut self.ports.outputs[output].queue;
+        let packet = queue.pop_front();
+        if queue.is_empty() {
+            self.ports.occupied.remove(output);
         }
+        packet
+    }
+
+    pub fn counters(&self) -> &CrossbarCounters {
+        &self.ports.counters
+    }
+}
+
+impl Ports {
+    #[inline]
+    fn offer(&mut self, input: usize, output: usize) {
+        self.heads.insert(input);
+        self.head_to[input] = output as u16;
+        let to = &mut self.outputs[output];
+        to.requests.insert(input);
+        to.request_count += 1;
+        self.requested.insert(output);
     }
 
     #[inline]
@@ -139,7 +200,7 @@ impl Crossbar {
         self.outputs[output].queue.len() < self.output_limit
     }
 
-    /// Moves the head of `input` to `output` and notes where the next one wants to go.
+    /// Moves the head of `input` to `output`; the next packet of the input is its head then.
     #[inline(always)]
     fn pass(&mut self, input: usize, output: usize, source: &mut impl Source) {
         let Taken { packet, data_bytes, next } = source.take(input, output);
@@ -151,42 +212,22 @@ impl Crossbar {
         if next == Some(output) {
             return;
         }
-        to.wanting.remove(input);
-        to.wanting_count -= 1;
-        if to.wanting_count == 0 {
-            self.wanted.remove(output);
+        to.requests.remove(input);
+        to.request_count -= 1;
+        if to.request_count == 0 {
+            self.requested.remove(output);
         }
         match next {
             Some(next) => self.offer(input, next),
-            None => self.heads.remove(input),
+            None => _ = self.heads.remove(input),
         }
-    }
-
-    /// Outputs with packets in their queue.
-    #[inline]
-    pub fn occupied(&self) -> &PortSet {
-        &self.occupied
-    }
-
-    /// Takes the oldest packet at `output`.
-    #[inline]
-    pub fn pop(&mut self, output: usize) -> Option<u32> {
-        let queue = &mut self.outputs[output].queue;
-        let packet = queue.pop_front();
-        if queue.is_empty() {
-            self.occupied.remove(output);
-        }
-        packet
-    }
-
-    pub fn counters(&self) -> &CrossbarCounters {
-        &self.counters
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{Crossbar, Source, Taken};
+    use config::Arbiter;
     use std::collections::VecDeque;
 
     /// Queues of destinations; the packet is `100 * input + sequence`.
@@ -204,7 +245,7 @@ mod tests {
         }
     }
 
-    fn network(arbiter: Arbiter, outputs: usize, queues: &[&[usize]]) -> (Crossbar, Queues) {
+    pub(super) fn network(arbiter: Arbiter, outputs: usize, queues: &[&[usize]]) -> (Crossbar, Queues) {
         let config = config::Interconnect {
             flit_bytes: 40,
             input_buffer_packets: 8,
@@ -222,7 +263,12 @@ mod tests {
         (crossbar, Queues { sent: vec![0; queues.len()], queues })
     }
 
-    fn run(crossbar: &mut Crossbar, queues: &mut Queues, cycles: std::ops::Range<u64>, output: usize) -> Vec<u32> {
+    pub(super) fn run(
+        crossbar: &mut Crossbar,
+        queues: &mut Queues,
+        cycles: std::ops::Range<u64>,
+        output: usize,
+    ) -> Vec<u32> {
         let mut out = Vec::new();
         for cycle in cycles {
             crossbar.transfer(cycle, queues);
@@ -249,7 +295,7 @@ mod tests {
 
     #[test]
     fn each_output_takes_one_packet_a_cycle_and_stops_when_full() {
-        for arbiter in [Arbiter::Islip, Arbiter::RoundRobin] {
+        for arbiter in Arbiter::ALL {
             let (mut crossbar, mut queues) = network(arbiter, 2, &[&[0, 0, 0, 0, 0], &[1, 1, 1, 1, 1]]);
             for cycle in 0..6 {
                 crossbar.transfer(cycle, &mut queues);

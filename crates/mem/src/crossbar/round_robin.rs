@@ -2,22 +2,35 @@
 //! an input sends at most one packet per cycle. (Accel-Sim's starting point moves over the ports of
 //! both sides, which favours the first input.)
 
-use super::{Crossbar, Source};
+use super::{Arbiter, Ports, Source};
+use kit::BitSet;
 
-pub(super) fn arbitrate(crossbar: &mut Crossbar, cycle: u64, source: &mut impl Source) {
-    let start = (cycle % crossbar.inputs as u64) as usize;
-    crossbar.served.clear();
-    for (mut from, end) in [(start, crossbar.inputs), (0, start)] {
-        while let Some(input) = crossbar.heads.next(from).filter(|&i| i < end) {
-            from = input + 1;
-            let output = usize::from(crossbar.head_to[input]);
-            if crossbar.served.contains(output) {
-                crossbar.counters.conflicts += 1;
-            } else if crossbar.has_room(output) {
-                crossbar.served.insert(output);
-                crossbar.pass(input, output, source);
-            } else {
-                crossbar.counters.output_full += 1;
+#[derive(Clone, Debug)]
+pub(super) struct RoundRobin {
+    /// Outputs served in this cycle.
+    served: BitSet,
+}
+
+impl Arbiter for RoundRobin {
+    fn new(_inputs: usize, outputs: usize) -> Self {
+        Self { served: BitSet::new(outputs) }
+    }
+
+    fn arbitrate(&mut self, cycle: u64, ports: &mut Ports, source: &mut impl Source) {
+        let start = (cycle % ports.inputs as u64) as usize;
+        self.served.clear();
+        for (mut from, end) in [(start, ports.inputs), (0, start)] {
+            while let Some(input) = ports.heads.next(from).filter(|&i| i < end) {
+                from = input + 1;
+                let output = usize::from(ports.head_to[input]);
+                if self.served.contains(output) {
+                    ports.counters.conflicts += 1;
+                } else if ports.has_room(output) {
+                    self.served.insert(output);
+                    ports.pass(input, output, source);
+                } else {
+                    ports.counters.output_full += 1;
+                }
             }
         }
     }

@@ -205,7 +205,7 @@ fn the_crossbar_gives_one_packet_per_sm_and_cycle() {
 
 #[test]
 fn sms_that_want_the_same_slice_share_it_fairly() {
-    for arbiter in [config::Arbiter::Islip, config::Arbiter::RoundRobin] {
+    for arbiter in config::Arbiter::ALL {
         let mut config = small_gpu();
         config.interconnect.arbiter = arbiter;
         let (mut system, mut ports) = (MemorySystem::new(&config), ports(&config));
@@ -281,7 +281,14 @@ fn drawn_gpu() -> impl Strategy<Value = GpuConfig> {
     use config::{Allocate, PartitionIndex, Replacement, WriteAllocate, WritePolicy};
     let queues = proptest::array::uniform4(1u32..6);
     let small = (1u32..5, 1u32..4, 1u32..6, 1u32..3);
-    let dram = (0u32..6, 1u32..5, any::<bool>(), any::<bool>(), prop::option::of(Just([4, 3, 1])));
+    let dram = (
+        0u32..6,
+        1u32..5,
+        any::<bool>(),
+        any::<bool>(),
+        prop::option::of(Just([4, 3, 1])),
+        prop::sample::select(config::DramScheduler::ALL.to_vec()),
+    );
     let policies = (
         prop_oneof![
             4 => Just(WritePolicy::WriteBack),
@@ -297,14 +304,15 @@ fn drawn_gpu() -> impl Strategy<Value = GpuConfig> {
         ],
         any::<bool>(),
         prop_oneof![4 => Just(Allocate::OnMiss), 1 => Just(Allocate::OnFill), 1 => Just(Allocate::Streaming)],
-        prop_oneof![Just(Replacement::Lru), Just(Replacement::Fifo)],
+        prop::sample::select(Replacement::ALL.to_vec()),
     );
     let clock = || prop_oneof![3 => Just(1000.0), 1 => Just(700.0), 1 => Just(1837.0)];
     let clocks = (clock(), clock(), clock());
     let index = prop_oneof![Just(PartitionIndex::Linear), Just(PartitionIndex::Xor), Just(PartitionIndex::IPoly)];
     let sms_per_cluster = prop_oneof![2 => Just(1), 1 => Just(2), 1 => Just(4)];
-    (queues, small, dram, policies, clocks, index, (2u32..5, sms_per_cluster)).prop_map(
-        |(queues, small, dram, policies, clocks, partition_index, (partitions, sms_per_cluster))| {
+    let arbiter = prop::sample::select(config::Arbiter::ALL.to_vec());
+    (queues, small, dram, policies, clocks, index, (2u32..5, sms_per_cluster, arbiter)).prop_map(
+        |(queues, small, dram, policies, clocks, partition_index, (partitions, sms_per_cluster, arbiter))| {
             let mut config = small_gpu();
             config.sms_per_cluster = sms_per_cluster;
             (config.clocks.interconnect_mhz, config.clocks.l2_mhz, config.clocks.dram_mhz) = clocks;
@@ -318,6 +326,7 @@ fn drawn_gpu() -> impl Strategy<Value = GpuConfig> {
             (config.l2.cache.write, config.l2.cache.write_allocate) = (policies.0, policies.1);
             config.l2.cache.sectored = policies.2;
             (config.l2.cache.allocate, config.l2.cache.replacement) = (policies.3, policies.4);
+            config.interconnect.arbiter = arbiter;
             config.interconnect.output_buffer_packets = small.3;
             config.interconnect.ejection_buffer_packets = small.3;
             config.interconnect.input_buffer_packets = small.1;
@@ -325,7 +334,7 @@ fn drawn_gpu() -> impl Strategy<Value = GpuConfig> {
             config.dram.return_queue = dram.1;
             config.dram.dual_command_bus = dram.2;
             config.dram.bank_hash = dram.3;
-            config.dram.write_queue = dram.4;
+            (config.dram.write_queue, config.dram.scheduler) = (dram.4, Some(dram.5));
             config
         },
     )

@@ -3,4 +3,4 @@
 pub(crate) mod latches;
 pub(crate) mod units;
 pub(crate) mod work;
-mod write_back;
+pub(crate) mod write_back;

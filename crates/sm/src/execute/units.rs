@@ -11,10 +11,10 @@
 //! - D-U1: a unit count that the sub-cores do not divide evenly makes the pipe a shared one, whose
 //!   units take the oldest instruction of any sub-core.
 
-use crate::agenda::Agenda;
 use crate::execute::latches::{LatchId, Latches};
 use crate::inflight::{InstId, Slab, Stage};
 use crate::spec::{CoreSpec, Pipe};
+use crate::wake_up::WakeUp;
 use kit::bits::set_bits;
 use kit::{Cycle, NEVER};
 use std::ops::Range;
@@ -95,7 +95,7 @@ impl Units {
         now: Cycle,
         oc_ex: &mut Latches,
         slab: &mut Slab,
-        agenda: &mut Agenda,
+        wake_up: &mut WakeUp,
         mut begin: impl FnMut(&Slab, InstId),
     ) -> u8 {
         let mut from = 0;
@@ -106,7 +106,7 @@ impl Units {
             while unit < end
                 && let Some(id) = oc_ex.front(latch as LatchId)
             {
-                if self.try_accept(now, unit, id, slab, agenda) {
+                if self.try_accept(now, unit, id, slab, wake_up) {
                     oc_ex.pop(latch as LatchId);
                     begin(slab, id);
                     from |= 1 << oc_ex.partition(latch as LatchId);
@@ -115,7 +115,7 @@ impl Units {
             }
         }
         if waiting & self.shared != 0 {
-            from |= self.accept_shared(now, oc_ex, slab, agenda, begin);
+            from |= self.accept_shared(now, oc_ex, slab, wake_up, begin);
         }
         from
     }
@@ -128,7 +128,7 @@ impl Units {
         now: Cycle,
         oc_ex: &mut Latches,
         slab: &mut Slab,
-        agenda: &mut Agenda,
+        wake_up: &mut WakeUp,
         mut begin: impl FnMut(&Slab, InstId),
     ) -> u8 {
         let mut from = 0;
@@ -144,7 +144,7 @@ impl Units {
                 }
                 let latch = oc_ex.oldest(oc_ex.occupied() & latches);
                 let id = oc_ex.front(latch).expect("an occupied latch");
-                if self.try_accept(now, unit, id, slab, agenda) {
+                if self.try_accept(now, unit, id, slab, wake_up) {
                     oc_ex.pop(latch);
                     begin(slab, id);
                     from |= 1 << oc_ex.partition(latch);
@@ -156,10 +156,10 @@ impl Units {
 
     /// A unit takes `id` if its dispatch register is free, unless another instruction ends with it.
     #[inline(always)]
-    fn try_accept(&mut self, now: Cycle, number: u16, id: InstId, slab: &mut Slab, agenda: &mut Agenda) -> bool {
+    fn try_accept(&mut self, now: Cycle, number: u16, id: InstId, slab: &mut Slab, wake_up: &mut WakeUp) -> bool {
         let unit = &mut self.units[usize::from(number)];
         if unit.free_at > now {
-            agenda.at(unit.free_at);
+            wake_up.at(unit.free_at);
             return false;
         }
         let ends = now + Cycle::from(slab.get(id).latency_cycles);
@@ -168,7 +168,7 @@ impl Units {
         // One end per unit and cycle, and one per bus. Behind the unit's latest end there is none.
         let same_end = |&other: &InstId| slab.get(other).unit == number;
         if len == self.buses || ends <= unit.latest_end && self.ending[first..first + len].iter().any(same_end) {
-            agenda.at(now + 1);
+            wake_up.at(now + 1);
             return false;
         }
         let flight = slab.get_mut(id);
@@ -178,7 +178,7 @@ impl Units {
         self.ending[first + len] = id;
         self.lens[at] += 1;
         self.occupied[at / 64] |= 1 << (at % 64);
-        agenda.moved();
+        wake_up.moved();
         true
     }
 

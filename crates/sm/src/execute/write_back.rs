@@ -1,94 +1,141 @@
-//! Write-back and completion of instructions, and of the warps and CTAs they end.
+//! Write-back: the end of instructions, and of the warps and CTAs they end.
 
-use crate::inflight::{InFlight, InstId, Window};
+use crate::design::{CoreDesign, MaskOf};
+use crate::execute::units::Units;
+use crate::inflight::InstId;
 use crate::issue::policy::IssuePolicy;
-use crate::kernel::Kernel;
 use crate::observe::observer::{Observer, Seen};
-use crate::sm::{FinishedCta, Sm};
+use crate::operands::OperandStage;
+use crate::state::{State, Tick};
 use crate::warps::mask::WarpMask;
-use isa::{Access, WarpSlot, WarpStream};
-use kit::Cycle;
+use isa::{Access, WarpSlot};
 
-impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
-    /// Instructions that leave their units write their results.
+/// What the end of an instruction is connected to.
+pub(crate) struct WriteBack<'a, D: CoreDesign, O> {
+    pub tick: Tick<'a, O>,
+    pub state: &'a mut State<MaskOf<D>>,
+    pub policy: &'a mut D::Issue,
+    pub operands: &'a mut D::Operands,
+}
+
+impl Units {
+    /// Instructions that leave their units write their results. `contended`: the memory unit has a result
+    /// to write as well.
     #[inline]
-    pub(crate) fn write_back(&mut self, now: Cycle, kernels: &[Kernel]) {
-        let Some(ending) = self.units.take_ending(now) else { return };
+    pub fn write_back<D: CoreDesign, O: Observer>(&mut self, wb: &mut WriteBack<'_, D, O>, contended: bool) {
+        let Some(ending) = self.take_ending(wb.tick.now) else { return };
         for place in ending {
-            let id = self.units.ending(place);
+            let id = self.ending(place);
             // GPGPU-Sim lets units write whatever the bank's state; only reads and the memory
             // unit's writes give way.
-            self.write_registers(kernels, id);
-            self.complete(now, kernels, id);
+            wb.write_registers(id, contended);
+            let drops_l1 = wb.complete(id);
+            debug_assert!(!drops_l1, "only accesses to memory complete a fence");
         }
     }
+}
 
+impl<D: CoreDesign, O: Observer> WriteBack<'_, D, O> {
     /// Writes the results of `id`, which comes from a unit.
     #[inline]
-    fn write_registers(&mut self, kernels: &[Kernel], id: InstId) {
-        self.counters.register_writes += self.register_writes(id);
-        if self.collectors.any_read_waits() || self.lsu.is_writing_back() {
-            let (warp, banks) = (self.slab.get(id).warp, self.slab.banks(kernels, id));
-            self.collectors.write(self.partition_of(warp), warp, banks.writes);
+    fn write_registers(&mut self, id: InstId, contended: bool) {
+        self.state.counters.register_writes += self.register_writes(id);
+        let banks = self.operands.banks();
+        if contended || banks.any_read_waits() {
+            let slab = &self.state.slab;
+            let (warp, set) = (slab.get(id).warp, slab.banks(self.tick.kernels, id));
+            banks.write(self.state.partition_of(warp), warp, set.writes);
         }
     }
 
     /// Writes the results of `id`, which comes from the memory unit, if its banks are free.
     #[inline]
-    pub(crate) fn try_write_registers(&mut self, kernels: &[Kernel], id: InstId) -> bool {
-        let (warp, banks) = (self.slab.get(id).warp, self.slab.banks(kernels, id));
-        let free = self.collectors.try_write(self.partition_of(warp), warp, banks.writes);
+    pub fn try_write_registers(&mut self, id: InstId) -> bool {
+        let slab = &self.state.slab;
+        let (warp, set) = (slab.get(id).warp, slab.banks(self.tick.kernels, id));
+        let free = self.operands.banks().try_write(self.state.partition_of(warp), warp, set.writes);
         if free {
-            self.counters.register_writes += self.register_writes(id);
+            self.state.counters.register_writes += self.register_writes(id);
         }
         free
     }
 
-    /// Registers that `id` writes, those in the scalar register file not among them.
+    /// Registers that `id` writes, those that bypass the banks not among them.
     #[inline]
     fn register_writes(&self, id: InstId) -> u64 {
-        let flight = self.slab.get(id);
-        let in_scalar_file = if self.slab.route(id).skips_writes { flight.vector_dsts } else { 0 };
-        u64::from(flight.dsts - in_scalar_file)
+        let flight = self.state.slab.get(id);
+        let past_banks = if self.state.slab.route(id).skips_writes { flight.vector_dsts } else { 0 };
+        u64::from(flight.dsts - past_banks)
     }
 
-    /// `id` is complete: its results are there, or it has none and has done its work.
-    pub(crate) fn complete(&mut self, now: Cycle, kernels: &[Kernel], id: InstId) {
-        self.agenda.moved();
-        let window = Window { slab: &self.slab, kernels };
-        self.policy.on_writeback(window, id);
-        while let Some(woken) = self.policy.take_woken() {
-            let InFlight { warp, station, .. } = *self.slab.get(woken);
-            self.collectors.deliver(self.partition_of(warp), station);
-        }
-        self.observer.written_back(now, Seen { id, window });
-        let flight = self.slab.get(id);
+    /// `id` is complete: its results are there, or it has none and has done its work. Whether the contents
+    /// of L1 go with that.
+    pub fn complete(&mut self, id: InstId) -> bool {
+        let Self { tick, state, policy, operands } = self;
+        state.wake_up.moved();
+        let window = state.window(tick.kernels);
+        policy.on_writeback(window, id);
+        let flight = state.slab.get(id);
         let (warp, mem, group) = (flight.warp, flight.mem, flight.group);
-        if P::STATIONS && flight.dsts > 0 {
-            self.collectors.release(self.partition_of(warp), flight.station);
-        }
-        self.touched.insert(warp);
+        operands.written_back(policy, &state.slab, id, state.partition_of(warp));
+        tick.observer.written_back(tick.now, Seen { id, window });
+        state.pending.insert(warp);
         if let Some(Access::Atomic | Access::Reduction) = mem.map(|m| m.access) {
-            self.end_atomic(id);
+            state.end_atomic(id);
         }
-        self.slab.release(id);
-        self.warps.in_pipeline[warp.index()] -= 1;
-        if let Some(mem) = mem {
-            match mem.access {
-                Access::AsyncCopy if self.copies.performed(warp, group) => {
-                    self.warps.at_copies.remove(warp);
-                    self.stirred.insert(warp);
-                }
-                _ => {}
+        state.slab.release(id);
+        state.warps.in_pipeline[warp.index()] -= 1;
+        let Some(mem) = mem else {
+            if state.warps.exited.contains(warp) {
+                self.retire_if_drained(warp);
             }
-            self.performed(now, warp, 1);
-        } else if self.warps.exited.contains(warp) {
-            self.retire_if_drained(now, warp);
+            return false;
+        };
+        if mem.access == Access::AsyncCopy && state.copies.performed(warp, group) {
+            state.warps.at_copies.remove(warp);
+            state.dirty.insert(warp);
         }
+        self.performed(warp)
     }
 
+    /// A memory access of `warp` has been performed. Whether the contents of L1 go with that.
+    #[inline]
+    pub fn performed(&mut self, warp: WarpSlot) -> bool {
+        let warps = &mut self.state.warps;
+        let left = &mut warps.outstanding[warp.index()];
+        *left -= 1;
+        if *left > 0 {
+            return false;
+        }
+        let mut drops_l1 = false;
+        if warps.at_fence.contains(warp) {
+            self.state.dirty.insert(warp);
+            warps.at_fence.remove(warp);
+            drops_l1 = warps.pass_fence(warp);
+        }
+        self.retire_if_drained(warp);
+        drops_l1
+    }
+
+    /// If nothing of `warp` is left, its slot is free, and with its last warp the CTA's.
+    fn retire_if_drained(&mut self, warp: WarpSlot) {
+        let state = &mut *self.state;
+        if !state.warps.is_drained(warp) || !state.warps.resident.contains(warp) {
+            return;
+        }
+        state.warps.resident.remove(warp);
+        state.dirty.insert(warp);
+        let slot = state.warps.cta[warp.index()];
+        if state.ctas.finish_warp(slot, warp) {
+            state.counters.ctas_finished += 1;
+            self.tick.observer.cta_finished(self.tick.now, slot);
+        }
+    }
+}
+
+impl<M: WarpMask> State<M> {
     /// Atomic `id` holds its warp no longer, if it did.
-    pub(crate) fn end_atomic(&mut self, id: InstId) {
+    pub fn end_atomic(&mut self, id: InstId) {
         let flight = self.slab.get_mut(id);
         if !std::mem::take(&mut flight.holds_warp) {
             return;
@@ -98,43 +145,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         *left = left.saturating_sub(1);
         if *left == 0 {
             self.warps.at_atomic.remove(warp);
-            self.stirred.insert(warp);
-        }
-    }
-
-    /// `count` memory accesses of `warp` have been performed.
-    #[inline]
-    pub(crate) fn performed(&mut self, now: Cycle, warp: WarpSlot, count: u32) {
-        let left = &mut self.warps.outstanding[warp.index()];
-        *left -= count;
-        if *left == 0 {
-            if self.warps.at_fence.contains(warp) {
-                self.stirred.insert(warp);
-                self.warps.at_fence.remove(warp);
-                self.pass_fence(warp);
-            }
-            self.retire_if_drained(now, warp);
-        }
-    }
-
-    /// If nothing of `warp` is left, its slot is free, and with its last warp the CTA's.
-    fn retire_if_drained(&mut self, now: Cycle, warp: WarpSlot) {
-        if !self.warps.is_drained(warp) || !self.warps.resident.contains(warp) {
-            return;
-        }
-        self.warps.resident.remove(warp);
-        self.stirred.insert(warp);
-        let slot = self.warps.cta[warp.index()];
-        let cta = self.ctas[slot.index()].as_mut().expect("a resident warp's CTA is resident");
-        cta.unfinished.remove(warp);
-        if cta.unfinished.is_empty() {
-            let cta = self.ctas[slot.index()].take().expect("just seen");
-            self.free.give_back(&cta.resources);
-            self.reserved_warps &= !cta.warps;
-            self.stream.end_cta(slot);
-            self.counters.ctas_finished += 1;
-            self.finished.push(FinishedCta { kernel: cta.kernel, cta: cta.position, slot });
-            self.observer.cta_finished(now, slot);
+            self.dirty.insert(warp);
         }
     }
 }

@@ -3,109 +3,120 @@
 //!
 //! The stream executes an instruction here (see [`isa::WarpStream`]). Decode goes no further in a
 //! warp than the contract and the front end allow: behind a barrier until it is released, and
-//! behind a change of control flow as [`config::BranchFetch`] says, unless the issue design knows the
-//! way ([`IssuePolicy::branches`]). What is left of a fetch at a barrier is decoded in the cycle of the
+//! behind a change of control flow as [`config::BranchFetch`] says, unless the core design knows the
+//! way ([`CoreDesign::branches`]). What is left of a fetch at a barrier is decoded in the cycle of the
 //! release, as if it had waited in the buffer.
 
-use crate::inflight::{InFlight, InstId, Window};
+use super::fetch::Fetch;
+use crate::design::{CoreDesign, MaskOf};
+use crate::inflight::{InFlight, InstId};
 use crate::issue::policy::IssuePolicy;
-use crate::kernel::Kernel;
 use crate::observe::observer::{Observer, Seen};
-use crate::sm::{Env, Sm};
+use crate::operands::layer::Layer;
+use crate::state::{State, Tick};
 use crate::warps::mask::WarpMask;
 use config::BranchFetch;
 use isa::{Control, Fault, Pc, StepContext, WarpSlot, WarpStream};
-use kit::Cycle;
 
-impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
+/// The decode stage, which owns the warps' stream.
+#[derive(Debug)]
+pub(crate) struct Decode<S> {
+    pub stream: S,
+}
+
+/// What decode is connected to.
+pub(crate) struct DecodeWires<'a, D: CoreDesign, O> {
+    pub tick: Tick<'a, O>,
+    pub state: &'a mut State<MaskOf<D>>,
+    pub fetch: &'a mut Fetch<MaskOf<D>>,
+    pub layer: &'a mut Layer,
+    pub policy: &'a mut D::Issue,
+}
+
+impl<S: WarpStream> Decode<S> {
     /// Decodes what was fetched, and what a barrier had held back.
     #[inline]
-    pub(crate) fn decode(&mut self, now: Cycle, env: &mut Env<'_, S::Shared>) -> Result<(), Box<Fault>> {
-        while let Some((warp, count)) = self.fetch.take_resumed().or_else(|| self.fetch.take_packet()) {
-            self.agenda.moved();
-            self.touched.insert(warp);
-            self.decode_packet(now, env, warp, count)?;
+    pub fn step<D: CoreDesign, O: Observer>(
+        &mut self,
+        shared: &mut S::Shared,
+        w: &mut DecodeWires<'_, D, O>,
+    ) -> Result<(), Box<Fault>> {
+        while let Some((warp, count)) = w.fetch.take_resumed().or_else(|| w.fetch.take_packet()) {
+            w.state.wake_up.moved();
+            w.state.pending.insert(warp);
+            self.decode_packet(shared, w, warp, count)?;
         }
         Ok(())
     }
 
     /// Decodes up to `count` instructions of `warp`.
-    fn decode_packet(
+    fn decode_packet<D: CoreDesign, O: Observer>(
         &mut self,
-        now: Cycle,
-        env: &mut Env<'_, S::Shared>,
+        shared: &mut S::Shared,
+        w: &mut DecodeWires<'_, D, O>,
         warp: WarpSlot,
         count: u8,
     ) -> Result<(), Box<Fault>> {
         let mut next = self.stream.next_pc(warp);
         for left in (0..count).rev() {
             let Some(pc) = next else { break };
-            let id = self.step(now, env, warp, pc)?;
-            next = self.look_ahead(env, id, left);
+            let id = self.execute(shared, w, warp, pc)?;
+            next = w.look_ahead(id, left);
         }
         Ok(())
     }
 
     /// Executes the next instruction of `warp`, at `pc`, and puts it into the buffer.
     #[inline]
-    fn step(&mut self, now: Cycle, env: &mut Env<'_, S::Shared>, warp: WarpSlot, pc: Pc) -> Result<InstId, Box<Fault>> {
+    fn execute<D: CoreDesign, O: Observer>(
+        &mut self,
+        shared: &mut S::Shared,
+        wires: &mut DecodeWires<'_, D, O>,
+        warp: WarpSlot,
+        pc: Pc,
+    ) -> Result<InstId, Box<Fault>> {
+        let DecodeWires { tick, state, layer, policy, .. } = wires;
         let w = warp.index();
-        let kernel = self.warps.kernel[w];
-        let code = &env.kernels[kernel.index()].code;
-        let micro = code.micro(pc);
-        let record = self.slab.take_record(micro);
-        let context = StepContext { now, sm: self.id };
-        let out = self.slab.record_mut(record);
-        let done = match &mut self.scalar {
-            None => self.stream.step(env.shared, warp, context, out),
-            Some(scalar) => self.stream.step_with_values(env.shared, warp, context, out, &mut scalar.values),
-        };
+        let kernel = state.warps.kernel[w];
+        let micro = tick.kernels[kernel.index()].code.micro(pc);
+        let record = state.slab.take_record(micro);
+        let context = StepContext { now: tick.now, sm: state.id };
+        let done = layer.step(&mut self.stream, shared, warp, context, state.slab.record_mut(record));
         if let Err(fault) = done {
-            self.slab.release_record(record);
+            state.slab.release_record(record);
             return Err(fault);
         }
-        let out = self.slab.record(record);
+        let out = state.slab.record(record);
         debug_assert_eq!(out.pc, pc);
-        let order = self.warps.next_order[w];
-        let id = self.slab.insert(InFlight { warp, kernel, order, record, ..InFlight::new(*micro, out) });
-        if self.scalar.is_some() {
-            self.settle_way(env.kernels, id);
-        }
-        self.warps.next_order[w] += 1;
-        self.warps.in_pipeline[w] += 1;
-        self.counters.decoded += 1;
-        let window = Window { slab: &self.slab, kernels: env.kernels };
-        self.policy.insert(window, id);
-        self.observer.decoded(now, Seen { id, window });
+        let order = state.warps.next_order[w];
+        let id = state.slab.insert(InFlight { warp, kernel, order, record, ..InFlight::new(*micro, out) });
+        layer.settle(&mut state.slab, tick.kernels, id);
+        state.warps.next_order[w] += 1;
+        state.warps.in_pipeline[w] += 1;
+        state.counters.decoded += 1;
+        let window = state.window(tick.kernels);
+        policy.insert(window, id);
+        tick.observer.decoded(tick.now, Seen { id, window });
         Ok(id)
     }
+}
 
-    /// The scalar path settles the way of `id`.
-    #[cold]
-    fn settle_way(&mut self, kernels: &[Kernel], id: InstId) {
-        let Some(scalar) = &mut self.scalar else { return };
-        let InFlight { warp, kernel, mut micro, .. } = *self.slab.get(id);
-        let kernel = &kernels[kernel.index()];
-        let (unit, route) = scalar.route(warp, kernel, self.slab.dynamic(id), &mut micro);
-        let flight = self.slab.get_mut(id);
-        (flight.micro, flight.unit_pipe) = (micro, unit);
-        self.slab.set_route(id, route);
-    }
-
-    /// Where decode may go on behind `id`, `left` instructions of whose fetch are left.
+impl<D: CoreDesign, O> DecodeWires<'_, D, O> {
+    /// Where decode may continue after `id`, `left` instructions of whose fetch are left.
     #[inline]
-    fn look_ahead(&mut self, env: &Env<'_, S::Shared>, id: InstId, left: u8) -> Option<Pc> {
-        let flight = self.slab.get(id);
+    fn look_ahead(&mut self, id: InstId, left: u8) -> Option<Pc> {
+        let state = &mut *self.state;
+        let flight = state.slab.get(id);
         let (warp, control, mask) = (flight.warp, flight.control, flight.mask);
-        let dynamic = self.slab.dynamic(id);
+        let dynamic = state.slab.dynamic(id);
         let Some(next) = dynamic.next_pc else {
-            self.warps.decoded.insert(warp);
+            state.warps.decoded.insert(warp);
             return None;
         };
         if dynamic.diverged && control == Control::Branch {
-            self.counters.divergences += 1;
+            state.counters.divergences += 1;
         }
-        if control == Control::BarrierSync && mask != 0 && !self.spec.options.decode_past_barriers {
+        if control == Control::BarrierSync && mask != 0 && !state.spec.options.decode_past_barriers {
             self.fetch.hold_at_barrier(warp, left);
             return None;
         }
@@ -116,7 +127,8 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
             BranchFetch::Stall => control == Control::Branch || !sequential,
         };
         if blocks {
-            let fallthrough = flight.pc.index() + 1 < env.kernels[flight.kernel.index()].code.program.insts().len();
+            let insts = self.tick.kernels[flight.kernel.index()].code.program.insts();
+            let fallthrough = flight.pc.index() + 1 < insts.len();
             self.fetch.hold_at_branch(warp, id, left > 0 || !fallthrough);
         }
         (!blocks).then_some(next)

@@ -15,10 +15,10 @@
 //! - D-F2: wrong-path fetches neither occupy the fetch latch nor touch the instruction cache.
 
 use crate::inflight::InstId;
-use crate::issue::policy::IssuePolicy;
 use crate::observe::observer::Observer;
-use crate::sm::{Env, Sm, Wake};
 use crate::spec::CoreSpec;
+use crate::state::{State, Tick};
+use crate::wake_up::Timer;
 use crate::warps::mask::WarpMask;
 use config::BranchFetch;
 use isa::{Pc, WarpSlot, WarpStream};
@@ -27,7 +27,7 @@ use mem::cache::Outcome;
 use mem::{Cache, Request, RequestKind};
 use std::collections::VecDeque;
 
-/// Where code lies for the caches.
+/// Where code is for the caches.
 const CODE_BASE: u64 = 1 << 43;
 
 /// The fetch stage's state.
@@ -54,8 +54,10 @@ pub struct Fetch<M> {
     /// Warps released from a barrier with instructions held back.
     resumed: M,
     per_fetch: u8,
-    /// How decode goes on behind a change of control flow.
+    /// How decode continues after a change of control flow.
     pub branches: BranchFetch,
+    /// The instruction cache may have a request for the memory.
+    pub may_send: bool,
 }
 
 impl<M: WarpMask> Fetch<M> {
@@ -77,6 +79,7 @@ impl<M: WarpMask> Fetch<M> {
             resumed: M::NONE,
             per_fetch: spec.sm.frontend.instructions_per_fetch as u8,
             branches,
+            may_send: false,
         }
     }
 
@@ -125,7 +128,7 @@ impl<M: WarpMask> Fetch<M> {
 
     /// `id` issues. If its warp is held behind it: whether the wrong path was fetched with it.
     #[inline]
-    pub fn resolves(&self, warp: WarpSlot, id: InstId) -> Option<bool> {
+    fn resolves(&self, warp: WarpSlot, id: InstId) -> Option<bool> {
         let (branch, found_early) = self.branch[warp.index()];
         (self.at_branch.contains(warp) && branch == id).then_some(found_early)
     }
@@ -148,43 +151,47 @@ impl<M: WarpMask> Fetch<M> {
     pub fn has_packet(&self) -> bool {
         self.packet.is_some() || !self.resumed.is_empty()
     }
-}
 
-impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
-    /// Fetches for one warp, if the latch is free and a warp wants to.
+    /// Fetches for one warp, if the latch is free and a warp has room for a fetch. `room` are the warps
+    /// whose buffers have.
     #[inline]
-    pub(crate) fn fetch(&mut self, now: Cycle, env: &Env<'_, S::Shared>) {
-        if self.fetch.packet.is_some() {
+    pub fn step<S: WarpStream, O: Observer>(
+        &mut self,
+        tick: &mut Tick<'_, O>,
+        state: &mut State<M>,
+        stream: &S,
+        room: M,
+    ) {
+        if self.packet.is_some() {
             return;
         }
-        if let Some(warp) = self.fetch.answered.pop_front() {
-            self.fetch.missing.remove(warp);
-            self.stirred.insert(warp);
-            self.fetch.packet = Some((warp, self.fetch.per_fetch));
-            self.agenda.moved();
+        if let Some(warp) = self.answered.pop_front() {
+            self.missing.remove(warp);
+            state.dirty.insert(warp);
+            self.packet = Some((warp, self.per_fetch));
+            state.wake_up.moved();
             return;
         }
-        let f = &self.fetch;
-        let held = f.missing | f.at_branch | f.at_barrier | f.resumed | self.warps.decoded;
-        let wanting = self.warps.resident & self.policy.room() & !held;
-        let Some(warp) = wanting.next_after(f.last) else { return };
-        let Some(pc) = self.stream.next_pc(warp) else {
-            self.warps.decoded.insert(warp);
+        let held = self.missing | self.at_branch | self.at_barrier | self.resumed | state.warps.decoded;
+        let wanting = state.warps.resident & room & !held;
+        let Some(warp) = wanting.next_after(self.last) else { return };
+        let Some(pc) = stream.next_pc(warp) else {
+            state.warps.decoded.insert(warp);
             return;
         };
-        self.fetch.last = u32::from(warp.0);
-        self.agenda.moved();
-        if self.look_up_instruction(now, env, warp, pc) {
-            self.fetch.packet = Some((warp, self.fetch.per_fetch));
-            self.counters.fetches += 1;
-            self.observer.fetched(now, warp, pc);
+        self.last = u32::from(warp.0);
+        state.wake_up.moved();
+        if self.look_up(tick, state, warp, pc) {
+            self.packet = Some((warp, self.per_fetch));
+            state.counters.fetches += 1;
+            tick.observer.fetched(tick.now, warp, pc);
         }
     }
 
     /// Looks the instruction at `pc` up in the instruction cache; true on a hit.
-    fn look_up_instruction(&mut self, now: Cycle, env: &Env<'_, S::Shared>, warp: WarpSlot, pc: Pc) -> bool {
-        let Some(icache) = &mut self.fetch.icache else { return true };
-        let program = &env.kernels[self.warps.kernel[warp.index()].index()].code.program;
+    fn look_up<O: Observer>(&mut self, tick: &mut Tick<'_, O>, state: &mut State<M>, warp: WarpSlot, pc: Pc) -> bool {
+        let Some(icache) = &mut self.icache else { return true };
+        let program = &tick.kernels[state.warps.kernel[warp.index()].index()].code.program;
         let request = Request {
             address: program.address(pc) + CODE_BASE,
             bytes: program.inst_bytes,
@@ -193,41 +200,43 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
             byte_mask: u32::MAX,
             token: u32::from(warp.0),
         };
-        let outcome = icache.access(now, &request).outcome;
-        self.lsu.may_send |= icache.peek_miss().is_some();
+        let outcome = icache.access(tick.now, &request).outcome;
+        self.may_send |= icache.peek_miss().is_some();
         match outcome {
             Outcome::Hit => true,
             Outcome::Miss | Outcome::Merged => {
-                self.fetch.missing.insert(warp);
-                self.stirred.insert(warp);
-                self.counters.fetches += 1;
-                self.counters.fetch_misses += 1;
-                self.observer.fetched(now, warp, pc);
+                self.missing.insert(warp);
+                state.dirty.insert(warp);
+                state.counters.fetches += 1;
+                state.counters.fetch_misses += 1;
+                tick.observer.fetched(tick.now, warp, pc);
                 false
             }
             Outcome::Fail(_) => {
-                self.counters.fetch_refusals += 1;
+                state.counters.fetch_refusals += 1;
                 false
             }
         }
     }
 
-    /// `id` issues: if fetch of its warp was held behind it, the right path is fetched.
+    /// `id` issues: if fetch of its warp was held after it, the right path is fetched.
     #[inline]
-    pub(crate) fn resolve_control(&mut self, now: Cycle, warp: WarpSlot, id: InstId) -> bool {
-        let Some(found_early) = self.fetch.resolves(warp, id) else { return false };
-        match self.fetch.branches {
+    pub fn resolve_control<O: Observer>(
+        &mut self,
+        tick: &mut Tick<'_, O>,
+        state: &mut State<M>,
+        warp: WarpSlot,
+        id: InstId,
+    ) {
+        let Some(found_early) = self.resolves(warp, id) else { return };
+        match self.branches {
             BranchFetch::SequentialFlush => {
-                let refetch = if found_early { now + 1 } else { now + 2 };
-                self.wake_at(refetch, Wake::Refetch(warp));
-                self.counters.flushes += 1;
-                self.observer.flushed(now, warp);
-                true
+                let refetch = if found_early { tick.now + 1 } else { tick.now + 2 };
+                state.timers.start(refetch, Timer::Refetch(warp));
+                state.counters.flushes += 1;
+                tick.observer.flushed(tick.now, warp);
             }
-            BranchFetch::Stall | BranchFetch::Oracle => {
-                self.fetch.refetch(warp);
-                false
-            }
+            BranchFetch::Stall | BranchFetch::Oracle => self.refetch(warp),
         }
     }
 }

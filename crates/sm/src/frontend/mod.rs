@@ -1,5 +1,5 @@
 //! The front end: fetch, decode, and the buffers between decode and issue.
 
-mod decode;
+pub(crate) mod decode;
 pub(crate) mod fetch;
 pub(crate) mod instruction_buffer;

@@ -1,12 +1,10 @@
 //! Constants, parameters and textures: read-only caches, one line (or sector) per cycle.
 
-use super::{Dispatch, Route};
+use super::{Dispatch, LoadStoreUnit, Route};
 use crate::inflight::InstId;
-use crate::issue::policy::IssuePolicy;
-use crate::kernel::Kernel;
-use crate::observe::observer::Observer;
-use crate::sm::Sm;
-use isa::{Space, WarpStream};
+use crate::state::State;
+use crate::warps::mask::WarpMask;
+use isa::Space;
 use kit::Cycle;
 use mem::RequestKind;
 use mem::cache::Answer;
@@ -16,54 +14,54 @@ const PARAM_BASE: u64 = 1 << 41;
 /// Where constants lie for the caches.
 const CONSTANT_BASE: u64 = 1 << 42;
 
-impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
+impl LoadStoreUnit {
     /// Gathers the lines that an access to constants or textures touches.
-    pub(super) fn begin_cached(&mut self, _kernels: &[Kernel], id: InstId, route: Route) {
-        let (flight, dynamic) = (self.slab.get(id), self.slab.dynamic(id));
+    pub(super) fn begin_cached<M: WarpMask>(&mut self, state: &mut State<M>, id: InstId, route: Route) {
+        let (flight, dynamic) = (state.slab.get(id), state.slab.dynamic(id));
         let (cache, counter) = match route {
-            Route::Texture => (&self.spec.sm.texture_cache, &mut self.counters.texture_accesses),
-            _ => (&self.spec.sm.constant_cache, &mut self.counters.constant_accesses),
+            Route::Texture => (&state.spec.sm.texture_cache, &mut state.counters.texture_accesses),
+            _ => (&state.spec.sm.constant_cache, &mut state.counters.constant_accesses),
         };
         *counter += 1;
-        if route == Route::Constant && self.lsu.constant.is_none() {
+        if route == Route::Constant && self.constant.is_none() {
             return;
         }
         let second = (route == Route::Texture).then_some(&dynamic.addresses2);
-        self.lsu.transactions.gather_lines(flight.mask, &dynamic.addresses, second, cache.fetch_bytes());
-        self.slab.get_mut(id).pending = self.lsu.transactions.len() as u16;
+        self.transactions.gather_lines(flight.mask, &dynamic.addresses, second, cache.fetch_bytes());
+        state.slab.get_mut(id).pending = self.transactions.len() as u16;
     }
 
     /// Looks one line up. True if none is left.
-    pub(super) fn go_on_cached(&mut self, now: Cycle, _kernels: &[Kernel], dispatch: Dispatch) -> bool {
-        let flight = self.slab.get(dispatch.id);
+    pub(super) fn go_on_cached<M: WarpMask>(&mut self, state: &mut State<M>, now: Cycle, dispatch: Dispatch) -> bool {
+        let flight = state.slab.get(dispatch.id);
         let (cache, kind, base) = match dispatch.route {
-            Route::Texture => (&mut self.lsu.texture, RequestKind::Texture, 0),
+            Route::Texture => (&mut self.texture, RequestKind::Texture, 0),
             _ => {
-                let Some(constant) = &mut self.lsu.constant else { return true };
+                let Some(constant) = &mut self.constant else { return true };
                 let param = flight.mem.is_some_and(|m| m.space == Space::Param);
                 let base = if param { PARAM_BASE + (u64::from(flight.kernel.0) << 16) } else { CONSTANT_BASE };
                 (constant, RequestKind::Constant, base)
             }
         };
         if !cache.data_port_free(now) {
-            self.agenda.at(cache.data_port_free_at());
+            state.wake_up.at(cache.data_port_free_at());
             return false;
         }
-        let line = self.lsu.transactions[dispatch.sent];
+        let line = self.transactions[dispatch.sent];
         let mut request = line.request(kind, false, u32::from(dispatch.id.0));
         request.address += base;
         let access = cache.access(now, &request);
-        self.lsu.may_send |= cache.peek_miss().is_some();
+        self.may_send |= cache.peek_miss().is_some();
         if !access.is_taken() {
-            self.agenda.at(now + 1);
+            state.wake_up.at(now + 1);
             return false;
         }
-        self.agenda.moved();
+        state.wake_up.moved();
         if access.answer == Answer::Now {
-            self.slab.get_mut(dispatch.id).pending -= 1;
+            state.slab.get_mut(dispatch.id).pending -= 1;
         }
         let sent = dispatch.sent + 1;
-        self.lsu.dispatch.as_mut().expect("in the dispatch register").sent = sent;
-        sent == self.lsu.transactions.len()
+        self.dispatch.as_mut().expect("in the dispatch register").sent = sent;
+        sent == self.transactions.len()
     }
 }

@@ -1,13 +1,15 @@
 //! Global and local memory: coalescing, the L1's look-up queues, accesses that bypass L1.
 
-use super::{Dispatch, TOKEN_BYPASS};
-use crate::inflight::InstId;
-use crate::issue::policy::IssuePolicy;
+use super::{Dispatch, LoadStoreUnit, TOKEN_BYPASS};
+use crate::design::CoreDesign;
+use crate::execute::write_back::WriteBack;
+use crate::inflight::{InstId, Slab};
 use crate::kernel::Kernel;
 use crate::observe::observer::Observer;
-use crate::sm::Sm;
+use crate::state::State;
+use crate::warps::mask::WarpMask;
 use config::L1Data;
-use isa::{Access, Space, WarpSlot, WarpStream};
+use isa::{Access, Space, WarpSlot};
 use kit::bits::set_bits;
 use kit::{Counters, Cycle, NEVER};
 use mem::cache::{Answer, CacheCounters, Failure, Outcome};
@@ -136,24 +138,30 @@ impl L1 {
     }
 }
 
-impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
+impl LoadStoreUnit {
     /// Coalesces an access to global or local memory.
-    pub(super) fn begin_global(&mut self, kernels: &[Kernel], id: InstId, bypass: bool) {
-        let (flight, dynamic) = (self.slab.get(id), self.slab.dynamic(id));
+    pub(super) fn begin_global<M: WarpMask>(
+        &mut self,
+        state: &mut State<M>,
+        kernels: &[Kernel],
+        id: InstId,
+        bypass: bool,
+    ) {
+        let (flight, dynamic) = (state.slab.get(id), state.slab.dynamic(id));
         let mem = flight.mem.expect("an access");
         let bytes = u32::from(mem.bytes);
-        let granularity = Granularity::of(self.spec.sm_version, bypass, self.spec.sm.l1d.cache.fetch_bytes());
-        let out = &mut self.lsu.transactions;
+        let granularity = Granularity::of(state.spec.sm_version, bypass, state.spec.sm.l1d.cache.fetch_bytes());
+        let out = &mut self.transactions;
         let local = dynamic.space == Space::Local;
         if matches!(mem.access, Access::Atomic | Access::Reduction) {
             out.gather_atomic(flight.mask, &dynamic.addresses, bytes, granularity);
-            self.counters.global_atomics += 1;
+            state.counters.global_atomics += 1;
         } else if local {
             let w = flight.warp.index();
             let layout = kernels[flight.kernel.index()].local_layout;
-            let first_thread = u32::from(self.warps.index_in_cta[w]) * kit::WARP_LANES as u32;
-            let cta = u32::from(self.warps.cta[w].0);
-            let addresses = layout.addresses(u32::from(self.id), cta, first_thread, &dynamic.addresses);
+            let first_thread = u32::from(state.warps.index_in_cta[w]) * kit::WARP_LANES as u32;
+            let cta = u32::from(state.warps.cta[w].0);
+            let addresses = layout.addresses(u32::from(state.id), cta, first_thread, &dynamic.addresses);
             out.gather_local(flight.mask, &addresses, bytes, layout.word_stride(), granularity);
         } else if mem.space == Space::Texture {
             out.gather_pairs(flight.mask, [&dynamic.addresses, &dynamic.addresses2], bytes, granularity);
@@ -161,23 +169,23 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
             out.gather(flight.mask, &dynamic.addresses, bytes, granularity);
         }
         let counter = match mem.space {
-            _ if local => &mut self.counters.local_accesses,
-            Space::Texture => &mut self.counters.texture_accesses,
-            _ => &mut self.counters.global_accesses,
+            _ if local => &mut state.counters.local_accesses,
+            Space::Texture => &mut state.counters.texture_accesses,
+            _ => &mut state.counters.global_accesses,
         };
         *counter += 1;
-        let count = self.lsu.transactions.len();
-        self.counters.transactions += count as u64;
+        let count = self.transactions.len();
+        state.counters.transactions += count as u64;
         if mem.access != Access::Store {
-            self.slab.get_mut(id).pending = count as u16;
+            state.slab.get_mut(id).pending = count as u16;
         }
     }
 
     /// The transaction that the dispatched access sends next, as a request.
     #[inline]
-    fn next_request(&self, dispatch: &Dispatch, bypass: bool) -> Request {
-        let transaction = &self.lsu.transactions[dispatch.sent];
-        let flight = self.slab.get(dispatch.id);
+    fn next_request(&self, slab: &Slab, dispatch: &Dispatch, bypass: bool) -> Request {
+        let transaction = &self.transactions[dispatch.sent];
+        let flight = slab.get(dispatch.id);
         let (kind, token) = match flight.mem.map(|m| m.access) {
             Some(Access::Store) => (RequestKind::Write, u32::from(flight.warp.0)),
             Some(Access::Atomic | Access::Reduction) => (RequestKind::Atomic, u32::from(dispatch.id.0)),
@@ -188,75 +196,83 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
 
     /// Notes that a transaction of the dispatched access has gone. True if none is left.
     #[inline]
-    fn sent(&mut self, dispatch: &mut Dispatch) -> bool {
+    fn sent<M: WarpMask>(&mut self, state: &mut State<M>, dispatch: &mut Dispatch) -> bool {
         dispatch.sent += 1;
-        self.agenda.moved();
+        state.wake_up.moved();
         if dispatch.is_store {
-            let warp = self.slab.get(dispatch.id).warp;
-            self.warps.outstanding[warp.index()] += 1;
+            let warp = state.slab.get(dispatch.id).warp;
+            state.warps.outstanding[warp.index()] += 1;
         }
-        dispatch.sent == self.lsu.transactions.len()
+        dispatch.sent == self.transactions.len()
     }
 
     /// Transactions go to the L1's look-up queues, in order, as many as find their bank free. True
     /// if none is left.
-    pub(super) fn go_on_l1(&mut self, now: Cycle, mut dispatch: Dispatch) -> bool {
-        let mut done = dispatch.sent == self.lsu.transactions.len();
+    pub(super) fn go_on_l1<M: WarpMask>(&mut self, state: &mut State<M>, now: Cycle, mut dispatch: Dispatch) -> bool {
+        let mut done = dispatch.sent == self.transactions.len();
         while !done {
-            let address = self.lsu.transactions[dispatch.sent].address;
-            if self.lsu.l1.as_ref().is_some_and(|l1| !l1.has_room(now, address)) {
+            let address = self.transactions[dispatch.sent].address;
+            if self.l1.as_ref().is_some_and(|l1| !l1.has_room(now, address)) {
                 // The bank has taken one in this cycle, or its queue is full, which empties by a
                 // movement of its own.
                 break;
             }
-            let request = self.next_request(&dispatch, false);
-            self.lsu.l1.as_mut().expect("routed to L1").push(now, &request);
-            done = self.sent(&mut dispatch);
-            self.lsu.dispatch = Some(dispatch);
+            let request = self.next_request(&state.slab, &dispatch, false);
+            self.l1.as_mut().expect("routed to L1").push(now, &request);
+            done = self.sent(state, &mut dispatch);
+            self.dispatch = Some(dispatch);
         }
         done
     }
 
     /// One transaction goes to the memory system. True if none is left.
-    pub(super) fn go_on_bypass(&mut self, now: Cycle, mut dispatch: Dispatch, port: &mut Port) -> bool {
-        if dispatch.sent == self.lsu.transactions.len() {
+    pub(super) fn go_on_bypass<M: WarpMask>(
+        &mut self,
+        state: &mut State<M>,
+        now: Cycle,
+        mut dispatch: Dispatch,
+        port: &mut Port,
+    ) -> bool {
+        if dispatch.sent == self.transactions.len() {
             return true;
         }
-        if !port.has_room(self.spec.outbox_packets) {
-            self.agenda.at(now + 1);
+        if !port.has_room(state.spec.outbox_packets) {
+            state.wake_up.at(now + 1);
             return false;
         }
-        let request = self.next_request(&dispatch, true);
+        let request = self.next_request(&state.slab, &dispatch, true);
         port.outbox.push_back((now, request));
-        self.counters.requests += 1;
-        let done = self.sent(&mut dispatch);
-        self.lsu.dispatch = Some(dispatch);
+        state.counters.requests += 1;
+        let done = self.sent(state, &mut dispatch);
+        self.dispatch = Some(dispatch);
         done
     }
 
     /// Each bank looks its front access up, if that has waited out the latency.
     #[inline]
-    pub(super) fn look_up_l1(&mut self, now: Cycle, kernels: &[Kernel]) {
-        let Some(l1) = &mut self.lsu.l1 else { return };
+    pub(super) fn look_up_l1<D: CoreDesign, O: Observer>(&mut self, wb: &mut WriteBack<'_, D, O>) {
+        let now = wb.tick.now;
+        let Some(l1) = &mut self.l1 else { return };
         if l1.next_due > now && l1.failure.is_none_or(|failure| l1.cache.fails_again(failure)) {
             if l1.next_due != NEVER {
-                self.agenda.at(l1.next_due);
+                wb.state.wake_up.at(l1.next_due);
             }
             return;
         }
         (l1.next_due, l1.failure) = (NEVER, None);
         for bank in set_bits(l1.waiting) {
-            self.look_up_bank(now, kernels, bank);
+            self.look_up_bank(wb, bank);
         }
     }
 
-    fn look_up_bank(&mut self, now: Cycle, kernels: &[Kernel], bank: usize) {
-        let l1 = self.lsu.l1.as_mut().expect("a bank of L1");
+    fn look_up_bank<D: CoreDesign, O: Observer>(&mut self, wb: &mut WriteBack<'_, D, O>, bank: usize) {
+        let now = wb.tick.now;
+        let l1 = self.l1.as_mut().expect("a bank of L1");
         let queue = &mut l1.queues[bank];
         let &(due, request) = queue.accesses.front().expect("a waiting bank has accesses");
         if due > now {
             l1.next_due = l1.next_due.min(due);
-            self.agenda.at(due);
+            wb.state.wake_up.at(due);
             return;
         }
         if let Some(failure) = queue.failure
@@ -266,7 +282,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
             return;
         }
         let access = l1.cache.access(now, &request);
-        self.lsu.may_send |= l1.cache.peek_miss().is_some();
+        self.may_send |= l1.cache.peek_miss().is_some();
         if let Outcome::Fail(reason) = access.outcome {
             let failure = l1.cache.failure(reason);
             queue.failure = Some(failure);
@@ -280,25 +296,25 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
             Some(&(due, _)) => l1.next_due = l1.next_due.min(due),
             None => l1.waiting &= !(1 << bank),
         }
-        self.agenda.moved();
+        wb.state.wake_up.moved();
         if access.answer == Answer::Now {
             if request.kind == RequestKind::Write {
-                self.performed(now, WarpSlot(request.token as u16), 1);
+                self.performed(wb, WarpSlot(request.token as u16));
             } else {
-                self.access_returned(now, kernels, InstId(request.token as u16));
+                self.access_returned(wb, InstId(request.token as u16));
             }
         }
     }
 
     /// A load of which L1 has received data; acknowledgements of writes are taken on the way.
-    pub(super) fn take_from_l1(&mut self, now: Cycle) -> Option<InstId> {
-        while let Some(waiter) = self.lsu.l1.as_mut()?.cache.pop_ready() {
+    pub(super) fn take_from_l1<D: CoreDesign, O: Observer>(&mut self, wb: &mut WriteBack<'_, D, O>) -> Option<InstId> {
+        while let Some(waiter) = self.l1.as_mut()?.cache.pop_ready() {
             if waiter.silent {
                 continue;
             }
             if waiter.kind == RequestKind::Write {
-                self.performed(now, WarpSlot(waiter.token as u16), 1);
-                self.agenda.moved();
+                self.performed(wb, WarpSlot(waiter.token as u16));
+                wb.state.wake_up.moved();
                 continue;
             }
             return Some(InstId(waiter.token as u16));

@@ -27,14 +27,20 @@ pub(crate) mod copies;
 mod global;
 mod shared;
 
-use crate::inflight::{InstId, Stage, Window};
-use crate::issue::policy::IssuePolicy;
+use crate::design::{CoreDesign, MaskOf};
+use crate::execute::latches::Latches;
+use crate::execute::write_back::WriteBack;
+use crate::frontend::fetch::Fetch;
+use crate::inflight::{InstId, Stage};
 use crate::kernel::Kernel;
 use crate::observe::observer::{Observer, Seen};
-use crate::sm::Sm;
+use crate::operands::OperandStage;
 use crate::spec::CoreSpec;
-use isa::{Access, Space, WarpSlot, WarpStream};
+use crate::state::State;
+use crate::warps::mask::WarpMask;
+use isa::{Access, KernelId, Space, WarpSlot};
 use kit::{Cycle, NEVER};
+use mem::carveout::carve_out;
 use mem::coalesce::Transactions;
 use mem::{Cache, Port, Request, RequestKind};
 use shared::SharedPipe;
@@ -100,11 +106,20 @@ pub struct LoadStoreUnit {
     /// The client served last.
     last_client: u32,
     /// A cache may have a request to send.
-    pub(crate) may_send: bool,
+    may_send: bool,
     /// A client other than shared memory may have a result.
     may_have_result: bool,
     /// The next answer from the memory cannot be taken before something else happens.
     pub(crate) inbox_stuck: bool,
+    /// The kernel of which a CTA came last.
+    last_kernel: Option<KernelId>,
+}
+
+/// What the load/store unit is connected to, beside what an instruction's end is.
+pub(crate) struct MemoryWires<'a, M> {
+    pub port: &'a mut Port,
+    pub oc_ex: &'a mut Latches,
+    pub fetch: &'a mut Fetch<M>,
 }
 
 impl LoadStoreUnit {
@@ -124,6 +139,7 @@ impl LoadStoreUnit {
             may_send: false,
             may_have_result: false,
             inbox_stuck: false,
+            last_kernel: None,
         }
     }
 
@@ -160,34 +176,35 @@ impl LoadStoreUnit {
     }
 }
 
-impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
+impl LoadStoreUnit {
     /// The write-back register: its result is written, the next client's comes in.
     #[inline]
-    pub(crate) fn write_back_memory(&mut self, now: Cycle, kernels: &[Kernel]) {
-        if let Some(id) = self.lsu.write_back {
-            if self.try_write_registers(kernels, id) {
-                self.lsu.write_back = None;
-                self.access_returned(now, kernels, id);
-                self.agenda.moved();
+    pub fn write_back<D: CoreDesign, O: Observer>(&mut self, wb: &mut WriteBack<'_, D, O>) {
+        let now = wb.tick.now;
+        if let Some(id) = self.write_back {
+            if wb.try_write_registers(id) {
+                self.write_back = None;
+                self.access_returned(wb, id);
+                wb.state.wake_up.moved();
             } else {
-                self.agenda.at(now + 1);
+                wb.state.wake_up.at(now + 1);
                 return;
             }
         }
-        let mut clients = self.lsu.clients_with_results(now);
+        let mut clients = self.clients_with_results(now);
         while clients != 0 {
             // In turn: those behind the one served last, then the others.
-            let behind = clients & u32::MAX << 1 << self.lsu.last_client;
+            let behind = clients & u32::MAX << 1 << self.last_client;
             let client = if behind == 0 { clients } else { behind }.trailing_zeros();
             clients &= !(1 << client);
-            if let Some(id) = self.take_from_client(now, client) {
+            if let Some(id) = self.take_from_client(wb, client) {
                 // As in GPGPU-Sim, an atomic on shared memory is over when its result leaves the pipe.
                 if client == 0 {
-                    self.end_atomic(id);
+                    wb.state.end_atomic(id);
                 }
-                self.lsu.write_back = Some(id);
-                self.lsu.last_client = client;
-                self.agenda.moved();
+                self.write_back = Some(id);
+                self.last_client = client;
+                wb.state.wake_up.moved();
                 return;
             }
         }
@@ -195,68 +212,124 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
 
     /// The result that `client` has for the write-back register.
     #[inline]
-    fn take_from_client(&mut self, now: Cycle, client: u32) -> Option<InstId> {
-        let lsu = &mut self.lsu;
+    fn take_from_client<D: CoreDesign, O: Observer>(
+        &mut self,
+        wb: &mut WriteBack<'_, D, O>,
+        client: u32,
+    ) -> Option<InstId> {
         match client {
-            0 => lsu.shared.take(),
-            1 => lsu.texture.pop_ready().map(|w| InstId(w.token as u16)),
-            2 => lsu.constant.as_mut()?.pop_ready().map(|w| InstId(w.token as u16)),
-            3 => lsu.next_global.take(),
-            _ => self.take_from_l1(now),
+            0 => self.shared.take(),
+            1 => self.texture.pop_ready().map(|w| InstId(w.token as u16)),
+            2 => self.constant.as_mut()?.pop_ready().map(|w| InstId(w.token as u16)),
+            3 => self.next_global.take(),
+            _ => self.take_from_l1(wb),
         }
     }
 
     /// One access of `id` has returned with its data; with the last one the instruction is complete.
     #[inline]
-    pub(crate) fn access_returned(&mut self, now: Cycle, kernels: &[Kernel], id: InstId) {
-        let flight = self.slab.get_mut(id);
+    fn access_returned<D: CoreDesign, O: Observer>(&mut self, wb: &mut WriteBack<'_, D, O>, id: InstId) {
+        let flight = wb.state.slab.get_mut(id);
         flight.pending -= 1;
         if flight.pending == 0 {
-            self.complete(now, kernels, id);
+            self.complete(wb, id);
         }
     }
 
-    /// Everything behind the operand collectors' step, in order.
+    /// `id` is complete.
+    fn complete<D: CoreDesign, O: Observer>(&mut self, wb: &mut WriteBack<'_, D, O>, id: InstId) {
+        if wb.complete(id) {
+            self.invalidate_l1();
+        }
+    }
+
+    /// A memory access of `warp` has been performed.
     #[inline]
-    pub(crate) fn load_store(&mut self, now: Cycle, kernels: &[Kernel], port: &mut Port) {
-        if !port.inbox.is_empty() {
-            self.take_answer(now, port);
+    fn performed<D: CoreDesign, O: Observer>(&mut self, wb: &mut WriteBack<'_, D, O>, warp: WarpSlot) {
+        if wb.performed(warp) {
+            self.invalidate_l1();
         }
-        self.send_misses(now, port);
-        self.look_up_l1(now, kernels);
-        if let Some(dispatch) = self.lsu.dispatch {
-            self.go_on(now, kernels, dispatch, port);
+    }
+
+    /// Drops the contents of L1.
+    pub fn invalidate_l1(&mut self) {
+        if let Some(l1) = &mut self.l1 {
+            l1.cache.invalidate();
+            self.may_send = true;
         }
-        if self.lsu.dispatch.is_none() && self.oc_ex.occupied() & self.oc_ex.of_memory() != 0 {
-            self.accept_access(now, kernels);
+    }
+
+    /// A kernel comes to the SM: an SM without any other, which is `alone`, gives L1 what shared memory
+    /// leaves.
+    pub fn prepare_kernel(&mut self, spec: &CoreSpec, (id, kernel): (KernelId, &Kernel), alone: bool) {
+        let l1d = &spec.sm.l1d;
+        if self.last_kernel.replace(id) == Some(id) || !alone || l1d.shared_carveouts_bytes.is_empty() {
+            return;
         }
-        self.agenda.at(self.lsu.shared.next_result().max(now + 1));
+        if let Some(l1) = self.l1.as_mut().filter(|l1| l1.is_idle()) {
+            l1.reshape(l1d, &carve_out(l1d, kernel.shape.shared_bytes * kernel.ctas_per_sm).l1);
+        }
+    }
+
+    /// Everything but write-back, in order.
+    #[inline]
+    pub fn step<D: CoreDesign, O: Observer>(
+        &mut self,
+        wb: &mut WriteBack<'_, D, O>,
+        wires: &mut MemoryWires<'_, MaskOf<D>>,
+    ) {
+        let now = wb.tick.now;
+        if !wires.port.inbox.is_empty() {
+            self.take_answer(wb, wires);
+        }
+        if self.may_send | wires.fetch.may_send {
+            self.send_misses(wb, wires);
+        }
+        self.look_up_l1(wb);
+        if let Some(dispatch) = self.dispatch {
+            self.go_on(wb, dispatch, wires.port);
+        }
+        if self.dispatch.is_none() && wires.oc_ex.occupied() & wires.oc_ex.of_memory() != 0 {
+            self.accept_access(wb, wires.oc_ex);
+        }
+        wb.state.wake_up.at(self.shared.next_result().max(now + 1));
     }
 
     /// Takes at most one answer from the memory.
     #[inline]
-    fn take_answer(&mut self, now: Cycle, port: &mut Port) {
-        self.lsu.inbox_stuck = false;
-        let Some(&(due, answer)) = port.inbox.front() else { return };
+    fn take_answer<D: CoreDesign, O: Observer>(
+        &mut self,
+        wb: &mut WriteBack<'_, D, O>,
+        wires: &mut MemoryWires<'_, MaskOf<D>>,
+    ) {
+        let now = wb.tick.now;
+        self.inbox_stuck = false;
+        let Some(&(due, answer)) = wires.port.inbox.front() else { return };
         if due > now {
             return;
         }
-        let blocked_until = self.deliver(now, &answer);
+        let blocked_until = self.deliver(wb, &answer, wires.fetch);
         if blocked_until > now {
-            self.lsu.inbox_stuck = true;
+            self.inbox_stuck = true;
             if blocked_until != NEVER {
-                self.agenda.at(blocked_until);
+                wb.state.wake_up.at(blocked_until);
             }
             return;
         }
-        port.inbox.pop_front();
-        self.lsu.may_have_result = true;
-        self.agenda.moved();
+        wires.port.inbox.pop_front();
+        self.may_have_result = true;
+        wb.state.wake_up.moved();
     }
 
     /// Delivers an answer to whom it belongs. Returns the cycle until which it cannot be.
-    fn deliver(&mut self, now: Cycle, answer: &Request) -> Cycle {
-        let may_send = &mut self.lsu.may_send;
+    fn deliver<D: CoreDesign, O: Observer>(
+        &mut self,
+        wb: &mut WriteBack<'_, D, O>,
+        answer: &Request,
+        fetch: &mut Fetch<MaskOf<D>>,
+    ) -> Cycle {
+        let now = wb.tick.now;
+        let may_send = &mut self.may_send;
         let mut fill = |cache: &mut Cache| {
             if !cache.fill_port_free(now) {
                 return cache.fill_port_free_at();
@@ -268,24 +341,24 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
         };
         match answer.kind {
             RequestKind::Write => {
-                self.performed(now, WarpSlot(answer.token as u16), 1);
+                self.performed(wb, WarpSlot(answer.token as u16));
                 now
             }
             RequestKind::Instruction => {
-                self.fetch.fill(now, answer.token);
+                fetch.fill(now, answer.token);
                 now
             }
-            RequestKind::Constant => self.lsu.constant.as_mut().map_or(now, fill),
-            RequestKind::Texture => fill(&mut self.lsu.texture),
+            RequestKind::Constant => self.constant.as_mut().map_or(now, fill),
+            RequestKind::Texture => fill(&mut self.texture),
             RequestKind::Read if answer.token & TOKEN_BYPASS == 0 => {
-                self.lsu.l1.as_mut().map_or(now, |l1| fill(&mut l1.cache))
+                self.l1.as_mut().map_or(now, |l1| fill(&mut l1.cache))
             }
             RequestKind::Read | RequestKind::Atomic => {
-                if self.lsu.next_global.is_some() {
+                if self.next_global.is_some() {
                     // The write-back register takes it first, which is a movement of its own.
                     return NEVER;
                 }
-                self.lsu.next_global = Some(InstId((answer.token & !TOKEN_BYPASS) as u16));
+                self.next_global = Some(InstId((answer.token & !TOKEN_BYPASS) as u16));
                 now
             }
             RequestKind::WriteBack => now,
@@ -293,90 +366,91 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
     }
 
     /// Each cache sends one request, if the crossbar's input has room.
-    #[inline]
-    fn send_misses(&mut self, now: Cycle, port: &mut Port) {
-        if self.lsu.may_send {
-            self.send_some(now, port);
-        }
-    }
-
-    fn send_some(&mut self, now: Cycle, port: &mut Port) {
-        let Self { lsu, fetch, counters, agenda, .. } = self;
-        let l1 = lsu.l1.as_mut().map(|l1| &mut l1.cache);
-        let caches = [Some(&mut lsu.texture), lsu.constant.as_mut(), l1, fetch.icache.as_mut()];
-        lsu.may_send = false;
+    fn send_misses<D: CoreDesign, O: Observer>(
+        &mut self,
+        wb: &mut WriteBack<'_, D, O>,
+        wires: &mut MemoryWires<'_, MaskOf<D>>,
+    ) {
+        let MemoryWires { port, fetch, .. } = wires;
+        let state = &mut *wb.state;
+        let l1 = self.l1.as_mut().map(|l1| &mut l1.cache);
+        let caches = [Some(&mut self.texture), self.constant.as_mut(), l1, fetch.icache.as_mut()];
+        (self.may_send, fetch.may_send) = (false, false);
         for cache in caches.into_iter().flatten().filter(|cache| cache.peek_miss().is_some()) {
-            if !port.has_room(self.spec.outbox_packets) {
-                agenda.at(now + 1);
-                lsu.may_send = true;
+            if !port.has_room(state.spec.outbox_packets) {
+                state.wake_up.at(wb.tick.now + 1);
+                self.may_send = true;
                 break;
             }
             let request = cache.pop_miss().expect("just seen");
-            port.outbox.push_back((now, request));
-            counters.requests += 1;
-            agenda.moved();
-            lsu.may_send |= cache.peek_miss().is_some();
+            port.outbox.push_back((wb.tick.now, request));
+            state.counters.requests += 1;
+            state.wake_up.moved();
+            self.may_send |= cache.peek_miss().is_some();
         }
     }
 
     /// The instruction in the dispatch register goes on as far as it can.
     #[inline]
-    fn go_on(&mut self, now: Cycle, kernels: &[Kernel], dispatch: Dispatch, port: &mut Port) {
+    fn go_on<D: CoreDesign, O: Observer>(&mut self, wb: &mut WriteBack<'_, D, O>, dispatch: Dispatch, port: &mut Port) {
+        let now = wb.tick.now;
         if dispatch.ready_at > now {
-            self.agenda.at(dispatch.ready_at);
+            wb.state.wake_up.at(dispatch.ready_at);
             return;
         }
         let done = match dispatch.route {
-            Route::Shared => self.go_on_shared(now, dispatch),
-            Route::Constant | Route::Texture => self.go_on_cached(now, kernels, dispatch),
-            Route::L1 => self.go_on_l1(now, dispatch),
-            Route::Bypass => self.go_on_bypass(now, dispatch, port),
+            Route::Shared => self.go_on_shared(wb.state, now, dispatch),
+            Route::Constant | Route::Texture => self.go_on_cached(wb.state, now, dispatch),
+            Route::L1 => self.go_on_l1(wb.state, now, dispatch),
+            Route::Bypass => self.go_on_bypass(wb.state, now, dispatch, port),
             Route::None => true,
         };
         if !done {
             return;
         }
-        self.lsu.dispatch = None;
-        self.agenda.moved();
-        self.counters.memory_stall_cycles += now - dispatch.accepted_at - 1;
+        self.dispatch = None;
+        wb.state.wake_up.moved();
+        wb.state.counters.memory_stall_cycles += now - dispatch.accepted_at - 1;
         let goes_on_elsewhere = dispatch.route == Route::Shared && !dispatch.is_store;
-        if !goes_on_elsewhere && self.slab.get(dispatch.id).pending == 0 {
-            self.complete(now, kernels, dispatch.id);
+        if !goes_on_elsewhere && wb.state.slab.get(dispatch.id).pending == 0 {
+            self.complete(wb, dispatch.id);
         }
     }
 
     /// The oldest instruction in OC_EX comes into the dispatch register.
-    fn accept_access(&mut self, now: Cycle, kernels: &[Kernel]) {
-        let latches = self.oc_ex.occupied() & self.oc_ex.of_memory();
-        let latch = self.oc_ex.oldest(latches);
-        let id = self.oc_ex.pop(latch).expect("an occupied latch");
-        self.collectors.latches_freed(1 << self.oc_ex.partition(latch));
-        self.slab.get_mut(id).stage = Stage::Executing;
-        self.agenda.moved();
-        self.observer.executing(now, Seen { id, window: Window { slab: &self.slab, kernels } });
-        let route = self.route(id);
-        let access = self.slab.get(id).mem.map(|m| m.access);
+    fn accept_access<D: CoreDesign, O: Observer>(&mut self, wb: &mut WriteBack<'_, D, O>, oc_ex: &mut Latches) {
+        let now = wb.tick.now;
+        let latch = oc_ex.oldest(oc_ex.occupied() & oc_ex.of_memory());
+        let id = oc_ex.pop(latch).expect("an occupied latch");
+        wb.operands.latches_freed(1 << oc_ex.partition(latch));
+        wb.state.slab.get_mut(id).stage = Stage::Executing;
+        wb.state.wake_up.moved();
+        wb.tick.observer.executing(now, Seen { id, window: wb.state.window(wb.tick.kernels) });
+        let route = self.route(wb.state, id);
+        let access = wb.state.slab.get(id).mem.map(|m| m.access);
         let dispatch = Dispatch {
             id,
             route,
             is_store: access == Some(Access::Store),
-            local: self.slab.dynamic(id).space == Space::Local,
+            local: wb.state.slab.dynamic(id).space == Space::Local,
             ready_at: now + 1,
             accepted_at: now,
             sent: 0,
         };
-        self.lsu.dispatch = Some(dispatch);
+        self.dispatch = Some(dispatch);
         match route {
-            Route::Shared => self.begin_shared(now, id),
-            Route::Constant | Route::Texture => self.begin_cached(kernels, id, route),
-            Route::L1 | Route::Bypass => self.begin_global(kernels, id, route == Route::Bypass),
+            Route::Shared => self.begin_shared(wb.state, now, id),
+            Route::Constant | Route::Texture => self.begin_cached(wb.state, id, route),
+            Route::L1 | Route::Bypass => {
+                self.begin_global(wb.state, wb.tick.kernels, id, route == Route::Bypass);
+            }
             Route::None => {}
         }
     }
 
     /// Where an access goes.
-    fn route(&self, id: InstId) -> Route {
-        let (flight, dynamic) = (self.slab.get(id), self.slab.dynamic(id));
+    fn route<M: WarpMask>(&self, state: &State<M>, id: InstId) -> Route {
+        let (flight, dynamic) = (state.slab.get(id), state.slab.dynamic(id));
         let Some(mem) = flight.mem else { return Route::None };
         if flight.mask == 0 {
             return Route::None;
@@ -387,17 +461,17 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
             Space::Shared if mem.access != Access::AsyncCopy => Route::Shared,
             Space::Constant | Space::Param => Route::Constant,
             // Since Maxwell textures are read through L1.
-            Space::Texture if self.spec.sm_version >= 50 => self.route_by_l1(mem, false),
+            Space::Texture if state.spec.sm_version >= 50 => self.route_by_l1(&state.spec, mem, false),
             Space::Texture => Route::Texture,
-            Space::Local => self.route_by_l1(mem, true),
-            Space::Global | Space::Generic | Space::Shared => self.route_by_l1(mem, false),
+            Space::Local => self.route_by_l1(&state.spec, mem, true),
+            Space::Global | Space::Generic | Space::Shared => self.route_by_l1(&state.spec, mem, false),
         }
     }
 
-    fn route_by_l1(&self, mem: isa::MemAccess, local: bool) -> Route {
+    fn route_by_l1(&self, spec: &CoreSpec, mem: isa::MemAccess, local: bool) -> Route {
         let atomic = matches!(mem.access, Access::Atomic | Access::Reduction);
         let past_l1 = matches!(mem.cache, isa::CacheOp::L2 | isa::CacheOp::Volatile) && !local;
-        let skipped = self.spec.sm.l1d.skip_global && !local;
-        if atomic || past_l1 || skipped || self.lsu.l1.is_none() { Route::Bypass } else { Route::L1 }
+        let skipped = spec.sm.l1d.skip_global && !local;
+        if atomic || past_l1 || skipped || self.l1.is_none() { Route::Bypass } else { Route::L1 }
     }
 }

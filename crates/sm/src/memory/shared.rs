@@ -1,12 +1,10 @@
-//! Shared memory: a pipe behind the dispatch register, in which bank conflicts keep an access.
+//! Shared memory: a pipe after the dispatch register, in which bank conflicts keep an access.
 
-use super::Dispatch;
+use super::{Dispatch, LoadStoreUnit};
 use crate::inflight::InstId;
-use crate::issue::policy::IssuePolicy;
-use crate::observe::observer::Observer;
-use crate::sm::Sm;
 use crate::spec::CoreSpec;
-use isa::WarpStream;
+use crate::state::State;
+use crate::warps::mask::WarpMask;
 use kit::{Cycle, NEVER};
 use mem::shared_banks::conflict_degree;
 use std::collections::VecDeque;
@@ -54,28 +52,28 @@ impl SharedPipe {
     }
 }
 
-impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
+impl LoadStoreUnit {
     /// An access to shared memory enters the dispatch register: conflicts keep it there.
-    pub(super) fn begin_shared(&mut self, now: Cycle, id: InstId) {
-        let shared = &self.spec.sm.shared;
-        let addresses = &self.slab.dynamic(id).addresses;
-        let degree = conflict_degree(self.slab.get(id).mask, addresses, shared.banks, shared.limited_broadcast).max(1);
-        self.counters.shared_accesses += 1;
-        self.counters.shared_conflict_cycles += u64::from(degree - 1);
-        let dispatch = self.lsu.dispatch.as_mut().expect("just accepted");
+    pub(super) fn begin_shared<M: WarpMask>(&mut self, state: &mut State<M>, now: Cycle, id: InstId) {
+        let shared = &state.spec.sm.shared;
+        let addresses = &state.slab.dynamic(id).addresses;
+        let degree = conflict_degree(state.slab.get(id).mask, addresses, shared.banks, shared.limited_broadcast).max(1);
+        state.counters.shared_accesses += 1;
+        state.counters.shared_conflict_cycles += u64::from(degree - 1);
+        let dispatch = self.dispatch.as_mut().expect("just accepted");
         dispatch.ready_at = now + Cycle::from(degree);
     }
 
     /// Its conflicts resolved, it enters the pipe if it has a result. True if it has gone.
-    pub(super) fn go_on_shared(&mut self, now: Cycle, dispatch: Dispatch) -> bool {
+    pub(super) fn go_on_shared<M: WarpMask>(&mut self, state: &mut State<M>, now: Cycle, dispatch: Dispatch) -> bool {
         if dispatch.is_store {
             return true;
         }
-        if !self.lsu.shared.has_room() {
+        if !self.shared.has_room() {
             return false;
         }
-        self.slab.get_mut(dispatch.id).pending = 1;
-        self.lsu.shared.push(now, dispatch.id);
+        state.slab.get_mut(dispatch.id).pending = 1;
+        self.shared.push(now, dispatch.id);
         true
     }
 }

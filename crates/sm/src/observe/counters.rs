@@ -1,7 +1,7 @@
 //! What an SM counts.
 
 use isa::OpClass;
-use kit::CounterInfo;
+use kit::{ByKind, CounterInfo, Counters};
 
 kit::counters! {
     /// Events in one SM.
@@ -64,20 +64,13 @@ kit::counters! {
         pub global_atomics: "warp instructions",
         /// Requests sent to the memory system.
         pub requests: "requests",
-        /// Cycles in which the memory unit held an access that could not go on.
+        /// Cycles in which the memory unit held an access that could not continue.
         pub memory_stall_cycles: "cycles",
     }
 }
 
 /// Warp instructions issued, by class.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ClassCounts(pub [u64; OpClass::COUNT]);
-
-impl Default for ClassCounts {
-    fn default() -> Self {
-        Self([0; OpClass::COUNT])
-    }
-}
+pub type ClassCounts = ByKind<{ OpClass::COUNT }>;
 
 /// A statistic that only one issue design has. Reports call it `design.` and its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,27 +110,31 @@ impl DesignStatistic {
         Self { per: Some(Per { count, scale }), ..self }
     }
 
-    /// Both counts put together, or told apart, by `join`.
+    /// Both counts put together by `join`.
     fn joined(self, other: &Self, join: fn(u64, u64) -> u64) -> Self {
         debug_assert_eq!(self.info, other.info);
         let per = self.per.zip(other.per).map(|(a, b)| Per { count: join(a.count, b.count), ..a });
         Self { count: join(self.count, other.count), per, ..self }
     }
+}
 
-    /// Adds those of another SM with the same design to `sum`, which is empty or has the same.
-    pub fn add_all(sum: &mut Vec<Self>, other: &[Self]) {
-        if sum.is_empty() {
-            sum.extend_from_slice(other);
+/// The statistics of one issue design; none before an SM was added.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DesignStatistics(pub Vec<DesignStatistic>);
+
+impl Counters for DesignStatistics {
+    fn add(&mut self, other: &Self) {
+        if self.0.is_empty() {
+            self.0.extend_from_slice(&other.0);
         } else {
-            sum.iter_mut().zip(other).for_each(|(a, b)| *a = a.joined(b, |a, b| a + b));
+            self.0.iter_mut().zip(&other.0).for_each(|(a, b)| *a = a.joined(b, |a, b| a + b));
         }
     }
 
-    /// What has come to `now` since `earlier`, a former state, or none, of the same design.
-    pub fn since(now: &[Self], earlier: &[Self]) -> Vec<Self> {
-        if earlier.is_empty() {
-            return now.to_vec();
+    fn since(&self, earlier: &Self) -> Self {
+        if earlier.0.is_empty() {
+            return self.clone();
         }
-        now.iter().zip(earlier).map(|(a, b)| a.joined(b, |a, b| a - b)).collect()
+        Self(self.0.iter().zip(&earlier.0).map(|(a, b)| a.joined(b, |a, b| a - b)).collect())
     }
 }

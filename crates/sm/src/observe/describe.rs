@@ -1,5 +1,6 @@
 //! Who waits for what: the report of a deadlock.
 
+use crate::design::{CoreDesign, MaskOf};
 use crate::issue::policy::IssuePolicy;
 use crate::kernel::Kernel;
 use crate::observe::observer::Observer;
@@ -48,31 +49,35 @@ impl std::fmt::Display for BlockedWarp {
     }
 }
 
-impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
+impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
     /// Every resident warp with what keeps it from issuing.
     pub fn describe_stalls(&self, kernels: &[Kernel]) -> Vec<BlockedWarp> {
-        self.warps.resident.iter().map(|warp| self.describe_warp(kernels, warp)).collect()
+        self.state.warps.resident.iter().map(|warp| self.describe_warp(kernels, warp)).collect()
     }
 
     fn describe_warp(&self, kernels: &[Kernel], warp: WarpSlot) -> BlockedWarp {
         let w = warp.index();
-        let kernel = self.warps.kernel[w];
+        let kernel = self.state.warps.kernel[w];
         let program = &kernels[kernel.index()].code.program;
-        let partition = self.spec.partition(w % self.schedulers.len());
-        let stall = self.why(P::Mask::of(warp), partition);
+        let partition = self.state.partition_of(warp);
+        let stall = self.issue.why(MaskOf::<D>::of(warp), partition, &self.state, &self.fetch, &self.operands);
         // A warp that is held waits at the instruction that it issued, others before their next.
-        let next = if self.warps.held().contains(warp) {
-            Some(self.warps.last_issued[w])
+        let next = if self.state.warps.held().contains(warp) {
+            Some(self.state.warps.last_issued[w])
         } else {
-            self.policy.oldest(warp).map(|id| self.slab.get(id).pc).or_else(|| self.stream.next_pc(warp))
+            self.issue
+                .policy
+                .oldest(warp)
+                .map(|id| self.state.slab.get(id).pc)
+                .or_else(|| self.decode.stream.next_pc(warp))
         };
         let pc = next.filter(|pc| pc.index() < program.insts().len());
         BlockedWarp {
-            sm: self.id,
+            sm: self.state.id,
             warp,
             kernel: program.name.clone(),
-            cta: self.ctas[self.warps.cta[w].index()].map_or(Dim3::new(0, 0, 0), |c| c.position),
-            index_in_cta: self.warps.index_in_cta[w],
+            cta: self.state.ctas.position(self.state.warps.cta[w]),
+            index_in_cta: self.state.warps.index_in_cta[w],
             pc,
             text: pc.map_or_else(String::new, |pc| program.text(pc).to_owned()),
             place: pc.map_or_else(String::new, |pc| program.place(pc)),
@@ -83,16 +88,16 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
 
     fn describe_wait(&self, warp: WarpSlot, stall: Stall) -> String {
         let w = warp.index();
-        let outstanding = self.warps.outstanding[w];
+        let outstanding = self.state.warps.outstanding[w];
         match stall {
             Stall::Barrier => {
-                let cta = self.warps.cta[w];
-                let live = self.barriers.live(cta);
-                let Some((id, arrived)) = self.barriers.waiting_at(cta, warp) else {
+                let cta = self.state.warps.cta[w];
+                let live = self.state.ctas.barriers.live(cta);
+                let Some((id, arrived)) = self.state.ctas.barriers.waiting_at(cta, warp) else {
                     return "a barrier".into();
                 };
                 let missing: Vec<_> =
-                    (live & !arrived).iter().map(|m| self.warps.index_in_cta[m.index()].to_string()).collect();
+                    (live & !arrived).iter().map(|m| self.state.warps.index_in_cta[m.index()].to_string()).collect();
                 let arrived = u64::from(arrived.count());
                 let have = if arrived == 1 { "has" } else { "have" };
                 format!(
@@ -105,7 +110,7 @@ impl<S: WarpStream, P: IssuePolicy, O: Observer> Sm<S, P, O> {
             Stall::Fence => format!("{} at a fence", counted(outstanding.into(), "outstanding memory access")),
             Stall::Drain => format!("{} before it can end", counted(outstanding.into(), "outstanding memory access")),
             Stall::AsyncCopy => {
-                format!("asynchronous copies, {} groups of which are pending", self.copies.pending(warp))
+                format!("asynchronous copies, {} groups of which are pending", self.state.copies.pending(warp))
             }
             Stall::Raw | Stall::RawMemory | Stall::Waw | Stall::War => {
                 format!("a register ({}), {outstanding} memory accesses being outstanding", stall.name())

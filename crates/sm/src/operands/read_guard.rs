@@ -1,5 +1,5 @@
-//! No write overtakes an older read of its warp, for instructions of which nothing else sees to it
-//! ([`Design::is_guarded`]).
+//! No write overtakes an older read of its warp, for instructions that nothing else keeps in order
+//! ([`Guard`]).
 //!
 //! - **In.** An instruction takes no collector while an older one of its warp waits for one that reads,
 //!   from the register file, what it writes.
@@ -9,24 +9,42 @@
 //! holds nothing that this one needs: a collector is taken only when the older one has its own, and banks
 //! always serve.
 
-use super::{Collector, Design, Mask, OperandCollector, PARTITIONS};
-use crate::execute::latches::{LatchId, Latches};
-use crate::inflight::{InstId, Slab, Window};
-use crate::kernel::Kernel;
+use super::pool::{Collector, Pool};
+use super::{Mask, PARTITIONS, Wires};
+use crate::execute::latches::LatchId;
+use crate::inflight::{InFlight, InstId, Window};
 use kit::bits::set_bits;
 
-/// Whether `younger` writes a register that `older`, of the same warp, reads from the register file.
-#[inline]
-fn writes_sources(window: Window<'_>, younger: InstId, older: InstId) -> bool {
-    let sources = window.vector_srcs(older);
-    window.dsts(younger).iter().any(|reg| sources.contains(reg))
+/// Which instructions may not write a register before older ones of their warp have read it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Guard {
+    /// None: the issue design has its own means, or none.
+    #[default]
+    None,
+    /// Those whose way a layer over the stage has shortened ([`InFlight::is_routed`]).
+    Routed,
+    /// Every instruction: for designs in which a write-after-read dependence ends at issue.
+    All,
 }
 
-impl OperandCollector {
-    /// Whether the oldest instruction in `latch` of `partition`, which is guarded, may not take a collector
-    /// yet.
+impl Guard {
+    /// Whether any instruction is guarded.
     #[inline]
-    pub(super) fn must_wait(latch: LatchId, partition: usize, id_oc: &Latches, window: Window<'_>) -> bool {
+    pub(super) fn any(self) -> bool {
+        self != Self::None
+    }
+
+    /// Whether `inst` is.
+    #[inline]
+    pub(super) fn covers(self, inst: &InFlight) -> bool {
+        self == Self::All || inst.uses_layer()
+    }
+
+    /// Whether the oldest instruction in `latch` of `partition`, which is guarded, may not take a
+    /// collector yet.
+    #[inline]
+    pub(super) fn must_wait(latch: LatchId, partition: usize, wires: &Wires<'_>) -> bool {
+        let (id_oc, window) = (&wires.id_oc, wires.window());
         let Some(id) = id_oc.front(latch) else { return false };
         let warp = window.inst(id).warp;
         id_oc.any_before(latch, id_oc.of_partition(partition), |older| {
@@ -37,28 +55,28 @@ impl OperandCollector {
     /// Those of the collectors `ready` of `partition`, at whose banks reads wait, whose instructions may
     /// leave.
     #[inline(never)]
-    pub(super) fn may_leave_of(
-        &self,
-        ready: Mask,
-        partition: usize,
-        slab: &Slab,
-        kernels: &[Kernel],
-        design: &impl Design,
-    ) -> Mask {
-        let reading = self.of_partition[partition % PARTITIONS] & !(self.free | self.ready);
+    pub(super) fn may_leave_of(self, ready: Mask, partition: usize, pool: &Pool, window: Window<'_>) -> Mask {
+        let reading = pool.of_partition[partition % PARTITIONS] & !(pool.free | pool.ready);
         let is_held = |c: &usize| {
-            let id = self.collectors[c % 64].inst;
-            let me = slab.get(id);
+            let id = pool.collectors[c % 64].inst;
+            let me = window.inst(id);
             let reads_mine = |o: usize| {
-                let Collector { inst, outstanding, .. } = self.collectors[o % 64];
-                let older = slab.get(inst);
+                let Collector { inst, outstanding, .. } = pool.collectors[o % 64];
+                let older = window.inst(inst);
                 outstanding > 0
                     && older.warp == me.warp
                     && older.issue_order() < me.issue_order()
-                    && writes_sources(Window { slab, kernels }, id, inst)
+                    && writes_sources(window, id, inst)
             };
-            design.is_guarded(me) && set_bits(reading).any(reads_mine)
+            self.covers(me) && set_bits(reading).any(reads_mine)
         };
         set_bits(ready).filter(is_held).fold(ready, |may, c| may & !(1 << c))
     }
+}
+
+/// Whether `younger` writes a register that `older`, of the same warp, reads from the register file.
+#[inline]
+fn writes_sources(window: Window<'_>, younger: InstId, older: InstId) -> bool {
+    let sources = window.vector_srcs(older);
+    window.dsts(younger).iter().any(|reg| sources.contains(reg))
 }

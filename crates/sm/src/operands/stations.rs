@@ -1,67 +1,105 @@
 //! Operand collectors as the reservation stations of an issue design.
 //!
-//! - **In.** Instructions of a sub-core take stations in the order in which they issued: behind one
-//!   that finds none free all others wait. So none waits in a station for the result of one that has
+//! - **In.** Instructions of a sub-core take stations in the order in which they issued: all others
+//!   wait after one that finds none free. So none waits in a station for the result of one that has
 //!   no station.
 //! - **Operands** are read from the register file, or awaited and captured when they are broadcast.
 //! - **Out.** An instruction leaves for its unit when it has its operands, in any order but for two
 //!   rules: no older one of its warp has yet to read, from the register file, a register that it
-//!   writes; and what the issue design says of memory ([`Design::may_pass`]).
+//!   writes; and what the issue design says of memory ([`FeedsStations::may_pass`]).
 //! - **Free.** A station is its instruction's until the result is broadcast; one without a result gives
 //!   it up when it leaves.
 
-use super::{Collected, Collector, Design, Mask, OperandCollector, PARTITIONS};
-use crate::execute::latches::Latches;
-use crate::inflight::{InstId, Slab, Stage};
-use crate::kernel::Kernel;
+use super::pool::{Collector, Pool};
+use super::{Collected, Hooks, Mask, OperandStage, PARTITIONS, RegisterBanks, Wires, low};
+use crate::inflight::{InFlight, InstId, Slab, Stage, Window};
+use crate::issue::policy::IssuePolicy;
+use crate::observe::observer::Observer;
+use crate::spec::CoreSpec;
 use kit::bits::set_bits;
 
-/// The stage's wires.
-pub(super) struct Wires<'a> {
-    pub id_oc: &'a mut Latches,
-    pub oc_ex: &'a mut Latches,
-    pub slab: &'a mut Slab,
-    pub kernels: &'a [Kernel],
+/// Reservation stations of an SM in place of the GPU's operand collectors, shared out evenly among the
+/// sub-cores; at most 64 in all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StationCounts {
+    /// Those that take any instruction, or all but accesses to memory if these have their own.
+    pub any: u32,
+    /// Those that take accesses to memory and nothing else.
+    pub of_memory: u32,
 }
 
-impl OperandCollector {
-    /// One cycle.
-    pub(super) fn step_stations(&mut self, wires: &mut Wires<'_>, design: &mut impl Design, done: &mut Collected) {
-        for partition in set_bits(self.awake.into()) {
-            let moved = self.step_stations_of(partition, wires, design, done);
-            done.touched |= u8::from(moved) << partition;
-            // All that could let an instruction in or out is a movement, a broadcast or a latch.
-            if !moved && self.waiting & self.banks_of_partition[partition % PARTITIONS] == 0 {
-                self.awake &= !(1 << partition);
-            }
+/// An issue design whose instructions may issue before their sources are there.
+pub trait FeedsStations: IssuePolicy {
+    /// Which of the sources of `id` (by place in [`Window::srcs`], one bit each) it does not read but
+    /// awaits in its station. Asked when it enters its station.
+    fn awaited(&self, window: Window<'_>, id: InstId) -> u64;
+
+    /// An instruction in a station for which one awaited source has come. Asked after each write-back
+    /// until there is none.
+    fn take_woken(&mut self) -> Option<InstId>;
+
+    /// Whether the access `younger`, which has its operands, may leave its station before `older`, an
+    /// access of the same warp in another one; `known` if that one has its operands. Asked again only
+    /// when something has moved in the stations of the sub-core.
+    fn may_pass(_window: Window<'_>, _younger: InstId, _older: InstId, _known: bool) -> bool {
+        false
+    }
+}
+
+/// The stations over the register banks.
+#[derive(Debug)]
+pub struct ReservationStations {
+    pool: Pool,
+    /// Stations whose instructions have left and whose results have yet to come.
+    sent: Mask,
+    /// Stations with a memory access that has not left.
+    memory: Mask,
+    /// Stations for other instructions, and for memory accesses.
+    of_kind: [Mask; 2],
+}
+
+impl ReservationStations {
+    /// Empty stations.
+    pub fn new(spec: &CoreSpec, counts: StationCounts) -> Self {
+        let partitions = spec.partitions;
+        let most = 64 / partitions;
+        let each = (counts.any as usize / partitions).clamp(1, most);
+        let of_memory = (counts.of_memory as usize / partitions).min(most - each);
+        // Those for memory accesses only come after all others.
+        let (shared, all) = (low(each * partitions), low((each + of_memory) * partitions));
+        let first_of_memory = |p: usize| each * partitions + p * of_memory;
+        let of_partition = |p: usize| low(each) << (p * each) | low(of_memory) << first_of_memory(p).min(63);
+        Self {
+            pool: Pool::new(spec, each, of_partition),
+            sent: 0,
+            memory: 0,
+            of_kind: [shared, if of_memory == 0 { shared } else { all & !shared }],
         }
-        self.written = 0;
     }
 
     /// The rounds of one partition. True if anything moved.
-    fn step_stations_of(
+    fn step_partition<P: FeedsStations, O: Observer>(
         &mut self,
         partition: usize,
         wires: &mut Wires<'_>,
-        design: &mut impl Design,
-        done: &mut Collected,
+        hooks: &mut Hooks<'_, P, O>,
     ) -> bool {
         let mut moved = false;
-        let mine = self.of_partition[partition % PARTITIONS];
-        let all_banks = self.banks_of_partition[partition % PARTITIONS];
-        let mut banks = all_banks & !self.written;
+        let mine = self.pool.of_partition[partition % PARTITIONS];
+        let all_banks = self.pool.banks.of_partition[partition % PARTITIONS];
+        let mut banks = all_banks & !self.pool.banks.written;
         // Those that found their latch full: it stays so to the end of the cycle.
         let mut blocked = 0;
-        for _ in 0..self.rounds {
-            if self.ready & mine & !blocked != 0 {
-                moved |= self.send(partition, &mut blocked, wires, design);
+        for _ in 0..self.pool.rounds {
+            if self.pool.ready & mine & !blocked != 0 {
+                moved |= self.send(partition, &mut blocked, wires, hooks);
             }
-            if self.waiting & banks != 0 {
-                self.serve_reads(banks, wires.slab, design, done);
+            if self.pool.banks.waiting & banks != 0 {
+                self.pool.serve_reads(banks, wires, hooks);
                 moved = true;
             }
             if wires.id_oc.occupied() & wires.id_oc.of_partition(partition) != 0 {
-                moved |= self.admit(partition, wires, design);
+                moved |= self.admit(partition, wires, hooks);
             }
             banks = all_banks;
         }
@@ -69,59 +107,70 @@ impl OperandCollector {
     }
 
     /// Instructions enter stations in the order of issue, while the next one finds one free.
-    fn admit(&mut self, partition: usize, wires: &mut Wires<'_>, design: &mut impl Design) -> bool {
-        let Wires { id_oc, slab, kernels, .. } = wires;
+    fn admit<P: FeedsStations, O: Observer>(
+        &mut self,
+        partition: usize,
+        wires: &mut Wires<'_>,
+        hooks: &mut Hooks<'_, P, O>,
+    ) -> bool {
         let mut moved = false;
-        for _ in 0..self.in_ports {
-            let waiting = id_oc.occupied() & id_oc.of_partition(partition);
+        for _ in 0..self.pool.in_ports {
+            let waiting = wires.id_oc.occupied() & wires.id_oc.of_partition(partition);
             if waiting == 0 {
                 break;
             }
-            let latch = id_oc.oldest(waiting);
-            let Some(inst) = id_oc.front(latch) else { break };
-            let in_memory = slab.get(inst).mem.is_some();
-            let free = self.free & self.of_partition[partition % PARTITIONS] & self.of_kind[usize::from(in_memory)];
+            let latch = wires.id_oc.oldest(waiting);
+            let Some(inst) = wires.id_oc.front(latch) else { break };
+            let in_memory = wires.slab.get(inst).mem.is_some();
+            let mine = self.pool.of_partition[partition % PARTITIONS];
+            let free = self.pool.free & mine & self.of_kind[usize::from(in_memory)];
             if free == 0 {
                 break;
             }
-            id_oc.pop(latch);
-            let place = Collector { inst, outstanding: 0, awaited: 0, latch };
-            self.place::<false>(free.trailing_zeros(), partition, place, slab, kernels, design);
+            wires.id_oc.pop(latch);
+            let awaited = hooks.policy.awaited(wires.window(), inst);
+            let at = (free.trailing_zeros(), partition);
+            self.pool.place::<false, P, O>(at, Collector::of(inst, latch), awaited, wires, hooks);
             self.memory |= if in_memory { free & free.wrapping_neg() } else { 0 };
             moved = true;
         }
         moved
     }
 
-    /// Sends instructions of a partition on that have their operands, in turn from behind the last one.
-    fn send<D: Design>(&mut self, partition: usize, blocked: &mut Mask, wires: &mut Wires<'_>, design: &mut D) -> bool {
-        let Wires { oc_ex, slab, kernels, .. } = wires;
+    /// Sends instructions of a partition on that have their operands, in turn after the last one.
+    fn send<P: FeedsStations, O: Observer>(
+        &mut self,
+        partition: usize,
+        blocked: &mut Mask,
+        wires: &mut Wires<'_>,
+        hooks: &mut Hooks<'_, P, O>,
+    ) -> bool {
         let mut moved = false;
-        let mut candidates = self.ready & !*blocked & self.of_partition[partition % PARTITIONS];
-        let behind_last = Mask::MAX << 1 << self.last[partition % PARTITIONS];
-        let mut ports = self.out_ports;
+        let mut candidates = self.pool.ready & !*blocked & self.pool.of_partition[partition % PARTITIONS];
+        let after_last = Mask::MAX << 1 << self.pool.last[partition % PARTITIONS];
+        let mut ports = self.pool.out_ports;
         while candidates != 0 && ports > 0 {
-            let behind = candidates & behind_last;
-            let c = if behind == 0 { candidates } else { behind }.trailing_zeros();
+            let after = candidates & after_last;
+            let c = if after == 0 { candidates } else { after }.trailing_zeros();
             candidates &= !(1 << c);
-            let Collector { inst, latch, .. } = self.collectors[c as usize % 64];
-            if !oc_ex.has_room(latch) {
+            let Collector { inst, latch, .. } = self.pool.collectors[c as usize % 64];
+            if !wires.oc_ex.has_room(latch) {
                 *blocked |= 1 << c;
                 continue;
             }
-            if !self.may_leave::<D>(c, partition, slab, kernels) {
+            if !self.may_leave::<P>(c, partition, wires.window()) {
                 continue;
             }
-            oc_ex.push(latch, inst, slab.get(inst).issue_order());
-            self.ready &= !(1 << c);
+            wires.oc_ex.push(latch, inst, wires.slab.get(inst).issue_order());
+            self.pool.ready &= !(1 << c);
             self.memory &= !(1 << c);
-            self.last[partition % PARTITIONS] = c;
+            self.pool.last[partition % PARTITIONS] = c;
             ports -= 1;
             moved = true;
-            let flight = slab.get_mut(inst);
+            let flight = wires.slab.get_mut(inst);
             flight.stage = Stage::Dispatched;
-            *if flight.dsts == 0 { &mut self.free } else { &mut self.sent } |= 1 << c;
-            design.operands_read(slab, inst);
+            *if flight.dsts == 0 { &mut self.pool.free } else { &mut self.sent } |= 1 << c;
+            hooks.operands_read(wires.slab, inst);
         }
         moved
     }
@@ -129,47 +178,109 @@ impl OperandCollector {
     /// Whether the instruction in station `c`, which has its operands, may leave before all older ones
     /// of its warp.
     #[inline]
-    fn may_leave<D: Design>(&self, c: u32, partition: usize, slab: &Slab, kernels: &[Kernel]) -> bool {
-        let mine = self.of_partition[partition % PARTITIONS];
-        let id = self.collectors[c as usize % 64].inst;
-        let (me, names) = (slab.get(id), slab.names(kernels, id));
+    fn may_leave<P: FeedsStations>(&self, c: u32, partition: usize, window: Window<'_>) -> bool {
+        let pool = &self.pool;
+        let mine = pool.of_partition[partition % PARTITIONS];
+        let id = pool.collectors[c as usize % 64].inst;
+        let (me, names) = (window.inst(id), window.names(id));
         let is_older = |other: InstId| {
-            let other = slab.get(other);
+            let other = window.inst(other);
             other.warp == me.warp && other.issue_order() < me.issue_order()
         };
         if me.mem.is_some() {
             let before = |o: usize| {
-                let other = self.collectors[o % 64].inst;
-                is_older(other) && !D::may_pass(slab, kernels, id, other, self.ready >> o & 1 != 0)
+                let other = pool.collectors[o % 64].inst;
+                is_older(other) && !P::may_pass(window, id, other, pool.ready >> o & 1 != 0)
             };
             if set_bits(self.memory & mine & !(1 << c)).any(before) {
                 return false;
             }
         }
-        if !self.any_reads_wait(partition) || me.dsts == 0 {
+        if !pool.banks.any_read_waits_in(partition) || me.dsts == 0 {
             return true;
         }
         let reads_mine = |o: usize| {
-            let Collector { inst, outstanding, .. } = self.collectors[o % 64];
-            let overlap = |other: InstId| me.is_wide || names.writes.meets(&slab.names(kernels, other).reads);
+            let Collector { inst, outstanding, .. } = pool.collectors[o % 64];
+            let overlap = |other: InstId| me.is_wide || names.writes.meets(&window.names(other).reads);
             outstanding > 0 && is_older(inst) && overlap(inst)
         };
-        !set_bits(mine & !(self.free | self.sent | self.ready)).any(reads_mine)
+        !set_bits(mine & !(pool.free | self.sent | pool.ready)).any(reads_mine)
+    }
+
+    /// An awaited source of the instruction in `station` of `partition` has come.
+    #[inline]
+    fn deliver(&mut self, partition: usize, station: u8) {
+        let pool = &mut self.pool;
+        let collector = &mut pool.collectors[usize::from(station) % 64];
+        collector.awaited -= 1;
+        pool.ready |= u64::from(collector.outstanding == 0 && collector.awaited == 0) << (station % 64);
+        pool.awake |= 1 << partition;
     }
 
     /// The result of the instruction in `station` of `partition` is broadcast: the station is free.
     #[inline]
-    pub fn release(&mut self, partition: usize, station: u8) {
+    fn release(&mut self, partition: usize, station: u8) {
         let bit = 1 << (station & 63);
         debug_assert!(self.sent & bit != 0, "a result of an instruction that has not left its station");
         self.sent &= !bit;
-        self.free |= bit;
-        self.awake |= 1 << partition;
+        self.pool.free |= bit;
+        self.pool.awake |= 1 << partition;
+    }
+}
+
+impl<P: FeedsStations> OperandStage<P> for ReservationStations {
+    fn step<O: Observer>(&mut self, wires: &mut Wires<'_>, hooks: &mut Hooks<'_, P, O>) -> Collected {
+        for partition in set_bits(self.pool.awake.into()) {
+            let moved = self.step_partition(partition, wires, hooks);
+            hooks.done.touched |= u8::from(moved) << partition;
+            // All that could let an instruction in or out is a movement, a broadcast or a latch.
+            if !moved && !self.pool.banks.any_read_waits_in(partition) {
+                self.pool.awake &= !(1 << partition);
+            }
+        }
+        self.pool.banks.written = 0;
+        hooks.done
     }
 
-    /// Whether instructions of memory, or the others, find no station free in `partition`.
-    pub fn is_full(&self, partition: usize) -> bool {
-        let free = self.free & self.of_partition[partition % PARTITIONS];
+    #[inline]
+    fn banks(&mut self) -> &mut RegisterBanks {
+        &mut self.pool.banks
+    }
+
+    #[inline]
+    fn is_stuck(&self) -> bool {
+        self.pool.awake == 0
+    }
+
+    #[inline]
+    fn wake(&mut self, partition: usize) {
+        self.pool.wake(partition);
+    }
+
+    #[inline]
+    fn latches_freed(&mut self, partitions: u8) {
+        self.pool.latches_freed(partitions);
+    }
+
+    #[inline]
+    fn written_back(&mut self, policy: &mut P, slab: &Slab, id: InstId, partition: usize) {
+        // Results go to stations of their own warp, which are in its partition.
+        while let Some(woken) = policy.take_woken() {
+            self.deliver(partition, slab.get(woken).station);
+        }
+        let InFlight { micro, station, .. } = slab.get(id);
+        if micro.dsts > 0 {
+            self.release(partition, *station);
+        }
+    }
+
+    fn any_waits_for_unit(&self, partition: usize) -> bool {
+        self.pool.any_waits_for_unit(partition)
+    }
+
+    /// Whether instructions of memory, or the others, find no station free.
+    fn is_full(&self, partition: usize) -> bool {
+        let free = self.pool.free & self.pool.of_partition[partition % PARTITIONS];
         self.of_kind.iter().any(|kind| free & kind == 0)
     }
 }

@@ -1,12 +1,13 @@
 //! State of the resident warps and CTAs: a struct of arrays, with masks over the warps.
 
 pub(crate) mod barrier;
+pub(crate) mod ctas;
 pub(crate) mod mask;
 pub(crate) mod occupancy;
 pub(crate) mod rows;
 
 use crate::warps::mask::WarpMask;
-use isa::{CtaSlot, Dim3, KernelId, Pc, WarpSlot};
+use isa::{CtaSlot, KernelId, Pc, WarpSlot};
 use std::fmt;
 
 /// One value per warp slot of SMs whose sets of warps are `M`. It has no others, so that indexing needs no
@@ -130,6 +131,13 @@ impl<M: WarpMask> Warps<M> {
         self.at_barrier | self.at_fence | self.at_copies | self.at_atomic | self.asleep | self.exited
     }
 
+    /// The fence of `warp` is complete. Whether it drops the contents of L1.
+    pub fn pass_fence(&mut self, warp: WarpSlot) -> bool {
+        let invalidates = self.invalidates.contains(warp);
+        self.invalidates.remove(warp);
+        invalidates
+    }
+
     /// Puts a warp into a free slot.
     pub fn start(&mut self, warp: WarpSlot, kernel: KernelId, cta: CtaSlot, index_in_cta: usize) {
         let w = warp.index();
@@ -152,19 +160,4 @@ impl<M: WarpMask> Warps<M> {
         let w = warp.index();
         self.exited.contains(warp) && self.in_pipeline[w] == 0 && self.outstanding[w] == 0
     }
-}
-
-/// A CTA on the SM.
-#[derive(Clone, Copy, Debug)]
-pub struct Cta<M> {
-    /// Its kernel.
-    pub kernel: KernelId,
-    /// Its position in the grid.
-    pub position: Dim3,
-    /// Slots of its warps.
-    pub warps: M,
-    /// Those of them that are not finished.
-    pub unfinished: M,
-    /// What it takes of the SM.
-    pub resources: occupancy::Resources,
 }

@@ -11,8 +11,8 @@ use isa::{
 use kit::{Cycle, NEVER};
 use mem::{Port, RequestKind};
 use sm::{
-    Board, Code, CoreOptions, CoreSpec, Env, FinishedCta, InOrder, InstId, IssuePolicy, Kernel, Observer, Sm, Stall,
-    Structure, Timeline, TimingTable, Window,
+    Board, Code, ConfigOf, CoreDesign, CoreOptions, CoreSpec, Env, FinishedCta, InOrder, InstId, Kernel, Observer, Sm,
+    Stall, Structure, Timeline, TimingTable, Window,
 };
 use std::sync::Arc;
 
@@ -393,7 +393,7 @@ impl Bench {
         self.run_design::<InOrder, O>(&(), observer)
     }
 
-    pub fn run_design<P: IssuePolicy, O: Observer>(&self, policy: &P::Config, observer: O) -> Run<O, P> {
+    pub fn run_design<P: CoreDesign, O: Observer>(&self, policy: &ConfigOf<P>, observer: O) -> Run<O, P> {
         let spec = CoreSpec::new(&self.gpu, TimingTable::Sass, self.options.clone());
         let spec = Arc::new(spec.unwrap_or_else(|e| panic!("{e}")));
         let code = Arc::new(Code::new(Arc::new(assemble(&self.lines, self.vector_registers)), &spec));
@@ -414,7 +414,7 @@ impl Bench {
 }
 
 /// A finished run.
-pub struct Run<O: Observer, P: IssuePolicy = InOrder> {
+pub struct Run<O: Observer, P: CoreDesign = InOrder> {
     pub sm: Sm<Scripted, P, O>,
     pub port: Port,
     pub kernels: [Kernel; 1],
@@ -425,7 +425,7 @@ pub struct Run<O: Observer, P: IssuePolicy = InOrder> {
     pub deadlocked: bool,
 }
 
-impl<O: Observer, P: IssuePolicy> Run<O, P> {
+impl<O: Observer, P: CoreDesign> Run<O, P> {
     fn go(&mut self, bench: &Bench) {
         let mut next_cta = 0;
         loop {

@@ -1,171 +1,57 @@
 //! First ready, first come, first served (Rixner et al., ISCA 2000), as GPGPU-Sim has it: a free
 //! bank takes its oldest request to the open row, else its oldest request; it then stays with that
-//! row while requests for it are there. Banks take turns.
-//!
-//! Writes may wait in a queue of their own, which is drained when it fills beyond a mark and until
-//! it falls below another, and (unlike GPGPU-Sim's, where they stay for good) when no read waits.
+//! row while requests for it are there.
 
-use super::{Banks, Choice, Policy, Queued};
+use super::{Pick, Queued};
 
 #[derive(Clone, Debug)]
 pub(in crate::dram) struct FrFcfs {
-    /// Reads, and writes too unless they have their own queue.
-    reads: Queue,
-    writes: Queue,
-    /// (drain from, drain until below), if writes have their own queue.
-    marks: Option<(usize, usize)>,
-    draining: bool,
-}
-
-/// Requests per bank, oldest first.
-#[derive(Clone, Debug)]
-struct Queue {
-    entries: usize,
-    len: usize,
-    banks: Box<[Vec<Queued>]>,
-    /// Banks with requests.
-    pending: u64,
     /// The row that each bank stays with.
     row: Box<[Option<u32>]>,
 }
 
-impl Queue {
-    fn new(entries: usize, banks: usize) -> Self {
-        Self { entries, len: 0, banks: vec![Vec::new(); banks].into(), pending: 0, row: vec![None; banks].into() }
+impl Pick for FrFcfs {
+    fn new(banks: usize) -> Self {
+        Self { row: vec![None; banks].into() }
     }
 
-    fn push(&mut self, request: Queued) {
-        self.banks[usize::from(request.bank)].push(request);
-        self.pending |= 1 << request.bank;
-        self.len += 1;
-    }
-
-    fn take(&mut self, bank: usize, open_row: u32) -> Choice {
-        let queue = &mut self.banks[bank];
+    fn pick(&mut self, bank: usize, queue: &[Queued], open_row: u32) -> usize {
         let wanted = self.row[bank].unwrap_or(open_row);
-        let (at, row_hit) = match queue.iter().position(|r| r.row == wanted) {
-            Some(at) => (at, wanted == open_row),
-            None => (0, false),
-        };
-        let request = queue.remove(at);
-        self.row[bank] = queue.iter().any(|r| r.row == request.row).then_some(request.row);
-        if queue.is_empty() {
-            self.pending &= !(1 << bank);
-        }
-        self.len -= 1;
-        Choice { request, row_hit, rotate: true }
-    }
-}
-
-impl FrFcfs {
-    /// `write_queue` is (entries, drain from, drain until below).
-    pub fn new(entries: u32, write_queue: Option<[u32; 3]>, banks: usize) -> Self {
-        let [write_entries, from, below] = write_queue.unwrap_or_default().map(|n| n as usize);
-        Self {
-            reads: Queue::new(entries as usize, banks),
-            writes: Queue::new(write_entries.max(1), banks),
-            marks: write_queue.map(|_| (from.clamp(1, write_entries.max(1)), below)),
-            draining: false,
-        }
-    }
-
-    fn queue_of(&self, write: bool) -> &Queue {
-        if write && self.marks.is_some() { &self.writes } else { &self.reads }
-    }
-
-    /// Whether writes are served now.
-    #[inline]
-    fn drains(&self) -> bool {
-        self.marks.is_some_and(|(from, below)| {
-            let enough = if self.draining { self.writes.len >= below.max(1) } else { self.writes.len >= from };
-            enough || self.reads.len == 0 && self.writes.len > 0
-        })
-    }
-}
-
-/// The first bank of `candidates` from `first` on, cyclically.
-#[inline]
-fn first_from(candidates: u64, first: u32) -> Option<usize> {
-    let ahead = candidates & u64::MAX.checked_shl(first).unwrap_or(0);
-    let pick = if ahead != 0 { ahead } else { candidates };
-    (pick != 0).then(|| pick.trailing_zeros() as usize)
-}
-
-impl Policy for FrFcfs {
-    fn has_room(&self, write: bool) -> bool {
-        let queue = self.queue_of(write);
-        queue.len < queue.entries
-    }
-
-    fn push(&mut self, request: Queued) {
-        let own_queue = request.write && self.marks.is_some();
-        if own_queue { self.writes.push(request) } else { self.reads.push(request) }
-    }
-
-    fn choose(&mut self, banks: Banks<'_>) -> Option<Choice> {
-        self.draining = self.drains();
-        let queue = if self.draining { &mut self.writes } else { &mut self.reads };
-        let bank = first_from(queue.pending & banks.free, banks.first)?;
-        Some(queue.take(bank, banks.open_row[bank]))
-    }
-
-    #[inline]
-    fn can_choose(&self, free: u64) -> bool {
-        let queue = if self.drains() { &self.writes } else { &self.reads };
-        queue.pending & free != 0
+        let at = queue.iter().position(|r| r.row == wanted).unwrap_or(0);
+        let row = queue[at].row;
+        // The oldest request to the row goes, so others to it come after.
+        self.row[bank] = queue[at + 1..].iter().any(|r| r.row == row).then_some(row);
+        at
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn read(id: u16, bank: u8, row: u32) -> Queued {
-        Queued { id, bank, row, write: false }
-    }
-
-    fn choose(s: &mut FrFcfs, free: u64, first: u32, open_row: &[u32]) -> Option<(u16, bool)> {
-        let banks = Banks { free, first, open_row };
-        let possible = s.can_choose(free);
-        let choice = s.choose(banks);
-        assert_eq!(choice.is_some(), possible);
-        choice.map(|c| (c.request.id, c.row_hit))
-    }
+    use crate::dram::scheduler::tests::{Expected, agrees, read};
+    use proptest::prelude::*;
 
     #[test]
     fn open_rows_first_then_age() {
-        let mut s = FrFcfs::new(8, None, 2);
-        [read(1, 0, 7), read(2, 0, 9), read(3, 0, 7), read(4, 0, 9)].into_iter().for_each(|r| s.push(r));
-        assert_eq!(choose(&mut s, 0b11, 0, &[9, 0]), Some((2, true)));
-        assert_eq!(choose(&mut s, 0b10, 0, &[9, 0]), None, "bank 0 is busy");
-        assert_eq!(choose(&mut s, 0b11, 0, &[9, 0]), Some((4, true)));
-        assert_eq!(choose(&mut s, 0b11, 0, &[9, 0]), Some((1, false)), "no hit left: the oldest");
-        assert_eq!(choose(&mut s, 0b11, 0, &[7, 0]), Some((3, true)));
+        let mut fr_fcfs = FrFcfs::new(1);
+        let mut queue = vec![read(1, 7), read(2, 9), read(3, 7), read(4, 9)];
+        let mut pick = |open_row| queue.remove(fr_fcfs.pick(0, &queue, open_row)).id;
+        assert_eq!((pick(9), pick(9)), (2, 4));
+        assert_eq!(pick(9), 1, "no hit left: the oldest");
+        assert_eq!(pick(7), 3);
     }
 
-    #[test]
-    fn banks_take_turns_and_the_queue_is_bounded() {
-        let mut s = FrFcfs::new(3, None, 4);
-        [read(1, 0, 0), read(2, 2, 0), read(3, 3, 0)].into_iter().for_each(|r| s.push(r));
-        assert!(!s.has_room(false));
-        assert_eq!(choose(&mut s, 0b1111, 1, &[0; 4]), Some((2, true)));
-        assert_eq!(choose(&mut s, 0b1111, 3, &[0; 4]), Some((3, true)));
-        assert_eq!(choose(&mut s, 0b1111, 3, &[0; 4]), Some((1, true)));
-        assert_eq!(choose(&mut s, 0b1111, 3, &[0; 4]), None);
-    }
-
-    #[test]
-    fn a_write_queue_drains_between_its_marks() {
-        let mut s = FrFcfs::new(8, Some([4, 3, 2]), 1);
-        let write = |id| Queued { id, bank: 0, row: 0, write: true };
-        [read(1, 0, 0), read(2, 0, 0), read(3, 0, 0)].into_iter().for_each(|r| s.push(r));
-        [write(10), write(11)].into_iter().for_each(|r| s.push(r));
-        assert_eq!(choose(&mut s, 1, 0, &[0]), Some((1, true)), "two writes wait");
-        s.push(write(12));
-        assert_eq!(choose(&mut s, 1, 0, &[0]), Some((10, true)), "three are drained");
-        assert_eq!(choose(&mut s, 1, 0, &[0]), Some((11, true)));
-        assert_eq!(choose(&mut s, 1, 0, &[0]), Some((2, true)), "one is below the lower mark");
-        assert_eq!(choose(&mut s, 1, 0, &[0]), Some((3, true)));
-        assert_eq!(choose(&mut s, 1, 0, &[0]), Some((12, true)), "no read is left");
+    proptest! {
+        #[test]
+        fn agrees_with_its_definition(arrivals in prop::collection::vec(0u32..4, 1..60)) {
+            let mut stays_with = None;
+            agrees::<FrFcfs>(&arrivals, |queue, open_row| {
+                let row = stays_with.unwrap_or(open_row);
+                let hit = queue.iter().find(|r| r.row == row).or(queue.first()).copied().unwrap();
+                let same = queue.iter().filter(|r| r.row == hit.row).count();
+                stays_with = (same > 1).then_some(hit.row);
+                Expected(hit.id)
+            });
+        }
     }
 }

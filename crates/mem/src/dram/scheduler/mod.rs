@@ -1,13 +1,18 @@
 //! Which request a free bank takes next.
 //!
-//! To add a scheduler: one file with a type that implements [`Policy`], a variant of
-//! [`Scheduler`], and its line in `dispatch!`.
+//! To add a scheduler: a file with a type that implements [`Policy`], or [`Pick`] where it suffices
+//! to choose among the requests for one bank; its row in `schedulers!`; its word in
+//! [`config::DramScheduler`].
 
+mod bank_queues;
 mod fifo;
 mod fr_fcfs;
+mod fr_fcfs_cap;
+#[cfg(test)]
+mod tests;
 
+use bank_queues::{BankQueues, Pick};
 use fifo::Fifo;
-use fr_fcfs::FrFcfs;
 
 /// A request as schedulers see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,29 +57,43 @@ pub(super) trait Policy {
     fn can_choose(&self, free: u64) -> bool;
 }
 
-/// The scheduler of a channel.
-#[derive(Clone, Debug)]
-pub(super) enum Scheduler {
-    Fifo(Fifo),
-    FrFcfs(FrFcfs),
-}
+macro_rules! schedulers {
+    ($($name:ident: $scheduler:ty;)*) => {
+        /// The scheduler of a channel.
+        #[derive(Clone, Debug)]
+        pub(super) enum Scheduler {
+            Fifo(Fifo),
+            $($name($scheduler),)*
+        }
 
-macro_rules! dispatch {
-    ($self:ident, $s:ident => $call:expr) => {
-        match $self {
-            Scheduler::Fifo($s) => $call,
-            Scheduler::FrFcfs($s) => $call,
+        impl Scheduler {
+            pub fn new(dram: &config::Dram, banks: usize) -> Self {
+                let entries = dram.scheduler_queue;
+                if entries == 0 {
+                    return Self::Fifo(Fifo::new());
+                }
+                match dram.scheduler.unwrap_or(config::DramScheduler::FrFcfs) {
+                    $(config::DramScheduler::$name => {
+                        Self::$name(<$scheduler>::new(entries, dram.write_queue, banks))
+                    })*
+                }
+            }
+        }
+
+        macro_rules! dispatch {
+            ($self:ident, $s:ident => $call:expr) => {
+                match $self {
+                    Scheduler::Fifo($s) => $call,
+                    $(Scheduler::$name($s) => $call,)*
+                }
+            };
         }
     };
 }
 
-impl Scheduler {
-    pub fn new(dram: &config::Dram, banks: usize) -> Self {
-        match dram.scheduler_queue {
-            0 => Self::Fifo(Fifo::new()),
-            entries => Self::FrFcfs(FrFcfs::new(entries, dram.write_queue, banks)),
-        }
-    }
+schedulers! {
+    FrFcfs: BankQueues<fr_fcfs::FrFcfs>;
+    FrFcfsCap: BankQueues<fr_fcfs_cap::FrFcfsCap>;
 }
 
 impl Policy for Scheduler {

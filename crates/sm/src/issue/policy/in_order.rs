@@ -9,10 +9,12 @@
 
 use super::heads::{Head, Heads};
 use super::{IssuePolicy, ReadyMasks, Structure};
+use crate::design::CoreDesign;
 use crate::frontend::instruction_buffer::InstructionBuffer;
 use crate::inflight::{InstId, Window};
 use crate::issue::policy::boards::scoreboard::{Board, Scoreboard};
 use crate::observe::stalls::StallMasks;
+use crate::operands::{CollectorRules, Collectors};
 use crate::spec::{CoreSpec, PipeSet};
 use crate::warps::mask::WarpMask;
 use isa::{RegFile, WarpSlot};
@@ -48,11 +50,21 @@ impl<B: Board, M: WarpMask> InOrder<B, M> {
     }
 }
 
+impl<B: Board, M: WarpMask> CoreDesign for InOrder<B, M> {
+    type Issue = Self;
+    type Operands = Collectors;
+
+    const KEEPS_MEMORY_ORDER: bool = B::KEEPS_MEMORY_ORDER;
+
+    fn operands(_: &B::Config, spec: &CoreSpec) -> Collectors {
+        let rules = CollectorRules { keeps_memory_order: B::KEEPS_MEMORY_ORDER, ..CollectorRules::default() };
+        Collectors::new(spec, rules)
+    }
+}
+
 impl<B: Board, M: WarpMask> IssuePolicy for InOrder<B, M> {
     type Config = B::Config;
     type Mask = M;
-
-    const KEEPS_MEMORY_ORDER: bool = B::KEEPS_MEMORY_ORDER;
 
     fn new(config: &B::Config, spec: &CoreSpec) -> Self {
         let warps = spec.sm.max_warps as usize;

@@ -17,8 +17,8 @@
 //! | --- | --- |
 //! | scalar detector (3.2.1) | `detector` |
 //! | relocation table, scalar register file (3.2.4, 3.2.5, 6.3.1) | `relocation` |
-//! | scalar operand collectors (3.2.2) | `operand_collector`, by [`Route`] |
-//! | scalar ALUs (3.2.3) | `units`, as one more pipe ([`Pipe::SCALAR`]) |
+//! | scalar operand collectors (3.2.2) | `collectors`, by [`Route`] |
+//! | scalar ALUs (3.2.3) | `units`, as one more pipe ([`Pipe::OF_LAYER`]) |
 //!
 //! It is orthogonal to the issue design: it changes where an instruction collects its operands and
 //! executes, which is settled when it is decoded, in program order.
@@ -40,87 +40,72 @@
 //!   that executes one half takes half the interval.
 //! - D-SV6: a predicate operand is compared over the lanes as registers are.
 //! - D-SV7: operand collectors keep a scalar instruction from writing what an older one of its warp has yet
-//!   to read, as they do for designs that ask for it ([`IssuePolicy::guards_reads`]). Vector instructions
+//!   to read, as they do for designs that ask for it ([`CollectorRules::guards_reads`]). Vector instructions
 //!   leave that to their latency, as GPGPU-Sim does; what passes by the banks or takes a third of the
 //!   time would write too soon.
 //!
-//! [`IssuePolicy::guards_reads`]: crate::IssuePolicy::guards_reads
+//! [`CollectorRules::guards_reads`]: super::CollectorRules::guards_reads
 
 mod detector;
 mod relocation;
 
+use super::Route;
 use crate::issue::policy::{Each, Structure};
-use crate::kernel::{Banks, Kernel, Micro};
+use crate::kernel::{Kernel, Micro};
 use crate::observe::counters::{ClassCounts, DesignStatistic};
 use crate::spec::{CoreSpec, Pipe};
 use detector::Operand;
 use isa::{Access, Control, DynInst, Inst, OpClass, OperandValues, Program, Space, WarpSlot};
-use kit::{Counters, LaneMask, WARP_LANES};
+use kit::{CounterGroup, LaneMask, WARP_LANES};
 pub use relocation::Misread;
 use relocation::{Relocation, Write};
 
-/// What becomes of a register that is scalar when some lanes of its warp write it alone.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Divergence {
-    /// The scalar value is copied to all lanes of the vector register file first (section 6.3.1, second
-    /// way).
-    #[default]
-    Copy,
-    /// The compiler has marked the writers of such registers, which are never scalar
-    /// ([`Inst::partial`]; section 6.3.1, first way).
-    Compiler,
-    /// Nothing: later readers may get wrong values. As the paper's simulator was; for demonstration.
-    Unguarded,
+kit::words! {
+    /// What happens to a scalar register when some lanes of its warp write it.
+    pub enum Divergence {
+        /// The scalar value is copied to all lanes of the vector register file first (section 6.3.1, second
+        /// way).
+        Copy = "copy",
+        /// The compiler has marked the writers of such registers, which are never scalar
+        /// ([`Inst::partial`]; section 6.3.1, first way).
+        Compiler = "compiler",
+        /// Nothing: later readers may get wrong values. As the paper's simulator was; for demonstration.
+        Unguarded = "unguarded",
+    }
 }
 
-/// Sizes and choices.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ScalarConfig {
-    /// Scalar ALUs. Without, scalar instructions execute in one lane of a vector unit.
-    pub alus: u32,
-    /// Clock of a scalar ALU over the SM's.
-    pub clock: u32,
-    /// Scalar operand collectors.
-    pub collectors: u32,
-    /// Ports for dispatch and for write-back beside those of the vector path, each.
-    pub ports: u32,
-    /// Loads and stores at one address are scalar.
-    pub memory: bool,
-    /// Halves of a warp are scalar each for itself.
-    pub halves: bool,
-    /// An instruction whose lanes are compared goes to a scalar collector nevertheless (D-SV1).
-    pub early: bool,
-    /// What guards scalar registers under divergence.
-    pub divergence: Divergence,
-}
-
-impl Default for ScalarConfig {
-    fn default() -> Self {
-        Self::PAPER
+kit::parameters! {
+    /// Sizes and choices. The defaults are what section 3.2 of the paper describes, scalar registers guarded by
+    /// copies.
+    pub struct ScalarConfig {
+        /// Scalar ALUs of an SM; 0: scalar instructions execute in one lane of a vector unit.
+        pub alus: u32 = 2 in (0, 64),
+        /// Clock of a scalar ALU over the SM's.
+        pub clock: u32 = 3 in (1, 64),
+        /// Scalar operand collectors of an SM.
+        pub collectors: u32 = 2 in (1, 64),
+        /// Ports for dispatch and for write-back beside those of the vector path, each.
+        pub ports: u32 = 2 in (1, 64),
+        /// Loads and stores at one address are scalar.
+        pub memory: bool = false,
+        /// Halves of a warp are scalar each for itself.
+        pub halves: bool = false,
+        /// An instruction whose lanes are compared goes to a scalar collector nevertheless (D-SV1).
+        pub early: bool = false,
+        /// What guards scalar registers under divergence.
+        pub divergence: Divergence = (Divergence::Copy),
     }
 }
 
 impl ScalarConfig {
-    /// What section 3.2 of the paper describes, scalar registers guarded by copies.
-    pub const PAPER: Self = Self {
-        alus: 2,
-        clock: 3,
-        collectors: 2,
-        ports: 2,
-        memory: false,
-        halves: false,
-        early: false,
-        divergence: Divergence::Copy,
-    };
-
     /// Its hardware structures in an SM of `spec`, beside its ALUs. The scalar register file is an array
     /// of flip-flops here as every small structure is; as a memory it would be several times smaller.
     pub fn structures(&self, spec: &CoreSpec) -> Vec<Structure> {
         let groups = if self.halves { 2 } else { 1 };
         let warps = spec.sm.max_warps as usize;
         let registers = spec.sm.max_registers_per_thread as usize;
-        let collectors = spec.scalar_collectors() as usize;
-        let ports = spec.scalar_ports() as usize;
+        let collectors = spec.layer_collectors() as usize;
+        let ports = spec.layer_ports() as usize;
         let (read, write) = (Each::ScalarRead.times(1), Each::ScalarWrite.times(1));
         // Registers are told apart as names of 8 bits, a collector holds three operands.
         vec![
@@ -208,26 +193,6 @@ impl ScalarCounts {
         all.extend(counters.map(|(&info, count)| DesignStatistic { info, count, per: None }));
         all
     }
-}
-
-/// What is different for an instruction on its way because of the scalar path.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Route {
-    /// Vector registers that it does not read from the banks: bit *i* is the *i*-th of those it reads.
-    pub skipped: u64,
-    /// Registers that are copied to their banks before it executes: bit *i* is the *i*-th of those it
-    /// writes.
-    pub copied: u64,
-    /// The banks that it still reads and writes.
-    pub(crate) banks: Banks,
-    /// Vector registers that it writes without their banks: all or none.
-    pub skips_writes: bool,
-    /// Lanes times registers that it does not read from the banks, and does not write to them.
-    pub lane_reads_saved: u16,
-    /// See there.
-    pub lane_writes_saved: u16,
-    /// Operations that it does less than it has lanes.
-    pub lanes_saved: u8,
 }
 
 /// Lanes that are scalar together.
@@ -442,7 +407,7 @@ impl ScalarPath {
         if arithmetic {
             route.lanes_saved = lanes - operations;
             if self.config.alus > 0 {
-                unit = Pipe::SCALAR;
+                unit = Pipe::OF_LAYER;
                 micro.latency_cycles = micro.latency_cycles.div_ceil(self.config.clock as u16);
                 micro.initiation_cycles *= u16::from(operations);
             }
@@ -452,7 +417,7 @@ impl ScalarPath {
         if known && route.copied == 0 {
             self.counts.counters.scalar_collected += 1;
             self.counts.counters.vector_reads_saved += u64::from(vector - route.skipped.count_ones());
-            micro.pipe = Pipe::SCALAR;
+            micro.pipe = Pipe::OF_LAYER;
             route.lane_reads_saved = vector as u16 * mask.count_ones() as u16;
             route.skipped = if vector == 0 { 0 } else { u64::MAX >> (64 - vector.min(64)) };
         }

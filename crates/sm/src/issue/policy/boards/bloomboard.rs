@@ -30,11 +30,12 @@ use crate::warps::mask::WarpMask;
 use isa::{RegFile, WarpSlot};
 use kit::bits::set_bits;
 
-/// How much a bin can count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BloomConfig {
-    /// Bits of a bin's counter, 1 to 16; unbounded if absent.
-    pub counter_bits: Option<u32>,
+kit::parameters! {
+    /// Sizes of a bloomboard.
+    pub struct BloomConfig {
+        /// Bits of a bin's counter; 0: unbounded.
+        pub counter_bits: u32 = 2 in (0, 16),
+    }
 }
 
 /// The bins of one warp, one bit each.
@@ -64,7 +65,10 @@ impl<M: WarpMask> Board for Bloomboard<M> {
 
     fn new(config: &BloomConfig, spec: &CoreSpec) -> Self {
         let (warps, per_warp) = (spec.sm.max_warps as usize, spec.banks_per_partition() as usize);
-        let counter_bits = config.counter_bits.map_or(u16::BITS, |bits| bits.clamp(1, u16::BITS));
+        let counter_bits = match config.counter_bits {
+            0 => u16::BITS,
+            bits => bits,
+        };
         Self {
             writes: PendingWrites::default(),
             bins: PerWarp::new(Bins::default()),

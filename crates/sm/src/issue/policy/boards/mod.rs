@@ -16,11 +16,37 @@ pub use store_board::StoreBoard;
 pub use war_scoreboard::WarScoreboard;
 pub use warpboard::Warpboard;
 
-/// When an instruction no longer holds others back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Release {
-    /// When it leaves its operand collector, all registers read.
-    Read,
-    /// When it has written back.
-    Commit,
+use kit::parameters::{self, Parameter, ParameterValue, Parameters};
+
+kit::words! {
+    /// When an instruction stops holding others back.
+    #[derive(Default)]
+    pub enum Release {
+        /// When it leaves its operand collector, all registers read.
+        Read = "read",
+        /// When it has written back.
+        #[default]
+        Commit = "commit",
+    }
+}
+
+/// The only choice of a board that protects reads.
+impl Parameters for Release {
+    fn schema() -> Vec<Parameter> {
+        let description = "When an instruction stops holding back those that overwrite what it reads.";
+        vec![Parameter {
+            name: "release",
+            description,
+            accepts: Release::accepts(None),
+            default: Release::default().written(),
+        }]
+    }
+
+    fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
+        if name != "release" {
+            return Err(parameters::unknown(name, &Self::schema()));
+        }
+        *self = parameters::read(name, value, None)?;
+        Ok(())
+    }
 }

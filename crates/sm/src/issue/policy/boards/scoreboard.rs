@@ -9,14 +9,15 @@ use crate::warps::PerWarp;
 use crate::warps::mask::WarpMask;
 use crate::warps::rows::widened;
 use isa::{Access, RegFile, RegId, WarpSlot};
+use kit::Parameters;
 
 /// What decides whether the head of a warp's buffer may issue. Each way of handling hazards in an
 /// in-order core is one implementation.
 pub trait Board {
     /// Its sizes and choices.
-    type Config: Clone;
+    type Config: Parameters;
 
-    /// See [`IssuePolicy::KEEPS_MEMORY_ORDER`](crate::IssuePolicy::KEEPS_MEMORY_ORDER).
+    /// See [`CollectorRules::keeps_memory_order`](crate::operands::CollectorRules::keeps_memory_order).
     const KEEPS_MEMORY_ORDER: bool = true;
 
     /// An empty board.

@@ -28,7 +28,7 @@
 //!   in the baseline; else the first of its table. An issue frees the location and clears its column of
 //!   IB-dep bits: WAR dependences end here.
 //!
-//! GhOST-Precise ([`Precise`]): loads keep their order, and an instruction that must not be executed
+//! GhOST-Precise ([`GhostConfig::precise`]): loads keep their order, and an instruction that must not be executed
 //! twice waits until all older loads of its warp have had their TLB check.
 //!
 //! **Deviations**
@@ -50,12 +50,13 @@
 //! - D8: a WAR dependence ends at issue, as in the paper, which does not speak of operands being read
 //!   later. So that no write comes before such a read, an instruction waits in front of the operand
 //!   collectors for older ones of its warp that read what it writes to have their own, and in its collector
-//!   until they have read ([`IssuePolicy::guards_reads`]). Without that ([`GhostConfig::guarded`]) GhOST has
+//!   until they have read ([`CollectorRules::guards_reads`]). Without that ([`GhostConfig::guarded`]) GhOST has
 //!   the exposure of the in-order core without WAR protection, and no other.
 //! - D9: the oldest instruction, once ready, comes before the table. As the paper words it, the warp
 //!   scheduler looks at the oldest only while the table is empty: a chain of dependent instructions
 //!   beside independent ones would lose a cycle or more at each link, until the GhOST scheduler has come
-//!   round. The paper's own simulator too takes the oldest that is ready.
+//!   round. The paper's own simulator too takes the oldest that is ready. [`GhostConfig::table_first`]
+//!   follows the words.
 //! - D10: wrong-path instructions behind a branch, which would be squashed when it issues, do not come
 //!   as far as the checkers (D-F2 of `fetch.rs`).
 //!
@@ -77,18 +78,18 @@
 mod issue_buffer;
 mod precise;
 
-pub use precise::Precise;
-
+use super::DEPENDENCE_BITS;
 use super::heads::{Head, Heads};
-use super::structure::DEPENDENCE_BITS;
 use super::{Each, IssuePolicy, ReadyMasks, Structure};
-use crate::agenda::Agenda;
+use crate::design::CoreDesign;
 use crate::frontend::instruction_buffer::InstructionBuffer;
 use crate::inflight::{InFlight, InstId, Window};
 use crate::issue::policy::boards::scoreboard::{Board, Scoreboard};
 use crate::observe::counters::DesignStatistic;
 use crate::observe::stalls::{Stall, StallMasks};
+use crate::operands::{CollectorRules, Collectors};
 use crate::spec::{CoreSpec, PipeSet};
+use crate::wake_up::WakeUp;
 use crate::warps::PerWarp;
 use crate::warps::mask::WarpMask;
 use isa::{Control, RegFile, WarpSlot};
@@ -99,23 +100,23 @@ use precise::Translations;
 /// Dependence checkers of a scheduler.
 const CHECKERS: usize = 4;
 
-/// Sizes of GhOST.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GhostConfig {
-    /// Entries of a warp's issue buffer, 1 to 64.
-    pub issue_buffer: usize,
-    /// Entries of a warp's instruction buffer, at least those of a fetch.
-    pub instruction_buffer: u32,
-    /// Precise exceptions.
-    pub precise: Option<Precise>,
-    /// Operand collectors keep writes behind older reads (D8).
-    pub guarded: bool,
-}
-
-impl Default for GhostConfig {
-    /// The paper's choice.
-    fn default() -> Self {
-        Self { issue_buffer: 8, instruction_buffer: 4, precise: None, guarded: true }
+kit::parameters! {
+    /// Sizes and choices of GhOST; the defaults are the paper's.
+    pub struct GhostConfig {
+        /// Entries of a warp's issue buffer.
+        pub issue_buffer: u32 = 8 in (1, 64),
+        /// Entries of a warp's instruction buffer; at least those of a fetch.
+        pub instruction_buffer: u32 = 4 in (1, 128),
+        /// GhOST-Precise: loads leave a state from which their warp can start again at them.
+        pub precise: bool = false,
+        /// GhOST-Precise: cycles from the one in which a load leaves its operand collector to the one in which
+        /// its TLB check ends. The paper names no latency; 1 is that of an L1 TLB beside the tags of the L1.
+        pub tlb_check_cycles: u32 = 1 in (0, 1000),
+        /// The warp scheduler looks at the oldest instruction only while the instruction table is empty, as the
+        /// paper words it (D9).
+        pub table_first: bool = false,
+        /// Operand collectors keep writes after older reads of the same register (D8).
+        pub guarded: bool = true,
     }
 }
 
@@ -179,7 +180,9 @@ impl<M: WarpMask> Ghost<M> {
     #[inline]
     fn examine(&mut self, window: Window<'_>, warp: WarpSlot) {
         let w = warp.index();
-        let head = match self.isb.oldest_ready(warp).or(self.table[w].0) {
+        let (oldest, first) = (self.isb.oldest_ready(warp), self.table[w].0);
+        let candidate = if self.config.table_first { first.or(oldest) } else { oldest.or(first) };
+        let head = match candidate {
             Some(location) => {
                 self.candidate[w] = location;
                 Head::ready(window.inst(self.isb.id(warp, location)).pipe)
@@ -285,8 +288,8 @@ impl<M: WarpMask> Ghost<M> {
     }
 
     /// Warps learn of TLB checks that have ended.
-    fn translate(&mut self, now: Cycle, window: Window<'_>, agenda: &mut Agenda) {
-        while let Some(warp) = self.translations.as_mut().and_then(|t| t.take_done(now, agenda)) {
+    fn translate(&mut self, now: Cycle, window: Window<'_>, wake_up: &mut WakeUp) {
+        while let Some(warp) = self.translations.as_mut().and_then(|t| t.take_done(now, wake_up)) {
             self.isb.translated(warp);
             self.unfilled.insert(warp);
             self.examine(window, warp);
@@ -300,20 +303,28 @@ fn synchronises(inst: &InFlight) -> bool {
     inst.ends_warp || !matches!(inst.control, Control::None | Control::Branch)
 }
 
+impl<M: WarpMask> CoreDesign for Ghost<M> {
+    type Issue = Self;
+    type Operands = Collectors;
+
+    fn operands(config: &GhostConfig, spec: &CoreSpec) -> Collectors {
+        Collectors::new(spec, CollectorRules { guards_reads: config.guarded, ..CollectorRules::default() })
+    }
+}
+
 impl<M: WarpMask> IssuePolicy for Ghost<M> {
     type Config = GhostConfig;
     type Mask = M;
 
     fn new(config: &GhostConfig, spec: &CoreSpec) -> Self {
-        let mut config = config.clone();
-        config.issue_buffer = config.issue_buffer.clamp(1, 64);
+        let mut config = *config;
         let per_fetch = spec.sm.frontend.instructions_per_fetch;
         config.instruction_buffer = config.instruction_buffer.clamp(per_fetch, 128);
         let (warps, schedulers) = (spec.sm.max_warps as usize, spec.schedulers());
         let warps_of = |s: usize| M::collect((s..warps).step_by(schedulers).map(|w| WarpSlot(w as u16)));
         Self {
             buffer: InstructionBuffer::new(warps, config.instruction_buffer, per_fetch),
-            isb: IssueBuffer::new(warps, config.issue_buffer, config.precise.is_none(), Scoreboard::new(&(), spec)),
+            isb: IssueBuffer::new(warps, config.issue_buffer as usize, !config.precise, Scoreboard::new(&(), spec)),
             shared: (0..schedulers).map(|s| Shared { warps: warps_of(s), checked: 0, served: 0 }).collect(),
             fetched: M::NONE,
             flagged: M::NONE,
@@ -326,7 +337,7 @@ impl<M: WarpMask> IssuePolicy for Ghost<M> {
             table: PerWarp::new((None, None)),
             candidate: PerWarp::new(0),
             heads: Heads::default(),
-            translations: config.precise.map(Translations::new),
+            translations: config.precise.then(|| Translations::new(config.tlb_check_cycles)),
             config,
             max_warps: warps,
             partitions: spec.partitions,
@@ -338,10 +349,10 @@ impl<M: WarpMask> IssuePolicy for Ghost<M> {
     }
 
     fn structures(&self) -> Vec<Structure> {
-        let (size, warps, schedulers) = (self.config.issue_buffer, self.max_warps, self.shared.len());
+        let (size, warps, schedulers) = (self.config.issue_buffer as usize, self.max_warps, self.shared.len());
         let warps_each = warps.div_ceil(schedulers);
         let index = size.next_power_of_two().trailing_zeros() as usize;
-        let loads = if self.config.precise.is_some() { size + 1 } else { 0 };
+        let loads = if self.config.precise { size + 1 } else { 0 };
         // Valid, index, mask, IB-dep (locations and three registers), instruction, InstLoadCounter.
         let entry = 1 + index + 32 + size + 3 + 64 + loads;
         let banks = size.min(8);
@@ -380,7 +391,7 @@ impl<M: WarpMask> IssuePolicy for Ghost<M> {
                     .searched(once),
             );
         }
-        if self.config.precise.is_some() {
+        if self.config.precise {
             all.push(of("load counter", warps, 1, size + 1).written(twice));
         }
         all
@@ -393,11 +404,6 @@ impl<M: WarpMask> IssuePolicy for Ghost<M> {
     fn start_warp(&mut self, warp: WarpSlot, regs: &RegFile) {
         debug_assert!(self.heads.is_empty(warp));
         self.isb.start_warp(warp, regs);
-    }
-
-    #[inline]
-    fn guards_reads(&self) -> bool {
-        self.config.guarded
     }
 
     #[inline]
@@ -416,9 +422,9 @@ impl<M: WarpMask> IssuePolicy for Ghost<M> {
     }
 
     #[inline]
-    fn tick(&mut self, now: Cycle, window: Window<'_>, agenda: &mut Agenda) -> bool {
+    fn tick(&mut self, now: Cycle, window: Window<'_>, wake_up: &mut WakeUp) -> bool {
         if self.translations.is_some() {
-            self.translate(now, window, agenda);
+            self.translate(now, window, wake_up);
         }
         if !(self.written | self.unfilled).is_empty() {
             self.schedule(window);
@@ -438,7 +444,7 @@ impl<M: WarpMask> IssuePolicy for Ghost<M> {
         }
         let busy = self.written | self.unfilled | self.checkable() | self.syncing & self.isb.empty;
         if !busy.is_empty() || !self.checked.is_empty() {
-            agenda.moved();
+            wake_up.moved();
         }
         false
     }

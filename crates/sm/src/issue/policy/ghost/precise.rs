@@ -14,28 +14,13 @@
 //! - D-P2: loads and atomics to global and local memory have a TLB check; it ends a fixed time after
 //!   they have left their operand collector and never misses.
 
-use crate::agenda::Agenda;
 use crate::inflight::{InstId, Window};
 use crate::kernel::{Names, RegSet};
+use crate::wake_up::WakeUp;
 use crate::warps::PerWarp;
 use isa::{Access, Control, MemAccess, Space, WarpSlot};
 use kit::Cycle;
 use std::collections::VecDeque;
-
-/// Choices of GhOST-Precise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Precise {
-    /// From the cycle in which a load leaves its operand collector to the one in which its TLB check
-    /// ends.
-    pub tlb_check_cycles: u32,
-}
-
-impl Default for Precise {
-    /// The paper names no latency; this is that of an L1 TLB looked up beside the L1 cache's tags.
-    fn default() -> Self {
-        Self { tlb_check_cycles: 1 }
-    }
-}
 
 /// What starting again at any unchecked load of a warp would execute again.
 #[derive(Clone, Copy, Debug, Default)]
@@ -51,7 +36,8 @@ struct Region {
 /// Loads on their way to their TLB checks.
 #[derive(Debug)]
 pub(super) struct Translations {
-    config: Precise,
+    /// From the cycle in which a load leaves its operand collector to the one in which its TLB check ends.
+    tlb_check_cycles: u32,
     regions: PerWarp<Region, u128>,
     /// Lookups that began in this cycle.
     begun: Vec<WarpSlot>,
@@ -66,8 +52,8 @@ fn is_translated(mem: MemAccess) -> bool {
 }
 
 impl Translations {
-    pub fn new(config: Precise) -> Self {
-        Self { config, regions: PerWarp::new(Region::default()), begun: Vec::new(), pending: VecDeque::new() }
+    pub fn new(tlb_check_cycles: u32) -> Self {
+        Self { tlb_check_cycles, regions: PerWarp::new(Region::default()), begun: Vec::new(), pending: VecDeque::new() }
     }
 
     /// `id` is checked for dependences: its InstLoadCounter, and whether it must wait for that to be
@@ -104,12 +90,12 @@ impl Translations {
 
     /// A warp one of whose TLB checks has ended; at the first call of a cycle, lookups begun in it
     /// start to take time.
-    pub fn take_done(&mut self, now: Cycle, agenda: &mut Agenda) -> Option<WarpSlot> {
-        let known = now + Cycle::from(self.config.tlb_check_cycles) + 1;
+    pub fn take_done(&mut self, now: Cycle, wake_up: &mut WakeUp) -> Option<WarpSlot> {
+        let known = now + Cycle::from(self.tlb_check_cycles) + 1;
         self.pending.extend(self.begun.drain(..).map(|warp| (known, warp)));
         let &(due, warp) = self.pending.front()?;
         if due > now {
-            agenda.at(due);
+            wake_up.at(due);
             return None;
         }
         self.pending.pop_front();

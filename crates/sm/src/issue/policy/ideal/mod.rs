@@ -52,10 +52,12 @@ mod accesses;
 mod registers;
 mod waits;
 
-use super::{Allowances, Each, IssuePolicy, ReadyMasks, Structure};
+use super::{Each, IssuePolicy, ReadyMasks, Structure};
+use crate::design::{Allowances, CoreDesign};
 use crate::inflight::{InFlight, InstId, Window};
 use crate::observe::counters::DesignStatistic;
 use crate::observe::stalls::{Stall, StallMasks};
+use crate::operands::{CollectorRules, Collectors};
 use crate::spec::{CoreSpec, Pipe, PipeSet};
 use crate::warps::PerWarp;
 use crate::warps::mask::WarpMask;
@@ -66,31 +68,24 @@ use kit::bits::set_bits;
 use registers::Registers;
 use waits::{AllWaiters, Cause, Places, SPAN, Waiters, Waits, place_of, wait};
 
-/// Depth and freedoms.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct IdealConfig {
-    /// Instructions of a warp, from the oldest that has not issued to the youngest: at least those of a
-    /// fetch, at most 64.
-    pub window: u32,
-    /// Unbounded register renaming.
-    pub renames: bool,
-    /// Perfect alias checking.
-    pub knows_addresses: bool,
-    /// Perfect branch prediction.
-    pub knows_branches: bool,
+kit::parameters! {
+    /// The window and the freedoms of the limit study.
+    pub struct IdealConfig {
+        /// Instructions of a warp, from the oldest that has not issued to the youngest; at least those of a fetch.
+        pub window: u32 = 64 in (1, 64),
+        /// Unbounded register renaming.
+        pub renaming: bool = true,
+        /// Perfect alias checking.
+        pub addresses: bool = true,
+        /// Perfect branch prediction.
+        pub branches: bool = true,
+    }
 }
 
 impl IdealConfig {
     /// A window of 64 with some of the three freedoms, in the order of table V.
-    pub const fn with(renames: bool, knows_addresses: bool, knows_branches: bool) -> Self {
-        Self { window: SPAN as u32, renames, knows_addresses, knows_branches }
-    }
-}
-
-impl Default for IdealConfig {
-    /// All three freedoms.
-    fn default() -> Self {
-        Self::with(true, true, true)
+    pub const fn with(renaming: bool, addresses: bool, branches: bool) -> Self {
+        Self { window: SPAN as u32, renaming, addresses, branches }
     }
 }
 
@@ -249,7 +244,7 @@ impl<M: WarpMask> Ideal<M> {
             of.in_turn |= mine;
             waits.begin(Cause::Order);
         }
-        if synchronises || inst.control != Control::None && !self.config.knows_branches {
+        if synchronises || inst.control != Control::None && !self.config.branches {
             of.wall = mine;
         }
         waits
@@ -260,6 +255,23 @@ impl<M: WarpMask> Ideal<M> {
 #[inline]
 fn synchronises(inst: &InFlight) -> bool {
     inst.ends_warp || !matches!(inst.control, Control::None | Control::Branch | Control::Exit)
+}
+
+impl<M: WarpMask> CoreDesign for Ideal<M> {
+    type Issue = Self;
+    type Operands = Collectors;
+
+    fn operands(_: &IdealConfig, spec: &CoreSpec) -> Collectors {
+        Collectors::new(spec, CollectorRules::default())
+    }
+
+    fn branches(config: &IdealConfig, of_gpu: BranchFetch) -> BranchFetch {
+        if config.branches { BranchFetch::Oracle } else { of_gpu }
+    }
+
+    fn allowances(config: &IdealConfig) -> Allowances {
+        Allowances { renames: config.renaming, passes_branches: config.branches }
+    }
 }
 
 impl<M: WarpMask> IssuePolicy for Ideal<M> {
@@ -276,8 +288,8 @@ impl<M: WarpMask> IssuePolicy for Ideal<M> {
             windows: PerWarp::new(WarpWindow::default()),
             entries: vec![Entry { waits: Waits::default(), id: InstId(0), pipe: Pipe(0) }; warps * SPAN].into(),
             waiters: AllWaiters::default(),
-            registers: Registers::new(config.renames),
-            accesses: Accesses::new(warps, config.knows_addresses),
+            registers: Registers::new(config.renaming),
+            accesses: Accesses::new(warps, config.addresses),
             room: M::ALL,
             ready: ReadyMasks::default(),
             stalls: StallMasks::default(),
@@ -286,14 +298,6 @@ impl<M: WarpMask> IssuePolicy for Ideal<M> {
             issued: 0,
             reordered: 0,
         }
-    }
-
-    fn allowances(config: &IdealConfig) -> Allowances {
-        Allowances { renames: config.renames, passes_branches: config.knows_branches }
-    }
-
-    fn branches(config: &IdealConfig, of_gpu: BranchFetch) -> BranchFetch {
-        if config.knows_branches { BranchFetch::Oracle } else { of_gpu }
     }
 
     fn structures(&self) -> Vec<Structure> {
@@ -326,7 +330,7 @@ impl<M: WarpMask> IssuePolicy for Ideal<M> {
     fn insert(&mut self, window: Window<'_>, id: InstId) {
         let inst = window.inst(id);
         let (warp, w, place) = (inst.warp, inst.warp.index(), place_of(inst.order));
-        self.waiters.begin(id, self.config.renames);
+        self.waiters.begin(id, self.config.renaming);
         let waits = self.dependences(window, id, place);
         self.entries[w * SPAN + place] = Entry { waits, id, pipe: inst.pipe };
         let of = &mut self.windows[w];
@@ -395,7 +399,7 @@ impl<M: WarpMask> IssuePolicy for Ideal<M> {
 
     #[inline]
     fn on_operands_read(&mut self, window: Window<'_>, id: InstId) {
-        if self.config.renames {
+        if self.config.renaming {
             return;
         }
         self.registers.has_read(window, id);

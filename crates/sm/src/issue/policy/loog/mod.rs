@@ -19,7 +19,7 @@
 //! - **Register alias table** (RAT): of each register of a warp, whether it is in the register file or
 //!   which station will produce it. An instruction that issues looks up its sources and enters itself
 //!   for its results, so that WAR and WAW dependences vanish.
-//! - **Reservation stations**: an instruction takes a station ([`Stations`]) of its sub-core, reads
+//! - **Reservation stations**: an instruction takes a station ([`ReservationStations`]) of its sub-core, reads
 //!   there the sources that are in the register file and awaits the others; it leaves for its unit when
 //!   it has all, whatever older ones do, and keeps the station until its result is broadcast.
 //! - **Result broadcast**: a result is written to the register file and captured by all stations that
@@ -74,11 +74,13 @@ mod stations;
 
 use super::extent::{Extent, overlap};
 use super::heads::{Head, Heads};
-use super::{Allowances, Each, IssuePolicy, ReadyMasks, Stations, Structure};
+use super::{Each, IssuePolicy, ReadyMasks, Structure};
+use crate::design::{Allowances, CoreDesign};
 use crate::frontend::instruction_buffer::InstructionBuffer;
 use crate::inflight::{InFlight, InstId, Window};
 use crate::observe::counters::DesignStatistic;
 use crate::observe::stalls::{Stall, StallMasks};
+use crate::operands::{FeedsStations, ReservationStations, StationCounts};
 use crate::spec::{CoreSpec, PipeSet};
 use crate::warps::PerWarp;
 use crate::warps::mask::WarpMask;
@@ -89,20 +91,15 @@ use stations::InStations;
 /// Most sources that a station awaits.
 const MAX_AWAITED: usize = 64;
 
-/// Sizes of LOOG.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LoogConfig {
-    /// Operand collectors of an SM.
-    pub collectors: u32,
-    /// Entries of the load-store queues of an SM that hold accesses in place of collectors; 0: accesses
-    /// take collectors.
-    pub queue: u32,
-}
-
-impl Default for LoogConfig {
-    /// What the GhOST paper compares with: four times the collectors of the RTX 2060 Super.
-    fn default() -> Self {
-        Self { collectors: 32, queue: 0 }
+kit::parameters! {
+    /// Sizes of LOOG, shared out evenly among the sub-cores; 64 together at most. The defaults are what the GhOST
+    /// paper compares with: four times the collectors of the RTX 2060 Super.
+    pub struct LoogConfig {
+        /// Operand collectors of an SM.
+        pub collectors: u32 = 32 in (1, 64),
+        /// Entries of an SM's load-store queues, which hold accesses in place of collectors; 0: accesses take
+        /// collectors.
+        pub queue: u32 = 0 in (0, 63),
     }
 }
 
@@ -206,11 +203,22 @@ fn meet(window: Window<'_>, a: InstId, b: InstId) -> bool {
     Extent::of(window, a).may_meet(&Extent::of(window, b)) && overlap(window, a, b)
 }
 
+impl<M: WarpMask> CoreDesign for Loog<M> {
+    type Issue = Self;
+    type Operands = ReservationStations;
+
+    fn operands(config: &LoogConfig, spec: &CoreSpec) -> ReservationStations {
+        ReservationStations::new(spec, StationCounts { any: config.collectors, of_memory: config.queue })
+    }
+
+    fn allowances(_: &LoogConfig) -> Allowances {
+        Allowances { renames: true, ..Allowances::default() }
+    }
+}
+
 impl<M: WarpMask> IssuePolicy for Loog<M> {
     type Config = LoogConfig;
     type Mask = M;
-
-    const STATIONS: bool = true;
 
     fn new(config: &LoogConfig, spec: &CoreSpec) -> Self {
         let (warps, frontend) = (spec.sm.max_warps as usize, &spec.sm.frontend);
@@ -223,18 +231,23 @@ impl<M: WarpMask> IssuePolicy for Loog<M> {
             passed_over: M::NONE,
             starved: M::NONE,
             counts: Counts::default(),
-            config: config.clone(),
+            config: *config,
             warps,
             partitions: spec.partitions,
         }
     }
 
-    fn allowances(_: &LoogConfig) -> Allowances {
-        Allowances { renames: true, ..Allowances::default() }
-    }
-
-    fn stations(config: &LoogConfig) -> Option<Stations> {
-        Some(Stations { count: config.collectors, of_memory: config.queue })
+    fn check(config: &LoogConfig, spec: &CoreSpec) -> Result<(), String> {
+        let LoogConfig { collectors, queue } = *config;
+        if collectors + queue > 64 {
+            return Err(format!("{collectors} collectors and a queue of {queue} are more than 64 together"));
+        }
+        match spec.partitions as u32 {
+            n if collectors.is_multiple_of(n) && queue.is_multiple_of(n) => Ok(()),
+            n => {
+                Err(format!("{collectors} collectors and a queue of {queue} cannot be shared out among {n} sub-cores"))
+            }
+        }
     }
 
     fn structures(&self) -> Vec<Structure> {
@@ -357,26 +370,6 @@ impl<M: WarpMask> IssuePolicy for Loog<M> {
     }
 
     #[inline]
-    fn awaited(&self, _window: Window<'_>, id: InstId) -> u64 {
-        self.table.awaited(id)
-    }
-
-    #[inline]
-    fn take_woken(&mut self) -> Option<InstId> {
-        self.table.take_woken()
-    }
-
-    #[inline]
-    fn may_pass(window: Window<'_>, younger: InstId, older: InstId, known: bool) -> bool {
-        let (me, other) = (window.inst(younger), window.inst(older));
-        if keeps_its_place(me) || keeps_its_place(other) {
-            return false;
-        }
-        let loads = |inst: &InFlight| inst.mem.is_some_and(|m| m.access == Access::Load);
-        loads(me) && loads(other) || known && !meet(window, younger, older)
-    }
-
-    #[inline]
     fn on_operands_read(&mut self, window: Window<'_>, id: InstId) {
         let inst = window.inst(id);
         self.counts.reordered += u64::from(self.in_stations.leave(inst.warp, inst.order));
@@ -394,5 +387,27 @@ impl<M: WarpMask> IssuePolicy for Loog<M> {
 
     fn oldest(&self, warp: WarpSlot) -> Option<InstId> {
         self.buffer.front(warp)
+    }
+}
+
+impl<M: WarpMask> FeedsStations for Loog<M> {
+    #[inline]
+    fn awaited(&self, _window: Window<'_>, id: InstId) -> u64 {
+        self.table.awaited(id)
+    }
+
+    #[inline]
+    fn take_woken(&mut self) -> Option<InstId> {
+        self.table.take_woken()
+    }
+
+    #[inline]
+    fn may_pass(window: Window<'_>, younger: InstId, older: InstId, known: bool) -> bool {
+        let (me, other) = (window.inst(younger), window.inst(older));
+        if keeps_its_place(me) || keeps_its_place(other) {
+            return false;
+        }
+        let loads = |inst: &InFlight| inst.mem.is_some_and(|m| m.access == Access::Load);
+        loads(me) && loads(other) || known && !meet(window, younger, older)
     }
 }

@@ -57,42 +57,39 @@
 
 mod buffer;
 
+use super::DEPENDENCE_BITS;
 use super::heads::{Head, Heads};
-use super::structure::DEPENDENCE_BITS;
 use super::{Each, IssuePolicy, ReadyMasks, Structure};
+use crate::design::CoreDesign;
 use crate::inflight::{InstId, Window};
 use crate::observe::counters::DesignStatistic;
 use crate::observe::stalls::StallMasks;
+use crate::operands::{CollectorRules, Collectors};
 use crate::spec::{CoreSpec, PipeSet};
 use crate::warps::PerWarp;
 use crate::warps::mask::WarpMask;
 use buffer::{Buffer, Offer, Place};
 use isa::{RegFile, WarpSlot};
 
-/// When an instruction is done for those that only have to keep behind it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Until {
-    /// When it issues.
-    Issue,
-    /// When it writes back.
-    WriteBack,
+kit::words! {
+    /// When an instruction stops holding back those that only have to follow it.
+    pub enum Until {
+        /// When it issues.
+        Issue = "issue",
+        /// When it writes back.
+        WriteBack = "write-back",
+    }
 }
 
-/// Sizes and choices of SOCGPU.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SocgpuConfig {
-    /// Entries of a warp's instruction buffer, from those of a fetch to 64.
-    pub entries: usize,
-    /// When Stop dependences, on a branch or of one, end.
-    pub stops_end: Until,
-    /// When the dependence of an access to memory on an older access or barrier ends.
-    pub accesses_end: Until,
-}
-
-impl Default for SocgpuConfig {
-    /// The paper's choice.
-    fn default() -> Self {
-        Self { entries: 8, stops_end: Until::WriteBack, accesses_end: Until::WriteBack }
+kit::parameters! {
+    /// Sizes and choices of SOCGPU; the defaults are the paper's.
+    pub struct SocgpuConfig {
+        /// Entries of a warp's instruction buffer; at least those of a fetch.
+        pub buffer: u32 = 8 in (1, 64),
+        /// When Stop dependences, on a branch or of one, end.
+        pub stops_end: Until = (Until::WriteBack),
+        /// When the dependence of an access to memory on an older access or barrier ends.
+        pub accesses_end: Until = (Until::WriteBack),
     }
 }
 
@@ -137,13 +134,22 @@ impl<M: WarpMask> Socgpu<M> {
     }
 }
 
+impl<M: WarpMask> CoreDesign for Socgpu<M> {
+    type Issue = Self;
+    type Operands = Collectors;
+
+    fn operands(_: &SocgpuConfig, spec: &CoreSpec) -> Collectors {
+        Collectors::new(spec, CollectorRules::default())
+    }
+}
+
 impl<M: WarpMask> IssuePolicy for Socgpu<M> {
     type Config = SocgpuConfig;
     type Mask = M;
 
     fn new(config: &SocgpuConfig, spec: &CoreSpec) -> Self {
         let (warps, per_fetch) = (spec.sm.max_warps as usize, spec.sm.frontend.instructions_per_fetch as usize);
-        let config = SocgpuConfig { entries: config.entries.clamp(per_fetch, 64), ..config.clone() };
+        let config = SocgpuConfig { buffer: (config.buffer as usize).clamp(per_fetch, 64) as u32, ..*config };
         Self {
             buffer: Buffer::new(&config, warps, per_fetch),
             candidate: PerWarp::new(0),
@@ -156,7 +162,7 @@ impl<M: WarpMask> IssuePolicy for Socgpu<M> {
     }
 
     fn structures(&self) -> Vec<Structure> {
-        let (entries, instances) = (self.config.entries, self.warps);
+        let (entries, instances) = (self.config.buffer as usize, self.warps);
         let seniority = entries.next_power_of_two().trailing_zeros() as usize;
         // Valid, instruction (registers and type in it) and lanes as in the baseline; PC and next PC.
         let entry = 1 + 64 + 32 + 2 * 32 + 1 + seniority;

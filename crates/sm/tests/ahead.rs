@@ -1,4 +1,4 @@
-//! SMs that run ahead of each other, where their warps allow it, do what SMs in step do.
+//! A machine of SMs: those that run ahead of each other, where their warps allow it, do what SMs in step do.
 
 use config::GpuConfig;
 use gpu::{Machine, Snapshot, StreamId};
@@ -6,7 +6,7 @@ use isa::{
     Access, CacheOp, Control, CtaSlot, Dim3, DynInst, Fault, InstSpec, KernelId, LaunchShape, MemAccess, OpClass, Pc,
     Program, ProgramBuilder, RegFile, RegId, Space, StepContext, Traits, WarpSlot, WarpStream,
 };
-use sm::{Code, CoreOptions, CoreSpec, InOrder, Scoreboard, Silent, TimingTable};
+use sm::{Code, CoreOptions, CoreSpec, InOrder, Kernel, Scoreboard, Silent, Sm, SmTotals, TimingTable};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -33,7 +33,9 @@ impl Warp {
 impl<const ALONE: bool> WarpStream for Drawn<ALONE> {
     type Shared = ();
 
-    const ALONE: bool = ALONE;
+    fn is_alone(&self) -> bool {
+        ALONE
+    }
 
     fn start_cta(&mut self, (): &mut (), _: KernelId, cta: Dim3, _: CtaSlot, warps: &[WarpSlot]) {
         self.warps.resize(64, Warp::default());
@@ -95,17 +97,18 @@ fn program(textures: bool) -> Arc<Program> {
 }
 
 /// Runs two kernels, one after the other; gives all counters after each and the cycles of its CTAs.
-fn run<const ALONE: bool>(gpu: &GpuConfig, textures: bool) -> Vec<(u64, u64, Snapshot)> {
+fn run<const ALONE: bool>(gpu: &GpuConfig, textures: bool) -> Vec<(u64, u64, Snapshot<SmTotals>)> {
     let options = CoreOptions { decode_past_barriers: true, ..CoreOptions::default() };
     let spec = Arc::new(CoreSpec::new(gpu, TimingTable::Sass, options).expect("a sound GPU"));
     let code = Arc::new(Code::new(program(textures), &spec));
     let length = code.program.insts().len() as u32;
     let stream = |_| Drawn::<ALONE> { length, warps: Vec::new() };
-    let mut machine = Machine::<_, InOrder<Scoreboard>>::new(gpu, spec, &(), (), stream, |_| Silent);
+    let sm = |i| Sm::<_, InOrder<Scoreboard>>::new(i, spec.clone(), stream(i), &(), Silent);
+    let mut machine = Machine::new(gpu, spec.outbox_packets, (), (0..gpu.sm_count as u16).map(sm).collect());
     let grid = Dim3::new(gpu.sm_count * 9 / 2, 1, 1);
     for threads in [128, 416] {
         let shape = LaunchShape { grid, block: Dim3::new(threads, 1, 1), registers_per_thread: 32, shared_bytes: 4096 };
-        machine.launch(code.clone(), shape, StreamId(0));
+        machine.launch(Kernel::new(code.clone(), shape, &spec), StreamId(0));
     }
     machine.run(&mut |_| ControlFlow::Continue(())).expect("it ends");
     let mut ends: Vec<_> = machine.take_ended().into_iter().map(|k| (k.start, k.end, k.counters)).collect();
@@ -120,7 +123,7 @@ fn check(name: &str, change: impl Fn(&mut GpuConfig)) {
     change(&mut gpu);
     for textures in [false, true] {
         let (ahead, in_step) = (run::<true>(&gpu, textures), run::<false>(&gpu, textures));
-        assert!(in_step.last().expect("counters").2.sm.warp_instructions > 10_000);
+        assert!(in_step.last().expect("counters").2.core.sm.warp_instructions > 10_000);
         assert_eq!(ahead, in_step, "{name}, textures: {textures}");
     }
 }

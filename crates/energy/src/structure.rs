@@ -1,4 +1,7 @@
-//! Hardware structures of a design: what `list cores` and the cost model read.
+//! Hardware structures of a core design: what `list cores` and the cost model read.
+
+use crate::storage::Storage;
+use serde::Serialize;
 
 /// What a structure is used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,12 +31,12 @@ impl Each {
     }
 }
 
-/// How often a structure is used, all instances together.
+/// How often a structure is used, all instances taken together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Uses {
-    /// How many times for each.
+    /// Number of uses for each.
     pub times: u32,
-    /// Of these.
+    /// The event that is counted.
     pub per: Each,
 }
 
@@ -45,35 +48,29 @@ impl Uses {
 /// A hardware structure of a design.
 ///
 /// ```
-/// # use sm::{Each, Structure};
+/// # use energy::{Each, Structure};
 /// // 32 queues of two 97-bit entries, one written when an instruction is decoded, read when it issues.
 /// let one = Each::Instruction.times(1);
 /// let buffer = Structure::new("instruction buffer", 32, 2, 97).ports(1, 2).read(one).written(one);
 /// assert_eq!(buffer.total_bits(), 32 * 2 * 97);
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Structure {
-    /// What it is, in the paper's words.
+    /// Its name in the paper.
     pub name: &'static str,
-    /// How many of it an SM has.
+    /// Number of instances in an SM.
     pub instances: usize,
-    /// Entries of one.
-    pub entries: usize,
-    /// Bits of an entry.
-    pub bits: usize,
-    /// Entries that can be read in one cycle, each picked out of all.
-    pub read_ports: usize,
-    /// Entries that can be written in one cycle.
-    pub write_ports: usize,
-    /// Bits that one compares in a cycle, with each other or with what comes in.
-    pub compared_bits: usize,
-    /// Whether it is a matrix, whose rows and columns are cleared and tested at once.
-    pub matrix: bool,
+    /// One of them.
+    #[serde(flatten)]
+    pub storage: Storage,
     /// How often an entry is read.
+    #[serde(skip)]
     pub reads: Uses,
     /// How often an entry is written.
+    #[serde(skip)]
     pub writes: Uses,
     /// How often its comparators, or its matrix, are used.
+    #[serde(skip)]
     pub searches: Uses,
 }
 
@@ -83,54 +80,45 @@ impl Structure {
         Self {
             name,
             instances,
-            entries,
-            bits,
-            read_ports: 1,
-            write_ports: 1,
-            compared_bits: 0,
-            matrix: false,
+            storage: Storage { entries, bits, read_ports: 1, write_ports: 1, compared_bits: 0, matrix: false },
             reads: Uses::NONE,
             writes: Uses::NONE,
             searches: Uses::NONE,
         }
     }
 
-    /// With other numbers of ports.
+    /// Sets the numbers of ports.
     pub const fn ports(self, read_ports: usize, write_ports: usize) -> Self {
-        Self { read_ports, write_ports, ..self }
+        Self { storage: Storage { read_ports, write_ports, ..self.storage }, ..self }
     }
 
-    /// With comparators of `compared_bits` in each.
+    /// Gives each instance comparators of `compared_bits`.
     pub const fn compares(self, compared_bits: usize) -> Self {
-        Self { compared_bits, ..self }
+        Self { storage: Storage { compared_bits, ..self.storage }, ..self }
     }
 
-    /// As a matrix.
+    /// Makes it a matrix.
     pub const fn matrix(self) -> Self {
-        Self { matrix: true, ..self }
+        Self { storage: Storage { matrix: true, ..self.storage }, ..self }
     }
 
-    /// Read so often.
+    /// Sets how often an entry is read.
     pub const fn read(self, reads: Uses) -> Self {
         Self { reads, ..self }
     }
 
-    /// Written so often.
+    /// Sets how often an entry is written.
     pub const fn written(self, writes: Uses) -> Self {
         Self { writes, ..self }
     }
 
-    /// Searched so often.
+    /// Sets how often its comparators, or its matrix, are used.
     pub const fn searched(self, searches: Uses) -> Self {
         Self { searches, ..self }
     }
 
     /// Bits in an SM.
     pub const fn total_bits(&self) -> usize {
-        self.instances * self.entries * self.bits
+        self.instances * self.storage.total_bits()
     }
 }
-
-/// Bits compared to find the dependences between two instructions: the result of each with the three
-/// sources of the other and with its result, names of 8 bits.
-pub(crate) const DEPENDENCE_BITS: usize = (3 + 3 + 1) * 8;

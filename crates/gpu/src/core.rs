@@ -1,0 +1,175 @@
+//! What a machine needs of a core: the trait above the SM and above any core that is built otherwise.
+//!
+//! A core takes CTAs, makes requests at its [`Port`] and reports what it has counted. What is inside (a
+//! pipeline of warps, a dataflow fabric) is its own concern, and so are its statistics: a machine adds them
+//! up, a report prints the rows that they give ([`CoreReport`]).
+
+use crate::livelock::{Pulse, SpinningWarp};
+use crate::statistics::{Period, Table};
+use config::GpuConfig;
+use energy::{Activity, Each};
+use isa::{CtaSlot, Dim3, Fault, KernelId, LaunchShape, WarpSlot};
+use kit::{Counters, Cycle};
+use mem::Port;
+
+/// What a core shares with the rest of the GPU while it ticks.
+#[derive(Debug)]
+pub struct Env<'a, Kernel, Shared> {
+    /// All launches, by [`KernelId`].
+    pub kernels: &'a [Kernel],
+    /// What all cores share: device memory, or nothing.
+    pub shared: &'a mut Shared,
+    /// Requests of this core to the memory system and the replies.
+    pub port: &'a mut Port,
+}
+
+/// The environment of a core `C`.
+pub type EnvOf<'a, C> = Env<'a, <C as Core>::Kernel, <C as Core>::Shared>;
+
+/// A CTA that has left its core.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FinishedCta {
+    /// Its kernel.
+    pub kernel: KernelId,
+    /// Its position in the grid.
+    pub cta: Dim3,
+    /// The slot it had.
+    pub slot: CtaSlot,
+}
+
+/// A launch as a core needs it: the code, resolved for this kind of core, in a shape.
+pub trait CoreKernel {
+    /// Grid, block, registers, shared memory.
+    fn shape(&self) -> &LaunchShape;
+    /// Whether it may read textures.
+    fn reads_textures(&self) -> bool;
+}
+
+/// One of a machine's cores, in time steps of a core cycle.
+///
+/// All calls are static: a [`Machine`](crate::Machine) is compiled for its kind of core.
+pub trait Core {
+    /// A launch, ready for this kind of core.
+    type Kernel: CoreKernel;
+    /// What all cores share: device memory, or nothing.
+    type Shared;
+    /// What a core counts.
+    type Counters: CoreCounters;
+
+    /// Maximum number of requests that it makes in one cycle.
+    const MOST_REQUESTS: usize;
+
+    /// One cycle. `now` is at least [`Core::cycles`]: the core accounts for the cycles between by itself.
+    ///
+    /// # Errors
+    /// The fault of an instruction that could not be executed.
+    fn tick(&mut self, now: Cycle, env: &mut EnvOf<'_, Self>) -> Result<(), Box<Fault>>;
+
+    /// When the core must be ticked next: exact or too early, never too late, unless a CTA is started
+    /// before. [`NEVER`](kit::NEVER) if only a reply from the memory can move it and none is on its way
+    /// through its `port`.
+    fn next_event(&self, port: &Port) -> Cycle;
+
+    /// Whether what the threads of a core do depends on nothing that other cores do, so that one core may be
+    /// ahead of the others in time. It never changes.
+    fn is_alone(&self) -> bool;
+
+    /// Cycles accounted for: the first one that has been neither ticked nor settled.
+    fn cycles(&self) -> Cycle;
+
+    /// Whether a CTA of `shape` fits now.
+    fn can_accept(&self, shape: &LaunchShape) -> bool;
+
+    /// Starts CTA `cta` of `kernel`, which must fit. The first tick for it is that of cycle `now`.
+    fn start_cta(&mut self, now: Cycle, env: &mut EnvOf<'_, Self>, kernel: KernelId, cta: Dim3);
+
+    /// CTAs that have left since the caller last drained this.
+    fn finished(&mut self) -> &mut Vec<FinishedCta>;
+
+    /// Whether any thread is resident.
+    fn has_threads(&self) -> bool;
+
+    /// Whether no CTA is resident and nothing is under way.
+    fn is_idle(&self) -> bool;
+
+    /// Accounts for the cycles before `now` that the core slept through, for [`Core::count`].
+    fn settle(&mut self, now: Cycle);
+
+    /// Asserts the invariants of the core's counters, at the end of a run.
+    fn check(&self) {}
+
+    /// Drops the contents of L1, as between kernels.
+    fn flush_l1(&mut self);
+
+    /// Adds what the core has counted to `sum`.
+    fn count(&self, sum: &mut Self::Counters);
+
+    /// Warp instructions (of a core without warps: their equivalent) so far, for progress.
+    fn warp_instructions(&self) -> u64;
+
+    /// CTAs started and CTAs finished, added up.
+    fn cta_events(&self) -> u64;
+
+    /// Who waits for what, a line each: the report of a deadlock.
+    fn describe_stalls(&self, kernels: &[Self::Kernel]) -> Vec<String>;
+
+    /// From now on notes whether anything that threads share changes: [`Core::has_changed`].
+    fn watch_changes(&self, _shared: &mut Self::Shared) {}
+
+    /// Whether anything that threads share may have changed since [`Core::watch_changes`]. A core that does
+    /// not know always returns true, and no livelock is found on it.
+    fn has_changed(&self, _shared: &Self::Shared) -> bool {
+        true
+    }
+
+    /// The resident warps with their states.
+    fn pulses(&self) -> Vec<(WarpSlot, Pulse)> {
+        Vec::new()
+    }
+
+    /// What the resident warps do, each of which repeats itself, or is `blocked` at a barrier. The machine
+    /// cannot continue after this.
+    fn follow_loops(
+        &mut self,
+        _now: Cycle,
+        _kernels: &[Self::Kernel],
+        _shared: &mut Self::Shared,
+        _blocked: &dyn Fn(WarpSlot) -> bool,
+    ) -> Vec<SpinningWarp> {
+        Vec::new()
+    }
+}
+
+/// The counters of a kind of core, added up over cores.
+pub trait CoreCounters: Counters + CoreReport + 'static {
+    /// Takes out what cores count merely because time passes (idle issue slots), `waited` having been
+    /// counted while every kernel was within its launch latency: reports leave those cycles out.
+    fn leave_out(&mut self, waited: &Self);
+}
+
+/// What the counters of a kind of core say to reports and to the energy model.
+pub trait CoreReport {
+    /// The statistics that sum a run up: instructions, their rate, occupancy.
+    fn headline(&self, of: Period<'_>, table: &mut Table);
+
+    /// The statistics of the core's parts: stages, stalls, caches.
+    fn parts(&self, of: Period<'_>, table: &mut Table);
+
+    /// The statistics that only some designs of this kind of core have.
+    fn design(&self, table: &mut Table);
+
+    /// Events for the energy model in `cycles` core cycles, those beyond the cores left out.
+    fn activity(&self, cycles: Cycle, gpu: &GpuConfig) -> Activity;
+
+    /// How often `each` has happened, for the energy of a design's own structures.
+    fn uses(&self, each: Each) -> u64;
+
+    /// Warp instructions.
+    fn warp_instructions(&self) -> u64;
+
+    /// Thread instructions.
+    fn thread_instructions(&self) -> u64;
+
+    /// Cycles in which a core had a thread, summed over cores.
+    fn active_cycles(&self) -> u64;
+}

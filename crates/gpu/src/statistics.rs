@@ -1,0 +1,127 @@
+//! Statistics: rows of a report, each with a name, a unit and a description.
+
+use config::GpuConfig;
+use kit::{CounterGroup, Cycle};
+use mem::cache::CacheCounters;
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
+use std::sync::Arc;
+
+/// What one statistic means.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct StatInfo {
+    /// Unique name, dotted by part: `cycles`, `slots.raw`, `l2.read_hits`.
+    pub name: String,
+    /// Unit: `cycles`, `warp instructions`, `%`, `GB/s` …
+    pub unit: &'static str,
+    /// One sentence for a reader of the report.
+    pub description: String,
+}
+
+/// The value of one statistic.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Value {
+    /// A count.
+    Count(u64),
+    /// A ratio or rate; absent where its denominator is zero.
+    Real(Option<f64>),
+}
+
+impl Value {
+    /// `numerator / denominator x scale`, absent where the denominator is zero.
+    pub fn ratio(numerator: u64, denominator: u64, scale: f64) -> Self {
+        Value::Real((denominator != 0).then(|| numerator as f64 / denominator as f64 * scale))
+    }
+
+    /// As a number; `None` where it is absent.
+    pub fn number(self) -> Option<f64> {
+        match self {
+            Value::Count(n) => Some(n as f64),
+            Value::Real(r) => r,
+        }
+    }
+}
+
+/// The statistics of a kernel or of a run, in the order of the schema.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Stats(pub Vec<(Arc<StatInfo>, Value)>);
+
+impl Stats {
+    /// Takes the descriptions that `other` has, too, from there: those of a million launches are the same.
+    pub fn share_descriptions(&mut self, other: &Self) {
+        for ((mine, _), (others, _)) in self.0.iter_mut().zip(&other.0) {
+            if mine == others {
+                *mine = others.clone();
+            }
+        }
+        self.0.shrink_to_fit();
+    }
+
+    /// The statistic called `name`.
+    pub fn get(&self, name: &str) -> Option<Value> {
+        self.0.iter().find(|(info, _)| info.name == name).map(|&(_, value)| value)
+    }
+
+    /// The statistic called `name` as a number, 0 where it is absent.
+    pub fn number(&self, name: &str) -> f64 {
+        self.get(name).and_then(Value::number).unwrap_or(0.0)
+    }
+}
+
+impl Serialize for Stats {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (info, value) in &self.0 {
+            map.serialize_entry(&info.name, value)?;
+        }
+        map.end()
+    }
+}
+
+/// The time that statistics are about.
+#[derive(Clone, Copy, Debug)]
+pub struct Period<'a> {
+    /// Core cycles in which a kernel ran that was past its launch latency.
+    pub kernel_cycles: Cycle,
+    /// The GPU.
+    pub gpu: &'a GpuConfig,
+}
+
+/// Collects statistics in the order of the schema.
+#[derive(Clone, Debug, Default)]
+pub struct Table(pub Stats);
+
+impl Table {
+    /// Adds a statistic.
+    pub fn put(&mut self, name: impl Into<String>, unit: &'static str, description: impl Into<String>, value: Value) {
+        let info = StatInfo { name: name.into(), unit, description: description.into() };
+        self.0.0.push((info.into(), value));
+    }
+
+    /// Adds a count.
+    pub fn count(&mut self, name: &str, unit: &'static str, description: &str, value: u64) {
+        self.put(name, unit, description, Value::Count(value));
+    }
+
+    /// Adds all counters of a group, each name after `part` and a dot.
+    pub fn group<C: CounterGroup>(&mut self, part: &str, counters: &C) {
+        for (info, value) in C::SCHEMA.iter().zip(counters.values()) {
+            self.put(format!("{part}.{}", info.name), info.unit, info.description, Value::Count(value));
+        }
+    }
+
+    /// Adds a cache's counters and hit rate.
+    pub fn cache(&mut self, part: &str, c: &CacheCounters) {
+        let hits = c.read_hits + c.write_hits;
+        let accesses = hits + c.read_merges + c.read_misses + c.read_sector_misses + c.write_merges + c.write_misses;
+        self.count(&format!("{part}.accesses"), "requests", "Reads and writes.", accesses);
+        self.put(
+            format!("{part}.hit_rate"),
+            "%",
+            "Reads and writes that found their data, as a share of all.",
+            Value::ratio(hits, accesses, 100.0),
+        );
+        self.group(part, c);
+    }
+}

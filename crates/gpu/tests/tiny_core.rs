@@ -1,0 +1,293 @@
+//! A machine of a core without a pipeline: dispatch, statistics and the report of a deadlock need no SM.
+
+use config::GpuConfig;
+use energy::{Activity, Each};
+use gpu::{
+    Core, CoreCounters, CoreKernel, CoreReport, EnvOf, FinishedCta, Machine, Period, RunError, StreamId, Table, Value,
+};
+use isa::{CtaSlot, Dim3, Fault, KernelId, LaunchShape};
+use kit::{Cycle, NEVER};
+use mem::{Port, Request, RequestKind};
+use std::num::NonZeroU64;
+use std::ops::ControlFlow;
+
+/// CTAs that fit on a core.
+const ROOM: usize = 2;
+
+kit::counters! {
+    /// What tiny cores count.
+    pub struct TinyCounters {
+        /// CTAs ended.
+        pub ctas: "CTAs",
+        /// Requests made.
+        pub requests: "requests",
+        /// Replies received.
+        pub replies: "requests",
+        /// Cycles without a CTA.
+        pub idle: "cycles",
+        /// Cycles with one.
+        pub busy: "cycles",
+    }
+}
+
+impl CoreCounters for TinyCounters {
+    fn leave_out(&mut self, waited: &Self) {
+        self.idle -= waited.idle;
+    }
+}
+
+impl CoreReport for TinyCounters {
+    fn headline(&self, of: Period<'_>, t: &mut Table) {
+        t.put("ctas_per_cycle", "CTAs/cycle", "CTAs ended.", Value::ratio(self.ctas, of.kernel_cycles, 1.0));
+    }
+
+    fn parts(&self, _: Period<'_>, t: &mut Table) {
+        t.group("tiny", self);
+    }
+
+    fn design(&self, _: &mut Table) {}
+
+    fn activity(&self, cycles: Cycle, _: &GpuConfig) -> Activity {
+        Activity { seconds: cycles as f64 * 1e-9, ..Activity::default() }
+    }
+
+    fn uses(&self, _: Each) -> u64 {
+        0
+    }
+
+    fn warp_instructions(&self) -> u64 {
+        self.ctas
+    }
+
+    fn thread_instructions(&self) -> u64 {
+        self.ctas
+    }
+
+    fn active_cycles(&self) -> u64 {
+        self.busy
+    }
+}
+
+/// A CTA of this kernel takes some cycles, in the first of which it makes its requests.
+#[derive(Clone, Copy)]
+struct Work {
+    shape: LaunchShape,
+    cycles: Cycle,
+    requests: u32,
+    /// Replies beyond those to its requests for which it waits: they never come.
+    lost: u32,
+}
+
+impl CoreKernel for Work {
+    fn shape(&self) -> &LaunchShape {
+        &self.shape
+    }
+
+    fn reads_textures(&self) -> bool {
+        false
+    }
+}
+
+struct Resident {
+    kernel: KernelId,
+    cta: Dim3,
+    /// The first cycle in which it may end.
+    until: Cycle,
+    unsent: u32,
+    awaited: u32,
+}
+
+#[derive(Default)]
+struct Tiny {
+    number: u64,
+    /// Cycles accounted for.
+    cycles: Cycle,
+    resident: Vec<Resident>,
+    finished: Vec<FinishedCta>,
+    counters: TinyCounters,
+}
+
+impl Core for Tiny {
+    type Kernel = Work;
+    /// Where each CTA ran.
+    type Shared = Vec<(u64, Dim3)>;
+    type Counters = TinyCounters;
+
+    const MOST_REQUESTS: usize = 1;
+
+    fn tick(&mut self, now: Cycle, env: &mut EnvOf<'_, Self>) -> Result<(), Box<Fault>> {
+        self.settle(now + 1);
+        if env.port.inbox.front().is_some_and(|&(due, _)| due <= now) {
+            env.port.inbox.pop_front();
+            self.counters.replies += 1;
+            let waiting = self.resident.iter_mut().find(|r| r.awaited > 0).expect("someone waits");
+            waiting.awaited -= 1;
+        }
+        if let Some(sender) = self.resident.iter_mut().find(|r| r.unsent > 0) {
+            let line = self.number << 20 | self.counters.requests << 7;
+            let (kind, byte_mask) = (RequestKind::Read, 0);
+            let request = Request { address: line, bytes: 128, kind, local: false, byte_mask, token: 0 };
+            env.port.outbox.push_back((now, request));
+            sender.unsent -= 1;
+            self.counters.requests += 1;
+        }
+        let ended = |r: &Resident| r.until <= now && r.unsent + r.awaited == 0;
+        if let Some(at) = self.resident.iter().position(ended) {
+            let Resident { kernel, cta, .. } = self.resident.remove(at);
+            self.finished.push(FinishedCta { kernel, cta, slot: CtaSlot(at as u16) });
+            self.counters.ctas += 1;
+        }
+        Ok(())
+    }
+
+    fn next_event(&self, port: &Port) -> Cycle {
+        if self.resident.iter().any(|r| r.unsent > 0) {
+            return self.cycles;
+        }
+        let ends = self.resident.iter().filter(|r| r.awaited == 0).map(|r| r.until);
+        let reply = port.inbox.front().map(|&(due, _)| due);
+        ends.chain(reply).min().map_or(NEVER, |next| next.max(self.cycles))
+    }
+
+    fn is_alone(&self) -> bool {
+        false
+    }
+
+    fn cycles(&self) -> Cycle {
+        self.cycles
+    }
+
+    fn can_accept(&self, _: &LaunchShape) -> bool {
+        self.resident.len() < ROOM
+    }
+
+    fn start_cta(&mut self, now: Cycle, env: &mut EnvOf<'_, Self>, kernel: KernelId, cta: Dim3) {
+        self.settle(now);
+        let Work { cycles, requests, lost, .. } = env.kernels[kernel.index()];
+        env.shared.push((self.number, cta));
+        let awaited = requests + lost;
+        self.resident.push(Resident { kernel, cta, until: now + cycles - 1, unsent: requests, awaited });
+    }
+
+    fn finished(&mut self) -> &mut Vec<FinishedCta> {
+        &mut self.finished
+    }
+
+    fn has_threads(&self) -> bool {
+        !self.resident.is_empty()
+    }
+
+    fn is_idle(&self) -> bool {
+        self.resident.is_empty()
+    }
+
+    fn settle(&mut self, now: Cycle) {
+        let passed = now.saturating_sub(self.cycles);
+        *(if self.resident.is_empty() { &mut self.counters.idle } else { &mut self.counters.busy }) += passed;
+        self.cycles += passed;
+    }
+
+    fn check(&self) {
+        assert_eq!(self.counters.idle + self.counters.busy, self.cycles);
+    }
+
+    fn flush_l1(&mut self) {}
+
+    fn count(&self, sum: &mut TinyCounters) {
+        kit::Counters::add(sum, &self.counters);
+    }
+
+    fn warp_instructions(&self) -> u64 {
+        self.counters.ctas
+    }
+
+    fn cta_events(&self) -> u64 {
+        self.counters.ctas
+    }
+
+    fn describe_stalls(&self, _: &[Work]) -> Vec<String> {
+        let line = |r: &Resident| format!("core {}: CTA {} waits for {} replies", self.number, r.cta, r.awaited);
+        self.resident.iter().map(line).collect()
+    }
+}
+
+const LATENCY: Cycle = 10;
+
+fn machine() -> Machine<Tiny> {
+    let mut gpu = config::load("gtx480").expect("a built-in GPU");
+    gpu.sm_count = 2;
+    gpu.sms_per_cluster = 1;
+    (gpu.launch.kernel_latency_cycles, gpu.launch.cta_latency_cycles) = (LATENCY as u32, 0);
+    let cores = (0..2).map(|number| Tiny { number, ..Tiny::default() });
+    Machine::new(&gpu, 8, Vec::new(), cores.collect())
+}
+
+fn work(ctas: u32, cycles: Cycle, requests: u32, lost: u32) -> Work {
+    let (grid, block) = (Dim3::new(ctas, 1, 1), Dim3::new(32, 1, 1));
+    let shape = LaunchShape { grid, block, registers_per_thread: 16, shared_bytes: 0 };
+    Work { shape, cycles, requests, lost }
+}
+
+/// Without requests every cycle is known: two cores hold two CTAs each, a core takes one CTA in a cycle, a
+/// CTA that is dispatched in cycle *t* begins in *t + 1*.
+#[test]
+fn ctas_fill_the_cores_and_follow_each_other() {
+    let mut machine = machine();
+    machine.launch(work(6, 100, 0, 0), StreamId(0));
+    machine.run(&mut |_| ControlFlow::Continue(())).expect("it ends");
+    let placed: Vec<_> = machine.shared.iter().map(|&(core, cta)| (core, cta.x)).collect();
+    assert_eq!(placed, [(0, 0), (1, 1), (0, 2), (1, 3), (0, 4), (1, 5)]);
+    let run = machine.take_ended().remove(0);
+    // Dispatch in cycles 10 and 11; the first CTAs end in 110, where the last two are dispatched.
+    assert_eq!((run.start, run.ready, run.end), (0, LATENCY, LATENCY + 1 + 100 + 100));
+    let counted = &run.counters;
+    assert_eq!((counted.kernel_cycles(), counted.launch.cycles), (201, LATENCY));
+    assert_eq!((counted.core.ctas, counted.core.busy), (6, 2 * 200));
+    assert_eq!(counted.core.idle, 2, "idling within the launch latency is left out");
+}
+
+#[test]
+fn the_core_s_own_statistics_are_reported_and_add_up() {
+    let mut machine = machine();
+    machine.sample_every(NonZeroU64::new(64).expect("not zero"));
+    for ctas in [5, 7] {
+        machine.launch(work(ctas, 20, 3, 0), StreamId(0));
+    }
+    machine.run(&mut |_| ControlFlow::Continue(())).expect("it ends");
+    let runs = machine.take_ended();
+    let of = |n: usize| (runs[n].counters.core.ctas, runs[n].counters.core.requests, runs[n].counters.core.replies);
+    assert_eq!((of(0), of(1)), ((5, 15, 15), (7, 21, 21)));
+    assert_eq!(runs[1].counters.memory.answers.reads, 21);
+    let mut sampled = machine.take_samples();
+    sampled.push(machine.since_sample());
+    assert!(sampled.len() > 2 && sampled[0].cycles == 64);
+    assert_eq!(sampled.iter().map(|s| s.core.requests).sum::<u64>(), 36);
+    let mut table = Table::default();
+    let gpu = config::load("gtx480").expect("a built-in GPU");
+    let total = machine.counters().erased();
+    total.core.headline(Period { kernel_cycles: total.kernel_cycles(), gpu: &gpu }, &mut table);
+    total.core.parts(Period { kernel_cycles: total.kernel_cycles(), gpu: &gpu }, &mut table);
+    assert_eq!(table.0.get("tiny.requests"), Some(Value::Count(36)));
+    assert_eq!(table.0.number("ctas_per_cycle"), 12.0 / total.kernel_cycles() as f64);
+}
+
+#[test]
+fn a_deadlock_names_who_waits() {
+    let mut machine = machine();
+    machine.launch(work(1, 5, 2, 1), StreamId(0));
+    let error = machine.run(&mut |_| ControlFlow::Continue(())).expect_err("a reply never comes");
+    let RunError::Deadlock(deadlock) = error else { panic!("{error:?}") };
+    assert_eq!(deadlock.blocked, ["core 0: CTA (0,0,0) waits for 1 replies"]);
+    assert!(deadlock.to_string().contains("deadlock at cycle"), "{deadlock}");
+    let unfinished = machine.unfinished().remove(0);
+    assert_eq!((unfinished.counters.core.requests, unfinished.counters.core.replies), (2, 2));
+}
+
+/// A core that does not know its state is never taken for a livelock.
+#[test]
+fn no_livelock_is_found_without_states() {
+    let mut machine = machine();
+    machine.watch_for_livelock(NonZeroU64::MIN);
+    machine.launch(work(4, 100_000, 1, 0), StreamId(0));
+    machine.run(&mut |_| ControlFlow::Continue(())).expect("it ends");
+}

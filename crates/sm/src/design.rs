@@ -1,0 +1,51 @@
+//! A core design: which alternative each stage of the SM is.
+//!
+//! The SM is generic over the design, so that a stage calls its neighbours by static dispatch. A role with
+//! one implementation (front end, execution units, memory stage) is no choice yet.
+
+use crate::issue::policy::IssuePolicy;
+use crate::operands::OperandStage;
+use crate::spec::CoreSpec;
+use config::BranchFetch;
+
+/// What a design may do that program order would forbid, having its own means against the harm. The
+/// [`Auditor`](crate::Auditor) does not hold it to that.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Allowances {
+    /// Registers are renamed: writes need not wait for older reads and writes of the same register, and
+    /// predicates and uniform registers may be awaited in operand collectors instead of read at issue.
+    pub renames: bool,
+    /// Branches are predicted: instructions may issue before an older branch does.
+    pub passes_branches: bool,
+}
+
+/// Sizes and choices of a design: those of its issue stage.
+pub type ConfigOf<D> = <<D as CoreDesign>::Issue as IssuePolicy>::Config;
+
+/// Sets of warps of a design.
+pub type MaskOf<D> = <<D as CoreDesign>::Issue as IssuePolicy>::Mask;
+
+/// What a core is composed of.
+pub trait CoreDesign: Sized {
+    /// Instruction buffers and hazards: which instructions may issue.
+    type Issue: IssuePolicy;
+
+    /// Where issued instructions get their operands.
+    type Operands: OperandStage<Self::Issue>;
+
+    /// Memory accesses of one warp reach the load/store unit in the order in which they issued.
+    const KEEPS_MEMORY_ORDER: bool = true;
+
+    /// The operand stage of an SM of `spec`.
+    fn operands(config: &ConfigOf<Self>, spec: &CoreSpec) -> Self::Operands;
+
+    /// How decode continues after a branch that has not issued, on a GPU whose front end does as `of_gpu`.
+    fn branches(_config: &ConfigOf<Self>, of_gpu: BranchFetch) -> BranchFetch {
+        of_gpu
+    }
+
+    /// What it may do that program order would forbid.
+    fn allowances(_config: &ConfigOf<Self>) -> Allowances {
+        Allowances::default()
+    }
+}

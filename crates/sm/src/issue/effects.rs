@@ -1,0 +1,110 @@
+//! What an instruction that issues does to its warp, beside where it goes next: memory instructions,
+//! barriers, fences, sleeps and exits take their effect here, as in GPGPU-Sim.
+
+use super::stage::IssueWires;
+use crate::design::{CoreDesign, MaskOf};
+use crate::inflight::InstId;
+use crate::observe::observer::Observer;
+use crate::wake_up::Timer;
+use crate::warps::mask::WarpMask;
+use config::{HoldingAtomics, InvalidatingFences};
+use isa::{Access, Control, Space, WarpSlot};
+use kit::Cycle;
+
+impl<D: CoreDesign, O: Observer> IssueWires<'_, D, O> {
+    /// A memory instruction issues: fences count it, and copies and atomics are remembered.
+    #[inline]
+    pub(super) fn begin_access(&mut self, id: InstId) {
+        let state = &mut *self.state;
+        let flight = state.slab.get_mut(id);
+        let warp = flight.warp;
+        state.warps.outstanding[warp.index()] += 1;
+        match flight.mem.map(|m| m.access) {
+            Some(Access::AsyncCopy) => flight.group = state.copies.issue(warp),
+            Some(Access::Atomic | Access::Reduction) if self.holds_warp(id) => {
+                let state = &mut *self.state;
+                state.slab.get_mut(id).holds_warp = true;
+                state.warps.atomics[warp.index()] += 1;
+                state.warps.at_atomic.insert(warp);
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether the warp of `id`, an atomic, issues nothing until it has returned.
+    fn holds_warp(&self, id: InstId) -> bool {
+        let (slab, holding) = (&self.state.slab, self.state.spec.sm.issue.atomics_hold_warp);
+        let holds = match slab.dynamic(id).space {
+            Space::Shared => holding == HoldingAtomics::All,
+            _ => holding != HoldingAtomics::None,
+        };
+        holds && slab.get(id).mask != 0
+    }
+
+    /// Effects of `id` on its warp. Returns the warps that it releases from a barrier.
+    pub(super) fn take_effect(&mut self, control: Control, id: InstId) -> MaskOf<D> {
+        let state = &mut *self.state;
+        let (warp, mask) = (state.slab.get(id).warp, state.slab.get(id).mask);
+        let dynamic = state.slab.dynamic(id);
+        match control {
+            Control::BarrierSync | Control::BarrierArrive if mask != 0 => {
+                let (arrival, waits) = (dynamic.barrier, control == Control::BarrierSync);
+                state.counters.barrier_arrivals += 1;
+                if waits {
+                    state.warps.at_barrier.insert(warp);
+                }
+                let released = state.ctas.barriers.arrive(state.warps.cta[warp.index()], warp, arrival, waits);
+                return self.release(released);
+            }
+            Control::Fence | Control::FenceCta => self.reach_fence(warp, control),
+            Control::AsyncCommit => state.copies.commit(warp),
+            Control::AsyncWait if !state.copies.wait(warp, dynamic.async_groups_left) => {
+                state.warps.at_copies.insert(warp);
+            }
+            Control::Sleep if dynamic.sleep_cycles > 0 => {
+                state.warps.asleep.insert(warp);
+                let due = self.tick.now + Cycle::from(dynamic.sleep_cycles);
+                state.timers.start(due, Timer::Rise(warp));
+            }
+            _ => {}
+        }
+        MaskOf::<D>::NONE
+    }
+
+    /// `warp` issues a fence: it waits for accesses on their way.
+    fn reach_fence(&mut self, warp: WarpSlot, control: Control) {
+        let warps = &mut self.state.warps;
+        let invalidates = match self.state.spec.sm.l1d.fences_invalidate {
+            InvalidatingFences::None => false,
+            InvalidatingFences::Device => control == Control::Fence,
+            InvalidatingFences::All => true,
+        };
+        if invalidates {
+            warps.invalidates.insert(warp);
+        }
+        if warps.outstanding[warp.index()] > 0 {
+            warps.at_fence.insert(warp);
+        } else if warps.pass_fence(warp) {
+            self.memory.invalidate_l1();
+        }
+    }
+
+    /// All threads of `warp` have exited. Returns the warps that this releases from a barrier.
+    pub(super) fn exit_warp(&mut self, warp: WarpSlot) -> MaskOf<D> {
+        let state = &mut *self.state;
+        state.warps.exited.insert(warp);
+        let released = state.ctas.barriers.exit(state.warps.cta[warp.index()], warp);
+        self.release(released)
+    }
+
+    /// Warps continue after a barrier. Returns them.
+    fn release(&mut self, warps: MaskOf<D>) -> MaskOf<D> {
+        if !warps.is_empty() {
+            self.state.warps.at_barrier &= !warps;
+            self.state.dirty |= warps;
+            self.fetch.release_from_barrier(warps);
+            self.tick.observer.released(self.tick.now, warps.widest());
+        }
+        warps
+    }
+}

@@ -1,0 +1,338 @@
+//! The issue stage: each warp scheduler chooses a warp and issues its candidates.
+//!
+//! Schedulers take turns at going first, by the cycle. A scheduler sees the warps that have a
+//! candidate whose issue latch (ID_OC) has room and that nothing holds; the one it chooses issues
+//! up to the issue width.
+
+use crate::design::{ConfigOf, CoreDesign, MaskOf};
+use crate::execute::latches::Latches;
+use crate::frontend::fetch::Fetch;
+use crate::inflight::{InstId, Stage, Window};
+use crate::issue::policy::IssuePolicy;
+use crate::issue::schedulers::{Scheduler, View};
+use crate::memory::LoadStoreUnit;
+use crate::observe::observer::{Observer, Seen};
+use crate::observe::stalls::{SlotAccount, Stall};
+use crate::operands::OperandStage;
+use crate::operands::layer::Layer;
+use crate::spec::{CoreSpec, Pipe, PipeSet};
+use crate::state::{State, Tick};
+use crate::warps::mask::WarpMask;
+use isa::{Control, WarpSlot};
+use kit::bits::set_bits;
+
+/// Maximum number of warp schedulers, rounded up.
+const SCHEDULERS: usize = 8;
+
+/// The issue design, the warp schedulers, and the account of their slots.
+pub(crate) struct IssueStage<D: CoreDesign> {
+    pub policy: D::Issue,
+    schedulers: Box<[Scheduler<MaskOf<D>>]>,
+    warps_of: [MaskOf<D>; SCHEDULERS],
+    /// Schedulers of warps that are dirty in this cycle, one bit each.
+    runnable: u32,
+    /// Warps of schedulers that issued nothing for want of room in an issue latch.
+    blocked: MaskOf<D>,
+    pub account: SlotAccount,
+}
+
+/// What the issue stage is connected to.
+pub(crate) struct IssueWires<'a, D: CoreDesign, O> {
+    pub tick: Tick<'a, O>,
+    pub state: &'a mut State<MaskOf<D>>,
+    pub fetch: &'a mut Fetch<MaskOf<D>>,
+    pub id_oc: &'a mut Latches,
+    pub layer: &'a mut Layer,
+    pub operands: &'a mut D::Operands,
+    pub memory: &'a mut LoadStoreUnit,
+}
+
+impl<D: CoreDesign> IssueStage<D> {
+    /// The stage of an SM of `spec`.
+    pub fn new(config: &ConfigOf<D>, spec: &CoreSpec) -> Self {
+        let (warps, schedulers) = (spec.sm.max_warps as usize, spec.schedulers());
+        let warps_of = |s: usize| MaskOf::<D>::collect((s..warps).step_by(schedulers).map(|w| WarpSlot(w as u16)));
+        Self {
+            policy: D::Issue::new(config, spec),
+            schedulers: (0..schedulers).map(|s| Scheduler::of(spec, warps_of(s))).collect(),
+            warps_of: std::array::from_fn(|s| if s < schedulers { warps_of(s) } else { MaskOf::<D>::NONE }),
+            runnable: 0,
+            blocked: MaskOf::<D>::NONE,
+            account: SlotAccount::new(schedulers * spec.sm.issue.width as usize),
+        }
+    }
+
+    /// The operand stage has moved instructions in `partitions`, one bit each: warps that found no room
+    /// are looked at again.
+    #[inline]
+    pub fn room_made(&self, partitions: u8, state: &mut State<MaskOf<D>>) {
+        if self.blocked.is_empty() {
+            return;
+        }
+        // Without sub-cores all schedulers share the one partition.
+        state.dirty |= if state.spec.partitions == 1 {
+            self.blocked
+        } else {
+            let of = |all, p: usize| all | self.warps_of[p % SCHEDULERS];
+            self.blocked & set_bits(partitions.into()).fold(MaskOf::<D>::NONE, of)
+        };
+    }
+
+    /// Every scheduler's turn. One that found nothing to issue finds nothing until something
+    /// changes, for the same reason.
+    #[inline]
+    pub fn step<O: Observer>(&mut self, w: &mut IssueWires<'_, D, O>) {
+        let state = &mut *w.state;
+        let window = Window { slab: &state.slab, kernels: w.tick.kernels };
+        if self.policy.tick(w.tick.now, window, &mut state.wake_up) {
+            state.dirty = MaskOf::<D>::ALL;
+        }
+        state.dirty |= self.policy.take_changed(std::mem::take(&mut state.pending));
+        if state.dirty.is_empty() {
+            return;
+        }
+        // As GPGPU-Sim, whose turn moves on in every cycle in which the SM has warps.
+        let (turn, count) = (state.counters.active_cycles, self.schedulers.len() as u64);
+        let first = if count.is_power_of_two() { turn & (count - 1) } else { turn % count };
+        // Those that have yet to come: the first and those above it, then those below.
+        let (mut above, mut below) = (u32::MAX << first, !(u32::MAX << first));
+        self.runnable = self.schedulers_of(std::mem::take(&mut state.dirty));
+        loop {
+            // An issue may add schedulers that have yet to come: a barrier is released.
+            above = if self.runnable & above == 0 { std::mem::take(&mut below) } else { above };
+            let runnable = self.runnable & above;
+            if runnable == 0 {
+                break;
+            }
+            let scheduler = runnable.trailing_zeros();
+            above &= u32::MAX << 1 << scheduler;
+            self.issue_from(w, scheduler as usize);
+        }
+    }
+
+    /// The schedulers of `warps`, one bit each: those of scheduler *s* are every *count*-th from *s*.
+    #[inline]
+    fn schedulers_of(&self, warps: MaskOf<D>) -> u32 {
+        let count = self.schedulers.len();
+        let all = (1 << count) - 1;
+        if !count.is_power_of_two() {
+            let has_any = |s: &usize| self.warps_of[*s].meets(warps);
+            return (0..count).filter(has_any).fold(0, |set, s| set | 1 << s);
+        }
+        let mut warps = warps.folded();
+        // There are at most `SCHEDULERS`.
+        for half in [32, 16, 8, 4, 2, 1] {
+            if half >= SCHEDULERS || half >= count {
+                warps |= warps >> half;
+            }
+        }
+        warps as u32 & all
+    }
+
+    /// One scheduler's turn.
+    #[inline]
+    fn issue_from<O: Observer>(&mut self, w: &mut IssueWires<'_, D, O>, scheduler: usize) {
+        let mine = self.warps_of[scheduler % SCHEDULERS];
+        let partition = w.state.spec.partition(scheduler);
+        let warps = &w.state.warps;
+        let view = View {
+            live: warps.resident & !warps.exited & mine,
+            held: warps.held() & mine,
+            long_waits: self.policy.stalls().of(Stall::RawMemory) & mine,
+            age: &warps.age,
+        };
+        let considered = self.schedulers[scheduler].considered(&view);
+        let full = w.id_oc.full_pipes(partition);
+        let ready = self.policy.ready().outside(full) & considered & !view.held;
+        if ready.is_empty() {
+            let warps = if considered.is_empty() { warps.resident & mine } else { considered };
+            let stall = self.why(warps, partition, w.state, w.fetch, w.operands);
+            self.blocked = if stall.is_blocked() { self.blocked | mine } else { self.blocked & !mine };
+            self.stall_slots(w, scheduler, 0, stall);
+            return;
+        }
+        let first = ready & self.policy.first();
+        let warp = self.schedulers[scheduler].choose(if first.is_empty() { ready } else { first }, &view);
+        self.issue_warp(w, scheduler, warp, PipeSet::ALL.except(full));
+    }
+
+    /// Issues from `warp`, which has a candidate for one of the `open` pipes.
+    #[inline]
+    fn issue_warp<O: Observer>(
+        &mut self,
+        w: &mut IssueWires<'_, D, O>,
+        scheduler: usize,
+        warp: WarpSlot,
+        open: PipeSet,
+    ) {
+        let id = self.policy.select(w.state.window(w.tick.kernels), warp, open);
+        let pipe = self.issue_one(w, scheduler, id);
+        let width = w.state.spec.sm.issue.width as usize;
+        self.account.issue(scheduler * width);
+        if width > 1 {
+            self.issue_more(w, scheduler, warp, pipe);
+        }
+    }
+
+    /// Issues as many more from `warp` as the width allows, after one that went to `pipe`.
+    #[cold]
+    #[inline(never)]
+    fn issue_more<O: Observer>(
+        &mut self,
+        w: &mut IssueWires<'_, D, O>,
+        scheduler: usize,
+        warp: WarpSlot,
+        mut pipe: Pipe,
+    ) {
+        let issue = &w.state.spec.sm.issue;
+        let (width, different) = (issue.width as usize, issue.dual_issue_needs_different_units);
+        let partition = w.state.spec.partition(scheduler);
+        let only = MaskOf::<D>::of(warp);
+        for slot in 1..width {
+            let mut open = self.policy.ready().pipes_of(only).except(w.id_oc.full_pipes(partition));
+            let room = open.contains(pipe);
+            if different {
+                open = open.without(pipe);
+            }
+            if w.state.warps.held().contains(warp) || open.0 == 0 {
+                let same_unit = different && room;
+                let why = || self.why(only, partition, w.state, w.fetch, w.operands);
+                let stall = if same_unit { Stall::SameUnit } else { why() };
+                self.stall_slots(w, scheduler, slot, stall);
+                break;
+            }
+            w.state.counters.multiple_issues += u64::from(slot == 1);
+            let id = self.policy.select(w.state.window(w.tick.kernels), warp, open);
+            pipe = self.issue_one(w, scheduler, id);
+            self.account.issue(scheduler * width + slot);
+        }
+    }
+
+    /// Marks the slots of `scheduler` from `first` on as stalled.
+    #[inline]
+    fn stall_slots<O: Observer>(&mut self, w: &mut IssueWires<'_, D, O>, scheduler: usize, first: usize, stall: Stall) {
+        let width = w.state.spec.sm.issue.width as usize;
+        for slot in first..width {
+            self.account.stall(scheduler * width + slot, stall);
+            w.tick.observer.stalled(w.tick.now, scheduler, stall);
+        }
+    }
+
+    /// Issues `id`. Returns its pipe.
+    #[inline(always)]
+    fn issue_one<O: Observer>(&mut self, w: &mut IssueWires<'_, D, O>, scheduler: usize, id: InstId) -> Pipe {
+        let state = &mut *w.state;
+        let partition = state.spec.partition(scheduler);
+        state.wake_up.moved();
+        w.operands.wake(partition);
+        let flight = state.slab.get_mut(id);
+        flight.stage = Stage::Issued;
+        let order = state.counters.warp_instructions;
+        flight.issue_number = order;
+        let (warp, pipe, control, mem) = (flight.warp, flight.pipe, flight.control, flight.mem);
+        let (ends_warp, is_routed) = (flight.ends_warp, flight.is_routed);
+        state.dirty.insert(warp);
+        state.warps.last_issued[warp.index()] = flight.pc;
+        state.count_issue(id);
+        if is_routed {
+            w.issue_routed(id);
+        }
+
+        w.id_oc.push(w.id_oc.id(pipe, partition), id, order);
+        let window = w.state.window(w.tick.kernels);
+        self.policy.on_issue(window, id);
+        w.tick.observer.issued(w.tick.now, scheduler, Seen { id, window });
+        if mem.is_some() {
+            w.begin_access(id);
+        }
+        w.fetch.resolve_control(&mut w.tick, w.state, warp, id);
+        if control != Control::None {
+            let released = w.take_effect(control, id);
+            self.run_schedulers_of(released);
+        }
+        if ends_warp {
+            let released = w.exit_warp(warp);
+            self.run_schedulers_of(released);
+        }
+        pipe
+    }
+
+    /// The schedulers of `released` look in this cycle if they have yet to.
+    #[inline]
+    fn run_schedulers_of(&mut self, released: MaskOf<D>) {
+        if !released.is_empty() {
+            self.runnable |= self.schedulers_of(released);
+        }
+    }
+
+    /// Why none of `warps` issues, in the order of priority of [`Stall`].
+    pub fn why(
+        &self,
+        warps: MaskOf<D>,
+        partition: usize,
+        state: &State<MaskOf<D>>,
+        fetch: &Fetch<MaskOf<D>>,
+        operands: &D::Operands,
+    ) -> Stall {
+        let w = &state.warps;
+        let free = warps & !w.held();
+        // A ready candidate that did not issue found its latch full.
+        let blocked = self.policy.ready().pipes_of(free);
+        if blocked.0 != 0 {
+            return if operands.is_full(partition) {
+                Stall::CollectorFull
+            } else if blocked.contains(Pipe::MEM) {
+                Stall::MemoryPipeFull
+            } else if operands.any_waits_for_unit(partition) {
+                Stall::UnitBusy
+            } else {
+                Stall::CollectorFull
+            };
+        }
+        if let Some(hazard) = self.policy.stalls().first(free) {
+            return hazard;
+        }
+        let empty = [
+            (Stall::Atomic, w.at_atomic & warps & !w.exited),
+            (Stall::Fence, w.at_fence & warps),
+            (Stall::AsyncCopy, w.at_copies & warps),
+            (Stall::Sleep, w.asleep & warps),
+            (Stall::Barrier, w.at_barrier & warps),
+            (Stall::Control, fetch.at_branch() & free),
+            (Stall::InstructionCache, fetch.missing() & free),
+            (Stall::EmptyBuffer, free),
+            (Stall::Drain, warps),
+        ];
+        empty.into_iter().find(|(_, mask)| !mask.is_empty()).map_or(Stall::Idle, |(stall, _)| stall)
+    }
+}
+
+impl<D: CoreDesign, O: Observer> IssueWires<'_, D, O> {
+    /// Informs the layer, and takes off what lanes need not do because of it.
+    #[cold]
+    fn issue_routed(&mut self, id: InstId) {
+        let state = &mut *self.state;
+        let (route, work) = (state.slab.route(id), state.slab.get(id).work);
+        self.layer.on_issue(route);
+        state.counters.lane_reads -= u64::from(route.lane_reads_saved);
+        state.counters.lane_writes -= u64::from(route.lane_writes_saved);
+        state.work_counts.0[work as usize] -= u64::from(route.lanes_saved);
+    }
+}
+
+impl<M: WarpMask> State<M> {
+    /// Counts `id`, which issues.
+    #[inline(always)]
+    fn count_issue(&mut self, id: InstId) {
+        let Self { slab, counters, class_counts, work_counts, .. } = self;
+        let flight = slab.get(id);
+        counters.warp_instructions += 1;
+        let lanes = u64::from(flight.mask.count_ones());
+        counters.thread_instructions += lanes;
+        counters.lane_reads += lanes * u64::from(flight.vector_srcs);
+        counters.lane_writes += lanes * u64::from(flight.vector_dsts);
+        counters.empty_instructions += u64::from(flight.mask == 0);
+        class_counts.0[flight.class as usize] += 1;
+        work_counts.0[flight.work as usize] += lanes;
+    }
+}

@@ -1,0 +1,89 @@
+//! What the stages of an SM share: the warps and CTAs, the instructions in flight, time, statistics.
+
+use crate::execute::work::WorkCounts;
+use crate::inflight::{Slab, Window};
+use crate::kernel::Kernel;
+use crate::memory::copies::Copies;
+use crate::observe::counters::{ClassCounts, SmCounters};
+use crate::spec::CoreSpec;
+use crate::wake_up::{Timers, WakeUp};
+use crate::warps::ctas::Ctas;
+use crate::warps::mask::WarpMask;
+use crate::warps::{PerWarp, Warps};
+use isa::WarpSlot;
+use kit::Cycle;
+use std::sync::Arc;
+
+/// The cycle being ticked, and who watches it.
+#[derive(Debug)]
+pub(crate) struct Tick<'a, O> {
+    pub now: Cycle,
+    pub kernels: &'a [Kernel],
+    pub observer: &'a mut O,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct State<M: WarpMask> {
+    pub id: u16,
+    pub spec: Arc<CoreSpec>,
+    pub warps: Warps<M>,
+    pub ctas: Ctas<M>,
+    pub copies: Copies,
+    pub slab: Slab,
+    pub wake_up: WakeUp,
+    pub timers: Timers,
+    /// Warps for which something that their schedulers see has changed since they were last looked at.
+    pub dirty: M,
+    /// Warps whose changes the issue design has yet to report ([`crate::IssuePolicy::take_changed`]).
+    pub pending: M,
+    partition_of: PerWarp<u8, M>,
+    pub counters: SmCounters,
+    pub class_counts: ClassCounts,
+    pub work_counts: WorkCounts,
+}
+
+impl<M: WarpMask> State<M> {
+    /// No warps, on an SM of `spec`.
+    pub fn new(id: u16, spec: Arc<CoreSpec>) -> Self {
+        let warps = spec.sm.max_warps as usize;
+        let schedulers = spec.schedulers();
+        let in_buffers = warps * (spec.sm.frontend.buffer_entries as usize + 4);
+        Self {
+            id,
+            warps: Warps::default(),
+            ctas: Ctas::new(&spec.sm),
+            copies: Copies::new(warps),
+            slab: Slab::with_capacity(in_buffers),
+            wake_up: WakeUp::new(0),
+            timers: Timers::new(warps),
+            dirty: M::ALL,
+            pending: M::NONE,
+            partition_of: PerWarp::from_fn(|w| spec.partition(w % schedulers) as u8),
+            counters: SmCounters::default(),
+            class_counts: ClassCounts::default(),
+            work_counts: WorkCounts::default(),
+            spec,
+        }
+    }
+
+    /// Counts the resident warps in `cycles`.
+    #[inline]
+    pub fn count_warps(&mut self, cycles: u64) {
+        let resident = u64::from(self.warps.resident.count());
+        self.counters.warp_cycles += resident * cycles;
+        self.counters.active_cycles += if resident > 0 { cycles } else { 0 };
+    }
+
+    /// The part of latches, collectors and banks that `warp` uses.
+    #[inline]
+    pub fn partition_of(&self, warp: WarpSlot) -> usize {
+        self.partition_of[warp.index()].into()
+    }
+
+    /// The instructions in flight, for those who look.
+    #[inline]
+    pub fn window<'a>(&'a self, kernels: &'a [Kernel]) -> Window<'a> {
+        Window { slab: &self.slab, kernels }
+    }
+}

@@ -1,0 +1,92 @@
+//! When the SM must be ticked next.
+//!
+//! A tick in which no stage moves anything proves that none will before the next timed event:
+//! every condition that time alone changes is entered here. So an SM ticks once more after the
+//! last movement, then sleeps.
+
+use isa::WarpSlot;
+use kit::{Cycle, NEVER};
+
+/// The earliest cycle at which a stage may have work.
+#[derive(Clone, Copy, Debug)]
+pub struct WakeUp {
+    /// The cycle after the present one.
+    soon: Cycle,
+    next: Cycle,
+}
+
+impl WakeUp {
+    /// No wake-up time, in the cycle `now`.
+    pub fn new(now: Cycle) -> Self {
+        Self { soon: now + 1, next: NEVER }
+    }
+
+    /// Something moved: the next cycle may differ from this one.
+    #[inline]
+    pub fn moved(&mut self) {
+        self.next = self.soon;
+    }
+
+    /// Something may happen at `cycle`, which is after the present one.
+    #[inline]
+    pub fn at(&mut self, cycle: Cycle) {
+        debug_assert!(cycle >= self.soon);
+        self.next = self.next.min(cycle);
+    }
+
+    /// Something from outside makes a tick at `cycle` necessary.
+    pub fn put_first(&mut self, cycle: Cycle) {
+        self.next = self.next.min(cycle);
+    }
+
+    /// The wake-up time.
+    pub fn next(&self) -> Cycle {
+        self.next
+    }
+}
+
+/// What happens to a warp by time alone.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Timer {
+    /// The right path may be fetched.
+    Refetch(WarpSlot),
+    /// It has slept enough.
+    Rise(WarpSlot),
+}
+
+/// The timers of all warps.
+#[derive(Debug)]
+pub(crate) struct Timers {
+    /// In no order.
+    running: Vec<(Cycle, Timer)>,
+    /// The earliest time.
+    pub next: Cycle,
+}
+
+impl Timers {
+    /// No timers, with room for `warps`.
+    pub fn new(warps: usize) -> Self {
+        Self { running: Vec::with_capacity(warps), next: NEVER }
+    }
+
+    /// Starts a timer.
+    pub fn start(&mut self, due: Cycle, timer: Timer) {
+        self.running.push((due, timer));
+        self.next = self.next.min(due);
+    }
+
+    /// Ends the timers that are due at `now`, and gives each to `end`.
+    pub fn end_due(&mut self, now: Cycle, mut end: impl FnMut(Timer)) {
+        self.next = NEVER;
+        let mut i = 0;
+        while let Some(&(due, timer)) = self.running.get(i) {
+            if due > now {
+                self.next = self.next.min(due);
+                i += 1;
+                continue;
+            }
+            self.running.swap_remove(i);
+            end(timer);
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! The CTAs on the SM: their slots, what they take of it, their barriers.
+
+use super::barrier::Barriers;
+use super::mask::{MOST_WARPS, WarpMask};
+use super::occupancy::Resources;
+use config::Sm as SmConfig;
+use gpu::FinishedCta;
+use isa::{CtaSlot, Dim3, KernelId, LaunchShape, WarpSlot};
+
+/// A CTA on the SM.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cta<M> {
+    pub kernel: KernelId,
+    /// Its position in the grid.
+    pub position: Dim3,
+    /// Slots of its warps.
+    pub warps: M,
+    /// Its warps that are not finished.
+    pub unfinished: M,
+    /// What it takes of the SM.
+    pub resources: Resources,
+}
+
+/// The slots of an SM.
+#[derive(Debug)]
+pub(crate) struct Ctas<M> {
+    slots: Box<[Option<Cta<M>>]>,
+    pub barriers: Barriers<M>,
+    free: Resources,
+    /// Slots of all warps of resident CTAs, finished ones among them.
+    reserved: M,
+    warp_slots: usize,
+    /// CTAs that have left, for the dispatcher to drain.
+    pub finished: Vec<FinishedCta>,
+    /// Slots that CTAs have left in this tick, of which the stream has yet to be informed, one bit each.
+    pub ended: u64,
+}
+
+impl<M: WarpMask> Ctas<M> {
+    /// Free slots.
+    pub fn new(sm: &SmConfig) -> Self {
+        let ctas = sm.max_ctas as usize;
+        Self {
+            slots: vec![None; ctas].into(),
+            barriers: Barriers::new(ctas, sm.barriers_per_cta as usize),
+            free: Resources::of_sm(sm),
+            reserved: M::NONE,
+            warp_slots: sm.max_warps as usize,
+            finished: Vec::with_capacity(ctas),
+            ended: 0,
+        }
+    }
+
+    /// Whether no CTA is resident.
+    pub fn is_empty(&self) -> bool {
+        self.reserved.is_empty()
+    }
+
+    /// Whether a CTA of `shape` fits.
+    pub fn can_accept(&self, sm: &SmConfig, shape: &LaunchShape) -> bool {
+        self.free.covers(&Resources::of_cta(sm, shape))
+    }
+
+    /// The position in the grid of the CTA in `slot`.
+    pub fn position(&self, slot: CtaSlot) -> Dim3 {
+        self.slots[slot.index()].map_or(Dim3::new(0, 0, 0), |c| c.position)
+    }
+
+    /// A CTA that takes `resources`, which are free, comes. Gives its slot, and those of its warps in
+    /// `warps`; returns the number of warps.
+    pub fn start(
+        &mut self,
+        kernel: KernelId,
+        position: Dim3,
+        resources: Resources,
+        warps: &mut [WarpSlot; MOST_WARPS],
+    ) -> (CtaSlot, usize) {
+        assert!(self.free.covers(&resources), "a CTA that does not fit was started");
+        self.free.take(&resources);
+        let slot = CtaSlot::from(self.slots.iter().position(Option::is_none).expect("a CTA slot is free"));
+        let count = self.choose_warp_slots(resources.warps as usize, warps);
+        let mine = M::collect(warps[..count].iter().copied());
+        self.reserved |= mine;
+        self.slots[slot.index()] = Some(Cta { kernel, position, warps: mine, unfinished: mine, resources });
+        self.barriers.start_cta(slot, mine);
+        (slot, count)
+    }
+
+    /// The first run of free slots that holds `count` warps side by side, as GPGPU-Sim looks for
+    /// one at multiples of the CTA's size; else the first free ones.
+    fn choose_warp_slots(&self, count: usize, slots: &mut [WarpSlot; MOST_WARPS]) -> usize {
+        let total = self.warp_slots;
+        let fits = |&s: &usize| s + count <= total && !self.reserved.meets(M::run(s, count));
+        let aligned = (0..total).step_by(count.max(1)).find(fits);
+        let from = (aligned.unwrap_or(0)..total).map(|w| WarpSlot(w as u16));
+        let mut chosen = 0;
+        for warp in from.filter(|&w| !self.reserved.contains(w)).take(count) {
+            slots[chosen] = warp;
+            chosen += 1;
+        }
+        chosen
+    }
+
+    /// `warp` of the CTA in `slot` is finished. Whether the CTA has left with it.
+    pub fn finish_warp(&mut self, slot: CtaSlot, warp: WarpSlot) -> bool {
+        let cta = self.slots[slot.index()].as_mut().expect("a resident warp's CTA is resident");
+        cta.unfinished.remove(warp);
+        if !cta.unfinished.is_empty() {
+            return false;
+        }
+        let cta = *cta;
+        self.slots[slot.index()] = None;
+        self.free.give_back(&cta.resources);
+        self.reserved &= !cta.warps;
+        self.finished.push(FinishedCta { kernel: cta.kernel, cta: cta.position, slot });
+        self.ended |= 1 << slot.index();
+        true
+    }
+}
