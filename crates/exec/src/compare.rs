@@ -65,6 +65,17 @@ impl CompareType {
         }
     }
 
+    /// What the lanes of a comparison do.
+    pub const fn work(self) -> isa::Work {
+        match self {
+            CompareType::F16 | CompareType::F16x2 | CompareType::Bf16 | CompareType::Bf16x2 | CompareType::F32 => {
+                isa::Work::FpAdd
+            }
+            CompareType::F64 => isa::Work::DpAdd,
+            _ => isa::Work::IntAdd,
+        }
+    }
+
     /// Whether two pairs of numbers are compared at once.
     pub const fn is_packed(self) -> bool {
         matches!(self, CompareType::F16x2 | CompareType::Bf16x2)

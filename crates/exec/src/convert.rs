@@ -1,6 +1,7 @@
 //! Conversions. Frequent ones are rows of [`Convert1`]; [`Cvt`] does every other pair of types.
 
 use crate::lanes::{Lanes, Reg, Value, lane_ops};
+use isa::Work;
 use kit::lanes;
 use num::convert::{self, IntType};
 use num::half::{self, Bf16, F16};
@@ -11,25 +12,25 @@ lane_ops! {
     Convert1, map1, 1;
 
     /// Signed integer to float, round to nearest.
-    S32ToF32: Convert (a: i32) -> f32 { convert::s32_to_f32_rn(a) }
+    S32ToF32: Convert[FpAdd] (a: i32) -> f32 { convert::s32_to_f32_rn(a) }
     /// Unsigned integer to float, round to nearest.
-    U32ToF32: Convert (a: u32) -> f32 { convert::u32_to_f32_rn(a) }
+    U32ToF32: Convert[FpAdd] (a: u32) -> f32 { convert::u32_to_f32_rn(a) }
     /// Float to signed integer, towards zero.
-    F32ToS32: Convert (a: f32) -> i32 { convert::f32_to_s32_rz(a) }
+    F32ToS32: Convert[FpAdd] (a: f32) -> i32 { convert::f32_to_s32_rz(a) }
     /// Float to unsigned integer, towards zero.
-    F32ToU32: Convert (a: f32) -> u32 { convert::f32_to_u32_rz(a) }
+    F32ToU32: Convert[FpAdd] (a: f32) -> u32 { convert::f32_to_u32_rz(a) }
     /// Signed integer to double: exact.
-    S32ToF64: Convert (a: i32) -> f64 { f64::from(a) }
+    S32ToF64: Convert[FpAdd] (a: i32) -> f64 { f64::from(a) }
     /// Unsigned integer to double: exact.
-    U32ToF64: Convert (a: u32) -> f64 { f64::from(a) }
+    U32ToF64: Convert[FpAdd] (a: u32) -> f64 { f64::from(a) }
     /// Float to double: exact.
-    F32ToF64: Convert (a: f32) -> f64 { convert::f32_to_f64(a, false, false) }
+    F32ToF64: Convert[FpAdd] (a: f32) -> f64 { convert::f32_to_f64(a, false, false) }
     /// Double to float, round to nearest.
-    F64ToF32: Convert (a: f64) -> f32 { convert::f64_to_f32(a, Mode::RN) }
+    F64ToF32: Convert[FpAdd] (a: f64) -> f32 { convert::f64_to_f32(a, Mode::RN) }
     /// Half to float: exact.
-    F16ToF32: Convert (a: u16) -> f32 { convert::half_to_f32::<F16>(a, false, false) }
+    F16ToF32: Convert[FpAdd] (a: u16) -> f32 { convert::half_to_f32::<F16>(a, false, false) }
     /// Float to half, round to nearest.
-    F32ToF16: Convert (a: f32) -> u16 { convert::f32_to_half::<F16>(a, Mode::RN) }
+    F32ToF16: Convert[FpAdd] (a: f32) -> u16 { convert::f32_to_half::<F16>(a, Mode::RN) }
 }
 
 /// A type that `cvt` converts from or to.
@@ -78,6 +79,14 @@ pub struct Cvt {
 }
 
 impl Cvt {
+    /// What the lanes do: between integers, the integer units' work.
+    pub const fn work(self) -> Work {
+        match (self.from, self.to) {
+            (Numeric::Int(_), Numeric::Int(_)) => Work::IntAdd,
+            _ => Work::FpAdd,
+        }
+    }
+
     /// Converts the executing lanes of `a` to `d`.
     pub(crate) fn run(self, lanes: &mut Lanes<'_>, d: Reg, a: Reg) {
         let mut out = [[0; 32]; 2];
@@ -230,6 +239,17 @@ pub enum PackedCvt {
 }
 
 impl PackedCvt {
+    /// What the lanes do.
+    pub const fn work(self) -> Work {
+        match self {
+            PackedCvt::PackInt16 { .. } | PackedCvt::PackInt8 { .. } => Work::IntAdd,
+            PackedCvt::HalvesFromF32 { .. }
+            | PackedCvt::BytesFromF32 { .. }
+            | PackedCvt::BytesFromF16x2 { .. }
+            | PackedCvt::F16x2FromBytes { .. } => Work::FpAdd,
+        }
+    }
+
     /// Operands that it reads.
     pub const fn sources(self) -> usize {
         match self {
@@ -243,12 +263,14 @@ impl PackedCvt {
     pub(crate) fn run(self, file: &mut Lanes<'_>, d: Reg, s: [Reg; 3]) {
         let mut out = [0; 32];
         for lane in lanes(file.mask) {
-            out[lane] = self.convert(s.map(|s| file.get(s, lane)));
+            let mut values = [0; 3];
+            values.iter_mut().zip(s).take(self.sources()).for_each(|(value, s)| *value = file.get(s, lane));
+            out[lane] = self.convert(values);
         }
         file.write(d, &out);
     }
 
-    /// Converts one lane's values.
+    /// Converts one lane's values; those that it does not read are ignored.
     pub fn convert(self, [a, b, c]: [u32; 3]) -> u32 {
         let (fa, fb) = (f32::from_bits(a), f32::from_bits(b));
         match self {

@@ -34,29 +34,29 @@ lane_ops! {
     /// Negation.
     NegF32: FpAdd (a: f32) -> f32 { float32::neg(a, m.mode.ftz) }
     /// Reciprocal, rounded exactly.
-    RcpF32: Sfu (a: f32) -> f32 { float32::rcp(a, m.mode) }
+    RcpF32: Sfu[Sqrt] (a: f32) -> f32 { float32::rcp(a, m.mode) }
     /// Square root, rounded exactly.
-    SqrtF32: Sfu (a: f32) -> f32 { float32::sqrt(a, m.mode) }
+    SqrtF32: Sfu[Sqrt] (a: f32) -> f32 { float32::sqrt(a, m.mode) }
     /// Reciprocal, approximate.
-    RcpApprox: Sfu (a: f32) -> f32 { approx::rcp(a, m.mode.ftz) }
+    RcpApprox: Sfu[Sqrt] (a: f32) -> f32 { approx::rcp(a, m.mode.ftz) }
     /// Square root, approximate.
-    SqrtApprox: Sfu (a: f32) -> f32 { approx::sqrt(a, m.mode.ftz) }
+    SqrtApprox: Sfu[Sqrt] (a: f32) -> f32 { approx::sqrt(a, m.mode.ftz) }
     /// Reciprocal of the square root, approximate.
-    RsqrtApprox: Sfu (a: f32) -> f32 { approx::rsqrt(a, m.mode.ftz) }
+    RsqrtApprox: Sfu[Sqrt] (a: f32) -> f32 { approx::rsqrt(a, m.mode.ftz) }
     /// Power of two, approximate.
-    Ex2Approx: Sfu (a: f32) -> f32 { approx::ex2(a, m.mode.ftz) }
+    Ex2Approx: Sfu[Exp] (a: f32) -> f32 { approx::ex2(a, m.mode.ftz) }
     /// Logarithm to base two, approximate.
-    Lg2Approx: Sfu (a: f32) -> f32 { approx::lg2(a, m.mode.ftz) }
+    Lg2Approx: Sfu[Log] (a: f32) -> f32 { approx::lg2(a, m.mode.ftz) }
     /// Sine, approximate.
-    SinApprox: Sfu (a: f32) -> f32 { approx::sin(a) }
+    SinApprox: Sfu[Sin] (a: f32) -> f32 { approx::sin(a) }
     /// Cosine, approximate.
-    CosApprox: Sfu (a: f32) -> f32 { approx::cos(a) }
+    CosApprox: Sfu[Sin] (a: f32) -> f32 { approx::cos(a) }
     /// Sine of an angle in turns, approximate.
-    SinTurns: Sfu (a: f32) -> f32 { approx::sin_turns(a, m.mode.ftz) }
+    SinTurns: Sfu[Sin] (a: f32) -> f32 { approx::sin_turns(a, m.mode.ftz) }
     /// Cosine of an angle in turns, approximate.
-    CosTurns: Sfu (a: f32) -> f32 { approx::cos_turns(a, m.mode.ftz) }
+    CosTurns: Sfu[Sin] (a: f32) -> f32 { approx::cos_turns(a, m.mode.ftz) }
     /// Hyperbolic tangent, approximate.
-    TanhApprox: Sfu (a: f32) -> f32 { approx::tanh(a) }
+    TanhApprox: Sfu[Exp] (a: f32) -> f32 { approx::tanh(a) }
     /// Absolute value.
     AbsF64: DpAdd (a: f64) -> f64 { float64::abs(a) }
     /// Negation.
@@ -70,41 +70,41 @@ lane_ops! {
     /// Reciprocal of the square root, approximate.
     RsqrtApproxF64: DpDiv (a: f64) -> f64 { if m.mode.ftz { approx::rsqrt_ftz_f64(a) } else { approx::rsqrt_f64(a) } }
     /// Reciprocal of an f64 by its upper word, approximate: the upper word of the result.
-    RcpHighF64: Sfu (a: u32) -> u32 { upper_word(a, approx::rcp_ftz_f64) }
+    RcpHighF64: Sfu[Sqrt] (a: u32) -> u32 { upper_word(a, approx::rcp_ftz_f64) }
     /// Reciprocal of the square root, in the same way.
-    RsqrtHighF64: Sfu (a: u32) -> u32 { upper_word(a, approx::rsqrt_ftz_f64) }
+    RsqrtHighF64: Sfu[Sqrt] (a: u32) -> u32 { upper_word(a, approx::rsqrt_ftz_f64) }
     /// Absolute value.
-    AbsF16: Half (a: u16) -> u16 { half::abs::<F16>(a, m.mode.ftz) }
+    AbsF16: Half[FpAdd] (a: u16) -> u16 { half::abs::<F16>(a, m.mode.ftz) }
     /// Absolute value, of both halves.
-    AbsF16x2: Half (a: u32) -> u32 { half::map2(a, |a| half::abs::<F16>(a, m.mode.ftz)) }
+    AbsF16x2: Half[FpAdd] (a: u32) -> u32 { half::map2(a, |a| half::abs::<F16>(a, m.mode.ftz)) }
     /// Negation.
-    NegF16: Half (a: u16) -> u16 { half::neg::<F16>(a, m.mode.ftz) }
+    NegF16: Half[FpAdd] (a: u16) -> u16 { half::neg::<F16>(a, m.mode.ftz) }
     /// Negation, of both halves.
-    NegF16x2: Half (a: u32) -> u32 { half::map2(a, |a| half::neg::<F16>(a, m.mode.ftz)) }
+    NegF16x2: Half[FpAdd] (a: u32) -> u32 { half::map2(a, |a| half::neg::<F16>(a, m.mode.ftz)) }
     /// Power of two, approximate.
-    Ex2F16: Sfu (a: u16) -> u16 { approx::ex2_half::<F16>(a, m.mode.ftz) }
+    Ex2F16: Sfu[Exp] (a: u16) -> u16 { approx::ex2_half::<F16>(a, m.mode.ftz) }
     /// Power of two, approximate, of both halves.
-    Ex2F16x2: Sfu (a: u32) -> u32 { half::map2(a, |a| approx::ex2_half::<F16>(a, m.mode.ftz)) }
+    Ex2F16x2: Sfu[Exp] (a: u32) -> u32 { half::map2(a, |a| approx::ex2_half::<F16>(a, m.mode.ftz)) }
     /// Hyperbolic tangent, approximate.
-    TanhF16: Sfu (a: u16) -> u16 { approx::tanh_half::<F16>(a) }
+    TanhF16: Sfu[Exp] (a: u16) -> u16 { approx::tanh_half::<F16>(a) }
     /// Hyperbolic tangent, approximate, of both halves.
-    TanhF16x2: Sfu (a: u32) -> u32 { half::map2(a, approx::tanh_half::<F16>) }
+    TanhF16x2: Sfu[Exp] (a: u32) -> u32 { half::map2(a, approx::tanh_half::<F16>) }
     /// Absolute value.
-    AbsBf16: Half (a: u16) -> u16 { half::abs::<Bf16>(a, m.mode.ftz) }
+    AbsBf16: Half[FpAdd] (a: u16) -> u16 { half::abs::<Bf16>(a, m.mode.ftz) }
     /// Absolute value, of both halves.
-    AbsBf16x2: Half (a: u32) -> u32 { half::map2(a, |a| half::abs::<Bf16>(a, m.mode.ftz)) }
+    AbsBf16x2: Half[FpAdd] (a: u32) -> u32 { half::map2(a, |a| half::abs::<Bf16>(a, m.mode.ftz)) }
     /// Negation.
-    NegBf16: Half (a: u16) -> u16 { half::neg::<Bf16>(a, m.mode.ftz) }
+    NegBf16: Half[FpAdd] (a: u16) -> u16 { half::neg::<Bf16>(a, m.mode.ftz) }
     /// Negation, of both halves.
-    NegBf16x2: Half (a: u32) -> u32 { half::map2(a, |a| half::neg::<Bf16>(a, m.mode.ftz)) }
+    NegBf16x2: Half[FpAdd] (a: u32) -> u32 { half::map2(a, |a| half::neg::<Bf16>(a, m.mode.ftz)) }
     /// Power of two, approximate.
-    Ex2Bf16: Sfu (a: u16) -> u16 { approx::ex2_half::<Bf16>(a, m.mode.ftz) }
+    Ex2Bf16: Sfu[Exp] (a: u16) -> u16 { approx::ex2_half::<Bf16>(a, m.mode.ftz) }
     /// Power of two, approximate, of both halves.
-    Ex2Bf16x2: Sfu (a: u32) -> u32 { half::map2(a, |a| approx::ex2_half::<Bf16>(a, m.mode.ftz)) }
+    Ex2Bf16x2: Sfu[Exp] (a: u32) -> u32 { half::map2(a, |a| approx::ex2_half::<Bf16>(a, m.mode.ftz)) }
     /// Hyperbolic tangent, approximate.
-    TanhBf16: Sfu (a: u16) -> u16 { approx::tanh_half::<Bf16>(a) }
+    TanhBf16: Sfu[Exp] (a: u16) -> u16 { approx::tanh_half::<Bf16>(a) }
     /// Hyperbolic tangent, approximate, of both halves.
-    TanhBf16x2: Sfu (a: u32) -> u32 { half::map2(a, approx::tanh_half::<Bf16>) }
+    TanhBf16x2: Sfu[Exp] (a: u32) -> u32 { half::map2(a, approx::tanh_half::<Bf16>) }
 }
 
 lane_ops! {
@@ -120,13 +120,13 @@ lane_ops! {
     /// Sum.
     AddF64: DpAdd (a: f64, b: f64) -> f64 { float64::add(a, b, m.mode.round) }
     /// Sum.
-    AddF16: Half (a: u16, b: u16) -> u16 { half::add::<F16>(a, b, m.mode) }
+    AddF16: Half[FpAdd] (a: u16, b: u16) -> u16 { half::add::<F16>(a, b, m.mode) }
     /// Sum of both halves.
-    AddF16x2: Half (a: u32, b: u32) -> u32 { half::zip2(a, b, |a, b| half::add::<F16>(a, b, m.mode)) }
+    AddF16x2: Half[FpAdd] (a: u32, b: u32) -> u32 { half::zip2(a, b, |a, b| half::add::<F16>(a, b, m.mode)) }
     /// Sum.
-    AddBf16: Half (a: u16, b: u16) -> u16 { half::add::<Bf16>(a, b, m.mode) }
+    AddBf16: Half[FpAdd] (a: u16, b: u16) -> u16 { half::add::<Bf16>(a, b, m.mode) }
     /// Sum of both halves.
-    AddBf16x2: Half (a: u32, b: u32) -> u32 { half::zip2(a, b, |a, b| half::add::<Bf16>(a, b, m.mode)) }
+    AddBf16x2: Half[FpAdd] (a: u32, b: u32) -> u32 { half::zip2(a, b, |a, b| half::add::<Bf16>(a, b, m.mode)) }
     /// Difference.
     SubRnF32: FpAdd (a: f32, b: f32) -> f32 { float32::sub_rn(a, b) }
     /// Difference.
@@ -136,13 +136,13 @@ lane_ops! {
     /// Difference.
     SubF64: DpAdd (a: f64, b: f64) -> f64 { float64::sub(a, b, m.mode.round) }
     /// Difference.
-    SubF16: Half (a: u16, b: u16) -> u16 { half::sub::<F16>(a, b, m.mode) }
+    SubF16: Half[FpAdd] (a: u16, b: u16) -> u16 { half::sub::<F16>(a, b, m.mode) }
     /// Difference of both halves.
-    SubF16x2: Half (a: u32, b: u32) -> u32 { half::zip2(a, b, |a, b| half::sub::<F16>(a, b, m.mode)) }
+    SubF16x2: Half[FpAdd] (a: u32, b: u32) -> u32 { half::zip2(a, b, |a, b| half::sub::<F16>(a, b, m.mode)) }
     /// Difference.
-    SubBf16: Half (a: u16, b: u16) -> u16 { half::sub::<Bf16>(a, b, m.mode) }
+    SubBf16: Half[FpAdd] (a: u16, b: u16) -> u16 { half::sub::<Bf16>(a, b, m.mode) }
     /// Difference of both halves.
-    SubBf16x2: Half (a: u32, b: u32) -> u32 { half::zip2(a, b, |a, b| half::sub::<Bf16>(a, b, m.mode)) }
+    SubBf16x2: Half[FpAdd] (a: u32, b: u32) -> u32 { half::zip2(a, b, |a, b| half::sub::<Bf16>(a, b, m.mode)) }
     /// Product.
     MulRnF32: FpMul (a: f32, b: f32) -> f32 { float32::mul_rn(a, b) }
     /// Product.
@@ -152,13 +152,13 @@ lane_ops! {
     /// Product.
     MulF64: DpMul (a: f64, b: f64) -> f64 { float64::mul(a, b, m.mode.round) }
     /// Product.
-    MulF16: Half (a: u16, b: u16) -> u16 { half::mul::<F16>(a, b, m.mode) }
+    MulF16: Half[FpMul] (a: u16, b: u16) -> u16 { half::mul::<F16>(a, b, m.mode) }
     /// Product of both halves.
-    MulF16x2: Half (a: u32, b: u32) -> u32 { half::zip2(a, b, |a, b| half::mul::<F16>(a, b, m.mode)) }
+    MulF16x2: Half[FpMul] (a: u32, b: u32) -> u32 { half::zip2(a, b, |a, b| half::mul::<F16>(a, b, m.mode)) }
     /// Product.
-    MulBf16: Half (a: u16, b: u16) -> u16 { half::mul::<Bf16>(a, b, m.mode) }
+    MulBf16: Half[FpMul] (a: u16, b: u16) -> u16 { half::mul::<Bf16>(a, b, m.mode) }
     /// Product of both halves.
-    MulBf16x2: Half (a: u32, b: u32) -> u32 { half::zip2(a, b, |a, b| half::mul::<Bf16>(a, b, m.mode)) }
+    MulBf16x2: Half[FpMul] (a: u32, b: u32) -> u32 { half::zip2(a, b, |a, b| half::mul::<Bf16>(a, b, m.mode)) }
     /// Quotient, rounded exactly.
     DivRnF32: FpDiv (a: f32, b: f32) -> f32 { float32::canonical(a / b) }
     /// Quotient, rounded exactly.
@@ -180,13 +180,13 @@ lane_ops! {
     /// Lesser.
     MinF64: DpMinMax (a: f64, b: f64) -> f64 { float64::min(a, b) }
     /// Lesser.
-    MinF16: Half (a: u16, b: u16) -> u16 { half::min::<F16>(a, b, m.min_max()) }
+    MinF16: Half[FpAdd] (a: u16, b: u16) -> u16 { half::min::<F16>(a, b, m.min_max()) }
     /// Lesser of both halves.
-    MinF16x2: Half (a: u32, b: u32) -> u32 { half::zip2(a, b, |a, b| half::min::<F16>(a, b, m.min_max())) }
+    MinF16x2: Half[FpAdd] (a: u32, b: u32) -> u32 { half::zip2(a, b, |a, b| half::min::<F16>(a, b, m.min_max())) }
     /// Lesser.
-    MinBf16: Half (a: u16, b: u16) -> u16 { half::min::<Bf16>(a, b, m.min_max()) }
+    MinBf16: Half[FpAdd] (a: u16, b: u16) -> u16 { half::min::<Bf16>(a, b, m.min_max()) }
     /// Lesser of both halves.
-    MinBf16x2: Half (a: u32, b: u32) -> u32 { half::zip2(a, b, |a, b| half::min::<Bf16>(a, b, m.min_max())) }
+    MinBf16x2: Half[FpAdd] (a: u32, b: u32) -> u32 { half::zip2(a, b, |a, b| half::min::<Bf16>(a, b, m.min_max())) }
     /// Greater.
     MaxRnF32: FpMinMax (a: f32, b: f32) -> f32 { float32::max(a, b, float32::MinMax::default()) }
     /// Greater.
@@ -194,13 +194,13 @@ lane_ops! {
     /// Greater.
     MaxF64: DpMinMax (a: f64, b: f64) -> f64 { float64::max(a, b) }
     /// Greater.
-    MaxF16: Half (a: u16, b: u16) -> u16 { half::max::<F16>(a, b, m.min_max()) }
+    MaxF16: Half[FpAdd] (a: u16, b: u16) -> u16 { half::max::<F16>(a, b, m.min_max()) }
     /// Greater of both halves.
-    MaxF16x2: Half (a: u32, b: u32) -> u32 { half::zip2(a, b, |a, b| half::max::<F16>(a, b, m.min_max())) }
+    MaxF16x2: Half[FpAdd] (a: u32, b: u32) -> u32 { half::zip2(a, b, |a, b| half::max::<F16>(a, b, m.min_max())) }
     /// Greater.
-    MaxBf16: Half (a: u16, b: u16) -> u16 { half::max::<Bf16>(a, b, m.min_max()) }
+    MaxBf16: Half[FpAdd] (a: u16, b: u16) -> u16 { half::max::<Bf16>(a, b, m.min_max()) }
     /// Greater of both halves.
-    MaxBf16x2: Half (a: u32, b: u32) -> u32 { half::zip2(a, b, |a, b| half::max::<Bf16>(a, b, m.min_max())) }
+    MaxBf16x2: Half[FpAdd] (a: u32, b: u32) -> u32 { half::zip2(a, b, |a, b| half::max::<Bf16>(a, b, m.min_max())) }
 }
 
 lane_ops! {
@@ -224,13 +224,13 @@ lane_ops! {
     /// `a * b + c`, rounded once.
     FmaF64: DpFma (a: f64, b: f64, c: f64) -> f64 { float64::fma(a, b, c, m.mode.round) }
     /// `a * b + c`, rounded once.
-    FmaF16: Half (a: u16, b: u16, c: u16) -> u16 { fma_half::<F16>(a, b, c, m) }
+    FmaF16: Half[FpMul] (a: u16, b: u16, c: u16) -> u16 { fma_half::<F16>(a, b, c, m) }
     /// `a * b + c`, rounded once, of both halves.
-    FmaF16x2: Half (a: u32, b: u32, c: u32) -> u32 { half::zip3(a, b, c, |a, b, c| fma_half::<F16>(a, b, c, m)) }
+    FmaF16x2: Half[FpMul] (a: u32, b: u32, c: u32) -> u32 { half::zip3(a, b, c, |a, b, c| fma_half::<F16>(a, b, c, m)) }
     /// `a * b + c`, rounded once.
-    FmaBf16: Half (a: u16, b: u16, c: u16) -> u16 { fma_half::<Bf16>(a, b, c, m) }
+    FmaBf16: Half[FpMul] (a: u16, b: u16, c: u16) -> u16 { fma_half::<Bf16>(a, b, c, m) }
     /// `a * b + c`, rounded once, of both halves.
-    FmaBf16x2: Half (a: u32, b: u32, c: u32) -> u32 { half::zip3(a, b, c, |a, b, c| fma_half::<Bf16>(a, b, c, m)) }
+    FmaBf16x2: Half[FpMul] (a: u32, b: u32, c: u32) -> u32 { half::zip3(a, b, c, |a, b, c| fma_half::<Bf16>(a, b, c, m)) }
 }
 
 /// `fma{.relu}` of one 16-bit number.

@@ -67,15 +67,15 @@ lane_ops! {
     /// The same, as the left shift that brings it to the top.
     BfindShiftS64: IntAdd (a: i64) -> u32 { bits::bfind_s64(a, true) }
     /// Sign extension of the low 32 bits.
-    Sext64: Convert (a: i32) -> i64 { i64::from(a) }
+    Sext64: Convert[IntAdd] (a: i32) -> i64 { i64::from(a) }
     /// Zero extension of the low 32 bits.
-    Zext64: Convert (a: u32) -> u64 { u64::from(a) }
+    Zext64: Convert[IntAdd] (a: u32) -> u64 { u64::from(a) }
     /// Low 32 bits.
-    Low32: Convert (a: u64) -> u32 { a as u32 }
+    Low32: Convert[IntAdd] (a: u64) -> u32 { a as u32 }
     /// Sign extension of the low 16 bits.
-    Sext16: Convert (a: i16) -> i32 { i32::from(a) }
+    Sext16: Convert[IntAdd] (a: i16) -> i32 { i32::from(a) }
     /// Low 16 bits.
-    Low16: Convert (a: u32) -> u16 { a as u16 }
+    Low16: Convert[IntAdd] (a: u32) -> u16 { a as u16 }
 }
 
 lane_ops! {

@@ -339,7 +339,8 @@ impl Chain {
         let carry = self.first(file);
         let (mut out, mut carries) = ([0; WARP_LANES], 0);
         for lane in 0..WARP_LANES {
-            let [a, b, c]: [u32; 3] = s.map(|s| file.get(s, lane));
+            let [a, b]: [u32; 2] = [s[0], s[1]].map(|s| file.get(s, lane));
+            let c = if self.op.sources() == 3 { file.get(s[2], lane) } else { 0 };
             let carry = carry & LANE_BITS[lane] != 0;
             let (value, carry) = match self.op {
                 CarryOp::Add => int::add_carry_u32(a, b, carry),
@@ -361,7 +362,8 @@ impl Chain {
         let carry = self.first(file);
         let (mut out, mut carries) = (u64::blank(), 0);
         for lane in 0..WARP_LANES {
-            let [a, b, c]: [u64; 3] = s.map(|s| file.get(s, lane));
+            let [a, b]: [u64; 2] = [s[0], s[1]].map(|s| file.get(s, lane));
+            let c = if self.op.sources() == 3 { file.get(s[2], lane) } else { 0 };
             let carry = carry & LANE_BITS[lane] != 0;
             let (value, carry) = match self.op {
                 CarryOp::Add => int::add_carry_u64(a, b, carry),

@@ -4,6 +4,7 @@ use crate::lanes::{Column, Pred, Reg};
 use crate::machine_code::MachineCode;
 use crate::memory::{DeviceMemory, MemoryError};
 use crate::op::Op;
+use crate::operand::{reads, walks, writes};
 use crate::tensor::MatrixOp;
 use isa::{Dim3, Pc, Program, RegId};
 use std::collections::HashMap;
@@ -110,6 +111,25 @@ pub struct CallSite {
     pub save: Option<Save>,
 }
 
+impl CallSite {
+    walks!(|self, f| {
+        let CallSite { args, results, callee, .. } = self;
+        for place in results {
+            if let Place::Register(r, n) = place {
+                writes(f, [r], *n);
+            }
+        }
+        for place in args {
+            if let Place::Register(r, n) = place {
+                reads(f, [r], *n);
+            }
+        }
+        if let Callee::Pointer(r) = callee {
+            reads(f, [r], 2);
+        }
+    });
+}
+
 /// Where a warp keeps a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RegisterPlace {
@@ -120,7 +140,7 @@ pub(crate) enum RegisterPlace {
 }
 
 /// Where the instructions of a kernel are in the text that it was lowered from, for messages.
-pub trait Origin: std::fmt::Debug + Send + Sync {
+pub trait SourceMap: std::fmt::Debug + Send + Sync {
     /// The place of instruction `pc`, and the line that it is in, marked.
     fn describe(&self, pc: Pc) -> (String, String);
 }
@@ -146,7 +166,7 @@ pub struct Kernel {
     /// Static instructions, as the timing model sees them.
     pub program: Arc<Program>,
     /// The text it was lowered from; none for machine code.
-    pub origin: Option<Arc<dyn Origin>>,
+    pub origin: Option<Arc<dyn SourceMap>>,
     /// What each instruction does; same index.
     pub code: Vec<Guarded>,
     /// Constants, a column for each, by number.
@@ -191,12 +211,6 @@ impl Kernel {
     /// Whether it is machine code, which latency tables tell from PTX.
     pub fn is_machine_code(&self) -> bool {
         self.machine.is_some()
-    }
-
-    /// The compiler's control bits of each instruction, as they stand in bits 105 to 125 of its word:
-    /// stall count, yield, write and read barrier, barriers waited for, reuse flags. Empty for PTX.
-    pub fn control_words(&self) -> &[u32] {
-        self.machine.as_ref().map_or(&[], |machine| &machine.control_words)
     }
 
     /// Columns and predicates that a warp holds.

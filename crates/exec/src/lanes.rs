@@ -316,12 +316,13 @@ two_columns! {
 }
 
 /// Declares a table of element-wise operations: per row the operation's name, what it does, its
-/// class for timing, the types of its operands and its meaning in one lane.
+/// class for timing, what its lanes do where the class leaves it open, the types of its operands and its meaning in
+/// one lane.
 ///
 /// The table becomes an enum; `run` executes an operation, `class` and `columns` describe it.
 macro_rules! lane_ops {
     ($(#[$doc:meta])* $name:ident, $map:ident, $count:literal $(, $mode:ident: $mode_type:ty)?;
-     $($(#[doc = $text:literal])+ $op:ident: $class:ident ($($a:ident: $t:ty),+) -> $r:ty $body:block)*) => {
+     $($(#[doc = $text:literal])+ $op:ident: $class:ident $([$work:ident])? ($($a:ident: $t:ty),+) -> $r:ty $body:block)*) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[repr(u8)]
@@ -348,6 +349,11 @@ macro_rules! lane_ops {
                 match self { $($name::$op => isa::OpClass::$class,)* }
             }
 
+            /// What the lanes do. A row of a class of several kinds of work names its own.
+            pub const fn work(self) -> isa::Work {
+                match self { $($name::$op => $crate::lanes::work_of!($class $($work)?),)* }
+            }
+
             /// Columns of the destination and of each source.
             pub const fn columns(self) -> (u8, [u8; $count]) {
                 use $crate::lanes::Value;
@@ -359,3 +365,15 @@ macro_rules! lane_ops {
     };
 }
 pub(crate) use lane_ops;
+
+/// The kind of work of a class, or else the one that is named. Does not compile for a class of several kinds of
+/// work of which none is named.
+macro_rules! work_of {
+    ($class:ident $work:ident) => {
+        isa::Work::$work
+    };
+    ($class:ident) => {
+        const { isa::Work::of(isa::OpClass::$class).expect("a class of one kind of work") }
+    };
+}
+pub(crate) use work_of;

@@ -46,4 +46,4 @@ pub use launch::{Arg, Launch, LaunchError};
 pub use memory::{DeviceMemory, MemoryError};
 pub use state::{DeviceState, GpuFacts};
 pub use stream::LiveStream;
-pub use uses::uses;
+pub use uses::{operands_mut, uses};

@@ -1,4 +1,4 @@
-//! What a kernel of machine code has beyond one of PTX: constants of a launch, sequences, control bits.
+//! What a kernel of machine code has beyond one of PTX: constants of a launch, sequences.
 
 use crate::lanes::Column;
 use crate::memory::{DeviceMemory, LOCAL_WINDOW, SHARED_WINDOW};
@@ -18,8 +18,6 @@ pub struct MachineCode {
     pub launch_words: Vec<LaunchWord>,
     /// The operations of [`Op::Sequence`].
     pub sequences: Vec<Op>,
-    /// Control bits of each instruction: see [`crate::Kernel::control_words`].
-    pub control_words: Vec<u32>,
     /// The first instruction of each function that memory holds a pointer to: see [`POINTERS`].
     pub functions: Vec<u32>,
     /// Column of the first uniform register.

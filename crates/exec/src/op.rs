@@ -12,12 +12,12 @@ use crate::float::{Float1, Float2, Float3, Modifiers};
 use crate::image::{Fetch, Query, SurfaceAccess};
 use crate::int::{Int1, Int2, Int3, Int4};
 use crate::lanes::{Pred, Reg};
-use crate::operand::{Destination, Use};
+use crate::operand::{Destination, Operand, Origin, columns, reads, reads_pred, row, walks, writes, writes_pred};
 use crate::shuffle::{Redux, ShuffleMode, Vote};
 use crate::special::Special;
 use crate::steer::{BarrierOp, Steer};
 use crate::video::Video;
-use isa::{Control, OpClass, Space};
+use isa::{Control, OpClass, OpClass as C, Space, Work};
 use num::float32::TestClass;
 
 /// How an instruction of a carry chain uses the carry bit, which is a predicate.
@@ -331,225 +331,261 @@ pub enum Op {
     Sleep(Reg),
 }
 
-impl Op {
-    /// Whether lanes may get different results from the same operands: see [`isa::Inst::per_lane`].
-    pub const fn is_per_lane(&self) -> bool {
-        match self {
-            Op::Special(special, _) => special.varies(),
-            // Each lane has its own part of a matrix.
-            Op::FrameLoad(_) | Op::Matrix(_) => true,
-            _ => false,
+/// Declares what is to be known of each operation besides how it executes: one row for each, of
+///
+/// - its class for timing (of `Matrix`, and of what machine code has of its own, the lowering knows more) and, after a
+///   semicolon, what its lanes do where the class leaves that open or depends on the operation;
+/// - where differences between lanes come from;
+/// - its effect on control flow, if it has one; `Return` of a kernel itself is an exit, which the lowering knows;
+/// - its operands, destinations first.
+///
+/// An operation without a row does not compile.
+macro_rules! ops {
+    (|$f:ident| $($op:ident $fields:tt: $class:expr $(; $work:expr)?, $origin:expr $(, $control:expr)? => $operands:block)*) => {
+        #[allow(unused_variables, reason = "a row names what one of its columns needs")]
+        impl Op {
+            /// Class for timing. `Matrix` and memory accesses to what only calls use are the lowering's to refine.
+            pub const fn class(&self) -> OpClass {
+                match self { $(Op::$op $fields => $class,)* }
+            }
+
+            /// What the lanes do, as far as [`Self::class`] knows the class.
+            pub const fn work(&self) -> Work {
+                match self { $(Op::$op $fields => ops!(@work $class $(, $work)?),)* }
+            }
+
+            /// Where differences between the lanes' results come from.
+            pub const fn origin(&self) -> Origin {
+                match self { $(Op::$op $fields => $origin,)* }
+            }
+
+            /// Effect on control flow. `Return` of a kernel itself is an exit, which the lowering knows.
+            #[allow(unreachable_code, reason = "a row's own effect precedes the usual one")]
+            pub const fn control(&self) -> Control {
+                match self { $(Op::$op $fields => { $(return $control;)? Control::None })* }
+            }
+
+            walks!(|self, $f| match self { $(Op::$op $fields => $operands)* });
+        }
+    };
+    (@work $class:expr, $work:expr) => {
+        $work
+    };
+    (@work $class:expr) => {
+        const { Work::of($class).expect("a class of one kind of work") }
+    };
+}
+
+ops! { |f|
+    Nop {}: C::Nop, Origin::Operands => {}
+    Int1(op, d, s): op.class(); op.work(), Origin::Operands => { row(f, op.columns(), d, s) }
+    Int2(op, d, s): op.class(); op.work(), Origin::Operands => { row(f, op.columns(), d, s) }
+    Int3(op, d, s): op.class(); op.work(), Origin::Operands => { row(f, op.columns(), d, s) }
+    Int4(op, d, s): op.class(); op.work(), Origin::Operands => { row(f, op.columns(), d, s) }
+    Lop3(d, s, _): C::IntAdd, Origin::Operands => { row(f, (1, [1; 3]), d, s) }
+    Add3 { d, s, carry_in, carry_out, .. }: C::IntAdd, Origin::Operands => {
+        row(f, (1, [1; 3]), d, s);
+        writes_pred(f, carry_out);
+        reads_pred(f, carry_in.into_iter().flatten());
+    }
+    Carry { op, wide, d, s, carry, carry_in, carry_out }: op.class(); op.work(), Origin::Operands => {
+        writes(f, [d], columns(*wide));
+        reads(f, s.into_iter().take(op.sources()), columns(*wide));
+        match (*carry_in, *carry_out) {
+            (true, true) => f(Operand::UpdatePred(carry)),
+            (true, false) => f(Operand::ReadPred(carry)),
+            (false, true) => f(Operand::WritePred(carry)),
+            (false, false) => {}
         }
     }
-
-    /// Class for timing. `Matrix` and memory accesses to what only calls use are the lowering's to
-    /// refine.
-    pub const fn class(&self) -> OpClass {
-        match self {
-            Op::Nop => OpClass::Nop,
-            Op::Int1(op, ..) => op.class(),
-            Op::Int2(op, ..) => op.class(),
-            Op::Int3(op, ..) => op.class(),
-            Op::Int4(op, ..) => op.class(),
-            Op::Lop3(..) | Op::Add3 { .. } | Op::FrameAddress { .. } | Op::Isspacep { .. } => OpClass::IntAdd,
-            Op::Carry { op: CarryOp::Add | CarryOp::Sub, .. } => OpClass::IntAdd,
-            Op::Carry { .. } => OpClass::IntMad,
-            Op::Float1(op, ..) => op.class(),
-            Op::Float2(op, ..) => op.class(),
-            Op::Float3(op, ..) => op.class(),
-            Op::Convert(..) | Op::Cvt(..) | Op::PackedCvt(..) => OpClass::Convert,
-            Op::Video(Video::Mad { .. }, ..) => OpClass::IntMad,
-            Op::Video(..) => OpClass::IntAdd,
-            Op::Setp { test, .. } | Op::Set { test, .. } => test.ty.class(),
-            Op::Testp { wide: true, .. } => OpClass::DpAdd,
-            Op::Testp { .. } => OpClass::FpAdd,
-            Op::Pack { .. } | Op::Unpack { .. } | Op::Selp { .. } | Op::PredLogic(..) | Op::PredLut { .. } => {
-                OpClass::Move
-            }
-            Op::Special(..) | Op::ActiveMask(..) | Op::FrameLoad(..) | Op::FrameStore(..) => OpClass::Move,
-            Op::Load(..) => OpClass::Load,
-            Op::Store(..) => OpClass::Store,
-            Op::Atomic(..) => OpClass::Atomic,
-            Op::Fetch(_) | Op::Surface(_) | Op::Query(_) => OpClass::Texture,
-            Op::AsyncCopy { .. } => OpClass::AsyncCopy,
-            Op::Shuffle { .. } | Op::Vote { .. } | Op::Match { .. } | Op::Redux(..) | Op::Elect { .. } => {
-                OpClass::Shuffle
-            }
-            Op::Matrix(_) => OpClass::Tensor,
-            Op::Barrier { .. } => OpClass::Barrier,
-            Op::Fence | Op::FenceCta | Op::AsyncCommit | Op::AsyncWait(_) => OpClass::Fence,
-            Op::Branch { .. } | Op::BranchTable { .. } | Op::Call(_) | Op::Return => OpClass::Branch,
-            Op::Exit | Op::Trap => OpClass::Exit,
-            // Machine code says itself what its instructions are to timing.
-            Op::Sleep(_) | Op::ReadFirst(..) | Op::AnyLane(..) | Op::Sequence(..) | Op::Steer(_) => OpClass::Nop,
-        }
+    Float1(op, _, d, s): op.class(); op.work(), Origin::Operands => { row(f, op.columns(), d, s) }
+    Float2(op, _, d, s): op.class(); op.work(), Origin::Operands => { row(f, op.columns(), d, s) }
+    Float3(op, _, d, s): op.class(); op.work(), Origin::Operands => { row(f, op.columns(), d, s) }
+    Convert(op, d, s): C::Convert; op.work(), Origin::Operands => { row(f, op.columns(), d, s) }
+    Cvt(cvt, d, s): C::Convert; cvt.work(), Origin::Operands => {
+        row(f, (columns(cvt.dst_bits == 64), [columns(cvt.src_bits == 64)]), d, [s]);
     }
-
-    /// Effect on control flow. `Return` of a kernel itself is an exit, which the lowering knows.
-    pub const fn control(&self) -> Control {
-        match self {
-            Op::Branch { .. } | Op::BranchTable { .. } | Op::Call(_) | Op::Return => Control::Branch,
-            Op::Exit | Op::Trap => Control::Exit,
-            Op::Barrier { op: BarrierOp::Arrive, .. } => Control::BarrierArrive,
-            Op::Barrier { .. } => Control::BarrierSync,
-            Op::Fence => Control::Fence,
-            Op::FenceCta => Control::FenceCta,
-            Op::AsyncCommit => Control::AsyncCommit,
-            Op::AsyncWait(_) => Control::AsyncWait,
-            Op::Sleep(_) => Control::Sleep,
-            _ => Control::None,
-        }
+    PackedCvt(op, d, s): C::Convert; op.work(), Origin::Operands => {
+        writes(f, [d], 1);
+        reads(f, s.into_iter().take(op.sources()), 1);
     }
-
-    /// Tells `f` each register and predicate that the operation uses, destinations first.
-    pub fn uses(&self, f: &mut impl FnMut(Use)) {
-        match *self {
-            Op::Nop
-            | Op::AsyncCommit
-            | Op::AsyncWait(_)
-            | Op::Fence
-            | Op::FenceCta
-            | Op::Branch { .. }
-            | Op::Sequence(..) => {}
-            Op::Steer(steer) => steer.uses(f),
-            Op::ReadFirst(d, s) => table_row((1, [1]), d, [s], f),
-            Op::AnyLane(d, s) => {
-                f(Use::WritePred(d));
-                f(Use::ReadPred(s));
-            }
-            Op::Call(_) | Op::Return | Op::Exit | Op::Trap | Op::Matrix(_) => {}
-            Op::Int1(op, d, s) => table_row(op.columns(), d, s, f),
-            Op::Int2(op, d, s) => table_row(op.columns(), d, s, f),
-            Op::Int3(op, d, s) => table_row(op.columns(), d, s, f),
-            Op::Int4(op, d, s) => table_row(op.columns(), d, s, f),
-            Op::Float1(op, _, d, s) => table_row(op.columns(), d, s, f),
-            Op::Float2(op, _, d, s) => table_row(op.columns(), d, s, f),
-            Op::Float3(op, _, d, s) => table_row(op.columns(), d, s, f),
-            Op::Convert(op, d, s) => table_row(op.columns(), d, s, f),
-            Op::Lop3(d, s, _) | Op::Video(_, d, s) => table_row((1, [1; 3]), d, s, f),
-            Op::Add3 { d, s, carry_in, carry_out, .. } => {
-                table_row((1, [1; 3]), d, s, f);
-                carry_out.into_iter().for_each(|p| f(Use::WritePred(p)));
-                carry_in.into_iter().flatten().for_each(|p| f(Use::ReadPred(p)));
-            }
-            Op::Carry { op, wide, d, s, carry, carry_in, carry_out } => {
-                let columns = 1 + u8::from(wide);
-                f(Use::Write(d, columns));
-                if carry_out {
-                    f(Use::WritePred(carry));
-                }
-                let count = if matches!(op, CarryOp::Add | CarryOp::Sub) { 2 } else { 3 };
-                s[..count].iter().for_each(|&s| f(Use::Read(s, columns)));
-                if carry_in {
-                    f(Use::ReadPred(carry));
-                }
-            }
-            Op::Cvt(cvt, d, a) => {
-                f(Use::Write(d, if cvt.dst_bits == 64 { 2 } else { 1 }));
-                f(Use::Read(a, if cvt.src_bits == 64 { 2 } else { 1 }));
-            }
-            Op::PackedCvt(op, d, s) => {
-                f(Use::Write(d, 1));
-                s[..op.sources()].iter().for_each(|&s| f(Use::Read(s, 1)));
-            }
-            Op::Pack { d, s, parts, bits } => {
-                f(Use::Write(d, columns_of(parts, bits)));
-                s[..parts as usize].iter().for_each(|&s| f(Use::Read(s, columns_of(1, bits))));
-            }
-            Op::Unpack { d, s, parts, bits } => {
-                d[..parts as usize].iter().flatten().for_each(|&d| f(Use::Write(d, columns_of(1, bits))));
-                f(Use::Read(s, columns_of(parts, bits)));
-            }
-            Op::Setp { test, s, d, with } => {
-                d.into_iter().for_each(|d| f(Use::WritePred(d)));
-                s.into_iter().for_each(|s| f(Use::Read(s, test.ty.columns())));
-                f(Use::ReadPred(with.1));
-            }
-            Op::Set { test, s, d, with, .. } => {
-                f(Use::Write(d, 1));
-                s.into_iter().for_each(|s| f(Use::Read(s, test.ty.columns())));
-                f(Use::ReadPred(with.1));
-            }
-            Op::Selp { d, s, wide, p } => {
-                table_row((1 + u8::from(wide), [1 + u8::from(wide); 2]), d, s, f);
-                f(Use::ReadPred(p));
-            }
-            Op::Testp { d, a, wide, .. } => {
-                f(Use::WritePred(d));
-                f(Use::Read(a, 1 + u8::from(wide)));
-            }
-            Op::PredLogic(_, d, s) => {
-                f(Use::WritePred(d));
-                s.into_iter().for_each(|s| f(Use::ReadPred(s)));
-            }
-            Op::PredLut { d, s, .. } => {
-                d.into_iter().for_each(|d| f(Use::WritePred(d)));
-                s.into_iter().for_each(|s| f(Use::ReadPred(s)));
-            }
-            Op::Special(special, d) => f(Use::Write(d, special.columns())),
-            Op::FrameAddress { d, wide, .. } => f(Use::Write(d, 1 + u8::from(wide))),
-            Op::Isspacep { d, a, .. } => {
-                f(Use::WritePred(d));
-                f(Use::Read(a, 2));
-            }
-            Op::Load(t) | Op::FrameLoad(t) => {
-                let registers = &t.registers[..t.format.count as usize];
-                registers.iter().for_each(|&r| f(Use::Write(r, t.format.columns())));
-                address(t.address, f);
-            }
-            Op::Store(t) | Op::FrameStore(t) => {
-                address(t.address, f);
-                let registers = &t.registers[..t.format.count as usize];
-                registers.iter().for_each(|&r| f(Use::Read(r, t.format.columns())));
-            }
-            Op::Atomic(a) => {
-                let columns = if a.ty.bytes() == 8 { 2 } else { 1 };
-                a.d.into_iter().for_each(|d| f(Use::Write(d, columns)));
-                address(a.address, f);
-                f(Use::Read(a.b, columns));
-                a.c.into_iter().for_each(|c| f(Use::Read(c, columns)));
-            }
-            Op::Fetch(fetch) => fetch.uses(f),
-            Op::Surface(access) => access.uses(f),
-            Op::Query(q) => table_row((1, [1 + u8::from(q.wide)]), q.d, [q.handle], f),
-            Op::AsyncCopy { shared, global, source_bytes, ignore, .. } => {
-                address(shared, f);
-                address(global, f);
-                source_bytes.into_iter().for_each(|r| f(Use::Read(r, 1)));
-                ignore.into_iter().for_each(|p| f(Use::ReadPred(p)));
-            }
-            Op::Shuffle { d, p, s, .. } => {
-                f(Use::Write(d, 1));
-                f(Use::WritePred(p));
-                s.into_iter().for_each(|s| f(Use::Read(s, 1)));
-            }
-            Op::Vote { d, p, members, .. } => {
-                destination(d, f);
-                f(Use::ReadPred(p));
-                f(Use::Read(members, 1));
-            }
-            Op::Match { wide, d, p, a, members, .. } => {
-                f(Use::Write(d, 1));
-                f(Use::WritePred(p));
-                f(Use::Read(a, 1 + u8::from(wide)));
-                f(Use::Read(members, 1));
-            }
-            Op::ActiveMask(d) => f(Use::Write(d, 1)),
-            Op::Redux(_, d, s) => table_row((1, [1, 1]), d, s, f),
-            Op::Elect { d, p, members } => {
-                d.into_iter().for_each(|d| f(Use::Write(d, 1)));
-                f(Use::WritePred(p));
-                f(Use::Read(members, 1));
-            }
-            Op::Barrier { id, threads, d, p, .. } => {
-                d.into_iter().for_each(|d| destination(d, f));
-                f(Use::Read(id, 1));
-                threads.into_iter().for_each(|r| f(Use::Read(r, 1)));
-                f(Use::ReadPred(p));
-            }
-            Op::BranchTable { index, .. } => f(Use::Read(index, 1)),
-            Op::Sleep(a) => f(Use::Read(a, 1)),
+    Video(Video::Mad { .. }, d, s): C::IntMad, Origin::Operands => { row(f, (1, [1; 3]), d, s) }
+    Video(Video::Scalar { .. } | Video::Simd(..), d, s): C::IntAdd, Origin::Operands => { row(f, (1, [1; 3]), d, s) }
+    Pack { d, s, parts, bits }: C::Move, Origin::Operands => {
+        writes(f, [d], columns_of(*parts, *bits));
+        reads(f, s.into_iter().take((*parts).into()), columns_of(1, *bits));
+    }
+    Unpack { d, s, parts, bits }: C::Move, Origin::Operands => {
+        writes(f, d.into_iter().take((*parts).into()).flatten(), columns_of(1, *bits));
+        reads(f, [s], columns_of(*parts, *bits));
+    }
+    Setp { test, s, d, with: (_, with) }: test.ty.class(); test.ty.work(), Origin::Operands => {
+        writes_pred(f, d);
+        reads(f, s, test.ty.columns());
+        reads_pred(f, [with]);
+    }
+    Set { test, s, d, with: (_, with), .. }: test.ty.class(); test.ty.work(), Origin::Operands => {
+        writes(f, [d], 1);
+        reads(f, s, test.ty.columns());
+        reads_pred(f, [with]);
+    }
+    Selp { d, s, wide, p }: C::Move, Origin::Operands => {
+        row(f, (columns(*wide), [columns(*wide); 2]), d, s);
+        reads_pred(f, [p]);
+    }
+    Testp { d, a, wide, .. }: if *wide { C::DpAdd } else { C::FpAdd }; if *wide { Work::DpAdd } else { Work::FpAdd }, Origin::Operands => {
+        writes_pred(f, [d]);
+        reads(f, [a], columns(*wide));
+    }
+    PredLogic(_, d, s): C::Move, Origin::Operands => {
+        writes_pred(f, [d]);
+        reads_pred(f, s);
+    }
+    PredLut { d, s, .. }: C::Move, Origin::Operands => {
+        writes_pred(f, d);
+        reads_pred(f, s);
+    }
+    Special(special, d): C::Move, if special.varies() { Origin::Own } else { Origin::Operands } => {
+        writes(f, [d], special.columns());
+    }
+    FrameAddress { d, wide, .. }: C::IntAdd, Origin::Operands => { writes(f, [d], columns(*wide)) }
+    Isspacep { d, a, .. }: C::IntAdd, Origin::Operands => {
+        writes_pred(f, [d]);
+        reads(f, [a], 2);
+    }
+    Load(Transfer { space, format, address: Address { base, wide, .. }, registers }): C::Load, origin_of(*space) => {
+        writes(f, registers.into_iter().take(format.count.into()), format.columns());
+        reads(f, [base], columns(*wide));
+    }
+    Store(Transfer { format, address: Address { base, wide, .. }, registers, .. }): C::Store, Origin::Operands => {
+        reads(f, [base], columns(*wide));
+        reads(f, registers.into_iter().take(format.count.into()), format.columns());
+    }
+    FrameLoad(Transfer { format, address: Address { base, wide, .. }, registers, .. }): C::Move, Origin::Own => {
+        writes(f, registers.into_iter().take(format.count.into()), format.columns());
+        reads(f, [base], columns(*wide));
+    }
+    FrameStore(Transfer { format, address: Address { base, wide, .. }, registers, .. }): C::Move, Origin::Operands => {
+        reads(f, [base], columns(*wide));
+        reads(f, registers.into_iter().take(format.count.into()), format.columns());
+    }
+    Atomic(Atomic { ty, d, address: Address { base, wide, .. }, b, c, .. }): C::Atomic, Origin::Lane => {
+        let n = columns(ty.bytes() == 8);
+        writes(f, d, n);
+        reads(f, [base], columns(*wide));
+        reads(f, [b], n);
+        reads(f, c, n);
+    }
+    Fetch(Fetch { shape, handle, wide, at, level, channels, d, .. }): C::Texture, Origin::Operands => {
+        writes(f, d.into_iter().enumerate().filter(|(k, _)| *channels >> k & 1 == 1).map(|(_, d)| d), 1);
+        reads(f, [handle], columns(*wide));
+        reads(f, at.into_iter().take(shape.coordinates() + usize::from(*level)), 1);
+    }
+    Surface(SurfaceAccess { store, shape, handle, wide, at, format, registers, .. }): C::Texture, Origin::Operands => {
+        let data = registers.into_iter().take(format.count.into());
+        if *store { reads(f, data, format.columns()) } else { writes(f, data, format.columns()) }
+        reads(f, [handle], columns(*wide));
+        reads(f, at.into_iter().take(shape.coordinates()), 1);
+    }
+    Query(Query { handle, wide, d, .. }): C::Texture, Origin::Operands => { row(f, (1, [columns(*wide)]), d, [handle]) }
+    AsyncCopy {
+        shared: Address { base: shared, wide: wide_shared, .. },
+        global: Address { base: global, wide: wide_global, .. },
+        source_bytes,
+        ignore,
+        ..
+    }: C::AsyncCopy, Origin::Operands => {
+        reads(f, [shared], columns(*wide_shared));
+        reads(f, [global], columns(*wide_global));
+        reads(f, source_bytes, 1);
+        reads_pred(f, ignore);
+    }
+    AsyncCommit {}: C::Fence, Origin::Operands, Control::AsyncCommit => {}
+    AsyncWait(_): C::Fence, Origin::Operands, Control::AsyncWait => {}
+    Shuffle { d, p, s, .. }: C::Shuffle, Origin::Lane => {
+        writes(f, [d], 1);
+        writes_pred(f, [p]);
+        reads(f, s, 1);
+    }
+    Vote { d, p, members, .. }: C::Shuffle, Origin::Warp(Some(*members)) => {
+        match d {
+            Destination::Reg(d) => writes(f, [d], 1),
+            Destination::Pred(d) => writes_pred(f, [d]),
         }
+        reads_pred(f, [p]);
+        reads(f, [members], 1);
+    }
+    Match { wide, d, p, a, members, .. }: C::Shuffle, Origin::Lane => {
+        writes(f, [d], 1);
+        writes_pred(f, [p]);
+        reads(f, [a], columns(*wide));
+        reads(f, [members], 1);
+    }
+    ActiveMask(d): C::Move, Origin::Warp(None) => { writes(f, [d], 1) }
+    Redux(_, d, s): C::Shuffle, Origin::Warp(Some(s[1])) => { row(f, (1, [1, 1]), d, s) }
+    Elect { d, p, members }: C::Shuffle, Origin::Lane => {
+        writes(f, d, 1);
+        writes_pred(f, [p]);
+        reads(f, [members], 1);
+    }
+    // Its operands are in the kernel's table, as are those of `Call`: see `crate::uses`.
+    Matrix(_): C::Tensor, Origin::Own => {}
+    Barrier { op, id, threads, d, p }: C::Barrier, Origin::Warp(None), op.control() => {
+        match d {
+            Some(Destination::Reg(d)) => writes(f, [d], 1),
+            Some(Destination::Pred(d)) => writes_pred(f, [d]),
+            None => {}
+        }
+        reads(f, [id], 1);
+        reads(f, threads, 1);
+        reads_pred(f, [p]);
+    }
+    ReadFirst(d, s): C::Nop, Origin::Warp(None) => { row(f, (1, [1]), d, [s]) }
+    AnyLane(d, s): C::Nop, Origin::Warp(None) => {
+        writes_pred(f, [d]);
+        reads_pred(f, [s]);
+    }
+    // Its operations are in the kernel's list.
+    Sequence(..): C::Nop, Origin::Operands => {}
+    Steer(Steer::Gather(_, b, _)): C::Nop, Origin::Operands => { writes(f, [b], 1) }
+    Steer(Steer::Meet(_, r) | Steer::WarpSync(r, _) | Steer::BranchIfDiverged(_, r, _)): C::Nop, Origin::Operands => {
+        reads(f, [r], 1);
+    }
+    Steer(Steer::Leave(_, r, p) | Steer::BranchIndirect(r, _, p)): C::Nop, Origin::Operands => {
+        reads(f, [r], 1);
+        reads_pred(f, [p]);
+    }
+    Steer(Steer::Collective(lanes, back, _)): C::Nop, Origin::Operands => { row(f, (1, [1]), back, [lanes]) }
+    Steer(Steer::Yield): C::Nop, Origin::Operands => {}
+    Steer(Steer::Branch(_, p) | Steer::BranchIfAny(_, p) | Steer::Exit(p)): C::Nop, Origin::Operands => {
+        reads_pred(f, [p]);
+    }
+    Steer(Steer::CtaBarrier { id, threads, d, p, .. }): C::Nop, Origin::Warp(None) => {
+        match d {
+            Some(Destination::Reg(d)) => writes(f, [d], 1),
+            Some(Destination::Pred(d)) => writes_pred(f, [d]),
+            None => {}
+        }
+        reads(f, [id], 1);
+        reads(f, threads, 1);
+        reads_pred(f, [p]);
+    }
+    Fence {}: C::Fence, Origin::Operands, Control::Fence => {}
+    FenceCta {}: C::Fence, Origin::Operands, Control::FenceCta => {}
+    Branch { .. }: C::Branch, Origin::Operands, Control::Branch => {}
+    BranchTable { index, .. }: C::Branch, Origin::Operands, Control::Branch => { reads(f, [index], 1) }
+    Call(_): C::Branch, Origin::Lane, Control::Branch => {}
+    Return {}: C::Branch, Origin::Operands, Control::Branch => {}
+    Exit {}: C::Exit, Origin::Operands, Control::Exit => {}
+    Trap {}: C::Exit, Origin::Operands, Control::Exit => {}
+    Sleep(a): C::Nop, Origin::Operands, Control::Sleep => { reads(f, [a], 1) }
+}
+
+/// A load's: a generic address may be one of local memory.
+const fn origin_of(space: Space) -> Origin {
+    match space {
+        Space::Local | Space::Generic | Space::Texture => Origin::Lane,
+        _ => Origin::Operands,
     }
 }
 
@@ -557,20 +593,28 @@ const fn columns_of(parts: u8, bits: u8) -> u8 {
     (parts as u32 * bits as u32).div_ceil(32) as u8
 }
 
-fn table_row<const N: usize>(columns: (u8, [u8; N]), d: Reg, s: [Reg; N], f: &mut impl FnMut(Use)) {
-    f(Use::Write(d, columns.0));
-    for (s, n) in s.into_iter().zip(columns.1) {
-        f(Use::Read(s, n));
+impl CarryOp {
+    /// Class for timing.
+    const fn class(self) -> OpClass {
+        match self {
+            CarryOp::Add | CarryOp::Sub => C::IntAdd,
+            CarryOp::MadLo | CarryOp::MadHiUnsigned | CarryOp::MadHiSigned => C::IntMad,
+        }
     }
-}
 
-fn address(a: Address, f: &mut impl FnMut(Use)) {
-    f(Use::Read(a.base, 1 + u8::from(a.wide)));
-}
+    /// What the lanes do.
+    const fn work(self) -> Work {
+        match self {
+            CarryOp::Add | CarryOp::Sub => Work::IntAdd,
+            CarryOp::MadLo | CarryOp::MadHiUnsigned | CarryOp::MadHiSigned => Work::IntMul,
+        }
+    }
 
-fn destination(d: Destination, f: &mut impl FnMut(Use)) {
-    f(match d {
-        Destination::Reg(r) => Use::Write(r, 1),
-        Destination::Pred(p) => Use::WritePred(p),
-    });
+    /// Operands that it reads.
+    pub const fn sources(self) -> usize {
+        match self {
+            CarryOp::Add | CarryOp::Sub => 2,
+            CarryOp::MadLo | CarryOp::MadHiUnsigned | CarryOp::MadHiSigned => 3,
+        }
+    }
 }

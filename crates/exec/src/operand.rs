@@ -23,3 +23,126 @@ pub enum Use {
     /// Writes a predicate.
     WritePred(Pred),
 }
+
+/// An operand of an operation and what the operation does with it: by value ([`Use`]), or as a place that may be
+/// given another register or predicate.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Operand<R, P> {
+    /// A register of as many columns that is read.
+    Read(R, u8),
+    /// A register of as many columns that is written.
+    Write(R, u8),
+    /// A predicate that is read.
+    ReadPred(P),
+    /// A predicate that is written.
+    WritePred(P),
+    /// A predicate that is read and written.
+    UpdatePred(P),
+}
+
+impl<R, P> Operand<R, P> {
+    /// The register, if it is one.
+    pub fn register(self) -> Option<R> {
+        match self {
+            Operand::Read(r, _) | Operand::Write(r, _) => Some(r),
+            _ => None,
+        }
+    }
+
+    /// The predicate, if it is one.
+    pub fn predicate(self) -> Option<P> {
+        match self {
+            Operand::ReadPred(p) | Operand::WritePred(p) | Operand::UpdatePred(p) => Some(p),
+            _ => None,
+        }
+    }
+}
+
+impl Operand<&Reg, &Pred> {
+    /// Reports the operand to `f` by value.
+    pub(crate) fn report(self, f: &mut impl FnMut(Use)) {
+        match self {
+            Operand::Read(r, n) => f(Use::Read(*r, n)),
+            Operand::Write(r, n) => f(Use::Write(*r, n)),
+            Operand::ReadPred(p) => f(Use::ReadPred(*p)),
+            Operand::WritePred(p) => f(Use::WritePred(*p)),
+            Operand::UpdatePred(p) => {
+                f(Use::WritePred(*p));
+                f(Use::ReadPred(*p));
+            }
+        }
+    }
+}
+
+/// Declares the walk over the operands of a type, written once: `uses` reports them by value, `operands_mut` as
+/// places. The body matches on `self`, a reference of either kind.
+macro_rules! walks {
+    (|$self:ident, $f:ident| $body:expr) => {
+        /// Reports to `f` each register and predicate that is used, destinations first.
+        pub fn uses(&$self, $f: &mut impl FnMut($crate::operand::Use)) {
+            let $f = &mut |operand: $crate::operand::Operand<&$crate::lanes::Reg, &$crate::lanes::Pred>| {
+                operand.report($f);
+            };
+            $body
+        }
+
+        /// Reports to `f` the place of each register and predicate that is used, each once.
+        pub fn operands_mut(
+            &mut $self,
+            $f: &mut impl FnMut($crate::operand::Operand<&mut $crate::lanes::Reg, &mut $crate::lanes::Pred>),
+        ) {
+            $body
+        }
+    };
+}
+pub(crate) use walks;
+
+/// Columns of a value of 32 bits or, if it is wide, 64.
+pub(crate) fn columns(wide: bool) -> u8 {
+    1 + u8::from(wide)
+}
+
+/// Reports registers that are read.
+pub(crate) fn reads<R, P>(f: &mut impl FnMut(Operand<R, P>), list: impl IntoIterator<Item = R>, columns: u8) {
+    list.into_iter().for_each(|r| f(Operand::Read(r, columns)));
+}
+
+/// Reports registers that are written.
+pub(crate) fn writes<R, P>(f: &mut impl FnMut(Operand<R, P>), list: impl IntoIterator<Item = R>, columns: u8) {
+    list.into_iter().for_each(|r| f(Operand::Write(r, columns)));
+}
+
+/// Reports predicates that are read.
+pub(crate) fn reads_pred<R, P>(f: &mut impl FnMut(Operand<R, P>), list: impl IntoIterator<Item = P>) {
+    list.into_iter().for_each(|p| f(Operand::ReadPred(p)));
+}
+
+/// Reports predicates that are written.
+pub(crate) fn writes_pred<R, P>(f: &mut impl FnMut(Operand<R, P>), list: impl IntoIterator<Item = P>) {
+    list.into_iter().for_each(|p| f(Operand::WritePred(p)));
+}
+
+/// Reports the operands of a row of a table: destination and sources, each with its columns.
+pub(crate) fn row<R, P, const N: usize>(
+    f: &mut impl FnMut(Operand<R, P>),
+    columns: (u8, [u8; N]),
+    d: R,
+    s: impl IntoIterator<Item = R>,
+) {
+    writes(f, [d], columns.0);
+    s.into_iter().zip(columns.1).for_each(|(s, n)| f(Operand::Read(s, n)));
+}
+
+/// Where the differences between the results of a warp's lanes come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// From the operands only.
+    Operands,
+    /// From what each lane has of its own: its position, its frame, its part of a matrix. See
+    /// [`isa::Inst::per_lane`].
+    Own,
+    /// From the lane too: it reads what other lanes hold, or memory that may be its own.
+    Lane,
+    /// From nowhere: all executing lanes get the same, or all that name the same member mask.
+    Warp(Option<Reg>),
+}

@@ -1,7 +1,8 @@
 //! How instructions of machine code steer the lanes of a warp, and what barriers do.
 
 use crate::lanes::{Pred, Reg};
-use crate::operand::{Destination, Use};
+use crate::operand::Destination;
+use isa::Control;
 
 /// What a barrier instruction does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -63,32 +64,12 @@ pub enum Steer {
     },
 }
 
-impl Steer {
-    /// Tells `f` each register and predicate that is used.
-    pub fn uses(self, f: &mut impl FnMut(Use)) {
+impl BarrierOp {
+    /// Effect on control flow.
+    pub const fn control(self) -> Control {
         match self {
-            Steer::Gather(_, b, _) => f(Use::Write(b, 1)),
-            Steer::Collective(lanes, back, _) => {
-                f(Use::Write(back, 1));
-                f(Use::Read(lanes, 1));
-            }
-            Steer::Meet(_, r) | Steer::WarpSync(r, _) | Steer::BranchIfDiverged(_, r, _) => f(Use::Read(r, 1)),
-            Steer::BranchIndirect(r, _, p) | Steer::Leave(_, r, p) => {
-                f(Use::Read(r, 1));
-                f(Use::ReadPred(p));
-            }
-            Steer::Branch(_, p) | Steer::BranchIfAny(_, p) | Steer::Exit(p) => f(Use::ReadPred(p)),
-            Steer::Yield => {}
-            Steer::CtaBarrier { id, threads, d, p, .. } => {
-                match d {
-                    Some(Destination::Reg(d)) => f(Use::Write(d, 1)),
-                    Some(Destination::Pred(d)) => f(Use::WritePred(d)),
-                    None => {}
-                }
-                f(Use::Read(id, 1));
-                threads.into_iter().for_each(|r| f(Use::Read(r, 1)));
-                f(Use::ReadPred(p));
-            }
+            BarrierOp::Arrive => Control::BarrierArrive,
+            BarrierOp::Sync | BarrierOp::RedPopc | BarrierOp::RedAnd | BarrierOp::RedOr => Control::BarrierSync,
         }
     }
 }

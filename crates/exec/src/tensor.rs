@@ -5,7 +5,7 @@ use crate::access::{self, Address, SPLIT_SPACES, Spaces, split_generic};
 use crate::fault::Outcome;
 use crate::lanes::{Column, Lanes, Reg};
 use crate::matrix::{MemoryElement, Mma, ldmatrix, movmatrix_trans, stmatrix};
-use crate::operand::Use;
+use crate::operand::{columns, reads, row, walks, writes};
 use isa::{Access, CacheOp, DynInst, MemAccess, OpClass, Space};
 use kit::{LaneMask, WARP_LANES};
 
@@ -103,42 +103,35 @@ impl MatrixOp {
         Some(MemAccess { space, access, bytes: 16, cache: CacheOp::All })
     }
 
-    /// Tells `f` each register that it uses, destinations first.
-    pub fn uses(&self, f: &mut impl FnMut(Use)) {
-        let read_address = |a: &Address, f: &mut dyn FnMut(Use)| f(Use::Read(a.base, 1 + u8::from(a.wide)));
-        match self {
-            MatrixOp::LoadTiles { address, d, .. } => {
-                d.iter().for_each(|&d| f(Use::Write(d, 1)));
-                read_address(address, f);
-            }
-            MatrixOp::StoreTiles { address, s, .. } => {
-                read_address(address, f);
-                s.iter().for_each(|&s| f(Use::Read(s, 1)));
-            }
-            MatrixOp::Transpose { d, s } => {
-                f(Use::Write(*d, 1));
-                f(Use::Read(*s, 1));
-            }
-            MatrixOp::Multiply { registers: [d, rest @ ..], .. } => {
-                d.iter().for_each(|&d| f(Use::Write(d, 1)));
-                rest.iter().flatten().for_each(|&s| f(Use::Read(s, 1)));
-            }
-            MatrixOp::Step { registers: [d, rest @ ..], .. } => {
-                d.iter().for_each(|&d| f(Use::Write(d, 1)));
-                rest.iter().flatten().for_each(|&s| f(Use::Read(s, 1)));
-            }
-            MatrixOp::Load(m) => {
-                m.registers.iter().for_each(|&d| f(Use::Write(d, 1)));
-                read_address(&m.address, f);
-                f(Use::Read(m.stride, 1));
-            }
-            MatrixOp::Store(m) => {
-                read_address(&m.address, f);
-                f(Use::Read(m.stride, 1));
-                m.registers.iter().for_each(|&s| f(Use::Read(s, 1)));
-            }
+    walks!(|self, f| match self {
+        MatrixOp::LoadTiles { address: Address { base, wide, .. }, d, .. } => {
+            writes(f, d, 1);
+            reads(f, [base], columns(*wide));
         }
-    }
+        MatrixOp::StoreTiles { address: Address { base, wide, .. }, s, .. } => {
+            reads(f, [base], columns(*wide));
+            reads(f, s, 1);
+        }
+        MatrixOp::Transpose { d, s } => row(f, (1, [1]), d, [s]),
+        MatrixOp::Multiply { registers: [d, rest @ ..], .. } => {
+            writes(f, d, 1);
+            reads(f, rest.into_iter().flatten(), 1);
+        }
+        MatrixOp::Step { registers: [d, rest @ ..], .. } => {
+            writes(f, d, 1);
+            reads(f, rest.into_iter().flatten(), 1);
+        }
+        MatrixOp::Load(MatrixMemory { address: Address { base, wide, .. }, stride, registers, .. }) => {
+            writes(f, registers, 1);
+            reads(f, [base], columns(*wide));
+            reads(f, [stride], 1);
+        }
+        MatrixOp::Store(MatrixMemory { address: Address { base, wide, .. }, stride, registers, .. }) => {
+            reads(f, [base], columns(*wide));
+            reads(f, [stride], 1);
+            reads(f, registers, 1);
+        }
+    });
 
     /// Executes it for the whole warp; these instructions demand that all lanes take part.
     pub(crate) fn run(&self, file: &mut Lanes<'_>, m: &mut Spaces<'_>, out: &mut DynInst) -> Outcome {

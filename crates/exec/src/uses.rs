@@ -1,31 +1,30 @@
-//! What an instruction reads and writes, the tables of its kernel consulted.
+//! The operands of an instruction, those in the tables of its kernel among them.
 
-use crate::kernel::{CallSite, Callee, Place};
+use crate::kernel::CallSite;
+use crate::lanes::{Pred, Reg};
 use crate::op::Op;
-use crate::operand::Use;
+use crate::operand::{Operand, Use};
 use crate::tensor::MatrixOp;
 
-/// Tells `f` all registers that an operation uses, those of matrices and calls among them.
+/// Reports to `f` all registers and predicates that an operation uses, those of matrices and calls among them.
 pub fn uses(op: &Op, matrix: &[MatrixOp], calls: &[CallSite], f: &mut impl FnMut(Use)) {
-    op.uses(f);
     match op {
-        Op::Matrix(number) => matrix[*number as usize].uses(f),
-        Op::Call(site) => {
-            let site = &calls[*site as usize];
-            for place in &site.results {
-                if let Place::Register(r, n) = place {
-                    f(Use::Write(*r, *n));
-                }
-            }
-            for place in &site.args {
-                if let Place::Register(r, n) = place {
-                    f(Use::Read(*r, *n));
-                }
-            }
-            if let Callee::Pointer(r) = site.callee {
-                f(Use::Read(r, 2));
-            }
-        }
-        _ => {}
+        Op::Matrix(number) => matrix[usize::from(*number)].uses(f),
+        Op::Call(site) => calls[*site as usize].uses(f),
+        op => op.uses(f),
+    }
+}
+
+/// Reports to `f` the places of the same, so that they can be given other registers and predicates.
+pub fn operands_mut(
+    op: &mut Op,
+    matrix: &mut [MatrixOp],
+    calls: &mut [CallSite],
+    f: &mut impl FnMut(Operand<&mut Reg, &mut Pred>),
+) {
+    match op {
+        Op::Matrix(number) => matrix[usize::from(*number)].operands_mut(f),
+        Op::Call(site) => calls[*site as usize].operands_mut(f),
+        op => op.operands_mut(f),
     }
 }

@@ -1,6 +1,6 @@
 //! Static instructions, decoded once per kernel into dense arrays.
 
-use crate::OpClass;
+use crate::{ControlBits, OpClass, Work};
 
 kit::id! {
     /// Index of a static instruction in its [`Program`].
@@ -142,12 +142,13 @@ pub struct Source {
     pub origin: (u16, u32),
 }
 
-/// A static instruction as the timing model sees it. Its registers are in
-/// [`Program::dsts`] and [`Program::srcs`].
+/// What the timing model knows of a static instruction besides its registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Inst {
-    /// Kind of work.
+pub struct Traits {
+    /// Kind of instruction, which decides unit, latency and initiation interval.
     pub class: OpClass,
+    /// What its lanes do, which decides their energy.
+    pub work: Work,
     /// Effect on control flow.
     pub control: Control,
     /// Memory access, if it is one.
@@ -162,9 +163,51 @@ pub struct Inst {
     /// of the warp's live threads: such a register is never kept once for the whole warp. Front ends
     /// that see a whole kernel find out; Accel-Sim's traces do not say.
     pub partial: bool,
+    /// How the compiler schedules it; `None` but for machine code that is decoded.
+    pub control_bits: Option<ControlBits>,
+}
+
+impl Traits {
+    /// An instruction of `class` without memory access or control effect. Of a class of several kinds of work it
+    /// does the commonest.
+    pub const fn of(class: OpClass) -> Self {
+        let work = match (class, Work::of(class)) {
+            (_, Some(work)) => work,
+            (OpClass::Convert, None) => Work::IntAdd,
+            (OpClass::Half, None) => Work::FpAdd,
+            (_, None) => Work::Sin,
+        };
+        Self {
+            class,
+            work,
+            control: Control::None,
+            mem: None,
+            packed_half: false,
+            per_lane: false,
+            partial: false,
+            control_bits: None,
+        }
+    }
+}
+
+/// A static instruction as the timing model sees it. Its registers are in
+/// [`Program::dsts`] and [`Program::srcs`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Inst {
+    /// All but its registers; also reached through the instruction itself.
+    pub traits: Traits,
     operands: u32,
     dst_count: u8,
     src_count: u8,
+}
+
+impl std::ops::Deref for Inst {
+    type Target = Traits;
+
+    #[inline]
+    fn deref(&self) -> &Traits {
+        &self.traits
+    }
 }
 
 /// A kernel's static instructions and what is needed to time them.
@@ -250,13 +293,18 @@ impl Program {
         &self.texts[pc.index()]
     }
 
-    /// Sets [`Inst::partial`] of every instruction that writes one of `registers`, which holds numbers
+    /// Sets [`Traits::control_bits`] of the instruction at `pc`.
+    pub fn set_control_bits(&mut self, pc: Pc, bits: ControlBits) {
+        self.insts[pc.index()].traits.control_bits = Some(bits);
+    }
+
+    /// Sets [`Traits::partial`] of every instruction that writes one of `registers`, which holds numbers
     /// of vector registers.
     pub fn mark_partial(&mut self, registers: &kit::BitSet) {
         for inst in &mut self.insts {
             let start = inst.operands as usize;
             let dsts = &self.operands[start..start + inst.dst_count as usize];
-            inst.partial |= dsts.iter().any(|&r| self.regs.is_vector(r) && registers.contains(r.index()));
+            inst.traits.partial |= dsts.iter().any(|&r| self.regs.is_vector(r) && registers.contains(r.index()));
         }
     }
 }
@@ -278,12 +326,7 @@ impl ProgramBuilder {
         let p = &mut self.program;
         let pc = Pc::from(p.insts.len());
         p.insts.push(Inst {
-            class: spec.class,
-            control: spec.control,
-            mem: spec.mem,
-            packed_half: spec.packed_half,
-            per_lane: spec.per_lane,
-            partial: spec.partial,
+            traits: spec.traits,
             operands: u32::try_from(p.operands.len()).expect("operand pool too large"),
             dst_count: u8::try_from(spec.dsts.len()).expect("too many destinations"),
             src_count: u8::try_from(spec.srcs.len()).expect("too many sources"),
@@ -312,18 +355,8 @@ impl ProgramBuilder {
 /// What [`ProgramBuilder::push`] needs to know of an instruction.
 #[derive(Clone, Copy, Debug)]
 pub struct InstSpec<'a> {
-    /// Kind of work.
-    pub class: OpClass,
-    /// Effect on control flow.
-    pub control: Control,
-    /// Memory access, if it is one.
-    pub mem: Option<MemAccess>,
-    /// Packed two-wide half operation.
-    pub packed_half: bool,
-    /// See [`Inst::per_lane`].
-    pub per_lane: bool,
-    /// See [`Inst::partial`].
-    pub partial: bool,
+    /// All but its registers.
+    pub traits: Traits,
     /// Registers written.
     pub dsts: &'a [RegId],
     /// Registers read, guard predicate included.
@@ -335,19 +368,8 @@ pub struct InstSpec<'a> {
 }
 
 impl InstSpec<'_> {
-    /// An instruction of `class` without operands, memory access or control effect.
-    pub const fn of(class: OpClass) -> Self {
-        InstSpec {
-            class,
-            control: Control::None,
-            mem: None,
-            packed_half: false,
-            per_lane: false,
-            partial: false,
-            dsts: &[],
-            srcs: &[],
-            source: Source { line: 0, origin: (0, 0) },
-            text: "",
-        }
+    /// An instruction with `traits` and without operands.
+    pub const fn of(traits: Traits) -> Self {
+        InstSpec { traits, dsts: &[], srcs: &[], source: Source { line: 0, origin: (0, 0) }, text: "" }
     }
 }

@@ -9,18 +9,23 @@
 
 mod architecture;
 mod class;
+mod control_bits;
 mod image;
 mod inst;
 mod launch;
 mod stream;
+mod work;
 
 pub use architecture::runs_on;
 pub use class::OpClass;
+pub use control_bits::ControlBits;
 pub use image::{AddressMode, Channel, Image, Sampler, Shape};
 pub use inst::{
     Access, CacheOp, Control, Inst, InstSpec, MemAccess, Pc, Program, ProgramBuilder, RegFile, RegId, Source, Space,
+    Traits,
 };
 pub use launch::{Dim3, KernelId, LaunchShape};
 pub use stream::{
     BarrierArrival, CtaSlot, DynInst, Fault, OperandValues, SourceSpot, StepContext, WarpSlot, WarpStream,
 };
+pub use work::Work;

@@ -14,7 +14,7 @@ use lower::{KernelError, LowerOptions};
 use sm::{ConfigOf, CoreDesign};
 use std::sync::Arc;
 use std::time::Duration;
-use trace::{Action, LaunchInfo, Recorder, StaticCode, Timing};
+use trace::{Action, LaunchInfo, Recorder, Timing};
 use workloads::Form;
 use workloads::device::{
     Buffer, Code as ModuleCode, Device, DeviceError, Launch, ModuleId, ModuleSource, ParameterInfo, Registers,
@@ -352,8 +352,8 @@ impl Device for SimulatedDevice<'_> {
         debug_assert_eq!(id, live_id);
         let (timing, architecture) = (timing_of(code), self.sm_version());
         if let Some(recorder) = &mut self.recorder {
-            let code = StaticCode { program: kernel.program.clone(), control_words: kernel.control_words().to_vec() };
-            recorder.launch(&code, LaunchInfo { code: 0, shape, stream: launch.stream, architecture, timing });
+            recorder
+                .launch(&kernel.program, LaunchInfo { code: 0, shape, stream: launch.stream, architecture, timing });
         }
         Ok(())
     }

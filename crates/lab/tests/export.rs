@@ -110,7 +110,7 @@ fn values_round_trip(name: &str, code: Form) -> (u64, u64) {
     let (mut guards, mut bases) = (0, 0);
     let context = StepContext { now: 0, sm: 0 };
     for (launch, info) in trace.launches().iter().enumerate() {
-        let program = &trace.code(launch).program;
+        let program = trace.code(launch);
         let slots: Vec<WarpSlot> = (0..info.shape.warps() as usize).map(WarpSlot::from).collect();
         let mut stream = NativeStream::new();
         let (mut out, mut values) = (DynInst::default(), OperandValues::default());

@@ -21,14 +21,13 @@ use crate::cfg::{Flow, Graph};
 use exec::kernel::{Callee, Guarded, Kernel, Place};
 use exec::lanes::{Pred, Reg};
 use exec::op::Op;
-use exec::operand::Use;
+use exec::operand::{Origin, Use};
 use exec::simt::NOWHERE;
-use exec::steer::Steer;
 use exec::tensor::MatrixOp;
 use exec::uses;
 pub(crate) use groups::Machine;
 use groups::{Groups, Slot, State, steps};
-use isa::{Pc, Space};
+use isa::Pc;
 use kit::BitSet;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -40,38 +39,6 @@ pub(crate) fn mark(kernel: &mut Kernel, machine: Option<&Machine<'_>>) {
     analysis.run();
     let registers = analysis.partly_written();
     Arc::make_mut(&mut kernel.program).mark_partial(&registers);
-}
-
-/// Where the value of a result comes from.
-enum Origin {
-    /// The operands alone.
-    Operands,
-    /// The lane too.
-    Lane,
-    /// All lanes that execute, which get the same.
-    Warp,
-}
-
-fn origin(op: &Op) -> Origin {
-    match op {
-        op if op.is_per_lane() => Origin::Lane,
-        // A generic address may be one of local memory.
-        Op::Load(t) if matches!(t.space, Space::Local | Space::Generic | Space::Texture) => Origin::Lane,
-        Op::Atomic(_) | Op::Shuffle { .. } | Op::Match { .. } | Op::Elect { .. } | Op::Matrix(_) | Op::Call(_) => {
-            Origin::Lane
-        }
-        Op::Vote { .. } | Op::ActiveMask(_) | Op::Redux(..) | Op::Barrier { .. } => Origin::Warp,
-        Op::ReadFirst(..) | Op::AnyLane(..) | Op::Steer(Steer::CtaBarrier { .. }) => Origin::Warp,
-        _ => Origin::Operands,
-    }
-}
-
-/// The member mask of an operation whose result all lanes of such a mask get.
-fn members(op: &Op) -> Option<Reg> {
-    match *op {
-        Op::Vote { members, .. } | Op::Redux(_, _, [_, members]) => Some(members),
-        _ => None,
-    }
 }
 
 struct Analysis<'a> {
@@ -244,11 +211,11 @@ impl<'a> Analysis<'a> {
             Use::ReadPred(p) => varies |= self.varies(state, p),
             write => writes.push(write),
         });
-        let varies = match origin(op) {
+        let varies = match op.origin() {
             Origin::Operands => part || varies,
-            Origin::Lane => true,
+            Origin::Own | Origin::Lane => true,
             // Lanes with different member masks get different values.
-            Origin::Warp => part || members(op).is_some_and(|r| self.column_varies(state, r)),
+            Origin::Warp(members) => part || members.is_some_and(|r| self.column_varies(state, r)),
         };
         for write in writes.drain(..) {
             let (first, count) = match write {

@@ -394,3 +394,31 @@ fn thousands_of_live_registers() {
     assert!(spilled.allocation.unwrap().spilled > COUNT as u32 - 255);
     assert_eq!(memory_after(spilled), all);
 }
+
+/// Conversions that pack have places for three operands, of which these read two, one, or all; what they read is
+/// what is given registers.
+#[test]
+fn packed_conversions_read_what_is_allocated() {
+    let mut body = String::new();
+    for (k, op) in ["rn.f16x2.f32", "rz.relu.bf16x2.f32", "pack.sat.u16.s32"].iter().enumerate() {
+        writeln!(body, "ld.global.b32 %r1, [%rd3];\nld.global.b32 %r2, [%rd3+4];").unwrap();
+        writeln!(body, "cvt.{op} %r7, {};", if op.contains("f32") { "%f1, %f2" } else { "%r1, %r2" }).unwrap();
+        writeln!(body, "st.global.b32 [%rd4+{}], %r7;", 8 * k).unwrap();
+    }
+    writeln!(body, "cvt.rn.satfinite.e4m3x2.f32 %h1, %f1, %f2;\nst.global.b16 [%rd4+64], %h1;").unwrap();
+    writeln!(body, "cvt.rn.f16x2.e5m2x2 %r8, %h1;\nst.global.b32 [%rd4+68], %r8;").unwrap();
+    writeln!(body, "cvt.pack.sat.u8.s32.b32 %r9, %r1, %r2, %r7;\nst.global.b32 [%rd4+72], %r9;").unwrap();
+    let text = format!(
+        ".visible .entry k(.param .u64 p) {{\n.reg .b32 %r<40>; .reg .f32 %f<4>; .reg .b64 %rd<8>; .reg .b16 %h<4>;\n\
+         ld.param.u64 %rd1, [p];\nmov.u32 %r3, %tid.x;\nmul.wide.u32 %rd2, %r3, {READ};\nadd.s64 %rd3, %rd1, %rd2;\n\
+         mul.wide.u32 %rd5, %r3, {WRITTEN};\nadd.s64 %rd4, %rd1, %rd5;\nadd.s64 %rd4, %rd4, {};\n\
+         ld.global.f32 %f1, [%rd3+8];\nld.global.f32 %f2, [%rd3+12];\n{body}ret;\n}}",
+        32 * READ
+    );
+    let expected = memory_after(lowered(&text, Registers::Virtual).unwrap());
+    for registers in
+        [Registers::Allocated(UNLIMITED), Registers::Allocated(limits(12)), Registers::HazardFree(UNLIMITED)]
+    {
+        assert!(memory_after(lowered(&text, registers).unwrap()) == expected, "{registers:?}");
+    }
+}

@@ -1,7 +1,7 @@
 //! Any word decodes to text or to an error; any file is read or refused with an offset inside it.
 
 use proptest::prelude::*;
-use sass::decode::{Control, decode, table};
+use sass::decode::{control_bits, decode, table};
 use sass::elf::Cubin;
 use sass::fatbin;
 
@@ -70,7 +70,7 @@ proptest! {
     #[test]
     fn control_bits_are_where_they_are(stall in 0u8..16, wait in 0u8..64, reuse in 0u8..16, write in 0u8..8) {
         let word = u128::from(stall) << 105 | u128::from(wait) << 116 | u128::from(reuse) << 122 | u128::from(write) << 110;
-        let control = Control::of(word);
+        let control = control_bits(word);
         prop_assert_eq!((control.stall_cycles, control.wait_mask, control.reuse), (stall, wait, reuse));
         prop_assert_eq!(control.write_barrier, (write != 7).then_some(write));
         prop_assert!(control.yields);

@@ -9,7 +9,7 @@
 use config::load;
 use isa::{
     Access, BarrierArrival, CacheOp, Control, CtaSlot, Dim3, DynInst, Fault, InstSpec, KernelId, LaunchShape,
-    MemAccess, OpClass, Pc, ProgramBuilder, RegFile, RegId, Space, StepContext, WarpSlot, WarpStream,
+    MemAccess, OpClass, Pc, ProgramBuilder, RegFile, RegId, Space, StepContext, Traits, WarpSlot, WarpStream,
 };
 use mem::{Port, RequestKind};
 use sm::{Code, CoreOptions, CoreSpec, Env, InOrder, Kernel, Silent, Sm, TimingTable};
@@ -130,9 +130,13 @@ fn main() {
         let regs = |r: &[u16]| r.iter().map(|&r| RegId(r)).collect::<Vec<_>>();
         let mem = access.map(|(space, access, _)| MemAccess { space, access, bytes: 4, cache: CacheOp::All });
         let control = if *class == OpClass::Branch { Control::Branch } else { Control::None };
-        builder.push(InstSpec { mem, control, dsts: &regs(dsts), srcs: &regs(srcs), ..InstSpec::of(*class) });
+        builder.push(InstSpec {
+            dsts: &regs(dsts),
+            srcs: &regs(srcs),
+            ..InstSpec::of(Traits { mem, control, ..Traits::of(*class) })
+        });
     }
-    builder.push(InstSpec { control: Control::Exit, ..InstSpec::of(OpClass::Exit) });
+    builder.push(InstSpec::of(Traits { control: Control::Exit, ..Traits::of(OpClass::Exit) }));
     let program = builder.finish(RegFile { vector: 128, predicate: 8, uniform: 0 }, vec![]);
     let mut dynamics: Vec<_> = lines
         .iter()

@@ -1,10 +1,9 @@
 //! Kernels as the SM sees them: static instructions with their pipe and timing resolved.
 
-use crate::execute::work::Work;
 use crate::spec::{CoreSpec, Pipe};
 use crate::warps::occupancy::{Occupancy, occupancy};
 use config::{OpTiming, Unit};
-use isa::{Control, LaunchShape, MemAccess, OpClass, Pc, Program, RegId};
+use isa::{Control, LaunchShape, MemAccess, OpClass, Pc, Program, RegId, Work};
 use mem::coalesce::LocalLayout;
 use std::sync::Arc;
 
@@ -225,14 +224,14 @@ impl Code {
             Names { operands, reads: RegSet::of(program.srcs(inst)), writes: RegSet::of(program.dsts(inst)), banks }
         });
         let names: Arc<[Names]> = names.collect();
-        let micros = program.insts().iter().zip(&*names).enumerate().map(|(index, (inst, names))| {
+        let micros = program.insts().iter().zip(&*names).map(|(inst, names)| {
             let OpTiming { unit, latency_cycles, initiation_cycles } = spec.timing.of(inst.class);
             let initiation = if inst.packed_half { initiation_cycles / 2 } else { initiation_cycles };
             // Units of textures are for instructions without addresses, as traces have them.
             let in_memory = inst.class == OpClass::Texture && inst.mem.is_some();
             Micro {
                 class: inst.class,
-                work: Work::of(inst.class, program.text(Pc::from(index))),
+                work: inst.work,
                 pipe: Pipe::of(if in_memory { Unit::Mem } else { unit }),
                 control: inst.control,
                 mem: inst.mem,

@@ -4,7 +4,7 @@ use config::GpuConfig;
 use gpu::{Machine, Snapshot, StreamId};
 use isa::{
     Access, CacheOp, Control, CtaSlot, Dim3, DynInst, Fault, InstSpec, KernelId, LaunchShape, MemAccess, OpClass, Pc,
-    Program, ProgramBuilder, RegFile, RegId, Space, StepContext, WarpSlot, WarpStream,
+    Program, ProgramBuilder, RegFile, RegId, Space, StepContext, Traits, WarpSlot, WarpStream,
 };
 use sm::{Code, CoreOptions, CoreSpec, InOrder, Kernel, Scoreboard, Silent, Sm, SmTotals, TimingTable};
 use std::ops::ControlFlow;
@@ -75,23 +75,24 @@ fn program(textures: bool) -> Arc<Program> {
     let r = |n: u16| RegId(n);
     let mem = |space, access| Some(MemAccess { space, access, bytes: 4, cache: CacheOp::All });
     for n in 0..6 {
-        let load = InstSpec { mem: mem(Space::Global, Access::Load), ..InstSpec::of(OpClass::Load) };
+        let load = InstSpec::of(Traits { mem: mem(Space::Global, Access::Load), ..Traits::of(OpClass::Load) });
         builder.push(InstSpec { dsts: &[r(n)], srcs: &[r(8)], ..load });
         (0..4 * n).for_each(|_| {
-            builder.push(InstSpec { dsts: &[r(9)], srcs: &[r(9), r(10)], ..InstSpec::of(OpClass::FpFma) });
+            builder.push(InstSpec { dsts: &[r(9)], srcs: &[r(9), r(10)], ..InstSpec::of(Traits::of(OpClass::FpFma)) });
         });
-        builder.push(InstSpec { dsts: &[r(9)], srcs: &[r(n), r(9)], ..InstSpec::of(OpClass::IntAdd) });
-        let store = InstSpec { mem: mem(Space::Global, Access::Store), ..InstSpec::of(OpClass::Store) };
+        builder.push(InstSpec { dsts: &[r(9)], srcs: &[r(n), r(9)], ..InstSpec::of(Traits::of(OpClass::IntAdd)) });
+        let store = InstSpec::of(Traits { mem: mem(Space::Global, Access::Store), ..Traits::of(OpClass::Store) });
         builder.push(InstSpec { srcs: &[r(8), r(9)], ..store });
         if n == 3 {
-            builder.push(InstSpec { control: Control::BarrierSync, ..InstSpec::of(OpClass::Barrier) });
+            builder.push(InstSpec::of(Traits { control: Control::BarrierSync, ..Traits::of(OpClass::Barrier) }));
         }
         if textures {
-            let texture = InstSpec { mem: mem(Space::Texture, Access::Load), ..InstSpec::of(OpClass::Texture) };
+            let texture =
+                InstSpec::of(Traits { mem: mem(Space::Texture, Access::Load), ..Traits::of(OpClass::Texture) });
             builder.push(InstSpec { dsts: &[r(11)], srcs: &[r(8)], ..texture });
         }
     }
-    builder.push(InstSpec { control: Control::Exit, ..InstSpec::of(OpClass::Exit) });
+    builder.push(InstSpec::of(Traits { control: Control::Exit, ..Traits::of(OpClass::Exit) }));
     Arc::new(builder.finish(RegFile { vector: 12, predicate: 1, uniform: 1 }, Vec::new()))
 }
 

@@ -47,8 +47,8 @@ pub use header::Header;
 pub use kernel::{KernelTrace, Oddities, UnknownOpcode};
 pub use list::{Command, List};
 pub use native::{
-    Action, Contents, LaunchInfo, NATIVE_VERSION, NativeShared, NativeStream, NativeTrace, Recorder, Recording,
-    StaticCode, Timing, Written, is_native, walk_cta,
+    Action, Contents, LaunchInfo, NATIVE_VERSION, NativeShared, NativeStream, NativeTrace, Recorder, Recording, Timing,
+    Written, is_native, walk_cta,
 };
 pub use sass::meaning::{Generation, class_of};
 pub use source::open_decompressed;

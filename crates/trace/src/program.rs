@@ -2,7 +2,7 @@
 
 use crate::line::{Line, Words, decimal};
 use crate::{Header, UnknownOpcode};
-use isa::{InstSpec, Pc, Program, ProgramBuilder, RegFile, RegId, Source};
+use isa::{InstSpec, Pc, Program, ProgramBuilder, RegFile, RegId, Source, Traits};
 use sass::meaning::{Generation, Meaning, base, meaning};
 use std::collections::HashMap;
 
@@ -119,14 +119,9 @@ impl InstTable {
             let entry = &self.entries[index];
             let text = String::from_utf8_lossy(&entry.fixed);
             let operands = operands(&entry.fixed).unwrap_or_default();
-            let Meaning { class, control, mem, .. } = entry.meaning;
+            let Meaning { class, work, control, mem, .. } = entry.meaning;
             self.pcs[index] = builder.push(InstSpec {
-                class,
-                control,
-                mem,
-                packed_half: false,
-                per_lane: false,
-                partial: false,
+                traits: Traits { work, control, mem, ..Traits::of(class) },
                 dsts: &operands.dsts,
                 srcs: &operands.srcs,
                 source: Source { line: u32::try_from(entry.pc).unwrap_or(u32::MAX), origin: (0, 0) },

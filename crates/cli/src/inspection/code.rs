@@ -2,7 +2,7 @@
 
 use super::{Mix, VariableFacts, most_first};
 use lower::{Loaded, LowerOptions};
-use sass::decode::{self, Control};
+use sass::decode;
 use sass::elf::{ConstantBank, Cubin, ElfError, Function, Space};
 use sass::fatbin::{self, Entry, Kind};
 use std::borrow::Cow;
@@ -283,7 +283,7 @@ fn disassemble(function: &Function<'_>, sm: u8) -> Vec<CodeLine> {
     let line = |(number, word): (usize, &[u8; 16])| {
         let address = number as u64 * decode::INSTRUCTION_BYTES;
         let word = u128::from_le_bytes(*word);
-        let control = Control::of(word);
+        let control = decode::control_bits(word);
         let set = |mask: u8| (0..8).filter(|bit| mask >> bit & 1 == 1).collect();
         CodeLine {
             address,

@@ -4,7 +4,6 @@ use super::{Images, sample};
 use crate::fault::{Outcome, Trap};
 use crate::lanes::{Lanes, Reg};
 use crate::memory::DeviceMemory;
-use crate::operand::Use;
 use isa::{DynInst, Shape, Space};
 use kit::{WARP_LANES, lanes};
 
@@ -49,26 +48,6 @@ impl Fetch {
     fn kept(&self) -> impl Iterator<Item = usize> + use<> {
         let channels = self.channels;
         (0..4).filter(move |k| channels >> k & 1 == 1)
-    }
-
-    /// The registers of coordinates and level.
-    fn sources(&self) -> &[Reg] {
-        &self.at[..self.shape.coordinates() + usize::from(self.level)]
-    }
-
-    /// Tells `f` each register that is used.
-    pub fn uses(&self, f: &mut impl FnMut(Use)) {
-        self.kept().for_each(|k| f(Use::Write(self.d[k], 1)));
-        f(Use::Read(self.handle, 1 + u8::from(self.wide)));
-        self.sources().iter().for_each(|&r| f(Use::Read(r, 1)));
-    }
-
-    /// Tells `f` each place that names a register.
-    pub fn places(&mut self, f: &mut impl FnMut(&mut Reg)) {
-        self.kept().for_each(|k| f(&mut self.d[k]));
-        f(&mut self.handle);
-        let count = self.sources().len();
-        self.at[..count].iter_mut().for_each(f);
     }
 
     pub(crate) fn run(

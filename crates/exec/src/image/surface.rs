@@ -5,7 +5,6 @@ use super::fetch::handle_of;
 use crate::access::{self, Format, Spaces};
 use crate::fault::{Outcome, Trap};
 use crate::lanes::{Lanes, Reg};
-use crate::operand::Use;
 use isa::{Access, CacheOp, DynInst, Image, MemAccess, Shape, Space};
 use kit::{LaneMask, WARP_LANES, lanes};
 
@@ -46,22 +45,6 @@ impl SurfaceAccess {
     pub fn mem_access(&self) -> MemAccess {
         let access = if self.store { Access::Store } else { Access::Load };
         MemAccess { space: Space::Global, access, bytes: self.format.total_bytes(), cache: CacheOp::All }
-    }
-
-    /// Tells `f` each register that is used.
-    pub fn uses(&self, f: &mut impl FnMut(Use)) {
-        let (registers, columns) = (&self.registers[..usize::from(self.format.count)], self.format.columns());
-        let data = |&r| if self.store { Use::Read(r, columns) } else { Use::Write(r, columns) };
-        registers.iter().map(data).for_each(&mut *f);
-        f(Use::Read(self.handle, 1 + u8::from(self.wide)));
-        self.at[..self.shape.coordinates()].iter().for_each(|&r| f(Use::Read(r, 1)));
-    }
-
-    /// Tells `f` each place that names a register.
-    pub fn places(&mut self, f: &mut impl FnMut(&mut Reg)) {
-        self.registers[..usize::from(self.format.count)].iter_mut().for_each(&mut *f);
-        f(&mut self.handle);
-        self.at[..self.shape.coordinates()].iter_mut().for_each(f);
     }
 
     pub(crate) fn run(&self, file: &mut Lanes<'_>, m: &mut Spaces<'_>, images: &Images, out: &mut DynInst) -> Outcome {

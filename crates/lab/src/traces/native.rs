@@ -49,7 +49,7 @@ fn run_all(simulation: &mut Simulation<'_>, trace: &NativeTrace) -> Result<(), S
         match *action {
             Action::Launch => {
                 let Some((index, launch)) = launches.next() else { continue };
-                let program = &trace.code(index).program;
+                let program = trace.code(index);
                 let code = match launch.timing {
                     Timing::Ptx => Form::Ptx,
                     Timing::Sass => Form::Sass,
@@ -76,7 +76,7 @@ fn run_all(simulation: &mut Simulation<'_>, trace: &NativeTrace) -> Result<(), S
 fn check(trace: &NativeTrace, setup: &Setup, remarks: &mut Remarks) -> Result<Expected, RunError> {
     let mut expected = Expected { kernels: trace.launches().len() as u32, ctas: 0 };
     for (index, launch) in trace.launches().iter().enumerate() {
-        let name = plain(trace.code(index).program.name.clone());
+        let name = plain(trace.code(index).name.clone());
         if launch.timing == Timing::Sass {
             check_architecture(&name, launch.architecture, setup, remarks).map_err(RunError::input)?;
         }

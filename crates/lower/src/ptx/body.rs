@@ -1,6 +1,7 @@
 //! The statements of a function in order: variables, labels, instructions.
 
 use super::build::KernelBuilder;
+use super::families::family;
 use super::function::FunctionLowering;
 use super::mods::Mods;
 use super::scope::{Local, Lowered};
@@ -210,7 +211,7 @@ impl FunctionLowering<'_, '_> {
         let mods = Mods::new(opcode);
         let lowered = self.guard_of(i).and_then(|guard| {
             self.guard = guard;
-            self.operation(&mods, &i.operands)
+            family(mods.name())(self, &mods, &i.operands)
         });
         let lowered = lowered.and_then(|op| match mods.leftover() {
             Some(m) => Err(self.problem(format!("`{}` with `.{m}` is not executable", opcode.name()))),
@@ -255,31 +256,6 @@ impl FunctionLowering<'_, '_> {
                 }
                 _ => {}
             }
-        }
-    }
-
-    /// The operation of an instruction.
-    fn operation(&mut self, m: &Mods<'_>, o: &[ast::Operand]) -> Lowered<Op> {
-        match m.name() {
-            "mov" | "cvta" | "selp" | "slct" | "setp" | "set" | "testp" | "isspacep" => self.moves(m, o),
-            "add" | "sub" | "mul" | "mad" | "div" | "rem" | "min" | "max" | "neg" | "abs" => self.arithmetic(m, o),
-            "fma" | "rcp" | "sqrt" | "rsqrt" | "ex2" | "lg2" | "sin" | "cos" | "tanh" | "copysign" => self.float(m, o),
-            "addc" | "subc" | "madc" | "mul24" | "mad24" | "sad" | "dp4a" | "dp2a" | "bfe" | "bfi" | "bfind"
-            | "brev" | "clz" | "popc" | "prmt" | "shf" | "lop3" | "szext" | "bmsk" | "fns" | "and" | "or" | "xor"
-            | "not" | "cnot" | "shl" | "shr" => self.int(m, o),
-            "cvt" => self.cvt(m, o),
-            "vadd" | "vsub" | "vabsdiff" | "vmin" | "vmax" | "vshl" | "vshr" | "vset" => self.scalar_video(m, o),
-            "vmad" => self.vmad(m, o),
-            "vadd2" | "vsub2" | "vavrg2" | "vabsdiff2" | "vmin2" | "vmax2" | "vset2" => self.simd_video(m, o, 2),
-            "vadd4" | "vsub4" | "vavrg4" | "vabsdiff4" | "vmin4" | "vmax4" | "vset4" => self.simd_video(m, o, 4),
-            "ld" | "ldu" | "st" | "atom" | "red" | "cp" | "prefetch" | "prefetchu" | "applypriority" | "discard"
-            | "createpolicy" => self.memory(m, o),
-            "tex" | "tld4" | "txq" | "suq" | "suld" | "sust" => self.image(m, o),
-            "shfl" | "vote" | "match" | "activemask" | "redux" | "elect" | "bar" | "barrier" | "membar" | "fence"
-            | "nanosleep" | "griddepcontrol" | "setmaxnreg" => self.warp(m, o),
-            "bra" | "brx" | "call" | "ret" | "exit" | "trap" | "brkpt" | "pmevent" => self.control(m, o),
-            "ldmatrix" | "stmatrix" | "movmatrix" | "mma" | "wmma" => self.matrix(m, o),
-            name => Err(self.problem(format!("`{name}` is not executable"))),
         }
     }
 }

@@ -9,13 +9,13 @@ use crate::divergence;
 use crate::listing::{Line, Listing, LoweredFunction, reach};
 use crate::registers::liveness::{Effects, max_live};
 use crate::registers::{self, Registers};
-use exec::kernel::{Allocation, Callee, Guarded, Kernel, Origin, Param, RegisterCount};
+use exec::kernel::{Allocation, Callee, Guarded, Kernel, Param, RegisterCount, SourceMap};
 use exec::lanes::{Pred, Reg};
 use exec::op::Op;
-use exec::operand::Use;
+use exec::operand::{Origin, Use};
 use exec::simt::NOWHERE;
 use exec::uses;
-use isa::{Dim3, InstSpec, OpClass, Pc, ProgramBuilder, RegFile, RegId};
+use isa::{Dim3, InstSpec, OpClass, Pc, ProgramBuilder, RegFile, RegId, Traits};
 use ptx::ast;
 use ptx::{Diagnostic, Diagnostics, SourceText, Span, StateSpace};
 use std::sync::Arc;
@@ -132,8 +132,6 @@ impl KernelBuilder<'_> {
         } else {
             self.register_count(kernel, &live)
         };
-        // Operands that a carry chain does not use read register 0.
-        self.vectors = self.vectors.max(2);
         let files = RegFile { vector: self.vectors as u16, predicate: self.predicates as u16, uniform: 0 };
         let mut program = ProgramBuilder::new(self.scope.ast.name(kernel.name), 8);
         for (pc, pending) in self.code.iter().enumerate() {
@@ -277,33 +275,24 @@ impl KernelBuilder<'_> {
         srcs.extend(pred(p.guard));
         dedup(&mut dsts);
         dedup(&mut srcs);
-        let (mut class, mut control, mut mem) = (p.op.class(), p.op.control(), None);
+        // Hardware issues packed halves at the rate of single precision (TITAN V: 249 flop per cycle and SM), which
+        // is what the class has. What is partial is found out when all of the kernel is known.
+        let mut traits = Traits {
+            work: p.op.work(),
+            control: p.op.control(),
+            mem: mem_access(&p.op, p.cache),
+            per_lane: p.op.origin() == Origin::Own,
+            ..Traits::of(p.op.class())
+        };
         match &p.op {
             Op::Matrix(number) => {
-                class = self.matrix[*number as usize].class();
-                mem = self.matrix[*number as usize].memory();
+                let matrix = &self.matrix[usize::from(*number)];
+                traits = Traits { mem: matrix.memory(), per_lane: traits.per_lane, ..Traits::of(matrix.class()) };
             }
-            Op::Return if in_kernel => {
-                class = OpClass::Exit;
-                control = isa::Control::Exit;
-            }
-            op => mem = mem_access(op, p.cache),
+            Op::Return if in_kernel => (traits.class, traits.control) = (OpClass::Exit, isa::Control::Exit),
+            _ => {}
         }
-        program.push(InstSpec {
-            class,
-            control,
-            mem,
-            // Hardware issues packed halves at the rate of single precision (TITAN V: 249 flop per
-            // cycle and SM), which is what the class has.
-            packed_half: false,
-            per_lane: p.op.is_per_lane(),
-            // Found out when all of the kernel is known.
-            partial: false,
-            dsts: &dsts,
-            srcs: &srcs,
-            source: p.source,
-            text: &p.text,
-        });
+        program.push(InstSpec { traits, dsts: &dsts, srcs: &srcs, source: p.source, text: &p.text });
     }
 }
 
@@ -351,7 +340,7 @@ struct Places {
     spans: Vec<Span>,
 }
 
-impl Origin for Places {
+impl SourceMap for Places {
     fn describe(&self, pc: Pc) -> (String, String) {
         let span = self.spans.get(pc.index()).copied().unwrap_or_default();
         let at = self.text.position(span.start);

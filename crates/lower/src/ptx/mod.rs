@@ -7,7 +7,8 @@
 //! | `build` | a kernel under construction: registers, constants, shared memory, instructions |
 //! | `kernel` | a kernel from its first function to its description for the timing model |
 //! | `function` | a function under construction: names, registers, the instruction at hand |
-//! | `body` | the statements of a function, and which family an opcode is of |
+//! | `body` | the statements of a function |
+//! | `families` | which family lowers an opcode |
 //! | `operand` | operands |
 //! | `mods` | modifiers |
 //! | the others | families of instructions |
@@ -16,6 +17,7 @@ mod body;
 mod build;
 mod control;
 mod convert;
+mod families;
 mod float;
 mod function;
 mod image;

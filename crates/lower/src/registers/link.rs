@@ -1,7 +1,6 @@
 //! From a kernel's list of instructions to its functions and back.
 
 use super::extend::{self, Fence, Step, of_warp};
-use super::operands::Operand;
 use super::place::Placed;
 use super::predicates::PREDICATES;
 use super::routine::{Edit, Edits, Routine, Tables, added, copy, in_registers};
@@ -116,7 +115,7 @@ fn annotated(line: &Line, tables: &Tables) -> String {
 pub(super) fn rename(routine: &mut Routine, tables: &mut Tables, place: impl Fn(u32) -> u32) {
     for line in &mut routine.lines {
         tables.rename(&mut line.op, &mut |o| {
-            if let Operand::Reg(r) = o
+            if let Some(r) = o.register()
                 && !r.is_constant()
             {
                 r.0 = place(r.0.into()) as u16;

@@ -26,7 +26,6 @@ mod interference;
 mod limits;
 mod link;
 pub(crate) mod liveness;
-mod operands;
 mod place;
 mod predicates;
 mod routine;

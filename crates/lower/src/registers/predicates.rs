@@ -3,7 +3,6 @@
 
 use super::interference::{Interference, Rules, Unit, colour};
 use super::liveness::{Effects, walk};
-use super::operands::Operand;
 use super::routine::{Edit, Edits, Routine, Tables, added};
 use crate::cfg::Graph;
 use crate::listing::Line;
@@ -107,7 +106,7 @@ fn to_register(routine: &mut Routine, tables: &mut Tables, p: u32) {
         };
         to(&mut line.guard);
         tables.rename(&mut line.op, &mut |o| {
-            if let Operand::Pred(at) = o {
+            if let Some(at) = o.predicate() {
                 to(at);
             }
         });
@@ -143,7 +142,7 @@ fn rename(routine: &mut Routine, tables: &mut Tables, number: impl Fn(u16) -> u1
     for line in &mut routine.lines {
         to(&mut line.guard);
         tables.rename(&mut line.op, &mut |o| {
-            if let Operand::Pred(at) = o {
+            if let Some(at) = o.predicate() {
                 to(at);
             }
         });

@@ -1,7 +1,6 @@
 //! A function's instructions while its registers are allocated.
 
 use super::liveness::Effects;
-use super::operands::{self, Operand};
 use crate::cfg::Flow;
 use crate::listing::{Constants, Line};
 use exec::access::{Address, Format, Transfer};
@@ -9,7 +8,7 @@ use exec::int::Int1;
 use exec::kernel::{CallSite, Callee, Place};
 use exec::lanes::{Pred, Reg};
 use exec::op::Op;
-use exec::operand::Use;
+use exec::operand::{Operand, Use};
 use exec::tensor::MatrixOp;
 use isa::Space;
 use kit::BitSet;
@@ -34,13 +33,8 @@ impl Tables {
     }
 
     /// Gives every register and predicate of an operation another number.
-    pub fn rename(&mut self, op: &mut Op, f: &mut impl FnMut(Operand<'_>)) {
-        operands::of_op(op, f);
-        match op {
-            Op::Matrix(number) => operands::of_matrix(&mut self.matrix[usize::from(*number)], f),
-            Op::Call(site) => operands::of_call(&mut self.calls[*site as usize], f),
-            _ => {}
-        }
+    pub fn rename(&mut self, op: &mut Op, f: &mut impl FnMut(Operand<&mut Reg, &mut Pred>)) {
+        exec::operands_mut(op, &mut self.matrix, &mut self.calls, f);
     }
 
     /// A new virtual register.

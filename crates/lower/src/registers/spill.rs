@@ -8,7 +8,6 @@
 use super::interference::Interference;
 use super::limits::Shortage;
 use super::liveness::{Effects, walk};
-use super::operands::Operand;
 use super::routine::{Edit, Edits, Routine, Tables, added, columns, slot};
 use super::vectors::Words;
 use crate::cfg::Graph;
@@ -273,7 +272,7 @@ pub(super) fn spill(routine: &mut Routine, tables: &mut Tables, words: &Words, c
 /// Puts register `own` in place of the one that starts at column `first`.
 fn rename(tables: &mut Tables, op: &mut Op, first: u32, width: u8, own: Reg) {
     tables.rename(op, &mut |o| {
-        if let Operand::Reg(r) = o
+        if let Some(r) = o.register()
             && !r.is_constant()
             && (first..first + u32::from(width)).contains(&u32::from(r.0))
         {

@@ -3,7 +3,6 @@
 
 use super::interference::Unit;
 use super::liveness::Effects;
-use super::operands::elements;
 use super::routine::{Edit, Edits, Routine, Tables, added, copy};
 use exec::access::Transfer;
 use exec::lanes::Reg;
@@ -147,4 +146,9 @@ pub(super) fn units(groups: &Groups, words: &Words, effects: &[Effects]) -> Vec<
     groups.iter().flatten().for_each(|&c| grouped[c as usize] = true);
     let single = words.iter().filter(|(c, _)| !grouped[*c as usize]).map(|(c, _)| unit(&[c]));
     groups.iter().map(|g| unit(g)).chain(single).collect()
+}
+
+/// The registers of the elements that a transfer moves.
+fn elements(t: &mut Transfer) -> &mut [Reg] {
+    &mut t.registers[..usize::from(t.format.count)]
 }

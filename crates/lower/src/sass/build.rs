@@ -11,8 +11,8 @@ use exec::kernel::{Guarded, Kernel, Param, RegisterCount};
 use exec::lanes::{Pred, Reg};
 use exec::machine_code::MachineCode;
 use exec::op::Op;
-use exec::operand::Use;
-use isa::{CacheOp, Control, Dim3, InstSpec, ProgramBuilder, RegFile, RegId, Source};
+use exec::operand::{Origin, Use};
+use isa::{CacheOp, Control, Dim3, InstSpec, ProgramBuilder, RegFile, RegId, Source, Traits};
 use sass::decode::{Inst, Op as Opcode, Operand};
 use sass::elf::{Cubin, Function};
 use sass::meaning::{Generation, meaning};
@@ -22,8 +22,6 @@ use std::sync::Arc;
 /// Offset in constant bank 0 of the address of constant bank 3, before Hopper and since: from compiled code.
 const CONSTANTS_BASE_AT: u32 = 0x50;
 const CONSTANTS_BASE_AT_90: u32 = 0xd0;
-/// The control bits of an instruction, once they stand lowest.
-const CONTROL_MASK: u32 = (1 << 21) - 1;
 
 /// Lowers one instruction of a family; false if it is of another one.
 type Family = fn(&mut Builder<'_>, &Inst) -> Lowered<bool>;
@@ -74,7 +72,6 @@ pub(super) fn lower<'a>(
         current: Vec::new(),
         code: Vec::new(),
         sequences: Vec::new(),
-        control_words: insts.iter().map(|inst| (inst.word >> 105) as u32 & CONTROL_MASK).collect(),
         stack_bytes,
         functions: linked.targets(layout.pointers()),
         calls: Vec::new(),
@@ -163,17 +160,20 @@ impl Builder<'_> {
         let mut meaning = meaning(opcode, Generation::of(self.sm.into()));
         // Traces know neither place nor kind of what goes through textures and surfaces.
         if let [op @ (Op::Fetch(_) | Op::Surface(_) | Op::Query(_)), ..] = &self.current[..] {
-            (meaning.class, meaning.mem) = (op.class(), mem_access(op, CacheOp::All));
+            (meaning.class, meaning.work, meaning.mem) = (op.class(), op.work(), mem_access(op, CacheOp::All));
         }
-        program.push(InstSpec {
-            class: meaning.class,
+        let traits = Traits {
+            work: meaning.work,
             control: control(inst, meaning.control),
             mem: meaning.mem,
-            // Hardware issues packed halves at the rate of single precision, which is what the class has.
-            packed_half: false,
-            per_lane: self.current.iter().any(Op::is_per_lane),
-            // Found out when all of the kernel is known.
-            partial: false,
+            per_lane: self.current.iter().any(|op| op.origin() == Origin::Own),
+            control_bits: Some(inst.control_bits()),
+            // Hardware issues packed halves at the rate of single precision, which is what the class has. What is
+            // partial is found out when all of the kernel is known.
+            ..Traits::of(meaning.class)
+        };
+        program.push(InstSpec {
+            traits,
             dsts: &dsts,
             srcs: &srcs,
             source: Source { line: 0, origin: (0, 0) },
@@ -241,7 +241,6 @@ impl Builder<'_> {
                 ),
                 launch_words: self.launch_words,
                 sequences: self.sequences,
-                control_words: self.control_words,
                 functions: self.functions,
                 first_uniform: f.uniform,
                 columns: usize::from(f.scratch + self.scratch.1),

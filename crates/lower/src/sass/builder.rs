@@ -73,7 +73,6 @@ pub(super) struct Builder<'a> {
     pub current: Vec<Op>,
     pub code: Vec<Guarded>,
     pub sequences: Vec<Op>,
-    pub control_words: Vec<u32>,
     /// Bytes of a thread's stack.
     pub stack_bytes: u32,
     /// The first instruction of each function that memory holds a pointer to.

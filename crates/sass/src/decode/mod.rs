@@ -4,7 +4,7 @@
 //! let word = 0x000fe400078e0209_0000000302077224; // low half last
 //! let inst = sass::decode::decode(word, 0, 75).unwrap();
 //! assert_eq!(inst.to_string(), "IMAD R7, R2, R3, R9");
-//! assert_eq!(inst.control().stall_cycles, 2);
+//! assert_eq!(inst.control_bits().stall_cycles, 2);
 //! ```
 
 pub mod op;
@@ -14,6 +14,7 @@ pub mod row;
 mod special;
 pub mod table;
 
+use isa::ControlBits;
 pub use op::Op;
 pub use operand::Operand;
 use operand::{Constant, Memory, Number, Register, Sign, URZ};
@@ -57,37 +58,9 @@ fn others(known: &Option<(Op, (u8, u8))>) -> String {
     known.map_or(String::new(), |(op, (first, last))| format!(", on sm_{first} to sm_{last} it is a form of {op}"))
 }
 
-/// The bits by which the compiler schedules: there is no other interlock for most latencies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Control {
-    /// Cycles until the next instruction of the warp may issue.
-    pub stall_cycles: u8,
-    /// The scheduler prefers another warp next.
-    pub yields: bool,
-    /// Scoreboard set when the instruction has written its results.
-    pub write_barrier: Option<u8>,
-    /// Scoreboard set when the instruction has read its sources.
-    pub read_barrier: Option<u8>,
-    /// Scoreboards waited for before issue, a bit each.
-    pub wait_mask: u8,
-    /// Source slots whose value the operand cache keeps, a bit each.
-    pub reuse: u8,
-}
-
-impl Control {
-    /// The control bits of a word.
-    pub fn of(word: u128) -> Control {
-        let get = |lo, len| bits(lo, len).get(word) as u8;
-        let barrier = |number| (number != 7).then_some(number);
-        Control {
-            stall_cycles: get(105, 4),
-            yields: get(109, 1) == 0,
-            write_barrier: barrier(get(110, 3)),
-            read_barrier: barrier(get(113, 3)),
-            wait_mask: get(116, 6),
-            reuse: get(122, 4),
-        }
-    }
+/// The bits of an instruction's word by which the compiler schedules it.
+pub fn control_bits(word: u128) -> ControlBits {
+    ControlBits::of((word >> 105) as u32 & ((1 << ControlBits::BITS) - 1))
 }
 
 /// The predicate that enables an instruction.
@@ -155,9 +128,9 @@ pub fn decode_function(code: &[u8], sm: u8) -> impl Iterator<Item = Result<Inst,
 }
 
 impl Inst {
-    /// Scheduling bits.
-    pub fn control(&self) -> Control {
-        Control::of(self.word)
+    /// The bits by which the compiler schedules it.
+    pub fn control_bits(&self) -> ControlBits {
+        control_bits(self.word)
     }
 
     /// Bits 9 to 11: where the sources are.
@@ -186,7 +159,7 @@ impl Inst {
 
     /// The operand cache does not outlive a switch to another warp, which a yield asks for.
     fn reuses(&self, bit: u8) -> bool {
-        self.bit(bit) && !self.control().yields
+        self.bit(bit) && !self.control_bits().yields
     }
 
     fn get(&self, lo: u8, len: u8) -> u64 {

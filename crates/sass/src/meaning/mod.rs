@@ -4,13 +4,15 @@
 mod generation;
 
 pub use generation::{DEFAULT_CLASS, Generation, class_of};
-use isa::{Access, CacheOp, Control, MemAccess, OpClass, Space};
+use isa::{Access, CacheOp, Control, MemAccess, OpClass, Space, Work};
 
 /// The meaning of an opcode with its modifiers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Meaning {
-    /// Kind of work.
+    /// Kind of instruction.
     pub class: OpClass,
+    /// What its lanes do.
+    pub work: Work,
     /// Effect on control flow.
     pub control: Control,
     /// Memory access, if it is one.
@@ -29,7 +31,9 @@ pub fn meaning(opcode: &str, generation: Generation) -> Meaning {
         bytes: bytes_per_lane(opcode),
         cache: cache_operator(opcode, access),
     });
-    Meaning { class: known.unwrap_or(DEFAULT_CLASS), control: control(base, opcode), mem, unknown: known.is_none() }
+    let class = known.unwrap_or(DEFAULT_CLASS);
+    let work = Work::of_opcode(class, opcode);
+    Meaning { class, work, control: control(base, opcode), mem, unknown: known.is_none() }
 }
 
 /// The opcode without its modifiers.

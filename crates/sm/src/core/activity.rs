@@ -10,10 +10,10 @@
 //! - D-E4: a request that waits for data already under way counts as a hit, in L1 as in L2.
 
 use super::totals::SmTotals;
-use crate::execute::work::Work;
 use config::GpuConfig;
 use energy::{Activity, Event};
 use isa::OpClass;
+use isa::Work;
 use kit::{Cycle, WARP_LANES};
 
 /// The events of SMs in `cycles` core cycles.

@@ -2,13 +2,13 @@
 
 use super::activity;
 use super::totals::SmTotals;
-use crate::execute::work::Work;
 use crate::observe::counters::{DesignStatistic, Per};
 use crate::observe::stalls::Stall;
 use config::GpuConfig;
 use energy::{Activity, Each};
 use gpu::{CoreCounters, CoreReport, Period, Table, Value};
 use isa::OpClass;
+use isa::Work;
 use kit::Cycle;
 
 /// The reasons that the GhOST paper counts as scheduler stalls (section VI-A): "a scheduler cannot find

@@ -5,8 +5,8 @@
 use config::{GpuConfig, Unit};
 use isa::{
     Access, BarrierArrival, CacheOp, Control, CtaSlot, Dim3, DynInst, Fault, InstSpec, KernelId, LaunchShape,
-    MemAccess, OpClass, OperandValues, Pc, Program, ProgramBuilder, RegFile, RegId, Space, StepContext, WarpSlot,
-    WarpStream,
+    MemAccess, OpClass, OperandValues, Pc, Program, ProgramBuilder, RegFile, RegId, Space, StepContext, Traits,
+    WarpSlot, WarpStream,
 };
 use kit::{Cycle, NEVER};
 use mem::{Port, RequestKind};
@@ -205,15 +205,17 @@ fn assemble(lines: &[Line], vector: u16) -> Program {
     for line in lines {
         let regs = |r: &[u16]| r.iter().map(|&r| RegId(r)).collect::<Vec<_>>();
         builder.push(InstSpec {
-            control: line.control,
-            mem: line.mem,
-            packed_half: line.packed_half,
-            per_lane: false,
-            partial: line.partial,
             dsts: &regs(&line.dsts),
             srcs: &regs(&line.srcs),
             text: &line.text,
-            ..InstSpec::of(line.class)
+            ..InstSpec::of(Traits {
+                control: line.control,
+                mem: line.mem,
+                packed_half: line.packed_half,
+                per_lane: false,
+                partial: line.partial,
+                ..Traits::of(line.class)
+            })
         });
     }
     builder.finish(RegFile { vector, predicate: 8, uniform: 0 }, vec![])

@@ -62,7 +62,7 @@ impl<'a> LaunchText<'a> {
         keep_on: &'a mut dyn FnMut() -> ControlFlow<()>,
     ) -> Result<Self, TraceError> {
         let info = &trace.launches()[launch];
-        let program = &trace.code(launch).program;
+        let program = trace.code(launch);
         Ok(Self {
             source: CtaSource::open(trace.clone())?,
             trace: trace.clone(),
@@ -109,7 +109,7 @@ impl<'a> LaunchText<'a> {
 
     fn warp(&mut self, warp: u32) -> Result<(), &'static str> {
         let index = warp as usize;
-        let program = &self.trace.code(self.launch).program;
+        let program = self.trace.code(self.launch);
         let _ = write!(self.text, "\nwarp = {warp}\ninsts = {}\n", self.cta.left(index));
         let mut done = DynInst::default();
         while self.cta.next_pc(index).is_some() {

@@ -1,7 +1,7 @@
 //! What goes into the columns comes out of them, and any bytes give instructions or an error.
 
 use super::*;
-use isa::{CacheOp, InstSpec, MemAccess, OpClass, ProgramBuilder, RegFile};
+use isa::{CacheOp, InstSpec, MemAccess, OpClass, ProgramBuilder, RegFile, Traits};
 use proptest::prelude::*;
 
 const NO_VALUES: Layout = Layout { reconvergence: true, values: false };
@@ -23,7 +23,7 @@ fn program() -> Program {
         (OpClass::Exit, Control::Exit, None),
     ];
     for (class, control, mem) in specs {
-        builder.push(InstSpec { class, control, mem, ..InstSpec::of(class) });
+        builder.push(InstSpec::of(Traits { class, control, mem, ..Traits::of(class) }));
     }
     builder.finish(RegFile::default(), Vec::new())
 }

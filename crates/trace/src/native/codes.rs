@@ -2,7 +2,7 @@
 //! the compiler's: variants may change places or be added without changing old files.
 
 use super::bytes::Expected;
-use isa::{Access, CacheOp, Control, Space};
+use isa::{Access, CacheOp, Control, Space, Work};
 
 macro_rules! codes {
     ($($ty:ident, $encode:ident, $decode:ident, $what:literal: $($variant:ident = $code:literal),*;)*) => {$(
@@ -25,6 +25,9 @@ codes! {
     Control, control_code, control, "a kind of control flow":
         None = 0, Branch = 1, Exit = 2, BarrierSync = 3, BarrierArrive = 4, Fence = 5, AsyncWait = 6,
         AsyncCommit = 7, Sleep = 8, FenceCta = 9;
+    Work, work_code, work, "a kind of work":
+        None = 0, Memory = 1, IntAdd = 2, IntMul = 3, IntDiv = 4, FpAdd = 5, FpMul = 6, FpDiv = 7, DpAdd = 8,
+        DpMul = 9, DpDiv = 10, Sqrt = 11, Log = 12, Sin = 13, Exp = 14, Tensor = 15, Texture = 16;
 }
 
 #[cfg(test)]
@@ -40,10 +43,11 @@ mod tests {
                 access(code).map(access_code),
                 cache(code).map(cache_code),
                 control(code).map(control_code),
+                work(code).map(work_code),
             ];
             known += same.iter().flatten().count();
             assert!(same.iter().flatten().all(|&c| c == code));
         }
-        assert_eq!(known, 7 + 5 + 6 + 10);
+        assert_eq!(known, 7 + 5 + 6 + 10 + 17);
     }
 }

@@ -2,8 +2,9 @@
 
 use super::bytes::{Cursor, Expected, put, put_signed, put_text};
 use super::file::VALUES_VERSION;
-use super::program::{StaticCode, classes, program, put_classes, put_program};
-use isa::{Dim3, LaunchShape};
+use super::program::{classes, program, put_classes, put_program};
+use isa::{Dim3, LaunchShape, Program};
+use std::sync::Arc;
 
 /// Which table of latencies and units times a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +56,7 @@ pub struct Contents {
     /// The file has what instructions read.
     pub has_values: bool,
     /// The kernels' programs.
-    pub codes: Vec<StaticCode>,
+    pub codes: Vec<Arc<Program>>,
     /// What was done, in order.
     pub actions: Vec<Action>,
     /// The launches, in order.
@@ -149,7 +150,7 @@ fn decode(cursor: &mut Cursor, bytes: &[u8], version: u16) -> Result<Footer, Exp
     };
     let classes = classes(cursor, bytes)?;
     let count = cursor.count(bytes, 18)?;
-    let codes = (0..count).map(|_| program(cursor, bytes, &classes)).collect::<Result<Vec<_>, _>>()?;
+    let codes = (0..count).map(|_| program(cursor, bytes, &classes, version)).collect::<Result<Vec<_>, _>>()?;
     let count = cursor.count(bytes, 1)?;
     let actions = (0..count).map(|_| action(cursor, bytes)).collect::<Result<Vec<_>, _>>()?;
     let blocks = blocks(cursor, bytes)?;

@@ -22,11 +22,13 @@ pub(super) const TAIL: &[u8; 8] = b"wwtrend\n";
 pub(super) const HEAD_BYTES: u64 = 16;
 pub(super) const TAIL_BYTES: u64 = 32;
 /// Version of the format that is written; this one and those before are read.
-pub const NATIVE_VERSION: u16 = 3;
+pub const NATIVE_VERSION: u16 = 4;
 /// The first version that may have operand values.
 pub(super) const VALUES_VERSION: u16 = 2;
 /// The first version that says where lanes meet again.
 pub(super) const RECONVERGENCE_VERSION: u16 = 3;
+/// The first version that says what lanes do.
+pub(super) const WORK_VERSION: u16 = 4;
 
 /// DEFLATE cannot shorten more than this.
 pub(super) const BLOCK_RATIO: u64 = 1032;

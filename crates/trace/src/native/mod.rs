@@ -22,7 +22,6 @@ mod writer;
 pub(crate) use codec::CtaCode;
 pub use contents::{Action, Contents, LaunchInfo, Timing};
 pub use file::{NATIVE_VERSION, is_native};
-pub use program::StaticCode;
 pub(crate) use reader::CtaSource;
 pub use reader::NativeTrace;
 pub use recording::Recording;

@@ -2,18 +2,11 @@
 
 use super::bytes::{Cursor, Expected, put, put_signed, put_text};
 use super::codes;
-use isa::{InstSpec, MemAccess, OpClass, Program, ProgramBuilder, RegFile, RegId, Source};
+use super::file::WORK_VERSION;
+use isa::{
+    ControlBits, InstSpec, MemAccess, OpClass, Pc, Program, ProgramBuilder, RegFile, RegId, Source, Traits, Work,
+};
 use std::sync::Arc;
-
-/// A kernel's static instructions, and what the front end knows of them besides.
-#[derive(Clone, Debug, Default)]
-pub struct StaticCode {
-    /// The instructions.
-    pub program: Arc<Program>,
-    /// The compiler's control bits, one word for each instruction as the front end has them: stall
-    /// count, yield, barriers, reuse flags of machine code. Empty where there are none.
-    pub control_words: Vec<u32>,
-}
 
 /// Maximum number of static instructions of a program.
 const MAX_INSTRUCTIONS: usize = 1 << 22;
@@ -43,8 +36,7 @@ pub(super) fn classes(cursor: &mut Cursor, bytes: &[u8]) -> Result<Vec<Option<Op
     Ok(classes)
 }
 
-pub(super) fn put_program(out: &mut Vec<u8>, code: &StaticCode) {
-    let program = &*code.program;
+pub(super) fn put_program(out: &mut Vec<u8>, program: &Program) {
     put_text(out, &program.name);
     put(out, program.inst_bytes.into());
     put(out, program.base_address);
@@ -65,6 +57,7 @@ pub(super) fn put_program(out: &mut Vec<u8>, code: &StaticCode) {
         out.push(inst.class as u8);
         out.push(codes::control_code(inst.control));
         out.push(flags.iter().map(|&(bit, set)| if set { bit } else { 0 }).sum());
+        out.push(codes::work_code(inst.work));
         if let Some(mem) = inst.mem {
             let (space, access) = (codes::space_code(mem.space), codes::access_code(mem.access));
             out.extend([space, access, mem.bytes, codes::cache_code(mem.cache)]);
@@ -80,11 +73,19 @@ pub(super) fn put_program(out: &mut Vec<u8>, code: &StaticCode) {
         put_text(out, program.text(index.into()));
         last = source;
     }
-    put(out, code.control_words.len() as u64);
-    code.control_words.iter().for_each(|word| out.extend(word.to_le_bytes()));
+    // A word for each instruction of machine code, or none.
+    let words: Vec<u32> = program.insts().iter().filter_map(|inst| inst.control_bits.map(ControlBits::bits)).collect();
+    let complete = words.len() == program.insts().len();
+    put(out, if complete { words.len() as u64 } else { 0 });
+    words.iter().filter(|_| complete).for_each(|word| out.extend(word.to_le_bytes()));
 }
 
-pub(super) fn program(cursor: &mut Cursor, bytes: &[u8], classes: &[Option<OpClass>]) -> Result<StaticCode, Expected> {
+pub(super) fn program(
+    cursor: &mut Cursor,
+    bytes: &[u8],
+    classes: &[Option<OpClass>],
+    version: u16,
+) -> Result<Arc<Program>, Expected> {
     let name = cursor.text(bytes)?;
     let inst_bytes = cursor.narrow(bytes)?;
     if !(1..=16).contains(&inst_bytes) {
@@ -108,23 +109,29 @@ pub(super) fn program(cursor: &mut Cursor, bytes: &[u8], classes: &[Option<OpCla
     }
     let mut last = Source::default();
     for _ in 0..count {
-        last = instruction(cursor, bytes, classes, regs, last, &mut builder)?;
+        last = instruction(cursor, bytes, (classes, version), regs, last, &mut builder)?;
     }
     let words = cursor.count(bytes, 4)?;
     if words != 0 && words != count {
         return Err("a control word for each instruction, or none");
     }
-    let control_words = (0..words).map(|_| cursor.word(bytes)).collect::<Result<_, _>>()?;
     let mut program = builder.finish(regs, files);
+    for pc in 0..words {
+        let bits = cursor.word(bytes)?;
+        if bits >> ControlBits::BITS != 0 {
+            return Err("control bits of an instruction");
+        }
+        program.set_control_bits(Pc::from(pc), ControlBits::of(bits));
+    }
     program.base_address = base_address;
-    Ok(StaticCode { program: Arc::new(program), control_words })
+    Ok(Arc::new(program))
 }
 
 /// Appends an instruction to `builder`; returns where it comes from.
 fn instruction(
     cursor: &mut Cursor,
     bytes: &[u8],
-    classes: &[Option<OpClass>],
+    (classes, version): (&[Option<OpClass>], u16),
     regs: RegFile,
     last: Source,
     builder: &mut ProgramBuilder,
@@ -133,6 +140,7 @@ fn instruction(
     let class = class.ok_or("an operation class of this version")?;
     let control = codes::control(cursor.byte(bytes)?)?;
     let flags = cursor.byte(bytes)?;
+    let work = if version < WORK_VERSION { None } else { Some(codes::work(cursor.byte(bytes)?)?) };
     let mem = if flags & MEMORY == 0 { None } else { Some(access(cursor, bytes)?) };
     if mem.is_some() && !may_access(class) {
         return Err("a memory access of an instruction that loads or stores");
@@ -144,18 +152,27 @@ fn instruction(
     let source = Source { line, origin: (file, moved(last.origin.1, cursor.signed(bytes)?)?) };
     let text = cursor.text(bytes)?;
     builder.push(InstSpec {
-        class,
-        control,
-        mem,
-        packed_half: flags & PACKED_HALF != 0,
-        per_lane: flags & PER_LANE != 0,
-        partial: flags & PARTIAL != 0,
+        traits: Traits {
+            work: work.unwrap_or_else(|| work_of_text(class, &text)),
+            control,
+            mem,
+            packed_half: flags & PACKED_HALF != 0,
+            per_lane: flags & PER_LANE != 0,
+            partial: flags & PARTIAL != 0,
+            ..Traits::of(class)
+        },
         dsts: &dsts,
         srcs: &srcs,
         source,
         text: &text,
     });
     Ok(source)
+}
+
+/// What the lanes of an instruction of an old file do, by its opcode: the first word of its text after a guard.
+fn work_of_text(class: OpClass, text: &str) -> Work {
+    let opcode = text.split_whitespace().find(|word| !word.starts_with('@')).unwrap_or_default();
+    Work::of_opcode(class, opcode.trim_end_matches(';'))
 }
 
 const fn may_access(class: OpClass) -> bool {

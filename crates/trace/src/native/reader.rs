@@ -5,8 +5,8 @@ use super::contents::{Block, Contents, Footer, LaunchInfo, Ran};
 use super::file::{
     BLOCK_RATIO, FOOTER_RATIO, HEAD, HEAD_BYTES, NATIVE_VERSION, RECONVERGENCE_VERSION, TAIL, TAIL_BYTES, read_block,
 };
-use super::program::StaticCode;
 use crate::TraceError;
+use isa::Program;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -56,7 +56,7 @@ impl NativeTrace {
     }
 
     /// The program of launch number `launch`.
-    pub fn code(&self, launch: usize) -> &StaticCode {
+    pub fn code(&self, launch: usize) -> &Arc<Program> {
         &self.contents.codes[self.contents.launches[launch].code as usize]
     }
 
@@ -149,7 +149,7 @@ impl CtaSource {
         }
         let bytes = &self.kept[0].1[place.offset as usize..][..place.length as usize];
         let warps = trace.contents.launches[launch].shape.warps() as usize;
-        out.take(bytes, warps, &trace.code(launch).program, trace.layout).map_err(|expected| {
+        out.take(bytes, warps, trace.code(launch), trace.layout).map_err(|expected| {
             let what = format!("expected {expected} in CTA {cta} of launch {launch}, in the block that begins here");
             TraceError::at_byte(&trace.path, block.offset, what)
         })

@@ -72,7 +72,7 @@ impl WarpStream for NativeStream {
         resident.launch = kernel.index();
         resident.number = number(trace.launches()[kernel.index()].shape.grid, cta);
         resident.position = Some(cta);
-        resident.program = trace.code(kernel.index()).program.clone();
+        resident.program = trace.code(kernel.index()).clone();
         if let Err(error) = shared.source.read(resident.launch, resident.number, &mut resident.code) {
             shared.failed.get_or_insert(error);
             self.broken = true;

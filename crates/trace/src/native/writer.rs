@@ -2,7 +2,6 @@
 
 use super::contents::{Action, Block, Contents, Footer, LaunchInfo, Place, Ran};
 use super::file::{BLOCK_RATIO, FOOTER_RATIO, HEAD, HEAD_BYTES, NATIVE_VERSION, TAIL, checksum, pack};
-use super::program::StaticCode;
 use super::recording::{FinishedCta, Recording};
 use super::stream::number;
 use crate::TraceError;
@@ -87,10 +86,10 @@ impl Recorder {
 
     /// Notes a launch of `code`; launches are numbered in the same order as [`KernelId`]s. The place
     /// of the code, [`LaunchInfo::code`], is found out here.
-    pub fn launch(&mut self, code: &StaticCode, launch: LaunchInfo) {
-        let known = self.contents.codes.iter().position(|known| Arc::ptr_eq(&known.program, &code.program));
+    pub fn launch(&mut self, program: &Arc<Program>, launch: LaunchInfo) {
+        let known = self.contents.codes.iter().position(|known| Arc::ptr_eq(known, program));
         let index = known.unwrap_or_else(|| {
-            self.contents.codes.push(code.clone());
+            self.contents.codes.push(Arc::clone(program));
             self.contents.codes.len() - 1
         });
         self.contents.launches.push(LaunchInfo { code: index as u32, ..launch });

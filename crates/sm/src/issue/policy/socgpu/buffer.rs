@@ -380,7 +380,7 @@ mod tests {
     use crate::inflight::Slab;
     use crate::kernel::{Code, Kernel};
     use crate::spec::{CoreOptions, CoreSpec, TimingTable};
-    use isa::{Dim3, DynInst, InstSpec, LaunchShape, OpClass, Pc, ProgramBuilder, RegFile};
+    use isa::{Dim3, DynInst, InstSpec, LaunchShape, OpClass, Pc, ProgramBuilder, RegFile, Traits};
     use std::sync::Arc;
 
     const WARP: WarpSlot = WarpSlot(3);
@@ -397,7 +397,11 @@ mod tests {
             let mut builder = ProgramBuilder::new("scripted", 16);
             for (dsts, srcs) in lines {
                 let regs = |r: &[u16]| r.iter().map(|&r| RegId(r)).collect::<Vec<_>>();
-                builder.push(InstSpec { dsts: &regs(dsts), srcs: &regs(srcs), ..InstSpec::of(OpClass::IntAdd) });
+                builder.push(InstSpec {
+                    dsts: &regs(dsts),
+                    srcs: &regs(srcs),
+                    ..InstSpec::of(Traits::of(OpClass::IntAdd))
+                });
             }
             let program = builder.finish(RegFile { vector: 64, predicate: 0, uniform: 0 }, vec![]);
             let gpu = config::load("rtx2060s").expect("a built-in GPU");

@@ -1,0 +1,66 @@
+//! The bits by which the compiler of machine code schedules (sm_70 and later).
+
+/// What an instruction's word says to the hardware's scheduler: there is no other interlock for most latencies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ControlBits {
+    /// Cycles until the next instruction of the warp may issue: 0 to 15.
+    pub stall_cycles: u8,
+    /// The scheduler prefers another warp next.
+    pub yields: bool,
+    /// Number of the dependence barrier that is set when the instruction has written its results.
+    pub write_barrier: Option<u8>,
+    /// Number of the dependence barrier that is set when the instruction has read its sources.
+    pub read_barrier: Option<u8>,
+    /// Dependence barriers that are waited for before issue, a bit each.
+    pub wait_mask: u8,
+    /// Source slots whose value the operand cache keeps, a bit each.
+    pub reuse: u8,
+}
+
+/// The number that says that an instruction sets no barrier.
+const NO_BARRIER: u8 = 7;
+
+impl ControlBits {
+    /// Bits of an instruction's word.
+    pub const BITS: u32 = 21;
+
+    /// From bits 105 to 125 of a word, the lowest first: stall cycles (4), no yield (1), write barrier (3), read
+    /// barrier (3), barriers waited for (6), reuse (4).
+    pub const fn of(bits: u32) -> Self {
+        Self {
+            stall_cycles: (bits & 15) as u8,
+            yields: bits >> 4 & 1 == 0,
+            write_barrier: barrier((bits >> 5 & 7) as u8),
+            read_barrier: barrier((bits >> 8 & 7) as u8),
+            wait_mask: (bits >> 11 & 63) as u8,
+            reuse: (bits >> 17 & 15) as u8,
+        }
+    }
+
+    /// The bits of a word: the reverse of [`Self::of`].
+    pub fn bits(self) -> u32 {
+        let barrier = |number: Option<u8>| u32::from(number.unwrap_or(NO_BARRIER));
+        u32::from(self.stall_cycles)
+            | u32::from(!self.yields) << 4
+            | barrier(self.write_barrier) << 5
+            | barrier(self.read_barrier) << 8
+            | u32::from(self.wait_mask) << 11
+            | u32::from(self.reuse) << 17
+    }
+}
+
+const fn barrier(number: u8) -> Option<u8> {
+    if number == NO_BARRIER { None } else { Some(number) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_word_comes_back() {
+        for bits in 0..1 << ControlBits::BITS {
+            assert_eq!(ControlBits::of(bits).bits(), bits);
+        }
+    }
+}
