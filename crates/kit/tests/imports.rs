@@ -85,6 +85,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "issue::policy",
             "issue::schedulers",
             "issue::schedulers::gto",
+            "issue::schedulers::laggard",
             "issue::schedulers::lrr",
             "issue::schedulers::srr",
             "issue::schedulers::two_level",

@@ -4,6 +4,7 @@
 //! row of the table.
 
 mod gto;
+mod laggard;
 mod lrr;
 mod srr;
 mod two_level;
@@ -131,4 +132,6 @@ schedulers! {
     Srr(srr::StrictRoundRobin) = "srr",
     /// Two-level: loose round robin over an active set, from which warps that wait long are demoted.
     TwoLevel(two_level::TwoLevel<M>) = "two_level",
+    /// Greedy, then the warp with the fewest instructions completed (criticality, after CAWA).
+    Laggard(laggard::Laggard<M>) = "laggard",
 }
