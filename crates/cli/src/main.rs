@@ -15,6 +15,7 @@ mod preparation;
 mod progress;
 mod render;
 mod simulator;
+mod variations;
 mod version;
 
 fn main() -> std::process::ExitCode {

@@ -177,47 +177,9 @@ impl fmt::Display for ConfigError {
 
 impl std::error::Error for ConfigError {}
 
-/// The candidate that `word` most likely meant, if one is near.
-pub(crate) fn did_you_mean<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // A key of a file may be of any length.
-    if word.len() > 200 {
-        return None;
-    }
-    candidates
-        .into_iter()
-        .map(|c| (distance(word, c), c))
-        .min_by_key(|(d, _)| *d)
-        .filter(|(d, c)| *d <= 2 + c.len() / 6)
-        .map(|(_, c)| c)
-}
-
-/// Edit distance: insertions, deletions and substitutions.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, ca) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, &cb) in b.iter().enumerate() {
-            let substituted = diagonal + usize::from(ca != cb);
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn distance_counts_edits() {
-        for (a, b, d) in [("", "", 0), ("abc", "abc", 0), ("abc", "", 3), ("kitten", "sitting", 3), ("ab", "ba", 2)] {
-            assert_eq!(distance(a, b), d, "{a} {b}");
-            assert_eq!(distance(b, a), d, "{b} {a}");
-        }
-    }
 
     #[test]
     fn a_spot_counts_lines_and_characters() {

@@ -1,9 +1,10 @@
 //! A GPU description as it stands in its file: values by dotted path, each with its place and its
 //! source, before anything has been checked.
 
-use crate::error::{ConfigError, Lines, Problem, Spot, did_you_mean};
+use crate::error::{ConfigError, Lines, Problem, Spot};
 use crate::schema::{self, Kind};
 use crate::{GpuConfig, builtin, validate};
+use kit::suggest::nearest;
 use kit::text::excerpt;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -65,7 +66,7 @@ impl Raw {
             let mut names: Vec<_> = builtin().iter().map(|b| b.name).collect();
             names.sort_unstable();
             let name = excerpt(&name_or_path.to_string_lossy());
-            let near = did_you_mean(&name, names.iter().copied());
+            let near = nearest(&name, names.iter().copied());
             let near = near.map_or(String::new(), |n| format!("did you mean `{n}`? "));
             Problem::new("", format!("there is no built-in GPU `{name}` and the file cannot be read: {e}"))
                 .at(Spot::whole(&shown))
@@ -321,7 +322,7 @@ impl Raw {
 fn unknown(path: &str) -> Problem {
     let paths: Vec<String> = schema::paths().map(|(p, _)| p).collect();
     let problem = Problem::new(path, "is not a key of a GPU description");
-    match did_you_mean(path, paths.iter().map(String::as_str)).or_else(|| same_ending(path, &paths)) {
+    match nearest(path, paths.iter().map(String::as_str)).or_else(|| same_ending(path, &paths)) {
         Some(near) => problem.hint(format!("did you mean `{near}`?")),
         None => problem.hint("docs/gpus.md lists the keys"),
     }

@@ -58,9 +58,6 @@ pub trait Core {
 
     /// Maximum number of requests that it makes in one cycle.
     const MOST_REQUESTS: usize;
-    /// What the threads of a core do depends on nothing that other cores do, so that one core may be ahead
-    /// of the others in time.
-    const ALONE: bool;
 
     /// One cycle. `now` is at least [`Core::cycles`]: the core accounts for the cycles between by itself.
     ///
@@ -72,6 +69,10 @@ pub trait Core {
     /// before. [`NEVER`](kit::NEVER) if only a reply from the memory can move it and none is on its way
     /// through its `port`.
     fn next_event(&self, port: &Port) -> Cycle;
+
+    /// Whether what the threads of a core do depends on nothing that other cores do, so that one core may be
+    /// ahead of the others in time. It never changes.
+    fn is_alone(&self) -> bool;
 
     /// Cycles accounted for: the first one that has been neither ticked nor settled.
     fn cycles(&self) -> Cycle;

@@ -78,6 +78,8 @@ pub struct Machine<C: Core> {
     stuck_after: Cycle,
     /// Looks for warps that execute without end, if that is wanted.
     watchdog: Option<Box<Watchdog>>,
+    /// No core's threads depend on another's.
+    alone: bool,
     /// Some kernel reads textures.
     textures: bool,
     /// Cycles in which something happens until the watcher is called again.
@@ -96,21 +98,23 @@ pub struct Machine<C: Core> {
 }
 
 impl<C: Core> Machine<C> {
-    /// An idle GPU. `core` makes core *i*, which may have `outbox_packets` requests at its port.
-    pub fn new(config: &GpuConfig, outbox_packets: u32, shared: C::Shared, core: impl Fn(u16) -> C) -> Self {
+    /// An idle GPU of `cores`, each of which may have `outbox_packets` requests at its port.
+    pub fn new(config: &GpuConfig, outbox_packets: u32, shared: C::Shared, cores: Vec<C>) -> Self {
         let timing = LaunchTiming {
             kernel_cycles: config.launch.kernel_latency_cycles.into(),
             cta_cycles: config.launch.cta_latency_cycles.into(),
             max_resident: config.launch.max_concurrent_kernels as usize,
         };
-        let (count, cluster) = (config.sm_count as usize, config.sms_per_cluster as usize);
+        let (count, cluster) = (cores.len(), config.sms_per_cluster as usize);
         let mut memory = MemorySystem::new(config);
-        if C::ALONE {
+        let alone = cores.iter().all(C::is_alone);
+        if alone {
             memory.follow_requests();
         }
         Self {
             dispatcher: Dispatcher::new(timing, count / cluster, cluster),
-            cores: (0..count as u16).map(core).collect(),
+            cores,
+            alone,
             ports: vec![Port::default(); count],
             memory,
             shared,
@@ -280,7 +284,7 @@ impl<C: Core> Machine<C> {
     /// Whether cores may be ticked beyond the present cycle: no thread depends on other cores', no CTA is
     /// to be dispatched, and the end of the one kernel finds all other cores idle.
     fn may_run_ahead(&self) -> bool {
-        C::ALONE
+        self.alone
             && self.running.len() == 1
             && self.kernel_ready == NEVER
             && (self.room.is_empty() || !self.dispatcher.has_work(self.now))

@@ -114,7 +114,6 @@ impl Core for Tiny {
     type Counters = TinyCounters;
 
     const MOST_REQUESTS: usize = 1;
-    const ALONE: bool = false;
 
     fn tick(&mut self, now: Cycle, env: &mut EnvOf<'_, Self>) -> Result<(), Box<Fault>> {
         self.settle(now + 1);
@@ -148,6 +147,10 @@ impl Core for Tiny {
         let ends = self.resident.iter().filter(|r| r.awaited == 0).map(|r| r.until);
         let reply = port.inbox.front().map(|&(due, _)| due);
         ends.chain(reply).min().map_or(NEVER, |next| next.max(self.cycles))
+    }
+
+    fn is_alone(&self) -> bool {
+        false
     }
 
     fn cycles(&self) -> Cycle {
@@ -215,7 +218,8 @@ fn machine() -> Machine<Tiny> {
     gpu.sm_count = 2;
     gpu.sms_per_cluster = 1;
     (gpu.launch.kernel_latency_cycles, gpu.launch.cta_latency_cycles) = (LATENCY as u32, 0);
-    Machine::new(&gpu, 8, Vec::new(), |i| Tiny { number: i.into(), ..Tiny::default() })
+    let cores = (0..2).map(|number| Tiny { number, ..Tiny::default() });
+    Machine::new(&gpu, 8, Vec::new(), cores.collect())
 }
 
 fn work(ctas: u32, cycles: Cycle, requests: u32, lost: u32) -> Work {

@@ -113,9 +113,11 @@ pub trait WarpStream {
     /// What all SMs share: device memory for live execution, nothing for traces.
     type Shared;
 
-    /// What the warps of an SM do depends on nothing that other SMs do, so that one SM may be ahead
-    /// of the others in time.
-    const ALONE: bool = false;
+    /// Whether what the warps of an SM do depends on nothing that other SMs do, so that one SM may be ahead
+    /// of the others in time. It never changes.
+    fn is_alone(&self) -> bool {
+        false
+    }
 
     /// Places CTA `cta` of `kernel` on the SM. Its warps take the slots `warps[0]`, `warps[1]` ….
     fn start_cta(&mut self, shared: &mut Self::Shared, kernel: KernelId, cta: Dim3, slot: CtaSlot, warps: &[WarpSlot]);

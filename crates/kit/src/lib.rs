@@ -10,15 +10,16 @@ pub mod ids;
 pub mod output;
 pub mod parameters;
 pub mod ring;
+pub mod slab;
 pub mod stop;
+pub mod suggest;
 pub mod text;
-pub mod wheel;
 
 pub use bits::{BitSet, LaneMask, WARP_LANES, lanes};
 pub use counters::{ByKind, CounterGroup, CounterInfo, Counters};
 pub use parameters::Parameters;
 pub use ring::Ring;
-pub use wheel::EventWheel;
+pub use slab::Slab;
 
 /// A point in time, in cycles of the SM (core) clock since the start of the simulation.
 pub type Cycle = u64;

@@ -1,18 +1,20 @@
 //! The simulated GPU as a device that programs load modules into and launch kernels on.
 
-use crate::cores;
-use crate::engine::Engine;
+use crate::cores::Build;
+use crate::designs::ForCore;
+use crate::monitor::{Monitor, Unattended};
 use crate::report::{KernelReport, RegisterSource, Report};
-use crate::run::{Monitor, Setup, Unattended};
-use crate::session::{LaunchRecord, Session, check_fit};
-use exec::{DeviceState, GpuFacts, LiveStream, MemoryError};
+use crate::setup::Setup;
+use crate::simulation::{Launched, Simulation, check_fit};
+use crate::source::Source;
+use exec::{DeviceState, GpuFacts, MemoryError};
 use gpu::{RunError, Stats, StreamId};
 use isa::KernelId;
 use lower::{KernelError, LowerOptions};
-use sm::{Code, CoreSpec, TimingTable};
-use std::collections::HashMap;
+use sm::{ConfigOf, CoreDesign};
 use std::sync::Arc;
 use std::time::Duration;
+use trace::{Action, LaunchInfo, Recorder, StaticCode, Timing};
 use workloads::Form;
 use workloads::device::{
     Buffer, Code as ModuleCode, Device, DeviceError, Launch, ModuleId, ModuleSource, ParameterInfo, Registers,
@@ -27,15 +29,11 @@ const MOST_LOCAL_BYTES: u64 = 4 << 30;
 
 /// A GPU with a core design, simulated cycle by cycle.
 pub struct SimulatedDevice<'m> {
-    setup: Setup,
-    session: Session<'m, LiveStream>,
-    spec: Arc<CoreSpec>,
-    /// The same with the latencies of machine code.
-    sass_spec: CoreSpec,
+    simulation: Simulation<'m>,
+    /// Records what the host and the warps do.
+    recorder: Option<Recorder>,
     modules: Vec<lower::Loaded>,
-    /// Static instructions resolved against the timing table, by module and kernel name.
-    codes: HashMap<(u32, String), Arc<Code>>,
-    /// Why nothing can be launched any more.
+    /// Why no launch is possible any more.
     broken: Option<String>,
     /// Stack of a thread, if the host program has set it.
     stack_bytes: Option<u32>,
@@ -46,7 +44,7 @@ fn other(error: impl std::fmt::Display) -> DeviceError {
 }
 
 impl SimulatedDevice<'static> {
-    /// An idle device that nobody watches.
+    /// An idle device without a monitor.
     ///
     /// # Errors
     /// If there is no such core design or scheduler, or the description cannot be built.
@@ -56,74 +54,87 @@ impl SimulatedDevice<'static> {
 }
 
 impl<'m> SimulatedDevice<'m> {
-    /// An idle device that tells `monitor` of its progress, with an auditor at each SM if `setup` says
+    /// An idle device that reports its progress to `monitor`, with an auditor at each SM if `setup` says
     /// so.
     ///
     /// # Errors
     /// As [`SimulatedDevice::new`].
     pub fn watched(setup: &Setup, monitor: Box<dyn Monitor + 'm>) -> Result<Self, DeviceError> {
-        Self::around(setup, monitor, |spec, state| {
-            cores::build::<LiveStream>(setup, spec, state).map_err(DeviceError::Other)
-        })
+        Self::recorded(setup, monitor, None)
     }
 
-    /// An idle device around the machine that `build` makes.
-    pub(crate) fn around(
+    /// As [`SimulatedDevice::watched`]; `recorder` hears what the host and the warps do.
+    pub(crate) fn recorded(
         setup: &Setup,
         monitor: Box<dyn Monitor + 'm>,
-        build: impl FnOnce(Arc<CoreSpec>, DeviceState) -> Result<Box<dyn Engine>, DeviceError>,
+        recorder: Option<Recorder>,
     ) -> Result<Self, DeviceError> {
-        let options = setup.core_options().map_err(DeviceError::Other)?;
-        let sass_spec = CoreSpec::new(&setup.gpu, TimingTable::Sass, options.clone()).map_err(other)?;
-        let spec = Arc::new(CoreSpec::new(&setup.gpu, TimingTable::Ptx, options).map_err(other)?);
-        let facts = GpuFacts { sm_count: setup.gpu.sm_count, sm_warps: setup.gpu.sm.max_warps };
-        let engine = build(spec.clone(), DeviceState::new(MEMORY_BYTES, facts))?;
-        Ok(Self {
-            setup: setup.clone(),
-            session: Session::new(engine, spec.clone(), setup, monitor),
-            spec,
-            sass_spec,
-            modules: Vec::new(),
-            codes: HashMap::new(),
-            broken: None,
-            stack_bytes: None,
-        })
+        let build = live(setup)?.recorded(recorder.as_ref());
+        let simulation = Simulation::new(setup, build, monitor).map_err(DeviceError::Other)?;
+        Ok(Self::of(simulation, recorder))
+    }
+
+    /// As [`SimulatedDevice::watched`], on a core design that need not be registered.
+    pub(crate) fn of_design<D: CoreDesign + 'static>(
+        config: &ConfigOf<D>,
+        setup: &Setup,
+        monitor: Box<dyn Monitor + 'm>,
+    ) -> Result<Self, DeviceError> {
+        let machine = live(setup)?.audited(setup.audit).with::<D>(config);
+        Ok(Self::of(Simulation::on(machine, setup, monitor), None))
+    }
+
+    fn of(simulation: Simulation<'m>, recorder: Option<Recorder>) -> Self {
+        Self { simulation, recorder, modules: Vec::new(), broken: None, stack_bytes: None }
+    }
+
+    /// Ends the device; gives what has recorded it.
+    pub(crate) fn into_recorder(self) -> Option<Recorder> {
+        self.recorder
     }
 
     /// Kernels that have ended, and after an interruption those that have not.
     pub fn kernel_reports(&self) -> &[KernelReport] {
-        self.session.reports()
+        self.simulation.reports()
     }
 
     /// The whole run so far.
     pub fn total_statistics(&mut self) -> Stats {
-        self.session.total()
+        self.simulation.total()
     }
 
     /// Warp scheduler in use.
     pub fn scheduler(&self) -> &str {
-        self.spec.scheduler_name()
+        self.simulation.scheduler()
     }
 
-    /// Whether the run was broken off by the monitor or the limit on cycles.
+    /// Whether the monitor or the limit on cycles ended the run.
     pub fn interrupted(&self) -> bool {
-        self.session.interrupted()
+        self.simulation.interrupted()
     }
 
     /// Host time spent simulating.
     pub fn host_time(&self) -> Duration {
-        self.session.host_time()
+        self.simulation.host_time()
     }
 
     /// The report so far, of a run of `workload`.
     pub(crate) fn summary(&mut self, workload: String) -> Report {
-        let seconds = self.host_time().as_secs_f64();
-        self.session.summary(workload, self.spec.scheduler_name(), seconds)
+        let time = self.host_time();
+        self.simulation.summary(workload, time)
     }
 
     /// What kernels have printed since this was last called.
     pub fn take_output(&mut self) -> String {
-        std::mem::take(&mut self.session.engine.state().output)
+        std::mem::take(&mut self.state().output)
+    }
+
+    fn setup(&self) -> &Setup {
+        self.simulation.setup()
+    }
+
+    fn state(&mut self) -> &mut DeviceState {
+        self.simulation.source().live()
     }
 
     fn module(&self, id: ModuleId) -> Result<&lower::Loaded, DeviceError> {
@@ -143,12 +154,12 @@ impl<'m> SimulatedDevice<'m> {
 
     fn check_occupancy(&self, name: &str, shape: &isa::LaunchShape) -> Result<(), DeviceError> {
         let misfit = |problem| DeviceError::Shape { kernel: name.to_owned(), problem };
-        check_fit(&self.setup.gpu, shape).map_err(misfit)
+        check_fit(&self.setup().gpu, shape).map_err(misfit)
     }
 
     /// As a driver does, local memory is set aside for all threads that the GPU can hold.
     fn check_local_memory(&self, kernel: &exec::Kernel, shape: &isa::LaunchShape) -> Result<(), DeviceError> {
-        let gpu = &self.setup.gpu;
+        let gpu = &self.setup().gpu;
         let ctas = shape.ctas().min(u64::from(sm::occupancy(&gpu.sm, shape).ctas_per_sm) * u64::from(gpu.sm_count));
         let threads = ctas * u64::from(shape.warps()) * kit::WARP_LANES as u64;
         let bytes = threads * u64::from(kernel.local_bytes);
@@ -165,14 +176,14 @@ impl<'m> SimulatedDevice<'m> {
     /// Runs what has been launched as far as `run` does; keeps what is known when that fails.
     fn run_launched(
         &mut self,
-        run: impl FnOnce(&mut Session<'m, LiveStream>) -> Result<Vec<KernelId>, RunError>,
+        run: impl FnOnce(&mut Simulation<'m>) -> Result<Vec<KernelId>, RunError>,
     ) -> Result<(), DeviceError> {
         if let Some(why) = &self.broken {
             return Err(DeviceError::Other(why.clone()));
         }
-        let error = match run(&mut self.session) {
+        let error = match run(&mut self.simulation) {
             Ok(ended) => {
-                ended.into_iter().for_each(|kernel| self.session.engine.state().end_launch(kernel));
+                ended.into_iter().for_each(|kernel| self.state().end_launch(kernel));
                 return Ok(());
             }
             Err(RunError::Fault(fault)) => DeviceError::Fault(fault),
@@ -182,6 +193,21 @@ impl<'m> SimulatedDevice<'m> {
         };
         self.broken = Some(format!("the device stopped earlier: {error}"));
         Err(error)
+    }
+}
+
+/// The machine of live execution that `setup` describes.
+fn live(setup: &Setup) -> Result<Build<'_>, DeviceError> {
+    let facts = GpuFacts { sm_count: setup.gpu.sm_count, sm_warps: setup.gpu.sm.max_warps };
+    let source = Source::Live(Box::new(DeviceState::new(MEMORY_BYTES, facts)));
+    let options = setup.core_options().map_err(DeviceError::Other)?;
+    Build::new(&setup.gpu, &options, source).map_err(DeviceError::Other)
+}
+
+fn timing_of(code: Form) -> Timing {
+    match code {
+        Form::Ptx => Timing::Ptx,
+        Form::Sass => Timing::Sass,
     }
 }
 
@@ -195,7 +221,7 @@ fn span(buffer: Buffer, offset: u64, bytes: u64) -> Result<u64, DeviceError> {
 
 impl Device for SimulatedDevice<'_> {
     fn sm_version(&self) -> u32 {
-        self.setup.gpu.sm_version
+        self.setup().gpu.sm_version
     }
 
     fn set_stack_bytes(&mut self, bytes: u32) {
@@ -206,17 +232,17 @@ impl Device for SimulatedDevice<'_> {
         let slot = u16::try_from(self.modules.len()).map_err(|_| other("too many modules are loaded"))?;
         let options = LowerOptions {
             slot,
-            any_architecture: self.setup.any_architecture,
-            registers: self.setup.registers.on(&self.setup.gpu),
-            stack_bytes: self.setup.stack_bytes.or(self.stack_bytes),
+            any_architecture: self.setup().any_architecture,
+            registers: self.setup().registers.on(&self.setup().gpu),
+            stack_bytes: self.setup().stack_bytes.or(self.stack_bytes),
             ..LowerOptions::default()
         };
         let loaded = match source.code {
             ModuleCode::Ptx(text) => lower::load(source.name, text, options),
-            ModuleCode::Binary(file) => lower::load_binary(source.name, file, self.setup.gpu.sm_version, options),
+            ModuleCode::Binary(file) => lower::load_binary(source.name, file, self.setup().gpu.sm_version, options),
         };
         let loaded = loaded.map_err(|e| DeviceError::Module(e.to_string()))?;
-        self.session.engine.state().load(&loaded.module).map_err(other)?;
+        self.state().load(&loaded.module).map_err(other)?;
         self.modules.push(loaded);
         Ok(ModuleId(self.modules.len() as u32 - 1))
     }
@@ -236,7 +262,7 @@ impl Device for SimulatedDevice<'_> {
     }
 
     fn alloc(&mut self, name: &str, bytes: u64) -> Result<Buffer, DeviceError> {
-        let address = self.session.engine.state().memory.allocate(name, bytes).map_err(|e| match e {
+        let address = self.state().memory.allocate(name, bytes).map_err(|e| match e {
             MemoryError::Full { .. } => {
                 DeviceError::OutOfMemory { name: name.to_owned(), bytes, reason: e.to_string() }
             }
@@ -247,24 +273,24 @@ impl Device for SimulatedDevice<'_> {
 
     fn free(&mut self, buffer: Buffer) -> Result<(), DeviceError> {
         self.synchronize()?;
-        self.session.engine.state().memory.free(buffer.address).map_err(other)
+        self.state().memory.free(buffer.address).map_err(other)
     }
 
     fn write(&mut self, buffer: Buffer, offset: u64, bytes: &[u8]) -> Result<(), DeviceError> {
         self.synchronize()?;
         let address = span(buffer, offset, bytes.len() as u64)?;
-        self.session.engine.state().memory.write(address, bytes).map_err(other)?;
-        self.session.engine.host_wrote(address, bytes.len() as u64);
-        if self.setup.gpu.launch.host_copies_fill_l2 {
-            self.session.engine.copied_to_device(address, bytes.len() as u64);
+        self.state().memory.write(address, bytes).map_err(other)?;
+        if let Some(recorder) = &mut self.recorder {
+            recorder.note(Action::CopyToDevice { address, bytes: bytes.len() as u64 });
         }
+        self.simulation.copied_to_device(address, bytes.len() as u64);
         Ok(())
     }
 
     fn read(&mut self, buffer: Buffer, offset: u64, bytes: &mut [u8]) -> Result<(), DeviceError> {
         self.synchronize()?;
         let address = span(buffer, offset, bytes.len() as u64)?;
-        self.session.engine.state().memory.read(address, bytes).map_err(other)
+        self.state().memory.read(address, bytes).map_err(other)
     }
 
     fn memset(&mut self, buffer: Buffer, byte: u8) -> Result<(), DeviceError> {
@@ -287,15 +313,15 @@ impl Device for SimulatedDevice<'_> {
         })?;
         let place = Buffer { address: variable.address, bytes: variable.bytes };
         let address = span(place, offset, bytes.len() as u64)?;
-        self.session.engine.state().memory.write(address, bytes).map_err(other)
+        self.state().memory.write(address, bytes).map_err(other)
     }
 
     fn image(&mut self, image: &isa::Image) -> Result<u64, DeviceError> {
-        self.session.engine.state().add_image(*image).map_err(|e| DeviceError::Image(e.to_string()))
+        self.state().add_image(*image).map_err(|e| DeviceError::Image(e.to_string()))
     }
 
     fn launch(&mut self, launch: &Launch<'_>) -> Result<(), DeviceError> {
-        self.run_launched(Session::make_room)?;
+        self.run_launched(Simulation::make_room)?;
         let kernel = self.kernel(launch.module, launch.kernel)?.clone();
         let args: Vec<_> = launch.args.iter().map(|a| exec::Arg::Bytes(a.bytes().to_vec())).collect();
         let live = exec::Launch::new(kernel.clone(), launch.grid, launch.block, launch.dynamic_shared_bytes, &args);
@@ -318,22 +344,28 @@ impl Device for SimulatedDevice<'_> {
         };
         self.check_occupancy(kernel.name(), &shape)?;
         self.check_local_memory(&kernel, &shape)?;
-        let key = (launch.module.0, kernel.name().to_owned());
-        let spec = if kernel.is_machine_code() { &self.sass_spec } else { &*self.spec };
-        let code = self.codes.entry(key).or_insert_with(|| Arc::new(Code::new(kernel.program.clone(), spec)));
         let name = exec::plain_name(kernel.name()).unwrap_or(kernel.name()).to_owned();
-        let form = if kernel.is_machine_code() { Form::Sass } else { Form::Ptx };
-        let record = LaunchRecord { name, registers, code: form };
-        let id = self.session.launch(code.clone(), shape, StreamId(launch.stream), record);
-        let live_id = self.session.engine.state().add_launch(live);
+        let code = if kernel.is_machine_code() { Form::Sass } else { Form::Ptx };
+        let launched = Launched { name, registers, code, shape };
+        let id = self.simulation.launch(&kernel.program, StreamId(launch.stream), launched);
+        let live_id = self.state().add_launch(live);
         debug_assert_eq!(id, live_id);
+        let (timing, architecture) = (timing_of(code), self.sm_version());
+        if let Some(recorder) = &mut self.recorder {
+            let code = StaticCode { program: kernel.program.clone(), control_words: kernel.control_words().to_vec() };
+            recorder.launch(&code, LaunchInfo { code: 0, shape, stream: launch.stream, architecture, timing });
+        }
         Ok(())
     }
 
     fn synchronize(&mut self) -> Result<(), DeviceError> {
-        if self.session.pending() == 0 && self.broken.is_none() {
+        if self.simulation.pending() == 0 && self.broken.is_none() {
             return Ok(());
         }
-        self.run_launched(Session::run)
+        // Where the host waits for room follows from the launches and is not recorded.
+        if let Some(recorder) = &mut self.recorder {
+            recorder.note(Action::Wait);
+        }
+        self.run_launched(Simulation::run)
     }
 }

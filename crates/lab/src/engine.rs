@@ -1,22 +1,23 @@
-//! A machine of any core design, for callers that only launch and wait.
+//! A machine of any core design, for callers that only launch and wait: the one place where a simulation
+//! is dispatched at run time. Nothing within a cycle goes through it.
 
-use exec::LiveStream;
-use gpu::{AnySnapshot, CoreReport, KernelRun, Machine, RunError, Snapshot, StreamId};
-use isa::{KernelId, WarpStream};
-use sm::{Auditor, Findings, Kernel, Observer, Silent, Sm};
+use crate::source::Source;
+use gpu::{AnySnapshot, Core, CoreReport, KernelRun, Machine, Progress, RunError, Snapshot, StreamId};
+use isa::{KernelId, LaunchShape, Program};
+use sm::Findings;
 use std::num::NonZeroU64;
 use std::ops::ControlFlow;
+use std::sync::Arc;
+use workloads::Form;
 
-/// What a session needs of the machine under it, whose warps are streams `S`.
-pub(crate) trait Engine<S: WarpStream = LiveStream> {
-    /// What all streams share: of live ones, device memory and launches.
-    fn state(&mut self) -> &mut S::Shared;
-    /// See [`Machine::launch`].
-    fn launch(&mut self, kernel: Kernel, stream: StreamId) -> KernelId;
-    /// See [`Machine::run`].
-    fn run(&mut self, watch: &mut dyn FnMut(gpu::Progress) -> ControlFlow<()>) -> Result<(), RunError>;
+/// What a simulation needs of the machine under it.
+pub(crate) trait Engine {
+    /// What the warps do.
+    fn source(&mut self) -> &mut Source;
+    /// Queues a launch of `program`, which was made from code of this form.
+    fn launch(&mut self, program: &Arc<Program>, form: Form, shape: LaunchShape, stream: StreamId) -> KernelId;
     /// See [`Machine::run_to_next_end`].
-    fn run_to_next_end(&mut self, watch: &mut dyn FnMut(gpu::Progress) -> ControlFlow<()>) -> Result<(), RunError>;
+    fn run_to_next_end(&mut self, watch: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<(), RunError>;
     /// See [`Machine::take_ended`].
     fn take_ended(&mut self) -> Vec<KernelRun<Box<dyn CoreReport>>>;
     /// See [`Machine::unfinished`].
@@ -25,95 +26,93 @@ pub(crate) trait Engine<S: WarpStream = LiveStream> {
     fn counters(&mut self) -> AnySnapshot;
     /// See [`Machine::sample_every`].
     fn sample_every(&mut self, cycles: NonZeroU64);
-    /// See [`Machine::watch_for_livelock`].
-    fn watch_for_livelock(&mut self, _cycles: NonZeroU64) {}
     /// See [`Machine::take_samples`].
     fn take_samples(&mut self) -> Vec<AnySnapshot>;
     /// See [`Machine::since_sample`].
     fn since_sample(&mut self) -> AnySnapshot;
+    /// See [`Machine::watch_for_livelock`].
+    fn watch_for_livelock(&mut self, cycles: NonZeroU64);
     /// See [`Machine::copied_to_device`].
     fn copied_to_device(&mut self, address: u64, bytes: u64);
-    /// The host has written to device memory.
-    fn host_wrote(&mut self, _address: u64, _bytes: u64) {}
-    /// What the auditors of all SMs have found, if there are any.
-    fn findings(&self) -> Option<Findings> {
-        None
-    }
+    /// What the auditors of all cores have found, if there are any.
+    fn findings(&self) -> Option<Findings>;
+    /// The warp scheduler in use.
+    fn scheduler(&self) -> &str;
 }
 
-/// Who may watch a machine's SMs.
-pub(crate) trait Watch: Observer + 'static {
-    /// What it has found, if it looks for anything.
+/// A kind of core that simulations run on.
+pub(crate) trait Subject: Core<Shared = Source> {
+    /// Makes launches of programs.
+    type Loader;
+    /// A launch of `program`, which was made from code of this form.
+    fn load(loader: &mut Self::Loader, program: &Arc<Program>, form: Form, shape: LaunchShape) -> Self::Kernel;
+    /// What an auditor has found, if the core has one.
     fn findings(&self) -> Option<&Findings>;
+    /// The warp scheduler in use.
+    fn scheduler(loader: &Self::Loader) -> &str;
 }
 
-impl Watch for Silent {
-    fn findings(&self) -> Option<&Findings> {
-        None
-    }
+/// A machine with what makes its launches.
+pub(crate) struct Rig<C: Subject> {
+    pub machine: Machine<C>,
+    pub loader: C::Loader,
 }
 
-impl Watch for Auditor {
-    fn findings(&self) -> Option<&Findings> {
-        Some(Auditor::findings(self))
-    }
-}
-
-impl<S: WarpStream, P: sm::CoreDesign, O: Watch> Engine<S> for Machine<Sm<S, P, O>> {
-    fn state(&mut self) -> &mut S::Shared {
-        &mut self.shared
+impl<C: Subject> Engine for Rig<C> {
+    fn source(&mut self) -> &mut Source {
+        &mut self.machine.shared
     }
 
-    fn launch(&mut self, kernel: Kernel, stream: StreamId) -> KernelId {
-        Machine::launch(self, kernel, stream)
+    fn launch(&mut self, program: &Arc<Program>, form: Form, shape: LaunchShape, stream: StreamId) -> KernelId {
+        self.machine.launch(C::load(&mut self.loader, program, form, shape), stream)
     }
 
-    fn run(&mut self, watch: &mut dyn FnMut(gpu::Progress) -> ControlFlow<()>) -> Result<(), RunError> {
-        Machine::run(self, watch)
-    }
-
-    fn run_to_next_end(&mut self, watch: &mut dyn FnMut(gpu::Progress) -> ControlFlow<()>) -> Result<(), RunError> {
-        Machine::run_to_next_end(self, watch)
+    fn run_to_next_end(&mut self, watch: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<(), RunError> {
+        self.machine.run_to_next_end(watch)
     }
 
     fn take_ended(&mut self) -> Vec<KernelRun<Box<dyn CoreReport>>> {
-        Machine::take_ended(self).into_iter().map(KernelRun::erased).collect()
+        self.machine.take_ended().into_iter().map(KernelRun::erased).collect()
     }
 
     fn unfinished(&mut self) -> Vec<KernelRun<Box<dyn CoreReport>>> {
-        Machine::unfinished(self).into_iter().map(KernelRun::erased).collect()
+        self.machine.unfinished().into_iter().map(KernelRun::erased).collect()
     }
 
     fn counters(&mut self) -> AnySnapshot {
-        Machine::counters(self).erased()
+        self.machine.counters().erased()
     }
 
     fn sample_every(&mut self, cycles: NonZeroU64) {
-        Machine::sample_every(self, cycles);
-    }
-
-    fn watch_for_livelock(&mut self, cycles: NonZeroU64) {
-        Machine::watch_for_livelock(self, cycles);
+        self.machine.sample_every(cycles);
     }
 
     fn take_samples(&mut self) -> Vec<AnySnapshot> {
-        Machine::take_samples(self).into_iter().map(Snapshot::erased).collect()
+        self.machine.take_samples().into_iter().map(Snapshot::erased).collect()
     }
 
     fn since_sample(&mut self) -> AnySnapshot {
-        Machine::since_sample(self).erased()
+        self.machine.since_sample().erased()
+    }
+
+    fn watch_for_livelock(&mut self, cycles: NonZeroU64) {
+        self.machine.watch_for_livelock(cycles);
     }
 
     fn copied_to_device(&mut self, address: u64, bytes: u64) {
-        Machine::copied_to_device(self, address, bytes);
+        self.machine.copied_to_device(address, bytes);
     }
 
     fn findings(&self) -> Option<Findings> {
-        let each = self.cores().iter().filter_map(|sm| sm.observer.findings());
+        let each = self.machine.cores().iter().filter_map(C::findings);
         each.fold(None, |all: Option<Findings>, one| {
             let mut all = all.unwrap_or_default();
             all.add(one);
             Some(all)
         })
+    }
+
+    fn scheduler(&self) -> &str {
+        C::scheduler(&self.loader)
     }
 }

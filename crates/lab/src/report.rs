@@ -1,6 +1,6 @@
 //! The report of a run: one typed schema behind the text and the JSON.
 
-use crate::energy::PowerSeries;
+use crate::power::PowerSeries;
 use gpu::Stats;
 use isa::Dim3;
 use serde::Serialize;

@@ -1,93 +1,18 @@
 //! Runs a job on a set-up GPU.
 
-use crate::cores::{Build, ForCore};
-use crate::energy::EnergyModel;
-use crate::registers::RegisterChoice;
+use crate::designs::CORES;
+use crate::device::SimulatedDevice;
+use crate::error::RunError;
+use crate::monitor::Monitor;
 use crate::report::{CheckResult, Report};
-use crate::{CORES, SimulatedDevice, for_core};
-use config::GpuConfig;
-use exec::LiveStream;
+use crate::setup::Setup;
+use crate::traces;
 use kit::text::counted;
-use sm::{
-    ConfigOf, CoreDesign, CoreOptions, CoreSpec, Findings, IssuePolicy, MaskOf, Structure, TimingTable, WarpMask,
-};
+use sm::{ConfigOf, CoreDesign, Findings, MaskOf, WarpMask};
 use std::collections::BTreeMap;
-use std::num::NonZeroU64;
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 use workloads::launchfile::{LaunchError, LaunchFile};
 use workloads::{Check, DeviceError, Form, Size, WorkloadError, suggest, suite};
-
-/// The machine a job runs on.
-#[derive(Clone, Debug)]
-pub struct Setup {
-    /// GPU description, overrides applied.
-    pub gpu: GpuConfig,
-    /// Core design, one of [`cores`](crate::cores); with a scalar path if [`SCALAR_CHOICES`](crate::SCALAR_CHOICES)
-    /// stand behind it, as in `inorder+scalar`.
-    pub core: String,
-    /// Warp scheduler, one of [`schedulers`](crate::schedulers); the GPU's own if absent.
-    pub scheduler: Option<String>,
-    /// Overrides as the user wrote them, for the report.
-    pub settings: Vec<String>,
-    /// Ends the run, as if interrupted, after so many core cycles.
-    pub max_cycles: Option<u64>,
-    /// Ends the run as failed when all warps have repeated themselves and changed nothing for so many core
-    /// cycles ([`gpu::Livelock`]). `None`: such a run continues until it is interrupted.
-    pub livelock_cycles: Option<NonZeroU64>,
-    /// Which code of a bundled workload is run.
-    pub code: Form,
-    /// Which registers PTX runs with.
-    pub registers: RegisterChoice,
-    /// Whether machine code of another architecture than the GPU's may run on it.
-    pub any_architecture: bool,
-    /// Stack of a thread where machine code does not bound its own, if not what CUDA gives by default or
-    /// what a launch file says.
-    pub stack_bytes: Option<u32>,
-    /// Whether each instruction is checked against the program order of its warp: the report has the
-    /// findings. Takes about twice as long.
-    pub audit: bool,
-    /// What energy and power are computed with: as the GPU description says; a mistake there is told
-    /// when a job is run.
-    pub energy: Result<Option<EnergyModel>, String>,
-    /// Power over time is wanted, every so many core cycles.
-    pub power_interval: Option<NonZeroU64>,
-}
-
-impl Setup {
-    /// The in-order core on `gpu` as it is described, running PTX.
-    pub fn new(gpu: GpuConfig) -> Self {
-        Self {
-            energy: EnergyModel::of(&gpu),
-            power_interval: None,
-            gpu,
-            core: CORES[0].0.to_owned(),
-            scheduler: None,
-            settings: Vec::new(),
-            max_cycles: None,
-            livelock_cycles: None,
-            code: Form::Ptx,
-            registers: RegisterChoice::default(),
-            any_architecture: false,
-            stack_bytes: None,
-            audit: false,
-        }
-    }
-
-    /// Choices of behaviour for its SMs.
-    ///
-    /// # Errors
-    /// The name of the core design makes no sense.
-    pub(crate) fn core_options(&self) -> Result<CoreOptions, String> {
-        let (_, scalar) = crate::scalar::split(&self.core)?;
-        Ok(CoreOptions { scheduler: self.scheduler.clone(), scalar, ..CoreOptions::default() })
-    }
-
-    /// Whether the user has chosen the value of `key`.
-    pub(crate) fn sets(&self, key: &str) -> bool {
-        self.settings.iter().any(|setting| setting.split('=').next().is_some_and(|name| name.trim() == key))
-    }
-}
 
 /// What to run.
 #[derive(Clone, Debug)]
@@ -120,70 +45,15 @@ pub enum Job {
     },
 }
 
-/// How far a run has come.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Progress {
-    /// Kernel that runs (the oldest one, where several do).
-    pub kernel: String,
-    /// Kernel launches that have ended.
-    pub kernels_done: u32,
-    /// Kernel launches that there will be, where that is known beforehand.
-    pub kernels_total: Option<u32>,
-    /// Share of the run's CTAs that have ended, where their number is known beforehand.
-    pub share_done: Option<f64>,
-    /// CTAs of the running kernels that have ended.
-    pub ctas_done: u64,
-    /// CTAs of the running kernels.
-    pub ctas_total: u64,
-    /// Core cycles simulated so far in the run.
-    pub cycles: u64,
-    /// Warp instructions issued so far in the run.
-    pub warp_instructions: u64,
-}
-
-/// Hears of a run's progress a few times per second; `Break` ends the run early.
-pub trait Monitor {
-    /// Called every so often.
-    fn progress(&mut self, progress: &Progress) -> ControlFlow<()>;
-}
-
-impl<M: Monitor + ?Sized> Monitor for &mut M {
-    fn progress(&mut self, progress: &Progress) -> ControlFlow<()> {
-        (**self).progress(progress)
-    }
-}
-
-/// A monitor that lets everything run to its end.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Unattended;
-
-impl Monitor for Unattended {
-    fn progress(&mut self, _: &Progress) -> ControlFlow<()> {
-        ControlFlow::Continue(())
-    }
-}
-
-/// Why a run has no complete report.
-#[derive(Debug, thiserror::Error)]
-#[error("{message}")]
-pub struct RunError {
-    /// What, where, why, what to do; may have several lines.
-    pub message: String,
-    /// Whether the user's input is at fault (exit status 2) or the run failed (exit status 1).
-    pub bad_input: bool,
-    /// What was computed before the failure.
-    pub partial: Option<Box<Report>>,
-}
-
 impl Job {
-    /// Every file that it reads, as far as known before it runs.
+    /// Every file that it reads, if known before it runs.
     pub fn inputs(&self) -> Vec<PathBuf> {
         match self {
             Job::Workload { .. } => Vec::new(),
             Job::LaunchFile { path, values } => {
                 LaunchFile::load(path, values).map_or_else(|_| vec![path.clone()], |file| file.inputs())
             }
-            Job::Trace { path, .. } => crate::trace::inputs(path),
+            Job::Trace { path, .. } => traces::inputs(path),
         }
     }
 
@@ -208,28 +78,7 @@ pub fn schedulers() -> &'static [(&'static str, &'static str)] {
     sm::schedulers::NAMES
 }
 
-/// The hardware structures of the core design that `setup` names, in an SM of its GPU.
-///
-/// # Errors
-/// There is no such design or scheduler, or the description cannot be built.
-pub fn structures(setup: &Setup) -> Result<Vec<Structure>, RunError> {
-    struct Build(CoreSpec);
-    impl ForCore for Build {
-        type Output = Vec<Structure>;
-        fn with<P: CoreDesign + 'static>(self, policy: &ConfigOf<P>) -> Vec<Structure> {
-            P::Issue::new(policy, &self.0).structures()
-        }
-    }
-    let options = setup.core_options().map_err(RunError::input)?;
-    let spec = CoreSpec::new(&setup.gpu, TimingTable::Sass, options).map_err(|e| RunError::input(e.to_string()))?;
-    let scalar = spec.options.scalar.map_or(Vec::new(), |scalar| scalar.structures(&spec));
-    let build = if spec.sm.max_warps as usize <= u64::SLOTS { for_core::<u64, _> } else { for_core::<u128, _> };
-    let mut all = build(&setup.core, Build(spec)).map_err(RunError::input)?;
-    all.extend(scalar);
-    Ok(all)
-}
-
-/// Runs `job` on a GPU set up like `setup`, telling `monitor` how far it is.
+/// Runs `job` on a GPU set up like `setup`, reporting its progress to `monitor`.
 ///
 /// An interruption is no error: the report says so and holds what was simulated.
 ///
@@ -238,7 +87,7 @@ pub fn structures(setup: &Setup) -> Result<Vec<Structure>, RunError> {
 pub fn run(setup: &Setup, job: &Job, monitor: &mut dyn Monitor) -> Result<Report, RunError> {
     setup.energy.as_ref().map_err(|problem| RunError::input(problem.clone()))?;
     if let Job::Trace { path, concurrent_streams } = job {
-        return crate::trace::run(setup, path, *concurrent_streams, monitor);
+        return traces::run(setup, path, *concurrent_streams, monitor);
     }
     let mut device = SimulatedDevice::watched(setup, Box::new(monitor)).map_err(|e| RunError::input(e.to_string()))?;
     run_on(&mut device, setup, job)
@@ -271,8 +120,7 @@ pub fn run_design<P: CoreDesign + 'static>(
             format!("SMs of {slots} warp slots, and the design's sets of warps are of {of}: see IssuePolicy::Mask");
         return Err(RunError::input(message));
     }
-    let build = |spec, state| Ok(Build::<LiveStream> { setup, spec, shared: state }.with::<P>(policy));
-    let device = SimulatedDevice::around(setup, Box::new(monitor), build);
+    let device = SimulatedDevice::of_design::<P>(policy, setup, Box::new(monitor));
     run_on(&mut device.map_err(|e| RunError::input(e.to_string()))?, setup, job)
 }
 
@@ -303,19 +151,6 @@ pub(crate) fn run_on(device: &mut SimulatedDevice<'_>, setup: &Setup, job: &Job)
         }
         Err(_) if report.interrupted || kit::stop::requested() => Ok(Report { interrupted: true, ..report }),
         Err(Failure { message, bad_input }) => Err(RunError::after(report, message, bad_input)),
-    }
-}
-
-impl RunError {
-    /// A run that failed, with what `report` knows of it if anything ran.
-    pub(crate) fn after(report: Report, message: String, bad_input: bool) -> Self {
-        let report = Report { error: Some(message.clone()), ..report };
-        let partial = (!report.kernels.is_empty()).then(|| Box::new(report));
-        Self { message, bad_input, partial }
-    }
-
-    pub(crate) fn input(message: String) -> Self {
-        Self { message, bad_input: true, partial: None }
     }
 }
 

@@ -1,6 +1,6 @@
 //! From counters to statistics: the one table behind [`schema`] and every report.
 
-use crate::cores::design_statistics;
+use crate::designs::design_statistics;
 use config::{GpuConfig, builtin};
 use energy::{Component, Energy};
 use gpu::{AnySnapshot, Period, Snapshot, StatInfo, Stats, Table, Value};

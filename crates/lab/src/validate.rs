@@ -3,8 +3,8 @@
 //! Ours come from [`crate::microbench`], the others from [`config::measured`]. `docs/validation.md`
 //! holds the table and the reasons.
 
-use crate::Setup;
 use crate::microbench::{Measurement, measure};
+use crate::setup::Setup;
 use config::GpuConfig;
 use config::measured::{Figure, Quantity, figures_for};
 use workloads::device::DeviceError;

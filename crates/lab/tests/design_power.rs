@@ -2,7 +2,8 @@
 
 use energy::Coefficients;
 use gpu::{AnySnapshot, Snapshot};
-use lab::design_cost::{DesignCost, DesignPower, Process, in_order};
+use lab::design_cost::{DesignCost, DesignPower, Process};
+use lab::in_order;
 use lab::{Job, Report, Setup, Unattended, run, structures};
 use sm::SmTotals;
 use std::collections::BTreeMap;

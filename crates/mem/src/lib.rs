@@ -65,10 +65,10 @@ mod crossbar;
 pub mod dram;
 mod ipoly;
 mod outlook;
+mod packet;
 mod partition;
 mod port;
 pub mod shared_banks;
-mod slab;
 mod staged;
 mod system;
 #[cfg(test)]

@@ -9,7 +9,7 @@
 
 use crate::cache::{Answer, Cache, CacheCounters, Failure, Outcome};
 use crate::dram::AddressMap;
-use crate::slab::{Packet, PacketId, Packets, Part};
+use crate::packet::{Packet, PacketId, Packets, Part};
 use crate::staged::StagedQueue;
 use crate::{Request, RequestKind};
 use kit::Ring;

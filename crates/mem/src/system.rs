@@ -15,8 +15,8 @@ use crate::clock::Clocks;
 use crate::crossbar::{Crossbar, CrossbarCounters, Source, Taken};
 use crate::dram::{AddressMap, Channel, DramCounters};
 use crate::outlook::Outlook;
+use crate::packet::{Packet, Packets, Part};
 use crate::partition::{PartitionCounters, Side, Slice, finish_part};
-use crate::slab::{Packet, Packets, Part};
 use crate::{Port, RequestKind};
 use config::GpuConfig;
 use kit::bits::set_bits;
@@ -166,7 +166,7 @@ impl MemorySystem {
     /// Keeps count from now on, with nothing under way, of how far requests have come: what
     /// [`MemorySystem::undisturbed_until`] needs.
     pub fn follow_requests(&mut self) {
-        debug_assert_eq!(self.packets.in_flight(), 0);
+        debug_assert_eq!(self.packets.len(), 0);
         self.outlook.followed = true;
     }
 
@@ -454,14 +454,14 @@ impl MemorySystem {
 
     /// Whether nothing is under way, not even a write-back.
     pub fn is_idle(&self) -> bool {
-        self.packets.in_flight() == 0
+        self.packets.len() == 0
             && self.channels.iter().all(|c| c.in_flight() == 0)
             && self.slices.iter().all(|s| s.cache().is_idle() && s.next_to_dram().is_none())
     }
 
     /// Requests taken from the SMs and not answered yet.
     pub fn requests_in_flight(&self) -> usize {
-        self.packets.in_flight()
+        self.packets.len()
     }
 
     /// Drops dirty lines of the L2 without sending them to DRAM, as GPGPU-Sim does at the end of

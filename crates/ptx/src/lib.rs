@@ -89,7 +89,6 @@ mod parser;
 mod print;
 mod scope;
 mod span;
-mod suggest;
 mod types;
 
 pub use check::{check, is_special_register};

@@ -31,7 +31,6 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Core for Sm<S, D, O> {
 
     /// Each of four caches makes one request, and one access bypasses them.
     const MOST_REQUESTS: usize = 5;
-    const ALONE: bool = S::ALONE;
 
     #[inline]
     fn tick(&mut self, now: Cycle, env: &mut Env<'_, S::Shared>) -> Result<(), Box<Fault>> {
@@ -41,6 +40,10 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Core for Sm<S, D, O> {
     #[inline]
     fn next_event(&self, port: &Port) -> Cycle {
         Sm::next_event(self, port)
+    }
+
+    fn is_alone(&self) -> bool {
+        self.stream().is_alone()
     }
 
     fn cycles(&self) -> Cycle {

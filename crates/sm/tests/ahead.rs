@@ -33,7 +33,9 @@ impl Warp {
 impl<const ALONE: bool> WarpStream for Drawn<ALONE> {
     type Shared = ();
 
-    const ALONE: bool = ALONE;
+    fn is_alone(&self) -> bool {
+        ALONE
+    }
 
     fn start_cta(&mut self, (): &mut (), _: KernelId, cta: Dim3, _: CtaSlot, warps: &[WarpSlot]) {
         self.warps.resize(64, Warp::default());
@@ -101,7 +103,7 @@ fn run<const ALONE: bool>(gpu: &GpuConfig, textures: bool) -> Vec<(u64, u64, Sna
     let length = code.program.insts().len() as u32;
     let stream = |_| Drawn::<ALONE> { length, warps: Vec::new() };
     let sm = |i| Sm::<_, InOrder<Scoreboard>>::new(i, spec.clone(), stream(i), &(), Silent);
-    let mut machine = Machine::new(gpu, spec.outbox_packets, (), sm);
+    let mut machine = Machine::new(gpu, spec.outbox_packets, (), (0..gpu.sm_count as u16).map(sm).collect());
     let grid = Dim3::new(gpu.sm_count * 9 / 2, 1, 1);
     for threads in [128, 416] {
         let shape = LaunchShape { grid, block: Dim3::new(threads, 1, 1), registers_per_thread: 32, shared_bytes: 4096 };

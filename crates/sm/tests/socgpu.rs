@@ -47,7 +47,7 @@ fn figure_3() {
     // candidates; the one at place 1 is none before that at place 0 has written back. Of the two the
     // local policy takes place 0, the younger one.
     let lines = [add(2, &[50]), add(3, &[51]), late(), add(4, &[1]), add(5, &[1]), add(6, &[5])];
-    let four = SocgpuConfig { entries: 4, ..SocgpuConfig::default() };
+    let four = SocgpuConfig { buffer: 4, ..SocgpuConfig::default() };
     let drawn = drawn(&lines, &four);
     insta::assert_snapshot!(drawn.draw(), @r"
     from 0               |         |         |         |         |
@@ -214,7 +214,7 @@ fn only_the_oldest_reaches_the_reconvergence_pc() {
 fn entries_are_held_until_write_back() {
     let loads: Vec<Line> = (0..12).map(|i| load(Space::Global, 2 + i, 128 * u64::from(i), 4)).collect();
     for (entries, first_late) in [(4, 4), (8, 8), (16, 12)] {
-        let drawn = drawn(&loads, &SocgpuConfig { entries, ..SocgpuConfig::default() });
+        let drawn = drawn(&loads, &SocgpuConfig { buffer: entries, ..SocgpuConfig::default() });
         let written = (0..12).map(|i| at(&drawn, i, 'W')).min().expect("there are some");
         let before = (0..12).filter(|&i| at(&drawn, i, 'I') < written).count();
         assert_eq!(before, first_late, "{entries} entries");
@@ -301,7 +301,7 @@ fn the_auditor_finds_nothing() {
     ]);
     lines.push(control(OpClass::Nop, Control::Sleep, "sleep"));
     let at_issue = SocgpuConfig { accesses_end: Until::Issue, ..stops_at_issue() };
-    for config in [SocgpuConfig::default(), stops_at_issue(), SocgpuConfig { entries: 2, ..at_issue }, at_issue] {
+    for config in [SocgpuConfig::default(), stops_at_issue(), SocgpuConfig { buffer: 2, ..at_issue }, at_issue] {
         let bench = bench(&lines).warps(4);
         let run = bench.run_design::<Socgpu, _>(&config, Auditor::new(<Socgpu>::allowances(&config)));
         let findings = run.sm.observer.findings();

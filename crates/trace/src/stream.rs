@@ -136,7 +136,9 @@ fn resolve(first: u64, shared_base: u64, local_base: u64) -> (Space, u64) {
 impl WarpStream for TraceStream {
     type Shared = TraceShared;
 
-    const ALONE: bool = true;
+    fn is_alone(&self) -> bool {
+        true
+    }
 
     fn start_cta(&mut self, shared: &mut TraceShared, kernel: KernelId, cta: Dim3, at: CtaSlot, warps: &[WarpSlot]) {
         let mut first = 0;

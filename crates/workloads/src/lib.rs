@@ -12,10 +12,10 @@ pub mod conformance;
 pub mod device;
 pub mod element;
 pub mod launchfile;
-pub mod suggest;
 pub mod suite;
 pub mod workload;
 
 pub use check::{Check, Mismatch};
 pub use device::{Arg, Buffer, Code, Device, DeviceError, Launch, ModuleId, ModuleSource, ParameterInfo, Registers};
+pub use kit::suggest;
 pub use workload::{Form, Outcome, Parameter, Params, Size, Workload, WorkloadError};

@@ -6,6 +6,7 @@ use crate::failure::{Exit, Failure, Outcome};
 use crate::lookup::{self, Input};
 use crate::progress::{Board, BoardWatch};
 use crate::render::comparison;
+use crate::variations;
 use crate::{interrupt, output, simulator};
 use config::GpuConfig;
 use lab::{Job, Setup};
@@ -37,7 +38,7 @@ pub struct Args {
     /// GPUs: names, paths of descriptions, or `all`
     #[arg(long, alias = "gpu", value_name = "A,B", value_delimiter = ',', default_value = "rtx2060s")]
     gpus: Vec<PathBuf>,
-    /// Core designs, or `all`
+    /// Core designs with their parameters, such as ghost:issue_buffer=16,guarded=false, or `all`
     #[arg(long, alias = "core", value_name = "A,B", value_delimiter = ',', default_value = "inorder")]
     cores: Vec<String>,
     /// Core design that speedups and all else that is relative are over, each column's on the same GPU under the same scheduler and settings; it runs even if --cores leaves it out [default: the first column]
@@ -46,7 +47,7 @@ pub struct Args {
     /// Warp schedulers, or `all` [default: the GPU description's]
     #[arg(long, alias = "scheduler", value_name = "A,B", value_delimiter = ',')]
     schedulers: Vec<String>,
-    /// A value of the GPU description to compare, such as sm.issue.schedulers=1,2,4; several of these are combined
+    /// Values to compare: of the GPU description, as sm.issue.schedulers=1,2,4, or of a parameter of the cores that have it, as core.issue_buffer=4,8,16; several of these are combined
     #[arg(long, value_name = "KEY=A,B")]
     vary: Vec<String>,
     /// End each run soon after so many simulated core cycles
@@ -133,7 +134,7 @@ const MOST_COLUMNS: u64 = 1024;
 /// Most runs of a comparison: workloads by columns.
 const MOST_RUNS: u64 = 65_536;
 
-fn check_size(workloads: u64, columns: u64) -> Result<(), Failure> {
+pub(crate) fn check_size(workloads: u64, columns: u64) -> Result<(), Failure> {
     let problem = if columns > MOST_COLUMNS {
         format!("{columns} columns: a comparison has {MOST_COLUMNS} at most")
     } else if workloads.saturating_mul(columns) > MOST_RUNS {
@@ -205,17 +206,21 @@ fn names(list: &[(&'static str, &str)]) -> Vec<&'static str> {
 pub(super) fn machines(args: &Args) -> Result<Vec<(Column, Setup)>, Failure> {
     let every_gpu: Vec<&str> = config::builtin().iter().map(|b| b.name).collect();
     let gpus = expanded(&args.gpus, &every_gpu);
-    let mut cores = expanded(&args.cores, &names(simulator::cores()));
+    let (of_cores, of_gpus): (Vec<&str>, Vec<&str>) =
+        args.vary.iter().map(String::as_str).partition(|varied| varied.starts_with(variations::CORE_PREFIX));
+    let mut cores = expanded(&variations::whole_names(&args.cores), &names(simulator::cores()));
+    cores.iter().try_for_each(|c| lookup::core(c))?;
+    cores = variations::of_cores(&cores, &variations::of(&of_cores)?)?;
     if let Some(over) = args.over.as_ref().filter(|over| !cores.contains(over)) {
         cores.insert(0, over.clone());
     }
     let schedulers = expanded(&args.schedulers, &names(simulator::schedulers()));
-    cores.iter().try_for_each(|c| lookup::core(c))?;
+    args.over.iter().try_for_each(|c| lookup::core(c))?;
     schedulers.iter().try_for_each(|s| lookup::scheduler(s))?;
     // Without a choice, the GPU description's own scheduler.
     let schedulers: Vec<Option<String>> =
         if schedulers.is_empty() { vec![None] } else { schedulers.into_iter().map(Some).collect() };
-    let (varied, choices) = (variations(&args.vary)?, args.changes.choices());
+    let (varied, choices) = (variations::of(&of_gpus)?, args.changes.choices());
     let parts = [gpus.len(), cores.len(), schedulers.len(), varied.len(), choices.len()];
     check_size(1, parts.iter().fold(1, |all: u64, &part| all.saturating_mul(part as u64)))?;
     let mut columns = vec![Column::default()];
@@ -295,40 +300,6 @@ fn last_part(assignment: &str) -> String {
     format!("{}={value}", key.rsplit('.').next().unwrap_or(key))
 }
 
-/// Every combination of the values that `--vary` lists.
-fn variations(given: &[String]) -> Result<Vec<Vec<String>>, Failure> {
-    let mut out = vec![Vec::new()];
-    for text in given {
-        let (key, values) =
-            text.split_once('=').filter(|(key, values)| !key.is_empty() && !values.is_empty()).ok_or_else(|| {
-                Failure::bad_input(format!("`--vary {text}`: expected KEY=A,B, such as sm.issue.schedulers=1,2,4"))
-            })?;
-        let values = at_commas(values);
-        check_size(1, (out.len() as u64).saturating_mul(values.len() as u64))?;
-        out = out
-            .iter()
-            .flat_map(|before| {
-                values.iter().map(move |v| before.iter().cloned().chain([format!("{key}={v}")]).collect())
-            })
-            .collect();
-    }
-    Ok(out)
-}
-
-/// Splits at commas, save those in brackets: a value may be a list.
-fn at_commas(text: &str) -> Vec<&str> {
-    let mut depth = 0_u32;
-    text.split(|c| {
-        match c {
-            '[' => depth += 1,
-            ']' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        c == ',' && depth == 0
-    })
-    .collect()
-}
-
 /// Runs everything on a few threads; the cells come back in the order of `runs`.
 fn run_all(runs: &[(Setup, &Job)], threads: usize, quiet: bool) -> Vec<Cell> {
     let board = Board::new(quiet, runs.len());
@@ -372,13 +343,6 @@ fn run_one(setup: &Setup, job: &Job, watch: &mut BoardWatch<'_>) -> Cell {
 mod tests {
     use super::*;
 
-    #[test]
-    fn values_may_be_lists() {
-        assert_eq!(at_commas("1,2,4"), ["1", "2", "4"]);
-        assert_eq!(at_commas("[1,2],[3,4]"), ["[1,2]", "[3,4]"]);
-        assert_eq!(at_commas("x]y,z"), ["x]y", "z"]);
-    }
-
     #[derive(Debug, clap::Parser)]
     struct Line {
         #[command(flatten)]
@@ -408,16 +372,5 @@ mod tests {
         assert_eq!(all(&["--gpus", "rtx2060s,gtx480"]), (every, 0));
         assert_eq!(all(&["--isa", "ptx"]), (every, 0));
         assert_eq!(all(&["--registers", "allocated"]), (every, 0));
-    }
-
-    #[test]
-    fn every_combination_the_last_fastest() {
-        let given = ["a.x=1,2".to_owned(), "b=3,4".to_owned()];
-        let got = variations(&given).unwrap();
-        assert_eq!(got, [["a.x=1", "b=3"], ["a.x=1", "b=4"], ["a.x=2", "b=3"], ["a.x=2", "b=4"]]);
-        assert_eq!(variations(&[]).unwrap(), [Vec::<String>::new()]);
-        for wrong in ["a", "=1", "a="] {
-            assert!(variations(&[wrong.to_owned()]).is_err(), "{wrong}");
-        }
     }
 }

@@ -1,12 +1,14 @@
 //! `warpwright list`: what there is to choose from.
 
 use crate::failure::{Exit, Failure, Outcome};
-use crate::render::lists::{self, Core, Cost, CostedStructure, Lists, Named, Parameter, Setting, Workload};
+use crate::render::lists::{
+    self, Core, CoreParameter, Cost, CostedStructure, Lists, Named, Parameter, Setting, Workload,
+};
 use crate::{experiments, lookup, output, simulator};
 use clap::ValueEnum;
 use kit::text::excerpt;
 use lab::Setup;
-use lab::design_cost::CoreCost;
+use lab::core_cost::CoreCost;
 use std::path::PathBuf;
 use workloads::{Size, suggest};
 
@@ -18,6 +20,7 @@ use workloads::{Size, suggest};
   warpwright list
   warpwright list workloads
   warpwright list cores ghost ghost-precise --gpu v100
+  warpwright list cores ghost:issue_buffer=24
   warpwright list stats --json")]
 pub struct Args {
     /// What to list
@@ -77,6 +80,8 @@ fn lists(args: &Args) -> Result<Lists, Failure> {
         gpus: wanted(Topic::Gpus).then(|| picked(gpus()?, pick, |g| &g.name)).transpose()?,
         cores: wanted(Topic::Cores).then(|| cores(args)).transpose()?,
         core_choices: (wanted(Topic::Cores) && pick.is_empty() && !args.structures).then(core_choices),
+        scalar_parameters: (args.topic == Some(Topic::Cores) && pick.is_empty() && !args.structures)
+            .then(|| lab::scalar_parameters().into_iter().map(CoreParameter::from).collect()),
         schedulers: wanted(Topic::Schedulers)
             .then(|| picked(named(simulator::schedulers()), pick, |s| &s.name))
             .transpose()?,
@@ -102,7 +107,10 @@ fn cores(args: &Args) -> Result<Vec<Core>, Failure> {
     let detailed = args.structures || !args.names.is_empty();
     let gpu = detailed.then(|| lookup::gpu(&args.gpu, &[])).transpose()?;
     let core = |named: Named| {
-        let Some(gpu) = &gpu else { return Ok(Core { named, structures: None, cost: None }) };
+        let parameters = lab::core_parameters(&named.name).map_err(Failure::bad_input)?;
+        let parameters = parameters.into_iter().map(CoreParameter::from).collect();
+        let stands_for = lab::stands_for(&named.name);
+        let Some(gpu) = &gpu else { return Ok(Core { named, stands_for, parameters, structures: None, cost: None }) };
         let setup = Setup { core: named.name.clone(), ..Setup::new(gpu.clone()) };
         let structures = simulator::structures(&setup).map_err(Failure::bad_input)?;
         let cost = CoreCost::of(&setup).map_err(Failure::bad_input)?;
@@ -111,21 +119,24 @@ fn cores(args: &Args) -> Result<Vec<Core>, Failure> {
         let cost = cost.map_err(Failure::bad_input)?;
         Ok(Core {
             named,
+            stands_for,
+            parameters,
             structures: Some(structures.into_iter().map(|s| CostedStructure::new(s, process)).collect()),
             cost,
         })
     };
     let mut known = named(simulator::cores());
-    // A design with a scalar path is in no list, there being too many.
-    for name in args.names.iter().filter(|name| name.contains('+')) {
+    // What is composed is in no list.
+    for name in args.names.iter().filter(|name| name.contains([':', '+'])) {
         lookup::core(name)?;
-        known.push(Named { name: name.clone(), description: "with a scalar path".into() });
+        let description = if name.contains('+') { "with a scalar path" } else { "with parameters" };
+        known.push(Named { name: name.clone(), description: description.into() });
     }
     picked(known, &args.names, |c| &c.name)?.into_iter().map(core).collect()
 }
 
 fn core_choices() -> Vec<Named> {
-    let choice = |&(name, text): &(&str, &str)| Named { name: format!("+{name}"), description: text.into() };
+    let choice = |c: &lab::ScalarChoice| Named { name: format!("+{}", c.name), description: c.description.into() };
     lab::SCALAR_CHOICES.iter().map(choice).collect()
 }
 

@@ -1,6 +1,6 @@
 //! The subcommands, one file each.
 
-mod compare;
+pub(crate) mod compare;
 mod import_config;
 mod inspect;
 mod list;

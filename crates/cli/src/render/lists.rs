@@ -5,7 +5,8 @@ use super::statistics;
 use super::style::{FAINT, HEADING, styled};
 use super::table::{Align, Table};
 use super::wrap::{WIDTH, wrapped};
-use lab::design_cost::{self, CoreCost, DesignCost, Process};
+use lab::core_cost::{self, CoreCost};
+use lab::design_cost::{self, DesignCost, Process};
 use lab::{RunError, StatInfo, published};
 use serde::Serialize;
 
@@ -24,12 +25,37 @@ pub struct Core {
     /// What it is called.
     #[serde(flatten)]
     pub named: Named,
+    /// The design and parameters that it is a short name of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stands_for: Option<&'static str>,
+    /// Parameters, with the values that they have if they are not given.
+    pub parameters: Vec<CoreParameter>,
     /// Hardware structures of an SM, if asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub structures: Option<Vec<CostedStructure>>,
     /// What they cost; absent if nothing is known of the GPU's process.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,
+}
+
+/// A parameter of a core design.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CoreParameter {
+    /// Name.
+    pub name: &'static str,
+    /// What it sets, with its unit.
+    pub description: &'static str,
+    /// Values that it takes, in words.
+    pub accepts: String,
+    /// Its value if it is not given.
+    pub default: String,
+}
+
+impl From<kit::parameters::Parameter> for CoreParameter {
+    fn from(parameter: kit::parameters::Parameter) -> Self {
+        let kit::parameters::Parameter { name, description, accepts, default } = parameter;
+        Self { name, description, accepts: accepts.to_string(), default }
+    }
 }
 
 /// What the structures of a core design cost.
@@ -97,7 +123,7 @@ impl Cost {
         };
         let of_core = published::costs().iter().filter(|c| c.core == core && c.gpu == gpu);
         let published = of_core.map(|c| {
-            let (unit, ours) = (c.measure.unit(), design_cost::ours(c)?);
+            let (unit, ours) = (c.measure.unit(), core_cost::ours(c)?);
             Ok(Published { what: &c.what, unit, published: c.value, ours, source: &c.source })
         });
         Ok(Self {
@@ -213,9 +239,12 @@ pub struct Lists {
     /// Core designs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cores: Option<Vec<Core>>,
-    /// What may stand behind the name of a core design.
+    /// What may follow the name of a core design.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub core_choices: Option<Vec<Named>>,
+    /// Parameters of a scalar path.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scalar_parameters: Option<Vec<CoreParameter>>,
     /// Warp schedulers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub schedulers: Option<Vec<Named>>,
@@ -239,9 +268,11 @@ pub fn render(lists: &Lists, detailed: bool) -> String {
     let named =
         |title, list: &[Named]| section(title, &pairs(list.iter().map(|n| (n.name.as_str(), n.description.as_str()))));
     sections.extend(lists.gpus.iter().map(|list| named("GPUs", list)));
-    sections.extend(lists.cores.iter().map(|list| section("Cores", &cores(list))));
-    let choices = "Choices (behind the name of a core: inorder+scalar+half)";
+    sections.extend(lists.cores.iter().flat_map(|list| cores(list)));
+    let choices = "Choices (after the name of a core: inorder+scalar+half)";
     sections.extend(lists.core_choices.iter().map(|list| named(choices, list)));
+    let parameters = "Parameters of the scalar path (inorder+scalar:alus=4,memory=true)";
+    sections.extend(lists.scalar_parameters.iter().map(|list| section(parameters, &core_parameters(list))));
     sections.extend(lists.schedulers.iter().map(|list| named("Schedulers", list)));
     if let Some(list) = &lists.workloads {
         let text = if detailed {
@@ -272,11 +303,28 @@ fn pairs<'a>(list: impl Iterator<Item = (&'a str, &'a str)>) -> String {
     list.iter().map(|(name, text)| wrapped(text, &format!("  {name:<width$}  "), &rest)).collect()
 }
 
-fn cores(list: &[Core]) -> String {
-    if list.iter().all(|core| core.structures.is_none()) {
-        return pairs(list.iter().map(|core| (core.named.name.as_str(), core.named.description.as_str())));
+fn cores(list: &[Core]) -> Vec<String> {
+    if list.iter().any(|core| core.structures.is_some()) {
+        return vec![section("Cores", &list.iter().map(core).collect::<Vec<_>>().join("\n"))];
     }
-    list.iter().map(core).collect::<Vec<_>>().join("\n")
+    let (short, designs): (Vec<&Core>, Vec<&Core>) = list.iter().partition(|core| core.stands_for.is_some());
+    let designs = pairs(designs.iter().map(|core| (core.named.name.as_str(), core.named.description.as_str())));
+    let hint = "  `list cores NAME` shows the parameters of a core: ghost:issue_buffer=16\n";
+    let setting = |core: &Core| format!("{}: {}", core.stands_for.unwrap_or_default(), core.named.description);
+    let short: Vec<(&str, String)> = short.iter().map(|core| (core.named.name.as_str(), setting(core))).collect();
+    let short = pairs(short.iter().map(|(name, text)| (*name, text.as_str())));
+    vec![section("Cores", &(designs + hint)), section("Short names of cores", &short)]
+}
+
+/// A line for each parameter: default, values, meaning.
+fn core_parameters(list: &[CoreParameter]) -> String {
+    let width = |of: fn(&CoreParameter) -> usize| list.iter().map(of).max().unwrap_or(0);
+    let (name, default) = (width(|p| p.name.len()), width(|p| p.default.len()));
+    let line = |p: &CoreParameter| {
+        let head = format!("    {:<name$}  {:<default$}  ", p.name, p.default);
+        wrapped(&format!("({}) {}", p.accepts, p.description), &head, &" ".repeat(name + default + 8))
+    };
+    list.iter().map(line).collect()
 }
 
 fn core(core: &Core) -> String {
@@ -298,8 +346,12 @@ fn core(core: &Core) -> String {
     let bits: usize = list.iter().map(|s| s.total_bits).sum();
     let (total, kib) = (number::count(bits as u64), bits as f64 / 8.0 / 1024.0);
     let cost = core.cost.as_ref().map_or(String::new(), cost);
+    let parameters = match core.parameters.as_slice() {
+        [] => String::new(),
+        some => format!("  parameters ({}:{}=…), default, values:\n{}", name, some[0].name, core_parameters(some)),
+    };
     format!(
-        "{}{}  {total} bits in all ({kib:.2} KiB)\n{cost}",
+        "{}{parameters}{}  {total} bits in all ({kib:.2} KiB)\n{cost}",
         wrapped(description, &format!("  {}: ", styled(HEADING, name)), "    "),
         table.render_within(WIDTH)
     )
@@ -404,11 +456,19 @@ mod tests {
             max: 1 << 20,
             multiple_of: 1,
         };
+        let bare = |name, stands_for| Core {
+            named: named(name, "in order"),
+            stands_for,
+            parameters: Vec::new(),
+            structures: None,
+            cost: None,
+        };
         let stats = sample::report().total.0.into_iter().map(|(info, _)| (*info).clone()).collect();
         Lists {
             gpus: Some(vec![named("v100", "V100, 80 SMs"), named("rtx2060s", "RTX 2060 Super, 34 SMs")]),
             core_choices: Some(vec![named("+scalar", "done once")]),
-            cores: Some(vec![Core { named: named("inorder", "in order"), structures: None, cost: None }]),
+            scalar_parameters: Some(Vec::new()),
+            cores: Some(vec![bare("inorder", None), bare("inorder-2", Some("inorder:entries=2"))]),
             schedulers: Some(vec![named("gto", "greedy then oldest")]),
             workloads: Some(vec![Workload {
                 name: "sum",
@@ -450,7 +510,14 @@ mod tests {
         let published = vec![Published { what: "all of it", unit: "%", published: 0.5, ours: 0.25, source: "a paper" }];
         let (all, beyond_in_order) = (sum(12345.6), sum(0.0));
         let cost = Cost { node_nm: 12.0, volts: 1.0, die_mm2: 445.0, sms: 34, all, beyond_in_order, published };
-        let core = Core { named: lists().gpus.unwrap().remove(0), structures, cost: Some(cost) };
+        let parameters = vec![CoreParameter {
+            name: "entries",
+            description: "Entries of a warp.",
+            accepts: "1 to 64".into(),
+            default: "8".into(),
+        }];
+        let named = lists().gpus.unwrap().remove(0);
+        let core = Core { named, stands_for: None, parameters, structures, cost: Some(cost) };
         insta::assert_snapshot!(sample::plain(&render(&Lists { cores: Some(vec![core]), ..Lists::default() }, true)));
     }
 

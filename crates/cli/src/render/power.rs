@@ -1,7 +1,7 @@
 //! Power over time as a picture: what groups of components draw, one on top of the other.
 
 use energy::Component;
-use lab::energy::{Interval, PowerSeries};
+use lab::{Interval, PowerSeries};
 use plotters::prelude::*;
 
 /// Most columns of the picture; longer series are put together.

@@ -3,7 +3,7 @@
 use super::Outcome;
 use super::options::{self, Fate};
 use super::text::Given;
-use crate::error::{Problem, did_you_mean};
+use crate::error::Problem;
 use kit::text::excerpt;
 use std::collections::BTreeMap;
 
@@ -88,7 +88,7 @@ impl Reader {
     /// What became of an option.
     pub fn outcome(&self, name: &str, value: &str) -> Outcome {
         let Some(row) = options::lookup(present_name(name)) else {
-            let near = did_you_mean(name, options::ROWS.iter().map(|row| row.name));
+            let near = kit::suggest::nearest(name, options::ROWS.iter().map(|row| row.name));
             let near = near.map_or(String::new(), |near| format!(" (did you mean {near}?)"));
             return Outcome::CannotHonour {
                 why: format!("is not an option of GPGPU-Sim 4 or Accel-Sim{near}"),

@@ -1,6 +1,6 @@
 //! Traces by name, in folders or in archives.
 
-use crate::LIST_FILE;
+use crate::traces::LIST_FILE;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;

@@ -1,7 +1,9 @@
 //! Running generated kernels, and what their cycles come to per unit of work.
 
 use super::kernels;
-use crate::{Setup, SimulatedDevice, Stats};
+use crate::device::SimulatedDevice;
+use crate::setup::Setup;
+use gpu::Stats;
 use isa::Dim3;
 use workloads::device::{Arg, Buffer, Code, Device, DeviceError, Launch, ModuleId, ModuleSource, Registers};
 

@@ -10,6 +10,7 @@ use super::timing::{Command, Rules};
 use super::{AddressMap, DramCounters};
 use crate::clock::Ratio;
 use crate::partition::{FromDram, Side, Slice, ToDram};
+use kit::Slab;
 use kit::bits::set_bits;
 use std::collections::VecDeque;
 
@@ -56,8 +57,7 @@ pub(crate) struct Channel {
     data: DataPipe,
     return_queue: VecDeque<u16>,
     return_entries: usize,
-    entries: Vec<Entry>,
-    free: Vec<u16>,
+    entries: Slab<Entry>,
     burst_bytes: u32,
     bank_hash: bool,
     /// The first cycle in which a command can go, unless banks get new requests.
@@ -93,8 +93,7 @@ impl Channel {
             rules,
             return_queue: VecDeque::new(),
             return_entries: if dram.return_queue == 0 { 1024 } else { dram.return_queue as usize },
-            entries: Vec::new(),
-            free: Vec::new(),
+            entries: Slab::default(),
             burst_bytes: (dram.burst_length * dram.bus_bytes * dram.chips_per_channel).max(1),
             bank_hash: dram.bank_hash,
             commands_due: NEVER_TICK,
@@ -118,7 +117,7 @@ impl Channel {
 
     /// Requests in the channel.
     pub fn in_flight(&self) -> usize {
-        self.entries.len() - self.free.len()
+        self.entries.len()
     }
 
     pub fn counters(&self) -> &DramCounters {
@@ -149,7 +148,7 @@ impl Channel {
     /// One finished request goes back to its slice, if that has room.
     fn return_to_slice(&mut self, slices: &mut [Slice]) {
         let Some(&id) = self.return_queue.front() else { return };
-        let Entry { request, slice, .. } = self.entries[usize::from(id)];
+        let Entry { request, slice, .. } = self.entries[id.into()];
         if slices[usize::from(slice)].take_from_dram(request.answer) {
             self.return_queue.pop_front();
             self.woken |= 1 << slice;
@@ -162,8 +161,8 @@ impl Channel {
     }
 
     fn finish(&mut self, id: u16) {
-        self.credits.give_back(self.entries[usize::from(id)].slice);
-        self.free.push(id);
+        self.credits.give_back(self.entries[id.into()].slice);
+        self.entries.remove(id.into());
     }
 
     /// One burst ends on the data bus. A full return queue stops the bus.
@@ -173,7 +172,7 @@ impl Channel {
         }
         let Some(id) = self.data.pop(now) else { return };
         let burst_bytes = self.burst_bytes;
-        let entry = &mut self.entries[usize::from(id)];
+        let entry = &mut self.entries[id.into()];
         entry.moved_bytes += burst_bytes;
         if entry.moved_bytes >= entry.request.bytes {
             match entry.request.answer {
@@ -213,7 +212,7 @@ impl Channel {
 
     /// The command that `bank` needs next for the request that it serves.
     fn needs(&self, bank: usize) -> Command {
-        let entry = &self.entries[usize::from(self.serving[bank])];
+        let entry = &self.entries[self.serving[bank].into()];
         if self.active >> bank & 1 == 0 {
             Command::Activate
         } else if self.open_row[bank] != entry.row {
@@ -325,7 +324,7 @@ impl Channel {
         self.rules.issue(command, bank, now);
         let latency = if command == Command::Read { t.nCL } else { t.nWL };
         self.data.push(id, now, latency);
-        let entry = &mut self.entries[usize::from(id)];
+        let entry = &mut self.entries[id.into()];
         entry.sent_bytes += self.burst_bytes;
         if entry.sent_bytes >= entry.request.bytes {
             self.serving[bank] = NO_REQUEST;
@@ -343,7 +342,7 @@ impl Channel {
         let command = self.needs(bank);
         self.rules.issue(command, bank, now);
         if command == Command::Activate {
-            self.open_row[bank] = self.entries[usize::from(self.serving[bank])].row;
+            self.open_row[bank] = self.entries[self.serving[bank].into()].row;
             self.active |= 1 << bank;
             self.counters.activates += 1;
         } else {
@@ -373,8 +372,8 @@ impl Channel {
                 Some(true) => {
                     self.woken |= u64::from(slices[s].is_full_towards(Side::Dram)) << s;
                     let request = slices[s].pop_to_dram().expect("just seen");
-                    let id =
-                        self.enter(Entry { request, slice: s as u8, bank: 0, row: 0, sent_bytes: 0, moved_bytes: 0 });
+                    let entry = Entry { request, slice: s as u8, bank: 0, row: 0, sent_bytes: 0, moved_bytes: 0 };
+                    let id = self.entries.insert(entry) as u16;
                     self.credits.take(s);
                     self.latency_queue.push_back((self.latency_over(now), id));
                     return slices.iter().enumerate().any(|(s, slice)| self.may_take(s, slice, room) == Some(true));
@@ -392,19 +391,6 @@ impl Channel {
         (self.credits.has(s) && slice.has_room_from_dram()).then(|| room[usize::from(request.write)])
     }
 
-    fn enter(&mut self, entry: Entry) -> u16 {
-        match self.free.pop() {
-            Some(id) => {
-                self.entries[usize::from(id)] = entry;
-                id
-            }
-            None => {
-                self.entries.push(entry);
-                (self.entries.len() - 1) as u16
-            }
-        }
-    }
-
     /// The command cycle in which the fixed latency of a request taken at `now` is over: the first one
     /// so many core cycles later.
     fn latency_over(&self, now: u64) -> u64 {
@@ -415,7 +401,7 @@ impl Channel {
     /// One request whose fixed latency is over goes to the scheduler, which sees it next cycle.
     fn enter_scheduler(&mut self, now: u64, room: [bool; 2], map: &AddressMap) {
         let Some(&(due, id)) = self.latency_queue.front() else { return };
-        let entry = &mut self.entries[usize::from(id)];
+        let entry = &mut self.entries[id.into()];
         let write = entry.request.write;
         if due > now || !room[usize::from(write)] {
             return;
@@ -437,7 +423,7 @@ impl Channel {
         }
         let mut due = NEVER_TICK;
         if let Some(&id) = self.return_queue.front()
-            && slices[usize::from(self.entries[usize::from(id)].slice)].has_room_from_dram()
+            && slices[usize::from(self.entries[id.into()].slice)].has_room_from_dram()
         {
             return soon;
         }
@@ -445,7 +431,7 @@ impl Channel {
             due = due.min(self.data.next_due());
         }
         if let Some(&(at, id)) = self.latency_queue.front()
-            && room[usize::from(self.entries[usize::from(id)].request.write)]
+            && room[usize::from(self.entries[id.into()].request.write)]
         {
             due = due.min(at);
         }

@@ -8,7 +8,7 @@ use crate::diag::Diagnostic;
 use crate::isa::{self, Match, Mismatch, Needs};
 use crate::names::Opcode;
 use crate::scope::Scopes;
-use crate::suggest;
+use kit::suggest;
 
 /// The opcodes of a module as forms: one look-up for each distinct opcode, not for each
 /// instruction.

@@ -9,8 +9,8 @@ use crate::diag::{Diagnostic, Diagnostics, Severity};
 use crate::names::Sym;
 use crate::scope::{Scopes, numbered_parts};
 use crate::span::Span;
-use crate::suggest;
 use crate::types::{Linkage, StateSpace, Type};
+use kit::suggest;
 use std::collections::HashMap;
 use std::fmt;
 

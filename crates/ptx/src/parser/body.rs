@@ -5,8 +5,8 @@ use crate::ast::{Block, Guard, Inlined, Instruction, Label, Loc, LocId, Statemen
 use crate::diag::Diagnostic;
 use crate::lexer::{Tok, Token};
 use crate::names::{OpcodeId, Sym};
-use crate::suggest;
 use crate::types::{Linkage, StateSpace};
+use kit::suggest;
 
 /// Directives that can start a statement.
 const DIRECTIVES: &[&str] =

@@ -5,8 +5,8 @@ use crate::ast::{CallPrototype, Function, FunctionDirective, FunctionKind, Item,
 use crate::diag::Diagnostic;
 use crate::lexer::Tok;
 use crate::names::Sym;
-use crate::suggest;
 use crate::types::Linkage;
+use kit::suggest;
 
 /// Kernels, functions and prototypes of a module.
 const MAX_FUNCTIONS: u32 = 1 << 16;

@@ -5,8 +5,8 @@ use crate::ast::{Alias, FileEntry, FunctionKind, Item, Pragma};
 use crate::diag::Diagnostic;
 use crate::lexer::Tok;
 use crate::span::Span;
-use crate::suggest;
 use crate::types::{Linkage, StateSpace, Type};
+use kit::suggest;
 
 /// Directives of the top level that cannot stand in a body at the start of a line: where one of
 /// them is found there, the body's `}` is missing.

@@ -5,8 +5,8 @@ use crate::ast::{Immediate, Init, InitValue, Pointer, RegisterName, Registers, V
 use crate::diag::Diagnostic;
 use crate::lexer::Tok;
 use crate::span::Span;
-use crate::suggest;
 use crate::types::{Linkage, StateSpace, Type};
+use kit::suggest;
 
 /// Most names that one `name<count>` may stand for.
 const MAX_NUMBERED: u32 = 1 << 24;

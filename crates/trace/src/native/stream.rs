@@ -62,7 +62,9 @@ pub(crate) fn number(grid: Dim3, cta: Dim3) -> u64 {
 impl WarpStream for NativeStream {
     type Shared = NativeShared;
 
-    const ALONE: bool = true;
+    fn is_alone(&self) -> bool {
+        true
+    }
 
     fn start_cta(&mut self, shared: &mut NativeShared, kernel: KernelId, cta: Dim3, at: CtaSlot, warps: &[WarpSlot]) {
         let resident = crate::stream::slot(&mut self.ctas, at.index());

@@ -227,7 +227,7 @@ fn sentence(summary: &Summary) -> String {
         None => "",
     };
     format!(
-        "{}: deviation {:.1} % in the mean, {:.1} % at most; {:.0} times Accel-Sim's speed in the geometric mean, {:.0} at least{memory}",
+        "{}: deviation {:.1} % on average, {:.1} % at most; {:.0} times Accel-Sim's speed (geometric mean), {:.0} at least{memory}",
         kit::text::counted(summary.rows as u64, "row"),
         summary.mean_deviation_percent,
         summary.greatest_deviation_percent,

@@ -115,7 +115,7 @@ pub(super) struct Buffer<M: WarpMask> {
 impl<M: WarpMask> Buffer<M> {
     /// Empty, with sizes as in `config`, for `warps` warps, filled `per_fetch` at a time.
     pub fn new(config: &SocgpuConfig, warps: usize, per_fetch: usize) -> Self {
-        let SocgpuConfig { entries, stops_end, accesses_end } = *config;
+        let SocgpuConfig { buffer: entries, stops_end, accesses_end } = *config;
         let size = entries as usize;
         Self {
             size,
@@ -428,7 +428,7 @@ mod tests {
         let script =
             Script::new(&[(&[1], &[]), (&[2], &[1]), (&[3], &[2]), (&[4], &[50]), (&[5], &[51]), (&[6], &[5])]);
         let (window, ids) = (script.window(), &script.ids);
-        let mut buffer = Buffer::<u64>::new(&SocgpuConfig { entries: 4, ..SocgpuConfig::default() }, 4, 2);
+        let mut buffer = Buffer::<u64>::new(&SocgpuConfig { buffer: 4, ..SocgpuConfig::default() }, 4, 2);
         let candidate = |buffer: &Buffer<u64>| match buffer.offer(WARP) {
             Offer::Candidate(place, _) => Some(place),
             _ => None,

@@ -85,7 +85,7 @@ kit::parameters! {
     /// Sizes and choices of SOCGPU; the defaults are the paper's.
     pub struct SocgpuConfig {
         /// Entries of a warp's instruction buffer; at least those of a fetch.
-        pub entries: u32 = 8 in (1, 64),
+        pub buffer: u32 = 8 in (1, 64),
         /// When Stop dependences, on a branch or of one, end.
         pub stops_end: Until = (Until::WriteBack),
         /// When the dependence of an access to memory on an older access or barrier ends.
@@ -149,7 +149,7 @@ impl<M: WarpMask> IssuePolicy for Socgpu<M> {
 
     fn new(config: &SocgpuConfig, spec: &CoreSpec) -> Self {
         let (warps, per_fetch) = (spec.sm.max_warps as usize, spec.sm.frontend.instructions_per_fetch as usize);
-        let config = SocgpuConfig { entries: (config.entries as usize).clamp(per_fetch, 64) as u32, ..*config };
+        let config = SocgpuConfig { buffer: (config.buffer as usize).clamp(per_fetch, 64) as u32, ..*config };
         Self {
             buffer: Buffer::new(&config, warps, per_fetch),
             candidate: PerWarp::new(0),
@@ -162,7 +162,7 @@ impl<M: WarpMask> IssuePolicy for Socgpu<M> {
     }
 
     fn structures(&self) -> Vec<Structure> {
-        let (entries, instances) = (self.config.entries as usize, self.warps);
+        let (entries, instances) = (self.config.buffer as usize, self.warps);
         let seniority = entries.next_power_of_two().trailing_zeros() as usize;
         // Valid, instruction (registers and type in it) and lanes as in the baseline; PC and next PC.
         let entry = 1 + 64 + 32 + 2 * 32 + 1 + seniority;

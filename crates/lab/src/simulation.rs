@@ -1,15 +1,17 @@
-//! Launches on a machine of any core design: run, watched, reported.
+//! A simulation: a machine, what is launched on it, what meters and who watches it, and the report.
 
-use crate::energy::Meter;
+use crate::cores::Build;
 use crate::engine::Engine;
+use crate::meter::Meter;
+use crate::monitor::{Monitor, Progress};
 use crate::report::{HostFigures, KernelReport, OccupancyReport, RegisterSource, Report};
-use crate::run::{Monitor, Progress, Setup};
+use crate::setup::Setup;
+use crate::source::Source;
 use crate::statistics::statistics;
 use config::GpuConfig;
 use gpu::{CoreReport, KernelRun, RunError, Stats, StreamId};
-use isa::{KernelId, LaunchShape, WarpStream};
+use isa::{KernelId, LaunchShape, Program};
 use kit::text::counted;
-use sm::{Code, CoreSpec, Kernel, Occupancy};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -23,14 +25,15 @@ const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 /// launches in a loop takes no memory in advance.
 const MOST_PENDING: usize = 1024;
 
-/// What is remembered of a launch for its report.
-pub(crate) struct LaunchRecord {
+/// A launch as its report describes it.
+pub(crate) struct Launched {
     pub name: String,
     pub registers: RegisterSource,
     pub code: Form,
+    pub shape: LaunchShape,
 }
 
-/// How much a run will be, known beforehand.
+/// The size of a run, known beforehand.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Expected {
     /// Launches.
@@ -39,29 +42,20 @@ pub(crate) struct Expected {
     pub ctas: u64,
 }
 
-/// A launch with what its report says of it.
-struct Launched {
-    record: LaunchRecord,
-    shape: LaunchShape,
-    occupancy: Occupancy,
-}
-
 fn share(part: u64, whole: u64) -> f64 {
     if whole == 0 { 1.0 } else { part as f64 / whole as f64 }
 }
 
-/// A machine, what was launched on it, and what came of it.
-pub(crate) struct Session<'m, S: WarpStream> {
-    pub engine: Box<dyn Engine<S>>,
+/// A machine, what was launched on it, and what it has done.
+pub(crate) struct Simulation<'m> {
+    machine: Box<dyn Engine>,
     setup: Setup,
     monitor: Box<dyn Monitor + 'm>,
-    /// The SMs.
-    spec: Arc<CoreSpec>,
     launches: Vec<Launched>,
     reports: Vec<KernelReport>,
     /// Launches that have been reported.
     ended: usize,
-    /// What there will be in all, if that is known.
+    /// The size of the whole run, if it is known.
     pub expected: Option<Expected>,
     /// CTAs of the launches that have ended.
     ctas_ended: u64,
@@ -69,31 +63,34 @@ pub(crate) struct Session<'m, S: WarpStream> {
     cycles_ended: u64,
     interrupted: bool,
     host_time: Duration,
-    /// When the monitor last heard of the run: many short kernels take long, too.
+    /// When the monitor was last called: many short kernels take long, too.
     last_asked: Instant,
     meter: Meter,
 }
 
-impl<'m, S: WarpStream> Session<'m, S> {
-    pub fn new(
-        mut engine: Box<dyn Engine<S>>,
-        spec: Arc<CoreSpec>,
-        setup: &Setup,
-        monitor: Box<dyn Monitor + 'm>,
-    ) -> Self {
+impl<'m> Simulation<'m> {
+    /// A simulation on the machine that `setup` describes.
+    ///
+    /// # Errors
+    /// There is no such core design.
+    pub fn new(setup: &Setup, build: Build<'_>, monitor: Box<dyn Monitor + 'm>) -> Result<Self, String> {
+        Ok(Self::on(build.audited(setup.audit).with_core(&setup.core)?, setup, monitor))
+    }
+
+    /// A simulation on `machine`, which is set up like `setup`.
+    pub fn on(mut machine: Box<dyn Engine>, setup: &Setup, monitor: Box<dyn Monitor + 'm>) -> Self {
         let meter = Meter::new(setup);
         if let Some(interval) = meter.interval() {
-            engine.sample_every(interval);
+            machine.sample_every(interval);
         }
         if let Some(cycles) = setup.livelock_cycles {
-            engine.watch_for_livelock(cycles);
+            machine.watch_for_livelock(cycles);
         }
         Self {
             meter,
-            engine,
+            machine,
             setup: setup.clone(),
             monitor,
-            spec,
             launches: Vec::new(),
             reports: Vec::new(),
             ended: 0,
@@ -106,7 +103,22 @@ impl<'m, S: WarpStream> Session<'m, S> {
         }
     }
 
-    /// Whether to go on with work that takes its time before a launch, such as reading its trace.
+    /// What the warps do.
+    pub fn source(&mut self) -> &mut Source {
+        self.machine.source()
+    }
+
+    /// The machine's description and options.
+    pub fn setup(&self) -> &Setup {
+        &self.setup
+    }
+
+    /// Warp scheduler in use.
+    pub fn scheduler(&self) -> &str {
+        self.machine.scheduler()
+    }
+
+    /// Calls the monitor during work that takes its time before a launch, such as reading its trace.
     pub fn keep_on(&mut self) -> ControlFlow<()> {
         if self.last_asked.elapsed() < PROGRESS_EVERY {
             return ControlFlow::Continue(());
@@ -123,11 +135,18 @@ impl<'m, S: WarpStream> Session<'m, S> {
         flow
     }
 
-    /// Queues a launch, which must fit on an SM ([`check_fit`]).
-    pub fn launch(&mut self, code: Arc<Code>, shape: LaunchShape, stream: StreamId, record: LaunchRecord) -> KernelId {
-        let kernel = Kernel::new(code, shape, &self.spec);
-        self.launches.push(Launched { record, shape, occupancy: kernel.occupancy });
-        self.engine.launch(kernel, stream)
+    /// Queues a launch of `program`, which must fit on an SM ([`check_fit`]).
+    pub fn launch(&mut self, program: &Arc<Program>, stream: StreamId, launched: Launched) -> KernelId {
+        let id = self.machine.launch(program, launched.code, launched.shape, stream);
+        self.launches.push(launched);
+        id
+    }
+
+    /// The host has copied data to the device, where the GPU keeps them in L2 if it is described so.
+    pub fn copied_to_device(&mut self, address: u64, bytes: u64) {
+        if self.setup.gpu.launch.host_copies_fill_l2 {
+            self.machine.copied_to_device(address, bytes);
+        }
     }
 
     /// Launches that have not ended.
@@ -135,38 +154,35 @@ impl<'m, S: WarpStream> Session<'m, S> {
         self.launches.len() - self.ended
     }
 
-    /// Runs until all launches have ended.
+    /// Runs until all launches have ended; gives those that have.
     ///
     /// # Errors
     /// As [`gpu::Machine::run`]; what has not ended is reported as far as it has come.
     pub fn run(&mut self) -> Result<Vec<KernelId>, RunError> {
-        self.run_with(|engine, watch| engine.run(watch))
-    }
-
-    /// Runs until some launch has ended; gives those that have.
-    ///
-    /// # Errors
-    /// As [`Session::run`].
-    pub fn run_to_next_end(&mut self) -> Result<Vec<KernelId>, RunError> {
-        self.run_with(|engine, watch| engine.run_to_next_end(watch))
+        self.run_to(0)
     }
 
     /// Runs until one more launch may wait; gives those that have ended.
     ///
     /// # Errors
-    /// As [`Session::run`].
+    /// As [`Simulation::run`].
     pub fn make_room(&mut self) -> Result<Vec<KernelId>, RunError> {
+        self.run_to(MOST_PENDING - 1)
+    }
+
+    /// Runs until at most `pending` launches have not ended; gives those that have.
+    ///
+    /// # Errors
+    /// As [`Simulation::run`].
+    pub fn run_to(&mut self, pending: usize) -> Result<Vec<KernelId>, RunError> {
         let mut ended = Vec::new();
-        while self.pending() >= MOST_PENDING {
+        while self.pending() > pending {
             ended.extend(self.run_to_next_end()?);
         }
         Ok(ended)
     }
 
-    fn run_with(
-        &mut self,
-        run: impl FnOnce(&mut dyn Engine<S>, &mut dyn FnMut(gpu::Progress) -> ControlFlow<()>) -> Result<(), RunError>,
-    ) -> Result<Vec<KernelId>, RunError> {
+    fn run_to_next_end(&mut self) -> Result<Vec<KernelId>, RunError> {
         let started = Instant::now();
         let mut watcher = Watcher {
             monitor: self.monitor.as_mut(),
@@ -177,44 +193,41 @@ impl<'m, S: WarpStream> Session<'m, S> {
             last: &mut self.last_asked,
             max_cycles: self.setup.max_cycles,
         };
-        let result = run(self.engine.as_mut(), &mut |progress| watcher.hear(progress));
+        let result = self.machine.run_to_next_end(&mut |progress| watcher.hear(progress));
         self.host_time += started.elapsed();
-        self.engine.take_samples().iter().for_each(|interval| self.meter.add_interval(interval));
-        let ended = self.engine.take_ended();
+        self.machine.take_samples().iter().for_each(|interval| self.meter.add_interval(interval));
+        let ended = self.machine.take_ended();
         ended.iter().for_each(|run| self.report(run));
         if let Err(error) = result {
             self.interrupted |= matches!(error, RunError::Interrupted);
-            self.engine.unfinished().iter().for_each(|run| self.report(run));
+            self.machine.unfinished().iter().for_each(|run| self.report(run));
             return Err(error);
         }
         Ok(ended.iter().map(|run| run.kernel).collect())
     }
 
     fn report(&mut self, run: &KernelRun<Box<dyn CoreReport>>) {
-        let Launched { record, shape, occupancy } = &self.launches[run.kernel.index()];
-        let slots = f64::from(self.setup.gpu.sm.max_warps);
+        let Launched { name, registers, code, shape } = &self.launches[run.kernel.index()];
+        let gpu = &self.setup.gpu;
+        let occupancy = sm::occupancy(&gpu.sm, shape);
+        let energy = self.meter.of_kernel(&run.counters);
         let mut report = KernelReport {
             launch: run.kernel.0,
-            name: record.name.clone(),
-            code: record.code,
+            name: name.clone(),
+            code: *code,
             grid: shape.grid,
             block: shape.block,
             registers_per_thread: shape.registers_per_thread,
-            register_source: record.registers,
+            register_source: *registers,
             shared_bytes: shape.shared_bytes,
             occupancy: OccupancyReport {
                 ctas_per_sm: occupancy.ctas_per_sm,
                 warps_per_sm: occupancy.warps_per_sm,
-                theoretical_percent: f64::from(occupancy.warps_per_sm) / slots * 100.0,
+                theoretical_percent: f64::from(occupancy.warps_per_sm) / f64::from(gpu.sm.max_warps) * 100.0,
                 limiter: occupancy.limiter.name().to_owned(),
             },
             start_cycle: run.start,
-            statistics: statistics(
-                &run.counters,
-                run.ready - run.start,
-                &self.setup.gpu,
-                self.meter.of_kernel(&run.counters).as_ref(),
-            ),
+            statistics: statistics(&run.counters, run.ready - run.start, gpu, energy.as_ref()),
         };
         if let Some(first) = self.reports.first() {
             report.statistics.share_descriptions(&first.statistics);
@@ -230,7 +243,7 @@ impl<'m, S: WarpStream> Session<'m, S> {
         &self.reports
     }
 
-    /// Whether the monitor or the limit on cycles broke a run off.
+    /// Whether the monitor or the limit on cycles ended a run.
     pub fn interrupted(&self) -> bool {
         self.interrupted
     }
@@ -240,17 +253,18 @@ impl<'m, S: WarpStream> Session<'m, S> {
         self.host_time
     }
 
-    /// The whole session so far.
+    /// Statistics of the whole simulation so far.
     pub fn total(&mut self) -> Stats {
-        let counted = self.engine.counters();
+        let counted = self.machine.counters();
         statistics(&counted, counted.launch.cycles, &self.setup.gpu, self.meter.of_run(&counted).as_ref())
     }
 
-    /// The report so far, of a run of `workload` under `scheduler` that took `seconds`. It takes the
-    /// reports of kernels with it: a million of them are not copied.
-    pub fn summary(&mut self, workload: String, scheduler: &str, seconds: f64) -> Report {
+    /// The report so far, of a run of `workload` that took `time`. It takes the reports of kernels with it: a
+    /// million of them are not copied.
+    pub fn summary(&mut self, workload: String, time: Duration) -> Report {
+        let seconds = time.as_secs_f64();
         let total = self.total();
-        let power = self.meter.series(&self.engine.since_sample());
+        let power = self.meter.series(&self.machine.since_sample());
         let per_second = |name: &str| if seconds > 0.0 { total.number(name) / seconds } else { 0.0 };
         Report {
             schema: 2,
@@ -258,7 +272,7 @@ impl<'m, S: WarpStream> Session<'m, S> {
             workload,
             gpu: self.setup.gpu.name.clone(),
             core: self.setup.core.clone(),
-            scheduler: scheduler.to_owned(),
+            scheduler: self.scheduler().to_owned(),
             settings: self.setup.settings.clone(),
             interrupted: self.interrupted,
             error: None,
@@ -275,7 +289,7 @@ impl<'m, S: WarpStream> Session<'m, S> {
             remarks: Vec::new(),
             output: Vec::new(),
             check: None,
-            audit: self.engine.findings(),
+            audit: self.machine.findings(),
         }
     }
 }
@@ -316,7 +330,7 @@ pub(crate) fn check_fit(gpu: &GpuConfig, shape: &LaunchShape) -> Result<(), Stri
     Ok(())
 }
 
-/// Tells the monitor, not too often, and watches the limit on cycles.
+/// Calls the monitor, not too often, and watches the limit on cycles.
 struct Watcher<'a> {
     monitor: &'a mut dyn Monitor,
     launches: &'a [Launched],
@@ -336,7 +350,7 @@ impl Watcher<'_> {
             return ControlFlow::Continue(());
         }
         *self.last = Instant::now();
-        let name = |id: KernelId| self.launches[id.index()].record.name.clone();
+        let name = |id: KernelId| self.launches[id.index()].name.clone();
         self.monitor.progress(&Progress {
             kernel: now.kernel.map(name).unwrap_or_default(),
             kernels_done: self.kernels_done,

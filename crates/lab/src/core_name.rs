@@ -1,0 +1,257 @@
+//! What a core is called: a design with parameters, and a scalar path with its own, as
+//! `ghost:issue_buffer=16,guarded=false+scalar:memory=true`.
+
+use crate::designs::{self, Design};
+use kit::Parameters;
+use kit::parameters::Parameter;
+use kit::text::excerpt;
+use sm::scalar::ScalarConfig;
+use std::collections::BTreeSet;
+use workloads::suggest;
+
+/// A short name for a parameter of the scalar path, or for the scalar path itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScalarChoice {
+    /// What follows the `+`.
+    pub name: &'static str,
+    /// The parameter that it sets and the value; none for the scalar path itself.
+    pub sets: Option<(&'static str, &'static str)>,
+    /// What it does.
+    pub description: &'static str,
+}
+
+const fn choice(
+    name: &'static str,
+    sets: Option<(&'static str, &'static str)>,
+    description: &'static str,
+) -> ScalarChoice {
+    ScalarChoice { name, sets, description }
+}
+
+/// What may follow the name of a core design. The first turns the scalar path on.
+pub const SCALAR_CHOICES: &[ScalarChoice] = &[
+    choice(
+        "scalar",
+        None,
+        "arithmetic whose operands are the same in all lanes is done once, on scalar ALUs (scalar-vector core)",
+    ),
+    choice("memory", Some(("memory", "true")), "loads and stores at one address are scalar, too"),
+    choice("half", Some(("halves", "true")), "halves of a warp are scalar each for itself"),
+    choice("noalu", Some(("alus", "0")), "no scalar ALUs: scalar instructions execute in one lane of a vector unit"),
+    choice(
+        "early",
+        Some(("early", "true")),
+        "scalar instructions go to scalar collectors wherever their operands are, as in the paper's simulator",
+    ),
+    choice(
+        "compiler",
+        Some(("divergence", "compiler")),
+        "registers that only some lanes may write are never scalar, by the compiler's marks",
+    ),
+    choice(
+        "unguarded",
+        Some(("divergence", "unguarded")),
+        "nothing guards scalar registers that only some lanes write: the paper's original, which is wrong",
+    ),
+];
+
+/// A core by its parts.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct CoreName<'a> {
+    /// The design.
+    pub design: &'static str,
+    /// Parameters of the design, with their values, in the order in which they are set.
+    pub parameters: Vec<(&'a str, &'a str)>,
+    /// The scalar path, if there is one.
+    pub scalar: Option<ScalarConfig>,
+}
+
+impl<'a> CoreName<'a> {
+    /// Takes `core` apart. Parameters of the design are not checked.
+    ///
+    /// # Errors
+    /// No design, an unknown one, an unknown choice or parameter of the scalar path, or choices without `scalar`
+    /// before them: what can be written.
+    pub fn parse(core: &'a str) -> Result<Self, String> {
+        let mut parts = core.split('+').map(str::trim);
+        let first = parts.next().unwrap_or_default();
+        if first.is_empty() {
+            let core = excerpt(core);
+            return Err(format!("`{core}` names no core design; write for instance `inorder{core}`"));
+        }
+        let (name, given) = with_parameters(first)?;
+        let (design, mut parameters) = match designs::stands_for(name) {
+            Some(setting) => with_parameters(setting)?,
+            None => (name, Vec::new()),
+        };
+        let design = designs::find(design).ok_or_else(|| designs::unknown(name))?.name;
+        parameters.extend(given);
+        let scalar = scalar_path(core, first, parts)?;
+        Ok(Self { design, parameters, scalar })
+    }
+
+    /// The configuration of the design with the parameters set.
+    ///
+    /// # Errors
+    /// A parameter that there is not, or that does not take its value.
+    pub fn config<C: Parameters>(&self) -> Result<C, String> {
+        let mut config = C::default();
+        for (name, value) in &self.parameters {
+            config.set(name, value).map_err(|problem| format!("core design `{}`: {problem}", self.design))?;
+        }
+        Ok(config)
+    }
+}
+
+/// A name and the parameters after its colon, each once.
+fn with_parameters(text: &str) -> Result<(&str, Vec<(&str, &str)>), String> {
+    let Some((name, list)) = text.split_once(':') else { return Ok((text, Vec::new())) };
+    let mut seen = BTreeSet::new();
+    let mut parameters = Vec::new();
+    for one in list.split(',') {
+        let Some((key, value)) = one.split_once('=') else {
+            return Err(format!(
+                "`{}`: expected NAME=VALUE after the colon, as in `ghost:issue_buffer=16,guarded=false`",
+                excerpt(text)
+            ));
+        };
+        if !seen.insert(key.trim()) {
+            return Err(format!("`{}`: `{}` is set twice", excerpt(text), excerpt(key.trim())));
+        }
+        parameters.push((key.trim(), value.trim()));
+    }
+    Ok((name.trim(), parameters))
+}
+
+/// The scalar path that `choices` describe, which follow `design` in `core`.
+fn scalar_path<'a>(
+    core: &str,
+    design: &str,
+    choices: impl Iterator<Item = &'a str>,
+) -> Result<Option<ScalarConfig>, String> {
+    let mut scalar: Option<ScalarConfig> = None;
+    let mut seen = BTreeSet::new();
+    let shown = excerpt(core);
+    for part in choices {
+        let (name, parameters) = with_parameters(part)?;
+        if !seen.insert(name) {
+            return Err(format!("`{shown}`: `{}` is chosen twice", excerpt(name)));
+        }
+        let Some(choice) = SCALAR_CHOICES.iter().find(|choice| choice.name == name) else {
+            let known: Vec<&str> = SCALAR_CHOICES.iter().map(|choice| choice.name).collect();
+            return Err(format!("`{shown}`: there is no choice `{}`{}", excerpt(name), suggest::among(name, &known)));
+        };
+        let config = match choice.sets {
+            None => scalar.get_or_insert_default(),
+            Some(_) => scalar.as_mut().ok_or_else(|| {
+                format!("`{shown}`: `{name}` is a choice of the scalar path; write `{design}+scalar+{name}`")
+            })?,
+        };
+        for (key, value) in choice.sets.into_iter().chain(parameters) {
+            config.set(key, value).map_err(|problem| format!("scalar path: {problem}"))?;
+        }
+    }
+    if ["compiler", "unguarded"].iter().all(|choice| seen.contains(choice)) {
+        return Err(format!("`{shown}`: `compiler` guards scalar registers and `unguarded` does not; choose one"));
+    }
+    Ok(scalar)
+}
+
+/// The parameters of the design that `core` names, with what `core` sets them to as their defaults.
+///
+/// # Errors
+/// There is no such core.
+pub fn core_parameters(core: &str) -> Result<Vec<Parameter>, String> {
+    let name = CoreName::parse(core)?;
+    let mut schema = designs::find(name.design).map_or_else(Vec::new, Design::parameters);
+    for parameter in &mut schema {
+        if let Some((_, value)) = name.parameters.iter().rev().find(|(key, _)| *key == parameter.name) {
+            parameter.default = (*value).to_owned();
+        }
+    }
+    Ok(schema)
+}
+
+/// The parameters of a scalar path.
+pub fn scalar_parameters() -> Vec<Parameter> {
+    ScalarConfig::schema()
+}
+
+/// The core `core` with one more parameter set; `None` if its design has no such parameter.
+///
+/// # Errors
+/// There is no such core.
+pub fn with_parameter(core: &str, name: &str, value: &str) -> Result<Option<String>, String> {
+    if !core_parameters(core)?.iter().any(|parameter| parameter.name == name) {
+        return Ok(None);
+    }
+    let (design, scalar) = core.split_once('+').map_or((core, String::new()), |(d, s)| (d, format!("+{s}")));
+    let separator = if design.contains(':') { ',' } else { ':' };
+    Ok(Some(format!("{design}{separator}{name}={value}{scalar}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sm::policy::ghost::GhostConfig;
+    use sm::scalar::Divergence;
+
+    fn scalar(core: &str) -> Option<ScalarConfig> {
+        CoreName::parse(core).unwrap().scalar
+    }
+
+    fn error(core: &str) -> String {
+        CoreName::parse(core).unwrap_err()
+    }
+
+    #[test]
+    fn names_are_taken_apart() {
+        assert_eq!(CoreName::parse("ghost").unwrap().design, "ghost");
+        assert_eq!(scalar("ghost"), None);
+        assert_eq!(scalar("ghost+scalar"), Some(ScalarConfig::default()));
+        let of = scalar("inorder+scalar+half+memory+compiler").unwrap();
+        assert!(of.halves && of.memory && of.divergence == Divergence::Compiler);
+        assert_eq!(scalar("inorder+scalar+noalu").unwrap().alus, 0);
+        assert_eq!(scalar("inorder+scalar:alus=4,clock=1").unwrap().alus, 4);
+    }
+
+    #[test]
+    fn parameters_are_set_after_those_of_a_short_name() {
+        let config = |core| CoreName::parse(core).unwrap().config::<GhostConfig>();
+        assert_eq!(config("ghost-16").unwrap(), GhostConfig { issue_buffer: 16, ..GhostConfig::default() });
+        let expected = GhostConfig { issue_buffer: 12, guarded: false, ..GhostConfig::default() };
+        assert_eq!(config("ghost-16:guarded=false , issue_buffer = 12+scalar").unwrap(), expected);
+        let error = config("ghost:issue_buffer=65").unwrap_err();
+        assert_eq!(error, "core design `ghost`: `issue_buffer` is 1 to 64, and `65` is not");
+        assert!(config("ghost:size=1").unwrap_err().contains("its parameters are issue_buffer"));
+    }
+
+    #[test]
+    fn every_choice_is_understood() {
+        for choice in &SCALAR_CHOICES[1..] {
+            assert_ne!(scalar(&format!("inorder+scalar+{}", choice.name)), scalar("inorder+scalar"), "{choice:?}");
+        }
+    }
+
+    #[test]
+    fn a_parameter_is_added() {
+        let with = |core| with_parameter(core, "issue_buffer", "4").unwrap();
+        assert_eq!(with("ghost").unwrap(), "ghost:issue_buffer=4");
+        assert_eq!(with("ghost:guarded=false+scalar").unwrap(), "ghost:guarded=false,issue_buffer=4+scalar");
+        assert_eq!(with("inorder"), None);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_what_to_do() {
+        let wrong = error("inorder+scaler");
+        assert!(wrong.contains("`scaler`") && wrong.contains("scalar"), "{wrong}");
+        assert!(error("inorder+half").contains("`inorder+scalar+half`"));
+        assert!(error("inorder+scalar+half+half").contains("twice"));
+        assert!(error("inorder+scalar+compiler+unguarded").contains("choose one"));
+        assert!(error("+scalar").contains("`inorder+scalar`"));
+        assert!(error("ghost:issue_buffer").contains("expected NAME=VALUE"));
+        assert!(error("ghost:guarded=true,guarded=false").contains("`guarded` is set twice"));
+        assert!(error("inorder+scalar:alu=2").contains("its parameters are alus"));
+        assert!(error("ghots:guarded=true").contains("did you mean `ghost`?"));
+    }
+}

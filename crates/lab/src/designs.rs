@@ -1,0 +1,215 @@
+//! The core designs. A new one is its file in `sm` and its row here.
+
+use crate::core_name::CoreName;
+use config::GpuConfig;
+use kit::Parameters;
+use kit::parameters::Parameter;
+use sm::policy::boards::{Bloomboard, StoreBoard, WarScoreboard, Warpboard};
+use sm::policy::ghost::Ghost;
+use sm::policy::ideal::Ideal;
+use sm::policy::loog::Loog;
+use sm::policy::socgpu::Socgpu;
+use sm::scalar::ScalarCounts;
+use sm::{
+    ConfigOf, CoreDesign, CoreOptions, CoreSpec, DesignStatistic, InOrder, IssuePolicy, Scoreboard, TimingTable,
+    WarpMask,
+};
+
+/// Something that can be done with any core design.
+pub trait ForCore {
+    /// What comes of it.
+    type Output;
+    /// Does it with the design `D`.
+    fn with<D: CoreDesign + 'static>(self, config: &ConfigOf<D>) -> Self::Output;
+}
+
+/// A core design.
+#[derive(Debug)]
+pub struct Design {
+    /// Name.
+    pub name: &'static str,
+    /// One line.
+    pub description: &'static str,
+    schema: fn() -> Vec<Parameter>,
+}
+
+impl Design {
+    /// Its parameters.
+    pub fn parameters(&self) -> Vec<Parameter> {
+        (self.schema)()
+    }
+}
+
+macro_rules! designs {
+    (
+        designs { $($design:literal: $type:ty, $about:literal;)* }
+        names { $($name:literal = $setting:literal, $text:literal;)* }
+    ) => {
+        /// All designs.
+        pub const DESIGNS: &[Design] = {
+            type M = u64;
+            &[$(Design { name: $design, description: $about, schema: <ConfigOf<$type> as Parameters>::schema },)*]
+        };
+
+        /// Short names, each of a design with some of its parameters set.
+        pub const SHORT_NAMES: &[(&str, &str)] = &[$(($name, $setting),)*];
+
+        /// Name and description of each design and of what has a short name.
+        pub const CORES: &[(&str, &str)] = &[$(($design, $about),)* $(($name, $text),)*];
+
+        /// Does `task` with the core called `core`, its sets of warps being `M`.
+        ///
+        /// # Errors
+        /// There is no such design or parameter: which there are. Or a scalar path makes no sense on it: why.
+        pub fn for_core<M: WarpMask, T: ForCore>(core: &str, task: T) -> Result<T::Output, String> {
+            let name = CoreName::parse(core)?;
+            match name.design {
+                $($design => with::<M, $type, T>(&name, task),)*
+                design => Err(unknown(design)),
+            }
+        }
+    };
+}
+
+/// Does `task` with `D`, which serves SMs of as many warps as `M`.
+fn with<M, D, T>(name: &CoreName<'_>, task: T) -> Result<T::Output, String>
+where
+    D: CoreDesign<Issue: IssuePolicy<Mask = M>> + 'static,
+    T: ForCore,
+{
+    let config = name.config::<ConfigOf<D>>()?;
+    if name.scalar.is_some() && D::allowances(&config).renames {
+        return Err(format!(
+            "`{}` renames registers: none has one place in the scalar or the vector register file, which is \
+             what the scalar path goes by. Take a design that does not, such as `inorder+scalar` or `ghost+scalar`",
+            name.design
+        ));
+    }
+    Ok(task.with::<D>(&config))
+}
+
+/// The design called `name`.
+pub(crate) fn find(name: &str) -> Option<&'static Design> {
+    DESIGNS.iter().find(|design| design.name == name)
+}
+
+/// The design and parameters that the short name `name` stands for.
+pub fn stands_for(name: &str) -> Option<&'static str> {
+    SHORT_NAMES.iter().find(|(short, _)| *short == name).map(|(_, setting)| *setting)
+}
+
+pub(crate) fn unknown(core: &str) -> String {
+    let known: Vec<&str> = CORES.iter().map(|(name, _)| *name).collect();
+    format!("there is no core design `{}`{}", kit::text::excerpt(core), workloads::suggest::among(core, &known))
+}
+
+/// Checks the name of a core.
+///
+/// # Errors
+/// As [`for_core`].
+pub fn check_core(core: &str) -> Result<(), String> {
+    struct Nothing;
+    impl ForCore for Nothing {
+        type Output = ();
+        fn with<D: CoreDesign + 'static>(self, _: &ConfigOf<D>) {}
+    }
+    for_core::<u64, _>(core, Nothing)
+}
+
+/// Checks that the parameters of a core fit together and an SM of `spec`.
+///
+/// # Errors
+/// As [`for_core`], or they do not: why.
+pub(crate) fn check_core_on(core: &str, spec: &CoreSpec) -> Result<(), String> {
+    struct Check<'a>(&'a CoreSpec);
+    impl ForCore for Check<'_> {
+        type Output = Result<(), String>;
+        fn with<D: CoreDesign + 'static>(self, config: &ConfigOf<D>) -> Self::Output {
+            D::Issue::check(config, self.0)
+        }
+    }
+    let checked = for_core::<u64, _>(core, Check(spec))?;
+    checked.map_err(|problem| format!("core `{}`: {problem}", kit::text::excerpt(core)))
+}
+
+/// Whether nothing in the core design keeps a write after an older read of the same register, nor memory
+/// accesses of a warp in order, as in GPGPU-Sim and Accel-Sim. False of what is no design.
+pub fn lacks_hazard_guard(core: &str) -> bool {
+    struct Guard;
+    impl ForCore for Guard {
+        type Output = bool;
+        fn with<D: CoreDesign + 'static>(self, _: &ConfigOf<D>) -> bool {
+            !D::KEEPS_MEMORY_ORDER
+        }
+    }
+    for_core::<u64, _>(core, Guard).unwrap_or(false)
+}
+
+/// The statistics that only some designs have, each once.
+pub(crate) fn design_statistics(gpu: &GpuConfig) -> Vec<DesignStatistic> {
+    struct Collect<'a>(&'a CoreSpec);
+    impl ForCore for Collect<'_> {
+        type Output = Vec<DesignStatistic>;
+        fn with<D: CoreDesign + 'static>(self, config: &ConfigOf<D>) -> Self::Output {
+            D::Issue::new(config, self.0).statistics()
+        }
+    }
+    let Ok(spec) = CoreSpec::new(gpu, TimingTable::Sass, CoreOptions::default()) else { return Vec::new() };
+    let mut all: Vec<DesignStatistic> = Vec::new();
+    for (core, _) in CORES {
+        for one in for_core::<u128, _>(core, Collect(&spec)).unwrap_or_default() {
+            if !all.iter().any(|other| other.info == one.info) {
+                all.push(one);
+            }
+        }
+    }
+    all.extend(ScalarCounts::default().statistics());
+    all
+}
+
+designs! {
+    designs {
+        "inorder": InOrder<Scoreboard<M>, M>, "in-order issue per warp behind a scoreboard for RAW and WAW: the baseline";
+        "inorder-war": InOrder<WarScoreboard<M>, M>, "in-order issue with an exact WAR scoreboard";
+        "warpboard": InOrder<Warpboard<M>, M>, "in-order issue, one instruction of a warp at a time from issue until it is released";
+        "warpboard-stores": InOrder<StoreBoard<M>, M>, "in-order issue, writers wait while a store of the warp collects operands: for hazard-free register allocation";
+        "bloomboard": InOrder<Bloomboard<M>, M>, "in-order issue, reads pending by register bank in bins that count";
+        "ghost": Ghost<M>, "GhOST: out-of-order issue from a buffer of 8 per warp";
+        "socgpu": Socgpu<M>, "SOCGPU: out-of-order issue from a buffer of 8 per warp that holds instructions until write-back";
+        "loog": Loog<M>, "LOOG: in-order issue with renaming into 32 operand collectors that are reservation stations";
+        "ideal": Ideal<M>, "idealised out-of-order issue from a window of 64 per warp: registers renamed, addresses and branches known";
+    }
+    names {
+        "war-none" = "inorder", "the same as inorder: no protection against WAR, as historical simulators";
+        "inorder-war-exact" = "inorder-war:release=commit", "in-order issue with an exact WAR scoreboard that is cleared at write-back: SOCGPU's baseline";
+        "inorder-war-ideal" = "inorder-war:release=read", "in-order issue with an exact WAR scoreboard that is cleared when operands are read";
+        "warpboard-commit" = "warpboard:release=commit", "in-order issue, one instruction of a warp between issue and commit";
+        "warpboard-read" = "warpboard:release=read", "in-order issue, one instruction of a warp collecting operands at a time";
+        "bloomboard-1" = "bloomboard:counter_bits=1", "in-order issue, reads pending by register bank in 1-bit bins";
+        "bloomboard-2" = "bloomboard:counter_bits=2", "in-order issue, reads pending by register bank in 2-bit bins";
+        "bloomboard-unbounded" = "bloomboard:counter_bits=0", "in-order issue, reads pending by register bank in unbounded bins";
+        "ghost-4" = "ghost:issue_buffer=4", "GhOST with an issue buffer of 4";
+        "ghost-16" = "ghost:issue_buffer=16", "GhOST with an issue buffer of 16";
+        "ghost-32" = "ghost:issue_buffer=32", "GhOST with an issue buffer of 32";
+        "ghost-64" = "ghost:issue_buffer=64", "GhOST with an issue buffer of 64, the maximum";
+        "ghost-ib8" = "ghost:instruction_buffer=8", "GhOST with an instruction buffer of 8";
+        "ghost-precise" = "ghost:precise=true", "GhOST with precise exceptions of loads";
+        "ghost-unguarded" = "ghost:guarded=false", "GhOST by its paper's rules only: nothing keeps a write after an older read in an operand collector";
+        "socgpu-4" = "socgpu:buffer=4", "SOCGPU with a buffer of 4";
+        "socgpu-16" = "socgpu:buffer=16", "SOCGPU with a buffer of 16";
+        "socgpu-32" = "socgpu:buffer=32", "SOCGPU with a buffer of 32";
+        "socgpu-issue" = "socgpu:stops_end=issue", "SOCGPU whose branches wait for the issue, not the write-back, of older instructions";
+        "socgpu-issue-memory" = "socgpu:stops_end=issue,accesses_end=issue", "the same, and accesses to memory wait for the issue of older ones";
+        "loog-8" = "loog:collectors=8", "LOOG with 8 operand collectors, as many as recent GPUs have";
+        "loog-16" = "loog:collectors=16", "LOOG with 16 operand collectors";
+        "loog-lsq" = "loog:queue=32", "LOOG with memory accesses in a load-store queue of 32 in place of operand collectors";
+        "ideal-ra" = "ideal:branches=false", "the same without branches known";
+        "ideal-rb" = "ideal:addresses=false", "the same without addresses known";
+        "ideal-ab" = "ideal:renaming=false", "the same without renaming";
+        "ideal-r" = "ideal:addresses=false,branches=false", "idealised out-of-order issue with only registers renamed";
+        "ideal-a" = "ideal:renaming=false,branches=false", "idealised out-of-order issue with only addresses known";
+        "ideal-b" = "ideal:renaming=false,addresses=false", "idealised out-of-order issue with only branches known";
+        "ideal-none" = "ideal:renaming=false,addresses=false,branches=false", "idealised out-of-order issue with nothing but its window of 64";
+        "ideal-8" = "ideal:window=8", "the same as ideal with a window of 8";
+    }
+}

@@ -1,0 +1,28 @@
+//! Why a run has no complete report.
+
+use crate::report::Report;
+
+/// Why a run has no complete report.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct RunError {
+    /// What, where, why, what to do; may have several lines.
+    pub message: String,
+    /// Whether the user's input is at fault (exit status 2) or the run failed (exit status 1).
+    pub bad_input: bool,
+    /// What was computed before the failure.
+    pub partial: Option<Box<Report>>,
+}
+
+impl RunError {
+    /// A run that failed, with what `report` knows of it if anything ran.
+    pub(crate) fn after(report: Report, message: String, bad_input: bool) -> Self {
+        let report = Report { error: Some(message.clone()), ..report };
+        let partial = (!report.kernels.is_empty()).then(|| Box::new(report));
+        Self { message, bad_input, partial }
+    }
+
+    pub(crate) fn input(message: String) -> Self {
+        Self { message, bad_input: true, partial: None }
+    }
+}

@@ -1,0 +1,81 @@
+//! The machine that a job runs on.
+
+use crate::core_name::CoreName;
+use crate::designs::CORES;
+use crate::energy::EnergyModel;
+use crate::registers::RegisterChoice;
+use config::GpuConfig;
+use sm::CoreOptions;
+use std::num::NonZeroU64;
+use workloads::Form;
+
+/// The machine a job runs on.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// GPU description, overrides applied.
+    pub gpu: GpuConfig,
+    /// Core design, one of [`cores`](crate::cores()); with a scalar path if
+    /// [`SCALAR_CHOICES`](crate::SCALAR_CHOICES) follow it, as in `inorder+scalar`.
+    pub core: String,
+    /// Warp scheduler, one of [`schedulers`](crate::schedulers); the GPU's own if absent.
+    pub scheduler: Option<String>,
+    /// Overrides as the user wrote them, for the report.
+    pub settings: Vec<String>,
+    /// Core cycles after which the run ends as if interrupted.
+    pub max_cycles: Option<u64>,
+    /// Ends the run as failed when all warps have repeated themselves and changed nothing for this number of
+    /// core cycles ([`gpu::Livelock`]). `None`: such a run continues until it is interrupted.
+    pub livelock_cycles: Option<NonZeroU64>,
+    /// Which code of a bundled workload is run.
+    pub code: Form,
+    /// Which registers PTX runs with.
+    pub registers: RegisterChoice,
+    /// Whether machine code of another architecture than the GPU's may run on it.
+    pub any_architecture: bool,
+    /// Stack of a thread where machine code does not bound its own, if not what CUDA gives by default or
+    /// what a launch file says.
+    pub stack_bytes: Option<u32>,
+    /// Whether each instruction is checked against the program order of its warp: the report has the
+    /// findings. Takes about twice as long.
+    pub audit: bool,
+    /// What energy and power are computed with: as the GPU description says; a mistake there is reported
+    /// when a job is run.
+    pub energy: Result<Option<EnergyModel>, String>,
+    /// Interval in core cycles of power over time, if that is requested.
+    pub power_interval: Option<NonZeroU64>,
+}
+
+impl Setup {
+    /// The in-order core on `gpu` as it is described, running PTX.
+    pub fn new(gpu: GpuConfig) -> Self {
+        Self {
+            energy: EnergyModel::of(&gpu),
+            power_interval: None,
+            gpu,
+            core: CORES[0].0.to_owned(),
+            scheduler: None,
+            settings: Vec::new(),
+            max_cycles: None,
+            livelock_cycles: None,
+            code: Form::Ptx,
+            registers: RegisterChoice::default(),
+            any_architecture: false,
+            stack_bytes: None,
+            audit: false,
+        }
+    }
+
+    /// Choices of behaviour for its SMs.
+    ///
+    /// # Errors
+    /// The name of the core design makes no sense.
+    pub(crate) fn core_options(&self) -> Result<CoreOptions, String> {
+        let scalar = CoreName::parse(&self.core)?.scalar;
+        Ok(CoreOptions { scheduler: self.scheduler.clone(), scalar, ..CoreOptions::default() })
+    }
+
+    /// Whether the user has chosen the value of `key`.
+    pub(crate) fn sets(&self, key: &str) -> bool {
+        self.settings.iter().any(|setting| setting.split('=').next().is_some_and(|name| name.trim() == key))
+    }
+}

@@ -1,0 +1,152 @@
+//! What the warps of a simulation do: programs that are executed live, or traces.
+//!
+//! All kinds are one type of stream, so that each core design is compiled once, not once per kind. The
+//! choice costs a comparison per instruction.
+
+use exec::{DeviceState, LiveStream};
+use isa::{
+    CtaSlot, Dim3, DynInst, Fault, KernelId, OperandValues, Pc, Program, Space, StepContext, WarpSlot, WarpStream,
+};
+use std::sync::Arc;
+use trace::{NativeShared, NativeStream, Recorder, Recording, TraceShared, TraceStream};
+
+/// What all SMs share of a source.
+pub(crate) enum Source {
+    /// Device memory and launches of programs that are executed.
+    Live(Box<DeviceState>),
+    /// Traces of Accel-Sim.
+    AccelSim(TraceShared),
+    /// A trace of our own format.
+    Native(NativeShared),
+}
+
+const ONE_KIND: &str = "the streams and the source of a simulation are of one kind";
+
+impl Source {
+    /// The stream of an SM, idle; recorded if there is a recorder, which only live ones may have.
+    pub fn stream(&self, recorder: Option<&Recorder>) -> Stream {
+        match (self, recorder) {
+            (Self::Live(_), None) => Stream::Live(LiveStream::new()),
+            (Self::Live(_), Some(recorder)) => Stream::Recorded(recorder.record(LiveStream::new(), program_of)),
+            (Self::AccelSim(_), _) => Stream::AccelSim(TraceStream::new()),
+            (Self::Native(_), _) => Stream::Native(NativeStream::new()),
+        }
+    }
+
+    /// The state of live execution.
+    #[inline]
+    pub fn live(&mut self) -> &mut DeviceState {
+        let Self::Live(state) = self else { panic!("{ONE_KIND}") };
+        state
+    }
+
+    /// The open traces of Accel-Sim.
+    #[inline]
+    pub fn accelsim(&mut self) -> &mut TraceShared {
+        let Self::AccelSim(traces) = self else { panic!("{ONE_KIND}") };
+        traces
+    }
+
+    /// The open trace of our own format.
+    #[inline]
+    fn native(&mut self) -> &mut NativeShared {
+        let Self::Native(trace) = self else { panic!("{ONE_KIND}") };
+        trace
+    }
+}
+
+fn program_of(state: &DeviceState, kernel: KernelId) -> Option<Arc<Program>> {
+    state.launch(kernel).map(|launch| launch.kernel.program.clone())
+}
+
+/// What the warps of one SM do.
+pub(crate) enum Stream {
+    Live(LiveStream),
+    Recorded(Recording<LiveStream>),
+    AccelSim(TraceStream),
+    Native(NativeStream),
+}
+
+/// Calls a method of the stream, whatever its kind.
+macro_rules! each {
+    ($self:ident.$method:ident($($argument:expr),*)) => {
+        match $self {
+            Stream::Live(stream) => stream.$method($($argument),*),
+            Stream::Recorded(stream) => stream.$method($($argument),*),
+            Stream::AccelSim(stream) => stream.$method($($argument),*),
+            Stream::Native(stream) => stream.$method($($argument),*),
+        }
+    };
+    ($self:ident.$method:ident($shared:ident; $($argument:expr),*)) => {
+        match $self {
+            Stream::Live(stream) => stream.$method($shared.live(), $($argument),*),
+            Stream::Recorded(stream) => stream.$method($shared.live(), $($argument),*),
+            Stream::AccelSim(stream) => stream.$method($shared.accelsim(), $($argument),*),
+            Stream::Native(stream) => stream.$method($shared.native(), $($argument),*),
+        }
+    };
+}
+
+impl WarpStream for Stream {
+    type Shared = Source;
+
+    fn is_alone(&self) -> bool {
+        each!(self.is_alone())
+    }
+
+    fn start_cta(&mut self, shared: &mut Source, kernel: KernelId, cta: Dim3, slot: CtaSlot, warps: &[WarpSlot]) {
+        each!(self.start_cta(shared; kernel, cta, slot, warps));
+    }
+
+    #[inline]
+    fn next_pc(&self, warp: WarpSlot) -> Option<Pc> {
+        each!(self.next_pc(warp))
+    }
+
+    /// Only live execution knows its state.
+    fn watch_changes(&self, shared: &mut Source) {
+        if let (Self::Live(stream), Source::Live(state)) = (self, shared) {
+            stream.watch_changes(state);
+        }
+    }
+
+    fn has_changed(&self, shared: &Source) -> bool {
+        let (Self::Live(stream), Source::Live(state)) = (self, shared) else { return true };
+        stream.has_changed(state)
+    }
+
+    fn digest(&self, warp: WarpSlot) -> u64 {
+        each!(self.digest(warp))
+    }
+
+    fn word_at(&self, shared: &Source, warp: WarpSlot, space: Space, address: u64) -> Option<u32> {
+        let (Self::Live(stream), Source::Live(state)) = (self, shared) else { return None };
+        stream.word_at(state, warp, space, address)
+    }
+
+    #[inline]
+    fn step(
+        &mut self,
+        shared: &mut Source,
+        warp: WarpSlot,
+        context: StepContext,
+        out: &mut DynInst,
+    ) -> Result<(), Box<Fault>> {
+        each!(self.step(shared; warp, context, out))
+    }
+
+    fn step_with_values(
+        &mut self,
+        shared: &mut Source,
+        warp: WarpSlot,
+        context: StepContext,
+        out: &mut DynInst,
+        values: &mut OperandValues,
+    ) -> Result<(), Box<Fault>> {
+        each!(self.step_with_values(shared; warp, context, out, values))
+    }
+
+    fn end_cta(&mut self, slot: CtaSlot) {
+        each!(self.end_cta(slot));
+    }
+}

@@ -1,0 +1,36 @@
+//! The hardware structures of core designs.
+
+use crate::designs::{ForCore, check_core_on, for_core};
+use crate::error::RunError;
+use crate::setup::Setup;
+use sm::{ConfigOf, CoreDesign, CoreSpec, IssuePolicy, Structure, TimingTable, WarpMask};
+
+/// The hardware structures of the core design that `setup` names, in an SM of its GPU.
+///
+/// # Errors
+/// There is no such design or scheduler, or the description cannot be built.
+pub fn structures(setup: &Setup) -> Result<Vec<Structure>, RunError> {
+    struct Build(CoreSpec);
+    impl ForCore for Build {
+        type Output = Vec<Structure>;
+        fn with<D: CoreDesign + 'static>(self, config: &ConfigOf<D>) -> Vec<Structure> {
+            D::Issue::new(config, &self.0).structures()
+        }
+    }
+    let options = setup.core_options().map_err(RunError::input)?;
+    let spec = CoreSpec::new(&setup.gpu, TimingTable::Sass, options).map_err(|e| RunError::input(e.to_string()))?;
+    let scalar = spec.options.scalar.map_or(Vec::new(), |scalar| scalar.structures(&spec));
+    let build = if spec.sm.max_warps as usize <= u64::SLOTS { for_core::<u64, _> } else { for_core::<u128, _> };
+    check_core_on(&setup.core, &spec).map_err(RunError::input)?;
+    let mut all = build(&setup.core, Build(spec)).map_err(RunError::input)?;
+    all.extend(scalar);
+    Ok(all)
+}
+
+/// The structures of the in-order core on the GPU of `setup`. What they use is in the energy of events.
+///
+/// # Errors
+/// The description cannot be built.
+pub fn in_order(setup: &Setup) -> Result<Vec<Structure>, RunError> {
+    structures(&Setup { core: "inorder".to_owned(), ..setup.clone() })
+}

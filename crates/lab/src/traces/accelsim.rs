@@ -1,0 +1,139 @@
+//! Runs traces of Accel-Sim.
+//!
+//! The model is set to what Accel-Sim makes of them: fetch knows the path, latencies and units are those for
+//! machine code, registers are given out in fours per thread, a warp waits for its atomics, copies from the
+//! host leave nothing in L2, and kernels run one after the other unless the user requests that those of
+//! different streams overlap. What the user has set stays.
+
+use super::{Ran, Remarks, Stop, check_architecture, no_values, plain};
+use crate::cores::Build;
+use crate::error::RunError;
+use crate::monitor::Monitor;
+use crate::report::RegisterSource;
+use crate::setup::Setup;
+use crate::simulation::{Expected, Launched, Simulation, check_fit, check_launches};
+use crate::source::Source;
+use config::BranchFetch;
+use gpu::StreamId;
+use sm::CoreOptions;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use trace::{Command, Header, KernelTrace, List, TraceError, TraceShared};
+use workloads::Form;
+
+/// Registers per warp are given out in multiples of this: four per thread.
+const REGISTER_UNIT: u32 = 4 * kit::WARP_LANES as u32;
+
+/// Maximum number of mistakes that one message lists.
+const MOST_MISTAKES: usize = 10;
+
+/// Runs the trace listed at `path` on a GPU set up like `setup`.
+pub(super) fn run<'m>(
+    setup: &Setup,
+    path: &Path,
+    concurrent_streams: bool,
+    monitor: &'m mut dyn Monitor,
+    remarks: &mut Remarks,
+) -> Result<Ran<'m>, RunError> {
+    let files = kernel_files(path)?;
+    let mut setup = setup.clone();
+    if !setup.sets("sm.frontend.branches") {
+        setup.gpu.sm.frontend.branches = BranchFetch::Oracle;
+    }
+    if !setup.sets("sm.register_allocation_unit") {
+        setup.gpu.sm.register_allocation_unit = REGISTER_UNIT;
+    }
+    let expected = look_through(path, &files, &setup, remarks)?;
+    let options = CoreOptions {
+        collectors_as_gpgpu_sim: true,
+        decode_past_barriers: true,
+        ..setup.core_options().map_err(RunError::input)?
+    };
+    if options.scalar.is_some() {
+        let remedy =
+            "run the program itself, or a trace of our own format that was recorded with `warpwright trace --values`";
+        return Err(no_values(&setup, path, remedy));
+    }
+    let build = Build::new(&setup.gpu, &options, Source::AccelSim(TraceShared::new())).map_err(RunError::input)?;
+    let mut simulation = Simulation::new(&setup, build, Box::new(monitor)).map_err(RunError::input)?;
+    simulation.expected = Some(expected);
+    let at_once = if concurrent_streams { setup.gpu.launch.max_concurrent_kernels as usize } else { 1 };
+    let outcome = run_all(&mut simulation, &files, at_once, remarks);
+    Ok((simulation, outcome))
+}
+
+/// Runs the kernels of `files`, of which at most `at_once` are in the machine at a time.
+fn run_all(
+    simulation: &mut Simulation<'_>,
+    files: &[PathBuf],
+    at_once: usize,
+    remarks: &mut Remarks,
+) -> Result<(), Stop> {
+    for file in files {
+        run_to(simulation, at_once - 1)?;
+        let kept_bytes = KernelTrace::KEPT_BYTES / at_once;
+        let Some(trace) = KernelTrace::open_while(file, kept_bytes, &mut || simulation.keep_on())? else {
+            return Err(Stop::Run(gpu::RunError::Interrupted));
+        };
+        let trace = Arc::new(trace);
+        remarks.add(&trace.header.name, &trace.oddities);
+        // One stream for all is the order of the list.
+        let stream = if at_once > 1 { StreamId(trace.header.stream as u32) } else { StreamId(0) };
+        let (name, shape) = (plain(trace.header.name.clone()), trace.header.shape);
+        let launched = Launched { name, registers: RegisterSource::Compiled, code: Form::Sass, shape };
+        let id = simulation.launch(&trace.program, stream, launched);
+        let same = simulation.source().accelsim().launch(trace)?;
+        debug_assert_eq!(id, same);
+    }
+    run_to(simulation, 0)
+}
+
+/// Runs until at most `pending` launches have not ended, and closes the traces of those that have.
+fn run_to(simulation: &mut Simulation<'_>, pending: usize) -> Result<(), Stop> {
+    for kernel in simulation.run_to(pending)? {
+        simulation.source().accelsim().close(kernel);
+    }
+    Ok(())
+}
+
+/// The traces of kernels that `list` names.
+pub(super) fn kernel_files(list: &Path) -> Result<Vec<PathBuf>, RunError> {
+    let commands = List::open(list).map_err(|e| RunError::input(e.to_string()))?.commands;
+    let file = |command| match command {
+        Command::Kernel(path) => Some(path),
+        Command::CopyToDevice { .. } | Command::CopyFromDevice => None,
+    };
+    let files: Vec<_> = commands.into_iter().filter_map(file).collect();
+    if files.is_empty() {
+        return Err(RunError::input(format!("{}: names no kernel, so there is nothing to run", list.display())));
+    }
+    check_launches(files.len()).map_err(|many| RunError::input(format!("{}: {many}", list.display())))?;
+    Ok(files)
+}
+
+/// Reads the heads of all files: what is wrong with any of them is reported before anything runs.
+fn look_through(list: &Path, files: &[PathBuf], setup: &Setup, remarks: &mut Remarks) -> Result<Expected, RunError> {
+    let mut expected = Expected { kernels: files.len() as u32, ctas: 0 };
+    let mut mistakes = Vec::new();
+    for file in files {
+        kit::stop::check().map_err(|e| RunError::input(e.to_string()))?;
+        let unusable = |e: TraceError| format!("{e}\n  named in {}", list.display());
+        let checked = Header::open(file).map_err(unusable).and_then(|header| {
+            check_architecture(&header.name, header.binary_version, setup, remarks)?;
+            check_fit(&setup.gpu, &header.shape).map_err(|misfit| format!("{}: {misfit}", header.name))?;
+            Ok(header)
+        });
+        match checked {
+            Ok(header) => expected.ctas += header.shape.ctas(),
+            Err(mistake) if mistakes.contains(&mistake) => {}
+            Err(mistake) => mistakes.push(mistake),
+        }
+    }
+    if mistakes.is_empty() {
+        return Ok(expected);
+    }
+    let more = mistakes.len().saturating_sub(MOST_MISTAKES);
+    mistakes.truncate(MOST_MISTAKES);
+    mistakes.extend((more > 0).then(|| format!("and {more} more")));
+    Err(RunError::input(mistakes.join("\n")))
+}

@@ -1,0 +1,136 @@
+//! Runs traces: Accel-Sim's and those of our own format.
+
+pub(crate) mod accelsim;
+mod native;
+mod remarks;
+
+pub(crate) use remarks::Remarks;
+
+use crate::error::RunError;
+use crate::monitor::Monitor;
+use crate::report::Report;
+use crate::setup::Setup;
+use crate::simulation::Simulation;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+use trace::{Generation, TraceError};
+
+/// Name of a trace of our own format in its directory.
+pub const NATIVE_FILE: &str = "trace.wwt";
+/// Name of the list of an Accel-Sim trace in its directory.
+pub const LIST_FILE: &str = "kernelslist.g";
+
+/// Whether `path` is meant as a trace: a list (`.g`), a folder with one, a file of our own format.
+pub fn is_trace(path: &Path) -> bool {
+    path.extension().is_some_and(|e| e == "g") || path.is_dir() && file_in(path).is_file() || trace::is_native(path)
+}
+
+/// The trace in `folder`: Accel-Sim's if there is one, else one of our own format.
+pub(crate) fn file_in(folder: &Path) -> PathBuf {
+    let names = [LIST_FILE, NATIVE_FILE].map(|name| folder.join(name));
+    names.iter().find(|path| path.is_file()).unwrap_or(&names[0]).clone()
+}
+
+/// Every file that a run of the trace at `path` reads.
+pub(crate) fn inputs(path: &Path) -> Vec<PathBuf> {
+    let path = if path.is_dir() { file_in(path) } else { path.to_owned() };
+    let kernels = if trace::is_native(&path) { None } else { accelsim::kernel_files(&path).ok() };
+    std::iter::once(path).chain(kernels.into_iter().flatten()).collect()
+}
+
+/// Runs the trace at `path` on a GPU set up like `setup`, reporting its progress to `monitor`.
+pub(crate) fn run(
+    setup: &Setup,
+    path: &Path,
+    concurrent_streams: bool,
+    monitor: &mut dyn Monitor,
+) -> Result<Report, RunError> {
+    let started = Instant::now();
+    let path = &if path.is_dir() { file_in(path) } else { path.to_owned() };
+    let mut remarks = Remarks::default();
+    let (mut simulation, outcome) = if trace::is_native(path) {
+        native::run(setup, path, monitor, &mut remarks)?
+    } else {
+        accelsim::run(setup, path, concurrent_streams, monitor, &mut remarks)?
+    };
+    let report = simulation.summary(path.display().to_string(), started.elapsed());
+    conclude(outcome, Report { remarks: remarks.lines(), ..report })
+}
+
+/// A simulation of a trace, and whether all of its kernels ran.
+type Ran<'m> = (Simulation<'m>, Result<(), Stop>);
+
+/// The report, or the error with what is known of the run.
+fn conclude(outcome: Result<(), Stop>, report: Report) -> Result<Report, RunError> {
+    let (message, bad_input) = match outcome {
+        Ok(()) | Err(Stop::Run(gpu::RunError::Interrupted)) => return Ok(report),
+        // Whatever failed, the user has ended it.
+        Err(_) if kit::stop::requested() => return Ok(Report { interrupted: true, ..report }),
+        Err(Stop::Trace(error)) => (error.to_string(), true),
+        // The warps of a trace do what the file says: a fault is damage to the file.
+        Err(Stop::Run(gpu::RunError::Fault(fault))) => {
+            (format!("{}\n  in kernel `{}`, CTA {}", fault.what, fault.spot.kernel, fault.cta), true)
+        }
+        Err(Stop::Run(gpu::RunError::Deadlock(deadlock))) => (deadlock.to_string(), false),
+        Err(Stop::Run(gpu::RunError::Livelock(livelock))) => (livelock.to_string(), false),
+    };
+    Err(RunError::after(report, message, bad_input))
+}
+
+/// Why the kernels of a trace did not all run.
+#[derive(Debug)]
+pub(crate) enum Stop {
+    /// A file is damaged.
+    Trace(TraceError),
+    /// The run failed.
+    Run(gpu::RunError),
+}
+
+impl From<TraceError> for Stop {
+    fn from(error: TraceError) -> Self {
+        Stop::Trace(error)
+    }
+}
+
+impl From<gpu::RunError> for Stop {
+    fn from(error: gpu::RunError) -> Self {
+        Stop::Run(error)
+    }
+}
+
+/// A scalar path looks at values, which the trace at `path` does not have.
+pub(crate) fn no_values(setup: &Setup, path: &Path, remedy: &str) -> RunError {
+    let (core, shown) = (&setup.core, path.display());
+    RunError::input(format!("`{core}` looks at the values of operands, and `{shown}` has none; {remedy}"))
+}
+
+/// Machine code of another generation than the GPU's runs only if the user says so.
+pub(crate) fn check_architecture(
+    kernel: &str,
+    version: u32,
+    setup: &Setup,
+    remarks: &mut Remarks,
+) -> Result<(), String> {
+    let gpu = &setup.gpu;
+    let (of_trace, of_gpu) = (Generation::of(version), Generation::of(gpu.sm_version));
+    if of_trace == of_gpu {
+        return Ok(());
+    }
+    let mismatch = format!(
+        "{kernel} is machine code for sm_{version} ({}), {} is sm_{} ({})",
+        Generation::name_of(version),
+        gpu.name,
+        gpu.sm_version,
+        Generation::name_of(gpu.sm_version)
+    );
+    if setup.any_architecture {
+        remarks.note(mismatch);
+        return Ok(());
+    }
+    Err(format!("{mismatch}\n  hint: choose another GPU, or allow it with --any-architecture"))
+}
+
+/// A kernel's name as in its source.
+pub(crate) fn plain(name: String) -> String {
+    exec::plain_name(&name).map(str::to_owned).unwrap_or(name)
+}

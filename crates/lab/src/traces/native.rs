@@ -1,0 +1,86 @@
+//! Runs traces of our own format.
+//!
+//! The model is the one that recorded them: what the warps did comes from the file, all else is as
+//! in a live run. On the GPU and with the options of the recording, the figures are the same.
+
+use super::{Ran, Remarks, Stop, check_architecture, no_values, plain};
+use crate::cores::Build;
+use crate::error::RunError;
+use crate::monitor::Monitor;
+use crate::report::RegisterSource;
+use crate::setup::Setup;
+use crate::simulation::{Expected, Launched, Simulation, check_fit, check_launches};
+use crate::source::Source;
+use gpu::StreamId;
+use std::path::Path;
+use std::sync::Arc;
+use trace::{Action, NativeShared, NativeTrace, Timing};
+use workloads::Form;
+
+/// Runs the trace at `path` on a GPU set up like `setup`.
+pub(super) fn run<'m>(
+    setup: &Setup,
+    path: &Path,
+    monitor: &'m mut dyn Monitor,
+    remarks: &mut Remarks,
+) -> Result<Ran<'m>, RunError> {
+    let input = |error: trace::TraceError| RunError::input(error.to_string());
+    let trace = Arc::new(NativeTrace::open(path).map_err(input)?);
+    let few = check_launches(trace.launches().len());
+    few.map_err(|many| RunError::input(format!("{}: {many}", path.display())))?;
+    let expected = check(&trace, setup, remarks)?;
+    let options = setup.core_options().map_err(RunError::input)?;
+    if options.scalar.is_some() && !trace.contents.has_values {
+        return Err(no_values(setup, path, "record it again with `warpwright trace --values`"));
+    }
+    let source = Source::Native(NativeShared::new(trace.clone()).map_err(input)?);
+    let build = Build::new(&setup.gpu, &options, source).map_err(RunError::input)?;
+    let mut simulation = Simulation::new(setup, build, Box::new(monitor)).map_err(RunError::input)?;
+    simulation.expected = Some(expected);
+    let outcome = run_all(&mut simulation, &trace);
+    Ok((simulation, outcome))
+}
+
+/// Repeats what the host did, in the same order.
+fn run_all(simulation: &mut Simulation<'_>, trace: &NativeTrace) -> Result<(), Stop> {
+    let mut launches = trace.launches().iter().enumerate();
+    for action in &trace.contents.actions {
+        match *action {
+            Action::Launch => {
+                let Some((index, launch)) = launches.next() else { continue };
+                let program = &trace.code(index).program;
+                let code = match launch.timing {
+                    Timing::Ptx => Form::Ptx,
+                    Timing::Sass => Form::Sass,
+                };
+                let (name, registers) = (plain(program.name.clone()), RegisterSource::Given);
+                simulation.make_room()?;
+                let launched = Launched { name, registers, code, shape: launch.shape };
+                simulation.launch(program, StreamId(launch.stream), launched);
+            }
+            Action::Wait => {
+                simulation.run()?;
+            }
+            Action::CopyToDevice { address, bytes } => {
+                simulation.run()?;
+                simulation.copied_to_device(address, bytes);
+            }
+        }
+    }
+    simulation.run()?;
+    Ok(())
+}
+
+/// Whether every launch can run on the GPU; if so, how much there is to do.
+fn check(trace: &NativeTrace, setup: &Setup, remarks: &mut Remarks) -> Result<Expected, RunError> {
+    let mut expected = Expected { kernels: trace.launches().len() as u32, ctas: 0 };
+    for (index, launch) in trace.launches().iter().enumerate() {
+        let name = plain(trace.code(index).program.name.clone());
+        if launch.timing == Timing::Sass {
+            check_architecture(&name, launch.architecture, setup, remarks).map_err(RunError::input)?;
+        }
+        check_fit(&setup.gpu, &launch.shape).map_err(|misfit| RunError::input(format!("{name}: {misfit}")))?;
+        expected.ctas += launch.shape.ctas();
+    }
+    Ok(expected)
+}
