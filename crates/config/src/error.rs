@@ -8,7 +8,7 @@ use std::sync::Arc;
 /// A place in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spot {
-    /// File name, or what stands for one.
+    /// File name, or the origin of a text that is in no file.
     pub file: Arc<str>,
     /// Line, from 1; 0 if the whole file is meant.
     pub line: u32,
@@ -53,8 +53,8 @@ pub(crate) struct Lines {
 
 impl Lines {
     pub(crate) fn new(file: &Arc<str>, text: &str) -> Self {
-        let behind = text.bytes().enumerate().filter(|&(_, b)| b == b'\n').map(|(i, _)| i + 1);
-        let starts = std::iter::once(0).chain(behind).collect();
+        let after = text.bytes().enumerate().filter(|&(_, b)| b == b'\n').map(|(i, _)| i + 1);
+        let starts = std::iter::once(0).chain(after).collect();
         Self { file: file.clone(), text: text.into(), starts, last: Cell::new((0, 0)) }
     }
 
@@ -95,7 +95,7 @@ impl fmt::Display for Spot {
 pub struct Problem {
     /// Dotted path of the key; empty if no key is to blame.
     pub key: String,
-    /// Where it stands; `None` for descriptions made by a program.
+    /// The place in the file; `None` for descriptions made by a program.
     pub spot: Option<Spot>,
     /// What is wrong.
     pub message: String,

@@ -1,6 +1,6 @@
 //! Figures measured on real GPUs, to be set beside the simulator's.
 //!
-//! The data stand in `docs/hardware-figures.toml`, which comes with the program.
+//! The data are in `docs/hardware-figures.toml`, which comes with the program.
 //!
 //! ```
 //! use config::measured::{Quantity, figures};
@@ -145,7 +145,7 @@ struct Entry {
 
 /// The figures that come with the program.
 pub fn figures() -> &'static [Figure] {
-    // A file of our own: that it can be read is a test's affair.
+    // A file of our own: a test reads it.
     static FIGURES: LazyLock<Vec<Figure>> = LazyLock::new(|| bundled().unwrap_or_default());
     &FIGURES
 }

@@ -1,4 +1,4 @@
-//! A GPU description as it stands in its file: values by dotted path, each with its place and its
+//! A GPU description as its file gives it: values by dotted path, each with its place and its
 //! source, before anything has been checked.
 
 use crate::error::{ConfigError, Lines, Problem, Spot};
@@ -14,7 +14,7 @@ use toml::de::{DeTable, DeValue};
 
 /// How many descriptions may extend one another in a row.
 const MAX_EXTENDS: u32 = 8;
-/// Most problems with keys that are looked for.
+/// Maximum number of problems with keys in a message.
 const MOST_PROBLEMS: usize = 50;
 /// How deep tables may be nested; the model needs five levels.
 const MAX_DEPTH: u32 = 12;

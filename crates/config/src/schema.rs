@@ -38,6 +38,7 @@ impl fmt::Display for Word {
 
 /// What values a key takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub enum Kind {
     /// An integer between the bounds, both included.
     Int(u32, u32),
@@ -45,11 +46,8 @@ pub enum Kind {
     Pow2(u32, u32),
     /// A frequency in MHz, from 1 to [`MOST_MHZ`].
     Mhz,
-    /// A voltage.
     Volts,
-    /// A switch.
     Bool,
-    /// Words.
     Text,
     /// One of these words.
     Choice(&'static [Word]),

@@ -1,5 +1,6 @@
-//! What must hold between the values of a description. Each value's own bounds stand in the
-//! schema; a value outside of them is reported there, so nothing here may divide by one unseen.
+//! What must hold between the values of a description. Each value's own bounds are in the
+//! model's rows. A value outside its bounds is reported there and still comes here: a division has to
+//! check its divisor.
 
 use crate::error::Problem;
 use crate::{Allocate, Cache, GpuConfig, IndexFunction, OpTiming, Unit, WriteAllocate, WritePolicy};
@@ -267,9 +268,7 @@ fn address_map(config: &GpuConfig, found: &mut Vec<Problem>) {
     let map = &config.dram.address_map;
     let hint = "for example RRRRRRRR.RBBBCCCB.CCCSSSSS: most significant bit first";
     if let Some(strange) = map.chars().find(|c| !"RBCS0.".contains(*c)) {
-        found.push(
-            Problem::new(key, format!("has `{strange}`; only R, B, C, S, 0 and dots may stand there")).hint(hint),
-        );
+        found.push(Problem::new(key, format!("has `{strange}`; only R, B, C, S, 0 and dots may be there")).hint(hint));
         return;
     }
     let count = |letter: char| u32::try_from(map.matches(letter).count()).unwrap_or(u32::MAX);

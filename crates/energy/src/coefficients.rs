@@ -146,7 +146,7 @@ impl Coefficients {
         })
     }
 
-    /// Where the number behind `key` comes from: its own source, or that of its table.
+    /// The source of the value of `key`: its own source, or that of its table.
     pub fn source(&self, key: &str) -> Option<&str> {
         let table = key.split('.').next().unwrap_or(key);
         self.sources.get(key).or_else(|| self.sources.get(table)).map(String::as_str)

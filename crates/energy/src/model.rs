@@ -10,7 +10,7 @@ pub struct Activity {
     pub seconds: f64,
     /// How often each event happened.
     pub events: PerEvent,
-    /// Active lanes of a warp instruction in the mean: 0 to 32.
+    /// Active lanes of a warp instruction on average: 0 to 32.
     pub lanes: f64,
     /// SMs with a warp, mean over the stretch.
     pub active_sms: f64,

@@ -73,7 +73,7 @@ mod tests {
     }
 
     /// The nodes of our GPUs and of the papers, from 45 nm and 1.1 V. Those of the tables by hand; 40 nm
-    /// stands between 45 and 32, 12 between 14 and 10, 8 between 10 and 7.
+    /// is between 45 and 32, 12 between 14 and 10, 8 between 10 and 7.
     #[test]
     fn every_node_that_is_used() {
         let (area, energy) = (|nm| area_factor(45.0, nm), |nm| energy_factor(45.0, 1.1, nm, 0.8));

@@ -23,9 +23,9 @@ pub struct Lanes {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StaticPower {
-    /// Integer adders alone.
+    /// Only integer adders.
     pub int_add: Lanes,
-    /// Integer multipliers alone.
+    /// Only integer multipliers.
     pub int_mul: Lanes,
     /// Both kinds of integer unit.
     pub int: Lanes,

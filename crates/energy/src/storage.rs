@@ -1,9 +1,9 @@
 //! Area and energy of a small hardware structure from its sizes.
 //!
 //! The structures of issue designs are small and have many ports: flip-flops with multiplexers in
-//! front and behind, built of standard cells, as a synthesis tool makes them. Areas, leakage and
+//! front and at the back, built of standard cells, as a synthesis tool makes them. Areas, leakage and
 //! internal energies are those of the NanGate 45 nm Open Cell Library (version 1.3, 2010; typical
-//! corner, 1.1 V, 25 C), of cells alone: no wires, no loads, no decoders, no clock tree. In each use
+//! corner, 1.1 V, 25 C), of cells only: no wires, no loads, no decoders, no clock tree. In each use
 //! half of the cells concerned switch, and half of the bits written change. Other nodes by
 //! [`scaling`](crate::scaling); leakage, for which it has no figures, by area.
 //!

@@ -4,16 +4,16 @@ use std::fs::File;
 use std::io::{Error, ErrorKind, Read, Result};
 use std::path::Path;
 
-/// Most bytes of a description or any other text that someone writes.
+/// Maximum size of a description or any other text written by hand.
 pub const MOST_TEXT_BYTES: u64 = 16 << 20;
 
-/// Most bytes of code: PTX, a cubin, a fat binary, a program.
+/// Maximum size of code: PTX, a cubin, a fat binary, a program.
 pub const MOST_CODE_BYTES: u64 = 1 << 30;
 
-/// Most bytes of a buffer's contents or of a host program.
+/// Maximum size of a buffer's contents or of a host program.
 pub const MOST_DATA_BYTES: u64 = 16 << 30;
 
-/// Most bytes of data from what does not say how long it is.
+/// Maximum size of data from a source that does not say its length.
 const MOST_ENDLESS_BYTES: u64 = 1 << 30;
 
 /// Bytes read between two checks for Ctrl-C.

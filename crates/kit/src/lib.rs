@@ -1,6 +1,6 @@
 //! Small parts that every layer uses.
 //!
-//! Nothing here knows what a GPU is, save that it has lanes and cycles.
+//! Nothing here knows what a GPU is, except that it has lanes and cycles.
 #![warn(missing_docs)]
 
 pub mod bits;

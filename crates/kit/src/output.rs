@@ -214,7 +214,7 @@ fn attempt(path: &Path) -> Result<()> {
 }
 
 /// Whether `path` is written directly: a device, a pipe, or a name by way of `/dev` or `/proc`, which
-/// can stand for any of them or for what the shell has opened.
+/// can be any of them or what the shell has opened.
 fn is_direct(path: &Path) -> bool {
     let special = fs::metadata(path).is_ok_and(|meta| !meta.is_file() && !meta.is_dir());
     special || ["/dev", "/proc"].iter().any(|folder| path.starts_with(folder)) && path.exists()

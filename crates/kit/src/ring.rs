@@ -1,6 +1,6 @@
 //! First in, first out.
 
-/// A queue of small values that keeps its storage: as long as the most entries it ever held, rounded
+/// A queue of small values that keeps its storage: as long as the maximum number of entries it ever held, rounded
 /// up to a power of two, so that places are found by masking.
 #[derive(Clone, Debug)]
 pub struct Ring<T> {
@@ -39,7 +39,7 @@ impl<T: Copy> Ring<T> {
         self.first.wrapping_add(i) & self.slots.len().wrapping_sub(1)
     }
 
-    /// Adds an entry behind the others.
+    /// Adds an entry at the end.
     #[inline(always)]
     pub fn push_back(&mut self, entry: T) {
         if self.len == self.slots.len() {
@@ -80,7 +80,7 @@ impl<T: Copy> Ring<T> {
         Some(entry)
     }
 
-    /// Puts an entry before entry number `i`, or behind all.
+    /// Puts an entry before entry number `i`, or at the end.
     pub fn insert(&mut self, i: usize, entry: T) {
         self.push_back(entry);
         for i in (i + 1..self.len).rev() {

@@ -35,7 +35,7 @@ pub fn until_requested<I: Iterator>(items: I) -> impl Iterator<Item = I::Item> {
     items.enumerate().take_while(|(i, _)| !i.is_multiple_of(ITEMS_PER_LOOK) || !requested()).map(|(_, item)| item)
 }
 
-/// Ends reading or writing that has no other way to end.
+/// Ends reading or writing that cannot be ended otherwise.
 ///
 /// # Errors
 /// If the program has been asked to stop.

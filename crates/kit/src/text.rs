@@ -11,7 +11,7 @@ pub const MOST_LINE: usize = 120;
 const MOST_WORD: usize = 240;
 /// Longest line of a message, in characters.
 const MOST_MESSAGE_LINE: usize = 1000;
-/// Most lines of a message.
+/// Maximum number of lines of a message.
 const MOST_MESSAGE_LINES: usize = 200;
 
 /// `noun` in the form that `number` needs: `plural(2, "launch")` is `launches`.

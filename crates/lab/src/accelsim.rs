@@ -115,7 +115,7 @@ pub struct Ours {
     pub thread_instructions: u64,
     /// Run time, in seconds.
     pub seconds: f64,
-    /// Most memory held, in MiB, where the system tells.
+    /// Maximum memory held, in MiB, where the system reports it.
     pub memory_mib: Option<f64>,
     /// Name and cycles of each kernel.
     pub kernels: Vec<(String, u64)>,
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn damaged_tables_are_told_by_line() {
+    fn damage_in_tables_is_reported_by_line() {
         let good = "t,SM7,100,2,5,160,1.5,300,60 40";
         assert_eq!(reference(good).unwrap().rows[0].kernel_cycles, [60, 40]);
         for bad in ["t,SM7,100,2,5,160,1.5,300,60", "t,SM7,100", "t,SM7,x,1,5,160,1.5,300,60", "t,c,0,1,5,5,1,3,0"] {

@@ -11,7 +11,8 @@
 //! | [`design_cost`], [`energy`] | from counters to joules |
 //! | `source` | what the warps do: live execution or a trace, as one type of stream |
 //! | `engine` | a machine of any core; the one place of dynamic dispatch |
-//! | `cores` | the core designs by name; builds the machine |
+//! | `designs`, `core_name` | the core designs, their names and parameters |
+//! | `cores` | builds a machine of any design |
 //! | `setup`, `structures`, `statistics`, `meter` | description of a run, its figures |
 //! | `simulation` | machine, launches, meter and monitor together |
 //! | `device`, `traces` | feed a simulation: as a device that programs use, from files |

@@ -63,7 +63,7 @@ pub struct Cost {
     pub measure: Measure,
     /// The published figure.
     pub value: f64,
-    /// Core design that it is more than, by our name; none if it is of structures alone.
+    /// Core design whose cost is subtracted, by our name; none if the figure is of structures only.
     pub against: Option<String>,
     /// Entries of the GPU's instruction buffers, where the paper has others than our description.
     pub buffer_entries: Option<u32>,

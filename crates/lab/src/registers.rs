@@ -34,7 +34,7 @@ impl RegisterMode {
 pub struct RegisterChoice {
     /// Which.
     pub mode: RegisterMode,
-    /// Most registers per thread, where they are allocated; else as many as the GPU allows.
+    /// Maximum number of registers per thread, where they are allocated; else as many as the GPU allows.
     pub most: Option<u32>,
 }
 

@@ -1,4 +1,4 @@
-//! The report of a run: one typed schema behind the text and the JSON.
+//! The report of a run: one typed schema for the text and the JSON.
 
 use crate::power::PowerSeries;
 use gpu::Stats;
@@ -97,8 +97,8 @@ pub struct HostFigures {
     pub cycles_per_second: f64,
     /// Simulated warp instructions per second.
     pub warp_instructions_per_second: f64,
-    /// Most memory that the whole process has held so far (resident set); absent where the system
-    /// does not tell.
+    /// Maximum memory that the whole process has held so far (resident set); absent where the system
+    /// does not report it.
     pub peak_memory_bytes: Option<u64>,
 }
 

@@ -1,4 +1,5 @@
-//! From counters to statistics: the one table behind [`schema`] and every report.
+//! From counters to statistics: the one table that [`schema`] and every report are made of. Cores add their own
+//! rows ([`gpu::CoreReport`]).
 
 use crate::designs::design_statistics;
 use config::{GpuConfig, builtin};

@@ -192,7 +192,7 @@ pub fn table(setup: &Setup) -> Result<Vec<Row>, DeviceError> {
     Ok(measure(setup)?.into_iter().map(row).collect())
 }
 
-/// A figure to one digit behind the point, or none for large ones.
+/// A figure with one decimal place, or none for large ones.
 pub fn figure(value: f64) -> String {
     let decimals = if value.abs() >= 1000.0 { 0 } else { 1 };
     let text = format!("{value:.decimals$}");

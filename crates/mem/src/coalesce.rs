@@ -2,7 +2,7 @@
 //!
 //! Follows what Accel-Sim emits: since Maxwell one 32-byte transaction per touched sector; before
 //! that, 128-byte segments, cut to 64 or 32 bytes when only a half or a quarter of them is used.
-//! Transactions stand in the order in which the load/store unit sends them: highest address first.
+//! Transactions are in the order in which the load/store unit sends them: highest address first.
 
 use crate::{Request, RequestKind};
 use kit::{LaneMask, WARP_LANES, lanes};
@@ -12,7 +12,7 @@ use std::ops::Range;
 pub const SECTOR_BYTES: u32 = 32;
 /// Bytes of a line, the most that one transaction can touch.
 pub const LINE_BYTES: u32 = 128;
-/// Most transactions that one warp instruction can make: 32 lanes with four 4-byte pieces each.
+/// Maximum number of transactions of one warp instruction: 32 lanes with four 4-byte pieces each.
 pub const MAX_ACCESSES: usize = 4 * WARP_LANES;
 
 /// How addresses are gathered.
@@ -331,7 +331,7 @@ fn line_bytes_of(address: u64, bytes: u32) -> [u32; 4] {
     std::array::from_fn(|s| (bits >> (32 * s)) as u32)
 }
 
-/// Where local memory lies: word *w* of all threads side by side, so that lanes that use the same
+/// The layout of local memory: word *w* of all threads side by side, so that lanes that use the same
 /// offset touch consecutive words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LocalLayout {
@@ -518,7 +518,7 @@ mod tests {
             prop_assert!(t.windows(2).all(|w| w[0].address >= w[1].address));
         }
 
-        /// The short cut for consecutive lanes agrees with the general way.
+        /// The short cut for consecutive lanes agrees with the general path.
         #[test]
         fn consecutive_lanes_take_a_short_cut_to_the_same_result(start in 0u64..64, log_bytes in 0u32..5) {
             let bytes = 1u32 << log_bytes;

@@ -19,7 +19,7 @@ pub struct IPoly {
 }
 
 impl IPoly {
-    /// Most positions that there is a polynomial for.
+    /// Maximum number of positions: there is no polynomial for more.
     pub const MAX_POSITIONS: u32 = 4096;
 
     /// A hash over `positions` positions, rounded up to a power of two and at most

@@ -11,9 +11,9 @@
 //!                                          replies
 //! ```
 //! [`coalesce`], [`shared_banks`], [`carveout`] and [`Cache`] are parts for the SM's load/store
-//! unit; [`MemorySystem`] is everything beyond the ports. The source tree is the list of knobs:
-//! `cache/{index,replacement,policy}`, `crossbar/{islip,round_robin}`,
-//! `dram/scheduler/{fifo,fr_fcfs}`, `dram/{timing,address}`.
+//! unit; [`MemorySystem`] is everything after the ports. The source tree is the list of choices:
+//! `cache/{index,policy}`, `cache/replacement/`, `crossbar/`, `dram/scheduler/`,
+//! `dram/{timing,address}`.
 //!
 //! The model is that of GPGPU-Sim 4 and Accel-Sim, whose structures, queue lengths and order within
 //! a cycle it follows; the implementation is event-driven and visits only what has something to do.
@@ -44,12 +44,12 @@
 //! - D5. Plain round robin starts at each input equally often (see `crossbar/round_robin`).
 //! - D6. Every write-back occupies the data port; GPGPU-Sim counts some of them as zero bytes.
 //! - D7. A line with a sector under way stays pinned even if that sector is written meanwhile.
-//! - D8. A read of a line that has gone before its former waiters are answered joins them and
-//!   reserves nothing; in GPGPU-Sim the new line would wait for ever.
+//! - D8. A read of a line that was replaced before its former waiters had their replies joins them and
+//!   reserves nothing; in GPGPU-Sim the new line would wait indefinitely.
 //! - D9. A write-back of sectors that are not neighbours is one request per run of neighbours.
 //! - D10. Lines of equal age are replaced in the order of their use within a cycle.
 //! - D11. The texture cache is a cache like the others, without fragment queue and reorder buffer.
-//! - D12. A dirty line that goes at a fill (local data in an L1 that allocates on fill) is written
+//! - D12. A dirty line that is replaced at a fill (local data in an L1 that allocates on fill) is written
 //!   back; GPGPU-Sim loses it.
 //! - D13. Queues too short for one request are taken as just long enough: a miss queue holds three,
 //!   and a slice whose input is shorter than a line's four sectors takes a packet when it is empty.

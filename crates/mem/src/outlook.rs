@@ -1,14 +1,14 @@
 //! How long the memory system cannot answer an SM: what lets an SM run ahead of the others.
 //!
 //! Everything on the way takes at least one step per cycle: an answer that no slice has made yet
-//! needs a look-up, the crossbar and the ejection, and a request behind which the fixed latency of
-//! the L2 still lies needs that too. Each crossbar port's requests are counted by how far they have
+//! needs a look-up, the crossbar and the ejection, and a request that has not passed the fixed
+//! latency of the L2 needs that too. Each crossbar port's requests are counted by how far they have
 //! come; the bound follows from the one that has come farthest.
 
 use crate::clock::Clocks;
 use kit::{Cycle, NEVER, Ring};
 
-/// The requests of the SMs behind one crossbar port that a slice has received.
+/// The requests that slices have received from the SMs of one crossbar port.
 #[derive(Clone, Debug, Default)]
 struct Received {
     /// Of those in slices' latency paths: the L2 cycle in which they leave it, in order.
@@ -46,7 +46,7 @@ pub(crate) struct Outlook {
 }
 
 impl Outlook {
-    /// Nothing on the way to `ports` crossbar ports; the path takes `latency` L2 cycles.
+    /// An outlook without requests for `ports` crossbar ports; the path takes `latency` L2 cycles.
     pub fn new(ports: usize, clocks: &Clocks, latency: u64) -> Self {
         let one_clock = clocks.interconnect.is_one() && clocks.l2.is_one();
         let path = clocks.l2.first_source_at(latency).saturating_sub(1);
@@ -97,7 +97,7 @@ impl Outlook {
     }
 
     /// The first core cycle in which an answer may leave the crossbar at `port`, if all up to `now`
-    /// are done, whatever SMs ask for from now on. The SM may see it in the cycle behind that.
+    /// are done, whatever SMs ask for from now on. The SM may see it in the cycle after that.
     /// `skip_path`: some requests may skip the latency path.
     pub fn first_answer(&mut self, port: usize, now: Cycle, skip_path: bool, clocks: &Clocks) -> Cycle {
         // A request that waits outside the slices, or comes, passes the crossbar both ways.

@@ -30,7 +30,7 @@ pub(crate) enum FromDram {
     Fill(u32),
     /// The acknowledgement of a write passed on.
     Written(Part),
-    /// Nothing: a write-back.
+    /// No reply: a write-back.
     Nothing,
 }
 
@@ -257,7 +257,7 @@ impl Slice {
     }
 
     /// Whether L2 cycle `now` has anything to do. What is full now is not waited for by polling:
-    /// whoever makes room wakes the slice.
+    /// the part that makes room wakes the slice.
     #[inline]
     pub fn is_active(&self, now: u64) -> bool {
         let (dram, crossbar) = (self.to_dram.len() < self.limits[1], self.crossbar_has_room());
@@ -308,7 +308,7 @@ impl Slice {
         self.to_crossbar.first_ready()
     }
 
-    /// Takes it.
+    /// Takes the entry.
     #[inline]
     pub fn pop_answer(&mut self) -> Option<Part> {
         self.to_crossbar.pop()

@@ -55,9 +55,9 @@ pub struct Request {
 /// one per cycle.
 #[derive(Clone, Debug, Default)]
 pub struct Port {
-    /// From the SM.
+    /// Requests of the SM.
     pub outbox: Ring<(Cycle, Request)>,
-    /// To the SM.
+    /// Replies to the SM.
     pub inbox: Ring<(Cycle, Request)>,
 }
 

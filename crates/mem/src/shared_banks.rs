@@ -1,19 +1,19 @@
 //! Bank conflicts of shared memory.
 //!
-//! Banks are four bytes wide; lanes that want the same word share one access. A lane counts with
+//! Banks are four bytes wide; lanes that read the same word share one access. A lane counts with
 //! the word that its access begins in: lanes of a conflict-free 8-byte access begin in the even
 //! banks, so a warp takes two rounds of 16 lanes, and one of 16-byte accesses four of 8 lanes.
 
 use kit::{LaneMask, WARP_LANES, lanes};
 
-/// Most banks that are told apart.
+/// Maximum number of banks.
 pub const MAX_BANKS: usize = 64;
 
 /// Rounds (cycles of the shared-memory pipe) that an access takes: 1 without conflict, 0 for an
 /// empty `mask`. `banks` is a power of two, at most [`MAX_BANKS`].
 ///
 /// With `limited_broadcast`, as before Fermi, only one word per access is broadcast: the lowest
-/// bank's lowest word that several lanes want; all other lanes count one by one.
+/// bank's lowest word that several lanes request; all other lanes count one by one.
 pub fn conflict_degree(mask: LaneMask, addresses: &[u64; WARP_LANES], banks: u32, limited_broadcast: bool) -> u32 {
     if mask == 0 {
         return 0;
@@ -43,7 +43,7 @@ fn differing_bits(mask: LaneMask, addresses: &[u64; WARP_LANES]) -> u64 {
     lanes(mask).fold(0, |bits, lane| bits | (addresses[lane] ^ first))
 }
 
-/// Distance in words from the lowest to the highest that the lanes of `mask`, not empty, want.
+/// Distance in words from the lowest to the highest word of the lanes of `mask`, which is not empty.
 fn words_spanned(mask: LaneMask, addresses: &[u64; WARP_LANES]) -> u64 {
     let first = addresses[mask.trailing_zeros() as usize];
     let (mut low, mut high) = (first, first);
@@ -62,7 +62,7 @@ struct Tally {
     /// Next lane (plus one) with another word of the same bank.
     next: [u8; WARP_LANES],
     word: [u64; WARP_LANES],
-    /// Lanes that want this lane's word; 0 if an earlier lane stands for it.
+    /// Lanes with this lane's word; 0 if an earlier lane has it too.
     wanted: [u8; WARP_LANES],
     distinct: [u8; MAX_BANKS],
     asked: [u8; MAX_BANKS],

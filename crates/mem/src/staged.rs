@@ -2,7 +2,7 @@
 
 use kit::Ring;
 
-/// Entries come in behind, are handed on to the second stage one by one, and leave from there, all
+/// Entries come in at the end, are handed on to the second stage one by one, and leave from there, all
 /// in order. Handing on moves nothing: the stages are the two ends of one queue.
 #[derive(Clone, Debug)]
 pub(crate) struct StagedQueue<T> {
@@ -34,7 +34,7 @@ impl<T: Copy> StagedQueue<T> {
         self.entries.len() - self.ready
     }
 
-    /// The youngest `count` entries of the first stage, which has so many.
+    /// The youngest `count` entries of the first stage, which has at least `count`.
     #[inline]
     pub fn last_waiting(&self, count: usize) -> impl Iterator<Item = T> {
         let len = self.entries.len();
@@ -66,7 +66,7 @@ impl<T: Copy> StagedQueue<T> {
         if self.ready == 0 { None } else { self.entries.front().copied() }
     }
 
-    /// Takes it.
+    /// Takes the oldest entry of the second stage.
     #[inline]
     pub fn pop(&mut self) -> Option<T> {
         if self.ready == 0 {

@@ -58,12 +58,12 @@ kit::counters! {
 pub struct MemorySystem {
     /// The last core cycle that has been done.
     now: Option<Cycle>,
-    /// The next core cycle in which anything can happen, as far as the system itself knows.
+    /// The next core cycle in which anything can happen, the ports left aside.
     next: Cycle,
     clocks: Clocks,
     map: AddressMap,
     packets: Packets,
-    /// SMs behind each crossbar port.
+    /// SMs of each crossbar port.
     sms_per_cluster: usize,
     /// The crossbar port of each SM.
     cluster_of: Box<[u16]>,
@@ -197,7 +197,7 @@ impl MemorySystem {
         self.now.map_or(0, |done| done + 1)
     }
 
-    /// The next core cycle for which [`MemorySystem::advance`] must be called, given what lies in
+    /// The next core cycle for which [`MemorySystem::advance`] must be called, given the contents of
     /// the ports: exact or early, never late; [`NEVER`] if nothing is under way.
     pub fn next_event(&self, ports: &[Port]) -> Cycle {
         let first = self.first_not_done();
@@ -497,7 +497,7 @@ impl MemorySystem {
         self.clocks.dram.floor(cycle)
     }
 
-    /// Packets that the crossbar has moved, either way: each request moves a few.
+    /// Packets that the crossbar has moved, in both directions: each request moves a few.
     pub fn packets_moved(&self) -> u64 {
         self.requests.counters().packets + self.replies.counters().packets
     }

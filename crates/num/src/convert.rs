@@ -64,7 +64,7 @@ impl IntType {
         if self.signed() { ((x << unused) as i64 >> unused) as u64 } else { x << unused >> unused }
     }
 
-    /// The number that the low bits of `x` stand for.
+    /// The number that the low bits of `x` encode.
     #[inline]
     const fn value(self, x: u64) -> i128 {
         let x = self.extend(x);
@@ -137,7 +137,7 @@ pub fn f64_to_int(a: f64, to: IntType, round: Rounding) -> u64 {
     }
 }
 
-/// f32 to integer, clamped to the range of `to`. NaN gives zero, save for 64-bit destinations,
+/// f32 to integer, clamped to the range of `to`. NaN gives zero, except for 64-bit destinations,
 /// where it gives the value with only the top bit set (PTX ISA 8.x, cvt).
 #[inline]
 pub fn f32_to_int(a: f32, to: IntType, round: Rounding, ftz: bool) -> u64 {
@@ -165,7 +165,7 @@ pub fn f32_to_u32_rz(a: f32) -> u32 {
     a as u32
 }
 
-/// Rounds the integer that `a` stands for as `from`.
+/// Rounds the integer that `a` encodes as `from`.
 #[inline(always)]
 fn round_int(a: u64, from: IntType, to: format::Format, round: Rounding) -> u64 {
     let a = from.extend(a);

@@ -1,7 +1,7 @@
 //! Exact arithmetic on f64 values with one rounding at the end, for the rounding modes that the
 //! host does not offer.
 //!
-//! A value is `mantissa * 2^exponent` with a mantissa of up to 128 bits whose lowest bit may stand
+//! A value is `mantissa * 2^exponent` with a mantissa of up to 128 bits whose lowest bit may be set
 //! for anything nonzero that was cut off below it (a sticky bit, "jam").
 
 use crate::Rounding;
@@ -47,7 +47,7 @@ impl Exact {
     /// Both are brought to a leading bit at 126, so 20 bits or more below the lowest are zero, and
     /// the smaller is shifted right by the difference `d` of their exponents with a sticky bit. If
     /// `d` is at most 20 nothing is lost. Else at most one leading bit cancels, the result keeps
-    /// 125 bits, and the sticky bit lies far below the rounding position.
+    /// 125 bits, and the sticky bit is far below the rounding position.
     pub fn add(self, other: Self, round: Rounding) -> Self {
         let zero_sign = if self.negative == other.negative { self.negative } else { round == Rounding::Down };
         if self.mantissa == 0 && other.mantissa == 0 {

@@ -147,7 +147,7 @@ pub(crate) fn odd_sum(x: f64, y: f64) -> f64 {
     // Knuth's two-sum: `error` is exactly the part that rounding lost.
     let back = sum - x;
     let error = (x - (sum - back)) + (y - back);
-    // NaN (from infinities) compares false and leaves the sum alone.
+    // NaN (from infinities) compares false and leaves the sum unchanged.
     let inexact = u64::from(error.abs() > 0.0);
     // Away from the error's side if rounding went up in magnitude: then that is the truncated sum,
     // whose lowest bit becomes the sticky one.

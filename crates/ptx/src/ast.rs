@@ -2,7 +2,7 @@
 //!
 //! The tree keeps what the text says and interprets little: opcodes keep their modifiers as
 //! written, operands are names and literals. Names are interned ([`Sym`]), opcodes too
-//! ([`OpcodeId`]), so that a later pass looks each distinct one up once. What a name stands for
+//! ([`OpcodeId`]), so that a later pass looks each distinct one up once. The declaration of a name
 //! (register, label, variable, function) depends on scope; [`Scopes`](crate::Scopes) resolves it.
 //!
 //! Every node has a [`Span`]; [`SourceText`](crate::SourceText) turns it into line and column.
@@ -96,7 +96,7 @@ pub enum Item {
 pub struct Alias {
     /// The further name.
     pub name: Sym,
-    /// The function it stands for.
+    /// The function of the alias.
     pub target: Sym,
     /// All of it.
     pub span: Span,
@@ -147,7 +147,7 @@ pub struct Loc {
 /// `function_name label+offset, inlined_at file line column`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inlined {
-    /// Label in the debug section where the function's name lies.
+    /// Label in the debug section that has the function's name.
     pub function: Sym,
     /// Bytes past that label.
     pub offset: i64,
@@ -165,7 +165,7 @@ pub struct Inlined {
 pub struct Variable {
     /// Where it lives.
     pub space: StateSpace,
-    /// Who else sees it; `None` means this module alone.
+    /// Which other modules see it; `None` means none.
     pub linkage: Option<Linkage>,
     /// From `.align`, in bytes; `None` means the natural one. See [`Variable::alignment`].
     pub align: Option<u32>,
@@ -175,7 +175,7 @@ pub struct Variable {
     pub ty: Type,
     /// Its name; `None` for the `_` of a prototype.
     pub name: Option<Sym>,
-    /// From `name<count>`: it stands for `name0` … `name(count-1)`.
+    /// From `name<count>`: the names `name0` … `name(count-1)`.
     pub count: Option<u32>,
     /// Array dimensions, outermost first; `None` is `[]`, only as the first.
     pub dims: Vec<Option<u64>>,
@@ -185,7 +185,7 @@ pub struct Variable {
     pub attributes: Vec<Box<str>>,
     /// Initial value.
     pub init: Option<Init>,
-    /// Where the name stands (or the `_`).
+    /// The place of the name (or of the `_`).
     pub name_span: Span,
     /// All of it.
     pub span: Span,
@@ -285,7 +285,7 @@ pub struct Function {
     pub directives: Vec<FunctionDirective>,
     /// The body; `None` for a prototype.
     pub body: Option<Block>,
-    /// Where the name stands.
+    /// The place of the name.
     pub name_span: Span,
     /// The header, up to the body.
     pub span: Span,
@@ -381,7 +381,7 @@ pub enum Statement {
 pub struct Label {
     /// Its name.
     pub name: Sym,
-    /// Where it stands.
+    /// The place in the text.
     pub span: Span,
 }
 
@@ -405,7 +405,7 @@ pub struct RegisterName {
     pub name: Sym,
     /// From `name<count>`: the registers are `name0` … `name(count-1)`.
     pub count: Option<u32>,
-    /// Where it stands.
+    /// The place in the text.
     pub span: Span,
 }
 
@@ -429,7 +429,7 @@ pub struct CallPrototype {
     pub returns: Vec<Variable>,
     /// Parameters.
     pub params: Vec<Variable>,
-    /// `.noreturn` and the like.
+    /// `.noreturn` and similar directives.
     pub directives: Vec<FunctionDirective>,
     /// All of it.
     pub span: Span,
@@ -457,7 +457,7 @@ pub struct Guard {
     pub register: Sym,
     /// Whether it takes effect where the predicate is false.
     pub negated: bool,
-    /// Where it stands.
+    /// The place in the text.
     pub span: Span,
 }
 
@@ -466,7 +466,7 @@ pub struct Guard {
 pub struct Operand {
     /// What it is.
     pub kind: OperandKind,
-    /// Where it stands.
+    /// The place in the text.
     pub span: Span,
 }
 

@@ -25,7 +25,7 @@ impl Severity {
     }
 }
 
-/// One thing to tell.
+/// One message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
     /// How bad it is.
@@ -120,7 +120,7 @@ impl SourceText {
     }
 }
 
-/// All there is to tell about a file: at most [`Diagnostics::LIMIT`] of each severity are kept.
+/// All messages about a file: at most [`Diagnostics::LIMIT`] of each severity are kept.
 #[derive(Clone, Debug, Default)]
 pub struct Diagnostics {
     list: Vec<Diagnostic>,
@@ -167,7 +167,7 @@ impl Diagnostics {
         self.count(Severity::Error) > 0
     }
 
-    /// Whether there is nothing to tell.
+    /// Whether there are no messages.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }

@@ -153,7 +153,7 @@ fn total_bytes(v: &Variable) -> u64 {
     v.bytes().unwrap_or(0).saturating_mul(u64::from(v.count.unwrap_or(1)))
 }
 
-/// Where the parameters of a function lie in its parameter block: each after the one before, at
+/// The places of the parameters of a function in its parameter block: each after the one before, at
 /// the next multiple of its alignment.
 pub fn param_layout(module: &Module, params: &[Variable]) -> Vec<ParamSlot> {
     let mut end = 0_u64;

@@ -225,7 +225,7 @@ impl<'a> Lexer<'a> {
         self.skip_class(IDENT);
     }
 
-    /// A dot and its word: `.v4`, `.shared::cta`. A dot alone is reported.
+    /// A dot and its word: `.v4`, `.shared::cta`. A dot without a word is reported.
     fn dot(&mut self) -> Option<Tok> {
         let start = self.at;
         self.at += 1;

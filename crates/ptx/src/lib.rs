@@ -1,7 +1,7 @@
 //! The PTX front end: from text to a syntax tree, with diagnostics that a person can act on.
 //!
 //! - [`parse`] turns any bytes into a [`Parsed`]: an [`ast::Module`], the [`SourceText`] and the
-//!   [`Diagnostics`]. It always returns; it goes on after an error, so that all errors come at once.
+//!   [`Diagnostics`]. It always returns; it continues after an error, so that all errors come at once.
 //! - [`check`] finds names that are not declared or declared twice, and instructions that are not
 //!   of the ISA: modifiers, types, operands, `.version` and `.target`, by the table of [`isa`].
 //! - [`Inventory`] takes stock of a module: parameters, registers, memory, instruction mix.

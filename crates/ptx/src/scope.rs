@@ -1,4 +1,4 @@
-//! What a name stands for, by the scoping rules of PTX.
+//! The declaration of a name, by the scoping rules of PTX.
 
 use crate::names::{Names, Sym};
 use std::collections::HashMap;
@@ -7,7 +7,7 @@ use std::collections::HashMap;
 ///
 /// Declare module-level names first, then [`push`](Scopes::push) for a function's parameters and
 /// for each `{`, and [`pop`](Scopes::pop) at its end. Labels are visible in their whole block, also
-/// before they stand, so declare a block's labels when it is entered.
+/// before their place, so declare a block's labels when it is entered.
 ///
 /// ```
 /// # use ptx::{Names, Scopes};
@@ -82,7 +82,7 @@ impl<T> Scopes<T> {
         true
     }
 
-    /// What `name` stands for here: the innermost declaration, and for one of a row of numbered
+    /// The declaration of `name` here: the innermost declaration, and for one of a row of numbered
     /// names its number.
     pub fn lookup(&self, names: &Names, name: Sym) -> Option<(&T, Option<u32>)> {
         let mut best: Option<(usize, &T, Option<u32>)> = None;

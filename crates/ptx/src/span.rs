@@ -1,8 +1,8 @@
-//! Where a piece of syntax stands in the text.
+//! The place of a piece of syntax in the text.
 
 /// A range of bytes of the source text.
 ///
-/// Spans say where a node stands, not what it is: **any two compare equal**, so that two trees are
+/// A span is the place of a node and no part of its meaning: **any two compare equal**, so that two trees are
 /// equal when they mean the same, whatever the layout of their texts. Compare [`Span::range`] to
 /// compare places.
 #[derive(Clone, Copy, Debug, Default)]
@@ -71,7 +71,7 @@ impl SourceText {
         &self.text
     }
 
-    /// The text under `span`; empty if the span does not lie in the text.
+    /// The text under `span`; empty if the span is not in the text.
     pub fn snippet(&self, span: Span) -> &str {
         self.text.get(span.range()).unwrap_or("")
     }

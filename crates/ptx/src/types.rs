@@ -177,7 +177,7 @@ named! {
         Visible = "visible",
         /// Yields to another module's definition.
         Weak = "weak",
-        /// Merged with the like-named of other modules.
+        /// Merged with those of the same name in other modules.
         Common = "common",
     }
 }

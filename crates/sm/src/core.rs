@@ -1,6 +1,7 @@
 //! An SM as a core of a machine: [`gpu::Core`].
 
 mod activity;
+mod report;
 mod totals;
 
 pub use totals::SmTotals;

@@ -20,7 +20,7 @@ pub(crate) enum Event {
     End,
 }
 
-/// Reads the body of a trace and sees to it that its parts stand where they belong.
+/// Reads the body of a trace and checks that its parts are where they belong.
 #[derive(Debug)]
 pub(crate) struct Body {
     lines: Lines,
@@ -141,7 +141,7 @@ pub(crate) struct Form {
     pub space: Option<Space>,
 }
 
-/// How the addresses of an access lie.
+/// The pattern of the addresses of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
     /// There are none.
@@ -327,7 +327,7 @@ impl CtaReader {
         }
     }
 
-    /// Decodes the next CTA into `out`, behind what earlier calls put there; false at the end of the file.
+    /// Decodes the next CTA into `out`, after the CTAs of earlier calls; false at the end of the file.
     pub fn next(&mut self, table: &mut InstTable, out: &mut Decoded) -> Result<bool, TraceError> {
         self.seen.fill(false);
         let first = out.warps.len();
@@ -427,7 +427,7 @@ impl CtaReader {
     }
 
     /// Decodes what the present line says of an execution of the instruction `at`: mask, width and
-    /// where things stand have been read.
+    /// the positions have been read.
     fn execution(
         &mut self,
         at: InstIndex,
@@ -449,7 +449,7 @@ impl CtaReader {
             None => Place { known: Known::Plain, ..Place::NONE },
         };
         if meaning.control == isa::Control::AsyncWait && !place.shape.has_base() {
-            // The immediate, which stands last (tracer version 4 and later).
+            // The immediate, which is last (tracer version 4 and later).
             let groups = said.rest.next().and_then(decimal).unwrap_or(0);
             place.shape = Shape::GroupsLeft(groups.min(255) as u8);
         }

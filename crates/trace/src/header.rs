@@ -27,10 +27,10 @@ pub struct Header {
     pub line_info: bool,
 }
 
-/// Most threads that a CTA may have, on every NVIDIA GPU.
+/// Maximum number of threads of a CTA, on every NVIDIA GPU.
 const MAX_CTA_THREADS: u64 = 1024;
 
-/// Most registers that a trace may give a thread: some description may have more than real GPUs.
+/// Maximum number of registers of a thread in a trace: some description may have more than real GPUs.
 const MAX_REGISTERS: u32 = 65_535;
 
 impl Header {

@@ -84,7 +84,7 @@ impl KernelTrace {
     }
 
     /// As [`KernelTrace::open`], keeping what is decoded if it takes no more than `kept_bytes`;
-    /// `keep_on` is asked behind each CTA. `None` if it said no.
+    /// `keep_on` is called after each CTA. `None` if it said no.
     ///
     /// # Errors
     /// As [`KernelTrace::open`].

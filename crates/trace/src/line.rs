@@ -15,7 +15,7 @@ impl Layout {
         Self { leading: if header.tracer_version < 3 { 4 } else { 0 } + u8::from(header.line_info) }
     }
 
-    /// Where in the line that `text` begins with the program counter stands, if all before it is as it should be.
+    /// Where in the line that `text` begins with the program counter is, if all before it is as it should be.
     pub fn start(self, text: &[u8]) -> Option<usize> {
         let mut at = 0;
         for _ in 0..self.leading {
@@ -61,7 +61,7 @@ impl<'a> Words<'a> {
         (from < to).then(|| &text[from..to])
     }
 
-    /// The first address, and where its digits stand.
+    /// The first address, and the position of its digits.
     #[inline]
     fn base(&mut self) -> Result<(u64, Range<usize>), &'static str> {
         let word = self.next().ok_or("a base address")?;
@@ -99,7 +99,7 @@ fn hexadecimal(word: &[u8]) -> Option<u64> {
     leading_hexadecimal(digits).and_then(|(number, length)| (length == digits.len()).then_some(number))
 }
 
-/// Most digits of a hexadecimal number.
+/// Maximum number of digits of a hexadecimal number.
 const HEX_DIGITS: usize = 16;
 
 /// What each character is worth as a hexadecimal digit; 255 for those that are none.
@@ -130,7 +130,7 @@ pub(crate) fn leading_hexadecimal(text: &[u8]) -> Option<(u64, usize)> {
     (1..=HEX_DIGITS).contains(&length).then_some((number, length))
 }
 
-/// A line, taken apart as far as is needed to know the static instruction.
+/// The parts of a line that identify the static instruction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Line<'a> {
     pub pc: u64,
@@ -150,7 +150,7 @@ pub(crate) struct Dynamic<'a> {
     pub places: Places,
 }
 
-/// Where things stand in a line.
+/// Positions in a line.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Places {
     /// The program counter, which comes first but for what [`Layout`] puts before it.
@@ -169,7 +169,7 @@ impl Places {
     }
 }
 
-/// Most registers on either side of an instruction; Accel-Sim takes 4 at most.
+/// Maximum number of registers on either side of an instruction; Accel-Sim takes 4 at most.
 const MAX_REGISTERS: u64 = 16;
 
 impl<'a> Line<'a> {
@@ -212,11 +212,12 @@ fn skip_registers(words: &mut Words<'_>) -> Result<(), &'static str> {
 /// Addresses of the active lanes, as short as they can be kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Addresses {
-    /// None given.
     Absent,
     /// The first active lane has `base`, each following one `stride` more.
-    Affine { base: u64, stride: i64 },
-    /// One each.
+    Affine {
+        base: u64,
+        stride: i64,
+    },
     List,
 }
 
@@ -229,11 +230,11 @@ pub(crate) fn is_sane(base: u64, stride: i64, lanes: u32) -> bool {
     base >> ADDRESS_BITS == 0 && (0..1 << ADDRESS_BITS).contains(&last)
 }
 
-/// Addresses, and how they stand in a line.
+/// Addresses, and their form in a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Access {
     pub addresses: Addresses,
-    /// Where the digits of the first one stand, if the others are given as distances from it.
+    /// Position of the digits of the first one, if the others are given as distances from it.
     pub base: Option<Range<usize>>,
 }
 

@@ -12,7 +12,7 @@ pub enum Command {
     CopyToDevice {
         /// Device address.
         address: u64,
-        /// How much.
+        /// Bytes copied.
         bytes: u64,
     },
     /// A copy from the device to the host; nothing is simulated of it.
@@ -21,7 +21,7 @@ pub enum Command {
     Kernel(PathBuf),
 }
 
-/// Most lines of a list: far above any program's launches and copies.
+/// Maximum number of lines of a list: far above any program's launches and copies.
 pub const MOST_COMMANDS: usize = 4 << 20;
 
 /// A `kernelslist.g`.

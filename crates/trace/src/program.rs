@@ -109,7 +109,7 @@ impl InstTable {
         found
     }
 
-    /// The program, in order of program counters. Instructions that share one stand side by side.
+    /// The program, in order of program counters. Instructions that share one are neighbours.
     pub fn finish(&mut self, header: &Header) -> Program {
         let mut order: Vec<usize> = (0..self.entries.len()).collect();
         order.sort_by_key(|&i| self.entries[i].pc);

@@ -12,7 +12,7 @@ use std::ops::Range;
 /// Longest line that is remembered.
 const MAX_BYTES: usize = 1 << 10;
 
-/// How far an access's addresses lie from the first one, and which of them are odd.
+/// Distances of an access's addresses from the first one, and which of them are odd.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reach {
     /// The least, 0 or less.
@@ -32,7 +32,7 @@ pub(crate) enum Again {
         bytes: usize,
         /// Address of the first active lane, if there are addresses.
         base: Option<u64>,
-        /// An address lies below [`Reach::odd_below`].
+        /// An address is below [`Reach::odd_below`].
         odd: bool,
     },
     /// All but the mask, on which nothing else depends.
@@ -52,7 +52,7 @@ pub(crate) enum Known {
     Plain,
     /// It has no addresses.
     Whole,
-    /// Its addresses are given as distances from the first, whose digits stand here.
+    /// Its addresses are given as distances from the first, whose digits are here.
     Moving(Range<usize>, Reach),
     /// Not at all.
     Not,
@@ -69,7 +69,7 @@ pub(crate) struct Repeat {
     reach: Option<Reach>,
     /// The mask may be another.
     plain: bool,
-    /// Where things stand in `text`; the width was this.
+    /// Positions in `text`, and the width of the access.
     places: Places,
     pub width: u64,
     /// What was made of it, by its number, and in which CTA or run of CTAs.
@@ -86,7 +86,7 @@ pub(crate) struct Repeat {
 }
 
 impl Repeat {
-    /// No line so far of an instruction behind which `next` is expected.
+    /// An instruction without a line so far, after which `next` is expected.
     pub fn before(next: InstIndex) -> Self {
         Self { next, ..Self::default() }
     }
@@ -127,7 +127,7 @@ impl Repeat {
         self.text[from..to].copy_from_slice(&line[from..to]);
     }
 
-    /// What the line that stands in `text` from `start` on says again. Its form is of use only if
+    /// What the line in `text` from `start` on repeats. Its form is of use only if
     /// `form_is_known`.
     #[inline]
     pub fn compare(&self, text: &[u8], start: usize, form_is_known: bool) -> Option<Again> {

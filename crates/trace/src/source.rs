@@ -12,7 +12,7 @@ const MAX_LINE_BYTES: usize = 64 << 10;
 /// Bytes read from a file, and decompressed, at a time.
 const BUFFER_BYTES: usize = 256 << 10;
 
-/// Bytes that tell how a file is compressed.
+/// First bytes of a file, which identify its compression.
 const MAGIC_BYTES: u64 = 6;
 
 /// Opens `path`, decompressing what the first bytes (not the name) say is compressed: gzip, xz, zstd.
@@ -63,7 +63,7 @@ pub(crate) struct Lines {
     buffer: Vec<u8>,
     from: usize,
     to: usize,
-    /// Most bytes read at a time.
+    /// Maximum number of bytes read at a time.
     at_a_time: usize,
     /// Where the present line is in `buffer`.
     line: Range<usize>,
@@ -85,7 +85,7 @@ impl Lines {
         let input = open_decompressed(path).map_err(|e| {
             let error = TraceError::new(path, 0, format!("cannot be opened: {e}"));
             if e.kind() == ErrorKind::NotFound {
-                error.hint("kernel files stand beside the list, under the names that it gives")
+                error.hint("kernel files are beside the list, under the names that it gives")
             } else {
                 error
             }
@@ -131,7 +131,7 @@ impl Lines {
         }
     }
 
-    /// Reads on, behind what has not been gone past, of which there is less than a longest line;
+    /// Reads more, after the bytes that have not been passed, of which there is less than a longest line;
     /// returns how many bytes there were.
     #[cold]
     fn fill(&mut self) -> Result<usize, TraceError> {
@@ -166,7 +166,7 @@ impl Lines {
         &self.buffer[self.line.clone()]
     }
 
-    /// What comes after the current line, as far as it has been read.
+    /// The bytes after the current line that have been read.
     #[inline]
     pub fn ahead(&self) -> &[u8] {
         &self.buffer[self.from..self.to]

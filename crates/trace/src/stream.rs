@@ -19,7 +19,7 @@ struct Launch {
 /// Where the CTAs of a launch come from, in order of dispatch.
 #[derive(Debug)]
 enum Ctas {
-    /// They were kept when the trace was opened; so many have been dispatched.
+    /// They were kept when the trace was opened; this many have been dispatched.
     Kept(Arc<Decoded>, usize),
     /// From the file once more.
     Read(Box<(CtaReader, InstTable)>),
@@ -61,7 +61,7 @@ impl TraceShared {
     }
 }
 
-/// Where a warp stands in its CTA's trace.
+/// A warp's position in its CTA's trace.
 #[derive(Clone, Copy, Debug, Default)]
 struct Cursor {
     cta: CtaSlot,
@@ -75,7 +75,7 @@ struct Cursor {
 struct Resident {
     /// The CTA among others, if the launch's are kept.
     kept: Option<Arc<Decoded>>,
-    /// The CTA alone, if not.
+    /// The one CTA, if not.
     alone: Decoded,
     position: Dim3At,
     shared_base: u64,
@@ -117,7 +117,7 @@ pub(crate) fn slot<T: Default>(all: &mut Vec<T>, index: usize) -> &mut T {
     &mut all[index]
 }
 
-/// Where the first active lane's address lies (T4): the space, and where its window begins.
+/// The place of the first active lane's address (T4): the space, and where its window begins.
 fn resolve(first: u64, shared_base: u64, local_base: u64) -> (Space, u64) {
     if shared_base == 0 || local_base == 0 {
         // Accel-Sim takes all for shared where the trace does not know its windows.

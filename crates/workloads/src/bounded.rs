@@ -1,5 +1,5 @@
 //! Running error analysis: a reference value together with a bound on how far the device's value
-//! may lie from it.
+//! may be from it.
 //!
 //! A host reference written with [`Bounded`] states its own tolerance. Each operation adds what
 //! rounding its result may cost (half an ulp of the result) to what its operands' errors cost
@@ -45,7 +45,7 @@ impl<const P: u32> Bounded<P> {
         self.value
     }
 
-    /// How far from it the device's value may lie.
+    /// Maximum difference of the device's value from it.
     pub const fn error(self) -> f64 {
         self.error
     }

@@ -32,7 +32,7 @@ macro_rules! bundled {
 pub struct Record {
     /// Compiler and version.
     pub compiler: String,
-    /// Its flags, save the architecture.
+    /// Flags of the compiler, except the architecture.
     pub flags: String,
     /// By file name without extension.
     #[serde(flatten)]

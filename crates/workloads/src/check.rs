@@ -78,7 +78,7 @@ impl Check {
         check.lengths(expected.len(), got.len())
     }
 
-    /// Compares for equality of all bits, save that +0 and -0 differ and NaN equals itself.
+    /// Compares for equality of all bits, except that +0 and -0 differ and NaN equals itself.
     pub fn same_bits(what: &str, got: &[f32], expected: &[f32]) -> Self {
         let mut check = Self::new(what, "same bits");
         for (g, e) in until_requested(got.iter().zip(expected)) {

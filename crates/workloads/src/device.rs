@@ -95,12 +95,11 @@ pub enum Registers {
 
 /// A launch of a kernel.
 #[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct Launch<'a> {
     /// Module that holds the kernel.
     pub module: ModuleId,
-    /// Kernel's name.
     pub kernel: &'a str,
-    /// CTAs.
     pub grid: Dim3,
     /// Threads per CTA.
     pub block: Dim3,
@@ -117,13 +116,12 @@ pub struct Launch<'a> {
 /// Why a device could not do what it was asked.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub enum DeviceError {
     /// No room for a buffer.
     #[error("buffer `{name}` of {} does not fit: {reason}", kit::text::counted(*bytes, "byte"))]
     OutOfMemory {
-        /// Buffer's name.
         name: String,
-        /// Its size.
         bytes: u64,
         /// What is in the way.
         reason: String,
@@ -131,14 +129,12 @@ pub enum DeviceError {
     /// A host access beyond a buffer.
     #[error("access to {} at offset {offset} of a buffer of {}", kit::text::counted(*bytes, "byte"), kit::text::counted(*size, "byte"))]
     OutOfRange {
-        /// First byte.
         offset: u64,
-        /// Bytes wanted.
         bytes: u64,
-        /// Bytes there are.
+        /// Size of the buffer.
         size: u64,
     },
-    /// There is no such texture or surface, or not enough memory behind it.
+    /// There is no such texture or surface, or not enough memory in it.
     #[error("no texture or surface can be made: {0}")]
     Image(String),
     /// The module could not be loaded; the text has all diagnostics, rendered.
@@ -150,7 +146,7 @@ pub enum DeviceError {
     /// The module has no such kernel.
     #[error("there is no kernel `{name}` in the module{}", crate::suggest::among(name, known))]
     UnknownKernel {
-        /// Name asked for.
+        /// Requested name.
         name: String,
         /// Kernels there are.
         known: Vec<String>,
@@ -158,7 +154,7 @@ pub enum DeviceError {
     /// The module has no such global variable.
     #[error("there is no variable `{name}` in the module{}", crate::suggest::among(name, known))]
     UnknownSymbol {
-        /// Name asked for.
+        /// Requested name.
         name: String,
         /// Variables there are.
         known: Vec<String>,
@@ -166,7 +162,6 @@ pub enum DeviceError {
     /// Arguments do not fit the kernel's parameters.
     #[error("kernel `{kernel}`: {problem}")]
     Arguments {
-        /// Kernel's name.
         kernel: String,
         /// Count or size at odds.
         problem: String,
@@ -174,7 +169,6 @@ pub enum DeviceError {
     /// Grid, block, shared memory or registers that the GPU cannot run.
     #[error("kernel `{kernel}` cannot be launched: {problem}")]
     Shape {
-        /// Kernel's name.
         kernel: String,
         /// Which limit, and its value.
         problem: String,

@@ -60,16 +60,15 @@ impl Form {
 
 /// A number that the user may choose.
 #[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct Parameter {
     /// Name on the command line.
     pub name: &'static str,
-    /// What it means.
+    /// Meaning of the parameter.
     pub description: &'static str,
     /// Its value for [`Size::Small`], [`Size::Medium`] and [`Size::Large`].
     pub sizes: [u64; 3],
-    /// Smallest value.
     pub min: u64,
-    /// Largest value.
     pub max: u64,
     /// The value must be a multiple of this.
     pub multiple_of: u64,
@@ -90,33 +89,31 @@ impl Parameter {
 /// Why a workload did not run to its end. Wrong results are no error here: see [`Outcome`].
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub enum WorkloadError {
     /// No workload of this name.
     #[error("there is no workload `{name}`{}", suggest::among(name, known))]
     UnknownWorkload {
-        /// Name asked for.
+        /// Requested name.
         name: String,
-        /// Those there are.
+        /// Known names.
         known: Vec<&'static str>,
     },
     /// The workload has no such parameter.
     #[error("workload `{workload}` has no parameter `{name}`{}", suggest::among(name, known))]
     UnknownParameter {
-        /// Workload.
         workload: &'static str,
-        /// Name asked for.
+        /// Requested name.
         name: String,
-        /// Those there are.
+        /// Known names.
         known: Vec<&'static str>,
     },
     /// A value out of range.
     #[error("parameter `{name}` of workload `{workload}` is {value}: {rule}")]
     BadParameter {
-        /// Workload.
         workload: &'static str,
-        /// Parameter.
         name: &'static str,
-        /// Value asked for.
+        /// Requested value.
         value: u64,
         /// What it must be.
         rule: String,
@@ -124,7 +121,6 @@ pub enum WorkloadError {
     /// It is not compiled for the GPU's architecture.
     #[error("workload `{workload}` has machine code for {}, the GPU is sm_{sm_version}", known.join(", "))]
     NoMachineCode {
-        /// Workload.
         workload: &'static str,
         /// Architecture of the GPU.
         sm_version: u32,
@@ -187,7 +183,7 @@ pub struct Workload {
 }
 
 impl Workload {
-    /// Values of all parameters: those of a size, save the ones given.
+    /// Values of all parameters: those of a size, except the ones given.
     pub fn params(&'static self, size: Size, given: &[(String, u64)]) -> Result<Params, WorkloadError> {
         let mut params = Params(self.parameters.iter().map(|p| (p.name, p.sizes[size as usize])).collect());
         for (name, value) in given {

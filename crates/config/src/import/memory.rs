@@ -212,7 +212,7 @@ pub(super) fn dram(reader: &mut Reader, clocks: &Clocks) -> Dram {
     }
 }
 
-/// GPGPU-Sim's files do not name the technology; burst length and data rate tell it well enough.
+/// GPGPU-Sim's files do not name the technology; burst length and data rate identify it well enough.
 fn technology(burst_length: u32, data_rate: u32) -> &'static str {
     match (burst_length, data_rate) {
         (..=4, ..=2) => "HBM2",

@@ -1,4 +1,4 @@
-//! The options of GPGPU-Sim 4 and Accel-Sim: their defaults, and what becomes of each here.
+//! The options of GPGPU-Sim 4 and Accel-Sim: their defaults, and the keys that they set.
 
 /// What becomes of an option.
 #[derive(Clone, Copy, Debug, PartialEq)]

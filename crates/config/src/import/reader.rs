@@ -1,4 +1,4 @@
-//! Reads the values of options, and keeps account of what becomes of each.
+//! Reads the values of options, and notes the outcome of each.
 
 use super::Outcome;
 use super::options::{self, Fate};

@@ -11,7 +11,7 @@ pub(super) struct Given {
     pub name: String,
     /// Without quotes; runs of blanks are one blank.
     pub value: String,
-    /// Where the option stands.
+    /// The place of the option.
     pub spot: Spot,
 }
 

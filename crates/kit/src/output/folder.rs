@@ -6,7 +6,7 @@ use std::fs;
 use std::io::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
 
-/// Folders made on the way to an output. Dropped before [`MadeFolders::keep`], those that are empty go.
+/// Folders made for an output. Dropped before [`MadeFolders::keep`], empty ones are removed.
 #[derive(Debug, Default)]
 pub struct MadeFolders(Vec<PathBuf>);
 

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
 
-/// Most links that are followed, as Linux has it.
+/// Maximum number of links that are followed, as in Linux.
 const MOST_LINKS: usize = 40;
 
 /// Whether both paths name one file, however they are spelt and by whatever links. Devices and pipes

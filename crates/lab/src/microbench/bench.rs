@@ -75,7 +75,7 @@ impl Bench {
         Ok(buffer)
     }
 
-    /// Runs the kernel; gives the statistics of this launch alone.
+    /// Runs the kernel; gives the statistics of this launch only.
     ///
     /// # Errors
     /// What the device reports.
@@ -107,7 +107,7 @@ impl Bench {
     }
 }
 
-/// Two launches that differ in their amount of work alone.
+/// Two launches that differ only in their amount of work.
 #[derive(Clone, Debug)]
 pub struct Difference {
     short: Stats,
@@ -129,7 +129,7 @@ impl Difference {
 /// Trips that are enough for the steady state, and their double.
 const TRIPS: (u32, u32) = (4, 8);
 
-/// A body of instructions in a loop that goes on and on.
+/// A body of instructions in a loop that never ends.
 #[derive(Clone, Copy, Debug)]
 pub struct Steady<'a> {
     /// Gives registers their values.
@@ -290,7 +290,7 @@ pub fn l2_port_bandwidth(setup: &Setup, trips: u32) -> Result<Bandwidth, DeviceE
     Ok(Bandwidth { bytes_per_cycle: bytes / counted.of("cycles"), counted })
 }
 
-/// All SMs read, past L1, data that lie in DRAM alone, in one stream.
+/// All SMs read data that are only in DRAM, bypassing L1, in one stream.
 ///
 /// # Errors
 /// What the device reports.

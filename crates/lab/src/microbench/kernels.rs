@@ -23,7 +23,7 @@ const fn chain_from(lowest_sm: u32, class: OpClass, link: &'static str) -> Chain
     Chain { class, link, lowest_sm }
 }
 
-/// A chain of each class that has results, does not access memory and stands in PTX.
+/// A chain of each class that has results, does not access memory and exists in PTX.
 pub const CHAINS: &[Chain] = &[
     chain(OpClass::Move, "mov.u32 %r1, %r1;"),
     chain(OpClass::IntAdd, "add.s32 %r1, %r1, 7;"),
@@ -86,8 +86,8 @@ pub fn clear() -> String {
     })
 }
 
-/// `setup`, then `body` as often as the parameter `trips` says. The loop's own counting stands
-/// before the body, so that only the jump back comes behind it.
+/// `setup`, then `body` as often as the parameter `trips` says. The loop's own counting is
+/// before the body, so that only the jump back follows it.
 pub fn looped(sm: u32, setup: &str, body: &str) -> String {
     format!(
         "{}{setup}\nLOOP:\nsub.s32 %r0, %r0, 1;\nsetp.ne.s32 %q1, %r0, 0;\n{body}\n@%q1 bra LOOP;\nret;\n}}\n",

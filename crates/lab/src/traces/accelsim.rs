@@ -5,7 +5,8 @@
 //! host leave nothing in L2, and kernels run one after the other unless the user requests that those of
 //! different streams overlap. What the user has set stays.
 
-use super::{Ran, Remarks, Stop, check_architecture, no_values, plain};
+use super::checks::{Ran, Stop, check_architecture, no_values, plain};
+use super::remarks::Remarks;
 use crate::cores::Build;
 use crate::error::RunError;
 use crate::monitor::Monitor;

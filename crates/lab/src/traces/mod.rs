@@ -1,19 +1,18 @@
 //! Runs traces: Accel-Sim's and those of our own format.
 
-pub(crate) mod accelsim;
+mod accelsim;
+mod checks;
 mod native;
 mod remarks;
 
-pub(crate) use remarks::Remarks;
-
+use self::checks::Stop;
+use self::remarks::Remarks;
 use crate::error::RunError;
 use crate::monitor::Monitor;
 use crate::report::Report;
 use crate::setup::Setup;
-use crate::simulation::Simulation;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use trace::{Generation, TraceError};
 
 /// Name of a trace of our own format in its directory.
 pub const NATIVE_FILE: &str = "trace.wwt";
@@ -57,9 +56,6 @@ pub(crate) fn run(
     conclude(outcome, Report { remarks: remarks.lines(), ..report })
 }
 
-/// A simulation of a trace, and whether all of its kernels ran.
-type Ran<'m> = (Simulation<'m>, Result<(), Stop>);
-
 /// The report, or the error with what is known of the run.
 fn conclude(outcome: Result<(), Stop>, report: Report) -> Result<Report, RunError> {
     let (message, bad_input) = match outcome {
@@ -75,62 +71,4 @@ fn conclude(outcome: Result<(), Stop>, report: Report) -> Result<Report, RunErro
         Err(Stop::Run(gpu::RunError::Livelock(livelock))) => (livelock.to_string(), false),
     };
     Err(RunError::after(report, message, bad_input))
-}
-
-/// Why the kernels of a trace did not all run.
-#[derive(Debug)]
-pub(crate) enum Stop {
-    /// A file is damaged.
-    Trace(TraceError),
-    /// The run failed.
-    Run(gpu::RunError),
-}
-
-impl From<TraceError> for Stop {
-    fn from(error: TraceError) -> Self {
-        Stop::Trace(error)
-    }
-}
-
-impl From<gpu::RunError> for Stop {
-    fn from(error: gpu::RunError) -> Self {
-        Stop::Run(error)
-    }
-}
-
-/// A scalar path looks at values, which the trace at `path` does not have.
-pub(crate) fn no_values(setup: &Setup, path: &Path, remedy: &str) -> RunError {
-    let (core, shown) = (&setup.core, path.display());
-    RunError::input(format!("`{core}` looks at the values of operands, and `{shown}` has none; {remedy}"))
-}
-
-/// Machine code of another generation than the GPU's runs only if the user says so.
-pub(crate) fn check_architecture(
-    kernel: &str,
-    version: u32,
-    setup: &Setup,
-    remarks: &mut Remarks,
-) -> Result<(), String> {
-    let gpu = &setup.gpu;
-    let (of_trace, of_gpu) = (Generation::of(version), Generation::of(gpu.sm_version));
-    if of_trace == of_gpu {
-        return Ok(());
-    }
-    let mismatch = format!(
-        "{kernel} is machine code for sm_{version} ({}), {} is sm_{} ({})",
-        Generation::name_of(version),
-        gpu.name,
-        gpu.sm_version,
-        Generation::name_of(gpu.sm_version)
-    );
-    if setup.any_architecture {
-        remarks.note(mismatch);
-        return Ok(());
-    }
-    Err(format!("{mismatch}\n  hint: choose another GPU, or allow it with --any-architecture"))
-}
-
-/// A kernel's name as in its source.
-pub(crate) fn plain(name: String) -> String {
-    exec::plain_name(&name).map(str::to_owned).unwrap_or(name)
 }

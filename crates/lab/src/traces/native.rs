@@ -3,7 +3,8 @@
 //! The model is the one that recorded them: what the warps did comes from the file, all else is as
 //! in a live run. On the GPU and with the options of the recording, the figures are the same.
 
-use super::{Ran, Remarks, Stop, check_architecture, no_values, plain};
+use super::checks::{Ran, Stop, check_architecture, no_values, plain};
+use super::remarks::Remarks;
 use crate::cores::Build;
 use crate::error::RunError;
 use crate::monitor::Monitor;

@@ -5,7 +5,7 @@ use trace::Oddities;
 
 /// What is odd about a trace, each thing once per kernel.
 #[derive(Debug, Default)]
-pub(crate) struct Remarks {
+pub(super) struct Remarks {
     notes: Vec<String>,
     kernels: Vec<(String, Oddities)>,
 }

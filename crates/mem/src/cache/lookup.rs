@@ -4,12 +4,12 @@
 //! their ways would dominate the simulation. Open addressing with linear probing; deletion moves
 //! later entries back, so that there are no tombstones.
 
-/// From a block number to a slot number. The blocks themselves stand in the slots: whoever looks one
-/// up says which block a slot holds, so that an entry takes four bytes.
+/// From a block number to a slot number. The blocks themselves are stored in the slots: the caller
+/// of a look-up says which block a slot holds, so that an entry takes four bytes.
 #[derive(Clone, Debug)]
 pub(super) struct Lookup {
     /// Zero if free, else the slot's number plus one, and above it as many more bits of the block's
-    /// hash as there is room for: those tell most other blocks without a look at their slots.
+    /// hash as there is room for: they rule out most other blocks without a look at their slots.
     entries: Box<[u32]>,
     shift: u32,
 }
@@ -49,7 +49,7 @@ impl Lookup {
         (entry & self.mask() as u32) - 1
     }
 
-    /// Where `block` stands, if it is in the table.
+    /// The position of `block`, if it is in the table.
     #[inline]
     fn find(&self, block: u64, block_of: impl Fn(u32) -> u64) -> Option<usize> {
         let (mask, tag) = (self.mask(), self.tag(block));
@@ -96,7 +96,7 @@ impl Lookup {
             if entry == 0 {
                 break;
             }
-            // An entry may fill the hole unless its home lies cyclically after the hole.
+            // An entry may fill the hole unless its home is cyclically after the hole.
             let home = self.home(block_of(self.slot(entry))) & mask;
             if (at.wrapping_sub(home) & mask) >= (at.wrapping_sub(hole) & mask) {
                 self.entries[hole] = entry;

@@ -3,8 +3,8 @@
 //! Sectored or not, set-associative, with MSHRs that merge requests, a miss queue, and the write
 //! and allocation policies of [`config::Cache`]. The cache knows no latency and no clock: its user
 //! calls [`Cache::access`] when the request has reached the tags, sends what [`Cache::pop_miss`]
-//! gives to the next level, reports data with [`Cache::fill`] and answers whoever
-//! [`Cache::pop_ready`] names. How many of these happen per cycle is the user's affair too; the
+//! gives to the next level, reports data with [`Cache::fill`] and replies to the waiters that
+//! [`Cache::pop_ready`] gives. The caller also decides how many of these happen per cycle; the
 //! ports' occupancy is kept here.
 //!
 //! The knobs are one file each: [`index`](self) functions, `replacement`, `policy` (writes).
@@ -20,14 +20,14 @@ use crate::{Request, RequestKind};
 use config::Allocate;
 use kit::{Cycle, Ring};
 use mshr::{FillPlace, MshrFull, Mshrs};
-use tags::{Atoms, Evicted, Probe, Tags};
+use tags::{Atoms, Evicted, Probe, Tags, sectors_of};
 
 pub use mshr::Waiter;
 
 /// Why a request was not taken; it must be tried again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailReason {
-    /// Every line of the set is under way.
+    /// Every line of the set is pinned.
     NoLine,
     /// The miss queue is full.
     MissQueueFull,
@@ -35,7 +35,7 @@ pub enum FailReason {
     NoMshr,
     /// The block's MSHR cannot merge more requests.
     MshrMergesFull,
-    /// The request would change the block's data before all who wait for them have got them.
+    /// The request would change the block's data before all waiting requests have got them.
     WriteBehindRead,
 }
 
@@ -77,7 +77,7 @@ pub enum Answer {
     WhenReady,
     /// The next level: a write that was passed on with its own token.
     NextLevel,
-    /// Nobody: the request was not taken.
+    /// No reply: the request was not taken.
     None,
 }
 
@@ -86,7 +86,7 @@ pub enum Answer {
 pub struct Access {
     /// For statistics and stall reasons.
     pub outcome: Outcome,
-    /// What to wait for.
+    /// Where its reply comes from.
     pub answer: Answer,
 }
 
@@ -173,12 +173,6 @@ impl CacheCounters {
     }
 }
 
-/// The atoms (sectors, or the one line) of a cache's lines, all set.
-fn sectors_of(config: &config::Cache) -> Atoms {
-    let sectors = if config.sectored { (config.line_bytes / 32).clamp(1, 4) } else { 1 };
-    ((1u32 << sectors) - 1) as Atoms
-}
-
 /// A cache. See the [module](self).
 #[derive(Clone, Debug)]
 pub struct Cache {
@@ -206,7 +200,7 @@ impl Cache {
         Self::with_dirty_limit(config, 0)
     }
 
-    /// Likewise, for an L1 whose dirty lines are replaced only when at least `percent` of all lines
+    /// Creates the cache of an L1 whose dirty lines are replaced only when at least `percent` of all lines
     /// are dirty ([`config::L1Data::write_ratio_percent`]).
     pub fn with_dirty_limit(config: &config::Cache, percent: u32) -> Self {
         let tags = Tags::new(config, percent);
@@ -238,7 +232,7 @@ impl Cache {
         self.access_indexed(now, request, request.address)
     }
 
-    /// Likewise, with the set chosen by another address: an L2 slice leaves out the bits that
+    /// [`Cache::access`] with the set chosen by another address: an L2 slice leaves out the bits that
     /// chose the slice.
     pub fn access_indexed(&mut self, now: Cycle, request: &Request, index_address: u64) -> Access {
         debug_assert!(
@@ -266,8 +260,8 @@ impl Cache {
         self.access_at(now, request, &Place { block, index_address, atoms, probe })
     }
 
-    /// Why a read for which the tags say `probe` cannot be taken, as far as lines and the miss queue
-    /// go.
+    /// Why a read for which the tags say `probe` cannot be taken, if lines or the miss queue are the
+    /// reason.
     #[inline]
     fn refuses_read(&self, probe: Probe) -> Option<FailReason> {
         // A write-back may go with the fetch; caches without writes need one place only.
@@ -319,8 +313,8 @@ impl Cache {
         }
     }
 
-    /// Waits for the data of a miss, and asks the next level for them unless someone has. Gives the
-    /// line reserved for them in a cache that allocates at the miss.
+    /// Waits for the data of a miss, and requests them from the next level unless an MSHR has. Gives
+    /// the line reserved for them in a cache that allocates at the miss.
     fn fetch(&mut self, now: Cycle, request: &Request, at: &Place, silent: bool) -> Result<u32, FailReason> {
         let atom = request.address >> self.atom_shift;
         let found = self.mshrs.find(atom);
@@ -330,8 +324,8 @@ impl Cache {
         })?;
         let waiter = Waiter { token: request.token, kind: request.kind, silent };
         if let Some(id) = found.filter(|&id| self.mshrs.has_arrived(id)) {
-            // The line has gone again before its waiters are all answered. A read can join them;
-            // a line reserved now would wait for data for ever.
+            // The line was replaced before all its waiters had their replies. A read can join them;
+            // a line reserved now would wait for data indefinitely.
             if silent || request.kind.is_write() || request.kind == RequestKind::Atomic {
                 return Err(FailReason::WriteBehindRead);
             }

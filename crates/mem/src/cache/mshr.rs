@@ -1,17 +1,17 @@
-//! Miss status holding registers: which blocks are under way and who waits for them.
+//! Miss status holding registers: which blocks are being fetched, and the requests that wait for them.
 
 use super::lookup::Lookup;
 use crate::RequestKind;
 use kit::Ring;
 
-/// Someone whose request a cache has answered or will answer.
+/// A request to which a cache has replied or will reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waiter {
-    /// The requester's word.
+    /// The requester's token.
     pub token: u32,
-    /// What was asked.
+    /// What the request does.
     pub kind: RequestKind,
-    /// A fetch that the cache made for itself: nobody wants an answer.
+    /// A fetch that the cache made for itself, without a reply.
     pub silent: bool,
 }
 
@@ -43,7 +43,7 @@ struct Entry {
     tail: u32,
     has_atomic: bool,
     arrived: bool,
-    /// A read has come behind a write that fetches.
+    /// A read waits after a write that fetches.
     read_behind_write: bool,
     has_write: bool,
 }
@@ -59,13 +59,13 @@ const NONE: u32 = u32::MAX;
 /// The table. Entries and waiting lists live in slabs; nothing is allocated once they are warm.
 #[derive(Clone, Debug)]
 pub(super) struct Mshrs {
-    /// Entries that there are, and requests that each may hold.
+    /// Maximum number of entries, and of requests in each.
     limit: usize,
     merges: u32,
     by_block: Lookup,
-    /// Those that have ever been used.
+    /// Entries that have been used.
     entries: Vec<Entry>,
-    /// Of those, the ones that are not used now.
+    /// Numbers of the entries that are not in use.
     free: Vec<u32>,
     links: Vec<Link>,
     free_link: u32,
@@ -133,7 +133,7 @@ impl Mshrs {
         id
     }
 
-    /// Adds a waiter behind the others of entry `id`.
+    /// Adds a waiter at the end of the queue of entry `id`.
     #[inline]
     pub fn wait(&mut self, id: u32, waiter: Waiter) {
         let link = Link { waiter, next: NONE };

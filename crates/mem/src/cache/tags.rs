@@ -3,13 +3,19 @@
 //! Lines are numbered in the order of their first use. Lines that have not been used exist only as
 //! a count, so that a large cache costs the host no memory before it is used.
 
+use super::index::SetIndex;
 use super::lookup::Lookup;
 use super::replacement::{Place, Replacement};
-use super::{index::SetIndex, sectors_of};
 use config::Allocate;
 
 /// Sectors (atoms) of a line as a bit mask; a line that is not sectored has one atom.
 pub(super) type Atoms = u8;
+
+/// The atoms (sectors, or the one line) of a cache's lines, all set.
+pub(super) fn sectors_of(config: &config::Cache) -> Atoms {
+    let sectors = if config.sectored { (config.line_bytes / 32).clamp(1, 4) } else { 1 };
+    ((1u32 << sectors) - 1) as Atoms
+}
 
 #[derive(Clone, Debug)]
 struct Line {

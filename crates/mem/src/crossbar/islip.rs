@@ -5,7 +5,7 @@
 //! Outputs are served one after the other, so an input whose packet has gone may offer its next one
 //! to a later output within the same cycle. Accel-Sim allows that too.
 
-use super::{Arbiter, Output, Ports, Source};
+use super::ports::{Arbiter, Output, Ports, Source};
 
 #[derive(Clone, Debug)]
 pub(super) struct Islip {

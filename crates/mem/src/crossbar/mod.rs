@@ -8,61 +8,13 @@
 
 mod islip;
 mod oldest_first;
+mod ports;
 mod round_robin;
 
-use kit::{BitSet, Ring};
-
-kit::counters! {
-    /// What one direction of the crossbar has done.
-    pub struct CrossbarCounters {
-        /// Packets moved.
-        pub packets: "packets",
-        /// Flits of those packets, header and data. Only for energy: a packet takes one cycle.
-        pub flits: "flits",
-        /// Packets that waited a cycle because another went to their output.
-        pub conflicts: "packet cycles",
-        /// Cycles in which an output had no room for a packet.
-        pub output_full: "output cycles",
-        /// Cycles in which at least one packet waited at an input.
-        pub busy_cycles: "crossbar cycles",
-    }
-}
-
-/// Bytes of a packet beside its data (GPGPU-Sim: `READ_PACKET_SIZE`, `WRITE_PACKET_SIZE`).
-const HEADER_BYTES: u32 = 8;
-
-/// A packet that leaves its input.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Taken {
-    pub packet: u32,
-    /// Data in it.
-    pub data_bytes: u32,
-    /// The output of the next packet of that input.
-    pub next: Option<usize>,
-}
-
-/// Where packets come from.
-pub(crate) trait Source {
-    /// Takes the head of `input` for `output`.
-    fn take(&mut self, input: usize, output: usize) -> Taken;
-}
-
-#[derive(Clone, Debug)]
-struct Output {
-    /// Inputs whose head is for this output.
-    requests: BitSet,
-    /// Number of `requests`.
-    request_count: u32,
-    queue: Ring<u32>,
-}
-
-/// Who goes first.
-trait Arbiter {
-    fn new(inputs: usize, outputs: usize) -> Self;
-    /// Passes packets in crossbar cycle `cycle`: at most one to each output, and none to an output
-    /// without room. Called in every cycle in which a head is known.
-    fn arbitrate(&mut self, cycle: u64, ports: &mut Ports, source: &mut impl Source);
-}
+use kit::BitSet;
+pub use ports::CrossbarCounters;
+use ports::{Arbiter, Ports};
+pub(crate) use ports::{Source, Taken};
 
 macro_rules! arbiters {
     ($($name:ident: $arbiter:ty;)*) => {
@@ -101,38 +53,9 @@ pub(crate) struct Crossbar {
     arbiter: Arbitration,
 }
 
-/// Heads of inputs, and queues of outputs.
-#[derive(Clone, Debug)]
-struct Ports {
-    inputs: usize,
-    /// Inputs whose head is known.
-    heads: BitSet,
-    /// The output of each head.
-    head_to: Box<[u16]>,
-    /// Outputs of some head.
-    requested: BitSet,
-    outputs: Box<[Output]>,
-    /// Outputs with packets in their queue.
-    occupied: BitSet,
-    output_limit: usize,
-    flit_bytes: u32,
-    counters: CrossbarCounters,
-}
-
 impl Crossbar {
     pub fn new(config: &config::Interconnect, inputs: usize, outputs: usize) -> Self {
-        let output = Output { requests: BitSet::new(inputs), request_count: 0, queue: Ring::new() };
-        let ports = Ports {
-            inputs,
-            heads: BitSet::new(inputs),
-            head_to: vec![0; inputs].into(),
-            requested: BitSet::new(outputs),
-            outputs: vec![output; outputs].into(),
-            occupied: BitSet::new(outputs),
-            output_limit: config.output_buffer_packets.max(1) as usize,
-            flit_bytes: config.flit_bytes.max(1),
-            counters: CrossbarCounters::default(),
-        };
+        let ports = Ports::new(config, inputs, outputs);
         Self { ports, arbiter: Arbitration::new(config.arbiter, inputs, outputs) }
     }
 
@@ -181,46 +104,6 @@ impl Crossbar {
 
     pub fn counters(&self) -> &CrossbarCounters {
         &self.ports.counters
-    }
-}
-
-impl Ports {
-    #[inline]
-    fn offer(&mut self, input: usize, output: usize) {
-        self.heads.insert(input);
-        self.head_to[input] = output as u16;
-        let to = &mut self.outputs[output];
-        to.requests.insert(input);
-        to.request_count += 1;
-        self.requested.insert(output);
-    }
-
-    #[inline]
-    fn has_room(&self, output: usize) -> bool {
-        self.outputs[output].queue.len() < self.output_limit
-    }
-
-    /// Moves the head of `input` to `output`; the next packet of the input is its head then.
-    #[inline(always)]
-    fn pass(&mut self, input: usize, output: usize, source: &mut impl Source) {
-        let Taken { packet, data_bytes, next } = source.take(input, output);
-        let to = &mut self.outputs[output];
-        to.queue.push_back(packet);
-        self.occupied.insert(output);
-        self.counters.packets += 1;
-        self.counters.flits += u64::from((HEADER_BYTES + data_bytes).div_ceil(self.flit_bytes));
-        if next == Some(output) {
-            return;
-        }
-        to.requests.remove(input);
-        to.request_count -= 1;
-        if to.request_count == 0 {
-            self.requested.remove(output);
-        }
-        match next {
-            Some(next) => self.offer(input, next),
-            None => _ = self.heads.remove(input),
-        }
     }
 }
 

@@ -6,7 +6,7 @@
 //! since the queues before that are the SMs' and slices' own. Of equal ages, the first input from
 //! one that moves by one each cycle goes.
 
-use super::{Arbiter, Ports, Source};
+use super::ports::{Arbiter, Ports, Source};
 use kit::BitSet;
 
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 //! an input sends at most one packet per cycle. (Accel-Sim's starting point moves over the ports of
 //! both sides, which favours the first input.)
 
-use super::{Arbiter, Ports, Source};
+use super::ports::{Arbiter, Ports, Source};
 use kit::BitSet;
 
 #[derive(Clone, Debug)]

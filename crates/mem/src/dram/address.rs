@@ -9,7 +9,7 @@
 use crate::ipoly::IPoly;
 use config::{GpuConfig, PartitionIndex};
 
-/// Where an address lies.
+/// The place of an address in DRAM.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Location {
     /// Memory partition (channel).
@@ -129,12 +129,12 @@ impl AddressMap {
         self.channels * self.slices_per_channel
     }
 
-    /// Whether aligned blocks of `bytes`, a power of two, lie in one slice each.
+    /// Whether aligned blocks of `bytes`, a power of two, are in one slice each.
     pub fn keeps_together(&self, bytes: u32) -> bool {
         1 << self.channel_bit >= u64::from(bytes) && self.slice_in_channel.mask & u64::from(bytes.max(1) - 1) == 0
     }
 
-    /// Where `address` lies.
+    /// The place of `address`.
     pub fn locate(&self, address: u64) -> Location {
         let (_, rest, _) = self.split(address);
         let slice = self.slice_of(address);

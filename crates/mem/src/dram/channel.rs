@@ -30,7 +30,7 @@ struct Entry {
 
 const NO_REQUEST: u16 = u16::MAX;
 
-/// Fields stand in the order in which a request passes them.
+/// Fields are in the order in which a request passes them.
 #[derive(Clone, Debug)]
 pub(crate) struct Channel {
     credits: Credits,
@@ -40,7 +40,7 @@ pub(crate) struct Channel {
     latency_core_cycles: u64,
     /// From core cycles to command cycles.
     clock: Ratio,
-    /// On the way into the scheduler's queue, which looks once per cycle.
+    /// The request that enters the scheduler's queue in the next cycle.
     arriving: Option<Queued>,
     scheduler: Scheduler,
     /// The request that each bank serves.
@@ -224,7 +224,7 @@ impl Channel {
         }
     }
 
-    /// Puts `bank` among those that want the command that it needs next.
+    /// Notes the command that `bank` needs next.
     fn note_needs(&mut self, bank: usize) {
         self.wanting.iter_mut().for_each(|w| *w &= !(1 << bank));
         if self.busy >> bank & 1 != 0 {
@@ -232,8 +232,7 @@ impl Channel {
         }
     }
 
-    /// The first of `banks`, from the one that is looked at first on, that wants one of two commands
-    /// that can go to it now.
+    /// The first of `banks`, from `first_bank` on, that needs one of two commands and can take it now.
     #[inline]
     fn first_ready(&self, commands: [Command; 2], banks: u64, now: u64) -> Option<usize> {
         let wanting = commands.map(|c| if self.rules.common(c) <= now { self.wanting[c as usize] } else { 0 });
@@ -255,7 +254,7 @@ impl Channel {
         Command::ALL.into_iter().map(|c| self.ready_from(c, soon)).fold(NEVER_TICK, u64::min)
     }
 
-    /// First cycle from `soon` on in which `command` can go to some bank that wants it.
+    /// First cycle from `soon` on in which `command` can go to some bank that needs it.
     #[inline]
     fn ready_from(&self, command: Command, soon: u64) -> u64 {
         let wanting = self.wanting[command as usize];
@@ -275,7 +274,7 @@ impl Channel {
 
     /// Sends commands: one for columns and one for rows on a dual bus. Else one for a column, or one
     /// for a row if its bank comes before every bank that is ready for a column; the search for a
-    /// column then goes on behind it (as in GPGPU-Sim, which a single bus could not do).
+    /// column then continues after it (as in GPGPU-Sim; a single bus could not do it).
     fn issue_commands(&mut self, now: u64) {
         const COLUMN: [Command; 2] = [Command::Read, Command::Write];
         let column = self.first_ready(COLUMN, self.all_banks, now).filter(|_| !self.data.is_full(now));
@@ -290,8 +289,8 @@ impl Channel {
                 let column = if self.dual_bus {
                     Some(column)
                 } else {
-                    // GPGPU-Sim moves its starting point behind the row's bank at once, and so skips
-                    // as many banks as it had looked at.
+                    // GPGPU-Sim moves its starting point past the row's bank at once, and so skips as many
+                    // banks as it had looked at.
                     self.first_ready(COLUMN, self.banks_from(2 * self.distance(row) + 2), now)
                 };
                 if let Some(column) = column {
@@ -304,14 +303,14 @@ impl Channel {
         }
     }
 
-    /// The banks that lie at least `distance` behind the one that is looked at first.
+    /// The banks at a distance of at least `distance` from `first_bank`.
     fn banks_from(&self, distance: u32) -> u64 {
         let banks = self.serving.len() as u32;
         let near = ((1u128 << distance.min(banks)) - 1) << self.first_bank;
         self.all_banks & !(near | near >> banks) as u64
     }
 
-    /// How far `bank` lies behind the bank that is looked at first.
+    /// The distance of `bank` from `first_bank`, cyclically.
     fn distance(&self, bank: usize) -> u32 {
         let banks = self.serving.len() as u32;
         (bank as u32 + banks - self.first_bank) % banks
@@ -359,7 +358,7 @@ impl Channel {
         if bank as usize + 1 < self.serving.len() { bank + 1 } else { 0 }
     }
 
-    /// Takes one request from the slices, in turn, into the latency queue; tells whether another
+    /// Takes one request from the slices, in turn, into the latency queue; says whether another
     /// one could be taken. `room` is the scheduler's, for reads and writes.
     fn accept_from_slices(&mut self, now: u64, room: [bool; 2], slices: &mut [Slice]) -> bool {
         let mut s = self.credits.last;
@@ -392,7 +391,7 @@ impl Channel {
     }
 
     /// The command cycle in which the fixed latency of a request taken at `now` is over: the first one
-    /// so many core cycles later.
+    /// after that many core cycles.
     fn latency_over(&self, now: u64) -> u64 {
         let core_cycle = self.clock.first_source_at(now) + self.latency_core_cycles;
         core_cycle.checked_sub(1).map_or(now, |before| self.clock.floor(before) + 1)

@@ -18,7 +18,7 @@ kit::counters! {
         pub requests: "requests",
         /// Requests given to a bank.
         pub scheduled: "requests",
-        /// Requests given to a bank whose open row they want.
+        /// Requests given to a bank whose open row is theirs.
         pub row_hits: "requests",
         /// Read commands.
         pub read_commands: "commands",

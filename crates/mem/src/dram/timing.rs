@@ -139,7 +139,7 @@ impl Rules {
     }
 
     /// First cycle at which `command` may go to `bank`. Whether the bank's row is open is the
-    /// caller's affair.
+    /// caller's concern.
     #[inline]
     pub fn legal_from(&self, command: Command, bank: usize) -> u64 {
         self.common(command).max(self.local(command, bank))

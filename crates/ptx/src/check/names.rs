@@ -54,7 +54,7 @@ impl fmt::Display for Shape {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum What {
-    /// A register of this type, or a vector of so many.
+    /// A register of this type, or a vector of this many.
     Register(Type, u8),
     Variable(StateSpace),
     Function,

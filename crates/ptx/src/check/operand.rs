@@ -53,7 +53,7 @@ pub(super) fn agrees(ty: Type, register: Type, wider: bool) -> bool {
     width && class
 }
 
-/// Whether a literal can stand for a value of type `ty`.
+/// Whether a literal can be a value of type `ty`.
 fn literal_agrees(value: Immediate, ty: Type) -> bool {
     match value {
         Immediate::Signed(_) | Immediate::Unsigned(_) => {

@@ -299,7 +299,7 @@ impl Item {
         Ok(Item { optional, binds, choices })
     }
 
-    /// Whether it stands for any number of any modifiers.
+    /// Whether it matches any number of any modifiers.
     pub fn is_open(&self) -> bool {
         self.choices.is_empty()
     }
@@ -321,7 +321,7 @@ impl Choice {
 }
 
 impl Operand {
-    /// Whether it is there in an opcode with these modifiers, as far as they decide it.
+    /// Whether it is there in an opcode with these modifiers, if they decide it.
     pub fn is_with(&self, has: impl Fn(&str) -> bool) -> bool {
         self.with.is_none_or(|with| with.split('/').any(has))
     }

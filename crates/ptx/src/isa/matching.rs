@@ -26,7 +26,7 @@ pub(crate) fn match_opcode(opcode: &Opcode) -> Vec<Match> {
     forms_of(opcode.name()).filter_map(|form| Attempt::of(form, opcode).complete()).collect()
 }
 
-/// An opcode read as a form as far as it goes.
+/// An opcode read as a form, up to the first part that does not match.
 struct Attempt {
     form: &'static Form,
     types: [Option<Type>; 4],

@@ -209,7 +209,7 @@ impl Parser<'_> {
         Err(self.expected(&format!("`{word}`")))
     }
 
-    /// A number that is no expression: several of them stand side by side.
+    /// A number that is no expression: several of them follow one another.
     fn plain_u32(&mut self, what: &str) -> Parse<u32> {
         let token = self.expect(Tok::Number, what)?;
         let value = self.literal(token)?;

@@ -120,7 +120,7 @@ impl Parser<'_> {
     }
 }
 
-/// Directives that may stand between parameters and body.
+/// Directives that may be between parameters and body.
 const KNOWN: &[&str] = &[
     "maxntid",
     "reqntid",

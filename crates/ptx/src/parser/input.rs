@@ -72,7 +72,7 @@ pub fn parse(file_name: &str, text: impl AsRef<[u8]>) -> Parsed {
 }
 
 /// The text of `bytes`: without the NULs that NVRTC ends it with and without a byte order mark.
-/// Bytes that are not UTF-8 are replaced and reported: PTX is ASCII save in comments and paths.
+/// Bytes that are not UTF-8 are replaced and reported: PTX is ASCII except in comments and paths.
 fn decode(bytes: &[u8], diagnostics: &mut Diagnostics) -> String {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let length = bytes.iter().rposition(|&b| b != 0).map_or(0, |last| last + 1);

@@ -193,7 +193,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Whether the next token stands first on its line and can only be the start of a statement:
+    /// Whether the next token is the first on its line and can only be the start of a statement:
     /// a directive, a guard, or an opcode with modifiers.
     fn starts_statement(&self) -> bool {
         self.tok.starts_line

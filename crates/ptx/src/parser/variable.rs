@@ -8,7 +8,7 @@ use crate::span::Span;
 use crate::types::{Linkage, StateSpace, Type};
 use kit::suggest;
 
-/// Most names that one `name<count>` may stand for.
+/// Maximum number of names of one `name<count>`.
 const MAX_NUMBERED: u32 = 1 << 24;
 
 /// What comes before the names of a declaration.

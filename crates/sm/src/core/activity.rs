@@ -9,7 +9,7 @@
 //! - D-E3: a constant read as operand of an arithmetic instruction is no access to the constant cache.
 //! - D-E4: a request that waits for data already under way counts as a hit, in L1 as in L2.
 
-use super::SmTotals;
+use super::totals::SmTotals;
 use crate::execute::work::Work;
 use config::GpuConfig;
 use energy::{Activity, Event};

@@ -1,35 +1,16 @@
-//! The counters of SMs, added up, and the statistics that reports have of them.
+//! The counters of SMs, added up.
 
-use super::activity;
 use crate::design::CoreDesign;
-use crate::execute::work::{Work, WorkCounts};
+use crate::execute::work::WorkCounts;
 use crate::issue::policy::IssuePolicy;
-use crate::observe::counters::{ClassCounts, DesignStatistic, DesignStatistics, Per, SmCounters};
+use crate::observe::counters::{ClassCounts, DesignStatistics, SmCounters};
 use crate::observe::observer::Observer;
 use crate::observe::stalls::Stall;
 use crate::operands::scalar::ScalarCounters;
 use crate::sm::Sm;
-use config::GpuConfig;
-use energy::{Activity, Each};
-use gpu::{CoreCounters, CoreReport, Period, Table, Value};
-use isa::{OpClass, WarpStream};
-use kit::{ByKind, Counters, Cycle};
+use isa::WarpStream;
+use kit::{ByKind, Counters};
 use mem::cache::CacheCounters;
-
-/// The reasons that the GhOST paper counts as scheduler stalls (section VI-A): "a scheduler cannot find
-/// any instruction ready for issue due to data and/or structural hazards".
-const HAZARDS: [Stall; 10] = [
-    Stall::MemoryPipeFull,
-    Stall::UnitBusy,
-    Stall::CollectorFull,
-    Stall::SameUnit,
-    Stall::Design,
-    Stall::War,
-    Stall::Waw,
-    Stall::Raw,
-    Stall::RawMemory,
-    Stall::MemoryOrder,
-];
 
 kit::counters! {
     /// All counters of SMs, added up.
@@ -84,130 +65,7 @@ impl SmTotals {
     }
 
     /// Issue slots in all.
-    fn slots(&self) -> u64 {
+    pub(super) fn slots(&self) -> u64 {
         self.slots_issued + self.slots_stalled.0.iter().sum::<u64>()
-    }
-
-    fn put_slots(&self, t: &mut Table) {
-        t.count(
-            "slots.all",
-            "issue slots",
-            "Scheduler slots: schedulers x issue width x cycles of kernels x SMs.",
-            self.slots(),
-        );
-        t.count("slots.issued", "issue slots", "Slots in which an instruction issued.", self.slots_issued);
-        for stall in Stall::ALL {
-            let lost = self.slots_stalled.0[*stall as usize];
-            t.put(format!("slots.{}", stall.name()), "issue slots", stall.description(), Value::Count(lost));
-        }
-        let hazards = HAZARDS.iter().map(|stall| self.slots_stalled.0[*stall as usize]).sum();
-        let what = "Slots lost to data and structural hazards: no instruction of a warp that had one could issue.";
-        t.count("stalls.hazards", "issue slots", what, hazards);
-    }
-}
-
-impl CoreCounters for SmTotals {
-    /// No SM has a warp while all kernels wait for their launch latency: all of these slots are idle.
-    fn leave_out(&mut self, waited: &Self) {
-        self.slots_stalled.0[Stall::Idle as usize] -= waited.slots();
-    }
-}
-
-impl CoreReport for SmTotals {
-    fn headline(&self, Period { kernel_cycles: cycles, gpu }: Period<'_>, t: &mut Table) {
-        let (warp, thread) = (self.sm.warp_instructions, self.sm.thread_instructions);
-        t.count("warp_instructions", "warp instructions", "Instructions issued by warps.", warp);
-        t.count("thread_instructions", "thread instructions", "Instructions executed by threads.", thread);
-        t.put(
-            "ipc",
-            "thread instructions/cycle",
-            "Thread instructions per core cycle of kernels.",
-            Value::ratio(thread, cycles, 1.0),
-        );
-        t.put(
-            "warp_ipc",
-            "warp instructions/cycle",
-            "Warp instructions per core cycle of kernels.",
-            Value::ratio(warp, cycles, 1.0),
-        );
-        t.put(
-            "lane_use",
-            "%",
-            "Lanes active in issued instructions: what divergence and guards leave.",
-            Value::ratio(thread, warp * kit::WARP_LANES as u64, 100.0),
-        );
-        let slots = u64::from(gpu.sm.max_warps);
-        t.put(
-            "occupancy.achieved",
-            "%",
-            "Resident warps as a share of warp slots, mean over the cycles in which an SM had any.",
-            Value::ratio(self.sm.warp_cycles, self.sm.active_cycles * slots, 100.0),
-        );
-        t.put(
-            "occupancy.sm_activity",
-            "%",
-            "Cycles in which an SM had a warp, as a share of the kernels' cycles of all SMs.",
-            Value::ratio(self.sm.active_cycles, cycles * u64::from(gpu.sm_count), 100.0),
-        );
-    }
-
-    fn parts(&self, _: Period<'_>, t: &mut Table) {
-        self.put_slots(t);
-        for class in OpClass::ALL {
-            let count = self.classes.0[*class as usize];
-            t.put(format!("mix.{}", class.name()), "warp instructions", class.description(), Value::Count(count));
-        }
-        for work in Work::ALL {
-            let lanes = self.works.0[*work as usize];
-            t.put(format!("lanes.{}", work.name()), "lane operations", work.description(), Value::Count(lanes));
-        }
-        t.group("sm", &self.sm);
-        t.cache("l1d", &self.l1d);
-        t.cache("icache", &self.icache);
-        t.cache("constant", &self.constant);
-        t.cache("texture", &self.texture);
-    }
-
-    fn design(&self, t: &mut Table) {
-        for DesignStatistic { info, count, per } in &self.design.0 {
-            let value = match per {
-                None => Value::Count(*count),
-                Some(Per { count: of, scale }) => Value::ratio(*count, *of, (*scale).into()),
-            };
-            t.put(format!("design.{}", info.name), info.unit, info.description, value);
-        }
-    }
-
-    fn activity(&self, cycles: Cycle, gpu: &GpuConfig) -> Activity {
-        activity::of(self, cycles, gpu)
-    }
-
-    fn uses(&self, each: Each) -> u64 {
-        let (sm, scalar) = (&self.sm, &self.scalar);
-        // Registers that instructions name, in whichever register file they are.
-        let sources = sm.register_reads + scalar.vector_reads_saved;
-        let results = sm.register_writes + scalar.vector_writes_saved;
-        match each {
-            Each::Instruction => sm.warp_instructions,
-            Each::Source => sources,
-            Each::Result => results,
-            Each::ScalarRead => scalar.scalar_reads,
-            Each::ScalarWrite => scalar.scalar_writes,
-            Each::Compared => scalar.scalar_compared,
-            Each::Operand => sources + results,
-            Each::Access => sm.global_accesses + sm.local_accesses + sm.shared_accesses,
-        }
-    }
-
-    fn warp_instructions(&self) -> u64 {
-        self.sm.warp_instructions
-    }
-
-    fn thread_instructions(&self) -> u64 {
-        self.sm.thread_instructions
-    }
-
-    fn active_cycles(&self) -> u64 {
-        self.sm.active_cycles
     }
 }

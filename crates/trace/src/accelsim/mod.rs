@@ -1,6 +1,6 @@
 //! Writes Accel-Sim traces: `kernelslist.g` and a file for each launch, as tracer version 5 has them.
 //!
-//! Deviations, as the format lacks what we have or Accel-Sim's reader wants less:
+//! Deviations, as the format lacks what we have or Accel-Sim's reader takes less:
 //! - A1: predicates and uniform registers are not named; of registers only one written and four read.
 //! - A2: PTX instructions appear as the SASS opcode in `data/ptx_to_sass.tsv`; PTX registers beyond
 //!   254 share numbers.
@@ -53,7 +53,7 @@ pub type KeepOn<'a> = dyn FnMut(u64, u64) -> ControlFlow<()> + 'a;
 const XZ_PRESET: u32 = 3;
 
 /// Writes `trace` as an Accel-Sim trace into `directory`, which must be there; returns the bytes
-/// written. `keep_on` is told for each CTA how many have been written, and of how many.
+/// written. `keep_on` gets for each CTA how many have been written, and of how many.
 ///
 /// # Errors
 /// If the trace is damaged, a file cannot be written, or `keep_on` says no.

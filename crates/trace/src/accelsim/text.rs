@@ -10,7 +10,7 @@ use std::io::Read;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// Where generic addresses find shared memory, local memory, and parameters behind them: beyond
+/// The generic addresses of shared memory, local memory, and parameters after them: beyond
 /// all device memory.
 const SHARED_WINDOW: u64 = 0x7f00_0000_0000;
 const LOCAL_WINDOW: u64 = SHARED_WINDOW + WINDOW_BYTES;
@@ -27,10 +27,10 @@ const REGISTERS: u16 = 255;
 /// Bytes from one program counter to the next.
 const INSTRUCTION_BYTES: u32 = 16;
 
-/// Oldest architecture whose opcodes stand for PTX.
+/// Oldest architecture whose opcodes replace those of PTX.
 const OLDEST: u32 = 70;
 
-/// A static instruction as it stands in each of its lines.
+/// The part of a static instruction that each of its lines repeats.
 struct Fixed {
     /// `ND [Rd] OPCODE NS [Rs…] WIDTH`.
     text: String,

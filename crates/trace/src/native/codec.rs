@@ -1,15 +1,15 @@
 //! Dynamic instructions as bytes.
 //!
-//! What a warp does is written in columns, so that like stands beside like:
+//! What a warp does is written in columns, so that similar values are together:
 //!
 //! | column | holds |
 //! | --- | --- |
 //! | ops | a byte for each instruction: which of the following it has |
 //! | jumps | program counters that do not follow the one before, as a signed distance from it |
 //! | masks | changed active masks, then masks that differ from the active one: four bytes each |
-//! | memory | addresses, as far as they are not as predicted |
+//! | memory | addresses that differ from the prediction |
 //! | extra | spaces, barriers, sleeps, groups of copies |
-//! | reconvergence | where it changes at which instruction lanes that are apart meet again: how many instructions behind the last change, and that instruction's program counter and 1, or 0 for none |
+//! | reconvergence | where it changes at which instruction lanes that are apart meet again: how many instructions after the last change, and that instruction's program counter and 1, or 0 for none |
 //! | values | what registers hold that are read ([`values`](super::values)); only where asked for |
 //!
 //! An address is predicted from the last access by the same instruction of the same warp: as far
@@ -227,7 +227,7 @@ impl CtaLog {
             op |= log.addresses(first, place(done.pc), done.mask, &done.addresses);
             if mem.has_two_addresses() {
                 op |= MORE;
-                // The mode stands before the addresses.
+                // The mode is before the addresses.
                 let mode_at = log.columns[MEMORY].len();
                 log.columns[MEMORY].push(0);
                 let mode = log.addresses(first, second_place(done.pc), done.mask, &done.addresses2);
@@ -322,10 +322,10 @@ fn more(control: Control, done: &DynInst, out: &mut Vec<u8>) -> u8 {
     MORE
 }
 
-/// Where a warp stands in its CTA's bytes.
+/// A warp's position in its CTA's bytes.
 #[derive(Clone, Debug)]
 struct WarpCursor {
-    /// Instructions behind the next one.
+    /// Instructions after the next one.
     left: u64,
     columns: [Cursor; COLUMNS],
     /// The next instruction; `None` at the end.
@@ -384,7 +384,7 @@ impl CtaCode {
             }
         }
         if cursor.left() != 0 {
-            return Err("no bytes behind the last column");
+            return Err("no bytes after the last column");
         }
         for (columns, of_warp) in columns.into_iter().zip(&lengths) {
             let mut warp = WarpCursor {
@@ -418,7 +418,7 @@ impl CtaCode {
         self.warps.get(warp).map_or(0, |w| w.left + u64::from(w.next.is_some()))
     }
 
-    /// Describes the next instruction of `warp` and goes on behind it.
+    /// Describes the next instruction of `warp` and moves past it.
     #[inline]
     pub fn step(&mut self, warp: usize, program: &Program, out: &mut DynInst) -> Result<(), Expected> {
         let warp = self.warps.get_mut(warp).ok_or("a warp of the CTA")?;

@@ -1,4 +1,4 @@
-//! Numbers that stand for the variants of the representation's types. They are the format's, not
+//! Numbers of the variants of the representation's types. They are the format's, not
 //! the compiler's: variants may change places or be added without changing old files.
 
 use super::bytes::Expected;

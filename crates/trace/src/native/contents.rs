@@ -91,7 +91,7 @@ pub(super) struct Block {
     pub checksum: u32,
 }
 
-/// All that stands at the end of a file.
+/// Everything at the end of a file.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Footer {
     pub contents: Contents,
@@ -99,7 +99,7 @@ pub(super) struct Footer {
     pub blocks: Vec<Block>,
 }
 
-/// Most threads that a CTA may have, on every NVIDIA GPU.
+/// Maximum number of threads of a CTA, on every NVIDIA GPU.
 const MAX_CTA_THREADS: u64 = 1024;
 
 /// Far more registers than a thread may have: occupancy can be computed of it.
@@ -133,7 +133,7 @@ impl Footer {
         out
     }
 
-    /// What stands at the end of a file of `version`.
+    /// The end of a file of `version`.
     pub fn decode(bytes: &[u8], version: u16) -> Result<Self, (Expected, u32)> {
         let mut cursor = Cursor::over(bytes);
         decode(&mut cursor, bytes, version).map_err(|expected| (expected, cursor.at))
@@ -164,7 +164,7 @@ fn decode(cursor: &mut Cursor, bytes: &[u8], version: u16) -> Result<Footer, Exp
         return Err("as many launches as are done");
     }
     if cursor.left() != 0 {
-        return Err("nothing behind the last launch");
+        return Err("nothing after the last launch");
     }
     Ok(Footer { contents: Contents { producer, gpu, has_values, codes, actions, launches }, ran, blocks })
 }
@@ -236,7 +236,7 @@ fn put_launch(out: &mut Vec<u8>, launch: &LaunchInfo, ran: &Ran) {
     put(out, ran.ctas.len() as u64);
     let mut last = Place::default();
     for place in &ran.ctas {
-        // CTAs stand mostly one behind the other.
+        // CTAs mostly follow one another.
         put_signed(out, i64::from(place.block) - i64::from(last.block));
         put_signed(out, i64::from(place.offset) - i64::from(last.offset) - i64::from(last.length));
         put(out, place.length.into());

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  head    16 bytes   "wwtrace\n", version (u16), zeros
-//!  blocks             CTAs one behind the other, compressed together
+//!  blocks             CTAs one after the other, compressed together
 //!  footer             programs, actions, launches, where each block and CTA is; compressed
 //!  tail    32 bytes   footer's offset (u64), bytes stored and unpacked (u32 each), CRC-32 (u32),
 //!                     zeros (u32), "wwtrend\n"

@@ -15,7 +15,7 @@ pub struct StaticCode {
     pub control_words: Vec<u32>,
 }
 
-/// Most static instructions of a program.
+/// Maximum number of static instructions of a program.
 const MAX_INSTRUCTIONS: usize = 1 << 22;
 
 /// Fewest bytes of an instruction.

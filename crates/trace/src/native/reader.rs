@@ -24,7 +24,7 @@ pub struct NativeTrace {
 }
 
 impl NativeTrace {
-    /// Opens the file at `path` and reads what stands at its end.
+    /// Opens the file at `path` and reads its end.
     ///
     /// # Errors
     /// A file that cannot be read, is not of this format or of another version, is damaged, or says
@@ -42,7 +42,7 @@ impl NativeTrace {
         for block in &footer.blocks {
             let end = block.offset.checked_add(block.stored.into());
             if block.offset < HEAD_BYTES || end.is_none_or(|end| end > footer_block.offset) {
-                return Err(TraceError::at_byte(path, block.offset, "a block lies beyond the file's CTAs"));
+                return Err(TraceError::at_byte(path, block.offset, "a block is outside the file's CTAs"));
             }
         }
         let Footer { contents, ran, blocks } = footer;

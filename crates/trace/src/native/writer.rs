@@ -1,4 +1,4 @@
-//! Writes files of the native format while the run goes on.
+//! Writes files of the native format during the run.
 
 use super::contents::{Action, Block, Contents, Footer, LaunchInfo, Place, Ran};
 use super::file::{BLOCK_RATIO, FOOTER_RATIO, HEAD, HEAD_BYTES, NATIVE_VERSION, TAIL, checksum, pack};
@@ -20,7 +20,7 @@ const BLOCK_BYTES: usize = 64 << 10;
 /// Finished CTAs that may wait for the writer.
 const WAITING_CTAS: usize = 16;
 
-/// What the writer is told.
+/// Events that the writer gets.
 pub(super) enum Message {
     Cta(FinishedCta),
     /// The run has ended.
@@ -29,16 +29,13 @@ pub(super) enum Message {
 
 /// What has been written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct Written {
     /// Size of the file.
     pub bytes: u64,
-    /// Launches.
     pub launches: u64,
-    /// CTAs.
     pub ctas: u64,
-    /// Warp instructions.
     pub warp_instructions: u64,
-    /// Thread instructions.
     pub thread_instructions: u64,
 }
 

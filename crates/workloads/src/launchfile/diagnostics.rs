@@ -5,13 +5,13 @@ use std::fmt;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// Most problems that a message shows.
+/// Maximum number of problems in a message.
 const MOST_PROBLEMS: usize = 50;
 
 /// One problem.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// Where, as bytes of the launch file; `None` if it lies elsewhere.
+    /// The bytes of the launch file; `None` if the problem is elsewhere.
     pub span: Option<Range<usize>>,
     /// What.
     pub message: String,
@@ -31,10 +31,9 @@ impl Problem {
 
 /// A launch file that cannot be used, with all its problems.
 #[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct LaunchFileError {
-    /// The file.
     pub path: PathBuf,
-    /// Its text.
     pub text: String,
     /// What is wrong, in the order of the file.
     pub problems: Vec<Problem>,

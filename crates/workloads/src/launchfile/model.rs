@@ -1,4 +1,4 @@
-//! What a launch file says, checked as far as it can be without reading other files.
+//! What a launch file says, checked without reading other files.
 
 use super::expr::{Expr, Names};
 use crate::element::{Number, ScalarType};
@@ -9,7 +9,7 @@ use std::path::PathBuf;
 /// A piece of text with its place in the launch file.
 #[derive(Clone, Debug)]
 pub struct Located<T> {
-    /// The text or whatever it stands for.
+    /// The text, or its value.
     pub item: T,
     /// Bytes of the launch file.
     pub span: Range<usize>,
@@ -44,14 +44,13 @@ pub struct LaunchFile {
 
 /// A buffer to allocate and fill.
 #[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct BufferSpec {
-    /// Its name.
     pub name: Located<String>,
     /// Element type; may be left to a `.npy` file.
     pub ty: Option<ScalarType>,
     /// Elements; may be left to the contents.
     pub length: Option<Expr>,
-    /// First contents.
     pub content: Content,
 }
 
@@ -77,17 +76,12 @@ pub enum Content {
 
 /// How random values are drawn.
 #[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub enum Distribution {
     /// Evenly from low to high; the high end is included for integers.
-    Uniform {
-        /// Smallest value.
-        low: Expr,
-        /// Largest value.
-        high: Expr,
-    },
+    Uniform { low: Expr, high: Expr },
     /// About normally: the sum of twelve even draws.
     Normal {
-        /// Mean.
         mean: Expr,
         /// Standard deviation.
         deviation: Expr,
@@ -96,10 +90,10 @@ pub enum Distribution {
 
 /// A kernel launch.
 #[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct LaunchSpec {
     /// Index into [`LaunchFile::modules`].
     pub module: usize,
-    /// Kernel's name.
     pub kernel: Located<String>,
     /// CTAs: one to three expressions.
     pub grid: Vec<Expr>,
@@ -113,7 +107,6 @@ pub struct LaunchSpec {
     pub args: Located<Vec<ArgSpec>>,
     /// How many times, one after the other.
     pub repeat: Option<Expr>,
-    /// Stream.
     pub stream: Option<Expr>,
     /// Pairs of buffers that change roles after each repetition.
     pub swap: Vec<(usize, usize)>,
@@ -121,19 +114,17 @@ pub struct LaunchSpec {
 
 /// A kernel argument.
 #[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub enum ArgSpec {
     /// The address of a buffer, or of one of its elements.
     Buffer {
-        /// Which.
         buffer: usize,
-        /// Element.
         offset: Option<Expr>,
-        /// Where it stands.
+        /// The place in the launch file.
         span: Range<usize>,
     },
     /// A number.
     Scalar {
-        /// The number.
         value: Expr,
         /// Its type, if not the parameter's.
         ty: Option<ScalarType>,
@@ -146,14 +137,13 @@ pub enum ArgSpec {
 
 /// A texture or surface over a buffer, whose elements are the channels of its texels.
 #[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct ImageSpec {
-    /// Which buffer.
     pub buffer: usize,
-    /// Where it stands.
+    /// The place in the launch file.
     pub span: Range<usize>,
     /// Texels of a row; all that the buffer holds, if there is one row.
     pub width: Option<Expr>,
-    /// Rows.
     pub height: Option<Expr>,
     /// Slices, of a 3D image.
     pub depth: Option<Expr>,
@@ -169,8 +159,8 @@ pub struct ImageSpec {
 
 /// What happens to a buffer after the launches.
 #[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct OutputSpec {
-    /// Which.
     pub buffer: usize,
     /// Where it is said.
     pub span: Range<usize>,
@@ -180,7 +170,6 @@ pub struct OutputSpec {
     pub print: Option<Expr>,
     /// Write to a file.
     pub write: Option<Located<String>>,
-    /// Compare.
     pub compare: Option<Compare>,
 }
 

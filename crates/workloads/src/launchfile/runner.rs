@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 /// Why a launch file did not run to its end.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub enum LaunchError {
     /// Something is wrong with the file or with what it refers to.
     #[error("{0}")]
@@ -29,20 +30,10 @@ pub enum LaunchError {
     Output(#[from] kit::output::Refused),
     /// A result could not be written.
     #[error("`{}` cannot be written: {source}", path.display())]
-    Unwritten {
-        /// Which.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
+    Unwritten { path: PathBuf, source: std::io::Error },
     /// A file could not be read.
     #[error("{}: {source}", path.display())]
-    Io {
-        /// Which.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
+    Io { path: PathBuf, source: std::io::Error },
     /// The device could not do its part.
     #[error("{0}")]
     Device(#[from] DeviceError),
@@ -50,14 +41,12 @@ pub enum LaunchError {
 
 /// What came of it.
 #[derive(Clone, Debug, Default)]
+#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct LaunchOutcome {
-    /// Kernels launched.
     pub launches: u64,
     /// What was to be printed.
     pub prints: Vec<String>,
-    /// Files written.
     pub written: Vec<PathBuf>,
-    /// Comparisons.
     pub checks: Vec<Check>,
 }
 

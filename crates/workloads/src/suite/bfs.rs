@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn a_ring_with_a_chord_and_an_island() {
-        // 0 -> 1 -> 2 -> 3 -> 0, 0 -> 3, and 4 alone.
+        // 0 -> 1 -> 2 -> 3 -> 0, 0 -> 3, and 4 without edges.
         let graph = Graph { first: vec![0, 2, 3, 4, 5, 5], edges: vec![1, 3, 2, 3, 0] };
         assert_eq!(levels(&graph, 0), [0, 1, 2, 1, -1]);
         assert_eq!(levels(&graph, 2), [2, 3, 0, 1, -1]);

@@ -33,7 +33,7 @@ struct Tree {
 }
 
 impl Tree {
-    /// Built from the leaves up. Nodes get `fill()` slots (2 to `order`), save the last of a level,
+    /// Built from the leaves up. Nodes get `fill()` slots (2 to `order`), except the last of a level,
     /// which gets what is left.
     fn new(sorted: &[i32], order: usize, mut fill: impl FnMut() -> usize) -> Self {
         let mut entries: Vec<(i32, i32)> = sorted.iter().copied().zip(0..).collect();

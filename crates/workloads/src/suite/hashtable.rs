@@ -46,7 +46,7 @@ fn check_lists(keys: &[u32], heads: &[i32], links: &[i32]) -> Check {
     let mut times_found = vec![0u32; keys.len()];
     for (number, &head) in heads.iter().enumerate() {
         let mut next = head;
-        // A list that bites its tail would go on for ever: no list has more entries than there are keys.
+        // A list that bites its tail would never end: no list has more entries than there are keys.
         for _ in 0..=keys.len() {
             let Some(index) = usize::try_from(next).ok().filter(|&i| i < keys.len()) else { break };
             if bucket(keys[index], heads.len()) == number {

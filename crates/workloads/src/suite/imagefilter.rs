@@ -58,7 +58,7 @@ fn body(run: &mut Run<'_>) -> Result<(), WorkloadError> {
     Ok(())
 }
 
-/// Bilinear samples of the pixels; outside is the edge. Weights have 8 bits behind the point.
+/// Bilinear samples of the pixels; outside is the edge. Weights have 8 fraction bits.
 fn rotated(pixels: &[u8], [width, height]: [usize; 2], [cosine, sine]: [f32; 2]) -> Vec<u8> {
     let half = [0.5 * width as f32, 0.5 * height as f32];
     let at = |x: i64, y: i64, channel: usize| {

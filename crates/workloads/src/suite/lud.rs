@@ -40,7 +40,7 @@ fn decompose(matrix: &[f32], n: usize) -> Vec<F32> {
     let mut m: Vec<F32> = matrix.iter().map(|&v| v.into()).collect();
     for offset in (0..n).step_by(SIDE) {
         let end = offset + SIDE;
-        // The diagonal block, the blocks right of it and those below it: what lies in the block
+        // The diagonal block, the blocks right of it and those below it: what is in the block
         // row or the block column is finished, one product subtracted at a time.
         for i in offset..end {
             for col in i..n {

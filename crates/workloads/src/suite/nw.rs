@@ -42,7 +42,7 @@ fn body(run: &mut Run<'_>) -> Result<(), WorkloadError> {
     Ok(())
 }
 
-/// Scores of pairs of letters; row and column 0 stand for the gap before the sequences.
+/// Scores of pairs of letters; row and column 0 are the gap before the sequences.
 fn similarities(down: &[u8], across: &[u8]) -> Vec<i32> {
     let cols = across.len() + 1;
     let mut table = vec![0; (down.len() + 1) * cols];

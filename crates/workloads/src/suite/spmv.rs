@@ -14,7 +14,7 @@ pub(super) const WORKLOAD: Workload = Workload {
     module: bundled!("spmv"),
     parameters: &[
         Parameter::new("rows", "rows and columns of the matrix", [640, 8192, 65_536], 1, 1 << 22),
-        Parameter::new("degree", "entries of a row, in the mean", [12; 3], 1, 256),
+        Parameter::new("degree", "entries of a row, on average", [12; 3], 1, 256),
     ],
     body,
 };

@@ -27,7 +27,7 @@ pub struct Names {
     pub round: bool,
 }
 
-/// What the names stand for, while an expression is evaluated.
+/// The values of names while an expression is evaluated.
 pub trait Scope {
     /// A named number.
     fn value(&self, slot: usize) -> Number;
@@ -40,7 +40,7 @@ pub trait Scope {
 /// A compiled expression.
 #[derive(Clone, Debug)]
 pub struct Expr {
-    /// Where it stands in the launch file.
+    /// The place in the launch file.
     pub span: Range<usize>,
     root: Node,
 }

@@ -184,7 +184,7 @@ impl<'t> Reader<'t> {
     }
 
     fn expression(&mut self, text: &str, span: Range<usize>, names: &Names) -> Option<Expr> {
-        // Places within the text are known if it stands in the file as it is, without escapes.
+        // Places within the text are known if the file has it without escapes.
         let inner = span.start + 1..span.end.saturating_sub(1);
         let verbatim = self.text.get(inner.clone()) == Some(text);
         let parsed = expr::parse(text, inner.start, names);
