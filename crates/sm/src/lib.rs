@@ -6,7 +6,7 @@
 //!
 //! | to add | write | register |
 //! | --- | --- | --- |
-//! | an issue design | a file with an [`IssuePolicy`] | its `mod` and `pub use` in `policy` |
+//! | a core design | a file with an [`IssuePolicy`] and its [`CoreDesign`] | its `mod` and `pub use` in `policy` |
 //! | hazard handling of the in-order core | a file with a [`Board`] | its `mod` and `pub use` |
 //! | a warp scheduler | a file with a [`WarpScheduler`] in `schedulers` | its `mod` and its row there |
 //!

@@ -170,6 +170,9 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
     #[inline]
     fn issue(&mut self, now: Cycle, kernels: &[Kernel]) {
         let Self { fetch, issue, id_oc, layer, operands, memory, state, observer, .. } = self;
+        if !issue.has_work(now, kernels, state) {
+            return;
+        }
         let tick = Tick { now, kernels, observer };
         issue.step(&mut IssueWires { tick, state, fetch, id_oc, layer, operands, memory });
     }

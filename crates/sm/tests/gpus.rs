@@ -68,7 +68,10 @@ fn an_impossible_sm_is_refused_with_the_reason() {
     let no_units = with(|g| g.sm.units.get_mut(&config::Unit::Sfu).unwrap().count = 0);
     assert!(matches!(no_units, SpecError::NoUnit(..)), "{no_units}");
     let options = CoreOptions { scheduler: Some("fifo".into()), ..CoreOptions::default() };
-    assert_eq!(refusal(|_| {}, options).to_string(), "no warp scheduler `fifo`; there are lrr, gto, srr, two_level");
+    assert_eq!(
+        refusal(|_| {}, options).to_string(),
+        "no warp scheduler `fifo`; there are lrr, gto, srr, two_level, laggard"
+    );
 }
 
 #[test]

@@ -123,3 +123,19 @@ fn every_scheduler_runs_the_same_instructions() {
         assert_eq!(run.finished.len(), 7);
     }
 }
+
+#[test]
+fn the_warp_that_is_behind_goes_before_older_ones() {
+    // Each warp is a chain, so that a greedy scheduler changes warps; the last warp starts late.
+    let mut lines = vec![op(OpClass::Sfu, 1, &[2])];
+    lines.extend((0..30).map(|_| add(1, &[1])));
+    let issues = |scheduler| {
+        let mut bench = bench(&lines, 12, scheduler);
+        bench.skip = |warp, line| warp < 11 && line == 0;
+        let run = bench.run();
+        [0, 11].map(|w| run.sm.observer.at(w, 15, 'I').unwrap())
+    };
+    let ([oldest, behind], [oldest_by_age, behind_by_age]) = (issues("laggard"), issues("gto"));
+    assert!(behind < behind_by_age, "{behind} {behind_by_age}");
+    assert!(oldest > oldest_by_age, "{oldest} {oldest_by_age}");
+}

@@ -21,7 +21,7 @@ pub(crate) struct WriteBack<'a, D: CoreDesign, O> {
 impl Units {
     /// Instructions that leave their units write their results. `contended`: the memory unit has a result
     /// to write as well.
-    #[inline]
+    #[inline(always)]
     pub fn write_back<D: CoreDesign, O: Observer>(&mut self, wb: &mut WriteBack<'_, D, O>, contended: bool) {
         let Some(ending) = self.take_ending(wb.tick.now) else { return };
         for place in ending {

@@ -35,7 +35,7 @@ pub(crate) struct DecodeWires<'a, D: CoreDesign, O> {
 
 impl<S: WarpStream> Decode<S> {
     /// Decodes what was fetched, and what a barrier had held back.
-    #[inline]
+    #[inline(always)]
     pub fn step<D: CoreDesign, O: Observer>(
         &mut self,
         shared: &mut S::Shared,
@@ -50,6 +50,7 @@ impl<S: WarpStream> Decode<S> {
     }
 
     /// Decodes up to `count` instructions of `warp`.
+    #[inline(always)]
     fn decode_packet<D: CoreDesign, O: Observer>(
         &mut self,
         shared: &mut S::Shared,
@@ -67,7 +68,7 @@ impl<S: WarpStream> Decode<S> {
     }
 
     /// Executes the next instruction of `warp`, at `pc`, and puts it into the buffer.
-    #[inline]
+    #[inline(always)]
     fn execute<D: CoreDesign, O: Observer>(
         &mut self,
         shared: &mut S::Shared,
@@ -103,7 +104,7 @@ impl<S: WarpStream> Decode<S> {
 
 impl<D: CoreDesign, O> DecodeWires<'_, D, O> {
     /// Where decode may continue after `id`, `left` instructions of whose fetch are left.
-    #[inline]
+    #[inline(always)]
     fn look_ahead(&mut self, id: InstId, left: u8) -> Option<Pc> {
         let state = &mut *self.state;
         let flight = state.slab.get(id);

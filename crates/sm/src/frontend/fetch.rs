@@ -154,7 +154,7 @@ impl<M: WarpMask> Fetch<M> {
 
     /// Fetches for one warp, if the latch is free and a warp has room for a fetch. `room` are the warps
     /// whose buffers have.
-    #[inline]
+    #[inline(always)]
     pub fn step<S: WarpStream, O: Observer>(
         &mut self,
         tick: &mut Tick<'_, O>,

@@ -10,6 +10,7 @@ use crate::frontend::fetch::Fetch;
 use crate::inflight::{InstId, Stage, Window};
 use crate::issue::policy::IssuePolicy;
 use crate::issue::schedulers::{Scheduler, View};
+use crate::kernel::Kernel;
 use crate::memory::LoadStoreUnit;
 use crate::observe::observer::{Observer, Seen};
 use crate::observe::stalls::{SlotAccount, Stall};
@@ -19,6 +20,7 @@ use crate::spec::{CoreSpec, Pipe, PipeSet};
 use crate::state::{State, Tick};
 use crate::warps::mask::WarpMask;
 use isa::{Control, WarpSlot};
+use kit::Cycle;
 use kit::bits::set_bits;
 
 /// Maximum number of warp schedulers, rounded up.
@@ -78,19 +80,22 @@ impl<D: CoreDesign> IssueStage<D> {
         };
     }
 
-    /// Every scheduler's turn. One that found nothing to issue finds nothing until something
-    /// changes, for the same reason.
-    #[inline]
-    pub fn step<O: Observer>(&mut self, w: &mut IssueWires<'_, D, O>) {
-        let state = &mut *w.state;
-        let window = Window { slab: &state.slab, kernels: w.tick.kernels };
-        if self.policy.tick(w.tick.now, window, &mut state.wake_up) {
+    /// Whether a scheduler has anything to look at. One that found nothing to issue finds nothing until
+    /// something changes, for the same reason.
+    #[inline(always)]
+    pub fn has_work(&mut self, now: Cycle, kernels: &[Kernel], state: &mut State<MaskOf<D>>) -> bool {
+        let window = Window { slab: &state.slab, kernels };
+        if self.policy.tick(now, window, &mut state.wake_up) {
             state.dirty = MaskOf::<D>::ALL;
         }
         state.dirty |= self.policy.take_changed(std::mem::take(&mut state.pending));
-        if state.dirty.is_empty() {
-            return;
-        }
+        !state.dirty.is_empty()
+    }
+
+    /// Every scheduler's turn.
+    #[inline(always)]
+    pub fn step<O: Observer>(&mut self, w: &mut IssueWires<'_, D, O>) {
+        let state = &mut *w.state;
         // As GPGPU-Sim, whose turn moves on in every cycle in which the SM has warps.
         let (turn, count) = (state.counters.active_cycles, self.schedulers.len() as u64);
         let first = if count.is_power_of_two() { turn & (count - 1) } else { turn % count };
@@ -139,7 +144,7 @@ impl<D: CoreDesign> IssueStage<D> {
             live: warps.resident & !warps.exited & mine,
             held: warps.held() & mine,
             long_waits: self.policy.stalls().of(Stall::RawMemory) & mine,
-            age: &warps.age,
+            warps,
         };
         let considered = self.schedulers[scheduler].considered(&view);
         let full = w.id_oc.full_pipes(partition);

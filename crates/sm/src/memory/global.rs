@@ -289,6 +289,13 @@ impl LoadStoreUnit {
             l1.note(failure);
             return;
         }
+        if access.outcome == Outcome::Miss {
+            let state = &mut *wb.state;
+            let token = request.token as u16;
+            let is_write = request.kind == RequestKind::Write;
+            let warp = if is_write { WarpSlot(token) } else { state.slab.get(InstId(token)).warp };
+            state.warps.l1_misses[warp.index()] += 1;
+        }
         queue.failure = None;
         queue.accesses.pop_front();
         match queue.accesses.front() {

@@ -178,7 +178,7 @@ impl LoadStoreUnit {
 
 impl LoadStoreUnit {
     /// The write-back register: its result is written, the next client's comes in.
-    #[inline]
+    #[inline(always)]
     pub fn write_back<D: CoreDesign, O: Observer>(&mut self, wb: &mut WriteBack<'_, D, O>) {
         let now = wb.tick.now;
         if let Some(id) = self.write_back {
@@ -272,7 +272,7 @@ impl LoadStoreUnit {
     }
 
     /// Everything but write-back, in order.
-    #[inline]
+    #[inline(always)]
     pub fn step<D: CoreDesign, O: Observer>(
         &mut self,
         wb: &mut WriteBack<'_, D, O>,

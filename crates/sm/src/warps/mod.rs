@@ -94,6 +94,8 @@ pub struct Warps<M: WarpMask = u64> {
     pub outstanding: PerWarp<u32, M>,
     /// Atomics on their way that hold the warp.
     pub atomics: PerWarp<u16, M>,
+    /// Look-ups that have missed in L1 since it started.
+    pub l1_misses: PerWarp<u32, M>,
     arrivals: u64,
 }
 
@@ -119,6 +121,7 @@ impl<M: WarpMask> Default for Warps<M> {
             in_pipeline: PerWarp::new(0),
             outstanding: PerWarp::new(0),
             atomics: PerWarp::new(0),
+            l1_misses: PerWarp::new(0),
             arrivals: 0,
         }
     }
@@ -151,6 +154,7 @@ impl<M: WarpMask> Warps<M> {
         self.age[w] = self.arrivals;
         self.arrivals += 1;
         self.next_order[w] = 0;
+        self.l1_misses[w] = 0;
         debug_assert!(self.in_pipeline[w] == 0 && self.outstanding[w] == 0 && self.atomics[w] == 0);
     }
 

@@ -23,7 +23,7 @@ impl<M: WarpMask> WarpScheduler<M> for GreedyThenOldest<M> {
         if let Some(greedy) = (ready & self.greedy).first() {
             return greedy;
         }
-        ready.iter().min_by_key(|w| view.age[w.index()]).expect("some warp is ready")
+        ready.iter().min_by_key(|w| view.age(*w)).expect("some warp is ready")
     }
 
     #[inline]

@@ -4,26 +4,65 @@
 //! row of the table.
 
 mod gto;
+mod laggard;
 mod lrr;
 mod srr;
 mod two_level;
 
 use crate::spec::CoreSpec;
-use crate::warps::PerWarp;
+use crate::warps::Warps;
 use crate::warps::mask::WarpMask;
-use isa::WarpSlot;
+use isa::{CtaSlot, WarpSlot};
 
-/// What a scheduler sees of its warps.
+/// What a scheduler sees of its warps. What a method gives is looked up when it is called.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a, M: WarpMask> {
     /// Its warps that are resident and have not exited.
     pub live: M,
-    /// Those of them that wait at a barrier, fence or the like.
+    /// Its live warps that wait at a barrier, a fence or similar.
     pub held: M,
-    /// Those of them whose oldest instruction waits for a long-latency operation.
+    /// Its live warps whose oldest instruction waits for a long-latency operation.
     pub long_waits: M,
-    /// Order of arrival, by warp slot: smaller is older.
-    pub age: &'a PerWarp<u64, M>,
+    pub(super) warps: &'a Warps<M>,
+}
+
+impl<M: WarpMask> View<'_, M> {
+    /// Order of arrival of `warp` on the SM: smaller is older.
+    #[inline]
+    pub fn age(&self, warp: WarpSlot) -> u64 {
+        self.warps.age[warp.index()]
+    }
+
+    /// The CTA of `warp`.
+    #[inline]
+    pub fn cta(&self, warp: WarpSlot) -> CtaSlot {
+        self.warps.cta[warp.index()]
+    }
+
+    /// Progress of `warp`: its instructions that are complete.
+    #[inline]
+    pub fn completed(&self, warp: WarpSlot) -> u32 {
+        let w = warp.index();
+        self.warps.next_order[w] - u32::from(self.warps.in_pipeline[w])
+    }
+
+    /// Memory accesses of `warp` that have issued and are not performed.
+    #[inline]
+    pub fn outstanding(&self, warp: WarpSlot) -> u32 {
+        self.warps.outstanding[warp.index()]
+    }
+
+    /// Look-ups of `warp` that have missed in L1 since it started.
+    #[inline]
+    pub fn l1_misses(&self, warp: WarpSlot) -> u32 {
+        self.warps.l1_misses[warp.index()]
+    }
+
+    /// Warps that wait at a barrier, of any scheduler.
+    #[inline]
+    pub fn at_barrier(&self) -> M {
+        self.warps.at_barrier
+    }
 }
 
 /// A warp scheduler. Its state changes only when a warp issues or when what it sees changes, so
@@ -93,4 +132,6 @@ schedulers! {
     Srr(srr::StrictRoundRobin) = "srr",
     /// Two-level: loose round robin over an active set, from which warps that wait long are demoted.
     TwoLevel(two_level::TwoLevel<M>) = "two_level",
+    /// Greedy, then the warp with the fewest instructions completed (criticality, after CAWA).
+    Laggard(laggard::Laggard<M>) = "laggard",
 }

@@ -63,7 +63,7 @@ impl<M: WarpMask> TwoLevel<M> {
         let mut arrived = view.live & !self.known;
         self.known = view.live;
         // Newcomers queue in order of arrival.
-        while let Some(oldest) = arrived.iter().min_by_key(|w| view.age[w.index()]) {
+        while let Some(oldest) = arrived.iter().min_by_key(|w| view.age(*w)) {
             self.pending.push(oldest);
             arrived.remove(oldest);
         }
