@@ -10,11 +10,11 @@ const ALLOWED: &[(&str, usize)] = &[
     ("cli", 8),
     ("config", 6),
     ("kit", 2),
-    ("lab", 5),
-    ("mem", 9),
+    ("lab", 2),
+    ("mem", 4),
     ("ptx", 6),
     ("sass", 17),
-    ("sm", 23),
+    ("sm", 22),
     ("trace", 9),
 ];
 
