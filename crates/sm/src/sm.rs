@@ -121,9 +121,11 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
     #[inline]
     fn write_back_and_execute(&mut self, now: Cycle, kernels: &[Kernel]) {
         let Self { issue, operands, oc_ex, units, memory, state, observer, .. } = self;
-        let (tick, policy) = (Tick { now, kernels, observer }, &mut issue.policy);
-        let contended = memory.is_writing_back();
-        units.write_back(&mut WriteBack::<D, O> { tick, state, policy, operands }, contended);
+        if let Some(ending) = units.take_ending(now) {
+            let (tick, policy) = (Tick { now, kernels, observer }, &mut issue.policy);
+            let mut wb = WriteBack::<D, O> { tick, state, policy, operands };
+            units.write_back(&mut wb, ending, memory.is_writing_back());
+        }
         if oc_ex.occupied() & !oc_ex.of_memory() != 0 {
             let taken = units.accept(now, oc_ex, &mut state.slab, &mut state.wake_up, |slab, id| {
                 observer.executing(now, Seen { id, window: Window { slab, kernels } });
@@ -136,10 +138,12 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
     #[inline]
     fn load_and_store(&mut self, now: Cycle, kernels: &[Kernel], port: &mut Port) {
         let Self { fetch, decode, issue, operands, oc_ex, memory, state, observer, .. } = self;
-        let (tick, policy) = (Tick { now, kernels, observer }, &mut issue.policy);
-        let mut wb = WriteBack::<D, O> { tick, state, policy, operands };
-        memory.write_back(&mut wb);
-        memory.step(&mut wb, &mut MemoryWires { port, oc_ex, fetch });
+        if memory.has_work(port, oc_ex, fetch.may_send) {
+            let (tick, policy) = (Tick { now, kernels, observer }, &mut issue.policy);
+            let mut wb = WriteBack::<D, O> { tick, state, policy, operands };
+            memory.write_back(&mut wb);
+            memory.step(&mut wb, &mut MemoryWires { port, oc_ex, fetch });
+        }
         if state.ctas.ended != 0 {
             let ended = std::mem::take(&mut state.ctas.ended);
             set_bits(ended).for_each(|slot| decode.stream.end_cta(CtaSlot::from(slot)));

@@ -9,6 +9,7 @@ use crate::operands::OperandStage;
 use crate::state::{State, Tick};
 use crate::warps::mask::WarpMask;
 use isa::{Access, WarpSlot};
+use std::ops::Range;
 
 /// What the end of an instruction is connected to.
 pub(crate) struct WriteBack<'a, D: CoreDesign, O> {
@@ -19,11 +20,15 @@ pub(crate) struct WriteBack<'a, D: CoreDesign, O> {
 }
 
 impl Units {
-    /// Instructions that leave their units write their results. `contended`: the memory unit has a result
-    /// to write as well.
+    /// The instructions in the places `ending` leave their units and write their results. `contended`: the
+    /// memory unit has a result to write as well.
     #[inline(always)]
-    pub fn write_back<D: CoreDesign, O: Observer>(&mut self, wb: &mut WriteBack<'_, D, O>, contended: bool) {
-        let Some(ending) = self.take_ending(wb.tick.now) else { return };
+    pub fn write_back<D: CoreDesign, O: Observer>(
+        &mut self,
+        wb: &mut WriteBack<'_, D, O>,
+        ending: Range<usize>,
+        contended: bool,
+    ) {
         for place in ending {
             let id = self.ending(place);
             // GPGPU-Sim lets units write whatever the bank's state; only reads and the memory

@@ -135,7 +135,7 @@ impl<D: CoreDesign> IssueStage<D> {
     }
 
     /// One scheduler's turn.
-    #[inline]
+    #[inline(always)]
     fn issue_from<O: Observer>(&mut self, w: &mut IssueWires<'_, D, O>, scheduler: usize) {
         let mine = self.warps_of[scheduler % SCHEDULERS];
         let partition = w.state.spec.partition(scheduler);

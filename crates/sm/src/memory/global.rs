@@ -50,6 +50,12 @@ struct LookUps {
 }
 
 impl L1 {
+    /// Whether an access waits to be looked up.
+    #[inline(always)]
+    pub(super) fn has_lookups(&self) -> bool {
+        self.next_due != NEVER || self.failure.is_some()
+    }
+
     /// The L1 that the description gives; none if it has no lines.
     pub fn new(config: &L1Data) -> Option<Self> {
         if config.cache.sets == 0 || config.cache.ways == 0 {

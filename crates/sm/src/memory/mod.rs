@@ -164,6 +164,19 @@ impl LoadStoreUnit {
         self.write_back.is_some()
     }
 
+    /// Whether anything waits for the unit or is under way in it, be it for its time.
+    #[inline(always)]
+    pub(crate) fn has_work(&self, port: &Port, oc_ex: &Latches, fetch_may_send: bool) -> bool {
+        self.write_back.is_some()
+            || self.may_have_result
+            || self.shared.next_result() != NEVER
+            || !port.inbox.is_empty()
+            || self.may_send | fetch_may_send
+            || self.dispatch.is_some()
+            || oc_ex.occupied() & oc_ex.of_memory() != 0
+            || self.l1.as_ref().is_some_and(L1::has_lookups)
+    }
+
     /// Whether the unit and its caches hold nothing under way.
     pub fn is_idle(&self) -> bool {
         self.dispatch.is_none() && self.write_back.is_none() && self.next_global.is_none() && self.caches_are_idle()
