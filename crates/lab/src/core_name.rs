@@ -123,6 +123,16 @@ fn with_parameters(text: &str) -> Result<(&str, Vec<(&str, &str)>), String> {
     Ok((name.trim(), parameters))
 }
 
+/// The scalar path of `core`, whose design need not be one of ours.
+///
+/// # Errors
+/// As [`CoreName::parse`], of the scalar path.
+pub(crate) fn scalar_path_of(core: &str) -> Result<Option<ScalarConfig>, String> {
+    let mut parts = core.split('+').map(str::trim);
+    let design = parts.next().unwrap_or_default();
+    scalar_path(core, design, parts)
+}
+
 /// The scalar path that `choices` describe, which follow `design` in `core`.
 fn scalar_path<'a>(
     core: &str,
@@ -231,6 +241,12 @@ mod tests {
         for choice in &SCALAR_CHOICES[1..] {
             assert_ne!(scalar(&format!("inorder+scalar+{}", choice.name)), scalar("inorder+scalar"), "{choice:?}");
         }
+    }
+
+    #[test]
+    fn a_design_of_someone_else_may_have_a_scalar_path() {
+        assert_eq!(scalar_path_of("sidestep"), Ok(None));
+        assert_eq!(scalar_path_of("sidestep+scalar"), Ok(Some(ScalarConfig::default())));
     }
 
     #[test]

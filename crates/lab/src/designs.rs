@@ -99,8 +99,12 @@ pub fn stands_for(name: &str) -> Option<&'static str> {
 }
 
 pub(crate) fn unknown(core: &str) -> String {
-    let known: Vec<&str> = CORES.iter().map(|(name, _)| *name).collect();
-    format!("there is no core design `{}`{}", kit::text::excerpt(core), workloads::suggest::among(core, &known))
+    let all = CORES.iter().map(|(name, _)| *name);
+    let known: Vec<&str> = match kit::suggest::nearest(core, all) {
+        Some(near) => vec![near],
+        None => DESIGNS.iter().map(|design| design.name).collect(),
+    };
+    format!("there is no core design `{}`{}", kit::text::excerpt(core), kit::suggest::among(core, &known))
 }
 
 /// Checks the name of a core.

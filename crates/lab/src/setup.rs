@@ -1,6 +1,6 @@
 //! The machine that a job runs on.
 
-use crate::core_name::CoreName;
+use crate::core_name;
 use crate::designs::CORES;
 use crate::energy::EnergyModel;
 use crate::registers::RegisterChoice;
@@ -70,7 +70,7 @@ impl Setup {
     /// # Errors
     /// The name of the core design makes no sense.
     pub(crate) fn core_options(&self) -> Result<CoreOptions, String> {
-        let scalar = CoreName::parse(&self.core)?.scalar;
+        let scalar = core_name::scalar_path_of(&self.core)?;
         Ok(CoreOptions { scheduler: self.scheduler.clone(), scalar, ..CoreOptions::default() })
     }
 

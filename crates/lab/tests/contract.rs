@@ -2,7 +2,7 @@
 //! nothing waits for ever, every issue slot has its account, no order is broken, and sleeping changes
 //! nothing. The drawn timelines are golden: one file for each design.
 //!
-//! A design takes part by its row in `cores.rs`. `INSTA_UPDATE=always` draws its file.
+//! A design takes part by its row in `designs.rs`. `INSTA_UPDATE=always` draws its file.
 
 #[path = "../../sm/tests/support/mod.rs"]
 mod support;
