@@ -225,7 +225,7 @@ fn slow_to_prepare(folder: &TempDir) -> String {
     fs::write(folder.path().join("slow.ptx"), text).unwrap();
     let launch = "module = \"slow.ptx\"\n[buffers.out]\ntype = \"u32\"\nlength = 30000\n[[launch]]\n\
                   kernel = \"k\"\ngrid = 1\nblock = 32\nargs = [\"out\"]\n[[output]]\nbuffer = \"out\"\nprint = 1\n";
-    written(folder, "slow.toml", &launch)
+    written(folder, "slow.toml", launch)
 }
 
 #[test]

@@ -79,6 +79,7 @@ impl Operand<&Reg, &Pred> {
 macro_rules! walks {
     (|$self:ident, $f:ident| $body:expr) => {
         /// Reports to `f` each register and predicate that is used, destinations first.
+        #[allow(clippy::into_iter_on_ref, reason = "the body is of both kinds of reference")]
         pub fn uses(&$self, $f: &mut impl FnMut($crate::operand::Use)) {
             let $f = &mut |operand: $crate::operand::Operand<&$crate::lanes::Reg, &$crate::lanes::Pred>| {
                 operand.report($f);
@@ -87,6 +88,7 @@ macro_rules! walks {
         }
 
         /// Reports to `f` the place of each register and predicate that is used, each once.
+        #[allow(clippy::into_iter_on_ref, reason = "the body is of both kinds of reference")]
         pub fn operands_mut(
             &mut $self,
             $f: &mut impl FnMut($crate::operand::Operand<&mut $crate::lanes::Reg, &mut $crate::lanes::Pred>),

@@ -83,7 +83,7 @@ fn parse_crate(folder: &Path) -> Crate {
         for entry in std::fs::read_dir(folder).unwrap() {
             let at = entry.unwrap().path();
             let stem = at.file_stem().unwrap().to_str().unwrap().to_owned();
-            let inner = [&module[..], &[stem.clone()]].concat();
+            let inner = [&module[..], std::slice::from_ref(&stem)].concat();
             if at.is_dir() {
                 folders.push((at, inner));
             } else if at.extension().is_some_and(|e| e == "rs") {
@@ -281,10 +281,10 @@ fn circles(files: &Crate) -> Vec<Vec<String>> {
         }
     }
     let mut circles: Vec<Vec<String>> = Vec::new();
+    let both_ways = |a: usize, b: &usize| reached[a][*b] && reached[*b][a];
     for a in 0..modules.len() {
-        let first = (0..modules.len()).find(|&b| reached[a][b] && reached[b][a]);
-        if first == Some(a) {
-            let all = (0..modules.len()).filter(|&b| reached[a][b] && reached[b][a]);
+        if (0..modules.len()).find(|b| both_ways(a, b)) == Some(a) {
+            let all = (0..modules.len()).filter(|b| both_ways(a, b));
             circles
                 .push(all.map(|b| if modules[b].is_empty() { "lib".into() } else { modules[b].join("::") }).collect());
         }

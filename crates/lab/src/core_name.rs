@@ -55,13 +55,16 @@ pub const SCALAR_CHOICES: &[ScalarChoice] = &[
     ),
 ];
 
+/// Parameters with their values.
+type Settings<'a> = Vec<(&'a str, &'a str)>;
+
 /// A core by its parts.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct CoreName<'a> {
     /// The design.
     pub design: &'static str,
     /// Parameters of the design, with their values, in the order in which they are set.
-    pub parameters: Vec<(&'a str, &'a str)>,
+    pub parameters: Settings<'a>,
     /// The scalar path, if there is one.
     pub scalar: Option<ScalarConfig>,
 }
@@ -104,7 +107,7 @@ impl<'a> CoreName<'a> {
 }
 
 /// A name and the parameters after its colon, each once.
-fn with_parameters(text: &str) -> Result<(&str, Vec<(&str, &str)>), String> {
+fn with_parameters(text: &str) -> Result<(&str, Settings<'_>), String> {
     let Some((name, list)) = text.split_once(':') else { return Ok((text, Vec::new())) };
     let mut seen = BTreeSet::new();
     let mut parameters = Vec::new();

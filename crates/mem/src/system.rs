@@ -454,7 +454,7 @@ impl MemorySystem {
 
     /// Whether nothing is under way, not even a write-back.
     pub fn is_idle(&self) -> bool {
-        self.packets.len() == 0
+        self.packets.is_empty()
             && self.channels.iter().all(|c| c.in_flight() == 0)
             && self.slices.iter().all(|s| s.cache().is_idle() && s.next_to_dram().is_none())
     }

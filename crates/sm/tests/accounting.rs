@@ -19,7 +19,7 @@ fn figures(run: &Run<Timeline>) -> impl PartialEq + std::fmt::Debug + use<> {
         run.sm.counters().values(),
         (account.issued(), stalls),
         caches,
-        run.sm.class_counts().clone(),
+        *run.sm.class_counts(),
         run.sm.observer.draw(),
     )
 }

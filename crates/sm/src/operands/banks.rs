@@ -12,8 +12,8 @@ struct ReadQueue {
     len: u16,
 }
 
-/// Read queues and write ports of the register banks. Sets of banks, as [`RegisterBanks::write`] takes them, are
-/// those of [`crate::kernel::Banks`]: of a warp whose register 0 is in bank 0 of a partition.
+/// Read queues and write ports of the register banks. Sets of banks, as `write` takes them, are
+/// those of `Banks` of `kernel.rs`: of a warp whose register 0 is in bank 0 of a partition.
 #[derive(Debug)]
 pub struct RegisterBanks {
     /// Reads waiting at each bank, by collector: rings of `stride` places.

@@ -73,7 +73,7 @@ mod tests {
                 if set.len() < ways {
                     set.push(block);
                 } else {
-                    let way = (u128::from(draw(misses)) * ways as u128 >> 64) as usize;
+                    let way = ((u128::from(draw(misses)) * ways as u128) >> 64) as usize;
                     expected.push(std::mem::replace(&mut set[way], block));
                 }
                 misses += 1;
