@@ -141,7 +141,7 @@ pub enum Origin {
     /// From the operands only.
     Operands,
     /// From what each lane has of its own: its position, its frame, its part of a matrix. See
-    /// [`isa::Inst::per_lane`].
+    /// [`isa::Traits::per_lane`].
     Own,
     /// From the lane too: it reads what other lanes hold, or memory that may be its own.
     Lane,

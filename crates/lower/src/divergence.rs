@@ -1,5 +1,5 @@
 //! Which registers may be written in only a part of a warp's live threads: what a compiler would mark
-//! for designs that keep a register once for the whole warp ([`isa::Inst::partial`]).
+//! for designs that keep a register once for the whole warp ([`isa::Traits::partial`]).
 //!
 //! A forward analysis of the whole kernel, to the smallest fixed point. Before each basic block it
 //! knows the registers that may *vary*, that is differ between lanes that are together there, and
@@ -33,7 +33,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Sets [`isa::Inst::partial`] of the kernel's instructions.
+/// Sets [`isa::Traits::partial`] of the kernel's instructions.
 pub(crate) fn mark(kernel: &mut Kernel, machine: Option<&Machine<'_>>) {
     let mut analysis = Analysis::new(kernel, machine);
     analysis.run();
