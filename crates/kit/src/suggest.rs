@@ -16,9 +16,7 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     if name.len() > MAX_NAME_BYTES {
         return None;
     }
-    let length = name.chars().count();
-    // Every name is one edit from a name of one letter.
-    let limit = (length / 4 + 1).min(length.saturating_sub(1));
+    let limit = name.chars().count() / 4 + 1;
     let lower = name.to_lowercase();
     candidates
         .into_iter()

@@ -158,7 +158,7 @@ mod tests {
         check("(1 + 2", "6..6 `)` is missing here");
         check("1 2", "2..3 this is not part of the expression before it");
         check("x + 1", "0..1 `x` is a buffer: write `x[i]` for an element");
-        check("m + 1", "0..1 there is no value or buffer `m`; there are n, a, x");
+        check("m + 1", "0..1 there is no value or buffer `m`; did you mean `n`?");
         check("sqr(2)", "0..3 there is no function `sqr`; did you mean `sqrt`?");
         check("min(2)", "0..3 `min` takes 2 operands, not 1");
         check("1 / 0", "division by zero");
