@@ -2,7 +2,7 @@
 //!
 //! Follows AccelWattch's table of machine instructions and the parts of the power model that they use
 //! (Kandiah et al., MICRO 2021). The class of an instruction decides, except for three classes that hold operations
-//! of different energy: of these whoever decodes the instruction says which it is.
+//! of different energy: for these, the decoder of the instruction decides.
 
 use crate::OpClass;
 

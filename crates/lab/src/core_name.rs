@@ -4,10 +4,10 @@
 use crate::designs::{self, Design};
 use kit::Parameters;
 use kit::parameters::Parameter;
+use kit::suggest;
 use kit::text::excerpt;
 use sm::scalar::ScalarConfig;
 use std::collections::BTreeSet;
-use workloads::suggest;
 
 /// A short name for a parameter of the scalar path, or for the scalar path itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

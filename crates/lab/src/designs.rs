@@ -4,6 +4,7 @@ use crate::core_name::CoreName;
 use config::GpuConfig;
 use kit::Parameters;
 use kit::parameters::Parameter;
+use kit::suggest;
 use sm::policy::boards::{Bloomboard, StoreBoard, WarScoreboard, Warpboard};
 use sm::policy::ghost::Ghost;
 use sm::policy::ideal::Ideal;
@@ -93,18 +94,18 @@ pub(crate) fn find(name: &str) -> Option<&'static Design> {
     DESIGNS.iter().find(|design| design.name == name)
 }
 
-/// The design and parameters that the short name `name` stands for.
+/// The design and parameters that the short name `name` abbreviates.
 pub fn stands_for(name: &str) -> Option<&'static str> {
     SHORT_NAMES.iter().find(|(short, _)| *short == name).map(|(_, setting)| *setting)
 }
 
 pub(crate) fn unknown(core: &str) -> String {
     let all = CORES.iter().map(|(name, _)| *name);
-    let known: Vec<&str> = match kit::suggest::nearest(core, all) {
+    let known: Vec<&str> = match suggest::nearest(core, all) {
         Some(near) => vec![near],
         None => DESIGNS.iter().map(|design| design.name).collect(),
     };
-    format!("there is no core design `{}`{}", kit::text::excerpt(core), kit::suggest::among(core, &known))
+    format!("there is no core design `{}`{}", kit::text::excerpt(core), suggest::among(core, &known))
 }
 
 /// Checks the name of a core.

@@ -81,7 +81,7 @@ impl Analysis<'_> {
         }
     }
 
-    /// Goes on behind a block of machine code.
+    /// Continues after a block of machine code.
     pub(super) fn leave_as_group(&mut self, block: usize, state: &State) {
         let last = self.graph.range(block).end - 1;
         let Guarded { op, guard, .. } = self.kernel.code[last as usize];

@@ -80,8 +80,8 @@ impl<'a> KernelBuilder<'a> {
         self.constants.get(value, wide)
     }
 
-    /// Where the `.shared` variable `v` lies; `None` if its size is the launch's affair. `key`
-    /// tells variables apart.
+    /// The offset of the `.shared` variable `v`; `None` if the launch gives its size. `key`
+    /// identifies the variable.
     pub fn shared_offset(&mut self, key: usize, v: &ast::Variable) -> Lowered<Option<u32>> {
         if let Some(&offset) = self.shared.get(&key) {
             return Ok(offset);
@@ -103,7 +103,7 @@ impl<'a> KernelBuilder<'a> {
         Ok(offset)
     }
 
-    /// A constant for an address in shared memory; `None` stands for the dynamically sized part.
+    /// A constant for an address in shared memory; `None` is the dynamically sized part.
     pub fn shared_address(&mut self, offset: Option<u32>, addend: i64, wide: bool) -> Reg {
         match offset {
             Some(offset) => self.constant((i64::from(offset) + addend) as u64, wide),
@@ -136,7 +136,7 @@ impl<'a> KernelBuilder<'a> {
         }
     }
 
-    /// What a module-level name stands for.
+    /// The meaning of a module-level name.
     pub fn module_name(&self, sym: ptx::Sym) -> Option<ModuleName> {
         self.scope.names.get(&sym).copied()
     }

@@ -136,7 +136,7 @@ impl<'b, 'a> FunctionLowering<'b, 'a> {
         Box::new(Diagnostic::error(self.at, what))
     }
 
-    /// The label number that `name` stands for.
+    /// The number of the label `name`.
     pub fn label(&self, name: Sym, span: Span) -> Lowered<u32> {
         match self.locals.lookup(&self.b.scope.ast.names, name) {
             Some((Local::Label(number), None)) => Ok(*number),
@@ -155,7 +155,7 @@ impl<'b, 'a> FunctionLowering<'b, 'a> {
         }
     }
 
-    /// What a name stands for: here, else at module level.
+    /// The meaning of a name: in this function, else at module level.
     pub fn resolve(&self, name: Sym) -> Option<Result<(Local, Option<u32>), ModuleName>> {
         if let Some((local, number)) = self.locals.lookup(&self.b.scope.ast.names, name) {
             return Some(Ok((*local, number)));

@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// Result of lowering a part.
 pub(super) type Lowered<T> = Result<T, Box<Diagnostic>>;
 
-/// What a module-level name stands for.
+/// The meaning of a module-level name.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ModuleName {
     /// A `.global` or `.const` variable: its address.
@@ -36,7 +36,7 @@ pub(super) struct ModuleScope<'a> {
     pub files: HashMap<u32, u16>,
 }
 
-/// What a name within a function stands for.
+/// The meaning of a name within a function.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Local {
     /// A row of registers: which declaration, type, elements of a vector.

@@ -59,8 +59,8 @@ enum State {
 }
 
 proptest! {
-    /// A line goes only when the set is full; then one goes if and only if one may: not one under
-    /// way, and no dirty one below their limit unless all are dirty.
+    /// A line is replaced only when the set is full, and then if and only if one may be: not one whose data
+    /// are on their way, and no dirty one below their limit unless all are dirty.
     #[test]
     fn every_policy_replaces_only_what_may_go(
         ways in 1usize..8,

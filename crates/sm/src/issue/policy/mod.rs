@@ -127,9 +127,9 @@ pub trait IssuePolicy: Sized {
     /// The next instruction of its warp in program order enters the buffer.
     fn insert(&mut self, window: Window<'_>, id: InstId);
 
-    /// Work of the design's own in each cycle, before the warp schedulers choose. What it waits
-    /// for by time goes on the wake_up; when it moves something, that too. Returns whether its
-    /// candidates or stalls may have changed.
+    /// Work of the design's own in each cycle, before the warp schedulers choose. It enters in `wake_up` the
+    /// cycles that it waits for, and that it has moved something. Returns whether its candidates or stalls
+    /// may have changed.
     #[inline]
     fn tick(&mut self, _now: Cycle, _window: Window<'_>, _wake_up: &mut WakeUp) -> bool {
         false

@@ -1,9 +1,9 @@
 //! Write-after-read hazards of the in-order core, one way of handling them to a file.
 //!
 //! Instructions issue in order but read their registers in operand collectors, where one may wait
-//! for its banks while a younger one goes on to write a register that it has yet to read. The
-//! [`Scoreboard`](crate::Scoreboard) alone, which sees no reads, does not keep them apart: that is
-//! the historical behaviour of GPGPU-Sim.
+//! for its banks while a younger one writes a register that it has yet to read. The
+//! [`Scoreboard`](crate::Scoreboard) sees no reads and does not prevent this: that is the historical
+//! behaviour of GPGPU-Sim.
 
 mod bloomboard;
 pub mod scoreboard;
