@@ -1,7 +1,7 @@
 //! A walk through what users get wrong: each ends with a clear message and the right status, and
 //! nothing panics.
 
-mod common;
+use crate::common;
 
 use std::fs;
 use std::path::Path;

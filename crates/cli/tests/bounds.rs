@@ -1,6 +1,6 @@
 //! Bounds on what one run may take of this computer: memory of threads, kernels of a module.
 
-mod common;
+use crate::common;
 
 use std::fmt::Write;
 use std::fs;

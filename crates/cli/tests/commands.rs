@@ -1,6 +1,6 @@
 //! What the commands print and how they end when nothing is wrong.
 
-mod common;
+use crate::common;
 
 use common::{command, from, root, run, run as run_command, succeed};
 use serde_json::Value;

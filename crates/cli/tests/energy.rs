@@ -1,6 +1,6 @@
 //! Energy and power, from the command line to the output.
 
-mod common;
+use crate::common;
 
 use common::{run, succeed};
 use serde_json::Value;

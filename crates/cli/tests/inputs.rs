@@ -1,7 +1,7 @@
 //! Inputs that say what cannot be, are too large or are damaged: each is refused with status 2, and the
 //! message repeats only a little of it.
 
-mod common;
+use crate::common;
 
 use common::{Ran, root, run, succeed};
 use std::fs;

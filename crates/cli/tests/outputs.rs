@@ -4,7 +4,7 @@
 
 #![cfg(unix)]
 
-mod common;
+use crate::common;
 
 use common::{Ran, command, from, root, succeed};
 use std::collections::BTreeMap;

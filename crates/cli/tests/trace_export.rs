@@ -1,6 +1,6 @@
 //! Traces that are written, from the command line to the files and back.
 
-mod common;
+use crate::common;
 
 use common::{run, succeed};
 use serde_json::Value;

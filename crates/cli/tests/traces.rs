@@ -1,6 +1,6 @@
 //! Traces, from the command line to the output.
 
-mod common;
+use crate::common;
 
 use common::{root, run, succeed};
 use serde_json::Value;

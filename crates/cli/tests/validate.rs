@@ -1,6 +1,6 @@
 //! `warpwright validate`, from its command line to its output.
 
-mod common;
+use crate::common;
 
 use common::{run, succeed};
 use serde_json::Value;

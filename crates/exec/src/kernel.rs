@@ -61,7 +61,7 @@ pub enum Place {
 
 /// A function that the kernel calls.
 #[derive(Clone, Debug)]
-pub struct Function {
+pub struct CalledFunction {
     /// Its name.
     pub name: String,
     /// Its first instruction.
@@ -147,7 +147,7 @@ pub trait SourceMap: std::fmt::Debug + Send + Sync {
 
 /// What allocation made of a kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Allocation {
+pub struct RegisterAllocation {
     /// Most registers that it might take.
     pub limit: u32,
     /// Registers, in words, that live in local memory.
@@ -178,7 +178,7 @@ pub struct Kernel {
     /// Calls, by number.
     pub calls: Vec<CallSite>,
     /// The kernel itself first, then the functions it calls, in order of their entries.
-    pub functions: Vec<Function>,
+    pub functions: Vec<CalledFunction>,
     /// Of the module's functions that it may call, by number in the module (see
     /// [`function_address`]): number in the kernel.
     pub numbers: HashMap<usize, u32>,
@@ -195,7 +195,7 @@ pub struct Kernel {
     /// Registers per thread.
     pub registers: RegisterCount,
     /// What register allocation made of it, if it has been.
-    pub allocation: Option<Allocation>,
+    pub allocation: Option<RegisterAllocation>,
     /// Most threads per CTA, from `.maxntid`.
     pub max_threads: Option<u32>,
     /// The shape that every CTA must have, from `.reqntid`.
@@ -242,7 +242,7 @@ impl Kernel {
     }
 
     /// The function that holds instruction `pc`; they lie one behind the other.
-    pub(crate) fn function_of(&self, pc: u32) -> &Function {
+    pub(crate) fn function_of(&self, pc: u32) -> &CalledFunction {
         let index = self.functions.partition_point(|f| f.entry <= pc);
         &self.functions[index - 1]
     }
@@ -273,7 +273,7 @@ pub const fn function_at(address: u64) -> Option<usize> {
 
 /// A `.global` or `.const` variable of a module.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Variable {
+pub struct LoadedVariable {
     /// Its name.
     pub name: String,
     /// Its address.
@@ -288,14 +288,14 @@ pub struct Variable {
 
 /// A loaded module: kernels and variables.
 #[derive(Clone, Debug, Default)]
-pub struct Module {
+pub struct LoadedModule {
     /// Kernels in order of the file.
     pub kernels: Vec<Arc<Kernel>>,
     /// Variables in order of address.
-    pub variables: Vec<Variable>,
+    pub variables: Vec<LoadedVariable>,
 }
 
-impl Module {
+impl LoadedModule {
     /// The kernel called `name`; of mangled C++ names, also by the plain one if that is unambiguous.
     pub fn kernel(&self, name: &str) -> Option<&Arc<Kernel>> {
         let exact = self.kernels.iter().find(|k| k.name() == name);
@@ -306,7 +306,7 @@ impl Module {
     }
 
     /// The variable called `name`.
-    pub fn variable(&self, name: &str) -> Option<&Variable> {
+    pub fn variable(&self, name: &str) -> Option<&LoadedVariable> {
         self.variables.iter().find(|v| v.name == name)
     }
 

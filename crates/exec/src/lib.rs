@@ -41,7 +41,7 @@ mod warp;
 
 pub use functional::{FunctionalStats, run, run_observed};
 pub use image::ImageError;
-pub use kernel::{Allocation, Kernel, Module, Param, RegisterCount, Variable, plain_name};
+pub use kernel::{Kernel, LoadedModule, LoadedVariable, Param, RegisterAllocation, RegisterCount, plain_name};
 pub use launch::{Arg, Launch, LaunchError};
 pub use memory::{DeviceMemory, MemoryError};
 pub use state::{DeviceState, GpuFacts};

@@ -40,6 +40,6 @@ mod multiply;
 mod placed;
 mod tiles;
 
-pub use fragment::{Element, Fragment, MemoryElement, Operand, Order, Position, Shape};
+pub use fragment::{Element, Fragment, MatrixOperand, MemoryElement, Order, Position, Shape};
 pub use multiply::{BitOp, Mma, Multiply};
 pub use tiles::{ldmatrix, movmatrix_trans, stmatrix};

@@ -12,7 +12,7 @@ use crate::float::{Float1, Float2, Float3, Modifiers};
 use crate::image::{Fetch, Query, SurfaceAccess};
 use crate::int::{Int1, Int2, Int3, Int4};
 use crate::lanes::{Pred, Reg};
-use crate::operand::{Destination, Operand, Origin, columns, reads, reads_pred, row, walks, writes, writes_pred};
+use crate::operand::{Destination, OperandUse, Origin, columns, reads, reads_pred, row, walks, writes, writes_pred};
 use crate::shuffle::{Redux, ShuffleMode, Vote};
 use crate::special::Special;
 use crate::steer::{BarrierOp, Steer};
@@ -392,9 +392,9 @@ ops! { |f|
         writes(f, [d], columns(*wide));
         reads(f, s.into_iter().take(op.sources()), columns(*wide));
         match (*carry_in, *carry_out) {
-            (true, true) => f(Operand::UpdatePred(carry)),
-            (true, false) => f(Operand::ReadPred(carry)),
-            (false, true) => f(Operand::WritePred(carry)),
+            (true, true) => f(OperandUse::UpdatePred(carry)),
+            (true, false) => f(OperandUse::ReadPred(carry)),
+            (false, true) => f(OperandUse::WritePred(carry)),
             (false, false) => {}
         }
     }

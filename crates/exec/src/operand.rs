@@ -27,7 +27,7 @@ pub enum Use {
 /// An operand of an operation and what the operation does with it: by value ([`Use`]), or as a place that may be
 /// given another register or predicate.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Operand<R, P> {
+pub enum OperandUse<R, P> {
     /// A register of as many columns that is read.
     Read(R, u8),
     /// A register of as many columns that is written.
@@ -40,11 +40,11 @@ pub enum Operand<R, P> {
     UpdatePred(P),
 }
 
-impl<R, P> Operand<R, P> {
+impl<R, P> OperandUse<R, P> {
     /// The register, if it is one.
     pub fn register(self) -> Option<R> {
         match self {
-            Operand::Read(r, _) | Operand::Write(r, _) => Some(r),
+            OperandUse::Read(r, _) | OperandUse::Write(r, _) => Some(r),
             _ => None,
         }
     }
@@ -52,21 +52,21 @@ impl<R, P> Operand<R, P> {
     /// The predicate, if it is one.
     pub fn predicate(self) -> Option<P> {
         match self {
-            Operand::ReadPred(p) | Operand::WritePred(p) | Operand::UpdatePred(p) => Some(p),
+            OperandUse::ReadPred(p) | OperandUse::WritePred(p) | OperandUse::UpdatePred(p) => Some(p),
             _ => None,
         }
     }
 }
 
-impl Operand<&Reg, &Pred> {
+impl OperandUse<&Reg, &Pred> {
     /// Reports the operand to `f` by value.
     pub(crate) fn report(self, f: &mut impl FnMut(Use)) {
         match self {
-            Operand::Read(r, n) => f(Use::Read(*r, n)),
-            Operand::Write(r, n) => f(Use::Write(*r, n)),
-            Operand::ReadPred(p) => f(Use::ReadPred(*p)),
-            Operand::WritePred(p) => f(Use::WritePred(*p)),
-            Operand::UpdatePred(p) => {
+            OperandUse::Read(r, n) => f(Use::Read(*r, n)),
+            OperandUse::Write(r, n) => f(Use::Write(*r, n)),
+            OperandUse::ReadPred(p) => f(Use::ReadPred(*p)),
+            OperandUse::WritePred(p) => f(Use::WritePred(*p)),
+            OperandUse::UpdatePred(p) => {
                 f(Use::WritePred(*p));
                 f(Use::ReadPred(*p));
             }
@@ -81,7 +81,7 @@ macro_rules! walks {
         /// Reports to `f` each register and predicate that is used, destinations first.
         #[allow(clippy::into_iter_on_ref, reason = "the body is of both kinds of reference")]
         pub fn uses(&$self, $f: &mut impl FnMut($crate::operand::Use)) {
-            let $f = &mut |operand: $crate::operand::Operand<&$crate::lanes::Reg, &$crate::lanes::Pred>| {
+            let $f = &mut |operand: $crate::operand::OperandUse<&$crate::lanes::Reg, &$crate::lanes::Pred>| {
                 operand.report($f);
             };
             $body
@@ -91,7 +91,7 @@ macro_rules! walks {
         #[allow(clippy::into_iter_on_ref, reason = "the body is of both kinds of reference")]
         pub fn operands_mut(
             &mut $self,
-            $f: &mut impl FnMut($crate::operand::Operand<&mut $crate::lanes::Reg, &mut $crate::lanes::Pred>),
+            $f: &mut impl FnMut($crate::operand::OperandUse<&mut $crate::lanes::Reg, &mut $crate::lanes::Pred>),
         ) {
             $body
         }
@@ -105,34 +105,34 @@ pub(crate) fn columns(wide: bool) -> u8 {
 }
 
 /// Reports registers that are read.
-pub(crate) fn reads<R, P>(f: &mut impl FnMut(Operand<R, P>), list: impl IntoIterator<Item = R>, columns: u8) {
-    list.into_iter().for_each(|r| f(Operand::Read(r, columns)));
+pub(crate) fn reads<R, P>(f: &mut impl FnMut(OperandUse<R, P>), list: impl IntoIterator<Item = R>, columns: u8) {
+    list.into_iter().for_each(|r| f(OperandUse::Read(r, columns)));
 }
 
 /// Reports registers that are written.
-pub(crate) fn writes<R, P>(f: &mut impl FnMut(Operand<R, P>), list: impl IntoIterator<Item = R>, columns: u8) {
-    list.into_iter().for_each(|r| f(Operand::Write(r, columns)));
+pub(crate) fn writes<R, P>(f: &mut impl FnMut(OperandUse<R, P>), list: impl IntoIterator<Item = R>, columns: u8) {
+    list.into_iter().for_each(|r| f(OperandUse::Write(r, columns)));
 }
 
 /// Reports predicates that are read.
-pub(crate) fn reads_pred<R, P>(f: &mut impl FnMut(Operand<R, P>), list: impl IntoIterator<Item = P>) {
-    list.into_iter().for_each(|p| f(Operand::ReadPred(p)));
+pub(crate) fn reads_pred<R, P>(f: &mut impl FnMut(OperandUse<R, P>), list: impl IntoIterator<Item = P>) {
+    list.into_iter().for_each(|p| f(OperandUse::ReadPred(p)));
 }
 
 /// Reports predicates that are written.
-pub(crate) fn writes_pred<R, P>(f: &mut impl FnMut(Operand<R, P>), list: impl IntoIterator<Item = P>) {
-    list.into_iter().for_each(|p| f(Operand::WritePred(p)));
+pub(crate) fn writes_pred<R, P>(f: &mut impl FnMut(OperandUse<R, P>), list: impl IntoIterator<Item = P>) {
+    list.into_iter().for_each(|p| f(OperandUse::WritePred(p)));
 }
 
 /// Reports the operands of a row of a table: destination and sources, each with its columns.
 pub(crate) fn row<R, P, const N: usize>(
-    f: &mut impl FnMut(Operand<R, P>),
+    f: &mut impl FnMut(OperandUse<R, P>),
     columns: (u8, [u8; N]),
     d: R,
     s: impl IntoIterator<Item = R>,
 ) {
     writes(f, [d], columns.0);
-    s.into_iter().zip(columns.1).for_each(|(s, n)| f(Operand::Read(s, n)));
+    s.into_iter().zip(columns.1).for_each(|(s, n)| f(OperandUse::Read(s, n)));
 }
 
 /// Where the differences between the results of a warp's lanes come from.

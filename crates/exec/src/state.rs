@@ -1,7 +1,7 @@
 //! What all SMs share: device memory, the launches that run, and the kernels' output.
 
 use crate::image::{ImageError, Images};
-use crate::kernel::Module;
+use crate::kernel::LoadedModule;
 use crate::launch::Launch;
 use crate::memory::{DeviceMemory, MemoryError};
 use isa::{Image, KernelId};
@@ -44,7 +44,7 @@ impl DeviceState {
     ///
     /// # Errors
     /// If the memory is full or another module lies there.
-    pub fn load(&mut self, module: &Module) -> Result<(), MemoryError> {
+    pub fn load(&mut self, module: &LoadedModule) -> Result<(), MemoryError> {
         module.place(&mut self.memory)
     }
 

@@ -3,7 +3,7 @@
 use crate::kernel::CallSite;
 use crate::lanes::{Pred, Reg};
 use crate::op::Op;
-use crate::operand::{Operand, Use};
+use crate::operand::{OperandUse, Use};
 use crate::tensor::MatrixOp;
 
 /// Reports to `f` all registers and predicates that an operation uses, those of matrices and calls among them.
@@ -20,7 +20,7 @@ pub fn operands_mut(
     op: &mut Op,
     matrix: &mut [MatrixOp],
     calls: &mut [CallSite],
-    f: &mut impl FnMut(Operand<&mut Reg, &mut Pred>),
+    f: &mut impl FnMut(OperandUse<&mut Reg, &mut Pred>),
 ) {
     match op {
         Op::Matrix(number) => matrix[usize::from(*number)].operands_mut(f),

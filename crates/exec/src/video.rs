@@ -25,7 +25,7 @@ pub enum Video {
     /// `vadd`, `vset` and so on.
     Scalar {
         /// The operation proper.
-        op: video::Op,
+        op: video::VideoOp,
         /// First and second source.
         sources: [Selected; 2],
         /// The destination's type is signed.
@@ -43,7 +43,7 @@ pub enum Video {
         flags: Vmad,
     },
     /// `vadd2`, `vset4` and so on.
-    Simd(video::Op, Simd),
+    Simd(video::VideoOp, Simd),
 }
 
 impl Video {

@@ -3,7 +3,7 @@
 
 use crate::core::{Core, CoreCounters, CoreKernel, Env};
 use crate::dispatch::{Dispatcher, LaunchTiming, StreamId};
-use crate::run::{Deadlock, KernelRun, Progress, RunError, Running};
+use crate::run::{Deadlock, KernelRun, MachineError, Progress, Running};
 use crate::snapshot::{LaunchWait, Snapshot};
 use crate::watchdog::Watchdog;
 use config::GpuConfig;
@@ -159,7 +159,7 @@ impl<C: Core> Machine<C> {
     ///
     /// # Errors
     /// A fault, a deadlock, an interruption.
-    pub fn run(&mut self, watch: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<(), RunError> {
+    pub fn run(&mut self, watch: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<(), MachineError> {
         while !self.dispatcher.is_idle() {
             self.run_to_next_end(watch)?;
         }
@@ -171,7 +171,7 @@ impl<C: Core> Machine<C> {
     ///
     /// # Errors
     /// As [`Machine::run`].
-    pub fn run_to_next_end(&mut self, watch: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<(), RunError> {
+    pub fn run_to_next_end(&mut self, watch: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<(), MachineError> {
         let ended = self.ended.len();
         self.admit(self.now);
         while !self.dispatcher.is_idle() && self.ended.len() == ended {
@@ -183,14 +183,14 @@ impl<C: Core> Machine<C> {
                 self.take_samples_upto(next);
             }
             self.now = next;
-            self.cycle().map_err(RunError::Fault)?;
+            self.cycle().map_err(MachineError::Fault)?;
             self.until_watch -= 1;
             if self.until_watch == 0 {
                 self.until_watch = CYCLES_PER_WATCH;
                 let progress = self.progress();
                 self.check_progress(progress)?;
                 if watch(progress).is_break() {
-                    return Err(RunError::Interrupted);
+                    return Err(MachineError::Interrupted);
                 }
             }
         }
@@ -206,11 +206,11 @@ impl<C: Core> Machine<C> {
         self.sample_at = self.now.next_multiple_of(cycles.get()).max(cycles.get());
     }
 
-    /// Ends a run with [`RunError::Livelock`] when all warps have repeated themselves, and nothing that
+    /// Ends a run with [`MachineError::Livelock`] when all warps have repeated themselves, and nothing that
     /// they share has changed, for at least `cycles` cycles. A program that would end is never stopped. Cores
     /// must know their state ([`Core::has_changed`]).
     ///
-    /// [`RunError::Livelock`]: crate::RunError::Livelock
+    /// [`MachineError::Livelock`]: crate::RunError::Livelock
     pub fn watch_for_livelock(&mut self, cycles: NonZeroU64) {
         self.watchdog = Some(Box::new(Watchdog::new(cycles.get())));
     }
@@ -430,7 +430,7 @@ impl<C: Core> Machine<C> {
     }
 
     /// A machine in which requests circulate but nothing issues is as dead as a silent one.
-    fn check_progress(&mut self, progress: Progress) -> Result<(), RunError> {
+    fn check_progress(&mut self, progress: Progress) -> Result<(), MachineError> {
         let moved = progress.warp_instructions + self.memory.packets_moved();
         if moved != self.last_move.1 {
             self.last_move = (self.now, moved);
@@ -445,14 +445,14 @@ impl<C: Core> Machine<C> {
             for (number, core) in cores.iter_mut().enumerate() {
                 warps.extend(core.follow_loops(*now, kernels, shared, &|warp| watchdog.is_blocked(number, warp)));
             }
-            return Err(RunError::Livelock(watchdog.report(*now, warps)));
+            return Err(MachineError::Livelock(watchdog.report(*now, warps)));
         }
         Ok(())
     }
 
-    fn deadlock(&self) -> RunError {
+    fn deadlock(&self) -> MachineError {
         let blocked = self.cores.iter().flat_map(|core| core.describe_stalls(&self.kernels)).collect();
-        RunError::Deadlock(Deadlock { cycle: self.now, blocked })
+        MachineError::Deadlock(Deadlock { cycle: self.now, blocked })
     }
 
     fn progress(&self) -> Progress {

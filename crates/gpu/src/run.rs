@@ -77,7 +77,7 @@ impl fmt::Display for Deadlock {
 
 /// Why a run ended before its kernels did. The machine keeps its counters.
 #[derive(Debug)]
-pub enum RunError {
+pub enum MachineError {
     /// An instruction had no defined outcome.
     Fault(Box<Fault>),
     /// Nothing can continue.

@@ -3,7 +3,8 @@
 use config::GpuConfig;
 use energy::{Activity, Each};
 use gpu::{
-    Core, CoreCounters, CoreKernel, CoreReport, EnvOf, FinishedCta, Machine, Period, RunError, StreamId, Table, Value,
+    Core, CoreCounters, CoreKernel, CoreReport, EnvOf, FinishedCta, Machine, MachineError, Period, StreamId, Table,
+    Value,
 };
 use isa::{CtaSlot, Dim3, Fault, KernelId, LaunchShape};
 use kit::{Cycle, NEVER};
@@ -276,7 +277,7 @@ fn a_deadlock_names_who_waits() {
     let mut machine = machine();
     machine.launch(work(1, 5, 2, 1), StreamId(0));
     let error = machine.run(&mut |_| ControlFlow::Continue(())).expect_err("a reply never comes");
-    let RunError::Deadlock(deadlock) = error else { panic!("{error:?}") };
+    let MachineError::Deadlock(deadlock) = error else { panic!("{error:?}") };
     assert_eq!(deadlock.blocked, ["core 0: CTA (0,0,0) waits for 1 replies"]);
     assert!(deadlock.to_string().contains("deadlock at cycle"), "{deadlock}");
     let unfinished = machine.unfinished().remove(0);

@@ -295,3 +295,21 @@ fn circles(files: &Crate) -> Vec<Vec<String>> {
 fn path(module: &str) -> ModulePath {
     module.split("::").filter(|s| !s.is_empty()).map(str::to_owned).collect()
 }
+
+#[test]
+fn every_file_of_tests_is_run() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut missing = Vec::new();
+    let folders = std::fs::read_dir(crates).unwrap().map(|e| e.unwrap().path().join("tests"));
+    for folder in folders {
+        let Ok(main) = std::fs::read_to_string(folder.join("main.rs")) else { continue };
+        for path in std::fs::read_dir(&folder).unwrap().map(|e| e.unwrap().path()) {
+            let name = path.file_stem().unwrap().to_str().unwrap();
+            let is_tests = path.extension().is_some_and(|e| e == "rs") && name != "main";
+            if is_tests && !main.contains(&format!("mod {name};\n")) {
+                missing.push(path.display().to_string());
+            }
+        }
+    }
+    assert!(missing.is_empty(), "the main.rs beside them does not name {}", missing.join(", "));
+}

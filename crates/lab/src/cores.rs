@@ -7,8 +7,8 @@ use config::GpuConfig;
 use gpu::Machine;
 use isa::{LaunchShape, Program};
 use sm::{
-    Auditor, Code, ConfigOf, CoreDesign, CoreOptions, CoreSpec, Findings, Kernel, Observer, Silent, Sm, TimingTable,
-    WarpMask,
+    Auditor, Code, ConfigOf, CoreDesign, CoreOptions, CoreSpec, Findings, Observer, ResidentKernel, Silent, Sm,
+    TimingTable, WarpMask,
 };
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -131,11 +131,11 @@ pub(crate) struct Codes {
 impl<D: CoreDesign + 'static, O: Watch> Subject for Sm<Stream, D, O> {
     type Loader = Codes;
 
-    fn load(codes: &mut Codes, program: &Arc<Program>, form: Form, shape: LaunchShape) -> Kernel {
+    fn load(codes: &mut Codes, program: &Arc<Program>, form: Form, shape: LaunchShape) -> ResidentKernel {
         let spec = if form == Form::Sass { &codes.sass } else { &codes.ptx };
         let code = codes.made.entry(Arc::as_ptr(program));
         let code = code.or_insert_with(|| Arc::new(Code::new(program.clone(), spec)));
-        Kernel::new(code.clone(), shape, &codes.sms)
+        ResidentKernel::new(code.clone(), shape, &codes.sms)
     }
 
     fn findings(&self) -> Option<&Findings> {

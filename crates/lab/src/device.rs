@@ -8,7 +8,7 @@ use crate::setup::Setup;
 use crate::simulation::{Launched, Simulation, check_fit};
 use crate::source::Source;
 use exec::{DeviceState, GpuFacts, MemoryError};
-use gpu::{RunError, Stats, StreamId};
+use gpu::{MachineError, Stats, StreamId};
 use isa::KernelId;
 use lower::{KernelError, LowerOptions};
 use sm::{ConfigOf, CoreDesign};
@@ -17,7 +17,7 @@ use std::time::Duration;
 use trace::{Action, LaunchInfo, Recorder, Timing};
 use workloads::Form;
 use workloads::device::{
-    Buffer, Code as ModuleCode, Device, DeviceError, Launch, ModuleId, ModuleSource, ParameterInfo, Registers,
+    Buffer, Code as ModuleCode, Device, DeviceError, LaunchRequest, ModuleId, ModuleSource, ParameterInfo, Registers,
 };
 
 /// Simulated device memory: as much as any GPU described here has.
@@ -176,7 +176,7 @@ impl<'m> SimulatedDevice<'m> {
     /// Runs what has been launched as far as `run` does; keeps what is known when that fails.
     fn run_launched(
         &mut self,
-        run: impl FnOnce(&mut Simulation<'m>) -> Result<Vec<KernelId>, RunError>,
+        run: impl FnOnce(&mut Simulation<'m>) -> Result<Vec<KernelId>, MachineError>,
     ) -> Result<(), DeviceError> {
         if let Some(why) = &self.broken {
             return Err(DeviceError::Other(why.clone()));
@@ -186,10 +186,10 @@ impl<'m> SimulatedDevice<'m> {
                 ended.into_iter().for_each(|kernel| self.state().end_launch(kernel));
                 return Ok(());
             }
-            Err(RunError::Fault(fault)) => DeviceError::Fault(fault),
-            Err(RunError::Deadlock(deadlock)) => DeviceError::Deadlock(deadlock.to_string()),
-            Err(RunError::Livelock(livelock)) => DeviceError::Deadlock(livelock.to_string()),
-            Err(RunError::Interrupted) => DeviceError::Interrupted,
+            Err(MachineError::Fault(fault)) => DeviceError::Fault(fault),
+            Err(MachineError::Deadlock(deadlock)) => DeviceError::Deadlock(deadlock.to_string()),
+            Err(MachineError::Livelock(livelock)) => DeviceError::Deadlock(livelock.to_string()),
+            Err(MachineError::Interrupted) => DeviceError::Interrupted,
         };
         self.broken = Some(format!("the device stopped earlier: {error}"));
         Err(error)
@@ -320,7 +320,7 @@ impl Device for SimulatedDevice<'_> {
         self.state().add_image(*image).map_err(|e| DeviceError::Image(e.to_string()))
     }
 
-    fn launch(&mut self, launch: &Launch<'_>) -> Result<(), DeviceError> {
+    fn launch(&mut self, launch: &LaunchRequest<'_>) -> Result<(), DeviceError> {
         self.run_launched(Simulation::make_room)?;
         let kernel = self.kernel(launch.module, launch.kernel)?.clone();
         let args: Vec<_> = launch.args.iter().map(|a| exec::Arg::Bytes(a.bytes().to_vec())).collect();

@@ -2,7 +2,7 @@
 //! is dispatched at run time. Nothing within a cycle goes through it.
 
 use crate::source::Source;
-use gpu::{AnySnapshot, Core, CoreReport, KernelRun, Machine, Progress, RunError, Snapshot, StreamId};
+use gpu::{AnySnapshot, Core, CoreReport, KernelRun, Machine, MachineError, Progress, Snapshot, StreamId};
 use isa::{KernelId, LaunchShape, Program};
 use sm::Findings;
 use std::num::NonZeroU64;
@@ -17,7 +17,7 @@ pub(crate) trait Engine {
     /// Queues a launch of `program`, which was made from code of this form.
     fn launch(&mut self, program: &Arc<Program>, form: Form, shape: LaunchShape, stream: StreamId) -> KernelId;
     /// See [`Machine::run_to_next_end`].
-    fn run_to_next_end(&mut self, watch: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<(), RunError>;
+    fn run_to_next_end(&mut self, watch: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<(), MachineError>;
     /// See [`Machine::take_ended`].
     fn take_ended(&mut self) -> Vec<KernelRun<Box<dyn CoreReport>>>;
     /// See [`Machine::unfinished`].
@@ -67,7 +67,7 @@ impl<C: Subject> Engine for Rig<C> {
         self.machine.launch(C::load(&mut self.loader, program, form, shape), stream)
     }
 
-    fn run_to_next_end(&mut self, watch: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<(), RunError> {
+    fn run_to_next_end(&mut self, watch: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<(), MachineError> {
         self.machine.run_to_next_end(watch)
     }
 

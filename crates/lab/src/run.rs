@@ -11,7 +11,7 @@ use kit::text::counted;
 use sm::{ConfigOf, CoreDesign, Findings, MaskOf, WarpMask};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use workloads::launchfile::{LaunchError, LaunchFile};
+use workloads::launchfile::{LaunchFile, LaunchFileRunError};
 use workloads::{Check, DeviceError, Form, Size, WorkloadError, suggest, suite};
 
 /// What to run.
@@ -167,11 +167,11 @@ impl From<DeviceError> for Failure {
     }
 }
 
-impl From<LaunchError> for Failure {
-    fn from(error: LaunchError) -> Self {
+impl From<LaunchFileRunError> for Failure {
+    fn from(error: LaunchFileRunError) -> Self {
         match error {
-            LaunchError::Device(error) => error.into(),
-            error @ LaunchError::Unwritten { .. } => Self { message: error.to_string(), bad_input: false },
+            LaunchFileRunError::Device(error) => error.into(),
+            error @ LaunchFileRunError::Unwritten { .. } => Self { message: error.to_string(), bad_input: false },
             error => Self { message: error.to_string(), bad_input: true },
         }
     }

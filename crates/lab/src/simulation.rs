@@ -9,7 +9,7 @@ use crate::setup::Setup;
 use crate::source::Source;
 use crate::statistics::statistics;
 use config::GpuConfig;
-use gpu::{CoreReport, KernelRun, RunError, Stats, StreamId};
+use gpu::{CoreReport, KernelRun, MachineError, Stats, StreamId};
 use isa::{KernelId, LaunchShape, Program};
 use kit::text::counted;
 use std::ops::ControlFlow;
@@ -158,7 +158,7 @@ impl<'m> Simulation<'m> {
     ///
     /// # Errors
     /// As [`gpu::Machine::run`]; what has not ended is reported as far as it has come.
-    pub fn run(&mut self) -> Result<Vec<KernelId>, RunError> {
+    pub fn run(&mut self) -> Result<Vec<KernelId>, MachineError> {
         self.run_to(0)
     }
 
@@ -166,7 +166,7 @@ impl<'m> Simulation<'m> {
     ///
     /// # Errors
     /// As [`Simulation::run`].
-    pub fn make_room(&mut self) -> Result<Vec<KernelId>, RunError> {
+    pub fn make_room(&mut self) -> Result<Vec<KernelId>, MachineError> {
         self.run_to(MOST_PENDING - 1)
     }
 
@@ -174,7 +174,7 @@ impl<'m> Simulation<'m> {
     ///
     /// # Errors
     /// As [`Simulation::run`].
-    pub fn run_to(&mut self, pending: usize) -> Result<Vec<KernelId>, RunError> {
+    pub fn run_to(&mut self, pending: usize) -> Result<Vec<KernelId>, MachineError> {
         let mut ended = Vec::new();
         while self.pending() > pending {
             ended.extend(self.run_to_next_end()?);
@@ -182,7 +182,7 @@ impl<'m> Simulation<'m> {
         Ok(ended)
     }
 
-    fn run_to_next_end(&mut self) -> Result<Vec<KernelId>, RunError> {
+    fn run_to_next_end(&mut self) -> Result<Vec<KernelId>, MachineError> {
         let started = Instant::now();
         let mut watcher = Watcher {
             monitor: self.monitor.as_mut(),
@@ -199,7 +199,7 @@ impl<'m> Simulation<'m> {
         let ended = self.machine.take_ended();
         ended.iter().for_each(|run| self.report(run));
         if let Err(error) = result {
-            self.interrupted |= matches!(error, RunError::Interrupted);
+            self.interrupted |= matches!(error, MachineError::Interrupted);
             self.machine.unfinished().iter().for_each(|run| self.report(run));
             return Err(error);
         }

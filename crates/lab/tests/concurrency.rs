@@ -3,7 +3,7 @@
 
 use isa::Dim3;
 use lab::{KernelReport, Setup, SimulatedDevice, Stats};
-use workloads::{Arg, Buffer, Code, Device, DeviceError, Launch, ModuleSource, Registers};
+use workloads::{ArgBytes, Buffer, Code, Device, DeviceError, LaunchRequest, ModuleSource, Registers};
 
 fn setup() -> Setup {
     let gpu = config::load("rtx2060s").unwrap();
@@ -41,13 +41,13 @@ impl Bench {
     }
 
     fn launch(&mut self, ctas: u32, threads: u32, stream: u32) {
-        let launch = Launch {
+        let launch = LaunchRequest {
             module: self.module,
             kernel: "k",
             grid: Dim3::new(ctas, 1, 1),
             block: Dim3::new(threads, 1, 1),
             dynamic_shared_bytes: 0,
-            args: &[Arg::from(self.buffer)],
+            args: &[ArgBytes::from(self.buffer)],
             registers: Registers::Given(16),
             stream,
         };

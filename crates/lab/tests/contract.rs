@@ -4,8 +4,7 @@
 //!
 //! A design takes part by its row in `designs.rs`. `INSTA_UPDATE=always` draws its file.
 
-#[path = "../../sm/tests/support/mod.rs"]
-mod support;
+use crate::support;
 
 use isa::{CtaSlot, Dim3, KernelId, OpClass, Pc, Space, WarpSlot};
 use kit::Cycle;

@@ -2,7 +2,7 @@
 //! generator, and random kernels, as PTX and machine code. Each is right under every front end and with
 //! every kind of registers, and on core designs.
 
-mod differential;
+use crate::differential;
 
 use differential::{Failure, Folder, check_functional, check_on_core, place, variant};
 use std::path::Path;

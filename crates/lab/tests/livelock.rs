@@ -3,7 +3,7 @@
 use isa::Dim3;
 use lab::{Setup, SimulatedDevice};
 use std::num::NonZeroU64;
-use workloads::{Arg, Code, Device, DeviceError, Launch, ModuleSource, Registers};
+use workloads::{ArgBytes, Code, Device, DeviceError, LaunchRequest, ModuleSource, Registers};
 
 /// Far fewer cycles than the programs that progress take without changing anything.
 const PATIENCE: u64 = 20_000;
@@ -26,13 +26,13 @@ fn run_on(gpu: &str, body: &str, ctas: u32, threads: u32, audit: bool) -> Result
     let module = device.load_module(&ModuleSource { name: "test.ptx", code: Code::Ptx(&text) })?;
     let buffer = device.alloc("words", 4096)?;
     device.memset(buffer, 0)?;
-    device.launch(&Launch {
+    device.launch(&LaunchRequest {
         module,
         kernel: "k",
         grid: Dim3::new(ctas, 1, 1),
         block: Dim3::new(threads, 1, 1),
         dynamic_shared_bytes: 0,
-        args: &[Arg::from(buffer)],
+        args: &[ArgBytes::from(buffer)],
         registers: Registers::Given(16),
         stream: 0,
     })?;

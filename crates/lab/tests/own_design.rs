@@ -2,8 +2,7 @@
 
 #[path = "../examples/sidestep/policy.rs"]
 mod policy;
-#[path = "../../sm/tests/support/mod.rs"]
-mod support;
+use crate::support;
 
 use isa::{OpClass, Space};
 use lab::{Job, Report, Setup, Unattended, run, run_design};

@@ -4,7 +4,7 @@
 //! Settings are drawn from the schema. A value that the description refuses is left out, so that what is
 //! left is an accepted combination. A failing one is made smaller before it is reported.
 //!
-//! `cargo test -p warpwright-lab --test settings -- --ignored` tries `WARPWRIGHT_CASES` of them (2000 unless
+//! `cargo test -p warpwright-lab settings:: -- --ignored` tries `WARPWRIGHT_CASES` of them (2000 unless
 //! said) from seed `WARPWRIGHT_SEED` on.
 
 use config::schema::{self, Key, Kind};
@@ -13,7 +13,7 @@ use isa::{Channel, Dim3, Image, Sampler, Shape};
 use lab::{Setup, SimulatedDevice};
 use std::num::NonZeroU64;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use workloads::{Arg, Buffer, Code, Device, DeviceError, Launch, ModuleSource, Registers};
+use workloads::{ArgBytes, Buffer, Code, Device, DeviceError, LaunchRequest, ModuleSource, Registers};
 
 const CTAS: u32 = 3;
 const THREADS: u32 = 64;
@@ -160,13 +160,13 @@ fn run(gpu: GpuConfig, core: &str) -> Result<usize, String> {
     for behaviour in BEHAVIOURS {
         let to = device.alloc(behaviour.name, 4 * u64::from(WORDS)).map_err(wrong)?;
         device.memset(to, 0).map_err(wrong)?;
-        let launch = Launch {
+        let launch = LaunchRequest {
             module,
             kernel: behaviour.name,
             grid: Dim3::new(CTAS, 1, 1),
             block: Dim3::new(THREADS, 1, 1),
             dynamic_shared_bytes: 0,
-            args: &[from.into(), to.into(), Arg::from(image)],
+            args: &[from.into(), to.into(), ArgBytes::from(image)],
             registers: Registers::Given(24),
             stream: outputs.len() as u32 % 3,
         };

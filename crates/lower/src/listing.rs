@@ -1,6 +1,6 @@
 //! Lowered instructions of PTX, before they are described to the timing model: what register allocation works on.
 
-use exec::kernel::{CallSite, Function, Save};
+use exec::kernel::{CallSite, CalledFunction, Save};
 use exec::lanes::{Column, Pred, Reg};
 use exec::op::Op;
 use exec::tensor::MatrixOp;
@@ -51,7 +51,7 @@ impl Constants {
 
 /// What lowering one function gives.
 pub(crate) struct LoweredFunction {
-    pub function: Function,
+    pub function: CalledFunction,
     /// Its registers and predicates.
     pub save: Save,
     /// Its instructions: first and end.

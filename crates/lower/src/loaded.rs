@@ -1,7 +1,7 @@
 //! What loading a module takes and gives.
 
 use crate::registers::Registers;
-use exec::{Kernel, Module};
+use exec::{Kernel, LoadedModule};
 use ptx::{Diagnostics, Severity, SourceText};
 use std::sync::Arc;
 
@@ -68,7 +68,7 @@ pub struct Rejected {
 #[derive(Debug, Default)]
 pub struct Loaded {
     /// Kernels and variables.
-    pub module: Module,
+    pub module: LoadedModule,
     /// Kernels that hold something that is not executable.
     pub rejected: Vec<Rejected>,
     /// Warnings and notes, as text for a person; may be empty.

@@ -1,6 +1,6 @@
 //! Kernels as compilers emit them, whose results differed from the host's.
 
-mod common;
+use crate::common;
 
 use common::{MODES, Values};
 use exec::{Arg, DeviceState, Launch, run};

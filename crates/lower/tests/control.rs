@@ -1,6 +1,6 @@
 //! Divergence, loops, calls, indirect branches, ends of threads.
 
-mod common;
+use crate::common;
 
 use common::{kernel, run_words, try_run, try_run_ptx};
 

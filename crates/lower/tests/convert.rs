@@ -1,6 +1,6 @@
 //! `cvt`, moves, comparisons and selections.
 
-mod common;
+use crate::common;
 
 use common::{check, check_where, value};
 use num::half::{Bf16, F16, Half};

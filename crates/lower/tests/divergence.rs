@@ -1,7 +1,7 @@
 //! Which instructions are marked as writing registers that may be written in only a part of a warp's
 //! live threads.
 
-mod common;
+use crate::common;
 
 use common::{kernel, module};
 

@@ -1,7 +1,7 @@
 //! Floating-point instructions: round to nearest against the host, the other modes against `num`,
 //! which has its own tests against exact arithmetic.
 
-mod common;
+use crate::common;
 
 use common::{check, check_like, check_where};
 use num::half::{Bf16, F16, Half};

@@ -1,6 +1,6 @@
 //! Integer instructions against host arithmetic on 128-bit integers.
 
-mod common;
+use crate::common;
 
 use common::{check, check_like, check_where, signed, unsigned, value};
 

@@ -1,7 +1,7 @@
 //! Warp matrix operations against a plain matrix product. The `mma` layouts are written out here
 //! from the manual's tables, shape by shape, apart from the code's general rule.
 
-use exec::matrix::{BitOp, Element, Fragment, Mma, Multiply, Operand, Order, Shape};
+use exec::matrix::{BitOp, Element, Fragment, MatrixOperand, Mma, Multiply, Order, Shape};
 use exec::matrix::{ldmatrix, movmatrix_trans, stmatrix};
 use num::Rounding;
 use num::half::{self, F16, Half};
@@ -399,12 +399,12 @@ fn check_wmma(sizes: (u16, u16, u16), types: Multiply, registers: [usize; 4]) {
                     let stride = fragment.default_stride(order) + 32;
                     load(&fragment, &to_memory(matrix, element, order, stride), order, stride)
                 };
-                let ra = loaded(Operand::A, types.a, &a, a_order);
-                let rb = loaded(Operand::B, types.b, &b, b_order);
-                let rc = loaded(Operand::C, types.c, &c, c_order);
+                let ra = loaded(MatrixOperand::A, types.a, &a, a_order);
+                let rb = loaded(MatrixOperand::B, types.b, &b, b_order);
+                let rc = loaded(MatrixOperand::C, types.c, &c, c_order);
                 let mut rd = vec![[0; 32]; registers[3]];
                 plan.execute(&ra, &rb, &rc, &mut rd);
-                let d = fragment(Operand::C, types.d);
+                let d = fragment(MatrixOperand::C, types.d);
                 let stride = d.default_stride(c_order) + 8;
                 let want = to_memory(&a.multiply_add(&b, &c), types.d, c_order, stride);
                 let mut got = vec![0xee; want.len()];
@@ -455,7 +455,7 @@ fn wmma_other_types() {
 fn fragments_cover_their_matrices() {
     for sizes in WIDE {
         let shape = Shape { m: sizes.0, n: sizes.1, k: sizes.2 };
-        for operand in [Operand::A, Operand::B, Operand::C] {
+        for operand in [MatrixOperand::A, MatrixOperand::B, MatrixOperand::C] {
             let fragment = Fragment::wmma(operand, Element::F16, shape).unwrap();
             let (rows, cols) = fragment.size();
             let mut seen = vec![0u32; usize::from(rows * cols)];
@@ -532,7 +532,7 @@ fn combinations_that_do_not_exist() {
     assert!(Mma::mma(shape(16, 8, 16), Multiply::plain(Element::S8, Element::F32)).is_none());
     assert!(Mma::wmma(shape(16, 8, 16), f16).is_none());
     assert!(Mma::wmma(shape(16, 16, 16), Multiply::plain(Element::F32, Element::F32)).is_none());
-    let nibbles = Fragment::wmma(Operand::A, Element::S4, shape(8, 8, 32)).unwrap();
+    let nibbles = Fragment::wmma(MatrixOperand::A, Element::S4, shape(8, 8, 32)).unwrap();
     assert!(nibbles.memory(Order::Col).is_none());
 }
 

@@ -1,6 +1,6 @@
 //! Loads, stores, spaces, atomics, asynchronous copies, barriers, and faults.
 
-mod common;
+use crate::common;
 
 use common::{check, kernel, run_words, try_run};
 

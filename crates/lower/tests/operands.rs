@@ -1,7 +1,7 @@
 //! Forms of operands: vectors as wholes and by element, offsets on registers, predicates and vectors as
 //! arguments, variables of functions, accesses of 32 bytes.
 
-mod common;
+use crate::common;
 
 use common::{kernel, run_words, try_run, try_run_ptx};
 

@@ -115,7 +115,7 @@ fn page() -> String {
          description. All forms in the table are checked as the manual says, whether they run or not: modifiers, types, \
          operands, `.version` and `.target`.\n\n\
          The test `ptx_page` of `lower` writes this page from the table that the checker reads \
-         (`crates/ptx/src/isa/table.txt`): `BLESS=1 cargo nextest run -p warpwright-lower --test ptx_page`. It loads each \
+         (`crates/ptx/src/isa/table.txt`): `BLESS=1 cargo nextest run -p warpwright-lower ptx_page`. It loads each \
          form in all its spellings or, where these are many, with each modifier once.\n\n\
          | column | meaning |\n| --- | --- |\n\
          | form | the instruction with its modifiers: `{{.x}}` is optional, `(.x\\|.y)` is one of several. Modifiers may \

@@ -1,6 +1,6 @@
 //! Shifts, bit fields, counts and byte arithmetic of machine code against host arithmetic.
 
-mod words;
+use crate::words;
 
 use words::check::{AT_32, AT_64, Change, Form, Lane, Source, check, general, register, uniform};
 

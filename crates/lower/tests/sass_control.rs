@@ -1,6 +1,6 @@
 //! Where the lanes of machine code part and meet.
 
-mod words;
+use crate::words;
 
 use exec::{Arg, DeviceState, Launch, LiveStream};
 use isa::{CtaSlot, Dim3, DynInst, StepContext, WarpSlot, WarpStream};

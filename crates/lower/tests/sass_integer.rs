@@ -1,6 +1,6 @@
 //! Integer instructions of machine code against host arithmetic.
 
-mod words;
+use crate::words;
 
 use words::check::{AT_32, AT_64, Change, Form, Lane, Source, check, general, predicate, register, uniform};
 use words::{Registers, Setting, Word, run};

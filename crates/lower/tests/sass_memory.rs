@@ -1,6 +1,6 @@
 //! Loads, stores, atomics and copies of machine code against a model of bytes.
 
-mod words;
+use crate::words;
 
 use exec::DeviceState;
 use rand::{Rng, SeedableRng};

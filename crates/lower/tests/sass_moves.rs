@@ -1,6 +1,6 @@
 //! Moves, selections, logic, permutes, predicates and special registers of machine code.
 
-mod words;
+use crate::words;
 
 use words::check::{
     AT_32, AT_64, Change, Form, Lane, Source, check, general, parameter_base, predicate, register, uniform,

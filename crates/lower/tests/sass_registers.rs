@@ -3,7 +3,7 @@
 use exec::Kernel;
 use lower::{LowerOptions, load_cubin};
 use sass::decode::operand::{PT, RZ, URZ};
-use sass::decode::{Inst, Op, Operand, decode_function};
+use sass::decode::{SassInst, SassOp, SassOperand, decode_function};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -25,7 +25,7 @@ fn names(kernel: &Kernel, list: &[isa::RegId]) -> BTreeSet<String> {
 }
 
 /// Registers that operands name, and those that may come after each as parts of a wider one.
-fn named(operands: impl Iterator<Item = Operand>) -> (BTreeSet<String>, BTreeSet<String>) {
+fn named(operands: impl Iterator<Item = SassOperand>) -> (BTreeSet<String>, BTreeSet<String>) {
     let (mut first, mut all) = (BTreeSet::new(), BTreeSet::new());
     let mut add = |uniform: bool, index: u8| {
         let (file, zero) = if uniform { ("UR", URZ) } else { ("R", RZ) };
@@ -37,13 +37,13 @@ fn named(operands: impl Iterator<Item = Operand>) -> (BTreeSet<String>, BTreeSet
     let mut predicates = Vec::new();
     for operand in operands {
         match operand {
-            Operand::Register(r) | Operand::Indirect { register: r, .. } => add(r.uniform, r.index),
-            Operand::Memory(m) => {
+            SassOperand::Register(r) | SassOperand::Indirect { register: r, .. } => add(r.uniform, r.index),
+            SassOperand::Memory(m) => {
                 add(false, m.base);
                 m.uniform.into_iter().for_each(|index| add(true, index));
             }
-            Operand::Constant(c) => c.index.into_iter().for_each(|r| add(r.uniform, r.index)),
-            Operand::Predicate { index, uniform, .. } if index != PT => {
+            SassOperand::Constant(c) => c.index.into_iter().for_each(|r| add(r.uniform, r.index)),
+            SassOperand::Predicate { index, uniform, .. } if index != PT => {
                 predicates.push(format!("{}{index}", if uniform { "UP" } else { "P" }));
             }
             _ => {}
@@ -55,13 +55,13 @@ fn named(operands: impl Iterator<Item = Operand>) -> (BTreeSet<String>, BTreeSet
 }
 
 /// Compares what is described of an instruction with its text.
-fn check(kernel: &Kernel, inst: &Inst, described: &isa::Inst) {
+fn check(kernel: &Kernel, inst: &SassInst, described: &isa::Inst) {
     // These name all predicates at once.
-    if matches!(inst.row.op, Op::P2R | Op::R2P) {
+    if matches!(inst.row.op, SassOp::P2R | SassOp::R2P) {
         return;
     }
     let guard = inst.guard();
-    let guard = [Operand::Predicate { index: guard.index, uniform: guard.uniform, not: guard.not }];
+    let guard = [SassOperand::Predicate { index: guard.index, uniform: guard.uniform, not: guard.not }];
     let (shown, _) = named(inst.shown_operands().chain(guard));
     let (_, possible) = named(inst.operands().chain(guard));
     let mut used = names(kernel, kernel.program.dsts(described));

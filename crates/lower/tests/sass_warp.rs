@@ -1,6 +1,6 @@
 //! Exchange between lanes of machine code.
 
-mod words;
+use crate::words;
 
 use words::check::Random;
 use words::{Column, EXIT, Registers, Setting, Word, run};

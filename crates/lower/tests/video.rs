@@ -1,7 +1,7 @@
 //! Video instructions: against the manual's definition, and against the machine code that NVIDIA's
 //! assembler makes of them.
 
-mod common;
+use crate::common;
 
 use common::{MODES, Values, check, check_where, signed, unsigned};
 use exec::{Arg, DeviceState, Kernel, Launch, run};

@@ -1,6 +1,6 @@
 //! Exchange between the lanes of a warp, and matrix instructions from PTX.
 
-mod common;
+use crate::common;
 
 use common::{kernel, run_words};
 

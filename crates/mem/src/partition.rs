@@ -7,7 +7,7 @@
 //! ```
 //! One look-up, one fill, one answer and one miss per L2 cycle.
 
-use crate::cache::{Answer, Cache, CacheCounters, Failure, Outcome};
+use crate::cache::{Answer, Cache, CacheCounters, CacheOutcome, Refusal};
 use crate::dram::AddressMap;
 use crate::packet::{Packet, PacketId, Packets, Part};
 use crate::staged::StagedQueue;
@@ -51,7 +51,7 @@ kit::counters! {
 /// A request that the cache could not take, and when it was tried.
 #[derive(Clone, Copy, Debug)]
 struct Blocked {
-    failure: Failure,
+    failure: Refusal,
     tried: u64,
 }
 
@@ -213,7 +213,7 @@ impl Slice {
         }
         let request = self.part_of(&packets[part.packet()].request, part);
         let access = self.cache.access_indexed(now, &request, map.within_slice(request.address));
-        if let Outcome::Fail(reason) = access.outcome {
+        if let CacheOutcome::Fail(reason) = access.outcome {
             self.blocked = Some(Blocked { failure: self.cache.failure(reason), tried: now });
             return;
         }

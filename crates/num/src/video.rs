@@ -78,7 +78,7 @@ pub enum Compare {
 
 /// The operation proper: `vadd`, `vadd2`, `vadd4` and so on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Op {
+pub enum VideoOp {
     /// `vadd`.
     Add,
     /// `vsub`.
@@ -105,24 +105,24 @@ pub enum Op {
     Set(Compare),
 }
 
-impl Op {
+impl VideoOp {
     /// The unclamped result.
     #[inline]
     fn apply(self, a: i64, b: i64) -> i64 {
         let amount = |wrap: bool| if wrap { b & 31 } else { b.clamp(0, 32) };
         match self {
-            Op::Add => a + b,
-            Op::Sub => a - b,
-            Op::AbsDiff => (a - b).abs(),
-            Op::Min => a.min(b),
-            Op::Max => a.max(b),
-            Op::Average => {
+            VideoOp::Add => a + b,
+            VideoOp::Sub => a - b,
+            VideoOp::AbsDiff => (a - b).abs(),
+            VideoOp::Min => a.min(b),
+            VideoOp::Max => a.max(b),
+            VideoOp::Average => {
                 let sum = a + b;
                 (sum + i64::from(sum >= 0)) >> 1
             }
-            Op::Shl { wrap } => a.wrapping_shl(amount(wrap) as u32),
-            Op::Shr { wrap } => a >> amount(wrap),
-            Op::Set(compare) => i64::from(match compare {
+            VideoOp::Shl { wrap } => a.wrapping_shl(amount(wrap) as u32),
+            VideoOp::Shr { wrap } => a >> amount(wrap),
+            VideoOp::Set(compare) => i64::from(match compare {
                 Compare::Eq => a == b,
                 Compare::Ne => a != b,
                 Compare::Lt => a < b,
@@ -165,7 +165,7 @@ pub struct Destination {
 
 /// `vadd`, `vsub`, `vabsdiff`, `vmin`, `vmax`, `vshl`, `vshr`, `vset`.
 #[inline]
-pub fn scalar(op: Op, a: Source, b: Source, to: Destination) -> u32 {
+pub fn scalar(op: VideoOp, a: Source, b: Source, to: Destination) -> u32 {
     let part = if let Then::Merge(part) = to.then { part } else { Part::Word };
     let (width, low) = part.span();
     let result = op.apply(a.get(), b.get());
@@ -256,7 +256,7 @@ impl Simd {
 
 /// `vadd2` to `vset4`.
 #[inline]
-pub fn simd(op: Op, a: u32, b: u32, c: u32, flags: Simd) -> u32 {
+pub fn simd(op: VideoOp, a: u32, b: u32, c: u32, flags: Simd) -> u32 {
     let elements = if flags.elements == 2 { 2 } else { 4 };
     let width = 32 / elements;
     let pair = u64::from(b) << 32 | u64::from(a);

@@ -1,6 +1,6 @@
 //! Approximate functions against the platform's f64 functions, within the bounds the ISA states.
 
-mod reference;
+use crate::reference;
 
 use num::approx;
 use num::half::{self, Bf16, F16, Half};

@@ -1,6 +1,6 @@
 //! `cvt` between integers and floats, against exact references.
 
-mod reference;
+use crate::reference;
 
 use num::convert::{self, IntType};
 use num::half::{self, Bf16, F16};

@@ -1,7 +1,7 @@
 //! f32 and f64 arithmetic against exact big numbers in every rounding mode, and against the host's
 //! own operations in the default one.
 
-mod reference;
+use crate::reference;
 
 use num::float32::MinMax;
 use num::{Mode, Rounding, float32, float64};

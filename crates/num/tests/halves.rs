@@ -1,6 +1,6 @@
 //! f16, bf16, tf32, e4m3 and e5m2: conversions exhaustively, arithmetic against exact big numbers.
 
-mod reference;
+use crate::reference;
 
 use num::float32::MinMax;
 use num::half::{self, Bf16, F16, Half};

@@ -1,7 +1,7 @@
 //! Integer and bit operations against the manual's pseudo code, written out bit by bit, and against
 //! wider host arithmetic.
 
-mod reference;
+use crate::reference;
 
 use num::bits::{self, Permute};
 use num::int::{self, Int};
@@ -293,7 +293,7 @@ fn atomics() {
 
 #[test]
 fn scalar_video() {
-    use video::{Destination, Op, Part, Source, Then, Vmad, scalar, vmad};
+    use video::{Destination, Part, Source, Then, VideoOp, Vmad, scalar, vmad};
     let source = |value, part, signed| Source { value, part, signed };
     let a = source(0x8001_7f80, Part::Byte(0), true);
     assert_eq!(a.get(), -128);
@@ -301,18 +301,18 @@ fn scalar_video() {
     assert_eq!(source(0x8001_7f80, Part::Half(1), false).get(), 32769);
     let b = source(3, Part::Word, false);
     let plain = Destination { signed: true, ..Destination::default() };
-    assert_eq!(scalar(Op::Add, a, b, plain) as i32, -125);
-    assert_eq!(scalar(Op::AbsDiff, a, b, plain), 131);
-    assert_eq!(scalar(Op::Sub, a, b, Destination { sat: true, signed: false, ..plain }), 0);
+    assert_eq!(scalar(VideoOp::Add, a, b, plain) as i32, -125);
+    assert_eq!(scalar(VideoOp::AbsDiff, a, b, plain), 131);
+    assert_eq!(scalar(VideoOp::Sub, a, b, Destination { sat: true, signed: false, ..plain }), 0);
     let merged = Destination { sat: true, then: Then::Merge(Part::Byte(2)), c: 0x1122_3344, ..plain };
-    assert_eq!(scalar(Op::Sub, a, b, merged), 0x1180_3344, "clamped to s8");
-    assert_eq!(scalar(Op::Max, a, b, Destination { then: Then::Add, c: 10, ..plain }), 13);
-    assert_eq!(scalar(Op::Add, a, b, Destination { then: Then::Min, c: 7, ..plain }) as i32, -125);
-    assert_eq!(scalar(Op::Set(video::Compare::Lt), a, b, Destination::default()), 1);
+    assert_eq!(scalar(VideoOp::Sub, a, b, merged), 0x1180_3344, "clamped to s8");
+    assert_eq!(scalar(VideoOp::Max, a, b, Destination { then: Then::Add, c: 10, ..plain }), 13);
+    assert_eq!(scalar(VideoOp::Add, a, b, Destination { then: Then::Min, c: 7, ..plain }) as i32, -125);
+    assert_eq!(scalar(VideoOp::Set(video::Compare::Lt), a, b, Destination::default()), 1);
     let shift = source(40, Part::Word, false);
-    assert_eq!(scalar(Op::Shl { wrap: true }, b, shift, plain), 3 << 8);
-    assert_eq!(scalar(Op::Shl { wrap: false }, b, shift, plain), 0);
-    assert_eq!(scalar(Op::Shr { wrap: false }, a, shift, plain) as i32, -1);
+    assert_eq!(scalar(VideoOp::Shl { wrap: true }, b, shift, plain), 3 << 8);
+    assert_eq!(scalar(VideoOp::Shl { wrap: false }, b, shift, plain), 0);
+    assert_eq!(scalar(VideoOp::Shr { wrap: false }, a, shift, plain) as i32, -1);
     let big = source(u32::MAX, Part::Word, false);
     assert_eq!(vmad(big, big, 1, Vmad { sat: true, ..Vmad::default() }), u32::MAX);
     assert_eq!(vmad(a, b, 4, Vmad { negate_c: true, ..Vmad::default() }) as i32, -388);
@@ -322,29 +322,32 @@ fn scalar_video() {
 
 #[test]
 fn simd_video_is_elementwise() {
-    use video::{Op, Simd, simd};
+    use video::{Simd, VideoOp, simd};
     let mut random = Random(47);
     for _ in 0..100_000 {
         let (a, b, c) = (random.bits() as u32, random.bits() as u32, random.bits() as u32);
         let (a4, b4) = (a.to_le_bytes(), b.to_le_bytes());
         let each = |f: fn(u8, u8) -> u8| u32::from_le_bytes([0, 1, 2, 3].map(|i| f(a4[i], b4[i])));
         let unsigned = Simd::plain(4, false);
-        assert_eq!(simd(Op::Add, a, b, c, unsigned), each(u8::wrapping_add));
-        assert_eq!(simd(Op::AbsDiff, a, b, c, unsigned), each(u8::abs_diff));
-        assert_eq!(simd(Op::Sub, a, b, c, Simd { sat: true, ..unsigned }), each(u8::saturating_sub));
-        assert_eq!(simd(Op::Max, a, b, c, Simd::plain(4, true)), each(|x, y| (x as i8).max(y as i8) as u8));
-        assert_eq!(simd(Op::Average, a, b, c, unsigned), each(|x, y| u16::midpoint(x.into(), u16::from(y) + 1) as u8));
-        let sum = simd(Op::AbsDiff, a, b, c, Simd { add: true, ..unsigned });
+        assert_eq!(simd(VideoOp::Add, a, b, c, unsigned), each(u8::wrapping_add));
+        assert_eq!(simd(VideoOp::AbsDiff, a, b, c, unsigned), each(u8::abs_diff));
+        assert_eq!(simd(VideoOp::Sub, a, b, c, Simd { sat: true, ..unsigned }), each(u8::saturating_sub));
+        assert_eq!(simd(VideoOp::Max, a, b, c, Simd::plain(4, true)), each(|x, y| (x as i8).max(y as i8) as u8));
+        assert_eq!(
+            simd(VideoOp::Average, a, b, c, unsigned),
+            each(|x, y| u16::midpoint(x.into(), u16::from(y) + 1) as u8)
+        );
+        let sum = simd(VideoOp::AbsDiff, a, b, c, Simd { add: true, ..unsigned });
         let want = (0..4).fold(c, |d, i| d.wrapping_add(a4[i].abs_diff(b4[i]).into()));
         assert_eq!(sum, want);
         let pair = |f: fn(i16, i16) -> i16| {
             let half = |i: u32| u32::from(f((a >> i) as i16, (b >> i) as i16) as u16) << i;
             half(0) | half(16)
         };
-        assert_eq!(simd(Op::Sub, a, b, c, Simd { sat: true, ..Simd::plain(2, true) }), pair(i16::saturating_sub));
-        assert_eq!(simd(Op::Min, a, b, c, Simd::plain(2, true)), pair(i16::min));
+        assert_eq!(simd(VideoOp::Sub, a, b, c, Simd { sat: true, ..Simd::plain(2, true) }), pair(i16::saturating_sub));
+        assert_eq!(simd(VideoOp::Min, a, b, c, Simd::plain(2, true)), pair(i16::min));
         let upper = Simd { mask: 2, a_select: [0, 2, 0, 0], ..Simd::plain(2, false) };
         let want = (b << 16).wrapping_add(b & 0xffff_0000) | c & 0xffff;
-        assert_eq!(simd(Op::Add, a, b, c, upper), want);
+        assert_eq!(simd(VideoOp::Add, a, b, c, upper), want);
     }
 }

@@ -1,6 +1,6 @@
 //! Golden texts of the checks, and of the inventory.
 
-mod common;
+use crate::common;
 
 use common::{ptx_files, valid_files};
 use ptx::{Inventory, Severity, StateSpace, Type};

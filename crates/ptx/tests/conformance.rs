@@ -1,7 +1,7 @@
 //! The table of instructions: every form loads, what is next to it does not, and PTX compilers
 //! agree.
 
-mod common;
+use crate::common;
 
 use common::oracle::{Oracle, Setting, ours};
 use ptx::isa::{Needs, Spelling, forms};

@@ -1,6 +1,6 @@
 //! Golden texts of diagnostics: `data/errors/*.ptx` beside `snapshots/`.
 
-mod common;
+use crate::common;
 
 use common::ptx_files;
 use ptx::Severity;

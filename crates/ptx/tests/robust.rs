@@ -1,6 +1,6 @@
 //! No input panics, hangs, or is lost track of.
 
-mod common;
+use crate::common;
 
 use common::ptx_files;
 use proptest::prelude::*;

@@ -1,6 +1,6 @@
 //! What is printed parses to the same tree.
 
-mod common;
+use crate::common;
 
 use common::{ptx_files, valid_files};
 use proptest::prelude::*;

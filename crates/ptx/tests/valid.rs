@@ -1,6 +1,6 @@
 //! PTX in the manner of each compiler is parsed without a complaint.
 
-mod common;
+use crate::common;
 
 use common::valid_files;
 use ptx::Severity;

@@ -139,16 +139,16 @@ fn kernels_are_consistent() {
                 let code: Vec<_> = decode_function(kernel.code, sm).map(|inst| inst.expect("it decodes")).collect();
                 let exits: Vec<u32> = code
                     .iter()
-                    .filter(|inst| inst.row.op == sass::decode::Op::Exit)
+                    .filter(|inst| inst.row.op == sass::decode::SassOp::Exit)
                     .map(|inst| inst.address as u32)
                     .collect();
                 assert_eq!(exits, kernel.exits, "{context}");
                 for inst in &code {
                     for operand in inst.operands() {
-                        if let sass::decode::Operand::Target(target) = operand {
+                        if let sass::decode::SassOperand::Target(target) = operand {
                             assert!((0..kernel.code.len() as i64).contains(&target), "{context}: {inst}");
                         }
-                        if let sass::decode::Operand::Register(register) = operand {
+                        if let sass::decode::SassOperand::Register(register) = operand {
                             let limit = if register.uniform { 63 } else { kernel.registers as u8 };
                             assert!(register.is_zero() || register.index < limit, "{context}: {inst}");
                         }

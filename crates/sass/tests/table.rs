@@ -1,7 +1,7 @@
 //! The instruction table is consistent: no two rows describe one word, and every value has a text.
 
 use sass::decode::row::{Field, RESERVED, Row, Show, bits};
-use sass::decode::{Op, table};
+use sass::decode::{SassOp, table};
 use std::collections::{BTreeMap, BTreeSet};
 
 const ARCHITECTURES: [u8; 6] = [70, 75, 80, 86, 89, 90];
@@ -33,8 +33,8 @@ fn no_two_rows_overlap() {
 
 #[test]
 fn every_operation_has_a_row_and_every_row_a_meaning() {
-    let used: BTreeSet<Op> = table::rows().map(|row| row.op).collect();
-    let unused: Vec<&Op> = Op::ALL.iter().filter(|op| !used.contains(op)).collect();
+    let used: BTreeSet<SassOp> = table::rows().map(|row| row.op).collect();
+    let unused: Vec<&SassOp> = SassOp::ALL.iter().filter(|op| !used.contains(op)).collect();
     assert!(unused.is_empty(), "without a row: {unused:?}");
     for row in table::rows() {
         assert!(!row.doc.is_empty() && row.forms != 0 && row.code < 1 << 9, "{}", row.op);

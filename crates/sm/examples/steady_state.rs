@@ -12,7 +12,7 @@ use isa::{
     MemAccess, OpClass, Pc, ProgramBuilder, RegFile, RegId, Space, StepContext, Traits, WarpSlot, WarpStream,
 };
 use mem::{Port, RequestKind};
-use sm::{Code, CoreOptions, CoreSpec, Env, InOrder, Kernel, Silent, Sm, TimingTable};
+use sm::{Code, CoreOptions, CoreSpec, Env, InOrder, ResidentKernel, Silent, Sm, TimingTable};
 use std::sync::Arc;
 
 /// What a line does to the stream.
@@ -152,7 +152,7 @@ fn main() {
     let code = Arc::new(Code::new(Arc::new(program), &spec));
     let block = Dim3::new(32 * warps, 1, 1);
     let shape = LaunchShape { grid: Dim3::new(1, 1, 1), block, registers_per_thread: 32, shared_bytes: 0 };
-    let kernels = [Kernel::new(code, shape, &spec)];
+    let kernels = [ResidentKernel::new(code, shape, &spec)];
     let stream = Loop { lines: dynamics, iterations, at: [(0, 0); 64], number: [0; 64], started: 0 };
     let mut sm: Sm<Loop, InOrder, Silent> = Sm::new(0, spec, stream, &(), Silent);
 

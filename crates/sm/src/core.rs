@@ -7,7 +7,7 @@ mod totals;
 pub use totals::SmTotals;
 
 use crate::design::CoreDesign;
-use crate::kernel::Kernel;
+use crate::kernel::ResidentKernel;
 use crate::observe::observer::Observer;
 use crate::sm::{Env, Sm};
 use gpu::{Core, CoreKernel, FinishedCta, Pulse, SpinningWarp};
@@ -15,7 +15,7 @@ use isa::{Dim3, Fault, KernelId, LaunchShape, Space, WarpSlot, WarpStream};
 use kit::Cycle;
 use mem::Port;
 
-impl CoreKernel for Kernel {
+impl CoreKernel for ResidentKernel {
     fn shape(&self) -> &LaunchShape {
         &self.shape
     }
@@ -26,7 +26,7 @@ impl CoreKernel for Kernel {
 }
 
 impl<S: WarpStream, D: CoreDesign, O: Observer> Core for Sm<S, D, O> {
-    type Kernel = Kernel;
+    type Kernel = ResidentKernel;
     type Shared = S::Shared;
     type Counters = SmTotals;
 
@@ -96,7 +96,7 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Core for Sm<S, D, O> {
         self.counters().ctas_started + self.counters().ctas_finished
     }
 
-    fn describe_stalls(&self, kernels: &[Kernel]) -> Vec<String> {
+    fn describe_stalls(&self, kernels: &[ResidentKernel]) -> Vec<String> {
         Sm::describe_stalls(self, kernels).iter().map(ToString::to_string).collect()
     }
 
@@ -115,7 +115,7 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Core for Sm<S, D, O> {
     fn follow_loops(
         &mut self,
         now: Cycle,
-        kernels: &[Kernel],
+        kernels: &[ResidentKernel],
         shared: &mut S::Shared,
         blocked: &dyn Fn(WarpSlot) -> bool,
     ) -> Vec<SpinningWarp> {

@@ -1,6 +1,6 @@
 //! Instructions between decode and completion, in a slab by id.
 
-use crate::kernel::{Banks, Code, Kernel, Micro, Names};
+use crate::kernel::{Banks, Code, Micro, Names, ResidentKernel};
 use crate::operands::Route;
 use crate::spec::Pipe;
 use isa::{Control, DynInst, KernelId, Pc, RegId, WarpSlot};
@@ -233,14 +233,14 @@ impl Slab {
 
     /// What it names.
     #[inline]
-    pub(crate) fn names<'a>(&self, kernels: &'a [Kernel], id: InstId) -> &'a Names {
+    pub(crate) fn names<'a>(&self, kernels: &'a [ResidentKernel], id: InstId) -> &'a Names {
         let inst = self.get(id);
         kernels[inst.kernel.index()].names(inst.pc)
     }
 
     /// The banks of the registers that it reads and writes there.
     #[inline]
-    pub(crate) fn banks(&self, kernels: &[Kernel], id: InstId) -> Banks {
+    pub(crate) fn banks(&self, kernels: &[ResidentKernel], id: InstId) -> Banks {
         if self.get(id).is_routed { self.routes[id.index()].banks } else { self.names(kernels, id).banks }
     }
 
@@ -261,7 +261,7 @@ pub struct Window<'a> {
     /// The instructions.
     pub slab: &'a Slab,
     /// Their kernels.
-    pub kernels: &'a [Kernel],
+    pub kernels: &'a [ResidentKernel],
 }
 
 impl<'a> Window<'a> {

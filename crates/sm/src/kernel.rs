@@ -257,7 +257,7 @@ impl Code {
 /// A kernel launch: what runs and in what shape. The whole GPU keeps a table of these, indexed by
 /// [`KernelId`](isa::KernelId).
 #[derive(Clone, Debug)]
-pub struct Kernel {
+pub struct ResidentKernel {
     /// What runs.
     pub code: Arc<Code>,
     /// What its instructions name, as in the code.
@@ -273,7 +273,7 @@ pub struct Kernel {
     pub local_layout: LocalLayout,
 }
 
-impl Kernel {
+impl ResidentKernel {
     /// A launch of `code` in `shape` on SMs like `spec`.
     pub fn new(code: Arc<Code>, shape: LaunchShape, spec: &CoreSpec) -> Self {
         let occupancy = occupancy(&spec.sm, &shape);

@@ -46,7 +46,7 @@ pub use isa::Work;
 pub use issue::policy::{Each, InOrder, IssuePolicy, ReadyMasks, Structure, Uses};
 pub use issue::schedulers::WarpScheduler;
 pub use issue::{policy, schedulers};
-pub use kernel::{Code, Kernel, Micro};
+pub use kernel::{Code, Micro, ResidentKernel};
 pub use observe::auditor;
 pub use observe::auditor::{Auditor, Example, Findings, Party, Violation};
 pub use observe::counters::{ClassCounts, DesignStatistic, DesignStatistics, Per, SmCounters};

@@ -10,7 +10,7 @@ use crate::frontend::fetch::Fetch;
 use crate::inflight::Window;
 use crate::issue::policy::IssuePolicy;
 use crate::issue::stage::{IssueStage, IssueWires};
-use crate::kernel::Kernel;
+use crate::kernel::ResidentKernel;
 use crate::memory::{L1, LoadStoreUnit, MemoryWires};
 use crate::observe::counters::{ClassCounts, SmCounters};
 use crate::observe::observer::{Observer, Seen, Silent};
@@ -33,7 +33,7 @@ use std::fmt;
 use std::sync::Arc;
 
 /// What an SM shares with the rest of the GPU while it ticks.
-pub type Env<'a, Shared> = gpu::Env<'a, Kernel, Shared>;
+pub type Env<'a, Shared> = gpu::Env<'a, ResidentKernel, Shared>;
 
 /// A streaming multiprocessor: warps as stream `S` has them, issue design `P`, watched by `O`.
 ///
@@ -119,7 +119,7 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
 
     /// Instructions leave their units, which take others.
     #[inline]
-    fn write_back_and_execute(&mut self, now: Cycle, kernels: &[Kernel]) {
+    fn write_back_and_execute(&mut self, now: Cycle, kernels: &[ResidentKernel]) {
         let Self { issue, operands, oc_ex, units, memory, state, observer, .. } = self;
         if let Some(ending) = units.take_ending(now) {
             let (tick, policy) = (Tick { now, kernels, observer }, &mut issue.policy);
@@ -136,7 +136,7 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
 
     /// Loads and stores, and the CTAs that end with them or before.
     #[inline]
-    fn load_and_store(&mut self, now: Cycle, kernels: &[Kernel], port: &mut Port) {
+    fn load_and_store(&mut self, now: Cycle, kernels: &[ResidentKernel], port: &mut Port) {
         let Self { fetch, decode, issue, operands, oc_ex, memory, state, observer, .. } = self;
         if memory.has_work(port, oc_ex, fetch.may_send) {
             let (tick, policy) = (Tick { now, kernels, observer }, &mut issue.policy);
@@ -152,7 +152,7 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
 
     /// Issued instructions get their operands.
     #[inline]
-    fn collect_operands(&mut self, now: Cycle, kernels: &[Kernel]) {
+    fn collect_operands(&mut self, now: Cycle, kernels: &[ResidentKernel]) {
         let Self { issue, id_oc, operands, oc_ex, state, observer, .. } = self;
         if operands.is_stuck() {
             operands.banks().end_cycle();
@@ -172,7 +172,7 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
 
     /// The warp schedulers issue.
     #[inline]
-    fn issue(&mut self, now: Cycle, kernels: &[Kernel]) {
+    fn issue(&mut self, now: Cycle, kernels: &[ResidentKernel]) {
         let Self { fetch, issue, id_oc, layer, operands, memory, state, observer, .. } = self;
         if !issue.has_work(now, kernels, state) {
             return;

@@ -2,7 +2,7 @@
 
 use crate::execute::work::WorkCounts;
 use crate::inflight::{Slab, Window};
-use crate::kernel::Kernel;
+use crate::kernel::ResidentKernel;
 use crate::memory::copies::Copies;
 use crate::observe::counters::{ClassCounts, SmCounters};
 use crate::spec::CoreSpec;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(crate) struct Tick<'a, O> {
     pub now: Cycle,
-    pub kernels: &'a [Kernel],
+    pub kernels: &'a [ResidentKernel],
     pub observer: &'a mut O,
 }
 
@@ -83,7 +83,7 @@ impl<M: WarpMask> State<M> {
 
     /// The instructions in flight, for those who look.
     #[inline]
-    pub fn window<'a>(&'a self, kernels: &'a [Kernel]) -> Window<'a> {
+    pub fn window<'a>(&'a self, kernels: &'a [ResidentKernel]) -> Window<'a> {
         Window { slab: &self.slab, kernels }
     }
 }

@@ -1,6 +1,6 @@
 //! Sleeping changes nothing, slots add up, runs repeat, deadlocks are told.
 
-mod support;
+use crate::support;
 
 use config::HoldingAtomics;
 use isa::{CacheOp, OpClass, Space};

@@ -6,7 +6,7 @@ use isa::{
     Access, CacheOp, Control, CtaSlot, Dim3, DynInst, Fault, InstSpec, KernelId, LaunchShape, MemAccess, OpClass, Pc,
     Program, ProgramBuilder, RegFile, RegId, Space, StepContext, Traits, WarpSlot, WarpStream,
 };
-use sm::{Code, CoreOptions, CoreSpec, InOrder, Kernel, Scoreboard, Silent, Sm, SmTotals, TimingTable};
+use sm::{Code, CoreOptions, CoreSpec, InOrder, ResidentKernel, Scoreboard, Silent, Sm, SmTotals, TimingTable};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -108,7 +108,7 @@ fn run<const ALONE: bool>(gpu: &GpuConfig, textures: bool) -> Vec<(u64, u64, Sna
     let grid = Dim3::new(gpu.sm_count * 9 / 2, 1, 1);
     for threads in [128, 416] {
         let shape = LaunchShape { grid, block: Dim3::new(threads, 1, 1), registers_per_thread: 32, shared_bytes: 4096 };
-        machine.launch(Kernel::new(code.clone(), shape, &spec), StreamId(0));
+        machine.launch(ResidentKernel::new(code.clone(), shape, &spec), StreamId(0));
     }
     machine.run(&mut |_| ControlFlow::Continue(())).expect("it ends");
     let mut ends: Vec<_> = machine.take_ended().into_iter().map(|k| (k.start, k.end, k.counters)).collect();

@@ -1,6 +1,6 @@
 //! The auditor finds what designs do wrong, each kind of it, and nothing else.
 
-mod support;
+use crate::support;
 
 use isa::{CtaSlot, Dim3, KernelId, OpClass, RegFile, Space, WarpSlot};
 use kit::Cycle;

@@ -1,7 +1,7 @@
 //! Hazard handling of the in-order core: each board lets an instruction issue in the cycle in which
 //! its rule first allows it, and not before.
 
-mod support;
+use crate::support;
 
 use isa::{OpClass, Space};
 use sm::policy::boards::{BloomConfig, Bloomboard, Release, StoreBoard, WarScoreboard, Warpboard};

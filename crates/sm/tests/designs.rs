@@ -1,7 +1,7 @@
 //! The seam for issue designs bears more than in-order issue: a small out-of-order window that
 //! holds entries until write-back, and reservation stations in the operand collectors.
 
-mod support;
+use crate::support;
 
 use isa::{Control, OpClass, RegFile, Space, WarpSlot};
 use sm::operands::{CollectorRules, Collectors, FeedsStations, ReservationStations, StationCounts};

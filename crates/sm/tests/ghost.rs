@@ -1,7 +1,7 @@
 //! GhOST: each rule of the design lets an instruction issue in the cycle in which it first may, and not
 //! before.
 
-mod support;
+use crate::support;
 
 use isa::{CacheOp, CtaSlot, Dim3, KernelId, OpClass, Space, WarpSlot};
 use kit::Cycle;

@@ -1,7 +1,7 @@
 //! Every GPU that comes with the program makes an SM that runs everything, under both tables and
 //! all schedulers.
 
-mod support;
+use crate::support;
 
 use isa::{CacheOp, OpClass, Space};
 use kit::CounterGroup;

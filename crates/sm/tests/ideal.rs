@@ -1,7 +1,7 @@
 //! The idealised out-of-order core: each freedom lets an instruction issue in the cycle in which it first
 //! may, and not before; without it the instruction waits.
 
-mod support;
+use crate::support;
 
 use isa::{CacheOp, OpClass, Space, WarpSlot};
 use kit::Cycle;

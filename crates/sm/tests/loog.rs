@@ -1,7 +1,7 @@
 //! LOOG: each rule of the design lets an instruction leave its station in the cycle in which it first
 //! may, and not before.
 
-mod support;
+use crate::support;
 
 use isa::{CacheOp, OpClass, RegId, Space};
 use kit::Cycle;

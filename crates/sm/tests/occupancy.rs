@@ -1,6 +1,6 @@
 //! How many CTAs fit, and what keeps out the next one.
 
-mod support;
+use crate::support;
 
 use isa::{Dim3, LaunchShape};
 use sm::{Limiter, occupancy};

@@ -1,6 +1,6 @@
 //! The scalar path: where instructions go, what they cost, and what divergence does to it.
 
-mod support;
+use crate::support;
 
 use config::Unit;
 use isa::{OpClass, Space};

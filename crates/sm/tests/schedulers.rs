@@ -1,6 +1,6 @@
 //! Warp schedulers: who issues when, on an SM with one scheduler.
 
-mod support;
+use crate::support;
 
 use isa::{OpClass, Space};
 use sm::Timeline;

@@ -1,7 +1,7 @@
 //! SOCGPU: each rule of the design lets an instruction issue in the cycle in which it first may, and
 //! not before.
 
-mod support;
+use crate::support;
 
 use isa::{CacheOp, Control, OpClass, Space};
 use sm::policy::socgpu::{Socgpu, SocgpuConfig, Until};

@@ -1,6 +1,6 @@
 //! Drawn timelines of small programs. Change them with `cargo insta review`.
 
-mod support;
+use crate::support;
 
 use isa::{OpClass, Space};
 use support::*;

@@ -4,7 +4,7 @@
 //! in *I + 1*, leaves its collector in *I + 2*, enters its unit in *I + 3* and, with latency *L*,
 //! writes back in *I + L + 5*, in time for a dependent one to issue in that cycle.
 
-mod support;
+use crate::support;
 
 use config::{HoldingAtomics, InvalidatingFences, Unit};
 use isa::{CacheOp, OpClass, Space};

@@ -50,9 +50,9 @@ pub struct ParameterInfo {
 
 /// A kernel's argument: its bytes as the kernel's parameter space holds them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Arg(Vec<u8>);
+pub struct ArgBytes(Vec<u8>);
 
-impl Arg {
+impl ArgBytes {
     /// An argument of any type, as raw little-endian bytes: for structs passed by value.
     pub fn from_bytes(bytes: Vec<u8>) -> Self {
         Self(bytes)
@@ -64,7 +64,7 @@ impl Arg {
     }
 }
 
-impl From<Buffer> for Arg {
+impl From<Buffer> for ArgBytes {
     fn from(buffer: Buffer) -> Self {
         buffer.address.into()
     }
@@ -72,7 +72,7 @@ impl From<Buffer> for Arg {
 
 macro_rules! arg_from {
     ($($scalar:ty)*) => {$(
-        impl From<$scalar> for Arg {
+        impl From<$scalar> for ArgBytes {
             fn from(value: $scalar) -> Self {
                 Self(value.to_le_bytes().to_vec())
             }
@@ -96,7 +96,7 @@ pub enum Registers {
 /// A launch of a kernel.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs, reason = "the names of some fields and variants say it all")]
-pub struct Launch<'a> {
+pub struct LaunchRequest<'a> {
     /// Module that holds the kernel.
     pub module: ModuleId,
     pub kernel: &'a str,
@@ -106,7 +106,7 @@ pub struct Launch<'a> {
     /// Shared memory per CTA beyond what the kernel declares.
     pub dynamic_shared_bytes: u32,
     /// One per kernel parameter, in order.
-    pub args: &'a [Arg],
+    pub args: &'a [ArgBytes],
     /// Registers per thread.
     pub registers: Registers,
     /// Launches of one stream run in order; those of different streams may overlap.
@@ -237,7 +237,7 @@ pub trait Device {
     fn image(&mut self, image: &Image) -> Result<u64, DeviceError>;
 
     /// Launches a kernel.
-    fn launch(&mut self, launch: &Launch<'_>) -> Result<(), DeviceError>;
+    fn launch(&mut self, launch: &LaunchRequest<'_>) -> Result<(), DeviceError>;
 
     /// Waits for all launches.
     fn synchronize(&mut self) -> Result<(), DeviceError>;

@@ -16,6 +16,8 @@ pub mod suite;
 pub mod workload;
 
 pub use check::{Check, Mismatch};
-pub use device::{Arg, Buffer, Code, Device, DeviceError, Launch, ModuleId, ModuleSource, ParameterInfo, Registers};
+pub use device::{
+    ArgBytes, Buffer, Code, Device, DeviceError, LaunchRequest, ModuleId, ModuleSource, ParameterInfo, Registers,
+};
 pub use kit::suggest;
 pub use workload::{Form, Outcome, Parameter, Params, Size, Workload, WorkloadError};

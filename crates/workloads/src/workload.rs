@@ -3,7 +3,7 @@
 use crate::bounded::Bounded;
 use crate::bundled::Bundled;
 use crate::check::Check;
-use crate::device::{Arg, Buffer, Code, Device, DeviceError, Launch, ModuleId, ModuleSource, Registers};
+use crate::device::{ArgBytes, Buffer, Code, Device, DeviceError, LaunchRequest, ModuleId, ModuleSource, Registers};
 use crate::element::{self, Element};
 use crate::suggest;
 use isa::{Dim3, Image};
@@ -365,7 +365,7 @@ impl Run<'_> {
     }
 
     /// A texture or surface, as an argument.
-    pub fn image(&mut self, image: &Image) -> Result<Arg, WorkloadError> {
+    pub fn image(&mut self, image: &Image) -> Result<ArgBytes, WorkloadError> {
         Ok(self.device.image(image)?.into())
     }
 
@@ -382,7 +382,7 @@ impl Run<'_> {
         kernel: &str,
         grid: impl IntoDim3,
         block: impl IntoDim3,
-        args: &[Arg],
+        args: &[ArgBytes],
     ) -> Result<(), WorkloadError> {
         self.launch_with_shared(kernel, grid, block, 0, args)
     }
@@ -394,13 +394,13 @@ impl Run<'_> {
         grid: impl IntoDim3,
         block: impl IntoDim3,
         dynamic_shared_bytes: u32,
-        args: &[Arg],
+        args: &[ArgBytes],
     ) -> Result<(), WorkloadError> {
         // Machine code says itself how many registers it takes.
         let recorded = self.bundled.kernel(kernel).filter(|_| self.form == Form::Ptx);
         let known = recorded.and_then(|k| k.registers_on(self.device.sm_version()));
         self.outcome.launches += 1;
-        Ok(self.device.launch(&Launch {
+        Ok(self.device.launch(&LaunchRequest {
             module: self.module,
             kernel,
             grid: grid.dim3(),

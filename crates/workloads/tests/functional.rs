@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use workloads::Form;
 use workloads::conformance::check_one;
-use workloads::device::{Buffer, Code, Device, DeviceError, Launch, ModuleId, ModuleSource, ParameterInfo};
+use workloads::device::{Buffer, Code, Device, DeviceError, LaunchRequest, ModuleId, ModuleSource, ParameterInfo};
 use workloads::launchfile::LaunchFile;
 use workloads::suite::{ALL, find};
 
@@ -116,7 +116,7 @@ impl Device for Functional {
     fn image(&mut self, image: &isa::Image) -> Result<u64, DeviceError> {
         self.state.add_image(*image).map_err(|e| DeviceError::Image(e.to_string()))
     }
-    fn launch(&mut self, launch: &Launch<'_>) -> Result<(), DeviceError> {
+    fn launch(&mut self, launch: &LaunchRequest<'_>) -> Result<(), DeviceError> {
         let kernel = self.kernel(launch.module, launch.kernel)?.clone();
         let args: Vec<_> = launch.args.iter().map(|a| exec::Arg::Bytes(a.bytes().to_vec())).collect();
         let live = exec::Launch::new(kernel, launch.grid, launch.block, launch.dynamic_shared_bytes, &args)

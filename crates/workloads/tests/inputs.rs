@@ -6,7 +6,8 @@ use std::fmt::Write;
 use workloads::Form;
 use workloads::suite::{ALL, find};
 use workloads::{
-    Buffer, Device, DeviceError, Launch, ModuleId, ModuleSource, Outcome, ParameterInfo, Registers, Size, Workload,
+    Buffer, Device, DeviceError, LaunchRequest, ModuleId, ModuleSource, Outcome, ParameterInfo, Registers, Size,
+    Workload,
 };
 
 /// Keeps memory, digests all that is written and launched, and executes nothing.
@@ -66,7 +67,7 @@ impl Device for Recorder {
         self.digest.update(format!("{image:?}"));
         Ok(1)
     }
-    fn launch(&mut self, launch: &Launch<'_>) -> Result<(), DeviceError> {
+    fn launch(&mut self, launch: &LaunchRequest<'_>) -> Result<(), DeviceError> {
         if self.fail_launch {
             return Err(DeviceError::Interrupted);
         }

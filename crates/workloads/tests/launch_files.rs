@@ -3,8 +3,10 @@
 
 use insta::assert_snapshot;
 use std::path::Path;
-use workloads::launchfile::{LaunchError, LaunchFile, LaunchOutcome};
-use workloads::{Arg, Buffer, Device, DeviceError, Launch, ModuleId, ModuleSource, ParameterInfo, Registers};
+use workloads::launchfile::{LaunchFile, LaunchFileRunError, LaunchOutcome};
+use workloads::{
+    ArgBytes, Buffer, Device, DeviceError, LaunchRequest, ModuleId, ModuleSource, ParameterInfo, Registers,
+};
 
 /// A device whose kernels are written in Rust: `saxpy`, `sum` and `record`, which only notes its
 /// launch.
@@ -29,7 +31,7 @@ impl Fake {
     }
 }
 
-fn word(arg: &Arg) -> u64 {
+fn word(arg: &ArgBytes) -> u64 {
     let mut bytes = [0; 8];
     bytes[..arg.bytes().len()].copy_from_slice(arg.bytes());
     u64::from_le_bytes(bytes)
@@ -85,7 +87,7 @@ impl Device for Fake {
         self.log.push(format!("{image:?}"));
         Ok(self.log.len() as u64)
     }
-    fn launch(&mut self, l: &Launch<'_>) -> Result<(), DeviceError> {
+    fn launch(&mut self, l: &LaunchRequest<'_>) -> Result<(), DeviceError> {
         let args: Vec<u64> = l.args.iter().map(word).collect();
         match l.kernel {
             "saxpy" => {
@@ -455,7 +457,7 @@ fn a_missing_module() {
     let text = "launch = { module = 'nowhere.ptx', kernel = 'record', grid = 1, block = 1 }";
     assert!(mistakes(text).starts_with("test.toml:1:21: nowhere.ptx: No such file"), "{}", mistakes(text));
     let error = LaunchFile::load(Path::new("nowhere.toml"), &[]).unwrap_err();
-    assert!(matches!(error, LaunchError::Io { .. }));
+    assert!(matches!(error, LaunchFileRunError::Io { .. }));
 }
 
 proptest::proptest! {

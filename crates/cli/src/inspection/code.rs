@@ -3,7 +3,7 @@
 use super::{Mix, VariableFacts, most_first};
 use lower::{Loaded, LowerOptions};
 use sass::decode;
-use sass::elf::{ConstantBank, Cubin, ElfError, Function, Space};
+use sass::elf::{ConstantBank, Cubin, ElfError, ElfFunction, Space};
 use sass::fatbin::{self, Entry, Kind};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -193,7 +193,7 @@ pub fn inspect(file: &str, content: &[u8], code: bool) -> Result<CodeInspection,
     let cubin = Cubin::parse(content).map_err(|e| e.to_string())?;
     // Why a whole cubin cannot be loaded is why each of its kernels cannot be executed.
     let loaded = lower::load_cubin(file, content, LowerOptions::default()).map_err(|e| e.text.clone());
-    let kernel = |function: &Function<'_>| kernel(cubin.sm, function, &loaded, code);
+    let kernel = |function: &ElfFunction<'_>| kernel(cubin.sm, function, &loaded, code);
     Ok(CodeInspection {
         file: file.to_owned(),
         entries: Vec::new(),
@@ -205,7 +205,7 @@ pub fn inspect(file: &str, content: &[u8], code: bool) -> Result<CodeInspection,
     })
 }
 
-fn variable(v: &sass::elf::Variable<'_>) -> VariableFacts {
+fn variable(v: &sass::elf::ElfVariable<'_>) -> VariableFacts {
     let space = if matches!(v.space, Space::Constant(_)) { "const" } else { "global" };
     VariableFacts { name: v.name.to_owned(), space, ty: "b8", bytes: Some(v.bytes) }
 }
@@ -214,7 +214,7 @@ fn banks(banks: &[ConstantBank<'_>]) -> Vec<BankFacts> {
     banks.iter().map(|b| BankFacts { bank: b.bank, bytes: b.data.len() as u64 }).collect()
 }
 
-fn kernel(sm: u8, function: &Function<'_>, loaded: &Result<Loaded, String>, code: bool) -> CodeKernel {
+fn kernel(sm: u8, function: &ElfFunction<'_>, loaded: &Result<Loaded, String>, code: bool) -> CodeKernel {
     let lines = disassemble(function, sm);
     let mut opcodes: BTreeMap<String, u64> = BTreeMap::new();
     for line in &lines {
@@ -278,7 +278,7 @@ fn obstacles(text: &str) -> Vec<Obstacle> {
     text.lines().skip(1).map(line).collect()
 }
 
-fn disassemble(function: &Function<'_>, sm: u8) -> Vec<CodeLine> {
+fn disassemble(function: &ElfFunction<'_>, sm: u8) -> Vec<CodeLine> {
     let (words, _) = function.code.as_chunks::<{ decode::INSTRUCTION_BYTES as usize }>();
     let line = |(number, word): (usize, &[u8; 16])| {
         let address = number as u64 * decode::INSTRUCTION_BYTES;

@@ -103,7 +103,7 @@ fn check(image: &Image, memory: &DeviceMemory) -> Result<(), String> {
         ));
     }
     let bytes = image.bytes().ok_or("an image larger than memory")?;
-    let holds = |a: &crate::memory::Allocation| {
+    let holds = |a: &crate::memory::DeviceAllocation| {
         !a.freed && base >= a.base && base - a.base <= a.bytes && bytes <= a.bytes - (base - a.base)
     };
     if !memory.allocations().iter().any(holds) {

@@ -57,7 +57,7 @@ pub struct Shape {
 
 /// The part that a matrix plays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Operand {
+pub enum MatrixOperand {
     /// Left factor.
     A,
     /// Right factor.
@@ -89,7 +89,7 @@ pub struct Position {
 /// The distribution of a matrix over the lanes' registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fragment {
-    operand: Operand,
+    operand: MatrixOperand,
     element: Element,
     rows: u16,
     cols: u16,
@@ -127,12 +127,12 @@ impl MemoryElement {
 }
 
 impl Fragment {
-    fn new(operand: Operand, element: Element, shape: Shape) -> Self {
+    fn new(operand: MatrixOperand, element: Element, shape: Shape) -> Self {
         let Shape { m, n, k } = shape;
         let (rows, cols) = match operand {
-            Operand::A => (m, k),
-            Operand::B => (k, n),
-            Operand::C => (m, n),
+            MatrixOperand::A => (m, k),
+            MatrixOperand::B => (k, n),
+            MatrixOperand::C => (m, n),
         };
         let bits = u32::from(rows) * u32::from(cols) * element.bits();
         let registers = (bits / 32 / WARP_LANES as u32) as u8;
@@ -141,14 +141,14 @@ impl Fragment {
 
     /// The fragment of an operand of `mma` (other than `m8n8k4` with f16 factors), whose factors are
     /// row-major A and column-major B. `None` if there is no such shape for the type.
-    pub fn mma(operand: Operand, element: Element, shape: Shape) -> Option<Self> {
+    pub fn mma(operand: MatrixOperand, element: Element, shape: Shape) -> Option<Self> {
         use Element::{B1, Bf16, E4m3, E5m2, F16, F32, F64, S4, S8, S32, Tf32, U4, U8};
         let exists = match (operand, element, (shape.m, shape.n, shape.k)) {
-            (Operand::C, F16 | F32, (16, 8, 4 | 8 | 16 | 32)) => true,
-            (Operand::C, S32, (8, 8, 16 | 32 | 128)) => true,
-            (Operand::C, S32, (16, 8, 16 | 32 | 64 | 128 | 256)) => true,
+            (MatrixOperand::C, F16 | F32, (16, 8, 4 | 8 | 16 | 32)) => true,
+            (MatrixOperand::C, S32, (8, 8, 16 | 32 | 128)) => true,
+            (MatrixOperand::C, S32, (16, 8, 16 | 32 | 64 | 128 | 256)) => true,
             (_, F64, (8, 8, 4) | (16, 8, 4 | 8 | 16)) => true,
-            (Operand::C, ..) => false,
+            (MatrixOperand::C, ..) => false,
             (_, F16 | Bf16, (16, 8, 8 | 16)) => true,
             (_, Tf32, (16, 8, 4 | 8)) => true,
             (_, E4m3 | E5m2, (16, 8, 32)) => true,
@@ -162,21 +162,21 @@ impl Fragment {
 
     /// The fragment of an operand of `mma.m8n8k4` with f16 factors: four multiplications, each by
     /// eight lanes. `order` is the factor's; it means nothing for C.
-    pub fn quad(operand: Operand, element: Element, order: Order) -> Self {
-        let registers = if operand == Operand::C { 8 / element.per_register() as u8 } else { 2 };
+    pub fn quad(operand: MatrixOperand, element: Element, order: Order) -> Self {
+        let registers = if operand == MatrixOperand::C { 8 / element.per_register() as u8 } else { 2 };
         let shape = Shape { m: 8, n: 8, k: 4 };
         Fragment { quad: Some(order), registers, ..Self::new(operand, element, shape) }
     }
 
     /// The fragment of an operand of `wmma`. `None` if there is no such shape for the type.
-    pub fn wmma(operand: Operand, element: Element, shape: Shape) -> Option<Self> {
+    pub fn wmma(operand: MatrixOperand, element: Element, shape: Shape) -> Option<Self> {
         use Element::{B1, Bf16, F16, F32, F64, S4, S8, S32, Tf32, U4, U8};
         let exists = match (operand, element, (shape.m, shape.n, shape.k)) {
-            (Operand::C, F16 | F32 | S32, (16, 16, 16) | (32, 8, 16) | (8, 32, 16)) => true,
-            (Operand::C, F32, (16, 16, 8)) => true,
-            (Operand::C, S32, (8, 8, 32 | 128)) => true,
+            (MatrixOperand::C, F16 | F32 | S32, (16, 16, 16) | (32, 8, 16) | (8, 32, 16)) => true,
+            (MatrixOperand::C, F32, (16, 16, 8)) => true,
+            (MatrixOperand::C, S32, (8, 8, 32 | 128)) => true,
             (_, F64, (8, 8, 4)) => true,
-            (Operand::C, ..) => false,
+            (MatrixOperand::C, ..) => false,
             (_, F16 | Bf16 | U8 | S8, (16, 16, 16) | (32, 8, 16) | (8, 32, 16)) => true,
             (_, Tf32, (16, 16, 8)) => true,
             (_, U4 | S4, (8, 8, 32)) => true,
@@ -184,7 +184,7 @@ impl Fragment {
             _ => false,
         };
         let fragment = Self::new(operand, element, shape);
-        let repeated = element == F16 && operand != Operand::C;
+        let repeated = element == F16 && operand != MatrixOperand::C;
         exists.then_some(if repeated { Fragment { registers: 8, ..fragment } } else { fragment })
     }
 
@@ -214,7 +214,7 @@ impl Fragment {
     }
 
     /// The part it plays.
-    pub(super) const fn operand(&self) -> Operand {
+    pub(super) const fn operand(&self) -> MatrixOperand {
         self.operand
     }
 
@@ -238,18 +238,18 @@ impl Fragment {
         // Rows come in blocks of 16 (or 8), whose halves alternate from register to register.
         let halves = if self.rows >= 16 { 2 } else { 1 };
         let (row, col) = match self.operand {
-            Operand::A => {
+            MatrixOperand::A => {
                 let per_block = halves * (u32::from(self.cols) / (4 * per));
                 let (block, within) = (register / per_block, register % per_block);
                 let row = block * 8 * halves + within % halves * 8 + group;
                 (row, within / halves * 4 * per + thread * per + part)
             }
-            Operand::B => {
+            MatrixOperand::B => {
                 let per_block = u32::from(self.rows) / (4 * per);
                 let (block, within) = (register / per_block, register % per_block);
                 (within * 4 * per + thread * per + part, block * 8 + group)
             }
-            Operand::C => {
+            MatrixOperand::C => {
                 let (pair, part) = (index / 2, index % 2);
                 let (half, block) = (pair % halves, pair / halves);
                 let across = u32::from(self.cols) / 8;
@@ -267,12 +267,12 @@ impl Fragment {
         let upper = if lane < 16 { 0 } else { 4 };
         let thread = lane % 4;
         let (row, col) = match (self.operand, order) {
-            (Operand::A, Order::Row) => (thread + upper, i),
-            (Operand::A, Order::Col) => (i + upper, thread),
-            (Operand::B, Order::Row) => (thread, i + upper),
-            (Operand::B, Order::Col) => (i, thread + upper),
-            (Operand::C, _) if self.element == Element::F16 => (thread + upper, i),
-            (Operand::C, _) => ((lane & 1) + (i & 2) + upper, (i & 4) + (lane & 2) + (i & 1)),
+            (MatrixOperand::A, Order::Row) => (thread + upper, i),
+            (MatrixOperand::A, Order::Col) => (i + upper, thread),
+            (MatrixOperand::B, Order::Row) => (thread, i + upper),
+            (MatrixOperand::B, Order::Col) => (i, thread + upper),
+            (MatrixOperand::C, _) if self.element == Element::F16 => (thread + upper, i),
+            (MatrixOperand::C, _) => ((lane & 1) + (i & 2) + upper, (i & 4) + (lane & 2) + (i & 1)),
         };
         Position { tile, row: row as u16, col: col as u16 }
     }

@@ -1,6 +1,6 @@
 //! D = A * B + C.
 
-use super::fragment::{Element, Fragment, Operand, Order, Shape};
+use super::fragment::{Element, Fragment, MatrixOperand, Order, Shape};
 use super::placed::{Column, Placed};
 use num::half::{Bf16, F16, Half};
 use num::{Rounding, float32, float64, half, small};
@@ -84,16 +84,20 @@ impl Mma {
     pub fn mma(shape: Shape, types: Multiply) -> Option<Self> {
         if shape == (Shape { m: 8, n: 8, k: 4 }) && types.a == Element::F16 {
             let fragments = [
-                Fragment::quad(Operand::A, types.a, types.a_order),
-                Fragment::quad(Operand::B, types.b, types.b_order),
-                Fragment::quad(Operand::C, types.c, Order::Row),
-                Fragment::quad(Operand::C, types.d, Order::Row),
+                Fragment::quad(MatrixOperand::A, types.a, types.a_order),
+                Fragment::quad(MatrixOperand::B, types.b, types.b_order),
+                Fragment::quad(MatrixOperand::C, types.c, Order::Row),
+                Fragment::quad(MatrixOperand::C, types.d, Order::Row),
             ];
             return Self::new(shape, types, fragments);
         }
         let of = |operand, element| Fragment::mma(operand, element, shape);
-        let fragments =
-            [of(Operand::A, types.a)?, of(Operand::B, types.b)?, of(Operand::C, types.c)?, of(Operand::C, types.d)?];
+        let fragments = [
+            of(MatrixOperand::A, types.a)?,
+            of(MatrixOperand::B, types.b)?,
+            of(MatrixOperand::C, types.c)?,
+            of(MatrixOperand::C, types.d)?,
+        ];
         let in_columns = (types.a_order, types.b_order) == (Order::Row, Order::Col);
         in_columns.then(|| Self::new(shape, types, fragments))?
     }
@@ -101,8 +105,12 @@ impl Mma {
     /// `wmma.mma`. `None` if the instruction does not exist or is not supported.
     pub fn wmma(shape: Shape, types: Multiply) -> Option<Self> {
         let of = |operand, element| Fragment::wmma(operand, element, shape);
-        let fragments =
-            [of(Operand::A, types.a)?, of(Operand::B, types.b)?, of(Operand::C, types.c)?, of(Operand::C, types.d)?];
+        let fragments = [
+            of(MatrixOperand::A, types.a)?,
+            of(MatrixOperand::B, types.b)?,
+            of(MatrixOperand::C, types.c)?,
+            of(MatrixOperand::C, types.d)?,
+        ];
         Self::new(shape, types, fragments)
     }
 

@@ -1,6 +1,6 @@
 //! Moving a fragment's elements between the lanes' registers and an array of rows.
 
-use super::fragment::{Element, Fragment, Operand};
+use super::fragment::{Element, Fragment, MatrixOperand};
 use kit::WARP_LANES;
 
 /// A register of all lanes.
@@ -32,8 +32,8 @@ impl Placed {
     pub fn new(fragment: Fragment) -> Self {
         let pattern = match fragment.operand() {
             _ if fragment.tiles() > 1 => Pattern::Table,
-            Operand::A | Operand::C => Pattern::Rows,
-            Operand::B => Pattern::Columns,
+            MatrixOperand::A | MatrixOperand::C => Pattern::Rows,
+            MatrixOperand::B => Pattern::Columns,
         };
         Placed { fragment, pattern, table: fragment.table() }
     }
@@ -60,7 +60,7 @@ impl Placed {
         };
         match (self.pattern, per) {
             // Accumulators hold two adjacent elements even where each has its register.
-            (Pattern::Rows, 1) if self.fragment.operand() == Operand::C => self.gather_rows::<T, 2>(out, lanes),
+            (Pattern::Rows, 1) if self.fragment.operand() == MatrixOperand::C => self.gather_rows::<T, 2>(out, lanes),
             (Pattern::Rows, 1) => self.gather_rows::<T, 1>(out, lanes),
             (Pattern::Rows, 2) => self.gather_rows::<T, 2>(out, lanes),
             (Pattern::Rows, 4) => self.gather_rows::<T, 4>(out, lanes),

@@ -50,7 +50,7 @@ pub enum MemoryError {
 
 /// A piece of device memory.
 #[derive(Clone, Debug)]
-pub struct Allocation {
+pub struct DeviceAllocation {
     /// Name for messages.
     pub name: String,
     /// Address of the first byte, a multiple of 256.
@@ -64,7 +64,7 @@ pub struct Allocation {
     pages: Vec<Option<Box<[u32]>>>,
 }
 
-impl Allocation {
+impl DeviceAllocation {
     fn end(&self) -> u64 {
         self.base + self.bytes
     }
@@ -106,7 +106,7 @@ impl<W: Default> Window<W> {
 #[derive(Debug)]
 pub struct DeviceMemory {
     /// In order of address.
-    allocations: Vec<Allocation>,
+    allocations: Vec<DeviceAllocation>,
     capacity: u64,
     used: u64,
     next: u64,
@@ -188,7 +188,7 @@ impl DeviceMemory {
         }
         self.used += bytes;
         let pages = vec![None; bytes.div_ceil(PAGE_BYTES) as usize];
-        self.allocations.insert(at, Allocation { name, base, bytes, read_only, freed: false, pages });
+        self.allocations.insert(at, DeviceAllocation { name, base, bytes, read_only, freed: false, pages });
         self.last.set(at);
         Ok(())
     }
@@ -209,7 +209,7 @@ impl DeviceMemory {
     }
 
     /// The allocations, in order of address, freed ones among them.
-    pub fn allocations(&self) -> &[Allocation] {
+    pub fn allocations(&self) -> &[DeviceAllocation] {
         &self.allocations
     }
 

@@ -15,7 +15,7 @@ mod local;
 mod shared;
 
 pub(crate) use device::Window;
-pub use device::{Allocation, DeviceMemory, MemoryError};
+pub use device::{DeviceAllocation, DeviceMemory, MemoryError};
 pub(crate) use local::LocalMemory;
 pub(crate) use shared::SharedMemory;
 

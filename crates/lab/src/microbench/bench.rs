@@ -5,7 +5,9 @@ use crate::device::SimulatedDevice;
 use crate::setup::Setup;
 use gpu::Stats;
 use isa::Dim3;
-use workloads::device::{Arg, Buffer, Code, Device, DeviceError, Launch, ModuleId, ModuleSource, Registers};
+use workloads::device::{
+    ArgBytes, Buffer, Code, Device, DeviceError, LaunchRequest, ModuleId, ModuleSource, Registers,
+};
 
 /// A fresh device with one generated kernel.
 pub struct Bench {
@@ -80,9 +82,9 @@ impl Bench {
     /// # Errors
     /// What the device reports.
     pub fn run(&mut self, work: Work) -> Result<Stats, DeviceError> {
-        let args: [Arg; 5] =
+        let args: [ArgBytes; 5] =
             [work.data.into(), work.trips.into(), work.cta_stride.into(), work.step.into(), work.mask.into()];
-        self.device.launch(&Launch {
+        self.device.launch(&LaunchRequest {
             module: self.module,
             kernel: "bench",
             grid: Dim3::new(work.ctas, 1, 1),

@@ -74,7 +74,7 @@ fn run_all(
         run_to(simulation, at_once - 1)?;
         let kept_bytes = KernelTrace::KEPT_BYTES / at_once;
         let Some(trace) = KernelTrace::open_while(file, kept_bytes, &mut || simulation.keep_on())? else {
-            return Err(Stop::Run(gpu::RunError::Interrupted));
+            return Err(Stop::Run(gpu::MachineError::Interrupted));
         };
         let trace = Arc::new(trace);
         remarks.add(&trace.header.name, &trace.oddities);

@@ -16,7 +16,7 @@ pub(super) enum Stop {
     /// A file is damaged.
     Trace(TraceError),
     /// The run failed.
-    Run(gpu::RunError),
+    Run(gpu::MachineError),
 }
 
 impl From<TraceError> for Stop {
@@ -25,8 +25,8 @@ impl From<TraceError> for Stop {
     }
 }
 
-impl From<gpu::RunError> for Stop {
-    fn from(error: gpu::RunError) -> Self {
+impl From<gpu::MachineError> for Stop {
+    fn from(error: gpu::MachineError) -> Self {
         Stop::Run(error)
     }
 }

@@ -59,16 +59,16 @@ pub(crate) fn run(
 /// The report, or the error with what is known of the run.
 fn conclude(outcome: Result<(), Stop>, report: Report) -> Result<Report, RunError> {
     let (message, bad_input) = match outcome {
-        Ok(()) | Err(Stop::Run(gpu::RunError::Interrupted)) => return Ok(report),
+        Ok(()) | Err(Stop::Run(gpu::MachineError::Interrupted)) => return Ok(report),
         // Whatever failed, the user has ended it.
         Err(_) if kit::stop::requested() => return Ok(Report { interrupted: true, ..report }),
         Err(Stop::Trace(error)) => (error.to_string(), true),
         // The warps of a trace do what the file says: a fault is damage to the file.
-        Err(Stop::Run(gpu::RunError::Fault(fault))) => {
+        Err(Stop::Run(gpu::MachineError::Fault(fault))) => {
             (format!("{}\n  in kernel `{}`, CTA {}", fault.what, fault.spot.kernel, fault.cta), true)
         }
-        Err(Stop::Run(gpu::RunError::Deadlock(deadlock))) => (deadlock.to_string(), false),
-        Err(Stop::Run(gpu::RunError::Livelock(livelock))) => (livelock.to_string(), false),
+        Err(Stop::Run(gpu::MachineError::Deadlock(deadlock))) => (deadlock.to_string(), false),
+        Err(Stop::Run(gpu::MachineError::Livelock(livelock))) => (livelock.to_string(), false),
     };
     Err(RunError::after(report, message, bad_input))
 }

@@ -8,7 +8,7 @@
 //! what is compiled may be compressed (`.gz`).
 //! A kernel takes three buffers: the input, the output, and memory of its own.
 
-use exec::{Arg, DeviceState};
+use exec::DeviceState;
 use flate2::read::GzDecoder;
 use isa::Dim3;
 use lab::{CORES, RegisterChoice, RegisterMode, Setup, SimulatedDevice};
@@ -19,7 +19,7 @@ use std::fs;
 use std::io::Read;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use workloads::device::{Code, Device, Launch, ModuleSource, Registers as LaunchRegisters};
+use workloads::device::{Code, Device, LaunchRequest, ModuleSource, Registers as LaunchRegisters};
 
 /// Bytes of its own memory that a kernel has for each thread.
 const SCRATCH_BYTES: u64 = 256;
@@ -199,7 +199,8 @@ fn functional(loaded: &Loaded, case: &Case, input: &[u8]) -> Outcome {
     state.memory.write(buffers[0], input).unwrap();
     state.memory.write(buffers[1], &vec![0; case.expected.len()]).unwrap();
     let shape = [case.grid, case.block].map(|n| Dim3::new(n, 1, 1));
-    let launch = exec::Launch::new(kernel, shape[0], shape[1], 0, &buffers.map(Arg::Pointer)).map_err(|e| fault(&e))?;
+    let launch =
+        exec::Launch::new(kernel, shape[0], shape[1], 0, &buffers.map(exec::Arg::Pointer)).map_err(|e| fault(&e))?;
     let mut executed = 0;
     exec::run_observed(&mut state, &launch, |_, _| {
         executed += 1;
@@ -305,9 +306,9 @@ fn timed(setup: &Setup, file: &Path, bytes: &[u8], case: &Case, input: &[u8]) ->
     let buffers = sizes.map(|bytes| device.alloc("buffer", bytes).unwrap());
     device.write(buffers[0], 0, input).unwrap();
     device.memset(buffers[1], 0).unwrap();
-    let args = buffers.map(workloads::device::Arg::from);
+    let args = buffers.map(workloads::device::ArgBytes::from);
     let [grid, block] = [case.grid, case.block].map(|n| Dim3::new(n, 1, 1));
-    let launch = Launch {
+    let launch = LaunchRequest {
         module,
         kernel: &case.kernel,
         grid,

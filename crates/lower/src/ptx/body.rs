@@ -6,7 +6,7 @@ use super::function::FunctionLowering;
 use super::mods::Mods;
 use super::scope::{Local, Lowered};
 use crate::listing::LoweredFunction;
-use exec::kernel::{Function, Param, Place, Save};
+use exec::kernel::{CalledFunction, Param, Place, Save};
 use exec::lanes::Pred;
 use exec::memory::MAX_LOCAL_BYTES;
 use exec::op::Op;
@@ -58,7 +58,7 @@ pub(super) fn lower_function<'a>(
         }
     }
     LoweredFunction {
-        function: Function { name, entry: start, params, returns, frame_bytes },
+        function: CalledFunction { name, entry: start, params, returns, frame_bytes },
         save,
         range: (start, b.code.len() as u32),
         callees,

@@ -9,7 +9,7 @@ use crate::divergence;
 use crate::listing::{Line, Listing, LoweredFunction, reach};
 use crate::registers::liveness::{Effects, max_live};
 use crate::registers::{self, Registers};
-use exec::kernel::{Allocation, Callee, Guarded, Kernel, Param, RegisterCount, SourceMap};
+use exec::kernel::{Callee, Guarded, Kernel, Param, RegisterAllocation, RegisterCount, SourceMap};
 use exec::lanes::{Pred, Reg};
 use exec::op::Op;
 use exec::operand::{Origin, Use};
@@ -83,7 +83,7 @@ impl KernelBuilder<'_> {
         &mut self,
         kernel: &ast::Function,
         functions: &mut [LoweredFunction],
-    ) -> Result<Option<Allocation>, Diagnostics> {
+    ) -> Result<Option<RegisterAllocation>, Diagnostics> {
         let (limits, hazard_free) = match self.scope.options.registers {
             Registers::Virtual => return Ok(None),
             Registers::Allocated(limits) => (limits, false),
@@ -113,7 +113,7 @@ impl KernelBuilder<'_> {
         kernel: &ast::Function,
         params: Vec<Param>,
         functions: Vec<LoweredFunction>,
-        allocation: Option<Allocation>,
+        allocation: Option<RegisterAllocation>,
     ) -> Kernel {
         if let Some(align) = self.dynamic_align {
             self.shared_bytes = self.shared_bytes.next_multiple_of(align);

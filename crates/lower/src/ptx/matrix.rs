@@ -5,7 +5,7 @@ use super::mods::Mods;
 use super::scope::Lowered;
 use exec::access::Address;
 use exec::lanes::Reg;
-use exec::matrix::{BitOp, Element, Fragment, Mma, Multiply, Operand as Role, Order, Shape};
+use exec::matrix::{BitOp, Element, Fragment, MatrixOperand as Role, Mma, Multiply, Order, Shape};
 use exec::op::Op;
 use exec::tensor::{MatrixMemory, MatrixOp};
 use isa::Space;

@@ -3,7 +3,7 @@
 use super::kernel;
 use super::scope::{Local, Lowered, ModuleName, ModuleScope};
 use crate::loaded::{LoadError, Loaded, LowerOptions, Rejected, SLOT_BYTES, module_base};
-use exec::kernel::{Module, Variable, function_address};
+use exec::kernel::{LoadedModule, LoadedVariable, function_address};
 use ptx::ast::{self, Init, InitValue};
 use ptx::{Diagnostic, Diagnostics, SourceText, StateSpace, Sym};
 use std::collections::HashMap;
@@ -66,7 +66,7 @@ pub(super) fn lower(
     if diagnostics.has_errors() {
         return Err(LoadError::new(diagnostics, source));
     }
-    let mut loaded = Loaded { module: Module { kernels: Vec::new(), variables }, ..Loaded::default() };
+    let mut loaded = Loaded { module: LoadedModule { kernels: Vec::new(), variables }, ..Loaded::default() };
     for function in ast.kernels() {
         match kernel::lower(&scope, function) {
             Ok(kernel) => loaded.module.kernels.push(Arc::new(kernel)),
@@ -101,7 +101,7 @@ impl<'a> ModuleScope<'a> {
     }
 
     /// Gives every variable its address, then works out the initial contents.
-    fn declare_variables(&mut self, diagnostics: &mut Diagnostics) -> Vec<Variable> {
+    fn declare_variables(&mut self, diagnostics: &mut Diagnostics) -> Vec<LoadedVariable> {
         let mut next = module_base(self.options.slot);
         let end = next + SLOT_BYTES;
         let mut placed: Vec<Placed<'_>> = Vec::new();
@@ -156,7 +156,7 @@ impl<'a> ModuleScope<'a> {
                     let name = v.name.map_or("", |n| self.ast.name(n));
                     let name = function
                         .map_or(name.to_owned(), |f| format!("{}.{name}", self.ast.name(self.functions[f].name)));
-                    variables.push(Variable { name, address, bytes, constant, init });
+                    variables.push(LoadedVariable { name, address, bytes, constant, init });
                 }
                 Err(problem) => diagnostics.push(*problem),
             }

@@ -38,8 +38,8 @@ fn numbers(selector: &str, elements: u8) -> Option<Vec<u8>> {
 
 impl FunctionLowering<'_, '_> {
     /// The operation proper and, of `vset`, its comparison.
-    fn video_op(&self, m: &Mods<'_>) -> Lowered<video::Op> {
-        use video::Op::{AbsDiff, Add, Average, Max, Min, Set, Shl, Shr, Sub};
+    fn video_op(&self, m: &Mods<'_>) -> Lowered<video::VideoOp> {
+        use video::VideoOp::{AbsDiff, Add, Average, Max, Min, Set, Shl, Shr, Sub};
         let wrap = m.has("wrap");
         Ok(match m.name().trim_end_matches(['2', '4']) {
             "vadd" => Add,

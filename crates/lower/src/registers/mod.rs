@@ -33,15 +33,19 @@ mod spill;
 mod vectors;
 
 use crate::listing::Listing;
-use exec::Allocation;
+use exec::RegisterAllocation;
 pub(crate) use limits::Shortage;
 pub use limits::{RegisterLimits, Registers};
 use place::Placed;
 
 /// Gives the instructions of a kernel at most `limit` registers.
-pub(crate) fn allocate(mut listing: Listing<'_>, limit: u32, hazard_free: bool) -> Result<Allocation, Shortage> {
+pub(crate) fn allocate(
+    mut listing: Listing<'_>,
+    limit: u32,
+    hazard_free: bool,
+) -> Result<RegisterAllocation, Shortage> {
     let (mut routines, mut tables) = link::apart(&mut listing);
-    let mut done = Allocation { limit, ..Allocation::default() };
+    let mut done = RegisterAllocation { limit, ..RegisterAllocation::default() };
     for routine in &mut routines {
         done.predicates_spilled += predicates::allocate(routine, &mut tables)?;
     }

@@ -8,7 +8,7 @@ use exec::int::Int1;
 use exec::kernel::{CallSite, Callee, Place};
 use exec::lanes::{Pred, Reg};
 use exec::op::Op;
-use exec::operand::{Operand, Use};
+use exec::operand::{OperandUse, Use};
 use exec::tensor::MatrixOp;
 use isa::Space;
 use kit::BitSet;
@@ -33,7 +33,7 @@ impl Tables {
     }
 
     /// Gives every register and predicate of an operation another number.
-    pub fn rename(&mut self, op: &mut Op, f: &mut impl FnMut(Operand<&mut Reg, &mut Pred>)) {
+    pub fn rename(&mut self, op: &mut Op, f: &mut impl FnMut(OperandUse<&mut Reg, &mut Pred>)) {
         exec::operands_mut(op, &mut self.matrix, &mut self.calls, f);
     }
 

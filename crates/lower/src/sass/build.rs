@@ -13,8 +13,8 @@ use exec::machine_code::MachineCode;
 use exec::op::Op;
 use exec::operand::{Origin, Use};
 use isa::{CacheOp, Control, Dim3, InstSpec, ProgramBuilder, RegFile, RegId, Source, Traits};
-use sass::decode::{Inst, Op as Opcode, Operand};
-use sass::elf::{Cubin, Function};
+use sass::decode::{SassInst, SassOp, SassOperand};
+use sass::elf::{Cubin, ElfFunction};
 use sass::meaning::{Generation, meaning};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ const CONSTANTS_BASE_AT: u32 = 0x50;
 const CONSTANTS_BASE_AT_90: u32 = 0xd0;
 
 /// Lowers one instruction of a family; false if it is of another one.
-type Family = fn(&mut Builder<'_>, &Inst) -> Lowered<bool>;
+type Family = fn(&mut Builder<'_>, &SassInst) -> Lowered<bool>;
 
 /// The families, the frequent ones first.
 const FAMILIES: &[Family] = &[
@@ -47,7 +47,7 @@ const FAMILIES: &[Family] = &[
 pub(super) fn lower<'a>(
     cubin: &'a Cubin<'a>,
     layout: &'a Layout,
-    function: &'a Function<'a>,
+    function: &'a ElfFunction<'a>,
     options: LowerOptions,
 ) -> Result<Kernel, Vec<String>> {
     let linked = Linked::new(cubin, function, layout.pointers());
@@ -93,7 +93,7 @@ pub(super) fn lower<'a>(
 }
 
 impl Builder<'_> {
-    fn lower(&mut self, inst: &Inst, program: &mut ProgramBuilder) -> Lowered<()> {
+    fn lower(&mut self, inst: &SassInst, program: &mut ProgramBuilder) -> Lowered<()> {
         self.current.clear();
         self.scratch.0 = 0;
         self.scratch_predicates.0 = 0;
@@ -110,7 +110,7 @@ impl Builder<'_> {
             return Err("this operation is not executable yet".into());
         }
         let guard = inst.guard();
-        let guard = self.pred(Operand::Predicate { index: guard.index, uniform: guard.uniform, not: guard.not })?;
+        let guard = self.pred(SassOperand::Predicate { index: guard.index, uniform: guard.uniform, not: guard.not })?;
         self.describe(inst, guard, program);
         let op = match self.current[..] {
             [] => Op::Nop,
@@ -122,8 +122,8 @@ impl Builder<'_> {
             }
         };
         match inst.row.op {
-            Opcode::Call => self.calls.push(self.code.len() as u32),
-            Opcode::Ret => self.returns.push(self.code.len() as u32),
+            SassOp::Call => self.calls.push(self.code.len() as u32),
+            SassOp::Ret => self.returns.push(self.code.len() as u32),
             _ => {}
         }
         self.code.push(Guarded { op, guard, uniform: inst.row.uniform && !self.in_lanes });
@@ -131,7 +131,7 @@ impl Builder<'_> {
     }
 
     /// Appends the static description of the instruction: registers follow from its operations.
-    fn describe(&self, inst: &Inst, guard: Pred, program: &mut ProgramBuilder) {
+    fn describe(&self, inst: &SassInst, guard: Pred, program: &mut ProgramBuilder) {
         let (mut dsts, mut srcs) = (Vec::new(), Vec::new());
         let add = |list: &mut Vec<RegId>, id: Option<RegId>| {
             if let Some(id) = id.filter(|id| !list.contains(id)) {
@@ -262,14 +262,14 @@ impl Builder<'_> {
 
 /// What the instruction does to its warp's flow. Instructions at which groups of lanes may change
 /// are changes of control flow.
-fn control(inst: &Inst, control: Control) -> Control {
+fn control(inst: &SassInst, control: Control) -> Control {
     match inst.row.op {
-        Opcode::BSync | Opcode::WarpSync | Opcode::WarpSyncAll | Opcode::EndCollective | Opcode::Yield => {
+        SassOp::BSync | SassOp::WarpSync | SassOp::WarpSyncAll | SassOp::EndCollective | SassOp::Yield => {
             Control::Branch
         }
-        Opcode::Kill => Control::Exit,
-        Opcode::NanoSleep => Control::Sleep,
-        Opcode::Bar if inst.modifier("mode") == Some(1) => Control::BarrierArrive,
+        SassOp::Kill => Control::Exit,
+        SassOp::NanoSleep => Control::Sleep,
+        SassOp::Bar if inst.modifier("mode") == Some(1) => Control::BarrierArrive,
         _ => control,
     }
 }

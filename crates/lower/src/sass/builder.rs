@@ -6,8 +6,8 @@ use exec::lanes::{Column, Pred, Reg};
 use exec::machine_code::{LaunchWord, WordSource};
 use exec::op::Op;
 use sass::decode::operand::{Register, URZ};
-use sass::decode::{Inst, Operand};
-use sass::elf::Function;
+use sass::decode::{SassInst, SassOperand};
+use sass::elf::ElfFunction;
 use std::collections::HashMap;
 
 /// General predicates P0 to P6 come first, then uniform ones.
@@ -57,9 +57,9 @@ pub(super) struct Builder<'a> {
     /// The instruction is of the uniform datapath but works on lanes: `S2UR`, `R2UR`, `VOTEU`.
     pub in_lanes: bool,
     pub layout: &'a Layout,
-    pub kernel: &'a Function<'a>,
+    pub kernel: &'a ElfFunction<'a>,
     /// The function that the instruction which is lowered is of.
-    pub function: &'a Function<'a>,
+    pub function: &'a ElfFunction<'a>,
     /// Bytes of the code of all functions.
     pub code_bytes: u64,
     pub files: Files,
@@ -186,7 +186,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Whose constant bank an instruction reads: of a called function, its own or the kernel's.
-    fn owner(&self, bank: u8) -> &'a Function<'a> {
+    fn owner(&self, bank: u8) -> &'a ElfFunction<'a> {
         if self.function.constants.iter().any(|own| own.bank == bank) { self.function } else { self.kernel }
     }
 
@@ -228,7 +228,7 @@ impl<'a> Builder<'a> {
 }
 
 impl Files {
-    pub fn of(registers: u32, insts: &[Inst]) -> Self {
+    pub fn of(registers: u32, insts: &[SassInst]) -> Self {
         let uniform = insts.iter().flat_map(|i| i.operands().collect::<Vec<_>>()).filter_map(highest_uniform).max();
         // A 64-bit operand names the lower of two.
         let uniform_count = uniform.map_or(0, |n| u16::from(n) + 2).min(u16::from(URZ) + 1);
@@ -250,12 +250,12 @@ impl Files {
     }
 }
 
-fn highest_uniform(operand: Operand) -> Option<u8> {
+fn highest_uniform(operand: SassOperand) -> Option<u8> {
     let index = match operand {
-        Operand::Register(r) if r.uniform => r.index,
-        Operand::Memory(m) => m.uniform?,
-        Operand::Constant(c) => c.bindless.or_else(|| c.index.filter(|r| r.uniform).map(|r| r.index))?,
-        Operand::Indirect { register, .. } if register.uniform => register.index,
+        SassOperand::Register(r) if r.uniform => r.index,
+        SassOperand::Memory(m) => m.uniform?,
+        SassOperand::Constant(c) => c.bindless.or_else(|| c.index.filter(|r| r.uniform).map(|r| r.index))?,
+        SassOperand::Indirect { register, .. } if register.uniform => register.index,
         _ => return None,
     };
     (index != URZ).then_some(index)

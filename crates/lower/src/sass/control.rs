@@ -9,74 +9,75 @@ use exec::operand::Destination;
 use exec::steer::BarrierOp;
 use exec::steer::Steer;
 use sass::decode::operand::Register;
-use sass::decode::{INSTRUCTION_BYTES, Inst, Op as Opcode, Operand};
+use sass::decode::{INSTRUCTION_BYTES, SassInst, SassOp, SassOperand};
 
 const KIND_UNIFORM: u64 = 1;
 /// `BRA` with these kinds asks whether the warp's lanes are together.
 const KIND_DIVERGED: u64 = 2;
 const KIND_CONVERGED: u64 = 3;
 
-pub(super) fn lower(b: &mut Builder<'_>, inst: &Inst) -> Lowered<bool> {
-    let operands: Vec<Operand> = inst.operands().collect();
+pub(super) fn lower(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<bool> {
+    let operands: Vec<SassOperand> = inst.operands().collect();
     match inst.row.op {
-        Opcode::Nop | Opcode::PmTrig | Opcode::Cctl | Opcode::ErrBar | Opcode::CgaErrBar => {}
-        Opcode::Bra => branch(b, inst, &operands)?,
-        Opcode::Call | Opcode::Brx | Opcode::BrxU | Opcode::Ret => jump(b, inst, &operands)?,
-        Opcode::Exit | Opcode::Kill => {
+        SassOp::Nop | SassOp::PmTrig | SassOp::Cctl | SassOp::ErrBar | SassOp::CgaErrBar => {}
+        SassOp::Bra => branch(b, inst, &operands)?,
+        SassOp::Call | SassOp::Brx | SassOp::BrxU | SassOp::Ret => jump(b, inst, &operands)?,
+        SassOp::Exit | SassOp::Kill => {
             let p = first_predicate(b, &operands)?;
             b.emit(Op::Steer(Steer::Exit(p)));
         }
-        Opcode::BSsy | Opcode::BSync | Opcode::Break => {
+        SassOp::BSsy | SassOp::BSync | SassOp::Break => {
             let p = first_predicate(b, &operands)?;
-            if p != Pred::TRUE && inst.row.op != Opcode::Break {
+            if p != Pred::TRUE && inst.row.op != SassOp::Break {
                 return Err("a second guard is not executable here".into());
             }
-            let Some(number) = operands.iter().find_map(|o| if let Operand::Barrier(n) = o { Some(*n) } else { None })
+            let Some(number) =
+                operands.iter().find_map(|o| if let SassOperand::Barrier(n) = o { Some(*n) } else { None })
             else {
                 return Err("it names no convergence barrier".into());
             };
             let register = b.barrier(number);
             b.emit(Op::Steer(match inst.row.op {
-                Opcode::BSsy => {
-                    let Some(&Operand::Target(target)) = operands.last() else {
+                SassOp::BSsy => {
+                    let Some(&SassOperand::Target(target)) = operands.last() else {
                         return Err("it has no target".into());
                     };
                     Steer::Gather(number, register, b.target(target)?)
                 }
-                Opcode::BSync => Steer::Meet(number, register),
+                SassOp::BSync => Steer::Meet(number, register),
                 _ => Steer::Leave(number, register, p),
             }));
         }
-        Opcode::BMov | Opcode::BMovToBarrier => move_barrier(b, inst, &operands)?,
-        Opcode::Yield => b.emit(Op::Steer(Steer::Yield)),
-        Opcode::WarpSync => {
-            let rest: Vec<Operand> =
-                operands.iter().copied().filter(|o| !matches!(o, Operand::Predicate { .. })).collect();
+        SassOp::BMov | SassOp::BMovToBarrier => move_barrier(b, inst, &operands)?,
+        SassOp::Yield => b.emit(Op::Steer(Steer::Yield)),
+        SassOp::WarpSync => {
+            let rest: Vec<SassOperand> =
+                operands.iter().copied().filter(|o| !matches!(o, SassOperand::Predicate { .. })).collect();
             match rest[..] {
                 [mask] => {
                     let mask = b.source(mask)?;
                     b.emit(Op::Steer(Steer::WarpSync(mask, has(inst, "exclusive"))));
                 }
-                [mask, Operand::Target(target)] => {
+                [mask, SassOperand::Target(target)] => {
                     let mask = b.source(mask)?;
                     collective(b, mask, target)?;
                 }
                 _ => return Err("it has an unknown form".into()),
             }
         }
-        Opcode::EndCollective => {
+        SassOp::EndCollective => {
             let back = b.collective_return();
             b.emit(Op::Steer(Steer::BranchIndirect(back, 0, Pred::TRUE)));
         }
-        Opcode::WarpSyncAll => {
+        SassOp::WarpSyncAll => {
             let all = b.constant(!0);
             match operands.last() {
-                Some(&Operand::Target(target)) => collective(b, all, target)?,
+                Some(&SassOperand::Target(target)) => collective(b, all, target)?,
                 _ => b.emit(Op::Steer(Steer::WarpSync(all, false))),
             }
         }
-        Opcode::Bar => cta_barrier(b, inst, &operands)?,
-        Opcode::B2R => {
+        SassOp::Bar => cta_barrier(b, inst, &operands)?,
+        SassOp::B2R => {
             let [d, p] = operands[..] else { return Err("it has an unknown form".into()) };
             let (d, p) = (b.destination(d, 1)?, b.pred(p)?);
             let (count, holds) = b.reduction_result();
@@ -84,23 +85,23 @@ pub(super) fn lower(b: &mut Builder<'_>, inst: &Inst) -> Lowered<bool> {
             b.emit(Op::PredLogic(exec::compare::Combine::And, p, [holds, Pred::TRUE]));
         }
         // What its scope is to timing, `sass::meaning` says.
-        Opcode::MemBar => b.emit(Op::Fence),
-        Opcode::LdGDepBar => b.emit(Op::AsyncCommit),
-        Opcode::DepBar => {
+        SassOp::MemBar => b.emit(Op::Fence),
+        SassOp::LdGDepBar => b.emit(Op::AsyncCommit),
+        SassOp::DepBar => {
             // With a count it waits for groups of asynchronous copies; else for registers, which the
             // scoreboard minds.
             if inst.modifier("at most") == Some(1)
-                && let Some(Operand::Immediate { bits, .. }) = operands.get(1)
+                && let Some(SassOperand::Immediate { bits, .. }) = operands.get(1)
             {
                 b.emit(Op::AsyncWait(*bits as u8));
             }
         }
-        Opcode::NanoSleep => {
+        SassOp::NanoSleep => {
             let time = operands.last().copied().ok_or("it has no time")?;
             let time = b.source(time)?;
             b.emit(Op::Sleep(time));
         }
-        Opcode::Bpt => match inst.modifier("mode") {
+        SassOp::Bpt => match inst.modifier("mode") {
             Some(3) => b.emit(Op::Trap),
             _ => return Err("debugger stops are not executable".into()),
         },
@@ -117,14 +118,14 @@ fn collective(b: &mut Builder<'_>, mask: Reg, target: i64) -> Lowered<()> {
     Ok(())
 }
 
-fn first_predicate(b: &Builder<'_>, operands: &[Operand]) -> Lowered<Pred> {
-    let found = operands.iter().copied().find(|o| matches!(o, Operand::Predicate { .. }));
+fn first_predicate(b: &Builder<'_>, operands: &[SassOperand]) -> Lowered<Pred> {
+    let found = operands.iter().copied().find(|o| matches!(o, SassOperand::Predicate { .. }));
     found.map_or(Ok(Pred::TRUE), |p| b.pred(p))
 }
 
-fn branch(b: &mut Builder<'_>, inst: &Inst, operands: &[Operand]) -> Lowered<()> {
+fn branch(b: &mut Builder<'_>, inst: &SassInst, operands: &[SassOperand]) -> Lowered<()> {
     let p = first_predicate(b, operands)?;
-    let Some(&Operand::Target(target)) = operands.last() else { return Err("it has no target".into()) };
+    let Some(&SassOperand::Target(target)) = operands.last() else { return Err("it has no target".into()) };
     let target = b.target(target)?;
     let kind = inst.modifier("kind").unwrap_or(0);
     if !matches!(kind, KIND_DIVERGED | KIND_CONVERGED) {
@@ -136,7 +137,7 @@ fn branch(b: &mut Builder<'_>, inst: &Inst, operands: &[Operand]) -> Lowered<()>
         return Err("a second guard is not executable here".into());
     }
     // Which lanes are to be together; all, if the instruction does not say.
-    let lanes = match operands.iter().find_map(|o| if let Operand::Register(r) = o { Some(*r) } else { None }) {
+    let lanes = match operands.iter().find_map(|o| if let SassOperand::Register(r) = o { Some(*r) } else { None }) {
         Some(Register { index, sign, .. }) => {
             let mask = b.register(Register::uniform(index), 1)?;
             if sign.invert {
@@ -154,17 +155,17 @@ fn branch(b: &mut Builder<'_>, inst: &Inst, operands: &[Operand]) -> Lowered<()>
 }
 
 /// `CALL`, `BRX`, `BRXU`, `RET`: the return address is in registers, which other instructions set.
-fn jump(b: &mut Builder<'_>, inst: &Inst, operands: &[Operand]) -> Lowered<()> {
+fn jump(b: &mut Builder<'_>, inst: &SassInst, operands: &[SassOperand]) -> Lowered<()> {
     let p = first_predicate(b, operands)?;
     match operands.last() {
-        Some(&Operand::Target(target)) => {
+        Some(&SassOperand::Target(target)) => {
             let target = b.target(target)?;
             b.emit(Op::Steer(Steer::Branch(target, p)));
         }
-        Some(&Operand::Indirect { register, target }) => {
+        Some(&SassOperand::Indirect { register, target }) => {
             let base = b.register(register, 1)?;
             // Though the text has the number alone, these count from the next instruction on.
-            let from_next = matches!(inst.row.op, Opcode::Brx | Opcode::BrxU);
+            let from_next = matches!(inst.row.op, SassOp::Brx | SassOp::BrxU);
             let next = if from_next { (inst.address + INSTRUCTION_BYTES) as i64 } else { 0 };
             let target = target.wrapping_add(next);
             b.emit(Op::Steer(Steer::BranchIndirect(base, target, p)));
@@ -175,10 +176,10 @@ fn jump(b: &mut Builder<'_>, inst: &Inst, operands: &[Operand]) -> Lowered<()> {
 }
 
 /// `BMOV` between a convergence barrier and a register.
-fn move_barrier(b: &mut Builder<'_>, inst: &Inst, operands: &[Operand]) -> Lowered<()> {
+fn move_barrier(b: &mut Builder<'_>, inst: &SassInst, operands: &[SassOperand]) -> Lowered<()> {
     let [d, s] = operands[..] else { return Err("it has an unknown form".into()) };
     match (d, s) {
-        (Operand::Register(_), Operand::Barrier(number)) => {
+        (SassOperand::Register(_), SassOperand::Barrier(number)) => {
             let (d, barrier) = (b.destination(d, 1)?, b.barrier(number));
             b.emit(Op::Int1(Int1::Mov32, d, [barrier]));
             if inst.modifier("clear") == Some(1) {
@@ -186,7 +187,7 @@ fn move_barrier(b: &mut Builder<'_>, inst: &Inst, operands: &[Operand]) -> Lower
                 b.emit(Op::Int1(Int1::Mov32, barrier, [zero]));
             }
         }
-        (Operand::Barrier(number), s) => {
+        (SassOperand::Barrier(number), s) => {
             let (barrier, s) = (b.barrier(number), b.source(s)?);
             b.emit(Op::Int1(Int1::Mov32, barrier, [s]));
         }
@@ -195,7 +196,7 @@ fn move_barrier(b: &mut Builder<'_>, inst: &Inst, operands: &[Operand]) -> Lower
     Ok(())
 }
 
-fn cta_barrier(b: &mut Builder<'_>, inst: &Inst, operands: &[Operand]) -> Lowered<()> {
+fn cta_barrier(b: &mut Builder<'_>, inst: &SassInst, operands: &[SassOperand]) -> Lowered<()> {
     const ARRIVE: u64 = 1;
     const REDUCE: u64 = 2;
     const SYNC_ALL: u64 = 4;
@@ -210,12 +211,13 @@ fn cta_barrier(b: &mut Builder<'_>, inst: &Inst, operands: &[Operand]) -> Lowere
     let mut id = b.constant(0);
     let mut threads = None;
     let p = first_predicate(b, operands)?;
-    let numbers: Vec<Operand> = operands.iter().copied().filter(|o| !matches!(o, Operand::Predicate { .. })).collect();
+    let numbers: Vec<SassOperand> =
+        operands.iter().copied().filter(|o| !matches!(o, SassOperand::Predicate { .. })).collect();
     if mode != SYNC_ALL {
         match numbers[..] {
             // One register holds both, as unoptimised code puts them together: number in bits 0 to 3,
             // threads from bit 16 on.
-            [both @ Operand::Register(_), Operand::Register(_)] => {
+            [both @ SassOperand::Register(_), SassOperand::Register(_)] => {
                 let (both, low, shift) = (b.source(both)?, b.constant(0xf), b.constant(16));
                 let count;
                 (id, count) = (b.scratch(1), b.scratch(1));
@@ -225,7 +227,7 @@ fn cta_barrier(b: &mut Builder<'_>, inst: &Inst, operands: &[Operand]) -> Lowere
             }
             [number, count] => {
                 id = b.source(number)?;
-                let none = matches!(count, Operand::Immediate { bits: 0, .. });
+                let none = matches!(count, SassOperand::Immediate { bits: 0, .. });
                 threads = if none { None } else { Some(b.source(count)?) };
             }
             _ => return Err("it has an unknown form".into()),

@@ -16,21 +16,21 @@ use exec::op::Op;
 use num::convert::IntType;
 use num::{Mode, Rounding};
 use sass::decode::operand::{Constant, Register};
-use sass::decode::{Inst, Op as Opcode, Operand};
+use sass::decode::{SassInst, SassOp, SassOperand};
 
 /// Sign bit of a half in the lower bits.
 const HALF_SIGN: u32 = 0x8000;
 
-pub(super) fn lower(b: &mut Builder<'_>, inst: &Inst) -> Lowered<bool> {
-    let operands: Vec<Operand> = inst.operands().collect();
+pub(super) fn lower(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<bool> {
+    let operands: Vec<SassOperand> = inst.operands().collect();
     match (inst.row.op, &operands[..]) {
-        (Opcode::F2F, &[d, x]) => {
+        (SassOp::F2F, &[d, x]) => {
             let from = float_type(inst.modifier("b type"))?;
             let to = if has(inst, "bf16") { Numeric::Bf16 } else { float_type(inst.modifier("d type"))? };
             let conversion = cvt(from, to, mode(inst));
             float_to_float(b, d, x, conversion)?;
         }
-        (Opcode::FRnd, &[d, x]) => {
+        (SassOp::FRnd, &[d, x]) => {
             let ty = float_type(inst.modifier("d type"))?;
             // The type of the source, which the text leaves out.
             if float_type(Some((inst.word >> 84) as u64 & 7))? != ty {
@@ -38,50 +38,50 @@ pub(super) fn lower(b: &mut Builder<'_>, inst: &Inst) -> Lowered<bool> {
             }
             float_to_float(b, d, x, Cvt { integral: true, ..cvt(ty, ty, mode(inst)) })?;
         }
-        (Opcode::F2I, &[d, x]) => float_to_int(b, inst, d, x)?,
-        (Opcode::I2F, &[d, x]) => {
+        (SassOp::F2I, &[d, x]) => float_to_int(b, inst, d, x)?,
+        (SassOp::I2F, &[d, x]) => {
             let from = int_type(inst.modifier("b type"))?;
             int_to_float(b, inst, d, x, [Numeric::Int(from), float_type(inst.modifier("d type"))?])?;
         }
-        (Opcode::I2Fp, &[d, x]) => {
+        (SassOp::I2Fp, &[d, x]) => {
             let from = if has(inst, "signed") { IntType::S32 } else { IntType::U32 };
             int_to_float(b, inst, d, x, [Numeric::Int(from), Numeric::F32])?;
         }
-        (Opcode::F2Fp, &[d, x, y]) if inst.row.mods.iter().any(|m| m.text.contains(&".PACK_AB")) => {
+        (SassOp::F2Fp, &[d, x, y]) if inst.row.mods.iter().any(|m| m.text.contains(&".PACK_AB")) => {
             let [x, y] = [b.float_source(x)?, b.float_source(y)?];
             let (d, unused) = (b.destination(d, 1)?, b.constant(0));
             b.emit(Op::PackedCvt(pair_of_halves(inst), d, [x, y, unused]));
         }
-        (Opcode::F2Fp, &[d, x, rest]) => {
+        (SassOp::F2Fp, &[d, x, rest]) => {
             let (x, unused) = (b.float_source(x)?, b.constant(0));
             let low = b.scratch(1);
             b.emit(Op::PackedCvt(pair_of_halves(inst), low, [unused, x, unused]));
             merge(b, d, low, rest)?;
         }
-        (Opcode::I2Ip, &[d, x, y, rest]) => pack_integers(b, inst, d, [x, y, rest])?,
-        (Opcode::F2Ip, &[d, x, y, rest]) => pack_bytes(b, inst, d, [x, y, rest])?,
-        (Opcode::F2FpBytes, &[d, x, y, rest]) => {
+        (SassOp::I2Ip, &[d, x, y, rest]) => pack_integers(b, inst, d, [x, y, rest])?,
+        (SassOp::F2Ip, &[d, x, y, rest]) => pack_bytes(b, inst, d, [x, y, rest])?,
+        (SassOp::F2FpBytes, &[d, x, y, rest]) => {
             let op = PackedCvt::BytesFromF32 { e5m2: to_e5m2(inst), relu: has(inst, "relu") };
             let s = [finite(inst, b.source(x)?)?, b.source(y)?, b.constant(0)];
             let low = b.scratch(1);
             b.emit(Op::PackedCvt(op, low, s));
             merge(b, d, low, rest)?;
         }
-        (Opcode::F2FpBytesOfHalves, &[d, x, rest]) => {
+        (SassOp::F2FpBytesOfHalves, &[d, x, rest]) => {
             let op = PackedCvt::BytesFromF16x2 { e5m2: to_e5m2(inst), relu: has(inst, "relu") };
             let (s, unused) = (finite(inst, b.source(x)?)?, b.constant(0));
             let low = b.scratch(1);
             b.emit(Op::PackedCvt(op, low, [s, unused, unused]));
             merge(b, d, low, rest)?;
         }
-        (Opcode::F2FpHalves, &[d, x]) => {
+        (SassOp::F2FpHalves, &[d, x]) => {
             let op = PackedCvt::F16x2FromBytes { e5m2: inst.modifier("b type") == Some(0), relu: has(inst, "relu") };
             let s = b.source(x)?;
             let (s, unused) = (if part_of(x) == ".H1" { b.shifted_right(s, 16) } else { s }, b.constant(0));
             let d = b.destination(d, 1)?;
             b.emit(Op::PackedCvt(op, d, [s, unused, unused]));
         }
-        (Opcode::I2I, &[d, x]) => {
+        (SassOp::I2I, &[d, x]) => {
             const TYPES: [IntType; 4] = [IntType::U8, IntType::S8, IntType::U16, IntType::S16];
             let to = TYPES[inst.modifier("d type").unwrap_or(0) as usize % TYPES.len()];
             let mode = Mode { sat: true, ..Mode::RN };
@@ -94,26 +94,26 @@ pub(super) fn lower(b: &mut Builder<'_>, inst: &Inst) -> Lowered<bool> {
 }
 
 /// Which part of a register an operand is.
-fn part_of(operand: Operand) -> &'static str {
+fn part_of(operand: SassOperand) -> &'static str {
     match operand {
-        Operand::Register(Register { suffix, .. }) | Operand::Constant(Constant { suffix, .. }) => suffix,
+        SassOperand::Register(Register { suffix, .. }) | SassOperand::Constant(Constant { suffix, .. }) => suffix,
         _ => "",
     }
 }
 
 /// Whether bytes become E5M2, not E4M3.
-fn to_e5m2(inst: &Inst) -> bool {
+fn to_e5m2(inst: &SassInst) -> bool {
     const E5M2: u64 = 4;
     inst.modifier("d type") == Some(E5M2)
 }
 
 /// Conversions to bytes are only known to saturate: PTX has no others.
-fn finite<T>(inst: &Inst, s: T) -> Lowered<T> {
+fn finite<T>(inst: &SassInst, s: T) -> Lowered<T> {
     if has(inst, "saturate") { Ok(s) } else { Err("a conversion to bytes without .SATFINITE is not executable".into()) }
 }
 
 /// `d` = `low` with a half of `rest` above it.
-fn merge(b: &mut Builder<'_>, d: Operand, low: Reg, rest: Operand) -> Lowered<()> {
+fn merge(b: &mut Builder<'_>, d: SassOperand, low: Reg, rest: SassOperand) -> Lowered<()> {
     const LOWER: u32 = 0x5410;
     const UPPER: u32 = 0x7610;
     let selector = b.constant(if part_of(rest) == ".H1" { UPPER } else { LOWER });
@@ -144,7 +144,7 @@ fn columns(ty: Numeric) -> u16 {
     if ty.bits() == 64 { 2 } else { 1 }
 }
 
-fn pair_of_halves(inst: &Inst) -> PackedCvt {
+fn pair_of_halves(inst: &SassInst) -> PackedCvt {
     PackedCvt::HalvesFromF32 {
         bf16: inst.modifier("d type") == Some(1),
         round: if inst.modifier("mode") == Some(3) { Rounding::Zero } else { Rounding::NearestEven },
@@ -154,7 +154,7 @@ fn pair_of_halves(inst: &Inst) -> PackedCvt {
 }
 
 /// `I2IP`: two integers, clamped, in the lowest bits, and above them the third operand.
-fn pack_integers(b: &mut Builder<'_>, inst: &Inst, d: Operand, [x, y, rest]: [Operand; 3]) -> Lowered<()> {
+fn pack_integers(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, [x, y, rest]: [SassOperand; 3]) -> Lowered<()> {
     let signed = inst.modifier("d type").unwrap_or(0) % 2 == 1;
     let above = b.source(rest)?;
     let above = if part_of(rest) == ".H1" { b.shifted_right(above, 16) } else { above };
@@ -189,7 +189,7 @@ fn pack_integers(b: &mut Builder<'_>, inst: &Inst, d: Operand, [x, y, rest]: [Op
 
 /// `F2IP`: two numbers as bytes in the lower half, the second one lowest, and the lower half of the
 /// third operand above them.
-fn pack_bytes(b: &mut Builder<'_>, inst: &Inst, d: Operand, [x, y, rest]: [Operand; 3]) -> Lowered<()> {
+fn pack_bytes(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, [x, y, rest]: [SassOperand; 3]) -> Lowered<()> {
     if !has(inst, "nan to zero") {
         return Err("what NaN becomes without .NTZ is not published".into());
     }
@@ -212,7 +212,7 @@ fn pack_bytes(b: &mut Builder<'_>, inst: &Inst, d: Operand, [x, y, rest]: [Opera
 
 impl Builder<'_> {
     /// A source of a floating-point type with its signs; a half lies in the lower bits.
-    pub fn float_source_of(&mut self, operand: Operand, ty: Numeric) -> Lowered<Reg> {
+    pub fn float_source_of(&mut self, operand: SassOperand, ty: Numeric) -> Lowered<Reg> {
         match ty {
             Numeric::F64 => self.double_source(operand),
             Numeric::F16 | Numeric::Bf16 => {
@@ -235,7 +235,7 @@ impl Builder<'_> {
     }
 }
 
-fn float_to_float(b: &mut Builder<'_>, d: Operand, x: Operand, conversion: Cvt) -> Lowered<()> {
+fn float_to_float(b: &mut Builder<'_>, d: SassOperand, x: SassOperand, conversion: Cvt) -> Lowered<()> {
     let s = b.float_source_of(x, conversion.from)?;
     let d = b.destination(d, columns(conversion.to))?;
     let plain = conversion.mode == Mode::RN && !conversion.integral;
@@ -249,7 +249,7 @@ fn float_to_float(b: &mut Builder<'_>, d: Operand, x: Operand, conversion: Cvt) 
     Ok(())
 }
 
-fn float_to_int(b: &mut Builder<'_>, inst: &Inst, d: Operand, x: Operand) -> Lowered<()> {
+fn float_to_int(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, x: SassOperand) -> Lowered<()> {
     let (from, to) = (float_type(inst.modifier("b type"))?, int_type(inst.modifier("d type"))?);
     let (nan_to_zero, mode) = (has(inst, "nan to zero"), mode(inst));
     let s = b.float_source_of(x, from)?;
@@ -289,10 +289,16 @@ fn float_to_int(b: &mut Builder<'_>, inst: &Inst, d: Operand, x: Operand) -> Low
     Ok(())
 }
 
-fn int_to_float(b: &mut Builder<'_>, inst: &Inst, d: Operand, x: Operand, [from, to]: [Numeric; 2]) -> Lowered<()> {
+fn int_to_float(
+    b: &mut Builder<'_>,
+    inst: &SassInst,
+    d: SassOperand,
+    x: SassOperand,
+    [from, to]: [Numeric; 2],
+) -> Lowered<()> {
     let s = match x {
         // As of doubles, an immediate is the upper word.
-        Operand::Immediate { bits, .. } if columns(from) == 2 => b.constant64(bits << 32),
+        SassOperand::Immediate { bits, .. } if columns(from) == 2 => b.constant64(bits << 32),
         _ => b.columns(x, columns(from))?,
     };
     let s = match part_of(x) {

@@ -22,7 +22,7 @@ use exec::lanes::{Pred, Reg};
 use exec::op::Op;
 use num::{Mode, Rounding};
 use sass::decode::operand::{Constant, PT, Register, Sign};
-use sass::decode::{Inst, Op as Opcode, Operand};
+use sass::decode::{SassInst, SassOp, SassOperand};
 
 /// Sign bit of a single-precision number.
 const SIGN: u32 = 0x8000_0000;
@@ -31,49 +31,49 @@ pub(super) const HALF_SIGNS: u32 = 0x8000_8000;
 /// `FMUL` with this scale does not scale: 2^(scale - 4).
 const UNSCALED: u64 = 4;
 
-pub(super) fn lower(b: &mut Builder<'_>, inst: &Inst) -> Lowered<bool> {
-    let operands: Vec<Operand> = inst.operands().collect();
+pub(super) fn lower(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<bool> {
+    let operands: Vec<SassOperand> = inst.operands().collect();
     match (inst.row.op, &operands[..]) {
-        (Opcode::FAdd, &[d, x, y]) => add_f32(b, inst, d, [x, y])?,
-        (Opcode::FMul, &[d, x, y]) => multiply_f32(b, inst, d, [x, y])?,
-        (Opcode::FFma, &[d, x, y, z]) => fuse_f32(b, inst, d, [x, y, z])?,
-        (Opcode::FMnMx, &[d, x, y, p]) => {
+        (SassOp::FAdd, &[d, x, y]) => add_f32(b, inst, d, [x, y])?,
+        (SassOp::FMul, &[d, x, y]) => multiply_f32(b, inst, d, [x, y])?,
+        (SassOp::FFma, &[d, x, y, z]) => fuse_f32(b, inst, d, [x, y, z])?,
+        (SassOp::FMnMx, &[d, x, y, p]) => {
             let [x, y] = compared(inst, [x, y])?;
             let s = [b.float_source(x)?, b.float_source(y)?];
             min_max(b, inst, d, s, p, [Float2::MinF32, Float2::MaxF32])?;
         }
-        (Opcode::FSel, &[d, x, y, p]) => select(b, inst, d, [x, y], p)?,
-        (Opcode::FSet, &[d, x, y, r]) => {
+        (SassOp::FSel, &[d, x, y, p]) => select(b, inst, d, [x, y], p)?,
+        (SassOp::FSet, &[d, x, y, r]) => {
             let (s, r) = ([b.float_source(x)?, b.float_source(y)?], b.pred(r)?);
             let (test, s) = comparison(b, inst, CompareType::F32, s);
             let d = b.destination(d, 1)?;
             b.emit(Op::Set { test, s, d, holds: 1f32.to_bits(), with: (combine(inst), r) });
         }
-        (Opcode::FSetP, &[p, q, x, y, r]) => {
+        (SassOp::FSetP, &[p, q, x, y, r]) => {
             let (s, r) = ([b.float_source(x)?, b.float_source(y)?], b.pred(r)?);
             let (test, s) = comparison(b, inst, CompareType::F32, s);
             let d = [b.pred(p)?, b.pred(q)?];
             b.emit(Op::Setp { test, s, d, with: (combine(inst), r) });
         }
-        (Opcode::FChk, &[p, x, y]) => check_division(b, p, [x, y])?,
-        (Opcode::MuFu, &[d, x]) => special_function(b, inst, d, x)?,
-        (Opcode::DAdd, &[d, x, y]) => add_f64(b, inst, d, [x, y])?,
-        (Opcode::DMul, &[d, x, y]) => multiply_f64(b, inst, d, [x, y])?,
-        (Opcode::DFma, &[d, x, y, z]) => fuse_f64(b, inst, d, [x, y, z])?,
-        (Opcode::DSetP, &[p, q, x, y, r]) => compare_f64(b, inst, [p, q], [x, y], r)?,
+        (SassOp::FChk, &[p, x, y]) => check_division(b, p, [x, y])?,
+        (SassOp::MuFu, &[d, x]) => special_function(b, inst, d, x)?,
+        (SassOp::DAdd, &[d, x, y]) => add_f64(b, inst, d, [x, y])?,
+        (SassOp::DMul, &[d, x, y]) => multiply_f64(b, inst, d, [x, y])?,
+        (SassOp::DFma, &[d, x, y, z]) => fuse_f64(b, inst, d, [x, y, z])?,
+        (SassOp::DSetP, &[p, q, x, y, r]) => compare_f64(b, inst, [p, q], [x, y], r)?,
         _ => return Ok(false),
     }
     Ok(true)
 }
 
 /// Rounding, `.FTZ` and `.SAT` of an instruction.
-pub(super) fn mode(inst: &Inst) -> Mode {
+pub(super) fn mode(inst: &SassInst) -> Mode {
     Mode { round: rounding(inst), ftz: has(inst, "ftz") || has(inst, "fmz"), sat: has(inst, "saturate") }
 }
 
 /// Rounding of a result; for conversions to integers the same values mean nearest, floor, ceiling and
 /// truncation.
-pub(super) fn rounding(inst: &Inst) -> Rounding {
+pub(super) fn rounding(inst: &SassInst) -> Rounding {
     match inst.modifier("round") {
         Some(1) => Rounding::Down,
         Some(2) => Rounding::Up,
@@ -87,7 +87,7 @@ pub(super) fn modifiers(mode: Mode) -> Modifiers {
 }
 
 /// How a comparison is combined with a predicate.
-pub(super) fn combine(inst: &Inst) -> Combine {
+pub(super) fn combine(inst: &SassInst) -> Combine {
     match inst.modifier("combine") {
         Some(1) => Combine::Or,
         Some(2) => Combine::Xor,
@@ -96,7 +96,7 @@ pub(super) fn combine(inst: &Inst) -> Combine {
 }
 
 /// The comparison of an instruction and its operands: of zeros, where it always or never holds.
-pub(super) fn comparison(b: &mut Builder<'_>, inst: &Inst, ty: CompareType, s: [Reg; 2]) -> (Comparison, [Reg; 2]) {
+pub(super) fn comparison(b: &mut Builder<'_>, inst: &SassInst, ty: CompareType, s: [Reg; 2]) -> (Comparison, [Reg; 2]) {
     use Relation::{Eq, Equ, Ge, Geu, Gt, Gtu, Le, Leu, Lt, Ltu, Nan, Ne, Neu, Num};
     const RELATIONS: [Relation; 14] = [Lt, Eq, Le, Gt, Ne, Ge, Num, Nan, Ltu, Equ, Leu, Gtu, Neu, Geu];
     let number = inst.modifier("compare").unwrap_or(0) as usize;
@@ -112,18 +112,18 @@ pub(super) fn comparison(b: &mut Builder<'_>, inst: &Inst, ty: CompareType, s: [
 
 impl Builder<'_> {
     /// A source with its absolute value, and whether it is to be negated.
-    fn magnitude(&mut self, operand: Operand) -> Lowered<(Reg, bool)> {
+    fn magnitude(&mut self, operand: SassOperand) -> Lowered<(Reg, bool)> {
         let sign = sign_of(operand);
         let s = self.source(operand)?;
         Ok((self.signed_bits(s, Sign { negate: false, ..sign }, SIGN), sign.negate))
     }
 
     /// The same in double precision.
-    fn magnitude64(&mut self, operand: Operand) -> Lowered<(Reg, bool)> {
+    fn magnitude64(&mut self, operand: SassOperand) -> Lowered<(Reg, bool)> {
         let negate = sign_of(operand).negate;
         let without = match operand {
-            Operand::Register(r) => Operand::Register(Register { sign: Sign { negate: false, ..r.sign }, ..r }),
-            Operand::Constant(c) => Operand::Constant(Constant { sign: Sign { negate: false, ..c.sign }, ..c }),
+            SassOperand::Register(r) => SassOperand::Register(Register { sign: Sign { negate: false, ..r.sign }, ..r }),
+            SassOperand::Constant(c) => SassOperand::Constant(Constant { sign: Sign { negate: false, ..c.sign }, ..c }),
             other => other,
         };
         Ok((self.double_source(without)?, negate))
@@ -143,7 +143,7 @@ impl Builder<'_> {
     }
 }
 
-fn add_f32(b: &mut Builder<'_>, inst: &Inst, d: Operand, [x, y]: [Operand; 2]) -> Lowered<()> {
+fn add_f32(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, [x, y]: [SassOperand; 2]) -> Lowered<()> {
     let mode = mode(inst);
     let ((x, minus_x), (y, minus_y)) = (b.magnitude(x)?, b.magnitude(y)?);
     let (subtract, s) = match (minus_x, minus_y) {
@@ -162,7 +162,7 @@ fn add_f32(b: &mut Builder<'_>, inst: &Inst, d: Operand, [x, y]: [Operand; 2]) -
     Ok(())
 }
 
-fn multiply_f32(b: &mut Builder<'_>, inst: &Inst, d: Operand, [x, y]: [Operand; 2]) -> Lowered<()> {
+fn multiply_f32(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, [x, y]: [SassOperand; 2]) -> Lowered<()> {
     let mode = mode(inst);
     let ((x, minus_x), (y, minus_y)) = (b.magnitude(x)?, b.magnitude(y)?);
     let x = b.negated(x, minus_x != minus_y);
@@ -179,7 +179,7 @@ fn multiply_f32(b: &mut Builder<'_>, inst: &Inst, d: Operand, [x, y]: [Operand; 
 }
 
 /// `x * y * scale`, rounded once: in double precision the products are exact.
-fn multiply_scaled(b: &mut Builder<'_>, d: Operand, s: [Reg; 2], scale: f64, mode: Mode) -> Lowered<()> {
+fn multiply_scaled(b: &mut Builder<'_>, d: SassOperand, s: [Reg; 2], scale: f64, mode: Mode) -> Lowered<()> {
     let widen = cvt(Numeric::F32, Numeric::F64, Mode { round: Rounding::NearestEven, sat: false, ..mode });
     let [x, y] = s.map(|s| {
         let wide = b.scratch(2);
@@ -221,7 +221,7 @@ fn factors(b: &mut Builder<'_>, s: [Reg; 2]) -> [Reg; 2] {
     })
 }
 
-fn fuse_f32(b: &mut Builder<'_>, inst: &Inst, d: Operand, [x, y, z]: [Operand; 3]) -> Lowered<()> {
+fn fuse_f32(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, [x, y, z]: [SassOperand; 3]) -> Lowered<()> {
     let mode = mode(inst);
     let ((x, minus_x), (y, minus_y), (z, minus_z)) = (b.magnitude(x)?, b.magnitude(y)?, b.magnitude(z)?);
     let minus_product = minus_x != minus_y;
@@ -246,14 +246,18 @@ fn fuse_f32(b: &mut Builder<'_>, inst: &Inst, d: Operand, [x, y, z]: [Operand; 3
 /// Minimum where the predicate holds, else maximum.
 /// The operands of a minimum or maximum. `.XORSIGN` compares absolute values, which compiled code writes
 /// its operands with, and gives the result their signs, xor'ed: the operation does both.
-pub(super) fn compared(inst: &Inst, operands: [Operand; 2]) -> Lowered<[Operand; 2]> {
+pub(super) fn compared(inst: &SassInst, operands: [SassOperand; 2]) -> Lowered<[SassOperand; 2]> {
     if !has(inst, "xor sign") {
         return Ok(operands);
     }
     let plain = |operand| match operand {
-        Operand::Register(r) if r.sign == ABSOLUTE => Ok(Operand::Register(Register { sign: Sign::default(), ..r })),
-        Operand::Constant(c) if c.sign == ABSOLUTE => Ok(Operand::Constant(Constant { sign: Sign::default(), ..c })),
-        Operand::Immediate { .. } | Operand::HalfPair { .. } => Ok(operand),
+        SassOperand::Register(r) if r.sign == ABSOLUTE => {
+            Ok(SassOperand::Register(Register { sign: Sign::default(), ..r }))
+        }
+        SassOperand::Constant(c) if c.sign == ABSOLUTE => {
+            Ok(SassOperand::Constant(Constant { sign: Sign::default(), ..c }))
+        }
+        SassOperand::Immediate { .. } | SassOperand::HalfPair { .. } => Ok(operand),
         _ => Err(".XORSIGN of other than absolute values is not executable".to_owned()),
     };
     Ok([plain(operands[0])?, plain(operands[1])?])
@@ -263,15 +267,15 @@ const ABSOLUTE: Sign = Sign { negate: false, absolute: true, invert: false };
 
 pub(super) fn min_max(
     b: &mut Builder<'_>,
-    inst: &Inst,
-    d: Operand,
+    inst: &SassInst,
+    d: SassOperand,
     s: [Reg; 2],
-    p: Operand,
+    p: SassOperand,
     [min, max]: [Float2; 2],
 ) -> Lowered<()> {
     let m = Modifiers { nan: has(inst, "nan"), xorsign_abs: has(inst, "xor sign"), ..modifiers(mode(inst)) };
     let fixed = match p {
-        Operand::Predicate { index: PT, not, .. } => Some(if not { max } else { min }),
+        SassOperand::Predicate { index: PT, not, .. } => Some(if not { max } else { min }),
         _ => None,
     };
     if let Some(op) = fixed {
@@ -287,7 +291,13 @@ pub(super) fn min_max(
     Ok(())
 }
 
-fn select(b: &mut Builder<'_>, inst: &Inst, d: Operand, [x, y]: [Operand; 2], p: Operand) -> Lowered<()> {
+fn select(
+    b: &mut Builder<'_>,
+    inst: &SassInst,
+    d: SassOperand,
+    [x, y]: [SassOperand; 2],
+    p: SassOperand,
+) -> Lowered<()> {
     let (s, p) = ([b.float_source(x)?, b.float_source(y)?], b.pred(p)?);
     let d = b.destination(d, 1)?;
     if !has(inst, "ftz") {
@@ -311,7 +321,7 @@ const QUOTIENT_EXPONENTS: [u32; 2] = [3, 252];
 /// What is added to biased exponents.
 const BIAS: u32 = 127;
 
-fn check_division(b: &mut Builder<'_>, p: Operand, operands: [Operand; 2]) -> Lowered<()> {
+fn check_division(b: &mut Builder<'_>, p: SassOperand, operands: [SassOperand; 2]) -> Lowered<()> {
     let (position, length) = (b.constant(23), b.constant(8));
     let mut exponents = [Reg(0); 3];
     for (exponent, operand) in exponents.iter_mut().zip(operands) {
@@ -337,7 +347,7 @@ fn check_division(b: &mut Builder<'_>, p: Operand, operands: [Operand; 2]) -> Lo
     Ok(())
 }
 
-fn special_function(b: &mut Builder<'_>, inst: &Inst, d: Operand, x: Operand) -> Lowered<()> {
+fn special_function(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, x: SassOperand) -> Lowered<()> {
     const FUNCTIONS: [Float1; 10] = [
         Float1::CosTurns,
         Float1::SinTurns,
@@ -371,7 +381,7 @@ fn special_function(b: &mut Builder<'_>, inst: &Inst, d: Operand, x: Operand) ->
     Ok(())
 }
 
-fn add_f64(b: &mut Builder<'_>, inst: &Inst, d: Operand, [x, y]: [Operand; 2]) -> Lowered<()> {
+fn add_f64(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, [x, y]: [SassOperand; 2]) -> Lowered<()> {
     let mode = mode(inst);
     let ((x, minus_x), (y, minus_y)) = (b.magnitude64(x)?, b.magnitude64(y)?);
     let (subtract, s) = match (minus_x, minus_y) {
@@ -390,7 +400,7 @@ fn add_f64(b: &mut Builder<'_>, inst: &Inst, d: Operand, [x, y]: [Operand; 2]) -
     Ok(())
 }
 
-fn multiply_f64(b: &mut Builder<'_>, inst: &Inst, d: Operand, [x, y]: [Operand; 2]) -> Lowered<()> {
+fn multiply_f64(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, [x, y]: [SassOperand; 2]) -> Lowered<()> {
     let mode = mode(inst);
     let ((x, minus_x), (y, minus_y)) = (b.magnitude64(x)?, b.magnitude64(y)?);
     let x = b.negated64(x, minus_x != minus_y);
@@ -400,7 +410,7 @@ fn multiply_f64(b: &mut Builder<'_>, inst: &Inst, d: Operand, [x, y]: [Operand; 
     Ok(())
 }
 
-fn fuse_f64(b: &mut Builder<'_>, inst: &Inst, d: Operand, [x, y, z]: [Operand; 3]) -> Lowered<()> {
+fn fuse_f64(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, [x, y, z]: [SassOperand; 3]) -> Lowered<()> {
     let mode = mode(inst);
     let ((x, minus_x), (y, minus_y), (z, minus_z)) = (b.magnitude64(x)?, b.magnitude64(y)?, b.magnitude64(z)?);
     let minus_product = minus_x != minus_y;
@@ -418,10 +428,10 @@ fn fuse_f64(b: &mut Builder<'_>, inst: &Inst, d: Operand, [x, y, z]: [Operand; 3
 
 fn compare_f64(
     b: &mut Builder<'_>,
-    inst: &Inst,
-    [p, q]: [Operand; 2],
-    [x, y]: [Operand; 2],
-    r: Operand,
+    inst: &SassInst,
+    [p, q]: [SassOperand; 2],
+    [x, y]: [SassOperand; 2],
+    r: SassOperand,
 ) -> Lowered<()> {
     let s = [b.double_source(x)?, b.double_source(y)?];
     let (d, with) = ([b.pred(p)?, b.pred(q)?], (combine(inst), b.pred(r)?));

@@ -20,7 +20,7 @@ use exec::lanes::{Pred, Reg};
 use exec::op::Op;
 use num::{Mode, Rounding};
 use sass::decode::operand::{Constant, Register, Sign};
-use sass::decode::{Inst, Op as Opcode, Operand};
+use sass::decode::{SassInst, SassOp, SassOperand};
 
 /// Sign of the lower half.
 const LOW_SIGN: u32 = 0x8000;
@@ -29,31 +29,31 @@ const ONE: u32 = 0x3c00;
 /// One in bfloat16.
 const BF16_ONE: u32 = 0x3f80;
 
-pub(super) fn lower(b: &mut Builder<'_>, inst: &Inst) -> Lowered<bool> {
-    let operands: Vec<Operand> = inst.operands().collect();
+pub(super) fn lower(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<bool> {
+    let operands: Vec<SassOperand> = inst.operands().collect();
     match (inst.row.op, &operands[..]) {
-        (Opcode::HAdd2, &[d, x, y]) => add(b, inst, d, [x, y], Float2::AddF16x2)?,
-        (Opcode::HAdd2Bf16, &[d, x, y]) => add(b, inst, d, [x, y], Float2::AddBf16x2)?,
-        (Opcode::HMul2, &[d, x, y]) => multiply(b, inst, d, [x, y], Float2::MulF16x2)?,
-        (Opcode::HMul2Bf16, &[d, x, y]) => multiply(b, inst, d, [x, y], Float2::MulBf16x2)?,
-        (Opcode::HFma2 | Opcode::HFma2Mma, &[d, x, y, z]) => fuse(b, inst, d, [x, y, z], Float3::FmaF16x2)?,
-        (Opcode::HFma2Bf16 | Opcode::HFma2MmaBf16, &[d, x, y, z]) => {
+        (SassOp::HAdd2, &[d, x, y]) => add(b, inst, d, [x, y], Float2::AddF16x2)?,
+        (SassOp::HAdd2Bf16, &[d, x, y]) => add(b, inst, d, [x, y], Float2::AddBf16x2)?,
+        (SassOp::HMul2, &[d, x, y]) => multiply(b, inst, d, [x, y], Float2::MulF16x2)?,
+        (SassOp::HMul2Bf16, &[d, x, y]) => multiply(b, inst, d, [x, y], Float2::MulBf16x2)?,
+        (SassOp::HFma2 | SassOp::HFma2Mma, &[d, x, y, z]) => fuse(b, inst, d, [x, y, z], Float3::FmaF16x2)?,
+        (SassOp::HFma2Bf16 | SassOp::HFma2MmaBf16, &[d, x, y, z]) => {
             fuse(b, inst, d, [x, y, z], Float3::FmaBf16x2)?;
         }
-        (Opcode::HMnMx2, &[d, x, y, p]) => {
+        (SassOp::HMnMx2, &[d, x, y, p]) => {
             let [x, y] = compared(inst, [x, y])?;
             let s = [b.half_source(x)?, b.half_source(y)?];
             min_max(b, inst, d, s, p, [Float2::MinF16x2, Float2::MaxF16x2])?;
         }
-        (Opcode::HMnMx2Bf16, &[d, x, y, p]) => {
+        (SassOp::HMnMx2Bf16, &[d, x, y, p]) => {
             let [x, y] = compared(inst, [x, y])?;
             let s = [b.half_source(x)?, b.half_source(y)?];
             min_max(b, inst, d, s, p, [Float2::MinBf16x2, Float2::MaxBf16x2])?;
         }
-        (Opcode::HSet2 | Opcode::HSet2Bf16, &[d, x, y, r]) => {
+        (SassOp::HSet2 | SassOp::HSet2Bf16, &[d, x, y, r]) => {
             let (s, r) = ([b.half_source(x)?, b.half_source(y)?], b.pred(r)?);
             let (ty, one) = match inst.row.op {
-                Opcode::HSet2 => (CompareType::F16x2, ONE),
+                SassOp::HSet2 => (CompareType::F16x2, ONE),
                 _ => (CompareType::Bf16x2, BF16_ONE),
             };
             let (test, s) = comparison(b, inst, ty, s);
@@ -61,25 +61,25 @@ pub(super) fn lower(b: &mut Builder<'_>, inst: &Inst) -> Lowered<bool> {
             let d = b.destination(d, 1)?;
             b.emit(Op::Set { test, s, d, holds, with: (combine(inst), r) });
         }
-        (Opcode::HSetP2, &[p, q, x, y, r]) => set_predicates(b, inst, CompareType::F16x2, [p, q], [x, y], r)?,
-        (Opcode::HSetP2Bf16, &[p, q, x, y, r]) => set_predicates(b, inst, CompareType::Bf16x2, [p, q], [x, y], r)?,
-        (Opcode::VHMnMx, &[d, x, y, z, p]) => extreme_of_three(b, inst, d, [x, y, z], p)?,
+        (SassOp::HSetP2, &[p, q, x, y, r]) => set_predicates(b, inst, CompareType::F16x2, [p, q], [x, y], r)?,
+        (SassOp::HSetP2Bf16, &[p, q, x, y, r]) => set_predicates(b, inst, CompareType::Bf16x2, [p, q], [x, y], r)?,
+        (SassOp::VHMnMx, &[d, x, y, z, p]) => extreme_of_three(b, inst, d, [x, y, z], p)?,
         _ => return Ok(false),
     }
     Ok(true)
 }
 
 /// How an operand chooses halves.
-fn choice(operand: Operand) -> &'static str {
+fn choice(operand: SassOperand) -> &'static str {
     match operand {
-        Operand::Register(Register { suffix, .. }) | Operand::Constant(Constant { suffix, .. }) => suffix,
+        SassOperand::Register(Register { suffix, .. }) | SassOperand::Constant(Constant { suffix, .. }) => suffix,
         _ => "",
     }
 }
 
 impl Builder<'_> {
     /// A pair of halves: as it stands or one of them twice, with its absolute value and negation.
-    pub fn half_source(&mut self, operand: Operand) -> Lowered<Reg> {
+    pub fn half_source(&mut self, operand: SassOperand) -> Lowered<Reg> {
         let mut s = self.source(operand)?;
         let sign = sign_of(operand);
         let selector = match choice(operand) {
@@ -114,8 +114,8 @@ impl Builder<'_> {
     }
 }
 
-fn add(b: &mut Builder<'_>, inst: &Inst, d: Operand, [x, y]: [Operand; 2], op: Float2) -> Lowered<()> {
-    let is_minus_zero = |o: Operand| matches!(o, Operand::Register(r) if r.is_zero() && r.sign.negate);
+fn add(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, [x, y]: [SassOperand; 2], op: Float2) -> Lowered<()> {
+    let is_minus_zero = |o: SassOperand| matches!(o, SassOperand::Register(r) if r.is_zero() && r.sign.negate);
     let mode = mode(inst);
     // Compiled code converts to single precision so.
     if has(inst, "f32 result") && is_minus_zero(x) && !mode.sat && !mode.ftz {
@@ -129,7 +129,7 @@ fn add(b: &mut Builder<'_>, inst: &Inst, d: Operand, [x, y]: [Operand; 2], op: F
 }
 
 /// Writes the pair that `op` computes, or with `.F32` the lower one of its halves in single precision.
-fn result(b: &mut Builder<'_>, inst: &Inst, d: Operand, bf16: bool, op: impl FnOnce(Reg) -> Op) -> Lowered<()> {
+fn result(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, bf16: bool, op: impl FnOnce(Reg) -> Op) -> Lowered<()> {
     if !has(inst, "f32 result") {
         let d = b.destination(d, 1)?;
         b.emit(op(d));
@@ -152,7 +152,7 @@ fn widen(from: Numeric, d: Reg, s: Reg) -> Op {
 
 impl Builder<'_> {
     /// One half of an operand in the lower bits: the upper one if it is asked for, else the lower.
-    fn one_half(&mut self, operand: Operand) -> Lowered<Reg> {
+    fn one_half(&mut self, operand: SassOperand) -> Lowered<Reg> {
         let mut s = self.source(operand)?;
         match choice(operand) {
             ".H1_H1" => {
@@ -167,7 +167,7 @@ impl Builder<'_> {
     }
 }
 
-fn multiply(b: &mut Builder<'_>, inst: &Inst, d: Operand, [x, y]: [Operand; 2], op: Float2) -> Lowered<()> {
+fn multiply(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, [x, y]: [SassOperand; 2], op: Float2) -> Lowered<()> {
     let s = [b.half_source(x)?, b.half_source(y)?];
     let bf16 = op == Float2::MulBf16x2;
     let [x, y] = if has(inst, "fmz") { factors(b, s, bf16) } else { s };
@@ -200,7 +200,7 @@ fn factors(b: &mut Builder<'_>, s: [Reg; 2], bf16: bool) -> [Reg; 2] {
     })
 }
 
-fn fuse(b: &mut Builder<'_>, inst: &Inst, d: Operand, [x, y, z]: [Operand; 3], op: Float3) -> Lowered<()> {
+fn fuse(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, [x, y, z]: [SassOperand; 3], op: Float3) -> Lowered<()> {
     let m = Modifiers { relu: has(inst, "relu"), ..modifiers(mode(inst)) };
     if m == Modifiers::default()
         && !has(inst, "f32 result")
@@ -217,8 +217,10 @@ fn fuse(b: &mut Builder<'_>, inst: &Inst, d: Operand, [x, y, z]: [Operand; 3], o
 }
 
 /// `-0 * 0 + constant`, as compiled code moves constants: the constant, if neither half is NaN.
-fn moved_constant(operands: [Operand; 3]) -> Option<u32> {
-    let [Operand::Register(x), Operand::Register(y), Operand::HalfPair { bits, .. }] = operands else { return None };
+fn moved_constant(operands: [SassOperand; 3]) -> Option<u32> {
+    let [SassOperand::Register(x), SassOperand::Register(y), SassOperand::HalfPair { bits, .. }] = operands else {
+        return None;
+    };
     let minus_zero = x.is_zero() && y.is_zero() && x.sign.negate != y.sign.negate;
     // The least exponents of NaN in either format.
     let number = |half: u32| half & 0x7fff < 0x7c00;
@@ -226,7 +228,13 @@ fn moved_constant(operands: [Operand; 3]) -> Option<u32> {
 }
 
 /// `VHMNMX`: the least of three where the predicate holds, else the greatest.
-fn extreme_of_three(b: &mut Builder<'_>, inst: &Inst, d: Operand, s: [Operand; 3], p: Operand) -> Lowered<()> {
+fn extreme_of_three(
+    b: &mut Builder<'_>,
+    inst: &SassInst,
+    d: SassOperand,
+    s: [SassOperand; 3],
+    p: SassOperand,
+) -> Lowered<()> {
     if has(inst, "xor sign") {
         return Err("the sign of .XORSIGN with three operands is not published".into());
     }
@@ -249,11 +257,11 @@ fn extreme_of_three(b: &mut Builder<'_>, inst: &Inst, d: Operand, s: [Operand; 3
 
 fn set_predicates(
     b: &mut Builder<'_>,
-    inst: &Inst,
+    inst: &SassInst,
     ty: CompareType,
-    [p, q]: [Operand; 2],
-    [x, y]: [Operand; 2],
-    r: Operand,
+    [p, q]: [SassOperand; 2],
+    [x, y]: [SassOperand; 2],
+    r: SassOperand,
 ) -> Lowered<()> {
     let (s, r) = ([b.half_source(x)?, b.half_source(y)?], b.pred(r)?);
     let (test, s) = comparison(b, inst, ty, s);

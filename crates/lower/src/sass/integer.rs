@@ -19,33 +19,33 @@ use exec::compare::{Combine, CompareType, Comparison, Relation};
 use exec::int::{Int1, Int2, Int3};
 use exec::lanes::Pred;
 use exec::op::Op;
-use sass::decode::{Inst, Op as Opcode};
+use sass::decode::{SassInst, SassOp};
 
-pub(super) fn lower(b: &mut Builder<'_>, inst: &Inst) -> Lowered<bool> {
+pub(super) fn lower(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<bool> {
     match inst.row.op {
-        Opcode::IAdd3 | Opcode::UIAdd3 => add::iadd3(b, inst)?,
-        Opcode::VIAdd => extreme::viadd(b, inst)?,
-        Opcode::Lea | Opcode::ULea => add::lea(b, inst)?,
-        Opcode::IMad | Opcode::UIMad => multiply::imad(b, inst)?,
-        Opcode::IMadWide | Opcode::UIMadWide => multiply::wide(b, inst)?,
-        Opcode::IMadHi | Opcode::UIMadHi => multiply::high(b, inst)?,
-        Opcode::Idp | Opcode::Idp2 => multiply::dot_product(b, inst)?,
-        Opcode::ISetP | Opcode::UISetP => compare(b, inst)?,
-        Opcode::IMnMx | Opcode::VIMnMx | Opcode::VIMnMx3 | Opcode::VIAddMnMx => extreme::extreme(b, inst)?,
-        Opcode::IAbs => unary(b, inst, Int1::Abs32)?,
-        Opcode::PopC | Opcode::UPopC => unary(b, inst, Int1::Popc32)?,
-        Opcode::Brev | Opcode::UBrev => unary(b, inst, Int1::Brev32)?,
-        Opcode::Shf | Opcode::USHf => bits::shift(b, inst)?,
-        Opcode::Sgxt | Opcode::USgxt | Opcode::BMsk | Opcode::UBMsk => bits::field(b, inst)?,
-        Opcode::Flo | Opcode::UFlo => bits::find(b, inst)?,
-        Opcode::VAbsDiff | Opcode::VAbsDiff4 => difference(b, inst)?,
-        Opcode::I2I => saturate(b, inst)?,
+        SassOp::IAdd3 | SassOp::UIAdd3 => add::iadd3(b, inst)?,
+        SassOp::VIAdd => extreme::viadd(b, inst)?,
+        SassOp::Lea | SassOp::ULea => add::lea(b, inst)?,
+        SassOp::IMad | SassOp::UIMad => multiply::imad(b, inst)?,
+        SassOp::IMadWide | SassOp::UIMadWide => multiply::wide(b, inst)?,
+        SassOp::IMadHi | SassOp::UIMadHi => multiply::high(b, inst)?,
+        SassOp::Idp | SassOp::Idp2 => multiply::dot_product(b, inst)?,
+        SassOp::ISetP | SassOp::UISetP => compare(b, inst)?,
+        SassOp::IMnMx | SassOp::VIMnMx | SassOp::VIMnMx3 | SassOp::VIAddMnMx => extreme::extreme(b, inst)?,
+        SassOp::IAbs => unary(b, inst, Int1::Abs32)?,
+        SassOp::PopC | SassOp::UPopC => unary(b, inst, Int1::Popc32)?,
+        SassOp::Brev | SassOp::UBrev => unary(b, inst, Int1::Brev32)?,
+        SassOp::Shf | SassOp::USHf => bits::shift(b, inst)?,
+        SassOp::Sgxt | SassOp::USgxt | SassOp::BMsk | SassOp::UBMsk => bits::field(b, inst)?,
+        SassOp::Flo | SassOp::UFlo => bits::find(b, inst)?,
+        SassOp::VAbsDiff | SassOp::VAbsDiff4 => difference(b, inst)?,
+        SassOp::I2I => saturate(b, inst)?,
         _ => return Ok(false),
     }
     Ok(true)
 }
 
-fn unary(b: &mut Builder<'_>, inst: &Inst, op: Int1) -> Lowered<()> {
+fn unary(b: &mut Builder<'_>, inst: &SassInst, op: Int1) -> Lowered<()> {
     let [d, s] = operands(inst)?;
     let s = b.int_source(s)?;
     let d = b.destination(d, 1)?;
@@ -54,7 +54,7 @@ fn unary(b: &mut Builder<'_>, inst: &Inst, op: Int1) -> Lowered<()> {
 }
 
 /// `ISETP`. Extended, equal operands take the result of the comparison of the low words.
-fn compare(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
+fn compare(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [p, q, x, y, with, low] = operands(inst)?;
     let (p, q, with) = (b.pred(p)?, b.pred(q)?, b.pred(with)?);
     let s = [b.source(x)?, b.source(y)?];
@@ -106,11 +106,11 @@ fn compare(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
 
 /// `VABSDIFF`: absolute difference plus a third operand; `VABSDIFF4`: those of the bytes, or their sum
 /// plus a third operand, which without the sum has no effect.
-fn difference(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
+fn difference(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, p, x, y, z] = operands(inst)?;
     no_predicate(b, p)?;
     let signed = has(inst, "signed");
-    let bytes = inst.row.op == Opcode::VAbsDiff4;
+    let bytes = inst.row.op == SassOp::VAbsDiff4;
     let s = [b.source(x)?, b.source(y)?, b.source(z)?];
     let d = b.destination(d, 1)?;
     b.emit(match (bytes, has(inst, "accumulate"), signed) {
@@ -125,7 +125,7 @@ fn difference(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
 }
 
 /// `I2I`: clamps a signed integer to the range of a small one.
-fn saturate(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
+fn saturate(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, s] = operands(inst)?;
     let (least, greatest) = match inst.modifier("d type") {
         Some(0) => (0, i32::from(u8::MAX)),

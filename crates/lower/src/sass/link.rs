@@ -5,8 +5,8 @@
 //! instruction: the functions follow it.
 
 use super::module::Layout;
-use sass::decode::{INSTRUCTION_BYTES, Inst, Op as Opcode, Operand, decode, decode_function};
-use sass::elf::{Cubin, Function, Relocation, RelocationKind};
+use sass::decode::{INSTRUCTION_BYTES, SassInst, SassOp, SassOperand, decode, decode_function};
+use sass::elf::{Cubin, ElfFunction, Relocation, RelocationKind};
 
 /// Bits of a jump's target, in words of four bytes, and since Hopper its lowest bits.
 const TARGET_BITS: u32 = 48;
@@ -16,14 +16,14 @@ const LOW_AT_90: u32 = 16;
 
 /// A kernel and the functions that it may call, each with the address of its first instruction.
 pub(super) struct Linked<'a> {
-    parts: Vec<(u64, &'a Function<'a>)>,
+    parts: Vec<(u64, &'a ElfFunction<'a>)>,
     bytes: u64,
 }
 
 impl<'a> Linked<'a> {
     /// Finds the functions of `cubin` that `kernel` calls, and those that they call; through pointers they may
     /// call any of `pointers`.
-    pub fn new(cubin: &'a Cubin<'a>, kernel: &'a Function<'a>, pointers: &[String]) -> Self {
+    pub fn new(cubin: &'a Cubin<'a>, kernel: &'a ElfFunction<'a>, pointers: &[String]) -> Self {
         let mut linked = Self { parts: vec![(0, kernel)], bytes: kernel.code.len() as u64 };
         let mut next = 0;
         while let Some(&(_, part)) = linked.parts.get(next) {
@@ -55,12 +55,12 @@ impl<'a> Linked<'a> {
     }
 
     /// The functions, the kernel first.
-    pub fn functions(&self) -> impl Iterator<Item = &'a Function<'a>> {
+    pub fn functions(&self) -> impl Iterator<Item = &'a ElfFunction<'a>> {
         self.parts.iter().map(|&(_, function)| function)
     }
 
     /// The function that an instruction is of.
-    pub fn function_at(&self, address: u64) -> &'a Function<'a> {
+    pub fn function_at(&self, address: u64) -> &'a ElfFunction<'a> {
         let after = self.parts.partition_point(|(at, _)| *at <= address);
         self.parts[after.saturating_sub(1)].1
     }
@@ -74,7 +74,7 @@ impl<'a> Linked<'a> {
     ///
     /// # Errors
     /// All that is not known, a line each.
-    pub fn decode(&self, cubin: &Cubin<'_>, layout: &Layout) -> Result<Vec<Inst>, Vec<String>> {
+    pub fn decode(&self, cubin: &Cubin<'_>, layout: &Layout) -> Result<Vec<SassInst>, Vec<String>> {
         let (mut insts, mut problems) = (Vec::new(), Vec::new());
         for &(base, function) in &self.parts {
             let mut code = function.code.to_vec();
@@ -128,7 +128,8 @@ impl<'a> Linked<'a> {
 }
 
 /// Whether code of `function` calls what a register says.
-fn calls_through_pointer(function: &Function<'_>, sm: u8) -> bool {
-    let calls = |inst: Inst| inst.row.op == Opcode::Call && !matches!(inst.operands().last(), Some(Operand::Target(_)));
+fn calls_through_pointer(function: &ElfFunction<'_>, sm: u8) -> bool {
+    let calls =
+        |inst: SassInst| inst.row.op == SassOp::Call && !matches!(inst.operands().last(), Some(SassOperand::Target(_)));
     decode_function(function.code, sm).any(|inst| inst.is_ok_and(calls))
 }

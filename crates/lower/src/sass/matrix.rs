@@ -21,30 +21,30 @@ use exec::op::Op;
 use exec::tensor::MatrixOp;
 use isa::Space;
 use sass::decode::operand::{Register, Sign};
-use sass::decode::{Inst, Op as Opcode, Operand};
+use sass::decode::{SassInst, SassOp, SassOperand};
 
 /// Registers of the accumulator that a step of `HMMA.884` has.
 const STEP_REGISTERS: usize = 2;
 
-pub(super) fn lower(b: &mut Builder<'_>, inst: &Inst) -> Lowered<bool> {
-    let operands: Vec<Operand> = inst.operands().collect();
+pub(super) fn lower(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<bool> {
+    let operands: Vec<SassOperand> = inst.operands().collect();
     let op = match (inst.row.op, &operands[..]) {
-        (Opcode::HMma, &[d, x, y, z]) if inst.modifier("step").is_some() => step(b, inst, [d, x, y, z])?,
-        (Opcode::HMma, &[d, x, y, z]) => multiply(b, half_plan(inst)?, [d, x, y, z])?,
-        (Opcode::IMma, &[d, x, y, z]) => multiply(b, integer_plan(inst, [x, y])?, [d, x, y, z])?,
-        (Opcode::BMma, &[d, x, y, z]) => multiply(b, bit_plan(inst, [x, y])?, [d, x, y, z])?,
-        (Opcode::DMma, &[d, x, y, z]) => {
+        (SassOp::HMma, &[d, x, y, z]) if inst.modifier("step").is_some() => step(b, inst, [d, x, y, z])?,
+        (SassOp::HMma, &[d, x, y, z]) => multiply(b, half_plan(inst)?, [d, x, y, z])?,
+        (SassOp::IMma, &[d, x, y, z]) => multiply(b, integer_plan(inst, [x, y])?, [d, x, y, z])?,
+        (SassOp::BMma, &[d, x, y, z]) => multiply(b, bit_plan(inst, [x, y])?, [d, x, y, z])?,
+        (SassOp::DMma, &[d, x, y, z]) => {
             let types = Multiply { round: rounding(inst), ..Multiply::plain(Element::F64, Element::F64) };
             multiply(b, plan(Shape { m: 8, n: 8, k: 4 }, types)?, [d, x, y, z])?
         }
-        (Opcode::LdSm, &[d, Operand::Memory(place)]) => {
+        (SassOp::LdSm, &[d, SassOperand::Memory(place)]) => {
             let count = 1 << inst.modifier("count").unwrap_or(0);
             let address = address(b, inst, Space::Shared, place)?;
             let d = b.destination(d, count)?;
             let trans = inst.modifier("layout") == Some(1);
             MatrixOp::LoadTiles { space: Space::Shared, address, d: in_turn(d, count.into()), trans }
         }
-        (Opcode::MovM, &[d, x]) => MatrixOp::Transpose { s: b.source(x)?, d: b.destination(d, 1)? },
+        (SassOp::MovM, &[d, x]) => MatrixOp::Transpose { s: b.source(x)?, d: b.destination(d, 1)? },
         _ => return Ok(false),
     };
     let number = u16::try_from(b.matrix.len()).map_err(|_| "the kernel has too many matrix operations")?;
@@ -63,9 +63,9 @@ fn plan(shape: Shape, types: Multiply) -> Lowered<Mma> {
 }
 
 /// The operation of a plan with its operands D, A, B, C.
-fn multiply(b: &mut Builder<'_>, plan: Mma, [d, x, y, z]: [Operand; 4]) -> Lowered<MatrixOp> {
+fn multiply(b: &mut Builder<'_>, plan: Mma, [d, x, y, z]: [SassOperand; 4]) -> Lowered<MatrixOp> {
     let [a_count, b_count, c_count, d_count] = plan.registers();
-    let mut source = |operand: Operand, count: usize| {
+    let mut source = |operand: SassOperand, count: usize| {
         if sign_of(operand) != Sign::default() {
             return Err("signs of matrices are not executable".to_owned());
         }
@@ -78,20 +78,20 @@ fn multiply(b: &mut Builder<'_>, plan: Mma, [d, x, y, z]: [Operand; 4]) -> Lower
 }
 
 /// Whether a factor's elements are in the order of rows or of columns.
-fn order(operand: Operand) -> Order {
+fn order(operand: SassOperand) -> Order {
     match operand {
-        Operand::Register(Register { suffix: ".COL", .. }) => Order::Col,
+        SassOperand::Register(Register { suffix: ".COL", .. }) => Order::Col,
         _ => Order::Row,
     }
 }
 
 /// From sm_75 on the factors have one order only.
-fn check_orders([x, y]: [Operand; 2]) -> Lowered<()> {
+fn check_orders([x, y]: [SassOperand; 2]) -> Lowered<()> {
     let usual = (order(x), order(y)) == (Order::Row, Order::Col);
     if usual { Ok(()) } else { Err("factors in other orders than .ROW and .COL are not executable".into()) }
 }
 
-fn step(b: &mut Builder<'_>, inst: &Inst, [d, x, y, z]: [Operand; 4]) -> Lowered<MatrixOp> {
+fn step(b: &mut Builder<'_>, inst: &SassInst, [d, x, y, z]: [SassOperand; 4]) -> Lowered<MatrixOp> {
     if has(inst, "shape") || has(inst, "saturate") || has(inst, "d type") != has(inst, "c type") {
         return Err("only .884 with accumulators of one type and without saturation is executable".into());
     }
@@ -112,7 +112,7 @@ fn step(b: &mut Builder<'_>, inst: &Inst, [d, x, y, z]: [Operand; 4]) -> Lowered
     Ok(MatrixOp::Step { plan: Box::new(whole), first: step * STEP_REGISTERS, registers })
 }
 
-fn half_plan(inst: &Inst) -> Lowered<Mma> {
+fn half_plan(inst: &SassInst) -> Lowered<Mma> {
     if has(inst, "saturate") {
         return Err("saturation is not executable".into());
     }
@@ -130,7 +130,7 @@ fn half_plan(inst: &Inst) -> Lowered<Mma> {
     plan(Shape { m: 16, n: 8, k }, Multiply::plain(factor, accumulator))
 }
 
-fn integer_plan(inst: &Inst, factors: [Operand; 2]) -> Lowered<Mma> {
+fn integer_plan(inst: &SassInst, factors: [SassOperand; 2]) -> Lowered<Mma> {
     check_orders(factors)?;
     let [m, k] = match inst.modifier("shape") {
         Some(0) => [8, 16],
@@ -153,7 +153,7 @@ fn integer_plan(inst: &Inst, factors: [Operand; 2]) -> Lowered<Mma> {
     plan(Shape { m, n: 8, k }, types)
 }
 
-fn bit_plan(inst: &Inst, factors: [Operand; 2]) -> Lowered<Mma> {
+fn bit_plan(inst: &SassInst, factors: [SassOperand; 2]) -> Lowered<Mma> {
     check_orders(factors)?;
     let [m, k] = if inst.modifier("shape") == Some(0) { [8, 128] } else { [16, 256] };
     let bit_op = if inst.modifier("operation") == Some(2) { BitOp::And } else { BitOp::Xor };

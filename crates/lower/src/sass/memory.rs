@@ -26,24 +26,24 @@ use exec::lanes::{Pred, Reg};
 use exec::op::Op;
 use isa::Space;
 use sass::decode::operand::{Constant, Memory, RZ, Register, URZ};
-use sass::decode::{Inst, Op as Opcode, Operand};
+use sass::decode::{SassInst, SassOp, SassOperand};
 
-pub(super) fn lower(b: &mut Builder<'_>, inst: &Inst) -> Lowered<bool> {
+pub(super) fn lower(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<bool> {
     match inst.row.op {
-        Opcode::LdG => load(b, inst, Space::Global)?,
-        Opcode::LdS => load(b, inst, Space::Shared)?,
-        Opcode::LdL => load(b, inst, Space::Local)?,
-        Opcode::Ld => load(b, inst, Space::Generic)?,
-        Opcode::StG => store(b, inst, Space::Global)?,
-        Opcode::StS => store(b, inst, Space::Shared)?,
-        Opcode::StL => store(b, inst, Space::Local)?,
-        Opcode::St => store(b, inst, Space::Generic)?,
-        Opcode::LdC => load_constant(b, inst)?,
-        Opcode::AtomG | Opcode::AtomGCas => atomic(b, inst, Space::Global)?,
-        Opcode::Atom | Opcode::AtomCas | Opcode::Red | Opcode::RedG => atomic(b, inst, Space::Generic)?,
-        Opcode::AtomS | Opcode::AtomSCas | Opcode::AtomSPopcInc => atomic(b, inst, Space::Shared)?,
-        Opcode::LdGSts => copy(b, inst)?,
-        Opcode::QSpc => query_space(b, inst)?,
+        SassOp::LdG => load(b, inst, Space::Global)?,
+        SassOp::LdS => load(b, inst, Space::Shared)?,
+        SassOp::LdL => load(b, inst, Space::Local)?,
+        SassOp::Ld => load(b, inst, Space::Generic)?,
+        SassOp::StG => store(b, inst, Space::Global)?,
+        SassOp::StS => store(b, inst, Space::Shared)?,
+        SassOp::StL => store(b, inst, Space::Local)?,
+        SassOp::St => store(b, inst, Space::Generic)?,
+        SassOp::LdC => load_constant(b, inst)?,
+        SassOp::AtomG | SassOp::AtomGCas => atomic(b, inst, Space::Global)?,
+        SassOp::Atom | SassOp::AtomCas | SassOp::Red | SassOp::RedG => atomic(b, inst, Space::Generic)?,
+        SassOp::AtomS | SassOp::AtomSCas | SassOp::AtomSPopcInc => atomic(b, inst, Space::Shared)?,
+        SassOp::LdGSts => copy(b, inst)?,
+        SassOp::QSpc => query_space(b, inst)?,
         _ => return Ok(false),
     }
     Ok(true)
@@ -53,18 +53,18 @@ pub(super) fn lower(b: &mut Builder<'_>, inst: &Inst) -> Lowered<bool> {
 /// are left out.
 #[derive(Default)]
 struct Operands {
-    predicates: Vec<Operand>,
-    registers: Vec<Operand>,
+    predicates: Vec<SassOperand>,
+    registers: Vec<SassOperand>,
     places: Vec<Memory>,
 }
 
-fn operands(inst: &Inst) -> Operands {
+fn operands(inst: &SassInst) -> Operands {
     let mut found = Operands::default();
     for operand in inst.shown_operands() {
         match operand {
-            Operand::Memory(memory) => found.places.push(memory),
-            Operand::Register(_) => found.registers.push(operand),
-            Operand::Predicate { .. } => found.predicates.push(operand),
+            SassOperand::Memory(memory) => found.places.push(memory),
+            SassOperand::Register(_) => found.registers.push(operand),
+            SassOperand::Predicate { .. } => found.predicates.push(operand),
             _ => {}
         }
     }
@@ -72,14 +72,14 @@ fn operands(inst: &Inst) -> Operands {
 }
 
 /// Text of a modifier's value.
-fn text_of(inst: &Inst, name: &str) -> &'static str {
+fn text_of(inst: &SassInst, name: &str) -> &'static str {
     let found = inst.row.mods.iter().find(|m| m.name == name);
     found.and_then(|m| m.text.get(m.field.get(inst.word) as usize)).copied().unwrap_or_default()
 }
 
 /// The address that `place` means in `space`: sums that the interpreter's form of addresses lacks go
 /// to a scratch register first.
-pub(super) fn address(b: &mut Builder<'_>, inst: &Inst, space: Space, place: Memory) -> Lowered<Address> {
+pub(super) fn address(b: &mut Builder<'_>, inst: &SassInst, space: Space, place: Memory) -> Lowered<Address> {
     let global = !matches!(space, Space::Shared | Space::Local);
     let wide = global && inst.modifier("wide address") != Some(0);
     let columns = if wide { 2 } else { 1 };
@@ -135,7 +135,7 @@ fn narrow_sum(b: &mut Builder<'_>, place: Memory, uniform: Option<Reg>) -> Lower
 }
 
 /// What a load or store moves, by its field of three bits; and how many columns that takes.
-pub(super) fn format(inst: &Inst) -> Lowered<(Format, u16)> {
+pub(super) fn format(inst: &SassInst) -> Lowered<(Format, u16)> {
     let (bytes, count, signed) = match inst.modifier("size") {
         Some(0) => (1, 1, false),
         Some(1) => (1, 1, true),
@@ -154,7 +154,7 @@ pub(super) fn consecutive(first: Reg) -> [Reg; 4] {
     [0, 1, 2, 3].map(|k| Reg(first.0 + k))
 }
 
-fn load(b: &mut Builder<'_>, inst: &Inst, space: Space) -> Lowered<()> {
+fn load(b: &mut Builder<'_>, inst: &SassInst, space: Space) -> Lowered<()> {
     let Operands { predicates, registers, places } = operands(inst);
     let ([d], [place]) = (&registers[..], &places[..]) else { return Err("it has an unknown form".into()) };
     if !predicates.is_empty() {
@@ -167,7 +167,7 @@ fn load(b: &mut Builder<'_>, inst: &Inst, space: Space) -> Lowered<()> {
     Ok(())
 }
 
-fn store(b: &mut Builder<'_>, inst: &Inst, space: Space) -> Lowered<()> {
+fn store(b: &mut Builder<'_>, inst: &SassInst, space: Space) -> Lowered<()> {
     let Operands { registers, places, .. } = operands(inst);
     let ([s], [place]) = (&registers[..], &places[..]) else { return Err("it has an unknown form".into()) };
     let (format, columns) = format(inst)?;
@@ -178,9 +178,9 @@ fn store(b: &mut Builder<'_>, inst: &Inst, space: Space) -> Lowered<()> {
 }
 
 /// `LDC`, and `ULDC` with an index: bank 0 is the launch's, the others lie in device memory.
-pub(super) fn load_constant(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
-    let operands: Vec<Operand> = inst.operands().collect();
-    let [d, Operand::Constant(Constant { bank, bindless: None, index, offset, .. })] = operands[..] else {
+pub(super) fn load_constant(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let operands: Vec<SassOperand> = inst.operands().collect();
+    let [d, SassOperand::Constant(Constant { bank, bindless: None, index, offset, .. })] = operands[..] else {
         return Err("it has an unknown form".into());
     };
     let index = index.filter(|r| !r.is_zero());
@@ -251,24 +251,24 @@ fn atomic_type(name: &str, op: AtomicOp) -> Option<AtomicType> {
     fits.then_some(ty)
 }
 
-fn atomic(b: &mut Builder<'_>, inst: &Inst, space: Space) -> Lowered<()> {
+fn atomic(b: &mut Builder<'_>, inst: &SassInst, space: Space) -> Lowered<()> {
     let Operands { predicates, registers, places } = operands(inst);
     let [place] = places[..] else { return Err("it has an unknown form".into()) };
     let (operation, ty) = (text_of(inst, "operation"), text_of(inst, "type"));
     let op = atomic_op(operation).ok_or_else(|| format!("atomic {operation} is not executable"))?;
     let ty = atomic_type(ty, op).ok_or_else(|| format!("atomic {operation} of type `{ty}` is not executable"))?;
     let columns = u16::from(ty.bytes() / 4);
-    let reduction = matches!(inst.row.op, Opcode::Red | Opcode::RedG);
+    let reduction = matches!(inst.row.op, SassOp::Red | SassOp::RedG);
     let (d, sources) = if reduction { (None, &registers[..]) } else { (registers.first(), &registers[1..]) };
     let sources = sources.iter().map(|&s| b.columns(s, columns)).collect::<Lowered<Vec<Reg>>>()?;
     let (operand, swapped) = match sources[..] {
         [operand] => (operand, None),
         [compared, swapped] if op == AtomicOp::Cas => (compared, Some(swapped)),
-        [] if inst.row.op == Opcode::AtomSPopcInc => (b.constant(1), None),
+        [] if inst.row.op == SassOp::AtomSPopcInc => (b.constant(1), None),
         _ => return Err("it has an unknown form".into()),
     };
     let address = address(b, inst, space, place)?;
-    let d = d.copied().filter(|&d| !matches!(d, Operand::Register(r) if r.is_zero()));
+    let d = d.copied().filter(|&d| !matches!(d, SassOperand::Register(r) if r.is_zero()));
     let tests = operation.starts_with(".CAST");
     let old = match d {
         None => None,
@@ -293,7 +293,7 @@ fn atomic(b: &mut Builder<'_>, inst: &Inst, space: Space) -> Lowered<()> {
     Ok(())
 }
 
-fn copy(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
+fn copy(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let Operands { predicates, places, .. } = operands(inst);
     let [shared, global] = places[..] else { return Err("it has an unknown form".into()) };
     let bytes = format(inst)?.0.total_bytes();
@@ -318,10 +318,10 @@ fn filled_up(b: &mut Builder<'_>, global: Address, bytes: u8) -> (Address, Optio
     (Address { base: aligned, ..global }, Some(count))
 }
 
-fn query_space(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
+fn query_space(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let Operands { predicates, registers, places } = operands(inst);
     let ([p], [place]) = (&predicates[..], &places[..]) else { return Err("it has an unknown form".into()) };
-    if registers.iter().any(|&r| !matches!(r, Operand::Register(r) if r.is_zero())) {
+    if registers.iter().any(|&r| !matches!(r, SassOperand::Register(r) if r.is_zero())) {
         return Err("what it writes to a register is not published".into());
     }
     let space = match inst.modifier("space") {

@@ -1,10 +1,10 @@
 //! What all kernels of a cubin share: where its variables and constant banks lie in device memory.
 
 use crate::loaded::module_base;
-use exec::kernel::Variable;
+use exec::kernel::LoadedVariable;
 use exec::machine_code::POINTERS;
 use sass::decode::INSTRUCTION_BYTES;
-use sass::elf::{ConstantBank, Cubin, Function, RelocationKind, Space};
+use sass::elf::{ConstantBank, Cubin, ElfFunction, RelocationKind, Space};
 use std::collections::BTreeMap;
 
 /// Alignment of sections in memory.
@@ -15,7 +15,7 @@ const MOST_BYTES: u64 = 1 << 31;
 /// Where a module lies in device memory.
 #[derive(Debug, Default)]
 pub(super) struct Layout {
-    variables: Vec<Variable>,
+    variables: Vec<LoadedVariable>,
     /// Address of initialised global memory.
     initialised: u64,
     /// Address of each named variable.
@@ -64,7 +64,7 @@ impl Layout {
     }
 
     /// All variables, in order of address.
-    pub fn variables(&self) -> &[Variable] {
+    pub fn variables(&self) -> &[LoadedVariable] {
         &self.variables
     }
 
@@ -85,13 +85,13 @@ impl Layout {
     }
 
     /// Address of a constant bank as `function` sees it.
-    pub fn bank_address(&self, function: &Function<'_>, bank: u8) -> Option<u64> {
+    pub fn bank_address(&self, function: &ElfFunction<'_>, bank: u8) -> Option<u64> {
         let own = self.banks.get(&(Some(function.name.into()), bank));
         own.or_else(|| self.banks.get(&(None, bank))).copied()
     }
 
     /// A word of a constant bank that no host program changes: all but bank 3.
-    pub fn fixed_word(&self, function: &Function<'_>, bank: u8, offset: u64) -> Option<u32> {
+    pub fn fixed_word(&self, function: &ElfFunction<'_>, bank: u8, offset: u64) -> Option<u32> {
         let own = self.contents.get(&(Some(function.name.into()), bank));
         let data = own.or_else(|| self.contents.get(&(None, bank)))?;
         let at = usize::try_from(offset).ok()?;
@@ -192,10 +192,10 @@ fn advance(next: u64, bytes: u64, end: u64) -> Result<u64, String> {
     Ok((after + 16).next_multiple_of(ALIGNMENT))
 }
 
-fn variable(name: String, address: u64, bytes: u64, constant: bool, init: Vec<u8>) -> Variable {
-    Variable { name, address, bytes, constant, init }
+fn variable(name: String, address: u64, bytes: u64, constant: bool, init: Vec<u8>) -> LoadedVariable {
+    LoadedVariable { name, address, bytes, constant, init }
 }
 
-fn unnamed(address: u64, init: Vec<u8>, bytes: u64, constant: bool) -> Variable {
+fn unnamed(address: u64, init: Vec<u8>, bytes: u64, constant: bool) -> LoadedVariable {
     variable("(data without a name)".into(), address, bytes, constant, init)
 }

@@ -10,63 +10,65 @@ use exec::op::Op;
 use exec::special::Special;
 use kit::WARP_LANES;
 use sass::decode::operand::Constant;
-use sass::decode::{Inst, Op as Opcode, Operand};
+use sass::decode::{SassInst, SassOp, SassOperand};
 
-pub(super) fn lower(b: &mut Builder<'_>, inst: &Inst) -> Lowered<bool> {
+pub(super) fn lower(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<bool> {
     match inst.row.op {
-        Opcode::Mov => {
+        SassOp::Mov => {
             let [d, s, lanes] = operands(inst)?;
-            if !matches!(lanes, Operand::Immediate { bits: 15, .. }) {
+            if !matches!(lanes, SassOperand::Immediate { bits: 15, .. }) {
                 return Err("moves of some lanes of each quad are not executable".into());
             }
             copy(b, d, s)?;
         }
-        Opcode::UMov => {
+        SassOp::UMov => {
             let [d, s] = operands(inst)?;
             copy(b, d, s)?;
         }
-        Opcode::Sel | Opcode::USel => {
+        SassOp::Sel | SassOp::USel => {
             let [d, x, y, p] = operands(inst)?;
             let (s, p) = ([b.source(x)?, b.source(y)?], b.pred(p)?);
             let d = b.destination(d, 1)?;
             b.emit(Op::Selp { d, s, wide: false, p });
         }
-        Opcode::Lop3 | Opcode::ULop3 => logic(b, inst)?,
-        Opcode::PLop3 | Opcode::UPLop3 => predicate_logic(b, inst)?,
-        Opcode::PLop3Sign => sign_logic(b, inst)?,
-        Opcode::Prmt | Opcode::UPrmt => permute(b, inst)?,
-        Opcode::P2R => predicates_to_register(b, inst)?,
-        Opcode::R2P => register_to_predicates(b, inst)?,
-        Opcode::S2R => {
-            let [d, Operand::Special(number)] = operands(inst)? else { return Err("it has an unknown form".into()) };
+        SassOp::Lop3 | SassOp::ULop3 => logic(b, inst)?,
+        SassOp::PLop3 | SassOp::UPLop3 => predicate_logic(b, inst)?,
+        SassOp::PLop3Sign => sign_logic(b, inst)?,
+        SassOp::Prmt | SassOp::UPrmt => permute(b, inst)?,
+        SassOp::P2R => predicates_to_register(b, inst)?,
+        SassOp::R2P => register_to_predicates(b, inst)?,
+        SassOp::S2R => {
+            let [d, SassOperand::Special(number)] = operands(inst)? else {
+                return Err("it has an unknown form".into());
+            };
             let d = b.destination(d, 1)?;
             read_special(b, number, d)?;
         }
-        Opcode::Cs2R => wide_special(b, inst)?,
-        Opcode::S2Ur => uniform_special(b, inst)?,
-        Opcode::ULdC => load_constant(b, inst)?,
+        SassOp::Cs2R => wide_special(b, inst)?,
+        SassOp::S2Ur => uniform_special(b, inst)?,
+        SassOp::ULdC => load_constant(b, inst)?,
         _ => return Ok(false),
     }
     Ok(true)
 }
 
-fn copy(b: &mut Builder<'_>, d: Operand, s: Operand) -> Lowered<()> {
+fn copy(b: &mut Builder<'_>, d: SassOperand, s: SassOperand) -> Lowered<()> {
     let s = b.source(s)?;
     let d = b.destination(d, 1)?;
     b.emit(Op::Int1(Int1::Mov32, d, [s]));
     Ok(())
 }
 
-fn table_of(operand: Operand) -> Lowered<u8> {
+fn table_of(operand: SassOperand) -> Lowered<u8> {
     match operand {
-        Operand::Immediate { bits, .. } => Ok(bits as u8),
+        SassOperand::Immediate { bits, .. } => Ok(bits as u8),
         _ => Err("it has no truth table".into()),
     }
 }
 
 /// `LOP3`. The predicate tells whether the result is not zero, or'ed with a predicate or, with `.PAND`,
 /// and'ed.
-fn logic(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
+fn logic(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [p, d, x, y, z, table, with] = operands(inst)?;
     let (p, with, table) = (b.pred(p)?, b.pred(with)?, table_of(table)?);
     let s = [b.source(x)?, b.source(y)?, b.source(z)?];
@@ -99,7 +101,7 @@ fn not_zero(b: &mut Builder<'_>, d: [Pred; 2], value: Reg, with: (Combine, Pred)
     b.emit(Op::Setp { test, s: [value, none], d, with });
 }
 
-fn predicate_logic(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
+fn predicate_logic(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [p, q, x, y, z, first, second] = operands(inst)?;
     let d = [b.pred(p)?, b.pred(q)?];
     let s = [b.pred(x)?, b.pred(y)?, b.pred(z)?];
@@ -108,7 +110,7 @@ fn predicate_logic(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
 }
 
 /// `PLOP3` of sign bits.
-fn sign_logic(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
+fn sign_logic(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [p, q, x, y, z, first, second] = operands(inst)?;
     let none = b.constant(0);
     let test = Comparison { relation: Relation::Lt, ty: CompareType::S32, ftz: false };
@@ -124,7 +126,7 @@ fn sign_logic(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
 }
 
 /// `PRMT`: its second operand is the selector.
-fn permute(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
+fn permute(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, x, selector, z] = operands(inst)?;
     let s = [b.source(x)?, b.source(z)?, b.source(selector)?];
     let d = b.destination(d, 1)?;
@@ -139,7 +141,7 @@ fn permute(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
         _ => return Err("it has an unknown mode".into()),
     };
     b.emit(match (mode, selector) {
-        (Int3::PrmtDefault, Operand::Immediate { bits, .. }) if bits & 0xffff == 0x5410 => {
+        (Int3::PrmtDefault, SassOperand::Immediate { bits, .. }) if bits & 0xffff == 0x5410 => {
             Op::Int2(Int2::Pack16, d, [s[0], s[1]])
         }
         _ => Op::Int3(mode, d, s),
@@ -151,12 +153,12 @@ fn permute(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
 const PREDICATE_BITS: u16 = 7;
 
 /// `P2R`: the predicates in a mask go to a byte of the result, the rest is another register's.
-fn predicates_to_register(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
+fn predicates_to_register(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, _, rest, mask] = operands(inst)?;
     let shift = 8 * inst.modifier("byte").unwrap_or(0) as u32;
     // A mask in a register may name any predicate.
     let named = match mask {
-        Operand::Immediate { bits, .. } => bits as u32,
+        SassOperand::Immediate { bits, .. } => bits as u32,
         _ => !0,
     };
     let none = b.constant(0);
@@ -182,9 +184,9 @@ fn predicates_to_register(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
 }
 
 /// The predicate mask of `P2R` and `R2P` at the bits of a byte.
-fn mask_at(b: &mut Builder<'_>, mask: Operand, shift: u32) -> Lowered<Reg> {
+fn mask_at(b: &mut Builder<'_>, mask: SassOperand, shift: u32) -> Lowered<Reg> {
     const BYTE: u32 = 0xff;
-    if let Operand::Immediate { bits, .. } = mask {
+    if let SassOperand::Immediate { bits, .. } = mask {
         return Ok(b.constant((bits as u32 & BYTE) << shift));
     }
     let (mask, byte, amount) = (b.source(mask)?, b.constant(BYTE), b.constant(shift));
@@ -195,10 +197,10 @@ fn mask_at(b: &mut Builder<'_>, mask: Operand, shift: u32) -> Lowered<Reg> {
 }
 
 /// `R2P`: the predicates in a mask take the bits of a byte of the source.
-fn register_to_predicates(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
+fn register_to_predicates(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [_, source, mask] = operands(inst)?;
     let shift = 8 * inst.modifier("byte").unwrap_or(0) as u32;
-    let Operand::Immediate { bits: mask, .. } = mask else {
+    let SassOperand::Immediate { bits: mask, .. } = mask else {
         return Err("a mask of predicates in a register is not executable".into());
     };
     let source = b.source(source)?;
@@ -285,8 +287,8 @@ fn read_special(b: &mut Builder<'_>, number: u8, d: Reg) -> Lowered<()> {
 }
 
 /// `CS2R`: 64 bits are a register and the next one.
-fn wide_special(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
-    let [d, Operand::Special(number)] = operands(inst)? else { return Err("it has an unknown form".into()) };
+fn wide_special(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [d, SassOperand::Special(number)] = operands(inst)? else { return Err("it has an unknown form".into()) };
     if !has(inst, "wide") {
         let d = b.destination(d, 1)?;
         return read_special(b, number, d);
@@ -305,8 +307,8 @@ fn wide_special(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
 }
 
 /// `S2UR`: what differs between lanes is the first executing one's.
-fn uniform_special(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
-    let [d, Operand::Special(number)] = operands(inst)? else { return Err("it has an unknown form".into()) };
+fn uniform_special(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let [d, SassOperand::Special(number)] = operands(inst)? else { return Err("it has an unknown form".into()) };
     let d = b.destination(d, 1)?;
     let varies = match reading(number) {
         Some(Reading::Special(special)) => special.varies(),
@@ -324,16 +326,16 @@ fn uniform_special(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
 }
 
 /// `ULDC`.
-fn load_constant(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
+fn load_constant(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     const WORD: u64 = 4;
     const PAIR: u64 = 5;
-    let [d, Operand::Constant(constant)] = operands(inst)? else { return Err("it has an unknown form".into()) };
+    let [d, SassOperand::Constant(constant)] = operands(inst)? else { return Err("it has an unknown form".into()) };
     let size = inst.modifier("size").unwrap_or(WORD);
     if constant.index.is_some() {
         return super::memory::load_constant(b, inst);
     }
     let within = constant.offset.rem_euclid(4);
-    let s = Operand::Constant(Constant { offset: constant.offset - within, ..constant });
+    let s = SassOperand::Constant(Constant { offset: constant.offset - within, ..constant });
     let (bits, signed) = match size {
         0 => (8, false),
         1 => (8, true),

@@ -7,43 +7,43 @@ use exec::int::{Int1, Int2};
 use exec::lanes::{Pred, Reg};
 use exec::op::Op;
 use sass::decode::operand::{Constant, PT, Register, Sign};
-use sass::decode::{Inst, Operand};
+use sass::decode::{SassInst, SassOperand};
 
 /// Sign changes that an operand names.
-pub(super) fn sign_of(operand: Operand) -> Sign {
+pub(super) fn sign_of(operand: SassOperand) -> Sign {
     match operand {
-        Operand::Register(Register { sign, .. }) | Operand::Constant(Constant { sign, .. }) => sign,
+        SassOperand::Register(Register { sign, .. }) | SassOperand::Constant(Constant { sign, .. }) => sign,
         _ => Sign::default(),
     }
 }
 
 impl Builder<'_> {
     /// A 32-bit source as it stands, without its sign changes.
-    pub fn source(&mut self, operand: Operand) -> Lowered<Reg> {
+    pub fn source(&mut self, operand: SassOperand) -> Lowered<Reg> {
         self.columns(operand, 1)
     }
 
     /// A source of two columns as it stands: a register pair or two words of a constant bank.
-    pub fn source64(&mut self, operand: Operand) -> Lowered<Reg> {
+    pub fn source64(&mut self, operand: SassOperand) -> Lowered<Reg> {
         self.columns(operand, 2)
     }
 
     /// A source of `count` consecutive columns, as it stands.
-    pub fn columns(&mut self, operand: Operand, count: u16) -> Lowered<Reg> {
+    pub fn columns(&mut self, operand: SassOperand, count: u16) -> Lowered<Reg> {
         match operand {
-            Operand::Register(register) => self.register(register, count),
-            Operand::Immediate { bits, .. } if count == 1 => Ok(self.constant(bits as u32)),
-            Operand::HalfPair { bits, .. } if count == 1 => Ok(self.constant(bits)),
-            Operand::Constant(Constant { bindless: Some(_), .. }) => {
+            SassOperand::Register(register) => self.register(register, count),
+            SassOperand::Immediate { bits, .. } if count == 1 => Ok(self.constant(bits as u32)),
+            SassOperand::HalfPair { bits, .. } if count == 1 => Ok(self.constant(bits)),
+            SassOperand::Constant(Constant { bindless: Some(_), .. }) => {
                 Err("bindless constant banks are not executable".into())
             }
-            Operand::Constant(Constant { bank, index: None, offset, .. }) => self.bank(bank, offset, count),
+            SassOperand::Constant(Constant { bank, index: None, offset, .. }) => self.bank(bank, offset, count),
             _ => Err(format!("the operand {operand} is not executable here")),
         }
     }
 
     /// A 32-bit integer source with its negation or complement.
-    pub fn int_source(&mut self, operand: Operand) -> Lowered<Reg> {
+    pub fn int_source(&mut self, operand: SassOperand) -> Lowered<Reg> {
         let (s, sign) = (self.source(operand)?, sign_of(operand));
         let op = match (sign.negate, sign.invert) {
             (true, _) => Int1::Neg32,
@@ -56,7 +56,7 @@ impl Builder<'_> {
     }
 
     /// A single-precision source with its absolute value and negation.
-    pub fn float_source(&mut self, operand: Operand) -> Lowered<Reg> {
+    pub fn float_source(&mut self, operand: SassOperand) -> Lowered<Reg> {
         let (s, sign) = (self.source(operand)?, sign_of(operand));
         Ok(self.signed_bits(s, sign, 0x8000_0000))
     }
@@ -78,9 +78,9 @@ impl Builder<'_> {
     }
 
     /// A double-precision source with its absolute value and negation. An immediate is the upper word.
-    pub fn double_source(&mut self, operand: Operand) -> Lowered<Reg> {
+    pub fn double_source(&mut self, operand: SassOperand) -> Lowered<Reg> {
         let s = match operand {
-            Operand::Immediate { bits, .. } => self.constant64(bits << 32),
+            SassOperand::Immediate { bits, .. } => self.constant64(bits << 32),
             _ => self.source64(operand)?,
         };
         let sign = sign_of(operand);
@@ -96,9 +96,9 @@ impl Builder<'_> {
     }
 
     /// A predicate source with its negation, or as a destination.
-    pub fn pred(&self, operand: Operand) -> Lowered<Pred> {
+    pub fn pred(&self, operand: SassOperand) -> Lowered<Pred> {
         match operand {
-            Operand::Predicate { index, uniform, not } => {
+            SassOperand::Predicate { index, uniform, not } => {
                 let pred = match (index, uniform) {
                     (PT, _) => Pred::TRUE,
                     (n, false) => Pred(n.into()),
@@ -111,42 +111,42 @@ impl Builder<'_> {
     }
 
     /// A destination of `count` columns. What is written to RZ goes nowhere.
-    pub fn destination(&mut self, operand: Operand, count: u16) -> Lowered<Reg> {
+    pub fn destination(&mut self, operand: SassOperand, count: u16) -> Lowered<Reg> {
         match operand {
-            Operand::Register(r) if r.is_zero() => Ok(self.sink()),
-            Operand::Register(r) => self.register(r, count),
+            SassOperand::Register(r) if r.is_zero() => Ok(self.sink()),
+            SassOperand::Register(r) => self.register(r, count),
             _ => Err(format!("{operand} is not a destination")),
         }
     }
 }
 
 /// The operands of an instruction that has `N`.
-pub(super) fn operands<const N: usize>(inst: &Inst) -> Lowered<[Operand; N]> {
-    let list: Vec<Operand> = inst.operands().collect();
+pub(super) fn operands<const N: usize>(inst: &SassInst) -> Lowered<[SassOperand; N]> {
+    let list: Vec<SassOperand> = inst.operands().collect();
     list.try_into().map_err(|_| "it has an unknown form".into())
 }
 
 /// Whether a modifier of one bit is set.
-pub(super) fn has(inst: &Inst, modifier: &str) -> bool {
+pub(super) fn has(inst: &SassInst, modifier: &str) -> bool {
     inst.modifier(modifier) == Some(1)
 }
 
 /// Whether an operand is zero as it stands.
-pub(super) fn is_zero(operand: Operand) -> bool {
+pub(super) fn is_zero(operand: SassOperand) -> bool {
     match operand {
-        Operand::Register(r) => r.is_zero(),
-        Operand::Immediate { bits, .. } => bits == 0,
+        SassOperand::Register(r) => r.is_zero(),
+        SassOperand::Immediate { bits, .. } => bits == 0,
         _ => false,
     }
 }
 
 /// Whether a destination is a register that keeps what is written to it.
-pub(super) fn is_kept(operand: Operand) -> bool {
-    matches!(operand, Operand::Register(r) if !r.is_zero())
+pub(super) fn is_kept(operand: SassOperand) -> bool {
+    matches!(operand, SassOperand::Register(r) if !r.is_zero())
 }
 
 /// Refuses a predicate destination whose meaning is not published.
-pub(super) fn no_predicate(b: &Builder<'_>, operand: Operand) -> Lowered<()> {
+pub(super) fn no_predicate(b: &Builder<'_>, operand: SassOperand) -> Lowered<()> {
     if b.pred(operand)? == Pred::TRUE { Ok(()) } else { Err("its predicate result is not executable".into()) }
 }
 

@@ -4,16 +4,16 @@ use super::builder::Lowered;
 use super::link::Linked;
 use crate::loaded::{DEFAULT_STACK_BYTES, LowerOptions};
 use exec::memory::MAX_LOCAL_BYTES;
-use sass::decode::{Inst, Op as Opcode, Operand};
-use sass::elf::Function;
+use sass::decode::{SassInst, SassOp, SassOperand};
+use sass::elf::ElfFunction;
 
 /// What `.nv.info` says of a stack that is not bounded.
 const UNBOUNDED: u32 = !0;
 
 /// Bytes of a thread's stack: what the cubin says, and for recursion, calls through pointers and calls of
 /// functions apart at least what the caller chose.
-pub(super) fn bytes(linked: &Linked<'_>, insts: &[Inst], options: LowerOptions) -> Lowered<u32> {
-    let least = |f: &Function<'_>| {
+pub(super) fn bytes(linked: &Linked<'_>, insts: &[SassInst], options: LowerOptions) -> Lowered<u32> {
+    let least = |f: &ElfFunction<'_>| {
         let known = [f.min_stack_bytes, f.frame_bytes].into_iter().filter(|&n| n != UNBOUNDED).max();
         known.unwrap_or(0)
     };
@@ -30,11 +30,11 @@ pub(super) fn bytes(linked: &Linked<'_>, insts: &[Inst], options: LowerOptions) 
 
 /// Whether a call goes through a pointer, or a procedure calls itself, directly or through others: of such a
 /// kernel CUDA 12.9 says that it needs no stack. A procedure extends from the target of a call to the next one.
-fn calls_may_recur(insts: &[Inst]) -> bool {
+fn calls_may_recur(insts: &[SassInst]) -> bool {
     let mut calls = Vec::new();
-    for inst in insts.iter().filter(|inst| inst.row.op == Opcode::Call) {
+    for inst in insts.iter().filter(|inst| inst.row.op == SassOp::Call) {
         match inst.operands().last() {
-            Some(Operand::Target(target)) => calls.push((inst.address as i64, target)),
+            Some(SassOperand::Target(target)) => calls.push((inst.address as i64, target)),
             _ => return true,
         }
     }

@@ -20,17 +20,17 @@ use exec::op::Op;
 use isa::Shape;
 use sass::decode::operand::{PT, RZ, Register};
 use sass::decode::row::bits;
-use sass::decode::{Inst, Op as Opcode, Operand};
+use sass::decode::{SassInst, SassOp, SassOperand};
 
 const UNKNOWN: &str = "it has an unknown form";
 
-pub(super) fn lower(b: &mut Builder<'_>, inst: &Inst) -> Lowered<bool> {
+pub(super) fn lower(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<bool> {
     match inst.row.op {
-        Opcode::Tex => fetch(b, inst, FetchKind::Sample)?,
-        Opcode::Tld => fetch(b, inst, FetchKind::Texel)?,
-        Opcode::Tld4 => fetch(b, inst, FetchKind::Gather(inst.modifier("channel").unwrap_or(0) as u8))?,
-        Opcode::Txq => query(b, inst)?,
-        Opcode::SuLd | Opcode::SuSt => surface(b, inst)?,
+        SassOp::Tex => fetch(b, inst, FetchKind::Sample)?,
+        SassOp::Tld => fetch(b, inst, FetchKind::Texel)?,
+        SassOp::Tld4 => fetch(b, inst, FetchKind::Gather(inst.modifier("channel").unwrap_or(0) as u8))?,
+        SassOp::Txq => query(b, inst)?,
+        SassOp::SuLd | SassOp::SuSt => surface(b, inst)?,
         _ => return Ok(false),
     }
     Ok(true)
@@ -43,12 +43,12 @@ fn nth(b: &mut Builder<'_>, base: u8, k: usize) -> Lowered<Reg> {
 }
 
 /// The handle, if it stands in a constant bank or a uniform register: behind other operands.
-fn handle(b: &mut Builder<'_>, operands: &[Operand]) -> Lowered<Reg> {
+fn handle(b: &mut Builder<'_>, operands: &[SassOperand]) -> Lowered<Reg> {
     match *operands {
-        [Operand::Immediate { bits: bank, .. }, Operand::Immediate { bits: word, .. }, ..] => {
+        [SassOperand::Immediate { bits: bank, .. }, SassOperand::Immediate { bits: word, .. }, ..] => {
             b.handle(bank as u8, 4 * word as i32)
         }
-        [Operand::Register(r), Operand::Immediate { bits: 0, .. }, ..] if r.uniform => b.register(r, 1),
+        [SassOperand::Register(r), SassOperand::Immediate { bits: 0, .. }, ..] if r.uniform => b.register(r, 1),
         _ => Err(UNKNOWN.into()),
     }
 }
@@ -65,7 +65,7 @@ fn shape(number: u64) -> Lowered<Shape> {
 }
 
 /// Where results go: up to two channels from `d` on, the others from `d2` on.
-fn destinations(b: &mut Builder<'_>, [d2, d]: [Operand; 2], count: u16) -> Lowered<Vec<Reg>> {
+fn destinations(b: &mut Builder<'_>, [d2, d]: [SassOperand; 2], count: u16) -> Lowered<Vec<Reg>> {
     let mut all = Vec::new();
     for (first, columns) in [(d, count.min(2)), (d2, count.saturating_sub(2))] {
         if columns > 0 {
@@ -76,12 +76,18 @@ fn destinations(b: &mut Builder<'_>, [d2, d]: [Operand; 2], count: u16) -> Lower
     Ok(all)
 }
 
-fn fetch(b: &mut Builder<'_>, inst: &Inst, kind: FetchKind) -> Lowered<()> {
+fn fetch(b: &mut Builder<'_>, inst: &SassInst, kind: FetchKind) -> Lowered<()> {
     const LEVEL_ZERO: u64 = 1;
     const LEVEL_GIVEN: u64 = 3;
-    let operands: Vec<Operand> = inst.operands().collect();
-    let [Operand::Predicate { index, .. }, d2, d, Operand::Register(first), Operand::Register(second), rest @ ..] =
-        &operands[..]
+    let operands: Vec<SassOperand> = inst.operands().collect();
+    let [
+        SassOperand::Predicate { index, .. },
+        d2,
+        d,
+        SassOperand::Register(first),
+        SassOperand::Register(second),
+        rest @ ..,
+    ] = &operands[..]
     else {
         return Err(UNKNOWN.into());
     };
@@ -122,9 +128,9 @@ fn fetch(b: &mut Builder<'_>, inst: &Inst, kind: FetchKind) -> Lowered<()> {
 }
 
 /// `TXQ`: width, height, depth or layers, number of levels.
-fn query(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
-    let operands: Vec<Operand> = inst.operands().collect();
-    let [d2, d, _, Operand::Text("TEX_HEADER_DIMENSION"), rest @ ..] = &operands[..] else {
+fn query(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let operands: Vec<SassOperand> = inst.operands().collect();
+    let [d2, d, _, SassOperand::Text("TEX_HEADER_DIMENSION"), rest @ ..] = &operands[..] else {
         return Err("only sizes can be asked for here".into());
     };
     let handle = handle(b, rest)?;
@@ -142,15 +148,17 @@ fn query(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
     Ok(())
 }
 
-fn surface(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
+fn surface(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     if inst.modifier("bytes") != Some(1) {
         return Err("surface accesses that count elements are not executable".into());
     }
-    let operands: Vec<Operand> = inst.operands().collect();
-    let store = inst.row.op == Opcode::SuSt;
+    let operands: Vec<SassOperand> = inst.operands().collect();
+    let store = inst.row.op == SassOp::SuSt;
     let (data, place, rest) = match &operands[..] {
-        [Operand::Memory(place), data, rest @ ..] if store => (*data, *place, rest),
-        [Operand::Predicate { index: PT, .. }, data, Operand::Memory(place), rest @ ..] => (*data, *place, rest),
+        [SassOperand::Memory(place), data, rest @ ..] if store => (*data, *place, rest),
+        [SassOperand::Predicate { index: PT, .. }, data, SassOperand::Memory(place), rest @ ..] => {
+            (*data, *place, rest)
+        }
         _ => return Err(UNKNOWN.into()),
     };
     let shape = match inst.modifier("shape") {
@@ -170,7 +178,7 @@ fn surface(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
         *r = nth(b, place.base, k)?;
     }
     let handle = match rest {
-        [Operand::Register(r)] if !r.uniform => b.register(*r, 1)?,
+        [SassOperand::Register(r)] if !r.uniform => b.register(*r, 1)?,
         _ => handle(b, rest)?,
     };
     let (format, columns) = format(inst)?;

@@ -10,24 +10,24 @@ use exec::lanes::Pred;
 use exec::op::Op;
 use exec::operand::Destination;
 use exec::shuffle::{Redux, ShuffleMode, Vote};
-use sass::decode::{Inst, Op as Opcode, Operand};
+use sass::decode::{SassInst, SassOp, SassOperand};
 
-pub(super) fn lower(b: &mut Builder<'_>, inst: &Inst) -> Lowered<bool> {
+pub(super) fn lower(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<bool> {
     match inst.row.op {
-        Opcode::Shfl => shuffle(b, inst)?,
-        Opcode::Vote | Opcode::VoteU => vote(b, inst)?,
-        Opcode::Match if has(inst, "any") => {
+        SassOp::Shfl => shuffle(b, inst)?,
+        SassOp::Vote | SassOp::VoteU => vote(b, inst)?,
+        SassOp::Match if has(inst, "any") => {
             let [d, value] = operands(inst)?;
             match_lanes(b, inst, d, Pred::TRUE, value)?;
         }
-        Opcode::Match => {
+        SassOp::Match => {
             let [p, d, value] = operands(inst)?;
             let p = b.pred(p)?;
             match_lanes(b, inst, d, p, value)?;
         }
-        Opcode::Redux => reduce(b, inst)?,
-        Opcode::Elect => elect(b, inst)?,
-        Opcode::R2Ur => {
+        SassOp::Redux => reduce(b, inst)?,
+        SassOp::Elect => elect(b, inst)?,
+        SassOp::R2Ur => {
             let [p, d, s] = operands(inst)?;
             let (p, s, d) = (b.pred(p)?, b.source(s)?, b.destination(d, 1)?);
             b.emit(Op::ReadFirst(d, s));
@@ -43,7 +43,7 @@ pub(super) fn lower(b: &mut Builder<'_>, inst: &Inst) -> Lowered<bool> {
     Ok(true)
 }
 
-fn shuffle(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
+fn shuffle(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [p, d, value, lane, segment] = operands(inst)?;
     let mode = match inst.modifier("mode") {
         Some(0) => ShuffleMode::Index,
@@ -58,14 +58,14 @@ fn shuffle(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
 }
 
 /// `VOTE`: the ballot to a register, and an answer to a predicate; `VOTEU`: to uniform ones.
-fn vote(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
+fn vote(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [ballot, answer, votes] = operands(inst)?;
     let kind = match inst.modifier("mode") {
         Some(0) => Vote::All,
         Some(1) => Vote::Any,
         _ => Vote::Uniform,
     };
-    let uniform = inst.row.op == Opcode::VoteU;
+    let uniform = inst.row.op == SassOp::VoteU;
     let (answer, votes) = (b.pred(answer)?, b.pred(votes)?);
     let members = b.constant(!0);
     if is_kept(ballot) {
@@ -86,7 +86,7 @@ fn vote(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
     Ok(())
 }
 
-fn match_lanes(b: &mut Builder<'_>, inst: &Inst, d: Operand, p: Pred, value: Operand) -> Lowered<()> {
+fn match_lanes(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, p: Pred, value: SassOperand) -> Lowered<()> {
     let wide = has(inst, "wide");
     let a = if wide { b.source64(value)? } else { b.source(value)? };
     let d = b.destination(d, 1)?;
@@ -95,7 +95,7 @@ fn match_lanes(b: &mut Builder<'_>, inst: &Inst, d: Operand, p: Pred, value: Ope
     Ok(())
 }
 
-fn elect(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
+fn elect(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [p, d, candidates] = operands(inst)?;
     if b.pred(candidates)? != Pred::TRUE {
         return Err("candidates by a predicate are not executable here".into());
@@ -109,7 +109,7 @@ fn elect(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
     Ok(())
 }
 
-fn reduce(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
+fn reduce(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, s] = operands(inst)?;
     let op = match (inst.modifier("operation"), has(inst, "signed")) {
         (Some(0), _) => Redux::And,

@@ -4,7 +4,7 @@ use super::build;
 use super::module::Layout;
 use crate::loaded::LowerOptions;
 use exec::kernel::Kernel;
-use sass::elf::{Cubin, Function, Parameter};
+use sass::elf::{Cubin, ElfFunction, Parameter};
 
 /// Bytes of the only parameter of [`load_words`]' kernels.
 const WORDS_PARAMETER_BYTES: u16 = 64;
@@ -16,7 +16,7 @@ const WORDS_PARAMETER_BYTES: u16 = 64;
 #[doc(hidden)]
 pub fn load_words(name: &str, sm: u8, words: &[u128], registers: u32) -> Result<Kernel, Vec<String>> {
     let code: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-    let function = Function {
+    let function = ElfFunction {
         name,
         is_kernel: true,
         code: &code,

@@ -2,17 +2,17 @@
 //! `tools/rebuild-cases` writes. The list of cases is the calls of these: run with `WARPWRIGHT_RECORD_CASES=FOLDER`, the tests
 //! write each case's PTX there.
 
-use exec::{Kernel, Module};
+use exec::{Kernel, LoadedModule};
 use lower::{Loaded, LowerOptions, load_cubin};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex};
 
-/// What the cases of a test binary are compiled for.
+/// What the cases are compiled for.
 const ARCHITECTURES: [&str; 5] = ["sm_70", "sm_75", "sm_80", "sm_86", "sm_90"];
 
-/// The compiled cases of this test binary.
+/// The compiled cases of one file of tests.
 struct Compiled {
     /// By architecture, one module for all of them.
     modules: Vec<(&'static str, Loaded)>,
@@ -23,30 +23,45 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/compiled")
 }
 
-/// A file of this test binary and an architecture, decompressed.
-fn read(architecture: &str, suffix: &str) -> (String, Vec<u8>) {
-    let name = format!("{}.{architecture}.{suffix}", env!("CARGO_CRATE_NAME"));
+/// The file of tests that called, by its name: cases are compiled together with the others of their file.
+#[track_caller]
+fn tests() -> &'static str {
+    let path = std::panic::Location::caller().file();
+    path.rsplit(['/', '\\']).next().and_then(|name| name.strip_suffix(".rs")).unwrap()
+}
+
+/// What `tests` and an architecture have, decompressed.
+fn read(tests: &str, architecture: &str, suffix: &str) -> (String, Vec<u8>) {
+    let name = format!("{tests}.{architecture}.{suffix}");
     let file = std::fs::File::open(folder().join(format!("{name}.xz"))).unwrap_or_else(|e| panic!("{name}: {e}"));
     let mut bytes = Vec::new();
     lzma_rust2::XzReader::new(file, false).read_to_end(&mut bytes).unwrap();
     (name, bytes)
 }
 
-/// `architecture case` of the cases of this test binary that the assembler refuses.
-fn refused() -> HashSet<String> {
+/// `architecture case` of the cases of `tests` that the assembler refuses.
+fn refused(tests: &str) -> HashSet<String> {
     let refused = std::fs::read_to_string(folder().join("refused.txt")).unwrap();
-    let own = format!("{} ", env!("CARGO_CRATE_NAME"));
+    let own = format!("{tests} ");
     refused.lines().filter_map(|line| Some(line.strip_prefix(&own)?.split_once(':')?.0.to_owned())).collect()
 }
 
-fn compiled() -> &'static Compiled {
-    static COMPILED: OnceLock<Compiled> = OnceLock::new();
-    COMPILED.get_or_init(|| {
+/// What is made once for each file of tests.
+type Once<T> = Mutex<BTreeMap<&'static str, &'static T>>;
+
+/// `make(tests)`, which the first who asks waits for.
+fn once<T>(known: &Once<T>, tests: &'static str, make: impl FnOnce() -> T) -> &'static T {
+    known.lock().unwrap().entry(tests).or_insert_with(|| Box::leak(Box::new(make())))
+}
+
+fn compiled(tests: &'static str) -> &'static Compiled {
+    static COMPILED: Once<Compiled> = Mutex::new(BTreeMap::new());
+    once(&COMPILED, tests, || {
         let load = |architecture| {
-            let (name, cubin) = read(architecture, "cubin");
+            let (name, cubin) = read(tests, architecture, "cubin");
             (architecture, load_cubin(&name, &cubin, LowerOptions::default()).unwrap_or_else(|e| panic!("{e}")))
         };
-        Compiled { modules: ARCHITECTURES.map(load).into(), refused: refused() }
+        Compiled { modules: ARCHITECTURES.map(load).into(), refused: refused(tests) }
     })
 }
 
@@ -57,21 +72,22 @@ fn name(text: &str) -> String {
 }
 
 /// Writes a case down, if cases are to be.
-fn record(kind: &str, name: &str, title: &str, text: &str) -> bool {
+fn record(tests: &str, kind: &str, name: &str, title: &str, text: &str) -> bool {
     let Some(folder) = std::env::var_os("WARPWRIGHT_RECORD_CASES") else { return false };
-    let folder = Path::new(&folder).join(kind).join(env!("CARGO_CRATE_NAME"));
+    let folder = Path::new(&folder).join(kind).join(tests);
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(folder.join(name), format!("// {}\n{text}", title.replace('\n', " "))).unwrap();
     true
 }
 
 /// The machine code of a case, by architecture.
-pub fn modules(instruction: &str, text: &str) -> Vec<(&'static str, Arc<Kernel>, &'static Module)> {
-    let name = name(text);
-    if record("cases", &name, instruction, &text.replacen("entry k(", &format!("entry {name}("), 1)) {
+#[track_caller]
+pub fn modules(instruction: &str, text: &str) -> Vec<(&'static str, Arc<Kernel>, &'static LoadedModule)> {
+    let (tests, name) = (tests(), name(text));
+    if record(tests, "cases", &name, instruction, &text.replacen("entry k(", &format!("entry {name}("), 1)) {
         return Vec::new();
     }
-    let known = compiled();
+    let known = compiled(tests);
     let mut found = Vec::new();
     for (architecture, loaded) in &known.modules {
         if known.refused.contains(&format!("{architecture} {name}")) {
@@ -86,15 +102,15 @@ pub fn modules(instruction: &str, text: &str) -> Vec<(&'static str, Arc<Kernel>,
     found
 }
 
-/// The modules of the test binary that are whole cases, by architecture and name.
+/// The modules of a file of tests that are whole cases, by architecture and name.
 type Packs = HashMap<String, Vec<u8>>;
 
-fn packs() -> &'static Packs {
-    static PACKS: OnceLock<Packs> = OnceLock::new();
-    PACKS.get_or_init(|| {
+fn packs(tests: &'static str) -> &'static Packs {
+    static PACKS: Once<Packs> = Mutex::new(BTreeMap::new());
+    once(&PACKS, tests, || {
         let mut all = Packs::new();
         for architecture in ARCHITECTURES {
-            let (_, bytes) = read(architecture, "modules");
+            let (_, bytes) = read(tests, architecture, "modules");
             let mut rest = &bytes[..];
             // Each has a line with name and length.
             while let Some(end) = rest.iter().position(|&b| b == b'\n') {
@@ -110,17 +126,19 @@ fn packs() -> &'static Packs {
 
 /// The machine code of a module that is a whole case, by architecture. What has a header of its own is not
 /// compiled.
+#[track_caller]
 pub fn whole(items: &str) -> Vec<(&'static str, Loaded)> {
-    let name = name(items);
+    let (tests, name) = (tests(), name(items));
     let test = std::thread::current();
-    if items.starts_with(".version") || record("modules", &name, test.name().unwrap_or_default(), items) {
+    if items.starts_with(".version") || record(tests, "modules", &name, test.name().unwrap_or_default(), items) {
         return Vec::new();
     }
-    let refused = refused();
+    let refused = refused(tests);
     let named = ARCHITECTURES.map(|architecture| (architecture, format!("{architecture} {name}")));
     let taken = named.into_iter().filter(|(_, case)| !refused.contains(case));
     let load = |(architecture, case): (&'static str, String)| {
-        let cubin = packs().get(&case).unwrap_or_else(|| panic!("no {case} (tools/rebuild-cases writes it):\n{items}"));
+        let cubin =
+            packs(tests).get(&case).unwrap_or_else(|| panic!("no {case} (tools/rebuild-cases writes it):\n{items}"));
         (architecture, load_cubin(&case, cubin, LowerOptions::default()).unwrap_or_else(|e| panic!("{e}")))
     };
     taken.map(load).collect()

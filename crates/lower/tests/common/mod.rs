@@ -1,7 +1,5 @@
 //! Runs small PTX kernels on 32 lanes, with virtual and with allocated registers, and compares them with
 //! host arithmetic.
-#![allow(dead_code, reason = "each test binary uses its own part")]
-
 mod compiled;
 
 use exec::{Arg, DeviceState, Kernel, Launch, run};
@@ -43,6 +41,7 @@ pub struct Outcome {
 
 /// Runs the only kernel of `items` with one buffer of `words`, and returns the buffer, which must not
 /// depend on the registers that the kernel runs with, and be the same of machine code ([`compiled`]).
+#[track_caller]
 pub fn try_run(items: &str, grid: u32, block: u32, words: &[u32]) -> Result<Outcome, Box<Fault>> {
     let plain = try_run_ptx(items, grid, block, words)?;
     machine_code_agrees(items, (grid, block), words, &plain);
@@ -60,6 +59,7 @@ pub fn try_run_ptx(items: &str, grid: u32, block: u32, words: &[u32]) -> Result<
 }
 
 /// Machine code of `items` leaves the same.
+#[track_caller]
 fn machine_code_agrees(items: &str, shape: (u32, u32), words: &[u32], plain: &Outcome) {
     for (architecture, loaded) in compiled::whole(items) {
         let kernel = loaded.kernel("k").unwrap_or_else(|e| panic!("{e}\n{items}")).clone();
@@ -68,6 +68,7 @@ fn machine_code_agrees(items: &str, shape: (u32, u32), words: &[u32], plain: &Ou
     }
 }
 
+#[track_caller]
 pub fn run_with(
     items: &str,
     registers: Registers,
@@ -99,6 +100,7 @@ fn run_kernel(
 }
 
 /// As [`try_run`]; the run must succeed.
+#[track_caller]
 pub fn run_words(items: &str, grid: u32, block: u32, words: &[u32]) -> Vec<u32> {
     try_run(items, grid, block, words).unwrap_or_else(|fault| panic!("{fault}")).words
 }
@@ -187,17 +189,20 @@ const ROUNDS: usize = 12;
 /// Checks `instruction`, written with `$d`, `$a`, `$b`, `$c`, on lanes of random values of the
 /// source types against `expected`, under random masks, as PTX with all kinds of registers and as the machine
 /// code that NVIDIA's assembler makes of it ([`compiled`]). Bits of unused source registers are zero.
+#[track_caller]
 pub fn check(instruction: &str, d: &str, sources: &[&str], expected: impl Fn([u64; 4]) -> u64) {
     check_like(instruction, d, sources, |s| Some(expected(s)));
 }
 
 /// As [`check`]; lanes for which nothing is expected may hold anything.
+#[track_caller]
 pub fn check_like(instruction: &str, d: &str, sources: &[&str], expected: impl Fn([u64; 4]) -> Option<u64>) {
     check_where(instruction, d, sources, expected, |_| true);
 }
 
 /// As [`check_like`]; machine code is looked at in lanes where `compiled` holds: in others the assembler puts
 /// something in the instruction's place that does not do what the manual says.
+#[track_caller]
 pub fn check_where(
     instruction: &str,
     d: &str,
@@ -272,7 +277,7 @@ impl Lane {
 }
 
 /// What the lanes of a [`case`] leave.
-fn run_lanes(module: &exec::Module, kernel: Arc<Kernel>, lanes: &[Lane]) -> Result<Vec<u64>, Box<Fault>> {
+fn run_lanes(module: &exec::LoadedModule, kernel: Arc<Kernel>, lanes: &[Lane]) -> Result<Vec<u64>, Box<Fault>> {
     let mut state = DeviceState::default();
     state.load(module).unwrap();
     let words = lanes.iter().flat_map(|l| l.sources.into_iter().chain([l.before, l.on.into()]));

@@ -1,6 +1,4 @@
 //! Runs instruction words on one warp whose registers the test sets and reads.
-#![allow(dead_code, reason = "each test binary uses its own part")]
-
 pub mod check;
 
 use exec::{Arg, DeviceState, Launch, LiveStream};
@@ -122,15 +120,15 @@ pub fn run(sm: u8, words: &[u128], registers: &Registers, setting: &mut Setting)
 
 /// Uniform registers that the code names: as many columns the kernel has.
 fn highest_uniform(sm: u8, words: &[u128]) -> usize {
-    use sass::decode::{Operand, decode};
+    use sass::decode::{SassOperand, decode};
     let mut count = 0;
     for &word in words {
         let inst = decode(word, 0, sm).unwrap();
         for operand in inst.operands() {
             let index = match operand {
-                Operand::Register(r) if r.uniform => Some(r.index),
-                Operand::Memory(m) => m.uniform,
-                Operand::Constant(c) => c.bindless.or_else(|| c.index.filter(|r| r.uniform).map(|r| r.index)),
+                SassOperand::Register(r) if r.uniform => Some(r.index),
+                SassOperand::Memory(m) => m.uniform,
+                SassOperand::Constant(c) => c.bindless.or_else(|| c.index.filter(|r| r.uniform).map(|r| r.index)),
                 _ => None,
             };
             count = count.max(index.filter(|&i| i != 63).map_or(0, |i| usize::from(i) + 2));

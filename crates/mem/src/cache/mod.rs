@@ -41,13 +41,13 @@ pub enum FailReason {
 
 /// A request that was not taken, and the state of the cache then: see [`Cache::fails_again`].
 #[derive(Clone, Copy, Debug)]
-pub struct Failure {
+pub struct Refusal {
     /// Why.
     pub reason: FailReason,
     changes: u32,
 }
 
-impl Failure {
+impl Refusal {
     /// Whether it needs a free MSHR, whatever else changes.
     #[inline]
     pub fn waits_for_mshr(&self) -> bool {
@@ -57,7 +57,7 @@ impl Failure {
 
 /// What the tags and MSHRs made of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum CacheOutcome {
     /// The data are there.
     Hit,
     /// The data are under way; the request waits with others.
@@ -83,21 +83,21 @@ pub enum Answer {
 
 /// Result of [`Cache::access`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Access {
+pub struct CacheAccess {
     /// For statistics and stall reasons.
-    pub outcome: Outcome,
+    pub outcome: CacheOutcome,
     /// Where its reply comes from.
     pub answer: Answer,
 }
 
-impl Access {
+impl CacheAccess {
     const fn fail(reason: FailReason) -> Self {
-        Self { outcome: Outcome::Fail(reason), answer: Answer::None }
+        Self { outcome: CacheOutcome::Fail(reason), answer: Answer::None }
     }
 
     /// Whether the request was taken.
     pub const fn is_taken(&self) -> bool {
-        !matches!(self.outcome, Outcome::Fail(_))
+        !matches!(self.outcome, CacheOutcome::Fail(_))
     }
 }
 
@@ -228,13 +228,13 @@ impl Cache {
     ///
     /// A request stays within one sector if the cache is sectored, else within one line; what it
     /// fetches is the whole sector or line.
-    pub fn access(&mut self, now: Cycle, request: &Request) -> Access {
+    pub fn access(&mut self, now: Cycle, request: &Request) -> CacheAccess {
         self.access_indexed(now, request, request.address)
     }
 
     /// [`Cache::access`] with the set chosen by another address: an L2 slice leaves out the bits that
     /// chose the slice.
-    pub fn access_indexed(&mut self, now: Cycle, request: &Request, index_address: u64) -> Access {
+    pub fn access_indexed(&mut self, now: Cycle, request: &Request, index_address: u64) -> CacheAccess {
         debug_assert!(
             (request.address + u64::from(request.bytes.max(1)) - 1) >> self.atom_shift
                 == request.address >> self.atom_shift,
@@ -251,11 +251,11 @@ impl Cache {
             self.tags.touch(line);
             self.counters.read_hits += 1;
             self.use_data_port(now, request.bytes);
-            return Access { outcome: Outcome::Hit, answer: Answer::Now };
+            return CacheAccess { outcome: CacheOutcome::Hit, answer: Answer::Now };
         }
         if !write && let Some(reason) = self.refuses_read(probe) {
             self.counters.count_fails(reason, 1);
-            return Access::fail(reason);
+            return CacheAccess::fail(reason);
         }
         self.access_at(now, request, &Place { block, index_address, atoms, probe })
     }
@@ -275,11 +275,11 @@ impl Cache {
 
     /// Takes a request that is not simply a read of what is there.
     #[inline(never)]
-    fn access_at(&mut self, now: Cycle, request: &Request, at: &Place) -> Access {
+    fn access_at(&mut self, now: Cycle, request: &Request, at: &Place) -> CacheAccess {
         let write = request.kind.is_write();
         let access = if write { self.write(now, request, at) } else { self.read(now, request, at) };
         self.count(write, at.probe, access.outcome);
-        if access.outcome == Outcome::Hit {
+        if access.outcome == CacheOutcome::Hit {
             self.use_data_port(now, request.bytes);
         }
         access
@@ -300,16 +300,16 @@ impl Cache {
         (((1u32 << count) - 1) << first) as Atoms & self.all_atoms
     }
 
-    fn read(&mut self, now: Cycle, request: &Request, at: &Place) -> Access {
+    fn read(&mut self, now: Cycle, request: &Request, at: &Place) -> CacheAccess {
         if let Probe::Hit(line) = at.probe {
             // Of what hits, only atomics come here.
             self.tags.touch(line);
             self.tags.write(line, at.atoms, self.byte_masks(request));
-            return Access { outcome: Outcome::Hit, answer: Answer::Now };
+            return CacheAccess { outcome: CacheOutcome::Hit, answer: Answer::Now };
         }
         match self.fetch(now, request, at, false) {
-            Ok(_) => Access { outcome: at.outcome(), answer: Answer::WhenReady },
-            Err(reason) => Access::fail(reason),
+            Ok(_) => CacheAccess { outcome: at.outcome(), answer: Answer::WhenReady },
+            Err(reason) => CacheAccess::fail(reason),
         }
     }
 
@@ -414,17 +414,17 @@ impl Cache {
         self.counters.data_port_busy += cycles;
     }
 
-    fn count(&mut self, write: bool, probe: Probe, outcome: Outcome) {
+    fn count(&mut self, write: bool, probe: Probe, outcome: CacheOutcome) {
         let c = &mut self.counters;
         match (outcome, write) {
-            (Outcome::Fail(reason), _) => c.count_fails(reason, 1),
-            (Outcome::Hit, false) => c.read_hits += 1,
-            (Outcome::Hit, true) => c.write_hits += 1,
-            (Outcome::Merged, false) => c.read_merges += 1,
-            (Outcome::Merged, true) => c.write_merges += 1,
-            (Outcome::Miss, true) => c.write_misses += 1,
-            (Outcome::Miss, false) if matches!(probe, Probe::SectorMiss(_)) => c.read_sector_misses += 1,
-            (Outcome::Miss, false) => c.read_misses += 1,
+            (CacheOutcome::Fail(reason), _) => c.count_fails(reason, 1),
+            (CacheOutcome::Hit, false) => c.read_hits += 1,
+            (CacheOutcome::Hit, true) => c.write_hits += 1,
+            (CacheOutcome::Merged, false) => c.read_merges += 1,
+            (CacheOutcome::Merged, true) => c.write_merges += 1,
+            (CacheOutcome::Miss, true) => c.write_misses += 1,
+            (CacheOutcome::Miss, false) if matches!(probe, Probe::SectorMiss(_)) => c.read_sector_misses += 1,
+            (CacheOutcome::Miss, false) => c.read_misses += 1,
         }
     }
 
@@ -520,15 +520,15 @@ impl Cache {
 
     /// What to remember of a request that has just failed.
     #[inline]
-    pub fn failure(&self, reason: FailReason) -> Failure {
-        Failure { reason, changes: self.changes }
+    pub fn failure(&self, reason: FailReason) -> Refusal {
+        Refusal { reason, changes: self.changes }
     }
 
     /// Whether a request that failed would fail again: until then there is no use in trying it (count
     /// such cycles with [`Cache::count_fails`]). Requests for one sector must come one after the other:
     /// another one would have an MSHR that this one could join.
     #[inline]
-    pub fn fails_again(&self, failure: Failure) -> bool {
+    pub fn fails_again(&self, failure: Refusal) -> bool {
         failure.changes == self.changes || failure.waits_for_mshr() && self.mshrs.is_full()
     }
 
@@ -577,11 +577,11 @@ struct Place {
 
 impl Place {
     /// A taken request's outcome.
-    const fn outcome(&self) -> Outcome {
+    const fn outcome(&self) -> CacheOutcome {
         match self.probe {
-            Probe::Hit(_) => Outcome::Hit,
-            Probe::Reserved(_) => Outcome::Merged,
-            Probe::SectorMiss(_) | Probe::Miss | Probe::Full => Outcome::Miss,
+            Probe::Hit(_) => CacheOutcome::Hit,
+            Probe::Reserved(_) => CacheOutcome::Merged,
+            Probe::SectorMiss(_) | Probe::Miss | Probe::Full => CacheOutcome::Miss,
         }
     }
 }

@@ -16,7 +16,7 @@
 //! `LocalWriteBackGlobalWriteThrough` evicts on global writes, as GPGPU-Sim's policy of that name
 //! does: the line is dropped, not updated.
 
-use super::{Access, Answer, Cache, FailReason, Outcome, Place, Probe};
+use super::{Answer, Cache, CacheAccess, CacheOutcome, FailReason, Place, Probe};
 use crate::{Request, RequestKind};
 use config::{WriteAllocate, WritePolicy};
 use kit::Cycle;
@@ -65,12 +65,12 @@ impl Policy {
 }
 
 impl Cache {
-    pub(super) fn write(&mut self, now: Cycle, request: &Request, at: &Place) -> Access {
+    pub(super) fn write(&mut self, now: Cycle, request: &Request, at: &Place) -> CacheAccess {
         if let Probe::Hit(line) = at.probe {
             return self.write_hit(request, at, line);
         }
         if at.probe == Probe::Full && self.policy.allocate != WriteAllocate::None {
-            return Access::fail(FailReason::NoLine);
+            return CacheAccess::fail(FailReason::NoLine);
         }
         match self.policy.allocate {
             WriteAllocate::None => self.write_around(request, at),
@@ -80,10 +80,10 @@ impl Cache {
         }
     }
 
-    fn write_hit(&mut self, request: &Request, at: &Place, line: u32) -> Access {
+    fn write_hit(&mut self, request: &Request, at: &Place, line: u32) -> CacheAccess {
         let on_hit = self.policy.on_hit(request.local);
         if on_hit != OnHit::Keep && !self.misses_have_room(1) {
-            return Access::fail(FailReason::MissQueueFull);
+            return CacheAccess::fail(FailReason::MissQueueFull);
         }
         if on_hit == OnHit::DropAndPassOn {
             self.tags.drop_atoms(line, at.atoms);
@@ -92,7 +92,7 @@ impl Cache {
             self.tags.write(line, at.atoms, self.byte_masks(request));
         }
         let answer = if on_hit == OnHit::Keep { Answer::Now } else { self.pass_on(request) };
-        Access { outcome: Outcome::Hit, answer }
+        CacheAccess { outcome: CacheOutcome::Hit, answer }
     }
 
     /// Passes a write on to the next level, which answers it.
@@ -102,61 +102,61 @@ impl Cache {
         Answer::NextLevel
     }
 
-    fn write_around(&mut self, request: &Request, at: &Place) -> Access {
+    fn write_around(&mut self, request: &Request, at: &Place) -> CacheAccess {
         if !self.misses_have_room(1) {
-            return Access::fail(FailReason::MissQueueFull);
+            return CacheAccess::fail(FailReason::MissQueueFull);
         }
-        Access { outcome: at.outcome(), answer: self.pass_on(request) }
+        CacheAccess { outcome: at.outcome(), answer: self.pass_on(request) }
     }
 
-    fn write_and_fetch(&mut self, now: Cycle, request: &Request, at: &Place) -> Access {
+    fn write_and_fetch(&mut self, now: Cycle, request: &Request, at: &Place) -> CacheAccess {
         if !self.misses_have_room(3) {
-            return Access::fail(FailReason::MissQueueFull);
+            return CacheAccess::fail(FailReason::MissQueueFull);
         }
         let fetch = Request { kind: RequestKind::Read, ..*request };
         match self.fetch(now, &fetch, at, true) {
             Ok(_) => {
                 self.counters.write_fetches += 1;
-                Access { outcome: at.outcome(), answer: self.pass_on(request) }
+                CacheAccess { outcome: at.outcome(), answer: self.pass_on(request) }
             }
-            Err(reason) => Access::fail(reason),
+            Err(reason) => CacheAccess::fail(reason),
         }
     }
 
-    fn fetch_on_write(&mut self, now: Cycle, request: &Request, at: &Place) -> Access {
+    fn fetch_on_write(&mut self, now: Cycle, request: &Request, at: &Place) -> CacheAccess {
         if self.covers(request) {
             if !self.misses_have_room(1) {
-                return Access::fail(FailReason::MissQueueFull);
+                return CacheAccess::fail(FailReason::MissQueueFull);
             }
             self.write_now(now, request, at);
-            return Access { outcome: at.outcome(), answer: Answer::Now };
+            return CacheAccess { outcome: at.outcome(), answer: Answer::Now };
         }
         if !self.misses_have_room(2) {
-            return Access::fail(FailReason::MissQueueFull);
+            return CacheAccess::fail(FailReason::MissQueueFull);
         }
         // A second write must not overtake a read that waits behind the first.
         let found = self.mshrs.find(request.address >> self.atom_shift);
         if found.is_some_and(|id| self.mshrs.has_read_behind_write(id)) {
-            return Access::fail(FailReason::WriteBehindRead);
+            return CacheAccess::fail(FailReason::WriteBehindRead);
         }
         match self.fetch(now, request, at, request.kind == RequestKind::WriteBack) {
             Ok(line) => {
                 self.tags.write_under_way(line, at.atoms, self.byte_masks(request));
                 self.counters.write_fetches += 1;
-                Access { outcome: at.outcome(), answer: Answer::WhenReady }
+                CacheAccess { outcome: at.outcome(), answer: Answer::WhenReady }
             }
-            Err(reason) => Access::fail(reason),
+            Err(reason) => CacheAccess::fail(reason),
         }
     }
 
-    fn lazy_fetch(&mut self, now: Cycle, request: &Request, at: &Place) -> Access {
+    fn lazy_fetch(&mut self, now: Cycle, request: &Request, at: &Place) -> CacheAccess {
         if !self.misses_have_room(1) {
-            return Access::fail(FailReason::MissQueueFull);
+            return CacheAccess::fail(FailReason::MissQueueFull);
         }
         let through = self.policy.write == WritePolicy::WriteThrough;
         let answer = if through { self.pass_on(request) } else { Answer::Now };
         self.write_now(now, request, at);
-        Access { outcome: at.outcome(), answer }
+        CacheAccess { outcome: at.outcome(), answer }
     }
 
     /// Writes into a line reserved for the purpose, or notes the write for the fill under way.

@@ -1,8 +1,6 @@
 //! An independent exact reference: big dyadic numbers, and a check that a rounded result is the
 //! right one by comparing the exact value with the result's neighbours. Shares no code with the
 //! crate.
-#![allow(dead_code, reason = "each test binary uses a part")]
-
 use num::Rounding;
 use std::cmp::Ordering;
 
@@ -173,7 +171,6 @@ pub struct Shape(pub u32, pub u32);
 
 pub const F16: Shape = Shape(5, 10);
 pub const BF16: Shape = Shape(8, 7);
-pub const TF32: Shape = Shape(8, 10);
 pub const F32: Shape = Shape(8, 23);
 pub const F64: Shape = Shape(11, 52);
 

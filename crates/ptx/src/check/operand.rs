@@ -10,7 +10,7 @@ use super::names::{Declared, What};
 use super::special::{is_special_register, special_type};
 use crate::ast::*;
 use crate::diag::Diagnostic;
-use crate::isa::{self, Form, Kind, Match, Operand as Spec, vector_length};
+use crate::isa::{self, Form, Kind, Match, OperandShape as Spec, vector_length};
 use crate::names::{Opcode, Sym};
 use crate::scope::Scopes;
 use crate::types::{StateSpace, Type};

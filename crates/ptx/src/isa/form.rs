@@ -14,7 +14,7 @@ pub struct Form {
     /// Modifiers.
     pub items: Vec<Item>,
     /// Operands.
-    pub operands: Vec<Operand>,
+    pub operands: Vec<OperandShape>,
     /// The operands in the table's notation.
     pub takes: &'static str,
     /// What all of it needs.
@@ -106,7 +106,7 @@ impl Needs {
 
 /// An operand of a form.
 #[derive(Clone, Copy, Debug)]
-pub struct Operand {
+pub struct OperandShape {
     /// What it may be.
     pub kind: Kind,
     /// Whether the instruction writes it.
@@ -242,7 +242,7 @@ impl Form {
         let mut words = text.split_whitespace();
         let name = words.next().ok_or("no name")?;
         let items = words.map(Item::read).collect::<Result<_, _>>()?;
-        let operands = takes.split_whitespace().map(Operand::read).collect::<Result<_, _>>()?;
+        let operands = takes.split_whitespace().map(OperandShape::read).collect::<Result<_, _>>()?;
         Ok(Form { section, name, text, items, operands, takes, needs, until })
     }
 
@@ -320,7 +320,7 @@ impl Choice {
     }
 }
 
-impl Operand {
+impl OperandShape {
     /// Whether it is there in an opcode with these modifiers, if they decide it.
     pub fn is_with(&self, has: impl Fn(&str) -> bool) -> bool {
         self.with.is_none_or(|with| with.split('/').any(has))
@@ -333,7 +333,7 @@ impl Operand {
         let (rest, optional) = rest.strip_suffix('?').map_or((rest, false), |rest| (rest, true));
         let (rest, sink) = rest.strip_suffix('_').map_or((rest, false), |rest| (rest, true));
         let kind = Kind::read(rest, written).ok_or_else(unknown)?;
-        Ok(Operand { kind, written, sink, optional, with })
+        Ok(OperandShape { kind, written, sink, optional, with })
     }
 }
 

@@ -29,7 +29,7 @@ mod form;
 mod matching;
 mod spelling;
 
-pub use form::{Choice, Form, Item, Kind, Needs, Operand, TypeOf};
+pub use form::{Choice, Form, Item, Kind, Needs, OperandShape, TypeOf};
 pub(crate) use matching::{Match, Mismatch, match_opcode, mismatch, vector_length};
 pub(crate) use spelling::wmma_fragments;
 pub use spelling::{DECLARATIONS, Spelling};

@@ -1,7 +1,7 @@
 //! Forms written out: opcodes with their choices made, and operands that fit them. The conformance
 //! tests and the list of what can be executed are made of these.
 
-use super::{Form, Item, Kind, Needs, Operand, TypeOf, vector_length};
+use super::{Form, Item, Kind, Needs, OperandShape, TypeOf, vector_length};
 use crate::types::Type;
 
 /// An instruction written out.
@@ -128,7 +128,13 @@ fn vector(ty: Type, count: usize) -> String {
     format!("{{{}}}", parts.join(", "))
 }
 
-fn write_operand(form: &Form, operand: &Operand, at: usize, opcode: &str, types: &[Option<Type>; 4]) -> Option<String> {
+fn write_operand(
+    form: &Form,
+    operand: &OperandShape,
+    at: usize,
+    opcode: &str,
+    types: &[Option<Type>; 4],
+) -> Option<String> {
     let has = |modifier: &str| opcode.split('.').any(|m| m == modifier);
     let of = |ty: TypeOf| ty.of(types).filter(|ty| ty.bits() >= 8 && *ty != Type::B128);
     Some(match operand.kind {

@@ -1,6 +1,4 @@
 //! What several test files share.
-#![allow(dead_code)] // Each test file uses its part.
-
 pub mod oracle;
 
 use std::path::Path;

@@ -15,8 +15,8 @@ mod special;
 pub mod table;
 
 use isa::ControlBits;
-pub use op::Op;
-pub use operand::Operand;
+pub use op::SassOp;
+pub use operand::SassOperand;
 use operand::{Constant, Memory, Number, Register, Sign, URZ};
 use row::{Address, Field, RESERVED, Row, Show, Style, What, Width, bits};
 use std::sync::LazyLock;
@@ -37,13 +37,13 @@ pub enum DecodeError {
         /// Architecture.
         sm: u8,
         /// What the opcode is on other architectures: the operation, and the first and last of them.
-        known: Option<(Op, (u8, u8))>,
+        known: Option<(SassOp, (u8, u8))>,
     },
     /// A modifier has a value without meaning.
     #[error("{op}: field \"{field}\" has the reserved value {value} ({word:#034x})")]
     Reserved {
         /// The operation.
-        op: Op,
+        op: SassOp,
         /// Name of the modifier.
         field: &'static str,
         /// Its value.
@@ -54,7 +54,7 @@ pub enum DecodeError {
 }
 
 /// Names the instruction of other architectures that has an opcode.
-fn others(known: &Option<(Op, (u8, u8))>) -> String {
+fn others(known: &Option<(SassOp, (u8, u8))>) -> String {
     known.map_or(String::new(), |(op, (first, last))| format!(", on sm_{first} to sm_{last} it is a form of {op}"))
 }
 
@@ -76,7 +76,7 @@ pub struct Guard {
 
 /// A decoded instruction: a word and its row.
 #[derive(Clone, Copy, Debug)]
-pub struct Inst {
+pub struct SassInst {
     /// The row that describes it.
     pub row: &'static Row,
     /// The word, without bits that the architecture ignores.
@@ -99,7 +99,7 @@ static INDEX: LazyLock<Vec<Vec<&'static Row>>> = LazyLock::new(|| {
 });
 
 /// Decodes a word that stands at a byte address of its function.
-pub fn decode(word: u128, address: u64, sm: u8) -> Result<Inst, DecodeError> {
+pub fn decode(word: u128, address: u64, sm: u8) -> Result<SassInst, DecodeError> {
     // Volta has no uniform registers and ignores the bit that selects them.
     let word = if sm < 75 { word & !(1 << 91) } else { word };
     let code = bits(0, 12).get(word) as u16;
@@ -108,7 +108,7 @@ pub fn decode(word: u128, address: u64, sm: u8) -> Result<Inst, DecodeError> {
         let known = rows.iter().find(|row| !(row.sm.0..=row.sm.1).contains(&sm)).map(|row| (row.op, row.sm));
         return Err(DecodeError::UnknownOpcode { code, word, sm, known });
     };
-    let inst = Inst { row, word, address, sm };
+    let inst = SassInst { row, word, address, sm };
     for modifier in row.mods {
         let value = modifier.field.get(word);
         let text = modifier.text.get(value as usize).copied().unwrap_or(RESERVED);
@@ -120,14 +120,14 @@ pub fn decode(word: u128, address: u64, sm: u8) -> Result<Inst, DecodeError> {
 }
 
 /// Decodes the code of a function; each word stands for itself.
-pub fn decode_function(code: &[u8], sm: u8) -> impl Iterator<Item = Result<Inst, DecodeError>> + '_ {
+pub fn decode_function(code: &[u8], sm: u8) -> impl Iterator<Item = Result<SassInst, DecodeError>> + '_ {
     code.chunks_exact(INSTRUCTION_BYTES as usize).enumerate().map(move |(at, word)| {
         let word = u128::from_le_bytes(word.try_into().expect("the chunk has 16 bytes"));
         decode(word, at as u64 * INSTRUCTION_BYTES, sm)
     })
 }
 
-impl Inst {
+impl SassInst {
     /// The bits by which the compiler schedules it.
     pub fn control_bits(&self) -> ControlBits {
         control_bits(self.word)
@@ -167,64 +167,64 @@ impl Inst {
     }
 
     /// All operands in the row's order, those included that the text leaves out.
-    pub fn operands(&self) -> impl Iterator<Item = Operand> + '_ {
+    pub fn operands(&self) -> impl Iterator<Item = SassOperand> + '_ {
         self.row.slots.iter().map(|slot| self.operand(slot.what))
     }
 
     /// The operands that the text shows.
-    pub fn shown_operands(&self) -> impl Iterator<Item = Operand> + '_ {
+    pub fn shown_operands(&self) -> impl Iterator<Item = SassOperand> + '_ {
         self.row.slots.iter().filter_map(|slot| {
             let operand = self.operand(slot.what);
             self.shows(slot.show, Some(operand)).then_some(operand)
         })
     }
 
-    fn shows(&self, show: Show, operand: Option<Operand>) -> bool {
+    fn shows(&self, show: Show, operand: Option<SassOperand>) -> bool {
         match show {
             Show::Always => true,
             Show::Never => false,
-            Show::UnlessTrue => !matches!(operand, Some(Operand::Predicate { index: operand::PT, not: false, .. })),
+            Show::UnlessTrue => !matches!(operand, Some(SassOperand::Predicate { index: operand::PT, not: false, .. })),
             Show::Unless(field, value) => field.get(self.word) != value,
             Show::When(field, value) => field.get(self.word) == value,
         }
     }
 
     /// The operand that a slot describes.
-    pub fn operand(&self, what: What) -> Operand {
+    pub fn operand(&self, what: What) -> SassOperand {
         match what {
-            What::Reg(lo) => Operand::Register(Register::general(self.get(lo, 8) as u8)),
+            What::Reg(lo) => SassOperand::Register(Register::general(self.get(lo, 8) as u8)),
             What::Reused(lo, reuse) => {
                 let register = Register::general(self.get(lo, 8) as u8);
-                Operand::Register(Register { reuse: self.reuses(reuse), ..register })
+                SassOperand::Register(Register { reuse: self.reuses(reuse), ..register })
             }
             What::Shaped(lo, style, field, names, reuse) => {
-                let Operand::Register(register) = self.register(lo, reuse, style) else { unreachable!() };
+                let SassOperand::Register(register) = self.register(lo, reuse, style) else { unreachable!() };
                 let suffix = names.get(field.get(self.word) as usize).copied().unwrap_or_default();
-                Operand::Register(Register { suffix, ..register })
+                SassOperand::Register(Register { suffix, ..register })
             }
             What::ShapedB(style, suffix) => match self.operand(What::B(style)) {
-                Operand::Register(r) => Operand::Register(Register { suffix, ..r }),
-                Operand::Constant(c) => Operand::Constant(Constant { suffix, ..c }),
+                SassOperand::Register(r) => SassOperand::Register(Register { suffix, ..r }),
+                SassOperand::Constant(c) => SassOperand::Constant(Constant { suffix, ..c }),
                 operand => operand,
             },
             What::PredInverse(lo, not) => {
-                Operand::Predicate { index: 7 - self.get(lo, 3) as u8, uniform: false, not: self.bit(not) }
+                SassOperand::Predicate { index: 7 - self.get(lo, 3) as u8, uniform: false, not: self.bit(not) }
             }
-            What::UReg(lo) => Operand::Register(Register::uniform(self.get(lo, 6) as u8)),
+            What::UReg(lo) => SassOperand::Register(Register::uniform(self.get(lo, 6) as u8)),
             What::URegInvert(lo, invert) => {
                 let sign = Sign { invert: self.bit(invert), ..Sign::default() };
-                Operand::Register(Register { sign, ..Register::uniform(self.get(lo, 6) as u8) })
+                SassOperand::Register(Register { sign, ..Register::uniform(self.get(lo, 6) as u8) })
             }
             What::A(style) => self.register(24, 122, style),
             What::SwappedB(style) => match (self.operand(What::B(style)), self.bit(86)) {
-                (Operand::Register(r), true) => Operand::Register(Register { suffix: swapped(r.suffix), ..r }),
-                (Operand::Constant(c), true) => Operand::Constant(Constant { suffix: swapped(c.suffix), ..c }),
+                (SassOperand::Register(r), true) => SassOperand::Register(Register { suffix: swapped(r.suffix), ..r }),
+                (SassOperand::Constant(c), true) => SassOperand::Constant(Constant { suffix: swapped(c.suffix), ..c }),
                 (operand, _) => operand,
             },
             What::B(style) if matches!(self.form(), 2 | 3 | 7) => self.register(64, 123, style),
             What::B(style) | What::Word(style) => self.word_source(style),
             What::Late(style) => match self.word_source(style) {
-                Operand::Register(register) => Operand::Register(Register { reuse: false, ..register }),
+                SassOperand::Register(register) => SassOperand::Register(Register { reuse: false, ..register }),
                 operand => operand,
             },
             What::WordC(style) if self.form() == 1 => self.register(32, 124, style),
@@ -236,46 +236,46 @@ impl Inst {
             What::EitherPred(lo, not, uniform) => self.predicate(lo, not, self.sm >= 75 && self.bit(uniform)),
             What::Imm(field) => hex(field.get(self.word), field.get(self.word) as i64),
             What::SImm(field) => hex(field.get(self.word), sign_extend(field, self.word)),
-            What::Target(field) => Operand::Target(self.target(field)),
-            What::TargetAbsolute(field) => Operand::Target(sign_extend(field, self.word).wrapping_mul(4)),
+            What::Target(field) => SassOperand::Target(self.target(field)),
+            What::TargetAbsolute(field) => SassOperand::Target(sign_extend(field, self.word).wrapping_mul(4)),
             What::Indirect(lo, field) => {
                 let register = Register::general(self.get(lo, 8) as u8);
-                Operand::Indirect { register, target: self.target(field) }
+                SassOperand::Indirect { register, target: self.target(field) }
             }
             What::IndirectAbsolute(lo, field) => {
                 let register = Register::general(self.get(lo, 8) as u8);
-                Operand::Indirect { register, target: sign_extend(field, self.word).wrapping_mul(4) }
+                SassOperand::Indirect { register, target: sign_extend(field, self.word).wrapping_mul(4) }
             }
             What::IndirectUniform(lo, field) => {
                 let register = Register::uniform(self.get(lo, 6) as u8);
-                Operand::Indirect { register, target: self.target(field) }
+                SassOperand::Indirect { register, target: self.target(field) }
             }
             What::IndirectUniformAbsolute(lo, field) => {
                 let register = Register::uniform(self.get(lo, 6) as u8);
-                Operand::Indirect { register, target: sign_extend(field, self.word).wrapping_mul(4) }
+                SassOperand::Indirect { register, target: sign_extend(field, self.word).wrapping_mul(4) }
             }
-            What::ConstLoad => Operand::Constant(self.constant_load()),
+            What::ConstLoad => SassOperand::Constant(self.constant_load()),
             What::ConstUniform => {
                 let offset = sign_extend(bits(38, 16), self.word) as i32;
-                Operand::Constant(Constant { offset, ..self.constant(Sign::default(), "") })
+                SassOperand::Constant(Constant { offset, ..self.constant(Sign::default(), "") })
             }
             What::ConstUniformIndexed => {
                 let offset = sign_extend(bits(38, 16), self.word) as i32;
                 let index = Some(Register::uniform(self.get(24, 6) as u8));
-                Operand::Constant(Constant { bindless: None, index, offset, ..self.constant(Sign::default(), "") })
+                SassOperand::Constant(Constant { bindless: None, index, offset, ..self.constant(Sign::default(), "") })
             }
-            What::Address(address) => Operand::Memory(self.memory(address)),
-            What::Special => Operand::Special(self.get(72, 8) as u8),
-            What::Barrier(lo) => Operand::Barrier(self.get(lo, 4) as u8),
-            What::Scoreboard(lo) => Operand::Scoreboard(self.get(lo, 3) as u8),
-            What::ScoreboardSet(field) => Operand::ScoreboardSet(field.get(self.word) as u8),
-            What::AllPreds => Operand::AllPredicates,
-            What::Text(text) => Operand::Text(text),
+            What::Address(address) => SassOperand::Memory(self.memory(address)),
+            What::Special => SassOperand::Special(self.get(72, 8) as u8),
+            What::Barrier(lo) => SassOperand::Barrier(self.get(lo, 4) as u8),
+            What::Scoreboard(lo) => SassOperand::Scoreboard(self.get(lo, 3) as u8),
+            What::ScoreboardSet(field) => SassOperand::ScoreboardSet(field.get(self.word) as u8),
+            What::AllPreds => SassOperand::AllPredicates,
+            What::Text(text) => SassOperand::Text(text),
             What::Named(field, names) => {
-                Operand::Text(names.get(field.get(self.word) as usize).copied().unwrap_or_default())
+                SassOperand::Text(names.get(field.get(self.word) as usize).copied().unwrap_or_default())
             }
             What::Coordinates(lo) => {
-                Operand::Memory(Memory { base: self.get(lo, 8) as u8, suffix: "", uniform: None, offset: 0 })
+                SassOperand::Memory(Memory { base: self.get(lo, 8) as u8, suffix: "", uniform: None, offset: 0 })
             }
         }
     }
@@ -286,8 +286,8 @@ impl Inst {
         next.wrapping_add(sign_extend(field, self.word).wrapping_mul(4))
     }
 
-    fn predicate(&self, lo: u8, not: u8, uniform: bool) -> Operand {
-        Operand::Predicate { index: self.get(lo, 3) as u8, uniform, not: not != 0 && self.bit(not) }
+    fn predicate(&self, lo: u8, not: u8, uniform: bool) -> SassOperand {
+        SassOperand::Predicate { index: self.get(lo, 3) as u8, uniform, not: not != 0 && self.bit(not) }
     }
 
     /// Sign changes of the source at bit 24, 32 or 64.
@@ -335,24 +335,24 @@ impl Inst {
         ["", ".F32", ".H0_H0", ".H1_H1"][self.get(at, 2) as usize]
     }
 
-    fn register(&self, lo: u8, reuse: u8, style: Style) -> Operand {
+    fn register(&self, lo: u8, reuse: u8, style: Style) -> SassOperand {
         let (sign, suffix) = (self.sign(lo, style), self.halves(lo, style));
         if self.row.uniform {
-            return Operand::Register(Register { sign, suffix, ..Register::uniform(self.get(lo, 6) as u8) });
+            return SassOperand::Register(Register { sign, suffix, ..Register::uniform(self.get(lo, 6) as u8) });
         }
         let register = Register::general(self.get(lo, 8) as u8);
-        Operand::Register(Register { sign, suffix, reuse: self.reuses(reuse), ..register })
+        SassOperand::Register(Register { sign, suffix, reuse: self.reuses(reuse), ..register })
     }
 
     /// What the form puts at bit 32.
-    fn word_source(&self, style: Style) -> Operand {
+    fn word_source(&self, style: Style) -> SassOperand {
         let (sign, suffix) = (self.sign(32, style), self.halves(32, style));
         match self.form() {
             // Of conversions the source's type says whether it has a sign.
             2 | 4 if style == Style::Bytes && self.bit(74) => immediate(self.get(32, 32) as u32, Style::Signed),
             2 | 4 => immediate(self.get(32, 32) as u32, style),
-            3 | 5 => Operand::Constant(self.constant(sign, suffix)),
-            6 | 7 => Operand::Register(Register { sign, suffix, ..Register::uniform(self.get(32, 6) as u8) }),
+            3 | 5 => SassOperand::Constant(self.constant(sign, suffix)),
+            6 | 7 => SassOperand::Register(Register { sign, suffix, ..Register::uniform(self.get(32, 6) as u8) }),
             _ => self.register(32, 123, style),
         }
     }
@@ -422,8 +422,8 @@ fn sign_extend(field: Field, word: u128) -> i64 {
     ((field.get(word) << unused) as i64) >> unused
 }
 
-fn hex(bits: u64, value: i64) -> Operand {
-    Operand::Immediate { bits, number: Number::Hex(value) }
+fn hex(bits: u64, value: i64) -> SassOperand {
+    SassOperand::Immediate { bits, number: Number::Hex(value) }
 }
 
 fn float(value: f64, quiet: bool) -> Number {
@@ -445,7 +445,7 @@ fn half(bits: u16) -> Number {
     })
 }
 
-fn immediate(word: u32, style: Style) -> Operand {
+fn immediate(word: u32, style: Style) -> SassOperand {
     let bits = u64::from(word);
     let number = match style {
         Style::Bits | Style::Bytes | Style::BitsX => Number::Hex(i64::from(word)),
@@ -454,17 +454,17 @@ fn immediate(word: u32, style: Style) -> Operand {
         Style::F64 => float(f64::from_bits(bits << 32), word >> 19 & 1 == 1),
         Style::F16 => half(word as u16),
         Style::Half | Style::HalfMma => {
-            return Operand::HalfPair { bits: word, numbers: [half((word >> 16) as u16), half(word as u16)] };
+            return SassOperand::HalfPair { bits: word, numbers: [half((word >> 16) as u16), half(word as u16)] };
         }
         Style::BHalf | Style::BHalfMma => {
             let wide = |bits: u32| float(f32::from_bits(bits).into(), true);
-            return Operand::HalfPair { bits: word, numbers: [wide(word & 0xffff_0000), wide(word << 16)] };
+            return SassOperand::HalfPair { bits: word, numbers: [wide(word & 0xffff_0000), wide(word << 16)] };
         }
     };
-    Operand::Immediate { bits, number }
+    SassOperand::Immediate { bits, number }
 }
 
 /// Whether a register operand of an instruction is the zero register: for [`row::Idiom`]s.
-pub(crate) fn is_zero(operand: Operand) -> bool {
-    matches!(operand, Operand::Register(Register { index, uniform, .. }) if index == if uniform { URZ } else { operand::RZ })
+pub(crate) fn is_zero(operand: SassOperand) -> bool {
+    matches!(operand, SassOperand::Register(Register { index, uniform, .. }) if index == if uniform { URZ } else { operand::RZ })
 }

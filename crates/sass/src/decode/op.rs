@@ -4,18 +4,18 @@ macro_rules! ops {
     ($($variant:ident $name:literal,)*) => {
         /// An operation: what the mnemonic says without its modifiers.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub enum Op {
+        pub enum SassOp {
             $(#[doc = concat!("`", $name, "`")] $variant,)*
         }
 
-        impl Op {
+        impl SassOp {
             /// All operations.
-            pub const ALL: &[Op] = &[$(Op::$variant,)*];
+            pub const ALL: &[SassOp] = &[$(SassOp::$variant,)*];
 
             /// The mnemonic.
             pub const fn name(self) -> &'static str {
                 match self {
-                    $(Op::$variant => $name,)*
+                    $(SassOp::$variant => $name,)*
                 }
             }
         }

@@ -100,7 +100,7 @@ pub struct Memory {
 
 /// One operand.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Operand {
+pub enum SassOperand {
     /// Register.
     Register(Register),
     /// Predicate register.
@@ -284,32 +284,32 @@ impl fmt::Display for Number {
     }
 }
 
-impl fmt::Display for Operand {
+impl fmt::Display for SassOperand {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match *self {
-            Operand::Register(register) => write!(f, "{register}"),
-            Operand::Predicate { index, uniform, not } => {
+            SassOperand::Register(register) => write!(f, "{register}"),
+            SassOperand::Predicate { index, uniform, not } => {
                 write!(f, "{}{}P", if not { "!" } else { "" }, if uniform { "U" } else { "" })?;
                 if index == PT { f.write_str("T") } else { write!(f, "{index}") }
             }
-            Operand::Immediate { number, .. } => write!(f, "{number}"),
-            Operand::HalfPair { numbers: [high, low], .. } => write!(f, "{high}, {low}"),
-            Operand::Constant(constant) => write!(f, "{constant}"),
-            Operand::Memory(memory) => write!(f, "{memory}"),
-            Operand::Indirect { register, target } => write!(f, "{register} {}", SignedHex(target)),
-            Operand::Target(address) => write!(f, "{}", SignedHex(address)),
-            Operand::Special(number) => match super::special::name(number) {
+            SassOperand::Immediate { number, .. } => write!(f, "{number}"),
+            SassOperand::HalfPair { numbers: [high, low], .. } => write!(f, "{high}, {low}"),
+            SassOperand::Constant(constant) => write!(f, "{constant}"),
+            SassOperand::Memory(memory) => write!(f, "{memory}"),
+            SassOperand::Indirect { register, target } => write!(f, "{register} {}", SignedHex(target)),
+            SassOperand::Target(address) => write!(f, "{}", SignedHex(address)),
+            SassOperand::Special(number) => match super::special::name(number) {
                 Some(name) => f.write_str(name),
                 None => write!(f, "SR{number}"),
             },
-            Operand::Barrier(number) => write!(f, "B{number}"),
-            Operand::Scoreboard(number) => write!(f, "SB{number}"),
-            Operand::ScoreboardSet(mask) => {
+            SassOperand::Barrier(number) => write!(f, "B{number}"),
+            SassOperand::Scoreboard(number) => write!(f, "SB{number}"),
+            SassOperand::ScoreboardSet(mask) => {
                 let list: Vec<_> = (0..8).rev().filter(|bit| mask >> bit & 1 == 1).map(|bit| bit.to_string()).collect();
                 write!(f, "{{{}}}", list.join(","))
             }
-            Operand::AllPredicates => f.write_str("PR"),
-            Operand::Text(text) => f.write_str(text),
+            SassOperand::AllPredicates => f.write_str("PR"),
+            SassOperand::Text(text) => f.write_str(text),
         }
     }
 }

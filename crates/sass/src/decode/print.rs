@@ -1,10 +1,10 @@
 //! The disassembler's text.
 
 use super::table::CALL_ABSOLUTE;
-use super::{Guard, Inst, Op, Operand, operand::PT};
+use super::{Guard, SassInst, SassOp, SassOperand, operand::PT};
 use std::fmt;
 
-impl fmt::Display for Op {
+impl fmt::Display for SassOp {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -22,7 +22,7 @@ impl fmt::Display for Guard {
 }
 
 /// `@!P0 IADD3.X R3, RZ, R3, RZ, P1, !PT`: no final semicolon, single spaces.
-impl fmt::Display for Inst {
+impl fmt::Display for SassInst {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         write!(f, "{}{}", self.guard(), self.row.op)?;
         if let Some(idiom) = self.row.idiom {
@@ -36,7 +36,9 @@ impl fmt::Display for Inst {
             f.write_str(if at == 0 { " " } else { ", " })?;
             match operand {
                 // Absolute calls alone leave out what is not added.
-                Operand::Indirect { register, target: 0 } if self.row.code == CALL_ABSOLUTE => write!(f, "{register}")?,
+                SassOperand::Indirect { register, target: 0 } if self.row.code == CALL_ABSOLUTE => {
+                    write!(f, "{register}")?
+                }
                 operand => write!(f, "{operand}")?,
             }
         }

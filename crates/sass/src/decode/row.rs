@@ -1,7 +1,7 @@
 //! What a row of the instruction table says.
 
-use super::Inst;
-use super::op::Op;
+use super::SassInst;
+use super::op::SassOp;
 
 /// `len` bits of the instruction word from bit `lo` on, below `len_high` bits from bit `lo_high` on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -253,13 +253,13 @@ pub const fn shown(what: What, show: Show) -> Slot {
 }
 
 /// Works out a suffix that stands for a common use of a general instruction, such as `.MOV`.
-pub type Idiom = fn(&Inst) -> &'static str;
+pub type Idiom = fn(&SassInst) -> &'static str;
 
 /// One instruction form: everything that decoding and printing need.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
     /// The operation.
-    pub op: Op,
+    pub op: SassOp,
     /// Bits 0 to 8.
     pub code: u16,
     /// Which values of bits 9 to 11 the row stands for, as a bit set.
@@ -282,7 +282,7 @@ pub struct Row {
 
 /// A row for all architectures.
 pub const fn row(
-    op: Op,
+    op: SassOp,
     code: u16,
     forms: &[u8],
     mods: &'static [Mod],

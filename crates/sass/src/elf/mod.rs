@@ -85,11 +85,11 @@ pub struct Cubin<'a> {
     /// Architecture, such as 75.
     pub sm: u8,
     /// Kernels and, in relocatable code, functions, in the file's order.
-    pub functions: Vec<Function<'a>>,
+    pub functions: Vec<ElfFunction<'a>>,
     /// Constant banks shared by all kernels.
     pub constants: Vec<ConstantBank<'a>>,
     /// Variables with a name: `__device__` and `__constant__`.
-    pub variables: Vec<Variable<'a>>,
+    pub variables: Vec<ElfVariable<'a>>,
     /// Bytes of global memory without an initial value (`.nv.global`).
     pub global_bytes: u64,
     /// Initial values of global memory (`.nv.global.init`).
@@ -105,14 +105,14 @@ impl<'a> Cubin<'a> {
     }
 
     /// The kernels.
-    pub fn kernels(&self) -> impl Iterator<Item = &Function<'a>> {
+    pub fn kernels(&self) -> impl Iterator<Item = &ElfFunction<'a>> {
         self.functions.iter().filter(|function| function.is_kernel)
     }
 }
 
 /// A kernel or function and its resources.
 #[derive(Clone, Debug)]
-pub struct Function<'a> {
+pub struct ElfFunction<'a> {
     /// Its name as linked.
     pub name: &'a str,
     /// It can be launched.
@@ -184,7 +184,7 @@ pub enum Space {
 
 /// A named variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Variable<'a> {
+pub struct ElfVariable<'a> {
     /// Its name as linked.
     pub name: &'a str,
     /// Where it lives.

@@ -2,7 +2,7 @@
 
 use super::info::{Attribute, attributes};
 use super::sections::{File, Section, Symbol, fail, read};
-use super::{ConstantBank, Cubin, ElfError, Function, Problem, Relocation, RelocationKind, Space, Variable};
+use super::{ConstantBank, Cubin, ElfError, ElfFunction, ElfVariable, Problem, Relocation, RelocationKind, Space};
 use std::collections::{HashMap, HashSet};
 
 /// Architectures whose instructions are decoded.
@@ -71,8 +71,8 @@ fn constant_bank(name: &str) -> Option<(u8, &str)> {
     Some((number.parse().ok()?, rest))
 }
 
-fn functions<'a>(file: &File<'a>, symbols: &[Symbol<'a>], sm: u8) -> Result<Vec<Function<'a>>, ElfError> {
-    let mut functions: Vec<Function> = Vec::new();
+fn functions<'a>(file: &File<'a>, symbols: &[Symbol<'a>], sm: u8) -> Result<Vec<ElfFunction<'a>>, ElfError> {
+    let mut functions: Vec<ElfFunction> = Vec::new();
     let mut of_section: HashMap<usize, usize> = HashMap::new();
     let mut names = HashSet::new();
     for (index, section) in file.sections.iter().enumerate() {
@@ -84,7 +84,7 @@ fn functions<'a>(file: &File<'a>, symbols: &[Symbol<'a>], sm: u8) -> Result<Vec<
             return fail(section.data.offset() as u64, Problem::Duplicate("function of the same name"));
         }
         of_section.insert(index, functions.len());
-        functions.push(Function {
+        functions.push(ElfFunction {
             name,
             is_kernel: false,
             code: section.data.data(),
@@ -119,7 +119,7 @@ fn functions<'a>(file: &File<'a>, symbols: &[Symbol<'a>], sm: u8) -> Result<Vec<
 
 /// `.nv.info`: attributes that name their function by its symbol.
 fn shared_attributes(
-    functions: &mut [Function],
+    functions: &mut [ElfFunction],
     by_name: &HashMap<&str, usize>,
     symbols: &[Symbol],
     section: &Section,
@@ -145,7 +145,7 @@ fn shared_attributes(
 }
 
 /// `.nv.info.<function>`.
-fn own_attributes(function: &mut Function, section: &Section) -> Result<(), ElfError> {
+fn own_attributes(function: &mut ElfFunction, section: &Section) -> Result<(), ElfError> {
     for attribute in attributes(section.data)? {
         match attribute {
             Attribute::Parameter(parameter) => function.parameters.push(parameter),
@@ -199,7 +199,7 @@ fn read_relocations<'a>(
         .collect()
 }
 
-fn variables<'a>(file: &File<'a>, symbols: &[Symbol<'a>]) -> Vec<Variable<'a>> {
+fn variables<'a>(file: &File<'a>, symbols: &[Symbol<'a>]) -> Vec<ElfVariable<'a>> {
     let place = |symbol: &Symbol| match file.sections.get(usize::from(symbol.section))?.name {
         ".nv.global" => Some(Space::Global),
         ".nv.global.init" => Some(Space::GlobalInit),
@@ -210,7 +210,7 @@ fn variables<'a>(file: &File<'a>, symbols: &[Symbol<'a>]) -> Vec<Variable<'a>> {
         .filter(|symbol| symbol.info & 15 == 1)
         .filter_map(|symbol| {
             let space = place(symbol)?;
-            Some(Variable { name: symbol.name, space, offset: symbol.value, bytes: symbol.size })
+            Some(ElfVariable { name: symbol.name, space, offset: symbol.value, bytes: symbol.size })
         })
         .collect()
 }

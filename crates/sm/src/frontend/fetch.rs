@@ -23,7 +23,7 @@ use crate::warps::mask::WarpMask;
 use config::BranchFetch;
 use isa::{Pc, WarpSlot, WarpStream};
 use kit::Cycle;
-use mem::cache::Outcome;
+use mem::cache::CacheOutcome;
 use mem::{Cache, Request, RequestKind};
 use std::collections::VecDeque;
 
@@ -203,8 +203,8 @@ impl<M: WarpMask> Fetch<M> {
         let outcome = icache.access(tick.now, &request).outcome;
         self.may_send |= icache.peek_miss().is_some();
         match outcome {
-            Outcome::Hit => true,
-            Outcome::Miss | Outcome::Merged => {
+            CacheOutcome::Hit => true,
+            CacheOutcome::Miss | CacheOutcome::Merged => {
                 self.missing.insert(warp);
                 state.dirty.insert(warp);
                 state.counters.fetches += 1;
@@ -212,7 +212,7 @@ impl<M: WarpMask> Fetch<M> {
                 tick.observer.fetched(tick.now, warp, pc);
                 false
             }
-            Outcome::Fail(_) => {
+            CacheOutcome::Fail(_) => {
                 state.counters.fetch_refusals += 1;
                 false
             }

@@ -10,7 +10,7 @@ use crate::frontend::fetch::Fetch;
 use crate::inflight::{InstId, Stage, Window};
 use crate::issue::policy::IssuePolicy;
 use crate::issue::schedulers::{Scheduler, View};
-use crate::kernel::Kernel;
+use crate::kernel::ResidentKernel;
 use crate::memory::LoadStoreUnit;
 use crate::observe::observer::{Observer, Seen};
 use crate::observe::stalls::{SlotAccount, Stall};
@@ -83,7 +83,7 @@ impl<D: CoreDesign> IssueStage<D> {
     /// Whether a scheduler has anything to look at. One that found nothing to issue finds nothing until
     /// something changes, for the same reason.
     #[inline(always)]
-    pub fn has_work(&mut self, now: Cycle, kernels: &[Kernel], state: &mut State<MaskOf<D>>) -> bool {
+    pub fn has_work(&mut self, now: Cycle, kernels: &[ResidentKernel], state: &mut State<MaskOf<D>>) -> bool {
         let window = Window { slab: &state.slab, kernels };
         if self.policy.tick(now, window, &mut state.wake_up) {
             state.dirty = MaskOf::<D>::ALL;

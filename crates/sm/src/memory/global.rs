@@ -4,7 +4,7 @@ use super::{Dispatch, LoadStoreUnit, TOKEN_BYPASS};
 use crate::design::CoreDesign;
 use crate::execute::write_back::WriteBack;
 use crate::inflight::{InstId, Slab};
-use crate::kernel::Kernel;
+use crate::kernel::ResidentKernel;
 use crate::observe::observer::Observer;
 use crate::state::State;
 use crate::warps::mask::WarpMask;
@@ -12,7 +12,7 @@ use config::L1Data;
 use isa::{Access, Space, WarpSlot};
 use kit::bits::set_bits;
 use kit::{Counters, Cycle, NEVER};
-use mem::cache::{Answer, CacheCounters, Failure, Outcome};
+use mem::cache::{Answer, CacheCounters, CacheOutcome, Refusal};
 use mem::coalesce::Granularity;
 use mem::{Cache, Port, Request, RequestKind};
 use std::collections::VecDeque;
@@ -33,7 +33,7 @@ pub struct L1 {
     /// No front access but those that have failed is due before.
     next_due: Cycle,
     /// Some front access has failed: the one that may first succeed.
-    failure: Option<Failure>,
+    failure: Option<Refusal>,
     latency: Cycle,
     interleave: u64,
     /// Where in an address the bank's number stands, if it does: shift and mask.
@@ -46,7 +46,7 @@ struct LookUps {
     /// The last cycle in which an access came in.
     last_in: Option<Cycle>,
     /// The front access has failed.
-    failure: Option<Failure>,
+    failure: Option<Refusal>,
 }
 
 impl L1 {
@@ -113,7 +113,7 @@ impl L1 {
     }
 
     /// A front access cannot be taken.
-    fn note(&mut self, failure: Failure) {
+    fn note(&mut self, failure: Refusal) {
         // One that waits for anything but an MSHR may succeed at any change.
         if self.failure.is_none_or(|other| other.waits_for_mshr()) {
             self.failure = Some(failure);
@@ -149,7 +149,7 @@ impl LoadStoreUnit {
     pub(super) fn begin_global<M: WarpMask>(
         &mut self,
         state: &mut State<M>,
-        kernels: &[Kernel],
+        kernels: &[ResidentKernel],
         id: InstId,
         bypass: bool,
     ) {
@@ -289,13 +289,13 @@ impl LoadStoreUnit {
         }
         let access = l1.cache.access(now, &request);
         self.may_send |= l1.cache.peek_miss().is_some();
-        if let Outcome::Fail(reason) = access.outcome {
+        if let CacheOutcome::Fail(reason) = access.outcome {
             let failure = l1.cache.failure(reason);
             queue.failure = Some(failure);
             l1.note(failure);
             return;
         }
-        if access.outcome == Outcome::Miss {
+        if access.outcome == CacheOutcome::Miss {
             let state = &mut *wb.state;
             let token = request.token as u16;
             let is_write = request.kind == RequestKind::Write;

@@ -32,7 +32,7 @@ use crate::execute::latches::Latches;
 use crate::execute::write_back::WriteBack;
 use crate::frontend::fetch::Fetch;
 use crate::inflight::{InstId, Stage};
-use crate::kernel::Kernel;
+use crate::kernel::ResidentKernel;
 use crate::observe::observer::{Observer, Seen};
 use crate::operands::OperandStage;
 use crate::spec::CoreSpec;
@@ -274,7 +274,7 @@ impl LoadStoreUnit {
 
     /// A kernel comes to the SM: an SM without any other, which is `alone`, gives L1 what shared memory
     /// leaves.
-    pub fn prepare_kernel(&mut self, spec: &CoreSpec, (id, kernel): (KernelId, &Kernel), alone: bool) {
+    pub fn prepare_kernel(&mut self, spec: &CoreSpec, (id, kernel): (KernelId, &ResidentKernel), alone: bool) {
         let l1d = &spec.sm.l1d;
         if self.last_kernel.replace(id) == Some(id) || !alone || l1d.shared_carveouts_bytes.is_empty() {
             return;

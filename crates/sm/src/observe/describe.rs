@@ -2,7 +2,7 @@
 
 use crate::design::{CoreDesign, MaskOf};
 use crate::issue::policy::IssuePolicy;
-use crate::kernel::Kernel;
+use crate::kernel::ResidentKernel;
 use crate::observe::observer::Observer;
 use crate::observe::stalls::Stall;
 use crate::sm::Sm;
@@ -51,11 +51,11 @@ impl std::fmt::Display for BlockedWarp {
 
 impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
     /// Every resident warp with what keeps it from issuing.
-    pub fn describe_stalls(&self, kernels: &[Kernel]) -> Vec<BlockedWarp> {
+    pub fn describe_stalls(&self, kernels: &[ResidentKernel]) -> Vec<BlockedWarp> {
         self.state.warps.resident.iter().map(|warp| self.describe_warp(kernels, warp)).collect()
     }
 
-    fn describe_warp(&self, kernels: &[Kernel], warp: WarpSlot) -> BlockedWarp {
+    fn describe_warp(&self, kernels: &[ResidentKernel], warp: WarpSlot) -> BlockedWarp {
         let w = warp.index();
         let kernel = self.state.warps.kernel[w];
         let program = &kernels[kernel.index()].code.program;

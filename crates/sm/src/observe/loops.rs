@@ -1,7 +1,7 @@
 //! Warps that repeat themselves: their states for a watchdog, and the loops that they execute.
 
 use crate::design::CoreDesign;
-use crate::kernel::Kernel;
+use crate::kernel::ResidentKernel;
 use crate::observe::observer::Observer;
 use crate::sm::Sm;
 use crate::warps::mask::WarpMask;
@@ -31,7 +31,7 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
     pub fn follow_loops(
         &mut self,
         now: Cycle,
-        kernels: &[Kernel],
+        kernels: &[ResidentKernel],
         shared: &mut S::Shared,
         blocked: impl Fn(WarpSlot) -> bool,
     ) -> Vec<SpinningWarp> {
@@ -42,7 +42,7 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
     fn follow(
         &mut self,
         now: Cycle,
-        kernels: &[Kernel],
+        kernels: &[ResidentKernel],
         shared: &mut S::Shared,
         warp: WarpSlot,
         blocked: bool,

@@ -5,7 +5,7 @@
 use super::Route;
 use super::scalar::{ScalarCounts, ScalarPath};
 use crate::inflight::{InFlight, InstId, Slab};
-use crate::kernel::Kernel;
+use crate::kernel::ResidentKernel;
 use crate::spec::{CoreSpec, Pipe, SpecError, within};
 use isa::{DynInst, Fault, StepContext, WarpSlot, WarpStream};
 use kit::{LaneMask, WARP_LANES};
@@ -21,7 +21,7 @@ impl Layer {
     }
 
     /// A warp that is the `index`-th of a CTA of `kernel` takes a slot.
-    pub fn start_warp(&mut self, warp: WarpSlot, kernel: &Kernel, index: usize) {
+    pub fn start_warp(&mut self, warp: WarpSlot, kernel: &ResidentKernel, index: usize) {
         if let Some(path) = &mut self.0 {
             let threads = (kernel.shape.block.volume() - (index * WARP_LANES) as u64).min(WARP_LANES as u64);
             let live = LaneMask::MAX >> (WARP_LANES as u64 - threads);
@@ -47,7 +47,7 @@ impl Layer {
 
     /// Settles the way of `id`, which has just been executed.
     #[inline]
-    pub fn settle(&mut self, slab: &mut Slab, kernels: &[Kernel], id: InstId) {
+    pub fn settle(&mut self, slab: &mut Slab, kernels: &[ResidentKernel], id: InstId) {
         if let Some(path) = &mut self.0 {
             settle(path, slab, kernels, id);
         }
@@ -67,7 +67,7 @@ impl Layer {
 }
 
 #[cold]
-fn settle(path: &mut ScalarPath, slab: &mut Slab, kernels: &[Kernel], id: InstId) {
+fn settle(path: &mut ScalarPath, slab: &mut Slab, kernels: &[ResidentKernel], id: InstId) {
     let InFlight { warp, kernel, mut micro, .. } = *slab.get(id);
     let (unit, route) = path.route(warp, &kernels[kernel.index()], slab.dynamic(id), &mut micro);
     let flight = slab.get_mut(id);

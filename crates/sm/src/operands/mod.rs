@@ -30,7 +30,7 @@ pub use stations::{FeedsStations, ReservationStations, StationCounts};
 use crate::execute::latches::Latches;
 use crate::inflight::{InstId, Slab, Window};
 use crate::issue::policy::IssuePolicy;
-use crate::kernel::Kernel;
+use crate::kernel::ResidentKernel;
 use crate::observe::observer::{Observer, Seen};
 use crate::warps::mask::WarpMask;
 use kit::Cycle;
@@ -56,7 +56,7 @@ pub struct Wires<'a> {
     /// The instructions in flight.
     pub slab: &'a mut Slab,
     /// Their kernels.
-    pub kernels: &'a [Kernel],
+    pub kernels: &'a [ResidentKernel],
 }
 
 impl Wires<'_> {
@@ -88,7 +88,7 @@ pub struct Hooks<'a, P: IssuePolicy, O> {
     pub(crate) pending: &'a mut P::Mask,
     /// Registers read by lanes.
     pub(crate) lane_reads: &'a mut u64,
-    pub(crate) kernels: &'a [Kernel],
+    pub(crate) kernels: &'a [ResidentKernel],
     pub(crate) now: Cycle,
     /// What the stage has done in this cycle.
     pub done: Collected,

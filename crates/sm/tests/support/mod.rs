@@ -1,7 +1,5 @@
 //! What the tests of the SM share: scripted warps, a small GPU, a memory of fixed latency, a run
 //! loop that sleeps or does not.
-#![allow(dead_code, reason = "each test uses its part")]
-
 use config::{GpuConfig, Unit};
 use isa::{
     Access, BarrierArrival, CacheOp, Control, CtaSlot, Dim3, DynInst, Fault, InstSpec, KernelId, LaunchShape,
@@ -11,8 +9,8 @@ use isa::{
 use kit::{Cycle, NEVER};
 use mem::{Port, RequestKind};
 use sm::{
-    Board, Code, ConfigOf, CoreDesign, CoreOptions, CoreSpec, Env, FinishedCta, InOrder, InstId, Kernel, Observer, Sm,
-    Stall, Structure, Timeline, TimingTable, Window,
+    Board, Code, ConfigOf, CoreDesign, CoreOptions, CoreSpec, Env, FinishedCta, InOrder, InstId, Observer,
+    ResidentKernel, Sm, Stall, Structure, Timeline, TimingTable, Window,
 };
 use std::sync::Arc;
 
@@ -403,7 +401,7 @@ impl Bench {
             registers_per_thread: self.registers,
             shared_bytes: self.shared_bytes,
         };
-        let kernels = [Kernel::new(code, shape, &spec)];
+        let kernels = [ResidentKernel::new(code, shape, &spec)];
         let mut stream = Scripted::new(&self.lines);
         (stream.per_warp, stream.skip) = (self.per_warp, self.skip);
         let sm = Sm::new(0, spec, stream, policy, observer);
@@ -417,7 +415,7 @@ impl Bench {
 pub struct Run<O: Observer, P: CoreDesign = InOrder> {
     pub sm: Sm<Scripted, P, O>,
     pub port: Port,
-    pub kernels: [Kernel; 1],
+    pub kernels: [ResidentKernel; 1],
     /// First cycle in which the SM was empty.
     pub now: Cycle,
     pub ticks: u64,

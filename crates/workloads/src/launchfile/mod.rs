@@ -17,14 +17,14 @@ mod runner;
 
 pub use diagnostics::{LaunchFileError, Problem};
 pub use model::LaunchFile;
-pub use runner::{LaunchError, LaunchOutcome};
+pub use runner::{LaunchFileRunError, LaunchOutcome};
 
 use std::path::{Path, PathBuf};
 
 impl LaunchFile {
     /// Reads a launch file. `overrides` replace entries of its `[values]`: (name, expression).
-    pub fn load(path: &Path, overrides: &[(String, String)]) -> Result<Self, LaunchError> {
-        let io = |source| LaunchError::Io { path: path.to_owned(), source };
+    pub fn load(path: &Path, overrides: &[(String, String)]) -> Result<Self, LaunchFileRunError> {
+        let io = |source| LaunchFileRunError::Io { path: path.to_owned(), source };
         let text = kit::files::read_text(path).map_err(io)?;
         Ok(Self::parse(path, &text, overrides).map_err(Box::new)?)
     }

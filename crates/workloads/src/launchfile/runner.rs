@@ -7,7 +7,8 @@ use super::expr::{Expr, Scope};
 use super::model::*;
 use crate::check::Check;
 use crate::device::{
-    Arg, Buffer, Code, Device, DeviceError, Launch, MOST_LAUNCHES, ModuleId, ModuleSource, ParameterInfo, Registers,
+    ArgBytes, Buffer, Code, Device, DeviceError, LaunchRequest, MOST_LAUNCHES, ModuleId, ModuleSource, ParameterInfo,
+    Registers,
 };
 use crate::element::{Number, ScalarType};
 use isa::{Channel, Dim3, Image, Shape};
@@ -21,7 +22,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the names of some fields and variants say it all")]
-pub enum LaunchError {
+pub enum LaunchFileRunError {
     /// Something is wrong with the file or with what it refers to.
     #[error("{0}")]
     File(#[from] Box<LaunchFileError>),
@@ -64,7 +65,7 @@ impl LaunchFile {
     /// Runs it: fills the buffers, checks every launch against its kernel, launches, then prints,
     /// writes and compares. Problems that can be known before the first launch are reported
     /// together before it.
-    pub fn run(&self, device: &mut dyn Device) -> Result<LaunchOutcome, LaunchError> {
+    pub fn run(&self, device: &mut dyn Device) -> Result<LaunchOutcome, LaunchFileRunError> {
         kit::output::check(&self.outputs(), &self.inputs())?;
         let filled = self.fill_buffers()?;
         if let Some(bytes) = self.stack_bytes {
@@ -82,11 +83,11 @@ impl LaunchFile {
         Ok(outcome)
     }
 
-    fn error(&self, problems: Vec<Problem>) -> LaunchError {
-        LaunchError::File(Box::new(LaunchFileError::new(&self.path, &self.text, problems)))
+    fn error(&self, problems: Vec<Problem>) -> LaunchFileRunError {
+        LaunchFileRunError::File(Box::new(LaunchFileError::new(&self.path, &self.text, problems)))
     }
 
-    fn fill_buffers(&self) -> Result<Vec<Filled>, LaunchError> {
+    fn fill_buffers(&self) -> Result<Vec<Filled>, LaunchFileRunError> {
         let (mut filled, mut problems) = (Vec::new(), Vec::new());
         for spec in &self.buffers {
             let scope = Contents { values: &self.values, buffers: &filled };
@@ -101,7 +102,7 @@ impl LaunchFile {
         if problems.is_empty() { Ok(filled) } else { Err(self.error(problems)) }
     }
 
-    fn load_modules(&self, device: &mut dyn Device) -> Result<Vec<ModuleId>, LaunchError> {
+    fn load_modules(&self, device: &mut dyn Device) -> Result<Vec<ModuleId>, LaunchFileRunError> {
         let mut ids = Vec::new();
         for module in &self.modules {
             let path = self.beside(&module.item);
@@ -126,7 +127,7 @@ impl LaunchFile {
         device: &dyn Device,
         modules: &[ModuleId],
         scope: &Contents<'_>,
-    ) -> Result<Vec<Plan<'_>>, LaunchError> {
+    ) -> Result<Vec<Plan<'_>>, LaunchFileRunError> {
         let (mut plans, mut problems) = (Vec::new(), Vec::new());
         let mut all = 0;
         for spec in &self.launches {
@@ -201,7 +202,7 @@ impl LaunchFile {
         plans: &[Plan<'_>],
         filled: &[Filled],
         buffers: &mut Vec<Buffer>,
-    ) -> Result<LaunchOutcome, LaunchError> {
+    ) -> Result<LaunchOutcome, LaunchFileRunError> {
         for (spec, contents) in self.buffers.iter().zip(filled) {
             let buffer = device.alloc(&spec.name.item, contents.size_bytes())?;
             buffers.push(buffer);
@@ -228,7 +229,7 @@ impl LaunchFile {
                         (error, _) => error.into(),
                     })?);
                 }
-                device.launch(&Launch {
+                device.launch(&LaunchRequest {
                     module: modules[plan.spec.module],
                     kernel: &plan.spec.kernel.item,
                     grid: launch.grid,
@@ -260,7 +261,7 @@ impl LaunchFile {
         scope: &Contents<'_>,
         buffers: &[Buffer],
         outcome: &mut LaunchOutcome,
-    ) -> Result<(), LaunchError> {
+    ) -> Result<(), LaunchFileRunError> {
         let ty = scope.buffers[spec.buffer].ty;
         let name = &self.buffers[spec.buffer].name.item;
         let in_file = |problem| self.error(vec![problem]);
@@ -275,7 +276,7 @@ impl LaunchFile {
         if let Some(target) = &spec.write {
             let path = self.beside(&target.item);
             write(&path, &data::encode(&path, &bytes, ty))
-                .map_err(|source| LaunchError::Unwritten { path: path.clone(), source })?;
+                .map_err(|source| LaunchFileRunError::Unwritten { path: path.clone(), source })?;
             outcome.written.push(path);
         }
         if let Some(compare) = &spec.compare {
@@ -428,9 +429,9 @@ enum ArgValue {
 struct Images(Vec<(Image, u64)>);
 
 impl Images {
-    fn arg(&mut self, device: &mut dyn Device, value: ArgValue) -> Result<Arg, DeviceError> {
+    fn arg(&mut self, device: &mut dyn Device, value: ArgValue) -> Result<ArgBytes, DeviceError> {
         let image = match value {
-            ArgValue::Bytes(bytes) => return Ok(Arg::from_bytes(bytes)),
+            ArgValue::Bytes(bytes) => return Ok(ArgBytes::from_bytes(bytes)),
             ArgValue::Image(image) => image,
         };
         if let Some((_, object)) = self.0.iter().find(|(known, _)| *known == image) {

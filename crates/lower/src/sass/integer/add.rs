@@ -5,7 +5,7 @@ use crate::sass::operand::{has, is_zero, operands, sign_of};
 use exec::int::{Int1, Int2, Int3};
 use exec::lanes::{Pred, Reg};
 use exec::op::Op;
-use sass::decode::{Inst, Operand};
+use sass::decode::{SassInst, SassOperand};
 
 /// A summand.
 #[derive(Clone, Copy, Debug)]
@@ -27,7 +27,7 @@ impl Term {
         self.value
     }
 
-    pub fn read(b: &mut Builder<'_>, operand: Operand) -> Lowered<Self> {
+    pub fn read(b: &mut Builder<'_>, operand: SassOperand) -> Lowered<Self> {
         let sign = sign_of(operand);
         Ok(Self { value: b.source(operand)?, minus: sign.negate || sign.invert, zero: is_zero(operand) })
     }
@@ -85,7 +85,7 @@ fn add_plainly(b: &mut Builder<'_>, d: Reg, terms: &[Term]) {
 }
 
 /// `d` = sum of operands.
-pub(super) fn sum(b: &mut Builder<'_>, d: Reg, operands: &[Operand]) -> Lowered<()> {
+pub(super) fn sum(b: &mut Builder<'_>, d: Reg, operands: &[SassOperand]) -> Lowered<()> {
     let terms = operands.iter().map(|&o| Term::read(b, o)).collect::<Lowered<Vec<Term>>>()?;
     add(b, d, &terms, Carries::NONE);
     Ok(())
@@ -93,7 +93,7 @@ pub(super) fn sum(b: &mut Builder<'_>, d: Reg, operands: &[Operand]) -> Lowered<
 
 /// `IADD3`: negation is the literal two's complement, so that `-0` carries; with `.X` it is the one's
 /// complement.
-pub(super) fn iadd3(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
+pub(super) fn iadd3(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, p, q, x, y, z, c, e] = operands(inst)?;
     let terms = [Term::read(b, x)?, Term::read(b, y)?, Term::read(b, z)?];
     let carry_in = if has(inst, "extended") { Some([b.pred(c)?, b.pred(e)?]) } else { None };
@@ -105,9 +105,9 @@ pub(super) fn iadd3(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
 
 /// `LEA`: a shifted value plus another one. The sign changes of the first operand apply to the shifted
 /// value.
-pub(super) fn lea(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
+pub(super) fn lea(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, p, x, y, high_word, shift, c] = operands(inst)?;
-    let Operand::Immediate { bits: shift, .. } = shift else { return Err("it has an unknown form".into()) };
+    let SassOperand::Immediate { bits: shift, .. } = shift else { return Err("it has an unknown form".into()) };
     if matches!(inst.form(), 2 | 3 | 7) && shift % 2 == 1 {
         return Err("an odd shift in this form is not executable: its lowest bit is also a sign's".into());
     }

@@ -4,10 +4,10 @@ use crate::sass::builder::{Builder, Lowered};
 use crate::sass::operand::{has, no_predicate, operands};
 use exec::int::{Int1, Int2, Int3};
 use exec::op::Op;
-use sass::decode::{Inst, Op as Opcode, Operand};
+use sass::decode::{SassInst, SassOp, SassOperand};
 
 /// `SHF`: one word of a pair that is shifted. The amount is clamped to the bits of the type, or wraps.
-pub(super) fn shift(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
+pub(super) fn shift(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, low, amount, high] = operands(inst)?;
     let (wide, signed) = match inst.modifier("type") {
         Some(0) => (true, true),
@@ -18,7 +18,7 @@ pub(super) fn shift(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
     let (right, upper, wrap) = (has(inst, "right"), has(inst, "high"), has(inst, "wrap"));
     let bits = if wide { 64 } else { 32 };
     let amount = match amount {
-        Operand::Immediate { bits: n, .. } => b.constant(if wrap { n as u32 % bits } else { (n as u32).min(bits) }),
+        SassOperand::Immediate { bits: n, .. } => b.constant(if wrap { n as u32 % bits } else { (n as u32).min(bits) }),
         amount => {
             let amount = b.source(amount)?;
             if wrap {
@@ -47,10 +47,10 @@ pub(super) fn shift(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
 }
 
 /// `SGXT` and `BMSK`.
-pub(super) fn field(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
+pub(super) fn field(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, x, y] = operands(inst)?;
     let s = [b.source(x)?, b.source(y)?];
-    let mask = matches!(inst.row.op, Opcode::BMsk | Opcode::UBMsk);
+    let mask = matches!(inst.row.op, SassOp::BMsk | SassOp::UBMsk);
     let op = match (mask, has(inst, "signed"), has(inst, "wrap")) {
         (true, _, false) => Int2::BmskClamp,
         (true, _, true) => Int2::BmskWrap,
@@ -65,7 +65,7 @@ pub(super) fn field(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
 }
 
 /// `FLO`.
-pub(super) fn find(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
+pub(super) fn find(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, p, s] = operands(inst)?;
     no_predicate(b, p)?;
     let s = b.int_source(s)?;

@@ -12,7 +12,7 @@ use exec::compare::{Combine, CompareType, Comparison, Relation};
 use exec::int::{Int1, Int2};
 use exec::lanes::{Pred, Reg};
 use exec::op::Op;
-use sass::decode::{Inst, Op as Opcode, Operand};
+use sass::decode::{SassInst, SassOp, SassOperand};
 
 /// One in both halves.
 const ONES: u32 = 0x0001_0001;
@@ -25,7 +25,7 @@ struct Kind {
 }
 
 impl Kind {
-    fn of(inst: &Inst) -> Self {
+    fn of(inst: &SassInst) -> Self {
         let bits = inst.modifier("type").unwrap_or_else(|| u64::from(has(inst, "signed")));
         Self { signed: bits & 1 == 1, halves: bits & 2 == 2 }
     }
@@ -49,15 +49,15 @@ impl Kind {
     }
 }
 
-pub(super) fn extreme(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
-    let list: Vec<Operand> = inst.operands().collect();
+pub(super) fn extreme(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
+    let list: Vec<SassOperand> = inst.operands().collect();
     let [d, ref middle @ .., p] = list[..] else { return Err("it has an unknown form".into()) };
-    let (choices, sources): (Vec<Operand>, Vec<Operand>) =
-        middle.iter().partition(|o| matches!(o, Operand::Predicate { .. }));
+    let (choices, sources): (Vec<SassOperand>, Vec<SassOperand>) =
+        middle.iter().partition(|o| matches!(o, SassOperand::Predicate { .. }));
     let (kind, p) = (Kind::of(inst), b.pred(p)?);
     let mut sources = &sources[..];
     let mut values = Vec::new();
-    if inst.row.op == Opcode::VIAddMnMx {
+    if inst.row.op == SassOp::VIAddMnMx {
         let sum = b.scratch(1);
         match kind.halves {
             true => sum16x2(b, sum, [sources[0], sources[1]])?,
@@ -125,7 +125,7 @@ fn choose(b: &mut Builder<'_>, kind: Kind, p: Pred, values: &[Reg], d: Reg) {
 }
 
 /// `d` = sum of two operands in each half; a negation is of each half too.
-fn sum16x2(b: &mut Builder<'_>, d: Reg, operands: [Operand; 2]) -> Lowered<()> {
+fn sum16x2(b: &mut Builder<'_>, d: Reg, operands: [SassOperand; 2]) -> Lowered<()> {
     let mut s = [Reg(0); 2];
     for (s, operand) in s.iter_mut().zip(operands) {
         *s = b.source(operand)?;
@@ -141,7 +141,7 @@ fn sum16x2(b: &mut Builder<'_>, d: Reg, operands: [Operand; 2]) -> Lowered<()> {
 }
 
 /// `VIADD`.
-pub(super) fn viadd(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
+pub(super) fn viadd(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, x, y] = operands(inst)?;
     let d = b.destination(d, 1)?;
     if has(inst, "pairs") { sum16x2(b, d, [x, y]) } else { add::sum(b, d, &[x, y]) }

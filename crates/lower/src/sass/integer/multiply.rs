@@ -6,17 +6,17 @@ use crate::sass::operand::{copy_predicate, has, is_zero, operands, sign_of};
 use exec::int::{Int1, Int2, Int3};
 use exec::lanes::{Pred, Reg};
 use exec::op::{CarryOp, Op};
-use sass::decode::{Inst, Op as Opcode, Operand};
+use sass::decode::{SassInst, SassOp, SassOperand};
 
 /// `IMAD`: compilers use it for moves, sums and shifts too.
-pub(super) fn imad(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
+pub(super) fn imad(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, x, y, z, c] = operands(inst)?;
     let carry_in = if has(inst, "extended") { Some([b.pred(c)?, Carries::NO]) } else { None };
     let carries = Carries { carry_in, ..Carries::NONE };
     let addend = Term::read(b, z)?;
     let d = b.destination(d, 1)?;
     let factor = match y {
-        Operand::Immediate { bits, .. } => Some(bits as u32),
+        SassOperand::Immediate { bits, .. } => Some(bits as u32),
         _ => None,
     };
     if is_zero(x) || is_zero(y) {
@@ -42,14 +42,14 @@ pub(super) fn imad(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
 }
 
 /// `IMAD.WIDE`.
-pub(super) fn wide(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
+pub(super) fn wide(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, ..] = operands::<6>(inst)?;
     let d = b.destination(d, 2)?;
     product64(b, inst, d)
 }
 
 /// `IMAD.HI`: the upper word of the 64-bit sum.
-pub(super) fn high(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
+pub(super) fn high(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, p, x, y, z, _] = operands(inst)?;
     let signed = has(inst, "signed");
     let d = b.destination(d, 1)?;
@@ -70,7 +70,7 @@ pub(super) fn high(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
 }
 
 /// `d` = product plus a 64-bit addend, with carries.
-fn product64(b: &mut Builder<'_>, inst: &Inst, d: Reg) -> Lowered<()> {
+fn product64(b: &mut Builder<'_>, inst: &SassInst, d: Reg) -> Lowered<()> {
     let [_, p, x, y, z, c] = operands(inst)?;
     let (p, signed, extended) = (b.pred(p)?, has(inst, "signed"), has(inst, "extended"));
     let sign = sign_of(z);
@@ -113,11 +113,11 @@ fn product64(b: &mut Builder<'_>, inst: &Inst, d: Reg) -> Lowered<()> {
 }
 
 /// `IDP.4A` and `IDP.2A`.
-pub(super) fn dot_product(b: &mut Builder<'_>, inst: &Inst) -> Lowered<()> {
+pub(super) fn dot_product(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, x, y, z] = operands(inst)?;
     let s = [b.source(x)?, b.source(y)?, b.int_source(z)?];
     let signs = (has(inst, "a signed"), has(inst, "b signed"));
-    let op = match (inst.row.op == Opcode::Idp2, has(inst, "high"), signs) {
+    let op = match (inst.row.op == SassOp::Idp2, has(inst, "high"), signs) {
         (false, _, (false, false)) => Int3::Dp4aUU,
         (false, _, (false, true)) => Int3::Dp4aUS,
         (false, _, (true, false)) => Int3::Dp4aSU,

@@ -1,7 +1,7 @@
 //! Branches, convergence barriers, synchronisation.
 
 use super::*;
-use crate::decode::op::Op;
+use crate::decode::op::SassOp;
 use crate::decode::row::{Address, Width, row, split};
 use Style::Bits;
 
@@ -38,12 +38,12 @@ const ADDRESS: Address =
     Address { base: 24, offset: bits(32, 32), uniform: 32, has_uniform: Show::Never, width: Width::Plain, scale: None };
 
 pub(super) const ROWS: &[Row] = &[
-    row(Op::Nop, 0x118, &[4], &[], &[], "nothing"),
-    row(Op::Bra, 0x147, &[4], &[BRA_COUNT, BRA_KIND], &[P87_OPTIONAL, slot(What::Target(DISTANCE))], "branch")
+    row(SassOp::Nop, 0x118, &[4], &[], &[], "nothing"),
+    row(SassOp::Bra, 0x147, &[4], &[BRA_COUNT, BRA_KIND], &[P87_OPTIONAL, slot(What::Target(DISTANCE))], "branch")
         .sm(70, 89)
         .fixed(NO_UNIFORM),
     row(
-        Op::Bra,
+        SassOp::Bra,
         0x147,
         &[4],
         &[BRA_COUNT, BRA_KIND, BRA_ANY],
@@ -53,7 +53,7 @@ pub(super) const ROWS: &[Row] = &[
     .sm(90, 90)
     .fixed(NO_UNIFORM),
     row(
-        Op::Bra,
+        SassOp::Bra,
         0x147,
         &[4],
         &[BRA_COUNT, BRA_KIND_BY_REGISTER],
@@ -63,7 +63,7 @@ pub(super) const ROWS: &[Row] = &[
     .sm(80, 89)
     .fixed(UNIFORM),
     row(
-        Op::Bra,
+        SassOp::Bra,
         0x147,
         &[4],
         &[BRA_COUNT, BRA_KIND_UNIFORM],
@@ -72,17 +72,17 @@ pub(super) const ROWS: &[Row] = &[
     )
     .sm(90, 90)
     .fixed(UNIFORM),
-    row(Op::Bra, 0x147, &[4], &[BRA_COUNT, BRA_KIND], &[P87_OPTIONAL, slot(What::Target(DISTANCE))], "branch")
+    row(SassOp::Bra, 0x147, &[4], &[BRA_COUNT, BRA_KIND], &[P87_OPTIONAL, slot(What::Target(DISTANCE))], "branch")
         .sm(75, 75)
         .fixed(UNIFORM),
-    row(Op::Call, 0x144, &[4], &[CALL_RELATIVE, NOINC], &[P87_OPTIONAL, slot(What::Target(DISTANCE))], "call")
+    row(SassOp::Call, 0x144, &[4], &[CALL_RELATIVE, NOINC], &[P87_OPTIONAL, slot(What::Target(DISTANCE))], "call")
         .sm(70, 89)
         .fixed(NO_UNIFORM),
-    row(Op::Call, 0x144, &[4], &[CALL_RELATIVE, NOINC], &[P87_OPTIONAL, slot(What::Target(DISTANCE_90))], "call")
+    row(SassOp::Call, 0x144, &[4], &[CALL_RELATIVE, NOINC], &[P87_OPTIONAL, slot(What::Target(DISTANCE_90))], "call")
         .sm(90, 90)
         .fixed(NO_UNIFORM),
     row(
-        Op::Ret,
+        SassOp::Ret,
         0x150,
         &[4],
         &[RELATIVE, NODEC],
@@ -92,7 +92,7 @@ pub(super) const ROWS: &[Row] = &[
     .sm(70, 89)
     .fixed(&[(bits(91, 1), 0), (bits(85, 1), 0)]),
     row(
-        Op::Ret,
+        SassOp::Ret,
         0x150,
         &[4],
         &[RELATIVE, NODEC],
@@ -102,7 +102,7 @@ pub(super) const ROWS: &[Row] = &[
     .sm(70, 89)
     .fixed(&[(bits(91, 1), 0), (bits(85, 1), 1)]),
     row(
-        Op::Ret,
+        SassOp::Ret,
         0x150,
         &[4],
         &[RELATIVE, NODEC],
@@ -112,7 +112,7 @@ pub(super) const ROWS: &[Row] = &[
     .sm(75, 89)
     .fixed(&[(bits(91, 1), 1), (bits(85, 1), 0)]),
     row(
-        Op::Call,
+        SassOp::Call,
         0x144,
         &[4],
         &[CALL_RELATIVE, NOINC],
@@ -122,7 +122,7 @@ pub(super) const ROWS: &[Row] = &[
     .sm(75, 89)
     .fixed(UNIFORM),
     row(
-        Op::Ret,
+        SassOp::Ret,
         0x150,
         &[4],
         &[RELATIVE, NODEC],
@@ -132,7 +132,7 @@ pub(super) const ROWS: &[Row] = &[
     .sm(90, 90)
     .fixed(&[(bits(91, 1), 0), (bits(85, 1), 0)]),
     row(
-        Op::Ret,
+        SassOp::Ret,
         0x150,
         &[4],
         &[RELATIVE, NODEC],
@@ -142,7 +142,7 @@ pub(super) const ROWS: &[Row] = &[
     .sm(90, 90)
     .fixed(&[(bits(91, 1), 0), (bits(85, 1), 1)]),
     row(
-        Op::Ret,
+        SassOp::Ret,
         0x150,
         &[4],
         &[RELATIVE, NODEC],
@@ -152,7 +152,7 @@ pub(super) const ROWS: &[Row] = &[
     .sm(90, 90)
     .fixed(&[(bits(91, 1), 1), (bits(85, 1), 0)]),
     row(
-        Op::Call,
+        SassOp::Call,
         0x144,
         &[4],
         &[CALL_RELATIVE, NOINC],
@@ -162,7 +162,7 @@ pub(super) const ROWS: &[Row] = &[
     .sm(90, 90)
     .fixed(UNIFORM),
     row(
-        Op::Call,
+        SassOp::Call,
         0x144,
         &[1],
         &[CALL_RELATIVE, NOINC],
@@ -171,7 +171,7 @@ pub(super) const ROWS: &[Row] = &[
     )
     .sm(70, 89),
     row(
-        Op::Call,
+        SassOp::Call,
         0x144,
         &[1],
         &[CALL_RELATIVE, NOINC],
@@ -184,7 +184,7 @@ pub(super) const ROWS: &[Row] = &[
     call_absolute(&[1], &[P87_OPTIONAL, slot(What::IndirectAbsolute(24, DISTANCE))]).sm(70, 89),
     call_absolute(&[1], &[P87_OPTIONAL, slot(What::IndirectAbsolute(24, DISTANCE_90))]).sm(90, 90),
     row(
-        Op::Brx,
+        SassOp::Brx,
         0x149,
         &[4],
         &[BRA_COUNT],
@@ -194,7 +194,7 @@ pub(super) const ROWS: &[Row] = &[
     .sm(70, 89)
     .fixed(NO_UNIFORM),
     row(
-        Op::Brx,
+        SassOp::Brx,
         0x149,
         &[4],
         &[BRA_COUNT],
@@ -204,7 +204,7 @@ pub(super) const ROWS: &[Row] = &[
     .sm(90, 90)
     .fixed(NO_UNIFORM),
     row(
-        Op::BrxU,
+        SassOp::BrxU,
         0x158,
         &[4],
         &[BRA_COUNT, NO_KIND],
@@ -214,7 +214,7 @@ pub(super) const ROWS: &[Row] = &[
     .sm(75, 89)
     .fixed(UNIFORM),
     row(
-        Op::BrxU,
+        SassOp::BrxU,
         0x158,
         &[4],
         &[BRA_COUNT, NO_KIND],
@@ -224,7 +224,7 @@ pub(super) const ROWS: &[Row] = &[
     .sm(90, 90)
     .fixed(UNIFORM),
     row(
-        Op::Exit,
+        SassOp::Exit,
         0x14d,
         &[4],
         &[
@@ -235,26 +235,26 @@ pub(super) const ROWS: &[Row] = &[
         "ends the threads",
     ),
     row(
-        Op::BSsy,
+        SassOp::BSsy,
         0x145,
         &[4],
         &[],
         &[P87_OPTIONAL, slot(What::Barrier(16)), slot(What::Target(DISTANCE_BSSY))],
         "barrier = active threads; they will meet at the target",
     ),
-    row(Op::BSync, 0x141, &[4], &[], &[P87_OPTIONAL, slot(What::Barrier(16))], "waits for the barrier's threads"),
+    row(SassOp::BSync, 0x141, &[4], &[], &[P87_OPTIONAL, slot(What::Barrier(16))], "waits for the barrier's threads"),
     row(
-        Op::Break,
+        SassOp::Break,
         0x142,
         &[4],
         &[],
         &[P87_OPTIONAL, slot(What::Barrier(16))],
         "takes the active threads out of the barrier",
     ),
-    row(Op::Yield, 0x146, &[4], &[], &[P87_OPTIONAL], "lets other threads of the warp run"),
-    row(Op::WarpSync, 0x148, AB, &[], &[P87_OPTIONAL, b(Bits)], "waits for the threads in mask b").sm(70, 75),
+    row(SassOp::Yield, 0x146, &[4], &[], &[P87_OPTIONAL], "lets other threads of the warp run"),
+    row(SassOp::WarpSync, 0x148, AB, &[], &[P87_OPTIONAL, b(Bits)], "waits for the threads in mask b").sm(70, 75),
     row(
-        Op::WarpSync,
+        SassOp::WarpSync,
         0x148,
         AB,
         &[flag("exclusive", 86, &["", ".EXCLUSIVE"]).show(Show::When(bits(9, 3), 1))],
@@ -262,11 +262,11 @@ pub(super) const ROWS: &[Row] = &[
         "waits for the threads in mask b",
     )
     .sm(80, 89),
-    row(Op::WarpSync, 0x148, &[1], &[], &[P87_OPTIONAL, slot(What::Reg(24))], "waits for the threads in mask a")
+    row(SassOp::WarpSync, 0x148, &[1], &[], &[P87_OPTIONAL, slot(What::Reg(24))], "waits for the threads in mask a")
         .sm(90, 90)
         .fixed(&[(bits(85, 2), 0)]),
     row(
-        Op::WarpSync,
+        SassOp::WarpSync,
         0x148,
         &[1],
         &[flag("collective", 86, &["", ".COLLECTIVE"])],
@@ -276,7 +276,7 @@ pub(super) const ROWS: &[Row] = &[
     .sm(90, 90)
     .fixed(&[(bits(85, 2), 2)]),
     row(
-        Op::WarpSyncAll,
+        SassOp::WarpSyncAll,
         0x148,
         &[4],
         &[flag("collective", 86, &["", ".COLLECTIVE.ALL"])],
@@ -285,11 +285,18 @@ pub(super) const ROWS: &[Row] = &[
     )
     .sm(90, 90)
     .fixed(&[(bits(85, 2), 2)]),
-    row(Op::WarpSyncAll, 0x148, &[4], &[flag("all", 9, &[".ALL", ".ALL"])], &[P87_OPTIONAL], "waits for all threads")
-        .sm(90, 90)
-        .fixed(&[(bits(85, 2), 0)]),
     row(
-        Op::WarpSync,
+        SassOp::WarpSyncAll,
+        0x148,
+        &[4],
+        &[flag("all", 9, &[".ALL", ".ALL"])],
+        &[P87_OPTIONAL],
+        "waits for all threads",
+    )
+    .sm(90, 90)
+    .fixed(&[(bits(85, 2), 0)]),
+    row(
+        SassOp::WarpSync,
         0x148,
         &[1],
         &[flag("exclusive", 85, &["", ".EXCLUSIVE"])],
@@ -298,9 +305,9 @@ pub(super) const ROWS: &[Row] = &[
     )
     .sm(90, 90)
     .fixed(&[(bits(85, 2), 1)]),
-    row(Op::EndCollective, 0x11b, &[4], &[], &[P87_OPTIONAL], "ends a collective stretch").sm(90, 90),
+    row(SassOp::EndCollective, 0x11b, &[4], &[], &[P87_OPTIONAL], "ends a collective stretch").sm(90, 90),
     row(
-        Op::Bar,
+        SassOp::Bar,
         0x11d,
         &[5],
         &[BAR_MODE, BAR_REDUCTION, BAR_DEFER],
@@ -308,12 +315,12 @@ pub(super) const ROWS: &[Row] = &[
         "CTA barrier",
     )
     .fixed(&[(bits(77, 1), 0), (bits(79, 1), 0)]),
-    row(Op::Bar, 0x11d, &[5], &[BAR_MODE, BAR_DEFER], &[], "waits for all threads of the CTA")
+    row(SassOp::Bar, 0x11d, &[5], &[BAR_MODE, BAR_DEFER], &[], "waits for all threads of the CTA")
         .fixed(&[(bits(77, 1), 0), (bits(79, 1), 1)]),
-    row(Op::Bar, 0x11d, &[5], &[BAR_MODE, BAR_DEFER], &[BAR_ID, imm(42, 12)], "arrives at a CTA barrier")
+    row(SassOp::Bar, 0x11d, &[5], &[BAR_MODE, BAR_DEFER], &[BAR_ID, imm(42, 12)], "arrives at a CTA barrier")
         .fixed(&[(bits(77, 1), 1)]),
     row(
-        Op::Bar,
+        SassOp::Bar,
         0x11d,
         &[1],
         &[BAR_MODE, BAR_REDUCTION, BAR_DEFER],
@@ -321,7 +328,7 @@ pub(super) const ROWS: &[Row] = &[
         "CTA barrier, number or count in a register",
     ),
     row(
-        Op::Bar,
+        SassOp::Bar,
         0x11d,
         &[2],
         &[BAR_MODE, BAR_REDUCTION, BAR_DEFER],
@@ -329,17 +336,17 @@ pub(super) const ROWS: &[Row] = &[
         "CTA barrier, number or count in a register",
     ),
     row(
-        Op::Bar,
+        SassOp::Bar,
         0x11d,
         &[4],
         &[BAR_MODE, BAR_REDUCTION, BAR_DEFER],
         &[imm(54, 4), slot(What::Reg(32)), BAR_PRED],
         "CTA barrier, number or count in a register",
     ),
-    row(Op::B2R, 0x11c, &[1], &[], &[DST, PDST], "d, p = result of the last reduction at a barrier")
+    row(SassOp::B2R, 0x11c, &[1], &[], &[DST, PDST], "d, p = result of the last reduction at a barrier")
         .fixed(&[(bits(77, 3), 2)]),
     row(
-        Op::Bpt,
+        SassOp::Bpt,
         0x15c,
         &[4],
         &[modifier(
@@ -350,9 +357,9 @@ pub(super) const ROWS: &[Row] = &[
         &[shown(What::Imm(bits(34, 3)), Show::Unless(bits(34, 3), 0))],
         "stops for a debugger or traps",
     ),
-    row(Op::PmTrig, 0x01, &[4], &[], &[P87_OPTIONAL, imm(32, 16)], "triggers performance monitors"),
+    row(SassOp::PmTrig, 0x01, &[4], &[], &[P87_OPTIONAL, imm(32, 16)], "triggers performance monitors"),
     row(
-        Op::DepBar,
+        SassOp::DepBar,
         0x11a,
         &[4],
         &[flag("at most", 47, &["", ".LE"])],
@@ -363,9 +370,9 @@ pub(super) const ROWS: &[Row] = &[
         ],
         "waits until a scoreboard counts at most a number, and others zero",
     ),
-    row(Op::LdGDepBar, 0x1af, &[4], &[], &[], "closes a group of asynchronous copies").sm(80, 90),
+    row(SassOp::LdGDepBar, 0x1af, &[4], &[], &[], "closes a group of asynchronous copies").sm(80, 90),
     row(
-        Op::MemBar,
+        SassOp::MemBar,
         0x192,
         &[4],
         &[
@@ -376,10 +383,10 @@ pub(super) const ROWS: &[Row] = &[
         &[],
         "orders memory accesses",
     ),
-    row(Op::ErrBar, 0x1ab, &[4], &[], &[], "waits for errors of earlier accesses"),
-    row(Op::CgaErrBar, 0x1ab, &[2], &[], &[], "ERRBAR of the cluster").sm(90, 90),
+    row(SassOp::ErrBar, 0x1ab, &[4], &[], &[], "waits for errors of earlier accesses"),
+    row(SassOp::CgaErrBar, 0x1ab, &[2], &[], &[], "ERRBAR of the cluster").sm(90, 90),
     row(
-        Op::Cctl,
+        SassOp::Cctl,
         0x18f,
         &[4],
         &[CCTL_WIDE, CCTL_CACHE, CCTL_OP],
@@ -387,26 +394,26 @@ pub(super) const ROWS: &[Row] = &[
         "prefetches, writes back or invalidates a line",
     )
     .fixed(&[(bits(89, 2), 0)]),
-    row(Op::Cctl, 0x18f, &[4], &[CCTL_WIDE, CCTL_CACHE, CCTL_OP], &[slot(What::Address(ADDRESS))], "resets a line")
+    row(SassOp::Cctl, 0x18f, &[4], &[CCTL_WIDE, CCTL_CACHE, CCTL_OP], &[slot(What::Address(ADDRESS))], "resets a line")
         .fixed(&[(bits(87, 4), 5)]),
-    row(Op::Cctl, 0x18f, &[4], &[CCTL_CACHE, CCTL_OP], &[], "invalidates all lines").fixed(&[(bits(87, 4), 4)]),
-    row(Op::Cctl, 0x18f, &[4], &[CCTL_WIDE, CCTL_CACHE, CCTL_OP], &[], "invalidates all lines of a kind")
+    row(SassOp::Cctl, 0x18f, &[4], &[CCTL_CACHE, CCTL_OP], &[], "invalidates all lines").fixed(&[(bits(87, 4), 4)]),
+    row(SassOp::Cctl, 0x18f, &[4], &[CCTL_WIDE, CCTL_CACHE, CCTL_OP], &[], "invalidates all lines of a kind")
         .fixed(&[(bits(87, 4), 6)]),
-    row(Op::Cctl, 0x18f, &[4], &[CCTL_WIDE, CCTL_CACHE, CCTL_OP], &[], "writes back all lines")
+    row(SassOp::Cctl, 0x18f, &[4], &[CCTL_WIDE, CCTL_CACHE, CCTL_OP], &[], "writes back all lines")
         .fixed(&[(bits(87, 4), 7)]),
     row(
-        Op::NanoSleep,
+        SassOp::NanoSleep,
         0x15d,
         AB,
         &[flag("random", 86, &["", ".RAND"]), flag("warp", 85, &["", ".WARP"]), unused(bits(83, 2))],
         &[P87_OPTIONAL, b(Bits)],
         "sleeps for b nanoseconds",
     ),
-    row(Op::Kill, 0x15b, &[4], &[], &[P87_OPTIONAL], "ends the threads of a shader"),
+    row(SassOp::Kill, 0x15b, &[4], &[], &[P87_OPTIONAL], "ends the threads of a shader"),
 ];
 
 const fn call_absolute(form: &[u8], slots: &'static [Slot]) -> Row {
-    row(Op::Call, CALL_ABSOLUTE, form, &[ABSOLUTE, NOINC], slots, "call of an absolute address")
+    row(SassOp::Call, CALL_ABSOLUTE, form, &[ABSOLUTE, NOINC], slots, "call of an absolute address")
 }
 
 const CCTL_WIDE: Mod = flag("wide address", 72, &["", ".E"]);

@@ -1,7 +1,7 @@
 //! Conversions between number formats.
 
 use super::*;
-use crate::decode::op::Op;
+use crate::decode::op::SassOp;
 use crate::decode::row::{row, split};
 use Style::{Bits, Bytes, F16, F32, F64, Signed};
 
@@ -103,25 +103,26 @@ const PACK_HALVES_89: &[(Field, u64)] = &[(bits(78, 1), 0), (bits(74, 1), 0), (b
 const MERGE_HALF_89: &[(Field, u64)] = &[(bits(78, 1), 1), (bits(74, 1), 0), (bits(84, 4), 0), (bits(89, 2), 0)];
 
 pub(super) const ROWS: &[Row] = &[
-    row(Op::F2F, 0x104, AB, F2F, FROM_F32, "d = b in another precision").fixed(&[(bits(84, 2), 2), (bits(77, 1), 0)]),
-    row(Op::F2F, 0x104, AB, F2F_BF16, FROM_F32, "d = b as bfloat16")
+    row(SassOp::F2F, 0x104, AB, F2F, FROM_F32, "d = b in another precision")
+        .fixed(&[(bits(84, 2), 2), (bits(77, 1), 0)]),
+    row(SassOp::F2F, 0x104, AB, F2F_BF16, FROM_F32, "d = b as bfloat16")
         .sm(80, 90)
         .fixed(&[(bits(84, 2), 2), (bits(75, 3), 4)]),
-    row(Op::F2F, 0x104, AB, F2F_HALF, FROM_F16, "d = half b in another precision").fixed(SOURCE_16),
-    row(Op::F2F, 0x110, AB, F2F, FROM_F32, "double d = b").fixed(SOURCE_32),
-    row(Op::F2F, 0x110, AB, F2F_HALF, FROM_F16, "double d = half b").fixed(SOURCE_16),
-    row(Op::F2F, 0x110, AB, F2F, FROM_F64, "d = double b").fixed(SOURCE_64),
-    row(Op::F2I, 0x105, AB, F2I, FROM_F32, "integer d = b").fixed(SOURCE_32),
-    row(Op::F2I, 0x105, AB, F2I_HALF, FROM_F16, "integer d = half b").fixed(SOURCE_16),
-    row(Op::F2I, 0x105, &[1], F2I_HALF, FROM_F16, "integer d = bfloat16 b").sm(90, 90).fixed(SOURCE_BF16),
-    row(Op::F2I, 0x111, AB, F2I, FROM_F32, "64-bit integer d = b").fixed(SOURCE_32),
-    row(Op::F2I, 0x111, AB, F2I_HALF, FROM_F16, "64-bit integer d = half b").fixed(SOURCE_16),
-    row(Op::F2I, 0x111, &[1], F2I_HALF, FROM_F16, "64-bit integer d = bfloat16 b").sm(90, 90).fixed(SOURCE_BF16),
-    row(Op::F2I, 0x111, AB, F2I, FROM_F64, "integer d = double b").fixed(SOURCE_64),
-    row(Op::I2F, 0x106, AB, &[D_FLOAT, S_INT, RND], &[DST, late(Bytes)], "d = integer b"),
-    row(Op::I2F, 0x112, AB, &[D_FLOAT, S_INT, RND], &[DST, late(Bytes)], "d = integer b, one of them of 64 bits"),
+    row(SassOp::F2F, 0x104, AB, F2F_HALF, FROM_F16, "d = half b in another precision").fixed(SOURCE_16),
+    row(SassOp::F2F, 0x110, AB, F2F, FROM_F32, "double d = b").fixed(SOURCE_32),
+    row(SassOp::F2F, 0x110, AB, F2F_HALF, FROM_F16, "double d = half b").fixed(SOURCE_16),
+    row(SassOp::F2F, 0x110, AB, F2F, FROM_F64, "d = double b").fixed(SOURCE_64),
+    row(SassOp::F2I, 0x105, AB, F2I, FROM_F32, "integer d = b").fixed(SOURCE_32),
+    row(SassOp::F2I, 0x105, AB, F2I_HALF, FROM_F16, "integer d = half b").fixed(SOURCE_16),
+    row(SassOp::F2I, 0x105, &[1], F2I_HALF, FROM_F16, "integer d = bfloat16 b").sm(90, 90).fixed(SOURCE_BF16),
+    row(SassOp::F2I, 0x111, AB, F2I, FROM_F32, "64-bit integer d = b").fixed(SOURCE_32),
+    row(SassOp::F2I, 0x111, AB, F2I_HALF, FROM_F16, "64-bit integer d = half b").fixed(SOURCE_16),
+    row(SassOp::F2I, 0x111, &[1], F2I_HALF, FROM_F16, "64-bit integer d = bfloat16 b").sm(90, 90).fixed(SOURCE_BF16),
+    row(SassOp::F2I, 0x111, AB, F2I, FROM_F64, "integer d = double b").fixed(SOURCE_64),
+    row(SassOp::I2F, 0x106, AB, &[D_FLOAT, S_INT, RND], &[DST, late(Bytes)], "d = integer b"),
+    row(SassOp::I2F, 0x112, AB, &[D_FLOAT, S_INT, RND], &[DST, late(Bytes)], "d = integer b, one of them of 64 bits"),
     row(
-        Op::I2Fp,
+        SassOp::I2Fp,
         0x45,
         AB,
         &[modifier("d type", bits(75, 3), &[RESERVED, RESERVED, ".F32"]), flag("signed", 74, &[".U32", ".S32"]), RND],
@@ -130,16 +131,16 @@ pub(super) const ROWS: &[Row] = &[
     )
     .sm(86, 90)
     .fixed(&[(bits(84, 3), 2)]),
-    row(Op::FRnd, 0x107, AB, FRND, FROM_F32, "d = b rounded to an integer").fixed(SOURCE_32),
-    row(Op::FRnd, 0x107, AB, FRND_HALF, FROM_F16, "d = half b rounded").fixed(SOURCE_16),
-    row(Op::FRnd, 0x107, &[1], FRND_HALF, FROM_F16, "d = bfloat16 b rounded").sm(90, 90).fixed(SOURCE_BF16),
-    row(Op::FRnd, 0x113, AB, FRND, FROM_F64, "d = double b rounded to an integer").fixed(SOURCE_64),
+    row(SassOp::FRnd, 0x107, AB, FRND, FROM_F32, "d = b rounded to an integer").fixed(SOURCE_32),
+    row(SassOp::FRnd, 0x107, AB, FRND_HALF, FROM_F16, "d = half b rounded").fixed(SOURCE_16),
+    row(SassOp::FRnd, 0x107, &[1], FRND_HALF, FROM_F16, "d = bfloat16 b rounded").sm(90, 90).fixed(SOURCE_BF16),
+    row(SassOp::FRnd, 0x113, AB, FRND, FROM_F64, "d = double b rounded to an integer").fixed(SOURCE_64),
     pack_halves(PACK_HALVES, &[NO_SIGN, NO_SIGN_B, RELU, F2FP_TYPE, PACK]).sm(80, 86),
     merge_half(MERGE_HALF, &[NO_SIGN, NO_SIGN_B, RELU, F2FP_TYPE, MERGE]).sm(80, 86),
     pack_halves(PACK_HALVES_89, &[NO_SIGN, NO_SIGN_B, RELU, F2FP_TYPE_89, PACK]).sm(89, 90),
     merge_half(MERGE_HALF_89, &[NO_SIGN, NO_SIGN_B, RELU, F2FP_TYPE_89, MERGE]).sm(89, 90),
     row(
-        Op::F2FpBytes,
+        SassOp::F2FpBytes,
         0x3e,
         &[1],
         &[SATFINITE, RELU, TO_BYTES, NO_ROUND],
@@ -149,7 +150,7 @@ pub(super) const ROWS: &[Row] = &[
     .sm(89, 90)
     .fixed(PACK_BYTES),
     row(
-        Op::F2FpHalves,
+        SassOp::F2FpHalves,
         0x3e,
         &[1],
         &[
@@ -164,7 +165,7 @@ pub(super) const ROWS: &[Row] = &[
     .sm(89, 90)
     .fixed(UNPACK_BYTES),
     row(
-        Op::F2FpBytesOfHalves,
+        SassOp::F2FpBytesOfHalves,
         0x3e,
         &[1],
         &[SATFINITE, RELU, TO_BYTES_OF_HALVES, NO_ROUND],
@@ -174,7 +175,7 @@ pub(super) const ROWS: &[Row] = &[
     .sm(89, 90)
     .fixed(PACK_BYTES_OF_HALVES),
     row(
-        Op::I2I,
+        SassOp::I2I,
         0x38,
         AB,
         &[modifier("d type", bits(76, 2), &[".U8.S32.SAT", ".S8.S32.SAT", ".U16.S32.SAT", ".S16.S32.SAT"])],
@@ -186,7 +187,7 @@ pub(super) const ROWS: &[Row] = &[
     pack(SMALL, &[SMALL_TYPE, SAT_90, KEPT_SMALL, KEPT_16], &[DST, a(Signed), b(Signed), C_SMALL]).sm(90, 90),
     pack(TINY, &[TINY_TYPE, SAT_90, KEPT_28, KEPT_24], &[DST, a(Signed), b(Signed), C_TINY]).sm(90, 90),
     row(
-        Op::F2Ip,
+        SassOp::F2Ip,
         0x43,
         ABC,
         &[
@@ -204,7 +205,7 @@ pub(super) const ROWS: &[Row] = &[
 ];
 
 const fn pack(fixed: &'static [(Field, u64)], mods: &'static [Mod], slots: &'static [Slot]) -> Row {
-    row(Op::I2Ip, 0x39, AB, mods, slots, "d = a and b as small integers, below the lowest bits of c").fixed(fixed)
+    row(SassOp::I2Ip, 0x39, AB, mods, slots, "d = a and b as small integers, below the lowest bits of c").fixed(fixed)
 }
 
 const fn to_bytes(names: &'static [&'static str]) -> Mod {
@@ -213,10 +214,10 @@ const fn to_bytes(names: &'static [&'static str]) -> Mod {
 
 const fn pack_halves(fixed: &'static [(Field, u64)], mods: &'static [Mod]) -> Row {
     const SLOTS: &[Slot] = &[DST, a(F32), b(F32)];
-    row(Op::F2Fp, 0x3e, AB, mods, SLOTS, "d = pair of halves (a, b)").fixed(fixed)
+    row(SassOp::F2Fp, 0x3e, AB, mods, SLOTS, "d = pair of halves (a, b)").fixed(fixed)
 }
 
 const fn merge_half(fixed: &'static [(Field, u64)], mods: &'static [Mod]) -> Row {
     const SLOTS: &[Slot] = &[DST, b(F32), c(Bits)];
-    row(Op::F2Fp, 0x3e, AB, mods, SLOTS, "d = pair of halves (half of c, b)").fixed(fixed)
+    row(SassOp::F2Fp, 0x3e, AB, mods, SLOTS, "d = pair of halves (half of c, b)").fixed(fixed)
 }

@@ -1,7 +1,7 @@
 //! Single and double precision.
 
 use super::*;
-use crate::decode::op::Op;
+use crate::decode::op::SassOp;
 use crate::decode::row::row;
 use Style::{F16, F32, F64};
 
@@ -26,20 +26,20 @@ const MUFU_FUNCTION: Mod = modifier(
 );
 
 pub(super) const ROWS: &[Row] = &[
-    row(Op::FAdd, 0x21, AC, &[FTZ, RND, SAT], &[DST, a(F32), slot(What::WordC(F32))], "d = a + b"),
-    row(Op::FMul, 0x20, AB, &[FMZ, FTZ, SCALE, RND, SAT], &[DST, a(F32), b(F32)], "d = a * b * scale"),
-    row(Op::FFma, 0x23, ABC, &[FMZ, FTZ, RND, SAT], &[DST, a(F32), b(F32), c(F32)], "d = a * b + c, fused"),
+    row(SassOp::FAdd, 0x21, AC, &[FTZ, RND, SAT], &[DST, a(F32), slot(What::WordC(F32))], "d = a + b"),
+    row(SassOp::FMul, 0x20, AB, &[FMZ, FTZ, SCALE, RND, SAT], &[DST, a(F32), b(F32)], "d = a * b * scale"),
+    row(SassOp::FFma, 0x23, ABC, &[FMZ, FTZ, RND, SAT], &[DST, a(F32), b(F32), c(F32)], "d = a * b + c, fused"),
     row(
-        Op::FMnMx,
+        SassOp::FMnMx,
         0x09,
         AB,
         &[FTZ, flag("nan", 81, &["", ".NAN"]), flag("xor sign", 82, &["", ".XORSIGN"]), WHICH],
         &[DST, a(F32), b(F32), P87],
         "d = p ? min(a, b) : max(a, b)",
     ),
-    row(Op::FSel, 0x08, AB, &[FTZ], &[DST, a(F32), b(F32), P87], "d = p ? a : b"),
+    row(SassOp::FSel, 0x08, AB, &[FTZ], &[DST, a(F32), b(F32), P87], "d = p ? a : b"),
     row(
-        Op::FSet,
+        SassOp::FSet,
         0x0a,
         AB,
         &[CMP, FTZ, COMBINE_74],
@@ -47,16 +47,16 @@ pub(super) const ROWS: &[Row] = &[
         "d = (a cmp b) op p ? all ones or 1.0 : 0",
     ),
     row(
-        Op::FSetP,
+        SassOp::FSetP,
         0x0b,
         AB,
         &[CMP, FTZ, COMBINE_74],
         &[P81, P84, a(F32), b(F32), P87],
         "p = (a cmp b) op r, q = !(a cmp b) op r",
     ),
-    row(Op::FChk, 0x102, AB, &[], &[P81, a(F32), b(F32)], "p = the division a / b needs the slow path"),
+    row(SassOp::FChk, 0x102, AB, &[], &[P81, a(F32), b(F32)], "p = the division a / b needs the slow path"),
     row(
-        Op::MuFu,
+        SassOp::MuFu,
         0x108,
         AB,
         &[MUFU_FUNCTION, flag("half", 73, &["", RESERVED])],
@@ -64,11 +64,11 @@ pub(super) const ROWS: &[Row] = &[
         "d = function(b), approximately",
     )
     .sm(70, 70),
-    row(Op::MuFu, 0x108, AB, &[MUFU_FUNCTION], &[DST, late(F32)], "d = function(b), approximately")
+    row(SassOp::MuFu, 0x108, AB, &[MUFU_FUNCTION], &[DST, late(F32)], "d = function(b), approximately")
         .sm(75, 89)
         .fixed(&[(bits(73, 1), 0)]),
     row(
-        Op::MuFu,
+        SassOp::MuFu,
         0x108,
         &[1],
         &[MUFU_FUNCTION, flag("half", 73, &["", ".F16"]), HALF_CHOICE],
@@ -77,11 +77,11 @@ pub(super) const ROWS: &[Row] = &[
     )
     .sm(75, 89)
     .fixed(&[(bits(73, 1), 1)]),
-    row(Op::MuFu, 0x108, AB, &[MUFU_FUNCTION, NO_HALF_CHOICE], &[DST, late(F32)], "d = function(b), approximately")
+    row(SassOp::MuFu, 0x108, AB, &[MUFU_FUNCTION, NO_HALF_CHOICE], &[DST, late(F32)], "d = function(b), approximately")
         .sm(90, 90)
         .fixed(&[(bits(72, 2), 0)]),
     row(
-        Op::MuFu,
+        SassOp::MuFu,
         0x108,
         &[1],
         &[MUFU_FUNCTION, flag("half", 72, &["", ".F16"]), HALF_CHOICE],
@@ -91,7 +91,7 @@ pub(super) const ROWS: &[Row] = &[
     .sm(90, 90)
     .fixed(&[(bits(72, 2), 1)]),
     row(
-        Op::MuFu,
+        SassOp::MuFu,
         0x108,
         &[1],
         &[MUFU_FUNCTION, flag("bf16", 73, &["", ".BF16"]), HALF_CHOICE],
@@ -100,11 +100,11 @@ pub(super) const ROWS: &[Row] = &[
     )
     .sm(90, 90)
     .fixed(&[(bits(72, 2), 2)]),
-    row(Op::DAdd, 0x29, AC, &[RND], &[DST, a(F64), c(F64)], "d = a + c on register pairs"),
-    row(Op::DMul, 0x28, AB, &[RND], &[DST, a(F64), b(F64)], "d = a * b on register pairs"),
-    row(Op::DFma, 0x2b, ABC, &[RND], &[DST, a(F64), b(F64), c(F64)], "d = a * b + c, fused, on register pairs"),
+    row(SassOp::DAdd, 0x29, AC, &[RND], &[DST, a(F64), c(F64)], "d = a + c on register pairs"),
+    row(SassOp::DMul, 0x28, AB, &[RND], &[DST, a(F64), b(F64)], "d = a * b on register pairs"),
+    row(SassOp::DFma, 0x2b, ABC, &[RND], &[DST, a(F64), b(F64), c(F64)], "d = a * b + c, fused, on register pairs"),
     row(
-        Op::DMma,
+        SassOp::DMma,
         0x3f,
         &[1],
         &[flag("shape", 76, &[".884", RESERVED]), RND],
@@ -113,7 +113,7 @@ pub(super) const ROWS: &[Row] = &[
     )
     .sm(80, 89),
     row(
-        Op::DMma,
+        SassOp::DMma,
         0x3f,
         &[1],
         &[modifier("shape", bits(76, 2), &[".8x8x4"]), RND, unused(bits(87, 4))],
@@ -122,7 +122,7 @@ pub(super) const ROWS: &[Row] = &[
     )
     .sm(90, 90),
     row(
-        Op::DSetP,
+        SassOp::DSetP,
         0x2a,
         AC,
         &[

@@ -1,7 +1,7 @@
 //! Half precision and matrix multiplication.
 
 use super::*;
-use crate::decode::op::Op;
+use crate::decode::op::SassOp;
 use crate::decode::row::row;
 use Style::{BHalf, BHalfMma, Half, HalfMma};
 
@@ -49,10 +49,10 @@ const B_SIGNED: Slot = slot(What::Shaped(32, Style::Int, bits(74, 1), &[".ROW", 
 const B_SHAPE: Slot = slot(What::Shaped(32, Style::Bits, bits(74, 1), &[".ROW", ".COL"], 123));
 
 pub(super) const ROWS: &[Row] = &[
-    row(Op::HAdd2, 0x30, AC, &[F32_OUT, FTZ, SAT], &[DST, a(Half), slot(What::WordC(Half))], "d = a + b on pairs")
+    row(SassOp::HAdd2, 0x30, AC, &[F32_OUT, FTZ, SAT], &[DST, a(Half), slot(What::WordC(Half))], "d = a + b on pairs")
         .sm(70, 80),
     row(
-        Op::HAdd2,
+        SassOp::HAdd2,
         0x30,
         AC,
         &[F32_OUT, FTZ, SAT, NO_ABS],
@@ -60,11 +60,11 @@ pub(super) const ROWS: &[Row] = &[
         "d = a + b on pairs",
     )
     .sm(86, 89),
-    row(Op::HAdd2, 0x30, AC, &[F32_OUT, FTZ, SAT], &[DST, a(Half), slot(What::WordC(Half))], "d = a + b on pairs")
+    row(SassOp::HAdd2, 0x30, AC, &[F32_OUT, FTZ, SAT], &[DST, a(Half), slot(What::WordC(Half))], "d = a + b on pairs")
         .sm(90, 90)
         .fixed(BF16_OFF),
     row(
-        Op::HAdd2Bf16,
+        SassOp::HAdd2Bf16,
         0x30,
         AC,
         &[F32_OUT, FTZ, SAT],
@@ -74,7 +74,7 @@ pub(super) const ROWS: &[Row] = &[
     .sm(90, 90)
     .fixed(BF16_ON),
     row(
-        Op::HMul2,
+        SassOp::HMul2,
         0x32,
         AB,
         &[F32_OUT, FMZ, FTZ, SAT, RELU, RELU_PRED, NO_RELU_F32, ONE_MODE],
@@ -83,7 +83,7 @@ pub(super) const ROWS: &[Row] = &[
     )
     .sm(70, 75),
     row(
-        Op::HMul2,
+        SassOp::HMul2,
         0x32,
         AB,
         &[FMZ, FTZ, SAT, RELU, RELU_PRED, NO_F32, ONE_MODE],
@@ -92,7 +92,7 @@ pub(super) const ROWS: &[Row] = &[
     )
     .sm(80, 89),
     row(
-        Op::HMul2,
+        SassOp::HMul2,
         0x32,
         AB,
         &[FMZ, FTZ, SAT, NO_RELU, NO_F32, ONE_MODE],
@@ -102,7 +102,7 @@ pub(super) const ROWS: &[Row] = &[
     .sm(90, 90)
     .fixed(BF16_OFF),
     row(
-        Op::HMul2Bf16,
+        SassOp::HMul2Bf16,
         0x32,
         AB,
         &[FMZ, FTZ, SAT, NO_RELU, NO_F32, ONE_MODE],
@@ -112,7 +112,7 @@ pub(super) const ROWS: &[Row] = &[
     .sm(90, 90)
     .fixed(BF16_ON),
     row(
-        Op::HFma2,
+        SassOp::HFma2,
         0x31,
         ABC,
         &[F32_OUT, FMZ, FTZ, SAT, RELU, RELU_PRED, NO_RELU_F32, ONE_MODE],
@@ -121,7 +121,7 @@ pub(super) const ROWS: &[Row] = &[
     )
     .sm(70, 75),
     row(
-        Op::HFma2,
+        SassOp::HFma2,
         0x31,
         ABC,
         &[FMZ, FTZ, SAT, RELU, RELU_PRED, NO_F32, ONE_MODE],
@@ -131,7 +131,7 @@ pub(super) const ROWS: &[Row] = &[
     .sm(80, 80)
     .fixed(BF16_OFF),
     row(
-        Op::HFma2,
+        SassOp::HFma2,
         0x31,
         ABC,
         &[FMZ, FTZ, SAT, RELU, RELU_PRED, NO_F32, ONE_MODE],
@@ -141,7 +141,7 @@ pub(super) const ROWS: &[Row] = &[
     .sm(86, 90)
     .fixed(BF16_OFF),
     row(
-        Op::HFma2Bf16,
+        SassOp::HFma2Bf16,
         0x31,
         ABC,
         &[FMZ, FTZ, SAT, RELU, RELU_PRED, NO_F32, ONE_MODE],
@@ -151,7 +151,7 @@ pub(super) const ROWS: &[Row] = &[
     .sm(80, 80)
     .fixed(BF16_ON),
     row(
-        Op::HFma2Bf16,
+        SassOp::HFma2Bf16,
         0x31,
         ABC,
         &[FMZ, FTZ, SAT, RELU, RELU_PRED, NO_F32, ONE_MODE],
@@ -161,7 +161,7 @@ pub(super) const ROWS: &[Row] = &[
     .sm(86, 90)
     .fixed(BF16_ON),
     row(
-        Op::HFma2Mma,
+        SassOp::HFma2Mma,
         0x35,
         ABC,
         &[FMZ, FTZ, SAT, RELU, RELU_PRED, NO_F32, ONE_MODE],
@@ -171,7 +171,7 @@ pub(super) const ROWS: &[Row] = &[
     .sm(80, 90)
     .fixed(&[(bits(85, 1), 0)]),
     row(
-        Op::HFma2MmaBf16,
+        SassOp::HFma2MmaBf16,
         0x35,
         ABC,
         &[FMZ, FTZ, SAT, RELU, RELU_PRED, NO_F32, ONE_MODE],
@@ -181,7 +181,7 @@ pub(super) const ROWS: &[Row] = &[
     .sm(90, 90)
     .fixed(&[(bits(85, 1), 1)]),
     row(
-        Op::HSet2,
+        SassOp::HSet2,
         0x33,
         AC,
         &[flag("boolean float", 71, &["", ".BF"]), CMP, FTZ, COMBINE_69],
@@ -190,7 +190,7 @@ pub(super) const ROWS: &[Row] = &[
     )
     .fixed(&[(bits(65, 1), 0)]),
     row(
-        Op::HSet2Bf16,
+        SassOp::HSet2Bf16,
         0x33,
         AC,
         &[flag("boolean float", 71, &["", ".BF"]), CMP, FTZ, COMBINE_69, unused(bits(64, 1)), A_HALF, B_HALF],
@@ -200,7 +200,7 @@ pub(super) const ROWS: &[Row] = &[
     .sm(90, 90)
     .fixed(&[(bits(65, 1), 1)]),
     row(
-        Op::HSetP2,
+        SassOp::HSetP2,
         0x34,
         AC,
         &[CMP, H_AND, FTZ, COMBINE_69],
@@ -209,7 +209,7 @@ pub(super) const ROWS: &[Row] = &[
     )
     .fixed(&[(bits(65, 1), 0)]),
     row(
-        Op::HSetP2Bf16,
+        SassOp::HSetP2Bf16,
         0x34,
         AC,
         &[CMP, flag("both halves", 71, &["", ".H_AND"]), FTZ, COMBINE_69, unused(bits(64, 1)), A_HALF, B_HALF],
@@ -219,7 +219,7 @@ pub(super) const ROWS: &[Row] = &[
     .sm(90, 90)
     .fixed(&[(bits(65, 1), 1)]),
     row(
-        Op::VHMnMx,
+        SassOp::VHMnMx,
         0x47,
         &[1],
         &[
@@ -237,7 +237,7 @@ pub(super) const ROWS: &[Row] = &[
     )
     .sm(90, 90),
     row(
-        Op::HMnMx2,
+        SassOp::HMnMx2,
         0x40,
         AB,
         &[FTZ, flag("nan", 81, &["", ".NAN"]), flag("xor sign", 82, &["", ".XORSIGN"]), NO_F32, WHICH],
@@ -247,7 +247,7 @@ pub(super) const ROWS: &[Row] = &[
     .sm(80, 90)
     .fixed(BF16_OFF),
     row(
-        Op::HMnMx2Bf16,
+        SassOp::HMnMx2Bf16,
         0x40,
         AB,
         &[FTZ, flag("nan", 81, &["", ".NAN"]), flag("xor sign", 82, &["", ".XORSIGN"]), NO_F32, WHICH],
@@ -257,7 +257,7 @@ pub(super) const ROWS: &[Row] = &[
     .sm(80, 90)
     .fixed(BF16_ON),
     row(
-        Op::BMma,
+        SassOp::BMma,
         0x3d,
         &[1],
         &[
@@ -274,7 +274,7 @@ pub(super) const ROWS: &[Row] = &[
     )
     .sm(75, 90),
     row(
-        Op::HMma,
+        SassOp::HMma,
         0x36,
         &[1],
         &[
@@ -289,7 +289,7 @@ pub(super) const ROWS: &[Row] = &[
     )
     .sm(70, 70),
     row(
-        Op::HMma,
+        SassOp::HMma,
         0x3c,
         &[1],
         &[
@@ -304,7 +304,7 @@ pub(super) const ROWS: &[Row] = &[
     )
     .sm(75, 75),
     row(
-        Op::HMma,
+        SassOp::HMma,
         0x3c,
         &[1],
         &[
@@ -319,7 +319,7 @@ pub(super) const ROWS: &[Row] = &[
     )
     .sm(80, 90),
     row(
-        Op::IMma,
+        SassOp::IMma,
         0x37,
         &[1],
         &[

@@ -1,9 +1,9 @@
 //! Integer arithmetic, logic, shifts and comparisons.
 
 use super::*;
-use crate::decode::op::Op;
+use crate::decode::op::SassOp;
 use crate::decode::row::{Idiom, row, split};
-use crate::decode::{Inst, Operand, is_zero, operand::Number};
+use crate::decode::{SassInst, SassOperand, is_zero, operand::Number};
 use Style::{Bits, BitsX, Int, IntX, Invert, Signed};
 
 const X: Mod = flag("extended", 74, &["", ".X"]);
@@ -18,11 +18,11 @@ const SECOND_CHOICE: Mod = modifier("second choice", bits(84, 3), &["", "", "", 
 const RELU: Mod = flag("relu", 76, &["", ".RELU"]);
 
 /// IMAD as a move, an addition or a shift: what compilers use its pipe for.
-const IMAD_IDIOM: Idiom = |inst: &Inst| {
+const IMAD_IDIOM: Idiom = |inst: &SassInst| {
     let [a, b, c] = [What::A(Signed), What::B(Signed), What::C(Int)].map(|what| inst.operand(what));
     let extended = inst.bit(74);
     let value = match b {
-        Operand::Immediate { number: Number::Hex(value), .. } => value,
+        SassOperand::Immediate { number: Number::Hex(value), .. } => value,
         _ if is_zero(b) => 0,
         _ => -1,
     };
@@ -51,7 +51,7 @@ const ISETP_MODS: &[Mod] = &[
 
 pub(super) const ROWS: &[Row] = &[
     row(
-        Op::IAdd3,
+        SassOp::IAdd3,
         0x10,
         ABC,
         &[X],
@@ -68,7 +68,7 @@ pub(super) const ROWS: &[Row] = &[
         "d = a + b + c (+ two carries); p, q = carries out",
     ),
     row(
-        Op::IMad,
+        SassOp::IMad,
         0x24,
         ABC,
         &[U32, X],
@@ -77,7 +77,7 @@ pub(super) const ROWS: &[Row] = &[
     )
     .idiom(IMAD_IDIOM),
     row(
-        Op::IMadWide,
+        SassOp::IMadWide,
         0x25,
         ABC,
         &[U32, X],
@@ -85,7 +85,7 @@ pub(super) const ROWS: &[Row] = &[
         "64-bit d = a * b + 64-bit c",
     ),
     row(
-        Op::IMadHi,
+        SassOp::IMadHi,
         0x27,
         ABC,
         &[U32, X],
@@ -93,7 +93,7 @@ pub(super) const ROWS: &[Row] = &[
         "d = high half of a * b + 64-bit c",
     ),
     row(
-        Op::ISetP,
+        SassOp::ISetP,
         0x0c,
         AB,
         ISETP_MODS,
@@ -102,7 +102,7 @@ pub(super) const ROWS: &[Row] = &[
     )
     .sm(70, 75),
     row(
-        Op::ISetP,
+        SassOp::ISetP,
         0x0c,
         AB,
         ISETP_MODS,
@@ -111,7 +111,7 @@ pub(super) const ROWS: &[Row] = &[
     )
     .sm(80, 90),
     row(
-        Op::Lea,
+        SassOp::Lea,
         0x11,
         ABC,
         &[flag("high", 80, &["", ".HI"]), X, LEA_SIGN, LEA_SIGN_FORM],
@@ -127,17 +127,17 @@ pub(super) const ROWS: &[Row] = &[
         "d = (a << shift) + b, or its high half with c above a; p = carry out",
     ),
     row(
-        Op::Lop3,
+        SassOp::Lop3,
         0x12,
         ABC,
         &[flag("predicate and", 80, &["", ".PAND"])],
         &[PDST, DST, a(Bits), b(Bits), c(Bits), imm(72, 8), P87],
         "d = function of three bits given by its truth table; p = (d != 0) op r",
     ),
-    row(Op::IAbs, 0x13, AB, &[], &[DST, b(Bits)], "d = |b|"),
-    row(Op::IMnMx, 0x17, AB, &[U32], &[DST, a(Signed), b(Signed), P87], "d = p ? min(a, b) : max(a, b)").sm(70, 89),
+    row(SassOp::IAbs, 0x13, AB, &[], &[DST, b(Bits)], "d = |b|"),
+    row(SassOp::IMnMx, 0x17, AB, &[U32], &[DST, a(Signed), b(Signed), P87], "d = p ? min(a, b) : max(a, b)").sm(70, 89),
     row(
-        Op::VIMnMx,
+        SassOp::VIMnMx,
         0x48,
         AB,
         &[MINMAX_TYPE, RELU, SECOND_CHOICE],
@@ -145,11 +145,11 @@ pub(super) const ROWS: &[Row] = &[
         "d = p ? min(a, b) : max(a, b); q, r = a was chosen in the lower, the upper half",
     )
     .sm(90, 90),
-    row(Op::VIAdd, 0x36, AB, &[flag("pairs", 73, &["", ".16x2"])], &[DST, a(Bits), b(BitsX)], "d = a + b")
+    row(SassOp::VIAdd, 0x36, AB, &[flag("pairs", 73, &["", ".16x2"])], &[DST, a(Bits), b(BitsX)], "d = a + b")
         .sm(90, 90)
         .fixed(&[(bits(74, 1), 0)]),
     row(
-        Op::VIAddMnMx,
+        SassOp::VIAddMnMx,
         0x46,
         ABC,
         &[MINMAX_TYPE, RELU],
@@ -158,7 +158,7 @@ pub(super) const ROWS: &[Row] = &[
     )
     .sm(90, 90),
     row(
-        Op::VIMnMx3,
+        SassOp::VIMnMx3,
         0x0f,
         ABC,
         &[MINMAX_TYPE, RELU],
@@ -167,7 +167,7 @@ pub(super) const ROWS: &[Row] = &[
     )
     .sm(90, 90),
     row(
-        Op::Shf,
+        SassOp::Shf,
         0x19,
         ABC,
         &[
@@ -180,16 +180,16 @@ pub(super) const ROWS: &[Row] = &[
         "d = word of the pair (c, a) shifted by b",
     ),
     row(
-        Op::Sgxt,
+        SassOp::Sgxt,
         0x1a,
         AB,
         &[flag("wrap", 75, &["", ".W"]), flag("signed", 73, &[".U32", ""])],
         &[DST, a(Bits), b(Bits)],
         "d = low b bits of a, extended",
     ),
-    row(Op::BMsk, 0x1b, AB, &[flag("wrap", 75, &["", ".W"])], &[DST, a(Bits), b(Bits)], "d = b ones from bit a on"),
+    row(SassOp::BMsk, 0x1b, AB, &[flag("wrap", 75, &["", ".W"])], &[DST, a(Bits), b(Bits)], "d = b ones from bit a on"),
     row(
-        Op::Idp,
+        SassOp::Idp,
         0x26,
         AB,
         &[flag("a signed", 73, &[".U8", ".S8"]), flag("b signed", 74, &[".U8", ".S8"])],
@@ -198,7 +198,7 @@ pub(super) const ROWS: &[Row] = &[
     )
     .fixed(&[(bits(76, 1), 0)]),
     row(
-        Op::Idp2,
+        SassOp::Idp2,
         0x26,
         AB,
         &[
@@ -211,7 +211,7 @@ pub(super) const ROWS: &[Row] = &[
     )
     .fixed(&[(bits(76, 1), 1)]),
     row(
-        Op::VAbsDiff4,
+        SassOp::VAbsDiff4,
         0x15,
         ABC,
         &[flag("signed", 73, &[".U8", ""]), flag("accumulate", 75, &["", ".ACC"])],
@@ -219,7 +219,7 @@ pub(super) const ROWS: &[Row] = &[
         "d = |a - b| byte by byte, or their sum + c",
     ),
     row(
-        Op::PLop3,
+        SassOp::PLop3,
         0x1c,
         &[4],
         &[],
@@ -235,25 +235,25 @@ pub(super) const ROWS: &[Row] = &[
         "p, q = functions of three predicates given by their truth tables",
     ),
     row(
-        Op::PLop3Sign,
+        SassOp::PLop3Sign,
         0x1f,
         &[1, 5, 6],
         &[],
         &[P81, P84, SIGN_A, SIGN_B, SIGN_C, imm(72, 8), imm(16, 8)],
         "p, q = functions of three sign bits given by their truth tables",
     ),
-    row(Op::PopC, 0x109, AB, &[], &[DST, b(Invert)], "d = number of ones of b"),
+    row(SassOp::PopC, 0x109, AB, &[], &[DST, b(Invert)], "d = number of ones of b"),
     row(
-        Op::Flo,
+        SassOp::Flo,
         0x100,
         AB,
         &[flag("signed", 73, &[".U32", ""]), flag("shift amount", 74, &["", ".SH"])],
         &[DST, PDST, b(Invert)],
         "d = position of b's highest bit that is not a sign bit",
     ),
-    row(Op::Brev, 0x101, AB, &[], &[DST, b(Bits)], "d = bits of b in reverse order"),
+    row(SassOp::Brev, 0x101, AB, &[], &[DST, b(Bits)], "d = bits of b in reverse order"),
     row(
-        Op::VAbsDiff,
+        SassOp::VAbsDiff,
         0x14,
         ABC,
         &[flag("signed", 73, &[".U32", ""])],

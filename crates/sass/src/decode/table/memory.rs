@@ -1,7 +1,7 @@
 //! Loads, stores and atomics.
 
 use super::*;
-use crate::decode::op::Op;
+use crate::decode::op::SassOp;
 use crate::decode::row::{Address, Width, row};
 
 const SIZES: &[&str] = &[".U8", ".S8", ".U16", ".S16", "", ".64", ".128", RESERVED];
@@ -149,7 +149,7 @@ const UNIFORM_ON: &[(Field, u64)] = &[(bits(91, 1), 1)];
 
 pub(super) const ROWS: &[Row] = &[
     row(
-        Op::LdG,
+        SassOp::LdG,
         0x181,
         &[1],
         &[WIDE_ADDRESS, EVICT, SIZE, ORDER, SCOPE, PRIVATE, ZERO_DIVERGENT],
@@ -158,7 +158,7 @@ pub(super) const ROWS: &[Row] = &[
     )
     .sm(70, 70),
     row(
-        Op::LdG,
+        SassOp::LdG,
         0x181,
         &[1],
         &[WIDE_ADDRESS, EVICT, PREFETCH, SIZE, ORDER, SCOPE, PRIVATE, ZERO_DIVERGENT],
@@ -167,7 +167,7 @@ pub(super) const ROWS: &[Row] = &[
     )
     .sm(75, 75),
     row(
-        Op::LdG,
+        SassOp::LdG,
         0x181,
         &[4],
         &[WIDE_ADDRESS, EVICT, PREFETCH, SIZE, ORDER, SCOPE, PRIVATE, ZERO_DIVERGENT],
@@ -177,7 +177,7 @@ pub(super) const ROWS: &[Row] = &[
     .sm(75, 75)
     .fixed(UNIFORM_ON),
     row(
-        Op::LdG,
+        SassOp::LdG,
         0x181,
         &[4],
         &[WIDE_ADDRESS, EVICT, PREFETCH, SIZE, ORDER_80],
@@ -187,7 +187,7 @@ pub(super) const ROWS: &[Row] = &[
     .sm(80, 90)
     .fixed(UNIFORM_ON),
     row(
-        Op::StG,
+        SassOp::StG,
         0x186,
         &[1],
         &[WIDE_ADDRESS, EVICT, SIZE, ORDER_STORE, SCOPE, PRIVATE],
@@ -196,7 +196,7 @@ pub(super) const ROWS: &[Row] = &[
     )
     .sm(70, 75),
     row(
-        Op::StG,
+        SassOp::StG,
         0x186,
         &[4],
         &[WIDE_ADDRESS, EVICT, SIZE, ORDER_STORE, SCOPE, PRIVATE],
@@ -206,7 +206,7 @@ pub(super) const ROWS: &[Row] = &[
     .sm(75, 75)
     .fixed(UNIFORM_ON),
     row(
-        Op::StG,
+        SassOp::StG,
         0x186,
         &[4],
         &[WIDE_ADDRESS, EVICT, SIZE, ORDER_STORE_80],
@@ -216,7 +216,7 @@ pub(super) const ROWS: &[Row] = &[
     .sm(80, 90)
     .fixed(UNIFORM_ON),
     row(
-        Op::LdS,
+        SassOp::LdS,
         0x184,
         &[4],
         &[UNSIGNED_75, SIZE, ZERO_DIVERGENT],
@@ -224,13 +224,20 @@ pub(super) const ROWS: &[Row] = &[
         "d = shared memory",
     )
     .sm(70, 75),
-    row(Op::LdS, 0x184, &[4], &[SIZE], &[DST, at(S32)], "d = shared memory").sm(80, 90),
-    row(Op::StS, 0x188, &[1], &[SIZE], &[at(Address { has_uniform: Show::Never, ..S64 }), DATA], "shared memory = b"),
-    row(Op::StS, 0x188, &[4], &[SIZE], &[at(S64), DATA], "shared memory = b, uniform register added").sm(75, 90),
-    row(Op::LdL, 0x183, &[4], &[EVICT, SIZE], &[DST, at(LDSM)], "d = local memory"),
-    row(Op::StL, 0x187, &[1], &[EVICT, SIZE], &[at(PLAIN), DATA], "local memory = b"),
+    row(SassOp::LdS, 0x184, &[4], &[SIZE], &[DST, at(S32)], "d = shared memory").sm(80, 90),
     row(
-        Op::StL,
+        SassOp::StS,
+        0x188,
+        &[1],
+        &[SIZE],
+        &[at(Address { has_uniform: Show::Never, ..S64 }), DATA],
+        "shared memory = b",
+    ),
+    row(SassOp::StS, 0x188, &[4], &[SIZE], &[at(S64), DATA], "shared memory = b, uniform register added").sm(75, 90),
+    row(SassOp::LdL, 0x183, &[4], &[EVICT, SIZE], &[DST, at(LDSM)], "d = local memory"),
+    row(SassOp::StL, 0x187, &[1], &[EVICT, SIZE], &[at(PLAIN), DATA], "local memory = b"),
+    row(
+        SassOp::StL,
         0x187,
         &[4],
         &[EVICT, SIZE],
@@ -239,7 +246,7 @@ pub(super) const ROWS: &[Row] = &[
     )
     .sm(75, 90),
     row(
-        Op::Ld,
+        SassOp::Ld,
         0x180,
         &[4],
         &[WIDE_ADDRESS, EVICT, PREFETCH, SIZE, ORDER, SCOPE, PRIVATE, ZERO_DIVERGENT],
@@ -249,7 +256,7 @@ pub(super) const ROWS: &[Row] = &[
     .sm(70, 75)
     .fixed(UNIFORM_OFF),
     row(
-        Op::Ld,
+        SassOp::Ld,
         0x180,
         &[4],
         &[WIDE_ADDRESS, EVICT, PREFETCH, SIZE, ORDER_80],
@@ -259,7 +266,7 @@ pub(super) const ROWS: &[Row] = &[
     .sm(80, 90)
     .fixed(UNIFORM_ON),
     row(
-        Op::St,
+        SassOp::St,
         0x185,
         &[1],
         &[WIDE_ADDRESS, EVICT, SIZE, ORDER_STORE, SCOPE, PRIVATE],
@@ -268,7 +275,7 @@ pub(super) const ROWS: &[Row] = &[
     )
     .sm(70, 75),
     row(
-        Op::St,
+        SassOp::St,
         0x185,
         &[4],
         &[WIDE_ADDRESS, EVICT, SIZE, ORDER_STORE_80],
@@ -278,7 +285,7 @@ pub(super) const ROWS: &[Row] = &[
     .sm(80, 90)
     .fixed(UNIFORM_ON),
     row(
-        Op::Ld,
+        SassOp::Ld,
         0x180,
         &[4],
         &[WIDE_ADDRESS, EVICT, PREFETCH, SIZE, ORDER_80],
@@ -288,7 +295,7 @@ pub(super) const ROWS: &[Row] = &[
     .sm(80, 90)
     .fixed(UNIFORM_OFF),
     row(
-        Op::St,
+        SassOp::St,
         0x185,
         &[1],
         &[WIDE_ADDRESS, EVICT, SIZE, ORDER_STORE_80],
@@ -296,10 +303,10 @@ pub(super) const ROWS: &[Row] = &[
         "generic memory = b",
     )
     .sm(80, 90),
-    row(Op::LdC, 0x182, &[5], &[SIZE_CONSTANT, MODE], &[DST, slot(What::ConstLoad)], "d = constant bank, indexed")
+    row(SassOp::LdC, 0x182, &[5], &[SIZE_CONSTANT, MODE], &[DST, slot(What::ConstLoad)], "d = constant bank, indexed")
         .fixed(UNIFORM_OFF),
     row(
-        Op::AtomG,
+        SassOp::AtomG,
         0x1a8,
         &[1],
         &[WIDE_ADDRESS, ATOMIC_OP, EVICT, ATOMIC_TYPE, ORDER_ATOMIC, SCOPE, PRIVATE],
@@ -308,7 +315,7 @@ pub(super) const ROWS: &[Row] = &[
     )
     .sm(70, 75),
     row(
-        Op::AtomG,
+        SassOp::AtomG,
         0x1a8,
         &[4],
         &[WIDE_ADDRESS, ATOMIC_OP, EVICT, ATOMIC_TYPE, ORDER_ATOMIC, SCOPE, PRIVATE],
@@ -318,7 +325,7 @@ pub(super) const ROWS: &[Row] = &[
     .sm(75, 75)
     .fixed(UNIFORM_ON),
     row(
-        Op::AtomG,
+        SassOp::AtomG,
         0x1a8,
         &[4],
         &[WIDE_ADDRESS, ATOMIC_OP, EVICT, ATOMIC_TYPE_80, ORDER_STORE_80],
@@ -328,7 +335,7 @@ pub(super) const ROWS: &[Row] = &[
     .sm(80, 89)
     .fixed(UNIFORM_ON),
     row(
-        Op::AtomG,
+        SassOp::AtomG,
         0x1a8,
         &[4],
         &[WIDE_ADDRESS, ATOMIC_OP, EVICT, TYPE_90, ORDER_STORE_80],
@@ -338,7 +345,7 @@ pub(super) const ROWS: &[Row] = &[
     .sm(90, 90)
     .fixed(UNIFORM_ON),
     row(
-        Op::AtomGCas,
+        SassOp::AtomGCas,
         0x1a9,
         &[1],
         &[WIDE_ADDRESS, CAS, EVICT, CAS_TYPE, ORDER_ATOMIC, SCOPE, PRIVATE],
@@ -347,7 +354,7 @@ pub(super) const ROWS: &[Row] = &[
     )
     .sm(70, 75),
     row(
-        Op::AtomGCas,
+        SassOp::AtomGCas,
         0x1a9,
         &[1],
         &[WIDE_ADDRESS, CAS, EVICT, CAS_TYPE_80, ORDER_STORE_80],
@@ -356,7 +363,7 @@ pub(super) const ROWS: &[Row] = &[
     )
     .sm(80, 90),
     row(
-        Op::Atom,
+        SassOp::Atom,
         0x18a,
         &[1],
         &[WIDE_ADDRESS, ATOMIC_OP, EVICT, ATOMIC_TYPE, ORDER_ATOMIC, SCOPE, PRIVATE],
@@ -365,7 +372,7 @@ pub(super) const ROWS: &[Row] = &[
     )
     .sm(70, 75),
     row(
-        Op::Atom,
+        SassOp::Atom,
         0x18a,
         &[4],
         &[WIDE_ADDRESS, ATOMIC_OP, EVICT, ATOMIC_TYPE_80, ORDER_STORE_80],
@@ -375,7 +382,7 @@ pub(super) const ROWS: &[Row] = &[
     .sm(80, 89)
     .fixed(UNIFORM_ON),
     row(
-        Op::Atom,
+        SassOp::Atom,
         0x18a,
         &[4],
         &[WIDE_ADDRESS, ATOMIC_OP, EVICT, TYPE_90, ORDER_STORE_80],
@@ -385,7 +392,7 @@ pub(super) const ROWS: &[Row] = &[
     .sm(90, 90)
     .fixed(UNIFORM_ON),
     row(
-        Op::AtomCas,
+        SassOp::AtomCas,
         0x18b,
         &[1],
         &[WIDE_ADDRESS, CAS, EVICT, CAS_TYPE, ORDER_ATOMIC, SCOPE, PRIVATE],
@@ -394,7 +401,7 @@ pub(super) const ROWS: &[Row] = &[
     )
     .sm(70, 75),
     row(
-        Op::AtomCas,
+        SassOp::AtomCas,
         0x18b,
         &[1],
         &[WIDE_ADDRESS, CAS_TEST, EVICT, CAS_TYPE_80, ORDER_STORE_80],
@@ -403,7 +410,7 @@ pub(super) const ROWS: &[Row] = &[
     )
     .sm(80, 90),
     row(
-        Op::Red,
+        SassOp::Red,
         0x18e,
         &[4],
         &[WIDE_ADDRESS, REDUCTION_OP, EVICT, ATOMIC_TYPE, ORDER_ATOMIC, SCOPE, PRIVATE],
@@ -413,7 +420,7 @@ pub(super) const ROWS: &[Row] = &[
     .sm(70, 75)
     .fixed(UNIFORM_OFF),
     row(
-        Op::Red,
+        SassOp::Red,
         0x18e,
         &[4],
         &[WIDE_ADDRESS, REDUCTION_OP, EVICT, ATOMIC_TYPE, ORDER_ATOMIC, SCOPE, PRIVATE],
@@ -423,7 +430,7 @@ pub(super) const ROWS: &[Row] = &[
     .sm(75, 75)
     .fixed(UNIFORM_ON),
     row(
-        Op::Red,
+        SassOp::Red,
         0x18e,
         &[4],
         &[WIDE_ADDRESS, REDUCTION_OP, EVICT, ATOMIC_TYPE_80, ORDER_STORE_80],
@@ -433,7 +440,7 @@ pub(super) const ROWS: &[Row] = &[
     .sm(80, 89)
     .fixed(UNIFORM_ON),
     row(
-        Op::RedG,
+        SassOp::RedG,
         0x18e,
         &[4],
         &[WIDE_ADDRESS, REDUCTION_OP, EVICT, TYPE_90, ORDER_STORE_80],
@@ -443,17 +450,17 @@ pub(super) const ROWS: &[Row] = &[
     .sm(90, 90)
     .fixed(UNIFORM_ON),
     row(
-        Op::AtomS,
+        SassOp::AtomS,
         0x18c,
         &[1],
         &[ATOMIC_OP, ATOMS_TYPE],
         &[DST, at(Address { has_uniform: Show::Never, ..S64 }), DATA],
         "d = shared memory; memory = memory op b",
     ),
-    row(Op::AtomS, 0x18c, &[4], &[ATOMIC_OP, ATOMS_TYPE], &[DST, at(S64), DATA], "ATOMS, uniform register added")
+    row(SassOp::AtomS, 0x18c, &[4], &[ATOMIC_OP, ATOMS_TYPE], &[DST, at(S64), DATA], "ATOMS, uniform register added")
         .sm(75, 90),
     row(
-        Op::AtomSPopcInc,
+        SassOp::AtomSPopcInc,
         0x18c,
         &[7],
         &[modifier("type", bits(73, 3), &[".32"])],
@@ -463,7 +470,7 @@ pub(super) const ROWS: &[Row] = &[
     .sm(80, 90)
     .fixed(&[(bits(88, 3), 5)]),
     row(
-        Op::AtomSCas,
+        SassOp::AtomSCas,
         0x18d,
         &[1],
         &[ATOMS_CAS, ATOMS_CAS_TYPE],
@@ -471,7 +478,7 @@ pub(super) const ROWS: &[Row] = &[
         "compare and swap in shared memory",
     ),
     row(
-        Op::LdG,
+        SassOp::LdG,
         0x181,
         &[1],
         &[WIDE_ADDRESS, EVICT, PREFETCH, SIZE, ORDER_80],
@@ -479,10 +486,17 @@ pub(super) const ROWS: &[Row] = &[
         "d = global memory",
     )
     .sm(80, 90),
-    row(Op::StG, 0x186, &[1], &[WIDE_ADDRESS, EVICT, SIZE, ORDER_STORE_80], &[at(PLAIN), DATA], "global memory = b")
-        .sm(80, 90),
     row(
-        Op::Red,
+        SassOp::StG,
+        0x186,
+        &[1],
+        &[WIDE_ADDRESS, EVICT, SIZE, ORDER_STORE_80],
+        &[at(PLAIN), DATA],
+        "global memory = b",
+    )
+    .sm(80, 90),
+    row(
+        SassOp::Red,
         0x18e,
         &[4],
         &[WIDE_ADDRESS, REDUCTION_OP, EVICT, ATOMIC_TYPE_80, ORDER_STORE_80],
@@ -492,7 +506,7 @@ pub(super) const ROWS: &[Row] = &[
     .sm(80, 89)
     .fixed(UNIFORM_OFF),
     row(
-        Op::RedG,
+        SassOp::RedG,
         0x18e,
         &[4],
         &[WIDE_ADDRESS, REDUCTION_OP, EVICT, TYPE_90, ORDER_STORE_80],
@@ -502,7 +516,7 @@ pub(super) const ROWS: &[Row] = &[
     .sm(90, 90)
     .fixed(UNIFORM_OFF),
     row(
-        Op::RedG,
+        SassOp::RedG,
         0x1a6,
         &[4],
         &[WIDE_ADDRESS, FLOAT_REDUCTION, EVICT, FLOAT_90, ORDER_STORE_80, DESCRIPTOR_ONLY],
@@ -512,7 +526,7 @@ pub(super) const ROWS: &[Row] = &[
     .sm(90, 90)
     .fixed(UNIFORM_ON),
     row(
-        Op::AtomG,
+        SassOp::AtomG,
         0x1a3,
         &[4],
         &[WIDE_ADDRESS, FLOAT_OP, EVICT, FLOAT_90, ORDER_STORE_80, DESCRIPTOR_ONLY],
@@ -522,7 +536,7 @@ pub(super) const ROWS: &[Row] = &[
     .sm(90, 90)
     .fixed(UNIFORM_ON),
     row(
-        Op::Atom,
+        SassOp::Atom,
         0x1a2,
         &[4],
         &[WIDE_ADDRESS, FLOAT_OP, EVICT, FLOAT_90, ORDER_STORE_80, DESCRIPTOR_ONLY],
@@ -532,7 +546,7 @@ pub(super) const ROWS: &[Row] = &[
     .sm(90, 90)
     .fixed(UNIFORM_ON),
     row(
-        Op::St,
+        SassOp::St,
         0x185,
         &[4],
         &[WIDE_ADDRESS, EVICT, SIZE, ORDER_STORE, SCOPE, PRIVATE],
@@ -542,7 +556,7 @@ pub(super) const ROWS: &[Row] = &[
     .sm(75, 75)
     .fixed(UNIFORM_ON),
     row(
-        Op::Ld,
+        SassOp::Ld,
         0x180,
         &[4],
         &[WIDE_ADDRESS, EVICT, PREFETCH, SIZE, ORDER, SCOPE, PRIVATE, ZERO_DIVERGENT],
@@ -552,7 +566,7 @@ pub(super) const ROWS: &[Row] = &[
     .sm(75, 75)
     .fixed(UNIFORM_ON),
     row(
-        Op::QSpc,
+        SassOp::QSpc,
         0x1aa,
         &[1],
         &[WIDE_ADDRESS, modifier("space", bits(73, 2), &[".G", ".L", ".S", RESERVED])],
@@ -561,7 +575,7 @@ pub(super) const ROWS: &[Row] = &[
     )
     .sm(70, 89),
     row(
-        Op::QSpc,
+        SassOp::QSpc,
         0x1aa,
         &[4],
         &[WIDE_ADDRESS, modifier("space", bits(73, 2), &[".G", ".L", ".S", RESERVED])],
@@ -571,7 +585,7 @@ pub(super) const ROWS: &[Row] = &[
     .sm(75, 89)
     .fixed(UNIFORM_ON),
     row(
-        Op::QSpc,
+        SassOp::QSpc,
         0x1aa,
         &[1],
         &[WIDE_ADDRESS, modifier("space", bits(73, 2), &[".G", ".L", ".S", ".D"])],
@@ -580,7 +594,7 @@ pub(super) const ROWS: &[Row] = &[
     )
     .sm(90, 90),
     row(
-        Op::ArriveS,
+        SassOp::ArriveS,
         0x1b0,
         &[4],
         &[flag("transaction count", 71, &["", ".TRANSCNT"])],
@@ -589,11 +603,11 @@ pub(super) const ROWS: &[Row] = &[
     )
     .sm(80, 90)
     .fixed(&[(bits(72, 4), 10)]),
-    row(Op::AtomSArrive, 0x18c, &[7], &[], &[DST, at(S64)], "arrives at a barrier in shared memory")
+    row(SassOp::AtomSArrive, 0x18c, &[7], &[], &[DST, at(S64)], "arrives at a barrier in shared memory")
         .sm(80, 90)
         .fixed(&[(bits(72, 4), 4), (bits(87, 4), 9)]),
     row(
-        Op::LdGSts,
+        SassOp::LdGSts,
         0x1ae,
         &[7],
         &[
@@ -616,7 +630,7 @@ pub(super) const ROWS: &[Row] = &[
     .sm(80, 90)
     .fixed(UNIFORM_ON),
     row(
-        Op::LdSm,
+        SassOp::LdSm,
         0x3b,
         &[4],
         &[

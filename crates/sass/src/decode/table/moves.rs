@@ -1,7 +1,7 @@
 //! Moves, selections, permutations, and exchange between threads.
 
 use super::*;
-use crate::decode::op::Op;
+use crate::decode::op::SassOp;
 use crate::decode::row::row;
 use Style::Bits;
 
@@ -17,17 +17,17 @@ const R2UR_OR: Mod = flag("or", 84, &["", ".OR"]);
 
 pub(super) const ROWS: &[Row] = &[
     row(
-        Op::Mov,
+        SassOp::Mov,
         0x02,
         AB,
         &[],
         &[DST, b(Bits), shown(What::Imm(bits(72, 4)), Show::Unless(bits(72, 4), 15))],
         "d = b, in the lanes of each quad that the mask names",
     ),
-    row(Op::Sel, 0x07, AB, &[], &[DST, a(Bits), b(Bits), P87], "d = p ? a : b"),
-    row(Op::Prmt, 0x16, ABC, &[PRMT_MODE], &[DST, a(Bits), b(Bits), c(Bits)], "d = bytes of (c, a) chosen by b"),
+    row(SassOp::Sel, 0x07, AB, &[], &[DST, a(Bits), b(Bits), P87], "d = p ? a : b"),
+    row(SassOp::Prmt, 0x16, ABC, &[PRMT_MODE], &[DST, a(Bits), b(Bits), c(Bits)], "d = bytes of (c, a) chosen by b"),
     row(
-        Op::Shfl,
+        SassOp::Shfl,
         0x189,
         &[1],
         &[SHFL_MODE],
@@ -35,7 +35,7 @@ pub(super) const ROWS: &[Row] = &[
         "d = a of another lane; p = that lane is in range",
     ),
     row(
-        Op::Shfl,
+        SassOp::Shfl,
         0x189,
         &[2],
         &[SHFL_MODE],
@@ -43,26 +43,26 @@ pub(super) const ROWS: &[Row] = &[
         "SHFL, segment immediate",
     ),
     row(
-        Op::Shfl,
+        SassOp::Shfl,
         0x189,
         &[4],
         &[SHFL_MODE],
         &[P81, DST, SHFL_A, imm(53, 5), slot(What::Reg(64))],
         "SHFL, lane immediate",
     ),
-    row(Op::Shfl, 0x189, &[7], &[SHFL_MODE], &[P81, DST, SHFL_A, imm(53, 5), imm(40, 13)], "SHFL, both immediate"),
+    row(SassOp::Shfl, 0x189, &[7], &[SHFL_MODE], &[P81, DST, SHFL_A, imm(53, 5), imm(40, 13)], "SHFL, both immediate"),
     row(
-        Op::Vote,
+        SassOp::Vote,
         0x06,
         &[4],
         &[VOTE_MODE],
         &[shown(What::Reg(16), Show::Unless(bits(16, 8), 255)), P81, P87],
         "d = ballot of r; p = all, any or equal",
     ),
-    row(Op::VoteU, 0x86, &[4], &[VOTE_MODE], &[UDST, slot(What::UPred(81, 0)), P87], "VOTE into uniform registers")
+    row(SassOp::VoteU, 0x86, &[4], &[VOTE_MODE], &[UDST, slot(What::UPred(81, 0)), P87], "VOTE into uniform registers")
         .sm(75, 90),
     row(
-        Op::Match,
+        SassOp::Match,
         0x1a1,
         &[1],
         &[flag("any", 79, &[".ALL", ".ANY"]), flag("wide", 73, &["", ".U64"])],
@@ -71,7 +71,7 @@ pub(super) const ROWS: &[Row] = &[
     )
     .fixed(&[(bits(79, 1), 0)]),
     row(
-        Op::Match,
+        SassOp::Match,
         0x1a1,
         &[1],
         &[flag("any", 79, &[".ALL", ".ANY"]), flag("wide", 73, &["", ".U64"])],
@@ -80,7 +80,7 @@ pub(super) const ROWS: &[Row] = &[
     )
     .fixed(&[(bits(79, 1), 1)]),
     row(
-        Op::Redux,
+        SassOp::Redux,
         0x1c4,
         &[1],
         &[
@@ -91,13 +91,13 @@ pub(super) const ROWS: &[Row] = &[
         "uniform d = reduction of a over the warp",
     )
     .sm(80, 90),
-    row(Op::Elect, 0x2f, &[4], &[], &[P81, UDST, P87], "d = lowest lane that holds r; p = is it").sm(90, 90),
-    row(Op::R2Ur, 0x1c2, &[1], &[R2UR_OR], &[PDST, UDST, slot(What::Reused(24, 122))], "uniform d = a").sm(75, 90),
-    row(Op::R2Ur, 0xca, &[1], &[R2UR_OR], &[PDST, UDST, slot(What::Reused(24, 122))], "uniform d = a").sm(90, 90),
-    row(Op::S2R, 0x119, &[4], &[], &[DST, slot(What::Special)], "d = special register"),
-    row(Op::S2Ur, 0x1c3, &[4], &[], &[UDST, slot(What::Special)], "uniform d = special register").uniform(),
+    row(SassOp::Elect, 0x2f, &[4], &[], &[P81, UDST, P87], "d = lowest lane that holds r; p = is it").sm(90, 90),
+    row(SassOp::R2Ur, 0x1c2, &[1], &[R2UR_OR], &[PDST, UDST, slot(What::Reused(24, 122))], "uniform d = a").sm(75, 90),
+    row(SassOp::R2Ur, 0xca, &[1], &[R2UR_OR], &[PDST, UDST, slot(What::Reused(24, 122))], "uniform d = a").sm(90, 90),
+    row(SassOp::S2R, 0x119, &[4], &[], &[DST, slot(What::Special)], "d = special register"),
+    row(SassOp::S2Ur, 0x1c3, &[4], &[], &[UDST, slot(What::Special)], "uniform d = special register").uniform(),
     row(
-        Op::Cs2R,
+        SassOp::Cs2R,
         0x05,
         &[4],
         &[flag("wide", 80, &[".32", ""])],
@@ -105,7 +105,7 @@ pub(super) const ROWS: &[Row] = &[
         "d = special register, on the main pipe",
     ),
     row(
-        Op::P2R,
+        SassOp::P2R,
         0x03,
         AB,
         &[BYTE],
@@ -113,7 +113,7 @@ pub(super) const ROWS: &[Row] = &[
         "d = a with the predicates in the bits of mask b",
     ),
     row(
-        Op::R2P,
+        SassOp::R2P,
         0x04,
         AB,
         &[modifier("byte", bits(76, 2), &["", "", "", ""])],
@@ -121,7 +121,7 @@ pub(super) const ROWS: &[Row] = &[
         "predicates in mask b = bits of a",
     ),
     row(
-        Op::BMov,
+        SassOp::BMov,
         0x155,
         &[1],
         &[flag("clear", 84, &["", ".CLEAR"]), modifier("thread state", bits(28, 2), &[""])],
@@ -129,7 +129,7 @@ pub(super) const ROWS: &[Row] = &[
         "d = barrier",
     ),
     row(
-        Op::BMovToBarrier,
+        SassOp::BMovToBarrier,
         0x156,
         &[1],
         &[flag("quad", 84, &["", RESERVED]), modifier("thread state", bits(28, 2), &[""])],
@@ -137,7 +137,7 @@ pub(super) const ROWS: &[Row] = &[
         "barrier = b",
     ),
     row(
-        Op::MovM,
+        SassOp::MovM,
         0x3a,
         &[1],
         &[modifier("shape", bits(78, 2), &[".16.MT88"])],

@@ -4,7 +4,7 @@
 
 use super::memory::{EVICT, ORDER_80, ORDER_STORE, ORDER_STORE_80, PRIVATE, SCOPE, SIZE};
 use super::*;
-use crate::decode::op::Op;
+use crate::decode::op::SassOp;
 use crate::decode::row::row;
 
 /// Coordinates stand in two groups instead of one vector.
@@ -55,7 +55,7 @@ const FROM_BANK: &[Slot] = &[PDST, D64, DST, A24, B32, BANK, WORD, SHAPE, CHANNE
 const FROM_REGISTER: &[Slot] = &[PDST, D64, DST, A24, B32, SHAPE, CHANNELS];
 const FROM_UNIFORM: &[Slot] = &[PDST, D64, DST, A24, B32, UNIFORM, UNIFORM_OFFSET, SHAPE, CHANNELS];
 
-const fn texture(op: Op, code: u16, form: &[u8], mods: &'static [Mod], slots: &'static [Slot]) -> Row {
+const fn texture(op: SassOp, code: u16, form: &[u8], mods: &'static [Mod], slots: &'static [Slot]) -> Row {
     row(op, code, form, mods, slots, "d, d2 = channels of a texture at a, b")
 }
 
@@ -73,19 +73,19 @@ const LOAD: &str = "d = surface at a";
 const STORE: &str = "surface at a = b";
 
 pub(super) const ROWS: &[Row] = &[
-    texture(Op::Tex, 0x160, &[5], TEX, FROM_BANK).fixed(BOUND),
-    texture(Op::Tex, 0x161, &[1], TEX, FROM_REGISTER).fixed(IN_REGISTER),
-    texture(Op::Tex, 0x160, &[7], TEX_UNIFORM, FROM_UNIFORM).fixed(IN_UNIFORM).sm(75, 90),
-    texture(Op::Tld, 0x166, &[5], TLD, FROM_BANK).fixed(BOUND),
-    texture(Op::Tld, 0x167, &[1], TLD, FROM_REGISTER).fixed(IN_REGISTER),
-    texture(Op::Tld, 0x166, &[7], TLD_UNIFORM, FROM_UNIFORM).fixed(IN_UNIFORM).sm(75, 90),
-    texture(Op::Tld4, 0x163, &[5], TLD4, FROM_BANK).fixed(BOUND),
-    texture(Op::Tld4, 0x164, &[1], TLD4, FROM_REGISTER).fixed(IN_REGISTER),
-    texture(Op::Tld4, 0x163, &[7], TLD4_UNIFORM, FROM_UNIFORM).fixed(IN_UNIFORM).sm(75, 90),
-    row(Op::Txq, 0x16f, &[5], &[NO_DEPENDENCE], &[D64, DST, A24, QUESTION, BANK, WORD, imm(72, 4)], "d = its size")
+    texture(SassOp::Tex, 0x160, &[5], TEX, FROM_BANK).fixed(BOUND),
+    texture(SassOp::Tex, 0x161, &[1], TEX, FROM_REGISTER).fixed(IN_REGISTER),
+    texture(SassOp::Tex, 0x160, &[7], TEX_UNIFORM, FROM_UNIFORM).fixed(IN_UNIFORM).sm(75, 90),
+    texture(SassOp::Tld, 0x166, &[5], TLD, FROM_BANK).fixed(BOUND),
+    texture(SassOp::Tld, 0x167, &[1], TLD, FROM_REGISTER).fixed(IN_REGISTER),
+    texture(SassOp::Tld, 0x166, &[7], TLD_UNIFORM, FROM_UNIFORM).fixed(IN_UNIFORM).sm(75, 90),
+    texture(SassOp::Tld4, 0x163, &[5], TLD4, FROM_BANK).fixed(BOUND),
+    texture(SassOp::Tld4, 0x164, &[1], TLD4, FROM_REGISTER).fixed(IN_REGISTER),
+    texture(SassOp::Tld4, 0x163, &[7], TLD4_UNIFORM, FROM_UNIFORM).fixed(IN_UNIFORM).sm(75, 90),
+    row(SassOp::Txq, 0x16f, &[5], &[NO_DEPENDENCE], &[D64, DST, A24, QUESTION, BANK, WORD, imm(72, 4)], "d = its size")
         .fixed(BOUND),
     row(
-        Op::Txq,
+        SassOp::Txq,
         0x16f,
         &[7],
         &[NO_DEPENDENCE],
@@ -94,16 +94,20 @@ pub(super) const ROWS: &[Row] = &[
     )
     .fixed(&[(bits(59, 1), 0), (bits(91, 1), 1)])
     .sm(75, 90),
-    row(Op::SuLd, 0x199, &[5], ACCESS, &[PDST, DST, AT, BANK, WORD], LOAD).fixed(NOT_UNIFORM).sm(70, 75),
-    row(Op::SuLd, 0x199, &[5], LOAD_80, &[PDST, DST, AT, BANK, WORD], LOAD).fixed(NOT_UNIFORM).sm(80, 90),
-    row(Op::SuLd, 0x19a, &[4], ACCESS, &[PDST, DST, AT, D64], LOAD).fixed(NOT_UNIFORM).sm(70, 75),
-    row(Op::SuLd, 0x19a, &[4], LOAD_80, &[PDST, DST, AT, D64], LOAD).fixed(NOT_UNIFORM).sm(80, 90),
-    row(Op::SuLd, 0x199, &[7], ACCESS, &[PDST, DST, AT, UNIFORM, UNIFORM_OFFSET], LOAD).fixed(IN_UNIFORM).sm(75, 75),
-    row(Op::SuLd, 0x199, &[7], LOAD_80, &[PDST, DST, AT, UNIFORM, UNIFORM_OFFSET], LOAD).fixed(IN_UNIFORM).sm(80, 90),
-    row(Op::SuSt, 0x19d, &[5], ACCESS, &[AT, DATA, BANK, WORD], STORE).fixed(NOT_UNIFORM).sm(70, 75),
-    row(Op::SuSt, 0x19d, &[5], STORE_80, &[AT, DATA, BANK, WORD], STORE).fixed(NOT_UNIFORM).sm(80, 90),
-    row(Op::SuSt, 0x19e, &[4], ACCESS, &[AT, DATA, D64], STORE).fixed(NOT_UNIFORM).sm(70, 75),
-    row(Op::SuSt, 0x19e, &[4], STORE_80, &[AT, DATA, D64], STORE).fixed(NOT_UNIFORM).sm(80, 90),
-    row(Op::SuSt, 0x19d, &[7], ACCESS, &[AT, DATA, UNIFORM, UNIFORM_OFFSET], STORE).fixed(IN_UNIFORM).sm(75, 75),
-    row(Op::SuSt, 0x19d, &[7], STORE_80, &[AT, DATA, UNIFORM, UNIFORM_OFFSET], STORE).fixed(IN_UNIFORM).sm(80, 90),
+    row(SassOp::SuLd, 0x199, &[5], ACCESS, &[PDST, DST, AT, BANK, WORD], LOAD).fixed(NOT_UNIFORM).sm(70, 75),
+    row(SassOp::SuLd, 0x199, &[5], LOAD_80, &[PDST, DST, AT, BANK, WORD], LOAD).fixed(NOT_UNIFORM).sm(80, 90),
+    row(SassOp::SuLd, 0x19a, &[4], ACCESS, &[PDST, DST, AT, D64], LOAD).fixed(NOT_UNIFORM).sm(70, 75),
+    row(SassOp::SuLd, 0x19a, &[4], LOAD_80, &[PDST, DST, AT, D64], LOAD).fixed(NOT_UNIFORM).sm(80, 90),
+    row(SassOp::SuLd, 0x199, &[7], ACCESS, &[PDST, DST, AT, UNIFORM, UNIFORM_OFFSET], LOAD)
+        .fixed(IN_UNIFORM)
+        .sm(75, 75),
+    row(SassOp::SuLd, 0x199, &[7], LOAD_80, &[PDST, DST, AT, UNIFORM, UNIFORM_OFFSET], LOAD)
+        .fixed(IN_UNIFORM)
+        .sm(80, 90),
+    row(SassOp::SuSt, 0x19d, &[5], ACCESS, &[AT, DATA, BANK, WORD], STORE).fixed(NOT_UNIFORM).sm(70, 75),
+    row(SassOp::SuSt, 0x19d, &[5], STORE_80, &[AT, DATA, BANK, WORD], STORE).fixed(NOT_UNIFORM).sm(80, 90),
+    row(SassOp::SuSt, 0x19e, &[4], ACCESS, &[AT, DATA, D64], STORE).fixed(NOT_UNIFORM).sm(70, 75),
+    row(SassOp::SuSt, 0x19e, &[4], STORE_80, &[AT, DATA, D64], STORE).fixed(NOT_UNIFORM).sm(80, 90),
+    row(SassOp::SuSt, 0x19d, &[7], ACCESS, &[AT, DATA, UNIFORM, UNIFORM_OFFSET], STORE).fixed(IN_UNIFORM).sm(75, 75),
+    row(SassOp::SuSt, 0x19d, &[7], STORE_80, &[AT, DATA, UNIFORM, UNIFORM_OFFSET], STORE).fixed(IN_UNIFORM).sm(80, 90),
 ];

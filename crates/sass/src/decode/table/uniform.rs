@@ -1,7 +1,7 @@
 //! The uniform datapath of Turing and later: one value for the warp.
 
 use super::*;
-use crate::decode::op::Op;
+use crate::decode::op::SassOp;
 use crate::decode::row::{row, split};
 use Style::{Bits, BitsX, IntX, Invert, Signed};
 
@@ -22,7 +22,7 @@ const CARRY: Slot = shown(What::UPred(87, 90), on(74));
 
 pub(super) const ROWS: &[Row] = &[
     row(
-        Op::UIAdd3,
+        SassOp::UIAdd3,
         0x90,
         UABC,
         &[X],
@@ -31,11 +31,18 @@ pub(super) const ROWS: &[Row] = &[
     )
     .uniform()
     .fixed(FIXED),
-    row(Op::UIMad, 0xa4, UABC, &[U32, X], &[UDST, a(Signed), b(Signed), c(IntX), CARRY], "d = low half of a * b + c")
-        .uniform()
-        .fixed(FIXED),
     row(
-        Op::UIMadWide,
+        SassOp::UIMad,
+        0xa4,
+        UABC,
+        &[U32, X],
+        &[UDST, a(Signed), b(Signed), c(IntX), CARRY],
+        "d = low half of a * b + c",
+    )
+    .uniform()
+    .fixed(FIXED),
+    row(
+        SassOp::UIMadWide,
         0xa5,
         UABC,
         &[U32, X],
@@ -45,7 +52,7 @@ pub(super) const ROWS: &[Row] = &[
     .uniform()
     .fixed(FIXED),
     row(
-        Op::UIMadHi,
+        SassOp::UIMadHi,
         0xa7,
         UABC,
         &[U32, X],
@@ -55,7 +62,7 @@ pub(super) const ROWS: &[Row] = &[
     .uniform()
     .fixed(FIXED),
     row(
-        Op::ULea,
+        SassOp::ULea,
         0x91,
         UABC,
         &[flag("high", 80, &["", ".HI"]), X, LEA_SIGN, LEA_SIGN_FORM],
@@ -65,7 +72,7 @@ pub(super) const ROWS: &[Row] = &[
     .uniform()
     .fixed(FIXED),
     row(
-        Op::ULop3,
+        SassOp::ULop3,
         0x92,
         UABC,
         &[flag("predicate and", 80, &["", ".PAND"])],
@@ -75,7 +82,7 @@ pub(super) const ROWS: &[Row] = &[
     .uniform()
     .fixed(FIXED),
     row(
-        Op::USHf,
+        SassOp::USHf,
         0x99,
         UABC,
         &[
@@ -90,7 +97,7 @@ pub(super) const ROWS: &[Row] = &[
     .uniform()
     .fixed(FIXED),
     row(
-        Op::UISetP,
+        SassOp::UISetP,
         0x8c,
         UAB,
         &[
@@ -104,10 +111,10 @@ pub(super) const ROWS: &[Row] = &[
     )
     .uniform()
     .fixed(FIXED),
-    row(Op::UMov, 0x82, &[4], &[], &[UDST, b(Bits)], "d = b").uniform(),
-    row(Op::UMov, 0x82, &[6], &[], &[UDST, b(Bits)], "d = b").uniform().fixed(FIXED),
+    row(SassOp::UMov, 0x82, &[4], &[], &[UDST, b(Bits)], "d = b").uniform(),
+    row(SassOp::UMov, 0x82, &[6], &[], &[UDST, b(Bits)], "d = b").uniform().fixed(FIXED),
     row(
-        Op::UPrmt,
+        SassOp::UPrmt,
         0x96,
         UABC,
         &[unused(bits(72, 3))],
@@ -116,12 +123,19 @@ pub(super) const ROWS: &[Row] = &[
     )
     .uniform()
     .fixed(FIXED),
-    row(Op::USel, 0x87, UAB, &[], &[UDST, a(Bits), b(Bits), UP87], "d = p ? a : b").uniform().fixed(FIXED),
-    row(Op::UBMsk, 0x9b, UAB, &[flag("wrap", 75, &["", ".W"])], &[UDST, a(Bits), b(Bits)], "d = b ones from bit a on")
-        .uniform()
-        .fixed(FIXED),
+    row(SassOp::USel, 0x87, UAB, &[], &[UDST, a(Bits), b(Bits), UP87], "d = p ? a : b").uniform().fixed(FIXED),
     row(
-        Op::USgxt,
+        SassOp::UBMsk,
+        0x9b,
+        UAB,
+        &[flag("wrap", 75, &["", ".W"])],
+        &[UDST, a(Bits), b(Bits)],
+        "d = b ones from bit a on",
+    )
+    .uniform()
+    .fixed(FIXED),
+    row(
+        SassOp::USgxt,
         0x9a,
         UAB,
         &[flag("wrap", 75, &["", ".W"]), U32],
@@ -130,9 +144,9 @@ pub(super) const ROWS: &[Row] = &[
     )
     .uniform()
     .fixed(FIXED),
-    row(Op::UPopC, 0xbf, UAB, &[], &[UDST, b(Invert)], "d = number of ones of b").uniform().fixed(FIXED),
+    row(SassOp::UPopC, 0xbf, UAB, &[], &[UDST, b(Invert)], "d = number of ones of b").uniform().fixed(FIXED),
     row(
-        Op::UFlo,
+        SassOp::UFlo,
         0xbd,
         UAB,
         &[U32, flag("shift amount", 74, &["", ".SH"])],
@@ -141,9 +155,9 @@ pub(super) const ROWS: &[Row] = &[
     )
     .uniform()
     .fixed(FIXED),
-    row(Op::UBrev, 0xbe, UAB, &[], &[UDST, b(Bits)], "d = bits of b in reverse order").uniform().fixed(FIXED),
+    row(SassOp::UBrev, 0xbe, UAB, &[], &[UDST, b(Bits)], "d = bits of b in reverse order").uniform().fixed(FIXED),
     row(
-        Op::UPLop3,
+        SassOp::UPLop3,
         0x9c,
         &[4],
         &[],
@@ -160,7 +174,7 @@ pub(super) const ROWS: &[Row] = &[
     )
     .uniform(),
     row(
-        Op::ULdC,
+        SassOp::ULdC,
         0xb9,
         &[5],
         &[modifier("size", bits(73, 3), &[".U8", ".S8", ".U16", ".S16", "", ".64", RESERVED, RESERVED])],
@@ -169,7 +183,7 @@ pub(super) const ROWS: &[Row] = &[
     )
     .uniform(),
     row(
-        Op::ULdC,
+        SassOp::ULdC,
         0xbb,
         &[5],
         &[modifier("size", bits(73, 3), &[".U8", ".S8", ".U16", ".S16", "", ".64", RESERVED, RESERVED])],

@@ -51,7 +51,7 @@ mod relocation;
 
 use super::Route;
 use crate::issue::policy::{Each, Structure};
-use crate::kernel::{Kernel, Micro};
+use crate::kernel::{Micro, ResidentKernel};
 use crate::observe::counters::{ClassCounts, DesignStatistic};
 use crate::spec::{CoreSpec, Pipe};
 use detector::Operand;
@@ -244,7 +244,13 @@ impl ScalarPath {
 
     /// Settles the way of an instruction of `warp` and changes its timing accordingly. Its operands are
     /// in [`ScalarPath::values`]. Returns the pipe of its unit, too.
-    pub fn route(&mut self, warp: WarpSlot, kernel: &Kernel, dynamic: &DynInst, micro: &mut Micro) -> (Pipe, Route) {
+    pub fn route(
+        &mut self,
+        warp: WarpSlot,
+        kernel: &ResidentKernel,
+        dynamic: &DynInst,
+        micro: &mut Micro,
+    ) -> (Pipe, Route) {
         let (program, pc) = (&kernel.code.program, dynamic.pc);
         let inst = program.inst(pc);
         let mut route = Route { banks: kernel.names(pc).banks, ..Route::default() };

@@ -378,7 +378,7 @@ impl Kind {
 mod tests {
     use super::*;
     use crate::inflight::Slab;
-    use crate::kernel::{Code, Kernel};
+    use crate::kernel::{Code, ResidentKernel};
     use crate::spec::{CoreOptions, CoreSpec, TimingTable};
     use isa::{Dim3, DynInst, InstSpec, LaunchShape, OpClass, Pc, ProgramBuilder, RegFile, Traits};
     use std::sync::Arc;
@@ -387,7 +387,7 @@ mod tests {
 
     /// Instructions that write and read the registers given, in program order.
     struct Script {
-        kernels: [Kernel; 1],
+        kernels: [ResidentKernel; 1],
         slab: Slab,
         ids: Vec<InstId>,
     }
@@ -417,7 +417,7 @@ mod tests {
                 slab.insert(inst)
             });
             let ids = ids.collect();
-            Self { kernels: [Kernel::new(code, shape, &spec)], slab, ids }
+            Self { kernels: [ResidentKernel::new(code, shape, &spec)], slab, ids }
         }
 
         fn window(&self) -> Window<'_> {

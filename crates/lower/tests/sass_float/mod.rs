@@ -1,10 +1,8 @@
 //! Floating-point, half-precision, conversion and matrix instructions of machine code against host
 //! arithmetic, in all their forms.
 
-#[path = "../common/mod.rs"]
-mod common;
-#[path = "../words/mod.rs"]
-mod words;
+use crate::common;
+use crate::words;
 
 mod convert;
 mod division;

@@ -1,0 +1,14 @@
+//! Tests of the command `warpwright`.
+//!
+//! One program: linking takes longer than the tests. A file of tests is a line here.
+
+mod bad_input;
+mod bounds;
+mod commands;
+mod common;
+mod energy;
+mod inputs;
+mod outputs;
+mod trace_export;
+mod traces;
+mod validate;

@@ -1,0 +1,6 @@
+//! Tests of the toolbox, and of the structure of the workspace.
+//!
+//! One program: linking takes longer than the tests. A file of tests is a line here.
+
+mod counters;
+mod imports;

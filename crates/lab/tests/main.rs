@@ -1,0 +1,29 @@
+//! Tests of the laboratory: whole kernels on whole GPUs.
+//!
+//! One program: linking takes longer than the tests. A file of tests is a line here.
+
+#[allow(dead_code, reason = "the tests of `sm` use the rest")]
+#[path = "../../sm/tests/support/mod.rs"]
+mod support;
+
+mod accelsim;
+mod audit;
+mod concurrency;
+mod contract;
+mod corpus;
+mod design_power;
+mod differential;
+mod energy;
+mod export;
+mod hostile_traces;
+mod livelock;
+mod own_design;
+mod registers;
+mod scalar;
+mod settings;
+mod starvation;
+mod suite;
+mod textures;
+mod timing;
+mod validation;
+mod wide;

@@ -1,0 +1,35 @@
+//! Tests of lowering: the meaning of PTX and of machine code, form by form.
+//!
+//! One program: linking takes longer than the tests. A file of tests is a line here.
+
+mod common;
+mod compiled;
+mod control;
+mod control_bits;
+mod convert;
+mod divergence;
+mod float;
+mod hopper;
+mod images;
+mod integer;
+mod jump_table;
+mod kernels;
+mod matrix;
+mod memory;
+mod operands;
+mod ptx_page;
+mod registers;
+mod rejects;
+mod sass_bits;
+mod sass_control;
+mod sass_float;
+mod sass_forms;
+mod sass_integer;
+mod sass_memory;
+mod sass_moves;
+mod sass_mutants;
+mod sass_registers;
+mod sass_warp;
+mod video;
+mod warp;
+mod words;

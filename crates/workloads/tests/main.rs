@@ -1,0 +1,8 @@
+//! Tests of the workloads and launch files.
+//!
+//! One program: linking takes longer than the tests. A file of tests is a line here.
+
+mod bundled;
+mod functional;
+mod inputs;
+mod launch_files;
