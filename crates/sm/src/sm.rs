@@ -158,9 +158,9 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
             operands.banks().end_cycle();
             return;
         }
-        let (policy, pending, lane_reads) = (&mut issue.policy, &mut state.pending, &mut state.counters.lane_reads);
+        let (policy, lane_reads) = (&mut issue.policy, &mut state.counters.lane_reads);
         let done = Collected::default();
-        let mut hooks = Hooks { policy, observer, pending, lane_reads, kernels, now, done };
+        let mut hooks = Hooks { policy, observer, lane_reads, kernels, now, done };
         let done = operands.step(&mut Wires { id_oc, oc_ex, slab: &mut state.slab, kernels }, &mut hooks);
         state.counters.register_reads += u64::from(done.reads);
         state.counters.bank_conflicts += u64::from(done.conflicts);
