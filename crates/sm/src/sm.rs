@@ -150,8 +150,8 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
             operands.banks().end_cycle();
             return;
         }
-        let (policy, pending, lane_reads) = (&mut issue.policy, &mut state.pending, &mut state.counters.lane_reads);
-        let mut hooks = Hooks { policy, observer, pending, lane_reads, now, done: Collected::default() };
+        let (policy, lane_reads) = (&mut issue.policy, &mut state.counters.lane_reads);
+        let mut hooks = Hooks { policy, observer, lane_reads, now, done: Collected::default() };
         operands.step(&mut Wires { id_oc, oc_ex, slab: &mut state.slab, kernels }, &mut hooks);
         let done = hooks.done;
         state.counters.register_reads += u64::from(done.reads);

@@ -43,7 +43,6 @@ impl<S: WarpStream> Decode<S> {
     ) -> Result<(), Box<Fault>> {
         while let Some((warp, count)) = w.fetch.take_resumed().or_else(|| w.fetch.take_packet()) {
             w.state.wake_up.moved();
-            w.state.pending.insert(warp);
             self.decode_packet(shared, w, warp, count)?;
         }
         Ok(())

@@ -32,7 +32,6 @@ use crate::inflight::{InstId, Slab, Window};
 use crate::issue::policy::IssuePolicy;
 use crate::kernel::ResidentKernel;
 use crate::observe::observer::{Observer, Seen};
-use crate::warps::mask::WarpMask;
 use kit::Cycle;
 
 /// One bit per collector, or per bank.
@@ -84,8 +83,6 @@ pub struct Hooks<'a, P: IssuePolicy, O> {
     /// The issue design.
     pub policy: &'a mut P,
     pub(crate) observer: &'a mut O,
-    /// Warps of which the issue design has heard.
-    pub(crate) pending: &'a mut P::Mask,
     /// Registers read by lanes.
     pub(crate) lane_reads: &'a mut u64,
     pub(crate) now: Cycle,
@@ -118,7 +115,6 @@ impl<P: IssuePolicy, O: Observer> Hooks<'_, P, O> {
     #[inline]
     pub fn operands_read(&mut self, window: Window<'_>, id: InstId) {
         self.policy.on_operands_read(window, id);
-        self.pending.insert(window.inst(id).warp);
         self.observer.operands_read(self.now, Seen { id, window });
     }
 }
