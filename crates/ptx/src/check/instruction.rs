@@ -1,8 +1,8 @@
 //! Every instruction is one of the forms of the [table](crate::isa), with operands of that form,
 //! and the module's `.version` and `.target` have it.
 
-use super::names::Declared;
-use super::operand::Operands;
+use super::declared::Declared;
+use super::operand::{Operands, cut, shown};
 use crate::ast::*;
 use crate::diag::Diagnostic;
 use crate::isa::{self, Match, Mismatch, Needs};
@@ -84,19 +84,6 @@ impl Instructions {
         let message =
             format!("`{text}` needs `.version {major}.{minor}` or newer; the module says {have}.{have_minor}");
         Diagnostic::error(i.span, message)
-    }
-}
-
-/// An opcode in a message: of a very long one the start.
-pub(super) fn shown(opcode: &Opcode) -> String {
-    cut(opcode.text())
-}
-
-fn cut(text: &str) -> String {
-    const MOST: usize = 100;
-    match text.char_indices().nth(MOST) {
-        Some((end, _)) => format!("{}...", &text[..end]),
-        None => text.to_owned(),
     }
 }
 
