@@ -99,7 +99,7 @@ fn wrong_opcode(module: &Module, opcode: &Opcode, i: &Instruction, why: &Mismatc
     let (name, text) = (opcode.name(), shown(opcode));
     let (message, hint) = match why {
         Mismatch::Unknown => {
-            let near = suggest::nearest(name, isa::names().filter(|_| hint));
+            let near = suggest::nearest(name, isa::NAMES.iter().copied().filter(|_| hint));
             (format!("unknown instruction `{}`", cut(name)), near.map(|near| format!("did you mean `{near}`?")))
         }
         Mismatch::TooMany(most) => (format!("an opcode has at most {most} modifiers"), None),
