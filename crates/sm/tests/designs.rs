@@ -7,7 +7,8 @@ use isa::{Control, OpClass, RegFile, Space, WarpSlot};
 use kit::Cycle;
 use sm::operands::{CollectorRules, Collectors, FeedsStations, ReservationStations, StationCounts};
 use sm::{
-    Candidates, CoreDesign, CoreSpec, InOrder, InstId, IssuePolicy, PipeSet, Stall, Structure, Timeline, WakeUp, Window,
+    Candidates, CoreDesign, CoreSpec, InOrder, InstId, IssuePolicy, LoadStoreUnit, PipeSet, Stall, Structure, Timeline,
+    WakeUp, Window,
 };
 use support::*;
 
@@ -67,6 +68,7 @@ impl SmallWindow {
 impl CoreDesign for SmallWindow {
     type Issue = Self;
     type Operands = Collectors;
+    type Memory = LoadStoreUnit;
     fn operands(_: &(), spec: &CoreSpec) -> Collectors {
         Collectors::new(spec, CollectorRules::default())
     }
@@ -192,6 +194,7 @@ impl Stations {
 impl CoreDesign for Stations {
     type Issue = Self;
     type Operands = ReservationStations;
+    type Memory = LoadStoreUnit;
     fn operands(_: &(), spec: &CoreSpec) -> ReservationStations {
         ReservationStations::new(spec, StationCounts { any: spec.sm.operands.collectors, of_memory: 0 })
     }

@@ -41,7 +41,7 @@ impl<S: WarpStream> Decode<S> {
         shared: &mut S::Shared,
         w: &mut DecodeWires<'_, D, O>,
     ) -> Result<(), Box<Fault>> {
-        while let Some((warp, count)) = w.fetch.take_resumed().or_else(|| w.fetch.take_packet()) {
+        while let Some((warp, count)) = w.fetch.take_packet() {
             w.state.wake_up.moved();
             self.decode_packet(shared, w, warp, count)?;
         }

@@ -109,15 +109,14 @@ impl<M: WarpMask> Fetch<M> {
         self.at_branch
     }
 
-    /// Takes the fetched packet.
+    /// Takes a packet for decode: first instructions that a barrier had held back, then what was fetched.
     #[inline]
     pub fn take_packet(&mut self) -> Option<(WarpSlot, u8)> {
-        self.packet.take()
+        if self.resumed.is_empty() { self.packet.take() } else { self.take_resumed() }
     }
 
-    /// Takes instructions that a barrier had held back.
-    #[inline]
-    pub fn take_resumed(&mut self) -> Option<(WarpSlot, u8)> {
+    #[cold]
+    fn take_resumed(&mut self) -> Option<(WarpSlot, u8)> {
         let warp = self.resumed.first()?;
         self.resumed.remove(warp);
         Some((warp, std::mem::take(&mut self.left_at_barrier[warp.index()])))
@@ -145,8 +144,11 @@ impl<M: WarpMask> Fetch<M> {
     /// `id` issues. If its warp is held behind it: whether the wrong path was fetched with it.
     #[inline]
     fn resolves(&self, warp: WarpSlot, id: InstId) -> Option<bool> {
+        if !self.at_branch.contains(warp) {
+            return None;
+        }
         let (branch, found_early) = self.branch[warp.index()];
-        (self.at_branch.contains(warp) && branch == id).then_some(found_early)
+        (branch == id).then_some(found_early)
     }
 
     /// The right path of `warp` may be fetched.
@@ -164,6 +166,7 @@ impl<M: WarpMask> Fetch<M> {
     }
 
     /// Whether a packet waits for decode.
+    #[inline]
     pub fn has_packet(&self) -> bool {
         self.packet.is_some() || !self.resumed.is_empty()
     }

@@ -13,6 +13,7 @@ use crate::design::CoreDesign;
 use crate::frontend::instruction_buffer::InstructionBuffer;
 use crate::inflight::{InstId, Window};
 use crate::issue::policy::boards::scoreboard::{Board, Scoreboard};
+use crate::memory::LoadStoreUnit;
 use crate::operands::{CollectorRules, Collectors};
 use crate::spec::{CoreSpec, PipeSet};
 use crate::wake_up::WakeUp;
@@ -53,6 +54,7 @@ impl<B: Board, M: WarpMask> InOrder<B, M> {
 impl<B: Board, M: WarpMask> CoreDesign for InOrder<B, M> {
     type Issue = Self;
     type Operands = Collectors;
+    type Memory = LoadStoreUnit;
 
     const KEEPS_MEMORY_ORDER: bool = B::KEEPS_MEMORY_ORDER;
 

@@ -85,6 +85,7 @@ use crate::design::CoreDesign;
 use crate::frontend::instruction_buffer::InstructionBuffer;
 use crate::inflight::{InFlight, InstId, Window};
 use crate::issue::policy::boards::scoreboard::{Board, Scoreboard};
+use crate::memory::LoadStoreUnit;
 use crate::observe::counters::DesignStatistic;
 use crate::observe::stalls::Stall;
 use crate::operands::{CollectorRules, Collectors};
@@ -306,6 +307,7 @@ fn synchronises(inst: &InFlight) -> bool {
 impl<M: WarpMask> CoreDesign for Ghost<M> {
     type Issue = Self;
     type Operands = Collectors;
+    type Memory = LoadStoreUnit;
 
     fn operands(config: &GhostConfig, spec: &CoreSpec) -> Collectors {
         Collectors::new(spec, CollectorRules { guards_reads: config.guarded, ..CollectorRules::default() })

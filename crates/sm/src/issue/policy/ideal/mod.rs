@@ -55,6 +55,7 @@ mod waits;
 use super::{Candidates, Each, IssuePolicy, Structure};
 use crate::design::{Allowances, CoreDesign};
 use crate::inflight::{InFlight, InstId, Window};
+use crate::memory::LoadStoreUnit;
 use crate::observe::counters::DesignStatistic;
 use crate::observe::stalls::Stall;
 use crate::operands::{CollectorRules, Collectors};
@@ -261,6 +262,7 @@ fn synchronises(inst: &InFlight) -> bool {
 impl<M: WarpMask> CoreDesign for Ideal<M> {
     type Issue = Self;
     type Operands = Collectors;
+    type Memory = LoadStoreUnit;
 
     fn operands(_: &IdealConfig, spec: &CoreSpec) -> Collectors {
         Collectors::new(spec, CollectorRules::default())

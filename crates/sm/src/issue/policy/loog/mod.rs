@@ -78,6 +78,7 @@ use super::{Candidates, Each, IssuePolicy, Structure};
 use crate::design::{Allowances, CoreDesign};
 use crate::frontend::instruction_buffer::InstructionBuffer;
 use crate::inflight::{InFlight, InstId, Window};
+use crate::memory::LoadStoreUnit;
 use crate::observe::counters::DesignStatistic;
 use crate::observe::stalls::Stall;
 use crate::operands::{FeedsStations, ReservationStations, StationCounts};
@@ -208,6 +209,7 @@ fn meet(window: Window<'_>, a: InstId, b: InstId) -> bool {
 impl<M: WarpMask> CoreDesign for Loog<M> {
     type Issue = Self;
     type Operands = ReservationStations;
+    type Memory = LoadStoreUnit;
 
     fn operands(config: &LoogConfig, spec: &CoreSpec) -> ReservationStations {
         ReservationStations::new(spec, StationCounts { any: config.collectors, of_memory: config.queue })

@@ -62,6 +62,7 @@ use super::heads::{Head, Heads};
 use super::{Candidates, Each, IssuePolicy, Structure};
 use crate::design::CoreDesign;
 use crate::inflight::{InstId, Window};
+use crate::memory::LoadStoreUnit;
 use crate::observe::counters::DesignStatistic;
 use crate::operands::{CollectorRules, Collectors};
 use crate::spec::{CoreSpec, PipeSet};
@@ -138,6 +139,7 @@ impl<M: WarpMask> Socgpu<M> {
 impl<M: WarpMask> CoreDesign for Socgpu<M> {
     type Issue = Self;
     type Operands = Collectors;
+    type Memory = LoadStoreUnit;
 
     fn operands(_: &SocgpuConfig, spec: &CoreSpec) -> Collectors {
         Collectors::new(spec, CollectorRules::default())
