@@ -449,6 +449,8 @@ keys! {
         tCCDL: u32 = NCK, "command cycles";
         /// Activate to activate, different banks.
         tRRD: u32 = NCK, "command cycles";
+        /// Optional. Time in which at most four banks are activated (four-activate window); no limit if absent.
+        tFAW: Option<u32> = NCK_1, "command cycles", optional;
         /// Activate to column.
         tRCD: u32 = NCK_1, "command cycles";
         /// Activate to precharge.
