@@ -7,8 +7,8 @@ use isa::{Control, OpClass, RegFile, Space, WarpSlot};
 use kit::Cycle;
 use sm::operands::{CollectorRules, Collectors, FeedsStations, ReservationStations, StationCounts};
 use sm::{
-    Candidates, CoreDesign, CoreSpec, InOrder, InstId, IssuePolicy, LoadStoreUnit, PipeSet, Stall, Structure, Timeline,
-    WakeUp, Window,
+    CachedFetch, Candidates, CoreDesign, CoreSpec, InOrder, InstId, IssuePolicy, LoadStoreUnit, PipeSet, Stall,
+    Structure, Timeline, WakeUp, Window,
 };
 use support::*;
 
@@ -66,6 +66,7 @@ impl SmallWindow {
 }
 
 impl CoreDesign for SmallWindow {
+    type FrontEnd = CachedFetch;
     type Issue = Self;
     type Operands = Collectors;
     type Memory = LoadStoreUnit;
@@ -192,6 +193,7 @@ impl Stations {
 }
 
 impl CoreDesign for Stations {
+    type FrontEnd = CachedFetch;
     type Issue = Self;
     type Operands = ReservationStations;
     type Memory = LoadStoreUnit;

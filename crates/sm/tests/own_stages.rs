@@ -7,8 +7,8 @@ use isa::Space;
 use kit::{Cycle, NEVER};
 use sm::operands::{CollectorRules, Collectors};
 use sm::{
-    CoreDesign, CoreSpec, InOrder, InstId, IssuePolicy, MaskOf, MemoryStage, MemoryWires, Observer, Timeline, WarpMask,
-    WriteBack,
+    CachedFetch, CoreDesign, CoreSpec, FrontEnd, InOrder, InstId, IssuePolicy, MemoryStage, MemoryWires, Observer,
+    Timeline, WriteBack,
 };
 use std::collections::VecDeque;
 use support::*;
@@ -28,14 +28,14 @@ impl MemoryStage for FixedLatency {
         Self { accesses: VecDeque::new(), fetches: VecDeque::new() }
     }
 
-    fn has_work<M: WarpMask>(&self, wires: &MemoryWires<'_, M>) -> bool {
-        !self.is_idle() || wires.has_access() || wires.may_fetch()
+    fn has_work<D: CoreDesign<Memory = Self>>(&self, wires: &MemoryWires<'_, D>) -> bool {
+        !self.is_idle() || wires.has_access() || wires.front_end.may_send()
     }
 
     fn step<D: CoreDesign<Memory = Self>, O: Observer>(
         &mut self,
         wb: &mut WriteBack<'_, D, O>,
-        wires: &mut MemoryWires<'_, MaskOf<D>>,
+        wires: &mut MemoryWires<'_, D>,
     ) {
         let now = wb.now();
         if let Some(&(due, id)) = self.accesses.front()
@@ -49,10 +49,11 @@ impl MemoryStage for FixedLatency {
             && due <= now
         {
             self.fetches.pop_front();
-            wires.fetched(now, token);
+            wires.front_end.fill(now, token);
         }
-        while let Some(request) = wires.next_fetch() {
-            self.fetches.push_back((now + LATENCY, request.token));
+        if let Some(icache) = wires.front_end.send() {
+            let requests = std::iter::from_fn(|| icache.pop_miss());
+            self.fetches.extend(requests.map(|request| (now + LATENCY, request.token)));
         }
         if wires.has_access() {
             self.accesses.push_back((now + LATENCY, wb.begin_access(wires.oc_ex)));
@@ -70,6 +71,7 @@ impl MemoryStage for FixedLatency {
 struct OnIdealMemory;
 
 impl CoreDesign for OnIdealMemory {
+    type FrontEnd = CachedFetch;
     type Issue = InOrder;
     type Operands = Collectors;
     type Memory = FixedLatency;

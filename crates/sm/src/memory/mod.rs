@@ -27,10 +27,10 @@ pub(crate) mod copies;
 mod global;
 mod shared;
 
-use crate::design::{CoreDesign, MaskOf};
+use crate::design::CoreDesign;
 use crate::execute::latches::Latches;
 use crate::execute::write_back::WriteBack;
-use crate::frontend::fetch::Fetch;
+use crate::frontend::FrontEnd;
 use crate::inflight::InstId;
 use crate::kernel::ResidentKernel;
 use crate::observe::observer::Observer;
@@ -44,6 +44,7 @@ use mem::carveout::carve_out;
 use mem::coalesce::Transactions;
 use mem::{Cache, Port, Request, RequestKind};
 use shared::SharedPipe;
+use std::fmt;
 
 use global::L1;
 
@@ -55,13 +56,13 @@ pub trait MemoryStage: Sized {
 
     /// Whether anything waits for the stage or is under way in it, be it for its time. If not, it is not
     /// stepped.
-    fn has_work<M: WarpMask>(&self, wires: &MemoryWires<'_, M>) -> bool;
+    fn has_work<D: CoreDesign<Memory = Self>>(&self, wires: &MemoryWires<'_, D>) -> bool;
 
     /// One cycle. What may happen by time alone, it enters by [`WriteBack::wake_at`].
     fn step<D: CoreDesign<Memory = Self>, O: Observer>(
         &mut self,
         wb: &mut WriteBack<'_, D, O>,
-        wires: &mut MemoryWires<'_, MaskOf<D>>,
+        wires: &mut MemoryWires<'_, D>,
     );
 
     /// Whether nothing is under way.
@@ -101,38 +102,26 @@ pub struct MemoryCounters {
 }
 
 /// What a memory stage is connected to, beside what an instruction's end is ([`WriteBack`]).
-#[derive(Debug)]
-pub struct MemoryWires<'a, M: WarpMask> {
+pub struct MemoryWires<'a, D: CoreDesign> {
     /// Requests to the memory system, and its answers.
     pub port: &'a mut Port,
     /// Instructions that have their operands.
     pub oc_ex: &'a mut Latches,
-    pub(crate) fetch: &'a mut Fetch<M>,
+    /// Its instruction cache asks the memory too.
+    pub front_end: &'a mut D::FrontEnd,
 }
 
-impl<M: WarpMask> MemoryWires<'_, M> {
+impl<D: CoreDesign> fmt::Debug for MemoryWires<'_, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MemoryWires").field("port", &self.port).finish_non_exhaustive()
+    }
+}
+
+impl<D: CoreDesign> MemoryWires<'_, D> {
     /// Whether an access to memory has its operands.
     #[inline]
     pub fn has_access(&self) -> bool {
         self.oc_ex.occupied() & self.oc_ex.of_memory() != 0
-    }
-
-    /// Whether [`MemoryWires::next_fetch`] may have a request.
-    #[inline]
-    pub fn may_fetch(&self) -> bool {
-        self.fetch.may_send
-    }
-
-    /// The next request of the instruction cache.
-    pub fn next_fetch(&mut self) -> Option<Request> {
-        let request = self.fetch.icache.as_mut().and_then(Cache::pop_miss);
-        self.fetch.may_send = request.is_some();
-        request
-    }
-
-    /// The instructions of the request with this token have come.
-    pub fn fetched(&mut self, now: Cycle, token: u32) {
-        self.fetch.fill(now, token);
     }
 }
 
@@ -225,12 +214,12 @@ impl MemoryStage for LoadStoreUnit {
     }
 
     #[inline(always)]
-    fn has_work<M: WarpMask>(&self, wires: &MemoryWires<'_, M>) -> bool {
+    fn has_work<D: CoreDesign<Memory = Self>>(&self, wires: &MemoryWires<'_, D>) -> bool {
         self.write_back.is_some()
             || self.may_have_result
             || self.shared.next_result() != NEVER
             || !wires.port.inbox.is_empty()
-            || self.may_send | wires.may_fetch()
+            || self.may_send | wires.front_end.may_send()
             || self.dispatch.is_some()
             || wires.has_access()
             || self.l1.as_ref().is_some_and(L1::has_lookups)
@@ -241,14 +230,14 @@ impl MemoryStage for LoadStoreUnit {
     fn step<D: CoreDesign<Memory = Self>, O: Observer>(
         &mut self,
         wb: &mut WriteBack<'_, D, O>,
-        wires: &mut MemoryWires<'_, MaskOf<D>>,
+        wires: &mut MemoryWires<'_, D>,
     ) {
         self.write_back(wb);
         let now = wb.tick.now;
         if !wires.port.inbox.is_empty() {
             self.take_answer(wb, wires);
         }
-        if self.may_send | wires.fetch.may_send {
+        if self.may_send | wires.front_end.may_send() {
             self.send_misses(wb, wires);
         }
         self.look_up_l1(wb);
@@ -401,7 +390,7 @@ impl LoadStoreUnit {
     fn take_answer<D: CoreDesign, O: Observer>(
         &mut self,
         wb: &mut WriteBack<'_, D, O>,
-        wires: &mut MemoryWires<'_, MaskOf<D>>,
+        wires: &mut MemoryWires<'_, D>,
     ) {
         let now = wb.tick.now;
         self.inbox_stuck = false;
@@ -409,7 +398,7 @@ impl LoadStoreUnit {
         if due > now {
             return;
         }
-        let blocked_until = self.deliver(wb, &answer, wires.fetch);
+        let blocked_until = self.deliver(wb, &answer, wires.front_end);
         if blocked_until > now {
             self.inbox_stuck = true;
             if blocked_until != NEVER {
@@ -427,7 +416,7 @@ impl LoadStoreUnit {
         &mut self,
         wb: &mut WriteBack<'_, D, O>,
         answer: &Request,
-        fetch: &mut Fetch<MaskOf<D>>,
+        front_end: &mut D::FrontEnd,
     ) -> Cycle {
         let now = wb.tick.now;
         let may_send = &mut self.may_send;
@@ -446,7 +435,7 @@ impl LoadStoreUnit {
                 now
             }
             RequestKind::Instruction => {
-                fetch.fill(now, answer.token);
+                front_end.fill(now, answer.token);
                 now
             }
             RequestKind::Constant => self.constant.as_mut().map_or(now, fill),
@@ -470,13 +459,13 @@ impl LoadStoreUnit {
     fn send_misses<D: CoreDesign, O: Observer>(
         &mut self,
         wb: &mut WriteBack<'_, D, O>,
-        wires: &mut MemoryWires<'_, MaskOf<D>>,
+        wires: &mut MemoryWires<'_, D>,
     ) {
-        let MemoryWires { port, fetch, .. } = wires;
+        let MemoryWires { port, front_end, .. } = wires;
         let state = &mut *wb.state;
         let l1 = self.l1.as_mut().map(|l1| &mut l1.cache);
-        let caches = [Some(&mut self.texture), self.constant.as_mut(), l1, fetch.icache.as_mut()];
-        (self.may_send, fetch.may_send) = (false, false);
+        let caches = [Some(&mut self.texture), self.constant.as_mut(), l1, front_end.send()];
+        self.may_send = false;
         for cache in caches.into_iter().flatten().filter(|cache| cache.peek_miss().is_some()) {
             if !port.has_room(state.spec.outbox_packets) {
                 state.wake_up.at(wb.tick.now + 1);
