@@ -97,7 +97,7 @@ impl Parser<'_> {
             || self.at(Tok::Dot) && self.dot_word().as_bytes()[0].is_ascii_digit()
     }
 
-    /// A constant expression.
+    /// Parses and folds a constant expression.
     pub(super) fn constant(&mut self) -> Parse<Immediate> {
         if self.at(Tok::Number) {
             let token = self.bump();
