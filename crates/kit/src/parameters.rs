@@ -107,6 +107,58 @@ impl Parameters for () {
     }
 }
 
+/// Parameters with their values, in the order in which they are set.
+pub type Settings<'a> = Vec<(&'a str, &'a str)>;
+
+/// Takes a name apart from the parameters after its colon, each of which may be set once: `two_level:active=8`.
+///
+/// # Errors
+/// It is written otherwise, which `example` shows.
+pub fn split<'a>(text: &'a str, example: &str) -> Result<(&'a str, Settings<'a>), String> {
+    let Some((name, list)) = text.split_once(':') else { return Ok((text, Vec::new())) };
+    let mut settings = Settings::new();
+    for one in list.split(',') {
+        let Some((key, value)) = one.split_once('=') else {
+            let text = crate::text::excerpt(text);
+            return Err(format!("`{text}`: expected NAME=VALUE after the colon, as in `{example}`"));
+        };
+        if settings.iter().any(|(earlier, _)| *earlier == key.trim()) {
+            let (text, key) = (crate::text::excerpt(text), crate::text::excerpt(key.trim()));
+            return Err(format!("`{text}`: `{key}` is set twice"));
+        }
+        settings.push((key.trim(), value.trim()));
+    }
+    Ok((name.trim(), settings))
+}
+
+/// `text`, a name that may have parameters, with one more set.
+pub fn with(text: &str, name: &str, value: &str) -> String {
+    let separator = if text.contains(':') { ',' } else { ':' };
+    format!("{text}{separator}{name}={value}")
+}
+
+/// The parameters of `C` with `settings`; `of` is what has them.
+///
+/// # Errors
+/// One does not exist or does not take its value.
+pub fn configured<C: Parameters>(of: &str, settings: &[(&str, &str)]) -> Result<C, String> {
+    let mut config = C::default();
+    for (name, value) in settings {
+        config.set(name, value).map_err(|problem| format!("{of}: {problem}"))?;
+    }
+    Ok(config)
+}
+
+/// `schema` with what `settings` set as the defaults.
+pub fn with_defaults(mut schema: Vec<Parameter>, settings: &[(&str, &str)]) -> Vec<Parameter> {
+    for parameter in &mut schema {
+        if let Some((_, value)) = settings.iter().rev().find(|(key, _)| *key == parameter.name) {
+            parameter.default = (*value).to_owned();
+        }
+    }
+    schema
+}
+
 /// The message that `schema` has no parameter `name`.
 pub fn unknown(name: &str, schema: &[Parameter]) -> String {
     let name = crate::text::excerpt(name);

@@ -36,7 +36,7 @@ pub struct Args {
     /// Core design (`warpwright list cores`)
     #[arg(long, value_name = "NAME", default_value = "inorder")]
     core: String,
-    /// Warp scheduler (`warpwright list schedulers`) [default: the GPU description's]
+    /// Warp scheduler with its parameters, such as two_level:active=4 (`warpwright list schedulers`) [default: the GPU description's]
     #[arg(long, value_name = "NAME")]
     scheduler: Option<String>,
     /// End the run soon after so many simulated core cycles (launch latency included) and report what was simulated; it is looked at every few thousand cycles

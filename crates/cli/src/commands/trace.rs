@@ -43,7 +43,7 @@ pub struct Args {
     /// GPU: a built-in one (`warpwright list gpus`) or the path of a description
     #[arg(long, value_name = "NAME|FILE", default_value = "rtx2060s")]
     gpu: PathBuf,
-    /// Warp scheduler (`warpwright list schedulers`) [default: the GPU description's]
+    /// Warp scheduler with its parameters, such as two_level:active=4 (`warpwright list schedulers`) [default: the GPU description's]
     #[arg(long, value_name = "NAME")]
     scheduler: Option<String>,
     /// A value of the GPU description to change, such as sm.issue.schedulers=2
