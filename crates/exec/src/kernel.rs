@@ -141,7 +141,7 @@ pub trait SourceMap: std::fmt::Debug + Send + Sync {
 /// Results of register allocation for a kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RegisterAllocation {
-    /// Maximum number of registers that it was given.
+    /// Limit of registers that the allocation was given.
     pub limit: u32,
     /// Registers, in words, that were spilled to local memory.
     pub spilled: u32,

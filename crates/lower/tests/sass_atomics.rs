@@ -196,7 +196,7 @@ fn compare_and_swap() {
             for (number, word) in [global(0x1a9), global(0x18b), shared, cast].into_iter().enumerate() {
                 let mut bench = Bench::new(8);
                 let (base, in_shared, size) = (bench.base, number >= 2, if wide { 8 } else { 4 });
-                // Each place is wanted by four lanes, of which every other compares with what is there.
+                // Four lanes use each place; every other one compares with its contents.
                 let at = |lane: u64| size * (lane / 4);
                 let old: Vec<[u8; 8]> = (0..8).map(|_| bench.random.random()).collect();
                 let old: Vec<u64> = old.into_iter().map(u64::from_le_bytes).collect();

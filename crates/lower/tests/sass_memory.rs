@@ -1,4 +1,4 @@
-//! Loads, stores, atomics and copies of machine code against a model of bytes.
+//! Loads, stores and copies of machine code against a model of bytes.
 
 use crate::words;
 
@@ -75,7 +75,7 @@ impl Bench {
     }
 }
 
-/// Suffix, bytes, signed.
+/// Suffix, size in bytes, signed.
 const SIZES: [(&str, usize, bool); 7] = [
     (".U8", 1, false),
     (".S8", 1, true),
@@ -86,7 +86,7 @@ const SIZES: [(&str, usize, bool); 7] = [
     (".128", 16, false),
 ];
 
-/// The words that a load of a size gives.
+/// The words that a load of a size returns.
 fn loaded(bytes: &[u8], (_, size, signed): (&str, usize, bool)) -> Vec<u32> {
     let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
     match (size, signed) {
@@ -184,7 +184,7 @@ fn uniform_registers_in_global_addresses() {
     for (number, (text, word)) in forms.into_iter().enumerate() {
         let mut bench = Bench::new(1);
         let base = bench.base;
-        // A base of 64 bits may be negative beside the uniform register; one of 32 bits not.
+        // A base of 64 bits may be negative if there is a uniform register; one of 32 bits may not.
         let at: fn(u64) -> u64 = if number == 2 { |_| 400 } else { |lane| 12 * lane };
         match number {
             0 => {
@@ -239,7 +239,7 @@ pub fn sts(a: u64, offset: u64, data: u64, size: u64) -> Word {
     Word::new(0x188, 1).a(a).bits(32, 8, data).bits(40, 24, offset).bits(73, 3, size)
 }
 
-/// Bits 64 on hold the uniform register of a store, 32 on that of a load.
+/// The uniform register of a store is at bit 64, that of a load at bit 32.
 fn with_uniform(word: Word, at: u32, u: u64) -> Word {
     word.bits(0, 12, (word.0 as u64 & 0x1ff) | 4 << 9).bits(at, 6, u).bits(91, 1, 1)
 }
@@ -296,7 +296,7 @@ fn shared_memory_with_scales_and_uniform_offsets() {
             let result = bench.run(sm, &[code[0], plain.0]);
             assert_eq!(result.general[10], [bench.registers.general[8][5]; 32], "sm_{sm} {store_text}");
         }
-        // Without a base; 64 + 8 is no place for 16 bytes.
+        // Without a base; 64 + 8 is not aligned for 16 bytes.
         let mut bench = Bench::new(4);
         bench.registers.uniform[6] = 64;
         let word = with_uniform(lds(sm, 9, RZ, 8, 6), 32, 6);
@@ -474,7 +474,7 @@ fn generic_addresses_tell_their_space() {
         u64::from(result.general[8][0]) | u64::from(result.general[9][0]) << 32
     };
     let (shared, local) = (window(&mut bench, 0x18), window(&mut bench, 0x20));
-    // The offset of 8 brings the last of each window's lanes into it, or out of it.
+    // The offset of 8 moves the last lane of each window into it, or out of it.
     bench.point(2, |lane| match lane % 4 {
         0 => base,
         1 => shared - 8,
@@ -542,7 +542,7 @@ fn what_is_not_known_is_refused() {
     assert!(refused(75, ldc.bits(54, 5, 3)).contains("no constant bank 3"));
 }
 
-/// What the timing model sees are the registers of the machine, none that only sequences use.
+/// The timing model sees the registers of the machine, but none that only sequences use.
 #[test]
 fn operands_for_timing() {
     let names = |sm: u8, word: Word| {
