@@ -1,7 +1,7 @@
 //! From counters to statistics: the one table that [`schema`] and every report are made of. Cores add their own
 //! rows ([`gpu::CoreReport`]).
 
-use crate::designs::design_statistics;
+use crate::for_core::design_statistics;
 use config::{GpuConfig, builtin};
 use energy::{Component, Energy};
 use gpu::{AnySnapshot, Period, Snapshot, StatInfo, Stats, Table, Value};

@@ -7,15 +7,12 @@ use super::credits::Credits;
 use super::data_pipe::DataPipe;
 use super::scheduler::{Banks, Policy, Queued, Scheduler};
 use super::timing::{Command, Rules};
-use super::{AddressMap, DramCounters};
+use super::{AddressMap, DramCounters, NEVER_TICK};
 use crate::clock::Ratio;
 use crate::partition::{FromDram, Side, Slice, ToDram};
 use kit::Slab;
 use kit::bits::set_bits;
 use std::collections::VecDeque;
-
-/// No command cycle is due.
-pub(crate) const NEVER_TICK: u64 = u64::MAX;
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {

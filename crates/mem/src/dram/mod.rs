@@ -11,6 +11,9 @@ pub use address::{AddressMap, Location};
 pub(crate) use channel::Channel;
 pub use timing::{Command, Rules, Timing};
 
+/// No command cycle is due.
+const NEVER_TICK: u64 = u64::MAX;
+
 kit::counters! {
     /// What DRAM channels have done.
     pub struct DramCounters {
