@@ -35,5 +35,9 @@ kit::counters! {
         pub double_commands: "DRAM cycles",
         /// Cycles of data transfer, summed over channels.
         pub data_bus_busy: "DRAM cycles",
+        /// Reads whose data a channel has given back to its L2 slice.
+        pub reads: "requests",
+        /// From a request's entry into its channel to its data's return to L2, fixed latency and waits included, summed over these reads.
+        pub read_latency: "DRAM cycles",
     }
 }
