@@ -9,6 +9,7 @@ mod folder;
 mod same;
 
 pub use folder::{MadeFolders, NewFolder};
+use same::folder_of;
 pub use same::same_file;
 
 use std::fs::{self, File};
@@ -262,11 +263,6 @@ fn beside<T>(target: &Path, make: impl Fn(&Path) -> Result<T>) -> Result<(PathBu
         }
     }
     Err(Error::new(ErrorKind::AlreadyExists, "no name is free for the new file beside it"))
-}
-
-/// The folder that a file or folder is in.
-fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Lets the names in a folder get to the disk. Not every system can; the contents are there either way.

@@ -1,7 +1,7 @@
 //! A kernel's trace: opened, looked through once, ready to be run.
 
 use crate::cta::{CtaReader, Decoded};
-use crate::program::InstTable;
+use crate::program::{InstTable, UnknownOpcode};
 use crate::source::Lines;
 use crate::{Header, TraceError};
 use isa::Program;
@@ -9,15 +9,6 @@ use sass::meaning::Generation;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// An opcode that no table has; it is timed as an integer operation.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnknownOpcode {
-    /// Without modifiers.
-    pub opcode: String,
-    /// Warp instructions with it.
-    pub count: u64,
-}
 
 /// What is odd about a trace without making it useless.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -44,12 +44,13 @@ mod stream;
 pub use accelsim::{Compression, KeepOn, export_accelsim};
 pub use error::TraceError;
 pub use header::Header;
-pub use kernel::{KernelTrace, Oddities, UnknownOpcode};
+pub use kernel::{KernelTrace, Oddities};
 pub use list::{Command, List};
 pub use native::{
     Action, Contents, LaunchInfo, NATIVE_VERSION, NativeShared, NativeStream, NativeTrace, Recorder, Recording, Timing,
     Written, is_native, walk_cta,
 };
+pub use program::UnknownOpcode;
 pub use sass::meaning::{Generation, class_of};
 pub use source::open_decompressed;
 pub use stream::{TraceShared, TraceStream};

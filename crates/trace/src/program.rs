@@ -1,10 +1,19 @@
 //! Static instructions found in a trace: one for each program counter, opcode and set of registers.
 
+use crate::Header;
 use crate::line::{Line, Words, decimal};
-use crate::{Header, UnknownOpcode};
 use isa::{InstSpec, Pc, Program, ProgramBuilder, RegFile, RegId, Source, Traits};
 use sass::meaning::{Generation, Meaning, base, meaning};
 use std::collections::HashMap;
+
+/// An opcode that no table has; it is timed as an integer operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownOpcode {
+    /// Without modifiers.
+    pub opcode: String,
+    /// Warp instructions with it.
+    pub count: u64,
+}
 
 /// A static instruction by the order in which it was first seen.
 pub(crate) type InstIndex = u32;

@@ -1,6 +1,5 @@
 //! Which names are names of one file.
 
-use super::folder_of;
 use std::fs;
 use std::io::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
@@ -41,6 +40,11 @@ pub(super) fn resolved(path: &Path) -> Result<PathBuf> {
         }
     }
     Err(Error::other("too many links, each leading to the next"))
+}
+
+/// The folder that a file or folder is in.
+pub(super) fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 fn placed(path: &Path) -> Result<PathBuf> {

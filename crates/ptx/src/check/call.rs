@@ -1,6 +1,6 @@
 //! Arguments and results of calls against the parameters of the function or prototype.
 
-use super::names::{Declared, Shape, What};
+use super::declared::{Declared, Shape, What};
 use super::operand::agrees;
 use crate::ast::*;
 use crate::diag::Diagnostic;

@@ -1,8 +1,8 @@
 //! Every instruction is one of the forms of the [table](crate::isa), with operands of that form,
 //! and the module's `.version` and `.target` have it.
 
-use super::names::Declared;
-use super::operand::Operands;
+use super::declared::Declared;
+use super::operand::{Operands, cut, shown};
 use crate::ast::*;
 use crate::diag::Diagnostic;
 use crate::isa::{self, Match, Mismatch, Needs};
@@ -87,19 +87,6 @@ impl Instructions {
     }
 }
 
-/// An opcode in a message: of a very long one the start.
-pub(super) fn shown(opcode: &Opcode) -> String {
-    cut(opcode.text())
-}
-
-fn cut(text: &str) -> String {
-    const MOST: usize = 100;
-    match text.char_indices().nth(MOST) {
-        Some((end, _)) => format!("{}...", &text[..end]),
-        None => text.to_owned(),
-    }
-}
-
 fn list(choices: &[&str], last: &str) -> String {
     let dotted: Vec<String> = choices.iter().map(|c| format!("`.{c}`")).collect();
     match dotted.split_last() {
@@ -112,7 +99,7 @@ fn wrong_opcode(module: &Module, opcode: &Opcode, i: &Instruction, why: &Mismatc
     let (name, text) = (opcode.name(), shown(opcode));
     let (message, hint) = match why {
         Mismatch::Unknown => {
-            let near = suggest::nearest(name, isa::names().filter(|_| hint));
+            let near = suggest::nearest(name, isa::NAMES.iter().copied().filter(|_| hint));
             (format!("unknown instruction `{}`", cut(name)), near.map(|near| format!("did you mean `{near}`?")))
         }
         Mismatch::TooMany(most) => (format!("an opcode has at most {most} modifiers"), None),

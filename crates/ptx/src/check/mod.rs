@@ -3,6 +3,7 @@
 //! All that is found is reported at once; nothing here changes the module.
 
 mod call;
+mod declared;
 mod instruction;
 mod names;
 mod operand;

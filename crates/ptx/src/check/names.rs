@@ -2,6 +2,7 @@
 //! known.
 
 use super::call::{self, Signature};
+use super::declared::{Declared, Shape, What};
 use super::instruction::Instructions;
 use super::special::{SPECIAL, is_special_register};
 use crate::ast::*;
@@ -9,57 +10,9 @@ use crate::diag::{Diagnostic, Diagnostics, Severity};
 use crate::names::Sym;
 use crate::scope::{Scopes, numbered_parts};
 use crate::span::Span;
-use crate::types::{Linkage, StateSpace, Type};
+use crate::types::{Linkage, StateSpace};
 use kit::suggest;
 use std::collections::HashMap;
-use std::fmt;
-
-/// What a name was declared as, and where.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Declared {
-    pub what: What,
-    pub span: Span,
-    /// Of a variable.
-    pub shape: Option<Shape>,
-}
-
-/// What of a variable counts where it is an argument.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Shape {
-    pub ty: Type,
-    pub array: bool,
-    pub bytes: u64,
-    pub align: u32,
-}
-
-impl Shape {
-    pub fn of(v: &Variable) -> Self {
-        let array = !v.dims.is_empty() || v.vector > 1;
-        Self { ty: v.ty, array, bytes: v.bytes().unwrap_or(u64::MAX), align: v.alignment() }
-    }
-
-    pub const fn scalar(ty: Type) -> Self {
-        Self { ty, array: false, bytes: ty.bytes() as u64, align: ty.bytes() }
-    }
-}
-
-impl fmt::Display for Shape {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.array {
-            true => write!(f, "{} bytes aligned to {}", self.bytes, self.align),
-            false => write!(f, "a {}", self.ty),
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum What {
-    /// A register of this type, or a vector of this many.
-    Register(Type, u8),
-    Variable(StateSpace),
-    Function,
-    Label,
-}
 
 /// What a name in some place would most likely be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,17 +30,6 @@ impl Wanted {
             Wanted::Variable => "variable",
             Wanted::Function => "function",
             Wanted::Label => "label",
-        }
-    }
-}
-
-impl What {
-    pub const fn name(self) -> &'static str {
-        match self {
-            What::Register(..) => "register",
-            What::Variable(_) => "variable",
-            What::Function => "function",
-            What::Label => "label",
         }
     }
 }

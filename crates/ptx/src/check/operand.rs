@@ -5,8 +5,7 @@
 //! untyped registers. Loads, stores and conversions take wider registers, except of floating-point
 //! types.
 
-use super::instruction::shown;
-use super::names::{Declared, What};
+use super::declared::{Declared, What};
 use super::special::{is_special_register, special_type};
 use crate::ast::*;
 use crate::diag::Diagnostic;
@@ -457,6 +456,19 @@ impl Operands<'_> {
             (Named::Special(_) | Named::Label, _) => Err(wanted.into()),
             _ => Ok(()),
         }
+    }
+}
+
+/// An opcode in a message: of a very long one the start.
+pub(super) fn shown(opcode: &Opcode) -> String {
+    cut(opcode.text())
+}
+
+pub(super) fn cut(text: &str) -> String {
+    const MOST: usize = 100;
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
     }
 }
 

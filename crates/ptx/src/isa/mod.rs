@@ -53,10 +53,57 @@ pub fn forms_of(name: &str) -> impl Iterator<Item = &'static Form> {
     FORMS.1.get(name).into_iter().flatten().map(|&i| &FORMS.0[i])
 }
 
-/// The names of all instructions.
-pub fn names() -> impl Iterator<Item = &'static str> {
-    let mut last = "";
-    forms().iter().map(|f| f.name).filter(move |name| std::mem::replace(&mut last, name) != *name)
+/// The names of all instructions, in the order of the table. A name occurs once for each group of adjacent rows.
+/// Constant, so that an opcode without a lowering does not compile.
+pub const NAMES: [&str; read_names::<0>().1] = read_names().0;
+
+/// The first `N` names, and the number of all.
+const fn read_names<const N: usize>() -> ([&'static str; N], usize) {
+    let (mut names, mut count, mut last, mut rest) = ([""; N], 0, "", TABLE);
+    while !rest.is_empty() {
+        let (word, after) = first_word(rest);
+        if !is_any(word, &["", "//", "#", last]) {
+            if count < N {
+                names[count] = word;
+            }
+            (count, last) = (count + 1, word);
+        }
+        rest = after;
+    }
+    (names, count)
+}
+
+/// The first word of the first line of `text`, and the lines that follow.
+const fn first_word(text: &'static str) -> (&'static str, &'static str) {
+    let bytes = text.as_bytes();
+    let mut word = 0;
+    while word < bytes.len() && bytes[word] != b' ' && bytes[word] != b'\n' {
+        word += 1;
+    }
+    let mut line = word;
+    while line < bytes.len() && bytes[line] != b'\n' {
+        line += 1;
+    }
+    let next = if line < bytes.len() { line + 1 } else { line };
+    (text.split_at(word).0, text.split_at(next).1)
+}
+
+/// Whether `name` is one of `names`.
+pub const fn is_any(name: &str, names: &[&str]) -> bool {
+    let name = name.as_bytes();
+    let mut number = 0;
+    while number < names.len() {
+        let other = names[number].as_bytes();
+        let mut at = 0;
+        while at < name.len() && name.len() == other.len() && name[at] == other[at] {
+            at += 1;
+        }
+        if at == name.len() && at == other.len() {
+            return true;
+        }
+        number += 1;
+    }
+    false
 }
 
 type Index = HashMap<&'static str, Vec<usize>>;

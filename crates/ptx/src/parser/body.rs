@@ -39,7 +39,7 @@ impl Parser<'_> {
     }
 
     fn at_item(&self) -> bool {
-        super::module::starts_item(self.dot_word()) && !self.at_dot("section")
+        super::starts_item(self.dot_word()) && !self.at_dot("section")
     }
 
     /// Says once, for the body and not for each scope in it, that a `}` is missing.

@@ -70,7 +70,7 @@ impl Parser<'_> {
     fn function_directives(&mut self) -> Parse<Vec<FunctionDirective>> {
         let mut directives = Vec::new();
         while self.at(Tok::Dot) {
-            if super::module::starts_item(self.dot_word()) {
+            if super::starts_item(self.dot_word()) {
                 break;
             }
             directives.push(self.function_directive()?);

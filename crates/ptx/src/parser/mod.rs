@@ -31,6 +31,12 @@ struct Failed;
 
 type Parse<T> = Result<T, Failed>;
 
+/// Directives of the top level that cannot be in a body at the start of a line: where one of
+/// them is found there, the body's `}` is missing.
+fn starts_item(word: &str) -> bool {
+    matches!(word, "entry" | "func" | "visible" | "weak" | "version" | "target" | "address_size" | "alias" | "section")
+}
+
 /// The state of parsing one text.
 struct Parser<'a> {
     lexer: Lexer<'a>,
@@ -216,7 +222,7 @@ impl<'a> Parser<'a> {
                 Tok::LBrace => open += 1,
                 Tok::RBrace => open -= 1,
                 // A body whose `}` is missing must not take the rest of the file with it.
-                Tok::Dot if self.tok.starts_line && module::starts_item(self.dot_word()) => return false,
+                Tok::Dot if self.tok.starts_line && starts_item(self.dot_word()) => return false,
                 _ => {}
             }
             self.bump();

@@ -8,12 +8,6 @@ use crate::span::Span;
 use crate::types::{Linkage, StateSpace, Type};
 use kit::suggest;
 
-/// Directives of the top level that cannot be in a body at the start of a line: where one of
-/// them is found there, the body's `}` is missing.
-pub(super) fn starts_item(word: &str) -> bool {
-    matches!(word, "entry" | "func" | "visible" | "weak" | "version" | "target" | "address_size" | "alias" | "section")
-}
-
 const DIRECTIVES: &[&str] = &[
     "version",
     "target",

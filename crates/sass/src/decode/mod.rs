@@ -17,7 +17,7 @@ pub mod table;
 use isa::ControlBits;
 pub use op::SassOp;
 pub use operand::SassOperand;
-use operand::{Constant, Memory, Number, Register, Sign, URZ};
+use operand::{Constant, Memory, Number, Register, Sign};
 use row::{Address, Field, RESERVED, Row, Show, Style, What, Width, bits};
 use std::sync::LazyLock;
 
@@ -462,9 +462,4 @@ fn immediate(word: u32, style: Style) -> SassOperand {
         }
     };
     SassOperand::Immediate { bits, number }
-}
-
-/// Whether a register operand of an instruction is the zero register: for [`row::Idiom`]s.
-pub(crate) fn is_zero(operand: SassOperand) -> bool {
-    matches!(operand, SassOperand::Register(Register { index, uniform, .. }) if index == if uniform { URZ } else { operand::RZ })
 }

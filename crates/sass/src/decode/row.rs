@@ -1,6 +1,5 @@
 //! What a row of the instruction table says.
 
-use super::SassInst;
 use super::op::SassOp;
 
 /// `len` bits of the instruction word from bit `lo` on, below `len_high` bits from bit `lo_high` on.
@@ -252,9 +251,6 @@ pub const fn shown(what: What, show: Show) -> Slot {
     Slot { what, show }
 }
 
-/// Works out a suffix that stands for a common use of a general instruction, such as `.MOV`.
-pub type Idiom = fn(&SassInst) -> &'static str;
-
 /// One instruction form: everything that decoding and printing need.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
@@ -270,8 +266,6 @@ pub struct Row {
     pub fixed: &'static [(Field, u64)],
     /// The guard predicate is uniform.
     pub uniform: bool,
-    /// Suffix for common uses.
-    pub idiom: Option<Idiom>,
     /// Modifiers in the order in which they are printed.
     pub mods: &'static [Mod],
     /// Operands in the order in which they are printed.
@@ -295,7 +289,7 @@ pub const fn row(
         set |= 1 << forms[at];
         at += 1;
     }
-    Row { op, code, forms: set, sm: (70, 90), fixed: &[], uniform: false, idiom: None, mods, slots, doc }
+    Row { op, code, forms: set, sm: (70, 90), fixed: &[], uniform: false, mods, slots, doc }
 }
 
 impl Row {
@@ -315,12 +309,6 @@ impl Row {
     pub const fn uniform(mut self) -> Row {
         self.uniform = true;
         self.sm = (75, 90);
-        self
-    }
-
-    /// The same row with a suffix for common uses.
-    pub const fn idiom(mut self, idiom: Idiom) -> Row {
-        self.idiom = Some(idiom);
         self
     }
 

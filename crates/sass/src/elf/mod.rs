@@ -99,11 +99,6 @@ pub struct Cubin<'a> {
 }
 
 impl<'a> Cubin<'a> {
-    /// Reads a cubin.
-    pub fn parse(file: &'a [u8]) -> Result<Cubin<'a>, ElfError> {
-        read::parse(file)
-    }
-
     /// The kernels.
     pub fn kernels(&self) -> impl Iterator<Item = &ElfFunction<'a>> {
         self.functions.iter().filter(|function| function.is_kernel)

@@ -1,7 +1,7 @@
 //! What a file says of the run as a whole: programs, launches, where each CTA is.
 
 use super::bytes::{Cursor, Expected, put, put_signed, put_text};
-use super::file::VALUES_VERSION;
+use super::file::{Block, VALUES_VERSION};
 use super::program::{classes, program, put_classes, put_program};
 use isa::{Dim3, LaunchShape, Program};
 use std::sync::Arc;
@@ -78,18 +78,6 @@ pub(super) struct Ran {
     pub thread_instructions: u64,
     /// Where each CTA is, x fastest.
     pub ctas: Vec<Place>,
-}
-
-/// A run of bytes in the file, perhaps compressed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Block {
-    pub offset: u64,
-    /// Bytes in the file.
-    pub stored: u32,
-    /// Bytes once unpacked; the same as `stored` if it is not compressed.
-    pub unpacked: u32,
-    /// CRC-32 of the bytes in the file.
-    pub checksum: u32,
 }
 
 /// Everything at the end of a file.

@@ -10,7 +10,6 @@
 //! All numbers are little-endian. What is compressed is raw DEFLATE; where that would not shorten
 //! it, or shorten it beyond what the reader believes, it is stored as it is.
 
-use super::contents::Block;
 use crate::TraceError;
 use kit::text::counted;
 use std::fs::File;
@@ -37,6 +36,18 @@ pub(super) const FOOTER_RATIO: u64 = 100;
 
 /// Bytes packed between two checks for Ctrl-C.
 const PACKED_AT_A_TIME: usize = 1 << 20;
+
+/// A run of bytes in the file, perhaps compressed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Block {
+    pub offset: u64,
+    /// Bytes in the file.
+    pub stored: u32,
+    /// Bytes once unpacked; the same as `stored` if it is not compressed.
+    pub unpacked: u32,
+    /// CRC-32 of the bytes in the file.
+    pub checksum: u32,
+}
 
 /// Whether `path` begins as a file of the native format does.
 pub fn is_native(path: &Path) -> bool {

@@ -1,9 +1,10 @@
 //! Reads files of the native format.
 
 use super::codec::{CtaCode, Layout};
-use super::contents::{Block, Contents, Footer, LaunchInfo, Ran};
+use super::contents::{Contents, Footer, LaunchInfo, Ran};
 use super::file::{
-    BLOCK_RATIO, FOOTER_RATIO, HEAD, HEAD_BYTES, NATIVE_VERSION, RECONVERGENCE_VERSION, TAIL, TAIL_BYTES, read_block,
+    BLOCK_RATIO, Block, FOOTER_RATIO, HEAD, HEAD_BYTES, NATIVE_VERSION, RECONVERGENCE_VERSION, TAIL, TAIL_BYTES,
+    read_block,
 };
 use crate::TraceError;
 use isa::Program;

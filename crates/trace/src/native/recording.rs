@@ -1,7 +1,7 @@
 //! A stream that is recorded while it runs.
 
 use super::codec::CtaLog;
-use super::writer::Message;
+use super::contents::Contents;
 use isa::{
     CtaSlot, Dim3, DynInst, Fault, KernelId, OperandValues, Pc, Program, SourceSpot, StepContext, WarpSlot, WarpStream,
 };
@@ -16,6 +16,13 @@ pub(super) struct FinishedCta {
     pub bytes: Vec<u8>,
     pub warp_instructions: u64,
     pub thread_instructions: u64,
+}
+
+/// Events that the writer gets.
+pub(super) enum Message {
+    Cta(FinishedCta),
+    /// The run has ended.
+    Finish(Box<Contents>),
 }
 
 /// A resident CTA.

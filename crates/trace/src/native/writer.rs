@@ -1,8 +1,8 @@
 //! Writes files of the native format during the run.
 
-use super::contents::{Action, Block, Contents, Footer, LaunchInfo, Place, Ran};
-use super::file::{BLOCK_RATIO, FOOTER_RATIO, HEAD, HEAD_BYTES, NATIVE_VERSION, TAIL, checksum, pack};
-use super::recording::{FinishedCta, Recording};
+use super::contents::{Action, Contents, Footer, LaunchInfo, Place, Ran};
+use super::file::{BLOCK_RATIO, Block, FOOTER_RATIO, HEAD, HEAD_BYTES, NATIVE_VERSION, TAIL, checksum, pack};
+use super::recording::{Message, Recording};
 use super::stream::number;
 use crate::TraceError;
 use isa::{KernelId, Program, WarpStream};
@@ -18,13 +18,6 @@ const BLOCK_BYTES: usize = 64 << 10;
 
 /// Finished CTAs that may wait for the writer.
 const WAITING_CTAS: usize = 16;
-
-/// Events that the writer gets.
-pub(super) enum Message {
-    Cta(FinishedCta),
-    /// The run has ended.
-    Finish(Box<Contents>),
-}
 
 /// What has been written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Branches, convergence barriers, synchronisation.
 
-use super::*;
+use super::parts::*;
 use crate::decode::op::SassOp;
 use crate::decode::row::{Address, Width, row, split};
 use Style::Bits;

@@ -1,6 +1,6 @@
 //! Conversions between number formats.
 
-use super::*;
+use super::parts::*;
 use crate::decode::op::SassOp;
 use crate::decode::row::{row, split};
 use Style::{Bits, Bytes, F16, F32, F64, Signed};

@@ -1,6 +1,6 @@
 //! Single and double precision.
 
-use super::*;
+use super::parts::*;
 use crate::decode::op::SassOp;
 use crate::decode::row::row;
 use Style::{F16, F32, F64};

@@ -1,6 +1,6 @@
 //! Half precision and matrix multiplication.
 
-use super::*;
+use super::parts::*;
 use crate::decode::op::SassOp;
 use crate::decode::row::row;
 use Style::{BHalf, BHalfMma, Half, HalfMma};

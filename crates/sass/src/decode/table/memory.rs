@@ -1,6 +1,6 @@
 //! Loads, stores and atomics.
 
-use super::*;
+use super::parts::*;
 use crate::decode::op::SassOp;
 use crate::decode::row::{Address, Width, row};
 

@@ -1,6 +1,6 @@
 //! Moves, selections, permutations, and exchange between threads.
 
-use super::*;
+use super::parts::*;
 use crate::decode::op::SassOp;
 use crate::decode::row::row;
 use Style::Bits;

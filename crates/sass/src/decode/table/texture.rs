@@ -3,7 +3,7 @@
 //! Places of fields after Mesa NAK (`sm70_encode.rs`) and NVIDIA's disassembler.
 
 use super::memory::{EVICT, ORDER_80, ORDER_STORE, ORDER_STORE_80, PRIVATE, SCOPE, SIZE};
-use super::*;
+use super::parts::*;
 use crate::decode::op::SassOp;
 use crate::decode::row::row;
 

@@ -59,17 +59,18 @@ mod buffer;
 
 use super::DEPENDENCE_BITS;
 use super::heads::{Head, Heads};
-use super::{Each, IssuePolicy, ReadyMasks, Structure};
+use super::{Candidates, Each, IssuePolicy, Structure};
 use crate::design::CoreDesign;
 use crate::inflight::{InstId, Window};
 use crate::observe::counters::DesignStatistic;
-use crate::observe::stalls::StallMasks;
 use crate::operands::{CollectorRules, Collectors};
 use crate::spec::{CoreSpec, PipeSet};
+use crate::wake_up::WakeUp;
 use crate::warps::PerWarp;
 use crate::warps::mask::WarpMask;
 use buffer::{Buffer, Offer, Place};
 use isa::{RegFile, WarpSlot};
+use kit::Cycle;
 
 kit::words! {
     /// When an instruction stops holding back those that only have to follow it.
@@ -236,23 +237,18 @@ impl<M: WarpMask> IssuePolicy for Socgpu<M> {
     }
 
     #[inline]
-    fn take_changed(&mut self, _touched: M) -> M {
+    fn tick(&mut self, _now: Cycle, _window: Window<'_>, _wake_up: &mut WakeUp) -> M {
         self.heads.take_changed()
     }
 
     #[inline]
-    fn ready(&self) -> &ReadyMasks<M> {
-        self.heads.ready()
+    fn candidates(&self) -> &Candidates<M> {
+        self.heads.candidates()
     }
 
     #[inline]
     fn select(&self, _window: Window<'_>, warp: WarpSlot, _pipes: PipeSet) -> InstId {
         self.buffer.id(warp, self.candidate[warp.index()])
-    }
-
-    #[inline]
-    fn stalls(&self) -> &StallMasks<M> {
-        self.heads.stalls()
     }
 
     #[inline]
