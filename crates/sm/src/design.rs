@@ -1,8 +1,10 @@
 //! A core design: which alternative each stage of the SM is.
 //!
 //! The SM is generic over the design, so that a stage calls its neighbours by static dispatch. A role with
-//! one implementation (front end, execution units, memory stage) is no choice yet.
+//! one implementation (execution units, memory stage) is no choice yet.
 
+use crate::frontend::FrontEnd;
+use crate::frontend::fetch::Fetch;
 use crate::issue::policy::IssuePolicy;
 use crate::operands::OperandStage;
 use crate::spec::CoreSpec;
@@ -25,8 +27,14 @@ pub type ConfigOf<D> = <<D as CoreDesign>::Issue as IssuePolicy>::Config;
 /// Sets of warps of a design.
 pub type MaskOf<D> = <<D as CoreDesign>::Issue as IssuePolicy>::Mask;
 
+/// Fetch of a design.
+pub(crate) type FetchOf<D> = Fetch<MaskOf<D>, <D as CoreDesign>::FrontEnd>;
+
 /// What a core is composed of.
 pub trait CoreDesign: Sized {
+    /// How instructions come to decode.
+    type FrontEnd: FrontEnd<MaskOf<Self>>;
+
     /// Instruction buffers and hazards: which instructions may issue.
     type Issue: IssuePolicy;
 

@@ -8,6 +8,7 @@
 //! | --- | --- | --- |
 //! | a core design | a file with an [`IssuePolicy`] and its [`CoreDesign`] | its `mod` and `pub use` in `policy` |
 //! | hazard handling of the in-order core | a file with a [`Board`] | its `mod` and `pub use` |
+//! | a front end | a file with a [`FrontEnd`] in `frontend` | its `mod` and `pub use` |
 //! | a warp scheduler | a file with a [`WarpScheduler`] in `schedulers` | its `mod` and its row there |
 //!
 //! **Invariants**
@@ -41,7 +42,9 @@ pub use crate::core::SmTotals;
 pub use design::{Allowances, ConfigOf, CoreDesign, MaskOf};
 pub use execute::latches::{LatchId, Latches};
 pub use execute::work::WorkCounts;
+pub use frontend::cached::CachedFetch;
 pub use frontend::instruction_buffer::InstructionBuffer;
+pub use frontend::{FetchWires, FrontEnd};
 pub use gpu::FinishedCta;
 pub use inflight::{InFlight, InstId, Slab, Stage, Window};
 pub use isa::Work;

@@ -1,10 +1,11 @@
 //! The SM: its parts in the order of the block diagram, its cycle, and what the GPU sees of it.
 
-use crate::design::{ConfigOf, CoreDesign, MaskOf};
+use crate::design::{ConfigOf, CoreDesign, FetchOf, MaskOf};
 use crate::execute::latches::Latches;
 use crate::execute::units::Units;
 use crate::execute::work::WorkCounts;
 use crate::execute::write_back::WriteBack;
+use crate::frontend::FrontEnd;
 use crate::frontend::decode::{Decode, DecodeWires};
 use crate::frontend::fetch::Fetch;
 use crate::inflight::Window;
@@ -43,7 +44,7 @@ pub type Env<'a, Shared> = gpu::Env<'a, ResidentKernel, Shared>;
 ///    └ control resolved at issue                    └────────── register banks ◄───────────────┘
 /// ```
 pub struct Sm<S: WarpStream, D: CoreDesign, O: Observer = Silent> {
-    pub(crate) fetch: Fetch<MaskOf<D>>,
+    pub(crate) fetch: FetchOf<D>,
     pub(crate) decode: Decode<S>,
     pub(crate) issue: IssueStage<D>,
     id_oc: Latches,
@@ -132,9 +133,9 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
             });
             operands.latches_freed(taken);
         }
-        if memory.has_work(port, oc_ex, fetch.may_send) {
+        if memory.has_work(port, oc_ex, fetch.source.may_send()) {
             memory.write_back(&mut wb);
-            memory.step(&mut wb, &mut MemoryWires { port, oc_ex, fetch });
+            memory.step(&mut wb, &mut MemoryWires { port, oc_ex, front_end: &mut fetch.source });
         }
         let ended = &mut wb.state.ctas.ended;
         if *ended != 0 {
@@ -185,7 +186,7 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
                 decode.step(env.shared, &mut DecodeWires::<D, O> { tick, state, fetch, layer, policy })?;
             }
             let room = issue.policy.room();
-            fetch.step(&mut Tick { now, kernels, observer }, state, room);
+            fetch.step(Tick { now, kernels, observer }, state, room);
             left -= 1;
             if left == 0 || !fetch.has_packet() {
                 return Ok(());
@@ -320,7 +321,7 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
 
     /// The instruction cache, for its counters.
     pub fn icache(&self) -> Option<&mem::Cache> {
-        self.fetch.icache.as_ref()
+        self.fetch.source.icache()
     }
 
     /// The constant cache, for its counters.

@@ -6,8 +6,8 @@ use isa::{CtaSlot, Dim3, KernelId, OpClass, RegFile, Space, WarpSlot};
 use kit::Cycle;
 use sm::operands::{CollectorRules, Collectors};
 use sm::{
-    Allowances, Auditor, Candidates, CoreDesign, CoreSpec, Findings, InOrder, InstId, IssuePolicy, Observer, PipeSet,
-    Seen, Structure, Violation, WakeUp, Window,
+    Allowances, Auditor, CachedFetch, Candidates, CoreDesign, CoreSpec, Findings, InOrder, InstId, IssuePolicy,
+    Observer, PipeSet, Seen, Structure, Violation, WakeUp, Window,
 };
 use support::*;
 
@@ -98,6 +98,7 @@ impl Backwards {
 }
 
 impl CoreDesign for Backwards {
+    type FrontEnd = CachedFetch;
     type Issue = Self;
     type Operands = Collectors;
     fn operands(_: &(), spec: &CoreSpec) -> Collectors {

@@ -7,7 +7,8 @@ use isa::{Control, OpClass, RegFile, Space, WarpSlot};
 use kit::Cycle;
 use sm::operands::{CollectorRules, Collectors, FeedsStations, ReservationStations, StationCounts};
 use sm::{
-    Candidates, CoreDesign, CoreSpec, InOrder, InstId, IssuePolicy, PipeSet, Stall, Structure, Timeline, WakeUp, Window,
+    CachedFetch, Candidates, CoreDesign, CoreSpec, InOrder, InstId, IssuePolicy, PipeSet, Stall, Structure, Timeline,
+    WakeUp, Window,
 };
 use support::*;
 
@@ -65,6 +66,7 @@ impl SmallWindow {
 }
 
 impl CoreDesign for SmallWindow {
+    type FrontEnd = CachedFetch;
     type Issue = Self;
     type Operands = Collectors;
     fn operands(_: &(), spec: &CoreSpec) -> Collectors {
@@ -190,6 +192,7 @@ impl Stations {
 }
 
 impl CoreDesign for Stations {
+    type FrontEnd = CachedFetch;
     type Issue = Self;
     type Operands = ReservationStations;
     fn operands(_: &(), spec: &CoreSpec) -> ReservationStations {

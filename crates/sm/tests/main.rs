@@ -12,6 +12,7 @@ mod gpus;
 mod ideal;
 mod loog;
 mod occupancy;
+mod own_front_end;
 mod scalar;
 mod schedulers;
 mod socgpu;

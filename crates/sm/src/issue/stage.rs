@@ -1,12 +1,12 @@
 //! The issue stage: each warp scheduler chooses a warp and issues its candidates.
 //!
-//! Schedulers take turns at going first, by the cycle. A scheduler sees the warps that have a
+//! Schedulers take turns at being first, by the cycle. A scheduler sees the warps that have a
 //! candidate whose issue latch (ID_OC) has room and that nothing holds; the one it chooses issues
 //! up to the issue width.
 
-use crate::design::{ConfigOf, CoreDesign, MaskOf};
+use crate::design::{ConfigOf, CoreDesign, FetchOf, MaskOf};
 use crate::execute::latches::Latches;
-use crate::frontend::fetch::Fetch;
+use crate::frontend::FrontEnd;
 use crate::inflight::{InstId, Stage, Window};
 use crate::issue::policy::IssuePolicy;
 use crate::issue::schedulers::{Scheduler, View};
@@ -42,7 +42,7 @@ pub(crate) struct IssueStage<D: CoreDesign> {
 pub(crate) struct IssueWires<'a, D: CoreDesign, O> {
     pub tick: Tick<'a, O>,
     pub state: &'a mut State<MaskOf<D>>,
-    pub fetch: &'a mut Fetch<MaskOf<D>>,
+    pub fetch: &'a mut FetchOf<D>,
     pub id_oc: &'a mut Latches,
     pub layer: &'a mut Layer,
     pub operands: &'a mut D::Operands,
@@ -89,14 +89,14 @@ impl<D: CoreDesign> IssueStage<D> {
         !state.dirty.is_empty()
     }
 
-    /// Every scheduler's turn.
+    /// Each scheduler whose warps are dirty issues, the first by the cycle.
     #[inline(always)]
     pub fn step<O: Observer>(&mut self, w: &mut IssueWires<'_, D, O>) {
         let state = &mut *w.state;
         // As GPGPU-Sim, whose turn moves on in every cycle in which the SM has warps.
         let (turn, count) = (state.counters.active_cycles, self.schedulers.len() as u64);
         let first = if count.is_power_of_two() { turn & (count - 1) } else { turn % count };
-        // Those that have yet to come: the first and those above it, then those below.
+        // Schedulers that have yet to look: the first and those above it, then those below.
         let (mut above, mut below) = (u32::MAX << first, !(u32::MAX << first));
         self.runnable = self.schedulers_of(std::mem::take(&mut state.dirty));
         loop {
@@ -131,7 +131,7 @@ impl<D: CoreDesign> IssueStage<D> {
         warps as u32 & all
     }
 
-    /// One scheduler's turn.
+    /// The scheduler issues, or its slots get a stall reason.
     #[inline(always)]
     fn issue_from<O: Observer>(&mut self, w: &mut IssueWires<'_, D, O>, scheduler: usize) {
         let mine = self.warps_of[scheduler % SCHEDULERS];
@@ -273,7 +273,7 @@ impl<D: CoreDesign> IssueStage<D> {
         warps: MaskOf<D>,
         partition: usize,
         state: &State<MaskOf<D>>,
-        fetch: &Fetch<MaskOf<D>>,
+        fetch: &FetchOf<D>,
         operands: &D::Operands,
     ) -> Stall {
         let w = &state.warps;
@@ -301,7 +301,7 @@ impl<D: CoreDesign> IssueStage<D> {
             (Stall::Sleep, w.asleep & warps),
             (Stall::Barrier, w.at_barrier & warps),
             (Stall::Control, fetch.at_branch() & free),
-            (Stall::InstructionCache, fetch.missing() & free),
+            (Stall::InstructionCache, fetch.source.missing() & free),
             (Stall::EmptyBuffer, free),
             (Stall::Drain, warps),
         ];

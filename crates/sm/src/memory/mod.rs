@@ -27,10 +27,10 @@ pub(crate) mod copies;
 mod global;
 mod shared;
 
-use crate::design::{CoreDesign, MaskOf};
+use crate::design::CoreDesign;
 use crate::execute::latches::Latches;
 use crate::execute::write_back::WriteBack;
-use crate::frontend::fetch::Fetch;
+use crate::frontend::FrontEnd;
 use crate::inflight::{InstId, Stage};
 use crate::kernel::ResidentKernel;
 use crate::observe::observer::{Observer, Seen};
@@ -116,10 +116,10 @@ pub struct LoadStoreUnit {
 }
 
 /// What the load/store unit is connected to, beside what an instruction's end is.
-pub(crate) struct MemoryWires<'a, M: WarpMask> {
+pub(crate) struct MemoryWires<'a, D: CoreDesign> {
     pub port: &'a mut Port,
     pub oc_ex: &'a mut Latches,
-    pub fetch: &'a mut Fetch<M>,
+    pub front_end: &'a mut D::FrontEnd,
 }
 
 impl LoadStoreUnit {
@@ -286,16 +286,12 @@ impl LoadStoreUnit {
 
     /// Everything but write-back, in order.
     #[inline(always)]
-    pub fn step<D: CoreDesign, O: Observer>(
-        &mut self,
-        wb: &mut WriteBack<'_, D, O>,
-        wires: &mut MemoryWires<'_, MaskOf<D>>,
-    ) {
+    pub fn step<D: CoreDesign, O: Observer>(&mut self, wb: &mut WriteBack<'_, D, O>, wires: &mut MemoryWires<'_, D>) {
         let now = wb.tick.now;
         if !wires.port.inbox.is_empty() {
             self.take_answer(wb, wires);
         }
-        if self.may_send | wires.fetch.may_send {
+        if self.may_send | wires.front_end.may_send() {
             self.send_misses(wb, wires);
         }
         self.look_up_l1(wb);
@@ -313,7 +309,7 @@ impl LoadStoreUnit {
     fn take_answer<D: CoreDesign, O: Observer>(
         &mut self,
         wb: &mut WriteBack<'_, D, O>,
-        wires: &mut MemoryWires<'_, MaskOf<D>>,
+        wires: &mut MemoryWires<'_, D>,
     ) {
         let now = wb.tick.now;
         self.inbox_stuck = false;
@@ -321,7 +317,7 @@ impl LoadStoreUnit {
         if due > now {
             return;
         }
-        let blocked_until = self.deliver(wb, &answer, wires.fetch);
+        let blocked_until = self.deliver(wb, &answer, wires.front_end);
         if blocked_until > now {
             self.inbox_stuck = true;
             if blocked_until != NEVER {
@@ -339,7 +335,7 @@ impl LoadStoreUnit {
         &mut self,
         wb: &mut WriteBack<'_, D, O>,
         answer: &Request,
-        fetch: &mut Fetch<MaskOf<D>>,
+        front_end: &mut D::FrontEnd,
     ) -> Cycle {
         let now = wb.tick.now;
         let may_send = &mut self.may_send;
@@ -358,7 +354,7 @@ impl LoadStoreUnit {
                 now
             }
             RequestKind::Instruction => {
-                fetch.fill(now, answer.token);
+                front_end.fill(now, answer.token);
                 now
             }
             RequestKind::Constant => self.constant.as_mut().map_or(now, fill),
@@ -382,13 +378,13 @@ impl LoadStoreUnit {
     fn send_misses<D: CoreDesign, O: Observer>(
         &mut self,
         wb: &mut WriteBack<'_, D, O>,
-        wires: &mut MemoryWires<'_, MaskOf<D>>,
+        wires: &mut MemoryWires<'_, D>,
     ) {
-        let MemoryWires { port, fetch, .. } = wires;
+        let MemoryWires { port, front_end, .. } = wires;
         let state = &mut *wb.state;
         let l1 = self.l1.as_mut().map(|l1| &mut l1.cache);
-        let caches = [Some(&mut self.texture), self.constant.as_mut(), l1, fetch.icache.as_mut()];
-        (self.may_send, fetch.may_send) = (false, false);
+        let caches = [Some(&mut self.texture), self.constant.as_mut(), l1, front_end.send()];
+        self.may_send = false;
         for cache in caches.into_iter().flatten().filter(|cache| cache.peek_miss().is_some()) {
             if !port.has_room(state.spec.outbox_packets) {
                 state.wake_up.at(wb.tick.now + 1);

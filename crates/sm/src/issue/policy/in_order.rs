@@ -10,6 +10,7 @@
 use super::heads::{Head, Heads};
 use super::{Candidates, IssuePolicy, Structure};
 use crate::design::CoreDesign;
+use crate::frontend::cached::CachedFetch;
 use crate::frontend::instruction_buffer::InstructionBuffer;
 use crate::inflight::{InstId, Window};
 use crate::issue::policy::boards::scoreboard::{Board, Scoreboard};
@@ -51,6 +52,7 @@ impl<B: Board, M: WarpMask> InOrder<B, M> {
 }
 
 impl<B: Board, M: WarpMask> CoreDesign for InOrder<B, M> {
+    type FrontEnd = CachedFetch<M>;
     type Issue = Self;
     type Operands = Collectors;
 
