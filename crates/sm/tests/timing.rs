@@ -196,7 +196,7 @@ fn an_l1_hit_takes_its_latency() {
     let run = Bench::new(&twice(load(Space::Global, 1, 0, 4))).run();
     let latency = u64::from(gpu().sm.l1d.latency_cycles);
     assert_eq!(issue(&run, 0, 3) - issue(&run, 0, 2), latency + 4);
-    assert_eq!(run.sm.l1_counters().read_hits, 4);
+    assert_eq!(run.sm.memory_counters().l1d.read_hits, 4);
 }
 
 #[test]
@@ -216,7 +216,7 @@ fn an_access_past_l1_takes_the_memory_and_its_way() {
     bench.memory_latency = 50;
     let run = bench.run();
     assert_eq!(issue(&run, 0, 1) - issue(&run, 0, 0), 50 + 6);
-    assert_eq!(run.sm.l1_counters().read_misses, 0);
+    assert_eq!(run.sm.memory_counters().l1d.read_misses, 0);
 }
 
 #[test]
@@ -240,7 +240,7 @@ fn a_constant_cache_serves_a_line_per_cycle() {
     let lines = twice(load(Space::Constant, 1, 0, 64));
     let run = Bench::new(&lines).gpu(|g| g.sm.perfect_instruction_and_constant_caches = false).run();
     assert_eq!(issue(&run, 0, 3) - issue(&run, 0, 2), 4 + 31, "32 lines");
-    assert_eq!(run.sm.constant_cache().unwrap().counters().read_hits, 32);
+    assert_eq!(run.sm.memory_counters().constant.read_hits, 32);
 }
 
 #[test]
@@ -283,7 +283,7 @@ fn fences_drop_what_l1_holds_as_the_description_says() {
     let hits = |invalidate, fence: Line| {
         let again = [load(Space::Global, 1, 0, 4), fence, load(Space::Global, 2, 0, 4)];
         let run = Bench::new(&again).gpu(|g| g.sm.l1d.fences_invalidate = invalidate).run();
-        run.sm.l1_counters().read_hits
+        run.sm.memory_counters().l1d.read_hits
     };
     for (invalidate, by_device, by_cta) in [(None, false, false), (Device, true, false), (All, true, true)] {
         assert_eq!(hits(invalidate, fence()) == 0, by_device, "{invalidate:?}, of device scope");
