@@ -5,7 +5,7 @@ use crate::support;
 
 use isa::{OpClass, Space};
 use sm::policy::boards::{BloomConfig, Bloomboard, Release, StoreBoard, WarScoreboard, Warpboard};
-use sm::{Board, CoreDesign, InOrder, IssuePolicy, Scoreboard, Timeline, Violation};
+use sm::{Board, InOrder, IssuePolicy, Scoreboard, Timeline, Violation};
 use support::*;
 
 /// One register read per bank and cycle, four banks to a sub-core: an instruction that reads registers
@@ -19,7 +19,7 @@ fn bench(lines: &[Line]) -> Bench {
 }
 
 fn run<B: Board>(config: &B::Config, lines: &[Line]) -> Timeline {
-    bench(lines).run_design::<InOrder<B>, _>(config, Timeline::default()).sm.observer
+    bench(lines).draw::<InOrder<B>>(config)
 }
 
 fn bloom(bits: u32) -> BloomConfig {
@@ -29,11 +29,6 @@ fn bloom(bits: u32) -> BloomConfig {
 /// The first reads ten registers of bank 0; the second writes one of them.
 fn hazard() -> Vec<Line> {
     vec![op(OpClass::IntMad, 1, &[4, 8, 12, 16, 20, 24, 28, 32, 36, 40]), add(40, &[3])]
-}
-
-/// The cycle in which the instruction at `order` passes the stage with `letter`.
-fn at(timeline: &Timeline, order: u32, letter: char) -> u64 {
-    timeline.at(0, order, letter).expect("it passes")
 }
 
 #[test]
@@ -181,19 +176,9 @@ fn mixed() -> Vec<Line> {
 fn check<B: Board>(config: &B::Config, name: &str) {
     let mut bench = bench(&mixed()).warps(8);
     bench.ctas = 3;
-    let plain = bench.run_with(sm::Silent);
-    let allowed = InOrder::<B>::allowances(config);
-    let run = bench.run_design::<InOrder<B>, _>(config, sm::Auditor::new(allowed));
-    assert!(!run.deadlocked, "{name}");
-    assert_eq!(run.sm.counters().warp_instructions, plain.sm.counters().warp_instructions, "{name}");
-    let findings = run.sm.observer.findings();
+    let findings = bench.audit::<InOrder<B>>(config);
     assert_eq!(findings.total(), 0, "{name}: {findings}");
-    assert_eq!(findings.instructions, run.sm.counters().warp_instructions, "{name}");
-    bench.tick_every_cycle = true;
-    let awake = bench.run_design::<InOrder<B>, _>(config, Timeline::default());
-    bench.tick_every_cycle = false;
-    let asleep = bench.run_design::<InOrder<B>, _>(config, Timeline::default());
-    assert_eq!(awake.sm.observer.draw(), asleep.sm.observer.draw(), "{name}");
+    bench.sleeping_changes_nothing::<InOrder<B>>(config);
 }
 
 #[test]
@@ -218,10 +203,10 @@ fn registers_beyond_the_masks_are_seen() {
     let plain = bench.run().sm.observer;
     assert!(at(&plain, 1, 'W') < at(&plain, 0, 'C'), "there is a hazard");
     for (release, end) in [(Release::Read, 'C'), (Release::Commit, 'W')] {
-        let drawn = bench.run_design::<InOrder<WarScoreboard>, _>(&release, Timeline::default()).sm.observer;
+        let drawn = bench.draw::<InOrder<WarScoreboard>>(&release);
         assert_eq!(at(&drawn, 1, 'I'), at(&drawn, 0, end));
     }
-    let drawn = bench.run_design::<InOrder<Bloomboard>, _>(&bloom(1), Timeline::default()).sm.observer;
+    let drawn = bench.draw::<InOrder<Bloomboard>>(&bloom(1));
     assert_eq!(at(&drawn, 1, 'I'), at(&drawn, 0, 'C'));
 }
 

@@ -6,7 +6,7 @@ use crate::support;
 use isa::{CacheOp, OpClass, Space, WarpSlot};
 use kit::Cycle;
 use sm::policy::ideal::{Ideal, IdealConfig};
-use sm::{Auditor, CoreDesign, InOrder, IssuePolicy, Observer, Seen, Stall, Timeline};
+use sm::{IssuePolicy, Observer, Seen, Stall, Timeline};
 use std::collections::HashMap;
 use support::*;
 
@@ -22,29 +22,13 @@ fn columns() -> impl Iterator<Item = IdealConfig> {
 }
 
 fn bench(lines: &[Line]) -> Bench {
-    Bench { memory_latency: 20, ..Bench::new(lines).timing(OpClass::Sfu, config::Unit::Sfu, 20, 2) }
+    Bench { memory_latency: 20, ..Bench::slow_sfu(lines) }
 }
 
 fn run(config: IdealConfig, lines: &[Line]) -> Timeline {
     let run = bench(lines).run_design::<Ideal, _>(&config, Timeline::default());
     assert!(!run.deadlocked);
     run.sm.observer
-}
-
-/// The cycle in which the instruction at `order` passes the stage with `letter`.
-fn at(timeline: &Timeline, order: u32, letter: char) -> u64 {
-    timeline.at(0, order, letter).expect("it passes")
-}
-
-/// Long arithmetic: `r1` comes late.
-fn late() -> Line {
-    op(OpClass::Sfu, 1, &[50])
-}
-
-/// Reads `r1` as well: waits for [`late`].
-fn waiting(mut line: Line) -> Line {
-    line.srcs.push(1);
-    line
 }
 
 #[test]
@@ -372,13 +356,9 @@ fn random_programs_keep_their_order() {
     let mut checked = 0;
     for seed in 0..12 {
         let bench = random_bench(seed);
-        let in_order = bench.run_design::<InOrder, _>(&(), sm::Silent);
         for config in columns().chain([IdealConfig { window: 5, ..ALL }, IdealConfig { window: 1, ..NONE }]) {
-            let run = bench.run_design::<Ideal, _>(&config, Auditor::new(<Ideal>::allowances(&config)));
-            assert!(!run.deadlocked, "seed {seed}, {config:?}");
-            let findings = run.sm.observer.findings();
+            let findings = bench.audit::<Ideal>(&config);
             assert_eq!(findings.total(), 0, "seed {seed}, {config:?}: {findings}");
-            assert_eq!(findings.instructions, in_order.sm.counters().warp_instructions, "seed {seed}");
             checked += bench.run_design::<Ideal, _>(&config, LaneByLane::default()).sm.observer.checked;
         }
     }
@@ -389,12 +369,7 @@ fn random_programs_keep_their_order() {
 fn sleeping_changes_nothing() {
     for config in columns() {
         for seed in 0..2 {
-            let mut bench = random_bench(seed);
-            let asleep = bench.run_design::<Ideal, _>(&config, Timeline::default());
-            bench.tick_every_cycle = true;
-            let awake = bench.run_design::<Ideal, _>(&config, Timeline::default());
-            assert_eq!(awake.sm.observer.draw(), asleep.sm.observer.draw());
-            assert!(asleep.ticks <= awake.ticks);
+            random_bench(seed).sleeping_changes_nothing::<Ideal>(&config);
         }
     }
 }

@@ -130,6 +130,18 @@ fn halves_are_scalar_each_for_itself() {
 }
 
 #[test]
+fn a_half_keeps_a_vector_unit_for_half_the_interval() {
+    let low = |lane: u32| if lane < 16 { 0 } else { lane };
+    let lines: Vec<_> = (0..4).map(|i| add(10 + i, &[2 + i]).reads(low)).collect();
+    let interval = |halves| {
+        let bench = bench(&lines, Some(ScalarConfig { halves, ..ON })).timing(OpClass::IntAdd, Unit::Int, 6, 5);
+        let drawn = bench.run().sm.observer;
+        at(&drawn, 3, 'E') - at(&drawn, 2, 'E')
+    };
+    assert_eq!((interval(false), interval(true)), (5, 3), "rounded up");
+}
+
+#[test]
 fn without_scalar_alus_scalar_work_takes_a_vector_unit() {
     let lines = [add(1, &[2]).reads(same), add(3, &[1]).reads(same)];
     let done = |scalar| bench(&lines, scalar).run().sm.observer.at(0, 1, 'W').unwrap();

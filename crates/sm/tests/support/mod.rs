@@ -9,8 +9,8 @@ use isa::{
 use kit::{Cycle, NEVER};
 use mem::{Port, RequestKind};
 use sm::{
-    Board, Code, ConfigOf, CoreDesign, CoreOptions, CoreSpec, Env, FinishedCta, InOrder, InstId, Observer,
-    ResidentKernel, Sm, Stall, Structure, Timeline, TimingTable, Window,
+    Auditor, Board, Code, ConfigOf, CoreDesign, CoreOptions, CoreSpec, Env, Findings, FinishedCta, InOrder, InstId,
+    Observer, ResidentKernel, Sm, Stall, Structure, Timeline, TimingTable, Window,
 };
 use std::sync::Arc;
 
@@ -191,6 +191,33 @@ pub fn exit() -> Line {
     control(OpClass::Exit, Control::Exit, "exit")
 }
 
+/// Long arithmetic in a [`Bench::slow_sfu`]: `r1` comes late.
+pub fn late() -> Line {
+    op(OpClass::Sfu, 1, &[50])
+}
+
+/// The line, which reads `r1` as well: it waits for [`late`].
+pub fn waiting(mut line: Line) -> Line {
+    line.srcs.push(1);
+    line
+}
+
+/// Accesses of which the second may not pass the first where addresses are not known.
+pub fn accesses_in_order() -> Vec<[Line; 2]> {
+    let (load, store) = (|| load(Space::Global, 2, 0, 4), || store(Space::Global, 52, 512, 4));
+    let other = || Line { dsts: vec![3], ..load() };
+    vec![
+        [load(), store()],
+        [store(), load()],
+        [store(), store()],
+        [load(), atomic(3, 1024, 0)],
+        [atomic(3, 1024, 0), load()],
+        [load(), other().cached(CacheOp::Volatile)],
+        [load().cached(CacheOp::Volatile), other()],
+        [load(), copy_async(4096)],
+    ]
+}
+
 /// A program of `lines`, with an exit behind them, over 128 vector registers.
 pub fn program(lines: &[Line]) -> Vec<Line> {
     let mut lines = lines.to_vec();
@@ -360,6 +387,11 @@ impl Bench {
         }
     }
 
+    /// The same on a GPU whose special functions take 20 cycles, so that what reads their results waits.
+    pub fn slow_sfu(lines: &[Line]) -> Self {
+        Self::new(lines).timing(OpClass::Sfu, Unit::Sfu, 20, 2)
+    }
+
     pub fn warps(mut self, warps: u32) -> Self {
         self.threads = 32 * warps;
         self
@@ -389,6 +421,31 @@ impl Bench {
 
     pub fn run_with<O: Observer>(&self, observer: O) -> Run<O> {
         self.run_design::<InOrder, O>(&(), observer)
+    }
+
+    /// What a design does, drawn.
+    pub fn draw<P: CoreDesign>(&self, config: &ConfigOf<P>) -> Timeline {
+        self.run_design::<P, _>(config, Timeline::default()).sm.observer
+    }
+
+    /// Which orders a design breaks.
+    pub fn audit<P: CoreDesign>(&self, config: &ConfigOf<P>) -> Findings {
+        let run = self.run_design::<P, _>(config, Auditor::new(P::allowances(config)));
+        assert!(!run.deadlocked, "{:?}", run.sm.describe_stalls(&run.kernels));
+        let findings = run.sm.observer.findings();
+        assert_eq!(findings.instructions, run.sm.counters().warp_instructions);
+        findings.clone()
+    }
+
+    /// Asserts that a design does the same if the SM is ticked in every cycle.
+    pub fn sleeping_changes_nothing<P: CoreDesign>(&self, config: &ConfigOf<P>) {
+        let run = |tick_every_cycle| {
+            let bench = Self { tick_every_cycle, ..self.clone() };
+            bench.run_design::<P, _>(config, Timeline::default())
+        };
+        let (asleep, awake) = (run(false), run(true));
+        assert_eq!(awake.sm.observer.draw(), asleep.sm.observer.draw());
+        assert!(asleep.ticks <= awake.ticks);
     }
 
     pub fn run_design<P: CoreDesign, O: Observer>(&self, policy: &ConfigOf<P>, observer: O) -> Run<O, P> {
@@ -461,6 +518,11 @@ impl<O: Observer, P: CoreDesign> Run<O, P> {
             }
         }
     }
+}
+
+/// The cycle in which the instruction at `order` of warp 0 passes the stage with `letter`.
+pub fn at(timeline: &Timeline, order: u32, letter: char) -> u64 {
+    timeline.at(0, order, letter).expect("it passes")
 }
 
 /// Numbers that look random.
