@@ -228,3 +228,32 @@ fn storage_is_as_the_papers_have_it() {
     assert_eq!(storage::<Bloomboard>(&bloom(1)), (263 + 4) * warps);
     assert_eq!(storage::<Bloomboard>(&bloom(2)), (263 + 8) * warps);
 }
+
+#[test]
+fn the_scoreboard_sees_registers_beyond_the_masks() {
+    for second in [add(2, &[300]), add(300, &[51])] {
+        let mut bench = bench(&[op(OpClass::Sfu, 300, &[50]), second]);
+        bench.vector_registers = 400;
+        let drawn = bench.run().sm.observer;
+        assert_eq!(at(&drawn, 1, 'I'), at(&drawn, 0, 'W'));
+    }
+}
+
+#[test]
+fn the_last_reader_releases_a_bin() {
+    // Two readers of bank 0; the third writes a register of it.
+    let lines = [op(OpClass::IntMad, 1, &[4, 8, 12, 16]), op(OpClass::FpMul, 2, &[4]), add(20, &[5])];
+    for bits in [2, 16] {
+        let drawn = run::<Bloomboard>(&bloom(bits), &lines);
+        assert_ne!(at(&drawn, 0, 'C'), at(&drawn, 1, 'C'));
+        assert_eq!(at(&drawn, 2, 'I'), at(&drawn, 0, 'C').max(at(&drawn, 1, 'C')));
+    }
+}
+
+#[test]
+fn a_warpboard_released_on_commit_holds_what_is_fetched_later() {
+    // Decoded when the branch has left its collector.
+    let drawn = run::<Warpboard>(&Release::Commit, &[add(1, &[3]), branch(2, 1), add(9, &[3]), add(2, &[3])]);
+    assert!(at(&drawn, 2, 'D') >= at(&drawn, 1, 'C') && at(&drawn, 2, 'D') < at(&drawn, 1, 'W'));
+    assert_eq!(at(&drawn, 2, 'I'), at(&drawn, 1, 'W'));
+}

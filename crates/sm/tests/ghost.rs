@@ -72,6 +72,40 @@ fn precise_loads_keep_their_order() {
     assert_eq!(at(&drawn, 2, 'I'), at(&drawn, 1, 'I') + 1);
 }
 
+/// A program of GhOST-Precise; its lines that begin with a load wait for the address of the first.
+fn precisely(lines: &[Line]) -> Timeline {
+    Bench { memory_latency: 20, ..Bench::slow_sfu(lines) }.draw::<Ghost>(&precise())
+}
+
+/// A load that waits for its address.
+fn slow_load(dst: u16) -> Line {
+    waiting(load(Space::Global, dst, 0, 4))
+}
+
+#[test]
+fn stores_and_synchronisation_wait_for_tlb_checks() {
+    for line in [store(Space::Global, 52, 512, 4), atomic(3, 1024, 0)] {
+        let drawn = precisely(&[late(), slow_load(48), line]);
+        assert_eq!(at(&drawn, 2, 'I'), at(&drawn, 1, 'C') + 2);
+    }
+}
+
+#[test]
+fn what_was_written_since_the_load_may_be_overwritten() {
+    let mad = |dst, src| op(OpClass::IntMad, dst, &[src]);
+    let drawn = precisely(&[late(), slow_load(48), mad(60, 61), mad(62, 60), add(60, &[63])]);
+    assert!(at(&drawn, 4, 'I') < at(&drawn, 1, 'I'));
+    // A second load: what was written before it was not written since.
+    let drawn = precisely(&[late(), slow_load(48), mad(60, 61), slow_load(49), mad(62, 60), add(60, &[63])]);
+    assert!(at(&drawn, 5, 'I') > at(&drawn, 3, 'C'));
+}
+
+#[test]
+fn what_was_read_before_the_load_may_be_overwritten() {
+    let drawn = precisely(&[add(2, &[60]), late(), slow_load(48), add(60, &[51])]);
+    assert!(at(&drawn, 3, 'I') < at(&drawn, 2, 'I'));
+}
+
 #[test]
 fn a_dependent_chain_issues_as_in_order() {
     // One cycle later throughout: the dependence checker.
@@ -211,11 +245,6 @@ fn nothing_passes_a_branch_that_waits() {
     assert_eq!(at(&drawn, 3, 'I'), at(&drawn, 1, 'I') + 2);
 }
 
-/// Independent instructions for two units in turn, so that one can issue in each cycle.
-fn stream(count: u16) -> impl Iterator<Item = Line> {
-    (0..count).map(|i| op([OpClass::IntAdd, OpClass::FpAdd][usize::from(i) % 2], 20 + i, &[51]))
-}
-
 #[test]
 fn the_ghost_scheduler_sees_a_write_back_in_the_next_cycle() {
     // Others issue from the table in each cycle, so that it is filled in each; the third is the oldest and
@@ -268,17 +297,24 @@ fn a_table_holds_two_while_the_ghost_scheduler_looks_at_another_warp() {
 
 #[test]
 fn four_instructions_of_a_scheduler_are_checked_in_a_cycle() {
-    // Eight warps of one scheduler, each of which fetches two instructions: the second of the first warp is
-    // checked after the first of all.
+    // The first four warps are decoded together, two instructions of each, and the others in the next cycle: the
+    // second instruction of the first is checked after the first ones of all.
     let bench = Bench::new(&[add(1, &[51]), op(OpClass::FpAdd, 2, &[51])]).warps(8).scheduler("gto").gpu(|g| {
         g.sm.issue.schedulers = 1;
         g.sm.operands.sub_cores = false;
-        g.sm.frontend.fetches_per_cycle = 4;
+        g.sm.frontend.fetches_per_cycle = 5;
     });
     let drawn = bench.draw::<Ghost>(&GhostConfig::default());
-    println!("{}", drawn.draw());
     let issue = |warp, order| drawn.at(warp, order, 'I').expect("it issues");
     assert_eq!(issue(1, 1), issue(1, 0) + 2);
+}
+
+#[test]
+fn the_ghost_scheduler_rests_when_it_finds_nothing() {
+    // One instruction becomes ready in the instruction table by a write-back; then all wait for memory.
+    let lines = [load(Space::Global, 9, 0, 4), late(), add(3, &[9]), add(4, &[1]), add(5, &[9])];
+    let run = Bench::slow_sfu(&lines).run_design::<Ghost, _>(&GhostConfig::default(), Timeline::default());
+    assert!(run.now > 200 && run.ticks < 100, "{} of {} cycles", run.ticks, run.now);
 }
 
 #[test]

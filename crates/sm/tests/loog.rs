@@ -371,3 +371,46 @@ fn sleeping_changes_nothing() {
         }
     }
 }
+
+#[test]
+fn a_write_of_an_old_name_leaves_the_new_one() {
+    // The last issues between the writes of the first, whose register has another name by then, and of the load.
+    let mut lines = vec![late(), load(Space::Global, 1, 0, 4)];
+    lines.extend(stream(40));
+    lines.push(add(3, &[1]));
+    let drawn = loog(&lines);
+    assert!(at(&drawn, 42, 'I') > at(&drawn, 0, 'W') && at(&drawn, 42, 'I') < at(&drawn, 1, 'W'));
+    assert_eq!(at(&drawn, 42, 'C'), at(&drawn, 1, 'W'));
+}
+
+#[test]
+fn what_is_awaited_is_not_read() {
+    let run = Bench::slow_sfu(&[late(), add(2, &[1, 51])]).run_design::<Loog, _>(&sized(32, 0), Timeline::default());
+    assert_eq!(run.sm.counters().register_reads, 2, "r50 and r51");
+}
+
+#[test]
+fn full_stations_are_named() {
+    let loads: Vec<_> = (0..4).map(|i| load(Space::Global, 1 + i, 128 * u64::from(i), 4)).collect();
+    for config in [sized(4, 0), sized(4, 4)] {
+        let run = Bench::new(&loads).run_design::<Loog, _>(&config, Timeline::default());
+        let stalled = |stall| run.sm.account().stalled(stall);
+        assert!(stalled(Stall::CollectorFull) > 150, "{config:?}");
+        assert_eq!(stalled(Stall::MemoryPipeFull), 0, "{config:?}");
+    }
+}
+
+#[test]
+fn a_warp_that_is_passed_over_for_long_goes_first_once() {
+    // Two warps of a scheduler that could issue in each cycle: the greedy scheduler would stay with one.
+    let mut lines: Vec<_> = stream(20).collect();
+    lines.push(branch(-20, 1500));
+    let mut bench =
+        Bench::new(&lines).warps(5).scheduler("gto").gpu(|g| g.sm.frontend.branches = config::BranchFetch::Oracle);
+    bench.skip = |warp, line| warp % 4 != 0 && line < 21;
+    let run = bench.run_design::<Loog, _>(&LoogConfig::default(), Issues::default());
+    let issues: Vec<_> = run.sm.observer.0.iter().filter(|i| i.1 % 4 == 0).map(|i| i.1).collect();
+    let turns: Vec<_> = (1..issues.len()).filter(|&i| issues[i] != issues[i - 1] && i > 100).collect();
+    assert!(turns[0] > 8000, "it could issue for a whole period: {turns:?}");
+    assert!(turns.len() > 5 && turns[..6].windows(2).all(|t| (4090..8200).contains(&(t[1] - t[0]))), "{turns:?}");
+}

@@ -114,6 +114,8 @@ fn barriers_wait_until_older_accesses_have_issued() {
     let drawn = socgpu(&[late(), waiting(load(Space::Global, 2, 0, 4)), arrive(0, 64), add(3, &[51])]);
     assert_eq!(at(&drawn, 2, 'I'), at(&drawn, 1, 'I') + 1);
     assert!(at(&drawn, 3, 'I') < at(&drawn, 2, 'I'));
+    let drawn = socgpu(&[late(), waiting(arrive(0, 64)), arrive(1, 64)]);
+    assert_eq!(at(&drawn, 2, 'I'), at(&drawn, 1, 'I') + 1, "barriers keep their order");
     // They do not wait for arithmetic.
     let drawn = socgpu(&[late(), add(2, &[1]), arrive(0, 64)]);
     assert!(at(&drawn, 2, 'I') < at(&drawn, 1, 'I'));

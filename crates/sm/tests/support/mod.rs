@@ -10,7 +10,7 @@ use kit::{Cycle, NEVER};
 use mem::{Port, RequestKind};
 use sm::{
     Auditor, Board, Code, ConfigOf, CoreDesign, CoreOptions, CoreSpec, Env, Findings, FinishedCta, InOrder, InstId,
-    Observer, ResidentKernel, Sm, Stall, Structure, Timeline, TimingTable, Window,
+    Observer, ResidentKernel, Seen, Sm, Stall, Structure, Timeline, TimingTable, Window,
 };
 use std::sync::Arc;
 
@@ -66,6 +66,7 @@ pub struct Line {
     /// What its sources hold in each lane; the number of the lane unless said.
     pub value: fn(u32) -> u32,
     pub partial: bool,
+    pub per_lane: bool,
 }
 
 impl Line {
@@ -88,6 +89,7 @@ impl Line {
             reconverge: None,
             value: |lane| lane,
             partial: false,
+            per_lane: false,
         }
     }
 
@@ -237,7 +239,7 @@ fn assemble(lines: &[Line], vector: u16) -> Program {
                 control: line.control,
                 mem: line.mem,
                 packed_half: line.packed_half,
-                per_lane: false,
+                per_lane: line.per_lane,
                 partial: line.partial,
                 ..Traits::of(line.class)
             })
@@ -312,7 +314,8 @@ impl WarpStream for Scripted {
         out.diverged = false;
         out.reconverge = line.reconverge.map(Pc);
         let jumps = &mut self.at[w].1[here];
-        let next = if line.control == Control::Exit {
+        // An exit of some lanes lets the others continue.
+        let next = if line.control == Control::Exit && line.mask == u32::MAX {
             None
         } else if line.jump != 1 && *jumps < line.times {
             *jumps += 1;
@@ -523,6 +526,21 @@ impl<O: Observer, P: CoreDesign> Run<O, P> {
 /// The cycle in which the instruction at `order` of warp 0 passes the stage with `letter`.
 pub fn at(timeline: &Timeline, order: u32, letter: char) -> u64 {
     timeline.at(0, order, letter).expect("it passes")
+}
+
+/// The instructions that issue, in order: cycle, warp, place in its program.
+#[derive(Debug, Default)]
+pub struct Issues(pub Vec<(Cycle, u16, u32)>);
+
+impl Observer for Issues {
+    fn issued(&mut self, now: Cycle, _: usize, seen: Seen<'_>) {
+        self.0.push((now, seen.inst().warp.0, seen.inst().order));
+    }
+}
+
+/// Independent instructions without operands for two units in turn, so that one can issue in each cycle.
+pub fn stream(count: u16) -> impl Iterator<Item = Line> {
+    (0..count).map(|i| op([OpClass::IntAdd, OpClass::FpAdd][usize::from(i) % 2], 20 + i % 60, &[]))
 }
 
 /// Numbers that look random.
