@@ -265,9 +265,10 @@ fn two_warps(lines: &[Line], of_second: fn(usize, usize) -> bool) -> Bench {
 #[test]
 fn a_write_back_comes_before_room_in_a_table() {
     // Warp 4 issues from its table in each cycle, which has room in each. The write-back of warp 0 makes
-    // another ready than its oldest.
-    let mut lines = vec![late(), op(OpClass::Sfu, 2, &[1]), add(3, &[2]), add(4, &[1])];
-    lines.extend([load(Space::Global, 9, 0, 4), add(3, &[9])]);
+    // another than its oldest ready, which waits for memory.
+    let waits = [load(Space::Global, 9, 0, 4), add(3, &[9])];
+    let mut lines = vec![waits[0].clone(), late(), waits[1].clone(), add(4, &[1])];
+    lines.extend(waits);
     lines.extend(stream(60));
     let bench = two_warps(&lines, |warp, line| match warp {
         0 => (4..66).contains(&line),
@@ -275,12 +276,10 @@ fn a_write_back_comes_before_room_in_a_table() {
         _ => line < 66,
     });
     let drawn = bench.draw::<Ghost>(&GhostConfig::default());
-    let written = at(&drawn, 0, 'W');
-    let of_other =
-        |from: u64, to: u64| (0..62).filter(|&i| (from..to).contains(&drawn.at(4, i, 'I').expect("it issues"))).count();
-    assert_eq!(of_other(written - 8, written), 8, "one in each cycle");
-    assert_eq!(at(&drawn, 1, 'I'), written);
-    assert_eq!(at(&drawn, 3, 'I'), written + 2, "the warps take turns");
+    let written = at(&drawn, 1, 'W');
+    let of_other = |cycle| (0..62).any(|i| drawn.at(4, i, 'I') == Some(cycle));
+    assert!((written - 8..=written).all(of_other), "one in each cycle");
+    assert_eq!(at(&drawn, 3, 'I'), written + 1);
 }
 
 #[test]

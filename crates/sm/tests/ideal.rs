@@ -398,7 +398,7 @@ fn the_oldest_issues_first_though_places_are_taken_again() {
 fn by_name_a_writer_waits_for_reads_of_instructions_that_have_issued() {
     let mut lines = vec![op(OpClass::IntMad, 1, &[16, 32, 48, 64, 80, 96, 112])];
     lines.extend((0..20).map(|i| add(5 + i % 8, &[])));
-    lines.push(add(112, &[]));
+    lines.push(op(OpClass::FpAdd, 112, &[]));
     let bench = bench(&lines).gpu(|g| g.sm.operands.reads_per_bank = 1);
     let drawn = bench.draw::<Ideal>(&NONE);
     assert!(at(&drawn, 21, 'D') > at(&drawn, 0, 'I') && at(&drawn, 21, 'D') < at(&drawn, 0, 'C'));

@@ -655,6 +655,69 @@ fn parameters_and_constants_have_lines_of_their_own() {
     let lines = [load(Space::Constant, 1, 0, 0), add(2, &[1]), load(Space::Param, 3, 0, 0)];
     let run = Bench::new(&lines).gpu(|g| g.sm.perfect_instruction_and_constant_caches = false).run();
     assert_eq!(run.sm.constant_cache().unwrap().counters().read_hits, 0);
+    // Those of two launches.
+    let mut bench = Bench::new(&lines[2..]).gpu(|g| g.sm.perfect_instruction_and_constant_caches = false);
+    (bench.ctas, bench.more_launches) = (2, vec![0]);
+    let run = bench.run();
+    assert_eq!(run.sm.constant_cache().unwrap().counters().read_misses, 2);
+}
+
+#[test]
+fn a_kernel_beside_others_leaves_the_size_of_l1() {
+    // The third CTA, of a launch with another carve-out, takes the slot of the first while the second sleeps.
+    let sleep = |cycles| Line { sleep_cycles: cycles, ..control(OpClass::Nop, isa::Control::Sleep, "nanosleep") };
+    let lines = [load(Space::Global, 1, 0, 4), add(2, &[1]), sleep(1000), load(Space::Global, 3, 0, 4), sleep(500)];
+    let mut bench = Bench::new(&lines);
+    bench.gpu.sm = config::load("v100").expect("a built-in GPU").sm;
+    bench.gpu.sm.perfect_instruction_and_constant_caches = true;
+    bench.gpu.sm.max_ctas = 2;
+    (bench.ctas, bench.more_launches) = (3, vec![0, 40 << 10]);
+    bench.skip = |cta, line| match cta {
+        0 => line < 4,
+        1 => line == 4,
+        _ => line < 5,
+    };
+    let run = bench.run();
+    assert_eq!((run.finished.len(), run.sm.l1_counters().read_hits), (3, 4));
+}
+
+#[test]
+fn a_look_up_queue_of_l1_holds_as_many_as_its_latency() {
+    // Two misses are under way; the loads after them wait in the queue of their bank, the next one before it.
+    let lines: Vec<_> = (0..40).map(|i| load(Space::Global, 1 + i, 4096 * u64::from(i), 0)).collect();
+    let bench = Bench { memory_latency: 1000, ..Bench::new(&lines) }.gpu(|g| {
+        (g.sm.l1d.latency_cycles, g.sm.l1d.cache.mshr_entries) = (6, 2);
+    });
+    let drawn = bench.run().sm.observer;
+    let entered = (0..40).filter(|&i| at(&drawn, i, 'E') < 1000).count();
+    assert_eq!(entered, 2 + 6 + 1);
+}
+
+#[test]
+fn the_pipe_of_shared_memory_holds_as_many_as_its_latency() {
+    // Warp 1's answers past L1 take every other turn of the write-back register, so that the pipe fills.
+    let sleep = Line { sleep_cycles: 150, ..control(OpClass::Nop, isa::Control::Sleep, "nanosleep") };
+    let mut lines = vec![sleep];
+    lines.extend((0..80).map(|i| load(Space::Shared, 1 + i, 0, 4)));
+    lines.extend((0..80).map(|i| load(Space::Global, 1 + i, 0, 0).cached(CacheOp::L2)));
+    let mut bench = Bench { memory_latency: 200, ..Bench::new(&lines).warps(2) };
+    bench.skip = |warp, line| line < 161 && (warp == 0) != (line < 81);
+    let drawn = bench.run().sm.observer;
+    let stages = gpu().sm.shared.latency_cycles;
+    let ahead = (1..79 - stages).filter(|&i| at(&drawn, i + stages + 1, 'E') + 2 < at(&drawn, i, 'W'));
+    assert_eq!(ahead.count(), 0);
+    assert!((1..80).any(|i| at(&drawn, i, 'W') - at(&drawn, i, 'E') > u64::from(stages) + 10), "the pipe is full");
+}
+
+#[test]
+fn the_port_of_a_constant_cache_serves_its_bytes_in_a_cycle() {
+    for (bytes, cycles) in [(64, 1), (16, 4)] {
+        let bench = Bench::new(&twice(load(Space::Constant, 1, 0, 64))).gpu(|g| {
+            (g.sm.perfect_instruction_and_constant_caches, g.sm.constant_cache.port_bytes) = (false, bytes);
+        });
+        let run = bench.run();
+        assert_eq!(issue(&run, 0, 3) - issue(&run, 0, 2), 4 + 31 * cycles, "{bytes} bytes");
+    }
 }
 
 #[test]

@@ -361,6 +361,8 @@ pub struct Bench {
     /// Ids of vector registers; predicates follow.
     pub vector_registers: u16,
     pub shared_bytes: u32,
+    /// Bytes of shared memory of further launches of the same lines: the CTAs are theirs in turn.
+    pub more_launches: Vec<u32>,
     pub options: CoreOptions,
     pub memory_latency: Cycle,
     pub tick_every_cycle: bool,
@@ -381,6 +383,7 @@ impl Bench {
             registers: 16,
             vector_registers: 128,
             shared_bytes: 0,
+            more_launches: vec![],
             options: CoreOptions::default(),
             memory_latency: 200,
             tick_every_cycle: false,
@@ -455,16 +458,15 @@ impl Bench {
         let spec = CoreSpec::new(&self.gpu, TimingTable::Sass, self.options.clone());
         let spec = Arc::new(spec.unwrap_or_else(|e| panic!("{e}")));
         let code = Arc::new(Code::new(Arc::new(assemble(&self.lines, self.vector_registers)), &spec));
-        let shape = LaunchShape {
-            grid: Dim3::new(self.ctas, 1, 1),
-            block: Dim3::new(self.threads, 1, 1),
-            registers_per_thread: self.registers,
-            shared_bytes: self.shared_bytes,
+        let launch = |&shared_bytes: &u32| {
+            let (grid, block) = (Dim3::new(self.ctas, 1, 1), Dim3::new(self.threads, 1, 1));
+            let shape = LaunchShape { grid, block, registers_per_thread: self.registers, shared_bytes };
+            ResidentKernel::new(code.clone(), shape, &spec)
         };
-        let kernels = [ResidentKernel::new(code, shape, &spec)];
+        let kernels = [self.shared_bytes].iter().chain(&self.more_launches).map(launch).collect();
         let mut stream = Scripted::new(&self.lines);
         (stream.per_warp, stream.skip) = (self.per_warp, self.skip);
-        let sm = Sm::new(0, spec, stream, policy, observer);
+        let sm = Sm::new(0, spec.clone(), stream, policy, observer);
         let mut run = Run { sm, port: Port::default(), kernels, now: 0, ticks: 0, finished: vec![], deadlocked: false };
         run.go(self);
         run
@@ -475,7 +477,7 @@ impl Bench {
 pub struct Run<O: Observer, P: CoreDesign = InOrder> {
     pub sm: Sm<Scripted, P, O>,
     pub port: Port,
-    pub kernels: [ResidentKernel; 1],
+    pub kernels: Vec<ResidentKernel>,
     /// First cycle in which the SM was empty.
     pub now: Cycle,
     pub ticks: u64,
@@ -488,8 +490,10 @@ impl<O: Observer, P: CoreDesign> Run<O, P> {
         let mut next_cta = 0;
         loop {
             let mut env = Env { kernels: &self.kernels, shared: &mut (), port: &mut self.port };
-            while next_cta < bench.ctas && self.sm.can_accept(&self.kernels[0].shape) {
-                self.sm.start_cta(self.now, &mut env, KernelId(0), Dim3::new(next_cta, 0, 0));
+            let launch = |cta: u32| cta as usize % self.kernels.len();
+            while next_cta < bench.ctas && self.sm.can_accept(&self.kernels[launch(next_cta)].shape) {
+                let kernel = KernelId(launch(next_cta) as u32);
+                self.sm.start_cta(self.now, &mut env, kernel, Dim3::new(next_cta, 0, 0));
                 next_cta += 1;
             }
             self.sm.tick(self.now, &mut env).expect("scripts do not fault");
@@ -500,7 +504,8 @@ impl<O: Observer, P: CoreDesign> Run<O, P> {
                 self.now += 1;
                 break;
             }
-            let room = next_cta < bench.ctas && self.sm.can_accept(&self.kernels[0].shape);
+            let next_launch = next_cta as usize % self.kernels.len();
+            let room = next_cta < bench.ctas && self.sm.can_accept(&self.kernels[next_launch].shape);
             let next = if room { self.now + 1 } else { self.sm.next_event(&self.port) };
             assert!(next > self.now, "an event in the past");
             if next == NEVER || self.now > bench.limit {
