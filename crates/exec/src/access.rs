@@ -17,13 +17,13 @@ use windows::{BadAddress, Params, Words, broadcast, gather, is_aligned, scatter}
 /// An address operand: `[register + offset]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Address {
-    /// Register (or constant) that holds the base.
+    /// Register or constant that holds the base.
     pub base: Reg,
-    /// The base takes two columns.
+    /// The base has two columns.
     pub wide: bool,
-    /// Relative to the frame of the function that executes (local variables and parameters).
+    /// The address is relative to the frame of the executing function (local variables and parameters).
     pub frame: bool,
-    /// Added to the base.
+    /// In bytes.
     pub offset: i64,
 }
 
@@ -41,7 +41,7 @@ pub struct Format {
 }
 
 impl Format {
-    /// Bytes that a lane moves.
+    /// Bytes that each lane moves.
     pub const fn total_bytes(self) -> u8 {
         self.bytes * self.count
     }
@@ -54,33 +54,31 @@ impl Format {
 
 /// A load or a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct Transfer {
-    /// Where.
     pub space: Space,
-    /// What.
     pub format: Format,
-    /// At which address.
     pub address: Address,
-    /// Registers loaded to or stored from; as many as the format has elements.
+    /// Registers that are loaded or stored: one per element of the format.
     pub registers: [Reg; 4],
 }
 
-/// Everything that the executing warp can load from and store to.
+/// All memory that the executing warp can access.
 pub(crate) struct Spaces<'a> {
     pub device: &'a mut DeviceMemory,
     pub shared: &'a mut SharedMemory,
     pub local: &'a mut LocalMemory,
-    /// The launch's parameters.
+    /// Parameters of the launch, in words.
     pub params: &'a [u32],
-    /// Offset in local memory of the current function's frame.
+    /// Offset of the current function's frame in local memory.
     pub frame: u32,
 }
 
-/// Computes the addresses of all lanes to `out`.
+/// Computes the addresses of all lanes into `out`.
 #[inline]
 pub(crate) fn addresses(file: &Lanes<'_>, a: Address, frame: u32, out: &mut [u64; WARP_LANES]) {
     let offset = if a.frame { a.offset + i64::from(frame) } else { a.offset } as u64;
-    // A local array, which aliases nothing, so that the loops vectorise.
+    // A local array cannot alias, so that the loops are vectorised.
     let mut sum = [0; WARP_LANES];
     if a.wide {
         let (low, high) = file.pair(a.base);
@@ -96,8 +94,8 @@ pub(crate) fn addresses(file: &Lanes<'_>, a: Address, frame: u32, out: &mut [u64
     *out = sum;
 }
 
-/// Splits the lanes of a generic access by the space they fall in and makes their addresses
-/// relative to it. Returns the lanes of (global, shared, local, param).
+/// Splits the lanes of a generic access by state space and makes their addresses relative to it. Returns the
+/// lanes of (global, shared, local, param).
 pub(crate) fn split_generic(addresses: &mut [u64; WARP_LANES], mask: LaneMask) -> [LaneMask; 4] {
     let mut low = false;
     for &a in addresses.iter() {
@@ -127,15 +125,15 @@ const fn space_index(space: Space) -> usize {
 /// The spaces in the order of [`split_generic`]'s masks.
 pub(crate) const SPLIT_SPACES: [Space; 4] = [Space::Global, Space::Shared, Space::Local, Space::Param];
 
-/// The space that most lanes fall in: what timing sees of a mixed access.
+/// The space that most lanes access: the timing model sees only this one.
 pub(crate) fn majority(masks: [LaneMask; 4]) -> Space {
     let most = (0..4).max_by_key(|&i| (masks[i].count_ones(), 4 - i)).unwrap_or(0);
     SPLIT_SPACES[most]
 }
 
-/// Executes a load. The addresses and the space go to `out`.
+/// Executes a load. Writes the addresses and the space to `out`.
 pub(crate) fn load(file: &mut Lanes<'_>, m: &mut Spaces<'_>, t: &Transfer, out: &mut DynInst) -> Outcome {
-    // Kernel parameters and module variables: one address for all lanes.
+    // Kernel parameters and module variables have one address for all lanes.
     if t.address.base.is_constant() && t.format.total_bytes() >= 4 && load_fixed(file, m, t, out) {
         return Ok(());
     }
@@ -174,8 +172,8 @@ fn load_words<const N: usize>(file: &mut Lanes<'_>, m: &mut Spaces<'_>, t: &Tran
     Ok(())
 }
 
-/// Loads from an address that is a constant of the kernel. Says whether that was possible; what
-/// is not goes the general way.
+/// Loads from an address that is a constant of the kernel. Returns false if the access needs the general
+/// path.
 #[inline]
 fn load_fixed(file: &mut Lanes<'_>, m: &Spaces<'_>, t: &Transfer, out: &mut DynInst) -> bool {
     let base = if t.address.wide { file.get(t.address.base, 0) } else { u64::from(file.get::<u32>(t.address.base, 0)) };
@@ -225,7 +223,7 @@ pub(crate) fn deliver<const N: usize>(file: &mut Lanes<'_>, f: Format, registers
     }
 }
 
-/// Moves loaded elements that are narrower than their registers.
+/// Moves loaded elements that are narrower than their registers, with extension.
 fn deliver_extended(file: &mut Lanes<'_>, f: Format, registers: &[Reg; 4], words: &[Column]) {
     let unused = 32 - 8 * u32::from(f.bytes);
     for k in 0..f.count as usize {
@@ -246,7 +244,7 @@ fn deliver_extended(file: &mut Lanes<'_>, f: Format, registers: &[Reg; 4], words
     }
 }
 
-/// Executes a store. The addresses and the space go to `out`.
+/// Executes a store. Writes the addresses and the space to `out`.
 pub(crate) fn store(file: &Lanes<'_>, m: &mut Spaces<'_>, t: &Transfer, out: &mut DynInst) -> Outcome {
     addresses(file, t.address, m.frame, &mut out.addresses);
     match t.format.total_bytes() {
@@ -350,7 +348,7 @@ pub(crate) fn write<const N: usize>(
     result.map_err(|BadAddress| explain(m, "store to", space, addresses, mask, size))
 }
 
-/// Whether a write to shared or device memory leaves it as it is.
+/// Whether a write to shared or device memory leaves its contents unchanged.
 #[cold]
 #[inline(never)]
 fn holds_already<const N: usize>(
@@ -371,7 +369,7 @@ fn holds_already<const N: usize>(
     found.is_ok() && lanes(mask).all(same)
 }
 
-/// Finds the lanes at fault and says what is wrong with the first.
+/// Finds the faulting lanes and describes the fault of the first.
 #[cold]
 pub(crate) fn explain(
     m: &Spaces<'_>,

@@ -1,4 +1,4 @@
-//! Atomic operations: each executing lane's read-modify-write, in order of lane.
+//! Atomic operations: the read-modify-write of each executing lane, in lane order.
 
 use crate::access::{self, Address, SPLIT_SPACES, Spaces, explain, majority, split_generic};
 use crate::fault::Outcome;
@@ -8,7 +8,7 @@ use kit::lanes;
 use num::atomic;
 use num::half::{Bf16, F16};
 
-/// What is done.
+/// The operation of an `atom` or `red`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the names are the manual's")]
 pub enum AtomicOp {
@@ -24,7 +24,7 @@ pub enum AtomicOp {
     Max,
 }
 
-/// On which type.
+/// Type of the value in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the names are the manual's")]
 pub enum AtomicType {
@@ -42,7 +42,7 @@ pub enum AtomicType {
 }
 
 impl AtomicType {
-    /// Bytes in memory.
+    /// Size of the value in memory.
     pub const fn bytes(self) -> u8 {
         match self {
             AtomicType::B16 | AtomicType::F16 | AtomicType::Bf16 => 2,
@@ -54,25 +54,22 @@ impl AtomicType {
 
 /// An `atom` or `red`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct Atomic {
-    /// Where.
     pub space: Space,
-    /// What.
     pub op: AtomicOp,
-    /// On which type.
     pub ty: AtomicType,
-    /// Takes the old value; `None` for `red`.
+    /// Receives the old value; `None` for `red`.
     pub d: Option<Reg>,
-    /// At which address.
     pub address: Address,
-    /// Operand; of `cas`, the value to compare with.
+    /// Operand; for `cas`, the value to compare with.
     pub b: Reg,
-    /// Of `cas`, the value to store.
+    /// The value that `cas` stores.
     pub c: Option<Reg>,
 }
 
 impl Atomic {
-    /// The new value.
+    /// Computes the new value.
     fn apply(&self, old: u64, b: u64, c: u64, shared: bool) -> u64 {
         use AtomicType as T;
         match self.op {

@@ -9,7 +9,7 @@ use crate::print;
 use crate::warp::{CallData, Warp, column};
 use kit::{LaneMask, lanes};
 
-/// Executes a call by the lanes in `mask`. Returns whether lanes go different ways.
+/// Executes a call by the lanes in `mask`. Returns whether they diverge.
 pub(crate) fn call(
     warp: &mut Warp,
     kernel: &Kernel,
@@ -53,7 +53,7 @@ fn prepare(warp: &mut Warp, kernel: &Kernel, function: u32, data: CallData, mask
         return Err(overflow(mask));
     }
     warp.local.grow(bytes);
-    // First: a function that calls itself passes arguments into registers of its own.
+    // Registers are saved first: a function that calls itself receives its arguments in its own registers.
     if let Some(Save { registers: (first, count), predicates: (first_pred, preds) }) = site.save {
         warp.saved.extend_from_slice(&warp.regs[first as usize..(first + count) as usize]);
         warp.saved_preds.extend_from_slice(&warp.preds[first_pred as usize..(first_pred + preds) as usize]);
@@ -62,7 +62,7 @@ fn prepare(warp: &mut Warp, kernel: &Kernel, function: u32, data: CallData, mask
     Ok(callee.entry)
 }
 
-/// Executes a return by the lanes in `mask`; of the kernel itself, their exit.
+/// Executes a return by the lanes in `mask`; in the kernel itself they exit.
 pub(crate) fn ret(warp: &mut Warp, kernel: &Kernel, mask: LaneMask) {
     let Some(frame) = warp.stack.frame() else {
         warp.stack.exit(mask);
@@ -97,7 +97,7 @@ fn targets(warp: &mut Warp, kernel: &Kernel, register: Reg, mask: LaneMask) -> R
     Ok(ways)
 }
 
-/// Puts results that have come into registers of the caller among those that will be restored.
+/// Writes results that are in the caller's registers to the saved copies, which are restored later.
 fn keep_results(warp: &mut Warp, results: &[Place], save: Save, mask: LaneMask) {
     let (first, count) = save.registers;
     let start = warp.saved.len() - count as usize;
@@ -112,8 +112,8 @@ fn keep_results(warp: &mut Warp, results: &[Place], save: Save, mask: LaneMask) 
     }
 }
 
-/// Copies values between a caller's and a function's places, each side with its frame. All are read
-/// before the first is written to a register: of a function that calls itself they may be the same.
+/// Copies values between places of a caller and a function, each side with its frame. All values are read
+/// before the first is written, because a function that calls itself may use the same registers.
 fn pass_all(warp: &mut Warp, kernel: &Kernel, from: (&[Place], u32), to: (&[Place], u32), mask: LaneMask) {
     let mut into_registers: Vec<(usize, Column)> = Vec::new();
     for (&source, &target) in from.0.iter().zip(to.0) {

@@ -1,4 +1,4 @@
-//! Comparisons, and what consumes predicates: `setp`, `set`, `selp`, `testp`, predicate logic.
+//! Comparisons and users of predicates: `setp`, `set`, `selp`, `testp`, predicate logic.
 
 use crate::lanes::{LANE_BITS, Lanes, Pred, Reg, Value};
 use kit::{LaneMask, WARP_LANES};
@@ -84,12 +84,12 @@ impl CompareType {
 
 /// A comparison: relation, type, and whether subnormal f32 and f16 operands count as zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct Comparison {
     /// Relation that must hold.
     pub relation: Relation,
     /// Type of the operands.
     pub ty: CompareType,
-    /// `.ftz`.
     pub ftz: bool,
 }
 
@@ -115,7 +115,7 @@ impl Combine {
 }
 
 impl Comparison {
-    /// Lanes in which the relation holds: of the only or lower, and of the upper elements.
+    /// Lanes in which the relation holds: for the only or lower element, and for the upper one.
     #[inline]
     pub(crate) fn run(self, lanes: &Lanes<'_>, a: Reg, b: Reg) -> [LaneMask; 2] {
         let r = self.relation;
@@ -189,8 +189,8 @@ fn numbers<T: Value, N: PartialOrd>(
     }
 }
 
-/// Executes `setp`: `p` takes the combined comparison, `q` that of its complement (of a packed
-/// comparison, the upper elements').
+/// Executes `setp`. `p` receives the combined comparison, `q` that of its complement (for a packed
+/// comparison, that of the upper elements).
 #[inline]
 pub(crate) fn setp(lanes: &mut Lanes<'_>, test: Comparison, [a, b]: [Reg; 2], pq: [Pred; 2], with: (Combine, Pred)) {
     let (combine, c) = with;
@@ -236,7 +236,6 @@ pub(crate) fn selp(lanes: &mut Lanes<'_>, d: Reg, a: Reg, b: Reg, p: Pred) {
     lanes.write(d, &out);
 }
 
-/// Executes `testp`.
 pub(crate) fn testp(lanes: &mut Lanes<'_>, p: Pred, class: TestClass, a: Reg, wide: bool) {
     let holds = if wide {
         lanes.test2(a, a, |a: f64, _: f64| num::float64::testp(a, class))

@@ -1,37 +1,35 @@
 //! Divergence with a program counter per thread and convergence barriers: machine code since Volta.
 //!
-//! Lanes that share a program counter form a group; one group of a warp executes at a time. A branch
-//! that splits a group lets the lanes that jump go first. `BSSY` notes which lanes shall meet,
-//! `BSYNC` holds a group until all of them have come, left (`BREAK`) or exited. Groups do not merge
-//! otherwise.
+//! Lanes with the same program counter form a group; one group of a warp executes at a time. After a branch
+//! that splits a group, the lanes that jump execute first. `BSSY` records which lanes will meet; `BSYNC`
+//! holds a group until all of these have arrived, left (`BREAK`) or exited. Groups do not merge otherwise.
 //!
 //! Sources: Nickolls and Stone, US patent 2016/0019066 A1 (convergence barriers); NVIDIA, "Tesla
 //! V100 GPU architecture" white paper, section on independent thread scheduling; the compilers'
 //! output.
 //!
 //! # Deviations and choices
-//! 1. Groups change only where hardware may change them and the compiler reckons with it, since
-//!    uniform registers are the warp's: at branches, barriers, `WARPSYNC`, `YIELD` and `EXIT`.
-//! 2. Which group hardware runs first is not published. Here the lanes that jump run first, as with
-//!    the reconvergence stack, and after 32 backward jumps the group that has waited longest gets
-//!    its turn: no lane can spin for ever while another could go on.
-//! 3. A convergence barrier is a register of each lane: the lanes that it shall meet. Groups may thus
-//!    use one barrier register for different gatherings at a time.
-//! 4. `BSSY` names where lanes go on behind their `BSYNC`: the re-convergence PC of the lanes between
-//!    the two once they are apart. It only describes; which lanes meet is in the barrier registers. A
-//!    second `BSSY` of the same lanes, barrier and target takes the place of the first, so that what a
-//!    function called itself within had noted is forgotten.
-//! 5. A CTA barrier is reached by all live lanes of a warp together: groups that come early wait.
+//! 1. Because uniform registers belong to the warp, groups change only where hardware may change them and
+//! compilers expect it: at branches, barriers, `WARPSYNC`, `YIELD` and `EXIT`.
+//! 2. Which group hardware executes first is not published. Here the lanes that jump are first, as with the
+//! reconvergence stack. After 32 backward jumps the group that has waited longest gets its turn, so that no
+//! lane spins indefinitely while another one could progress.
+//! 3. A convergence barrier is a register of each lane; it holds the lanes that meet. Groups may therefore
+//! use one barrier register for different gatherings at the same time.
+//! 4. `BSSY` names the instruction after its `BSYNC`: the reconvergence PC of the lanes between the two after
+//! they diverge. It is only reported; the barrier registers decide which lanes meet. A second `BSSY` of the
+//! same lanes, barrier and target replaces the first, so that a recursive call leaves no stale record.
+//! 5. All live lanes of a warp arrive at a CTA barrier together: groups that arrive early wait.
 
 use kit::LaneMask;
 
-/// Backward jumps of a group before others get their turn.
+/// Backward jumps of a group before another group gets its turn.
 const PATIENCE: u32 = 32;
 
 /// What a suspended group waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Waiting {
-    /// Its turn.
+    /// Its turn to execute.
     Turn,
     /// Other lanes, at a gathering.
     Lanes(Gathering),
@@ -42,17 +40,17 @@ enum Waiting {
 /// Lanes that meet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Gathering {
-    /// Which convergence barrier they meet at, or [`Gathering::WARPSYNC`].
+    /// Number of the convergence barrier, or [`Gathering::WARPSYNC`] or [`Gathering::COLLECTIVE`].
     pub place: u8,
-    /// All of them.
+    /// The lanes that meet.
     pub lanes: LaneMask,
 }
 
 impl Gathering {
-    /// The place of those that meet by `WARPSYNC`.
+    /// The place of lanes that meet by `WARPSYNC`.
     pub const WARPSYNC: u8 = u8::MAX;
-    /// The place of those that meet by `WARPSYNC.COLLECTIVE`: they go on as one group, wherever they
-    /// came from.
+    /// The place of lanes that meet by `WARPSYNC.COLLECTIVE`: they continue as one group, whatever their
+    /// program counters were.
     pub const COLLECTIVE: u8 = u8::MAX - 1;
 }
 
@@ -63,15 +61,15 @@ struct Group {
     waiting: Waiting,
 }
 
-/// Lanes between a `BSSY` and what ends their part in it.
+/// Lanes between a `BSSY` and the end of its region.
 #[derive(Clone, Copy, Debug, Hash)]
 struct Region {
     gathering: Gathering,
-    /// Where they go on together.
+    /// Instruction at which they continue together.
     target: u32,
 }
 
-/// Every group waits for lanes that will not come.
+/// Every group waits for lanes that will not arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stuck;
 
@@ -81,16 +79,16 @@ pub struct Convergence {
     pc: u32,
     active: LaneMask,
     live: LaneMask,
-    /// Suspended groups, the one that waits longest first.
+    /// Suspended groups, the one that has waited longest first.
     others: Vec<Group>,
-    /// The last begun is the innermost. Each has a lane that lives.
+    /// Innermost region last. Each region has a live lane.
     regions: Vec<Region>,
     /// Backward jumps since the last change of groups.
     jumps: u32,
 }
 
 impl Convergence {
-    /// Starts the lanes in `mask` at `pc`.
+    /// Starts the lanes of `mask` at `pc`.
     pub fn start(&mut self, pc: u32, mask: LaneMask) {
         self.others.clear();
         self.regions.clear();
@@ -114,8 +112,8 @@ impl Convergence {
         self.live
     }
 
-    /// Where the active lanes will go on with others that are elsewhere now: the re-convergence PC of
-    /// the innermost region in which all of them are and some others.
+    /// The reconvergence PC of the active lanes: that of the innermost region that contains all of them and
+    /// also other lanes.
     #[inline]
     pub fn reconvergence(&self) -> Option<u32> {
         if self.others.is_empty() {
@@ -125,14 +123,14 @@ impl Convergence {
         self.regions.iter().rev().find(apart).map(|r| r.target)
     }
 
-    /// Goes on to the next instruction in memory.
+    /// Advances to the next instruction in memory.
     #[inline]
     pub fn advance(&mut self) {
         self.pc += 1;
     }
 
-    /// Lanes `taken` go to `target`, the other active ones to the next instruction. Returns whether
-    /// they went different ways.
+    /// Sends the lanes `taken` to `target` and the other active lanes to the next instruction. Returns
+    /// whether they diverge.
     pub fn branch(&mut self, taken: LaneMask, target: u32) -> bool {
         let (from, stay) = (self.pc, self.active & !taken);
         self.pc += 1;
@@ -151,8 +149,8 @@ impl Convergence {
         diverged
     }
 
-    /// Each of `ways`, which are active lanes, goes to its target; the other active lanes go on.
-    /// Returns whether they went different ways.
+    /// Sends the lanes of each of `ways`, all of them active, to its target and the other active lanes to the
+    /// next instruction. Returns whether they diverge.
     pub fn branch_many(&mut self, ways: &[(u32, LaneMask)]) -> bool {
         let jumping = ways.iter().fold(0, |mask, way| mask | way.1);
         let stay = self.active & !jumping;
@@ -173,8 +171,8 @@ impl Convergence {
         stay != 0 || !rest.is_empty()
     }
 
-    /// The lanes of `gathering`, which are active, will meet there and go on at `target`. The active
-    /// lanes go on.
+    /// Records that the lanes of `gathering`, all of them active, will meet there and continue at `target`.
+    /// Advances the active lanes.
     pub fn gather(&mut self, gathering: Gathering, target: u32) {
         self.pc += 1;
         self.end_regions(gathering.lanes, |r| r.gathering.place == gathering.place && r.target == target);
@@ -183,7 +181,7 @@ impl Convergence {
         }
     }
 
-    /// `lanes` have no part any more in the regions that `f` chooses.
+    /// Removes `lanes` from the regions that `f` selects.
     fn end_regions(&mut self, lanes: LaneMask, f: impl Fn(&Region) -> bool) {
         self.regions.retain_mut(|r| {
             r.gathering.lanes &= if f(r) { !lanes } else { !0 };
@@ -191,7 +189,7 @@ impl Convergence {
         });
     }
 
-    /// `lanes` have no part any more in the innermost regions of the barrier at `place`.
+    /// Removes `lanes` from the innermost regions of the barrier at `place`.
     fn end_innermost(&mut self, place: u8, mut lanes: LaneMask) {
         for region in self.regions.iter_mut().rev().filter(|r| r.gathering.place == place) {
             let these = region.gathering.lanes & lanes;
@@ -201,7 +199,7 @@ impl Convergence {
         self.regions.retain(|r| r.gathering.lanes != 0);
     }
 
-    /// The active lanes have come to a gathering. They go on when all of its lanes that live have.
+    /// The active lanes arrive at a gathering. They continue when all its live lanes have arrived.
     ///
     /// # Errors
     /// [`Stuck`].
@@ -216,9 +214,9 @@ impl Convergence {
         self.next_group()
     }
 
-    /// The active lanes have come to a `WARPSYNC` at `place`; `groups` are they by the lanes that each
-    /// waits for. Lanes whose own have all come go on together, or if `exclusive` with those alone that
-    /// wait for the same.
+    /// The active lanes arrive at a `WARPSYNC` at `place`; `groups` divides them by the lanes that they wait
+    /// for. Lanes whose awaited lanes have all arrived continue together; if `exclusive`, only with lanes
+    /// that wait for the same ones.
     ///
     /// # Errors
     /// [`Stuck`].
@@ -234,7 +232,8 @@ impl Convergence {
         self.next_group()
     }
 
-    /// Lanes `gone`, which are active, will not come to the gathering at `place`; the active lanes go on.
+    /// Lanes `gone`, all of them active, will not arrive at the gathering at `place`. Advances the active
+    /// lanes.
     pub fn leave(&mut self, place: u8, gone: LaneMask) {
         self.pc += 1;
         for group in &mut self.others {
@@ -248,7 +247,7 @@ impl Convergence {
         self.settle();
     }
 
-    /// Lanes `mask`, which are active, exit; the other active lanes go on at the next instruction.
+    /// Lanes `mask`, all of them active, exit; the other active lanes advance.
     ///
     /// # Errors
     /// [`Stuck`].
@@ -261,22 +260,22 @@ impl Convergence {
         if self.active == 0 && self.live != 0 { self.next_group() } else { Ok(()) }
     }
 
-    /// The active lanes go on, and other groups get their turn first.
+    /// Advances the active lanes and lets other groups execute first.
     pub fn yield_turn(&mut self) {
         self.pc += 1;
         self.give_turn();
     }
 
-    /// The active lanes have come to a CTA barrier. True if the warp arrives with them: no other
-    /// group can go on. Else they wait for the others, which have their turn.
+    /// The active lanes arrive at a CTA barrier. True if the warp arrives with them, because no other group
+    /// can execute. Otherwise they wait while the other groups execute.
     pub fn reach_cta_barrier(&mut self) -> bool {
         if self.others.iter().any(|g| g.waiting == Waiting::Turn) {
             self.suspend(Waiting::CtaBarrier);
-            // A group that waits for its turn was just seen.
+            // A group that waits for its turn was found above.
             let _ = self.next_group();
             return false;
         }
-        // Those that came early go on with the others.
+        // Groups that arrived early continue with the others.
         let at = self.pc;
         self.others.retain_mut(|g| {
             let here = g.waiting == Waiting::CtaBarrier;
@@ -307,7 +306,7 @@ impl Convergence {
         }
     }
 
-    /// The group that has waited longest for its turn executes, if there is one.
+    /// Executes the group that has waited longest for its turn, if there is one.
     fn give_turn(&mut self) {
         self.jumps = 0;
         if let Some(at) = self.others.iter().position(|g| g.waiting == Waiting::Turn) {
@@ -317,7 +316,7 @@ impl Convergence {
         }
     }
 
-    /// Chooses a group when none executes: the one suspended last of those that may go on.
+    /// Chooses the next group when none executes: of those that may continue, the one suspended last.
     fn next_group(&mut self) -> Result<(), Stuck> {
         self.jumps = 0;
         let ready = |waiting| self.others.iter().rposition(|g| g.waiting == waiting);
@@ -327,14 +326,14 @@ impl Convergence {
         Ok(())
     }
 
-    /// Lets groups go on whose lanes have all come. Those at one program counter merge.
+    /// Releases groups whose awaited lanes have all arrived. Groups at one program counter merge.
     fn settle(&mut self) {
         let mut from = 0;
         while let Some(group) = self.others.get(from).copied() {
             from += 1;
             let Waiting::Lanes(gathering) = group.waiting else { continue };
-            // Groups meet that wait for each other. Those that wait at the same place of an outer call of a
-            // recursive function wait for these lanes, but these do not wait for them.
+            // Groups that wait for each other meet. In a recursive function, lanes at the same place of an
+            // outer call wait for these lanes, but these lanes do not wait for them.
             let meets = |g: &Group, w: Gathering| {
                 w.place == gathering.place && group.mask & !w.lanes == 0 && g.mask & !gathering.lanes == 0
             };

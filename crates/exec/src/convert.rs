@@ -1,4 +1,4 @@
-//! Conversions. Frequent ones are rows of [`Convert1`]; [`Cvt`] does every other pair of types.
+//! Conversions. Frequent ones are rows of [`Convert1`]; [`Cvt`] performs all other pairs of types.
 
 use crate::lanes::{Lanes, Reg, Value, lane_ops};
 use isa::Work;
@@ -8,7 +8,7 @@ use num::half::{self, Bf16, F16};
 use num::{Mode, Rounding, small};
 
 lane_ops! {
-    /// Frequent conversions.
+    /// Conversions that are frequent in programs.
     Convert1, map1, 1;
 
     /// Signed integer to float, round to nearest.
@@ -59,14 +59,13 @@ impl Numeric {
 
 /// A conversion from one type to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct Cvt {
-    /// From.
     pub from: Numeric,
-    /// To.
     pub to: Numeric,
-    /// Rounding, `.ftz`, `.sat`.
+    /// Rounding, `.ftz` and `.sat`.
     pub mode: Mode,
-    /// Rounds to an integral value of the same type (`.rni` and the like between float types).
+    /// Rounds to an integral value of the same type (`.rni`, `.rzi`, … between float types).
     pub integral: bool,
     /// `.relu`.
     pub relu: bool,
@@ -79,7 +78,7 @@ pub struct Cvt {
 }
 
 impl Cvt {
-    /// What the lanes do: between integers, the integer units' work.
+    /// Kind of work of the lanes. Conversions between integers are work of the integer units.
     pub const fn work(self) -> Work {
         match (self.from, self.to) {
             (Numeric::Int(_), Numeric::Int(_)) => Work::IntAdd,
@@ -102,7 +101,7 @@ impl Cvt {
         }
     }
 
-    /// Converts the bits of one value. Integers come out extended to 64 bits.
+    /// Converts the bits of one value. Integer results are extended to 64 bits.
     pub fn convert(self, x: u64) -> u64 {
         let Self { from, to, mode, .. } = self;
         match (from, to) {
@@ -117,7 +116,7 @@ impl Cvt {
             (Numeric::F64, _) => self.f64_to_float(f64::from_bits(x)),
             (Numeric::F32 | Numeric::Tf32, _) => self.f32_to_float(f32::from_bits(x as u32)),
             (Numeric::F16, _) => self.half_to_float::<F16>(x as u16),
-            // The upper half of an f32, which keeps what a NaN carries: compilers make it a shift.
+            // The upper half of an f32, with the payload of a NaN: compilers turn this into a shift.
             (Numeric::Bf16, Numeric::F32) if !mode.ftz && !mode.sat => x << 16 & 0xffff_0000,
             (Numeric::Bf16, _) => self.half_to_float::<Bf16>(x as u16),
         }
@@ -190,52 +189,40 @@ impl Cvt {
     }
 }
 
-/// Packed conversions.
+/// Conversions of several values packed in one register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "the names say it")]
 pub enum PackedCvt {
-    /// Two f32 to f16x2 or bf16x2: (to bf16, rounding, relu, satfinite). The first operand goes to
-    /// the upper half.
+    /// Two f32 to f16x2 or bf16x2. The first operand goes to the upper half.
     HalvesFromF32 {
         /// To bf16 instead of f16.
         bf16: bool,
-        /// Rounding.
         round: Rounding,
-        /// `.relu`.
         relu: bool,
-        /// `.satfinite`.
         satfinite: bool,
     },
     /// Two f32 to e4m3x2 or e5m2x2; the first goes to the upper byte.
     BytesFromF32 {
         /// To e5m2 instead of e4m3.
         e5m2: bool,
-        /// `.relu`.
         relu: bool,
     },
     /// f16x2 to e4m3x2 or e5m2x2.
     BytesFromF16x2 {
         /// To e5m2 instead of e4m3.
         e5m2: bool,
-        /// `.relu`.
         relu: bool,
     },
     /// e4m3x2 or e5m2x2 to f16x2.
     F16x2FromBytes {
         /// From e5m2 instead of e4m3.
         e5m2: bool,
-        /// `.relu`.
         relu: bool,
     },
     /// Two s32, clamped, to two 16-bit integers; the first goes to the upper half.
-    PackInt16 {
-        /// To signed.
-        signed: bool,
-    },
+    PackInt16 { signed: bool },
     /// Two s32, clamped, to two 8-bit integers in the lower half; `c` moves to the upper half.
-    PackInt8 {
-        /// To signed.
-        signed: bool,
-    },
+    PackInt8 { signed: bool },
 }
 
 impl PackedCvt {
@@ -250,7 +237,7 @@ impl PackedCvt {
         }
     }
 
-    /// Operands that it reads.
+    /// Number of operands that it reads.
     pub const fn sources(self) -> usize {
         match self {
             PackedCvt::BytesFromF16x2 { .. } | PackedCvt::F16x2FromBytes { .. } => 1,
@@ -270,7 +257,7 @@ impl PackedCvt {
         file.write(d, &out);
     }
 
-    /// Converts one lane's values; those that it does not read are ignored.
+    /// Converts the values of one lane; operands that it does not read are ignored.
     pub fn convert(self, [a, b, c]: [u32; 3]) -> u32 {
         let (fa, fb) = (f32::from_bits(a), f32::from_bits(b));
         match self {

@@ -2,7 +2,7 @@
 
 use kit::LaneMask;
 
-/// What is wrong with an instruction and in which lanes; the stream adds where and who.
+/// Description of a fault and its lanes; the stream adds place and thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Trap {
     pub what: String,
@@ -19,7 +19,7 @@ impl Trap {
 /// Result of executing an instruction.
 pub(crate) type Outcome = Result<(), Box<Trap>>;
 
-/// The divergence stack has outgrown its bound.
+/// The divergence stack has more entries than its bound.
 #[cold]
 pub(crate) fn overflow(mask: LaneMask) -> Box<Trap> {
     Trap::new("the warp's calls are nested too deeply", mask)

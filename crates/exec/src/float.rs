@@ -29,17 +29,12 @@ lane_ops! {
     /// Operations on one number.
     Float1, map1, 1, m: Modifiers;
 
-    /// Absolute value.
     AbsF32: FpAdd (a: f32) -> f32 { float32::abs(a, m.mode.ftz) }
-    /// Negation.
     NegF32: FpAdd (a: f32) -> f32 { float32::neg(a, m.mode.ftz) }
-    /// Reciprocal, rounded exactly.
     RcpF32: Sfu[Sqrt] (a: f32) -> f32 { float32::rcp(a, m.mode) }
     /// Square root, rounded exactly.
     SqrtF32: Sfu[Sqrt] (a: f32) -> f32 { float32::sqrt(a, m.mode) }
-    /// Reciprocal, approximate.
     RcpApprox: Sfu[Sqrt] (a: f32) -> f32 { approx::rcp(a, m.mode.ftz) }
-    /// Square root, approximate.
     SqrtApprox: Sfu[Sqrt] (a: f32) -> f32 { approx::sqrt(a, m.mode.ftz) }
     /// Reciprocal of the square root, approximate.
     RsqrtApprox: Sfu[Sqrt] (a: f32) -> f32 { approx::rsqrt(a, m.mode.ftz) }
@@ -47,25 +42,18 @@ lane_ops! {
     Ex2Approx: Sfu[Exp] (a: f32) -> f32 { approx::ex2(a, m.mode.ftz) }
     /// Logarithm to base two, approximate.
     Lg2Approx: Sfu[Log] (a: f32) -> f32 { approx::lg2(a, m.mode.ftz) }
-    /// Sine, approximate.
     SinApprox: Sfu[Sin] (a: f32) -> f32 { approx::sin(a) }
-    /// Cosine, approximate.
     CosApprox: Sfu[Sin] (a: f32) -> f32 { approx::cos(a) }
     /// Sine of an angle in turns, approximate.
     SinTurns: Sfu[Sin] (a: f32) -> f32 { approx::sin_turns(a, m.mode.ftz) }
     /// Cosine of an angle in turns, approximate.
     CosTurns: Sfu[Sin] (a: f32) -> f32 { approx::cos_turns(a, m.mode.ftz) }
-    /// Hyperbolic tangent, approximate.
     TanhApprox: Sfu[Exp] (a: f32) -> f32 { approx::tanh(a) }
-    /// Absolute value.
     AbsF64: DpAdd (a: f64) -> f64 { float64::abs(a) }
-    /// Negation.
     NegF64: DpAdd (a: f64) -> f64 { float64::neg(a) }
-    /// Reciprocal, rounded exactly.
     RcpF64: DpDiv (a: f64) -> f64 { float64::rcp(a, m.mode.round) }
     /// Square root, rounded exactly.
     SqrtF64: DpDiv (a: f64) -> f64 { float64::sqrt(a, m.mode.round) }
-    /// Reciprocal, approximate, flushing.
     RcpApproxF64: DpDiv (a: f64) -> f64 { approx::rcp_ftz_f64(a) }
     /// Reciprocal of the square root, approximate.
     RsqrtApproxF64: DpDiv (a: f64) -> f64 { if m.mode.ftz { approx::rsqrt_ftz_f64(a) } else { approx::rsqrt_f64(a) } }
@@ -73,11 +61,9 @@ lane_ops! {
     RcpHighF64: Sfu[Sqrt] (a: u32) -> u32 { upper_word(a, approx::rcp_ftz_f64) }
     /// Reciprocal of the square root, in the same way.
     RsqrtHighF64: Sfu[Sqrt] (a: u32) -> u32 { upper_word(a, approx::rsqrt_ftz_f64) }
-    /// Absolute value.
     AbsF16: Half[FpAdd] (a: u16) -> u16 { half::abs::<F16>(a, m.mode.ftz) }
     /// Absolute value, of both halves.
     AbsF16x2: Half[FpAdd] (a: u32) -> u32 { half::map2(a, |a| half::abs::<F16>(a, m.mode.ftz)) }
-    /// Negation.
     NegF16: Half[FpAdd] (a: u16) -> u16 { half::neg::<F16>(a, m.mode.ftz) }
     /// Negation, of both halves.
     NegF16x2: Half[FpAdd] (a: u32) -> u32 { half::map2(a, |a| half::neg::<F16>(a, m.mode.ftz)) }
@@ -85,15 +71,12 @@ lane_ops! {
     Ex2F16: Sfu[Exp] (a: u16) -> u16 { approx::ex2_half::<F16>(a, m.mode.ftz) }
     /// Power of two, approximate, of both halves.
     Ex2F16x2: Sfu[Exp] (a: u32) -> u32 { half::map2(a, |a| approx::ex2_half::<F16>(a, m.mode.ftz)) }
-    /// Hyperbolic tangent, approximate.
     TanhF16: Sfu[Exp] (a: u16) -> u16 { approx::tanh_half::<F16>(a) }
     /// Hyperbolic tangent, approximate, of both halves.
     TanhF16x2: Sfu[Exp] (a: u32) -> u32 { half::map2(a, approx::tanh_half::<F16>) }
-    /// Absolute value.
     AbsBf16: Half[FpAdd] (a: u16) -> u16 { half::abs::<Bf16>(a, m.mode.ftz) }
     /// Absolute value, of both halves.
     AbsBf16x2: Half[FpAdd] (a: u32) -> u32 { half::map2(a, |a| half::abs::<Bf16>(a, m.mode.ftz)) }
-    /// Negation.
     NegBf16: Half[FpAdd] (a: u16) -> u16 { half::neg::<Bf16>(a, m.mode.ftz) }
     /// Negation, of both halves.
     NegBf16x2: Half[FpAdd] (a: u32) -> u32 { half::map2(a, |a| half::neg::<Bf16>(a, m.mode.ftz)) }
@@ -101,7 +84,6 @@ lane_ops! {
     Ex2Bf16: Sfu[Exp] (a: u16) -> u16 { approx::ex2_half::<Bf16>(a, m.mode.ftz) }
     /// Power of two, approximate, of both halves.
     Ex2Bf16x2: Sfu[Exp] (a: u32) -> u32 { half::map2(a, |a| approx::ex2_half::<Bf16>(a, m.mode.ftz)) }
-    /// Hyperbolic tangent, approximate.
     TanhBf16: Sfu[Exp] (a: u16) -> u16 { approx::tanh_half::<Bf16>(a) }
     /// Hyperbolic tangent, approximate, of both halves.
     TanhBf16x2: Sfu[Exp] (a: u32) -> u32 { half::map2(a, approx::tanh_half::<Bf16>) }
@@ -111,93 +93,62 @@ lane_ops! {
     /// Operations on two numbers.
     Float2, map2, 2, m: Modifiers;
 
-    /// Sum.
     AddRnF32: FpAdd (a: f32, b: f32) -> f32 { float32::add_rn(a, b) }
-    /// Sum.
     AddF32: FpAdd (a: f32, b: f32) -> f32 { float32::add(a, b, m.mode) }
-    /// Sum.
     AddRnF64: DpAdd (a: f64, b: f64) -> f64 { float64::add_rn(a, b) }
-    /// Sum.
     AddF64: DpAdd (a: f64, b: f64) -> f64 { float64::add(a, b, m.mode.round) }
-    /// Sum.
     AddF16: Half[FpAdd] (a: u16, b: u16) -> u16 { half::add::<F16>(a, b, m.mode) }
     /// Sum of both halves.
     AddF16x2: Half[FpAdd] (a: u32, b: u32) -> u32 { half::zip2(a, b, |a, b| half::add::<F16>(a, b, m.mode)) }
-    /// Sum.
     AddBf16: Half[FpAdd] (a: u16, b: u16) -> u16 { half::add::<Bf16>(a, b, m.mode) }
     /// Sum of both halves.
     AddBf16x2: Half[FpAdd] (a: u32, b: u32) -> u32 { half::zip2(a, b, |a, b| half::add::<Bf16>(a, b, m.mode)) }
-    /// Difference.
     SubRnF32: FpAdd (a: f32, b: f32) -> f32 { float32::sub_rn(a, b) }
-    /// Difference.
     SubF32: FpAdd (a: f32, b: f32) -> f32 { float32::sub(a, b, m.mode) }
-    /// Difference.
     SubRnF64: DpAdd (a: f64, b: f64) -> f64 { float64::sub_rn(a, b) }
-    /// Difference.
     SubF64: DpAdd (a: f64, b: f64) -> f64 { float64::sub(a, b, m.mode.round) }
-    /// Difference.
     SubF16: Half[FpAdd] (a: u16, b: u16) -> u16 { half::sub::<F16>(a, b, m.mode) }
     /// Difference of both halves.
     SubF16x2: Half[FpAdd] (a: u32, b: u32) -> u32 { half::zip2(a, b, |a, b| half::sub::<F16>(a, b, m.mode)) }
-    /// Difference.
     SubBf16: Half[FpAdd] (a: u16, b: u16) -> u16 { half::sub::<Bf16>(a, b, m.mode) }
     /// Difference of both halves.
     SubBf16x2: Half[FpAdd] (a: u32, b: u32) -> u32 { half::zip2(a, b, |a, b| half::sub::<Bf16>(a, b, m.mode)) }
-    /// Product.
     MulRnF32: FpMul (a: f32, b: f32) -> f32 { float32::mul_rn(a, b) }
-    /// Product.
     MulF32: FpMul (a: f32, b: f32) -> f32 { float32::mul(a, b, m.mode) }
-    /// Product.
     MulRnF64: DpMul (a: f64, b: f64) -> f64 { float64::mul_rn(a, b) }
-    /// Product.
     MulF64: DpMul (a: f64, b: f64) -> f64 { float64::mul(a, b, m.mode.round) }
-    /// Product.
     MulF16: Half[FpMul] (a: u16, b: u16) -> u16 { half::mul::<F16>(a, b, m.mode) }
     /// Product of both halves.
     MulF16x2: Half[FpMul] (a: u32, b: u32) -> u32 { half::zip2(a, b, |a, b| half::mul::<F16>(a, b, m.mode)) }
-    /// Product.
     MulBf16: Half[FpMul] (a: u16, b: u16) -> u16 { half::mul::<Bf16>(a, b, m.mode) }
     /// Product of both halves.
     MulBf16x2: Half[FpMul] (a: u32, b: u32) -> u32 { half::zip2(a, b, |a, b| half::mul::<Bf16>(a, b, m.mode)) }
-    /// Quotient, rounded exactly.
     DivRnF32: FpDiv (a: f32, b: f32) -> f32 { float32::canonical(a / b) }
-    /// Quotient, rounded exactly.
     DivF32: FpDiv (a: f32, b: f32) -> f32 { float32::div(a, b, m.mode) }
     /// Quotient, approximate, for divisors up to 2^126.
     DivApprox: FpDiv (a: f32, b: f32) -> f32 { approx::div(a, b, m.mode.ftz) }
     /// Quotient, approximate, full range.
     DivFull: FpDiv (a: f32, b: f32) -> f32 { approx::div_full(a, b, m.mode.ftz) }
-    /// Quotient, rounded exactly.
     DivF64: DpDiv (a: f64, b: f64) -> f64 { float64::div(a, b, m.mode.round) }
     /// Magnitude of `b` with the sign of `a`.
     CopysignF32: FpAdd (a: f32, b: f32) -> f32 { float32::copysign(a, b) }
     /// Magnitude of `b` with the sign of `a`.
     CopysignF64: DpAdd (a: f64, b: f64) -> f64 { float64::copysign(a, b) }
-    /// Lesser.
     MinRnF32: FpMinMax (a: f32, b: f32) -> f32 { float32::min(a, b, float32::MinMax::default()) }
-    /// Lesser.
     MinF32: FpMinMax (a: f32, b: f32) -> f32 { float32::min(a, b, m.min_max()) }
-    /// Lesser.
     MinF64: DpMinMax (a: f64, b: f64) -> f64 { float64::min(a, b) }
-    /// Lesser.
     MinF16: Half[FpAdd] (a: u16, b: u16) -> u16 { half::min::<F16>(a, b, m.min_max()) }
     /// Lesser of both halves.
     MinF16x2: Half[FpAdd] (a: u32, b: u32) -> u32 { half::zip2(a, b, |a, b| half::min::<F16>(a, b, m.min_max())) }
-    /// Lesser.
     MinBf16: Half[FpAdd] (a: u16, b: u16) -> u16 { half::min::<Bf16>(a, b, m.min_max()) }
     /// Lesser of both halves.
     MinBf16x2: Half[FpAdd] (a: u32, b: u32) -> u32 { half::zip2(a, b, |a, b| half::min::<Bf16>(a, b, m.min_max())) }
-    /// Greater.
     MaxRnF32: FpMinMax (a: f32, b: f32) -> f32 { float32::max(a, b, float32::MinMax::default()) }
-    /// Greater.
     MaxF32: FpMinMax (a: f32, b: f32) -> f32 { float32::max(a, b, m.min_max()) }
-    /// Greater.
     MaxF64: DpMinMax (a: f64, b: f64) -> f64 { float64::max(a, b) }
-    /// Greater.
     MaxF16: Half[FpAdd] (a: u16, b: u16) -> u16 { half::max::<F16>(a, b, m.min_max()) }
     /// Greater of both halves.
     MaxF16x2: Half[FpAdd] (a: u32, b: u32) -> u32 { half::zip2(a, b, |a, b| half::max::<F16>(a, b, m.min_max())) }
-    /// Greater.
     MaxBf16: Half[FpAdd] (a: u16, b: u16) -> u16 { half::max::<Bf16>(a, b, m.min_max()) }
     /// Greater of both halves.
     MaxBf16x2: Half[FpAdd] (a: u32, b: u32) -> u32 { half::zip2(a, b, |a, b| half::max::<Bf16>(a, b, m.min_max())) }

@@ -1,5 +1,5 @@
-//! Runs a launch without timing: CTAs one after another, their warps in turn. The reference that
-//! every timing design must agree with.
+//! Runs a launch without timing: CTAs one after another, their warps in turn. Every timing design must leave
+//! the same memory.
 
 use crate::launch::Launch;
 use crate::state::DeviceState;
@@ -7,26 +7,26 @@ use crate::stream::{LiveStream, spot};
 use isa::{Control, CtaSlot, DynInst, Fault, KernelId, StepContext, WarpSlot, WarpStream};
 use kit::LaneMask;
 
-/// Instructions that a warp executes before the next one's turn: long enough to be quick, short
-/// enough that warps waiting for each other's stores make progress.
+/// Instructions that a warp executes before the next warp's turn: large enough for speed, small enough that
+/// warps that wait for each other's stores make progress.
 const TURN: u32 = 256;
 
-/// What a functional run has done.
+/// Counts of a functional run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct FunctionalStats {
     /// Instructions executed by warps.
     pub warp_instructions: u64,
-    /// Instructions executed by threads: guard held.
+    /// Instructions executed by threads whose guard holds.
     pub thread_instructions: u64,
-    /// CTAs executed.
     pub ctas: u64,
 }
 
-/// What a warp is doing.
+/// The state of a warp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Waiting {
     No,
-    /// At a barrier, for as many threads (0 for all of the CTA).
+    /// Waits at a barrier for this number of threads (0 for all of the CTA).
     Barrier {
         id: u8,
         threads: u32,
@@ -42,8 +42,7 @@ pub fn run(state: &mut DeviceState, launch: &Launch) -> Result<FunctionalStats, 
     run_observed(state, launch, |_, _| ())
 }
 
-/// As [`run`]; `observe` is shown each instruction that was executed, with the lanes that were live
-/// before it.
+/// As [`run`]. Calls `observe` for each executed instruction, with the lanes that were live before it.
 ///
 /// # Errors
 /// As of [`run`].
@@ -124,7 +123,7 @@ fn turn(
     Ok(Waiting::No)
 }
 
-/// Lets go on whom a complete barrier holds. A barrier for the whole CTA waits for its live warps.
+/// Releases the warps of a complete barrier. A barrier for the whole CTA waits for its live warps.
 fn release(stream: &LiveStream, waiting: &mut [Waiting], barriers: &mut [u32]) -> bool {
     let live = (0..waiting.len()).filter(|&i| stream.live(WarpSlot::from(i)) != 0).count() as u32;
     let mut released = false;
@@ -156,7 +155,7 @@ fn deadlock(stream: &LiveStream, launch: &Launch, cta: u64, waiting: &[Waiting],
         }
     }
     let first = first.unwrap_or(0);
-    // The warp has gone past its barrier instruction, which is the one before.
+    // The warp's program counter is after its barrier instruction, which is therefore the one before.
     let after = stream.next_pc(WarpSlot::from(first)).unwrap_or_default();
     let at = isa::Pc(after.0.saturating_sub(1));
     Box::new(Fault {

@@ -10,45 +10,30 @@ lane_ops! {
     /// Operations on one integer.
     Int1, map1, 1;
 
-    /// Copy.
     Mov32: Move (a: u32) -> u32 { a }
-    /// Copy.
     Mov64: Move (a: u64) -> u64 { a }
-    /// Negation; wraps.
     Neg16: IntAdd (a: i16) -> i16 { a.wrapping_neg() }
-    /// Absolute value; wraps.
     Abs16: IntAdd (a: i16) -> i16 { a.wrapping_abs() }
-    /// Negation; wraps.
     Neg32: IntAdd (a: i32) -> i32 { a.wrapping_neg() }
-    /// Absolute value; wraps.
     Abs32: IntAdd (a: i32) -> i32 { a.wrapping_abs() }
-    /// Negation; wraps.
     Neg64: IntAdd (a: i64) -> i64 { a.wrapping_neg() }
-    /// Absolute value; wraps.
     Abs64: IntAdd (a: i64) -> i64 { a.wrapping_abs() }
-    /// Bitwise complement.
     Not16: IntAdd (a: u16) -> u16 { !a }
     /// One if zero, else zero.
     Cnot16: IntAdd (a: u16) -> u16 { u16::from(a == 0) }
-    /// Bitwise complement.
     Not32: IntAdd (a: u32) -> u32 { !a }
     /// One if zero, else zero.
     Cnot32: IntAdd (a: u32) -> u32 { u32::from(a == 0) }
-    /// Bitwise complement.
     Not64: IntAdd (a: u64) -> u64 { !a }
     /// One if zero, else zero.
     Cnot64: IntAdd (a: u64) -> u64 { u64::from(a == 0) }
-    /// Number of ones.
     Popc32: IntAdd (a: u32) -> u32 { a.count_ones() }
     /// Number of leading zeros.
     Clz32: IntAdd (a: u32) -> u32 { a.leading_zeros() }
-    /// Bits in reverse.
     Brev32: IntAdd (a: u32) -> u32 { a.reverse_bits() }
-    /// Number of ones.
     Popc64: IntAdd (a: u64) -> u32 { a.count_ones() }
     /// Number of leading zeros.
     Clz64: IntAdd (a: u64) -> u32 { a.leading_zeros() }
-    /// Bits in reverse.
     Brev64: IntAdd (a: u64) -> u64 { a.reverse_bits() }
     /// Position of the highest bit that is not a sign bit.
     BfindU32: IntAdd (a: u32) -> u32 { bits::bfind_u32(a, false) }
@@ -70,11 +55,9 @@ lane_ops! {
     Sext64: Convert[IntAdd] (a: i32) -> i64 { i64::from(a) }
     /// Zero extension of the low 32 bits.
     Zext64: Convert[IntAdd] (a: u32) -> u64 { u64::from(a) }
-    /// Low 32 bits.
     Low32: Convert[IntAdd] (a: u64) -> u32 { a as u32 }
     /// Sign extension of the low 16 bits.
     Sext16: Convert[IntAdd] (a: i16) -> i32 { i32::from(a) }
-    /// Low 16 bits.
     Low16: Convert[IntAdd] (a: u32) -> u16 { a as u16 }
 }
 
@@ -82,27 +65,19 @@ lane_ops! {
     /// Operations on two integers.
     Int2, map2, 2;
 
-    /// Sum; wraps.
     Add16: IntAdd (a: u16, b: u16) -> u16 { a.wrapping_add(b) }
-    /// Difference; wraps.
     Sub16: IntAdd (a: u16, b: u16) -> u16 { a.wrapping_sub(b) }
     /// Low half of the product.
     MulLo16: IntMul (a: u16, b: u16) -> u16 { a.wrapping_mul(b) }
-    /// Sum; wraps.
     Add32: IntAdd (a: u32, b: u32) -> u32 { a.wrapping_add(b) }
-    /// Difference; wraps.
     Sub32: IntAdd (a: u32, b: u32) -> u32 { a.wrapping_sub(b) }
     /// Low half of the product.
     MulLo32: IntMul (a: u32, b: u32) -> u32 { a.wrapping_mul(b) }
-    /// Sum; wraps.
     Add64: IntAdd (a: u64, b: u64) -> u64 { a.wrapping_add(b) }
-    /// Difference; wraps.
     Sub64: IntAdd (a: u64, b: u64) -> u64 { a.wrapping_sub(b) }
     /// Low half of the product.
     MulLo64: IntMul (a: u64, b: u64) -> u64 { a.wrapping_mul(b) }
-    /// Sum, clamped.
     AddSatS32: IntAdd (a: i32, b: i32) -> i32 { a.saturating_add(b) }
-    /// Difference, clamped.
     SubSatS32: IntAdd (a: i32, b: i32) -> i32 { a.saturating_sub(b) }
     /// High half of the product.
     MulHiU16: IntMul (a: u16, b: u16) -> u16 { a.mul_hi(b) }
@@ -116,61 +91,39 @@ lane_ops! {
     MulHiU64: IntMul (a: u64, b: u64) -> u64 { a.mul_hi(b) }
     /// High half of the product.
     MulHiS64: IntMul (a: i64, b: i64) -> i64 { a.mul_hi(b) }
-    /// Whole product.
     MulWideU16: IntMul (a: u16, b: u16) -> u32 { a.mul_wide(b) }
-    /// Whole product.
     MulWideS16: IntMul (a: i16, b: i16) -> i32 { a.mul_wide(b) }
-    /// Whole product.
     MulWideU32: IntMul (a: u32, b: u32) -> u64 { a.mul_wide(b) }
-    /// Whole product.
     MulWideS32: IntMul (a: i32, b: i32) -> i64 { a.mul_wide(b) }
-    /// Quotient towards zero.
     DivU16: IntDiv (a: u16, b: u16) -> u16 { a.div(b) }
     /// Remainder, with the sign of `a`.
     RemU16: IntDiv (a: u16, b: u16) -> u16 { a.rem(b) }
-    /// Lesser.
     MinU16: IntMinMax (a: u16, b: u16) -> u16 { a.min(b) }
-    /// Greater.
     MaxU16: IntMinMax (a: u16, b: u16) -> u16 { a.max(b) }
-    /// Quotient towards zero.
     DivS16: IntDiv (a: i16, b: i16) -> i16 { a.div(b) }
     /// Remainder, with the sign of `a`.
     RemS16: IntDiv (a: i16, b: i16) -> i16 { a.rem(b) }
-    /// Lesser.
     MinS16: IntMinMax (a: i16, b: i16) -> i16 { a.min(b) }
-    /// Greater.
     MaxS16: IntMinMax (a: i16, b: i16) -> i16 { a.max(b) }
-    /// Quotient towards zero.
     DivU32: IntDiv (a: u32, b: u32) -> u32 { a.div(b) }
     /// Remainder, with the sign of `a`.
     RemU32: IntDiv (a: u32, b: u32) -> u32 { a.rem(b) }
-    /// Lesser.
     MinU32: IntMinMax (a: u32, b: u32) -> u32 { a.min(b) }
-    /// Greater.
     MaxU32: IntMinMax (a: u32, b: u32) -> u32 { a.max(b) }
-    /// Quotient towards zero.
     DivS32: IntDiv (a: i32, b: i32) -> i32 { a.div(b) }
     /// Remainder, with the sign of `a`.
     RemS32: IntDiv (a: i32, b: i32) -> i32 { a.rem(b) }
-    /// Lesser.
     MinS32: IntMinMax (a: i32, b: i32) -> i32 { a.min(b) }
-    /// Greater.
     MaxS32: IntMinMax (a: i32, b: i32) -> i32 { a.max(b) }
-    /// Quotient towards zero.
     DivU64: IntDiv (a: u64, b: u64) -> u64 { a.div(b) }
     /// Remainder, with the sign of `a`.
     RemU64: IntDiv (a: u64, b: u64) -> u64 { a.rem(b) }
-    /// Lesser.
     MinU64: IntMinMax (a: u64, b: u64) -> u64 { a.min(b) }
-    /// Greater.
     MaxU64: IntMinMax (a: u64, b: u64) -> u64 { a.max(b) }
-    /// Quotient towards zero.
     DivS64: IntDiv (a: i64, b: i64) -> i64 { a.div(b) }
     /// Remainder, with the sign of `a`.
     RemS64: IntDiv (a: i64, b: i64) -> i64 { a.rem(b) }
-    /// Lesser.
     MinS64: IntMinMax (a: i64, b: i64) -> i64 { a.min(b) }
-    /// Greater.
     MaxS64: IntMinMax (a: i64, b: i64) -> i64 { a.max(b) }
     /// Lesser, at least zero.
     MinReluS32: IntMinMax (a: i32, b: i32) -> i32 { a.min(b).max(0) }
@@ -198,17 +151,11 @@ lane_ops! {
     Mul24LoS: IntMul (a: i32, b: i32) -> i32 { int::mul24_lo_s32(a, b) }
     /// High 32 bits of the 48-bit product of the low 24 bits.
     Mul24HiS: IntMul (a: i32, b: i32) -> i32 { int::mul24_hi_s32(a, b) }
-    /// Bitwise and.
     And32: IntAdd (a: u32, b: u32) -> u32 { a & b }
-    /// Bitwise and.
     And64: IntAdd (a: u64, b: u64) -> u64 { a & b }
-    /// Bitwise or.
     Or32: IntAdd (a: u32, b: u32) -> u32 { a | b }
-    /// Bitwise or.
     Or64: IntAdd (a: u64, b: u64) -> u64 { a | b }
-    /// Bitwise xor.
     Xor32: IntAdd (a: u32, b: u32) -> u32 { a ^ b }
-    /// Bitwise xor.
     Xor64: IntAdd (a: u64, b: u64) -> u64 { a ^ b }
     /// Left shift; amounts past the width give zero.
     Shl16: IntAdd (a: u16, b: u32) -> u16 { Int::shl(a, b) }
@@ -368,7 +315,6 @@ lane_ops! {
     Slct64S32: Move (a: u64, b: u64, c: i32) -> u64 { if c >= 0 { a } else { b } }
     /// `a` where `c` is at least zero, else `b`; NaN counts as less.
     Slct64F32: Move (a: u64, b: u64, c: f32) -> u64 { if c >= 0.0 { a } else { b } }
-    /// Sum; wraps.
     Add3x32: IntAdd (a: u32, b: u32, c: u32) -> u32 { a.wrapping_add(b).wrapping_add(c) }
     /// `a + b - c`; wraps.
     AddSub32: IntAdd (a: u32, b: u32, c: u32) -> u32 { a.wrapping_add(b).wrapping_sub(c) }

@@ -54,7 +54,7 @@ macro_rules! spaces {
     };
 }
 
-/// Executes the next instruction of `warp`, which runs PTX and has one. Fills in `out`.
+/// Executes the next instruction of `warp`, which runs PTX and has not ended. Fills in `out`.
 #[inline(always)]
 pub(crate) fn execute(warp: &mut Warp, kernel: &Kernel, env: &mut Environment<'_>, out: &mut DynInst) -> Outcome {
     let pc = warp.stack.pc().unwrap_or(0);
@@ -79,7 +79,7 @@ pub(crate) fn execute(warp: &mut Warp, kernel: &Kernel, env: &mut Environment<'_
     Ok(())
 }
 
-/// Does what `op` does in the lanes of `mask`: everything but control flow.
+/// Executes `op` in the lanes of `mask`: everything but control flow.
 #[inline]
 pub(crate) fn operate(
     op: &Op,
@@ -225,7 +225,7 @@ fn operate_rarely(
             file.mask = !0;
             file.write_pred(*d, holds);
         }
-        // Fences order nothing here: every access is performed when it executes.
+        // Fences need no action: every access is performed when it executes.
         _ => {}
     }
     Ok(())
@@ -325,8 +325,8 @@ struct Chain {
 }
 
 impl Chain {
-    /// The carry that is added. There is one flag: a difference is the sum of `a`, the complement of
-    /// `b`, and the carry, which is one where no step before gives it.
+    /// The carry that is added. A difference is the sum of `a`, the complement of `b` and the carry; the
+    /// carry is 1 if no earlier step sets it.
     fn first(&self, file: &Lanes<'_>) -> LaneMask {
         match self.op {
             _ if self.carry_in => file.pred(self.carry),
@@ -406,7 +406,7 @@ fn pack(file: &mut Lanes<'_>, d: Reg, parts: &[Reg], bits: u8) {
 
 fn unpack(file: &mut Lanes<'_>, parts: &[Option<Reg>], s: Reg, bits: u8) {
     let bits = u32::from(bits);
-    // The whole may be overwritten by one of its parts.
+    // A part may be the same register as the whole.
     let columns = (parts.len() as u32 * bits).div_ceil(32) as u16;
     let whole: [Column; 4] =
         std::array::from_fn(|k| if (k as u16) < columns { *file.column(Reg(s.0 + k as u16)) } else { [0; WARP_LANES] });
@@ -459,7 +459,7 @@ fn branch_ways(file: &Lanes<'_>, table: &[u32], index: Reg) -> Result<Vec<(u32, 
     let mut ways: Vec<(u32, LaneMask)> = Vec::new();
     for lane in lanes(file.mask) {
         let Some(&target) = table.get(column[lane] as usize) else {
-            let what = format!("branch index {} is past the table of {} targets", column[lane], table.len());
+            let what = format!("branch index {} is beyond the table of {} targets", column[lane], table.len());
             return Err(Trap::new(what, 1 << lane));
         };
         match ways.iter_mut().find(|w| w.0 == target) {
@@ -497,7 +497,7 @@ pub(crate) fn arrive(
     Ok(())
 }
 
-/// Copies from global to shared memory, at once: the earliest that an asynchronous copy may.
+/// Copies from global to shared memory at once: the earliest legal time for an asynchronous copy.
 fn async_copy(
     file: &Lanes<'_>,
     m: &mut Spaces<'_>,
@@ -541,7 +541,7 @@ fn async_copy(
             }
             _ => access::read(m, Space::Global, &from, whole, 16, &mut read)?,
         }
-        // What is read for other lanes is anything.
+        // The words of other lanes are undefined.
         words.iter_mut().zip(&read).for_each(|(word, read)| blend(word, read, whole));
     }
     if mask == 0 {

@@ -1,4 +1,4 @@
-//! What a module becomes when it is loaded: kernels ready to execute, and variables.
+//! A loaded module: kernels ready to execute, and variables.
 
 use crate::lanes::{Column, Pred, Reg};
 use crate::machine_code::MachineCode;
@@ -12,72 +12,66 @@ use std::sync::Arc;
 
 /// An operation under its guard.
 #[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct Guarded {
-    /// What is done.
     pub op: Op,
-    /// In which lanes.
+    /// Lanes for which it holds execute the operation.
     pub guard: Pred,
-    /// Once for the warp: in all lanes, those that do not execute among them.
+    /// Executes once for the warp: in all lanes, also those that do not execute.
     pub uniform: bool,
 }
 
 /// A parameter of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct Param {
-    /// Its name.
     pub name: String,
     /// Its PTX type, with the dimension of an array: `.u64`, `.b8[12]`.
     pub ty: String,
-    /// Offset in the packed parameters.
+    /// In bytes, in the packed parameters.
     pub offset: u32,
-    /// Size.
     pub bytes: u32,
-    /// It is a floating-point number.
+    /// It is a floating-point number: launch files write it as one.
     pub is_float: bool,
 }
 
-/// How many registers a thread takes, and how that is known.
+/// Number of registers of a thread, and its source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RegisterCount {
     /// 32-bit registers per thread.
     pub per_thread: u32,
-    /// Estimated from liveness; else given by a launch file or metadata.
+    /// Estimated from liveness; otherwise given by a launch file or metadata.
     pub estimated: bool,
 }
 
-/// Where an argument or result of a call lies.
+/// Location of an argument or result of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
 pub enum Place {
-    /// In the frame of the function: offset and size.
-    Frame {
-        /// Offset in the frame.
-        offset: u32,
-        /// Size.
-        bytes: u32,
-    },
-    /// In a register of as many columns.
+    /// In the frame of the function.
+    Frame { offset: u32, bytes: u32 },
+    /// In a register of this many columns.
     Register(Reg, u8),
 }
 
 /// A function that the kernel calls.
 #[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct CalledFunction {
-    /// Its name.
     pub name: String,
-    /// Its first instruction.
+    /// Index of its first instruction.
     pub entry: u32,
-    /// Where it expects its parameters.
+    /// Where it reads its parameters.
     pub params: Vec<Place>,
     /// Where it leaves its results.
     pub returns: Vec<Place>,
-    /// Size of its frame.
     pub frame_bytes: u32,
 }
 
-/// Whom a call calls.
+/// The callee of a call.
 #[derive(Clone, Copy, Debug)]
 pub enum Callee {
-    /// A function by number in the kernel.
+    /// A function, by index in the kernel.
     Function(u32),
     /// The function whose address is in a register.
     Pointer(Reg),
@@ -87,25 +81,24 @@ pub enum Callee {
     AssertFail,
 }
 
-/// Registers and predicates of a function: first and count.
+/// Registers and predicates of a function, each as first and count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Save {
-    /// 32-bit registers.
+    /// 32-bit registers: first, count.
     pub registers: (u16, u16),
-    /// Predicates.
+    /// Predicates: first, count.
     pub predicates: (u16, u16),
 }
 
-/// A call.
+/// A call instruction.
 #[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct CallSite {
-    /// Whom.
     pub callee: Callee,
-    /// Arguments, in the caller.
+    /// Arguments, in the caller's frame and registers.
     pub args: Vec<Place>,
-    /// Where the results go, in the caller.
+    /// Places for the results, in the caller's frame and registers.
     pub results: Vec<Place>,
-    /// Size of the caller's frame.
     pub frame_bytes: u32,
     /// The caller's registers to save, if the call may recurse.
     pub save: Option<Save>,
@@ -130,73 +123,73 @@ impl CallSite {
     });
 }
 
-/// Where a warp keeps a register.
+/// Storage of a register in a warp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RegisterPlace {
-    /// A column.
+    /// Index of a column.
     Column(usize),
-    /// A predicate.
+    /// Index of a predicate.
     Predicate(usize),
 }
 
-/// Where the instructions of a kernel are in the text that it was lowered from, for messages.
+/// Finds the instructions of a kernel in the text that it was lowered from, for messages.
 pub trait SourceMap: std::fmt::Debug + Send + Sync {
-    /// The place of instruction `pc`, and the line that it is in, marked.
+    /// The place of instruction `pc`, and its line with a marker.
     fn describe(&self, pc: Pc) -> (String, String);
 }
 
-/// What allocation made of a kernel.
+/// Results of register allocation for a kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RegisterAllocation {
-    /// Most registers that it might take.
+    /// Maximum number of registers that it was given.
     pub limit: u32,
-    /// Registers, in words, that live in local memory.
+    /// Registers, in words, that were spilled to local memory.
     pub spilled: u32,
-    /// Registers, in words, that are computed again where they are used.
+    /// Registers, in words, that are recomputed at their uses.
     pub recomputed: u32,
-    /// Predicates that live in registers.
+    /// Predicates that were moved to registers.
     pub predicates_spilled: u32,
-    /// Instructions that only wait, to prevent hazards.
+    /// Instructions inserted only to wait, which prevents hazards.
     pub fences: u32,
 }
 
 /// A kernel, ready to execute.
 #[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct Kernel {
     /// Static instructions, as the timing model sees them.
     pub program: Arc<Program>,
-    /// The text it was lowered from; none for machine code.
+    /// The text that it was lowered from; none for machine code.
     pub origin: Option<Arc<dyn SourceMap>>,
-    /// What each instruction does; same index.
+    /// Operation of each instruction of `program`; same index.
     pub code: Vec<Guarded>,
-    /// Constants, a column for each, by number.
+    /// Constants, by index: one column each.
     pub constants: Vec<Column>,
-    /// Matrix operations, by number.
+    /// Matrix operations, by index.
     pub matrix: Vec<MatrixOp>,
-    /// Targets of indirect branches, by number.
+    /// Targets of indirect branches: one table per index.
     pub tables: Vec<Vec<u32>>,
-    /// Calls, by number.
+    /// Call sites, by index.
     pub calls: Vec<CallSite>,
-    /// The kernel itself first, then the functions it calls, in order of their entries.
+    /// The kernel itself first, then the functions that it calls, sorted by entry.
     pub functions: Vec<CalledFunction>,
-    /// Of the module's functions that it may call, by number in the module (see
-    /// [`function_address`]): number in the kernel.
+    /// Functions of the module that it may call: from their index in the module (see [`function_address`]) to
+    /// the one in the kernel.
     pub numbers: HashMap<usize, u32>,
-    /// What machine code has besides; `None` for PTX.
+    /// Additional state of machine code; `None` for PTX.
     pub machine: Option<MachineCode>,
-    /// Parameters in order.
+    /// In the order of their declaration.
     pub params: Vec<Param>,
     /// Statically allocated shared memory per CTA, in bytes.
     pub static_shared: u32,
     /// Shared variables: name, offset, size.
     pub shared_symbols: Vec<(String, u32, u32)>,
-    /// Local memory per thread of the kernel itself, in bytes.
+    /// Local memory per thread of the kernel itself without called functions, in bytes.
     pub local_bytes: u32,
-    /// Registers per thread.
     pub registers: RegisterCount,
-    /// What register allocation made of it, if it has been.
+    /// Results of register allocation, if it was done.
     pub allocation: Option<RegisterAllocation>,
-    /// Most threads per CTA, from `.maxntid`.
+    /// Maximum number of threads per CTA, from `.maxntid`.
     pub max_threads: Option<u32>,
     /// The shape that every CTA must have, from `.reqntid`.
     pub required_block: Option<Dim3>,
@@ -208,24 +201,24 @@ impl Kernel {
         &self.program.name
     }
 
-    /// Whether it is machine code, which latency tables tell from PTX.
+    /// Whether it is machine code, which has latency tables of its own.
     pub fn is_machine_code(&self) -> bool {
         self.machine.is_some()
     }
 
-    /// Columns and predicates that a warp holds.
+    /// Number of columns and of predicates that a warp holds.
     pub fn files(&self) -> (usize, usize) {
         let regs = &self.program.regs;
         self.machine.as_ref().map_or((regs.vector.into(), regs.predicate.into()), |m| (m.columns, m.predicates))
     }
 
-    /// Where a warp keeps the register that timing calls `reg`.
+    /// Where a warp keeps the register that the timing model calls `reg`.
     pub(crate) fn place_of(&self, reg: RegId) -> RegisterPlace {
         let regs = &self.program.regs;
         let Some(n) = reg.index().checked_sub(regs.vector.into()) else {
             return RegisterPlace::Column(reg.index());
         };
-        // Behind the predicates, machine code has uniform registers, then uniform predicates.
+        // In machine code, uniform registers follow the predicates, then uniform predicates.
         let uniform_registers = usize::from(regs.uniform.saturating_sub(regs.predicate));
         match (&self.machine, n.checked_sub(regs.predicate.into())) {
             (Some(machine), Some(k)) if k < uniform_registers => {
@@ -241,13 +234,13 @@ impl Kernel {
         self.params.iter().map(|p| p.offset + p.bytes).max().unwrap_or(0)
     }
 
-    /// The function that holds instruction `pc`; they lie one behind the other.
+    /// The function that contains instruction `pc`; functions are stored one after the other.
     pub(crate) fn function_of(&self, pc: u32) -> &CalledFunction {
         let index = self.functions.partition_point(|f| f.entry <= pc);
         &self.functions[index - 1]
     }
 
-    /// What each instruction does, by [`isa::Pc`].
+    /// Operation of each instruction, by [`isa::Pc`].
     pub fn code(&self) -> &[Guarded] {
         &self.code
     }
@@ -256,12 +249,12 @@ impl Kernel {
 const CODE_BASE: u64 = 0x70_0000_0000;
 const CODE_STRIDE: u64 = 16;
 
-/// Address of function number `index` of its module: no memory lies there.
+/// Address of function number `index` of its module. No memory is allocated there.
 pub const fn function_address(index: usize) -> u64 {
     CODE_BASE + index as u64 * CODE_STRIDE
 }
 
-/// The function number that `address` stands for.
+/// Index of the function that has `address`.
 pub const fn function_at(address: u64) -> Option<usize> {
     let offset = address.wrapping_sub(CODE_BASE);
     if offset.is_multiple_of(CODE_STRIDE) && offset / CODE_STRIDE < 1 << 20 {
@@ -273,30 +266,29 @@ pub const fn function_at(address: u64) -> Option<usize> {
 
 /// A `.global` or `.const` variable of a module.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct LoadedVariable {
-    /// Its name.
     pub name: String,
-    /// Its address.
+    /// Device address.
     pub address: u64,
-    /// Size.
     pub bytes: u64,
     /// A `.const` variable, which kernels may not write.
     pub constant: bool,
-    /// Initial contents from the first byte on; the rest is zero.
+    /// Initial contents of the first bytes; the rest is zero.
     pub init: Vec<u8>,
 }
 
 /// A loaded module: kernels and variables.
 #[derive(Clone, Debug, Default)]
 pub struct LoadedModule {
-    /// Kernels in order of the file.
+    /// In the order of the file.
     pub kernels: Vec<Arc<Kernel>>,
-    /// Variables in order of address.
+    /// Sorted by address.
     pub variables: Vec<LoadedVariable>,
 }
 
 impl LoadedModule {
-    /// The kernel called `name`; of mangled C++ names, also by the plain one if that is unambiguous.
+    /// The kernel `name`. For a mangled C++ name the plain name is accepted if it is unambiguous.
     pub fn kernel(&self, name: &str) -> Option<&Arc<Kernel>> {
         let exact = self.kernels.iter().find(|k| k.name() == name);
         exact.or_else(|| {
@@ -305,15 +297,15 @@ impl LoadedModule {
         })
     }
 
-    /// The variable called `name`.
+    /// The variable `name`.
     pub fn variable(&self, name: &str) -> Option<&LoadedVariable> {
         self.variables.iter().find(|v| v.name == name)
     }
 
-    /// Places the module's variables in device memory, initialised.
+    /// Places the module's variables in device memory with their initial contents.
     ///
     /// # Errors
-    /// If the memory is full or another module lies there (see `LowerOptions::slot` of `lower`).
+    /// If the memory is full or another module occupies the addresses (see `LowerOptions::slot` of `lower`).
     pub fn place(&self, memory: &mut DeviceMemory) -> Result<(), MemoryError> {
         for v in &self.variables {
             memory.place(v.name.clone(), v.address, v.bytes, v.constant)?;
@@ -323,7 +315,7 @@ impl LoadedModule {
     }
 }
 
-/// The function name within a mangled C++ one: of `_Z3addPfS_`, `add`.
+/// The function name in a mangled C++ name: `add` for `_Z3addPfS_`.
 pub fn plain_name(mangled: &str) -> Option<&str> {
     let rest = mangled.strip_prefix("_Z")?;
     let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();

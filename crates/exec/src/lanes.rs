@@ -1,7 +1,7 @@
 //! The warp's registers as columns of 32 lanes, and element-wise maps over them.
 //!
-//! A map is one loop over 32 lanes that the compiler turns into vector instructions; lanes outside
-//! the mask are computed too and then not stored, which is cheaper than leaving them out.
+//! A map is one loop over 32 lanes, which the compiler turns into vector instructions. Lanes outside the mask
+//! are computed and their results discarded, which is cheaper than skipping them.
 
 use kit::{LaneMask, WARP_LANES};
 
@@ -15,10 +15,10 @@ pub type Column = [u32; WARP_LANES];
 pub struct Reg(pub u16);
 
 impl Reg {
-    /// First number that denotes a constant instead of a register.
+    /// First number that is a constant instead of a register.
     pub const CONSTANTS: u16 = 0x8000;
 
-    /// Constant column number `index` of the kernel.
+    /// Constant number `index` of the kernel.
     pub const fn constant(index: u16) -> Self {
         Self(Self::CONSTANTS | index)
     }
@@ -40,7 +40,7 @@ pub struct Pred(pub u16);
 
 impl Pred {
     const NEGATED: u16 = 0x8000;
-    /// The predicate that holds for all lanes. As a destination: nowhere.
+    /// The predicate that holds in all lanes. As a destination, the result is discarded.
     pub const TRUE: Self = Self(0x7fff);
 
     /// This predicate, negated.
@@ -72,12 +72,12 @@ pub(crate) const LANE_BITS: Column = {
     bits
 };
 
-/// The registers of the warp that executes, its kernel's constants, and the lanes that execute.
+/// Registers of the executing warp, constants of its kernel, and the executing lanes.
 pub(crate) struct Lanes<'a> {
     pub regs: &'a mut [Column],
     pub preds: &'a mut [LaneMask],
     pub constants: &'a [Column],
-    /// Lanes whose registers an instruction may change.
+    /// Lanes whose registers the instruction may change.
     pub mask: LaneMask,
 }
 
@@ -96,7 +96,7 @@ impl Lanes<'_> {
         (&pair[0], &pair[1])
     }
 
-    /// Stores `values` to the executing lanes of register `reg`.
+    /// Stores `values` in the executing lanes of register `reg`.
     #[inline(always)]
     pub fn write(&mut self, reg: Reg, values: &Column) {
         blend(&mut self.regs[reg.0 as usize], values, self.mask);
@@ -109,7 +109,7 @@ impl Lanes<'_> {
         if pred.is_negated() { !value } else { value }
     }
 
-    /// Stores `value` to the executing lanes of predicate `pred`.
+    /// Stores `value` in the executing lanes of predicate `pred`.
     #[inline(always)]
     pub fn write_pred(&mut self, pred: Pred, value: LaneMask) {
         if let Some(n) = pred.number() {
@@ -118,7 +118,7 @@ impl Lanes<'_> {
         }
     }
 
-    /// One value of an operand.
+    /// The value of an operand in one lane.
     #[inline(always)]
     pub fn get<T: Value>(&self, reg: Reg, lane: usize) -> T {
         T::get(T::view(self, reg), lane)
@@ -200,7 +200,7 @@ pub(crate) fn blend(column: &mut Column, values: &Column, mask: LaneMask) {
     }
 }
 
-/// A function of its own, so that it vectorises wherever it is used.
+/// A separate function, so that it is vectorised at every use.
 #[inline(never)]
 fn blend_some(column: &mut Column, values: &Column, mask: LaneMask) {
     for i in 0..WARP_LANES {
@@ -209,9 +209,9 @@ fn blend_some(column: &mut Column, values: &Column, mask: LaneMask) {
     }
 }
 
-/// A type that registers hold: how it lies in one or two columns.
+/// A type that registers hold, in one or two columns.
 pub(crate) trait Value: Copy {
-    /// Columns it takes: 1 or 2.
+    /// Number of columns: 1 or 2.
     const COLUMNS: u8;
     type View<'a>: Copy;
     type Out;
@@ -315,18 +315,18 @@ two_columns! {
     f64: f64::from_bits, f64::to_bits;
 }
 
-/// Declares a table of element-wise operations: per row the operation's name, what it does, its
-/// class for timing, what its lanes do where the class leaves it open, the types of its operands and its meaning in
-/// one lane.
+/// Declares a table of element-wise operations. A row has the operation's name, its class for timing, the kind of work
+/// of its lanes where the class does not determine it, the types of its operands and its meaning in one lane.
 ///
 /// The table becomes an enum; `run` executes an operation, `class` and `columns` describe it.
 macro_rules! lane_ops {
     ($(#[$doc:meta])* $name:ident, $map:ident, $count:literal $(, $mode:ident: $mode_type:ty)?;
-     $($(#[doc = $text:literal])+ $op:ident: $class:ident $([$work:ident])? ($($a:ident: $t:ty),+) -> $r:ty $body:block)*) => {
+     $($(#[doc = $text:literal])* $op:ident: $class:ident $([$work:ident])? ($($a:ident: $t:ty),+) -> $r:ty $body:block)*) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[repr(u8)]
-        pub enum $name { $($(#[doc = $text])+ $op,)* }
+        #[allow(missing_docs, reason = "the row of an operation is its meaning")]
+        pub enum $name { $($(#[doc = $text])* $op,)* }
 
         impl $name {
             /// Executes the operation: register `d` from registers `s`.

@@ -23,7 +23,7 @@ pub enum Arg {
     F64(f64),
     /// An address in device memory.
     Pointer(u64),
-    /// A structure, as it lies in memory.
+    /// The bytes of a structure in memory.
     Bytes(Vec<u8>),
 }
 
@@ -62,8 +62,9 @@ impl Arg {
     }
 }
 
-/// Why a kernel cannot be launched like this.
+/// The reason why a kernel cannot be launched.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "the names say it")]
 pub enum LaunchError {
     /// Wrong number of arguments.
     #[error(
@@ -71,13 +72,12 @@ pub enum LaunchError {
         kit::text::counted(*expected as u64, "argument")
     )]
     ArgumentCount {
-        /// Name of the kernel.
         kernel: String,
-        /// Its parameters.
+        /// Number of parameters.
         expected: usize,
-        /// Arguments.
+        /// Number of arguments given.
         given: usize,
-        /// The parameters, listed.
+        /// All parameters, for the message.
         parameters: String,
     },
     /// An argument that does not fit its parameter.
@@ -87,56 +87,53 @@ pub enum LaunchError {
         kit::text::counted(*bytes as u64, "byte")
     )]
     ArgumentSize {
-        /// Name of the kernel.
         kernel: String,
-        /// Position, from 1.
+        /// Position among the arguments, starting at 1.
         number: usize,
-        /// What was given.
+        /// Kind of the argument.
         given: &'static str,
-        /// Its size.
+        /// In bytes.
         given_bytes: usize,
         /// Name of the parameter.
         name: String,
-        /// Type of the parameter.
         ty: String,
         /// Size of the parameter.
         bytes: u32,
     },
-    /// A grid or a block without threads, or too large.
+    /// A grid or a block that is empty or too large.
     #[error("kernel `{kernel}`: {what}")]
     Shape {
-        /// Name of the kernel.
         kernel: String,
-        /// What is wrong.
+        /// Description of the problem.
         what: String,
     },
 }
 
 /// A kernel with its grid and arguments.
 #[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct Launch {
-    /// The kernel.
     pub kernel: Arc<Kernel>,
-    /// CTAs.
+    /// CTAs in each dimension.
     pub grid: Dim3,
-    /// Threads per CTA.
+    /// Threads of a CTA in each dimension.
     pub block: Dim3,
     /// Dynamically allocated shared memory per CTA, in bytes.
     pub dynamic_shared: u32,
-    /// The packed parameters, as words; of machine code, constant bank 0.
+    /// The packed parameters, as words; for machine code, constant bank 0.
     pub(crate) params: Vec<u32>,
-    /// The kernel's constants, those among them that the launch decides.
+    /// The kernel's constants, including those that the launch determines.
     pub(crate) constants: Vec<Column>,
 }
 
-/// Most threads in a CTA, on every GPU so far.
+/// Maximum number of threads of a CTA, on every GPU so far.
 const MAX_THREADS: u64 = 1024;
 
 impl Launch {
     /// A launch of `kernel` with arguments `args`.
     ///
     /// # Errors
-    /// If the arguments are not what the kernel takes, or the shape is impossible.
+    /// If the arguments do not match the parameters, or the shape is impossible.
     pub fn new(
         kernel: Arc<Kernel>,
         grid: Dim3,
@@ -153,14 +150,14 @@ impl Launch {
         Ok(Self { kernel, grid, block, dynamic_shared, params, constants })
     }
 
-    /// Reads the constants that stand in device memory: their values now are those of the launch.
+    /// Reads the constants that are in device memory: the launch sees their present values.
     pub(crate) fn resolve_constants(&mut self, memory: &DeviceMemory) {
         if let Some(code) = &self.kernel.machine {
             resolve(code, &self.params, memory, &mut self.constants);
         }
     }
 
-    /// What the launch asks of an SM.
+    /// Resources that the launch needs on an SM.
     pub fn shape(&self) -> LaunchShape {
         LaunchShape {
             grid: self.grid,

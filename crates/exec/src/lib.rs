@@ -1,7 +1,7 @@
 //! Functional execution: what the instructions of a kernel do to registers and memory.
 //!
-//! **Invariant:** nothing here knows of time, caches or pipelines, save the cycle number that
-//! `clock` reads.
+//! **Invariant:** nothing here depends on time, caches or pipelines, except the cycle number that `clock`
+//! reads.
 #![warn(missing_docs)]
 #![allow(clippy::needless_range_loop, reason = "a loop over lanes indexes several columns")]
 

@@ -1,4 +1,4 @@
-//! Execution of machine code, whose lanes are steered by [`Steer`].
+//! Execution of machine code, with lanes steered by [`Steer`].
 
 use crate::convergence::{Gathering, Stuck};
 use crate::fault::{Outcome, Trap};
@@ -12,7 +12,7 @@ use crate::warp::Warp;
 use isa::DynInst;
 use kit::{LaneMask, WARP_LANES, lanes};
 
-/// Executes the next instruction of `warp`, which runs machine code and has one. Fills in `out`.
+/// Executes the next instruction of `warp`, which runs machine code and has not ended. Fills in `out`.
 pub(crate) fn execute(warp: &mut Warp, kernel: &Kernel, env: &mut Environment<'_>, out: &mut DynInst) -> Outcome {
     let pc = warp.groups.pc().unwrap_or(0);
     let Some(Guarded { op, guard, uniform }) = kernel.code.get(pc as usize) else {
@@ -32,7 +32,7 @@ pub(crate) fn execute(warp: &mut Warp, kernel: &Kernel, env: &mut Environment<'_
             let sequences = kernel.machine.as_ref().map_or(&[][..], |m| &m.sequences);
             for op in &sequences[*first as usize..][..*count as usize] {
                 match op {
-                    // The last of the sequence.
+                    // The last operation of the sequence.
                     Op::Steer(steer) => return execute_steer(*steer, warp, kernel, mask & active, env, out),
                     op => operate(op, warp, kernel, mask, env, out)?,
                 }
@@ -97,8 +97,9 @@ fn execute_steer(
             out.diverged = warp.groups.branch(taken, target);
         }
         Steer::BranchIfDiverged(target, r, diverged) => {
-            // Compilers guard `BRA.DIV` by "this lane names the same members as the first" where lanes may name
-            // different ones: lanes without the guard count as elsewhere, and all take the branch.
+            // Where lanes may name different members, compilers guard `BRA.DIV` by "this lane names the same
+            // members as the first". Lanes without the guard count as not executing it, so that all take the
+            // branch.
             let together = file.column(r)[first] & warp.groups.live() & !mask == 0;
             let taken = match (diverged, together) {
                 (true, false) => active,
@@ -137,7 +138,7 @@ fn execute_steer(
     Ok(())
 }
 
-/// The lanes in `mask` by the lanes that each names, with those.
+/// Groups the lanes of `mask` by the lanes that they name.
 fn by_members(column: &Column, mask: LaneMask) -> Vec<(LaneMask, LaneMask)> {
     let mut groups: Vec<(LaneMask, LaneMask)> = Vec::new();
     for lane in lanes(mask) {
@@ -149,7 +150,7 @@ fn by_members(column: &Column, mask: LaneMask) -> Vec<(LaneMask, LaneMask)> {
     groups
 }
 
-/// Where the lanes in `mask` go, by target.
+/// Targets of the lanes in `mask`, with the lanes of each.
 fn ways(base: &Column, offset: i64, mask: LaneMask, kernel: &Kernel) -> Result<Vec<(u32, LaneMask)>, Box<Trap>> {
     let bytes = u64::from(kernel.program.inst_bytes);
     let mut ways: Vec<(u32, LaneMask)> = Vec::new();

@@ -1,4 +1,4 @@
-//! What a kernel of machine code has beyond one of PTX: constants of a launch, sequences.
+//! Additional state of a kernel of machine code: constants of a launch, sequences.
 
 use crate::lanes::Column;
 use crate::memory::{DeviceMemory, LOCAL_WINDOW, SHARED_WINDOW};
@@ -6,54 +6,54 @@ use crate::op::Op;
 use isa::Dim3;
 use kit::WARP_LANES;
 
-/// What a kernel of machine code has beyond one of PTX.
+/// Additional state of a kernel of machine code.
 #[derive(Clone, Debug, Default)]
 pub struct MachineCode {
     /// Where parameters start in constant bank 0.
     pub parameter_base: u32,
-    /// Offset in constant bank 0 of the device address of constant bank 3, and that address:
-    /// code that is not optimised reads `__constant__` variables with it.
+    /// Offset in constant bank 0 of the device address of constant bank 3, and that address. Unoptimised code
+    /// uses it to read `__constant__` variables.
     pub constants_base: (u32, u64),
-    /// Constants whose value a launch decides.
+    /// Constants whose value the launch determines.
     pub launch_words: Vec<LaunchWord>,
     /// The operations of [`Op::Sequence`].
     pub sequences: Vec<Op>,
-    /// The first instruction of each function that memory holds a pointer to: see [`POINTERS`].
+    /// First instruction of each function to which memory holds a pointer: see [`POINTERS`].
     pub functions: Vec<u32>,
     /// Column of the first uniform register.
     pub first_uniform: u16,
-    /// Columns of a warp: general, uniform and convergence barrier registers, then those that only
-    /// sequences use.
+    /// Columns of a warp: general, uniform and convergence barrier registers, then registers used only by
+    /// sequences.
     pub columns: usize,
-    /// Predicates of a warp: general and uniform ones, then those that only sequences use.
+    /// Predicates of a warp: general and uniform ones, then predicates used only by sequences.
     pub predicates: usize,
 }
 
-/// The first pointer to a function in memory; the next one is an instruction's bytes further. Each kernel has
-/// its functions elsewhere, so that these are numbers, above the addresses of code.
+/// The first pointer to a function in memory; the next one is larger by the size of an instruction. Each
+/// kernel has its functions at other addresses, so that pointers are numbers beyond the addresses of code.
 pub const POINTERS: u64 = 1 << 31;
 
 /// A word that becomes one of the kernel's constants when it is launched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct LaunchWord {
-    /// Number of the constant.
+    /// Index of the constant.
     pub constant: u16,
-    /// Where the word stands.
     pub source: WordSource,
 }
 
-/// Where a word stands.
+/// Source of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WordSource {
-    /// At an offset of constant bank 0: shape and parameters of the launch.
+    /// Offset in constant bank 0: shape and parameters of the launch.
     LaunchBank(u32),
-    /// At an address of device memory: `__constant__` variables.
+    /// Address in device memory: `__constant__` variables.
     Memory(u64),
 }
 
-/// Constant bank 0 of a launch: CTA and grid size, the generic addresses of shared and local memory,
-/// at 0x28 the stack pointer that threads start with, dynamic shared memory; the address of constant bank 3;
-/// then the packed parameters.
+/// Constant bank 0 of a launch: CTA and grid size, the generic addresses of shared and local memory, the
+/// initial stack pointer of threads (at 0x28), dynamic shared memory, the address of constant bank 3, then
+/// the packed parameters.
 pub(crate) fn launch_bank(
     code: &MachineCode,
     stack: u32,
@@ -75,14 +75,14 @@ pub(crate) fn launch_bank(
     bank
 }
 
-/// Fills in the constants of a launch: from constant bank 0 or from memory.
+/// Sets the constants of a launch, from constant bank 0 or from memory.
 pub(crate) fn resolve(code: &MachineCode, bank: &[u32], memory: &DeviceMemory, constants: &mut [Column]) {
     for word in &code.launch_words {
         let value = match word.source {
             WordSource::LaunchBank(offset) => bank.get(offset as usize / 4).copied().unwrap_or(0),
             WordSource::Memory(address) => {
                 let mut bytes = [0; 4];
-                // What lies outside the bank reads as zero.
+                // Bytes outside the bank read as zero.
                 let _ = memory.read(address, &mut bytes);
                 u32::from_le_bytes(bytes)
             }

@@ -5,11 +5,11 @@
 //! fragment's registers are columns of 32 lanes, `&[[u32; 32]]`, in the order of the instruction's
 //! operand; a 64-bit element takes two columns, low word first.
 //!
-//! **Usage.** When lowering, [`Mma::mma`] or [`Mma::wmma`] checks types and shape and gives a plan
-//! (or `None` for a combination that does not exist); [`Mma::registers`] says how many columns each
-//! operand has. Executing is [`Mma::execute`]. `wmma.load` and `wmma.store` are
-//! [`Fragment::wmma`] for the layout and [`Fragment::memory`] for where each element lies;
-//! `ldmatrix` is one 16-byte row from each lane's address and then [`ldmatrix`].
+//! **Usage.** The lowering calls [`Mma::mma`] or [`Mma::wmma`], which checks types and shape and returns a
+//! plan (`None` for a combination that does not exist). [`Mma::registers`] gives the number of columns of
+//! each operand, [`Mma::execute`] executes the plan. `wmma.load` and `wmma.store` use [`Fragment::wmma`] for
+//! the layout and [`Fragment::memory`] for the positions of elements in memory. `ldmatrix` loads one 16-byte
+//! row from each lane's address and calls [`ldmatrix`].
 //! ```
 //! use exec::matrix::{Element, Mma, Multiply, Shape};
 //! let shape = Shape { m: 16, n: 8, k: 16 };
@@ -21,19 +21,18 @@
 //! assert_eq!(f32::from_bits(d[0][0]), 16.0);
 //! ```
 //!
-//! **Layouts.** Those of `mma` are the manual's. `wmma`'s are opaque: the manual leaves them to the
-//! architecture. Ours are the `mma` layouts put together from blocks of 16 or 8 rows and 8 columns,
-//! which is what sm_75 and later do where this is known. The f16 operands A and B have 8 registers
-//! in every shape; where that is more than the matrix needs (sm_70 holds each element twice) the
-//! registers repeat, and `mma` reads the first copy.
+//! **Layouts.** Those of `mma` are the manual's. Those of `wmma` are opaque: the manual leaves them to the
+//! architecture. Ours combine the `mma` layouts of blocks of 16 or 8 rows and 8 columns, as sm_75 and later
+//! do where this is known. The f16 operands A and B have 8 registers in every shape; if the matrix needs
+//! fewer (sm_70 holds each element twice) the registers repeat, and `mma` reads the first copy.
 //!
-//! **Numerics.** f16, bf16 and tf32: D starts as C in f32, then for k ascending the product (exact,
-//! unless it leaves f32's range) is added in f32, rounded to nearest even; an f16 D is rounded once
-//! at the end. tf32 operands are truncated to 10 mantissa bits. The manual leaves order and rounding
-//! open. *Deviation:* hardware adds 4, 8 or 16 products at once, aligned to the largest, with a few
-//! extra bits and truncation (Fasi et al., "Numerical behavior of NVIDIA tensor cores", 2021), so
-//! last bits differ unless the sums are exact. f64: a chain of fused multiply-adds for k ascending,
-//! as the manual has it. Integers: the exact sum, wrapped, or clamped with `.satfinite`.
+//! **Numerics.** f16, bf16 and tf32: D starts as C in f32; then, in ascending order of k, each product
+//! (exact, unless it exceeds f32's range) is added in f32, rounded to nearest even. An f16 D is rounded once
+//! at the end. tf32 operands are truncated to 10 mantissa bits. The manual leaves order and rounding open.
+//! *Deviation:* hardware adds 4, 8 or 16 products at once, aligned to the largest, with a few extra bits and
+//! truncation (Fasi et al., "Numerical behavior of NVIDIA tensor cores", 2021), so the last bits differ
+//! unless the sums are exact. f64: a chain of fused multiply-adds in ascending order of k, as in the manual.
+//! Integers: the exact sum, wrapped, or clamped with `.satfinite`.
 
 mod fragment;
 mod multiply;

@@ -1,8 +1,8 @@
 //! Executable operations: the one form that front ends lower to and the interpreter executes.
 //!
-//! Element-wise arithmetic lives in tables of rows ([`crate::int`], [`crate::float`],
-//! [`crate::convert`]); everything else is a variant here. An operation knows its registers and its
-//! class for timing, so that the static description of an instruction follows from it.
+//! Tables of rows hold element-wise arithmetic ([`crate::int`], [`crate::float`], [`crate::convert`]); all
+//! other operations are variants here. An operation names its registers and its class for timing; the static
+//! description of an instruction is derived from them.
 
 use crate::access::{Address, Transfer};
 use crate::atomic::Atomic;
@@ -37,8 +37,9 @@ pub enum CarryOp {
 
 /// An operation with its operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
 pub enum Op {
-    /// Nothing: fences' relatives, prefetches, hints.
+    /// No effect: prefetches, hints.
     Nop,
     /// One integer operand.
     Int1(Int1, Reg, [Reg; 1]),
@@ -48,36 +49,28 @@ pub enum Op {
     Int3(Int3, Reg, [Reg; 3]),
     /// Four integer operands.
     Int4(Int4, Reg, [Reg; 4]),
-    /// Any function of three bits, bit by bit: truth table last.
+    /// Any function of three bits, bit by bit. The last value is the truth table.
     Lop3(Reg, [Reg; 3], u8),
-    /// Sum of three terms with carries, of machine code.
+    /// Sum of three terms with carries, as in machine code.
     Add3 {
-        /// Result.
         d: Reg,
-        /// Terms.
         s: [Reg; 3],
-        /// Which of them are complemented, a bit each. Without carries in, each of these adds a one.
+        /// Terms that are complemented, one bit each. Without carries in, each of them adds one.
         minus: u8,
-        /// Carries that are added.
         carry_in: Option<[Pred; 2]>,
-        /// Whether the sum, in more than 32 bits, carries once or more, and twice or more.
+        /// The sum has more than 32 bits: it carries once or more, and twice or more.
         carry_out: [Pred; 2],
     },
     /// A step of a carry chain: reads the carry predicate if `carry_in`, writes it if `carry_out`.
     Carry {
-        /// Which step.
         op: CarryOp,
-        /// On 64-bit operands.
+        /// The operands have 64 bits.
         wide: bool,
-        /// Result.
         d: Reg,
-        /// Operands.
         s: [Reg; 3],
-        /// The carry bit.
         carry: Pred,
-        /// Adds the carry; without it, 0, or 1 of a difference.
+        /// Adds the carry. Without it, a sum adds 0 and a difference 1.
         carry_in: bool,
-        /// Sets the carry.
         carry_out: bool,
     },
     /// One floating-point operand.
@@ -94,110 +87,85 @@ pub enum Op {
     PackedCvt(PackedCvt, Reg, [Reg; 3]),
     /// A video instruction.
     Video(Video, Reg, [Reg; 3]),
-    /// Registers into the parts of a wider one: `parts` of 8, 16 or 32 `bits`, lowest first.
+    /// Combines registers into a wider one: `parts` of 8, 16 or 32 `bits`, lowest first.
     Pack {
-        /// Result.
         d: Reg,
-        /// Parts.
         s: [Reg; 4],
-        /// Number of parts.
         parts: u8,
-        /// Bits of each.
+        /// Bits of each part.
         bits: u8,
     },
-    /// The parts of a register into registers; the reverse of `Pack`. `None` is thrown away.
+    /// Splits a register into registers; the reverse of `Pack`. A `None` part is discarded.
     Unpack {
-        /// Parts.
         d: [Option<Reg>; 4],
-        /// The whole.
+        /// The whole register.
         s: Reg,
-        /// Number of parts.
         parts: u8,
-        /// Bits of each.
+        /// Bits of each part.
         bits: u8,
     },
     /// Comparison to predicates.
     Setp {
-        /// What is compared.
         test: Comparison,
-        /// Operands.
         s: [Reg; 2],
-        /// Result and result for the complement.
+        /// Result, and result of the complement.
         d: [Pred; 2],
-        /// Combined with.
+        /// Operator and predicate that the result is combined with.
         with: (Combine, Pred),
     },
     /// Comparison to a register.
     Set {
-        /// What is compared.
         test: Comparison,
-        /// Operands.
         s: [Reg; 2],
-        /// Result.
         d: Reg,
-        /// Value where the comparison holds; zero elsewhere.
+        /// Value where the comparison holds; 0 elsewhere.
         holds: u32,
-        /// Combined with.
+        /// Operator and predicate that the result is combined with.
         with: (Combine, Pred),
     },
     /// Selection of one column, or two, by a predicate.
     Selp {
-        /// Result.
         d: Reg,
-        /// Where the predicate holds, and where not.
+        /// Value where the predicate holds, and value elsewhere.
         s: [Reg; 2],
-        /// Two columns.
+        /// The values have two columns.
         wide: bool,
-        /// The predicate.
         p: Pred,
     },
     /// Class of a floating-point number.
     Testp {
-        /// Result.
         d: Pred,
-        /// Class.
         class: TestClass,
-        /// The number.
         a: Reg,
-        /// It is an f64.
+        /// The number is an f64.
         wide: bool,
     },
     /// Predicate logic.
     PredLogic(Combine, Pred, [Pred; 2]),
-    /// Two functions of three predicates, given by their truth tables.
+    /// Two functions of three predicates, given as truth tables.
     PredLut {
-        /// Results.
         d: [Pred; 2],
-        /// Operands.
         s: [Pred; 3],
-        /// Truth tables, as those of `Lop3`.
+        /// Truth tables, as for `Lop3`.
         tables: [u8; 2],
     },
     /// Special register.
     Special(Special, Reg),
     /// Address of a local variable or parameter of the current function.
     FrameAddress {
-        /// Result.
         d: Reg,
-        /// Offset within the frame.
+        /// In bytes, within the frame.
         offset: u32,
-        /// Two columns.
+        /// The address has two columns.
         wide: bool,
     },
-    /// Whether a generic address lies in a space.
-    Isspacep {
-        /// Result.
-        d: Pred,
-        /// The space.
-        space: Space,
-        /// The address.
-        a: Reg,
-    },
+    /// Whether a generic address is in a state space.
+    Isspacep { d: Pred, space: Space, a: Reg },
     /// Load.
     Load(Transfer),
     /// Store.
     Store(Transfer),
-    /// Load or store of call parameters and the like: not an access as timing sees it.
+    /// Load of parameters of calls and similar. The timing model sees no memory access.
     FrameLoad(Transfer),
     /// See `FrameLoad`.
     FrameStore(Transfer),
@@ -211,93 +179,82 @@ pub enum Op {
     Query(Query),
     /// Copy from global to shared memory.
     AsyncCopy {
-        /// Destination.
         shared: Address,
-        /// Source.
         global: Address,
         /// Bytes written: 4, 8 or 16.
         bytes: u8,
         /// Bytes read, if fewer; the rest is zero.
         source_bytes: Option<Reg>,
-        /// Where it holds, nothing is read and all is zero.
+        /// Where it holds, nothing is read and all bytes are 0.
         ignore: Option<Pred>,
     },
     /// Closes a group of asynchronous copies.
     AsyncCommit,
-    /// Waits for asynchronous copies until this many groups are left.
+    /// Waits until at most this many groups of asynchronous copies are left.
     AsyncWait(u8),
     /// Exchange of a register between lanes.
     Shuffle {
-        /// Which lane is read.
         mode: ShuffleMode,
-        /// Result.
         d: Reg,
         /// Whether the source was in range.
         p: Pred,
-        /// Value, lane, clamp and segment mask.
+        /// Value, source lane, clamp and segment mask.
         s: [Reg; 3],
     },
     /// Vote over the executing lanes of each member mask.
     Vote {
-        /// What is asked.
         kind: Vote,
-        /// A predicate, or of a ballot a register.
+        /// A predicate; for a ballot, a register.
         d: Destination,
-        /// Each lane's vote.
         p: Pred,
-        /// Each lane's member mask.
+        /// Member mask of each lane.
         members: Reg,
     },
-    /// Lanes with equal values.
+    /// Finds the lanes with equal values.
     Match {
-        /// All, instead of any.
+        /// `match.all` instead of `match.any`.
         all: bool,
-        /// 64-bit values.
+        /// The values have 64 bits.
         wide: bool,
-        /// Result.
         d: Reg,
-        /// Whether all agree.
+        /// Whether all values are equal.
         p: Pred,
-        /// The value.
         a: Reg,
-        /// Each lane's member mask.
+        /// Member mask of each lane.
         members: Reg,
     },
     /// The active mask.
     ActiveMask(Reg),
-    /// Reduction of the first source over the executing lanes of each member mask, the second source.
+    /// Reduction of the first source over the executing lanes of each member mask (the second source).
     Redux(Redux, Reg, [Reg; 2]),
-    /// The lowest executing lane and who it is.
+    /// Elects the lowest executing lane.
     Elect {
-        /// Its number.
+        /// Number of the elected lane.
         d: Option<Reg>,
-        /// Whether this lane is it.
+        /// Whether this lane is elected.
         p: Pred,
-        /// Each lane's member mask.
+        /// Member mask of each lane.
         members: Reg,
     },
-    /// Matrix operation, by number in the kernel's table.
+    /// Matrix operation, by index in the kernel's table.
     Matrix(u16),
     /// CTA barrier.
     Barrier {
-        /// What it does.
         op: BarrierOp,
-        /// Barrier number.
         id: Reg,
-        /// Threads, if not all.
+        /// Number of threads; `None` for all of the CTA.
         threads: Option<Reg>,
-        /// Result of a reduction.
         d: Option<Destination>,
-        /// Operand of a reduction.
         p: Pred,
     },
-    /// The first executing lane's value, to all lanes of the warp.
+    /// Copies the value of the first executing lane to all lanes of the warp.
     ReadFirst(Reg, Reg),
-    /// Whether a predicate holds in an executing lane, to all lanes of the warp.
+    /// Whether a predicate holds in any executing lane, as a predicate of all lanes of the warp.
     AnyLane(Pred, Pred),
-    /// Operations in turn that are one instruction: first and count in the kernel's list.
+    /// Several operations that are one instruction: index of the first in the kernel's list, and their
+    /// number.
     Sequence(u32, u16),
-    /// What steers the groups of lanes of machine code.
+    /// Steers the groups of lanes of machine code.
     Steer(Steer),
     /// Memory fence.
     Fence,
@@ -305,38 +262,37 @@ pub enum Op {
     FenceCta,
     /// Branch.
     Branch {
-        /// Where the executing lanes go.
+        /// Instruction to which the executing lanes branch.
         target: u32,
-        /// Where they meet the others again.
+        /// Instruction where they reconverge with the others.
         reconverge: u32,
     },
     /// Indirect branch through a table.
     BranchTable {
-        /// Number of the table in the kernel.
+        /// Index of the table in the kernel.
         table: u32,
-        /// Index into it.
         index: Reg,
-        /// Where the lanes meet again.
+        /// Instruction where the lanes reconverge.
         reconverge: u32,
     },
-    /// Call, by number of the call site in the kernel.
+    /// Call, by index of the call site in the kernel.
     Call(u32),
-    /// Return; of the kernel itself, exit.
+    /// Return; in the kernel itself, exit.
     Return,
     /// Ends threads.
     Exit,
-    /// Fault on purpose.
+    /// Deliberate fault.
     Trap,
-    /// Suspends the warp for about as many nanoseconds.
+    /// Suspends the warp for about this many nanoseconds.
     Sleep(Reg),
 }
 
-/// Declares what is to be known of each operation besides how it executes: one row for each, of
+/// Declares what must be known of each operation besides how it executes. One row for each, with
 ///
-/// - its class for timing (of `Matrix`, and of what machine code has of its own, the lowering knows more) and, after a
-///   semicolon, what its lanes do where the class leaves that open or depends on the operation;
-/// - where differences between lanes come from;
-/// - its effect on control flow, if it has one; `Return` of a kernel itself is an exit, which the lowering knows;
+/// - its class for timing (the lowering refines `Matrix` and operations that only machine code has) and,
+///   after a semicolon, what its lanes do where the class does not determine it;
+/// - the source of differences between lanes;
+/// - its effect on control flow, if any (the lowering turns `Return` of a kernel itself into an exit);
 /// - its operands, destinations first.
 ///
 /// An operation without a row does not compile.
@@ -344,7 +300,8 @@ macro_rules! ops {
     (|$f:ident| $($op:ident $fields:tt: $class:expr $(; $work:expr)?, $origin:expr $(, $control:expr)? => $operands:block)*) => {
         #[allow(unused_variables, reason = "a row names what one of its columns needs")]
         impl Op {
-            /// Class for timing. `Matrix` and memory accesses to what only calls use are the lowering's to refine.
+            /// Class for timing. The lowering refines that of `Matrix` and of memory accesses to parameters
+            /// of calls.
             pub const fn class(&self) -> OpClass {
                 match self { $(Op::$op $fields => $class,)* }
             }
@@ -354,12 +311,12 @@ macro_rules! ops {
                 match self { $(Op::$op $fields => ops!(@work $class $(, $work)?),)* }
             }
 
-            /// Where differences between the lanes' results come from.
+            /// Source of differences between the lanes' results.
             pub const fn origin(&self) -> Origin {
                 match self { $(Op::$op $fields => $origin,)* }
             }
 
-            /// Effect on control flow. `Return` of a kernel itself is an exit, which the lowering knows.
+            /// Effect on control flow. The lowering turns `Return` of a kernel itself into an exit.
             #[allow(unreachable_code, reason = "a row's own effect precedes the usual one")]
             pub const fn control(&self) -> Control {
                 match self { $(Op::$op $fields => { $(return $control;)? Control::None })* }
@@ -528,7 +485,7 @@ ops! { |f|
         writes_pred(f, [p]);
         reads(f, [members], 1);
     }
-    // Its operands are in the kernel's table, as are those of `Call`: see `crate::uses`.
+    // The operands are in the kernel's table, as those of `Call` are: see `crate::uses`.
     Matrix(_): C::Tensor, Origin::Own => {}
     Barrier { op, id, threads, d, p }: C::Barrier, Origin::Warp(None), op.control() => {
         match d {
@@ -581,7 +538,7 @@ ops! { |f|
     Sleep(a): C::Nop, Origin::Operands, Control::Sleep => { reads(f, [a], 1) }
 }
 
-/// A load's: a generic address may be one of local memory.
+/// Origin of a load: a generic address may be in local memory.
 const fn origin_of(space: Space) -> Origin {
     match space {
         Space::Local | Space::Generic | Space::Texture => Origin::Lane,
@@ -610,7 +567,7 @@ impl CarryOp {
         }
     }
 
-    /// Operands that it reads.
+    /// Number of operands that it reads.
     pub const fn sources(self) -> usize {
         match self {
             CarryOp::Add | CarryOp::Sub => 2,

@@ -4,33 +4,31 @@ use crate::lanes::{Pred, Reg};
 
 /// A destination that is a register or a predicate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "the names say it")]
 pub enum Destination {
-    /// Register.
     Reg(Reg),
-    /// Predicate.
     Pred(Pred),
 }
 
-/// One use of a register by an operation.
+/// A use of a register or predicate by an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
 pub enum Use {
-    /// Reads as many columns.
+    /// Reads this many columns.
     Read(Reg, u8),
-    /// Writes as many columns.
+    /// Writes this many columns.
     Write(Reg, u8),
-    /// Reads a predicate.
     ReadPred(Pred),
-    /// Writes a predicate.
     WritePred(Pred),
 }
 
-/// An operand of an operation and what the operation does with it: by value ([`Use`]), or as a place that may be
-/// given another register or predicate.
+/// An operand of an operation and its use: by value ([`Use`]), or as a place whose register or predicate may
+/// be replaced.
 #[derive(Debug, PartialEq, Eq)]
 pub enum OperandUse<R, P> {
-    /// A register of as many columns that is read.
+    /// A register of this many columns that is read.
     Read(R, u8),
-    /// A register of as many columns that is written.
+    /// A register of this many columns that is written.
     Write(R, u8),
     /// A predicate that is read.
     ReadPred(P),
@@ -74,8 +72,8 @@ impl OperandUse<&Reg, &Pred> {
     }
 }
 
-/// Declares the walk over the operands of a type, written once: `uses` reports them by value, `operands_mut` as
-/// places. The body matches on `self`, a reference of either kind.
+/// Defines a walk over the operands of a type once for both uses: `uses` reports them by value,
+/// `operands_mut` as places. The body matches on `self`, a shared or mutable reference.
 macro_rules! walks {
     (|$self:ident, $f:ident| $body:expr) => {
         /// Reports to `f` each register and predicate that is used, destinations first.
@@ -87,7 +85,7 @@ macro_rules! walks {
             $body
         }
 
-        /// Reports to `f` the place of each register and predicate that is used, each once.
+        /// Reports to `f` the place of each register and predicate that is used, once each.
         #[allow(clippy::into_iter_on_ref, reason = "the body is of both kinds of reference")]
         pub fn operands_mut(
             &mut $self,
@@ -99,7 +97,7 @@ macro_rules! walks {
 }
 pub(crate) use walks;
 
-/// Columns of a value of 32 bits or, if it is wide, 64.
+/// Number of columns of a value of 32 bits or, if `wide`, 64.
 pub(crate) fn columns(wide: bool) -> u8 {
     1 + u8::from(wide)
 }
@@ -124,7 +122,7 @@ pub(crate) fn writes_pred<R, P>(f: &mut impl FnMut(OperandUse<R, P>), list: impl
     list.into_iter().for_each(|p| f(OperandUse::WritePred(p)));
 }
 
-/// Reports the operands of a row of a table: destination and sources, each with its columns.
+/// Reports the operands of a row of a table: destination and sources with their columns.
 pub(crate) fn row<R, P, const N: usize>(
     f: &mut impl FnMut(OperandUse<R, P>),
     columns: (u8, [u8; N]),
@@ -135,16 +133,16 @@ pub(crate) fn row<R, P, const N: usize>(
     s.into_iter().zip(columns.1).for_each(|(s, n)| f(OperandUse::Read(s, n)));
 }
 
-/// Where the differences between the results of a warp's lanes come from.
+/// The source of differences between the results of a warp's lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// From the operands only.
+    /// Only the operands.
     Operands,
-    /// From what each lane has of its own: its position, its frame, its part of a matrix. See
+    /// A property of the lane itself: its position, its frame, its part of a matrix. See
     /// [`isa::Traits::per_lane`].
     Own,
-    /// From the lane too: it reads what other lanes hold, or memory that may be its own.
+    /// The lane as well: it reads values of other lanes, or memory that may be its own.
     Lane,
-    /// From nowhere: all executing lanes get the same, or all that name the same member mask.
+    /// No source: all executing lanes, or all that name the same member mask, get the same result.
     Warp(Option<Reg>),
 }

@@ -1,4 +1,4 @@
-//! What kernels say to the host: `printf` and failed assertions.
+//! Output of kernels: `printf` and failed assertions.
 
 use crate::fault::{Outcome, Trap};
 use crate::kernel::{CallSite, Kernel};
@@ -8,10 +8,10 @@ use isa::Space;
 use kit::{LaneMask, lanes};
 use std::fmt::Write;
 
-/// Longest string that is read from a kernel.
+/// Maximum length of a string that is read from a kernel.
 const MAX_STRING: u64 = 4096;
 
-/// Executes `vprintf(format, arguments)`: appends what each lane prints to `output`.
+/// Executes `vprintf(format, arguments)`: appends the output of each lane to `output`.
 pub(crate) fn printf(
     warp: &Warp,
     kernel: &Kernel,
@@ -75,7 +75,7 @@ impl Arguments<'_> {
             return if local.holds(offset, 4) { local.column((offset / 4) as usize)[self.lane] } else { 0 };
         }
         let mut bytes = [0; 4];
-        // Arguments outside all memory print as zero.
+        // Arguments outside allocated memory print as zero.
         let _ = self.memory.read(address, &mut bytes);
         u32::from_le_bytes(bytes)
     }
@@ -88,7 +88,7 @@ impl Arguments<'_> {
     }
 }
 
-/// Formats as C's `printf` does: flags, width, precision, lengths, and the conversions that CUDA has.
+/// Formats like C's `printf`: flags, width, precision, lengths, and the conversions that CUDA has.
 fn write_formatted(format: &str, arguments: &mut Arguments<'_>, out: &mut String) {
     let mut rest = format;
     while let Some(at) = rest.find('%') {

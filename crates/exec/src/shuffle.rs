@@ -4,7 +4,7 @@ use crate::lanes::{Lanes, Pred, Reg};
 use crate::operand::Destination;
 use kit::{LaneMask, WARP_LANES, lanes};
 
-/// Which lane `shfl` reads.
+/// The source lane of `shfl`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ShuffleMode {
     /// `b` lanes lower.
@@ -17,7 +17,7 @@ pub enum ShuffleMode {
     Index,
 }
 
-/// Lane that each lane reads under `shfl`, and whether that is within its segment.
+/// The source lane of a lane in `shfl`, and whether it is within its segment.
 ///
 /// `c` holds a clamp value in bits 0-4 and a segment mask in bits 8-12 (PTX ISA, "shfl").
 pub fn shuffle_source(mode: ShuffleMode, lane: usize, b: u32, c: u32) -> (usize, bool) {
@@ -37,8 +37,8 @@ pub fn shuffle_source(mode: ShuffleMode, lane: usize, b: u32, c: u32) -> (usize,
     if within { (source as usize & 31, true) } else { (lane, false) }
 }
 
-/// Executes `shfl`. A lane that reads from one that does not execute gets that lane's register as
-/// it stands (the ISA leaves it undefined).
+/// Executes `shfl`. A lane whose source lane does not execute reads that lane's present value (undefined in
+/// the ISA).
 pub(crate) fn shfl(file: &mut Lanes<'_>, mode: ShuffleMode, d: Reg, p: Pred, [a, b, c]: [Reg; 3]) {
     let (mut out, mut within) = ([0; WARP_LANES], 0);
     {
@@ -53,16 +53,16 @@ pub(crate) fn shfl(file: &mut Lanes<'_>, mode: ShuffleMode, d: Reg, p: Pred, [a,
     file.write_pred(p, within);
 }
 
-/// What `vote` asks of the executing lanes.
+/// The question that `vote` asks about the predicates of the executing lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Vote {
-    /// All hold.
+    /// Whether all hold.
     All,
-    /// One or more hold.
+    /// Whether one or more hold.
     Any,
-    /// All hold, or none.
+    /// Whether all hold, or none.
     Uniform,
-    /// Which hold.
+    /// Mask of the lanes where it holds.
     Ballot,
 }
 
@@ -78,8 +78,8 @@ fn vote(kind: Vote, holds: LaneMask, members: LaneMask) -> LaneMask {
     if truth { !0 } else { 0 }
 }
 
-/// The executing lanes by their member mask: those that name the same members, and which of these
-/// execute. The lanes of one warp may name different masks in one instruction, each its own.
+/// The executing lanes by member mask: the lanes that name the same members, and the members that execute.
+/// Lanes of one warp may name different masks in one instruction.
 fn groups(file: &Lanes<'_>, members: Reg) -> impl Iterator<Item = (LaneMask, LaneMask)> + use<> {
     let (column, mask) = (*file.column(members), file.mask);
     let mut left = mask;
@@ -113,8 +113,8 @@ pub(crate) fn vote_sync(file: &mut Lanes<'_>, kind: Vote, d: Destination, p: Pre
     });
 }
 
-/// Executes `match.any`: each lane gets the members that have its value; or `match.all`: all members if
-/// all values agree, else none, and whether they do. Sources: value, member mask.
+/// Executes `match`. `match.any`: each lane receives the members that have its value. `match.all`: all
+/// members if all values are equal, otherwise none, and whether they are. Sources: value, member mask.
 pub(crate) fn match_sync(file: &mut Lanes<'_>, (all, wide): (bool, bool), d: Reg, p: Pred, [a, members]: [Reg; 2]) {
     let mut values = [0; WARP_LANES];
     for lane in lanes(file.mask) {
@@ -134,7 +134,7 @@ pub(crate) fn match_sync(file: &mut Lanes<'_>, (all, wide): (bool, bool), d: Reg
     });
 }
 
-/// Executes `elect`: the number of the lowest member, and who it is.
+/// Executes `elect`: the number of the lowest member, and in each lane whether it is that lane.
 pub(crate) fn elect(file: &mut Lanes<'_>, d: Option<Reg>, p: Pred, members: Reg) {
     by_group(file, members, |file, members| {
         let leader = members & members.wrapping_neg();
@@ -145,7 +145,7 @@ pub(crate) fn elect(file: &mut Lanes<'_>, d: Option<Reg>, p: Pred, members: Reg)
     });
 }
 
-/// What `redux` reduces by.
+/// The operation of `redux`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the names are the manual's")]
 pub enum Redux {
@@ -159,7 +159,8 @@ pub enum Redux {
     Xor,
 }
 
-/// Executes `redux`: every executing lane gets the reduction over its members. Sources: value, member mask.
+/// Executes `redux`: each executing lane receives the reduction over its members. Sources: value, member
+/// mask.
 pub(crate) fn redux(file: &mut Lanes<'_>, op: Redux, d: Reg, [a, members]: [Reg; 2]) {
     let column = *file.column(a);
     let combine = |x: u32, y: u32| match op {

@@ -1,21 +1,19 @@
 //! Divergence by a reconvergence stack on immediate post-dominators, as in GPGPU-Sim's SIMT stack
 //! and in the description of Fung et al., "Dynamic Warp Formation" (MICRO 2007), section 3.
 //!
-//! The top entry executes. A branch that splits its lanes turns it into the entry that waits at
-//! the reconvergence point and pushes one entry per way; an entry that arrives at its
-//! reconvergence point is popped, and the lanes go on in the one below. Ways are executed one
-//! after the other, the last pushed first: a spin lock whose holder waits in a lower entry never
-//! ends, as on GPUs before Volta.
+//! The top entry executes. A branch that splits its lanes turns the entry into one that waits at the
+//! reconvergence point and pushes one entry per path. An entry that arrives at its reconvergence point is
+//! popped, and its lanes continue in the entry below. Paths are executed one after the other, the last pushed
+//! first: a spin lock whose holder waits in a lower entry never ends, as on GPUs before Volta.
 //!
-//! The executor uses this type only through its methods, so another mechanism (per-thread program
-//! counters with convergence barriers) can stand beside it.
+//! The executor uses this type only through its methods, as it does [`crate::convergence`].
 
 use kit::LaneMask;
 
-/// The reconvergence point of ways that meet nowhere before they end.
+/// The reconvergence point of paths that do not meet before they end.
 pub const NOWHERE: u32 = u32::MAX;
 
-/// Most entries of a stack; a bound on recursion, since other growth is bounded by the program.
+/// Maximum number of entries of a stack. It bounds recursion; other growth is bounded by the program.
 const MAX_ENTRIES: usize = 16_384;
 
 #[derive(Clone, Copy, Debug, Hash)]
@@ -32,7 +30,7 @@ struct Entry {
 pub struct Frame<F> {
     /// Lanes that made the call.
     pub mask: LaneMask,
-    /// What the caller wants to remember of it.
+    /// What the caller stores about it.
     pub data: F,
 }
 
@@ -50,12 +48,12 @@ impl<F> Default for SimtStack<F> {
     }
 }
 
-/// The stack has outgrown its bound: runaway recursion.
+/// The stack has more entries than its bound: runaway recursion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overflow;
 
 impl<F> SimtStack<F> {
-    /// Starts the lanes in `mask` at `pc`.
+    /// Starts the lanes of `mask` at `pc`.
     pub fn start(&mut self, pc: u32, mask: LaneMask) {
         self.entries.clear();
         self.frames.clear();
@@ -70,7 +68,7 @@ impl<F> SimtStack<F> {
         self.entries.last().map(|e| e.pc)
     }
 
-    /// Where they are popped to wait for others, if anywhere.
+    /// Reconvergence point of the top entry, if it has one.
     #[inline]
     pub fn reconvergence(&self) -> Option<u32> {
         self.entries.last().map(|e| e.reconverge).filter(|&pc| pc != NOWHERE)
@@ -102,7 +100,7 @@ impl<F> SimtStack<F> {
         self.frames.last()
     }
 
-    /// Goes on to the next instruction in memory.
+    /// Advances to the next instruction in memory.
     #[inline]
     pub fn advance(&mut self) {
         if let Some(top) = self.entries.last_mut() {
@@ -113,8 +111,8 @@ impl<F> SimtStack<F> {
         }
     }
 
-    /// Lanes `taken` go to `target`, the other active ones to the next instruction; they meet at
-    /// `reconverge`. Returns whether they went different ways.
+    /// Sends the lanes `taken` to `target` and the other active lanes to the next instruction; they meet at
+    /// `reconverge`. Returns whether they diverge.
     ///
     /// # Errors
     /// [`Overflow`].
@@ -135,8 +133,8 @@ impl<F> SimtStack<F> {
         Ok(diverged)
     }
 
-    /// Each lane of the active mask goes to one of `ways`, which partition it; they meet at
-    /// `reconverge`. Returns whether there was more than one way.
+    /// Sends each active lane to its target in `ways`, which partition the active mask; they meet at
+    /// `reconverge`. Returns whether they diverge.
     ///
     /// # Errors
     /// [`Overflow`].
@@ -159,7 +157,7 @@ impl<F> SimtStack<F> {
         Ok(ways.len() > 1)
     }
 
-    /// Lanes `mask` call the function at `target`; all active lanes then go on at the next
+    /// Lanes `mask` call the function at `target`; afterwards all active lanes continue at the next
     /// instruction.
     ///
     /// # Errors
@@ -184,8 +182,8 @@ impl<F> SimtStack<F> {
         Ok(())
     }
 
-    /// Lanes `mask` return from the innermost call; the other active lanes go on at the next
-    /// instruction. Take the calls that ended with [`SimtStack::finished_frame`].
+    /// Lanes `mask` return from the innermost call; the other active lanes advance. Take the calls that ended
+    /// with [`SimtStack::finished_frame`].
     pub fn ret(&mut self, mask: LaneMask) {
         let depth = self.frames.len() as u32;
         if let Some(top) = self.entries.last_mut() {
@@ -197,8 +195,8 @@ impl<F> SimtStack<F> {
         self.settle();
     }
 
-    /// Lanes `mask` exit; the other active lanes go on at the next instruction. Take the calls
-    /// that ended with [`SimtStack::finished_frame`].
+    /// Lanes `mask` exit; the other active lanes advance. Take the calls that ended with
+    /// [`SimtStack::finished_frame`].
     pub fn exit(&mut self, mask: LaneMask) {
         if let Some(top) = self.entries.last_mut() {
             top.pc += 1;
@@ -210,15 +208,15 @@ impl<F> SimtStack<F> {
         self.settle();
     }
 
-    /// Takes an innermost call that no lane is in any more.
+    /// Removes an innermost call that no lane is in any more, and returns it.
     #[inline]
     pub fn finished_frame(&mut self) -> Option<Frame<F>> {
         let depth = self.entries.last().map_or(0, |e| e.depth);
         if self.frames.len() as u32 > depth { self.frames.pop() } else { None }
     }
 
-    /// Turns the top entry into the one that waits at `reconverge`. If it would only be popped
-    /// there (a loop's further iterations), the one below, which holds its lanes, waits instead.
+    /// Turns the top entry into one that waits at `reconverge`. If it would only be popped there (further
+    /// iterations of a loop), the entry below, which contains its lanes, waits instead.
     fn split(&mut self, reconverge: u32) {
         if let Some(top) = self.entries.last_mut() {
             top.pc = reconverge;
@@ -239,7 +237,7 @@ impl<F> SimtStack<F> {
         Ok(())
     }
 
-    /// Pops what has arrived or is empty.
+    /// Pops entries that have arrived or are empty.
     fn settle(&mut self) {
         while let Some(top) = self.entries.last()
             && (top.mask == 0 || top.pc == top.reconverge)

@@ -17,9 +17,9 @@ pub enum Special {
     NctaidY,
     NctaidZ,
     Laneid,
-    /// Number of the warp in its CTA.
+    /// Index of the warp in its CTA.
     Warpid,
-    /// Warps that an SM can hold.
+    /// Maximum number of warps of an SM.
     Nwarpid,
     Smid,
     Nsmid,
@@ -35,22 +35,22 @@ pub enum Special {
     ClockHi,
     /// Cycle counter; two columns.
     Clock64,
-    /// Time in nanoseconds, two columns: the cycle counter, as if the clock were 1 GHz.
+    /// Time in nanoseconds, two columns: the cycle counter at a nominal clock of 1 GHz.
     GlobalTimer,
-    /// Low word of it.
+    /// Low word of the time.
     GlobalTimerLo,
-    /// High word of it.
+    /// High word of the time.
     GlobalTimerHi,
     DynamicSmemSize,
     TotalSmemSize,
-    /// A register that exists but counts nothing here (performance monitors, clusters of one CTA).
+    /// A register that exists but reads as 0 here (performance monitors, clusters of one CTA).
     Zero,
-    /// The same, one: sizes of clusters.
+    /// A register that reads as 1 here: sizes of clusters.
     One,
 }
 
 impl Special {
-    /// The register that PTX calls `name` (with its `%`) and `component` (0 to 3) of it.
+    /// The register that PTX calls `name` (with its `%`), and its `component` (0 to 3).
     pub fn from_name(name: &str, component: Option<usize>) -> Option<Self> {
         use Special::*;
         let vector = |xyz: [Special; 3]| component.map_or(Some(xyz[0]), |c| Some(*xyz.get(c).unwrap_or(&Zero)));
@@ -104,7 +104,7 @@ impl Special {
         matches!(self, Clock | ClockHi | Clock64 | GlobalTimer | GlobalTimerLo | GlobalTimerHi)
     }
 
-    /// Columns: 2 for the 64-bit ones.
+    /// Number of columns: 2 for 64-bit registers.
     pub const fn columns(self) -> u8 {
         match self {
             Special::Clock64 | Special::GlobalTimer => 2,

@@ -1,4 +1,4 @@
-//! What all SMs share: device memory, the launches that run, and the kernels' output.
+//! State that all SMs share: device memory, running launches, output of kernels.
 
 use crate::image::{ImageError, Images};
 use crate::kernel::LoadedModule;
@@ -6,7 +6,7 @@ use crate::launch::Launch;
 use crate::memory::{DeviceMemory, MemoryError};
 use isa::{Image, KernelId};
 
-/// What special registers say of the GPU.
+/// Properties of the GPU that special registers report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GpuFacts {
     /// SMs: `%nsmid`.
@@ -21,14 +21,13 @@ impl Default for GpuFacts {
     }
 }
 
-/// The state of the device apart from the SMs.
+/// State of the device outside its SMs.
 #[derive(Debug, Default)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct DeviceState {
-    /// Device memory.
     pub memory: DeviceMemory,
-    /// What special registers say of the GPU.
     pub gpu: GpuFacts,
-    /// What kernels have printed and nobody has taken yet.
+    /// Output of kernels that has not been taken yet.
     pub output: String,
     images: Images,
     launches: Vec<Option<Launch>>,
@@ -43,27 +42,27 @@ impl DeviceState {
     /// Places the variables of `module` in device memory.
     ///
     /// # Errors
-    /// If the memory is full or another module lies there.
+    /// If the memory is full or another module occupies the addresses.
     pub fn load(&mut self, module: &LoadedModule) -> Result<(), MemoryError> {
         module.place(&mut self.memory)
     }
 
-    /// Makes a texture or surface known; returns the handle that kernels take.
+    /// Registers a texture or surface and returns the handle that kernels take.
     ///
     /// # Errors
-    /// If there is no such image, or not enough memory behind it.
+    /// If the description is impossible, or the memory is not allocated.
     pub fn add_image(&mut self, image: Image) -> Result<u64, ImageError> {
         self.images.add(image, &self.memory)
     }
 
-    /// Makes a launch known; its id is what [`isa::WarpStream::start_cta`] takes.
+    /// Registers a launch; [`isa::WarpStream::start_cta`] takes the returned id.
     pub fn add_launch(&mut self, mut launch: Launch) -> KernelId {
         launch.resolve_constants(&self.memory);
         self.launches.push(Some(launch));
         KernelId::from(self.launches.len() - 1)
     }
 
-    /// Forgets a launch that has ended.
+    /// Removes a launch that has ended.
     pub fn end_launch(&mut self, id: KernelId) {
         if let Some(launch) = self.launches.get_mut(id.index()) {
             *launch = None;
@@ -89,7 +88,7 @@ pub(crate) struct Parts<'a> {
     pub memory: &'a mut DeviceMemory,
     pub output: &'a mut String,
     pub images: &'a Images,
-    /// The launch asked for, if it has not ended.
+    /// The launch, if it has not ended.
     pub launch: Option<&'a Launch>,
     pub gpu: GpuFacts,
 }

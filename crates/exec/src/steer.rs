@@ -1,71 +1,70 @@
-//! How instructions of machine code steer the lanes of a warp, and what barriers do.
+//! Instructions of machine code that steer the lanes of a warp, and barrier operations.
 
 use crate::lanes::{Pred, Reg};
 use crate::operand::Destination;
 use isa::Control;
 
-/// What a barrier instruction does.
+/// The operation of a barrier instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BarrierOp {
     /// Arrives and waits.
     Sync,
-    /// Arrives.
+    /// Arrives and does not wait.
     Arrive,
     /// Arrives, waits, and counts the threads whose predicate holds.
     RedPopc,
-    /// Arrives, waits, and tells whether all predicates hold.
+    /// Arrives, waits, and returns whether all predicates hold.
     RedAnd,
-    /// Arrives, waits, and tells whether a predicate holds.
+    /// Arrives, waits, and returns whether a predicate holds.
     RedOr,
 }
 
-/// What an instruction does to the groups of lanes of its warp.
+/// Effect of an instruction on the groups of lanes of its warp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
 pub enum Steer {
-    /// `BSSY`: the executing lanes will meet at convergence barrier number and register, and go on from
-    /// an instruction.
+    /// `BSSY`: number and register of a convergence barrier; the executing lanes will meet there and continue
+    /// at the instruction.
     Gather(u8, Reg, u32),
-    /// `BSYNC`: waits for the lanes of convergence barrier number and register.
+    /// `BSYNC`: waits for the lanes of a convergence barrier, given as number and register.
     Meet(u8, Reg),
-    /// `BREAK`: the lanes where the guard and the predicate hold will not come to convergence barrier
-    /// number and register.
+    /// `BREAK`: the lanes where the guard and the predicate hold leave a convergence barrier, given as number
+    /// and register.
     Leave(u8, Reg, Pred),
-    /// `WARPSYNC`: waits for the lanes in a register; true: lanes that name others go on apart
-    /// (`.EXCLUSIVE`).
+    /// `WARPSYNC`: waits for the lanes in a register. If true (`.EXCLUSIVE`), lanes that name different lanes
+    /// continue separately.
     WarpSync(Reg, bool),
-    /// `WARPSYNC.COLLECTIVE`: the lanes in a register run the next instructions as one group, up to
-    /// `ENDCOLLECTIVE`, which sends each to the byte address that a second register now takes.
+    /// `WARPSYNC.COLLECTIVE`: the lanes in a register execute the next instructions as one group, up to
+    /// `ENDCOLLECTIVE`, which sends each lane to the byte address that the second register holds now.
     Collective(Reg, Reg, u32),
     /// `YIELD`.
     Yield,
-    /// `BRA`, `CALL`: to an instruction, where the guard and the predicate hold.
+    /// `BRA`, `CALL`: to an instruction, in the lanes where the guard and the predicate hold.
     Branch(u32, Pred),
-    /// `BRA.U.ANY`: all active lanes go, if the guard and the predicate hold in one of them.
+    /// `BRA.U.ANY`: all active lanes branch if the guard and the predicate hold in one of them.
     BranchIfAny(u32, Pred),
-    /// `BRA.DIV` (true) and `BRA.CONV` (false): if the lanes in the register do not all execute it, or do.
+    /// `BRA.DIV` (true): branches if some of the lanes in the register do not execute it. `BRA.CONV` (false):
+    /// if all do.
     BranchIfDiverged(u32, Reg, bool),
-    /// `BRX`, `BRXU`, `RET`: to the byte address in a register plus a number, where the guard and the
-    /// predicate hold.
+    /// `BRX`, `BRXU`, `RET`: to the byte address in a register plus an offset, in the lanes where the guard
+    /// and the predicate hold.
     BranchIndirect(Reg, i64, Pred),
-    /// `EXIT`, where the guard and the predicate hold.
+    /// `EXIT`, in the lanes where the guard and the predicate hold.
     Exit(Pred),
     /// `BAR`.
     CtaBarrier {
-        /// What it does.
         op: BarrierOp,
-        /// Barrier number.
         id: Reg,
-        /// Threads, if not all.
+        /// Number of threads; `None` for all of the CTA.
         threads: Option<Reg>,
-        /// Takes the count of a reduction.
+        /// Receives the result of a reduction.
         d: Option<Destination>,
-        /// Operand of a reduction.
         p: Pred,
     },
 }
 
 impl BarrierOp {
-    /// Effect on control flow.
+    /// Effect on control flow, as the timing model sees it.
     pub const fn control(self) -> Control {
         match self {
             BarrierOp::Arrive => Control::BarrierArrive,

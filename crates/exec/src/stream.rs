@@ -1,4 +1,4 @@
-//! Live execution as a stream of dynamic instructions: what the timing model drives.
+//! Live execution as a stream of dynamic instructions, which the timing model drives.
 
 use crate::fault::Trap;
 use crate::interpret::{Environment, execute};
@@ -13,8 +13,7 @@ use isa::{
 use kit::LaneMask;
 use std::sync::Arc;
 
-/// The warps and CTAs resident on one SM. Slots are made as they are first used and keep their
-/// storage.
+/// The warps and CTAs resident on one SM. Slots are created at their first use and keep their storage.
 #[derive(Debug, Default)]
 pub struct LiveStream {
     warps: Vec<Warp>,
@@ -22,7 +21,7 @@ pub struct LiveStream {
 }
 
 impl LiveStream {
-    /// No resident CTAs.
+    /// Creates a stream without resident CTAs.
     pub fn new() -> Self {
         Self::default()
     }
@@ -37,23 +36,23 @@ impl LiveStream {
         self.warps.get(warp.index())?.kernel.as_ref()
     }
 
-    /// Columns and predicates of a resident warp, for tests of single instructions: R0 and on first, 8
-    /// more, UR0 and on; P0 to P6, UP0 to UP6.
+    /// Columns and predicates of a resident warp, for tests of single instructions. Columns: the general
+    /// registers, 8 more, then the uniform registers. Predicates: P0 to P6, then UP0 to UP6.
     #[doc(hidden)]
     pub fn registers_mut(&mut self, warp: WarpSlot) -> Option<(&mut [Column], &mut [LaneMask])> {
         let warp = self.warps.get_mut(warp.index())?;
         Some((&mut warp.regs, &mut warp.preds))
     }
 
-    /// Bytes of host memory that the resident warps' registers, local and shared memory take.
+    /// Bytes of host memory of the resident warps' registers, local and shared memory.
     pub fn resident_bytes(&self) -> u64 {
         let warps: u64 = self.warps.iter().map(|w| 128 * w.regs.len() as u64 + 32 * u64::from(w.local.bytes())).sum();
         let ctas: u64 = self.ctas.iter().map(|c| u64::from(c.shared.bytes())).sum();
         warps + ctas
     }
 
-    /// Gives all warps that wait for the reduction of a barrier its result. The first of them that
-    /// goes on calls this: by the contract, the barrier is complete then.
+    /// Writes the result of a barrier's reduction to all warps that wait for it. The first of them that
+    /// continues calls this; by the contract, the barrier is complete then.
     #[cold]
     #[inline(never)]
     fn finish_reduction(&mut self, cta: usize, barrier: u8) {
@@ -148,7 +147,7 @@ impl WarpStream for LiveStream {
 }
 
 impl LiveStream {
-    /// Executes the next instruction of a warp, which `before` sees as that instruction finds it.
+    /// Executes the next instruction of a warp. `before` sees the state before the instruction.
     #[inline(always)]
     fn advance(
         &mut self,
@@ -168,7 +167,7 @@ impl LiveStream {
         out.reconverge = warp.reconvergence().map(Pc);
         let cta = &mut self.ctas[warp.cta as usize];
         let Parts { memory, output, images, launch, gpu } = shared.split(warp.launch);
-        // A launch stays known as long as its CTAs are resident.
+        // A launch exists as long as its CTAs are resident.
         let Some(launch) = launch else { return Ok(()) };
         let mut env = Environment {
             memory,
@@ -194,14 +193,14 @@ impl LiveStream {
     }
 }
 
-/// Says where and who.
+/// Adds the place and the thread to a trap.
 #[cold]
 fn fault(kernel: &Kernel, warp: &Warp, cta: Dim3, pc: Pc, trap: Trap) -> Box<Fault> {
     let lane = (trap.lanes.trailing_zeros() as usize).min(31);
     Box::new(Fault { what: trap.what, spot: spot(kernel, pc), cta, thread: warp.thread(lane), lanes: trap.lanes })
 }
 
-/// Where in its program an instruction is.
+/// The place of an instruction in its program.
 pub(crate) fn spot(kernel: &Kernel, pc: Pc) -> SourceSpot {
     let program = &kernel.program;
     let source = program.source(pc);

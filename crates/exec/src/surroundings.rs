@@ -5,7 +5,7 @@ use crate::special::Special;
 use crate::state::GpuFacts;
 use isa::{Dim3, StepContext};
 
-/// What special registers read, apart from what each thread knows.
+/// The values that special registers read, except those that each thread has.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Surroundings<'a> {
     pub context: StepContext,
@@ -17,7 +17,7 @@ pub(crate) struct Surroundings<'a> {
 }
 
 impl Surroundings<'_> {
-    /// Value of `special` in `lane`; positions in the CTA are the warp's to know.
+    /// Value of `special` in `lane`; the warp knows the positions in the CTA.
     #[inline]
     pub fn value(&self, special: Special, lane: usize) -> u64 {
         use Special::*;

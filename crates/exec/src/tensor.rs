@@ -9,16 +9,15 @@ use crate::operand::{columns, reads, row, walks, writes};
 use isa::{Access, CacheOp, DynInst, MemAccess, OpClass, Space};
 use kit::{LaneMask, WARP_LANES};
 
-/// Where `wmma.load` and `wmma.store` find a matrix.
+/// The matrix in memory that `wmma.load` or `wmma.store` accesses.
 #[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct MatrixMemory {
-    /// Where each element lies in registers and in memory.
+    /// Position of each element in registers and in memory.
     pub elements: Vec<MemoryElement>,
-    /// State space.
     pub space: Space,
-    /// Address of the matrix.
     pub address: Address,
-    /// Elements from row to row.
+    /// Distance between rows, in elements.
     pub stride: Reg,
     /// Register columns of the fragment.
     pub registers: Vec<Reg>,
@@ -26,48 +25,40 @@ pub struct MatrixMemory {
 
 /// A matrix operation with its operands. Lists of registers are lists of columns.
 #[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "the names say it")]
 pub enum MatrixOp {
     /// `ldmatrix`.
     LoadTiles {
-        /// State space.
         space: Space,
-        /// Address of each lane's row.
+        /// Address of the row of each lane.
         address: Address,
         /// One column per tile.
         d: Vec<Reg>,
-        /// `.trans`.
         trans: bool,
     },
     /// `stmatrix`.
     StoreTiles {
-        /// State space.
         space: Space,
-        /// Address of each lane's row.
+        /// Address of the row of each lane.
         address: Address,
         /// One column per tile.
         s: Vec<Reg>,
-        /// `.trans`.
         trans: bool,
     },
     /// `movmatrix`.
-    Transpose {
-        /// Result.
-        d: Reg,
-        /// Operand.
-        s: Reg,
-    },
+    Transpose { d: Reg, s: Reg },
     /// `mma` and `wmma.mma`.
     Multiply {
-        /// How.
+        /// Types, shape and modifiers.
         plan: Box<Mma>,
         /// D, A, B, C.
         registers: [Vec<Reg>; 4],
     },
     /// A step of `mma.m8n8k4` with half-precision factors, as sm_70 executes it.
     Step {
-        /// The whole multiplication.
+        /// Plan of the whole multiplication.
         plan: Box<Mma>,
-        /// The first of the accumulator's registers that the step has.
+        /// First of the accumulator's registers that the step computes.
         first: usize,
         /// D, A, B, C: two columns each.
         registers: [[Reg; 2]; 4],
@@ -90,8 +81,8 @@ impl MatrixOp {
         }
     }
 
-    /// Memory access for timing. A lane's elements in `wmma.load` and `wmma.store` count as one
-    /// access of 16 bytes at the first of them.
+    /// Memory access as seen by timing. The elements of a lane in `wmma.load` and `wmma.store` count as one
+    /// access of 16 bytes at the first element.
     pub const fn memory(&self) -> Option<MemAccess> {
         let (space, access) = match self {
             MatrixOp::LoadTiles { space, .. } => (*space, Access::Load),
@@ -133,7 +124,7 @@ impl MatrixOp {
         }
     });
 
-    /// Executes it for the whole warp; these instructions demand that all lanes take part.
+    /// Executes it for the whole warp: these instructions require all lanes to take part.
     pub(crate) fn run(&self, file: &mut Lanes<'_>, m: &mut Spaces<'_>, out: &mut DynInst) -> Outcome {
         match self {
             MatrixOp::LoadTiles { space, address, d, trans } => {
@@ -161,7 +152,7 @@ impl MatrixOp {
                 file.write(*d, &column);
             }
             MatrixOp::Multiply { plan, registers: [d, a, b, c] } => {
-                // At most eight columns each.
+                // Each operand has at most eight columns.
                 let mut operands = [[[0; WARP_LANES]; 16]; 3];
                 for (operand, registers) in operands.iter_mut().zip([a, b, c]) {
                     operand.iter_mut().zip(registers).for_each(|(column, &r)| *column = *file.column(r));
@@ -183,7 +174,7 @@ impl MatrixOp {
     }
 }
 
-/// Lanes whose addresses count for as many tiles.
+/// Lanes whose addresses are used for this number of tiles.
 const fn tile_lanes(tiles: usize) -> LaneMask {
     match tiles {
         1 => 0xff,
@@ -197,7 +188,7 @@ fn rows(words: &[Column; 4]) -> [[u32; 4]; WARP_LANES] {
     std::array::from_fn(|lane| std::array::from_fn(|k| words[k][lane]))
 }
 
-/// Loads through any space; addresses become relative to it. Returns the space that was found.
+/// Loads through any space; addresses become relative to it. Returns the space.
 fn load<const N: usize>(
     m: &mut Spaces<'_>,
     space: Space,
@@ -215,7 +206,7 @@ fn load<const N: usize>(
     Ok(space)
 }
 
-/// The same for stores.
+/// The same for a store.
 fn store<const N: usize>(
     m: &mut Spaces<'_>,
     space: Space,

@@ -1,4 +1,4 @@
-//! The operands of an instruction, those in the tables of its kernel among them.
+//! The operands of an instruction, including those in the tables of its kernel.
 
 use crate::kernel::CallSite;
 use crate::lanes::{Pred, Reg};
@@ -6,7 +6,7 @@ use crate::op::Op;
 use crate::operand::{OperandUse, Use};
 use crate::tensor::MatrixOp;
 
-/// Reports to `f` all registers and predicates that an operation uses, those of matrices and calls among them.
+/// Reports to `f` all registers and predicates of an operation, including those of matrices and calls.
 pub fn uses(op: &Op, matrix: &[MatrixOp], calls: &[CallSite], f: &mut impl FnMut(Use)) {
     match op {
         Op::Matrix(number) => matrix[usize::from(*number)].uses(f),
@@ -15,7 +15,7 @@ pub fn uses(op: &Op, matrix: &[MatrixOp], calls: &[CallSite], f: &mut impl FnMut
     }
 }
 
-/// Reports to `f` the places of the same, so that they can be given other registers and predicates.
+/// Reports to `f` the places of the same operands, so that their registers and predicates can be replaced.
 pub fn operands_mut(
     op: &mut Op,
     matrix: &mut [MatrixOp],

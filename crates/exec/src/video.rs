@@ -4,12 +4,11 @@ use crate::lanes::{Lanes, Reg};
 use kit::lanes;
 use num::video::{self, Destination, Part, Simd, Source, Then, Vmad};
 
-/// The part of a source register that a scalar instruction takes, and its sign.
+/// The part of a source register that a scalar instruction reads, and whether it is signed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct Selected {
-    /// The part.
     pub part: Part,
-    /// It is a signed number.
     pub signed: bool,
 }
 
@@ -21,27 +20,20 @@ impl Selected {
 
 /// A video instruction without its registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "the names say it")]
 pub enum Video {
     /// `vadd`, `vset` and so on.
     Scalar {
-        /// The operation proper.
         op: video::VideoOp,
-        /// First and second source.
         sources: [Selected; 2],
         /// The destination's type is signed.
         signed: bool,
-        /// `.sat`.
         sat: bool,
-        /// What is done with the third operand.
+        /// Operation with the third operand.
         then: Then,
     },
     /// `vmad`.
-    Mad {
-        /// Factors.
-        sources: [Selected; 2],
-        /// Its modifiers.
-        flags: Vmad,
-    },
+    Mad { sources: [Selected; 2], flags: Vmad },
     /// `vadd2`, `vset4` and so on.
     Simd(video::VideoOp, Simd),
 }

@@ -1,4 +1,4 @@
-//! Resident warps and CTAs: what they hold between instructions.
+//! Resident warps and CTAs: their state between instructions.
 
 use crate::convergence::Convergence;
 use crate::kernel::{Kernel, Place, RegisterPlace};
@@ -12,14 +12,14 @@ use kit::{LaneMask, WARP_LANES};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-/// What a call remembers.
+/// Data that a call stores on the stack.
 #[derive(Clone, Copy, Debug, Hash)]
 pub(crate) struct CallData {
-    /// Number of the call site in the kernel.
+    /// Index of the call site in the kernel.
     pub site: u32,
-    /// Frame of the caller in local memory.
+    /// Offset in local memory of the caller's frame.
     pub caller_frame: u32,
-    /// Frame of the function.
+    /// Offset in local memory of the function's frame.
     pub frame: u32,
 }
 
@@ -32,29 +32,29 @@ pub(crate) struct PendingReduction {
     pub mask: LaneMask,
 }
 
-/// A resident warp. Slots keep their storage from warp to warp.
+/// A resident warp. A slot keeps its storage for the next warp.
 #[derive(Debug, Default)]
 pub(crate) struct Warp {
     pub launch: KernelId,
     pub kernel: Option<Arc<Kernel>>,
-    /// Whether that is machine code: asked for at every step.
+    /// Whether that is machine code. A copy, since every step reads it.
     pub is_machine_code: bool,
     /// Slot of its CTA.
     pub cta: u16,
-    /// Number in its CTA.
+    /// Index in its CTA.
     pub index: u32,
-    /// Where its lanes are, in PTX.
+    /// Program counters and active lanes in PTX.
     pub stack: SimtStack<CallData>,
-    /// Where its lanes are, in machine code.
+    /// Program counters and active lanes in machine code.
     pub groups: Convergence,
     pub regs: Vec<Column>,
     pub preds: Vec<LaneMask>,
     pub local: LocalMemory,
     /// Registers saved across recursive calls.
     pub saved: Vec<Column>,
-    /// Predicates saved likewise.
+    /// Predicates saved across recursive calls.
     pub saved_preds: Vec<LaneMask>,
-    /// Positions in the CTA.
+    /// `%tid`: positions of the threads in the CTA.
     pub tid: [Column; 3],
     pub pending: Option<PendingReduction>,
 }
@@ -93,7 +93,7 @@ impl Warp {
         if self.is_machine_code { self.groups.pc() } else { self.stack.pc() }
     }
 
-    /// Where the active lanes wait for others; `None` if there are none.
+    /// Reconvergence point of the active lanes; `None` if they wait for no others.
     #[inline]
     pub fn reconvergence(&self) -> Option<u32> {
         if self.is_machine_code { self.groups.reconvergence() } else { self.stack.reconvergence() }
@@ -104,7 +104,7 @@ impl Warp {
         if self.is_machine_code { self.groups.live() } else { self.stack.live() }
     }
 
-    /// Sets the positions of 32 threads of a CTA from thread number `first` on, row by row.
+    /// Sets the positions of 32 threads of a CTA, starting with thread number `first`, row by row.
     fn place_threads(&mut self, block: Dim3, first: u64) {
         let [x, y, z] = &mut self.tid;
         let (mut at, mut lane) = (block.position(first), 0);
@@ -128,7 +128,7 @@ impl Warp {
         self.stack.frame().map_or(0, |f| f.data.frame)
     }
 
-    /// A number of all that it does next depends on, except for what it shares with other warps.
+    /// A hash of everything that determines what it does next, except state that it shares with other warps.
     pub fn digest(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         (&self.stack, &self.groups, &self.regs, &self.preds).hash(&mut hasher);
@@ -141,7 +141,7 @@ impl Warp {
         Dim3::new(self.tid[0][lane], self.tid[1][lane], self.tid[2][lane])
     }
 
-    /// Takes the calls that have ended off the stack and restores what they saved.
+    /// Removes the calls that have ended from the stack and restores the registers that they saved.
     #[inline]
     pub fn end_calls(&mut self, kernel: &Kernel) {
         while let Some(frame) = self.stack.finished_frame() {
@@ -158,7 +158,7 @@ impl Warp {
         }
     }
 
-    /// Puts the registers that the next instruction reads into `columns`.
+    /// Copies the registers that the next instruction reads into `columns`.
     pub fn read_operands(&self, columns: &mut Vec<Column>) {
         let (Some(kernel), Some(pc)) = (&self.kernel, self.pc()) else { return };
         let program = &kernel.program;
@@ -191,7 +191,7 @@ impl Warp {
     }
 }
 
-/// A barrier reduction: of the phase that is gathering arrivals.
+/// A barrier reduction in the phase that collects arrivals.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reduction {
     pub count: u32,
@@ -214,7 +214,7 @@ impl Reduction {
     }
 }
 
-/// Barriers that a CTA has.
+/// Number of barriers of a CTA.
 pub(crate) const BARRIERS: usize = 16;
 
 /// A resident CTA.
@@ -242,7 +242,7 @@ pub(crate) fn column(warp: &Warp, kernel: &Kernel, reg: Reg) -> Column {
     if reg.is_constant() { kernel.constants[(reg.0 - Reg::CONSTANTS) as usize] } else { warp.regs[reg.0 as usize] }
 }
 
-/// The value that an argument holds in one lane.
+/// The value of an argument in one lane.
 pub(crate) fn argument(warp: &Warp, kernel: &Kernel, place: Place, lane: usize) -> u64 {
     let word = |k: u32| match place {
         Place::Register(reg, columns) if k < u32::from(columns) => column(warp, kernel, Reg(reg.0 + k as u16))[lane],

@@ -3,7 +3,7 @@
 use exec::op::Op;
 use isa::{Access, CacheOp, MemAccess, Space};
 
-/// What a memory instruction is to the timing model.
+/// The memory access of an instruction, as the timing model sees it.
 pub(crate) fn mem_access(op: &Op, cache: CacheOp) -> Option<MemAccess> {
     Some(match op {
         Op::Load(t) => MemAccess { space: t.space, access: Access::Load, bytes: t.format.total_bytes(), cache },
@@ -12,7 +12,7 @@ pub(crate) fn mem_access(op: &Op, cache: CacheOp) -> Option<MemAccess> {
             let access = if a.d.is_some() { Access::Atomic } else { Access::Reduction };
             MemAccess { space: a.space, access, bytes: a.ty.bytes(), cache }
         }
-        // Of a texel only its place counts.
+        // The timing model needs only the texel's address, not its size.
         Op::Fetch(_) => MemAccess { space: Space::Texture, access: Access::Load, bytes: 4, cache },
         Op::Surface(access) => access.mem_access(),
         Op::AsyncCopy { bytes, .. } => {

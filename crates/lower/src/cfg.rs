@@ -1,20 +1,20 @@
 //! Control-flow graphs: basic blocks, immediate post-dominators.
 //!
-//! Works on a list of successors per instruction and knows nothing of a front end.
+//! Works on a list of successors per instruction and is independent of the front end.
 
 use kit::BitSet;
 
-/// Where control goes from an instruction.
+/// Successors of an instruction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Flow {
-    /// To the next instruction in memory.
+    /// Continues at the next instruction in memory.
     pub falls_through: bool,
-    /// To these instructions.
+    /// May jump to these instructions.
     pub targets: Vec<u32>,
 }
 
 impl Flow {
-    /// Straight on.
+    /// Only the next instruction.
     pub const fn next() -> Self {
         Self { falls_through: true, targets: Vec::new() }
     }
@@ -23,7 +23,7 @@ impl Flow {
 /// The graph of one function's instructions, numbered from 0.
 #[derive(Clone, Debug)]
 pub struct Graph {
-    /// First instruction of each block, ascending.
+    /// First instruction of each block, in ascending order.
     starts: Vec<u32>,
     /// Block of each instruction.
     block_of: Vec<u32>,
@@ -88,8 +88,8 @@ impl Graph {
         &self.successors[block]
     }
 
-    /// First instruction of the immediate post-dominator of each block; `None` if that is the end
-    /// of the function. Loops without a way out count as if they could end.
+    /// First instruction of the immediate post-dominator of each block; `None` if that is the end of the
+    /// function. Infinite loops are treated as if they could end.
     pub fn post_dominators(&self) -> Vec<Option<u32>> {
         let blocks = self.blocks();
         let end = blocks;
@@ -110,7 +110,7 @@ impl Graph {
     }
 }
 
-/// Blocks from which the end is reached, the end first, in reverse postorder of the reversed graph.
+/// Blocks from which the end can be reached, the end first, in reverse postorder of the reversed graph.
 fn reverse_postorder_from_end(successors: &[Vec<usize>]) -> Vec<usize> {
     let end = successors.len();
     let mut predecessors = vec![Vec::new(); end + 1];

@@ -1,16 +1,16 @@
-//! Which registers may be written in only a part of a warp's live threads: what a compiler would mark
-//! for designs that keep a register once for the whole warp ([`isa::Traits::partial`]).
+//! Registers that may be written in only a part of a warp's live threads. Designs that keep one copy of a
+//! register for the whole warp expect a compiler to mark these ([`isa::Traits::partial`]).
 //!
-//! A forward analysis of the whole kernel, to the smallest fixed point. Before each basic block it
-//! knows the registers that may *vary*, that is differ between lanes that are together there, and
-//! whether live lanes may be *apart*, elsewhere. A value varies that is computed from others that do,
-//! read from a thread's position or its own memory, exchanged between lanes, or written apart. Loads
-//! from global, shared and constant memory at addresses that do not vary give one value, as in LLVM's
-//! divergence analysis: all lanes read at once. A branch on what varies sets lanes apart:
+//! A forward analysis of the whole kernel, to the smallest fixed point. Before each basic block it holds the
+//! registers that may *vary*, that is differ between lanes that execute together, and whether live lanes may
+//! be *apart*, at another program counter. A value varies if it is computed from values that do, read from a
+//! thread's position or its own memory, exchanged between lanes, or written while lanes are apart. Loads from
+//! global, shared and constant memory at addresses that do not vary give one value, as in LLVM's divergence
+//! analysis: all lanes read at once. A branch on a value that varies sets lanes apart:
 //!
-//! - PTX: up to the reconvergence point that the lowering computed, and in functions called there.
-//!   Where lanes return early, to the end of the function.
-//! - Machine code: until a `BSYNC` at which all live lanes meet for sure; see [`groups`].
+//! - PTX: up to the reconvergence point that the lowering computed, and in functions called before it. Where
+//!   lanes return early, to the end of the function.
+//! - Machine code: until a `BSYNC` at which all live lanes certainly meet; see [`groups`].
 //!
 //! Lanes that have exited are not apart. Functions of PTX start with all registers varying.
 
@@ -46,17 +46,17 @@ struct Analysis<'a> {
     machine: Option<Groups<'a>>,
     columns: usize,
     graph: Graph,
-    /// What is known before each block that is reached.
+    /// State before each block that is reached.
     before: Vec<Option<State>>,
-    /// Blocks to look at once more.
+    /// Blocks to process again.
     due: Vec<bool>,
-    /// Blocks before a reconvergence point to which lanes may come apart, by that point.
+    /// Blocks before a reconvergence point in which lanes may be apart, by that point.
     regions: HashMap<u32, BitSet>,
     /// Blocks in any of them.
     inside: Vec<bool>,
-    /// Registers that functions write, which may be any after a call.
+    /// Registers that called functions write; after a call they may have any value.
     called: BitSet,
-    /// Instructions that may be executed in a part of the live lanes.
+    /// Instructions that may be executed by a part of the live lanes.
     partly: BitSet,
     writes: Vec<Use>,
 }
@@ -87,7 +87,7 @@ impl<'a> Analysis<'a> {
         analysis
     }
 
-    /// What is known at the entries: registers of a warp start as zeros.
+    /// State at the entries: registers of a warp start as zeros.
     fn start(&mut self, registers: usize) {
         if self.graph.blocks() == 0 {
             return;
@@ -186,7 +186,7 @@ impl<'a> Analysis<'a> {
                 }
             }
             Op::Call(_) => self.call(at, op, (part, always), state),
-            // Those that return early are live, and wait for the others in the caller.
+            // Lanes that return early are live and wait for the others in the caller.
             Op::Return => state.apart |= parts && self.in_function(at),
             _ => {
                 for op in steps(kernel, op) {
@@ -199,8 +199,8 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Notes what becomes of the registers that an operation writes. `part`: it may be executed in a
-    /// part of the live lanes; `always`: it has no guard.
+    /// Records the effect of an operation on the registers that it writes. `part`: a part of the live lanes
+    /// may execute it; `always`: it has no guard.
     fn operate(&mut self, at: u32, op: &Op, (part, always): (bool, bool), state: &mut State) {
         let kernel = self.kernel;
         let mut writes = std::mem::take(&mut self.writes);
@@ -228,7 +228,7 @@ impl<'a> Analysis<'a> {
             }
         }
         self.writes = writes;
-        // Streams say of these that only the lanes execute them whose addresses count.
+        // In the stream, only lanes whose addresses are used execute these.
         if let Op::Matrix(number) = op
             && let MatrixOp::LoadTiles { d, .. } = &kernel.matrix[usize::from(*number)]
             && d.len() < 4
@@ -255,7 +255,7 @@ impl<'a> Analysis<'a> {
         !r.is_constant() && state.varying.contains(r.0.into())
     }
 
-    /// Lanes part at the end of a block, up to a reconvergence point.
+    /// Lanes diverge at the end of a block, up to a reconvergence point.
     fn part(&mut self, block: usize, reconverge: u32, state: &mut State) {
         if reconverge == NOWHERE {
             state.apart = true;
@@ -303,7 +303,7 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Numbers of the vector registers that are written in a part of the live lanes.
+    /// Numbers of the vector registers that a part of the live lanes writes.
     fn partly_written(&self) -> BitSet {
         let program = &self.kernel.program;
         let mut registers = BitSet::new(program.regs.count());
@@ -344,7 +344,7 @@ impl<'a> Analysis<'a> {
     }
 }
 
-/// Where control of PTX goes from an instruction, within its function.
+/// Successors of an instruction of PTX within its function.
 fn flow(kernel: &Kernel, g: &Guarded) -> Flow {
     let falls_through = g.guard != Pred::TRUE;
     match &g.op {

@@ -6,7 +6,7 @@
 //! | `listing` | lowered instructions of PTX before they are described |
 //! | `registers` | register allocation |
 //! | `sass` | machine code to operations |
-//! | `cfg`, `divergence` | control-flow graphs; which registers a part of a warp may write |
+//! | `cfg`, `divergence` | control-flow graphs; registers that a part of a warp may write |
 //! | `loaded` | options, results and errors of loading |
 #![warn(missing_docs)]
 

@@ -1,4 +1,5 @@
-//! Lowered instructions of PTX, before they are described to the timing model: what register allocation works on.
+//! Lowered instructions of PTX before they are described to the timing model. Register allocation works on
+//! them.
 
 use exec::kernel::{CallSite, CalledFunction, Save};
 use exec::lanes::{Column, Pred, Reg};
@@ -38,7 +39,7 @@ impl Constants {
         reg
     }
 
-    /// A constant that is shared with no other use.
+    /// A constant that no other use shares.
     pub fn add(&mut self, value: u64, wide: bool) -> Reg {
         let index = self.columns.len().min(usize::from(Reg::CONSTANTS) - 4) as u16;
         self.columns.push([value as u32; 32]);
@@ -49,19 +50,19 @@ impl Constants {
     }
 }
 
-/// What lowering one function gives.
+/// Result of lowering one function.
 pub(crate) struct LoweredFunction {
     pub function: CalledFunction,
     /// Its registers and predicates.
     pub save: Save,
-    /// Its instructions: first and end.
+    /// Its instructions: first, and one beyond the last.
     pub range: (u32, u32),
-    /// Functions that it calls, by number in the kernel.
+    /// Functions that it calls, by index in the kernel.
     pub callees: Vec<u32>,
     pub calls_pointers: bool,
 }
 
-/// The functions that a call from each function may get to.
+/// The functions that may run during a call of each function.
 pub(crate) fn reach(functions: &[LoweredFunction]) -> Vec<kit::BitSet> {
     let count = functions.len();
     let direct = |f: &LoweredFunction| {
@@ -86,7 +87,7 @@ pub(crate) fn reach(functions: &[LoweredFunction]) -> Vec<kit::BitSet> {
     reach
 }
 
-/// A kernel with the functions that it calls, lowered.
+/// A kernel and the functions that it calls, lowered.
 pub(crate) struct Listing<'a> {
     pub code: &'a mut Vec<Line>,
     pub branches: &'a mut Vec<Vec<u32>>,
@@ -94,7 +95,7 @@ pub(crate) struct Listing<'a> {
     pub matrix: &'a mut Vec<MatrixOp>,
     pub constants: &'a mut Constants,
     pub functions: &'a mut [LoweredFunction],
-    /// Columns and predicates, before and after.
+    /// Numbers of columns and predicates; allocation updates them.
     pub columns: &'a mut u32,
     pub predicates: &'a mut u32,
 }

@@ -1,32 +1,32 @@
-//! What loading a module takes and gives.
+//! Options, results and errors of loading a module.
 
 use crate::registers::Registers;
 use exec::{Kernel, LoadedModule};
 use ptx::{Diagnostics, Severity, SourceText};
 use std::sync::Arc;
 
-/// Addresses below the heap where module variables lie: 4 GiB for each slot.
+/// Address of module variables, below the heap: 4 GiB for each slot.
 const VARIABLES_BASE: u64 = 0x10_0000_0000;
 pub(crate) const SLOT_BYTES: u64 = 1 << 32;
 
-/// Where the variables of the module in place `slot` start.
+/// Address of the variables of the module in `slot`.
 pub(crate) fn module_base(slot: u16) -> u64 {
     VARIABLES_BASE + u64::from(slot) * SLOT_BYTES
 }
 
-/// What the caller decides about loading a module.
+/// Options of loading a module.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LowerOptions {
-    /// Which of the device's places for module variables to use: give each module its own.
+    /// Slot of device memory for the module's variables: each module needs its own.
     pub slot: u16,
-    /// Registers per thread, if known; else they are estimated.
+    /// Registers per thread, if known; otherwise they are estimated.
     pub registers_per_thread: Option<u32>,
-    /// Which registers PTX runs with.
+    /// Register allocation of PTX.
     pub registers: Registers,
-    /// Whether machine code of another architecture than the GPU's is loaded.
+    /// Loads machine code of another architecture than the GPU's.
     pub any_architecture: bool,
-    /// Stack of a thread, in bytes, where machine code does not bound its own, for recursion or calls
-    /// through pointers; 1 KiB if absent. PTX takes what it needs.
+    /// Stack of a thread in bytes for machine code that does not bound it (recursion, calls through
+    /// pointers); 1 KiB if `None`. PTX takes what it needs.
     pub stack_bytes: Option<u32>,
 }
 
@@ -37,9 +37,9 @@ pub const DEFAULT_STACK_BYTES: u32 = 1024;
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{text}")]
 pub struct LoadError {
-    /// What is wrong, each with its place in the text.
+    /// The problems, each with its place in the text.
     pub diagnostics: Diagnostics,
-    /// The same, as text for a person.
+    /// The same, formatted.
     pub text: String,
 }
 
@@ -55,52 +55,47 @@ impl LoadError {
     }
 }
 
-/// A kernel that cannot run, and why.
+/// A kernel that cannot run, and the reason.
 #[derive(Clone, Debug)]
 pub struct Rejected {
     /// Name of the kernel.
     pub name: String,
-    /// All that is not executable in it and in what it calls.
+    /// All instructions in it and in its callees that are not executable.
     pub error: Box<LoadError>,
 }
 
-/// A module with the kernels in it that can run, those that cannot, and remarks on its text.
+/// A loaded module: kernels that can run, kernels that cannot, and remarks on its text.
 #[derive(Debug, Default)]
 pub struct Loaded {
     /// Kernels and variables.
     pub module: LoadedModule,
-    /// Kernels that hold something that is not executable.
+    /// Kernels that contain something that is not executable.
     pub rejected: Vec<Rejected>,
-    /// Warnings and notes, as text for a person; may be empty.
+    /// Warnings and notes, formatted; may be empty.
     pub remarks: String,
 }
 
-/// Why [`Loaded::kernel`] has no kernel to give.
+/// The reason why [`Loaded::kernel`] returns no kernel.
 #[derive(Clone, Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the names say it")]
 pub enum KernelError {
-    /// No kernel is called that.
+    /// The module has no kernel of this name.
     #[error("no kernel `{name}` in the module; it has {kernels}")]
     Unknown {
-        /// What was asked for.
         name: String,
-        /// The kernels there are.
+        /// The kernels of the module, listed.
         kernels: String,
     },
-    /// It cannot run.
+    /// The kernel cannot run.
     #[error("kernel `{name}` cannot run:\n{error}")]
-    NotExecutable {
-        /// Its name.
-        name: String,
-        /// Why.
-        error: Box<LoadError>,
-    },
+    NotExecutable { name: String, error: Box<LoadError> },
 }
 
 impl Loaded {
-    /// The kernel called `name`.
+    /// The kernel `name`.
     ///
     /// # Errors
-    /// If there is none, or it cannot run.
+    /// If there is none, or if it cannot run.
     pub fn kernel(&self, name: &str) -> Result<&Arc<Kernel>, KernelError> {
         if let Some(kernel) = self.module.kernel(name) {
             return Ok(kernel);
@@ -115,7 +110,7 @@ impl Loaded {
         Err(KernelError::Unknown { name: name.into(), kernels })
     }
 
-    /// Everything that is not executable, in all kernels; `None` if all of them can run.
+    /// Everything in all kernels that is not executable; `None` if all of them can run.
     pub fn problems(&self) -> Option<String> {
         let texts: Vec<&str> = self.rejected.iter().map(|r| &*r.error.text).collect();
         if texts.is_empty() { None } else { Some(texts.join("\n")) }

@@ -88,7 +88,7 @@ fn indirect_branches_go_by_table() {
         assert_eq!(word, [11, 22, 33][i % 3], "thread {i}");
     }
     let fault = try_run(&kernel("TABLE: .branchtargets A;\n brx.idx %i, TABLE; A:"), 1, 32, &[0]).err().unwrap();
-    assert!(fault.what.contains("index 1 is past the table of 1"), "{fault}");
+    assert!(fault.what.contains("index 1 is beyond the table of 1"), "{fault}");
 }
 
 const FACTORIAL: &str = "

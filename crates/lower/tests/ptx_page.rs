@@ -105,7 +105,7 @@ fn page() -> String {
         let takes = if form.takes.is_empty() { String::new() } else { format!("`{}`", form.takes.replace('|', "\\|")) };
         writeln!(tables, "| `{}` | {takes} | {major}.{minor} | {target} | {state} |", written(form)).unwrap();
     }
-    let names = ptx::isa::names().collect::<std::collections::BTreeSet<_>>().len();
+    let names = ptx::isa::NAMES.iter().collect::<std::collections::BTreeSet<_>>().len();
     let [whole, part, refused, beyond] = counts;
     format!(
         "# PTX instructions\n\n\

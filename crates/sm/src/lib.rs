@@ -20,6 +20,7 @@
 //! - Nothing is allocated in a tick once the SM is warm.
 #![warn(missing_docs)]
 
+mod checks;
 mod core;
 mod design;
 mod execute;
@@ -40,10 +41,11 @@ pub use crate::core::SmTotals;
 pub use design::{Allowances, ConfigOf, CoreDesign, MaskOf};
 pub use execute::latches::{LatchId, Latches};
 pub use execute::work::WorkCounts;
+pub use frontend::instruction_buffer::InstructionBuffer;
 pub use gpu::FinishedCta;
 pub use inflight::{InFlight, InstId, Slab, Stage, Window};
 pub use isa::Work;
-pub use issue::policy::{Each, InOrder, IssuePolicy, ReadyMasks, Structure, Uses};
+pub use issue::policy::{Candidates, Each, Head, Heads, InOrder, IssuePolicy, ReadyMasks, Structure, Uses};
 pub use issue::schedulers::WarpScheduler;
 pub use issue::{policy, schedulers};
 pub use kernel::{Code, Micro, ResidentKernel};

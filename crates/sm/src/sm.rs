@@ -91,8 +91,7 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
     /// The fault of an instruction that the stream could not execute.
     pub fn tick(&mut self, now: Cycle, env: &mut Env<'_, S::Shared>) -> Result<(), Box<Fault>> {
         self.wake(now);
-        self.write_back_and_execute(now, env.kernels);
-        self.load_and_store(now, env.kernels, env.port);
+        self.execute(now, env.kernels, env.port);
         self.collect_operands(now, env.kernels);
         self.issue(now, env.kernels);
         // A cycle with a fault is a cycle too: its slots are accounted for.
@@ -117,36 +116,29 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
         }
     }
 
-    /// Instructions leave their units, which take others.
+    /// Instructions leave their units, which take others; loads and stores; the CTAs that end with any.
     #[inline]
-    fn write_back_and_execute(&mut self, now: Cycle, kernels: &[ResidentKernel]) {
-        let Self { issue, operands, oc_ex, units, memory, state, observer, .. } = self;
+    fn execute(&mut self, now: Cycle, kernels: &[ResidentKernel], port: &mut Port) {
+        let Self { fetch, decode, issue, operands, oc_ex, units, memory, state, observer, .. } = self;
+        let (tick, policy) = (Tick { now, kernels, observer }, &mut issue.policy);
+        let mut wb = WriteBack::<D, O> { tick, state, policy, operands };
         if let Some(ending) = units.take_ending(now) {
-            let (tick, policy) = (Tick { now, kernels, observer }, &mut issue.policy);
-            let mut wb = WriteBack::<D, O> { tick, state, policy, operands };
             units.write_back(&mut wb, ending, memory.is_writing_back());
         }
         if oc_ex.occupied() & !oc_ex.of_memory() != 0 {
+            let WriteBack { tick, state, operands, .. } = &mut wb;
             let taken = units.accept(now, oc_ex, &mut state.slab, &mut state.wake_up, |slab, id| {
-                observer.executing(now, Seen { id, window: Window { slab, kernels } });
+                tick.observer.executing(now, Seen { id, window: Window { slab, kernels } });
             });
             operands.latches_freed(taken);
         }
-    }
-
-    /// Loads and stores, and the CTAs that end with them or before.
-    #[inline]
-    fn load_and_store(&mut self, now: Cycle, kernels: &[ResidentKernel], port: &mut Port) {
-        let Self { fetch, decode, issue, operands, oc_ex, memory, state, observer, .. } = self;
         if memory.has_work(port, oc_ex, fetch.may_send) {
-            let (tick, policy) = (Tick { now, kernels, observer }, &mut issue.policy);
-            let mut wb = WriteBack::<D, O> { tick, state, policy, operands };
             memory.write_back(&mut wb);
             memory.step(&mut wb, &mut MemoryWires { port, oc_ex, fetch });
         }
-        if state.ctas.ended != 0 {
-            let ended = std::mem::take(&mut state.ctas.ended);
-            set_bits(ended).for_each(|slot| decode.stream.end_cta(CtaSlot::from(slot)));
+        let ended = &mut wb.state.ctas.ended;
+        if *ended != 0 {
+            set_bits(std::mem::take(ended)).for_each(|slot| decode.stream.end_cta(CtaSlot::from(slot)));
         }
     }
 
@@ -158,10 +150,10 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
             operands.banks().end_cycle();
             return;
         }
-        let (policy, pending, lane_reads) = (&mut issue.policy, &mut state.pending, &mut state.counters.lane_reads);
-        let done = Collected::default();
-        let mut hooks = Hooks { policy, observer, pending, lane_reads, kernels, now, done };
-        let done = operands.step(&mut Wires { id_oc, oc_ex, slab: &mut state.slab, kernels }, &mut hooks);
+        let (policy, lane_reads) = (&mut issue.policy, &mut state.counters.lane_reads);
+        let mut hooks = Hooks { policy, observer, lane_reads, now, done: Collected::default() };
+        operands.step(&mut Wires { id_oc, oc_ex, slab: &mut state.slab, kernels }, &mut hooks);
+        let done = hooks.done;
         state.counters.register_reads += u64::from(done.reads);
         state.counters.bank_conflicts += u64::from(done.conflicts);
         if done.touched != 0 || !operands.is_stuck() {
@@ -186,18 +178,19 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
     fn decode_and_fetch(&mut self, now: Cycle, env: &mut Env<'_, S::Shared>) -> Result<(), Box<Fault>> {
         let Self { fetch, decode, issue, layer, state, observer, .. } = self;
         let kernels = env.kernels;
-        for _ in 0..state.spec.sm.frontend.fetches_per_cycle {
+        let mut left = state.spec.sm.frontend.fetches_per_cycle;
+        loop {
             if fetch.has_packet() {
                 let (tick, policy) = (Tick { now, kernels, observer }, &mut issue.policy);
                 decode.step(env.shared, &mut DecodeWires::<D, O> { tick, state, fetch, layer, policy })?;
             }
             let room = issue.policy.room();
-            fetch.step(&mut Tick { now, kernels, observer }, state, &decode.stream, room);
-            if !fetch.has_packet() {
-                break;
+            fetch.step(&mut Tick { now, kernels, observer }, state, room);
+            left -= 1;
+            if left == 0 || !fetch.has_packet() {
+                return Ok(());
             }
         }
-        Ok(())
     }
 
     #[inline]
@@ -257,6 +250,7 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
             self.layer.start_warp(warp, launch, index);
         }
         self.decode.stream.start_cta(env.shared, kernel, cta, slot, slots);
+        slots.iter().for_each(|&warp| self.fetch.set_next_pc(warp, self.decode.stream.next_pc(warp)));
         state.counters.ctas_started += 1;
         self.observer.cta_started(now, kernel, cta, slot, slots);
         state.wake_up.put_first(self.issue.account.cycles());

@@ -35,8 +35,6 @@ pub(crate) struct State<M: WarpMask> {
     pub timers: Timers,
     /// Warps for which something that their schedulers see has changed since they were last looked at.
     pub dirty: M,
-    /// Warps whose changes the issue design has yet to report ([`crate::IssuePolicy::take_changed`]).
-    pub pending: M,
     partition_of: PerWarp<u8, M>,
     pub counters: SmCounters,
     pub class_counts: ClassCounts,
@@ -58,7 +56,6 @@ impl<M: WarpMask> State<M> {
             wake_up: WakeUp::new(0),
             timers: Timers::new(warps),
             dirty: M::ALL,
-            pending: M::NONE,
             partition_of: PerWarp::from_fn(|w| spec.partition(w % schedulers) as u8),
             counters: SmCounters::default(),
             class_counts: ClassCounts::default(),

@@ -6,8 +6,8 @@ use isa::{CtaSlot, Dim3, KernelId, OpClass, RegFile, Space, WarpSlot};
 use kit::Cycle;
 use sm::operands::{CollectorRules, Collectors};
 use sm::{
-    Allowances, Auditor, CoreDesign, CoreSpec, Findings, InOrder, InstId, IssuePolicy, Observer, PipeSet, ReadyMasks,
-    Seen, StallMasks, Structure, Violation, Window,
+    Allowances, Auditor, Candidates, CoreDesign, CoreSpec, Findings, InOrder, InstId, IssuePolicy, Observer, PipeSet,
+    Seen, Structure, Violation, WakeUp, Window,
 };
 use support::*;
 
@@ -81,17 +81,18 @@ fn renaming_designs_are_held_to_raw_alone() {
 /// Issues the youngest instruction of a full buffer first.
 struct Backwards {
     entries: Vec<Vec<InstId>>,
-    ready: ReadyMasks,
-    stalls: StallMasks,
+    candidates: Candidates,
     /// Warps whose program has come to its end.
     ended: u64,
 }
 
 impl Backwards {
     fn examine(&mut self, window: Window<'_>, warp: WarpSlot) {
-        PipeSet::ALL.iter().for_each(|p| self.ready.remove(p, 1 << warp.0));
+        let Candidates { ready, changed, .. } = &mut self.candidates;
+        *changed |= 1 << warp.0;
+        PipeSet::ALL.iter().for_each(|p| ready.remove(p, 1 << warp.0));
         if let Some(&id) = self.entries[warp.index()].last().filter(|_| self.ended >> warp.0 & 1 != 0) {
-            self.ready.insert(window.inst(id).pipe, 1 << warp.0);
+            ready.insert(window.inst(id).pipe, 1 << warp.0);
         }
     }
 }
@@ -108,7 +109,7 @@ impl IssuePolicy for Backwards {
     type Config = ();
     type Mask = u64;
     fn new(_: &(), _: &CoreSpec) -> Self {
-        Self { entries: vec![vec![]; 64], ready: ReadyMasks::default(), stalls: StallMasks::default(), ended: 0 }
+        Self { entries: vec![vec![]; 64], candidates: Candidates::default(), ended: 0 }
     }
     fn structures(&self) -> Vec<Structure> {
         vec![]
@@ -125,14 +126,14 @@ impl IssuePolicy for Backwards {
         self.ended |= u64::from(inst.ends_warp) << inst.warp.0;
         self.examine(window, inst.warp);
     }
-    fn ready(&self) -> &ReadyMasks {
-        &self.ready
+    fn tick(&mut self, _: Cycle, _: Window<'_>, _: &mut WakeUp) -> u64 {
+        self.candidates.take_changed()
+    }
+    fn candidates(&self) -> &Candidates {
+        &self.candidates
     }
     fn select(&self, _: Window<'_>, warp: WarpSlot, _: PipeSet) -> InstId {
         *self.entries[warp.index()].last().expect("a candidate")
-    }
-    fn stalls(&self) -> &StallMasks {
-        &self.stalls
     }
     fn on_issue(&mut self, window: Window<'_>, id: InstId) {
         let warp = window.inst(id).warp;

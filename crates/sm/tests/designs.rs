@@ -4,10 +4,10 @@
 use crate::support;
 
 use isa::{Control, OpClass, RegFile, Space, WarpSlot};
+use kit::Cycle;
 use sm::operands::{CollectorRules, Collectors, FeedsStations, ReservationStations, StationCounts};
 use sm::{
-    CoreDesign, CoreSpec, InOrder, InstId, IssuePolicy, PipeSet, ReadyMasks, Stall, StallMasks, Structure, Timeline,
-    Window,
+    Candidates, CoreDesign, CoreSpec, InOrder, InstId, IssuePolicy, PipeSet, Stall, Structure, Timeline, WakeUp, Window,
 };
 use support::*;
 
@@ -16,8 +16,7 @@ use support::*;
 struct SmallWindow {
     /// Entries of each warp, oldest first, and whether they have issued.
     entries: Vec<Vec<(InstId, bool)>>,
-    ready: ReadyMasks,
-    stalls: StallMasks,
+    candidates: Candidates,
     room: u64,
     per_fetch: usize,
 }
@@ -37,7 +36,7 @@ impl SmallWindow {
             || steers(younger)
     }
 
-    fn candidates<'a>(&'a self, window: Window<'a>, warp: WarpSlot) -> impl Iterator<Item = InstId> + 'a {
+    fn free<'a>(&'a self, window: Window<'a>, warp: WarpSlot) -> impl Iterator<Item = InstId> + 'a {
         let entries = &self.entries[warp.index()];
         entries.iter().enumerate().filter(|(_, e)| !e.1).map(|(i, e)| (i, e.0)).filter_map(move |(i, id)| {
             let free = entries[..i].iter().all(|older| !Self::conflict(window, older.0, id));
@@ -47,13 +46,15 @@ impl SmallWindow {
 
     fn examine(&mut self, window: Window<'_>, warp: WarpSlot) {
         let bit = 1 << warp.0;
-        let pipes: Vec<_> = self.candidates(window, warp).map(|id| window.inst(id).pipe).collect();
-        PipeSet::ALL.iter().for_each(|p| self.ready.remove(p, bit));
-        pipes.iter().for_each(|&p| self.ready.insert(p, bit));
-        self.stalls.remove(Stall::Raw, bit);
+        let pipes: Vec<_> = self.free(window, warp).map(|id| window.inst(id).pipe).collect();
+        let Candidates { ready, stalls, changed, .. } = &mut self.candidates;
+        *changed |= bit;
+        PipeSet::ALL.iter().for_each(|p| ready.remove(p, bit));
+        pipes.iter().for_each(|&p| ready.insert(p, bit));
+        stalls.remove(Stall::Raw, bit);
         let entries = &self.entries[warp.index()];
         if pipes.is_empty() && !entries.is_empty() {
-            self.stalls.insert(Stall::Raw, bit);
+            stalls.insert(Stall::Raw, bit);
         }
         if entries.len() + self.per_fetch <= ENTRIES {
             self.room |= bit;
@@ -78,8 +79,7 @@ impl IssuePolicy for SmallWindow {
     fn new(_: &(), spec: &CoreSpec) -> Self {
         Self {
             entries: vec![vec![]; 64],
-            ready: ReadyMasks::default(),
-            stalls: StallMasks::default(),
+            candidates: Candidates::default(),
             room: u64::MAX,
             per_fetch: spec.sm.frontend.instructions_per_fetch as usize,
         }
@@ -101,16 +101,16 @@ impl IssuePolicy for SmallWindow {
         self.examine(window, warp);
     }
 
-    fn ready(&self) -> &ReadyMasks {
-        &self.ready
+    fn tick(&mut self, _: Cycle, _: Window<'_>, _: &mut WakeUp) -> u64 {
+        self.candidates.take_changed()
+    }
+
+    fn candidates(&self) -> &Candidates {
+        &self.candidates
     }
 
     fn select(&self, window: Window<'_>, warp: WarpSlot, pipes: PipeSet) -> InstId {
-        self.candidates(window, warp).find(|&id| pipes.contains(window.inst(id).pipe)).expect("there is one")
-    }
-
-    fn stalls(&self) -> &StallMasks {
-        &self.stalls
+        self.free(window, warp).find(|&id| pipes.contains(window.inst(id).pipe)).expect("there is one")
     }
 
     fn on_issue(&mut self, window: Window<'_>, id: InstId) {
@@ -213,14 +213,14 @@ impl IssuePolicy for Stations {
     fn insert(&mut self, window: Window<'_>, id: InstId) {
         self.in_order.insert(window, id);
     }
-    fn ready(&self) -> &ReadyMasks {
-        self.in_order.ready()
+    fn tick(&mut self, now: Cycle, window: Window<'_>, wake_up: &mut WakeUp) -> u64 {
+        self.in_order.tick(now, window, wake_up)
+    }
+    fn candidates(&self) -> &Candidates {
+        self.in_order.candidates()
     }
     fn select(&self, window: Window<'_>, warp: WarpSlot, pipes: PipeSet) -> InstId {
         self.in_order.select(window, warp, pipes)
-    }
-    fn stalls(&self) -> &StallMasks {
-        self.in_order.stalls()
     }
     fn on_issue(&mut self, window: Window<'_>, id: InstId) {
         let sources = window.vector_srcs(id).iter();

@@ -278,6 +278,7 @@ fn timing(reader: &mut Reader) -> DramTiming {
         tCCD: ccd,
         tCCDL: ccdl,
         tRRD: rrd,
+        tFAW: None,
         tRCD: rcd,
         tRAS: ras,
         tRP: rp,

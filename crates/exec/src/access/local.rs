@@ -1,4 +1,4 @@
-//! Local memory: columns of words, accessed at one offset by all lanes or at different ones.
+//! Local memory: columns of words. Lanes access it at one offset or at different ones.
 
 use super::windows::{BadAddress, is_aligned};
 use crate::lanes::Column;
@@ -6,7 +6,7 @@ use crate::lanes::blend;
 use crate::memory::LocalMemory;
 use kit::{LaneMask, WARP_LANES, lanes};
 
-/// Whether the lanes of `mask` all have the address of the first.
+/// Whether all lanes of `mask` have the same address.
 fn same_address(addresses: &[u64; WARP_LANES], mask: LaneMask) -> bool {
     let here = addresses[mask.trailing_zeros() as usize];
     lanes(mask).all(|lane| addresses[lane] == here)
@@ -75,7 +75,7 @@ pub(super) fn write_local<const N: usize>(
     Ok(())
 }
 
-/// Copies between places of the frame's local memory: parameters of calls.
+/// Copies within the local memory of a frame: parameters of calls.
 pub(crate) fn copy_local(local: &mut LocalMemory, from: u32, to: u32, bytes: u32, mask: LaneMask) {
     let last = from.max(to) + bytes;
     local.grow(last.next_multiple_of(4));

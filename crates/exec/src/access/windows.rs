@@ -4,14 +4,14 @@ use crate::lanes::{Column, LANE_BITS};
 use crate::memory::{DeviceMemory, SharedMemory, Window};
 use kit::{LaneMask, WARP_LANES, lanes};
 
-/// An address was out of bounds or misaligned; [`super::explain`] finds out which.
+/// An address is out of bounds or misaligned; [`super::explain`] finds out which.
 pub(super) struct BadAddress;
 
-/// Memory that lies in runs of words.
+/// Memory that consists of runs of words.
 pub(super) trait Words {
     /// The run around `address`, for accesses of `size` bytes; `None` if there is none.
     fn window(&self, address: u64, size: u64) -> Option<Window<&[u32]>>;
-    /// The same for stores.
+    /// The same run for stores.
     fn window_mut(&mut self, address: u64, size: u64) -> Option<Window<&mut [u32]>>;
 }
 
@@ -39,7 +39,7 @@ impl Words for SharedMemory {
     }
 }
 
-/// The launch's parameters.
+/// Parameters of the launch, in words.
 pub(super) struct Params<'a>(pub &'a [u32]);
 
 impl Words for Params<'_> {
@@ -54,7 +54,7 @@ impl Words for Params<'_> {
     }
 }
 
-/// Whether an access of `size` bytes, a power of two, may lie at `address`.
+/// Whether an access of `size` bytes, a power of two, is in the window at `address`.
 #[inline(always)]
 pub(super) const fn is_aligned(address: u64, size: u64) -> bool {
     address & (size - 1) == 0
@@ -76,13 +76,13 @@ pub(super) fn gather<const N: usize>(
     }
 }
 
-/// Where the lanes' addresses lie in a window.
+/// Positions of the lanes' addresses in a window.
 struct Offsets {
-    /// Bytes from the window's start; for lanes outside, anything.
+    /// Bytes from the window's start; undefined for lanes outside.
     bytes: Column,
-    /// The access of an executing lane does not lie in the window.
+    /// An executing lane accesses memory outside the window.
     outside: bool,
-    /// The offsets of executing lanes, or-ed: their common alignment.
+    /// The offsets of executing lanes, or-ed: gives their common alignment.
     bits: u32,
 }
 
@@ -94,7 +94,7 @@ impl Offsets {
         Self { bytes, outside: far != 0 || most >= limit, bits }
     }
 
-    /// How the lanes of each half of the warp, executing or not, lie to each other.
+    /// Patterns of the addresses of the two halves of the warp, executing or not.
     #[inline(always)]
     fn patterns<const N: usize>(&self) -> [Pattern; 2] {
         let (halves, _) = self.bytes.as_chunks::<HALF>();
@@ -102,17 +102,17 @@ impl Offsets {
     }
 }
 
-/// Lanes of half a warp: the width of common thread blocks, so rows are often as long as this.
+/// Lanes of half a warp: the width of common thread blocks, so that rows often have this length.
 const HALF: usize = WARP_LANES / 2;
 
-/// How the addresses of half a warp lie to each other.
+/// Pattern of the addresses of half a warp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pattern {
-    /// Adjacent, in order.
+    /// Adjacent words in lane order.
     Row,
-    /// All one.
+    /// The same address in all lanes.
     Point,
-    /// Otherwise.
+    /// Any other pattern.
     Scattered,
 }
 
@@ -129,10 +129,10 @@ impl Pattern {
     }
 }
 
-// The following are functions of their own, each a single loop, so that they vectorise well.
+// Each of the following functions is a single loop, which compilers vectorise well.
 
-/// Offsets of all lanes from `start`; and of the executing ones the upper words or-ed, the largest
-/// lower word, and the lower words or-ed.
+/// Offsets of all lanes from `start`. For the executing lanes also the or of the upper words, the largest
+/// lower word, and the or of the lower words.
 #[inline(never)]
 fn offsets_from(addresses: &[u64; WARP_LANES], mask: LaneMask, start: u64) -> (Column, [u32; 3]) {
     let mut bytes = [0; WARP_LANES];
@@ -179,8 +179,8 @@ fn is_point(bytes: &[u32; HALF]) -> bool {
     unlike == 0
 }
 
-/// Reads `N` words per lane. Accesses to one window are checked together; rows of adjacent lanes
-/// and single addresses have short cuts.
+/// Reads `N` words per lane. Accesses to one window are checked together; rows of adjacent lanes and single
+/// addresses have fast paths.
 #[inline(always)]
 fn gather_words<const N: usize>(
     memory: &impl Words,
@@ -218,7 +218,7 @@ fn gather_words<const N: usize>(
                     column.as_chunks_mut::<HALF>().0[half] = [word; HALF];
                 }
             }
-            // Lanes that do not execute may lie anywhere, also beyond the words.
+            // Lanes that do not execute may have any address, also one beyond the words.
             _ => {
                 for i in lanes {
                     let word = (offsets.bytes[i] / 4) as usize;
@@ -260,7 +260,7 @@ fn gather_far<const N: usize>(
     Ok(())
 }
 
-/// Reads `N` words from one address for all lanes; `None` if that is not possible.
+/// Reads `N` words from one address for all lanes; `None` if the access needs the general path.
 #[inline(always)]
 pub(super) fn broadcast<const N: usize>(memory: &impl Words, address: u64) -> Option<[Column; N]> {
     let size = const { 4 * N as u64 };
@@ -299,7 +299,7 @@ fn gather_narrow(
     Ok(())
 }
 
-/// Writes `size` bytes per lane: one or two, or all `4 * N`. Of lanes with one address, the highest
+/// Writes `size` bytes per lane: one or two, or all `4 * N`. If lanes have the same address, the highest lane
 /// wins.
 #[inline(never)]
 pub(super) fn scatter<const N: usize>(
@@ -324,7 +324,7 @@ pub(super) fn scatter<const N: usize>(
     Ok(())
 }
 
-/// Writes `N` words per lane if all lanes of `mask` fall in the window. Says whether so.
+/// Writes `N` words per lane if all lanes of `mask` access the window. Returns whether they do.
 #[inline(always)]
 fn scatter_near<const N: usize>(
     w: &mut Window<&mut [u32]>,
@@ -361,8 +361,7 @@ fn scatter_near<const N: usize>(
     Ok(true)
 }
 
-/// Writes `N` words per lane of `rest`, which it takes out, up to the first that falls outside the
-/// window.
+/// Writes `N` words for each lane of `rest`, removing it, up to the first lane outside the window.
 #[inline(always)]
 fn scatter_words<const N: usize>(
     w: &mut Window<&mut [u32]>,
@@ -387,7 +386,7 @@ fn scatter_words<const N: usize>(
     Ok(())
 }
 
-/// The same for one or two bytes.
+/// The same for one or two bytes per lane.
 fn scatter_narrow(
     w: &mut Window<&mut [u32]>,
     addresses: &[u64; WARP_LANES],

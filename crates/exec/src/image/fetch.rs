@@ -7,35 +7,33 @@ use crate::memory::DeviceMemory;
 use isa::{DynInst, Shape, Space};
 use kit::{WARP_LANES, lanes};
 
-/// What is read.
+/// The kind of read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FetchKind {
-    /// The texture at a place, filtered.
+    /// The filtered texture at a position.
     Sample,
-    /// The texel with these numbers.
+    /// The texel at integer coordinates.
     Texel,
-    /// A channel of the four texels around a place.
+    /// A channel of the four texels around a position.
     Gather(u8),
 }
 
 /// A read through a texture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct Fetch {
-    /// What is read.
     pub kind: FetchKind,
-    /// The coordinates that there are.
+    /// Dimensions of the coordinates.
     pub shape: Shape,
-    /// The texture.
     pub handle: Reg,
-    /// The handle takes two columns.
+    /// The handle has two columns.
     pub wide: bool,
-    /// The layer, if there are layers, and the coordinates; then the level of detail, if given.
+    /// The layer of a layered texture, the coordinates, then the level of detail if `level`.
     pub at: [Reg; 4],
-    /// A level of detail is given.
     pub level: bool,
-    /// Channels that are kept, a bit each.
+    /// Channels that are kept, one bit each.
     pub channels: u8,
-    /// Where they go, by channel.
+    /// Destination of each channel.
     pub d: [Reg; 4],
 }
 
@@ -76,7 +74,7 @@ impl Fetch {
             };
             let read = read.map_err(|e| trap(format!("read through texture {handle:#x}: {e}")))?;
             columns.iter_mut().zip(read.channels).for_each(|(column, c)| column[lane] = c);
-            // Timing knows words.
+            // The timing model expects addresses of words.
             [out.addresses[lane], out.addresses2[lane]] = read.touched.map(|a| a & !3);
         }
         self.kept().for_each(|k| file.write(self.d[k], &columns[k]));
@@ -84,26 +82,24 @@ impl Fetch {
     }
 }
 
-/// What is asked of a texture or surface.
+/// The property of a texture or surface that a query reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum QueryKind {
     Width,
     Height,
-    /// Or layers.
+    /// Depth or number of layers.
     Depth,
 }
 
-/// A question about a texture or surface.
+/// A query of a property of a texture or surface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct Query {
-    /// What is asked.
     pub kind: QueryKind,
-    /// The image.
     pub handle: Reg,
-    /// The handle takes two columns.
+    /// The handle has two columns.
     pub wide: bool,
-    /// Takes the answer.
     pub d: Reg,
 }
 

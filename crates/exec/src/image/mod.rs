@@ -1,21 +1,20 @@
-//! Textures and surfaces: images that launches name by handles.
+//! Textures and surfaces: images that kernels address by handles.
 //!
 //! A handle is the 64-bit value that CUDA calls a texture or surface object. Machine code uses its low
 //! 32 bits only.
 //!
-//! 1. Images of all kinds lie in plain rows, CUDA arrays too, which hardware tiles in a way that is not
-//!    published.
-//! 2. There is one level of detail: those that instructions ask for make no difference.
-//! 3. What linear filtering blends is added up in double precision and rounded once; hardware's
-//!    precision is published for the weights only.
-//! 4. A layer that there is not is the last.
-//! 5. A texel that is asked for by whole numbers and lies outside is zero, as CUDA says of
-//!    `tex1Dfetch`.
-//! 6. An instruction of two dimensions reads a texture of one, of which y means nothing: that is what
-//!    the assembler makes of `tex.1d`.
-//! 7. For timing each lane touches two texels: the one it reads, and with linear filtering the one
-//!    diagonally across, which stands for both rows, or slices, and both sectors of a row. A lane that
-//!    reads outside touches the nearest texel.
+//! 1. All images are stored row by row, also CUDA arrays. Hardware tiles those in a layout that is not
+//! published.
+//! 2. Images have one level of detail; instructions that ask for another one read it.
+//! 3. Linear filtering adds in double precision and rounds once. NVIDIA publishes the precision of the
+//! weights only.
+//! 4. A layer number beyond the last layer means the last layer.
+//! 5. A texel at integer coordinates outside the image is zero, as CUDA documents for `tex1Dfetch`.
+//! 6. A two-dimensional instruction may read a one-dimensional texture and ignores y: the assembler turns
+//! `tex.1d` into that.
+//! 7. For timing each lane touches two texels: the one that it reads and, with linear filtering, the one
+//! diagonally opposite, which represents both rows, or slices, and both sectors of a row. A lane that reads
+//! outside the image touches the nearest texel.
 
 mod fetch;
 mod sample;
@@ -27,20 +26,20 @@ pub use surface::{Outside, SurfaceAccess};
 use crate::memory::DeviceMemory;
 use isa::{AddressMode, Channel, Image, Shape};
 
-/// Why an image cannot be made.
+/// The reason why an image cannot be created.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ImageError(String);
 
-/// The images of a device by handle.
+/// The images of a device, by handle.
 #[derive(Clone, Debug, Default)]
 pub struct Images(Vec<Image>);
 
 impl Images {
-    /// Makes `image` known; returns its handle. Handles are small and not zero.
+    /// Registers `image` and returns its handle. Handles are small and never 0.
     ///
     /// # Errors
-    /// If there is no such image, or not enough memory behind it.
+    /// If the description is impossible, or the memory is not allocated.
     pub fn add(&mut self, image: Image, memory: &DeviceMemory) -> Result<u64, ImageError> {
         check(&image, memory).map_err(ImageError)?;
         self.0.push(image);
@@ -51,8 +50,8 @@ impl Images {
         self.0.get(usize::try_from(handle).ok()?.checked_sub(1)?)
     }
 
-    /// The image of `handle`, a texture or a surface, for an instruction that has the coordinates of
-    /// `shape`; else what is wrong.
+    /// The image of `handle`, a texture or a surface, for an instruction with coordinates of `shape`;
+    /// otherwise a description of the problem.
     pub(crate) fn find(&self, handle: u64, texture: bool, shape: Shape) -> Result<&Image, String> {
         let kind = |texture| if texture { "texture" } else { "surface" };
         let wanted = kind(texture);
@@ -74,7 +73,7 @@ impl Images {
     }
 }
 
-/// Widest, highest, deepest image of CUDA, whatever its shape (a linear buffer is the widest).
+/// Maximum width, height and depth of an image in CUDA, in any shape (a linear buffer has the largest width).
 const MOST: [u32; 3] = [1 << 28, 1 << 17, 1 << 15];
 
 fn check(image: &Image, memory: &DeviceMemory) -> Result<(), String> {
@@ -108,7 +107,7 @@ fn check(image: &Image, memory: &DeviceMemory) -> Result<(), String> {
     };
     if !memory.allocations().iter().any(holds) {
         let bytes = kit::text::counted(bytes, "byte");
-        return Err(format!("an image of {bytes} at {base:#x} does not lie within a buffer"));
+        return Err(format!("an image of {bytes} at {base:#x} is not within a buffer"));
     }
     let Some(sampler) = sampler else { return Ok(()) };
     if sampler.as_float && (channel.is_float() || channel.bytes() == 4) {
@@ -120,7 +119,7 @@ fn check(image: &Image, memory: &DeviceMemory) -> Result<(), String> {
     Ok(())
 }
 
-/// What an axis does outside the image.
+/// Behaviour of an axis outside the image.
 pub(crate) fn mode_of(image: &Image, axis: usize) -> AddressMode {
     let sampler = image.sampler.unwrap_or_default();
     match sampler.address[axis] {
@@ -129,7 +128,7 @@ pub(crate) fn mode_of(image: &Image, axis: usize) -> AddressMode {
     }
 }
 
-/// The 32-bit value of a channel that stands in `bytes`: extended, or as a single-precision number.
+/// The 32-bit value of a channel in `bytes`: extended, or as a single-precision number.
 fn value(channel: Channel, bytes: &[u8], as_float: bool) -> u32 {
     let half = || u16::from_le_bytes([bytes[0], bytes[1]]);
     let part = |x: i32, most: i32| ((f64::from(x) / f64::from(most)).max(-1.0) as f32).to_bits();

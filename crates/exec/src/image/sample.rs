@@ -1,21 +1,21 @@
-//! From coordinates to texels, after the CUDA C++ Programming Guide's appendix "Texture Fetching".
+//! Conversion of coordinates to texels, after the CUDA C++ Programming Guide's appendix "Texture Fetching".
 
 use super::{mode_of, value};
 use crate::memory::{DeviceMemory, MemoryError};
 use isa::{AddressMode, Image};
 
-/// Weights of linear filtering have 8 bits behind the point (same appendix); how they are rounded is not
-/// published: here to the nearest.
+/// Weights of linear filtering have 8 fractional bits (same appendix). Their rounding is not published; here
+/// it is to nearest.
 const WEIGHT_STEPS: f64 = 256.0;
 
-/// The two texels along an axis that a coordinate lies between; none is zero. Without filtering both
-/// are the one it lies in.
+/// The two texels along an axis around a coordinate; `None` reads as zero. Without filtering both are the
+/// texel that contains it.
 #[derive(Clone, Copy, Debug)]
 struct Span {
     texels: [Option<u32>; 2],
-    /// Of the second.
+    /// Weight of the second texel.
     weight: f64,
-    /// Those texels, or the nearest there are.
+    /// The same two texels, clamped to the image.
     nearest: [u32; 2],
 }
 
@@ -24,14 +24,14 @@ impl Span {
         let n = i64::from(count);
         let nearest = indices.map(|i| match mode {
             AddressMode::Wrap => i.rem_euclid(n) as u32,
-            // Coordinates are mirrored before: what sticks out is half a texel.
+            // Coordinates were mirrored before; they exceed the image by half a texel at most.
             _ => i.clamp(0, n - 1) as u32,
         });
         let outside = |i: i64| mode == AddressMode::Border && !(0..n).contains(&i);
         Self { texels: [0, 1].map(|k| (!outside(indices[k])).then_some(nearest[k])), weight, nearest }
     }
 
-    /// An axis that the image has not.
+    /// The span of an axis that the image does not have.
     const fn none() -> Self {
         Self { texels: [Some(0); 2], weight: 0.0, nearest: [0; 2] }
     }
@@ -41,18 +41,17 @@ impl Span {
     }
 }
 
-/// What one lane reads.
+/// The result of a read by one lane.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Read {
-    /// Its channels.
     pub channels: [u32; 4],
-    /// Addresses of the texel and of that diagonally across.
+    /// Addresses of the texel and of the one diagonally opposite.
     pub touched: [u64; 2],
 }
 
 /// The coordinate of `axis` in texels.
 fn in_texels(image: &Image, axis: usize, x: f32) -> f64 {
-    /// Far outside any image; sums with it are exact.
+    /// Far outside any image; additions to it are still exact.
     const FAR: f64 = (1_u64 << 40) as f64;
     let (x, count) = (if x.is_nan() { 0.0 } else { f64::from(x) }, f64::from(image.size[axis]));
     let x = if image.sampler.is_some_and(|s| s.normalised) {
@@ -71,7 +70,7 @@ fn in_texels(image: &Image, axis: usize, x: f32) -> f64 {
     x.clamp(-FAR, FAR)
 }
 
-/// The texel at `x`, or the two that it lies between.
+/// The texel at `x`, or the two around it.
 fn span(image: &Image, axis: usize, x: f32, linear: bool) -> Span {
     let x = in_texels(image, axis, x);
     let (mode, count) = (mode_of(image, axis), image.size[axis]);
@@ -81,7 +80,8 @@ fn span(image: &Image, axis: usize, x: f32, linear: bool) -> Span {
         let first = x.floor() as i64;
         return Span::of([first, first + 1], weight, mode, count);
     }
-    // Mirrored, the far edge itself is the last texel's; so it is where a product is rounded up.
+    // In a mirrored image the far edge belongs to the last texel. That is also the result where a product is
+    // rounded up.
     let index = match mode {
         AddressMode::Border => x.floor() as i64,
         _ => (x.floor() as i64).min(i64::from(count) - 1),
@@ -110,7 +110,7 @@ fn touched(image: &Image, spans: &[Span; 3]) -> [u64; 2] {
     })
 }
 
-/// The channels of a texel; those it lacks are 0, 0 and 1. Outside the image all are zero.
+/// The channels of a texel; missing ones are 0, 0 and 1. Outside the image all are zero.
 fn texel(image: &Image, memory: &DeviceMemory, place: [Option<u32>; 3]) -> Result<[u32; 4], MemoryError> {
     let [Some(x), Some(y), Some(z)] = place else { return Ok([0; 4]) };
     let (bytes, channel) = (image.texel_bytes(), image.channel);
@@ -124,7 +124,7 @@ fn texel(image: &Image, memory: &DeviceMemory, place: [Option<u32>; 3]) -> Resul
     Ok(channels)
 }
 
-/// The texture at a place.
+/// Reads the texture at a position, filtered.
 pub(super) fn sample(image: &Image, memory: &DeviceMemory, at: [f32; 3], layer: u32) -> Result<Read, MemoryError> {
     let linear = image.sampler.is_some_and(|s| s.linear);
     let spans = spans(image, at, layer, linear);
@@ -145,7 +145,7 @@ pub(super) fn sample(image: &Image, memory: &DeviceMemory, at: [f32; 3], layer: 
     Ok(Read { channels: sums.map(|sum| (sum as f32).to_bits()), touched })
 }
 
-/// The texel with these numbers.
+/// Reads the texel at integer coordinates.
 pub(super) fn fetch(image: &Image, memory: &DeviceMemory, at: [i32; 3], layer: u32) -> Result<Read, MemoryError> {
     let mut spans = spans(image, [0.0; 3], layer, false);
     for axis in 0..image.shape.dimensions() {

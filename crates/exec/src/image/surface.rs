@@ -1,4 +1,4 @@
-//! Loads and stores through surfaces: x counts bytes.
+//! Loads and stores through surfaces, with x in bytes.
 
 use super::Images;
 use super::fetch::handle_of;
@@ -8,40 +8,38 @@ use crate::lanes::{Lanes, Reg};
 use isa::{Access, CacheOp, DynInst, Image, MemAccess, Shape, Space};
 use kit::{LaneMask, WARP_LANES, lanes};
 
-/// What an access outside the surface does.
+/// Effect of an access outside the surface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Outside {
-    /// Reads zero, stores nothing.
+    /// Loads return zero; stores have no effect.
     Zero,
-    /// Goes to the nearest place within.
+    /// Accesses the nearest element inside.
     Clamp,
-    /// Faults.
+    /// The kernel faults.
     Trap,
 }
 
 /// A load or store through a surface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct SurfaceAccess {
-    /// It stores.
+    /// A store instead of a load.
     pub store: bool,
-    /// What it does outside.
     pub outside: Outside,
-    /// The coordinates that there are.
+    /// Dimensions of the coordinates.
     pub shape: Shape,
-    /// The surface.
     pub handle: Reg,
-    /// The handle takes two columns.
+    /// The handle has two columns.
     pub wide: bool,
-    /// x in bytes, y, z; or the layer, behind the others.
+    /// x in bytes, y, z; the layer follows the other coordinates.
     pub at: [Reg; 3],
-    /// What is moved.
     pub format: Format,
-    /// Registers loaded to or stored from; as many as the format has elements.
+    /// Registers that are loaded or stored: one per element of the format.
     pub registers: [Reg; 4],
 }
 
 impl SurfaceAccess {
-    /// What it is to the timing model.
+    /// Its memory access as seen by the timing model.
     pub fn mem_access(&self) -> MemAccess {
         let access = if self.store { Access::Store } else { Access::Load };
         MemAccess { space: Space::Global, access, bytes: self.format.total_bytes(), cache: CacheOp::All }
@@ -73,7 +71,7 @@ impl SurfaceAccess {
             access::write(m, Space::Global, &out.addresses, within, bytes, &words)?;
         } else if within != 0 {
             access::read(m, Space::Global, &out.addresses, within, bytes, &mut words)?;
-            // What is read for other lanes is anything.
+            // The words of other lanes are undefined.
             words.iter_mut().for_each(|word| {
                 (0..WARP_LANES).filter(|lane| within >> lane & 1 == 0).for_each(|lane| word[lane] = 0);
             });
@@ -84,8 +82,8 @@ impl SurfaceAccess {
         Ok(())
     }
 
-    /// Computes the addresses of all lanes; returns those that access memory. The others touch the
-    /// nearest place, as far as timing knows.
+    /// Computes the addresses of all lanes and returns those that access memory. For timing the other lanes
+    /// touch the nearest element.
     fn addresses(&self, file: &Lanes<'_>, images: &Images, out: &mut [u64; WARP_LANES]) -> Result<LaneMask, Box<Trap>> {
         let bytes = i64::from(self.format.total_bytes());
         let mut within = 0;
@@ -107,7 +105,7 @@ impl SurfaceAccess {
                 return Err(trap(outside(image, handle, at, bytes)));
             }
             let nearest = [0, 1, 2].map(|axis| at[axis].clamp(0, last[axis]));
-            // A row may end within an element.
+            // The end of a row may split an element.
             let x = nearest[0] - nearest[0] % bytes;
             out[lane] = image.address(x as u64, nearest[1] as u32, nearest[2] as u32);
             if inside || self.outside == Outside::Clamp {
@@ -121,7 +119,7 @@ impl SurfaceAccess {
     fn place(&self, file: &Lanes<'_>, lane: usize) -> [i64; 3] {
         let mut at = [0; 3];
         for (k, &r) in self.at[..self.shape.coordinates()].iter().enumerate() {
-            // The layer stands behind y, if there is y.
+            // The layer follows y, or x if there is no y.
             let axis = if self.shape.is_layered() && k == self.shape.dimensions() { 2 } else { k };
             at[axis] = i64::from(file.get::<u32>(r, lane) as i32);
         }

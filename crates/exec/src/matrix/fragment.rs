@@ -34,13 +34,13 @@ impl Element {
         }
     }
 
-    /// How many share a 32-bit register; 1 also for the wider ones.
+    /// Number of elements in a 32-bit register; 1 also for wider elements.
     pub const fn per_register(self) -> u32 {
         let n = 32 / self.bits();
         if n == 0 { 1 } else { n }
     }
 
-    /// 32-bit registers that one takes at least.
+    /// Minimum number of 32-bit registers of an element.
     pub(super) const fn registers_each(self) -> u32 {
         self.bits().div_ceil(32)
     }
@@ -55,18 +55,17 @@ pub struct Shape {
     pub k: u16,
 }
 
-/// The part that a matrix plays.
+/// The role of a matrix in a multiplication.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "the names say it")]
 pub enum MatrixOperand {
-    /// Left factor.
     A,
-    /// Right factor.
     B,
-    /// Accumulator, C or D.
+    /// Accumulator: C or D.
     C,
 }
 
-/// Order of elements in memory, and for `mma.m8n8k4.f16` in the registers.
+/// Order of elements in memory; for `mma.m8n8k4.f16` also in the registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Order {
     /// `.row`: the elements of a row are adjacent.
@@ -75,14 +74,13 @@ pub enum Order {
     Col,
 }
 
-/// Place of an element.
+/// Position of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct Position {
-    /// Which of the warp's independent multiplications: 0, or 0 to 3 for `mma.m8n8k4.f16`.
+    /// Index of the warp's independent multiplication: 0, or 0 to 3 for `mma.m8n8k4.f16`.
     pub tile: u16,
-    /// Row.
     pub row: u16,
-    /// Column.
     pub col: u16,
 }
 
@@ -95,16 +93,16 @@ pub struct Fragment {
     cols: u16,
     /// 32-bit registers per lane.
     registers: u8,
-    /// For `mma.m8n8k4.f16`, whose four tiles are laid out by their own rules.
+    /// Set for `mma.m8n8k4.f16`, whose four tiles have a layout of their own.
     quad: Option<Order>,
 }
 
-/// Where some neighbouring elements of a fragment lie, in registers and in memory.
+/// Position of adjacent elements of a fragment, in registers and in memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemoryElement {
-    /// Register column; of 64-bit elements the lower one, the upper follows.
+    /// Register column; for 64-bit elements the lower one, and the upper one follows.
     pub register: u8,
-    /// Position of the lowest bit there.
+    /// Position of the lowest bit in the register.
     pub shift: u8,
     /// Bytes, adjacent in memory and in the register: 1, 2, 4 or 8.
     pub bytes: u8,
@@ -114,8 +112,8 @@ pub struct MemoryElement {
 }
 
 impl MemoryElement {
-    /// Byte offset from the matrix' address for each lane, where the rows (of a column-major matrix:
-    /// the columns) are `stride` elements apart.
+    /// Byte offset from the matrix' address in each lane. Rows (columns of a column-major matrix) are
+    /// `stride` elements apart.
     #[inline]
     pub fn offsets(&self, stride: u32) -> [u64; WARP_LANES] {
         let bits = u64::from(self.element_bits);
@@ -139,8 +137,8 @@ impl Fragment {
         Fragment { operand, element, rows, cols, registers, quad: None }
     }
 
-    /// The fragment of an operand of `mma` (other than `m8n8k4` with f16 factors), whose factors are
-    /// row-major A and column-major B. `None` if there is no such shape for the type.
+    /// The fragment of an operand of `mma` (except `m8n8k4` with f16 factors): A is row-major, B
+    /// column-major. `None` if the type has no such shape.
     pub fn mma(operand: MatrixOperand, element: Element, shape: Shape) -> Option<Self> {
         use Element::{B1, Bf16, E4m3, E5m2, F16, F32, F64, S4, S8, S32, Tf32, U4, U8};
         let exists = match (operand, element, (shape.m, shape.n, shape.k)) {
@@ -160,15 +158,15 @@ impl Fragment {
         exists.then(|| Self::new(operand, element, shape))
     }
 
-    /// The fragment of an operand of `mma.m8n8k4` with f16 factors: four multiplications, each by
-    /// eight lanes. `order` is the factor's; it means nothing for C.
+    /// The fragment of an operand of `mma.m8n8k4` with f16 factors: four multiplications by eight lanes each.
+    /// `order` is that of the factor; it is ignored for C.
     pub fn quad(operand: MatrixOperand, element: Element, order: Order) -> Self {
         let registers = if operand == MatrixOperand::C { 8 / element.per_register() as u8 } else { 2 };
         let shape = Shape { m: 8, n: 8, k: 4 };
         Fragment { quad: Some(order), registers, ..Self::new(operand, element, shape) }
     }
 
-    /// The fragment of an operand of `wmma`. `None` if there is no such shape for the type.
+    /// The fragment of an operand of `wmma`. `None` if the type has no such shape.
     pub fn wmma(operand: MatrixOperand, element: Element, shape: Shape) -> Option<Self> {
         use Element::{B1, Bf16, F16, F32, F64, S4, S8, S32, Tf32, U4, U8};
         let exists = match (operand, element, (shape.m, shape.n, shape.k)) {
@@ -203,7 +201,7 @@ impl Fragment {
         self.registers as usize
     }
 
-    /// Elements per lane, repeated ones included.
+    /// Elements per lane, including repeated ones.
     pub const fn elements(&self) -> u32 {
         self.registers as u32 * self.element.per_register() / self.element.registers_each()
     }
@@ -213,20 +211,19 @@ impl Fragment {
         if self.quad.is_some() { 4 } else { 1 }
     }
 
-    /// The part it plays.
+    /// The role of the matrix.
     pub(super) const fn operand(&self) -> MatrixOperand {
         self.operand
     }
 
-    /// Elements per lane that are not repetitions of earlier ones.
+    /// Elements per lane, without repetitions.
     pub(super) const fn distinct(&self) -> u32 {
         let all = self.rows as u32 * self.cols as u32 * self.tiles() as u32 / WARP_LANES as u32;
         let held = self.elements();
         if held < all { held } else { all }
     }
 
-    /// The place of element number `index` of `lane`, counted from the lowest bits of the first
-    /// register.
+    /// Position of element number `index` of `lane`, counted from the lowest bits of the first register.
     pub fn position(&self, lane: u32, index: u32) -> Position {
         if let Some(order) = self.quad {
             return self.quad_position(order, lane, index);
@@ -235,7 +232,7 @@ impl Fragment {
         let (group, thread) = (lane / 4, lane % 4);
         let per = self.element.per_register();
         let (register, part) = (index / per, index % per);
-        // Rows come in blocks of 16 (or 8), whose halves alternate from register to register.
+        // Rows are in blocks of 16 (or 8), whose halves alternate from register to register.
         let halves = if self.rows >= 16 { 2 } else { 1 };
         let (row, col) = match self.operand {
             MatrixOperand::A => {
@@ -277,8 +274,7 @@ impl Fragment {
         Position { tile, row: row as u16, col: col as u16 }
     }
 
-    /// Elements from one row (column) of the matrix to the next in memory if the instruction does
-    /// not say.
+    /// Distance in elements between rows (columns) of the matrix in memory where the instruction gives none.
     pub const fn default_stride(&self, order: Order) -> u32 {
         match order {
             Order::Row => self.cols as u32,
@@ -286,12 +282,11 @@ impl Fragment {
         }
     }
 
-    /// Where the elements lie in a matrix in memory, in the order of the registers: what
-    /// `wmma.load` and `wmma.store` access. Elements that are neighbours both in a register and in
-    /// memory come as one. A load reads repeated elements again; an accumulator has none.
+    /// Positions of the elements of a matrix in memory, in the order of the registers: the accesses of
+    /// `wmma.load` and `wmma.store`. Elements that are adjacent both in a register and in memory are one
+    /// access. A load reads repeated elements again; an accumulator has none.
     ///
-    /// `None` for elements narrower than a byte in the order that separates them, which the
-    /// instructions do not have.
+    /// `None` for elements narrower than a byte in the order that separates them; no instruction uses it.
     pub fn memory(&self, order: Order) -> Option<Vec<MemoryElement>> {
         let place = |lane: usize, index: u32| {
             let at = self.position(lane as u32, index);
@@ -321,7 +316,7 @@ impl Fragment {
         Some((0..self.elements()).step_by(together as usize).map(element).collect())
     }
 
-    /// For each distinct element number the index, per lane, into an array of tiles of rows.
+    /// Per distinct element the index in an array of tiles of rows, in each lane.
     pub(super) fn table(&self) -> Box<[[u16; WARP_LANES]]> {
         let place = |lane: usize, index: u32| {
             let at = self.position(lane as u32, index);

@@ -5,7 +5,7 @@ use super::placed::{Column, Placed};
 use num::half::{Bf16, F16, Half};
 use num::{Rounding, float32, float64, half, small};
 
-/// How single-bit factors are combined before the ones are counted.
+/// Combination of single-bit factors before the ones are counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum BitOp {
     /// `.xor.popc`.
@@ -17,29 +17,26 @@ pub enum BitOp {
 
 /// Types and modifiers of a matrix multiplication.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct Multiply {
-    /// Type of A.
     pub a: Element,
-    /// Type of B.
     pub b: Element,
-    /// Type of C.
     pub c: Element,
-    /// Type of D.
     pub d: Element,
-    /// Order of A: for `mma.m8n8k4` with f16 factors; elsewhere it does not change the registers.
+    /// Order of A in `mma.m8n8k4` with f16 factors; elsewhere it does not change the registers.
     pub a_order: Order,
-    /// Order of B, likewise.
+    /// Order of B, in the same way.
     pub b_order: Order,
-    /// `.satfinite`: an integer result is clamped rather than wrapped.
+    /// `.satfinite`: integer results are clamped instead of wrapped.
     pub satfinite: bool,
     /// Rounding of f64 results.
     pub round: Rounding,
-    /// For single-bit factors.
+    /// Combination of single-bit factors.
     pub bit_op: BitOp,
 }
 
 impl Multiply {
-    /// Both factors of one type and both accumulators of one, no modifiers.
+    /// One type for both factors, one for both accumulators, no modifiers.
     pub const fn plain(factor: Element, accumulator: Element) -> Self {
         Multiply {
             a: factor,
@@ -54,7 +51,7 @@ impl Multiply {
         }
     }
 
-    /// Whether the types go together.
+    /// Whether this combination of types exists.
     fn is_valid(&self) -> bool {
         use Element::{B1, Bf16, E4m3, E5m2, F16, F32, F64, S4, S8, S32, Tf32, U4, U8};
         match (self.a, self.b) {
@@ -129,7 +126,7 @@ impl Mma {
         ]
     }
 
-    /// Multiply-accumulate steps on single elements that the warp does.
+    /// Multiply-accumulate steps on single elements in the warp.
     pub const fn operations(&self) -> u32 {
         let Shape { m, n, k } = self.shape;
         m as u32 * n as u32 * k as u32 * self.a.fragment.tiles() as u32
@@ -138,14 +135,14 @@ impl Mma {
     /// Computes D from A, B and C.
     ///
     /// # Panics
-    /// If a slice has fewer columns than [`Mma::registers`] says.
+    /// If a slice has fewer columns than [`Mma::registers`] reports.
     pub fn execute(&self, a: &[Column], b: &[Column], c: &[Column], d: &mut [Column]) {
         let [ra, rb, rc, rd] = self.registers();
         let (a, b, c, d) = (&a[..ra], &b[..rb], &c[..rc], &mut d[..rd]);
         match self.types.a {
             Element::F64 => self.execute_f64(a, b, c, d),
             Element::B1 => self.execute_bits(a, b, c, d),
-            // Clearing large arrays would cost more than small products do.
+            // Small products use small arrays: clearing large ones would take longer than the product.
             Element::U8 | Element::S8 | Element::U4 | Element::S4 => match self.largest_factor() {
                 ..=256 => self.execute_integers::<256>(a, b, c, d),
                 257..=512 => self.execute_integers::<512>(a, b, c, d),
@@ -158,8 +155,8 @@ impl Mma {
         }
     }
 
-    /// Of an `mma.m8n8k4` with f16 factors, the accumulator's registers from number `first` on: D from
-    /// the factors and these registers of C.
+    /// For `mma.m8n8k4` with f16 factors: computes the accumulator's registers from number `first` on from
+    /// the factors and the same registers of C.
     ///
     /// # Panics
     /// If the accumulator has no such registers.
@@ -169,7 +166,7 @@ impl Mma {
         self.a.gather(a, &mut factors.0, |x| F16::to_f32(x as u16));
         self.b.gather(b, &mut factors.1, |x| F16::to_f32(x as u16));
         let (n, k) = (usize::from(self.shape.n), usize::from(self.shape.k));
-        // Rows of A and of its result are numbered through all tiles.
+        // Rows of A and of its result are numbered across all tiles.
         let product = |place: usize, sum: f32| {
             let (row, col) = (place / n, place % n);
             let tile = row / usize::from(self.shape.m);
@@ -196,7 +193,7 @@ impl Mma {
         d
     }
 
-    /// Elements of the larger factor.
+    /// Number of elements of the larger factor.
     fn largest_factor(&self) -> u32 {
         let Shape { m, n, k } = self.shape;
         u32::from(m.max(n)) * u32::from(k) * self.a.fragment.tiles() as u32
@@ -240,8 +237,8 @@ impl Mma {
         self.d.scatter_f64(&sums, d);
     }
 
-    /// Bytes and nibbles, at most `LARGEST` in a factor. Computed in f32, which hosts multiply faster: 32 products of bytes are
-    /// below 2^21, so every sum is exact. Only adding C can overflow.
+    /// Bytes and nibbles, at most `LARGEST` in a factor. Computed in f32, which hosts multiply faster. 32
+    /// products of bytes are below 2^21, so every sum is exact; only the addition of C can overflow.
     fn execute_integers<const LARGEST: usize>(&self, a: &[Column], b: &[Column], c: &[Column], d: &mut [Column]) {
         let mut factors = ([0f32; LARGEST], [0f32; LARGEST]);
         let mut sums = [0f32; 256];
@@ -263,7 +260,7 @@ impl Mma {
         let words = usize::from(k / 32);
         let mut rows = [[0u32; 8]; 16];
         let mut cols = [[0u32; 8]; 8];
-        // The places of each register's first bit, among the k bits of a row of A, n columns of B.
+        // Positions of the first bit of each register: k bits in a row of A, n columns of B.
         for (register, column) in a.iter().enumerate() {
             for (word, place) in column.iter().zip(self.a.places(register * 32)) {
                 rows[usize::from(place / k)][usize::from(place % k / 32)] = *word;
@@ -297,7 +294,7 @@ impl Mma {
         self.d.scatter(&sums, d, |x| x as u32);
     }
 
-    /// Runs `step` on each sum for k ascending.
+    /// Runs `step` on each sum in ascending order of k.
     #[inline(always)]
     fn accumulate<T: Copy>(&self, a: &[T], b: &[T], sums: &mut [T], step: impl Fn(T, T, T) -> T) {
         let (m, n, k) = (usize::from(self.shape.m), usize::from(self.shape.n), usize::from(self.shape.k));

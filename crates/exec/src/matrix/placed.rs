@@ -9,18 +9,18 @@ pub(super) type Column = [u32; WARP_LANES];
 /// Groups of four lanes in a warp.
 const GROUPS: usize = 8;
 
-/// How the places of a fragment's elements depend on the lane.
+/// How the positions of a fragment's elements depend on the lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pattern {
-    /// A group of four lanes holds adjacent elements of a row, the next group those of the next row.
+    /// A group of four lanes holds adjacent elements of a row; the next group holds those of the next row.
     Rows,
-    /// A group holds adjacent elements of a column, the next group those of the next column.
+    /// A group holds adjacent elements of a column; the next group holds those of the next column.
     Columns,
-    /// Something else: only the table knows.
+    /// Irregular: the positions are in the table.
     Table,
 }
 
-/// A fragment and the place of each of its elements in an array of rows.
+/// A fragment and the position of each of its elements in an array of rows.
 #[derive(Clone, Debug)]
 pub(super) struct Placed {
     pub fragment: Fragment,
@@ -38,13 +38,13 @@ impl Placed {
         Placed { fragment, pattern, table: fragment.table() }
     }
 
-    /// The place of element number `index` for each lane.
+    /// Position of element number `index` in each lane.
     pub fn places(&self, index: usize) -> &[u16; WARP_LANES] {
         &self.table[index]
     }
 
-    /// Reads the elements from their registers into their places: `read` takes the register shifted
-    /// so that the element is lowest.
+    /// Copies the elements from the registers to their positions. `read` receives the register, shifted so
+    /// that the element is lowest.
     #[inline]
     pub fn gather<T: Copy + Default>(&self, columns: &[Column], out: &mut [T], read: impl Fn(u32) -> T) {
         let element = self.fragment.element();
@@ -59,7 +59,7 @@ impl Placed {
             values
         };
         match (self.pattern, per) {
-            // Accumulators hold two adjacent elements even where each has its register.
+            // Accumulators hold two adjacent elements even if each has a register of its own.
             (Pattern::Rows, 1) if self.fragment.operand() == MatrixOperand::C => self.gather_rows::<T, 2>(out, lanes),
             (Pattern::Rows, 1) => self.gather_rows::<T, 1>(out, lanes),
             (Pattern::Rows, 2) => self.gather_rows::<T, 2>(out, lanes),
@@ -96,7 +96,7 @@ impl Placed {
         }
     }
 
-    /// Transposes: what the lanes of equal number in their groups hold is adjacent in a row.
+    /// Transposes: elements of lanes with the same number in their groups are adjacent in a row.
     #[inline(always)]
     fn gather_columns<T: Copy + Default>(&self, out: &mut [T], lanes: impl Fn(usize) -> [T; WARP_LANES]) {
         for (index, places) in self.table.iter().enumerate() {
@@ -120,7 +120,7 @@ impl Placed {
         }
     }
 
-    /// Writes the elements of an accumulator from their places to their registers.
+    /// Copies the elements of an accumulator from their positions to the registers.
     #[inline]
     pub fn scatter<T: Copy + Default>(&self, from: &[T], columns: &mut [Column], write: impl Fn(T) -> u32) {
         let stride = usize::from(self.fragment.size().1);

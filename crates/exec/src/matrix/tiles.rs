@@ -14,11 +14,10 @@ const fn element(row: &Row, col: usize) -> u32 {
     row[col / 2 % 4] >> (col % 2 * 16) & 0xffff
 }
 
-/// `ldmatrix.m8n8.{x1,x2,x4}{.trans}.b16`: distributes `rows`, which lie at the addresses of lanes 0
-/// to 7, 15 or 31 in turn, over one register column per 8 rows. With `trans` each matrix is
-/// transposed.
+/// `ldmatrix.m8n8.{x1,x2,x4}{.trans}.b16`: distributes `rows`, read from the addresses of lanes 0 to 7, 15 or
+/// 31, over one register column per 8 rows. With `trans` each matrix is transposed.
 ///
-/// Does the matrices that both `rows` and `out` have in full.
+/// Processes the matrices that are complete in both `rows` and `out`.
 #[inline]
 pub fn ldmatrix(rows: &[Row], trans: bool, out: &mut [[u32; WARP_LANES]]) {
     for (rows, column) in rows.chunks_exact(8).zip(out) {
@@ -33,7 +32,7 @@ pub fn ldmatrix(rows: &[Row], trans: bool, out: &mut [[u32; WARP_LANES]]) {
     }
 }
 
-/// `stmatrix.m8n8.{x1,x2,x4}{.trans}.b16` (sm_90): the reverse of [`ldmatrix`]; the rows go to the
+/// `stmatrix.m8n8.{x1,x2,x4}{.trans}.b16` (sm_90): the reverse of [`ldmatrix`]. The rows are stored at the
 /// addresses of lanes 0 to 7, 15 or 31.
 #[inline]
 pub fn stmatrix(columns: &[[u32; WARP_LANES]], trans: bool, rows: &mut [Row]) {

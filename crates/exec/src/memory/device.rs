@@ -11,39 +11,36 @@ static ZERO_PAGE: [u32; PAGE_WORDS] = [0; PAGE_WORDS];
 
 /// Alignment of allocations.
 const ALIGNMENT: u64 = 256;
-/// Bytes, at least, between two allocations.
+/// Minimum distance in bytes between two allocations.
 const GUARD_BYTES: u64 = 4096;
-/// Where the heap starts. High, so that a kernel that cuts a pointer to 32 bits faults.
+/// First address of the heap. It is high so that a kernel that truncates a pointer to 32 bits faults.
 const HEAP_BASE: u64 = 0x7f_0000_0000;
-/// Where addresses end.
+/// First address beyond the address space.
 const ADDRESS_LIMIT: u64 = 1 << 40;
 
 /// Why the host could not do something with device memory.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "the names say it")]
 pub enum MemoryError {
-    /// More than the capacity.
+    /// Not enough memory is free.
     #[error("cannot allocate {} for `{name}`: {free} of {capacity} bytes of device memory are free", kit::text::counted(*bytes, "byte"))]
     Full {
-        /// What was to be allocated.
         name: String,
-        /// Its size.
         bytes: u64,
-        /// Bytes left.
+        /// In bytes.
         free: u64,
-        /// Bytes in all.
+        /// In bytes.
         capacity: u64,
     },
-    /// The place is taken (module variables have fixed addresses).
-    #[error("cannot place `{name}` at {address:#x}: `{other}` lies there")]
+    /// The address range is occupied (module variables have fixed addresses).
+    #[error("cannot place `{name}` at {address:#x}: `{other}` is there")]
     Taken {
-        /// What was to be placed.
         name: String,
-        /// Where.
         address: u64,
-        /// What is there.
+        /// The allocation that occupies it.
         other: String,
     },
-    /// An address without memory.
+    /// No memory at an address.
     #[error("{0}")]
     NoSuchAddress(String),
 }
@@ -51,15 +48,15 @@ pub enum MemoryError {
 /// A piece of device memory.
 #[derive(Clone, Debug)]
 pub struct DeviceAllocation {
-    /// Name for messages.
+    /// Name in messages.
     pub name: String,
     /// Address of the first byte, a multiple of 256.
     pub base: u64,
-    /// Size.
+    /// In bytes.
     pub bytes: u64,
-    /// Kernels may not store there (`.const` variables).
+    /// Kernels may not store to it (`.const` variables).
     pub read_only: bool,
-    /// Given back by the host; kept for messages.
+    /// Freed by the host; kept for messages.
     pub freed: bool,
     pages: Vec<Option<Box<[u32]>>>,
 }
@@ -87,8 +84,8 @@ impl DeviceAllocation {
     }
 }
 
-/// A run of words in which an access may lie: `start..start + limit` are the addresses at which an
-/// access of the size it was asked for is in bounds.
+/// A run of words that contains an address: an access of the given size is in bounds at the addresses
+/// `start..start + limit`.
 pub(crate) struct Window<W> {
     pub start: u64,
     pub limit: u64,
@@ -96,7 +93,7 @@ pub(crate) struct Window<W> {
 }
 
 impl<W: Default> Window<W> {
-    /// A window that no address lies in.
+    /// A window without addresses.
     pub fn empty() -> Self {
         Self { start: 0, limit: 0, words: W::default() }
     }
@@ -105,14 +102,14 @@ impl<W: Default> Window<W> {
 /// All device memory.
 #[derive(Debug)]
 pub struct DeviceMemory {
-    /// In order of address.
+    /// Sorted by address.
     allocations: Vec<DeviceAllocation>,
     capacity: u64,
     used: u64,
     next: u64,
-    /// The allocation that was found last: likely the next one too.
+    /// The allocation that was found last; the next access is likely to be in it.
     last: Cell<usize>,
-    /// Nothing that warps share has changed since this was last set ([`DeviceMemory::watch`]).
+    /// Warps have not changed shared state since this was last set ([`DeviceMemory::watch`]).
     unchanged: bool,
 }
 
@@ -128,18 +125,18 @@ impl DeviceMemory {
         Self { allocations: Vec::new(), capacity, used: 0, next: HEAP_BASE, last: Cell::new(0), unchanged: false }
     }
 
-    /// Notes from now on whether warps change anything that they share.
+    /// Records from now on whether warps change shared state.
     pub(crate) fn watch(&mut self) {
         self.unchanged = true;
     }
 
-    /// Whether they have not, and it is to be noted if they do.
+    /// Whether changes are recorded and there have been none.
     #[inline]
     pub(crate) fn is_unchanged(&self) -> bool {
         self.unchanged
     }
 
-    /// They have, or may have.
+    /// Records a change, or a possible one.
     #[inline]
     pub(crate) fn note_change(&mut self) {
         self.unchanged = false;
@@ -193,7 +190,7 @@ impl DeviceMemory {
         Ok(())
     }
 
-    /// Gives back the allocation that starts at `base`.
+    /// Frees the allocation that starts at `base`.
     ///
     /// # Errors
     /// [`MemoryError::NoSuchAddress`] if none does.
@@ -208,18 +205,18 @@ impl DeviceMemory {
         Ok(())
     }
 
-    /// The allocations, in order of address, freed ones among them.
+    /// The allocations, sorted by address, including freed ones.
     pub fn allocations(&self) -> &[DeviceAllocation] {
         &self.allocations
     }
 
-    /// Bytes of host memory that hold the contents: pages that were written.
+    /// Bytes of host memory in use: only written pages take memory.
     pub fn resident_bytes(&self) -> u64 {
         let pages = self.allocations.iter().flat_map(|a| &a.pages).flatten();
         pages.map(|words| 4 * words.len() as u64).sum()
     }
 
-    /// Index of the allocation that `address` lies in.
+    /// Index of the allocation that contains `address`.
     #[inline]
     fn find(&self, address: u64) -> Option<usize> {
         let last = self.last.get();
@@ -238,7 +235,7 @@ impl DeviceMemory {
         Some(index)
     }
 
-    /// Page bounds around `address`: allocation, page, and a window without its words.
+    /// Bounds of the page around `address`: allocation, page, and a window without its words.
     #[inline]
     fn locate(&self, address: u64, size: u64) -> Option<(usize, usize, Window<()>)> {
         let index = self.find(address)?;
@@ -250,15 +247,15 @@ impl DeviceMemory {
         (address - start < limit).then_some((index, page, Window { start, limit, words: () }))
     }
 
-    /// The window for accesses of `size` bytes around `address`; `None` if it is out of bounds (or
-    /// crosses a page, which an aligned access does not).
+    /// The window for accesses of `size` bytes around `address`; `None` if it is out of bounds or crosses a
+    /// page, which an aligned access does not.
     #[inline]
     pub(crate) fn window(&self, address: u64, size: u64) -> Option<Window<&[u32]>> {
         let (index, page, w) = self.locate(address, size)?;
         Some(Window { start: w.start, limit: w.limit, words: self.allocations[index].page(page) })
     }
 
-    /// The same for stores; `None` also if kernels may not write there.
+    /// The same window for stores; `None` also if kernels may not write there.
     #[inline]
     pub(crate) fn window_mut(&mut self, address: u64, size: u64) -> Option<Window<&mut [u32]>> {
         let (index, page, w) = self.locate(address, size)?;
@@ -269,7 +266,7 @@ impl DeviceMemory {
         Some(Window { start: w.start, limit: w.limit, words: allocation.page_mut(page) })
     }
 
-    /// What lies at or next to `address`, for messages.
+    /// Describes the allocation at or next to `address`, for messages.
     pub fn describe(&self, address: u64) -> String {
         let index = self.allocations.partition_point(|a| a.base <= address);
         let before = index.checked_sub(1).map(|i| &self.allocations[i]);
@@ -287,10 +284,10 @@ impl DeviceMemory {
         if address < a.base {
             format!("nearest is {what}: {} before its start", bytes(a.base - address))
         } else if a.freed && address < a.end() {
-            format!("it lies in {what}, which was freed, at offset {}", address - a.base)
+            format!("it is in {what}, which was freed, at offset {}", address - a.base)
         } else if address < a.end() {
             let note = if a.read_only { ", which is constant" } else { "" };
-            format!("it lies in {what}{note}, at offset {}", address - a.base)
+            format!("it is in {what}{note}, at offset {}", address - a.base)
         } else if address == a.end() {
             format!("nearest is {what}: directly after its last byte")
         } else {
@@ -298,7 +295,7 @@ impl DeviceMemory {
         }
     }
 
-    /// Copies device memory from `address` on to `out`.
+    /// Copies device memory from `address` to `out`.
     ///
     /// # Errors
     /// [`MemoryError::NoSuchAddress`] if not all of it is allocated.
@@ -317,7 +314,7 @@ impl DeviceMemory {
         Ok(())
     }
 
-    /// Copies `data` to device memory from `address` on.
+    /// Copies `data` to device memory at `address`.
     ///
     /// # Errors
     /// [`MemoryError::NoSuchAddress`] if not all of it is allocated.
@@ -330,9 +327,9 @@ impl DeviceMemory {
             let skip = (at % PAGE_BYTES) as usize;
             let (now, later) = rest.split_at(rest.len().min(PAGE_BYTES as usize - skip));
             match &mut allocation.pages[page] {
-                // It reads as zeros already.
+                // The page reads as zeros already.
                 None if now.iter().all(|&byte| byte == 0) => {}
-                // A page that is written as a whole need not be cleared first.
+                // A page that is overwritten completely need not be cleared first.
                 new @ None if now.len() == PAGE_BYTES as usize => {
                     let (words, _) = now.as_chunks();
                     *new = Some(words.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect());
@@ -362,7 +359,7 @@ impl DeviceMemory {
     }
 }
 
-/// Loads bytes from little-endian words, from byte `skip` on.
+/// Loads bytes from little-endian words, starting at byte `skip`.
 fn load_bytes(words: &[u32], skip: usize, out: &mut [u8]) {
     let head = out.len().min(skip.wrapping_neg() % 4);
     let (head, rest) = out.split_at_mut(head);
@@ -381,7 +378,7 @@ fn load_bytes(words: &[u32], skip: usize, out: &mut [u8]) {
     }
 }
 
-/// Stores bytes into little-endian words, from byte `skip` on.
+/// Stores bytes into little-endian words, starting at byte `skip`.
 fn store_bytes(words: &mut [u32], skip: usize, data: &[u8]) {
     let head = data.len().min(skip.wrapping_neg() % 4);
     let (head, rest) = data.split_at(head);

@@ -1,4 +1,4 @@
-//! Local memory of a warp's threads, one column per word: threads mostly access the same offset.
+//! Local memory of a warp's threads, one column per word: threads usually access the same offset.
 
 use crate::lanes::{Column, blend};
 use kit::{LaneMask, WARP_LANES};
@@ -11,14 +11,14 @@ pub(crate) struct LocalMemory {
 }
 
 impl LocalMemory {
-    /// Makes it `bytes` of zeros per thread.
+    /// Resizes it to `bytes` per thread, all zero.
     pub fn reset(&mut self, bytes: u32) {
         self.words.clear();
         self.grow(bytes);
         self.bytes = bytes;
     }
 
-    /// Makes it at least `bytes` per thread.
+    /// Extends it to at least `bytes` per thread.
     pub fn grow(&mut self, bytes: u32) {
         let words = bytes.div_ceil(4) as usize;
         if words > self.words.len() {
@@ -38,7 +38,7 @@ impl LocalMemory {
         address < (u64::from(self.bytes) + 1).saturating_sub(size)
     }
 
-    /// The word of every lane at offset `4 * index`, which is in bounds.
+    /// The word of all lanes at offset `4 * index`, which is in bounds.
     #[inline]
     pub fn column(&self, index: usize) -> &Column {
         &self.words[index]
@@ -50,7 +50,7 @@ impl LocalMemory {
         blend(&mut self.words[index], values, mask);
     }
 
-    /// One lane's word.
+    /// The word of one lane.
     #[inline]
     pub fn word(&mut self, index: usize, lane: usize) -> &mut u32 {
         &mut self.words[index][lane]

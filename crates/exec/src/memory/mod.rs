@@ -1,4 +1,4 @@
-//! What kernels load from and store to.
+//! The memory that kernels load from and store to.
 //!
 //! | space | kept as | address within the space |
 //! | --- | --- | --- |
@@ -7,8 +7,8 @@
 //! | local | `LocalMemory`: one column per word | offset from the thread's first byte |
 //! | param | the launch's parameter bytes | offset from the first parameter |
 //!
-//! The generic address space holds shared, local and param memory in three fixed windows, and
-//! everything else as it is.
+//! Shared, local and param memory are three fixed windows of the generic address space; other generic
+//! addresses are global.
 
 mod device;
 mod local;
@@ -23,8 +23,8 @@ use isa::Space;
 
 /// Size of the shared, local and param windows.
 pub const WINDOW_BYTES: u64 = 16 << 20;
-/// Windows are this far from each other, so that the lower half of a generic address is the address
-/// within the space: code of sm_90 puts the upper half of the shared window above it and adds nothing.
+/// Distance between windows. It makes the lower half of a generic address the address within the space: code
+/// of sm_90 combines it with the upper half of the shared window.
 const WINDOW_DISTANCE: u64 = 1 << 32;
 /// Generic address of the first byte of shared memory.
 pub const SHARED_WINDOW: u64 = WINDOW_DISTANCE;
@@ -32,14 +32,14 @@ pub const SHARED_WINDOW: u64 = WINDOW_DISTANCE;
 pub const LOCAL_WINDOW: u64 = 2 * WINDOW_DISTANCE;
 /// Generic address of the first kernel parameter.
 pub const PARAM_WINDOW: u64 = 3 * WINDOW_DISTANCE;
-/// All windows are below.
+/// Upper bound of all windows.
 pub(crate) const WINDOWS_END: u64 = 4 * WINDOW_DISTANCE;
 
 /// Maximum local memory of a thread, frames of calls included: 512 KiB, as on sm_20 and later (CUDA C++
 /// Programming Guide, table of compute capabilities).
 pub const MAX_LOCAL_BYTES: u32 = 512 << 10;
 
-/// Which space a generic address lies in.
+/// The space that a generic address is in.
 #[inline(always)]
 pub const fn generic_space(address: u64) -> Space {
     const SHARED: u64 = SHARED_WINDOW / WINDOW_BYTES;

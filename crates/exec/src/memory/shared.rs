@@ -10,14 +10,13 @@ pub(crate) struct SharedMemory {
 }
 
 impl SharedMemory {
-    /// Makes it `bytes` of zeros.
+    /// Resizes it to `bytes`, all zero.
     pub fn reset(&mut self, bytes: u32) {
         self.words.clear();
         self.words.resize(bytes.div_ceil(4) as usize, 0);
         self.bytes = bytes;
     }
 
-    /// Size.
     pub fn bytes(&self) -> u32 {
         self.bytes
     }
@@ -29,7 +28,7 @@ impl SharedMemory {
         (address < limit).then_some(Window { start: 0, limit, words: &self.words })
     }
 
-    /// The same for stores.
+    /// The same window for stores.
     #[inline]
     pub fn window_mut(&mut self, address: u64, size: u64) -> Option<Window<&mut [u32]>> {
         let limit = (u64::from(self.bytes) + 1).saturating_sub(size);

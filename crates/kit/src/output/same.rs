@@ -1,6 +1,5 @@
-//! Which names are names of one file.
+//! Comparison of paths: whether they name the same file.
 
-use super::folder_of;
 use std::fs;
 use std::io::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
@@ -8,8 +7,8 @@ use std::path::{Path, PathBuf};
 /// Maximum number of links that are followed, as in Linux.
 const MOST_LINKS: usize = 40;
 
-/// Whether both paths name one file, however they are spelt and by whatever links. Devices and pipes
-/// are never the same: writing them destroys nothing.
+/// Whether both paths name the same file, whatever their spelling and links. Devices and pipes never count as
+/// the same: writing them destroys nothing.
 pub fn same_file(a: &Path, b: &Path) -> bool {
     match (fs::metadata(a), fs::metadata(b)) {
         (Ok(a), Ok(b)) if !a.is_file() || !b.is_file() => false,
@@ -29,18 +28,23 @@ fn is_same(_: &fs::Metadata, _: &fs::Metadata) -> bool {
     false
 }
 
-/// The absolute path of what `path` names, or would name if it were made: links are followed, also
-/// those that lead to nothing.
+/// The absolute path of the file that `path` names, or would name if it existed. Links are followed, also
+/// dangling ones.
 pub(super) fn resolved(path: &Path) -> Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..MOST_LINKS {
         match fs::read_link(&path) {
             Ok(to) => path = folder_of(&path).join(to),
-            // It is no link.
+            // It is not a link.
             Err(_) => return placed(&path),
         }
     }
     Err(Error::other("too many links, each leading to the next"))
+}
+
+/// The folder that a file or folder is in.
+pub(super) fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 fn placed(path: &Path) -> Result<PathBuf> {

@@ -1,7 +1,7 @@
 //! Sidestep: in-order issue in which one arithmetic instruction may step past a stalled one.
 //!
 //! Paper: none; the smallest design that issues out of order. While the oldest instruction of a
-//! warp waits, the one behind it issues in its place if it is arithmetic and touches no register
+//! warp waits, the next one issues in its place if it is arithmetic and touches no register
 //! that the oldest one reads or writes in conflict.
 //!
 //! - D1: hazards against instructions that have issued are an exact WAR scoreboard's, cleared when
@@ -11,49 +11,45 @@
 //! Stalls: those of the oldest instruction.
 
 use isa::{Control, RegFile, RegId, WarpSlot};
+use kit::Cycle;
 use sm::operands::{CollectorRules, Collectors};
 use sm::policy::boards::{Release, WarScoreboard};
 use sm::{
-    Board, CoreDesign, CoreSpec, Each, InstId, IssuePolicy, PipeSet, ReadyMasks, Stall, StallMasks, Structure,
-    WarpMask, Window,
+    Board, Candidates, CoreDesign, CoreSpec, Each, Head, Heads, InstId, InstructionBuffer, IssuePolicy, PipeSet,
+    Structure, WakeUp, WarpMask, Window,
 };
-use std::collections::VecDeque;
 
 /// The design in one SM.
 pub struct Sidestep<M: WarpMask = u64> {
     /// Each warp's instructions that have not issued, oldest first.
-    buffers: Vec<VecDeque<InstId>>,
+    buffer: InstructionBuffer<M>,
     /// What has issued, by the registers it reads and writes.
     board: WarScoreboard<M>,
-    /// The instruction that each warp would issue.
-    candidates: Vec<Option<InstId>>,
-    ready: ReadyMasks<M>,
-    stalls: StallMasks<M>,
-    room: M,
-    warps: usize,
-    entries: usize,
-    per_fetch: usize,
+    /// What the warp schedulers see of each warp.
+    heads: Heads<M>,
+    /// Warps whose candidate is the second instruction in the buffer.
+    second: M,
 }
 
 impl<M: WarpMask> Sidestep<M> {
     /// Looks again for the candidate of `warp`: called when anything that matters to it has happened.
     fn examine(&mut self, window: Window<'_>, warp: WarpSlot) {
-        let (bit, buffer) = (M::of(warp), &self.buffers[warp.index()]);
-        PipeSet::ALL.iter().for_each(|pipe| self.ready.remove(pipe, bit));
-        Stall::ALL.iter().for_each(|&stall| self.stalls.remove(stall, bit));
-        let hazard = |id| self.board.hazard(window, id);
-        let mut candidate = buffer.front().copied();
-        if let Some(stall) = candidate.and_then(hazard) {
-            let behind = buffer.get(1).copied();
-            candidate = behind.filter(|&id| Self::may_pass(window, buffer[0], id) && hazard(id).is_none());
-            if candidate.is_none() {
-                self.stalls.insert(stall, bit);
-            }
-        }
-        candidate.iter().for_each(|&id| self.ready.insert(window.inst(id).pipe, bit));
-        self.candidates[warp.index()] = candidate;
-        let room = buffer.len() + self.per_fetch <= self.entries;
-        self.room = if room { self.room | bit } else { self.room & !bit };
+        self.second.remove(warp);
+        let ready = |id| Head::ready(window.inst(id).pipe);
+        let head = match self.buffer.front(warp) {
+            None => Head::EMPTY,
+            Some(oldest) => match (self.board.hazard(window, oldest), self.buffer.get(warp, 1)) {
+                (None, _) => ready(oldest),
+                (Some(_), Some(next))
+                    if Self::may_pass(window, oldest, next) && self.board.hazard(window, next).is_none() =>
+                {
+                    self.second.insert(warp);
+                    ready(next)
+                }
+                (Some(stall), _) => Head::stalled(stall),
+            },
+        };
+        self.heads.set(warp, head);
     }
 
     /// Whether `younger` may issue before `oldest`.
@@ -83,33 +79,18 @@ impl<M: WarpMask> IssuePolicy for Sidestep<M> {
     type Mask = M;
 
     fn new(_: &(), spec: &CoreSpec) -> Self {
-        let (warps, frontend) = (spec.sm.max_warps as usize, &spec.sm.frontend);
         Self {
-            buffers: vec![VecDeque::with_capacity(frontend.buffer_entries as usize); warps],
+            buffer: InstructionBuffer::new(spec, spec.sm.frontend.buffer_entries),
             board: WarScoreboard::new(&Release::Read, spec),
-            candidates: vec![None; warps],
-            ready: ReadyMasks::default(),
-            stalls: StallMasks::default(),
-            room: M::ALL,
-            warps,
-            entries: frontend.buffer_entries as usize,
-            per_fetch: frontend.instructions_per_fetch as usize,
+            heads: Heads::default(),
+            second: M::NONE,
         }
     }
 
     fn structures(&self) -> Vec<Structure> {
-        let once = Each::Instruction.times(1);
-        // A guess: a valid bit and 64 bits of decoded instruction; registers are told apart by 8 bits,
-        // four of the oldest instruction from four of the next.
-        let buffer = Structure::new("instruction buffer", self.warps, self.entries, 65)
-            .ports(2, self.per_fetch)
-            .compares(16 * 8)
-            .read(once)
-            .written(once)
-            .searched(once);
-        let mut all = vec![buffer];
-        all.extend(self.board.structures());
-        all
+        // A guess: registers are distinguished by 8 bits, four of the oldest instruction from four of the next.
+        let compared = self.buffer.structure().compares(16 * 8).searched(Each::Instruction.times(1));
+        [vec![compared], self.board.structures()].concat()
     }
 
     fn start_warp(&mut self, warp: WarpSlot, regs: &RegFile) {
@@ -117,30 +98,30 @@ impl<M: WarpMask> IssuePolicy for Sidestep<M> {
     }
 
     fn room(&self) -> M {
-        self.room
+        self.buffer.room()
     }
 
     fn insert(&mut self, window: Window<'_>, id: InstId) {
         let warp = window.inst(id).warp;
-        self.buffers[warp.index()].push_back(id);
+        self.buffer.push(warp, id);
         self.examine(window, warp);
     }
 
-    fn ready(&self) -> &ReadyMasks<M> {
-        &self.ready
+    fn tick(&mut self, _now: Cycle, _window: Window<'_>, _wake_up: &mut WakeUp) -> M {
+        self.heads.take_changed()
+    }
+
+    fn candidates(&self) -> &Candidates<M> {
+        self.heads.candidates()
     }
 
     fn select(&self, _window: Window<'_>, warp: WarpSlot, _pipes: PipeSet) -> InstId {
-        self.candidates[warp.index()].expect("only a warp with a candidate is asked for it")
-    }
-
-    fn stalls(&self) -> &StallMasks<M> {
-        &self.stalls
+        self.buffer.get(warp, self.second.contains(warp).into()).expect("only a warp with a candidate is asked for it")
     }
 
     fn on_issue(&mut self, window: Window<'_>, id: InstId) {
         let warp = window.inst(id).warp;
-        self.buffers[warp.index()].retain(|&waiting| waiting != id);
+        self.buffer.remove(warp, self.second.contains(warp).into());
         self.board.on_issue(window, id);
         self.examine(window, warp);
     }
@@ -157,6 +138,6 @@ impl<M: WarpMask> IssuePolicy for Sidestep<M> {
     }
 
     fn oldest(&self, warp: WarpSlot) -> Option<InstId> {
-        self.buffers[warp.index()].front().copied()
+        self.buffer.front(warp)
     }
 }

@@ -1,15 +1,15 @@
-//! Lanes of machine code, which each have a program counter: where they part, and where all of them
-//! meet for sure.
+//! Groups of lanes in machine code, where each lane has a program counter: where they diverge, and where all
+//! of them certainly meet.
 //!
-//! Lanes that part at a branch are apart until a `BSYNC` that brings all live lanes together, and to
-//! the end of the kernel if there is none. A `BSYNC` does so if only one `BSSY` can have set its
-//! convergence barrier, which all live lanes executed together, and nothing has come between them: no
-//! `BREAK`, no other instruction that sets that barrier apart, no other `BSYNC` for the same `BSSY`. The
-//! same holds of the one `WARPSYNC` that lanes apart come to, if it names all lanes.
+//! Lanes that diverge at a branch are apart until a `BSYNC` that brings all live lanes together, or to the
+//! end of the kernel if there is none. A `BSYNC` does so if only one `BSSY` can have set its convergence
+//! barrier, all live lanes executed that together, and nothing has intervened: no `BREAK`, no other
+//! instruction that sets that barrier while lanes are apart, no other `BSYNC` for the same `BSSY`. The same
+//! holds for the only `WARPSYNC` that lanes reach apart, if it names all lanes.
 //!
-//! A `CALL` whose target comes to a `RET` returns behind the `CALL`: so do all that compilers emit.
-//! A call that never returns is a jump. Of an indirect branch of another kind the targets are not
-//! known: all registers of such a kernel count as partly written.
+//! A `CALL` whose target reaches a `RET` returns to the instruction after the `CALL`, as in all compiled
+//! code. A call that never returns is a jump. The targets of other indirect branches are unknown: all
+//! registers of such a kernel count as partly written.
 
 use crate::cfg::{Flow, Graph};
 use exec::kernel::{Guarded, Kernel};
@@ -26,39 +26,39 @@ use std::ops::Range;
 /// Convergence barrier registers B0 to B15.
 pub(super) const BARRIERS: usize = 16;
 
-/// What the analysis must know of machine code beyond its operations.
+/// Properties of machine code that the analysis needs besides its operations.
 pub(crate) struct Machine<'a> {
-    /// Instructions that are a `CALL`, ascending.
+    /// Instructions that are a `CALL`, in ascending order.
     pub calls: &'a [u32],
-    /// Instructions that are a `RET`, ascending.
+    /// Instructions that are a `RET`, in ascending order.
     pub returns: &'a [u32],
-    /// Registers and predicates that the warp has only one of.
+    /// Registers and predicates of which the warp has only one copy.
     pub uniform: [Range<u16>; 2],
     /// Convergence barriers.
     pub barriers: Range<u16>,
-    /// Where lanes go after a collective stretch.
+    /// Holds the return address of a collective stretch.
     pub collective: Reg,
-    /// The first register and predicate that hold nothing beyond an instruction.
+    /// The first register and predicate that are only used within an instruction.
     pub scratch: [u16; 2],
 }
 
-/// Who set a convergence barrier.
+/// Which `BSSY` set a convergence barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Slot {
-    /// Nobody, or all have met at it since.
+    /// None, or all its lanes have met since.
     Shut,
     /// This `BSSY`, executed by all live lanes together.
     Open(u32),
-    /// Cannot be said.
+    /// Unknown.
     Unknown,
 }
 
-/// What is known before an instruction.
+/// State before an instruction.
 #[derive(Clone, Debug)]
 pub(super) struct State {
-    /// Registers and, behind them, predicates that may differ between lanes that are together.
+    /// Registers, followed by predicates, that may differ between lanes that are together.
     pub varying: BitSet,
-    /// Live lanes may be elsewhere.
+    /// Some live lanes may be at another program counter.
     pub apart: bool,
     /// Convergence barriers of machine code.
     pub slots: [Slot; BARRIERS],
@@ -69,30 +69,30 @@ pub(super) struct State {
 pub(super) struct Routine {
     /// Its `RET`s.
     pub returns: Vec<u32>,
-    /// Convergence barriers that instructions name which it may come to, a bit each.
+    /// Convergence barriers that instructions name and that it may reach, one bit each.
     pub touches: u16,
-    /// Registers and, behind them, predicates that it may write: the others come back as they went.
+    /// Registers, followed by predicates, that it may write; it preserves the others.
     pub writes: BitSet,
-    /// What is known where it returns.
+    /// State where it returns.
     pub after: Option<State>,
     /// The blocks that end in its calls.
     pub callers: Vec<usize>,
 }
 
-/// What is known of a kernel's groups of lanes as a whole. It only ever gets less.
+/// State of a kernel's groups of lanes as a whole. It only ever becomes less certain.
 pub(super) struct Groups<'a> {
     pub machine: &'a Machine<'a>,
-    /// By their first instruction.
+    /// Called functions, by their first instruction.
     pub routines: HashMap<u32, Routine>,
     /// `BSSY`s whose lanes may not all meet.
     pub unsure: BitSet,
     /// The `BSYNC` of each `BSSY`.
     pub meets: HashMap<u32, u32>,
-    /// The `WARPSYNC` that lanes apart come to, and whether there are several.
+    /// The `WARPSYNC` that lanes reach apart; several are one that is unsure.
     pub sync: Option<u32>,
     pub several_syncs: bool,
     pub less_is_sure: bool,
-    /// An indirect branch may go anywhere.
+    /// An indirect branch may have any target.
     pub unknown_target: bool,
 }
 
@@ -100,7 +100,7 @@ pub(super) fn conditional(guard: Pred, p: Pred) -> bool {
     guard != Pred::TRUE || p != Pred::TRUE
 }
 
-/// Where control goes from each instruction; of calls, into the function.
+/// Successors of each instruction; for calls, the called function.
 pub(super) fn flow(kernel: &Kernel, machine: &Machine<'_>) -> Vec<Flow> {
     let code = &kernel.code;
     let last = code.len() as u32;
@@ -122,7 +122,7 @@ pub(super) fn flow(kernel: &Kernel, machine: &Machine<'_>) -> Vec<Flow> {
                 Flow { falls_through: conditional(g.guard, p), targets: within(&[target]) }
             }
             Steer::BranchIfDiverged(target, ..) => Flow { falls_through: true, targets: within(&[target]) },
-            // Lanes of all of them go on behind one.
+            // Lanes of all stretches continue after one.
             Steer::Collective(..) => Flow { falls_through: true, targets: within(&begins) },
             // `ENDCOLLECTIVE`.
             Steer::BranchIndirect(base, ..) if base == machine.collective => {
@@ -164,7 +164,7 @@ impl<'a> Groups<'a> {
         groups
     }
 
-    /// Whether less is sure than when this was last asked.
+    /// Whether the state has become less certain since the last call.
     pub fn less_is_sure(&mut self) -> bool {
         std::mem::take(&mut self.less_is_sure)
     }
@@ -175,7 +175,7 @@ impl<'a> Groups<'a> {
         }
     }
 
-    /// Joins what is known on two ways; whether `known` changes.
+    /// Joins the states of two paths. Returns whether `known` changes.
     pub fn join(&mut self, known: &mut [Slot; BARRIERS], other: &[Slot; BARRIERS]) -> bool {
         let mut changed = false;
         for (known, &other) in known.iter_mut().zip(other) {
@@ -189,8 +189,8 @@ impl<'a> Groups<'a> {
         changed
     }
 
-    /// An instruction writes a register. If it is a convergence barrier, nobody waits at it for a `BSSY`
-    /// any more; `all`: of all live lanes.
+    /// An instruction writes a register. If it is a convergence barrier, no lane waits at it for a `BSSY` any
+    /// more. `all`: for all live lanes.
     pub fn overwrite(&mut self, register: usize, all: bool, slots: &mut [Slot; BARRIERS]) {
         let first = usize::from(self.machine.barriers.start);
         let Some(slot) = register.checked_sub(first).and_then(|n| slots.get_mut(n)) else { return };
@@ -202,7 +202,7 @@ impl<'a> Groups<'a> {
         }
     }
 
-    /// Whether the warp has only one of it, which all lanes see.
+    /// Whether the warp has only one copy of it, which all lanes read.
     pub fn is_of_warp(&self, register: usize, columns: usize) -> bool {
         let [registers, predicates] = &self.machine.uniform;
         match register.checked_sub(columns) {
@@ -211,7 +211,7 @@ impl<'a> Groups<'a> {
         }
     }
 
-    /// Whether it holds nothing beyond an instruction.
+    /// Whether it is only used within an instruction.
     pub fn is_scratch(&self, register: usize, columns: usize) -> bool {
         let [first, first_predicate] = self.machine.scratch;
         match register.checked_sub(columns) {
@@ -220,7 +220,7 @@ impl<'a> Groups<'a> {
         }
     }
 
-    /// All lanes of a `BSSY` meet; whether these are all live ones.
+    /// All lanes of a `BSSY` meet. Returns whether these are all live lanes.
     pub fn meet(&mut self, at: u32, slot: Slot, guarded: bool) -> bool {
         let Slot::Open(begin) = slot else { return false };
         if guarded || *self.meets.entry(begin).or_insert(at) != at {
@@ -229,7 +229,7 @@ impl<'a> Groups<'a> {
         !self.unsure.contains(begin as usize)
     }
 
-    /// Lanes apart come to a `WARPSYNC`; whether all live ones meet there.
+    /// Lanes apart reach a `WARPSYNC`. Returns whether all live lanes meet there.
     pub fn sync(&mut self, at: u32, all: bool) -> bool {
         if *self.sync.get_or_insert(at) != at && !self.several_syncs {
             (self.several_syncs, self.less_is_sure) = (true, true);
@@ -243,7 +243,8 @@ impl Machine<'_> {
         self.calls.binary_search(&at).is_ok()
     }
 
-    /// Blocks that are reached from an instruction; over calls, and if `into` through them too.
+    /// Blocks that can be reached from an instruction, stepping over calls; with `into`, also through called
+    /// functions.
     fn reach(&self, from: u32, graph: &Graph, into: bool) -> Vec<bool> {
         let mut reached = vec![false; graph.blocks()];
         let mut next = vec![graph.block_of(from)];
@@ -264,7 +265,7 @@ impl Machine<'_> {
     }
 }
 
-/// Convergence barriers that instructions of the blocks name or write, and all that they write.
+/// Convergence barriers that instructions of the blocks name or write, and everything that they write.
 fn footprint(kernel: &Kernel, graph: &Graph, machine: &Machine<'_>, blocks: &[bool]) -> (u16, BitSet) {
     let (columns, predicates) = kernel.files();
     let (mut touched, mut written) = (0, BitSet::new(columns + predicates));
@@ -293,7 +294,7 @@ fn footprint(kernel: &Kernel, graph: &Graph, machine: &Machine<'_>, blocks: &[bo
     (touched, written)
 }
 
-/// What an instruction does to the groups of lanes: the last of its operations, if it does anything.
+/// Effect of an instruction on the groups of lanes: that of its last operation, if any.
 pub(super) fn steering(kernel: &Kernel, op: &Op) -> Option<Steer> {
     match steps(kernel, op).last() {
         Some(&Op::Steer(steer)) => Some(steer),
@@ -301,7 +302,7 @@ pub(super) fn steering(kernel: &Kernel, op: &Op) -> Option<Steer> {
     }
 }
 
-/// The operations that an instruction is made of.
+/// The operations of an instruction.
 pub(super) fn steps<'a>(kernel: &'a Kernel, op: &'a Op) -> &'a [Op] {
     match (op, &kernel.machine) {
         (&Op::Sequence(first, count), Some(machine)) => &machine.sequences[first as usize..][..count.into()],

@@ -1,4 +1,5 @@
-//! What steering instructions of machine code do to what is known: which lanes part and meet.
+//! Effect of steering instructions of machine code on the state of the analysis: which lanes diverge and
+//! meet.
 
 use super::Analysis;
 use super::groups::{BARRIERS, Slot, State, conditional, steering};
@@ -8,8 +9,7 @@ use exec::op::Op;
 use exec::steer::Steer;
 
 impl Analysis<'_> {
-    /// What an instruction does to the groups of lanes. `part`: it may be executed in a part of the
-    /// live lanes.
+    /// Effect of an instruction on the groups of lanes. `part`: a part of the live lanes may execute it.
     pub(super) fn steer(&mut self, at: u32, steer: Steer, guard: Pred, part: bool, state: &mut State) {
         let guarded = guard != Pred::TRUE;
         let parts = self.varies(state, guard);
@@ -53,7 +53,7 @@ impl Analysis<'_> {
         }
     }
 
-    /// `RET`, `ENDCOLLECTIVE`, or an indirect branch that may go anywhere.
+    /// `RET`, `ENDCOLLECTIVE`, or an indirect branch with unknown targets.
     fn go_back(&mut self, at: u32, base: Reg, state: &State) {
         let Some(groups) = &mut self.machine else { return };
         if base == groups.machine.collective {
@@ -87,7 +87,7 @@ impl Analysis<'_> {
         let Guarded { op, guard, .. } = self.kernel.code[last as usize];
         let Some(steer) = steering(self.kernel, &op) else { return self.leave(block, state) };
         match steer {
-            // Lanes that are together are not diverged.
+            // Lanes that are together have not diverged.
             Steer::BranchIfDiverged(_, _, true) if !state.apart => self.fall_through(block, state),
             Steer::Branch(target, p) => {
                 let groups = self.machine.as_mut();

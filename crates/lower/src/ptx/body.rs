@@ -14,7 +14,7 @@ use isa::{CacheOp, Source};
 use ptx::ast::{self, Block, Instruction, Statement};
 use ptx::{Diagnostic, StateSpace, Sym, Type};
 
-/// Lowers the body of `function` to the end of the builder's code. Problems go to its diagnostics.
+/// Lowers the body of `function` to the end of the builder's code. Problems are added to its diagnostics.
 pub(super) fn lower_function<'a>(
     b: &mut KernelBuilder<'a>,
     function: &'a ast::Function,
@@ -67,8 +67,8 @@ pub(super) fn lower_function<'a>(
 }
 
 impl FunctionLowering<'_, '_> {
-    /// Declares a parameter or result of a device function and says where it, or each element of a
-    /// vector, is. A predicate is passed as a register.
+    /// Declares a parameter or result of a device function and returns its place, or that of each element of
+    /// a vector. Predicates are passed as registers.
     fn formal(&mut self, v: &ast::Variable, is_parameter: bool) -> Vec<Place> {
         if v.space != StateSpace::Reg {
             let (offset, bytes) = self.frame_variable(v);
@@ -98,17 +98,17 @@ impl FunctionLowering<'_, '_> {
         declaration
     }
 
-    /// Makes room in the frame for a variable and declares it.
+    /// Reserves room in the frame for a variable and declares it.
     fn frame_variable(&mut self, v: &ast::Variable) -> (u32, u32) {
         let limit = u64::from(MAX_LOCAL_BYTES);
         let bytes = v.bytes().unwrap_or(u64::MAX);
         let room = limit - u64::from(self.frame_bytes).min(limit);
         if bytes > room {
-            let what = format!("{bytes} bytes of local memory: a thread has {limit}, of which {room} are left here");
+            let what = format!("{bytes} bytes of local memory: a thread has {limit}, and {room} are left here");
             self.b.diagnostics.push(Diagnostic::error(v.span, what));
         }
         let bytes = bytes.min(room) as u32;
-        // Words are the unit of parameter passing.
+        // Parameters are passed in words.
         let align = v.alignment().clamp(4, 256);
         let offset = self.frame_bytes.next_multiple_of(align);
         self.frame_bytes = offset + bytes;
@@ -178,7 +178,7 @@ impl FunctionLowering<'_, '_> {
                 self.frame_variable(v);
             }
             StateSpace::Shared => {
-                // The address of the syntax node tells variables of different functions apart.
+                // The address of the syntax node distinguishes variables of different functions.
                 let key = usize::MAX - v.span.start as usize;
                 match self.b.shared_offset(key, v) {
                     Ok(offset) => {
@@ -200,7 +200,7 @@ impl FunctionLowering<'_, '_> {
         }
     }
 
-    /// Lowers one instruction, or says why it cannot be executed.
+    /// Lowers one instruction, or reports why it cannot be executed.
     fn instruction(&mut self, i: &Instruction) {
         let scope = self.b.scope;
         let opcode = scope.ast.opcode(i);
@@ -228,7 +228,7 @@ impl FunctionLowering<'_, '_> {
             Err(problem) => {
                 self.after.clear();
                 self.b.diagnostics.push(*problem);
-                // Keeps the places of labels.
+                // Keeps the positions of labels.
                 self.push(Op::Nop, String::new());
             }
         }
@@ -240,11 +240,11 @@ impl FunctionLowering<'_, '_> {
         Ok(if guard.negated { pred.not() } else { pred })
     }
 
-    /// Puts instruction numbers in place of label numbers, from instruction `start` on.
+    /// Replaces label numbers by instruction numbers, starting at instruction `start`.
     fn resolve_labels(&mut self, start: u32) {
         let end = self.b.code.len() as u32;
         let place = |label: u32| match self.labels[label as usize] {
-            // A label that stands nowhere was reported by the parser, or behind the last instruction.
+            // The parser has reported labels without a place; others follow the last instruction.
             u32::MAX => end - 1,
             pc => pc.min(end - 1),
         };

@@ -9,7 +9,7 @@ use ptx::ast;
 use ptx::{Diagnostic, Diagnostics};
 use std::collections::HashMap;
 
-/// Everything that a kernel is made of, while its functions are lowered.
+/// All parts of a kernel while its functions are lowered.
 pub(super) struct KernelBuilder<'a> {
     pub scope: &'a ModuleScope<'a>,
     pub diagnostics: Diagnostics,
@@ -20,21 +20,21 @@ pub(super) struct KernelBuilder<'a> {
     pub vectors: u32,
     pub predicates: u32,
     pub constants: Constants,
-    /// Constants that stand for an address in dynamically sized shared memory.
+    /// Constants for an address in dynamically sized shared memory.
     pub dynamic: Vec<(Reg, bool, i64)>,
     pub dynamic_align: Option<u32>,
     pub shared_bytes: u32,
     shared: HashMap<usize, Option<u32>>,
     pub shared_symbols: Vec<(String, u32, u32)>,
-    /// Functions by number in the module: number in the kernel.
+    /// From the index of a function in the module to the one in the kernel.
     pub numbers: HashMap<usize, u32>,
     pub queue: Vec<usize>,
-    /// Call sites' callees are known only after all functions have their place.
+    /// The callees of call sites are resolved after all functions have their place.
     indirect: bool,
 }
 
 impl<'a> KernelBuilder<'a> {
-    /// A kernel without instructions yet.
+    /// A kernel without instructions.
     pub fn new(scope: &'a ModuleScope<'a>) -> Self {
         Self {
             scope,
@@ -57,7 +57,7 @@ impl<'a> KernelBuilder<'a> {
         }
     }
 
-    /// A new register of as many columns.
+    /// A new register of this many columns.
     pub fn new_register(&mut self, columns: u32) -> Reg {
         let first = self.vectors;
         self.vectors += columns;
@@ -80,8 +80,8 @@ impl<'a> KernelBuilder<'a> {
         self.constants.get(value, wide)
     }
 
-    /// The offset of the `.shared` variable `v`; `None` if the launch gives its size. `key`
-    /// identifies the variable.
+    /// The offset of the `.shared` variable `v`; `None` if its size is set at launch. `key` identifies the
+    /// variable.
     pub fn shared_offset(&mut self, key: usize, v: &ast::Variable) -> Lowered<Option<u32>> {
         if let Some(&offset) = self.shared.get(&key) {
             return Ok(offset);
@@ -115,7 +115,7 @@ impl<'a> KernelBuilder<'a> {
         }
     }
 
-    /// Number in the kernel of function `index` of the module, which will be lowered too.
+    /// Index in the kernel of function `index` of the module; the function will be lowered too.
     pub fn function_number(&mut self, index: usize) -> u32 {
         if let Some(&number) = self.numbers.get(&index) {
             return number;
@@ -126,7 +126,7 @@ impl<'a> KernelBuilder<'a> {
         number
     }
 
-    /// Takes in all functions of the module: one of them may be called through a pointer.
+    /// Adds all functions of the module: any of them may be called through a pointer.
     pub fn reach_all_functions(&mut self) {
         self.indirect = true;
         for index in 0..self.scope.functions.len() {

@@ -12,14 +12,14 @@ use ptx::ast::{self, Operand, OperandKind};
 use ptx::{Sym, Type};
 
 impl FunctionLowering<'_, '_> {
-    /// Branches, calls, returns, ends.
+    /// Lowers branches, calls, returns and ends.
     pub fn control(&mut self, m: &Mods<'_>, o: &[Operand]) -> Lowered<Op> {
         m.ignore(&["uni"]);
         match m.name() {
             "bra" => {
                 self.expect(o, 1)?;
                 let OperandKind::Name(name) = o[0].kind else { return Err(self.problem("a label is needed here")) };
-                // Labels and the reconvergence point become instruction numbers at the end.
+                // Labels and the reconvergence point are replaced by instruction numbers at the end.
                 Ok(Op::Branch { target: self.label(name, o[0].span)?, reconverge: NOWHERE })
             }
             "brx" => self.branch_table(m, o),
@@ -27,7 +27,7 @@ impl FunctionLowering<'_, '_> {
             "ret" => Ok(self.ret()),
             "exit" => Ok(Op::Exit),
             "trap" => Ok(Op::Trap),
-            // A breakpoint without a debugger, a performance event without a monitor.
+            // A breakpoint without a debugger, or a performance event without a monitor: no effect.
             _ => Ok(Op::Nop),
         }
     }
@@ -47,7 +47,7 @@ impl FunctionLowering<'_, '_> {
         Ok(Op::BranchTable { table, index, reconverge: NOWHERE })
     }
 
-    /// `call (results), callee, (arguments), prototype`, with the lists optional.
+    /// `call (results), callee, (arguments), prototype`; the lists are optional.
     fn call(&mut self, _: &Mods<'_>, o: &[Operand]) -> Lowered<Op> {
         let results_given = matches!(o.first().map(|o| &o.kind), Some(OperandKind::List(_))) && o.len() > 1;
         let (results, rest) = if results_given { (self.places(&o[0], true)?, &o[1..]) } else { (Vec::new(), o) };
@@ -65,7 +65,7 @@ impl FunctionLowering<'_, '_> {
             }
             None => self.direct_callee(name)?,
         };
-        // The frame's size is known at the end of the function.
+        // The size of the frame is known at the end of the function.
         self.b.calls.push(CallSite { callee, args, results, frame_bytes: u32::MAX, save: None });
         Ok(Op::Call(self.b.calls.len() as u32 - 1))
     }
@@ -87,7 +87,7 @@ impl FunctionLowering<'_, '_> {
         }
     }
 
-    /// Where the arguments or results of a call lie.
+    /// Places of the arguments or results of a call.
     fn places(&mut self, list: &Operand, results: bool) -> Lowered<Vec<Place>> {
         let OperandKind::List(list) = &list.kind else { return Ok(Vec::new()) };
         let mut places = Vec::with_capacity(list.len());
@@ -95,13 +95,13 @@ impl FunctionLowering<'_, '_> {
         for o in list {
             places.push(self.place(&o, results)?);
         }
-        // The guard's own predicate last: it is the guard of those before it, too.
+        // The guard's own predicate is last, because it guards the others.
         let guard = self.guard();
         self.after.sort_by_key(|(op, _)| matches!(op, Op::Setp { d, .. } if d[0].number() == guard.number()));
         Ok(places)
     }
 
-    /// The register that an argument or result that is a predicate is passed in; `None` of others.
+    /// The register in which a predicate is passed as argument or result; `None` for other operands.
     fn predicate_place(&mut self, o: &Operand, result: bool) -> Lowered<Option<Reg>> {
         let predicate = match o.kind {
             OperandKind::Name(name) => match self.resolve(name) {

@@ -25,7 +25,7 @@ fn half<T: Copy>(ty: Type, choices: [T; 4]) -> Option<T> {
 }
 
 impl FunctionLowering<'_, '_> {
-    /// Instructions on floating-point numbers.
+    /// Lowers instructions on floating-point numbers.
     pub fn float(&mut self, m: &Mods<'_>, o: &[Operand]) -> Lowered<Op> {
         let ty = self.need_type(m)?;
         let round = m.one_of(&ROUNDINGS);
@@ -33,7 +33,7 @@ impl FunctionLowering<'_, '_> {
         let nan = m.has("NaN");
         let xorsign_abs = m.has("xorsign") && m.has("abs");
         let modifiers = Modifiers { mode, nan, xorsign_abs, relu: m.has("relu") };
-        // Contraction is the compiler's affair; `.noftz` says what is so anyway.
+        // Only the compiler contracts operations; `.noftz` is the default.
         m.ignore(&["noftz", "rnd"]);
         match m.name() {
             "add" | "sub" | "mul" | "div" | "min" | "max" | "copysign" => {
@@ -94,7 +94,7 @@ impl FunctionLowering<'_, '_> {
 
     fn unary_float(&self, m: &Mods<'_>, ty: Type, rounded: bool) -> Option<Float1> {
         use Float1::*;
-        // Old PTX leaves `.approx` away.
+        // Old PTX omits `.approx`.
         let approx = m.has("approx") || !rounded;
         match (m.name(), ty) {
             ("abs", Type::F32) => Some(AbsF32),

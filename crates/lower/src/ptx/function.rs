@@ -1,4 +1,4 @@
-//! A function under construction: names, registers, the instruction at hand.
+//! A function under construction: names, registers, the present instruction.
 
 use super::build::KernelBuilder;
 use super::scope::{Local, Lowered, ModuleName};
@@ -16,24 +16,24 @@ use std::collections::HashMap;
 pub(super) struct FunctionLowering<'b, 'a> {
     pub b: &'b mut KernelBuilder<'a>,
     pub locals: Scopes<Local>,
-    /// Registers that are used, by declaration, number in the row and vector element.
+    /// Registers in use, by declaration, number in the row and vector element.
     pub registers: HashMap<(u32, u32, u8), Reg>,
     pub predicates: HashMap<(u32, u32), Pred>,
     pub declarations: u32,
-    /// Instruction that each label stands before.
+    /// The instruction after each label.
     pub labels: Vec<u32>,
     pub target_lists: Vec<Vec<Sym>>,
     pub frame_bytes: u32,
     carry: Option<Pred>,
     pub is_kernel: bool,
     pub returns: Vec<Place>,
-    /// Results that are predicates, with the registers that they are passed in.
+    /// Results that are predicates, with the registers in which they are passed.
     pub returned_predicates: Vec<(Reg, Pred)>,
-    /// What follows the instruction at hand.
+    /// Operations that follow the present instruction.
     pub after: Vec<(Op, String)>,
     pub callees: Vec<u32>,
     pub calls_pointers: bool,
-    /// The instruction at hand.
+    /// The present instruction.
     pub at: Span,
     pub guard: Pred,
     pub source: Source,
@@ -41,7 +41,7 @@ pub(super) struct FunctionLowering<'b, 'a> {
 }
 
 impl<'b, 'a> FunctionLowering<'b, 'a> {
-    /// A function without statements yet, of the kernel under construction.
+    /// A function of the kernel under construction, without statements.
     pub fn new(b: &'b mut KernelBuilder<'a>, function: &ast::Function, is_kernel: bool) -> Self {
         Self {
             b,
@@ -66,7 +66,7 @@ impl<'b, 'a> FunctionLowering<'b, 'a> {
         }
     }
 
-    /// The operation that makes of a register that is passed for a predicate that predicate.
+    /// The operation that sets a predicate from the register in which it was passed.
     pub fn is_set(&mut self, register: Reg, predicate: Pred) -> Op {
         let test = Comparison { relation: Relation::Ne, ty: CompareType::U32, ftz: false };
         let s = [register, self.b.constant(0, false)];
@@ -79,7 +79,7 @@ impl<'b, 'a> FunctionLowering<'b, 'a> {
         Op::Selp { d: register, s, wide: false, p: predicate }
     }
 
-    /// Returns, results that are predicates in their registers.
+    /// Returns; copies results that are predicates to their registers.
     pub fn ret(&mut self) -> Op {
         for (register, predicate) in self.returned_predicates.clone() {
             let op = self.as_register(register, predicate);
@@ -88,7 +88,7 @@ impl<'b, 'a> FunctionLowering<'b, 'a> {
         Op::Return
     }
 
-    /// The register with this key, made when it is first used.
+    /// The register with this key, created at its first use.
     pub fn register(&mut self, key: (u32, u32, u8), ty: Type) -> Reg {
         if let Some(&reg) = self.registers.get(&key) {
             return reg;
@@ -98,7 +98,7 @@ impl<'b, 'a> FunctionLowering<'b, 'a> {
         reg
     }
 
-    /// The predicate with this key, made when it is first used.
+    /// The predicate with this key, created at its first use.
     pub fn predicate(&mut self, key: (u32, u32)) -> Pred {
         if let Some(&pred) = self.predicates.get(&key) {
             return pred;
@@ -120,18 +120,18 @@ impl<'b, 'a> FunctionLowering<'b, 'a> {
         }
     }
 
-    /// Appends an instruction. Those pushed before the one at hand is complete come before it.
+    /// Appends an instruction. Instructions that are pushed before the present one is complete precede it.
     pub fn push(&mut self, op: Op, text: String) {
         let (guard, source, span, cache) = (self.guard, self.source, self.at, self.cache);
         self.b.code.push(Line { op, guard, source, span, text, cache });
     }
 
-    /// The guard of the instruction at hand.
+    /// The guard of the present instruction.
     pub fn guard(&self) -> Pred {
         self.guard
     }
 
-    /// An error at the instruction at hand.
+    /// An error at the present instruction.
     pub fn problem(&self, what: impl Into<String>) -> Box<Diagnostic> {
         Box::new(Diagnostic::error(self.at, what))
     }
@@ -155,7 +155,7 @@ impl<'b, 'a> FunctionLowering<'b, 'a> {
         }
     }
 
-    /// The meaning of a name: in this function, else at module level.
+    /// The meaning of a name: in this function, otherwise at module level.
     pub fn resolve(&self, name: Sym) -> Option<Result<(Local, Option<u32>), ModuleName>> {
         if let Some((local, number)) = self.locals.lookup(&self.b.scope.ast.names, name) {
             return Some(Ok((*local, number)));

@@ -14,7 +14,7 @@ const SHAPES: [(&str, Shape); 5] =
     [("1d", Shape::D1), ("2d", Shape::D2), ("3d", Shape::D3), ("a1d", Shape::Layered1), ("a2d", Shape::Layered2)];
 
 impl FunctionLowering<'_, '_> {
-    /// Textures and surfaces.
+    /// Lowers textures and surfaces.
     pub fn image(&mut self, m: &Mods<'_>, o: &[Operand]) -> Lowered<Op> {
         match m.name() {
             "tex" => self.texture(m, o),
@@ -25,8 +25,8 @@ impl FunctionLowering<'_, '_> {
         }
     }
 
-    /// `[image, {coordinates}]`, whose coordinates have `types` in turn, the last of them also those that
-    /// follow: the image and coordinates. Vectors of three are written as four.
+    /// `[image, {coordinates}]`: returns the image and the coordinates. The first coordinate has the first of
+    /// `types`, all others the second. Vectors of three are written with four elements.
     fn texel_place(&mut self, o: &Operand, shape: Shape, types: [Type; 2]) -> Lowered<(Reg, Vec<Reg>)> {
         let OperandKind::Texture(parts) = &o.kind else {
             return Err(self.problem("a texture or surface and coordinates, `[object, {x, y}]`, are needed here"));
@@ -52,7 +52,7 @@ impl FunctionLowering<'_, '_> {
         Ok((handle, coordinates))
     }
 
-    /// The four registers that a texture instruction writes, and which of them are kept.
+    /// The four registers that a texture instruction writes, and a mask of the used ones.
     fn texel(&mut self, o: &Operand, ty: Type) -> Lowered<([Reg; 4], u8)> {
         let parts = self.parts(o);
         if parts.len() != 4 {
@@ -116,7 +116,7 @@ impl FunctionLowering<'_, '_> {
         let outside = m.one_of(&modes).unwrap_or(Outside::Trap);
         let (handle, mut coordinates) = self.texel_place(&o[usize::from(!store)], shape, [Type::B32; 2])?;
         if shape.is_layered() {
-            // The layer comes first here, last in the operation.
+            // The layer is first in PTX, last in the operation.
             coordinates.rotate_left(1);
         }
         let mut at = [Reg(0); 3];
@@ -124,7 +124,7 @@ impl FunctionLowering<'_, '_> {
         Ok(Op::Surface(SurfaceAccess { store, outside, shape, handle, wide: true, at, format, registers }))
     }
 
-    /// `txq.width.b32 d, [texture]`, `suq` likewise.
+    /// `txq.width.b32 d, [texture]`, and `suq` in the same form.
     fn query(&mut self, m: &Mods<'_>, o: &[Operand]) -> Lowered<Op> {
         let kinds = [("width", QueryKind::Width), ("height", QueryKind::Height), ("depth", QueryKind::Depth)];
         let kind = self.need(m.one_of(&kinds), m)?;

@@ -26,17 +26,17 @@ pub(super) fn by_type<T: Copy>(ty: Type, choices: [T; 6]) -> Option<T> {
 }
 
 impl FunctionLowering<'_, '_> {
-    /// The type in an opcode, or an error.
+    /// The type in an opcode, or an error if it has none.
     pub fn need_type(&self, m: &Mods<'_>) -> Lowered<Type> {
         m.ty().ok_or_else(|| self.problem(format!("`{}` has no type", m.text())))
     }
 
-    /// `value`, or the error that this combination of modifiers and type is not executable.
+    /// `value`, or an error that this combination of modifiers and type is not executable.
     pub fn need<T>(&self, value: Option<T>, m: &Mods<'_>) -> Lowered<T> {
         value.ok_or_else(|| self.problem(format!("`{}` is not executable", m.text())))
     }
 
-    /// Instructions that exist for integers and floating-point numbers.
+    /// Lowers instructions that exist for integers and floating-point numbers.
     pub fn arithmetic(&mut self, m: &Mods<'_>, o: &[Operand]) -> Lowered<Op> {
         let ty = self.need_type(m)?;
         if ty.is_float() {
@@ -123,7 +123,7 @@ impl FunctionLowering<'_, '_> {
             self.expect(o, if mad { 4 } else { 3 })?;
             let d = self.dst(&o[0], result)?;
             let [a, b] = self.srcs(&o[1..3], ty)?;
-            // 64-bit types have no wide product; the table's last column is never chosen.
+            // 64-bit types have no wide product; the table's last column is never used.
             return if mad {
                 use Int3::*;
                 let c = self.src(&o[3], result)?;
@@ -154,7 +154,7 @@ impl FunctionLowering<'_, '_> {
         }
     }
 
-    /// Instructions that read or write the carry bit.
+    /// Lowers instructions that read or write the carry bit.
     fn carry_chain(&mut self, m: &Mods<'_>, o: &[Operand], ty: Type, carry_in: bool) -> Lowered<Op> {
         let carry_out = m.has("cc");
         let op = match m.name() {
@@ -180,7 +180,7 @@ impl FunctionLowering<'_, '_> {
         Ok(Op::Carry { op, wide: ty.bits() == 64, d, s, carry, carry_in, carry_out })
     }
 
-    /// Instructions that exist for integers only.
+    /// Lowers instructions that exist only for integers.
     pub fn int(&mut self, m: &Mods<'_>, o: &[Operand]) -> Lowered<Op> {
         use Type::{B32, S32, U32, U64};
         let types = m.types();

@@ -20,11 +20,11 @@ use ptx::ast;
 use ptx::{Diagnostic, Diagnostics, SourceText, Span, StateSpace};
 use std::sync::Arc;
 
-/// Registers that machine code needs beyond what is live in PTX: addresses, temporaries, loads moved
-/// ahead. The median over the bundled suite's 29 kernels against ptxas 11.8 for sm_75; single
-/// kernels need up to 7 fewer, and those with unrolled loops of loads up to 39 more.
+/// Registers that machine code needs in addition to the live ones of PTX: addresses, temporaries, loads moved
+/// ahead. The median over the bundled suite's 29 kernels against ptxas 11.8 for sm_75; single kernels need up
+/// to 7 fewer, and those with unrolled loops of loads up to 39 more.
 const REGISTER_OVERHEAD: u32 = 8;
-/// Fewest and most registers per thread.
+/// Minimum and maximum of registers per thread.
 const REGISTER_RANGE: (u32, u32) = (8, 255);
 
 /// Lowers `kernel` and all that it calls.
@@ -56,7 +56,7 @@ impl KernelBuilder<'_> {
         }
     }
 
-    /// A call to a function that may call the caller again must save the caller's registers.
+    /// A call of a function that may call the caller again saves the caller's registers.
     fn save_across_recursion(&mut self, functions: &[LoweredFunction]) {
         let reach = reach(functions);
         for (caller, f) in functions.iter().enumerate() {
@@ -78,7 +78,7 @@ impl KernelBuilder<'_> {
         }
     }
 
-    /// Gives the kernel allocated registers, if those are asked for.
+    /// Allocates the kernel's registers, if the options request it.
     fn allocate(
         &mut self,
         kernel: &ast::Function,
@@ -102,7 +102,7 @@ impl KernelBuilder<'_> {
         };
         let found = registers::allocate(listing, limit, hazard_free);
         found.map(Some).map_err(|registers::Shortage| {
-            let what = format!("the kernel does not fit into {limit} registers, whatever is spilled");
+            let what = format!("the kernel does not fit into {limit} registers, even with everything spilled");
             self.diagnostics.push(Diagnostic::error(kernel.name_span, what).hint("allow it more registers"));
             std::mem::take(&mut self.diagnostics)
         })
@@ -179,8 +179,8 @@ impl KernelBuilder<'_> {
         RegisterCount { per_thread: (live[0] + callees + REGISTER_OVERHEAD).clamp(least, most), estimated: true }
     }
 
-    /// Finds the reconvergence points of a function's branches. Returns how many 32-bit registers
-    /// are live at once.
+    /// Finds the reconvergence points of a function's branches. Returns the maximum number of 32-bit
+    /// registers that are live at once.
     fn resolve_control(&mut self, (start, end): (u32, u32)) -> u32 {
         let code = &self.code[start as usize..end as usize];
         let flow: Vec<Flow> = code.iter().map(|p| self.flow(p, start)).collect();
@@ -230,8 +230,8 @@ impl KernelBuilder<'_> {
         code.iter().map(one).collect()
     }
 
-    /// Registers that only ever hold a kernel parameter: the assembler reads those from the
-    /// constant bank where they are used, so they take no register.
+    /// Registers that only hold a kernel parameter: machine code reads the parameter from the constant bank
+    /// at each use, so they take no register.
     fn given_registers(&self, code: &[Line], registers: usize) -> kit::BitSet {
         let (mut given, mut other) = (kit::BitSet::new(registers.max(1)), kit::BitSet::new(registers.max(1)));
         for p in code {
@@ -275,8 +275,8 @@ impl KernelBuilder<'_> {
         srcs.extend(pred(p.guard));
         dedup(&mut dsts);
         dedup(&mut srcs);
-        // Hardware issues packed halves at the rate of single precision (TITAN V: 249 flop per cycle and SM), which
-        // is what the class has. What is partial is found out when all of the kernel is known.
+        // Hardware issues packed halves at the rate of single precision (TITAN V: 249 flop per cycle and SM),
+        // which is the rate of the class. `partial` is set when the whole kernel is known.
         let mut traits = Traits {
             work: p.op.work(),
             control: p.op.control(),
@@ -296,7 +296,7 @@ impl KernelBuilder<'_> {
     }
 }
 
-/// The shape in a directive; sizes that are not there are 1.
+/// The shape in a directive; missing sizes are 1.
 fn block(sizes: &[u64]) -> Dim3 {
     let size = |i: usize| sizes.get(i).map_or(1, |&n| u32::try_from(n).unwrap_or(u32::MAX));
     Dim3::new(size(0), size(1), size(2))
@@ -312,7 +312,7 @@ fn dedup(list: &mut Vec<RegId>) {
     *list = kept;
 }
 
-/// The parameters of a kernel with their offsets: each aligned, in order.
+/// The parameters of a kernel in order, each at the next aligned offset.
 fn kernel_params(scope: &ModuleScope<'_>, kernel: &ast::Function) -> Vec<Param> {
     let mut next = 0;
     let mut params = Vec::new();
@@ -333,7 +333,7 @@ fn kernel_params(scope: &ModuleScope<'_>, kernel: &ast::Function) -> Vec<Param> 
     params
 }
 
-/// Where each instruction is in its text.
+/// The position of each instruction in the text.
 #[derive(Debug)]
 struct Places {
     text: Arc<SourceText>,

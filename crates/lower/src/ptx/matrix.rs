@@ -34,7 +34,7 @@ const fn element(ty: Type) -> Option<Element> {
     })
 }
 
-/// Of `m16n8k16`, 16, 8 and 16.
+/// 16, 8 and 16 for `m16n8k16`.
 fn shape(text: &str) -> Option<Shape> {
     let rest = text.strip_prefix('m')?;
     let (m, rest) = rest.split_once('n')?;
@@ -43,7 +43,7 @@ fn shape(text: &str) -> Option<Shape> {
 }
 
 impl FunctionLowering<'_, '_> {
-    /// Warp matrix instructions.
+    /// Lowers warp matrix instructions.
     pub fn matrix(&mut self, m: &Mods<'_>, o: &[Operand]) -> Lowered<Op> {
         m.ignore(&["sync", "aligned"]);
         let op = match m.name() {
@@ -123,7 +123,7 @@ impl FunctionLowering<'_, '_> {
         let types = self.need(types, m)?;
         let [d, a, b, c] = match types[..] {
             [d, a, b, c] => [d, a, b, c],
-            // `wmma.mma` on f16 names only D and C.
+            // `wmma.mma` on f16 names only the types of D and C.
             [d, c] if wmma => [d, Element::F16, Element::F16, c],
             _ => return Err(self.problem(format!("`{}` has too few types", m.text()))),
         };

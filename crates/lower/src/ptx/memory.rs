@@ -13,7 +13,7 @@ use ptx::Type;
 use ptx::ast::{Operand, OperandKind};
 
 impl FunctionLowering<'_, '_> {
-    /// Loads, stores, atomics, asynchronous copies.
+    /// Lowers loads, stores, atomics and asynchronous copies.
     pub fn memory(&mut self, m: &Mods<'_>, o: &[Operand]) -> Lowered<Op> {
         match m.name() {
             "ld" | "ldu" => self.load(m, o),
@@ -31,7 +31,7 @@ impl FunctionLowering<'_, '_> {
         }
     }
 
-    /// Takes in ordering, scope and cache modifiers; returns how many cache-policy operands follow.
+    /// Accepts ordering, scope and cache modifiers; returns the number of cache-policy operands.
     fn cache_modifiers(&mut self, m: &Mods<'_>) -> usize {
         let ordered = m.has("relaxed") | m.has("acquire") | m.has("release") | m.has("acq_rel") | m.has("mmio");
         let device = m.has("gpu") | m.has("sys");
@@ -58,8 +58,8 @@ impl FunctionLowering<'_, '_> {
         hint
     }
 
-    /// The space and address of an access. The last result tells that it is to a parameter or
-    /// result of a call, which lies in the frame.
+    /// The space and address of an access. The last result is true for a parameter or result of a call, which
+    /// is in the frame.
     fn target(&mut self, m: &Mods<'_>, o: &Operand) -> Lowered<(Space, Address, bool)> {
         let Some(space) = self.space_of(m) else {
             return Ok((Space::Generic, self.generic_address(o)?, false));
@@ -72,12 +72,12 @@ impl FunctionLowering<'_, '_> {
         if !address.wide && matches!(space, Space::Global | Space::Constant) {
             return Err(self.problem("global memory needs 64-bit addresses"));
         }
-        // A variable's address is known whole; within a register only its offset is.
+        // The address of a variable is known; of a register only the offset is.
         let expected = if space == Space::Constant || space == Space::Global { symbol } else { Some(space) };
         if let Some(found) = symbol
             && expected != symbol
         {
-            return Err(self.problem(format!("the variable lies in {found:?} memory, not in {space:?} memory")));
+            return Err(self.problem(format!("the variable is in {found:?} memory, not in {space:?} memory")));
         }
         if address.frame && space != Space::Local {
             address.frame = false;
@@ -85,7 +85,7 @@ impl FunctionLowering<'_, '_> {
         Ok((space, address, false))
     }
 
-    /// The cache policy that a modifier announces: it has no effect.
+    /// Checks the cache policy that a modifier announces; it has no effect.
     fn cache_policy(&mut self, o: &[Operand], hints: usize) -> Lowered<()> {
         if let [.., policy] = o
             && hints > 0
@@ -95,7 +95,7 @@ impl FunctionLowering<'_, '_> {
         Ok(())
     }
 
-    /// `createpolicy`: policies have no effect, so that each is zero.
+    /// `createpolicy`: policies have no effect, so each is zero.
     fn create_policy(&mut self, m: &Mods<'_>, o: &[Operand]) -> Lowered<Op> {
         let ty = self.need_type(m)?;
         self.space_of(m);
@@ -140,7 +140,7 @@ impl FunctionLowering<'_, '_> {
         let (space, mut address, frame) = self.target(m, &o[1])?;
         if let Some((low, high)) = halves(ty, &parts, space) {
             let (format, registers) = self.loaded_parts(m, ty, low)?;
-            // The second half must find the address that the first one found.
+            // The second half must use the address that the first one used.
             let columns = format.columns();
             if address.wide
                 && registers
@@ -161,7 +161,7 @@ impl FunctionLowering<'_, '_> {
         Ok(if frame { Op::FrameLoad(t) } else { Op::Load(t) })
     }
 
-    /// The elements of a vector operand, as many as the instruction says.
+    /// The elements of a vector operand, in the number that the instruction has.
     fn elements(&self, m: &Mods<'_>, o: &Operand) -> Lowered<Vec<Operand>> {
         let (count, parts) = (Self::vector_length(m), self.parts(o));
         if parts.len() == count {
@@ -251,7 +251,7 @@ impl FunctionLowering<'_, '_> {
                 }
             };
         }
-        // Only the low bits are stored, so that registers wider than the type need not agree.
+        // Only the low bits are stored, so registers may be wider than the type.
         let bits = if ty.bits() == 64 { 64 } else { bits.min(32) };
         Ok((self.format(m, ty, parts.len(), bits)?, registers))
     }
@@ -337,7 +337,7 @@ impl FunctionLowering<'_, '_> {
     }
 }
 
-/// The halves of an access of 32 bytes to global memory, which is executed as two of 16.
+/// The halves of an access of 32 bytes to global memory, which is executed as two accesses of 16.
 fn halves(ty: Type, parts: &[Operand], space: Space) -> Option<(&[Operand], &[Operand])> {
     let whole = ty.bytes() as usize * parts.len() == 32 && ty.bits() >= 32;
     (whole && matches!(space, Space::Global | Space::Generic)).then(|| parts.split_at(parts.len() / 2))

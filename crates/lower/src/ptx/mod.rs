@@ -6,9 +6,9 @@
 //! | `scope` | what the kernels of a module share |
 //! | `build` | a kernel under construction: registers, constants, shared memory, instructions |
 //! | `kernel` | a kernel from its first function to its description for the timing model |
-//! | `function` | a function under construction: names, registers, the instruction at hand |
+//! | `function` | a function under construction: names, registers, the present instruction |
 //! | `body` | the statements of a function |
-//! | `families` | which family lowers an opcode |
+//! | `families` | the family that lowers an opcode |
 //! | `operand` | operands |
 //! | `mods` | modifiers |
 //! | the others | families of instructions |
@@ -37,12 +37,11 @@ use crate::loaded::{LoadError, Loaded, LowerOptions};
 use ptx::Severity;
 use std::sync::Arc;
 
-/// Parses and lowers the PTX in `text`; `name` is what messages call it.
+/// Parses and lowers the PTX in `text`; messages call it `name`.
 ///
 /// # Errors
-/// Syntax errors, else all undeclared and doubly declared names and wrong operand counts, else
-/// errors at module level. A kernel that is right but cannot run is no error here: it is in
-/// [`Loaded::rejected`].
+/// Syntax errors; if there are none, undeclared names, names declared twice and wrong operands; if there are
+/// none, errors at module level. A correct kernel that cannot run is no error: it is in [`Loaded::rejected`].
 pub fn load(name: &str, text: impl AsRef<[u8]>, options: LowerOptions) -> Result<Loaded, Box<LoadError>> {
     let mut parsed = ptx::parse(name, text);
     if !parsed.has_errors() {

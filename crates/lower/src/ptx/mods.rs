@@ -1,10 +1,10 @@
-//! The modifiers of an opcode, and which of them the lowering has understood.
+//! The modifiers of an opcode, and which of them the lowering has used.
 
 use ptx::{Opcode, Type};
 use std::cell::Cell;
 
-/// A view of an opcode that remembers what was asked for. A modifier that nobody asked for is one
-/// that the lowering does not know, and the instruction is not executable.
+/// A view of an opcode that records which modifiers were read. If a modifier was not read, the lowering does
+/// not know it and the instruction is not executable.
 pub(super) struct Mods<'a> {
     opcode: &'a Opcode,
     used: Cell<u64>,
@@ -61,7 +61,7 @@ impl<'a> Mods<'a> {
         }
     }
 
-    /// The value that `table` gives for the first modifier that it knows.
+    /// The value in `table` of the first modifier that it contains.
     pub fn one_of<T: Copy>(&self, table: &[(&str, T)]) -> Option<T> {
         for (i, m) in self.opcode.modifiers().iter().enumerate() {
             if let Some((_, value)) = table.iter().find(|(name, _)| *name == &**m) {
@@ -72,7 +72,7 @@ impl<'a> Mods<'a> {
         None
     }
 
-    /// The values that `table` gives, for every modifier that it knows, in order.
+    /// The values in `table` of all modifiers that it contains, in order.
     pub fn all_of<T: Copy>(&self, table: &[(&str, T)]) -> Vec<T> {
         let known = |(i, m): (usize, &str)| {
             let (_, value) = table.iter().find(|(name, _)| *name == m)?;
@@ -82,7 +82,7 @@ impl<'a> Mods<'a> {
         self.modifiers().filter_map(known).collect()
     }
 
-    /// What `f` makes of the first modifier that it understands.
+    /// The result of `f` for the first modifier that it accepts.
     pub fn find_map<T>(&self, f: impl Fn(&str) -> Option<T>) -> Option<T> {
         self.opcode.modifiers().iter().enumerate().find_map(|(i, m)| {
             let value = f(m)?;
@@ -106,7 +106,7 @@ impl<'a> Mods<'a> {
         self.types().pop()
     }
 
-    /// A modifier that nobody asked for.
+    /// A modifier that was not read.
     pub fn leftover(&self) -> Option<&'a str> {
         let modifiers = self.opcode.modifiers();
         (0..modifiers.len()).find(|i| self.used.get() >> i.min(&63) & 1 == 0).map(|i| &*modifiers[i])

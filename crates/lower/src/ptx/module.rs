@@ -9,29 +9,29 @@ use ptx::{Diagnostic, Diagnostics, SourceText, StateSpace, Sym};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// What is said of `texture<…>`, `surface<…>` and samplers at module level.
+/// Message for `texture<…>`, `surface<…>` and samplers at module level.
 const NO_REFERENCES: &str = "texture and surface references are not executable: pass texture and surface objects";
 
 const TOO_LARGE: &str = "the module's variables take more than 4 GiB";
 
-/// A variable of a module, or of a function in it, that has its address.
+/// A variable of a module, or of a function in it, with its address.
 #[derive(Clone, Copy)]
 struct Placed<'a> {
     v: &'a ast::Variable,
-    /// Number of the function.
+    /// Index of the function.
     function: Option<usize>,
     address: u64,
     bytes: u64,
 }
 
-/// The address of the variable after `next`, which moves past it.
+/// The address of a variable placed at `next`; advances `next`.
 fn place_after(next: &mut u64, v: &ast::Variable, bytes: u64) -> u64 {
     let address = next.next_multiple_of(256.max(u64::from(v.alignment())));
     *next = address + bytes.max(1) + 16;
     address
 }
 
-/// The `.global` or `.const` variable that a statement of a function declares.
+/// The `.global` or `.const` variable that a statement of a function declares, if it does.
 fn device_variable(statement: &ast::Statement) -> Option<&ast::Variable> {
     match statement {
         ast::Statement::Variable(v) if matches!(v.space, StateSpace::Global | StateSpace::Const) => Some(v),
@@ -100,7 +100,7 @@ impl<'a> ModuleScope<'a> {
         }
     }
 
-    /// Gives every variable its address, then works out the initial contents.
+    /// Places every variable, then computes the initial contents.
     fn declare_variables(&mut self, diagnostics: &mut Diagnostics) -> Vec<LoadedVariable> {
         let mut next = module_base(self.options.slot);
         let end = next + SLOT_BYTES;
@@ -130,7 +130,7 @@ impl<'a> ModuleScope<'a> {
                 }
                 StateSpace::Shared => ModuleName::Shared(index),
                 StateSpace::Tex => ModuleName::Unusable(NO_REFERENCES),
-                _ => ModuleName::Unusable("a variable of this state space cannot stand at module level"),
+                _ => ModuleName::Unusable("a variable of this state space cannot be declared at module level"),
             };
             self.names.insert(name, entry);
         }
@@ -164,11 +164,12 @@ impl<'a> ModuleScope<'a> {
         variables
     }
 
-    /// The initial contents of a variable, as far as they are not zero.
+    /// The initial contents of a variable, up to the last byte that is not zero.
     fn contents(&self, v: &ast::Variable, own: &HashMap<Sym, u64>, bytes: u64) -> Lowered<Vec<u8>> {
         let mut out = Vec::new();
         if let Some(init) = &v.init {
-            // Rows of each dimension, outermost first; the elements of a vector count as the last.
+            // Sizes of the rows of each dimension, outermost first; the elements of a vector are the last
+            // dimension.
             let mut sizes: Vec<u64> = vec![u64::from(v.ty.bytes())];
             if v.vector > 1 {
                 sizes.push(sizes[0] * u64::from(v.vector));

@@ -59,7 +59,7 @@ const fn compare_type(ty: Type) -> Option<CompareType> {
 }
 
 impl FunctionLowering<'_, '_> {
-    /// Moves, selections, comparisons, address conversions.
+    /// Lowers moves, selections, comparisons and address conversions.
     pub fn moves(&mut self, m: &Mods<'_>, o: &[Operand]) -> Lowered<Op> {
         match m.name() {
             "mov" => self.mov(m, o),
@@ -140,7 +140,7 @@ impl FunctionLowering<'_, '_> {
         if let Some(special) = self.special(&o[1]) {
             let bits = 32 * u32::from(special.columns());
             let d = self.any_register(&o[0])?;
-            // Sixteen-bit reads of thread positions occur in old code.
+            // Old code reads thread positions in sixteen bits.
             if d.ty.bits() != bits && !(bits == 32 && d.ty.bits() == 16) {
                 return Err(self.problem(format!("this special register has {bits} bits")));
             }
@@ -161,7 +161,7 @@ impl FunctionLowering<'_, '_> {
         Ok(Op::Int1(op, self.dst(&o[0], ty)?, [self.src(&o[1], ty)?]))
     }
 
-    /// `mov.v2.u32 {a, b}, {c, d}`: moves of the elements, the last of which is the instruction proper.
+    /// `mov.v2.u32 {a, b}, {c, d}`: a move for each element; the last one is the instruction itself.
     fn mov_vector(&mut self, ty: Type, d: &[Operand], s: &[Operand]) -> Lowered<Op> {
         let (op, columns) = if ty.bits() == 64 { (Int1::Mov64, 2) } else { (Int1::Mov32, 1) };
         if !matches!(ty.bits(), 16 | 32 | 64) {
@@ -297,7 +297,7 @@ impl FunctionLowering<'_, '_> {
         Ok(Op::Set { test, s, d: self.dst(&o[0], result)?, holds, with })
     }
 
-    /// `and.pred` and the like.
+    /// `and.pred` and the other logic on predicates.
     pub fn pred_logic(&mut self, m: &Mods<'_>, o: &[Operand]) -> Lowered<Op> {
         let d = self.pred_dst(o.first().ok_or_else(|| self.problem("operands are missing"))?)?;
         if m.name() == "not" {

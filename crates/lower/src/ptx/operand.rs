@@ -26,7 +26,7 @@ pub(super) enum Symbol {
     Param { offset: u32 },
 }
 
-/// A register of the source text.
+/// A register of the PTX text.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Register {
     pub reg: Reg,
@@ -42,12 +42,12 @@ impl FunctionLowering<'_, '_> {
         self.b.scope.ast.name(name)
     }
 
-    /// Checks the number of operands.
+    /// Reports an error unless there are `count` operands.
     pub fn expect(&self, o: &[Operand], count: usize) -> Lowered<()> {
         self.expect_between(o, count, count)
     }
 
-    /// Checks the number of operands.
+    /// Reports an error unless the number of operands is in a range.
     pub fn expect_between(&self, o: &[Operand], least: usize, most: usize) -> Lowered<()> {
         if (least..=most).contains(&o.len()) {
             return Ok(());
@@ -56,7 +56,7 @@ impl FunctionLowering<'_, '_> {
         Err(self.problem(format!("{wanted} operands expected here, not {}", o.len())))
     }
 
-    /// The register that `name` stands for, if it stands for one.
+    /// The register `name`; `None` if it is something else.
     pub fn register_named(&mut self, name: Sym, component: Option<Component>, span: Span) -> Lowered<Option<Register>> {
         let Some(Ok((Local::Registers { declaration, ty, vector }, number))) = self.resolve(name) else {
             return Ok(None);
@@ -79,7 +79,7 @@ impl FunctionLowering<'_, '_> {
         Ok(Some(Register { reg, ty }))
     }
 
-    /// The predicate that `name` stands for.
+    /// The predicate `name`.
     pub fn pred_named(&mut self, name: Sym, span: Span) -> Lowered<Pred> {
         match self.resolve(name) {
             Some(Ok((Local::Registers { declaration, ty: Type::Pred, .. }, number))) => {
@@ -156,7 +156,7 @@ impl FunctionLowering<'_, '_> {
         }
     }
 
-    /// `%r1+4` where no address is: the sum, which an instruction of its own computes.
+    /// `%r1+4` outside an address: the sum, which a separate instruction computes.
     fn register_plus(&mut self, r: Register, offset: i64, o: &Operand) -> Lowered<Reg> {
         if r.ty.is_float() {
             return Err(error(o.span, "an offset on a floating-point register is not executable"));
@@ -176,7 +176,7 @@ impl FunctionLowering<'_, '_> {
     /// A literal of type `ty`, as a constant.
     pub fn immediate(&mut self, value: Immediate, ty: Type, span: Span) -> Lowered<Reg> {
         let bits = value.bits_as(ty).or_else(|| half_bits(value, ty));
-        let bits = bits.ok_or_else(|| error(span, format!("this literal cannot stand for a {ty} value")))?;
+        let bits = bits.ok_or_else(|| error(span, format!("this literal cannot be a {ty} value")))?;
         Ok(self.b.constant(bits, ty.bits() > 32))
     }
 
@@ -232,7 +232,7 @@ impl FunctionLowering<'_, '_> {
         }
     }
 
-    /// The parts of `{a, b}` or of a vector register; `None` of any other operand.
+    /// The parts of `{a, b}` or of a vector register; `None` for any other operand.
     pub fn vector_parts(&self, o: &Operand) -> Option<Vec<Operand>> {
         match &o.kind {
             OperandKind::Vector(parts) => Some(parts.to_vec()),
@@ -253,7 +253,7 @@ impl FunctionLowering<'_, '_> {
         self.vector_parts(o).unwrap_or_else(|| vec![o.clone()])
     }
 
-    /// What variable or function `name` is.
+    /// The variable or function `name`.
     pub fn symbol(&self, name: Sym, span: Span) -> Lowered<Symbol> {
         match self.resolve(name) {
             Some(Ok((Local::Frame { offset, .. }, _))) => Ok(Symbol::Frame { offset }),
@@ -266,7 +266,7 @@ impl FunctionLowering<'_, '_> {
                 Ok(Symbol::Device { address: function_address(index), constant: true })
             }
             Some(Err(ModuleName::Unusable(why))) => Err(error(span, why)),
-            // Shared variables are given their place by `module_symbol`.
+            // `module_symbol` places shared variables.
             Some(Err(ModuleName::Shared(_))) => Err(error(span, "shared variable")),
             None if self.text(name).starts_with('%') => Err(error(
                 span,
@@ -276,7 +276,7 @@ impl FunctionLowering<'_, '_> {
         }
     }
 
-    /// As [`Self::symbol`], and places shared variables of the module that are used here first.
+    /// As [`Self::symbol`]; places shared variables of the module that were not used before.
     pub fn module_symbol(&mut self, name: Sym, span: Span) -> Lowered<Symbol> {
         if let Some(Err(ModuleName::Shared(item))) = self.resolve(name)
             && let ast::Item::Variable(v) = &self.b.scope.ast.items[item]
@@ -287,7 +287,7 @@ impl FunctionLowering<'_, '_> {
         self.symbol(name, span)
     }
 
-    /// An address operand and the space that its base lies in, if it is a variable.
+    /// An address operand, and the space of its base if that is a variable.
     pub fn address(&mut self, o: &Operand) -> Lowered<(Address, Option<Space>)> {
         let OperandKind::Address(a) = &o.kind else {
             return Err(error(o.span, "an address in brackets is needed here"));
@@ -327,7 +327,7 @@ impl FunctionLowering<'_, '_> {
         })
     }
 
-    /// As [`Self::address`], in the generic address space: a variable's window is added.
+    /// As [`Self::address`], in the generic address space: adds the window of a variable.
     pub fn generic_address(&mut self, o: &Operand) -> Lowered<Address> {
         let (mut address, space) = self.address(o)?;
         address.offset += match space {
@@ -340,7 +340,7 @@ impl FunctionLowering<'_, '_> {
     }
 }
 
-/// The bits of a floating-point literal as f16 or bf16, and of packed zero.
+/// The bits of a floating-point literal as f16 or bf16; of a packed type, only zero.
 fn half_bits(value: Immediate, ty: Type) -> Option<u64> {
     let x = value.float()?;
     let round = num::Rounding::NearestEven;

@@ -1,4 +1,4 @@
-//! What the kernels of a module share, and what names stand for.
+//! State that the kernels of a module share, and the meaning of names.
 
 use crate::loaded::LowerOptions;
 use ptx::ast::{self, FunctionKind};
@@ -16,20 +16,20 @@ pub(super) enum ModuleName {
     Device { address: u64, constant: bool },
     /// A `.shared` variable: index among the module's items.
     Shared(usize),
-    /// A function: number among the module's functions.
+    /// A function: index among the module's functions.
     Function(usize),
-    /// Something that is only an error when used, and why.
+    /// Something whose use is an error, with the message.
     Unusable(&'static str),
 }
 
-/// What all kernels of a module share.
+/// State that all kernels of a module share.
 pub(super) struct ModuleScope<'a> {
     pub ast: &'a ast::Module,
     pub source: &'a Arc<SourceText>,
     pub names: HashMap<Sym, ModuleName>,
-    /// The `.global` and `.const` variables within functions, by where their names stand in the text.
+    /// The `.global` and `.const` variables within functions, by the position of their names in the text.
     pub locals: HashMap<u32, Local>,
-    /// All functions; of those declared more than once, the definition.
+    /// All functions; for those that are declared more than once, the definition.
     pub functions: Vec<&'a ast::Function>,
     pub options: LowerOptions,
     /// Position of each `.file` index in the list of files.
@@ -39,7 +39,7 @@ pub(super) struct ModuleScope<'a> {
 /// The meaning of a name within a function.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Local {
-    /// A row of registers: which declaration, type, elements of a vector.
+    /// A row of registers: index of the declaration, type, elements of a vector.
     Registers { declaration: u32, ty: Type, vector: u8 },
     /// A label, by number.
     Label(u32),
@@ -47,13 +47,13 @@ pub(super) enum Local {
     Frame { offset: u32, bytes: u32 },
     /// A kernel parameter: its offset.
     Param { offset: u32 },
-    /// A `.shared` variable: its offset, unless the launch sizes it.
+    /// A `.shared` variable: its offset, unless its size is set at launch.
     Shared { offset: Option<u32> },
     /// A `.global` or `.const` variable.
     Device { address: u64, constant: bool },
     /// A list of branch targets, by number.
     Targets(u32),
-    /// A call prototype or a list of call targets: only names.
+    /// A call prototype or a list of call targets: names without a place.
     Prototype,
 }
 

@@ -29,15 +29,14 @@ fn part(selector: &str) -> Option<Part> {
     }
 }
 
-/// The numbers in `b3210` or `h10`, lowest first, if they are of the elements that `elements` of a
-/// register are.
+/// The numbers in `b3210` or `h10`, lowest first; `None` unless `elements` of a register are selected so.
 fn numbers(selector: &str, elements: u8) -> Option<Vec<u8>> {
     let digits = selector.strip_prefix(if elements == 2 { 'h' } else { 'b' })?;
     Some(digits.bytes().rev().map(|digit| digit - b'0').collect())
 }
 
 impl FunctionLowering<'_, '_> {
-    /// The operation proper and, of `vset`, its comparison.
+    /// The operation and, for `vset`, its comparison.
     fn video_op(&self, m: &Mods<'_>) -> Lowered<video::VideoOp> {
         use video::VideoOp::{AbsDiff, Add, Average, Max, Min, Set, Shl, Shr, Sub};
         let wrap = m.has("wrap");
@@ -60,8 +59,8 @@ impl FunctionLowering<'_, '_> {
         })
     }
 
-    /// Whether the destination's and the two sources' types are signed. Of `vset` the first source's type
-    /// decides on the destination's sign, as ptxas has it.
+    /// Whether the types of the destination and of the two sources are signed. For `vset` the first source's
+    /// type determines the destination's sign, as in ptxas.
     fn video_signs(&self, m: &Mods<'_>) -> Lowered<[bool; 3]> {
         let types = m.types();
         let signed = |ty: Type| ty == Type::S32;
@@ -167,7 +166,7 @@ impl FunctionLowering<'_, '_> {
         Ok(Op::Video(Video::Simd(op, flags), d, [a, b, c]))
     }
 
-    /// A source register; which elements of the pair its selector picks goes to `select`.
+    /// A source register. The elements of the pair that its selector picks are written to `select`.
     fn selected_elements(&mut self, m: &Mods<'_>, o: &Operand, select: &mut [u8; 4], elements: u8) -> Lowered<Reg> {
         let (register, selector) = self.selected(o)?;
         if let Some(text) = selector {

@@ -12,8 +12,8 @@ use ptx::Type;
 use ptx::ast::Operand;
 
 impl FunctionLowering<'_, '_> {
-    /// Exchange between lanes, barriers, fences. `shfl` and `bar.warp.sync` ignore their member masks: a lane
-    /// may read only lanes of its own, and all that execute have come.
+    /// Lowers exchange between lanes, barriers and fences. `shfl` and `bar.warp.sync` ignore their member
+    /// masks: a lane may read only from members, and all executing lanes have arrived.
     pub fn warp(&mut self, m: &Mods<'_>, o: &[Operand]) -> Lowered<Op> {
         let sync = usize::from(m.has("sync"));
         match m.name() {
@@ -78,7 +78,7 @@ impl FunctionLowering<'_, '_> {
                 self.expect(o, 1)?;
                 Ok(Op::Sleep(self.src(&o[0], Type::U32)?))
             }
-            // Hints about dependent launches and register counts.
+            // Hints about dependent launches and register counts have no effect.
             _ => {
                 m.ignore(&["launch_dependents", "wait", "inc", "dec", "aligned"]);
                 m.types();
@@ -104,7 +104,7 @@ impl FunctionLowering<'_, '_> {
 
     fn barrier(&mut self, m: &Mods<'_>, o: &[Operand]) -> Lowered<Op> {
         m.types();
-        // The warp's lanes execute together anyway.
+        // The lanes of a warp execute together already.
         if m.has("warp") {
             return Ok(Op::Nop);
         }

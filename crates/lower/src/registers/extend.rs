@@ -1,32 +1,32 @@
 //! Hazard-preventing allocation (Mishkin, Kim, Lipasti, "Write-after-Read Hazard Prevention in
 //! GPGPUSim", section 3).
 //!
-//! Instructions of a warp issue in order, so whatever issues behind an instruction that waits for the
-//! result of another finds that one complete, its registers read. A register may therefore be given
-//! another value from the first instruction on that reads or writes a result of each of its readers:
-//! until then its live range is *extended*. An instruction that reads and has not met that point is
-//! called *unfinished* here.
+//! Instructions of a warp issue in order. When an instruction that waits for the result of another one has
+//! issued, the other one has read its registers. A register may therefore be given another value from the
+//! first instruction on that reads or writes a result of each of its readers: until then its live range is
+//! *extended*. An instruction that reads and has not reached that point is called *unfinished* here.
 //!
-//! Where two values are one virtual register already, as in a loop, no allocation keeps them apart; nor
-//! can it where registers run out. There a *fence* stands before the write, as the paper proposes: an
-//! instruction that names the awaited result and does nothing (a move guarded by false: a register as
-//! destination waits on the scoreboard as well as a source, and is not read).
+//! If two values are one virtual register already, as in a loop, no allocation separates them, nor can it if
+//! registers run out. Then a *fence* is inserted before the write, as the paper proposes: an instruction that
+//! names the awaited result and has no effect (a move whose guard is false: a destination register waits on
+//! the scoreboard as a source does, and is not read).
 //!
 //! **Deviations.**
-//! - D1: the paper speaks of the order of a thread's instructions. A warp runs both sides of a branch,
-//!   one behind the other, and its registers are checked without looking at lanes, so its order is
-//!   taken: the end of a side leads to the other side, too ([`of_warp`]).
-//! - D2: a result that nothing reads extends no range, lest the range have no end; a fence does it.
-//! - D3: instructions without a result (stores, above all) are left out, as in the paper, which leaves
-//!   them to the hardware: `warpboard-stores`.
+//! - D1: the paper considers the order of a thread's instructions. A warp executes both sides of a branch one
+//!   after the other, and the scoreboard does not distinguish lanes, so the warp's order is used: the end of
+//!   one side leads to the other side, too ([`of_warp`]).
+//! - D2: a result that no instruction reads extends no range, since the range would have no end; a fence is
+//!   used.
+//! - D3: instructions without a result (mainly stores) are left out, as in the paper, which leaves them to
+//!   the hardware: `warpboard-stores`.
 
 use super::interference::Interference;
 use super::liveness::{Effects, walk};
 use crate::cfg::{Flow, Graph};
 use kit::BitSet;
 
-/// What an instruction does to registers, as far as hazards go. Predicates are numbered behind the
-/// vector registers; they are read at issue, so only vector registers are ever overwritten early.
+/// Effect of an instruction on registers, as far as it matters for hazards. Predicates are numbered after the
+/// vector registers; they are read at issue, so only vector registers can be overwritten early.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Step {
     /// Vector registers read.
@@ -40,8 +40,7 @@ pub(super) struct Step {
 }
 
 impl Step {
-    /// From what an instruction does to vector registers and to predicates, these numbered from
-    /// `vectors` on.
+    /// Combines effects on vector registers with those on predicates, which are numbered from `vectors` on.
     pub fn new(vector: &Effects, predicates: &Effects, vectors: u32) -> Self {
         let behind = |list: &[u32]| list.iter().map(|p| p + vectors).collect::<Vec<u32>>();
         let results = [&vector.defs[..], &behind(&predicates.defs)].concat();
@@ -50,8 +49,9 @@ impl Step {
     }
 }
 
-/// Where a warp may go from each instruction: where its threads do, and from where a side of a branch
-/// ends to the other side and to where the sides meet. `ends` tells which instructions end threads.
+/// Successors of each instruction in the order of the warp: those of its threads, and from the end of a side
+/// of a branch the other side and the point where the sides meet. `ends` reports instructions that end
+/// threads.
 pub(super) fn of_warp(flow: &[Flow], ends: impl Fn(usize) -> bool) -> Vec<Flow> {
     let graph = Graph::new(flow);
     let meets = graph.post_dominators();
@@ -83,8 +83,8 @@ pub(super) fn of_warp(flow: &[Flow], ends: impl Fn(usize) -> bool) -> Vec<Flow> 
     out
 }
 
-/// Visits every instruction with those that may be unfinished before it, of which the visitor may
-/// finish some, and those that are when it issues.
+/// Visits every instruction with the set of those that may be unfinished before it, from which the visitor
+/// may remove some, and with the set when it issues.
 pub(super) fn unfinished(
     graph: &Graph,
     steps: &[Step],
@@ -136,7 +136,7 @@ fn index(steps: &[Step], registers: usize, what: impl Fn(&Step) -> &[u32]) -> Ve
     of
 }
 
-/// Takes those out of `state` that have written one of `registers`.
+/// Removes from `state` the instructions that have written one of `registers`.
 fn finish(writers: &[Vec<u32>], registers: &[u32], state: &mut BitSet) {
     for &r in registers {
         for &w in &writers[r as usize] {
@@ -145,8 +145,8 @@ fn finish(writers: &[Vec<u32>], registers: &[u32], state: &mut BitSet) {
     }
 }
 
-/// What extended live ranges add to interference: what an instruction writes, with what unfinished
-/// ones read. `vectors` and `predicates` are what instructions do by thread.
+/// Adds the interference of extended live ranges: registers that an instruction writes with those that
+/// unfinished instructions read. `vectors` and `predicates` are effects by thread.
 pub(super) fn extend(
     flow: &[Flow],
     ends: impl Fn(usize) -> bool,
@@ -178,13 +178,13 @@ pub(super) fn extend(
 /// An instruction that waits until a register, numbered as in [`Step`], has been written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fence {
-    /// As if it wrote the register: to be preferred, since it reads nothing late.
+    /// As if it wrote the register. This is preferred, since it reads nothing late.
     Writing(u32),
     /// Reads it.
     Reading(u32),
 }
 
-/// Where fences must stand, in order: before which instruction.
+/// The necessary fences in order, each with the instruction that follows it.
 pub(super) fn fences(graph: &Graph, steps: &[Step], registers: usize) -> Vec<(u32, Fence)> {
     let mut fencing = Fencing {
         writers: index(steps, registers, |s| &s.results),
@@ -207,14 +207,14 @@ struct Fencing<'a> {
     readers: Vec<Vec<u32>>,
     steps: &'a [Step],
     found: Vec<(u32, Fence)>,
-    /// Readers that are being waited for.
+    /// Readers whose fences are being inserted.
     under_way: Vec<u32>,
 }
 
 impl Fencing<'_> {
-    /// Puts fences before instruction `at` so that none is unfinished that reads register `d`. A fence
-    /// names a register as written, too: those that read this one come first. Where that goes in a
-    /// circle, which only ways that are never one and the same can make, the fence reads.
+    /// Inserts fences before instruction `at` so that no unfinished instruction reads register `d`. A fence
+    /// writes a register too: readers of that one come first. If that is a cycle, which only paths that
+    /// exclude each other can form, the fence reads the register.
     fn settle(&mut self, at: u32, d: u32, state: &mut BitSet, matters: &dyn Fn(usize) -> bool) {
         for k in 0..self.readers[d as usize].len() {
             let reader = self.readers[d as usize][k];
@@ -226,7 +226,7 @@ impl Fencing<'_> {
                 self.found.push((at, Fence::Reading(result)));
             } else {
                 self.under_way.push(reader);
-                // Whoever writes the result, too, the fence waits for.
+                // The fence also waits for other writers of the result.
                 let steps = self.steps;
                 self.settle(at, result, state, &|reader| !steps[reader].results.contains(&result));
                 self.under_way.pop();
@@ -255,10 +255,10 @@ mod tests {
 
     #[test]
     fn the_snippet_of_figure_1_has_its_hazard() {
-        // IMAD R5, R5, R0, R18; IADD R0, R16, c; IADD R0, R5, R0: the reader's result is R5.
+        // IMAD R5, R5, R0, R18; IADD R0, R16, c; IADD R0, R5, R0: the result of the reader is R5.
         let mut steps = vec![step(&[5], &[5, 0, 18]), step(&[0], &[16]), step(&[0], &[5, 0])];
         assert_eq!(straight(&steps), [(1, Fence::Writing(5))]);
-        // With another register instead, R0 is free from the instruction on that reads R5.
+        // With another register instead, R0 is free after the instruction that reads R5.
         steps[1] = step(&[1], &[16]);
         steps[2] = step(&[0], &[5, 1]);
         assert_eq!(straight(&steps), []);
@@ -275,7 +275,7 @@ mod tests {
         let steps = [step(&[1], &[0]), step(&[0], &[0]), step(&[], &[])];
         let flow = [Flow::next(), Flow::next(), Flow { falls_through: true, targets: vec![0] }];
         assert_eq!(fences(&Graph::new(&flow), &steps, 4), [(1, Fence::Writing(1))]);
-        // Not if the sum waits for what was loaded.
+        // No fence is needed if the sum waits for the load.
         let steps = [step(&[1], &[0]), step(&[2], &[1]), step(&[0], &[0])];
         assert_eq!(straight(&steps), []);
     }

@@ -1,9 +1,9 @@
-//! Which registers may not share a place, and a greedy colouring of them.
+//! Registers that may not share a place, and their greedy colouring.
 
 use super::liveness::{Effects, walk};
 use crate::cfg::Graph;
 
-/// For each register, those that hold values at the same time. Sorted.
+/// Per register, the registers that hold values at the same time. Sorted.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Interference(Vec<Vec<u32>>);
 
@@ -13,8 +13,8 @@ impl Interference {
         Self(vec![Vec::new(); registers])
     }
 
-    /// A written register interferes with all that are live behind the write, but the one that it
-    /// copies: `copies` gives, of a move, written and read registers.
+    /// A written register interferes with all registers that are live after the write, except the one that it
+    /// copies: for a move, `copies` gives written and read registers.
     pub fn new(graph: &Graph, effects: &[Effects], registers: usize, copies: impl Fn(u32) -> Vec<(u32, u32)>) -> Self {
         let mut found = Self::none(registers);
         walk(graph, effects, registers, |i, after, _| {
@@ -33,7 +33,7 @@ impl Interference {
         found
     }
 
-    /// Notes that two registers interfere; [`Self::settle`] must follow.
+    /// Records that two registers interfere; [`Self::settle`] must follow.
     pub fn add(&mut self, a: u32, b: u32) {
         if a != b {
             self.0[a as usize].push(b);
@@ -41,7 +41,7 @@ impl Interference {
         }
     }
 
-    /// Puts what was added in order.
+    /// Sorts the added pairs.
     pub fn settle(&mut self) {
         for list in &mut self.0 {
             list.sort_unstable();
@@ -49,7 +49,7 @@ impl Interference {
         }
     }
 
-    /// Those that interfere with `r`.
+    /// The registers that interfere with `r`.
     pub fn of(&self, r: u32) -> &[u32] {
         &self.0[r as usize]
     }
@@ -59,7 +59,7 @@ impl Interference {
 #[derive(Clone, Debug)]
 pub(super) struct Unit {
     pub columns: Vec<u32>,
-    /// First instruction that touches it.
+    /// First instruction that uses it.
     pub first: u32,
 }
 
@@ -69,28 +69,28 @@ impl Unit {
     }
 }
 
-/// What a colouring is to keep to.
+/// Constraints of a colouring.
 pub(super) struct Rules<'a> {
     pub hard: &'a Interference,
-    /// Kept to as long as the limit allows it.
+    /// Respected as long as the limit allows it.
     pub soft: &'a Interference,
-    /// Registers that had better share a place.
+    /// Registers that should share a place if possible.
     pub copies: &'a [(u32, u32)],
     /// Number of places.
     pub limit: u32,
 }
 
-/// The place of each register, and units for which there was none.
+/// The place of each register, and the units that have none.
 #[derive(Clone, Debug)]
 pub(super) struct Colouring {
     pub places: Vec<Option<u32>>,
     pub failed: Vec<usize>,
-    /// Places up to the last one used.
+    /// Number of places up to the last one used.
     pub used: u32,
 }
 
-/// Colours in three orders and keeps what needs fewest places: first appearance (a linear scan), the
-/// least entangled last (Matula and Beck), widest first.
+/// Colours in three orders and keeps the result with the fewest places: first use (a linear scan), lowest
+/// degree last (Matula and Beck), widest first.
 pub(super) fn colour(units: &[Unit], rules: &Rules<'_>) -> Colouring {
     let mut by_place: Vec<usize> = (0..units.len()).collect();
     by_place.sort_by_key(|&u| units[u].first);
@@ -115,7 +115,7 @@ fn colour_in(order: &[usize], units: &[Unit], rules: &Rules<'_>) -> Colouring {
         let taken = |rule: &Interference, into: &mut Vec<bool>| {
             for (k, &c) in unit.columns.iter().enumerate() {
                 for other in rule.of(c) {
-                    // The unit cannot start where this would come to lie on the other.
+                    // The unit cannot start at a place where this register would overlap the other.
                     if let Some(start) = places[*other as usize].and_then(|p| (p as usize).checked_sub(k)) {
                         into[start] = true;
                     }
@@ -149,8 +149,8 @@ fn colour_in(order: &[usize], units: &[Unit], rules: &Rules<'_>) -> Colouring {
     Colouring { places, failed, used }
 }
 
-/// The order in which each unit has fewest neighbours among those before it, as far as taking the
-/// least entangled one off the rest again and again gets.
+/// The order that results from removing the unit of lowest degree again and again: each unit has few
+/// neighbours among those before it.
 fn smallest_last(units: &[Unit], rule: &Interference) -> Vec<usize> {
     let mut unit_of = vec![usize::MAX; rule.0.len()];
     for (u, unit) in units.iter().enumerate() {
@@ -161,7 +161,7 @@ fn smallest_last(units: &[Unit], rule: &Interference) -> Vec<usize> {
         all.map(|&o| unit_of[o as usize]).filter(|&o| o != usize::MAX)
     };
     let mut degree: Vec<usize> = (0..units.len()).map(|u| neighbours(u).count()).collect();
-    // Units by degree; entries that are out of date are skipped.
+    // Units by degree; outdated entries are skipped.
     let mut buckets: Vec<Vec<usize>> = vec![Vec::new(); degree.iter().max().map_or(1, |d| d + 1)];
     (0..units.len()).for_each(|u| buckets[degree[u]].push(u));
     let (mut order, mut gone, mut low) = (Vec::with_capacity(units.len()), vec![false; units.len()], 0);

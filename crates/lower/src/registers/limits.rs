@@ -1,31 +1,31 @@
-//! Which registers a kernel gets, and how many.
+//! Kind and number of a kernel's registers.
 
-/// Which registers the instructions of PTX name.
+/// The registers that instructions of PTX name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Registers {
-    /// Those of the text, each value its own; how many a thread takes is estimated.
+    /// Those of the text, each value in its own; the number per thread is estimated.
     #[default]
     Virtual,
     /// Allocated ones.
     Allocated(RegisterLimits),
-    /// Allocated so that no write overtakes a read of an instruction with a result.
+    /// Allocated so that no write overtakes a read of an instruction that has a result.
     HazardFree(RegisterLimits),
 }
 
-/// How many registers a thread may have. The smallest bound holds, `.maxnreg` and `.minnctapersm` of
-/// the kernel among them.
+/// Bounds of the number of registers of a thread. The smallest one holds, including `.maxnreg` and
+/// `.minnctapersm` of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RegisterLimits {
-    /// That the architecture allows.
+    /// Maximum of the architecture.
     pub architecture: u32,
-    /// That the user allows, as `-maxrregcount` of nvcc.
+    /// Maximum that the user sets, as `-maxrregcount` of nvcc.
     pub chosen: Option<u32>,
-    /// Registers of an SM, for `.minnctapersm`.
+    /// Number of registers of an SM, for `.minnctapersm`.
     pub sm: u32,
 }
 
 impl Default for RegisterLimits {
-    /// Those of most architectures.
+    /// The bounds of most architectures.
     fn default() -> Self {
         Self { architecture: 255, chosen: None, sm: 65_536 }
     }
@@ -37,7 +37,7 @@ impl RegisterLimits {
         let first = |name: &str| directive(name).and_then(|n| n.first()).copied();
         let threads: Option<u64> = directive("reqntid").or_else(|| directive("maxntid")).map(|n| n.iter().product());
         let resident = first("minnctapersm").zip(threads).map(|(ctas, threads)| {
-            // Registers are given out by eight to a thread.
+            // Hardware allocates eight registers of a thread at a time.
             u64::from(self.sm) / ctas.saturating_mul(threads).max(1) / 8 * 8
         });
         let all = [first("maxnreg"), resident, self.chosen.map(u64::from)];
@@ -45,6 +45,6 @@ impl RegisterLimits {
     }
 }
 
-/// There are too few registers, even with everything spilled.
+/// There are too few registers, even if everything is spilled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shortage;

@@ -1,4 +1,4 @@
-//! From a kernel's list of instructions to its functions and back.
+//! Splits a kernel's list of instructions into functions, and joins them again.
 
 use super::extend::{self, Fence, Step, of_warp};
 use super::place::Placed;
@@ -12,7 +12,7 @@ use exec::lanes::{Pred, Reg};
 use exec::op::Op;
 use exec::operand::Use;
 
-/// Takes a kernel apart into its functions.
+/// Splits a kernel into its functions.
 pub(super) fn apart(listing: &mut Listing<'_>) -> (Vec<Routine>, Tables) {
     let mut tables = Tables {
         branches: std::mem::take(listing.branches),
@@ -49,7 +49,7 @@ fn shift(lines: &mut [Line], tables: &mut Tables, to: impl Fn(u32) -> u32) {
     }
 }
 
-/// Puts a kernel together again. Its functions are at `bases` in the register file.
+/// Joins the functions of a kernel again. They are at `bases` in the register file.
 pub(super) fn together(
     listing: &mut Listing<'_>,
     routines: Vec<Routine>,
@@ -75,7 +75,7 @@ pub(super) fn together(
             if let Op::Call(site) = line.op {
                 let site = &mut tables.calls[site as usize];
                 site.frame_bytes = f.function.frame_bytes;
-                // No predicate lives while a function runs.
+                // No predicate is live while a called function runs.
                 let registers = (bases[i] as u16, placed[i].used as u16);
                 site.save = site.save.map(|_| Save { registers, predicates: (0, 0) });
             }
@@ -91,7 +91,7 @@ pub(super) fn together(
     *listing.constants = tables.constants;
 }
 
-/// The text of an instruction, with its registers behind it.
+/// The text of an instruction, followed by its registers.
 fn annotated(line: &Line, tables: &Tables) -> String {
     let (mut writes, mut reads) = (Vec::new(), Vec::new());
     let span = |r: Reg, n: u8| if n > 1 { format!("R{}:{}", r.0, r.0 + u16::from(n) - 1) } else { format!("R{}", r.0) };
@@ -111,7 +111,7 @@ fn annotated(line: &Line, tables: &Tables) -> String {
     format!("{} // {}{arrow}{}", line.text, writes.join(", "), reads.join(", "))
 }
 
-/// Gives every register of a function the number that `place` has for its column.
+/// Replaces the number of every register of a function by the `place` of its column.
 pub(super) fn rename(routine: &mut Routine, tables: &mut Tables, place: impl Fn(u32) -> u32) {
     for line in &mut routine.lines {
         tables.rename(&mut line.op, &mut |o| {
@@ -128,13 +128,13 @@ pub(super) fn rename(routine: &mut Routine, tables: &mut Tables, place: impl Fn(
     routine.temporary.clear();
 }
 
-/// The first register of each function: behind those of whoever may be calling it.
+/// The first register of each function: after those of all its possible callers.
 pub(super) fn bases(functions: &[LoweredFunction], placed: &[Placed]) -> Vec<u32> {
     let reach = reach(functions);
     let mut bases = vec![0; functions.len()];
     for _ in 0..functions.len() {
         for caller in 0..functions.len() {
-            // Pairs and groups of four keep their places.
+            // Pairs and groups of four stay aligned.
             let end = (bases[caller] + placed[caller].used).next_multiple_of(4);
             for callee in reach[caller].iter() {
                 if callee != caller && (!reach[callee].contains(caller) || caller < callee) {
@@ -146,7 +146,7 @@ pub(super) fn bases(functions: &[LoweredFunction], placed: &[Placed]) -> Vec<u32
     bases
 }
 
-/// Puts fences before writes that could overtake reads. Returns how many.
+/// Inserts fences before writes that could overtake reads. Returns their number.
 pub(super) fn put_fences(routines: &mut [Routine], tables: &mut Tables) -> u32 {
     let starts: Vec<u32> = routines
         .iter()
@@ -182,7 +182,7 @@ pub(super) fn put_fences(routines: &mut [Routine], tables: &mut Tables) -> u32 {
     count
 }
 
-/// An instruction that waits for a register or, from `vectors` on, a predicate, and does nothing.
+/// An instruction that waits for a register or, from `vectors` on, a predicate, and has no other effect.
 fn fence(line: &Line, tables: &mut Tables, fence: Fence, vectors: u32) -> Line {
     let text = "fence: waits for a result".to_owned();
     let (Fence::Writing(register) | Fence::Reading(register)) = fence;
@@ -198,7 +198,7 @@ fn fence(line: &Line, tables: &mut Tables, fence: Fence, vectors: u32) -> Line {
     added(line, op, Pred::TRUE, text)
 }
 
-/// Adds the ways into functions and back.
+/// Adds the edges into called functions and back.
 fn add_calls(routines: &[Routine], tables: &Tables, starts: &[u32], flow: &mut [Flow]) {
     for (routine, &start) in routines.iter().zip(starts) {
         for (i, line) in routine.lines.iter().enumerate() {

@@ -1,18 +1,18 @@
-//! Which registers hold a value that is read later, per thread: what lanes do on the other side of a
-//! branch is no concern of a lane's, since a write leaves the registers of other lanes alone.
+//! Registers that hold a value that is read later, per thread: lanes on the other side of a branch do not
+//! matter, since a write leaves the registers of other lanes unchanged.
 
 use crate::cfg::Graph;
 use kit::BitSet;
 
-/// What an instruction does to registers.
+/// Effect of an instruction on registers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Effects {
     /// Registers read.
     pub uses: Vec<u32>,
     /// Registers written.
     pub defs: Vec<u32>,
-    /// Of those, the ones that hold nothing older afterwards. A guarded write may not happen: the old
-    /// value may live on.
+    /// Written registers that certainly lose their old value. A guarded write may not happen: the old value
+    /// may stay live.
     pub kills: Vec<u32>,
 }
 
@@ -28,7 +28,8 @@ pub(crate) fn max_live(graph: &Graph, effects: &[Effects], registers: usize, cou
     most as u32
 }
 
-/// Visits the instructions of each block, the last first, with what is live behind and before them.
+/// Visits the instructions of each block, the last one first, with the registers that are live after and
+/// before them.
 pub(crate) fn walk(graph: &Graph, effects: &[Effects], registers: usize, mut visit: impl FnMut(u32, &BitSet, &BitSet)) {
     let live_in = at_block_starts(graph, effects, registers);
     for block in 0..graph.blocks() {
@@ -42,7 +43,7 @@ pub(crate) fn walk(graph: &Graph, effects: &[Effects], registers: usize, mut vis
     }
 }
 
-/// From what is live behind an instruction to what is before it.
+/// Computes the registers that are live before an instruction from those that are live after it.
 fn step(e: &Effects, live: &mut BitSet) {
     for &r in &e.kills {
         live.remove(r as usize);
@@ -90,7 +91,7 @@ mod tests {
         let mut flow = vec![Flow::next(); 5];
         flow.push(Flow::default());
         assert_eq!(max_live(&Graph::new(&flow), &effects, 4, |_| true), 3);
-        // A guarded write of r2 leaves the old value alive from the start.
+        // After a guarded write of r2 the old value is live from the start.
         effects[2].kills.clear();
         assert_eq!(max_live(&Graph::new(&flow), &effects, 4, |r| r == 2), 1);
         effects[2].kills.push(2);

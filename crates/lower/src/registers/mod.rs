@@ -1,4 +1,4 @@
-//! Register allocation for PTX, whose registers are as many as the compiler liked.
+//! Register allocation for PTX, which has any number of virtual registers.
 //!
 //! ```text
 //! lowered instructions ─► predicates ─► vectors ─► liveness ─► spill ─► interference ─► renamed
@@ -6,20 +6,20 @@
 //!                                                     └──────────┘
 //! ```
 //!
-//! It works on lowered instructions before they are described to the timing model, so that both views
-//! of an instruction, [`isa::Program`] and [`Op`], come out with the same registers.
+//! It works on lowered instructions before they are described to the timing model, so that both views of an
+//! instruction, [`isa::Program`] and [`Op`], have the same registers.
 //!
-//! Liveness is that of a thread: a write leaves the registers of lanes alone that do not execute, so
-//! that a register that is dead for a lane may be written by it whatever other lanes hold there.
-//! Colouring is greedy, by column of 32 bits, of units that must be consecutive and aligned.
+//! Liveness is that of a thread: a write leaves the registers of other lanes unchanged, so that a lane may
+//! write a register that is dead for it while other lanes hold values there. Colouring is greedy, by column
+//! of 32 bits, of units that must be consecutive and aligned.
 //!
-//! A function that is called has registers behind those of all its callers; functions that call each
-//! other in a circle lie one behind the other.
+//! The registers of a called function follow those of all its callers; functions that call each other in a
+//! cycle have separate registers.
 //!
-//! **Deviations** from what ptxas does: PTX is taken as it is, so that nothing is scheduled, folded into
-//! operands (parameters and immediate values among them) or removed, copies of a register to itself
-//! among them; a register is spilled everywhere or nowhere, to a place of its own; matrix fragments need
-//! not be consecutive; elements of vectors narrower than 32 bits take a register each.
+//! **Deviations** from ptxas: PTX is not optimised; no instruction is scheduled, folded into operands (such
+//! as parameters and immediate values) or removed, not even a copy of a register to itself. A register is
+//! spilled everywhere or nowhere, to a place of its own. Matrix fragments need not be consecutive. Elements
+//! of vectors narrower than 32 bits take a register each.
 
 mod extend;
 mod interference;
@@ -38,7 +38,7 @@ pub(crate) use limits::Shortage;
 pub use limits::{RegisterLimits, Registers};
 use place::Placed;
 
-/// Gives the instructions of a kernel at most `limit` registers.
+/// Allocates at most `limit` registers to the instructions of a kernel.
 pub(crate) fn allocate(
     mut listing: Listing<'_>,
     limit: u32,
@@ -49,8 +49,8 @@ pub(crate) fn allocate(
     for routine in &mut routines {
         done.predicates_spilled += predicates::allocate(routine, &mut tables)?;
     }
-    // The functions of a chain of calls share the registers: each gets at most a share that is
-    // lowered until they fit.
+    // The functions of a chain of calls share the registers: each gets at most a share, which is lowered
+    // until they fit.
     let mut share = limit;
     let (mut routines, mut tables, placed, bases) = loop {
         let (mut routines, mut tables) = (routines.clone(), tables.clone());

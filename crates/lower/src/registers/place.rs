@@ -13,17 +13,17 @@ use exec::int::Int1;
 use exec::lanes::Reg;
 use exec::op::Op;
 
-/// Where the registers of a function are.
+/// Places of the registers of a function.
 #[derive(Clone, Debug)]
 pub(super) struct Placed {
-    /// By virtual column.
+    /// By virtual column; `None` if it is not used.
     pub places: Vec<Option<u32>>,
-    /// Places up to the last one used.
+    /// Number of places up to the last one used.
     pub used: u32,
     pub spilled: Spilled,
 }
 
-/// Finds a place below `limit` for each register of `routine`, and spills until there is one.
+/// Finds a place below `limit` for each register of `routine`, and spills until all have one.
 pub(super) fn place(
     routine: &mut Routine,
     tables: &mut Tables,
@@ -79,7 +79,7 @@ fn copied(op: &Op) -> Vec<(u32, u32)> {
     }
 }
 
-/// A caller fills the registers of arguments all at once, whatever is read of them.
+/// A caller fills all registers of arguments at once, even those that are not read.
 fn fill_formals(
     routine: &Routine,
     graph: &Graph,

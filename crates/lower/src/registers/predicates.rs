@@ -1,5 +1,5 @@
-//! Predicates: seven, P0 to P6. What does not fit is kept in registers, a word to each, and so is
-//! what must outlive a call, since a function called has the same seven.
+//! Allocates the seven predicates, P0 to P6. Predicates that do not fit are kept in registers, one word each.
+//! So are predicates that are live across a call, since the called function uses the same seven.
 
 use super::interference::{Interference, Rules, Unit, colour};
 use super::liveness::{Effects, walk};
@@ -11,12 +11,13 @@ use exec::lanes::{Pred, Reg};
 use exec::op::Op;
 use kit::BitSet;
 
-/// Predicates that a thread has.
+/// Number of predicates of a thread.
 pub(super) const PREDICATES: u32 = 7;
 
-/// Gives each predicate of `routine` one of the seven. Returns how many of its own went to registers.
+/// Allocates one of the seven to each predicate of `routine`. Returns how many of its own were moved to
+/// registers.
 pub(super) fn allocate(routine: &mut Routine, tables: &mut Tables) -> Result<u32, super::limits::Shortage> {
-    // Those made here live for an instruction.
+    // Predicates that are added here live for one instruction.
     let own = tables.predicates;
     let mut moved = 0;
     loop {
@@ -37,7 +38,7 @@ pub(super) fn allocate(routine: &mut Routine, tables: &mut Tables) -> Result<u32
             let costs = costs(routine, tables, &effects);
             let failed = units[failed].columns[0];
             let candidates = hard.of(failed).iter().chain([&failed]).filter(|&&p| p < own);
-            // Of two that are accessed as often, the one that is in the way of more.
+            // Of two with the same number of accesses, the one with more neighbours.
             let price = |p: u32| costs[p as usize] / (hard.of(p).len() + 1) as f64;
             let cheapest = candidates.min_by(|&&a, &&b| price(a).total_cmp(&price(b)));
             across.push(*cheapest.ok_or(super::limits::Shortage)?);
@@ -49,7 +50,7 @@ pub(super) fn allocate(routine: &mut Routine, tables: &mut Tables) -> Result<u32
     }
 }
 
-/// Predicates that live while a function runs that the routine calls.
+/// Predicates that are live while a function runs that the routine calls.
 fn over_calls(routine: &Routine, tables: &Tables, graph: &Graph, effects: &[Effects]) -> BitSet {
     let mut all = BitSet::new(tables.predicates as usize + 1);
     if (0..routine.lines.len()).any(|i| routine.calls_function(i, tables)) {
@@ -83,7 +84,7 @@ fn costs(routine: &Routine, tables: &Tables, effects: &[Effects]) -> Vec<f64> {
     costs
 }
 
-/// Keeps predicate `p` in a register: every instruction that uses it has a predicate of its own.
+/// Keeps predicate `p` in a register: every instruction that uses it gets a predicate of its own.
 fn to_register(routine: &mut Routine, tables: &mut Tables, p: u32) {
     let register = tables.new_register(1);
     let effects = routine.predicate_effects(tables);
@@ -95,7 +96,7 @@ fn to_register(routine: &mut Routine, tables: &mut Tables, p: u32) {
         }
         let temporary = tables.new_predicate();
         let line = &mut routine.lines[i];
-        // A guarded write leaves the old value in other lanes.
+        // A guarded write leaves the old value in other lanes unchanged.
         if reads || line.guard != Pred::TRUE {
             edits.push(i, Edit::Before(fetch(line, tables, temporary, register)));
         }
@@ -131,7 +132,7 @@ fn keep(line: &Line, tables: &mut Tables, r: Reg, p: Pred) -> Line {
     added(line, Op::Selp { d: r, s, wide: false, p }, Pred::TRUE, "selp.b32 r, 1, 0, p; predicate to register".into())
 }
 
-/// Gives every predicate another number.
+/// Replaces the number of every predicate.
 fn rename(routine: &mut Routine, tables: &mut Tables, number: impl Fn(u16) -> u16) {
     let to = |at: &mut Pred| {
         if let Some(n) = at.number() {

@@ -13,26 +13,26 @@ use exec::tensor::MatrixOp;
 use isa::Space;
 use kit::BitSet;
 
-/// What the functions of a kernel share.
+/// State that the functions of a kernel share.
 #[derive(Clone, Debug)]
 pub(super) struct Tables {
-    /// Targets of indirect branches, counted from the first instruction of their function.
+    /// Targets of indirect branches, relative to the first instruction of their function.
     pub branches: Vec<Vec<u32>>,
     pub calls: Vec<CallSite>,
     pub matrix: Vec<MatrixOp>,
     pub constants: Constants,
-    /// Virtual registers, in columns, and predicates so far.
+    /// Number of virtual registers, in columns; the number of predicates follows.
     pub columns: u32,
     pub predicates: u32,
 }
 
 impl Tables {
-    /// Registers and predicates that `op` uses, those of matrices and calls among them.
+    /// Reports the registers and predicates of `op`, including those of matrices and calls.
     pub fn uses(&self, op: &Op, f: &mut impl FnMut(Use)) {
         exec::uses(op, &self.matrix, &self.calls, f);
     }
 
-    /// Gives every register and predicate of an operation another number.
+    /// Replaces every register and predicate of an operation.
     pub fn rename(&mut self, op: &mut Op, f: &mut impl FnMut(OperandUse<&mut Reg, &mut Pred>)) {
         exec::operands_mut(op, &mut self.matrix, &mut self.calls, f);
     }
@@ -51,26 +51,27 @@ impl Tables {
     }
 }
 
-/// A function: branch targets count from its first instruction.
+/// A function. Branch targets are relative to its first instruction.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Routine {
     pub lines: Vec<Line>,
-    /// Registers that its caller fills.
+    /// Registers that the caller fills.
     pub formals: Vec<(Reg, u8)>,
-    /// Registers that its caller reads when it returns.
+    /// Registers that the caller reads after the return.
     pub results: Vec<(Reg, u8)>,
     pub frame_bytes: u32,
-    /// Registers that spilling made: written right before they are read, or read right after.
+    /// Registers that spilling added: written directly before they are read, or read directly after they are
+    /// written.
     pub temporary: Vec<(Reg, u8)>,
 }
 
-/// Which registers a list of registers takes.
+/// Columns of a list of registers.
 pub(super) fn columns(list: &[(Reg, u8)]) -> impl Iterator<Item = u32> + '_ {
     list.iter().flat_map(|&(r, n)| u32::from(r.0)..u32::from(r.0) + u32::from(n))
 }
 
 impl Routine {
-    /// Where control goes, by thread.
+    /// Successors of each instruction, by thread.
     pub fn flow(&self, tables: &Tables) -> Vec<Flow> {
         self.lines
             .iter()
@@ -88,7 +89,7 @@ impl Routine {
             .collect()
     }
 
-    /// What each instruction does to vector registers, by column.
+    /// Effect of each instruction on vector registers, by column.
     pub fn effects(&self, tables: &Tables) -> Vec<Effects> {
         let mut temporary = BitSet::new(tables.columns as usize + 1);
         columns(&self.temporary).for_each(|c| {
@@ -104,7 +105,7 @@ impl Routine {
             if line.op == Op::Return {
                 e.uses.extend(columns(&self.results));
             }
-            // A temporary is read under the guard under which it is written.
+            // A temporary is read under the same guard as it is written.
             let sure = |&&d: &&u32| line.guard == Pred::TRUE || temporary.contains(d as usize);
             e.kills = e.defs.iter().filter(sure).copied().collect();
             e
@@ -112,7 +113,7 @@ impl Routine {
         self.lines.iter().map(one).collect()
     }
 
-    /// What each instruction does to predicates.
+    /// Effect of each instruction on predicates.
     pub fn predicate_effects(&self, tables: &Tables) -> Vec<Effects> {
         let one = |line: &Line| {
             let mut e = Effects::default();
@@ -130,8 +131,8 @@ impl Routine {
         self.lines.iter().map(one).collect()
     }
 
-    /// How much an access counts in each line: ten times as much in a loop, which is taken to reach
-    /// from the target of a branch back to the branch.
+    /// Weight of an access in each line: ten times as much in a loop, which extends from the target of a
+    /// backward branch to the branch.
     pub fn weights(&self, tables: &Tables) -> Vec<f64> {
         let mut depth = vec![0_i32; self.lines.len()];
         for (i, flow) in self.flow(tables).iter().enumerate() {
@@ -142,7 +143,7 @@ impl Routine {
         depth.into_iter().map(|d| 10_f64.powi(d.min(6))).collect()
     }
 
-    /// Whether a call in the line goes to a function of the module, which uses registers itself.
+    /// Whether the line calls a function of the module, which uses registers itself.
     pub fn calls_function(&self, line: usize, tables: &Tables) -> bool {
         match self.lines[line].op {
             Op::Call(site) => {
@@ -152,7 +153,7 @@ impl Routine {
         }
     }
 
-    /// Takes in changes. Who jumps to an instruction then jumps to what was put before it.
+    /// Applies changes. A jump to an instruction then goes to what was inserted before it.
     pub fn apply(&mut self, edits: Edits, tables: &mut Tables) {
         let old = std::mem::take(&mut self.lines);
         let mut place = Vec::with_capacity(old.len() + 1);
@@ -184,7 +185,7 @@ impl Routine {
     }
 }
 
-/// A change of a function.
+/// A change to a line of a function.
 #[derive(Clone, Debug)]
 pub(super) enum Edit {
     Before(Line),
@@ -192,12 +193,12 @@ pub(super) enum Edit {
     Drop,
 }
 
-/// Changes, by the line that they are at, in ascending order.
+/// Changes by line, in ascending order.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Edits(Vec<(u32, Edit)>);
 
 impl Edits {
-    /// Adds a change at `line`, which is no earlier than that of the last one.
+    /// Adds a change at `line`, which must not be before the last one's.
     pub fn push(&mut self, line: usize, edit: Edit) {
         debug_assert!(self.0.last().is_none_or(|(at, _)| *at as usize <= line));
         self.0.push((line as u32, edit));
@@ -208,7 +209,7 @@ impl Edits {
     }
 }
 
-/// An instruction that allocation adds for the one in `line`.
+/// An instruction that allocation inserts for the one in `line`.
 pub(super) fn added(line: &Line, op: Op, guard: Pred, text: String) -> Line {
     Line { op, guard, source: line.source, span: line.span, text, cache: isa::CacheOp::All }
 }
@@ -218,7 +219,7 @@ pub(super) fn copy(d: Reg, s: Reg, columns: u8) -> Op {
     Op::Int1(if columns == 2 { Int1::Mov64 } else { Int1::Mov32 }, d, [s])
 }
 
-/// The transfer of a register to or from its place in the frame.
+/// The transfer of a register to or from its frame slot.
 pub(super) fn slot(tables: &mut Tables, offset: u32, register: Reg, columns: u8) -> Transfer {
     let base = tables.constants.get(u64::from(offset), true);
     let (bytes, register_bits) = if columns == 2 { (8, 64) } else { (4, 32) };

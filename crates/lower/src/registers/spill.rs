@@ -1,9 +1,9 @@
-//! Spilling: what does not fit into registers lives in local memory, and what is cheap to compute
-//! again, such as a parameter or a thread's position, is computed where it is used.
+//! Spilling: values that do not fit into registers are stored in local memory; values that are cheap to
+//! compute, such as a parameter or a thread's position, are recomputed at their uses.
 //!
-//! A register is spilled everywhere: each instruction that uses it has a register of its own for it,
-//! loaded before and stored behind. Which ones go is decided by their accesses, ten times as dear in a
-//! loop, per point of the program at which they are in the way (after Chaitin).
+//! A register is spilled everywhere: each instruction that uses it gets a register of its own for it, loaded
+//! before and stored after the instruction. Registers are chosen by the cost of their accesses (ten times as
+//! high in a loop) per crowded point of the program at which they are live (after Chaitin).
 
 use super::interference::Interference;
 use super::limits::Shortage;
@@ -18,16 +18,16 @@ use exec::operand::Use;
 use isa::Space;
 use kit::BitSet;
 
-/// What a register costs to do without.
+/// Cost of spilling a register.
 #[derive(Clone, Copy, Debug)]
 struct Cost {
     /// Instructions that would be added, weighted.
     added: f64,
-    /// Lines that use it, where it takes a register even so.
+    /// Lines that use it: there it takes a register even if spilled.
     lines: u32,
 }
 
-/// What each register costs, by first column; `None` for those that cannot be spilled.
+/// Cost of each register, by first column; `None` for those that cannot be spilled.
 fn costs(routine: &Routine, tables: &Tables, words: &Words, effects: &[Effects]) -> Vec<Option<Cost>> {
     let mut costs = vec![None; tables.columns as usize];
     for (first, width) in words.iter() {
@@ -58,7 +58,7 @@ fn costs(routine: &Routine, tables: &Tables, words: &Words, effects: &[Effects])
     costs
 }
 
-/// Registers to spill so that no more than `limit` are live anywhere. Empty if that is so.
+/// Registers to spill so that at most `limit` are live anywhere. Empty if that holds already.
 pub(super) fn choose(
     routine: &Routine,
     tables: &Tables,
@@ -66,7 +66,7 @@ pub(super) fn choose(
     (graph, effects): (&Graph, &[Effects]),
     limit: u32,
 ) -> Result<Vec<u32>, Shortage> {
-    // Points at which too many are live.
+    // Points at which too many registers are live.
     let mut points: Vec<BitSet> = Vec::new();
     walk(graph, effects, tables.columns as usize, |i, after, before| {
         let mut during = after.clone();
@@ -110,8 +110,9 @@ pub(super) fn choose(
     if chosen.is_empty() { Err(Shortage) } else { Ok(chosen) }
 }
 
-/// At how many of the points that are too full each register is live, by first column. A point counts
-/// until it is relieved, once: recounting for each choice would take time cubic in the live registers.
+/// For each register, by first column, the number of crowded points at which it is live. A point is counted
+/// once, until it is relieved: recounting for each choice would take time cubic in the number of live
+/// registers.
 struct Relief {
     helps: Vec<u32>,
 }
@@ -123,13 +124,13 @@ impl Relief {
         Self { helps }
     }
 
-    /// A point has no more registers than it may.
+    /// Removes a point that is no longer crowded.
     fn end(&mut self, point: &BitSet, words: &Words) {
         live_words(point, words, |first| self.helps[first as usize] -= 1);
     }
 }
 
-/// The registers, by first column, of which a column is live at a point.
+/// Visits the registers, by first column, of which a column is live at a point.
 fn live_words(point: &BitSet, words: &Words, mut f: impl FnMut(u32)) {
     let mut last = u32::MAX;
     for column in point.iter() {
@@ -141,7 +142,7 @@ fn live_words(point: &BitSet, words: &Words, mut f: impl FnMut(u32)) {
     }
 }
 
-/// The cheapest register to spill among those that leave no place for a unit, and the unit's own.
+/// The cheapest register to spill: the unit's own ones, and those that leave no place for it.
 pub(super) fn cheapest_around(
     unit: &[u32],
     hard: &Interference,
@@ -152,13 +153,13 @@ pub(super) fn cheapest_around(
 ) -> Result<u32, Shortage> {
     let costs = costs(routine, tables, words, effects);
     let all = unit.iter().flat_map(|&c| hard.of(c)).chain(unit).map(|&c| words.of(c).0);
-    // Of two that are accessed as often, the one that is in the way of more.
+    // Of two with the same number of accesses, the one with more neighbours.
     let price = |first: u32| Some(costs[first as usize]?.added / (hard.of(first).len() + 1) as f64);
     let known = all.filter_map(|first| Some((first, price(first)?)));
     known.min_by(|a, b| a.1.total_cmp(&b.1)).map(|w| w.0).ok_or(Shortage)
 }
 
-/// Of each register, by first column, the operation that gives it wherever it is done.
+/// For each register, by first column, the operation that computes it anywhere.
 fn recomputable(routine: &Routine, tables: &Tables, words: &Words) -> Vec<Option<Op>> {
     let mut found = vec![None; tables.columns as usize];
     let mut writes = vec![0_u32; tables.columns as usize];
@@ -185,16 +186,16 @@ fn recomputable(routine: &Routine, tables: &Tables, words: &Words) -> Vec<Option
     found
 }
 
-/// What spilling did.
+/// Results of spilling.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Spilled {
-    /// Registers, in columns, that went to local memory.
+    /// Columns moved to local memory.
     pub to_memory: u32,
-    /// Those that are computed where they are used.
+    /// Columns recomputed at their uses.
     pub recomputed: u32,
 }
 
-/// Takes the registers that start at the columns `chosen` out of the register file.
+/// Removes the registers that start at the columns `chosen` from the register file.
 pub(super) fn spill(routine: &mut Routine, tables: &mut Tables, words: &Words, chosen: &[u32]) -> Spilled {
     let cheap = recomputable(routine, tables, words);
     let mut done = Spilled::default();
@@ -212,7 +213,7 @@ pub(super) fn spill(routine: &mut Routine, tables: &mut Tables, words: &Words, c
     }
     let mut edits = Edits::default();
     for i in 0..routine.lines.len() {
-        // Registers that go, with what the line does to them: reads, writes, writes in part.
+        // Spilled registers of the line with its effect on them: reads, writes, writes in part.
         let mut touched: Vec<(u32, bool, bool, bool)> = Vec::new();
         let (mut note, mut guard_written) = (
             |r: Reg, n: u8, write: bool| {
@@ -250,7 +251,7 @@ pub(super) fn spill(routine: &mut Routine, tables: &mut Tables, words: &Words, c
             let bits = 32 * u32::from(width);
             if let Some(mut op) = cheap[first as usize] {
                 rename(tables, &mut op, first, width, own);
-                edits.push(i, Edit::Before(added(line, op, Pred::TRUE, "computed again for want of registers".into())));
+                edits.push(i, Edit::Before(added(line, op, Pred::TRUE, "recomputed, as registers run out".into())));
             } else if reads || in_part || guard_written {
                 let op = Op::Load(slot(tables, offset, own, width));
                 let text = format!("ld.local.b{bits} [{offset}]; spilled");
@@ -269,7 +270,7 @@ pub(super) fn spill(routine: &mut Routine, tables: &mut Tables, words: &Words, c
     done
 }
 
-/// Puts register `own` in place of the one that starts at column `first`.
+/// Replaces the register that starts at column `first` by `own`.
 fn rename(tables: &mut Tables, op: &mut Op, first: u32, width: u8, own: Reg) {
     tables.rename(op, &mut |o| {
         if let Some(r) = o.register()

@@ -1,5 +1,5 @@
-//! Which registers belong together: the two columns of a 64-bit value, and what one access to memory
-//! loads or stores, which the hardware wants in consecutive registers, aligned.
+//! Registers that belong together: the two columns of a 64-bit value, and the registers of one memory access,
+//! which hardware requires to be consecutive and aligned.
 
 use super::interference::Unit;
 use super::liveness::Effects;
@@ -13,9 +13,9 @@ use std::collections::HashMap;
 /// Virtual registers: each is one column, or two.
 #[derive(Clone, Debug)]
 pub(super) struct Words {
-    /// The first column of the register that each column is of; `u32::MAX` if it is of none.
+    /// Per column, the first column of its register; `u32::MAX` if it belongs to none.
     first: Vec<u32>,
-    /// Columns of the register that starts here.
+    /// Per first column, the number of columns of the register.
     width: Vec<u8>,
 }
 
@@ -53,18 +53,18 @@ impl Words {
         words
     }
 
-    /// First column and columns of the register that a column is of.
+    /// First column and number of columns of the register that contains a column.
     pub fn of(&self, column: u32) -> (u32, u8) {
         let first = self.first[column as usize];
         (first, self.width[first as usize])
     }
 
-    /// Whether a column is of any register.
+    /// Whether a column belongs to a register.
     pub fn has(&self, column: u32) -> bool {
         self.first[column as usize] != u32::MAX
     }
 
-    /// All of them.
+    /// All registers: first column and number of columns.
     pub fn iter(&self) -> impl Iterator<Item = (u32, u8)> + '_ {
         (0..self.width.len()).filter(|&c| self.width[c] > 0).map(|c| (c as u32, self.width[c]))
     }
@@ -78,10 +78,10 @@ impl Words {
 /// Registers that must be consecutive, by their first columns, in order.
 type Groups = Vec<Vec<u32>>;
 
-/// Finds the groups. An access whose registers cannot be brought together, since they are in another
-/// order elsewhere, constants, or parts of wider ones, gets registers of its own and moves.
+/// Finds the groups. An access whose registers cannot be consecutive, since they are used in another order
+/// elsewhere, are constants, or are parts of wider ones, gets registers of its own and moves.
 ///
-/// Elements narrower than a register have one each, where the hardware would pack them.
+/// Elements narrower than a register take one each; hardware would pack them.
 pub(super) fn group(routine: &mut Routine, tables: &mut Tables) -> Groups {
     let words = Words::new(routine, tables);
     let mut groups: Groups = Vec::new();
@@ -131,7 +131,7 @@ pub(super) fn group(routine: &mut Routine, tables: &mut Tables) -> Groups {
     groups
 }
 
-/// Groups and the registers that are in none, as units to be placed.
+/// Groups and single registers, as units to be placed.
 pub(super) fn units(groups: &Groups, words: &Words, effects: &[Effects]) -> Vec<Unit> {
     let mut first = vec![u32::MAX; words.first.len()];
     for (i, e) in effects.iter().enumerate().rev() {

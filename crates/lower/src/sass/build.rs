@@ -19,11 +19,12 @@ use sass::meaning::{Generation, meaning};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Offset in constant bank 0 of the address of constant bank 3, before Hopper and since: from compiled code.
+/// Offset in constant bank 0 of the address of constant bank 3, before Hopper and since Hopper, found in
+/// compiled code.
 const CONSTANTS_BASE_AT: u32 = 0x50;
 const CONSTANTS_BASE_AT_90: u32 = 0xd0;
 
-/// Lowers one instruction of a family; false if it is of another one.
+/// Lowers one instruction of a family; returns false for other instructions.
 type Family = fn(&mut Builder<'_>, &SassInst) -> Lowered<bool>;
 
 /// The families, the frequent ones first.
@@ -43,7 +44,7 @@ const FAMILIES: &[Family] = &[
 /// Lowers `function`.
 ///
 /// # Errors
-/// Everything in it that is not executable, a line each.
+/// Everything in it that is not executable, one line each.
 pub(super) fn lower<'a>(
     cubin: &'a Cubin<'a>,
     layout: &'a Layout,
@@ -85,7 +86,7 @@ pub(super) fn lower<'a>(
             problems.push(format!("  {:04x}: {inst}: {problem}", inst.address));
         }
     }
-    // Operands number them with 15 bits.
+    // Operands hold 15-bit numbers of constants.
     if b.constants.len() > usize::from(Reg::CONSTANTS) {
         problems.push(format!("  {} different words of constants are more than can be executed", b.constants.len()));
     }
@@ -130,7 +131,7 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// Appends the static description of the instruction: registers follow from its operations.
+    /// Appends the static description of the instruction; its registers are those of its operations.
     fn describe(&self, inst: &SassInst, guard: Pred, program: &mut ProgramBuilder) {
         let (mut dsts, mut srcs) = (Vec::new(), Vec::new());
         let add = |list: &mut Vec<RegId>, id: Option<RegId>| {
@@ -158,7 +159,7 @@ impl Builder<'_> {
         let text = inst.to_string();
         let opcode = text.split(' ').find(|word| !word.starts_with('@')).unwrap_or_default();
         let mut meaning = meaning(opcode, Generation::of(self.sm.into()));
-        // Traces know neither place nor kind of what goes through textures and surfaces.
+        // Accesses through textures and surfaces have neither address nor kind in traces.
         if let [op @ (Op::Fetch(_) | Op::Surface(_) | Op::Query(_)), ..] = &self.current[..] {
             (meaning.class, meaning.work, meaning.mem) = (op.class(), op.work(), mem_access(op, CacheOp::All));
         }
@@ -168,8 +169,8 @@ impl Builder<'_> {
             mem: meaning.mem,
             per_lane: self.current.iter().any(|op| op.origin() == Origin::Own),
             control_bits: Some(inst.control_bits()),
-            // Hardware issues packed halves at the rate of single precision, which is what the class has. What is
-            // partial is found out when all of the kernel is known.
+            // Hardware issues packed halves at the rate of single precision, which is the rate of the class.
+            // `partial` is set when the whole kernel is known.
             ..Traits::of(meaning.class)
         };
         program.push(InstSpec {
@@ -260,8 +261,8 @@ impl Builder<'_> {
     }
 }
 
-/// What the instruction does to its warp's flow. Instructions at which groups of lanes may change
-/// are changes of control flow.
+/// Effect of the instruction on the warp's control flow. Instructions at which groups of lanes may change
+/// count as changes of control flow.
 fn control(inst: &SassInst, control: Control) -> Control {
     match inst.row.op {
         SassOp::BSync | SassOp::WarpSync | SassOp::WarpSyncAll | SassOp::EndCollective | SassOp::Yield => {

@@ -10,30 +10,30 @@ use sass::decode::{SassInst, SassOperand};
 use sass::elf::ElfFunction;
 use std::collections::HashMap;
 
-/// General predicates P0 to P6 come first, then uniform ones.
+/// General predicates P0 to P6 are first, then uniform ones.
 pub(super) const UNIFORM_PREDICATES: u16 = 7;
-/// Predicates that machine code names.
+/// Number of predicates that machine code names.
 pub(super) const PREDICATES: u16 = 2 * UNIFORM_PREDICATES;
-/// Truth of the last reduction at a CTA barrier.
+/// Predicate with the truth value of the last reduction at a CTA barrier.
 pub(super) const REDUCTION_PREDICATE: u16 = PREDICATES;
-/// Registers that take what is written to RZ, the widest destination.
+/// Registers that receive results for RZ: the width of the widest destination.
 pub(super) const SINK_COLUMNS: u16 = 8;
 /// Convergence barrier registers B0 to B15.
 pub(super) const BARRIERS: u16 = 16;
 /// The constant bank of `__constant__` variables.
 pub(super) const CONSTANTS: u8 = 3;
-/// Bytes of an instruction.
+/// Size of an instruction in bytes.
 pub(super) const BYTES: usize = sass::decode::INSTRUCTION_BYTES as usize;
 
-/// Why an instruction is not executable.
+/// The error describes why an instruction is not executable.
 pub(super) type Lowered<T> = Result<T, String>;
 
-/// Numbers of the first registers of each kind.
+/// Number of the first register of each kind.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Files {
-    /// Of a thread, as the cubin says.
+    /// Registers of a thread, from the cubin.
     pub registers: u32,
-    /// R0 … come first: as many as the kernel has.
+    /// R0 and following come first: as many as the kernel has.
     pub general: u16,
     pub sink: u16,
     pub uniform: u16,
@@ -41,7 +41,7 @@ pub(super) struct Files {
     pub barriers: u16,
     /// Count of the last reduction at a CTA barrier.
     pub reduction: u16,
-    /// Where lanes go after a collective stretch.
+    /// Return address of a collective stretch, per lane.
     pub collective: u16,
     pub scratch: u16,
 }
@@ -50,32 +50,32 @@ pub(super) struct Files {
 pub(super) struct Builder<'a> {
     /// Architecture, such as 75.
     pub sm: u8,
-    /// Byte address of the instruction that is lowered.
+    /// Byte address of the present instruction.
     pub address: u64,
-    /// Matrix operations of the kernel, which operations name by number.
+    /// Matrix operations of the kernel, which operations name by index.
     pub matrix: Vec<exec::tensor::MatrixOp>,
-    /// The instruction is of the uniform datapath but works on lanes: `S2UR`, `R2UR`, `VOTEU`.
+    /// The instruction belongs to the uniform datapath but operates on lanes: `S2UR`, `R2UR`, `VOTEU`.
     pub in_lanes: bool,
     pub layout: &'a Layout,
     pub kernel: &'a ElfFunction<'a>,
-    /// The function that the instruction which is lowered is of.
+    /// The function that contains the present instruction.
     pub function: &'a ElfFunction<'a>,
-    /// Bytes of the code of all functions.
+    /// Size of the code of all functions in bytes.
     pub code_bytes: u64,
     pub files: Files,
-    /// Scratch registers and predicates: next free ones, and the most that were in use.
+    /// Scratch registers and predicates: next free ones, and the maximum in use.
     pub scratch: (u16, u16),
     pub scratch_predicates: (u16, u16),
     pub constants: Vec<Column>,
     pub by_value: HashMap<Vec<ConstantWord>, Reg>,
     pub launch_words: Vec<LaunchWord>,
-    /// Operations of the instruction that is lowered.
+    /// Operations of the present instruction.
     pub current: Vec<Op>,
     pub code: Vec<Guarded>,
     pub sequences: Vec<Op>,
-    /// Bytes of a thread's stack.
+    /// Size of a thread's stack in bytes.
     pub stack_bytes: u32,
-    /// The first instruction of each function that memory holds a pointer to.
+    /// The first instruction of each function to which memory holds a pointer.
     pub functions: Vec<u32>,
     /// Instructions that are a `CALL`, and those that are a `RET`.
     pub calls: Vec<u32>,
@@ -90,12 +90,12 @@ pub(super) enum ConstantWord {
 }
 
 impl<'a> Builder<'a> {
-    /// Adds an operation to the instruction. Those that write its own results come last.
+    /// Adds an operation to the instruction. Those that write its results must be last.
     pub fn emit(&mut self, op: Op) {
         self.current.push(op);
     }
 
-    /// `count` consecutive registers that hold nothing beyond the instruction.
+    /// `count` consecutive registers for use within the instruction.
     pub fn scratch(&mut self, count: u16) -> Reg {
         let first = self.scratch.0;
         self.scratch.0 += count;
@@ -103,7 +103,7 @@ impl<'a> Builder<'a> {
         Reg(self.files.scratch + first)
     }
 
-    /// A predicate that holds nothing beyond the instruction.
+    /// A predicate for use within the instruction.
     pub fn scratch_pred(&mut self) -> Pred {
         let first = self.scratch_predicates.0;
         self.scratch_predicates.0 += 1;
@@ -111,12 +111,12 @@ impl<'a> Builder<'a> {
         Pred(REDUCTION_PREDICATE + 1 + first)
     }
 
-    /// Where the results of the last reduction at a CTA barrier stand: count and truth.
+    /// The results of the last reduction at a CTA barrier: count and truth value.
     pub fn reduction_result(&self) -> (Reg, Pred) {
         (Reg(self.files.reduction), Pred(REDUCTION_PREDICATE))
     }
 
-    /// Where results go that nobody reads: [`SINK_COLUMNS`] columns.
+    /// A destination for unused results: [`SINK_COLUMNS`] columns.
     pub fn sink(&self) -> Reg {
         Reg(self.files.sink)
     }
@@ -126,12 +126,12 @@ impl<'a> Builder<'a> {
         Reg(self.files.barriers + u16::from(number) % BARRIERS)
     }
 
-    /// Where the byte address stands to which a lane goes after a collective stretch.
+    /// The register with the byte address to which a lane returns after a collective stretch.
     pub fn collective_return(&self) -> Reg {
         Reg(self.files.collective)
     }
 
-    /// `count` consecutive registers from `register` on; zeros for RZ.
+    /// `count` consecutive registers starting at `register`; zeros for RZ.
     pub fn register(&mut self, register: Register, count: u16) -> Lowered<Reg> {
         if register.is_zero() {
             return Ok(self.words(&vec![ConstantWord::Value(0); count.into()]));
@@ -176,7 +176,7 @@ impl<'a> Builder<'a> {
         Ok(self.words(&words))
     }
 
-    /// The word of a constant bank that names a texture or surface.
+    /// The word of a constant bank that holds the handle of a texture or surface.
     pub fn handle(&mut self, bank: u8, offset: i32) -> Lowered<Reg> {
         let parameters = i64::from(self.kernel.parameter_base) + i64::from(self.kernel.parameter_bytes);
         if bank == 0 && i64::from(offset) >= parameters {
@@ -185,7 +185,7 @@ impl<'a> Builder<'a> {
         self.bank(bank, offset, 1)
     }
 
-    /// Whose constant bank an instruction reads: of a called function, its own or the kernel's.
+    /// The function whose constant bank an instruction reads: in a called function, its own or the kernel's.
     fn owner(&self, bank: u8) -> &'a ElfFunction<'a> {
         if self.function.constants.iter().any(|own| own.bank == bank) { self.function } else { self.kernel }
     }
@@ -195,7 +195,7 @@ impl<'a> Builder<'a> {
         self.layout.bank_address(self.owner(bank), bank)
     }
 
-    /// Number of the instruction at a byte address of the function.
+    /// Index of the instruction at a byte address of the function.
     pub fn target(&self, address: i64) -> Lowered<u32> {
         let bytes = BYTES as u64;
         let at = u64::try_from(address).ok().filter(|a| a % bytes == 0 && *a < self.code_bytes);
@@ -230,7 +230,7 @@ impl<'a> Builder<'a> {
 impl Files {
     pub fn of(registers: u32, insts: &[SassInst]) -> Self {
         let uniform = insts.iter().flat_map(|i| i.operands().collect::<Vec<_>>()).filter_map(highest_uniform).max();
-        // A 64-bit operand names the lower of two.
+        // A 64-bit operand names the lower of two registers.
         let uniform_count = uniform.map_or(0, |n| u16::from(n) + 2).min(u16::from(URZ) + 1);
         let general = registers.clamp(1, 255) as u16;
         let sink = general;

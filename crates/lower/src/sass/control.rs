@@ -1,4 +1,4 @@
-//! Branches, convergence barriers, CTA barriers, fences, and what does nothing here.
+//! Branches, convergence barriers, CTA barriers, fences, and instructions without effect here.
 
 use super::builder::{Builder, Lowered};
 use super::operand::has;
@@ -12,7 +12,7 @@ use sass::decode::operand::Register;
 use sass::decode::{INSTRUCTION_BYTES, SassInst, SassOp, SassOperand};
 
 const KIND_UNIFORM: u64 = 1;
-/// `BRA` with these kinds asks whether the warp's lanes are together.
+/// Kinds of `BRA` that test whether the warp's lanes are together.
 const KIND_DIVERGED: u64 = 2;
 const KIND_CONVERGED: u64 = 3;
 
@@ -84,12 +84,12 @@ pub(super) fn lower(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<bool> {
             b.emit(Op::Int1(Int1::Mov32, d, [count]));
             b.emit(Op::PredLogic(exec::compare::Combine::And, p, [holds, Pred::TRUE]));
         }
-        // What its scope is to timing, `sass::meaning` says.
+        // `sass::meaning` gives the scope to the timing model.
         SassOp::MemBar => b.emit(Op::Fence),
         SassOp::LdGDepBar => b.emit(Op::AsyncCommit),
         SassOp::DepBar => {
-            // With a count it waits for groups of asynchronous copies; else for registers, which the
-            // scoreboard minds.
+            // With a count it waits for groups of asynchronous copies; otherwise for registers, which the
+            // scoreboard guards.
             if inst.modifier("at most") == Some(1)
                 && let Some(SassOperand::Immediate { bits, .. }) = operands.get(1)
             {
@@ -136,7 +136,7 @@ fn branch(b: &mut Builder<'_>, inst: &SassInst, operands: &[SassOperand]) -> Low
     if p != Pred::TRUE {
         return Err("a second guard is not executable here".into());
     }
-    // Which lanes are to be together; all, if the instruction does not say.
+    // The lanes that must be together; all of them, if the instruction names none.
     let lanes = match operands.iter().find_map(|o| if let SassOperand::Register(r) = o { Some(*r) } else { None }) {
         Some(Register { index, sign, .. }) => {
             let mask = b.register(Register::uniform(index), 1)?;
@@ -154,7 +154,7 @@ fn branch(b: &mut Builder<'_>, inst: &SassInst, operands: &[SassOperand]) -> Low
     Ok(())
 }
 
-/// `CALL`, `BRX`, `BRXU`, `RET`: the return address is in registers, which other instructions set.
+/// `CALL`, `BRX`, `BRXU`, `RET`: other instructions put the return address in registers.
 fn jump(b: &mut Builder<'_>, inst: &SassInst, operands: &[SassOperand]) -> Lowered<()> {
     let p = first_predicate(b, operands)?;
     match operands.last() {
@@ -164,7 +164,7 @@ fn jump(b: &mut Builder<'_>, inst: &SassInst, operands: &[SassOperand]) -> Lower
         }
         Some(&SassOperand::Indirect { register, target }) => {
             let base = b.register(register, 1)?;
-            // Though the text has the number alone, these count from the next instruction on.
+            // The text shows only the number, but these are relative to the next instruction.
             let from_next = matches!(inst.row.op, SassOp::Brx | SassOp::BrxU);
             let next = if from_next { (inst.address + INSTRUCTION_BYTES) as i64 } else { 0 };
             let target = target.wrapping_add(next);
@@ -215,8 +215,7 @@ fn cta_barrier(b: &mut Builder<'_>, inst: &SassInst, operands: &[SassOperand]) -
         operands.iter().copied().filter(|o| !matches!(o, SassOperand::Predicate { .. })).collect();
     if mode != SYNC_ALL {
         match numbers[..] {
-            // One register holds both, as unoptimised code puts them together: number in bits 0 to 3,
-            // threads from bit 16 on.
+            // Unoptimised code combines both in one register: number in bits 0 to 3, threads from bit 16 on.
             [both @ SassOperand::Register(_), SassOperand::Register(_)] => {
                 let (both, low, shift) = (b.source(both)?, b.constant(0xf), b.constant(16));
                 let count;

@@ -1,9 +1,9 @@
 //! Conversions between number formats.
 //!
-//! What is not published, and what is done here:
-//! 1. Integers narrower than a register come out extended by their sign, halves with zeros above.
-//! 2. `F2I` of NaN: zero with `.NTZ`, else the number with only the top bit set, as the PTX ISA has it
-//!    for the types for which compiled code leaves `.NTZ` out.
+//! Choices where nothing is published:
+//! 1. Integers narrower than a register are sign-extended, halves zero-extended.
+//! 2. `F2I` of NaN: zero with `.NTZ`, otherwise the number with only the top bit set, as in the PTX ISA for
+//! the types for which compiled code omits `.NTZ`.
 
 use super::builder::{Builder, Lowered};
 use super::float::{cvt, mode, rounding};
@@ -32,7 +32,7 @@ pub(super) fn lower(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<bool> {
         }
         (SassOp::FRnd, &[d, x]) => {
             let ty = float_type(inst.modifier("d type"))?;
-            // The type of the source, which the text leaves out.
+            // The type of the source, which the text omits.
             if float_type(Some((inst.word >> 84) as u64 & 7))? != ty {
                 return Err("rounding to another type is not executable".into());
             }
@@ -93,7 +93,7 @@ pub(super) fn lower(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<bool> {
     Ok(true)
 }
 
-/// Which part of a register an operand is.
+/// The part of a register that an operand selects.
 fn part_of(operand: SassOperand) -> &'static str {
     match operand {
         SassOperand::Register(Register { suffix, .. }) | SassOperand::Constant(Constant { suffix, .. }) => suffix,
@@ -101,18 +101,18 @@ fn part_of(operand: SassOperand) -> &'static str {
     }
 }
 
-/// Whether bytes become E5M2, not E4M3.
+/// Whether the bytes are E5M2 rather than E4M3.
 fn to_e5m2(inst: &SassInst) -> bool {
     const E5M2: u64 = 4;
     inst.modifier("d type") == Some(E5M2)
 }
 
-/// Conversions to bytes are only known to saturate: PTX has no others.
+/// Only saturating conversions to bytes are known: PTX has no others.
 fn finite<T>(inst: &SassInst, s: T) -> Lowered<T> {
     if has(inst, "saturate") { Ok(s) } else { Err("a conversion to bytes without .SATFINITE is not executable".into()) }
 }
 
-/// `d` = `low` with a half of `rest` above it.
+/// `d` = `low`, with a half of `rest` as its upper half.
 fn merge(b: &mut Builder<'_>, d: SassOperand, low: Reg, rest: SassOperand) -> Lowered<()> {
     const LOWER: u32 = 0x5410;
     const UPPER: u32 = 0x7610;
@@ -139,7 +139,7 @@ fn int_type(field: Option<u64>) -> Lowered<IntType> {
     found.ok_or_else(|| "this type of integer is not executable".into())
 }
 
-/// Columns that a number takes.
+/// Number of columns of a number.
 fn columns(ty: Numeric) -> u16 {
     if ty.bits() == 64 { 2 } else { 1 }
 }
@@ -153,7 +153,7 @@ fn pair_of_halves(inst: &SassInst) -> PackedCvt {
     }
 }
 
-/// `I2IP`: two integers, clamped, in the lowest bits, and above them the third operand.
+/// `I2IP`: two clamped integers in the lowest bits, and above them the third operand.
 fn pack_integers(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, [x, y, rest]: [SassOperand; 3]) -> Lowered<()> {
     let signed = inst.modifier("d type").unwrap_or(0) % 2 == 1;
     let above = b.source(rest)?;
@@ -187,11 +187,11 @@ fn pack_integers(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, [x, y, re
     Ok(())
 }
 
-/// `F2IP`: two numbers as bytes in the lower half, the second one lowest, and the lower half of the
-/// third operand above them.
+/// `F2IP`: two numbers as bytes in the lower half, the second one lowest; in the upper half the lower half of
+/// the third operand.
 fn pack_bytes(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, [x, y, rest]: [SassOperand; 3]) -> Lowered<()> {
     if !has(inst, "nan to zero") {
-        return Err("what NaN becomes without .NTZ is not published".into());
+        return Err("the result for NaN without .NTZ is not published".into());
     }
     let to = Numeric::Int(int_type(inst.modifier("d type"))?);
     let conversion = Cvt { dst_bits: 32, ..cvt(Numeric::F32, to, mode(inst)) };
@@ -211,7 +211,7 @@ fn pack_bytes(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, [x, y, rest]
 }
 
 impl Builder<'_> {
-    /// A source of a floating-point type with its signs; a half lies in the lower bits.
+    /// A source of a floating-point type with its sign modifiers; a half is in the lower bits.
     pub fn float_source_of(&mut self, operand: SassOperand, ty: Numeric) -> Lowered<Reg> {
         match ty {
             Numeric::F64 => self.double_source(operand),
@@ -266,7 +266,7 @@ fn float_to_int(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, x: SassOpe
     }
     let wide = columns(Numeric::Int(to)) == 2;
     let conversion = Cvt { dst_bits: if wide { 64 } else { 32 }, ..cvt(from, Numeric::Int(to), mode) };
-    // The conversion has its own rule for NaN.
+    // The conversion has a different rule for NaN.
     let rule = from != Numeric::F64 && !wide;
     if rule == nan_to_zero {
         let d = b.destination(d, columns(Numeric::Int(to)))?;
@@ -297,7 +297,7 @@ fn int_to_float(
     [from, to]: [Numeric; 2],
 ) -> Lowered<()> {
     let s = match x {
-        // As of doubles, an immediate is the upper word.
+        // An immediate is the upper word of a double.
         SassOperand::Immediate { bits, .. } if columns(from) == 2 => b.constant64(bits << 32),
         _ => b.columns(x, columns(from))?,
     };

@@ -1,16 +1,16 @@
 //! Single and double precision arithmetic, comparisons, special functions.
 //!
-//! What is not published, and what is done here:
-//! 1. `MUFU` gives the true value rounded to nearest (error below 0.5001 ulp, see [`num::approx`]);
-//!    hardware's last bits come from its tables. As compiled code expects of it (it scales operands
-//!    and results around it), subnormal operands and results are zero, save for `.TANH`. `.SIN` and
-//!    `.COS` take turns: compiled code multiplies by 1/2pi first.
-//! 2. `FCHK` asks for the slow path of a division wherever a step of the fast path could leave the
-//!    normal numbers, zero dividends included. Both paths give the same quotient.
-//! 3. `DSETP.MIN` and `.MAX`: the first predicate chooses the first operand, the second says that both
-//!    are NaN. Compiled code selects by the first and makes the second operand a quiet NaN by the
-//!    second. -0 is less than +0.
-//! 4. `.FMZ`: `.FTZ`, and a product with a factor of zero is +0, whatever the other factor.
+//! Choices where nothing is published:
+//! 1. `MUFU` returns the true value rounded to nearest (error below 0.5001 ulp, see [`num::approx`]);
+//! hardware's last bits come from its tables. Subnormal operands and results are zero, except for `.TANH`:
+//! compiled code scales operands and results for this. `.SIN` and `.COS` take turns: compiled code multiplies
+//! by 1/2pi first.
+//! 2. `FCHK` selects the slow path of a division wherever a step of the fast path could produce a number that
+//! is not normal, including zero dividends. Both paths give the same quotient.
+//! 3. `DSETP.MIN` and `.MAX`: the first predicate selects the first operand, the second reports that both are
+//! NaN. Compiled code selects by the first and uses the second to turn the second operand into a quiet NaN.
+//! -0 is less than +0.
+//! 4. `.FMZ`: `.FTZ`, and a product with a zero factor is +0, whatever the other factor is.
 
 use super::builder::{Builder, Lowered};
 use super::operand::{has, sign_of};
@@ -71,7 +71,7 @@ pub(super) fn mode(inst: &SassInst) -> Mode {
     Mode { round: rounding(inst), ftz: has(inst, "ftz") || has(inst, "fmz"), sat: has(inst, "saturate") }
 }
 
-/// Rounding of a result; for conversions to integers the same values mean nearest, floor, ceiling and
+/// Rounding of a result. For conversions to integers the same values mean nearest, floor, ceiling and
 /// truncation.
 pub(super) fn rounding(inst: &SassInst) -> Rounding {
     match inst.modifier("round") {
@@ -95,7 +95,7 @@ pub(super) fn combine(inst: &SassInst) -> Combine {
     }
 }
 
-/// The comparison of an instruction and its operands: of zeros, where it always or never holds.
+/// The comparison of an instruction and its operands; zeros for a comparison that always or never holds.
 pub(super) fn comparison(b: &mut Builder<'_>, inst: &SassInst, ty: CompareType, s: [Reg; 2]) -> (Comparison, [Reg; 2]) {
     use Relation::{Eq, Equ, Ge, Geu, Gt, Gtu, Le, Leu, Lt, Ltu, Nan, Ne, Neu, Num};
     const RELATIONS: [Relation; 14] = [Lt, Eq, Le, Gt, Ne, Ge, Num, Nan, Ltu, Equ, Leu, Gtu, Neu, Geu];
@@ -111,7 +111,7 @@ pub(super) fn comparison(b: &mut Builder<'_>, inst: &SassInst, ty: CompareType, 
 }
 
 impl Builder<'_> {
-    /// A source with its absolute value, and whether it is to be negated.
+    /// A source with its absolute value, and whether it must be negated.
     fn magnitude(&mut self, operand: SassOperand) -> Lowered<(Reg, bool)> {
         let sign = sign_of(operand);
         let s = self.source(operand)?;
@@ -178,7 +178,7 @@ fn multiply_f32(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, [x, y]: [S
     Ok(())
 }
 
-/// `x * y * scale`, rounded once: in double precision the products are exact.
+/// `x * y * scale`, rounded once: products are exact in double precision.
 fn multiply_scaled(b: &mut Builder<'_>, d: SassOperand, s: [Reg; 2], scale: f64, mode: Mode) -> Lowered<()> {
     let widen = cvt(Numeric::F32, Numeric::F64, Mode { round: Rounding::NearestEven, sat: false, ..mode });
     let [x, y] = s.map(|s| {
@@ -208,7 +208,7 @@ pub(super) const fn cvt(from: Numeric, to: Numeric, mode: Mode) -> Cvt {
     }
 }
 
-/// `.FMZ`: both factors, as +0 where either is zero.
+/// `.FMZ`: both factors, replaced by +0 if either is zero.
 fn factors(b: &mut Builder<'_>, s: [Reg; 2]) -> [Reg; 2] {
     let (zero, p) = (b.constant(0), b.scratch_pred());
     let test = Comparison { relation: Relation::Eq, ty: CompareType::F32, ftz: true };
@@ -243,9 +243,8 @@ fn fuse_f32(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, [x, y, z]: [Sa
     Ok(())
 }
 
-/// Minimum where the predicate holds, else maximum.
-/// The operands of a minimum or maximum. `.XORSIGN` compares absolute values, which compiled code writes
-/// its operands with, and gives the result their signs, xor'ed: the operation does both.
+/// The operands of a minimum or maximum. `.XORSIGN` compares absolute values, which compiled code requests on
+/// the operands, and xors their signs into the result: the operation does both.
 pub(super) fn compared(inst: &SassInst, operands: [SassOperand; 2]) -> Lowered<[SassOperand; 2]> {
     if !has(inst, "xor sign") {
         return Ok(operands);
@@ -304,7 +303,7 @@ fn select(
         b.emit(Op::Selp { d, s, wide: false, p });
         return Ok(());
     }
-    // Negating twice flushes and leaves the rest as it is.
+    // Negating twice flushes and has no other effect.
     let t = b.scratch(1);
     b.emit(Op::Selp { d: t, s, wide: false, p });
     b.emit(Op::Float1(Float1::NegF32, modifiers(Mode::RN_FTZ), t, [t]));
@@ -312,13 +311,13 @@ fn select(
     Ok(())
 }
 
-/// Biased exponents for which the fast path of a division is exact: of the dividend, since the
-/// remainder, 2^-47 of it, must be a normal number or a subnormal without loss; of the divisor and of
-/// the quotient, since both and the divisor's reciprocal must be normal.
+/// Biased exponents for which the fast path of a division is exact. Dividend: the remainder, 2^-47 of it,
+/// must be normal or an exact subnormal. Divisor and quotient: both and the divisor's reciprocal must be
+/// normal.
 const DIVIDEND_EXPONENTS: [u32; 2] = [27, 253];
 const DIVISOR_EXPONENTS: [u32; 2] = [2, 252];
 const QUOTIENT_EXPONENTS: [u32; 2] = [3, 252];
-/// What is added to biased exponents.
+/// Bias of exponents.
 const BIAS: u32 = 127;
 
 fn check_division(b: &mut Builder<'_>, p: SassOperand, operands: [SassOperand; 2]) -> Lowered<()> {
@@ -446,13 +445,13 @@ fn compare_f64(
     };
     let chosen = b.scratch(2);
     b.emit(Op::Float2(better, Modifiers::default(), chosen, s));
-    // The chosen number is the first operand, bit for bit, and that is a number.
+    // The selected number is the first operand, bit for bit, if that is a number.
     let [is_first, both_nan, second_nan] = [b.scratch_pred(), b.scratch_pred(), b.scratch_pred()];
     let test = |relation, ty| Comparison { relation, ty, ftz: false };
     let and = |p| (Combine::And, p);
     let nan = test(Relation::Nan, CompareType::F64);
     b.emit(Op::Setp { test: nan, s: [s[1]; 2], d: [second_nan, Pred::TRUE], with: and(Pred::TRUE) });
-    // In turn: the first operand is a number; it is NaN, and the second one too.
+    // In order: the first operand is a number; it is NaN, and the second one too.
     b.emit(Op::Setp { test: nan, s: [s[0]; 2], d: [Pred::TRUE, is_first], with: and(Pred::TRUE) });
     b.emit(Op::Setp { test: nan, s: [s[0]; 2], d: [both_nan, Pred::TRUE], with: and(second_nan) });
     let same = test(Relation::Eq, CompareType::U64);

@@ -1,13 +1,13 @@
 //! Pairs of half-precision numbers and of bfloat16.
 //!
-//! What is not published, and what is done here:
-//! 1. `.FMZ`: `.FTZ`, and a product with a factor of zero is +0, whatever the other factor.
-//! 2. A source that is a single-precision number (`.F32`) is truncated to a half, and both halves are that:
-//!    compiled code truncates so, by adding -0.
-//! 3. `HSETP2.H_AND`: the first predicate is for both comparisons, the second for their complement
-//!    (as emulators of Maxwell have it).
-//! 4. A result of single precision (`HADD2.F32`, `HMUL2.F32`, `HFMA2.F32`) is rounded to a half first: for sm_70
-//!    and sm_75 the compiler makes these of an operation on halves and the conversion of its result.
+//! Choices where nothing is published:
+//! 1. `.FMZ`: `.FTZ`, and a product with a zero factor is +0, whatever the other factor is.
+//! 2. A single-precision source (`.F32`) is truncated to a half, which is used for both halves: compiled code
+//! truncates this way, by adding -0.
+//! 3. `HSETP2.H_AND`: the first predicate is for both comparisons, the second for their complement (as in
+//! emulators of Maxwell).
+//! 4. A single-precision result (`HADD2.F32`, `HMUL2.F32`, `HFMA2.F32`) is rounded to a half first: for sm_70
+//! and sm_75 the compiler combines an operation on halves and the conversion of its result into these.
 
 use super::builder::{Builder, Lowered};
 use super::float::{HALF_SIGNS, combine, compared, comparison, cvt, min_max, mode, modifiers};
@@ -69,7 +69,7 @@ pub(super) fn lower(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<bool> {
     Ok(true)
 }
 
-/// How an operand chooses halves.
+/// The choice of halves of an operand.
 fn choice(operand: SassOperand) -> &'static str {
     match operand {
         SassOperand::Register(Register { suffix, .. }) | SassOperand::Constant(Constant { suffix, .. }) => suffix,
@@ -78,7 +78,7 @@ fn choice(operand: SassOperand) -> &'static str {
 }
 
 impl Builder<'_> {
-    /// A pair of halves: as it stands or one of them twice, with its absolute value and negation.
+    /// A pair of halves, as it is or one of them twice, with its absolute value and negation.
     pub fn half_source(&mut self, operand: SassOperand) -> Lowered<Reg> {
         let mut s = self.source(operand)?;
         let sign = sign_of(operand);
@@ -117,7 +117,7 @@ impl Builder<'_> {
 fn add(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, [x, y]: [SassOperand; 2], op: Float2) -> Lowered<()> {
     let is_minus_zero = |o: SassOperand| matches!(o, SassOperand::Register(r) if r.is_zero() && r.sign.negate);
     let mode = mode(inst);
-    // Compiled code converts to single precision so.
+    // Compiled code converts to single precision in this way.
     if has(inst, "f32 result") && is_minus_zero(x) && !mode.sat && !mode.ftz {
         let s = b.one_half(y)?;
         let d = b.destination(d, 1)?;
@@ -128,7 +128,7 @@ fn add(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, [x, y]: [SassOperan
     result(b, inst, d, op == Float2::AddBf16x2, |d| Op::Float2(op, modifiers(mode), d, s))
 }
 
-/// Writes the pair that `op` computes, or with `.F32` the lower one of its halves in single precision.
+/// Writes the pair that `op` computes; with `.F32`, the lower half in single precision.
 fn result(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, bf16: bool, op: impl FnOnce(Reg) -> Op) -> Lowered<()> {
     if !has(inst, "f32 result") {
         let d = b.destination(d, 1)?;
@@ -142,7 +142,7 @@ fn result(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, bf16: bool, op: 
     Ok(())
 }
 
-/// A half in the lower bits of `s` to single precision.
+/// Converts the half in the lower bits of `s` to single precision.
 fn widen(from: Numeric, d: Reg, s: Reg) -> Op {
     match from {
         Numeric::F16 => Op::Convert(Convert1::F16ToF32, d, [s]),
@@ -151,7 +151,7 @@ fn widen(from: Numeric, d: Reg, s: Reg) -> Op {
 }
 
 impl Builder<'_> {
-    /// One half of an operand in the lower bits: the upper one if it is asked for, else the lower.
+    /// One half of an operand in the lower bits: the upper one if it is selected, otherwise the lower.
     fn one_half(&mut self, operand: SassOperand) -> Lowered<Reg> {
         let mut s = self.source(operand)?;
         match choice(operand) {
@@ -175,14 +175,14 @@ fn multiply(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, [x, y]: [SassO
         return result(b, inst, d, bf16, |d| Op::Float2(op, modifiers(mode(inst)), d, [x, y]));
     }
     let d = b.destination(d, 1)?;
-    // Adding -0 changes no product.
+    // Adding -0 leaves a product unchanged.
     let minus_zero = b.constant(HALF_SIGNS);
     let op = if bf16 { Float3::FmaBf16x2 } else { Float3::FmaF16x2 };
     b.emit(Op::Float3(op, Modifiers { relu: true, ..modifiers(mode(inst)) }, d, [x, y, minus_zero]));
     Ok(())
 }
 
-/// `.FMZ`: both pairs of factors, as +0 where either factor is zero.
+/// `.FMZ`: both pairs of factors, with +0 where either factor is zero.
 fn factors(b: &mut Builder<'_>, s: [Reg; 2], bf16: bool) -> [Reg; 2] {
     let zero = b.constant(0);
     let ty = if bf16 { CompareType::Bf16x2 } else { CompareType::F16x2 };
@@ -216,18 +216,18 @@ fn fuse(b: &mut Builder<'_>, inst: &SassInst, d: SassOperand, [x, y, z]: [SassOp
     result(b, inst, d, bf16, |d| Op::Float3(op, m, d, [x, y, z]))
 }
 
-/// `-0 * 0 + constant`, as compiled code moves constants: the constant, if neither half is NaN.
+/// `-0 * 0 + constant`, which compiled code uses to move constants: the constant, if neither half is NaN.
 fn moved_constant(operands: [SassOperand; 3]) -> Option<u32> {
     let [SassOperand::Register(x), SassOperand::Register(y), SassOperand::HalfPair { bits, .. }] = operands else {
         return None;
     };
     let minus_zero = x.is_zero() && y.is_zero() && x.sign.negate != y.sign.negate;
-    // The least exponents of NaN in either format.
+    // The lowest exponents of NaN in either format.
     let number = |half: u32| half & 0x7fff < 0x7c00;
     (minus_zero && number(bits & 0xffff) && number(bits >> 16)).then_some(bits)
 }
 
-/// `VHMNMX`: the least of three where the predicate holds, else the greatest.
+/// `VHMNMX`: the least of three where the predicate holds, otherwise the greatest.
 fn extreme_of_three(
     b: &mut Builder<'_>,
     inst: &SassInst,

@@ -1,12 +1,11 @@
 //! Integer arithmetic, comparisons, conversions between integers; also of the uniform datapath.
 //!
-//! What the instructions do is NVIDIA's to know; facts beyond PTX (carries, `.X`, `LEA`'s overflow,
-//! clamped shifts) are those that Mesa's NAK compiler tests on hardware
-//! (`src/nouveau/compiler/nak/ir.rs`, its `Foldable` operations, and `hw_tests.rs`).
+//! Facts beyond PTX (carries, `.X`, `LEA`'s overflow, clamped shifts) are those that Mesa's NAK compiler
+//! tests on hardware (`src/nouveau/compiler/nak/ir.rs`, its `Foldable` operations, and `hw_tests.rs`).
 //!
 //! Choices where nothing is published:
 //! 1. `I2I.*.SAT` leaves the clamped number in all 32 bits of the destination.
-//! 2. `FLO.SH` of a number without such a bit gives all ones, as PTX's `bfind.shiftamt` does.
+//! 2. `FLO.SH` of a number without such a bit returns all ones, as PTX's `bfind.shiftamt` does.
 
 mod add;
 mod bits;
@@ -53,7 +52,7 @@ fn unary(b: &mut Builder<'_>, inst: &SassInst, op: Int1) -> Lowered<()> {
     Ok(())
 }
 
-/// `ISETP`. Extended, equal operands take the result of the comparison of the low words.
+/// `ISETP`. The extended form takes the comparison of the low words if the operands are equal.
 fn compare(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [p, q, x, y, with, low] = operands(inst)?;
     let (p, q, with) = (b.pred(p)?, b.pred(q)?, b.pred(with)?);
@@ -92,7 +91,7 @@ fn compare(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     if let Some(strict) = strict {
         b.emit(Op::Setp { test: test(strict), s, d: [whole, Pred::TRUE], with: (Combine::Or, whole) });
     }
-    // The predicate that is combined may be the first destination.
+    // The predicate that is combined may be the same as the first destination.
     let second = (q != Pred::TRUE).then(|| b.scratch_pred());
     if let Some(second) = second {
         b.emit(Op::PredLogic(combine, second, [whole.not(), with]));
@@ -104,8 +103,8 @@ fn compare(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     Ok(())
 }
 
-/// `VABSDIFF`: absolute difference plus a third operand; `VABSDIFF4`: those of the bytes, or their sum
-/// plus a third operand, which without the sum has no effect.
+/// `VABSDIFF`: absolute difference plus a third operand. `VABSDIFF4`: differences of the bytes, or their sum
+/// plus a third operand, which has no effect without the sum.
 fn difference(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, p, x, y, z] = operands(inst)?;
     no_predicate(b, p)?;

@@ -1,14 +1,14 @@
-//! A kernel's code with the functions that it calls by their addresses.
+//! A kernel's code with the functions that it calls by address.
 //!
-//! Code without optimisation, and code that was compiled apart, has a section for each function and
-//! calls it by an absolute address (`CALL.ABS`). The addresses here are bytes from the kernel's first
-//! instruction: the functions follow it.
+//! Unoptimised code, and code that was compiled separately, has a section for each function and calls it by
+//! an absolute address (`CALL.ABS`). Addresses here are bytes from the kernel's first instruction; the
+//! functions follow the kernel.
 
 use super::module::Layout;
 use sass::decode::{INSTRUCTION_BYTES, SassInst, SassOp, SassOperand, decode, decode_function};
 use sass::elf::{Cubin, ElfFunction, Relocation, RelocationKind};
 
-/// Bits of a jump's target, in words of four bytes, and since Hopper its lowest bits.
+/// Bits of a jump's target, in words of four bytes; since Hopper the lowest bits are separate.
 const TARGET_BITS: u32 = 48;
 const TARGET_AT: u32 = 34;
 const LOW_BITS_90: u32 = 8;
@@ -21,7 +21,7 @@ pub(super) struct Linked<'a> {
 }
 
 impl<'a> Linked<'a> {
-    /// Finds the functions of `cubin` that `kernel` calls, and those that they call; through pointers they may
+    /// Finds the functions of `cubin` that `kernel` calls, directly and indirectly; through pointers they may
     /// call any of `pointers`.
     pub fn new(cubin: &'a Cubin<'a>, kernel: &'a ElfFunction<'a>, pointers: &[String]) -> Self {
         let mut linked = Self { parts: vec![(0, kernel)], bytes: kernel.code.len() as u64 };
@@ -43,13 +43,13 @@ impl<'a> Linked<'a> {
         linked
     }
 
-    /// The first instruction of each of `pointers`; of those that are not linked one beyond all code.
+    /// The first instruction of each of `pointers`; for those that are not linked, one beyond all code.
     pub fn targets(&self, pointers: &[String]) -> Vec<u32> {
         let target = |name: &String| self.address(name).map_or(u32::MAX, |at| (at / INSTRUCTION_BYTES) as u32);
         pointers.iter().map(target).collect()
     }
 
-    /// Address of a function.
+    /// Address of a function; `None` if it is not linked.
     fn address(&self, name: &str) -> Option<u64> {
         self.parts.iter().find(|(_, function)| function.name == name).map(|(at, _)| *at)
     }
@@ -59,21 +59,21 @@ impl<'a> Linked<'a> {
         self.parts.iter().map(|&(_, function)| function)
     }
 
-    /// The function that an instruction is of.
+    /// The function that contains the instruction at an address.
     pub fn function_at(&self, address: u64) -> &'a ElfFunction<'a> {
         let after = self.parts.partition_point(|(at, _)| *at <= address);
         self.parts[after.saturating_sub(1)].1
     }
 
-    /// Bytes of code.
+    /// Size of the code.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Decodes all code with its relocations in place.
+    /// Decodes all code with its relocations applied.
     ///
     /// # Errors
-    /// All that is not known, a line each.
+    /// Everything that is not known, one line each.
     pub fn decode(&self, cubin: &Cubin<'_>, layout: &Layout) -> Result<Vec<SassInst>, Vec<String>> {
         let (mut insts, mut problems) = (Vec::new(), Vec::new());
         for &(base, function) in &self.parts {
@@ -98,7 +98,7 @@ impl<'a> Linked<'a> {
     }
 
     fn relocate(&self, code: &mut [u8], r: &Relocation<'_>, sm: u8, layout: &Layout) -> Result<(), String> {
-        // A pointer to a function is the same from code as from memory; other addresses are within functions.
+        // A pointer to a function is the same in code as in memory; other addresses are within functions.
         let pointer = layout.pointer(r.symbol).filter(|_| r.addend == 0 && r.kind != RelocationKind::JumpTarget);
         let symbol = pointer.or_else(|| self.address(r.symbol)).or_else(|| layout.symbol(r.symbol));
         let address = symbol
@@ -127,7 +127,7 @@ impl<'a> Linked<'a> {
     }
 }
 
-/// Whether code of `function` calls what a register says.
+/// Whether code of `function` calls an address in a register.
 fn calls_through_pointer(function: &ElfFunction<'_>, sm: u8) -> bool {
     let calls =
         |inst: SassInst| inst.row.op == SassOp::Call && !matches!(inst.operands().last(), Some(SassOperand::Target(_)));

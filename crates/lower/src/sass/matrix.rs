@@ -1,15 +1,16 @@
-//! Matrix multiplication by a warp, and moving its fragments.
+//! Matrix multiplication by a warp, and moves of fragments.
 //!
 //! From sm_75 on the registers of `HMMA`, `IMMA`, `BMMA` and `DMMA` are those of PTX's `mma` of the same
 //! shape, and `LDSM` and `MOVM` are `ldmatrix` and `movmatrix`: compilers translate them one to one.
 //!
 //! `HMMA.884` of sm_70 is a step of PTX's `mma.m8n8k4` with half-precision factors: four steps with a
-//! single-precision accumulator, two with one in half precision. Its factors are those of the whole
-//! multiplication, its accumulator the two registers that are the step's part of the whole: the steps
-//! share the accumulator out in the order of its registers (Raihan, Goli, Aamodt, "Modeling Deep
-//! Learning Accelerator Enabled GPUs", 2019; how compiled code stores the results agrees).
+//! single-precision accumulator, two with a half-precision one. Its factors are those of the whole
+//! multiplication; its accumulator is the pair of registers that the step computes. The steps divide the
+//! accumulator in the order of its registers (Raihan, Goli, Aamodt, "Modeling Deep Learning Accelerator
+//! Enabled GPUs", 2019; compiled code stores the results accordingly).
 //!
-//! Sums are rounded as [`exec::matrix`] says. What an inverted factor does is not published: refused.
+//! Sums are rounded as described in [`exec::matrix`]. The effect of an inverted factor is not published: it
+//! is refused.
 
 use super::builder::{Builder, Lowered};
 use super::float::rounding;
@@ -23,7 +24,7 @@ use isa::Space;
 use sass::decode::operand::{Register, Sign};
 use sass::decode::{SassInst, SassOp, SassOperand};
 
-/// Registers of the accumulator that a step of `HMMA.884` has.
+/// Registers of the accumulator in a step of `HMMA.884`.
 const STEP_REGISTERS: usize = 2;
 
 pub(super) fn lower(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<bool> {
@@ -53,7 +54,7 @@ pub(super) fn lower(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<bool> {
     Ok(true)
 }
 
-/// `count` registers from `first` on.
+/// `count` registers starting at `first`.
 fn in_turn(first: Reg, count: usize) -> Vec<Reg> {
     (first.0..).take(count).map(Reg).collect()
 }
@@ -77,7 +78,7 @@ fn multiply(b: &mut Builder<'_>, plan: Mma, [d, x, y, z]: [SassOperand; 4]) -> L
     Ok(MatrixOp::Multiply { plan: Box::new(plan), registers: [d, a, b, c] })
 }
 
-/// Whether a factor's elements are in the order of rows or of columns.
+/// Whether the elements of a factor are in row or column order.
 fn order(operand: SassOperand) -> Order {
     match operand {
         SassOperand::Register(Register { suffix: ".COL", .. }) => Order::Col,

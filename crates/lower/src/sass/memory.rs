@@ -1,21 +1,21 @@
 //! Loads, stores, atomics, asynchronous copies, constant loads.
 //!
-//! Addresses: with `.E` the base is a register pair; a uniform register beside it is a pair too and
-//! the base then `.64` or, zero-extended, `.U32`. From sm_80 on a set bit 76 (loads, stores) or 71
-//! (atomics) makes the uniform register a memory descriptor, which the decoder leaves out of its
-//! operands; it has no effect here. Shared and local addresses are sums of 32 bits, the base scaled.
+//! Addresses: with `.E` the base is a register pair. A uniform register in addition is a pair too, and the
+//! base then `.64` or, zero-extended, `.U32`. From sm_80 on a set bit 76 (loads, stores) or 71 (atomics)
+//! makes the uniform register a memory descriptor, which the decoder leaves out of the operands; it has no
+//! effect here. Shared and local addresses are sums of 32 bits with a scaled base.
 //!
-//! 1. `ATOM` and `ATOMG` set a predicate where the operation was done; code generated for generic
-//!    pointers goes on with loops of its own where it was not, as in shared memory for types that only
-//!    L2 adds (NVIDIA developer forum, topic 301822). Here every operation is done in every space, so
-//!    the predicate always holds.
-//! 2. `ATOMS.CAST` gives one where it stored and zero elsewhere (same source). `.SPIN` lets hardware
-//!    fail lanes that compete; here only lanes fail whose comparison does.
+//! 1. `ATOM` and `ATOMG` set a predicate where the operation was performed. Code for generic pointers
+//! continues with loops of its own where it was not, as in shared memory for types that only L2 adds (NVIDIA
+//! developer forum, topic 301822). Here every operation is performed in every space, so the predicate always
+//! holds.
+//! 2. `ATOMS.CAST` returns one where it stored and zero elsewhere (same source). `.SPIN` lets hardware fail
+//! competing lanes; here only lanes with a failing comparison fail.
 //! 3. `RED` takes generic addresses (CUDA binary utilities, instruction reference).
-//! 4. `LDGSTS` with a predicate writes zeros where it does not hold (csarofeen/pytorch, pull request
-//!    2484). `.ZFILL`: the global address is that many bytes past a multiple of the size as are to be
-//!    zeros, at the end; so compiled code gives it the bytes of `cp.async`, with the predicate for none.
-//! 5. What a predicate of a plain load selects is not published: it is refused.
+//! 4. `LDGSTS` with a predicate writes zeros where it does not hold (csarofeen/pytorch, pull request 2484).
+//! `.ZFILL`: the remainder of the global address by the size is the number of zero bytes at the end; compiled
+//! code encodes the bytes of `cp.async` this way, and uses the predicate for none.
+//! 5. The effect of the predicate of a plain load is not published: it is refused.
 
 use super::builder::{Builder, Lowered};
 use exec::access::{Address, Format, Transfer};
@@ -49,8 +49,7 @@ pub(super) fn lower(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<bool> {
     Ok(true)
 }
 
-/// The operands that memory instructions have, in the order of the row: hidden predicates of loads
-/// are left out.
+/// The operands of a memory instruction, in the order of the row, without hidden predicates of loads.
 #[derive(Default)]
 struct Operands {
     predicates: Vec<SassOperand>,
@@ -77,8 +76,8 @@ fn text_of(inst: &SassInst, name: &str) -> &'static str {
     found.and_then(|m| m.text.get(m.field.get(inst.word) as usize)).copied().unwrap_or_default()
 }
 
-/// The address that `place` means in `space`: sums that the interpreter's form of addresses lacks go
-/// to a scratch register first.
+/// The address `place` in `space`. Sums that the interpreter's form of addresses lacks are computed in a
+/// scratch register first.
 pub(super) fn address(b: &mut Builder<'_>, inst: &SassInst, space: Space, place: Memory) -> Lowered<Address> {
     let global = !matches!(space, Space::Shared | Space::Local);
     let wide = global && inst.modifier("wide address") != Some(0);
@@ -134,7 +133,7 @@ fn narrow_sum(b: &mut Builder<'_>, place: Memory, uniform: Option<Reg>) -> Lower
     Ok(d)
 }
 
-/// What a load or store moves, by its field of three bits; and how many columns that takes.
+/// What a load or store moves, from its field of three bits, and the number of columns.
 pub(super) fn format(inst: &SassInst) -> Lowered<(Format, u16)> {
     let (bytes, count, signed) = match inst.modifier("size") {
         Some(0) => (1, 1, false),
@@ -149,7 +148,7 @@ pub(super) fn format(inst: &SassInst) -> Lowered<(Format, u16)> {
     Ok((Format { bytes, count, signed, register_bits: 32 }, u16::from(count)))
 }
 
-/// `first` and those that follow it.
+/// `first` and the registers that follow it.
 pub(super) fn consecutive(first: Reg) -> [Reg; 4] {
     [0, 1, 2, 3].map(|k| Reg(first.0 + k))
 }
@@ -177,7 +176,7 @@ fn store(b: &mut Builder<'_>, inst: &SassInst, space: Space) -> Lowered<()> {
     Ok(())
 }
 
-/// `LDC`, and `ULDC` with an index: bank 0 is the launch's, the others lie in device memory.
+/// `LDC`, and `ULDC` with an index. Bank 0 is set by the launch; the others are in device memory.
 pub(super) fn load_constant(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let operands: Vec<SassOperand> = inst.operands().collect();
     let [d, SassOperand::Constant(Constant { bank, bindless: None, index, offset, .. })] = operands[..] else {
@@ -197,8 +196,8 @@ pub(super) fn load_constant(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()>
         let address = match index {
             None => Address { base: b.constant64(first), wide: true, frame: false, offset: 0 },
             Some(index) => {
-                // The sum of index and offset has 32 bits: sign extension gives the same unless it is
-                // 2 GiB or more, far from any bank.
+                // The sum of index and offset has 32 bits. Sign extension gives the same result unless it is
+                // 2 GiB or more, far outside any bank.
                 let d = b.scratch(2);
                 b.emit(Op::Int1(Int1::Sext64, d, [index]));
                 Address { base: d, wide: true, frame: false, offset: first as i64 }
@@ -214,7 +213,7 @@ pub(super) fn load_constant(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()>
 
 fn atomic_op(name: &str) -> Option<AtomicOp> {
     Some(match name {
-        // Adds one for each lane.
+        // Adds one per lane.
         "" | ".ADD" => AtomicOp::Add,
         ".MIN" => AtomicOp::Min,
         ".MAX" => AtomicOp::Max,
@@ -229,7 +228,7 @@ fn atomic_op(name: &str) -> Option<AtomicOp> {
     })
 }
 
-/// The type, if the operation has it.
+/// The atomic type, if the operation exists for it.
 fn atomic_type(name: &str, op: AtomicOp) -> Option<AtomicType> {
     let ty = match name {
         "" | ".32" => AtomicType::U32,
@@ -306,7 +305,7 @@ fn copy(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     Ok(())
 }
 
-/// The aligned address and the number of bytes that are read of a copy which fills up with zeros.
+/// The aligned address, and the number of bytes read, of a copy that is filled up with zeros.
 fn filled_up(b: &mut Builder<'_>, global: Address, bytes: u8) -> (Address, Option<Reg>) {
     let [offset, within, all] = [global.offset as u32, u32::from(bytes) - 1, bytes.into()].map(|x| b.constant(x));
     let (zeros, wide, aligned, count) = (b.scratch(1), b.scratch(2), b.scratch(2), b.scratch(1));
@@ -327,7 +326,7 @@ fn query_space(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let space = match inst.modifier("space") {
         Some(0) => Space::Global,
         Some(1) => Space::Local,
-        // A cluster has one CTA here, whose shared memory is all of the cluster's.
+        // Clusters have one CTA here, whose shared memory is that of the cluster.
         _ => Space::Shared,
     };
     let Address { base, wide, offset, .. } = address(b, inst, Space::Generic, *place)?;

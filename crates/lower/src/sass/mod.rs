@@ -1,11 +1,11 @@
-//! From cubins to kernels: machine code becomes operations of the interpreter, once.
+//! From cubins to kernels: machine code is translated once to operations of the interpreter.
 //!
-//! An instruction becomes one operation or a short sequence of them over registers that only
-//! sequences use; sequences write the instruction's own results last. What the timing model must
-//! know of registers follows from the operations, so the two cannot disagree.
+//! An instruction is translated to one operation or to a short sequence over registers that only sequences
+//! use; sequences write the instruction's own results last. The timing model's view of the registers is
+//! derived from the operations, so the two cannot disagree.
 //!
-//! Uniform registers are columns whose lanes all hold the same value. An instruction of the uniform
-//! datapath executes in all 32 lanes, whichever are active.
+//! Uniform registers are columns with the same value in all lanes. An instruction of the uniform datapath
+//! executes in all 32 lanes, whichever are active.
 //!
 //! | file | content |
 //! | --- | --- |
@@ -14,7 +14,7 @@
 //! | `builder` | a kernel under construction: registers, constants, sequences |
 //! | `build` | a kernel from its first instruction to its description for the timing model |
 //! | `operand` | operands with their signs |
-//! | `stack` | how large the stack of a thread is |
+//! | `stack` | size of a thread's stack |
 //! | `control` | branches, convergence barriers, CTA barriers |
 //! | the others | families of instructions |
 
@@ -43,10 +43,10 @@ use sass::fatbin::{self, Kind};
 use std::sync::Arc;
 pub use words::load_words;
 
-/// Loads the kernels of a cubin; `name` is what messages call it.
+/// Loads the kernels of a cubin; messages call it `name`.
 ///
 /// # Errors
-/// If the file is damaged or no cubin. A kernel that cannot run is no error here: it is in
+/// If the file is damaged or is not a cubin. A kernel that cannot run is no error: it is in
 /// [`Loaded::rejected`] with everything in it that is not executable.
 pub fn load_cubin(name: &str, file: &[u8], options: LowerOptions) -> Result<Loaded, Box<LoadError>> {
     let fail = |problem: String| Box::new(LoadError::of_binary(format!("{name}: {problem}")));
@@ -70,12 +70,12 @@ pub fn load_cubin(name: &str, file: &[u8], options: LowerOptions) -> Result<Load
     Ok(loaded)
 }
 
-/// Loads the module in `file`, a cubin, a fat binary or a host program that holds one, for a GPU of
-/// architecture `sm_version`: of a fat binary, the cubin that the GPU runs, or else its PTX, or else, if any
-/// architecture will do, the newest cubin.
+/// Loads the module in `file`, which is a cubin, a fat binary, or a host program that contains one, for a GPU
+/// of architecture `sm_version`. From a fat binary it takes the cubin that the GPU runs; otherwise its PTX;
+/// otherwise, if any architecture is allowed, the newest cubin.
 ///
 /// # Errors
-/// As [`load_cubin`]; if there is nothing in it for the GPU.
+/// As for [`load_cubin`]; also if the file contains nothing for the GPU.
 pub fn load_binary(name: &str, file: &[u8], sm_version: u32, options: LowerOptions) -> Result<Loaded, Box<LoadError>> {
     let fail = |problem: String| Box::new(LoadError::of_binary(format!("{name}: {problem}")));
     if is_cubin(file) {

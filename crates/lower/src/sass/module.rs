@@ -1,4 +1,4 @@
-//! What all kernels of a cubin share: where its variables and constant banks lie in device memory.
+//! State that all kernels of a cubin share: places of its variables and constant banks in device memory.
 
 use crate::loaded::module_base;
 use exec::kernel::LoadedVariable;
@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 
 /// Alignment of sections in memory.
 const ALIGNMENT: u64 = 256;
-/// Most bytes that a module's variables take.
+/// Maximum size of a module's variables.
 const MOST_BYTES: u64 = 1 << 31;
 
-/// Where a module lies in device memory.
+/// Places of a module's parts in device memory.
 #[derive(Debug, Default)]
 pub(super) struct Layout {
     variables: Vec<LoadedVariable>,
@@ -20,16 +20,16 @@ pub(super) struct Layout {
     initialised: u64,
     /// Address of each named variable.
     symbols: BTreeMap<String, u64>,
-    /// Address of each constant bank: that of a function, or of all.
+    /// Address of each constant bank, by function; `None` for a bank of all functions.
     banks: BTreeMap<(Option<String>, u8), u64>,
-    /// Contents of constant banks that stay as they are, relocated.
+    /// Relocated contents of constant banks that do not change.
     contents: BTreeMap<(Option<String>, u8), Vec<u8>>,
-    /// Functions that memory holds pointers to.
+    /// Functions to which memory holds pointers.
     pointers: Vec<String>,
 }
 
 impl Layout {
-    /// Gives each variable and constant bank of `cubin` its place.
+    /// Places each variable and constant bank of `cubin`.
     pub fn new(cubin: &Cubin<'_>, slot: u16) -> Result<Self, String> {
         let mut layout = Self::default();
         let mut next = module_base(slot);
@@ -49,7 +49,7 @@ impl Layout {
             layout.place_section(cubin, Space::Constant(bank.bank), (next, bytes), bank.data, true);
             next = advance(next, bytes, end)?;
         }
-        // Bank 0 is the launch's.
+        // The launch sets bank 0.
         for function in &cubin.functions {
             for bank in function.constants.iter().filter(|b| b.bank != 0) {
                 let bytes = bank.data.len() as u64;
@@ -63,7 +63,7 @@ impl Layout {
         Ok(layout)
     }
 
-    /// All variables, in order of address.
+    /// All variables, sorted by address.
     pub fn variables(&self) -> &[LoadedVariable] {
         &self.variables
     }
@@ -73,7 +73,7 @@ impl Layout {
         self.symbols.get(name).copied()
     }
 
-    /// Functions that memory holds pointers to.
+    /// Functions to which memory holds pointers.
     pub fn pointers(&self) -> &[String] {
         &self.pointers
     }
@@ -90,7 +90,7 @@ impl Layout {
         own.or_else(|| self.banks.get(&(None, bank))).copied()
     }
 
-    /// A word of a constant bank that no host program changes: all but bank 3.
+    /// A word of a constant bank that the host cannot change: of any bank but 3.
     pub fn fixed_word(&self, function: &ElfFunction<'_>, bank: u8, offset: u64) -> Option<u32> {
         let own = self.contents.get(&(Some(function.name.into()), bank));
         let data = own.or_else(|| self.contents.get(&(None, bank)))?;
@@ -99,7 +99,7 @@ impl Layout {
         Some(u32::from_le_bytes(word.try_into().ok()?))
     }
 
-    /// Places the variables of a section, and what lies between them.
+    /// Places the variables of a section, and the gaps between them.
     fn place_section(
         &mut self,
         cubin: &Cubin<'_>,
@@ -132,7 +132,7 @@ impl Layout {
         }
     }
 
-    /// Puts addresses into initial values and constant banks.
+    /// Writes addresses into initial values and constant banks.
     fn relocate(&mut self, cubin: &Cubin<'_>) -> Result<(), String> {
         let all = cubin.constants.iter().map(|b| (None, b));
         let own = cubin.functions.iter().flat_map(|f| f.constants.iter().map(move |b| (Some(f.name), b)));
@@ -188,7 +188,7 @@ impl Layout {
 fn advance(next: u64, bytes: u64, end: u64) -> Result<u64, String> {
     let after = next.checked_add(bytes).filter(|&a| a + ALIGNMENT < end);
     let after = after.ok_or("the module's variables take more than 2 GiB")?;
-    // A gap catches accesses past the end.
+    // A gap catches accesses beyond the end.
     Ok((after + 16).next_multiple_of(ALIGNMENT))
 }
 

@@ -66,14 +66,14 @@ fn table_of(operand: SassOperand) -> Lowered<u8> {
     }
 }
 
-/// `LOP3`. The predicate tells whether the result is not zero, or'ed with a predicate or, with `.PAND`,
+/// `LOP3`. The predicate reports whether the result is not zero, or'ed with a predicate or, with `.PAND`,
 /// and'ed.
 fn logic(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [p, d, x, y, z, table, with] = operands(inst)?;
     let (p, with, table) = (b.pred(p)?, b.pred(with)?, table_of(table)?);
     let s = [b.source(x)?, b.source(y)?, b.source(z)?];
     let result = if p == Pred::TRUE { b.destination(d, 1)? } else { b.scratch(1) };
-    // Most functions are of the first two operands.
+    // Most functions use only the first two operands.
     let of_two = is_zero(z).then(|| std::array::from_fn(|k| table >> (2 * k) & 1 == 1));
     b.emit(match of_two {
         Some([false, false, false, true]) => Op::Int2(Int2::And32, result, [s[0], s[1]]),
@@ -94,7 +94,7 @@ fn logic(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     Ok(())
 }
 
-/// Whether `value` is not zero, combined.
+/// Tests whether `value` is not zero, combined with a predicate.
 fn not_zero(b: &mut Builder<'_>, d: [Pred; 2], value: Reg, with: (Combine, Pred)) {
     let test = Comparison { relation: Relation::Ne, ty: CompareType::U32, ftz: false };
     let none = b.constant(0);
@@ -149,10 +149,11 @@ fn permute(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     Ok(())
 }
 
-/// General predicates that a register has bits for; PT has none.
+/// Number of general predicates in a register's bits; PT has none.
 const PREDICATE_BITS: u16 = 7;
 
-/// `P2R`: the predicates in a mask go to a byte of the result, the rest is another register's.
+/// `P2R`: the predicates in a mask are written to a byte of the result; the rest is copied from another
+/// register.
 fn predicates_to_register(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, _, rest, mask] = operands(inst)?;
     let shift = 8 * inst.modifier("byte").unwrap_or(0) as u32;
@@ -177,7 +178,7 @@ fn predicates_to_register(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     }
     let keep = mask_at(b, mask, shift)?;
     let other = b.source(rest)?;
-    // Where the mask has ones the predicates, else the other register.
+    // The predicates where the mask has ones, otherwise the other register.
     const CHOOSE: u8 = 0xd8;
     b.emit(Op::Lop3(d, [other, gathered, keep], CHOOSE));
     Ok(())
@@ -196,7 +197,7 @@ fn mask_at(b: &mut Builder<'_>, mask: SassOperand, shift: u32) -> Lowered<Reg> {
     Ok(d)
 }
 
-/// `R2P`: the predicates in a mask take the bits of a byte of the source.
+/// `R2P`: the predicates in a mask are set from the bits of a byte of the source.
 fn register_to_predicates(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [_, source, mask] = operands(inst)?;
     let shift = 8 * inst.modifier("byte").unwrap_or(0) as u32;
@@ -213,19 +214,19 @@ fn register_to_predicates(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     Ok(())
 }
 
-/// What a special register reads.
+/// The value of a special register.
 #[derive(Clone, Copy, Debug)]
 enum Reading {
     Special(Special),
     Value(u32),
-    /// Parts at bits of a word.
+    /// A word that combines parts: each with its lowest bit.
     Packed(&'static [(Special, u32)], u32),
 }
 
-/// Special registers by number. Numbers and packed layouts are Mesa's (`nak_private.h`;
-/// `nak_nir_lower_system_values` takes warp and SM out of VIRTID, the SM count out of VIRTCFG;
-/// `nv50_ir_peephole.cpp` takes the packed TID apart); warps per SM in VIRTCFG are as a Blackwell GPU
-/// of 170 SMs and 48 warps reads, 0x2aa83020.
+/// Special registers by number. Numbers and packed layouts are from Mesa (`nak_private.h`;
+/// `nak_nir_lower_system_values` extracts warp and SM from VIRTID and the SM count from VIRTCFG;
+/// `nv50_ir_peephole.cpp` splits the packed TID). Warps per SM in VIRTCFG are as read on a Blackwell GPU of
+/// 170 SMs and 48 warps: 0x2aa83020.
 fn reading(number: u8) -> Option<Reading> {
     use Reading::{Packed, Value};
     const LOW: fn(u64) -> u32 = |x| x as u32;
@@ -247,7 +248,7 @@ fn reading(number: u8) -> Option<Reading> {
         49 | 53 => return Some(Value(WINDOW_BYTES as u32)),
         50 => Special::TotalSmemSize,
         52 => return Some(Value(LOW(LOCAL_WINDOW))),
-        // The least stack pointer: code without optimisation traps below it.
+        // The lowest stack pointer: unoptimised code traps below it.
         55 => return Some(Value(0)),
         56 => Special::LanemaskEq,
         57 => Special::LanemaskLt,
@@ -259,13 +260,13 @@ fn reading(number: u8) -> Option<Reading> {
         81 => Special::ClockHi,
         82 => Special::GlobalTimerLo,
         83 => Special::GlobalTimerHi,
-        // Performance monitors count nothing here; clusters have one CTA.
+        // Performance monitors read 0 here; clusters have one CTA.
         100..=115 | 136 | 255 => return Some(Value(0)),
         _ => return None,
     }))
 }
 
-/// `d` = a special register.
+/// Writes a special register to `d`.
 fn read_special(b: &mut Builder<'_>, number: u8, d: Reg) -> Lowered<()> {
     match reading(number).ok_or("this special register cannot be read here")? {
         Reading::Special(special) => b.emit(Op::Special(special, d)),
@@ -286,7 +287,7 @@ fn read_special(b: &mut Builder<'_>, number: u8, d: Reg) -> Lowered<()> {
     Ok(())
 }
 
-/// `CS2R`: 64 bits are a register and the next one.
+/// `CS2R`: 64 bits are two consecutive registers.
 fn wide_special(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, SassOperand::Special(number)] = operands(inst)? else { return Err("it has an unknown form".into()) };
     if !has(inst, "wide") {
@@ -306,7 +307,7 @@ fn wide_special(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     Ok(())
 }
 
-/// `S2UR`: what differs between lanes is the first executing one's.
+/// `S2UR`: if lanes differ, the value of the first executing lane.
 fn uniform_special(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, SassOperand::Special(number)] = operands(inst)? else { return Err("it has an unknown form".into()) };
     let d = b.destination(d, 1)?;

@@ -9,7 +9,7 @@ use exec::op::Op;
 use sass::decode::operand::{Constant, PT, Register, Sign};
 use sass::decode::{SassInst, SassOperand};
 
-/// Sign changes that an operand names.
+/// Sign modifiers of an operand.
 pub(super) fn sign_of(operand: SassOperand) -> Sign {
     match operand {
         SassOperand::Register(Register { sign, .. }) | SassOperand::Constant(Constant { sign, .. }) => sign,
@@ -18,17 +18,17 @@ pub(super) fn sign_of(operand: SassOperand) -> Sign {
 }
 
 impl Builder<'_> {
-    /// A 32-bit source as it stands, without its sign changes.
+    /// A 32-bit source without its sign modifiers.
     pub fn source(&mut self, operand: SassOperand) -> Lowered<Reg> {
         self.columns(operand, 1)
     }
 
-    /// A source of two columns as it stands: a register pair or two words of a constant bank.
+    /// A source of two columns without sign modifiers: a register pair or two words of a constant bank.
     pub fn source64(&mut self, operand: SassOperand) -> Lowered<Reg> {
         self.columns(operand, 2)
     }
 
-    /// A source of `count` consecutive columns, as it stands.
+    /// A source of `count` consecutive columns without sign modifiers.
     pub fn columns(&mut self, operand: SassOperand, count: u16) -> Lowered<Reg> {
         match operand {
             SassOperand::Register(register) => self.register(register, count),
@@ -61,7 +61,7 @@ impl Builder<'_> {
         Ok(self.signed_bits(s, sign, 0x8000_0000))
     }
 
-    /// A word whose sign bits, `bits`, are cleared, flipped or both, as `sign` says.
+    /// A word with the sign bits in `bits` cleared, flipped or both, according to `sign`.
     pub fn signed_bits(&mut self, s: Reg, sign: Sign, bits: u32) -> Reg {
         let mut s = s;
         if sign.absolute {
@@ -95,7 +95,7 @@ impl Builder<'_> {
         Ok(s)
     }
 
-    /// A predicate source with its negation, or as a destination.
+    /// A predicate source with its negation, or a predicate destination.
     pub fn pred(&self, operand: SassOperand) -> Lowered<Pred> {
         match operand {
             SassOperand::Predicate { index, uniform, not } => {
@@ -110,7 +110,7 @@ impl Builder<'_> {
         }
     }
 
-    /// A destination of `count` columns. What is written to RZ goes nowhere.
+    /// A destination of `count` columns. Results for RZ are discarded.
     pub fn destination(&mut self, operand: SassOperand, count: u16) -> Lowered<Reg> {
         match operand {
             SassOperand::Register(r) if r.is_zero() => Ok(self.sink()),
@@ -120,7 +120,7 @@ impl Builder<'_> {
     }
 }
 
-/// The operands of an instruction that has `N`.
+/// The operands of an instruction that has `N` of them.
 pub(super) fn operands<const N: usize>(inst: &SassInst) -> Lowered<[SassOperand; N]> {
     let list: Vec<SassOperand> = inst.operands().collect();
     list.try_into().map_err(|_| "it has an unknown form".into())
@@ -131,7 +131,7 @@ pub(super) fn has(inst: &SassInst, modifier: &str) -> bool {
     inst.modifier(modifier) == Some(1)
 }
 
-/// Whether an operand is zero as it stands.
+/// Whether an operand is zero without sign modifiers.
 pub(super) fn is_zero(operand: SassOperand) -> bool {
     match operand {
         SassOperand::Register(r) => r.is_zero(),
@@ -140,7 +140,7 @@ pub(super) fn is_zero(operand: SassOperand) -> bool {
     }
 }
 
-/// Whether a destination is a register that keeps what is written to it.
+/// Whether a destination is a register other than RZ.
 pub(super) fn is_kept(operand: SassOperand) -> bool {
     matches!(operand, SassOperand::Register(r) if !r.is_zero())
 }
@@ -150,7 +150,7 @@ pub(super) fn no_predicate(b: &Builder<'_>, operand: SassOperand) -> Lowered<()>
     if b.pred(operand)? == Pred::TRUE { Ok(()) } else { Err("its predicate result is not executable".into()) }
 }
 
-/// `p = value`, for a predicate that may be a source under negation.
+/// `p = value`, for a predicate that may also be a source with negation.
 pub(super) fn copy_predicate(b: &mut Builder<'_>, p: Pred, value: Pred) {
     b.emit(Op::PredLogic(Combine::And, p, [value, Pred::TRUE]));
 }

@@ -7,11 +7,11 @@ use exec::memory::MAX_LOCAL_BYTES;
 use sass::decode::{SassInst, SassOp, SassOperand};
 use sass::elf::ElfFunction;
 
-/// What `.nv.info` says of a stack that is not bounded.
+/// Value in `.nv.info` for a stack without a bound.
 const UNBOUNDED: u32 = !0;
 
-/// Bytes of a thread's stack: what the cubin says, and for recursion, calls through pointers and calls of
-/// functions apart at least what the caller chose.
+/// Size of a thread's stack in bytes: the cubin's value. For recursion, calls through pointers and calls of
+/// separate functions, at least the size in the options.
 pub(super) fn bytes(linked: &Linked<'_>, insts: &[SassInst], options: LowerOptions) -> Lowered<u32> {
     let least = |f: &ElfFunction<'_>| {
         let known = [f.min_stack_bytes, f.frame_bytes].into_iter().filter(|&n| n != UNBOUNDED).max();
@@ -28,8 +28,8 @@ pub(super) fn bytes(linked: &Linked<'_>, insts: &[SassInst], options: LowerOptio
     }
 }
 
-/// Whether a call goes through a pointer, or a procedure calls itself, directly or through others: of such a
-/// kernel CUDA 12.9 says that it needs no stack. A procedure extends from the target of a call to the next one.
+/// Whether a call uses a pointer, or a procedure calls itself, directly or indirectly: CUDA 12.9 reports no
+/// stack for such kernels. A procedure extends from the target of a call to the next one.
 fn calls_may_recur(insts: &[SassInst]) -> bool {
     let mut calls = Vec::new();
     for inst in insts.iter().filter(|inst| inst.row.op == SassOp::Call) {
@@ -42,7 +42,7 @@ fn calls_may_recur(insts: &[SassInst]) -> bool {
     entries.sort_unstable();
     entries.dedup();
     let procedure = |address| entries.partition_point(|&entry| entry <= address);
-    // Procedures end that call none, then those that only call such.
+    // Procedures that call none certainly end, then those that only call such procedures.
     let mut callers: Vec<Vec<usize>> = vec![Vec::new(); entries.len() + 1];
     let mut open = vec![0; entries.len() + 1];
     for &(at, target) in &calls {

@@ -1,15 +1,15 @@
 //! Textures and surfaces.
 //!
-//! Where coordinates stand is what the assembler does, found by compiling each form (CUDA 11.8):
+//! The order of coordinates is that of the assembler, found by compiling each form (CUDA 11.8):
 //!
-//! 1. `TEX`, `TLD` and `TLD4` name two groups of consecutive registers. The first holds the layer, if
-//!    there are layers, and the coordinates; the second the handle, of `.B`, then the level of detail.
-//! 2. With `.SCR` all of these are dealt to the two groups in that order (layer, coordinates, handle,
-//!    level), the first group taking the larger half.
-//! 3. Of the channels that the mask keeps two go to the last named destination, the others to the first.
+//! 1. `TEX`, `TLD` and `TLD4` name two groups of consecutive registers. The first holds the layer, if there
+//! are layers, and the coordinates; the second holds the handle (with `.B`), then the level of detail.
+//! 2. With `.SCR` all of these are divided between the two groups in the order layer, coordinates, handle,
+//! level; the first group gets the larger half.
+//! 3. Of the channels in the mask two go to the last named destination, the others to the first.
 //! 4. Surface accesses have x in bytes, y, z, and the layer last.
-//! 5. Handles are words. Those of texture and surface references stand in constant bank 0 behind the
-//!    parameters; they are refused.
+//! 5. Handles are words. Handles of texture and surface references follow the parameters in constant bank 0;
+//! they are refused.
 
 use super::builder::{Builder, Lowered};
 use super::memory::{consecutive, format};
@@ -38,11 +38,11 @@ pub(super) fn lower(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<bool> {
 
 /// Register number `k` from `base` on.
 fn nth(b: &mut Builder<'_>, base: u8, k: usize) -> Lowered<Reg> {
-    let index = if base == RZ { RZ } else { base.checked_add(k as u8).ok_or("it names registers past the last")? };
+    let index = if base == RZ { RZ } else { base.checked_add(k as u8).ok_or("it names registers beyond the last")? };
     b.register(Register::general(index), 1)
 }
 
-/// The handle, if it stands in a constant bank or a uniform register: behind other operands.
+/// The handle, if it is in a constant bank or a uniform register; it then follows other operands.
 fn handle(b: &mut Builder<'_>, operands: &[SassOperand]) -> Lowered<Reg> {
     match *operands {
         [SassOperand::Immediate { bits: bank, .. }, SassOperand::Immediate { bits: word, .. }, ..] => {
@@ -64,7 +64,7 @@ fn shape(number: u64) -> Lowered<Shape> {
     })
 }
 
-/// Where results go: up to two channels from `d` on, the others from `d2` on.
+/// Destinations: up to two channels starting at `d`, the others starting at `d2`.
 fn destinations(b: &mut Builder<'_>, [d2, d]: [SassOperand; 2], count: u16) -> Lowered<Vec<Reg>> {
     let mut all = Vec::new();
     for (first, columns) in [(d, count.min(2)), (d2, count.saturating_sub(2))] {
@@ -92,7 +92,7 @@ fn fetch(b: &mut Builder<'_>, inst: &SassInst, kind: FetchKind) -> Lowered<()> {
         return Err(UNKNOWN.into());
     };
     if *index != PT {
-        return Err("the predicate that tells of unmapped memory is not executable".into());
+        return Err("a predicate for unmapped memory is not executable".into());
     }
     for (name, what) in [("offset", "offsets"), ("compare", "depth comparison"), ("multisample", "samples of texels")] {
         if inst.modifier(name).is_some_and(|value| value != 0) {
@@ -131,7 +131,7 @@ fn fetch(b: &mut Builder<'_>, inst: &SassInst, kind: FetchKind) -> Lowered<()> {
 fn query(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let operands: Vec<SassOperand> = inst.operands().collect();
     let [d2, d, _, SassOperand::Text("TEX_HEADER_DIMENSION"), rest @ ..] = &operands[..] else {
-        return Err("only sizes can be asked for here".into());
+        return Err("only queries of sizes are executable here".into());
     };
     let handle = handle(b, rest)?;
     let channels = bits(72, 4).get(inst.word);

@@ -1,7 +1,7 @@
 //! Exchange between lanes, and between lanes and uniform registers.
 //!
-//! Lanes that execute an instruction are those of its group: members of a `.sync` mask have met there
-//! by a `WARPSYNC` or by branches that the compiler knows to be uniform.
+//! The lanes that execute an instruction are its group: members of a `.sync` mask have met there by a
+//! `WARPSYNC`, or by branches that the compiler knows to be uniform.
 
 use super::builder::{Builder, Lowered};
 use super::operand::{has, is_kept, operands};
@@ -32,7 +32,7 @@ pub(super) fn lower(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<bool> {
             let (p, s, d) = (b.pred(p)?, b.source(s)?, b.destination(d, 1)?);
             b.emit(Op::ReadFirst(d, s));
             if p != Pred::TRUE {
-                // The lanes whose value this is not, as loops over the values of lanes have it.
+                // The lanes with another value, for compilers' loops over the values of lanes.
                 let test = Comparison { relation: Relation::Ne, ty: CompareType::U32, ftz: false };
                 let with = if inst.modifier("or") == Some(1) { (Combine::Or, p) } else { (Combine::And, Pred::TRUE) };
                 b.emit(Op::Setp { test, s: [s, d], d: [p, Pred::TRUE], with });
@@ -57,7 +57,7 @@ fn shuffle(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     Ok(())
 }
 
-/// `VOTE`: the ballot to a register, and an answer to a predicate; `VOTEU`: to uniform ones.
+/// `VOTE`: the ballot to a register and the result to a predicate; `VOTEU`: to uniform ones.
 fn vote(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [ballot, answer, votes] = operands(inst)?;
     let kind = match inst.modifier("mode") {

@@ -6,13 +6,13 @@ use crate::loaded::LowerOptions;
 use exec::kernel::Kernel;
 use sass::elf::{Cubin, ElfFunction, Parameter};
 
-/// Bytes of the only parameter of [`load_words`]' kernels.
+/// Size of the only parameter of [`load_words`]' kernels.
 const WORDS_PARAMETER_BYTES: u16 = 64;
 
 /// A kernel of bare instruction words, for tests: one parameter of 64 bytes, 256 bytes of stack.
 ///
 /// # Errors
-/// Everything that is not executable, a line each.
+/// Everything that is not executable, one line each.
 #[doc(hidden)]
 pub fn load_words(name: &str, sm: u8, words: &[u128], registers: u32) -> Result<Kernel, Vec<String>> {
     let code: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();

@@ -10,6 +10,8 @@ pub struct Timing {
     pub nCCDL: u64,
     /// Activate to activate, different banks.
     pub nRRD: u64,
+    /// The window in which at most four banks are activated; 0 where there is no such limit.
+    pub nFAW: u64,
     /// Activate to read.
     pub nRCD: u64,
     /// Activate to write: `tRCD - (tWL + 1)`, for the data come later.
@@ -50,6 +52,7 @@ impl Timing {
             nCCD: n(t.tCCD).max(1),
             nCCDL: n(t.tCCDL),
             nRRD: n(t.tRRD),
+            nFAW: n(t.tFAW.unwrap_or(0)),
             nRCD: n(t.tRCD),
             nRCDWR: n(t.tRCD).saturating_sub(n(t.tWL) + 1),
             nRAS: n(t.tRAS),
@@ -98,6 +101,9 @@ pub struct Rules {
     any_read: u64,
     any_write: u64,
     any_activate: u64,
+    /// When each of the last four activates leaves its window, from `oldest` on and around.
+    window: [u64; 4],
+    oldest: u8,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -130,6 +136,8 @@ impl Rules {
             any_read: 0,
             any_write: 0,
             any_activate: 0,
+            window: [0; 4],
+            oldest: 0,
         }
     }
 
@@ -176,7 +184,9 @@ impl Rules {
         let g = &mut self.groups[usize::from(self.group_of[bank])];
         match command {
             Command::Activate => {
-                self.any_activate = now + t.nRRD;
+                self.window[usize::from(self.oldest)] = now + t.nFAW;
+                self.oldest = (self.oldest + 1) % 4;
+                self.any_activate = (now + t.nRRD).max(self.window[usize::from(self.oldest)]);
                 b.read = now + t.nRCD;
                 b.write = now + t.nRCDWR;
                 b.precharge = b.precharge.max(now + t.nRAS);
@@ -214,6 +224,7 @@ mod tests {
             tCCD: 3,
             tCCDL: 7,
             tRRD: 11,
+            tFAW: None,
             tRCD: 21,
             tRAS: 50,
             tRP: 23,
@@ -263,6 +274,22 @@ mod tests {
             assert!(legal(expected), "{rule}: legal at {expected}");
             assert!(expected == 0 || !legal(expected - 1), "{rule}: illegal at {}", expected - 1);
         }
+    }
+
+    #[test]
+    fn a_fifth_activate_waits_for_the_window_of_the_first() {
+        let mut dram = dram();
+        let legal_from = |dram: &config::Dram, before: &[u64]| {
+            let mut rules = Rules::new(dram);
+            before.iter().zip(0..).for_each(|(&cycle, bank)| rules.issue(Activate, bank, cycle));
+            rules.legal_from(Activate, 10)
+        };
+        assert_eq!(legal_from(&dram, &[0, 11, 22, 33]), 44, "no window: tRRD");
+        dram.timing.tFAW = Some(60);
+        assert_eq!(legal_from(&dram, &[0, 11, 22]), 33, "the fourth: tRRD");
+        assert_eq!(legal_from(&dram, &[0, 11, 22, 33]), 60, "tFAW after the first");
+        assert_eq!(legal_from(&dram, &[0, 20, 31, 42, 60]), 80, "tFAW after the second");
+        assert_eq!(legal_from(&dram, &[0, 20, 40, 60]), 71, "the window is over before tRRD");
     }
 
     #[test]

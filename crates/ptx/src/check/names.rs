@@ -1,7 +1,8 @@
-//! Every name is declared, once, where it is used; instructions are checked where their names are
-//! known.
+//! Checks that every name is declared once and visible where it is used. Instructions are checked at the same
+//! time, since they need the declarations.
 
 use super::call::{self, Signature};
+use super::declared::{Declared, Shape, What};
 use super::instruction::Instructions;
 use super::special::{SPECIAL, is_special_register};
 use crate::ast::*;
@@ -9,59 +10,11 @@ use crate::diag::{Diagnostic, Diagnostics, Severity};
 use crate::names::Sym;
 use crate::scope::{Scopes, numbered_parts};
 use crate::span::Span;
-use crate::types::{Linkage, StateSpace, Type};
+use crate::types::{Linkage, StateSpace};
 use kit::suggest;
 use std::collections::HashMap;
-use std::fmt;
 
-/// What a name was declared as, and where.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Declared {
-    pub what: What,
-    pub span: Span,
-    /// Of a variable.
-    pub shape: Option<Shape>,
-}
-
-/// What of a variable counts where it is an argument.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Shape {
-    pub ty: Type,
-    pub array: bool,
-    pub bytes: u64,
-    pub align: u32,
-}
-
-impl Shape {
-    pub fn of(v: &Variable) -> Self {
-        let array = !v.dims.is_empty() || v.vector > 1;
-        Self { ty: v.ty, array, bytes: v.bytes().unwrap_or(u64::MAX), align: v.alignment() }
-    }
-
-    pub const fn scalar(ty: Type) -> Self {
-        Self { ty, array: false, bytes: ty.bytes() as u64, align: ty.bytes() }
-    }
-}
-
-impl fmt::Display for Shape {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.array {
-            true => write!(f, "{} bytes aligned to {}", self.bytes, self.align),
-            false => write!(f, "a {}", self.ty),
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum What {
-    /// A register of this type, or a vector of this many.
-    Register(Type, u8),
-    Variable(StateSpace),
-    Function,
-    Label,
-}
-
-/// What a name in some place would most likely be.
+/// The expected kind of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wanted {
     Register,
@@ -77,17 +30,6 @@ impl Wanted {
             Wanted::Variable => "variable",
             Wanted::Function => "function",
             Wanted::Label => "label",
-        }
-    }
-}
-
-impl What {
-    pub const fn name(self) -> &'static str {
-        match self {
-            What::Register(..) => "register",
-            What::Variable(_) => "variable",
-            What::Function => "function",
-            What::Label => "label",
         }
     }
 }
@@ -111,12 +53,12 @@ struct Checker<'a> {
     instructions: Instructions,
     diagnostics: &'a mut Diagnostics,
     scopes: Scopes<Declared>,
-    /// Of functions and, as they come, prototypes.
+    /// Of all functions, and of the prototypes seen so far.
     signatures: HashMap<Sym, Signature<'a>>,
 }
 
 impl<'a> Checker<'a> {
-    /// Declares all module-level names, then looks at the initialisers: they may refer forward.
+    /// Declares all module-level names, then checks the initialisers, which may refer forward.
     fn module_level(&mut self) {
         let module = self.module;
         // Prototypes and `.extern` declarations may be repeated, and followed by the definition.
@@ -244,7 +186,7 @@ impl<'a> Checker<'a> {
         if let Some(guard) = instruction.guard {
             self.name(guard.register, guard.span, Wanted::Register);
         }
-        // What the last operand of a branch, and the one that a call names, must be.
+        // The expected kinds of the last operand of a branch and of the callee.
         let opcode = self.module.opcode(instruction).name();
         let last = instruction.operands.len().saturating_sub(1);
         for (i, operand) in instruction.operands.iter().enumerate() {
@@ -266,7 +208,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// The function or prototype by which the arguments of a call are, if it is known.
+    /// The function or prototype that determines the arguments of a call, if it is known.
     fn callee(&self, call: &Instruction) -> Option<(Sym, Signature<'a>)> {
         let name = call::callees(call).find(|name| self.signatures.contains_key(name))?;
         let (declared, _) = self.scopes.lookup(&self.module.names, name)?;
@@ -300,7 +242,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Reports `name` if nothing here has it. `wanted` is what it would most likely be.
+    /// Reports `name` if it is not declared. `wanted` is its expected kind.
     fn name(&mut self, name: Sym, span: Span, wanted: Wanted) {
         let names = &self.module.names;
         let text = names.text(name);
@@ -321,7 +263,7 @@ impl<'a> Checker<'a> {
         };
         let mut diagnostic = Diagnostic::error(span, format!("{what} `{text}` is not declared"));
         if self.diagnostics.count(Severity::Error) >= Diagnostics::LIMIT {
-            // It will not be shown, so the search for a hint would be for nothing.
+            // The error will not be shown, so a hint is not searched for.
         } else if let Some(hint) = self.row_hint(text) {
             diagnostic = diagnostic.hint(hint);
         } else if let Some(near) = self.near(text) {
@@ -330,7 +272,7 @@ impl<'a> Checker<'a> {
         self.diagnostics.push(diagnostic);
     }
 
-    /// If `text` is beyond the end of a declared row of names: where that ends.
+    /// The last name of a declared row, if `text` is beyond it.
     fn row_hint(&self, text: &str) -> Option<String> {
         let names = &self.module.names;
         numbered_parts(text).find_map(|(prefix, _)| {

@@ -1,7 +1,9 @@
 //! The disassembler's text.
 
+use super::operand::{Number, PT};
+use super::row::{Style, What};
 use super::table::CALL_ABSOLUTE;
-use super::{Guard, SassInst, SassOp, SassOperand, operand::PT};
+use super::{Guard, SassInst, SassOp, SassOperand};
 use std::fmt;
 
 impl fmt::Display for SassOp {
@@ -25,8 +27,8 @@ impl fmt::Display for Guard {
 impl fmt::Display for SassInst {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         write!(f, "{}{}", self.guard(), self.row.op)?;
-        if let Some(idiom) = self.row.idiom {
-            f.write_str(idiom(self))?;
+        if self.row.op == SassOp::IMad {
+            f.write_str(common_use(self))?;
         }
         for modifier in self.row.mods.iter().filter(|m| self.shows(m.show, None)) {
             let value = modifier.field.get(self.word) as usize;
@@ -35,7 +37,7 @@ impl fmt::Display for SassInst {
         for (at, operand) in self.shown_operands().enumerate() {
             f.write_str(if at == 0 { " " } else { ", " })?;
             match operand {
-                // Absolute calls alone leave out what is not added.
+                // Only absolute calls omit a target of 0.
                 SassOperand::Indirect { register, target: 0 } if self.row.code == CALL_ABSOLUTE => {
                     write!(f, "{register}")?
                 }
@@ -43,5 +45,25 @@ impl fmt::Display for SassInst {
             }
         }
         Ok(())
+    }
+}
+
+/// The suffix of an `IMAD` that moves, adds or shifts.
+fn common_use(imad: &SassInst) -> &'static str {
+    let [a, b, c] = [What::A(Style::Signed), What::B(Style::Signed), What::C(Style::Int)].map(|w| imad.operand(w));
+    let is_zero = |operand| matches!(operand, SassOperand::Register(register) if register.is_zero());
+    let (extended, bindless) = (imad.bit(74), imad.bit(91));
+    let value = match b {
+        SassOperand::Immediate { number: Number::Hex(value), .. } => value,
+        _ if is_zero(b) => 0,
+        _ => -1,
+    };
+    match () {
+        () if extended || bindless => "",
+        () if is_zero(a) || value == 0 => ".MOV",
+        () if value == 1 && is_zero(c) => ".MOV",
+        () if value == 1 => ".IADD",
+        () if value > 1 && value != 1 << 16 && value.count_ones() == 1 && is_zero(c) => ".SHL",
+        () => "",
     }
 }

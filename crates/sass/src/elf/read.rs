@@ -1,4 +1,4 @@
-//! From sections and symbols to kernels.
+//! Builds kernels from sections and symbols.
 
 use super::info::{Attribute, attributes};
 use super::sections::{File, Section, Symbol, fail, read};
@@ -12,59 +12,62 @@ const ENTRY: u8 = 0x10;
 const REL: u32 = 9;
 const RELA: u32 = 4;
 
-pub(super) fn parse(data: &[u8]) -> Result<Cubin<'_>, ElfError> {
-    let file = read(data)?;
-    file.require_cuda()?;
-    let sm = architecture(&file)?;
-    let symbols = file.symbols()?;
-    let mut functions = functions(&file, &symbols, sm)?;
-    let by_name: HashMap<&str, usize> =
-        functions.iter().enumerate().map(|(index, function)| (function.name, index)).collect();
-    let mut constants = Vec::new();
-    let mut relocations = Vec::new();
-    for section in &file.sections {
-        let name = section.name;
-        let owner = |prefix: &str| name.strip_prefix(prefix).and_then(|rest| by_name.get(rest)).copied();
-        if name == ".nv.info" {
-            shared_attributes(&mut functions, &by_name, &symbols, section)?;
-        } else if let Some(index) = owner(".nv.info.") {
-            own_attributes(&mut functions[index], section)?;
-        } else if let Some(index) = owner(".nv.shared.") {
-            functions[index].shared_bytes = section.size;
-        } else if let Some((bank, rest)) = constant_bank(name) {
-            let bank = ConstantBank { bank, data: section.data.data() };
-            match by_name.get(rest) {
-                Some(&index) => functions[index].constants.push(bank),
-                None => constants.push(bank),
-            }
-        } else if section.kind == REL || section.kind == RELA {
-            let found = read_relocations(&file, &symbols, section)?;
-            let target = file.sections.get(section.info as usize).map_or("", |target| target.name);
-            match target.strip_prefix(".text.").and_then(|name| by_name.get(name)) {
-                Some(&index) => functions[index].relocations.extend(found),
-                None if target.starts_with(".nv.") => relocations.extend(found),
-                None => {}
+impl<'a> Cubin<'a> {
+    /// Reads a cubin. An error says at which byte it is damaged.
+    pub fn parse(data: &'a [u8]) -> Result<Self, ElfError> {
+        let file = read(data)?;
+        file.require_cuda()?;
+        let sm = architecture(&file)?;
+        let symbols = file.symbols()?;
+        let mut functions = functions(&file, &symbols, sm)?;
+        let by_name: HashMap<&str, usize> =
+            functions.iter().enumerate().map(|(index, function)| (function.name, index)).collect();
+        let mut constants = Vec::new();
+        let mut relocations = Vec::new();
+        for section in &file.sections {
+            let name = section.name;
+            let owner = |prefix: &str| name.strip_prefix(prefix).and_then(|rest| by_name.get(rest)).copied();
+            if name == ".nv.info" {
+                shared_attributes(&mut functions, &by_name, &symbols, section)?;
+            } else if let Some(index) = owner(".nv.info.") {
+                own_attributes(&mut functions[index], section)?;
+            } else if let Some(index) = owner(".nv.shared.") {
+                functions[index].shared_bytes = section.size;
+            } else if let Some((bank, rest)) = constant_bank(name) {
+                let bank = ConstantBank { bank, data: section.data.data() };
+                match by_name.get(rest) {
+                    Some(&index) => functions[index].constants.push(bank),
+                    None => constants.push(bank),
+                }
+            } else if section.kind == REL || section.kind == RELA {
+                let found = read_relocations(&file, &symbols, section)?;
+                let target = file.sections.get(section.info as usize).map_or("", |target| target.name);
+                match target.strip_prefix(".text.").and_then(|name| by_name.get(name)) {
+                    Some(&index) => functions[index].relocations.extend(found),
+                    None if target.starts_with(".nv.") => relocations.extend(found),
+                    None => {}
+                }
             }
         }
+        Ok(Self {
+            sm,
+            functions,
+            constants,
+            variables: variables(&file, &symbols),
+            global_bytes: file.section(".nv.global").map_or(0, |section| section.size),
+            global_init: file.section(".nv.global.init").map_or(&[], |section| section.data.data()),
+            relocations,
+        })
     }
-    Ok(Cubin {
-        sm,
-        functions,
-        constants,
-        variables: variables(&file, &symbols),
-        global_bytes: file.section(".nv.global").map_or(0, |section| section.size),
-        global_init: file.section(".nv.global.init").map_or(&[], |section| section.data.data()),
-        relocations,
-    })
 }
 
-/// The architecture: its place in the flags depends on the version of the ABI.
+/// The architecture; its position in the flags depends on the version of the ABI.
 fn architecture(file: &File) -> Result<u8, ElfError> {
     let sm = if file.abi >= 65 { file.flags >> 8 & 0xff } else { file.flags & 0xff };
     if KNOWN.contains(&sm) { Ok(sm as u8) } else { fail(48, Problem::Architecture(sm)) }
 }
 
-/// `.nv.constant3` or `.nv.constant0.kernel`: bank and rest.
+/// Bank and remaining name of `.nv.constant3` or `.nv.constant0.kernel`.
 fn constant_bank(name: &str) -> Option<(u8, &str)> {
     let rest = name.strip_prefix(".nv.constant")?;
     let (number, rest) = rest.split_once('.').unwrap_or((rest, ""));
@@ -144,7 +147,6 @@ fn shared_attributes(
     Ok(())
 }
 
-/// `.nv.info.<function>`.
 fn own_attributes(function: &mut ElfFunction, section: &Section) -> Result<(), ElfError> {
     for attribute in attributes(section.data)? {
         match attribute {
@@ -185,7 +187,7 @@ fn read_relocations<'a>(
                 section: target.name,
                 offset: section.data.u64(at, what)?,
                 kind: match kind {
-                    // Of variables, generic addresses are the addresses.
+                    // The generic address of a variable is its address.
                     0x02 | 0x04 => RelocationKind::Address64,
                     0x38 => RelocationKind::Low32,
                     0x39 => RelocationKind::High32,

@@ -36,6 +36,8 @@ pub struct Latches {
     parts: [u8; LATCHES],
     /// The latches of partition 0.
     every_partition: u64,
+    /// The latches of pipe 0.
+    first_pipe: u64,
     of_memory: u64,
 }
 
@@ -67,6 +69,7 @@ impl Latches {
             partitions,
             pipes: std::array::from_fn(|l| Pipe((l / partitions) as u8)),
             parts: std::array::from_fn(|l| (l % partitions) as u8),
+            first_pipe: (1 << partitions) - 1,
             of_memory: ((1 << partitions) - 1) << (Pipe::MEM.index() * partitions),
             every_partition: (0..Pipe::COUNT).fold(0, |mask, p| mask | 1 << (p * partitions)),
         }
@@ -195,10 +198,16 @@ impl Latches {
         self.of_memory
     }
 
+    /// All latches of the pipe of `latch`, one bit each.
+    #[inline]
+    pub fn of_same_pipe(&self, latch: LatchId) -> u64 {
+        self.first_pipe << (usize::from(latch) - usize::from(self.parts[latch as usize % LATCHES])) % LATCHES
+    }
+
     /// All latches of a pipe, one bit each.
     #[inline]
     pub fn of_pipe(&self, pipe: Pipe) -> u64 {
-        ((1 << self.partitions) - 1) << (pipe.index() * self.partitions)
+        self.first_pipe << (pipe.index() * self.partitions)
     }
 }
 

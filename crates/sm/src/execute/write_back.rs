@@ -84,7 +84,6 @@ impl<D: CoreDesign, O: Observer> WriteBack<'_, D, O> {
         let (warp, mem, group) = (flight.warp, flight.mem, flight.group);
         operands.written_back(policy, &state.slab, id, state.partition_of(warp));
         tick.observer.written_back(tick.now, Seen { id, window });
-        state.pending.insert(warp);
         if let Some(Access::Atomic | Access::Reduction) = mem.map(|m| m.access) {
             state.end_atomic(id);
         }

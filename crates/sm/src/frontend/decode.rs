@@ -43,7 +43,6 @@ impl<S: WarpStream> Decode<S> {
     ) -> Result<(), Box<Fault>> {
         while let Some((warp, count)) = w.fetch.take_resumed().or_else(|| w.fetch.take_packet()) {
             w.state.wake_up.moved();
-            w.state.pending.insert(warp);
             self.decode_packet(shared, w, warp, count)?;
         }
         Ok(())
@@ -58,7 +57,7 @@ impl<S: WarpStream> Decode<S> {
         warp: WarpSlot,
         count: u8,
     ) -> Result<(), Box<Fault>> {
-        let mut next = self.stream.next_pc(warp);
+        let mut next = w.fetch.next_pc(warp);
         for left in (0..count).rev() {
             let Some(pc) = next else { break };
             let id = self.execute(shared, w, warp, pc)?;
@@ -110,6 +109,7 @@ impl<D: CoreDesign, O> DecodeWires<'_, D, O> {
         let flight = state.slab.get(id);
         let (warp, control, mask) = (flight.warp, flight.control, flight.mask);
         let dynamic = state.slab.dynamic(id);
+        self.fetch.set_next_pc(warp, dynamic.next_pc);
         let Some(next) = dynamic.next_pc else {
             state.warps.decoded.insert(warp);
             return None;

@@ -19,9 +19,10 @@ use crate::observe::observer::Observer;
 use crate::spec::CoreSpec;
 use crate::state::{State, Tick};
 use crate::wake_up::Timer;
+use crate::warps::PerWarp;
 use crate::warps::mask::WarpMask;
 use config::BranchFetch;
-use isa::{Pc, WarpSlot, WarpStream};
+use isa::{Pc, WarpSlot};
 use kit::Cycle;
 use mem::cache::CacheOutcome;
 use mem::{Cache, Request, RequestKind};
@@ -32,7 +33,7 @@ const CODE_BASE: u64 = 1 << 43;
 
 /// The fetch stage's state.
 #[derive(Debug)]
-pub struct Fetch<M> {
+pub struct Fetch<M: WarpMask> {
     /// Absent if every fetch hits.
     pub icache: Option<Cache>,
     /// What was fetched for the next decode: a warp and the number of its instructions.
@@ -53,6 +54,8 @@ pub struct Fetch<M> {
     left_at_barrier: Box<[u8]>,
     /// Warps released from a barrier with instructions held back.
     resumed: M,
+    /// The next instruction of each warp; none once all of them are decoded.
+    next: PerWarp<Option<Pc>, M>,
     per_fetch: u8,
     /// How decode continues after a change of control flow.
     pub branches: BranchFetch,
@@ -77,10 +80,23 @@ impl<M: WarpMask> Fetch<M> {
             at_barrier: M::NONE,
             left_at_barrier: vec![0; warps].into(),
             resumed: M::NONE,
+            next: PerWarp::new(None),
             per_fetch: spec.sm.frontend.instructions_per_fetch as u8,
             branches,
             may_send: false,
         }
+    }
+
+    /// The next instruction of `warp` to decode.
+    #[inline]
+    pub fn next_pc(&self, warp: WarpSlot) -> Option<Pc> {
+        self.next[warp.index()]
+    }
+
+    /// Decode of `warp` has come to `pc`, or begins there.
+    #[inline]
+    pub fn set_next_pc(&mut self, warp: WarpSlot, pc: Option<Pc>) {
+        self.next[warp.index()] = pc;
     }
 
     /// Warps waiting for the instruction cache.
@@ -155,13 +171,7 @@ impl<M: WarpMask> Fetch<M> {
     /// Fetches for one warp, if the latch is free and a warp has room for a fetch. `room` are the warps
     /// whose buffers have.
     #[inline(always)]
-    pub fn step<S: WarpStream, O: Observer>(
-        &mut self,
-        tick: &mut Tick<'_, O>,
-        state: &mut State<M>,
-        stream: &S,
-        room: M,
-    ) {
+    pub fn step<O: Observer>(&mut self, tick: &mut Tick<'_, O>, state: &mut State<M>, room: M) {
         if self.packet.is_some() {
             return;
         }
@@ -175,7 +185,7 @@ impl<M: WarpMask> Fetch<M> {
         let held = self.missing | self.at_branch | self.at_barrier | self.resumed | state.warps.decoded;
         let wanting = state.warps.resident & room & !held;
         let Some(warp) = wanting.next_after(self.last) else { return };
-        let Some(pc) = stream.next_pc(warp) else {
+        let Some(pc) = self.next[warp.index()] else {
             state.warps.decoded.insert(warp);
             return;
         };
@@ -189,6 +199,7 @@ impl<M: WarpMask> Fetch<M> {
     }
 
     /// Looks the instruction at `pc` up in the instruction cache; true on a hit.
+    #[inline(always)]
     fn look_up<O: Observer>(&mut self, tick: &mut Tick<'_, O>, state: &mut State<M>, warp: WarpSlot, pc: Pc) -> bool {
         let Some(icache) = &mut self.icache else { return true };
         let program = &tick.kernels[state.warps.kernel[warp.index()].index()].code.program;

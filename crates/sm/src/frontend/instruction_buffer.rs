@@ -1,14 +1,15 @@
-//! Per-warp instruction buffers: a short queue for each warp.
+//! Instruction buffers: a short queue for each warp.
 
 use crate::inflight::InstId;
-use crate::issue::policy::{Each, Structure};
+use crate::spec::CoreSpec;
 use crate::warps::PerWarp;
 use crate::warps::mask::WarpMask;
+use energy::{Each, Structure};
 use isa::WarpSlot;
 
 /// The queues of all warps, in one array.
 #[derive(Debug)]
-pub struct InstructionBuffer<M: WarpMask> {
+pub struct InstructionBuffer<M: WarpMask = u64> {
     /// A ring of `stride` places, a power of two, for each warp.
     entries: Box<[InstId]>,
     stride: usize,
@@ -18,7 +19,7 @@ pub struct InstructionBuffer<M: WarpMask> {
     room: M,
 }
 
-/// Where the queue of a warp stands.
+/// The queue of a warp in its ring.
 #[derive(Clone, Copy, Debug)]
 struct Queue {
     /// The oldest, if it is not empty.
@@ -29,8 +30,9 @@ struct Queue {
 }
 
 impl<M: WarpMask> InstructionBuffer<M> {
-    /// Empty queues of `capacity` entries for `warps` warps, filled `per_fetch` at a time.
-    pub fn new(warps: usize, capacity: u32, per_fetch: u32) -> Self {
+    /// Empty queues of `capacity` entries, 128 at most, for the warps of an SM of `spec`.
+    pub fn new(spec: &CoreSpec, capacity: u32) -> Self {
+        let (warps, per_fetch) = (spec.sm.max_warps as usize, spec.sm.frontend.instructions_per_fetch);
         let stride = (capacity as usize).next_power_of_two();
         Self {
             entries: vec![InstId(0); warps * stride].into(),
@@ -59,6 +61,24 @@ impl<M: WarpMask> InstructionBuffer<M> {
     pub fn front(&self, warp: WarpSlot) -> Option<InstId> {
         let queue = self.queues[warp.index()];
         (queue.len > 0).then_some(queue.head)
+    }
+
+    /// The instruction of `warp` that `place` older ones precede.
+    #[inline]
+    pub fn get(&self, warp: WarpSlot, place: u8) -> Option<InstId> {
+        let queue = self.queues[warp.index()];
+        (place < queue.len).then(|| self.entries[self.at(warp.index(), queue.first.wrapping_add(place))])
+    }
+
+    /// Takes the instruction of `warp` that `place` older ones precede; there is one.
+    pub fn remove(&mut self, warp: WarpSlot, place: u8) {
+        let (w, first) = (warp.index(), self.queues[warp.index()].first);
+        debug_assert!(place < self.queues[w].len);
+        for younger in (1..=place).rev() {
+            let (to, from) = (self.at(w, first.wrapping_add(younger)), self.at(w, first.wrapping_add(younger - 1)));
+            self.entries[to] = self.entries[from];
+        }
+        self.pop(warp);
     }
 
     /// Adds the youngest instruction of `warp`; there is room.
@@ -93,7 +113,8 @@ impl<M: WarpMask> InstructionBuffer<M> {
     }
 
     /// As hardware: a valid bit, a 64-bit instruction and its 32-lane mask.
-    pub fn structure(&self, warps: usize) -> Structure {
+    pub fn structure(&self) -> Structure {
+        let warps = self.entries.len() / self.stride;
         Structure::new("instruction buffer", warps, self.capacity.into(), 1 + 64 + 32)
             .ports(1, self.per_fetch.into())
             .read(Each::Instruction.times(1))

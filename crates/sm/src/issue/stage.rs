@@ -85,10 +85,7 @@ impl<D: CoreDesign> IssueStage<D> {
     #[inline(always)]
     pub fn has_work(&mut self, now: Cycle, kernels: &[ResidentKernel], state: &mut State<MaskOf<D>>) -> bool {
         let window = Window { slab: &state.slab, kernels };
-        if self.policy.tick(now, window, &mut state.wake_up) {
-            state.dirty = MaskOf::<D>::ALL;
-        }
-        state.dirty |= self.policy.take_changed(std::mem::take(&mut state.pending));
+        state.dirty |= self.policy.tick(now, window, &mut state.wake_up);
         !state.dirty.is_empty()
     }
 
@@ -143,12 +140,12 @@ impl<D: CoreDesign> IssueStage<D> {
         let view = View {
             live: warps.resident & !warps.exited & mine,
             held: warps.held() & mine,
-            long_waits: self.policy.stalls().of(Stall::RawMemory) & mine,
+            long_waits: self.policy.candidates().stalls.of(Stall::RawMemory) & mine,
             warps,
         };
         let considered = self.schedulers[scheduler].considered(&view);
         let full = w.id_oc.full_pipes(partition);
-        let ready = self.policy.ready().outside(full) & considered & !view.held;
+        let ready = self.policy.candidates().ready.outside(full) & considered & !view.held;
         if ready.is_empty() {
             let warps = if considered.is_empty() { warps.resident & mine } else { considered };
             let stall = self.why(warps, partition, w.state, w.fetch, w.operands);
@@ -156,7 +153,7 @@ impl<D: CoreDesign> IssueStage<D> {
             self.stall_slots(w, scheduler, 0, stall);
             return;
         }
-        let first = ready & self.policy.first();
+        let first = ready & self.policy.candidates().first;
         let warp = self.schedulers[scheduler].choose(if first.is_empty() { ready } else { first }, &view);
         self.issue_warp(w, scheduler, warp, PipeSet::ALL.except(full));
     }
@@ -194,7 +191,7 @@ impl<D: CoreDesign> IssueStage<D> {
         let partition = w.state.spec.partition(scheduler);
         let only = MaskOf::<D>::of(warp);
         for slot in 1..width {
-            let mut open = self.policy.ready().pipes_of(only).except(w.id_oc.full_pipes(partition));
+            let mut open = self.policy.candidates().ready.pipes_of(only).except(w.id_oc.full_pipes(partition));
             let room = open.contains(pipe);
             if different {
                 open = open.without(pipe);
@@ -282,7 +279,7 @@ impl<D: CoreDesign> IssueStage<D> {
         let w = &state.warps;
         let free = warps & !w.held();
         // A ready candidate that did not issue found its latch full.
-        let blocked = self.policy.ready().pipes_of(free);
+        let blocked = self.policy.candidates().ready.pipes_of(free);
         if blocked.0 != 0 {
             return if operands.is_full(partition) {
                 Stall::CollectorFull
@@ -294,7 +291,7 @@ impl<D: CoreDesign> IssueStage<D> {
                 Stall::CollectorFull
             };
         }
-        if let Some(hazard) = self.policy.stalls().first(free) {
+        if let Some(hazard) = self.policy.candidates().stalls.first(free) {
             return hazard;
         }
         let empty = [

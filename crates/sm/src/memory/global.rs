@@ -214,6 +214,7 @@ impl LoadStoreUnit {
 
     /// Transactions go to the L1's look-up queues, in order, as many as find their bank free. True
     /// if none is left.
+    #[inline(always)]
     pub(super) fn go_on_l1<M: WarpMask>(&mut self, state: &mut State<M>, now: Cycle, mut dispatch: Dispatch) -> bool {
         let mut done = dispatch.sent == self.transactions.len();
         while !done {
@@ -232,6 +233,7 @@ impl LoadStoreUnit {
     }
 
     /// One transaction goes to the memory system. True if none is left.
+    #[inline(always)]
     pub(super) fn go_on_bypass<M: WarpMask>(
         &mut self,
         state: &mut State<M>,
@@ -255,7 +257,7 @@ impl LoadStoreUnit {
     }
 
     /// Each bank looks its front access up, if that has waited out the latency.
-    #[inline]
+    #[inline(always)]
     pub(super) fn look_up_l1<D: CoreDesign, O: Observer>(&mut self, wb: &mut WriteBack<'_, D, O>) {
         let now = wb.tick.now;
         let Some(l1) = &mut self.l1 else { return };
@@ -271,6 +273,7 @@ impl LoadStoreUnit {
         }
     }
 
+    #[inline(always)]
     fn look_up_bank<D: CoreDesign, O: Observer>(&mut self, wb: &mut WriteBack<'_, D, O>, bank: usize) {
         let now = wb.tick.now;
         let l1 = self.l1.as_mut().expect("a bank of L1");

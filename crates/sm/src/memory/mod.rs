@@ -116,7 +116,7 @@ pub struct LoadStoreUnit {
 }
 
 /// What the load/store unit is connected to, beside what an instruction's end is.
-pub(crate) struct MemoryWires<'a, M> {
+pub(crate) struct MemoryWires<'a, M: WarpMask> {
     pub port: &'a mut Port,
     pub oc_ex: &'a mut Latches,
     pub fetch: &'a mut Fetch<M>,
@@ -404,7 +404,7 @@ impl LoadStoreUnit {
     }
 
     /// The instruction in the dispatch register goes on as far as it can.
-    #[inline]
+    #[inline(always)]
     fn go_on<D: CoreDesign, O: Observer>(&mut self, wb: &mut WriteBack<'_, D, O>, dispatch: Dispatch, port: &mut Port) {
         let now = wb.tick.now;
         if dispatch.ready_at > now {
@@ -431,6 +431,7 @@ impl LoadStoreUnit {
     }
 
     /// The oldest instruction in OC_EX comes into the dispatch register.
+    #[inline(always)]
     fn accept_access<D: CoreDesign, O: Observer>(&mut self, wb: &mut WriteBack<'_, D, O>, oc_ex: &mut Latches) {
         let now = wb.tick.now;
         let latch = oc_ex.oldest(oc_ex.occupied() & oc_ex.of_memory());
@@ -462,6 +463,7 @@ impl LoadStoreUnit {
     }
 
     /// Where an access goes.
+    #[inline(always)]
     fn route<M: WarpMask>(&self, state: &State<M>, id: InstId) -> Route {
         let (flight, dynamic) = (state.slab.get(id), state.slab.dynamic(id));
         let Some(mem) = flight.mem else { return Route::None };
@@ -481,6 +483,7 @@ impl LoadStoreUnit {
         }
     }
 
+    #[inline(always)]
     fn route_by_l1(&self, spec: &CoreSpec, mem: isa::MemAccess, local: bool) -> Route {
         let atomic = matches!(mem.access, Access::Atomic | Access::Reduction);
         let past_l1 = matches!(mem.cache, isa::CacheOp::L2 | isa::CacheOp::Volatile) && !local;

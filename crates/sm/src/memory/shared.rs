@@ -54,6 +54,7 @@ impl SharedPipe {
 
 impl LoadStoreUnit {
     /// An access to shared memory enters the dispatch register: conflicts keep it there.
+    #[inline(always)]
     pub(super) fn begin_shared<M: WarpMask>(&mut self, state: &mut State<M>, now: Cycle, id: InstId) {
         let shared = &state.spec.sm.shared;
         let addresses = &state.slab.dynamic(id).addresses;
@@ -65,6 +66,7 @@ impl LoadStoreUnit {
     }
 
     /// Its conflicts resolved, it enters the pipe if it has a result. True if it has gone.
+    #[inline(always)]
     pub(super) fn go_on_shared<M: WarpMask>(&mut self, state: &mut State<M>, now: Cycle, dispatch: Dispatch) -> bool {
         if dispatch.is_store {
             return true;

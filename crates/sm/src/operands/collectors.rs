@@ -20,9 +20,9 @@
 //!   with which one sub-core's pace can keep another's instruction in its collector indefinitely.
 
 use super::gpgpu_sim_order::PortOrder;
-use super::pool::{Collector, Pool};
+use super::pool::{Collector, Pool, of_the_pool};
 use super::read_guard::Guard;
-use super::{Collected, Hooks, Mask, OperandStage, PARTITIONS, RegisterBanks, Wires, low};
+use super::{Hooks, Mask, OperandStage, PARTITIONS, RegisterBanks, Wires, low};
 use crate::execute::latches::LatchId;
 use crate::inflight::Stage;
 use crate::issue::policy::IssuePolicy;
@@ -50,16 +50,23 @@ impl Default for CollectorRules {
 /// The collectors of the GPU description over the register banks.
 #[derive(Debug)]
 pub struct Collectors {
-    pub(super) pool: Pool,
+    pool: Pool,
     /// Of each partition, those that take instructions of the vector pipes, and those for the pipe of a
     /// layer over the stage.
     kinds: [[Mask; 2]; PARTITIONS],
     /// A layer over the stage settles a [`Route`](super::Route) for each instruction.
     routed: bool,
-    pub(super) keeps_memory_order: bool,
-    pub(super) guard: Guard,
+    kept: Kept,
     /// The order of GPGPU-Sim's ports, instead of turns.
-    pub(super) port_order: Option<Box<PortOrder>>,
+    port_order: Option<Box<PortOrder>>,
+}
+
+/// What collectors keep in order among the instructions of a warp: [`CollectorRules`], and the guard of a
+/// layer over the stage.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Kept {
+    pub memory_order: bool,
+    pub guard: Guard,
 }
 
 impl Collectors {
@@ -77,13 +84,23 @@ impl Collectors {
             pool: Pool::new(spec, each, |p| vector(p) | layer(p)),
             kinds: std::array::from_fn(kinds),
             routed,
-            keeps_memory_order: rules.keeps_memory_order,
-            guard: match rules.guards_reads {
-                true => Guard::All,
-                false if routed => Guard::Routed,
-                false => Guard::None,
+            kept: Kept {
+                memory_order: rules.keeps_memory_order,
+                guard: match rules.guards_reads {
+                    true => Guard::All,
+                    false if routed => Guard::Routed,
+                    false => Guard::None,
+                },
             },
             port_order: spec.options.collectors_as_gpgpu_sim.then(|| Box::new(PortOrder::new(spec, each))),
+        }
+    }
+
+    /// One cycle, partition by partition.
+    fn step_in_turns<P: IssuePolicy, O: Observer>(&mut self, wires: &mut Wires<'_>, hooks: &mut Hooks<'_, P, O>) {
+        for partition in set_bits(self.pool.awake.into()) {
+            let moved = self.step_partition(partition, wires, hooks);
+            hooks.done.touched |= u8::from(moved) << partition;
         }
     }
 
@@ -147,21 +164,6 @@ impl Collectors {
         moved
     }
 
-    /// Whether collector `c` holds a memory access of whose warp an access that issued before is in
-    /// another collector.
-    #[inline]
-    pub(super) fn would_overtake(&self, c: u32, wires: &Wires<'_>) -> bool {
-        let pool = &self.pool;
-        let Collector { inst, latch, .. } = pool.collectors[c as usize % 64];
-        let me = wires.slab.get(inst);
-        let is_older = |other: &Collector| {
-            let other = wires.slab.get(other.inst);
-            other.warp == me.warp && other.mem.is_some() && other.issue_order() < me.issue_order()
-        };
-        let mine = pool.of_partition[usize::from(latch) % pool.partitions % PARTITIONS];
-        me.mem.is_some() && set_bits(mine & !pool.free).any(|o| is_older(&pool.collectors[o % 64]))
-    }
-
     /// Sends collected instructions of a partition on, in turn after the last one sent.
     #[inline]
     fn dispatch<P: IssuePolicy, O: Observer>(
@@ -172,8 +174,8 @@ impl Collectors {
     ) -> bool {
         let mut moved = false;
         let mut candidates = self.pool.ready & !self.pool.blocked & self.pool.of_partition[partition % PARTITIONS];
-        if self.guard.any() && self.pool.banks.any_read_waits_in(partition) {
-            candidates = self.guard.may_leave_of(candidates, partition, &self.pool, wires.window());
+        if self.kept.guard.any() && self.pool.banks.any_read_waits_in(partition) {
+            candidates = self.kept.guard.may_leave_of(candidates, partition, &self.pool, wires.window());
         }
         let after_last = Mask::MAX << 1 << self.pool.last[partition % PARTITIONS];
         let mut ports = self.pool.out_ports;
@@ -186,7 +188,7 @@ impl Collectors {
                 self.pool.blocked |= 1 << c;
                 continue;
             }
-            if self.keeps_memory_order && self.would_overtake(c, wires) {
+            if self.kept.memory_order && self.pool.would_overtake(c, wires.slab) {
                 continue;
             }
             wires.oc_ex.push(latch, inst, wires.slab.get(inst).issue_order());
@@ -196,7 +198,7 @@ impl Collectors {
             ports -= 1;
             moved = true;
             wires.slab.get_mut(inst).stage = Stage::Dispatched;
-            hooks.operands_read(wires.slab, inst);
+            hooks.operands_read(wires.window(), inst);
         }
         moved
     }
@@ -235,8 +237,8 @@ impl Collectors {
             hooks.done.reads -= wires.slab.route(inst).skipped.count_ones();
         }
         wires.slab.get_mut(inst).stage = Stage::Collecting;
-        hooks.collecting(wires.slab, inst, 0);
-        hooks.collected(wires.slab, inst);
+        hooks.collecting(wires.window(), inst, 0);
+        hooks.collected(wires.window(), inst);
         if reads == 0 {
             self.pool.ready |= bit;
             return Some(0);
@@ -267,8 +269,8 @@ impl Collectors {
                     }
                     break;
                 }
-                if self.guard.any()
-                    && self.guard.covers(wires.slab.get(inst))
+                if self.kept.guard.any()
+                    && self.kept.guard.covers(wires.slab.get(inst))
                     && Guard::must_wait(latch, partition, wires)
                 {
                     break;
@@ -292,43 +294,14 @@ impl Collectors {
 }
 
 impl<P: IssuePolicy> OperandStage<P> for Collectors {
-    fn step<O: Observer>(&mut self, wires: &mut Wires<'_>, hooks: &mut Hooks<'_, P, O>) -> Collected {
-        if self.port_order.is_some() {
-            self.step_together(wires, hooks);
-            return hooks.done;
+    #[inline(always)]
+    fn step<O: Observer>(&mut self, wires: &mut Wires<'_>, hooks: &mut Hooks<'_, P, O>) {
+        match &mut self.port_order {
+            None => self.step_in_turns(wires, hooks),
+            Some(order) => order.step(&mut self.pool, self.kept, wires, hooks),
         }
-        let mut awake = self.pool.awake;
-        while awake != 0 {
-            let partition = awake.trailing_zeros() as usize;
-            awake &= awake - 1;
-            let moved = self.step_partition(partition, wires, hooks);
-            hooks.done.touched |= u8::from(moved) << partition;
-        }
-        self.pool.banks.written = 0;
-        hooks.done
+        self.pool.banks.end_cycle();
     }
 
-    #[inline]
-    fn banks(&mut self) -> &mut RegisterBanks {
-        &mut self.pool.banks
-    }
-
-    #[inline]
-    fn is_stuck(&self) -> bool {
-        self.pool.awake == 0
-    }
-
-    #[inline]
-    fn wake(&mut self, partition: usize) {
-        self.pool.wake(partition);
-    }
-
-    #[inline]
-    fn latches_freed(&mut self, partitions: u8) {
-        self.pool.latches_freed(partitions);
-    }
-
-    fn any_waits_for_unit(&self, partition: usize) -> bool {
-        self.pool.any_waits_for_unit(partition)
-    }
+    of_the_pool!();
 }

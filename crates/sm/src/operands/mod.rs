@@ -32,7 +32,6 @@ use crate::inflight::{InstId, Slab, Window};
 use crate::issue::policy::IssuePolicy;
 use crate::kernel::ResidentKernel;
 use crate::observe::observer::{Observer, Seen};
-use crate::warps::mask::WarpMask;
 use kit::Cycle;
 
 /// One bit per collector, or per bank.
@@ -84,11 +83,8 @@ pub struct Hooks<'a, P: IssuePolicy, O> {
     /// The issue design.
     pub policy: &'a mut P,
     pub(crate) observer: &'a mut O,
-    /// Warps of which the issue design has heard.
-    pub(crate) pending: &'a mut P::Mask,
     /// Registers read by lanes.
     pub(crate) lane_reads: &'a mut u64,
-    pub(crate) kernels: &'a [ResidentKernel],
     pub(crate) now: Cycle,
     /// What the stage has done in this cycle.
     pub done: Collected,
@@ -98,29 +94,27 @@ impl<P: IssuePolicy, O: Observer> Hooks<'_, P, O> {
     /// `id` has a collector, where it awaits the sources `awaited` (by place, one bit each) and reads the
     /// others.
     #[inline]
-    pub fn collecting(&mut self, slab: &Slab, id: InstId, awaited: u64) {
+    pub fn collecting(&mut self, window: Window<'_>, id: InstId, awaited: u64) {
         if awaited != 0 {
             // Counted when it issued. Sources in the register file come first.
-            let flight = slab.get(id);
+            let flight = window.inst(id);
             let sources = flight.vector_srcs.into();
             let saved = (awaited & !u64::MAX.checked_shl(sources).unwrap_or(0)).count_ones();
             *self.lane_reads -= u64::from(saved * flight.mask.count_ones());
         }
-        self.observer.collecting(self.now, Seen { id, window: Window { slab, kernels: self.kernels } }, awaited);
+        self.observer.collecting(self.now, Seen { id, window }, awaited);
     }
 
     /// The last register read of `id` is served.
     #[inline]
-    pub fn collected(&mut self, slab: &Slab, id: InstId) {
-        self.observer.collected(self.now, Seen { id, window: Window { slab, kernels: self.kernels } });
+    pub fn collected(&mut self, window: Window<'_>, id: InstId) {
+        self.observer.collected(self.now, Seen { id, window });
     }
 
     /// `id` has its operands and leaves.
     #[inline]
-    pub fn operands_read(&mut self, slab: &Slab, id: InstId) {
-        let window = Window { slab, kernels: self.kernels };
+    pub fn operands_read(&mut self, window: Window<'_>, id: InstId) {
         self.policy.on_operands_read(window, id);
-        self.pending.insert(slab.get(id).warp);
         self.observer.operands_read(self.now, Seen { id, window });
     }
 }
@@ -128,8 +122,9 @@ impl<P: IssuePolicy, O: Observer> Hooks<'_, P, O> {
 /// Where issued instructions get their operands, in a core whose issue design is `P`. Partitions are the
 /// parts into which sub-cores split it.
 pub trait OperandStage<P: IssuePolicy> {
-    /// One cycle: instructions come from ID_OC, read their registers, and leave to OC_EX.
-    fn step<O: Observer>(&mut self, wires: &mut Wires<'_>, hooks: &mut Hooks<'_, P, O>) -> Collected;
+    /// One cycle: instructions come from ID_OC, read their registers, and leave to OC_EX. What it has done
+    /// goes into [`Hooks::done`].
+    fn step<O: Observer>(&mut self, wires: &mut Wires<'_>, hooks: &mut Hooks<'_, P, O>);
 
     /// The register banks.
     fn banks(&mut self) -> &mut RegisterBanks;

@@ -3,7 +3,7 @@
 
 use super::{Hooks, Mask, PARTITIONS, RegisterBanks, Route, Wires};
 use crate::execute::latches::LatchId;
-use crate::inflight::{InstId, Stage};
+use crate::inflight::{InstId, Slab, Stage};
 use crate::issue::policy::IssuePolicy;
 use crate::observe::observer::Observer;
 use crate::spec::CoreSpec;
@@ -30,6 +30,36 @@ impl Collector {
         Self { inst, outstanding: 0, awaited: 0, latch }
     }
 }
+
+/// What an operand stage over a `pool` says of itself by its pool.
+macro_rules! of_the_pool {
+    () => {
+        #[inline]
+        fn banks(&mut self) -> &mut RegisterBanks {
+            &mut self.pool.banks
+        }
+
+        #[inline]
+        fn is_stuck(&self) -> bool {
+            self.pool.awake == 0
+        }
+
+        #[inline]
+        fn wake(&mut self, partition: usize) {
+            self.pool.awake |= 1 << partition;
+        }
+
+        #[inline]
+        fn latches_freed(&mut self, partitions: u8) {
+            self.pool.latches_freed(partitions);
+        }
+
+        fn any_waits_for_unit(&self, partition: usize) -> bool {
+            self.pool.any_waits_for_unit(partition)
+        }
+    };
+}
+pub(super) use of_the_pool;
 
 /// Up to 64 collectors, split among the partitions.
 #[derive(Debug)]
@@ -75,12 +105,6 @@ impl Pool {
         }
     }
 
-    /// An instruction has come into an issue latch of `partition`.
-    #[inline]
-    pub fn wake(&mut self, partition: usize) {
-        self.awake |= 1 << partition;
-    }
-
     /// Instructions have left dispatch latches of `partitions`, one bit each: that moves only the
     /// collectors that have their operands.
     #[inline]
@@ -99,6 +123,20 @@ impl Pool {
         self.ready & self.of_partition[partition % PARTITIONS] != 0
     }
 
+    /// Whether collector `c` holds a memory access of whose warp an access that issued before is in
+    /// another collector.
+    #[inline]
+    pub fn would_overtake(&self, c: u32, slab: &Slab) -> bool {
+        let Collector { inst, latch, .. } = self.collectors[c as usize % 64];
+        let me = slab.get(inst);
+        let is_older = |other: &Collector| {
+            let other = slab.get(other.inst);
+            other.warp == me.warp && other.mem.is_some() && other.issue_order() < me.issue_order()
+        };
+        let mine = self.of_partition[usize::from(latch) % self.partitions % PARTITIONS];
+        me.mem.is_some() && set_bits(mine & !self.free).any(|o| is_older(&self.collectors[o % 64]))
+    }
+
     /// Each of `banks` serves its oldest read.
     #[inline(never)]
     pub fn serve_reads<P: IssuePolicy, O: Observer>(
@@ -115,7 +153,7 @@ impl Pool {
             collector.outstanding -= 1;
             self.ready |= u64::from(collector.outstanding == 0 && collector.awaited == 0) << (c % 64);
             if collector.outstanding == 0 {
-                hooks.collected(wires.slab, collector.inst);
+                hooks.collected(wires.window(), collector.inst);
             }
         }
     }
@@ -143,9 +181,9 @@ impl Pool {
         if route.copied != 0 {
             self.copy((c, partition), flight.warp, route, operands.dsts(&kernel.code));
         }
-        hooks.collecting(slab, place.inst, awaited);
+        hooks.collecting(wires.window(), place.inst, awaited);
         if self.collectors[c as usize % 64].outstanding == 0 {
-            hooks.collected(slab, place.inst);
+            hooks.collected(wires.window(), place.inst);
         }
     }
 

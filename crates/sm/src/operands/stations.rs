@@ -10,8 +10,8 @@
 //! - **Free.** A station is its instruction's until the result is broadcast; one without a result gives
 //!   it up when it leaves.
 
-use super::pool::{Collector, Pool};
-use super::{Collected, Hooks, Mask, OperandStage, PARTITIONS, RegisterBanks, Wires, low};
+use super::pool::{Collector, Pool, of_the_pool};
+use super::{Hooks, Mask, OperandStage, PARTITIONS, RegisterBanks, Wires, low};
 use crate::inflight::{InFlight, InstId, Slab, Stage, Window};
 use crate::issue::policy::IssuePolicy;
 use crate::observe::observer::Observer;
@@ -170,7 +170,7 @@ impl ReservationStations {
             let flight = wires.slab.get_mut(inst);
             flight.stage = Stage::Dispatched;
             *if flight.dsts == 0 { &mut self.pool.free } else { &mut self.sent } |= 1 << c;
-            hooks.operands_read(wires.slab, inst);
+            hooks.operands_read(wires.window(), inst);
         }
         moved
     }
@@ -229,7 +229,7 @@ impl ReservationStations {
 }
 
 impl<P: FeedsStations> OperandStage<P> for ReservationStations {
-    fn step<O: Observer>(&mut self, wires: &mut Wires<'_>, hooks: &mut Hooks<'_, P, O>) -> Collected {
+    fn step<O: Observer>(&mut self, wires: &mut Wires<'_>, hooks: &mut Hooks<'_, P, O>) {
         for partition in set_bits(self.pool.awake.into()) {
             let moved = self.step_partition(partition, wires, hooks);
             hooks.done.touched |= u8::from(moved) << partition;
@@ -238,29 +238,10 @@ impl<P: FeedsStations> OperandStage<P> for ReservationStations {
                 self.pool.awake &= !(1 << partition);
             }
         }
-        self.pool.banks.written = 0;
-        hooks.done
+        self.pool.banks.end_cycle();
     }
 
-    #[inline]
-    fn banks(&mut self) -> &mut RegisterBanks {
-        &mut self.pool.banks
-    }
-
-    #[inline]
-    fn is_stuck(&self) -> bool {
-        self.pool.awake == 0
-    }
-
-    #[inline]
-    fn wake(&mut self, partition: usize) {
-        self.pool.wake(partition);
-    }
-
-    #[inline]
-    fn latches_freed(&mut self, partitions: u8) {
-        self.pool.latches_freed(partitions);
-    }
+    of_the_pool!();
 
     #[inline]
     fn written_back(&mut self, policy: &mut P, slab: &Slab, id: InstId, partition: usize) {
@@ -272,10 +253,6 @@ impl<P: FeedsStations> OperandStage<P> for ReservationStations {
         if micro.dsts > 0 {
             self.release(partition, *station);
         }
-    }
-
-    fn any_waits_for_unit(&self, partition: usize) -> bool {
-        self.pool.any_waits_for_unit(partition)
     }
 
     /// Whether instructions of memory, or the others, find no station free.

@@ -4,6 +4,7 @@
 mod asynccopy;
 mod backprop;
 mod bfs;
+mod bitonic;
 mod btree;
 mod gaussian;
 mod hashtable;
@@ -56,6 +57,7 @@ pub static ALL: &[Workload] = &[
     hashtable::WORKLOAD,
     imagefilter::WORKLOAD,
     spmv::WORKLOAD,
+    bitonic::WORKLOAD,
 ];
 
 /// The workload called `name`.

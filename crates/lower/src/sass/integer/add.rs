@@ -1,4 +1,4 @@
-//! Sums: `IADD3`, `LEA`, and what of `IMAD` is one.
+//! Sums: `IADD3`, `LEA`, and the sums of `IMAD`.
 
 use crate::sass::builder::{Builder, Lowered};
 use crate::sass::operand::{has, is_zero, operands, sign_of};
@@ -11,18 +11,18 @@ use sass::decode::{SassInst, SassOperand};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Term {
     value: Reg,
-    /// Negated, or complemented in a sum with carries in.
+    /// Negated; in a sum with carries in, complemented.
     minus: bool,
     zero: bool,
 }
 
 impl Term {
-    /// A value of its own.
+    /// A value that is not an operand.
     pub fn of(value: Reg, minus: bool) -> Self {
         Self { value, minus, zero: false }
     }
 
-    /// Without its sign.
+    /// The value without its sign.
     pub fn value(self) -> Reg {
         self.value
     }
@@ -33,7 +33,7 @@ impl Term {
     }
 }
 
-/// The carries of a sum: predicates that are added, or none; predicates that are set.
+/// The carries of a sum: predicates that are added, if any, and predicates that are set.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Carries {
     pub carry_in: Option<[Pred; 2]>,
@@ -91,8 +91,7 @@ pub(super) fn sum(b: &mut Builder<'_>, d: Reg, operands: &[SassOperand]) -> Lowe
     Ok(())
 }
 
-/// `IADD3`: negation is the literal two's complement, so that `-0` carries; with `.X` it is the one's
-/// complement.
+/// `IADD3`: negation is the two's complement, so that `-0` carries; with `.X` it is the one's complement.
 pub(super) fn iadd3(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, p, q, x, y, z, c, e] = operands(inst)?;
     let terms = [Term::read(b, x)?, Term::read(b, y)?, Term::read(b, z)?];
@@ -103,13 +102,13 @@ pub(super) fn iadd3(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     Ok(())
 }
 
-/// `LEA`: a shifted value plus another one. The sign changes of the first operand apply to the shifted
+/// `LEA`: a shifted value plus another one. The sign modifiers of the first operand apply to the shifted
 /// value.
 pub(super) fn lea(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, p, x, y, high_word, shift, c] = operands(inst)?;
     let SassOperand::Immediate { bits: shift, .. } = shift else { return Err("it has an unknown form".into()) };
     if matches!(inst.form(), 2 | 3 | 7) && shift % 2 == 1 {
-        return Err("an odd shift in this form is not executable: its lowest bit is also a sign's".into());
+        return Err("an odd shift in this form is not executable: its lowest bit is also a sign bit".into());
     }
     let (extended, signed) = (has(inst, "extended"), has(inst, "sign extend"));
     let carry_in = if extended { Some([b.pred(c)?, Carries::NO]) } else { None };
@@ -119,7 +118,7 @@ pub(super) fn lea(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let plain = carry_in.is_none() && carries.carry_out == [Pred::TRUE; 2] && !low.minus && !other.minus;
     let (right, left) = (b.constant(32 - shift as u32), b.constant(shift as u32));
     let single = !has(inst, "high") || signed || is_zero(high_word);
-    // Two operations in one, and the shift alone.
+    // Shift and sum in one operation, and the shift on its own.
     let (both, alone, amount) = match (has(inst, "high"), signed) {
         (false, _) => (Int3::ShlAdd32, Int2::Shl32, left),
         (true, false) => (Int3::ShrAddU32, Int2::ShrU32, right),

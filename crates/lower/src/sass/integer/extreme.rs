@@ -1,9 +1,9 @@
-//! `IMNMX` and Hopper's relatives: the lesser where the predicate holds, else the greater; of words or
-//! of both 16-bit halves.
+//! `IMNMX` and Hopper's variants: the lesser where the predicate holds, otherwise the greater, of words or of
+//! both 16-bit halves.
 //!
-//! `VIMNMX` with predicates gives in them whether the first operand was chosen in the lower and in the
-//! upper half: compiled code has it for `__vibmax_s16x2`, whose flags the CUDA Math API defines as
-//! `a >= b`, and its relatives.
+//! The predicates of `VIMNMX` report whether the first operand was selected in the lower and in the upper
+//! half: compiled code uses it for `__vibmax_s16x2`, whose flags the CUDA Math API defines as `a >= b`, and
+//! similar functions.
 
 use super::add;
 use crate::sass::builder::{Builder, Lowered};
@@ -17,7 +17,7 @@ use sass::decode::{SassInst, SassOp, SassOperand};
 /// One in both halves.
 const ONES: u32 = 0x0001_0001;
 
-/// What is compared.
+/// Type of the comparison.
 #[derive(Clone, Copy, Debug)]
 struct Kind {
     signed: bool,
@@ -81,7 +81,7 @@ pub(super) fn extreme(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     choose(b, kind, p, &values, result);
     if chosen {
         if !kind.halves || relu {
-            return Err("what its predicates are is not published".into());
+            return Err("the meaning of its predicates is not published".into());
         }
         // The destination may be a source.
         let differ = b.scratch(1);
@@ -104,7 +104,7 @@ pub(super) fn extreme(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     Ok(())
 }
 
-/// `d` = the least value where `p` holds, else the greatest.
+/// `d` = the least value where `p` holds, otherwise the greatest.
 fn choose(b: &mut Builder<'_>, kind: Kind, p: Pred, values: &[Reg], d: Reg) {
     let of_all = |b: &mut Builder<'_>, op: Int2, d: Reg| {
         let mut value = values[0];
@@ -124,7 +124,7 @@ fn choose(b: &mut Builder<'_>, kind: Kind, p: Pred, values: &[Reg], d: Reg) {
     b.emit(Op::Selp { d, s: pair, wide: false, p });
 }
 
-/// `d` = sum of two operands in each half; a negation is of each half too.
+/// `d` = sum of two operands in each half; a negation applies to each half.
 fn sum16x2(b: &mut Builder<'_>, d: Reg, operands: [SassOperand; 2]) -> Lowered<()> {
     let mut s = [Reg(0); 2];
     for (s, operand) in s.iter_mut().zip(operands) {

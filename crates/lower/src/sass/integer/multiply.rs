@@ -8,7 +8,7 @@ use exec::lanes::{Pred, Reg};
 use exec::op::{CarryOp, Op};
 use sass::decode::{SassInst, SassOp, SassOperand};
 
-/// `IMAD`: compilers use it for moves, sums and shifts too.
+/// `IMAD`, which compilers also use for moves, sums and shifts.
 pub(super) fn imad(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<()> {
     let [d, x, y, z, c] = operands(inst)?;
     let carry_in = if has(inst, "extended") { Some([b.pred(c)?, Carries::NO]) } else { None };

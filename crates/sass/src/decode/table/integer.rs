@@ -1,9 +1,8 @@
 //! Integer arithmetic, logic, shifts and comparisons.
 
-use super::*;
+use super::parts::*;
 use crate::decode::op::SassOp;
-use crate::decode::row::{Idiom, row, split};
-use crate::decode::{SassInst, SassOperand, is_zero, operand::Number};
+use crate::decode::row::{row, split};
 use Style::{Bits, BitsX, Int, IntX, Invert, Signed};
 
 const X: Mod = flag("extended", 74, &["", ".X"]);
@@ -11,32 +10,13 @@ const U32: Mod = flag("signed", 73, &[".U32", ""]);
 
 /// Words or pairs of halves, unsigned or signed.
 const MINMAX_TYPE: Mod = modifier("type", bits(72, 2), &[".U32", "", ".U16x2", ".S16x2"]);
-/// Which operand was chosen goes to two predicates, or to none.
+/// Two predicates, or none, report which operand was chosen.
 const HAS_CHOICES: Show = Show::Unless(bits(81, 3), 7);
 const SECOND_CHOICE: Mod = modifier("second choice", bits(84, 3), &["", "", "", "", "", "", ""]).show(HAS_CHOICES);
 /// Negative results become zero.
 const RELU: Mod = flag("relu", 76, &["", ".RELU"]);
 
-/// IMAD as a move, an addition or a shift: what compilers use its pipe for.
-const IMAD_IDIOM: Idiom = |inst: &SassInst| {
-    let [a, b, c] = [What::A(Signed), What::B(Signed), What::C(Int)].map(|what| inst.operand(what));
-    let extended = inst.bit(74);
-    let value = match b {
-        SassOperand::Immediate { number: Number::Hex(value), .. } => value,
-        _ if is_zero(b) => 0,
-        _ => -1,
-    };
-    match () {
-        () if extended || inst.bit(91) => "",
-        () if is_zero(a) || value == 0 => ".MOV",
-        () if value == 1 && is_zero(c) => ".MOV",
-        () if value == 1 => ".IADD",
-        () if value > 1 && value != 1 << 16 && value.count_ones() == 1 && is_zero(c) => ".SHL",
-        () => "",
-    }
-};
-
-/// Registers of which only the sign counts.
+/// Registers of which only the sign is used.
 const ANY: Field = bits(9, 0);
 const SIGN_A: Slot = slot(What::Shaped(24, Bits, ANY, &[".SIGN"], 122));
 const SIGN_B: Slot = slot(What::ShapedB(Bits, ".SIGN"));
@@ -74,8 +54,7 @@ pub(super) const ROWS: &[Row] = &[
         &[U32, X],
         &[DST, a(Signed), b(Signed), c(IntX), shown(What::Pred(87, 90), on(74))],
         "d = low half of a * b + c",
-    )
-    .idiom(IMAD_IDIOM),
+    ),
     row(
         SassOp::IMadWide,
         0x25,

@@ -1,6 +1,6 @@
 //! Moves, selections, permutations, and exchange between threads.
 
-use super::*;
+use super::parts::*;
 use crate::decode::op::SassOp;
 use crate::decode::row::row;
 use Style::Bits;
@@ -12,7 +12,7 @@ const VOTE_MODE: Mod = modifier("mode", bits(72, 2), &[".ALL", ".ANY", ".EQ", RE
 const BYTES: &[&str] = &["", ".B1", ".B2", ".B3"];
 const BYTE: Mod = modifier("byte", bits(76, 2), BYTES);
 
-/// The predicate of `R2UR` is or'ed to what it was.
+/// The predicate of `R2UR` is or'ed with its old value.
 const R2UR_OR: Mod = flag("or", 84, &["", ".OR"]);
 
 pub(super) const ROWS: &[Row] = &[

@@ -1,6 +1,6 @@
 //! The uniform datapath of Turing and later: one value for the warp.
 
-use super::*;
+use super::parts::*;
 use crate::decode::op::SassOp;
 use crate::decode::row::{row, split};
 use Style::{Bits, BitsX, IntX, Invert, Signed};

@@ -1,27 +1,27 @@
-//! Where each warp stands before the schedulers, for designs that offer one candidate per warp.
+//! [`Candidates`] of designs that offer at most one per warp.
 
-use super::ReadyMasks;
-use crate::observe::stalls::{Stall, StallMasks};
+use super::candidates::Candidates;
+use crate::observe::stalls::Stall;
 use crate::spec::Pipe;
 use crate::warps::PerWarp;
 use crate::warps::mask::WarpMask;
 use isa::WarpSlot;
 
-/// Where a warp stands, as a byte: it has nothing, a candidate for a pipe, or is stalled.
+/// What a warp offers, as a byte: nothing, a candidate for a pipe, or the reason of its stall.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Head(u8);
+pub struct Head(u8);
 
 impl Head {
-    /// It has no instruction.
+    /// The warp has no instruction.
     pub const EMPTY: Self = Self(u8::MAX);
 
-    /// It has a candidate for `pipe`.
+    /// The warp has a candidate for `pipe`.
     #[inline(always)]
     pub const fn ready(pipe: Pipe) -> Self {
         Self(pipe.0)
     }
 
-    /// It has instructions but no candidate.
+    /// The warp has instructions but no candidate, because of `stall`.
     #[inline(always)]
     pub const fn stalled(stall: Stall) -> Self {
         Self(Pipe::COUNT as u8 + stall as u8)
@@ -43,41 +43,38 @@ impl Head {
     }
 }
 
-/// All warps' heads, and what the schedulers see of them.
+/// The heads of all warps, and the candidates and stalls that follow from them.
 #[derive(Debug)]
-pub(crate) struct Heads<M: WarpMask> {
+pub struct Heads<M: WarpMask = u64> {
     of: PerWarp<Head, M>,
-    ready: ReadyMasks<M>,
-    stalls: StallMasks<M>,
-    /// Warps whose head stands elsewhere than when this was last asked.
-    changed: M,
+    candidates: Candidates<M>,
 }
 
 impl<M: WarpMask> Default for Heads<M> {
     fn default() -> Self {
-        let (ready, stalls) = (ReadyMasks::default(), StallMasks::default());
-        Self { of: PerWarp::new(Head::EMPTY), ready, stalls, changed: M::NONE }
+        Self { of: PerWarp::new(Head::EMPTY), candidates: Candidates::default() }
     }
 }
 
 impl<M: WarpMask> Heads<M> {
-    /// `warp` stands at `head` now.
+    /// `warp` offers `head` from now on.
     #[inline]
     pub fn set(&mut self, warp: WarpSlot, head: Head) {
         let old = std::mem::replace(&mut self.of[warp.index()], head);
         if old == head {
             return;
         }
-        self.changed.insert(warp);
+        let Candidates { ready, stalls, changed, .. } = &mut self.candidates;
+        changed.insert(warp);
         if let Some(pipe) = old.pipe() {
-            self.ready.remove(pipe, M::of(warp));
+            ready.remove(pipe, M::of(warp));
         } else if let Some(stall) = old.stall() {
-            self.stalls.remove(stall, M::of(warp));
+            stalls.remove(stall, M::of(warp));
         }
         if let Some(pipe) = head.pipe() {
-            self.ready.insert(pipe, M::of(warp));
+            ready.insert(pipe, M::of(warp));
         } else if let Some(stall) = head.stall() {
-            self.stalls.insert(stall, M::of(warp));
+            stalls.insert(stall, M::of(warp));
         }
     }
 
@@ -93,21 +90,21 @@ impl<M: WarpMask> Heads<M> {
         self.of[warp.index()].stall().is_some()
     }
 
-    /// Warps whose head has changed since this was last asked.
+    /// Warps whose head has changed since the last call.
     #[inline]
     pub fn take_changed(&mut self) -> M {
-        std::mem::take(&mut self.changed)
+        self.candidates.take_changed()
     }
 
-    /// Warps with a candidate.
+    /// What the schedulers see.
     #[inline]
-    pub fn ready(&self) -> &ReadyMasks<M> {
-        &self.ready
+    pub fn candidates(&self) -> &Candidates<M> {
+        &self.candidates
     }
 
-    /// Warps without, by reason.
+    /// From now on `warps` go first: see [`Candidates::first`].
     #[inline]
-    pub fn stalls(&self) -> &StallMasks<M> {
-        &self.stalls
+    pub fn set_first(&mut self, warps: M) {
+        self.candidates.first = warps;
     }
 }

@@ -8,16 +8,17 @@
 //! its registers, never per cycle.
 
 use super::heads::{Head, Heads};
-use super::{IssuePolicy, ReadyMasks, Structure};
+use super::{Candidates, IssuePolicy, Structure};
 use crate::design::CoreDesign;
 use crate::frontend::instruction_buffer::InstructionBuffer;
 use crate::inflight::{InstId, Window};
 use crate::issue::policy::boards::scoreboard::{Board, Scoreboard};
-use crate::observe::stalls::StallMasks;
 use crate::operands::{CollectorRules, Collectors};
 use crate::spec::{CoreSpec, PipeSet};
+use crate::wake_up::WakeUp;
 use crate::warps::mask::WarpMask;
 use isa::{RegFile, WarpSlot};
+use kit::Cycle;
 
 /// In-order issue over board `B`.
 #[derive(Debug)]
@@ -25,7 +26,6 @@ pub struct InOrder<B: Board = Scoreboard, M: WarpMask = u64> {
     buffer: InstructionBuffer<M>,
     board: B,
     heads: Heads<M>,
-    warps: usize,
 }
 
 impl<B: Board, M: WarpMask> InOrder<B, M> {
@@ -67,18 +67,15 @@ impl<B: Board, M: WarpMask> IssuePolicy for InOrder<B, M> {
     type Mask = M;
 
     fn new(config: &B::Config, spec: &CoreSpec) -> Self {
-        let warps = spec.sm.max_warps as usize;
-        let frontend = &spec.sm.frontend;
         Self {
-            buffer: InstructionBuffer::new(warps, frontend.buffer_entries, frontend.instructions_per_fetch),
+            buffer: InstructionBuffer::new(spec, spec.sm.frontend.buffer_entries),
             board: B::new(config, spec),
             heads: Heads::default(),
-            warps,
         }
     }
 
     fn structures(&self) -> Vec<Structure> {
-        let mut all = vec![self.buffer.structure(self.warps)];
+        let mut all = vec![self.buffer.structure()];
         all.extend(self.board.structures());
         all
     }
@@ -103,23 +100,18 @@ impl<B: Board, M: WarpMask> IssuePolicy for InOrder<B, M> {
     }
 
     #[inline]
-    fn take_changed(&mut self, _touched: M) -> M {
+    fn tick(&mut self, _now: Cycle, _window: Window<'_>, _wake_up: &mut WakeUp) -> M {
         self.heads.take_changed()
     }
 
     #[inline]
-    fn ready(&self) -> &ReadyMasks<M> {
-        self.heads.ready()
+    fn candidates(&self) -> &Candidates<M> {
+        self.heads.candidates()
     }
 
     #[inline]
     fn select(&self, _window: Window<'_>, warp: WarpSlot, _pipes: PipeSet) -> InstId {
         self.buffer.front(warp).expect("a warp with a candidate has a head")
-    }
-
-    #[inline]
-    fn stalls(&self) -> &StallMasks<M> {
-        self.heads.stalls()
     }
 
     #[inline]

@@ -1,16 +1,17 @@
-//! The seam for issue designs: what stands between decode and the warp scheduler.
+//! Issue designs: what is between decode and the warp scheduler.
 //!
-//! An [`IssuePolicy`] owns the instruction buffers and all knowledge of hazards. Decode puts
-//! instructions in, in program order; the policy offers candidates, of any age and any number per
+//! An [`IssuePolicy`] owns the instruction buffers and all knowledge of hazards. Decode inserts
+//! instructions in program order; the policy offers [`Candidates`], of any age and any number per
 //! warp, by the pipe they go to; the warp scheduler chooses among the warps that have one. Hooks
-//! tell the policy what happens behind it. A design is one file that implements the trait.
+//! report to the policy what happens after issue. A design is one file that implements the trait.
 //!
 //! What stays outside: barriers, fences, sleeps and exits hold a whole warp ([`Warps::held`]), and
-//! decode inserts nothing behind a branch whose way the front end does not know.
+//! decode inserts nothing after a branch whose path the front end does not know.
 //!
 //! [`Warps::held`]: crate::Warps::held
 
 pub mod boards;
+mod candidates;
 mod extent;
 pub mod ghost;
 mod heads;
@@ -19,13 +20,14 @@ mod in_order;
 pub mod loog;
 pub mod socgpu;
 
+pub use candidates::{Candidates, ReadyMasks};
 pub use energy::{Each, Structure, Uses};
+pub use heads::{Head, Heads};
 pub use in_order::InOrder;
 
 use crate::inflight::{InstId, Window};
 use crate::observe::counters::DesignStatistic;
-use crate::observe::stalls::StallMasks;
-use crate::spec::{CoreSpec, Pipe, PipeSet};
+use crate::spec::{CoreSpec, PipeSet};
 use crate::wake_up::WakeUp;
 use crate::warps::mask::WarpMask;
 use isa::{RegFile, WarpSlot};
@@ -34,58 +36,6 @@ use kit::{Cycle, Parameters};
 /// Bits compared to find the dependences between two instructions: the result of each with the three
 /// sources of the other and with its result, names of 8 bits.
 pub(crate) const DEPENDENCE_BITS: usize = (3 + 3 + 1) * 8;
-
-/// Warps that have a candidate, by the pipe it goes to. A warp with several candidates may stand
-/// under several pipes.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct ReadyMasks<M = u64> {
-    of: [M; Pipe::COUNT],
-    /// Pipes for which some warp has a candidate.
-    pipes: PipeSet,
-}
-
-impl<M: WarpMask> ReadyMasks<M> {
-    /// Warps with a candidate for `pipe`.
-    #[inline]
-    pub fn of(&self, pipe: Pipe) -> M {
-        self.of[pipe.index()]
-    }
-
-    /// Pipes for which any warp has a candidate.
-    #[inline]
-    pub fn pipes(&self) -> PipeSet {
-        self.pipes
-    }
-
-    /// Warps with a candidate for a pipe that is not one of `full`.
-    #[inline]
-    pub fn outside(&self, full: PipeSet) -> M {
-        if self.pipes.0 & full.0 == 0 {
-            return self.of.iter().fold(M::NONE, |all, &warps| all | warps);
-        }
-        self.pipes.except(full).iter().fold(M::NONE, |all, pipe| all | self.of(pipe))
-    }
-
-    /// Pipes for which any of `warps` has a candidate.
-    #[inline]
-    pub fn pipes_of(&self, warps: M) -> PipeSet {
-        self.pipes.iter().filter(|&p| self.of(p).meets(warps)).fold(PipeSet::default(), PipeSet::with)
-    }
-
-    /// The warps have a candidate for `pipe`.
-    #[inline]
-    pub fn insert(&mut self, pipe: Pipe, warps: M) {
-        self.of[pipe.index()] |= warps;
-        self.pipes = if self.of(pipe).is_empty() { self.pipes } else { self.pipes.with(pipe) };
-    }
-
-    /// The warps have no candidate for `pipe` any more.
-    #[inline]
-    pub fn remove(&mut self, pipe: Pipe, warps: M) {
-        self.of[pipe.index()] &= !warps;
-        self.pipes = if self.of(pipe).is_empty() { self.pipes.without(pipe) } else { self.pipes };
-    }
-}
 
 /// An issue design.
 pub trait IssuePolicy: Sized {
@@ -127,36 +77,16 @@ pub trait IssuePolicy: Sized {
     /// The next instruction of its warp in program order enters the buffer.
     fn insert(&mut self, window: Window<'_>, id: InstId);
 
-    /// Work of the design's own in each cycle, before the warp schedulers choose. It enters in `wake_up` the
-    /// cycles that it waits for, and that it has moved something. Returns whether its candidates or stalls
-    /// may have changed.
-    #[inline]
-    fn tick(&mut self, _now: Cycle, _window: Window<'_>, _wake_up: &mut WakeUp) -> bool {
-        false
-    }
+    /// Each cycle, before the warp schedulers choose: work of the design's own. It enters in `wake_up` the
+    /// cycles that it waits for, and that it has moved something. Returns the warps whose candidates or
+    /// stalls have changed since the last call.
+    fn tick(&mut self, now: Cycle, window: Window<'_>, wake_up: &mut WakeUp) -> Self::Mask;
 
-    /// Of the warps `touched`, those whose candidates or stalls may have changed since this was last
-    /// asked. `touched` are all for whose instructions any method that begins with `on_`, or
-    /// [`IssuePolicy::insert`], has been called since then.
-    #[inline]
-    fn take_changed(&mut self, touched: Self::Mask) -> Self::Mask {
-        touched
-    }
-
-    /// Warps with candidates. A candidate has no hazard left but whether its latch has room.
-    fn ready(&self) -> &ReadyMasks<Self::Mask>;
+    /// What the schedulers see of the warps.
+    fn candidates(&self) -> &Candidates<Self::Mask>;
 
     /// The candidate of `warp` to issue, among those that go to `pipes`. There is one.
     fn select(&self, window: Window<'_>, warp: WarpSlot, pipes: PipeSet) -> InstId;
-
-    /// Why warps whose buffer is not empty have no candidate.
-    fn stalls(&self) -> &StallMasks<Self::Mask>;
-
-    /// Warps that go before all others of their schedulers while they have a candidate that has room.
-    #[inline]
-    fn first(&self) -> Self::Mask {
-        Self::Mask::NONE
-    }
 
     /// `id`, a candidate, is issued.
     fn on_issue(&mut self, window: Window<'_>, id: InstId);

@@ -80,13 +80,13 @@ mod precise;
 
 use super::DEPENDENCE_BITS;
 use super::heads::{Head, Heads};
-use super::{Each, IssuePolicy, ReadyMasks, Structure};
+use super::{Candidates, Each, IssuePolicy, Structure};
 use crate::design::CoreDesign;
 use crate::frontend::instruction_buffer::InstructionBuffer;
 use crate::inflight::{InFlight, InstId, Window};
 use crate::issue::policy::boards::scoreboard::{Board, Scoreboard};
 use crate::observe::counters::DesignStatistic;
-use crate::observe::stalls::{Stall, StallMasks};
+use crate::observe::stalls::Stall;
 use crate::operands::{CollectorRules, Collectors};
 use crate::spec::{CoreSpec, PipeSet};
 use crate::wake_up::WakeUp;
@@ -323,7 +323,7 @@ impl<M: WarpMask> IssuePolicy for Ghost<M> {
         let (warps, schedulers) = (spec.sm.max_warps as usize, spec.schedulers());
         let warps_of = |s: usize| M::collect((s..warps).step_by(schedulers).map(|w| WarpSlot(w as u16)));
         Self {
-            buffer: InstructionBuffer::new(warps, config.instruction_buffer, per_fetch),
+            buffer: InstructionBuffer::new(spec, config.instruction_buffer),
             isb: IssueBuffer::new(warps, config.issue_buffer as usize, !config.precise, Scoreboard::new(&(), spec)),
             shared: (0..schedulers).map(|s| Shared { warps: warps_of(s), checked: 0, served: 0 }).collect(),
             fetched: M::NONE,
@@ -367,7 +367,7 @@ impl<M: WarpMask> IssuePolicy for Ghost<M> {
         let of =
             |name, instances, entries, bits| Structure::new(name, instances, entries, bits).read(once).written(once);
         let mut all = vec![
-            self.buffer.structure(warps),
+            self.buffer.structure(),
             of("dependence checker", schedulers * CHECKERS, 1, entry).compares(size * DEPENDENCE_BITS).searched(once),
             // Two looks and the issue.
             of("issue buffer bank", schedulers * banks, per_bank, entry).read(Each::Instruction.times(3)),
@@ -422,7 +422,7 @@ impl<M: WarpMask> IssuePolicy for Ghost<M> {
     }
 
     #[inline]
-    fn tick(&mut self, now: Cycle, window: Window<'_>, wake_up: &mut WakeUp) -> bool {
+    fn tick(&mut self, now: Cycle, window: Window<'_>, wake_up: &mut WakeUp) -> M {
         if self.translations.is_some() {
             self.translate(now, window, wake_up);
         }
@@ -446,27 +446,17 @@ impl<M: WarpMask> IssuePolicy for Ghost<M> {
         if !busy.is_empty() || !self.checked.is_empty() {
             wake_up.moved();
         }
-        false
-    }
-
-    #[inline]
-    fn take_changed(&mut self, _touched: M) -> M {
         self.heads.take_changed()
     }
 
     #[inline]
-    fn ready(&self) -> &ReadyMasks<M> {
-        self.heads.ready()
+    fn candidates(&self) -> &Candidates<M> {
+        self.heads.candidates()
     }
 
     #[inline]
     fn select(&self, _window: Window<'_>, warp: WarpSlot, _pipes: PipeSet) -> InstId {
         self.isb.id(warp, self.candidate[warp.index()])
-    }
-
-    #[inline]
-    fn stalls(&self) -> &StallMasks<M> {
-        self.heads.stalls()
     }
 
     #[inline]

@@ -52,21 +52,23 @@ mod accesses;
 mod registers;
 mod waits;
 
-use super::{Each, IssuePolicy, ReadyMasks, Structure};
+use super::{Candidates, Each, IssuePolicy, Structure};
 use crate::design::{Allowances, CoreDesign};
 use crate::inflight::{InFlight, InstId, Window};
 use crate::observe::counters::DesignStatistic;
-use crate::observe::stalls::{Stall, StallMasks};
+use crate::observe::stalls::Stall;
 use crate::operands::{CollectorRules, Collectors};
 use crate::spec::{CoreSpec, Pipe, PipeSet};
+use crate::wake_up::WakeUp;
 use crate::warps::PerWarp;
 use crate::warps::mask::WarpMask;
 use accesses::Accesses;
 use config::BranchFetch;
 use isa::{Control, RegFile, WarpSlot};
+use kit::Cycle;
 use kit::bits::set_bits;
 use registers::Registers;
-use waits::{AllWaiters, Cause, Places, SPAN, Waiters, Waits, place_of, wait};
+use waits::{AllWaiters, Cause, Entry, Places, SPAN, Waiters, Waits, place_of, wait};
 
 kit::parameters! {
     /// The window and the freedoms of the limit study.
@@ -147,14 +149,6 @@ impl WarpWindow {
     }
 }
 
-/// What stands at a place of a window.
-#[derive(Clone, Copy, Debug)]
-struct Entry {
-    waits: Waits,
-    id: InstId,
-    pipe: Pipe,
-}
-
 /// What the schedulers see of a warp.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Shown {
@@ -178,11 +172,9 @@ pub struct Ideal<M: WarpMask = u64> {
 
     // Masks over the warps.
     room: M,
-    ready: ReadyMasks<M>,
-    stalls: StallMasks<M>,
-    /// What they say of each warp.
+    candidates: Candidates<M>,
+    /// What `candidates` says of each warp.
     shown: PerWarp<Shown, M>,
-    changed: M,
 
     issued: u64,
     reordered: u64,
@@ -215,12 +207,13 @@ impl<M: WarpMask> Ideal<M> {
         if old == new {
             return;
         }
-        self.changed.insert(warp);
-        old.pipes.except(new.pipes).iter().for_each(|pipe| self.ready.remove(pipe, M::of(warp)));
-        new.pipes.except(old.pipes).iter().for_each(|pipe| self.ready.insert(pipe, M::of(warp)));
+        let Candidates { ready, stalls, changed, .. } = &mut self.candidates;
+        changed.insert(warp);
+        old.pipes.except(new.pipes).iter().for_each(|pipe| ready.remove(pipe, M::of(warp)));
+        new.pipes.except(old.pipes).iter().for_each(|pipe| ready.insert(pipe, M::of(warp)));
         if old.stall != new.stall {
-            old.stall.into_iter().for_each(|stall| self.stalls.remove(stall, M::of(warp)));
-            new.stall.into_iter().for_each(|stall| self.stalls.insert(stall, M::of(warp)));
+            old.stall.into_iter().for_each(|stall| stalls.remove(stall, M::of(warp)));
+            new.stall.into_iter().for_each(|stall| stalls.insert(stall, M::of(warp)));
         }
     }
 
@@ -291,10 +284,8 @@ impl<M: WarpMask> IssuePolicy for Ideal<M> {
             registers: Registers::new(config.renaming),
             accesses: Accesses::new(warps, config.addresses),
             room: M::ALL,
-            ready: ReadyMasks::default(),
-            stalls: StallMasks::default(),
+            candidates: Candidates::default(),
             shown: PerWarp::new(Shown::default()),
-            changed: M::NONE,
             issued: 0,
             reordered: 0,
         }
@@ -346,13 +337,13 @@ impl<M: WarpMask> IssuePolicy for Ideal<M> {
     }
 
     #[inline]
-    fn take_changed(&mut self, _touched: M) -> M {
-        std::mem::take(&mut self.changed)
+    fn tick(&mut self, _now: Cycle, _window: Window<'_>, _wake_up: &mut WakeUp) -> M {
+        self.candidates.take_changed()
     }
 
     #[inline]
-    fn ready(&self) -> &ReadyMasks<M> {
-        &self.ready
+    fn candidates(&self) -> &Candidates<M> {
+        &self.candidates
     }
 
     #[inline]
@@ -366,11 +357,6 @@ impl<M: WarpMask> IssuePolicy for Ideal<M> {
         };
         debug_assert!(ready != 0, "a warp that was chosen has a candidate");
         self.entries[warp.index() * SPAN + of.oldest(ready)].id
-    }
-
-    #[inline]
-    fn stalls(&self) -> &StallMasks<M> {
-        &self.stalls
     }
 
     #[inline]

@@ -74,18 +74,20 @@ mod stations;
 
 use super::extent::{Extent, overlap};
 use super::heads::{Head, Heads};
-use super::{Each, IssuePolicy, ReadyMasks, Structure};
+use super::{Candidates, Each, IssuePolicy, Structure};
 use crate::design::{Allowances, CoreDesign};
 use crate::frontend::instruction_buffer::InstructionBuffer;
 use crate::inflight::{InFlight, InstId, Window};
 use crate::observe::counters::DesignStatistic;
-use crate::observe::stalls::{Stall, StallMasks};
+use crate::observe::stalls::Stall;
 use crate::operands::{FeedsStations, ReservationStations, StationCounts};
 use crate::spec::{CoreSpec, PipeSet};
+use crate::wake_up::WakeUp;
 use crate::warps::PerWarp;
 use crate::warps::mask::WarpMask;
 use alias_table::AliasTable;
 use isa::{Access, CacheOp, Control, RegFile, WarpSlot};
+use kit::Cycle;
 use stations::InStations;
 
 /// Most sources that a station awaits.
@@ -125,8 +127,6 @@ pub struct Loog<M: WarpMask = u64> {
     in_stations: InStations<M>,
     /// Warps that could issue when the SM had last issued a multiple of [`PATIENCE`], and have not since.
     passed_over: M,
-    /// Those that were that for a whole such period: they go first.
-    starved: M,
     counts: Counts,
     config: LoogConfig,
     warps: usize,
@@ -163,10 +163,12 @@ impl<M: WarpMask> Loog<M> {
     /// Finds the warps that have been passed over since this was last done.
     #[cold]
     fn find_starved(&mut self) {
-        let could_issue = self.heads.ready().outside(PipeSet::default());
+        let Candidates { ready, first, .. } = self.heads.candidates();
+        let could_issue = ready.outside(PipeSet::default());
         let starved = self.passed_over & could_issue;
-        self.counts.starved += u64::from((starved & !self.starved).count());
-        self.starved |= starved;
+        self.counts.starved += u64::from((starved & !*first).count());
+        // Passed over for a whole period: they go first.
+        self.heads.set_first(starved | *first);
         self.passed_over = could_issue;
     }
 
@@ -221,18 +223,16 @@ impl<M: WarpMask> IssuePolicy for Loog<M> {
     type Mask = M;
 
     fn new(config: &LoogConfig, spec: &CoreSpec) -> Self {
-        let (warps, frontend) = (spec.sm.max_warps as usize, &spec.sm.frontend);
         Self {
-            buffer: InstructionBuffer::new(warps, frontend.buffer_entries, frontend.instructions_per_fetch),
+            buffer: InstructionBuffer::new(spec, spec.sm.frontend.buffer_entries),
             table: AliasTable::default(),
             heads: Heads::default(),
             queued: PerWarp::new(0),
             in_stations: InStations::default(),
             passed_over: M::NONE,
-            starved: M::NONE,
             counts: Counts::default(),
             config: *config,
-            warps,
+            warps: spec.sm.max_warps as usize,
             partitions: spec.partitions,
         }
     }
@@ -264,7 +264,7 @@ impl<M: WarpMask> IssuePolicy for Loog<M> {
         let entries = if queue > 0 { queue } else { each };
         let once = Each::Instruction.times(1);
         vec![
-            self.buffer.structure(warps),
+            self.buffer.structure(),
             Structure::new("register alias table", warps, 263, 1 + name)
                 .ports(4, 2)
                 .read(Each::Source.times(1))
@@ -327,28 +327,18 @@ impl<M: WarpMask> IssuePolicy for Loog<M> {
     }
 
     #[inline]
-    fn take_changed(&mut self, _touched: M) -> M {
+    fn tick(&mut self, _now: Cycle, _window: Window<'_>, _wake_up: &mut WakeUp) -> M {
         self.heads.take_changed()
     }
 
     #[inline]
-    fn ready(&self) -> &ReadyMasks<M> {
-        self.heads.ready()
+    fn candidates(&self) -> &Candidates<M> {
+        self.heads.candidates()
     }
 
     #[inline]
     fn select(&self, _window: Window<'_>, warp: WarpSlot, _pipes: PipeSet) -> InstId {
         self.buffer.front(warp).expect("a warp with a candidate has a head")
-    }
-
-    #[inline]
-    fn stalls(&self) -> &StallMasks<M> {
-        self.heads.stalls()
-    }
-
-    #[inline]
-    fn first(&self) -> M {
-        self.starved
     }
 
     #[inline]
@@ -359,9 +349,10 @@ impl<M: WarpMask> IssuePolicy for Loog<M> {
         self.table.rename(window, id, reads_at_issue(window, id));
         self.in_stations.enter(inst.warp, inst.order);
         self.examine(window, inst.warp);
-        if (self.passed_over | self.starved).contains(inst.warp) {
+        let first = self.heads.candidates().first;
+        if (self.passed_over | first).contains(inst.warp) {
             self.passed_over.remove(inst.warp);
-            self.starved.remove(inst.warp);
+            self.heads.set_first(first & !M::of(inst.warp));
         }
         self.counts.issued += 1;
         if self.counts.issued.is_multiple_of(PATIENCE) {

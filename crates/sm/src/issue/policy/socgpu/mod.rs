@@ -56,42 +56,23 @@
 //! and there is no room for a fetch.
 
 mod buffer;
+mod parameters;
 
 use super::DEPENDENCE_BITS;
 use super::heads::{Head, Heads};
-use super::{Each, IssuePolicy, ReadyMasks, Structure};
+use super::{Candidates, Each, IssuePolicy, Structure};
 use crate::design::CoreDesign;
 use crate::inflight::{InstId, Window};
 use crate::observe::counters::DesignStatistic;
-use crate::observe::stalls::StallMasks;
 use crate::operands::{CollectorRules, Collectors};
 use crate::spec::{CoreSpec, PipeSet};
+use crate::wake_up::WakeUp;
 use crate::warps::PerWarp;
 use crate::warps::mask::WarpMask;
 use buffer::{Buffer, Offer, Place};
 use isa::{RegFile, WarpSlot};
-
-kit::words! {
-    /// When an instruction stops holding back those that only have to follow it.
-    pub enum Until {
-        /// When it issues.
-        Issue = "issue",
-        /// When it writes back.
-        WriteBack = "write-back",
-    }
-}
-
-kit::parameters! {
-    /// Sizes and choices of SOCGPU; the defaults are the paper's.
-    pub struct SocgpuConfig {
-        /// Entries of a warp's instruction buffer; at least those of a fetch.
-        pub buffer: u32 = 8 in (1, 64),
-        /// When Stop dependences, on a branch or of one, end.
-        pub stops_end: Until = (Until::WriteBack),
-        /// When the dependence of an access to memory on an older access or barrier ends.
-        pub accesses_end: Until = (Until::WriteBack),
-    }
-}
+use kit::Cycle;
+pub use parameters::{SocgpuConfig, Until};
 
 /// Instructions that entered the buffers, and on how many there they depended.
 #[derive(Clone, Copy, Debug, Default)]
@@ -236,23 +217,18 @@ impl<M: WarpMask> IssuePolicy for Socgpu<M> {
     }
 
     #[inline]
-    fn take_changed(&mut self, _touched: M) -> M {
+    fn tick(&mut self, _now: Cycle, _window: Window<'_>, _wake_up: &mut WakeUp) -> M {
         self.heads.take_changed()
     }
 
     #[inline]
-    fn ready(&self) -> &ReadyMasks<M> {
-        self.heads.ready()
+    fn candidates(&self) -> &Candidates<M> {
+        self.heads.candidates()
     }
 
     #[inline]
     fn select(&self, _window: Window<'_>, warp: WarpSlot, _pipes: PipeSet) -> InstId {
         self.buffer.id(warp, self.candidate[warp.index()])
-    }
-
-    #[inline]
-    fn stalls(&self) -> &StallMasks<M> {
-        self.heads.stalls()
     }
 
     #[inline]

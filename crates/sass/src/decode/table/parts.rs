@@ -1,0 +1,81 @@
+//! Shared parts of the rows of several families: forms, texts of modifiers, operand slots.
+
+pub(super) use crate::decode::row::{
+    Field, Mod, RESERVED, Row, Show, Slot, Style, What, bits, flag, modifier, shown, slot,
+};
+
+/// Opcode of `CALL.ABS`.
+pub const CALL_ABSOLUTE: u16 = 0x143;
+/// Forms of two-source operations whose second source is B.
+pub(super) const AB: &[u8] = &[1, 4, 5, 6];
+/// Forms of two-source operations whose second source is C.
+pub(super) const AC: &[u8] = &[1, 2, 3, 7];
+/// Forms of three-source operations.
+pub(super) const ABC: &[u8] = &[1, 2, 3, 4, 5, 6, 7];
+
+pub(super) const ROUND: &[&str] = &["", ".RM", ".RP", ".RZ"];
+pub(super) const COMPARE_INT: &[&str] = &[".F", ".LT", ".EQ", ".LE", ".GT", ".NE", ".GE", ".T"];
+pub(super) const COMPARE: &[&str] = &[
+    ".F", ".LT", ".EQ", ".LE", ".GT", ".NE", ".GE", ".NUM", ".NAN", ".LTU", ".EQU", ".LEU", ".GTU", ".NEU", ".GEU",
+    ".T",
+];
+pub(super) const COMBINE: &[&str] = &[".AND", ".OR", ".XOR", RESERVED];
+
+/// Bits that are 0 in all known code. Their meaning is not known, so other values are refused.
+pub(super) const fn unused(field: Field) -> Mod {
+    modifier("unused", field, if field.len == 1 { &["", RESERVED] } else { &[""] })
+}
+
+/// `LEA` sign-extends its first source or has a third one above it; in forms 2, 3 and 7 only the latter.
+pub(super) const LEA_SIGN: Mod = flag("sign extend", 73, &["", ".SX32"]);
+pub(super) const LEA_SIGN_FORM: Mod =
+    modifier("sign extend", bits(9, 3), &["", "", RESERVED, RESERVED, "", "", "", RESERVED]).show(on(73));
+
+/// General destination register.
+pub(super) const DST: Slot = slot(What::Reg(16));
+/// Uniform destination register.
+pub(super) const UDST: Slot = slot(What::UReg(16));
+/// First predicate destination; omitted if it is PT.
+pub(super) const PDST: Slot = shown(What::Pred(81, 0), Show::UnlessTrue);
+/// Second predicate destination; omitted if it is PT.
+pub(super) const PDST2: Slot = shown(What::Pred(84, 0), Show::UnlessTrue);
+/// First predicate destination, always written.
+pub(super) const P81: Slot = slot(What::Pred(81, 0));
+/// Second predicate destination, always written.
+pub(super) const P84: Slot = slot(What::Pred(84, 0));
+/// Predicate source.
+pub(super) const P87: Slot = slot(What::Pred(87, 90));
+/// Predicate source; omitted if it is PT.
+pub(super) const P87_OPTIONAL: Slot = shown(What::Pred(87, 90), Show::UnlessTrue);
+
+pub(super) const fn a(style: Style) -> Slot {
+    slot(What::A(style))
+}
+
+pub(super) const fn b(style: Style) -> Slot {
+    slot(What::B(style))
+}
+
+pub(super) const fn c(style: Style) -> Slot {
+    slot(What::C(style))
+}
+
+pub(super) const fn late(style: Style) -> Slot {
+    slot(What::Late(style))
+}
+
+pub(super) const fn word(style: Style) -> Slot {
+    slot(What::Word(style))
+}
+
+pub(super) const fn imm(lo: u8, len: u8) -> Slot {
+    slot(What::Imm(bits(lo, len)))
+}
+
+pub(super) const fn on(bit: u8) -> Show {
+    Show::When(bits(bit, 1), 1)
+}
+
+pub(super) const fn off(bit: u8) -> Show {
+    Show::When(bits(bit, 1), 0)
+}
