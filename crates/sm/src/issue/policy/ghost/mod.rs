@@ -507,3 +507,25 @@ impl<M: WarpMask> IssuePolicy for Ghost<M> {
         self.isb.oldest_id(warp).or(waiting).or_else(|| self.buffer.front(warp))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inflight::Slab;
+    use crate::spec::{CoreOptions, TimingTable};
+
+    #[test]
+    fn a_ghost_scheduler_looks_at_one_warp_in_turn_and_at_write_backs_first() {
+        let gpu = config::load("rtx2060s").expect("a built-in GPU");
+        let spec = CoreSpec::new(&gpu, TimingTable::Sass, CoreOptions::default()).expect("a sound GPU");
+        let mut ghost = Ghost::<u64>::new(&GhostConfig::default(), &spec);
+        let slab = Slab::with_capacity(1);
+        (ghost.written, ghost.unfilled) = (1 << 4 | 1 << 8, 1 << 12);
+        ghost.shared[0].served = 4;
+        let left = [(); 3].map(|()| {
+            ghost.schedule(Window { slab: &slab, kernels: &[] });
+            (ghost.written, ghost.unfilled)
+        });
+        assert_eq!(left, [(1 << 4, 1 << 12), (0, 1 << 12), (0, 0)]);
+    }
+}
