@@ -7,7 +7,8 @@ use isa::{Control, OpClass, RegFile, Space, WarpSlot};
 use kit::Cycle;
 use sm::operands::{CollectorRules, Collectors, FeedsStations, ReservationStations, StationCounts};
 use sm::{
-    Candidates, CoreDesign, CoreSpec, InOrder, InstId, IssuePolicy, PipeSet, Stall, Structure, Timeline, WakeUp, Window,
+    CachedFetch, Candidates, CoreDesign, CoreSpec, InOrder, InstId, IssuePolicy, LoadStoreUnit, PipeSet, Stall,
+    Structure, Timeline, WakeUp, Window,
 };
 use support::*;
 
@@ -65,8 +66,10 @@ impl SmallWindow {
 }
 
 impl CoreDesign for SmallWindow {
+    type FrontEnd = CachedFetch;
     type Issue = Self;
     type Operands = Collectors;
+    type Memory = LoadStoreUnit;
     fn operands(_: &(), spec: &CoreSpec) -> Collectors {
         Collectors::new(spec, CollectorRules::default())
     }
@@ -188,8 +191,10 @@ impl Stations {
 }
 
 impl CoreDesign for Stations {
+    type FrontEnd = CachedFetch;
     type Issue = Self;
     type Operands = ReservationStations;
+    type Memory = LoadStoreUnit;
     fn operands(_: &(), spec: &CoreSpec) -> ReservationStations {
         ReservationStations::new(spec, StationCounts { any: spec.sm.operands.collectors, of_memory: 0 })
     }

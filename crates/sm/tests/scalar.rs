@@ -24,7 +24,7 @@ fn bench(lines: &[Line], scalar: Option<ScalarConfig>) -> Bench {
 }
 
 fn counters(bench: &Bench) -> ScalarCounters {
-    bench.run().sm.scalar_counts().expect("it has a scalar path").counters.clone()
+    bench.run().sm.layer_counts().expect("it has a scalar path").counters.clone()
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn a_chain_of_scalar_additions() {
 fn scalar_registers_are_not_read_from_the_banks() {
     let lines = [add(1, &[2]).reads(same), add(3, &[1]).reads(same), add(4, &[1, 5])];
     let run = bench(&lines, Some(ON)).run();
-    let c = &run.sm.scalar_counts().unwrap().counters;
+    let c = &run.sm.layer_counts().unwrap().counters;
     // `r2` to compare, `r5` of the vector addition; `r1` twice from the scalar file.
     assert_eq!(run.sm.counters().register_reads, 2);
     assert_eq!((c.scalar_reads, c.vector_reads_saved, c.lane_reads_saved), (2, 2, 64));
@@ -91,7 +91,7 @@ fn listing_1() -> [Line; 3] {
 #[test]
 fn without_a_guard_a_partial_write_is_read_wrongly() {
     let run = bench(&listing_1(), Some(ScalarConfig { divergence: Divergence::Unguarded, ..ON })).run();
-    let counts = run.sm.scalar_counts().unwrap();
+    let counts = run.sm.layer_counts().unwrap();
     assert_eq!(counts.counters.scalar_misreads, 1);
     let misread = counts.first_misread.expect("one was counted");
     assert_eq!((misread.pc.0, misread.reg.0, misread.lane), (2, 7, 1));
@@ -101,7 +101,7 @@ fn without_a_guard_a_partial_write_is_read_wrongly() {
 #[test]
 fn a_copy_guards_partial_writes_and_costs_a_bank_cycle() {
     let run = bench(&listing_1(), Some(ON)).run();
-    let c = &run.sm.scalar_counts().unwrap().counters;
+    let c = &run.sm.layer_counts().unwrap().counters;
     assert_eq!((c.scalar_misreads, c.scalar_copies, c.scalar_collected), (0, 1, 0));
     // `r1` is compared, `r7` copied, `r7` read by the last.
     assert_eq!(run.sm.counters().register_reads, 3);

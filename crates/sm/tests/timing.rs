@@ -218,7 +218,7 @@ fn an_l1_hit_takes_its_latency() {
     let run = Bench::new(&twice(load(Space::Global, 1, 0, 4))).run();
     let latency = u64::from(gpu().sm.l1d.latency_cycles);
     assert_eq!(issue(&run, 0, 3) - issue(&run, 0, 2), latency + 4);
-    assert_eq!(run.sm.l1_counters().read_hits, 4);
+    assert_eq!(run.sm.memory_counters().l1d.read_hits, 4);
 }
 
 #[test]
@@ -238,7 +238,7 @@ fn an_access_past_l1_takes_the_memory_and_its_way() {
     bench.memory_latency = 50;
     let run = bench.run();
     assert_eq!(issue(&run, 0, 1) - issue(&run, 0, 0), 50 + 6);
-    assert_eq!(run.sm.l1_counters().read_misses, 0);
+    assert_eq!(run.sm.memory_counters().l1d.read_misses, 0);
 }
 
 #[test]
@@ -262,7 +262,7 @@ fn a_constant_cache_serves_a_line_per_cycle() {
     let lines = twice(load(Space::Constant, 1, 0, 64));
     let run = Bench::new(&lines).gpu(|g| g.sm.perfect_instruction_and_constant_caches = false).run();
     assert_eq!(issue(&run, 0, 3) - issue(&run, 0, 2), 4 + 31, "32 lines");
-    assert_eq!(run.sm.constant_cache().unwrap().counters().read_hits, 32);
+    assert_eq!(run.sm.memory_counters().constant.read_hits, 32);
 }
 
 #[test]
@@ -305,7 +305,7 @@ fn fences_drop_what_l1_holds_as_the_description_says() {
     let hits = |invalidate, fence: Line| {
         let again = [load(Space::Global, 1, 0, 4), fence, load(Space::Global, 2, 0, 4)];
         let run = Bench::new(&again).gpu(|g| g.sm.l1d.fences_invalidate = invalidate).run();
-        run.sm.l1_counters().read_hits
+        run.sm.memory_counters().l1d.read_hits
     };
     for (invalidate, by_device, by_cta) in [(None, false, false), (Device, true, false), (All, true, true)] {
         assert_eq!(hits(invalidate, fence()) == 0, by_device, "{invalidate:?}, of device scope");
@@ -638,7 +638,7 @@ fn an_access_without_lanes_goes_nowhere() {
 fn local_memory_uses_an_l1_that_global_memory_skips() {
     let hits = |space| {
         let lines = twice(load(space, 1, 0, 0));
-        Bench::new(&lines).gpu(|g| g.sm.l1d.skip_global = true).run().sm.l1_counters().read_hits
+        Bench::new(&lines).gpu(|g| g.sm.l1d.skip_global = true).run().sm.memory_counters().l1d.read_hits
     };
     assert!(hits(Space::Local) > 0);
     assert_eq!(hits(Space::Global), 0);
@@ -646,7 +646,8 @@ fn local_memory_uses_an_l1_that_global_memory_skips() {
 
 #[test]
 fn local_memory_is_a_warp_s_own() {
-    let misses = |warps| Bench::new(&[load(Space::Local, 1, 0, 0)]).warps(warps).run().sm.l1_counters().read_misses;
+    let misses =
+        |warps| Bench::new(&[load(Space::Local, 1, 0, 0)]).warps(warps).run().sm.memory_counters().l1d.read_misses;
     assert_eq!(misses(2), 2 * misses(1));
 }
 
@@ -654,12 +655,12 @@ fn local_memory_is_a_warp_s_own() {
 fn parameters_and_constants_have_lines_of_their_own() {
     let lines = [load(Space::Constant, 1, 0, 0), add(2, &[1]), load(Space::Param, 3, 0, 0)];
     let run = Bench::new(&lines).gpu(|g| g.sm.perfect_instruction_and_constant_caches = false).run();
-    assert_eq!(run.sm.constant_cache().unwrap().counters().read_hits, 0);
+    assert_eq!(run.sm.memory_counters().constant.read_hits, 0);
     // Those of two launches.
     let mut bench = Bench::new(&lines[2..]).gpu(|g| g.sm.perfect_instruction_and_constant_caches = false);
     (bench.ctas, bench.more_launches) = (2, vec![0]);
     let run = bench.run();
-    assert_eq!(run.sm.constant_cache().unwrap().counters().read_misses, 2);
+    assert_eq!(run.sm.memory_counters().constant.read_misses, 2);
 }
 
 #[test]
@@ -678,7 +679,7 @@ fn a_kernel_beside_others_leaves_the_size_of_l1() {
         _ => line < 5,
     };
     let run = bench.run();
-    assert_eq!((run.finished.len(), run.sm.l1_counters().read_hits), (3, 4));
+    assert_eq!((run.finished.len(), run.sm.memory_counters().l1d.read_hits), (3, 4));
 }
 
 #[test]
@@ -725,5 +726,5 @@ fn a_fence_that_drops_l1_does_so_once() {
     let cta_fence = || control(OpClass::Fence, isa::Control::FenceCta, "membar.cta");
     let lines = [fence(), load(Space::Global, 1, 0, 4), cta_fence(), load(Space::Global, 2, 0, 4)];
     let run = Bench::new(&lines).gpu(|g| g.sm.l1d.fences_invalidate = InvalidatingFences::Device).run();
-    assert!(run.sm.l1_counters().read_hits > 0);
+    assert!(run.sm.memory_counters().l1d.read_hits > 0);
 }
