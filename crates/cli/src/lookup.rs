@@ -3,7 +3,6 @@
 
 use crate::failure::Failure;
 use crate::options::WorkSize;
-use crate::simulator;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use config::GpuConfig;
 use kit::text::excerpt;
@@ -39,15 +38,7 @@ pub fn core(name: &str) -> Result<(), Failure> {
 
 /// Checks the name of a warp scheduler.
 pub fn scheduler(name: &str) -> Result<(), Failure> {
-    known("warp scheduler", name, simulator::schedulers())
-}
-
-fn known(what: &str, name: &str, list: &[(&str, &str)]) -> Result<(), Failure> {
-    let names: Vec<&str> = list.iter().map(|&(n, _)| n).collect();
-    if names.contains(&name) {
-        return Ok(());
-    }
-    Err(Failure::bad_input(format!("there is no {what} `{}`{}", excerpt(name), suggest::among(name, &names))))
+    lab::check_scheduler(name).map_err(Failure::bad_input)
 }
 
 /// `name=value` of a parameter.

@@ -15,7 +15,7 @@ pub struct Machine {
     /// GPU: a built-in one (`warpwright list gpus`) or the path of a description
     #[arg(long, value_name = "NAME|FILE", default_value = "rtx2060s")]
     pub gpu: PathBuf,
-    /// Warp scheduler (`warpwright list schedulers`) [default: the GPU description's]
+    /// Warp scheduler with its parameters, such as two_level:active=4 (`warpwright list schedulers`) [default: the GPU description's]
     #[arg(long, value_name = "NAME")]
     pub scheduler: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! What `--vary` varies: values of the GPU description, and parameters of core designs.
+//! What `--vary` varies: values of the GPU description, and parameters of core designs and warp schedulers.
 
 use crate::failure::Failure;
 use crate::lookup;
@@ -57,10 +57,26 @@ fn at_commas(text: &str) -> Vec<&str> {
     .collect()
 }
 
-/// What a key of `--vary` that is a parameter of cores begins with.
-pub const CORE_PREFIX: &str = "core.";
+/// Something with parameters of its own, which `--vary` can vary.
+pub struct Parametric {
+    /// What a key of `--vary` that is a parameter of these begins with.
+    pub prefix: &'static str,
+    /// All of them, in messages and as the topic of `list`.
+    plural: &'static str,
+    check: fn(&str) -> Result<(), Failure>,
+    /// One with a parameter set; `None` if it has no such parameter.
+    with: fn(&str, &str, &str) -> Result<Option<String>, String>,
+}
 
-/// Names of cores whose parameters were taken apart at their commas, put together again.
+/// Core designs.
+pub const CORES: Parametric =
+    Parametric { prefix: "core.", plural: "cores", check: lookup::core, with: lab::with_parameter };
+
+/// Warp schedulers.
+pub const SCHEDULERS: Parametric =
+    Parametric { prefix: "scheduler.", plural: "schedulers", check: lookup::scheduler, with: lab::scheduler_with };
+
+/// Names of cores or schedulers whose parameters were split at their commas, put together again.
 pub fn whole_names(parts: &[String]) -> Vec<String> {
     let mut whole: Vec<String> = Vec::new();
     for part in parts {
@@ -73,33 +89,43 @@ pub fn whole_names(parts: &[String]) -> Vec<String> {
     whole
 }
 
-/// Each core with every combination of the values that are varied, as far as it has the parameters.
-pub fn of_cores(cores: &[String], varied: &[Vec<String>]) -> Result<Vec<String>, Failure> {
-    let parameter = |assignment: &str| -> (String, String) {
-        let (name, value) = assignment[CORE_PREFIX.len()..].split_once('=').unwrap_or_default();
-        (name.to_owned(), value.to_owned())
-    };
-    let mut out: Vec<String> = Vec::new();
-    let mut found = BTreeSet::new();
-    for (core, values) in cores.iter().flat_map(|core| varied.iter().map(move |values| (core, values))) {
-        let mut core = core.clone();
-        for (name, value) in values.iter().map(|value| parameter(value)) {
-            if let Some(with) = lab::with_parameter(&core, &name, &value).map_err(Failure::bad_input)? {
-                core = with;
-                found.insert(name);
+impl Parametric {
+    /// Each of `named` with every combination of the values that `given` lists, as far as it has the parameters.
+    pub fn varied(&self, named: &[String], given: &[&str]) -> Result<Vec<String>, Failure> {
+        if named.is_empty() && !given.is_empty() {
+            let (key, plural) = (given[0].split('=').next().unwrap_or_default(), self.plural);
+            return Err(Failure::bad_input(format!(
+                "`--vary {key}`: varies the {plural} that --{plural} names, and none is named"
+            )));
+        }
+        let parameter = |assignment: &str| -> (String, String) {
+            let (name, value) = assignment[self.prefix.len()..].split_once('=').unwrap_or_default();
+            (name.to_owned(), value.to_owned())
+        };
+        let varied = of(given)?;
+        let mut out: Vec<String> = Vec::new();
+        let mut found = BTreeSet::new();
+        for (one, values) in named.iter().flat_map(|one| varied.iter().map(move |values| (one, values))) {
+            let mut one = one.clone();
+            for (name, value) in values.iter().map(|value| parameter(value)) {
+                if let Some(with) = (self.with)(&one, &name, &value).map_err(Failure::bad_input)? {
+                    one = with;
+                    found.insert(name);
+                }
+            }
+            (self.check)(&one)?;
+            if !out.contains(&one) {
+                out.push(one);
             }
         }
-        lookup::core(&core)?;
-        if !out.contains(&core) {
-            out.push(core);
+        let Self { prefix, plural, .. } = self;
+        match varied[0].iter().map(|value| parameter(value).0).find(|name| !found.contains(name)) {
+            None => Ok(out),
+            Some(name) => Err(Failure::bad_input(format!(
+                "`--vary {prefix}{name}`: none of the {plural} has this parameter\n  hint: `warpwright list {plural} {}` shows the parameters",
+                named[0]
+            ))),
         }
-    }
-    match varied[0].iter().map(|value| parameter(value).0).find(|name| !found.contains(name)) {
-        None => Ok(out),
-        Some(name) => Err(Failure::bad_input(format!(
-            "`--vary {CORE_PREFIX}{name}`: none of the cores has this parameter\n  hint: `warpwright list cores {}` shows those of a core",
-            cores[0]
-        ))),
     }
 }
 
@@ -135,13 +161,24 @@ mod tests {
     #[test]
     fn cores_are_varied_as_far_as_they_have_the_parameter() {
         let cores = ["inorder".to_owned(), "ghost".to_owned(), "socgpu".to_owned()];
-        let varied = of(&["core.issue_buffer=4,16", "core.buffer=32"]).unwrap();
+        let varied = ["core.issue_buffer=4,16", "core.buffer=32"];
         let expected = ["inorder", "ghost:issue_buffer=4", "ghost:issue_buffer=16", "socgpu:buffer=32"];
-        assert_eq!(of_cores(&cores, &varied).unwrap(), expected);
-        assert_eq!(of_cores(&cores, &of(&[]).unwrap()).unwrap(), cores);
-        let error = |vary: &str| of_cores(&cores, &of(&[vary]).unwrap()).unwrap_err().message;
+        assert_eq!(CORES.varied(&cores, &varied).unwrap(), expected);
+        assert_eq!(CORES.varied(&cores, &[]).unwrap(), cores);
+        let error = |vary: &str| CORES.varied(&cores, &[vary]).unwrap_err().message;
         assert!(error("core.size=1").contains("`--vary core.size`: none of the cores"));
         assert!(error("core.issue_buffer=65").contains("1 to 64"));
+    }
+
+    #[test]
+    fn schedulers_are_varied_as_far_as_they_have_the_parameter() {
+        let schedulers = ["gto".to_owned(), "two_level".to_owned()];
+        let varied = |named: &[String], vary: &str| SCHEDULERS.varied(named, &[vary]).map_err(|e| e.message);
+        let expected = ["gto", "two_level:active=4", "two_level:active=8"].map(str::to_owned);
+        assert_eq!(varied(&schedulers, "scheduler.active=4,8"), Ok(expected.to_vec()));
+        assert!(varied(&schedulers, "scheduler.active=65").unwrap_err().contains("`active` is 0 to 64"));
+        assert!(varied(&schedulers[..1], "scheduler.active=4").unwrap_err().contains("none of the schedulers"));
+        assert!(varied(&[], "scheduler.active=4").unwrap_err().contains("--schedulers"));
     }
 
     #[test]

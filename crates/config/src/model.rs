@@ -287,13 +287,13 @@ keys! {
     Issue at "sm.issue." {
         /// Warp schedulers; warp *w* belongs to scheduler *w* mod this.
         schedulers: u32 = Int(1, 7), "schedulers";
-        /// Default policy: `lrr`, `gto`, `srr`, `two_level`, or what `list` shows.
+        /// Default policy: `lrr`, `gto`, `srr`, `two_level`, or what `list` shows, with parameters as in `two_level:active=4`.
         scheduler: String = Text, "";
         /// Instructions that a scheduler may issue per cycle, all from one warp.
         width: u32 = Int(1, 8), "instructions/cycle";
         /// When two issue together, they must go to different kinds of unit.
         dual_issue_needs_different_units: bool = Bool, "";
-        /// Active set of the two-level scheduler, per scheduler.
+        /// Active set of the two-level scheduler, per scheduler, if its parameter `active` is not set.
         two_level_active_warps: u32 = Int(1, 64), "warps";
         /// Atomics after which their warp issues nothing until they have returned; after others only readers of the result wait.
         atomics_hold_warp: HoldingAtomics = Choice(HoldingAtomics::WORDS), "";

@@ -48,7 +48,8 @@ fn sub_cores(config: &GpuConfig, found: &mut Vec<Problem>) {
     let (issue, operands) = (&config.sm.issue, &config.sm.operands);
     let schedulers = issue.schedulers;
     divides(found, "sm.max_warps", config.sm.max_warps, schedulers, "schedulers");
-    if !issue.scheduler.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-') {
+    // What it names, with its parameters, is checked where the schedulers are.
+    if !issue.scheduler.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-:=,".contains(&b)) {
         found.push(Problem::new("sm.issue.scheduler", format!("is `{}`, not a name", issue.scheduler)));
     }
     if !operands.sub_cores {

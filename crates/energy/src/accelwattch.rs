@@ -1,10 +1,9 @@
-//! Published counts through our model, beside the watts that were published and measured.
+//! Published counts evaluated by our model, next to published and measured watts.
 //!
-//! AccelWattch's artifact (MICRO 2021) gives, for 25 kernels on a Quadro V100, hardware counters, the
-//! watts by component that its hardware variant made of them, and the board's measured power. Counts
-//! of the instruction buffer, the scheduler and the lanes, and the active lanes that static power
-//! depends on, are not published: for those the published watts are taken as they are, so that totals
-//! can be compared.
+//! AccelWattch's artifact (MICRO 2021) contains, for 25 kernels on a Quadro V100, hardware counters, watts by
+//! component that its hardware variant computed from them, and the measured power of the board. Counts of the
+//! instruction buffer, the scheduler and the lanes, and the active lanes on which static power depends, are
+//! not published: for those the published watts are used, so that totals can be compared.
 
 use crate::{Activity, CoefficientError, Coefficients, Component, Event};
 
@@ -13,50 +12,48 @@ const PUBLISHED: &str = include_str!("../data/accelwattch_v100.csv");
 /// Coefficients of the hardware variant.
 const COEFFICIENTS: &str = include_str!("../data/v100_hw.toml");
 
-/// What both models make of the same counts, in watts.
+/// Results of both models for the same counts, in watts.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct Part {
-    /// What it is.
     pub name: &'static str,
-    /// By our model from the published counts.
+    /// Our model's result from the published counts.
     pub ours: f64,
-    /// As published.
     pub published: f64,
 }
 
-/// A kernel.
+/// The comparison for one kernel. Powers are in watts.
 #[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct Row {
     /// Its name in AccelWattch's tables.
     pub kernel: String,
     /// Parts whose counts are published.
     pub parts: Vec<Part>,
-    /// The board's constant power, which is no event's.
+    /// The board's constant power, which belongs to no event.
     pub constant: Part,
-    /// Published watts of everything else.
+    /// Published power of everything else.
     pub taken: f64,
-    /// Published total.
     pub published: f64,
-    /// Measured power of the board.
     pub measured: f64,
 }
 
 impl Row {
-    /// Our total: our parts, constant power and what is taken from the publication.
+    /// Our total: our parts, constant power and the published remainder.
     pub fn ours(&self) -> f64 {
         self.taken + self.constant.ours + self.counted().0
     }
 
-    /// Watts of the parts whose counts are published: ours and theirs.
+    /// Power of the parts with published counts: ours and the published one.
     pub fn counted(&self) -> (f64, f64) {
         self.parts.iter().fold((0.0, 0.0), |(ours, theirs), p| (ours + p.ours, theirs + p.published))
     }
 }
 
-/// All kernels.
+/// The comparison for all kernels.
 ///
 /// # Errors
-/// The coefficients that come with the program are not well-formed, which tests rule out.
+/// The coefficients in the program are malformed, which tests exclude.
 pub fn rows() -> Result<Vec<Row>, CoefficientError> {
     let coefficients = Coefficients::parse(COEFFICIENTS)?;
     let mut lines = PUBLISHED.lines().filter(|line| !line.starts_with('#'));

@@ -1,4 +1,4 @@
-//! What each event costs on a GPU: data files whose numbers carry their source.
+//! Energy of each event on a GPU: data files whose numbers have sources.
 
 use crate::event::{Event, PerEvent};
 use crate::static_power::StaticPower;
@@ -7,39 +7,39 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-/// Energies and powers of a GPU. Files are written in the units that names end in.
+/// Energies and powers of a GPU. Files use the units at the ends of names.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Coefficients {
-    /// Name of the GPU description that they belong to.
+    /// Name of the GPU description to which they apply.
     pub name: String,
-    /// What they were measured or derived on, and how.
+    /// The GPU on which they were measured, or their derivation.
     pub description: String,
     /// Feature size of the process, in nanometres.
     pub node_nm: f64,
-    /// Chip voltage that they hold for.
+    /// Chip voltage for which they are valid.
     pub volts: f64,
-    /// Core clock that static and constant power were measured at, in MHz.
+    /// Core clock in MHz at which static and constant power were measured.
     pub core_mhz: f64,
-    /// SMs of the GPU that static power was measured on.
+    /// Number of SMs of the GPU on which static power was measured.
     pub sms: f64,
-    /// Whether static power grows with the number of SMs. AccelWattch takes that of its V100 for other
-    /// GPUs as it is.
+    /// Static power is proportional to the number of SMs. AccelWattch uses that of its V100 unscaled for
+    /// other GPUs.
     pub scale_static_by_sms: bool,
     /// Area of the die, in square millimetres.
     pub die_mm2: f64,
-    /// What the board draws whatever runs, in watts.
+    /// Power of the board that does not depend on activity, in watts.
     pub constant_watts: f64,
-    /// What an SM without a warp draws, in watts.
+    /// Power of an SM without warps, in watts.
     pub idle_sm_watts: f64,
     /// Static power of active SMs.
     pub static_power: StaticPower,
     /// Energy of each event, in picojoules.
     pub events_pj: PerEvent,
-    /// Where the numbers come from, by key or by the first part of a key.
+    /// Sources of the numbers, by key or by the first part of a key.
     pub sources: BTreeMap<String, String>,
 }
 
-/// The file as it is written.
+/// The file's layout.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Raw {
@@ -61,18 +61,18 @@ struct Raw {
     sources: BTreeMap<String, String>,
 }
 
-/// Why a file of coefficients cannot be used.
+/// The reason why a file of coefficients cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum CoefficientError {
-    /// It is not what such a file looks like: line, column and what was expected.
+    /// The file has a syntax error: line, column and expectation.
     #[error("{0}")]
     Syntax(String),
-    /// It contradicts itself; everything that is wrong with it.
+    /// The file is inconsistent; lists all problems.
     #[error("{}", .0.join("\n"))]
     Content(Vec<String>),
 }
 
-/// Files that come with the program, by name.
+/// Files that the program includes, by name.
 const BUILTIN: &[(&str, &str)] = &[
     ("gtx480", include_str!("../../../energies/gtx480.toml")),
     ("v100", include_str!("../../../energies/v100.toml")),
@@ -82,20 +82,20 @@ const BUILTIN: &[(&str, &str)] = &[
 ];
 
 impl Coefficients {
-    /// Names of the GPUs whose coefficients come with the program.
+    /// Names of the GPUs whose coefficients the program includes.
     pub fn builtin() -> impl Iterator<Item = &'static str> {
         BUILTIN.iter().map(|&(name, _)| name)
     }
 
-    /// Those of a GPU that comes with the program; `None` if there are none for it.
+    /// Those of a GPU that the program includes; `None` if it has none.
     ///
     /// # Errors
-    /// What is wrong with the file. Tests load them all.
+    /// The file has errors. Tests load all files.
     pub fn of(gpu: &str) -> Option<Result<Self, CoefficientError>> {
         BUILTIN.iter().find(|&&(name, _)| name == gpu).map(|&(_, text)| Self::parse(text))
     }
 
-    /// Reads the text of a file.
+    /// Reads a file's text.
     ///
     /// # Errors
     /// Everything that is wrong with it.
@@ -153,19 +153,19 @@ impl Coefficients {
     }
 }
 
-/// Watts that a chip, or a part of it, can draw.
+/// Plausible power of a chip, or of a part of it, in watts.
 const WATTS: RangeInclusive<f64> = 0.0..=10_000.0;
 
-/// Picojoules that an event can take: a millijoule is far more than any.
+/// Plausible energy of an event in picojoules: the maximum, a millijoule, is far more than any.
 const PICOJOULES: RangeInclusive<f64> = 0.0..=1e9;
 
-/// What is wrong with `value`, if it is outside of `range`; not a number is.
+/// A message if `value` is outside of `range`, which NaN is.
 fn outside(key: &str, value: f64, range: RangeInclusive<f64>) -> Option<String> {
     let (least, most) = (range.start(), range.end());
     (!range.contains(&value)).then(|| format!("`{key}` is {value}; it must be from {least} to {most}"))
 }
 
-/// What is wrong with the file's text, and where.
+/// The syntax error of the file's text, with its position.
 fn syntax(text: &str, error: &toml::de::Error) -> String {
     let what = bounded(error.message());
     let Some(at) = error.span().map(|span| span.start).filter(|&at| text.is_char_boundary(at)) else { return what };
@@ -175,7 +175,7 @@ fn syntax(text: &str, error: &toml::de::Error) -> String {
     format!("line {line}, column {column}: {what}\n    {}\n    {}", shown.line, shown.mark)
 }
 
-/// The energies by event: all must be there, none may be unknown or negative.
+/// The energies by event: all must be present, and none unknown or negative.
 fn events(given: &BTreeMap<String, f64>, problems: &mut Vec<String>) -> PerEvent {
     let mut events = PerEvent::default();
     for &event in Event::ALL {

@@ -1,4 +1,4 @@
-//! What costs energy each time that it happens, and which part of the GPU pays.
+//! Events that consume energy, and the parts of the GPU to which it is charged.
 
 use std::ops::{Index, IndexMut};
 
@@ -9,13 +9,13 @@ macro_rules! components {
         pub enum Component { $($(#[doc = $text])+ $name,)* }
 
         impl Component {
-            /// Every component, in declaration order: `ALL[c as usize] == c`.
+            /// All components in the order of declaration: `ALL[c as usize] == c`.
             pub const ALL: &'static [Component] = &[$(Component::$name,)*];
             /// The name used in reports.
             pub const fn name(self) -> &'static str {
                 match self { $(Component::$name => $key,)* }
             }
-            /// One sentence on what is charged to it.
+            /// One sentence about what is charged to it.
             pub const fn description(self) -> &'static str {
                 match self { $(Component::$name => concat!($($text,)+).trim_ascii(),)* }
             }
@@ -72,28 +72,28 @@ components! {
 
 macro_rules! events {
     ($($(#[doc = $text:literal])+ $name:ident = $key:literal, $component:ident, $unit:literal;)*) => {
-        /// Something that costs energy each time that it happens.
+        /// An event that consumes energy each time.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Event { $($(#[doc = $text])+ $name,)* }
 
         impl Event {
-            /// Every event, in declaration order: `ALL[e as usize] == e`.
+            /// All events in the order of declaration: `ALL[e as usize] == e`.
             pub const ALL: &'static [Event] = &[$(Event::$name,)*];
-            /// How many there are.
+            /// Number of events.
             pub const COUNT: usize = Self::ALL.len();
             /// Its key in coefficient files and its name in reports.
             pub const fn name(self) -> &'static str {
                 match self { $(Event::$name => $key,)* }
             }
-            /// What is counted.
+            /// Unit of its count.
             pub const fn unit(self) -> &'static str {
                 match self { $(Event::$name => $unit,)* }
             }
-            /// Who pays for it.
+            /// The component to which its energy is charged.
             pub const fn component(self) -> Component {
                 match self { $(Event::$name => Component::$component,)* }
             }
-            /// One sentence on when it happens.
+            /// One sentence about when it happens.
             pub const fn description(self) -> &'static str {
                 match self { $(Event::$name => concat!($($text,)+).trim_ascii(),)* }
             }
@@ -185,7 +185,7 @@ events! {
     DramPrecharge = "dram_precharge", Dram, "commands";
 }
 
-/// A number for each event: its energy, or how often it happened.
+/// A number for each event: its energy, or its count.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PerEvent(pub [f64; Event::COUNT]);
 

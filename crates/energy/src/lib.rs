@@ -1,12 +1,12 @@
-//! Energy and power: what a run's events cost.
+//! Energy and power of the events of a run.
 //!
-//! An event-based model in the manner of GPUWattch (ISCA 2013) and AccelWattch (MICRO 2021): each
-//! [`Event`] has an energy ([`Coefficients`], data files with sources), static power depends on what
-//! is in use ([`StaticPower`]), idle SMs and the board draw constant power. [`Coefficients::energy`]
-//! turns an [`Activity`] into [`Energy`] by [`Component`].
+//! An event-based model like GPUWattch (ISCA 2013) and AccelWattch (MICRO 2021): each [`Event`] has an energy
+//! ([`Coefficients`], data files with sources), static power depends on the units in use ([`StaticPower`]),
+//! idle SMs and the board draw constant power. [`Coefficients::energy`] converts an [`Activity`] to
+//! [`Energy`] by [`Component`].
 //!
-//! It knows nothing of the simulator: any caller with counts can use it, so that published counts can be
-//! put through it as well as our own. What a core design's own structures cost follows from their sizes
+//! It is independent of the simulator: any caller with counts can use it, so that published counts can be
+//! evaluated as well as ours. The energy of a core design's own structures is computed from their sizes
 //! ([`Structure`]).
 //!
 //! ```

@@ -1,37 +1,37 @@
-//! From what happened to joules.
+//! Conversion of an activity to joules.
 
 use crate::coefficients::Coefficients;
 use crate::event::{Component, Event, PerEvent};
 
-/// What a GPU did in a stretch of time.
+/// Activity of a GPU in a period.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Activity {
-    /// Length of the stretch.
+    /// Length of the period.
     pub seconds: f64,
-    /// How often each event happened.
+    /// Count of each event.
     pub events: PerEvent,
-    /// Active lanes of a warp instruction on average: 0 to 32.
+    /// Mean number of active lanes of a warp instruction: 0 to 32.
     pub lanes: f64,
-    /// SMs with a warp, mean over the stretch.
+    /// Mean number of SMs with a warp in the period.
     pub active_sms: f64,
-    /// SMs of the GPU.
+    /// Number of SMs of the GPU.
     pub sms: f64,
     /// Energy of using the core design's own structures, in picojoules.
     pub design_pj: f64,
-    /// Power that they leak, in watts.
+    /// Leakage of these structures, in watts.
     pub design_leakage_watts: f64,
 }
 
-/// Energy by component.
+/// Energy by component, in a period.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Energy {
-    /// Length of the stretch of time that it was spent in.
+    /// Length of the period.
     pub seconds: f64,
     joules: [f64; Component::ALL.len()],
 }
 
 impl Energy {
-    /// None spent in no time.
+    /// No energy in an empty period.
     pub fn none() -> Self {
         Self { seconds: 0.0, joules: [0.0; Component::ALL.len()] }
     }
@@ -41,27 +41,27 @@ impl Energy {
         self.joules[component as usize]
     }
 
-    /// All of it, in joules.
+    /// Total energy, in joules.
     pub fn total_joules(&self) -> f64 {
         self.joules.iter().sum()
     }
 
-    /// Mean power of `component`, in watts; 0 over no time.
+    /// Mean power of `component`, in watts; 0 for an empty period.
     pub fn watts(&self, component: Component) -> f64 {
         over(self.joules(component), self.seconds)
     }
 
-    /// Mean power, in watts; 0 over no time.
+    /// Mean total power, in watts; 0 for an empty period.
     pub fn total_watts(&self) -> f64 {
         over(self.total_joules(), self.seconds)
     }
 
-    /// Energy by component, in declaration order.
+    /// Energy by component, in the order of declaration.
     pub fn parts(&self) -> impl Iterator<Item = (Component, f64)> + '_ {
         Component::ALL.iter().map(|&c| (c, self.joules(c)))
     }
 
-    /// Both stretches of time, one after the other.
+    /// Energy of two consecutive periods.
     pub fn and(mut self, next: &Self) -> Self {
         self.seconds += next.seconds;
         self.joules.iter_mut().zip(next.joules).for_each(|(sum, j)| *sum += j);
@@ -76,28 +76,28 @@ fn over(joules: f64, seconds: f64) -> f64 {
 impl Coefficients {
     /// Energy of `activity` on a GPU with these coefficients, at `volts`.
     ///
-    /// Dynamic energy grows with the square of the voltage, static power and that of idle SMs with
-    /// the voltage; constant power does not depend on it (AccelWattch's DVFS model).
+    /// Dynamic energy is proportional to the square of the voltage, static power and that of idle SMs to the
+    /// voltage; constant power does not depend on it (AccelWattch's DVFS model).
     pub fn energy(&self, activity: &Activity, volts: f64) -> Energy {
         self.energy_with_static(activity, volts, self.static_watts(activity))
     }
 
-    /// Static power at the coefficients' voltage were all SMs active, in watts, for the units and lanes
+    /// Static power in watts if all SMs were active, at the coefficients' voltage, for the units and lanes
     /// that `activity` uses.
     pub fn static_watts(&self, activity: &Activity) -> f64 {
-        // The figures are of a whole chip: another has as much more static power as it has more SMs.
+        // The figures are for a whole chip; static power is proportional to the number of SMs.
         let size = if self.scale_static_by_sms { activity.sms / self.sms } else { 1.0 };
         self.static_power.watts(&activity.events, activity.lanes, 1.0) * size
     }
 
-    /// As [`Coefficients::energy`], with [`Coefficients::static_watts`] given: that of a longer stretch
-    /// of time, of which `activity` is a part. So the parts add up to the whole.
+    /// As [`Coefficients::energy`] with a given [`Coefficients::static_watts`]: that of a longer period that
+    /// includes `activity`. The energies of the parts then add up to that of the whole.
     pub fn energy_with_static(&self, activity: &Activity, volts: f64, static_watts: f64) -> Energy {
         let ratio = volts / self.volts;
         let mut energy = Energy { seconds: activity.seconds, ..Energy::none() };
         let mut charge = |component: Component, joules: f64| energy.joules[component as usize] += joules;
         for &event in Event::ALL {
-            // The duty is a share of all pipelines: a GPU of more SMs has more of them.
+            // The duty is a share of all pipelines: a GPU with more SMs has more pipelines.
             let size = if event == Event::PipelineDuty { activity.sms / self.sms } else { 1.0 };
             let picojoules = activity.events[event] * self.events_pj[event] * size;
             charge(event.component(), picojoules * 1e-12 * ratio * ratio);

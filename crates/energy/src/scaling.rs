@@ -1,21 +1,21 @@
-//! Area and energy from one process node to another.
+//! Scaling of area and energy between process nodes.
 //!
-//! A. Stillmaker, B. Baas, "Scaling equations for the accurate prediction of CMOS device performance
-//! from 180 nm to 7 nm", Integration 58, 2017: areas by table, energies by polynomials of the supply
-//! voltage fitted to simulated inverter chains, high-performance transistors below 65 nm. Between
-//! nodes of the tables we interpolate geometrically; node names are names, not lengths, from 16 nm on.
+//! A. Stillmaker, B. Baas, "Scaling equations for the accurate prediction of CMOS device performance from 180
+//! nm to 7 nm", Integration 58, 2017: areas from a table, energies from polynomials of the supply voltage
+//! fitted to simulated inverter chains, high-performance transistors below 65 nm. Between nodes of the tables
+//! we interpolate geometrically. From 16 nm on, names of nodes are not lengths.
 
 /// A node of the tables.
 struct Node {
-    /// Its name, in nanometres.
+    /// Name of the node, in nanometres.
     nm: f64,
-    /// Area of a circuit, of the same at 180 nm.
+    /// Area of a circuit relative to its area at 180 nm.
     area: f64,
     /// Energy of an operation at `v` volts: `energy[0] v^2 + energy[1] v + energy[2]`.
     energy: [f64; 3],
 }
 
-/// From the largest to the smallest.
+/// From the largest to the smallest node.
 const NODES: &[Node] = &[
     Node { nm: 180.0, area: 1.0, energy: [0.0, 24.64, -17.98] },
     Node { nm: 130.0, area: 0.34, energy: [7.171, -6.709, 2.904] },
@@ -30,7 +30,7 @@ const NODES: &[Node] = &[
     Node { nm: 7.0, area: 0.0032, energy: [0.1776, -0.09097, 0.02447] },
 ];
 
-/// The figure that `of` gives at `nm`; outside the tables, that of the nearest node.
+/// The value of `of` at `nm`; outside the tables, that of the nearest node.
 fn at(nm: f64, of: impl Fn(&Node) -> f64) -> f64 {
     let (first, last) = (&NODES[0], &NODES[NODES.len() - 1]);
     let nm = nm.clamp(last.nm, first.nm);
@@ -40,14 +40,13 @@ fn at(nm: f64, of: impl Fn(&Node) -> f64) -> f64 {
     of(a) * (of(b) / of(a)).powf(way)
 }
 
-/// What the area of a circuit is multiplied with when it goes from a process of `from_nm` to one of
-/// `to_nm`.
+/// Factor of the area of a circuit from a process of `from_nm` to one of `to_nm`.
 pub fn area_factor(from_nm: f64, to_nm: f64) -> f64 {
     at(to_nm, |n| n.area) / at(from_nm, |n| n.area)
 }
 
-/// What the energy of an operation is multiplied with when it goes from a process of `from_nm` at
-/// `from_volts` to one of `to_nm` at `to_volts`.
+/// Factor of the energy of an operation from a process of `from_nm` at `from_volts` to one of `to_nm` at
+/// `to_volts`.
 pub fn energy_factor(from_nm: f64, from_volts: f64, to_nm: f64, to_volts: f64) -> f64 {
     let energy = |volts: f64| move |n: &Node| n.energy[0] * volts * volts + n.energy[1] * volts + n.energy[2];
     at(to_nm, energy(to_volts)) / at(from_nm, energy(from_volts))
@@ -57,7 +56,7 @@ pub fn energy_factor(from_nm: f64, from_volts: f64, to_nm: f64, to_volts: f64) -
 mod tests {
     use super::*;
 
-    /// The factor with which the GhOST paper brings 45 nm to 14 nm (section VI-E).
+    /// The factor in the GhOST paper from 45 nm to 14 nm (section VI-E).
     #[test]
     fn area_from_45_to_14_nm_is_the_papers() {
         assert!((area_factor(45.0, 14.0) - 0.17).abs() < 0.006, "{}", area_factor(45.0, 14.0));
@@ -72,8 +71,8 @@ mod tests {
         assert!(e(14.0) > e(12.0) && e(12.0) > e(10.0) && e(10.0) > e(8.0));
     }
 
-    /// The nodes of our GPUs and of the papers, from 45 nm and 1.1 V. Those of the tables by hand; 40 nm
-    /// is between 45 and 32, 12 between 14 and 10, 8 between 10 and 7.
+    /// The nodes of our GPUs and of the papers, from 45 nm and 1.1 V. Nodes of the tables by hand; 40 nm is
+    /// between 45 and 32, 12 between 14 and 10, 8 between 10 and 7.
     #[test]
     fn every_node_that_is_used() {
         let (area, energy) = (|nm| area_factor(45.0, nm), |nm| energy_factor(45.0, 1.1, nm, 0.8));

@@ -1,9 +1,9 @@
 //! Static power of active SMs by the lanes in use (AccelWattch, MICRO 2021, section 4.4).
 //!
-//! A GPU gates what a kernel does not use, so static power depends on the *kinds* of unit in use and
-//! on how many lanes of a warp are active: `first + (lanes - 1) x added`, of all SMs together, times
-//! the share of SMs that are active. The figures were measured with kernels of one mix each; a mix
-//! that was not measured takes their geometric mean.
+//! A GPU gates units that a kernel does not use. Static power therefore depends on the *kinds* of units in
+//! use and on the number of active lanes of a warp: `first + (lanes - 1) x added` for all SMs together, times
+//! the share of active SMs. The figures were measured with kernels of one mix each; a mix that was not
+//! measured uses their geometric mean.
 
 use crate::event::{Event, PerEvent};
 use serde::Deserialize;
@@ -23,9 +23,9 @@ pub struct Lanes {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StaticPower {
-    /// Only integer adders.
+    /// Only integer addition.
     pub int_add: Lanes,
-    /// Only integer multipliers.
+    /// Only integer multiplication.
     pub int_mul: Lanes,
     /// Both kinds of integer unit.
     pub int: Lanes,
@@ -39,7 +39,7 @@ pub struct StaticPower {
     pub int_fp_texture: Lanes,
     /// Integer, single precision and tensor cores.
     pub int_fp_tensor: Lanes,
-    /// Any other mix.
+    /// The geometric mean of the mixes of integer and other units, for mixes that were not measured.
     pub other: Lanes,
     /// No unit: accesses to the L1.
     pub l1: Lanes,
@@ -47,12 +47,12 @@ pub struct StaticPower {
     pub shared: Lanes,
     /// No unit: accesses to the L2.
     pub l2: Lanes,
-    /// Nothing at all.
+    /// No unit and no access to memory.
     pub light: Lanes,
 }
 
 impl StaticPower {
-    /// That of a GPU that cannot gate: the same whatever is in use.
+    /// Static power of a GPU without gating: the same for all mixes.
     pub fn flat(watts: f64) -> Self {
         let l = Lanes { first_watts: watts, added_watts: 0.0 };
         Self {
@@ -72,7 +72,7 @@ impl StaticPower {
         }
     }
 
-    /// Every mix by its name in files.
+    /// All mixes with their names in files.
     pub(crate) fn mixes(&self) -> [(&'static str, Lanes); 13] {
         [
             ("int_add", self.int_add),
@@ -116,7 +116,7 @@ impl StaticPower {
         }
     }
 
-    /// For kernels, or stretches of them, in which no lane computes.
+    /// For kernels, or periods, in which no lane computes.
     fn no_unit(&self, events: &PerEvent) -> Lanes {
         use Event as E;
         let used = |of: &[E]| of.iter().any(|&e| events[e] != 0.0);
@@ -131,9 +131,9 @@ impl StaticPower {
         }
     }
 
-    /// Static power in watts while `events` happen, with `lanes` active lanes per warp instruction in
-    /// the mean (rounded up, as AccelWattch does; 0 if no warp instruction issued) and the share
-    /// `active` of the SMs active.
+    /// Static power in watts while `events` happen, for a mean of `lanes` active lanes per warp instruction
+    /// (rounded up, as in AccelWattch; 0 if no warp instruction was issued) and the share `active` of active
+    /// SMs.
     pub fn watts(&self, events: &PerEvent, lanes: f64, active: f64) -> f64 {
         let lanes = lanes.ceil();
         let mix = if lanes == 0.0 { self.no_unit(events) } else { self.mix(events) };

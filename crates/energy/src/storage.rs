@@ -1,14 +1,14 @@
-//! Area and energy of a small hardware structure from its sizes.
+//! Area and energy of a small hardware structure, computed from its sizes.
 //!
-//! The structures of issue designs are small and have many ports: flip-flops with multiplexers in
-//! front and at the back, built of standard cells, as a synthesis tool makes them. Areas, leakage and
-//! internal energies are those of the NanGate 45 nm Open Cell Library (version 1.3, 2010; typical
-//! corner, 1.1 V, 25 C), of cells only: no wires, no loads, no decoders, no clock tree. In each use
-//! half of the cells concerned switch, and half of the bits written change. Other nodes by
-//! [`scaling`](crate::scaling); leakage, for which it has no figures, by area.
+//! The structures of issue designs are small and have many ports: flip-flops with multiplexers at inputs and
+//! outputs, built of standard cells by a synthesis tool. Areas, leakage and internal energies are those of
+//! the NanGate 45 nm Open Cell Library (version 1.3, 2010; typical corner, 1.1 V, 25 C), for cells only: no
+//! wires, loads, decoders or clock tree. In each use half of the cells involved switch, and half of the bits
+//! written change. Energies are converted to other nodes by [`scaling`](crate::scaling); leakage, for which
+//! it has no figures, is scaled by area.
 //!
-//! It is a first-order model: a synthesis tool shares logic that we count twice, and adds wires that
-//! we do not count. Within a factor of two of one is what to expect.
+//! It is a first-order model: a synthesis tool shares logic that we count twice, and adds wires that we do
+//! not count. Expect an error of up to a factor of two.
 
 use crate::scaling::{area_factor, energy_factor};
 use serde::Serialize;
@@ -19,12 +19,12 @@ struct Cell {
     um2: f64,
     /// Leakage in nanowatts, mean over its states.
     leakage_nw: f64,
-    /// Internal energy of a change of its output in femtojoules, mean over the ways to it, with an
+    /// Internal energy of a change of its output in femtojoules, averaged over the input transitions, with an
     /// input slew of 17 ps and the third smallest load of the library's tables.
     switch_fj: f64,
 }
 
-/// D flip-flop, DFF_X1. What switches: its input, both outputs and the two edges of its clock.
+/// D flip-flop, DFF_X1. Its energy includes the input, both outputs and the two clock edges.
 const FLIP_FLOP: Cell = Cell { um2: 4.522, leakage_nw: 79.1, switch_fj: 16.4 };
 /// The two clock edges of a flip-flop that keeps its bit.
 const CLOCK_FJ: f64 = 6.9;
@@ -34,35 +34,35 @@ const MUX: Cell = Cell { um2: 1.862, leakage_nw: 35.9, switch_fj: 3.3 };
 const XNOR: Cell = Cell { um2: 1.596, leakage_nw: 36.4, switch_fj: 2.9 };
 /// Gate, NAND2_X1.
 const NAND: Cell = Cell { um2: 0.798, leakage_nw: 17.4, switch_fj: 1.3 };
-/// Gates of a cell of a matrix beside its flip-flop: set, cleared by row and by column, part of a NOR
-/// over its row.
+/// Gates of a matrix cell in addition to its flip-flop: set, clear by row and by column, part of a NOR over
+/// its row.
 const GATES_OF_MATRIX_CELL: f64 = 3.0;
 /// Share of cells that switch in a use.
 const SWITCHING: f64 = 0.5;
-/// Node of all of these.
+/// Node of these figures.
 const NODE_NM: f64 = 45.0;
-/// Supply voltage that they hold for.
+/// Supply voltage of these figures.
 const VOLTS: f64 = 1.1;
 
 /// Sizes of a structure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct Storage {
-    /// Entries.
     pub entries: usize,
     /// Bits of an entry.
     pub bits: usize,
-    /// Entries that can be read in a cycle, each selected out of all.
+    /// Entries that can be read in a cycle; each port selects among all.
     pub read_ports: usize,
     /// Entries that can be written in a cycle.
     pub write_ports: usize,
-    /// Bits that can be compared in a cycle, with each other or with what comes in.
+    /// Bits that can be compared in a cycle, with each other or with incoming ones.
     pub compared_bits: usize,
-    /// Whether it is a matrix, whose rows and columns are cleared and tested at once.
+    /// It is a matrix, whose rows and columns are cleared and tested at once.
     #[serde(skip)]
     pub matrix: bool,
 }
 
-/// What a structure costs in some process.
+/// Area, energies and leakage of a structure in a process.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Cost {
     /// Area in square micrometres.
@@ -71,27 +71,27 @@ pub struct Cost {
     pub read_pj: f64,
     /// Energy of writing an entry: only its flip-flops are clocked.
     pub write_pj: f64,
-    /// Energy of one use of all its comparators, or of testing a matrix.
+    /// Energy of one use of all its comparators, or of one test of a matrix.
     pub search_pj: f64,
-    /// Energy of a clock cycle in which nothing is written, if its clock is not gated.
+    /// Energy of a clock cycle without a write, if the clock is not gated.
     pub clock_pj: f64,
     /// Leakage in nanowatts.
     pub leakage_nw: f64,
 }
 
 impl Storage {
-    /// Bits stored.
+    /// Number of stored bits.
     pub const fn total_bits(&self) -> usize {
         self.entries * self.bits
     }
 
-    /// Its cost at `node_nm` and `volts`.
+    /// Cost of the structure at `node_nm` and `volts`.
     pub fn cost(&self, node_nm: f64, volts: f64) -> Cost {
         let (entries, bits) = (self.entries as f64, self.bits as f64);
         let cells = entries * bits;
         let read_muxes = bits * (entries - 1.0).max(0.0);
         let muxes = self.read_ports as f64 * read_muxes + self.write_ports as f64 * cells;
-        // Each comparison takes part in a tree that gathers the bits.
+        // Each comparison is part of a tree that combines the bits.
         let compared = self.compared_bits as f64;
         let gates = compared + if self.matrix { cells * GATES_OF_MATRIX_CELL } else { 0.0 };
         let parts = [(cells, &FLIP_FLOP), (muxes, &MUX), (compared, &XNOR), (gates, &NAND)];
@@ -141,13 +141,13 @@ mod tests {
         let cost = bit.cost(45.0, 1.1);
         assert!((cost.area_um2 - (4.522 + 1.862)).abs() < 1e-9);
         assert_eq!(cost.read_pj, 0.0);
-        // Half of the time it keeps its bit.
+        // Half of the flip-flops keep their bits.
         assert!((cost.write_pj - (6.9 + 16.4 + 3.3) / 2e3).abs() < 1e-12);
         assert!((cost.clock_pj - 6.9e-3).abs() < 1e-12);
         assert!((cost.leakage_nw - (79.1 + 35.9)).abs() < 1e-9);
     }
 
-    /// Ports and comparators cost what they are used for, storage what is written.
+    /// Ports and comparators cost energy when they are used, storage when it is written.
     #[test]
     fn each_use_costs_its_own_cells() {
         let base = Storage { entries: 8, bits: 64, read_ports: 1, write_ports: 1, ..Storage::default() };

@@ -1,9 +1,9 @@
-//! Hardware structures of a core design: what `list cores` and the cost model read.
+//! Hardware structures of a core design, for `list cores` and the cost model.
 
 use crate::storage::Storage;
 use serde::Serialize;
 
-/// What a structure is used for.
+/// Events for which a structure is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Each {
     /// A warp instruction: it enters the buffer, issues, reads its registers and writes back once each.
@@ -31,17 +31,17 @@ impl Each {
     }
 }
 
-/// How often a structure is used, all instances taken together.
+/// Number of uses of a structure, in all instances together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Uses {
     /// Number of uses for each.
     pub times: u32,
-    /// The event that is counted.
+    /// The counted event.
     pub per: Each,
 }
 
 impl Uses {
-    /// Never.
+    /// No use.
     pub const NONE: Self = Self { times: 0, per: Each::Instruction };
 }
 
@@ -56,26 +56,26 @@ impl Uses {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Structure {
-    /// Its name in the paper.
+    /// Name of the structure in the paper.
     pub name: &'static str,
     /// Number of instances in an SM.
     pub instances: usize,
-    /// One of them.
+    /// Sizes of one instance.
     #[serde(flatten)]
     pub storage: Storage,
-    /// How often an entry is read.
+    /// Number of reads of an entry.
     #[serde(skip)]
     pub reads: Uses,
-    /// How often an entry is written.
+    /// Number of writes of an entry.
     #[serde(skip)]
     pub writes: Uses,
-    /// How often its comparators, or its matrix, are used.
+    /// Number of uses of its comparators, or of its matrix.
     #[serde(skip)]
     pub searches: Uses,
 }
 
 impl Structure {
-    /// `instances` of `entries` of `bits`, each with a port to read and one to write, never used.
+    /// `instances` of `entries` of `bits`, each with a read port and a write port, without uses.
     pub const fn new(name: &'static str, instances: usize, entries: usize, bits: usize) -> Self {
         Self {
             name,
@@ -92,7 +92,7 @@ impl Structure {
         Self { storage: Storage { read_ports, write_ports, ..self.storage }, ..self }
     }
 
-    /// Gives each instance comparators of `compared_bits`.
+    /// Adds comparators of `compared_bits` to each instance.
     pub const fn compares(self, compared_bits: usize) -> Self {
         Self { storage: Storage { compared_bits, ..self.storage }, ..self }
     }
@@ -102,17 +102,17 @@ impl Structure {
         Self { storage: Storage { matrix: true, ..self.storage }, ..self }
     }
 
-    /// Sets how often an entry is read.
+    /// Sets the number of reads.
     pub const fn read(self, reads: Uses) -> Self {
         Self { reads, ..self }
     }
 
-    /// Sets how often an entry is written.
+    /// Sets the number of writes.
     pub const fn written(self, writes: Uses) -> Self {
         Self { writes, ..self }
     }
 
-    /// Sets how often its comparators, or its matrix, are used.
+    /// Sets the number of uses of its comparators, or of its matrix.
     pub const fn searched(self, searches: Uses) -> Self {
         Self { searches, ..self }
     }

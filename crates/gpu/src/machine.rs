@@ -210,7 +210,7 @@ impl<C: Core> Machine<C> {
     /// they share has changed, for at least `cycles` cycles. A program that would end is never stopped. Cores
     /// must know their state ([`Core::has_changed`]).
     ///
-    /// [`MachineError::Livelock`]: crate::RunError::Livelock
+    /// [`MachineError::Livelock`]: crate::MachineError::Livelock
     pub fn watch_for_livelock(&mut self, cycles: NonZeroU64) {
         self.watchdog = Some(Box::new(Watchdog::new(cycles.get())));
     }

@@ -1,23 +1,23 @@
-//! Operation classes: what decides an instruction's unit, latency and initiation interval.
+//! Operation classes, which determine unit, latency and initiation interval of an instruction.
 
 macro_rules! op_classes {
     ($($(#[doc = $text:literal])+ $class:ident = $name:literal,)*) => {
-        /// What kind of work an instruction is. A GPU description maps each class to a unit, a
-        /// latency and an initiation interval.
+        /// The class of an instruction. A GPU description maps each class to a unit, a latency and an
+        /// initiation interval.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(u8)]
         pub enum OpClass { $($(#[doc = $text])+ $class,)* }
 
         impl OpClass {
-            /// Every class, in declaration order: `ALL[c as usize] == c`.
+            /// All classes in the order of declaration: `ALL[c as usize] == c`.
             pub const ALL: &'static [OpClass] = &[$(OpClass::$class,)*];
-            /// How many classes there are.
+            /// Number of classes.
             pub const COUNT: usize = Self::ALL.len();
             /// The name used in GPU descriptions and reports.
             pub const fn name(self) -> &'static str {
                 match self { $(OpClass::$class => $name,)* }
             }
-            /// One sentence on what belongs to the class.
+            /// One sentence about the class.
             pub const fn description(self) -> &'static str {
                 match self { $(OpClass::$class => concat!($($text,)+).trim_ascii(),)* }
             }

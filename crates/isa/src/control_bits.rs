@@ -1,31 +1,31 @@
-//! The bits by which the compiler of machine code schedules (sm_70 and later).
+//! The bits with which the compiler schedules machine code (sm_70 and later).
 
-/// What an instruction's word says to the hardware's scheduler: there is no other interlock for most latencies.
+/// Instructions of a word to the hardware's scheduler. Most latencies have no other interlock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ControlBits {
     /// Cycles until the next instruction of the warp may issue: 0 to 15.
     pub stall_cycles: u8,
     /// The scheduler prefers another warp next.
     pub yields: bool,
-    /// Number of the dependence barrier that is set when the instruction has written its results.
+    /// Index of the dependence barrier that is set when the instruction has written its results.
     pub write_barrier: Option<u8>,
-    /// Number of the dependence barrier that is set when the instruction has read its sources.
+    /// Index of the dependence barrier that is set when the instruction has read its sources.
     pub read_barrier: Option<u8>,
-    /// Dependence barriers that are waited for before issue, a bit each.
+    /// Dependence barriers that must be clear before issue, one bit each.
     pub wait_mask: u8,
-    /// Source slots whose value the operand cache keeps, a bit each.
+    /// Source slots whose value the operand cache keeps, one bit each.
     pub reuse: u8,
 }
 
-/// The number that says that an instruction sets no barrier.
+/// The number that means that no barrier is set.
 const NO_BARRIER: u8 = 7;
 
 impl ControlBits {
-    /// Bits of an instruction's word.
+    /// Number of these bits in a word.
     pub const BITS: u32 = 21;
 
-    /// From bits 105 to 125 of a word, the lowest first: stall cycles (4), no yield (1), write barrier (3), read
-    /// barrier (3), barriers waited for (6), reuse (4).
+    /// Decodes bits 105 to 125 of a word, the lowest first: stall cycles (4), no yield (1), write barrier
+    /// (3), read barrier (3), wait mask (6), reuse (4).
     pub const fn of(bits: u32) -> Self {
         Self {
             stall_cycles: (bits & 15) as u8,

@@ -1,6 +1,6 @@
-//! Images: memory that kernels see as a grid of texels, through textures and surfaces.
+//! Images: memory that kernels access as a grid of texels, through textures and surfaces.
 
-/// What one channel of a texel holds.
+/// Type of one channel of a texel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum Channel {
@@ -15,7 +15,7 @@ pub enum Channel {
 }
 
 impl Channel {
-    /// Size.
+    /// Size in memory.
     pub const fn bytes(self) -> u32 {
         match self {
             Channel::U8 | Channel::S8 => 1,
@@ -30,23 +30,23 @@ impl Channel {
     }
 }
 
-/// Which coordinates an image has.
+/// Dimensions of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Shape {
-    /// x.
+    /// Coordinate x.
     D1,
-    /// x, y.
+    /// Coordinates x, y.
     D2,
-    /// x, y, z.
+    /// Coordinates x, y, z.
     D3,
-    /// Layers of x.
+    /// Layers with coordinate x.
     Layered1,
-    /// Layers of x, y.
+    /// Layers with coordinates x, y.
     Layered2,
 }
 
 impl Shape {
-    /// Coordinates within a layer.
+    /// Number of coordinates within a layer.
     pub const fn dimensions(self) -> usize {
         match self {
             Shape::D1 | Shape::Layered1 => 1,
@@ -55,17 +55,17 @@ impl Shape {
         }
     }
 
-    /// It has layers.
+    #[allow(missing_docs, reason = "the name says it")]
     pub const fn is_layered(self) -> bool {
         matches!(self, Shape::Layered1 | Shape::Layered2)
     }
 
-    /// Coordinates, the layer among them.
+    /// Number of coordinates, including the layer.
     pub const fn coordinates(self) -> usize {
         self.dimensions() + self.is_layered() as usize
     }
 
-    /// As CUDA calls it.
+    /// The name in CUDA's terms.
     pub const fn name(self) -> &'static str {
         match self {
             Shape::D1 => "1D",
@@ -77,49 +77,48 @@ impl Shape {
     }
 }
 
-/// What is read outside the image, along one axis.
+/// Value of a read outside the image along one axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AddressMode {
-    /// The image again; only with normalised coordinates, else as `Clamp`.
+    /// The image repeated; only with normalised coordinates, otherwise as `Clamp`.
     Wrap,
     /// The texel at the edge.
     #[default]
     Clamp,
-    /// The image mirrored; only with normalised coordinates, else as `Clamp`.
+    /// The image mirrored; only with normalised coordinates, otherwise as `Clamp`.
     Mirror,
-    /// Zero.
+    /// Zero in all channels.
     Border,
 }
 
 /// How a texture is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sampler {
-    /// For x, y and z.
+    /// Behaviour outside the image for x, y and z.
     pub address: [AddressMode; 3],
-    /// Blends the texels around a place, instead of taking the one it lies in.
+    /// Blends the texels around a position instead of reading the one that contains it.
     pub linear: bool,
-    /// Coordinates go from 0 to 1 instead of to the image's size.
+    /// Coordinates are 0 to 1 instead of 0 to the image's size.
     pub normalised: bool,
     /// Integers of 8 and 16 bits are read as numbers from 0 or -1 to 1.
     pub as_float: bool,
 }
 
-/// Memory as a grid of texels. Rows lie `pitch` bytes apart, slices and layers one behind the other.
+/// Memory as a grid of texels. Rows are `pitch` bytes apart; slices and layers follow each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct Image {
     /// Device address of the first texel.
     pub base: u64,
-    /// Which coordinates it has.
     pub shape: Shape,
-    /// Width, height, and depth or layers; 1 where there are none.
+    /// Width, height, and depth or number of layers; 1 for missing dimensions.
     pub size: [u32; 3],
-    /// Bytes from a row to the next.
+    /// Bytes from one row to the next.
     pub pitch: u64,
-    /// What a channel holds.
     pub channel: Channel,
-    /// 1, 2 or 4.
+    /// Number of channels: 1, 2 or 4.
     pub channels: u8,
-    /// How it is read, of a texture; none of a surface.
+    /// Sampling of a texture; `None` for a surface.
     pub sampler: Option<Sampler>,
 }
 
@@ -129,18 +128,18 @@ impl Image {
         self.channel.bytes() * self.channels as u32
     }
 
-    /// Bytes of a row without what lies between rows.
+    /// Bytes of a row without the gap after it.
     pub const fn row_bytes(&self) -> u64 {
         self.size[0] as u64 * self.texel_bytes() as u64
     }
 
-    /// Bytes from the first texel to the end of the last; `None` if that is no address.
+    /// Bytes from the first texel to the end of the last; `None` if the end exceeds the address space.
     pub fn bytes(&self) -> Option<u64> {
         let rows = u64::from(self.size[1]) * u64::from(self.size[2]);
         rows.checked_sub(1)?.checked_mul(self.pitch)?.checked_add(self.row_bytes())
     }
 
-    /// Address of what lies `x` bytes into a row of a slice or layer.
+    /// Address of byte `x` in a row of a slice or layer.
     pub const fn address(&self, x: u64, row: u32, slice: u32) -> u64 {
         self.base + (slice as u64 * self.size[1] as u64 + row as u64) * self.pitch + x
     }

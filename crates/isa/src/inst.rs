@@ -5,16 +5,16 @@ use crate::{ControlBits, OpClass, Work};
 kit::id! {
     /// Index of a static instruction in its [`Program`].
     pub struct Pc(u32);
-    /// A register in the one dense numbering that dependence checks use: first the 32-bit vector
-    /// registers, then predicates, then whatever else the front end has. See [`RegFile`].
+    /// A register in the dense numbering of dependence checks: first the 32-bit vector registers, then
+    /// predicates, then other registers of the front end. See [`RegFile`].
     pub struct RegId(u16);
 }
 
-/// Where the files of registers lie in the dense numbering of [`RegId`].
+/// Positions of the register files in the numbering of [`RegId`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RegFile {
-    /// 32-bit vector registers: ids `0..vector`. These live in the banked register file; a 64-bit
-    /// value occupies two of them, consecutive, low word first.
+    /// 32-bit vector registers: ids `0..vector`. They are in the banked register file. A 64-bit value has two
+    /// consecutive ones, low word first.
     pub vector: u16,
     /// One-bit predicate registers: ids `vector..vector + predicate`.
     pub predicate: u16,
@@ -23,7 +23,7 @@ pub struct RegFile {
 }
 
 impl RegFile {
-    /// Number of ids in all.
+    /// Total number of ids.
     pub const fn count(&self) -> usize {
         self.vector as usize + self.predicate as usize + self.uniform as usize
     }
@@ -40,46 +40,44 @@ impl RegFile {
 pub enum Space {
     /// Device memory through L1 and L2.
     Global,
-    /// Per-thread memory, interleaved by lane, through L1 and L2.
+    /// Memory of one thread, interleaved by lane, through L1 and L2.
     Local,
-    /// Per-CTA scratchpad.
+    /// Scratchpad of a CTA.
     Shared,
-    /// Constant cache.
+    /// Constant memory through the constant cache.
     Constant,
     /// Kernel parameters: timed as constant.
     Param,
-    /// Found out per access: [`DynInst::space`](crate::DynInst::space) has the outcome.
+    /// Determined per access: see [`DynInst::space`](crate::DynInst::space).
     Generic,
-    /// Device memory through textures: the texture cache, or L1 where that is one with it.
+    /// Device memory through textures: the texture cache, or L1 if that is unified.
     Texture,
 }
 
-/// What a memory instruction does.
+/// The kind of a memory access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "the names say it")]
 pub enum Access {
-    /// Reads.
     Load,
-    /// Writes.
     Store,
     /// Reads, modifies and writes at the L2 (global) or in shared memory, and returns the old value.
     Atomic,
-    /// The same without a result.
+    /// As `Atomic`, without a result.
     Reduction,
-    /// Reads global and writes shared memory without passing registers.
+    /// Reads global and writes shared memory without registers.
     AsyncCopy,
 }
 
-/// Cache operator, as far as timing can tell them apart.
+/// Cache operator, as far as timing distinguishes them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "the names say it")]
 pub enum CacheOp {
     /// All levels (`.ca`, `.wb`, default).
     #[default]
     All,
     /// L2 only (`.cg`, and accesses with `.gpu` or wider scope).
     L2,
-    /// Streaming (`.cs`).
     Streaming,
-    /// Last use (`.lu`).
     LastUse,
     /// Do not cache (`.cv`, `.wt`, volatile).
     Volatile,
@@ -89,14 +87,13 @@ pub enum CacheOp {
 
 /// The static part of a memory access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct MemAccess {
     /// State space, or [`Space::Generic`].
     pub space: Space,
-    /// What is done there.
     pub access: Access,
     /// Bytes per lane: 1 to 16.
     pub bytes: u8,
-    /// Cache operator.
     pub cache: CacheOp,
 }
 
@@ -107,13 +104,13 @@ impl MemAccess {
     }
 }
 
-/// How an instruction steers its warp.
+/// Effect of an instruction on its warp's control flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Control {
-    /// Goes on to the next instruction.
+    /// Continues at the next instruction.
     #[default]
     None,
-    /// May go elsewhere: branch, indirect branch, call, return.
+    /// May continue elsewhere: branch, indirect branch, call, return.
     Branch,
     /// Ends the threads that execute it.
     Exit,
@@ -121,9 +118,9 @@ pub enum Control {
     BarrierSync,
     /// Arrives at a CTA barrier without waiting.
     BarrierArrive,
-    /// Waits until the warp's earlier memory accesses are performed; of device or wider scope.
+    /// Waits until the warp's earlier memory accesses are performed; device or wider scope.
     Fence,
-    /// Likewise, between the threads of a CTA only.
+    /// As `Fence`, with CTA scope.
     FenceCta,
     /// Waits until at most `DynInst::async_groups_left` groups of asynchronous copies are pending.
     AsyncWait,
@@ -133,7 +130,7 @@ pub enum Control {
     Sleep,
 }
 
-/// Where an instruction comes from, for messages.
+/// Origin of an instruction, for messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Source {
     /// Line in the front end's own text (PTX or disassembly); 0 if unknown.
@@ -142,34 +139,33 @@ pub struct Source {
     pub origin: (u16, u32),
 }
 
-/// What the timing model knows of a static instruction besides its registers.
+/// Properties of a static instruction besides its registers, for the timing model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Traits {
-    /// Kind of instruction, which decides unit, latency and initiation interval.
+    /// Kind of instruction, which determines unit, latency and initiation interval.
     pub class: OpClass,
-    /// What its lanes do, which decides their energy.
+    /// Work of its lanes, which determines their energy.
     pub work: Work,
     /// Effect on control flow.
     pub control: Control,
     /// Memory access, if it is one.
     pub mem: Option<MemAccess>,
-    /// Packed half operation that leaves its unit free after half the interval: Accel-Sim's
-    /// convention for traces.
+    /// Packed half operation that frees its unit after half the interval, as Accel-Sim does for traces.
     pub packed_half: bool,
-    /// What it writes may differ between lanes though the registers that it reads do not: it reads the
-    /// position of a thread, memory of each thread's own, or the lane's part of a matrix.
+    /// Its results may differ between lanes even if the registers that it reads do not: it reads the position
+    /// of a thread, memory of each thread, or the lane's part of a matrix.
     pub per_lane: bool,
-    /// A vector register that it writes may be written, here or by another instruction, in only a part
-    /// of the warp's live threads: such a register is never kept once for the whole warp. Front ends
-    /// that see a whole kernel find out; Accel-Sim's traces do not say.
+    /// A vector register that it writes may be written, here or by another instruction, in only a part of the
+    /// warp's live threads; such a register is never kept once for the whole warp. Front ends that see a
+    /// whole kernel determine this; it is unknown in Accel-Sim's traces.
     pub partial: bool,
-    /// How the compiler schedules it; `None` but for machine code that is decoded.
+    /// The compiler's scheduling; `None` except for decoded machine code.
     pub control_bits: Option<ControlBits>,
 }
 
 impl Traits {
-    /// An instruction of `class` without memory access or control effect. Of a class of several kinds of work it
-    /// does the commonest.
+    /// An instruction of `class` without memory access or control effect. If the class has several kinds of
+    /// work, it has the most common one.
     pub const fn of(class: OpClass) -> Self {
         let work = match (class, Work::of(class)) {
             (_, Some(work)) => work,
@@ -190,11 +186,10 @@ impl Traits {
     }
 }
 
-/// A static instruction as the timing model sees it. Its registers are in
-/// [`Program::dsts`] and [`Program::srcs`].
+/// A static instruction for the timing model. Its registers are in [`Program::dsts`] and [`Program::srcs`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Inst {
-    /// All but its registers; also reached through the instruction itself.
+    /// Its properties; also accessible through the instruction itself.
     pub traits: Traits,
     operands: u32,
     dst_count: u8,
@@ -210,28 +205,28 @@ impl std::ops::Deref for Inst {
     }
 }
 
-/// A kernel's static instructions and what is needed to time them.
+/// The static instructions of a kernel with all data for timing.
 #[derive(Clone, Debug, Default)]
 pub struct Program {
     /// Name of the kernel.
     pub name: String,
     /// The instructions; [`Pc`] is the index.
     insts: Vec<Inst>,
-    /// Destinations, then sources (guard predicate included), of each instruction in turn.
+    /// Destinations, then sources (including the guard predicate), of one instruction after the other.
     operands: Vec<RegId>,
-    /// Where each instruction comes from.
+    /// Origin of each instruction.
     sources: Vec<Source>,
     /// Text of each instruction, for listings and messages.
     texts: Vec<String>,
     /// Layout of register ids.
     pub regs: RegFile,
-    /// Bytes that an instruction takes in memory and in the instruction cache.
+    /// Size of an instruction in memory and in the instruction cache.
     pub inst_bytes: u32,
     /// Address of the first instruction.
     pub base_address: u64,
     /// File names that [`Source::origin`] refers to, by index.
     pub files: Vec<String>,
-    /// Name of the file that the instructions are in; empty if unknown, as in traces.
+    /// Name of the file that contains the instructions; empty if unknown, as in traces.
     pub code_file: String,
 }
 
@@ -254,7 +249,7 @@ impl Program {
         &self.operands[start..start + inst.dst_count as usize]
     }
 
-    /// Registers that `inst` reads, its guard predicate among them.
+    /// Registers that `inst` reads, including its guard predicate.
     #[inline]
     pub fn srcs(&self, inst: &Inst) -> &[RegId] {
         let start = inst.operands as usize + inst.dst_count as usize;
@@ -267,13 +262,13 @@ impl Program {
         self.base_address + u64::from(pc.0) * u64::from(self.inst_bytes)
     }
 
-    /// Where the instruction at `pc` comes from.
+    /// Origin of the instruction at `pc`.
     pub fn source(&self, pc: Pc) -> Source {
         self.sources[pc.index()]
     }
 
-    /// Where the instruction at `pc` is, as `saxpy.ptx:34, from saxpy.cu:9`, `saxpy.cubin, byte 0xd0 of the
-    /// kernel` or `line 34`; empty if unknown.
+    /// Position of the instruction at `pc`, such as `saxpy.ptx:34, from saxpy.cu:9`, `saxpy.cubin, byte 0xd0
+    /// of the kernel` or `line 34`; empty if unknown.
     pub fn place(&self, pc: Pc) -> String {
         let Source { line, origin: (file, at) } = self.source(pc);
         let mut place = match (&*self.code_file, line) {
@@ -288,7 +283,7 @@ impl Program {
         place
     }
 
-    /// The instruction at `pc` as text.
+    /// Text of the instruction at `pc`.
     pub fn text(&self, pc: Pc) -> &str {
         &self.texts[pc.index()]
     }
@@ -298,8 +293,8 @@ impl Program {
         self.insts[pc.index()].traits.control_bits = Some(bits);
     }
 
-    /// Sets [`Traits::partial`] of every instruction that writes one of `registers`, which holds numbers
-    /// of vector registers.
+    /// Sets [`Traits::partial`] of every instruction that writes one of `registers`, a set of numbers of
+    /// vector registers.
     pub fn mark_partial(&mut self, registers: &kit::BitSet) {
         for inst in &mut self.insts {
             let start = inst.operands as usize;
@@ -316,7 +311,7 @@ pub struct ProgramBuilder {
 }
 
 impl ProgramBuilder {
-    /// An empty program named `name` whose instructions take `inst_bytes` each.
+    /// An empty program `name` with instructions of `inst_bytes` each.
     pub fn new(name: impl Into<String>, inst_bytes: u32) -> Self {
         Self { program: Program { name: name.into(), inst_bytes, ..Program::default() } }
     }
@@ -343,7 +338,7 @@ impl ProgramBuilder {
         Pc::from(self.program.insts.len())
     }
 
-    /// The finished program.
+    /// Completes the program.
     pub fn finish(mut self, regs: RegFile, files: Vec<String>) -> Program {
         self.program.regs = regs;
         self.program.files = files;
@@ -352,18 +347,16 @@ impl ProgramBuilder {
     }
 }
 
-/// What [`ProgramBuilder::push`] needs to know of an instruction.
+/// An instruction for [`ProgramBuilder::push`].
 #[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct InstSpec<'a> {
-    /// All but its registers.
+    /// All properties except registers.
     pub traits: Traits,
-    /// Registers written.
     pub dsts: &'a [RegId],
-    /// Registers read, guard predicate included.
+    /// Registers read, including the guard predicate.
     pub srcs: &'a [RegId],
-    /// Where it comes from.
     pub source: Source,
-    /// As text.
     pub text: &'a str,
 }
 

@@ -7,12 +7,12 @@ kit::id! {
 
 /// A size or position in up to three dimensions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct Dim3 {
-    /// Fastest varying.
+    /// The dimension that varies fastest.
     pub x: u32,
-    /// Second.
     pub y: u32,
-    /// Slowest varying.
+    /// The dimension that varies slowest.
     pub z: u32,
 }
 
@@ -40,7 +40,7 @@ impl std::fmt::Display for Dim3 {
     }
 }
 
-/// What a kernel launch asks of an SM: the inputs of the occupancy calculation.
+/// The resources of a kernel launch on an SM: the inputs of the occupancy calculation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LaunchShape {
     /// CTAs in the grid.

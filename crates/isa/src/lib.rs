@@ -1,10 +1,10 @@
-//! The internal representation of instructions, and the contract between *what the warps do*
-//! and *when*.
+//! The internal representation of instructions, and the contract between what the warps do and when they do
+//! it.
 //!
 //! Front ends (PTX, SASS, traces) produce a [`Program`]; functional execution or a trace reader
 //! implements [`WarpStream`] over it; timing designs consume both and never compute a value.
 //!
-//! **Invariant:** nothing here depends on a front end, on a value semantics or on a GPU.
+//! **Invariant:** nothing here depends on a front end, on the meaning of values, or on a GPU.
 #![warn(missing_docs)]
 
 mod architecture;

@@ -1,21 +1,20 @@
 //! The contract between what the warps do and when.
 //!
-//! The timing model asks for each warp's dynamic instructions one at a time, in program order, as
-//! it decodes them into the warp's instruction buffer. A live stream executes the instruction at
-//! that moment, so loads, atomics and spin loops see the order of the simulated machine; a trace
-//! stream reads its next record.
+//! The timing model requests the dynamic instructions of each warp one at a time, in program order, when it
+//! decodes them into the warp's instruction buffer. A live stream executes the instruction at that moment, so
+//! that loads, atomics and spin loops see the order of the simulated machine; a trace stream reads its next
+//! record.
 //!
 //! **Rules of the contract**
-//! 1. The timing model calls [`WarpStream::step`] at most once per dynamic instruction, in program
-//!    order within a warp, and not past one that holds the warp back: after a
-//!    [`Control::BarrierSync`](crate::Control::BarrierSync) it steps the warp again only when the
-//!    barrier has been released, which is when the modelled hardware has seen all its arrivals.
-//!    A stream may therefore take results that depend on the whole barrier (`bar.red`) for
-//!    complete by then.
-//! 2. It may step past a branch that it has not resolved: the stream knows the way. What a design
-//!    is allowed to know of that is the design's affair (`perfect branch prediction`).
-//! 3. `step` alone changes what the warps see; timing never does. The same kernel leaves the same
-//!    memory under every design, save where its own threads race.
+//! 1. The timing model calls [`WarpStream::step`] at most once per dynamic instruction, in program order
+//! within a warp, and not beyond an instruction that holds the warp: after a
+//! [`Control::BarrierSync`](crate::Control::BarrierSync) it steps the warp again only when the barrier has
+//! been released, that is when the modelled hardware has seen all arrivals. A stream may therefore assume
+//! that results of the whole barrier (`bar.red`) are complete by then.
+//! 2. It may step beyond an unresolved branch: the stream knows the path. Each design decides how much of
+//! this it uses (`perfect branch prediction`).
+//! 3. Only `step` changes what the warps see; timing never does. The same kernel leaves the same memory under
+//! every design, except where its own threads race.
 
 use crate::{Dim3, KernelId, Pc, Space};
 use kit::{Cycle, LaneMask, WARP_LANES};
@@ -32,30 +31,31 @@ kit::id! {
 pub struct BarrierArrival {
     /// Barrier number, 0 to 15.
     pub id: u8,
-    /// Threads the barrier waits for, a multiple of the warp size; 0 for all of the CTA's live ones.
+    /// Number of threads for which the barrier waits, a multiple of the warp size; 0 for all live threads of
+    /// the CTA.
     pub threads: u16,
 }
 
-/// One dynamic instruction of a warp. Filled in by [`WarpStream::step`]; fields that the static
-/// instruction gives no meaning to are left as they were.
+/// One dynamic instruction of a warp. [`WarpStream::step`] fills it in; fields without a meaning for the
+/// static instruction are left unchanged.
 #[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct DynInst {
-    /// The static instruction.
     pub pc: Pc,
     /// Lanes that execute it: active, and the guard holds. May be empty.
     pub mask: LaneMask,
-    /// Lanes active when it was reached, whatever their guard says.
+    /// Lanes that were active when the warp reached it, whatever their guard is.
     pub active: LaneMask,
-    /// Where the warp goes next; `None` if all its threads have exited.
+    /// The warp's next instruction; `None` if all its threads have exited.
     pub next_pc: Option<Pc>,
-    /// Where the lanes in `active`, if they are apart from others, go on with them: the re-convergence
-    /// PC of the SIMT stack's entry under PTX, that which `BSSY` names in machine code. `None` if it is
-    /// not known, as in traces.
+    /// The instruction at which the lanes in `active` reconverge with others, if they are diverged: the PC of
+    /// the SIMT stack's entry in PTX, the one that `BSSY` names in machine code. `None` if it is not known,
+    /// as in traces.
     pub reconverge: Option<Pc>,
-    /// For control instructions: the warp's lanes went different ways.
+    /// For control instructions: the lanes of the warp diverged.
     pub diverged: bool,
-    /// Space of this access; for a generic one, the outcome. Lanes of one generic access that fall
-    /// in different spaces are split by the stream's choice of the majority space for timing.
+    /// State space of the access; for a generic one, the actual space. If the lanes of a generic access fall
+    /// into different spaces, the stream reports the majority space to timing.
     pub space: Space,
     /// Byte address per lane, for lanes in `mask` of a memory instruction. Shared and local
     /// addresses are offsets within the CTA's or thread's window.
@@ -63,9 +63,8 @@ pub struct DynInst {
     /// Second address per lane: the shared-memory side of an asynchronous copy; of a texture read, the
     /// texel diagonally across from that at the first address, of those that filtering blends.
     pub addresses2: [u64; WARP_LANES],
-    /// For barrier instructions.
     pub barrier: BarrierArrival,
-    /// For `nanosleep`.
+    /// Duration of `nanosleep`, in cycles.
     pub sleep_cycles: u32,
     /// For waits on asynchronous copies: groups that may stay pending.
     pub async_groups_left: u8,
@@ -90,16 +89,16 @@ impl Default for DynInst {
     }
 }
 
-/// What the registers hold that an instruction reads, before it is done: a column for each of
+/// Contents of the registers that an instruction reads, before it executes: a column for each of
 /// [`Program::srcs`](crate::Program::srcs), in that order, with a word for each of the 32 lanes, active or
-/// not. Predicates are 0 or 1. Empty if the stream does not know.
+/// not. Predicates are 0 or 1. Empty if the stream does not know them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct OperandValues {
-    /// The columns.
     pub columns: Vec<[u32; WARP_LANES]>,
 }
 
-/// What a live stream may ask of the simulated machine while it executes an instruction.
+/// State of the simulated machine that a live stream may read while it executes an instruction.
 #[derive(Clone, Copy, Debug)]
 pub struct StepContext {
     /// The present cycle, as `clock` and `globaltimer` read it.
@@ -108,13 +107,13 @@ pub struct StepContext {
     pub sm: u16,
 }
 
-/// What the resident warps of one SM do, in program order.
+/// The instructions of the resident warps of one SM, in program order.
 pub trait WarpStream {
-    /// What all SMs share: device memory for live execution, nothing for traces.
+    /// State that all SMs share: device memory for live execution, nothing for traces.
     type Shared;
 
-    /// Whether what the warps of an SM do depends on nothing that other SMs do, so that one SM may be ahead
-    /// of the others in time. It never changes.
+    /// Whether the warps of an SM are independent of other SMs, so that one SM may be ahead of the others in
+    /// time. The result never changes.
     fn is_alone(&self) -> bool {
         false
     }
@@ -125,18 +124,18 @@ pub trait WarpStream {
     /// The next instruction of `warp`, or `None` once all its threads have exited.
     fn next_pc(&self, warp: WarpSlot) -> Option<Pc>;
 
-    /// From now on notes whether anything that warps share changes: [`WarpStream::has_changed`].
+    /// Starts to record whether shared state changes: [`WarpStream::has_changed`].
     fn watch_changes(&self, _shared: &mut Self::Shared) {}
 
-    /// Whether anything that warps share may have changed since [`WarpStream::watch_changes`]: memory,
-    /// output, votes at a barrier. Reading the time counts as a change, since what a warp does then
-    /// depends on more than its state. A stream that does not know says so always.
+    /// Whether state that warps share may have changed since [`WarpStream::watch_changes`]: memory, output,
+    /// votes at a barrier. Reading the time counts as a change, since the warp's behaviour then depends on
+    /// more than its state. A stream that cannot tell returns true.
     fn has_changed(&self, _shared: &Self::Shared) -> bool {
         true
     }
 
-    /// A number of all that the next instructions of `warp` depend on except for what warps share:
-    /// states that differ have different numbers, but for a chance of 2^-64.
+    /// A hash of everything on which the next instructions of `warp` depend, except for shared state:
+    /// different states have different hashes with a probability of 1 - 2^-64.
     fn digest(&self, _warp: WarpSlot) -> u64 {
         0
     }
@@ -146,7 +145,7 @@ pub trait WarpStream {
         None
     }
 
-    /// Does the next instruction of `warp` and describes it in `out`.
+    /// Executes the next instruction of `warp` and describes it in `out`.
     ///
     /// # Errors
     /// A [`Fault`] ends the kernel: the instruction had no defined outcome.
@@ -158,8 +157,8 @@ pub trait WarpStream {
         out: &mut DynInst,
     ) -> Result<(), Box<Fault>>;
 
-    /// As [`WarpStream::step`], and puts what the instruction reads into `values`: for designs that look
-    /// at values, and to record them. A stream that does not know leaves it empty.
+    /// As [`WarpStream::step`]; also copies the values that the instruction reads into `values`, for designs
+    /// that use them and for recording. A stream that does not know them leaves it empty.
     ///
     /// # Errors
     /// As [`WarpStream::step`].
@@ -175,42 +174,41 @@ pub trait WarpStream {
         self.step(shared, warp, context, out)
     }
 
-    /// Takes a finished CTA off the SM.
+    /// Removes a finished CTA from the SM.
     fn end_cta(&mut self, slot: CtaSlot);
 }
 
-/// Where in the program something happened.
+/// The place of an event in the program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct SourceSpot {
-    /// Kernel name.
     pub kernel: String,
     /// Index of the instruction.
     pub pc: Pc,
-    /// The instruction's text.
     pub text: String,
     /// Line in the PTX or disassembly; 0 if unknown.
     pub line: u32,
-    /// File and place in it, as `saxpy.ptx:34:5` or `saxpy.cubin, byte 0xd0 of the kernel`; empty if
+    /// File and position in it, such as `saxpy.ptx:34:5` or `saxpy.cubin, byte 0xd0 of the kernel`; empty if
     /// unknown.
     pub place: String,
-    /// The line of that file with the instruction marked, for messages; empty if there is none.
+    /// The line of that file with a marker at the instruction, for messages; empty if there is none.
     pub excerpt: String,
     /// File and line in the high-level source, if known.
     pub origin: Option<(String, u32)>,
 }
 
-/// An instruction without a defined outcome: what, where, who.
+/// An instruction without a defined outcome: description, place and thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct Fault {
-    /// What went wrong, with the address and what lies nearest to it where memory is concerned.
+    /// Description; for memory, with the address and the nearest allocation.
     pub what: String,
-    /// Where.
     pub spot: SourceSpot,
     /// CTA position in the grid.
     pub cta: Dim3,
-    /// Thread position in the CTA, of the first lane at fault.
+    /// Position in the CTA of the first faulting thread.
     pub thread: Dim3,
-    /// Lanes at fault.
+    /// The faulting lanes.
     pub lanes: LaneMask,
 }
 

@@ -1,8 +1,8 @@
-//! What the lanes of an instruction do: the operations by which their energy is distinguished.
+//! Work of the lanes of an instruction: the operations by which energy is distinguished.
 //!
 //! Follows AccelWattch's table of machine instructions and the parts of the power model that they use
-//! (Kandiah et al., MICRO 2021). The class of an instruction decides, except for three classes that hold operations
-//! of different energy: for these, the decoder of the instruction decides.
+//! (Kandiah et al., MICRO 2021). The class of an instruction determines its work, except for three classes
+//! with operations of different energy: for these the decoder of the instruction decides.
 
 use crate::OpClass;
 
@@ -14,15 +14,15 @@ macro_rules! works {
         pub enum Work { #[default] $($(#[doc = $text])+ $work,)* }
 
         impl Work {
-            /// Every kind, in declaration order: `ALL[w as usize] == w`.
+            /// All kinds in the order of declaration: `ALL[w as usize] == w`.
             pub const ALL: &'static [Work] = &[$(Work::$work,)*];
-            /// How many kinds there are.
+            /// Number of kinds.
             pub const COUNT: usize = Self::ALL.len();
             /// The name used in reports.
             pub const fn name(self) -> &'static str {
                 match self { $(Work::$work => $name,)* }
             }
-            /// One sentence on what belongs to the kind.
+            /// One sentence about the kind.
             pub const fn description(self) -> &'static str {
                 match self { $(Work::$work => concat!($($text,)+).trim_ascii(),)* }
             }
@@ -68,7 +68,7 @@ works! {
 }
 
 impl Work {
-    /// What the lanes of every instruction of `class` do; `None` for a class of several kinds of work.
+    /// Work of the lanes of every instruction of `class`; `None` for a class of several kinds of work.
     pub const fn of(class: OpClass) -> Option<Self> {
         use OpClass as C;
         Some(match class {
@@ -89,14 +89,14 @@ impl Work {
         })
     }
 
-    /// What the lanes of an instruction of `class` do that is only known by its opcode, with modifiers, of PTX or
-    /// machine code: `cvt.rn.f32.s32`, `MUFU.RSQ`. Functions without an energy of their own are sines, as in
+    /// Work of the lanes of an instruction of `class` by its opcode with modifiers, in PTX or machine code:
+    /// `cvt.rn.f32.s32`, `MUFU.RSQ`. Functions without an energy of their own count as sines, as in
     /// AccelWattch.
     pub fn of_opcode(class: OpClass, opcode: &str) -> Self {
         let opcode = opcode.to_ascii_lowercase();
         let names = |parts: &[&str]| opcode.split('.').any(|word| parts.iter().any(|part| word.contains(part)));
         match class {
-            // Integer to integer is the integer units' (`I2I`, `cvt.u64.u32`).
+            // Conversion between integers is work of the integer units (`I2I`, `cvt.u64.u32`).
             OpClass::Convert if names(&["f2", "2f", "frnd", "f16", "f32", "f64"]) => Work::FpAdd,
             OpClass::Convert => Work::IntAdd,
             OpClass::Half if names(&["mul", "fma", "mad"]) => Work::FpMul,
@@ -108,7 +108,7 @@ impl Work {
         }
     }
 
-    /// Whether it is one of the arithmetic units' operations.
+    /// Whether the arithmetic units do it.
     pub const fn is_arithmetic(self) -> bool {
         !matches!(self, Work::None | Work::Memory)
     }

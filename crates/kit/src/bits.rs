@@ -1,6 +1,6 @@
 //! Masks over lanes and dense sets of small integers.
 
-/// Lanes (threads) in a warp, on every NVIDIA GPU so far.
+/// Number of lanes (threads) of a warp, on every NVIDIA GPU so far.
 pub const WARP_LANES: usize = 32;
 
 /// One bit per lane of a warp; bit *i* is lane *i*.
@@ -29,16 +29,16 @@ pub fn set_bits(mut mask: u64) -> impl Iterator<Item = usize> {
     })
 }
 
-/// A set of integers below a bound fixed when it is made.
+/// A set of integers below a bound that is fixed at its creation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BitSet {
-    /// Members below 64, in place: many sets have no others.
+    /// Members below 64, stored in place: many sets have no others.
     first: u64,
     rest: Box<[u64]>,
 }
 
 impl BitSet {
-    /// An empty set able to hold `0..bound`.
+    /// An empty set for integers in `0..bound`.
     pub fn new(bound: usize) -> Self {
         Self { first: 0, rest: vec![0; bound.div_ceil(64).saturating_sub(1)].into() }
     }
@@ -48,7 +48,7 @@ impl BitSet {
         if i < 64 { &mut self.first } else { &mut self.rest[i / 64 - 1] }
     }
 
-    /// Adds `i`; true if it was absent. Panics if `i` is not below the bound's next multiple of 64.
+    /// Adds `i`; returns whether it was absent. Panics if `i` is not below the bound's next multiple of 64.
     #[inline]
     pub fn insert(&mut self, i: usize) -> bool {
         let (word, bit) = (self.word_mut(i), 1 << (i % 64));
@@ -57,7 +57,7 @@ impl BitSet {
         fresh
     }
 
-    /// Takes `i` out; true if it was there.
+    /// Removes `i`; returns whether it was present.
     #[inline]
     pub fn remove(&mut self, i: usize) -> bool {
         let (word, bit) = (self.word_mut(i), 1 << (i % 64));
@@ -72,19 +72,19 @@ impl BitSet {
         self.word(i / 64) >> (i % 64) & 1 != 0
     }
 
-    /// Whether nothing is in the set.
+    /// Whether the set is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.first == 0 && self.rest.iter().all(|&w| w == 0)
     }
 
-    /// Takes everything out.
+    /// Removes all members.
     pub fn clear(&mut self) {
         self.first = 0;
         self.rest.fill(0);
     }
 
-    /// Adds everything in `other`; true if that changed the set. Bounds must agree.
+    /// Adds all members of `other`; returns whether that changed the set. Bounds must agree.
     pub fn union_with(&mut self, other: &Self) -> bool {
         debug_assert_eq!(self.words(), other.words());
         let mut changed = other.first & !self.first != 0;
@@ -118,13 +118,13 @@ impl BitSet {
         Some((word + 1) * 64 + bits.trailing_zeros() as usize)
     }
 
-    /// The first member at or after `from`, or else the first of all.
+    /// The first member at or after `from`, or else the first member.
     #[inline]
     pub fn next_cyclic(&self, from: usize) -> Option<usize> {
         self.next(from).or_else(|| self.next(0))
     }
 
-    /// Words of 64 integers, at least one.
+    /// Number of words of 64 integers, at least one.
     #[inline]
     pub fn words(&self) -> usize {
         1 + self.rest.len()

@@ -1,22 +1,22 @@
-//! Statistics: plain counters bumped where things happen, each with a name, a unit and a description.
+//! Statistics: plain counters, each with a name, a unit and a description.
 
-/// What one counter means.
+/// Description of a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CounterInfo {
     /// Name of the field, unique within its group.
     pub name: &'static str,
-    /// What is counted: `cycles`, `warp instructions`, `sectors` …
+    /// Unit of the count: `cycles`, `warp instructions`, `sectors` …
     pub unit: &'static str,
     /// One sentence for a reader of the report.
     pub description: &'static str,
 }
 
-/// Counts that add up over parts of a machine and whose differences are counts of a time: numbers, groups
-/// of numbers, groups of groups.
+/// Counts that are summed over parts of a machine and whose differences are the counts of a period: numbers,
+/// groups of numbers, groups of groups.
 pub trait Counters: Clone + Default {
-    /// Adds `other`, counted elsewhere or later.
+    /// Adds `other`, counted in another part or later.
     fn add(&mut self, other: &Self);
-    /// Counts since `earlier`, a former state of these same counters.
+    /// Counts since `earlier`, an earlier state of the same counters.
     fn since(&self, earlier: &Self) -> Self;
 }
 
@@ -24,7 +24,7 @@ pub trait Counters: Clone + Default {
 pub trait CounterGroup: Counters {
     /// The counters of the group, in the order of [`CounterGroup::values`].
     const SCHEMA: &'static [CounterInfo];
-    /// Present values.
+    /// The present values, in the order of the schema.
     fn values(&self) -> Vec<u64>;
 }
 
@@ -58,7 +58,7 @@ impl<const N: usize> Counters for ByKind<N> {
     }
 }
 
-/// Declares a struct of counters: either of `u64`s, each with its unit, which gives it a schema
+/// Declares a struct of counters: either of `u64`s, each with its unit, which have a schema
 /// ([`CounterGroup`]), or of other [`Counters`], each with its type.
 ///
 /// ```

@@ -13,16 +13,16 @@ pub const MOST_CODE_BYTES: u64 = 1 << 30;
 /// Maximum size of a buffer's contents or of a host program.
 pub const MOST_DATA_BYTES: u64 = 16 << 30;
 
-/// Maximum size of data from a source that does not say its length.
+/// Maximum size of data from a source that does not report its length.
 const MOST_ENDLESS_BYTES: u64 = 1 << 30;
 
 /// Bytes read between two checks for Ctrl-C.
 const AT_A_TIME: u64 = 4 << 20;
 
-/// All of a file, device or pipe of at most `most` bytes.
+/// Reads a file, device or pipe of at most `most` bytes.
 ///
 /// # Errors
-/// It cannot be read, it does not end within `most` bytes (`/dev/zero`), or the user wants to stop.
+/// It cannot be read, it does not end within `most` bytes (`/dev/zero`), or the user has requested a stop.
 pub fn read(path: impl AsRef<Path>, most: u64) -> Result<Vec<u8>> {
     let mut file = File::open(path)?;
     let expected = file.metadata().map_or(0, |m| m.len());
@@ -76,7 +76,7 @@ pub fn read_text(path: impl AsRef<Path>) -> Result<String> {
 /// The contents of a file as text.
 ///
 /// # Errors
-/// They are not UTF-8.
+/// The contents are not UTF-8.
 pub fn text(bytes: Vec<u8>) -> std::result::Result<String, String> {
     String::from_utf8(bytes).map_err(|e| format!("not a text file: byte {} is not UTF-8", e.utf8_error().valid_up_to()))
 }
@@ -93,7 +93,7 @@ mod tests {
         let refused = read(&path, 3).unwrap_err();
         std::fs::remove_file(&path).unwrap();
         assert_eq!(refused.kind(), ErrorKind::FileTooLarge);
-        // A file says how long it is: nothing of one that is too long is read.
+        // A file reports its length: nothing is read from one that is too long.
         let sparse = File::create(&path).unwrap();
         sparse.set_len(MOST_DATA_BYTES + 1).unwrap();
         let refused = [read_data(&path), read_code(&path)].map(|read| read.unwrap_err().to_string());

@@ -23,7 +23,7 @@ macro_rules! id {
             }
         }
         impl From<usize> for $name {
-            /// Panics if `index` does not fit: an id is made from the index of an existing thing.
+            /// Panics if `index` does not fit: an id is created from the index of an existing object.
             #[inline]
             fn from(index: usize) -> Self {
                 Self(<$int>::try_from(index).expect("id out of range"))

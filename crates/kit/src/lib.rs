@@ -1,6 +1,6 @@
 //! Small parts that every layer uses.
 //!
-//! Nothing here knows what a GPU is, except that it has lanes and cycles.
+//! Nothing here depends on a GPU, except that it has lanes and cycles.
 #![warn(missing_docs)]
 
 pub mod bits;
@@ -24,5 +24,5 @@ pub use slab::Slab;
 /// A point in time, in cycles of the SM (core) clock since the start of the simulation.
 pub type Cycle = u64;
 
-/// The cycle that never comes: "no event is due".
+/// A cycle after all others: "no event is pending".
 pub const NEVER: Cycle = Cycle::MAX;

@@ -1,9 +1,9 @@
 //! All output to files: a file or a folder gets its name when it is complete.
 //!
-//! What is written is beside its target, in the same folder, until it is complete; then it is synced
-//! and renamed. Whatever fails before that, the disk being full or the process being killed, leaves the
-//! old file as it was. A killed process can leave the unfinished file, whose name begins with a dot and
-//! ends in `.partial`.
+//! Output is written next to its target, in the same folder, until it is complete; then it is synced and
+//! renamed. If anything fails before that, even by a full disk or a killed process, the old file is
+//! unchanged. A killed process can leave the unfinished file, whose name begins with a dot and ends in
+//! `.partial`.
 
 mod folder;
 mod same;
@@ -18,20 +18,19 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What is there until it is complete or given up.
+/// Output that exists until it is completed or given up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Unfinished {
-    /// A file.
     File(PathBuf),
-    /// A folder with all that is in it.
+    /// A folder with all its contents.
     Folder(PathBuf),
-    /// A folder that was made for an output: goes if it is empty.
+    /// A folder that was created for an output: it is removed if it is empty.
     Made(PathBuf),
 }
 
 impl Unfinished {
     fn remove(&self) {
-        // There is nobody to report to: the reason is reported elsewhere.
+        // The error cannot be reported here; the reason for the removal is reported elsewhere.
         let _ = match self {
             Self::File(path) => fs::remove_file(path),
             Self::Folder(path) => fs::remove_dir_all(path),
@@ -40,7 +39,7 @@ impl Unfinished {
     }
 }
 
-/// What this process has begun to write. The lock is held while a name is given.
+/// Everything that this process has begun to write. The lock is held during a rename.
 static UNFINISHED: Mutex<Vec<Unfinished>> = Mutex::new(Vec::new());
 
 fn unfinished() -> MutexGuard<'static, Vec<Unfinished>> {
@@ -61,32 +60,32 @@ fn give_up(what: &Unfinished) {
     what.remove();
 }
 
-/// Removes everything that this process has begun to write and has not completed: for a process that
-/// exits at once. From here on no output can be completed.
+/// Removes all incomplete outputs of this process, before it exits at once. No output can be completed after
+/// this call.
 pub fn discard_unfinished() {
     let mut all = unfinished();
-    // The last first: folders are empty when their turn comes.
+    // The last first, so that folders are empty when they are removed.
     all.drain(..).rev().for_each(|what| what.remove());
     std::mem::forget(all);
 }
 
-/// A file that gets its name when it is complete, by [`NewFile::finish`]; dropped before, it is removed.
+/// A file that gets its name when it is complete, by [`NewFile::finish`]. If it is dropped before, it is
+/// removed.
 ///
-/// A symbolic link stays, and the file that it names is replaced. Devices and pipes are written
-/// directly, as is what is named by way of `/dev` or `/proc`.
+/// A symbolic link is kept, and the file that it names is replaced. Devices and pipes are written directly,
+/// as are paths through `/dev` or `/proc`.
 #[derive(Debug)]
 pub struct NewFile {
     file: File,
-    /// The file beside and where it goes; `None` of what is written directly.
+    /// The temporary file and its target; `None` for output that is written directly.
     beside: Option<(PathBuf, PathBuf)>,
 }
 
 impl NewFile {
-    /// Begins a file that is to replace the one at `path`, if there is one.
+    /// Begins a file that will replace the one at `path`, if there is one.
     ///
     /// # Errors
-    /// There is no such folder, nothing can be written there, or `path` names a folder or a file that
-    /// must not be written.
+    /// There is no such folder, it cannot be written, or `path` names a folder or a write-protected file.
     pub fn create(path: &Path) -> Result<Self> {
         if is_direct(path) {
             return Ok(Self { file: File::options().append(true).open(path)?, beside: None });
@@ -101,10 +100,10 @@ impl NewFile {
         Ok(new)
     }
 
-    /// Gives the file its name: from here on it is there in full.
+    /// Gives the file its name: from now on it exists in full.
     ///
     /// # Errors
-    /// What was written does not get to the disk, or the old file cannot be replaced.
+    /// The contents cannot be stored on the disk, or the old file cannot be replaced.
     pub fn finish(mut self) -> Result<()> {
         self.file.flush()?;
         let Some((temporary, target)) = self.beside.take() else { return Ok(()) };
@@ -143,23 +142,23 @@ impl Drop for NewFile {
 /// Writes a whole file.
 ///
 /// # Errors
-/// As [`NewFile::create`] and [`NewFile::finish`]; the old file is then as it was.
+/// As [`NewFile::create`] and [`NewFile::finish`]; the old file is unchanged then.
 pub fn write(path: &Path, content: &[u8]) -> Result<()> {
     let mut file = NewFile::create(path)?;
     file.write_all(content)?;
     file.finish()
 }
 
-/// Why a command cannot write what it is asked to.
+/// The reason why a command cannot write its output.
 #[derive(Debug)]
+#[allow(missing_docs, reason = "the names say it")]
 pub enum Refused {
-    /// Two outputs are one file.
+    /// Two outputs are the same file.
     Twice(PathBuf),
     /// An output is a file that the command reads.
     Input {
-        /// The output.
         output: PathBuf,
-        /// The same file as an input.
+        /// The input that is the same file.
         input: PathBuf,
     },
     /// It cannot be written.
@@ -187,11 +186,11 @@ impl std::fmt::Display for Refused {
 
 impl std::error::Error for Refused {}
 
-/// Checks before a long run that each of `outputs` can be written in the end, that they are different
-/// files, and that none is one of `inputs`. Changes nothing.
+/// Checks before a long run that each of `outputs` can be written at its end, that they are different files,
+/// and that none is one of `inputs`. Changes nothing.
 ///
 /// # Errors
-/// The first that is not so.
+/// The first output for which this does not hold.
 pub fn check(outputs: &[PathBuf], inputs: &[PathBuf]) -> std::result::Result<(), Refused> {
     for (i, output) in outputs.iter().enumerate() {
         if outputs[..i].iter().any(|earlier| same_file(earlier, output)) {
@@ -205,7 +204,7 @@ pub fn check(outputs: &[PathBuf], inputs: &[PathBuf]) -> std::result::Result<(),
     Ok(())
 }
 
-/// Tries whether the file could be written.
+/// Tests whether the file could be written.
 fn attempt(path: &Path) -> Result<()> {
     if is_direct(path) {
         // Opening a pipe could wait for its reader, indefinitely.
@@ -214,20 +213,20 @@ fn attempt(path: &Path) -> Result<()> {
     NewFile::create(path).map(|_| ())
 }
 
-/// Whether `path` is written directly: a device, a pipe, or a name by way of `/dev` or `/proc`, which
-/// can be any of them or what the shell has opened.
+/// Whether `path` is written directly: a device, a pipe, or a path through `/dev` or `/proc`, which may name
+/// either or a file that the shell has opened.
 fn is_direct(path: &Path) -> bool {
     let special = fs::metadata(path).is_ok_and(|meta| !meta.is_file() && !meta.is_dir());
     special || ["/dev", "/proc"].iter().any(|folder| path.starts_with(folder)) && path.exists()
 }
 
-/// The file that `path` names, through all links, and the permissions of the one that is there.
+/// The file that `path` names, through all links, and its permissions if it exists.
 fn replaceable(path: &Path) -> Result<(PathBuf, Option<fs::Permissions>)> {
     let target = same::resolved(path)?;
     match fs::metadata(&target) {
         Ok(meta) if meta.is_dir() => Err(Error::new(ErrorKind::IsADirectory, "it is a folder")),
         Ok(meta) => {
-            // Replacing needs no permission on the file itself, but a read-only file is so for a reason.
+            // Replacing needs no permission on the file itself, but a read-only file shall stay.
             File::options().append(true).open(&target)?;
             Ok((target, Some(meta.permissions())))
         }
@@ -236,7 +235,7 @@ fn replaceable(path: &Path) -> Result<(PathBuf, Option<fs::Permissions>)> {
     }
 }
 
-/// Makes a file beside `target`.
+/// Creates a file next to `target`.
 fn temporary_file(target: &Path) -> Result<(PathBuf, File)> {
     let create = |path: &Path| File::options().write(true).create_new(true).open(path);
     beside(target, create).map_err(|e| match e.kind() {
@@ -247,12 +246,12 @@ fn temporary_file(target: &Path) -> Result<(PathBuf, File)> {
     })
 }
 
-/// Makes something of a new name beside `target`.
+/// Creates something with a new name next to `target`.
 fn beside<T>(target: &Path, make: impl Fn(&Path) -> Result<T>) -> Result<(PathBuf, T)> {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     const ATTEMPTS: usize = 100;
     let name = target.file_name().ok_or_else(|| Error::new(ErrorKind::InvalidInput, "it has no name"))?;
-    // A name has 255 bytes at most on usual file systems.
+    // Most file systems limit names to 255 bytes.
     let stem: String = name.to_string_lossy().chars().take(50).collect();
     for _ in 0..ATTEMPTS {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -265,7 +264,7 @@ fn beside<T>(target: &Path, make: impl Fn(&Path) -> Result<T>) -> Result<(PathBu
     Err(Error::new(ErrorKind::AlreadyExists, "no name is free for the new file beside it"))
 }
 
-/// Lets the names in a folder get to the disk. Not every system can; the contents are there either way.
+/// Syncs the names in a folder. Not every system can; the contents are stored either way.
 fn sync_folder(folder: &Path) {
     let _ = File::open(folder).and_then(|folder| folder.sync_all());
 }

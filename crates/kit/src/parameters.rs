@@ -2,14 +2,14 @@
 
 use std::fmt::Display;
 
-/// What a parameter takes.
+/// The values that a parameter accepts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Accepts {
     /// `true` or `false`.
     Flag,
-    /// A whole number from the first to the last.
+    /// A whole number between two bounds, inclusive.
     Number(u64, u64),
-    /// One of some words.
+    /// One of these words.
     Word(&'static [&'static str]),
 }
 
@@ -23,28 +23,28 @@ impl Display for Accepts {
     }
 }
 
-/// A parameter as lists of it show it.
+/// A parameter, for listings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameter {
-    /// What it is called on the command line and in files.
+    /// Its name on the command line and in files.
     pub name: &'static str,
-    /// What it sets, with its unit.
+    /// Its meaning, with the unit.
     pub description: &'static str,
-    /// Values that it takes.
+    /// The values that it accepts.
     pub accepts: Accepts,
-    /// Its value unless it is set.
+    /// Its value if it is not set.
     pub default: String,
 }
 
 /// A type that a parameter can have.
 pub trait ParameterValue: Sized + Copy {
-    /// What is accepted, given the bounds that the parameter declares.
+    /// The accepted values, given the bounds that the parameter declares.
     fn accepts(bounds: Option<(u64, u64)>) -> Accepts;
-    /// The value that `text` means, without regard to bounds.
+    /// Converts `text` to a value, without regard to bounds.
     fn read(text: &str) -> Option<Self>;
-    /// The text that means this value.
+    /// The text of this value.
     fn written(self) -> String;
-    /// As a number to be held against bounds.
+    /// The number to compare with the bounds.
     fn number(self) -> u64 {
         0
     }
@@ -85,13 +85,14 @@ impl ParameterValue for u32 {
 
 /// A struct of parameters, declared by [`parameters!`](crate::parameters!).
 pub trait Parameters: Clone + Default {
-    /// All of them, in the order of their declaration.
+    /// All parameters, in the order of their declaration.
     fn schema() -> Vec<Parameter>;
 
-    /// Sets one.
+    /// Sets one parameter.
     ///
     /// # Errors
-    /// There is no such parameter, or it does not take this value: which there are, and what it takes.
+    /// There is no such parameter, or it does not accept this value. The message lists the parameters, or the
+    /// accepted values.
     fn set(&mut self, name: &str, value: &str) -> Result<(), String>;
 }
 
@@ -106,7 +107,59 @@ impl Parameters for () {
     }
 }
 
-/// The message that there is no parameter `name` beside those of `schema`.
+/// Parameters with their values, in the order in which they are set.
+pub type Settings<'a> = Vec<(&'a str, &'a str)>;
+
+/// Takes a name apart from the parameters after its colon, each of which may be set once: `two_level:active=8`.
+///
+/// # Errors
+/// It is written otherwise, which `example` shows.
+pub fn split<'a>(text: &'a str, example: &str) -> Result<(&'a str, Settings<'a>), String> {
+    let Some((name, list)) = text.split_once(':') else { return Ok((text, Vec::new())) };
+    let mut settings = Settings::new();
+    for one in list.split(',') {
+        let Some((key, value)) = one.split_once('=') else {
+            let text = crate::text::excerpt(text);
+            return Err(format!("`{text}`: expected NAME=VALUE after the colon, as in `{example}`"));
+        };
+        if settings.iter().any(|(earlier, _)| *earlier == key.trim()) {
+            let (text, key) = (crate::text::excerpt(text), crate::text::excerpt(key.trim()));
+            return Err(format!("`{text}`: `{key}` is set twice"));
+        }
+        settings.push((key.trim(), value.trim()));
+    }
+    Ok((name.trim(), settings))
+}
+
+/// `text`, a name that may have parameters, with one more set.
+pub fn with(text: &str, name: &str, value: &str) -> String {
+    let separator = if text.contains(':') { ',' } else { ':' };
+    format!("{text}{separator}{name}={value}")
+}
+
+/// The parameters of `C` with `settings`; `of` is what has them.
+///
+/// # Errors
+/// One does not exist or does not take its value.
+pub fn configured<C: Parameters>(of: &str, settings: &[(&str, &str)]) -> Result<C, String> {
+    let mut config = C::default();
+    for (name, value) in settings {
+        config.set(name, value).map_err(|problem| format!("{of}: {problem}"))?;
+    }
+    Ok(config)
+}
+
+/// `schema` with what `settings` set as the defaults.
+pub fn with_defaults(mut schema: Vec<Parameter>, settings: &[(&str, &str)]) -> Vec<Parameter> {
+    for parameter in &mut schema {
+        if let Some((_, value)) = settings.iter().rev().find(|(key, _)| *key == parameter.name) {
+            parameter.default = (*value).to_owned();
+        }
+    }
+    schema
+}
+
+/// The message that `schema` has no parameter `name`.
 pub fn unknown(name: &str, schema: &[Parameter]) -> String {
     let name = crate::text::excerpt(name);
     match schema {
@@ -118,10 +171,10 @@ pub fn unknown(name: &str, schema: &[Parameter]) -> String {
     }
 }
 
-/// The value that `text` means for a parameter.
+/// Converts `text` to the value of a parameter.
 ///
 /// # Errors
-/// It means none within the bounds: what the parameter takes.
+/// It is no value within the bounds. The message lists the accepted values.
 pub fn read<T: ParameterValue>(name: &str, text: &str, bounds: Option<(u64, u64)>) -> Result<T, String> {
     let accepts = T::accepts(bounds);
     let is_within = |value: &T| match accepts {
@@ -163,7 +216,7 @@ macro_rules! parameters {
         pub struct $name { $($(#[doc = $text])+ pub $field: $type,)* }
 
         impl $name {
-            /// What its fields are unless they are set.
+            /// The default of every field.
             pub const DEFAULT: Self = Self { $($field: $default,)* };
         }
 
@@ -198,7 +251,7 @@ macro_rules! parameters {
     };
 }
 
-/// Declares an enum that a parameter can have, each variant with the word for it.
+/// Declares an enum for a parameter, with a word for each variant.
 #[macro_export]
 macro_rules! words {
     ($(#[$meta:meta])* pub enum $name:ident { $($(#[$about:meta])+ $variant:ident = $word:literal,)* }) => {

@@ -1,7 +1,7 @@
-//! First in, first out.
+//! A first-in first-out queue.
 
-/// A queue of small values that keeps its storage: as long as the maximum number of entries it ever held, rounded
-/// up to a power of two, so that places are found by masking.
+/// A queue of small values that keeps its storage. The storage has room for the maximum number of entries
+/// that it ever held, rounded up to a power of two, so that positions are found by masking.
 #[derive(Clone, Debug)]
 pub struct Ring<T> {
     /// None, or a power of two.
@@ -17,7 +17,7 @@ impl<T> Default for Ring<T> {
 }
 
 impl<T: Copy> Ring<T> {
-    /// An empty queue.
+    #[allow(missing_docs, reason = "the name says it")]
     pub fn new() -> Self {
         Self::default()
     }
@@ -50,7 +50,7 @@ impl<T: Copy> Ring<T> {
         self.len += 1;
     }
 
-    /// Doubles the storage; `filler` fills it up.
+    /// Doubles the storage, filled up with `filler`.
     #[cold]
     fn grow(&mut self, filler: T) {
         let at = self.first.checked_rem(self.slots.len()).unwrap_or(0);
@@ -71,7 +71,7 @@ impl<T: Copy> Ring<T> {
         self.get(0)
     }
 
-    /// Takes the oldest entry.
+    /// Removes the oldest entry and returns it.
     #[inline(always)]
     pub fn pop_front(&mut self) -> Option<T> {
         let entry = *self.front()?;
@@ -80,7 +80,7 @@ impl<T: Copy> Ring<T> {
         Some(entry)
     }
 
-    /// Puts an entry before entry number `i`, or at the end.
+    /// Inserts an entry before entry number `i`, or at the end.
     pub fn insert(&mut self, i: usize, entry: T) {
         self.push_back(entry);
         for i in (i + 1..self.len).rev() {

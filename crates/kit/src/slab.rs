@@ -1,8 +1,8 @@
-//! Values by number, each number used again once its value is taken out.
+//! Values by number. A number is reused after its value is removed.
 
 use std::ops::{Index, IndexMut};
 
-/// A slab of values. It grows to the maximum number that it ever held at once.
+/// A slab of values. It grows to the maximum number of values that it ever held at once.
 #[derive(Clone, Debug)]
 pub struct Slab<T> {
     entries: Vec<T>,
@@ -16,7 +16,7 @@ impl<T> Default for Slab<T> {
 }
 
 impl<T> Slab<T> {
-    /// Puts `value` in and gives its number.
+    /// Stores `value` and returns its number.
     #[inline]
     pub fn insert(&mut self, value: T) -> u32 {
         match self.free.pop() {
@@ -31,7 +31,7 @@ impl<T> Slab<T> {
         }
     }
 
-    /// Takes the value `id` out. It can be read until the next one is put in.
+    /// Removes the value `id`. It can be read until the next value is stored.
     #[inline]
     pub fn remove(&mut self, id: u32) {
         self.free.push(id);

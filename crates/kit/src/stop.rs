@@ -1,6 +1,6 @@
-//! Whether the user has asked the program to stop.
+//! Requests of the user to stop the program.
 //!
-//! One flag for the whole process: what takes long and has no monitor of its own polls it.
+//! There is one flag for the process. Long operations without a monitor of their own poll it.
 
 use std::io::{Error, Result};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,12 +8,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 static REQUESTED: AtomicBool = AtomicBool::new(false);
 static NOTICED: AtomicBool = AtomicBool::new(false);
 
-/// Asks the program to stop. Returns whether it had been asked before.
+/// Requests a stop. Returns whether it had been requested before.
 pub fn request() -> bool {
     REQUESTED.swap(true, Ordering::Relaxed)
 }
 
-/// Whether the program has been asked to stop.
+/// Whether a stop has been requested.
 pub fn requested() -> bool {
     let requested = REQUESTED.load(Ordering::Relaxed);
     if requested {
@@ -22,23 +22,23 @@ pub fn requested() -> bool {
     requested
 }
 
-/// Whether something has noticed the request, so that the program is about to stop.
+/// Whether a part of the program has seen the request, so that it is about to stop.
 pub fn noticed() -> bool {
     NOTICED.load(Ordering::Relaxed)
 }
 
-/// Items between two looks of [`until_requested`].
+/// Items between two tests of the flag by [`until_requested`].
 const ITEMS_PER_LOOK: usize = 4096;
 
-/// The items of `items` up to where the program is asked to stop: for long loops, followed by a [`check`].
+/// The items of `items` until a stop is requested, for long loops; call [`check`] afterwards.
 pub fn until_requested<I: Iterator>(items: I) -> impl Iterator<Item = I::Item> {
     items.enumerate().take_while(|(i, _)| !i.is_multiple_of(ITEMS_PER_LOOK) || !requested()).map(|(_, item)| item)
 }
 
-/// Ends reading or writing that cannot be ended otherwise.
+/// Ends a read or write that has no other way to be ended.
 ///
 /// # Errors
-/// If the program has been asked to stop.
+/// If a stop has been requested.
 pub fn check() -> Result<()> {
     if requested() { Err(Error::other("stopped by Ctrl-C")) } else { Ok(()) }
 }

@@ -1,11 +1,12 @@
 //! "Did you mean": the nearest of the known names.
 
-/// Maximum length in bytes of the names that are compared. Longer ones are generated, and the
-/// distance takes time in proportion to both lengths.
+/// Maximum length in bytes of the names that are compared. Longer names are generated ones, and the time for
+/// the distance is proportional to both lengths.
 const MAX_NAME_BYTES: usize = 200;
 
-/// The candidate that `name` is probably a slip of: the nearest by edit distance (insertions,
-/// deletions, substitutions, swaps of neighbours; case does not count), if a quarter of the name at
+/// The candidate for which `name` is probably a misspelling: the nearest by edit distance (insertions,
+/// deletions, substitutions, swaps of neighbours; case is ignored), if the distance is at most a quarter of
+/// the name's length plus one.
 /// most, and one edit more, makes one of the other.
 ///
 /// ```
@@ -27,7 +28,7 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, c)| c)
 }
 
-/// The end of a sentence such as "there is no X": what was probably meant, or what there is.
+/// The end of a sentence such as "there is no X": the probable name, or all names.
 pub fn among(name: &str, known: &[impl AsRef<str>]) -> String {
     let names: Vec<&str> = known.iter().map(AsRef::as_ref).collect();
     match nearest(name, names.iter().copied()) {

@@ -3,18 +3,18 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// Longest piece of a user's file that a message repeats, in characters.
+/// Maximum length of an excerpt of a user's file in a message, in characters.
 pub const MOST_EXCERPT: usize = 60;
-/// Longest line of a user's file that a message shows with a mark under it, in characters.
+/// Maximum length of a user's line that a message shows with a mark under it, in characters.
 pub const MOST_LINE: usize = 120;
-/// Longest word of a message, such as a path or a kernel's name, in characters.
+/// Maximum length of a word of a message, such as a path or a kernel's name, in characters.
 const MOST_WORD: usize = 240;
-/// Longest line of a message, in characters.
+/// Maximum length of a line of a message, in characters.
 const MOST_MESSAGE_LINE: usize = 1000;
 /// Maximum number of lines of a message.
 const MOST_MESSAGE_LINES: usize = 200;
 
-/// `noun` in the form that `number` needs: `plural(2, "launch")` is `launches`.
+/// `noun` in the form for `number`: `plural(2, "launch")` is `launches`.
 pub fn plural(number: u64, noun: &str) -> String {
     const HISSING: [&str; 5] = ["s", "x", "z", "ch", "sh"];
     const VOWELS: [&str; 5] = ["ay", "ey", "oy", "uy", "iy"];
@@ -29,20 +29,20 @@ pub fn plural(number: u64, noun: &str) -> String {
     }
 }
 
-/// A number and what it counts: `1 launch`, `2 launches`.
+/// A number and its noun: `1 launch`, `2 launches`.
 pub fn counted(number: u64, noun: &str) -> String {
     format!("{number} {}", plural(number, noun))
 }
 
-/// What a user's file or command line says, short and printable: at most [`MOST_EXCERPT`]
-/// characters, control characters replaced.
+/// Text of a user's file or command line, short and printable: at most [`MOST_EXCERPT`] characters, control
+/// characters replaced.
 pub fn excerpt(text: &str) -> String {
     shortened(text, MOST_EXCERPT)
 }
 
-/// As [`excerpt`], of bytes that need not be text.
+/// As [`excerpt`], for bytes that may not be text.
 pub fn excerpt_bytes(bytes: &[u8]) -> String {
-    // Of a long text only the beginning is looked at; a character has four bytes at most.
+    // Only the beginning of a long text is decoded; a character has at most four bytes.
     excerpt(&String::from_utf8_lossy(&bytes[..bytes.len().min(4 * MOST_EXCERPT + 4)]))
 }
 
@@ -58,14 +58,14 @@ fn shortened(text: &str, most: usize) -> String {
 /// A line of a user's file with a mark under part of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pointed {
-    /// The line, or what is around the mark if the line is long.
+    /// The line, or its part around the mark if the line is long.
     pub line: String,
-    /// What goes under it: blanks (tabs where the line has them), then `^`.
+    /// The line below it: blanks (tabs where the line has them), then `^`.
     pub mark: String,
 }
 
-/// `line` with `bytes` bytes of it from byte `at` on marked. Of a line of more than [`MOST_LINE`]
-/// characters only those around the mark are shown, and only those are looked at.
+/// `line` with a mark under `bytes` bytes starting at byte `at`. For a line of more than [`MOST_LINE`]
+/// characters only the part around the mark is shown and processed.
 pub fn pointed(line: &str, at: usize, bytes: usize) -> Pointed {
     const BEFORE: usize = MOST_LINE / 3;
     let at = floor(line, at);
@@ -84,14 +84,14 @@ pub fn pointed(line: &str, at: usize, bytes: usize) -> Pointed {
     }
 }
 
-/// The last place at or before byte `at` where `text` can be cut.
+/// The last position at or before byte `at` at which `text` can be cut.
 fn floor(text: &str, at: usize) -> usize {
     let at = at.min(text.len());
     (0..=at).rev().find(|&i| text.is_char_boundary(i)).unwrap_or(0)
 }
 
-/// `text` in at most `most` characters: of a longer one the beginning and, as names and paths often differ
-/// there, the end.
+/// `text` in at most `most` characters. A longer text is cut in the middle, since names and paths often
+/// differ at the end.
 pub fn middle_cut(text: &str, most: usize) -> Cow<'_, str> {
     let Some(all) = text.char_indices().nth(most).map(|_| text.chars().count()) else { return text.into() };
     let begin = most.saturating_sub(1) / 3;
@@ -100,7 +100,7 @@ pub fn middle_cut(text: &str, most: usize) -> Cow<'_, str> {
     chars(0, begin).chain(['…']).chain(chars(all - end, end)).collect::<String>().into()
 }
 
-/// A message of a bounded length, whatever of a user's file it repeats.
+/// A message of bounded length, whatever parts of a user's file it repeats.
 pub fn bounded(message: &str) -> String {
     let mut out = String::new();
     for (number, line) in message.split('\n').enumerate() {

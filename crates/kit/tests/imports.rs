@@ -1,16 +1,18 @@
-//! No two files of a crate import each other, directly or through others: the files of each crate have an order
-//! in which they can be read. Read from the text: `use` declarations and paths in code, each followed through
-//! re-exports to the file that defines the name. Tests within files are left out, re-exports too.
+//! No two files of a crate import each other, directly or through others: the files of each crate have an
+//! order in which they can be read. The test reads `use` declarations and paths in code and follows each
+//! through re-exports to the file that defines the name. Test modules within files and re-exports are not
+//! counted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// How many files of a crate are still in circles; of the others none. Lower a number when there are fewer.
-const ALLOWED: &[(&str, usize)] = &[("sm", 22)];
+/// Number of files of a crate that are still in circles; other crates have none. Lower a number when there
+/// are fewer.
+const ALLOWED: &[(&str, usize)] = &[("sm", 4)];
 
 type ModulePath = Vec<String>;
 
-/// A source file: what it imports, and what it passes on.
+/// A source file: its imports and re-exports.
 #[derive(Default)]
 struct File {
     /// Paths that its code names, from the crate's root.
@@ -98,11 +100,11 @@ fn parse(text: &str, module: &ModulePath, children: &BTreeSet<String>) -> File {
     let mut file = File::default();
     let mut at = 0;
     while at < words.len() {
-        // What follows is a module of tests, which ends the file.
+        // A module of tests follows, which ends the file.
         if words[at..].starts_with(&["#", "[", "cfg", "(", "test", ")", "]", "mod"].map(String::from)) {
             break;
         }
-        // Not the `use<'a>` of a type.
+        // Excludes the `use<'a>` of a type.
         if words[at] == "use" && words.get(at + 1).is_some_and(|w| w != "<") {
             let public = at > 0 && (words[at - 1] == "pub" || words[at - 1] == ")");
             let mut found = Vec::new();
@@ -236,7 +238,7 @@ fn absolute(names: &[String], module: &ModulePath, children: &BTreeSet<String>) 
 /// The module whose file defines what a path names.
 fn definer(files: &Crate, names: &ModulePath) -> ModulePath {
     let mut names = names.clone();
-    // Bounded: re-exports of each other would go on.
+    // Bounded, since re-exports may form a cycle.
     for _ in 0..20 {
         let depth = (0..=names.len()).rev().find(|&n| files.contains_key(&names[..n])).unwrap_or(0);
         let module = names[..depth].to_vec();

@@ -3,7 +3,7 @@
 
 use crate::designs::{self, Design};
 use kit::Parameters;
-use kit::parameters::Parameter;
+use kit::parameters::{self, Parameter, Settings};
 use kit::suggest;
 use kit::text::excerpt;
 use sm::scalar::ScalarConfig;
@@ -55,9 +55,6 @@ pub const SCALAR_CHOICES: &[ScalarChoice] = &[
     ),
 ];
 
-/// Parameters with their values.
-type Settings<'a> = Vec<(&'a str, &'a str)>;
-
 /// A core by its parts.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct CoreName<'a> {
@@ -98,32 +95,13 @@ impl<'a> CoreName<'a> {
     /// # Errors
     /// A parameter that there is not, or that does not take its value.
     pub fn config<C: Parameters>(&self) -> Result<C, String> {
-        let mut config = C::default();
-        for (name, value) in &self.parameters {
-            config.set(name, value).map_err(|problem| format!("core design `{}`: {problem}", self.design))?;
-        }
-        Ok(config)
+        parameters::configured(&format!("core design `{}`", self.design), &self.parameters)
     }
 }
 
-/// A name and the parameters after its colon, each once.
+/// A name and the parameters after its colon.
 fn with_parameters(text: &str) -> Result<(&str, Settings<'_>), String> {
-    let Some((name, list)) = text.split_once(':') else { return Ok((text, Vec::new())) };
-    let mut seen = BTreeSet::new();
-    let mut parameters = Vec::new();
-    for one in list.split(',') {
-        let Some((key, value)) = one.split_once('=') else {
-            return Err(format!(
-                "`{}`: expected NAME=VALUE after the colon, as in `ghost:issue_buffer=16,guarded=false`",
-                excerpt(text)
-            ));
-        };
-        if !seen.insert(key.trim()) {
-            return Err(format!("`{}`: `{}` is set twice", excerpt(text), excerpt(key.trim())));
-        }
-        parameters.push((key.trim(), value.trim()));
-    }
-    Ok((name.trim(), parameters))
+    parameters::split(text, "ghost:issue_buffer=16,guarded=false")
 }
 
 /// The scalar path of `core`, whose design need not be one of ours.
@@ -176,13 +154,8 @@ fn scalar_path<'a>(
 /// There is no such core.
 pub fn core_parameters(core: &str) -> Result<Vec<Parameter>, String> {
     let name = CoreName::parse(core)?;
-    let mut schema = designs::find(name.design).map_or_else(Vec::new, Design::parameters);
-    for parameter in &mut schema {
-        if let Some((_, value)) = name.parameters.iter().rev().find(|(key, _)| *key == parameter.name) {
-            parameter.default = (*value).to_owned();
-        }
-    }
-    Ok(schema)
+    let schema = designs::find(name.design).map_or_else(Vec::new, Design::parameters);
+    Ok(parameters::with_defaults(schema, &name.parameters))
 }
 
 /// The parameters of a scalar path.
@@ -199,8 +172,7 @@ pub fn with_parameter(core: &str, name: &str, value: &str) -> Result<Option<Stri
         return Ok(None);
     }
     let (design, scalar) = core.split_once('+').map_or((core, String::new()), |(d, s)| (d, format!("+{s}")));
-    let separator = if design.contains(':') { ',' } else { ':' };
-    Ok(Some(format!("{design}{separator}{name}={value}{scalar}")))
+    Ok(Some(parameters::with(design, name, value) + &scalar))
 }
 
 #[cfg(test)]

@@ -2,8 +2,8 @@
 
 use crate::engine::{Engine, Rig, Subject};
 use crate::for_core::{ForCore, check_core_on, for_core};
+use crate::setup::Setup;
 use crate::source::{Source, Stream};
-use config::GpuConfig;
 use gpu::Machine;
 use isa::{LaunchShape, Program};
 use sm::{
@@ -17,9 +17,7 @@ use workloads::Form;
 
 /// A machine of SMs that is to be built.
 pub(crate) struct Build<'a> {
-    gpu: &'a GpuConfig,
-    /// With an auditor at each SM.
-    audit: bool,
+    setup: &'a Setup,
     source: Source,
     /// Records what the warps do.
     recorder: Option<&'a Recorder>,
@@ -27,49 +25,45 @@ pub(crate) struct Build<'a> {
 }
 
 impl<'a> Build<'a> {
-    /// A machine of `gpu` whose SMs behave as `options` say and whose warps do what `source` has.
+    /// The machine that `setup` describes. Its SMs behave as `options` say and its warps do what `source` has.
     ///
     /// # Errors
     /// There is no such scheduler, or the description cannot be built.
-    pub fn new(gpu: &'a GpuConfig, options: &CoreOptions, source: Source) -> Result<Self, String> {
-        let spec = |table| CoreSpec::new(gpu, table, options.clone()).map(Arc::new).map_err(|e| e.to_string());
+    pub fn new(setup: &'a Setup, options: &CoreOptions, source: Source) -> Result<Self, String> {
+        let spec = |table| CoreSpec::new(&setup.gpu, table, options.clone()).map(Arc::new).map_err(|e| e.to_string());
         let (ptx, sass) = (spec(TimingTable::Ptx)?, spec(TimingTable::Sass)?);
         let sms = if let Source::AccelSim(_) = source { &sass } else { &ptx }.clone();
-        Ok(Self { gpu, audit: false, source, recorder: None, codes: Codes { sms, ptx, sass, made: HashMap::new() } })
+        Ok(Self { setup, source, recorder: None, codes: Codes { sms, ptx, sass, made: HashMap::new() } })
     }
 
-    /// Puts an auditor at each SM if `audit` says so.
-    pub fn audited(self, audit: bool) -> Self {
-        Self { audit, ..self }
-    }
-
-    /// Has the warps recorded.
+    /// Has `recorder` record what the warps do.
     pub fn recorded(self, recorder: Option<&'a Recorder>) -> Self {
         Self { recorder, ..self }
     }
 
-    /// With the core design called `core`.
+    /// Builds the machine with the core design that the set-up names.
     ///
     /// # Errors
     /// There is no such design: which there are.
-    pub fn with_core(self, core: &str) -> Result<Box<dyn Engine>, String> {
+    pub fn build(self) -> Result<Box<dyn Engine>, String> {
+        let core = &self.setup.core;
         check_core_on(core, &self.codes.sms)?;
-        if !self.audit && self.gpu.sm.max_warps as usize <= u64::SLOTS {
+        if !self.setup.audit && self.setup.gpu.sm.max_warps as usize <= u64::SLOTS {
             for_core::<u64, _>(core, Plain(self))
         } else {
             for_core::<u128, _>(core, self)
         }
     }
 
-    fn watched<D: CoreDesign + 'static, O: Watch>(
+    fn assemble<D: CoreDesign + 'static, O: Watch>(
         self,
         config: &ConfigOf<D>,
         observer: impl Fn() -> O,
     ) -> Box<dyn Engine> {
-        let Self { gpu, source, recorder, codes, .. } = self;
+        let Self { setup, source, recorder, codes } = self;
         let sm = |i| Sm::<Stream, D, O>::new(i, codes.sms.clone(), source.stream(recorder), config, observer());
-        let sms = (0..gpu.sm_count as u16).map(sm).collect();
-        let machine = Machine::new(gpu, codes.sms.outbox_packets, source, sms);
+        let sms = (0..setup.gpu.sm_count as u16).map(sm).collect();
+        let machine = Machine::new(&setup.gpu, codes.sms.outbox_packets, source, sms);
         Box::new(Rig { machine, loader: codes })
     }
 }
@@ -80,10 +74,10 @@ impl ForCore for Build<'_> {
     type Output = Box<dyn Engine>;
 
     fn with<D: CoreDesign + 'static>(self, config: &ConfigOf<D>) -> Box<dyn Engine> {
-        if self.audit {
-            self.watched::<D, _>(config, || Auditor::new(D::allowances(config)))
+        if self.setup.audit {
+            self.assemble::<D, _>(config, || Auditor::new(D::allowances(config)))
         } else {
-            self.watched::<D, _>(config, || Silent)
+            self.assemble::<D, _>(config, || Silent)
         }
     }
 }
@@ -95,7 +89,7 @@ impl ForCore for Plain<'_> {
     type Output = Box<dyn Engine>;
 
     fn with<D: CoreDesign + 'static>(self, config: &ConfigOf<D>) -> Box<dyn Engine> {
-        self.0.watched::<D, _>(config, || Silent)
+        self.0.assemble::<D, _>(config, || Silent)
     }
 }
 

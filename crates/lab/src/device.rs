@@ -1,15 +1,15 @@
 //! The simulated GPU as a device that programs load modules into and launch kernels on.
 
 use crate::cores::Build;
+use crate::engine::Engine;
 use crate::for_core::ForCore;
 use crate::monitor::{Monitor, Unattended};
 use crate::report::{KernelReport, RegisterSource, Report};
 use crate::setup::Setup;
-use crate::simulation::{Launched, Simulation, check_fit};
+use crate::simulation::{Launched, MOST_PENDING, Simulation, check_fit};
 use crate::source::Source;
 use exec::{DeviceState, GpuFacts, MemoryError};
 use gpu::{MachineError, Stats, StreamId};
-use isa::KernelId;
 use lower::{KernelError, LowerOptions};
 use sm::{ConfigOf, CoreDesign};
 use std::sync::Arc;
@@ -60,18 +60,16 @@ impl<'m> SimulatedDevice<'m> {
     /// # Errors
     /// As [`SimulatedDevice::new`].
     pub fn watched(setup: &Setup, monitor: Box<dyn Monitor + 'm>) -> Result<Self, DeviceError> {
-        Self::recorded(setup, monitor, None)
+        Self::built(setup, monitor, None, |build| build.build())
     }
 
-    /// As [`SimulatedDevice::watched`]; `recorder` hears what the host and the warps do.
+    /// As [`SimulatedDevice::watched`]; `recorder` records what the host and the warps do.
     pub(crate) fn recorded(
         setup: &Setup,
         monitor: Box<dyn Monitor + 'm>,
-        recorder: Option<Recorder>,
+        recorder: Recorder,
     ) -> Result<Self, DeviceError> {
-        let build = live(setup)?.recorded(recorder.as_ref());
-        let simulation = Simulation::new(setup, build, monitor).map_err(DeviceError::Other)?;
-        Ok(Self::of(simulation, recorder))
+        Self::built(setup, monitor, Some(recorder), |build| build.build())
     }
 
     /// As [`SimulatedDevice::watched`], on a core design that need not be registered.
@@ -80,12 +78,22 @@ impl<'m> SimulatedDevice<'m> {
         setup: &Setup,
         monitor: Box<dyn Monitor + 'm>,
     ) -> Result<Self, DeviceError> {
-        let machine = live(setup)?.audited(setup.audit).with::<D>(config);
-        Ok(Self::of(Simulation::on(machine, setup, monitor), None))
+        Self::built(setup, monitor, None, |build| Ok(build.with::<D>(config)))
     }
 
-    fn of(simulation: Simulation<'m>, recorder: Option<Recorder>) -> Self {
-        Self { simulation, recorder, modules: Vec::new(), broken: None, stack_bytes: None }
+    /// A device on the machine that `build` makes.
+    fn built(
+        setup: &Setup,
+        monitor: Box<dyn Monitor + 'm>,
+        recorder: Option<Recorder>,
+        build: impl FnOnce(Build<'_>) -> Result<Box<dyn Engine>, String>,
+    ) -> Result<Self, DeviceError> {
+        let facts = GpuFacts { sm_count: setup.gpu.sm_count, sm_warps: setup.gpu.sm.max_warps };
+        let source = Source::Live(Box::new(DeviceState::new(MEMORY_BYTES, facts)));
+        let machine = setup.core_options().and_then(|options| Build::new(setup, &options, source));
+        let machine = machine.and_then(|machine| build(machine.recorded(recorder.as_ref())));
+        let simulation = Simulation::new(machine.map_err(DeviceError::Other)?, setup, monitor);
+        Ok(Self { simulation, recorder, modules: Vec::new(), broken: None, stack_bytes: None })
     }
 
     /// Ends the device; gives what has recorded it.
@@ -173,15 +181,12 @@ impl<'m> SimulatedDevice<'m> {
         Err(DeviceError::Shape { kernel: kernel.name().to_owned(), problem })
     }
 
-    /// Runs what has been launched as far as `run` does; keeps what is known when that fails.
-    fn run_launched(
-        &mut self,
-        run: impl FnOnce(&mut Simulation<'m>) -> Result<Vec<KernelId>, MachineError>,
-    ) -> Result<(), DeviceError> {
+    /// Runs until at most `pending` launches have not ended. What is known when that fails is kept.
+    fn run_to(&mut self, pending: usize) -> Result<(), DeviceError> {
         if let Some(why) = &self.broken {
             return Err(DeviceError::Other(why.clone()));
         }
-        let error = match run(&mut self.simulation) {
+        let error = match self.simulation.run_to(pending) {
             Ok(ended) => {
                 ended.into_iter().for_each(|kernel| self.state().end_launch(kernel));
                 return Ok(());
@@ -194,14 +199,6 @@ impl<'m> SimulatedDevice<'m> {
         self.broken = Some(format!("the device stopped earlier: {error}"));
         Err(error)
     }
-}
-
-/// The machine of live execution that `setup` describes.
-fn live(setup: &Setup) -> Result<Build<'_>, DeviceError> {
-    let facts = GpuFacts { sm_count: setup.gpu.sm_count, sm_warps: setup.gpu.sm.max_warps };
-    let source = Source::Live(Box::new(DeviceState::new(MEMORY_BYTES, facts)));
-    let options = setup.core_options().map_err(DeviceError::Other)?;
-    Build::new(&setup.gpu, &options, source).map_err(DeviceError::Other)
 }
 
 fn timing_of(code: Form) -> Timing {
@@ -321,7 +318,7 @@ impl Device for SimulatedDevice<'_> {
     }
 
     fn launch(&mut self, launch: &LaunchRequest<'_>) -> Result<(), DeviceError> {
-        self.run_launched(Simulation::make_room)?;
+        self.run_to(MOST_PENDING - 1)?;
         let kernel = self.kernel(launch.module, launch.kernel)?.clone();
         let args: Vec<_> = launch.args.iter().map(|a| exec::Arg::Bytes(a.bytes().to_vec())).collect();
         let live = exec::Launch::new(kernel.clone(), launch.grid, launch.block, launch.dynamic_shared_bytes, &args);
@@ -366,6 +363,6 @@ impl Device for SimulatedDevice<'_> {
         if let Some(recorder) = &mut self.recorder {
             recorder.note(Action::Wait);
         }
-        self.run_launched(Simulation::run)
+        self.run_to(0)
     }
 }

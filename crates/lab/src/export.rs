@@ -168,7 +168,7 @@ fn record(
     let producer = concat!("warpwright ", env!("CARGO_PKG_VERSION"));
     let recorder = Recorder::create(path, producer, &setup.gpu.name, values);
     let recorder = recorder.map_err(|e| RunError::input(e.to_string()))?;
-    let device = SimulatedDevice::recorded(setup, Box::new(monitor), Some(recorder));
+    let device = SimulatedDevice::recorded(setup, Box::new(monitor), recorder);
     let mut device = device.map_err(|e| RunError::input(e.to_string()))?;
     let report = run_on(&mut device, setup, job)?;
     let recorder = device.into_recorder().expect("the device had one");

@@ -60,7 +60,7 @@ pub use monitor::{Monitor, Progress, Unattended};
 pub use power::{Interval, PowerSeries};
 pub use registers::{RegisterChoice, RegisterMode};
 pub use report::{CheckResult, EnergyModelInUse, HostFigures, KernelReport, OccupancyReport, RegisterSource, Report};
-pub use run::{Job, audit, cores, run, run_design, schedulers};
+pub use run::{Job, audit, check_scheduler, cores, run, run_design, scheduler_parameters, scheduler_with, schedulers};
 pub use setup::Setup;
 pub use sm::{Example, Findings, Party, Structure, Violation};
 pub use statistics::schema;

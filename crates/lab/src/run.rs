@@ -7,6 +7,7 @@ use crate::monitor::Monitor;
 use crate::report::{CheckResult, Report};
 use crate::setup::Setup;
 use crate::traces;
+use kit::parameters::{self, Parameter};
 use kit::text::counted;
 use sm::{ConfigOf, CoreDesign, Findings, MaskOf, WarpMask};
 use std::collections::BTreeMap;
@@ -76,6 +77,31 @@ pub fn cores() -> &'static [(&'static str, &'static str)] {
 /// Name and description of each warp scheduler.
 pub fn schedulers() -> &'static [(&'static str, &'static str)] {
     sm::schedulers::NAMES
+}
+
+/// Checks the name of a warp scheduler with its parameters.
+///
+/// # Errors
+/// There is no such scheduler or parameter: what there is.
+pub fn check_scheduler(scheduler: &str) -> Result<(), String> {
+    sm::schedulers::check(scheduler)
+}
+
+/// The parameters of a warp scheduler, with what `scheduler` sets them to as their defaults.
+///
+/// # Errors
+/// As [`check_scheduler`].
+pub fn scheduler_parameters(scheduler: &str) -> Result<Vec<Parameter>, String> {
+    sm::schedulers::parameters(scheduler)
+}
+
+/// The warp scheduler `scheduler` with one more parameter set; `None` if it has no such parameter.
+///
+/// # Errors
+/// As [`check_scheduler`], of `scheduler`.
+pub fn scheduler_with(scheduler: &str, name: &str, value: &str) -> Result<Option<String>, String> {
+    let has_it = scheduler_parameters(scheduler)?.iter().any(|parameter| parameter.name == name);
+    Ok(has_it.then(|| parameters::with(scheduler, name, value)))
 }
 
 /// Runs `job` on a GPU set up like `setup`, reporting its progress to `monitor`.

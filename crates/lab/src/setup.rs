@@ -17,7 +17,8 @@ pub struct Setup {
     /// Core design, one of [`cores`](crate::cores()); with a scalar path if
     /// [`SCALAR_CHOICES`](crate::SCALAR_CHOICES) follow it, as in `inorder+scalar`.
     pub core: String,
-    /// Warp scheduler, one of [`schedulers`](crate::schedulers); the GPU's own if absent.
+    /// Warp scheduler, one of [`schedulers`](crate::schedulers) with its parameters, as `two_level:active=4`;
+    /// the GPU's own if absent.
     pub scheduler: Option<String>,
     /// Overrides as the user wrote them, for the report.
     pub settings: Vec<String>,

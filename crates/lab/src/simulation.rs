@@ -1,6 +1,5 @@
 //! A simulation: a machine, what is launched on it, what meters and who watches it, and the report.
 
-use crate::cores::Build;
 use crate::engine::Engine;
 use crate::meter::Meter;
 use crate::monitor::{Monitor, Progress};
@@ -23,7 +22,7 @@ const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 
 /// Launches that may wait for their end. Before one more the host waits, as with CUDA: what a program
 /// launches in a loop takes no memory in advance.
-const MOST_PENDING: usize = 1024;
+pub(crate) const MOST_PENDING: usize = 1024;
 
 /// A launch as its report describes it.
 pub(crate) struct Launched {
@@ -69,16 +68,8 @@ pub(crate) struct Simulation<'m> {
 }
 
 impl<'m> Simulation<'m> {
-    /// A simulation on the machine that `setup` describes.
-    ///
-    /// # Errors
-    /// There is no such core design.
-    pub fn new(setup: &Setup, build: Build<'_>, monitor: Box<dyn Monitor + 'm>) -> Result<Self, String> {
-        Ok(Self::on(build.audited(setup.audit).with_core(&setup.core)?, setup, monitor))
-    }
-
     /// A simulation on `machine`, which is set up like `setup`.
-    pub fn on(mut machine: Box<dyn Engine>, setup: &Setup, monitor: Box<dyn Monitor + 'm>) -> Self {
+    pub fn new(mut machine: Box<dyn Engine>, setup: &Setup, monitor: Box<dyn Monitor + 'm>) -> Self {
         let meter = Meter::new(setup);
         if let Some(interval) = meter.interval() {
             machine.sample_every(interval);
@@ -154,26 +145,10 @@ impl<'m> Simulation<'m> {
         self.launches.len() - self.ended
     }
 
-    /// Runs until all launches have ended; gives those that have.
-    ///
-    /// # Errors
-    /// As [`gpu::Machine::run`]; what has not ended is reported as far as it has come.
-    pub fn run(&mut self) -> Result<Vec<KernelId>, MachineError> {
-        self.run_to(0)
-    }
-
-    /// Runs until one more launch may wait; gives those that have ended.
-    ///
-    /// # Errors
-    /// As [`Simulation::run`].
-    pub fn make_room(&mut self) -> Result<Vec<KernelId>, MachineError> {
-        self.run_to(MOST_PENDING - 1)
-    }
-
     /// Runs until at most `pending` launches have not ended; gives those that have.
     ///
     /// # Errors
-    /// As [`Simulation::run`].
+    /// As [`gpu::Machine::run`]; what has not ended is reported as far as it has come.
     pub fn run_to(&mut self, pending: usize) -> Result<Vec<KernelId>, MachineError> {
         let mut ended = Vec::new();
         while self.pending() > pending {

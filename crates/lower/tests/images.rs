@@ -511,10 +511,10 @@ fn images_that_cannot_be_are_refused() {
         (Image { shape: Shape::D1, ..good }, "is not 1D"),
         (Image { base: base + 4, ..good }, "multiples of the texel's 16 bytes"),
         (Image { pitch: 112, ..good }, "less than a row's 128"),
-        (Image { pitch: 144, ..good }, "does not lie within a buffer"),
+        (Image { pitch: 144, ..good }, "is not within a buffer"),
         (Image { pitch: !15, ..good }, "larger than memory"),
-        (Image { base: base + 16, ..good }, "does not lie within a buffer"),
-        (Image { base: 16, ..good }, "does not lie within a buffer"),
+        (Image { base: base + 16, ..good }, "is not within a buffer"),
+        (Image { base: 16, ..good }, "is not within a buffer"),
         (Image { sampler: as_float, ..good }, "only integers of 8 or 16 bits"),
         (Image { sampler: linear, channel: Channel::U32, ..good }, "linear filtering needs floating point"),
     ] {

@@ -158,7 +158,7 @@ fn local_memory_beyond_what_a_thread_has_is_refused() {
         "{terabyte}"
     );
     let two = refused(".local .b32 x[100000];\n.local .b32 y[100000];").unwrap();
-    assert!(two.contains("m.ptx:6:1:") && two.contains("of which 124288 are left here"), "{two}");
+    assert!(two.contains("m.ptx:6:1:") && two.contains("and 124288 are left here"), "{two}");
 }
 
 /// Damaged kernels are rejected or load; nothing panics, and what loads has sound branch targets.

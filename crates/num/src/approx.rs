@@ -1,10 +1,9 @@
 //! Approximate functions (PTX ISA, `.approx` and `.full` forms).
 //!
-//! Hardware computes these from tables with a quadratic interpolation; its exact bits are not
-//! published. Ours are the true value computed in f64 (by the pure-Rust `libm` crate, so the same on
-//! every machine, within one f64 ulp) and rounded to f32. The error against the true value is
-//! therefore below 0.5001 ulp: relative 2^-23.99 for normal results. That is within each of the
-//! ISA's bounds, which the tests check:
+//! Hardware computes these from tables with a quadratic interpolation; its exact bits are not published. Ours
+//! are the true value computed in f64 (by the pure-Rust `libm` crate, so the same on every machine, within
+//! one f64 ulp) and rounded to f32. The error is therefore below 0.5001 ulp: relative 2^-23.99 for normal
+//! results. That is within each of the ISA's bounds, which the tests check:
 //!
 //! | function | ISA's bound | ours |
 //! | --- | --- | --- |
@@ -17,14 +16,14 @@
 //! | `ex2.f16`, `ex2.bf16` | relative 2^-9.9, 2^-7 | 2^-11, 2^-8 |
 //! | `tanh.f16`, `tanh.bf16` | absolute 2^-10.987, 2^-8 | 2^-12, 2^-9 |
 //!
-//! Quotients, reciprocals, sines, cosines and `rsqrt.approx.f64` are made of the tables' values as NVIDIA's
-//! assembler makes them (read off its machine code), so that PTX and machine code have the same bits.
+//! Quotients, reciprocals, sines, cosines and `rsqrt.approx.f64` are computed from the table's values in the
+//! same steps as in the machine code of NVIDIA's assembler, so that PTX and machine code have the same bits.
 
 use crate::float32::{canonical, flush};
 use crate::half::{self, Half};
 use crate::{Mode, Rounding, float32, float64};
 
-/// Applies the f64 function `f` under the rules for `.ftz` and NaN.
+/// Applies the f64 function `f` with the rules for `.ftz` and NaN.
 #[inline(always)]
 fn through_f64(a: f32, ftz: bool, f: impl Fn(f64) -> f64) -> f32 {
     let a = if ftz { flush(a) } else { a };
@@ -35,8 +34,8 @@ fn through_f64(a: f32, ftz: bool, f: impl Fn(f64) -> f64) -> f32 {
 /// Above 2^126 reciprocals are subnormal.
 const LARGE: f32 = f32::from_bits(0x7e80_0000);
 
-/// `rcp.approx{.ftz}.f32`: 1 / a. Zero gives infinity of its sign. The table flushes subnormals: without
-/// `ftz`, arguments are brought into its range.
+/// `rcp.approx{.ftz}.f32`: 1 / a. Zero gives infinity of the same sign. The table flushes subnormals; without
+/// `ftz`, arguments are scaled into its range.
 #[inline]
 pub fn rcp(a: f32, ftz: bool) -> f32 {
     let scale = match a.abs() {
@@ -54,7 +53,7 @@ pub fn sqrt(a: f32, ftz: bool) -> f32 {
     through_f64(a, ftz, f64::sqrt)
 }
 
-/// `rsqrt.approx{.ftz}.f32`: 1 / sqrt(a). Zero gives infinity of its sign, a negative number NaN.
+/// `rsqrt.approx{.ftz}.f32`: 1 / sqrt(a). Zero gives infinity of the same sign, a negative number NaN.
 #[inline]
 pub fn rsqrt(a: f32, ftz: bool) -> f32 {
     through_f64(a, ftz, |x| 1.0 / x.sqrt())
@@ -72,8 +71,8 @@ pub fn lg2(a: f32, ftz: bool) -> f32 {
     through_f64(a, ftz, libm::log2)
 }
 
-/// `sin.approx{.ftz}.f32`, argument in radians. Infinity gives NaN. Subnormals count as zero with and
-/// without `.ftz`, as in the table.
+/// `sin.approx{.ftz}.f32`, argument in radians. Infinity gives NaN. Subnormals count as zero with and without
+/// `.ftz`, as in the table.
 #[inline]
 pub fn sin(a: f32) -> f32 {
     sin_turns(turns(a), true)
@@ -85,7 +84,7 @@ pub fn cos(a: f32) -> f32 {
     cos_turns(turns(a), true)
 }
 
-/// Radians in turns: the product with 1/2pi, rounded to zero.
+/// Converts radians to turns: the product with 1/2pi, rounded to zero.
 #[inline]
 fn turns(a: f32) -> f32 {
     const TURN: f32 = f32::from_bits(0x3e22_f983);
@@ -104,7 +103,7 @@ pub fn cos_turns(a: f32, ftz: bool) -> f32 {
     through_f64(a, ftz, |x| sine(x % 1.0 + 0.25))
 }
 
-/// Sine of at most some turns: of the distance to the next half turn, which is exact.
+/// Sine of at most a few turns, computed from the distance to the next half turn, which is exact.
 #[inline(always)]
 fn sine(turns: f64) -> f64 {
     let halves = (2.0 * turns).round_ties_even();
@@ -119,15 +118,15 @@ pub fn tanh(a: f32) -> f32 {
     through_f64(a, false, libm::tanh)
 }
 
-/// `div.approx{.ftz}.f32`. For a divisor of magnitude above 2^126 the ISA has 0 for a finite
-/// dividend (NaN for an infinite one), since it multiplies by a flushed reciprocal.
+/// `div.approx{.ftz}.f32`. For a divisor of magnitude above 2^126 the ISA specifies 0 for a finite dividend
+/// (NaN for an infinite one), since it multiplies by a flushed reciprocal.
 #[inline]
 pub fn div(a: f32, b: f32, ftz: bool) -> f32 {
     let scale = if !ftz && b.abs() < f32::MIN_POSITIVE { 2f32.powi(24) } else { 1.0 };
     quotient(a, b, scale, ftz)
 }
 
-/// `div.full{.ftz}.f32`: divisors above 2^126 have a reciprocal, too.
+/// `div.full{.ftz}.f32`: exact for divisors above 2^126 too, whose reciprocals are not flushed.
 #[inline]
 pub fn div_full(a: f32, b: f32, ftz: bool) -> f32 {
     if b.abs() > LARGE { quotient(a, b, 0.25, ftz) } else { div(a, b, ftz) }
@@ -141,12 +140,11 @@ fn quotient(a: f32, b: f32, scale: f32, ftz: bool) -> f32 {
     float32::mul(rcp(b, true), a, mode)
 }
 
-/// NaN of the gross f64 approximations (PTX ISA, "rsqrt.approx.ftz.f64").
+/// NaN result of the gross f64 approximations (PTX ISA, "rsqrt.approx.ftz.f64").
 const GROSS_NAN: f64 = f64::from_bits(0x7fff_ffff_0000_0000);
 
-/// `rcp.approx.ftz.f64`: a gross approximation from the upper word of `a`. The lower word of the
-/// result is zero and its mantissa has 20 bits; subnormals count as zero; NaN is
-/// `0x7fffffff00000000`.
+/// `rcp.approx.ftz.f64`: a gross approximation from the upper word of `a`. The lower word of the result is
+/// zero, so its mantissa has 20 bits. Subnormals count as zero; NaN is `0x7fffffff00000000`.
 #[inline]
 pub fn rcp_ftz_f64(a: f64) -> f64 {
     gross(a, |x| 1.0 / x)
@@ -185,7 +183,7 @@ fn gross(a: f64, f: impl Fn(f64) -> f64) -> f64 {
     if result.is_nan() {
         return GROSS_NAN;
     }
-    // Cannot carry past infinity: the largest results are far below it, or infinite already.
+    // Cannot carry beyond infinity: the largest results are far below it, or infinite already.
     f64::from_bits((result.to_bits() + 0x8000_0000) & 0xffff_ffff_0000_0000)
 }
 

@@ -1,11 +1,11 @@
-//! What `atom` and `red` make of the old value (PTX ISA, "Parallel Synchronization and
-//! Communication Instructions: atom"). The rest of their operations are plain integer ones.
+//! New values of `atom` and `red` (PTX ISA, "Parallel Synchronization and Communication Instructions: atom").
+//! Their other operations are plain integer ones.
 
 use crate::Mode;
 use crate::float32;
 use crate::half::{self, Half};
 
-/// `.inc`: wraps to zero from `limit` on.
+/// `.inc`: wraps to zero at `limit` and above.
 #[inline(always)]
 pub const fn inc(old: u32, limit: u32) -> u32 {
     if old >= limit { 0 } else { old + 1 }
@@ -47,7 +47,7 @@ pub fn add_half<F: Half>(old: u16, a: u16) -> u16 {
     half::add::<F>(old, a, Mode::RN)
 }
 
-/// `.add.noftz.f16x2` and `.add.noftz.bf16x2`: each element by itself.
+/// `.add.noftz.f16x2` and `.add.noftz.bf16x2`: each element separately.
 #[inline]
 pub fn add_half2<F: Half>(old: u32, a: u32) -> u32 {
     half::zip2(old, a, add_half::<F>)

@@ -1,7 +1,7 @@
 //! Bit fields, counts, permutes, funnel shifts, three-input logic (PTX ISA, "Integer Arithmetic
 //! Instructions" from `popc` on, "Logic and Shift Instructions", "prmt").
 
-/// `popc.b64`, which also gives a 32-bit result. For `.b32` use [`u32::count_ones`].
+/// `popc.b64`, which returns 32 bits too. For `.b32` use [`u32::count_ones`].
 #[inline(always)]
 pub const fn popc64(a: u64) -> u32 {
     a.count_ones()
@@ -13,11 +13,11 @@ pub const fn clz64(a: u64) -> u32 {
     a.leading_zeros()
 }
 
-/// What `bfind` gives if there is no such bit.
+/// Result of `bfind` if there is no such bit.
 pub const NOT_FOUND: u32 = u32::MAX;
 
-/// `bfind.u32`: position of the most significant one; with `shift_amount` how far left it must be
-/// shifted to the top.
+/// `bfind.u32`: position of the most significant one; with `shift_amount` the left shift that moves it to the
+/// top.
 #[inline(always)]
 pub const fn bfind_u32(a: u32, shift_amount: bool) -> u32 {
     if a == 0 {
@@ -29,7 +29,7 @@ pub const fn bfind_u32(a: u32, shift_amount: bool) -> u32 {
     }
 }
 
-/// `bfind.s32`: the same for the most significant bit that differs from the sign.
+/// `bfind.s32`: as `bfind.u32`, for the most significant bit that differs from the sign.
 #[inline(always)]
 pub const fn bfind_s32(a: i32, shift_amount: bool) -> u32 {
     bfind_u32((a ^ (a >> 31)) as u32, shift_amount)
@@ -59,15 +59,15 @@ const fn ones(n: u32) -> u64 {
     if n >= 64 { u64::MAX } else { (1 << n) - 1 }
 }
 
-/// `bfe.u32`: `len` bits from `pos`; bits past the top are zero. Only the low 8 bits of `pos` and
-/// `len` count.
+/// `bfe.u32`: `len` bits starting at `pos`; bits beyond the top are zero. Only the low 8 bits of `pos` and
+/// `len` are used.
 #[inline(always)]
 pub const fn bfe_u32(a: u32, pos: u32, len: u32) -> u32 {
     bfe_u64(a as u64, pos, len) as u32
 }
 
-/// `bfe.s32`: as [`bfe_u32`], and the field's top bit, or the word's if the field reaches past it, fills
-/// the bits above the field.
+/// `bfe.s32`: as [`bfe_u32`], sign-extended by the field's top bit, or by the word's if the field extends
+/// beyond it.
 #[inline(always)]
 pub const fn bfe_s32(a: i32, pos: u32, len: u32) -> i32 {
     bfe_s64(a as i64, pos, len) as i32
@@ -87,14 +87,14 @@ pub const fn bfe_s64(a: i64, pos: u32, len: u32) -> i64 {
     if len == 0 {
         return 0;
     }
-    // Past the top there is nothing but the sign.
+    // Beyond the top all bits are the sign.
     let field = a >> (if pos > 63 { 63 } else { pos });
     let unused = 64u32.saturating_sub(len);
     field << unused >> unused
 }
 
-/// `bfi.b32`: `b` with `len` bits from `pos` on replaced by the low bits of `a`. Only the low 8 bits
-/// of `pos` and `len` count.
+/// `bfi.b32`: `b` with `len` bits starting at `pos` replaced by the low bits of `a`. Only the low 8 bits of
+/// `pos` and `len` are used.
 #[inline(always)]
 pub const fn bfi_u32(a: u32, b: u32, pos: u32, len: u32) -> u32 {
     bfi_u64(a as u64, b as u64, pos, len) as u32
@@ -111,9 +111,8 @@ pub const fn bfi_u64(a: u64, b: u64, pos: u32, len: u32) -> u64 {
     (b & !mask) | (a << pos & mask)
 }
 
-/// `fns.b32`: position of the `offset`-th one of `mask` counted from bit `base`, upwards for
-/// positive `offset` and downwards for negative; for 0, `base` itself if that bit is one.
-/// [`NOT_FOUND`] if there is none.
+/// `fns.b32`: position of the `offset`-th one of `mask` counted from bit `base`, upwards for positive
+/// `offset` and downwards for negative. For 0, `base` if that bit is one. [`NOT_FOUND`] if there is none.
 #[inline]
 pub const fn fns(mask: u32, base: u32, offset: i32) -> u32 {
     if base > 31 {
@@ -123,7 +122,7 @@ pub const fn fns(mask: u32, base: u32, offset: i32) -> u32 {
         return if mask >> base & 1 != 0 { base } else { NOT_FOUND };
     }
     let up = offset > 0;
-    // Candidates at and beyond `base`, nearest at the lowest bit.
+    // Candidates from `base` on, the nearest at the lowest bit.
     let mut rest = if up { mask >> base } else { mask.reverse_bits() >> (31 - base) };
     let mut skip = offset.unsigned_abs() - 1;
     if skip > 31 {
@@ -170,7 +169,7 @@ const fn funnel_amount(amount: u32, clamp: bool) -> u32 {
     }
 }
 
-/// `lop3.b32`: for each bit, bit number `a<<2 | b<<1 | c` of `table`.
+/// `lop3.b32`: each result bit is bit `a<<2 | b<<1 | c` of `table`.
 #[inline(always)]
 pub const fn lop3(a: u32, b: u32, c: u32, table: u8) -> u32 {
     /// The function of `c` that two table entries describe.
@@ -188,8 +187,8 @@ pub const fn lop3(a: u32, b: u32, c: u32, table: u8) -> u32 {
 /// Modes of `prmt`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Permute {
-    /// Each nibble of the selector picks one of the eight bytes of `b:a`; its top bit asks for that
-    /// byte's sign in all eight bits.
+    /// Each nibble of the selector selects one of the eight bytes of `b:a`; its top bit replicates that
+    /// byte's sign to all eight bits.
     #[default]
     Default,
     /// `.f4e`: four bytes upwards from the selected one.
@@ -238,8 +237,8 @@ pub const fn prmt_default(a: u32, b: u32, selector: u32) -> u32 {
     result
 }
 
-/// `szext.mode.{u32,s32}`: extends the low `n` bits of `a`. `n` of 32 or more counts modulo 32, or
-/// with `clamp` as 32; zero bits give zero.
+/// `szext.mode.{u32,s32}`: extends the low `n` bits of `a`. `n` is taken modulo 32 or, with `clamp`, as at
+/// most 32; zero bits give zero.
 #[inline(always)]
 pub const fn szext(a: u32, n: u32, signed: bool, clamp: bool) -> u32 {
     if clamp && n >= 32 {
@@ -253,7 +252,8 @@ pub const fn szext(a: u32, n: u32, signed: bool, clamp: bool) -> u32 {
     if signed { ((a << unused) as i32 >> unused) as u32 } else { a << unused >> unused }
 }
 
-/// `bmsk.mode.b32`: `width` ones from bit `position`; both count modulo 32 or, with `clamp`, as at most 32.
+/// `bmsk.mode.b32`: `width` ones starting at bit `position`; both are taken modulo 32 or, with `clamp`, as at
+/// most 32.
 #[inline(always)]
 pub const fn bmsk(position: u32, width: u32, clamp: bool) -> u32 {
     let (position, width) = if clamp {

@@ -1,7 +1,7 @@
 //! `cvt` between all scalar types (PTX ISA, "Data Movement and Conversion Instructions: cvt").
 //!
-//! Integers travel as `u64`, sign- or zero-extended from their own width according to their type;
-//! see [`IntType::extend`].
+//! Integers are passed as `u64`, sign- or zero-extended from their width according to their type; see
+//! [`IntType::extend`].
 
 use crate::float32;
 use crate::float64;
@@ -24,11 +24,11 @@ pub enum IntType {
 }
 
 impl IntType {
-    /// All types.
+    #[allow(missing_docs, reason = "the name says it")]
     pub const ALL: [IntType; 8] =
         [IntType::U8, IntType::U16, IntType::U32, IntType::U64, IntType::S8, IntType::S16, IntType::S32, IntType::S64];
 
-    /// Width in bits.
+    #[allow(missing_docs, reason = "the name says it")]
     #[inline]
     pub const fn bits(self) -> u32 {
         match self {
@@ -39,25 +39,25 @@ impl IntType {
         }
     }
 
-    /// Whether it has a sign.
+    #[allow(missing_docs, reason = "the name says it")]
     #[inline]
     pub const fn signed(self) -> bool {
         matches!(self, IntType::S8 | IntType::S16 | IntType::S32 | IntType::S64)
     }
 
-    /// Least value.
+    #[allow(missing_docs, reason = "the name says it")]
     #[inline]
     pub const fn min(self) -> i128 {
         if self.signed() { -(1 << (self.bits() - 1)) } else { 0 }
     }
 
-    /// Greatest value.
+    #[allow(missing_docs, reason = "the name says it")]
     #[inline]
     pub const fn max(self) -> i128 {
         (1 << (self.bits() - self.signed() as u32)) - 1
     }
 
-    /// The low bits of `x` that the type has, sign- or zero-extended to 64 bits.
+    /// The low bits of `x` in the width of the type, sign- or zero-extended to 64 bits.
     #[inline]
     pub const fn extend(self, x: u64) -> u64 {
         let unused = 64 - self.bits();
@@ -80,7 +80,7 @@ pub fn int_to_int(a: u64, from: IntType, to: IntType, sat: bool) -> u64 {
     to.extend(value as u64)
 }
 
-/// f64 rounded to an integral value.
+/// Rounds an f64 to an integral value.
 #[inline]
 pub fn integral_f64(a: f64, round: Rounding) -> f64 {
     float64::canonical(match round {
@@ -92,7 +92,7 @@ pub fn integral_f64(a: f64, round: Rounding) -> f64 {
     })
 }
 
-/// f32 rounded to an integral value: `cvt.{rni,rzi,rmi,rpi}{.ftz}{.sat}.f32.f32`.
+/// Rounds an f32 to an integral value: `cvt.{rni,rzi,rmi,rpi}{.ftz}{.sat}.f32.f32`.
 #[inline]
 pub fn integral_f32(a: f32, mode: Mode) -> f32 {
     let a = if mode.ftz { float32::flush(a) } else { a };
@@ -106,7 +106,7 @@ pub fn integral_f32(a: f32, mode: Mode) -> f32 {
     if mode.sat { float32::saturate(a) } else { float32::canonical(a) }
 }
 
-/// f16 or bf16 rounded to an integral value.
+/// Rounds an f16 or bf16 to an integral value.
 #[inline]
 pub fn integral_half<F: Half>(a: u16, mode: Mode) -> u16 {
     let a = integral_f64(half::to_f64::<F>(a), mode.round);
@@ -153,13 +153,13 @@ pub fn half_to_int<F: Half>(a: u16, to: IntType, round: Rounding) -> u64 {
     f32_to_int(F::to_f32(a), to, round, false)
 }
 
-/// `cvt.rzi.s32.f32`, as C's conversion to int compiles to.
+/// `cvt.rzi.s32.f32`, to which C's conversion to int is compiled.
 #[inline(always)]
 pub fn f32_to_s32_rz(a: f32) -> i32 {
     a as i32
 }
 
-/// `cvt.rzi.u32.f32`, as C's conversion to unsigned int compiles to.
+/// `cvt.rzi.u32.f32`, to which C's conversion to unsigned int is compiled.
 #[inline(always)]
 pub fn f32_to_u32_rz(a: f32) -> u32 {
     a as u32
@@ -196,7 +196,7 @@ pub fn int_to_f64(a: u64, from: IntType, round: Rounding) -> f64 {
     }
 }
 
-/// Integer to f16 or bf16. Overflow follows the rounding mode: to nearest it gives infinity.
+/// Integer to f16 or bf16. Overflow follows the rounding mode: rounding to nearest gives infinity.
 #[inline]
 pub fn int_to_half<F: Half>(a: u64, from: IntType, round: Rounding) -> u16 {
     round_int(a, from, F::FORMAT, round) as u16
@@ -236,7 +236,7 @@ pub fn f32_to_f32(a: f32, ftz: bool, sat: bool) -> f32 {
     if sat { float32::saturate(a) } else { float32::canonical(a) }
 }
 
-/// `cvt.rnd{.ftz}{.sat}.f16.f32` and the bf16 form; `ftz` concerns the f32 operand only.
+/// `cvt.rnd{.ftz}{.sat}.f16.f32` and the bf16 form; `ftz` applies only to the f32 operand.
 #[inline]
 pub fn f32_to_half<F: Half>(a: f32, mode: Mode) -> u16 {
     let a = if mode.ftz { float32::flush(a) } else { a };
@@ -251,8 +251,8 @@ pub fn f64_to_half<F: Half>(a: f64, mode: Mode) -> u16 {
     if mode.sat { half::saturate::<F>(bits) } else { bits }
 }
 
-/// `cvt.{rn,rz}{.relu}{.satfinite}.{f16,bf16}.f32`: `satfinite` keeps what overflows, infinities
-/// included, at the largest finite number.
+/// `cvt.{rn,rz}{.relu}{.satfinite}.{f16,bf16}.f32`: with `satfinite`, overflow and infinities give the
+/// largest finite number.
 #[inline]
 pub fn f32_to_half_limited<F: Half>(a: f32, round: Rounding, relu: bool, satfinite: bool) -> u16 {
     let bits = half::from_f32::<F>(a, round);
@@ -261,7 +261,7 @@ pub fn f32_to_half_limited<F: Half>(a: f32, round: Rounding, relu: bool, satfini
     if relu { half::relu::<F>(bits) } else { bits }
 }
 
-/// Between f16 and bf16, and `cvt{.sat}.f16.f16`.
+/// f16 to bf16, bf16 to f16, and `cvt{.sat}.f16.f16`.
 #[inline]
 pub fn half_to_half<A: Half, B: Half>(a: u16, mode: Mode) -> u16 {
     f32_to_half::<B>(A::to_f32(a), Mode { ftz: false, ..mode })

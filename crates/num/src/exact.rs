@@ -1,8 +1,7 @@
-//! Exact arithmetic on f64 values with one rounding at the end, for the rounding modes that the
-//! host does not offer.
+//! Exact arithmetic on f64 values with one rounding at the end, for rounding modes that the host lacks.
 //!
-//! A value is `mantissa * 2^exponent` with a mantissa of up to 128 bits whose lowest bit may be set
-//! for anything nonzero that was cut off below it (a sticky bit, "jam").
+//! A value is `mantissa * 2^exponent` with a mantissa of up to 128 bits. Its lowest bit is set if nonzero
+//! bits below it were cut off (a sticky bit, "jam").
 
 use crate::Rounding;
 use crate::format::F64;
@@ -41,13 +40,13 @@ impl Exact {
         }
     }
 
-    /// Sum of two values of up to 106 bits. An exact zero is -0 if both are negative, or if they
-    /// differ in sign and `round` is down.
+    /// Sum of two values of up to 106 bits. An exact zero is -0 if both are negative, or if they differ in
+    /// sign and `round` is down.
     ///
-    /// Both are brought to a leading bit at 126, so 20 bits or more below the lowest are zero, and
-    /// the smaller is shifted right by the difference `d` of their exponents with a sticky bit. If
-    /// `d` is at most 20 nothing is lost. Else at most one leading bit cancels, the result keeps
-    /// 125 bits, and the sticky bit is far below the rounding position.
+    /// Both are shifted to a leading bit at 126, so that at least the lowest 20 bits are zero; the smaller
+    /// one is then shifted right by the difference `d` of their exponents with a sticky bit. If `d` is at
+    /// most 20 nothing is lost. Otherwise at most one leading bit cancels, the result keeps 125 bits, and the
+    /// sticky bit is far below the rounding position.
     pub fn add(self, other: Self, round: Rounding) -> Self {
         let zero_sign = if self.negative == other.negative { self.negative } else { round == Rounding::Down };
         if self.mantissa == 0 && other.mantissa == 0 {
@@ -92,7 +91,7 @@ impl Exact {
             a.exponent -= 1;
         }
         let root = a.mantissa.isqrt();
-        // One more bit below makes room for the sticky one.
+        // One more bit below makes room for the sticky bit.
         let sticky = u128::from(root * root != a.mantissa);
         Exact { negative: a.negative, exponent: a.exponent / 2 - 1, mantissa: root << 1 | sticky }
     }

@@ -1,13 +1,13 @@
 //! f32 arithmetic, exactly rounded in every mode (PTX ISA, "Floating Point Instructions": `add`,
 //! `sub`, `mul`, `fma`, `mad`, `div`, `rcp`, `sqrt`, `min`, `max`, `abs`, `neg`, `copysign`, `testp`).
 //!
-//! Operations with a [`Mode`] take any modifiers. The ones ending in `_rn` are the plain ones that
-//! most code consists of; loops over lanes should call them where the modifiers allow.
+//! Operations with a [`Mode`] accept any modifiers. Those ending in `_rn` are the plain ones, which most code
+//! uses; loops over lanes should call them where the modifiers allow it.
 //!
-//! How the directed modes are exact: f32 operands are exact in f64, where a product is exact
-//! (48 bits of 53), a sum can be rounded to odd, and a quotient or square root that is
-//! not an f32 itself differs from every f32, and from every midpoint of two, by more than f64's
-//! rounding error. So one more rounding, to f32, gives the exact result rounded once.
+//! The directed modes are exact for this reason: f32 operands are exact in f64, where a product is exact (48
+//! bits of 53), a sum can be rounded to odd, and a quotient or square root that is not itself an f32 differs
+//! from every f32, and from every midpoint of two, by more than f64's rounding error. One more rounding, to
+//! f32, therefore gives the exact result rounded once.
 
 use crate::format::odd_sum;
 use crate::{Mode, Rounding};
@@ -95,8 +95,8 @@ pub fn fma_rn(a: f32, b: f32, c: f32) -> f32 {
     canonical(fused(a, b, c))
 }
 
-/// `a * b + c` rounded once, to nearest even. Uses the host's instruction where the build may
-/// assume one, else f64 with a rounding to odd, which is still a loop without calls.
+/// `a * b + c` rounded once, to nearest even. Uses the host's instruction if the build may assume one,
+/// otherwise f64 with rounding to odd, which is also free of calls.
 #[inline(always)]
 fn fused(a: f32, b: f32, c: f32) -> f32 {
     if cfg!(any(target_feature = "fma", target_arch = "aarch64")) {
@@ -162,7 +162,7 @@ pub fn rcp(a: f32, mode: Mode) -> f32 {
     div(1.0, a, mode)
 }
 
-/// `sqrt.rnd{.ftz}.f32`. The root of -0 is -0, of any other negative number NaN.
+/// `sqrt.rnd{.ftz}.f32`. The root of -0 is -0; that of another negative number is NaN.
 #[inline]
 pub fn sqrt(a: f32, mode: Mode) -> f32 {
     let a = operand(a, mode);
@@ -193,10 +193,10 @@ pub fn copysign(a: f32, b: f32) -> f32 {
 
 /// Modifiers of `min` and `max`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct MinMax {
-    /// `.ftz`.
     pub ftz: bool,
-    /// `.NaN`: any NaN operand gives the canonical NaN; otherwise the other operand wins over a NaN.
+    /// `.NaN`: any NaN operand gives the canonical NaN; otherwise the other operand is returned.
     pub nan: bool,
     /// `.xorsign.abs`: compares magnitudes; the result's sign is the exclusive or of the operands'.
     pub xorsign_abs: bool,
@@ -214,7 +214,7 @@ pub fn max(a: f32, b: f32, flags: MinMax) -> f32 {
     select(a, b, flags, |a, b| a > b || (a == b && a.is_sign_positive()))
 }
 
-/// The operand that `first` prefers, under the rules for NaN.
+/// The operand that `first` selects, with the rules for NaN.
 #[inline(always)]
 fn select(a: f32, b: f32, flags: MinMax, first: impl Fn(f32, f32) -> bool) -> f32 {
     let (a, b) = if flags.ftz { (flush(a), flush(b)) } else { (a, b) };
@@ -225,18 +225,16 @@ fn select(a: f32, b: f32, flags: MinMax, first: impl Fn(f32, f32) -> bool) -> f3
     if flags.xorsign_abs && !result.is_nan() { f32::from_bits(result.to_bits() | sign) } else { result }
 }
 
-/// Classes that `testp` asks for.
+/// Classes of `testp`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "the names say it")]
 pub enum TestClass {
     /// Neither infinite nor NaN.
     Finite,
-    /// Infinite.
     Infinite,
-    /// Not NaN.
     Number,
-    /// NaN.
     NotANumber,
-    /// Neither NaN, infinite nor subnormal: the ISA counts zero as normal here.
+    /// Neither NaN, infinite nor subnormal; the ISA counts zero as normal here.
     Normal,
     /// Subnormal and not zero.
     Subnormal,

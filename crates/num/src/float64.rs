@@ -1,19 +1,19 @@
 //! f64 arithmetic, exactly rounded in every mode (PTX ISA, "Floating Point Instructions").
 //!
-//! To nearest even the host's own operations serve, `fma` included: IEEE 754 leaves them no choice.
-//! The directed modes compute exactly in 128-bit integers and round once.
+//! For rounding to nearest even the host's operations are used, including `fma`: IEEE 754 determines their
+//! results. The directed modes compute exactly in 128-bit integers and round once.
 
 use crate::Rounding;
 use crate::exact::Exact;
 pub use crate::float32::TestClass;
 
-/// The NaN that operations give: `0xfff8000000000000` (see the crate's documentation).
+/// The NaN result of operations: `0xfff8000000000000` (see the crate's documentation).
 pub const NAN: f64 = f64::from_bits(0xfff8_0000_0000_0000);
 
 /// `x`, or the canonical NaN if it is any NaN.
 #[inline(always)]
 pub fn canonical(x: f64) -> f64 {
-    // On bits: the compiler may take any NaN for any other in a selection between floats.
+    // Selects by bits: the compiler may replace a NaN by another one in a selection between floats.
     let bits = x.to_bits();
     f64::from_bits(if bits & (u64::MAX >> 1) > 0x7ff0_0000_0000_0000 { 0xfff8_0000_0000_0000 } else { bits })
 }
@@ -42,7 +42,7 @@ pub fn fma_rn(a: f64, b: f64, c: f64) -> f64 {
     canonical(a.mul_add(b, c))
 }
 
-/// Whether no operand is infinite or NaN; with one that is, the host's result is right in every mode.
+/// Whether all operands are finite; if not, the host's result is correct in every mode.
 #[inline]
 fn finite(operands: &[f64]) -> bool {
     operands.iter().all(|x| x.is_finite())
@@ -96,7 +96,7 @@ pub fn rcp(a: f64, round: Rounding) -> f64 {
     div(1.0, a, round)
 }
 
-/// `sqrt.rnd.f64`. The root of -0 is -0, of any other negative number NaN.
+/// `sqrt.rnd.f64`. The root of -0 is -0; that of another negative number is NaN.
 #[inline]
 pub fn sqrt(a: f64, round: Rounding) -> f64 {
     if round == Rounding::NearestEven || a < 0.0 || !a.is_finite() {
@@ -123,14 +123,14 @@ pub fn copysign(a: f64, b: f64) -> f64 {
     b.copysign(a)
 }
 
-/// `min.f64`: the other operand wins over a NaN; -0 is less than +0.
+/// `min.f64`: of a NaN and a number, the number; -0 is less than +0.
 #[inline]
 pub fn min(a: f64, b: f64) -> f64 {
     let first = a < b || (a == b && a.is_sign_negative()) || b.is_nan();
     canonical(if first { a } else { b })
 }
 
-/// `max.f64`: the other operand wins over a NaN; +0 is greater than -0.
+/// `max.f64`: of a NaN and a number, the number; +0 is greater than -0.
 #[inline]
 pub fn max(a: f64, b: f64) -> f64 {
     let first = a > b || (a == b && a.is_sign_positive()) || b.is_nan();

@@ -1,30 +1,30 @@
-//! Binary floating point formats, and the one place where a value is rounded into any of them.
+//! Binary floating-point formats, and the only code that rounds a value into any of them.
 
 use crate::Rounding;
 
-/// A binary floating point format of up to 64 bits: sign, exponent, mantissa, laid out and read as
-/// IEEE 754 does (subnormals, infinities and NaNs included).
+/// A binary floating-point format of up to 64 bits: sign, exponent, mantissa, with the layout and meaning of
+/// IEEE 754 (including subnormals, infinities and NaNs).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct Format {
-    /// Stored mantissa bits.
+    /// Number of stored mantissa bits, without the implicit one.
     pub mantissa_bits: u32,
-    /// Exponent bits.
     pub exponent_bits: u32,
 }
 
 /// f16: 5 exponent bits, 10 mantissa bits.
 pub const F16: Format = Format { mantissa_bits: 10, exponent_bits: 5 };
-/// bf16: the upper half of f32.
+/// bf16, the upper half of f32.
 pub const BF16: Format = Format { mantissa_bits: 7, exponent_bits: 8 };
-/// tf32: f32 with 10 mantissa bits, in 19 bits here.
+/// tf32: f32 with 10 mantissa bits, stored in 19 bits here.
 pub const TF32: Format = Format { mantissa_bits: 10, exponent_bits: 8 };
-/// f32.
+/// f32: 8 exponent bits, 23 mantissa bits.
 pub const F32: Format = Format { mantissa_bits: 23, exponent_bits: 8 };
-/// f64.
+/// f64: 11 exponent bits, 52 mantissa bits.
 pub const F64: Format = Format { mantissa_bits: 52, exponent_bits: 11 };
-/// e5m2: the upper half of f16.
+/// e5m2, the upper half of f16.
 pub const E5M2: Format = Format { mantissa_bits: 2, exponent_bits: 5 };
-/// e4m3 read as IEEE 754 would. The ISA's e4m3 has no infinities; see [`small`](crate::small).
+/// e4m3 interpreted as in IEEE 754. The ISA's e4m3 has no infinities; see [`small`](crate::small).
 pub(crate) const E4M3_IEEE: Format = Format { mantissa_bits: 3, exponent_bits: 4 };
 
 impl Format {
@@ -34,13 +34,13 @@ impl Format {
         2 - (1 << (self.exponent_bits - 1))
     }
 
-    /// The sign bit.
+    /// Mask of the sign bit.
     #[inline]
     pub const fn sign_bit(self) -> u64 {
         1 << (self.mantissa_bits + self.exponent_bits)
     }
 
-    /// Positive infinity.
+    /// Bits of positive infinity.
     #[inline]
     pub const fn infinity(self) -> u64 {
         ((1 << self.exponent_bits) - 1) << self.mantissa_bits
@@ -54,9 +54,9 @@ impl Format {
 
     /// Rounds the magnitude `mantissa * 2^exponent`, which is not zero, to this format.
     ///
-    /// A caller whose exact value has more than 64 bits sets the lowest bit of `mantissa` for what
-    /// it cut off (round to odd). The result is the exact value's, rounded once, as long as
-    /// `mantissa` then has at least `mantissa_bits + 3` significant bits.
+    /// If the exact value has more than 64 bits, the caller sets the lowest bit of `mantissa` for the bits
+    /// cut off (round to odd). The result is the exact value rounded once if `mantissa` then has at least
+    /// `mantissa_bits + 3` significant bits.
     #[inline(always)]
     pub(crate) const fn pack(self, negative: bool, exponent: i32, mantissa: u64, round: Rounding) -> u64 {
         let sign = if negative { self.sign_bit() } else { 0 };
@@ -67,11 +67,11 @@ impl Format {
         let below_normal = self.min_exponent() - exponent;
         let (drop, base) = if below_normal > 0 {
             let drop = 63 - self.mantissa_bits + below_normal as u32;
-            // Dropping 65 leaves a fraction below one half, and so does dropping more.
+            // Dropping 65 bits leaves a fraction below one half, and so does dropping more.
             (if drop > 65 { 65 } else { drop }, 0)
         } else {
             let above = -below_normal as u64;
-            // Too large to shift into place; anything past infinity will do.
+            // Too large to shift into place; any value above infinity is sufficient.
             let above = if above > 1 << self.exponent_bits { 1 << self.exponent_bits } else { above };
             // The leading one of the kept bits adds one to the exponent field.
             (63 - self.mantissa_bits, above)
@@ -86,7 +86,7 @@ impl Format {
         if magnitude >= self.infinity() { sign | self.overflow(negative, round) } else { sign | magnitude }
     }
 
-    /// Magnitude bits of a result too large for the format.
+    /// Bits of the magnitude of a result that is too large for the format.
     #[inline]
     const fn overflow(self, negative: bool, round: Rounding) -> u64 {
         if round.overflows_to_infinity(negative) { self.infinity() } else { self.max_finite() }
@@ -107,8 +107,8 @@ impl Format {
         if mantissa == 0 { sign } else { self.pack(negative, exponent, mantissa, round) }
     }
 
-    /// The value of `bits` of this format, exact; for formats of at most 11 exponent and 52 mantissa
-    /// bits that is always possible. NaN gives a quiet NaN.
+    /// The value of `bits` in this format, exact for formats of at most 11 exponent and 52 mantissa bits. NaN
+    /// gives a quiet NaN.
     #[inline(always)]
     pub fn to_f64(self, bits: u64) -> f64 {
         let negative = bits & self.sign_bit() != 0;
@@ -126,7 +126,7 @@ impl Format {
     }
 }
 
-/// `mantissa * 2^exponent`, where that is an f64.
+/// `mantissa * 2^exponent`, if that is an f64.
 #[inline]
 fn scale(mantissa: u64, exponent: i32) -> f64 {
     if mantissa == 0 {
@@ -135,12 +135,12 @@ fn scale(mantissa: u64, exponent: i32) -> f64 {
     f64::from_bits(F64.pack(false, exponent, mantissa, Rounding::NearestEven))
 }
 
-/// The sum of `x` and `y` rounded to odd: the exact sum if it is an f64, else the neighbour of it
-/// whose mantissa is odd. Rounding that to any format of at most 50 mantissa bits gives the exact
-/// sum rounded once (Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums").
+/// The sum of `x` and `y` rounded to odd: the exact sum if it is an f64, otherwise its neighbour with an odd
+/// mantissa. Rounding that to any format of at most 50 mantissa bits gives the exact sum rounded once (Boldo
+/// and Melquiond, "Emulation of a FMA and correctly rounded sums").
 ///
-/// Exact for operands whose sum neither overflows nor needs bits below 2^-1074, as for products and
-/// sums of f32 and narrower.
+/// Exact for operands whose sum neither overflows nor needs bits below 2^-1074, as products and sums of f32
+/// and narrower types.
 #[inline(always)]
 pub(crate) fn odd_sum(x: f64, y: f64) -> f64 {
     let sum = x + y;
@@ -149,8 +149,8 @@ pub(crate) fn odd_sum(x: f64, y: f64) -> f64 {
     let error = (x - (sum - back)) + (y - back);
     // NaN (from infinities) compares false and leaves the sum unchanged.
     let inexact = u64::from(error.abs() > 0.0);
-    // Away from the error's side if rounding went up in magnitude: then that is the truncated sum,
-    // whose lowest bit becomes the sticky one.
+    // If rounding increased the magnitude, steps back to the truncated sum, whose lowest bit becomes the
+    // sticky one.
     let too_large = (error.to_bits() ^ sum.to_bits()) >> 63 & inexact;
     f64::from_bits(sum.to_bits().wrapping_sub(too_large) | inexact)
 }
@@ -172,7 +172,7 @@ pub(crate) fn odd_sum_f32(x: f32, y: f32) -> f32 {
 pub(crate) fn odd_f32(x: f64) -> f32 {
     let nearest = x as f32;
     let back = f64::from(nearest);
-    // From an overflow's infinity this steps to the largest number, from zero to the least.
+    // This steps from infinity, after an overflow, to the largest number, and from zero to the least.
     let inexact = u32::from((x - back).abs() > 0.0);
     let too_large = u32::from(back.abs() > x.abs());
     f32::from_bits(nearest.to_bits().wrapping_sub(too_large) | inexact)

@@ -1,22 +1,21 @@
 //! f16 and bf16 arithmetic on their bits, each operation rounded once (PTX ISA, "Half Precision
 //! Floating Point Instructions"), and the same on packed pairs.
 //!
-//! Functions are generic over the format: `add::<F16>(a, b, mode)`. Sums, products and fused
-//! multiply-adds go through f32 where that is exact enough, else through f64, where a product is
-//! exact (22 or 16 bits) and a sum is rounded to odd, so that the last rounding is the only one.
+//! Functions are generic over the format: `add::<F16>(a, b, mode)`. Sums, products and fused multiply-adds
+//! are computed in f32 where that is exact enough, otherwise in f64, where a product is exact (22 or 16 bits)
+//! and a sum is rounded to odd, so that only the last rounding has an effect.
 
 use crate::float32;
 use crate::format::{self, Format, odd_f32, odd_sum, odd_sum_f32};
 use crate::{Mode, Rounding};
 
 /// A 16-bit floating point format.
+#[allow(missing_docs, reason = "the names say it")]
 pub trait Half: Copy {
-    /// Its layout.
     const FORMAT: Format;
-    /// 1.0.
     const ONE: u16;
-    /// Whether f32 holds every product of two numbers exactly, and a sum with a third without
-    /// overflow or bits below its least.
+    /// Whether f32 holds every product of two numbers exactly, and its sum with a third number without
+    /// overflow or loss of low bits.
     const PRODUCTS_IN_F32: bool;
     /// The value, exact; NaN gives the canonical one.
     fn to_f32(bits: u16) -> f32;
@@ -55,13 +54,14 @@ impl Half for F16 {
     fn from_f32_rn(a: f32) -> u16 {
         let magnitude = a.to_bits() & 0x7fff_ffff;
         let sign = (a.to_bits() >> 16) as u16 & 0x8000;
-        // Normal results: half an ulp less a little, and a tie's share; then 112 off the exponent.
+        // Normal results: adds slightly less than half an ulp, and the tie bit; then subtracts 112 from the
+        // exponent.
         let tie = magnitude >> 13 & 1;
         let normal = (magnitude + 0xfff + tie).wrapping_sub(0x3800_0000) >> 13;
         // Subnormal results: adding 0.5 leaves bits of 2^-24 and more, rounded by the host.
         let subnormal = (f32::from_bits(magnitude) + 0.5).to_bits().wrapping_sub(0.5f32.to_bits());
         let finite = if magnitude < 0x3880_0000 { subnormal } else { normal };
-        // From 65520 on the result is infinite.
+        // Results are infinite from 65520 on.
         let number = if magnitude < 0x477f_f000 { finite } else { 0x7c00 };
         if magnitude > 0x7f80_0000 { NAN } else { number as u16 | sign }
     }
@@ -80,7 +80,7 @@ impl Half for Bf16 {
     #[inline(always)]
     fn from_f32_rn(a: f32) -> u16 {
         let bits = a.to_bits();
-        // Carries into the exponent, up to infinity, as it should.
+        // Carries into the exponent, up to infinity, as required.
         let rounded = bits.wrapping_add(0x7fff + (bits >> 16 & 1)) >> 16;
         if bits & 0x7fff_ffff > 0x7f80_0000 { NAN } else { rounded as u16 }
     }
@@ -171,8 +171,8 @@ fn sum(x: f64, y: f64, round: Rounding) -> f64 {
 pub fn add<F: Half>(a: u16, b: u16, mode: Mode) -> u16 {
     let (x, y) = (operand::<F>(a, mode), operand::<F>(b, mode));
     let bits = match mode.round {
-        // f32 has at least twice the format's bits and two more, so that rounding twice does no
-        // harm (Figueroa); a sum below the normal numbers is exact.
+        // f32 has more than twice the format's bits plus two, so that rounding twice is harmless (Figueroa);
+        // a sum below the normal numbers is exact.
         Rounding::NearestEven => F::from_f32_rn(x + y),
         round => from_f64::<F>(sum(x.into(), y.into(), round), round),
     };
@@ -231,7 +231,7 @@ pub fn max<F: Half>(a: u16, b: u16, flags: float32::MinMax) -> u16 {
     select::<F>(a, b, flags, float32::max)
 }
 
-/// Selects by the f32 function: conversion there and back keeps every number, and NaN is canonical.
+/// Selects with the f32 function: conversion there and back keeps every number, and NaN is canonical.
 #[inline(always)]
 fn select<F: Half>(a: u16, b: u16, flags: float32::MinMax, pick: fn(f32, f32, float32::MinMax) -> f32) -> u16 {
     let (a, b) = if flags.ftz { (flush::<F>(a), flush::<F>(b)) } else { (a, b) };
@@ -251,7 +251,7 @@ pub const fn unpack2(x: u32) -> (u16, u16) {
     (x as u16, (x >> 16) as u16)
 }
 
-/// Packs a pair.
+/// Packs a pair: lower, upper.
 #[inline(always)]
 pub const fn pack2(lower: u16, upper: u16) -> u32 {
     (upper as u32) << 16 | lower as u32

@@ -1,8 +1,8 @@
 //! Integer arithmetic (PTX ISA, "Integer Arithmetic Instructions" and "Extended-Precision Integer
 //! Arithmetic Instructions").
 
-/// The integer types of arithmetic instructions, with the operations that Rust's own types lack
-/// under that name or that PTX defines where Rust does not.
+/// The integer types of arithmetic instructions, with operations that PTX defines and Rust's types lack or
+/// name differently.
 pub trait Int: Copy + Ord {
     /// The type twice as wide; for 64 bits, 128.
     type Wide: Copy;
@@ -16,11 +16,11 @@ pub trait Int: Copy + Ord {
     fn mad_lo(self, b: Self, c: Self) -> Self;
     /// `mad.hi`: upper half of `self * b`, plus `c`, wrapping.
     fn mad_hi(self, b: Self, c: Self) -> Self;
-    /// `div`. The ISA leaves division by zero open; the code that NVIDIA's compiler emits gives all
-    /// ones, for signed types too. The least number divided by -1 wraps to itself.
+    /// `div`. The ISA leaves division by zero undefined; the code of NVIDIA's compiler returns all ones, for
+    /// signed types too. The least number divided by -1 wraps to itself.
     fn div(self, other: Self) -> Self;
-    /// `rem`. By zero it gives all ones, as NVIDIA's compiled code does (see [`Int::div`]); the sign
-    /// follows the dividend.
+    /// `rem`. By zero it returns all ones, as NVIDIA's compiled code does (see [`Int::div`]); the sign is
+    /// that of the dividend.
     fn rem(self, other: Self) -> Self;
     /// `sad`: `c + |self - b|`, wrapping.
     fn sad(self, b: Self, c: Self) -> Self;

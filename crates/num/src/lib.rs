@@ -1,9 +1,9 @@
 //! Arithmetic as the PTX ISA defines it, on scalars.
 //!
-//! Every function is pure, allocates nothing and never panics. Values of 32 and 64 bits are Rust's
-//! own number types; 16-bit floating point values are their bits in a `u16`. The executor applies a
-//! function to a column of 32 lanes; those that plain kernels use often (`float32::fma_rn`,
-//! everything in [`int`]) are free of branches and calls, so that such a loop vectorises.
+//! Every function is pure, allocates nothing and never panics. Values of 32 and 64 bits are Rust's own number
+//! types; 16-bit floating-point values are their bits in a `u16`. The executor applies a function to a column
+//! of 32 lanes. Functions that plain kernels use often (`float32::fma_rn`, everything in [`int`]) have no
+//! branches and calls, so that such a loop is vectorised.
 //!
 //! | module | content | PTX ISA sections |
 //! | --- | --- | --- |
@@ -15,20 +15,20 @@
 //! | [`int`], [`bits`] | integer arithmetic; bit fields, permutes, shifts | Integer, Logic and Shift Instructions |
 //! | [`video`] | scalar and SIMD video instructions | Video Instructions |
 //! | [`approx`] | approximate functions with their error bounds | `.approx` forms |
-//! | [`atomic`] | what atomics do to the old value | atom, red |
+//! | [`atomic`] | new values of atomics | atom, red |
 //!
-//! **NaN.** Arithmetic on f32 that gives NaN gives `0x7fffffff`, as NVIDIA GPUs do (CUDA C++
-//! Programming Guide, "Floating-Point Standard"); f16 and bf16 give `0x7fff` (PTX ISA, canonical
-//! NaN). For f64 the ISA leaves the payload open; we give `0xfff8000000000000` always, the pattern
-//! that CUDA's own headers name as NaN. Whether hardware keeps an f64 operand's payload is not
-//! documented, so a kernel that inspects it may see other bits there.
+//! **NaN.** Arithmetic on f32 with a NaN result returns `0x7fffffff`, as NVIDIA GPUs do (CUDA C++ Programming
+//! Guide, "Floating-Point Standard"); f16 and bf16 return `0x7fff` (PTX ISA, canonical NaN). For f64 the ISA
+//! leaves the payload open; we always return `0xfff8000000000000`, the NaN of CUDA's own headers. Whether
+//! hardware keeps the payload of an f64 operand is not documented, so a kernel that inspects it may see other
+//! bits there.
 //!
-//! **Flushing (`.ftz`).** Subnormal operands count as zero of the same sign; a result is flushed if
-//! it is subnormal after rounding. Hardware may decide before rounding: then a product within half
-//! an ulp below the smallest normal number is zero there and the smallest normal number here.
+//! **Flushing (`.ftz`).** Subnormal operands count as zero of the same sign; a result is flushed if it is
+//! subnormal after rounding. Hardware may decide before rounding: a product within half an ulp below the
+//! smallest normal number is then zero there and the smallest normal number here.
 //!
-//! **Invariant:** nothing here depends on the host's rounding mode, its libm or its vector units:
-//! results are the same bits on every machine.
+//! **Invariant:** nothing here depends on the host's rounding mode, its libm or its vector units: results
+//! have the same bits on every machine.
 #![warn(missing_docs)]
 
 pub mod approx;

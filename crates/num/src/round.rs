@@ -1,6 +1,6 @@
 //! Rounding modes and the modifiers that arithmetic instructions share.
 
-/// How an inexact result is rounded (PTX ISA, "Rounding Modifiers").
+/// Rounding of inexact results (PTX ISA, "Rounding Modifiers").
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Rounding {
     /// To the nearest value, ties to the one with even mantissa: `.rn`, `.rni`.
@@ -17,12 +17,12 @@ pub enum Rounding {
 }
 
 impl Rounding {
-    /// All modes.
+    #[allow(missing_docs, reason = "the name says it")]
     pub const ALL: [Rounding; 5] =
         [Rounding::NearestEven, Rounding::Zero, Rounding::Down, Rounding::Up, Rounding::NearestAway];
 
-    /// Whether a magnitude that was cut off is rounded up: `odd` is the lowest kept bit, `rest` the
-    /// bits cut off as a fraction of 2^64.
+    /// Whether a truncated magnitude is rounded up: `odd` is the lowest kept bit, `rest` the bits cut off as
+    /// a fraction of 2^64.
     #[inline]
     pub(crate) const fn increments(self, negative: bool, odd: bool, rest: u64) -> bool {
         const HALF: u64 = 1 << 63;
@@ -59,14 +59,14 @@ pub struct Mode {
 }
 
 impl Mode {
-    /// `.rn` without `.ftz` and `.sat`: what plain CUDA code compiles to.
+    /// `.rn` without `.ftz` and `.sat`, to which plain CUDA code is compiled.
     pub const RN: Mode = Mode { round: Rounding::NearestEven, ftz: false, sat: false };
 
-    /// `.rn.ftz`: what CUDA code compiles to with `--use_fast_math`.
+    /// `.rn.ftz`, to which CUDA code is compiled with `--use_fast_math`.
     pub const RN_FTZ: Mode = Mode { ftz: true, ..Mode::RN };
 
-    /// Calls `f` with this mode, as a constant if it is a common one. For loops over lanes: the
-    /// compiler then makes a copy of the loop for that mode, without its branches.
+    /// Calls `f` with this mode, as a constant if it is a common one. In loops over lanes the compiler then
+    /// makes a copy of the loop for that mode, without branches.
     #[inline(always)]
     pub fn specialised<R>(self, f: impl Fn(Mode) -> R) -> R {
         if self == Mode::RN {
@@ -78,7 +78,7 @@ impl Mode {
         }
     }
 
-    /// This mode's flags with another rounding.
+    /// This mode with another rounding.
     #[must_use]
     pub const fn rounding(self, round: Rounding) -> Self {
         Mode { round, ..self }

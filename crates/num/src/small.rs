@@ -6,8 +6,8 @@ use crate::format::{E4M3_IEEE, E5M2, TF32};
 
 /// `cvt.{rna,rn,rz}{.relu}{.satfinite}.tf32.f32`: rounds to 10 mantissa bits; the 13 bits below are zero.
 ///
-/// NaN gives the canonical `0x7fffffff`. With `satfinite` what would overflow to infinity, and
-/// infinity itself, becomes the largest finite tf32.
+/// NaN gives the canonical `0x7fffffff`. With `satfinite`, overflow and infinity give the largest finite
+/// tf32.
 #[inline]
 pub fn tf32_from_f32(a: f32, round: Rounding, relu: bool, satfinite: bool) -> f32 {
     if a.is_nan() {
@@ -21,14 +21,14 @@ pub fn tf32_from_f32(a: f32, round: Rounding, relu: bool, satfinite: bool) -> f3
     f32::from_bits(bits << 13)
 }
 
-/// The value that a matrix instruction sees in a register it reads as tf32: it ignores the low 13
-/// bits (the ISA calls them undefined; sm_80 hardware truncates).
+/// The value that a matrix instruction reads from a register as tf32: it ignores the low 13 bits (undefined
+/// in the ISA; sm_80 hardware truncates).
 #[inline]
 pub fn tf32_operand(bits: u32) -> f32 {
     f32::from_bits(bits & !0x1fff)
 }
 
-/// `cvt.rn.satfinite{.relu}.e4m3x2.f32` for one element: what exceeds 448 becomes 448; NaN is `0x7f`.
+/// `cvt.rn.satfinite{.relu}.e4m3x2.f32` for one element: magnitudes above 448 become 448; NaN is `0x7f`.
 #[inline]
 pub fn e4m3_from_f32(a: f32, relu: bool) -> u8 {
     const NAN: u8 = 0x7f;
@@ -47,7 +47,7 @@ pub fn e4m3_from_f32(a: f32, relu: bool) -> u8 {
     } else if magnitude >= 448.0 {
         MAX
     } else {
-        // Spacing 32 (16 just below 256, where rounding up from 248 gives 256 all the same).
+        // The spacing is 32 (16 just below 256, where rounding up from 248 gives 256 as well).
         0x78 + (((magnitude / 32.0).round_ties_even() - 8.0).max(0.0) as u8)
     };
     sign | rounded
@@ -66,8 +66,8 @@ pub fn e4m3_to_f32(bits: u8) -> f32 {
     E4M3_IEEE.to_f64(u64::from(bits)) as f32
 }
 
-/// `cvt.rn.satfinite{.relu}.e5m2x2.f32` for one element: what overflows becomes the largest finite
-/// number; NaN is `0x7f`.
+/// `cvt.rn.satfinite{.relu}.e5m2x2.f32` for one element: overflow gives the largest finite number; NaN is
+/// `0x7f`.
 #[inline]
 pub fn e5m2_from_f32(a: f32, relu: bool) -> u8 {
     if a.is_nan() {

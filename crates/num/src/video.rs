@@ -1,11 +1,11 @@
 //! Video instructions: arithmetic on bytes and half-words within 32-bit registers (PTX ISA, "Scalar
 //! Video Instructions" and "SIMD Video Instructions").
 //!
-//! They are as the manual defines them and as GPUs up to sm_62 execute them. From sm_70 on the assembler
-//! puts other instructions in their place, and these deviate for scalar ones: a result merged into `.h1`
-//! is its upper half; `.sat` into a part takes a negative result for a large one; `.min` and `.max` take
-//! an unsigned result from 2^31 on for a larger one; `vmad` takes `c`, whole unsigned words and what it
-//! shifts for signed numbers (ptxas 11.8 and 12.9, read off their SASS).
+//! They follow the manual, as GPUs up to sm_62 do. From sm_70 on the assembler replaces them by other
+//! instructions, and scalar ones deviate: a result merged into `.h1` is its upper half; `.sat` into a part
+//! treats a negative result as a large one; `.min` and `.max` treat an unsigned result from 2^31 on as
+//! larger; `vmad` treats `c`, whole unsigned words and shifted values as signed (ptxas 11.8 and 12.9, read
+//! from their SASS).
 
 /// A part of a 32-bit register: `.b0` to `.b3`, `.h0`, `.h1`, or all of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -13,14 +13,14 @@ pub enum Part {
     /// The whole register (no selector).
     #[default]
     Word,
-    /// `.h0` or `.h1`, by number.
+    /// `.h0` or `.h1`, by index.
     Half(u8),
-    /// `.b0` to `.b3`, by number.
+    /// `.b0` to `.b3`, by index.
     Byte(u8),
 }
 
 impl Part {
-    /// Width in bits and position of the lowest one. Numbers wrap.
+    /// Width in bits and position of the lowest bit. Indices wrap.
     #[inline]
     const fn span(self) -> (u32, u32) {
         match self {
@@ -31,14 +31,13 @@ impl Part {
     }
 }
 
-/// A source operand.
+/// A source operand of a scalar instruction.
 #[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct Source {
-    /// The register.
     pub value: u32,
-    /// The part of it.
     pub part: Part,
-    /// `.s32` rather than `.u32`.
+    /// `.s32` instead of `.u32`.
     pub signed: bool,
 }
 
@@ -51,7 +50,7 @@ impl Source {
     }
 }
 
-/// `width` bits of `x` from `low` as a number.
+/// The bits of `x` from `low` on, `width` of them, as a number.
 #[inline]
 const fn extract(x: u64, width: u32, low: u32, signed: bool) -> i64 {
     let top = (x >> low) << (64 - width);
@@ -76,37 +75,33 @@ pub enum Compare {
     Ge,
 }
 
-/// The operation proper: `vadd`, `vadd2`, `vadd4` and so on.
+/// The operation, without the number of elements: `vadd`, `vadd2`, `vadd4` and so on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "the names say it")]
 pub enum VideoOp {
-    /// `vadd`.
     Add,
-    /// `vsub`.
     Sub,
-    /// `vabsdiff`.
     AbsDiff,
-    /// `vmin`.
     Min,
-    /// `vmax`.
     Max,
     /// `vavrg2`, `vavrg4`: half the sum, ties rounded away from zero for sums of at least zero.
     Average,
-    /// `vshl`; `wrap` takes the amount modulo 32, otherwise it stops at 32.
+    /// `vshl`; with `wrap` the amount is taken modulo 32, otherwise as at most 32.
     Shl {
-        /// `.wrap` rather than `.clamp`.
+        /// `.wrap` instead of `.clamp`.
         wrap: bool,
     },
-    /// `vshr`.
+    /// `vshr`, with the amount as for `vshl`.
     Shr {
-        /// `.wrap` rather than `.clamp`.
+        /// `.wrap` instead of `.clamp`.
         wrap: bool,
     },
-    /// `vset`: 1 if the comparison holds, else 0.
+    /// `vset`: 1 if the comparison holds, otherwise 0.
     Set(Compare),
 }
 
 impl VideoOp {
-    /// The unclamped result.
+    /// The result before clamping.
     #[inline]
     fn apply(self, a: i64, b: i64) -> i64 {
         let amount = |wrap: bool| if wrap { b & 31 } else { b.clamp(0, 32) };
@@ -134,30 +129,27 @@ impl VideoOp {
     }
 }
 
-/// What a scalar video instruction does with its result and the third operand.
+/// Use of the result and the third operand in a scalar video instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "the names say it")]
 pub enum Then {
-    /// Nothing: the result is the destination.
+    /// The result is the destination; there is no third operand.
     #[default]
     Nothing,
-    /// `.add`.
     Add,
-    /// `.min`.
     Min,
-    /// `.max`.
     Max,
     /// `d.dsel`: the result replaces a part of the third operand.
     Merge(Part),
 }
 
-/// The destination's side of a scalar video instruction.
+/// The destination side of a scalar video instruction.
 #[derive(Clone, Copy, Debug, Default)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct Destination {
-    /// `.dtype` is `.s32`; of `vset`, which has none, `.atype`.
+    /// `.dtype` is `.s32`; for `vset`, which has none, `.atype`.
     pub signed: bool,
-    /// `.sat`.
     pub sat: bool,
-    /// Second operation.
     pub then: Then,
     /// Third operand, 0 where there is none.
     pub c: u32,
@@ -169,7 +161,7 @@ pub fn scalar(op: VideoOp, a: Source, b: Source, to: Destination) -> u32 {
     let part = if let Then::Merge(part) = to.then { part } else { Part::Word };
     let (width, low) = part.span();
     let result = op.apply(a.get(), b.get());
-    // What is clamped has 34 bits: only a left shift gives more.
+    // A clamped value has 34 bits: only a left shift produces more.
     let result = if to.sat { clamp(result << 30 >> 30, width, to.signed) } else { result };
     let c = extract(to.c.into(), 32, 0, to.signed);
     match to.then {
@@ -186,16 +178,15 @@ pub fn scalar(op: VideoOp, a: Source, b: Source, to: Destination) -> u32 {
 
 /// Modifiers of `vmad`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct Vmad {
     /// The product is negated: exactly one of `-a`, `-b`.
     pub negate_product: bool,
-    /// `-c`.
     pub negate_c: bool,
     /// `.po`: adds one.
     pub plus_one: bool,
     /// Right shift of the result: 0, 7 or 15.
     pub scale: u32,
-    /// `.sat`.
     pub sat: bool,
 }
 
@@ -214,25 +205,23 @@ pub fn vmad(a: Source, b: Source, c: u32, flags: Vmad) -> u32 {
 
 /// Operands and modifiers of a SIMD video instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct Simd {
     /// Elements per register: 2 (half-words) or 4 (bytes).
     pub elements: u8,
-    /// For each result element, lowest first, which element of the pair `b:a` is the first source:
-    /// 0 to 3 or 0 to 7. The default is 0, 1, …
+    /// For each result element, lowest first, the element of the pair `b:a` that is its first source: 0 to 3
+    /// or 0 to 7. The default is 0, 1, …
     pub a_select: [u8; 4],
     /// The same for the second source. The default is `elements`, `elements + 1`, …
     pub b_select: [u8; 4],
-    /// `.atype` is `.s32`.
     pub a_signed: bool,
-    /// `.btype` is `.s32`.
     pub b_signed: bool,
     /// `.dtype` is `.s32`; false for `vset2`, `vset4`.
     pub signed: bool,
-    /// `.sat`.
     pub sat: bool,
     /// Bit i: element i takes part (`.mask`).
     pub mask: u8,
-    /// `.add`: adds the results to the third operand rather than merging them into it.
+    /// `.add`: adds the results to the third operand instead of merging them into it.
     pub add: bool,
 }
 

@@ -1,12 +1,12 @@
 //! The syntax tree of a PTX module.
 //!
-//! The tree keeps what the text says and interprets little: opcodes keep their modifiers as
-//! written, operands are names and literals. Names are interned ([`Sym`]), opcodes too
-//! ([`OpcodeId`]), so that a later pass looks each distinct one up once. The declaration of a name
-//! (register, label, variable, function) depends on scope; [`Scopes`](crate::Scopes) resolves it.
+//! The tree keeps the text with little interpretation: opcodes keep their modifiers as written, operands are
+//! names and literals. Names ([`Sym`]) and opcodes ([`OpcodeId`]) are interned, so that a later pass looks up
+//! each distinct one once. The declaration of a name (register, label, variable, function) depends on scope;
+//! [`Scopes`](crate::Scopes) resolves it.
 //!
-//! Every node has a [`Span`]; [`SourceText`](crate::SourceText) turns it into line and column.
-//! Spans compare equal, always, so `==` on trees ignores layout.
+//! Every node has a [`Span`]; [`SourceText`](crate::SourceText) converts it to line and column. Spans always
+//! compare equal, so `==` on trees ignores layout.
 
 use crate::names::{Names, Opcode, OpcodeId, Opcodes, Sym};
 use crate::span::Span;
@@ -14,22 +14,21 @@ use crate::types::{Component, Linkage, StateSpace, Type};
 
 /// A module: one PTX file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct Module {
-    /// From `.version`; (0, 0) if the file has none, which is an error in the diagnostics.
+    /// From `.version`; (0, 0) if the file has none, which is reported as an error.
     pub version: (u32, u32),
     /// From `.target`: the architecture first (`sm_80`), then options (`texmode_independent`).
     pub target: Vec<Sym>,
-    /// From `.address_size`: 32 or 64. 64 if not given.
+    /// From `.address_size`: 32 or 64; 64 if there is none.
     pub address_size: u32,
     /// Variables and functions in the order of the file.
     pub items: Vec<Item>,
-    /// From `.file`: what [`Loc::file`] refers to.
+    /// From `.file`: the files that [`Loc::file`] refers to.
     pub files: Vec<FileEntry>,
-    /// Source places that instructions refer to.
+    /// Source locations of instructions.
     pub locs: Vec<Loc>,
-    /// All names.
     pub names: Names,
-    /// All opcodes.
     pub opcodes: Opcodes,
 }
 
@@ -44,7 +43,7 @@ impl Module {
         self.opcodes.get(instruction.opcode)
     }
 
-    /// The source place of an instruction, if `.loc` gave one.
+    /// The source location of an instruction, if `.loc` gives one.
     pub fn loc(&self, instruction: &Instruction) -> Option<&Loc> {
         instruction.loc.map(|id| &self.locs[id.index()])
     }
@@ -70,15 +69,15 @@ impl Module {
         })
     }
 
-    /// The number in the target architecture: 80 of `sm_80`, 90 of `sm_90a`. `None` if there is
-    /// no target or it is not of that form.
+    /// The number in the target architecture: 80 for `sm_80`, 90 for `sm_90a`. `None` if there is no target
+    /// of that form.
     pub fn target_sm(&self) -> Option<u32> {
         let text = self.name(*self.target.first()?).strip_prefix("sm_")?;
         text.trim_end_matches(|c: char| c.is_ascii_alphabetic()).parse().ok()
     }
 }
 
-/// A thing at module level.
+/// An item at module level.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Item {
     /// A variable.
@@ -93,34 +92,34 @@ pub enum Item {
 
 /// `.alias name, target;`
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct Alias {
-    /// The further name.
+    /// The additional name.
     pub name: Sym,
-    /// The function of the alias.
+    /// The function that it names.
     pub target: Sym,
-    /// All of it.
     pub span: Span,
 }
 
 /// `.pragma "text", "text";`
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct Pragma {
     /// The texts without quotes.
     pub texts: Vec<Box<str>>,
-    /// All of it.
     pub span: Span,
 }
 
 /// `.file index "path", time, size`
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct FileEntry {
-    /// The number that `.loc` uses.
+    /// The number that `.loc` refers to.
     pub index: u32,
     /// The path as written.
     pub path: Box<str>,
-    /// Time stamp and size, if given.
+    /// Time stamp and size, if present.
     pub stamp: Option<(u64, u64)>,
-    /// All of it.
     pub span: Span,
 }
 
@@ -129,8 +128,9 @@ kit::id! {
     pub struct LocId(u32);
 }
 
-/// `.loc file line column`, with the place it was inlined at.
+/// `.loc file line column`, with the place of inlining.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct Loc {
     /// Index of a [`FileEntry`].
     pub file: u32,
@@ -138,18 +138,17 @@ pub struct Loc {
     pub line: u32,
     /// Column, from 1; 0 if unknown.
     pub column: u32,
-    /// Set if the code was inlined there.
+    /// Present if the code was inlined.
     pub inlined: Option<Inlined>,
-    /// All of it.
     pub span: Span,
 }
 
 /// `function_name label+offset, inlined_at file line column`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inlined {
-    /// Label in the debug section that has the function's name.
+    /// Label in the debug section at the function's name.
     pub function: Sym,
-    /// Bytes past that label.
+    /// Bytes after that label.
     pub offset: i64,
     /// Index of a [`FileEntry`].
     pub file: u32,
@@ -159,46 +158,44 @@ pub struct Inlined {
     pub column: u32,
 }
 
-/// A variable of memory, or a parameter: at module level, in a body, or in a parameter list
-/// (where [`StateSpace::Reg`] is possible too).
+/// A variable in memory, or a parameter: at module level, in a body, or in a parameter list (where
+/// [`StateSpace::Reg`] is also possible).
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct Variable {
-    /// Where it lives.
     pub space: StateSpace,
-    /// Which other modules see it; `None` means none.
+    /// Visibility in other modules; `None`: not visible.
     pub linkage: Option<Linkage>,
-    /// From `.align`, in bytes; `None` means the natural one. See [`Variable::alignment`].
+    /// From `.align`, in bytes; `None` for the natural alignment. See [`Variable::alignment`].
     pub align: Option<u32>,
     /// Elements of a vector: 1 (scalar), 2 or 4.
     pub vector: u8,
     /// Type of the scalars.
     pub ty: Type,
-    /// Its name; `None` for the `_` of a prototype.
+    /// `None` for the `_` of a prototype.
     pub name: Option<Sym>,
-    /// From `name<count>`: the names `name0` … `name(count-1)`.
+    /// From `name<count>`: declares the names `name0` to `name(count-1)`.
     pub count: Option<u32>,
-    /// Array dimensions, outermost first; `None` is `[]`, only as the first.
+    /// Array dimensions, outermost first; `None` is `[]`, which only the first may be.
     pub dims: Vec<Option<u64>>,
     /// From `.ptr` in a kernel's parameter list.
     pub ptr: Option<Pointer>,
     /// From `.attribute(...)`: `.managed`, `.unified(…)`, as written.
     pub attributes: Vec<Box<str>>,
-    /// Initial value.
     pub init: Option<Init>,
-    /// The place of the name (or of the `_`).
+    /// Position of the name (or of the `_`).
     pub name_span: Span,
-    /// All of it.
     pub span: Span,
 }
 
 impl Variable {
-    /// Bytes of one element, vector elements together.
+    /// Size of an element in bytes, all parts of a vector together.
     pub const fn element_bytes(&self) -> u64 {
         self.ty.bytes() as u64 * self.vector as u64
     }
 
-    /// Number of elements: the product of the dimensions, 1 for a scalar. A first dimension `[]`
-    /// counts as long as the initialiser, and as 0 without one. `None` on overflow.
+    /// Number of elements: the product of the dimensions; 1 for a scalar. A first dimension `[]` has the
+    /// length of the initialiser, or 0 without one. `None` on overflow.
     pub fn elements(&self) -> Option<u64> {
         let inferred = match &self.init {
             Some(Init::List(list, _)) => list.len() as u64,
@@ -217,7 +214,7 @@ impl Variable {
         self.align.unwrap_or(self.element_bytes() as u32).max(1)
     }
 
-    /// Whether the size is left to the launch or to another module: `.extern .shared x[]`.
+    /// Whether the launch or another module sets the size: `.extern .shared x[]`.
     pub fn is_unsized(&self) -> bool {
         self.dims.first() == Some(&None) && self.init.is_none()
     }
@@ -226,40 +223,39 @@ impl Variable {
 /// `.ptr.space.align n` on a kernel parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pointer {
-    /// Where it points; `None` is generic.
+    /// State space that it points to; `None` is generic.
     pub space: Option<StateSpace>,
-    /// Alignment of what it points to, in bytes.
+    /// Alignment of the pointed-to memory, in bytes.
     pub align: Option<u32>,
 }
 
 /// An initial value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Init {
-    /// Of a scalar.
+    /// Value of a scalar.
     Value(InitValue, Span),
-    /// Of an array or a vector: `{a, b, …}`. May be shorter than the array: the rest is zero.
+    /// Values of an array or a vector: `{a, b, …}`. May be shorter than the array: the rest is zero.
     List(Vec<Init>, Span),
 }
 
 /// An initial value of one scalar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
 pub enum InitValue {
-    /// A number.
     Number(Immediate),
     /// The address of a variable or function, plus an offset.
     Address {
-        /// Whose address.
         symbol: Sym,
-        /// Bytes past it.
+        /// Bytes that are added.
         offset: i64,
-        /// The generic address (`generic(symbol)`) and not the one within the state space.
+        /// The generic address (`generic(symbol)`) instead of the one within the state space.
         generic: bool,
-        /// From `0xFF00(symbol)`: which bits to take; they are shifted down to bit 0.
+        /// From `0xFF00(symbol)`: bits to extract; they are shifted down to bit 0.
         mask: Option<u64>,
     },
 }
 
-/// What a function is.
+/// The kind of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FunctionKind {
     /// A kernel: `.entry`.
@@ -270,29 +266,28 @@ pub enum FunctionKind {
 
 /// A kernel, a device function, or the prototype of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct Function {
     /// `.entry` or `.func`.
     pub kind: FunctionKind,
-    /// Who else sees it.
+    /// Visibility in other modules.
     pub linkage: Option<Linkage>,
-    /// Its name.
     pub name: Sym,
     /// Return parameters; empty for kernels.
     pub returns: Vec<Variable>,
-    /// Parameters.
     pub params: Vec<Variable>,
     /// Directives between the parameters and the body.
     pub directives: Vec<FunctionDirective>,
     /// The body; `None` for a prototype.
     pub body: Option<Block>,
-    /// The place of the name.
+    /// Position of the name.
     pub name_span: Span,
     /// The header, up to the body.
     pub span: Span,
 }
 
 impl Function {
-    /// The instructions of the body in order, those of nested scopes included.
+    /// The instructions of the body in order, including those of nested scopes.
     pub fn instructions(&self) -> impl Iterator<Item = &Instruction> {
         self.body.iter().flat_map(Block::walk).filter_map(|statement| match statement {
             Statement::Instruction(instruction) => Some(instruction),
@@ -300,8 +295,7 @@ impl Function {
         })
     }
 
-    /// The value of the performance directive `name` (without its dot), such as `maxntid`:
-    /// up to three numbers.
+    /// The numbers of the performance directive `name` (without its dot), such as `maxntid`: up to three.
     pub fn directive(&self, name: &str) -> Option<&[u64]> {
         self.directives.iter().find(|d| &*d.name == name).map(|d| &*d.values)
     }
@@ -311,28 +305,27 @@ impl Function {
 /// `.reqntid`, `.minnctapersm`, `.maxnreg`, `.noreturn`, `.explicitcluster`, `.reqnctapercluster`,
 /// `.abi_preserve`, `.pragma "…"`, `.attribute(…)`.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct FunctionDirective {
-    /// Its name without the dot.
+    /// The name without its dot.
     pub name: Box<str>,
-    /// Its numbers.
     pub values: Vec<u64>,
-    /// Its texts, if it is one with texts (`.pragma`, `.attribute`), as written, without quotes.
+    /// Its texts (for `.pragma` and `.attribute`), as written, without quotes.
     pub texts: Vec<Box<str>>,
-    /// All of it.
     pub span: Span,
 }
 
 /// A `{ … }`: a scope.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct Block {
-    /// What it holds, in order.
     pub statements: Vec<Statement>,
     /// From `{` to `}`.
     pub span: Span,
 }
 
 impl Block {
-    /// The statements in order; a nested [`Statement::Block`] comes before what it holds.
+    /// The statements in order; a nested [`Statement::Block`] precedes its statements.
     pub fn walk(&self) -> impl Iterator<Item = &Statement> {
         let mut open = vec![self.statements.iter()];
         std::iter::from_fn(move || {
@@ -353,10 +346,10 @@ impl Block {
     }
 }
 
-/// A statement of a body. Declarations and labels are visible in their block and those within.
+/// A statement of a body. Declarations and labels are visible in their block and in nested ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
 pub enum Statement {
-    /// An instruction.
     Instruction(Instruction),
     /// `name:`
     Label(Label),
@@ -378,113 +371,107 @@ pub enum Statement {
 
 /// `name:`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct Label {
-    /// Its name.
     pub name: Sym,
-    /// The place in the text.
     pub span: Span,
 }
 
 /// `.reg .v2 .f32 a, b<10>;`
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct Registers {
-    /// Their type.
     pub ty: Type,
     /// Elements of a vector: 1 (scalar), 2 or 4.
     pub vector: u8,
-    /// Their names.
     pub names: Vec<RegisterName>,
-    /// All of it.
     pub span: Span,
 }
 
-/// One name, or a numbered row of names, in a `.reg` directive.
+/// A name, or a row of numbered names, in a `.reg` directive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct RegisterName {
-    /// The name, or what the numbered names start with.
+    /// The name, or the common start of the numbered names.
     pub name: Sym,
-    /// From `name<count>`: the registers are `name0` … `name(count-1)`.
+    /// From `name<count>`: declares the registers `name0` to `name(count-1)`.
     pub count: Option<u32>,
-    /// The place in the text.
     pub span: Span,
 }
 
 /// A labelled list of branch or call targets.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct Targets {
     /// The label by which instructions refer to it.
     pub label: Sym,
     /// The labels or functions, in order.
     pub targets: Vec<(Sym, Span)>,
-    /// All of it.
     pub span: Span,
 }
 
 /// `label: .callprototype (returns) _ (params);`
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct CallPrototype {
     /// The label by which calls refer to it.
     pub label: Sym,
     /// Return parameters.
     pub returns: Vec<Variable>,
-    /// Parameters.
     pub params: Vec<Variable>,
     /// `.noreturn` and similar directives.
     pub directives: Vec<FunctionDirective>,
-    /// All of it.
     pub span: Span,
 }
 
 /// `@p opcode.modifiers operands;`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instruction {
-    /// The predicate that decides whether it takes effect.
+    /// The predicate under which it takes effect.
     pub guard: Option<Guard>,
-    /// Opcode with its modifiers; [`Module::opcode`] has the text.
+    /// Opcode with its modifiers; [`Module::opcode`] returns the text.
     pub opcode: OpcodeId,
-    /// Operands in the order written, destinations first.
+    /// In the order of the text, destinations first.
     pub operands: Box<[Operand]>,
-    /// Place in the high-level source; [`Module::loc`].
+    /// Location in the high-level source; see [`Module::loc`].
     pub loc: Option<LocId>,
-    /// From guard to semicolon.
+    /// From the guard to the semicolon.
     pub span: Span,
 }
 
 /// `@p` or `@!p`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct Guard {
-    /// The predicate register.
     pub register: Sym,
-    /// Whether it takes effect where the predicate is false.
+    /// Takes effect where the predicate is false.
     pub negated: bool,
-    /// The place in the text.
     pub span: Span,
 }
 
 /// An operand.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct Operand {
-    /// What it is.
     pub kind: OperandKind,
-    /// The place in the text.
     pub span: Span,
 }
 
-/// The forms of operands.
+/// Forms of operands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OperandKind {
     /// A register, special register, label, variable or function: `%r1`, `%laneid`, `buf`.
     Name(Sym),
-    /// A part of a vector register: `%tid.x`.
+    /// An element of a vector register: `%tid.x`.
     Component(Sym, Component),
     /// Bytes or half-words of a register, for video instructions: `%r1.b0`, `%r1.h1`,
     /// `%r1.b3210`. The second name is the selector without its dot.
     Selected(Sym, Sym),
-    /// A number. Constant expressions are folded to one.
+    /// A number. Constant expressions are folded.
     Immediate(Immediate),
-    /// A variable's address or a register with an offset, not in brackets: `buf+4`; never a zero offset.
+    /// A variable's address or a register plus an offset that is not 0, without brackets: `buf+4`.
     Offset(Sym, i64),
-    /// An element of an array variable, not in brackets: `buf[4]` or `buf[%r1]`.
+    /// An element of an array variable, without brackets: `buf[4]` or `buf[%r1]`.
     Element(Sym, Box<Operand>),
     /// `!p`: the negation of a predicate.
     Not(Sym),
@@ -492,7 +479,7 @@ pub enum OperandKind {
     Negated(Box<Operand>),
     /// `p|q`: two destinations. Either may be the sink `_` (`None`), not both.
     Pair(Option<Sym>, Option<Sym>),
-    /// `_`: a destination that is thrown away.
+    /// `_`: a discarded destination.
     Sink,
     /// `{a, b, c, d}`
     Vector(Box<[Operand]>),
@@ -500,17 +487,16 @@ pub enum OperandKind {
     List(Box<[Operand]>),
     /// `[base+offset]`
     Address(Address),
-    /// `[tex, {x, y}]`, `[tex, sampler, {x, y}]`, `[tensor_map, {x, y}]`: several parts in
-    /// brackets.
+    /// `[tex, {x, y}]`, `[tex, sampler, {x, y}]`, `[tensor_map, {x, y}]`: several parts in brackets.
     Texture(Box<[Operand]>),
 }
 
-/// What is in the brackets of a memory operand.
+/// The contents of the brackets of a memory operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct Address {
-    /// What the offset is added to.
     pub base: AddressBase,
-    /// Bytes.
+    /// In bytes.
     pub offset: i64,
 }
 
@@ -519,7 +505,7 @@ pub struct Address {
 pub enum AddressBase {
     /// A register or a variable.
     Name(Sym),
-    /// None: the offset is the address, as bits of a `u64`.
+    /// No base: the offset is the address, as bits of a `u64`.
     Absolute,
 }
 
@@ -546,7 +532,7 @@ impl Immediate {
         }
     }
 
-    /// The value of a floating-point literal (single precision is exact in double); `None` for an
+    /// The value of a floating-point literal (single precision is exact in double precision); `None` for an
     /// integer.
     pub fn float(self) -> Option<f64> {
         match self {
@@ -556,9 +542,9 @@ impl Immediate {
         }
     }
 
-    /// The bits this literal leaves in a register read as `ty`: integers are cut to the width,
-    /// floating-point numbers converted, round to nearest even, to `f32` or `f64` and reinterpreted
-    /// for other types of the same width as the literal. `None` where PTX has no such conversion.
+    /// The bits of the literal in a register read as `ty`. Integers are truncated to the width.
+    /// Floating-point numbers are converted to `f32` or `f64` (round to nearest even), or reinterpreted for
+    /// other types of the same width as the literal. `None` where PTX has no such conversion.
     pub fn bits_as(self, ty: Type) -> Option<u64> {
         let mask = u64::MAX >> (64 - ty.bits().clamp(1, 64));
         match (self, ty) {

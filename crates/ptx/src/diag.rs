@@ -1,21 +1,21 @@
-//! Diagnostics: what is wrong, where, and what to do.
+//! Diagnostics: description of a problem, its place, and a hint.
 
 use crate::span::{SourceText, Span};
 use std::fmt::Write as _;
 
-/// How bad it is.
+/// Severity of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
     /// The module cannot be used.
     Error,
-    /// Probably not what was meant.
+    /// Probably not intended.
     Warning,
     /// Something was ignored.
     Note,
 }
 
 impl Severity {
-    /// As shown to a person.
+    /// The word in messages.
     pub const fn name(self) -> &'static str {
         match self {
             Severity::Error => "error",
@@ -27,16 +27,16 @@ impl Severity {
 
 /// One message.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct Diagnostic {
-    /// How bad it is.
     pub severity: Severity,
-    /// What it is about.
+    /// The part of the text that it is about.
     pub span: Span,
-    /// What is wrong, in one line.
+    /// Description of the problem, in one line.
     pub message: String,
-    /// What to do about it.
+    /// How to solve it.
     pub hint: Option<String>,
-    /// Another place that matters, and why.
+    /// Another relevant place, with its meaning.
     pub related: Option<(Span, String)>,
 }
 
@@ -63,20 +63,20 @@ impl Diagnostic {
         self
     }
 
-    /// With another place.
+    /// Adds a related place.
     #[must_use]
     pub fn related(mut self, span: Span, why: impl Into<String>) -> Self {
         self.related = Some((span, why.into()));
         self
     }
 
-    /// As text: `file:line:column: severity: message`, the line, a caret under the place, the
-    /// related place likewise, and the hint. Ends with a line end.
+    /// Formats it as `file:line:column: severity: message`, the line, a caret under the place, the related
+    /// place in the same way, and the hint. Ends with a newline.
     pub fn render(&self, source: &SourceText) -> String {
         self.render_first_of(1, source)
     }
 
-    /// As [`Diagnostic::render`], of the first of `alike` with this message on one line.
+    /// As [`Diagnostic::render`] for the first of `alike` with this message on one line.
     fn render_first_of(&self, alike: usize, source: &SourceText) -> String {
         let mut out = String::new();
         let more = if alike > 1 { format!(" (and {} more on this line)", alike - 1) } else { String::new() };
@@ -98,7 +98,7 @@ fn render_place(out: &mut String, source: &SourceText, span: Span, label: &str) 
     render_excerpt(out, source, span);
 }
 
-/// The line that `span` starts in, and carets under its part of `span`.
+/// The line in which `span` starts, with carets under its part of `span`.
 fn render_excerpt(out: &mut String, source: &SourceText, span: Span) {
     let number = source.line(span.start);
     let line = source.line_text(number);
@@ -112,7 +112,7 @@ fn render_excerpt(out: &mut String, source: &SourceText, span: Span) {
 }
 
 impl SourceText {
-    /// The line that `span` starts in and carets under its part of `span`, as messages show them.
+    /// The line in which `span` starts, with carets under its part of `span`, as messages show it.
     pub fn excerpt(&self, span: Span) -> String {
         let mut out = String::new();
         render_excerpt(&mut out, self, span);
@@ -128,10 +128,10 @@ pub struct Diagnostics {
 }
 
 impl Diagnostics {
-    /// How many of each severity are kept; the rest is only counted.
+    /// Maximum number of each severity that is kept; further ones are only counted.
     pub const LIMIT: usize = 100;
 
-    /// Adds one.
+    /// Adds a diagnostic.
     pub fn push(&mut self, diagnostic: Diagnostic) {
         let count = &mut self.counts[diagnostic.severity as usize];
         *count += 1;
@@ -140,7 +140,7 @@ impl Diagnostics {
         }
     }
 
-    /// Adds those of another collection.
+    /// Adds the diagnostics of another collection.
     pub fn append(&mut self, other: Diagnostics) {
         let kept = |s: Severity| other.list.iter().filter(|d| d.severity == s).count();
         let dropped = [Severity::Error, Severity::Warning, Severity::Note].map(|s| other.counts[s as usize] - kept(s));
@@ -152,12 +152,12 @@ impl Diagnostics {
         }
     }
 
-    /// Those that were kept, in the order found.
+    /// The kept diagnostics, in the order found.
     pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
         self.list.iter()
     }
 
-    /// How many there are of a severity, kept or not.
+    /// Number of diagnostics of a severity, kept or not.
     pub fn count(&self, severity: Severity) -> usize {
         self.counts[severity as usize]
     }
@@ -172,8 +172,8 @@ impl Diagnostics {
         self.list.is_empty()
     }
 
-    /// Those of `least` severity or worse as text, in the order of the file, and a last line that
-    /// counts what was left out if anything was. Of those that repeat a message on one line the first is shown.
+    /// Formats the diagnostics of `least` severity or worse in the order of the file, and a last line with
+    /// the number of omitted ones, if any. Of repeated messages on one line only the first is shown.
     pub fn render(&self, source: &SourceText, least: Severity) -> String {
         let mut shown: Vec<&Diagnostic> = self.list.iter().filter(|d| d.severity <= least).collect();
         shown.sort_by_key(|d| d.span.start);

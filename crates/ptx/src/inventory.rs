@@ -1,11 +1,11 @@
-//! What is in a module: the facts that `inspect` shows.
+//! Contents of a module: the facts that `inspect` shows.
 
 use crate::ast::*;
 use crate::names::{OpcodeId, Sym};
 use crate::types::{StateSpace, Type};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is in a module.
+/// The contents of a module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inventory {
     /// PTX version, such as 7.8.
@@ -20,45 +20,41 @@ pub struct Inventory {
     pub kernels: Vec<KernelInventory>,
     /// Device functions with a body, in the order of the file.
     pub functions: Vec<KernelInventory>,
-    /// Functions that are declared here and defined elsewhere.
+    /// Functions that are declared in the module and defined elsewhere.
     pub external: Vec<String>,
 }
 
 /// A module-level variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct VariableInventory {
-    /// Its name.
     pub name: String,
-    /// Where it lives.
     pub space: StateSpace,
-    /// Bytes; 0 if the launch or another module decides.
+    /// In bytes; 0 if the launch or another module sets the size.
     pub bytes: u64,
-    /// Alignment in bytes.
+    /// In bytes.
     pub align: u32,
 }
 
-/// What is in a kernel or function.
+/// The contents of a kernel or function.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct KernelInventory {
-    /// Its name.
     pub name: String,
-    /// Its parameters.
     pub params: Vec<ParamSlot>,
-    /// Bytes of all parameters.
+    /// Size of all parameters.
     pub param_bytes: u64,
-    /// Declared registers by type, those of nested scopes included.
+    /// Declared registers by type, including those of nested scopes.
     pub registers: Vec<RegisterCount>,
-    /// Static shared memory in bytes: its own, and the module's that it names.
+    /// Static shared memory in bytes: its own, and the variables of the module that it names.
     pub shared_bytes: u64,
-    /// Whether it names shared memory whose size the launch decides.
+    /// It names shared memory whose size is set at launch.
     pub dynamic_shared: bool,
     /// Local memory in bytes per thread.
     pub local_bytes: u64,
-    /// Number of instructions.
     pub instructions: u64,
     /// Instructions by operation, the most frequent first.
     pub mix: Vec<OpcodeCount>,
-    /// Labels.
     pub labels: u64,
     /// Branches: `bra` and `brx`.
     pub branches: u64,
@@ -70,43 +66,42 @@ pub struct KernelInventory {
     pub directives: Vec<(String, Vec<u64>)>,
 }
 
-/// A parameter and its place in the parameter block.
+/// A parameter and its position in the parameter block.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct ParamSlot {
-    /// Its name; empty in a prototype.
+    /// Empty in a prototype.
     pub name: String,
     /// Its type as written, such as `.u64` or `.b8[16]`.
     pub ty: String,
-    /// Bytes from the start of the block.
+    /// In bytes from the start of the block.
     pub offset: u64,
-    /// Size in bytes.
     pub bytes: u64,
-    /// Alignment in bytes.
     pub align: u32,
-    /// Whether the text says that it is a pointer (`.ptr`), and to where.
+    /// For a pointer (`.ptr`), the state space that it points to; `None` within is generic.
     pub pointer: Option<Option<StateSpace>>,
 }
 
-/// Declared registers of a type.
+/// Number of declared registers of a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct RegisterCount {
-    /// The type.
     pub ty: Type,
-    /// How many; the elements of a vector count one by one.
+    /// The elements of a vector are counted separately.
     pub count: u64,
 }
 
-/// How often an operation occurs.
+/// Number of occurrences of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpcodeCount {
     /// The operation without modifiers.
     pub name: String,
-    /// Occurrences in the text.
+    /// Number in the text.
     pub count: u64,
 }
 
 impl Inventory {
-    /// Takes stock of `module`.
+    /// Makes the inventory of `module`.
     pub fn of(module: &Module) -> Self {
         let globals = ModuleLevel::of(module);
         let bodies = |kind| {
@@ -127,7 +122,7 @@ impl Inventory {
     }
 }
 
-/// What bodies refer to.
+/// Declarations that bodies refer to.
 struct ModuleLevel<'a> {
     functions: BTreeSet<Sym>,
     shared: BTreeMap<Sym, &'a Variable>,
@@ -148,13 +143,13 @@ fn variable(module: &Module, v: &Variable) -> Option<VariableInventory> {
     Some(VariableInventory { name, space: v.space, bytes: total_bytes(v), align: v.alignment() })
 }
 
-/// Bytes of a variable, of all of its row if it is one.
+/// Size of a variable; of a row of variables, the size of all.
 fn total_bytes(v: &Variable) -> u64 {
     v.bytes().unwrap_or(0).saturating_mul(u64::from(v.count.unwrap_or(1)))
 }
 
-/// The places of the parameters of a function in its parameter block: each after the one before, at
-/// the next multiple of its alignment.
+/// Positions of a function's parameters in its parameter block: each follows the one before, at the next
+/// multiple of its alignment.
 pub fn param_layout(module: &Module, params: &[Variable]) -> Vec<ParamSlot> {
     let mut end = 0_u64;
     let mut slots = Vec::with_capacity(params.len());
@@ -175,7 +170,7 @@ fn type_text(v: &Variable) -> String {
 }
 
 impl KernelInventory {
-    /// Takes stock of `function`, which is of `module`.
+    /// Makes the inventory of `function` of `module`.
     pub fn of(module: &Module, function: &Function) -> Self {
         Self::with(module, &ModuleLevel::of(module), function)
     }
@@ -261,7 +256,7 @@ impl KernelInventory {
 
     fn count_shared(&mut self, v: &Variable) {
         self.dynamic_shared |= v.is_unsized();
-        // Variables are laid out one after the other, each at its alignment.
+        // Variables follow each other, each at its alignment.
         let align = u64::from(v.alignment());
         let start = self.shared_bytes.checked_next_multiple_of(align).unwrap_or(u64::MAX);
         if !v.is_unsized() {
@@ -270,7 +265,7 @@ impl KernelInventory {
     }
 }
 
-/// The name that a call's first operand outside parentheses has.
+/// The name that is the first operand of a call outside parentheses.
 fn callee(instruction: &Instruction) -> Option<Sym> {
     let operand = instruction.operands.iter().find(|o| !matches!(o.kind, OperandKind::List(_)))?;
     match operand.kind {
@@ -279,7 +274,7 @@ fn callee(instruction: &Instruction) -> Option<Sym> {
     }
 }
 
-/// Adds the names in an operand that can be variables.
+/// Adds the names in an operand that may be variables.
 fn names_in(operand: &Operand, names: &mut BTreeSet<Sym>) {
     match &operand.kind {
         OperandKind::Name(name) | OperandKind::Offset(name, _) => {

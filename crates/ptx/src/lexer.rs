@@ -1,4 +1,4 @@
-//! Tokens.
+//! Tokens of PTX.
 
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::span::Span;
@@ -10,9 +10,9 @@ pub(crate) enum Tok {
     End,
     /// `add`, `%r1`, `$L__BB0_1`, `_Z3fooPf`, `_`
     Ident,
-    /// `.global`, `.L2::128B`: a dot and what belongs to it.
+    /// `.global`, `.L2::128B`: a dot and its word.
     Dot,
-    /// `12`, `0x1F`, `1.5`, `0f3F800000`: the text is read by `number`.
+    /// `12`, `0x1F`, `1.5`, `0f3F800000`: `number` converts the text.
     Number,
     /// `"…"`
     Text,
@@ -54,7 +54,7 @@ pub(crate) enum Tok {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Token {
     pub kind: Tok,
-    /// It is the first of its line.
+    /// The first token on its line.
     pub starts_line: bool,
     pub start: u32,
     pub end: u32,
@@ -71,7 +71,7 @@ const IDENT: u8 = 2;
 const DIGIT: u8 = 4;
 const BLANK: u8 = 8;
 
-/// Classes of bytes.
+/// Class of each byte.
 static CLASS: [u8; 256] = classes();
 
 const fn classes() -> [u8; 256] {
@@ -95,7 +95,7 @@ fn is(byte: u8, class: u8) -> bool {
     CLASS[byte as usize] & class != 0
 }
 
-/// Cuts a text into tokens. What cannot be a token is reported and passed over.
+/// Splits a text into tokens. Characters that start no token are reported and skipped.
 #[derive(Debug)]
 pub(crate) struct Lexer<'a> {
     pub text: &'a str,
@@ -125,7 +125,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Passes over blanks; whether a line ended among them.
+    /// Skips blanks; returns whether a line ended among them.
     fn skip_blank(&mut self) -> bool {
         let mut newline = false;
         while let Some(&b) = self.bytes.get(self.at) {
@@ -138,7 +138,7 @@ impl<'a> Lexer<'a> {
         newline
     }
 
-    /// The token here, or `None` after passing over something that is none.
+    /// The token at this position; `None` after skipping something that is not a token.
     fn token(&mut self, starts_line: bool) -> Option<Tok> {
         let Some(&b) = self.bytes.get(self.at) else { return Some(Tok::End) };
         if is(b, IDENT_START) {
@@ -185,7 +185,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Passes over a `#` line. Line markers (`# 1 "file"`) are harmless, directives may not be.
+    /// Skips a `#` line. Line markers (`# 1 "file"`) are harmless; directives may not be.
     fn preprocessor_line(&mut self) {
         let start = self.at as u32;
         let marker = matches!(self.peek(1), b' ') && is(self.peek(2), DIGIT);
@@ -210,7 +210,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Digits, letters, and a fraction with its exponent: what `number` then reads.
+    /// Digits, letters, and a fraction with its exponent; `number` converts them.
     fn number(&mut self) {
         let prefixed = self.peek(0) == b'0' && self.peek(1).is_ascii_alphabetic();
         self.skip_class(DIGIT);
@@ -252,7 +252,7 @@ impl<'a> Lexer<'a> {
                     return Some(Tok::Text);
                 }
                 b'\n' => break,
-                // The escaped character may be of several bytes: none of the others is special.
+                // The escaped character may have several bytes; none of the others is special.
                 b'\\' if !matches!(self.peek(1), b'\n' | 0) => self.at += 2,
                 _ => self.at += 1,
             }
@@ -302,7 +302,7 @@ impl<'a> Lexer<'a> {
         Some(kind)
     }
 
-    /// Reports a run of characters that no token starts with, once, and passes over it.
+    /// Reports a run of characters that start no token, once, and skips it.
     fn bad_characters(&mut self) -> Option<Tok> {
         let start = self.at;
         let bad = |b: u8| !b.is_ascii() || b.is_ascii_control() && !is(b, BLANK) || matches!(b, b'\\' | b'`' | b'\'');

@@ -1,11 +1,12 @@
 //! The PTX front end: from text to a syntax tree, with diagnostics that a person can act on.
 //!
-//! - [`parse`] turns any bytes into a [`Parsed`]: an [`ast::Module`], the [`SourceText`] and the
-//!   [`Diagnostics`]. It always returns; it continues after an error, so that all errors come at once.
-//! - [`check`] finds names that are not declared or declared twice, and instructions that are not
-//!   of the ISA: modifiers, types, operands, `.version` and `.target`, by the table of [`isa`].
-//! - [`Inventory`] takes stock of a module: parameters, registers, memory, instruction mix.
-//! - [`print()`] turns a tree back into text.
+//! - [`parse`] converts any bytes to a [`Parsed`]: an [`ast::Module`], the [`SourceText`] and the
+//!   [`Diagnostics`]. It always returns. It continues after an error, so that all errors are reported at
+//!   once.
+//! - [`check`] finds names that are not declared or declared twice, and instructions that are not in the ISA:
+//!   modifiers, types, operands, `.version` and `.target`, by the table of [`isa`].
+//! - [`Inventory`] lists the contents of a module: parameters, registers, memory, instruction mix.
+//! - [`print()`] converts a tree back to text.
 //!
 //! ```
 //! let text = "
@@ -42,8 +43,8 @@
 //! ```
 //!
 //! # What is accepted
-//! The text of PTX ISA 3.x to 8.x for sm_20 to sm_90, as nvcc, NVRTC, clang and Triton emit it, and
-//! most of what people write by hand:
+//! The text of PTX ISA 3.x to 8.x for sm_20 to sm_90, as nvcc, NVRTC, clang and Triton emit it, and most PTX
+//! written by hand:
 //! 1. Modules: `.version`, `.target`, `.address_size`, `.file`, `.section`, `.pragma`, `.alias`.
 //! 2. Variables of all state spaces and types, with alignment, vectors, arrays (several
 //!    dimensions, first one open), `name<n>` rows, `.attribute`, linkage, and initialisers with
@@ -55,27 +56,24 @@
 //! 5. Operands: registers and their parts, numbers in every notation, constant expressions, addresses,
 //!    vectors, predicate pairs, negated predicates, `_`, call lists, texture coordinates.
 //!
-//! # What is not
-//! - **D1.** The C preprocessor is not run: lines that start with `#` are passed over, with a warning.
-//! - **D2.** Debug sections (`.section`, `@@DWARF`) are passed over, with a note; `.loc` and `.file`
-//!   are kept.
-//! - **D3.** Fields in the initialisers of `.texref`, `.samplerref` and `.surfref`, and banks
-//!   (`.const[2]`), are passed over, with a note.
-//! - **D4.** Unknown directives are passed over, with a note. In a body one that is a near miss of a
-//!   known one is an error.
-//! - **D5.** Instructions are checked by the table of [`isa`]. Of forms with `*` or `...` operands
-//!   (textures, bulk copies, `tcgen05`) these are not checked; arguments of calls are not checked
-//!   against the callee, nor the version against the target that it is said to have.
-//! - **D6.** `5 %3` without a blank after `%` reads `%3` as a register, as the ISA's grammar of names
-//!   has it.
+//! # What is not accepted
+//! - **D1.** The C preprocessor is not run: lines that start with `#` are skipped, with a warning.
+//! - **D2.** Debug sections (`.section`, `@@DWARF`) are skipped, with a note; `.loc` and `.file` are kept.
+//! - **D3.** Fields in the initialisers of `.texref`, `.samplerref` and `.surfref`, and banks (`.const[2]`),
+//!   are skipped, with a note.
+//! - **D4.** Unknown directives are skipped, with a note. A misspelt directive in a body is an error.
+//! - **D5.** Instructions are checked by the table of [`isa`]. Operands of forms with `*` or `...` (textures,
+//!   bulk copies, `tcgen05`) are not checked, nor is the version against the target.
+//! - **D6.** `5 %3` without a blank after `%` reads `%3` as a register, according to the ISA's grammar of
+//!   names.
 //! - **D7.** Negated arguments of `vmad` (`-%r1`) are errors.
-//! - **D8.** Constant expressions of bitwise operators on signed numbers are signed; the bits are the
-//!   same as under the ISA's rules, which make them unsigned.
+//! - **D8.** Constant expressions of bitwise operators on signed numbers are signed; the bits are the same as
+//!   under the ISA's rules, by which they are unsigned.
 //!
 //! # Limits
-//! Text of [`MAX_BYTES`]; nesting of 100; 65,536 functions; rows of 2^24 names; variables of a terabyte; 100 diagnostics
-//! of each severity are kept, the rest is counted. Time and memory are linear in the text. **Invariant:**
-//! no input makes this crate panic, recurse without bound, or do I/O.
+//! Text of [`MAX_BYTES`]; nesting of 100; 65,536 functions; rows of 2^24 names; variables of a terabyte. 100
+//! diagnostics of each severity are kept, further ones are counted. Time and memory are linear in the text.
+//! **Invariant:** no input makes this crate panic, recurse without bound, or do I/O.
 #![warn(missing_docs)]
 
 pub mod ast;

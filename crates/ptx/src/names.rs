@@ -1,4 +1,4 @@
-//! Names and opcodes, each stored once per module and known by a small id.
+//! Names and opcodes: each is stored once per module and has a small id.
 
 use crate::types::Type;
 use std::collections::HashMap;
@@ -19,7 +19,7 @@ pub struct Names {
 }
 
 impl Names {
-    /// The id of `text`, given to it now if it has none.
+    /// The id of `text`; a new one if it has none.
     pub fn intern(&mut self, text: &str) -> Sym {
         if let Some(&sym) = self.by_text.get(text) {
             return sym;
@@ -30,17 +30,17 @@ impl Names {
         sym
     }
 
-    /// The id of `text` if it has one.
+    /// The id of `text`, if it has one.
     pub fn get(&self, text: &str) -> Option<Sym> {
         self.by_text.get(text).copied()
     }
 
-    /// The text of `sym`. Panics if the id is of another module and out of range here.
+    /// The text of `sym`. Panics if the id is that of another module and out of range.
     pub fn text(&self, sym: Sym) -> &str {
         &self.texts[sym.index()]
     }
 
-    /// How many there are: ids are `0..len`.
+    /// Number of names: ids are `0..len`.
     pub fn len(&self) -> usize {
         self.texts.len()
     }
@@ -59,7 +59,7 @@ impl PartialEq for Names {
 
 impl Eq for Names {}
 
-/// An opcode with its modifiers, taken apart.
+/// An opcode, split into its parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Opcode {
     text: Box<str>,
@@ -68,11 +68,11 @@ pub struct Opcode {
 
 impl Opcode {
     pub(crate) fn new(text: &str) -> Self {
-        // A double colon belongs to its modifier and a single dot starts the next one.
+        // A double colon belongs to its modifier; a single dot starts the next one.
         Self { text: text.into(), parts: text.split('.').map(Into::into).collect() }
     }
 
-    /// All of it, such as `ld.global.v4.f32`.
+    /// The whole text, such as `ld.global.v4.f32`.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -82,8 +82,8 @@ impl Opcode {
         &self.parts[0]
     }
 
-    /// The modifiers without their dots, types among them, such as `global`, `v4`, `f32`.
-    /// A modifier may hold colons: `shared::cta`, `L2::128B`.
+    /// The modifiers without their dots, including types, such as `global`, `v4`, `f32`. A modifier may
+    /// contain colons: `shared::cta`, `L2::128B`.
     pub fn modifiers(&self) -> &[Box<str>] {
         &self.parts[1..]
     }
@@ -93,12 +93,12 @@ impl Opcode {
         self.modifiers().iter().any(|m| &**m == modifier)
     }
 
-    /// The modifiers that are types, in order: of `cvt.rn.f16.f32`, `F16` and `F32`.
+    /// The modifiers that are types, in order: `F16` and `F32` for `cvt.rn.f16.f32`.
     pub fn types(&self) -> impl DoubleEndedIterator<Item = Type> + '_ {
         self.modifiers().iter().filter_map(|m| Type::from_name(m))
     }
 
-    /// The modifiers that are not types, in order: of `setp.lt.ftz.f32`, `lt` and `ftz`.
+    /// The modifiers that are not types, in order: `lt` and `ftz` for `setp.lt.ftz.f32`.
     pub fn qualifiers(&self) -> impl DoubleEndedIterator<Item = &str> + '_ {
         self.modifiers().iter().map(|m| &**m).filter(|m| Type::from_name(m).is_none())
     }
@@ -112,7 +112,7 @@ pub struct Opcodes {
 }
 
 impl Opcodes {
-    /// The id of the opcode written `text`, given to it now if it has none.
+    /// The id of the opcode `text`; a new one if it has none.
     pub fn intern(&mut self, text: &str) -> OpcodeId {
         if let Some(&id) = self.by_text.get(text) {
             return id;
@@ -128,7 +128,7 @@ impl Opcodes {
         &self.items[id.index()]
     }
 
-    /// All of them in order of id, which is the order in which the module first uses them.
+    /// All opcodes, ordered by id, which is the order of first use in the module.
     pub fn all(&self) -> &[Opcode] {
         &self.items
     }
@@ -142,7 +142,7 @@ impl PartialEq for Opcodes {
 
 impl Eq for Opcodes {}
 
-/// FNV-1a over eight bytes at a time: names are short and come by the hundred thousand.
+/// FNV-1a over eight bytes at a time: a module has many short names.
 #[derive(Clone, Copy)]
 struct TextHasher(u64);
 

@@ -1,7 +1,6 @@
-//! From the syntax tree back to text.
+//! Conversion of the syntax tree back to text.
 //!
-//! `parse(print(module))` gives the same module again: that is how the tests check that the parser
-//! loses nothing.
+//! `parse(print(module))` gives the same module: tests use this to check that the parser loses nothing.
 
 use crate::ast::*;
 use crate::names::Sym;
@@ -287,7 +286,7 @@ impl<'a> Printer<'a> {
         writeln!(self.out, "{}: {directive} {};", self.name(targets.label), names.join(", "))
     }
 
-    /// The `.loc` of an instruction if it differs from that of the one before.
+    /// The `.loc` of an instruction, if it differs from that of the preceding one.
     fn loc(&mut self, instruction: &Instruction) -> fmt::Result {
         let Some(loc) = self.module.loc(instruction).filter(|_| instruction.loc != self.loc) else { return Ok(()) };
         self.loc = instruction.loc;

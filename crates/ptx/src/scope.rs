@@ -3,11 +3,11 @@
 use crate::names::{Names, Sym};
 use std::collections::HashMap;
 
-/// A stack of scopes, each a set of declared names with something of type `T` for each.
+/// A stack of scopes: each is a set of declared names with a value of type `T` for each.
 ///
-/// Declare module-level names first, then [`push`](Scopes::push) for a function's parameters and
-/// for each `{`, and [`pop`](Scopes::pop) at its end. Labels are visible in their whole block, also
-/// before their place, so declare a block's labels when it is entered.
+/// Declare module-level names first, then [`push`](Scopes::push) for a function's parameters and for each
+/// `{`, and [`pop`](Scopes::pop) at its end. Labels are visible in their whole block, also before their
+/// position, so declare the labels of a block when it is entered.
 ///
 /// ```
 /// # use ptx::{Names, Scopes};
@@ -23,14 +23,14 @@ pub struct Scopes<T> {
     single: HashMap<Sym, Vec<Entry<T>>>,
     /// The same for the first part of numbered names.
     numbered: HashMap<Sym, Vec<Entry<T>>>,
-    /// What was declared in each open scope, to undo it.
+    /// Declarations of each open scope, to undo them.
     log: Vec<Vec<(Sym, bool)>>,
 }
 
 #[derive(Clone, Debug)]
 struct Entry<T> {
     depth: usize,
-    /// How many numbered names there are; 1 for a plain name.
+    /// Number of numbered names; 1 for a plain name.
     count: u32,
     value: T,
 }
@@ -42,7 +42,7 @@ impl<T> Default for Scopes<T> {
 }
 
 impl<T> Scopes<T> {
-    /// One open scope, the module's, with nothing in it.
+    /// Creates the scope of the module, empty.
     pub fn new() -> Self {
         Self::default()
     }
@@ -52,7 +52,7 @@ impl<T> Scopes<T> {
         self.log.push(Vec::new());
     }
 
-    /// Closes the innermost scope and forgets what was declared in it. The module's stays.
+    /// Closes the innermost scope and removes its declarations. The module's scope stays.
     pub fn pop(&mut self) {
         if self.log.len() == 1 {
             return;
@@ -65,9 +65,8 @@ impl<T> Scopes<T> {
         }
     }
 
-    /// Declares `name` in the innermost scope, or with `count` the names `name0` …
-    /// `name(count-1)`. Returns `false`, and changes nothing, if this scope has the same
-    /// declaration already.
+    /// Declares `name` in the innermost scope; with `count` the names `name0` to `name(count-1)`. Returns
+    /// `false`, and changes nothing, if this scope has the same declaration already.
     pub fn declare(&mut self, name: Sym, count: Option<u32>, value: T) -> bool {
         let depth = self.log.len();
         let map = if count.is_some() { &mut self.numbered } else { &mut self.single };
@@ -82,8 +81,7 @@ impl<T> Scopes<T> {
         true
     }
 
-    /// The declaration of `name` here: the innermost declaration, and for one of a row of numbered
-    /// names its number.
+    /// The visible declaration of `name`: the innermost one. For a row of numbered names also the number.
     pub fn lookup(&self, names: &Names, name: Sym) -> Option<(&T, Option<u32>)> {
         let mut best: Option<(usize, &T, Option<u32>)> = None;
         if let Some(entry) = self.single.get(&name).and_then(|e| e.last()) {
@@ -99,32 +97,31 @@ impl<T> Scopes<T> {
         best.map(|(_, value, number)| (value, number))
     }
 
-    /// What the innermost declaration of exactly `name` says, of a plain name or a row.
+    /// The innermost declaration of exactly `name`, as a plain name or a row.
     pub fn latest(&self, name: Sym, row: bool) -> Option<&T> {
         let map = if row { &self.numbered } else { &self.single };
         map.get(&name)?.last().map(|entry| &entry.value)
     }
 
-    /// How many names the innermost row that starts with `prefix` has.
+    /// Number of names of the innermost row that starts with `prefix`.
     pub fn row(&self, prefix: Sym) -> Option<u32> {
         self.numbered.get(&prefix)?.last().map(|entry| entry.count)
     }
 
-    /// The plain names that are declared here, in order of id.
+    /// The plain names that are visible, ordered by id.
     pub fn visible(&self) -> impl Iterator<Item = Sym> {
         let mut names: Vec<Sym> = self.single.iter().filter(|(_, e)| !e.is_empty()).map(|(&name, _)| name).collect();
         names.sort_unstable();
         names.into_iter()
     }
 
-    /// Number of open scopes, the module's included.
+    /// Number of open scopes, including the module's.
     pub fn depth(&self) -> usize {
         self.log.len()
     }
 }
 
-/// The ways in which `text` can be a name followed by a number: of `%r12`, (`%r`, 12) and
-/// (`%r1`, 2). A number has no leading zeros.
+/// All splits of `text` into a name and a number without leading zeros: (`%r`, 12) and (`%r1`, 2) for `%r12`.
 pub fn numbered_parts(text: &str) -> impl Iterator<Item = (&str, u32)> {
     let digits = text.len() - text.trim_end_matches(|c: char| c.is_ascii_digit()).len();
     (text.len() - digits.min(9)..text.len()).filter(|&at| at > 0).filter_map(|at| {

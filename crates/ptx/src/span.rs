@@ -1,20 +1,19 @@
-//! The place of a piece of syntax in the text.
+//! Positions of syntax in the text.
 
 /// A range of bytes of the source text.
 ///
-/// A span is the place of a node and no part of its meaning: **any two compare equal**, so that two trees are
-/// equal when they mean the same, whatever the layout of their texts. Compare [`Span::range`] to
-/// compare places.
+/// A span is the position of a node, which is not part of its meaning: **any two compare equal**, so that
+/// trees of the same meaning are equal whatever their layout. Compare [`Span::range`] to compare positions.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Span {
     /// Offset of the first byte.
     pub start: u32,
-    /// Offset past the last byte.
+    /// Offset after the last byte.
     pub end: u32,
 }
 
 impl Span {
-    /// The bytes from `start` up to, not including, `end`.
+    /// The bytes from `start` up to, but not including, `end`.
     pub const fn new(start: u32, end: u32) -> Self {
         Self { start, end }
     }
@@ -25,7 +24,7 @@ impl Span {
         Self { start: self.start.min(last.start), end: self.end.max(last.end) }
     }
 
-    /// As a range of indices into the text.
+    /// The span as a range of indices of the text.
     pub const fn range(self) -> std::ops::Range<usize> {
         self.start as usize..self.end as usize
     }
@@ -39,26 +38,25 @@ impl PartialEq for Span {
 
 impl Eq for Span {}
 
-/// Line and column of a place in the text, both counted from 1; columns count characters.
+/// Line and column, both counted from 1; columns count characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct Position {
-    /// Line number.
     pub line: u32,
-    /// Column number.
     pub column: u32,
 }
 
 /// A source text with its name and an index of its lines.
 #[derive(Clone, Debug)]
 pub struct SourceText {
-    /// Name shown in messages.
+    /// Name in messages.
     pub name: String,
     text: String,
     line_starts: Vec<u32>,
 }
 
 impl SourceText {
-    /// Indexes `text`.
+    /// Indexes the lines of `text`.
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
         let text = text.into();
         let newlines = text.bytes().enumerate().filter(|(_, b)| *b == b'\n');
@@ -76,7 +74,7 @@ impl SourceText {
         self.text.get(span.range()).unwrap_or("")
     }
 
-    /// Line and column of the byte at `offset`. Offsets past the end mean the end.
+    /// Line and column of the byte at `offset`. An offset beyond the end means the end.
     pub fn position(&self, offset: u32) -> Position {
         let line = self.line_index(offset);
         let start = self.line_starts[line] as usize;
@@ -89,13 +87,13 @@ impl SourceText {
         self.line_index(offset) as u32 + 1
     }
 
-    /// Offset of the first byte of line number `line` (from 1); of the text's end if there is none.
+    /// Offset of the first byte of line `line` (from 1); the end of the text if there is no such line.
     pub fn line_start(&self, line: u32) -> usize {
         let index = (line as usize).wrapping_sub(1);
         self.line_starts.get(index).map_or(self.text.len(), |&start| start as usize)
     }
 
-    /// The text of line number `line` (from 1) without its line end; empty if there is none.
+    /// The text of line `line` (from 1) without its line end; empty if there is no such line.
     pub fn line_text(&self, line: u32) -> &str {
         let index = (line as usize).wrapping_sub(1);
         let Some(&start) = self.line_starts.get(index) else { return "" };

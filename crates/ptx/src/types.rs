@@ -7,15 +7,15 @@ macro_rules! named {
         pub enum $name { $($(#[doc = $doc])* $variant,)* }
 
         impl $name {
-            /// Every one, in declaration order.
+            /// All of them, in the order of declaration.
             pub const ALL: &'static [$name] = &[$($name::$variant,)*];
 
-            /// As PTX writes it, without the dot.
+            /// The PTX name, without the dot.
             pub const fn name(self) -> &'static str {
                 match self { $($name::$variant => $text,)* }
             }
 
-            /// The one that PTX writes `name`, without the dot.
+            /// The one with this PTX name (without the dot).
             pub fn from_name(name: &str) -> Option<Self> {
                 match name { $($text => Some($name::$variant),)* _ => None }
             }
@@ -31,50 +31,35 @@ macro_rules! named {
 
 named! {
     /// A scalar or packed type. Displays with its dot.
+    #[allow(missing_docs, reason = "the names say it")]
     pub enum Type {
-        /// One bit of a predicate register.
+        /// One bit: a predicate register.
         Pred = "pred",
-        /// Untyped bits.
         B1 = "b1",
-        /// Untyped bits.
         B8 = "b8",
-        /// Untyped bits.
         B16 = "b16",
-        /// Untyped bits.
         B32 = "b32",
-        /// Untyped bits.
         B64 = "b64",
-        /// Untyped bits.
         B128 = "b128",
         /// Unsigned integer (matrix operands).
         U4 = "u4",
-        /// Unsigned integer.
         U8 = "u8",
-        /// Unsigned integer.
         U16 = "u16",
         /// Two packed unsigned integers.
         U16x2 = "u16x2",
-        /// Unsigned integer.
         U32 = "u32",
-        /// Unsigned integer.
         U64 = "u64",
         /// Signed integer (matrix operands).
         S4 = "s4",
-        /// Signed integer.
         S8 = "s8",
-        /// Signed integer.
         S16 = "s16",
         /// Two packed signed integers.
         S16x2 = "s16x2",
-        /// Signed integer.
         S32 = "s32",
-        /// Signed integer.
         S64 = "s64",
-        /// IEEE half precision.
         F16 = "f16",
         /// Two packed halves.
         F16x2 = "f16x2",
-        /// bfloat16.
         Bf16 = "bf16",
         /// Two packed bfloat16.
         Bf16x2 = "bf16x2",
@@ -104,7 +89,7 @@ named! {
 }
 
 impl Type {
-    /// Width in bits. References count as the 64-bit handle they become.
+    /// Width in bits. References have the width of a 64-bit handle.
     pub const fn bits(self) -> u32 {
         match self {
             Type::Pred | Type::B1 => 1,
@@ -119,7 +104,7 @@ impl Type {
         }
     }
 
-    /// Width in memory, in bytes, at least 1.
+    /// Width in memory in bytes; at least 1.
     pub const fn bytes(self) -> u32 {
         self.bits().div_ceil(8)
     }
@@ -147,21 +132,19 @@ impl Type {
 }
 
 named! {
-    /// Where a variable lives. Displays with its dot.
+    /// A state space of variables. Displays with its dot.
+    #[allow(missing_docs, reason = "the names say it")]
     pub enum StateSpace {
-        /// Registers.
         Reg = "reg",
-        /// Special registers.
+        /// Special registers, such as `%tid`.
         Sreg = "sreg",
-        /// Constant memory.
         Const = "const",
-        /// Device memory.
         Global = "global",
-        /// Per-thread memory.
+        /// Memory of one thread.
         Local = "local",
         /// Parameters of kernels and functions.
         Param = "param",
-        /// Per-CTA memory.
+        /// Memory of one CTA.
         Shared = "shared",
         /// Texture references (deprecated form).
         Tex = "tex",
@@ -169,35 +152,32 @@ named! {
 }
 
 named! {
-    /// Who else sees a module-level name. Displays with its dot.
+    /// Visibility of a module-level name. Displays with its dot.
     pub enum Linkage {
         /// Defined in another module.
         Extern = "extern",
-        /// Seen by other modules.
+        /// Visible to other modules.
         Visible = "visible",
-        /// Yields to another module's definition.
+        /// Replaced by another module's definition, if there is one.
         Weak = "weak",
-        /// Merged with those of the same name in other modules.
+        /// Merged with definitions of the same name in other modules.
         Common = "common",
     }
 }
 
 named! {
-    /// A part of a vector register. Displays with its dot.
+    /// An element of a vector register. Displays with its dot.
+    #[allow(missing_docs, reason = "the names say it")]
     pub enum Component {
-        /// First; also `.r`.
         X = "x",
-        /// Second; also `.g`.
         Y = "y",
-        /// Third; also `.b`.
         Z = "z",
-        /// Fourth; also `.a`.
         W = "w",
     }
 }
 
 impl Component {
-    /// By either of its names, `x y z w` or `r g b a`.
+    /// The element with this name in `x y z w` or `r g b a`.
     pub fn from_any_name(name: &str) -> Option<Self> {
         match name {
             "r" => Some(Component::X),

@@ -1,8 +1,8 @@
 //! Fat binaries: code of several architectures, often compressed.
 //!
-//! A fat binary is a row of containers (header 0xBA55ED50), each a row of entries: PTX text or a cubin.
-//! Host programs hold them in the section `.nv_fatbin`. Entries are read without expanding them;
-//! [`Entry::extract`] expands one, and never to more than [`MAX_BYTES`].
+//! A fat binary is a sequence of containers (header 0xBA55ED50), each with a sequence of entries: PTX text or
+//! a cubin. Host programs store them in the section `.nv_fatbin`. Entries are found without expanding them;
+//! [`Entry::extract`] expands one, to at most [`MAX_BYTES`].
 
 use crate::elf::bytes::Bytes;
 use crate::elf::{ElfError, Problem, host_fatbin, is_cubin, is_elf};
@@ -16,17 +16,16 @@ const HEADER_BYTES: usize = 16;
 const ENTRY_BYTES: u32 = 64;
 const LZ4: u64 = 0x2000;
 const ZSTD: u64 = 0x8000;
-/// No entry may be larger than this when expanded.
+/// Maximum size of an expanded entry.
 pub const MAX_BYTES: u64 = 1 << 28;
 
-/// What an entry holds.
+/// The kind of an entry's contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
 pub enum Kind {
-    /// PTX text.
     Ptx,
-    /// A cubin.
     Cubin,
-    /// Something else, by number.
+    /// Another kind, by number.
     Other(u16),
 }
 
@@ -42,10 +41,10 @@ impl fmt::Display for Kind {
 
 /// An entry of a fat binary.
 #[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct Entry<'a> {
-    /// What it holds.
     pub kind: Kind,
-    /// Architecture, such as 75.
+    /// Architecture, such as 75 for sm_75.
     pub sm: u32,
     /// Offset of its contents in the file.
     pub offset: u64,
@@ -116,7 +115,7 @@ fn read_entries<'a>(data: Bytes<'a>, found: &mut Vec<Entry<'a>>) -> Result<(), E
         let payload = data.part(at + u64::from(header_bytes), head.u64(8, what)?, "contents of an entry")?;
         let flags = head.u64(40, what)?;
         let compressed = flags & (LZ4 | ZSTD) != 0;
-        // Contents are padded; only compressed entries tell their own size.
+        // Contents are padded; only compressed entries store their own size.
         let bytes = if compressed { head.u32(16, what)?.into() } else { payload.len() as u64 };
         let contents = payload.part(0, bytes, "compressed contents of an entry")?;
         found.push(Entry {
@@ -154,7 +153,7 @@ impl<'a> Entry<'a> {
         if self.flags & LZ4 != 0 {
             // LZ4 expands a byte to at most 255: a larger claim would only reserve memory.
             if self.raw_bytes > 255 * self.contents.len() as u64 + 64 {
-                return Err(error("it claims more bytes than its data can give".to_owned()));
+                return Err(error("it claims more bytes than its data can expand to".to_owned()));
             }
             let raw = lz4_flex::block::decompress(self.contents, self.raw_bytes as usize);
             return raw.map(Cow::Owned).map_err(|cause| error(cause.to_string()));
@@ -165,7 +164,7 @@ impl<'a> Entry<'a> {
         decoder.take(self.raw_bytes).read_to_end(&mut raw).map_err(|cause| error(cause.to_string()))?;
         match raw.len() as u64 == self.raw_bytes {
             true => Ok(Cow::Owned(raw)),
-            false => Err(error(format!("it gives {} of {} bytes", raw.len(), self.raw_bytes))),
+            false => Err(error(format!("it expands to {} of {} bytes", raw.len(), self.raw_bytes))),
         }
     }
 }

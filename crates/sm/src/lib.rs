@@ -20,6 +20,7 @@
 //! - Nothing is allocated in a tick once the SM is warm.
 #![warn(missing_docs)]
 
+mod checks;
 mod core;
 mod design;
 mod execute;

@@ -111,6 +111,30 @@ fn two_levels_leave_a_third_warp_waiting_while_two_can_issue() {
 }
 
 #[test]
+fn the_active_set_is_a_parameter_and_else_that_of_the_gpu() {
+    let of_gpu = |scheduler, active| {
+        let run = bench(&independent(8), 3, scheduler).gpu(|g| g.sm.issue.two_level_active_warps = active).run();
+        order(&run, 3, 9)
+    };
+    let two = of_gpu("two_level", 2);
+    assert_ne!(two, of_gpu("two_level", 3));
+    assert_eq!(of_gpu("two_level:active=2", 3), two);
+    assert_eq!(of_gpu("two_level:active=0", 2), two, "0: the GPU's");
+}
+
+#[test]
+fn parameters_of_schedulers_are_checked() {
+    let error = |text| sm::schedulers::check(text).unwrap_err();
+    assert_eq!(error("two_level:active=65"), "warp scheduler `two_level`: `active` is 0 to 64, and `65` is not");
+    assert!(error("two_level:activ=6").contains("its parameters are active"));
+    assert!(error("gto:active=6").contains("it has none"));
+    assert!(error("two_level:active").contains("as in `two_level:active=4`"));
+    assert!(error("two_levle:active=4").contains("did you mean `two_level`?"));
+    let shown = |text| sm::schedulers::parameters(text).unwrap().into_iter().map(|p| p.default).collect::<Vec<_>>();
+    assert_eq!([shown("two_level"), shown("two_level:active=6"), shown("gto")], [vec!["0"], vec!["6"], vec![]]);
+}
+
+#[test]
 fn every_scheduler_runs_the_same_instructions() {
     let mut lines = vec![load(Space::Global, 1, 0, 4), add(2, &[1]), sync(0, 0), store(Space::Shared, 2, 0, 8)];
     lines.extend([load(Space::Shared, 3, 0, 8), branch(-1, 3), atomic(4, 64, 0), fence()]);

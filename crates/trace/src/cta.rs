@@ -10,7 +10,7 @@ use isa::{Pc, Space};
 use kit::text::{counted, excerpt_bytes};
 use kit::{LaneMask, WARP_LANES};
 
-/// What comes next in the body of a trace.
+/// The next part of the body of a trace.
 pub(crate) enum Event {
     /// `#BEGIN_TB`.
     Begin,
@@ -26,7 +26,7 @@ pub(crate) struct Body {
     lines: Lines,
     layout: Layout,
     in_cta: bool,
-    /// Instructions announced for the present warp that have not come.
+    /// Announced instructions of the present warp that have not been read.
     left: u64,
 }
 
@@ -74,7 +74,7 @@ impl Body {
                     self.left = decimal(value).ok_or_else(misplaced)?;
                     return Ok(Some(Event::Warp(warp)));
                 }
-                // Position in the grid, cluster: of no use.
+                // Position in the grid and cluster: not used.
                 b"thread block" => {}
                 key if key.starts_with(b"cluster") => {}
                 _ => return Err(misplaced().hint("a CTA goes from #BEGIN_TB to #END_TB; each warp gives `insts = N`")),
@@ -82,12 +82,12 @@ impl Body {
         }
     }
 
-    /// Instructions announced for the present warp that have not come.
+    /// Announced instructions of the present warp that have not been read.
     pub fn announced(&self) -> u64 {
         self.left
     }
 
-    /// Goes to the present warp's next instruction.
+    /// Moves to the present warp's next instruction.
     #[inline]
     fn instruction(&mut self) -> Result<(), TraceError> {
         self.left -= 1;
@@ -106,7 +106,7 @@ impl Body {
         Line::parse(text, self.layout).map_err(|expected| self.expected(expected))
     }
 
-    /// What the next line says again of what `repeat` said. If no more need be read of it, goes past it.
+    /// Compares the next line with the one in `repeat`. Skips it if nothing else in it must be read.
     #[inline]
     fn again(&mut self, repeat: &mut Repeat, form_is_known: bool) -> Option<Again> {
         let ahead = self.lines.ahead();
@@ -122,7 +122,7 @@ impl Body {
         Some(again)
     }
 
-    /// The present line lacks something.
+    /// An error: the present line lacks something.
     #[cold]
     fn expected(&self, expected: &str) -> TraceError {
         let text = self.lines.current();
@@ -130,7 +130,7 @@ impl Body {
     }
 }
 
-/// What a warp's instruction did, but for its addresses as a whole.
+/// An instruction executed by a warp, without its first address.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Form {
     /// The instruction; its [`InstIndex`] until the program is finished.
@@ -141,28 +141,28 @@ pub(crate) struct Form {
     pub space: Option<Space>,
 }
 
-/// The pattern of the addresses of an access.
+/// The pattern of an access's addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
-    /// There are none.
+    /// No addresses.
     None,
-    /// Each active lane's is so much above the one before it.
+    /// Difference between the addresses of consecutive active lanes.
     Stride(u64),
-    /// Each active lane's is so much above the first, which comes from [`Decoded::offsets`].
+    /// Distances of the addresses of active lanes from the first one, at this index of [`Decoded::offsets`].
     Offsets(u32),
-    /// No access but a wait for copies: the groups that may stay pending.
+    /// A wait for copies instead of an access: the number of groups that may stay pending.
     GroupsLeft(u8),
 }
 
 impl Shape {
-    /// Whether a first address goes with it.
+    /// Whether it has a first address.
     #[inline]
     pub const fn has_base(self) -> bool {
         matches!(self, Self::Stride(_) | Self::Offsets(_))
     }
 }
 
-/// Where a warp's instructions begin and end, and where its first addresses begin.
+/// Positions of a warp's first and last instruction, and of its first address.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Span {
     pub next: u32,
@@ -170,25 +170,25 @@ pub(crate) struct Span {
     pub base: u32,
 }
 
-/// What is left of an address that no GPU can have.
+/// Bits that are kept of an address that no GPU can have.
 const ADDRESS_MASK: u64 = (1 << ADDRESS_BITS) - 1;
 
-/// CTAs, decoded: four bytes for an instruction and eight more for one with addresses, if few of
-/// them differ in more than the first address.
+/// Decoded CTAs: four bytes per instruction and eight more for one with addresses, if most repeat an earlier
+/// form except for the first address.
 #[derive(Debug, Default)]
 pub(crate) struct Decoded {
-    /// The form of each instruction, warp by warp.
+    /// Index of the form of each instruction, warp by warp.
     records: Vec<u32>,
-    /// The first address of each access, in the same order.
+    /// First address of each access, in the same order.
     bases: Vec<u64>,
     forms: Vec<Form>,
     offsets: Vec<u64>,
-    /// Each warp of each CTA.
+    /// The warps of each CTA.
     warps: Vec<Span>,
 }
 
 impl Decoded {
-    /// The instructions of a warp, which are numbered through all CTAs.
+    /// The instructions of a warp; warps are numbered across all CTAs.
     pub fn warp(&self, warp: usize) -> Span {
         self.warps.get(warp).copied().unwrap_or_default()
     }
@@ -199,13 +199,13 @@ impl Decoded {
         &self.forms[self.records[record as usize] as usize]
     }
 
-    /// The instruction at which `span` begins, unless that is its end.
+    /// The program counter at the start of `span`; `None` if it is empty.
     #[inline]
     pub fn next_pc(&self, span: Span) -> Option<Pc> {
         (span.next < span.end).then(|| self.form(span.next).pc)
     }
 
-    /// The addresses of an access of this form whose first one is at `base`, for its active lanes.
+    /// The addresses of the active lanes for an access of this form whose first one is `base`.
     #[inline]
     pub fn spread(&self, form: &Form, base: u32, out: &mut [u64; WARP_LANES]) {
         match form.shape {
@@ -232,7 +232,7 @@ impl Decoded {
         }
     }
 
-    /// Bytes that it takes.
+    /// Size in memory.
     pub fn bytes(&self) -> usize {
         size_of_val(&*self.records)
             + size_of_val(&*self.bases)
@@ -241,7 +241,7 @@ impl Decoded {
             + size_of_val(&*self.warps)
     }
 
-    /// Gives each instruction its place in the finished program.
+    /// Replaces instruction indices by places in the finished program.
     pub fn place(&mut self, table: &InstTable) {
         for form in &mut self.forms {
             form.pc = table.pc(form.pc.0).unwrap_or_default();
@@ -257,7 +257,7 @@ impl Decoded {
     }
 }
 
-/// What is counted while CTAs are decoded.
+/// Counts made while CTAs are decoded.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tally {
     pub accesses_without_address: u64,
@@ -267,29 +267,29 @@ pub(crate) struct Tally {
     pub thread_instructions: u64,
 }
 
-/// Addresses below this are no device memory of any process.
+/// Addresses below this are not in any process's device memory.
 const NEAR_ZERO: u64 = 64 << 10;
 
 /// Decodes CTAs in file order.
 #[derive(Debug)]
 pub(crate) struct CtaReader {
     body: Body,
-    /// The trace says where the windows of generic addresses are.
+    /// The trace contains the positions of the windows of generic addresses.
     knows_windows: bool,
     /// Warps of the present CTA that have instructions.
     seen: Vec<bool>,
-    /// For each static instruction.
+    /// Per static instruction.
     repeats: Vec<Repeat>,
-    /// Which came first in the last warp.
+    /// First instruction of the last warp.
     first: InstIndex,
-    /// Forms of lines remembered in another one are gone.
+    /// Forms in lines remembered in another epoch are invalid.
     epoch: u32,
     list: [u64; WARP_LANES],
     pub tally: Tally,
 }
 
 impl CtaReader {
-    /// Reads the CTAs that `lines` has after the head.
+    /// Reads the CTAs that follow the head in `lines`.
     pub fn new(lines: Lines, header: &Header) -> Self {
         Self {
             body: Body::new(lines, Layout::of(header)),
@@ -307,19 +307,19 @@ impl CtaReader {
         self.body.error(what)
     }
 
-    /// How often each static instruction was executed.
+    /// Number of executions of each static instruction.
     pub fn counts(&self) -> impl Iterator<Item = u64> {
         self.repeats.iter().map(|r| r.count)
     }
 
-    /// Decodes the next CTA into `out`, in place of what was there; false at the end of the file.
+    /// Decodes the next CTA into `out`, replacing its contents; false at the end of the file.
     pub fn next_alone(&mut self, table: &mut InstTable, out: &mut Decoded) -> Result<bool, TraceError> {
         out.clear();
         self.epoch += 1;
         self.next(table, out)
     }
 
-    /// As [`Self::next_alone`], where another CTA must come.
+    /// As [`Self::next_alone`]; the end of the file is an error.
     pub fn next_in_grid(&mut self, table: &mut InstTable, out: &mut Decoded) -> Result<(), TraceError> {
         match self.next_alone(table, out)? {
             true => Ok(()),
@@ -327,7 +327,7 @@ impl CtaReader {
         }
     }
 
-    /// Decodes the next CTA into `out`, after the CTAs of earlier calls; false at the end of the file.
+    /// Decodes the next CTA into `out`, after earlier CTAs; false at the end of the file.
     pub fn next(&mut self, table: &mut InstTable, out: &mut Decoded) -> Result<bool, TraceError> {
         self.seen.fill(false);
         let first = out.warps.len();
@@ -354,7 +354,7 @@ impl CtaReader {
         match self.seen.get_mut(warp as usize) {
             None => return Err(self.error(format!("warp {warp} of a CTA that has {warps}"))),
             Some(true) => return Err(self.error(format!("warp {warp} comes twice in its CTA"))),
-            // Without any instruction it could never end.
+            // A warp without instructions could never end.
             Some(seen) => *seen = self.body.announced() > 0,
         }
         let (next, base) = (out.records.len() as u32, out.bases.len() as u32);
@@ -372,7 +372,7 @@ impl CtaReader {
         Ok(Span { next, end: out.records.len() as u32, base })
     }
 
-    /// Decodes the next instruction, which probably is `likely`.
+    /// Decodes the next instruction, which is probably `likely`.
     #[inline]
     fn instruction(
         &mut self,
@@ -418,7 +418,7 @@ impl CtaReader {
             None => table.add(&line).map_err(|expected| self.body.expected(expected))?,
         };
         while self.repeats.len() < table.len() {
-            // Where warps go straight on, instructions are met in order.
+            // In straight-line code, instructions are first seen in order.
             self.repeats.push(Repeat::before(self.repeats.len() as InstIndex + 1));
         }
         let Dynamic { mask, width, places, .. } = line.dynamic;
@@ -426,8 +426,8 @@ impl CtaReader {
         Ok(at)
     }
 
-    /// Decodes what the present line says of an execution of the instruction `at`: mask, width and
-    /// the positions have been read.
+    /// Decodes an execution of the instruction `at` from the present line; mask, width and positions have
+    /// been read.
     fn execution(
         &mut self,
         at: InstIndex,
@@ -449,7 +449,7 @@ impl CtaReader {
             None => Place { known: Known::Plain, ..Place::NONE },
         };
         if meaning.control == isa::Control::AsyncWait && !place.shape.has_base() {
-            // The immediate, which is last (tracer version 4 and later).
+            // The immediate is the last word (tracer version 4 and later).
             let groups = said.rest.next().and_then(decimal).unwrap_or(0);
             place.shape = Shape::GroupsLeft(groups.min(255) as u8);
         }
@@ -462,7 +462,7 @@ impl CtaReader {
         out.records.push(repeat.form);
         let (pc, space) = (table.pc(at).unwrap_or(Pc(at)), meaning.mem.map(|mem| mem.space));
         out.forms.push(Form { pc, mask, shape: place.shape, space });
-        // Lines with blanks before them are not worth the trouble.
+        // Lines with leading blanks are not worth a fast path.
         let text = lines.whole();
         if text[0] > b' ' {
             repeat.remember(text, &said, &place.known);
@@ -473,10 +473,10 @@ impl CtaReader {
     }
 }
 
-/// What is found of an instruction's addresses.
+/// The addresses of an instruction.
 struct Place {
     shape: Shape,
-    /// It should have some, but they are not given.
+    /// It should have addresses, but the trace lacks them.
     no_address: bool,
     known: Known,
 }
@@ -484,7 +484,8 @@ struct Place {
 impl Place {
     const NONE: Self = Self { shape: Shape::None, no_address: false, known: Known::Whole };
 
-    /// Reads the addresses, which are odd below `odd_below`, into `out`; `list` is room for them.
+    /// Reads the addresses into `out`, with `list` as scratch space. Addresses below `odd_below` are
+    /// suspicious.
     fn read(
         said: &mut Dynamic<'_>,
         odd_below: u64,

@@ -1,20 +1,20 @@
-//! What is wrong with a trace, and where.
+//! Errors of traces with their positions.
 
 use std::path::{Path, PathBuf};
 
-/// A trace that cannot be used: what is wrong, in which file and line, and what may help.
+/// A trace that cannot be used: description, file, line and hint.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}{}: {what}{}", file.display(), self.place(), self.advice())]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct TraceError {
-    /// The file.
     pub file: PathBuf,
-    /// Its line, from 1, after decompression; 0 for the file as a whole, or where `byte` says more.
+    /// Line of the decompressed file, from 1; 0 for the file as a whole, or if `byte` is set.
     pub line: u64,
-    /// Where in a file that has no lines.
+    /// Position in a file without lines.
     pub byte: Option<u64>,
-    /// What is wrong.
+    /// Description of the problem.
     pub what: String,
-    /// What may help; empty if nothing comes to mind.
+    /// How to solve it; may be empty.
     pub hint: &'static str,
 }
 

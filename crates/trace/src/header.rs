@@ -6,10 +6,10 @@ use isa::{Dim3, LaunchShape};
 use kit::text::excerpt_bytes;
 use std::path::Path;
 
-/// What the head of a kernel's trace says.
+/// The head of a kernel's trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// Name, as the compiler mangled it.
+    /// The mangled name.
     pub name: String,
     /// Grid, block, registers, shared memory.
     pub shape: LaunchShape,
@@ -17,32 +17,32 @@ pub struct Header {
     pub binary_version: u32,
     /// CUDA stream.
     pub stream: u64,
-    /// Where the shared-memory window of generic addresses begins; 0 if unknown.
+    /// Start of the shared-memory window of generic addresses; 0 if unknown.
     pub shared_base: u64,
-    /// Where the local-memory window of generic addresses begins; 0 if unknown.
+    /// Start of the local-memory window of generic addresses; 0 if unknown.
     pub local_base: u64,
     /// Version of the tracer, 1 to 6.
     pub tracer_version: u32,
-    /// Whether each instruction has a source line.
+    /// Each instruction has a source line.
     pub line_info: bool,
 }
 
 /// Maximum number of threads of a CTA, on every NVIDIA GPU.
 const MAX_CTA_THREADS: u64 = 1024;
 
-/// Maximum number of registers of a thread in a trace: some description may have more than real GPUs.
+/// Maximum number of registers of a thread in a trace, which may describe a GPU with more than real ones.
 const MAX_REGISTERS: u32 = 65_535;
 
 impl Header {
-    /// The head of the trace at `path`; nothing else is read.
+    /// Reads only the head of the trace at `path`.
     ///
     /// # Errors
-    /// A file that cannot be read or has no such head.
+    /// A file that cannot be read or has no valid head.
     pub fn open(path: &Path) -> Result<Self, TraceError> {
         Self::read(&mut Lines::open_for_few(path)?)
     }
 
-    /// Reads up to the line `#traces format …`.
+    /// Reads through the line `#traces format …`.
     pub(crate) fn read(lines: &mut Lines) -> Result<Self, TraceError> {
         let (mut grid, mut block) = (None, None);
         let mut header = Self {
@@ -120,7 +120,7 @@ impl Header {
     }
 }
 
-/// `(x,y,z)`, none of them 0, their product no more than a grid may have.
+/// `(x,y,z)`, none of them 0, with a product within a grid's limit.
 fn dim(text: &str) -> Option<Dim3> {
     let mut parts = text.strip_prefix('(')?.strip_suffix(')')?.split(',').map(|p| p.trim().parse::<u32>().ok());
     let (x, y, z) = (parts.next()??, parts.next()??, parts.next()??);

@@ -1,4 +1,4 @@
-//! A kernel's trace: opened, looked through once, ready to be run.
+//! A kernel's trace: opened, read through once, ready to be run.
 
 use crate::cta::{CtaReader, Decoded};
 use crate::program::{InstTable, UnknownOpcode};
@@ -10,24 +10,24 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What is odd about a trace without making it useless.
+/// Unusual properties of a trace that do not make it unusable.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Oddities {
-    /// Opcodes in no table.
+    /// Opcodes that are in no table.
     pub unknown_opcodes: Vec<UnknownOpcode>,
-    /// Accesses by active lanes without addresses; they are taken to access address 0.
+    /// Accesses by active lanes without addresses; they are treated as accesses to address 0.
     pub accesses_without_address: u64,
-    /// Accesses to global memory, by their opcode or by their first lane's address, in which a lane's
-    /// address is below 64 KiB.
+    /// Accesses to global memory, by opcode or by the address of the first lane, with an address below 64 KiB
+    /// in some lane.
     pub accesses_near_zero: u64,
-    /// Accesses with addresses of more than 57 bits, which no GPU has; the rest is cut off.
+    /// Accesses with addresses of more than 57 bits, which no GPU has; higher bits are discarded.
     pub accesses_beyond_memory: u64,
     /// Warps whose last instruction is not an EXIT.
     pub warps_without_exit: u64,
 }
 
 impl Oddities {
-    /// Adds those of another trace of the kernel.
+    /// Adds the counts of another trace of the kernel.
     pub fn add(&mut self, other: &Self) {
         for unknown in &other.unknown_opcodes {
             match self.unknown_opcodes.iter_mut().find(|u| u.opcode == unknown.opcode) {
@@ -44,38 +44,37 @@ impl Oddities {
 
 /// A kernel's trace.
 #[derive(Debug)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct KernelTrace {
     path: PathBuf,
-    /// What its head says.
+    /// The head of the file.
     pub header: Header,
-    /// Its static instructions.
     pub program: Arc<Program>,
-    /// What is odd about it.
     pub oddities: Oddities,
-    /// Warp instructions in all.
+    /// Total number of warp instructions.
     pub warp_instructions: u64,
-    /// Thread instructions in all.
+    /// Total number of thread instructions.
     pub thread_instructions: u64,
     table: InstTable,
-    /// All CTAs, if they are few enough.
+    /// All CTAs, if they take little memory.
     pub(crate) kept: Option<Arc<Decoded>>,
 }
 
 impl KernelTrace {
-    /// Bytes of decoded CTAs that [`KernelTrace::open`] keeps: those of a file about five times as long.
+    /// Maximum size of decoded CTAs that [`KernelTrace::open`] keeps; the file is about five times as long.
     pub const KEPT_BYTES: usize = 64 << 20;
 
-    /// Reads the trace at `path` through: its head, its static instructions, whether it is whole.
+    /// Reads the trace at `path` through: its head, its static instructions, and whether it is complete.
     ///
     /// # Errors
-    /// A file that cannot be read, is damaged, or does not have the CTAs that its grid has.
+    /// A file that cannot be read, is damaged, or has another number of CTAs than its grid.
     pub fn open(path: &Path) -> Result<Self, TraceError> {
         let read = Self::open_while(path, Self::KEPT_BYTES, &mut || ControlFlow::Continue(()))?;
         Ok(read.expect("nobody breaks it off"))
     }
 
-    /// As [`KernelTrace::open`], keeping what is decoded if it takes no more than `kept_bytes`;
-    /// `keep_on` is called after each CTA. `None` if it said no.
+    /// As [`KernelTrace::open`]; keeps the decoded CTAs if they take at most `kept_bytes`. Calls `keep_on`
+    /// after each CTA and returns `None` if that breaks.
     ///
     /// # Errors
     /// As [`KernelTrace::open`].
@@ -128,7 +127,7 @@ impl KernelTrace {
         Generation::of(self.header.binary_version)
     }
 
-    /// Reads it again from its first CTA, with a copy of its static instructions.
+    /// Reads the CTAs again from the first one, with a copy of the static instructions.
     pub(crate) fn ctas(&self) -> Result<(CtaReader, InstTable), TraceError> {
         let mut lines = Lines::open(&self.path)?;
         Header::read(&mut lines)?;

@@ -1,7 +1,7 @@
-//! Traces: what the warps of a kernel did, as a program and as instruction streams.
+//! Traces: recorded behaviour of a kernel's warps, as a program and instruction streams.
 //!
-//! Accel-Sim's are read here and written by [`export_accelsim`]; our own format, which any stream is
-//! recorded in, is [`NativeTrace`]'s. Accel-Sim's first:
+//! Accel-Sim's format is read here and written by [`export_accelsim`]. Our own format, in which any stream
+//! can be recorded, is read by [`NativeTrace`]. Accel-Sim's traces are read as follows:
 //!
 //! ```text
 //!  kernelslist.g ─► List ─► kernel files ─► KernelTrace::open ─► isa::Program
@@ -9,23 +9,21 @@
 //!                                               └► Decoded ─► TraceShared ─► TraceStream
 //!                                                  (all CTAs, or each as it is dispatched)
 //! ```
-//! A file is read once, from its beginning to its end; most of its lines say again what an earlier
-//! one said, and are only compared with it. What is decoded is kept if it takes little memory.
-//! Otherwise the file is read a second time, by whole CTAs and in file order, which is the order of
-//! dispatch: memory holds the static instructions and the CTAs that are resident, whatever the
-//! length of the file and however it is compressed.
+//! A file is read once, from beginning to end. Most lines repeat an earlier line and are only compared with
+//! it. Decoded CTAs are kept if they take little memory. Otherwise the file is read a second time, by whole
+//! CTAs and in file order, which is the order of dispatch: memory then holds the static instructions and the
+//! resident CTAs, whatever the length and compression of the file.
 //!
-//! What Accel-Sim makes of a trace is followed where the two can be compared, even where the
-//! hardware does otherwise:
-//! - T1: a 64-bit operand counts as its first register, which is all that a trace names.
-//! - T2: `R255`, which reads as zero, counts as a register like the others.
+//! Traces are interpreted as by Accel-Sim wherever the two can be compared, even where hardware differs:
+//! - T1: a 64-bit operand counts as its first register: traces do not name the second.
+//! - T2: `R255`, which reads as zero, counts as any other register.
 //! - T3: predicates and uniform registers are absent before tracer version 5; nothing waits for them.
-//! - T4: a generic access goes where its first active lane goes.
+//! - T4: a generic access goes to the state space of its first active lane.
 //! - T5: `BAR` waits for the whole CTA, whatever its operands.
 //! - T6: bytes per lane come from the opcode's modifiers, never from the trace's width.
-//!
-//! **Invariant:** nothing in a file, however damaged, makes this crate panic or take memory, beside
-//! that for decoded CTAs which has its bound, out of proportion to the file's own longest CTA.
+//! - T6: bytes per lane are derived from the opcode's modifiers, never from the trace's width.
+//! **Invariant:** no file, however damaged, makes this crate panic, or take more memory than in proportion to
+//! the file's longest CTA, apart from kept CTAs, which are bounded.
 #![warn(missing_docs)]
 
 mod accelsim;

@@ -3,7 +3,7 @@
 use kit::{LaneMask, WARP_LANES};
 use std::ops::Range;
 
-/// Which fields lines have, besides the usual ones.
+/// Optional fields of lines.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Layout {
     /// Fields before PC: CTA and warp (tracer versions 1 and 2), source line.
@@ -15,7 +15,7 @@ impl Layout {
         Self { leading: if header.tracer_version < 3 { 4 } else { 0 } + u8::from(header.line_info) }
     }
 
-    /// Where in the line that `text` begins with the program counter is, if all before it is as it should be.
+    /// Position of the program counter in the line at the start of `text`, if everything before it is valid.
     pub fn start(self, text: &[u8]) -> Option<usize> {
         let mut at = 0;
         for _ in 0..self.leading {
@@ -29,7 +29,7 @@ impl Layout {
     }
 }
 
-/// Words with blanks between them.
+/// Words separated by blanks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Words<'a> {
     text: &'a [u8],
@@ -41,7 +41,7 @@ impl<'a> Words<'a> {
         Self::from(text, 0)
     }
 
-    /// The words of `text` from its byte `at` on.
+    /// The words of `text`, starting at byte `at`.
     pub fn from(text: &'a [u8], at: usize) -> Self {
         Self { text, at }
     }
@@ -74,7 +74,7 @@ impl<'a> Words<'a> {
     }
 }
 
-/// An unsigned number.
+/// Reads an unsigned number.
 #[inline]
 pub(crate) fn decimal(word: &[u8]) -> Option<u64> {
     if word.is_empty() || word.len() > 19 {
@@ -83,7 +83,7 @@ pub(crate) fn decimal(word: &[u8]) -> Option<u64> {
     word.iter().try_fold(0u64, |n, &c| c.is_ascii_digit().then(|| n * 10 + u64::from(c - b'0')))
 }
 
-/// A signed number.
+/// Reads a signed number.
 #[inline]
 fn signed(word: &[u8]) -> Option<i64> {
     match word.strip_prefix(b"-") {
@@ -92,7 +92,7 @@ fn signed(word: &[u8]) -> Option<i64> {
     }
 }
 
-/// A hexadecimal number, with or without `0x`.
+/// Reads a hexadecimal number, with or without `0x`.
 #[inline]
 fn hexadecimal(word: &[u8]) -> Option<u64> {
     let digits = word.strip_prefix(b"0x").unwrap_or(word);
@@ -102,7 +102,7 @@ fn hexadecimal(word: &[u8]) -> Option<u64> {
 /// Maximum number of digits of a hexadecimal number.
 const HEX_DIGITS: usize = 16;
 
-/// What each character is worth as a hexadecimal digit; 255 for those that are none.
+/// Value of each character as a hexadecimal digit; 255 if it is none.
 const HEX: [u8; 256] = {
     let mut values = [u8::MAX; 256];
     let mut digit = 0;
@@ -115,7 +115,7 @@ const HEX: [u8; 256] = {
     values
 };
 
-/// The hexadecimal digits, without `0x`, that `text` begins with: their value, and how many there are.
+/// Value and number of the hexadecimal digits, without `0x`, at the start of `text`.
 #[inline]
 pub(crate) fn leading_hexadecimal(text: &[u8]) -> Option<(u64, usize)> {
     let (mut number, mut length) = (0, 0);
@@ -139,13 +139,13 @@ pub(crate) struct Line<'a> {
     pub dynamic: Dynamic<'a>,
 }
 
-/// What a line says of one execution.
+/// One execution, from a line.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Dynamic<'a> {
     pub mask: LaneMask,
-    /// Bytes per access as the tracer has them; not 0 if addresses follow.
+    /// Bytes per access according to the tracer; not 0 if addresses follow.
     pub width: u64,
-    /// What follows the width.
+    /// Words after the width.
     pub rest: Words<'a>,
     pub places: Places,
 }
@@ -153,27 +153,27 @@ pub(crate) struct Dynamic<'a> {
 /// Positions in a line.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Places {
-    /// The program counter, which comes first but for what [`Layout`] puts before it.
+    /// The program counter, which is first except for the fields of [`Layout`].
     pub start: usize,
     /// The digits of the mask.
     pub mask: (usize, usize),
-    /// What follows the width.
+    /// The words after the width.
     pub rest: usize,
 }
 
 impl Places {
-    /// The same in a text that begins `bytes` later.
+    /// The same positions in a text that starts `bytes` later.
     pub const fn shifted_back(self, bytes: usize) -> Self {
         let Self { start, mask, rest } = self;
         Self { start: start - bytes, mask: (mask.0 - bytes, mask.1 - bytes), rest: rest - bytes }
     }
 }
 
-/// Maximum number of registers on either side of an instruction; Accel-Sim takes 4 at most.
+/// Maximum number of registers on each side of an instruction; Accel-Sim has at most 4.
 const MAX_REGISTERS: u64 = 16;
 
 impl<'a> Line<'a> {
-    /// Takes `text` apart. The error says what was expected.
+    /// Splits `text` into its parts. The error names the expected part.
     #[inline]
     pub fn parse(text: &'a [u8], layout: Layout) -> Result<Self, &'static str> {
         let mut words = Words::new(text);
@@ -209,11 +209,11 @@ fn skip_registers(words: &mut Words<'_>) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// Addresses of the active lanes, as short as they can be kept.
+/// Addresses of the active lanes, in the shortest form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Addresses {
     Absent,
-    /// The first active lane has `base`, each following one `stride` more.
+    /// `base` in the first active lane, `stride` more in each following one.
     Affine {
         base: u64,
         stride: i64,
@@ -221,24 +221,24 @@ pub(crate) enum Addresses {
     List,
 }
 
-/// Bits of an address: no GPU has more, and what is computed with one stays within 64.
+/// Maximum number of bits of an address on a GPU; arithmetic with one stays within 64.
 pub(crate) const ADDRESS_BITS: u32 = 57;
 
-/// Whether all of `lanes` addresses from `base` on are such as a GPU can have.
+/// Whether all `lanes` addresses starting at `base` are possible on a GPU.
 pub(crate) fn is_sane(base: u64, stride: i64, lanes: u32) -> bool {
     let last = i128::from(base) + i128::from(stride) * i128::from(lanes.saturating_sub(1));
     base >> ADDRESS_BITS == 0 && (0..1 << ADDRESS_BITS).contains(&last)
 }
 
-/// Addresses, and their form in a line.
+/// Addresses and their form in a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Access {
     pub addresses: Addresses,
-    /// Position of the digits of the first one, if the others are given as distances from it.
+    /// Position of the first address's digits, if the others are distances from it.
     pub base: Option<Range<usize>>,
 }
 
-/// Reads addresses; where they are a list, `list` holds them for the active lanes in turn.
+/// Reads addresses. If they are a list, it is stored in `list` for the active lanes in order.
 #[inline]
 pub(crate) fn addresses(
     words: &mut Words<'_>,
@@ -261,7 +261,7 @@ pub(crate) fn addresses(
             if run == lanes {
                 return Ok(Access { addresses: Addresses::Affine { base, stride }, base: Some(digits) });
             }
-            // The tracer writes this mode for one run of lanes only; Accel-Sim gives others 0.
+            // The tracer writes this mode only for one run of lanes; Accel-Sim uses 0 in other lanes.
             list[..lanes].fill(0);
             for (i, address) in list[..run].iter_mut().enumerate() {
                 *address = base.wrapping_add_signed(stride.wrapping_mul(i as i64));
@@ -280,14 +280,14 @@ pub(crate) fn addresses(
             }
             Some(digits)
         }
-        // Tensor copies name no lanes' addresses.
+        // Tensor copies have no addresses of lanes.
         3 | 4 => return Ok(Access { addresses: Addresses::Absent, base: None }),
         _ => return Err("an address mode from 0 to 4"),
     };
     Ok(Access { addresses: shorten(&list[..lanes]), base })
 }
 
-/// A list whose steps are all the same needs no list.
+/// Replaces a list with equal steps by its stride.
 fn shorten(list: &[u64]) -> Addresses {
     let Some(&base) = list.first() else { return Addresses::Absent };
     let stride = list.get(1).map_or(0, |second| second.wrapping_sub(base));

@@ -1,4 +1,4 @@
-//! `kernelslist.g`: what the program asked of the GPU, in order.
+//! `kernelslist.g`: the commands of the program to the GPU, in order.
 
 use crate::TraceError;
 use crate::source::Lines;
@@ -7,15 +7,11 @@ use std::path::{Component, Path, PathBuf};
 
 /// One line of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
 pub enum Command {
     /// A copy from the host to the device.
-    CopyToDevice {
-        /// Device address.
-        address: u64,
-        /// Bytes copied.
-        bytes: u64,
-    },
-    /// A copy from the device to the host; nothing is simulated of it.
+    CopyToDevice { address: u64, bytes: u64 },
+    /// A copy from the device to the host, which is not simulated.
     CopyFromDevice,
     /// A kernel's trace file.
     Kernel(PathBuf),
@@ -27,16 +23,16 @@ pub const MOST_COMMANDS: usize = 4 << 20;
 /// A `kernelslist.g`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct List {
-    /// Its commands, in order.
+    /// In the order of the file.
     pub commands: Vec<Command>,
 }
 
 impl List {
-    /// Reads the list at `path`; its kernel files are looked for beside it. A name that is not
-    /// there is tried with `.xz`, `.gz` and `.zst`, as lists often name what was compressed later.
+    /// Reads the list at `path`; its kernel files are in the same folder. If there is no file of a name, it
+    /// is tried with `.xz`, `.gz` and `.zst`, because files are often compressed after the list was made.
     ///
     /// # Errors
-    /// A file that cannot be read, a line that is not a command, a name that leads out of the folder.
+    /// A file that cannot be read, a line that is not a command, a name outside the folder.
     pub fn open(path: &Path) -> Result<Self, TraceError> {
         let folder = path.parent().unwrap_or(Path::new("")).to_owned();
         let mut lines = Lines::open(path)?;
@@ -61,11 +57,11 @@ impl List {
     }
 }
 
-/// Why a line cannot be used.
+/// The reason why a line cannot be used.
 enum Wrong {
     /// It is not a command.
     Command,
-    /// It names a file outside of the list's folder.
+    /// It names a file outside the list's folder.
     Place,
 }
 
@@ -87,7 +83,7 @@ fn command(line: &[u8], folder: &Path) -> Result<Command, Wrong> {
     Ok(Command::Kernel(find(folder, &name)))
 }
 
-/// `,<hex address>,<bytes>`.
+/// The arguments `,<hex address>,<bytes>`.
 fn copy(text: &str) -> Option<Command> {
     let mut parts = text.strip_prefix(',')?.split(',').map(str::trim);
     let address = parts.next()?;
@@ -95,7 +91,7 @@ fn copy(text: &str) -> Option<Command> {
     Some(Command::CopyToDevice { address, bytes: parts.next()?.parse().ok()? })
 }
 
-/// A file's name need not be UTF-8.
+/// Names of files may not be UTF-8.
 #[cfg(unix)]
 fn path_of(name: &[u8]) -> PathBuf {
     use std::os::unix::ffi::OsStrExt;

@@ -6,16 +6,16 @@ use isa::{InstSpec, Pc, Program, ProgramBuilder, RegFile, RegId, Source, Traits}
 use sass::meaning::{Generation, Meaning, base, meaning};
 use std::collections::HashMap;
 
-/// An opcode that no table has; it is timed as an integer operation.
+/// An opcode that is in no table; it is timed as an integer operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownOpcode {
-    /// Without modifiers.
+    /// The opcode without modifiers.
     pub opcode: String,
-    /// Warp instructions with it.
+    /// Number of warp instructions with it.
     pub count: u64,
 }
 
-/// A static instruction by the order in which it was first seen.
+/// Index of a static instruction, in the order of first use.
 pub(crate) type InstIndex = u32;
 
 const NONE: InstIndex = InstIndex::MAX;
@@ -25,7 +25,7 @@ struct Entry {
     pc: u64,
     fixed: Box<[u8]>,
     meaning: Meaning,
-    /// Another one at the same program counter.
+    /// Another instruction with the same program counter.
     next: InstIndex,
 }
 
@@ -35,7 +35,7 @@ pub(crate) struct InstTable {
     generation: Generation,
     entries: Vec<Entry>,
     first: HashMap<u64, InstIndex>,
-    /// Position in the finished program; empty before.
+    /// Position in the finished program; empty before it is finished.
     pcs: Vec<Pc>,
 }
 
@@ -55,7 +55,7 @@ impl InstTable {
         self.entries.get(at as usize).is_some_and(|e| e.pc == line.pc && *e.fixed == *line.fixed)
     }
 
-    /// The instruction of `line`, which most often is `likely`.
+    /// The instruction of `line`, which is usually `likely`.
     #[inline]
     pub fn find(&self, line: &Line<'_>, likely: InstIndex) -> Option<InstIndex> {
         if self.is(likely, line) {
@@ -68,7 +68,7 @@ impl InstTable {
         (at != NONE).then_some(at)
     }
 
-    /// Adds the instruction of `line`, which is new. An error says what was expected.
+    /// Adds the instruction of `line`, which is new. The error names the expected part.
     #[cold]
     pub fn add(&mut self, line: &Line<'_>) -> Result<InstIndex, &'static str> {
         let Operands { opcode, .. } = operands(line.fixed)?;
@@ -82,18 +82,18 @@ impl InstTable {
         Ok(at)
     }
 
-    /// How many there are.
+    /// Number of instructions.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// What the instruction means.
+    /// Properties of the instruction for timing.
     #[inline]
     pub fn meaning(&self, at: InstIndex) -> &Meaning {
         &self.entries[at as usize].meaning
     }
 
-    /// Its place in the program, once that is [finished](Self::finish).
+    /// Its position in the program, after [`Self::finish`].
     #[inline]
     pub fn pc(&self, at: InstIndex) -> Option<Pc> {
         self.pcs.get(at as usize).copied()
@@ -104,7 +104,7 @@ impl InstTable {
         !self.pcs.is_empty()
     }
 
-    /// Opcodes in no table, with how often they are executed; `counts` has that of each instruction.
+    /// Opcodes in no table, with the number of executions; `counts` has that of each instruction.
     pub fn unknown(&self, counts: impl Iterator<Item = u64>) -> Vec<UnknownOpcode> {
         let mut found: Vec<UnknownOpcode> = Vec::new();
         for (entry, count) in self.entries.iter().zip(counts).filter(|(e, _)| e.meaning.unknown) {
@@ -118,7 +118,7 @@ impl InstTable {
         found
     }
 
-    /// The program, in order of program counters. Instructions that share one are neighbours.
+    /// The program, sorted by program counter. Instructions with the same one are adjacent.
     pub fn finish(&mut self, header: &Header) -> Program {
         let mut order: Vec<usize> = (0..self.entries.len()).collect();
         order.sort_by_key(|&i| self.entries[i].pc);
@@ -161,7 +161,7 @@ fn registers(words: &mut Words<'_>) -> Result<Vec<RegId>, &'static str> {
     (0..count).map(|_| words.next().and_then(register).ok_or("a register: R0 to R255, UR, P or UP")).collect()
 }
 
-/// The dense number of `R7`, `P0`, `UR4`, `UP1`.
+/// The dense number of `R7`, `P0`, `UR4` or `UP1`.
 fn register(word: &[u8]) -> Option<RegId> {
     const PREDICATE_BASE: u16 = VECTOR;
     const UNIFORM_BASE: u16 = VECTOR + PREDICATES;

@@ -1,103 +1,102 @@
-//! Lines that say again what another one said.
+//! Lines that repeat an earlier line.
 //!
-//! A warp that executes an instruction most often leaves the line that the warp before it left, but
-//! for the address of its first lane. To compare the two is many times quicker than to take one
-//! apart.
+//! A warp that executes an instruction usually leaves the same line as the warp before it, except for the
+//! address of its first lane. Comparing the two is many times faster than parsing one.
 
 use crate::line::{ADDRESS_BITS, Dynamic, Places, leading_hexadecimal};
 use crate::program::InstIndex;
 use kit::LaneMask;
 use std::ops::Range;
 
-/// Longest line that is remembered.
+/// Maximum length of a remembered line.
 const MAX_BYTES: usize = 1 << 10;
 
-/// Distances of an access's addresses from the first one, and which of them are odd.
+/// Range of an access's addresses relative to the first one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reach {
     /// The least, 0 or less.
     pub low: i64,
     /// The greatest, 0 or more.
     pub high: i64,
-    /// An address below this is odd.
+    /// Addresses below this are suspicious.
     pub odd_below: u64,
 }
 
-/// What a line says again.
+/// The part of a line that repeats the remembered one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Again {
     /// All but the first address.
     All {
-        /// Bytes of the line.
+        /// Length of the line.
         bytes: usize,
         /// Address of the first active lane, if there are addresses.
         base: Option<u64>,
-        /// An address is below [`Reach::odd_below`].
+        /// Some address is below [`Reach::odd_below`].
         odd: bool,
     },
     /// All but the mask, on which nothing else depends.
     Plain {
         mask: LaneMask,
-        /// Bytes of the line.
+        /// Length of the line.
         bytes: usize,
     },
-    /// All up to the width, but for the mask.
+    /// The part before the width, except the mask.
     Instruction { mask: LaneMask, places: Places },
 }
 
-/// How a line of the same bytes, but for the first address, can be understood without reading it.
+/// How a line that repeats all but the first address can be decoded without parsing.
 #[derive(Clone, Debug)]
 pub(crate) enum Known {
-    /// It is no access to memory.
+    /// It is not a memory access.
     Plain,
     /// It has no addresses.
     Whole,
-    /// Its addresses are given as distances from the first, whose digits are here.
+    /// Its addresses are distances from the first, whose digits are at this position.
     Moving(Range<usize>, Reach),
-    /// Not at all.
+    /// It must be parsed.
     Not,
 }
 
-/// The last line of a static instruction, and what was made of it.
+/// The last line of a static instruction, and its decoded form.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Repeat {
-    /// From the program counter to the end of the line, without the digits of the first address;
-    /// empty if there is nothing to compare with.
+    /// From the program counter to the end of the line, without the digits of the first address; empty if
+    /// there is no line to compare with.
     text: Vec<u8>,
-    /// Where in `text` those digits were; all of it, if there were none.
+    /// Position in `text` of these digits; its length if there were none.
     head: usize,
     reach: Option<Reach>,
-    /// The mask may be another.
+    /// The mask may differ.
     plain: bool,
-    /// Positions in `text`, and the width of the access.
+    /// Positions in `text`, then the width of the access.
     places: Places,
     pub width: u64,
-    /// What was made of it, by its number, and in which CTA or run of CTAs.
+    /// Index of the decoded form, then the CTA or run of CTAs in which it is valid.
     pub form: u32,
     pub epoch: u32,
-    /// Active lanes.
+    /// Number of active lanes.
     pub lanes: u32,
-    /// The instruction has addresses, but they are not given.
+    /// The instruction should have addresses, but the trace lacks them.
     pub no_address: bool,
-    /// Lines of the instruction so far.
+    /// Number of lines of the instruction so far.
     pub count: u64,
-    /// Which instruction came next, the last time.
+    /// The instruction that followed the last time.
     pub next: InstIndex,
 }
 
 impl Repeat {
-    /// An instruction without a line so far, after which `next` is expected.
+    /// An instruction without lines so far, with `next` expected after it.
     pub fn before(next: InstIndex) -> Self {
         Self { next, ..Self::default() }
     }
 
-    /// Forgets the line.
+    /// Discards the remembered line.
     pub fn forget(&mut self) {
         self.text.clear();
         (self.head, self.reach, self.plain, self.places) = (0, None, false, Places::default());
     }
 
-    /// Remembers `line`.
+    /// Replaces the remembered line.
     pub fn remember(&mut self, line: &[u8], said: &Dynamic<'_>, known: &Known) {
         let start = said.places.start;
         self.forget();
@@ -120,14 +119,14 @@ impl Repeat {
         (self.places, self.width) = (said.places.shifted_back(start), said.width);
     }
 
-    /// Remembers the same line with another mask, whose digits are in `line`, which `compare` has seen.
+    /// Remembers the same line with the mask in `line`, which `compare` has accepted.
     #[inline]
     pub fn remember_mask(&mut self, line: &[u8]) {
         let Places { mask: (from, to), .. } = self.places;
         self.text[from..to].copy_from_slice(&line[from..to]);
     }
 
-    /// What the line in `text` from `start` on repeats. Its form is of use only if
+    /// Which part the line at `start` in `text` repeats. The decoded form can be used only if
     /// `form_is_known`.
     #[inline]
     pub fn compare(&self, text: &[u8], start: usize, form_is_known: bool) -> Option<Again> {

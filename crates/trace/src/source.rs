@@ -1,4 +1,4 @@
-//! Files as lines, decompressed on the way.
+//! Files as lines, with decompression.
 
 use crate::TraceError;
 use std::fs::File;
@@ -6,7 +6,7 @@ use std::io::{BufReader, Cursor, ErrorKind, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// Longest line that is taken for one: some thirty times the longest that a tracer writes.
+/// Maximum length of a line: some thirty times the longest that a tracer writes.
 const MAX_LINE_BYTES: usize = 64 << 10;
 
 /// Bytes read from a file, and decompressed, at a time.
@@ -15,10 +15,10 @@ const BUFFER_BYTES: usize = 256 << 10;
 /// First bytes of a file, which identify its compression.
 const MAGIC_BYTES: u64 = 6;
 
-/// Opens `path`, decompressing what the first bytes (not the name) say is compressed: gzip, xz, zstd.
+/// Opens `path` with decompression (gzip, xz or zstd) according to its first bytes, whatever its name.
 ///
 /// # Errors
-/// The file cannot be opened or its beginning not be read.
+/// The file cannot be opened, or its first bytes cannot be read.
 pub fn open_decompressed(path: &Path) -> std::io::Result<Box<dyn Read + Send>> {
     let mut file = File::open(path)?;
     let mut magic = Vec::new();
@@ -37,8 +37,8 @@ pub fn open_decompressed(path: &Path) -> std::io::Result<Box<dyn Read + Send>> {
     })
 }
 
-/// What a decompressor makes of a file. What the libraries say of damage is about parts of their
-/// formats, and means nothing to who has a damaged file.
+/// Output of a decompressor. Error messages of the libraries describe parts of their formats and would not
+/// help the user, so they are replaced.
 struct Decompressed<R> {
     format: &'static str,
     from: R,
@@ -55,28 +55,28 @@ fn damaged(format: &str) -> std::io::Error {
     std::io::Error::new(ErrorKind::InvalidData, format!("this is not valid {format} data"))
 }
 
-/// The lines of a file that are not blank.
+/// The lines of a file, except blank ones.
 pub(crate) struct Lines {
     path: PathBuf,
     input: Box<dyn Read + Send>,
-    /// Read and not yet gone past: `buffer[from..to]`.
+    /// Bytes that were read and not consumed: `buffer[from..to]`.
     buffer: Vec<u8>,
     from: usize,
     to: usize,
     /// Maximum number of bytes read at a time.
     at_a_time: usize,
-    /// Where the present line is in `buffer`.
+    /// Position of the present line in `buffer`.
     line: Range<usize>,
     number: u64,
 }
 
 impl Lines {
-    /// The lines of the file at `path`, of which much will be read.
+    /// Opens the file at `path` to read most of its lines.
     pub fn open(path: &Path) -> Result<Self, TraceError> {
         Self::open_reading(path, BUFFER_BYTES)
     }
 
-    /// The lines of the file at `path`, of which the first few will be read.
+    /// Opens the file at `path` to read its first few lines.
     pub fn open_for_few(path: &Path) -> Result<Self, TraceError> {
         Self::open_reading(path, 4 << 10)
     }
@@ -94,7 +94,7 @@ impl Lines {
         Ok(Self { path: path.to_owned(), input, buffer, from: 0, to: 0, at_a_time, line: 0..0, number: 0 })
     }
 
-    /// The next line that is not blank, without blanks at its ends; `None` at the end of the file.
+    /// The next line that is not blank, without surrounding blanks; `None` at the end of the file.
     pub fn next(&mut self) -> Result<Option<&[u8]>, TraceError> {
         loop {
             self.number += 1;
@@ -110,7 +110,7 @@ impl Lines {
         }
     }
 
-    /// How many bytes the line at `from` has, which afterwards are all in the buffer; 0 at the end of the file.
+    /// Length of the line at `from`, which is completely in the buffer afterwards; 0 at the end of the file.
     #[inline]
     fn line_bytes(&mut self) -> Result<usize, TraceError> {
         let mut searched = 0;
@@ -131,8 +131,7 @@ impl Lines {
         }
     }
 
-    /// Reads more, after the bytes that have not been passed, of which there is less than a longest line;
-    /// returns how many bytes there were.
+    /// Reads more after the unconsumed bytes, which are fewer than a maximum line; returns their number.
     #[cold]
     fn fill(&mut self) -> Result<usize, TraceError> {
         self.buffer.copy_within(self.from..self.to, 0);
@@ -154,32 +153,32 @@ impl Lines {
         }
     }
 
-    /// The line that [`Lines::next`] last gave.
+    /// The line that [`Lines::next`] last returned.
     #[inline]
     pub fn current(&self) -> &[u8] {
         self.buffer[self.line.clone()].trim_ascii()
     }
 
-    /// The same with the blanks around it and its end.
+    /// The same line with the blanks around it and its end.
     #[inline]
     pub fn whole(&self) -> &[u8] {
         &self.buffer[self.line.clone()]
     }
 
-    /// The bytes after the current line that have been read.
+    /// The bytes after the present line that have been read.
     #[inline]
     pub fn ahead(&self) -> &[u8] {
         &self.buffer[self.from..self.to]
     }
 
-    /// Goes past a line of which [`Lines::ahead`] has shown all `bytes`.
+    /// Skips a line of `bytes` bytes that [`Lines::ahead`] has shown completely.
     #[inline]
     pub fn skip(&mut self, bytes: usize) {
         self.from += bytes;
         self.number += 1;
     }
 
-    /// An error in the current line.
+    /// An error in the present line.
     pub fn error(&self, what: impl Into<String>) -> TraceError {
         TraceError::new(&self.path, self.number, what)
     }

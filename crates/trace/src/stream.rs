@@ -1,4 +1,4 @@
-//! The warps of an SM as traces have them.
+//! The warps of an SM, replayed from traces.
 
 use crate::cta::{CtaReader, Decoded, Shape, Span};
 use crate::program::InstTable;
@@ -9,32 +9,32 @@ use std::sync::Arc;
 /// Size of the shared and the local window of generic addresses.
 const WINDOW_BYTES: u64 = 16 << 20;
 
-/// A launch that is being run.
+/// A running launch.
 #[derive(Debug)]
 struct Launch {
     trace: Arc<KernelTrace>,
     ctas: Ctas,
 }
 
-/// Where the CTAs of a launch come from, in order of dispatch.
+/// Source of a launch's CTAs, in order of dispatch.
 #[derive(Debug)]
 enum Ctas {
-    /// They were kept when the trace was opened; this many have been dispatched.
+    /// CTAs kept since the trace was opened, and the number of those dispatched.
     Kept(Arc<Decoded>, usize),
-    /// From the file once more.
+    /// A second pass over the file.
     Read(Box<(CtaReader, InstTable)>),
 }
 
-/// What all SMs share: the open traces of the launches, in order of [`KernelId`].
+/// State that all SMs share: the open traces of the launches, indexed by [`KernelId`].
 #[derive(Debug, Default)]
 pub struct TraceShared {
     launches: Vec<Option<Launch>>,
-    /// Why a CTA could not be read; the first warp that is stepped reports it.
+    /// Error of a CTA that could not be read; the first warp that is stepped reports it.
     failed: Option<TraceError>,
 }
 
 impl TraceShared {
-    /// Nothing launched.
+    /// Creates it without launches.
     pub fn new() -> Self {
         Self::default()
     }
@@ -66,16 +66,15 @@ impl TraceShared {
 struct Cursor {
     cta: CtaSlot,
     at: Span,
-    /// Its next instruction.
     pc: Option<Pc>,
 }
 
 /// A resident CTA.
 #[derive(Debug, Default)]
 struct Resident {
-    /// The CTA among others, if the launch's are kept.
+    /// All CTAs, if the launch keeps them.
     kept: Option<Arc<Decoded>>,
-    /// The one CTA, if not.
+    /// The single CTA, otherwise.
     alone: Decoded,
     position: Dim3At,
     shared_base: u64,
@@ -83,7 +82,7 @@ struct Resident {
     program: Option<Arc<isa::Program>>,
 }
 
-/// A position, with a default.
+/// A position with a default value.
 #[derive(Clone, Copy, Debug)]
 struct Dim3At(Dim3);
 
@@ -98,18 +97,18 @@ impl Default for Dim3At {
 pub struct TraceStream {
     warps: Vec<Cursor>,
     ctas: Vec<Resident>,
-    /// A CTA could not be read: every warp has a next instruction, which is a fault.
+    /// A CTA could not be read: every warp has a next instruction, which faults.
     broken: bool,
 }
 
 impl TraceStream {
-    /// No warp resident.
+    /// Creates it without resident warps.
     pub fn new() -> Self {
         Self::default()
     }
 }
 
-/// The place `index` of `all`, which grows as needed.
+/// Element `index` of `all`, which grows as needed.
 pub(crate) fn slot<T: Default>(all: &mut Vec<T>, index: usize) -> &mut T {
     if all.len() <= index {
         all.resize_with(index + 1, T::default);
@@ -117,10 +116,10 @@ pub(crate) fn slot<T: Default>(all: &mut Vec<T>, index: usize) -> &mut T {
     &mut all[index]
 }
 
-/// The place of the first active lane's address (T4): the space, and where its window begins.
+/// Resolves a generic address of the first active lane (T4): state space, and start of its window.
 fn resolve(first: u64, shared_base: u64, local_base: u64) -> (Space, u64) {
     if shared_base == 0 || local_base == 0 {
-        // Accel-Sim takes all for shared where the trace does not know its windows.
+        // Accel-Sim treats all as shared if the trace does not contain the windows.
         return (Space::Shared, 0);
     }
     let within = |base: u64| first >= base && first - base < WINDOW_BYTES;
@@ -217,7 +216,7 @@ impl WarpStream for TraceStream {
             out.addresses.iter_mut().for_each(|a| *a = a.wrapping_sub(base) & (u64::MAX >> 1));
         }
         if out.space == Space::Local {
-            // The model maps all lanes at once, and takes offsets within a thread's memory.
+            // The model maps all lanes at once and expects offsets in a thread's memory.
             for (lane, address) in out.addresses.iter_mut().enumerate() {
                 *address = if form.mask >> lane & 1 != 0 { *address % WINDOW_BYTES } else { 0 };
             }
@@ -238,13 +237,13 @@ impl Resident {
         self.kept.as_deref().unwrap_or(&self.alone)
     }
 
-    /// The trace could not be read on.
+    /// A fault: the trace could not be read further.
     #[cold]
     fn fault(&self, shared: &TraceShared) -> Box<Fault> {
         let what = shared
             .failed
             .as_ref()
-            .map_or_else(|| "a warp was asked for more than its trace has".to_owned(), ToString::to_string);
+            .map_or_else(|| "a warp has no further instruction in its trace".to_owned(), ToString::to_string);
         let kernel = self.program.as_ref().map(|p| p.name.clone()).unwrap_or_default();
         let spot = SourceSpot { kernel, ..SourceSpot::default() };
         Box::new(Fault { what, spot, cta: self.position.0, thread: Dim3::new(0, 0, 0), lanes: 1 })

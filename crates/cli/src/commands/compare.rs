@@ -27,7 +27,7 @@ use workloads::Form;
   warpwright compare matmul --schedulers all
   warpwright compare matmul bfs hotspot --gpus gtx480,v100,rtx3070
   warpwright compare traces/bfs traces/vecadd --gpus v100,titanv --any-architecture
-  warpwright compare bfs --size medium --vary sm.issue.two_level_active_warps=4,8,16 --schedulers two_level
+  warpwright compare bfs --size medium --schedulers two_level --vary scheduler.active=4,8,16
   warpwright compare all --cores inorder,ghost --show speedup,stalls,occupancy --published
   warpwright compare all --gpus rtx2060s,v100 --cores inorder,socgpu,ghost --over inorder-war-exact
   warpwright compare kmeans --warps-per-sm x1,x2 --register-file x1,x2
@@ -45,10 +45,10 @@ pub struct Args {
     /// Core design that speedups and all else that is relative are over, each column's on the same GPU under the same scheduler and settings; it runs even if --cores leaves it out [default: the first column]
     #[arg(long, value_name = "CORE")]
     over: Option<String>,
-    /// Warp schedulers, or `all` [default: the GPU description's]
+    /// Warp schedulers with their parameters, such as two_level:active=4, or `all` [default: the GPU description's]
     #[arg(long, alias = "scheduler", value_name = "A,B", value_delimiter = ',')]
     schedulers: Vec<String>,
-    /// Values to compare: of the GPU description, as sm.issue.schedulers=1,2,4, or of a parameter of the cores that have it, as core.issue_buffer=4,8,16; several of these are combined
+    /// Values to compare: of the GPU description, as sm.issue.schedulers=1,2,4, or of a parameter of the cores or the schedulers that have it, as core.issue_buffer=4,8,16 or scheduler.active=4,8; several of these are combined
     #[arg(long, value_name = "KEY=A,B")]
     vary: Vec<String>,
     #[command(flatten)]
@@ -179,17 +179,20 @@ fn names(list: &[(&'static str, &str)]) -> Vec<&'static str> {
 pub(super) fn machines(args: &Args) -> Result<Vec<(Column, Setup)>, Failure> {
     let every_gpu: Vec<&str> = config::builtin().iter().map(|b| b.name).collect();
     let gpus = expanded(&args.gpus, &every_gpu);
-    let (of_cores, of_gpus): (Vec<&str>, Vec<&str>) =
-        args.vary.iter().map(String::as_str).partition(|varied| varied.starts_with(variations::CORE_PREFIX));
+    let varied = args.vary.iter().map(String::as_str);
+    let (of_cores, rest): (Vec<&str>, Vec<&str>) = varied.partition(|v| v.starts_with(variations::CORES.prefix));
+    let (of_schedulers, of_gpus): (Vec<&str>, Vec<&str>) =
+        rest.iter().partition(|v| v.starts_with(variations::SCHEDULERS.prefix));
     let mut cores = expanded(&variations::whole_names(&args.cores), &names(simulator::cores()));
     cores.iter().try_for_each(|c| lookup::core(c))?;
-    cores = variations::of_cores(&cores, &variations::of(&of_cores)?)?;
+    cores = variations::CORES.varied(&cores, &of_cores)?;
     if let Some(over) = args.over.as_ref().filter(|over| !cores.contains(over)) {
         cores.insert(0, over.clone());
     }
-    let schedulers = expanded(&args.schedulers, &names(simulator::schedulers()));
+    let schedulers = expanded(&variations::whole_names(&args.schedulers), &names(simulator::schedulers()));
     args.over.iter().try_for_each(|c| lookup::core(c))?;
     schedulers.iter().try_for_each(|s| lookup::scheduler(s))?;
+    let schedulers = variations::SCHEDULERS.varied(&schedulers, &of_schedulers)?;
     // Without a choice, the GPU description's own scheduler.
     let schedulers: Vec<Option<String>> =
         if schedulers.is_empty() { vec![None] } else { schedulers.into_iter().map(Some).collect() };

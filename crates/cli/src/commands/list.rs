@@ -2,7 +2,7 @@
 
 use crate::failure::{Exit, Failure, Outcome};
 use crate::render::lists::{
-    self, Core, CoreParameter, Cost, CostedStructure, Lists, Named, Parameter, Setting, Workload,
+    self, Core, CoreParameter, Cost, CostedStructure, Lists, Named, Parameter, Scheduler, Setting, Workload,
 };
 use crate::{experiments, lookup, output, simulator};
 use clap::ValueEnum;
@@ -21,6 +21,7 @@ use workloads::{Size, suggest};
   warpwright list workloads
   warpwright list cores ghost ghost-precise --gpu v100
   warpwright list cores ghost:issue_buffer=24
+  warpwright list schedulers two_level
   warpwright list stats --json")]
 pub struct Args {
     /// What to list
@@ -82,9 +83,7 @@ fn lists(args: &Args) -> Result<Lists, Failure> {
         core_choices: (wanted(Topic::Cores) && pick.is_empty() && !args.structures).then(core_choices),
         scalar_parameters: (args.topic == Some(Topic::Cores) && pick.is_empty() && !args.structures)
             .then(|| lab::scalar_parameters().into_iter().map(CoreParameter::from).collect()),
-        schedulers: wanted(Topic::Schedulers)
-            .then(|| picked(named(simulator::schedulers()), pick, |s| &s.name))
-            .transpose()?,
+        schedulers: wanted(Topic::Schedulers).then(|| schedulers(pick)).transpose()?,
         workloads: wanted(Topic::Workloads).then(|| picked(workloads(), pick, |w| w.name)).transpose()?,
         figures: wanted(Topic::Figures).then(|| picked(figures(), pick, |f| &f.name)).transpose()?,
         stats: wanted(Topic::Stats).then(|| picked(simulator::schema(), pick, |s| &s.name)).transpose()?,
@@ -133,6 +132,19 @@ fn cores(args: &Args) -> Result<Vec<Core>, Failure> {
         known.push(Named { name: name.clone(), description: description.into() });
     }
     picked(known, &args.names, |c| &c.name)?.into_iter().map(core).collect()
+}
+
+fn schedulers(pick: &[String]) -> Result<Vec<Scheduler>, Failure> {
+    let mut known = named(simulator::schedulers());
+    for name in pick.iter().filter(|name| name.contains(':')) {
+        lookup::scheduler(name)?;
+        known.push(Named { name: name.clone(), description: "with parameters".into() });
+    }
+    let scheduler = |named: Named| {
+        let parameters = lab::scheduler_parameters(&named.name).map_err(Failure::bad_input)?;
+        Ok(Scheduler { named, parameters: parameters.into_iter().map(CoreParameter::from).collect() })
+    };
+    picked(known, pick, |s| &s.name)?.into_iter().map(scheduler).collect()
 }
 
 fn core_choices() -> Vec<Named> {

@@ -38,7 +38,18 @@ pub struct Core {
     pub cost: Option<Cost>,
 }
 
-/// A parameter of a core design.
+/// A warp scheduler.
+#[derive(Clone, Debug, Serialize)]
+pub struct Scheduler {
+    /// What it is called.
+    #[serde(flatten)]
+    pub named: Named,
+    /// Parameters, with the values that they have if they are not given; absent if it has none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub parameters: Vec<CoreParameter>,
+}
+
+/// A parameter of a core design or a warp scheduler.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CoreParameter {
     /// Name.
@@ -247,7 +258,7 @@ pub struct Lists {
     pub scalar_parameters: Option<Vec<CoreParameter>>,
     /// Warp schedulers.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub schedulers: Option<Vec<Named>>,
+    pub schedulers: Option<Vec<Scheduler>>,
     /// Workloads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workloads: Option<Vec<Workload>>,
@@ -273,7 +284,7 @@ pub fn render(lists: &Lists, detailed: bool) -> String {
     sections.extend(lists.core_choices.iter().map(|list| named(choices, list)));
     let parameters = "Parameters of the scalar path (inorder+scalar:alus=4,memory=true)";
     sections.extend(lists.scalar_parameters.iter().map(|list| section(parameters, &core_parameters(list))));
-    sections.extend(lists.schedulers.iter().map(|list| named("Schedulers", list)));
+    sections.extend(lists.schedulers.iter().map(|list| section("Schedulers", &schedulers(list, detailed))));
     if let Some(list) = &lists.workloads {
         let text = if detailed {
             list.iter().map(workload).collect::<Vec<_>>().join("\n")
@@ -316,6 +327,24 @@ fn cores(list: &[Core]) -> Vec<String> {
     vec![section("Cores", &(designs + hint)), section("Short names of cores", &short)]
 }
 
+fn schedulers(list: &[Scheduler], detailed: bool) -> String {
+    let width = list.iter().map(|s| s.named.name.len()).max().unwrap_or(0);
+    let one = |s: &Scheduler| {
+        let head = format!("  {:<width$}  ", s.named.name);
+        let shown: &[CoreParameter] = if detailed { &s.parameters } else { &[] };
+        wrapped(&s.named.description, &head, &" ".repeat(width + 4)) + &parameters(&s.named.name, shown)
+    };
+    list.iter().map(one).collect()
+}
+
+/// The parameters of the core or scheduler `name`.
+fn parameters(name: &str, list: &[CoreParameter]) -> String {
+    match list {
+        [] => String::new(),
+        some => format!("  parameters ({name}:{}=…), default, values:\n{}", some[0].name, core_parameters(some)),
+    }
+}
+
 /// A line for each parameter: default, values, meaning.
 fn core_parameters(list: &[CoreParameter]) -> String {
     let width = |of: fn(&CoreParameter) -> usize| list.iter().map(of).max().unwrap_or(0);
@@ -346,10 +375,7 @@ fn core(core: &Core) -> String {
     let bits: usize = list.iter().map(|s| s.total_bits).sum();
     let (total, kib) = (number::count(bits as u64), bits as f64 / 8.0 / 1024.0);
     let cost = core.cost.as_ref().map_or(String::new(), cost);
-    let parameters = match core.parameters.as_slice() {
-        [] => String::new(),
-        some => format!("  parameters ({}:{}=…), default, values:\n{}", name, some[0].name, core_parameters(some)),
-    };
+    let parameters = parameters(name, &core.parameters);
     format!(
         "{}{parameters}{}  {total} bits in all ({kib:.2} KiB)\n{cost}",
         wrapped(description, &format!("  {}: ", styled(HEADING, name)), "    "),
@@ -469,7 +495,7 @@ mod tests {
             core_choices: Some(vec![named("+scalar", "done once")]),
             scalar_parameters: Some(Vec::new()),
             cores: Some(vec![bare("inorder", None), bare("inorder-2", Some("inorder:entries=2"))]),
-            schedulers: Some(vec![named("gto", "greedy then oldest")]),
+            schedulers: Some(vec![Scheduler { named: named("gto", "greedy then oldest"), parameters: Vec::new() }]),
             workloads: Some(vec![Workload {
                 name: "sum",
                 description: "adds up",

@@ -43,7 +43,6 @@ impl Span {
 
 /// The result of a read by one lane.
 #[derive(Clone, Copy, Debug, Default)]
-#[allow(missing_docs, reason = "the names say it")]
 pub(super) struct Read {
     pub channels: [u32; 4],
     /// Addresses of the texel and of the one diagonally opposite.

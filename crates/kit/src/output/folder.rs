@@ -6,22 +6,23 @@ use std::fs;
 use std::io::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
 
-/// Folders made for an output. Dropped before [`MadeFolders::keep`], empty ones are removed.
+/// Folders that were created for an output. If this is dropped before [`MadeFolders::keep`], empty ones are
+/// removed.
 #[derive(Debug, Default)]
 pub struct MadeFolders(Vec<PathBuf>);
 
 impl MadeFolders {
-    /// Makes `folder` and those around it that are not there.
+    /// Creates `folder` and its missing parents.
     ///
     /// # Errors
-    /// One of them cannot be made.
+    /// One of them cannot be created.
     pub fn make(folder: &Path) -> Result<Self> {
         let missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
         let mut new: Vec<&Path> = folder.ancestors().take_while(missing).collect();
         let mut made = Self::default();
         while let Some(path) = new.pop() {
             match fs::create_dir(path) {
-                // Somebody else has just made it, or the path leads through `..`.
+                // Another process has just created it, or the path contains `..`.
                 Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
                 Err(e) => return Err(e),
                 Ok(()) => {
@@ -33,7 +34,7 @@ impl MadeFolders {
         if folder.is_dir() { Ok(made) } else { Err(Error::new(ErrorKind::NotADirectory, "it is not a folder")) }
     }
 
-    /// The folders stay.
+    /// Keeps the folders.
     pub fn keep(mut self) {
         self.0.drain(..).for_each(|path| forget(&Unfinished::Made(path)));
     }
@@ -45,34 +46,34 @@ impl Drop for MadeFolders {
     }
 }
 
-/// How the new folder becomes the named one.
+/// Method by which the new folder replaces the named one.
 #[derive(Debug)]
 enum Way {
-    /// There is none of that name, or nothing in it is replaced: the files go into it, `last` last.
+    /// There is none of that name, or no file in it is replaced: the files are moved into it, the one named
+    /// `last` last.
     Into,
-    /// The folder there is exchanged for the new one, which gets those of its files that are no part
-    /// of the output.
+    /// The old folder is exchanged for the new one, which gets the old files that are not part of the output.
     Exchange,
 }
 
-/// Files that belong together and appear together. They are written into [`NewFolder::path`], a folder
-/// of another name, until [`NewFolder::finish`]; dropped before, they are removed.
+/// Files that belong together and appear together. They are written to [`NewFolder::path`], a folder of
+/// another name, until [`NewFolder::finish`]. If this is dropped before, they are removed.
 #[derive(Debug)]
 pub struct NewFolder {
     target: PathBuf,
     staged: PathBuf,
     way: Way,
-    /// Which files of a folder are part of such an output.
+    /// Whether the name of a file is that of a part of the output.
     is_part: fn(&OsStr) -> bool,
     made: MadeFolders,
 }
 
 impl NewFolder {
-    /// Begins files that will be in `folder`. `is_part` says of a name whether it is one of such files:
-    /// those that are there are replaced all at once, other files stay.
+    /// Begins files that will be in `folder`. `is_part` reports whether a name is that of such a file:
+    /// existing ones are replaced all at once, other files stay.
     ///
     /// # Errors
-    /// Nothing can be written there, or what is there cannot be replaced at once.
+    /// The folder cannot be written, or its files cannot be replaced at once.
     pub fn create(folder: &Path, is_part: fn(&OsStr) -> bool) -> Result<Self> {
         let made = MadeFolders::make(folder)?;
         let target = folder.canonicalize()?;
@@ -91,17 +92,17 @@ impl NewFolder {
         Ok(Self { target, staged, way, is_part, made })
     }
 
-    /// Where to write the files.
+    /// The folder to write the files to.
     pub fn path(&self) -> &Path {
         &self.staged
     }
 
-    /// Puts the files in place. The file of the name `last` goes last: without it the others mean
-    /// nothing.
+    /// Moves the files into place. The file named `last` is moved last: the others are meaningless without
+    /// it.
     ///
     /// # Errors
-    /// What was written does not get to the disk, or its folder cannot be put in place: what was there
-    /// is then as it was.
+    /// The contents cannot be stored on the disk, or the folder cannot be replaced: the old contents are
+    /// unchanged then.
     pub fn finish(mut self, last: &str) -> Result<()> {
         let new = names(&self.staged)?;
         for name in &new {
@@ -134,7 +135,7 @@ impl NewFolder {
     fn exchange(&self) -> Result<()> {
         let _lock = unfinished();
         for name in names(&self.target)?.iter().filter(|name| !(self.is_part)(name)) {
-            // A link takes no room, and the file is never without a name.
+            // A link needs no space, and the file has a name at all times.
             fs::hard_link(self.target.join(name), self.staged.join(name))?;
         }
         sync_folder(&self.staged);
@@ -157,7 +158,7 @@ fn names(folder: &Path) -> Result<Vec<OsString>> {
     fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.file_name())).collect()
 }
 
-/// Checks that the folder can be exchanged for a new one that keeps `others` of its files.
+/// Checks that the folder can be exchanged for a new one that keeps the files `others`.
 fn exchangeable(folder: &Path, others: &[OsString]) -> Result<()> {
     if std::env::current_dir().is_ok_and(|current| current.starts_with(folder)) {
         let message = "it is the current folder or one around it, which cannot be exchanged for a new one; \
@@ -175,13 +176,13 @@ fn exchangeable(folder: &Path, others: &[OsString]) -> Result<()> {
     Ok(())
 }
 
-/// Exchanges two folders: at each moment one of them has each name.
+/// Exchanges two folders: at each moment both names exist.
 #[cfg(target_os = "linux")]
 fn exchange(new: &Path, old: &Path) -> Result<()> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
     match renameat_with(CWD, new, CWD, old, RenameFlags::EXCHANGE) {
         Ok(()) => Ok(()),
-        // Not every file system can.
+        // Some file systems cannot.
         Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => exchange_by_steps(new, old),
         Err(error) => Err(error.into()),
     }
@@ -192,7 +193,7 @@ fn exchange(new: &Path, old: &Path) -> Result<()> {
     exchange_by_steps(new, old)
 }
 
-/// The same in steps: a process killed between two of them leaves both folders, complete.
+/// The same in steps: if the process is killed between two of them, both folders exist, complete.
 pub(super) fn exchange_by_steps(new: &Path, old: &Path) -> Result<()> {
     let (aside, ()) = beside(old, |path| fs::rename(old, path))?;
     if let Err(error) = fs::rename(new, old) {

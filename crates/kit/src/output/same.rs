@@ -1,4 +1,4 @@
-//! Which names are names of one file.
+//! Comparison of paths: whether they name the same file.
 
 use std::fs;
 use std::io::{Error, ErrorKind, Result};
@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 /// Maximum number of links that are followed, as in Linux.
 const MOST_LINKS: usize = 40;
 
-/// Whether both paths name one file, however they are spelt and by whatever links. Devices and pipes
-/// are never the same: writing them destroys nothing.
+/// Whether both paths name the same file, whatever their spelling and links. Devices and pipes never count as
+/// the same: writing them destroys nothing.
 pub fn same_file(a: &Path, b: &Path) -> bool {
     match (fs::metadata(a), fs::metadata(b)) {
         (Ok(a), Ok(b)) if !a.is_file() || !b.is_file() => false,
@@ -28,14 +28,14 @@ fn is_same(_: &fs::Metadata, _: &fs::Metadata) -> bool {
     false
 }
 
-/// The absolute path of what `path` names, or would name if it were made: links are followed, also
-/// those that lead to nothing.
+/// The absolute path of the file that `path` names, or would name if it existed. Links are followed, also
+/// dangling ones.
 pub(super) fn resolved(path: &Path) -> Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..MOST_LINKS {
         match fs::read_link(&path) {
             Ok(to) => path = folder_of(&path).join(to),
-            // It is no link.
+            // It is not a link.
             Err(_) => return placed(&path),
         }
     }

@@ -55,8 +55,9 @@ pub(super) fn run<'m>(
             "run the program itself, or a trace of our own format that was recorded with `warpwright trace --values`";
         return Err(no_values(&setup, path, remedy));
     }
-    let build = Build::new(&setup.gpu, &options, Source::AccelSim(TraceShared::new())).map_err(RunError::input)?;
-    let mut simulation = Simulation::new(&setup, build, Box::new(monitor)).map_err(RunError::input)?;
+    let source = Source::AccelSim(TraceShared::new());
+    let machine = Build::new(&setup, &options, source).and_then(Build::build).map_err(RunError::input)?;
+    let mut simulation = Simulation::new(machine, &setup, Box::new(monitor));
     simulation.expected = Some(expected);
     let at_once = if concurrent_streams { setup.gpu.launch.max_concurrent_kernels as usize } else { 1 };
     let outcome = run_all(&mut simulation, &files, at_once, remarks);

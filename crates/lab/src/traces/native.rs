@@ -10,7 +10,7 @@ use crate::error::RunError;
 use crate::monitor::Monitor;
 use crate::report::RegisterSource;
 use crate::setup::Setup;
-use crate::simulation::{Expected, Launched, Simulation, check_fit, check_launches};
+use crate::simulation::{Expected, Launched, MOST_PENDING, Simulation, check_fit, check_launches};
 use crate::source::Source;
 use gpu::StreamId;
 use std::path::Path;
@@ -35,8 +35,8 @@ pub(super) fn run<'m>(
         return Err(no_values(setup, path, "record it again with `warpwright trace --values`"));
     }
     let source = Source::Native(NativeShared::new(trace.clone()).map_err(input)?);
-    let build = Build::new(&setup.gpu, &options, source).map_err(RunError::input)?;
-    let mut simulation = Simulation::new(setup, build, Box::new(monitor)).map_err(RunError::input)?;
+    let machine = Build::new(setup, &options, source).and_then(Build::build).map_err(RunError::input)?;
+    let mut simulation = Simulation::new(machine, setup, Box::new(monitor));
     simulation.expected = Some(expected);
     let outcome = run_all(&mut simulation, &trace);
     Ok((simulation, outcome))
@@ -55,20 +55,20 @@ fn run_all(simulation: &mut Simulation<'_>, trace: &NativeTrace) -> Result<(), S
                     Timing::Sass => Form::Sass,
                 };
                 let (name, registers) = (plain(program.name.clone()), RegisterSource::Given);
-                simulation.make_room()?;
+                simulation.run_to(MOST_PENDING - 1)?;
                 let launched = Launched { name, registers, code, shape: launch.shape };
                 simulation.launch(program, StreamId(launch.stream), launched);
             }
             Action::Wait => {
-                simulation.run()?;
+                simulation.run_to(0)?;
             }
             Action::CopyToDevice { address, bytes } => {
-                simulation.run()?;
+                simulation.run_to(0)?;
                 simulation.copied_to_device(address, bytes);
             }
         }
     }
-    simulation.run()?;
+    simulation.run_to(0)?;
     Ok(())
 }
 

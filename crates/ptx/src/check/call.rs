@@ -1,4 +1,4 @@
-//! Arguments and results of calls against the parameters of the function or prototype.
+//! Checks arguments and results of calls against the parameters of the function or prototype.
 
 use super::declared::{Declared, Shape, What};
 use super::operand::agrees;
@@ -9,20 +9,20 @@ use crate::scope::Scopes;
 use crate::types::{StateSpace, Type};
 use kit::text::counted;
 
-/// What a function or prototype returns and takes.
+/// Results and parameters of a function or prototype.
 #[derive(Clone, Copy)]
 pub(super) struct Signature<'a> {
     pub returns: &'a [Variable],
     pub params: &'a [Variable],
 }
 
-/// The function's name or the prototype's label that a call names: `call (results), callee, (arguments),
+/// The name of the function, or the label of the prototype, in a call: `call (results), callee, (arguments),
 /// prototype`.
 pub(super) fn callees(i: &Instruction) -> impl Iterator<Item = Sym> {
     i.operands.iter().rev().filter_map(|o| if let OperandKind::Name(name) = o.kind { Some(name) } else { None })
 }
 
-/// What is wrong with the arguments and results of a call.
+/// The first error in the arguments and results of a call.
 pub(super) fn check(
     module: &Module,
     scopes: &Scopes<Declared>,
@@ -61,7 +61,7 @@ pub(super) fn check(
     None
 }
 
-/// Whether an operand can be passed as a parameter; else what it is and what it should be.
+/// Checks that an operand can be passed as a parameter. The error describes the operand and the parameter.
 fn fits(
     module: &Module,
     scopes: &Scopes<Declared>,

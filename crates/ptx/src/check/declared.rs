@@ -1,20 +1,20 @@
-//! What names are declared as.
+//! Declarations of names.
 
 use crate::ast::Variable;
 use crate::span::Span;
 use crate::types::{StateSpace, Type};
 use std::fmt;
 
-/// What a name was declared as, and where.
+/// The declaration of a name.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Declared {
     pub what: What,
     pub span: Span,
-    /// Of a variable.
+    /// Present for variables.
     pub shape: Option<Shape>,
 }
 
-/// What of a variable counts where it is an argument.
+/// The properties of a variable that matter when it is an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Shape {
     pub ty: Type,
@@ -45,7 +45,7 @@ impl fmt::Display for Shape {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum What {
-    /// A register of this type, or a vector of this many.
+    /// A register of this type, or a vector of this length.
     Register(Type, u8),
     Variable(StateSpace),
     Function,

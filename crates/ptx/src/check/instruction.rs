@@ -1,5 +1,5 @@
-//! Every instruction is one of the forms of the [table](crate::isa), with operands of that form,
-//! and the module's `.version` and `.target` have it.
+//! Checks that every instruction matches a form of the [table](crate::isa) and its operands, and that the
+//! module's `.version` and `.target` have it.
 
 use super::declared::Declared;
 use super::operand::{Operands, cut, shown};
@@ -10,8 +10,7 @@ use crate::names::Opcode;
 use crate::scope::Scopes;
 use kit::suggest;
 
-/// The opcodes of a module as forms: one look-up for each distinct opcode, not for each
-/// instruction.
+/// The opcodes of a module as forms: one look-up for each distinct opcode.
 pub(super) struct Instructions {
     readings: Vec<Result<Vec<Match>, Mismatch>>,
     target: String,
@@ -27,7 +26,7 @@ impl Instructions {
         Self { readings: module.opcodes.all().iter().map(read).collect(), target }
     }
 
-    /// What is wrong with an instruction; without a `hint` where nobody will see it.
+    /// The error of an instruction, if any; without a `hint` if the error will not be shown.
     pub fn check(&self, module: &Module, scopes: &Scopes<Declared>, i: &Instruction, hint: bool) -> Option<Diagnostic> {
         let opcode = module.opcode(i);
         let operands = Operands { module, scopes, opcode };
@@ -60,7 +59,7 @@ impl Instructions {
         }
         if let Some(until) = gone {
             let ((major, minor), target) = (until.version, until.target());
-            let message = format!("`{}` is gone from `.version {major}.{minor}` and {target} on", shown(opcode));
+            let message = format!("`{}` does not exist since `.version {major}.{minor}` and {target}", shown(opcode));
             return Some(Diagnostic::error(i.span, message).hint("use the form with `.sync`"));
         }
         match fitting {
@@ -114,7 +113,7 @@ fn wrong_opcode(module: &Module, opcode: &Opcode, i: &Instruction, why: &Mismatc
             (format!("`.{ty}` is not a type of `{text}`"), Some(format!("here it can be {}", list(types, "or"))))
         }
     };
-    // What is newer than the table may be right.
+    // Unknown instructions of a newer version may be correct.
     let mut diagnostic = match module.version > isa::NEWEST {
         true => Diagnostic::warning(i.span, message),
         false => Diagnostic::error(i.span, message),

@@ -1,6 +1,6 @@
 //! Checks that need no execution: names, duplicate declarations, instructions by the table of the ISA.
 //!
-//! All that is found is reported at once; nothing here changes the module.
+//! All errors are reported at once; the module is not changed.
 
 mod call;
 mod declared;
@@ -13,10 +13,10 @@ use crate::ast::Module;
 use crate::diag::Diagnostics;
 pub use special::is_special_register;
 
-/// Looks for names that are not declared or declared twice, and instructions that are none of the
-/// forms of the [table](crate::isa), that have other operands than their form, or that the module's
-/// `.version` or `.target` does not have. In modules of a newer version than the table's, unknown
-/// instructions and modifiers are only warned of.
+/// Finds names that are not declared or declared twice, and instructions that match no form of the
+/// [table](crate::isa), have other operands than their form, or are not in the module's `.version` or
+/// `.target`. In modules of a newer version than the table's, unknown instructions and modifiers are only
+/// warnings.
 ///
 /// ```
 /// let parsed = ptx::parse("k.ptx", b"\

@@ -1,5 +1,5 @@
-//! Every name is declared, once, where it is used; instructions are checked where their names are
-//! known.
+//! Checks that every name is declared once and visible where it is used. Instructions are checked at the same
+//! time, since they need the declarations.
 
 use super::call::{self, Signature};
 use super::declared::{Declared, Shape, What};
@@ -14,7 +14,7 @@ use crate::types::{Linkage, StateSpace};
 use kit::suggest;
 use std::collections::HashMap;
 
-/// What a name in some place would most likely be.
+/// The expected kind of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wanted {
     Register,
@@ -53,12 +53,12 @@ struct Checker<'a> {
     instructions: Instructions,
     diagnostics: &'a mut Diagnostics,
     scopes: Scopes<Declared>,
-    /// Of functions and, as they come, prototypes.
+    /// Of all functions, and of the prototypes seen so far.
     signatures: HashMap<Sym, Signature<'a>>,
 }
 
 impl<'a> Checker<'a> {
-    /// Declares all module-level names, then looks at the initialisers: they may refer forward.
+    /// Declares all module-level names, then checks the initialisers, which may refer forward.
     fn module_level(&mut self) {
         let module = self.module;
         // Prototypes and `.extern` declarations may be repeated, and followed by the definition.
@@ -186,7 +186,7 @@ impl<'a> Checker<'a> {
         if let Some(guard) = instruction.guard {
             self.name(guard.register, guard.span, Wanted::Register);
         }
-        // What the last operand of a branch, and the one that a call names, must be.
+        // The expected kinds of the last operand of a branch and of the callee.
         let opcode = self.module.opcode(instruction).name();
         let last = instruction.operands.len().saturating_sub(1);
         for (i, operand) in instruction.operands.iter().enumerate() {
@@ -208,7 +208,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// The function or prototype by which the arguments of a call are, if it is known.
+    /// The function or prototype that determines the arguments of a call, if it is known.
     fn callee(&self, call: &Instruction) -> Option<(Sym, Signature<'a>)> {
         let name = call::callees(call).find(|name| self.signatures.contains_key(name))?;
         let (declared, _) = self.scopes.lookup(&self.module.names, name)?;
@@ -242,7 +242,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Reports `name` if nothing here has it. `wanted` is what it would most likely be.
+    /// Reports `name` if it is not declared. `wanted` is its expected kind.
     fn name(&mut self, name: Sym, span: Span, wanted: Wanted) {
         let names = &self.module.names;
         let text = names.text(name);
@@ -263,7 +263,7 @@ impl<'a> Checker<'a> {
         };
         let mut diagnostic = Diagnostic::error(span, format!("{what} `{text}` is not declared"));
         if self.diagnostics.count(Severity::Error) >= Diagnostics::LIMIT {
-            // It will not be shown, so the search for a hint would be for nothing.
+            // The error will not be shown, so a hint is not searched for.
         } else if let Some(hint) = self.row_hint(text) {
             diagnostic = diagnostic.hint(hint);
         } else if let Some(near) = self.near(text) {
@@ -272,7 +272,7 @@ impl<'a> Checker<'a> {
         self.diagnostics.push(diagnostic);
     }
 
-    /// If `text` is beyond the end of a declared row of names: where that ends.
+    /// The last name of a declared row, if `text` is beyond it.
     fn row_hint(&self, text: &str) -> Option<String> {
         let names = &self.module.names;
         numbered_parts(text).find_map(|(prefix, _)| {

@@ -1,9 +1,8 @@
-//! Operands are of the kinds and types that a form has.
+//! Checks that operands have the kinds and types of a form.
 //!
-//! Types agree by the manual's rules: untyped bits with any register of the same width, integers
-//! with integers and bits, floating-point numbers with their own type and bits; packed types are in
-//! untyped registers. Loads, stores and conversions take wider registers, except of floating-point
-//! types.
+//! Types agree by the manual's rules: untyped bits with any register of the same width, integers with
+//! integers and bits, floating-point numbers with their own type and bits; packed types are in untyped
+//! registers. Loads, stores and conversions accept wider registers, except for floating-point types.
 
 use super::declared::{Declared, What};
 use super::special::{is_special_register, special_type};
@@ -14,14 +13,14 @@ use crate::names::{Opcode, Sym};
 use crate::scope::Scopes;
 use crate::types::{StateSpace, Type};
 
-/// What the operands of an instruction are looked up in.
+/// The declarations that operands refer to.
 pub(super) struct Operands<'a> {
     pub module: &'a Module,
     pub scopes: &'a Scopes<Declared>,
     pub opcode: &'a Opcode,
 }
 
-/// What a name in an operand is.
+/// The kind of a name in an operand.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Named {
     Register(Type, u8),
@@ -33,10 +32,10 @@ enum Named {
     Unknown,
 }
 
-/// Whether the operand fits, or what would.
+/// The error describes an operand that would fit.
 type Fit = Result<(), String>;
 
-/// Whether a register of type `register` can hold what an instruction takes as `ty`.
+/// Whether a register of type `register` can hold a value of type `ty`.
 pub(super) fn agrees(ty: Type, register: Type, wider: bool) -> bool {
     use Type::*;
     if ty == Pred || register == Pred {
@@ -79,7 +78,7 @@ impl Operands<'_> {
         if is_special_register(text) { Named::Special(special_type(text)) } else { Named::Unknown }
     }
 
-    /// What the name of a guard is if it is not a predicate.
+    /// A description of the guard if it is not a predicate.
     pub fn not_a_predicate(&self, name: Sym) -> Option<String> {
         match self.named(name) {
             Named::Register(Type::Pred, _) | Named::Special(_) | Named::Unknown => None,
@@ -93,7 +92,8 @@ impl Operands<'_> {
         (least..=most).contains(&count)
     }
 
-    /// Checks operands against a form that takes this number of them. An error has the operand's number.
+    /// Checks operands against a form that takes this number of them. An error contains the index of the
+    /// operand.
     pub fn check(&self, m: &Match, given: &[Operand]) -> Result<(), (usize, Diagnostic)> {
         let (least, _) = m.form.arity(|modifier| self.opcode.has(modifier));
         let mut extra = given.len().saturating_sub(least);
@@ -141,8 +141,8 @@ impl Operands<'_> {
             _ => self.describe(operand),
         };
         let mut diagnostic = Diagnostic::error(operand.span, format!("`{opcode}` takes {wanted} here, not {given}"));
-        // ptxas 11.8 and 12.9 take it, and do not agree on what it is: the elements of `mov.v2.u32 v, 5` become the
-        // 16-bit halves of the number.
+        // ptxas 11.8 and 12.9 accept it and do not agree on its meaning: the elements of `mov.v2.u32 v, 5`
+        // become the 16-bit halves of the number.
         if self.opcode.name() == "mov" && matches!(spec.kind, Kind::Vector { .. }) && !spec.written {
             return diagnostic.hint("write each element, as in `{5, 5}`");
         }
@@ -179,7 +179,7 @@ impl Operands<'_> {
         }
     }
 
-    /// Whether an operand is what a form takes; of a matrix, with the type and number of its registers.
+    /// Checks an operand against the form; for a matrix, against the type and number of its registers.
     fn fits(&self, m: &Match, spec: &Spec, operand: &Operand, fragment: Option<(Type, usize)>) -> Fit {
         if operand.kind == OperandKind::Sink && spec.sink {
             return Ok(());
@@ -229,13 +229,13 @@ impl Operands<'_> {
             }
             Kind::Symbol => expect(self.is_symbol(operand), "a variable or a function"),
             Kind::Special => self.special(operand, m),
-            // That it is a label is checked with the names.
+            // The check of names finds other kinds than labels.
             Kind::Label => expect(matches!(operand.kind, OperandKind::Name(_)), "a label"),
             Kind::Any | Kind::Rest => Ok(()),
         }
     }
 
-    /// A register of type `ty`, or a literal where `number` is set.
+    /// A register of type `ty`, or a literal if `number`.
     fn value(&self, operand: &Operand, ty: Type, number: bool, wider: bool) -> Fit {
         let fits = match &operand.kind {
             OperandKind::Name(name) => match self.named(*name) {
@@ -289,7 +289,7 @@ impl Operands<'_> {
         }
     }
 
-    /// A register of 32 bits, or a number for which `allowed` holds.
+    /// A register of 32 bits, or a number that satisfies `allowed`.
     fn limited(&self, operand: &Operand, wanted: &str, allowed: impl Fn(u64) -> bool) -> Fit {
         match &operand.kind {
             OperandKind::Immediate(value) if !value.int_bits().is_some_and(allowed) => Err(wanted.into()),
@@ -311,7 +311,7 @@ impl Operands<'_> {
         widths.all(|bits| Some(bits) == first)
     }
 
-    /// `{a, b}` whose registers have the bits of `ty` together.
+    /// `{a, b}`, whose registers together have the bits of `ty`.
     fn parts(&self, operand: &Operand, ty: Type, written: bool) -> Fit {
         let wanted = || Err(format!("parts that have {} bits together", ty.bits()));
         let count = match &operand.kind {
@@ -423,7 +423,7 @@ impl Operands<'_> {
         let Named::Special(register) = self.named(*name) else { return Err("a special register".into()) };
         match (register, ty) {
             (Some(Type::Pred), Some(ty)) if ty != Type::Pred => Err("a predicate".into()),
-            // The low half of a word is taken, too.
+            // The low half of a word is accepted, too.
             (Some(Type::U32), Some(ty)) if ty.bits() > 32 => {
                 Err(format!("{}; this one has 32 bits: it takes `.u32`", registers(ty, false)))
             }
@@ -459,7 +459,7 @@ impl Operands<'_> {
     }
 }
 
-/// An opcode in a message: of a very long one the start.
+/// An opcode for a message, shortened if it is very long.
 pub(super) fn shown(opcode: &Opcode) -> String {
     cut(opcode.text())
 }
@@ -485,7 +485,7 @@ fn describe(named: Named) -> String {
     }
 }
 
-/// The registers that can hold a value of type `ty`, in words.
+/// Description of the registers that can hold a value of type `ty`.
 fn registers(ty: Type, wider: bool) -> String {
     let all = [Type::B8, Type::B16, Type::B32, Type::B64, Type::B128];
     let bits = all.into_iter().find(|b| b.bits() == ty.bits() && *b != ty);

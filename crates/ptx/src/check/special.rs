@@ -58,12 +58,12 @@ pub(super) const SPECIAL: &[&str] = &[
     "%current_graph_exec",
 ];
 
-/// The type of a special register, if it is known and only one.
+/// The type of a special register, if it has exactly one.
 pub(super) fn special_type(name: &str) -> Option<Type> {
     match name {
         "%clock64" | "%globaltimer" | "%current_graph_exec" => Some(Type::U64),
         "%is_explicit_cluster" => Some(Type::Pred),
-        // 32 bits before PTX 3.0; both are taken.
+        // 32 bits before PTX 3.0; both are accepted.
         "%gridid" => None,
         _ if name.ends_with("_64") => Some(Type::U64),
         _ if is_special_register(name) => Some(Type::U32),

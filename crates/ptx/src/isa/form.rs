@@ -1,36 +1,35 @@
-//! One row of the table, read.
+//! Reading of one row of the table.
 
 use crate::types::Type;
 
 /// A form of an instruction.
 #[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct Form {
-    /// The chapter of the table.
+    /// Heading of the section in the table.
     pub section: &'static str,
     /// The operation, such as `add`.
     pub name: &'static str,
-    /// The row's text up to the first semicolon.
+    /// The text of the row up to the first semicolon.
     pub text: &'static str,
-    /// Modifiers.
     pub items: Vec<Item>,
-    /// Operands.
     pub operands: Vec<OperandShape>,
     /// The operands in the table's notation.
     pub takes: &'static str,
-    /// What all of it needs.
+    /// Minimum version and target of the form.
     pub needs: Needs,
-    /// The version and target from which, together, it is gone.
+    /// Version and target that, together, removed the form.
     pub until: Option<Needs>,
 }
 
 /// A modifier, or a choice between several.
 #[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct Item {
-    /// Whether it may be left out.
+    /// The modifier may be omitted.
     pub optional: bool,
-    /// Which of the instruction's types it is: 0 for `T`.
+    /// Index of the instruction's type that it sets: 0 for `T`.
     pub binds: Option<usize>,
-    /// What it may be.
     pub choices: Vec<Choice>,
 }
 
@@ -39,42 +38,42 @@ pub struct Item {
 pub struct Choice {
     /// The modifier without its dot.
     pub text: &'static str,
-    /// Its type, if it is one.
+    /// The type, if it is one.
     pub ty: Option<Type>,
-    /// What it needs beyond its form.
+    /// Minimum version and target in addition to the form's.
     pub needs: Needs,
 }
 
-/// Lowest ISA version and target.
+/// Minimum ISA version and target.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Needs {
     /// From `.version`.
     pub version: (u32, u32),
     /// From `.target`: 80 for `sm_80`.
     pub sm: u32,
-    /// Whether only the architecture's own target has it, such as `sm_90a`.
+    /// Only the architecture-specific target has it, such as `sm_90a`.
     pub own: bool,
 }
 
 impl Needs {
-    /// What both need.
+    /// The maximum of both.
     #[must_use]
     pub fn and(self, other: Needs) -> Needs {
         let version = self.version.max(other.version);
         Needs { version, sm: self.sm.max(other.sm), own: self.own || other.own }
     }
 
-    /// Whether a module for `target`, such as `sm_90a`, satisfies the need of a target.
+    /// Whether a module for `target`, such as `sm_90a`, satisfies the minimum target.
     pub fn met_by_target(self, target: &str) -> bool {
         let Some(text) = target.strip_prefix("sm_") else { return true };
         let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
         let Ok(sm) = digits.parse::<u32>() else { return true };
-        // What is an architecture's own of 90 is not in the next one.
+        // Features of `sm_90a` are not in later architectures.
         let own = !self.own || (digits.len() < text.len() && (sm == self.sm || self.sm >= 100));
         sm >= self.sm && own
     }
 
-    /// The ISA version that brought the target, for those that a module is likely to name.
+    /// The ISA version that introduced the target, for targets that modules are likely to name.
     pub fn target_version(self) -> (u32, u32) {
         match (self.sm, self.own) {
             (..=13, _) => (1, 0),
@@ -98,7 +97,7 @@ impl Needs {
         }
     }
 
-    /// The target as a module names it.
+    /// The target as written in a module.
     pub fn target(self) -> String {
         format!("sm_{}{}", self.sm, if self.own { "a" } else { "" })
     }
@@ -106,61 +105,57 @@ impl Needs {
 
 /// An operand of a form.
 #[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct OperandShape {
-    /// What it may be.
     pub kind: Kind,
-    /// Whether the instruction writes it.
+    /// The instruction writes it.
     pub written: bool,
-    /// Whether it may be the sink `_`.
+    /// It may be the sink `_`.
     pub sink: bool,
-    /// Whether it may be left out.
+    /// It may be omitted.
     pub optional: bool,
-    /// The modifier with which it is there, and only with it.
+    /// The operand is present if and only if this modifier is.
     pub with: Option<&'static str>,
 }
 
-/// What an operand may be.
+/// Kinds of operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
 pub enum Kind {
-    /// A register, or a number where `number` is set. Wider registers too where `wider` is set.
+    /// A register, or a number if `number`. Also wider registers if `wider`.
     Value {
-        /// Type of the value.
         ty: TypeOf,
-        /// Whether a literal will do.
+        /// A literal is accepted.
         number: bool,
-        /// Whether a wider register will do.
+        /// A wider register is accepted.
         wider: bool,
     },
-    /// `{a, b}` of as many values; 0: as the modifier says, and one value if there is none.
+    /// `{a, b}` of `count` values. 0: the number in the modifier, or one value without a modifier.
     Vector {
-        /// Number of elements.
         count: u8,
-        /// Type of each.
         ty: TypeOf,
-        /// Whether wider registers will do.
+        /// Wider registers are accepted.
         wider: bool,
     },
-    /// The parts of a value: `{%r1, %r2}` of 64 bits.
+    /// The parts of a value: `{%r1, %r2}` for one of 64 bits.
     Parts(TypeOf),
     /// A predicate.
     Predicate,
-    /// A register with a predicate that follows it, or may be left out.
+    /// A register and a predicate, which may be omitted unless `always`.
     WithPredicate {
-        /// Type of the register.
         ty: TypeOf,
-        /// Whether the predicate must be there.
+        /// The predicate may not be omitted.
         always: bool,
     },
-    /// A register, of which a byte or half may be selected, or a number where `number` is set.
+    /// A register, a selected byte or half of one, or a number if `number`.
     Selected {
-        /// Type of the register.
         ty: TypeOf,
-        /// Whether a literal will do.
+        /// A literal is accepted.
         number: bool,
     },
     /// A vector of any length.
     Registers,
-    /// Only the sink.
+    /// Only the sink `_`.
     Sink,
     /// One predicate or two.
     Predicates,
@@ -170,19 +165,15 @@ pub enum Kind {
     Brackets,
     /// An image and coordinates in brackets.
     Image,
-    /// The number of a barrier.
     Barrier,
     /// A number that is a multiple of this.
     Multiple(u8),
-    /// An integer.
     Integer,
-    /// A variable or function.
     Symbol,
     /// A special register.
     Special,
     /// A label.
     Label,
-    /// Anything.
     Any,
     /// Any number of anything.
     Rest,
@@ -191,16 +182,16 @@ pub enum Kind {
 /// The type of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TypeOf {
-    /// This one.
+    /// A fixed type.
     Is(Type),
-    /// The instruction's type of this number.
+    /// The instruction's type with this index.
     Bound(usize),
-    /// Twice as wide.
+    /// Twice the width of the instruction's type with this index.
     Double(usize),
 }
 
 impl TypeOf {
-    /// The type in an instruction of these types.
+    /// The type in an instruction with these types.
     pub fn of(self, types: &[Option<Type>; 4]) -> Option<Type> {
         match self {
             TypeOf::Is(ty) => Some(ty),
@@ -228,7 +219,7 @@ fn letter(text: &str) -> Option<usize> {
 }
 
 impl Form {
-    /// Reads a row. The error says what is not understood.
+    /// Reads a row. The error names the part that is not valid.
     pub(super) fn read(section: &'static str, row: &'static str) -> Result<Self, String> {
         let mut fields = row.split(';').map(str::trim);
         let text = fields.next().unwrap_or_default();
@@ -246,13 +237,14 @@ impl Form {
         Ok(Form { section, name, text, items, operands, takes, needs, until })
     }
 
-    /// What a load or store of `count` elements of `ty` needs beyond its modifiers.
+    /// Minimum version and target of a load or store of `count` elements of `ty`, in addition to the
+    /// modifiers'.
     pub(super) fn vector_needs(&self, count: u32, ty: Option<Type>) -> Needs {
         let wide = matches!(self.name, "ld" | "st") && ty.is_some_and(|ty| count * ty.bits() > 128);
         if wide { Needs { version: (8, 8), sm: 100, own: false } } else { Needs::default() }
     }
 
-    /// How many operands an opcode with these modifiers takes, at least and at most.
+    /// Minimum and maximum number of operands of an opcode with these modifiers.
     pub fn arity(&self, has: impl Fn(&str) -> bool) -> (usize, usize) {
         let (mut least, mut most) = (0, 0);
         for operand in &self.operands {
@@ -299,7 +291,7 @@ impl Item {
         Ok(Item { optional, binds, choices })
     }
 
-    /// Whether it matches any number of any modifiers.
+    /// Whether it matches any modifiers.
     pub fn is_open(&self) -> bool {
         self.choices.is_empty()
     }
@@ -321,7 +313,7 @@ impl Choice {
 }
 
 impl OperandShape {
-    /// Whether it is there in an opcode with these modifiers, if they decide it.
+    /// Whether the operand is present in an opcode with these modifiers, if they decide it.
     pub fn is_with(&self, has: impl Fn(&str) -> bool) -> bool {
         self.with.is_none_or(|with| with.split('/').any(has))
     }

@@ -1,4 +1,4 @@
-//! Which forms an opcode can be.
+//! Finds the forms that an opcode matches.
 
 use super::{Form, Item, Needs, forms_of};
 use crate::names::Opcode;
@@ -7,15 +7,13 @@ use crate::types::Type;
 /// An opcode read as one of its forms.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Match {
-    /// The form.
     pub form: &'static Form,
-    /// The instruction's types.
     pub types: [Option<Type>; 4],
-    /// What the form and the chosen modifiers need.
+    /// Minimum version and target of the form and the chosen modifiers.
     pub needs: Needs,
 }
 
-/// More modifiers than any form has, repeated ones included: bounds the time for an opcode.
+/// More modifiers than any form has, including repeated ones: bounds the time for an opcode.
 const MOST_MODIFIERS: usize = 32;
 
 /// The forms that have exactly the modifiers of `opcode`.
@@ -31,7 +29,7 @@ struct Attempt {
     form: &'static Form,
     types: [Option<Type>; 4],
     needs: Needs,
-    /// Modifiers, by number, that the form does not have.
+    /// Modifiers, by index, that the form does not have.
     left: Vec<usize>,
     /// Modifiers that the form needs and the opcode does not have.
     missing: Vec<&'static Item>,
@@ -44,7 +42,7 @@ impl Attempt {
         let (mut types, mut needs, mut missing) = ([None; 4], form.needs, Vec::new());
         for item in &form.items {
             let choice_of = |i: usize| item.choices.iter().find(|c| *c.text == *modifiers[i]);
-            // Types keep their order: only the first that is left can be this one.
+            // Types keep their order: only the first one left can match.
             let first_type = left.iter().position(|&i| Type::from_name(&modifiers[i]).is_some());
             let at = match first_type.filter(|_| item.is_type()) {
                 Some(at) if choice_of(left[at]).is_some() => Some(at),
@@ -63,7 +61,7 @@ impl Attempt {
             }
         }
         needs = needs.and(form.vector_needs(vector_length(|v| opcode.has(v)), types[0]));
-        // Some flags that are said twice are said.
+        // Some flags may be repeated.
         let twice = |m: &str| matches!(m, "cc" | "sync" | "approx" | "sat" | "uni" | "NaN");
         let flag = |item: &Item, m: &str| item.choices.len() == 1 && item.choices[0].text == m && twice(m);
         left.retain(|&i| !form.items.iter().any(|item| flag(item, &modifiers[i])));
@@ -79,21 +77,21 @@ impl Attempt {
     }
 }
 
-/// The number of elements that `.v2`, `.v4` or `.v8` says; 1 without it.
+/// The number of elements in `.v2`, `.v4` or `.v8`; 1 without these.
 pub(crate) fn vector_length(has: impl Fn(&str) -> bool) -> u32 {
     [("v2", 2), ("v4", 4), ("v8", 8)].into_iter().find(|(v, _)| has(v)).map_or(1, |(_, n)| n)
 }
 
-/// Why an opcode is none of the forms of its instruction.
+/// The reason why an opcode matches no form of its instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Mismatch {
     /// There is no such instruction.
     Unknown,
-    /// It has more modifiers than this.
+    /// It has more modifiers than this maximum.
     TooMany(usize),
     /// No form of the instruction has this modifier.
     NoModifier(String),
-    /// The modifier is not possible beside the others.
+    /// The modifier is not possible with the other ones.
     NotHere(String),
     /// One of these is needed.
     Missing(Vec<&'static str>),
@@ -101,7 +99,7 @@ pub(crate) enum Mismatch {
     NotType(String, Vec<&'static str>),
 }
 
-/// Says by the form that comes nearest why `opcode` is none.
+/// The reason why `opcode` matches no form, by the nearest form.
 pub(crate) fn mismatch(opcode: &Opcode) -> Mismatch {
     if opcode.modifiers().len() > MOST_MODIFIERS {
         return Mismatch::TooMany(MOST_MODIFIERS);
@@ -122,7 +120,7 @@ pub(crate) fn mismatch(opcode: &Opcode) -> Mismatch {
     match (nearest.left.first(), nearest.missing.first()) {
         (Some(&i), _) => Mismatch::NotHere(modifiers[i].to_string()),
         (None, Some(item)) => Mismatch::Missing(texts(item)),
-        // It matches a form, so that nobody asks.
+        // Not reached: it matches a form.
         (None, None) => Mismatch::Unknown,
     }
 }

@@ -1,29 +1,27 @@
-//! The instructions of PTX ISA 1.0 to 8.8 as data: one row of `table.txt` for each form of an
-//! instruction, with its modifiers, types, operands, and the ISA version and target it needs.
+//! The instructions of PTX ISA 1.0 to 8.8 as data: one row of `table.txt` for each form of an instruction,
+//! with its modifiers, types, operands, and the minimum ISA version and target.
 //!
-//! The checker ([`check`](crate::check)) reads instructions by these rows, the conformance tests
-//! generate their cases from them, and docs/ptx.md lists them. The table is read once, when it is
-//! first needed.
+//! The checker ([`check`](crate::check)) matches instructions with these rows, the conformance tests generate
+//! their cases from them, and docs/ptx.md lists them. The table is read at its first use.
 //!
 //! # Notation of a row
-//! `name modifiers ; operands ; version target`, with ` until version target` if from there on it is gone
+//! `name modifiers ; operands ; version target`, followed by ` until version target` if a later version
+//! removed it
 //!
-//! **Modifiers**: `.x` is needed, `.x?` may be there, `.x/y/z` is one of several, `.T=u32/s32` is
-//! the instruction's type `T` (further ones are `U`, `V`, `W`). A choice may need more than the
-//! row: `relu(7.0,80)`. `.*` is any modifiers: of such instructions only the name is checked.
-//! PTX compilers take modifiers in any order, so the order of a row is only
-//! the manual's way to write them; types keep their order.
+//! **Modifiers**: `.x` is required, `.x?` is optional, `.x/y/z` is one of several, `.T=u32/s32` is the
+//! instruction's type `T` (further ones are `U`, `V`, `W`). A choice may have a higher minimum than the row:
+//! `relu(7.0,80)`. `.*` is any modifiers: of such instructions only the name is checked. PTX compilers accept
+//! modifiers in any order; the order of a row is only the manual's. Types keep their order.
 //!
-//! **Operands**, sources unless a `=` says that they are written:
-//! `T` register or number of the instruction's type (`2T` of twice its width, `u32` of that type),
-//! `T!` register only, `T>` register of that width or wider, `{4}T` vector of four, `{v}T` as the
-//! modifier `.v2`, `.v4` or `.v8` says, `p` predicate, `T|p` register and maybe a predicate (`T|p!` always), `T.` register or a part of it,
-//! `{*}` any vector, `p|p` two
-//! predicates, `_` after it: may be the sink (`=_` always is), `[g]` address (`g` global, `s` shared, `l` local,
-//! `c` constant, `p` parameter, `m` whatever the modifiers say), `[*]` anything in brackets, `[t]` an image and coordinates,
-//! `bar` a barrier's number, `16n` a multiple of 16, `imm` integer, `sym` variable or function, `sreg` special register, `label`, `*` anything,
-//! `...` any number of anything. `?` after it: may be left out; `@mod`: there if and only if the
-//! modifier is.
+//! **Operands** are sources unless `=` precedes them: `T` register or number of the instruction's type (`2T`
+//! of twice its width, `u32` of that type), `T!` register only, `T>` register of that width or wider, `{4}T`
+//! vector of four, `{v}T` vector of the length in the modifier `.v2`, `.v4` or `.v8`, `p` predicate, `T|p`
+//! register and optional predicate (`T|p!` required), `T.` register or a part of it, `{*}` any vector, `p|p`
+//! two predicates, `[g]` address (`g` global, `s` shared, `l` local, `c` constant, `p` parameter, `m`
+//! according to the modifiers), `[*]` anything in brackets, `[t]` an image and coordinates, `bar` a barrier's
+//! number, `16n` a multiple of 16, `imm` integer, `sym` variable or function, `sreg` special register,
+//! `label`, `*` anything, `...` any number of anything. A suffix `_` allows the sink (`=_` is always the
+//! sink), `?` makes the operand optional, `@mod` makes it present if and only if the modifier is.
 
 mod form;
 mod matching;
@@ -39,8 +37,7 @@ use std::sync::LazyLock;
 /// The rows as text.
 const TABLE: &str = include_str!("table.txt");
 
-/// The newest ISA version that the table knows. What a module of a newer version holds beyond the
-/// table may be right.
+/// The newest ISA version in the table. In modules of a newer version unknown instructions may be correct.
 pub const NEWEST: (u32, u32) = (8, 8);
 
 /// All forms, in the order of the table.

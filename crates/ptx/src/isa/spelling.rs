@@ -1,24 +1,23 @@
-//! Forms written out: opcodes with their choices made, and operands that fit them. The conformance
-//! tests and the list of what can be executed are made of these.
+//! Opcodes and operands generated from forms, for the conformance tests and the list of what can be executed.
 
 use super::{Form, Item, Kind, Needs, OperandShape, TypeOf, vector_length};
 use crate::types::Type;
 
-/// An instruction written out.
+/// A generated instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spelling {
     /// The opcode with its modifiers.
     pub opcode: String,
-    /// The operands; `None` where a form leaves them open.
+    /// The operands; `None` where the form does not determine them.
     pub operands: Option<Vec<String>>,
-    /// What it needs.
+    /// Minimum version and target.
     pub needs: Needs,
-    /// Of each modifier of the form, the number of the choice; `None` where it is left out.
+    /// Index of the choice of each modifier of the form; `None` where it is omitted.
     pub choices: Vec<Option<usize>>,
 }
 
-/// What the operands of [`Spelling`]s refer to: module-level items, and declarations in a body. A
-/// parameter `pv` is a kernel's.
+/// Declarations for the operands of [`Spelling`]s: at module level, and in a body. The parameter `pv` is
+/// declared by the kernel.
 pub const DECLARATIONS: (&str, &str) = (
     ".global .align 16 .b32 gv[64];\n.const .align 16 .b32 cv[64];\n.shared .align 16 .b32 sv[64];\n\
      .func fv() { ret; }\n",
@@ -28,19 +27,19 @@ pub const DECLARATIONS: (&str, &str) = (
      .reg .f64 %f64_<36>;\n",
 );
 
-/// The most spellings of a form that has many modifiers.
+/// Maximum number of spellings of a form with many modifiers.
 const MOST: usize = 400;
 
 impl Form {
-    /// The form written out: in all its ways if there are not too many, else so that each choice
-    /// and each pair of types occurs.
+    /// Spellings of the form: all of them if they are few, otherwise enough that each choice and each pair of
+    /// types occurs.
     pub fn spellings(&self) -> Vec<Spelling> {
         let counts: Vec<usize> = self.items.iter().map(Item::ways).collect();
         let all = counts.iter().try_fold(1_usize, |n, &c| n.checked_mul(c).filter(|&n| n <= MOST));
         let picks = match all {
             Some(_) => product(&counts, |_| true),
             None => {
-                // All types with the first of everything else, then each other choice.
+                // All types with the first choice of other modifiers, then each other choice.
                 let mut picks = product(&counts, |i| self.items[i].is_type());
                 for (i, &count) in counts.iter().enumerate().filter(|(i, _)| !self.items[*i].is_type()) {
                     picks.extend((1..count).map(|pick| {
@@ -95,7 +94,7 @@ impl Form {
 }
 
 impl Item {
-    /// In how many ways it can be written.
+    /// Number of spellings of the modifier.
     fn ways(&self) -> usize {
         self.choices.len() + usize::from(self.optional)
     }
@@ -204,8 +203,8 @@ fn integer(name: &str, has: &dyn Fn(&str) -> bool) -> &'static str {
     }
 }
 
-/// Operands of textures and surfaces: a handle, coordinates of the geometry's shape, and what the
-/// kind of access adds.
+/// Operands of textures and surfaces: a handle, coordinates for the geometry, and further ones for the kind
+/// of access.
 fn image(name: &str, opcode: &str) -> Option<Vec<String>> {
     let modifiers: Vec<&str> = opcode.split('.').collect();
     let has = |modifier: &str| modifiers.contains(&modifier);
@@ -248,7 +247,7 @@ fn image(name: &str, opcode: &str) -> Option<Vec<String>> {
     Some(operands)
 }
 
-/// Number of registers of a thread's part of a matrix, and their type.
+/// Number and type of the registers of a thread's part of a matrix.
 fn fragment(part: char, shape: &str, ty: &str) -> (Type, usize) {
     let ab = |square, a_is_small, large| match (shape, part) {
         ("m8n32k16", 'a') | ("m32n8k16", 'b') => a_is_small,
@@ -270,7 +269,7 @@ fn fragment(part: char, shape: &str, ty: &str) -> (Type, usize) {
     }
 }
 
-/// The matrices among the operands of a `wmma` with these modifiers: type and number of the registers of each.
+/// The matrices among the operands of a `wmma` with these modifiers: type and number of registers of each.
 pub(crate) fn wmma_fragments(modifiers: &[impl AsRef<str>]) -> Option<Vec<Option<(Type, usize)>>> {
     let modifiers: Vec<&str> = modifiers.iter().map(AsRef::as_ref).collect();
     let shape = modifiers.iter().find(|m| m.starts_with('m') && m.contains('k'))?;
@@ -287,7 +286,7 @@ pub(crate) fn wmma_fragments(modifiers: &[impl AsRef<str>]) -> Option<Vec<Option
 
 fn wmma(opcode: &str) -> Option<Vec<String>> {
     let modifiers: Vec<&str> = opcode.split('.').skip(1).collect();
-    // The stride is the last.
+    // The stride comes last.
     let mut others = vec!["%u32_1".to_owned(), address(b'm', opcode)];
     let mut write = |f: Option<(Type, usize)>| match f {
         Some((ty, count)) => Some(vector(ty, count)),

@@ -13,7 +13,7 @@ const DIRECTIVES: &[&str] =
     &["reg", "local", "shared", "param", "const", "global", "loc", "pragma", "extern", "section"];
 
 impl Parser<'_> {
-    /// `{ … }`, whose `{` comes next. Reports its own errors. `whole_body` is false within another.
+    /// `{ … }`; its `{` comes next. Reports its own errors. `whole_body` is false in a nested scope.
     pub(super) fn block(&mut self, whole_body: bool) -> Block {
         let open = self.bump();
         let mut statements = Vec::new();
@@ -42,7 +42,7 @@ impl Parser<'_> {
         super::starts_item(self.dot_word()) && !self.at_dot("section")
     }
 
-    /// Says once, for the body and not for each scope in it, that a `}` is missing.
+    /// Reports a missing `}` once for the body, not for each scope in it.
     fn unclosed(&mut self, open: Token, whole_body: bool, hint: &str) {
         if whole_body {
             self.report(Diagnostic::error(open.span(), "this `{` is never closed").hint(hint));
@@ -96,7 +96,7 @@ impl Parser<'_> {
         self.instruction(None, opcode, token.start, statements)
     }
 
-    /// What follows `name:`: a list of targets, a prototype, or nothing of its own.
+    /// What follows `name:`: a list of targets, a prototype, or nothing that belongs to it.
     fn labelled(&mut self, label: Sym, token: Token, statements: &mut Vec<Statement>) -> Parse<()> {
         let start = token.start;
         if self.at_dot("branchtargets") {
@@ -160,7 +160,7 @@ impl Parser<'_> {
         }
     }
 
-    /// A directive that is not known: a note, unless it is a known one misspelt.
+    /// An unknown directive: a note, or an error if it is a misspelt known one.
     fn unknown_in_body(&mut self, word: &str) -> Parse<()> {
         if let Some(near) = suggest::nearest(word, DIRECTIVES.iter().copied()) {
             let message = format!("unknown directive `.{word}`");
@@ -187,8 +187,8 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// The place of inlining, and the token that names its function: it becomes a name only with
-    /// the first instruction that the place holds for.
+    /// The place of inlining, and the token that names its function. It becomes a name only with the first
+    /// instruction to which the place applies.
     fn inlined(&mut self) -> Parse<(Inlined, Token)> {
         self.keyword("function_name")?;
         let name = self.expect(Tok::Ident, "a label of the debug section")?;
@@ -209,7 +209,7 @@ impl Parser<'_> {
         Err(self.expected(&format!("`{word}`")))
     }
 
-    /// A number that is no expression: several of them follow one another.
+    /// A number that is not an expression: several of them follow one another.
     fn plain_u32(&mut self, what: &str) -> Parse<u32> {
         let token = self.expect(Tok::Number, what)?;
         let value = self.literal(token)?;
@@ -289,7 +289,7 @@ impl Parser<'_> {
     }
 }
 
-/// An opcode's text without the blanks and comments between its parts.
+/// The text of an opcode without blanks and comments.
 fn without_blanks(text: &str) -> String {
     let mut lexer = crate::lexer::Lexer::new(text);
     let mut joined = String::with_capacity(text.len());

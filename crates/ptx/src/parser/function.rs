@@ -8,12 +8,12 @@ use crate::names::Sym;
 use crate::types::Linkage;
 use kit::suggest;
 
-/// Kernels, functions and prototypes of a module.
+/// Maximum number of kernels, functions and prototypes of a module.
 const MAX_FUNCTIONS: u32 = 1 << 16;
 const FIRST_TOO_MANY: u32 = MAX_FUNCTIONS + 1;
 
 impl Parser<'_> {
-    /// From `.entry` or `.func` on.
+    /// A function, after `.entry` or `.func`.
     pub(super) fn function(&mut self, kind: FunctionKind, linkage: Option<Linkage>, start: u32) -> Parse<()> {
         self.bump();
         let mut directives = self.function_directives()?;
@@ -58,7 +58,7 @@ impl Parser<'_> {
         Err(self.report(diagnostic))
     }
 
-    /// `(…)` if it follows. A lone `_` is an empty list.
+    /// `(…)`, if it follows. A single `_` is an empty list.
     fn parameters(&mut self) -> Parse<Vec<Variable>> {
         if !self.eat(Tok::LParen) {
             return Ok(Vec::new());

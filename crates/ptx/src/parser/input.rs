@@ -5,27 +5,27 @@ use crate::ast::Module;
 use crate::diag::{Diagnostic, Diagnostics, Severity};
 use crate::span::{SourceText, Span};
 
-/// Largest text that is parsed: offsets are kept in 32 bits.
+/// Maximum size of a text in bytes: offsets have 32 bits.
 pub const MAX_BYTES: usize = 256 << 20;
 
-/// What parsing gives, whatever the input.
+/// The result of parsing, whatever the input is.
 #[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct Parsed {
-    /// The text, for places and messages.
+    /// The text, for positions and messages.
     pub source: SourceText,
-    /// What could be understood. Complete if there are no errors.
+    /// The parts that could be parsed. Complete if there are no errors.
     pub module: Module,
-    /// What is wrong.
     pub diagnostics: Diagnostics,
 }
 
 impl Parsed {
-    /// Whether there are errors: the module is then not fit to be run.
+    /// Whether there are errors: the module must not be run then.
     pub fn has_errors(&self) -> bool {
         self.diagnostics.has_errors()
     }
 
-    /// The diagnostics of `least` severity or worse as text.
+    /// Formats the diagnostics of `least` severity or worse.
     pub fn render(&self, least: Severity) -> String {
         self.diagnostics.render(&self.source, least)
     }
@@ -33,14 +33,14 @@ impl Parsed {
     /// The module.
     ///
     /// # Errors
-    /// All errors as text if there are any.
+    /// All errors, formatted, if there are any.
     pub fn into_result(self) -> Result<Module, String> {
         if self.has_errors() { Err(self.render(Severity::Error)) } else { Ok(self.module) }
     }
 }
 
-/// Parses a PTX module. Always returns: errors are in [`Parsed::diagnostics`], and what stands
-/// between them is in [`Parsed::module`].
+/// Parses a PTX module. Always returns: errors are in [`Parsed::diagnostics`], and everything that could be
+/// parsed is in [`Parsed::module`].
 ///
 /// ```
 /// let parsed = ptx::parse("k.ptx", b".version 7.0\n.target sm_75\n.entry k() { ret }\n");
@@ -71,8 +71,8 @@ pub fn parse(file_name: &str, text: impl AsRef<[u8]>) -> Parsed {
     Parsed { source, module, diagnostics }
 }
 
-/// The text of `bytes`: without the NULs that NVRTC ends it with and without a byte order mark.
-/// Bytes that are not UTF-8 are replaced and reported: PTX is ASCII except in comments and paths.
+/// The text of `bytes`, without the NULs that NVRTC appends and without a byte order mark. Bytes that are not
+/// UTF-8 are replaced and reported: PTX is ASCII except in comments and paths.
 fn decode(bytes: &[u8], diagnostics: &mut Diagnostics) -> String {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let length = bytes.iter().rposition(|&b| b != 0).map_or(0, |last| last + 1);
@@ -91,7 +91,7 @@ fn decode(bytes: &[u8], diagnostics: &mut Diagnostics) -> String {
     }
 }
 
-/// Why `bytes` is no text at all.
+/// The reason why `bytes` are not text.
 fn not_text(bytes: &[u8]) -> Option<Diagnostic> {
     let error = |message: String, hint: &str| Some(Diagnostic::error(Span::default(), message).hint(hint));
     let extract = "extract the PTX with `cuobjdump -ptx`, or compile with `nvcc -ptx`";

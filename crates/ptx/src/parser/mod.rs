@@ -22,17 +22,17 @@ use crate::names::Sym;
 use crate::span::Span;
 pub use input::{MAX_BYTES, Parsed, parse};
 
-/// How deep scopes, vectors, initialisers and constant expressions may nest.
+/// Maximum nesting of scopes, vectors, initialisers and constant expressions.
 const MAX_DEPTH: u32 = 100;
 
-/// An error has been reported and the rest of the construct is to be given up.
+/// An error has been reported; the rest of the construct must be skipped.
 #[derive(Clone, Copy, Debug)]
 struct Failed;
 
 type Parse<T> = Result<T, Failed>;
 
-/// Directives of the top level that cannot be in a body at the start of a line: where one of
-/// them is found there, the body's `}` is missing.
+/// Directives of the top level that cannot start a line in a body: if one of them does, the `}` of the body
+/// is missing.
 fn starts_item(word: &str) -> bool {
     matches!(word, "entry" | "func" | "visible" | "weak" | "version" | "target" | "address_size" | "alias" | "section")
 }
@@ -40,22 +40,22 @@ fn starts_item(word: &str) -> bool {
 /// The state of parsing one text.
 struct Parser<'a> {
     lexer: Lexer<'a>,
-    /// The token to be looked at next.
+    /// The next token.
     tok: Token,
-    /// Where the last token taken ended.
+    /// End of the last token that was taken.
     last_end: u32,
     module: Module,
     depth: u32,
-    /// Functions so far.
+    /// Number of functions so far.
     functions: u32,
-    /// The `.loc` that holds here, in the table already or yet to be put there.
+    /// The `.loc` that applies here; it may not be in the table yet.
     loc: PendingLoc,
 }
 
-/// A `.loc` enters the module's table with the first instruction that it holds for.
+/// A `.loc` enters the module's table with the first instruction to which it applies.
 enum PendingLoc {
     None,
-    /// With the name of the function it was inlined from.
+    /// With the name of the inlined function.
     New(Loc, Option<Token>),
     Stored(LocId),
 }
@@ -109,7 +109,7 @@ impl<'a> Parser<'a> {
         &self.lexer.text[token.start as usize..token.end as usize]
     }
 
-    /// What follows the dot of the next token, which is a [`Tok::Dot`].
+    /// The word after the dot of the next token, which is a [`Tok::Dot`].
     fn dot_word(&self) -> &'a str {
         &self.lexer.text[self.tok.start as usize + 1..self.tok.end as usize]
     }
@@ -128,7 +128,7 @@ impl<'a> Parser<'a> {
         self.report(Diagnostic::error(span, message))
     }
 
-    /// The next token as messages name it.
+    /// The next token, for messages.
     fn found(&self) -> String {
         match self.tok.kind {
             Tok::End => "the end of the file".to_owned(),
@@ -141,18 +141,18 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Reports that something else than the next token is needed here.
+    /// Reports that the next token is not the expected one.
     fn expected(&mut self, what: &str) -> Failed {
         let message = format!("expected {what}, found {}", self.found());
         self.error(self.tok.span(), message)
     }
 
-    /// Takes the token, which must be `kind`, shown as `what`.
+    /// Takes the token, which must be `kind`; messages call it `what`.
     fn expect(&mut self, kind: Tok, what: &str) -> Parse<Token> {
         if self.at(kind) { Ok(self.bump()) } else { Err(self.expected(what)) }
     }
 
-    /// Takes a name, shown as `what`.
+    /// Takes a name; messages call it `what`.
     fn name(&mut self, what: &str) -> Parse<(Sym, Span)> {
         let token = self.expect(Tok::Ident, what)?;
         Ok((self.intern(token), token.span()))
@@ -163,8 +163,8 @@ impl<'a> Parser<'a> {
         self.module.names.intern(text)
     }
 
-    /// Takes the `;` that ends a statement. If it is missing at a line's end, says so there; the
-    /// next line is then a statement of its own.
+    /// Takes the `;` that ends a statement. If it is missing at the end of a line, reports that; the next
+    /// line is then a statement of its own.
     fn end_statement(&mut self, of: &str) -> Parse<()> {
         if self.eat(Tok::Semi) {
             return Ok(());
@@ -178,8 +178,8 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// Passes over the rest of a broken statement: up to and with its `;`, or up to a `}` that it
-    /// did not open, or up to a line that starts with a statement.
+    /// Skips the rest of a broken statement: through its `;`, or up to a `}` that it did not open, or up to a
+    /// line that starts with a statement.
     fn recover(&mut self) {
         let mut open = 0_u32;
         loop {
@@ -213,7 +213,7 @@ impl<'a> Parser<'a> {
             }
     }
 
-    /// Passes over a `{…}` whose `{` comes next. Whether it was closed.
+    /// Skips a `{…}` whose `{` comes next. Returns whether it was closed.
     fn skip_braces(&mut self) -> bool {
         let mut open = 0_u32;
         loop {
@@ -221,7 +221,7 @@ impl<'a> Parser<'a> {
                 Tok::End => return false,
                 Tok::LBrace => open += 1,
                 Tok::RBrace => open -= 1,
-                // A body whose `}` is missing must not take the rest of the file with it.
+                // A body without its `}` must not hide the rest of the file.
                 Tok::Dot if self.tok.starts_line && starts_item(self.dot_word()) => return false,
                 _ => {}
             }
@@ -232,7 +232,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Parses something that may contain its like, unless it nests too deep.
+    /// Parses something that may be nested in itself, unless it is nested too deep.
     fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Parse<T>) -> Parse<T> {
         if self.depth >= MAX_DEPTH {
             return Err(self.error(self.tok.span(), format!("nested more than {MAX_DEPTH} deep")));
@@ -243,8 +243,8 @@ impl<'a> Parser<'a> {
         result
     }
 
-    /// A list in which `item`s are separated by commas, up to and with `close`, shown as `what`.
-    /// The opening token has been taken.
+    /// A list of `item`s separated by commas, through `close`; messages call that `what`. The opening token
+    /// has been taken.
     fn separated<T>(&mut self, close: Tok, what: &str, mut item: impl FnMut(&mut Self) -> Parse<T>) -> Parse<Vec<T>> {
         let mut items = Vec::new();
         if self.eat(close) {

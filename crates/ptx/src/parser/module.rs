@@ -28,7 +28,7 @@ const DIRECTIVES: &[&str] = &[
     "tex",
 ];
 
-/// PTX ISA versions that this parser was written for.
+/// Major PTX ISA versions that this parser supports.
 const KNOWN_MAJOR: std::ops::RangeInclusive<u32> = 1..=8;
 
 impl Parser<'_> {
@@ -55,8 +55,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Passes over what is left of a broken item: to its `;`, or with its body, or up to what
-    /// starts an item.
+    /// Skips the rest of a broken item: through its `;`, or through its body, or up to the start of an item.
     fn recover_item(&mut self) {
         loop {
             match self.tok.kind {
@@ -77,7 +76,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Checks that the text can be PTX at all, to say something better than a syntax error.
+    /// Checks that the text can be PTX, for a better message than a syntax error.
     fn header(&mut self) {
         if self.at(Tok::Dot) || self.at(Tok::End) || self.lexer.diagnostics.has_errors() {
             return;
@@ -236,7 +235,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// `.section name { … }`: debug information, passed over.
+    /// `.section name { … }`: debug information, which is skipped.
     pub(super) fn section(&mut self) -> Parse<()> {
         let start = self.bump().start;
         let name = self.tok;
@@ -279,8 +278,8 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Passes over a directive that is not known: to its `;` or `}`, or to the next line that
-    /// starts with a directive.
+    /// Skips an unknown directive: through its `;` or `}`, or up to the next line that starts with a
+    /// directive.
     pub(super) fn unknown_directive(&mut self) -> Parse<()> {
         let token = self.bump();
         let text = self.text(token);
@@ -320,7 +319,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// A string's content, without quotes, escapes as written.
+    /// The contents of a string, without quotes, with escapes as written.
     pub(super) fn string(&mut self, what: &str) -> Parse<Box<str>> {
         let token = self.expect(Tok::Text, what)?;
         let text = self.text(token);
@@ -345,7 +344,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The same within 32 bits.
+    /// The same with a maximum of 32 bits.
     pub(super) fn unsigned_u32(&mut self, what: &str) -> Parse<u32> {
         let start = self.tok.start;
         let value = self.unsigned(what)?;

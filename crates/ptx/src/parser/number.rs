@@ -6,7 +6,7 @@ use crate::diag::Diagnostic;
 use crate::lexer::{Tok, Token};
 use Immediate::{F32, F64, Signed, Unsigned};
 
-/// Reads a number literal. The error says what is wrong with it.
+/// Converts a number literal. The error describes the problem.
 pub(super) fn read_number(text: &str) -> Result<Immediate, &'static str> {
     let bytes = text.as_bytes();
     match (bytes.first(), bytes.get(1)) {
@@ -24,7 +24,7 @@ pub(super) fn read_number(text: &str) -> Result<Immediate, &'static str> {
     }
 }
 
-/// `1e5`, as some compilers write floating-point numbers.
+/// `1e5`, a notation of floating-point numbers by some compilers.
 fn is_exponent_form(text: &str) -> bool {
     !text.starts_with('0') && text.contains(['e', 'E'])
 }
@@ -57,7 +57,7 @@ fn read_integer(text: &str) -> Result<Immediate, &'static str> {
     })
 }
 
-/// Binary operators by how tightly they bind.
+/// Precedence of binary operators.
 const fn binding(kind: Tok) -> Option<u8> {
     Some(match kind {
         Tok::PipePipe => 1,
@@ -117,7 +117,7 @@ impl Parser<'_> {
         self.constant_from(left, start)
     }
 
-    /// The rest of a constant expression whose first operand, taken already, is `left`.
+    /// The rest of a constant expression after its first operand `left`.
     pub(super) fn constant_from(&mut self, left: Immediate, start: u32) -> Parse<Immediate> {
         let condition = self.binary_from(left, start, 1)?;
         self.conditional(condition)
@@ -134,7 +134,7 @@ impl Parser<'_> {
         Ok(if truth(condition) { then } else { otherwise })
     }
 
-    /// A sum or product within an address: `4`, `4*8`. Operators bound at least as tightly as `*`.
+    /// A sum or product within an address: `4`, `4*8`. Operators have at least the precedence of `*`.
     pub(super) fn address_term(&mut self) -> Parse<Immediate> {
         self.binary(10)
     }
@@ -184,7 +184,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The operand of a unary operator at `start`, which has been taken, and its result.
+    /// The operand of a unary operator at `start`, which has been taken, and the result.
     fn unary_after(&mut self, operator: Tok, start: u32) -> Parse<Immediate> {
         let value = self.nested(Self::unary)?;
         match apply_unary(operator, value) {

@@ -24,70 +24,66 @@ use std::sync::LazyLock;
 /// Bytes of an instruction.
 pub const INSTRUCTION_BYTES: u64 = 16;
 
-/// Why a word is no instruction.
+/// The reason why a word is not an instruction.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "the names say it")]
 pub enum DecodeError {
-    /// No row of the table describes it.
+    /// No row of the table matches the word.
     #[error("opcode {code:#05x} is not known on sm_{sm}{} ({word:#034x})", others(known))]
     UnknownOpcode {
         /// Bits 0 to 11.
         code: u16,
-        /// The word.
         word: u128,
-        /// Architecture.
         sm: u8,
-        /// What the opcode is on other architectures: the operation, and the first and last of them.
+        /// The operation that has the opcode on other architectures, and the first and last of these.
         known: Option<(SassOp, (u8, u8))>,
     },
-    /// A modifier has a value without meaning.
+    /// A modifier has a reserved value.
     #[error("{op}: field \"{field}\" has the reserved value {value} ({word:#034x})")]
     Reserved {
-        /// The operation.
         op: SassOp,
         /// Name of the modifier.
         field: &'static str,
-        /// Its value.
         value: u64,
-        /// The word.
         word: u128,
     },
 }
 
-/// Names the instruction of other architectures that has an opcode.
+/// Names the instruction that has the opcode on other architectures.
 fn others(known: &Option<(SassOp, (u8, u8))>) -> String {
     known.map_or(String::new(), |(op, (first, last))| format!(", on sm_{first} to sm_{last} it is a form of {op}"))
 }
 
-/// The bits of an instruction's word by which the compiler schedules it.
+/// The control bits of a word, with which the compiler schedules it.
 pub fn control_bits(word: u128) -> ControlBits {
     ControlBits::of((word >> 105) as u32 & ((1 << ControlBits::BITS) - 1))
 }
 
 /// The predicate that enables an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct Guard {
-    /// Number; 7 is always true.
+    /// Index of the predicate; 7 is always true.
     pub index: u8,
-    /// In the uniform predicate file.
+    /// It is a uniform predicate.
     pub uniform: bool,
-    /// Negated.
     pub not: bool,
 }
 
 /// A decoded instruction: a word and its row.
 #[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct SassInst {
-    /// The row that describes it.
     pub row: &'static Row,
-    /// The word, without bits that the architecture ignores.
+    /// The word, with bits that the architecture ignores set to 0.
     pub word: u128,
-    /// Byte address in its function.
+    /// Byte address in the function.
     pub address: u64,
-    /// Architecture, such as 75.
+    /// Architecture, such as 75 for sm_75.
     pub sm: u8,
 }
 
-/// Rows by their bits 0 to 11.
+/// Rows by bits 0 to 11 of their words.
 static INDEX: LazyLock<Vec<Vec<&'static Row>>> = LazyLock::new(|| {
     let mut index = vec![Vec::new(); 1 << 12];
     for row in table::rows() {
@@ -98,7 +94,7 @@ static INDEX: LazyLock<Vec<Vec<&'static Row>>> = LazyLock::new(|| {
     index
 });
 
-/// Decodes a word that stands at a byte address of its function.
+/// Decodes the word at a byte address of its function.
 pub fn decode(word: u128, address: u64, sm: u8) -> Result<SassInst, DecodeError> {
     // Volta has no uniform registers and ignores the bit that selects them.
     let word = if sm < 75 { word & !(1 << 91) } else { word };
@@ -119,7 +115,7 @@ pub fn decode(word: u128, address: u64, sm: u8) -> Result<SassInst, DecodeError>
     Ok(inst)
 }
 
-/// Decodes the code of a function; each word stands for itself.
+/// Decodes the code of a function; each word is decoded independently.
 pub fn decode_function(code: &[u8], sm: u8) -> impl Iterator<Item = Result<SassInst, DecodeError>> + '_ {
     code.chunks_exact(INSTRUCTION_BYTES as usize).enumerate().map(move |(at, word)| {
         let word = u128::from_le_bytes(word.try_into().expect("the chunk has 16 bytes"));
@@ -128,12 +124,12 @@ pub fn decode_function(code: &[u8], sm: u8) -> impl Iterator<Item = Result<SassI
 }
 
 impl SassInst {
-    /// The bits by which the compiler schedules it.
+    /// The bits with which the compiler schedules it.
     pub fn control_bits(&self) -> ControlBits {
         control_bits(self.word)
     }
 
-    /// Bits 9 to 11: where the sources are.
+    /// Bits 9 to 11: positions of the sources.
     pub fn form(&self) -> u8 {
         bits(9, 3).get(self.word) as u8
     }
@@ -157,7 +153,8 @@ impl SassInst {
         self.word >> bit & 1 == 1
     }
 
-    /// The operand cache does not outlive a switch to another warp, which a yield asks for.
+    /// Whether the operand cache keeps the source: its contents are lost on a switch to another warp, which a
+    /// yield requests.
     fn reuses(&self, bit: u8) -> bool {
         self.bit(bit) && !self.control_bits().yields
     }
@@ -166,7 +163,7 @@ impl SassInst {
         bits(lo, len).get(self.word)
     }
 
-    /// All operands in the row's order, those included that the text leaves out.
+    /// All operands in the order of the row, including those that the text omits.
     pub fn operands(&self) -> impl Iterator<Item = SassOperand> + '_ {
         self.row.slots.iter().map(|slot| self.operand(slot.what))
     }
@@ -280,7 +277,7 @@ impl SassInst {
         }
     }
 
-    /// Distances count words of four bytes from the next instruction on.
+    /// Distances are words of four bytes, counted from the next instruction.
     fn target(&self, field: Field) -> i64 {
         let next = self.address.wrapping_add(INSTRUCTION_BYTES) as i64;
         next.wrapping_add(sign_extend(field, self.word).wrapping_mul(4))
@@ -290,7 +287,7 @@ impl SassInst {
         SassOperand::Predicate { index: self.get(lo, 3) as u8, uniform, not: not != 0 && self.bit(not) }
     }
 
-    /// Sign changes of the source at bit 24, 32 or 64.
+    /// Sign modifiers of the source at bit 24, 32 or 64.
     fn sign(&self, lo: u8, style: Style) -> Sign {
         let half = matches!(style, Style::Half | Style::BHalf | Style::HalfMma | Style::BHalfMma);
         let (negate, absolute) = match lo {
@@ -344,11 +341,11 @@ impl SassInst {
         SassOperand::Register(Register { sign, suffix, reuse: self.reuses(reuse), ..register })
     }
 
-    /// What the form puts at bit 32.
+    /// The source at bit 32, according to the form.
     fn word_source(&self, style: Style) -> SassOperand {
         let (sign, suffix) = (self.sign(32, style), self.halves(32, style));
         match self.form() {
-            // Of conversions the source's type says whether it has a sign.
+            // In conversions the type of the source determines its sign.
             2 | 4 if style == Style::Bytes && self.bit(74) => immediate(self.get(32, 32) as u32, Style::Signed),
             2 | 4 => immediate(self.get(32, 32) as u32, style),
             3 | 5 => SassOperand::Constant(self.constant(sign, suffix)),
@@ -383,7 +380,7 @@ impl SassInst {
     fn memory(&self, address: Address) -> Memory {
         let base = self.get(address.base, 8) as u8;
         let uniform = self.shows(address.has_uniform, None).then(|| self.get(address.uniform, 6) as u8);
-        // Scales came with Turing.
+        // Scales exist since Turing.
         let scale = address.scale.filter(|_| self.sm >= 75).map_or(0, |field| field.get(self.word));
         let suffix = match address.width {
             Width::Always64 => ".64",
@@ -407,7 +404,7 @@ impl SassInst {
     }
 }
 
-/// A choice of halves when the bit for swapped halves is set: it goes with no other choice.
+/// A choice of halves when the bit for swapped halves is set; no other choice is valid then.
 fn swapped(choice: &str) -> &'static str {
     match choice {
         "" => ".H0_NH1",
@@ -433,7 +430,7 @@ fn float(value: f64, quiet: bool) -> Number {
     }
 }
 
-/// IEEE half precision, exactly.
+/// Converts IEEE half precision, which is exact.
 fn half(bits: u16) -> Number {
     let sign = if bits >> 15 == 1 { -1.0 } else { 1.0 };
     let (exponent, fraction) = (i32::from(bits >> 10 & 31), f64::from(bits & 0x3ff));

@@ -1,16 +1,16 @@
-//! The operations.
+//! The operations of machine code.
 
 macro_rules! ops {
     ($($variant:ident $name:literal,)*) => {
-        /// An operation: what the mnemonic says without its modifiers.
+        /// An operation: the mnemonic without its modifiers.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum SassOp {
             $(#[doc = concat!("`", $name, "`")] $variant,)*
         }
 
         impl SassOp {
-            /// All operations.
-            pub const ALL: &[SassOp] = &[$(SassOp::$variant,)*];
+            /// All operations, in the order of this list.
+        pub const ALL: &[SassOp] = &[$(SassOp::$variant,)*];
 
             /// The mnemonic.
             pub const fn name(self) -> &'static str {

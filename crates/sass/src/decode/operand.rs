@@ -2,36 +2,35 @@
 
 use std::fmt;
 
-/// Number of the register that reads as zero, general and uniform.
+/// Index of the general register that reads as zero.
 pub const RZ: u8 = 255;
-/// Number of the uniform register that reads as zero.
+/// Index of the uniform register that reads as zero.
 pub const URZ: u8 = 63;
-/// Number of the predicate that is always true.
+/// Index of the predicate that is always true.
 pub const PT: u8 = 7;
 
-/// Sign changes of a source operand.
+/// Sign modifiers of a source operand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct Sign {
-    /// Arithmetic negation.
     pub negate: bool,
     /// Absolute value, before the negation.
     pub absolute: bool,
-    /// Bitwise complement.
     pub invert: bool,
 }
 
 /// A register operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct Register {
-    /// Number: [`RZ`] or, if uniform, [`URZ`] reads as zero.
+    /// Index: [`RZ`] or, if uniform, [`URZ`] reads as zero.
     pub index: u8,
-    /// In the uniform register file.
+    /// It is a uniform register.
     pub uniform: bool,
-    /// Sign changes.
     pub sign: Sign,
     /// The operand cache keeps the value.
     pub reuse: bool,
-    /// Suffix such as `.H0_H0`, `.ROW`, `.64`; empty in most.
+    /// Suffix such as `.H0_H0`, `.ROW`, `.64`; usually empty.
     pub suffix: &'static str,
 }
 
@@ -54,33 +53,30 @@ impl Register {
 
 /// A constant bank operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct Constant {
-    /// Bank, if it is named by number.
+    /// Index of the bank, unless `bindless` is set.
     pub bank: u8,
     /// Uniform register that holds the bank's descriptor (bindless).
     pub bindless: Option<u8>,
-    /// Index register.
+    /// Register that is added to the offset.
     pub index: Option<Register>,
-    /// Offset in bytes.
+    /// In bytes.
     pub offset: i32,
-    /// Sign changes.
     pub sign: Sign,
-    /// Choice of halves.
+    /// Choice of halves, such as `.H0_H0`; empty in most.
     pub suffix: &'static str,
 }
 
-/// A number and how it is written.
+/// A number in the notation of the text.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(missing_docs, reason = "the names say it")]
 pub enum Number {
-    /// Hexadecimal.
     Hex(i64),
-    /// A floating-point number.
     Float(f64),
-    /// A quiet (or signalling) NaN by its sign.
+    /// A quiet or signalling NaN.
     NotANumber {
-        /// Sign bit.
         negative: bool,
-        /// Signalling.
         signalling: bool,
     },
 }
@@ -88,68 +84,63 @@ pub enum Number {
 /// A memory address operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Memory {
-    /// Base register.
+    /// Index of the base register.
     pub base: u8,
     /// `.64`, `.U32`, `.X4` and so on.
     pub suffix: &'static str,
-    /// Uniform register that is added.
+    /// Index of the uniform register that is added.
     pub uniform: Option<u8>,
-    /// Offset in bytes.
+    /// In bytes.
     pub offset: i32,
 }
 
 /// One operand.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(missing_docs, reason = "the names say it")]
 pub enum SassOperand {
-    /// Register.
     Register(Register),
     /// Predicate register.
     Predicate {
-        /// Number; [`PT`] is always true.
+        /// Index; [`PT`] is always true.
         index: u8,
-        /// In the uniform predicate file.
+        /// It is a uniform predicate.
         uniform: bool,
-        /// Negated.
         not: bool,
     },
-    /// Immediate: its bits, and what they mean.
+    /// Immediate number.
     Immediate {
-        /// As encoded.
+        /// The encoded bits.
         bits: u64,
-        /// As written.
+        /// The number in the text.
         number: Number,
     },
     /// Two half-precision immediates, upper one first.
     HalfPair {
-        /// As encoded.
+        /// The encoded bits.
         bits: u32,
-        /// As written.
+        /// The numbers in the text.
         numbers: [Number; 2],
     },
-    /// Constant bank.
     Constant(Constant),
-    /// Memory.
     Memory(Memory),
-    /// Register plus branch target.
+    /// Sum of a register and a branch target.
     Indirect {
-        /// The register.
         register: Register,
         /// Byte address that is added.
         target: i64,
     },
     /// Branch target: byte address in the function.
     Target(i64),
-    /// Special register.
+    /// Number of a special register.
     Special(u8),
-    /// Convergence barrier.
+    /// Index of a convergence barrier register.
     Barrier(u8),
-    /// Scoreboard.
+    /// Index of a scoreboard.
     Scoreboard(u8),
     /// Set of scoreboards as a bit mask.
     ScoreboardSet(u8),
-    /// All predicates.
     AllPredicates,
-    /// Fixed text.
+    /// Text that no bits encode.
     Text(&'static str),
 }
 
@@ -190,7 +181,8 @@ impl fmt::Display for Register {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         write!(f, "{}", self.sign)?;
         name(f, self.uniform, self.index)?;
-        // Conversions choose a half, of which they take the absolute value; others choose afterwards.
+        // In conversions the absolute value is that of the chosen half; elsewhere the choice is made
+        // afterwards.
         let (within, after) = if self.suffix == ".H1" { (".H1", "") } else { ("", self.suffix) };
         write!(f, "{within}{}{}{after}", self.sign.close(), if self.reuse { ".reuse" } else { "" })
     }
@@ -244,7 +236,7 @@ impl fmt::Display for Memory {
     }
 }
 
-/// What C's `%.20g` and, from a billion up, `%.20e` print: the disassembler's choice.
+/// Prints like C's `%.20g` and, from a billion up, `%.20e`, as the disassembler does.
 fn float(f: &mut fmt::Formatter, value: f64) -> fmt::Result {
     if value == 0.0 {
         return f.write_str(if value.is_sign_negative() { "-0.0" } else { "0" });

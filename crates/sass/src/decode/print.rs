@@ -37,7 +37,7 @@ impl fmt::Display for SassInst {
         for (at, operand) in self.shown_operands().enumerate() {
             f.write_str(if at == 0 { " " } else { ", " })?;
             match operand {
-                // Absolute calls alone leave out what is not added.
+                // Only absolute calls omit a target of 0.
                 SassOperand::Indirect { register, target: 0 } if self.row.code == CALL_ABSOLUTE => {
                     write!(f, "{register}")?
                 }

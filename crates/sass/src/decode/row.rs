@@ -1,17 +1,17 @@
-//! What a row of the instruction table says.
+//! The parts of a row of the instruction table.
 
 use super::op::SassOp;
 
-/// `len` bits of the instruction word from bit `lo` on, below `len_high` bits from bit `lo_high` on.
+/// A field: `len` bits of the instruction word starting at bit `lo`, below `len_high` bits starting at bit
+/// `lo_high`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct Field {
-    /// Lowest bit.
     pub lo: u8,
-    /// Number of bits.
     pub len: u8,
     /// Lowest bit of the upper part.
     pub lo_high: u8,
-    /// Number of bits of the upper part: 0 in most fields.
+    /// Number of bits of the upper part, which is 0 in most fields.
     pub len_high: u8,
 }
 
@@ -39,35 +39,35 @@ impl Field {
     }
 }
 
-/// When something is printed.
+/// Condition under which something is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
 pub enum Show {
-    /// Always.
     Always,
-    /// Never: an operand that the text leaves out.
+    /// Never: the text omits the operand.
     Never,
-    /// When the predicate is another than a plain PT.
+    /// Unless the predicate is a plain PT.
     UnlessTrue,
-    /// When the field's value is not this.
+    /// Unless the field has this value.
     Unless(Field, u64),
     /// When the field has this value.
     When(Field, u64),
 }
 
-/// A modifier: a field whose values have names.
+/// A modifier: a field with names for its values.
 #[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct Mod {
-    /// What the field means.
+    /// Meaning of the field.
     pub name: &'static str,
-    /// Where it is.
     pub field: Field,
-    /// Text for each value: with its dot, empty for the default, [`RESERVED`] for none.
+    /// Text of each value: with its dot; empty for the default; [`RESERVED`] for a reserved value.
     pub text: &'static [&'static str],
-    /// When it is printed; when it is not, reserved values are no error.
+    /// When it is printed. Where it is not, reserved values are no error.
     pub show: Show,
 }
 
-/// Text of a value without meaning: a word that has it is refused.
+/// Text of a reserved value: a word with such a value is refused.
 pub const RESERVED: &str = "!";
 
 /// A modifier that is always printed.
@@ -88,12 +88,12 @@ impl Mod {
     }
 }
 
-/// Which negations and absolute values a source operand has, and how it writes immediates.
+/// Sign modifiers of a source operand, and notation of its immediates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
     /// No modifiers; immediates as unsigned hexadecimal numbers.
     Bits,
-    /// A byte of the source if it is of 8 bits; immediates as unsigned hexadecimal numbers.
+    /// A byte of the source if the operation has 8-bit sources; immediates as unsigned hexadecimal numbers.
     Bytes,
     /// No modifiers; immediates as signed hexadecimal numbers.
     Signed,
@@ -101,7 +101,7 @@ pub enum Style {
     Int,
     /// The negate bit gives the two's complement or, if bit 74 (`.X`) is set, the one's complement.
     IntX,
-    /// The same with immediates as unsigned numbers.
+    /// As `IntX`, with immediates as unsigned numbers.
     BitsX,
     /// The negate bit gives the one's complement.
     Invert,
@@ -113,22 +113,23 @@ pub enum Style {
     F16,
     /// Negate and absolute bits, a choice of halves; immediates are two half-precision numbers.
     Half,
-    /// The same on pairs of bfloat16.
+    /// As `Half`, on pairs of bfloat16.
     BHalf,
     /// Pairs of halves without a choice.
     HalfMma,
-    /// The same on pairs of bfloat16.
+    /// As `HalfMma`, on pairs of bfloat16.
     BHalfMma,
 }
 
-/// Where a row's operand comes from.
+/// Encoding of a row's operand. Numbers are bits of the word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
 pub enum What {
-    /// General register at a bit, never modified.
+    /// General register at a bit, without modifiers.
     Reg(u8),
     /// General register with its reuse bit.
     Reused(u8, u8),
-    /// General register whose suffix is named by a field, with its reuse bit.
+    /// General register with a suffix named by a field, and its reuse bit.
     Shaped(u8, Style, Field, &'static [&'static str], u8),
     /// Second source with a suffix.
     ShapedB(Style, &'static str),
@@ -140,15 +141,15 @@ pub enum What {
     A(Style),
     /// Second source: at bit 32, or the register at 64 in the forms whose third source is at 32.
     B(Style),
-    /// The same with bit 86 as a third bit of the choice of halves: swapped, the new lower one negated.
+    /// As `B`, with bit 86 as a third bit of the choice of halves: swapped, with the new lower one negated.
     SwappedB(Style),
-    /// Third source: the register at 64, or what is at 32 in forms 2, 3 and 7.
+    /// Third source: the register at 64, or the source at 32 in forms 2, 3 and 7.
     C(Style),
-    /// The same in operations that bypass the operand cache.
+    /// As `C`, in operations that bypass the operand cache.
     Late(Style),
-    /// What is at bit 32, in every form.
+    /// The source at bit 32, in every form.
     Word(Style),
-    /// What is at bit 32 as the third source: its reuse bit.
+    /// The source at bit 32 with the reuse bit of the third source.
     WordC(Style),
     /// The source at 64 with its modifiers, in every form.
     Slot64(Style),
@@ -170,19 +171,18 @@ pub enum What {
     TargetAbsolute(Field),
     /// Register that is added to a target: `R2 0x40`.
     Indirect(u8, Field),
-    /// The same with an absolute target.
+    /// As `Indirect`, with an absolute target.
     IndirectAbsolute(u8, Field),
-    /// The same with a uniform register.
+    /// As `Indirect`, with a uniform register.
     IndirectUniform(u8, Field),
-    /// The same with an absolute target.
+    /// As `IndirectUniform`, with an absolute target.
     IndirectUniformAbsolute(u8, Field),
     /// Constant bank with a register index (LDC): base register at 24, offset at 38, bank at 54.
     ConstLoad,
     /// Constant bank without an index (ULDC).
     ConstUniform,
-    /// The same with a uniform register at 24 as index.
+    /// As `ConstUniform`, with a uniform register at 24 as index.
     ConstUniformIndexed,
-    /// Memory address.
     Address(Address),
     /// Special register number at bit 72.
     Special,
@@ -192,9 +192,9 @@ pub enum What {
     Scoreboard(u8),
     /// Set of scoreboards by bit mask, `{4,2}`.
     ScoreboardSet(Field),
-    /// All predicate registers, `PR`.
+    /// All predicate registers, printed `PR`.
     AllPreds,
-    /// Fixed text.
+    /// Text that no bits encode.
     Text(&'static str),
     /// Text by the value of a field.
     Named(Field, &'static [&'static str]),
@@ -202,27 +202,27 @@ pub enum What {
     Coordinates(u8),
 }
 
-/// How an instruction addresses memory.
+/// Encoding of a memory address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct Address {
     /// Bit of the base register.
     pub base: u8,
-    /// The signed offset.
     pub offset: Field,
     /// Bit of the uniform register.
     pub uniform: u8,
-    /// When there is a uniform register.
+    /// Condition for the uniform register.
     pub has_uniform: Show,
     /// Suffix of the base register.
     pub width: Width,
-    /// The scale of a shared-memory index.
+    /// Scale of an index into shared memory.
     pub scale: Option<Field>,
 }
 
-/// How the width of a base register is written.
+/// Notation of the width of a base register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Width {
-    /// Not at all.
+    /// Without a suffix.
     Plain,
     /// `.64` or `.U32` by the bit, if there is a uniform register.
     Bit(u8),
@@ -234,10 +234,9 @@ pub enum Width {
 
 /// An operand slot.
 #[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct Slot {
-    /// Its place and kind.
     pub what: What,
-    /// When it is printed.
     pub show: Show,
 }
 
@@ -246,23 +245,23 @@ pub const fn slot(what: What) -> Slot {
     Slot { what, show: Show::Always }
 }
 
-/// A slot with a condition.
+/// A slot that is printed under a condition.
 pub const fn shown(what: What, show: Show) -> Slot {
     Slot { what, show }
 }
 
 /// One instruction form: everything that decoding and printing need.
 #[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct Row {
-    /// The operation.
     pub op: SassOp,
     /// Bits 0 to 8.
     pub code: u16,
-    /// Which values of bits 9 to 11 the row stands for, as a bit set.
+    /// Values of bits 9 to 11 that the row matches, as a bit set.
     pub forms: u8,
     /// First and last architecture.
     pub sm: (u8, u8),
-    /// Fields with a fixed value.
+    /// Fields that must have a fixed value.
     pub fixed: &'static [(Field, u64)],
     /// The guard predicate is uniform.
     pub uniform: bool,
@@ -270,7 +269,7 @@ pub struct Row {
     pub mods: &'static [Mod],
     /// Operands in the order in which they are printed.
     pub slots: &'static [Slot],
-    /// What the instruction does.
+    /// Meaning of the instruction, for documentation.
     pub doc: &'static str,
 }
 
@@ -312,7 +311,7 @@ impl Row {
         self
     }
 
-    /// Whether the row describes a word of an architecture.
+    /// Whether the row matches a word of an architecture.
     pub fn matches(&self, word: u128, sm: u8) -> bool {
         (word & 0x1ff) as u16 == self.code
             && self.forms >> (word >> 9 & 7) & 1 == 1

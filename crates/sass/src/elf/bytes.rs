@@ -2,11 +2,11 @@
 
 use super::{ElfError, Problem};
 
-/// A part of a file that knows where in the file it lies.
+/// A part of a file with its position, for messages.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bytes<'a> {
     data: &'a [u8],
-    /// Offset of `data` in the file, for messages.
+    /// Offset of `data` in the file.
     base: usize,
 }
 
@@ -27,7 +27,7 @@ impl<'a> Bytes<'a> {
         self.data
     }
 
-    /// `len` bytes from `at` on; `what` names them in the message.
+    /// `len` bytes starting at `at`; messages call them `what`.
     pub(crate) fn part(&self, at: u64, len: u64, what: &'static str) -> Result<Bytes<'a>, ElfError> {
         let error = || ElfError { offset: (self.base as u64).saturating_add(at), problem: Problem::Truncated(what) };
         let end = at.checked_add(len).ok_or_else(error)?;

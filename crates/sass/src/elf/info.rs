@@ -6,14 +6,14 @@ use super::{ElfError, Parameter};
 /// Format of a record whose value follows it.
 const SIZED: u8 = 4;
 
-/// An attribute that is understood.
+/// A supported attribute. The first number of those that name a function is its symbol.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Attribute {
-    /// Symbol and register count.
+    /// Symbol and number of registers.
     Registers(u32, u32),
-    /// Symbol and stack frame.
+    /// Symbol and size of the stack frame.
     Frame(u32, u32),
-    /// Symbol and least stack.
+    /// Symbol and minimum size of the stack.
     MinStack(u32, u32),
     Parameter(Parameter),
     /// Base offset in bank 0 and size.
@@ -24,7 +24,7 @@ pub(super) enum Attribute {
     Exits(Vec<u32>),
 }
 
-/// The attributes of a section; those of other kinds are skipped.
+/// The attributes of a section; unknown kinds are skipped.
 pub(super) fn attributes(section: Bytes) -> Result<Vec<Attribute>, ElfError> {
     let mut found = Vec::new();
     let mut at = 0;

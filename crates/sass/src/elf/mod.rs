@@ -1,8 +1,8 @@
 //! Cubins: the ELF files that hold machine code of one architecture.
 //!
-//! The format is NVIDIA's; what is known of it comes from the compilers' output. Offsets in errors are
-//! bytes from the start of the file. Names and code borrow from the file; memory use is proportional
-//! to its length, whatever it claims.
+//! The format is NVIDIA's and known from the compilers' output. Offsets in errors are bytes from the start of
+//! the file. Names and code borrow from the file; memory use is proportional to its length, whatever sizes it
+//! claims.
 
 pub(crate) mod bytes;
 mod info;
@@ -13,26 +13,26 @@ pub use sections::{host_fatbin, is_cubin, is_elf};
 
 use std::fmt;
 
-/// What is wrong with a file, and where.
+/// A problem of a file and its position.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("byte {offset:#x}: {problem}")]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct ElfError {
-    /// Offset in the file.
+    /// In bytes from the start of the file.
     pub offset: u64,
-    /// What is wrong.
     pub problem: Problem,
 }
 
-/// What is wrong with a file.
+/// The kinds of problems of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Problem {
-    /// The file ends within something.
+    /// The file ends within the named part.
     Truncated(&'static str),
-    /// It is no ELF file.
+    /// It is not an ELF file.
     NotElf,
-    /// It is an ELF file of another kind.
+    /// It is an ELF file for another machine.
     NotCubin(u16),
-    /// It is no little-endian 64-bit ELF file.
+    /// It is not a little-endian 64-bit ELF file.
     WrongClass,
     /// An architecture that is not supported.
     Architecture(u32),
@@ -42,17 +42,17 @@ pub enum Problem {
     Overlap,
     /// A name is not UTF-8.
     BadName,
-    /// An index points at nothing.
+    /// An index is out of range.
     BadIndex(&'static str, u64),
-    /// Code is no whole number of instructions.
+    /// The size of code is not a multiple of an instruction's.
     OddCode(u64),
-    /// Something is there twice.
+    /// Something exists twice.
     Duplicate(&'static str),
     /// A fat binary is damaged.
     BadFatbin(&'static str),
     /// Compressed data cannot be expanded.
     Compression(String),
-    /// A kind of compression that is not known.
+    /// The kind of compression is not known.
     UnknownCompression(u64),
 }
 
@@ -82,15 +82,15 @@ impl fmt::Display for Problem {
 /// A cubin.
 #[derive(Clone, Debug)]
 pub struct Cubin<'a> {
-    /// Architecture, such as 75.
+    /// Architecture, such as 75 for sm_75.
     pub sm: u8,
-    /// Kernels and, in relocatable code, functions, in the file's order.
+    /// Kernels and, in relocatable code, functions, in the order of the file.
     pub functions: Vec<ElfFunction<'a>>,
     /// Constant banks shared by all kernels.
     pub constants: Vec<ConstantBank<'a>>,
-    /// Variables with a name: `__device__` and `__constant__`.
+    /// Named variables: `__device__` and `__constant__`.
     pub variables: Vec<ElfVariable<'a>>,
-    /// Bytes of global memory without an initial value (`.nv.global`).
+    /// Size of global memory without initial values (`.nv.global`).
     pub global_bytes: u64,
     /// Initial values of global memory (`.nv.global.init`).
     pub global_init: &'a [u8],
@@ -107,10 +107,10 @@ impl<'a> Cubin<'a> {
 
 /// A kernel or function and its resources.
 #[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct ElfFunction<'a> {
-    /// Its name as linked.
+    /// The linked name.
     pub name: &'a str,
-    /// It can be launched.
     pub is_kernel: bool,
     /// Instructions of 16 bytes.
     pub code: &'a [u8],
@@ -118,29 +118,29 @@ pub struct ElfFunction<'a> {
     pub code_offset: u64,
     /// Registers of a thread.
     pub registers: u32,
-    /// CTA barriers used.
+    /// Number of CTA barriers used.
     pub barriers: u8,
-    /// Static shared memory of a CTA in bytes. On Hopper the first 1,024 bytes are the system's.
+    /// Static shared memory of a CTA in bytes. On Hopper the system uses the first 1,024.
     pub shared_bytes: u64,
     /// Stack frame of a thread in bytes.
     pub frame_bytes: u32,
-    /// Least stack of a thread in bytes, calls included.
+    /// Minimum stack of a thread in bytes, including calls.
     pub min_stack_bytes: u32,
-    /// Largest number of threads in a CTA, if the source bounds it.
+    /// Maximum number of threads of a CTA in each dimension, if the source bounds it.
     pub max_threads: Option<[u32; 3]>,
     /// Threads of a CTA in each dimension, if the source fixes them.
     pub required_threads: Option<[u32; 3]>,
-    /// Parameters in their order.
+    /// In the order of their numbers.
     pub parameters: Vec<Parameter>,
-    /// Where the parameters start in constant bank 0.
+    /// Offset of the parameters in constant bank 0.
     pub parameter_base: u16,
-    /// Bytes of parameters.
+    /// Size of all parameters.
     pub parameter_bytes: u16,
-    /// Its own constant banks: 0 (parameters) and 2 (literals).
+    /// Constant banks of the function: 0 (parameters) and 2 (literals).
     pub constants: Vec<ConstantBank<'a>>,
-    /// Offsets of its EXIT instructions.
+    /// Byte offsets of its EXIT instructions.
     pub exits: Vec<u32>,
-    /// Procedures inside its code: name, offset, bytes.
+    /// Procedures inside the code: name, offset and size in bytes.
     pub procedures: Vec<(&'a str, u64, u64)>,
     /// Relocations of its code.
     pub relocations: Vec<Relocation<'a>>,
@@ -148,49 +148,47 @@ pub struct ElfFunction<'a> {
 
 /// A kernel parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct Parameter {
-    /// Its number.
+    /// Its number, counted from 0.
     pub ordinal: u16,
-    /// Offset from the first parameter in bytes.
+    /// In bytes from the first parameter.
     pub offset: u16,
-    /// Size in bytes.
     pub bytes: u16,
 }
 
 /// A constant bank with its initial contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct ConstantBank<'a> {
-    /// Number of the bank.
     pub bank: u8,
-    /// Contents.
     pub data: &'a [u8],
 }
 
-/// Where a variable lives.
+/// Location of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Space {
-    /// Global memory without an initial value: offset in it.
+    /// Global memory without initial values (`.nv.global`).
     Global,
-    /// Global memory with an initial value.
+    /// Global memory with initial values (`.nv.global.init`).
     GlobalInit,
-    /// Constant bank.
+    /// Constant bank of this index.
     Constant(u8),
 }
 
 /// A named variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct ElfVariable<'a> {
-    /// Its name as linked.
+    /// The linked name.
     pub name: &'a str,
-    /// Where it lives.
     pub space: Space,
-    /// Offset there in bytes.
+    /// Offset in that space, in bytes.
     pub offset: u64,
-    /// Size in bytes.
     pub bytes: u64,
 }
 
-/// How a relocation changes the place it names.
+/// What a relocation writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RelocationKind {
     /// A 64-bit address.
@@ -201,21 +199,21 @@ pub enum RelocationKind {
     High32,
     /// An address as the target of a jump.
     JumpTarget,
-    /// Another kind, by number.
+    /// Another kind, by its number.
     Other(u32),
 }
 
 /// A relocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct Relocation<'a> {
-    /// Section that is changed; in a function its code.
+    /// Section that is changed; for a function, its code.
     pub section: &'a str,
-    /// Offset in it.
+    /// In bytes, in the section.
     pub offset: u64,
-    /// How.
     pub kind: RelocationKind,
-    /// Name of the symbol whose address is put in.
+    /// Symbol whose address is written.
     pub symbol: &'a str,
-    /// Added to the address.
+    /// Number that is added to the address.
     pub addend: i64,
 }

@@ -1,4 +1,4 @@
-//! From sections and symbols to kernels.
+//! Builds kernels from sections and symbols.
 
 use super::info::{Attribute, attributes};
 use super::sections::{File, Section, Symbol, fail, read};
@@ -61,13 +61,13 @@ impl<'a> Cubin<'a> {
     }
 }
 
-/// The architecture: its place in the flags depends on the version of the ABI.
+/// The architecture; its position in the flags depends on the version of the ABI.
 fn architecture(file: &File) -> Result<u8, ElfError> {
     let sm = if file.abi >= 65 { file.flags >> 8 & 0xff } else { file.flags & 0xff };
     if KNOWN.contains(&sm) { Ok(sm as u8) } else { fail(48, Problem::Architecture(sm)) }
 }
 
-/// `.nv.constant3` or `.nv.constant0.kernel`: bank and rest.
+/// Bank and remaining name of `.nv.constant3` or `.nv.constant0.kernel`.
 fn constant_bank(name: &str) -> Option<(u8, &str)> {
     let rest = name.strip_prefix(".nv.constant")?;
     let (number, rest) = rest.split_once('.').unwrap_or((rest, ""));
@@ -147,7 +147,6 @@ fn shared_attributes(
     Ok(())
 }
 
-/// `.nv.info.<function>`.
 fn own_attributes(function: &mut ElfFunction, section: &Section) -> Result<(), ElfError> {
     for attribute in attributes(section.data)? {
         match attribute {
@@ -188,7 +187,7 @@ fn read_relocations<'a>(
                 section: target.name,
                 offset: section.data.u64(at, what)?,
                 kind: match kind {
-                    // Of variables, generic addresses are the addresses.
+                    // The generic address of a variable is its address.
                     0x02 | 0x04 => RelocationKind::Address64,
                     0x38 => RelocationKind::Low32,
                     0x39 => RelocationKind::High32,

@@ -24,7 +24,7 @@ pub(super) struct Section<'a> {
     pub kind: u32,
     pub flags: u64,
     pub info: u32,
-    /// Size as claimed: also of sections without contents in the file.
+    /// Claimed size, also of sections without contents in the file.
     pub size: u64,
     pub data: Bytes<'a>,
 }
@@ -32,7 +32,7 @@ pub(super) struct Section<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Symbol<'a> {
     pub name: &'a str,
-    /// Low four bits: 1 variable, 2 function.
+    /// Low four bits: 1 for a variable, 2 for a function.
     pub info: u8,
     pub other: u8,
     pub section: u16,
@@ -73,7 +73,7 @@ pub(super) fn read(data: &[u8]) -> Result<File<'_>, ElfError> {
     }
     let names = contents(file, header(names)?)?;
     let mut sections = Vec::with_capacity(count.into());
-    // What all sections hold together may not exceed the file: memory stays in proportion.
+    // All sections together may not exceed the file, so that memory use stays proportional.
     let mut total = 0u64;
     for index in 0..count {
         let head = header(index)?;
@@ -117,8 +117,8 @@ impl<'a> File<'a> {
         let Some(table) = self.section(".symtab") else { return Ok(Vec::new()) };
         let names = self.section(".strtab").map_or(Bytes::new(&[]), |section| section.data);
         let mut symbols = Vec::with_capacity(table.data.len() / 24);
-        // Many symbols with one long name would cost time only, as names are borrowed; but they are
-        // searched for their end each time.
+        // Names are borrowed, so that many symbols with one long name take no memory; but finding the end of
+        // each takes time.
         let mut length = 0;
         for at in (0..table.data.len() / 24).map(|index| index * 24) {
             let what = "symbol";

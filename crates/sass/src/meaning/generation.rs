@@ -4,7 +4,7 @@ use isa::OpClass;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// A generation of machine code, as far as opcode tables differ.
+/// A generation of machine code with its own opcode table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Generation {
     /// sm_30 to sm_37.
@@ -24,7 +24,7 @@ pub enum Generation {
 }
 
 impl Generation {
-    /// The generation whose table serves machine code of compute capability `version` / 10.
+    /// The generation whose table is used for machine code of compute capability `version` / 10.
     pub const fn of(version: u32) -> Self {
         match version {
             0..50 => Self::Kepler,
@@ -37,7 +37,7 @@ impl Generation {
         }
     }
 
-    /// NVIDIA's name of compute capability `version` / 10: finer than what tables of opcodes tell apart.
+    /// NVIDIA's name of compute capability `version` / 10, which is finer than the opcode tables.
     pub const fn name_of(version: u32) -> &'static str {
         match version {
             0..20 => "Tesla",
@@ -54,13 +54,13 @@ impl Generation {
         }
     }
 
-    /// Bytes of an instruction.
+    /// Size of an instruction in bytes.
     pub const fn instruction_bytes(self) -> u32 {
         if (self as u8) < Self::Volta as u8 { 8 } else { 16 }
     }
 }
 
-/// Class of each opcode in each generation; see the table's head for its origin.
+/// Class of each opcode in each generation; the head of the table gives its origin.
 const TABLE: &str = include_str!("../../data/opcodes.tsv");
 const GENERATIONS: usize = Generation::Hopper as usize + 1;
 
@@ -77,8 +77,8 @@ static CLASSES: LazyLock<HashMap<&str, [Option<OpClass>; GENERATIONS]>> = LazyLo
     rows.collect()
 });
 
-/// Class of the opcode `base` (without modifiers) in `generation`, or, where that one lacks it, in
-/// the nearest generation that has it; `None` if none does.
+/// Class of the opcode `base` (without modifiers) in `generation`. If that generation lacks it, the class in
+/// the nearest one that has it; `None` if none does.
 pub fn class_of(base: &str, generation: Generation) -> Option<OpClass> {
     let classes = CLASSES.get(base)?;
     let at = generation as usize;
@@ -86,8 +86,7 @@ pub fn class_of(base: &str, generation: Generation) -> Option<OpClass> {
     after.iter().chain(until.iter().rev()).copied().flatten().next()
 }
 
-/// What an opcode in no table is taken for: an integer operation, as Accel-Sim takes those that it
-/// has no unit for.
+/// Class of an opcode in no table: an integer operation, as Accel-Sim treats opcodes without a unit.
 pub const DEFAULT_CLASS: OpClass = OpClass::IntAdd;
 
 #[cfg(test)]

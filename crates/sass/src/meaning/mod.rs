@@ -1,4 +1,4 @@
-//! What a machine instruction means to the timing model: class, control, memory access. Units are
+//! Properties of machine instructions that the timing model needs: class, control, memory access. Units are
 //! those of Accel-Sim, from a table per architecture generation.
 
 mod generation;
@@ -6,22 +6,21 @@ mod generation;
 pub use generation::{DEFAULT_CLASS, Generation, class_of};
 use isa::{Access, CacheOp, Control, MemAccess, OpClass, Space, Work};
 
-/// The meaning of an opcode with its modifiers.
+/// Properties of an opcode with its modifiers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct Meaning {
-    /// Kind of instruction.
     pub class: OpClass,
-    /// What its lanes do.
+    /// Kind of work of its lanes.
     pub work: Work,
     /// Effect on control flow.
     pub control: Control,
-    /// Memory access, if it is one.
     pub mem: Option<MemAccess>,
     /// The opcode is in no table.
     pub unknown: bool,
 }
 
-/// What `opcode`, as `LDG.E.64.SYS`, means in `generation`.
+/// Properties of `opcode`, such as `LDG.E.64.SYS`, in `generation`.
 pub fn meaning(opcode: &str, generation: Generation) -> Meaning {
     let base = base(opcode);
     let known = class_of(base, generation);
@@ -41,8 +40,7 @@ pub fn base(opcode: &str) -> &str {
     opcode.split('.').find(|part| !part.is_empty()).unwrap_or(opcode)
 }
 
-/// Space and kind of access. A constant load is none: it executes in the integer unit, as in
-/// Accel-Sim.
+/// Space and kind of access. A constant load has none: it executes in the integer unit, as in Accel-Sim.
 fn access(base: &str) -> Option<(Space, Access)> {
     Some(match base {
         "LDG" => (Space::Global, Access::Load),
@@ -76,7 +74,7 @@ fn control(base: &str, opcode: &str) -> Control {
     }
 }
 
-/// Accesses of GPU or wider scope, and atomics, are done at L2.
+/// Accesses of GPU or wider scope, and atomics, are performed at L2.
 fn cache_operator(opcode: &str, access: Access) -> CacheOp {
     let has = |modifier| opcode.split('.').any(|part| part == modifier);
     let atomic = matches!(access, Access::Atomic | Access::Reduction);
@@ -84,7 +82,7 @@ fn cache_operator(opcode: &str, access: Access) -> CacheOp {
     if atomic || load_past_l1 { CacheOp::L2 } else { CacheOp::All }
 }
 
-/// The first modifier that is a number of bits, alone or behind `U` or `S`; else 4 bytes.
+/// The first modifier that is a number of bits, with or without `U` or `S` before it; otherwise 4 bytes.
 fn bytes_per_lane(opcode: &str) -> u8 {
     let bits = opcode.split('.').skip(1).find_map(|part| {
         let digits = part.strip_prefix(['U', 'S']).unwrap_or(part);

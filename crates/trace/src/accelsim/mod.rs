@@ -1,13 +1,13 @@
-//! Writes Accel-Sim traces: `kernelslist.g` and a file for each launch, as tracer version 5 has them.
+//! Writes Accel-Sim traces: `kernelslist.g` and a file for each launch, in the format of tracer version 5.
 //!
-//! Deviations, as the format lacks what we have or Accel-Sim's reader takes less:
-//! - A1: predicates and uniform registers are not named; of registers only one written and four read.
+//! Deviations, since the format or Accel-Sim's reader is more limited than our format:
+//! - A1: predicates and uniform registers are not named; at most one written and four read registers are.
 //! - A2: PTX instructions appear as the SASS opcode in `data/ptx_to_sass.tsv`; PTX registers beyond
 //!   254 share numbers.
 //! - A3: addresses of constant, parameter and texture accesses, and those in shared memory of
 //!   asynchronous copies, are not written.
 //! - A4: barrier numbers and thread counts are not written.
-//! - A5: where a branch goes is not written: the next line says it.
+//! - A5: targets of branches are not written: the next line shows them.
 
 mod opcode;
 mod text;
@@ -21,21 +21,21 @@ use std::path::Path;
 use std::sync::Arc;
 use text::LaunchText;
 
-/// How the files of launches are compressed.
+/// Compression of the files of launches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compression {
-    /// Not at all.
+    /// Uncompressed.
     None,
-    /// `.gz`.
+    /// `.gz` files.
     Gzip,
-    /// `.xz`: what Accel-Sim reads.
+    /// `.xz` files, which Accel-Sim reads.
     Xz,
-    /// `.zst`.
+    /// `.zst` files.
     Zstd,
 }
 
 impl Compression {
-    /// What file names end in.
+    /// End of file names.
     pub const fn suffix(self) -> &'static str {
         match self {
             Self::None => "",
@@ -46,17 +46,17 @@ impl Compression {
     }
 }
 
-/// Hears of progress, and says whether to go on.
+/// Called with the progress; can break off the export.
 pub type KeepOn<'a> = dyn FnMut(u64, u64) -> ControlFlow<()> + 'a;
 
 /// A compromise of speed and size for `.xz`.
 const XZ_PRESET: u32 = 3;
 
-/// Writes `trace` as an Accel-Sim trace into `directory`, which must be there; returns the bytes
-/// written. `keep_on` gets for each CTA how many have been written, and of how many.
+/// Writes `trace` as an Accel-Sim trace into the existing folder `directory`; returns the number of bytes
+/// written. Calls `keep_on` for each CTA with the number of those written and the total.
 ///
 /// # Errors
-/// If the trace is damaged, a file cannot be written, or `keep_on` says no.
+/// If the trace is damaged, a file cannot be written, or `keep_on` breaks off.
 pub fn export_accelsim(
     trace: &Arc<NativeTrace>,
     directory: &Path,
@@ -133,7 +133,7 @@ fn compress(text: &mut LaunchText<'_>, file: File, compression: Compression) -> 
     out.failed.map_or(Ok(out.bytes), Err)
 }
 
-/// Keeps the first error for the end: not every compressor takes one.
+/// Keeps the first error until the end: not every compressor reports one.
 struct Patient<W> {
     out: W,
     bytes: u64,

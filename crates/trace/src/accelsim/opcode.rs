@@ -1,4 +1,4 @@
-//! The SASS opcodes that an exported trace names.
+//! SASS opcodes for exported traces.
 
 use crate::{Generation, Timing, class_of};
 use isa::{Access, CacheOp, Control, Inst, MemAccess, Space};
@@ -18,7 +18,7 @@ fn rows() -> impl Iterator<Item = [&'static str; 3]> {
     })
 }
 
-/// The opcode with its modifiers of an instruction whose text is `text`.
+/// The opcode, with modifiers, of an instruction with text `text`.
 pub(super) fn opcode(inst: &Inst, text: &str, timing: Timing, generation: Generation) -> String {
     if timing == Timing::Sass
         && let Some(own) = opcode_in(text)
@@ -38,7 +38,7 @@ pub(super) fn opcode(inst: &Inst, text: &str, timing: Timing, generation: Genera
     opcode
 }
 
-/// `LDG.E.64` of `@!P0 LDG.E.64 R2, [R4.64] ;`, and of `0010 1 R2 LDG.E.64 1 R4`.
+/// `LDG.E.64` in `@!P0 LDG.E.64 R2, [R4.64] ;` and in `0010 1 R2 LDG.E.64 1 R4`.
 fn opcode_in(text: &str) -> Option<&str> {
     let is_opcode = |word: &str| {
         let base = word.split('.').next().unwrap_or_default();
@@ -89,7 +89,7 @@ fn past_l1(mem: &MemAccess) -> bool {
     off_chip && (atomic || matches!(mem.cache, CacheOp::L2 | CacheOp::Volatile))
 }
 
-/// What says how many bytes a lane accesses; nothing for four.
+/// Modifier for the bytes that a lane accesses; empty for four.
 const fn width_modifier(bytes: u8) -> &'static str {
     match bytes {
         1 => ".U8",

@@ -1,4 +1,4 @@
-//! A launch as the text of a `.traceg` file, made as it is read.
+//! A launch as the text of a `.traceg` file, generated as it is read.
 
 use super::opcode::opcode;
 use crate::native::{CtaCode, CtaSource, NativeTrace};
@@ -10,31 +10,30 @@ use std::io::Read;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// The generic addresses of shared memory, local memory, and parameters after them: beyond
-/// all device memory.
+/// Start of the generic addresses of shared memory; local memory and parameters follow. They are beyond all
+/// device memory.
 const SHARED_WINDOW: u64 = 0x7f00_0000_0000;
 const LOCAL_WINDOW: u64 = SHARED_WINDOW + WINDOW_BYTES;
 const PARAM_WINDOW: u64 = LOCAL_WINDOW + WINDOW_BYTES;
 const WINDOW_BYTES: u64 = 16 << 20;
 
-/// Registers that the format takes on either side of an instruction.
+/// Maximum number of registers on each side of an instruction in the format.
 const MOST_DSTS: usize = 1;
 const MOST_SRCS: usize = 4;
 
-/// Register numbers below that which reads as zero.
+/// Number of registers below the one that reads as zero.
 const REGISTERS: u16 = 255;
 
 /// Bytes from one program counter to the next.
 const INSTRUCTION_BYTES: u32 = 16;
 
-/// Oldest architecture whose opcodes replace those of PTX.
+/// Oldest architecture whose opcodes can replace those of PTX.
 const OLDEST: u32 = 70;
 
-/// The part of a static instruction that each of its lines repeats.
+/// The part that all lines of a static instruction repeat.
 struct Fixed {
     /// `ND [Rd] OPCODE NS [Rs…] WIDTH`.
     text: String,
-    /// Whether addresses follow.
     traced: bool,
 }
 
@@ -44,14 +43,14 @@ pub(super) struct LaunchText<'a> {
     trace: Arc<NativeTrace>,
     launch: usize,
     fixed: Vec<Fixed>,
-    /// The CTA that is written, and which of its warps comes next.
+    /// The CTA that is being written, and its next warp.
     cta: CtaCode,
     next: (u64, u32),
     text: String,
-    /// Bytes of `text` that have been taken.
+    /// Bytes of `text` that have been read.
     taken: usize,
     keep_on: &'a mut dyn FnMut() -> ControlFlow<()>,
-    /// Why the text ends early.
+    /// The error that ended the text early.
     pub failed: Option<TraceError>,
 }
 
@@ -77,7 +76,7 @@ impl<'a> LaunchText<'a> {
         })
     }
 
-    /// Writes the next warp, if there is one.
+    /// Generates the text of the next warp, if there is one.
     fn refill(&mut self) -> Result<(), TraceError> {
         self.text.clear();
         self.taken = 0;
@@ -130,7 +129,7 @@ impl Read for LaunchText<'_> {
             self.failed = self.refill().err();
         }
         if self.failed.is_some() {
-            // Not every compressor takes errors: the text ends, and the reason is kept.
+            // Not every compressor reports errors: the text ends, and the error is kept.
             return Ok(0);
         }
         let part = &self.text.as_bytes()[self.taken..];
@@ -180,18 +179,18 @@ fn fixed(program: &Program, info: &LaunchInfo) -> Vec<Fixed> {
     program.insts().iter().enumerate().map(one).collect()
 }
 
-/// Whether the addresses of accesses to `space` are written: Accel-Sim has none of constants.
+/// Whether addresses in `space` are written: Accel-Sim has none for constants.
 const fn is_traced(space: Space) -> bool {
     !matches!(space, Space::Constant | Space::Param | Space::Texture)
 }
 
-/// Whether PTX names a type of 64 bits, whose values take two registers.
+/// Whether the PTX text has a 64-bit type, whose values take two registers.
 fn has_wide_type(text: &str) -> bool {
     [".f64", ".s64", ".u64", ".b64"].iter().any(|ty| text.contains(ty))
 }
 
-/// Numbers of the vector registers that a line names: of two that follow each other in a wide
-/// operand only the first, as the tracer does; numbers beyond the format's start again.
+/// Numbers of the vector registers in a line. For two consecutive ones of a wide operand only the first is
+/// named, as by the tracer; numbers beyond the format's range wrap.
 fn named(program: &Program, registers: &[RegId], timing: Timing, wide: bool, most: usize) -> Vec<u16> {
     let mut out = Vec::new();
     let mut second = None;
@@ -227,7 +226,7 @@ fn line(out: &mut String, fixed: &Fixed, inst: &Inst, done: &DynInst) {
     let _ = writeln!(out, "{immediate} ");
 }
 
-/// Appends the addresses in the shortest of the tracer's ways that has them all.
+/// Appends the addresses in the shortest of the tracer's modes that can represent them.
 fn addresses(out: &mut String, mask: LaneMask, window: u64, addresses: &[u64; WARP_LANES]) {
     if mask == 0 {
         out.push_str("1 0x0 0 ");
@@ -251,6 +250,6 @@ fn addresses(out: &mut String, mask: LaneMask, window: u64, addresses: &[u64; WA
     deltas.iter().for_each(|delta| {
         let _ = write!(out, "{delta} ");
     });
-    // One for each lane: the last is not used.
+    // One value per lane; the last is not used.
     out.push_str("0 ");
 }

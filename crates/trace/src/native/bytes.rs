@@ -1,9 +1,9 @@
-//! Numbers and strings as bytes: what the native format is made of.
+//! Encoding of numbers and strings in the native format.
 //!
-//! An unsigned number takes seven bits per byte, lowest first, the highest bit saying that more
-//! follow; a signed one is first folded so that small magnitudes stay small (0, -1, 1, -2 …).
+//! An unsigned number takes seven bits per byte, lowest first; the highest bit means that another byte
+//! follows. A signed one is first folded so that small magnitudes stay small (0, -1, 1, -2 …).
 
-/// What a reader expected and did not find.
+/// A part that a reader expected and did not find.
 pub(crate) type Expected = &'static str;
 
 /// Appends an unsigned number.
@@ -20,13 +20,13 @@ pub(crate) fn put_signed(out: &mut Vec<u8>, n: i64) {
     put(out, ((n << 1) ^ (n >> 63)) as u64);
 }
 
-/// Appends a string.
+/// Appends a string with its length.
 pub(crate) fn put_text(out: &mut Vec<u8>, text: &str) {
     put(out, text.len() as u64);
     out.extend_from_slice(text.as_bytes());
 }
 
-/// Reads numbers and strings one after the other; keeps no reference to the bytes.
+/// Reads numbers and strings one after the other. Holds no reference to the bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Cursor {
     pub at: u32,
@@ -34,17 +34,17 @@ pub(crate) struct Cursor {
 }
 
 impl Cursor {
-    /// All of `bytes`.
+    /// A cursor over all of `bytes`.
     pub fn over(bytes: &[u8]) -> Self {
         Self { at: 0, end: u32::try_from(bytes.len()).unwrap_or(u32::MAX) }
     }
 
-    /// Bytes that are left.
+    /// Number of remaining bytes.
     pub const fn left(self) -> u32 {
         self.end - self.at
     }
 
-    /// The next `length` bytes as a cursor of their own.
+    /// The next `length` bytes as a separate cursor.
     pub fn split(&mut self, length: u64) -> Result<Self, Expected> {
         if length > u64::from(self.left()) {
             return Err("more bytes than are there");
@@ -54,7 +54,7 @@ impl Cursor {
         Ok(part)
     }
 
-    /// The next byte without taking it.
+    /// Returns the next byte without consuming it.
     #[inline]
     pub fn peek(self, bytes: &[u8]) -> Result<u8, Expected> {
         if self.at < self.end { bytes.get(self.at as usize).copied().ok_or("a byte") } else { Err("a byte") }
@@ -77,7 +77,7 @@ impl Cursor {
         Ok(u32::from_le_bytes(word))
     }
 
-    /// An unsigned number.
+    /// Reads an unsigned number.
     #[inline]
     pub fn number(&mut self, bytes: &[u8]) -> Result<u64, Expected> {
         let mut n = 0;
@@ -91,20 +91,20 @@ impl Cursor {
         Err("a number of 64 bits")
     }
 
-    /// A signed number.
+    /// Reads a signed number.
     #[inline]
     pub fn signed(&mut self, bytes: &[u8]) -> Result<i64, Expected> {
         let n = self.number(bytes)?;
         Ok((n >> 1) as i64 ^ -((n & 1) as i64))
     }
 
-    /// A number that fits a narrower type.
+    /// Reads a number that fits a narrower type.
     pub fn narrow<T: TryFrom<u64>>(&mut self, bytes: &[u8]) -> Result<T, Expected> {
         T::try_from(self.number(bytes)?).map_err(|_| "a smaller number")
     }
 
-    /// How many things follow, each of which takes `bytes_each` at least: no file can announce more
-    /// than it holds.
+    /// Reads the number of following items of at least `bytes_each` bytes; a number beyond the end of the
+    /// file is an error.
     pub fn count(&mut self, bytes: &[u8], bytes_each: u32) -> Result<usize, Expected> {
         let count = self.number(bytes)?;
         if count > u64::from(self.left() / bytes_each) {
@@ -113,7 +113,7 @@ impl Cursor {
         Ok(count as usize)
     }
 
-    /// A string.
+    /// Reads a string.
     pub fn text(&mut self, bytes: &[u8]) -> Result<String, Expected> {
         let length = self.number(bytes)?;
         let part = self.split(length)?;

@@ -1,22 +1,21 @@
-//! Dynamic instructions as bytes.
+//! Encoding of dynamic instructions.
 //!
-//! What a warp does is written in columns, so that similar values are together:
+//! The instructions of a warp are written in columns, so that similar values are adjacent:
 //!
 //! | column | holds |
 //! | --- | --- |
-//! | ops | a byte for each instruction: which of the following it has |
+//! | ops | a byte for each instruction: the columns in which it has data |
 //! | jumps | program counters that do not follow the one before, as a signed distance from it |
 //! | masks | changed active masks, then masks that differ from the active one: four bytes each |
 //! | memory | addresses that differ from the prediction |
 //! | extra | spaces, barriers, sleeps, groups of copies |
-//! | reconvergence | where it changes at which instruction lanes that are apart meet again: how many instructions after the last change, and that instruction's program counter and 1, or 0 for none |
-//! | values | what registers hold that are read ([`values`](super::values)); only where asked for |
+//! | reconvergence | changes of the reconvergence point: number of instructions since the last change, then the program counter plus 1, or 0 for none |
+//! | values | values of the registers that are read ([`values`](super::values)); only if requested |
 //!
-//! An address is predicted from the last access by the same instruction of the same warp: as far
-//! from it as that one was from its predecessor, with the same stride from lane to lane. A warp's
-//! first access is predicted to be where the CTA's first one was. What is remembered for that is a
-//! small table indexed by the lowest bits of the program counter; instructions that share a place
-//! cost bytes, never correctness.
+//! An address is predicted from the last access by the same instruction of the same warp: the same distance
+//! from it as between the last two, with the same stride from lane to lane. A warp's first access is
+//! predicted at the CTA's first one. The predictions are a small table indexed by the lowest bits of the
+//! program counter; instructions that share a place cost bytes, never correctness.
 
 use super::bytes::{Cursor, Expected, put, put_signed};
 use super::codes;
@@ -24,19 +23,19 @@ use super::values::LastValues;
 use isa::{Access, BarrierArrival, Control, DynInst, Inst, OperandValues, Pc, Program, RegId, Space};
 use kit::{LaneMask, WARP_LANES};
 
-/// The program counter is not the one after the last.
+/// The program counter does not follow the last one.
 const JUMP: u8 = 1;
 /// The active mask has changed.
 const ACTIVE: u8 = 2;
-/// The mask is not the active one.
+/// The mask differs from the active one.
 const MASK: u8 = 4;
-/// The lanes went different ways.
+/// The lanes diverged.
 const DIVERGED: u8 = 8;
-/// How the addresses are given: two bits.
+/// Form of the addresses: two bits.
 const ADDRESSES: u8 = 0x30;
-/// The space is not that of the warp's last generic access.
+/// The space differs from that of the warp's last generic access.
 const SPACE: u8 = 0x40;
-/// What the instruction's kind adds: a barrier, a sleep, groups of copies, second addresses.
+/// Data for the kind of instruction: a barrier, a sleep, groups of copies, second addresses.
 const MORE: u8 = 0x80;
 
 const AS_PREDICTED: u8 = 0x10;
@@ -52,7 +51,7 @@ const RECONVERGENCE: usize = 5;
 const VALUES: usize = 6;
 const COLUMNS: usize = 7;
 
-/// Which columns a file has that not all have.
+/// Optional columns of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Layout {
     pub reconvergence: bool,
@@ -70,25 +69,25 @@ impl Layout {
     }
 }
 
-/// Places in a table of predictions.
+/// Number of places in a table of predictions.
 const PLACES: usize = 64;
 
-/// Bits of an address in device memory, and of one in a thread's local memory: no GPU has more, and
-/// the memory model's arithmetic stays within 64.
+/// Maximum number of bits of an address in device memory and in a thread's local memory on a GPU; arithmetic
+/// of the memory model stays within 64.
 const ADDRESS_BITS: u32 = 57;
 const LOCAL_BITS: u32 = 24;
 
-/// Barriers of a CTA.
+/// Number of barriers of a CTA.
 const BARRIERS: u8 = 16;
 
-/// What the next access at a place is expected to be.
+/// Prediction for the next access at a place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Prediction {
     /// Address of the last access's first lane.
     base: u64,
-    /// How far that was from its predecessor's.
+    /// Distance from the access before it.
     step: i64,
-    /// From lane to lane.
+    /// Difference between the addresses of consecutive lanes.
     stride: i64,
 }
 
@@ -96,13 +95,13 @@ const fn place(pc: Pc) -> usize {
     pc.0 as usize % PLACES
 }
 
-/// Where the second addresses of `pc` are predicted.
+/// The place of predictions for the second addresses of `pc`.
 const fn second_place(pc: Pc) -> usize {
     (pc.0 as usize + PLACES / 2) % PLACES
 }
 
 impl Prediction {
-    /// Distance of `base` from the expected one.
+    /// Distance of `base` from its prediction.
     fn residual(&self, base: u64) -> i64 {
         base.wrapping_sub(self.base).wrapping_sub(self.step as u64) as i64
     }
@@ -116,7 +115,7 @@ impl Prediction {
     }
 }
 
-/// The stride from lane to lane, if all lanes of `mask` have the same; any will do for one lane.
+/// The stride between lanes of `mask`, if it is constant; `any` for one lane.
 fn stride(mask: LaneMask, addresses: &[u64; WARP_LANES], any: i64) -> Option<i64> {
     let first = mask.trailing_zeros() as usize;
     let rest = mask & (mask - 1);
@@ -134,12 +133,12 @@ fn at(base: u64, stride: i64, lanes: usize) -> u64 {
     base.wrapping_add_signed(stride.wrapping_mul(lanes as i64))
 }
 
-/// What a warp of a CTA that has not ended has done so far.
+/// Instructions so far of a warp of a CTA that has not ended.
 #[derive(Debug)]
 struct WarpLog {
     count: u64,
     columns: [Vec<u8>; COLUMNS],
-    /// The program counter that needs no jump.
+    /// The next program counter without a jump.
     next: u32,
     active: LaneMask,
     reconverge: Option<Pc>,
@@ -147,9 +146,9 @@ struct WarpLog {
     reconverge_since: u64,
     space: Space,
     predictions: [Prediction; PLACES],
-    /// Places where the warp has had an access.
+    /// Places at which the warp has had an access.
     seen: u64,
-    /// If values are noted.
+    /// Present if values are recorded.
     last: Option<LastValues>,
 }
 
@@ -170,21 +169,21 @@ impl WarpLog {
     }
 }
 
-/// What the warps of a CTA that has not ended have done so far.
+/// Instructions so far of a CTA that has not ended.
 #[derive(Debug)]
 pub(crate) struct CtaLog {
     warps: Vec<WarpLog>,
-    /// The first access at each place, by whichever warp came first.
+    /// The first access at each place, by any warp.
     first: [Option<(u64, i64)>; PLACES],
 }
 
 impl CtaLog {
-    /// A log of `warps` warps that have done nothing, with what they read if `has_values`.
+    /// An empty log for `warps` warps, with operand values if `has_values`.
     pub fn new(warps: usize, has_values: bool) -> Self {
         Self { warps: (0..warps).map(|_| WarpLog::new(has_values)).collect(), first: [None; PLACES] }
     }
 
-    /// Notes what an instruction of a warp with `active` lanes reads from the registers `srcs`.
+    /// Records the values of the registers `srcs` that an instruction of a warp with `active` lanes reads.
     pub fn note_values(&mut self, warp: usize, srcs: &[RegId], active: LaneMask, values: &OperandValues) {
         let log = &mut self.warps[warp];
         if let Some(last) = &mut log.last {
@@ -192,7 +191,7 @@ impl CtaLog {
         }
     }
 
-    /// Notes an instruction, `inst` as its program has it, of a warp.
+    /// Records an instruction of a warp; `inst` is its static instruction.
     pub fn note(&mut self, warp: usize, inst: &Inst, done: &DynInst) {
         let Self { warps, first } = self;
         let log = &mut warps[warp];
@@ -227,7 +226,7 @@ impl CtaLog {
             op |= log.addresses(first, place(done.pc), done.mask, &done.addresses);
             if mem.has_two_addresses() {
                 op |= MORE;
-                // The mode is before the addresses.
+                // The mode precedes the addresses.
                 let mode_at = log.columns[MEMORY].len();
                 log.columns[MEMORY].push(0);
                 let mode = log.addresses(first, second_place(done.pc), done.mask, &done.addresses2);
@@ -241,7 +240,7 @@ impl CtaLog {
         log.count += 1;
     }
 
-    /// The whole CTA as bytes. Its warps have all ended.
+    /// The bytes of the whole CTA. All its warps have ended.
     pub fn finish(self) -> Vec<u8> {
         let mut out = Vec::new();
         let layout = Layout { reconvergence: true, values: self.warps.iter().any(|warp| warp.last.is_some()) };
@@ -264,7 +263,7 @@ impl CtaLog {
 }
 
 impl WarpLog {
-    /// Notes addresses; returns how they are given.
+    /// Records addresses; returns their form.
     fn addresses(
         &mut self,
         first: &mut [Option<(u64, i64)>; PLACES],
@@ -308,7 +307,7 @@ impl WarpLog {
     }
 }
 
-/// What kinds of control add.
+/// Records the data of a kind of control instruction.
 fn more(control: Control, done: &DynInst, out: &mut Vec<u8>) -> u8 {
     match control {
         Control::BarrierSync | Control::BarrierArrive if done.barrier != BarrierArrival::default() => {
@@ -325,36 +324,36 @@ fn more(control: Control, done: &DynInst, out: &mut Vec<u8>) -> u8 {
 /// A warp's position in its CTA's bytes.
 #[derive(Clone, Debug)]
 struct WarpCursor {
-    /// Instructions after the next one.
+    /// Number of instructions after the next one.
     left: u64,
     columns: [Cursor; COLUMNS],
     /// The next instruction; `None` at the end.
     next: Option<(Pc, u8)>,
     active: LaneMask,
     reconverge: Option<Pc>,
-    /// Instructions before `reconverge` changes.
+    /// Number of instructions before `reconverge` changes.
     reconverge_for: u64,
     space: Space,
     predictions: [Prediction; PLACES],
-    /// What registers last held, once the warp was stepped with values.
+    /// Last values of registers, if the warp was stepped with values.
     last: Option<LastValues>,
-    /// What was expected where the bytes make no sense.
+    /// The expected part where the bytes are invalid.
     wrong: Option<Expected>,
 }
 
-/// A CTA, read as its warps go along.
+/// A CTA that is decoded while its warps execute.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CtaCode {
     bytes: Vec<u8>,
     warps: Vec<WarpCursor>,
-    /// Static instructions of its program.
+    /// Number of static instructions of its program.
     instructions: usize,
     has_values: bool,
 }
 
 impl CtaCode {
-    /// Takes the bytes of a CTA of `warps` warps, which executes `program`, from a file of this `layout`.
-    /// The memory of what was here before is used again.
+    /// Starts to decode a CTA of `warps` warps that executes `program`, from a file of this `layout`. Reuses
+    /// the memory of the previous CTA.
     pub fn take(&mut self, bytes: &[u8], warps: usize, program: &Program, layout: Layout) -> Result<(), Expected> {
         self.warps.clear();
         self.bytes.clear();
@@ -406,19 +405,19 @@ impl CtaCode {
         Ok(())
     }
 
-    /// The next instruction of `warp`; one that makes no sense is some instruction, which fails.
+    /// The next instruction of `warp`; an invalid one is some instruction, which then fails.
     #[inline]
     pub fn next_pc(&self, warp: usize) -> Option<Pc> {
         let warp = self.warps.get(warp)?;
         warp.next.map(|(pc, _)| pc).or(warp.wrong.map(|_| Pc(0)))
     }
 
-    /// Instructions of `warp` that have not been taken.
+    /// Number of remaining instructions of `warp`.
     pub fn left(&self, warp: usize) -> u64 {
         self.warps.get(warp).map_or(0, |w| w.left + u64::from(w.next.is_some()))
     }
 
-    /// Describes the next instruction of `warp` and moves past it.
+    /// Describes the next instruction of `warp` and consumes it.
     #[inline]
     pub fn step(&mut self, warp: usize, program: &Program, out: &mut DynInst) -> Result<(), Expected> {
         let warp = self.warps.get_mut(warp).ok_or("a warp of the CTA")?;
@@ -432,8 +431,8 @@ impl CtaCode {
         Ok(())
     }
 
-    /// Adds to `values` what the instruction of `warp` that was described last reads, if the file has
-    /// it. Values are read either of all instructions of a warp or of none.
+    /// Adds to `values` the values that the last described instruction of `warp` reads, if the file has them.
+    /// Values must be read for all instructions of a warp or for none.
     pub fn read_values(
         &mut self,
         warp: usize,
@@ -448,7 +447,7 @@ impl CtaCode {
     }
 }
 
-/// The predictions with which every warp begins.
+/// The initial predictions of every warp.
 fn first_accesses(cursor: &mut Cursor, bytes: &[u8]) -> Result<[Prediction; PLACES], Expected> {
     let places = u64::from(cursor.word(bytes)?) | u64::from(cursor.word(bytes)?) << 32;
     let mut predictions = [Prediction::default(); PLACES];

@@ -15,14 +15,14 @@ pub enum Timing {
     Sass,
 }
 
-/// What the program asked of the GPU, in order.
+/// Commands of the program to the GPU, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
 pub enum Action {
     /// The host wrote to device memory.
     CopyToDevice {
-        /// Device address.
         address: u64,
-        /// How much.
+        /// Number of bytes.
         bytes: u64,
     },
     /// The next launch.
@@ -31,39 +31,39 @@ pub enum Action {
     Wait,
 }
 
-/// A kernel launch.
+/// Description of a kernel launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LaunchInfo {
-    /// Kernel, by its place in [`Contents::codes`].
+    /// Index of the kernel in [`Contents::codes`].
     pub code: u32,
     /// Grid, block, registers, shared memory.
     pub shape: LaunchShape,
     /// CUDA stream.
     pub stream: u32,
-    /// Compute capability, times ten, that its code was made for.
+    /// Compute capability of the code, times ten.
     pub architecture: u32,
     /// How its instructions are timed.
     pub timing: Timing,
 }
 
-/// What a file says of the run as a whole.
+/// Contents of a file without the CTAs.
 #[derive(Clone, Debug, Default)]
 pub struct Contents {
     /// Name and version of the program that made the file.
     pub producer: String,
-    /// The simulated GPU.
+    /// Name of the simulated GPU.
     pub gpu: String,
-    /// The file has what instructions read.
+    /// The file has operand values.
     pub has_values: bool,
-    /// The kernels' programs.
+    /// Programs of the kernels, to which [`LaunchInfo::code`] refers.
     pub codes: Vec<Arc<Program>>,
-    /// What was done, in order.
+    /// In order.
     pub actions: Vec<Action>,
-    /// The launches, in order.
+    /// In order.
     pub launches: Vec<LaunchInfo>,
 }
 
-/// Where the bytes of a CTA are: in which block, and from where to where once that is unpacked.
+/// Position of the bytes of a CTA: block, and offset and length in the unpacked block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Place {
     pub block: u32,
@@ -71,16 +71,16 @@ pub(super) struct Place {
     pub length: u32,
 }
 
-/// What is known of a launch beyond what it asked for.
+/// Results of a launch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Ran {
     pub warp_instructions: u64,
     pub thread_instructions: u64,
-    /// Where each CTA is, x fastest.
+    /// Position of each CTA, x fastest.
     pub ctas: Vec<Place>,
 }
 
-/// Everything at the end of a file.
+/// The data at the end of a file.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Footer {
     pub contents: Contents,
@@ -91,7 +91,7 @@ pub(super) struct Footer {
 /// Maximum number of threads of a CTA, on every NVIDIA GPU.
 const MAX_CTA_THREADS: u64 = 1024;
 
-/// Far more registers than a thread may have: occupancy can be computed of it.
+/// Far more registers than a thread may have, small enough to compute an occupancy.
 const MAX_REGISTERS: u32 = 65_535;
 
 impl Footer {
@@ -122,7 +122,7 @@ impl Footer {
         out
     }
 
-    /// The end of a file of `version`.
+    /// Decodes the end of a file of `version`.
     pub fn decode(bytes: &[u8], version: u16) -> Result<Self, (Expected, u32)> {
         let mut cursor = Cursor::over(bytes);
         decode(&mut cursor, bytes, version).map_err(|expected| (expected, cursor.at))
@@ -150,7 +150,7 @@ fn decode(cursor: &mut Cursor, bytes: &[u8], version: u16) -> Result<Footer, Exp
         ran.push(done);
     }
     if actions.iter().filter(|a| **a == Action::Launch).count() != launches.len() {
-        return Err("as many launches as are done");
+        return Err("as many launches as in the actions");
     }
     if cursor.left() != 0 {
         return Err("nothing after the last launch");
@@ -200,7 +200,7 @@ fn put_dim(out: &mut Vec<u8>, dim: Dim3) {
     [dim.x, dim.y, dim.z].into_iter().for_each(|n| put(out, n.into()));
 }
 
-/// A size, no part of which is 0, and its volume.
+/// A size without zeros, and its volume.
 fn dim(cursor: &mut Cursor, bytes: &[u8]) -> Result<(Dim3, u64), Expected> {
     let dim = Dim3::new(cursor.narrow(bytes)?, cursor.narrow(bytes)?, cursor.narrow(bytes)?);
     let volume = u64::from(dim.x).checked_mul(dim.y.into()).and_then(|v| v.checked_mul(dim.z.into()));
@@ -225,7 +225,7 @@ fn put_launch(out: &mut Vec<u8>, launch: &LaunchInfo, ran: &Ran) {
     put(out, ran.ctas.len() as u64);
     let mut last = Place::default();
     for place in &ran.ctas {
-        // CTAs mostly follow one another.
+        // CTAs usually follow each other.
         put_signed(out, i64::from(place.block) - i64::from(last.block));
         put_signed(out, i64::from(place.offset) - i64::from(last.offset) - i64::from(last.length));
         put(out, place.length.into());
@@ -264,7 +264,7 @@ fn launch(cursor: &mut Cursor, bytes: &[u8], codes: usize, blocks: &[Block]) -> 
     Ok((launch, Ran { warp_instructions, thread_instructions, ctas }))
 }
 
-/// The place that follows `last`, which becomes it.
+/// Decodes the place that follows `last`, and stores it in `last`.
 fn place(cursor: &mut Cursor, bytes: &[u8], blocks: &[Block], last: &mut Place) -> Result<Place, Expected> {
     let from = |base: u32, by: i64| i64::from(base).checked_add(by).and_then(|n| u32::try_from(n).ok());
     let block = from(last.block, cursor.signed(bytes)?).ok_or("a block that the file has")?;

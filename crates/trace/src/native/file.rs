@@ -1,4 +1,4 @@
-//! The file around it all: a head, blocks of CTAs, what is known in the end, a tail.
+//! The parts of a file: head, blocks of CTAs, footer, tail.
 //!
 //! ```text
 //!  head    16 bytes   "wwtrace\n", version (u16), zeros
@@ -7,8 +7,8 @@
 //!  tail    32 bytes   footer's offset (u64), bytes stored and unpacked (u32 each), CRC-32 (u32),
 //!                     zeros (u32), "wwtrend\n"
 //! ```
-//! All numbers are little-endian. What is compressed is raw DEFLATE; where that would not shorten
-//! it, or shorten it beyond what the reader believes, it is stored as it is.
+//! All numbers are little-endian. Compressed data is raw DEFLATE; it is stored uncompressed if compression
+//! would not shorten it, or would shorten it beyond the ratio that the reader accepts.
 
 use crate::TraceError;
 use kit::text::counted;
@@ -20,42 +20,42 @@ pub(super) const HEAD: &[u8; 8] = b"wwtrace\n";
 pub(super) const TAIL: &[u8; 8] = b"wwtrend\n";
 pub(super) const HEAD_BYTES: u64 = 16;
 pub(super) const TAIL_BYTES: u64 = 32;
-/// Version of the format that is written; this one and those before are read.
+/// Version of the format that is written; this one and earlier ones are read.
 pub const NATIVE_VERSION: u16 = 4;
 /// The first version that may have operand values.
 pub(super) const VALUES_VERSION: u16 = 2;
-/// The first version that says where lanes meet again.
+/// The first version with reconvergence points.
 pub(super) const RECONVERGENCE_VERSION: u16 = 3;
-/// The first version that says what lanes do.
+/// The first version with the work of lanes.
 pub(super) const WORK_VERSION: u16 = 4;
 
-/// DEFLATE cannot shorten more than this.
+/// Maximum ratio of DEFLATE compression.
 pub(super) const BLOCK_RATIO: u64 = 1032;
-/// Nor is a footer of a real run shortened more than this: it bounds what a reader allocates.
+/// Maximum ratio for the footer, above that of real runs: it bounds a reader's memory.
 pub(super) const FOOTER_RATIO: u64 = 100;
 
 /// Bytes packed between two checks for Ctrl-C.
 const PACKED_AT_A_TIME: usize = 1 << 20;
 
-/// A run of bytes in the file, perhaps compressed.
+/// A block of bytes in the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Block {
     pub offset: u64,
-    /// Bytes in the file.
+    /// Size in the file.
     pub stored: u32,
-    /// Bytes once unpacked; the same as `stored` if it is not compressed.
+    /// Size when unpacked; the same as `stored` if it is not compressed.
     pub unpacked: u32,
     /// CRC-32 of the bytes in the file.
     pub checksum: u32,
 }
 
-/// Whether `path` begins as a file of the native format does.
+/// Whether `path` starts like a file of the native format.
 pub fn is_native(path: &Path) -> bool {
     let mut head = [0; HEAD.len()];
     File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok() && head == *HEAD
 }
 
-/// `bytes` as they are stored: compressed, if that pays and is within `ratio`.
+/// `bytes` as they are stored: compressed if that is shorter and within `ratio`.
 pub(super) fn pack(bytes: &[u8], ratio: u64) -> std::io::Result<Vec<u8>> {
     let mut encoder = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::default());
     for part in bytes.chunks(PACKED_AT_A_TIME) {
@@ -73,7 +73,7 @@ pub(super) fn checksum(bytes: &[u8]) -> u32 {
     crc.sum()
 }
 
-/// Reads a block and unpacks it. Memory grows with what is there, not with what is announced.
+/// Reads a block and unpacks it. Memory is proportional to the data present, not to the announced size.
 pub(super) fn read_block(file: &mut File, path: &Path, block: Block, ratio: u64) -> Result<Vec<u8>, TraceError> {
     let error = |what: String| TraceError::at_byte(path, block.offset, what);
     let damaged = |what: String| error(what).hint("the file may be damaged or cut short");

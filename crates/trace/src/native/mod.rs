@@ -1,4 +1,4 @@
-//! Our own trace format: everything that a run's warps did, as the timing model sees it.
+//! Our own trace format: everything that the warps of a run did, as seen by the timing model.
 //!
 //! ```text
 //!  any WarpStream ─► Recording ─► CtaLog ─► (a CTA ends) ─► writer's thread ─► file
@@ -28,7 +28,7 @@ pub use recording::Recording;
 pub use stream::{NativeShared, NativeStream};
 pub use writer::{Recorder, Written};
 
-/// For fuzzing: takes `bytes` as those of a CTA that executes `program`, and goes through them.
+/// For fuzzing: decodes `bytes` as a CTA that executes `program`.
 #[doc(hidden)]
 pub fn walk_cta(bytes: &[u8], warps: usize, program: &isa::Program) -> Result<u64, &'static str> {
     let mut cta = CtaCode::default();

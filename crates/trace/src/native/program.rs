@@ -1,4 +1,4 @@
-//! Static programs as bytes.
+//! Encoding of static programs.
 
 use super::bytes::{Cursor, Expected, put, put_signed, put_text};
 use super::codes;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// Maximum number of static instructions of a program.
 const MAX_INSTRUCTIONS: usize = 1 << 22;
 
-/// Fewest bytes of an instruction.
+/// Minimum size of an instruction in bytes.
 const INSTRUCTION_BYTES: u32 = 9;
 
 const MEMORY: u8 = 1;
@@ -19,13 +19,13 @@ const PACKED_HALF: u8 = 2;
 const PER_LANE: u8 = 4;
 const PARTIAL: u8 = 8;
 
-/// The classes by name: what a file says of classes are places in this list.
+/// Writes the names of the classes: classes in a file are indices in this list.
 pub(super) fn put_classes(out: &mut Vec<u8>) {
     put(out, OpClass::COUNT as u64);
     OpClass::ALL.iter().for_each(|class| put_text(out, class.name()));
 }
 
-/// The classes of a file; `None` for one that is not known here.
+/// The classes of a file; `None` for unknown ones.
 pub(super) fn classes(cursor: &mut Cursor, bytes: &[u8]) -> Result<Vec<Option<OpClass>>, Expected> {
     let count = cursor.count(bytes, 1)?;
     let mut classes = Vec::new();
@@ -73,7 +73,7 @@ pub(super) fn put_program(out: &mut Vec<u8>, program: &Program) {
         put_text(out, program.text(index.into()));
         last = source;
     }
-    // A word for each instruction of machine code, or none.
+    // One word per instruction of machine code, or none.
     let words: Vec<u32> = program.insts().iter().filter_map(|inst| inst.control_bits.map(ControlBits::bits)).collect();
     let complete = words.len() == program.insts().len();
     put(out, if complete { words.len() as u64 } else { 0 });
@@ -127,7 +127,7 @@ pub(super) fn program(
     Ok(Arc::new(program))
 }
 
-/// Appends an instruction to `builder`; returns where it comes from.
+/// Appends an instruction to `builder`; returns its origin.
 fn instruction(
     cursor: &mut Cursor,
     bytes: &[u8],
@@ -169,7 +169,8 @@ fn instruction(
     Ok(source)
 }
 
-/// What the lanes of an instruction of an old file do, by its opcode: the first word of its text after a guard.
+/// Work of the lanes of an instruction in an old file, from its opcode: the first word of its text after a
+/// guard.
 fn work_of_text(class: OpClass, text: &str) -> Work {
     let opcode = text.split_whitespace().find(|word| !word.starts_with('@')).unwrap_or_default();
     Work::of_opcode(class, opcode.trim_end_matches(';'))

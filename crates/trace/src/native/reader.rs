@@ -13,11 +13,11 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A file of the native format, opened: everything but what the CTAs did.
+/// An open file of the native format: everything except the CTAs.
 #[derive(Debug)]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct NativeTrace {
     path: PathBuf,
-    /// Programs, actions, launches.
     pub contents: Contents,
     layout: Layout,
     ran: Vec<Ran>,
@@ -28,8 +28,8 @@ impl NativeTrace {
     /// Opens the file at `path` and reads its end.
     ///
     /// # Errors
-    /// A file that cannot be read, is not of this format or of another version, is damaged, or says
-    /// what cannot be.
+    /// A file that cannot be read, is not of this format or is of another version, is damaged, or has
+    /// impossible contents.
     pub fn open(path: &Path) -> Result<Self, TraceError> {
         let fail = |e: std::io::Error| TraceError::new(path, 0, format!("cannot be opened: {e}"));
         let mut file = File::open(path).map_err(fail)?;
@@ -56,28 +56,28 @@ impl NativeTrace {
         &self.contents.launches
     }
 
-    /// The program of launch number `launch`.
+    /// The program of launch `launch`.
     pub fn code(&self, launch: usize) -> &Arc<Program> {
         &self.contents.codes[self.contents.launches[launch].code as usize]
     }
 
-    /// Warp instructions of launch number `launch`.
+    /// Number of warp instructions of launch `launch`.
     pub fn warp_instructions(&self, launch: usize) -> u64 {
         self.ran[launch].warp_instructions
     }
 
-    /// Thread instructions of launch number `launch`.
+    /// Number of thread instructions of launch `launch`.
     pub fn thread_instructions(&self, launch: usize) -> u64 {
         self.ran[launch].thread_instructions
     }
 
-    /// The file.
+    /// Path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 }
 
-/// Checks head and tail; returns the version of the format and where the footer is.
+/// Checks head and tail; returns the version of the format and the position of the footer.
 fn ends(file: &mut File, path: &Path, length: u64) -> Result<(u16, Block), TraceError> {
     let fail = |e: std::io::Error| TraceError::new(path, 0, format!("cannot be read: {e}"));
     let mut head = [0; HEAD_BYTES as usize];
@@ -109,10 +109,10 @@ fn ends(file: &mut File, path: &Path, length: u64) -> Result<(u16, Block), Trace
     Ok((version, block))
 }
 
-/// Blocks that are kept unpacked: CTAs that are dispatched one after the other mostly share one.
+/// Number of unpacked blocks that are kept: CTAs dispatched one after the other usually share one.
 const KEPT_BLOCKS: usize = 4;
 
-/// Gets CTAs out of a file, in any order.
+/// Reads CTAs of a file, in any order.
 #[derive(Debug)]
 pub(crate) struct CtaSource {
     trace: Arc<NativeTrace>,
@@ -132,7 +132,7 @@ impl CtaSource {
         &self.trace
     }
 
-    /// Reads CTA number `cta` (x fastest) of launch number `launch` into `out`.
+    /// Reads CTA number `cta` (x fastest) of launch `launch` into `out`.
     pub fn read(&mut self, launch: usize, cta: u64, out: &mut CtaCode) -> Result<(), TraceError> {
         let trace = self.trace.clone();
         let place = *trace.ran[launch]
@@ -156,7 +156,7 @@ impl CtaSource {
         })
     }
 
-    /// What is wrong where a warp of CTA number `cta` of launch number `launch` cannot be read on.
+    /// The error of a warp of CTA `cta` of launch `launch` that cannot be read further.
     #[cold]
     pub fn error(&self, launch: usize, cta: u64, expected: &str) -> TraceError {
         let place = self.trace.ran[launch].ctas.get(cta as usize).copied().unwrap_or_default();

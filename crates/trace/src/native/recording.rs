@@ -1,4 +1,4 @@
-//! A stream that is recorded while it runs.
+//! Records a stream while it runs.
 
 use super::codec::CtaLog;
 use super::contents::Contents;
@@ -18,7 +18,7 @@ pub(super) struct FinishedCta {
     pub thread_instructions: u64,
 }
 
-/// Events that the writer gets.
+/// Messages to the writer.
 pub(super) enum Message {
     Cta(FinishedCta),
     /// The run has ended.
@@ -36,20 +36,20 @@ struct Resident {
     thread_instructions: u64,
 }
 
-/// Any stream, recorded: each of its CTAs is sent to the writer when it ends. Nothing of the run
-/// changes; memory holds what the resident CTAs have done, two to four bytes for most instructions.
+/// A recorded stream: each CTA is sent to the writer when it ends. The run itself does not change. Memory
+/// holds the instructions of resident CTAs, two to four bytes for most of them.
 #[derive(Debug)]
 pub struct Recording<S: WarpStream> {
     stream: S,
     program_of: fn(&S::Shared, KernelId) -> Option<Arc<Program>>,
     to: SyncSender<Message>,
     ctas: Vec<Option<Resident>>,
-    /// CTA, and which of its warps.
+    /// CTA of each warp, and the warp's index in it.
     warps: Vec<(CtaSlot, u32)>,
     with_values: bool,
-    /// What the present instruction reads, if that is recorded.
+    /// Values that the present instruction reads, if they are recorded.
     values: Option<OperandValues>,
-    /// The writer takes no more: the run ends at the next instruction.
+    /// The writer has failed: the run ends at the next instruction.
     lost: bool,
 }
 
@@ -64,7 +64,7 @@ impl<S: WarpStream> Recording<S> {
         Self { stream, program_of, to, ctas: Vec::new(), warps: Vec::new(), with_values, values, lost: false }
     }
 
-    /// Notes what `warp` has done, and what it read.
+    /// Records an instruction of `warp` and the values that it read.
     #[inline]
     fn note(&mut self, warp: WarpSlot, done: &DynInst, values: Option<&OperandValues>) -> Result<(), Box<Fault>> {
         if self.lost {

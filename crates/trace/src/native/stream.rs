@@ -1,4 +1,4 @@
-//! The warps of an SM as a file of the native format has them.
+//! The warps of an SM, replayed from a file of the native format.
 
 use super::codec::CtaCode;
 use super::reader::{CtaSource, NativeTrace};
@@ -8,16 +8,16 @@ use isa::{
 };
 use std::sync::Arc;
 
-/// What all SMs share: the file. Launches are numbered as in the file.
+/// State that all SMs share: the file. Launches are numbered as in the file.
 #[derive(Debug)]
 pub struct NativeShared {
     source: CtaSource,
-    /// Why a CTA could not be read; the first warp that is stepped reports it.
+    /// Error of a CTA that could not be read; the first warp that is stepped reports it.
     failed: Option<TraceError>,
 }
 
 impl NativeShared {
-    /// The launches of `trace`.
+    /// Opens the launches of `trace`.
     ///
     /// # Errors
     /// If the file cannot be opened again.
@@ -32,7 +32,7 @@ struct Resident {
     code: CtaCode,
     program: Arc<Program>,
     launch: usize,
-    /// Its number in the grid.
+    /// Number of the CTA in the grid.
     number: u64,
     position: Option<Dim3>,
 }
@@ -40,15 +40,15 @@ struct Resident {
 /// The instruction streams of one SM's warps, from a file of the native format.
 #[derive(Debug, Default)]
 pub struct NativeStream {
-    /// CTA, and which of its warps.
+    /// CTA of each warp, and the warp's index in it.
     warps: Vec<(CtaSlot, u32)>,
     ctas: Vec<Resident>,
-    /// A CTA could not be read: every warp has a next instruction, which is a fault.
+    /// A CTA could not be read: every warp has a next instruction, which faults.
     broken: bool,
 }
 
 impl NativeStream {
-    /// No warp resident.
+    /// Creates it without resident warps.
     pub fn new() -> Self {
         Self::default()
     }
@@ -138,7 +138,7 @@ impl WarpStream for NativeStream {
 }
 
 impl Resident {
-    /// The file could not be read on.
+    /// A fault: the file could not be read further.
     #[cold]
     fn fault(&self, error: &TraceError) -> Box<Fault> {
         let spot = SourceSpot { kernel: self.program.name.clone(), ..SourceSpot::default() };

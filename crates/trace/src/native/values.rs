@@ -1,8 +1,8 @@
-//! Operand values as bytes.
+//! Encoding of operand values.
 //!
-//! For each register that an instruction reads there is a byte: how the active lanes are given (the
-//! lowest three bits) and how the others are (the next three), then what those need, relative to what
-//! the register last held where the warp read it.
+//! For each register that an instruction reads there is a byte: the form of the values of the active lanes
+//! (the lowest three bits) and of the others (the next three). The data of these forms follows, relative to
+//! the register's value when the warp last read it.
 //!
 //! | | given | bytes |
 //! | --- | --- | --- |
@@ -12,8 +12,8 @@
 //! | 3 | a list | the same, and for each further lane the difference to the lane before |
 //! | 4 | zeros and ones | 32 bits |
 //!
-//! What a register last held is remembered in a table indexed by the lowest bits of its number;
-//! registers that share a place cost bytes, never correctness.
+//! The last values of registers are a table indexed by the lowest bits of the register's number; registers
+//! that share a place cost bytes, never correctness.
 
 use super::bytes::{Cursor, Expected, put_signed};
 use isa::{OperandValues, RegId};
@@ -25,15 +25,15 @@ const REGULAR: u8 = 2;
 const LIST: u8 = 3;
 const BITS: u8 = 4;
 
-/// Bits of a byte that say how some lanes are given.
+/// Number of bits of a form.
 const KIND_BITS: u32 = 3;
 
-/// Places in a table of what registers last held.
+/// Number of places in a table of last values.
 const PLACES: usize = 64;
 
 type Column = [u32; WARP_LANES];
 
-/// What the registers of a warp held when they were last read; zeros at first.
+/// Values of a warp's registers when they were last read; zeros at first.
 #[derive(Clone, Debug)]
 pub(super) struct LastValues(Box<[Column; PLACES]>);
 
@@ -48,7 +48,7 @@ impl LastValues {
         &mut self.0[reg.index() % PLACES]
     }
 
-    /// Appends what an instruction with `active` lanes reads: `values` of the registers `srcs`.
+    /// Appends the values of the registers `srcs` that an instruction with `active` lanes reads.
     pub fn note(&mut self, out: &mut Vec<u8>, srcs: &[RegId], active: LaneMask, values: &OperandValues) {
         for (&reg, column) in srcs.iter().zip(&values.columns) {
             let last = self.of(reg);
@@ -61,7 +61,7 @@ impl LastValues {
         }
     }
 
-    /// Reads what an instruction with `active` lanes reads from the registers `srcs`.
+    /// Reads the values of the registers `srcs` for an instruction with `active` lanes.
     pub fn take(
         &mut self,
         cursor: &mut Cursor,
@@ -81,7 +81,7 @@ impl LastValues {
     }
 }
 
-/// Appends what `lanes` of `column` hold; returns how.
+/// Appends the values of `lanes` of `column`; returns their form.
 fn put_lanes(out: &mut Vec<u8>, lanes: LaneMask, column: &Column, last: &Column) -> u8 {
     if kit::lanes(lanes).all(|lane| column[lane] == last[lane]) {
         return SAME;
@@ -112,7 +112,7 @@ fn put_lanes(out: &mut Vec<u8>, lanes: LaneMask, column: &Column, last: &Column)
     LIST
 }
 
-/// The distance from lane to lane, if it is the same from lane `first` to each of `rest`.
+/// The difference between lanes, if it is constant from lane `first` through all of `rest`.
 fn stride(first: usize, rest: LaneMask, column: &Column) -> Option<u32> {
     let second = rest.trailing_zeros() as usize;
     let (distance, lanes) = (column[second].wrapping_sub(column[first]) as i32, (second - first) as i32);
@@ -124,7 +124,7 @@ fn at(base: u32, stride: u32, lanes: usize) -> u32 {
     base.wrapping_add(stride.wrapping_mul(lanes as u32))
 }
 
-/// Makes `lanes` of `column`, which holds what was last there, what the bytes say.
+/// Sets `lanes` of `column`, which holds the last values, to the values in the bytes.
 fn take_lanes(
     cursor: &mut Cursor,
     bytes: &[u8],

@@ -13,13 +13,13 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
-/// Unpacked bytes from which on a block is closed.
+/// Unpacked size at which a block is closed.
 const BLOCK_BYTES: usize = 64 << 10;
 
-/// Finished CTAs that may wait for the writer.
+/// Maximum number of finished CTAs that wait for the writer.
 const WAITING_CTAS: usize = 16;
 
-/// What has been written.
+/// Summary of a written file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct Written {
@@ -33,8 +33,8 @@ pub struct Written {
 
 /// Records a run into a file of the native format.
 ///
-/// The file gets its name when it is complete; if the recorder is dropped without
-/// [`Recorder::finish`], the old one of that name stays.
+/// The file gets its name when it is complete. If the recorder is dropped without [`Recorder::finish`], an
+/// old file of that name is kept.
 #[derive(Debug)]
 pub struct Recorder {
     path: PathBuf,
@@ -44,7 +44,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Begins a file at `path`. `producer` and `gpu` are noted in it. `with_values` records what
+    /// Begins a file at `path` with the names `producer` and `gpu`. `with_values` records the values that
     /// instructions read, which the streams must know.
     ///
     /// # Errors
@@ -60,7 +60,7 @@ impl Recorder {
         Ok(Self { path: path.to_owned(), to, writer: Some(writer), contents })
     }
 
-    /// `stream`, whose CTAs are recorded from now on. `program_of` finds the program of a launch.
+    /// Wraps `stream` so that its CTAs are recorded. `program_of` finds the program of a launch.
     pub fn record<S: WarpStream>(
         &self,
         stream: S,
@@ -69,16 +69,16 @@ impl Recorder {
         Recording::new(stream, program_of, self.to.clone(), self.contents.has_values)
     }
 
-    /// Notes what the host asked for. Launches are noted by [`Recorder::launch`].
+    /// Records a command of the host. Launches are recorded by [`Recorder::launch`].
     pub fn note(&mut self, action: Action) {
-        // Waiting twice is waiting once.
+        // Waiting twice has the same effect as waiting once.
         if action != Action::Wait || self.contents.actions.last() != Some(&Action::Wait) {
             self.contents.actions.push(action);
         }
     }
 
-    /// Notes a launch of `code`; launches are numbered in the same order as [`KernelId`]s. The place
-    /// of the code, [`LaunchInfo::code`], is found out here.
+    /// Records a launch of `code`. Launches are numbered in the order of [`KernelId`]s. This sets
+    /// [`LaunchInfo::code`].
     pub fn launch(&mut self, program: &Arc<Program>, launch: LaunchInfo) {
         let known = self.contents.codes.iter().position(|known| Arc::ptr_eq(known, program));
         let index = known.unwrap_or_else(|| {
@@ -121,7 +121,7 @@ impl Drop for Recorder {
     }
 }
 
-/// CTAs of a launch as they have come.
+/// Finished CTAs of a launch, in order of completion.
 #[derive(Default)]
 struct Came {
     warp_instructions: u64,
@@ -129,7 +129,7 @@ struct Came {
     ctas: Vec<(isa::Dim3, Place)>,
 }
 
-/// Collects CTAs in blocks.
+/// Collects CTAs into blocks.
 struct Blocks<W> {
     out: W,
     offset: u64,
@@ -162,7 +162,7 @@ impl<W: Write> Blocks<W> {
         Ok(())
     }
 
-    /// Packs and writes what is open.
+    /// Packs and writes the open bytes.
     fn store(&mut self, ratio: u64) -> std::io::Result<Block> {
         let packed = pack(&self.open, ratio)?;
         let (stored, unpacked) = (u32::try_from(packed.len()), u32::try_from(self.open.len()));
@@ -177,7 +177,7 @@ impl<W: Write> Blocks<W> {
     }
 }
 
-/// The writer's thread.
+/// Main function of the writer's thread.
 fn write(mut out: BufWriter<NewFile>, from: &Receiver<Message>) -> std::io::Result<(Written, NewFile)> {
     out.write_all(HEAD)?;
     out.write_all(&NATIVE_VERSION.to_le_bytes())?;
@@ -229,7 +229,7 @@ fn finish(
     Ok((written, blocks.out.into_inner()?))
 }
 
-/// The CTAs of a launch in the order of their positions, all of which must have come.
+/// The CTAs of a launch, sorted by position; an error unless all have finished.
 fn sorted(launch: &LaunchInfo, came: &Came) -> std::io::Result<Ran> {
     let grid = launch.shape.grid;
     let mut ctas: Vec<_> = came.ctas.iter().map(|&(cta, place)| (number(grid, cta), place)).collect();

@@ -7,15 +7,15 @@ use Style::Bits;
 
 /// Branch distance in words of four bytes.
 const DISTANCE: Field = bits(34, 48);
-/// On Hopper its low bits stand apart.
+/// On Hopper its low bits are separate.
 const DISTANCE_90: Field = split(16, 8, 34, 48);
 const DISTANCE_BSSY: Field = bits(34, 30);
 const NO_UNIFORM: &[(Field, u64)] = &[(bits(91, 1), 0)];
 const UNIFORM: &[(Field, u64)] = &[(bits(91, 1), 1)];
 const BRA_KIND: Mod = modifier("kind", bits(32, 2), &["", ".U", ".DIV", ".CONV"]);
-/// With a uniform register there is a kind.
+/// With a uniform register the branch has a kind.
 const BRA_KIND_UNIFORM: Mod = modifier("kind", bits(32, 2), &[RESERVED, ".U", ".DIV", ".CONV"]);
-/// All lanes go if the guard holds in one.
+/// All lanes branch if the guard holds in one.
 const BRA_ANY: Mod = flag("any", 84, &["", ".ANY"]).show(Show::When(bits(32, 2), 1));
 const BRA_KIND_BY_REGISTER: Mod = modifier("kind", bits(32, 2), &[RESERVED, RESERVED, ".DIV", ".CONV"]);
 const NO_KIND: Mod = modifier("kind", bits(32, 2), &[""]);

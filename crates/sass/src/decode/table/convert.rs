@@ -9,23 +9,23 @@ const FTZ: Mod = flag("ftz", 80, &["", ".FTZ"]);
 const RND: Mod = modifier("round", bits(78, 2), ROUND);
 const RND_INT: Mod = modifier("round", bits(78, 2), &["", ".FLOOR", ".CEIL", ".TRUNC"]);
 const NTZ: Mod = flag("nan to zero", 77, &["", ".NTZ"]);
-/// Size of a floating-point result, F32 left out.
+/// Size of a floating-point result; F32 is omitted.
 const D_FLOAT: Mod =
     modifier("d type", bits(75, 3), &[RESERVED, ".F16", "", ".F64", ".BF16", RESERVED, RESERVED, RESERVED]);
-/// The same written out.
+/// The same with F32 written.
 const D_FLOAT_FULL: Mod =
     modifier("d type", bits(75, 3), &[RESERVED, ".F16", ".F32", ".F64", ".BF16", RESERVED, RESERVED, RESERVED]);
 const S_FLOAT: Mod = modifier("b type", bits(84, 3), &[RESERVED, ".F16", "", ".F64", ".BF16"]);
 const S_FLOAT_FULL: Mod = modifier("b type", bits(84, 3), &[RESERVED, ".F16", ".F32", ".F64", ".BF16"]);
-/// Which half of a register a half-precision source is.
+/// The half of a register that is a half-precision source.
 const HALF_CHOICE: Mod =
     modifier("half source", bits(60, 2), &["", "", RESERVED, RESERVED]).show(Show::Unless(bits(9, 3), 4));
-/// Size and sign of an integer result, S32 left out.
+/// Size and sign of an integer result; S32 is omitted.
 const D_INT: Mod = modifier("d type", split(72, 1, 75, 2), &[".U8", ".S8", ".U16", ".S16", ".U32", "", ".U64", ".S64"]);
 /// Size and sign of an integer source.
 const S_INT: Mod = modifier("b type", split(74, 1, 84, 2), &[".U8", ".S8", ".U16", ".S16", ".U32", "", ".U64", ".S64"]);
 
-/// The first source has no signs, nor the second one if it is no immediate.
+/// The first source has no sign modifiers, nor has the second one unless it is an immediate.
 const NO_SIGN: Mod = modifier("a sign", bits(72, 2), &[""]);
 const RELU: Mod = flag("relu", 75, &["", ".RELU"]);
 const NO_SIGN_B: Mod = modifier("b sign", bits(62, 2), &[""]).show(Show::Unless(bits(9, 3), 4));
@@ -36,13 +36,13 @@ const F2FP_TYPE: Mod = modifier("d type", split(76, 2, 86, 1), &["", ".BF16"]);
 const F2FP_TYPE_89: Mod = modifier("d type", split(76, 2, 86, 1), &[".F16.F32", ".BF16.F32"]);
 const SMALL: &[(Field, u64)] = &[(bits(78, 1), 0)];
 const TINY: &[(Field, u64)] = &[(bits(78, 1), 1)];
-/// Clamping at zero, and results that are not clamped, are refused.
+/// Clamping at zero and unclamped results are refused.
 const SAT: Mod = modifier("saturate", bits(74, 2), &[".SAT", RESERVED, RESERVED, RESERVED]);
-/// The same on Hopper, in other numbers.
+/// The same on Hopper, which encodes them differently.
 const SAT_90: Mod = modifier("saturate", bits(74, 2), &[RESERVED, ".SAT", RESERVED, RESERVED]);
 const SMALL_TYPE: Mod = modifier("d type", bits(76, 2), &[".U8.S32", ".S8.S32", ".U16.S32", ".S16.S32"]);
 const TINY_TYPE: Mod = modifier("d type", bits(76, 2), &[".U2.S32", ".S2.S32", ".U4.S32", ".S4.S32"]);
-/// What stays of the third operand: its lowest bits, as many as make room for two results.
+/// Part of the third operand that is kept: its lowest bits, next to two results.
 const KEPT_SMALL: Mod = flag("kept bits", 73, &["", RESERVED]);
 /// Two results of 16 bits leave no room for the third operand.
 const KEPT_16: Mod = flag("kept half", 72, &["", RESERVED]).show(on(77));
@@ -54,7 +54,7 @@ const SOURCE_16: &[(Field, u64)] = &[(bits(84, 3), 1)];
 const SOURCE_32: &[(Field, u64)] = &[(bits(84, 3), 2)];
 const SOURCE_64: &[(Field, u64)] = &[(bits(84, 3), 3)];
 const SOURCE_BF16: &[(Field, u64)] = &[(bits(84, 3), 4)];
-/// Operations with 8-bit floating-point numbers, by what they pack and where their sources are.
+/// Operations with 8-bit floating-point numbers, by packed types and positions of the sources.
 const PACK_BYTES: &[(Field, u64)] = &[(bits(73, 2), 0), (bits(78, 1), 1), (bits(84, 2), 0), (bits(89, 2), 2)];
 const UNPACK_BYTES: &[(Field, u64)] = &[(bits(74, 1), 1), (bits(78, 1), 0), (bits(84, 2), 0), (bits(89, 2), 1)];
 const PACK_BYTES_OF_HALVES: &[(Field, u64)] = &[(bits(73, 2), 1), (bits(78, 1), 0), (bits(84, 2), 0), (bits(89, 2), 2)];
@@ -98,7 +98,7 @@ const FRND_HALF: &[Mod] = &[FTZ, D_FLOAT, RND_INT, HALF_CHOICE];
 
 const PACK_HALVES: &[(Field, u64)] = &[(bits(78, 1), 0)];
 const MERGE_HALF: &[(Field, u64)] = &[(bits(78, 1), 1)];
-/// The same where the opcode has operations with 8-bit floating-point numbers, too.
+/// The same where the opcode also has operations with 8-bit floating-point numbers.
 const PACK_HALVES_89: &[(Field, u64)] = &[(bits(78, 1), 0), (bits(74, 1), 0), (bits(84, 4), 0), (bits(89, 2), 0)];
 const MERGE_HALF_89: &[(Field, u64)] = &[(bits(78, 1), 1), (bits(74, 1), 0), (bits(84, 4), 0), (bits(89, 2), 0)];
 

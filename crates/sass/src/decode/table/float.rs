@@ -5,7 +5,7 @@ use crate::decode::op::SassOp;
 use crate::decode::row::row;
 use Style::{F16, F32, F64};
 
-/// Minima that say which operand was chosen are refused.
+/// Minima that report the chosen operand are refused.
 const WHICH: Mod = unused(bits(65, 1));
 const FTZ: Mod = flag("ftz", 80, &["", ".FTZ"]);
 const FMZ: Mod = flag("fmz", 76, &["", ".FMZ"]);
@@ -13,7 +13,7 @@ const SAT: Mod = flag("saturate", 77, &["", ".SAT"]);
 const RND: Mod = modifier("round", bits(78, 2), ROUND);
 const CMP: Mod = modifier("compare", bits(76, 4), COMPARE);
 const COMBINE_74: Mod = modifier("combine", bits(74, 2), COMBINE);
-/// Scale of FMUL's result: 4 is one.
+/// Scale of FMUL's result: 4 means 1.
 const SCALE: Mod = modifier("scale", bits(84, 3), &[RESERVED, ".D8", ".D4", ".D2", "", ".M2", ".M4", ".M8"]);
 
 /// Single precision has no choice of halves.

@@ -5,9 +5,9 @@ use crate::decode::op::SassOp;
 use crate::decode::row::row;
 use Style::{BHalf, BHalfMma, Half, HalfMma};
 
-/// Results in single precision and minima that say which operand was chosen are refused.
+/// Results in single precision and minima that report the chosen operand are refused.
 const WHICH: Mod = unused(bits(65, 1));
-/// `.FMZ` and `.FTZ` together are another mode.
+/// `.FMZ` together with `.FTZ` is another mode.
 const ONE_MODE: Mod = flag("mode", 80, &["", RESERVED]).show(on(76));
 const NO_RELU: Mod = unused(bits(79, 1));
 const FTZ: Mod = flag("ftz", 80, &["", ".FTZ"]);
@@ -16,7 +16,7 @@ const SAT: Mod = flag("saturate", 77, &["", ".SAT"]);
 const F32_OUT: Mod = flag("f32 result", 78, &["", ".F32"]);
 /// Negative results become zero.
 const RELU: Mod = flag("relu", 79, &["", ".RELU"]);
-/// Only the predicate PT is understood with it.
+/// Only the predicate PT is supported with it.
 const RELU_PRED: Mod = modifier(
     "relu predicate",
     bits(87, 4),
@@ -33,9 +33,9 @@ const H_AND: Mod = flag("both halves", 71, &["", ".H_AND"]);
 const BF16_OFF: &[(Field, u64)] = &[(bits(85, 1), 0)];
 const BF16_ON: &[(Field, u64)] = &[(bits(85, 1), 1)];
 const CMP: Mod = modifier("compare", bits(76, 4), COMPARE);
-/// A uniform predicate may choose to accumulate: refused.
+/// A uniform predicate may select accumulation: refused.
 const NO_PRED: Mod = modifier("predicate", bits(87, 4), &[""]);
-/// The choice `.F32` has no meaning in operations on pairs only.
+/// Operations on pairs only do not have the choice `.F32`.
 const A_HALF: Mod = modifier("a half", bits(74, 2), &["", RESERVED, "", ""]);
 const B_HALF: Mod = modifier("b half", bits(60, 2), &["", RESERVED, "", ""]).show(IN_REGISTER);
 /// The second source is a register, not an immediate or a constant.

@@ -10,13 +10,13 @@ const U32: Mod = flag("signed", 73, &[".U32", ""]);
 
 /// Words or pairs of halves, unsigned or signed.
 const MINMAX_TYPE: Mod = modifier("type", bits(72, 2), &[".U32", "", ".U16x2", ".S16x2"]);
-/// Which operand was chosen goes to two predicates, or to none.
+/// Two predicates, or none, report which operand was chosen.
 const HAS_CHOICES: Show = Show::Unless(bits(81, 3), 7);
 const SECOND_CHOICE: Mod = modifier("second choice", bits(84, 3), &["", "", "", "", "", "", ""]).show(HAS_CHOICES);
 /// Negative results become zero.
 const RELU: Mod = flag("relu", 76, &["", ".RELU"]);
 
-/// Registers of which only the sign counts.
+/// Registers of which only the sign is used.
 const ANY: Field = bits(9, 0);
 const SIGN_A: Slot = slot(What::Shaped(24, Bits, ANY, &[".SIGN"], 122));
 const SIGN_B: Slot = slot(What::ShapedB(Bits, ".SIGN"));

@@ -10,13 +10,13 @@ pub(super) const SIZE: Mod = modifier("size", bits(73, 3), SIZES);
 const WIDE_ADDRESS: Mod = flag("wide address", 72, &["", ".E"]);
 pub(super) const EVICT: Mod =
     modifier("eviction", bits(84, 3), &[".EF", "", ".EL", ".LU", ".EU", ".NA", RESERVED, RESERVED]);
-/// Volta and Turing: order and scope apart.
+/// Volta and Turing: order and scope in separate fields.
 const ORDER: Mod = modifier("order", bits(79, 2), &[".CONSTANT", "", ".STRONG", ".MMIO"]);
 pub(super) const ORDER_STORE: Mod = modifier("order", bits(79, 2), &[RESERVED, "", ".STRONG", ".MMIO"]);
 const ORDER_ATOMIC: Mod = modifier("order", bits(79, 2), &[RESERVED, RESERVED, ".STRONG", RESERVED]);
 pub(super) const SCOPE: Mod = modifier("scope", bits(77, 2), &[".CTA", ".SM", ".GPU", ".SYS"]);
 pub(super) const PRIVATE: Mod = flag("private", 76, &["", ".PRIVATE"]);
-/// Ampere on: order and scope together.
+/// Since Ampere: order and scope in one field.
 pub(super) const ORDER_STORE_80: Mod = modifier(
     "order",
     bits(77, 4),
@@ -61,12 +61,12 @@ pub(super) const ORDER_80: Mod = modifier(
         RESERVED,
     ],
 );
-/// Loads that give zero to inactive lanes are refused.
+/// Loads that return zero in inactive lanes are refused.
 const ZERO_DIVERGENT: Mod = flag("zd", 87, &["", RESERVED]);
 const UNSIGNED_75: Mod = flag("u", 76, &["", ".U"]);
 
 const PREFETCH: Mod = modifier("prefetch", bits(68, 2), &["", ".LTC64B", ".LTC128B", ".LTC256B"]);
-/// Predicate that the text of a generic load leaves out.
+/// Predicate of a generic load; the text omits it.
 const P_ZD: Slot = shown(What::Pred(81, 0), Show::Never);
 /// Types of Hopper's floating-point atomics.
 const FLOAT_90: Mod = modifier(
@@ -91,7 +91,7 @@ const FLOAT_90: Mod = modifier(
         ".F64.RN",
     ],
 );
-/// Predicate of a load's second kind of access, left out if it is PT.
+/// Predicate of a load's second kind of access; omitted if it is PT.
 const P64: Slot = shown(What::PredInverse(64, 67), Show::Unless(bits(64, 4), 0));
 const ATOMIC: &[&str] = &[
     ".ADD", ".MIN", ".MAX", ".INC", ".DEC", ".AND", ".OR", ".XOR", ".EXCH", ".SAFEADD", RESERVED, RESERVED, RESERVED,
@@ -128,7 +128,7 @@ const GENERIC: Address = Address { offset: bits(32, 32), ..PLAIN };
 const U32: Address = Address { has_uniform: Show::Always, width: Width::Bit(90), ..PLAIN };
 const U64_ATOMIC: Address = Address { width: Width::Always64, ..U64 };
 const U64: Address = Address { uniform: 64, ..U32 };
-/// `[R2.64]` of Ampere: the uniform register holds a descriptor that the text leaves out.
+/// `[R2.64]` of Ampere: the uniform register holds a descriptor that the text omits.
 const D32: Address = Address { has_uniform: off(76), width: Width::Descriptor(90), ..PLAIN };
 const D64: Address = Address { uniform: 64, ..D32 };
 const D64_ATOMIC: Address = Address { has_uniform: off(71), width: Width::Always64, ..D64 };
@@ -643,7 +643,7 @@ pub(super) const ROWS: &[Row] = &[
     .sm(75, 90),
 ];
 
-/// Generic compare-and-swap may give a flag instead of the old value.
+/// Generic compare-and-swap may return a flag instead of the old value.
 const CAS_TEST: Mod = modifier("operation", bits(87, 4), &[".CAS", ".CAST", RESERVED, ".CAST.SPIN"]);
 const CAS: Mod = modifier("operation", bits(87, 4), &[".CAS"]);
 const MODE: Mod = modifier("mode", bits(78, 2), &["", ".IL", ".IS", ".ISL"]);
@@ -652,9 +652,9 @@ const SIZE_CONSTANT: Mod =
 const ATOMS_CAS: Mod = modifier("operation", bits(87, 2), &[".CAS", ".CAST", RESERVED, ".CAST.SPIN"]);
 const ATOMS_TYPE: Mod = modifier("type", bits(73, 3), &["", ".S32", ".64"]);
 const ATOMS_CAS_TYPE: Mod = modifier("type", bits(73, 3), &["", RESERVED, ".64"]);
-/// Floating-point atomics have numbers of their own for operations; only their additions are known.
+/// Floating-point atomics encode operations differently; only their additions are known.
 const FLOAT_OP: Mod = modifier("operation", bits(87, 4), &[".ADD"]);
 /// Those of `RED` have bit 90 set.
 const FLOAT_REDUCTION: Mod = modifier("operation", bits(87, 3), &[".ADD"]);
-/// They are only known with a descriptor.
+/// They are known only with a descriptor.
 const DESCRIPTOR_ONLY: Mod = modifier("address", bits(70, 2), &[RESERVED, RESERVED, "", RESERVED]);

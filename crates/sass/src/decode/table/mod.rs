@@ -1,6 +1,6 @@
 //! The instruction table: one row per instruction form.
 //!
-//! Bits 0 to 8 choose the operation, bits 9 to 11 the form: where the sources are.
+//! Bits 0 to 8 select the operation, bits 9 to 11 the form, which gives the positions of the sources.
 //!
 //! | form | second source (B) | third source (C) |
 //! | --- | --- | --- |
@@ -12,8 +12,8 @@
 //! | 6 | uniform register at 32 | register at 64 |
 //! | 7 | register at 64 | uniform register at 32 |
 //!
-//! The guard predicate is at 12, the destination at 16, the first source at 24, the control bits from
-//! 105 on. Each row's modifiers and operands stand in the order of the text.
+//! The guard predicate is at bit 12, the destination at 16, the first source at 24; the control bits start at
+//! 105. Modifiers and operands of a row are in the order of the text.
 
 mod control;
 mod convert;

@@ -12,7 +12,7 @@ const VOTE_MODE: Mod = modifier("mode", bits(72, 2), &[".ALL", ".ANY", ".EQ", RE
 const BYTES: &[&str] = &["", ".B1", ".B2", ".B3"];
 const BYTE: Mod = modifier("byte", bits(76, 2), BYTES);
 
-/// The predicate of `R2UR` is or'ed to what it was.
+/// The predicate of `R2UR` is or'ed with its old value.
 const R2UR_OR: Mod = flag("or", 84, &["", ".OR"]);
 
 pub(super) const ROWS: &[Row] = &[

@@ -1,4 +1,4 @@
-//! What the rows of several families share: forms, texts of modifiers, operand slots.
+//! Shared parts of the rows of several families: forms, texts of modifiers, operand slots.
 
 pub(super) use crate::decode::row::{
     Field, Mod, RESERVED, Row, Show, Slot, Style, What, bits, flag, modifier, shown, slot,
@@ -21,12 +21,12 @@ pub(super) const COMPARE: &[&str] = &[
 ];
 pub(super) const COMBINE: &[&str] = &[".AND", ".OR", ".XOR", RESERVED];
 
-/// Bits that are 0 in all code that is known: what they mean is not, so that others are refused.
+/// Bits that are 0 in all known code. Their meaning is not known, so other values are refused.
 pub(super) const fn unused(field: Field) -> Mod {
     modifier("unused", field, if field.len == 1 { &["", RESERVED] } else { &[""] })
 }
 
-/// `LEA` sign-extends its first source, or has a third one above it: only that in forms 2, 3 and 7.
+/// `LEA` sign-extends its first source or has a third one above it; in forms 2, 3 and 7 only the latter.
 pub(super) const LEA_SIGN: Mod = flag("sign extend", 73, &["", ".SX32"]);
 pub(super) const LEA_SIGN_FORM: Mod =
     modifier("sign extend", bits(9, 3), &["", "", RESERVED, RESERVED, "", "", "", RESERVED]).show(on(73));
@@ -35,9 +35,9 @@ pub(super) const LEA_SIGN_FORM: Mod =
 pub(super) const DST: Slot = slot(What::Reg(16));
 /// Uniform destination register.
 pub(super) const UDST: Slot = slot(What::UReg(16));
-/// First predicate destination, left out if it is PT.
+/// First predicate destination; omitted if it is PT.
 pub(super) const PDST: Slot = shown(What::Pred(81, 0), Show::UnlessTrue);
-/// Second predicate destination, left out if it is PT.
+/// Second predicate destination; omitted if it is PT.
 pub(super) const PDST2: Slot = shown(What::Pred(84, 0), Show::UnlessTrue);
 /// First predicate destination, always written.
 pub(super) const P81: Slot = slot(What::Pred(81, 0));
@@ -45,7 +45,7 @@ pub(super) const P81: Slot = slot(What::Pred(81, 0));
 pub(super) const P84: Slot = slot(What::Pred(84, 0));
 /// Predicate source.
 pub(super) const P87: Slot = slot(What::Pred(87, 90));
-/// Predicate source, left out if it is PT.
+/// Predicate source; omitted if it is PT.
 pub(super) const P87_OPTIONAL: Slot = shown(What::Pred(87, 90), Show::UnlessTrue);
 
 pub(super) const fn a(style: Style) -> Slot {

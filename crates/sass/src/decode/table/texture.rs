@@ -1,15 +1,15 @@
 //! Textures and surfaces.
 //!
-//! Places of fields after Mesa NAK (`sm70_encode.rs`) and NVIDIA's disassembler.
+//! Positions of fields are from Mesa NAK (`sm70_encode.rs`) and NVIDIA's disassembler.
 
 use super::memory::{EVICT, ORDER_80, ORDER_STORE, ORDER_STORE_80, PRIVATE, SCOPE, SIZE};
 use super::parts::*;
 use crate::decode::op::SassOp;
 use crate::decode::row::row;
 
-/// Coordinates stand in two groups instead of one vector.
+/// Coordinates are in two groups instead of one vector.
 const SCATTERED: Mod = flag("scattered", 60, &["", ".SCR"]);
-/// The handle stands among the coordinates.
+/// The handle is among the coordinates.
 const BINDLESS: Mod = flag("bindless", 59, &["", ".B"]);
 const LEVEL: Mod = modifier("level", bits(87, 3), &["", ".LZ", ".LB", ".LL", ".LC", ".LB.LC", RESERVED, RESERVED]);
 const LEVEL_TLD: Mod =

@@ -1,33 +1,60 @@
-//! Greedy then oldest, as GPGPU-Sim's `gto`.
+//! Greedy: the warp that issued last as long as it is ready, then the first by some order. With the order
+//! of arrival that is greedy then oldest, as GPGPU-Sim's `gto`.
 
-use super::{View, WarpScheduler};
+use super::scheduler::{View, WarpScheduler};
 use crate::spec::CoreSpec;
 use crate::warps::mask::WarpMask;
 use isa::WarpSlot;
+use std::marker::PhantomData;
 
-/// Remembers whom it favours.
-#[derive(Debug)]
-pub struct GreedyThenOldest<M> {
-    /// Bit of the warp that issued last.
-    greedy: M,
+/// The order in which a greedy scheduler prefers warps.
+pub trait Order {
+    /// The smaller, the earlier; no two warps have the same.
+    type Key: Ord;
+
+    /// The key of `warp` now.
+    fn key<M: WarpMask>(view: &View<'_, M>, warp: WarpSlot) -> Self::Key;
 }
 
-impl<M: WarpMask> WarpScheduler<M> for GreedyThenOldest<M> {
+/// By arrival on the SM.
+#[derive(Debug)]
+pub struct Oldest;
+
+impl Order for Oldest {
+    type Key = u64;
+
+    #[inline]
+    fn key<M: WarpMask>(view: &View<'_, M>, warp: WarpSlot) -> u64 {
+        view.age(warp)
+    }
+}
+
+/// Greedy, then the first by `By`.
+#[derive(Debug)]
+pub struct Greedy<M, By> {
+    /// Bit of the warp that issued last.
+    last: M,
+    by: PhantomData<By>,
+}
+
+impl<M: WarpMask, By: Order> WarpScheduler<M> for Greedy<M, By> {
+    type Config = ();
+
     /// Favours its first warp to begin with.
-    fn new(_spec: &CoreSpec, mine: M) -> Self {
-        Self { greedy: mine.first().map_or(M::NONE, M::of) }
+    fn new(_: &(), _spec: &CoreSpec, mine: M) -> Self {
+        Self { last: mine.first().map_or(M::NONE, M::of), by: PhantomData }
     }
 
     #[inline]
     fn choose(&mut self, ready: M, view: &View<'_, M>) -> WarpSlot {
-        if let Some(greedy) = (ready & self.greedy).first() {
-            return greedy;
+        if let Some(last) = (ready & self.last).first() {
+            return last;
         }
-        ready.iter().min_by_key(|w| view.age(*w)).expect("some warp is ready")
+        ready.iter().min_by_key(|&warp| By::key(view, warp)).expect("some warp is ready")
     }
 
     #[inline]
     fn on_issue(&mut self, warp: WarpSlot) {
-        self.greedy = M::of(warp);
+        self.last = M::of(warp);
     }
 }

@@ -1,4 +1,4 @@
-//! Greedy, then the warp that is most behind: criticality as progress.
+//! Greedy, then the warp with the least progress: criticality as progress.
 //!
 //! S.-Y. Lee, A. Arunkumar, C.-J. Wu, "CAWA: Coordinated Warp Scheduling and Cache Prioritization for
 //! Critical Warp Acceleration of GPGPU Workloads" (ISCA 2015), section 3: a greedy scheduler that prefers
@@ -7,32 +7,20 @@
 //! - D-LG1: CAWA predicts the instructions that a warp has left, from the paths of its branches, and adds
 //!   the cycles it has stalled. Here the warp with the fewest instructions completed is critical.
 
-use super::{View, WarpScheduler};
-use crate::spec::CoreSpec;
+use super::gto::Order;
+use super::scheduler::View;
 use crate::warps::mask::WarpMask;
 use isa::WarpSlot;
 
-/// Remembers the warp that issued last.
+/// The order of a [`Greedy`](super::gto::Greedy) scheduler: by progress, then by arrival.
 #[derive(Debug)]
-pub struct Laggard<M> {
-    greedy: M,
-}
+pub struct FewestCompleted;
 
-impl<M: WarpMask> WarpScheduler<M> for Laggard<M> {
-    fn new(_spec: &CoreSpec, mine: M) -> Self {
-        Self { greedy: mine.first().map_or(M::NONE, M::of) }
-    }
+impl Order for FewestCompleted {
+    type Key = (u32, u64);
 
     #[inline]
-    fn choose(&mut self, ready: M, view: &View<'_, M>) -> WarpSlot {
-        if let Some(greedy) = (ready & self.greedy).first() {
-            return greedy;
-        }
-        ready.iter().min_by_key(|&w| (view.completed(w), view.age(w))).expect("some warp is ready")
-    }
-
-    #[inline]
-    fn on_issue(&mut self, warp: WarpSlot) {
-        self.greedy = M::of(warp);
+    fn key<M: WarpMask>(view: &View<'_, M>, warp: WarpSlot) -> (u32, u64) {
+        (view.completed(warp), view.age(warp))
     }
 }

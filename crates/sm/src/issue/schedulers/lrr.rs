@@ -1,18 +1,21 @@
 //! Loose round robin, as GPGPU-Sim's `lrr`.
 
-use super::{View, WarpScheduler};
+use super::scheduler::{View, WarpScheduler};
 use crate::spec::CoreSpec;
 use crate::warps::mask::WarpMask;
 use isa::WarpSlot;
 
-/// Remembers who issued last.
+/// Loose round robin over the ready warps.
 #[derive(Debug)]
 pub struct LooseRoundRobin {
+    /// The warp that issued last.
     last: u32,
 }
 
 impl<M: WarpMask> WarpScheduler<M> for LooseRoundRobin {
-    fn new(_spec: &CoreSpec, _mine: M) -> Self {
+    type Config = ();
+
+    fn new(_: &(), _spec: &CoreSpec, _mine: M) -> Self {
         Self { last: M::SLOTS as u32 - 1 }
     }
 

@@ -1,20 +1,23 @@
-//! Strict round robin: the scheduler looks only at the warp behind the one that issued last, and
+//! Strict round robin: the scheduler looks only at the warp after the one that issued last, and
 //! waits for it. Warps that cannot issue until others do (at a barrier, fence or asleep, or not
 //! there at all) lose their turn, since waiting for them would be a deadlock.
 
-use super::{View, WarpScheduler};
+use super::scheduler::{View, WarpScheduler};
 use crate::spec::CoreSpec;
 use crate::warps::mask::WarpMask;
 use isa::WarpSlot;
 
-/// Remembers who issued last.
+/// Strict round robin over the live warps.
 #[derive(Debug)]
 pub struct StrictRoundRobin {
+    /// The warp that issued last.
     last: u32,
 }
 
 impl<M: WarpMask> WarpScheduler<M> for StrictRoundRobin {
-    fn new(_spec: &CoreSpec, _mine: M) -> Self {
+    type Config = ();
+
+    fn new(_: &(), _spec: &CoreSpec, _mine: M) -> Self {
         Self { last: M::SLOTS as u32 - 1 }
     }
 

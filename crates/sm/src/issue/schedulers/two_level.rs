@@ -6,29 +6,43 @@
 //! - D-TL1: GPGPU-Sim promotes the head of the queue even if it waits, and demotes it again in the
 //!   next cycle. Here warps that wait stay in the queue, in order.
 
-use super::{View, WarpScheduler};
+use super::scheduler::{View, WarpScheduler};
 use crate::spec::CoreSpec;
 use crate::warps::mask::WarpMask;
 use isa::WarpSlot;
 
-/// The two sets.
+kit::parameters! {
+    /// Size of the two-level scheduler.
+    pub struct TwoLevelConfig {
+        /// Warps in the active set of a scheduler; 0: as many as the GPU description's
+        /// sm.issue.two_level_active_warps.
+        pub active: u32 = 0 in (0, 64),
+    }
+}
+
+/// The active set and the queue of pending warps.
 #[derive(Debug)]
 pub struct TwoLevel<M> {
     active: M,
     /// Live warps outside the active set, first to be promoted first.
     pending: Vec<WarpSlot>,
+    /// Live warps in one of the two.
     known: M,
     active_max: u32,
+    /// The warp that issued last.
     last: u32,
 }
 
 impl<M: WarpMask> WarpScheduler<M> for TwoLevel<M> {
-    fn new(spec: &CoreSpec, _mine: M) -> Self {
+    type Config = TwoLevelConfig;
+
+    fn new(config: &TwoLevelConfig, spec: &CoreSpec, _mine: M) -> Self {
+        let of_gpu = spec.sm.issue.two_level_active_warps;
         Self {
             active: M::NONE,
             pending: Vec::with_capacity(M::SLOTS),
             known: M::NONE,
-            active_max: spec.sm.issue.two_level_active_warps.max(1),
+            active_max: if config.active == 0 { of_gpu.max(1) } else { config.active },
             last: M::SLOTS as u32 - 1,
         }
     }

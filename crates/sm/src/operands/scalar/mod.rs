@@ -47,55 +47,20 @@
 //! [`CollectorRules::guards_reads`]: super::CollectorRules::guards_reads
 
 mod detector;
+pub(crate) mod parameters;
 mod relocation;
 
 use super::Route;
-use crate::issue::policy::{Each, Structure};
 use crate::kernel::{Micro, ResidentKernel};
 use crate::observe::counters::{ClassCounts, DesignStatistic};
 use crate::spec::{CoreSpec, Pipe};
 use detector::Operand;
+use energy::{Each, Structure};
 use isa::{Access, Control, DynInst, Inst, OpClass, OperandValues, Program, Space, WarpSlot};
 use kit::{CounterGroup, LaneMask, WARP_LANES};
+pub use parameters::{Divergence, ScalarConfig};
 pub use relocation::Misread;
 use relocation::{Relocation, Write};
-
-kit::words! {
-    /// What happens to a scalar register when some lanes of its warp write it.
-    pub enum Divergence {
-        /// The scalar value is copied to all lanes of the vector register file first (section 6.3.1, second
-        /// way).
-        Copy = "copy",
-        /// The compiler has marked the writers of such registers, which are never scalar
-        /// ([`Inst::partial`]; section 6.3.1, first way).
-        Compiler = "compiler",
-        /// Nothing: later readers may get wrong values. As the paper's simulator was; for demonstration.
-        Unguarded = "unguarded",
-    }
-}
-
-kit::parameters! {
-    /// Sizes and choices. The defaults are what section 3.2 of the paper describes, scalar registers guarded by
-    /// copies.
-    pub struct ScalarConfig {
-        /// Scalar ALUs of an SM; 0: scalar instructions execute in one lane of a vector unit.
-        pub alus: u32 = 2 in (0, 64),
-        /// Clock of a scalar ALU over the SM's.
-        pub clock: u32 = 3 in (1, 64),
-        /// Scalar operand collectors of an SM.
-        pub collectors: u32 = 2 in (1, 64),
-        /// Ports for dispatch and for write-back beside those of the vector path, each.
-        pub ports: u32 = 2 in (1, 64),
-        /// Loads and stores at one address are scalar.
-        pub memory: bool = false,
-        /// Halves of a warp are scalar each for itself.
-        pub halves: bool = false,
-        /// An instruction whose lanes are compared goes to a scalar collector nevertheless (D-SV1).
-        pub early: bool = false,
-        /// What guards scalar registers under divergence.
-        pub divergence: Divergence = (Divergence::Copy),
-    }
-}
 
 impl ScalarConfig {
     /// Its hardware structures in an SM of `spec`, beside its ALUs. The scalar register file is an array

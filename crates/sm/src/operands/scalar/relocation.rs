@@ -5,7 +5,7 @@
 //! wrong is found (section 6.3.1 of the paper): a scalar register is what one of its writer's lanes
 //! holds; a lane's place in the vector register file is stale from a scalar write until it is written.
 
-use super::Divergence;
+use super::parameters::Divergence;
 use isa::{Pc, RegId, WarpSlot};
 use kit::{LaneMask, WARP_LANES, lanes};
 

@@ -1,7 +1,6 @@
 //! The order of a warp's accesses to memory: by kind, or by the bytes that they touch.
 
-use super::Entry;
-use super::waits::{Places, SPAN};
+use super::waits::{Entry, Places, SPAN};
 use crate::inflight::{InFlight, InstId, Window};
 use crate::issue::policy::extent::{Extent, overlap};
 use crate::warps::PerWarp;

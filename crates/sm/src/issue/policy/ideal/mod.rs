@@ -68,7 +68,7 @@ use isa::{Control, RegFile, WarpSlot};
 use kit::Cycle;
 use kit::bits::set_bits;
 use registers::Registers;
-use waits::{AllWaiters, Cause, Places, SPAN, Waiters, Waits, place_of, wait};
+use waits::{AllWaiters, Cause, Entry, Places, SPAN, Waiters, Waits, place_of, wait};
 
 kit::parameters! {
     /// The window and the freedoms of the limit study.
@@ -147,14 +147,6 @@ impl WarpWindow {
         self.in_turn &= !turn;
         turn
     }
-}
-
-/// What stands at a place of a window.
-#[derive(Clone, Copy, Debug)]
-struct Entry {
-    waits: Waits,
-    id: InstId,
-    pipe: Pipe,
 }
 
 /// What the schedulers see of a warp.

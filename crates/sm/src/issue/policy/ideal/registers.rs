@@ -1,7 +1,6 @@
 //! Dependences through registers: by name, or with every write to a register of its own.
 
-use super::Entry;
-use super::waits::{AllWaiters, Cause, Places, Waits, wait};
+use super::waits::{AllWaiters, Cause, Entry, Places, Waits, wait};
 use crate::inflight::{InFlight, InstId, Window};
 use crate::warps::PerWarp;
 use crate::warps::mask::MOST_WARPS;

@@ -3,6 +3,7 @@
 
 use crate::inflight::InstId;
 use crate::observe::stalls::Stall;
+use crate::spec::Pipe;
 
 /// Places of a warp's window, one bit each.
 pub(super) type Places = u64;
@@ -45,13 +46,13 @@ impl Waits {
     /// Bits of a count.
     const BITS: u32 = 12;
 
-    /// One more.
+    /// Counts one more.
     #[inline]
     pub fn begin(&mut self, cause: Cause) {
         self.0 += 1 << (cause as u32 * Self::BITS);
     }
 
-    /// One less.
+    /// Counts one less.
     #[inline]
     pub fn end(&mut self, cause: Cause) {
         debug_assert!(self.0 >> (cause as u32 * Self::BITS) & ((1 << Self::BITS) - 1) != 0, "it did not wait");
@@ -69,6 +70,14 @@ impl Waits {
     pub fn stall(self) -> Option<Stall> {
         (self.0 != 0).then(|| Cause::STALLS[(self.0.trailing_zeros() / Self::BITS) as usize])
     }
+}
+
+/// The instruction at a place of a window.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry {
+    pub waits: Waits,
+    pub id: InstId,
+    pub pipe: Pipe,
 }
 
 /// Places that wait for an instruction, by what they wait for.
@@ -91,7 +100,7 @@ pub(super) struct Overwriters {
     pub result: Places,
 }
 
-/// Who waits for an instruction, by [`InstId`]. What is asked for at every instruction stands together:
+/// Who waits for an instruction, by [`InstId`]. What every instruction needs is stored together:
 /// deep windows do not fit into the host's caches.
 #[derive(Debug, Default)]
 pub(super) struct AllWaiters {

@@ -1,6 +1,6 @@
 //! The instruction buffer of SOCGPU and its dependence matrix, of all warps.
 
-use super::{SocgpuConfig, Until};
+use super::parameters::{SocgpuConfig, Until};
 use crate::inflight::{InFlight, InstId, Window};
 use crate::kernel::{Names, RegSet};
 use crate::observe::stalls::Stall;
