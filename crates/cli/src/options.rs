@@ -40,7 +40,7 @@ pub struct Checks {
 }
 
 impl Checks {
-    /// `setup` with these.
+    /// `setup` with these limits and checks.
     pub fn applied(self, setup: Setup) -> Setup {
         Setup { max_cycles: self.max_cycles, audit: self.audit, ..setup }
     }
@@ -65,7 +65,7 @@ fn size(name: String) -> Size {
     Size::ALL.into_iter().find(|size| size.name() == name).unwrap_or_default()
 }
 
-/// Where results go.
+/// Where results are written, and how much is printed.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Output")]
 pub struct Results {
@@ -94,7 +94,7 @@ impl Results {
     }
 }
 
-/// How many runs go on side by side.
+/// The number of runs at the same time.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Output")]
 pub struct Jobs {
