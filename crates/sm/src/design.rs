@@ -1,9 +1,12 @@
 //! A core design: which alternative each stage of the SM is.
 //!
 //! The SM is generic over the design, so that a stage calls its neighbours by static dispatch. A role with
-//! one implementation (front end, execution units, memory stage) is no choice yet.
+//! one implementation (execution units) is no choice yet.
 
+use crate::frontend::FrontEnd;
+use crate::frontend::fetch::Fetch;
 use crate::issue::policy::IssuePolicy;
+use crate::memory::MemoryStage;
 use crate::operands::OperandStage;
 use crate::spec::CoreSpec;
 use config::BranchFetch;
@@ -25,15 +28,25 @@ pub type ConfigOf<D> = <<D as CoreDesign>::Issue as IssuePolicy>::Config;
 /// Sets of warps of a design.
 pub type MaskOf<D> = <<D as CoreDesign>::Issue as IssuePolicy>::Mask;
 
+/// Fetch of a design.
+pub(crate) type FetchOf<D> = Fetch<MaskOf<D>, <D as CoreDesign>::FrontEnd>;
+
 /// What a core is composed of.
 pub trait CoreDesign: Sized {
+    /// How instructions come to decode.
+    type FrontEnd: FrontEnd<MaskOf<Self>>;
+
     /// Instruction buffers and hazards: which instructions may issue.
     type Issue: IssuePolicy;
 
     /// Where issued instructions get their operands.
     type Operands: OperandStage<Self::Issue>;
 
-    /// Memory accesses of one warp reach the load/store unit in the order in which they issued.
+    /// Where loads and stores execute: [`LoadStoreUnit`](crate::LoadStoreUnit), unless the design is about
+    /// that.
+    type Memory: MemoryStage;
+
+    /// Memory accesses of one warp reach the memory stage in the order in which they issued.
     const KEEPS_MEMORY_ORDER: bool = true;
 
     /// The operand stage of an SM of `spec`.

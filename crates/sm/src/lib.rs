@@ -8,6 +8,9 @@
 //! | --- | --- | --- |
 //! | a core design | a file with an [`IssuePolicy`] and its [`CoreDesign`] | its `mod` and `pub use` in `policy` |
 //! | hazard handling of the in-order core | a file with a [`Board`] | its `mod` and `pub use` |
+//! | a front end | a file with a [`FrontEnd`] in `frontend` | its `mod` and `pub use` |
+//! | an operand stage | a file with an [`OperandStage`] in `operands` | its `mod` and `pub use` |
+//! | a memory stage | a file with a [`MemoryStage`] in `memory` | its `mod` and `pub use` |
 //! | a warp scheduler | a file with a [`WarpScheduler`] in `schedulers` | its `mod` and its row there |
 //!
 //! **Invariants**
@@ -41,7 +44,10 @@ pub use crate::core::SmTotals;
 pub use design::{Allowances, ConfigOf, CoreDesign, MaskOf};
 pub use execute::latches::{LatchId, Latches};
 pub use execute::work::WorkCounts;
+pub use execute::write_back::WriteBack;
+pub use frontend::cached::CachedFetch;
 pub use frontend::instruction_buffer::InstructionBuffer;
+pub use frontend::{FetchWires, FrontEnd};
 pub use gpu::FinishedCta;
 pub use inflight::{InFlight, InstId, Slab, Stage, Window};
 pub use isa::Work;
@@ -49,6 +55,7 @@ pub use issue::policy::{Candidates, Each, Head, Heads, InOrder, IssuePolicy, Rea
 pub use issue::schedulers::WarpScheduler;
 pub use issue::{policy, schedulers};
 pub use kernel::{Code, Micro, ResidentKernel};
+pub use memory::{LoadStoreUnit, MemoryCounters, MemoryStage, MemoryWires};
 pub use observe::auditor;
 pub use observe::auditor::{Auditor, Example, Findings, Party, Violation};
 pub use observe::counters::{ClassCounts, DesignStatistic, DesignStatistics, Per, SmCounters};

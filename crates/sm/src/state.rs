@@ -14,7 +14,7 @@ use isa::WarpSlot;
 use kit::Cycle;
 use std::sync::Arc;
 
-/// The cycle being ticked, and who watches it.
+/// The cycle being ticked, and its observer.
 #[derive(Debug)]
 pub(crate) struct Tick<'a, O> {
     pub now: Cycle,
@@ -22,7 +22,7 @@ pub(crate) struct Tick<'a, O> {
     pub observer: &'a mut O,
 }
 
-/// See the module.
+/// Warps, CTAs, instructions in flight, wake-up times and counters of an SM.
 #[derive(Debug)]
 pub(crate) struct State<M: WarpMask> {
     pub id: u16,
@@ -78,7 +78,7 @@ impl<M: WarpMask> State<M> {
         self.partition_of[warp.index()].into()
     }
 
-    /// The instructions in flight, for those who look.
+    /// A view of the instructions in flight.
     #[inline]
     pub fn window<'a>(&'a self, kernels: &'a [ResidentKernel]) -> Window<'a> {
         Window { slab: &self.slab, kernels }

@@ -1,7 +1,7 @@
 //! When the SM must be ticked next.
 //!
 //! A tick in which no stage moves anything proves that none will before the next timed event:
-//! every condition that time alone changes is entered here. So an SM ticks once more after the
+//! every condition that only time changes is entered here. So an SM ticks once more after the
 //! last movement, then sleeps.
 
 use isa::WarpSlot;
@@ -12,19 +12,21 @@ use kit::{Cycle, NEVER};
 pub struct WakeUp {
     /// The cycle after the present one.
     soon: Cycle,
+    /// Something has moved in the present cycle.
+    moved: bool,
     next: Cycle,
 }
 
 impl WakeUp {
     /// No wake-up time, in the cycle `now`.
     pub fn new(now: Cycle) -> Self {
-        Self { soon: now + 1, next: NEVER }
+        Self { soon: now + 1, moved: false, next: NEVER }
     }
 
     /// Something moved: the next cycle may differ from this one.
     #[inline]
     pub fn moved(&mut self) {
-        self.next = self.soon;
+        self.moved = true;
     }
 
     /// Something may happen at `cycle`, which is after the present one.
@@ -40,17 +42,18 @@ impl WakeUp {
     }
 
     /// The wake-up time.
+    #[inline]
     pub fn next(&self) -> Cycle {
-        self.next
+        if self.moved { self.next.min(self.soon) } else { self.next }
     }
 }
 
-/// What happens to a warp by time alone.
+/// What happens to a warp by time only.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Timer {
     /// The right path may be fetched.
     Refetch(WarpSlot),
-    /// It has slept enough.
+    /// Its sleep is over.
     Rise(WarpSlot),
 }
 
@@ -59,7 +62,7 @@ pub(crate) enum Timer {
 pub(crate) struct Timers {
     /// In no order.
     running: Vec<(Cycle, Timer)>,
-    /// The earliest time.
+    /// The cycle in which the first timer ends; [`NEVER`] without timers.
     pub next: Cycle,
 }
 
@@ -69,7 +72,7 @@ impl Timers {
         Self { running: Vec::with_capacity(warps), next: NEVER }
     }
 
-    /// Starts a timer.
+    /// Starts a timer that ends at `due`.
     pub fn start(&mut self, due: Cycle, timer: Timer) {
         self.running.push((due, timer));
         self.next = self.next.min(due);

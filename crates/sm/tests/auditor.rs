@@ -6,8 +6,8 @@ use isa::{CtaSlot, Dim3, KernelId, OpClass, RegFile, Space, WarpSlot};
 use kit::Cycle;
 use sm::operands::{CollectorRules, Collectors};
 use sm::{
-    Allowances, Auditor, Candidates, CoreDesign, CoreSpec, Findings, InOrder, InstId, IssuePolicy, Observer, PipeSet,
-    Seen, Structure, Violation, WakeUp, Window,
+    Allowances, Auditor, CachedFetch, Candidates, CoreDesign, CoreSpec, Findings, InOrder, InstId, IssuePolicy,
+    LoadStoreUnit, Observer, PipeSet, Seen, Structure, Violation, WakeUp, Window,
 };
 use support::*;
 
@@ -98,8 +98,10 @@ impl Backwards {
 }
 
 impl CoreDesign for Backwards {
+    type FrontEnd = CachedFetch;
     type Issue = Self;
     type Operands = Collectors;
+    type Memory = LoadStoreUnit;
     fn operands(_: &(), spec: &CoreSpec) -> Collectors {
         Collectors::new(spec, CollectorRules::default())
     }

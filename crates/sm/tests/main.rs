@@ -12,6 +12,8 @@ mod gpus;
 mod ideal;
 mod loog;
 mod occupancy;
+mod own_front_end;
+mod own_stages;
 mod scalar;
 mod schedulers;
 mod socgpu;

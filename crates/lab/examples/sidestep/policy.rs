@@ -15,8 +15,8 @@ use kit::Cycle;
 use sm::operands::{CollectorRules, Collectors};
 use sm::policy::boards::{Release, WarScoreboard};
 use sm::{
-    Board, Candidates, CoreDesign, CoreSpec, Each, Head, Heads, InstId, InstructionBuffer, IssuePolicy, PipeSet,
-    Structure, WakeUp, WarpMask, Window,
+    Board, CachedFetch, Candidates, CoreDesign, CoreSpec, Each, Head, Heads, InstId, InstructionBuffer, IssuePolicy,
+    LoadStoreUnit, PipeSet, Structure, WakeUp, WarpMask, Window,
 };
 
 /// The design in one SM.
@@ -66,8 +66,10 @@ impl<M: WarpMask> Sidestep<M> {
 }
 
 impl<M: WarpMask> CoreDesign for Sidestep<M> {
+    type FrontEnd = CachedFetch<M>;
     type Issue = Self;
     type Operands = Collectors;
+    type Memory = LoadStoreUnit;
 
     fn operands(_: &(), spec: &CoreSpec) -> Collectors {
         Collectors::new(spec, CollectorRules::default())

@@ -2,13 +2,12 @@
 //! instruction buffer.
 //!
 //! The stream executes an instruction here (see [`isa::WarpStream`]). Decode goes no further in a
-//! warp than the contract and the front end allow: behind a barrier until it is released, and
-//! behind a change of control flow as [`config::BranchFetch`] says, unless the core design knows the
-//! way ([`CoreDesign::branches`]). What is left of a fetch at a barrier is decoded in the cycle of the
+//! warp than the contract and the front end allow: after a barrier when it is released, and
+//! after a change of control flow as [`config::BranchFetch`] says, unless the core design knows the
+//! path ([`CoreDesign::branches`]). What is left of a fetch at a barrier is decoded in the cycle of the
 //! release, as if it had waited in the buffer.
 
-use super::fetch::Fetch;
-use crate::design::{CoreDesign, MaskOf};
+use crate::design::{CoreDesign, FetchOf, MaskOf};
 use crate::inflight::{InFlight, InstId};
 use crate::issue::policy::IssuePolicy;
 use crate::observe::observer::{Observer, Seen};
@@ -28,7 +27,7 @@ pub(crate) struct Decode<S> {
 pub(crate) struct DecodeWires<'a, D: CoreDesign, O> {
     pub tick: Tick<'a, O>,
     pub state: &'a mut State<MaskOf<D>>,
-    pub fetch: &'a mut Fetch<MaskOf<D>>,
+    pub fetch: &'a mut FetchOf<D>,
     pub layer: &'a mut Layer,
     pub policy: &'a mut D::Issue,
 }
@@ -41,7 +40,7 @@ impl<S: WarpStream> Decode<S> {
         shared: &mut S::Shared,
         w: &mut DecodeWires<'_, D, O>,
     ) -> Result<(), Box<Fault>> {
-        while let Some((warp, count)) = w.fetch.take_resumed().or_else(|| w.fetch.take_packet()) {
+        while let Some((warp, count)) = w.fetch.take_packet() {
             w.state.wake_up.moved();
             self.decode_packet(shared, w, warp, count)?;
         }

@@ -1,5 +1,140 @@
 //! The front end: fetch, decode, and the buffers between decode and issue.
+//!
+//! How instructions come to decode is a choice of the core design ([`FrontEnd`]): [`CachedFetch`] is GPGPU-Sim's.
+//! Where decode of each warp may continue, at branches and barriers, is the same for all (`fetch`).
+//!
+//! [`CachedFetch`]: cached::CachedFetch
 
+pub(crate) mod cached;
 pub(crate) mod decode;
 pub(crate) mod fetch;
 pub(crate) mod instruction_buffer;
+
+use crate::observe::observer::Observer;
+use crate::spec::CoreSpec;
+use crate::state::{State, Tick};
+use crate::warps::PerWarp;
+use crate::warps::mask::WarpMask;
+use isa::{Pc, WarpSlot};
+use kit::Cycle;
+use mem::{Cache, Request, RequestKind};
+
+/// Where code is for the caches.
+const CODE_BASE: u64 = 1 << 43;
+
+/// How instructions come to decode. All but [`FrontEnd::has_packet`], [`FrontEnd::take_packet`] and
+/// [`FrontEnd::step`] concern an instruction cache, which a front end need not have.
+pub trait FrontEnd<M: WarpMask> {
+    /// The front end of an SM of `spec`, with nothing fetched.
+    fn new(spec: &CoreSpec) -> Self;
+
+    /// Fetches for some of `wanting`: warps whose buffer has room for a fetch and that wait neither for a
+    /// change of control flow nor at a barrier. Called [`config::Frontend::fetches_per_cycle`] times in a
+    /// cycle, after decode of what was fetched before, as long as something is fetched.
+    fn step<O: Observer>(&mut self, wanting: M, wires: &mut FetchWires<'_, M, O>);
+
+    /// Whether a packet waits for decode.
+    fn has_packet(&self) -> bool;
+
+    /// Takes what was fetched for decode: a warp and how many of its next instructions, of which decode may
+    /// find fewer.
+    fn take_packet(&mut self) -> Option<(WarpSlot, u8)>;
+
+    /// Warps that wait for the instruction cache.
+    #[inline]
+    fn missing(&self) -> M {
+        M::NONE
+    }
+
+    /// The instructions that the request `token` asked for have come from memory.
+    fn fill(&mut self, _now: Cycle, _token: u32) {}
+
+    /// Whether the instruction cache may have a request for the memory.
+    #[inline]
+    fn may_send(&self) -> bool {
+        false
+    }
+
+    /// The instruction cache, whose requests are sent: [`FrontEnd::may_send`] is false until the next miss.
+    fn send(&mut self) -> Option<&mut Cache> {
+        None
+    }
+
+    /// The instruction cache, for its counters.
+    fn icache(&self) -> Option<&Cache> {
+        None
+    }
+}
+
+/// What fetch is connected to.
+pub struct FetchWires<'a, M: WarpMask, O> {
+    pub(crate) tick: Tick<'a, O>,
+    pub(crate) state: &'a mut State<M>,
+    /// The next instruction of each warp.
+    pub(crate) next: &'a PerWarp<Option<Pc>, M>,
+}
+
+impl<M: WarpMask, O: Observer> FetchWires<'_, M, O> {
+    /// The cycle being ticked.
+    #[inline]
+    pub fn now(&self) -> Cycle {
+        self.tick.now
+    }
+
+    /// The next instruction of `warp`; none once it has ended, of which the SM takes note.
+    #[inline]
+    pub fn next_pc(&mut self, warp: WarpSlot) -> Option<Pc> {
+        let pc = self.next[warp.index()];
+        if pc.is_none() {
+            self.state.warps.decoded.insert(warp);
+        }
+        pc
+    }
+
+    /// The request for the instruction at `pc` of `warp`.
+    #[inline]
+    pub fn request(&self, warp: WarpSlot, pc: Pc) -> Request {
+        let program = &self.tick.kernels[self.state.warps.kernel[warp.index()].index()].code.program;
+        Request {
+            address: program.address(pc) + CODE_BASE,
+            bytes: program.inst_bytes,
+            kind: RequestKind::Instruction,
+            local: false,
+            byte_mask: u32::MAX,
+            token: u32::from(warp.0),
+        }
+    }
+
+    /// Something moved, so that the SM does not sleep.
+    #[inline]
+    pub fn moved(&mut self) {
+        self.state.wake_up.moved();
+    }
+
+    /// A fetch for `warp` at `pc` begins, and hits or has no cache to miss in.
+    #[inline]
+    pub fn fetched(&mut self, warp: WarpSlot, pc: Pc) {
+        self.state.counters.fetches += 1;
+        self.tick.observer.fetched(self.tick.now, warp, pc);
+    }
+
+    /// A fetch for `warp` at `pc` begins, and misses: the warp is [missing](FrontEnd::missing).
+    #[inline]
+    pub fn missed(&mut self, warp: WarpSlot, pc: Pc) {
+        self.fetched(warp, pc);
+        self.state.counters.fetch_misses += 1;
+        self.state.dirty.insert(warp);
+    }
+
+    /// The instruction cache has refused a request.
+    #[inline]
+    pub fn refused(&mut self) {
+        self.state.counters.fetch_refusals += 1;
+    }
+
+    /// `warp` is no longer [missing](FrontEnd::missing).
+    #[inline]
+    pub fn answered(&mut self, warp: WarpSlot) {
+        self.state.dirty.insert(warp);
+    }
+}

@@ -1,17 +1,16 @@
 //! The issue stage: each warp scheduler chooses a warp and issues its candidates.
 //!
-//! Schedulers take turns at going first, by the cycle. A scheduler sees the warps that have a
+//! Schedulers take turns at being first, by the cycle. A scheduler sees the warps that have a
 //! candidate whose issue latch (ID_OC) has room and that nothing holds; the one it chooses issues
 //! up to the issue width.
 
-use crate::design::{ConfigOf, CoreDesign, MaskOf};
+use crate::design::{ConfigOf, CoreDesign, FetchOf, MaskOf};
 use crate::execute::latches::Latches;
-use crate::frontend::fetch::Fetch;
+use crate::frontend::FrontEnd;
 use crate::inflight::{InstId, Stage, Window};
 use crate::issue::policy::IssuePolicy;
 use crate::issue::schedulers::{Scheduler, View};
 use crate::kernel::ResidentKernel;
-use crate::memory::LoadStoreUnit;
 use crate::observe::observer::{Observer, Seen};
 use crate::observe::stalls::{SlotAccount, Stall};
 use crate::operands::OperandStage;
@@ -42,11 +41,11 @@ pub(crate) struct IssueStage<D: CoreDesign> {
 pub(crate) struct IssueWires<'a, D: CoreDesign, O> {
     pub tick: Tick<'a, O>,
     pub state: &'a mut State<MaskOf<D>>,
-    pub fetch: &'a mut Fetch<MaskOf<D>>,
+    pub fetch: &'a mut FetchOf<D>,
     pub id_oc: &'a mut Latches,
     pub layer: &'a mut Layer,
     pub operands: &'a mut D::Operands,
-    pub memory: &'a mut LoadStoreUnit,
+    pub memory: &'a mut D::Memory,
 }
 
 impl<D: CoreDesign> IssueStage<D> {
@@ -89,14 +88,14 @@ impl<D: CoreDesign> IssueStage<D> {
         !state.dirty.is_empty()
     }
 
-    /// Every scheduler's turn.
+    /// Each scheduler whose warps are dirty issues, the first by the cycle.
     #[inline(always)]
     pub fn step<O: Observer>(&mut self, w: &mut IssueWires<'_, D, O>) {
         let state = &mut *w.state;
         // As GPGPU-Sim, whose turn moves on in every cycle in which the SM has warps.
         let (turn, count) = (state.counters.active_cycles, self.schedulers.len() as u64);
         let first = if count.is_power_of_two() { turn & (count - 1) } else { turn % count };
-        // Those that have yet to come: the first and those above it, then those below.
+        // Schedulers that have yet to look: the first and those above it, then those below.
         let (mut above, mut below) = (u32::MAX << first, !(u32::MAX << first));
         self.runnable = self.schedulers_of(std::mem::take(&mut state.dirty));
         loop {
@@ -131,7 +130,7 @@ impl<D: CoreDesign> IssueStage<D> {
         warps as u32 & all
     }
 
-    /// One scheduler's turn.
+    /// The scheduler issues, or its slots get a stall reason. Beside its number goes that of its partition.
     #[inline(always)]
     fn issue_from<O: Observer>(&mut self, w: &mut IssueWires<'_, D, O>, scheduler: usize) {
         let mine = self.warps_of[scheduler % SCHEDULERS];
@@ -155,7 +154,7 @@ impl<D: CoreDesign> IssueStage<D> {
         }
         let first = ready & self.policy.candidates().first;
         let warp = self.schedulers[scheduler].choose(if first.is_empty() { ready } else { first }, &view);
-        self.issue_warp(w, scheduler, warp, PipeSet::ALL.except(full));
+        self.issue_warp(w, (scheduler, partition), warp, PipeSet::ALL.except(full));
     }
 
     /// Issues from `warp`, which has a candidate for one of the `open` pipes.
@@ -163,16 +162,16 @@ impl<D: CoreDesign> IssueStage<D> {
     fn issue_warp<O: Observer>(
         &mut self,
         w: &mut IssueWires<'_, D, O>,
-        scheduler: usize,
+        (scheduler, partition): (usize, usize),
         warp: WarpSlot,
         open: PipeSet,
     ) {
         let id = self.policy.select(w.state.window(w.tick.kernels), warp, open);
-        let pipe = self.issue_one(w, scheduler, id);
+        let pipe = self.issue_one(w, (scheduler, partition), id);
         let width = w.state.spec.sm.issue.width as usize;
         self.account.issue(scheduler * width);
         if width > 1 {
-            self.issue_more(w, scheduler, warp, pipe);
+            self.issue_more(w, (scheduler, partition), warp, pipe);
         }
     }
 
@@ -182,13 +181,12 @@ impl<D: CoreDesign> IssueStage<D> {
     fn issue_more<O: Observer>(
         &mut self,
         w: &mut IssueWires<'_, D, O>,
-        scheduler: usize,
+        (scheduler, partition): (usize, usize),
         warp: WarpSlot,
         mut pipe: Pipe,
     ) {
         let issue = &w.state.spec.sm.issue;
         let (width, different) = (issue.width as usize, issue.dual_issue_needs_different_units);
-        let partition = w.state.spec.partition(scheduler);
         let only = MaskOf::<D>::of(warp);
         for slot in 1..width {
             let mut open = self.policy.candidates().ready.pipes_of(only).except(w.id_oc.full_pipes(partition));
@@ -205,7 +203,7 @@ impl<D: CoreDesign> IssueStage<D> {
             }
             w.state.counters.multiple_issues += u64::from(slot == 1);
             let id = self.policy.select(w.state.window(w.tick.kernels), warp, open);
-            pipe = self.issue_one(w, scheduler, id);
+            pipe = self.issue_one(w, (scheduler, partition), id);
             self.account.issue(scheduler * width + slot);
         }
     }
@@ -222,9 +220,13 @@ impl<D: CoreDesign> IssueStage<D> {
 
     /// Issues `id`. Returns its pipe.
     #[inline(always)]
-    fn issue_one<O: Observer>(&mut self, w: &mut IssueWires<'_, D, O>, scheduler: usize, id: InstId) -> Pipe {
+    fn issue_one<O: Observer>(
+        &mut self,
+        w: &mut IssueWires<'_, D, O>,
+        (scheduler, partition): (usize, usize),
+        id: InstId,
+    ) -> Pipe {
         let state = &mut *w.state;
-        let partition = state.spec.partition(scheduler);
         state.wake_up.moved();
         w.operands.wake(partition);
         let flight = state.slab.get_mut(id);
@@ -273,7 +275,7 @@ impl<D: CoreDesign> IssueStage<D> {
         warps: MaskOf<D>,
         partition: usize,
         state: &State<MaskOf<D>>,
-        fetch: &Fetch<MaskOf<D>>,
+        fetch: &FetchOf<D>,
         operands: &D::Operands,
     ) -> Stall {
         let w = &state.warps;
@@ -301,7 +303,7 @@ impl<D: CoreDesign> IssueStage<D> {
             (Stall::Sleep, w.asleep & warps),
             (Stall::Barrier, w.at_barrier & warps),
             (Stall::Control, fetch.at_branch() & free),
-            (Stall::InstructionCache, fetch.missing() & free),
+            (Stall::InstructionCache, fetch.source.missing() & free),
             (Stall::EmptyBuffer, free),
             (Stall::Drain, warps),
         ];

@@ -1,4 +1,4 @@
-//! The load/store unit.
+//! The memory stage, and the load/store unit, which is the one that every registered design has.
 //!
 //! ```text
 //!  OC_EX ─► dispatch register ─┬─► shared memory pipe ──────────────┐
@@ -7,10 +7,10 @@
 //!                              └─► (bypass) ─► port ─► next global ─┘
 //! ```
 //! Follows GPGPU-Sim's `ldst_unit`, in its order within a cycle: the write-back register writes
-//! the register file and takes the next client's result in turn; one answer is taken from the
+//! the register file and takes the next client's result in turn; one reply is taken from the
 //! memory; caches send one miss each; L1 look-ups that have waited out the latency are done; the
 //! instruction in the dispatch register goes on; the next one comes from OC_EX. A load whose last
-//! access hits in L1 releases its registers there and then, without the write-back register.
+//! access hits in L1 releases its registers in that cycle, without the write-back register.
 //!
 //! - D-LS1: write-backs of dirty lines and passed-on writes share the caches' one request per cycle.
 //! - D-LS2: an access that fails in L1 is tried again when the cache has changed, not every cycle; one that
@@ -18,7 +18,7 @@
 //! - D-LS3: a store is performed when every transaction's acknowledgement is back, and fences wait
 //!   for that; GPGPU-Sim's fences wait for register writes only.
 //! - D-LS4: an asynchronous copy is a load without registers; writing shared memory takes no time.
-//! - D-LS5: reductions without a result are answered like atomics.
+//! - D-LS5: reductions without a result get replies like atomics.
 //! - D-LS6: a texture read that filters touches two texels per lane, diagonally across, of the four or
 //!   eight that it blends. Filtering itself takes no time.
 
@@ -27,25 +27,103 @@ pub(crate) mod copies;
 mod global;
 mod shared;
 
-use crate::design::{CoreDesign, MaskOf};
+use crate::design::CoreDesign;
 use crate::execute::latches::Latches;
 use crate::execute::write_back::WriteBack;
-use crate::frontend::fetch::Fetch;
-use crate::inflight::{InstId, Stage};
+use crate::frontend::FrontEnd;
+use crate::inflight::InstId;
 use crate::kernel::ResidentKernel;
-use crate::observe::observer::{Observer, Seen};
-use crate::operands::OperandStage;
+use crate::observe::observer::Observer;
 use crate::spec::CoreSpec;
 use crate::state::State;
 use crate::warps::mask::WarpMask;
 use isa::{Access, KernelId, Space, WarpSlot};
 use kit::{Cycle, NEVER};
+use mem::cache::CacheCounters;
 use mem::carveout::carve_out;
 use mem::coalesce::Transactions;
 use mem::{Cache, Port, Request, RequestKind};
 use shared::SharedPipe;
+use std::fmt;
 
-pub use global::L1;
+use global::L1;
+
+/// Where loads and stores execute: from the dispatch latches of the memory pipe (OC_EX) to write-back. It
+/// also brings the front end its instructions.
+pub trait MemoryStage: Sized {
+    /// Nothing under way, on an SM of `spec`.
+    fn new(spec: &CoreSpec) -> Self;
+
+    /// Whether anything waits for the stage or is under way in it, be it for its time. If not, it is not
+    /// stepped.
+    fn has_work<D: CoreDesign<Memory = Self>>(&self, wires: &MemoryWires<'_, D>) -> bool;
+
+    /// One cycle. What may happen by time alone, it enters by [`WriteBack::wake_at`].
+    fn step<D: CoreDesign<Memory = Self>, O: Observer>(
+        &mut self,
+        wb: &mut WriteBack<'_, D, O>,
+        wires: &mut MemoryWires<'_, D>,
+    );
+
+    /// Whether nothing is under way.
+    fn is_idle(&self) -> bool;
+
+    /// Whether a result waits to be written to the register file, so that units that write in this cycle
+    /// must say to which banks.
+    fn is_writing_back(&self) -> bool {
+        false
+    }
+
+    /// Whether the next reply of the memory system is taken when it comes, and not only after something
+    /// else has happened.
+    fn takes_replies(&self) -> bool {
+        true
+    }
+
+    /// A CTA of a kernel comes to the SM, which is `alone` if no other is there.
+    fn prepare_kernel(&mut self, _spec: &CoreSpec, _kernel: (KernelId, &ResidentKernel), _alone: bool) {}
+
+    /// Drops what the first level of the memory keeps, for a fence or between kernels.
+    fn invalidate_l1(&mut self) {}
+
+    /// What its caches have done.
+    fn counters(&self) -> MemoryCounters {
+        MemoryCounters::default()
+    }
+}
+
+/// What the caches of a memory stage have done; nothing where there is none.
+#[derive(Clone, Debug, Default)]
+#[allow(missing_docs, reason = "named after the caches")]
+pub struct MemoryCounters {
+    pub l1d: CacheCounters,
+    pub constant: CacheCounters,
+    pub texture: CacheCounters,
+}
+
+/// What a memory stage is connected to, beside what an instruction's end is ([`WriteBack`]).
+pub struct MemoryWires<'a, D: CoreDesign> {
+    /// Requests to the memory system, and its replies.
+    pub port: &'a mut Port,
+    /// Instructions that have their operands.
+    pub oc_ex: &'a mut Latches,
+    /// Its instruction cache asks the memory too.
+    pub front_end: &'a mut D::FrontEnd,
+}
+
+impl<D: CoreDesign> fmt::Debug for MemoryWires<'_, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MemoryWires").field("port", &self.port).finish_non_exhaustive()
+    }
+}
+
+impl<D: CoreDesign> MemoryWires<'_, D> {
+    /// Whether an access to memory has its operands.
+    #[inline]
+    pub fn has_access(&self) -> bool {
+        self.oc_ex.occupied() & self.oc_ex.of_memory() != 0
+    }
+}
 
 /// Marks the token of an access that bypasses L1: the rest is the instruction's id.
 pub(crate) const TOKEN_BYPASS: u32 = 1 << 31;
@@ -57,13 +135,9 @@ const CLIENTS: u32 = 5;
 /// Where the instruction in the dispatch register goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Route {
-    /// Shared memory.
     Shared,
-    /// The constant cache.
     Constant,
-    /// The texture cache.
     Texture,
-    /// L1 look-up queues.
     L1,
     /// Straight to the memory system.
     Bypass,
@@ -80,13 +154,13 @@ struct Dispatch {
     local: bool,
     /// First cycle in which it can go on.
     ready_at: Cycle,
-    /// When it came.
+    /// The cycle in which it came into the register.
     accepted_at: Cycle,
-    /// Transactions sent.
+    /// How many of its transactions have left the register.
     sent: usize,
 }
 
-/// The unit's state.
+/// The load/store unit: [`MemoryStage`] of all registered designs.
 #[derive(Debug)]
 pub struct LoadStoreUnit {
     dispatch: Option<Dispatch>,
@@ -94,12 +168,12 @@ pub struct LoadStoreUnit {
     transactions: Transactions,
     shared: SharedPipe,
     /// L1 data cache with its look-up queues; absent if the GPU has none.
-    pub l1: Option<L1>,
+    l1: Option<L1>,
     /// Constant cache; absent if it always hits.
-    pub constant: Option<Cache>,
-    /// Texture cache.
-    pub texture: Cache,
-    /// An answer to an access that bypassed L1.
+    constant: Option<Cache>,
+    /// Texture cache, which every GPU has.
+    texture: Cache,
+    /// A reply to an access that bypassed L1.
     next_global: Option<InstId>,
     /// The result that writes the register file next.
     write_back: Option<InstId>,
@@ -109,22 +183,14 @@ pub struct LoadStoreUnit {
     may_send: bool,
     /// A client other than shared memory may have a result.
     may_have_result: bool,
-    /// The next answer from the memory cannot be taken before something else happens.
-    pub(crate) inbox_stuck: bool,
+    /// The next reply from the memory cannot be taken before something else happens.
+    inbox_stuck: bool,
     /// The kernel of which a CTA came last.
     last_kernel: Option<KernelId>,
 }
 
-/// What the load/store unit is connected to, beside what an instruction's end is.
-pub(crate) struct MemoryWires<'a, M: WarpMask> {
-    pub port: &'a mut Port,
-    pub oc_ex: &'a mut Latches,
-    pub fetch: &'a mut Fetch<M>,
-}
-
-impl LoadStoreUnit {
-    /// An empty unit.
-    pub fn new(spec: &CoreSpec) -> Self {
+impl MemoryStage for LoadStoreUnit {
+    fn new(spec: &CoreSpec) -> Self {
         let perfect = spec.sm.perfect_instruction_and_constant_caches;
         Self {
             dispatch: None,
@@ -143,6 +209,89 @@ impl LoadStoreUnit {
         }
     }
 
+    #[inline(always)]
+    fn has_work<D: CoreDesign<Memory = Self>>(&self, wires: &MemoryWires<'_, D>) -> bool {
+        self.write_back.is_some()
+            || self.may_have_result
+            || self.shared.next_result() != NEVER
+            || !wires.port.inbox.is_empty()
+            || self.may_send | wires.front_end.may_send()
+            || self.dispatch.is_some()
+            || wires.has_access()
+            || self.l1.as_ref().is_some_and(L1::has_lookups)
+    }
+
+    /// In the order of GPGPU-Sim.
+    #[inline(always)]
+    fn step<D: CoreDesign<Memory = Self>, O: Observer>(
+        &mut self,
+        wb: &mut WriteBack<'_, D, O>,
+        wires: &mut MemoryWires<'_, D>,
+    ) {
+        self.write_back(wb);
+        let now = wb.tick.now;
+        if !wires.port.inbox.is_empty() {
+            self.take_reply(wb, wires);
+        }
+        if self.may_send | wires.front_end.may_send() {
+            self.send_misses(wb, wires);
+        }
+        self.look_up_l1(wb);
+        if let Some(dispatch) = self.dispatch {
+            self.go_on(wb, dispatch, wires.port);
+        }
+        if self.dispatch.is_none() && wires.has_access() {
+            self.accept_access(wb, wires.oc_ex);
+        }
+        wb.state.wake_up.at(self.shared.next_result().max(now + 1));
+    }
+
+    fn is_idle(&self) -> bool {
+        let registers = self.dispatch.is_none() && self.write_back.is_none() && self.next_global.is_none();
+        registers
+            && self.l1.as_ref().is_none_or(L1::is_idle)
+            && self.constant.as_ref().is_none_or(Cache::is_idle)
+            && self.texture.is_idle()
+    }
+
+    #[inline]
+    fn is_writing_back(&self) -> bool {
+        self.write_back.is_some()
+    }
+
+    #[inline]
+    fn takes_replies(&self) -> bool {
+        !self.inbox_stuck
+    }
+
+    /// An SM without any other kernel gives L1 what shared memory leaves.
+    fn prepare_kernel(&mut self, spec: &CoreSpec, (id, kernel): (KernelId, &ResidentKernel), alone: bool) {
+        let l1d = &spec.sm.l1d;
+        if self.last_kernel.replace(id) == Some(id) || !alone || l1d.shared_carveouts_bytes.is_empty() {
+            return;
+        }
+        if let Some(l1) = self.l1.as_mut().filter(|l1| l1.is_idle()) {
+            l1.reshape(l1d, &carve_out(l1d, kernel.shape.shared_bytes * kernel.ctas_per_sm).l1);
+        }
+    }
+
+    fn invalidate_l1(&mut self) {
+        if let Some(l1) = &mut self.l1 {
+            l1.cache.invalidate();
+            self.may_send = true;
+        }
+    }
+
+    fn counters(&self) -> MemoryCounters {
+        MemoryCounters {
+            l1d: self.l1.as_ref().map_or_else(CacheCounters::default, L1::counters),
+            constant: self.constant.as_ref().map_or_else(CacheCounters::default, |cache| cache.counters().clone()),
+            texture: self.texture.counters().clone(),
+        }
+    }
+}
+
+impl LoadStoreUnit {
     /// The clients that may have a result for the write-back register, one bit each.
     #[inline]
     fn clients_with_results(&mut self, now: Cycle) -> u32 {
@@ -158,41 +307,9 @@ impl LoadStoreUnit {
         shared | others
     }
 
-    /// Whether a result waits to be written to the register file.
-    #[inline]
-    pub(crate) fn is_writing_back(&self) -> bool {
-        self.write_back.is_some()
-    }
-
-    /// Whether anything waits for the unit or is under way in it, be it for its time.
-    #[inline(always)]
-    pub(crate) fn has_work(&self, port: &Port, oc_ex: &Latches, fetch_may_send: bool) -> bool {
-        self.write_back.is_some()
-            || self.may_have_result
-            || self.shared.next_result() != NEVER
-            || !port.inbox.is_empty()
-            || self.may_send | fetch_may_send
-            || self.dispatch.is_some()
-            || oc_ex.occupied() & oc_ex.of_memory() != 0
-            || self.l1.as_ref().is_some_and(L1::has_lookups)
-    }
-
-    /// Whether the unit and its caches hold nothing under way.
-    pub fn is_idle(&self) -> bool {
-        self.dispatch.is_none() && self.write_back.is_none() && self.next_global.is_none() && self.caches_are_idle()
-    }
-
-    fn caches_are_idle(&self) -> bool {
-        self.l1.as_ref().is_none_or(L1::is_idle)
-            && self.constant.as_ref().is_none_or(Cache::is_idle)
-            && self.texture.is_idle()
-    }
-}
-
-impl LoadStoreUnit {
     /// The write-back register: its result is written, the next client's comes in.
     #[inline(always)]
-    pub fn write_back<D: CoreDesign, O: Observer>(&mut self, wb: &mut WriteBack<'_, D, O>) {
+    fn write_back<D: CoreDesign, O: Observer>(&mut self, wb: &mut WriteBack<'_, D, O>) {
         let now = wb.tick.now;
         if let Some(id) = self.write_back {
             if wb.try_write_registers(id) {
@@ -206,7 +323,7 @@ impl LoadStoreUnit {
         }
         let mut clients = self.clients_with_results(now);
         while clients != 0 {
-            // In turn: those behind the one served last, then the others.
+            // In turn: those after the one served last, then the others.
             let behind = clients & u32::MAX << 1 << self.last_client;
             let client = if behind == 0 { clients } else { behind }.trailing_zeros();
             clients &= !(1 << client);
@@ -249,7 +366,7 @@ impl LoadStoreUnit {
         }
     }
 
-    /// `id` is complete.
+    /// Completes `id`, and drops the contents of L1 if a fence says so.
     fn complete<D: CoreDesign, O: Observer>(&mut self, wb: &mut WriteBack<'_, D, O>, id: InstId) {
         if wb.complete(id) {
             self.invalidate_l1();
@@ -264,64 +381,16 @@ impl LoadStoreUnit {
         }
     }
 
-    /// Drops the contents of L1.
-    pub fn invalidate_l1(&mut self) {
-        if let Some(l1) = &mut self.l1 {
-            l1.cache.invalidate();
-            self.may_send = true;
-        }
-    }
-
-    /// A kernel comes to the SM: an SM without any other, which is `alone`, gives L1 what shared memory
-    /// leaves.
-    pub fn prepare_kernel(&mut self, spec: &CoreSpec, (id, kernel): (KernelId, &ResidentKernel), alone: bool) {
-        let l1d = &spec.sm.l1d;
-        if self.last_kernel.replace(id) == Some(id) || !alone || l1d.shared_carveouts_bytes.is_empty() {
-            return;
-        }
-        if let Some(l1) = self.l1.as_mut().filter(|l1| l1.is_idle()) {
-            l1.reshape(l1d, &carve_out(l1d, kernel.shape.shared_bytes * kernel.ctas_per_sm).l1);
-        }
-    }
-
-    /// Everything but write-back, in order.
-    #[inline(always)]
-    pub fn step<D: CoreDesign, O: Observer>(
-        &mut self,
-        wb: &mut WriteBack<'_, D, O>,
-        wires: &mut MemoryWires<'_, MaskOf<D>>,
-    ) {
-        let now = wb.tick.now;
-        if !wires.port.inbox.is_empty() {
-            self.take_answer(wb, wires);
-        }
-        if self.may_send | wires.fetch.may_send {
-            self.send_misses(wb, wires);
-        }
-        self.look_up_l1(wb);
-        if let Some(dispatch) = self.dispatch {
-            self.go_on(wb, dispatch, wires.port);
-        }
-        if self.dispatch.is_none() && wires.oc_ex.occupied() & wires.oc_ex.of_memory() != 0 {
-            self.accept_access(wb, wires.oc_ex);
-        }
-        wb.state.wake_up.at(self.shared.next_result().max(now + 1));
-    }
-
-    /// Takes at most one answer from the memory.
+    /// Takes at most one reply from the memory.
     #[inline]
-    fn take_answer<D: CoreDesign, O: Observer>(
-        &mut self,
-        wb: &mut WriteBack<'_, D, O>,
-        wires: &mut MemoryWires<'_, MaskOf<D>>,
-    ) {
+    fn take_reply<D: CoreDesign, O: Observer>(&mut self, wb: &mut WriteBack<'_, D, O>, wires: &mut MemoryWires<'_, D>) {
         let now = wb.tick.now;
         self.inbox_stuck = false;
-        let Some(&(due, answer)) = wires.port.inbox.front() else { return };
+        let Some(&(due, reply)) = wires.port.inbox.front() else { return };
         if due > now {
             return;
         }
-        let blocked_until = self.deliver(wb, &answer, wires.fetch);
+        let blocked_until = self.deliver(wb, &reply, wires.front_end);
         if blocked_until > now {
             self.inbox_stuck = true;
             if blocked_until != NEVER {
@@ -334,12 +403,12 @@ impl LoadStoreUnit {
         wb.state.wake_up.moved();
     }
 
-    /// Delivers an answer to whom it belongs. Returns the cycle until which it cannot be.
+    /// Delivers a reply to whom it belongs. Returns the cycle until which it cannot be.
     fn deliver<D: CoreDesign, O: Observer>(
         &mut self,
         wb: &mut WriteBack<'_, D, O>,
-        answer: &Request,
-        fetch: &mut Fetch<MaskOf<D>>,
+        reply: &Request,
+        front_end: &mut D::FrontEnd,
     ) -> Cycle {
         let now = wb.tick.now;
         let may_send = &mut self.may_send;
@@ -347,23 +416,23 @@ impl LoadStoreUnit {
             if !cache.fill_port_free(now) {
                 return cache.fill_port_free_at();
             }
-            cache.fill(now, answer.token);
+            cache.fill(now, reply.token);
             // A line that had to go may have to be written back.
             *may_send |= cache.peek_miss().is_some();
             now
         };
-        match answer.kind {
+        match reply.kind {
             RequestKind::Write => {
-                self.performed(wb, WarpSlot(answer.token as u16));
+                self.performed(wb, WarpSlot(reply.token as u16));
                 now
             }
             RequestKind::Instruction => {
-                fetch.fill(now, answer.token);
+                front_end.fill(now, reply.token);
                 now
             }
             RequestKind::Constant => self.constant.as_mut().map_or(now, fill),
             RequestKind::Texture => fill(&mut self.texture),
-            RequestKind::Read if answer.token & TOKEN_BYPASS == 0 => {
+            RequestKind::Read if reply.token & TOKEN_BYPASS == 0 => {
                 self.l1.as_mut().map_or(now, |l1| fill(&mut l1.cache))
             }
             RequestKind::Read | RequestKind::Atomic => {
@@ -371,7 +440,7 @@ impl LoadStoreUnit {
                     // The write-back register takes it first, which is a movement of its own.
                     return NEVER;
                 }
-                self.next_global = Some(InstId((answer.token & !TOKEN_BYPASS) as u16));
+                self.next_global = Some(InstId((reply.token & !TOKEN_BYPASS) as u16));
                 now
             }
             RequestKind::WriteBack => now,
@@ -382,13 +451,13 @@ impl LoadStoreUnit {
     fn send_misses<D: CoreDesign, O: Observer>(
         &mut self,
         wb: &mut WriteBack<'_, D, O>,
-        wires: &mut MemoryWires<'_, MaskOf<D>>,
+        wires: &mut MemoryWires<'_, D>,
     ) {
-        let MemoryWires { port, fetch, .. } = wires;
+        let MemoryWires { port, front_end, .. } = wires;
         let state = &mut *wb.state;
         let l1 = self.l1.as_mut().map(|l1| &mut l1.cache);
-        let caches = [Some(&mut self.texture), self.constant.as_mut(), l1, fetch.icache.as_mut()];
-        (self.may_send, fetch.may_send) = (false, false);
+        let caches = [Some(&mut self.texture), self.constant.as_mut(), l1, front_end.send()];
+        self.may_send = false;
         for cache in caches.into_iter().flatten().filter(|cache| cache.peek_miss().is_some()) {
             if !port.has_room(state.spec.outbox_packets) {
                 state.wake_up.at(wb.tick.now + 1);
@@ -434,12 +503,7 @@ impl LoadStoreUnit {
     #[inline(always)]
     fn accept_access<D: CoreDesign, O: Observer>(&mut self, wb: &mut WriteBack<'_, D, O>, oc_ex: &mut Latches) {
         let now = wb.tick.now;
-        let latch = oc_ex.oldest(oc_ex.occupied() & oc_ex.of_memory());
-        let id = oc_ex.pop(latch).expect("an occupied latch");
-        wb.operands.latches_freed(1 << oc_ex.partition(latch));
-        wb.state.slab.get_mut(id).stage = Stage::Executing;
-        wb.state.wake_up.moved();
-        wb.tick.observer.executing(now, Seen { id, window: wb.state.window(wb.tick.kernels) });
+        let id = wb.begin_access(oc_ex);
         let route = self.route(wb.state, id);
         let access = wb.state.slab.get(id).mem.map(|m| m.access);
         let dispatch = Dispatch {

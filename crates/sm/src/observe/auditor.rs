@@ -89,7 +89,7 @@ struct WarpTables {
     in_flight: u32,
     /// Youngest writer of each register, if it is in flight.
     writers: Vec<Option<Link>>,
-    /// Readers of each register behind its youngest writer that have not read it.
+    /// Readers of each register after its youngest writer that have not read it.
     readers: Vec<Vec<Link>>,
     /// Not issued, in program order.
     unissued: Vec<InstId>,
@@ -108,7 +108,7 @@ struct WarpTables {
 pub struct Auditor {
     allowed: Allowances,
     warps: Vec<WarpTables>,
-    /// By [`InstId`].
+    /// The records of the instructions in flight, by [`InstId`].
     records: Vec<Record>,
     /// Warps of each CTA slot.
     ctas: Vec<Vec<WarpSlot>>,
@@ -147,7 +147,7 @@ impl Auditor {
         });
     }
 
-    /// A violation for which no older instruction stands.
+    /// A violation without an older instruction to name.
     fn example(&self, now: Cycle, seen: Seen<'_>, what: String) -> Example {
         let (inst, text) = (seen.inst(), seen.window.text(seen.id).to_owned());
         let issued = self.find(Link::to(seen)).and_then(|r| r.issued);
@@ -171,7 +171,7 @@ impl Auditor {
         false
     }
 
-    /// Checks the dependences of `seen` that `which` picks; `done` tells of an older instruction
+    /// Checks the dependences of `seen` that `which` picks; `done` says of an older instruction
     /// whether it is harmless.
     fn check(
         &mut self,

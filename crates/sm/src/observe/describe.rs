@@ -10,12 +10,12 @@ use crate::warps::mask::WarpMask;
 use isa::{Dim3, Pc, WarpSlot, WarpStream};
 use kit::text::{counted, plural};
 
-/// A warp that cannot go on.
+/// A warp that cannot continue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockedWarp {
-    /// Its SM.
+    /// SM that it is on.
     pub sm: u16,
-    /// Its slot.
+    /// Slot on the SM.
     pub warp: WarpSlot,
     /// Name of its kernel.
     pub kernel: String,

@@ -1,4 +1,4 @@
-//! What happens in the SM, for whoever watches: timelines, auditors, energy.
+//! What happens in the SM, for observers: timelines, auditors, energy.
 //!
 //! The SM calls an [`Observer`] by static dispatch; the silent one is zero-sized and costs nothing.
 
@@ -45,7 +45,7 @@ pub trait Observer {
     /// for those `awaited` (by place in [`Window::vector_srcs`], one bit each), which come to it.
     #[inline]
     fn collecting(&mut self, now: Cycle, seen: Seen<'_>, awaited: u64) {}
-    /// The last of an instruction's register reads has been served. Not told of an instruction whose
+    /// The last of an instruction's register reads has been served. Not called for an instruction whose
     /// last operand came to it.
     #[inline]
     fn collected(&mut self, now: Cycle, seen: Seen<'_>) {}
@@ -65,7 +65,7 @@ pub trait Observer {
     #[inline]
     fn released(&mut self, now: Cycle, warps: u128) {}
     /// An issue slot of `scheduler` stays empty, and stays so for as long as nothing changes: that is
-    /// told once.
+    /// called once.
     #[inline]
     fn stalled(&mut self, now: Cycle, scheduler: usize, stall: Stall) {}
 }

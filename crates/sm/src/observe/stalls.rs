@@ -2,7 +2,7 @@
 //!
 //! When a scheduler issues nothing, the reason is that of the warp that came closest: the first in
 //! the order of [`Stall`] that holds for any warp the scheduler looked at. A slot that stays empty
-//! behind an issue (issue width above one) has the reason of the warp that issued.
+//! after an issue (issue width above one) has the reason of the warp that issued.
 
 use crate::warps::mask::WarpMask;
 use isa::WarpSlot;
@@ -77,7 +77,7 @@ stalls! {
 }
 
 impl Stall {
-    /// Whether a candidate there was, but no room in its issue latch.
+    /// Whether there was a candidate, but no room in its issue latch.
     #[inline]
     pub const fn is_blocked(self) -> bool {
         matches!(self, Self::MemoryPipeFull | Self::UnitBusy | Self::CollectorFull)
@@ -128,7 +128,7 @@ impl<M: WarpMask> StallMasks<M> {
     }
 }
 
-/// Issue slots by what became of them.
+/// Issue slots by what happened to them.
 #[derive(Clone, Debug)]
 pub struct SlotAccount {
     /// Cycles accounted for: the SM's age.
@@ -176,7 +176,7 @@ impl SlotAccount {
         *slot = Slot { stall: Stall::Idle, since: self.cycles + 1 };
     }
 
-    /// `slot` stays empty in the cycle being ticked, and does so until something else is said.
+    /// `slot` stays empty in the cycle being ticked, and until the next call for it.
     #[inline]
     pub fn stall(&mut self, slot: usize, stall: Stall) {
         let slot = &mut self.slots[slot];

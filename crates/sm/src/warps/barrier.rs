@@ -1,7 +1,7 @@
 //! CTA barriers: arrivals counted in warps, release, exited warps.
 //!
 //! A barrier that waits for all of the CTA's threads is complete when every live warp has arrived,
-//! so an exit counts as an arrival. One with a thread count is complete when so many threads'
+//! so an exit counts as an arrival. One with a thread count is complete when that number of threads'
 //! warps have arrived, and then only: a kernel that promises more than come hangs, and is reported.
 
 use crate::warps::mask::WarpMask;

@@ -32,7 +32,7 @@ pub trait WarpMask:
 
     /// What `value` gives for each slot.
     fn each<T>(value: impl FnMut(usize) -> T) -> Self::Each<T>;
-    /// `warp` alone.
+    /// Only `warp`.
     fn of(warp: WarpSlot) -> Self;
     /// The `count` slots from `first` on, all of which it has.
     fn run(first: usize, count: usize) -> Self;
@@ -40,7 +40,7 @@ pub trait WarpMask:
     fn first(self) -> Option<WarpSlot>;
     /// The set without its lowest slot; there is one.
     fn without_first(self) -> Self;
-    /// The first slot behind `last` in round-robin order.
+    /// The first slot after `last` in round-robin order.
     fn next_after(self, last: u32) -> Option<WarpSlot>;
     /// How many slots it holds.
     fn count(self) -> u32;

@@ -1,6 +1,7 @@
-//! FR-FCFS with a cap on row hits (Mutlu and Moscibroda, "Stall-time fair memory access scheduling
-//! for chip multiprocessors", MICRO 2007, which compares with it as FR-FCFS+Cap): after four
-//! younger requests to the open row, the oldest request of the bank goes.
+//! FR-FCFS with a cap on row hits: at most four younger accesses to the open row go before an older access
+//! of the bank to another row. O. Mutlu, T. Moscibroda, "Stall-time fair memory access scheduling for chip
+//! multiprocessors" (MICRO 2007) introduces it as FR-FCFS+Cap, a baseline for its own scheduler, with the
+//! cap of four.
 //!
 //! Hardware: a counter of three bits per bank beside FR-FCFS's comparators.
 

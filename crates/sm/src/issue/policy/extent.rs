@@ -4,10 +4,10 @@ use crate::inflight::{InFlight, InstId, Window};
 use isa::Space;
 use kit::bits::lanes;
 
-/// Bytes of an aligned piece of memory that one bit of [`Extent::pieces`] stands for.
+/// Bytes of an aligned piece of memory for each of which [`Extent::pieces`] has a bit.
 const PIECE: u32 = 32;
 
-/// Where an access lies, roughly: two that meet nowhere here touch no byte in common.
+/// Where an access is, roughly: two that do not meet here touch no byte in common.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Extent {
     space: Space,
@@ -18,7 +18,7 @@ pub(super) struct Extent {
 }
 
 impl Extent {
-    /// Of no access.
+    /// The extent of an access by no lane.
     pub const NOWHERE: Self = Self { space: Space::Global, first: u64::MAX, last: 0, pieces: 0 };
 
     /// Of the access `id`.
@@ -51,7 +51,7 @@ pub(super) fn overlap(window: Window<'_>, older: InstId, younger: InstId) -> boo
     let bytes = |inst: &InFlight| inst.mem.map_or(0, |m| u64::from(m.bytes));
     let (of_x, of_y) = (bytes(x), bytes(y));
     let (from, to) = (&window.dynamic(older).addresses, &window.dynamic(younger).addresses);
-    // The distance lies between -of_y and of_x, both excluded.
+    // The distance is between -of_y and of_x, both excluded.
     let meet = |i: usize, j: usize| to[j].wrapping_sub(from[i]).wrapping_add(of_y - 1) < of_x + of_y - 1;
     // Mostly a thread's own accesses meet, if any do; local memory is each lane's own.
     let same_lane = lanes(x.mask & y.mask).any(|i| meet(i, i));

@@ -37,7 +37,7 @@ use kit::{Cycle, Parameters};
 /// sources of the other and with its result, names of 8 bits.
 pub(crate) const DEPENDENCE_BITS: usize = (3 + 3 + 1) * 8;
 
-/// An issue design.
+/// An issue design: it holds the instructions between decode and issue, and knows which may issue.
 pub trait IssuePolicy: Sized {
     /// Sizes and choices of the design.
     type Config: Parameters;
@@ -57,12 +57,12 @@ pub trait IssuePolicy: Sized {
         Ok(())
     }
 
-    /// Its hardware structures.
+    /// Its hardware structures in an SM, of which area and energy are computed.
     fn structures(&self) -> Vec<Structure>;
 
-    /// Statistics that it alone has, from its beginning until now: always the same ones in the same
-    /// order. Not asked within a cycle. Reports have them as `design.` and their name, those of all
-    /// SMs added up.
+    /// Statistics that only this design has, since it was created: always the same ones in the same
+    /// order. Called between cycles. Reports show them as `design.` and their name, the sum over all
+    /// SMs.
     fn statistics(&self) -> Vec<DesignStatistic> {
         Vec::new()
     }

@@ -16,7 +16,7 @@
 //!   collector, as with the release-on-read warpboard.
 //! - D4: predicates, which are not read through the banks, have no bin: they are read at issue.
 //!
-//! Structures: `bins` x counter bits per warp beside the scoreboard. Stalls: `war`, behind the
+//! Structures: `bins` x counter bits per warp beside the scoreboard. Stalls: `war`, after the
 //! scoreboard's.
 
 use crate::inflight::{InstId, Window};

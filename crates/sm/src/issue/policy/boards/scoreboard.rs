@@ -22,13 +22,13 @@ pub trait Board {
 
     /// An empty board.
     fn new(config: &Self::Config, spec: &CoreSpec) -> Self;
-    /// Its hardware structures.
+    /// Its hardware structures in an SM.
     fn structures(&self) -> Vec<Structure>;
     /// A warp with registers `regs` starts: nothing of it is in flight.
     fn start_warp(&mut self, warp: WarpSlot, regs: &RegFile);
     /// The hazard that keeps `id` from issuing, if there is one.
     fn hazard(&self, window: Window<'_>, id: InstId) -> Option<Stall>;
-    /// `id` issues.
+    /// `id` issues: its registers are reserved.
     fn on_issue(&mut self, window: Window<'_>, id: InstId);
     /// `id` has read its registers. True if that may have ended a hazard.
     #[inline]
@@ -163,7 +163,7 @@ impl<M: WarpMask> PendingWrites<M> {
 
 /// The scoreboard of GPGPU-Sim: an instruction waits while a register that it reads or writes has
 /// a write under way. It knows nothing of reads, so it does not see write-after-read hazards; nor are
-/// a warp's memory accesses kept in order behind it.
+/// a warp's memory accesses kept in order after it.
 #[derive(Debug)]
 pub struct Scoreboard<M: WarpMask = u64> {
     pending: PendingWrites<M>,

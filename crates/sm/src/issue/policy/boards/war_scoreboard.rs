@@ -10,7 +10,7 @@
 //!   write back would clear the mark of the other. The structure is listed as published, a bit per
 //!   register.
 //!
-//! Structures: 263 bits per warp (255 registers, 8 predicates) beside the scoreboard's 263. Stalls: `war`, behind the scoreboard's `raw`, `raw_memory`
+//! Structures: 263 bits per warp (255 registers, 8 predicates) beside the scoreboard's 263. Stalls: `war`, after the scoreboard's `raw`, `raw_memory`
 //! and `waw`.
 
 use super::Release;

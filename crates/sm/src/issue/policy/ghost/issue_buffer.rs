@@ -1,11 +1,11 @@
-//! The issue buffer of GhOST: instructions of each warp behind their dependence check, with what each
+//! The issue buffer of GhOST: instructions of each warp after their dependence check, with what each
 //! waits for as bit masks over the warp's locations.
 
 use crate::inflight::{InFlight, InstId, Window};
 use crate::issue::policy::boards::scoreboard::{Board, Scoreboard};
 use crate::observe::stalls::Stall;
 use crate::warps::PerWarp;
-use crate::warps::mask::{MOST_WARPS, WarpMask};
+use crate::warps::mask::WarpMask;
 use crate::warps::rows::widened;
 use isa::{Access, CacheOp, Control, RegFile, WarpSlot};
 use kit::bits::set_bits;
@@ -26,13 +26,13 @@ struct Locations {
     in_flight: u64,
     /// Freed of their last write in flight in this cycle: the GhOST scheduler sees that in the next.
     fresh: u64,
-    /// Non-idempotent and behind loads that have not had their TLB check (GhOST-Precise).
+    /// Non-idempotent and after loads that have not had their TLB check (GhOST-Precise).
     held: u64,
-    /// Access memory.
+    /// Locations of accesses to memory.
     memory: u64,
     /// Of those, loads that may pass other loads.
     loads: u64,
-    /// Branches: those behind one have a control hazard (the paper's valid bit) until it has issued.
+    /// Branches: those after one have a control hazard (the paper's valid bit) until it has issued.
     branches: u64,
     /// How many are taken.
     len: u8,
@@ -45,12 +45,12 @@ impl Locations {
     }
 }
 
-/// One location.
+/// A location of a warp.
 #[derive(Clone, Copy, Debug, Default)]
 struct Entry {
     /// IB-dep: older instructions of the warp, by location, that must issue first.
     behind: u64,
-    /// The column of its location: younger instructions behind it.
+    /// The column of its location: younger instructions that wait for it.
     ahead_of: u64,
     id: InstId,
     /// InstLoadCounter of GhOST-Precise.
@@ -80,7 +80,7 @@ pub(super) struct IssueBuffer<M: WarpMask> {
     pub empty: M,
     /// Warps with all taken.
     pub full: M,
-    /// Writes in flight.
+    /// The registers with a write in flight.
     board: Scoreboard<M>,
     /// Loads may pass each other.
     loads_pass: bool,
@@ -112,7 +112,8 @@ impl<M: WarpMask> IssueBuffer<M> {
 
     /// A kernel with more registers than any before it has come.
     fn widen(&mut self, stride: usize) {
-        self.uses = widened(&self.uses, self.stride, MOST_WARPS, stride, Uses::default());
+        let warps = self.entries.len() / self.size;
+        self.uses = widened(&self.uses, self.stride, warps, stride, Uses::default());
         self.stride = stride;
     }
 

@@ -1,4 +1,4 @@
-//! GhOST: out-of-order issue from a small buffer behind decode.
+//! GhOST: out-of-order issue from a small buffer after decode.
 //!
 //! Paper: I. Chaturvedi et al., "GhOST: a GPU Out-of-Order Scheduling Technique for Stall Reduction"
 //! (ISCA 2024), section IV.
@@ -17,7 +17,7 @@
 //!   claims a location of the warp's issue buffer and sets the instruction's IB-dep bits: older
 //!   instructions there with a RAW, WAR or WAW register dependence, and older memory operations unless
 //!   both are loads. In the next cycle the instruction is in the issue buffer.
-//! - **Control.** What decode delivers behind a branch goes through the checkers too, but has a control
+//! - **Control.** What decode delivers after a branch goes through the checkers too, but has a control
 //!   hazard (the valid bit of an entry) until the branch has issued; the branch itself may pass older
 //!   instructions. Synchronisation (barriers, fences, exits, sleep, waits for copies)
 //!   enters an empty issue buffer only, and nothing follows until it has issued.
@@ -57,7 +57,7 @@
 //!   beside independent ones would lose a cycle or more at each link, until the GhOST scheduler has come
 //!   round. The paper's own simulator too takes the oldest that is ready. [`GhostConfig::table_first`]
 //!   follows the words.
-//! - D10: wrong-path instructions behind a branch, which would be squashed when it issues, do not come
+//! - D10: wrong-path instructions after a branch, which would be squashed when it issues, do not come
 //!   as far as the checkers (D-F2 of `fetch.rs`).
 //!
 //! **Structures** of an SM with *w* warps, *s* schedulers, an issue buffer of 8: instruction buffer (4
@@ -82,9 +82,11 @@ use super::DEPENDENCE_BITS;
 use super::heads::{Head, Heads};
 use super::{Candidates, Each, IssuePolicy, Structure};
 use crate::design::CoreDesign;
+use crate::frontend::cached::CachedFetch;
 use crate::frontend::instruction_buffer::InstructionBuffer;
 use crate::inflight::{InFlight, InstId, Window};
 use crate::issue::policy::boards::scoreboard::{Board, Scoreboard};
+use crate::memory::LoadStoreUnit;
 use crate::observe::counters::DesignStatistic;
 use crate::observe::stalls::Stall;
 use crate::operands::{CollectorRules, Collectors};
@@ -131,7 +133,7 @@ struct Shared<M> {
     served: u32,
 }
 
-/// An entry of the instruction table and the one behind it.
+/// An entry of the instruction table and the next one.
 type TableEntries = (Option<Location>, Option<Location>);
 
 /// The issue design.
@@ -157,7 +159,7 @@ pub struct Ghost<M: WarpMask = u64> {
 
     /// The instruction of a warp that waits to synchronise.
     sync: PerWarp<InstId, M>,
-    /// In checkers.
+    /// What the checkers hold: warp and location claimed.
     checked: Vec<(WarpSlot, Location)>,
     table: PerWarp<TableEntries, M>,
     candidate: PerWarp<Location, M>,
@@ -166,7 +168,7 @@ pub struct Ghost<M: WarpMask = u64> {
     config: GhostConfig,
     max_warps: usize,
     partitions: usize,
-    /// Of a sub-core.
+    /// Operand collectors of a sub-core.
     collectors: usize,
     /// Instructions that wait for them, at most.
     issue_latches: usize,
@@ -304,8 +306,10 @@ fn synchronises(inst: &InFlight) -> bool {
 }
 
 impl<M: WarpMask> CoreDesign for Ghost<M> {
+    type FrontEnd = CachedFetch<M>;
     type Issue = Self;
     type Operands = Collectors;
+    type Memory = LoadStoreUnit;
 
     fn operands(config: &GhostConfig, spec: &CoreSpec) -> Collectors {
         Collectors::new(spec, CollectorRules { guards_reads: config.guarded, ..CollectorRules::default() })
@@ -501,5 +505,27 @@ impl<M: WarpMask> IssuePolicy for Ghost<M> {
     fn oldest(&self, warp: WarpSlot) -> Option<InstId> {
         let waiting = self.syncing.contains(warp).then(|| self.sync[warp.index()]);
         self.isb.oldest_id(warp).or(waiting).or_else(|| self.buffer.front(warp))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inflight::Slab;
+    use crate::spec::{CoreOptions, TimingTable};
+
+    #[test]
+    fn a_ghost_scheduler_looks_at_one_warp_in_turn_and_at_write_backs_first() {
+        let gpu = config::load("rtx2060s").expect("a built-in GPU");
+        let spec = CoreSpec::new(&gpu, TimingTable::Sass, CoreOptions::default()).expect("a sound GPU");
+        let mut ghost = Ghost::<u64>::new(&GhostConfig::default(), &spec);
+        let slab = Slab::with_capacity(1);
+        (ghost.written, ghost.unfilled) = (1 << 4 | 1 << 8, 1 << 12);
+        ghost.shared[0].served = 4;
+        let left = [(); 3].map(|()| {
+            ghost.schedule(Window { slab: &slab, kernels: &[] });
+            (ghost.written, ghost.unfilled)
+        });
+        assert_eq!(left, [(1 << 4, 1 << 12), (0, 1 << 12), (0, 0)]);
     }
 }

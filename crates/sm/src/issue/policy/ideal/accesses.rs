@@ -12,7 +12,7 @@ use kit::bits::set_bits;
 struct Order {
     /// The youngest that no access may pass.
     keeper: Places,
-    /// Those behind it. If addresses are not known they are all loads.
+    /// Those after it. If addresses are not known they are all loads.
     behind: Places,
     /// Stores among them.
     stores: Places,

@@ -17,19 +17,19 @@
 //! - **Perfect alias checking.** An access waits for the issue of an older one only if the two touch a
 //!   byte in common and one of them writes. Without it, only loads pass loads. Atomics, asynchronous
 //!   copies, volatile accesses and loads of GPU scope or wider keep their places either way.
-//! - **Perfect branch prediction.** Decode follows the warp's true path, and what stands behind a branch
-//!   issues like anything else. Without it, nothing behind a branch issues before the branch does, and
-//!   decode goes on behind it as the GPU's front end does.
+//! - **Perfect branch prediction.** Decode follows the warp's true path, and what follows a branch
+//!   issues like anything else. Without it, nothing after a branch issues before the branch does, and
+//!   decode continues after it as the GPU's front end does.
 //!
 //! Synchronisation (barriers, fences, sleep, waits for copies, the end of the warp) issues when all
-//! older instructions have, and nothing behind it issues before.
+//! older instructions have, and nothing after it issues before.
 //!
 //! **Deviations**
 //! - D1: table V calls its window "very deep". It is 64 here, as in the authors' published configuration
 //!   of the limit study: 64 instructions in program order from the oldest that has not issued.
 //! - D2: the paper does not say at what rate the window fills. Fetch and decode are the GPU's: on Volta
 //!   and Turing eight instructions a cycle and SM, twice as many as can issue.
-//! - D3: the window costs no stage: an instruction may issue in the cycle behind its decode, as in
+//! - D3: the window costs no stage: an instruction may issue in the cycle after its decode, as in
 //!   order, and in the cycle in which what it waits for ends. The warp scheduler sees all candidates of
 //!   a warp and issues the oldest whose issue latch has room.
 //! - D4: without renaming, a WAR dependence ends when the reader's operands have been read (predicates
@@ -38,7 +38,7 @@
 //! - D5: with renaming, an instruction that writes some lanes of a register only (divergence, a guard)
 //!   takes the others from the older value: it waits for a write in flight that it does not cover.
 //! - D6: branches are never mispredicted, and exits of some of a warp's threads count as branches. Decode
-//!   stops at barriers, since what lies behind depends on other warps.
+//!   stops at barriers, since what follows depends on other warps.
 //! - D7: nothing bounds the registers that renaming takes, as in the paper.
 //!
 //! **Structures** of an SM with *w* warps: the window (*w* x 64 x 97 bits: valid, mask, instruction). Maps
@@ -54,7 +54,9 @@ mod waits;
 
 use super::{Candidates, Each, IssuePolicy, Structure};
 use crate::design::{Allowances, CoreDesign};
+use crate::frontend::cached::CachedFetch;
 use crate::inflight::{InFlight, InstId, Window};
+use crate::memory::LoadStoreUnit;
 use crate::observe::counters::DesignStatistic;
 use crate::observe::stalls::Stall;
 use crate::operands::{CollectorRules, Collectors};
@@ -98,7 +100,7 @@ struct WarpWindow {
     head: u32,
     /// Place in program order of the next to come.
     tail: u32,
-    /// Not issued.
+    /// Instructions that have not issued.
     waiting: Places,
     /// Of those, the ones that may issue.
     ready: Places,
@@ -108,7 +110,7 @@ struct WarpWindow {
     pipes: PipeSet,
     /// Synchronisation that waits to be the oldest.
     in_turn: Places,
-    /// The youngest instruction that none behind it may pass, until it issues.
+    /// The youngest instruction that none after it may pass, until it issues.
     wall: Places,
 }
 
@@ -164,7 +166,7 @@ pub struct Ideal<M: WarpMask = u64> {
     max_warps: usize,
 
     windows: PerWarp<WarpWindow, M>,
-    /// What stands in them: `SPAN` places for each warp.
+    /// The instructions in them: `SPAN` places for each warp.
     entries: Box<[Entry]>,
     waiters: AllWaiters,
     registers: Registers,
@@ -181,7 +183,7 @@ pub struct Ideal<M: WarpMask = u64> {
 }
 
 impl<M: WarpMask> Ideal<M> {
-    /// What the places `waiters` of `warp` have waited for by `cause` has come.
+    /// Ends the wait for `cause` of the instructions at the places `waiters` of `warp`.
     #[inline]
     fn wake(&mut self, warp: WarpSlot, waiters: Places, cause: Cause) {
         let w = warp.index();
@@ -195,7 +197,7 @@ impl<M: WarpMask> Ideal<M> {
         }
     }
 
-    /// Tells the schedulers what has changed for `warp`.
+    /// Updates what the schedulers see of `warp`.
     #[inline]
     fn show(&mut self, warp: WarpSlot) {
         let w = warp.index();
@@ -251,8 +253,10 @@ fn synchronises(inst: &InFlight) -> bool {
 }
 
 impl<M: WarpMask> CoreDesign for Ideal<M> {
+    type FrontEnd = CachedFetch<M>;
     type Issue = Self;
     type Operands = Collectors;
+    type Memory = LoadStoreUnit;
 
     fn operands(_: &IdealConfig, spec: &CoreSpec) -> Collectors {
         Collectors::new(spec, CollectorRules::default())

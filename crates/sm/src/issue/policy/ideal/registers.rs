@@ -32,7 +32,7 @@ pub(super) struct Registers {
     renames: bool,
     /// `stride` for each warp.
     of: Vec<Register>,
-    /// Likewise, places behind the writer that read it and have not issued. Empty if registers are
+    /// Likewise, places after the writer that read it and have not issued. Empty if registers are
     /// renamed.
     readers: Vec<Places>,
     stride: usize,

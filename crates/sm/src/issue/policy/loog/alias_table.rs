@@ -20,7 +20,7 @@ pub struct AliasTable {
     awaited: Vec<u64>,
     /// By [`InstId`]: who awaits its result, and as which source.
     consumers: Vec<Vec<(InstId, u8)>>,
-    /// In stations, for whom a result has come.
+    /// Instructions in stations for which a result has come.
     woken: Vec<InstId>,
     /// Sources taken from results.
     pub captured: u64,

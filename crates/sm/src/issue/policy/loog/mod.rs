@@ -36,7 +36,7 @@
 //!
 //! **Deviations and guesses**
 //! - D1: neither source says whether the load-store queue holds accesses beside their collectors or in
-//!   place of them: sCROOGe has the latter, the GhOST paper counts collectors alone as what holds
+//!   place of them: sCROOGe has the latter, the GhOST paper counts only collectors as what holds
 //!   instructions. Both can be set; by default accesses take collectors like all others, and the queue
 //!   has an entry for each collector, so that it never is what lacks.
 //! - D2: stations and queue entries are a sub-core's, for all its warps; they are taken in the order of
@@ -56,7 +56,7 @@
 //! - D9: an instruction with more than 64 sources waits for them before it issues.
 //! - D10: a warp that could issue while its SM issued 4,096 to 8,192 instructions of others goes before
 //!   all others of its scheduler, once. The sources know no such rule; without it, older warps that spin
-//!   on a lock can take all stations under a greedy scheduler, for ever, while younger ones hold it. The
+//!   on a lock can take all stations under a greedy scheduler, indefinitely, while younger ones hold it. The
 //!   number is a guess: small enough to end that, too large to matter otherwise.
 //!
 //! **Structures** of an SM: instruction buffer; RAT (263 registers a warp, each a valid bit and a
@@ -67,7 +67,7 @@
 //! source gives them.
 //!
 //! **Stall reasons**: `operand_collector_full` when no station is free; `raw`, `raw_memory` of control
-//! alone; `memory_order` of barriers and exits whose older accesses wait in stations.
+//! only; `memory_order` of barriers and exits whose older accesses wait in stations.
 
 mod alias_table;
 mod stations;
@@ -76,8 +76,10 @@ use super::extent::{Extent, overlap};
 use super::heads::{Head, Heads};
 use super::{Candidates, Each, IssuePolicy, Structure};
 use crate::design::{Allowances, CoreDesign};
+use crate::frontend::cached::CachedFetch;
 use crate::frontend::instruction_buffer::InstructionBuffer;
 use crate::inflight::{InFlight, InstId, Window};
+use crate::memory::LoadStoreUnit;
 use crate::observe::counters::DesignStatistic;
 use crate::observe::stalls::Stall;
 use crate::operands::{FeedsStations, ReservationStations, StationCounts};
@@ -187,7 +189,7 @@ fn reads_at_issue(window: Window<'_>, id: InstId) -> bool {
     inst.control != Control::None || inst.ends_warp || window.srcs(id).len() > MAX_AWAITED
 }
 
-/// Whether an instruction tells other warps that the accesses before it are under way.
+/// Whether an instruction informs other warps that the accesses before it are under way.
 fn gathers(inst: &InFlight) -> bool {
     let arrives = matches!(inst.control, Control::BarrierSync | Control::BarrierArrive) && inst.mask != 0;
     arrives || inst.ends_warp
@@ -206,8 +208,10 @@ fn meet(window: Window<'_>, a: InstId, b: InstId) -> bool {
 }
 
 impl<M: WarpMask> CoreDesign for Loog<M> {
+    type FrontEnd = CachedFetch<M>;
     type Issue = Self;
     type Operands = ReservationStations;
+    type Memory = LoadStoreUnit;
 
     fn operands(config: &LoogConfig, spec: &CoreSpec) -> ReservationStations {
         ReservationStations::new(spec, StationCounts { any: config.collectors, of_memory: config.queue })

@@ -13,12 +13,12 @@ struct Chain {
     /// By place in program order from `first` on. Empty only if all have left.
     mask: u64,
     first: u32,
-    /// Those behind, by place in program order.
+    /// Later ones, by place in program order.
     far: Vec<u32>,
 }
 
 impl Chain {
-    /// The mask starts at the oldest; those behind that now have a place in it take it.
+    /// The mask starts at the oldest; later ones that now have a place in it take it.
     #[cold]
     fn advance(&mut self) {
         if self.mask == 0 {

@@ -44,7 +44,7 @@ impl Places {
     }
 }
 
-/// One entry.
+/// An entry of a warp's buffer.
 #[derive(Clone, Copy, Debug, Default)]
 struct Entry {
     /// Its row of the dependence matrix: older instructions that must write back first.
@@ -57,7 +57,7 @@ struct Entry {
     waw: u64,
     /// and those that read a register which this one writes.
     war: u64,
-    /// Seniority.
+    /// Seniority: its place in program order.
     order: u32,
     /// The next PC if it is not a taken branch.
     next_pc: u32,
@@ -130,7 +130,7 @@ impl<M: WarpMask> Buffer<M> {
         }
     }
 
-    /// Where the entries of a warp lie.
+    /// Where the entries of a warp are.
     #[inline]
     fn of(&self, warp: WarpSlot) -> std::ops::Range<usize> {
         let first = warp.index() * self.size;
@@ -239,7 +239,7 @@ impl<M: WarpMask> Buffer<M> {
     }
 
     /// Phase two, instruction ready checking and the local instruction policy: the first entry, by
-    /// place, that has not issued (a1), whose row is clear (a2) and that does not lie behind the
+    /// place, that has not issued (a1), whose row is clear (a2) and that is not after the
     /// re-convergence PC (a3).
     #[inline]
     pub fn offer(&self, warp: WarpSlot) -> Offer {
@@ -251,7 +251,7 @@ impl<M: WarpMask> Buffer<M> {
             return if full { Offer::Stalled(Stall::Design) } else { Offer::Nothing };
         }
         let entries = &self.entries[self.of(warp)];
-        // All changes of the SIMT unit before the oldest have been made, and none behind it.
+        // All changes of the SIMT unit before the oldest have been made, and none after it.
         let reconverge = entries[usize::from(places.oldest)].reconverge;
         let mut clear = set_bits(unissued & !places.waiting);
         let reached = |place: usize| entries[place].next_pc >= reconverge && !self.is_oldest(places, entries, place);

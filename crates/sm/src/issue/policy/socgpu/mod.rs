@@ -17,24 +17,24 @@
 //!
 //! - **Insertion.** A decoded instruction takes the first free entry by place, and a row of bits for
 //!   the older ones in the buffer that it depends on: RAW, WAW and WAR by register, predicates among
-//!   them; accesses to memory behind a barrier; stores behind accesses, loads behind stores; branches
-//!   and returns behind everything, and everything behind them.
+//!   them; accesses to memory after a barrier; stores after accesses, loads after stores; branches
+//!   and returns after everything, and everything after them.
 //! - **Issue.** Of each warp the first entry by place that (a1) has not issued, (a2) has a clear row
-//!   and (a3) whose next PC lies before the re-convergence PC of the SIMT unit's present entry, or that
+//!   and (a3) whose next PC is before the re-convergence PC of the SIMT unit's present entry, or that
 //!   is the oldest in the buffer, is the candidate: the only one that the warp scheduler sees, even if
 //!   its latch is full.
 //! - **Write-back** frees the entry and clears its column. Until then it takes room.
-//! - **Flush.** When a branch or an instruction at a re-convergence point issues and the warp goes on
-//!   elsewhere than behind it, what is behind it in the buffer is eliminated and the right path fetched
-//!   ([`config::BranchFetch`]). Nothing behind a branch can have issued, so nothing is squashed.
+//! - **Flush.** When a branch or an instruction at a re-convergence point issues and the warp continues
+//!   elsewhere than after it, what is after it in the buffer is eliminated and the right path fetched
+//!   ([`config::BranchFetch`]). Nothing after a branch can have issued, so nothing is squashed.
 //!
 //! **Deviations**
 //! - D1: decode inserts no instruction of a wrong path (see `fetch`, D-F2). Such instructions could
 //!   neither issue nor keep out others before the flush; figure 5's averages lack them.
 //! - D2: the re-convergence PC is that of PTX's SIMT stack; in machine code since Volta, which has no
 //!   such stack, that which `BSSY` names for lanes that are apart. There an instruction brings lanes
-//!   together (`BSYNC` and the like): it counts as a branch, as does, in traces, any instruction behind
-//!   which the warp goes on elsewhere. Traces know no re-convergence PC: what `BSSY` names is not in them.
+//!   together (`BSYNC` and similar): it counts as a branch, as does, in traces, any instruction after
+//!   which the warp continues elsewhere. Traces know no re-convergence PC: what `BSSY` names is not in them.
 //! - D3: exits count as returns.
 //! - D4: the paper lets a barrier pass older accesses to memory, which would break its meaning. Here it
 //!   waits until they have issued, by seniority. Fences, sleep and what closes or awaits groups of
@@ -45,7 +45,7 @@
 //!   branch to issue (section 3's reason for the rule, section 5.1), but its matrix is cleared at
 //!   *write-back*. The matrix decides; [`Until::Issue`] is the other reading, in which the oldest of
 //!   a3 is the oldest that has not issued. For the order of accesses to memory, too, issue would do:
-//!   the pipeline behind keeps it.
+//!   the rest of the pipeline keeps it.
 //!
 //! **Structures** of a warp with 8 entries: instruction buffer (8 x (valid, instruction and lanes as in
 //! the baseline, PC and next PC, issued, 3 bits of seniority), and for each entry comparators of 56 bits
@@ -62,7 +62,9 @@ use super::DEPENDENCE_BITS;
 use super::heads::{Head, Heads};
 use super::{Candidates, Each, IssuePolicy, Structure};
 use crate::design::CoreDesign;
+use crate::frontend::cached::CachedFetch;
 use crate::inflight::{InstId, Window};
+use crate::memory::LoadStoreUnit;
 use crate::observe::counters::DesignStatistic;
 use crate::operands::{CollectorRules, Collectors};
 use crate::spec::{CoreSpec, PipeSet};
@@ -116,8 +118,10 @@ impl<M: WarpMask> Socgpu<M> {
 }
 
 impl<M: WarpMask> CoreDesign for Socgpu<M> {
+    type FrontEnd = CachedFetch<M>;
     type Issue = Self;
     type Operands = Collectors;
+    type Memory = LoadStoreUnit;
 
     fn operands(_: &SocgpuConfig, spec: &CoreSpec) -> Collectors {
         Collectors::new(spec, CollectorRules::default())

@@ -1,0 +1,132 @@
+//! Fetch through an instruction cache: each cycle, warps in turn whose buffer has room for a fetch.
+//!
+//! Follows GPGPU-Sim: round robin over the warps; a hit is in the fetch latch for the next decode;
+//! a warp whose fetch misses waits until its reply goes through the latch. Fetch and decode alternate
+//! [`config::Frontend::fetches_per_cycle`] times in a cycle, so that all but the last of a cycle's
+//! fetches are decoded in that cycle.
+
+use super::{FetchWires, FrontEnd};
+use crate::observe::observer::Observer;
+use crate::spec::CoreSpec;
+use crate::warps::mask::WarpMask;
+use isa::{Pc, WarpSlot};
+use kit::Cycle;
+use mem::Cache;
+use mem::cache::CacheOutcome;
+use std::collections::VecDeque;
+
+/// The instruction cache and the fetch latch.
+#[derive(Debug)]
+pub struct CachedFetch<M = u64> {
+    /// Absent if every fetch hits.
+    icache: Option<Cache>,
+    /// The fetch latch: a warp and the number of its instructions.
+    packet: Option<(WarpSlot, u8)>,
+    /// The warp that was last fetched for.
+    last: u32,
+    /// Warps whose fetch has missed.
+    missing: M,
+    /// Warps whose fetch has its reply, which goes through the latch.
+    answered: VecDeque<WarpSlot>,
+    per_fetch: u8,
+    /// The instruction cache may have a request for the memory.
+    may_send: bool,
+}
+
+impl<M: WarpMask> FrontEnd<M> for CachedFetch<M> {
+    fn new(spec: &CoreSpec) -> Self {
+        let perfect = spec.sm.perfect_instruction_and_constant_caches;
+        Self {
+            icache: (!perfect).then(|| Cache::new(&spec.sm.frontend.icache)),
+            packet: None,
+            // As GPGPU-Sim: the first cycle looks at warp 1 first.
+            last: 0,
+            missing: M::NONE,
+            answered: VecDeque::with_capacity(spec.sm.max_warps as usize),
+            per_fetch: spec.sm.frontend.instructions_per_fetch as u8,
+            may_send: false,
+        }
+    }
+
+    #[inline(always)]
+    fn step<O: Observer>(&mut self, wanting: M, wires: &mut FetchWires<'_, M, O>) {
+        if self.packet.is_some() {
+            return;
+        }
+        if let Some(warp) = self.answered.pop_front() {
+            self.missing.remove(warp);
+            wires.answered(warp);
+            self.packet = Some((warp, self.per_fetch));
+            wires.moved();
+            return;
+        }
+        let Some(warp) = (wanting & !self.missing).next_after(self.last) else { return };
+        let Some(pc) = wires.next_pc(warp) else { return };
+        self.last = u32::from(warp.0);
+        wires.moved();
+        if self.look_up(wires, warp, pc) {
+            self.packet = Some((warp, self.per_fetch));
+            wires.fetched(warp, pc);
+        }
+    }
+
+    #[inline]
+    fn has_packet(&self) -> bool {
+        self.packet.is_some()
+    }
+
+    #[inline]
+    fn take_packet(&mut self) -> Option<(WarpSlot, u8)> {
+        self.packet.take()
+    }
+
+    #[inline]
+    fn missing(&self) -> M {
+        self.missing
+    }
+
+    fn fill(&mut self, now: Cycle, token: u32) {
+        let Some(icache) = &mut self.icache else { return };
+        icache.fill(now, token);
+        while let Some(waiter) = icache.pop_ready() {
+            self.answered.push_back(WarpSlot(waiter.token as u16));
+        }
+    }
+
+    #[inline]
+    fn may_send(&self) -> bool {
+        self.may_send
+    }
+
+    #[inline]
+    fn send(&mut self) -> Option<&mut Cache> {
+        self.may_send = false;
+        self.icache.as_mut()
+    }
+
+    fn icache(&self) -> Option<&Cache> {
+        self.icache.as_ref()
+    }
+}
+
+impl<M: WarpMask> CachedFetch<M> {
+    /// Looks the instruction at `pc` up in the instruction cache; true on a hit.
+    #[inline(always)]
+    fn look_up<O: Observer>(&mut self, wires: &mut FetchWires<'_, M, O>, warp: WarpSlot, pc: Pc) -> bool {
+        let Some(icache) = &mut self.icache else { return true };
+        let outcome = icache.access(wires.now(), &wires.request(warp, pc)).outcome;
+        self.may_send |= icache.peek_miss().is_some();
+        match outcome {
+            CacheOutcome::Hit => true,
+            CacheOutcome::Miss | CacheOutcome::Merged => {
+                self.missing.insert(warp);
+                wires.missed(warp, pc);
+                false
+            }
+            CacheOutcome::Fail(_) => {
+                wires.refused();
+                false
+            }
+        }
+    }
+}
