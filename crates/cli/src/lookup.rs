@@ -75,7 +75,7 @@ pub struct Input {
     #[arg(long, value_name = "ISA", value_enum, default_value_t)]
     isa: Isa,
     /// Registers that PTX runs with: virtual (default), allocated, or hazard-free, allocated so that no write overtakes a read. Bundled workloads then run as PTX
-    #[arg(long, value_name = "WHICH", hide_possible_values = true, value_parser = PossibleValuesParser::new(RegisterMode::ALL.map(RegisterMode::name)).map(register_mode))]
+    #[arg(long, value_name = "WHICH", hide_possible_values = true, value_parser = PossibleValuesParser::new(RegisterMode::ALL.map(RegisterMode::name)).map(|name| register_mode(&name)))]
     registers: Option<RegisterMode>,
     /// Maximum number of registers per thread to allocate; values that do not fit are spilled to local memory [default: as many as the GPU allows]
     #[arg(long, value_name = "NUMBER", requires = "registers")]
@@ -141,7 +141,7 @@ impl Input {
     }
 }
 
-fn register_mode(name: String) -> RegisterMode {
+fn register_mode(name: &str) -> RegisterMode {
     RegisterMode::ALL.into_iter().find(|mode| mode.name() == name).unwrap_or_default()
 }
 

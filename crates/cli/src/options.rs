@@ -50,7 +50,7 @@ impl Checks {
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub struct WorkSize {
     /// How much work, of bundled workloads: small (default), medium (about a million warp instructions) or large (about ten million)
-    #[arg(long, value_name = "SIZE", hide_possible_values = true, value_parser = PossibleValuesParser::new(Size::ALL.map(Size::name)).map(size))]
+    #[arg(long, value_name = "SIZE", hide_possible_values = true, value_parser = PossibleValuesParser::new(Size::ALL.map(Size::name)).map(|name| size(&name)))]
     pub size: Option<Size>,
 }
 
@@ -61,7 +61,7 @@ impl WorkSize {
     }
 }
 
-fn size(name: String) -> Size {
+fn size(name: &str) -> Size {
     Size::ALL.into_iter().find(|size| size.name() == name).unwrap_or_default()
 }
 
