@@ -3,6 +3,7 @@
 
 use crate::failure::Failure;
 use crate::lookup;
+use crate::options::Settings;
 use config::GpuConfig;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,9 +16,8 @@ const MOST_WARPS: f64 = 128.0;
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Changes to the GPU")]
 pub struct Changes {
-    /// A value of the GPU description, such as sm.issue.schedulers=2; `warpwright list settings` names them
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    pub settings: Vec<String>,
+    #[command(flatten)]
+    pub set: Settings,
     /// Warp slots of an SM, 128 at most: a number, or a multiple of the description's such as x2
     #[arg(long, value_name = "N|xF", value_delimiter = ',')]
     warps_per_sm: Vec<Amount>,

@@ -1,13 +1,13 @@
 //! What is in a PTX file, and in one of machine code ([`code`]).
 
 pub mod code;
+pub mod facts;
 
-use code::EntryFacts;
 use exec::Kernel;
+use facts::{EntryFacts, Mix, VariableFacts, classes, most_first};
 use lower::{Loaded, LowerOptions, RegisterLimits, Registers, Rejected};
 use ptx::ast::{Block, Function, Module, Statement, Variable};
 use ptx::{Diagnostic, Diagnostics, Parsed, SourceText, StateSpace};
-use serde::ser::{Serialize, Serializer};
 use std::collections::{BTreeMap, HashMap};
 
 /// A PTX file.
@@ -37,19 +37,6 @@ pub struct Inspection {
     pub diagnostics_text: String,
     /// Whether there are errors: the kernels are then what could be understood.
     pub has_errors: bool,
-}
-
-/// A module-level variable.
-#[derive(Clone, Debug, serde::Serialize)]
-pub struct VariableFacts {
-    /// Name.
-    pub name: String,
-    /// State space.
-    pub space: &'static str,
-    /// Type of an element.
-    pub ty: &'static str,
-    /// Size; absent if the launch or another module decides.
-    pub bytes: Option<u64>,
 }
 
 /// A kernel.
@@ -121,16 +108,6 @@ pub struct AllocationFacts {
     pub spilled_predicates: u32,
     /// Instructions that only wait, to prevent hazards.
     pub fences: u32,
-}
-
-/// How often each thing occurs, most often first.
-#[derive(Clone, Debug)]
-pub struct Mix(pub Vec<(String, u64)>);
-
-impl Serialize for Mix {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().map(|(name, n)| (name, n)))
-    }
 }
 
 /// An error, a warning, a note, or something that is not executable.
@@ -313,19 +290,4 @@ fn executable(kernel: &Kernel) -> Executable {
         required_threads: kernel.required_block.map(|b| [b.x, b.y, b.z]),
         classes: classes(kernel),
     }
-}
-
-fn classes(kernel: &Kernel) -> Mix {
-    let mut classes: BTreeMap<&str, u64> = BTreeMap::new();
-    for inst in kernel.program.insts() {
-        *classes.entry(inst.class.name()).or_default() += 1;
-    }
-    most_first(classes)
-}
-
-fn most_first(counts: BTreeMap<&str, u64>) -> Mix {
-    let mut list: Vec<(String, u64)> = counts.into_iter().map(|(name, n)| (name.to_owned(), n)).collect();
-    // Stable: ties stay in alphabetical order.
-    list.sort_by_key(|&(_, n)| std::cmp::Reverse(n));
-    Mix(list)
 }

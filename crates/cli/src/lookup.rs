@@ -2,12 +2,14 @@
 //! what there is instead.
 
 use crate::failure::Failure;
+use crate::options::WorkSize;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use config::GpuConfig;
 use kit::text::excerpt;
-use lab::{Job, RegisterChoice, RegisterMode};
+use lab::{Job, RegisterChoice, RegisterMode, Setup};
 use std::path::{Path, PathBuf};
 use workloads::launchfile::LaunchFile;
-use workloads::{Form, Size, Workload, suggest, suite};
+use workloads::{Form, Workload, suggest, suite};
 
 /// A GPU description with its overrides.
 pub fn gpu(name_or_path: &Path, settings: &[String]) -> Result<GpuConfig, Failure> {
@@ -56,9 +58,8 @@ fn number(text: &str) -> Option<u64> {
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Input")]
 pub struct Input {
-    /// How much work, of bundled workloads: small (default), medium (about a million warp instructions) or large (about ten million)
-    #[arg(long, value_name = "SIZE", hide_possible_values = true, value_parser = clap::builder::PossibleValuesParser::new(Size::ALL.map(Size::name)))]
-    size: Option<String>,
+    #[command(flatten)]
+    work: WorkSize,
     /// A parameter of a bundled workload (`warpwright list workloads` names them) or an entry of a launch file's table of values
     #[arg(long = "param", value_name = "NAME=VALUE", value_parser = assignment)]
     params: Vec<(String, String)>,
@@ -69,17 +70,17 @@ pub struct Input {
     #[arg(long, value_name = "ISA", value_enum, default_value_t)]
     isa: Isa,
     /// Registers that PTX runs with: virtual (default), allocated, or hazard-free, allocated so that no write overtakes a read. Bundled workloads then run as PTX
-    #[arg(long, value_name = "WHICH", hide_possible_values = true, value_parser = clap::builder::PossibleValuesParser::new(RegisterMode::ALL.map(RegisterMode::name)))]
-    registers: Option<String>,
+    #[arg(long, value_name = "WHICH", hide_possible_values = true, value_parser = PossibleValuesParser::new(RegisterMode::ALL.map(RegisterMode::name)).map(register_mode))]
+    registers: Option<RegisterMode>,
     /// Most registers per thread that are allocated; what does not fit is spilled to local memory [default: as many as the GPU allows]
     #[arg(long, value_name = "NUMBER", requires = "registers")]
     max_registers: Option<u32>,
     /// Stack of each thread where machine code does not bound its own, with recursion or calls through pointers [default: the launch file's, else 1024]
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(0..=512 << 10))]
-    pub stack_bytes: Option<u32>,
+    stack_bytes: Option<u32>,
     /// Let machine code in traces, cubins and fat binaries of another architecture than the GPU's run
     #[arg(long)]
-    pub any_architecture: bool,
+    any_architecture: bool,
     /// Let kernels of different streams of a trace run at the same time; Accel-Sim runs one after the other
     #[arg(long)]
     concurrent_streams: bool,
@@ -124,11 +125,19 @@ impl Input {
         Some(format!("{name} has no machine code for {}: it runs as PTX", lacking.join(", ")))
     }
 
-    /// Which registers PTX runs with.
-    pub fn registers(&self) -> RegisterChoice {
-        let named = |mode: &RegisterMode| Some(mode.name()) == self.registers.as_deref();
-        RegisterChoice { mode: RegisterMode::ALL.into_iter().find(named).unwrap_or_default(), most: self.max_registers }
+    /// What is run on `gpu` as the user has chosen here; which code that is, [`Input::form`] says.
+    pub fn setup(&self, gpu: GpuConfig) -> Setup {
+        Setup {
+            registers: RegisterChoice { mode: self.registers.unwrap_or_default(), most: self.max_registers },
+            any_architecture: self.any_architecture,
+            stack_bytes: self.stack_bytes,
+            ..Setup::new(gpu)
+        }
     }
+}
+
+fn register_mode(name: String) -> RegisterMode {
+    RegisterMode::ALL.into_iter().find(|mode| mode.name() == name).unwrap_or_default()
 }
 
 /// Machine code where the workload has some for all of `gpus`, else PTX.
@@ -167,8 +176,7 @@ fn workload(workload: &'static Workload, input: &Input) -> Result<Job, Failure> 
             "--registers is for PTX: machine code has its registers (--isa sass). Leave one of the two out",
         ));
     }
-    let size = input.size.as_deref().unwrap_or(Size::default().name());
-    let size = Size::ALL.into_iter().find(|s| s.name() == size).unwrap_or_default();
+    let size = input.work.chosen();
     let mut params = Vec::new();
     for (param, value) in &input.params {
         let number = number(value).ok_or_else(|| {
@@ -183,7 +191,7 @@ fn workload(workload: &'static Workload, input: &Input) -> Result<Job, Failure> 
 
 fn trace(path: &Path, input: &Input) -> Result<Job, Failure> {
     let given = [
-        ("--size", input.size.is_some()),
+        ("--size", input.work.size.is_some()),
         ("--param", !input.params.is_empty()),
         ("--seed", input.seed.is_some()),
         ("--isa", input.isa == Isa::Sass),
@@ -230,7 +238,8 @@ fn launch_file(path: &Path, input: &Input) -> Result<Job, Failure> {
             "machine code says nothing of grids and arguments; write a launch file that names it (docs/launch-files.md), or see what is in it with `warpwright inspect`".into(),
         );
     }
-    let given = [("--size", input.size.is_some()), ("--seed", input.seed.is_some()), ("--isa", input.isa == Isa::Sass)];
+    let given =
+        [("--size", input.work.size.is_some()), ("--seed", input.seed.is_some()), ("--isa", input.isa == Isa::Sass)];
     if let Some((option, _)) = given.iter().find(|(_, given)| *given) {
         return refuse(format!("{option} is for bundled workloads; a launch file says itself what its inputs are"));
     }
@@ -242,6 +251,7 @@ fn launch_file(path: &Path, input: &Input) -> Result<Job, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use workloads::Size;
 
     #[test]
     fn assignments() {
@@ -265,11 +275,10 @@ mod tests {
         let remark = usual.remark("asynccopy", &[&ampere, &turing]).unwrap();
         assert_eq!(remark, "asynccopy has no machine code for rtx2060s (sm_75): it runs as PTX");
         assert_eq!(usual.form("asynccopy", &[&ampere]), Form::Sass);
-        let with =
-            |isa, registers: Option<&str>| Input { isa, registers: registers.map(str::to_owned), ..Input::default() };
+        let with = |isa, registers: Option<RegisterMode>| Input { isa, registers, ..Input::default() };
         assert_eq!(with(Isa::Ptx, None).form("matmul", &[&turing]), Form::Ptx);
         assert_eq!(with(Isa::Sass, None).form("asynccopy", &[&turing]), Form::Sass, "which is an error, said later");
-        let allocated = with(Isa::Auto, Some("allocated"));
+        let allocated = with(Isa::Auto, Some(RegisterMode::Allocated));
         assert_eq!(
             (allocated.form("matmul", &[&turing]), allocated.remark("asynccopy", &[&turing])),
             (Form::Ptx, None)
@@ -280,7 +289,7 @@ mod tests {
     fn every_bundled_workload_is_a_job_at_every_size() {
         for workload in suite::ALL {
             for size in Size::ALL {
-                let input = Input { size: Some(size.name().into()), ..Input::default() };
+                let input = Input { work: WorkSize { size: Some(size) }, ..Input::default() };
                 let Job::Workload { size: chosen, .. } = job(Path::new(workload.name), &input).unwrap() else {
                     panic!()
                 };

@@ -1,9 +1,27 @@
 //! What `--vary` varies: values of the GPU description, and parameters of core designs and warp schedulers.
 
-use crate::commands::compare::check_size;
 use crate::failure::Failure;
 use crate::lookup;
 use std::collections::BTreeSet;
+
+/// Maximum number of columns of a comparison.
+const MOST_COLUMNS: u64 = 1024;
+/// Maximum number of runs of a comparison: workloads by columns.
+const MOST_RUNS: u64 = 65_536;
+
+/// Checks that a comparison is not too large.
+pub fn check_size(workloads: u64, columns: u64) -> Result<(), Failure> {
+    let problem = if columns > MOST_COLUMNS {
+        format!("{columns} columns: a comparison has {MOST_COLUMNS} at most")
+    } else if workloads.saturating_mul(columns) > MOST_RUNS {
+        format!("{workloads} workloads on {columns} machines: a comparison has {MOST_RUNS} runs at most")
+    } else {
+        return Ok(());
+    };
+    Err(Failure::bad_input(format!(
+        "{problem}\n  hint: columns are combinations of --gpus, --cores, --schedulers, --vary and what changes the GPU; list fewer values"
+    )))
+}
 
 /// Every combination of the values that `--vary` lists.
 pub fn of(given: &[&str]) -> Result<Vec<Vec<String>>, Failure> {

@@ -39,7 +39,7 @@ pub struct StaticPower {
     pub int_fp_texture: Lanes,
     /// Integer, single precision and tensor cores.
     pub int_fp_tensor: Lanes,
-    /// The geometric mean of the mixes of integer and other units, for mixes that were not measured.
+    /// Any other mix: the geometric mean of the measured ones.
     pub other: Lanes,
     /// No unit: accesses to the L1.
     pub l1: Lanes,

@@ -1,5 +1,5 @@
-//! AccelWattch's published counts through our model give its published watts, where counts are
-//! published, and totals as near to the measured ones as its own.
+//! With AccelWattch's published counts our model gives its published watts, where counts are published, and
+//! totals as close to the measured ones as its own.
 
 use energy::accelwattch::{Row, mean_error_percent, rows};
 
@@ -31,8 +31,8 @@ fn parts_agree_where_counts_and_energies_are_the_same() {
     }
 }
 
-/// Published energies of the caches in an SM hold the coalescer, published watts do not; published
-/// counts have no precharges, published watts of the DRAM do.
+/// Published energies of the caches in an SM include the coalescer, published watts do not; published counts
+/// have no precharges, published watts of the DRAM do.
 #[test]
 fn parts_differ_in_the_direction_of_what_is_left_out() {
     for row in all() {
@@ -50,7 +50,7 @@ fn totals_are_as_good_as_the_published_ones() {
     let ours = mean_error_percent(rows.iter().map(|r| (r.ours(), r.measured)));
     let theirs = mean_error_percent(rows.iter().map(|r| (r.published, r.measured)));
     println!("{from_published:.2} % from the published totals; {ours:.2} % from measured, published {theirs:.2} %");
-    // What is computed from counts alone, without constant power and what is taken as published.
+    // The part computed from counts, without constant power and the published remainder.
     let counted = mean_error_percent(rows.iter().map(Row::counted));
     assert!(counted < 3.0, "{counted} %");
     assert!(from_published < 2.0 && (ours - theirs).abs() < 1.0, "{from_published} {ours} {theirs}");

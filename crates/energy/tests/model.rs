@@ -1,4 +1,5 @@
-//! The model as a whole: components add up, nothing costs nothing but time, voltage and time scale.
+//! The whole model: components add up, no events cost only time-dependent energy, effects of voltage and
+//! time.
 
 use energy::{Activity, Coefficients, Component, Event, PerEvent, scaling};
 use proptest::prelude::*;
@@ -25,7 +26,7 @@ fn every_file_is_well_formed_and_sourced() {
     }
 }
 
-/// What the file of the RTX 3070 says of itself.
+/// Facts in the file of the RTX 3070.
 #[test]
 fn rtx3070_is_the_v100_scaled() {
     let (v100, rtx3070) = (of("v100"), of("rtx3070"));
@@ -95,7 +96,7 @@ proptest! {
         let twice = whole.clone().and(&whole);
         prop_assert!((twice.total_joules() - 2.0 * sum).abs() <= sum * 1e-12);
         prop_assert!((twice.total_watts() - whole.total_watts()).abs() <= whole.total_watts() * 1e-12);
-        // More volts never cost less; constant power does not know of them.
+        // More volts never cost less; constant power does not depend on them.
         let more = c.energy(&activity(seed, 1e-3, lanes, active), volts * 1.1);
         prop_assert!(more.total_joules() >= whole.total_joules());
         prop_assert_eq!(more.joules(Component::Constant), whole.joules(Component::Constant));

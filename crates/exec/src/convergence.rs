@@ -10,15 +10,15 @@
 //!
 //! # Deviations and choices
 //! 1. Because uniform registers belong to the warp, groups change only where hardware may change them and
-//! compilers expect it: at branches, barriers, `WARPSYNC`, `YIELD` and `EXIT`.
+//!    compilers expect it: at branches, barriers, `WARPSYNC`, `YIELD` and `EXIT`.
 //! 2. Which group hardware executes first is not published. Here the lanes that jump are first, as with the
-//! reconvergence stack. After 32 backward jumps the group that has waited longest gets its turn, so that no
-//! lane spins indefinitely while another one could progress.
+//!    reconvergence stack. After 32 backward jumps the group that has waited longest gets its turn, so that no
+//!    lane spins indefinitely while another one could progress.
 //! 3. A convergence barrier is a register of each lane; it holds the lanes that meet. Groups may therefore
-//! use one barrier register for different gatherings at the same time.
+//!    use one barrier register for different gatherings at the same time.
 //! 4. `BSSY` names the instruction after its `BSYNC`: the reconvergence PC of the lanes between the two after
-//! they diverge. It is only reported; the barrier registers decide which lanes meet. A second `BSSY` of the
-//! same lanes, barrier and target replaces the first, so that a recursive call leaves no stale record.
+//!    they diverge. It is only reported; the barrier registers decide which lanes meet. A second `BSSY` of the
+//!    same lanes, barrier and target replaces the first, so that a recursive call leaves no stale record.
 //! 5. All live lanes of a warp arrive at a CTA barrier together: groups that arrive early wait.
 
 use kit::LaneMask;

@@ -90,7 +90,7 @@ pub struct Save {
     pub predicates: (u16, u16),
 }
 
-/// A call instruction.
+/// A call in a kernel, with the places of its arguments and results.
 #[derive(Clone, Debug)]
 #[allow(missing_docs, reason = "the names say it")]
 pub struct CallSite {
@@ -141,7 +141,7 @@ pub trait SourceMap: std::fmt::Debug + Send + Sync {
 /// Results of register allocation for a kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RegisterAllocation {
-    /// Maximum number of registers that it was given.
+    /// Limit of registers that the allocation was given.
     pub limit: u32,
     /// Registers, in words, that were spilled to local memory.
     pub spilled: u32,
@@ -297,7 +297,7 @@ impl LoadedModule {
         })
     }
 
-    /// The variable `name`.
+    /// The variable `name`; `None` if the module has no such variable.
     pub fn variable(&self, name: &str) -> Option<&LoadedVariable> {
         self.variables.iter().find(|v| v.name == name)
     }

@@ -73,7 +73,6 @@ pub enum LaunchError {
     )]
     ArgumentCount {
         kernel: String,
-        /// Number of parameters.
         expected: usize,
         /// Number of arguments given.
         given: usize,

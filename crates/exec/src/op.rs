@@ -83,9 +83,7 @@ pub enum Op {
     Convert(Convert1, Reg, [Reg; 1]),
     /// Any other conversion of one value.
     Cvt(Cvt, Reg, Reg),
-    /// A packed conversion.
     PackedCvt(PackedCvt, Reg, [Reg; 3]),
-    /// A video instruction.
     Video(Video, Reg, [Reg; 3]),
     /// Combines registers into a wider one: `parts` of 8, 16 or 32 `bits`, lowest first.
     Pack {
@@ -140,7 +138,6 @@ pub enum Op {
         /// The number is an f64.
         wide: bool,
     },
-    /// Predicate logic.
     PredLogic(Combine, Pred, [Pred; 2]),
     /// Two functions of three predicates, given as truth tables.
     PredLut {
@@ -149,7 +146,6 @@ pub enum Op {
         /// Truth tables, as for `Lop3`.
         tables: [u8; 2],
     },
-    /// Special register.
     Special(Special, Reg),
     /// Address of a local variable or parameter of the current function.
     FrameAddress {
@@ -160,16 +156,17 @@ pub enum Op {
         wide: bool,
     },
     /// Whether a generic address is in a state space.
-    Isspacep { d: Pred, space: Space, a: Reg },
-    /// Load.
+    Isspacep {
+        d: Pred,
+        space: Space,
+        a: Reg,
+    },
     Load(Transfer),
-    /// Store.
     Store(Transfer),
     /// Load of parameters of calls and similar. The timing model sees no memory access.
     FrameLoad(Transfer),
-    /// See `FrameLoad`.
+    /// The reverse of `FrameLoad`.
     FrameStore(Transfer),
-    /// Atomic or reduction.
     Atomic(Atomic),
     /// Read through a texture.
     Fetch(Fetch),
@@ -223,7 +220,6 @@ pub enum Op {
         /// Member mask of each lane.
         members: Reg,
     },
-    /// The active mask.
     ActiveMask(Reg),
     /// Reduction of the first source over the executing lanes of each member mask (the second source).
     Redux(Redux, Reg, [Reg; 2]),
@@ -238,7 +234,6 @@ pub enum Op {
     },
     /// Matrix operation, by index in the kernel's table.
     Matrix(u16),
-    /// CTA barrier.
     Barrier {
         op: BarrierOp,
         id: Reg,
@@ -256,11 +251,9 @@ pub enum Op {
     Sequence(u32, u16),
     /// Steers the groups of lanes of machine code.
     Steer(Steer),
-    /// Memory fence.
     Fence,
     /// Memory fence between the threads of a CTA.
     FenceCta,
-    /// Branch.
     Branch {
         /// Instruction to which the executing lanes branch.
         target: u32,
@@ -279,7 +272,7 @@ pub enum Op {
     Call(u32),
     /// Return; in the kernel itself, exit.
     Return,
-    /// Ends threads.
+    /// Ends the executing threads.
     Exit,
     /// Deliberate fault.
     Trap,

@@ -217,7 +217,7 @@ impl Reduction {
 /// Number of barriers of a CTA.
 pub(crate) const BARRIERS: usize = 16;
 
-/// A resident CTA.
+/// A resident CTA: shared memory, barriers, warps.
 #[derive(Debug)]
 pub(crate) struct Cta {
     pub position: Dim3,

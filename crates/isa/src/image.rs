@@ -55,7 +55,7 @@ impl Shape {
         }
     }
 
-    #[allow(missing_docs, reason = "the name says it")]
+    /// Whether it has a coordinate for the layer.
     pub const fn is_layered(self) -> bool {
         matches!(self, Shape::Layered1 | Shape::Layered2)
     }

@@ -7,14 +7,14 @@
 //!
 //! **Rules of the contract**
 //! 1. The timing model calls [`WarpStream::step`] at most once per dynamic instruction, in program order
-//! within a warp, and not beyond an instruction that holds the warp: after a
-//! [`Control::BarrierSync`](crate::Control::BarrierSync) it steps the warp again only when the barrier has
-//! been released, that is when the modelled hardware has seen all arrivals. A stream may therefore assume
-//! that results of the whole barrier (`bar.red`) are complete by then.
+//!    within a warp, and not beyond an instruction that holds the warp: after a
+//!    [`Control::BarrierSync`](crate::Control::BarrierSync) it steps the warp again only when the barrier has
+//!    been released, that is when the modelled hardware has seen all arrivals. A stream may therefore assume
+//!    that results of the whole barrier (`bar.red`) are complete by then.
 //! 2. It may step beyond an unresolved branch: the stream knows the path. Each design decides how much of
-//! this it uses (`perfect branch prediction`).
+//!    this it uses (`perfect branch prediction`).
 //! 3. Only `step` changes what the warps see; timing never does. The same kernel leaves the same memory under
-//! every design, except where its own threads race.
+//!    every design, except where its own threads race.
 
 use crate::{Dim3, KernelId, Pc, Space};
 use kit::{Cycle, LaneMask, WARP_LANES};

@@ -28,7 +28,7 @@ pub fn read(path: impl AsRef<Path>, most: u64) -> Result<Vec<u8>> {
     let expected = file.metadata().map_or(0, |m| m.len());
     let too_long = || {
         let limit = if most < 1 << 30 { format!("{} MiB", most >> 20) } else { format!("{} GiB", most >> 30) };
-        Error::new(ErrorKind::FileTooLarge, format!("longer than {limit}, the most that is read of such a file"))
+        Error::new(ErrorKind::FileTooLarge, format!("longer than {limit}, the maximum for such a file"))
     };
     if expected > most {
         return Err(too_long());

@@ -110,7 +110,7 @@ impl Parameters for () {
 /// Parameters with their values, in the order in which they are set.
 pub type Settings<'a> = Vec<(&'a str, &'a str)>;
 
-/// Takes a name apart from the parameters after its colon, each of which may be set once: `two_level:active=8`.
+/// Splits a name from the parameters after its colon; each may be set once: `two_level:active=8`.
 ///
 /// # Errors
 /// It is written otherwise, which `example` shows.

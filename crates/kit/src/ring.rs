@@ -17,7 +17,7 @@ impl<T> Default for Ring<T> {
 }
 
 impl<T: Copy> Ring<T> {
-    #[allow(missing_docs, reason = "the name says it")]
+    /// Creates a queue without storage.
     pub fn new() -> Self {
         Self::default()
     }

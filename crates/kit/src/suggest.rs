@@ -7,7 +7,6 @@ const MAX_NAME_BYTES: usize = 200;
 /// The candidate for which `name` is probably a misspelling: the nearest by edit distance (insertions,
 /// deletions, substitutions, swaps of neighbours; case is ignored), if the distance is at most a quarter of
 /// the name's length plus one.
-/// most, and one edit more, makes one of the other.
 ///
 /// ```
 /// assert_eq!(kit::suggest::nearest("matmlu", ["vectoradd", "matmul"]), Some("matmul"));

@@ -1,7 +1,7 @@
 //! Machines whose SMs are of any core design.
 
-use crate::designs::{ForCore, check_core_on, for_core};
 use crate::engine::{Engine, Rig, Subject};
+use crate::for_core::{ForCore, check_core_on, for_core};
 use crate::setup::Setup;
 use crate::source::{Source, Stream};
 use gpu::Machine;

@@ -45,7 +45,7 @@ impl DesignCost {
     pub fn of(structures: &[Structure], process: Process) -> Self {
         let instruction = SmTotals {
             sm: SmCounters { warp_instructions: 1, register_reads: 2, register_writes: 1, ..SmCounters::default() },
-            scalar: ScalarCounters { scalar_compared: 2, ..ScalarCounters::default() },
+            layer: ScalarCounters { scalar_compared: 2, ..ScalarCounters::default() },
             ..SmTotals::default()
         };
         let mut sum = Self { instruction_pj: dynamic_pj(structures, &instruction, process), ..Self::default() };

@@ -1,7 +1,5 @@
 //! The core designs. A new one is its file in `sm` and its row here.
 
-use crate::core_name::CoreName;
-use config::GpuConfig;
 use kit::Parameters;
 use kit::parameters::Parameter;
 use kit::suggest;
@@ -10,18 +8,12 @@ use sm::policy::ghost::Ghost;
 use sm::policy::ideal::Ideal;
 use sm::policy::loog::Loog;
 use sm::policy::socgpu::Socgpu;
-use sm::scalar::ScalarCounts;
-use sm::{
-    ConfigOf, CoreDesign, CoreOptions, CoreSpec, DesignStatistic, InOrder, IssuePolicy, Scoreboard, TimingTable,
-    WarpMask,
-};
+use sm::{ConfigOf, CoreDesign, InOrder, IssuePolicy, Scoreboard, WarpMask};
 
-/// Something that can be done with any core design.
-pub trait ForCore {
-    /// What comes of it.
+/// Something that can be done with the type of any design whose sets of warps are `M`.
+pub(crate) trait ForDesign<M: WarpMask> {
     type Output;
-    /// Does it with the design `D`.
-    fn with<D: CoreDesign + 'static>(self, config: &ConfigOf<D>) -> Self::Output;
+    fn with<D: CoreDesign<Issue: IssuePolicy<Mask = M>> + 'static>(self) -> Self::Output;
 }
 
 /// A core design.
@@ -58,35 +50,15 @@ macro_rules! designs {
         /// Name and description of each design and of what has a short name.
         pub const CORES: &[(&str, &str)] = &[$(($design, $about),)* $(($name, $text),)*];
 
-        /// Does `task` with the core called `core`, its sets of warps being `M`.
-        ///
-        /// # Errors
-        /// There is no such design or parameter: which there are. Or a scalar path makes no sense on it: why.
-        pub fn for_core<M: WarpMask, T: ForCore>(core: &str, task: T) -> Result<T::Output, String> {
-            let name = CoreName::parse(core)?;
-            match name.design {
-                $($design => with::<M, $type, T>(&name, task),)*
-                design => Err(unknown(design)),
+        /// Does `task` with the type of the design called `design`, its sets of warps being `M`; `None` if there is
+        /// no such design.
+        pub(crate) fn for_design<M: WarpMask, T: ForDesign<M>>(design: &str, task: T) -> Option<T::Output> {
+            match design {
+                $($design => Some(task.with::<$type>()),)*
+                _ => None,
             }
         }
     };
-}
-
-/// Does `task` with `D`, which serves SMs of as many warps as `M`.
-fn with<M, D, T>(name: &CoreName<'_>, task: T) -> Result<T::Output, String>
-where
-    D: CoreDesign<Issue: IssuePolicy<Mask = M>> + 'static,
-    T: ForCore,
-{
-    let config = name.config::<ConfigOf<D>>()?;
-    if name.scalar.is_some() && D::allowances(&config).renames {
-        return Err(format!(
-            "`{}` renames registers: none has one place in the scalar or the vector register file, which is \
-             what the scalar path goes by. Take a design that does not, such as `inorder+scalar` or `ghost+scalar`",
-            name.design
-        ));
-    }
-    Ok(task.with::<D>(&config))
 }
 
 /// The design called `name`.
@@ -106,70 +78,6 @@ pub(crate) fn unknown(core: &str) -> String {
         None => DESIGNS.iter().map(|design| design.name).collect(),
     };
     format!("there is no core design `{}`{}", kit::text::excerpt(core), suggest::among(core, &known))
-}
-
-/// Checks the name of a core.
-///
-/// # Errors
-/// As [`for_core`].
-pub fn check_core(core: &str) -> Result<(), String> {
-    struct Nothing;
-    impl ForCore for Nothing {
-        type Output = ();
-        fn with<D: CoreDesign + 'static>(self, _: &ConfigOf<D>) {}
-    }
-    for_core::<u64, _>(core, Nothing)
-}
-
-/// Checks that the parameters of a core fit together and an SM of `spec`.
-///
-/// # Errors
-/// As [`for_core`], or they do not: why.
-pub(crate) fn check_core_on(core: &str, spec: &CoreSpec) -> Result<(), String> {
-    struct Check<'a>(&'a CoreSpec);
-    impl ForCore for Check<'_> {
-        type Output = Result<(), String>;
-        fn with<D: CoreDesign + 'static>(self, config: &ConfigOf<D>) -> Self::Output {
-            D::Issue::check(config, self.0)
-        }
-    }
-    let checked = for_core::<u64, _>(core, Check(spec))?;
-    checked.map_err(|problem| format!("core `{}`: {problem}", kit::text::excerpt(core)))
-}
-
-/// Whether nothing in the core design keeps a write after an older read of the same register, nor memory
-/// accesses of a warp in order, as in GPGPU-Sim and Accel-Sim. False of what is no design.
-pub fn lacks_hazard_guard(core: &str) -> bool {
-    struct Guard;
-    impl ForCore for Guard {
-        type Output = bool;
-        fn with<D: CoreDesign + 'static>(self, _: &ConfigOf<D>) -> bool {
-            !D::KEEPS_MEMORY_ORDER
-        }
-    }
-    for_core::<u64, _>(core, Guard).unwrap_or(false)
-}
-
-/// The statistics that only some designs have, each once.
-pub(crate) fn design_statistics(gpu: &GpuConfig) -> Vec<DesignStatistic> {
-    struct Collect<'a>(&'a CoreSpec);
-    impl ForCore for Collect<'_> {
-        type Output = Vec<DesignStatistic>;
-        fn with<D: CoreDesign + 'static>(self, config: &ConfigOf<D>) -> Self::Output {
-            D::Issue::new(config, self.0).statistics()
-        }
-    }
-    let Ok(spec) = CoreSpec::new(gpu, TimingTable::Sass, CoreOptions::default()) else { return Vec::new() };
-    let mut all: Vec<DesignStatistic> = Vec::new();
-    for (core, _) in CORES {
-        for one in for_core::<u128, _>(core, Collect(&spec)).unwrap_or_default() {
-            if !all.iter().any(|other| other.info == one.info) {
-                all.push(one);
-            }
-        }
-    }
-    all.extend(ScalarCounts::default().statistics());
-    all
 }
 
 designs! {

@@ -1,8 +1,8 @@
 //! The simulated GPU as a device that programs load modules into and launch kernels on.
 
 use crate::cores::Build;
-use crate::designs::ForCore;
 use crate::engine::Engine;
+use crate::for_core::ForCore;
 use crate::monitor::{Monitor, Unattended};
 use crate::report::{KernelReport, RegisterSource, Report};
 use crate::setup::Setup;

@@ -11,7 +11,7 @@
 //! | [`design_cost`], [`energy`] | from counters to joules |
 //! | `source` | what the warps do: live execution or a trace, as one type of stream |
 //! | `engine` | a machine of any core; the one place of dynamic dispatch |
-//! | `designs`, `core_name` | the core designs, their names and parameters |
+//! | `designs`, `core_name`, `for_core` | the core designs, their names and parameters, work with one by its name |
 //! | `cores` | builds a machine of any design |
 //! | `setup`, `structures`, `statistics`, `meter` | description of a run, its figures |
 //! | `simulation` | machine, launches, meter and monitor together |
@@ -31,6 +31,7 @@ pub mod energy;
 mod engine;
 mod error;
 mod export;
+mod for_core;
 mod meter;
 pub mod microbench;
 mod monitor;
@@ -49,10 +50,11 @@ pub mod validate;
 
 pub use ::trace::Compression;
 pub use core_name::{SCALAR_CHOICES, ScalarChoice, core_parameters, scalar_parameters, with_parameter};
-pub use designs::{CORES, DESIGNS, Design, ForCore, check_core, for_core, lacks_hazard_guard, stands_for};
+pub use designs::{CORES, DESIGNS, Design, stands_for};
 pub use device::SimulatedDevice;
 pub use error::RunError;
 pub use export::{Export, TraceFormat, convert, export};
+pub use for_core::{ForCore, check_core, for_core, lacks_hazard_guard};
 pub use gpu::{StatInfo, Stats, Value};
 pub use monitor::{Monitor, Progress, Unattended};
 pub use power::{Interval, PowerSeries};

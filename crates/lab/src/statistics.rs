@@ -1,7 +1,7 @@
 //! From counters to statistics: the one table that [`schema`] and every report are made of. Cores add their own
 //! rows ([`gpu::CoreReport`]).
 
-use crate::designs::design_statistics;
+use crate::for_core::design_statistics;
 use config::{GpuConfig, builtin};
 use energy::{Component, Energy};
 use gpu::{AnySnapshot, Period, Snapshot, StatInfo, Stats, Table, Value};
@@ -81,6 +81,13 @@ fn energy(t: &mut Table, s: &AnySnapshot, energy: Option<&Energy>) {
 fn dram(t: &mut Table, s: &AnySnapshot, gpu: &GpuConfig) {
     let (dram, waited, channels) = (&s.memory.dram, &s.launch, u64::from(gpu.l2.partitions));
     t.group("dram", dram);
+    let cycle_ns = 1e3 / gpu.clocks.dram_mhz;
+    t.put(
+        "dram.mean_read_latency",
+        "ns",
+        "From a read's entry into its DRAM channel to its data's return to L2, mean over reads.",
+        Value::Real((dram.reads > 0).then(|| dram.read_latency as f64 / dram.reads as f64 * cycle_ns)),
+    );
     t.put(
         "dram.row_hit_rate",
         "%",

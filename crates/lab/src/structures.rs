@@ -1,7 +1,7 @@
 //! The hardware structures of core designs.
 
-use crate::designs::{ForCore, check_core_on, for_core};
 use crate::error::RunError;
+use crate::for_core::{ForCore, check_core_on, for_core};
 use crate::setup::Setup;
 use sm::{ConfigOf, CoreDesign, CoreSpec, IssuePolicy, Structure, TimingTable, WarpMask};
 

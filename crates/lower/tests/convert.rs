@@ -33,7 +33,7 @@ fn integers_to_integers() {
             check(&format!("cvt.{to}.{from} $d, $a"), register(to), &[register(from)], |[a, ..]| {
                 wrap(value(a, from), to)
             });
-            // It saturates only where there is something to saturate.
+            // It saturates only where the range requires it.
             let (within, whole) = (range(from), range(to));
             if whole.0 <= within.0 && within.1 <= whole.1 {
                 continue;
@@ -82,7 +82,7 @@ fn floats_to_integers_round_and_clamp() {
             };
             check(&format!("cvt.{mode}.{to}.f32 $d, $a"), register(to), &["f32"], |[a, ..]| {
                 let x = f32::from_bits(a as u32);
-                // NaN: zero, but the highest bit alone for 64-bit results, as the ISA has it.
+                // NaN: zero, but only the highest bit for 64-bit results, as in the ISA.
                 if x.is_nan() { if to.ends_with("64") { 1 << 63 } else { 0 } } else { clamp(f64::from(x)) as u64 }
             });
             check(&format!("cvt.{mode}.{to}.f64 $d, $a"), register(to), &["f64"], |[a, ..]| {

@@ -34,7 +34,7 @@ fn a_branch_on_the_thread_parts_lanes_until_they_meet() {
          mov.u32 %r3, 3; mov.u32 %r1, 4; bra END;\n\
          THEN: mov.u32 %r4, 4;\n\
          END: add.u32 %r6, %r1, %r2;";
-    // `%r1` is written by all before the branch, and in one of its ways.
+    // All write `%r1` before the branch, and one side of the branch writes it.
     check(&kernel(body), &["%r1", "%r3", "%r4"], &["%r2", "%r5", "%r6", "%i", "%at"]);
 }
 
@@ -81,7 +81,7 @@ fn a_guard_is_as_good_as_a_branch() {
 fn threads_that_have_ended_are_not_missed() {
     let body = "setp.lt.u32 %p1, %i, 7; @%p1 exit; mov.u32 %r1, 1; @!%p1 ret; mov.u32 %r2, 2;";
     check(&kernel(body), &[], &["%r1", "%r2"]);
-    // Those that wait for the others at the end are.
+    // The lanes that wait for the others at the end are marked.
     let body = "setp.lt.u32 %p1, %i, 7; @%p1 bra END; mov.u32 %r1, 1; END: mov.u32 %r2, 2;";
     check(&kernel(body), &["%r1"], &["%r2"]);
 }

@@ -51,7 +51,7 @@ fn double_precision_to_nearest() {
     check("div.rn.f64 $d, $a, $b", "f64", &two, |[a, b, ..]| outd(d(a) / d(b)));
     check("fma.rn.f64 $d, $a, $b, $c", "f64", &["f64"; 3], |[a, b, c, _]| outd(d(a).mul_add(d(b), d(c))));
     check("sqrt.rn.f64 $d, $a", "f64", &["f64"], |[a, ..]| outd(d(a).sqrt()));
-    // Which NaN these give is not said.
+    // The NaN of these is not specified.
     let unary = |instruction: &str, f: &dyn Fn(u64) -> u64| {
         check_where(instruction, "f64", &["f64"], |[a, ..]| Some(f(a)), |[a, ..]| !d(a).is_nan());
     };

@@ -1,5 +1,5 @@
-//! What compilers emit for Hopper and Ada and the bundled workloads lack: PTX and machine code of two
-//! compilers against host arithmetic. `data/sm_90/README.md` says what the files are.
+//! Instructions that compilers emit for Hopper and Ada and that the bundled workloads lack: PTX and machine
+//! code of two compilers against host arithmetic. `data/sm_90/README.md` describes the files.
 
 use exec::{Arg, DeviceState, Launch, run};
 use isa::Dim3;
@@ -85,7 +85,7 @@ fn launch(name: &str, loaded: &Loaded, kernel: &str, rows: usize) -> Vec<u32> {
     bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect()
 }
 
-/// A row: what it is, and what it is of a thread's three words.
+/// A row: its name, and its result for a thread's three words.
 type Row = (&'static str, fn(u32, u32, u32) -> u32);
 
 /// Compares all rows of all modules with the host.
@@ -144,7 +144,7 @@ fn minima_and_maxima_of_sums_of_three_and_of_halves() {
             ("vmaxu2", |a, b, _| halves(a, b, Ord::max)),
         ],
     );
-    // `.relu` of PTX is another front end's concern.
+    // `.relu` of PTX is tested elsewhere.
     check(
         &modules!("dpx", "dpx.cuda129.sm_90")[1..],
         "relu",

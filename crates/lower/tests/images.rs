@@ -31,7 +31,7 @@ fn modules() -> Vec<(u32, Loaded)> {
     std::iter::once((0, ptx)).chain(CUBINS.map(cubin)).collect()
 }
 
-/// An image and what its memory holds.
+/// An image and the contents of its memory.
 #[derive(Clone)]
 struct Picture {
     image: Image,
@@ -60,7 +60,7 @@ impl Picture {
         Self { image, bytes: bytes.collect() }
     }
 
-    /// Puts it into device memory; returns its handle.
+    /// Copies it to device memory; returns its handle.
     fn place(&mut self, state: &mut DeviceState) -> u64 {
         self.image.base = state.memory.allocate("image", self.bytes.len() as u64).unwrap();
         state.memory.write(self.image.base, &self.bytes).unwrap();
@@ -100,7 +100,7 @@ impl Picture {
         Some((bits, numbers))
     }
 
-    /// The texel that index `at` of an axis stands for, of a texture.
+    /// The texel at index `at` of an axis of a texture.
     fn index(&self, axis: usize, at: i64) -> i64 {
         let sampler = self.image.sampler.unwrap();
         let count = i64::from(self.image.size[axis]);
@@ -127,8 +127,8 @@ impl Picture {
             }
     }
 
-    /// Along each axis of a place: the two texels that linear filtering blends and the weight of the
-    /// second; without it the texel.
+    /// For each axis of a position: the two texels that linear filtering blends and the weight of the second
+    /// one; without filtering the texel.
     fn around(&self, at: [f32; 3], layer: u32, linear: bool) -> [([i64; 2], f64); 3] {
         let mut axes = [([0, 0], 0.0); 3];
         for (k, axis) in axes.iter_mut().enumerate().take(self.image.shape.dimensions()) {
@@ -154,7 +154,7 @@ impl Picture {
         sampler.normalised && sampler.address[axis] == AddressMode::Mirror
     }
 
-    /// What sampling gives, as bits or, filtered, as numbers.
+    /// Result of sampling, as bits or, filtered, as numbers.
     fn sample(&self, at: [f32; 3], layer: u32) -> Result<[u32; 4], [f64; 4]> {
         let linear = self.image.sampler.unwrap().linear;
         let [x, y, z] = self.around(at, layer, linear);
@@ -188,7 +188,7 @@ fn element(random: &mut ChaCha8Rng, channel: Channel) -> Vec<u8> {
     }
 }
 
-/// What a lane is given.
+/// Input of a lane.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     at: [f32; 3],
@@ -333,7 +333,7 @@ fn sizes_are_those_of_the_image() {
     }
 }
 
-/// On sm_90 a loop over the handles of the lanes, with `R2UR` that tells lanes of other values.
+/// On sm_90, a loop over the handles of the lanes, in which `R2UR` reports lanes with other values.
 #[test]
 fn each_lane_may_have_a_texture_of_its_own() {
     let mut random = ChaCha8Rng::seed_from_u64(16);
@@ -352,7 +352,7 @@ fn each_lane_may_have_a_texture_of_its_own() {
     }
 }
 
-/// Surfaces whose rows have a multiple of 16 bytes, and lanes whose x is one, within and without.
+/// Surfaces whose rows have a multiple of 16 bytes, with x at multiples of 16, inside and outside.
 fn surfaces(random: &mut ChaCha8Rng) -> ([Picture; 5], Vec<Place>) {
     let pictures = SHAPES.map(|shape| {
         let mut picture = Picture::new(random, shape, (Channel::U32, 4), None);
@@ -369,7 +369,7 @@ fn surfaces(random: &mut ChaCha8Rng) -> ([Picture; 5], Vec<Place>) {
     (pictures, (0..LANES as i32).map(place).collect())
 }
 
-/// Where in a surface's memory a lane's bytes lie: x, y, z or layer; clamped if they may be.
+/// Position of a lane's bytes in a surface's memory: x, y, z or layer; clamped if allowed.
 fn offset(picture: &Picture, place: &Place, bytes: u64, clamp: bool) -> Option<usize> {
     let Image { shape, size, pitch, .. } = picture.image;
     let row = picture.image.row_bytes() as i64;

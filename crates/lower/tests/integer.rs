@@ -269,8 +269,8 @@ fn carry_chains() {
     check("add.cc.u64 $d, $a, $b", "u64", &["u64", "u64"], |[a, b, ..]| a.wrapping_add(b));
 }
 
-/// A step of a carry chain on `n` bits, as ptxas 11.8 assembles it for sm_70 (read off its SASS for
-/// all pairs of steps): one flag, and of a difference the complement of `b` is added.
+/// A step of a carry chain on `n` bits, as ptxas 11.8 assembles it for sm_70 (read from its SASS for all
+/// pairs of steps): there is one flag, and differences add the complement of `b`.
 fn step(op: &str, n: u32, [a, b, c]: [u64; 3], carry: bool) -> (u64, bool) {
     let mask = u64::MAX >> (64 - n);
     let product =

@@ -1,5 +1,5 @@
-//! Jumps of a whole warp through a table: `brx.idx.uni`, and what machine code has for it, `BRX` and, with
-//! uniform registers, `BRXU`.
+//! Jumps of a whole warp through a table: `brx.idx.uni`, and in machine code `BRX` and, with uniform
+//! registers, `BRXU`.
 
 use exec::{Arg, DeviceState, Launch, run};
 use isa::Dim3;
@@ -13,7 +13,7 @@ const CUBINS: [(&str, &[u8]); 4] = [
     ("sm_90", include_bytes!("data/jumptable.sm_90.cubin")),
 ];
 
-/// What a lane's word becomes, and the word behind those of the warp.
+/// The new value of a lane's word, and the word after those of the warp.
 fn expected(way: u32, lane: u32, word: u32) -> (u32, u32) {
     match way {
         0 => (word.wrapping_add(1), 7),

@@ -20,6 +20,7 @@ mod operands;
 mod ptx_page;
 mod registers;
 mod rejects;
+mod sass_atomics;
 mod sass_bits;
 mod sass_control;
 mod sass_float;

@@ -1,12 +1,12 @@
-//! `docs/ptx.md` lists the forms of PTX instructions and what is executed of each, as the table of
-//! [`ptx::isa`] has them and as loading them says. Renew it with `BLESS=1`.
+//! `docs/ptx.md` lists the forms of PTX instructions in the table of [`ptx::isa`] and which of them can be
+//! executed. Renew it with `BLESS=1`.
 
 use lower::{LowerOptions, load};
 use ptx::isa::{DECLARATIONS, Form, Item, Needs, Spelling, forms};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// The newest target of a GPU that is described here.
+/// The newest target among the described GPUs.
 const NEWEST_GPU: u32 = 90;
 
 /// For each spelling whether a kernel with it can run; `None` if the form leaves its operands open.
@@ -37,7 +37,7 @@ fn executable(spellings: &[&Spelling]) -> Vec<Option<bool>> {
     verdicts
 }
 
-/// The modifiers with which no spelling can run, of a form of which some can.
+/// The modifiers with which no spelling can run, if others of the form can.
 fn missing(form: &Form, spellings: &[(&Spelling, Option<bool>)]) -> Vec<&'static str> {
     let runs = |item: usize, choice: usize| {
         spellings.iter().any(|(s, verdict)| *verdict == Some(true) && s.choices[item] == Some(choice))
@@ -50,7 +50,7 @@ fn missing(form: &Form, spellings: &[(&Spelling, Option<bool>)]) -> Vec<&'static
     form.items.iter().enumerate().flat_map(each).collect()
 }
 
-/// What is done with a form, and which of the page's counts it goes to.
+/// How a form is executed, and the count of the page that it belongs to.
 fn state(form: &Form, spellings: &[(&Spelling, Option<bool>)]) -> (usize, String) {
     let run = spellings.iter().filter(|(_, verdict)| *verdict == Some(true)).count();
     if run == spellings.len() {

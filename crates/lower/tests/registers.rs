@@ -37,7 +37,7 @@ fn start(kernel: Arc<Kernel>) -> (DeviceState, Launch, u64) {
     (state, launch, buffer)
 }
 
-/// What a run of the kernel leaves.
+/// Results of a run of the kernel.
 fn memory_after(kernel: Arc<Kernel>) -> Vec<u8> {
     let (mut state, launch, buffer) = start(kernel);
     run(&mut state, &launch).unwrap_or_else(|fault| panic!("{fault}"));
@@ -46,8 +46,8 @@ fn memory_after(kernel: Arc<Kernel>) -> Vec<u8> {
     out
 }
 
-/// Runs the kernel's warp and looks for writes that could overtake a read: of an instruction with a
-/// result that nothing in between has read or written. Counts those of instructions without one, too.
+/// Runs the kernel's warp and finds writes that could overtake a read by an instruction with a result that
+/// nothing in between has read or written. Also counts those of instructions without a result.
 fn hazards(kernel: &Arc<Kernel>) -> (Vec<String>, u32) {
     let (mut state, launch, _) = start(kernel.clone());
     let id = state.add_launch(launch);
@@ -71,7 +71,7 @@ fn hazards(kernel: &Arc<Kernel>) -> (Vec<String>, u32) {
                 }
             }
         }
-        // Old stores are long done; what counts is that there are few to look through.
+        // Old stores have ended; dropping them keeps the search short.
         if unfinished.len() > 200 {
             unfinished.remove(0);
         }
@@ -95,7 +95,7 @@ fn named(kernel: &Kernel) -> (u32, u32) {
     most
 }
 
-/// Writes random programs.
+/// Generator of random programs.
 struct Writer {
     random: ChaCha8Rng,
     text: String,
@@ -379,7 +379,7 @@ fn values_of_64_bits_and_vectors_are_aligned() {
     assert!(vectors > 1000);
 }
 
-/// Time to choose what is spilled grew with the cube of the live registers: minutes for these.
+/// Choosing registers to spill once took time cubic in the live registers: minutes for these.
 #[test]
 fn thousands_of_live_registers() {
     const COUNT: u64 = 3000;
@@ -395,8 +395,8 @@ fn thousands_of_live_registers() {
     assert_eq!(memory_after(spilled), all);
 }
 
-/// Conversions that pack have places for three operands, of which these read two, one, or all; what they read is
-/// what is given registers.
+/// Packed conversions have three operands; these read one, two or all of them. Only operands that are read
+/// get registers.
 #[test]
 fn packed_conversions_read_what_is_allocated() {
     let mut body = String::new();

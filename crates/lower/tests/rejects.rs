@@ -1,4 +1,4 @@
-//! What cannot be executed or launched is said clearly, all at once.
+//! Messages for modules and launches that cannot be executed: clear and complete.
 
 use exec::{Arg, Launch, LaunchError};
 use isa::Dim3;
@@ -34,7 +34,7 @@ fn everything_not_executable_is_listed_at_load_with_its_place() {
     assert_eq!(unknown, "no kernel `goof` in the module; it has good, bad");
 }
 
-/// What is no PTX is an error of the module, as it is for PTX compilers.
+/// Text that is not PTX is an error of the module, as for PTX compilers.
 #[test]
 fn what_the_manual_forbids_is_refused_at_load_with_its_place() {
     let text = format!(

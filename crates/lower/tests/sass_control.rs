@@ -1,4 +1,4 @@
-//! Where the lanes of machine code part and meet.
+//! Divergence and reconvergence of lanes in machine code.
 
 use crate::words;
 
@@ -15,7 +15,7 @@ fn jump(word: Word, at: u64, to: u64) -> Word {
     word.p(7, false).bits(34, 30, 4 * (to - at - 1))
 }
 
-/// What a warp executes whose predicate P0 holds in `lanes`: PC, lanes and re-convergence PC.
+/// The steps of a warp whose predicate P0 holds in `lanes`: PC, lanes and reconvergence PC.
 fn steps(words: &[Word], lanes: u32) -> Vec<(u32, u32, Option<u32>)> {
     let code: Vec<u128> = words.iter().map(|w| w.0).chain([EXIT]).collect();
     let kernel = load_words("words", 75, &code, 8).unwrap_or_else(|e| panic!("{}", e.join("\n")));

@@ -1,5 +1,5 @@
-//! Kernels whose machine code came out wrong or was refused: PTX and machine code of several architectures,
-//! with and without optimisation, against the host.
+//! Kernels whose machine code once had wrong results or was refused: PTX and machine code of several
+//! architectures, with and without optimisation, against the host.
 
 use exec::{Arg, DeviceState, Launch, run};
 use isa::Dim3;
@@ -56,7 +56,8 @@ fn words(loaded: &Loaded, kernel: &str, input: &[u32]) -> Result<Vec<u32>, Strin
     Ok(found.as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(*b)).collect())
 }
 
-/// Checks a kernel of a module in all forms. What PTX cannot run yet is left to the host.
+/// Checks a kernel of a module in all forms. For forms that PTX cannot run yet, only machine code is compared
+/// with the host.
 fn check(modules: &[(String, Loaded)], kernel: &str, input: &[u32], expected: &[u32]) {
     for (label, loaded) in modules {
         if label.ends_with(".ptx") && loaded.kernel(kernel).is_err() {
@@ -124,7 +125,7 @@ fn a_loop_of_wide_compare_and_swap_on_shared_memory_ends() {
     check(&modules("cases"), "shared_or", &input, &expected);
 }
 
-/// Values, member masks and lanes to read, of 64 threads of which the lanes of a warp are in three groups.
+/// Values, member masks and source lanes of 64 threads; the lanes of a warp are in three groups.
 fn groups() -> (Vec<u32>, impl Fn(usize) -> Vec<usize>) {
     let group = |t: usize| [0, 1, 0, 2, 2, 0, 1][t % 32 % 7];
     let members = move |t: usize| (t & 32..(t & 32) + 32).filter(|&u| group(u) == group(t)).collect::<Vec<_>>();
@@ -404,7 +405,7 @@ fn in_units(half: u32) -> i128 {
     if half >> 15 & 1 == 1 { -size } else { size }
 }
 
-/// What operations on halves do with their exact result.
+/// Roundings of an exact result by operations on halves.
 #[derive(Clone, Copy, PartialEq)]
 enum Result16 {
     Nearest,
@@ -460,7 +461,7 @@ fn halves_are_compared_with_truncated_numbers() {
     use Result16::{Nearest, TowardsZero};
     let modules = modules("results");
     let value = |half: u32| rounded(in_units(half) << 24, Nearest);
-    // Halves, numbers that differ from them by less than a unit in their last place, and what else is chosen.
+    // Halves, numbers that differ from them by less than a unit in the last place, and other choices.
     let row = |i: u32| any_half(i % 64) | any_half(i % 64) << 16;
     let near = |i: u32| (value(row(i) & 0xffff) * [0.9998, 1.0, 1.0002][i as usize % 3]).to_bits();
     let word = |i: u32| match i / 64 {
@@ -511,7 +512,7 @@ fn constants_of_64_bits_become_numbers() {
     }
 }
 
-/// A barrier of two warps, whose number and count are in one register of code without optimisation.
+/// A barrier of two warps: unoptimised code has its number and count in one register.
 #[test]
 fn barriers_are_named_by_registers() {
     let (modules, input) = (modules("results"), numbers());

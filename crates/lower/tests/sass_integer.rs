@@ -155,7 +155,7 @@ fn imad_moves_adds_and_shifts() {
 #[test]
 fn imad_wide_and_high_have_a_64_bit_addend() {
     let list = forms(0x025, ABC, Some((0x0a5, UABC)));
-    // An immediate addend has 32 bits of which nobody knows the extension.
+    // The extension of a 32-bit immediate addend is not known.
     for (sm, u, form) in list.into_iter().filter(|(_, _, f)| !matches!(f.c, Source::Immediate(_))) {
         let base = if u { 0x0a5 } else { 0x025 };
         for (form, [_, _, minus]) in signs(form, false).into_iter().filter(|(_, m)| !m[1]) {
@@ -214,7 +214,7 @@ fn imad_wide_and_high_have_a_64_bit_addend() {
     }
 }
 
-/// A change of register `from` on, of register `to` on instead.
+/// Moves a change of register `from` and following ones to register `to` and following ones.
 fn moved(change: Change, from: usize, to: usize) -> Change {
     match change {
         Change::R(n, value) => Change::R(n - from + to, value),
@@ -315,7 +315,7 @@ fn lea_shifts_and_adds() {
             for shift in [0_u64, 1, 4, 31].into_iter().filter(|s| !shared || s % 2 == 0) {
                 for (high, sign) in [(false, false), (true, false), (true, true)] {
                     let word = form.word.bits(75, 5, shift).bits(80, 1, high.into()).bits(73, 1, sign.into());
-                    // The third operand is not there where the first is extended.
+                    // The third operand is absent where the first is extended.
                     if sign && matches!(word.0 >> 9 & 7, 2 | 3 | 7) {
                         continue;
                     }
@@ -414,7 +414,7 @@ fn minima_and_maxima() {
     check(75, Word::new(0x013, 1).d(30).b(4), |lane| vec![Change::R(30, (r(lane, 4) as i32).unsigned_abs())]);
 }
 
-/// Whatever the words hold, they load and run, or are refused.
+/// Arbitrary words load and run, or are refused.
 #[test]
 fn no_word_panics() {
     const CODES: [u128; 51] = [

@@ -174,7 +174,7 @@ fn predicates_to_registers_and_back() {
     }
 }
 
-/// What an instruction leaves in R30 and R31, and UR30.
+/// The results of an instruction in R30 and R31, and UR30.
 fn read(sm: u8, word: Word) -> (Registers, [words::Column; 2], u32) {
     let after = run(sm, &[word.0], &Registers::default(), &mut Setting { shared: 4096, ..Setting::default() });
     let pair = [after.general[30], after.general[31]];
@@ -230,7 +230,7 @@ fn cs2r_reads_words_and_pairs() {
 #[test]
 fn s2ur_takes_the_first_lane_that_executes() {
     let word = Word::new(0x1c3, 4).d(30).bits(72, 8, 33);
-    // The lanes 5 to 9 of a branch alone: an exit of the others before it.
+    // Only lanes 5 to 9 branch: the others exit before.
     let exit = Word(words::EXIT).guard(0, true);
     let mut before = Registers::default();
     before.predicates[0] = 0b11_1110_0000;

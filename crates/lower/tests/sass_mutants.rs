@@ -1,5 +1,5 @@
-//! Damaged cubins and arbitrary instructions: loaded or refused, executed or a fault, never a panic,
-//! and nothing larger than the file that it came from allows.
+//! Damaged cubins and arbitrary instructions are loaded or refused, and executed or end with a fault. Nothing
+//! panics, and memory use is bounded by the file's size.
 
 use exec::{Arg, DeviceState, Kernel, Launch, LiveStream};
 use isa::{CtaSlot, Dim3, DynInst, StepContext, WarpSlot, WarpStream};
@@ -159,11 +159,11 @@ fn arbitrary_instructions_execute_or_fault() {
                 }
             }
         }
-        // Together, each on what the others left.
+        // Together: each on the results of the others.
         for code in known.chunks(24) {
             let code: Vec<u128> = code.iter().copied().chain([EXIT]).collect();
             let text = || code.iter().map(|&w| format!("{}\n", decode(w, 0, sm).unwrap())).collect::<String>();
-            // A branch may fit one place only.
+            // A branch may be valid at one place only.
             let Ok(kernel) = load_words("words", sm, &code, REGISTERS) else { continue };
             assert_eq!(kernel.program.insts().len(), code.len(), "{}", text());
             execute(kernel, 100);

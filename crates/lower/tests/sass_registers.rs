@@ -1,4 +1,4 @@
-//! What timing is told of registers: those that the text of an instruction names.
+//! Registers of machine code for the timing model: those that the text of an instruction names.
 
 use exec::Kernel;
 use lower::{LowerOptions, load_cubin};
@@ -7,7 +7,7 @@ use sass::decode::{SassInst, SassOp, SassOperand, decode_function};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Most registers that an operand stands for: those of a matrix.
+/// Maximum number of registers of an operand: those of a matrix.
 const WIDEST: u16 = 8;
 /// General predicates, and as many uniform ones.
 const PREDICATES: u16 = 7;
@@ -24,7 +24,7 @@ fn names(kernel: &Kernel, list: &[isa::RegId]) -> BTreeSet<String> {
     list.iter().map(name).collect()
 }
 
-/// Registers that operands name, and those that may come after each as parts of a wider one.
+/// Registers that operands name, and those that may follow each as parts of a wider one.
 fn named(operands: impl Iterator<Item = SassOperand>) -> (BTreeSet<String>, BTreeSet<String>) {
     let (mut first, mut all) = (BTreeSet::new(), BTreeSet::new());
     let mut add = |uniform: bool, index: u8| {
@@ -54,7 +54,7 @@ fn named(operands: impl Iterator<Item = SassOperand>) -> (BTreeSet<String>, BTre
     (first, all)
 }
 
-/// Compares what is described of an instruction with its text.
+/// Compares the description of an instruction with its text.
 fn check(kernel: &Kernel, inst: &SassInst, described: &isa::Inst) {
     // These name all predicates at once.
     if matches!(inst.row.op, SassOp::P2R | SassOp::R2P) {

@@ -176,7 +176,7 @@ fn r2ur_tells_the_lanes_of_other_values() {
     for mask in MASKS {
         for (or, old) in [(0, 0x0f0f_0f0f), (1, 0x0f0f_0f0f)] {
             let mut before = Random::new(7).registers();
-            // Values of which several lanes have the same.
+            // Values that several lanes share.
             before.general[2] = std::array::from_fn(|lane| lane as u32 % 3);
             before.predicates[0] = old;
             let word = Word::new(0x0ca, 1).d(UNIFORM as u64).a(2).pq(0, or);

@@ -12,7 +12,7 @@ use std::sync::Arc;
 const PTX: &str = include_str!("data/video.ptx");
 const CUBIN: &[u8] = include_bytes!("data/video.sm_70.cubin");
 
-/// What the kernel leaves of 64 threads' operands, `results` words of each.
+/// The results of the kernel for 64 threads' operands, `results` words of each.
 fn results(kernel: &Arc<Kernel>, operands: &[u32], results: u64) -> Vec<u32> {
     let mut state = DeviceState::default();
     let input = state.memory.allocate("in", 4 * operands.len() as u64).unwrap();
@@ -89,8 +89,8 @@ fn scalar_instructions_are_as_the_manual_defines_them() {
                 let ty = format!("{name}.{d}.{a}.{b}");
                 let sources = ["b32"; 3];
                 check(&format!("{ty} $d, $a{x}, $b{y}"), "b32", &sources, |v| of(v) as u64);
-                // What the assembler makes of `.sat` takes some results for others where they are out of range; into
-                // a part, also where they are negative.
+                // The assembler's code for `.sat` mistakes some results for others where they are out of
+                // range; into a part, also where they are negative.
                 let sat = |instruction: &str, bits: u32, result: &dyn Fn(u64, [u64; 4]) -> u64| {
                     let clamped = |v| clamp(of(v), bits, s(d));
                     let expected = |v| Some(result(clamped(v) as u64, v));

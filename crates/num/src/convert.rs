@@ -23,12 +23,11 @@ pub enum IntType {
     S64,
 }
 
+#[allow(missing_docs, reason = "the names say it")]
 impl IntType {
-    #[allow(missing_docs, reason = "the name says it")]
     pub const ALL: [IntType; 8] =
         [IntType::U8, IntType::U16, IntType::U32, IntType::U64, IntType::S8, IntType::S16, IntType::S32, IntType::S64];
 
-    #[allow(missing_docs, reason = "the name says it")]
     #[inline]
     pub const fn bits(self) -> u32 {
         match self {
@@ -39,19 +38,16 @@ impl IntType {
         }
     }
 
-    #[allow(missing_docs, reason = "the name says it")]
     #[inline]
     pub const fn signed(self) -> bool {
         matches!(self, IntType::S8 | IntType::S16 | IntType::S32 | IntType::S64)
     }
 
-    #[allow(missing_docs, reason = "the name says it")]
     #[inline]
     pub const fn min(self) -> i128 {
         if self.signed() { -(1 << (self.bits() - 1)) } else { 0 }
     }
 
-    #[allow(missing_docs, reason = "the name says it")]
     #[inline]
     pub const fn max(self) -> i128 {
         (1 << (self.bits() - self.signed() as u32)) - 1

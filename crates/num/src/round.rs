@@ -17,7 +17,7 @@ pub enum Rounding {
 }
 
 impl Rounding {
-    #[allow(missing_docs, reason = "the name says it")]
+    /// In the order of declaration.
     pub const ALL: [Rounding; 5] =
         [Rounding::NearestEven, Rounding::Zero, Rounding::Down, Rounding::Up, Rounding::NearestAway];
 

@@ -61,7 +61,7 @@ impl Module {
         self.functions().filter(|f| f.kind == FunctionKind::Entry && f.body.is_some())
     }
 
-    /// The module-level variables.
+    /// The variables at module level, in the order of the file.
     pub fn variables(&self) -> impl Iterator<Item = &Variable> {
         self.items.iter().filter_map(|item| match item {
             Item::Variable(variable) => Some(variable),
@@ -79,8 +79,8 @@ impl Module {
 
 /// An item at module level.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
 pub enum Item {
-    /// A variable.
     Variable(Variable),
     /// A kernel, a device function or a prototype.
     Function(Function),
@@ -229,7 +229,7 @@ pub struct Pointer {
     pub align: Option<u32>,
 }
 
-/// An initial value.
+/// An initial value of a variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Init {
     /// Value of a scalar.
@@ -268,7 +268,6 @@ pub enum FunctionKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]
 pub struct Function {
-    /// `.entry` or `.func`.
     pub kind: FunctionKind,
     /// Visibility in other modules.
     pub linkage: Option<Linkage>,
@@ -351,13 +350,10 @@ impl Block {
 #[allow(missing_docs, reason = "the names say it")]
 pub enum Statement {
     Instruction(Instruction),
-    /// `name:`
     Label(Label),
-    /// `.reg …;`
     Registers(Registers),
     /// `.local`, `.shared`, `.param`, `.const` or `.global` variable.
     Variable(Variable),
-    /// A nested scope.
     Block(Block),
     /// `label: .branchtargets a, b, …;` (for `brx.idx`).
     BranchTargets(Targets),
@@ -449,7 +445,7 @@ pub struct Guard {
     pub span: Span,
 }
 
-/// An operand.
+/// An operand with its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]
 pub struct Operand {

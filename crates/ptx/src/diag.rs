@@ -25,7 +25,7 @@ impl Severity {
     }
 }
 
-/// One message.
+/// One message about a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]
 pub struct Diagnostic {
@@ -56,7 +56,7 @@ impl Diagnostic {
         Self { severity: Severity::Note, ..Self::error(span, message) }
     }
 
-    /// With a hint.
+    /// Adds a hint.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
@@ -131,7 +131,7 @@ impl Diagnostics {
     /// Maximum number of each severity that is kept; further ones are only counted.
     pub const LIMIT: usize = 100;
 
-    /// Adds a diagnostic.
+    /// Adds a diagnostic, or only counts it if [`Diagnostics::LIMIT`] of its severity are kept.
     pub fn push(&mut self, diagnostic: Diagnostic) {
         let count = &mut self.counts[diagnostic.severity as usize];
         *count += 1;

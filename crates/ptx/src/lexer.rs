@@ -50,7 +50,6 @@ pub(crate) enum Tok {
     NotEq,
 }
 
-/// A token.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Token {
     pub kind: Tok,
@@ -113,7 +112,6 @@ impl<'a> Lexer<'a> {
         self.bytes.get(self.at + ahead).copied().unwrap_or(0)
     }
 
-    /// The next token.
     pub(crate) fn next(&mut self) -> Token {
         let mut starts_line = self.at == 0;
         loop {

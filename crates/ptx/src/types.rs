@@ -73,11 +73,9 @@ named! {
         E5m2 = "e5m2",
         /// Two packed eight-bit floats, 5 exponent bits.
         E5m2x2 = "e5m2x2",
-        /// IEEE single precision.
         F32 = "f32",
         /// Two packed single precision values.
         F32x2 = "f32x2",
-        /// IEEE double precision.
         F64 = "f64",
         /// Reference to a texture.
         Texref = "texref",

@@ -1,5 +1,4 @@
-//! The table of instructions: every form loads, what is next to it does not, and PTX compilers
-//! agree.
+//! The table of instructions: every form loads, neighbouring forms do not, and PTX compilers agree.
 
 use crate::common;
 
@@ -7,7 +6,7 @@ use common::oracle::{Oracle, Setting, ours};
 use ptx::isa::{Needs, Spelling, forms};
 use ptx::{StateSpace, Type};
 
-/// Targets in order, for what is the one before another.
+/// Targets in order, to find the one before another.
 const TARGETS: [u32; 22] = [10, 11, 12, 13, 20, 30, 32, 35, 50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 89, 90];
 const VERSIONS: [(u32, u32); 42] = {
     let rows = [(1, 0, 5), (2, 0, 3), (3, 0, 2), (4, 0, 3), (5, 0, 0), (6, 0, 5), (7, 0, 8), (8, 0, 8)];
@@ -42,7 +41,7 @@ fn allowed() -> Vec<(Setting, String)> {
     spellings.filter_map(|s| Some((setting(s.needs), line(&s)?))).collect()
 }
 
-/// The same where the version or the target is one too old.
+/// The same with a version or target that is one too old.
 fn too_old() -> Vec<(Setting, String)> {
     let mut cases = Vec::new();
     // Handles of textures in registers are newer than the instructions, which take names, too.
@@ -65,8 +64,8 @@ fn too_old() -> Vec<(Setting, String)> {
     cases
 }
 
-/// What is next to each form: another type, one modifier more or less, another kind of operand, one
-/// operand more or less. Some of it is allowed.
+/// Neighbours of each form: another type, one modifier more or less, another kind of operand, one operand
+/// more or less. Some of them are allowed.
 fn neighbours(share: usize) -> Vec<(Setting, String)> {
     const OPERANDS: [&str; 24] = [
         "%pred_8",
@@ -168,8 +167,8 @@ fn forms_need_their_version_and_target() {
     }
 }
 
-/// Verdicts of ptxas 12.9 on what is next to forms, and ours beside them: `+` both take it, `-` both
-/// refuse it, `~` only we take it, `!` only ptxas does.
+/// Verdicts of ptxas 12.9 and ours on neighbours of forms: `+` both accept it, `-` both refuse it, `~` only
+/// we accept it, `!` only ptxas does.
 const VERDICTS: &str = include_str!("data/neighbours.txt");
 
 #[test]
@@ -190,7 +189,7 @@ fn what_is_next_to_forms_is_judged_as_by_ptxas() {
     }
     let of = |sign: &str| counts.get(sign).copied().unwrap_or(0);
     assert!(of("-") > 1000 && of("+") > 50, "{counts:?}");
-    // What ptxas takes and the manual does not, and numbers that only it checks.
+    // Forms that ptxas accepts and the manual lacks, and numbers that only ptxas checks.
     assert!(of("~") <= 3 && of("!") <= 5, "{counts:?}");
 }
 
@@ -215,7 +214,7 @@ fn renew_the_verdicts() {
     std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/neighbours.txt"), out).unwrap();
 }
 
-/// Holds the table against the `ptxas` that `WARPWRIGHT_PTXAS` names; prints each difference.
+/// Compares the table with the `ptxas` in `WARPWRIGHT_PTXAS`; prints each difference.
 #[test]
 #[ignore = "needs ptxas"]
 fn agrees_with_ptxas() {

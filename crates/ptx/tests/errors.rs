@@ -1,4 +1,4 @@
-//! Golden texts of diagnostics: `data/errors/*.ptx` beside `snapshots/`.
+//! Golden texts of diagnostics: `data/errors/*.ptx` and `snapshots/`.
 
 use crate::common;
 

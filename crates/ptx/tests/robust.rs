@@ -1,4 +1,4 @@
-//! No input panics, hangs, or is lost track of.
+//! No input causes a panic or a hang, or is silently dropped.
 
 use crate::common;
 
@@ -39,7 +39,7 @@ fn words_that_start_a_function_within_its_header() {
 #[test]
 fn truncated_at_every_byte() {
     for text in samples() {
-        // The first part of every file is much the same: take all of the shorter ones.
+        // The first parts of all files are similar: use all of the shorter ones.
         let step = if text.len() > 3000 { 7 } else { 1 };
         for length in (0..text.len()).step_by(step) {
             exercise(&text[..length]);
@@ -47,7 +47,7 @@ fn truncated_at_every_byte() {
     }
 }
 
-/// Pieces that PTX is made of, and some that it is not.
+/// Pieces of PTX, and pieces of other text.
 const PIECES: &[&str] = &[
     ".version 7.8",
     ".target sm_75",
@@ -140,7 +140,7 @@ fn soup() -> impl Strategy<Value = String> {
         .prop_map(|parts| parts.into_iter().fold(String::new(), |text, (piece, glue)| text + piece + glue))
 }
 
-/// What is done to a valid file.
+/// Kinds of damage to a valid file.
 #[derive(Clone, Debug)]
 enum Damage {
     Flip(usize, u8),
@@ -208,8 +208,8 @@ proptest! {
     }
 }
 
-/// Time and memory grow with the length of the text, not faster: each of these took the product
-/// of two lengths if something were scanned again and again.
+/// Time and memory are proportional to the length of the text: with repeated scanning, each of these would
+/// take the product of two lengths.
 #[test]
 fn long_repetitions() {
     let pieces = [

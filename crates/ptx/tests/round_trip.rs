@@ -1,4 +1,4 @@
-//! What is printed parses to the same tree.
+//! Printed modules parse to the same tree.
 
 use crate::common;
 
@@ -100,7 +100,7 @@ proptest! {
     }
 }
 
-/// Even what could be understood of a broken file prints as a sound one.
+/// The parsed part of a broken file prints as a valid file.
 #[test]
 fn broken() {
     for (name, text) in ptx_files("tests/data/errors") {

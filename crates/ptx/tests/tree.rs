@@ -1,4 +1,4 @@
-//! The tree of a small kernel, node by node, and where its nodes stand.
+//! The tree of a small kernel, node by node, with the positions of its nodes.
 
 use ptx::ast::*;
 use ptx::{Component, Position, StateSpace, Type};

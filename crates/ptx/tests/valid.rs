@@ -1,4 +1,4 @@
-//! PTX in the manner of each compiler is parsed without a complaint.
+//! PTX in the style of each compiler is parsed without a diagnostic.
 
 use crate::common;
 

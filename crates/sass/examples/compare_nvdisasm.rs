@@ -5,20 +5,20 @@
 //!     [--flips] [--show N] FILE...
 //! ```
 //!
-//! Files are cubins, fat binaries, or host programs. Every instruction of every function is compared;
-//! white space and the final semicolon do not count. With `--mutants N`, N copies of each
-//! instruction with one to three flipped bits are compared too; with `--flips`, one instruction of each
-//! form (operation, modifiers and kinds of operands) with each of its bits flipped in turn, so that no
-//! bit is ignored in silence: a flip that changes `nvdisasm`'s text must change ours or be refused. Words that `nvdisasm` refuses are left out, and so are those whose text
-//! says that a field has no meaning (`INVALID`, `???`): those must be refused here as well, or printed
-//! somehow. Mutants that are refused here but not there are counted apart. Exit status 1: an instruction
-//! of a file differs, or a bit is ignored in silence.
+//! Files are cubins, fat binaries, or host programs. Every instruction of every function is compared; white
+//! space and the final semicolon are ignored. With `--mutants N`, N copies of each instruction with one to
+//! three flipped bits are compared too. With `--flips`, one instruction of each form (operation, modifiers
+//! and kinds of operands) is compared with each of its bits flipped: a flip that changes `nvdisasm`'s text
+//! must change ours or be refused, so that no bit is ignored silently. Words that `nvdisasm` refuses are
+//! skipped. So are those in whose text a field is invalid (`INVALID`, `???`): here they must be refused or
+//! printed in any form. Mutants that are refused only here are counted separately. Exit status 1: an
+//! instruction of a file differs, or a bit is ignored silently.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Words in a call of `nvdisasm`: a call costs about half a second however small it is.
+/// Words per call of `nvdisasm`: a call of any size takes about half a second.
 const BATCH: usize = 1 << 16;
 
 struct Options {
@@ -99,7 +99,7 @@ fn words(file: &Path, words: &mut BTreeMap<u8, Vec<u128>>) -> Result<(), String>
     Ok(())
 }
 
-/// What `nvdisasm` prints for each word at its place; `None` for words that it refuses.
+/// The text by `nvdisasm` for each word at its address; `None` for words that it refuses.
 fn reference(nvdisasm: &Path, words: &[u128], sm: u8) -> Result<Vec<(u64, u128, String)>, String> {
     let raw = std::env::temp_dir().join(format!("compare_nvdisasm-{}.bin", std::process::id()));
     let mut words = words.to_vec();
@@ -195,7 +195,7 @@ fn compare(options: &Options, sm: u8, words: &[u128], tally: &mut Tally, mutants
     Ok(())
 }
 
-/// Flips that `nvdisasm` prints in another way than the word that they come from, and we do not.
+/// Flips after which `nvdisasm` prints another text than for the original word, and we do not.
 fn silent(
     options: &Options,
     sm: u8,

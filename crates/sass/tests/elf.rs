@@ -148,7 +148,7 @@ fn changed(file: &[u8], at: usize, value: u8) -> Vec<u8> {
     copy
 }
 
-/// CUDA 13 changed the ABI version and where the architecture stands (made by ptxas 13.5).
+/// CUDA 13 changed the ABI version and the position of the architecture (made by ptxas 13.5).
 #[test]
 fn cubins_of_cuda_13_are_read() {
     let data = include_bytes!("data/vectoradd.cuda13.sm_90.cubin");

@@ -1,8 +1,8 @@
-//! Every instruction of every bundled cubin, and of some that tests have, decodes, and prints what
-//! NVIDIA's disassembler printed.
+//! Every instruction of the bundled cubins and of some cubins of tests decodes, and its text is that of
+//! NVIDIA's disassembler.
 //!
-//! The cubins and their disassembly (`NAME.sass`, with `-` for words on which that disassembler is
-//! silent) are made by `tools/rebuild-kernels`; this test needs no NVIDIA tool.
+//! `tools/rebuild-kernels` makes the cubins and their disassembly (`NAME.sass`, with `-` for words that the
+//! disassembler omits). This test needs no NVIDIA tool.
 
 use sass::decode::decode_function;
 use sass::elf::Cubin;
@@ -68,7 +68,7 @@ fn golden(file: &Path) -> BTreeMap<String, Vec<String>> {
     functions
 }
 
-/// Compares all cubins of an architecture; at most a screen of differences is told.
+/// Compares all cubins of an architecture; reports at most a screen of differences.
 fn check(sm: u8, at_least: usize) {
     let (mut compared, mut wrong, mut report) = (0, 0, String::new());
     // No bundled workload is compiled for sm_89.
@@ -87,7 +87,7 @@ fn check(sm: u8, at_least: usize) {
                 compared += 1;
                 let decoded = inst.is_ok();
                 let ours = inst.map_or_else(|error| error.to_string(), |inst| inst.to_string());
-                // Where that disassembler said nothing, the word must decode all the same.
+                // Words that the disassembler omits must decode.
                 if if expected == "-" { !decoded } else { ours != *expected } {
                     wrong += 1;
                     if wrong <= 20 {
@@ -127,7 +127,7 @@ fn hopper() {
     check(90, 5000);
 }
 
-/// The code's own facts agree with the file's: exits, targets inside the code, barriers in range.
+/// Facts in the code agree with those in the file: exits, targets inside the code, barriers in range.
 #[test]
 fn kernels_are_consistent() {
     for sm in [70, 75, 80, 86, 90] {
@@ -180,7 +180,7 @@ fn hashes_match_the_record() {
     }
 }
 
-/// Words of which every bit counts: each prints as by NVIDIA's disassembler, or is refused.
+/// Words in which every bit matters: each has the text of NVIDIA's disassembler, or is refused.
 #[test]
 fn no_bit_is_ignored() {
     let (mut count, mut wrong) = (0, Vec::new());

@@ -25,7 +25,7 @@ fn likely_word() -> impl Strategy<Value = (u128, u8)> {
     })
 }
 
-/// Reads a file as everything that it could be.
+/// Reads a file in every format that it may have.
 fn read(file: &[u8]) -> Result<(), TestCaseError> {
     if let Err(error) = Cubin::parse(file) {
         prop_assert!(!error.to_string().is_empty());

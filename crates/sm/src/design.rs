@@ -1,11 +1,12 @@
 //! A core design: which alternative each stage of the SM is.
 //!
 //! The SM is generic over the design, so that a stage calls its neighbours by static dispatch. A role with
-//! one implementation (execution units, memory stage) is no choice yet.
+//! one implementation (execution units) is no choice yet.
 
 use crate::frontend::FrontEnd;
 use crate::frontend::fetch::Fetch;
 use crate::issue::policy::IssuePolicy;
+use crate::memory::MemoryStage;
 use crate::operands::OperandStage;
 use crate::spec::CoreSpec;
 use config::BranchFetch;
@@ -41,7 +42,11 @@ pub trait CoreDesign: Sized {
     /// Where issued instructions get their operands.
     type Operands: OperandStage<Self::Issue>;
 
-    /// Memory accesses of one warp reach the load/store unit in the order in which they issued.
+    /// Where loads and stores execute: [`LoadStoreUnit`](crate::LoadStoreUnit), unless the design is about
+    /// that.
+    type Memory: MemoryStage;
+
+    /// Memory accesses of one warp reach the memory stage in the order in which they issued.
     const KEEPS_MEMORY_ORDER: bool = true;
 
     /// The operand stage of an SM of `spec`.

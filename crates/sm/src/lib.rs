@@ -42,6 +42,7 @@ pub use crate::core::SmTotals;
 pub use design::{Allowances, ConfigOf, CoreDesign, MaskOf};
 pub use execute::latches::{LatchId, Latches};
 pub use execute::work::WorkCounts;
+pub use execute::write_back::WriteBack;
 pub use frontend::cached::CachedFetch;
 pub use frontend::instruction_buffer::InstructionBuffer;
 pub use frontend::{FetchWires, FrontEnd};
@@ -52,6 +53,7 @@ pub use issue::policy::{Candidates, Each, Head, Heads, InOrder, IssuePolicy, Rea
 pub use issue::schedulers::WarpScheduler;
 pub use issue::{policy, schedulers};
 pub use kernel::{Code, Micro, ResidentKernel};
+pub use memory::{LoadStoreUnit, MemoryCounters, MemoryStage, MemoryWires};
 pub use observe::auditor;
 pub use observe::auditor::{Auditor, Example, Findings, Party, Violation};
 pub use observe::counters::{ClassCounts, DesignStatistic, DesignStatistics, Per, SmCounters};

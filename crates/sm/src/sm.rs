@@ -12,12 +12,11 @@ use crate::inflight::Window;
 use crate::issue::policy::IssuePolicy;
 use crate::issue::stage::{IssueStage, IssueWires};
 use crate::kernel::ResidentKernel;
-use crate::memory::{L1, LoadStoreUnit, MemoryWires};
+use crate::memory::{MemoryCounters, MemoryStage, MemoryWires};
 use crate::observe::counters::{ClassCounts, SmCounters};
 use crate::observe::observer::{Observer, Seen, Silent};
 use crate::observe::stalls::SlotAccount;
-use crate::operands::layer::Layer;
-use crate::operands::scalar::ScalarCounts;
+use crate::operands::layer::{Layer, LayerCounts};
 use crate::operands::{Collected, Hooks, OperandStage, Wires};
 use crate::spec::CoreSpec;
 use crate::state::{State, Tick};
@@ -29,7 +28,6 @@ use isa::{CtaSlot, Dim3, Fault, KernelId, WarpSlot, WarpStream};
 use kit::bits::set_bits;
 use kit::{Cycle, NEVER};
 use mem::Port;
-use mem::cache::CacheCounters;
 use std::fmt;
 use std::sync::Arc;
 
@@ -52,7 +50,7 @@ pub struct Sm<S: WarpStream, D: CoreDesign, O: Observer = Silent> {
     pub(crate) operands: D::Operands,
     oc_ex: Latches,
     units: Units,
-    memory: LoadStoreUnit,
+    memory: D::Memory,
     /// What the stages share.
     pub(crate) state: State<MaskOf<D>>,
     /// Whoever watches.
@@ -80,7 +78,7 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
             operands: D::operands(config, &spec),
             oc_ex: Latches::new(&spec, |p| spec.dispatch_latches(p)),
             units: Units::new(&spec),
-            memory: LoadStoreUnit::new(&spec),
+            memory: D::Memory::new(&spec),
             state: State::new(id, spec),
             observer,
         }
@@ -133,9 +131,9 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
             });
             operands.latches_freed(taken);
         }
-        if memory.has_work(port, oc_ex, fetch.source.may_send()) {
-            memory.write_back(&mut wb);
-            memory.step(&mut wb, &mut MemoryWires { port, oc_ex, front_end: &mut fetch.source });
+        let mut wires = MemoryWires { port, oc_ex, front_end: &mut fetch.source };
+        if memory.has_work(&wires) {
+            memory.step(&mut wb, &mut wires);
         }
         let ended = &mut wb.state.ctas.ended;
         if *ended != 0 {
@@ -181,10 +179,8 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
         let kernels = env.kernels;
         let mut left = state.spec.sm.frontend.fetches_per_cycle;
         loop {
-            if fetch.has_packet() {
-                let (tick, policy) = (Tick { now, kernels, observer }, &mut issue.policy);
-                decode.step(env.shared, &mut DecodeWires::<D, O> { tick, state, fetch, layer, policy })?;
-            }
+            let (tick, policy) = (Tick { now, kernels, observer }, &mut issue.policy);
+            decode.step(env.shared, &mut DecodeWires::<D, O> { tick, state, fetch, layer, policy })?;
             let room = issue.policy.room();
             fetch.step(Tick { now, kernels, observer }, state, room);
             left -= 1;
@@ -225,7 +221,7 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
         if next <= from {
             return from;
         }
-        let reply = port.inbox.front().filter(|_| !self.memory.inbox_stuck).map_or(NEVER, |&(due, _)| due);
+        let reply = port.inbox.front().filter(|_| self.memory.takes_answers()).map_or(NEVER, |&(due, _)| due);
         next.min(reply).min(self.state.timers.next).min(self.units.next_ending(from)).max(from)
     }
 
@@ -294,8 +290,8 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
         &self.issue.account
     }
 
-    /// What the scalar path has done, if there is one.
-    pub fn scalar_counts(&self) -> Option<&ScalarCounts> {
+    /// What the layer over the operand stage has done, if there is one.
+    pub fn layer_counts(&self) -> Option<&LayerCounts> {
         self.layer.counts()
     }
 
@@ -309,24 +305,14 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
         &self.state.work_counts
     }
 
-    /// What the texture cache has done.
-    pub fn texture_counters(&self) -> &CacheCounters {
-        self.memory.texture.counters()
-    }
-
-    /// What the L1 data cache has done; nothing if there is none.
-    pub fn l1_counters(&self) -> CacheCounters {
-        self.memory.l1.as_ref().map_or_else(CacheCounters::default, L1::counters)
+    /// What the caches of the memory stage have done.
+    pub fn memory_counters(&self) -> MemoryCounters {
+        self.memory.counters()
     }
 
     /// The instruction cache, for its counters.
     pub fn icache(&self) -> Option<&mem::Cache> {
         self.fetch.source.icache()
-    }
-
-    /// The constant cache, for its counters.
-    pub fn constant_cache(&self) -> Option<&mem::Cache> {
-        self.memory.constant.as_ref()
     }
 
     /// Warps resident now.

@@ -12,19 +12,21 @@ use kit::{Cycle, NEVER};
 pub struct WakeUp {
     /// The cycle after the present one.
     soon: Cycle,
+    /// Something has moved in the present cycle.
+    moved: bool,
     next: Cycle,
 }
 
 impl WakeUp {
     /// No wake-up time, in the cycle `now`.
     pub fn new(now: Cycle) -> Self {
-        Self { soon: now + 1, next: NEVER }
+        Self { soon: now + 1, moved: false, next: NEVER }
     }
 
     /// Something moved: the next cycle may differ from this one.
     #[inline]
     pub fn moved(&mut self) {
-        self.next = self.soon;
+        self.moved = true;
     }
 
     /// Something may happen at `cycle`, which is after the present one.
@@ -40,8 +42,9 @@ impl WakeUp {
     }
 
     /// The wake-up time.
+    #[inline]
     pub fn next(&self) -> Cycle {
-        self.next
+        if self.moved { self.next.min(self.soon) } else { self.next }
     }
 }
 

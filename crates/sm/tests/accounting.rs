@@ -13,7 +13,7 @@ use support::*;
 fn figures(run: &Run<Timeline>) -> impl PartialEq + std::fmt::Debug + use<> {
     let account = run.sm.account();
     let stalls: Vec<_> = Stall::ALL.iter().map(|&s| (s.name(), account.stalled(s))).collect();
-    let caches = run.sm.l1_counters().values();
+    let caches = run.sm.memory_counters().l1d.values();
     (
         run.now,
         run.sm.counters().values(),

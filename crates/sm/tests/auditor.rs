@@ -7,7 +7,7 @@ use kit::Cycle;
 use sm::operands::{CollectorRules, Collectors};
 use sm::{
     Allowances, Auditor, CachedFetch, Candidates, CoreDesign, CoreSpec, Findings, InOrder, InstId, IssuePolicy,
-    Observer, PipeSet, Seen, Structure, Violation, WakeUp, Window,
+    LoadStoreUnit, Observer, PipeSet, Seen, Structure, Violation, WakeUp, Window,
 };
 use support::*;
 
@@ -101,6 +101,7 @@ impl CoreDesign for Backwards {
     type FrontEnd = CachedFetch;
     type Issue = Self;
     type Operands = Collectors;
+    type Memory = LoadStoreUnit;
     fn operands(_: &(), spec: &CoreSpec) -> Collectors {
         Collectors::new(spec, CollectorRules::default())
     }

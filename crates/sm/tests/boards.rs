@@ -5,7 +5,7 @@ use crate::support;
 
 use isa::{OpClass, Space};
 use sm::policy::boards::{BloomConfig, Bloomboard, Release, StoreBoard, WarScoreboard, Warpboard};
-use sm::{Board, CoreDesign, InOrder, IssuePolicy, Scoreboard, Timeline, Violation};
+use sm::{Board, InOrder, IssuePolicy, Scoreboard, Timeline, Violation};
 use support::*;
 
 /// One register read per bank and cycle, four banks to a sub-core: an instruction that reads registers
@@ -19,7 +19,7 @@ fn bench(lines: &[Line]) -> Bench {
 }
 
 fn run<B: Board>(config: &B::Config, lines: &[Line]) -> Timeline {
-    bench(lines).run_design::<InOrder<B>, _>(config, Timeline::default()).sm.observer
+    bench(lines).draw::<InOrder<B>>(config)
 }
 
 fn bloom(bits: u32) -> BloomConfig {
@@ -29,11 +29,6 @@ fn bloom(bits: u32) -> BloomConfig {
 /// The first reads ten registers of bank 0; the second writes one of them.
 fn hazard() -> Vec<Line> {
     vec![op(OpClass::IntMad, 1, &[4, 8, 12, 16, 20, 24, 28, 32, 36, 40]), add(40, &[3])]
-}
-
-/// The cycle in which the instruction at `order` passes the stage with `letter`.
-fn at(timeline: &Timeline, order: u32, letter: char) -> u64 {
-    timeline.at(0, order, letter).expect("it passes")
 }
 
 #[test]
@@ -181,19 +176,9 @@ fn mixed() -> Vec<Line> {
 fn check<B: Board>(config: &B::Config, name: &str) {
     let mut bench = bench(&mixed()).warps(8);
     bench.ctas = 3;
-    let plain = bench.run_with(sm::Silent);
-    let allowed = InOrder::<B>::allowances(config);
-    let run = bench.run_design::<InOrder<B>, _>(config, sm::Auditor::new(allowed));
-    assert!(!run.deadlocked, "{name}");
-    assert_eq!(run.sm.counters().warp_instructions, plain.sm.counters().warp_instructions, "{name}");
-    let findings = run.sm.observer.findings();
+    let findings = bench.audit::<InOrder<B>>(config);
     assert_eq!(findings.total(), 0, "{name}: {findings}");
-    assert_eq!(findings.instructions, run.sm.counters().warp_instructions, "{name}");
-    bench.tick_every_cycle = true;
-    let awake = bench.run_design::<InOrder<B>, _>(config, Timeline::default());
-    bench.tick_every_cycle = false;
-    let asleep = bench.run_design::<InOrder<B>, _>(config, Timeline::default());
-    assert_eq!(awake.sm.observer.draw(), asleep.sm.observer.draw(), "{name}");
+    bench.sleeping_changes_nothing::<InOrder<B>>(config);
 }
 
 #[test]
@@ -218,10 +203,10 @@ fn registers_beyond_the_masks_are_seen() {
     let plain = bench.run().sm.observer;
     assert!(at(&plain, 1, 'W') < at(&plain, 0, 'C'), "there is a hazard");
     for (release, end) in [(Release::Read, 'C'), (Release::Commit, 'W')] {
-        let drawn = bench.run_design::<InOrder<WarScoreboard>, _>(&release, Timeline::default()).sm.observer;
+        let drawn = bench.draw::<InOrder<WarScoreboard>>(&release);
         assert_eq!(at(&drawn, 1, 'I'), at(&drawn, 0, end));
     }
-    let drawn = bench.run_design::<InOrder<Bloomboard>, _>(&bloom(1), Timeline::default()).sm.observer;
+    let drawn = bench.draw::<InOrder<Bloomboard>>(&bloom(1));
     assert_eq!(at(&drawn, 1, 'I'), at(&drawn, 0, 'C'));
 }
 
@@ -242,4 +227,33 @@ fn storage_is_as_the_papers_have_it() {
     // Four banks hold a warp's registers.
     assert_eq!(storage::<Bloomboard>(&bloom(1)), (263 + 4) * warps);
     assert_eq!(storage::<Bloomboard>(&bloom(2)), (263 + 8) * warps);
+}
+
+#[test]
+fn the_scoreboard_sees_registers_beyond_the_masks() {
+    for second in [add(2, &[300]), add(300, &[51])] {
+        let mut bench = bench(&[op(OpClass::Sfu, 300, &[50]), second]);
+        bench.vector_registers = 400;
+        let drawn = bench.run().sm.observer;
+        assert_eq!(at(&drawn, 1, 'I'), at(&drawn, 0, 'W'));
+    }
+}
+
+#[test]
+fn the_last_reader_releases_a_bin() {
+    // Two readers of bank 0; the third writes a register of it.
+    let lines = [op(OpClass::IntMad, 1, &[4, 8, 12, 16]), op(OpClass::FpMul, 2, &[4]), add(20, &[5])];
+    for bits in [2, 16] {
+        let drawn = run::<Bloomboard>(&bloom(bits), &lines);
+        assert_ne!(at(&drawn, 0, 'C'), at(&drawn, 1, 'C'));
+        assert_eq!(at(&drawn, 2, 'I'), at(&drawn, 0, 'C').max(at(&drawn, 1, 'C')));
+    }
+}
+
+#[test]
+fn a_warpboard_released_on_commit_holds_what_is_fetched_later() {
+    // Decoded when the branch has left its collector.
+    let drawn = run::<Warpboard>(&Release::Commit, &[add(1, &[3]), branch(2, 1), add(9, &[3]), add(2, &[3])]);
+    assert!(at(&drawn, 2, 'D') >= at(&drawn, 1, 'C') && at(&drawn, 2, 'D') < at(&drawn, 1, 'W'));
+    assert_eq!(at(&drawn, 2, 'I'), at(&drawn, 1, 'W'));
 }

@@ -3,15 +3,11 @@
 
 use crate::support;
 
-use isa::{CacheOp, CtaSlot, Dim3, KernelId, OpClass, Space, WarpSlot};
+use isa::{CtaSlot, Dim3, KernelId, OpClass, Space, WarpSlot};
 use kit::Cycle;
 use sm::policy::ghost::{Ghost, GhostConfig};
-use sm::{Auditor, CoreDesign, InOrder, IssuePolicy, Observer, Seen, Timeline, Violation};
+use sm::{Auditor, CoreDesign, IssuePolicy, Observer, Seen, Timeline, Violation};
 use support::*;
-
-fn bench(lines: &[Line]) -> Bench {
-    Bench::new(lines).timing(OpClass::Sfu, config::Unit::Sfu, 20, 2)
-}
 
 fn sized(issue_buffer: u32) -> GhostConfig {
     GhostConfig { issue_buffer, ..GhostConfig::default() }
@@ -22,17 +18,7 @@ fn precise() -> GhostConfig {
 }
 
 fn ghost(lines: &[Line]) -> Timeline {
-    bench(lines).run_design::<Ghost, _>(&GhostConfig::default(), Timeline::default()).sm.observer
-}
-
-/// The cycle in which the instruction at `order` passes the stage with `letter`.
-fn at(timeline: &Timeline, order: u32, letter: char) -> u64 {
-    timeline.at(0, order, letter).expect("it passes")
-}
-
-/// Long arithmetic: `r1` comes late.
-fn late() -> Line {
-    op(OpClass::Sfu, 1, &[50])
+    Bench::slow_sfu(lines).draw::<Ghost>(&GhostConfig::default())
 }
 
 #[test]
@@ -61,9 +47,9 @@ fn figure_11() {
     lines[1].srcs = vec![1];
     let imprecise = ghost(&lines);
     assert!(at(&imprecise, 3, 'I') < at(&imprecise, 1, 'I'));
-    let mut bench = bench(&lines);
+    let mut bench = Bench::slow_sfu(&lines);
     bench.memory_latency = 20;
-    let drawn = bench.run_design::<Ghost, _>(&precise(), Timeline::default()).sm.observer;
+    let drawn = bench.draw::<Ghost>(&precise());
     assert!(at(&drawn, 2, 'I') < at(&drawn, 1, 'I'), "idempotent");
     assert_eq!(at(&drawn, 3, 'I'), at(&drawn, 1, 'C') + 2, "behind the check that ends a cycle after the operands");
     insta::assert_snapshot!(drawn.draw(), @r"
@@ -82,15 +68,49 @@ fn precise_loads_keep_their_order() {
     lines[1].srcs = vec![1];
     let imprecise = ghost(&lines);
     assert!(at(&imprecise, 2, 'I') < at(&imprecise, 1, 'I'));
-    let drawn = bench(&lines).run_design::<Ghost, _>(&precise(), Timeline::default()).sm.observer;
+    let drawn = Bench::slow_sfu(&lines).draw::<Ghost>(&precise());
     assert_eq!(at(&drawn, 2, 'I'), at(&drawn, 1, 'I') + 1);
+}
+
+/// A program of GhOST-Precise; its lines that begin with a load wait for the address of the first.
+fn precisely(lines: &[Line]) -> Timeline {
+    Bench { memory_latency: 20, ..Bench::slow_sfu(lines) }.draw::<Ghost>(&precise())
+}
+
+/// A load that waits for its address.
+fn slow_load(dst: u16) -> Line {
+    waiting(load(Space::Global, dst, 0, 4))
+}
+
+#[test]
+fn stores_and_synchronisation_wait_for_tlb_checks() {
+    for line in [store(Space::Global, 52, 512, 4), atomic(3, 1024, 0)] {
+        let drawn = precisely(&[late(), slow_load(48), line]);
+        assert_eq!(at(&drawn, 2, 'I'), at(&drawn, 1, 'C') + 2);
+    }
+}
+
+#[test]
+fn what_was_written_since_the_load_may_be_overwritten() {
+    let mad = |dst, src| op(OpClass::IntMad, dst, &[src]);
+    let drawn = precisely(&[late(), slow_load(48), mad(60, 61), mad(62, 60), add(60, &[63])]);
+    assert!(at(&drawn, 4, 'I') < at(&drawn, 1, 'I'));
+    // A second load: what was written before it was not written since.
+    let drawn = precisely(&[late(), slow_load(48), mad(60, 61), slow_load(49), mad(62, 60), add(60, &[63])]);
+    assert!(at(&drawn, 5, 'I') > at(&drawn, 3, 'C'));
+}
+
+#[test]
+fn what_was_read_before_the_load_may_be_overwritten() {
+    let drawn = precisely(&[add(2, &[60]), late(), slow_load(48), add(60, &[51])]);
+    assert!(at(&drawn, 3, 'I') < at(&drawn, 2, 'I'));
 }
 
 #[test]
 fn a_dependent_chain_issues_as_in_order() {
     // One cycle later throughout: the dependence checker.
     let lines = [late(), add(2, &[1]), add(3, &[2]), add(4, &[3])];
-    let in_order = bench(&lines).run().sm.observer;
+    let in_order = Bench::slow_sfu(&lines).run().sm.observer;
     let drawn = ghost(&lines);
     (0..4).for_each(|i| assert_eq!(at(&drawn, i, 'I'), at(&in_order, i, 'I') + 1));
 }
@@ -164,7 +184,7 @@ fn a_writer_leaves_its_collector_behind_the_last_read_of_an_older_instruction() 
         for reads in 1..14u16 {
             let sources: Vec<u16> = (1..=reads).map(|i| 8 * i).collect();
             let lines = [op(OpClass::IntMad, 1, &sources), op(OpClass::FpAdd, 8 * reads, &[3])];
-            let mut bench = bench(&lines).gpu(|g| g.sm.operands.reads_per_bank = 1);
+            let mut bench = Bench::slow_sfu(&lines).gpu(|g| g.sm.operands.reads_per_bank = 1);
             bench.options.collectors_as_gpgpu_sim = as_gpgpu_sim;
             let [(_, free, found), (read, left, none)] = guarded(&bench, [0, 1]);
             assert_eq!((left, none), (free.max(read + 1), 0), "{reads} reads");
@@ -182,7 +202,7 @@ fn a_writer_takes_no_collector_before_an_older_reader_has_one() {
     let mut lines = vec![slow(1, OpClass::FpFma), slow(2, OpClass::Sfu)];
     lines.extend([op(OpClass::IntMad, 4, &[112]), op(OpClass::FpAdd, 112, &[3])]);
     for as_gpgpu_sim in [false, true] {
-        let mut bench = bench(&lines).gpu(|g| g.sm.operands.reads_per_bank = 1);
+        let mut bench = Bench::slow_sfu(&lines).gpu(|g| g.sm.operands.reads_per_bank = 1);
         bench.options.collectors_as_gpgpu_sim = as_gpgpu_sim;
         let [(late, early, one), (read, left, none)] = guarded(&bench, [2, 3]);
         assert!(early < late && left > read, "{as_gpgpu_sim}: {early}, {late}, {left}, {read}");
@@ -197,32 +217,15 @@ fn a_second_write_waits_for_the_first() {
     assert!(at(&drawn, 2, 'I') < at(&drawn, 1, 'I'));
 }
 
-/// The issue cycles of two accesses of which the first waits for its address.
-fn two_accesses(first: Line, second: Line) -> (u64, u64) {
-    let mut lines = [late(), first, second];
-    lines[1].srcs.push(1);
-    let drawn = ghost(&lines);
-    (at(&drawn, 1, 'I'), at(&drawn, 2, 'I'))
-}
-
 #[test]
 fn only_loads_pass_loads() {
-    let (load, store) = (|| load(Space::Global, 2, 0, 4), || store(Space::Global, 50, 512, 4));
-    let other = || Line { dsts: vec![3], ..load() };
-    let (first, second) = two_accesses(load(), other());
-    assert!(second < first);
-    let pairs = [
-        (load(), store()),
-        (store(), load()),
-        (store(), store()),
-        (load(), atomic(3, 1024, 0)),
-        (atomic(3, 1024, 0), load()),
-        (load(), other().cached(CacheOp::Volatile)),
-    ];
-    for (a, b) in pairs {
-        let text = format!("{} {}", a.text, b.text);
-        let (first, second) = two_accesses(a, b);
-        assert_eq!(second, first + 1, "{text}");
+    let (load, other) = (load(Space::Global, 2, 0, 4), load(Space::Global, 3, 0, 4));
+    let drawn = ghost(&[late(), waiting(load), other]);
+    assert!(at(&drawn, 2, 'I') < at(&drawn, 1, 'I'));
+    for [first, second] in accesses_in_order() {
+        let text = format!("{} {}", first.text, second.text);
+        let drawn = ghost(&[late(), waiting(first), second]);
+        assert_eq!(at(&drawn, 2, 'I'), at(&drawn, 1, 'I') + 1, "{text}");
     }
 }
 
@@ -235,9 +238,88 @@ fn a_branch_passes_older_instructions_and_nothing_passes_it() {
 }
 
 #[test]
+fn nothing_passes_a_branch_that_waits() {
+    let drawn = ghost(&[late(), waiting(branch(1, 0)), add(3, &[51]), add(4, &[52])]);
+    assert_eq!(at(&drawn, 1, 'I'), at(&drawn, 0, 'W'));
+    assert_eq!(at(&drawn, 2, 'I'), at(&drawn, 1, 'I') + 1);
+    assert_eq!(at(&drawn, 3, 'I'), at(&drawn, 1, 'I') + 2);
+}
+
+#[test]
+fn the_ghost_scheduler_sees_a_write_back_in_the_next_cycle() {
+    // Others issue from the table in each cycle, so that it is filled in each; the third is the oldest and
+    // waits for memory.
+    let mut lines = vec![load(Space::Global, 9, 0, 4), late(), add(3, &[9]), add(4, &[1])];
+    lines.extend(stream(40));
+    let drawn = ghost(&lines);
+    let written = at(&drawn, 1, 'W');
+    assert!((4..44).any(|i| at(&drawn, i, 'I') == written), "the table has another");
+    assert_eq!(at(&drawn, 3, 'I'), written + 1);
+}
+
+/// Warps 0 and 4, which share a scheduler; the others end at once. Lines from `of_second` on are warp 4's.
+fn two_warps(lines: &[Line], of_second: fn(usize, usize) -> bool) -> Bench {
+    Bench { skip: of_second, ..Bench::slow_sfu(lines).warps(5) }
+}
+
+#[test]
+fn a_write_back_comes_before_room_in_a_table() {
+    // Warp 4 issues from its table in each cycle, which has room in each. The write-back of warp 0 makes
+    // another than its oldest ready, which waits for memory.
+    let waits = [load(Space::Global, 9, 0, 4), add(3, &[9])];
+    let mut lines = vec![waits[0].clone(), late(), waits[1].clone(), add(4, &[1])];
+    lines.extend(waits);
+    lines.extend(stream(60));
+    let bench = two_warps(&lines, |warp, line| match warp {
+        0 => (4..66).contains(&line),
+        4 => line < 4,
+        _ => line < 66,
+    });
+    let drawn = bench.draw::<Ghost>(&GhostConfig::default());
+    let written = at(&drawn, 1, 'W');
+    let of_other = |cycle| (0..62).any(|i| drawn.at(4, i, 'I') == Some(cycle));
+    assert!((written - 8..=written).all(of_other), "one in each cycle");
+    assert_eq!(at(&drawn, 3, 'I'), written + 1);
+}
+
+#[test]
+fn a_table_holds_two_while_the_ghost_scheduler_looks_at_another_warp() {
+    // Of each warp the second waits for memory.
+    let mut lines = vec![load(Space::Global, 9, 0, 4), add(3, &[9])];
+    lines.extend(stream(12));
+    let bench = two_warps(&lines, |warp, line| warp % 4 != 0 && line < 14).scheduler("gto");
+    let drawn = bench.draw::<Ghost>(&GhostConfig::default());
+    for i in 6..13 {
+        assert_eq!(at(&drawn, i + 1, 'I'), at(&drawn, i, 'I') + 1, "warp 0, {i}");
+    }
+}
+
+#[test]
+fn four_instructions_of_a_scheduler_are_checked_in_a_cycle() {
+    // The first four warps are decoded together, two instructions of each, and the others in the next cycle: the
+    // second instruction of the first is checked after the first ones of all.
+    let bench = Bench::new(&[add(1, &[51]), op(OpClass::FpAdd, 2, &[51])]).warps(8).scheduler("gto").gpu(|g| {
+        g.sm.issue.schedulers = 1;
+        g.sm.operands.sub_cores = false;
+        g.sm.frontend.fetches_per_cycle = 5;
+    });
+    let drawn = bench.draw::<Ghost>(&GhostConfig::default());
+    let issue = |warp, order| drawn.at(warp, order, 'I').expect("it issues");
+    assert_eq!(issue(1, 1), issue(1, 0) + 2);
+}
+
+#[test]
+fn the_ghost_scheduler_rests_when_it_finds_nothing() {
+    // One instruction becomes ready in the instruction table by a write-back; then all wait for memory.
+    let lines = [load(Space::Global, 9, 0, 4), late(), add(3, &[9]), add(4, &[1]), add(5, &[9])];
+    let run = Bench::slow_sfu(&lines).run_design::<Ghost, _>(&GhostConfig::default(), Timeline::default());
+    assert!(run.now > 200 && run.ticks < 100, "{} of {} cycles", run.ticks, run.now);
+}
+
+#[test]
 fn a_branch_that_falls_through_costs_no_cycle() {
     let lines = [add(1, &[50]), branch(1, 0), add(2, &[51]), branch(1, 0), branch(1, 0), add(3, &[2])];
-    let in_order = bench(&lines).run().sm.observer;
+    let in_order = Bench::slow_sfu(&lines).run().sm.observer;
     let drawn = ghost(&lines);
     (0..6).for_each(|i| assert_eq!(at(&drawn, i, 'I'), at(&in_order, i, 'I') + 1, "instruction {i}"));
 }
@@ -259,10 +341,10 @@ fn as_the_paper_words_it_the_table_comes_before_the_oldest() {
     // oldest of its warp ready.
     let mut lines = vec![late(), op(OpClass::FpFma, 2, &[1])];
     lines.extend((3..45).map(|r| add(r, &[51])));
-    let bench = bench(&lines).warps(12);
+    let bench = Bench::slow_sfu(&lines).warps(12);
     let delays = |table_first| {
         let config = GhostConfig { table_first, ..GhostConfig::default() };
-        let drawn = bench.run_design::<Ghost, _>(&config, Timeline::default()).sm.observer;
+        let drawn = bench.draw::<Ghost>(&config);
         let cycle = |warp, order, letter| drawn.at(warp, order, letter).expect("it passes");
         (0..12).map(|warp| cycle(warp, 1, 'I') - cycle(warp, 0, 'W')).sum::<u64>()
     };
@@ -284,7 +366,7 @@ fn the_issue_buffer_bounds_how_far_an_instruction_passes() {
     lines.extend((0..6).map(|i| add(10 + i, &[1])));
     lines.push(add(3, &[51]));
     for size in [2, 4, 6, 7, 8, 16, 32, 64] {
-        let drawn = bench(&lines).run_design::<Ghost, _>(&sized(size), Timeline::default()).sm.observer;
+        let drawn = Bench::slow_sfu(&lines).draw::<Ghost>(&sized(size));
         let passes = at(&drawn, 7, 'I') < at(&drawn, 1, 'I');
         assert_eq!(passes, size > 6, "issue buffer of {size}");
     }
@@ -332,7 +414,8 @@ fn random_programs_keep_their_order() {
     let mut overtaken = 0;
     for seed in 0..60 {
         let lines = random_program(seed);
-        let mut bench = bench(&lines).warps(6).scheduler(["lrr", "gto", "srr", "two_level"][seed as usize % 4]);
+        let mut bench =
+            Bench::slow_sfu(&lines).warps(6).scheduler(["lrr", "gto", "srr", "two_level"][seed as usize % 4]);
         bench.ctas = 3;
         bench.shared_bytes = 1024;
         bench.options.collectors_as_gpgpu_sim = seed % 3 == 0;
@@ -343,18 +426,11 @@ fn random_programs_keep_their_order() {
             2 => g.sm.operands.collectors = 4,
             _ => (g.sm.operands.sub_cores, g.sm.operands.reads_per_bank) = (seed % 5 == 3, 1),
         });
-        let in_order = bench.run_design::<InOrder, _>(&(), sm::Silent);
-        let audit = |config: &GhostConfig| {
-            let run = bench.run_design::<Ghost, _>(config, Auditor::new(<Ghost>::allowances(config)));
-            assert!(!run.deadlocked, "seed {seed}, {config:?}");
-            run.sm.observer.findings().clone()
-        };
         for config in [sized(1), sized(4), GhostConfig::default(), sized(32), precise()] {
-            let findings = audit(&config);
+            let findings = bench.audit::<Ghost>(&config);
             assert_eq!(findings.total(), 0, "seed {seed}, {config:?}: {findings}");
-            assert_eq!(findings.instructions, in_order.sm.counters().warp_instructions, "seed {seed}");
         }
-        let unguarded = audit(&GhostConfig { guarded: false, ..GhostConfig::default() });
+        let unguarded = bench.audit::<Ghost>(&GhostConfig { guarded: false, ..GhostConfig::default() });
         assert_eq!(unguarded.total(), unguarded.count(Violation::War), "seed {seed}: {unguarded}");
         overtaken += unguarded.total();
     }
@@ -365,14 +441,10 @@ fn random_programs_keep_their_order() {
 fn sleeping_changes_nothing() {
     for config in [GhostConfig::default(), precise()] {
         for seed in 0..12 {
-            let mut bench = bench(&random_program(seed)).warps(6);
+            let mut bench = Bench::slow_sfu(&random_program(seed)).warps(6);
             bench.ctas = 3;
             bench.shared_bytes = 1024;
-            let asleep = bench.run_design::<Ghost, _>(&config, Timeline::default());
-            bench.tick_every_cycle = true;
-            let awake = bench.run_design::<Ghost, _>(&config, Timeline::default());
-            assert_eq!(awake.sm.observer.draw(), asleep.sm.observer.draw());
-            assert!(asleep.ticks <= awake.ticks);
+            bench.sleeping_changes_nothing::<Ghost>(&config);
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::support;
 use isa::{CacheOp, OpClass, Space, WarpSlot};
 use kit::Cycle;
 use sm::policy::ideal::{Ideal, IdealConfig};
-use sm::{Auditor, CoreDesign, InOrder, IssuePolicy, Observer, Seen, Stall, Timeline};
+use sm::{IssuePolicy, Observer, Seen, Stall, Timeline};
 use std::collections::HashMap;
 use support::*;
 
@@ -22,29 +22,13 @@ fn columns() -> impl Iterator<Item = IdealConfig> {
 }
 
 fn bench(lines: &[Line]) -> Bench {
-    Bench { memory_latency: 20, ..Bench::new(lines).timing(OpClass::Sfu, config::Unit::Sfu, 20, 2) }
+    Bench { memory_latency: 20, ..Bench::slow_sfu(lines) }
 }
 
 fn run(config: IdealConfig, lines: &[Line]) -> Timeline {
     let run = bench(lines).run_design::<Ideal, _>(&config, Timeline::default());
     assert!(!run.deadlocked);
     run.sm.observer
-}
-
-/// The cycle in which the instruction at `order` passes the stage with `letter`.
-fn at(timeline: &Timeline, order: u32, letter: char) -> u64 {
-    timeline.at(0, order, letter).expect("it passes")
-}
-
-/// Long arithmetic: `r1` comes late.
-fn late() -> Line {
-    op(OpClass::Sfu, 1, &[50])
-}
-
-/// Reads `r1` as well: waits for [`late`].
-fn waiting(mut line: Line) -> Line {
-    line.srcs.push(1);
-    line
 }
 
 #[test]
@@ -192,6 +176,7 @@ fn accesses_wait_for_those_they_overlap() {
     assert!(!passes(ADDRESSES, &first.clone().mask(1 << 9), &global(36, 0).1.mask(1 << 30)));
     assert!(passes(ADDRESSES, &first.clone().mask(1 << 9), &global(40, 0).1.mask(1 << 30)));
     assert!(passes(ADDRESSES, &first, &same.mask(0)), "no lane reads");
+    assert!(passes(ADDRESSES, &load(Space::Global, 2, 0, 4), &load(Space::Global, 3, 0, 4)), "loads");
     // Spaces.
     assert!(passes(ADDRESSES, &first, &load(Space::Shared, 2, 0, 4)));
     let local = |at| (store(Space::Local, 50, at, 0), load(Space::Local, 2, at, 0));
@@ -372,13 +357,9 @@ fn random_programs_keep_their_order() {
     let mut checked = 0;
     for seed in 0..12 {
         let bench = random_bench(seed);
-        let in_order = bench.run_design::<InOrder, _>(&(), sm::Silent);
         for config in columns().chain([IdealConfig { window: 5, ..ALL }, IdealConfig { window: 1, ..NONE }]) {
-            let run = bench.run_design::<Ideal, _>(&config, Auditor::new(<Ideal>::allowances(&config)));
-            assert!(!run.deadlocked, "seed {seed}, {config:?}");
-            let findings = run.sm.observer.findings();
+            let findings = bench.audit::<Ideal>(&config);
             assert_eq!(findings.total(), 0, "seed {seed}, {config:?}: {findings}");
-            assert_eq!(findings.instructions, in_order.sm.counters().warp_instructions, "seed {seed}");
             checked += bench.run_design::<Ideal, _>(&config, LaneByLane::default()).sm.observer.checked;
         }
     }
@@ -389,12 +370,59 @@ fn random_programs_keep_their_order() {
 fn sleeping_changes_nothing() {
     for config in columns() {
         for seed in 0..2 {
-            let mut bench = random_bench(seed);
-            let asleep = bench.run_design::<Ideal, _>(&config, Timeline::default());
-            bench.tick_every_cycle = true;
-            let awake = bench.run_design::<Ideal, _>(&config, Timeline::default());
-            assert_eq!(awake.sm.observer.draw(), asleep.sm.observer.draw());
-            assert!(asleep.ticks <= awake.ticks);
+            random_bench(seed).sleeping_changes_nothing::<Ideal>(&config);
         }
     }
+}
+
+#[test]
+fn nothing_passes_an_unknown_branch_that_falls_through() {
+    let lines = [late(), waiting(branch(1, 0)), add(3, &[52])];
+    let (unknown, known) = (run(NONE, &lines), run(BRANCHES, &lines));
+    assert_eq!(at(&unknown, 2, 'I'), at(&unknown, 1, 'I') + 1);
+    assert!(at(&known, 2, 'I') < at(&known, 1, 'I'));
+}
+
+#[test]
+fn the_oldest_issues_first_though_places_are_taken_again() {
+    // The 62nd becomes ready while those at the first places of the window, which are younger, issue.
+    let mut lines: Vec<_> = stream(60).collect();
+    lines.extend([late(), op(OpClass::Sfu, 2, &[1])]);
+    lines.extend(stream(60));
+    let drawn = run(ALL, &lines);
+    assert!(at(&drawn, 121, 'I') > at(&drawn, 60, 'W'), "others could issue");
+    assert_eq!(at(&drawn, 61, 'I'), at(&drawn, 60, 'W'));
+}
+
+#[test]
+fn by_name_a_writer_waits_for_reads_of_instructions_that_have_issued() {
+    let mut lines = vec![op(OpClass::IntMad, 1, &[16, 32, 48, 64, 80, 96, 112])];
+    lines.extend((0..20).map(|i| add(5 + i % 8, &[])));
+    lines.push(op(OpClass::FpAdd, 112, &[]));
+    let bench = bench(&lines).gpu(|g| g.sm.operands.reads_per_bank = 1);
+    let drawn = bench.draw::<Ideal>(&NONE);
+    assert!(at(&drawn, 21, 'D') > at(&drawn, 0, 'I') && at(&drawn, 21, 'D') < at(&drawn, 0, 'C'));
+    assert!(at(&drawn, 21, 'I') >= at(&drawn, 0, 'C'));
+}
+
+#[test]
+fn a_write_of_an_old_name_leaves_the_new_one() {
+    let mut lines = vec![late(), load(Space::Global, 1, 0, 4)];
+    lines.extend(stream(98));
+    lines.push(add(3, &[1]));
+    let drawn = Bench { memory_latency: 100, ..bench(&lines) }.draw::<Ideal>(&ALL);
+    assert!(at(&drawn, 100, 'D') > at(&drawn, 0, 'W') && at(&drawn, 100, 'D') < at(&drawn, 1, 'W'));
+    assert_eq!(at(&drawn, 100, 'I'), at(&drawn, 1, 'W'));
+}
+
+#[test]
+fn an_access_is_compared_with_the_one_that_has_its_place_now() {
+    // The accesses at orders 1 and 65 have one place of the window. The first has been compared with another.
+    let slow_store = |at| waiting(store(Space::Global, 52, at, 4));
+    let mut lines = vec![late(), slow_store(0), load(Space::Global, 3, 512, 4)];
+    lines.extend(stream(61));
+    lines.extend([late(), slow_store(4096), load(Space::Global, 5, 4096, 4)]);
+    let drawn = run(ADDRESSES, &lines);
+    assert!(at(&drawn, 2, 'I') < at(&drawn, 1, 'I'));
+    assert_eq!(at(&drawn, 66, 'I'), at(&drawn, 65, 'I') + 1);
 }

@@ -3,13 +3,10 @@
 
 use crate::support;
 
-use isa::{CacheOp, OpClass, RegId, Space};
+use isa::{OpClass, RegId, Space};
 use kit::Cycle;
 use sm::policy::loog::{Loog, LoogConfig};
-use sm::{
-    Auditor, CoreDesign, CoreOptions, CoreSpec, InOrder, IssuePolicy, Observer, Seen, Stall, Structure, Timeline,
-    TimingTable,
-};
+use sm::{CoreOptions, CoreSpec, IssuePolicy, Observer, Seen, Stall, Structure, Timeline, TimingTable};
 use support::*;
 
 /// Accesses in collectors, and in a queue of their own.
@@ -20,22 +17,8 @@ fn sized(collectors: u32, queue: u32) -> LoogConfig {
     LoogConfig { collectors, queue }
 }
 
-fn bench(lines: &[Line]) -> Bench {
-    Bench::new(lines).timing(OpClass::Sfu, config::Unit::Sfu, 20, 2)
-}
-
 fn loog(lines: &[Line]) -> Timeline {
-    bench(lines).run_design::<Loog, _>(&LoogConfig::default(), Timeline::default()).sm.observer
-}
-
-/// The cycle in which the instruction at `order` passes the stage with `letter`.
-fn at(timeline: &Timeline, order: u32, letter: char) -> u64 {
-    timeline.at(0, order, letter).expect("it passes")
-}
-
-/// Long arithmetic: `r1` comes late.
-fn late() -> Line {
-    op(OpClass::Sfu, 1, &[50])
+    Bench::slow_sfu(lines).draw::<Loog>(&LoogConfig::default())
 }
 
 #[test]
@@ -51,7 +34,7 @@ fn what_waits_in_a_station_is_passed() {
     w0  int_add r5, r4, r1       DI.....................C.E...W
     w0  exit                     D.IC.E..W
     ");
-    let in_order = bench(&lines).run().sm.observer;
+    let in_order = Bench::slow_sfu(&lines).run().sm.observer;
     assert_eq!(at(&in_order, 3, 'I'), at(&in_order, 2, 'I') + 1, "behind both");
     assert!(at(&drawn, 3, 'W') < at(&drawn, 0, 'W'));
 }
@@ -120,33 +103,15 @@ fn a_write_waits_for_older_reads_of_the_register_file() {
     assert_eq!(at(&one_of_them, 1, 'C'), at(&one_of_them, 0, 'C'));
 }
 
-/// The cycles in which two accesses leave, of which the first waits for its address.
-fn two_accesses(first: Line, second: Line) -> (u64, u64) {
-    let mut lines = [late(), first, second];
-    lines[1].srcs.push(1);
-    let drawn = loog(&lines);
-    (at(&drawn, 1, 'C'), at(&drawn, 2, 'C'))
-}
-
 #[test]
 fn only_loads_pass_accesses_whose_addresses_are_not_known() {
-    let (load, store) = (|| load(Space::Global, 2, 0, 4), || store(Space::Global, 50, 512, 4));
-    let other = || Line { dsts: vec![3], ..load() };
-    let (first, second) = two_accesses(load(), other());
-    assert!(second < first);
-    let pairs = [
-        (load(), store()),
-        (store(), load()),
-        (store(), store()),
-        (load(), atomic(3, 1024, 0)),
-        (atomic(3, 1024, 0), load()),
-        (load(), other().cached(CacheOp::Volatile)),
-        (load(), copy_async(4096)),
-    ];
-    for (a, b) in pairs {
-        let text = format!("{} {}", a.text, b.text);
-        let (first, second) = two_accesses(a, b);
-        assert_eq!(second, first + 1, "{text}");
+    let (load, other) = (load(Space::Global, 2, 0, 4), load(Space::Global, 3, 0, 4));
+    let drawn = loog(&[late(), waiting(load), other]);
+    assert!(at(&drawn, 2, 'C') < at(&drawn, 1, 'C'));
+    for [first, second] in accesses_in_order() {
+        let text = format!("{} {}", first.text, second.text);
+        let drawn = loog(&[late(), waiting(first), second]);
+        assert_eq!(at(&drawn, 2, 'C'), at(&drawn, 1, 'C') + 1, "{text}");
     }
 }
 
@@ -195,7 +160,7 @@ fn branches_wait_for_their_predicate_and_others_await_it() {
 #[test]
 fn a_station_is_kept_until_the_result_is_broadcast() {
     let lines = [late(), add(3, &[51]), add(4, &[52])];
-    let run = |collectors| bench(&lines).run_design::<Loog, _>(&sized(collectors, 0), Timeline::default()).sm;
+    let run = |collectors| Bench::slow_sfu(&lines).run_design::<Loog, _>(&sized(collectors, 0), Timeline::default()).sm;
     // Of one station a sub-core, of two, of three.
     let (one, two, three) = (run(4), run(8), run(12));
     let leaves = |sm: &sm::Sm<_, Loog, Timeline>, order| at(&sm.observer, order, 'C');
@@ -219,7 +184,7 @@ fn stations_bound_the_rate() {
     // An addition keeps its station for six cycles, its unit for two.
     let lines: Vec<Line> = (0..40).map(|i| add(i % 40, &[50 + i % 3])).collect();
     for each in 1..=5 {
-        let drawn = bench(&lines).run_design::<Loog, _>(&sized(4 * each, 0), Timeline::default()).sm.observer;
+        let drawn = Bench::slow_sfu(&lines).draw::<Loog>(&sized(4 * each, 0));
         let last = 39 - 39 % each;
         assert_eq!(
             at(&drawn, last, 'W') - at(&drawn, 0, 'W'),
@@ -232,7 +197,7 @@ fn stations_bound_the_rate() {
 #[test]
 fn an_access_takes_a_collector_or_an_entry_of_the_queue() {
     let lines = [load(Space::Global, 1, 0, 4), add(2, &[51]), Line { dsts: vec![3], ..load(Space::Global, 3, 0, 4) }];
-    let run = |config| bench(&lines).run_design::<Loog, _>(&config, Timeline::default()).sm.observer;
+    let run = |config| Bench::slow_sfu(&lines).draw::<Loog>(&config);
     let shared = run(sized(4, 0));
     assert!(at(&shared, 1, 'C') > at(&shared, 0, 'W'));
     let apart = run(sized(4, 4));
@@ -241,7 +206,7 @@ fn an_access_takes_a_collector_or_an_entry_of_the_queue() {
     assert!(at(&run(sized(4, 8)), 2, 'C') < at(&apart, 0, 'W'));
     // A store has no result: its entry is free when it leaves.
     let lines = [store(Space::Global, 1, 0, 4), store(Space::Global, 2, 512, 4)];
-    let drawn = bench(&lines).run_design::<Loog, _>(&sized(4, 0), Timeline::default()).sm.observer;
+    let drawn = Bench::slow_sfu(&lines).draw::<Loog>(&sized(4, 0));
     assert!(at(&drawn, 1, 'C') < at(&drawn, 0, 'W'));
 }
 
@@ -250,10 +215,10 @@ fn a_warp_that_waits_keeps_others_out() {
     // Warps 0 and 4 share a sub-core: the first's four instructions take all stations for the time of a
     // load, and the second cannot go on, as it can in order.
     let lines = [load(Space::Global, 1, 0, 4), add(2, &[1]), add(3, &[1]), add(4, &[1]), add(5, &[51])];
-    let mut bench = bench(&lines).warps(5).scheduler("gto");
+    let mut bench = Bench::slow_sfu(&lines).warps(5).scheduler("gto");
     bench.memory_latency = 400;
-    let crowded = bench.run_design::<Loog, _>(&sized(16, 0), Timeline::default()).sm.observer;
-    let roomy = bench.run_design::<Loog, _>(&sized(64, 0), Timeline::default()).sm.observer;
+    let crowded = bench.draw::<Loog>(&sized(16, 0));
+    let roomy = bench.draw::<Loog>(&sized(64, 0));
     let in_order = bench.run().sm.observer;
     let started = |run: &Timeline| run.at(4, 0, 'E').expect("it passes");
     assert!(started(&crowded) > started(&in_order) + 300);
@@ -333,18 +298,14 @@ fn random_program(seed: u64) -> Vec<Line> {
 fn random_programs_keep_their_order() {
     for seed in 0..60 {
         let lines = random_program(seed);
-        let mut bench = bench(&lines).warps(6).scheduler(["lrr", "gto", "srr", "two_level"][seed as usize % 4]);
+        let mut bench =
+            Bench::slow_sfu(&lines).warps(6).scheduler(["lrr", "gto", "srr", "two_level"][seed as usize % 4]);
         bench.ctas = 3;
         bench.shared_bytes = 1024;
         bench.gpu.sm.operands.sub_cores = seed % 3 != 0;
-        let in_order = bench.run_design::<InOrder, _>(&(), sm::Silent);
         for config in CONFIGS.into_iter().chain([sized(4, 0), sized(4, 4), sized(8, 0), sized(64, 0)]) {
-            let auditor = Auditor::new(<Loog>::allowances(&config));
-            let run = bench.run_design::<Loog, _>(&config, auditor);
-            assert!(!run.deadlocked, "seed {seed}, {config:?}");
-            let findings = run.sm.observer.findings();
+            let findings = bench.audit::<Loog>(&config);
             assert_eq!(findings.total(), 0, "seed {seed}, {config:?}: {findings}");
-            assert_eq!(findings.instructions, in_order.sm.counters().warp_instructions, "seed {seed}");
         }
     }
 }
@@ -388,7 +349,7 @@ fn no_write_overtakes_a_read_of_the_register_file() {
             lines.insert(2 * i, op(OpClass::IntMad, 1, &many));
             lines.insert(2 * i + 1, op(OpClass::FpAdd, many[15 - i], &[]));
         }
-        let mut bench = bench(&lines).warps(6);
+        let mut bench = Bench::slow_sfu(&lines).warps(6);
         bench.shared_bytes = 1024;
         for config in CONFIGS {
             let run = bench.run_design::<Loog, _>(&config, Reads::default());
@@ -403,14 +364,53 @@ fn no_write_overtakes_a_read_of_the_register_file() {
 fn sleeping_changes_nothing() {
     for config in CONFIGS.into_iter().chain([sized(8, 0)]) {
         for seed in 0..4 {
-            let mut bench = bench(&random_program(seed)).warps(6);
+            let mut bench = Bench::slow_sfu(&random_program(seed)).warps(6);
             bench.ctas = 3;
             bench.shared_bytes = 1024;
-            let asleep = bench.run_design::<Loog, _>(&config, Timeline::default());
-            bench.tick_every_cycle = true;
-            let awake = bench.run_design::<Loog, _>(&config, Timeline::default());
-            assert_eq!(awake.sm.observer.draw(), asleep.sm.observer.draw());
-            assert!(asleep.ticks <= awake.ticks);
+            bench.sleeping_changes_nothing::<Loog>(&config);
         }
     }
+}
+
+#[test]
+fn a_write_of_an_old_name_leaves_the_new_one() {
+    // The last issues between the writes of the first, whose register has another name by then, and of the load.
+    let mut lines = vec![late(), load(Space::Global, 1, 0, 4)];
+    lines.extend(stream(40));
+    lines.push(add(3, &[1]));
+    let drawn = loog(&lines);
+    assert!(at(&drawn, 42, 'I') > at(&drawn, 0, 'W') && at(&drawn, 42, 'I') < at(&drawn, 1, 'W'));
+    assert_eq!(at(&drawn, 42, 'C'), at(&drawn, 1, 'W'));
+}
+
+#[test]
+fn what_is_awaited_is_not_read() {
+    let run = Bench::slow_sfu(&[late(), add(2, &[1, 51])]).run_design::<Loog, _>(&sized(32, 0), Timeline::default());
+    assert_eq!(run.sm.counters().register_reads, 2, "r50 and r51");
+}
+
+#[test]
+fn full_stations_are_named() {
+    let loads: Vec<_> = (0..4).map(|i| load(Space::Global, 1 + i, 128 * u64::from(i), 4)).collect();
+    for config in [sized(4, 0), sized(4, 4)] {
+        let run = Bench::new(&loads).run_design::<Loog, _>(&config, Timeline::default());
+        let stalled = |stall| run.sm.account().stalled(stall);
+        assert!(stalled(Stall::CollectorFull) > 150, "{config:?}");
+        assert_eq!(stalled(Stall::MemoryPipeFull), 0, "{config:?}");
+    }
+}
+
+#[test]
+fn a_warp_that_is_passed_over_for_long_goes_first_once() {
+    // Two warps of a scheduler that could issue in each cycle: the greedy scheduler would stay with one.
+    let mut lines: Vec<_> = stream(20).collect();
+    lines.push(branch(-20, 1500));
+    let mut bench =
+        Bench::new(&lines).warps(5).scheduler("gto").gpu(|g| g.sm.frontend.branches = config::BranchFetch::Oracle);
+    bench.skip = |warp, line| warp % 4 != 0 && line < 21;
+    let run = bench.run_design::<Loog, _>(&LoogConfig::default(), Issues::default());
+    let issues: Vec<_> = run.sm.observer.0.iter().filter(|i| i.1 % 4 == 0).map(|i| i.1).collect();
+    let turns: Vec<_> = (1..issues.len()).filter(|&i| issues[i] != issues[i - 1] && i > 100).collect();
+    assert!(turns[0] > 8000, "it could issue for a whole period: {turns:?}");
+    assert!(turns.len() > 5 && turns[..6].windows(2).all(|t| (4090..8200).contains(&(t[1] - t[0]))), "{turns:?}");
 }

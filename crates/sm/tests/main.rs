@@ -13,6 +13,7 @@ mod ideal;
 mod loog;
 mod occupancy;
 mod own_front_end;
+mod own_stages;
 mod scalar;
 mod schedulers;
 mod socgpu;

@@ -5,7 +5,10 @@ use crate::support;
 
 use isa::{OpClass, Space, WarpSlot};
 use sm::operands::{CollectorRules, Collectors};
-use sm::{CachedFetch, CoreDesign, CoreSpec, FetchWires, FrontEnd, InOrder, Observer, Stall, Timeline, WarpMask};
+use sm::{
+    CachedFetch, CoreDesign, CoreSpec, FetchWires, FrontEnd, InOrder, LoadStoreUnit, Observer, Stall, Timeline,
+    WarpMask,
+};
 use support::*;
 
 /// One instruction of each warp with room in each fetch.
@@ -45,6 +48,7 @@ impl<F: FrontEnd<u64>> CoreDesign for With<F> {
     type FrontEnd = F;
     type Issue = InOrder;
     type Operands = Collectors;
+    type Memory = LoadStoreUnit;
     fn operands(_: &(), spec: &CoreSpec) -> Collectors {
         Collectors::new(spec, CollectorRules::default())
     }

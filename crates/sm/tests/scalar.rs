@@ -24,7 +24,7 @@ fn bench(lines: &[Line], scalar: Option<ScalarConfig>) -> Bench {
 }
 
 fn counters(bench: &Bench) -> ScalarCounters {
-    bench.run().sm.scalar_counts().expect("it has a scalar path").counters.clone()
+    bench.run().sm.layer_counts().expect("it has a scalar path").counters.clone()
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn a_chain_of_scalar_additions() {
 fn scalar_registers_are_not_read_from_the_banks() {
     let lines = [add(1, &[2]).reads(same), add(3, &[1]).reads(same), add(4, &[1, 5])];
     let run = bench(&lines, Some(ON)).run();
-    let c = &run.sm.scalar_counts().unwrap().counters;
+    let c = &run.sm.layer_counts().unwrap().counters;
     // `r2` to compare, `r5` of the vector addition; `r1` twice from the scalar file.
     assert_eq!(run.sm.counters().register_reads, 2);
     assert_eq!((c.scalar_reads, c.vector_reads_saved, c.lane_reads_saved), (2, 2, 64));
@@ -91,7 +91,7 @@ fn listing_1() -> [Line; 3] {
 #[test]
 fn without_a_guard_a_partial_write_is_read_wrongly() {
     let run = bench(&listing_1(), Some(ScalarConfig { divergence: Divergence::Unguarded, ..ON })).run();
-    let counts = run.sm.scalar_counts().unwrap();
+    let counts = run.sm.layer_counts().unwrap();
     assert_eq!(counts.counters.scalar_misreads, 1);
     let misread = counts.first_misread.expect("one was counted");
     assert_eq!((misread.pc.0, misread.reg.0, misread.lane), (2, 7, 1));
@@ -101,8 +101,8 @@ fn without_a_guard_a_partial_write_is_read_wrongly() {
 #[test]
 fn a_copy_guards_partial_writes_and_costs_a_bank_cycle() {
     let run = bench(&listing_1(), Some(ON)).run();
-    let c = &run.sm.scalar_counts().unwrap().counters;
-    assert_eq!((c.scalar_misreads, c.scalar_copies), (0, 1));
+    let c = &run.sm.layer_counts().unwrap().counters;
+    assert_eq!((c.scalar_misreads, c.scalar_copies, c.scalar_collected), (0, 1, 0));
     // `r1` is compared, `r7` copied, `r7` read by the last.
     assert_eq!(run.sm.counters().register_reads, 3);
 }
@@ -127,6 +127,25 @@ fn halves_are_scalar_each_for_itself() {
     assert_eq!(c.lane_operations_saved, 30 + 15 + 31);
     let c = counters(&bench(&lines, Some(ON)));
     assert_eq!((c.scalar_instructions, c.half_scalar_instructions), (1, 0));
+}
+
+/// The cycles between the entries into their units of the last two of four instructions, which may pass each
+/// other in their collectors.
+fn last_interval(drawn: &Timeline) -> u64 {
+    let mut entries = [0, 1, 2, 3].map(|i| at(drawn, i, 'E'));
+    entries.sort_unstable();
+    entries[3] - entries[2]
+}
+
+#[test]
+fn a_half_keeps_a_vector_unit_for_half_the_interval() {
+    let low = |lane: u32| if lane < 16 { 0 } else { lane };
+    let lines: Vec<_> = (0..4).map(|i| add(10 + i, &[2 + i]).reads(low)).collect();
+    let interval = |halves| {
+        let bench = bench(&lines, Some(ScalarConfig { halves, ..ON })).timing(OpClass::IntAdd, Unit::Int, 6, 5);
+        last_interval(&bench.run().sm.observer)
+    };
+    assert_eq!((interval(false), interval(true)), (5, 3), "rounded up");
 }
 
 #[test]
@@ -210,4 +229,29 @@ fn it_goes_with_ghost() {
 #[test]
 fn it_goes_with_socgpu() {
     composes::<Socgpu>(&SocgpuConfig::default());
+}
+
+#[test]
+fn two_scalar_halves_take_a_scalar_alu_twice() {
+    let config = ScalarConfig { halves: true, clock: 1, ..ON };
+    let interval = |value: fn(u32) -> u32| {
+        let lines: Vec<_> = (0..4).map(|i| add(10 + i, &[2 + i]).reads(value)).collect();
+        let bench = bench(&lines, Some(config)).timing(OpClass::IntAdd, Unit::Int, 6, 5);
+        last_interval(&bench.run().sm.observer)
+    };
+    assert_eq!((interval(same), interval(|lane| lane / 16)), (5, 10));
+}
+
+#[test]
+fn what_differs_by_lane_is_never_scalar() {
+    let line = Line { per_lane: true, ..add(1, &[2]).reads(same) };
+    assert_eq!(counters(&bench(&[line], Some(ON))).scalar_eligible, 0);
+}
+
+#[test]
+fn a_write_of_the_lanes_that_have_not_exited_is_full() {
+    let low = |line: Line| line.reads(same).mask(0xffff);
+    let lines = [exit().mask(0xffff_0000), low(add(1, &[2])), low(add(3, &[1]))];
+    let c = counters(&bench(&lines, Some(ON)));
+    assert_eq!((c.scalar_writes, c.scalar_reads), (2, 1));
 }

@@ -85,9 +85,10 @@ fn strict_round_robin_waits_for_the_warp_whose_turn_it_is() {
 
 #[test]
 fn strict_round_robin_passes_over_warps_at_a_barrier() {
-    let lines = [add(1, &[2]), sync(0, 0), add(3, &[4])];
-    let run = bench(&lines, 3, "srr").run();
-    assert!(!run.deadlocked);
+    // The others wait at the barrier while warp 1 comes to it.
+    let mut bench = bench(&[add(1, &[2]), add(2, &[4]), sync(0, 0), add(3, &[4])], 3, "srr");
+    bench.skip = |warp, line| warp != 1 && line < 2;
+    assert!(!bench.run().deadlocked);
 }
 
 #[test]
@@ -162,4 +163,83 @@ fn the_warp_that_is_behind_goes_before_older_ones() {
     let ([oldest, behind], [oldest_by_age, behind_by_age]) = (issues("laggard"), issues("gto"));
     assert!(behind < behind_by_age, "{behind} {behind_by_age}");
     assert!(oldest > oldest_by_age, "{oldest} {oldest_by_age}");
+}
+
+#[test]
+fn greedy_schedulers_stay_with_a_warp_when_a_better_one_is_ready() {
+    // Warp 0 is older and behind; it waits, and could issue long before warp 1 is through.
+    let mut lines = vec![op(OpClass::Sfu, 1, &[2]), add(3, &[1])];
+    lines.extend(independent(39).into_iter().map(|line| Line { dsts: vec![line.dsts[0] + 40], ..line }));
+    for scheduler in ["gto", "laggard"] {
+        let mut bench = bench(&lines, 2, scheduler);
+        bench.skip = |warp, line| (warp == 0) != (line < 2);
+        let drawn = bench.run().sm.observer;
+        let (ready, last) = (drawn.at(0, 0, 'W').unwrap(), drawn.at(1, 38, 'I').unwrap());
+        assert!(ready < last, "{scheduler}");
+        assert!(drawn.at(0, 1, 'I').unwrap() > last, "{scheduler}");
+    }
+}
+
+#[test]
+fn of_warps_with_equal_progress_the_oldest_goes_first() {
+    let run = bench(&independent(6), 4, "laggard").run();
+    assert_eq!(order(&run, 4, 7), [[0; 7], [1; 7], [2; 7], [3; 7]].concat());
+}
+
+#[test]
+fn progress_is_what_is_complete() {
+    // Warp 0 is greedy when the others become ready. Then warp 1 has three instructions complete and few
+    // decoded, warp 2 one and a full buffer.
+    let mut lines =
+        vec![add(10, &[40]), add(11, &[40]), op(OpClass::Sfu, 1, &[2]), Line { srcs: vec![1], ..branch(1, 0) }];
+    lines.push(add(2, &[1]));
+    lines.extend((0..50).map(|i| add(50 + i, &[40])));
+    let mut bench = bench(&lines, 3, "laggard");
+    bench.skip = |warp, line| if warp == 1 { line > 3 && line < 55 } else { matches!(line, 0 | 1 | 3) };
+    let drawn = bench.run().sm.observer;
+    let (of_1, of_2) = (drawn.at(1, 3, 'I').unwrap(), drawn.at(2, 1, 'I').unwrap());
+    assert!(of_1.min(of_2) > drawn.at(0, 50, 'I').unwrap(), "both wait for warp 0");
+    assert!(of_2 < of_1);
+}
+
+#[test]
+fn two_levels_promote_the_first_warp_that_does_not_wait() {
+    // Warps 0 and 1 wait for global memory when warp 2, after them in the queue, has what it waits for.
+    let lines = [load(Space::Global, 1, 0, 4), add(2, &[1]), load(Space::Shared, 3, 0, 4), add(4, &[3])];
+    let mut bench = bench(&lines, 3, "two_level").gpu(|g| g.sm.issue.two_level_active_warps = 1);
+    bench.skip = |warp, line| line < 4 && (warp == 2) != (line >= 2);
+    bench.memory_latency = 400;
+    let drawn = bench.run().sm.observer;
+    assert_eq!(drawn.at(2, 1, 'I'), drawn.at(2, 0, 'W'));
+}
+
+#[test]
+fn two_levels_demote_to_the_end_of_the_queue() {
+    // Warp 0 waits for a short time, while warp 1 is active: then it is the turn of warp 2.
+    let mut lines = vec![load(Space::Shared, 1, 0, 4), add(2, &[1])];
+    lines.extend((0..60).map(|i| add(20 + i, &[5])));
+    let mut bench = bench(&lines, 3, "two_level").gpu(|g| g.sm.issue.two_level_active_warps = 1);
+    bench.skip = |warp, line| line < 62 && (warp == 0) != (line < 2);
+    let drawn = bench.run().sm.observer;
+    let first = [1, 2].map(|warp| drawn.at(warp, 0, 'I').unwrap());
+    assert!(drawn.at(0, 0, 'W').unwrap() < first[0].max(first[1]));
+    assert!(drawn.at(0, 1, 'I').unwrap() > first[0].max(first[1]));
+}
+
+#[test]
+fn the_oldest_warp_is_the_one_that_came_first() {
+    // The slot of the first CTA, which ends at once, is taken again by the youngest. When the greedy one ends
+    // the others have long been ready.
+    let mut lines = vec![op(OpClass::Sfu, 1, &[2]), add(3, &[1])];
+    lines.extend((0..60).map(|i| add(20 + i, &[5])));
+    let mut bench = bench(&lines, 1, "gto").gpu(|g| g.sm.max_ctas = 3);
+    bench.ctas = 4;
+    bench.skip = |cta, line| match cta {
+        0 => line < 62,
+        2 => line == 1,
+        _ => line >= 2 && line < 62,
+    };
+    let issues = bench.run_with(Issues::default()).sm.observer.0;
+    let second = |warp| issues.iter().rposition(|i| (i.1, i.2) == (warp, 1)).expect("it issues");
+    assert!(second(1) < second(0), "slot 1 has the older one");
 }

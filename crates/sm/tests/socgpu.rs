@@ -3,41 +3,21 @@
 
 use crate::support;
 
-use isa::{CacheOp, Control, OpClass, Space};
+use isa::{Control, OpClass, Space};
 use sm::policy::socgpu::{Socgpu, SocgpuConfig, Until};
-use sm::{Auditor, CoreDesign, IssuePolicy, Stall, Timeline};
+use sm::{IssuePolicy, Stall, Timeline};
 use support::*;
-
-fn bench(lines: &[Line]) -> Bench {
-    Bench::new(lines).timing(OpClass::Sfu, config::Unit::Sfu, 20, 2)
-}
 
 fn stops_at_issue() -> SocgpuConfig {
     SocgpuConfig { stops_end: Until::Issue, ..SocgpuConfig::default() }
 }
 
 fn drawn(lines: &[Line], config: &SocgpuConfig) -> Timeline {
-    bench(lines).run_design::<Socgpu, _>(config, Timeline::default()).sm.observer
+    Bench::slow_sfu(lines).draw::<Socgpu>(config)
 }
 
 fn socgpu(lines: &[Line]) -> Timeline {
     drawn(lines, &SocgpuConfig::default())
-}
-
-/// The cycle in which the instruction at `order` passes the stage with `letter`.
-fn at(timeline: &Timeline, order: u32, letter: char) -> u64 {
-    timeline.at(0, order, letter).expect("it passes")
-}
-
-/// Long arithmetic: `r1` comes late.
-fn late() -> Line {
-    op(OpClass::Sfu, 1, &[50])
-}
-
-/// The same line, whose operands come late.
-fn delayed(mut line: Line) -> Line {
-    line.srcs.push(1);
-    line
 }
 
 #[test]
@@ -98,44 +78,32 @@ fn registers_are_free_at_write_back() {
         ("WAW", Line { dsts: vec![300], ..late() }, add(300, &[51])),
         ("WAR", Line { srcs: vec![300], ..late() }, add(300, &[51])),
     ] {
-        let mut bench = bench(&[first, second]);
+        let mut bench = Bench::slow_sfu(&[first, second]);
         bench.vector_registers = 400;
-        let drawn = bench.run_design::<Socgpu, _>(&SocgpuConfig::default(), Timeline::default()).sm.observer;
+        let drawn = bench.draw::<Socgpu>(&SocgpuConfig::default());
         assert_eq!(at(&drawn, 1, 'I'), at(&drawn, 0, 'W'), "{rule} of a register beyond the sets");
     }
 }
 
 #[test]
 fn only_loads_pass_loads() {
-    let (load, store) = (|| load(Space::Global, 2, 0, 4), || store(Space::Global, 52, 512, 4));
-    let other = || Line { dsts: vec![3], ..load() };
-    let arrive = || arrive(0, 64);
-    let passes = |first: Line, second: Line| {
-        let drawn = socgpu(&[late(), delayed(first), second]);
-        (at(&drawn, 2, 'I') < at(&drawn, 1, 'I')).then_some(()).ok_or((at(&drawn, 1, 'W'), at(&drawn, 2, 'I')))
-    };
-    assert_eq!(passes(load(), other()), Ok(()));
-    assert_eq!(passes(add(4, &[51]), store()), Ok(()));
-    for (first, second) in [
-        (load(), store()),
-        (store(), load()),
-        (store(), store()),
-        (load(), atomic(3, 1024, 0)),
-        (atomic(3, 1024, 0), load()),
-        (load(), other().cached(CacheOp::Volatile)),
-        (arrive(), load()),
-        (arrive(), store()),
-    ] {
+    let (load, store) = (|dst| load(Space::Global, dst, 0, 4), || store(Space::Global, 52, 512, 4));
+    for [first, second] in [[load(2), load(3)], [add(4, &[51]), store()]] {
+        let drawn = socgpu(&[late(), waiting(first), second]);
+        assert!(at(&drawn, 2, 'I') < at(&drawn, 1, 'I'));
+    }
+    let barriers = [[arrive(0, 64), load(2)], [arrive(0, 64), store()]];
+    for [first, second] in accesses_in_order().into_iter().chain(barriers) {
         let text = format!("{} {}", first.text, second.text);
-        let (written, issued) = passes(first, second).expect_err(&text);
-        assert_eq!(issued, written, "{text}");
+        let drawn = socgpu(&[late(), waiting(first), second]);
+        assert_eq!(at(&drawn, 2, 'I'), at(&drawn, 1, 'W'), "{text}");
     }
 }
 
 #[test]
 fn accesses_may_keep_behind_the_issue_alone() {
     let at_issue = SocgpuConfig { accesses_end: Until::Issue, ..SocgpuConfig::default() };
-    let pair = [late(), delayed(store(Space::Global, 52, 512, 4)), load(Space::Global, 2, 0, 4)];
+    let pair = [late(), waiting(store(Space::Global, 52, 512, 4)), load(Space::Global, 2, 0, 4)];
     let drawn = drawn(&pair, &at_issue);
     assert_eq!(at(&drawn, 2, 'I'), at(&drawn, 1, 'I') + 1);
     assert!(at(&drawn, 2, 'E') > at(&drawn, 1, 'E'), "the pipeline keeps the order");
@@ -143,9 +111,11 @@ fn accesses_may_keep_behind_the_issue_alone() {
 
 #[test]
 fn barriers_wait_until_older_accesses_have_issued() {
-    let drawn = socgpu(&[late(), delayed(load(Space::Global, 2, 0, 4)), arrive(0, 64), add(3, &[51])]);
+    let drawn = socgpu(&[late(), waiting(load(Space::Global, 2, 0, 4)), arrive(0, 64), add(3, &[51])]);
     assert_eq!(at(&drawn, 2, 'I'), at(&drawn, 1, 'I') + 1);
     assert!(at(&drawn, 3, 'I') < at(&drawn, 2, 'I'));
+    let drawn = socgpu(&[late(), waiting(arrive(0, 64)), arrive(1, 64)]);
+    assert_eq!(at(&drawn, 2, 'I'), at(&drawn, 1, 'I') + 1, "barriers keep their order");
     // They do not wait for arithmetic.
     let drawn = socgpu(&[late(), add(2, &[1]), arrive(0, 64)]);
     assert!(at(&drawn, 2, 'I') < at(&drawn, 1, 'I'));
@@ -161,7 +131,7 @@ fn nothing_passes_a_branch() {
     assert_eq!(at(&drawn, 1, 'I'), at(&drawn, 0, 'I') + 1);
     assert_eq!(at(&drawn, 2, 'I'), at(&drawn, 1, 'I') + 1);
     // One that waits for its operand.
-    let drawn = self::drawn(&[late(), delayed(branch(1, 0)), add(2, &[51])], &stops_at_issue());
+    let drawn = self::drawn(&[late(), waiting(branch(1, 0)), add(2, &[51])], &stops_at_issue());
     assert_eq!(at(&drawn, 1, 'I'), at(&drawn, 0, 'W'));
     assert_eq!(at(&drawn, 2, 'I'), at(&drawn, 1, 'I') + 1);
 }
@@ -177,7 +147,7 @@ fn the_end_of_a_warp_comes_last() {
 #[test]
 fn behind_a_taken_branch_the_right_path_is_fetched_when_it_has_issued() {
     let lines = [late(), branch(2, 1), add(9, &[51]), add(2, &[51])];
-    let (drawn, in_order) = (drawn(&lines, &stops_at_issue()), bench(&lines).run().sm.observer);
+    let (drawn, in_order) = (drawn(&lines, &stops_at_issue()), Bench::slow_sfu(&lines).run().sm.observer);
     assert_eq!(at(&drawn, 2, 'D') - at(&drawn, 1, 'I'), at(&in_order, 2, 'D') - at(&in_order, 1, 'I'));
     assert_eq!(at(&drawn, 2, 'I'), at(&drawn, 2, 'D') + 1);
     // By then the branch has not written back.
@@ -237,7 +207,7 @@ fn the_candidate_of_a_warp_is_one() {
 #[test]
 fn stalls_are_those_of_the_oldest() {
     let stalled = |lines: &[Line], config: &SocgpuConfig| {
-        let run = bench(lines).run_design::<Socgpu, _>(config, Timeline::default());
+        let run = Bench::slow_sfu(lines).run_design::<Socgpu, _>(config, Timeline::default());
         let account = run.sm.account().clone();
         move |stall| account.stalled(stall)
     };
@@ -257,7 +227,7 @@ fn statistics_of_figure_5() {
     // RAW of the second on the first; WAW and WAR of the third on the second; the branch stands behind
     // three, the exit behind three and the branch.
     let lines = [late(), add(2, &[1]), add(2, &[2]), branch(1, 0)];
-    let run = bench(&lines).run_design::<Socgpu, _>(&SocgpuConfig::default(), Timeline::default());
+    let run = Bench::slow_sfu(&lines).run_design::<Socgpu, _>(&SocgpuConfig::default(), Timeline::default());
     let found = run.sm.policy().statistics();
     let of = |name: &str| {
         let one = found.iter().find(|s| s.info.name == name).expect("it is counted");
@@ -272,7 +242,7 @@ fn statistics_of_figure_5() {
 
 #[test]
 fn the_matrix_has_a_bit_for_each_two_entries() {
-    let run = bench(&[]).run_design::<Socgpu, _>(&SocgpuConfig::default(), Timeline::default());
+    let run = Bench::slow_sfu(&[]).run_design::<Socgpu, _>(&SocgpuConfig::default(), Timeline::default());
     let structures = run.sm.policy().structures();
     let of = |name: &str| structures.iter().find(|s| s.name == name).expect("it is there");
     let (matrix, buffer) = (of("dependence matrix"), of("instruction buffer"));
@@ -302,10 +272,8 @@ fn the_auditor_finds_nothing() {
     lines.push(control(OpClass::Nop, Control::Sleep, "sleep"));
     let at_issue = SocgpuConfig { accesses_end: Until::Issue, ..stops_at_issue() };
     for config in [SocgpuConfig::default(), stops_at_issue(), SocgpuConfig { buffer: 2, ..at_issue }, at_issue] {
-        let bench = bench(&lines).warps(4);
-        let run = bench.run_design::<Socgpu, _>(&config, Auditor::new(<Socgpu>::allowances(&config)));
-        let findings = run.sm.observer.findings();
-        assert!(findings.dependences > 0 && !run.deadlocked);
+        let findings = Bench::slow_sfu(&lines).warps(4).audit::<Socgpu>(&config);
+        assert!(findings.dependences > 0);
         assert_eq!(findings.total(), 0, "{config:?}: {findings}");
     }
 }

@@ -134,6 +134,27 @@ fn operands_in_one_bank_are_read_one_per_round() {
 
 #[test]
 fn banks_turn_with_the_warp_if_the_description_says_so() {
+    let turned = |by_warp, change: fn(&mut Line)| {
+        // One scheduler over sixteen banks. Warp 0 reads seven registers of bank 0; warp 1 has a line of its own.
+        let mut other = op(OpClass::FpAdd, 2, &[]);
+        change(&mut other);
+        let mut bench = Bench::new(&[op(OpClass::IntMad, 1, &[16, 32, 48, 64, 80, 96, 112]), other]).warps(2);
+        bench = bench.timing(OpClass::FpAdd, Unit::Sp, 1, 1).gpu(|g| {
+            (g.sm.issue.schedulers, g.sm.issue.width) = (1, 1);
+            (g.sm.operands.sub_cores, g.sm.operands.reads_per_bank) = (false, 1);
+            g.sm.operands.bank_uses_warp = by_warp;
+        });
+        bench.skip = |warp, line| line < 2 && line != warp;
+        let drawn = bench.run().sm.observer;
+        [0, 1].map(|warp| drawn.at(warp, 0, 'C').unwrap())
+    };
+    for (by_warp, same, next) in [(true, 15, 16), (false, 16, 17)] {
+        // Its write to the bank that warp 0 reads costs a read of it, to the next bank none.
+        let write =
+            [|l: &mut Line| l.dsts = vec![15], |l: &mut Line| l.dsts = vec![16], |l: &mut Line| l.dsts = vec![17]];
+        let [to_same, to_next] = [same, next].map(|reg| turned(by_warp, write[reg - 15])[0]);
+        assert_eq!(to_same, to_next + 1, "{by_warp}");
+    }
     for (by_warp, conflicts) in [(true, 0), (false, 1)] {
         let mut bench = Bench::new(&[add(1, &[4])]).warps(5).gpu(|g| g.sm.operands.bank_uses_warp = by_warp);
         // Warps 0 and 1 of a one-scheduler SM read the same register number.
@@ -171,6 +192,7 @@ fn shared_memory_takes_its_latency_and_a_cycle_per_conflict() {
         let latency = u64::from(gpu().sm.shared.latency_cycles);
         assert_eq!(issue(&run, 0, 1) - issue(&run, 0, 0), latency + 4 + degree, "stride {stride}");
         assert_eq!(run.sm.counters().shared_conflict_cycles, degree - 1);
+        assert_eq!(run.sm.counters().memory_stall_cycles, degree - 1);
     }
 }
 
@@ -196,7 +218,7 @@ fn an_l1_hit_takes_its_latency() {
     let run = Bench::new(&twice(load(Space::Global, 1, 0, 4))).run();
     let latency = u64::from(gpu().sm.l1d.latency_cycles);
     assert_eq!(issue(&run, 0, 3) - issue(&run, 0, 2), latency + 4);
-    assert_eq!(run.sm.l1_counters().read_hits, 4);
+    assert_eq!(run.sm.memory_counters().l1d.read_hits, 4);
 }
 
 #[test]
@@ -216,7 +238,7 @@ fn an_access_past_l1_takes_the_memory_and_its_way() {
     bench.memory_latency = 50;
     let run = bench.run();
     assert_eq!(issue(&run, 0, 1) - issue(&run, 0, 0), 50 + 6);
-    assert_eq!(run.sm.l1_counters().read_misses, 0);
+    assert_eq!(run.sm.memory_counters().l1d.read_misses, 0);
 }
 
 #[test]
@@ -240,7 +262,7 @@ fn a_constant_cache_serves_a_line_per_cycle() {
     let lines = twice(load(Space::Constant, 1, 0, 64));
     let run = Bench::new(&lines).gpu(|g| g.sm.perfect_instruction_and_constant_caches = false).run();
     assert_eq!(issue(&run, 0, 3) - issue(&run, 0, 2), 4 + 31, "32 lines");
-    assert_eq!(run.sm.constant_cache().unwrap().counters().read_hits, 32);
+    assert_eq!(run.sm.memory_counters().constant.read_hits, 32);
 }
 
 #[test]
@@ -273,7 +295,7 @@ fn an_atomic_on_shared_memory_holds_its_warp_where_the_description_says_so() {
     }
     let held = next_issue(HoldingAtomics::All, !0);
     assert!((latency..latency + 8).contains(&held), "{held} cycles, latency {latency}");
-    assert!(next_issue(HoldingAtomics::All, 0) < 5, "no lane, nothing to wait for");
+    assert_eq!(next_issue(HoldingAtomics::All, 0), 1, "no lane, nothing to wait for");
 }
 
 #[test]
@@ -283,7 +305,7 @@ fn fences_drop_what_l1_holds_as_the_description_says() {
     let hits = |invalidate, fence: Line| {
         let again = [load(Space::Global, 1, 0, 4), fence, load(Space::Global, 2, 0, 4)];
         let run = Bench::new(&again).gpu(|g| g.sm.l1d.fences_invalidate = invalidate).run();
-        run.sm.l1_counters().read_hits
+        run.sm.memory_counters().l1d.read_hits
     };
     for (invalidate, by_device, by_cta) in [(None, false, false), (Device, true, false), (All, true, true)] {
         assert_eq!(hits(invalidate, fence()) == 0, by_device, "{invalidate:?}, of device scope");
@@ -371,6 +393,8 @@ fn a_taken_branch_costs_the_flush() {
     assert_eq!(gap(Oracle, &last_of_fetch), (1, 0));
     assert_eq!(gap(Stall, &last_of_fetch), (1, 0), "refetched in the cycle of the issue");
     assert_eq!(gap(SequentialFlush, &last_of_fetch), (3, 1));
+    let run = Bench::new(&last_of_fetch).run();
+    assert_eq!(run.sm.account().stalled(sm::Stall::Control), 1, "until the right path may be fetched");
     let first_of_fetch = [branch(2, 1), add(3, &[4]), add(5, &[6])];
     assert_eq!(gap(SequentialFlush, &first_of_fetch), (2, 1));
     let not_taken = [branch(2, 0), add(3, &[4]), add(5, &[6])];
@@ -386,6 +410,8 @@ fn an_instruction_cache_miss_waits_for_the_memory() {
     let run = bench.run();
     assert!((150..156).contains(&issue(&run, 0, 0)), "{}", issue(&run, 0, 0));
     assert_eq!(run.sm.counters().fetch_misses, 1, "one line holds all");
+    let decoded = [0, 1].map(|i| run.sm.observer.at(0, i, 'D'));
+    assert_eq!(decoded[0], decoded[1], "a whole fetch");
     assert!(run.sm.account().stalled(Stall::InstructionCache) >= 145);
 }
 
@@ -407,4 +433,298 @@ fn collectors_of_a_sub_core_take_turns() {
         entries.sort_unstable();
         assert_eq!(entries[511] - entries[0], 511 * 2, "the unit of sub-core {sub_core} never idles");
     }
+}
+
+#[test]
+fn fetch_that_stalls_waits_for_branches_that_fall_through() {
+    use config::BranchFetch::*;
+    let lines = [late(), waiting(branch(2, 0)), add(3, &[4]), add(5, &[6])];
+    for (mode, waits) in [(Stall, true), (SequentialFlush, false), (Oracle, false)] {
+        let bench = Bench::slow_sfu(&lines).gpu(|g| (g.sm.frontend.branches, g.sm.frontend.buffer_entries) = (mode, 4));
+        let drawn = bench.run().sm.observer;
+        assert_eq!(at(&drawn, 2, 'D') >= at(&drawn, 1, 'I'), waits, "{mode:?}");
+    }
+}
+
+#[test]
+fn beyond_the_end_of_a_program_nothing_is_fetched() {
+    // The branch is the last of its fetch and of the program.
+    let mut bench = Bench::new(&[]);
+    bench.lines = vec![branch(2, 1), exit(), add(1, &[2]), branch(-2, 1)];
+    let run = bench.run();
+    assert_eq!(issue(&run, 0, 3) - issue(&run, 0, 2), 2);
+}
+
+#[test]
+fn a_barrier_without_lanes_holds_nothing() {
+    let run = Bench::new(&[sync(0, 0).mask(0), add(1, &[2])]).run();
+    assert!(!run.deadlocked);
+    assert_eq!(issue(&run, 0, 1) - issue(&run, 0, 0), 1);
+}
+
+#[test]
+fn a_barrier_counts_a_part_of_a_warp_as_a_warp() {
+    let mut bench = Bench::new(&[late(), waiting(add(2, &[])), sync(0, 40), add(3, &[4])]).warps(2);
+    bench.skip = |warp, line| warp == 0 && line < 2;
+    let run = bench.run();
+    assert!(issue(&run, 0, 1) > issue(&run, 1, 2));
+}
+
+#[test]
+fn released_warps_issue_in_the_same_cycle_if_their_scheduler_has_yet_to_come() {
+    // Warp 0 waits for warp 1, whose scheduler comes first in one of four cycles.
+    let same_cycle = (0..8).filter(|delay| {
+        let lines = [late(), waiting(add(2, &[])), sync(0, 0), add(3, &[4])];
+        let mut bench = Bench::new(&lines).warps(2).timing(OpClass::Sfu, Unit::Sfu, 20 + delay, 2);
+        bench.options.decode_past_barriers = true;
+        bench.skip = |warp, line| warp == 0 && line < 2;
+        let run = bench.run();
+        issue(&run, 0, 1) == issue(&run, 1, 2)
+    });
+    assert_eq!(same_cycle.count(), 2);
+}
+
+#[test]
+fn schedulers_take_turns_at_a_latch_that_they_share() {
+    let lines: Vec<_> = (0..12).map(|i| add(i + 1, &[])).collect();
+    let bench = Bench::new(&lines).warps(2).timing(OpClass::IntAdd, Unit::Int, 4, 3).gpu(|g| {
+        (g.sm.issue.schedulers, g.sm.operands.sub_cores) = (2, false);
+        let int = g.sm.units.get_mut(&Unit::Int).unwrap();
+        (int.count, int.issue_latches, int.dispatch_latches) = (1, 1, 1);
+    });
+    let run = bench.run();
+    for warp in [0, 1] {
+        assert!(issue(&run, warp, 3) < issue(&run, 1 - warp, 11), "warp {warp}");
+    }
+}
+
+#[test]
+fn nothing_issues_with_a_fence_that_holds_its_warp() {
+    for before in 0..2 {
+        let mut lines = vec![store(Space::Global, 1, 0, 4)];
+        lines.extend((0..before).map(|i| add(10 + i, &[])));
+        lines.extend([fence(), op(OpClass::FpAdd, 3, &[])]);
+        let run = Bench::new(&lines).gpu(|g| g.sm.issue.width = 2).run();
+        assert!(issue(&run, 0, 2 + u32::from(before)) > issue(&run, 0, 1 + u32::from(before)) + 150, "{before}");
+    }
+}
+
+/// The cycles between which two independent instructions that issue together leave their collectors.
+fn apart(first: OpClass, second: OpClass, ports: [u32; 2]) -> u64 {
+    let bench = Bench::new(&[op(first, 1, &[]), op(second, 2, &[])]).gpu(|g| {
+        (g.sm.issue.width, g.sm.issue.dual_issue_needs_different_units) = (2, false);
+        (g.sm.operands.in_ports, g.sm.operands.out_ports) = (ports[0], ports[1]);
+        g.sm.operands.reads_per_bank = 1;
+        let int = g.sm.units.get_mut(&Unit::Int).unwrap();
+        (int.issue_latches, int.dispatch_latches) = (8, 8);
+    });
+    let run = bench.run();
+    assert_eq!(issue(&run, 0, 0), issue(&run, 0, 1));
+    at(&run.sm.observer, 0, 'C').abs_diff(at(&run.sm.observer, 1, 'C'))
+}
+
+#[test]
+fn ports_bound_what_enters_and_leaves_the_collectors_in_a_round() {
+    use OpClass::{FpAdd, IntAdd};
+    assert_eq!(apart(IntAdd, FpAdd, [8, 8]), 0);
+    assert_eq!(apart(IntAdd, FpAdd, [8, 4]), 1, "one output port of a sub-core");
+    assert_eq!(apart(IntAdd, IntAdd, [8, 8]), 0);
+    assert_eq!(apart(IntAdd, IntAdd, [1, 8]), 1, "one input port");
+}
+
+#[test]
+fn a_bank_that_is_written_serves_no_read_for_a_round() {
+    // Two rounds in a cycle; the addition is written while the other reads, to the same bank or another one.
+    let delay = |reads: u16| {
+        let sources: Vec<_> = (2..2 + reads).map(|i| 4 * i).collect();
+        let read = |dst| at(&Bench::new(&[add(dst, &[]), op(OpClass::IntMad, 1, &sources)]).run().sm.observer, 1, 'C');
+        read(100) - read(101)
+    };
+    assert_eq!(delay(19) + delay(20), 1);
+}
+
+#[test]
+fn reads_of_a_bank_queue() {
+    let slow = op(OpClass::IntMad, 1, &[16, 32, 48, 64, 80, 96, 112]);
+    let bench = Bench::new(&[slow, op(OpClass::FpAdd, 2, &[100])]);
+    let drawn = bench.run().sm.observer;
+    assert!(at(&drawn, 1, 'C') >= at(&drawn, 0, 'C'));
+}
+
+#[test]
+fn the_memory_unit_waits_for_a_bank_that_a_unit_writes() {
+    // One of the instructions after the load is written in its cycle.
+    let written = |after: u16, dst| {
+        let mut lines = vec![load(Space::Shared, 4, 0, 4)];
+        lines.extend(stream(after + 1).zip(3..).map(|(line, i)| Line { dsts: vec![4 * (i % 24) + 1], ..line }));
+        lines.last_mut().expect("there are some").dsts = vec![dst];
+        at(&Bench::new(&lines).run().sm.observer, 0, 'W')
+    };
+    let delays = (0..40).map(|after| written(after, 8) - written(after, 9));
+    assert_eq!(delays.sum::<u64>(), 1);
+}
+
+#[test]
+fn ports_in_gpgpu_sim_s_order_go_from_sub_core_to_sub_core() {
+    let lines: Vec<_> = stream(32).collect();
+    let mut bench = Bench::new(&lines).warps(4).gpu(|g| {
+        (g.sm.operands.out_ports, g.sm.operands.reads_per_bank) = (1, 1);
+    });
+    bench.options.collectors_as_gpgpu_sim = true;
+    let drawn = bench.run().sm.observer;
+    let mut left: Vec<_> =
+        (0..4).flat_map(|w| (0..32).map(move |i| (w, i))).map(|(w, i)| (drawn.at(w, i, 'C').unwrap(), w)).collect();
+    left.sort_unstable();
+    for four in left[40..80].chunks(4) {
+        assert_eq!(four.iter().fold(0, |set, &(_, warp)| set | 1 << warp), 0b1111, "{four:?}");
+    }
+}
+
+#[test]
+fn shared_stages_take_the_oldest_of_any_sub_core() {
+    // Warps 1, 2 and 3 issue a cycle before warp 0. Then one of them enters in each cycle, or each interval.
+    let follow = |bench: &Bench, letter| {
+        let drawn = bench.run().sm.observer;
+        let passed = [1, 2, 3, 0].map(|warp| drawn.at(warp, 0, letter).unwrap());
+        let issued = [1, 3, 0].map(|warp| drawn.at(warp, 0, 'I').unwrap());
+        assert!(issued[0] == issued[1] && issued[1] < issued[2]);
+        [1, 2, 3].map(|i| passed[i] as i64 - passed[i - 1] as i64)
+    };
+    let mut ports = Bench::new(&[add(1, &[])]).warps(4).gpu(|g| {
+        (g.sm.operands.in_ports, g.sm.operands.reads_per_bank) = (1, 1);
+    });
+    ports.options.collectors_as_gpgpu_sim = true;
+    assert_eq!(follow(&ports, 'C'), [1; 3], "an input port");
+    let unit = Bench::new(&[op(OpClass::Sfu, 1, &[])]).warps(4).timing(OpClass::Sfu, Unit::Sfu, 20, 4);
+    let unit = unit.gpu(|g| g.sm.units.get_mut(&Unit::Sfu).unwrap().count = 1);
+    assert_eq!(follow(&unit, 'E'), [4; 3], "a unit");
+}
+
+#[test]
+fn one_instruction_ends_in_a_unit_in_a_cycle() {
+    let entries = |classes: &[(OpClass, u32)]| {
+        let lines: Vec<_> = classes.iter().zip(1..).map(|(&(class, _), dst)| op(class, dst, &[])).collect();
+        let of = |bench: Bench, &(class, latency): &(OpClass, u32)| bench.timing(class, Unit::Int, latency, 2);
+        let drawn = classes.iter().fold(Bench::new(&lines), of).run().sm.observer;
+        (1..classes.len() as u32).map(|i| at(&drawn, i, 'E') - at(&drawn, i - 1, 'E')).collect::<Vec<_>>()
+    };
+    use OpClass::{IntAdd, IntMinMax, IntMul};
+    assert_eq!(entries(&[(IntMul, 6), (IntAdd, 4)]), [3]);
+    assert_eq!(entries(&[(IntMul, 20), (IntAdd, 4), (IntMinMax, 16)]), [2, 3], "one that is in it for longer");
+}
+
+#[test]
+fn clients_of_the_write_back_register_take_turns() {
+    let mut lines: Vec<_> = (0..60).map(|i| load(Space::Shared, i + 1, 0, 4)).collect();
+    lines.push(load(Space::Global, 1, 0, 0).cached(CacheOp::L2));
+    let mut bench = Bench::new(&lines).warps(2);
+    bench.memory_latency = 20;
+    bench.skip = |warp, line| line < 61 && (warp == 0) != (line < 60);
+    let run = bench.run();
+    let written = |warp, order| run.sm.observer.at(warp, order, 'W').unwrap();
+    assert!(written(0, 0) < written(1, 0) + 10 && written(1, 0) < written(0, 30));
+}
+
+#[test]
+fn an_access_without_lanes_goes_nowhere() {
+    for space in [Space::Shared, Space::Global] {
+        let run = Bench::new(&[load(space, 1, 0, 4).mask(0), add(2, &[1])]).run();
+        assert_eq!(issue(&run, 0, 1) - issue(&run, 0, 0), 4, "{space:?}");
+        assert_eq!((run.sm.counters().shared_accesses, run.sm.counters().global_accesses), (0, 0));
+    }
+}
+
+#[test]
+fn local_memory_uses_an_l1_that_global_memory_skips() {
+    let hits = |space| {
+        let lines = twice(load(space, 1, 0, 0));
+        Bench::new(&lines).gpu(|g| g.sm.l1d.skip_global = true).run().sm.memory_counters().l1d.read_hits
+    };
+    assert!(hits(Space::Local) > 0);
+    assert_eq!(hits(Space::Global), 0);
+}
+
+#[test]
+fn local_memory_is_a_warp_s_own() {
+    let misses =
+        |warps| Bench::new(&[load(Space::Local, 1, 0, 0)]).warps(warps).run().sm.memory_counters().l1d.read_misses;
+    assert_eq!(misses(2), 2 * misses(1));
+}
+
+#[test]
+fn parameters_and_constants_have_lines_of_their_own() {
+    let lines = [load(Space::Constant, 1, 0, 0), add(2, &[1]), load(Space::Param, 3, 0, 0)];
+    let run = Bench::new(&lines).gpu(|g| g.sm.perfect_instruction_and_constant_caches = false).run();
+    assert_eq!(run.sm.memory_counters().constant.read_hits, 0);
+    // Those of two launches.
+    let mut bench = Bench::new(&lines[2..]).gpu(|g| g.sm.perfect_instruction_and_constant_caches = false);
+    (bench.ctas, bench.more_launches) = (2, vec![0]);
+    let run = bench.run();
+    assert_eq!(run.sm.memory_counters().constant.read_misses, 2);
+}
+
+#[test]
+fn a_kernel_beside_others_leaves_the_size_of_l1() {
+    // The third CTA, of a launch with another carve-out, takes the slot of the first while the second sleeps.
+    let sleep = |cycles| Line { sleep_cycles: cycles, ..control(OpClass::Nop, isa::Control::Sleep, "nanosleep") };
+    let lines = [load(Space::Global, 1, 0, 4), add(2, &[1]), sleep(1000), load(Space::Global, 3, 0, 4), sleep(500)];
+    let mut bench = Bench::new(&lines);
+    bench.gpu.sm = config::load("v100").expect("a built-in GPU").sm;
+    bench.gpu.sm.perfect_instruction_and_constant_caches = true;
+    bench.gpu.sm.max_ctas = 2;
+    (bench.ctas, bench.more_launches) = (3, vec![0, 40 << 10]);
+    bench.skip = |cta, line| match cta {
+        0 => line < 4,
+        1 => line == 4,
+        _ => line < 5,
+    };
+    let run = bench.run();
+    assert_eq!((run.finished.len(), run.sm.memory_counters().l1d.read_hits), (3, 4));
+}
+
+#[test]
+fn a_look_up_queue_of_l1_holds_as_many_as_its_latency() {
+    // Two misses are under way; the loads after them wait in the queue of their bank, the next one before it.
+    let lines: Vec<_> = (0..40).map(|i| load(Space::Global, 1 + i, 4096 * u64::from(i), 0)).collect();
+    let bench = Bench { memory_latency: 1000, ..Bench::new(&lines) }.gpu(|g| {
+        (g.sm.l1d.latency_cycles, g.sm.l1d.cache.mshr_entries) = (6, 2);
+    });
+    let drawn = bench.run().sm.observer;
+    let entered = (0..40).filter(|&i| at(&drawn, i, 'E') < 1000).count();
+    assert_eq!(entered, 2 + 6 + 1);
+}
+
+#[test]
+fn the_pipe_of_shared_memory_holds_as_many_as_its_latency() {
+    // Warp 1's answers past L1 take every other turn of the write-back register, so that the pipe fills.
+    let sleep = Line { sleep_cycles: 150, ..control(OpClass::Nop, isa::Control::Sleep, "nanosleep") };
+    let mut lines = vec![sleep];
+    lines.extend((0..80).map(|i| load(Space::Shared, 1 + i, 0, 4)));
+    lines.extend((0..80).map(|i| load(Space::Global, 1 + i, 0, 0).cached(CacheOp::L2)));
+    let mut bench = Bench { memory_latency: 200, ..Bench::new(&lines).warps(2) };
+    bench.skip = |warp, line| line < 161 && (warp == 0) != (line < 81);
+    let drawn = bench.run().sm.observer;
+    let stages = gpu().sm.shared.latency_cycles;
+    let ahead = (1..79 - stages).filter(|&i| at(&drawn, i + stages + 1, 'E') + 2 < at(&drawn, i, 'W'));
+    assert_eq!(ahead.count(), 0);
+    assert!((1..80).any(|i| at(&drawn, i, 'W') - at(&drawn, i, 'E') > u64::from(stages) + 10), "the pipe is full");
+}
+
+#[test]
+fn the_port_of_a_constant_cache_serves_its_bytes_in_a_cycle() {
+    for (bytes, cycles) in [(64, 1), (16, 4)] {
+        let bench = Bench::new(&twice(load(Space::Constant, 1, 0, 64))).gpu(|g| {
+            (g.sm.perfect_instruction_and_constant_caches, g.sm.constant_cache.port_bytes) = (false, bytes);
+        });
+        let run = bench.run();
+        assert_eq!(issue(&run, 0, 3) - issue(&run, 0, 2), 4 + 31 * cycles, "{bytes} bytes");
+    }
+}
+
+#[test]
+fn a_fence_that_drops_l1_does_so_once() {
+    let cta_fence = || control(OpClass::Fence, isa::Control::FenceCta, "membar.cta");
+    let lines = [fence(), load(Space::Global, 1, 0, 4), cta_fence(), load(Space::Global, 2, 0, 4)];
+    let run = Bench::new(&lines).gpu(|g| g.sm.l1d.fences_invalidate = InvalidatingFences::Device).run();
+    assert!(run.sm.memory_counters().l1d.read_hits > 0);
 }

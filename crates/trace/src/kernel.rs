@@ -70,7 +70,7 @@ impl KernelTrace {
     /// A file that cannot be read, is damaged, or has another number of CTAs than its grid.
     pub fn open(path: &Path) -> Result<Self, TraceError> {
         let read = Self::open_while(path, Self::KEPT_BYTES, &mut || ControlFlow::Continue(()))?;
-        Ok(read.expect("nobody breaks it off"))
+        Ok(read.expect("it is not broken off"))
     }
 
     /// As [`KernelTrace::open`]; keeps the decoded CTAs if they take at most `kept_bytes`. Calls `keep_on`

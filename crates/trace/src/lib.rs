@@ -20,8 +20,8 @@
 //! - T3: predicates and uniform registers are absent before tracer version 5; nothing waits for them.
 //! - T4: a generic access goes to the state space of its first active lane.
 //! - T5: `BAR` waits for the whole CTA, whatever its operands.
-//! - T6: bytes per lane come from the opcode's modifiers, never from the trace's width.
 //! - T6: bytes per lane are derived from the opcode's modifiers, never from the trace's width.
+//!
 //! **Invariant:** no file, however damaged, makes this crate panic, or take more memory than in proportion to
 //! the file's longest CTA, apart from kept CTAs, which are bounded.
 #![warn(missing_docs)]

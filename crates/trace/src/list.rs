@@ -49,7 +49,7 @@ impl List {
                     .hint("a list names kernel files in its own folder, or in folders in that, without `..`"),
             })?;
             if commands.len() == MOST_COMMANDS {
-                return Err(lines.error(format!("more than {MOST_COMMANDS} commands, the most that a list may have")));
+                return Err(lines.error(format!("more than {MOST_COMMANDS} commands, the maximum of a list")));
             }
             commands.push(command);
         }

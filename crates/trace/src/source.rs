@@ -85,7 +85,7 @@ impl Lines {
         let input = open_decompressed(path).map_err(|e| {
             let error = TraceError::new(path, 0, format!("cannot be opened: {e}"));
             if e.kind() == ErrorKind::NotFound {
-                error.hint("kernel files are beside the list, under the names that it gives")
+                error.hint("kernel files must be in the folder of the list, under the names in it")
             } else {
                 error
             }

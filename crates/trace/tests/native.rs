@@ -1,4 +1,4 @@
-//! Files of our own format: what is recorded is read again; what is damaged is named.
+//! Files of our own format: recording and reading, messages for damage.
 
 use isa::{
     Access, CacheOp, Control, ControlBits, CtaSlot, Dim3, DynInst, Fault, InstSpec, KernelId, LaunchShape, MemAccess,
@@ -88,7 +88,7 @@ impl WarpStream for Scripted {
         self.step(&mut (), warp, context, out)?;
         let (cta, index, _) = self.warps[warp.index()];
         let operands = program().srcs(program().inst(out.pc)).len();
-        // One column the same in all lanes, one regular, one neither.
+        // One column is constant, one regular, one neither.
         let value = |k: usize, lane: u32| [cta.x + index, cta.y + 3 * lane, lane * lane][k % 3] * out.pc.0;
         values.columns = (0..operands).map(|k| std::array::from_fn(|lane| value(k, lane as u32))).collect();
         Ok(())
@@ -103,8 +103,8 @@ fn launch() -> LaunchInfo {
     LaunchInfo { code: 0, shape, stream: 2, architecture: 86, timing: Timing::Ptx }
 }
 
-/// Everything that warps 0 and 1 of each CTA do, as text, with what they read. CTAs run in the order of
-/// `order`.
+/// All instructions of warps 0 and 1 of each CTA, as text, with the values that they read. CTAs run in the
+/// order `order`.
 fn play<S: WarpStream>(stream: &mut S, shared: &mut S::Shared, order: &[u64]) -> Result<Vec<String>, Box<Fault>> {
     let mut texts = vec![String::new(); GRID.volume() as usize];
     for &cta in order {
@@ -133,7 +133,7 @@ fn program_of(machine_code: bool) -> Arc<Program> {
     program
 }
 
-/// Records the scripted run with what it reads, its CTAs ending in the order of `order`.
+/// Records the scripted run with operand values; its CTAs end in the order `order`.
 fn record(path: &Path, order: &[u64], machine_code: bool) -> Result<Vec<String>, TraceError> {
     let mut recorder = Recorder::create(path, "test 1", "some-gpu", true)?;
     recorder.note(Action::CopyToDevice { address: 0x7f_0000_0000, bytes: 4096 });
@@ -167,7 +167,7 @@ fn a_recorded_run_is_read_again() {
     assert_eq!(got, expected);
 }
 
-/// A file that was written before there were values: `vectoradd`, small, on the GTX 480.
+/// A file of the version without values: `vectoradd`, small, on the GTX 480.
 #[test]
 fn the_first_version_is_read() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/version1.wwt");
@@ -220,7 +220,7 @@ fn the_export_for_accelsim_has_the_same_instructions() {
     assert!(read.oddities.unknown_opcodes.is_empty() && read.oddities.warps_without_exit == 0);
 }
 
-/// Opens and plays; a fault is an error like any other.
+/// Opens and plays a file; a fault is returned as an error.
 fn use_it(path: &Path) -> Result<(), String> {
     let trace = Arc::new(NativeTrace::open(path).map_err(|e| e.to_string())?);
     if trace.launches().len() != 1 || trace.launches()[0].shape.grid != GRID {
@@ -267,7 +267,7 @@ fn what_is_wrong_is_named_with_its_byte() {
     assert!(use_bytes(b"").unwrap_err().contains("this is not a trace"));
 }
 
-/// The parts of a file: everything before the table of contents, and that unpacked.
+/// The parts of a file: everything before the table of contents, and the unpacked table.
 fn parts(file: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let tail = &file[file.len() - 32..];
     let offset = u64::from_le_bytes(tail[..8].try_into().unwrap()) as usize;
@@ -282,7 +282,7 @@ fn parts(file: &[u8]) -> (Vec<u8>, Vec<u8>) {
     (file[..offset].to_vec(), footer)
 }
 
-/// A file with another table of contents, its checksum right.
+/// A file with another table of contents and a valid checksum.
 fn with_footer(before: &[u8], footer: &[u8]) -> Vec<u8> {
     let mut crc = flate2::Crc::new();
     crc.update(footer);
@@ -313,7 +313,7 @@ proptest! {
         if cut == 1 {
             bytes.truncate(at % length);
         }
-        // Six bytes of the head and four of the tail mean nothing yet.
+        // Six bytes of the head and four of the tail have no meaning yet.
         let unused = (10..16).contains(&(at % length)) || (length - 12..length - 8).contains(&(at % length));
         if with != 0 && !unused || cut == 1 {
             prop_assert!(use_bytes(&bytes).is_err());

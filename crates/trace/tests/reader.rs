@@ -18,7 +18,7 @@ fn head(version: u32, line_info: bool) -> String {
     )
 }
 
-/// Two CTAs of two warps; `prefix` comes before each instruction.
+/// Two CTAs of two warps; `prefix` precedes each instruction.
 fn body(prefix: &str) -> String {
     let mut text = String::new();
     for cta in 0..2 {
@@ -53,7 +53,7 @@ fn open(text: &str) -> Result<KernelTrace, TraceError> {
     KernelTrace::open(&write(folder.path(), "kernel-1.traceg", text.as_bytes()))
 }
 
-/// Everything that all warps do, as text, and what is odd about it.
+/// All instructions of all warps, as text, and the oddities.
 fn run(path: &Path) -> String {
     let kept = played(&Arc::new(KernelTrace::open(path).unwrap()));
     let read_twice = KernelTrace::open_while(path, 0, &mut || ControlFlow::Continue(())).unwrap().unwrap();
@@ -227,7 +227,8 @@ fn line() -> impl Strategy<Value = String> {
     (0u8..9, access, opcode).prop_map(|(pc, line, opcode)| format!("{pc:04x} {}", line.replace("OP", &opcode)))
 }
 
-/// For each instruction of a warp whether it has the common mask, and the first address, if the warp comes by there.
+/// For each instruction of a warp, whether it has the common mask, and the first address if the warp executes
+/// it.
 fn way() -> impl Strategy<Value = Vec<Option<(bool, u64)>>> {
     let address = prop_oneof![
         4 => 0u64..0x200,
@@ -247,7 +248,7 @@ proptest! {
         ways in prop::collection::vec(way(), 4),
         version in prop_oneof![Just(2u32), Just(5)],
     ) {
-        // A blank before each line keeps it from being compared with another.
+        // A leading blank in each line prevents the comparison with an earlier one.
         let text = |blank_before: fn(usize) -> bool| {
             let mut text = head(version, false);
             let mut count = 0;

@@ -4,6 +4,7 @@ use crate::changes::Changes;
 use crate::comparison::{Cell, Column, Comparison, Shown};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::lookup::{self, Input};
+use crate::options::{Checks, Jobs, Results};
 use crate::progress::{Board, BoardWatch};
 use crate::render::comparison;
 use crate::variations;
@@ -11,7 +12,7 @@ use crate::{interrupt, output, simulator};
 use config::GpuConfig;
 use lab::{Job, Setup};
 use std::ffi::OsStr;
-use std::num::{NonZeroU64, NonZeroUsize};
+use std::num::NonZeroU64;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -50,12 +51,8 @@ pub struct Args {
     /// Values to compare: of the GPU description, as sm.issue.schedulers=1,2,4, or of a parameter of the cores or the schedulers that have it, as core.issue_buffer=4,8,16 or scheduler.active=4,8; several of these are combined
     #[arg(long, value_name = "KEY=A,B")]
     vary: Vec<String>,
-    /// End each run soon after so many simulated core cycles
-    #[arg(long, value_name = "NUMBER")]
-    max_cycles: Option<u64>,
-    /// Check each instruction against the program order of its warp (hazard auditor) and count the violations
-    #[arg(long)]
-    audit: bool,
+    #[command(flatten)]
+    checks: Checks,
     #[command(flatten)]
     changes: Changes,
     #[command(flatten)]
@@ -67,21 +64,16 @@ pub struct Args {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Output")]
 struct Output {
-    /// Print the comparison as JSON, or write it to FILE
-    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
-    json: Option<Option<PathBuf>>,
     /// What to show [default: cycles, speedup and ipc, and what fits beside them; time if the GPUs differ]
     #[arg(long, value_name = "A,B", value_enum, value_delimiter = ',')]
     show: Vec<Shown>,
     /// Put beside speedup, stalls and occupancy what papers report of the core design for a program of the same name, on the same GPU, with the same kind of code and over the same baseline
     #[arg(long)]
     published: bool,
-    /// Runs at the same time [default: one per processor]
-    #[arg(short, long, value_name = "NUMBER")]
-    jobs: Option<NonZeroUsize>,
-    /// Print neither progress nor tables: only errors, and the JSON asked for
-    #[arg(short, long)]
-    quiet: bool,
+    #[command(flatten)]
+    jobs: Jobs,
+    #[command(flatten)]
+    results: Results,
 }
 
 /// Runs everything and shows the tables.
@@ -96,15 +88,14 @@ pub fn compared(args: &Args) -> Result<(Comparison, Exit), Failure> {
     let (columns, setups): (Vec<Column>, Vec<Setup>) = machines(args)?.into_iter().unzip();
     let workloads = workloads(args, &setups);
     let jobs = workloads.iter().map(|w| lookup::job(w, &args.input)).collect::<Result<Vec<_>, _>>()?;
-    check_size(jobs.len() as u64, columns.len() as u64)?;
+    variations::check_size(jobs.len() as u64, columns.len() as u64)?;
     let workloads: Vec<String> = workloads.iter().map(|w| w.display().to_string()).collect();
     check_files(args, &jobs, &setups)?;
     interrupt::install()?;
     let codes: Vec<Form> = workloads.iter().map(|w| args.input.form(w, &gpus(&setups))).collect();
     let run = |(job, &code)| setups.iter().map(move |setup| (Setup { code, ..setup.clone() }, job));
     let runs: Vec<(Setup, &Job)> = jobs.iter().zip(&codes).flat_map(run).collect();
-    let threads = args.output.jobs.or(std::thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
-    let cells = run_all(&runs, threads, args.output.quiet);
+    let cells = run_all(&runs, args.output.jobs.threads(), args.output.results.quiet);
     let remarks = workloads.iter().map(|w| args.input.remark(w, &gpus(&setups))).collect();
     let comparison = Comparison { workloads, codes, remarks, columns, cells }.with_remarks_in_reports();
     let exit = match () {
@@ -118,7 +109,7 @@ pub fn compared(args: &Args) -> Result<(Comparison, Exit), Failure> {
 /// Checks that what is written can be, and is not what is read.
 fn check_files(args: &Args, jobs: &[Job], setups: &[Setup]) -> Result<(), Failure> {
     let outputs: Vec<PathBuf> =
-        args.output.json.iter().flatten().cloned().chain(jobs.iter().flat_map(Job::outputs)).collect();
+        args.output.results.file().cloned().into_iter().chain(jobs.iter().flat_map(Job::outputs)).collect();
     if outputs.is_empty() {
         return Ok(());
     }
@@ -129,39 +120,21 @@ fn check_files(args: &Args, jobs: &[Job], setups: &[Setup]) -> Result<(), Failur
     output::check(outputs.iter().map(PathBuf::as_path), &inputs)
 }
 
-/// Most columns of a comparison.
-const MOST_COLUMNS: u64 = 1024;
-/// Most runs of a comparison: workloads by columns.
-const MOST_RUNS: u64 = 65_536;
-
-pub(crate) fn check_size(workloads: u64, columns: u64) -> Result<(), Failure> {
-    let problem = if columns > MOST_COLUMNS {
-        format!("{columns} columns: a comparison has {MOST_COLUMNS} at most")
-    } else if workloads.saturating_mul(columns) > MOST_RUNS {
-        format!("{workloads} workloads on {columns} machines: a comparison has {MOST_RUNS} runs at most")
-    } else {
-        return Ok(());
-    };
-    Err(Failure::bad_input(format!(
-        "{problem}\n  hint: columns are combinations of --gpus, --cores, --schedulers, --vary and what changes the GPU; list fewer values"
-    )))
-}
-
 /// A comparison for people, as `args` want it.
 pub fn text(args: &Args, comparison: &Comparison) -> String {
     comparison::render(comparison, &args.output.show, args.output.published)
 }
 
 fn show(args: &Args, comparison: &Comparison) -> Result<(), Failure> {
-    let json = args.output.json.as_ref();
-    if args.output.quiet {
+    let results = &args.output.results;
+    if results.quiet {
         for (workload, column, why) in comparison.failures() {
             output::error(&format!("{workload} on {}: {why}", column.label));
         }
-    } else if json != Some(&None) {
+    } else if results.as_text() {
         output::print(&text(args, comparison))?;
     }
-    json.map_or(Ok(()), |file| output::give_json(file.as_deref(), &comparison.document()))
+    results.give_json(&comparison.document())
 }
 
 fn gpus(setups: &[Setup]) -> Vec<&GpuConfig> {
@@ -177,7 +150,7 @@ fn workloads(args: &Args, setups: &[Setup]) -> Vec<PathBuf> {
         if machine_code { setups.iter().all(has_some) } else { args.input.remark(w.name, &gpus(setups)).is_none() }
     };
     let (every, without): (Vec<_>, Vec<_>) = workloads::suite::ALL.iter().partition(runs);
-    if args.workloads.iter().any(|w| w == Path::new("all")) && !without.is_empty() && !args.output.quiet {
+    if args.workloads.iter().any(|w| w == Path::new("all")) && !without.is_empty() && !args.output.results.quiet {
         let names: Vec<&str> = without.iter().map(|w| w.name).collect();
         let names = names.join(", ");
         output::remark(&format!("left out, without machine code for every GPU here: {names} (--isa ptx has all)\n"));
@@ -225,7 +198,7 @@ pub(super) fn machines(args: &Args) -> Result<Vec<(Column, Setup)>, Failure> {
         if schedulers.is_empty() { vec![None] } else { schedulers.into_iter().map(Some).collect() };
     let (varied, choices) = (variations::of(&of_gpus)?, args.changes.choices());
     let parts = [gpus.len(), cores.len(), schedulers.len(), varied.len(), choices.len()];
-    check_size(1, parts.iter().fold(1, |all: u64, &part| all.saturating_mul(part as u64)))?;
+    variations::check_size(1, parts.iter().fold(1, |all: u64, &part| all.saturating_mul(part as u64)))?;
     let mut columns = vec![Column::default()];
     columns = combined(&columns, &gpus, |c, gpu| {
         c.gpu = gpu.display().to_string();
@@ -234,7 +207,7 @@ pub(super) fn machines(args: &Args) -> Result<Vec<(Column, Setup)>, Failure> {
     columns = combined(&columns, &cores, |c, core| c.core.clone_from(core));
     columns = combined(&columns, &schedulers, |c, scheduler| c.scheduler.clone_from(scheduler));
     columns = combined(&columns, &varied, |c, varied| {
-        c.settings = args.changes.settings.iter().chain(varied).cloned().collect();
+        c.settings = args.changes.set.settings.iter().chain(varied).cloned().collect();
         c.label = varied.iter().map(|v| last_part(v)).collect::<Vec<_>>().join(" ");
     });
     columns = combined(&columns, &choices, |c, choice| {
@@ -285,13 +258,8 @@ fn machine(mut column: Column, args: &Args) -> Result<(Column, Setup), Failure> 
         core: column.core.clone(),
         scheduler: column.scheduler.clone(),
         settings: column.settings.clone(),
-        max_cycles: args.max_cycles,
         livelock_cycles: NonZeroU64::new(super::run::LIVELOCK_CYCLES),
-        registers: args.input.registers(),
-        any_architecture: args.input.any_architecture,
-        stack_bytes: args.input.stack_bytes,
-        audit: args.audit,
-        ..Setup::new(gpu)
+        ..args.checks.applied(args.input.setup(gpu))
     };
     setup.energy.as_ref().map_err(Failure::bad_input)?;
     Ok((column, setup))

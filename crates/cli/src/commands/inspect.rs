@@ -1,7 +1,8 @@
 //! `warpwright inspect`: what is in a file of PTX or machine code.
 
 use crate::failure::{Exit, Failure, Outcome};
-use crate::inspection::code::{self, CodeInspection, Contents, EntryFacts};
+use crate::inspection::code::{self, CodeInspection, Contents};
+use crate::inspection::facts::EntryFacts;
 use crate::inspection::{self, Inspection};
 use crate::render::inspection as render;
 use crate::{interrupt, output};

@@ -4,14 +4,14 @@ use super::compare;
 use crate::comparison::Document;
 use crate::experiments::{self, Experiment};
 use crate::failure::{Exit, Failure, Outcome};
+use crate::options::{Jobs, Results, WorkSize};
 use crate::output;
 use crate::render::style::{FAINT, HEADING, styled};
 use clap::{FromArgMatches, Parser};
 use kit::text::excerpt;
 use serde::Serialize;
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use workloads::{Size, suggest};
+use workloads::suggest;
 
 /// Run an experiment of a paper and put what comes out beside what the paper reports
 ///
@@ -26,18 +26,12 @@ pub struct Args {
     /// Experiment (`warpwright list figures`)
     #[arg(value_name = "FIGURE")]
     figure: String,
-    /// Size of the workloads: small, medium or large
-    #[arg(long, value_name = "SIZE", default_value = "small", hide_possible_values = true, value_parser = clap::builder::PossibleValuesParser::new(Size::ALL.map(Size::name)))]
-    size: String,
-    /// Print JSON, or write it to FILE
-    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
-    json: Option<Option<PathBuf>>,
-    /// Runs at the same time [default: one per processor]
-    #[arg(short, long, value_name = "NUMBER")]
-    jobs: Option<NonZeroUsize>,
-    /// Print neither progress nor tables: only errors, and the JSON asked for
-    #[arg(short, long)]
-    quiet: bool,
+    #[command(flatten)]
+    size: WorkSize,
+    #[command(flatten)]
+    jobs: Jobs,
+    #[command(flatten)]
+    results: Results,
 }
 
 /// A comparison as the command line has it.
@@ -57,9 +51,9 @@ pub fn run(args: &Args) -> Outcome {
             suggest::among(&args.figure, &known)
         ))
     })?;
-    output::check(args.json.iter().flatten().map(PathBuf::as_path), &[])?;
+    output::check(args.results.file().map(PathBuf::as_path), &[])?;
     let lines = experiment.parts.iter().map(|part| line(part, args)).collect::<Result<Vec<_>, _>>()?;
-    let text = !matches!(args.json, Some(None)) && !args.quiet;
+    let (text, size) = (args.results.as_text(), args.size.chosen().name());
     if text {
         output::print(&heading(experiment))?;
     }
@@ -67,7 +61,7 @@ pub fn run(args: &Args) -> Outcome {
     for (part, line) in experiment.parts.iter().zip(&lines) {
         let (comparison, ended) = compare::compared(&line.compare)?;
         if text {
-            let command = styled(FAINT, format!("$ warpwright compare {part} --size {}", args.size));
+            let command = styled(FAINT, format!("$ warpwright compare {part} --size {size}"));
             output::print(&format!("\n{command}\n{}", compare::text(&line.compare, &comparison)))?;
         }
         comparisons.push(comparison);
@@ -78,12 +72,10 @@ pub fn run(args: &Args) -> Outcome {
         figure: experiment.name,
         paper: experiment.paper,
         published: experiment.published,
-        size: &args.size,
+        size,
         parts: comparisons.iter().map(|c| c.document()).collect(),
     };
-    if let Some(file) = &args.json {
-        output::give_json(file.as_deref(), &document)?;
-    }
+    args.results.give_json(&document)?;
     Ok(exit)
 }
 
@@ -91,10 +83,10 @@ pub fn run(args: &Args) -> Outcome {
 fn line(part: &str, args: &Args) -> Result<Line, Failure> {
     let mut words = vec!["compare"];
     words.extend(part.split_whitespace());
-    words.extend(["--size", &args.size]);
-    let jobs = args.jobs.map(|jobs| jobs.to_string());
+    words.extend(["--size", args.size.chosen().name()]);
+    let jobs = args.jobs.jobs.map(|jobs| jobs.to_string());
     jobs.iter().for_each(|jobs| words.extend(["--jobs", jobs]));
-    words.extend(args.quiet.then_some("--quiet"));
+    words.extend(args.results.quiet.then_some("--quiet"));
     let command = <Line as clap::CommandFactory>::command();
     let matches = command.try_get_matches_from(words).map_err(Failure::failed)?;
     Line::from_arg_matches(&matches).map_err(Failure::failed)
@@ -126,8 +118,13 @@ mod tests {
     #[test]
     fn every_experiment_is_a_comparison_that_can_be_made() {
         for experiment in experiments::ALL {
-            let args =
-                Args { figure: experiment.name.into(), size: "small".into(), json: None, jobs: None, quiet: true };
+            let quiet = Results { quiet: true, ..Results::default() };
+            let args = Args {
+                figure: experiment.name.into(),
+                size: WorkSize::default(),
+                jobs: Jobs::default(),
+                results: quiet,
+            };
             for part in experiment.parts {
                 let line = line(part, &args).unwrap_or_else(|e| panic!("{}: {}", experiment.name, e.message));
                 let made = compare::machines(&line.compare);

@@ -3,6 +3,7 @@
 use crate::changes::Changes;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::lookup::{self, Input};
+use crate::options::{Checks, Machine, Results};
 use crate::progress::Watch;
 use crate::render::{accelsim, power, report};
 use crate::{interrupt, output, simulator, version};
@@ -30,24 +31,16 @@ pub struct Args {
     /// Bundled workload, or path of a launch file or a trace
     #[arg(value_name = "WORKLOAD|LAUNCH.toml|KERNELSLIST.g")]
     workload: PathBuf,
-    /// GPU: a built-in one (`warpwright list gpus`) or the path of a description
-    #[arg(long, value_name = "NAME|FILE", default_value = "rtx2060s")]
-    gpu: PathBuf,
+    #[command(flatten)]
+    machine: Machine,
     /// Core design (`warpwright list cores`)
     #[arg(long, value_name = "NAME", default_value = "inorder")]
     core: String,
-    /// Warp scheduler with its parameters, such as two_level:active=4 (`warpwright list schedulers`) [default: the GPU description's]
-    #[arg(long, value_name = "NAME")]
-    scheduler: Option<String>,
-    /// End the run soon after so many simulated core cycles (launch latency included) and report what was simulated; it is looked at every few thousand cycles
-    #[arg(long, value_name = "NUMBER")]
-    max_cycles: Option<u64>,
     /// End the run as failed when all warps have repeated themselves and changed nothing for so many core cycles: a livelock. 0 never does
     #[arg(long, value_name = "NUMBER", default_value_t = LIVELOCK_CYCLES)]
     livelock_cycles: u64,
-    /// Check each instruction against the program order of its warp (hazard auditor): the report says what was found. Takes about twice as long
-    #[arg(long)]
-    audit: bool,
+    #[command(flatten)]
+    checks: Checks,
     #[command(flatten)]
     changes: Changes,
     #[command(flatten)]
@@ -108,18 +101,14 @@ impl Energy {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Output")]
 struct Output {
-    /// Print the report as JSON, or write it to FILE
-    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
-    json: Option<Option<PathBuf>>,
+    #[command(flatten)]
+    results: Results,
     /// Which statistics the report shows
     #[arg(long, value_enum, default_value_t)]
     stats: Statistics,
     /// List each launch, however many there are
     #[arg(long)]
     all_kernels: bool,
-    /// Print neither progress nor report: only errors, and the JSON asked for
-    #[arg(short, long)]
-    quiet: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -136,24 +125,23 @@ enum Statistics {
 /// Runs and reports.
 pub fn run(args: &Args) -> Outcome {
     let (setup, job) = (setup(args)?, lookup::job(&args.workload, &args.input)?);
-    let json = args.output.json.as_ref().and_then(Option::as_ref);
-    let files = [json, args.energy.power.as_ref(), args.energy.power_plot.as_ref()];
+    let files = [args.output.results.file(), args.energy.power.as_ref(), args.energy.power_plot.as_ref()];
     let written = job.outputs();
     let outputs = files.into_iter().flatten().chain(&written).map(PathBuf::as_path);
-    let described = lookup::gpu_files(&args.gpu)
+    let described = lookup::gpu_files(&args.machine.gpu)
         .into_iter()
         .chain(lookup::energy_file(&setup.gpu))
         .chain(args.energy.energy_model.clone());
     output::check(outputs, &job.inputs().into_iter().chain(described).collect::<Vec<_>>())?;
     interrupt::install()?;
-    let mut watch = Watch::new(args.output.quiet);
+    let mut watch = Watch::new(args.output.results.quiet);
     let result = simulator::run(&setup, &job, &mut watch);
     drop(watch);
     let remark = args.input.remark(&args.workload, &[&setup.gpu]);
     match result {
         Ok(mut report) => {
             report.remarks.extend(remark);
-            if let Some(check) = report.check.as_ref().filter(|check| args.output.quiet && !check.passed) {
+            if let Some(check) = report.check.as_ref().filter(|check| args.output.results.quiet && !check.passed) {
                 output::error(&format!("the result is wrong: {}", check.details));
             }
             show(&args.output, args.energy.energy, &report, false)?;
@@ -173,11 +161,12 @@ pub fn run(args: &Args) -> Outcome {
 
 fn setup(args: &Args) -> Result<Setup, Failure> {
     lookup::core(&args.core)?;
-    args.scheduler.as_deref().map_or(Ok(()), lookup::scheduler)?;
+    let Machine { gpu, scheduler } = &args.machine;
+    scheduler.as_deref().map_or(Ok(()), lookup::scheduler)?;
     let model = args.energy.energy_model.as_deref();
     let named = model.iter().map(|name| format!("energy.model={}", name.display()));
-    let settings: Vec<String> = args.changes.settings.iter().cloned().chain(named).collect();
-    let (gpu, settings) = args.changes.only()?.apply(&args.gpu, &settings, args.scheduler.as_deref())?;
+    let settings: Vec<String> = args.changes.set.settings.iter().cloned().chain(named).collect();
+    let (gpu, settings) = args.changes.only()?.apply(gpu, &settings, scheduler.as_deref())?;
     if args.energy.interval().is_some() && gpu.energy.model.is_none() {
         let hint = "give one with --energy-model, such as v100";
         return Err(Failure::bad_input(format!("{} names no energy model (energy.model)\n  hint: {hint}", gpu.name)));
@@ -188,22 +177,16 @@ fn setup(args: &Args) -> Result<Setup, Failure> {
         energy,
         power_interval: args.energy.interval(),
         core: args.core.clone(),
-        scheduler: args.scheduler.clone(),
+        scheduler: scheduler.clone(),
         settings,
-        max_cycles: args.max_cycles,
         livelock_cycles: NonZeroU64::new(args.livelock_cycles),
         code: args.input.form(&args.workload, &[&gpu]),
-        registers: args.input.registers(),
-        any_architecture: args.input.any_architecture,
-        stack_bytes: args.input.stack_bytes,
-        audit: args.audit,
-        ..Setup::new(gpu)
+        ..args.checks.applied(args.input.setup(gpu))
     })
 }
 
 fn show(output: &Output, energy: bool, report: &Report, failed: bool) -> Result<(), Failure> {
-    let json = output.json.as_ref();
-    if !output.quiet && json != Some(&None) {
+    if output.results.as_text() {
         let all_statistics = output.stats == Statistics::All;
         let detail = report::Detail { all_statistics, all_kernels: output.all_kernels, energy, failed };
         output::print(&match output.stats {
@@ -211,7 +194,7 @@ fn show(output: &Output, energy: bool, report: &Report, failed: bool) -> Result<
             Statistics::Summary | Statistics::All => report::render(report, detail) + &report::program(version::TEXT),
         })?;
     }
-    json.map_or(Ok(()), |file| output::give_json(file.as_deref(), report))
+    output.results.give_json(report)
 }
 
 fn exit(report: &Report) -> Exit {

@@ -2,6 +2,7 @@
 
 use crate::failure::{Exit, Failure, Outcome};
 use crate::lookup::{self, Input};
+use crate::options::{Machine, Settings};
 use crate::progress::Watch;
 use crate::render::number;
 use crate::{interrupt, output};
@@ -40,15 +41,10 @@ pub struct Args {
     /// Overwrite a trace that is there already
     #[arg(long)]
     force: bool,
-    /// GPU: a built-in one (`warpwright list gpus`) or the path of a description
-    #[arg(long, value_name = "NAME|FILE", default_value = "rtx2060s")]
-    gpu: PathBuf,
-    /// Warp scheduler with its parameters, such as two_level:active=4 (`warpwright list schedulers`) [default: the GPU description's]
-    #[arg(long, value_name = "NAME")]
-    scheduler: Option<String>,
-    /// A value of the GPU description to change, such as sm.issue.schedulers=2
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    settings: Vec<String>,
+    #[command(flatten)]
+    machine: Machine,
+    #[command(flatten)]
+    set: Settings,
     /// Print nothing but errors
     #[arg(short, long)]
     quiet: bool,
@@ -81,17 +77,12 @@ enum Compress {
 pub fn run(args: &Args) -> Outcome {
     let format = format(args)?;
     let job = lookup::job(&args.workload, &args.input)?;
-    args.scheduler.as_deref().map_or(Ok(()), lookup::scheduler)?;
-    let gpu = lookup::gpu(&args.gpu, &args.settings)?;
-    let setup = Setup {
-        scheduler: args.scheduler.clone(),
-        settings: args.settings.clone(),
-        code: args.input.form(&args.workload, &[&gpu]),
-        registers: args.input.registers(),
-        any_architecture: args.input.any_architecture,
-        stack_bytes: args.input.stack_bytes,
-        ..Setup::new(gpu)
-    };
+    let Machine { gpu, scheduler } = &args.machine;
+    scheduler.as_deref().map_or(Ok(()), lookup::scheduler)?;
+    let settings = args.set.settings.clone();
+    let gpu = lookup::gpu(gpu, &settings)?;
+    let code = args.input.form(&args.workload, &[&gpu]);
+    let setup = Setup { scheduler: scheduler.clone(), settings, code, ..args.input.setup(gpu) };
     interrupt::install()?;
     let mut watch = Watch::new(args.quiet);
     if let Job::Trace { path, .. } = &job {

@@ -4,6 +4,7 @@ mod accelsim;
 mod accelwattch;
 
 use crate::failure::{Exit, Failure, Outcome};
+use crate::options::Settings;
 use crate::render::table::{Align, Table};
 use crate::render::wrap::wrapped;
 use crate::{lookup, output};
@@ -29,9 +30,8 @@ pub struct Args {
     /// GPUs: names, paths of descriptions, or `all`
     #[arg(long, alias = "gpus", value_name = "A,B", value_delimiter = ',', default_value = "titanv,rtx3070")]
     gpu: Vec<PathBuf>,
-    /// A value of the GPU description to change
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    settings: Vec<String>,
+    #[command(flatten)]
+    set: Settings,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -86,8 +86,8 @@ fn setups(args: &Args) -> Result<Vec<Setup>, Failure> {
     let all = args.gpu.iter().any(|g| g == Path::new("all"));
     let names: Vec<PathBuf> = if all { every.collect() } else { args.gpu.clone() };
     let setup = |name: &PathBuf| {
-        let gpu = lookup::gpu(name, &args.settings)?;
-        Ok(Setup { settings: args.settings.clone(), ..Setup::new(gpu) })
+        let gpu = lookup::gpu(name, &args.set.settings)?;
+        Ok(Setup { settings: args.set.settings.clone(), ..Setup::new(gpu) })
     };
     names.iter().map(setup).collect()
 }

@@ -1,6 +1,6 @@
 //! What is in a cubin, or in a fat binary or host program that holds some.
 
-use super::{Mix, VariableFacts, most_first};
+use super::facts::{EntryFacts, Mix, VariableFacts, classes, most_first};
 use lower::{Loaded, LowerOptions};
 use sass::decode;
 use sass::elf::{ConstantBank, Cubin, ElfError, ElfFunction, Space};
@@ -25,19 +25,6 @@ pub struct CodeInspection {
     pub kernels: Vec<CodeKernel>,
     /// Names of the functions that cannot be launched.
     pub functions: Vec<String>,
-}
-
-/// An entry of a fat binary.
-#[derive(Clone, Debug, serde::Serialize)]
-pub struct EntryFacts {
-    /// `cubin`, `ptx` or `other`.
-    pub kind: &'static str,
-    /// Architecture, as `sm_75`.
-    pub architecture: String,
-    /// Its contents are compressed.
-    pub compressed: bool,
-    /// It is the one that is shown.
-    pub shown: bool,
 }
 
 /// A constant bank.
@@ -226,7 +213,7 @@ fn kernel(sm: u8, function: &ElfFunction<'_>, loaded: &Result<Loaded, String>, c
         Err(text) => not_executable.push(Obstacle { address: None, message: text.clone() }),
         Ok(loaded) => {
             if let Some(kernel) = loaded.module.kernels.iter().find(|k| k.name() == function.name) {
-                classes = Some(super::classes(kernel));
+                classes = Some(self::classes(kernel));
             } else if let Some(rejected) = loaded.rejected.iter().find(|r| r.name == function.name) {
                 not_executable = obstacles(&rejected.error.text);
             }

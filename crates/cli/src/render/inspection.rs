@@ -1,17 +1,14 @@
 //! What is in a PTX file, for people; [`code`] does the same for machine code.
 
 pub mod code;
+mod parts;
 
 use super::number;
-use super::style::{BAD, FAINT, GOOD, HEADING, styled};
-use super::table::{Align, Table};
-use super::wrap::wrapped_list;
-use crate::inspection::{AllocationFacts, Executable, Inspection, KernelFacts, Mix, VariableFacts};
+use super::style::{BAD, FAINT, HEADING, styled};
+use crate::inspection::{AllocationFacts, Executable, Inspection, KernelFacts};
 use kit::text::counted;
+use parts::{entries, fact, facts, mix, runnable, variables};
 use std::fmt::Write as _;
-
-/// Opcodes or classes that are listed in a mix; the others are counted together.
-const MIX: usize = 12;
 
 /// The file as text with colours.
 pub fn render(inspection: &Inspection) -> String {
@@ -26,17 +23,14 @@ pub fn render(inspection: &Inspection) -> String {
 fn header(inspection: &Inspection) -> String {
     let mut out = format!("{}\n", styled(HEADING, &inspection.file));
     if !inspection.entries.is_empty() {
-        out += &code::entries(&inspection.entries);
+        out += &entries(&inspection.entries);
     }
     if !inspection.target.is_empty() {
         let target = inspection.target.join(", ");
         let _ = writeln!(out, "  PTX {} for {target}, {}-bit addresses", inspection.version, inspection.address_bits);
     }
-    let runnable = inspection.kernels.iter().filter(|k| k.executable.is_some()).count();
-    let kernels = inspection.kernels.len();
-    let colour = if runnable == kernels && kernels > 0 { GOOD } else { BAD };
-    let _ =
-        writeln!(out, "  {kernels} kernel{}, {}", plural(kernels), styled(colour, format!("{runnable} executable")));
+    let executable = inspection.kernels.iter().filter(|k| k.executable.is_some()).count();
+    let _ = writeln!(out, "  {}", runnable(inspection.kernels.len(), executable));
     if !inspection.functions.is_empty() {
         out += &fact("device functions", &inspection.functions.join(", "));
     }
@@ -45,19 +39,6 @@ fn header(inspection: &Inspection) -> String {
         out += &variables(&inspection.variables);
     }
     out
-}
-
-fn plural(n: usize) -> &'static str {
-    if n == 1 { "" } else { "s" }
-}
-
-fn variables(list: &[VariableFacts]) -> String {
-    let mut table = Table::new([("", Align::Name), ("", Align::Left), ("", Align::Right)]);
-    for v in list {
-        let bytes = v.bytes.map_or_else(|| "size open".to_owned(), number::bytes);
-        table.row(&[format!("  {}", v.name), format!(".{} .{}", v.space, v.ty), bytes]);
-    }
-    table.render()
 }
 
 fn kernel(kernel: &KernelFacts) -> String {
@@ -81,19 +62,10 @@ fn kernel(kernel: &KernelFacts) -> String {
     list.push(("opcodes", mix(&kernel.opcodes)));
     out += &facts(&list);
     if !kernel.not_executable_text.is_empty() {
-        let heading =
-            format!("not executable: {} place{}", kernel.not_executable.len(), plural(kernel.not_executable.len()));
+        let heading = format!("not executable: {}", counted(kernel.not_executable.len() as u64, "place"));
         let _ = writeln!(out, "  {}\n{}", styled(BAD, heading), kernel.not_executable_text.trim_end());
     }
     out
-}
-
-fn facts(list: &[(&str, String)]) -> String {
-    list.iter().map(|(label, value)| fact(label, value)).collect()
-}
-
-fn fact(label: &str, value: &str) -> String {
-    wrapped_list(value, &format!("  {label}: "), "    ")
 }
 
 fn executable_facts(executable: &Executable) -> Vec<(&'static str, String)> {
@@ -128,18 +100,6 @@ fn allocation(a: &AllocationFacts) -> String {
     let paid = prices.iter().filter(|p| p.0 > 0);
     let prices: String = paid.map(|&(n, what, how)| format!(", {}{how}", counted(n.into(), what))).collect();
     format!("{registers}{prices}")
-}
-
-fn mix(Mix(counts): &Mix) -> String {
-    let all: u64 = counts.iter().map(|(_, n)| n).sum();
-    let share = |n: u64| 100.0 * n as f64 / all.max(1) as f64;
-    let mut parts: Vec<String> =
-        counts.iter().take(MIX).map(|(name, n)| format!("{name} {:.0} %", share(*n))).collect();
-    let rest: u64 = counts.iter().skip(MIX).map(|(_, n)| n).sum();
-    if rest > 0 {
-        parts.push(format!("others {:.0} %", share(rest)));
-    }
-    parts.join(", ")
 }
 
 #[cfg(test)]

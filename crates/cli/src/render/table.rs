@@ -1,12 +1,12 @@
 //! Tables of aligned columns.
 
 use super::style::{HEADING, styled};
-use super::wrap::WIDTH;
+use super::wrap::{WIDTH, width};
 use kit::text::middle_cut;
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Where a column's text stands.
+/// How a column's text is aligned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Align {
     /// At the left: words.
@@ -120,11 +120,6 @@ impl Table {
     fn fitted<'a>(&self, cell: &'a str, column: usize, most: usize) -> Cow<'a, str> {
         if self.aligns[column] == Align::Name { middle_cut(cell, most) } else { cell.into() }
     }
-}
-
-/// Columns that text takes, colours left out.
-pub fn width(text: &str) -> usize {
-    anstream::adapter::strip_str(text).to_string().chars().count()
 }
 
 #[cfg(test)]

@@ -1,7 +1,5 @@
 //! Lines that fit a terminal.
 
-use super::table::width;
-
 /// Columns that every terminal has.
 pub const WIDTH: usize = 80;
 
@@ -14,6 +12,11 @@ pub fn wrapped(text: &str, first: &str, rest: &str) -> String {
 /// As [`wrapped`], with lines that end only after a comma.
 pub fn wrapped_list(text: &str, first: &str, rest: &str) -> String {
     filled(text.split_inclusive(", ").map(str::trim_end), first, rest)
+}
+
+/// Columns that text takes, colours left out.
+pub fn width(text: &str) -> usize {
+    anstream::adapter::strip_str(text).to_string().chars().count()
 }
 
 fn filled<'a>(words: impl Iterator<Item = &'a str>, first: &str, rest: &str) -> String {

@@ -4,6 +4,7 @@ mod cache;
 mod chip;
 mod memory;
 mod options;
+mod outcome;
 mod reader;
 mod text;
 mod timing;
@@ -11,9 +12,9 @@ mod timing;
 use crate::error::{ConfigError, Problem};
 use crate::{GpuConfig, Raw};
 use options::Fate;
+pub use outcome::{OptionReport, Outcome};
 use reader::Reader;
 use std::collections::BTreeMap;
-use std::fmt;
 use text::Given;
 
 /// A GPU description made from Accel-Sim's files.
@@ -26,51 +27,6 @@ pub struct Import {
     /// What became of each option, in the order of the files. Options that are absent, but whose
     /// default cannot be honoured, are at the end.
     pub report: Vec<OptionReport>,
-}
-
-/// What became of an option.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OptionReport {
-    /// Its name, with the hyphen.
-    pub option: String,
-    /// Its value; `… (default)` if the files do not give it.
-    pub value: String,
-    /// File and line; `None` for a default.
-    pub at: Option<(String, u32)>,
-    /// What became of it.
-    pub outcome: Outcome,
-}
-
-/// What became of an option.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// It was read; this is where it went.
-    Understood(String),
-    /// It plays no part in what is simulated; this is why.
-    Ignored(String),
-    /// It asks for something that does not exist here.
-    CannotHonour {
-        /// What it asks for.
-        why: String,
-        /// What is done instead.
-        instead: String,
-    },
-}
-
-impl fmt::Display for Outcome {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Outcome::Understood(to) => write!(f, "understood: {to}"),
-            Outcome::Ignored(why) => write!(f, "ignored: {why}"),
-            Outcome::CannotHonour { why, instead } => write!(f, "cannot be honoured: {why}; instead: {instead}"),
-        }
-    }
-}
-
-impl fmt::Display for OptionReport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}: {}", self.option, self.value, self.outcome)
-    }
 }
 
 impl Import {

@@ -1,7 +1,7 @@
 //! Reads the values of options, and notes the outcome of each.
 
-use super::Outcome;
 use super::options::{self, Fate};
+use super::outcome::Outcome;
 use super::text::Given;
 use crate::error::Problem;
 use kit::text::excerpt;

@@ -4,17 +4,17 @@
 //! 32 bits only.
 //!
 //! 1. All images are stored row by row, also CUDA arrays. Hardware tiles those in a layout that is not
-//! published.
+//!    published.
 //! 2. Images have one level of detail; instructions that ask for another one read it.
 //! 3. Linear filtering adds in double precision and rounds once. NVIDIA publishes the precision of the
-//! weights only.
+//!    weights only.
 //! 4. A layer number beyond the last layer means the last layer.
 //! 5. A texel at integer coordinates outside the image is zero, as CUDA documents for `tex1Dfetch`.
 //! 6. A two-dimensional instruction may read a one-dimensional texture and ignores y: the assembler turns
-//! `tex.1d` into that.
+//!    `tex.1d` into that.
 //! 7. For timing each lane touches two texels: the one that it reads and, with linear filtering, the one
-//! diagonally opposite, which represents both rows, or slices, and both sectors of a row. A lane that reads
-//! outside the image touches the nearest texel.
+//!    diagonally opposite, which represents both rows, or slices, and both sectors of a row. A lane that reads
+//!    outside the image touches the nearest texel.
 
 mod fetch;
 mod sample;

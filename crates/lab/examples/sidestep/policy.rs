@@ -16,7 +16,7 @@ use sm::operands::{CollectorRules, Collectors};
 use sm::policy::boards::{Release, WarScoreboard};
 use sm::{
     Board, CachedFetch, Candidates, CoreDesign, CoreSpec, Each, Head, Heads, InstId, InstructionBuffer, IssuePolicy,
-    PipeSet, Structure, WakeUp, WarpMask, Window,
+    LoadStoreUnit, PipeSet, Structure, WakeUp, WarpMask, Window,
 };
 
 /// The design in one SM.
@@ -69,6 +69,7 @@ impl<M: WarpMask> CoreDesign for Sidestep<M> {
     type FrontEnd = CachedFetch<M>;
     type Issue = Self;
     type Operands = Collectors;
+    type Memory = LoadStoreUnit;
 
     fn operands(_: &(), spec: &CoreSpec) -> Collectors {
         Collectors::new(spec, CollectorRules::default())

@@ -34,7 +34,6 @@ pub(crate) struct Machine<'a> {
     pub returns: &'a [u32],
     /// Registers and predicates of which the warp has only one copy.
     pub uniform: [Range<u16>; 2],
-    /// Convergence barriers.
     pub barriers: Range<u16>,
     /// Holds the return address of a collective stretch.
     pub collective: Reg,
@@ -49,7 +48,6 @@ pub(super) enum Slot {
     Shut,
     /// This `BSSY`, executed by all live lanes together.
     Open(u32),
-    /// Unknown.
     Unknown,
 }
 

@@ -64,7 +64,6 @@ impl<'a> KernelBuilder<'a> {
         Reg(first.min(u32::from(Reg::CONSTANTS) - 4) as u16)
     }
 
-    /// A new predicate.
     pub fn new_predicate(&mut self) -> Pred {
         self.predicates += 1;
         Pred((self.predicates - 1).min(0x7ffe) as u16)

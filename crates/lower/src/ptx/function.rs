@@ -33,7 +33,7 @@ pub(super) struct FunctionLowering<'b, 'a> {
     pub after: Vec<(Op, String)>,
     pub callees: Vec<u32>,
     pub calls_pointers: bool,
-    /// The present instruction.
+    /// Position of the present instruction in the text.
     pub at: Span,
     pub guard: Pred,
     pub source: Source,

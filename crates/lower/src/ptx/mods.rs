@@ -15,7 +15,6 @@ impl<'a> Mods<'a> {
         Self { opcode, used: Cell::new(0) }
     }
 
-    /// The operation.
     pub fn name(&self) -> &'a str {
         self.opcode.name()
     }

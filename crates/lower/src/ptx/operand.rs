@@ -17,13 +17,20 @@ use ptx::{Component, Diagnostic, Span, Sym, Type};
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Symbol {
     /// In device memory, or of a function.
-    Device { address: u64, constant: bool },
-    /// In shared memory.
-    Shared { offset: Option<u32> },
-    /// In the frame.
-    Frame { offset: u32 },
+    Device {
+        address: u64,
+        constant: bool,
+    },
+    Shared {
+        offset: Option<u32>,
+    },
+    Frame {
+        offset: u32,
+    },
     /// Of a kernel parameter.
-    Param { offset: u32 },
+    Param {
+        offset: u32,
+    },
 }
 
 /// A register of the PTX text.
@@ -90,7 +97,6 @@ impl FunctionLowering<'_, '_> {
         }
     }
 
-    /// A register operand.
     pub fn any_register(&mut self, o: &Operand) -> Lowered<Register> {
         let found = match &o.kind {
             OperandKind::Name(name) => self.register_named(*name, None, o.span)?,
@@ -203,7 +209,6 @@ impl FunctionLowering<'_, '_> {
         }
     }
 
-    /// A predicate destination.
     pub fn pred_dst(&mut self, o: &Operand) -> Lowered<Pred> {
         match &o.kind {
             OperandKind::Name(name) => self.pred_named(*name, o.span),

@@ -29,9 +29,7 @@ use kit::BitSet;
 /// vector registers; they are read at issue, so only vector registers can be overwritten early.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Step {
-    /// Vector registers read.
     pub reads: Vec<u32>,
-    /// Vector registers written.
     pub writes: Vec<u32>,
     /// Vector registers and predicates written.
     pub results: Vec<u32>,
@@ -180,7 +178,7 @@ pub(super) fn extend(
 pub(super) enum Fence {
     /// As if it wrote the register. This is preferred, since it reads nothing late.
     Writing(u32),
-    /// Reads it.
+    /// As if it read the register.
     Reading(u32),
 }
 

@@ -76,7 +76,7 @@ pub(super) struct Rules<'a> {
     pub soft: &'a Interference,
     /// Registers that should share a place if possible.
     pub copies: &'a [(u32, u32)],
-    /// Number of places.
+    /// Number of places that may be used.
     pub limit: u32,
 }
 

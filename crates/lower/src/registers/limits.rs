@@ -6,7 +6,7 @@ pub enum Registers {
     /// Those of the text, each value in its own; the number per thread is estimated.
     #[default]
     Virtual,
-    /// Allocated ones.
+    /// Allocated ones, within the limits.
     Allocated(RegisterLimits),
     /// Allocated so that no write overtakes a read of an instruction that has a result.
     HazardFree(RegisterLimits),

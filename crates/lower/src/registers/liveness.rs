@@ -7,9 +7,7 @@ use kit::BitSet;
 /// Effect of an instruction on registers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Effects {
-    /// Registers read.
     pub uses: Vec<u32>,
-    /// Registers written.
     pub defs: Vec<u32>,
     /// Written registers that certainly lose their old value. A guarded write may not happen: the old value
     /// may stay live.

@@ -145,7 +145,7 @@ impl<'a> Builder<'a> {
         Ok(Reg(first + index))
     }
 
-    /// A constant.
+    /// A constant of one column.
     pub fn constant(&mut self, value: u32) -> Reg {
         self.words(&[ConstantWord::Value(value)])
     }

@@ -26,45 +26,10 @@ pub(super) fn lower(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<bool> {
             let p = first_predicate(b, &operands)?;
             b.emit(Op::Steer(Steer::Exit(p)));
         }
-        SassOp::BSsy | SassOp::BSync | SassOp::Break => {
-            let p = first_predicate(b, &operands)?;
-            if p != Pred::TRUE && inst.row.op != SassOp::Break {
-                return Err("a second guard is not executable here".into());
-            }
-            let Some(number) =
-                operands.iter().find_map(|o| if let SassOperand::Barrier(n) = o { Some(*n) } else { None })
-            else {
-                return Err("it names no convergence barrier".into());
-            };
-            let register = b.barrier(number);
-            b.emit(Op::Steer(match inst.row.op {
-                SassOp::BSsy => {
-                    let Some(&SassOperand::Target(target)) = operands.last() else {
-                        return Err("it has no target".into());
-                    };
-                    Steer::Gather(number, register, b.target(target)?)
-                }
-                SassOp::BSync => Steer::Meet(number, register),
-                _ => Steer::Leave(number, register, p),
-            }));
-        }
+        SassOp::BSsy | SassOp::BSync | SassOp::Break => convergence_barrier(b, inst, &operands)?,
         SassOp::BMov | SassOp::BMovToBarrier => move_barrier(b, inst, &operands)?,
         SassOp::Yield => b.emit(Op::Steer(Steer::Yield)),
-        SassOp::WarpSync => {
-            let rest: Vec<SassOperand> =
-                operands.iter().copied().filter(|o| !matches!(o, SassOperand::Predicate { .. })).collect();
-            match rest[..] {
-                [mask] => {
-                    let mask = b.source(mask)?;
-                    b.emit(Op::Steer(Steer::WarpSync(mask, has(inst, "exclusive"))));
-                }
-                [mask, SassOperand::Target(target)] => {
-                    let mask = b.source(mask)?;
-                    collective(b, mask, target)?;
-                }
-                _ => return Err("it has an unknown form".into()),
-            }
-        }
+        SassOp::WarpSync => warp_sync(b, inst, &operands)?,
         SassOp::EndCollective => {
             let back = b.collective_return();
             b.emit(Op::Steer(Steer::BranchIndirect(back, 0, Pred::TRUE)));
@@ -108,6 +73,48 @@ pub(super) fn lower(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<bool> {
         _ => return Ok(false),
     }
     Ok(true)
+}
+
+/// `BSSY`, `BSYNC`, `BREAK`.
+fn convergence_barrier(b: &mut Builder<'_>, inst: &SassInst, operands: &[SassOperand]) -> Lowered<()> {
+    let p = first_predicate(b, operands)?;
+    if p != Pred::TRUE && inst.row.op != SassOp::Break {
+        return Err("a second guard is not executable here".into());
+    }
+    let Some(number) = operands.iter().find_map(|o| if let SassOperand::Barrier(n) = o { Some(*n) } else { None })
+    else {
+        return Err("it names no convergence barrier".into());
+    };
+    let register = b.barrier(number);
+    b.emit(Op::Steer(match inst.row.op {
+        SassOp::BSsy => {
+            let Some(&SassOperand::Target(target)) = operands.last() else {
+                return Err("it has no target".into());
+            };
+            Steer::Gather(number, register, b.target(target)?)
+        }
+        SassOp::BSync => Steer::Meet(number, register),
+        _ => Steer::Leave(number, register, p),
+    }));
+    Ok(())
+}
+
+/// `WARPSYNC` of the lanes in an operand.
+fn warp_sync(b: &mut Builder<'_>, inst: &SassInst, operands: &[SassOperand]) -> Lowered<()> {
+    let rest: Vec<SassOperand> =
+        operands.iter().copied().filter(|o| !matches!(o, SassOperand::Predicate { .. })).collect();
+    match rest[..] {
+        [mask] => {
+            let mask = b.source(mask)?;
+            b.emit(Op::Steer(Steer::WarpSync(mask, has(inst, "exclusive"))));
+        }
+        [mask, SassOperand::Target(target)] => {
+            let mask = b.source(mask)?;
+            collective(b, mask, target)?;
+        }
+        _ => return Err("it has an unknown form".into()),
+    }
+    Ok(())
 }
 
 /// `WARPSYNC.COLLECTIVE`: the lanes of `mask` meet and run the stretch at `target` together.

@@ -3,7 +3,7 @@
 //! Choices where nothing is published:
 //! 1. Integers narrower than a register are sign-extended, halves zero-extended.
 //! 2. `F2I` of NaN: zero with `.NTZ`, otherwise the number with only the top bit set, as in the PTX ISA for
-//! the types for which compiled code omits `.NTZ`.
+//!    the types for which compiled code omits `.NTZ`.
 
 use super::builder::{Builder, Lowered};
 use super::float::{cvt, mode, rounding};

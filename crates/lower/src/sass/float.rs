@@ -2,14 +2,14 @@
 //!
 //! Choices where nothing is published:
 //! 1. `MUFU` returns the true value rounded to nearest (error below 0.5001 ulp, see [`num::approx`]);
-//! hardware's last bits come from its tables. Subnormal operands and results are zero, except for `.TANH`:
-//! compiled code scales operands and results for this. `.SIN` and `.COS` take turns: compiled code multiplies
-//! by 1/2pi first.
+//!    hardware's last bits come from its tables. Subnormal operands and results are zero, except for `.TANH`:
+//!    compiled code scales operands and results for this. `.SIN` and `.COS` take turns: compiled code multiplies
+//!    by 1/2pi first.
 //! 2. `FCHK` selects the slow path of a division wherever a step of the fast path could produce a number that
-//! is not normal, including zero dividends. Both paths give the same quotient.
+//!    is not normal, including zero dividends. Both paths give the same quotient.
 //! 3. `DSETP.MIN` and `.MAX`: the first predicate selects the first operand, the second reports that both are
-//! NaN. Compiled code selects by the first and uses the second to turn the second operand into a quiet NaN.
-//! -0 is less than +0.
+//!    NaN. Compiled code selects by the first and uses the second to turn the second operand into a quiet NaN.
+//!    -0 is less than +0.
 //! 4. `.FMZ`: `.FTZ`, and a product with a zero factor is +0, whatever the other factor is.
 
 use super::builder::{Builder, Lowered};

@@ -3,11 +3,11 @@
 //! Choices where nothing is published:
 //! 1. `.FMZ`: `.FTZ`, and a product with a zero factor is +0, whatever the other factor is.
 //! 2. A single-precision source (`.F32`) is truncated to a half, which is used for both halves: compiled code
-//! truncates this way, by adding -0.
+//!    truncates this way, by adding -0.
 //! 3. `HSETP2.H_AND`: the first predicate is for both comparisons, the second for their complement (as in
-//! emulators of Maxwell).
+//!    emulators of Maxwell).
 //! 4. A single-precision result (`HADD2.F32`, `HMUL2.F32`, `HFMA2.F32`) is rounded to a half first: for sm_70
-//! and sm_75 the compiler combines an operation on halves and the conversion of its result into these.
+//!    and sm_75 the compiler combines an operation on halves and the conversion of its result into these.
 
 use super::builder::{Builder, Lowered};
 use super::float::{HALF_SIGNS, combine, compared, comparison, cvt, min_max, mode, modifiers};

@@ -6,15 +6,15 @@
 //! effect here. Shared and local addresses are sums of 32 bits with a scaled base.
 //!
 //! 1. `ATOM` and `ATOMG` set a predicate where the operation was performed. Code for generic pointers
-//! continues with loops of its own where it was not, as in shared memory for types that only L2 adds (NVIDIA
-//! developer forum, topic 301822). Here every operation is performed in every space, so the predicate always
-//! holds.
+//!    continues with loops of its own where it was not, as in shared memory for types that only L2 adds (NVIDIA
+//!    developer forum, topic 301822). Here every operation is performed in every space, so the predicate always
+//!    holds.
 //! 2. `ATOMS.CAST` returns one where it stored and zero elsewhere (same source). `.SPIN` lets hardware fail
-//! competing lanes; here only lanes with a failing comparison fail.
+//!    competing lanes; here only lanes with a failing comparison fail.
 //! 3. `RED` takes generic addresses (CUDA binary utilities, instruction reference).
 //! 4. `LDGSTS` with a predicate writes zeros where it does not hold (csarofeen/pytorch, pull request 2484).
-//! `.ZFILL`: the remainder of the global address by the size is the number of zero bytes at the end; compiled
-//! code encodes the bytes of `cp.async` this way, and uses the predicate for none.
+//!    `.ZFILL`: the remainder of the global address by the size is the number of zero bytes at the end; compiled
+//!    code encodes the bytes of `cp.async` this way, and uses the predicate for none.
 //! 5. The effect of the predicate of a plain load is not published: it is refused.
 
 use super::builder::{Builder, Lowered};

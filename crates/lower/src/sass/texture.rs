@@ -3,13 +3,13 @@
 //! The order of coordinates is that of the assembler, found by compiling each form (CUDA 11.8):
 //!
 //! 1. `TEX`, `TLD` and `TLD4` name two groups of consecutive registers. The first holds the layer, if there
-//! are layers, and the coordinates; the second holds the handle (with `.B`), then the level of detail.
+//!    are layers, and the coordinates; the second holds the handle (with `.B`), then the level of detail.
 //! 2. With `.SCR` all of these are divided between the two groups in the order layer, coordinates, handle,
-//! level; the first group gets the larger half.
+//!    level; the first group gets the larger half.
 //! 3. Of the channels in the mask two go to the last named destination, the others to the first.
 //! 4. Surface accesses have x in bytes, y, z, and the layer last.
 //! 5. Handles are words. Handles of texture and surface references follow the parameters in constant bank 0;
-//! they are refused.
+//!    they are refused.
 
 use super::builder::{Builder, Lowered};
 use super::memory::{consecutive, format};

@@ -1,6 +1,6 @@
-//! The machine code of the cases that [`super::check`] and [`super::try_run`] run: `data/compiled`, which
-//! `tools/rebuild-cases` writes. The list of cases is the calls of these: run with `WARPWRIGHT_RECORD_CASES=FOLDER`, the tests
-//! write each case's PTX there.
+//! The machine code of the cases of [`super::check`] and [`super::try_run`]: `data/compiled`, written by
+//! `tools/rebuild-cases`. The calls of these functions are the list of cases: with
+//! `WARPWRIGHT_RECORD_CASES=FOLDER` the tests write each case's PTX there.
 
 use exec::{Kernel, LoadedModule};
 use lower::{Loaded, LowerOptions, load_cubin};
@@ -9,7 +9,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-/// What the cases are compiled for.
+/// Architectures for which the cases are compiled.
 const ARCHITECTURES: [&str; 5] = ["sm_70", "sm_75", "sm_80", "sm_86", "sm_90"];
 
 /// The compiled cases of one file of tests.
@@ -23,14 +23,14 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/compiled")
 }
 
-/// The file of tests that called, by its name: cases are compiled together with the others of their file.
+/// Name of the calling test file: cases are compiled together with the others of their file.
 #[track_caller]
 fn tests() -> &'static str {
     let path = std::panic::Location::caller().file();
     path.rsplit(['/', '\\']).next().and_then(|name| name.strip_suffix(".rs")).unwrap()
 }
 
-/// What `tests` and an architecture have, decompressed.
+/// The decompressed cases of `tests` and an architecture.
 fn read(tests: &str, architecture: &str, suffix: &str) -> (String, Vec<u8>) {
     let name = format!("{tests}.{architecture}.{suffix}");
     let file = std::fs::File::open(folder().join(format!("{name}.xz"))).unwrap_or_else(|e| panic!("{name}: {e}"));
@@ -46,10 +46,10 @@ fn refused(tests: &str) -> HashSet<String> {
     refused.lines().filter_map(|line| Some(line.strip_prefix(&own)?.split_once(':')?.0.to_owned())).collect()
 }
 
-/// What is made once for each file of tests.
+/// Values that are made once for each file of tests.
 type Once<T> = Mutex<BTreeMap<&'static str, &'static T>>;
 
-/// `make(tests)`, which the first who asks waits for.
+/// The value for `tests`; the first caller makes it, others wait.
 fn once<T>(known: &Once<T>, tests: &'static str, make: impl FnOnce() -> T) -> &'static T {
     known.lock().unwrap().entry(tests).or_insert_with(|| Box::leak(Box::new(make())))
 }
@@ -71,7 +71,7 @@ fn name(text: &str) -> String {
     format!("k{hash:08x}")
 }
 
-/// Writes a case down, if cases are to be.
+/// Records a case, if requested.
 fn record(tests: &str, kind: &str, name: &str, title: &str, text: &str) -> bool {
     let Some(folder) = std::env::var_os("WARPWRIGHT_RECORD_CASES") else { return false };
     let folder = Path::new(&folder).join(kind).join(tests);
@@ -124,8 +124,8 @@ fn packs(tests: &'static str) -> &'static Packs {
     })
 }
 
-/// The machine code of a module that is a whole case, by architecture. What has a header of its own is not
-/// compiled.
+/// The machine code of a module that is a whole case, by architecture. Modules with headers of their own are
+/// not compiled.
 #[track_caller]
 pub fn whole(items: &str) -> Vec<(&'static str, Loaded)> {
     let (tests, name) = (tests(), name(items));

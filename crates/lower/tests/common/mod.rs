@@ -9,7 +9,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::sync::Arc;
 
-/// The registers that a kernel may run with: what it computes is the same.
+/// Register allocations to test: the results are the same.
 pub const MODES: [Registers; 3] = {
     let limits = RegisterLimits { architecture: 255, chosen: None, sm: 65_536 };
     [Registers::Virtual, Registers::Allocated(limits), Registers::HazardFree(limits)]
@@ -32,15 +32,15 @@ pub fn module_with(items: &str, registers: Registers) -> Loaded {
     loaded
 }
 
-/// What a kernel left.
+/// Results of a kernel.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Outcome {
     pub words: Vec<u32>,
     pub output: String,
 }
 
-/// Runs the only kernel of `items` with one buffer of `words`, and returns the buffer, which must not
-/// depend on the registers that the kernel runs with, and be the same of machine code ([`compiled`]).
+/// Runs the only kernel of `items` with one buffer of `words` and returns the buffer, which must be the same
+/// with all register allocations and as machine code ([`compiled`]).
 #[track_caller]
 pub fn try_run(items: &str, grid: u32, block: u32, words: &[u32]) -> Result<Outcome, Box<Fault>> {
     let plain = try_run_ptx(items, grid, block, words)?;
@@ -58,7 +58,7 @@ pub fn try_run_ptx(items: &str, grid: u32, block: u32, words: &[u32]) -> Result<
     Ok(plain)
 }
 
-/// Machine code of `items` leaves the same.
+/// Checks that machine code of `items` leaves the same buffer.
 #[track_caller]
 fn machine_code_agrees(items: &str, shape: (u32, u32), words: &[u32], plain: &Outcome) {
     for (architecture, loaded) in compiled::whole(items) {
@@ -200,8 +200,8 @@ pub fn check_like(instruction: &str, d: &str, sources: &[&str], expected: impl F
     check_where(instruction, d, sources, expected, |_| true);
 }
 
-/// As [`check_like`]; machine code is looked at in lanes where `compiled` holds: in others the assembler puts
-/// something in the instruction's place that does not do what the manual says.
+/// As [`check_like`]; machine code is checked only in lanes where `compiled` holds: in others the assembler
+/// uses a replacement that deviates from the manual.
 #[track_caller]
 pub fn check_where(
     instruction: &str,
@@ -238,8 +238,8 @@ pub fn check_where(
     }
 }
 
-/// A kernel whose lanes each read their operands, what `$d` holds before, and whether they are on, in 48
-/// bytes, and leave `$d` where it was.
+/// A kernel whose lanes read, from 48 bytes, their operands, the old value of `$d`, and whether they are
+/// active, and write `$d` back.
 fn case(instruction: &str, d: &str, sources: &[&str]) -> String {
     let (class, bits) = register(d);
     let mut body = format!(".reg .{class} $d;\n.reg .b64 %in;\nmul.wide.u32 %off, %i, 48;\nadd.s64 %in, %buf, %off;\n");
@@ -259,7 +259,7 @@ fn case(instruction: &str, d: &str, sources: &[&str]) -> String {
     kernel(&body).replace('$', "%v_")
 }
 
-/// What a lane of a [`case`] gets.
+/// Input of a lane of a [`case`].
 struct Lane {
     sources: [u64; 4],
     before: u64,
@@ -276,7 +276,7 @@ impl Lane {
     }
 }
 
-/// What the lanes of a [`case`] leave.
+/// Results of the lanes of a [`case`].
 fn run_lanes(module: &exec::LoadedModule, kernel: Arc<Kernel>, lanes: &[Lane]) -> Result<Vec<u64>, Box<Fault>> {
     let mut state = DeviceState::default();
     state.load(module).unwrap();

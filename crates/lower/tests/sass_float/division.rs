@@ -179,7 +179,7 @@ fn double_precision_roots_are_exact() {
         let x: [u64; 32] = std::array::from_fn(|_| values.next("f64"));
         let mut registers = Registers::default();
         pair(&mut registers, 30, x);
-        // The seed's lower word is what is left there; the other constant is 0.375.
+        // The lower word of the seed is left from before; the other constant is 0.375.
         registers.general[34] = x.map(|x| ((x >> 32) as u32).wrapping_sub(0x0350_0000));
         pair(&mut registers, 28, [0x3fd8_0000_0000_0000; 32]);
         let result = run(75, &words, &registers, &mut Setting::default());

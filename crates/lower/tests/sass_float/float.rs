@@ -174,8 +174,8 @@ fn comparisons_to_registers() {
         .check_with(|s, p| one(compares(13, f(s[0]).into(), f(s[1]).into()) || p & 2 == 0));
 }
 
-/// What compiled code makes of `DSETP.MIN` and `.MAX`: select by the first predicate, set the quiet bit
-/// by the second.
+/// The sequence that compiled code uses with `DSETP.MIN` and `.MAX`: select by the first predicate, set the
+/// quiet bit by the second.
 #[test]
 fn double_minimum_and_maximum_by_predicates() {
     for (number, pick) in [(0, float64::min as fn(f64, f64) -> f64), (15, float64::max)] {

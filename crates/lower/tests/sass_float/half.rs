@@ -56,7 +56,7 @@ fn arithmetic_on_pairs() {
     Case { modify: &modify, ..HADD2 }.check(|s| pairs(s, |h| half::add::<F16>(h[0], h[1], mode)));
     Case { modify: &modify, ..HMUL2 }.check(|s| pairs(s, |h| half::mul::<F16>(h[0], h[1], mode)));
     Case { modify: &modify, ..HFMA2 }.check(|s| pairs(s, |h| half::fma::<F16>(h[0], h[1], h[2], mode)));
-    // `.RELU` wants PT as its predicate.
+    // `.RELU` requires PT as its predicate.
     let relu = |w: Word| w.bits(79, 1, 1).p(7, false);
     let fused = |h: &[u16]| half::relu::<F16>(half::fma::<F16>(h[0], h[1], h[2], Mode::RN));
     Case { modify: &relu, sm: 80, ..HFMA2 }.check(|s| pairs(s, fused));
@@ -119,7 +119,8 @@ fn halves_are_chosen_before_signs() {
     }
 }
 
-/// Sums of halves, in single precision after they are rounded: what the compiler makes of both operations.
+/// Sums of halves that are rounded and then converted to single precision: the compiler combines both
+/// operations.
 #[test]
 fn sums_in_single_precision() {
     for (upper, field) in [(false, 2), (true, 3)] {

@@ -13,18 +13,18 @@ mod matrix;
 use common::Values;
 use words::{Column, Registers, Setting, Word, run};
 
-/// Which sources an operation has and where they stand (see the decoder's table).
+/// Number and positions of an operation's sources (see the decoder's table).
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Layout {
     /// One source at bit 32.
     One,
     /// A, and B at 32.
     Two,
-    /// A, and a second one at 32 in forms 1, 2, 3 and 7.
+    /// A, and a second source at 32 in forms 1, 2, 3 and 7.
     TwoWord,
-    /// A, and a second one that is at 64 in form 1.
+    /// A, and a second source that is at 64 in form 1.
     TwoLast,
-    /// Three sources.
+    /// A, B and C.
     Three,
 }
 
@@ -52,7 +52,7 @@ impl Layout {
 
 /// Registers of the sources, wide enough for pairs; uniform ones have the same numbers.
 const SOURCES: [u64; 3] = [4, 8, 12];
-/// Another register.
+/// A register that sources do not use.
 const OTHER: u64 = 20;
 
 /// An operation and how it is tested.
@@ -245,7 +245,7 @@ fn out(x: f32) -> u64 {
     u64::from(if x.is_nan() { 0x7fff_ffff } else { x.to_bits() })
 }
 
-/// Double precision, likewise.
+/// Double precision, in the same way.
 fn d(x: u64) -> f64 {
     f64::from_bits(x)
 }
@@ -259,7 +259,7 @@ fn all(x: u32) -> Column {
     [x; 32]
 }
 
-/// Whatever the words hold, they load and run, or are refused.
+/// Arbitrary words load and run, or are refused.
 #[test]
 fn no_word_panics() {
     const CODES: [u128; 38] = [

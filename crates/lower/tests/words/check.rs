@@ -4,7 +4,7 @@ use super::{Registers, Setting, Word, run};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// Where the test puts sources: register at bit 24, at 32, at 64; of each also the next one.
+/// Positions of sources in the test: register at bit 24, at 32, at 64; each also with the next register.
 pub const A: usize = 2;
 pub const AT_32: usize = 4;
 pub const AT_64: usize = 6;
@@ -20,14 +20,14 @@ pub enum Source {
     Constant(usize),
 }
 
-/// An instruction word with its sources placed: what the form of its opcode says.
+/// An instruction word with its sources at the positions of its form.
 #[derive(Clone, Copy, Debug)]
 pub struct Form {
     pub word: Word,
     pub a: Source,
     pub b: Source,
     pub c: Source,
-    /// Bits that negate B and C; none of an immediate.
+    /// Bits that negate B and C; none for an immediate.
     pub minus_b: Option<u32>,
     pub minus_c: Option<u32>,
 }
@@ -133,7 +133,7 @@ impl Lane<'_> {
     }
 }
 
-/// What an instruction does to one lane; all other registers stay as they are.
+/// The effect of an instruction on one lane; other registers keep their values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Change {
     R(usize, u32),
@@ -147,7 +147,7 @@ pub fn register(uniform: bool, n: usize, value: u32) -> Change {
     if uniform { Change::U(n, value) } else { Change::R(n, value) }
 }
 
-/// See [`register`].
+/// A change of a predicate of the datapath.
 pub fn predicate(uniform: bool, n: usize, value: bool) -> Change {
     if uniform { Change::Up(n, value) } else { Change::P(n, value) }
 }

@@ -17,9 +17,9 @@ const GAP: usize = 8;
 /// The registers of the warp.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Registers {
-    /// R0 and on.
+    /// From R0 on.
     pub general: Vec<Column>,
-    /// UR0 and on: those that the instructions name. All lanes of each hold the same value.
+    /// From UR0 on: those that the instructions name. All lanes of each hold the same value.
     pub uniform: Vec<u32>,
     /// P0 to P6.
     pub predicates: [u32; 7],
@@ -38,7 +38,7 @@ impl Default for Registers {
     }
 }
 
-/// What surrounds the warp.
+/// The state around the warp.
 pub struct Setting {
     /// Lanes of the warp: threads of the CTA.
     pub threads: u32,
@@ -57,7 +57,7 @@ impl Default for Setting {
 }
 
 impl Setting {
-    /// Puts `words` into the parameter.
+    /// Writes `words` to the parameter.
     pub fn with_words(mut self, words: &[u32]) -> Self {
         for (place, word) in self.parameter.chunks_exact_mut(4).zip(words) {
             place.copy_from_slice(&word.to_le_bytes());
@@ -69,7 +69,7 @@ impl Setting {
 /// `EXIT`, always.
 pub const EXIT: u128 = 0x000fea00_03800000_00000000_0000794d;
 
-/// Runs `words` and an exit on a warp that starts with `registers`, and returns what it leaves.
+/// Runs `words` and an exit on a warp that starts with `registers`, and returns the final state.
 pub fn try_run(sm: u8, words: &[u128], registers: &Registers, setting: &mut Setting) -> Result<Registers, Box<Fault>> {
     let code: Vec<u128> = words.iter().copied().chain([EXIT]).collect();
     let kernel = load_words("words", sm, &code, GENERAL as u32).unwrap_or_else(|e| panic!("{}", e.join("\n")));
@@ -137,7 +137,7 @@ fn highest_uniform(sm: u8, words: &[u128]) -> usize {
     count
 }
 
-/// A word under construction: opcode and form, guard PT, control bits that mean nothing.
+/// A word under construction: opcode and form, guard PT, control bits without effect.
 ///
 /// ```ignore
 /// // IADD3 R0, R1, -R2, R3
@@ -147,7 +147,7 @@ fn highest_uniform(sm: u8, words: &[u128]) -> usize {
 pub struct Word(pub u128);
 
 impl Word {
-    /// Bits 0 to 8 and 9 to 11; the guard is PT, all else is zero but the control bits.
+    /// Bits 0 to 8 and 9 to 11; the guard is PT; all other bits except the control bits are 0.
     pub fn new(code: u128, form: u128) -> Self {
         Self(code | form << 9 | 7 << 12 | 0x7e2_u128 << 105)
     }
@@ -168,7 +168,7 @@ impl Word {
         self.bits(24, 8, register)
     }
 
-    /// What stands at bit 32: register or immediate.
+    /// The register or immediate at bit 32.
     pub fn b(self, value: u32) -> Self {
         self.bits(32, 32, value.into())
     }

@@ -7,7 +7,7 @@
 //! [`Cache::pop_ready`] gives. The caller also decides how many of these happen per cycle; the
 //! ports' occupancy is kept here.
 //!
-//! The knobs are one file each: [`index`](self) functions, `replacement`, `policy` (writes).
+//! The knobs are one file each: [`index`](self) functions, `replacement`, `policy` and `writes`.
 
 mod index;
 mod lookup;
@@ -15,6 +15,7 @@ mod mshr;
 mod policy;
 mod replacement;
 mod tags;
+mod writes;
 
 use crate::{Request, RequestKind};
 use config::Allocate;

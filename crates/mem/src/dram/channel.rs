@@ -7,19 +7,18 @@ use super::credits::Credits;
 use super::data_pipe::DataPipe;
 use super::scheduler::{Banks, Policy, Queued, Scheduler};
 use super::timing::{Command, Rules};
-use super::{AddressMap, DramCounters};
+use super::{AddressMap, DramCounters, NEVER_TICK};
 use crate::clock::Ratio;
 use crate::partition::{FromDram, Side, Slice, ToDram};
 use kit::Slab;
 use kit::bits::set_bits;
 use std::collections::VecDeque;
 
-/// No command cycle is due.
-pub(crate) const NEVER_TICK: u64 = u64::MAX;
-
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     request: ToDram,
+    /// The command cycle in which the channel took it.
+    since: u64,
     slice: u8,
     bank: u8,
     row: u32,
@@ -128,7 +127,7 @@ impl Channel {
     /// data or room.
     pub fn tick(&mut self, now: u64, map: &AddressMap, slices: &mut [Slice]) -> u64 {
         self.woken = 0;
-        self.return_to_slice(slices);
+        self.return_to_slice(now, slices);
         self.move_data(now);
         if self.schedule() || self.commands_due <= now {
             self.issue_commands(now);
@@ -146,12 +145,16 @@ impl Channel {
     }
 
     /// One finished request goes back to its slice, if that has room.
-    fn return_to_slice(&mut self, slices: &mut [Slice]) {
+    fn return_to_slice(&mut self, now: u64, slices: &mut [Slice]) {
         let Some(&id) = self.return_queue.front() else { return };
-        let Entry { request, slice, .. } = self.entries[id.into()];
+        let Entry { request, since, slice, .. } = self.entries[id.into()];
         if slices[usize::from(slice)].take_from_dram(request.answer) {
             self.return_queue.pop_front();
             self.woken |= 1 << slice;
+            if !request.write {
+                self.counters.reads += 1;
+                self.counters.read_latency += now - since;
+            }
             self.finish(id);
         }
     }
@@ -371,7 +374,8 @@ impl Channel {
                 Some(true) => {
                     self.woken |= u64::from(slices[s].is_full_towards(Side::Dram)) << s;
                     let request = slices[s].pop_to_dram().expect("just seen");
-                    let entry = Entry { request, slice: s as u8, bank: 0, row: 0, sent_bytes: 0, moved_bytes: 0 };
+                    let slice = s as u8;
+                    let entry = Entry { request, since: now, slice, bank: 0, row: 0, sent_bytes: 0, moved_bytes: 0 };
                     let id = self.entries.insert(entry) as u16;
                     self.credits.take(s);
                     self.latency_queue.push_back((self.latency_over(now), id));

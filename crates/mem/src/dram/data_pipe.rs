@@ -1,5 +1,6 @@
 //! The data bus of a channel.
 
+use super::NEVER_TICK;
 use std::collections::VecDeque;
 
 /// Bursts between their column command and the end of their latency, in order. One leaves per
@@ -53,7 +54,7 @@ impl DataPipe {
     }
 
     pub fn next_due(&self) -> u64 {
-        self.queue.front().map_or(super::channel::NEVER_TICK, |&(due, _)| due)
+        self.queue.front().map_or(NEVER_TICK, |&(due, _)| due)
     }
 }
 

@@ -11,6 +11,9 @@ pub use address::{AddressMap, Location};
 pub(crate) use channel::Channel;
 pub use timing::{Command, Rules, Timing};
 
+/// No command cycle is due.
+const NEVER_TICK: u64 = u64::MAX;
+
 kit::counters! {
     /// What DRAM channels have done.
     pub struct DramCounters {
@@ -32,5 +35,9 @@ kit::counters! {
         pub double_commands: "DRAM cycles",
         /// Cycles of data transfer, summed over channels.
         pub data_bus_busy: "DRAM cycles",
+        /// Reads whose data a channel has given back to its L2 slice.
+        pub reads: "requests",
+        /// From a request's entry into its channel to its data's return to L2, fixed latency and waits included, summed over these reads.
+        pub read_latency: "DRAM cycles",
     }
 }

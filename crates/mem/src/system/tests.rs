@@ -79,6 +79,8 @@ fn dram_adds_its_latencies_by_the_state_of_the_row() {
     assert_eq!(latency(&mut system, &mut ports, 3000, row(1)), base + row_hit + rcd + rp, "another row");
     let dram = system.counters().dram;
     assert_eq!((dram.activates, dram.precharges, dram.read_commands, dram.row_hits), (2, 1, 3, 1));
+    // Of each read all but the way to the latency queue (2) and the reply after the fill (1).
+    assert_eq!((dram.reads, dram.read_latency), (3, 3 * (row_hit - 3) + 2 * rcd + rp));
 }
 
 #[test]

@@ -277,7 +277,7 @@ impl Shape {
         Ok(())
     }
 
-    /// [`Shape::check`] for an exact value at hand. `zero_negative` is the sign of an exact zero.
+    /// [`Shape::check`] for a known exact value. `zero_negative` is the sign of an exact zero.
     pub fn check_value(self, bits: u64, round: Rounding, exact: &Big, zero_negative: bool) {
         if exact.is_zero() {
             let want = if zero_negative { self.sign() } else { 0 };

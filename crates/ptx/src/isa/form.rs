@@ -139,7 +139,6 @@ pub enum Kind {
     },
     /// The parts of a value: `{%r1, %r2}` for one of 64 bits.
     Parts(TypeOf),
-    /// A predicate.
     Predicate,
     /// A register and a predicate, which may be omitted unless `always`.
     WithPredicate {
@@ -170,9 +169,7 @@ pub enum Kind {
     Multiple(u8),
     Integer,
     Symbol,
-    /// A special register.
     Special,
-    /// A label.
     Label,
     Any,
     /// Any number of anything.

@@ -68,7 +68,7 @@ impl<'a> Parser<'a> {
         Self { lexer, tok, last_end: 0, module, depth: 0, functions: 0, loc: PendingLoc::None }
     }
 
-    /// Takes the token.
+    /// Takes the next token.
     fn bump(&mut self) -> Token {
         let taken = self.tok;
         self.last_end = taken.end;

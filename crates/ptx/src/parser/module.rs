@@ -32,7 +32,7 @@ const DIRECTIVES: &[&str] = &[
 const KNOWN_MAJOR: std::ops::RangeInclusive<u32> = 1..=8;
 
 impl Parser<'_> {
-    /// A whole module.
+    /// Parses all items of a module.
     pub(super) fn module(&mut self) {
         self.header();
         while !self.at(Tok::End) {

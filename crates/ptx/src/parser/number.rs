@@ -97,7 +97,7 @@ impl Parser<'_> {
             || self.at(Tok::Dot) && self.dot_word().as_bytes()[0].is_ascii_digit()
     }
 
-    /// A constant expression.
+    /// Parses and folds a constant expression.
     pub(super) fn constant(&mut self) -> Parse<Immediate> {
         if self.at(Tok::Number) {
             let token = self.bump();
@@ -254,7 +254,7 @@ fn fold(operator: Tok, left: Immediate, right: Immediate) -> Result<Immediate, &
         (Signed(_) | Unsigned(_), Signed(_) | Unsigned(_)) => {
             let (l, r) = (left.int_bits().unwrap_or(0), right.int_bits().unwrap_or(0));
             match (operator, left) {
-                // A shift has the type of what is shifted.
+                // A shift has the type of its left operand.
                 (Tok::Shl | Tok::Shr, Signed(l)) => fold_signed(operator, l, i64::try_from(r).unwrap_or(64)),
                 _ => fold_unsigned(operator, l, r),
             }

@@ -1,4 +1,4 @@
-//! What several test files share.
+//! Code for several test files.
 pub mod oracle;
 
 use std::path::Path;
@@ -15,8 +15,8 @@ pub fn ptx_files(folder: &str) -> Vec<(String, Vec<u8>)> {
     paths.iter().map(|path| (name(path), std::fs::read(path).unwrap())).collect()
 }
 
-/// PTX that every part of this crate must take without a complaint: written in the manner of each
-/// compiler, and the bundled workloads as the compiler made them.
+/// PTX that every part of this crate must accept without a diagnostic: in the style of each compiler, and the
+/// compiled workloads.
 pub fn valid_files() -> Vec<(String, Vec<u8>)> {
     let mut files = ptx_files("tests/data/valid");
     assert!(files.len() >= 8);

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::process::Command;
 
-/// What a module says that it is for.
+/// Version and target of a module.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Setting {
     pub version: (u32, u32),
@@ -41,7 +41,7 @@ fn module(setting: &Setting, instructions: &[&str]) -> (String, usize) {
     (format!("{head}{}\nDONE: ret;\n}}\n", instructions.join("\n")), first)
 }
 
-/// Numbers of the cases of each setting, in pieces.
+/// Indices of the cases of each setting, in groups.
 fn pieces(cases: &[Case], most: usize) -> Vec<(&Setting, Vec<usize>)> {
     let mut by_setting = BTreeMap::<&Setting, Vec<usize>>::new();
     for (i, (setting, _)) in cases.iter().enumerate() {
@@ -51,8 +51,7 @@ fn pieces(cases: &[Case], most: usize) -> Vec<(&Setting, Vec<usize>)> {
     by_setting.into_iter().flat_map(cut).collect()
 }
 
-/// What this crate says of each case: `None` if it has no errors. Checks that each error has its
-/// place.
+/// This crate's error for each case, or `None`. Checks that each error has a position.
 pub fn ours(cases: &[Case]) -> Vec<Option<String>> {
     let mut verdicts = vec![None; cases.len()];
     for (setting, piece) in pieces(cases, 90) {
@@ -71,7 +70,7 @@ pub fn ours(cases: &[Case]) -> Vec<Option<String>> {
     verdicts
 }
 
-/// A PTX compiler.
+/// A PTX compiler to compare with.
 pub struct Oracle {
     ptxas: String,
     newest: (u32, u32),
@@ -97,7 +96,7 @@ impl Oracle {
         setting.version <= self.newest && known
     }
 
-    /// What the compiler says of each case: `None` if it takes it.
+    /// The compiler's error for each case, or `None`.
     pub fn ask(&self, cases: &[Case]) -> Vec<Option<String>> {
         let mut verdicts = vec![None; cases.len()];
         for (setting, piece) in pieces(cases, 150) {
@@ -108,10 +107,10 @@ impl Oracle {
                 for (&n, message) in &bad {
                     verdicts[piece[n]] = Some(message.clone());
                 }
-                // Some errors show only when others are gone, some do not say where they are.
+                // Some errors are reported only when others are gone, some without a position.
                 let rest = || (0..piece.len()).filter(|n| !bad.contains_key(n)).map(|n| piece[n]).collect::<Vec<_>>();
                 match elsewhere {
-                    // Of compiling, not of the instruction.
+                    // An error of compilation, not of the instruction.
                     Some(message) if message.contains("32-Bit") && piece.len() == 1 => {}
                     Some(message) if message.contains("does not support .target") || piece.len() == 1 => {
                         piece.iter().for_each(|&i| verdicts[i] = Some(message.clone()));

@@ -19,7 +19,7 @@ pub struct Sign {
     pub invert: bool,
 }
 
-/// A register operand.
+/// A register operand with its modifiers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]
 pub struct Register {
@@ -94,12 +94,11 @@ pub struct Memory {
     pub offset: i32,
 }
 
-/// One operand.
+/// An operand of an instruction, as its text shows it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum SassOperand {
     Register(Register),
-    /// Predicate register.
     Predicate {
         /// Index; [`PT`] is always true.
         index: u8,

@@ -155,7 +155,7 @@ pub enum What {
     Slot64(Style),
     /// Predicate at a bit, with the bit that negates it (0: none).
     Pred(u8, u8),
-    /// Uniform predicate.
+    /// Uniform predicate at a bit, with the bit that negates it (0: none).
     UPred(u8, u8),
     /// Predicate that is uniform if the third bit is set.
     EitherPred(u8, u8, u8),
@@ -232,7 +232,7 @@ pub enum Width {
     Descriptor(u8),
 }
 
-/// An operand slot.
+/// A slot: an operand of a row.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs, reason = "the names say it")]
 pub struct Slot {

@@ -99,7 +99,7 @@ pub struct Cubin<'a> {
 }
 
 impl<'a> Cubin<'a> {
-    /// The kernels.
+    /// The functions that can be launched.
     pub fn kernels(&self) -> impl Iterator<Item = &ElfFunction<'a>> {
         self.functions.iter().filter(|function| function.is_kernel)
     }
@@ -146,7 +146,7 @@ pub struct ElfFunction<'a> {
     pub relocations: Vec<Relocation<'a>>,
 }
 
-/// A kernel parameter.
+/// A kernel parameter: its place in constant bank 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]
 pub struct Parameter {
@@ -203,7 +203,7 @@ pub enum RelocationKind {
     Other(u32),
 }
 
-/// A relocation.
+/// A relocation: an address that the loader writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]
 pub struct Relocation<'a> {

@@ -50,12 +50,12 @@ pub(super) fn of(s: &SmTotals, cycles: Cycle, gpu: &GpuConfig) -> Activity {
     count(Event::ConstantMiss, s.constant.reads_missed());
     count(Event::TextureHit, s.texture.reads_served());
     count(Event::TextureMiss, s.texture.reads_missed());
-    // What the scalar path keeps from lanes is in no count of theirs; its own register file and detector
-    // are structures of the design. A copy from there writes a register of all lanes.
+    // What a layer over the operand stage keeps from lanes is in no count of theirs; its own register file
+    // and detector are structures of the design.
     count(Event::RegisterRead, s.sm.lane_reads);
-    count(Event::RegisterWrite, s.sm.lane_writes + s.scalar.scalar_copies * WARP_LANES as u64);
+    count(Event::RegisterWrite, s.sm.lane_writes + s.layer.lane_writes_added());
     let full = (WARP_LANES as f64) * f64::from(gpu.sm.writeback_width) * sms;
-    events[Event::PipelineDuty] = (s.sm.thread_instructions - s.scalar.lane_operations_saved) as f64 / full;
+    events[Event::PipelineDuty] = (s.sm.thread_instructions - s.layer.lane_operations_saved) as f64 / full;
     activity
 }
 

@@ -103,17 +103,15 @@ impl CoreReport for SmTotals {
     }
 
     fn uses(&self, each: Each) -> u64 {
-        let (sm, scalar) = (&self.sm, &self.scalar);
+        let (sm, layer) = (&self.sm, &self.layer);
         // Registers that instructions name, in whichever register file they are.
-        let sources = sm.register_reads + scalar.vector_reads_saved;
-        let results = sm.register_writes + scalar.vector_writes_saved;
+        let sources = sm.register_reads + layer.vector_reads_saved;
+        let results = sm.register_writes + layer.vector_writes_saved;
         match each {
             Each::Instruction => sm.warp_instructions,
             Each::Source => sources,
             Each::Result => results,
-            Each::ScalarRead => scalar.scalar_reads,
-            Each::ScalarWrite => scalar.scalar_writes,
-            Each::Compared => scalar.scalar_compared,
+            Each::ScalarRead | Each::ScalarWrite | Each::Compared => layer.uses(each),
             Each::Operand => sources + results,
             Each::Access => sm.global_accesses + sm.local_accesses + sm.shared_accesses,
         }

@@ -6,7 +6,7 @@ use crate::issue::policy::IssuePolicy;
 use crate::observe::counters::{ClassCounts, DesignStatistics, SmCounters};
 use crate::observe::observer::Observer;
 use crate::observe::stalls::Stall;
-use crate::operands::scalar::ScalarCounters;
+use crate::operands::layer::LayerCounters;
 use crate::sm::Sm;
 use isa::WarpStream;
 use kit::{ByKind, Counters};
@@ -27,8 +27,8 @@ kit::counters! {
         pub works: WorkCounts,
         /// Statistics of the issue design's own.
         pub design: DesignStatistics,
-        /// The scalar path, if there is one.
-        pub scalar: ScalarCounters,
+        /// The layer over the operand stage, if there is one.
+        pub layer: LayerCounters,
         /// L1 data caches.
         pub l1d: CacheCounters,
         /// Instruction caches.
@@ -49,19 +49,18 @@ impl SmTotals {
         self.classes.add(sm.class_counts());
         self.works.add(sm.work_counts());
         let mut design = sm.policy().statistics();
-        if let Some(scalar) = sm.scalar_counts() {
-            design.extend(scalar.statistics());
-            self.scalar.add(&scalar.counters);
+        if let Some(layer) = sm.layer_counts() {
+            design.extend(layer.statistics());
+            self.layer.add(&layer.counters);
         }
         self.design.add(&DesignStatistics(design));
-        self.l1d.add(&sm.l1_counters());
+        let memory = sm.memory_counters();
+        self.l1d.add(&memory.l1d);
         if let Some(cache) = sm.icache() {
             self.icache.add(cache.counters());
         }
-        if let Some(cache) = sm.constant_cache() {
-            self.constant.add(cache.counters());
-        }
-        self.texture.add(sm.texture_counters());
+        self.constant.add(&memory.constant);
+        self.texture.add(&memory.texture);
     }
 
     /// Issue slots in all.

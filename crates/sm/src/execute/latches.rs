@@ -153,11 +153,11 @@ impl Latches {
     #[inline]
     pub fn any_before(&self, latch: LatchId, latches: u64, is_it: impl Fn(InstId) -> bool) -> bool {
         let order = self.order[latch as usize % LATCHES];
-        set_bits(self.occupied & latches).any(|l| {
+        let is_before = |l: usize| self.order[l % LATCHES] < order;
+        set_bits(self.occupied & latches).filter(|&l| is_before(l)).any(|l| {
             let l = l % LATCHES;
             let behind = |i: u8| self.behind[l * self.stride + (usize::from(self.first[l] + i) & (self.stride - 1))];
-            let all = std::iter::once((self.front[l], self.order[l])).chain((0..self.len[l]).map(behind));
-            all.take_while(|&(_, of)| of < order).any(|(id, _)| is_it(id))
+            is_it(self.front[l]) || (0..self.len[l]).map(behind).any(|(id, of)| of < order && is_it(id))
         })
     }
 

@@ -2,5 +2,6 @@
 
 use isa::Work;
 
-/// Operations of lanes by kind: active lanes of issued instructions, less those that the scalar path saves.
+/// Operations of lanes by kind: active lanes of issued instructions, less those that a layer over the operand
+/// stage saves.
 pub type WorkCounts = kit::ByKind<{ Work::COUNT }>;

@@ -1,29 +1,38 @@
 //! Write-back: the end of instructions, and of the warps and CTAs they end.
 
 use crate::design::{CoreDesign, MaskOf};
+use crate::execute::latches::Latches;
 use crate::execute::units::Units;
-use crate::inflight::InstId;
+use crate::inflight::{InstId, Stage, Window};
 use crate::issue::policy::IssuePolicy;
 use crate::observe::observer::{Observer, Seen};
 use crate::operands::OperandStage;
 use crate::state::{State, Tick};
 use crate::warps::mask::WarpMask;
 use isa::{Access, WarpSlot};
+use kit::Cycle;
+use std::fmt;
 use std::ops::Range;
 
-/// What the end of an instruction is connected to.
-pub(crate) struct WriteBack<'a, D: CoreDesign, O> {
-    pub tick: Tick<'a, O>,
-    pub state: &'a mut State<MaskOf<D>>,
-    pub policy: &'a mut D::Issue,
-    pub operands: &'a mut D::Operands,
+/// What the execution of an instruction is connected to, and its end.
+pub struct WriteBack<'a, D: CoreDesign, O> {
+    pub(crate) tick: Tick<'a, O>,
+    pub(crate) state: &'a mut State<MaskOf<D>>,
+    pub(crate) policy: &'a mut D::Issue,
+    pub(crate) operands: &'a mut D::Operands,
+}
+
+impl<D: CoreDesign, O> fmt::Debug for WriteBack<'_, D, O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WriteBack").field("now", &self.tick.now).finish_non_exhaustive()
+    }
 }
 
 impl Units {
     /// The instructions in the places `ending` leave their units and write their results. `contended`: the
     /// memory unit has a result to write as well.
     #[inline(always)]
-    pub fn write_back<D: CoreDesign, O: Observer>(
+    pub(crate) fn write_back<D: CoreDesign, O: Observer>(
         &mut self,
         wb: &mut WriteBack<'_, D, O>,
         ending: Range<usize>,
@@ -40,7 +49,35 @@ impl Units {
     }
 }
 
+/// For stages in which instructions execute.
 impl<D: CoreDesign, O: Observer> WriteBack<'_, D, O> {
+    /// The present cycle.
+    pub fn now(&self) -> Cycle {
+        self.tick.now
+    }
+
+    /// The instructions in flight.
+    pub fn window(&self) -> Window<'_> {
+        self.state.window(self.tick.kernels)
+    }
+
+    /// The stage may have something to do at `cycle`, which is after the present one, whatever else happens.
+    pub fn wake_at(&mut self, cycle: Cycle) {
+        self.state.wake_up.at(cycle);
+    }
+
+    /// Takes the oldest access to memory out of `oc_ex`, which has one: it begins to execute.
+    #[inline]
+    pub fn begin_access(&mut self, oc_ex: &mut Latches) -> InstId {
+        let latch = oc_ex.oldest(oc_ex.occupied() & oc_ex.of_memory());
+        let id = oc_ex.pop(latch).expect("an occupied latch");
+        self.operands.latches_freed(1 << oc_ex.partition(latch));
+        self.state.slab.get_mut(id).stage = Stage::Executing;
+        self.state.wake_up.moved();
+        self.tick.observer.executing(self.tick.now, Seen { id, window: self.state.window(self.tick.kernels) });
+        id
+    }
+
     /// Writes the results of `id`, which comes from a unit.
     #[inline]
     fn write_registers(&mut self, id: InstId, contended: bool) {
@@ -53,7 +90,7 @@ impl<D: CoreDesign, O: Observer> WriteBack<'_, D, O> {
         }
     }
 
-    /// Writes the results of `id`, which comes from the memory unit, if its banks are free.
+    /// Writes the results of `id`, which comes from the memory stage, if their banks are free.
     #[inline]
     pub fn try_write_registers(&mut self, id: InstId) -> bool {
         let slab = &self.state.slab;
@@ -73,8 +110,8 @@ impl<D: CoreDesign, O: Observer> WriteBack<'_, D, O> {
         u64::from(flight.dsts - past_banks)
     }
 
-    /// `id` is complete: its results are there, or it has none and has done its work. Whether the contents
-    /// of L1 go with that.
+    /// `id` is complete: its results are there, or it has none and has done its work. Whether a fence is
+    /// passed with that which drops the contents of L1.
     pub fn complete(&mut self, id: InstId) -> bool {
         let Self { tick, state, policy, operands } = self;
         state.wake_up.moved();
@@ -104,7 +141,7 @@ impl<D: CoreDesign, O: Observer> WriteBack<'_, D, O> {
 
     /// A memory access of `warp` has been performed. Whether the contents of L1 go with that.
     #[inline]
-    pub fn performed(&mut self, warp: WarpSlot) -> bool {
+    pub(crate) fn performed(&mut self, warp: WarpSlot) -> bool {
         let warps = &mut self.state.warps;
         let left = &mut warps.outstanding[warp.index()];
         *left -= 1;

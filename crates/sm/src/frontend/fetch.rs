@@ -106,8 +106,11 @@ impl<M: WarpMask, F: FrontEnd<M>> Fetch<M, F> {
     /// `id` issues. If its warp is held after it: whether the wrong path was fetched with it.
     #[inline]
     fn resolves(&self, warp: WarpSlot, id: InstId) -> Option<bool> {
+        if !self.at_branch.contains(warp) {
+            return None;
+        }
         let (branch, found_early) = self.branch[warp.index()];
-        (self.at_branch.contains(warp) && branch == id).then_some(found_early)
+        (branch == id).then_some(found_early)
     }
 
     /// The right path of `warp` may be fetched.

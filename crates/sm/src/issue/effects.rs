@@ -4,6 +4,7 @@
 use super::stage::IssueWires;
 use crate::design::{CoreDesign, MaskOf};
 use crate::inflight::InstId;
+use crate::memory::MemoryStage;
 use crate::observe::observer::Observer;
 use crate::wake_up::Timer;
 use crate::warps::mask::WarpMask;

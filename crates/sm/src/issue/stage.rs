@@ -11,7 +11,6 @@ use crate::inflight::{InstId, Stage, Window};
 use crate::issue::policy::IssuePolicy;
 use crate::issue::schedulers::{Scheduler, View};
 use crate::kernel::ResidentKernel;
-use crate::memory::LoadStoreUnit;
 use crate::observe::observer::{Observer, Seen};
 use crate::observe::stalls::{SlotAccount, Stall};
 use crate::operands::OperandStage;
@@ -46,7 +45,7 @@ pub(crate) struct IssueWires<'a, D: CoreDesign, O> {
     pub id_oc: &'a mut Latches,
     pub layer: &'a mut Layer,
     pub operands: &'a mut D::Operands,
-    pub memory: &'a mut LoadStoreUnit,
+    pub memory: &'a mut D::Memory,
 }
 
 impl<D: CoreDesign> IssueStage<D> {
@@ -131,7 +130,7 @@ impl<D: CoreDesign> IssueStage<D> {
         warps as u32 & all
     }
 
-    /// The scheduler issues, or its slots get a stall reason.
+    /// The scheduler issues, or its slots get a stall reason. Beside its number goes that of its partition.
     #[inline(always)]
     fn issue_from<O: Observer>(&mut self, w: &mut IssueWires<'_, D, O>, scheduler: usize) {
         let mine = self.warps_of[scheduler % SCHEDULERS];
@@ -155,7 +154,7 @@ impl<D: CoreDesign> IssueStage<D> {
         }
         let first = ready & self.policy.candidates().first;
         let warp = self.schedulers[scheduler].choose(if first.is_empty() { ready } else { first }, &view);
-        self.issue_warp(w, scheduler, warp, PipeSet::ALL.except(full));
+        self.issue_warp(w, (scheduler, partition), warp, PipeSet::ALL.except(full));
     }
 
     /// Issues from `warp`, which has a candidate for one of the `open` pipes.
@@ -163,16 +162,16 @@ impl<D: CoreDesign> IssueStage<D> {
     fn issue_warp<O: Observer>(
         &mut self,
         w: &mut IssueWires<'_, D, O>,
-        scheduler: usize,
+        (scheduler, partition): (usize, usize),
         warp: WarpSlot,
         open: PipeSet,
     ) {
         let id = self.policy.select(w.state.window(w.tick.kernels), warp, open);
-        let pipe = self.issue_one(w, scheduler, id);
+        let pipe = self.issue_one(w, (scheduler, partition), id);
         let width = w.state.spec.sm.issue.width as usize;
         self.account.issue(scheduler * width);
         if width > 1 {
-            self.issue_more(w, scheduler, warp, pipe);
+            self.issue_more(w, (scheduler, partition), warp, pipe);
         }
     }
 
@@ -182,13 +181,12 @@ impl<D: CoreDesign> IssueStage<D> {
     fn issue_more<O: Observer>(
         &mut self,
         w: &mut IssueWires<'_, D, O>,
-        scheduler: usize,
+        (scheduler, partition): (usize, usize),
         warp: WarpSlot,
         mut pipe: Pipe,
     ) {
         let issue = &w.state.spec.sm.issue;
         let (width, different) = (issue.width as usize, issue.dual_issue_needs_different_units);
-        let partition = w.state.spec.partition(scheduler);
         let only = MaskOf::<D>::of(warp);
         for slot in 1..width {
             let mut open = self.policy.candidates().ready.pipes_of(only).except(w.id_oc.full_pipes(partition));
@@ -205,7 +203,7 @@ impl<D: CoreDesign> IssueStage<D> {
             }
             w.state.counters.multiple_issues += u64::from(slot == 1);
             let id = self.policy.select(w.state.window(w.tick.kernels), warp, open);
-            pipe = self.issue_one(w, scheduler, id);
+            pipe = self.issue_one(w, (scheduler, partition), id);
             self.account.issue(scheduler * width + slot);
         }
     }
@@ -222,9 +220,13 @@ impl<D: CoreDesign> IssueStage<D> {
 
     /// Issues `id`. Returns its pipe.
     #[inline(always)]
-    fn issue_one<O: Observer>(&mut self, w: &mut IssueWires<'_, D, O>, scheduler: usize, id: InstId) -> Pipe {
+    fn issue_one<O: Observer>(
+        &mut self,
+        w: &mut IssueWires<'_, D, O>,
+        (scheduler, partition): (usize, usize),
+        id: InstId,
+    ) -> Pipe {
         let state = &mut *w.state;
-        let partition = state.spec.partition(scheduler);
         state.wake_up.moved();
         w.operands.wake(partition);
         let flight = state.slab.get_mut(id);

@@ -1,4 +1,4 @@
-//! The load/store unit.
+//! The memory stage, and the load/store unit, which is the one that every registered design has.
 //!
 //! ```text
 //!  OC_EX ─► dispatch register ─┬─► shared memory pipe ──────────────┐
@@ -31,21 +31,99 @@ use crate::design::CoreDesign;
 use crate::execute::latches::Latches;
 use crate::execute::write_back::WriteBack;
 use crate::frontend::FrontEnd;
-use crate::inflight::{InstId, Stage};
+use crate::inflight::InstId;
 use crate::kernel::ResidentKernel;
-use crate::observe::observer::{Observer, Seen};
-use crate::operands::OperandStage;
+use crate::observe::observer::Observer;
 use crate::spec::CoreSpec;
 use crate::state::State;
 use crate::warps::mask::WarpMask;
 use isa::{Access, KernelId, Space, WarpSlot};
 use kit::{Cycle, NEVER};
+use mem::cache::CacheCounters;
 use mem::carveout::carve_out;
 use mem::coalesce::Transactions;
 use mem::{Cache, Port, Request, RequestKind};
 use shared::SharedPipe;
+use std::fmt;
 
-pub use global::L1;
+use global::L1;
+
+/// Where loads and stores execute: from the dispatch latches of the memory pipe (OC_EX) to write-back. It
+/// also brings the front end its instructions.
+pub trait MemoryStage: Sized {
+    /// Nothing under way, on an SM of `spec`.
+    fn new(spec: &CoreSpec) -> Self;
+
+    /// Whether anything waits for the stage or is under way in it, be it for its time. If not, it is not
+    /// stepped.
+    fn has_work<D: CoreDesign<Memory = Self>>(&self, wires: &MemoryWires<'_, D>) -> bool;
+
+    /// One cycle. What may happen by time alone, it enters by [`WriteBack::wake_at`].
+    fn step<D: CoreDesign<Memory = Self>, O: Observer>(
+        &mut self,
+        wb: &mut WriteBack<'_, D, O>,
+        wires: &mut MemoryWires<'_, D>,
+    );
+
+    /// Whether nothing is under way.
+    fn is_idle(&self) -> bool;
+
+    /// Whether a result waits to be written to the register file, so that units that write in this cycle
+    /// must say to which banks.
+    fn is_writing_back(&self) -> bool {
+        false
+    }
+
+    /// Whether the next answer of the memory system is taken when it comes, and not only after something
+    /// else has happened.
+    fn takes_answers(&self) -> bool {
+        true
+    }
+
+    /// A CTA of a kernel comes to the SM, which is `alone` if no other is there.
+    fn prepare_kernel(&mut self, _spec: &CoreSpec, _kernel: (KernelId, &ResidentKernel), _alone: bool) {}
+
+    /// Drops what the first level of the memory keeps, for a fence or between kernels.
+    fn invalidate_l1(&mut self) {}
+
+    /// What its caches have done.
+    fn counters(&self) -> MemoryCounters {
+        MemoryCounters::default()
+    }
+}
+
+/// What the caches of a memory stage have done; nothing where there is none.
+#[derive(Clone, Debug, Default)]
+#[allow(missing_docs, reason = "named after the caches")]
+pub struct MemoryCounters {
+    pub l1d: CacheCounters,
+    pub constant: CacheCounters,
+    pub texture: CacheCounters,
+}
+
+/// What a memory stage is connected to, beside what an instruction's end is ([`WriteBack`]).
+pub struct MemoryWires<'a, D: CoreDesign> {
+    /// Requests to the memory system, and its answers.
+    pub port: &'a mut Port,
+    /// Instructions that have their operands.
+    pub oc_ex: &'a mut Latches,
+    /// Its instruction cache asks the memory too.
+    pub front_end: &'a mut D::FrontEnd,
+}
+
+impl<D: CoreDesign> fmt::Debug for MemoryWires<'_, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MemoryWires").field("port", &self.port).finish_non_exhaustive()
+    }
+}
+
+impl<D: CoreDesign> MemoryWires<'_, D> {
+    /// Whether an access to memory has its operands.
+    #[inline]
+    pub fn has_access(&self) -> bool {
+        self.oc_ex.occupied() & self.oc_ex.of_memory() != 0
+    }
+}
 
 /// Marks the token of an access that bypasses L1: the rest is the instruction's id.
 pub(crate) const TOKEN_BYPASS: u32 = 1 << 31;
@@ -94,11 +172,11 @@ pub struct LoadStoreUnit {
     transactions: Transactions,
     shared: SharedPipe,
     /// L1 data cache with its look-up queues; absent if the GPU has none.
-    pub l1: Option<L1>,
+    l1: Option<L1>,
     /// Constant cache; absent if it always hits.
-    pub constant: Option<Cache>,
+    constant: Option<Cache>,
     /// Texture cache.
-    pub texture: Cache,
+    texture: Cache,
     /// An answer to an access that bypassed L1.
     next_global: Option<InstId>,
     /// The result that writes the register file next.
@@ -110,21 +188,13 @@ pub struct LoadStoreUnit {
     /// A client other than shared memory may have a result.
     may_have_result: bool,
     /// The next answer from the memory cannot be taken before something else happens.
-    pub(crate) inbox_stuck: bool,
+    inbox_stuck: bool,
     /// The kernel of which a CTA came last.
     last_kernel: Option<KernelId>,
 }
 
-/// What the load/store unit is connected to, beside what an instruction's end is.
-pub(crate) struct MemoryWires<'a, D: CoreDesign> {
-    pub port: &'a mut Port,
-    pub oc_ex: &'a mut Latches,
-    pub front_end: &'a mut D::FrontEnd,
-}
-
-impl LoadStoreUnit {
-    /// An empty unit.
-    pub fn new(spec: &CoreSpec) -> Self {
+impl MemoryStage for LoadStoreUnit {
+    fn new(spec: &CoreSpec) -> Self {
         let perfect = spec.sm.perfect_instruction_and_constant_caches;
         Self {
             dispatch: None,
@@ -143,6 +213,89 @@ impl LoadStoreUnit {
         }
     }
 
+    #[inline(always)]
+    fn has_work<D: CoreDesign<Memory = Self>>(&self, wires: &MemoryWires<'_, D>) -> bool {
+        self.write_back.is_some()
+            || self.may_have_result
+            || self.shared.next_result() != NEVER
+            || !wires.port.inbox.is_empty()
+            || self.may_send | wires.front_end.may_send()
+            || self.dispatch.is_some()
+            || wires.has_access()
+            || self.l1.as_ref().is_some_and(L1::has_lookups)
+    }
+
+    /// In the order of GPGPU-Sim.
+    #[inline(always)]
+    fn step<D: CoreDesign<Memory = Self>, O: Observer>(
+        &mut self,
+        wb: &mut WriteBack<'_, D, O>,
+        wires: &mut MemoryWires<'_, D>,
+    ) {
+        self.write_back(wb);
+        let now = wb.tick.now;
+        if !wires.port.inbox.is_empty() {
+            self.take_answer(wb, wires);
+        }
+        if self.may_send | wires.front_end.may_send() {
+            self.send_misses(wb, wires);
+        }
+        self.look_up_l1(wb);
+        if let Some(dispatch) = self.dispatch {
+            self.go_on(wb, dispatch, wires.port);
+        }
+        if self.dispatch.is_none() && wires.has_access() {
+            self.accept_access(wb, wires.oc_ex);
+        }
+        wb.state.wake_up.at(self.shared.next_result().max(now + 1));
+    }
+
+    fn is_idle(&self) -> bool {
+        let registers = self.dispatch.is_none() && self.write_back.is_none() && self.next_global.is_none();
+        registers
+            && self.l1.as_ref().is_none_or(L1::is_idle)
+            && self.constant.as_ref().is_none_or(Cache::is_idle)
+            && self.texture.is_idle()
+    }
+
+    #[inline]
+    fn is_writing_back(&self) -> bool {
+        self.write_back.is_some()
+    }
+
+    #[inline]
+    fn takes_answers(&self) -> bool {
+        !self.inbox_stuck
+    }
+
+    /// An SM without any other kernel gives L1 what shared memory leaves.
+    fn prepare_kernel(&mut self, spec: &CoreSpec, (id, kernel): (KernelId, &ResidentKernel), alone: bool) {
+        let l1d = &spec.sm.l1d;
+        if self.last_kernel.replace(id) == Some(id) || !alone || l1d.shared_carveouts_bytes.is_empty() {
+            return;
+        }
+        if let Some(l1) = self.l1.as_mut().filter(|l1| l1.is_idle()) {
+            l1.reshape(l1d, &carve_out(l1d, kernel.shape.shared_bytes * kernel.ctas_per_sm).l1);
+        }
+    }
+
+    fn invalidate_l1(&mut self) {
+        if let Some(l1) = &mut self.l1 {
+            l1.cache.invalidate();
+            self.may_send = true;
+        }
+    }
+
+    fn counters(&self) -> MemoryCounters {
+        MemoryCounters {
+            l1d: self.l1.as_ref().map_or_else(CacheCounters::default, L1::counters),
+            constant: self.constant.as_ref().map_or_else(CacheCounters::default, |cache| cache.counters().clone()),
+            texture: self.texture.counters().clone(),
+        }
+    }
+}
+
+impl LoadStoreUnit {
     /// The clients that may have a result for the write-back register, one bit each.
     #[inline]
     fn clients_with_results(&mut self, now: Cycle) -> u32 {
@@ -158,41 +311,9 @@ impl LoadStoreUnit {
         shared | others
     }
 
-    /// Whether a result waits to be written to the register file.
-    #[inline]
-    pub(crate) fn is_writing_back(&self) -> bool {
-        self.write_back.is_some()
-    }
-
-    /// Whether anything waits for the unit or is under way in it, be it for its time.
-    #[inline(always)]
-    pub(crate) fn has_work(&self, port: &Port, oc_ex: &Latches, fetch_may_send: bool) -> bool {
-        self.write_back.is_some()
-            || self.may_have_result
-            || self.shared.next_result() != NEVER
-            || !port.inbox.is_empty()
-            || self.may_send | fetch_may_send
-            || self.dispatch.is_some()
-            || oc_ex.occupied() & oc_ex.of_memory() != 0
-            || self.l1.as_ref().is_some_and(L1::has_lookups)
-    }
-
-    /// Whether the unit and its caches hold nothing under way.
-    pub fn is_idle(&self) -> bool {
-        self.dispatch.is_none() && self.write_back.is_none() && self.next_global.is_none() && self.caches_are_idle()
-    }
-
-    fn caches_are_idle(&self) -> bool {
-        self.l1.as_ref().is_none_or(L1::is_idle)
-            && self.constant.as_ref().is_none_or(Cache::is_idle)
-            && self.texture.is_idle()
-    }
-}
-
-impl LoadStoreUnit {
     /// The write-back register: its result is written, the next client's comes in.
     #[inline(always)]
-    pub fn write_back<D: CoreDesign, O: Observer>(&mut self, wb: &mut WriteBack<'_, D, O>) {
+    fn write_back<D: CoreDesign, O: Observer>(&mut self, wb: &mut WriteBack<'_, D, O>) {
         let now = wb.tick.now;
         if let Some(id) = self.write_back {
             if wb.try_write_registers(id) {
@@ -262,46 +383,6 @@ impl LoadStoreUnit {
         if wb.performed(warp) {
             self.invalidate_l1();
         }
-    }
-
-    /// Drops the contents of L1.
-    pub fn invalidate_l1(&mut self) {
-        if let Some(l1) = &mut self.l1 {
-            l1.cache.invalidate();
-            self.may_send = true;
-        }
-    }
-
-    /// A kernel comes to the SM: an SM without any other, which is `alone`, gives L1 what shared memory
-    /// leaves.
-    pub fn prepare_kernel(&mut self, spec: &CoreSpec, (id, kernel): (KernelId, &ResidentKernel), alone: bool) {
-        let l1d = &spec.sm.l1d;
-        if self.last_kernel.replace(id) == Some(id) || !alone || l1d.shared_carveouts_bytes.is_empty() {
-            return;
-        }
-        if let Some(l1) = self.l1.as_mut().filter(|l1| l1.is_idle()) {
-            l1.reshape(l1d, &carve_out(l1d, kernel.shape.shared_bytes * kernel.ctas_per_sm).l1);
-        }
-    }
-
-    /// Everything but write-back, in order.
-    #[inline(always)]
-    pub fn step<D: CoreDesign, O: Observer>(&mut self, wb: &mut WriteBack<'_, D, O>, wires: &mut MemoryWires<'_, D>) {
-        let now = wb.tick.now;
-        if !wires.port.inbox.is_empty() {
-            self.take_answer(wb, wires);
-        }
-        if self.may_send | wires.front_end.may_send() {
-            self.send_misses(wb, wires);
-        }
-        self.look_up_l1(wb);
-        if let Some(dispatch) = self.dispatch {
-            self.go_on(wb, dispatch, wires.port);
-        }
-        if self.dispatch.is_none() && wires.oc_ex.occupied() & wires.oc_ex.of_memory() != 0 {
-            self.accept_access(wb, wires.oc_ex);
-        }
-        wb.state.wake_up.at(self.shared.next_result().max(now + 1));
     }
 
     /// Takes at most one answer from the memory.
@@ -430,12 +511,7 @@ impl LoadStoreUnit {
     #[inline(always)]
     fn accept_access<D: CoreDesign, O: Observer>(&mut self, wb: &mut WriteBack<'_, D, O>, oc_ex: &mut Latches) {
         let now = wb.tick.now;
-        let latch = oc_ex.oldest(oc_ex.occupied() & oc_ex.of_memory());
-        let id = oc_ex.pop(latch).expect("an occupied latch");
-        wb.operands.latches_freed(1 << oc_ex.partition(latch));
-        wb.state.slab.get_mut(id).stage = Stage::Executing;
-        wb.state.wake_up.moved();
-        wb.tick.observer.executing(now, Seen { id, window: wb.state.window(wb.tick.kernels) });
+        let id = wb.begin_access(oc_ex);
         let route = self.route(wb.state, id);
         let access = wb.state.slab.get(id).mem.map(|m| m.access);
         let dispatch = Dispatch {

@@ -3,12 +3,14 @@
 //! [`scalar`](super::scalar) path, and most cores have none.
 
 use super::Route;
-use super::scalar::{ScalarCounts, ScalarPath};
+use super::scalar::ScalarPath;
 use crate::inflight::{InFlight, InstId, Slab};
 use crate::kernel::ResidentKernel;
 use crate::spec::{CoreSpec, Pipe, SpecError, within};
 use isa::{DynInst, Fault, StepContext, WarpSlot, WarpStream};
 use kit::{LaneMask, WARP_LANES};
+
+pub use super::scalar::{ScalarCounters as LayerCounters, ScalarCounts as LayerCounts};
 
 /// The layer, if the core has one.
 #[derive(Debug)]
@@ -61,7 +63,7 @@ impl Layer {
     }
 
     /// What the layer has done.
-    pub fn counts(&self) -> Option<&ScalarCounts> {
+    pub fn counts(&self) -> Option<&LayerCounts> {
         self.0.as_ref().map(|path| &path.counts)
     }
 }

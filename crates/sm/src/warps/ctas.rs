@@ -117,3 +117,23 @@ impl<M: WarpMask> Ctas<M> {
         true
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn warps_of_a_cta_are_side_by_side_at_a_multiple_of_its_size() {
+        let mut ctas = Ctas::<u64>::new(&config::load("rtx2060s").expect("a built-in GPU").sm);
+        let mut start = |warps| {
+            let mut slots = [WarpSlot(0); MOST_WARPS];
+            let need = Resources { warps, ctas: 1, ..Resources::default() };
+            let (_, count) = ctas.start(KernelId(0), Dim3::new(0, 0, 0), need, &mut slots);
+            slots[..count].iter().map(|slot| slot.0).collect::<Vec<_>>()
+        };
+        assert_eq!(start(1), [0]);
+        assert_eq!(start(2), [2, 3]);
+        assert_eq!(start(1), [1]);
+        assert_eq!(start(4), [4, 5, 6, 7]);
+    }
+}

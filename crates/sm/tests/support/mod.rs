@@ -9,8 +9,8 @@ use isa::{
 use kit::{Cycle, NEVER};
 use mem::{Port, RequestKind};
 use sm::{
-    Board, Code, ConfigOf, CoreDesign, CoreOptions, CoreSpec, Env, FinishedCta, InOrder, InstId, Observer,
-    ResidentKernel, Sm, Stall, Structure, Timeline, TimingTable, Window,
+    Auditor, Board, Code, ConfigOf, CoreDesign, CoreOptions, CoreSpec, Env, Findings, FinishedCta, InOrder, InstId,
+    Observer, ResidentKernel, Seen, Sm, Stall, Structure, Timeline, TimingTable, Window,
 };
 use std::sync::Arc;
 
@@ -66,6 +66,7 @@ pub struct Line {
     /// What its sources hold in each lane; the number of the lane unless said.
     pub value: fn(u32) -> u32,
     pub partial: bool,
+    pub per_lane: bool,
 }
 
 impl Line {
@@ -88,6 +89,7 @@ impl Line {
             reconverge: None,
             value: |lane| lane,
             partial: false,
+            per_lane: false,
         }
     }
 
@@ -191,6 +193,33 @@ pub fn exit() -> Line {
     control(OpClass::Exit, Control::Exit, "exit")
 }
 
+/// Long arithmetic in a [`Bench::slow_sfu`]: `r1` comes late.
+pub fn late() -> Line {
+    op(OpClass::Sfu, 1, &[50])
+}
+
+/// The line, which reads `r1` as well: it waits for [`late`].
+pub fn waiting(mut line: Line) -> Line {
+    line.srcs.push(1);
+    line
+}
+
+/// Accesses of which the second may not pass the first where addresses are not known.
+pub fn accesses_in_order() -> Vec<[Line; 2]> {
+    let (load, store) = (|| load(Space::Global, 2, 0, 4), || store(Space::Global, 52, 512, 4));
+    let other = || Line { dsts: vec![3], ..load() };
+    vec![
+        [load(), store()],
+        [store(), load()],
+        [store(), store()],
+        [load(), atomic(3, 1024, 0)],
+        [atomic(3, 1024, 0), load()],
+        [load(), other().cached(CacheOp::Volatile)],
+        [load().cached(CacheOp::Volatile), other()],
+        [load(), copy_async(4096)],
+    ]
+}
+
 /// A program of `lines`, with an exit behind them, over 128 vector registers.
 pub fn program(lines: &[Line]) -> Vec<Line> {
     let mut lines = lines.to_vec();
@@ -210,7 +239,7 @@ fn assemble(lines: &[Line], vector: u16) -> Program {
                 control: line.control,
                 mem: line.mem,
                 packed_half: line.packed_half,
-                per_lane: false,
+                per_lane: line.per_lane,
                 partial: line.partial,
                 ..Traits::of(line.class)
             })
@@ -285,7 +314,8 @@ impl WarpStream for Scripted {
         out.diverged = false;
         out.reconverge = line.reconverge.map(Pc);
         let jumps = &mut self.at[w].1[here];
-        let next = if line.control == Control::Exit {
+        // An exit of some lanes lets the others continue.
+        let next = if line.control == Control::Exit && line.mask == u32::MAX {
             None
         } else if line.jump != 1 && *jumps < line.times {
             *jumps += 1;
@@ -331,6 +361,8 @@ pub struct Bench {
     /// Ids of vector registers; predicates follow.
     pub vector_registers: u16,
     pub shared_bytes: u32,
+    /// Bytes of shared memory of further launches of the same lines: the CTAs are theirs in turn.
+    pub more_launches: Vec<u32>,
     pub options: CoreOptions,
     pub memory_latency: Cycle,
     pub tick_every_cycle: bool,
@@ -351,6 +383,7 @@ impl Bench {
             registers: 16,
             vector_registers: 128,
             shared_bytes: 0,
+            more_launches: vec![],
             options: CoreOptions::default(),
             memory_latency: 200,
             tick_every_cycle: false,
@@ -358,6 +391,11 @@ impl Bench {
             skip: |_, _| false,
             limit: 100_000,
         }
+    }
+
+    /// The same on a GPU whose special functions take 20 cycles, so that what reads their results waits.
+    pub fn slow_sfu(lines: &[Line]) -> Self {
+        Self::new(lines).timing(OpClass::Sfu, Unit::Sfu, 20, 2)
     }
 
     pub fn warps(mut self, warps: u32) -> Self {
@@ -391,20 +429,44 @@ impl Bench {
         self.run_design::<InOrder, O>(&(), observer)
     }
 
+    /// What a design does, drawn.
+    pub fn draw<P: CoreDesign>(&self, config: &ConfigOf<P>) -> Timeline {
+        self.run_design::<P, _>(config, Timeline::default()).sm.observer
+    }
+
+    /// Which orders a design breaks.
+    pub fn audit<P: CoreDesign>(&self, config: &ConfigOf<P>) -> Findings {
+        let run = self.run_design::<P, _>(config, Auditor::new(P::allowances(config)));
+        assert!(!run.deadlocked, "{:?}", run.sm.describe_stalls(&run.kernels));
+        let findings = run.sm.observer.findings();
+        assert_eq!(findings.instructions, run.sm.counters().warp_instructions);
+        findings.clone()
+    }
+
+    /// Asserts that a design does the same if the SM is ticked in every cycle.
+    pub fn sleeping_changes_nothing<P: CoreDesign>(&self, config: &ConfigOf<P>) {
+        let run = |tick_every_cycle| {
+            let bench = Self { tick_every_cycle, ..self.clone() };
+            bench.run_design::<P, _>(config, Timeline::default())
+        };
+        let (asleep, awake) = (run(false), run(true));
+        assert_eq!(awake.sm.observer.draw(), asleep.sm.observer.draw());
+        assert!(asleep.ticks <= awake.ticks);
+    }
+
     pub fn run_design<P: CoreDesign, O: Observer>(&self, policy: &ConfigOf<P>, observer: O) -> Run<O, P> {
         let spec = CoreSpec::new(&self.gpu, TimingTable::Sass, self.options.clone());
         let spec = Arc::new(spec.unwrap_or_else(|e| panic!("{e}")));
         let code = Arc::new(Code::new(Arc::new(assemble(&self.lines, self.vector_registers)), &spec));
-        let shape = LaunchShape {
-            grid: Dim3::new(self.ctas, 1, 1),
-            block: Dim3::new(self.threads, 1, 1),
-            registers_per_thread: self.registers,
-            shared_bytes: self.shared_bytes,
+        let launch = |&shared_bytes: &u32| {
+            let (grid, block) = (Dim3::new(self.ctas, 1, 1), Dim3::new(self.threads, 1, 1));
+            let shape = LaunchShape { grid, block, registers_per_thread: self.registers, shared_bytes };
+            ResidentKernel::new(code.clone(), shape, &spec)
         };
-        let kernels = [ResidentKernel::new(code, shape, &spec)];
+        let kernels = [self.shared_bytes].iter().chain(&self.more_launches).map(launch).collect();
         let mut stream = Scripted::new(&self.lines);
         (stream.per_warp, stream.skip) = (self.per_warp, self.skip);
-        let sm = Sm::new(0, spec, stream, policy, observer);
+        let sm = Sm::new(0, spec.clone(), stream, policy, observer);
         let mut run = Run { sm, port: Port::default(), kernels, now: 0, ticks: 0, finished: vec![], deadlocked: false };
         run.go(self);
         run
@@ -415,7 +477,7 @@ impl Bench {
 pub struct Run<O: Observer, P: CoreDesign = InOrder> {
     pub sm: Sm<Scripted, P, O>,
     pub port: Port,
-    pub kernels: [ResidentKernel; 1],
+    pub kernels: Vec<ResidentKernel>,
     /// First cycle in which the SM was empty.
     pub now: Cycle,
     pub ticks: u64,
@@ -428,8 +490,10 @@ impl<O: Observer, P: CoreDesign> Run<O, P> {
         let mut next_cta = 0;
         loop {
             let mut env = Env { kernels: &self.kernels, shared: &mut (), port: &mut self.port };
-            while next_cta < bench.ctas && self.sm.can_accept(&self.kernels[0].shape) {
-                self.sm.start_cta(self.now, &mut env, KernelId(0), Dim3::new(next_cta, 0, 0));
+            let launch = |cta: u32| cta as usize % self.kernels.len();
+            while next_cta < bench.ctas && self.sm.can_accept(&self.kernels[launch(next_cta)].shape) {
+                let kernel = KernelId(launch(next_cta) as u32);
+                self.sm.start_cta(self.now, &mut env, kernel, Dim3::new(next_cta, 0, 0));
                 next_cta += 1;
             }
             self.sm.tick(self.now, &mut env).expect("scripts do not fault");
@@ -440,7 +504,8 @@ impl<O: Observer, P: CoreDesign> Run<O, P> {
                 self.now += 1;
                 break;
             }
-            let room = next_cta < bench.ctas && self.sm.can_accept(&self.kernels[0].shape);
+            let next_launch = next_cta as usize % self.kernels.len();
+            let room = next_cta < bench.ctas && self.sm.can_accept(&self.kernels[next_launch].shape);
             let next = if room { self.now + 1 } else { self.sm.next_event(&self.port) };
             assert!(next > self.now, "an event in the past");
             if next == NEVER || self.now > bench.limit {
@@ -461,6 +526,26 @@ impl<O: Observer, P: CoreDesign> Run<O, P> {
             }
         }
     }
+}
+
+/// The cycle in which the instruction at `order` of warp 0 passes the stage with `letter`.
+pub fn at(timeline: &Timeline, order: u32, letter: char) -> u64 {
+    timeline.at(0, order, letter).expect("it passes")
+}
+
+/// The instructions that issue, in order: cycle, warp, place in its program.
+#[derive(Debug, Default)]
+pub struct Issues(pub Vec<(Cycle, u16, u32)>);
+
+impl Observer for Issues {
+    fn issued(&mut self, now: Cycle, _: usize, seen: Seen<'_>) {
+        self.0.push((now, seen.inst().warp.0, seen.inst().order));
+    }
+}
+
+/// Independent instructions without operands for two units in turn, so that one can issue in each cycle.
+pub fn stream(count: u16) -> impl Iterator<Item = Line> {
+    (0..count).map(|i| op([OpClass::IntAdd, OpClass::FpAdd][usize::from(i) % 2], 20 + i % 60, &[]))
 }
 
 /// Numbers that look random.

@@ -1,7 +1,12 @@
 //! What goes into the columns comes out of them, and any bytes give instructions or an error.
 
+use super::code::LOCAL_BITS;
 use super::*;
-use isa::{CacheOp, InstSpec, MemAccess, OpClass, ProgramBuilder, RegFile, Traits};
+use isa::{
+    Access, BarrierArrival, CacheOp, Control, DynInst, InstSpec, MemAccess, OpClass, Program, ProgramBuilder, RegFile,
+    Space, Traits,
+};
+use kit::{LaneMask, WARP_LANES};
 use proptest::prelude::*;
 
 const NO_VALUES: Layout = Layout { reconvergence: true, values: false };

@@ -1,10 +1,11 @@
 //! What is in a cubin, for people.
 
 use super::super::number;
-use super::super::style::{BAD, FAINT, GOOD, HEADING, styled};
+use super::super::style::{BAD, FAINT, HEADING, styled};
 use super::super::table::{Align, Table};
-use super::{fact, facts, mix, plural, variables};
-use crate::inspection::code::{BankFacts, CodeInspection, CodeKernel, CodeLine, EntryFacts};
+use super::parts::{entries, fact, facts, mix, runnable, variables};
+use crate::inspection::code::{BankFacts, CodeInspection, CodeKernel, CodeLine};
+use kit::text::counted;
 use std::fmt::Write as _;
 
 /// The file as text with colours.
@@ -14,29 +15,14 @@ pub fn render(inspection: &CodeInspection) -> String {
     sections.join("\n")
 }
 
-/// The entries of a fat binary.
-pub fn entries(list: &[EntryFacts]) -> String {
-    let mut table = Table::new([("", Align::Left), ("", Align::Left), ("", Align::Left), ("", Align::Left)]);
-    for entry in list {
-        let compressed = if entry.compressed { "compressed" } else { "" };
-        let shown = if entry.shown { "shown here" } else { "" };
-        let cells = [entry.kind, &entry.architecture, compressed, shown];
-        table.row(&cells.map(|cell| if cell == entry.kind { format!("  {cell}") } else { cell.to_owned() }));
-    }
-    format!("  entries:\n{}", table.render())
-}
-
 fn header(inspection: &CodeInspection) -> String {
     let mut out = format!("{}\n", styled(HEADING, &inspection.file));
     if !inspection.entries.is_empty() {
         out += &entries(&inspection.entries);
     }
     let _ = writeln!(out, "  machine code for {}", inspection.architecture);
-    let runnable = inspection.kernels.iter().filter(|k| k.executable).count();
-    let kernels = inspection.kernels.len();
-    let colour = if runnable == kernels && kernels > 0 { GOOD } else { BAD };
-    let runnable = styled(colour, format!("{runnable} executable"));
-    let _ = writeln!(out, "  {kernels} kernel{}, {runnable}", plural(kernels));
+    let executable = inspection.kernels.iter().filter(|k| k.executable).count();
+    let _ = writeln!(out, "  {}", runnable(inspection.kernels.len(), executable));
     if !inspection.functions.is_empty() {
         out += &fact("device functions", &inspection.functions.join(", "));
     }
@@ -83,8 +69,8 @@ fn kernel(kernel: &CodeKernel) -> String {
     list.push(("opcodes", mix(&kernel.opcodes)));
     out += &facts(&list);
     if !kernel.executable {
-        let count = kernel.not_executable.len();
-        let _ = writeln!(out, "  {}", styled(BAD, format!("not executable: {count} place{}", plural(count))));
+        let places = counted(kernel.not_executable.len() as u64, "place");
+        let _ = writeln!(out, "  {}", styled(BAD, format!("not executable: {places}")));
         for obstacle in &kernel.not_executable {
             let place = obstacle.address.map_or(String::new(), |a| format!("{a:04x}: "));
             let _ = writeln!(out, "    {place}{}", obstacle.message);

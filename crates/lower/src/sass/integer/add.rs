@@ -7,7 +7,7 @@ use exec::lanes::{Pred, Reg};
 use exec::op::Op;
 use sass::decode::{SassInst, SassOperand};
 
-/// A summand.
+/// A summand of a sum: a value and its sign.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Term {
     value: Reg,

@@ -29,7 +29,7 @@ mod uniform;
 use super::row::Row;
 pub(super) use parts::CALL_ABSOLUTE;
 
-/// All rows.
+/// The rows of all families.
 pub fn rows() -> impl Iterator<Item = &'static Row> {
     let families = [float::ROWS, half::ROWS, integer::ROWS, convert::ROWS, moves::ROWS, memory::ROWS, texture::ROWS];
     families.into_iter().chain([control::ROWS, uniform::ROWS]).flatten()

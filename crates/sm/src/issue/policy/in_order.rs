@@ -14,6 +14,7 @@ use crate::frontend::cached::CachedFetch;
 use crate::frontend::instruction_buffer::InstructionBuffer;
 use crate::inflight::{InstId, Window};
 use crate::issue::policy::boards::scoreboard::{Board, Scoreboard};
+use crate::memory::LoadStoreUnit;
 use crate::operands::{CollectorRules, Collectors};
 use crate::spec::{CoreSpec, PipeSet};
 use crate::wake_up::WakeUp;
@@ -55,6 +56,7 @@ impl<B: Board, M: WarpMask> CoreDesign for InOrder<B, M> {
     type FrontEnd = CachedFetch<M>;
     type Issue = Self;
     type Operands = Collectors;
+    type Memory = LoadStoreUnit;
 
     const KEEPS_MEMORY_ORDER: bool = B::KEEPS_MEMORY_ORDER;
 

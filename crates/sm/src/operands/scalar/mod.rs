@@ -123,6 +123,24 @@ kit::counters! {
     }
 }
 
+/// For the energy model and the structures of a design.
+impl ScalarCounters {
+    /// Lanes that write the vector register file beside those that instructions name: a copy writes all.
+    pub(crate) fn lane_writes_added(&self) -> u64 {
+        self.scalar_copies * WARP_LANES as u64
+    }
+
+    /// How often `each` has happened, if that is an event of the scalar path's own.
+    pub(crate) fn uses(&self, each: Each) -> u64 {
+        match each {
+            Each::ScalarRead => self.scalar_reads,
+            Each::ScalarWrite => self.scalar_writes,
+            Each::Compared => self.scalar_compared,
+            _ => 0,
+        }
+    }
+}
+
 /// What the scalar path of an SM has done.
 #[derive(Clone, Debug, Default)]
 pub struct ScalarCounts {

@@ -5,7 +5,7 @@ use crate::inflight::{InFlight, InstId, Window};
 use crate::issue::policy::boards::scoreboard::{Board, Scoreboard};
 use crate::observe::stalls::Stall;
 use crate::warps::PerWarp;
-use crate::warps::mask::{MOST_WARPS, WarpMask};
+use crate::warps::mask::WarpMask;
 use crate::warps::rows::widened;
 use isa::{Access, CacheOp, Control, RegFile, WarpSlot};
 use kit::bits::set_bits;
@@ -112,7 +112,8 @@ impl<M: WarpMask> IssueBuffer<M> {
 
     /// A kernel with more registers than any before it has come.
     fn widen(&mut self, stride: usize) {
-        self.uses = widened(&self.uses, self.stride, MOST_WARPS, stride, Uses::default());
+        let warps = self.entries.len() / self.size;
+        self.uses = widened(&self.uses, self.stride, warps, stride, Uses::default());
         self.stride = stride;
     }
 

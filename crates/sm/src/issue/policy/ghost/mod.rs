@@ -86,6 +86,7 @@ use crate::frontend::cached::CachedFetch;
 use crate::frontend::instruction_buffer::InstructionBuffer;
 use crate::inflight::{InFlight, InstId, Window};
 use crate::issue::policy::boards::scoreboard::{Board, Scoreboard};
+use crate::memory::LoadStoreUnit;
 use crate::observe::counters::DesignStatistic;
 use crate::observe::stalls::Stall;
 use crate::operands::{CollectorRules, Collectors};
@@ -308,6 +309,7 @@ impl<M: WarpMask> CoreDesign for Ghost<M> {
     type FrontEnd = CachedFetch<M>;
     type Issue = Self;
     type Operands = Collectors;
+    type Memory = LoadStoreUnit;
 
     fn operands(config: &GhostConfig, spec: &CoreSpec) -> Collectors {
         Collectors::new(spec, CollectorRules { guards_reads: config.guarded, ..CollectorRules::default() })
@@ -503,5 +505,27 @@ impl<M: WarpMask> IssuePolicy for Ghost<M> {
     fn oldest(&self, warp: WarpSlot) -> Option<InstId> {
         let waiting = self.syncing.contains(warp).then(|| self.sync[warp.index()]);
         self.isb.oldest_id(warp).or(waiting).or_else(|| self.buffer.front(warp))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inflight::Slab;
+    use crate::spec::{CoreOptions, TimingTable};
+
+    #[test]
+    fn a_ghost_scheduler_looks_at_one_warp_in_turn_and_at_write_backs_first() {
+        let gpu = config::load("rtx2060s").expect("a built-in GPU");
+        let spec = CoreSpec::new(&gpu, TimingTable::Sass, CoreOptions::default()).expect("a sound GPU");
+        let mut ghost = Ghost::<u64>::new(&GhostConfig::default(), &spec);
+        let slab = Slab::with_capacity(1);
+        (ghost.written, ghost.unfilled) = (1 << 4 | 1 << 8, 1 << 12);
+        ghost.shared[0].served = 4;
+        let left = [(); 3].map(|()| {
+            ghost.schedule(Window { slab: &slab, kernels: &[] });
+            (ghost.written, ghost.unfilled)
+        });
+        assert_eq!(left, [(1 << 4, 1 << 12), (0, 1 << 12), (0, 0)]);
     }
 }

@@ -56,6 +56,7 @@ use super::{Candidates, Each, IssuePolicy, Structure};
 use crate::design::{Allowances, CoreDesign};
 use crate::frontend::cached::CachedFetch;
 use crate::inflight::{InFlight, InstId, Window};
+use crate::memory::LoadStoreUnit;
 use crate::observe::counters::DesignStatistic;
 use crate::observe::stalls::Stall;
 use crate::operands::{CollectorRules, Collectors};
@@ -255,6 +256,7 @@ impl<M: WarpMask> CoreDesign for Ideal<M> {
     type FrontEnd = CachedFetch<M>;
     type Issue = Self;
     type Operands = Collectors;
+    type Memory = LoadStoreUnit;
 
     fn operands(_: &IdealConfig, spec: &CoreSpec) -> Collectors {
         Collectors::new(spec, CollectorRules::default())

@@ -79,6 +79,7 @@ use crate::design::{Allowances, CoreDesign};
 use crate::frontend::cached::CachedFetch;
 use crate::frontend::instruction_buffer::InstructionBuffer;
 use crate::inflight::{InFlight, InstId, Window};
+use crate::memory::LoadStoreUnit;
 use crate::observe::counters::DesignStatistic;
 use crate::observe::stalls::Stall;
 use crate::operands::{FeedsStations, ReservationStations, StationCounts};
@@ -210,6 +211,7 @@ impl<M: WarpMask> CoreDesign for Loog<M> {
     type FrontEnd = CachedFetch<M>;
     type Issue = Self;
     type Operands = ReservationStations;
+    type Memory = LoadStoreUnit;
 
     fn operands(config: &LoogConfig, spec: &CoreSpec) -> ReservationStations {
         ReservationStations::new(spec, StationCounts { any: config.collectors, of_memory: config.queue })

@@ -64,6 +64,7 @@ use super::{Candidates, Each, IssuePolicy, Structure};
 use crate::design::CoreDesign;
 use crate::frontend::cached::CachedFetch;
 use crate::inflight::{InstId, Window};
+use crate::memory::LoadStoreUnit;
 use crate::observe::counters::DesignStatistic;
 use crate::operands::{CollectorRules, Collectors};
 use crate::spec::{CoreSpec, PipeSet};
@@ -120,6 +121,7 @@ impl<M: WarpMask> CoreDesign for Socgpu<M> {
     type FrontEnd = CachedFetch<M>;
     type Issue = Self;
     type Operands = Collectors;
+    type Memory = LoadStoreUnit;
 
     fn operands(_: &SocgpuConfig, spec: &CoreSpec) -> Collectors {
         Collectors::new(spec, CollectorRules::default())

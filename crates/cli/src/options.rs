@@ -1,0 +1,111 @@
+//! Options that several commands have, each with one meaning and one text.
+
+use crate::failure::Failure;
+use crate::output;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use lab::Setup;
+use serde::Serialize;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use workloads::Size;
+
+/// The one GPU that a command is about.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Machine {
+    /// GPU: a built-in one (`warpwright list gpus`) or the path of a description
+    #[arg(long, value_name = "NAME|FILE", default_value = "rtx2060s")]
+    pub gpu: PathBuf,
+    /// Warp scheduler with its parameters, such as two_level:active=4 (`warpwright list schedulers`) [default: the GPU description's]
+    #[arg(long, value_name = "NAME")]
+    pub scheduler: Option<String>,
+}
+
+/// Values of the GPU description that the user sets.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct Settings {
+    /// A value of the GPU description, such as sm.issue.schedulers=2; `warpwright list settings` names them
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub settings: Vec<String>,
+}
+
+/// When a run ends early, and what is checked meanwhile.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct Checks {
+    /// End each run soon after this number of simulated core cycles, launch latency included, and report what was simulated; looked at every few thousand cycles
+    #[arg(long, value_name = "NUMBER")]
+    max_cycles: Option<u64>,
+    /// Check each instruction against the program order of its warp (hazard auditor) and report the violations. Takes about twice as long
+    #[arg(long)]
+    audit: bool,
+}
+
+impl Checks {
+    /// `setup` with these.
+    pub fn applied(self, setup: Setup) -> Setup {
+        Setup { max_cycles: self.max_cycles, audit: self.audit, ..setup }
+    }
+}
+
+/// How much work bundled workloads do.
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
+pub struct WorkSize {
+    /// How much work, of bundled workloads: small (default), medium (about a million warp instructions) or large (about ten million)
+    #[arg(long, value_name = "SIZE", hide_possible_values = true, value_parser = PossibleValuesParser::new(Size::ALL.map(Size::name)).map(size))]
+    pub size: Option<Size>,
+}
+
+impl WorkSize {
+    /// The size chosen, else the default.
+    pub fn chosen(self) -> Size {
+        self.size.unwrap_or_default()
+    }
+}
+
+fn size(name: String) -> Size {
+    Size::ALL.into_iter().find(|size| size.name() == name).unwrap_or_default()
+}
+
+/// Where results go.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Output")]
+pub struct Results {
+    /// Print the results as JSON, or write them to FILE
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    pub json: Option<Option<PathBuf>>,
+    /// Print neither progress nor results: only errors, and the JSON asked for
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+impl Results {
+    /// Whether results are printed as text.
+    pub fn as_text(&self) -> bool {
+        !self.quiet && self.json != Some(None)
+    }
+
+    /// The file that JSON is written to.
+    pub fn file(&self) -> Option<&PathBuf> {
+        self.json.as_ref()?.as_ref()
+    }
+
+    /// Gives `value` as JSON, if that is asked for.
+    pub fn give_json(&self, value: &impl Serialize) -> Result<(), Failure> {
+        self.json.as_ref().map_or(Ok(()), |file| output::give_json(file.as_deref(), value))
+    }
+}
+
+/// How many runs go on side by side.
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Output")]
+pub struct Jobs {
+    /// Runs at the same time [default: one per processor]
+    #[arg(short, long, value_name = "NUMBER")]
+    pub jobs: Option<NonZeroUsize>,
+}
+
+impl Jobs {
+    /// The number of threads to run on.
+    pub fn threads(self) -> usize {
+        self.jobs.or(std::thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get)
+    }
+}

@@ -1,0 +1,112 @@
+//! Work with a core by its name: the design's type and its configuration.
+
+use crate::core_name::CoreName;
+use crate::designs::{self, CORES, ForDesign};
+use config::GpuConfig;
+use sm::scalar::ScalarCounts;
+use sm::{ConfigOf, CoreDesign, CoreOptions, CoreSpec, DesignStatistic, IssuePolicy, TimingTable, WarpMask};
+
+/// Something that can be done with any core design.
+pub trait ForCore {
+    /// What comes of it.
+    type Output;
+    /// Does it with the design `D`.
+    fn with<D: CoreDesign + 'static>(self, config: &ConfigOf<D>) -> Self::Output;
+}
+
+/// Does `task` with the core called `core`, its sets of warps being `M`.
+///
+/// # Errors
+/// There is no such design or parameter: which there are. Or a scalar path makes no sense on it: why.
+pub fn for_core<M: WarpMask, T: ForCore>(core: &str, task: T) -> Result<T::Output, String> {
+    let name = CoreName::parse(core)?;
+    let done = designs::for_design::<M, _>(name.design, Configured { name: &name, task });
+    done.unwrap_or_else(|| Err(designs::unknown(name.design)))
+}
+
+/// A task for a design with the configuration that a name gives it.
+struct Configured<'a, T> {
+    name: &'a CoreName<'a>,
+    task: T,
+}
+
+impl<M: WarpMask, T: ForCore> ForDesign<M> for Configured<'_, T> {
+    type Output = Result<T::Output, String>;
+
+    fn with<D: CoreDesign<Issue: IssuePolicy<Mask = M>> + 'static>(self) -> Self::Output {
+        let Self { name, task } = self;
+        let config = name.config::<ConfigOf<D>>()?;
+        if name.scalar.is_some() && D::allowances(&config).renames {
+            return Err(format!(
+                "`{}` renames registers: none has one place in the scalar or the vector register file, which is \
+                 what the scalar path goes by. Take a design that does not, such as `inorder+scalar` or `ghost+scalar`",
+                name.design
+            ));
+        }
+        Ok(task.with::<D>(&config))
+    }
+}
+
+/// Checks the name of a core.
+///
+/// # Errors
+/// As [`for_core`].
+pub fn check_core(core: &str) -> Result<(), String> {
+    struct Nothing;
+    impl ForCore for Nothing {
+        type Output = ();
+        fn with<D: CoreDesign + 'static>(self, _: &ConfigOf<D>) {}
+    }
+    for_core::<u64, _>(core, Nothing)
+}
+
+/// Checks that the parameters of a core fit together and an SM of `spec`.
+///
+/// # Errors
+/// As [`for_core`], or they do not: why.
+pub(crate) fn check_core_on(core: &str, spec: &CoreSpec) -> Result<(), String> {
+    struct Check<'a>(&'a CoreSpec);
+    impl ForCore for Check<'_> {
+        type Output = Result<(), String>;
+        fn with<D: CoreDesign + 'static>(self, config: &ConfigOf<D>) -> Self::Output {
+            D::Issue::check(config, self.0)
+        }
+    }
+    let checked = for_core::<u64, _>(core, Check(spec))?;
+    checked.map_err(|problem| format!("core `{}`: {problem}", kit::text::excerpt(core)))
+}
+
+/// Whether nothing in the core design keeps a write after an older read of the same register, nor memory
+/// accesses of a warp in order, as in GPGPU-Sim and Accel-Sim. False of what is no design.
+pub fn lacks_hazard_guard(core: &str) -> bool {
+    struct Guard;
+    impl ForCore for Guard {
+        type Output = bool;
+        fn with<D: CoreDesign + 'static>(self, _: &ConfigOf<D>) -> bool {
+            !D::KEEPS_MEMORY_ORDER
+        }
+    }
+    for_core::<u64, _>(core, Guard).unwrap_or(false)
+}
+
+/// The statistics that only some designs have, each once.
+pub(crate) fn design_statistics(gpu: &GpuConfig) -> Vec<DesignStatistic> {
+    struct Collect<'a>(&'a CoreSpec);
+    impl ForCore for Collect<'_> {
+        type Output = Vec<DesignStatistic>;
+        fn with<D: CoreDesign + 'static>(self, config: &ConfigOf<D>) -> Self::Output {
+            D::Issue::new(config, self.0).statistics()
+        }
+    }
+    let Ok(spec) = CoreSpec::new(gpu, TimingTable::Sass, CoreOptions::default()) else { return Vec::new() };
+    let mut all: Vec<DesignStatistic> = Vec::new();
+    for (core, _) in CORES {
+        for one in for_core::<u128, _>(core, Collect(&spec)).unwrap_or_default() {
+            if !all.iter().any(|other| other.info == one.info) {
+                all.push(one);
+            }
+        }
+    }
+    all.extend(ScalarCounts::default().statistics());
+    all
+}
