@@ -696,7 +696,7 @@ fn a_look_up_queue_of_l1_holds_as_many_as_its_latency() {
 
 #[test]
 fn the_pipe_of_shared_memory_holds_as_many_as_its_latency() {
-    // Warp 1's answers past L1 take every other turn of the write-back register, so that the pipe fills.
+    // Replies to warp 1 past L1 take every other turn of the write-back register, so that the pipe fills.
     let sleep = Line { sleep_cycles: 150, ..control(OpClass::Nop, isa::Control::Sleep, "nanosleep") };
     let mut lines = vec![sleep];
     lines.extend((0..80).map(|i| load(Space::Shared, 1 + i, 0, 4)));
@@ -727,4 +727,13 @@ fn a_fence_that_drops_l1_does_so_once() {
     let lines = [fence(), load(Space::Global, 1, 0, 4), cta_fence(), load(Space::Global, 2, 0, 4)];
     let run = Bench::new(&lines).gpu(|g| g.sm.l1d.fences_invalidate = InvalidatingFences::Device).run();
     assert!(run.sm.memory_counters().l1d.read_hits > 0);
+}
+
+#[test]
+fn an_access_past_l1_waits_for_room_at_the_port() {
+    // 32 requests; the memory takes one in four cycles.
+    let line = load(Space::Global, 1, 0, 32).cached(CacheOp::L2);
+    let mut bench = Bench { request_interval: 4, tick_every_cycle: true, ..Bench::new(&[line]) };
+    bench.gpu.interconnect.input_buffer_packets = 5 * bench.gpu.sms_per_cluster;
+    assert_eq!(bench.run().most_requests, 5);
 }
