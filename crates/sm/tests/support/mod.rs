@@ -532,16 +532,17 @@ impl<O: Observer, P: CoreDesign> Run<O, P> {
         self.sm.account().check();
     }
 
-    /// The memory: it replies to a request `memory_latency` cycles after it was sent.
+    /// The memory: it replies to a request `memory_latency` cycles after it has taken it.
     fn answer(&mut self, bench: &Bench) {
         self.most_requests = self.most_requests.max(self.port.outbox.len());
         let taken = match bench.request_interval {
             0 => self.port.outbox.len(),
             interval => usize::from(self.now.is_multiple_of(interval)),
         };
-        for (sent, request) in self.port.outbox.drain(..taken.min(self.port.outbox.len())) {
+        for _ in 0..taken {
+            let Some((_, request)) = self.port.outbox.pop_front() else { break };
             if request.kind != RequestKind::WriteBack {
-                self.port.inbox.push_back((sent.max(self.now) + bench.memory_latency, request));
+                self.port.inbox.push_back((self.now + bench.memory_latency, request));
             }
         }
     }
