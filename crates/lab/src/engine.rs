@@ -10,29 +10,20 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use workloads::Form;
 
-/// What a simulation needs of the machine under it.
+/// What a simulation needs of the machine under it. Methods without a comment are those of [`Machine`].
 pub(crate) trait Engine {
     /// What the warps do.
     fn source(&mut self) -> &mut Source;
     /// Queues a launch of `program`, which was made from code of this form.
     fn launch(&mut self, program: &Arc<Program>, form: Form, shape: LaunchShape, stream: StreamId) -> KernelId;
-    /// See [`Machine::run_to_next_end`].
     fn run_to_next_end(&mut self, watch: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<(), MachineError>;
-    /// See [`Machine::take_ended`].
     fn take_ended(&mut self) -> Vec<KernelRun<Box<dyn CoreReport>>>;
-    /// See [`Machine::unfinished`].
     fn unfinished(&mut self) -> Vec<KernelRun<Box<dyn CoreReport>>>;
-    /// See [`Machine::counters`].
     fn counters(&mut self) -> AnySnapshot;
-    /// See [`Machine::sample_every`].
     fn sample_every(&mut self, cycles: NonZeroU64);
-    /// See [`Machine::take_samples`].
     fn take_samples(&mut self) -> Vec<AnySnapshot>;
-    /// See [`Machine::since_sample`].
     fn since_sample(&mut self) -> AnySnapshot;
-    /// See [`Machine::watch_for_livelock`].
     fn watch_for_livelock(&mut self, cycles: NonZeroU64);
-    /// See [`Machine::copied_to_device`].
     fn copied_to_device(&mut self, address: u64, bytes: u64);
     /// What the auditors of all cores have found, if there are any.
     fn findings(&self) -> Option<Findings>;

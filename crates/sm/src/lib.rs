@@ -9,6 +9,8 @@
 //! | a core design | a file with an [`IssuePolicy`] and its [`CoreDesign`] | its `mod` and `pub use` in `policy` |
 //! | hazard handling of the in-order core | a file with a [`Board`] | its `mod` and `pub use` |
 //! | a front end | a file with a [`FrontEnd`] in `frontend` | its `mod` and `pub use` |
+//! | an operand stage | a file with an [`OperandStage`] in `operands` | its `mod` and `pub use` |
+//! | a memory stage | a file with a [`MemoryStage`] in `memory` | its `mod` and `pub use` |
 //! | a warp scheduler | a file with a [`WarpScheduler`] in `schedulers` | its `mod` and its row there |
 //!
 //! **Invariants**

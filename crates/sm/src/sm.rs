@@ -53,7 +53,7 @@ pub struct Sm<S: WarpStream, D: CoreDesign, O: Observer = Silent> {
     memory: D::Memory,
     /// What the stages share.
     pub(crate) state: State<MaskOf<D>>,
-    /// Whoever watches.
+    /// What is informed of each event of an instruction; nothing, unless a caller asks for it.
     pub observer: O,
 }
 
@@ -221,7 +221,7 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
         if next <= from {
             return from;
         }
-        let reply = port.inbox.front().filter(|_| self.memory.takes_answers()).map_or(NEVER, |&(due, _)| due);
+        let reply = port.inbox.front().filter(|_| self.memory.takes_replies()).map_or(NEVER, |&(due, _)| due);
         next.min(reply).min(self.state.timers.next).min(self.units.next_ending(from)).max(from)
     }
 

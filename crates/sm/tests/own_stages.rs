@@ -1,5 +1,5 @@
-//! The seam for memory stages bears another one than the load/store unit: an ideal memory that answers
-//! every access after the same time.
+//! The seam for memory stages bears another one than the load/store unit: an ideal memory in which
+//! every access takes the same time.
 
 use crate::support;
 

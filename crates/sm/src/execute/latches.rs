@@ -1,4 +1,4 @@
-//! The latches before (ID_OC) and behind (OC_EX) the operand collectors: for each pipe and
+//! The latches before (ID_OC) and after (OC_EX) the operand collectors: for each pipe and
 //! partition a short queue, oldest first.
 
 use crate::inflight::InstId;
@@ -201,7 +201,8 @@ impl Latches {
     /// All latches of the pipe of `latch`, one bit each.
     #[inline]
     pub fn of_same_pipe(&self, latch: LatchId) -> u64 {
-        self.first_pipe << (usize::from(latch) - usize::from(self.parts[latch as usize % LATCHES])) % LATCHES
+        let first = latch - self.parts[latch as usize % LATCHES];
+        self.first_pipe << (first & 63)
     }
 
     /// All latches of a pipe, one bit each.

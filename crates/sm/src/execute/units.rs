@@ -43,7 +43,7 @@ struct Unit {
 #[derive(Debug)]
 pub struct Units {
     units: Box<[Unit]>,
-    /// By latch.
+    /// The units that serve each latch.
     service: [Service; 64],
     /// Latches of pipes whose units serve all partitions.
     shared: u64,
@@ -53,14 +53,14 @@ pub struct Units {
     ending: Box<[InstId]>,
     /// Instructions in each bucket.
     lens: Box<[u8]>,
-    /// Buckets in use.
+    /// Buckets with an instruction, one bit each.
     occupied: Box<[u64]>,
     /// Result buses: most instructions of one bucket.
     buses: usize,
 }
 
 impl Units {
-    /// Idle units.
+    /// Creates the units of `spec`, all idle.
     pub fn new(spec: &CoreSpec) -> Self {
         let ring = (spec.max_latency() + WRITE_BACK_DELAY + 1).next_power_of_two().max(64);
         let buses = spec.writeback_width();

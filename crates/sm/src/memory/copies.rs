@@ -61,7 +61,7 @@ impl Copies {
 }
 
 impl Groups {
-    /// Groups complete in order: a later one that is done stays behind one that is not.
+    /// Groups complete in order: one that is done stays until those before it are.
     fn drop_complete(&mut self) {
         while self.outstanding.len() > 1 && self.outstanding[0] == 0 {
             self.outstanding.pop_front();

@@ -17,11 +17,11 @@ use mem::coalesce::Granularity;
 use mem::{Cache, Port, Request, RequestKind};
 use std::collections::VecDeque;
 
-/// L1 data cache behind its look-up queues: one queue per bank, each taking one access per cycle,
+/// L1 data cache after its look-up queues: one queue per bank, each taking one access per cycle,
 /// whose look-up is done when the latency has passed.
 #[derive(Debug)]
 pub struct L1 {
-    /// The cache.
+    /// Tags, MSHRs and miss queue.
     pub cache: Cache,
     /// The description that it was made from.
     shape: config::Cache,

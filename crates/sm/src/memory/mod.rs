@@ -7,10 +7,10 @@
 //!                              └─► (bypass) ─► port ─► next global ─┘
 //! ```
 //! Follows GPGPU-Sim's `ldst_unit`, in its order within a cycle: the write-back register writes
-//! the register file and takes the next client's result in turn; one answer is taken from the
+//! the register file and takes the next client's result in turn; one reply is taken from the
 //! memory; caches send one miss each; L1 look-ups that have waited out the latency are done; the
 //! instruction in the dispatch register goes on; the next one comes from OC_EX. A load whose last
-//! access hits in L1 releases its registers there and then, without the write-back register.
+//! access hits in L1 releases its registers in that cycle, without the write-back register.
 //!
 //! - D-LS1: write-backs of dirty lines and passed-on writes share the caches' one request per cycle.
 //! - D-LS2: an access that fails in L1 is tried again when the cache has changed, not every cycle; one that
@@ -18,7 +18,7 @@
 //! - D-LS3: a store is performed when every transaction's acknowledgement is back, and fences wait
 //!   for that; GPGPU-Sim's fences wait for register writes only.
 //! - D-LS4: an asynchronous copy is a load without registers; writing shared memory takes no time.
-//! - D-LS5: reductions without a result are answered like atomics.
+//! - D-LS5: reductions without a result get replies like atomics.
 //! - D-LS6: a texture read that filters touches two texels per lane, diagonally across, of the four or
 //!   eight that it blends. Filtering itself takes no time.
 
@@ -74,9 +74,9 @@ pub trait MemoryStage: Sized {
         false
     }
 
-    /// Whether the next answer of the memory system is taken when it comes, and not only after something
+    /// Whether the next reply of the memory system is taken when it comes, and not only after something
     /// else has happened.
-    fn takes_answers(&self) -> bool {
+    fn takes_replies(&self) -> bool {
         true
     }
 
@@ -103,7 +103,7 @@ pub struct MemoryCounters {
 
 /// What a memory stage is connected to, beside what an instruction's end is ([`WriteBack`]).
 pub struct MemoryWires<'a, D: CoreDesign> {
-    /// Requests to the memory system, and its answers.
+    /// Requests to the memory system, and its replies.
     pub port: &'a mut Port,
     /// Instructions that have their operands.
     pub oc_ex: &'a mut Latches,
@@ -135,13 +135,9 @@ const CLIENTS: u32 = 5;
 /// Where the instruction in the dispatch register goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Route {
-    /// Shared memory.
     Shared,
-    /// The constant cache.
     Constant,
-    /// The texture cache.
     Texture,
-    /// L1 look-up queues.
     L1,
     /// Straight to the memory system.
     Bypass,
@@ -158,13 +154,13 @@ struct Dispatch {
     local: bool,
     /// First cycle in which it can go on.
     ready_at: Cycle,
-    /// When it came.
+    /// The cycle in which it came into the register.
     accepted_at: Cycle,
-    /// Transactions sent.
+    /// How many of its transactions have left the register.
     sent: usize,
 }
 
-/// The unit's state.
+/// The load/store unit: [`MemoryStage`] of all registered designs.
 #[derive(Debug)]
 pub struct LoadStoreUnit {
     dispatch: Option<Dispatch>,
@@ -175,9 +171,9 @@ pub struct LoadStoreUnit {
     l1: Option<L1>,
     /// Constant cache; absent if it always hits.
     constant: Option<Cache>,
-    /// Texture cache.
+    /// Texture cache, which every GPU has.
     texture: Cache,
-    /// An answer to an access that bypassed L1.
+    /// A reply to an access that bypassed L1.
     next_global: Option<InstId>,
     /// The result that writes the register file next.
     write_back: Option<InstId>,
@@ -187,7 +183,7 @@ pub struct LoadStoreUnit {
     may_send: bool,
     /// A client other than shared memory may have a result.
     may_have_result: bool,
-    /// The next answer from the memory cannot be taken before something else happens.
+    /// The next reply from the memory cannot be taken before something else happens.
     inbox_stuck: bool,
     /// The kernel of which a CTA came last.
     last_kernel: Option<KernelId>,
@@ -235,7 +231,7 @@ impl MemoryStage for LoadStoreUnit {
         self.write_back(wb);
         let now = wb.tick.now;
         if !wires.port.inbox.is_empty() {
-            self.take_answer(wb, wires);
+            self.take_reply(wb, wires);
         }
         if self.may_send | wires.front_end.may_send() {
             self.send_misses(wb, wires);
@@ -264,7 +260,7 @@ impl MemoryStage for LoadStoreUnit {
     }
 
     #[inline]
-    fn takes_answers(&self) -> bool {
+    fn takes_replies(&self) -> bool {
         !self.inbox_stuck
     }
 
@@ -327,7 +323,7 @@ impl LoadStoreUnit {
         }
         let mut clients = self.clients_with_results(now);
         while clients != 0 {
-            // In turn: those behind the one served last, then the others.
+            // In turn: those after the one served last, then the others.
             let behind = clients & u32::MAX << 1 << self.last_client;
             let client = if behind == 0 { clients } else { behind }.trailing_zeros();
             clients &= !(1 << client);
@@ -370,7 +366,7 @@ impl LoadStoreUnit {
         }
     }
 
-    /// `id` is complete.
+    /// Completes `id`, and drops the contents of L1 if a fence says so.
     fn complete<D: CoreDesign, O: Observer>(&mut self, wb: &mut WriteBack<'_, D, O>, id: InstId) {
         if wb.complete(id) {
             self.invalidate_l1();
@@ -385,20 +381,16 @@ impl LoadStoreUnit {
         }
     }
 
-    /// Takes at most one answer from the memory.
+    /// Takes at most one reply from the memory.
     #[inline]
-    fn take_answer<D: CoreDesign, O: Observer>(
-        &mut self,
-        wb: &mut WriteBack<'_, D, O>,
-        wires: &mut MemoryWires<'_, D>,
-    ) {
+    fn take_reply<D: CoreDesign, O: Observer>(&mut self, wb: &mut WriteBack<'_, D, O>, wires: &mut MemoryWires<'_, D>) {
         let now = wb.tick.now;
         self.inbox_stuck = false;
-        let Some(&(due, answer)) = wires.port.inbox.front() else { return };
+        let Some(&(due, reply)) = wires.port.inbox.front() else { return };
         if due > now {
             return;
         }
-        let blocked_until = self.deliver(wb, &answer, wires.front_end);
+        let blocked_until = self.deliver(wb, &reply, wires.front_end);
         if blocked_until > now {
             self.inbox_stuck = true;
             if blocked_until != NEVER {
@@ -411,11 +403,11 @@ impl LoadStoreUnit {
         wb.state.wake_up.moved();
     }
 
-    /// Delivers an answer to whom it belongs. Returns the cycle until which it cannot be.
+    /// Delivers a reply to whom it belongs. Returns the cycle until which it cannot be.
     fn deliver<D: CoreDesign, O: Observer>(
         &mut self,
         wb: &mut WriteBack<'_, D, O>,
-        answer: &Request,
+        reply: &Request,
         front_end: &mut D::FrontEnd,
     ) -> Cycle {
         let now = wb.tick.now;
@@ -424,23 +416,23 @@ impl LoadStoreUnit {
             if !cache.fill_port_free(now) {
                 return cache.fill_port_free_at();
             }
-            cache.fill(now, answer.token);
+            cache.fill(now, reply.token);
             // A line that had to go may have to be written back.
             *may_send |= cache.peek_miss().is_some();
             now
         };
-        match answer.kind {
+        match reply.kind {
             RequestKind::Write => {
-                self.performed(wb, WarpSlot(answer.token as u16));
+                self.performed(wb, WarpSlot(reply.token as u16));
                 now
             }
             RequestKind::Instruction => {
-                front_end.fill(now, answer.token);
+                front_end.fill(now, reply.token);
                 now
             }
             RequestKind::Constant => self.constant.as_mut().map_or(now, fill),
             RequestKind::Texture => fill(&mut self.texture),
-            RequestKind::Read if answer.token & TOKEN_BYPASS == 0 => {
+            RequestKind::Read if reply.token & TOKEN_BYPASS == 0 => {
                 self.l1.as_mut().map_or(now, |l1| fill(&mut l1.cache))
             }
             RequestKind::Read | RequestKind::Atomic => {
@@ -448,7 +440,7 @@ impl LoadStoreUnit {
                     // The write-back register takes it first, which is a movement of its own.
                     return NEVER;
                 }
-                self.next_global = Some(InstId((answer.token & !TOKEN_BYPASS) as u16));
+                self.next_global = Some(InstId((reply.token & !TOKEN_BYPASS) as u16));
                 now
             }
             RequestKind::WriteBack => now,

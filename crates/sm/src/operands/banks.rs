@@ -20,9 +20,9 @@ pub struct RegisterBanks {
     reads: Box<[u8]>,
     stride: usize,
     queues: [ReadQueue; 64],
-    /// RegisterBanks at which reads wait.
+    /// Banks at which reads wait.
     pub(super) waiting: Mask,
-    /// RegisterBanks written in this cycle.
+    /// Banks written in this cycle.
     pub(super) written: Mask,
     pub(super) of_partition: [Mask; PARTITIONS],
     per_partition: u32,
@@ -77,7 +77,7 @@ impl RegisterBanks {
         self.waiting & self.of_partition[partition % PARTITIONS] != 0
     }
 
-    /// Writes results of `warp` to `banks` in this cycle, whatever else is written.
+    /// Writes results of `warp` to `banks` in this cycle, even if other results are written there.
     #[inline]
     pub(crate) fn write(&mut self, partition: usize, warp: WarpSlot, banks: u64) {
         self.written |= self.of_warp(warp, partition, banks);

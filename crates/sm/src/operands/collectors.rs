@@ -57,7 +57,7 @@ pub struct Collectors {
     /// A layer over the stage settles a [`Route`](super::Route) for each instruction.
     routed: bool,
     kept: Kept,
-    /// The order of GPGPU-Sim's ports, instead of turns.
+    /// The order of GPGPU-Sim's ports; none if collectors take turns.
     port_order: Option<Box<PortOrder>>,
 }
 
@@ -70,7 +70,7 @@ pub(super) struct Kept {
 }
 
 impl Collectors {
-    /// Empty collectors.
+    /// Creates the collectors of `spec`, all free.
     pub fn new(spec: &CoreSpec, rules: CollectorRules) -> Self {
         let (operands, partitions) = (&spec.sm.operands, spec.partitions);
         let each = (operands.collectors as usize / partitions).clamp(1, 64 / partitions);

@@ -54,7 +54,7 @@ pub struct Wires<'a> {
     pub oc_ex: &'a mut Latches,
     /// The instructions in flight.
     pub slab: &'a mut Slab,
-    /// Their kernels.
+    /// The kernels of all launches, by number.
     pub kernels: &'a [ResidentKernel],
 }
 
@@ -69,7 +69,7 @@ impl Wires<'_> {
 /// What an operand stage did in a cycle.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Collected {
-    /// Register reads served.
+    /// Register reads that banks have served.
     pub reads: u32,
     /// Rounds in which a bank left reads waiting after the one it served.
     pub conflicts: u32,
@@ -80,7 +80,7 @@ pub struct Collected {
 /// Who hears of what an operand stage does: issue design, observer, statistics.
 #[derive(Debug)]
 pub struct Hooks<'a, P: IssuePolicy, O> {
-    /// The issue design.
+    /// The issue design, which hears when an instruction has read its operands.
     pub policy: &'a mut P,
     pub(crate) observer: &'a mut O,
     /// Registers read by lanes.
@@ -126,7 +126,7 @@ pub trait OperandStage<P: IssuePolicy> {
     /// goes into [`Hooks::done`].
     fn step<O: Observer>(&mut self, wires: &mut Wires<'_>, hooks: &mut Hooks<'_, P, O>);
 
-    /// The register banks.
+    /// The register banks, to which results are written.
     fn banks(&mut self) -> &mut RegisterBanks;
 
     /// Whether nothing can move, so that [`OperandStage::step`] need not be called.
@@ -145,7 +145,7 @@ pub trait OperandStage<P: IssuePolicy> {
     /// Whether an instruction in `partition` has its operands and waits for its unit.
     fn any_waits_for_unit(&self, partition: usize) -> bool;
 
-    /// Whether `partition` takes no instruction of some kind, whatever its units do.
+    /// Whether `partition` takes no instruction of some kind, even if its units are free.
     fn is_full(&self, _partition: usize) -> bool {
         false
     }

@@ -34,7 +34,7 @@ impl Guard {
         self != Self::None
     }
 
-    /// Whether `inst` is.
+    /// Whether `inst` is guarded.
     #[inline]
     pub(super) fn covers(self, inst: &InFlight) -> bool {
         self == Self::All || inst.uses_layer()

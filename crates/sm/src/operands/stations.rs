@@ -59,7 +59,7 @@ pub struct ReservationStations {
 }
 
 impl ReservationStations {
-    /// Empty stations.
+    /// Creates the stations of an SM of `spec`, all free.
     pub fn new(spec: &CoreSpec, counts: StationCounts) -> Self {
         let partitions = spec.partitions;
         let most = 64 / partitions;
