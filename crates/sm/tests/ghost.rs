@@ -384,29 +384,10 @@ fn an_entry_has_111_bits() {
 
 /// A program of all kinds of instructions over few registers.
 fn random_program(seed: u64) -> Vec<Line> {
-    let dice = &mut Dice(seed);
-    let line = |dice: &mut Dice| {
-        let (dst, a, b) = (dice.below(8) as u16, dice.below(8) as u16, dice.below(8) as u16);
-        let address = dice.below(8) * 4;
-        let space = if dice.below(2) == 0 { Space::Global } else { Space::Shared };
-        let mut line = match dice.below(16) {
-            0..4 => add(dst, &[a, b]),
-            4..6 => op(OpClass::Sfu, dst, &[a]),
-            6..8 => op(OpClass::FpFma, dst, &[a, b, dst]),
-            8..11 => load(space, dst, address, 4),
-            11 | 12 => store(space, a, address, 4),
-            13 => atomic(dst, address, 0),
-            14 => branch(1, 0),
-            _ => [sync(0, 0), fence()][dice.below(2) as usize].clone(),
-        };
-        if line.mem.is_some() {
-            line.srcs[0] = b;
-        }
-        line
-    };
-    let mut lines: Vec<_> = (0..24).map(|_| line(dice)).collect();
-    lines.push(branch(-20, 3));
-    lines
+    support::random_program(seed, &[Space::Global, Space::Shared], 16, |dice, kind, _| match kind {
+        14 => branch(1, 0),
+        _ => [sync(0, 0), fence()][dice.below(2) as usize].clone(),
+    })
 }
 
 #[test]

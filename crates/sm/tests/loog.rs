@@ -262,35 +262,21 @@ fn storage() {
     assert!((4 * of_ghost..6 * of_ghost).contains(&added), "{added} {of_ghost}");
 }
 
-/// A program of all kinds of instructions over few registers and predicates.
+/// A program of all kinds of instructions over few registers and predicates, by which some are guarded.
 fn random_program(seed: u64) -> Vec<Line> {
-    let dice = &mut Dice(seed);
-    let line = |dice: &mut Dice| {
-        let (dst, a, b) = (dice.below(8) as u16, dice.below(8) as u16, dice.below(8) as u16);
-        let address = dice.below(8) * 4;
-        let space = [Space::Global, Space::Shared, Space::Local][dice.below(3) as usize];
-        let mut line = match dice.below(18) {
-            0..4 => add(dst, &[a, b]),
-            4..6 => op(OpClass::Sfu, dst, &[a]),
-            6..8 => op(OpClass::FpFma, dst, &[a, b, dst]),
-            8..11 => load(space, dst, address, 4),
-            11 | 12 => store(space, a, address, 4),
-            13 => atomic(dst, address, 0),
-            14 => Line { srcs: vec![128 + a % 2], ..branch(1, 0) },
-            15 => op(OpClass::IntMad, dst, &[4, 8, 12, 16, 20, 24]),
-            16 => op(OpClass::IntAdd, 128 + dst % 2, &[a]),
-            _ => [sync(0, 0), fence()][dice.below(2) as usize].clone(),
-        };
-        if line.mem.is_some() {
-            line.srcs[0] = b;
-        }
+    let spaces = [Space::Global, Space::Shared, Space::Local];
+    let mut lines = support::random_program(seed, &spaces, 18, |dice, kind, [dst, a, _]| match kind {
+        14 => Line { srcs: vec![128 + a % 2], ..branch(1, 0) },
+        15 => op(OpClass::IntMad, dst, &[4, 8, 12, 16, 20, 24]),
+        16 => op(OpClass::IntAdd, 128 + dst % 2, &[a]),
+        _ => [sync(0, 0), fence()][dice.below(2) as usize].clone(),
+    });
+    let dice = &mut Dice(!seed);
+    for line in &mut lines {
         if dice.below(4) == 0 {
-            line.srcs.push(128 + b % 2);
+            line.srcs.push(128 + dice.below(2) as u16);
         }
-        line
-    };
-    let mut lines: Vec<_> = (0..24).map(|_| line(dice)).collect();
-    lines.push(branch(-20, 3));
+    }
     lines
 }
 

@@ -240,6 +240,6 @@ fn the_oldest_warp_is_the_one_that_came_first() {
         _ => line >= 2 && line < 62,
     };
     let issues = bench.run_with(Issues::default()).sm.observer.0;
-    let second = |warp| issues.iter().rposition(|i| (i.1, i.2) == (warp, 1)).expect("it issues");
-    assert!(second(1) < second(0), "slot 1 has the older one");
+    let last = |warp, order| issues.iter().rposition(|i| (i.1, i.2) == (warp, order)).expect("it issues");
+    assert!(last(1, 1) < last(0, 0), "slot 1 has the older one");
 }

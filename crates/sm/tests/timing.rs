@@ -646,9 +646,13 @@ fn local_memory_uses_an_l1_that_global_memory_skips() {
 
 #[test]
 fn local_memory_is_a_warp_s_own() {
-    let misses =
-        |warps| Bench::new(&[load(Space::Local, 1, 0, 0)]).warps(warps).run().sm.memory_counters().l1d.read_misses;
-    assert_eq!(misses(2), 2 * misses(1));
+    // Warp 1 loads when warp 0 has loaded, from the same address.
+    let sleep = Line { sleep_cycles: 500, ..control(OpClass::Nop, isa::Control::Sleep, "nanosleep") };
+    let mut bench = Bench::new(&[sleep, load(Space::Local, 1, 0, 0)]).warps(2);
+    bench.skip = |warp, line| warp == 0 && line == 0;
+    let run = bench.run();
+    assert!(issue(&run, 1, 1) > run.sm.observer.at(0, 0, 'W').unwrap());
+    assert_eq!(run.sm.l1_counters().read_hits, 0);
 }
 
 #[test]
@@ -656,11 +660,10 @@ fn parameters_and_constants_have_lines_of_their_own() {
     let lines = [load(Space::Constant, 1, 0, 0), add(2, &[1]), load(Space::Param, 3, 0, 0)];
     let run = Bench::new(&lines).gpu(|g| g.sm.perfect_instruction_and_constant_caches = false).run();
     assert_eq!(run.sm.memory_counters().constant.read_hits, 0);
-    // Those of two launches.
+    // Those of two launches, one after the other.
     let mut bench = Bench::new(&lines[2..]).gpu(|g| g.sm.perfect_instruction_and_constant_caches = false);
-    (bench.ctas, bench.more_launches) = (2, vec![0]);
-    let run = bench.run();
-    assert_eq!(run.sm.memory_counters().constant.read_misses, 2);
+    (bench.ctas, bench.more_launches, bench.gpu.sm.max_ctas) = (2, vec![0], 1);
+    assert_eq!(bench.run().sm.constant_cache().unwrap().counters().read_hits, 0);
 }
 
 #[test]
@@ -696,7 +699,7 @@ fn a_look_up_queue_of_l1_holds_as_many_as_its_latency() {
 
 #[test]
 fn the_pipe_of_shared_memory_holds_as_many_as_its_latency() {
-    // Warp 1's answers past L1 take every other turn of the write-back register, so that the pipe fills.
+    // Replies to warp 1 past L1 take every other turn of the write-back register, so that the pipe fills.
     let sleep = Line { sleep_cycles: 150, ..control(OpClass::Nop, isa::Control::Sleep, "nanosleep") };
     let mut lines = vec![sleep];
     lines.extend((0..80).map(|i| load(Space::Shared, 1 + i, 0, 4)));
@@ -727,4 +730,13 @@ fn a_fence_that_drops_l1_does_so_once() {
     let lines = [fence(), load(Space::Global, 1, 0, 4), cta_fence(), load(Space::Global, 2, 0, 4)];
     let run = Bench::new(&lines).gpu(|g| g.sm.l1d.fences_invalidate = InvalidatingFences::Device).run();
     assert!(run.sm.memory_counters().l1d.read_hits > 0);
+}
+
+#[test]
+fn an_access_past_l1_waits_for_room_at_the_port() {
+    // 32 requests; the memory takes one in four cycles.
+    let line = load(Space::Global, 1, 0, 32).cached(CacheOp::L2);
+    let mut bench = Bench { request_interval: 4, tick_every_cycle: true, ..Bench::new(&[line]) };
+    bench.gpu.interconnect.input_buffer_packets = 5 * bench.gpu.sms_per_cluster;
+    assert_eq!(bench.run().most_requests, 5);
 }

@@ -365,6 +365,8 @@ pub struct Bench {
     pub more_launches: Vec<u32>,
     pub options: CoreOptions,
     pub memory_latency: Cycle,
+    /// The memory takes a request in every so many cycles; 0: all at once.
+    pub request_interval: Cycle,
     pub tick_every_cycle: bool,
     pub per_warp: fn(usize, &mut Line),
     /// Lines that a warp leaves out: (warp, line).
@@ -386,6 +388,7 @@ impl Bench {
             more_launches: vec![],
             options: CoreOptions::default(),
             memory_latency: 200,
+            request_interval: 0,
             tick_every_cycle: false,
             per_warp: |_, _| {},
             skip: |_, _| false,
@@ -467,7 +470,16 @@ impl Bench {
         let mut stream = Scripted::new(&self.lines);
         (stream.per_warp, stream.skip) = (self.per_warp, self.skip);
         let sm = Sm::new(0, spec.clone(), stream, policy, observer);
-        let mut run = Run { sm, port: Port::default(), kernels, now: 0, ticks: 0, finished: vec![], deadlocked: false };
+        let mut run = Run {
+            sm,
+            port: Port::default(),
+            kernels,
+            now: 0,
+            most_requests: 0,
+            ticks: 0,
+            finished: vec![],
+            deadlocked: false,
+        };
         run.go(self);
         run
     }
@@ -480,6 +492,8 @@ pub struct Run<O: Observer, P: CoreDesign = InOrder> {
     pub kernels: Vec<ResidentKernel>,
     /// First cycle in which the SM was empty.
     pub now: Cycle,
+    /// Requests at the port at a time.
+    pub most_requests: usize,
     pub ticks: u64,
     pub finished: Vec<FinishedCta>,
     pub deadlocked: bool,
@@ -498,7 +512,7 @@ impl<O: Observer, P: CoreDesign> Run<O, P> {
             }
             self.sm.tick(self.now, &mut env).expect("scripts do not fault");
             self.ticks += 1;
-            self.answer(bench.memory_latency);
+            self.answer(bench);
             self.finished.append(self.sm.finished());
             if next_cta == bench.ctas && self.sm.is_idle() {
                 self.now += 1;
@@ -518,11 +532,17 @@ impl<O: Observer, P: CoreDesign> Run<O, P> {
         self.sm.account().check();
     }
 
-    /// The memory: every request is answered `latency` cycles after it was sent.
-    fn answer(&mut self, latency: Cycle) {
-        while let Some((sent, request)) = self.port.outbox.pop_front() {
+    /// The memory: it replies to a request `memory_latency` cycles after it has taken it.
+    fn answer(&mut self, bench: &Bench) {
+        self.most_requests = self.most_requests.max(self.port.outbox.len());
+        let taken = match bench.request_interval {
+            0 => self.port.outbox.len(),
+            interval => usize::from(self.now.is_multiple_of(interval)),
+        };
+        for _ in 0..taken {
+            let Some((_, request)) = self.port.outbox.pop_front() else { break };
             if request.kind != RequestKind::WriteBack {
-                self.port.inbox.push_back((sent + latency, request));
+                self.port.inbox.push_back((self.now + bench.memory_latency, request));
             }
         }
     }
@@ -557,4 +577,36 @@ impl Dice {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % bound
     }
+}
+
+/// A loop over random lines of few registers. Those of the kinds from 14 to below `kinds` are `other`'s, which gets
+/// the kind, a destination and two sources; the others are arithmetic and accesses to `spaces`.
+pub fn random_program(
+    seed: u64,
+    spaces: &[Space],
+    kinds: u64,
+    other: fn(&mut Dice, u64, [u16; 3]) -> Line,
+) -> Vec<Line> {
+    let dice = &mut Dice(seed);
+    let line = |dice: &mut Dice| {
+        let [dst, a, b] = [(); 3].map(|()| dice.below(8) as u16);
+        let address = dice.below(8) * 4;
+        let space = spaces[dice.below(spaces.len() as u64) as usize];
+        let mut line = match dice.below(kinds) {
+            0..4 => add(dst, &[a, b]),
+            4..6 => op(OpClass::Sfu, dst, &[a]),
+            6..8 => op(OpClass::FpFma, dst, &[a, b, dst]),
+            8..11 => load(space, dst, address, 4),
+            11 | 12 => store(space, a, address, 4),
+            13 => atomic(dst, address, 0),
+            kind => other(dice, kind, [dst, a, b]),
+        };
+        if line.mem.is_some() {
+            line.srcs[0] = b;
+        }
+        line
+    };
+    let mut lines: Vec<_> = (0..24).map(|_| line(dice)).collect();
+    lines.push(branch(-20, 3));
+    lines
 }

@@ -520,12 +520,16 @@ mod tests {
         let spec = CoreSpec::new(&gpu, TimingTable::Sass, CoreOptions::default()).expect("a sound GPU");
         let mut ghost = Ghost::<u64>::new(&GhostConfig::default(), &spec);
         let slab = Slab::with_capacity(1);
-        (ghost.written, ghost.unfilled) = (1 << 4 | 1 << 8, 1 << 12);
-        ghost.shared[0].served = 4;
-        let left = [(); 3].map(|()| {
+        let mut left_after_a_look = |write_backs: u64, room: u64| {
+            ghost.written |= write_backs;
+            ghost.unfilled |= room;
             ghost.schedule(Window { slab: &slab, kernels: &[] });
             (ghost.written, ghost.unfilled)
-        });
-        assert_eq!(left, [(1 << 4, 1 << 12), (0, 1 << 12), (0, 0)]);
+        };
+        let [first, second, third] = [1 << 4, 1 << 8, 1 << 12];
+        assert_eq!(left_after_a_look(first | second, third), (second, third));
+        assert_eq!(left_after_a_look(first, 0), (first, third), "it is the turn of the second");
+        assert_eq!(left_after_a_look(0, 0), (0, third));
+        assert_eq!(left_after_a_look(0, 0), (0, 0));
     }
 }
