@@ -17,7 +17,7 @@ use std::time::Duration;
 use trace::{Action, LaunchInfo, Recorder, Timing};
 use workloads::Form;
 use workloads::device::{
-    Buffer, Code as ModuleCode, Device, DeviceError, LaunchRequest, ModuleId, ModuleSource, ParameterInfo, Registers,
+    Buffer, Device, DeviceError, LaunchRequest, ModuleCode, ModuleId, ModuleSource, ParameterInfo, ThreadRegisters,
 };
 
 /// Simulated device memory: as much as any GPU described here has.
@@ -327,14 +327,16 @@ impl Device for SimulatedDevice<'_> {
         let mut shape = live.shape();
         let registers = match launch.registers {
             // What was compiled for hardware has other registers than these.
-            Registers::Estimated | Registers::Compiled(_) if kernel.allocation.is_some() => RegisterSource::Allocated,
-            Registers::Estimated if kernel.registers.estimated => RegisterSource::Estimated,
-            Registers::Estimated => RegisterSource::Compiled,
-            Registers::Compiled(n) => {
+            ThreadRegisters::Estimated | ThreadRegisters::Compiled(_) if kernel.allocation.is_some() => {
+                RegisterSource::Allocated
+            }
+            ThreadRegisters::Estimated if kernel.registers.estimated => RegisterSource::Estimated,
+            ThreadRegisters::Estimated => RegisterSource::Compiled,
+            ThreadRegisters::Compiled(n) => {
                 shape.registers_per_thread = n;
                 RegisterSource::Compiled
             }
-            Registers::Given(n) => {
+            ThreadRegisters::Given(n) => {
                 shape.registers_per_thread = n;
                 RegisterSource::Given
             }

@@ -3,7 +3,7 @@
 
 use isa::Dim3;
 use lab::{KernelReport, Setup, SimulatedDevice, Stats};
-use workloads::{ArgBytes, Buffer, Code, Device, DeviceError, LaunchRequest, ModuleSource, Registers};
+use workloads::{ArgBytes, Buffer, Device, DeviceError, LaunchRequest, ModuleCode, ModuleSource, ThreadRegisters};
 
 fn setup() -> Setup {
     let gpu = config::load("rtx2060s").unwrap();
@@ -34,7 +34,7 @@ impl Bench {
     fn on(setup: &Setup, body: &str) -> Self {
         let mut device = SimulatedDevice::new(setup).unwrap();
         let text = module(body);
-        let module = device.load_module(&ModuleSource { name: "test.ptx", code: Code::Ptx(&text) }).unwrap();
+        let module = device.load_module(&ModuleSource { name: "test.ptx", code: ModuleCode::Ptx(&text) }).unwrap();
         let buffer = device.alloc("words", 4096).unwrap();
         device.write(buffer, 0, &[0; 4096]).unwrap();
         Self { device, module, buffer }
@@ -48,7 +48,7 @@ impl Bench {
             block: Dim3::new(threads, 1, 1),
             dynamic_shared_bytes: 0,
             args: &[ArgBytes::from(self.buffer)],
-            registers: Registers::Given(16),
+            registers: ThreadRegisters::Given(16),
             stream,
         };
         self.device.launch(&launch).unwrap();

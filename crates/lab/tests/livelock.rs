@@ -3,7 +3,7 @@
 use isa::Dim3;
 use lab::{Setup, SimulatedDevice};
 use std::num::NonZeroU64;
-use workloads::{ArgBytes, Code, Device, DeviceError, LaunchRequest, ModuleSource, Registers};
+use workloads::{ArgBytes, Device, DeviceError, LaunchRequest, ModuleCode, ModuleSource, ThreadRegisters};
 
 /// Far fewer cycles than the programs that progress take without changing anything.
 const PATIENCE: u64 = 20_000;
@@ -23,7 +23,7 @@ fn run_on(gpu: &str, body: &str, ctas: u32, threads: u32, audit: bool) -> Result
         ..Setup::new(config::load(gpu).unwrap())
     };
     let mut device = SimulatedDevice::new(&setup)?;
-    let module = device.load_module(&ModuleSource { name: "test.ptx", code: Code::Ptx(&text) })?;
+    let module = device.load_module(&ModuleSource { name: "test.ptx", code: ModuleCode::Ptx(&text) })?;
     let buffer = device.alloc("words", 4096)?;
     device.memset(buffer, 0)?;
     device.launch(&LaunchRequest {
@@ -33,7 +33,7 @@ fn run_on(gpu: &str, body: &str, ctas: u32, threads: u32, audit: bool) -> Result
         block: Dim3::new(threads, 1, 1),
         dynamic_shared_bytes: 0,
         args: &[ArgBytes::from(buffer)],
-        registers: Registers::Given(16),
+        registers: ThreadRegisters::Given(16),
         stream: 0,
     })?;
     let mut bytes = [0; 256];

@@ -13,7 +13,7 @@ use isa::{Channel, Dim3, Image, Sampler, Shape};
 use lab::{Setup, SimulatedDevice};
 use std::num::NonZeroU64;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use workloads::{ArgBytes, Buffer, Code, Device, DeviceError, LaunchRequest, ModuleSource, Registers};
+use workloads::{ArgBytes, Buffer, Device, DeviceError, LaunchRequest, ModuleCode, ModuleSource, ThreadRegisters};
 
 const CTAS: u32 = 3;
 const THREADS: u32 = 64;
@@ -140,7 +140,7 @@ fn run(gpu: GpuConfig, core: &str) -> Result<usize, String> {
     };
     let wrong = |e: DeviceError| e.to_string();
     let mut device = SimulatedDevice::new(&setup).map_err(wrong)?;
-    let module = device.load_module(&ModuleSource { name: "behaviours.ptx", code: Code::Ptx(&module()) });
+    let module = device.load_module(&ModuleSource { name: "behaviours.ptx", code: ModuleCode::Ptx(&module()) });
     let module = module.map_err(wrong)?;
     let bytes = |words: &mut dyn Iterator<Item = u32>| words.flat_map(u32::to_le_bytes).collect::<Vec<u8>>();
     let from = device.alloc("from", 4 * u64::from(WORDS)).map_err(wrong)?;
@@ -167,7 +167,7 @@ fn run(gpu: GpuConfig, core: &str) -> Result<usize, String> {
             block: Dim3::new(THREADS, 1, 1),
             dynamic_shared_bytes: 0,
             args: &[from.into(), to.into(), ArgBytes::from(image)],
-            registers: Registers::Given(24),
+            registers: ThreadRegisters::Given(24),
             stream: outputs.len() as u32 % 3,
         };
         match device.launch(&launch) {

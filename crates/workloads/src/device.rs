@@ -22,7 +22,7 @@ pub struct ModuleId(pub u32);
 /// What a module is loaded from.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs, reason = "the names of some fields and variants say it all")]
-pub enum Code<'a> {
+pub enum ModuleCode<'a> {
     Ptx(&'a str),
     /// A cubin or fatbin.
     Binary(&'a [u8]),
@@ -34,7 +34,7 @@ pub enum Code<'a> {
 pub struct ModuleSource<'a> {
     /// For messages: the file's name.
     pub name: &'a str,
-    pub code: Code<'a>,
+    pub code: ModuleCode<'a>,
 }
 
 /// A kernel's parameter, as its module declares it.
@@ -83,7 +83,7 @@ arg_from!(i8 u8 i16 u16 i32 u32 i64 u64 f32 f64);
 
 /// How many registers each thread of a launch has, which decides occupancy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Registers {
+pub enum ThreadRegisters {
     /// The device finds out: from the module's metadata, else from liveness.
     #[default]
     Estimated,
@@ -106,7 +106,7 @@ pub struct LaunchRequest<'a> {
     pub dynamic_shared_bytes: u32,
     /// One per kernel parameter, in order.
     pub args: &'a [ArgBytes],
-    pub registers: Registers,
+    pub registers: ThreadRegisters,
     /// Launches of one stream run in order; those of different streams may overlap.
     pub stream: u32,
 }

@@ -17,7 +17,8 @@ pub mod workload;
 
 pub use check::{Check, Mismatch};
 pub use device::{
-    ArgBytes, Buffer, Code, Device, DeviceError, LaunchRequest, ModuleId, ModuleSource, ParameterInfo, Registers,
+    ArgBytes, Buffer, Device, DeviceError, LaunchRequest, ModuleCode, ModuleId, ModuleSource, ParameterInfo,
+    ThreadRegisters,
 };
 pub use kit::suggest;
 pub use workload::{Form, Outcome, Parameter, Params, Size, Workload, WorkloadError};

@@ -3,7 +3,9 @@
 use crate::bounded::Bounded;
 use crate::bundled::Bundled;
 use crate::check::Check;
-use crate::device::{ArgBytes, Buffer, Code, Device, DeviceError, LaunchRequest, ModuleId, ModuleSource, Registers};
+use crate::device::{
+    ArgBytes, Buffer, Device, DeviceError, LaunchRequest, ModuleCode, ModuleId, ModuleSource, ThreadRegisters,
+};
 use crate::element::{self, Element};
 use crate::suggest;
 use isa::{Dim3, Image};
@@ -227,7 +229,7 @@ impl Workload {
         let bundled = &self.module;
         if form == Form::Ptx {
             let name = format!("{}.ptx", bundled.name);
-            return Ok(device.load_module(&ModuleSource { name: &name, code: Code::Ptx(bundled.ptx) })?);
+            return Ok(device.load_module(&ModuleSource { name: &name, code: ModuleCode::Ptx(bundled.ptx) })?);
         }
         let sm_version = device.sm_version();
         let Some((sm, cubin)) = bundled.cubin(sm_version) else {
@@ -235,7 +237,7 @@ impl Workload {
             return Err(WorkloadError::NoMachineCode { workload: self.name, sm_version, known });
         };
         let name = format!("{}.sm_{sm}.cubin", bundled.name);
-        Ok(device.load_module(&ModuleSource { name: &name, code: Code::Binary(cubin) })?)
+        Ok(device.load_module(&ModuleSource { name: &name, code: ModuleCode::Binary(cubin) })?)
     }
 }
 
@@ -395,7 +397,7 @@ impl Run<'_> {
             block: block.dim3(),
             dynamic_shared_bytes,
             args,
-            registers: known.map_or(Registers::Estimated, Registers::Compiled),
+            registers: known.map_or(ThreadRegisters::Estimated, ThreadRegisters::Compiled),
             stream: 0,
         })?)
     }

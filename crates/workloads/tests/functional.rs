@@ -8,7 +8,9 @@ use std::path::Path;
 use std::sync::Arc;
 use workloads::Form;
 use workloads::conformance::check_one;
-use workloads::device::{Buffer, Code, Device, DeviceError, LaunchRequest, ModuleId, ModuleSource, ParameterInfo};
+use workloads::device::{
+    Buffer, Device, DeviceError, LaunchRequest, ModuleCode, ModuleId, ModuleSource, ParameterInfo,
+};
 use workloads::launchfile::LaunchFile;
 use workloads::suite::{ALL, find};
 
@@ -73,8 +75,8 @@ impl Device for Functional {
         let slot = self.modules.len() as u16;
         let options = LowerOptions { slot, registers: self.registers, ..LowerOptions::default() };
         let loaded = match source.code {
-            Code::Ptx(text) => lower::load(source.name, text, options),
-            Code::Binary(file) => lower::load_binary(source.name, file, self.sm_version, options),
+            ModuleCode::Ptx(text) => lower::load(source.name, text, options),
+            ModuleCode::Binary(file) => lower::load_binary(source.name, file, self.sm_version, options),
         };
         let loaded = loaded.map_err(|e| DeviceError::Module(e.to_string()))?;
         self.state.load(&loaded.module).map_err(other)?;
@@ -257,7 +259,7 @@ workloads_run_right! {
 fn written_at_once(name: &str, sm: u32) -> usize {
     let workload = find(name).unwrap();
     let binary = workload.module.cubins().find(|&(of, _)| of == sm);
-    let code = binary.map_or(Code::Ptx(workload.module.ptx), |(_, file)| Code::Binary(file));
+    let code = binary.map_or(ModuleCode::Ptx(workload.module.ptx), |(_, file)| ModuleCode::Binary(file));
     let mut device = Functional::of(sm);
     device.load_module(&ModuleSource { name, code }).unwrap();
     let (mut whole, mut all) = (0, 0);
@@ -318,7 +320,7 @@ fn example_launch_files() {
 fn shared_memory_as_recorded() {
     for workload in ALL {
         let mut device = Functional::new();
-        let source = ModuleSource { name: workload.name, code: Code::Ptx(workload.module.ptx) };
+        let source = ModuleSource { name: workload.name, code: ModuleCode::Ptx(workload.module.ptx) };
         let module = device.load_module(&source).unwrap_or_else(|e| panic!("{e}"));
         for (name, record) in &workloads::bundled::record().modules[workload.module.name].kernels {
             let kernel = device.kernel(module, name).unwrap();

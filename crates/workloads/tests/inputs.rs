@@ -6,7 +6,7 @@ use std::fmt::Write;
 use workloads::Form;
 use workloads::suite::{ALL, find};
 use workloads::{
-    Buffer, Device, DeviceError, LaunchRequest, ModuleId, ModuleSource, Outcome, ParameterInfo, Registers, Size,
+    Buffer, Device, DeviceError, LaunchRequest, ModuleId, ModuleSource, Outcome, ParameterInfo, Size, ThreadRegisters,
     Workload,
 };
 
@@ -71,7 +71,9 @@ impl Device for Recorder {
         if self.fail_launch {
             return Err(DeviceError::Interrupted);
         }
-        let Registers::Compiled(registers) = launch.registers else { panic!("{} is not recorded", launch.kernel) };
+        let ThreadRegisters::Compiled(registers) = launch.registers else {
+            panic!("{} is not recorded", launch.kernel)
+        };
         self.launches.push(format!("{} {} {} {registers}", launch.kernel, launch.grid, launch.block));
         Ok(())
     }

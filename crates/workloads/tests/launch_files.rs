@@ -5,7 +5,7 @@ use insta::assert_snapshot;
 use std::path::Path;
 use workloads::launchfile::{LaunchFile, LaunchFileRunError, LaunchOutcome};
 use workloads::{
-    ArgBytes, Buffer, Device, DeviceError, LaunchRequest, ModuleId, ModuleSource, ParameterInfo, Registers,
+    ArgBytes, Buffer, Device, DeviceError, LaunchRequest, ModuleId, ModuleSource, ParameterInfo, ThreadRegisters,
 };
 
 /// A device whose kernels are written in Rust: `saxpy`, `sum` and `record`, which only notes its
@@ -105,7 +105,7 @@ impl Device for Fake {
         }
         let words: Vec<String> = args.iter().map(|a| format!("{a:#x}")).collect();
         let registers = match l.registers {
-            Registers::Given(n) => format!(" registers {n}"),
+            ThreadRegisters::Given(n) => format!(" registers {n}"),
             _ => String::new(),
         };
         let (grid, block, shared, stream) = (l.grid, l.block, l.dynamic_shared_bytes, l.stream);

@@ -6,7 +6,7 @@ use crate::setup::Setup;
 use gpu::Stats;
 use isa::Dim3;
 use workloads::device::{
-    ArgBytes, Buffer, Code, Device, DeviceError, LaunchRequest, ModuleId, ModuleSource, Registers,
+    ArgBytes, Buffer, Device, DeviceError, LaunchRequest, ModuleCode, ModuleId, ModuleSource, ThreadRegisters,
 };
 
 /// A fresh device with one generated kernel.
@@ -40,7 +40,7 @@ impl Bench {
     /// What the device reports.
     pub fn new(setup: &Setup, text: &str) -> Result<Self, DeviceError> {
         let mut device = SimulatedDevice::new(setup)?;
-        let module = device.load_module(&ModuleSource { name: "microbenchmark", code: Code::Ptx(text) })?;
+        let module = device.load_module(&ModuleSource { name: "microbenchmark", code: ModuleCode::Ptx(text) })?;
         Ok(Self { device, module, sm_version: setup.gpu.sm_version })
     }
 
@@ -90,7 +90,7 @@ impl Bench {
             dynamic_shared_bytes: 0,
             args: &args,
             // Few enough for a full CTA on every GPU.
-            registers: Registers::Given(if self.sm_version < 30 { 20 } else { 32 }),
+            registers: ThreadRegisters::Given(if self.sm_version < 30 { 20 } else { 32 }),
             stream: 0,
         })?;
         self.device.synchronize()?;

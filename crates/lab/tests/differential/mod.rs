@@ -19,7 +19,7 @@ use std::fs;
 use std::io::Read;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use workloads::device::{Code, Device, LaunchRequest, ModuleSource, Registers as LaunchRegisters};
+use workloads::device::{Device, LaunchRequest, ModuleCode, ModuleSource, ThreadRegisters};
 
 /// Bytes of its own memory that a kernel has for each thread.
 const SCRATCH_BYTES: u64 = 256;
@@ -298,7 +298,7 @@ fn timed(setup: &Setup, file: &Path, bytes: &[u8], case: &Case, input: &[u8]) ->
     let mut device = SimulatedDevice::new(setup).unwrap();
     let name = plain_name(file);
     let text = String::from_utf8_lossy(bytes);
-    let code = if is_ptx(file) { Code::Ptx(&text) } else { Code::Binary(bytes) };
+    let code = if is_ptx(file) { ModuleCode::Ptx(&text) } else { ModuleCode::Binary(bytes) };
     let refused = |e: workloads::DeviceError| (Kind::Refused, e.to_string());
     let module = device.load_module(&ModuleSource { name, code }).map_err(refused)?;
     let scratch = SCRATCH_BYTES * u64::from(case.grid * case.block);
@@ -315,7 +315,7 @@ fn timed(setup: &Setup, file: &Path, bytes: &[u8], case: &Case, input: &[u8]) ->
         block,
         dynamic_shared_bytes: 0,
         args: &args,
-        registers: LaunchRegisters::Estimated,
+        registers: ThreadRegisters::Estimated,
         stream: 0,
     };
     device.launch(&launch).map_err(refused)?;

@@ -21,7 +21,7 @@
 
 use super::gpgpu_sim_order::PortOrder;
 use super::pool::{Collector, Pool, of_the_pool};
-use super::read_guard::Guard;
+use super::read_guard::{Guard, Kept};
 use super::{Hooks, Mask, OperandStage, PARTITIONS, RegisterBanks, Wires, low};
 use crate::execute::latches::LatchId;
 use crate::inflight::Stage;
@@ -59,14 +59,6 @@ pub struct Collectors {
     kept: Kept,
     /// The order of GPGPU-Sim's ports; none if collectors take turns.
     port_order: Option<Box<PortOrder>>,
-}
-
-/// What collectors keep in order among the instructions of a warp: [`CollectorRules`], and the guard of a
-/// layer over the stage.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Kept {
-    pub memory_order: bool,
-    pub guard: Guard,
 }
 
 impl Collectors {

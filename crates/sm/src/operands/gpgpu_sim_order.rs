@@ -7,9 +7,8 @@
 //! - Input ports, one after the other, each serve every pipe once, with the pipe's oldest instruction
 //!   over all sub-cores. If its sub-core has no collector free, the pipe's others wait after it.
 
-use super::collectors::Kept;
 use super::pool::{Collector, Pool};
-use super::read_guard::Guard;
+use super::read_guard::{Guard, Kept};
 use super::{Hooks, Mask, PARTITIONS, Wires};
 use crate::execute::latches::LatchId;
 use crate::inflight::Stage;

@@ -80,3 +80,11 @@ fn writes_sources(window: Window<'_>, younger: InstId, older: InstId) -> bool {
     let sources = window.vector_srcs(older);
     window.dsts(younger).iter().any(|reg| sources.contains(reg))
 }
+
+/// What collectors keep in order among the instructions of a warp: [`CollectorRules`](super::CollectorRules), and the guard of a
+/// layer over the stage.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Kept {
+    pub memory_order: bool,
+    pub guard: Guard,
+}

@@ -7,8 +7,8 @@ use super::expr::{Expr, Scope};
 use super::model::*;
 use crate::check::Check;
 use crate::device::{
-    ArgBytes, Buffer, Code, Device, DeviceError, LaunchRequest, MOST_LAUNCHES, ModuleId, ModuleSource, ParameterInfo,
-    Registers,
+    ArgBytes, Buffer, Device, DeviceError, LaunchRequest, MOST_LAUNCHES, ModuleCode, ModuleId, ModuleSource,
+    ParameterInfo, ThreadRegisters,
 };
 use crate::element::{Number, ScalarType};
 use isa::{Channel, Dim3, Image, Shape};
@@ -111,11 +111,11 @@ impl LaunchFile {
                 .map_err(|e| self.error(vec![Problem::new(module.span.clone(), format!("{name}: {e}"))]))?;
             let text;
             let code = if path.extension().is_some_and(|e| e == "cubin" || e == "fatbin") {
-                Code::Binary(&bytes)
+                ModuleCode::Binary(&bytes)
             } else {
                 // The PTX reader reports bytes that are not text, with their place.
                 text = String::from_utf8_lossy(&bytes);
-                Code::Ptx(&text)
+                ModuleCode::Ptx(&text)
             };
             ids.push(device.load_module(&ModuleSource { name: &name, code })?);
         }
@@ -377,7 +377,7 @@ struct Numbers {
     grid: Dim3,
     block: Dim3,
     shared_bytes: u32,
-    registers: Registers,
+    registers: ThreadRegisters,
     stream: u32,
 }
 
@@ -407,7 +407,7 @@ impl Plan<'_> {
             grid: dim3(&self.spec.grid, MAX_GRID)?,
             block: dim3(&self.spec.block, 1024)?,
             shared_bytes: number(&self.spec.shared_bytes, 0, 1 << 30)?.unwrap_or(0),
-            registers: number(&self.spec.registers, 1, 255)?.map_or(Registers::Estimated, Registers::Given),
+            registers: number(&self.spec.registers, 1, 255)?.map_or(ThreadRegisters::Estimated, ThreadRegisters::Given),
             stream: number(&self.spec.stream, 0, u32::MAX)?.unwrap_or(0),
         })
     }
