@@ -652,7 +652,7 @@ fn local_memory_is_a_warp_s_own() {
     bench.skip = |warp, line| warp == 0 && line == 0;
     let run = bench.run();
     assert!(issue(&run, 1, 1) > run.sm.observer.at(0, 0, 'W').unwrap());
-    assert_eq!(run.sm.l1_counters().read_hits, 0);
+    assert_eq!(run.sm.memory_counters().l1d.read_hits, 0);
 }
 
 #[test]
@@ -663,7 +663,7 @@ fn parameters_and_constants_have_lines_of_their_own() {
     // Those of two launches, one after the other.
     let mut bench = Bench::new(&lines[2..]).gpu(|g| g.sm.perfect_instruction_and_constant_caches = false);
     (bench.ctas, bench.more_launches, bench.gpu.sm.max_ctas) = (2, vec![0], 1);
-    assert_eq!(bench.run().sm.constant_cache().unwrap().counters().read_hits, 0);
+    assert_eq!(bench.run().sm.memory_counters().constant.read_hits, 0);
 }
 
 #[test]
