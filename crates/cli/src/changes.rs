@@ -1,5 +1,5 @@
-//! Changes to the GPU: any value of its description by `--set`, and what papers vary as flags of
-//! their own. Each flag takes several values where machines are compared.
+//! Changes to the GPU: any value of its description by `--set`, and flags for the values that papers
+//! vary. Each flag takes several values where machines are compared.
 
 use crate::failure::Failure;
 use crate::lookup;
@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::str::FromStr;
 
-/// Most warp slots of an SM: its widest masks of warps are of 128 bits.
+/// Maximum number of warp slots of an SM: its widest masks of warps have 128 bits.
 const MOST_WARPS: f64 = 128.0;
 
-/// What the user wants changed.
+/// Changes to the GPU description that the user asks for.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Changes to the GPU")]
 pub struct Changes {
@@ -24,20 +24,19 @@ pub struct Changes {
     /// Registers of an SM: a number, or a multiple of the description's such as x2
     #[arg(long, value_name = "N|xF", value_delimiter = ',')]
     register_file: Vec<Amount>,
-    /// What is fetched behind a branch that has not issued
+    /// What is fetched after a branch that has not issued
     #[arg(long, value_name = "FETCHED", value_enum, value_delimiter = ',')]
     branches: Vec<Branches>,
-    /// Entries of each warp's instruction buffer; designs that bring a buffer of their own keep it
+    /// Entries of each warp's instruction buffer; designs with a buffer of their own keep it
     #[arg(long, value_name = "N", value_delimiter = ',')]
     instruction_buffer: Vec<u32>,
 }
 
-/// A number, or a multiple of what there is.
+/// A number, or a multiple of the description's value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Amount {
-    /// So many.
     Number(u32),
-    /// So many times what the description has.
+    /// A multiple of the description's value.
     Times(f64),
 }
 
@@ -54,7 +53,7 @@ impl FromStr for Amount {
 }
 
 impl Amount {
-    /// The amount where there are `now`; `Err` if that is no whole number.
+    /// The amount where there are `now`; `Err` if that is not a whole number.
     fn of(self, now: u32) -> Result<f64, f64> {
         match self {
             Amount::Number(n) => Ok(n.into()),
@@ -65,7 +64,7 @@ impl Amount {
         }
     }
 
-    /// `=64`, `x2`: to stand behind a name.
+    /// `=64` or ` x2`, to follow a name.
     fn text(self) -> String {
         match self {
             Amount::Number(n) => format!("={n}"),
@@ -85,7 +84,7 @@ enum Branches {
     Flush,
 }
 
-/// One change.
+/// A change to the GPU description, from a flag.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Change {
     Warps(Amount),
@@ -95,7 +94,7 @@ enum Change {
 }
 
 impl Change {
-    /// As `--set` would have it on `gpu`.
+    /// The same change as an assignment for `--set` on `gpu`.
     fn setting(self, gpu: &GpuConfig) -> Result<String, Failure> {
         let whole = |option: &str, amount: Amount, now: u32| {
             let of = |n: f64| format!("--{option} {}: {n} of {now} on {}", amount.text().trim_start(), gpu.name);
@@ -127,12 +126,12 @@ impl Change {
         })
     }
 
-    /// Whether it multiplies what there is.
+    /// Whether it multiplies the description's value.
     fn is_relative(self) -> bool {
         matches!(self, Change::Warps(Amount::Times(_)) | Change::Registers(Amount::Times(_)))
     }
 
-    /// What tells it from other values of the same flag.
+    /// Distinguishes it from other values of the same flag.
     fn label(self) -> String {
         match self {
             Change::Warps(amount) => format!("warps{}", amount.text()),
@@ -147,12 +146,12 @@ impl Change {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Choice {
     changes: Vec<Change>,
-    /// What tells it from the other choices; empty if there is no other.
+    /// Distinguishes it from the other choices; empty if there is no other.
     pub label: String,
 }
 
 impl Choice {
-    /// The GPU with `settings` and then these changes, and all of them as `--set` would have them;
+    /// The GPU with `settings` and then these changes, and all of them as assignments for `--set`;
     /// `scheduler` is the warp scheduler, if it is chosen beside them.
     pub fn apply(
         &self,
@@ -162,7 +161,7 @@ impl Choice {
     ) -> Result<(GpuConfig, Vec<String>), Failure> {
         let described = lookup::gpu(gpu, settings)?;
         let mut all = settings.to_vec();
-        // What scales a setting leaves it its effect.
+        // A multiple of a value that is set keeps the setting's effect.
         let mut absolute = settings.to_vec();
         for change in &self.changes {
             let setting = change.setting(&described)?;
@@ -182,7 +181,7 @@ fn set_once(settings: &[String]) -> Result<(), Failure> {
         if let Some(before) = seen.insert(key.trim(), value) {
             let key = key.trim();
             return Err(Failure::bad_input(format!(
-                "`{key}` is set twice, to {before} and to {value}\n  hint: say it once; some options stand for a setting, as --warps-per-sm does for sm.max_warps"
+                "`{key}` is set twice, to {before} and to {value}\n  hint: set it once; some options are settings too: --warps-per-sm sets sm.max_warps"
             )));
         }
     }
@@ -213,7 +212,7 @@ impl Changes {
         choices
     }
 
-    /// The only combination.
+    /// The combination, if there is only one; a command about one machine refuses more.
     pub fn only(&self) -> Result<Choice, Failure> {
         let mut choices = self.choices();
         if choices.len() > 1 {

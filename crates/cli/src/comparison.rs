@@ -1,5 +1,5 @@
-//! Workloads on several machines, side by side: the values; [`render`](crate::render::comparison)
-//! makes text of them.
+//! Workloads on several machines, side by side: the values, which [`render`](crate::render::comparison)
+//! shows as text.
 
 use crate::changes::Choice;
 use crate::render::{energy, summary};
@@ -12,27 +12,27 @@ use workloads::Form;
 /// A machine to compare: one column.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Column {
-    /// What tells it from the other columns.
+    /// Distinguishes it from the other columns.
     pub label: String,
-    /// GPU description.
+    /// Name of the GPU description, or its path.
     pub gpu: String,
-    /// The same as the command line has it: the path of a file need not be text.
+    /// The same as the command line has it: the path of a file may not be text.
     #[serde(skip)]
     pub gpu_path: PathBuf,
-    /// Core design.
+    /// Name of the core design, with its parameters.
     pub core: String,
     /// Warp scheduler; the GPU description's if absent.
     pub scheduler: Option<String>,
     /// Values of the GPU description that differ.
     pub settings: Vec<String>,
-    /// Index of the column that its speedups and all else that is relative are over.
+    /// Index of the column that its speedups and other relative figures are over.
     pub baseline: usize,
-    /// Those of them that flags of their own have changed.
+    /// The values among them that flags of their own have set.
     #[serde(skip)]
     pub choice: Choice,
 }
 
-/// What a comparison can show.
+/// A figure that a comparison can show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Shown {
     /// Simulated core cycles of kernels, without launch latency
@@ -47,7 +47,7 @@ pub enum Shown {
     Occupancy,
     /// Thread instructions per cycle
     Ipc,
-    /// What SMs with warps lost most issue slots to
+    /// The reason for which SMs with warps lost most issue slots
     Lost,
     /// Instructions that issued before an older one of their warp, in percent, of designs that count them
     Reordered,
@@ -63,7 +63,7 @@ pub enum Shown {
     Dependences,
 }
 
-/// What a paper reports of a run like one of ours.
+/// A paper's figures for a run like one of ours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Published {
     /// Speedup over the baseline's core design.
@@ -80,7 +80,7 @@ pub struct Published {
     pub relative_energy: Option<f64>,
 }
 
-/// What a paper reports of a core design on a GPU.
+/// A paper's means for a core design on a GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct PublishedMean {
     /// Geometric mean of the speedups of all the paper's programs.
@@ -89,14 +89,13 @@ pub struct PublishedMean {
     pub programs: Option<u32>,
     /// Our mean and the paper's over the workloads that both have.
     pub in_common: Option<InCommon>,
-    /// Paper and figure.
     pub source: &'static str,
 }
 
 /// Geometric means over the workloads that ran here and have the name of a program of a paper.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct InCommon {
-    /// How many.
+    /// Number of these workloads.
     pub workloads: usize,
     /// Mean of our speedups.
     pub ours: f64,
@@ -104,7 +103,7 @@ pub struct InCommon {
     pub published: f64,
 }
 
-/// What came of a workload on a machine.
+/// The outcome of a workload on a machine.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
     /// It ran to its end and the result is right or was not checked.
@@ -132,7 +131,7 @@ impl Cell {
     }
 }
 
-/// Workloads by columns.
+/// The runs of all workloads on all machines.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
     /// Rows: workloads, launch files, traces.
@@ -141,9 +140,8 @@ pub struct Comparison {
     pub codes: Vec<Form>,
     /// Of each row, that it has no machine code where others have.
     pub remarks: Vec<Option<String>>,
-    /// Columns.
     pub columns: Vec<Column>,
-    /// Row by row.
+    /// The runs, row by row.
     pub cells: Vec<Cell>,
 }
 

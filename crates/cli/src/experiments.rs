@@ -1,11 +1,11 @@
-//! Experiments of the papers: each is one row, a few comparisons and what the paper says of them.
+//! Experiments of the papers: each is one row with its comparisons and the paper's finding.
 
 /// A figure or table of a paper as an experiment.
 #[derive(Debug)]
 pub struct Experiment {
     /// Name on the command line.
     pub name: &'static str,
-    /// Paper and place.
+    /// Paper, and figure or table in it.
     pub paper: &'static str,
     /// What it is about, in a line.
     pub about: &'static str,
@@ -15,7 +15,6 @@ pub struct Experiment {
     pub parts: &'static [&'static str],
 }
 
-/// Every experiment.
 pub const ALL: &[Experiment] = &[
     Experiment {
         name: "war-fig4",

@@ -6,13 +6,12 @@ use std::process::ExitCode;
 /// How a command ended: the exit status, documented in `docs/cli.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// All went well.
     Success,
     /// A result is wrong, or a run met a fault or a deadlock, or output could not be written.
     Failed,
     /// The command line or a file that it names is at fault. Same status as clap's.
     BadInput,
-    /// Ctrl-C.
+    /// The user has interrupted the command.
     Interrupted,
 }
 
@@ -40,7 +39,6 @@ impl From<Exit> for ExitCode {
 pub struct Failure {
     /// What, where, why, what to do; may have several lines.
     pub message: String,
-    /// Exit status.
     pub exit: Exit,
 }
 

@@ -1,4 +1,4 @@
-//! What is in a PTX file, and in one of machine code ([`code`]).
+//! The contents of a PTX file, and of one of machine code ([`code`]).
 
 pub mod code;
 pub mod facts;
@@ -10,7 +10,7 @@ use ptx::ast::{Block, Function, Module, Statement, Variable};
 use ptx::{Diagnostic, Diagnostics, Parsed, SourceText, StateSpace};
 use std::collections::{BTreeMap, HashMap};
 
-/// A PTX file.
+/// What a file of PTX holds.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Inspection {
     /// As the user named it.
@@ -24,13 +24,11 @@ pub struct Inspection {
     pub target: Vec<String>,
     /// 32 or 64.
     pub address_bits: u32,
-    /// Module-level variables.
     pub variables: Vec<VariableFacts>,
-    /// Kernels.
     pub kernels: Vec<KernelFacts>,
     /// Names of the device functions that have a body.
     pub functions: Vec<String>,
-    /// Everything that the parser has to say.
+    /// Errors, warnings and notes of the parser.
     pub diagnostics: Vec<Remark>,
     /// The same as text, with carets.
     #[serde(skip)]
@@ -39,7 +37,7 @@ pub struct Inspection {
     pub has_errors: bool,
 }
 
-/// A kernel.
+/// What a file of PTX says of a kernel, and whether the kernel can be executed.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct KernelFacts {
     /// Name in the file.
@@ -48,7 +46,6 @@ pub struct KernelFacts {
     pub source_name: Option<String>,
     /// Line of its header.
     pub line: u32,
-    /// Parameters in order.
     pub parameters: Vec<VariableFacts>,
     /// Instructions in its body.
     pub instructions: usize,
@@ -58,53 +55,52 @@ pub struct KernelFacts {
     pub declared_shared_bytes: u64,
     /// Local memory per thread that its body declares, in bytes.
     pub declared_local_bytes: u64,
-    /// Instructions by opcode without modifiers, most first.
+    /// Instructions by opcode without modifiers, most frequent first.
     pub opcodes: Mix,
-    /// What is known if it can be executed.
+    /// Facts that need a kernel that can be executed.
     pub executable: Option<Executable>,
-    /// What is not executable in it and in what it calls.
+    /// What cannot be executed in it and in the functions that it calls.
     pub not_executable: Vec<Remark>,
     /// The same as text, with carets.
     #[serde(skip)]
     pub not_executable_text: String,
 }
 
-/// What is known of a kernel that can be executed.
+/// Facts of a kernel that can be executed.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Executable {
     /// Instructions with those of the functions that it calls.
     pub instructions: usize,
     /// 32-bit registers per thread, estimated from liveness.
     pub registers_per_thread: u32,
-    /// What register allocation makes of it, in each mode.
+    /// The result of register allocation, in each mode.
     pub allocations: Vec<AllocationFacts>,
-    /// Shared memory per CTA, dynamic part apart, in bytes.
+    /// Shared memory per CTA, without the dynamic part, in bytes.
     pub shared_bytes: u32,
     /// Local memory per thread, in bytes.
     pub local_bytes: u32,
-    /// Bytes of parameters.
     pub parameter_bytes: u32,
-    /// Most threads per CTA, if the file says so.
+    /// Maximum number of threads per CTA, if the file gives one.
     pub max_threads: Option<u32>,
     /// Threads per CTA in each dimension, if the file fixes them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub required_threads: Option<[u32; 3]>,
-    /// Instructions by operation class, most first: what occupies which unit.
+    /// Instructions by operation class, most frequent first: they choose the units.
     pub classes: Mix,
 }
 
-/// What register allocation makes of a kernel.
+/// The result of register allocation for a kernel.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct AllocationFacts {
     /// `allocated` or `hazard-free`.
     pub mode: &'static str,
     /// 32-bit registers per thread; absent if it does not fit into those allowed.
     pub registers_per_thread: Option<u32>,
-    /// Words that live in local memory instead.
+    /// Words that are kept in local memory instead.
     pub spilled_words: u32,
     /// Words that are computed again where they are used.
     pub recomputed_words: u32,
-    /// Predicates that live in registers.
+    /// Predicates that are kept in registers.
     pub spilled_predicates: u32,
     /// Instructions that only wait, to prevent hazards.
     pub fences: u32,
@@ -115,13 +111,11 @@ pub struct AllocationFacts {
 pub struct Remark {
     /// `error`, `warning` or `note`.
     pub severity: &'static str,
-    /// Line, from 1.
+    /// In the text; lines and columns count from 1.
     pub line: u32,
-    /// Column, from 1.
     pub column: u32,
-    /// What it is.
     pub message: String,
-    /// What to do.
+    /// What the author of the file can do about it.
     pub hint: Option<String>,
 }
 
@@ -194,7 +188,7 @@ fn kernel(module: &Module, source: &SourceText, function: &Function) -> KernelFa
     }
 }
 
-/// What a body declares and holds.
+/// Declarations and instructions of a body.
 #[derive(Default)]
 struct Body<'a> {
     instructions: usize,
@@ -228,7 +222,7 @@ impl<'a> Body<'a> {
     }
 }
 
-/// Adds what the executing part makes of the kernels, or why it cannot run them.
+/// Adds the facts of kernels that can be executed, and for the others the reasons.
 fn add_lowered(kernels: &mut [KernelFacts], parsed: &Parsed, limits: RegisterLimits) {
     let loaded = match lower::load(&parsed.source.name, parsed.source.text(), LowerOptions::default()) {
         Ok(loaded) => loaded,

@@ -41,7 +41,7 @@ fn leave_unless_noticed() {
     std::process::exit(Exit::Interrupted.status().into());
 }
 
-/// Whether the user wants to stop.
+/// Whether the user has interrupted the command.
 pub fn requested() -> bool {
     kit::stop::requested()
 }

@@ -1,5 +1,5 @@
-//! Turns names and assignments from the command line into what [`lab`] runs; every mistake says
-//! what there is instead.
+//! Turns names and assignments from the command line into what [`lab`] runs; an error names the
+//! valid choices.
 
 use crate::failure::Failure;
 use crate::options::WorkSize;
@@ -14,7 +14,7 @@ use workloads::{Form, Workload, suggest, suite};
 /// A GPU description with its overrides.
 pub fn gpu(name_or_path: &Path, settings: &[String]) -> Result<GpuConfig, Failure> {
     config::load_with(name_or_path, settings).map_err(|error| {
-        // Of an empty file there is no place to name.
+        // A problem of a whole file, such as an empty one, has no place.
         let nowhere = error.problems.iter().all(|problem| problem.spot.is_none());
         let file = if nowhere { format!("`{}`: ", excerpt(&name_or_path.to_string_lossy())) } else { String::new() };
         Failure::bad_input(format!("{file}{error}"))
@@ -41,6 +41,11 @@ pub fn scheduler(name: &str) -> Result<(), Failure> {
     lab::check_scheduler(name).map_err(Failure::bad_input)
 }
 
+/// The failure of a `name` that is none of the `known` ones.
+pub fn unknown(what: &str, name: &str, known: &[&str]) -> Failure {
+    Failure::bad_input(format!("there is no {what} `{}`{}", excerpt(name), suggest::among(name, known)))
+}
+
 /// `name=value` of a parameter.
 fn assignment(text: &str) -> Result<(String, String), String> {
     match text.split_once('=').map(|(name, value)| (name.trim(), value.trim())) {
@@ -54,7 +59,7 @@ fn number(text: &str) -> Option<u64> {
     text.replace('_', "").parse().ok()
 }
 
-/// What the user chose about the input.
+/// The user's choices of input.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Input")]
 pub struct Input {
@@ -70,9 +75,9 @@ pub struct Input {
     #[arg(long, value_name = "ISA", value_enum, default_value_t)]
     isa: Isa,
     /// Registers that PTX runs with: virtual (default), allocated, or hazard-free, allocated so that no write overtakes a read. Bundled workloads then run as PTX
-    #[arg(long, value_name = "WHICH", hide_possible_values = true, value_parser = PossibleValuesParser::new(RegisterMode::ALL.map(RegisterMode::name)).map(register_mode))]
+    #[arg(long, value_name = "WHICH", hide_possible_values = true, value_parser = PossibleValuesParser::new(RegisterMode::ALL.map(RegisterMode::name)).map(|name| register_mode(&name)))]
     registers: Option<RegisterMode>,
-    /// Most registers per thread that are allocated; what does not fit is spilled to local memory [default: as many as the GPU allows]
+    /// Maximum number of registers per thread to allocate; values that do not fit are spilled to local memory [default: as many as the GPU allows]
     #[arg(long, value_name = "NUMBER", requires = "registers")]
     max_registers: Option<u32>,
     /// Stack of each thread where machine code does not bound its own, with recursion or calls through pointers [default: the launch file's, else 1024]
@@ -98,7 +103,7 @@ enum Isa {
 }
 
 impl Input {
-    /// Which code of the bundled workload called `name` runs on all of `gpus`. Other inputs are what they are.
+    /// Which code of the bundled workload called `name` runs on all of `gpus`. Other inputs have one code only.
     pub fn form(&self, name: impl AsRef<Path>, gpus: &[&GpuConfig]) -> Form {
         match self.isa {
             Isa::Ptx => Form::Ptx,
@@ -110,7 +115,7 @@ impl Input {
         }
     }
 
-    /// That a workload runs as PTX although others have machine code for all of `gpus`.
+    /// A remark, if a workload runs as PTX although others have machine code for all of `gpus`.
     pub fn remark(&self, name: impl AsRef<Path>, gpus: &[&GpuConfig]) -> Option<String> {
         let name = &*name.as_ref().to_string_lossy();
         let workload = suite::find(name).ok()?;
@@ -125,7 +130,7 @@ impl Input {
         Some(format!("{name} has no machine code for {}: it runs as PTX", lacking.join(", ")))
     }
 
-    /// What is run on `gpu` as the user has chosen here; which code that is, [`Input::form`] says.
+    /// A run on `gpu` with these choices; [`Input::form`] gives the code.
     pub fn setup(&self, gpu: GpuConfig) -> Setup {
         Setup {
             registers: RegisterChoice { mode: self.registers.unwrap_or_default(), most: self.max_registers },
@@ -136,7 +141,7 @@ impl Input {
     }
 }
 
-fn register_mode(name: String) -> RegisterMode {
+fn register_mode(name: &str) -> RegisterMode {
     RegisterMode::ALL.into_iter().find(|mode| mode.name() == name).unwrap_or_default()
 }
 
@@ -199,7 +204,7 @@ fn trace(path: &Path, input: &Input) -> Result<Job, Failure> {
     ];
     if let Some((option, _)) = given.iter().find(|(_, given)| *given) {
         let path = path.display();
-        return Err(Failure::bad_input(format!("`{path}`: {option} is for workloads; a trace is what it is")));
+        return Err(Failure::bad_input(format!("`{path}`: {option} is for workloads; a trace has one input")));
     }
     Ok(Job::Trace { path: path.into(), concurrent_streams: input.concurrent_streams })
 }
@@ -230,20 +235,20 @@ fn launch_file(path: &Path, input: &Input) -> Result<Job, Failure> {
     }
     if path.extension().is_some_and(|e| e == "ptx") {
         return refuse(
-            "PTX says nothing of grids and arguments; write a launch file that names it (docs/launch-files.md), or see what is in it with `warpwright inspect`".into(),
+            "PTX has no grids and arguments; write a launch file that names it (docs/launch-files.md), or see what is in it with `warpwright inspect`".into(),
         );
     }
     if path.extension().is_some_and(|e| e == "cubin" || e == "fatbin") {
         return refuse(
-            "machine code says nothing of grids and arguments; write a launch file that names it (docs/launch-files.md), or see what is in it with `warpwright inspect`".into(),
+            "machine code has no grids and arguments; write a launch file that names it (docs/launch-files.md), or see what is in it with `warpwright inspect`".into(),
         );
     }
     let given =
         [("--size", input.work.size.is_some()), ("--seed", input.seed.is_some()), ("--isa", input.isa == Isa::Sass)];
     if let Some((option, _)) = given.iter().find(|(_, given)| *given) {
-        return refuse(format!("{option} is for bundled workloads; a launch file says itself what its inputs are"));
+        return refuse(format!("{option} is for bundled workloads; a launch file gives its inputs itself"));
     }
-    // Read here too, so that everything that is wrong with it is said before anything runs.
+    // Read here too, so that all its mistakes are reported before anything runs.
     LaunchFile::load(path, &input.params).map_err(Failure::bad_input)?;
     Ok(Job::LaunchFile { path: path.into(), values: input.params.clone() })
 }
@@ -277,7 +282,11 @@ mod tests {
         assert_eq!(usual.form("asynccopy", &[&ampere]), Form::Sass);
         let with = |isa, registers: Option<RegisterMode>| Input { isa, registers, ..Input::default() };
         assert_eq!(with(Isa::Ptx, None).form("matmul", &[&turing]), Form::Ptx);
-        assert_eq!(with(Isa::Sass, None).form("asynccopy", &[&turing]), Form::Sass, "which is an error, said later");
+        assert_eq!(
+            with(Isa::Sass, None).form("asynccopy", &[&turing]),
+            Form::Sass,
+            "an error, which is reported later"
+        );
         let allocated = with(Isa::Auto, Some(RegisterMode::Allocated));
         assert_eq!(
             (allocated.form("matmul", &[&turing]), allocated.remark("asynccopy", &[&turing])),

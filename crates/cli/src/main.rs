@@ -1,6 +1,6 @@
-//! The `warpwright` command: parses arguments, calls [`lab`], renders what comes back.
+//! The `warpwright` command: parses arguments, calls [`lab`], renders the results.
 //!
-//! One file per subcommand in [`commands`], what they print in [`render`].
+//! One file per subcommand in [`commands`], their output in [`render`].
 
 mod changes;
 mod commands;

@@ -40,7 +40,7 @@ pub struct Checks {
 }
 
 impl Checks {
-    /// `setup` with these.
+    /// `setup` with these limits and checks.
     pub fn applied(self, setup: Setup) -> Setup {
         Setup { max_cycles: self.max_cycles, audit: self.audit, ..setup }
     }
@@ -50,7 +50,7 @@ impl Checks {
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub struct WorkSize {
     /// How much work, of bundled workloads: small (default), medium (about a million warp instructions) or large (about ten million)
-    #[arg(long, value_name = "SIZE", hide_possible_values = true, value_parser = PossibleValuesParser::new(Size::ALL.map(Size::name)).map(size))]
+    #[arg(long, value_name = "SIZE", hide_possible_values = true, value_parser = PossibleValuesParser::new(Size::ALL.map(Size::name)).map(|name| size(&name)))]
     pub size: Option<Size>,
 }
 
@@ -61,11 +61,11 @@ impl WorkSize {
     }
 }
 
-fn size(name: String) -> Size {
+fn size(name: &str) -> Size {
     Size::ALL.into_iter().find(|size| size.name() == name).unwrap_or_default()
 }
 
-/// Where results go.
+/// Where results are written, and how much is printed.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Output")]
 pub struct Results {
@@ -94,7 +94,7 @@ impl Results {
     }
 }
 
-/// How many runs go on side by side.
+/// The number of runs at the same time.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Output")]
 pub struct Jobs {

@@ -11,7 +11,7 @@ use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 /// Prints text, which may hold colours, to standard output. Colours are dropped where the output
-/// is no terminal or the user wants none (`NO_COLOR`).
+/// is not a terminal or `NO_COLOR` is set.
 pub fn print(text: &str) -> Result<(), Failure> {
     written(write_flushed(&mut anstream::stdout().lock(), text))
 }
@@ -23,7 +23,7 @@ pub fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     written(out.write_all(&text).and_then(|()| out.flush()))
 }
 
-/// Gives a value as JSON where `--json` wants it: in a file, else on standard output.
+/// Writes a value as JSON to the file of `--json`, or to standard output if it names none.
 pub fn give_json(file: Option<&Path>, value: &impl Serialize) -> Result<(), Failure> {
     file.map_or_else(|| print_json(value), |path| save(path, &json(value)?))
 }
@@ -43,16 +43,16 @@ pub fn check<'a>(outputs: impl IntoIterator<Item = &'a Path>, inputs: &[PathBuf]
     kit::output::check(&outputs, inputs).map_err(Failure::bad_input)
 }
 
-/// Prints text to standard error: what should not get into redirected output.
+/// Prints text to standard error, which keeps it out of redirected output.
 pub fn remark(text: &str) {
-    // Where standard error is closed there is nobody to tell.
+    // A closed standard error leaves no place for the message.
     let _ = write_flushed(&mut anstream::stderr().lock(), text);
 }
 
 /// Prints an error to standard error.
 pub fn error(message: &str) {
     let message = kit::text::bounded(message.trim_end());
-    // What a front end reports of a file begins with the place and says itself that it is an error.
+    // A front end's message about a file begins with the place and already has the word `error`.
     let located = message.lines().next().is_some_and(|line| line.contains(": error: "));
     let label = if located { String::new() } else { format!("{} ", style::styled(style::BAD, "error:")) };
     remark(&format!("{label}{message}\n"));
@@ -63,7 +63,7 @@ fn write_flushed(out: &mut impl Write, text: &str) -> io::Result<()> {
     out.flush()
 }
 
-/// What is printed as JSON names the commit of the program that printed it.
+/// A value printed as JSON, with the commit of the program.
 #[derive(Serialize)]
 struct Signed<'a, T> {
     #[serde(flatten)]

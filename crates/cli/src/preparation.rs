@@ -1,12 +1,12 @@
 //! A bound on the time until the first cycle is simulated: reading, parsing, register allocation and
-//! translation. There is no result yet that could be lost.
+//! translation. Nothing has been computed yet that could be lost.
 
 use crate::failure::{Exit, Failure};
 use crate::output;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// What changes the bound.
+/// Environment variable that changes the bound.
 const VARIABLE: &str = "WARPWRIGHT_PREPARATION_SECONDS";
 const DEFAULT_SECONDS: u64 = 600;
 

@@ -26,8 +26,7 @@ pub struct Watch {
     wanted: bool,
     begin: Instant,
     bar: Option<ProgressBar>,
-    /// The launch shown, and when it was first heard of: the estimate of the time left is that of
-    /// the launch.
+    /// The launch shown, and when it was first reported: the time left is estimated for the launch.
     launch: Option<(u32, Instant)>,
 }
 
@@ -75,7 +74,7 @@ impl Drop for Watch {
     }
 }
 
-/// What is said of a run that began `run` ago and whose present launch began `launch` ago.
+/// The text for a run that began `run` ago and whose present launch began `launch` ago.
 fn message(progress: &Progress, run: Duration, launch: Duration) -> String {
     let rate = progress.cycles as f64 / run.as_secs_f64().max(1e-9);
     let all = progress.kernels_total.map_or(String::new(), |all| format!(" of {all}"));
@@ -102,12 +101,12 @@ fn name(kernel: &str) -> String {
     kernel.chars().take(MOST).collect::<String>() + more
 }
 
-/// Seconds left in a run of which `share` is done after `run`, taking its CTAs to be alike.
+/// Seconds left in a run of which `share` is done after `run`, with CTAs of equal length.
 fn run_left(share: f64, run: Duration) -> Option<f64> {
     (share > 0.0 && share <= 1.0).then(|| run.as_secs_f64() * (1.0 - share) / share)
 }
 
-/// Seconds left in the present launch, taking its CTAs to be alike.
+/// Seconds left in the present launch, with CTAs of equal length.
 fn time_left(progress: &Progress, launch: Duration) -> Option<f64> {
     let left = progress.ctas_total.checked_sub(progress.ctas_done)?;
     (progress.ctas_done > 0).then(|| launch.as_secs_f64() * left as f64 / progress.ctas_done as f64)

@@ -43,7 +43,7 @@ pub fn of(given: &[&str]) -> Result<Vec<Vec<String>>, Failure> {
     Ok(out)
 }
 
-/// Splits at commas, save those in brackets: a value may be a list.
+/// Splits at commas, except those in brackets: a value may be a list.
 fn at_commas(text: &str) -> Vec<&str> {
     let mut depth = 0_u32;
     text.split(|c| {
@@ -59,7 +59,7 @@ fn at_commas(text: &str) -> Vec<&str> {
 
 /// Something with parameters of its own, which `--vary` can vary.
 pub struct Parametric {
-    /// What a key of `--vary` that is a parameter of these begins with.
+    /// Prefix of the keys of `--vary` that are parameters of these.
     pub prefix: &'static str,
     /// All of them, in messages and as the topic of `list`.
     plural: &'static str,
@@ -90,7 +90,7 @@ pub fn whole_names(parts: &[String]) -> Vec<String> {
 }
 
 impl Parametric {
-    /// Each of `named` with every combination of the values that `given` lists, as far as it has the parameters.
+    /// Each of `named` with every combination of the values that `given` lists, where it has the parameters.
     pub fn varied(&self, named: &[String], given: &[&str]) -> Result<Vec<String>, Failure> {
         if named.is_empty() && !given.is_empty() {
             let (key, plural) = (given[0].split('=').next().unwrap_or_default(), self.plural);

@@ -1,4 +1,4 @@
-//! Which version this is.
+//! Version and commit of the program.
 
 /// Version and commit: `0.1.0 (0123456789ab)`.
 pub const TEXT: &str = {

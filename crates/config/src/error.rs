@@ -92,12 +92,12 @@ impl fmt::Display for Spot {
 
 /// One thing that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct Problem {
     /// Dotted path of the key; empty if no key is to blame.
     pub key: String,
     /// The place in the file; `None` for descriptions made by a program.
     pub spot: Option<Spot>,
-    /// What is wrong.
     pub message: String,
     /// What to do about it.
     pub hint: Option<String>,
@@ -142,7 +142,7 @@ impl fmt::Display for Problem {
 /// Everything that is wrong with a GPU description, in the order of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigError {
-    /// At least one.
+    /// The problems, of which there is at least one.
     pub problems: Vec<Problem>,
 }
 

@@ -1,7 +1,7 @@
 //! GPU descriptions: data files whose numbers carry their source, checked when loaded.
 //!
-//! **Invariant:** a [`GpuConfig`] that [`load`] handed out is consistent; the simulator checks
-//! nothing again.
+//! **Invariant:** a [`GpuConfig`] from [`load`] is consistent; the simulator does not check it
+//! again.
 //!
 //! ```
 //! let gpu = config::load("v100")?;
@@ -37,10 +37,10 @@ use std::path::Path;
 
 /// A description that comes with the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct Builtin {
     /// Short name, as on the command line.
     pub name: &'static str,
-    /// The file's text.
     pub text: &'static str,
 }
 
@@ -61,7 +61,7 @@ pub fn builtin() -> &'static [Builtin] {
 /// Loads a built-in description by name, or one from a file.
 ///
 /// # Errors
-/// Everything that is wrong with it, with line, column and a hint.
+/// All its mistakes, with line, column and a hint.
 pub fn load(name_or_path: impl AsRef<Path>) -> Result<GpuConfig, ConfigError> {
     Raw::open(name_or_path)?.config()
 }

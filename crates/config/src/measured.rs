@@ -1,4 +1,4 @@
-//! Figures measured on real GPUs, to be set beside the simulator's.
+//! Figures measured on real GPUs, for comparison with the simulator's.
 //!
 //! The data are in `docs/hardware-figures.toml`, which comes with the program.
 //!
@@ -17,7 +17,7 @@ use std::sync::{Arc, LazyLock};
 
 macro_rules! quantities {
     ($($(#[doc = $text:literal])+ $quantity:ident = $name:literal, $unit:literal;)*) => {
-        /// What is measured.
+        /// A quantity that microbenchmarks measure, with its unit.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
         pub enum Quantity { $($(#[doc = $text])+ #[serde(rename = $name)] $quantity,)* }
 
@@ -96,8 +96,9 @@ quantities! {
     RegisterBandwidth = "register_bandwidth", "bytes/core cycle/SM";
 }
 
-/// One measurement.
+/// A measurement on hardware, with its source.
 #[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct Figure {
     /// The GPU measured, by its full name.
     pub gpu: String,
@@ -105,7 +106,6 @@ pub struct Figure {
     pub description: Option<String>,
     /// What was measured; also has the unit.
     pub quantity: Quantity,
-    /// Smallest value measured.
     pub low: f64,
     /// Largest value measured; the same as `low` where there is only one.
     pub high: f64,

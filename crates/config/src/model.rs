@@ -74,7 +74,7 @@ choices! {
         All = "all",
     }
 
-    /// Replacement policy.
+    /// Which line of a full set is replaced.
     Replacement {
         /// Least recently used.
         Lru = "lru",
@@ -88,7 +88,7 @@ choices! {
         Plru = "plru",
     }
 
-    /// Write policy.
+    /// What a cache does with a write that it holds.
     WritePolicy {
         /// The cache holds no writes.
         ReadOnly = "read_only",
@@ -136,7 +136,7 @@ choices! {
         IPoly = "i_poly",
     }
 
-    /// Crossbar arbitration.
+    /// Which of several packets for one output goes first.
     Arbiter {
         /// Plain round robin over the inputs.
         RoundRobin = "round_robin",
@@ -156,7 +156,7 @@ choices! {
 
     /// How an address chooses its memory partition.
     PartitionIndex {
-        /// Consecutive places.
+        /// The partitions in turn.
         Linear = "linear",
         /// Exclusive-or with upper bits.
         Xor = "xor",
@@ -188,7 +188,7 @@ keys! {
         interconnect: Interconnect;
         /// Second-level cache and its partitions.
         l2: L2;
-        /// DRAM behind each memory partition.
+        /// DRAM of each memory partition.
         dram: Dram;
         /// What its events cost.
         energy: Energy => default;
@@ -391,7 +391,7 @@ keys! {
         partitions: u32 = Int(1, 1024), "partitions";
         /// Slices per partition, each with a crossbar port.
         slices_per_partition: u32 = Pow2(1, 16), "slices";
-        /// One slice.
+        /// The cache of one slice.
         cache: Cache;
         /// From a request's arrival at the slice to its look-up (raster operations path).
         latency_cycles: u32 = CYCLES, "L2 cycles";
@@ -439,9 +439,9 @@ keys! {
 
     /// DRAM timing parameters in command cycles, by their JEDEC names.
     DramTiming: Copy, Eq at "dram.timing." {
-        /// Banks.
+        /// Banks of a chip.
         nbk: u32 = Pow2(1, 64), "banks";
-        /// Bank groups.
+        /// Bank groups of a chip; 1 where there are none.
         nbkgrp: u32 = Pow2(1, 64), "bank groups";
         /// Column to column, different bank group.
         tCCD: u32 = NCK_1, "command cycles";
@@ -483,11 +483,11 @@ keys! {
     Cache at "<cache>." {
         /// Lines are filled by 32-byte sectors.
         sectored: bool = Bool, "";
-        /// Sets.
+        /// Number of sets.
         sets: u32 = Pow2(1, 65_536), "sets";
-        /// Line size.
+        /// Bytes of a line.
         line_bytes: u32 = Pow2(32, 128), "bytes";
-        /// Ways.
+        /// Lines of a set.
         ways: u32 = Int(1, 4096), "ways";
         /// Which line of a full set is replaced.
         replacement: Replacement = Choice(Replacement::WORDS), "";
@@ -539,7 +539,7 @@ impl OpTable {
         Ok(Self(std::array::from_fn(|i| by_name[OpClass::ALL[i].name()])))
     }
 
-    /// Timing of `class`.
+    /// Where `class` executes and how fast.
     #[inline]
     pub fn of(&self, class: OpClass) -> OpTiming {
         self.0[class as usize]

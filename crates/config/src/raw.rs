@@ -171,7 +171,7 @@ impl Raw {
         }
     }
 
-    /// The `[sources]` table.
+    /// The `[sources]` table: the source of each number, by dotted path.
     pub fn sources(&self) -> &BTreeMap<String, String> {
         &self.sources
     }

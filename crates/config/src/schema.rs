@@ -6,16 +6,16 @@ pub use crate::model::KEYS;
 use isa::OpClass;
 use std::fmt;
 
-/// One key.
+/// A key of a GPU description, in whose files it is given.
 #[derive(Clone, Copy, Debug)]
 pub struct Key {
-    /// Dotted path. `<cache>`, `<unit>`, `<timing>` and `<class>` stand for each of their kind.
+    /// Dotted path. `<cache>`, `<unit>`, `<timing>` and `<class>` are placeholders for each name of their kind.
     pub path: &'static str,
     /// What values it takes.
     pub kind: Kind,
     /// Unit; empty for choices, names and switches.
     pub unit: &'static str,
-    /// Meaning.
+    /// Meaning, as documents and messages give it.
     pub doc: &'static str,
     /// A description may leave it out.
     pub optional: bool,
@@ -26,7 +26,7 @@ pub struct Key {
 pub struct Word {
     /// The word as descriptions have it.
     pub name: &'static str,
-    /// Meaning.
+    /// Meaning, as documents give it.
     pub meaning: &'static str,
 }
 

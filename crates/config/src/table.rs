@@ -1,4 +1,4 @@
-//! The macros behind the rows of [`crate::model`].
+//! The macros that make types and keys of the rows of [`crate::model`].
 
 /// Types of choices: each variant has its word in descriptions, and its documentation is the
 /// word's meaning.

@@ -1,5 +1,5 @@
-//! What must hold between the values of a description. Each value's own bounds are in the
-//! model's rows. A value outside its bounds is reported there and still comes here: a division has to
+//! Relations that must hold between the values of a description. Each value's own bounds are in the
+//! model's rows. A value outside its bounds is reported there and still reaches the checks here, so a division has to
 //! check its divisor.
 
 use crate::error::Problem;

@@ -1,7 +1,7 @@
 //! What a machine needs of a core: the trait above the SM and above any core that is built otherwise.
 //!
-//! A core takes CTAs, makes requests at its [`Port`] and reports what it has counted. What is inside (a
-//! pipeline of warps, a dataflow fabric) is its own concern, and so are its statistics: a machine adds them
+//! A core takes CTAs, makes requests at its [`Port`] and reports what it has counted. Its inside (a
+//! pipeline of warps, a dataflow fabric) and its statistics are its own: a machine adds them
 //! up, a report prints the rows that they give ([`CoreReport`]).
 
 use crate::livelock::{Pulse, SpinningWarp};
@@ -28,8 +28,8 @@ pub type EnvOf<'a, C> = Env<'a, <C as Core>::Kernel, <C as Core>::Shared>;
 
 /// A CTA that has left its core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct FinishedCta {
-    /// Its kernel.
     pub kernel: KernelId,
     /// Its position in the grid.
     pub cta: Dim3,
@@ -110,7 +110,7 @@ pub trait Core {
     /// CTAs started and CTAs finished, added up.
     fn cta_events(&self) -> u64;
 
-    /// Who waits for what, a line each: the report of a deadlock.
+    /// Which warp waits for what, a line each: the report of a deadlock.
     fn describe_stalls(&self, kernels: &[Self::Kernel]) -> Vec<String>;
 
     /// From now on notes whether anything that threads share changes: [`Core::has_changed`].
@@ -142,14 +142,14 @@ pub trait Core {
 
 /// The counters of a kind of core, added up over cores.
 pub trait CoreCounters: Counters + CoreReport + 'static {
-    /// Takes out what cores count merely because time passes (idle issue slots), `waited` having been
-    /// counted while every kernel was within its launch latency: reports leave those cycles out.
+    /// Subtracts what cores count because time passes (idle issue slots): `waited` was counted while every
+    /// kernel was within its launch latency, and reports leave those cycles out.
     fn leave_out(&mut self, waited: &Self);
 }
 
-/// What the counters of a kind of core say to reports and to the energy model.
+/// What reports and the energy model take from the counters of a kind of core.
 pub trait CoreReport {
-    /// The statistics that sum a run up: instructions, their rate, occupancy.
+    /// The statistics that summarise a run: instructions, their rate, occupancy.
     fn headline(&self, of: Period<'_>, table: &mut Table);
 
     /// The statistics of the core's parts: stages, stalls, caches.
@@ -164,10 +164,10 @@ pub trait CoreReport {
     /// How often `each` has happened, for the energy of a design's own structures.
     fn uses(&self, each: Each) -> u64;
 
-    /// Warp instructions.
+    /// Number of warp instructions issued.
     fn warp_instructions(&self) -> u64;
 
-    /// Thread instructions.
+    /// Number of thread instructions issued.
     fn thread_instructions(&self) -> u64;
 
     /// Cycles in which a core had a thread, summed over cores.

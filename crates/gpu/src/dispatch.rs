@@ -45,7 +45,7 @@ pub struct LaunchTiming {
     pub max_resident: usize,
 }
 
-/// Hands out CTAs.
+/// Hands CTAs of the launches that are due to cores that have room.
 #[derive(Clone, Debug)]
 pub struct Dispatcher {
     timing: LaunchTiming,
@@ -60,10 +60,10 @@ pub struct Dispatcher {
 
 /// A CTA that has found its core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct Placement {
     /// Index of the core.
     pub core: usize,
-    /// The launch.
     pub kernel: KernelId,
     /// Position in the grid.
     pub cta: Dim3,

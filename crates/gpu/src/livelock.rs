@@ -1,11 +1,11 @@
-//! Warps that repeat themselves indefinitely: the states by which a watchdog recognises them, and what a
-//! report says of them.
+//! Warps that repeat themselves indefinitely: the states by which a watchdog recognises them, and their
+//! report.
 
 use isa::{Dim3, Pc, Program, Space, WarpSlot};
 use kit::{Cycle, LaneMask};
 use std::fmt;
 
-/// A warp's state in a number, and what says whether it has done anything since another look.
+/// A warp's state in a number, and a count that shows whether it has done anything since the last look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pulse {
     /// See [`isa::WarpStream::digest`].
@@ -20,10 +20,9 @@ pub struct Pulse {
 
 /// An instruction of a loop without end.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct LoopStep {
-    /// Its address.
     pub pc: Pc,
-    /// Its text.
     pub text: String,
     /// Where it is ([`Program::place`]); empty if unknown.
     pub place: String,
@@ -33,10 +32,9 @@ pub struct LoopStep {
 
 /// A warp that repeats a loop, or waits at a barrier for such warps.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct SpinningWarp {
-    /// Its SM.
     pub sm: u16,
-    /// Its slot.
     pub warp: WarpSlot,
     /// Name of its kernel.
     pub kernel: String,
@@ -77,7 +75,7 @@ impl fmt::Display for SpinningWarp {
             let plural = if steps.len() == 1 { "" } else { "s" };
             write!(f, " repeats {} instruction{plural}, lanes {lanes:#010x}", steps.len())?;
         }
-        // What it polls says more than the rest, if not all can be named.
+        // The addresses that it polls come first, if not all can be named.
         let polls = |s: &&LoopStep| !s.reads.is_empty();
         let named = || steps.iter().filter(|s| steps.len() <= NAMED_STEPS || polls(s)).take(NAMED_STEPS);
         named().try_for_each(|step| write!(f, "\n    {step}"))?;
@@ -111,12 +109,12 @@ impl LoopStep {
 /// Warps that execute indefinitely and change nothing: each has been in the same state twice, and in the
 /// meantime nothing that warps share has changed.
 #[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct Livelock {
     /// When it was found.
     pub cycle: Cycle,
     /// The last cycle after which nothing changed.
     pub since: Cycle,
-    /// The warps.
     pub warps: Vec<SpinningWarp>,
 }
 

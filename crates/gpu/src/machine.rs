@@ -16,12 +16,12 @@ use std::ops::ControlFlow;
 /// Core cycles in which something happened between two calls of the watcher.
 const CYCLES_PER_WATCH: u32 = 4096;
 
-/// Core cycles without an issue and without a packet between SMs and L2 after which the machine is taken
-/// to be stuck, although something still moves.
+/// Core cycles without an issue and without a packet between SMs and L2 after which the machine counts
+/// as stuck, although requests still move.
 const STUCK_AFTER_CYCLES: Cycle = 10_000_000;
 
-/// That, or as many as a hundred requests in one another's way take on a GPU of long latencies or of
-/// clocks far apart.
+/// The same, or the time of a hundred requests one after the other on a GPU with long latencies or with very
+/// different clocks.
 fn stuck_after(config: &GpuConfig) -> Cycle {
     let clocks = &config.clocks;
     let t = &config.dram.timing;
@@ -76,7 +76,7 @@ pub struct Machine<C: Core> {
     /// When something moved last, and how much had moved then: instructions issued and packets.
     last_move: (Cycle, u64),
     stuck_after: Cycle,
-    /// Looks for warps that execute without end, if that is wanted.
+    /// Looks for warps that execute without end, if that is requested.
     watchdog: Option<Box<Watchdog>>,
     /// No core's threads depend on another's.
     alone: bool,
@@ -155,7 +155,7 @@ impl<C: Core> Machine<C> {
         id
     }
 
-    /// Runs until all launched kernels have ended, or `watch` breaks it off.
+    /// Runs until all launched kernels have ended, or `watch` ends the run.
     ///
     /// # Errors
     /// A fault, a deadlock, an interruption.
@@ -166,7 +166,7 @@ impl<C: Core> Machine<C> {
         Ok(())
     }
 
-    /// Runs until some kernel has ended, if any is launched, or `watch` breaks it off. What is
+    /// Runs until some kernel has ended, if any is launched, or `watch` ends the run. What is
     /// launched before the next call begins as early as if it had been launched before.
     ///
     /// # Errors
@@ -290,7 +290,7 @@ impl<C: Core> Machine<C> {
             && (self.room.is_empty() || !self.dispatcher.has_work(self.now))
     }
 
-    /// The last cycle in which core `i` may be ticked now. All are to be level when the watcher is called
+    /// The last cycle in which core `i` may be ticked now. All cores are at the same cycle when the watcher is called
     /// and when a sample is taken.
     fn may_reach(&mut self, i: usize) -> Cycle {
         let watch = (self.now + Cycle::from(self.until_watch)).min(self.sample_at) - 1;
@@ -429,7 +429,7 @@ impl<C: Core> Machine<C> {
         if next <= self.now { self.now } else { next.min(self.memory.next_event(&self.ports)) }
     }
 
-    /// A machine in which requests circulate but nothing issues is as dead as a silent one.
+    /// A machine in which requests circulate but nothing issues is deadlocked too.
     fn check_progress(&mut self, progress: Progress) -> Result<(), MachineError> {
         let moved = progress.warp_instructions + self.memory.packets_moved();
         if moved != self.last_move.1 {
@@ -488,7 +488,7 @@ impl<C: Core> Machine<C> {
         }
     }
 
-    /// Tells the waits for launches apart from other time.
+    /// Separates the waits for launches from other time.
     fn without_waits(&self, mut counted: Snapshot<C::Counters>) -> Snapshot<C::Counters> {
         let Waiting { ended, ended_cores, since } = &self.waiting;
         let (mut wait, mut cores) = (ended.clone(), ended_cores.clone());

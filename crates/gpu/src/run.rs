@@ -1,4 +1,4 @@
-//! What a run gives: kernels that have ended, how far it is, why it ended before its kernels did.
+//! Results of a run: kernels that have ended, progress, why it ended before its kernels did.
 
 use crate::core::CoreReport;
 use crate::dispatch::StreamId;
@@ -10,10 +10,9 @@ use std::fmt;
 
 /// A kernel that has ended.
 #[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct KernelRun<K> {
-    /// Its launch.
     pub kernel: KernelId,
-    /// Its stream.
     pub stream: StreamId,
     /// Cycle in which it became resident: the launch latency begins.
     pub start: Cycle,
@@ -34,8 +33,9 @@ impl<K: CoreReport + 'static> KernelRun<K> {
     }
 }
 
-/// How far a run is.
+/// Progress of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct Progress {
     /// The oldest kernel that runs.
     pub kernel: Option<KernelId>,
@@ -43,13 +43,12 @@ pub struct Progress {
     pub ctas_done: u64,
     /// CTAs of unfinished kernels.
     pub ctas_total: u64,
-    /// Core cycles.
+    /// Core cycles simulated so far.
     pub cycles: Cycle,
-    /// Warp instructions issued.
     pub warp_instructions: u64,
 }
 
-/// Nothing can continue: who waits for what.
+/// A deadlock: no warp can continue, and what each waits for.
 #[derive(Clone, Debug)]
 pub struct Deadlock {
     /// When it was found.
@@ -80,11 +79,11 @@ impl fmt::Display for Deadlock {
 pub enum MachineError {
     /// An instruction had no defined outcome.
     Fault(Box<Fault>),
-    /// Nothing can continue.
+    /// Nothing can continue: warps wait for what never comes.
     Deadlock(Deadlock),
     /// Warps execute without end and change nothing.
     Livelock(Livelock),
-    /// The watcher ended it.
+    /// The watcher ended the run.
     Interrupted,
 }
 

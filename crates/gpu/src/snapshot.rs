@@ -8,11 +8,11 @@ kit::counters! {
     /// The time in which each kernel on the machine was within its launch latency: no core had a thread, and
     /// the memory system at most completed what earlier kernels had left it.
     pub struct LaunchWait {
-        /// Core cycles.
+        /// Core cycles, all of them waits for launches.
         pub cycles: Cycle,
         /// Command cycles of one DRAM channel.
         pub dram_cycles: u64,
-        /// DRAM.
+        /// What the DRAM channels did in this time.
         pub dram: DramCounters,
     }
 }
@@ -22,18 +22,18 @@ kit::counters! {
     pub struct Snapshot<K> {
         /// Core cycles, launch latencies included.
         pub cycles: Cycle,
-        /// What of all this passed before any kernel had started.
+        /// The part of all this in which every kernel was within its launch latency.
         pub launch: LaunchWait,
         /// Cores, without their idling during launch latencies.
         pub core: K,
-        /// Beyond the cores.
+        /// The memory system, all that is beyond the cores.
         pub memory: MemoryCounters,
         /// Command cycles of one DRAM channel.
         pub dram_cycles: u64,
     }
 }
 
-/// Counters of a machine of whatever cores.
+/// Counters of a machine whose type of cores is erased.
 pub type AnySnapshot = Snapshot<Box<dyn CoreReport>>;
 
 impl<K> Snapshot<K> {

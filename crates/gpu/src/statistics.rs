@@ -21,8 +21,8 @@ pub struct StatInfo {
 /// The value of one statistic.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
+#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub enum Value {
-    /// A count.
     Count(u64),
     /// A ratio or rate; absent where its denominator is zero.
     Real(Option<f64>),
@@ -81,10 +81,10 @@ impl Serialize for Stats {
 
 /// The time that statistics are about.
 #[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct Period<'a> {
     /// Core cycles in which a kernel ran that was past its launch latency.
     pub kernel_cycles: Cycle,
-    /// The GPU.
     pub gpu: &'a GpuConfig,
 }
 
@@ -93,13 +93,13 @@ pub struct Period<'a> {
 pub struct Table(pub Stats);
 
 impl Table {
-    /// Adds a statistic.
+    /// Adds a statistic after those that the table has.
     pub fn put(&mut self, name: impl Into<String>, unit: &'static str, description: impl Into<String>, value: Value) {
         let info = StatInfo { name: name.into(), unit, description: description.into() };
         self.0.0.push((info.into(), value));
     }
 
-    /// Adds a count.
+    /// Adds a statistic that is a count.
     pub fn count(&mut self, name: &str, unit: &'static str, description: &str, value: u64) {
         self.put(name, unit, description, Value::Count(value));
     }

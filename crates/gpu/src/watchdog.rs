@@ -3,7 +3,7 @@
 //! The rule: for some time nothing that warps share has changed (memory, output, votes at barriers), no CTA
 //! has begun or ended, none is to begin later, and no warp has read the time. And each resident warp has
 //! been in one state twice in that time, having executed instructions in between, or has waited at a barrier
-//! at which nobody arrived. What a warp does follows from its own state and from what warps share. So each
+//! where no warp arrived. What a warp does follows from its own state and from what warps share. So each
 //! repeats its loop indefinitely, in whatever order they execute: no change can come.
 //!
 //! It does not stop a program that would progress, except with a probability of 2^-64 that states that differ have one

@@ -11,7 +11,7 @@ pub struct ControlBits {
     pub write_barrier: Option<u8>,
     /// Index of the dependence barrier that is set when the instruction has read its sources.
     pub read_barrier: Option<u8>,
-    /// Dependence barriers that must be clear before issue, one bit each.
+    /// Dependence barriers for which the instruction waits before issue, one bit each.
     pub wait_mask: u8,
     /// Source slots whose value the operand cache keeps, one bit each.
     pub reuse: u8,

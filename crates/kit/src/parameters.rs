@@ -1,5 +1,6 @@
 //! Parameters of a design: named values with bounds, a default and documentation, set from text.
 
+use std::collections::BTreeSet;
 use std::fmt::Display;
 
 /// The values that a parameter accepts.
@@ -116,13 +117,13 @@ pub type Settings<'a> = Vec<(&'a str, &'a str)>;
 /// It is written otherwise, which `example` shows.
 pub fn split<'a>(text: &'a str, example: &str) -> Result<(&'a str, Settings<'a>), String> {
     let Some((name, list)) = text.split_once(':') else { return Ok((text, Vec::new())) };
-    let mut settings = Settings::new();
+    let (mut settings, mut seen) = (Settings::new(), BTreeSet::new());
     for one in list.split(',') {
         let Some((key, value)) = one.split_once('=') else {
             let text = crate::text::excerpt(text);
             return Err(format!("`{text}`: expected NAME=VALUE after the colon, as in `{example}`"));
         };
-        if settings.iter().any(|(earlier, _)| *earlier == key.trim()) {
+        if !seen.insert(key.trim()) {
             let (text, key) = (crate::text::excerpt(text), crate::text::excerpt(key.trim()));
             return Err(format!("`{text}`: `{key}` is set twice"));
         }

@@ -15,11 +15,11 @@ const UNIFORM_UNIT: &str = "\n-specialized_unit_4 1,4,4,4,4,UDP\n-trace_opcode_l
 
 /// The table's file name.
 const TABLE: &str = "accelsim_cycles.csv";
-/// Its first line.
+/// First line of the file of figures.
 const COLUMNS: &str = "trace,accelsim_config,total_cycles,kernels,warp_instructions,thread_instructions,\
                        host_wall_seconds_best_quiet,host_rss_mib,cycles_per_kernel";
 
-/// What Accel-Sim made of one trace on one GPU.
+/// Accel-Sim's result for a trace on a GPU.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
     /// Name of the trace.
@@ -40,7 +40,7 @@ pub struct Row {
     pub kernel_cycles: Vec<u64>,
 }
 
-/// Accel-Sim's figures.
+/// Accel-Sim's figures for a trace with a configuration.
 #[derive(Clone, Debug)]
 pub struct Reference {
     folder: PathBuf,
@@ -69,7 +69,7 @@ impl Reference {
     /// The GPU of a configuration of Accel-Sim's.
     ///
     /// # Errors
-    /// Its files cannot be read or make no GPU.
+    /// Its files cannot be read or describe no GPU.
     pub fn gpu(&self, config: &str) -> Result<Import, String> {
         let folder = self.folder.join("accelsim_configs").join(config);
         let read = |file: &str| {
@@ -104,7 +104,7 @@ fn row(text: &str) -> Option<Row> {
     whole.then_some(row)
 }
 
-/// What our run of a trace came to.
+/// Our result for a trace.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Ours {
     /// Cycles, launch latencies included.
@@ -150,12 +150,11 @@ impl Ours {
 
 /// A trace on a GPU, in Accel-Sim and here.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct Compared {
-    /// Accel-Sim's figures.
     pub accelsim: Row,
-    /// Ours.
     pub ours: Ours,
-    /// Of our cycles from Accel-Sim's, in percent.
+    /// Deviation of our cycles from Accel-Sim's, in percent.
     pub deviation_percent: f64,
     /// Whether both executed the same number of instructions, by warps and by threads.
     pub same_instructions: bool,
@@ -164,7 +163,7 @@ pub struct Compared {
 }
 
 impl Compared {
-    /// The two side by side.
+    /// Compares the two.
     pub fn new(accelsim: Row, ours: Ours) -> Self {
         Self {
             deviation_percent: deviation_percent(ours.cycles, accelsim.cycles),
@@ -191,16 +190,15 @@ pub fn deviation_percent(ours: u64, theirs: u64) -> f64 {
     (ours as f64 / theirs as f64 - 1.0) * 100.0
 }
 
-/// Rows in sum.
+/// Means and extremes over rows.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct Summary {
-    /// Rows.
     pub rows: usize,
     /// Mean of the magnitudes of the deviations, in percent.
     pub mean_deviation_percent: f64,
     /// The greatest magnitude, in percent.
     pub greatest_deviation_percent: f64,
-    /// Least speed ratio.
     pub least_speed_ratio: f64,
     /// Geometric mean of the speed ratios.
     pub mean_speed_ratio: f64,
@@ -209,7 +207,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Of `rows`; `None` without any.
+    /// The summary of `rows`; `None` without any.
     pub fn of(rows: &[Compared]) -> Option<Self> {
         if rows.is_empty() {
             return None;

@@ -7,23 +7,23 @@ use crate::published::{self, Measure};
 use crate::setup::Setup;
 use crate::structures::{in_order, structures};
 
-/// What a core design costs on a GPU.
+/// Cost of a core design on a GPU.
 #[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct CoreCost {
     /// Process of the GPU.
     pub process: Process,
     /// Area of its die in square millimetres.
     pub die_mm2: f64,
-    /// Its SMs.
     pub sms: u32,
     /// All structures of an SM.
     pub all: DesignCost,
-    /// What that is more than the in-order core's.
+    /// The same beyond the in-order core's.
     pub beyond_in_order: DesignCost,
 }
 
 impl CoreCost {
-    /// That of the core which `setup` names; none if its GPU names no energy model.
+    /// The cost of the core that `setup` names; none if its GPU names no energy model.
     ///
     /// # Errors
     /// There is no such design or energy model, or the description cannot be built.
@@ -42,7 +42,7 @@ impl CoreCost {
     }
 }
 
-/// Our figure for what a paper publishes.
+/// Our figure for a published cost.
 ///
 /// # Errors
 /// The description of the GPU cannot be built.
@@ -105,7 +105,7 @@ mod tests {
         }
     }
 
-    /// A structure that is never used has nothing to be there for.
+    /// A structure that is never used would have no purpose.
     #[test]
     fn every_structure_of_every_design_is_used() {
         for (core, _) in crate::designs::CORES {
@@ -164,7 +164,7 @@ mod tests {
             let ratio = ratio(what);
             assert!((low..high).contains(&ratio), "{what}: {ratio}");
         };
-        // What GhOST is said to cost is what its scheduler costs here, within a factor of two ...
+        // GhOST's published cost is that of its scheduler here, within a factor of two ...
         within("its GhOST scheduler alone, area at 45 nm", 0.5, 2.0);
         within("its GhOST scheduler alone, power at 45 nm", 0.5, 2.0);
         // ... without the issue buffer's 7,104 bits a scheduler and the checkers.

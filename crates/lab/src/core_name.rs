@@ -1,4 +1,4 @@
-//! What a core is called: a design with parameters, and a scalar path with its own, as
+//! The name of a core: a design with parameters, and a scalar path with its own, as
 //! `ghost:issue_buffer=16,guarded=false+scalar:memory=true`.
 
 use crate::designs::{self, Design};
@@ -11,12 +11,12 @@ use std::collections::BTreeSet;
 
 /// A short name for a parameter of the scalar path, or for the scalar path itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct ScalarChoice {
     /// What follows the `+`.
     pub name: &'static str,
     /// The parameter that it sets and the value; none for the scalar path itself.
     pub sets: Option<(&'static str, &'static str)>,
-    /// What it does.
     pub description: &'static str,
 }
 
@@ -28,7 +28,7 @@ const fn choice(
     ScalarChoice { name, sets, description }
 }
 
-/// What may follow the name of a core design. The first turns the scalar path on.
+/// Choices that may follow the name of a core design. The first turns the scalar path on.
 pub const SCALAR_CHOICES: &[ScalarChoice] = &[
     choice(
         "scalar",
@@ -55,10 +55,9 @@ pub const SCALAR_CHOICES: &[ScalarChoice] = &[
     ),
 ];
 
-/// A core by its parts.
+/// The parts of a core's name.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct CoreName<'a> {
-    /// The design.
     pub design: &'static str,
     /// Parameters of the design, with their values, in the order in which they are set.
     pub parameters: Settings<'a>,
@@ -71,7 +70,7 @@ impl<'a> CoreName<'a> {
     ///
     /// # Errors
     /// No design, an unknown one, an unknown choice or parameter of the scalar path, or choices without `scalar`
-    /// before them: what can be written.
+    /// before them; the message names the valid ones.
     pub fn parse(core: &'a str) -> Result<Self, String> {
         let mut parts = core.split('+').map(str::trim);
         let first = parts.next().unwrap_or_default();
@@ -93,7 +92,7 @@ impl<'a> CoreName<'a> {
     /// The configuration of the design with the parameters set.
     ///
     /// # Errors
-    /// A parameter that there is not, or that does not take its value.
+    /// There is no such parameter, or it does not take its value.
     pub fn config<C: Parameters>(&self) -> Result<C, String> {
         parameters::configured(&format!("core design `{}`", self.design), &self.parameters)
     }
@@ -104,7 +103,7 @@ fn with_parameters(text: &str) -> Result<(&str, Settings<'_>), String> {
     parameters::split(text, "ghost:issue_buffer=16,guarded=false")
 }
 
-/// The scalar path of `core`, whose design need not be one of ours.
+/// The scalar path of `core`, whose design may be unregistered.
 ///
 /// # Errors
 /// As [`CoreName::parse`], of the scalar path.

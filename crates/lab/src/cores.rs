@@ -15,7 +15,7 @@ use std::sync::Arc;
 use trace::Recorder;
 use workloads::Form;
 
-/// A machine of SMs that is to be built.
+/// Builds a machine of SMs.
 pub(crate) struct Build<'a> {
     setup: &'a Setup,
     source: Source,
@@ -25,7 +25,7 @@ pub(crate) struct Build<'a> {
 }
 
 impl<'a> Build<'a> {
-    /// The machine that `setup` describes. Its SMs behave as `options` say and its warps do what `source` has.
+    /// The machine that `setup` describes. Its SMs have `options`, and its warps get their instructions from `source`.
     ///
     /// # Errors
     /// There is no such scheduler, or the description cannot be built.
@@ -36,7 +36,7 @@ impl<'a> Build<'a> {
         Ok(Self { setup, source, recorder: None, codes: Codes { sms, ptx, sass, made: HashMap::new() } })
     }
 
-    /// Has `recorder` record what the warps do.
+    /// Records the warps with `recorder`.
     pub fn recorded(self, recorder: Option<&'a Recorder>) -> Self {
         Self { recorder, ..self }
     }
@@ -44,7 +44,7 @@ impl<'a> Build<'a> {
     /// Builds the machine with the core design that the set-up names.
     ///
     /// # Errors
-    /// There is no such design: which there are.
+    /// There is no such design; the message lists them.
     pub fn build(self) -> Result<Box<dyn Engine>, String> {
         let core = &self.setup.core;
         check_core_on(core, &self.codes.sms)?;
@@ -82,7 +82,6 @@ impl ForCore for Build<'_> {
     }
 }
 
-/// All other machines.
 struct Plain<'a>(Build<'a>);
 
 impl ForCore for Plain<'_> {
@@ -93,9 +92,9 @@ impl ForCore for Plain<'_> {
     }
 }
 
-/// What may watch SMs.
+/// An observer that may be at each SM.
 trait Watch: Observer + 'static {
-    /// What it has found, if it looks for anything.
+    /// Its findings, if it is an auditor.
     fn findings(&self) -> Option<&Findings>;
 }
 
@@ -113,7 +112,6 @@ impl Watch for Auditor {
 
 /// Programs as SMs need them, each resolved once.
 pub(crate) struct Codes {
-    /// The SMs.
     sms: Arc<CoreSpec>,
     /// The same with the latencies of PTX and of machine code.
     ptx: Arc<CoreSpec>,

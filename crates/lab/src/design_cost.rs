@@ -1,8 +1,8 @@
 //! Area, energy and power of a core design's own structures.
 //!
-//! [`Structure`] says what there is and how often it is used, [`energy::Storage`] what that costs.
-//! In a run clocks are taken to be gated: only flip-flops that are written are clocked. What a
-//! free-running clock draws in addition is [`DesignCost::clock_pj`] in each cycle.
+//! [`Structure`] describes a structure and its use, [`energy::Storage`] computes its cost.
+//! In a run clocks are gated: only flip-flops that are written are clocked. A free-running
+//! clock takes [`DesignCost::clock_pj`] more in each cycle.
 
 use energy::{Coefficients, Cost, Structure, Uses};
 use gpu::{AnySnapshot, CoreReport};
@@ -11,10 +11,10 @@ use sm::{SmCounters, SmTotals};
 
 /// A process and the voltage it is run at.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct Process {
     /// Feature size in nanometres.
     pub node_nm: f64,
-    /// Supply voltage.
     pub volts: f64,
 }
 
@@ -24,14 +24,13 @@ impl From<&Coefficients> for Process {
     }
 }
 
-/// What structures cost in an SM.
+/// Cost of structures in an SM.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct DesignCost {
-    /// Bits stored.
     pub bits: f64,
     /// Area in square micrometres.
     pub area_um2: f64,
-    /// Leakage in microwatts.
     pub leakage_uw: f64,
     /// Energy of a warp instruction with two sources and a result that accesses no memory, in picojoules;
     /// in a core with a scalar path, of one whose sources are compared and are not scalar.
@@ -41,7 +40,7 @@ pub struct DesignCost {
 }
 
 impl DesignCost {
-    /// That of `structures`.
+    /// The cost of `structures` together.
     pub fn of(structures: &[Structure], process: Process) -> Self {
         let instruction = SmTotals {
             sm: SmCounters { warp_instructions: 1, register_reads: 2, register_writes: 1, ..SmCounters::default() },
@@ -59,7 +58,7 @@ impl DesignCost {
         sum
     }
 
-    /// What it is more than `other`; less than nothing where it saves.
+    /// The difference to `other`; negative where it saves.
     pub fn beyond(&self, other: &Self) -> Self {
         Self {
             bits: self.bits - other.bits,
@@ -76,12 +75,12 @@ impl DesignCost {
     }
 }
 
-/// What one of `structure` costs.
+/// The cost of one instance of `structure`.
 pub fn cost(structure: &Structure, process: Process) -> Cost {
     structure.storage.cost(process.node_nm, process.volts)
 }
 
-/// What the structures of a core design take, at the voltage of the coefficients.
+/// Energy and leakage of a core design's structures in a run, at the voltage of the coefficients.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DesignPower {
     /// Energy of using them, in picojoules.
@@ -91,7 +90,7 @@ pub struct DesignPower {
 }
 
 impl DesignPower {
-    /// Of the structures of `sms` SMs in which `counts` happened.
+    /// For the structures of `sms` SMs that counted `counts`.
     pub fn of(structures: &[Structure], counts: &AnySnapshot, sms: u32, coefficients: &Coefficients) -> Self {
         let process = Process::from(coefficients);
         Self {
@@ -100,7 +99,7 @@ impl DesignPower {
         }
     }
 
-    /// What it is more than `other`; less than nothing where it saves.
+    /// The difference to `other`; negative where it saves.
     pub fn beyond(&self, other: &Self) -> Self {
         Self { dynamic_pj: self.dynamic_pj - other.dynamic_pj, leakage_watts: self.leakage_watts - other.leakage_watts }
     }

@@ -16,18 +16,17 @@ pub(crate) trait ForDesign<M: WarpMask> {
     fn with<D: CoreDesign<Issue: IssuePolicy<Mask = M>> + 'static>(self) -> Self::Output;
 }
 
-/// A core design.
+/// A row of the registry of core designs.
 #[derive(Debug)]
+#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct Design {
-    /// Name.
     pub name: &'static str,
-    /// One line.
     pub description: &'static str,
     schema: fn() -> Vec<Parameter>,
 }
 
 impl Design {
-    /// Its parameters.
+    /// The parameters that its name may set, with bounds and defaults.
     pub fn parameters(&self) -> Vec<Parameter> {
         (self.schema)()
     }
@@ -38,7 +37,7 @@ macro_rules! designs {
         designs { $($design:literal: $type:ty, $about:literal;)* }
         names { $($name:literal = $setting:literal, $text:literal;)* }
     ) => {
-        /// All designs.
+        /// All designs, in the order of lists.
         pub const DESIGNS: &[Design] = {
             type M = u64;
             &[$(Design { name: $design, description: $about, schema: <ConfigOf<$type> as Parameters>::schema },)*]

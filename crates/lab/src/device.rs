@@ -54,7 +54,7 @@ impl SimulatedDevice<'static> {
 }
 
 impl<'m> SimulatedDevice<'m> {
-    /// An idle device that reports its progress to `monitor`, with an auditor at each SM if `setup` says
+    /// An idle device that reports its progress to `monitor`, with an auditor at each SM if `setup` asks
     /// so.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! From what a run counted to joules: the counters of the simulator as events of the power model.
+//! From counters to joules: the counters of the simulator as events of the power model.
 //!
 //! A core turns its own counts into events ([`gpu::CoreReport::activity`]); those of the memory system are
 //! counted here, as AccelWattch (Kandiah et al., MICRO 2021) counts them in its published sources.
@@ -14,7 +14,7 @@ use gpu::AnySnapshot;
 use mem::MemoryCounters;
 use std::path::Path;
 
-/// What energy and power of a GPU are computed with.
+/// Coefficients and voltage that energy and power of a GPU are computed with.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EnergyModel {
     coefficients: Coefficients,
@@ -25,7 +25,7 @@ impl EnergyModel {
     /// The one that the description of `gpu` names; `None` if it names none.
     ///
     /// # Errors
-    /// There is no such model, or its file is wrong: everything that is.
+    /// There is no such model, or its file has mistakes (all are listed).
     pub fn of(gpu: &GpuConfig) -> Result<Option<Self>, String> {
         gpu.energy.model.as_ref().map(|name| Self::named(Path::new(name), gpu)).transpose()
     }
@@ -40,17 +40,17 @@ impl EnergyModel {
         Ok(Self { coefficients, volts })
     }
 
-    /// Its coefficients.
+    /// The coefficients that energy is computed with.
     pub fn coefficients(&self) -> &Coefficients {
         &self.coefficients
     }
 
-    /// Chip voltage.
+    /// Chip voltage that energy is computed at.
     pub fn volts(&self) -> f64 {
         self.volts
     }
 
-    /// Energy of what `counted` says on `gpu`, with the in-order core.
+    /// Energy of the events in `counted` on `gpu`, with the in-order core.
     pub fn energy(&self, counted: &AnySnapshot, gpu: &GpuConfig) -> Energy {
         self.coefficients.energy(&activity(counted, gpu, DesignPower::default()), self.volts)
     }
@@ -73,7 +73,7 @@ fn coefficients(path: &Path) -> Result<Coefficients, String> {
     parsed.map_err(|e| format!("energy model `{name}`:\n{e}"))
 }
 
-/// What `counted` says as events of the power model; `design` is what the core design's own structures take.
+/// The counters as events of the power model; `design` is the energy of the core design's own structures.
 pub fn activity(counted: &AnySnapshot, gpu: &GpuConfig, design: DesignPower) -> Activity {
     let mut activity = Activity {
         design_pj: design.dynamic_pj,

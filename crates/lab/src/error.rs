@@ -15,7 +15,7 @@ pub struct RunError {
 }
 
 impl RunError {
-    /// A run that failed, with what `report` knows of it if anything ran.
+    /// A run that failed, with the `report` of what ran.
     pub(crate) fn after(report: Report, message: String, bad_input: bool) -> Self {
         let report = Report { error: Some(message.clone()), ..report };
         let partial = (!report.kernels.is_empty()).then(|| Box::new(report));

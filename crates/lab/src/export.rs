@@ -1,4 +1,4 @@
-//! Records what a job's warps do, as a trace that can be run later, here or by Accel-Sim.
+//! Records a job as a trace that can be run later, here or by Accel-Sim.
 
 use crate::device::SimulatedDevice;
 use crate::error::RunError;
@@ -19,9 +19,9 @@ const CORE: &str = "inorder";
 /// How a trace is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TraceFormat {
-    /// Our own: [`NATIVE_FILE`].
+    /// Our own format, in a [`NATIVE_FILE`].
     Native {
-        /// With what the registers hold that instructions read, for designs that look at values.
+        /// Whether operand values are recorded, for designs that depend on values.
         values: bool,
     },
     /// Accel-Sim's: [`LIST_FILE`] and a file for each launch.
@@ -31,16 +31,16 @@ pub enum TraceFormat {
 /// A trace that has been written.
 #[derive(Clone, Debug)]
 pub struct Export {
-    /// What can be given to `run`.
+    /// The path to give to `run`.
     pub path: PathBuf,
-    /// What is in it.
+    /// Its size and contents.
     pub written: Written,
-    /// What the run was like.
+    /// The report of the recorded run.
     pub report: Report,
 }
 
-/// Runs `job` on the in-order core and writes what its warps do into `directory`, which is made if
-/// need be. Files of an earlier trace there are overwritten only if `overwrite` says so.
+/// Runs `job` on the in-order core and records it in `directory`, which is made if
+/// it does not exist. Files of an earlier trace there are overwritten only if `overwrite` is set.
 ///
 /// # Errors
 /// As [`run`](crate::run), and if the trace cannot be written. An interrupted run leaves no trace.
@@ -67,7 +67,7 @@ pub fn export(
             Ok(Export { path, written, report })
         }
         TraceFormat::AccelSim(compression) => {
-            // It is made from one of our own, which goes again.
+            // It is converted from one of our own, which is deleted afterwards.
             let folder = accelsim_folder(directory)?;
             let native = folder.path().join(NATIVE_FILE);
             let (report, written) = record(setup, job, &native, false, monitor)?;
@@ -79,7 +79,7 @@ pub fn export(
     }
 }
 
-/// Where the trace will be; an error if there is one and it is to stay.
+/// Where the trace will be; an error if there is one that is not to be overwritten.
 fn place(directory: &Path, format: TraceFormat, overwrite: bool) -> Result<PathBuf, RunError> {
     let name = match format {
         TraceFormat::Native { .. } => NATIVE_FILE,
@@ -115,7 +115,7 @@ fn unusable(directory: &Path, error: &std::io::Error) -> RunError {
 /// list and the bytes written.
 ///
 /// # Errors
-/// If `native` is no trace of our own format or is damaged, or the new one cannot be written.
+/// If `native` is not a trace of our own format or is damaged, or the new one cannot be written.
 pub fn convert(
     native: &Path,
     directory: &Path,

@@ -8,7 +8,7 @@ use sm::{ConfigOf, CoreDesign, CoreOptions, CoreSpec, DesignStatistic, IssuePoli
 
 /// Something that can be done with any core design.
 pub trait ForCore {
-    /// What comes of it.
+    /// Result of the work.
     type Output;
     /// Does it with the design `D`.
     fn with<D: CoreDesign + 'static>(self, config: &ConfigOf<D>) -> Self::Output;
@@ -17,7 +17,7 @@ pub trait ForCore {
 /// Does `task` with the core called `core`, its sets of warps being `M`.
 ///
 /// # Errors
-/// There is no such design or parameter: which there are. Or a scalar path makes no sense on it: why.
+/// There is no such design or parameter (the message lists them), or the design cannot have a scalar path (why).
 pub fn for_core<M: WarpMask, T: ForCore>(core: &str, task: T) -> Result<T::Output, String> {
     let name = CoreName::parse(core)?;
     let done = designs::for_design::<M, _>(name.design, Configured { name: &name, task });
@@ -63,7 +63,7 @@ pub fn check_core(core: &str) -> Result<(), String> {
 /// Checks that the parameters of a core fit together and an SM of `spec`.
 ///
 /// # Errors
-/// As [`for_core`], or they do not: why.
+/// As [`for_core`], or the reason why they do not fit.
 pub(crate) fn check_core_on(core: &str, spec: &CoreSpec) -> Result<(), String> {
     struct Check<'a>(&'a CoreSpec);
     impl ForCore for Check<'_> {
@@ -77,7 +77,7 @@ pub(crate) fn check_core_on(core: &str, spec: &CoreSpec) -> Result<(), String> {
 }
 
 /// Whether nothing in the core design keeps a write after an older read of the same register, nor memory
-/// accesses of a warp in order, as in GPGPU-Sim and Accel-Sim. False of what is no design.
+/// accesses of a warp in order, as in GPGPU-Sim and Accel-Sim. False if there is no such design.
 pub fn lacks_hazard_guard(core: &str) -> bool {
     struct Guard;
     impl ForCore for Guard {

@@ -74,7 +74,7 @@ impl Meter {
         Stretch { end_cycle: start_cycle + counted.cycles, activity: self.activity(counted) }
     }
 
-    /// What `counted` says as events, with the energy of the core design's own structures.
+    /// The counters as events, with the energy of the core design's own structures.
     fn activity(&self, counted: &AnySnapshot) -> Activity {
         let beyond = |(model, cores): (&EnergyModel, &[Vec<Structure>; 2])| {
             let of = |core: &Vec<Structure>| DesignPower::of(core, counted, self.gpu.sm_count, model.coefficients());

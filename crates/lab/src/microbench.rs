@@ -1,4 +1,4 @@
-//! Microbenchmarks: what the model's latencies and bandwidths come to as a kernel sees them.
+//! Microbenchmarks: the model's latencies and bandwidths as a kernel sees them.
 //!
 //! Each is a generated PTX kernel run at several lengths; differences of the runs' cycles over
 //! differences of the work leave launch, warm-up and loop overhead out. The same quantities were
@@ -17,14 +17,14 @@ use isa::OpClass;
 use kernels::{chain_of, on_register};
 use workloads::device::DeviceError;
 
-/// One quantity that the model was found to have.
+/// A measured quantity of the model.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Measurement {
     /// Name, as in [`Quantity`] where hardware figures exist: `fp32_latency`.
     pub name: &'static str,
     /// Cycles, bytes per cycle …
     pub unit: &'static str,
-    /// The figure.
+    /// The figure in the quantity's unit.
     pub value: f64,
 }
 
@@ -58,7 +58,7 @@ pub fn issue_rate(setup: &Setup, preamble: &str, line: impl Fn(usize) -> String)
     Ok(warps / Steady { setup: preamble, threads: MANY, body: 48 }.per_line(setup, "cycles", line)?)
 }
 
-/// Cycles of one load by one warp whose lanes lie `stride` bytes apart in shared memory, from one
+/// Cycles of one load by one warp whose lanes are `stride` bytes apart in shared memory, from one
 /// to the next that depends on it.
 ///
 /// # Errors
@@ -72,8 +72,8 @@ pub fn shared_latency(setup: &Setup, stride: u32) -> Result<f64, DeviceError> {
         .per_line(setup, "cycles", |_| "ld.shared.u32 %r3, [%r3];".to_owned())
 }
 
-/// Bytes per cycle that one SM's loads of 4 bytes per lane get; `address` is a register that all
-/// lanes' addresses are derived from.
+/// Bytes per cycle that one SM's loads of 4 bytes per lane get; all lanes' addresses are
+/// derived from the register `address`.
 fn load_bandwidth(setup: &Setup, preamble: &str, load: &str, address: &str) -> Result<f64, DeviceError> {
     let rate = issue_rate(setup, preamble, |i| format!("{load} %r{}, [{address}+{}];", 10 + i % 16, i % 16 * 128))?;
     Ok(rate * 128.0)
@@ -219,7 +219,7 @@ pub fn mad_latency(setup: &Setup, apart: u32) -> Result<f64, DeviceError> {
     chain_latency(setup, &preamble, &format!("mad.lo.s32 %r1, %r1, %r{}, %r{};", 1 + apart, 1 + 2 * apart))
 }
 
-/// What conflicts and barriers cost: nothing that others have measured.
+/// Cost of conflicts and barriers, for which there are no figures of hardware.
 fn conflicts(setup: &Setup, found: &mut Vec<Measurement>) -> Result<(), DeviceError> {
     let unit = Quantity::SharedLatency.unit();
     let degrees = [

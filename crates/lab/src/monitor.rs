@@ -1,8 +1,8 @@
-//! How far a run has come, and its listener.
+//! Progress of a run, and its listener.
 
 use std::ops::ControlFlow;
 
-/// How far a run has come.
+/// Progress of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Progress {
     /// Kernel that runs (the oldest one, where several do).
@@ -23,9 +23,9 @@ pub struct Progress {
     pub warp_instructions: u64,
 }
 
-/// Hears of a run's progress a few times per second; `Break` ends the run early.
+/// Receives a run's progress a few times per second; `Break` ends the run early.
 pub trait Monitor {
-    /// Called every so often.
+    /// Called at intervals.
     fn progress(&mut self, progress: &Progress) -> ControlFlow<()>;
 }
 

@@ -3,7 +3,7 @@
 use energy::{Component, Energy};
 use serde::Serialize;
 
-/// Power over time.
+/// Power over time, by component: a run cut into intervals of equal length.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PowerSeries {
     /// Length of an interval in core cycles; the last one may be shorter.
@@ -19,7 +19,7 @@ pub struct Interval {
     pub start_cycle: u64,
     /// The core cycle after its last.
     pub end_cycle: u64,
-    /// What it took.
+    /// Energy of the interval, by component.
     pub energy: Energy,
 }
 

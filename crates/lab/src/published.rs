@@ -1,14 +1,15 @@
-//! What papers report of core designs: `docs/published-figures.toml`, which comes with the program.
-//! Printed beside our figures, never an input.
+//! Figures that papers report for core designs: `docs/published-figures.toml`, which comes with the program.
+//! They are printed beside ours and are never an input.
 
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 use workloads::Form;
 
-/// One figure of a paper, as far as its workloads are ours.
+/// A figure of a paper, for the programs that our workloads are named after.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct Figure {
     /// Core design, by our name.
     pub core: String,
@@ -19,13 +20,12 @@ pub struct Figure {
     /// Core design, by our name, over which its relative figures are.
     #[serde(default = "in_order")]
     pub against: String,
-    /// Paper and figure.
     pub source: String,
     /// Geometric mean of all speedups of the figure.
     pub geometric_mean: Option<f64>,
-    /// Number of programs that it goes over, where the paper says so.
+    /// Number of programs that it goes over, where the paper gives it.
     pub programs: Option<u32>,
-    /// Speedup, by workload.
+    /// Speedup over `against`, by workload.
     #[serde(default)]
     pub speedup: BTreeMap<String, f64>,
     /// Resident warps as a share of warp slots, by workload.
@@ -49,19 +49,19 @@ fn in_order() -> String {
     "inorder".into()
 }
 
-/// What is published of the area or power of a core design.
+/// A published area or power of a core design.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct Cost {
     /// Core design, by our name.
     pub core: String,
     /// GPU description that models the paper's.
     pub gpu: String,
-    /// What it is of, in words; no two have the same.
+    /// Short description of the cost, different for each.
     pub what: String,
     /// What is measured, and its unit.
     pub measure: Measure,
-    /// The published figure.
     pub value: f64,
     /// Core design whose cost is subtracted, by our name; none if the figure is of structures only.
     pub against: Option<String>,
@@ -70,19 +70,17 @@ pub struct Cost {
     /// Structures that it is of; all if there are none here.
     #[serde(default)]
     pub structures: Vec<String>,
-    /// Process.
+    /// Feature size of the paper's process.
     pub node_nm: f64,
-    /// Supply voltage.
     pub volts: f64,
-    /// Core clock.
     pub core_mhz: f64,
     /// Area of the die.
     pub die_mm2: f64,
-    /// Paper and section, and what of the above it does not say.
+    /// Paper and section, and which of the above it does not give.
     pub source: String,
 }
 
-/// What a published cost is in.
+/// Quantity and unit of a published cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Measure {
@@ -97,7 +95,7 @@ pub enum Measure {
 }
 
 impl Measure {
-    /// Its unit.
+    /// Unit of such a figure, for reports.
     pub const fn unit(self) -> &'static str {
         match self {
             Self::DiePercent => "%",
@@ -118,7 +116,7 @@ struct File {
 static FILE: LazyLock<File> =
     LazyLock::new(|| toml::from_str(include_str!("../../../docs/published-figures.toml")).unwrap_or_default());
 
-/// Every published figure.
+/// The figures of `docs/published-figures.toml`.
 pub fn figures() -> &'static [Figure] {
     &FILE.figure
 }
@@ -128,7 +126,7 @@ pub fn costs() -> &'static [Cost] {
     &FILE.cost
 }
 
-/// What is published of the core design `core` on `gpu`.
+/// The published figure of the core design `core` on `gpu`.
 pub fn figure(core: &str, gpu: &str) -> Option<&'static Figure> {
     figures().iter().find(|figure| figure.core == core && figure.gpu == gpu)
 }

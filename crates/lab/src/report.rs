@@ -8,11 +8,11 @@ use serde::ser::Serializer;
 use sm::{Example, Findings, Party, Violation};
 use workloads::Form;
 
-/// How the registers per thread came to be known.
+/// Source of the number of registers per thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RegisterSource {
-    /// Estimated from liveness.
+    /// Estimated from the liveness of virtual registers.
     Estimated,
     /// From the machine-code compiler's output for the kernel.
     Compiled,
@@ -22,41 +22,40 @@ pub enum RegisterSource {
     Given,
 }
 
-/// How many CTAs fit on an SM and why no more.
+/// How many CTAs fit on an SM, and the limiter.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct OccupancyReport {
-    /// CTAs per SM.
     pub ctas_per_sm: u32,
     /// Warps per SM of those.
     pub warps_per_sm: u32,
     /// Warps per SM as a share of the warp slots, in percent.
     pub theoretical_percent: f64,
-    /// What keeps out the next CTA.
+    /// The resource that the next CTA lacks.
     pub limiter: String,
 }
 
-/// One kernel launch.
+/// A kernel launch and its statistics.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct KernelReport {
     /// Number of the launch, from 0.
     pub launch: u32,
-    /// Kernel's name.
     pub name: String,
     /// What it was executed from.
     pub code: Form,
-    /// CTAs.
+    /// Number of CTAs in each dimension.
     #[serde(serialize_with = "dim3")]
     pub grid: Dim3,
-    /// Threads per CTA.
+    /// Threads of a CTA in each dimension.
     #[serde(serialize_with = "dim3")]
     pub block: Dim3,
     /// Registers per thread that occupancy was computed with.
     pub registers_per_thread: u32,
-    /// How they are known.
+    /// Source of that number.
     pub register_source: RegisterSource,
     /// Shared memory per CTA.
     pub shared_bytes: u32,
-    /// Occupancy.
     pub occupancy: OccupancyReport,
     /// Cycle of the launch: the launch latency begins.
     pub start_cycle: u64,
@@ -70,10 +69,10 @@ fn dim3<S: Serializer>(d: &Dim3, serializer: S) -> Result<S::Ok, S::Error> {
 
 /// What energy was computed with.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct EnergyModelInUse {
     /// Name of the coefficients.
     pub name: String,
-    /// Chip voltage.
     pub volts: f64,
     /// Core clock, in MHz.
     pub core_mhz: f64,
@@ -81,14 +80,14 @@ pub struct EnergyModelInUse {
 
 /// Outcome of the comparison with the host reference.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct CheckResult {
-    /// Whether everything agreed.
     pub passed: bool,
     /// What was compared, or what disagreed: count, first place, expected and found.
     pub details: String,
 }
 
-/// What the run cost here.
+/// Time and memory of the simulation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct HostFigures {
     /// Wall-clock time of the simulation proper; of a trace, with reading it.
@@ -160,8 +159,9 @@ fn findings<S: Serializer>(found: &Option<Findings>, serializer: S) -> Result<S:
     found.as_ref().map(audit).serialize(serializer)
 }
 
-/// A run.
+/// The report of a run, complete or not.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct Report {
     /// Version of this schema.
     pub schema: u32,
@@ -169,11 +169,10 @@ pub struct Report {
     pub version: String,
     /// What ran: workload name with its parameters, launch file, or trace.
     pub workload: String,
-    /// GPU description's name.
+    /// Name of the GPU description.
     pub gpu: String,
-    /// Core design.
+    /// Name of the core design, with its parameters.
     pub core: String,
-    /// Warp scheduler.
     pub scheduler: String,
     /// Values changed on the command line, as `key=value`.
     pub settings: Vec<String>,
@@ -184,23 +183,23 @@ pub struct Report {
     pub error: Option<String>,
     /// Kernel launches in order of their end.
     pub kernels: Vec<KernelReport>,
-    /// The whole run.
+    /// Statistics of the whole run.
     pub total: Stats,
     /// What energy was computed with; absent if the GPU has none.
     pub energy_model: Option<EnergyModelInUse>,
     /// Power over time, if asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub power: Option<PowerSeries>,
-    /// What is odd about the input without making it useless, and what was chosen for the user.
+    /// Anomalies of the input, and choices that were made for the user.
     pub remarks: Vec<String>,
-    /// What the kernels printed, what the launch file had printed or written.
+    /// Output of the kernels and of the launch file.
     pub output: Vec<String>,
     /// Comparison with the host reference, where there is one.
     pub check: Option<CheckResult>,
     /// What the hazard auditors have found, if the run was audited.
     #[serde(serialize_with = "findings")]
     pub audit: Option<Findings>,
-    /// Speed here.
+    /// Time and memory of the simulation on this machine.
     pub host: HostFigures,
 }
 

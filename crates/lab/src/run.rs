@@ -15,12 +15,12 @@ use std::path::PathBuf;
 use workloads::launchfile::{LaunchFile, LaunchFileRunError};
 use workloads::{Check, DeviceError, Form, Size, WorkloadError, suggest, suite};
 
-/// What to run.
+/// What is run, and with which inputs.
 #[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub enum Job {
-    /// A bundled workload.
     Workload {
-        /// One of [`workloads::suite::ALL`].
+        /// Name of one of [`workloads::suite::ALL`].
         name: String,
         /// `small`, `medium` or `large`.
         size: String,
@@ -29,14 +29,11 @@ pub enum Job {
         /// Seed of the inputs.
         seed: u64,
     },
-    /// A launch file.
     LaunchFile {
-        /// The file.
         path: PathBuf,
         /// Replacements for entries of its `[values]`: name and expression.
         values: Vec<(String, String)>,
     },
-    /// A trace.
     Trace {
         /// A `kernelslist.g` or a folder that holds one; a file of our own format.
         path: PathBuf,
@@ -106,7 +103,7 @@ pub fn scheduler_with(scheduler: &str, name: &str, value: &str) -> Result<Option
 
 /// Runs `job` on a GPU set up like `setup`, reporting its progress to `monitor`.
 ///
-/// An interruption is no error: the report says so and holds what was simulated.
+/// An interruption is not an error: the report marks it and has what was simulated.
 ///
 /// # Errors
 /// See [`RunError`].
@@ -122,7 +119,7 @@ pub fn run(setup: &Setup, job: &Job, monitor: &mut dyn Monitor) -> Result<Report
 /// As [`run`], with each instruction checked against the program order of its warp.
 ///
 /// # Errors
-/// See [`RunError`]. A violation is none.
+/// See [`RunError`]. A violation is not an error.
 pub fn audit(setup: &Setup, job: &Job, monitor: &mut dyn Monitor) -> Result<(Report, Findings), RunError> {
     let report = run(&Setup { audit: true, ..setup.clone() }, job, monitor)?;
     let findings = report.audit.clone().unwrap_or_default();
@@ -180,7 +177,7 @@ pub(crate) fn run_on(device: &mut SimulatedDevice<'_>, setup: &Setup, job: &Job)
     }
 }
 
-/// Why a job did not end well.
+/// Why a job failed.
 struct Failure {
     message: String,
     bad_input: bool,
@@ -212,7 +209,7 @@ impl From<WorkloadError> for Failure {
     }
 }
 
-/// Comparisons made and lines to show, or why there are none.
+/// Comparisons made and lines to print, or why there are none.
 type Done = Result<(Vec<Check>, Vec<String>), Failure>;
 
 fn run_workload(
@@ -239,7 +236,7 @@ fn run_workload(
     Ok((title, outcome.map(|o| (o.checks, Vec::new())).map_err(Failure::from)))
 }
 
-/// What there is to report of the device, whatever came of the job.
+/// The report of the device, whether or not the job succeeded.
 fn report_of(device: &mut SimulatedDevice<'_>, workload: String) -> Report {
     let printed = device.take_output();
     Report { output: printed.lines().map(str::to_owned).collect(), ..device.summary(workload) }

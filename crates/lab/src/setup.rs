@@ -34,12 +34,12 @@ pub struct Setup {
     /// Whether machine code of another architecture than the GPU's may run on it.
     pub any_architecture: bool,
     /// Stack of a thread where machine code does not bound its own, if not what CUDA gives by default or
-    /// what a launch file says.
+    /// what a launch file sets.
     pub stack_bytes: Option<u32>,
     /// Whether each instruction is checked against the program order of its warp: the report has the
     /// findings. Takes about twice as long.
     pub audit: bool,
-    /// What energy and power are computed with: as the GPU description says; a mistake there is reported
+    /// What energy and power are computed with: by the GPU description's choice; a mistake there is reported
     /// when a job is run.
     pub energy: Result<Option<EnergyModel>, String>,
     /// Interval in core cycles of power over time, if that is requested.

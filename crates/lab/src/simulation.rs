@@ -1,4 +1,4 @@
-//! A simulation: a machine, what is launched on it, what meters and who watches it, and the report.
+//! A simulation: a machine with its launches, meter and monitor, and the report.
 
 use crate::engine::Engine;
 use crate::meter::Meter;
@@ -20,8 +20,8 @@ use workloads::device::MOST_LAUNCHES;
 /// Time between two reports of progress.
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 
-/// Launches that may wait for their end. Before one more the host waits, as with CUDA: what a program
-/// launches in a loop takes no memory in advance.
+/// Launches that may wait for their end. Before one more the host waits, as with CUDA, so
+/// that launches in a loop need no memory in advance.
 pub(crate) const MOST_PENDING: usize = 1024;
 
 /// A launch as its report describes it.
@@ -35,9 +35,7 @@ pub(crate) struct Launched {
 /// The size of a run, known beforehand.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Expected {
-    /// Launches.
     pub kernels: u32,
-    /// Their CTAs.
     pub ctas: u64,
 }
 
@@ -45,7 +43,7 @@ fn share(part: u64, whole: u64) -> f64 {
     if whole == 0 { 1.0 } else { part as f64 / whole as f64 }
 }
 
-/// A machine, what was launched on it, and what it has done.
+/// A machine with its launches and its figures so far.
 pub(crate) struct Simulation<'m> {
     machine: Box<dyn Engine>,
     setup: Setup,
@@ -58,11 +56,11 @@ pub(crate) struct Simulation<'m> {
     pub expected: Option<Expected>,
     /// CTAs of the launches that have ended.
     ctas_ended: u64,
-    /// When the last of them ended.
+    /// Cycle in which the last of them ended.
     cycles_ended: u64,
     interrupted: bool,
     host_time: Duration,
-    /// When the monitor was last called: many short kernels take long, too.
+    /// When the monitor was last called: many short kernels take long together.
     last_asked: Instant,
     meter: Meter,
 }
@@ -109,7 +107,7 @@ impl<'m> Simulation<'m> {
         self.machine.scheduler()
     }
 
-    /// Calls the monitor during work that takes its time before a launch, such as reading its trace.
+    /// Calls the monitor during long work before a launch, such as reading its trace.
     pub fn keep_on(&mut self) -> ControlFlow<()> {
         if self.last_asked.elapsed() < PROGRESS_EVERY {
             return ControlFlow::Continue(());
@@ -133,7 +131,7 @@ impl<'m> Simulation<'m> {
         id
     }
 
-    /// The host has copied data to the device, where the GPU keeps them in L2 if it is described so.
+    /// The host has copied data to the device, where the GPU keeps them in L2 if its description asks for it.
     pub fn copied_to_device(&mut self, address: u64, bytes: u64) {
         if self.setup.gpu.launch.host_copies_fill_l2 {
             self.machine.copied_to_device(address, bytes);
@@ -275,7 +273,7 @@ pub(crate) fn check_launches(launches: usize) -> Result<(), String> {
     few.then_some(()).ok_or_else(|| format!("{launches} launches; {MOST_LAUNCHES} are the maximum of a run"))
 }
 
-/// Whether a CTA of `shape` fits on an SM; if not, what there is too little of.
+/// Whether a CTA of `shape` fits on an SM; if not, which resource is too small.
 pub(crate) fn check_fit(gpu: &GpuConfig, shape: &LaunchShape) -> Result<(), String> {
     let (sm, name) = (&gpu.sm, &gpu.name);
     if shape.shared_bytes > sm.max_shared_bytes_per_cta {
@@ -305,7 +303,7 @@ pub(crate) fn check_fit(gpu: &GpuConfig, shape: &LaunchShape) -> Result<(), Stri
     Ok(())
 }
 
-/// Calls the monitor, not too often, and watches the limit on cycles.
+/// Calls the monitor at intervals and checks the limit on cycles.
 struct Watcher<'a> {
     monitor: &'a mut dyn Monitor,
     launches: &'a [Launched],

@@ -22,7 +22,7 @@ pub(crate) fn statistics(s: &AnySnapshot, launch_cycles: u64, gpu: &GpuConfig, e
     t.put(
         "memory.mean_read_latency",
         "core cycles",
-        "From an SM's request to its answer, mean over reads and atomics beyond L1.",
+        "From an SM's request to its reply, mean over reads and atomics beyond L1.",
         Value::ratio(s.memory.answers.read_latency, s.memory.answers.reads, 1.0),
     );
     t.group("crossbar.requests", &s.memory.requests);
@@ -34,7 +34,7 @@ pub(crate) fn statistics(s: &AnySnapshot, launch_cycles: u64, gpu: &GpuConfig, e
     t.0
 }
 
-/// Cycles of kernels and launch latency, apart and together.
+/// Cycles of kernels, of launch latency, and their sum.
 fn times(t: &mut Table, cycles: u64, launch_cycles: u64, gpu: &GpuConfig) {
     let mhz = gpu.clocks.core_mhz;
     let micros = |cycles: u64| Value::Real((mhz > 0.0).then(|| cycles as f64 / mhz));

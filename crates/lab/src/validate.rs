@@ -9,28 +9,28 @@ use config::GpuConfig;
 use config::measured::{Figure, Quantity, figures_for};
 use workloads::device::DeviceError;
 
-/// Deviation in percent up to which two figures are said to agree.
+/// Deviation in percent up to which two figures agree.
 pub const AGREES_PERCENT: f64 = 5.0;
 
 /// What was measured on hardware.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Measured {
-    /// The GPU, by its full name; it may be a near relation of the one described.
+    /// The GPU, by its full name; it may be a related card.
     pub gpu: String,
-    /// Smallest value.
+    /// Smallest of the measured values.
     pub low: f64,
-    /// Largest value.
+    /// Largest of the measured values.
     pub high: f64,
     /// Who measured it, and how.
     pub source: String,
-    /// What else there is to say; may be empty.
+    /// Remarks on the measurement; may be empty.
     pub note: String,
 }
 
 /// One quantity of one GPU.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Row {
-    /// Our description's name.
+    /// Name of the GPU description.
     pub gpu: String,
     /// Name of the quantity.
     pub quantity: &'static str,
@@ -38,9 +38,9 @@ pub struct Row {
     pub unit: &'static str,
     /// What was measured on hardware, if anything was.
     pub measured: Option<Measured>,
-    /// What the model comes to.
+    /// The model's figure.
     pub ours: f64,
-    /// By how much ours lies above the nearest measured value, in percent of that; 0 within the
+    /// Deviation of ours from the nearest measured value, in percent of that; 0 within the
     /// range of the measured values.
     pub deviation_percent: Option<f64>,
     /// Key of the reason, one of [`Reason`]'s names.
@@ -126,11 +126,11 @@ reasons! {
 }
 
 impl Reason {
-    /// Why a figure deviates by so much.
+    /// Why a figure deviates.
     fn of(gpu: &GpuConfig, figure: &Figure, deviation: f64) -> Self {
         let quantity = figure.quantity;
         use Quantity::*;
-        // That the sum is right must not hide that its parts are not.
+        // The right sum must not hide the wrong parts.
         if deviation.abs() <= AGREES_PERCENT && quantity != DramLatency {
             return Reason::Agrees;
         }
@@ -153,7 +153,7 @@ impl Reason {
     }
 }
 
-/// By how much `ours` lies outside of `low..=high`, in percent of the nearer end.
+/// By how much `ours` is outside of `low..=high`, in percent of the nearer end.
 fn deviation(ours: f64, low: f64, high: f64) -> f64 {
     let nearest = ours.clamp(low, high);
     (ours - nearest) / nearest * 100.0

@@ -217,7 +217,11 @@ fn mma_bytes() {
         check_mma((16, 8, 32), types, a_k32, b_k32, c_m16n8);
     }
     for (a, b) in [(Element::E4m3, Element::E4m3), (Element::E5m2, Element::E4m3)] {
-        check_mma((16, 8, 32), Multiply { a, b, ..Multiply::plain(a, Element::F32) }, a_k32, b_k32, c_m16n8);
+        for accumulator in [Element::F16, Element::F32] {
+            let types = Multiply { a, b, ..Multiply::plain(a, accumulator) };
+            check_mma((16, 8, 16), types, a_k16, b_k16, c_m16n8);
+            check_mma((16, 8, 32), types, a_k32, b_k32, c_m16n8);
+        }
     }
 }
 

@@ -94,7 +94,7 @@ impl std::ops::Deref for Transactions {
 }
 
 impl Transactions {
-    /// No transactions.
+    /// An empty list of transactions.
     pub fn new() -> Self {
         Self::default()
     }

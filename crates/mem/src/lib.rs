@@ -18,25 +18,25 @@
 //! The model is that of GPGPU-Sim 4 and Accel-Sim, whose structures, queue lengths and order within
 //! a cycle it follows; the implementation is event-driven and visits only what has something to do.
 //!
-//! # Taken over as it is, though hardware may differ
+//! # Taken from GPGPU-Sim unchanged, though hardware may differ
 //! 1. Packets take the time of one flit, whatever they carry, as in Accel-Sim's built-in crossbar:
 //!    `interconnect.flit_bytes` decides only how many flits are counted, for energy.
 //! 2. Under iSLIP an input may send to several outputs in one cycle (see `crossbar/islip`).
 //! 3. Flushing the L2 drops dirty data without sending them to DRAM.
-//! 4. A write-back L2 acknowledges writes; DRAM never answers write-backs.
+//! 4. A write-back L2 acknowledges writes; DRAM sends no reply to write-backs.
 //! 5. DRAM is not refreshed, pages stay open, and read data count as there after tCL, without the
 //!    length of the burst.
 //! 6. On a single command bus, a row command and a column command may go in one cycle when the
 //!    row's bank comes first in turn.
 //! 7. Write-evict is what the L1 policy "local write-back, global write-through" does to global
 //!    data.
-//! 8. With a number of channels that is no power of two, the IPOLY hash is folded by a remainder,
+//! 8. With a number of channels that is not a power of two, the IPOLY hash is folded by a remainder,
 //!    which favours the first slices by two to one.
 //!
 //! # Deviations
 //! - D1. Clock domains are kept in exact integers. The L2's and DRAM's fixed latencies are counted
 //!   in their own clocks, to which configurations convert Accel-Sim's core cycles.
-//! - D2. The ejection buffer's room is looked at before the SM takes its answer of the same cycle.
+//! - D2. The ejection buffer's room is looked at before the SM takes its reply of the same cycle.
 //! - D3. After a row command on a single bus, the column command of the same cycle is looked for in
 //!   the plain order of banks; GPGPU-Sim's order jumps, as its starting point moves meanwhile.
 //! - D4. A separate DRAM write queue is also drained when no read waits; GPGPU-Sim leaves the last

@@ -1,6 +1,6 @@
-//! How long the memory system cannot answer an SM: what lets an SM run ahead of the others.
+//! The time before which no reply can reach an SM: until then the SM may run ahead of the others.
 //!
-//! Everything on the way takes at least one step per cycle: an answer that no slice has made yet
+//! Everything on the way takes at least one step per cycle: a reply that no slice has made yet
 //! needs a look-up, the crossbar and the ejection, and a request that has not passed the fixed
 //! latency of the L2 needs that too. Each crossbar port's requests are counted by how far they have
 //! come; the bound follows from the one that has come farthest.
@@ -13,12 +13,12 @@ use kit::{Cycle, NEVER, Ring};
 struct Received {
     /// Of those in slices' latency paths: the L2 cycle in which they leave it, in order.
     in_path: Ring<u64>,
-    /// Those that have left it and are not answered yet. A request is noted as answered here even
+    /// Those that have left it and are not replied to yet. A request is noted as replied to here even
     /// if its leaving the path has not been looked at yet, so that this may be negative in between.
     beyond: i64,
-    /// Parts of answers between a slice's look-up and the SM.
+    /// Parts of replies between a slice's look-up and the SM.
     returning: u32,
-    /// What was last said of the first answer.
+    /// The last result for the first reply.
     promised: Cycle,
 }
 
@@ -33,7 +33,7 @@ impl Received {
     }
 }
 
-/// What is known of answers to come.
+/// State of the replies that are still to come.
 #[derive(Clone, Debug)]
 pub(crate) struct Outlook {
     /// Whether anyone will ask; if not, nothing is noted.
@@ -69,7 +69,7 @@ impl Outlook {
         }
     }
 
-    /// A slice has made a part of an answer to `port`.
+    /// A slice has made a part of a reply to `port`.
     #[inline]
     pub fn returns(&mut self, port: usize) {
         if self.followed {
@@ -77,7 +77,7 @@ impl Outlook {
         }
     }
 
-    /// A part of an answer has left the crossbar at `port` in core cycle `now`; it was the `last` of
+    /// A part of a reply has left the crossbar at `port` in core cycle `now`; it was the `last` of
     /// its request's.
     #[inline]
     pub fn ejected(&mut self, port: usize, now: Cycle, last: bool) {
@@ -89,14 +89,14 @@ impl Outlook {
         self.ports[port].beyond -= i64::from(last);
     }
 
-    /// Core cycles from the one before which a slice cannot make an answer to the one in which that
+    /// Core cycles from the one before which a slice cannot make a reply to the one in which that
     /// leaves the crossbar at the earliest: one more each for the crossbar and the ejection.
     #[inline]
     fn way_back(&self) -> Cycle {
         if self.one_clock { 2 } else { 1 }
     }
 
-    /// The first core cycle in which an answer may leave the crossbar at `port`, if all up to `now`
+    /// The first core cycle in which a reply may leave the crossbar at `port`, if all up to `now`
     /// are done, whatever SMs ask for from now on. The SM may see it in the cycle after that.
     /// `skip_path`: some requests may skip the latency path.
     pub fn first_answer(&mut self, port: usize, now: Cycle, skip_path: bool, clocks: &Clocks) -> Cycle {

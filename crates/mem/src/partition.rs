@@ -5,7 +5,7 @@
 //!                                        │   ▲
 //!                                  to_dram   from_dram
 //! ```
-//! One look-up, one fill, one answer and one miss per L2 cycle.
+//! One look-up, one fill, one reply and one miss per L2 cycle.
 
 use crate::cache::{Answer, Cache, CacheCounters, CacheOutcome, Refusal};
 use crate::dram::AddressMap;
@@ -55,7 +55,7 @@ struct Blocked {
     tried: u64,
 }
 
-/// An L2 slice.
+/// An L2 slice with its queues to the crossbar and to DRAM.
 #[derive(Clone, Debug)]
 pub(crate) struct Slice {
     /// Through the raster-operations path, a fixed latency that ends at the cycle given, to the
@@ -75,7 +75,7 @@ pub(crate) struct Slice {
     counters: PartitionCounters,
 }
 
-/// Where a slice's requests and answers go.
+/// Where a slice's requests and replies go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
     Dram,
@@ -87,7 +87,7 @@ pub(crate) enum Side {
 pub(crate) struct Effects {
     /// The channel may have something new to take, or room to give back.
     pub dram: bool,
-    /// Parts of answers that were made.
+    /// Parts of replies that were made.
     pub answers: usize,
 }
 
@@ -140,7 +140,7 @@ impl Slice {
         direct || self.rop_latency == 0
     }
 
-    /// One L2 cycle.
+    /// Does one L2 cycle.
     #[inline]
     pub fn tick(&mut self, now: u64, map: &AddressMap, packets: &mut Packets) -> Effects {
         let room_before = self.has_room_from_dram();
@@ -279,19 +279,19 @@ impl Slice {
         }
     }
 
-    /// Whether an answer is on its way to the crossbar.
+    /// Whether a reply is on its way to the crossbar.
     #[inline]
     pub fn has_answers(&self) -> bool {
         self.to_crossbar.waiting() != 0
     }
 
-    /// The `count` answers that were made last, none of which the crossbar has.
+    /// The `count` replies that were made last, none of which the crossbar has.
     #[inline]
     pub fn last_answers(&self, count: usize) -> impl Iterator<Item = Part> {
         self.to_crossbar.last_waiting(count)
     }
 
-    /// Hands the oldest answer to the crossbar's input buffer of `packets` packets; false if that
+    /// Hands the oldest reply to the crossbar's input buffer of `packets` packets; false if that
     /// has no room.
     #[inline]
     pub fn hand_over_answer(&mut self, packets: usize) -> bool {
@@ -308,13 +308,12 @@ impl Slice {
         self.to_crossbar.first_ready()
     }
 
-    /// Takes the entry.
     #[inline]
     pub fn pop_answer(&mut self) -> Option<Part> {
         self.to_crossbar.pop()
     }
 
-    /// Data in an answer to `request`: a sector or line of it, or all that was asked for.
+    /// Data in a reply to `request`: a sector or line of it, or all that was asked for.
     #[inline]
     pub fn bytes_of_part(&self, request: &Request) -> u32 {
         request.bytes.min(self.fetch_bytes)

@@ -7,11 +7,11 @@ use kit::{Cycle, Ring};
 pub enum RequestKind {
     /// Data for L1 or, bypassing it, for a load.
     Read,
-    /// Data to be written; answered by an acknowledgement without data.
+    /// Data to be written; replied to by an acknowledgement without data.
     Write,
-    /// Dirty data that a write-back L1 gives up; never answered.
+    /// Dirty data that a write-back L1 gives up; never replied to.
     WriteBack,
-    /// Read-modify-write at the L2; answered with the old data.
+    /// Read-modify-write at the L2; replied to with the old data.
     Atomic,
     /// Instruction cache miss.
     Instruction,
@@ -28,21 +28,21 @@ impl RequestKind {
     }
 }
 
-/// A request from an SM, and later its answer: at most one 128-byte line, whole sectors.
+/// A request from an SM, and later its reply: at most one 128-byte line, whole sectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct Request {
     /// Byte address of the first sector, a multiple of 32.
     pub address: u64,
     /// Bytes of data moved: to the L2 for writes and atomics, to the SM for reads and atomics.
     pub bytes: u32,
-    /// What is asked.
     pub kind: RequestKind,
     /// Whether the access is to local memory (for the statistics and for write policies).
     pub local: bool,
     /// Bytes of the sector that a write covers: bit *i* is byte *i* of the sector. For several
     /// sectors, the bytes covered in every one of them.
     pub byte_mask: u32,
-    /// The requester's own word, given back with the answer.
+    /// A word of the requester's, returned with the reply.
     pub token: u32,
 }
 
@@ -50,7 +50,7 @@ pub struct Request {
 ///
 /// The SM pushes to `outbox` with the present cycle; the memory system takes from its front when
 /// the crossbar moves the packet: the outbox *is* the crossbar's input buffer, so the SM must keep
-/// it within [`config::Interconnect::input_buffer_packets`] (see [`Port::has_room`]). Answers come
+/// it within [`config::Interconnect::input_buffer_packets`] (see [`Port::has_room`]). Replies come
 /// to `inbox` with the cycle from which the SM may take them, in order; the SM should take at most
 /// one per cycle.
 #[derive(Clone, Debug, Default)]
@@ -68,7 +68,7 @@ impl Port {
         self.outbox.len() < packets as usize
     }
 
-    /// The next answer, if the SM may see one at `now`.
+    /// The next reply, if the SM may see one at `now`.
     #[inline]
     pub fn take_answer(&mut self, now: Cycle) -> Option<Request> {
         match self.inbox.front() {

@@ -1,14 +1,14 @@
 //! Everything beyond the SMs' ports: crossbar, L2 slices, DRAM channels, and the order in which
 //! their clocks tick.
 //!
-//! One core cycle does what GPGPU-Sim's main loop does, in its order: answers leave the crossbar
-//! for the SMs; slices hand answers to the crossbar; DRAM; slices take packets and look up; the
+//! One core cycle does what GPGPU-Sim's main loop does, in its order: replies leave the crossbar
+//! for the SMs; slices hand replies to the crossbar; DRAM; slices take packets and look up; the
 //! crossbar moves packets. Only parts that have something to do are touched, and cycles in which
 //! none has are skipped.
 //!
 //! The SMs of a cluster share one crossbar port each way. Requests enter it in the order of their
 //! cycles; of one cycle, first those of the SM whose turn it is, which moves by one SM per cycle.
-//! Deviation: an SM that takes no answers does not hold up those for others of its cluster.
+//! Deviation: an SM that takes no replies does not hold up those for others of its cluster.
 
 use crate::cache::CacheCounters;
 use crate::clock::Clocks;
@@ -24,13 +24,13 @@ use kit::{BitSet, Counters, Cycle, NEVER, Ring};
 use std::cmp::Ordering;
 
 kit::counters! {
-    /// Answers that the SMs got.
+    /// Replies that the SMs got.
     pub struct AnswerCounters {
-        /// Answers with data to reads of all kinds and atomics.
+        /// Replies with data to reads of all kinds and atomics.
         pub reads: "requests",
         /// Acknowledgements of writes.
         pub writes: "requests",
-        /// From request to answer, summed over reads of all kinds and atomics.
+        /// From request to reply, summed over reads of all kinds and atomics.
         pub read_latency: "core cycles",
     }
 }
@@ -38,11 +38,11 @@ kit::counters! {
 kit::counters! {
     /// Counters of the whole memory system.
     pub struct MemoryCounters {
-        /// Answers.
+        /// What the SMs received.
         pub answers: AnswerCounters,
-        /// SMs to slices.
+        /// The crossbar from SMs to slices.
         pub requests: CrossbarCounters,
-        /// Slices to SMs.
+        /// The crossbar from slices to SMs.
         pub replies: CrossbarCounters,
         /// Around the slices, all together.
         pub partitions: PartitionCounters,
@@ -80,7 +80,7 @@ pub struct MemorySystem {
     ejection_packets: usize,
     /// Slices that have something to do in their next cycle.
     active: BitSet,
-    /// Slices with answers for the crossbar.
+    /// Slices with replies for the crossbar.
     answering: BitSet,
     /// When packets leave the slices' latency paths: (L2 cycle, slice), in order.
     rop_timers: Ring<(u64, u16)>,
@@ -93,7 +93,7 @@ pub struct MemorySystem {
     channels_due: Cycle,
     answers: AnswerCounters,
     outlook: Outlook,
-    /// SMs that got an answer in the last call of `advance`.
+    /// SMs that got a reply in the last call of `advance`.
     answered: BitSet,
     /// Visits everything in every cycle: the yardstick for the tests.
     exhaustive: bool,
@@ -144,7 +144,7 @@ impl MemorySystem {
     }
 
     /// Does all core cycles up to and including `now`, of which each SM's requests stamped before
-    /// `now` are known. `ports[i]` is SM *i*'s. An answer is stamped with the cycle after the one
+    /// `now` are known. `ports[i]` is SM *i*'s. A reply is stamped with the cycle after the one
     /// in which it leaves the crossbar.
     pub fn advance(&mut self, now: Cycle, ports: &mut [Port]) {
         self.answered.clear();
@@ -171,14 +171,14 @@ impl MemorySystem {
     }
 
     /// The last cycle until which SM `sm` can be ticked if all have been up to `now`, and this system
-    /// has been advanced to it: whatever the others do, no answer that it might see comes before, nor
+    /// has been advanced to it: whatever the others do, no reply that it might see comes before, nor
     /// is its inbox looked at. `textures`: some SM may ask for textures.
     pub fn undisturbed_until(&mut self, sm: usize, now: Cycle, textures: bool) -> Cycle {
         debug_assert!(self.outlook.followed);
         self.outlook.first_answer(self.cluster_of[sm].into(), now, textures, &self.clocks) - 1
     }
 
-    /// SMs whose inbox got an answer in the last [`MemorySystem::advance`].
+    /// SMs whose inbox got a reply in the last [`MemorySystem::advance`].
     pub fn answered(&self) -> impl Iterator<Item = usize> {
         self.answered.iter()
     }
@@ -279,7 +279,7 @@ impl MemorySystem {
             return;
         }
         let Some(part) = self.replies.pop(cluster) else { return };
-        // Of a packet that was served by sectors, the last one brings the answer.
+        // Of a packet that was served by sectors, the last one brings the reply.
         let packet = finish_part(&mut self.packets, Part(part));
         self.outlook.ejected(cluster, t, packet.is_some());
         let Some(packet) = packet else { return };
@@ -294,7 +294,7 @@ impl MemorySystem {
         }
     }
 
-    /// Each slice hands one answer to its crossbar input.
+    /// Each slice hands one reply to its crossbar input.
     fn collect_answers(&mut self) {
         for word in 0..self.answering.words() {
             set_bits(self.answering.word(word)).for_each(|bit| self.collect_from(64 * word + bit));
@@ -459,7 +459,7 @@ impl MemorySystem {
             && self.slices.iter().all(|s| s.cache().is_idle() && s.next_to_dram().is_none())
     }
 
-    /// Requests taken from the SMs and not answered yet.
+    /// Requests taken from the SMs and not replied to yet.
     pub fn requests_in_flight(&self) -> usize {
         self.packets.len()
     }
@@ -583,7 +583,7 @@ impl Source for Outboxes<'_> {
     }
 }
 
-/// The slices' answers as the reply crossbar's inputs.
+/// The slices' replies as the reply crossbar's inputs.
 struct ReplyInputs<'a> {
     slices: &'a mut [Slice],
     packets: &'a Packets,

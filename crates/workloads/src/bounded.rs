@@ -2,7 +2,7 @@
 //! may be from it.
 //!
 //! A host reference written with [`Bounded`] states its own tolerance. Each operation adds what
-//! rounding its result may cost (half an ulp of the result) to what its operands' errors cost
+//! rounding its result may cost (half an ulp of the result) to the effect of its operands' errors
 //! (N. J. Higham, *Accuracy and Stability of Numerical Algorithms*, 2nd ed., section 3.3). The order
 //! of operations must be the kernel's. A fused multiply-add rounds once where the reference counts
 //! two roundings, so the bound holds whichever products the compiler has contracted.
@@ -18,9 +18,9 @@ pub struct Bounded<const P: u32> {
     error: f64,
 }
 
-/// Single precision.
+/// A value of single precision with its bound.
 pub type F32 = Bounded<24>;
-/// Double precision.
+/// A value of double precision with its bound.
 pub type F64 = Bounded<53>;
 
 impl<const P: u32> Bounded<P> {
@@ -40,7 +40,7 @@ impl<const P: u32> Bounded<P> {
         Self { value, error }
     }
 
-    /// The reference value.
+    /// The value without its bound.
     pub const fn value(self) -> f64 {
         self.value
     }
@@ -163,7 +163,7 @@ mod tests {
 
         #[test]
         fn bounds_are_tight(a in number(), b in number()) {
-            // Two roundings at most: an error of three units is found out.
+            // Two roundings at most: an error of three units is detected.
             let (x, y): (F32, F32) = (a.into(), b.into());
             let exact = f64::from(a) * f64::from(b);
             prop_assert!(!(x * y).admits(exact * (1.0 + 3.0 / f64::from(1 << 24))));

@@ -1,4 +1,4 @@
-//! The kernels that are compiled in: PTX, CUDA source, and what the compiler said of them.
+//! The kernels that are compiled in: PTX, CUDA source, and the compiler's records of them.
 
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -6,10 +6,10 @@ use std::sync::LazyLock;
 
 /// A compiled kernel file with its source. Made by [`bundled!`](crate::bundled!).
 #[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct Bundled {
     /// File name without extension.
     pub name: &'static str,
-    /// CUDA C++ source.
     pub cuda: &'static str,
     /// PTX, as `tools/rebuild-kernels` makes it from the source.
     pub ptx: &'static str,
@@ -30,7 +30,7 @@ macro_rules! bundled {
 /// What is recorded beside the kernels: `kernels.toml`.
 #[derive(Debug, Deserialize)]
 pub struct Record {
-    /// Compiler and version.
+    /// Name and version of the compiler.
     pub compiler: String,
     /// Flags of the compiler, except the architecture.
     pub flags: String,
@@ -39,7 +39,7 @@ pub struct Record {
     pub modules: BTreeMap<String, ModuleRecord>,
 }
 
-/// One file's record.
+/// What is recorded of a source and its PTX.
 #[derive(Debug, Deserialize)]
 pub struct ModuleRecord {
     /// ISA level of the PTX: `sm_70`.
@@ -48,11 +48,11 @@ pub struct ModuleRecord {
     pub source_sha256: String,
     /// SHA-256 of the PTX.
     pub ptx_sha256: String,
-    /// By kernel name.
+    /// The records of the kernels, by name.
     pub kernels: BTreeMap<String, KernelRecord>,
 }
 
-/// One kernel's record.
+/// What the compiler allots to a kernel.
 #[derive(Debug, Deserialize)]
 pub struct KernelRecord {
     /// Registers per thread by architecture (`sm_75`), as NVIDIA's assembler allots them.

@@ -1,31 +1,29 @@
-//! Comparing what the device computed with what it should have.
+//! Comparison of the device's results with references.
 
 use crate::bounded::Bounded;
 use kit::stop::until_requested;
 use kit::text::counted;
 use serde::Serialize;
 
-/// A value that is not what it should be.
+/// A wrong value.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct Mismatch {
-    /// Its index.
     pub index: usize,
-    /// What the reference says.
+    /// Value of the reference.
     pub expected: String,
-    /// What the device says.
+    /// Value of the device.
     pub got: String,
 }
 
-/// One comparison. If the program is asked to stop it ends early, and says nothing.
+/// One comparison. If the program is asked to stop, it ends early and has no meaning.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct Check {
-    /// What was compared.
     pub what: String,
     /// When two values count as the same.
     pub rule: String,
-    /// Values compared.
     pub compared: u64,
-    /// Values that differ.
     pub mismatches: u64,
     /// The first that differs.
     pub first: Option<Mismatch>,
@@ -39,7 +37,7 @@ impl Check {
         Self { what, rule, compared: 0, mismatches: 0, first: None, worst_share: None }
     }
 
-    /// Whether everything agrees.
+    /// Whether no value differs.
     pub fn passed(&self) -> bool {
         self.mismatches == 0
     }
@@ -62,7 +60,7 @@ impl Check {
         self
     }
 
-    /// Compares for equality.
+    /// Compares values that must be equal.
     pub fn equal<T: PartialEq + std::fmt::Debug>(what: &str, got: &[T], expected: &[T]) -> Self {
         let mut check = Self::new(what, "equal");
         // Most are equal, and runs of them are compared faster.

@@ -1,4 +1,4 @@
-//! What every device must do: run the whole suite right. Device crates call this from their tests.
+//! Check that a device runs the whole suite right. Device crates call this from their tests.
 
 use crate::device::Device;
 use crate::suite;

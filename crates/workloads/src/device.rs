@@ -8,21 +8,21 @@ pub const MOST_LAUNCHES: u64 = 1 << 20;
 
 /// A piece of device memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct Buffer {
     /// Device address of the first byte.
     pub address: u64,
-    /// Size.
     pub bytes: u64,
 }
 
-/// A loaded module.
+/// A module that a device has loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ModuleId(pub u32);
 
 /// What a module is loaded from.
 #[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub enum Code<'a> {
-    /// PTX text.
     Ptx(&'a str),
     /// A cubin or fatbin.
     Binary(&'a [u8]),
@@ -30,17 +30,17 @@ pub enum Code<'a> {
 
 /// A module to load.
 #[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct ModuleSource<'a> {
     /// For messages: the file's name.
     pub name: &'a str,
-    /// The code.
     pub code: Code<'a>,
 }
 
 /// A kernel's parameter, as its module declares it.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct ParameterInfo {
-    /// Declared name.
     pub name: String,
     /// Size in bytes: of the scalar, or of the whole array.
     pub bytes: u32,
@@ -58,7 +58,7 @@ impl ArgBytes {
         Self(bytes)
     }
 
-    /// The bytes, little-endian.
+    /// The bytes as the kernel reads them, little-endian.
     pub fn bytes(&self) -> &[u8] {
         &self.0
     }
@@ -89,7 +89,7 @@ pub enum Registers {
     Estimated,
     /// Known from the machine-code compiler for the architecture at hand.
     Compiled(u32),
-    /// The user says so.
+    /// The user gives the number.
     Given(u32),
 }
 
@@ -101,19 +101,17 @@ pub struct LaunchRequest<'a> {
     pub module: ModuleId,
     pub kernel: &'a str,
     pub grid: Dim3,
-    /// Threads per CTA.
     pub block: Dim3,
     /// Shared memory per CTA beyond what the kernel declares.
     pub dynamic_shared_bytes: u32,
     /// One per kernel parameter, in order.
     pub args: &'a [ArgBytes],
-    /// Registers per thread.
     pub registers: Registers,
     /// Launches of one stream run in order; those of different streams may overlap.
     pub stream: u32,
 }
 
-/// Why a device could not do what it was asked.
+/// Why a device could not carry out an operation.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the names of some fields and variants say it all")]
@@ -123,7 +121,7 @@ pub enum DeviceError {
     OutOfMemory {
         name: String,
         bytes: u64,
-        /// What is in the way.
+        /// The reason.
         reason: String,
     },
     /// A host access beyond a buffer.
@@ -145,25 +143,15 @@ pub enum DeviceError {
     UnknownModule(ModuleId),
     /// The module has no such kernel.
     #[error("there is no kernel `{name}` in the module{}", crate::suggest::among(name, known))]
-    UnknownKernel {
-        /// Requested name.
-        name: String,
-        /// Kernels there are.
-        known: Vec<String>,
-    },
+    UnknownKernel { name: String, known: Vec<String> },
     /// The module has no such global variable.
     #[error("there is no variable `{name}` in the module{}", crate::suggest::among(name, known))]
-    UnknownSymbol {
-        /// Requested name.
-        name: String,
-        /// Variables there are.
-        known: Vec<String>,
-    },
+    UnknownSymbol { name: String, known: Vec<String> },
     /// Arguments do not fit the kernel's parameters.
     #[error("kernel `{kernel}`: {problem}")]
     Arguments {
         kernel: String,
-        /// Count or size at odds.
+        /// A count or size differs from the declared one.
         problem: String,
     },
     /// Grid, block, shared memory or registers that the GPU cannot run.
@@ -176,13 +164,13 @@ pub enum DeviceError {
     /// A thread did something illegal.
     #[error("{0}")]
     Fault(Box<Fault>),
-    /// Nothing can make progress; the text names who waits for what.
+    /// Nothing can make progress; the text names the warps and what they wait for.
     #[error("{0}")]
     Deadlock(String),
     /// The user stopped the run.
     #[error("interrupted")]
     Interrupted,
-    /// Anything else.
+    /// Another problem, in words.
     #[error("{0}")]
     Other(String),
 }
@@ -218,7 +206,7 @@ pub trait Device {
     /// messages.
     fn alloc(&mut self, name: &str, bytes: u64) -> Result<Buffer, DeviceError>;
 
-    /// Gives memory back.
+    /// Gives a buffer's memory back.
     fn free(&mut self, buffer: Buffer) -> Result<(), DeviceError>;
 
     /// Copies from host to device.
@@ -236,7 +224,7 @@ pub trait Device {
     /// Makes a texture or surface of memory; returns the object that kernels take, 64 bits.
     fn image(&mut self, image: &Image) -> Result<u64, DeviceError>;
 
-    /// Launches a kernel.
+    /// Starts a launch, which may run until its results are read.
     fn launch(&mut self, launch: &LaunchRequest<'_>) -> Result<(), DeviceError>;
 
     /// Waits for all launches.

@@ -4,10 +4,10 @@ use num::Rounding;
 use num::half::{self, Bf16, F16};
 
 /// A type that buffers hold and Rust has.
+#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub trait Element: Copy + PartialEq + std::fmt::Debug {
-    /// Size in bytes.
     const BYTES: usize;
-    /// All values, little-endian.
+    /// The values as device memory holds them, little-endian.
     fn bytes_of(values: &[Self]) -> Vec<u8>;
     /// Reads the value from exactly [`Self::BYTES`] bytes.
     fn get(bytes: &[u8]) -> Self;
@@ -51,7 +51,7 @@ pub enum Number {
 }
 
 impl Number {
-    /// Nearest double.
+    /// The nearest number of double precision.
     pub fn as_f64(self) -> f64 {
         match self {
             Number::Int(i) => i as f64,
@@ -78,7 +78,7 @@ macro_rules! scalar_types {
         pub enum ScalarType { $($variant,)* }
 
         impl ScalarType {
-            /// Every type.
+            /// Every type, in declaration order.
             pub const ALL: &'static [ScalarType] = &[$(ScalarType::$variant,)*];
 
             /// Name in launch files.
@@ -90,7 +90,7 @@ macro_rules! scalar_types {
                 let article = if self.name().starts_with(['f', 'i']) { "an" } else { "a" };
                 format!("{article} {}", self.name())
             }
-            /// Size in bytes.
+            /// Bytes of an element.
             pub const fn bytes(self) -> usize {
                 match self { $(ScalarType::$variant => $bytes,)* }
             }

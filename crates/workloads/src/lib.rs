@@ -2,7 +2,7 @@
 //! host references ([`suite`]), and launch files that describe how to run any other kernel
 //! ([`launchfile`]).
 //!
-//! Both speak to a [`Device`]; nothing here knows what implements it.
+//! Both use a [`Device`], whichever implements it.
 #![warn(missing_docs)]
 
 pub mod bounded;

@@ -11,7 +11,7 @@ use rand::RngCore;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 
-/// How much work.
+/// How much work a workload does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Size {
     /// About 20,000 to 100,000 warp instructions: for tests.
@@ -24,7 +24,7 @@ pub enum Size {
 }
 
 impl Size {
-    /// Every size.
+    /// Every size, smallest first.
     pub const ALL: [Size; 3] = [Size::Small, Size::Medium, Size::Large];
 
     /// Name on the command line.
@@ -86,34 +86,22 @@ impl Parameter {
     }
 }
 
-/// Why a workload did not run to its end. Wrong results are no error here: see [`Outcome`].
+/// Why a workload did not run to its end. Wrong results are not errors here: see [`Outcome`].
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub enum WorkloadError {
     /// No workload of this name.
     #[error("there is no workload `{name}`{}", suggest::among(name, known))]
-    UnknownWorkload {
-        /// Requested name.
-        name: String,
-        /// Known names.
-        known: Vec<&'static str>,
-    },
+    UnknownWorkload { name: String, known: Vec<&'static str> },
     /// The workload has no such parameter.
     #[error("workload `{workload}` has no parameter `{name}`{}", suggest::among(name, known))]
-    UnknownParameter {
-        workload: &'static str,
-        /// Requested name.
-        name: String,
-        /// Known names.
-        known: Vec<&'static str>,
-    },
+    UnknownParameter { workload: &'static str, name: String, known: Vec<&'static str> },
     /// A value out of range.
     #[error("parameter `{name}` of workload `{workload}` is {value}: {rule}")]
     BadParameter {
         workload: &'static str,
         name: &'static str,
-        /// Requested value.
         value: u64,
         /// What it must be.
         rule: String,
@@ -149,32 +137,32 @@ impl Params {
     }
 }
 
-/// What came of a run.
+/// Outcome of a run.
 #[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct Outcome {
-    /// Kernels launched.
     pub launches: u64,
     /// Comparisons with the host reference.
     pub checks: Vec<Check>,
 }
 
 impl Outcome {
-    /// Whether every result is what it should be.
+    /// Whether every result is right.
     pub fn passed(&self) -> bool {
         self.checks.iter().all(Check::passed)
     }
 }
 
-/// A program with kernels: what is run, on which inputs, and what should come out.
+/// A program with kernels: its inputs, launches and expected results.
 #[derive(Debug)]
+#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct Workload {
     /// Name on the command line.
     pub name: &'static str,
     /// One line on what it computes.
     pub summary: &'static str,
-    /// What makes it interesting for a core: one line.
+    /// Its load on a core, in one line.
     pub character: &'static str,
-    /// Its kernels.
     pub module: Bundled,
     /// What the user may choose.
     pub parameters: &'static [Parameter],
@@ -209,7 +197,7 @@ impl Workload {
     }
 
     /// Runs on a device and compares with the host reference. The same seed gives the same inputs
-    /// on every machine. The memory is given back at the end, whatever comes.
+    /// on every machine. The memory is given back at the end, also after an error.
     pub fn run(
         &self,
         device: &mut dyn Device,
@@ -231,7 +219,7 @@ impl Workload {
         let result = (self.body)(&mut run);
         let released = run.release();
         result?;
-        // Comparisons that were broken off say nothing.
+        // Interrupted comparisons have no meaning.
         if kit::stop::requested() { Err(DeviceError::Interrupted.into()) } else { Ok(released?) }
     }
 
@@ -265,7 +253,7 @@ pub struct Run<'a> {
 
 /// Grid or block of a launch: a number, or an array of two or three.
 pub trait IntoDim3 {
-    /// The three sizes.
+    /// The sizes in x, y and z.
     fn dim3(self) -> Dim3;
 }
 
@@ -295,7 +283,7 @@ fn between(low: f32, high: f32, draw: u32) -> f32 {
 }
 
 impl Run<'_> {
-    /// A parameter's value.
+    /// The value of a parameter that the workload declares. Panics on others.
     pub fn param(&self, name: &str) -> usize {
         self.params.get(name) as usize
     }
@@ -376,7 +364,7 @@ impl Run<'_> {
         Ok(element::from_bytes(&bytes))
     }
 
-    /// Launches a kernel.
+    /// Launches a kernel without dynamic shared memory.
     pub fn launch(
         &mut self,
         kernel: &str,
@@ -396,7 +384,7 @@ impl Run<'_> {
         dynamic_shared_bytes: u32,
         args: &[ArgBytes],
     ) -> Result<(), WorkloadError> {
-        // Machine code says itself how many registers it takes.
+        // Machine code records its register count itself.
         let recorded = self.bundled.kernel(kernel).filter(|_| self.form == Form::Ptx);
         let known = recorded.and_then(|k| k.registers_on(self.device.sm_version()));
         self.outcome.launches += 1;
@@ -412,12 +400,12 @@ impl Run<'_> {
         })?)
     }
 
-    /// Records a comparison.
+    /// Adds a comparison to the outcome.
     pub fn check(&mut self, check: Check) {
         self.outcome.checks.push(check);
     }
 
-    /// Compares for equality.
+    /// Records whether `got` equals `expected`.
     pub fn check_equal<T: PartialEq + std::fmt::Debug>(&mut self, what: &str, got: &[T], expected: &[T]) {
         self.check(Check::equal(what, got, expected));
     }

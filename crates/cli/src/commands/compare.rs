@@ -42,7 +42,7 @@ pub struct Args {
     /// Core designs with their parameters, such as ghost:issue_buffer=16,guarded=false, or `all`
     #[arg(long, alias = "core", value_name = "A,B", value_delimiter = ',', default_value = "inorder")]
     cores: Vec<String>,
-    /// Core design that speedups and all else that is relative are over, each column's on the same GPU under the same scheduler and settings; it runs even if --cores leaves it out [default: the first column]
+    /// Core design that speedups and other relative figures are over, for each column on the same GPU with the same scheduler and settings; it runs even if --cores leaves it out [default: the first column]
     #[arg(long, value_name = "CORE")]
     over: Option<String>,
     /// Warp schedulers with their parameters, such as two_level:active=4, or `all` [default: the GPU description's]
@@ -67,7 +67,7 @@ struct Output {
     /// What to show [default: cycles, speedup and ipc, and what fits beside them; time if the GPUs differ]
     #[arg(long, value_name = "A,B", value_enum, value_delimiter = ',')]
     show: Vec<Shown>,
-    /// Put beside speedup, stalls and occupancy what papers report of the core design for a program of the same name, on the same GPU, with the same kind of code and over the same baseline
+    /// Show beside speedup, stalls and occupancy the figures that papers report for the core design and a program of the same name, on the same GPU, with the same kind of code and over the same baseline
     #[arg(long)]
     published: bool,
     #[command(flatten)]
@@ -83,7 +83,7 @@ pub fn run(args: &Args) -> Outcome {
     Ok(exit)
 }
 
-/// Runs everything; how it ended.
+/// Runs everything; returns the results and the exit status.
 pub fn compared(args: &Args) -> Result<(Comparison, Exit), Failure> {
     let (columns, setups): (Vec<Column>, Vec<Setup>) = machines(args)?.into_iter().unzip();
     let workloads = workloads(args, &setups);
@@ -120,7 +120,7 @@ fn check_files(args: &Args, jobs: &[Job], setups: &[Setup]) -> Result<(), Failur
     output::check(outputs.iter().map(PathBuf::as_path), &inputs)
 }
 
-/// A comparison for people, as `args` want it.
+/// A comparison as text, with what `args` ask for.
 pub fn text(args: &Args, comparison: &Comparison) -> String {
     comparison::render(comparison, &args.output.show, args.output.published)
 }
@@ -142,7 +142,7 @@ fn gpus(setups: &[Setup]) -> Vec<&GpuConfig> {
 }
 
 /// The workloads to run. `all` leaves out those without machine code for some machine, where others run as
-/// machine code, and says so.
+/// machine code, with a remark.
 fn workloads(args: &Args, setups: &[Setup]) -> Vec<PathBuf> {
     let runs = |w: &&workloads::Workload| {
         let machine_code = args.input.form(w.name, &gpus(setups)) == Form::Sass;
@@ -159,7 +159,7 @@ fn workloads(args: &Args, setups: &[Setup]) -> Vec<PathBuf> {
     expanded(&args.workloads, &every)
 }
 
-/// `all` stands for every known name.
+/// The names given, `all` replaced by every known name.
 fn expanded<T>(given: &[T], every: &[&str]) -> Vec<T>
 where
     T: Clone + AsRef<OsStr> + for<'a> From<&'a str>,
@@ -229,8 +229,8 @@ pub(super) fn machines(args: &Args) -> Result<Vec<(Column, Setup)>, Failure> {
     columns.into_iter().map(|column| machine(column, args)).collect()
 }
 
-/// The column that `column` is compared with: the one that differs in nothing but the core, if the user
-/// wants the speedup over a core, else the first.
+/// The column that `column` is compared with: the one that differs in nothing but the core, if speedups
+/// are over a core, else the first.
 fn baseline(columns: &[Column], column: &Column, args: &Args) -> usize {
     let Some(over) = &args.over else { return 0 };
     let machine = |c: &Column| (c.gpu.clone(), c.scheduler.clone(), c.settings.clone(), c.choice.clone());
@@ -265,7 +265,7 @@ fn machine(mut column: Column, args: &Args) -> Result<(Column, Setup), Failure> 
     Ok((column, setup))
 }
 
-/// `sm.issue.schedulers=2` as `schedulers=2`: enough to tell columns apart.
+/// `sm.issue.schedulers=2` as `schedulers=2`: enough to distinguish columns.
 fn last_part(assignment: &str) -> String {
     let (key, value) = assignment.split_once('=').unwrap_or((assignment, ""));
     format!("{}={value}", key.rsplit('.').next().unwrap_or(key))

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// Make a GPU description from Accel-Sim's gpgpusim.config and trace.config
 ///
-/// Says of each option whether it was understood, ignored or cannot be honoured, and why. Without --output, the description goes to standard output and the account of the options to standard error.
+/// Reports for each option whether it was understood, ignored or cannot be honoured, and why. Without --output, the description goes to standard output and the account of the options to standard error.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   warpwright import-config SM7_QV100/gpgpusim.config SM7_QV100/trace.config -o qv100.toml
@@ -28,7 +28,7 @@ pub struct Args {
     name: Option<String>,
 }
 
-/// Imports.
+/// Imports the configuration and reports on its options.
 pub fn run(args: &Args) -> Outcome {
     if args.name.as_ref().is_some_and(|name| name.trim().is_empty()) {
         return Err(Failure::bad_input("--name: the name of a GPU cannot be empty"));

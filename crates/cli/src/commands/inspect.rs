@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use workloads::suggest;
 
-/// Show what is in a file of PTX or machine code: kernels, registers, instruction mix, what cannot be executed
+/// Show the contents of a file of PTX or machine code: kernels, registers, instruction mix, what cannot be executed
 ///
 /// Files of machine code are cubins, fat binaries and host programs that hold some. Instead of a
 /// file, the name of a bundled workload shows its kernels: their PTX, with --sm their machine code.
@@ -26,13 +26,13 @@ pub struct Args {
     /// PTX file, cubin, fat binary, host program, or bundled workload
     #[arg(value_name = "FILE|WORKLOAD")]
     file: PathBuf,
-    /// Only this kernel; of a mangled C++ name, the plain one will do
+    /// Only this kernel; the plain name of a mangled C++ one is enough
     #[arg(long, value_name = "NAME")]
     kernel: Option<String>,
-    /// What a GPU of this architecture runs, such as 75; of a file with several, else the newest cubin
+    /// Show the code that a GPU of this architecture runs, such as 75 [default: the newest cubin of the file]
     #[arg(long, value_name = "NUMBER", value_parser = architecture)]
     sm: Option<u32>,
-    /// Most registers per thread that are allocated to kernels of PTX
+    /// Maximum number of registers per thread to allocate to kernels of PTX
     #[arg(long, value_name = "NUMBER")]
     max_registers: Option<u32>,
     /// List the instructions of machine code, each with its scheduling bits
@@ -48,7 +48,7 @@ fn architecture(text: &str) -> Result<u32, String> {
     number.parse().map_err(|_| "an architecture is a number such as 75 or sm_75".to_owned())
 }
 
-/// Inspects.
+/// Shows what is in the file.
 pub fn run(args: &Args) -> Outcome {
     interrupt::install()?;
     let (name, content) = content(&args.file, args.sm)?;

@@ -1,4 +1,4 @@
-//! `warpwright list`: what there is to choose from.
+//! `warpwright list`: the choices that other commands take.
 
 use crate::failure::{Exit, Failure, Outcome};
 use crate::render::lists::{
@@ -14,7 +14,7 @@ use workloads::{Size, suggest};
 
 /// List GPUs, core designs, schedulers, workloads, experiments, statistics or settings
 ///
-/// Without a topic: everything but statistics and settings. Names behind the topic pick from its list; of core designs they show the hardware structures and what these cost, too.
+/// Without a topic: everything but statistics and settings. Names after the topic select from its list; for core designs they also show the hardware structures and their cost.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   warpwright list
@@ -59,7 +59,7 @@ enum Topic {
     Settings,
 }
 
-/// Lists.
+/// Prints the lists asked for.
 pub fn run(args: &Args) -> Outcome {
     let lists = lists(args)?;
     if args.json {
@@ -91,7 +91,7 @@ fn lists(args: &Args) -> Result<Lists, Failure> {
     })
 }
 
-/// Those of `list` that are called as `pick` says, all of them if it is empty.
+/// The items of `list` that `pick` names, all of them if it is empty.
 fn picked<T>(list: Vec<T>, pick: &[String], name: impl Fn(&T) -> &str) -> Result<Vec<T>, Failure> {
     if let Some(unknown) = pick.iter().find(|p| !list.iter().any(|item| name(item) == **p)) {
         let known: Vec<&str> = list.iter().map(&name).collect();
@@ -125,7 +125,7 @@ fn cores(args: &Args) -> Result<Vec<Core>, Failure> {
         })
     };
     let mut known = named(simulator::cores());
-    // What is composed is in no list.
+    // Composed names are in no list.
     for name in args.names.iter().filter(|name| name.contains([':', '+'])) {
         lookup::core(name)?;
         let description = if name.contains('+') { "with a scalar path" } else { "with parameters" };
@@ -195,7 +195,7 @@ fn setting(path: &str, key: &config::schema::Key) -> Setting {
 }
 
 /// Settings by their names: as in the list, or as `--set` takes them (`sm.l1d.cache.ways` is
-/// `<cache>.ways` there); a table stands for all in it.
+/// `<cache>.ways` there); the name of a table gives all its keys.
 fn picked_settings(pick: &[String]) -> Result<Vec<Setting>, Failure> {
     let rows = || config::schema::KEYS.iter().map(|key| setting(key.path, key));
     if pick.is_empty() {
@@ -211,8 +211,7 @@ fn picked_settings(pick: &[String]) -> Result<Vec<Setting>, Failure> {
             if matching.is_empty() { every.iter().filter(|s| is_meant(s)).cloned().collect() } else { matching };
         if matching.is_empty() {
             let known: Vec<&str> = every.iter().map(|s| s.key.as_str()).collect();
-            let among = suggest::among(name, &known);
-            return Err(Failure::bad_input(format!("there is no setting `{}`{among}", excerpt(name))));
+            return Err(lookup::unknown("setting", name, &known));
         }
         for setting in matching {
             if found.iter().all(|known| known.key != setting.key) {

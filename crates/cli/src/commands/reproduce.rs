@@ -5,17 +5,15 @@ use crate::comparison::Document;
 use crate::experiments::{self, Experiment};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::options::{Jobs, Results, WorkSize};
-use crate::output;
 use crate::render::style::{FAINT, HEADING, styled};
+use crate::{lookup, output};
 use clap::{FromArgMatches, Parser};
-use kit::text::excerpt;
 use serde::Serialize;
 use std::path::PathBuf;
-use workloads::suggest;
 
-/// Run an experiment of a paper and put what comes out beside what the paper reports
+/// Run an experiment of a paper and show the results beside the paper's
 ///
-/// Each experiment is one or more comparisons over the bundled workloads (`warpwright list figures`); the command that makes each is printed, to be changed at will.
+/// Each experiment is one or more comparisons over the bundled workloads (`warpwright list figures`); the command of each is printed, for changes.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   warpwright list figures
@@ -45,11 +43,7 @@ struct Line {
 pub fn run(args: &Args) -> Outcome {
     let experiment = experiments::find(&args.figure).ok_or_else(|| {
         let known: Vec<&str> = experiments::ALL.iter().map(|e| e.name).collect();
-        Failure::bad_input(format!(
-            "there is no experiment `{}`{}",
-            excerpt(&args.figure),
-            suggest::among(&args.figure, &known)
-        ))
+        lookup::unknown("experiment", &args.figure, &known)
     })?;
     output::check(args.results.file().map(PathBuf::as_path), &[])?;
     let lines = experiment.parts.iter().map(|part| line(part, args)).collect::<Result<Vec<_>, _>>()?;
@@ -79,7 +73,7 @@ pub fn run(args: &Args) -> Outcome {
     Ok(exit)
 }
 
-/// The comparison that `part` says, with what the user has chosen.
+/// The comparison of `part`, with the user's choices.
 fn line(part: &str, args: &Args) -> Result<Line, Failure> {
     let mut words = vec!["compare"];
     words.extend(part.split_whitespace());

@@ -13,7 +13,7 @@ use lab::{Report, Setup};
 use std::num::NonZeroU64;
 use std::path::PathBuf;
 
-/// Run a workload or a trace on a simulated GPU and report what happened
+/// Run a workload or a trace on a simulated GPU and report results, cycles and statistics
 ///
 /// WORKLOAD is a bundled workload (`warpwright list workloads`); its result is compared with a reference computed on the host. A launch file (.toml) runs any other kernel; docs/launch-files.md describes it. A trace is an Accel-Sim kernelslist.g, or the folder that holds one, with kernel files plain or compressed (.xz, .gz, .zst).
 #[derive(Debug, clap::Args)]
@@ -36,7 +36,7 @@ pub struct Args {
     /// Core design (`warpwright list cores`)
     #[arg(long, value_name = "NAME", default_value = "inorder")]
     core: String,
-    /// End the run as failed when all warps have repeated themselves and changed nothing for so many core cycles: a livelock. 0 never does
+    /// End the run as failed after this number of core cycles in which all warps repeated themselves and changed nothing: a livelock. 0 turns this off
     #[arg(long, value_name = "NUMBER", default_value_t = LIVELOCK_CYCLES)]
     livelock_cycles: u64,
     #[command(flatten)]
@@ -54,7 +54,7 @@ pub struct Args {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Energy and power")]
 struct Energy {
-    /// Show where the energy goes, by component and by kernel
+    /// Show energy by component and by kernel
     #[arg(long)]
     energy: bool,
     /// Coefficients: those of a GPU that comes with the program, or a file (docs/energy.md) [default: the GPU description's energy.model]
@@ -75,7 +75,7 @@ struct Energy {
 /// a few minutes, and more than any sleep or latency.
 pub const LIVELOCK_CYCLES: u64 = 1_000_000;
 
-/// Core cycles between two points of power over time, unless the user says.
+/// Core cycles between two points of power over time, by default.
 const POWER_INTERVAL: NonZeroU64 = NonZeroU64::new(1000).unwrap();
 
 impl Energy {
@@ -84,7 +84,7 @@ impl Energy {
         self.power_interval.or(wanted.then_some(POWER_INTERVAL))
     }
 
-    /// Writes power over time to the files that the user wants.
+    /// Writes power over time to the files asked for.
     fn save(&self, report: &Report) -> Result<(), Failure> {
         let Some(series) = &report.power else { return Ok(()) };
         if let Some(path) = &self.power {
@@ -113,16 +113,16 @@ struct Output {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum Statistics {
-    /// Those that most people want
+    /// A selection
     #[default]
     Summary,
-    /// Every one
+    /// Every statistic
     All,
     /// `name = value` lines as GPGPU-Sim and Accel-Sim print them, for their scripts
     Accelsim,
 }
 
-/// Runs and reports.
+/// Runs the job and prints the report.
 pub fn run(args: &Args) -> Outcome {
     let (setup, job) = (setup(args)?, lookup::job(&args.workload, &args.input)?);
     let files = [args.output.results.file(), args.energy.power.as_ref(), args.energy.power_plot.as_ref()];

@@ -10,9 +10,9 @@ use clap::ValueEnum;
 use lab::{Compression, Export, Job, Setup, TraceFormat};
 use std::path::PathBuf;
 
-/// Run a workload on the in-order core and write what its warps do as a trace
+/// Run a workload on the in-order core and record it as a trace
 ///
-/// The trace runs again with `warpwright run`, on any core design, without being executed. In Accel-Sim's format Accel-Sim runs it too: PTX instructions then appear as the machine instructions that do such work. docs/traces.md describes both formats. A trace of our own format can be given in place of a workload: it is written in Accel-Sim's.
+/// `warpwright run` runs the trace on any core design, without executing the program again. Accel-Sim runs traces in its own format: PTX instructions appear there as machine instructions for the same work. docs/traces.md describes both formats. A trace in our own format, given in place of a workload, is converted to Accel-Sim's.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   warpwright trace matmul -o matmul-trace
@@ -34,7 +34,7 @@ pub struct Args {
     /// How the files of launches are compressed in Accel-Sim's format [default: xz]
     #[arg(long, value_enum)]
     compress: Option<Compress>,
-    /// Record what the registers hold that each instruction reads, too: for core designs that look at
+    /// Also record the values of the registers that each instruction reads, for core designs that depend on
     /// values. The file is many times as large
     #[arg(long)]
     values: bool,
@@ -73,7 +73,7 @@ enum Compress {
     Zst,
 }
 
-/// Runs and writes.
+/// Runs the workload and writes the trace.
 pub fn run(args: &Args) -> Outcome {
     let format = format(args)?;
     let job = lookup::job(&args.workload, &args.input)?;

@@ -57,7 +57,7 @@ struct Document {
     reasons: Vec<Explanation>,
 }
 
-/// Measures and prints.
+/// Measures the model and prints the figures beside hardware's.
 pub fn run(args: &Args) -> Outcome {
     match &args.other {
         Some(Other::Accelsim(args)) => return accelsim::run(args),

@@ -1,4 +1,4 @@
-//! What is in a cubin, or in a fat binary or host program that holds some.
+//! The contents of a cubin, or of a fat binary or host program that holds some.
 
 use super::facts::{EntryFacts, Mix, VariableFacts, classes, most_first};
 use lower::{Loaded, LowerOptions};
@@ -8,12 +8,12 @@ use sass::fatbin::{self, Entry, Kind};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// A cubin.
+/// What a cubin holds.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct CodeInspection {
     /// As the user named it.
     pub file: String,
-    /// What the file holds, if it is no cubin itself.
+    /// Entries of the file, if it is not a cubin itself.
     pub entries: Vec<EntryFacts>,
     /// Architecture of the code, as `sm_75`.
     pub architecture: String,
@@ -21,18 +21,15 @@ pub struct CodeInspection {
     pub variables: Vec<VariableFacts>,
     /// Constant banks that all kernels share.
     pub constant_banks: Vec<BankFacts>,
-    /// Kernels.
     pub kernels: Vec<CodeKernel>,
     /// Names of the functions that cannot be launched.
     pub functions: Vec<String>,
 }
 
-/// A constant bank.
+/// A constant bank and its size.
 #[derive(Clone, Copy, Debug, serde::Serialize)]
 pub struct BankFacts {
-    /// Its number.
     pub bank: u8,
-    /// Size.
     pub bytes: u64,
 }
 
@@ -43,18 +40,16 @@ pub struct ParameterFacts {
     pub bank_offset: u32,
     /// Offset from the first parameter.
     pub offset: u32,
-    /// Size.
     pub bytes: u32,
 }
 
-/// A kernel.
+/// What a cubin says of a kernel, and whether the kernel can be executed.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct CodeKernel {
     /// Name in the file.
     pub name: String,
     /// Name in the source, where the other is mangled.
     pub source_name: Option<String>,
-    /// Instructions.
     pub instructions: usize,
     /// 32-bit registers per thread.
     pub registers_per_thread: u32,
@@ -66,25 +61,24 @@ pub struct CodeKernel {
     pub stack_bytes: u32,
     /// CTA barriers.
     pub barriers: u8,
-    /// Most threads per CTA in each dimension, if the file says so.
+    /// Maximum number of threads per CTA in each dimension, if the file gives one.
     pub max_threads: Option<[u32; 3]>,
     /// Threads per CTA in each dimension, if the file fixes them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub required_threads: Option<[u32; 3]>,
-    /// Parameters in order.
     pub parameters: Vec<ParameterFacts>,
     /// Its own constant banks.
     pub constant_banks: Vec<BankFacts>,
-    /// Instructions by opcode without modifiers, most first.
+    /// Instructions by opcode without modifiers, most frequent first.
     pub opcodes: Mix,
-    /// Nothing keeps it from being executed.
+    /// Whether all its instructions can be executed.
     pub executable: bool,
-    /// Instructions by operation class, most first: what occupies which unit. Absent if it is not
+    /// Instructions by operation class, most frequent first: they choose the units. Absent if it is not
     /// executable.
     pub classes: Option<Mix>,
-    /// What is not executable in it.
+    /// What cannot be executed in it.
     pub not_executable: Vec<Obstacle>,
-    /// Its instructions, if they are wanted.
+    /// Its instructions, if they are asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<Vec<CodeLine>>,
 }
@@ -98,12 +92,12 @@ pub struct Obstacle {
     pub message: String,
 }
 
-/// An instruction.
+/// An instruction with its control bits.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct CodeLine {
     /// Byte address in the function.
     pub address: u64,
-    /// As NVIDIA's disassembler writes it; absent if the word is no known instruction.
+    /// As NVIDIA's disassembler writes it; absent if the word is not a known instruction.
     pub text: Option<String>,
     /// Upper and lower half.
     pub word: [u64; 2],
@@ -115,17 +109,15 @@ pub struct CodeLine {
     pub write_barrier: Option<u8>,
     /// Scoreboard set when the sources are read.
     pub read_barrier: Option<u8>,
-    /// Scoreboards waited for.
+    /// Scoreboards that the instruction waits for.
     pub waits_for: Vec<u8>,
     /// Source slots whose value the operand cache keeps.
     pub reuse: Vec<u8>,
 }
 
-/// What a file offers for an architecture.
+/// The code of a file for an architecture.
 pub enum Contents<'a> {
-    /// A cubin.
     Cubin(Cow<'a, [u8]>),
-    /// PTX text.
     Ptx(Cow<'a, [u8]>),
 }
 

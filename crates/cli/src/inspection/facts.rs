@@ -17,12 +17,10 @@ pub struct EntryFacts {
     pub shown: bool,
 }
 
-/// A module-level variable.
+/// A variable of a module, or a parameter of a kernel.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct VariableFacts {
-    /// Name.
     pub name: String,
-    /// State space.
     pub space: &'static str,
     /// Type of an element.
     pub ty: &'static str,
@@ -30,7 +28,7 @@ pub struct VariableFacts {
     pub bytes: Option<u64>,
 }
 
-/// How often each thing occurs, most often first.
+/// How often each thing occurs, most frequent first.
 #[derive(Clone, Debug)]
 pub struct Mix(pub Vec<(String, u64)>);
 
@@ -49,7 +47,7 @@ pub fn classes(kernel: &Kernel) -> Mix {
     most_first(classes)
 }
 
-/// The things counted, most frequent first.
+/// The counts, most frequent first.
 pub fn most_first(counts: BTreeMap<&str, u64>) -> Mix {
     let mut list: Vec<(String, u64)> = counts.into_iter().map(|(name, n)| (name.to_owned(), n)).collect();
     // Stable: ties stay in alphabetical order.

@@ -1,13 +1,13 @@
 //! Statistics under the names that GPGPU-Sim and Accel-Sim print, for scripts that parse those.
 //!
 //! One block per kernel launch, in the form `name = value`, as GPGPU-Sim prints after each kernel.
-//! Where a name has no equivalent here it is left out; `docs/cli.md` says what each stands for.
+//! Where a name has no equivalent here it is left out; `docs/cli.md` gives the meaning of each.
 
 use super::summary;
 use lab::{KernelReport, Report, Stats};
 use std::fmt::Write as _;
 
-/// Their names, each with those of ours that add up to it. Theirs are sums over the launches so far.
+/// Accel-Sim's names, each with our statistics that add up to it. They are sums over the launches so far.
 const NAMES: &[(&str, &[&str])] = &[
     ("gpgpu_n_tot_w_icount", &["warp_instructions"]),
     ("L1D_total_cache_accesses", &["l1d.accesses"]),
@@ -18,7 +18,7 @@ const NAMES: &[(&str, &[&str])] = &[
     ("total dram writes", &["dram.write_commands"]),
 ];
 
-/// Theirs hold the launch latency.
+/// Accel-Sim's cycles include the launch latency.
 const CYCLES: &str = summary::TOTAL_CYCLES;
 const INSTRUCTIONS: &str = "thread_instructions";
 const OCCUPANCY: &str = "occupancy.achieved";
@@ -31,7 +31,7 @@ pub fn render(report: &Report) -> String {
     }
     simulation(&mut out, report);
     if !report.interrupted {
-        // Their scripts take a log without this line for that of a crash.
+        // Accel-Sim's scripts treat a log without this line as that of a crash.
         out.push_str("GPGPU-Sim: *** exit detected ***\n");
     }
     out
@@ -67,7 +67,7 @@ fn ratio(a: f64, b: f64) -> f64 {
 
 fn simulation(out: &mut String, report: &Report) {
     let host = &report.host;
-    // Their scripts take whole seconds.
+    // Accel-Sim's scripts read whole seconds.
     let whole = host.seconds as u64;
     let [days, hours, minutes, seconds] = [whole / 86_400, whole / 3600 % 24, whole / 60 % 60, whole % 60];
     let _ =

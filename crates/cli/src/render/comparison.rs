@@ -1,4 +1,4 @@
-//! A comparison, for people.
+//! A comparison as text.
 
 use super::energy;
 use super::number::{self, ABSENT};
@@ -13,8 +13,8 @@ use kit::text::bounded;
 use lab::{Report, Violation};
 use workloads::Form;
 
-/// The comparison as text with colours: what is `shown`, or what most people want if that is nothing;
-/// beside it what is `published`, if the user wants that.
+/// The comparison as text with colours: the figures `shown`, or a default choice if there are none;
+/// beside them the `published` ones, if these are asked for.
 pub fn render(comparison: &Comparison, shown: &[Shown], published: bool) -> String {
     let mut sections = vec![common(comparison)];
     if comparison.workloads.len() == 1 {
@@ -59,7 +59,7 @@ impl Shown {
         matches!(self, Shown::Speedup | Shown::Stalls | Shown::RelativeEnergy)
     }
 
-    /// Heading where many stand side by side.
+    /// Short heading, for tables of several figures.
     fn short(self) -> (&'static str, Align) {
         match self {
             Shown::Cycles => ("cycles", Align::Right),
@@ -105,7 +105,7 @@ impl Shown {
         }
     }
 
-    /// What a paper has for it; `None` if it is nothing that papers are asked for.
+    /// The figure of a paper; `None` if published figures of this kind are not shown.
     fn published(self, comparison: &Comparison, row: usize, column: usize) -> Option<String> {
         let of = |get: fn(&Published) -> Option<f64>| comparison.published(row, column).as_ref().and_then(get);
         match self {
@@ -120,15 +120,15 @@ impl Shown {
     }
 }
 
-/// A figure with as many digits as matter.
+/// A figure with its significant digits.
 fn real(figure: Option<f64>) -> String {
     figure.map_or_else(|| ABSENT.to_owned(), number::real)
 }
 
-/// Heading of what papers report.
+/// Heading of published figures.
 const PAPER: &str = "paper";
 
-/// What all columns share, and what runs.
+/// The workloads, and what all columns share.
 fn common(comparison: &Comparison) -> String {
     let first = &comparison.columns[0];
     let mut same = Vec::new();
@@ -217,7 +217,7 @@ fn several_workloads(comparison: &Comparison, shown: &[Shown], published: bool) 
     sections
 }
 
-/// One figure of all runs, with a column for what is published beside each column that has some.
+/// One figure of all runs, with a column of published figures beside each column that has some.
 fn table(comparison: &Comparison, what: Shown, published: bool) -> String {
     let printed = |row, column| what.published(comparison, row, column).is_some_and(|text| text != ABSENT);
     let beside = |column| published && (0..comparison.workloads.len()).any(|row| printed(row, column));
@@ -243,7 +243,7 @@ fn table(comparison: &Comparison, what: Shown, published: bool) -> String {
     section(&heading(comparison, what), comparison, headings, cell, &means)
 }
 
-/// Heading of a table of its own: a relative figure says over what it is.
+/// Heading of a table of one figure; a relative one names its baseline.
 fn heading(comparison: &Comparison, what: Shown) -> String {
     let several = comparison.columns.len() > 1;
     if !what.is_relative() || !several {
@@ -256,14 +256,14 @@ fn heading(comparison: &Comparison, what: Shown) -> String {
     format!("{} {joint} {baseline}", what.heading())
 }
 
-/// Our mean over what a column has in common with a paper, and the paper's.
+/// Our mean over the programs that a column and a paper share, and the paper's.
 fn in_common(comparison: &Comparison, column: usize) -> (String, String) {
     comparison.in_common(column).map_or((ABSENT.to_owned(), ABSENT.to_owned()), |both| {
         (format!("{} of {}", speedup(Some(both.ours)), both.workloads), speedup(Some(both.published)))
     })
 }
 
-/// What must be known to judge the tables: rows that run as other code, and what flatters a core design.
+/// Remarks needed to judge the tables: rows that run as other code, and conditions that favour a core design.
 fn notes(comparison: &Comparison) -> String {
     let columns = &comparison.columns;
     let note = |text: &str| wrapped(text, "  ", "    ");
@@ -296,7 +296,7 @@ fn styled_lines(text: &str) -> String {
     text.lines().map(|line| format!("{}\n", styled(FAINT, line))).collect()
 }
 
-/// The geometric mean of a column's speedups, and of how many if not of all.
+/// The geometric mean of a column's speedups, and the number of workloads if some are missing.
 fn mean(comparison: &Comparison, column: usize) -> String {
     let mean = comparison.mean(column);
     match mean.speedup {
@@ -307,7 +307,7 @@ fn mean(comparison: &Comparison, column: usize) -> String {
     }
 }
 
-/// Where the published figures are from.
+/// Sources of the published figures.
 fn sources(comparison: &Comparison) -> String {
     let mut out = String::new();
     for (column, of) in comparison.columns.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Energy and power of a run, for people.
+//! Energy and power of a run as text.
 
 use super::number;
 use super::style::{FAINT, HEADING, WARNING, styled};
@@ -35,7 +35,7 @@ pub fn line(report: &Report) -> String {
     format!("{heading}  {joules}, {watts} W on average, {each} pJ per thread instruction\n{note}\n")
 }
 
-/// Where the energy goes, of the whole run and of each kernel.
+/// Energy by component, of the whole run and of each kernel.
 pub fn table(report: &Report) -> String {
     if report.energy_model.is_none() {
         return line(report);
@@ -50,7 +50,7 @@ pub fn table(report: &Report) -> String {
     out
 }
 
-/// A row for each component that took any.
+/// A row for each component that used energy.
 fn components(stats: &Stats) -> String {
     let columns = [("component", Align::Left), ("energy", Align::Right), ("W", Align::Right), ("share", Align::Right)];
     let mut table = Table::new(columns);

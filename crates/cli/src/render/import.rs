@@ -1,11 +1,11 @@
-//! What became of the options of an imported configuration.
+//! What was done with the options of an imported configuration, as text.
 
 use super::style::{BAD, FAINT, GOOD, HEADING, WARNING, styled};
 use super::table::{Align, Table};
 use config::import::{Import, OptionReport, Outcome};
 use kit::text::counted;
 
-/// Options by what became of them, those that cannot be honoured first: they need a look.
+/// Options by outcome; those that cannot be honoured come first, for the user to check.
 pub fn render(import: &Import) -> String {
     let kinds = [("cannot honour", BAD), ("ignored", WARNING), ("understood", GOOD)];
     let mut sections = Vec::new();

@@ -1,4 +1,4 @@
-//! What is in a PTX file, for people; [`code`] does the same for machine code.
+//! The contents of a PTX file as text; [`code`] does the same for machine code.
 
 pub mod code;
 mod parts;
@@ -86,7 +86,7 @@ fn executable_facts(executable: &Executable) -> Vec<(&'static str, String)> {
     facts
 }
 
-/// Registers per thread, and what they are bought with.
+/// Registers per thread, and the cost of having no more.
 fn allocation(a: &AllocationFacts) -> String {
     let Some(registers) = a.registers_per_thread else {
         return "it does not fit into as few".to_owned();

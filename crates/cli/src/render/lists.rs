@@ -1,4 +1,4 @@
-//! What there is to choose from.
+//! Lists of the choices that commands take, and of statistics and settings.
 
 use super::number;
 use super::statistics;
@@ -19,10 +19,10 @@ pub struct Named {
     pub description: String,
 }
 
-/// A core design.
+/// A core design in the list, with what was asked for of it.
 #[derive(Clone, Debug, Serialize)]
 pub struct Core {
-    /// What it is called.
+    /// Name and description.
     #[serde(flatten)]
     pub named: Named,
     /// The design and parameters that it is a short name of.
@@ -33,7 +33,7 @@ pub struct Core {
     /// Hardware structures of an SM, if asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub structures: Option<Vec<CostedStructure>>,
-    /// What they cost; absent if nothing is known of the GPU's process.
+    /// Their cost; absent if the GPU's process is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,
 }
@@ -52,7 +52,6 @@ pub struct Scheduler {
 /// A parameter of a core design or a warp scheduler.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CoreParameter {
-    /// Name.
     pub name: &'static str,
     /// What it sets, with its unit.
     pub description: &'static str,
@@ -69,22 +68,20 @@ impl From<kit::parameters::Parameter> for CoreParameter {
     }
 }
 
-/// What the structures of a core design cost.
+/// Cost of the structures of a core design.
 #[derive(Clone, Debug, Serialize)]
 pub struct Cost {
     /// Process of the GPU.
     pub node_nm: f64,
-    /// Supply voltage.
     pub volts: f64,
     /// Area of the GPU's die.
     pub die_mm2: f64,
     /// SMs of the GPU.
     pub sms: u32,
-    /// All structures.
     pub all: Sum,
-    /// What they cost more than those of the in-order core.
+    /// Their cost beyond that of the in-order core's.
     pub beyond_in_order: Sum,
-    /// What is published, with ours.
+    /// Published figures, with ours.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub published: Vec<Published>,
 }
@@ -92,35 +89,33 @@ pub struct Cost {
 /// Structures together, in an SM.
 #[derive(Clone, Debug, Serialize)]
 pub struct Sum {
-    /// Area.
     pub area_um2: f64,
     /// Share of all SMs' in the die.
     pub die_percent: f64,
-    /// Leakage.
     pub leakage_uw: f64,
     /// Energy of a warp instruction with two sources and a result that accesses no memory.
     pub instruction_pj: f64,
-    /// Energy of a cycle of all clocks, were they not gated.
+    /// Energy of a cycle of all clocks without gating.
     pub clock_pj: f64,
 }
 
 /// A published area or power beside ours.
 #[derive(Clone, Debug, Serialize)]
 pub struct Published {
-    /// What it is of.
+    /// The quantity.
     pub what: &'static str,
-    /// Its unit.
+    /// Unit of both figures.
     pub unit: &'static str,
-    /// What the paper has.
+    /// The paper's figure.
     pub published: f64,
     /// Ours, in the paper's process.
     pub ours: f64,
-    /// Where it stands.
+    /// Paper and section that have it.
     pub source: &'static str,
 }
 
 impl Cost {
-    /// That of `core`, its structures costing `cost`.
+    /// The cost of `core`, whose structures have `cost`.
     ///
     /// # Errors
     /// A published figure is of a GPU that cannot be built.
@@ -149,20 +144,19 @@ impl Cost {
     }
 }
 
-/// A hardware structure of a core design with what it costs.
+/// A hardware structure of a core design with its cost.
 #[derive(Clone, Debug, Serialize)]
 pub struct CostedStructure {
-    /// The structure.
     #[serde(flatten)]
     pub structure: lab::Structure,
     /// Bits in an SM.
     pub total_bits: usize,
-    /// What it costs; absent if nothing is known of the GPU's process.
+    /// Its cost; absent if the GPU's process is not known.
     #[serde(flatten)]
     pub cost: Option<StorageCost>,
 }
 
-/// What a hardware structure costs.
+/// Cost of a hardware structure.
 #[derive(Clone, Debug, Serialize)]
 pub struct StorageCost {
     /// Area in an SM.
@@ -194,7 +188,7 @@ impl CostedStructure {
     }
 }
 
-/// A workload.
+/// A bundled workload in the list.
 #[derive(Clone, Debug, Serialize)]
 pub struct Workload {
     /// Name on the command line.
@@ -203,7 +197,7 @@ pub struct Workload {
     pub description: &'static str,
     /// What makes it interesting, in a line.
     pub character: &'static str,
-    /// What may be chosen.
+    /// Its parameters.
     pub parameters: Vec<Parameter>,
 }
 
@@ -212,17 +206,14 @@ pub struct Workload {
 pub struct Parameter {
     /// Name on the command line.
     pub name: &'static str,
-    /// What it is.
     pub description: &'static str,
-    /// Value by size.
+    /// Value at size small.
     pub small: u64,
-    /// Value by size.
+    /// Value at size medium.
     pub medium: u64,
-    /// Value by size.
+    /// Value at size large.
     pub large: u64,
-    /// Smallest value.
     pub min: u64,
-    /// Largest value.
     pub max: u64,
     /// What the value must be a multiple of.
     pub multiple_of: u64,
@@ -237,35 +228,28 @@ pub struct Setting {
     pub unit: &'static str,
     /// What values it takes.
     pub values: String,
-    /// Meaning.
     pub description: &'static str,
 }
 
-/// What was asked for; the rest is absent.
+/// The lists asked for; the others are absent.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Lists {
-    /// GPU descriptions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gpus: Option<Vec<Named>>,
-    /// Core designs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cores: Option<Vec<Core>>,
-    /// What may follow the name of a core design.
+    /// Choices that may follow the name of a core design.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub core_choices: Option<Vec<Named>>,
     /// Parameters of a scalar path.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scalar_parameters: Option<Vec<CoreParameter>>,
-    /// Warp schedulers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub schedulers: Option<Vec<Scheduler>>,
-    /// Workloads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workloads: Option<Vec<Workload>>,
-    /// Experiments of papers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub figures: Option<Vec<Named>>,
-    /// Statistics.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stats: Option<Vec<StatInfo>>,
     /// Keys of GPU descriptions.
@@ -383,7 +367,7 @@ fn core(core: &Core) -> String {
     )
 }
 
-/// Three digits.
+/// A value with three significant digits.
 fn short(value: f64) -> String {
     let digits = if value == 0.0 { 0 } else { 2 - value.abs().log10().floor() as i32 };
     format!("{value:.*}", digits.clamp(0, 6) as usize)

@@ -1,4 +1,4 @@
-//! What commands print: values in, text out. Nothing here prints or reads anything.
+//! Output of the commands: values in, text out. Nothing here prints or reads anything.
 
 pub mod accelsim;
 pub mod comparison;

@@ -2,7 +2,7 @@
 
 use lab::Value;
 
-/// What stands for a value that there is none of.
+/// Stands in a table for an absent value.
 pub const ABSENT: &str = "-";
 
 /// `1234567` as `1,234,567`.

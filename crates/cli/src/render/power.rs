@@ -1,14 +1,14 @@
-//! Power over time as a picture: what groups of components draw, one on top of the other.
+//! Power over time as a picture: the watts of groups of components, stacked.
 
 use energy::Component;
 use lab::{Interval, PowerSeries};
 use plotters::prelude::*;
 
-/// Most columns of the picture; longer series are put together.
+/// Maximum number of columns of the picture; intervals of longer series are combined.
 const MOST_COLUMNS: usize = 1000;
 const SIZE: (u32, u32) = (1100, 560);
 
-/// What is drawn as one area: name, colour, components. From the bottom up.
+/// Areas of the picture, from the bottom up: name, colour, components.
 const GROUPS: &[(&str, RGBColor, &[Component])] = {
     use Component as C;
     &[

@@ -1,4 +1,4 @@
-//! The report of a run, for people.
+//! The report of a run as text.
 
 use super::energy;
 use super::number;
@@ -16,17 +16,17 @@ use workloads::Form;
 /// How much of a report to show.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Detail {
-    /// Every statistic, not the summary alone.
+    /// Every statistic, beyond the summary.
     pub all_statistics: bool,
     /// Every launch, however many there are.
     pub all_kernels: bool,
-    /// Where the energy goes.
+    /// Energy by component and kernel.
     pub energy: bool,
-    /// The run failed; the reason is told apart.
+    /// The run failed; the reason is reported separately.
     pub failed: bool,
 }
 
-/// Launches that are listed one by one; more are put together by kernel.
+/// Launches that are listed one by one; more are grouped by kernel.
 const MAX_LAUNCHES: usize = 16;
 
 /// The report as text with colours.
@@ -134,7 +134,7 @@ fn by_launch(report: &Report) -> String {
     format!("{}\n{}", styled(HEADING, "Kernels"), table.render())
 }
 
-/// What fits on an SM: a row for each kernel and shape of launch.
+/// Occupancy: a row for each kernel and shape of launch.
 fn occupancy(report: &Report) -> String {
     let mut table = Table::new([
         ("kernel", Align::Name),
@@ -212,7 +212,7 @@ pub fn figure(stats: &Stats, name: &str) -> String {
     found.map_or_else(|| number::ABSENT.to_owned(), |(info, value)| number::value(*value, info.unit))
 }
 
-/// The unit of a statistic where the label does not say it: only signs such as `%`.
+/// The unit of a statistic where the label does not contain it: only signs such as `%`.
 fn unit(stats: &Stats, name: &str) -> String {
     let unit = stats.0.iter().find(|(info, _)| info.name == name).map_or("", |(info, _)| info.unit);
     if matches!(unit, "%" | "GB/s" | "us") { unit.to_owned() } else { String::new() }
@@ -230,7 +230,7 @@ fn memory(stats: &Stats) -> String {
     }
     let mut other = Table::new([("", Align::Left), ("", Align::Right)]);
     for (label, name) in summary::MEMORY {
-        // Where nothing came by, a rate of zero says nothing.
+        // Without accesses there is no rate.
         if matches!(stats.get(name), Some(Value::Count(_))) || stats.number(name) > 0.0 {
             other.row(&[(*label).into(), with_unit(stats, name)]);
         }

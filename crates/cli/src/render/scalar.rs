@@ -1,4 +1,4 @@
-//! What the scalar path of a scalar-vector core did, for people.
+//! Figures of the scalar path of a scalar-vector core as text.
 
 use super::number;
 use super::style::{BAD, HEADING, styled};

@@ -1,11 +1,11 @@
-//! Where the issue slots went, as bars.
+//! The use of issue slots as bars.
 
 use super::number;
 use super::style::{FAINT, HEADING, styled};
 use lab::Stats;
 use std::fmt::Write as _;
 
-/// What the names of the statistics start with.
+/// Prefix of the statistics' names.
 pub const PREFIX: &str = "slots.";
 /// Statistic of the slots that issued.
 pub const ISSUED: &str = "slots.issued";
@@ -13,12 +13,12 @@ pub const ISSUED: &str = "slots.issued";
 pub const ALL: &str = "slots.all";
 /// Statistic of the slots of SMs without a warp: not lost to anything that a core could do better.
 pub const IDLE: &str = "slots.idle";
-/// Length of a bar that stands for every slot.
+/// Length of a bar for all slots.
 const FULL: f64 = 50.0;
 /// Share of a reason that has no bar of its own.
 const SMALL: f64 = 0.001;
 
-/// The stall reasons that occurred and their slots, most first.
+/// The stall reasons that occurred and their slots, most slots first.
 pub fn stalls(stats: &Stats) -> Vec<(&str, f64)> {
     let reasons = stats.0.iter().filter(|(info, _)| info.name != ALL && info.name != ISSUED);
     let mut lost: Vec<(&str, f64)> = reasons
@@ -30,7 +30,7 @@ pub fn stalls(stats: &Stats) -> Vec<(&str, f64)> {
     lost
 }
 
-/// A bar for the issues and one for each reason that occurred; what rounds to nothing is put together.
+/// A bar for the issues and one for each reason that occurred; those that round to nothing share one.
 pub fn render(stats: &Stats) -> String {
     let all = stats.number(ALL);
     if all == 0.0 {
@@ -53,7 +53,7 @@ pub fn render(stats: &Stats) -> String {
     trim_lines(&out)
 }
 
-/// Without blanks at the ends of lines.
+/// Removes blanks at the ends of lines.
 fn trim_lines(text: &str) -> String {
     text.lines().flat_map(|line| [line.trim_end(), "\n"]).collect()
 }

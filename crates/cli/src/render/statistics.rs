@@ -5,12 +5,12 @@ use super::style::{FAINT, HEADING, styled};
 use super::table::{Align, Table};
 use lab::{StatInfo, Stats};
 
-/// The group of a statistic: what stands before the first dot.
+/// The group of a statistic: the part of its name before the first dot.
 pub fn group(info: &StatInfo) -> &str {
     info.name.split_once('.').map_or("", |(group, _)| group)
 }
 
-/// Title of a group: a few have one, the others are called as they are.
+/// Title of a group: some have one, the others keep their name.
 pub fn title(group: &str) -> &str {
     match group {
         "" => "Run",
@@ -27,7 +27,7 @@ pub fn title(group: &str) -> &str {
     }
 }
 
-/// Every statistic with its unit. Statistics of a group need not stand side by side.
+/// Every statistic with its unit. Statistics of a group need not follow each other.
 pub fn render(stats: &Stats) -> String {
     let mut groups: Vec<(&str, Table)> = Vec::new();
     for (info, value) in &stats.0 {

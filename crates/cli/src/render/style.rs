@@ -2,15 +2,11 @@
 
 use anstyle::{AnsiColor, Style};
 
-/// Headings.
 pub const HEADING: Style = Style::new().bold();
-/// What matters less.
+/// For text that matters less.
 pub const FAINT: Style = Style::new().dimmed();
-/// Success.
 pub const GOOD: Style = AnsiColor::Green.on_default().bold();
-/// Failure.
 pub const BAD: Style = AnsiColor::Red.on_default().bold();
-/// Something to know.
 pub const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 
 /// `text` in a style.

@@ -1,4 +1,4 @@
-//! The curated statistics of the short report. Every name here is in [`lab`]'s schema: a test says
+//! The curated statistics of the short report. Every name here is in [`lab`]'s schema: a test checks
 //! so. Everything else is shown by prefix, without knowing names (`--stats all`).
 
 /// Cycles that kernels took on the simulated GPU.
@@ -7,9 +7,8 @@ pub const CYCLES: &str = "cycles";
 pub const LAUNCH_CYCLES: &str = "launch_cycles";
 /// Both together: cycles as Accel-Sim counts them.
 pub const TOTAL_CYCLES: &str = "total_cycles";
-/// The cycles of kernels at the core clock, in microseconds: what GPUs of different clocks are compared by.
+/// The cycles of kernels at the core clock, in microseconds: for comparing GPUs of different clocks.
 pub const TIME: &str = "time";
-/// Warp instructions.
 pub const WARP_INSTRUCTIONS: &str = "warp_instructions";
 /// Thread instructions per cycle.
 pub const IPC: &str = "ipc";

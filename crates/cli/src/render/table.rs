@@ -26,7 +26,6 @@ pub struct Table {
     rows: Vec<Vec<String>>,
 }
 
-/// Blanks between columns.
 const GAP: &str = "  ";
 /// What is left of a name at least.
 const LEAST_NAME: usize = 16;

@@ -32,7 +32,7 @@ struct Parsed {
     custom_index: bool,
 }
 
-/// `Err` says in which part.
+/// `Err` names the part.
 fn parse_cache(text: &str) -> Result<Parsed, &'static str> {
     let mut groups = text.split(',').map(str::trim);
     let mut group = |what| groups.next().filter(|g| !g.is_empty()).ok_or(what);

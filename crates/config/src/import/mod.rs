@@ -1,4 +1,4 @@
-//! Reads Accel-Sim's `gpgpusim.config` and `trace.config`, and says what became of each option.
+//! Reads Accel-Sim's `gpgpusim.config` and `trace.config`, and reports what was done with each option.
 
 mod cache;
 mod chip;
@@ -20,11 +20,11 @@ use text::Given;
 /// A GPU description made from Accel-Sim's files.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Import {
-    /// The description; its name is `imported` until someone gives it another.
+    /// The description; its name is `imported` until the caller sets another.
     pub config: GpuConfig,
     /// Where each number comes from, by dotted path, for the `[sources]` table.
     pub sources: BTreeMap<String, String>,
-    /// What became of each option, in the order of the files. Options that are absent, but whose
+    /// What was done with each option, in the order of the files. Options that are absent, but whose
     /// default cannot be honoured, are at the end.
     pub report: Vec<OptionReport>,
 }

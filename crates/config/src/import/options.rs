@@ -1,6 +1,6 @@
 //! The options of GPGPU-Sim 4 and Accel-Sim: their defaults, and the keys that they set.
 
-/// What becomes of an option.
+/// What is done with an option.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Fate {
     /// Read into these keys (dotted paths, between blanks).
@@ -12,14 +12,14 @@ pub(super) enum Fate {
 }
 use Fate::{Fixed, Ignored, To};
 
-/// One option.
+/// An option of Accel-Sim and what is done with it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Row {
     /// With its leading hyphen.
     pub name: &'static str,
     /// What the simulator assumes if the option is absent.
     pub default: &'static str,
-    /// What becomes of it.
+    /// What is done with it.
     pub fate: Fate,
 }
 

@@ -2,29 +2,29 @@
 
 use std::fmt;
 
-/// What became of an option.
+/// What was done with an option.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OptionReport {
-    /// Its name, with the hyphen.
+    /// Name of the option, with the hyphen.
     pub option: String,
-    /// Its value; `… (default)` if the files do not give it.
+    /// Value of the option; `… (default)` if the files do not give it.
     pub value: String,
     /// File and line; `None` for a default.
     pub at: Option<(String, u32)>,
-    /// What became of it.
+    /// What was done with it.
     pub outcome: Outcome,
 }
 
-/// What became of an option.
+/// What was done with an option.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// It was read; this is where it went.
     Understood(String),
-    /// It plays no part in what is simulated; this is why.
+    /// It does not affect the simulation; this is why.
     Ignored(String),
-    /// It asks for something that does not exist here.
+    /// It requests something that does not exist here.
     CannotHonour {
-        /// What it asks for.
+        /// What it requests.
         why: String,
         /// What is done instead.
         instead: String,

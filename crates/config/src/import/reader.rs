@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 pub(super) struct Reader {
     /// By present name; the last one given counts, as in GPGPU-Sim.
     pub given: BTreeMap<&'static str, Given>,
-    /// What is malformed.
+    /// The options whose values cannot be read.
     pub problems: Vec<Problem>,
     /// Fates that depend on the value, over those of the table.
     notes: BTreeMap<&'static str, Outcome>,
@@ -52,7 +52,7 @@ impl Reader {
         self.notes.insert(name, Outcome::Ignored(why.into()));
     }
 
-    /// Notes where the value went, where that is not what the table says.
+    /// Notes the key that took the value, where it is another than in the table.
     pub fn understood(&mut self, name: &'static str, as_what: impl Into<String>) {
         self.notes.insert(name, Outcome::Understood(as_what.into()));
     }
@@ -80,12 +80,12 @@ impl Reader {
             self.malformed(name, &format!("{count} numbers with `{separator}` between them"));
             Vec::new()
         });
-        // After a report, anything will do: the import has failed.
+        // The import has failed already; any values serve.
         numbers.resize(numbers.len().max(at_least), 1);
         numbers
     }
 
-    /// What became of an option.
+    /// What was done with an option.
     pub fn outcome(&self, name: &str, value: &str) -> Outcome {
         let Some(row) = options::lookup(present_name(name)) else {
             let near = kit::suggest::nearest(name, options::ROWS.iter().map(|row| row.name));

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 /// A folder of traces: each in a folder of its name, or in an archive (`.tar`, `.tar.xz`, `.tar.gz`,
-/// `.tar.zst`) whose name is that of the trace or how it begins.
+/// `.tar.zst`) whose name is that of the trace or its beginning.
 #[derive(Debug)]
 pub struct Traces {
     folder: PathBuf,
-    /// Where archives are unpacked, until this is dropped.
+    /// The folder that archives are unpacked to, deleted when this is dropped.
     unpacked: Option<TempDir>,
     /// Archives that have been unpacked.
     done: BTreeSet<PathBuf>,
@@ -22,7 +22,7 @@ impl Traces {
         Self { folder: folder.to_owned(), unpacked: None, done: BTreeSet::new() }
     }
 
-    /// The list of the trace `name`, unpacked if need be.
+    /// The list of the trace `name`, unpacked if it is in an archive.
     ///
     /// # Errors
     /// There is no such trace, or its archive cannot be unpacked.

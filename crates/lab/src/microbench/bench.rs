@@ -1,4 +1,4 @@
-//! Running generated kernels, and what their cycles come to per unit of work.
+//! Runs generated kernels and computes their cycles per unit of work.
 
 use super::kernels;
 use crate::device::SimulatedDevice;
@@ -16,27 +16,25 @@ pub struct Bench {
     sm_version: u32,
 }
 
-/// What a launch is given: the generated kernels all have the same parameters.
+/// Arguments of a launch: all generated kernels have the same parameters.
 #[derive(Clone, Copy, Debug, Default)]
+#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct Work {
-    /// CTAs.
     pub ctas: u32,
-    /// Threads of each.
+    /// Threads of each CTA.
     pub threads: u32,
-    /// Where the data lie.
+    /// Address of the data.
     pub data: u64,
     /// Trips of the loop.
     pub trips: u32,
-    /// See [`kernels::stream`].
+    /// Bytes between the beginnings of two CTAs; see [`kernels::stream`].
     pub cta_stride: u32,
-    /// See [`kernels::stream`].
     pub step: u32,
-    /// See [`kernels::stream`].
     pub mask: u32,
 }
 
 impl Bench {
-    /// A device as `setup` says, and the kernel `text`.
+    /// A device of `setup` with the kernel `text` loaded.
     ///
     /// # Errors
     /// What the device reports.
@@ -99,7 +97,7 @@ impl Bench {
         Ok(self.device.kernel_reports().last().map(|r| r.statistics.clone()).unwrap_or_default())
     }
 
-    /// What one launch counts beyond another of fewer trips, when caches are warm.
+    /// The counts of one launch beyond those of another with fewer trips, when caches are warm.
     ///
     /// # Errors
     /// What the device reports.
@@ -122,7 +120,7 @@ impl Difference {
         self.long.number(statistic) - self.short.number(statistic)
     }
 
-    /// The longer launch.
+    /// Statistics of the longer of the two launches.
     pub fn long(&self) -> &Stats {
         &self.long
     }
@@ -143,7 +141,7 @@ pub struct Steady<'a> {
 }
 
 impl Steady<'_> {
-    /// What one trip counts: the difference between eight and four.
+    /// The counts of one trip: the difference between eight and four.
     fn trip(&self, setup: &Setup, body: &str) -> Result<Difference, DeviceError> {
         let mut bench = Bench::new(setup, &kernels::looped(setup.gpu.sm_version, self.setup, body))?;
         let data = bench.ring(64, 128)?.address;
@@ -177,14 +175,14 @@ impl Steady<'_> {
     }
 }
 
-/// What one step of a pointer chase came to.
+/// Figures of one step of a pointer chase.
 #[derive(Clone, Debug)]
 pub struct Chase {
     /// Core cycles per step.
     pub cycles: f64,
     /// Steps that the figures are over.
     pub steps: f64,
-    /// What else was counted in these steps.
+    /// The statistics of these steps.
     pub counted: Difference,
 }
 
@@ -223,12 +221,12 @@ pub fn chase(setup: &Setup, load: &str, nodes: u64, stride: u64, warm: bool) -> 
     Ok(Chase { cycles: counted.of("cycles") / steps as f64, steps: steps as f64, counted })
 }
 
-/// What loads of all SMs came to.
+/// Figures of loads of all SMs.
 #[derive(Clone, Debug)]
 pub struct Bandwidth {
     /// Bytes per core cycle.
     pub bytes_per_cycle: f64,
-    /// What else was counted meanwhile.
+    /// The statistics of the same time.
     pub counted: Difference,
 }
 
@@ -242,7 +240,7 @@ const STREAM_BYTES: u32 = STREAM_THREADS * 16 * kernels::STREAM_LOADS;
 /// number of channels. Without a hash of addresses they would go through the channels in step.
 const CHANNEL_BYTES: u32 = 256;
 
-/// `sms` SMs read, past L1, a window that lies in L2.
+/// `sms` SMs read, past L1, a window that is in L2.
 ///
 /// # Errors
 /// What the device reports.

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 pub struct Chain {
     /// What the instruction counts as.
     pub class: OpClass,
-    /// One link.
+    /// One link of the chain.
     pub link: &'static str,
     /// Lowest sm_XX that has the instruction.
     pub lowest_sm: u32,
@@ -86,7 +86,7 @@ pub fn clear() -> String {
     })
 }
 
-/// `setup`, then `body` as often as the parameter `trips` says. The loop's own counting is
+/// `setup`, then `body`, repeated `trips` times (a parameter). The loop's own counting is
 /// before the body, so that only the jump back follows it.
 pub fn looped(sm: u32, setup: &str, body: &str) -> String {
     format!(
@@ -95,7 +95,7 @@ pub fn looped(sm: u32, setup: &str, body: &str) -> String {
     )
 }
 
-/// `n` times `line`.
+/// The lines that `line` makes of 0 to `n` - 1.
 pub fn repeat(n: usize, line: impl Fn(usize) -> String) -> String {
     (0..n).map(|i| line(i) + "\n").collect()
 }
@@ -126,8 +126,8 @@ pub fn stream(sm: u32, load: &str, threads: u32) -> String {
 /// Loads in one trip of [`gather`].
 pub const GATHER_LOADS: u32 = 8;
 
-/// Each warp reads its own [`GATHER_LOADS`] lines of 128 bytes over and over, past L1. Where they lie
-/// is the table that the data begin with, in order of CTA, warp and load.
+/// Each warp reads its own [`GATHER_LOADS`] lines of 128 bytes repeatedly, past L1. Their addresses
+/// are in the table that the data begin with, in order of CTA, warp and load.
 pub fn gather(sm: u32) -> String {
     let mut setup = format!(
         "mov.u32 %r40, %ctaid.x;\nmov.u32 %r41, %ntid.x;\nmov.u32 %r42, %tid.x;\n\

@@ -1,4 +1,4 @@
-//! What both kinds of traces are checked for, and how a run of one ends.
+//! Checks of both kinds of traces, and how a trace's run ends.
 
 use super::remarks::Remarks;
 use crate::error::RunError;
@@ -15,7 +15,6 @@ pub(super) type Ran<'m> = (Simulation<'m>, Result<(), Stop>);
 pub(super) enum Stop {
     /// A file is damaged.
     Trace(TraceError),
-    /// The run failed.
     Run(gpu::MachineError),
 }
 
@@ -31,13 +30,13 @@ impl From<gpu::MachineError> for Stop {
     }
 }
 
-/// A scalar path looks at values, which the trace at `path` does not have.
+/// A scalar path depends on values, which the trace at `path` does not have.
 pub(super) fn no_values(setup: &Setup, path: &Path, remedy: &str) -> RunError {
     let (core, shown) = (&setup.core, path.display());
     RunError::input(format!("`{core}` looks at the values of operands, and `{shown}` has none; {remedy}"))
 }
 
-/// Machine code of another generation than the GPU's runs only if the user says so.
+/// Machine code of another generation than the GPU's runs only if the user allows it.
 pub(super) fn check_architecture(
     kernel: &str,
     version: u32,

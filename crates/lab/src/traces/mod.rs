@@ -60,10 +60,10 @@ pub(crate) fn run(
 fn conclude(outcome: Result<(), Stop>, report: Report) -> Result<Report, RunError> {
     let (message, bad_input) = match outcome {
         Ok(()) | Err(Stop::Run(gpu::MachineError::Interrupted)) => return Ok(report),
-        // Whatever failed, the user has ended it.
+        // Another failure does not count: the user has ended the run.
         Err(_) if kit::stop::requested() => return Ok(Report { interrupted: true, ..report }),
         Err(Stop::Trace(error)) => (error.to_string(), true),
-        // The warps of a trace do what the file says: a fault is damage to the file.
+        // The warps of a trace follow the file, so a fault means that the file is damaged.
         Err(Stop::Run(gpu::MachineError::Fault(fault))) => {
             (format!("{}\n  in kernel `{}`, CTA {}", fault.what, fault.spot.kernel, fault.cta), true)
         }

@@ -1,6 +1,6 @@
 //! Runs traces of our own format.
 //!
-//! The model is the one that recorded them: what the warps did comes from the file, all else is as
+//! The model is the one that recorded them: the work of the warps comes from the file, everything else is as
 //! in a live run. On the GPU and with the options of the recording, the figures are the same.
 
 use super::checks::{Ran, Stop, check_architecture, no_values, plain};

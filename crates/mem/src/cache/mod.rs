@@ -42,8 +42,8 @@ pub enum FailReason {
 
 /// A request that was not taken, and the state of the cache then: see [`Cache::fails_again`].
 #[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct Refusal {
-    /// Why.
     pub reason: FailReason,
     changes: u32,
 }
@@ -65,11 +65,11 @@ pub enum CacheOutcome {
     Merged,
     /// The data are not there.
     Miss,
-    /// Not taken.
+    /// The request was not taken.
     Fail(FailReason),
 }
 
-/// Where the answer to a request comes from.
+/// Where the reply to a request comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// The cache itself, now.
@@ -82,7 +82,7 @@ pub enum Answer {
     None,
 }
 
-/// Result of [`Cache::access`].
+/// What [`Cache::access`] did with a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CacheAccess {
     /// For statistics and stall reasons.
@@ -444,7 +444,7 @@ impl Cache {
         miss
     }
 
-    /// The data of the read with MSHR `token` have come. Data nobody waits for are ignored.
+    /// The data of the read with MSHR `token` have come. Data that no request waits for are ignored.
     pub fn fill(&mut self, now: Cycle, token: u32) {
         let Some((atom, place, has_atomic)) = self.mshrs.arrived(token) else { return };
         let atom_address = atom << self.atom_shift;
@@ -479,7 +479,7 @@ impl Cache {
         }
     }
 
-    /// Whether a waiter can be answered.
+    /// Whether a waiter can be replied to.
     #[inline]
     pub fn has_ready(&self) -> bool {
         self.mshrs.is_ready()
@@ -525,7 +525,7 @@ impl Cache {
         Refusal { reason, changes: self.changes }
     }
 
-    /// Whether a request that failed would fail again: until then there is no use in trying it (count
+    /// Whether a request that failed would fail again: until then no try can succeed (count
     /// such cycles with [`Cache::count_fails`]). Requests for one sector must come one after the other:
     /// another one would have an MSHR that this one could join.
     #[inline]

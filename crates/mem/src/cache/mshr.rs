@@ -6,8 +6,8 @@ use kit::Ring;
 
 /// A request to which a cache has replied or will reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct Waiter {
-    /// The requester's token.
     pub token: u32,
     /// What the request does.
     pub kind: RequestKind,
@@ -18,7 +18,7 @@ pub struct Waiter {
 /// Why a miss cannot be taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MshrFull {
-    /// No free entry.
+    /// No MSHR is free.
     Entries,
     /// The block's entry holds as many requests as it can.
     Merges,
@@ -181,7 +181,7 @@ impl Mshrs {
         Some((entry.block, entry.place, entry.has_atomic))
     }
 
-    /// Whether a waiter can be answered.
+    /// Whether a waiter can be replied to.
     #[inline]
     pub fn is_ready(&self) -> bool {
         !self.ready.is_empty()
@@ -213,7 +213,7 @@ impl Mshrs {
         self.in_use() == self.limit
     }
 
-    /// Entries in use.
+    /// Number of MSHRs in use.
     #[inline]
     pub fn in_use(&self) -> usize {
         self.entries.len() - self.free.len()

@@ -9,7 +9,7 @@
 //! | on a miss | line | passed on | fetch |
 //! | --- | --- | --- | --- |
 //! | none | untouched | yes | no |
-//! | write | reserved | yes | yes, for nobody |
+//! | write | reserved | yes | yes, without a waiter |
 //! | fetch on write | dirty once fetched; at once if the write covers it | no | unless covered |
 //! | lazy fetch on read | dirty at once, unreadable until whole | if write-through | when read |
 //!
@@ -53,7 +53,7 @@ impl Cache {
         CacheAccess { outcome: CacheOutcome::Hit, answer }
     }
 
-    /// Passes a write on to the next level, which answers it.
+    /// Passes a write on to the next level, which replies to it.
     fn pass_on(&mut self, request: &Request) -> Answer {
         self.misses.push_back(*request);
         self.counters.writes_passed_on += 1;
@@ -117,7 +117,7 @@ impl Cache {
         CacheAccess { outcome: at.outcome(), answer }
     }
 
-    /// Writes into a line reserved for the purpose, or notes the write for the fill under way.
+    /// Writes into a line reserved for the write, or notes the write for the fill under way.
     fn write_now(&mut self, now: Cycle, request: &Request, at: &Place) {
         let bytes = self.byte_masks(request);
         match at.probe {

@@ -1,6 +1,6 @@
 //! One subnet of the crossbar: packets from input queues to output queues.
 //!
-//! The inputs' queues are an SM's outbox or a slice's answers; the crossbar knows the destination of
+//! The inputs' queues are an SM's outbox or a slice's replies; the crossbar knows the destination of
 //! each queue's head. Packets are one flit. Per crossbar cycle each output takes at most one packet.
 //!
 //! To add an arbiter: a file with a type that implements [`Arbiter`], its row in `arbiters!`, and

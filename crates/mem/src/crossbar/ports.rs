@@ -25,7 +25,7 @@ const HEADER_BYTES: u32 = 8;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Taken {
     pub packet: u32,
-    /// Data in it.
+    /// Bytes of data in the packet, header left out.
     pub data_bytes: u32,
     /// The output of the next packet of that input.
     pub next: Option<usize>,
@@ -41,12 +41,11 @@ pub(crate) trait Source {
 pub(super) struct Output {
     /// Inputs whose head is for this output.
     pub requests: BitSet,
-    /// Number of `requests`.
     pub request_count: u32,
     pub queue: Ring<u32>,
 }
 
-/// An arbitration policy.
+/// An arbitration policy: which input each output takes.
 pub(super) trait Arbiter {
     fn new(inputs: usize, outputs: usize) -> Self;
     /// Passes packets in crossbar cycle `cycle`: at most one to each output, and none to an output

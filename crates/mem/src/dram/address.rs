@@ -12,7 +12,7 @@ use config::{GpuConfig, PartitionIndex};
 /// The place of an address in DRAM.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Location {
-    /// Memory partition (channel).
+    /// Memory partition, which has one channel.
     pub channel: u32,
     /// L2 slice, counted over all partitions.
     pub slice: u32,
@@ -20,7 +20,7 @@ pub struct Location {
     pub bank: u32,
     /// Row of the bank.
     pub row: u32,
-    /// Column, in bytes.
+    /// Column as a byte offset in the row.
     pub column: u32,
 }
 
@@ -47,7 +47,6 @@ impl Bits {
         Self { mask, runs }
     }
 
-    /// The gathered bits.
     #[inline]
     fn of(&self, address: u64) -> u64 {
         self.runs.iter().fold(0, |out, &(from, field, to)| out | (address >> from & field) << to)
@@ -124,7 +123,7 @@ impl AddressMap {
         }
     }
 
-    /// Slices in all.
+    /// Number of slices of the GPU.
     pub const fn slices(&self) -> u32 {
         self.channels * self.slices_per_channel
     }
@@ -151,7 +150,7 @@ impl AddressMap {
     #[inline]
     pub fn slice_of(&self, address: u64) -> u32 {
         let (channel, rest, upper) = self.split(address);
-        // A number of slices that is no power of two takes the remainder of some bank bits.
+        // A number of slices that is not a power of two takes the remainder of some bank bits.
         let in_channel = self.slice_in_channel.of(rest) as u32 % self.slices_per_channel;
         match &self.hash {
             Hash::None => channel * self.slices_per_channel + in_channel,

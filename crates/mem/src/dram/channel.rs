@@ -361,7 +361,7 @@ impl Channel {
         if bank as usize + 1 < self.serving.len() { bank + 1 } else { 0 }
     }
 
-    /// Takes one request from the slices, in turn, into the latency queue; says whether another
+    /// Takes one request from the slices, in turn, into the latency queue; returns whether another
     /// one could be taken. `room` is the scheduler's, for reads and writes.
     fn accept_from_slices(&mut self, now: u64, room: [bool; 2], slices: &mut [Slice]) -> bool {
         let mut s = self.credits.last;
@@ -387,7 +387,7 @@ impl Channel {
     }
 
     /// Whether slice `s` has a request that the scheduler has room for; `None` if it has none, or
-    /// has no place for it or for its answer.
+    /// has no place for it or for its reply.
     #[inline]
     fn may_take(&self, s: usize, slice: &Slice, room: [bool; 2]) -> Option<bool> {
         let request = slice.next_to_dram()?;

@@ -141,7 +141,7 @@ impl Rules {
         }
     }
 
-    /// The resolved delays.
+    /// The delays between commands.
     pub const fn timing(&self) -> &Timing {
         &self.t
     }

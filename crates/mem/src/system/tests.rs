@@ -15,7 +15,7 @@ fn ports(config: &GpuConfig) -> Vec<Port> {
     vec![Port::default(); config.sm_count as usize]
 }
 
-/// Advances from event to event until nothing is under way; gives (SM, cycle, answer) in order.
+/// Advances from event to event until nothing is under way; gives (SM, cycle, reply) in order.
 fn drain(system: &mut MemorySystem, ports: &mut [Port]) -> Vec<(usize, Cycle, Request)> {
     let mut answers = Vec::new();
     for _ in 0..10_000_000 {
@@ -42,7 +42,7 @@ fn latency(system: &mut MemorySystem, ports: &mut [Port], at: Cycle, address: u6
     answers[0].1 - at
 }
 
-/// Core cycles from request to answer on a hit: out of the outbox (1), into the slice (1), the
+/// Core cycles from request to reply on a hit: out of the outbox (1), into the slice (1), the
 /// latency path, out of it (0), look-up (1), to the reply crossbar (1), out of it (1), visible (1).
 fn l2_hit_latency(config: &GpuConfig) -> Cycle {
     6 + u64::from(config.l2.latency_cycles)
@@ -69,7 +69,7 @@ fn dram_adds_its_latencies_by_the_state_of_the_row() {
     let t = &config.dram.timing;
     let (mut system, mut ports) = (MemorySystem::new(&config), ports(&config));
     // After the look-up (0): to the DRAM queue (1), into the latency queue (1), the latency, seen by
-    // the scheduler (1), read to data, to the slice (1), filled (0), answered (1).
+    // the scheduler (1), read to data, to the slice (1), filled (0), replied (1).
     let row_hit = u64::from(config.dram.latency_cycles + t.tCL) + 5;
     let (rcd, rp) = (u64::from(t.tRCD), u64::from(t.tRP));
     let base = l2_hit_latency(&config);
@@ -140,7 +140,7 @@ fn a_line_is_served_by_sectors_and_answered_once() {
 }
 
 /// Every SM reads `count` consecutive sectors, as fast as its outbox takes them; gives the cycles
-/// until all answers are there.
+/// until all replies are there.
 fn stream(config: &GpuConfig, system: &mut MemorySystem, count: u64, address: impl Fn(u64, u64) -> u64) -> Cycle {
     let mut ports = ports(config);
     let start = system.now.map_or(0, |n| n + 1);
@@ -342,7 +342,7 @@ fn drawn_gpu() -> impl Strategy<Value = GpuConfig> {
     )
 }
 
-/// What `traffic` gets: answers as (SM, cycle, token), counters at the end. SMs take one answer per
+/// What `traffic` gets: replies as (SM, cycle, token), counters at the end. SMs take one reply per
 /// cycle, and none in some, so that inboxes fill.
 fn outcome(
     config: &GpuConfig,
@@ -393,7 +393,7 @@ fn outcome(
 
 proptest! {
     /// Calling only when something is due, calling in every cycle, and visiting every part in every
-    /// cycle come to the same, to the cycle; every request is answered exactly once whatever the
+    /// cycle come to the same, to the cycle; every request is replied to exactly once whatever the
     /// queues' lengths.
     #[test]
     fn only_what_is_due_is_done_and_nothing_is_lost(config in drawn_gpu(), traffic in traffic(4)) {

@@ -12,10 +12,10 @@ use rand_chacha::rand_core::SeedableRng;
 
 /// A buffer's first contents on the host.
 #[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct Filled {
-    /// Element type.
     pub ty: ScalarType,
-    /// Elements.
+    /// Number of elements.
     pub length: u64,
     /// Little-endian elements from the first on; those that are missing are zero.
     pub bytes: Vec<u8>,
@@ -31,7 +31,7 @@ impl Filled {
         self.length * self.ty.bytes() as u64
     }
 
-    /// An element.
+    /// The element at `index`; none beyond the end.
     pub fn element(&self, index: u64) -> Option<Number> {
         let start = usize::try_from(index).ok()?.checked_mul(self.ty.bytes())?;
         let bytes = self.bytes.get(start..start.checked_add(self.ty.bytes())?);
@@ -39,9 +39,9 @@ impl Filled {
     }
 }
 
-/// What expressions refer to once some of the buffers are filled.
+/// Values and buffers that expressions may refer to, once some of the buffers are filled.
+#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct Contents<'a> {
-    /// The named values.
     pub values: &'a [Number],
     /// The buffers filled so far.
     pub buffers: &'a [Filled],

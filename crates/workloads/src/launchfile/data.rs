@@ -10,10 +10,10 @@ pub const LOOK_EVERY: u64 = 1 << 16;
 
 /// Elements of one type, little-endian.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct Data {
     /// Their type; `None` for raw bytes.
     pub ty: Option<ScalarType>,
-    /// The bytes.
     pub bytes: Vec<u8>,
 }
 

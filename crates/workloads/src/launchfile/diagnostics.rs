@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 /// Maximum number of problems in a message.
 const MOST_PROBLEMS: usize = 50;
 
-/// One problem.
+/// A problem of a launch file and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct Problem {
     /// The bytes of the launch file; `None` if the problem is elsewhere.
     pub span: Option<Range<usize>>,
-    /// What.
     pub message: String,
 }
 

@@ -1,4 +1,4 @@
-//! What a launch file says, checked without reading other files.
+//! The contents of a launch file, checked without reading other files.
 
 use super::expr::{Expr, Names};
 use crate::element::{Number, ScalarType};
@@ -17,12 +17,13 @@ pub struct Located<T> {
 
 /// A launch file. Made by [`LaunchFile::load`].
 #[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct LaunchFile {
     /// Where it was read from; other files are looked for beside it.
     pub path: PathBuf,
     /// Its text, for messages.
     pub text: String,
-    /// What it is about.
+    /// One line for reports.
     pub description: String,
     /// Seed of random contents.
     pub seed: u64,
@@ -30,11 +31,10 @@ pub struct LaunchFile {
     pub stack_bytes: Option<u32>,
     /// Names of values and buffers.
     pub names: Names,
-    /// The named values.
+    /// The values of `[values]`, in order.
     pub values: Vec<Number>,
-    /// The buffers.
     pub buffers: Vec<BufferSpec>,
-    /// Modules, each once.
+    /// The modules that launches name, each once.
     pub modules: Vec<Located<String>>,
     /// The launches, in order.
     pub launches: Vec<LaunchSpec>,
@@ -56,16 +56,13 @@ pub struct BufferSpec {
 
 /// First contents of a buffer.
 #[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub enum Content {
-    /// All bytes zero.
     Zero,
     /// One value throughout, or one computed from the index `i`.
     Formula(Expr),
-    /// The values themselves.
     Values(Vec<Expr>),
-    /// Drawn at random.
     Random {
-        /// Even or normal.
         distribution: Distribution,
         /// Its own seed, if not the file's.
         seed: Option<u64>,
@@ -81,38 +78,34 @@ pub enum Distribution {
     /// Evenly from low to high; the high end is included for integers.
     Uniform { low: Expr, high: Expr },
     /// About normally: the sum of twelve even draws.
-    Normal {
-        mean: Expr,
-        /// Standard deviation.
-        deviation: Expr,
-    },
+    Normal { mean: Expr, deviation: Expr },
 }
 
-/// A kernel launch.
+/// A row of `[[launch]]`.
 #[derive(Clone, Debug)]
 #[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct LaunchSpec {
-    /// Index into [`LaunchFile::modules`].
+    /// The module, as an index into [`LaunchFile::modules`].
     pub module: usize,
     pub kernel: Located<String>,
     /// CTAs: one to three expressions.
     pub grid: Vec<Expr>,
     /// Threads per CTA: one to three expressions.
     pub block: Vec<Expr>,
-    /// Dynamic shared memory.
+    /// Dynamic shared memory of a CTA.
     pub shared_bytes: Option<Expr>,
-    /// Registers per thread, if not found out.
+    /// Registers per thread, if they are given.
     pub registers: Option<Expr>,
     /// One per kernel parameter.
     pub args: Located<Vec<ArgSpec>>,
-    /// How many times, one after the other.
+    /// Number of repetitions, one after the other.
     pub repeat: Option<Expr>,
     pub stream: Option<Expr>,
     /// Pairs of buffers that change roles after each repetition.
     pub swap: Vec<(usize, usize)>,
 }
 
-/// A kernel argument.
+/// An argument of a launch.
 #[derive(Clone, Debug)]
 #[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub enum ArgSpec {
@@ -123,7 +116,6 @@ pub enum ArgSpec {
         /// The place in the launch file.
         span: Range<usize>,
     },
-    /// A number.
     Scalar {
         value: Expr,
         /// Its type, if not the parameter's.
@@ -162,7 +154,7 @@ pub struct ImageSpec {
 #[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct OutputSpec {
     pub buffer: usize,
-    /// Where it is said.
+    /// Its place in the file.
     pub span: Range<usize>,
     /// Only this many elements from its start.
     pub count: Option<Expr>,
@@ -173,12 +165,12 @@ pub struct OutputSpec {
     pub compare: Option<Compare>,
 }
 
-/// A comparison with what should have come out.
+/// A comparison with expected results.
 #[derive(Clone, Debug)]
 pub struct Compare {
-    /// With what.
+    /// What the buffer is compared with.
     pub against: Against,
-    /// Largest absolute difference.
+    /// Largest absolute difference that is allowed.
     pub absolute: Option<Expr>,
     /// Largest difference relative to the expected value.
     pub relative: Option<Expr>,

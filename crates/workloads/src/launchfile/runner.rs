@@ -26,7 +26,7 @@ pub enum LaunchFileRunError {
     /// Something is wrong with the file or with what it refers to.
     #[error("{0}")]
     File(#[from] Box<LaunchFileError>),
-    /// What is to be written cannot be.
+    /// An output cannot be written, known before anything runs.
     #[error("{0}")]
     Output(#[from] kit::output::Refused),
     /// A result could not be written.
@@ -40,12 +40,12 @@ pub enum LaunchFileRunError {
     Device(#[from] DeviceError),
 }
 
-/// What came of it.
+/// Outcome of the run.
 #[derive(Clone, Debug, Default)]
 #[allow(missing_docs, reason = "the names of some fields and variants say it all")]
 pub struct LaunchOutcome {
     pub launches: u64,
-    /// What was to be printed.
+    /// Text to print.
     pub prints: Vec<String>,
     pub written: Vec<PathBuf>,
     pub checks: Vec<Check>,
@@ -76,7 +76,7 @@ impl LaunchFile {
         let plans = self.plan(device, &modules, &scope)?;
         let mut buffers = Vec::new();
         let result = self.run_on(device, &modules, &plans, &filled, &mut buffers);
-        // Give the memory back whatever came.
+        // Give the memory back also after an error.
         let freed: Result<(), DeviceError> = buffers.into_iter().try_for_each(|b| device.free(b));
         let outcome = result?;
         freed?;
@@ -113,7 +113,7 @@ impl LaunchFile {
             let code = if path.extension().is_some_and(|e| e == "cubin" || e == "fatbin") {
                 Code::Binary(&bytes)
             } else {
-                // Bytes that are no text are for the PTX reader to complain of, with their place.
+                // The PTX reader reports bytes that are not text, with their place.
                 text = String::from_utf8_lossy(&bytes);
                 Code::Ptx(&text)
             };
@@ -246,7 +246,7 @@ impl LaunchFile {
         device.synchronize()?;
         for output in &self.outputs {
             self.output(device, output, &scope, buffers, &mut outcome)?;
-            // What was broken off says nothing.
+            // An interrupted comparison has no meaning.
             if kit::stop::requested() {
                 return Err(DeviceError::Interrupted.into());
             }
@@ -418,7 +418,6 @@ impl Plan<'_> {
     }
 }
 
-/// An argument's value.
 enum ArgValue {
     Bytes(Vec<u8>),
     Image(Image),

@@ -5,7 +5,7 @@ use crate::workload::{Parameter, Run, Workload, WorkloadError};
 
 /// Key of slots that are not used: above every query.
 const UNUSED: i32 = i32::MAX;
-/// Answer where there is no record.
+/// Result where there is no record.
 const MISSING: i32 = -1;
 /// Largest distance between neighbouring keys.
 const MOST_APART: i64 = 3;

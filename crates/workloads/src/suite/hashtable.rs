@@ -41,12 +41,12 @@ fn bucket(key: u32, buckets: usize) -> usize {
     ((u64::from(hash) * buckets as u64) >> 32) as usize
 }
 
-/// Every key hangs once in the list of its bucket, in whatever order.
+/// Every key is once in the list of its bucket, in any order.
 fn check_lists(keys: &[u32], heads: &[i32], links: &[i32]) -> Check {
     let mut times_found = vec![0u32; keys.len()];
     for (number, &head) in heads.iter().enumerate() {
         let mut next = head;
-        // A list that bites its tail would never end: no list has more entries than there are keys.
+        // A circular list would never end: no list has more entries than there are keys.
         for _ in 0..=keys.len() {
             let Some(index) = usize::try_from(next).ok().filter(|&i| i < keys.len()) else { break };
             if bucket(keys[index], heads.len()) == number {

@@ -4,7 +4,6 @@ use crate::bundled;
 use crate::workload::{Parameter, Run, Workload, WorkloadError};
 
 const TILE: usize = 32;
-/// Four warps.
 const BLOCK: usize = 128;
 
 pub(super) const WORKLOAD: Workload = Workload {

@@ -1,5 +1,5 @@
-//! The bundled workloads. Adding one: its CUDA source in `kernels/`, its file here, its line in
-//! [`ALL`], then `tools/rebuild-kernels`.
+//! The bundled workloads. To add one: its CUDA source in `kernels/`, its file and its two lines
+//! here, its sizes in `tests/functional.rs`, then `tools/rebuild-kernels`.
 
 mod asynccopy;
 mod backprop;
@@ -30,7 +30,7 @@ mod wmma;
 
 use crate::workload::{Workload, WorkloadError};
 
-/// Every workload.
+/// Every workload, in the order of lists.
 pub static ALL: &[Workload] = &[
     vectoradd::WORKLOAD,
     matmul::WORKLOAD,

@@ -30,7 +30,7 @@ fn body(run: &mut Run<'_>) -> Result<(), WorkloadError> {
     let mut got = run.download::<f32>(distance)?;
     let mut expected = distances(&places, latitude, longitude);
     run.check_bounds("distance", &got, &expected);
-    // Sorting moves no value further than the largest error of one.
+    // Sorting changes a value by at most the largest single error.
     got.sort_by(f32::total_cmp);
     expected.sort_by(|a, b| a.value().total_cmp(&b.value()));
     let slack = expected.iter().map(|d| d.error()).fold(0.0, f64::max);

@@ -23,7 +23,7 @@ fn body(run: &mut Run<'_>) -> Result<(), WorkloadError> {
     let dc = run.alloc::<f32>("c", n)?;
     run.launch("vectoradd", n.div_ceil(block), block, &[da.into(), db.into(), dc.into(), (n as i32).into()])?;
     let c = run.download::<f32>(dc)?;
-    // One addition, exactly rounded: there is one right answer.
+    // One addition, exactly rounded: there is one right result.
     let expected: Vec<f32> = a.iter().zip(&b).map(|(x, y)| x + y).collect();
     run.check_equal("c", &c, &expected);
     Ok(())

@@ -34,10 +34,10 @@ pub struct Args {
     /// Show each kernel's cycles too
     #[arg(long)]
     kernels: bool,
-    /// Run each row so often and take the least time
+    /// Run each row this number of times and take the least time
     #[arg(long, value_name = "NUMBER", default_value = "1")]
     repeat: NonZeroU32,
-    /// Put the table into this Markdown file, between `<!-- table -->` and `<!-- end of table -->`
+    /// Write the table into this Markdown file, between `<!-- table -->` and `<!-- end of table -->`
     #[arg(long, value_name = "FILE")]
     page: Option<PathBuf>,
     /// Print JSON
@@ -60,7 +60,7 @@ struct FailedRow {
     reason: String,
 }
 
-/// Runs and prints.
+/// Runs the traces and prints the figures beside Accel-Sim's.
 pub fn run(args: &Args) -> Outcome {
     let reference = Reference::open(&args.reference).map_err(Failure::bad_input)?;
     let wanted = |row: &&Row| args.filters.iter().all(|f| row.trace.contains(f) || row.config.contains(f));

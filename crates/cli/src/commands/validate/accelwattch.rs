@@ -90,7 +90,7 @@ impl Document {
     }
 }
 
-/// Computes and prints.
+/// Computes our watts from the published counts and prints both.
 pub fn run(args: &Args) -> Outcome {
     let rows = rows().map_err(Failure::failed)?;
     let rows: Vec<Row> = rows.into_iter().filter(|row| row.kernel.contains(&args.filter)).collect();

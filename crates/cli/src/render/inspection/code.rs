@@ -1,4 +1,4 @@
-//! What is in a cubin, for people.
+//! The contents of a cubin as text.
 
 use super::super::number;
 use super::super::style::{BAD, FAINT, HEADING, styled};

@@ -1,4 +1,4 @@
-//! What inspections of PTX and of machine code show alike.
+//! The parts that inspections of PTX and of machine code share.
 
 use super::super::number;
 use super::super::style::{BAD, GOOD, styled};
@@ -49,7 +49,7 @@ pub fn fact(label: &str, value: &str) -> String {
     wrapped_list(value, &format!("  {label}: "), "    ")
 }
 
-/// The most frequent of the things counted, with their shares.
+/// The most frequent entries of a mix, with their shares.
 pub fn mix(Mix(counts): &Mix) -> String {
     let all: u64 = counts.iter().map(|(_, n)| n).sum();
     let share = |n: u64| 100.0 * n as f64 / all.max(1) as f64;

@@ -12,7 +12,7 @@ pub(in crate::cache) struct Random {
 
 const SEED: u64 = 0x5eed_0f0c_ac4e_d1ce;
 
-/// Draw number `i`.
+/// The draw of index `i`: the same in every run.
 fn draw(i: u64) -> u64 {
     let z = SEED.wrapping_add(i.wrapping_mul(0x9e37_79b9_7f4a_7c15));
     let z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -30,7 +30,6 @@ struct Queues<P> {
     entries: usize,
     len: usize,
     banks: Box<[Vec<Queued>]>,
-    /// Banks with requests.
     pending: u64,
     pick: P,
 }

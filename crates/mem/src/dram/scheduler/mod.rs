@@ -45,7 +45,7 @@ pub(super) struct Choice {
     pub rotate: bool,
 }
 
-/// A scheduling policy.
+/// A scheduling policy: which queued request a free bank takes.
 pub(super) trait Policy {
     /// Whether another read or write can be queued.
     fn has_room(&self, write: bool) -> bool;

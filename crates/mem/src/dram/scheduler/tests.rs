@@ -10,7 +10,7 @@ pub(super) fn read(id: u16, row: u32) -> Queued {
 pub(super) struct Expected(pub u16);
 
 /// Lets requests to rows `arrivals` arrive at a bank, two for each that it takes, and compares what
-/// it takes with what `expected` says of its queue (oldest first) and its open row.
+/// it takes with what `expected` gives for its queue (oldest first) and its open row.
 pub(super) fn agrees<P: Pick>(arrivals: &[u32], mut expected: impl FnMut(&[Queued], u32) -> Expected) {
     let (mut pick, mut queue, mut open_row) = (P::new(1), Vec::new(), 0);
     let mut arriving = (0..).zip(arrivals);

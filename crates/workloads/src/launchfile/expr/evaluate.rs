@@ -1,4 +1,4 @@
-//! What an expression is worth.
+//! Evaluation of an expression.
 
 use super::functions::{integer, less, negate, too_large};
 use super::{Binary, Expr, Node, OPERATORS, Scope, Unary};

@@ -19,7 +19,7 @@ use std::ops::Range;
 pub struct Names {
     /// Named numbers, by slot.
     pub values: Vec<String>,
-    /// Buffers, by index.
+    /// Names of the buffers, by index.
     pub buffers: Vec<String>,
     /// Whether `i`, the index of the element at hand, has a meaning.
     pub element: bool,
@@ -29,7 +29,7 @@ pub struct Names {
 
 /// The values of names while an expression is evaluated.
 pub trait Scope {
-    /// A named number.
+    /// The value of `[values]` at `slot`.
     fn value(&self, slot: usize) -> Number;
     /// Elements of a buffer.
     fn length(&self, buffer: usize) -> u64;
@@ -37,7 +37,7 @@ pub trait Scope {
     fn element(&self, buffer: usize, index: u64) -> Option<Number>;
 }
 
-/// A compiled expression.
+/// An expression that is parsed and whose names are resolved.
 #[derive(Clone, Debug)]
 pub struct Expr {
     /// The place in the launch file.

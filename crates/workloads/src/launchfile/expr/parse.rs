@@ -39,7 +39,7 @@ fn function(name: &str) -> Option<&'static Function> {
     FUNCTIONS.iter().chain(FLOAT_FUNCTIONS).find(|f| f.name == name)
 }
 
-/// Deeper nesting than anyone writes; keeps the stack small whatever the input.
+/// Maximum nesting, which keeps the stack small for any input.
 const MAX_DEPTH: u32 = 100;
 /// The same, for chains such as 1 + 1 + 1 + ...
 const MAX_LENGTH: usize = 4096;

@@ -122,7 +122,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// `iota = true` counts from 0; `iota = { start = 1, step = 2 }` as it says.
+    /// `iota = true` counts from 0; `iota = { start = 1, step = 2 }` from 1 in steps of 2.
     fn iota(&mut self, value: &Value<'t>) -> Option<Content> {
         let constant = |number: i128| Expr::constant(value.span(), Number::Int(number));
         let (start, step) = match value.get_ref() {

@@ -21,7 +21,7 @@ pub fn parse(path: &Path, text: &str, overrides: &[(String, String)]) -> Result<
     let (root, errors) = DeTable::parse_recoverable(text);
     let mut reader = Reader { text, problems: Vec::new(), names: Names::default(), values: Vec::new() };
     if !errors.is_empty() {
-        // What the rest means is anybody's guess.
+        // The meaning of the rest is unknown.
         let problem =
             |e: toml::de::Error| Problem { span: e.span(), message: bounded(&e.message().replace('\n', ": ")) };
         return Err(errors.into_iter().map(problem).collect());
