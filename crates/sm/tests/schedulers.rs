@@ -237,7 +237,7 @@ fn the_oldest_warp_is_the_one_that_came_first() {
     bench.skip = |cta, line| match cta {
         0 => line < 62,
         2 => line == 1,
-        _ => line >= 2 && line < 62,
+        _ => (2..62).contains(&line),
     };
     let issues = bench.run_with(Issues::default()).sm.observer.0;
     let last = |warp, order| issues.iter().rposition(|i| (i.1, i.2) == (warp, order)).expect("it issues");
