@@ -303,9 +303,13 @@ fn four_instructions_of_a_scheduler_are_checked_in_a_cycle() {
         g.sm.operands.sub_cores = false;
         g.sm.frontend.fetches_per_cycle = 5;
     });
-    let drawn = bench.draw::<Ghost>(&GhostConfig::default());
-    let issue = |warp, order| drawn.at(warp, order, 'I').expect("it issues");
-    assert_eq!(issue(1, 1), issue(1, 0) + 2);
+    let between = |config: &GhostConfig| {
+        let drawn = bench.draw::<Ghost>(config);
+        let issue = |order| drawn.at(1, order, 'I').expect("it issues");
+        issue(1) - issue(0)
+    };
+    assert_eq!(between(&GhostConfig::default()), 2);
+    assert_eq!(between(&GhostConfig { checkers: 8, ..GhostConfig::default() }), 1, "all at once");
 }
 
 #[test]

@@ -99,9 +99,6 @@ use issue_buffer::{IssueBuffer, Location};
 use kit::Cycle;
 use precise::Translations;
 
-/// Dependence checkers of a scheduler.
-const CHECKERS: usize = 4;
-
 kit::parameters! {
     /// Sizes and choices of GhOST; the defaults are the paper's.
     pub struct GhostConfig {
@@ -109,6 +106,8 @@ kit::parameters! {
         pub issue_buffer: u32 = 8 in (1, 64),
         /// Entries of a warp's instruction buffer; at least those of a fetch.
         pub instruction_buffer: u32 = 4 in (1, 128),
+        /// Dependence checkers of a scheduler.
+        pub checkers: u32 = 4 in (1, 32),
         /// GhOST-Precise: loads leave a state from which their warp can start again at them.
         pub precise: bool = false,
         /// GhOST-Precise: cycles from the one in which a load leaves its operand collector to the one in which
@@ -245,10 +244,10 @@ impl<M: WarpMask> Ghost<M> {
         self.fetched & !(self.flagged | self.isb.full)
     }
 
-    /// Instructions enter the checkers, four to a scheduler, its warps in turn.
+    /// Instructions enter the checkers of each scheduler, its warps in turn.
     fn check(&mut self, window: Window<'_>) {
         for s in 0..self.shared.len() {
-            for _ in 0..CHECKERS {
+            for _ in 0..self.config.checkers {
                 let Shared { warps, checked, .. } = self.shared[s];
                 let Some(warp) = (self.checkable() & warps).next_after(checked) else { break };
                 self.shared[s].checked = u32::from(warp.0);
@@ -337,7 +336,7 @@ impl<M: WarpMask> IssuePolicy for Ghost<M> {
             unfilled: M::NONE,
             writing: M::NONE,
             sync: PerWarp::new(InstId(0)),
-            checked: Vec::with_capacity(CHECKERS * schedulers),
+            checked: Vec::with_capacity(config.checkers as usize * schedulers),
             table: PerWarp::new((None, None)),
             candidate: PerWarp::new(0),
             heads: Heads::default(),
@@ -372,7 +371,9 @@ impl<M: WarpMask> IssuePolicy for Ghost<M> {
             |name, instances, entries, bits| Structure::new(name, instances, entries, bits).read(once).written(once);
         let mut all = vec![
             self.buffer.structure(),
-            of("dependence checker", schedulers * CHECKERS, 1, entry).compares(size * DEPENDENCE_BITS).searched(once),
+            of("dependence checker", schedulers * self.config.checkers as usize, 1, entry)
+                .compares(size * DEPENDENCE_BITS)
+                .searched(once),
             // Two looks and the issue.
             of("issue buffer bank", schedulers * banks, per_bank, entry).read(Each::Instruction.times(3)),
             of("location FIFO", warps, size, index),
