@@ -77,6 +77,15 @@ pub const ALL: &[Experiment] = &[
         ],
     },
     Experiment {
+        name: "ghost-table-first",
+        paper: "GhOST (ISCA 2024), section IV",
+        about: "GhOST as its text words it: the oldest instruction only while the instruction table is empty",
+        published: "no values; its own simulator takes the oldest instruction that is ready first",
+        parts: &[
+            "all --gpus rtx2060s --schedulers gto --isa sass --cores inorder,ghost,ghost:table_first=true --show speedup",
+        ],
+    },
+    Experiment {
         name: "ghost-fig17",
         paper: "GhOST (ISCA 2024), figure 17",
         about: "GhOST and LOOG",
