@@ -43,7 +43,7 @@ pub fn scheduler(name: &str) -> Result<(), Failure> {
 
 /// The failure of a `name` that is none of the `known` ones.
 pub fn unknown(what: &str, name: &str, known: &[&str]) -> Failure {
-    Failure::bad_input(format!("there is no {what} `{}`{}", excerpt(name), suggest::among(name, known)))
+    Failure::bad_input(suggest::unknown(what, name, known))
 }
 
 /// `name=value` of a parameter.
@@ -191,7 +191,7 @@ fn workload(workload: &'static Workload, input: &Input) -> Result<Job, Failure> 
     }
     workload.params(size, &params).map_err(Failure::bad_input)?;
     let params = params.into_iter().collect();
-    Ok(Job::Workload { name: name.into(), size: size.name().into(), params, seed: input.seed.unwrap_or(1) })
+    Ok(Job::Workload { name: name.into(), size, params, seed: input.seed.unwrap_or(1) })
 }
 
 fn trace(path: &Path, input: &Input) -> Result<Job, Failure> {
@@ -302,7 +302,7 @@ mod tests {
                 let Job::Workload { size: chosen, .. } = job(Path::new(workload.name), &input).unwrap() else {
                     panic!()
                 };
-                assert_eq!(chosen, size.name());
+                assert_eq!(chosen, size);
             }
         }
     }

@@ -77,6 +77,18 @@ fn cores_are_listed_with_their_structures() {
 const OF_DESIGNS: &str = "design.";
 
 #[test]
+fn the_example_of_a_parameter_follows_what_the_name_has() {
+    for (topic, name, example) in [
+        ("schedulers", "two_level:active=4", "(two_level:active=4,active=…)"),
+        ("cores", "ghost:precise=true", "(ghost:precise=true,issue_buffer=…)"),
+        ("cores", "ghost+scalar", "(ghost:issue_buffer=…+scalar)"),
+    ] {
+        let text = succeed(&["list", topic, name]);
+        assert!(text.contains(example), "{example}: {text}");
+    }
+}
+
+#[test]
 fn a_report_has_exactly_the_listed_statistics() {
     let lists = json(&succeed(&["list", "stats", "--json"]));
     let stats = lists["stats"].as_array().unwrap();

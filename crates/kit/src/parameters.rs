@@ -132,10 +132,17 @@ pub fn split<'a>(text: &'a str, example: &str) -> Result<(&'a str, Settings<'a>)
     Ok((name.trim(), settings))
 }
 
-/// `text`, a name that may have parameters, with one more set.
+/// `text`, a name that may have parameters and, after a `+`, additions with their own, with one more parameter of
+/// the name set.
+///
+/// ```
+/// assert_eq!(kit::parameters::with("two_level", "active", "4"), "two_level:active=4");
+/// assert_eq!(kit::parameters::with("ghost:precise=true+scalar", "table", "4"), "ghost:precise=true,table=4+scalar");
+/// ```
 pub fn with(text: &str, name: &str, value: &str) -> String {
-    let separator = if text.contains(':') { ',' } else { ':' };
-    format!("{text}{separator}{name}={value}")
+    let (named, additions) = text.split_at(text.find('+').unwrap_or(text.len()));
+    let separator = if named.contains(':') { ',' } else { ':' };
+    format!("{named}{separator}{name}={value}{additions}")
 }
 
 /// The parameters of `C` with `settings`; `of` is what has them.

@@ -39,6 +39,11 @@ pub fn among(name: &str, known: &[impl AsRef<str>]) -> String {
     }
 }
 
+/// The message that there is no `what` called `name`, with the probable name or all of the `known` ones.
+pub fn unknown(what: &str, name: &str, known: &[impl AsRef<str>]) -> String {
+    format!("there is no {what} `{}`{}", crate::text::excerpt(name), among(name, known))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -67,5 +72,6 @@ mod tests {
         assert_eq!(among("bfs", &["nn", "lud"]), "; there are nn, lud");
         assert_eq!(among("bfs", &["lud"]), "; there is lud");
         assert_eq!(among("bfs", &[""; 0]), "; there are none");
+        assert_eq!(unknown("workload", "bsf", &["bfs"]), "there is no workload `bsf`; did you mean `bfs`?");
     }
 }

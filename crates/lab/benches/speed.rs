@@ -13,7 +13,7 @@ fn speed(c: &mut Criterion) {
     let mut group = c.benchmark_group("warp instructions");
     group.sample_size(10);
     for name in ["matmul", "bfs", "vectoradd"] {
-        let job = Job::Workload { name: name.into(), size: "small".into(), params: BTreeMap::new(), seed: 1 };
+        let job = Job::Workload { name: name.into(), size: workloads::Size::Small, params: BTreeMap::new(), seed: 1 };
         let report = run(&setup, &job, &mut Unattended).expect("the workload runs");
         group.throughput(Throughput::Elements(report.total.number("warp_instructions") as u64));
         group.bench_function(name, |b| b.iter(|| run(&setup, &job, &mut Unattended)));

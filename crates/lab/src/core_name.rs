@@ -129,7 +129,7 @@ fn scalar_path<'a>(
         }
         let Some(choice) = SCALAR_CHOICES.iter().find(|choice| choice.name == name) else {
             let known: Vec<&str> = SCALAR_CHOICES.iter().map(|choice| choice.name).collect();
-            return Err(format!("`{shown}`: there is no choice `{}`{}", excerpt(name), suggest::among(name, &known)));
+            return Err(format!("`{shown}`: {}", suggest::unknown("choice", name, &known)));
         };
         let config = match choice.sets {
             None => scalar.get_or_insert_default(),
@@ -167,11 +167,8 @@ pub fn scalar_parameters() -> Vec<Parameter> {
 /// # Errors
 /// There is no such core.
 pub fn with_parameter(core: &str, name: &str, value: &str) -> Result<Option<String>, String> {
-    if !core_parameters(core)?.iter().any(|parameter| parameter.name == name) {
-        return Ok(None);
-    }
-    let (design, scalar) = core.split_once('+').map_or((core, String::new()), |(d, s)| (d, format!("+{s}")));
-    Ok(Some(parameters::with(design, name, value) + &scalar))
+    let has_it = core_parameters(core)?.iter().any(|parameter| parameter.name == name);
+    Ok(has_it.then(|| parameters::with(core, name, value)))
 }
 
 #[cfg(test)]

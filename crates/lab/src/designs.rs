@@ -76,7 +76,7 @@ pub(crate) fn unknown(core: &str) -> String {
         Some(near) => vec![near],
         None => DESIGNS.iter().map(|design| design.name).collect(),
     };
-    format!("there is no core design `{}`{}", kit::text::excerpt(core), suggest::among(core, &known))
+    suggest::unknown("core design", core, &known)
 }
 
 designs! {

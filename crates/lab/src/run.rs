@@ -13,7 +13,7 @@ use sm::{ConfigOf, CoreDesign, Findings, MaskOf, WarpMask};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use workloads::launchfile::{LaunchFile, LaunchFileRunError};
-use workloads::{Check, DeviceError, Form, Size, WorkloadError, suggest, suite};
+use workloads::{Check, DeviceError, Form, Size, WorkloadError, suite};
 
 /// What is run, and with which inputs.
 #[derive(Clone, Debug)]
@@ -22,8 +22,8 @@ pub enum Job {
     Workload {
         /// Name of one of [`workloads::suite::ALL`].
         name: String,
-        /// `small`, `medium` or `large`.
-        size: String,
+        /// Which of the sizes of its inputs.
+        size: Size,
         /// Parameters that differ from the size's.
         params: BTreeMap<String, u64>,
         /// Seed of the inputs.
@@ -81,7 +81,7 @@ pub fn schedulers() -> &'static [(&'static str, &'static str)] {
 /// # Errors
 /// There is no such scheduler or parameter: what there is.
 pub fn check_scheduler(scheduler: &str) -> Result<(), String> {
-    sm::schedulers::check(scheduler)
+    scheduler_parameters(scheduler).map(|_| ())
 }
 
 /// The parameters of a warp scheduler, with what `scheduler` sets them to as their defaults.
@@ -150,7 +150,7 @@ pub fn run_design<P: CoreDesign + 'static>(
 /// Runs `job` on `device`, which is set up like `setup`.
 pub(crate) fn run_on(device: &mut SimulatedDevice<'_>, setup: &Setup, job: &Job) -> Result<Report, RunError> {
     let (workload, done) = match job {
-        Job::Workload { name, size, params, seed } => run_workload(device, setup.code, name, size, params, *seed)?,
+        Job::Workload { name, size, params, seed } => run_workload(device, setup.code, name, *size, params, *seed)?,
         Job::LaunchFile { path, values } => {
             let file = LaunchFile::load(path, values).map_err(|e| RunError::input(e.to_string()))?;
             let outcome = file.run(device);
@@ -216,17 +216,12 @@ fn run_workload(
     device: &mut SimulatedDevice<'_>,
     form: Form,
     name: &str,
-    size: &str,
+    size: Size,
     params: &BTreeMap<String, u64>,
     seed: u64,
 ) -> Result<(String, Done), RunError> {
     let input = |e: WorkloadError| RunError::input(e.to_string());
     let workload = suite::find(name).map_err(input)?;
-    let known = Size::ALL.map(Size::name);
-    let size = Size::ALL
-        .into_iter()
-        .find(|s| s.name() == size)
-        .ok_or_else(|| RunError::input(format!("there is no size `{size}`{}", suggest::among(size, &known))))?;
     let given: Vec<_> = params.iter().map(|(name, value)| (name.clone(), *value)).collect();
     let params = workload.params(size, &given).map_err(input)?;
     let mut title = format!("{name} ({}", size.name());

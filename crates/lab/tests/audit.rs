@@ -19,7 +19,7 @@ fn setup(gpu: &str, code: Form, core: &str) -> Setup {
 }
 
 fn job(workload: &str) -> Job {
-    Job::Workload { name: workload.into(), size: "small".into(), params: BTreeMap::new(), seed: 7 }
+    Job::Workload { name: workload.into(), size: workloads::Size::Small, params: BTreeMap::new(), seed: 7 }
 }
 
 /// Workloads that have such code for `gpu`.

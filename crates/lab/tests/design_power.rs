@@ -37,7 +37,8 @@ fn power_lies_between_leakage_and_full_issue() {
         let issued = f64::from(setup.gpu.sm.issue.schedulers) * f64::from(sms) * setup.gpu.clocks.core_mhz * 1e6;
         let most = leakage + 2.0 * cost.instruction_pj * 1e-12 * issued;
         for name in ["matmul", "bfs", "lud"] {
-            let job = Job::Workload { name: name.into(), size: "small".into(), params: BTreeMap::new(), seed: 1 };
+            let job =
+                Job::Workload { name: name.into(), size: workloads::Size::Small, params: BTreeMap::new(), seed: 1 };
             let report = run(&setup, &job, &mut Unattended).unwrap();
             let (counts, seconds) = (counts(&report), report.total.number("total_time") * 1e-6);
             let watts = |structures| {

@@ -11,7 +11,7 @@ use std::num::NonZeroU64;
 use workloads::suite;
 
 fn job(name: &str) -> Job {
-    Job::Workload { name: name.into(), size: "small".into(), params: BTreeMap::new(), seed: 1 }
+    Job::Workload { name: name.into(), size: workloads::Size::Small, params: BTreeMap::new(), seed: 1 }
 }
 
 fn report(setup: &Setup, name: &str) -> Report {

@@ -17,7 +17,7 @@ fn setup(gpu: &str) -> Setup {
 }
 
 fn job(name: &str) -> Job {
-    Job::Workload { name: name.into(), size: "small".into(), params: BTreeMap::new(), seed: 3 }
+    Job::Workload { name: name.into(), size: workloads::Size::Small, params: BTreeMap::new(), seed: 3 }
 }
 
 fn replayed(setup: &Setup, path: &Path) -> Report {

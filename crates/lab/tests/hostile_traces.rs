@@ -20,7 +20,7 @@ fn setup() -> Setup {
 
 fn recorded(workload: &str, n: u64, folder: &Path, format: TraceFormat) {
     let params = BTreeMap::from([("n".to_owned(), n)]);
-    let job = Job::Workload { name: workload.into(), size: "small".into(), params, seed: 1 };
+    let job = Job::Workload { name: workload.into(), size: workloads::Size::Small, params, seed: 1 };
     let setup = Setup { max_cycles: None, ..setup() };
     export(&setup, &job, folder, format, false, &mut Unattended).unwrap();
 }

@@ -35,7 +35,7 @@ fn check(gpu: &str) -> BTreeMap<&'static str, f64> {
     let cycles = |report: &Report| report.total.number("cycles");
     let mut speedups = BTreeMap::new();
     for name in ["vectoradd", "matmul", "reduction", "histogram", "bfs", "kmeans", "lud"] {
-        let job = Job::Workload { name: name.into(), size: "small".into(), params: BTreeMap::new(), seed: 7 };
+        let job = Job::Workload { name: name.into(), size: workloads::Size::Small, params: BTreeMap::new(), seed: 7 };
         let in_order = run(&setup("inorder-war-ideal"), &job, &mut Unattended).unwrap();
         let report = run_design::<Sidestep>(&(), &setup("sidestep"), &job, &mut Unattended).unwrap();
         let findings = report.audit.as_ref().unwrap();

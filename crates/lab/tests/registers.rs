@@ -9,7 +9,7 @@ fn audited(gpu: &str, core: &str, mode: RegisterMode, most: Option<u32>, workloa
     let registers = RegisterChoice { mode, most };
     let gpu = config::load(gpu).unwrap();
     let setup = Setup { core: core.into(), registers, max_cycles: Some(50_000_000), ..Setup::new(gpu) };
-    let job = Job::Workload { name: workload.into(), size: "small".into(), params: BTreeMap::new(), seed: 7 };
+    let job = Job::Workload { name: workload.into(), size: workloads::Size::Small, params: BTreeMap::new(), seed: 7 };
     let who = format!("{workload} with {core}, {registers:?}");
     let (report, findings) = audit(&setup, &job, &mut Unattended).unwrap_or_else(|e| panic!("{who}: {e}"));
     assert!(report.check.is_some_and(|check| check.passed), "{who}");

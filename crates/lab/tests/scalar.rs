@@ -7,7 +7,7 @@ use std::path::Path;
 use workloads::{Form, suite};
 
 fn job(name: &str) -> Job {
-    Job::Workload { name: name.into(), size: "small".into(), params: BTreeMap::new(), seed: 3 }
+    Job::Workload { name: name.into(), size: workloads::Size::Small, params: BTreeMap::new(), seed: 3 }
 }
 
 fn setup(gpu: &str, core: &str, code: Form) -> Setup {

@@ -12,7 +12,8 @@ fn spinning_warps_leave_stations_to_those_that_hold_locks() {
         max_cycles: Some(200_000),
         ..Setup::new(config::load("gtx480").unwrap())
     };
-    let job = Job::Workload { name: "hashtable".into(), size: "small".into(), params: BTreeMap::new(), seed: 7 };
+    let job =
+        Job::Workload { name: "hashtable".into(), size: workloads::Size::Small, params: BTreeMap::new(), seed: 7 };
     let report = run(&setup, &job, &mut Unattended).unwrap();
     assert!(!report.interrupted, "no end in sight");
     assert!(report.check.is_some_and(|check| check.passed));

@@ -15,7 +15,7 @@ fn simulate(code: Form, gpu: &str, core: &str, scheduler: &str, workload: &str) 
         max_cycles: Some(50_000_000),
         ..Setup::new(config::load(gpu).unwrap())
     };
-    let job = Job::Workload { name: workload.into(), size: "small".into(), params: BTreeMap::new(), seed: 7 };
+    let job = Job::Workload { name: workload.into(), size: workloads::Size::Small, params: BTreeMap::new(), seed: 7 };
     run(&setup, &job, &mut Unattended).unwrap_or_else(|e| panic!("{workload} on {gpu}, {core}, {scheduler}: {e}"))
 }
 

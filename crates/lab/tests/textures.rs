@@ -6,7 +6,8 @@ use workloads::Form;
 
 fn report(gpu: &str, code: Form) -> Report {
     let setup = Setup { code, ..Setup::new(config::load(gpu).unwrap()) };
-    let job = Job::Workload { name: "imagefilter".into(), size: "small".into(), params: BTreeMap::new(), seed: 1 };
+    let job =
+        Job::Workload { name: "imagefilter".into(), size: workloads::Size::Small, params: BTreeMap::new(), seed: 1 };
     run(&setup, &job, &mut Unattended).unwrap_or_else(|e| panic!("{gpu}: {e}"))
 }
 

@@ -19,7 +19,7 @@ fn setup(core: &str) -> Setup {
 
 fn job(workload: &str, params: &[(&str, u64)]) -> Job {
     let params = params.iter().map(|&(name, value)| (name.to_owned(), value));
-    Job::Workload { name: workload.into(), size: "small".into(), params: params.collect(), seed: 7 }
+    Job::Workload { name: workload.into(), size: workloads::Size::Small, params: params.collect(), seed: 7 }
 }
 
 /// Runs a workload whose result must be right.

@@ -64,6 +64,7 @@ impl CoreSpec {
             within("an initiation interval", timing.initiation_cycles, 1, 4000)?;
         }
         self.check_layer()?;
-        schedulers::check(self.scheduler_name()).map_err(SpecError::Scheduler)
+        schedulers::parameters(self.scheduler_name()).map_err(SpecError::Scheduler)?;
+        Ok(())
     }
 }

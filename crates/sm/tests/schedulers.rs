@@ -125,7 +125,7 @@ fn the_active_set_is_a_parameter_and_else_that_of_the_gpu() {
 
 #[test]
 fn parameters_of_schedulers_are_checked() {
-    let error = |text| sm::schedulers::check(text).unwrap_err();
+    let error = |text| sm::schedulers::parameters(text).unwrap_err();
     assert_eq!(error("two_level:active=65"), "warp scheduler `two_level`: `active` is 0 to 64, and `65` is not");
     assert!(error("two_level:activ=6").contains("its parameters are active"));
     assert!(error("gto:active=6").contains("it has none"));

@@ -325,7 +325,10 @@ fn schedulers(list: &[Scheduler], detailed: bool) -> String {
 fn parameters(name: &str, list: &[CoreParameter]) -> String {
     match list {
         [] => String::new(),
-        some => format!("  parameters ({name}:{}=…), default, values:\n{}", some[0].name, core_parameters(some)),
+        some => {
+            let example = kit::parameters::with(name, some[0].name, "…");
+            format!("  parameters ({example}), default, values:\n{}", core_parameters(some))
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use lab::Value;
 
-/// Stands in a table for an absent value.
+/// What a table shows for an absent value.
 pub const ABSENT: &str = "-";
 
 /// `1234567` as `1,234,567`.

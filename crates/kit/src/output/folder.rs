@@ -151,7 +151,7 @@ impl Drop for NewFolder {
 }
 
 fn appeared(path: &Path) -> Error {
-    Error::new(ErrorKind::AlreadyExists, format!("`{}` was created by another program in the meantime", path.display()))
+    Error::new(ErrorKind::AlreadyExists, format!("`{}` was created by another program during the run", path.display()))
 }
 
 fn names(folder: &Path) -> Result<Vec<OsString>> {

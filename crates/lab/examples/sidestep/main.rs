@@ -10,7 +10,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let gpu = config::load("rtx2060s")?;
     let setup = |core: &str| Setup { core: core.into(), audit: true, ..Setup::new(gpu.clone()) };
     for name in ["matmul", "kmeans", "hotspot"] {
-        let job = Job::Workload { name: name.into(), size: "small".into(), params: Default::default(), seed: 1 };
+        let job =
+            Job::Workload { name: name.into(), size: workloads::Size::Small, params: Default::default(), seed: 1 };
         let in_order = run(&setup("inorder-war-ideal"), &job, &mut Unattended)?;
         let sidestep: Result<Report, RunError> = run_design::<Sidestep>(&(), &setup("sidestep"), &job, &mut Unattended);
         let (before, after) = (in_order.total.number("cycles"), sidestep.as_ref().map(|r| r.total.number("cycles")));

@@ -403,7 +403,8 @@ impl LoadStoreUnit {
         wb.state.wake_up.moved();
     }
 
-    /// Delivers a reply to whom it belongs. Returns the cycle until which it cannot be.
+    /// Delivers a reply to the cache or instruction that requested it. Returns the cycle until which that is
+    /// impossible, which is not after the present one if it was delivered.
     fn deliver<D: CoreDesign, O: Observer>(
         &mut self,
         wb: &mut WriteBack<'_, D, O>,

@@ -365,7 +365,7 @@ pub struct Bench {
     pub more_launches: Vec<u32>,
     pub options: CoreOptions,
     pub memory_latency: Cycle,
-    /// The memory takes a request in every so many cycles; 0: all at once.
+    /// Cycles from one request that the memory takes to the next; 0: it takes all at once.
     pub request_interval: Cycle,
     pub tick_every_cycle: bool,
     pub per_warp: fn(usize, &mut Line),

@@ -15,9 +15,9 @@ pub use scheduler::{View, WarpScheduler};
 use crate::spec::CoreSpec;
 use crate::warps::mask::WarpMask;
 use isa::WarpSlot;
+use kit::Parameters;
 use kit::parameters::{self, Parameter};
 use kit::suggest;
-use kit::text::excerpt;
 pub use two_level::TwoLevelConfig;
 
 /// Takes a scheduler's name apart from its parameters.
@@ -25,16 +25,15 @@ fn split(text: &str) -> Result<(&str, parameters::Settings<'_>), String> {
     parameters::split(text, "two_level:active=4")
 }
 
-/// The configuration `C` that `text`, the name of a scheduler with parameters, gives.
-fn configured<C: kit::Parameters>(text: &str) -> Result<C, String> {
-    let (name, settings) = split(text)?;
-    parameters::configured(&format!("warp scheduler `{name}`"), &settings)
+/// The configuration `C` that `settings` give the scheduler `name`.
+fn configured<C: Parameters>(name: &str, settings: &[(&str, &str)]) -> Result<C, String> {
+    parameters::configured(&format!("warp scheduler `{name}`"), settings)
 }
 
-/// The message that there is no scheduler `name`.
-fn unknown(name: &str) -> String {
-    let known: Vec<&str> = NAMES.iter().map(|(name, _)| *name).collect();
-    format!("there is no warp scheduler `{}`{}", excerpt(name), suggest::among(name, &known))
+/// The parameters of the scheduler `name`, whose configuration is `C`, with what `settings` set as their defaults.
+fn schema<C: Parameters>(name: &str, settings: &[(&str, &str)]) -> Result<Vec<Parameter>, String> {
+    configured::<C>(name, settings)?;
+    Ok(parameters::with_defaults(C::schema(), settings))
 }
 
 /// Declares the schedulers: the enum over them, their names, parameters and the dispatch.
@@ -43,31 +42,20 @@ macro_rules! schedulers {
         /// Name and description of each scheduler.
         pub const NAMES: &[(&str, &str)] = &[$(($name, concat!($($text,)+).trim_ascii()),)*];
 
-        /// Checks the name of a scheduler with its parameters, such as `two_level:active=4`.
+        /// The parameters of the scheduler that `text` names, such as `two_level:active=4`, with what `text` sets
+        /// them to as their defaults.
         ///
         /// # Errors
         /// There is no such scheduler or parameter, or it does not take its value: what there is.
-        pub fn check(text: &str) -> Result<(), String> {
-            type M = u64;
-            match split(text)?.0 {
-                $($name => configured::<<$type as WarpScheduler<M>>::Config>(text).map(|_| ()),)*
-                name => Err(unknown(name)),
-            }
-        }
-
-        /// The parameters of the scheduler that `text` names, with what `text` sets them to as their defaults.
-        ///
-        /// # Errors
-        /// See [`check`].
         pub fn parameters(text: &str) -> Result<Vec<Parameter>, String> {
             type M = u64;
-            check(text)?;
-            let (name, settings) = split(text)?;
-            let schema = match name {
-                $($name => <<$type as WarpScheduler<M>>::Config as kit::Parameters>::schema(),)*
-                name => return Err(unknown(name)),
-            };
-            Ok(parameters::with_defaults(schema, &settings))
+            match split(text)? {
+                $(($name, settings) => schema::<<$type as WarpScheduler<M>>::Config>($name, &settings),)*
+                (name, _) => {
+                    let known: Vec<&str> = NAMES.iter().map(|(name, _)| *name).collect();
+                    Err(suggest::unknown("warp scheduler", name, &known))
+                }
+            }
         }
 
         /// One of the warp schedulers.
@@ -77,13 +65,13 @@ macro_rules! schedulers {
         impl<M: WarpMask> Scheduler<M> {
             /// The scheduler that `spec` names, which has been checked.
             pub fn of(spec: &CoreSpec, mine: M) -> Self {
-                let text = spec.scheduler_name();
-                match split(text).unwrap_or_default().0 {
-                    $($name => {
-                        let config = configured(text).expect("the parameters were checked with the specification");
+                const CHECKED: &str = "the scheduler was checked with the specification";
+                match split(spec.scheduler_name()).expect(CHECKED) {
+                    $(($name, settings) => {
+                        let config = configured($name, &settings).expect(CHECKED);
                         Self::$variant(<$type as WarpScheduler<M>>::new(&config, spec, mine))
                     })*
-                    name => unreachable!("scheduler `{name}` was checked with the specification"),
+                    (name, _) => unreachable!("{CHECKED}: {name}"),
                 }
             }
 
