@@ -13,6 +13,7 @@ pub mod convergence;
 pub mod convert;
 mod fault;
 pub mod float;
+pub mod function;
 pub mod functional;
 pub mod image;
 pub mod int;
