@@ -4,3 +4,4 @@
 //! ([`graph`]).
 
 pub mod graph;
+pub mod mapping;
