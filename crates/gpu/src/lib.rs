@@ -7,7 +7,9 @@
 mod core;
 mod dispatch;
 mod livelock;
+mod loops;
 mod machine;
+pub mod resident;
 mod run;
 mod snapshot;
 mod statistics;

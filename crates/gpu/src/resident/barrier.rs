@@ -4,7 +4,7 @@
 //! so an exit counts as an arrival. One with a thread count is complete when that number of threads'
 //! warps have arrived, and then only: a kernel that promises more than come hangs, and is reported.
 
-use crate::warps::mask::WarpMask;
+use super::mask::WarpMask;
 use isa::{BarrierArrival, CtaSlot, WarpSlot};
 
 #[derive(Clone, Copy, Debug, Default)]
