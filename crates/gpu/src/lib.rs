@@ -21,4 +21,4 @@ pub use livelock::{Livelock, LoopStep, Pulse, SpinningWarp};
 pub use machine::Machine;
 pub use run::{Deadlock, KernelRun, MachineError, Progress};
 pub use snapshot::{AnySnapshot, LaunchWait, Snapshot};
-pub use statistics::{Period, StatInfo, Stats, Table, Value};
+pub use statistics::{Period, StatInfo, Stats, Table, Value, WarpWork};

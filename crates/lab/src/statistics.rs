@@ -1,7 +1,7 @@
 //! From counters to statistics: the one table that [`schema`] and every report are made of. Cores add their own
 //! rows ([`gpu::CoreReport`]).
 
-use crate::for_core::design_statistics;
+use crate::for_core::{design_statistics, other_statistics};
 use config::{GpuConfig, builtin};
 use energy::{Component, Energy};
 use gpu::{AnySnapshot, Period, Snapshot, StatInfo, Stats, Table, Value};
@@ -122,5 +122,11 @@ pub fn schema() -> Vec<StatInfo> {
     let Some(Ok(gpu)) = gpu else { return Vec::new() };
     let design = DesignStatistics(design_statistics(&gpu));
     let snapshot = Snapshot { core: SmTotals { design, ..SmTotals::default() }, ..Snapshot::default() };
-    statistics(&snapshot.erased(), 0, &gpu, None).0.into_iter().map(|(info, _)| Arc::unwrap_or_clone(info)).collect()
+    let mut all = statistics(&snapshot.erased(), 0, &gpu, None);
+    for (info, value) in other_statistics(&gpu) {
+        if all.get(&info.name).is_none() {
+            all.0.push((info, value));
+        }
+    }
+    all.0.into_iter().map(|(info, _)| Arc::unwrap_or_clone(info)).collect()
 }
