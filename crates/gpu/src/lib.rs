@@ -9,6 +9,7 @@ mod dispatch;
 mod livelock;
 mod loops;
 mod machine;
+mod report;
 pub mod resident;
 mod run;
 mod snapshot;

@@ -5,7 +5,6 @@ use crate::engine::{Engine, Rig, Subject};
 use crate::for_core::{ForCore, check_core_on, for_core, no_sm};
 use crate::other_core::{Other, Parts};
 use crate::setup::Setup;
-use crate::source::{Source, Stream};
 use gpu::Machine;
 use isa::{LaunchShape, Program};
 use sm::{
@@ -14,6 +13,7 @@ use sm::{
 };
 use std::collections::HashMap;
 use std::sync::Arc;
+use stream::{Source, Stream};
 use trace::Recorder;
 use workloads::Form;
 

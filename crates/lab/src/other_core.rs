@@ -1,11 +1,11 @@
 //! Cores that are no SM: how their machines are made of a row in `designs`.
 
 use crate::engine::{Engine, Rig, Subject};
-use crate::source::Source;
 use config::GpuConfig;
 use gpu::{CoreReport, Period, Stats, Table};
 use kit::Parameters;
 use kit::parameters::{self, Settings};
+use stream::Source;
 use trace::Recorder;
 
 /// A core that is no SM.
