@@ -1,7 +1,8 @@
 //! The core designs. A new one is its file in `sm` and its row here; one that is no SM its crate, its `OtherCore` in
 //! this crate and its row.
 
-use crate::other_core::Other;
+use crate::other_core::{Other, OtherCore};
+use ::functional::FunctionalCore;
 use kit::Parameters;
 use kit::parameters::Parameter;
 use kit::suggest;
@@ -11,6 +12,7 @@ use sm::policy::ideal::Ideal;
 use sm::policy::loog::Loog;
 use sm::policy::socgpu::Socgpu;
 use sm::{ConfigOf, CoreDesign, InOrder, IssuePolicy, Scoreboard, WarpMask};
+use stream::Stream;
 
 /// Something that can be done with the type of any design whose sets of warps are `M`.
 pub(crate) trait ForDesign<M: WarpMask> {
@@ -115,6 +117,7 @@ designs! {
         "ideal": Ideal<M>, "idealised out-of-order issue from a window of 64 per warp: registers renamed, addresses and branches known";
     }
     others {
+        "functional": FunctionalCore<Stream>, "no pipeline: instructions execute completely, some per cycle, and nothing is timed: results in a fraction of the host time";
     }
     names {
         "war-none" = "inorder", "the same as inorder: no protection against WAR, as historical simulators";

@@ -32,6 +32,7 @@ mod engine;
 mod error;
 mod export;
 mod for_core;
+mod functional;
 mod meter;
 pub mod microbench;
 mod monitor;
