@@ -10,6 +10,7 @@ use crate::memory::MemoryStage;
 use crate::operands::OperandStage;
 use crate::spec::CoreSpec;
 use config::BranchFetch;
+use std::marker::PhantomData;
 
 /// What a design may do that program order would forbid, having its own means against the harm. The
 /// [`Auditor`](crate::Auditor) does not hold it to that.
@@ -62,3 +63,7 @@ pub trait CoreDesign: Sized {
         Allowances::default()
     }
 }
+
+/// The design `D` with the stage `S` in place of its own. The file of `S` says of which kind it is.
+#[derive(Debug)]
+pub struct With<S, D>(PhantomData<(S, D)>);

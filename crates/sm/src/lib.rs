@@ -41,7 +41,7 @@ mod wake_up;
 mod warps;
 
 pub use crate::core::SmTotals;
-pub use design::{Allowances, ConfigOf, CoreDesign, MaskOf};
+pub use design::{Allowances, ConfigOf, CoreDesign, MaskOf, With};
 pub use execute::latches::{LatchId, Latches};
 pub use execute::work::WorkCounts;
 pub use execute::write_back::WriteBack;

@@ -29,9 +29,15 @@ pub trait FrontEnd<M: WarpMask> {
     fn new(spec: &CoreSpec) -> Self;
 
     /// Fetches for some of `wanting`: warps whose buffer has room for a fetch and that wait neither for a
-    /// change of control flow nor at a barrier. Called [`config::Frontend::fetches_per_cycle`] times in a
-    /// cycle, after decode of what was fetched before, as long as something is fetched.
+    /// change of control flow nor at a barrier. Called [`FrontEnd::fetches_per_cycle`] times in a cycle,
+    /// after decode of what was fetched before, as long as something is fetched.
     fn step<O: Observer>(&mut self, wanting: M, wires: &mut FetchWires<'_, M, O>);
+
+    /// How often fetch and decode alternate in a cycle.
+    #[inline]
+    fn fetches_per_cycle(&self, spec: &CoreSpec) -> u32 {
+        spec.sm.frontend.fetches_per_cycle
+    }
 
     /// Whether a packet waits for decode.
     fn has_packet(&self) -> bool;
