@@ -8,7 +8,7 @@ use sm::policy::ghost::Ghost;
 use sm::policy::ideal::Ideal;
 use sm::policy::loog::Loog;
 use sm::policy::socgpu::Socgpu;
-use sm::{ConfigOf, CoreDesign, InOrder, IssuePolicy, Scoreboard, WarpMask};
+use sm::{ConfigOf, CoreDesign, InOrder, IssuePolicy, PerfectFetch, Scoreboard, WarpMask, With};
 
 /// Something that can be done with the type of any design whose sets of warps are `M`.
 pub(crate) trait ForDesign<M: WarpMask> {
@@ -90,6 +90,7 @@ designs! {
         "socgpu": Socgpu<M>, "SOCGPU: out-of-order issue from a buffer of 8 per warp that holds instructions until write-back";
         "loog": Loog<M>, "LOOG: in-order issue with renaming into 32 operand collectors that are reservation stations";
         "ideal": Ideal<M>, "idealised out-of-order issue from a window of 64 per warp: registers renamed, addresses and branches known";
+        "perfect-frontend": With<PerfectFetch<M>, InOrder<Scoreboard<M>, M>>, "limit study: inorder with a front end in which no warp waits for instructions";
     }
     names {
         "war-none" = "inorder", "the same as inorder: no protection against WAR, as historical simulators";

@@ -7,8 +7,15 @@ use workloads::{Form, suite};
 
 /// In order without protection: no write-after-read hazards are seen and a warp's memory accesses pass
 /// each other in operand collectors, as in historical simulators; the one that counts on hazard-free
-/// registers; and GhOST by its paper alone, where that hazard ends at issue (its D8).
-const UNPROTECTED: [&str; 4] = ["inorder", "war-none", "warpboard-stores", "ghost-unguarded"];
+/// registers; GhOST by its paper alone, where that hazard ends at issue (its D8); and the first of these with
+/// one stage that has no limits.
+const UNPROTECTED: [&str; 5] = [
+    "inorder",
+    "war-none",
+    "warpboard-stores",
+    "ghost-unguarded",
+    "perfect-frontend",
+];
 
 /// Spin loops run longer or shorter as the order of warps has it.
 const SPINS: &str = "hashtable";

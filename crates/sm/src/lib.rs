@@ -47,6 +47,7 @@ pub use execute::work::WorkCounts;
 pub use execute::write_back::WriteBack;
 pub use frontend::cached::CachedFetch;
 pub use frontend::instruction_buffer::InstructionBuffer;
+pub use frontend::perfect::PerfectFetch;
 pub use frontend::{FetchWires, FrontEnd};
 pub use gpu::FinishedCta;
 pub use inflight::{InFlight, InstId, Slab, Stage, Window};

@@ -1,14 +1,17 @@
 //! The front end: fetch, decode, and the buffers between decode and issue.
 //!
-//! How instructions come to decode is a choice of the core design ([`FrontEnd`]): [`CachedFetch`] is GPGPU-Sim's.
+//! How instructions come to decode is a choice of the core design ([`FrontEnd`]): [`CachedFetch`] is GPGPU-Sim's,
+//! [`PerfectFetch`] one without limits.
 //! Where decode of each warp may continue, at branches and barriers, is the same for all (`fetch`).
 //!
 //! [`CachedFetch`]: cached::CachedFetch
+//! [`PerfectFetch`]: perfect::PerfectFetch
 
 pub(crate) mod cached;
 pub(crate) mod decode;
 pub(crate) mod fetch;
 pub(crate) mod instruction_buffer;
+pub(crate) mod perfect;
 
 use crate::observe::observer::Observer;
 use crate::spec::CoreSpec;

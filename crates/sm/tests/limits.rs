@@ -1,0 +1,81 @@
+//! The designs of the limit study: the in-order core with one stage that has no limits. Each is that core in all
+//! but the stage.
+
+use crate::support;
+
+use isa::{OpClass, Space};
+use sm::{CoreDesign, InOrder, IssuePolicy, PerfectFetch, Stall, Timeline, With};
+use support::*;
+
+/// The in-order core with the stage `S`.
+type Perfect<S> = With<S, InOrder>;
+
+fn draw<D: CoreDesign<Issue: IssuePolicy<Config = ()>>>(bench: &Bench) -> Run<Timeline, D> {
+    let run = bench.run_design::<D, _>(&(), Timeline::default());
+    assert!(!run.deadlocked, "{:?}", run.sm.describe_stalls(&run.kernels));
+    run
+}
+
+/// The cycles in which warp `warp` has its first `count` instructions at the stage with `letter`.
+fn cycles<D: CoreDesign>(run: &Run<Timeline, D>, warp: u16, count: u32, letter: char) -> Vec<u64> {
+    (0..count).map(|order| run.sm.observer.at(warp, order, letter).expect("it passes")).collect()
+}
+
+/// Arithmetic, memory, a barrier, and a loop.
+fn mixed() -> Vec<Line> {
+    let some = [load(Space::Global, 1, 0, 4), add(2, &[1]), sync(0, 0), op(OpClass::Sfu, 3, &[2]), branch(-2, 3)];
+    some.into_iter().chain([store(Space::Shared, 3, 0, 4), add(4, &[3])]).collect()
+}
+
+/// Asserts that `D` does what the in-order core does in fewer cycles, also if it sleeps.
+fn is_only_faster<D: CoreDesign<Issue: IssuePolicy<Config = ()>>>(bench: &Bench) {
+    let (perfect, usual) = (draw::<D>(bench), draw::<InOrder>(bench));
+    assert!(perfect.now < usual.now, "{} cycles, and {} in order", perfect.now, usual.now);
+    let issued = |run: &sm::SmCounters| (run.decoded, run.warp_instructions, run.barrier_arrivals, run.flushes);
+    assert_eq!(issued(perfect.sm.counters()), issued(usual.sm.counters()));
+    bench.sleeping_changes_nothing::<D>(&());
+}
+
+/// Warps on an SM that fetches for one of them in each cycle, through an instruction cache.
+fn slow_fetch(lines: &[Line]) -> Bench {
+    Bench::new(lines).gpu(|g| {
+        g.sm.frontend.fetches_per_cycle = 1;
+        g.sm.perfect_instruction_and_constant_caches = false;
+    })
+}
+
+#[test]
+fn a_perfect_front_end_lets_each_scheduler_issue_in_each_cycle() {
+    let bench = slow_fetch(&stream(8).collect::<Vec<_>>()).warps(4);
+    let run = draw::<Perfect<PerfectFetch>>(&bench);
+    for warp in 0..4 {
+        assert_eq!(cycles(&run, warp, 8, 'I'), [1, 2, 3, 4, 5, 6, 7, 8]);
+        assert_eq!(cycles(&run, warp, 8, 'D'), [0, 0, 2, 2, 4, 4, 6, 6], "as soon as the buffer of two is empty");
+    }
+    let usual = draw::<InOrder>(&bench);
+    let first: Vec<u64> = (0..4).map(|warp| cycles(&usual, warp, 1, 'D')[0]).collect();
+    assert!(first.iter().all(|&cycle| cycle > 200), "the first fetch misses: {first:?}");
+    assert!(first.windows(2).all(|two| two[0] != two[1]), "one warp at a time: {first:?}");
+    let lost = [Stall::InstructionCache, Stall::EmptyBuffer].map(|stall| run.sm.account().stalled(stall));
+    assert_eq!((run.sm.counters().fetch_misses, lost), (0, [0, 4]), "in the first cycle");
+    assert!(usual.sm.counters().fetch_misses > 0 && usual.sm.account().stalled(Stall::InstructionCache) > 0);
+}
+
+#[test]
+fn a_branch_costs_a_perfect_front_end_what_the_description_says() {
+    let lines = [add(1, &[]), branch(2, 1), add(2, &[]), add(3, &[])];
+    let gap = |bench: Bench| {
+        let issued = cycles(&draw::<Perfect<PerfectFetch>>(&bench), 0, 3, 'I');
+        issued[2] - issued[1]
+    };
+    let bench = || Bench::new(&lines);
+    // The branch ends a fetch: the path after it is fetched, found to be wrong, and left two cycles after the issue.
+    assert_eq!(gap(bench()), 3);
+    assert_eq!(gap(bench().gpu(|g| g.sm.frontend.branches = config::BranchFetch::Stall)), 1);
+    assert_eq!(gap(bench().gpu(|g| g.sm.frontend.branches = config::BranchFetch::Oracle)), 1);
+}
+
+#[test]
+fn a_perfect_front_end_changes_only_when_instructions_are_decoded() {
+    is_only_faster::<Perfect<PerfectFetch>>(&slow_fetch(&mixed()).warps(8));
+}
