@@ -3,6 +3,7 @@
 use kit::Parameters;
 use kit::parameters::Parameter;
 use kit::suggest;
+use sm::operands::PerfectOperands;
 use sm::policy::boards::{Bloomboard, StoreBoard, WarScoreboard, Warpboard};
 use sm::policy::ghost::Ghost;
 use sm::policy::ideal::Ideal;
@@ -91,6 +92,7 @@ designs! {
         "loog": Loog<M>, "LOOG: in-order issue with renaming into 32 operand collectors that are reservation stations";
         "ideal": Ideal<M>, "idealised out-of-order issue from a window of 64 per warp: registers renamed, addresses and branches known";
         "perfect-frontend": With<PerfectFetch<M>, InOrder<Scoreboard<M>, M>>, "limit study: inorder with a front end in which no warp waits for instructions";
+        "perfect-operands": With<PerfectOperands, InOrder<Scoreboard<M>, M>>, "limit study: inorder with operands in the cycle after issue";
     }
     names {
         "war-none" = "inorder", "the same as inorder: no protection against WAR, as historical simulators";

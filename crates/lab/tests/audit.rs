@@ -106,6 +106,8 @@ audits! {
     ideal_on_gtx480: "gtx480" Ptx "ideal" "ideal-ab";
     ideal_on_rtx2060s: "rtx2060s" Sass "ideal" "ideal-r" "ideal-b";
     ideal_on_v100: "v100" Sass "ideal" "ideal-none";
+    limits_on_gtx480: "gtx480" Ptx "perfect-operands";
+    limits_on_rtx2060s: "rtx2060s" Sass "perfect-operands";
 }
 
 #[test]

@@ -4,6 +4,7 @@
 use crate::support;
 
 use isa::{OpClass, Space};
+use sm::operands::PerfectOperands;
 use sm::{CoreDesign, InOrder, IssuePolicy, PerfectFetch, Stall, Timeline, With};
 use support::*;
 
@@ -78,4 +79,64 @@ fn a_branch_costs_a_perfect_front_end_what_the_description_says() {
 #[test]
 fn a_perfect_front_end_changes_only_when_instructions_are_decoded() {
     is_only_faster::<Perfect<PerfectFetch>>(&slow_fetch(&mixed()).warps(8));
+}
+
+#[test]
+fn perfect_operands_are_there_in_the_cycle_after_issue() {
+    // Ten registers of one bank, which serves one read in a cycle; the second instruction writes one of them.
+    let lines = [op(OpClass::IntMad, 1, &[4, 8, 12, 16, 20, 24, 28, 32, 36, 40]), op(OpClass::FpAdd, 40, &[3])];
+    let bench = Bench::new(&lines).gpu(|g| g.sm.operands.reads_per_bank = 1);
+    let run = draw::<Perfect<PerfectOperands>>(&bench);
+    assert_eq!(['I', 'C', 'E'].map(|letter| cycles(&run, 0, 2, letter)), [[1, 2], [2, 3], [3, 4]]);
+    assert_eq!(bench.audit::<Perfect<PerfectOperands>>(&()).total(), 0);
+    let counters = run.sm.counters();
+    assert_eq!((counters.register_reads, counters.bank_conflicts), (11, 0));
+    let usual = draw::<InOrder>(&bench);
+    assert!(at(&usual.sm.observer, 0, 'C') > 10, "a cycle for each read");
+}
+
+#[test]
+fn perfect_operands_keep_none_that_waits_for_its_unit_in_the_path_of_others() {
+    let lines: Vec<Line> = (20..32).map(|dst| op(OpClass::Sfu, dst, &[50])).chain([add(1, &[2])]).collect();
+    let bench = Bench::slow_sfu(&lines);
+    let run = draw::<Perfect<PerfectOperands>>(&bench);
+    assert_eq!(cycles(&run, 0, 13, 'I'), (1..14).collect::<Vec<_>>());
+    let entered = cycles(&run, 0, 12, 'E');
+    assert_eq!(entered, (0..12).map(|i| 3 + 2 * i).collect::<Vec<_>>(), "in order, at the pace of the unit");
+    assert_eq!(at(&run.sm.observer, 12, 'E'), 15);
+    let usual = draw::<InOrder>(&bench);
+    assert!(at(&usual.sm.observer, 12, 'I') > 13, "collectors are taken");
+    assert!(usual.sm.account().stalled(Stall::UnitBusy) > run.sm.account().stalled(Stall::UnitBusy));
+}
+
+#[test]
+fn results_of_loads_find_perfect_operands_without_conflicts() {
+    // Each arithmetic instruction writes the bank of the load's register, one in each cycle.
+    let arithmetic = |i: u16| op([OpClass::IntAdd, OpClass::FpAdd][usize::from(i) % 2], 5 + 4 * (i % 20), &[]);
+    let lines: Vec<Line> = [load(Space::Shared, 1, 0, 4)].into_iter().chain((0..60).map(arithmetic)).collect();
+    let bench = Bench::new(&lines);
+    fn taken<D: CoreDesign>(run: &Run<Timeline, D>) -> u64 {
+        at(&run.sm.observer, 0, 'W') - at(&run.sm.observer, 0, 'E')
+    }
+    let usual = draw::<InOrder>(&bench);
+    let without: u64 = 2 + u64::from(gpu().sm.shared.latency_cycles);
+    assert_eq!(taken(&draw::<Perfect<PerfectOperands>>(&bench)), without);
+    assert!(taken(&usual) > without, "the load waits for its bank");
+}
+
+#[test]
+fn perfect_operands_hold_a_bounded_number_of_instructions() {
+    let line = Line { dsts: vec![], ..op(OpClass::Sfu, 1, &[]) };
+    let bench = Bench::new(&vec![line; 1100]).timing(OpClass::Sfu, config::Unit::Sfu, 20, 20);
+    let run = draw::<Perfect<PerfectOperands>>(&bench);
+    let issued = cycles(&run, 0, 1100, 'I');
+    assert_eq!(issued[1023], 1024, "an instruction in each cycle");
+    assert!(issued[1090..].windows(2).all(|two| two[1] - two[0] == 20), "at the pace of the unit");
+    assert!(run.sm.account().stalled(Stall::CollectorFull) > 0);
+}
+
+#[test]
+fn perfect_operands_change_only_when_instructions_leave() {
+    let bench = Bench::new(&mixed()).warps(8).gpu(|g| g.sm.operands.reads_per_bank = 1);
+    is_only_faster::<Perfect<PerfectOperands>>(&bench);
 }
