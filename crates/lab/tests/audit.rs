@@ -9,12 +9,13 @@ use workloads::{Form, suite};
 /// each other in operand collectors, as in historical simulators; the one that counts on hazard-free
 /// registers; GhOST by its paper alone, where that hazard ends at issue (its D8); and the first of these with
 /// one stage that has no limits.
-const UNPROTECTED: [&str; 5] = [
+const UNPROTECTED: [&str; 6] = [
     "inorder",
     "war-none",
     "warpboard-stores",
     "ghost-unguarded",
     "perfect-frontend",
+    "perfect-memory",
 ];
 
 /// Spin loops run longer or shorter as the order of warps has it.
@@ -170,4 +171,16 @@ fn shared_collectors_without_protection_let_atomics_pass_each_other() {
 fn sub_cores_without_protection_let_atomics_pass_each_other_too() {
     let memory = unprotected("rtx2060s", Form::Sass);
     assert!(memory["histogram"] > 0, "{memory:?}");
+}
+
+/// The in-order core with one stage that has no limits breaks the orders that it breaks itself, and no other.
+#[test]
+fn limits_without_protection_break_no_further_order() {
+    for core in ["perfect-frontend", "perfect-memory"] {
+        for workload in workloads_on("rtx2060s", Form::Sass) {
+            let (_, findings) = audited("rtx2060s", Form::Sass, core, workload);
+            let open = findings.count(Violation::War) + findings.count(Violation::Memory);
+            assert_eq!(findings.total(), open, "{workload}, {core}: {findings}");
+        }
+    }
 }

@@ -25,6 +25,7 @@ const EXPOSED: &[(&str, &[Violation])] = &[
     ("ghost-unguarded", &[Violation::War]),
     // Limits of the in-order core.
     ("perfect-frontend", &[Violation::War, Violation::Memory]),
+    ("perfect-memory", &[Violation::War, Violation::Memory]),
 ];
 
 /// The first predicate register of [`Bench`]'s programs.

@@ -56,6 +56,7 @@ pub use issue::policy::{Candidates, Each, Head, Heads, InOrder, IssuePolicy, Rea
 pub use issue::schedulers::WarpScheduler;
 pub use issue::{policy, schedulers};
 pub use kernel::{Code, Micro, ResidentKernel};
+pub use memory::perfect::PerfectMemory;
 pub use memory::{LoadStoreUnit, MemoryCounters, MemoryStage, MemoryWires};
 pub use observe::auditor;
 pub use observe::auditor::{Auditor, Example, Findings, Party, Violation};

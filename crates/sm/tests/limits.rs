@@ -5,7 +5,7 @@ use crate::support;
 
 use isa::{OpClass, Space};
 use sm::operands::PerfectOperands;
-use sm::{CoreDesign, InOrder, IssuePolicy, PerfectFetch, Stall, Timeline, With};
+use sm::{CoreDesign, InOrder, IssuePolicy, PerfectFetch, PerfectMemory, Stall, Timeline, With};
 use support::*;
 
 /// The in-order core with the stage `S`.
@@ -139,4 +139,61 @@ fn perfect_operands_hold_a_bounded_number_of_instructions() {
 fn perfect_operands_change_only_when_instructions_leave() {
     let bench = Bench::new(&mixed()).warps(8).gpu(|g| g.sm.operands.reads_per_bank = 1);
     is_only_faster::<Perfect<PerfectOperands>>(&bench);
+}
+
+/// Cycles from the unit's begin to write-back of the instruction at `order`.
+fn taken<D: CoreDesign<Issue = InOrder>>(bench: &Bench, order: u32) -> u64 {
+    let run = draw::<D>(bench);
+    at(&run.sm.observer, order, 'W') - at(&run.sm.observer, order, 'E')
+}
+
+#[test]
+fn a_perfect_memory_takes_the_time_of_a_hit_whatever_the_addresses() {
+    // The first load brings the line, the second one hits.
+    let twice = |line: fn(u16) -> Line| [line(1), add(2, &[1]), Line { srcs: vec![2], ..line(3) }];
+    let hits = |bench: Bench| {
+        let usual = taken::<InOrder>(&bench, 2);
+        assert_eq!([0, 2].map(|order| taken::<Perfect<PerfectMemory>>(&bench, order)), [usual; 2]);
+        usual
+    };
+    let l1 = hits(Bench::new(&twice(|dst| load(Space::Global, dst, 0, 4))));
+    assert_eq!(l1, 1 + u64::from(gpu().sm.l1d.latency_cycles));
+    assert_eq!(hits(Bench::new(&twice(|dst| load(Space::Local, dst, 0, 0)))), l1);
+    let shared = hits(Bench::new(&twice(|dst| load(Space::Shared, dst, 0, 4))));
+    assert_eq!(shared, 2 + u64::from(gpu().sm.shared.latency_cycles));
+    hits(Bench::new(&twice(|dst| load(Space::Constant, dst, 0, 0))));
+    let perfect = |line: Line| taken::<Perfect<PerfectMemory>>(&Bench::new(&[line]), 0);
+    let global = [load(Space::Global, 1, 0, 128), store(Space::Global, 2, 0, 128), atomic(1, 0, 0), copy_async(0)];
+    assert_eq!(global.map(perfect), [l1; 4]);
+    assert_eq!(perfect(load(Space::Shared, 1, 0, 128)), shared, "no bank conflicts");
+    let at_once = [store(Space::Shared, 2, 0, 128), fence(), load(Space::Global, 1, 0, 4).mask(0)];
+    for line in at_once {
+        assert_eq!(taken::<InOrder>(&Bench::new(&[Line { address: (0, 4), ..line.clone() }]), 0), perfect(line));
+    }
+}
+
+#[test]
+fn a_perfect_memory_takes_an_access_in_each_cycle_and_asks_nothing() {
+    let run = draw::<Perfect<PerfectMemory>>(&Bench::new(&[load(Space::Global, 1, 0, 128)]).warps(8));
+    let mut began: Vec<u64> = (0..8).map(|warp| cycles(&run, warp, 1, 'E')[0]).collect();
+    began.sort_unstable();
+    assert!(began.windows(2).all(|two| two[1] - two[0] == 1), "{began:?}");
+    assert_eq!((run.most_requests, run.sm.counters().requests, run.sm.counters().global_accesses), (0, 0, 8));
+}
+
+#[test]
+fn fences_wait_for_a_perfect_memory() {
+    let run = draw::<Perfect<PerfectMemory>>(&Bench::new(&[store(Space::Global, 1, 0, 4), fence(), add(2, &[3])]));
+    assert_eq!(at(&run.sm.observer, 2, 'I'), at(&run.sm.observer, 0, 'W'));
+}
+
+#[test]
+fn a_perfect_memory_brings_instructions_from_beyond_the_sm() {
+    let mut bench = Bench::new(&mixed()).warps(8);
+    bench.gpu.sm.perfect_instruction_and_constant_caches = false;
+    bench.ctas = 3;
+    let run = draw::<Perfect<PerfectMemory>>(&bench);
+    assert!(run.sm.counters().fetch_misses > 0 && run.sm.counters().requests > 0);
+    assert!(cycles(&run, 0, 1, 'D')[0] > bench.memory_latency);
+    is_only_faster::<Perfect<PerfectMemory>>(&bench);
 }
