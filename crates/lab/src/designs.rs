@@ -4,7 +4,7 @@ use kit::Parameters;
 use kit::parameters::Parameter;
 use kit::suggest;
 use sm::operands::PerfectOperands;
-use sm::policy::boards::{Bloomboard, StoreBoard, WarScoreboard, Warpboard};
+use sm::policy::boards::{Bloomboard, NoDependences, StoreBoard, WarScoreboard, Warpboard};
 use sm::policy::ghost::Ghost;
 use sm::policy::ideal::Ideal;
 use sm::policy::loog::Loog;
@@ -94,6 +94,7 @@ designs! {
         "perfect-frontend": With<PerfectFetch<M>, InOrder<Scoreboard<M>, M>>, "limit study: inorder with a front end in which no warp waits for instructions";
         "perfect-operands": With<PerfectOperands, InOrder<Scoreboard<M>, M>>, "limit study: inorder with operands in the cycle after issue";
         "perfect-memory": With<PerfectMemory, InOrder<Scoreboard<M>, M>>, "limit study: inorder with a memory in which every access takes the time of a hit";
+        "no-dependences": InOrder<NoDependences, M>, "limit study: inorder without waiting for registers";
     }
     names {
         "war-none" = "inorder", "the same as inorder: no protection against WAR, as historical simulators";

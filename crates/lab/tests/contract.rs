@@ -26,6 +26,7 @@ const EXPOSED: &[(&str, &[Violation])] = &[
     // Limits of the in-order core.
     ("perfect-frontend", &[Violation::War, Violation::Memory]),
     ("perfect-memory", &[Violation::War, Violation::Memory]),
+    ("no-dependences", &[Violation::Memory]),
 ];
 
 /// The first predicate register of [`Bench`]'s programs.

@@ -12,8 +12,8 @@ use crate::spec::CoreSpec;
 use config::BranchFetch;
 use std::marker::PhantomData;
 
-/// What a design may do that program order would forbid, having its own means against the harm. The
-/// [`Auditor`](crate::Auditor) does not hold it to that.
+/// What a design may do that program order would forbid, having its own means against the harm, or being a limit.
+/// The [`Auditor`](crate::Auditor) does not hold it to that.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Allowances {
     /// Registers are renamed: writes need not wait for older reads and writes of the same register, and
@@ -21,6 +21,8 @@ pub struct Allowances {
     pub renames: bool,
     /// Branches are predicted: instructions may issue before an older branch does.
     pub passes_branches: bool,
+    /// Instructions read and write registers whatever older ones have yet to read or write, as no machine could.
+    pub ignores_registers: bool,
 }
 
 /// Sizes and choices of a design: those of its issue stage.

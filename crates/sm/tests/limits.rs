@@ -5,7 +5,8 @@ use crate::support;
 
 use isa::{OpClass, Space};
 use sm::operands::PerfectOperands;
-use sm::{CoreDesign, InOrder, IssuePolicy, PerfectFetch, PerfectMemory, Stall, Timeline, With};
+use sm::policy::boards::NoDependences;
+use sm::{Allowances, Auditor, CoreDesign, InOrder, IssuePolicy, PerfectFetch, PerfectMemory, Stall, Timeline, With};
 use support::*;
 
 /// The in-order core with the stage `S`.
@@ -196,4 +197,40 @@ fn a_perfect_memory_brings_instructions_from_beyond_the_sm() {
     assert!(run.sm.counters().fetch_misses > 0 && run.sm.counters().requests > 0);
     assert!(cycles(&run, 0, 1, 'D')[0] > bench.memory_latency);
     is_only_faster::<Perfect<PerfectMemory>>(&bench);
+}
+
+#[test]
+fn without_dependences_a_warp_issues_in_each_cycle() {
+    let lines = [late(), waiting(add(2, &[])), add(2, &[2]), add(50, &[2]), waiting(store(Space::Global, 2, 0, 4))];
+    let bench = Bench::slow_sfu(&lines);
+    let run = draw::<InOrder<NoDependences>>(&bench);
+    assert_eq!(cycles(&run, 0, 6, 'I'), [1, 2, 3, 4, 5, 6]);
+    assert!(at(&run.sm.observer, 1, 'C') < at(&run.sm.observer, 0, 'W'), "it reads what has yet to come");
+    assert_eq!(bench.audit::<InOrder<NoDependences>>(&()).total(), 0);
+    let strict = bench.run_design::<InOrder<NoDependences>, _>(&(), Auditor::new(Allowances::default()));
+    assert!(strict.sm.observer.findings().total() > 0);
+}
+
+#[test]
+fn without_dependences_barriers_and_branches_hold_as_before() {
+    // A branch whose guard comes late, and a barrier at which the second warp is late.
+    let lines = [late(), waiting(branch(2, 1)), add(2, &[]), add(3, &[]), sync(0, 0), add(4, &[])];
+    let mut bench = Bench::slow_sfu(&lines).warps(2);
+    bench.skip = |warp, line| warp == 0 && line == 0;
+    let run = draw::<InOrder<NoDependences>>(&bench);
+    let branch = cycles(&run, 1, 2, 'I');
+    assert_eq!(branch, [1, 2], "it does not wait for its guard");
+    let after = run.sm.observer.at(1, 2, 'I').expect("it passes");
+    assert!(after >= branch[1] + 2, "what follows it is fetched after its issue");
+    let arrived = run.sm.observer.at(1, 3, 'I').expect("it passes");
+    assert!(run.sm.observer.at(0, 3, 'I').expect("it passes") > arrived);
+}
+
+#[test]
+fn without_dependences_no_slot_is_lost_to_a_hazard() {
+    let bench = Bench::slow_sfu(&mixed()).warps(8);
+    is_only_faster::<InOrder<NoDependences>>(&bench);
+    let run = draw::<InOrder<NoDependences>>(&bench);
+    let hazards = [Stall::Raw, Stall::RawMemory, Stall::War, Stall::Waw, Stall::MemoryOrder];
+    assert_eq!(hazards.map(|stall| run.sm.account().stalled(stall)), [0; 5]);
 }
