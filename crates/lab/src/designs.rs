@@ -6,12 +6,13 @@ use ::functional::FunctionalCore;
 use kit::Parameters;
 use kit::parameters::Parameter;
 use kit::suggest;
-use sm::policy::boards::{Bloomboard, StoreBoard, WarScoreboard, Warpboard};
+use sm::operands::PerfectOperands;
+use sm::policy::boards::{Bloomboard, NoDependences, StoreBoard, WarScoreboard, Warpboard};
 use sm::policy::ghost::Ghost;
 use sm::policy::ideal::Ideal;
 use sm::policy::loog::Loog;
 use sm::policy::socgpu::Socgpu;
-use sm::{ConfigOf, CoreDesign, InOrder, IssuePolicy, Scoreboard, WarpMask};
+use sm::{ConfigOf, CoreDesign, InOrder, IssuePolicy, PerfectFetch, PerfectMemory, Scoreboard, WarpMask, With};
 use stream::Stream;
 
 /// Something that can be done with the type of any design whose sets of warps are `M`.
@@ -115,6 +116,10 @@ designs! {
         "socgpu": Socgpu<M>, "SOCGPU: out-of-order issue from a buffer of 8 per warp that holds instructions until write-back";
         "loog": Loog<M>, "LOOG: in-order issue with renaming into 32 operand collectors that are reservation stations";
         "ideal": Ideal<M>, "idealised out-of-order issue from a window of 64 per warp: registers renamed, addresses and branches known";
+        "perfect-frontend": With<PerfectFetch<M>, InOrder<Scoreboard<M>, M>>, "limit study: inorder with a front end in which no warp waits for instructions";
+        "perfect-operands": With<PerfectOperands, InOrder<Scoreboard<M>, M>>, "limit study: inorder with operands in the cycle after issue";
+        "perfect-memory": With<PerfectMemory, InOrder<Scoreboard<M>, M>>, "limit study: inorder with a memory in which every access takes the time of a hit";
+        "no-dependences": InOrder<NoDependences, M>, "limit study: inorder without waiting for registers";
     }
     others {
         "functional": FunctionalCore<Stream>, "no pipeline: instructions execute completely, some per cycle, and nothing is timed: results in a fraction of the host time";

@@ -23,6 +23,10 @@ const EXPOSED: &[(&str, &[Violation])] = &[
     ("warpboard-stores", &[Violation::War]),
     // By its paper alone: a WAR dependence ends when the reader issues (D8).
     ("ghost-unguarded", &[Violation::War]),
+    // Limits of the in-order core.
+    ("perfect-frontend", &[Violation::War, Violation::Memory]),
+    ("perfect-memory", &[Violation::War, Violation::Memory]),
+    ("no-dependences", &[Violation::Memory]),
 ];
 
 /// The first predicate register of [`Bench`]'s programs.
