@@ -6,6 +6,7 @@ use kit::suggest;
 use sm::policy::boards::{Bloomboard, StoreBoard, WarScoreboard, Warpboard};
 use sm::policy::ghost::Ghost;
 use sm::policy::ideal::Ideal;
+use sm::policy::load_slice::LoadSlice;
 use sm::policy::loog::Loog;
 use sm::policy::socgpu::Socgpu;
 use sm::{ConfigOf, CoreDesign, InOrder, IssuePolicy, Scoreboard, WarpMask};
@@ -89,6 +90,7 @@ designs! {
         "ghost": Ghost<M>, "GhOST: out-of-order issue from a buffer of 8 per warp";
         "socgpu": Socgpu<M>, "SOCGPU: out-of-order issue from a buffer of 8 per warp that holds instructions until write-back";
         "loog": Loog<M>, "LOOG: in-order issue with renaming into 32 operand collectors that are reservation stations";
+        "load-slice": LoadSlice<M>, "load slice core: loads and the instructions that make their addresses issue in order from a queue of their own";
         "ideal": Ideal<M>, "idealised out-of-order issue from a window of 64 per warp: registers renamed, addresses and branches known";
     }
     names {

@@ -10,6 +10,7 @@ mod designs;
 mod ghost;
 mod gpus;
 mod ideal;
+mod load_slice;
 mod loog;
 mod occupancy;
 mod own_front_end;
