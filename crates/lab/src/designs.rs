@@ -10,6 +10,7 @@ use sm::operands::PerfectOperands;
 use sm::policy::boards::{Bloomboard, NoDependences, StoreBoard, WarScoreboard, Warpboard};
 use sm::policy::ghost::Ghost;
 use sm::policy::ideal::Ideal;
+use sm::policy::load_slice::LoadSlice;
 use sm::policy::loog::Loog;
 use sm::policy::socgpu::Socgpu;
 use sm::{ConfigOf, CoreDesign, InOrder, IssuePolicy, PerfectFetch, PerfectMemory, Scoreboard, WarpMask, With};
@@ -115,6 +116,7 @@ designs! {
         "ghost": Ghost<M>, "GhOST: out-of-order issue from a buffer of 8 per warp";
         "socgpu": Socgpu<M>, "SOCGPU: out-of-order issue from a buffer of 8 per warp that holds instructions until write-back";
         "loog": Loog<M>, "LOOG: in-order issue with renaming into 32 operand collectors that are reservation stations";
+        "load-slice": LoadSlice<M>, "load slice core: loads and the instructions that make their addresses issue in order from a queue of their own";
         "ideal": Ideal<M>, "idealised out-of-order issue from a window of 64 per warp: registers renamed, addresses and branches known";
         "perfect-frontend": With<PerfectFetch<M>, InOrder<Scoreboard<M>, M>>, "limit study: inorder with a front end in which no warp waits for instructions";
         "perfect-operands": With<PerfectOperands, InOrder<Scoreboard<M>, M>>, "limit study: inorder with operands in the cycle after issue";

@@ -52,7 +52,7 @@ fn audited(gpu: &str, code: Form, core: &str, workload: &str) -> (Report, Findin
 fn check_reordered(report: &Report, core: &str, name: &str) {
     const SHARE: &str = "design.reordered_share";
     let total = report.total.get(SHARE).and_then(Value::number);
-    let reorders = ["ghost", "ideal", "loog", "socgpu"].iter().any(|design| core.starts_with(design));
+    let reorders = ["ghost", "ideal", "load-slice", "loog", "socgpu"].iter().any(|design| core.starts_with(design));
     assert_eq!(total.is_some(), reorders, "{name}");
     let Some(total) = total else { return };
     assert!((0.0..100.0).contains(&total), "{name}: {total} %");
@@ -102,6 +102,8 @@ audits! {
     socgpu_on_gtx480: "gtx480" Ptx "socgpu" "socgpu-issue-memory";
     socgpu_on_rtx2060s: "rtx2060s" Sass "socgpu-4" "socgpu-32";
     socgpu_on_v100: "v100" Sass "socgpu" "socgpu-issue-memory";
+    load_slice_on_gtx480: "gtx480" Ptx "load-slice:branches=true";
+    load_slice_on_v100: "v100" Sass "load-slice" "load-slice:queue_a=32,queue_b=32,branches=true";
     loog_on_gtx480: "gtx480" Ptx "loog" "loog-lsq";
     loog_on_rtx2060s: "rtx2060s" Sass "loog-8" "loog-lsq";
     loog_on_v100: "v100" Sass "loog";

@@ -11,6 +11,7 @@ mod ghost;
 mod gpus;
 mod ideal;
 mod limits;
+mod load_slice;
 mod loog;
 mod occupancy;
 mod own_stages;
