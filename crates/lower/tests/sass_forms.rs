@@ -378,6 +378,22 @@ fn conversions_to_bfloat16_and_bytes() {
     check(&later, "product_of_signs", &mixed, &by_rows(&mixed, signed));
 }
 
+/// `QMMA`: each byte is a number of either type, none infinite or NaN.
+#[test]
+fn matrices_of_bytes_are_multiplied_as_in_ptx() {
+    let modules = modules("forms89");
+    let byte = |i: u32| i.wrapping_mul(0x9e37_79b9) >> 24 & 0xbf;
+    let input: Vec<u32> = (0..WORDS as u32).map(|i| (0..4).fold(0, |word, k| word << 8 | byte(4 * i + k))).collect();
+    let (_, ptx) = modules.iter().find(|(label, _)| label == "forms89.ptx").unwrap();
+    let kernels =
+        ["bytes_e4m3_e5m2_k32", "bytes_e5m2_e4m3_k16", "bytes_e5m2_e5m2_to_half", "bytes_e4m3_e4m3_k16_to_half"];
+    for kernel in kernels {
+        let expected = words(ptx, kernel, &input).unwrap();
+        assert_ne!(expected[0], expected[1]);
+        check(&modules, kernel, &input, &expected);
+    }
+}
+
 #[test]
 fn copies_fill_up_with_zeros() {
     let (modules, input) = (modules("forms80"), numbers());
