@@ -394,6 +394,18 @@ fn matrices_of_bytes_are_multiplied_as_in_ptx() {
     }
 }
 
+/// Old values of the second of two additions, for each type, then those of generic addresses.
+#[test]
+fn atomics_of_floating_point_return_old_values() {
+    let modules = modules("forms90");
+    let expected = each(|t| {
+        let t = t as u32;
+        let values = [2 * t + 1, 2 * t + 1, 0x4000_4000, 0x4000_4000, 2 * t + 2, t + 1];
+        values.into_iter().fold(0, |sum: u32, value| sum.wrapping_mul(31).wrapping_add(value))
+    });
+    check(&modules, "float_atomics", &numbers(), &expected);
+}
+
 #[test]
 fn copies_fill_up_with_zeros() {
     let (modules, input) = (modules("forms80"), numbers());
