@@ -406,6 +406,19 @@ fn atomics_of_floating_point_return_old_values() {
     check(&modules, "float_atomics", &numbers(), &expected);
 }
 
+/// `BMMA` of 128 bits.
+#[test]
+fn matrices_of_bits_are_multiplied_as_in_ptx() {
+    let input = numbers();
+    for (name, kernel) in [("forms80", "bits_k128")] {
+        let modules = modules(name);
+        let (_, ptx) = modules.iter().find(|(label, _)| label.ends_with(".ptx")).unwrap();
+        let expected = words(ptx, kernel, &input).unwrap();
+        assert_ne!(expected[0], expected[1]);
+        check(&modules, kernel, &input, &expected);
+    }
+}
+
 #[test]
 fn copies_fill_up_with_zeros() {
     let (modules, input) = (modules("forms80"), numbers());

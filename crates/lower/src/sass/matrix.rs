@@ -165,7 +165,11 @@ fn integer_plan(inst: &SassInst, factors: [SassOperand; 2]) -> Lowered<Mma> {
 
 fn bit_plan(inst: &SassInst, factors: [SassOperand; 2]) -> Lowered<Mma> {
     check_orders(factors)?;
-    let [m, k] = if inst.modifier("shape") == Some(0) { [8, 128] } else { [16, 256] };
+    let [m, k] = match inst.modifier("shape") {
+        Some(0) => [8, 128],
+        Some(1) => [16, 128],
+        _ => [16, 256],
+    };
     let bit_op = if inst.modifier("operation") == Some(2) { BitOp::And } else { BitOp::Xor };
     plan(Shape { m, n: 8, k }, Multiply { bit_op, ..Multiply::plain(Element::B1, Element::S32) })
 }

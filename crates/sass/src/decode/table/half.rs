@@ -261,7 +261,7 @@ pub(super) const ROWS: &[Row] = &[
         0x3d,
         &[1],
         &[
-            modifier("shape", bits(75, 2), &[".88128", RESERVED, ".168256", RESERVED]),
+            modifier("shape", bits(75, 2), &[".88128", ".168128", ".168256", RESERVED]),
             modifier(
                 "operation",
                 bits(77, 3),
