@@ -406,11 +406,13 @@ fn atomics_of_floating_point_return_old_values() {
     check(&modules, "float_atomics", &numbers(), &expected);
 }
 
-/// `BMMA` of 128 bits.
+/// `DMMA` in its shapes of sm_90, `BMMA` of 128 bits.
 #[test]
-fn matrices_of_bits_are_multiplied_as_in_ptx() {
+fn matrices_of_doubles_and_of_bits_are_multiplied_as_in_ptx() {
     let input = numbers();
-    for (name, kernel) in [("forms80", "bits_k128")] {
+    for (name, kernel) in
+        [("forms90", "doubles_k4"), ("forms90", "doubles_k8"), ("forms90", "doubles_k16"), ("forms80", "bits_k128")]
+    {
         let modules = modules(name);
         let (_, ptx) = modules.iter().find(|(label, _)| label.ends_with(".ptx")).unwrap();
         let expected = words(ptx, kernel, &input).unwrap();

@@ -37,7 +37,8 @@ pub(super) fn lower(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<bool> {
         (SassOp::QMma, &[d, x, y, z]) => multiply(b, byte_plan(inst)?, [d, x, y, z])?,
         (SassOp::DMma, &[d, x, y, z]) => {
             let types = Multiply { round: rounding(inst), ..Multiply::plain(Element::F64, Element::F64) };
-            multiply(b, plan(Shape { m: 8, n: 8, k: 4 }, types)?, [d, x, y, z])?
+            let [m, k] = [[8, 4], [16, 4], [16, 8], [16, 16]][inst.modifier("shape").unwrap_or(0) as usize];
+            multiply(b, plan(Shape { m, n: 8, k }, types)?, [d, x, y, z])?
         }
         (SassOp::LdSm, &[d, SassOperand::Memory(place)]) => {
             let count = 1 << inst.modifier("count").unwrap_or(0);
