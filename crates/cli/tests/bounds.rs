@@ -253,7 +253,7 @@ fn ctrl_c_while_results_are_compared() {
     fs::write(&path, launch).unwrap();
     let mut command = common::command(&["run", path.to_str().unwrap()]);
     let child = command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
-    std::thread::sleep(std::time::Duration::from_secs(4));
+    common::let_work(&child, std::time::Duration::from_secs(4));
     let signal = ["-INT", &child.id().to_string()];
     assert!(std::process::Command::new("kill").args(signal).status().unwrap().success());
     let ran = common::from(child.wait_with_output().unwrap());
@@ -272,7 +272,7 @@ fn ctrl_c_while_registers_are_allocated() {
     let mut command = common::command(&["run", &launch, "--registers", "allocated"]);
     command.env("WARPWRIGHT_PREPARATION_SECONDS", "60");
     let child = command.stderr(std::process::Stdio::piped()).spawn().unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(1500));
+    common::let_work(&child, std::time::Duration::from_millis(1500));
     let signal = ["-INT", &child.id().to_string()];
     assert!(std::process::Command::new("kill").args(signal).status().unwrap().success());
     let output = child.wait_with_output().unwrap();

@@ -331,7 +331,7 @@ fn ctrl_c_shows_what_is_known() {
     let args = ["run", "matmul", "--param", "m=8192", "--param", "n=448", "--param", "k=448", "--json"];
     let child = command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     // Long enough to have begun, far too short to have ended.
-    std::thread::sleep(Duration::from_secs(6));
+    common::let_work(&child, Duration::from_secs(3));
     let kill = format!("kill -INT {}", child.id());
     assert!(std::process::Command::new("sh").args(["-c", &kill]).status().unwrap().success());
     let ran = from(child.wait_with_output().unwrap());

@@ -8,6 +8,7 @@ mod core;
 mod dispatch;
 mod livelock;
 mod machine;
+mod report;
 mod run;
 mod snapshot;
 mod statistics;

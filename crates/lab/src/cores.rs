@@ -3,7 +3,6 @@
 use crate::engine::{Engine, Rig, Subject};
 use crate::for_core::{ForCore, check_core_on, for_core};
 use crate::setup::Setup;
-use crate::source::{Source, Stream};
 use gpu::Machine;
 use isa::{LaunchShape, Program};
 use sm::{
@@ -12,6 +11,7 @@ use sm::{
 };
 use std::collections::HashMap;
 use std::sync::Arc;
+use stream::{Source, Stream};
 use trace::Recorder;
 use workloads::Form;
 

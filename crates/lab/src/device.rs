@@ -7,13 +7,13 @@ use crate::monitor::{Monitor, Unattended};
 use crate::report::{KernelReport, RegisterSource, Report};
 use crate::setup::Setup;
 use crate::simulation::{Launched, MOST_PENDING, Simulation, check_fit};
-use crate::source::Source;
 use exec::{DeviceState, GpuFacts, MemoryError};
 use gpu::{MachineError, Stats, StreamId};
 use lower::{KernelError, LowerOptions};
 use sm::{ConfigOf, CoreDesign};
 use std::sync::Arc;
 use std::time::Duration;
+use stream::Source;
 use trace::{Action, LaunchInfo, Recorder, Timing};
 use workloads::Form;
 use workloads::device::{

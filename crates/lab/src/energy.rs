@@ -1,17 +1,13 @@
-//! From counters to joules: the counters of the simulator as events of the power model.
+//! From counters to joules: the model of a GPU's energy, with coefficients and voltage.
 //!
-//! A core turns its own counts into events ([`gpu::CoreReport::activity`]); those of the memory system are
-//! counted here, as AccelWattch (Kandiah et al., MICRO 2021) counts them in its published sources.
-//! `docs/energy.md` has the table and the deviations; two of them are here:
+//! The counters give the events ([`AnySnapshot::activity`]). `docs/energy.md` has the deviations; one of them is
+//! here:
 //!
-//! - D-E4: a request that waits for data already under way counts as a hit, in L1 as in L2.
 //! - D-E5: static power follows the units and lanes in use over a whole kernel, not over 500 cycles.
 
-use crate::design_cost::DesignPower;
 use config::GpuConfig;
-use energy::{Activity, Coefficients, Energy, Event};
+use energy::{Coefficients, Energy};
 use gpu::AnySnapshot;
-use mem::MemoryCounters;
 use std::path::Path;
 
 /// Coefficients and voltage that energy and power of a GPU are computed with.
@@ -52,7 +48,7 @@ impl EnergyModel {
 
     /// Energy of the events in `counted` on `gpu`, with the in-order core.
     pub fn energy(&self, counted: &AnySnapshot, gpu: &GpuConfig) -> Energy {
-        self.coefficients.energy(&activity(counted, gpu, DesignPower::default()), self.volts)
+        self.coefficients.energy(&counted.activity(gpu), self.volts)
     }
 }
 
@@ -71,24 +67,4 @@ fn coefficients(path: &Path) -> Result<Coefficients, String> {
         }
     };
     parsed.map_err(|e| format!("energy model `{name}`:\n{e}"))
-}
-
-/// The counters as events of the power model; `design` is the energy of the core design's own structures.
-pub fn activity(counted: &AnySnapshot, gpu: &GpuConfig, design: DesignPower) -> Activity {
-    let mut activity = Activity {
-        design_pj: design.dynamic_pj,
-        design_leakage_watts: design.leakage_watts,
-        ..counted.core.activity(counted.cycles, gpu)
-    };
-    let MemoryCounters { requests, replies, l2, dram, .. } = &counted.memory;
-    let mut count = |event: Event, n: u64| activity.events[event] += n as f64;
-    count(Event::CrossbarFlit, requests.flits + replies.flits);
-    count(Event::L2ReadHit, l2.reads_served());
-    count(Event::L2ReadMiss, l2.reads_missed());
-    count(Event::L2WriteHit, l2.writes_served());
-    count(Event::L2WriteMiss, l2.write_misses);
-    count(Event::DramRead, dram.read_commands);
-    count(Event::DramWrite, dram.write_commands);
-    count(Event::DramPrecharge, dram.precharges);
-    activity
 }

@@ -1,13 +1,13 @@
 //! A machine of any core design, for callers that only launch and wait: the one place where a simulation
 //! is dispatched at run time. Nothing within a cycle goes through it.
 
-use crate::source::Source;
 use gpu::{AnySnapshot, Core, CoreReport, KernelRun, Machine, MachineError, Progress, Snapshot, StreamId};
 use isa::{KernelId, LaunchShape, Program};
 use sm::Findings;
 use std::num::NonZeroU64;
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use stream::Source;
 use workloads::Form;
 
 /// What a simulation needs of the machine under it. Methods without a comment are those of [`Machine`].

@@ -9,7 +9,6 @@
 //! | --- | --- |
 //! | `power`, `report`, `error`, `monitor` | data: reports, and why there is none |
 //! | [`design_cost`], [`energy`] | from counters to joules |
-//! | `source` | what the warps do: live execution or a trace, as one type of stream |
 //! | `engine` | a machine of any core; the one place of dynamic dispatch |
 //! | `designs`, `core_name`, `for_core` | the core designs, their names and parameters, work with one by its name |
 //! | `cores` | builds a machine of any design |
@@ -42,7 +41,6 @@ mod report;
 mod run;
 mod setup;
 mod simulation;
-mod source;
 mod statistics;
 mod structures;
 mod traces;

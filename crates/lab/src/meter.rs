@@ -1,7 +1,7 @@
 //! The energy of a run, metered while it runs.
 
 use crate::design_cost::DesignPower;
-use crate::energy::{EnergyModel, activity};
+use crate::energy::EnergyModel;
 use crate::power::{Interval, PowerSeries};
 use crate::report::EnergyModelInUse;
 use crate::setup::Setup;
@@ -81,8 +81,12 @@ impl Meter {
             let [own, in_order] = cores.each_ref().map(of);
             own.beyond(&in_order)
         };
-        let design = self.model.as_ref().zip(self.structures.as_ref());
-        activity(counted, &self.gpu, design.map(beyond).unwrap_or_default())
+        let design = self.model.as_ref().zip(self.structures.as_ref()).map(beyond).unwrap_or_default();
+        Activity {
+            design_pj: design.dynamic_pj,
+            design_leakage_watts: design.leakage_watts,
+            ..counted.activity(&self.gpu)
+        }
     }
 
     /// Energy of a kernel that has ended.

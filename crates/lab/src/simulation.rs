@@ -5,8 +5,6 @@ use crate::meter::Meter;
 use crate::monitor::{Monitor, Progress};
 use crate::report::{HostFigures, KernelReport, OccupancyReport, RegisterSource, Report};
 use crate::setup::Setup;
-use crate::source::Source;
-use crate::statistics::statistics;
 use config::GpuConfig;
 use gpu::{CoreReport, KernelRun, MachineError, Stats, StreamId};
 use isa::{KernelId, LaunchShape, Program};
@@ -14,6 +12,7 @@ use kit::text::counted;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use stream::Source;
 use workloads::Form;
 use workloads::device::MOST_LAUNCHES;
 
@@ -200,7 +199,7 @@ impl<'m> Simulation<'m> {
                 limiter: occupancy.limiter.name().to_owned(),
             },
             start_cycle: run.start,
-            statistics: statistics(&run.counters, run.ready - run.start, gpu, energy.as_ref()),
+            statistics: run.counters.statistics(run.ready - run.start, gpu, energy.as_ref()),
         };
         if let Some(first) = self.reports.first() {
             report.statistics.share_descriptions(&first.statistics);
@@ -229,7 +228,7 @@ impl<'m> Simulation<'m> {
     /// Statistics of the whole simulation so far.
     pub fn total(&mut self) -> Stats {
         let counted = self.machine.counters();
-        statistics(&counted, counted.launch.cycles, &self.setup.gpu, self.meter.of_run(&counted).as_ref())
+        counted.statistics(counted.launch.cycles, &self.setup.gpu, self.meter.of_run(&counted).as_ref())
     }
 
     /// The report so far, of a run of `workload` that took `time`. It takes the reports of kernels with it: a

@@ -1,120 +1,10 @@
-//! From counters to statistics: the one table that [`schema`] and every report are made of. Cores add their own
-//! rows ([`gpu::CoreReport`]).
+//! The schema of statistics, of which every report is made.
 
 use crate::for_core::design_statistics;
-use config::{GpuConfig, builtin};
-use energy::{Component, Energy};
-use gpu::{AnySnapshot, Period, Snapshot, StatInfo, Stats, Table, Value};
-use mem::DramCounters;
+use config::builtin;
+use gpu::{Snapshot, StatInfo};
 use sm::{DesignStatistics, SmTotals};
 use std::sync::Arc;
-
-/// The statistics of what `s` counted, on a GPU like `gpu`, after a launch latency of `launch_cycles`, and
-/// of the energy that it took, if there is a model of it.
-pub(crate) fn statistics(s: &AnySnapshot, launch_cycles: u64, gpu: &GpuConfig, energy: Option<&Energy>) -> Stats {
-    let period = Period { kernel_cycles: s.kernel_cycles(), gpu };
-    let mut t = Table::default();
-    times(&mut t, s.kernel_cycles(), launch_cycles, gpu);
-    s.core.headline(period, &mut t);
-    self::energy(&mut t, s, energy);
-    s.core.parts(period, &mut t);
-    t.group("memory", &s.memory.answers);
-    t.put(
-        "memory.mean_read_latency",
-        "core cycles",
-        "From an SM's request to its reply, mean over reads and atomics beyond L1.",
-        Value::ratio(s.memory.answers.read_latency, s.memory.answers.reads, 1.0),
-    );
-    t.group("crossbar.requests", &s.memory.requests);
-    t.group("crossbar.replies", &s.memory.replies);
-    t.cache("l2", &s.memory.l2);
-    t.group("partition", &s.memory.partitions);
-    dram(&mut t, s, gpu);
-    s.core.design(&mut t);
-    t.0
-}
-
-/// Cycles of kernels, of launch latency, and their sum.
-fn times(t: &mut Table, cycles: u64, launch_cycles: u64, gpu: &GpuConfig) {
-    let mhz = gpu.clocks.core_mhz;
-    let micros = |cycles: u64| Value::Real((mhz > 0.0).then(|| cycles as f64 / mhz));
-    let total = cycles + launch_cycles;
-    let of_kernels = "Kernels: from the end of the launch latency to the end of the last CTA. Where kernels overlap, a cycle of the run counts once.";
-    t.count("cycles", "core cycles", of_kernels, cycles);
-    t.put("time", "us", "The cycles at the core clock.", micros(cycles));
-    let of_launches =
-        "Launch latency: from a launch to where its first CTA may start. Of a run, cycles in which no kernel ran.";
-    t.count("launch_cycles", "core cycles", of_launches, launch_cycles);
-    t.count(
-        "total_cycles",
-        "core cycles",
-        "Cycles of kernels and of launch latency: cycles as Accel-Sim counts them.",
-        total,
-    );
-    t.put("total_time", "us", "The total cycles at the core clock.", micros(total));
-}
-
-/// Absent without a model of energy.
-fn energy(t: &mut Table, s: &AnySnapshot, energy: Option<&Energy>) {
-    let joules = energy.map(Energy::total_joules);
-    let each = |count: u64| Value::Real(joules.filter(|_| count > 0).map(|j| j / count as f64 * 1e12));
-    t.put("energy.total", "J", "Energy of the GPU and its board, all components.", Value::Real(joules));
-    t.put(
-        "energy.per_thread_instruction",
-        "pJ",
-        "That energy by thread instructions.",
-        each(s.core.thread_instructions()),
-    );
-    t.put("energy.per_warp_instruction", "pJ", "That energy by warp instructions.", each(s.core.warp_instructions()));
-    t.put(
-        "power.mean",
-        "W",
-        "That energy by simulated time, launch latency included.",
-        Value::Real(energy.map(Energy::total_watts)),
-    );
-    for &component in Component::ALL {
-        let of = energy.map(|e| e.joules(component));
-        t.put(format!("energy.{}", component.name()), "J", component.description(), Value::Real(of));
-    }
-}
-
-fn dram(t: &mut Table, s: &AnySnapshot, gpu: &GpuConfig) {
-    let (dram, waited, channels) = (&s.memory.dram, &s.launch, u64::from(gpu.l2.partitions));
-    t.group("dram", dram);
-    let cycle_ns = 1e3 / gpu.clocks.dram_mhz;
-    t.put(
-        "dram.mean_read_latency",
-        "ns",
-        "From a read's entry into its DRAM channel to its data's return to L2, mean over reads.",
-        Value::Real((dram.reads > 0).then(|| dram.read_latency as f64 / dram.reads as f64 * cycle_ns)),
-    );
-    t.put(
-        "dram.row_hit_rate",
-        "%",
-        "Requests that found their row open, as a share of those scheduled.",
-        Value::ratio(dram.row_hits, dram.scheduled, 100.0),
-    );
-    t.put(
-        "dram.utilisation",
-        "%",
-        "Cycles in which a data bus moved data, as a share of the kernels' cycles of all channels.",
-        Value::ratio(
-            dram.data_bus_busy - waited.dram.data_bus_busy,
-            (s.dram_cycles - waited.dram_cycles) * channels,
-            100.0,
-        ),
-    );
-    let burst = u64::from(gpu.dram.bus_bytes * gpu.dram.burst_length * gpu.dram.chips_per_channel);
-    let bytes = |dram: &DramCounters| (dram.read_commands + dram.write_commands) * burst;
-    t.count("dram.bytes", "bytes", "Bytes read and written.", bytes(dram));
-    let seconds = s.kernel_cycles() as f64 / (gpu.clocks.core_mhz * 1e6);
-    t.put(
-        "dram.bandwidth",
-        "GB/s",
-        "Bytes read and written while kernels ran, per second of that time.",
-        Value::Real((seconds > 0.0).then(|| (bytes(dram) - bytes(&waited.dram)) as f64 / seconds / 1e9)),
-    );
-}
 
 /// Every statistic of a report, in order; at the end those that only some core designs have.
 pub fn schema() -> Vec<StatInfo> {
@@ -122,5 +12,6 @@ pub fn schema() -> Vec<StatInfo> {
     let Some(Ok(gpu)) = gpu else { return Vec::new() };
     let design = DesignStatistics(design_statistics(&gpu));
     let snapshot = Snapshot { core: SmTotals { design, ..SmTotals::default() }, ..Snapshot::default() };
-    statistics(&snapshot.erased(), 0, &gpu, None).0.into_iter().map(|(info, _)| Arc::unwrap_or_clone(info)).collect()
+    let all = snapshot.erased().statistics(0, &gpu, None);
+    all.0.into_iter().map(|(info, _)| Arc::unwrap_or_clone(info)).collect()
 }

@@ -2,8 +2,7 @@
 
 use energy::{Coefficients, Component, Energy};
 use gpu::Snapshot;
-use lab::design_cost::DesignPower;
-use lab::energy::{EnergyModel, activity};
+use lab::energy::EnergyModel;
 use lab::{Job, Report, Setup, Stats, Unattended, run};
 use sm::SmTotals;
 use std::collections::BTreeMap;
@@ -137,9 +136,6 @@ fn more_active_lanes_cost_more() {
     let c = Coefficients::of("v100").unwrap().unwrap();
     let other = c.static_power.other;
     agree(many.watts(Component::Static) - few.watts(Component::Static), 24.0 * other.added_watts, "static");
-    let design = DesignPower { dynamic_pj: 5.0, leakage_watts: 0.5 };
-    let of_design = activity(&counted(8), &gpu, design);
-    assert_eq!((of_design.design_pj, of_design.design_leakage_watts), (5.0, 0.5));
 }
 
 #[test]

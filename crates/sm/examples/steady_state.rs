@@ -7,6 +7,7 @@
 //! ```
 
 use config::load;
+use gpu::Core;
 use isa::{
     Access, BarrierArrival, CacheOp, Control, CtaSlot, Dim3, DynInst, Fault, InstSpec, KernelId, LaunchShape,
     MemAccess, OpClass, Pc, ProgramBuilder, RegFile, RegId, Space, StepContext, Traits, WarpSlot, WarpStream,

@@ -3,7 +3,8 @@
 use crate::spec::{CoreSpec, Pipe};
 use crate::warps::occupancy::{Occupancy, occupancy};
 use config::{OpTiming, Unit};
-use isa::{Control, LaunchShape, MemAccess, OpClass, Pc, Program, RegId, Work};
+use gpu::CoreKernel;
+use isa::{Control, LaunchShape, MemAccess, OpClass, Pc, Program, RegId, Space, Work};
 use mem::coalesce::LocalLayout;
 use std::sync::Arc;
 
@@ -271,6 +272,16 @@ pub struct ResidentKernel {
     pub ctas_per_sm: u32,
     /// Where its threads' local memory lies.
     pub local_layout: LocalLayout,
+}
+
+impl CoreKernel for ResidentKernel {
+    fn shape(&self) -> &LaunchShape {
+        &self.shape
+    }
+
+    fn reads_textures(&self) -> bool {
+        self.code.program.insts().iter().any(|i| i.mem.is_some_and(|m| m.space == Space::Texture))
+    }
 }
 
 impl ResidentKernel {

@@ -1,5 +1,6 @@
-//! The SM: its parts in the order of the block diagram, its cycle, and what the GPU sees of it.
+//! The SM: its parts in the order of the block diagram, its cycle, the wires of its stages.
 
+use crate::core::SmTotals;
 use crate::design::{ConfigOf, CoreDesign, FetchOf, MaskOf};
 use crate::execute::latches::Latches;
 use crate::execute::units::Units;
@@ -13,9 +14,9 @@ use crate::issue::policy::IssuePolicy;
 use crate::issue::stage::{IssueStage, IssueWires};
 use crate::kernel::ResidentKernel;
 use crate::memory::{MemoryCounters, MemoryStage, MemoryWires};
-use crate::observe::counters::{ClassCounts, SmCounters};
+use crate::observe::counters::{ClassCounts, DesignStatistics, SmCounters};
 use crate::observe::observer::{Observer, Seen, Silent};
-use crate::observe::stalls::SlotAccount;
+use crate::observe::stalls::{SlotAccount, Stall};
 use crate::operands::layer::{Layer, LayerCounts};
 use crate::operands::{Collected, Hooks, OperandStage, Wires};
 use crate::spec::CoreSpec;
@@ -23,10 +24,10 @@ use crate::state::{State, Tick};
 use crate::wake_up::{Timer, WakeUp};
 use crate::warps::mask::{MOST_WARPS, WarpMask};
 use crate::warps::occupancy::Resources;
-use gpu::FinishedCta;
-use isa::{CtaSlot, Dim3, Fault, KernelId, WarpSlot, WarpStream};
+use gpu::{Core, FinishedCta, Pulse, SpinningWarp};
+use isa::{CtaSlot, Dim3, Fault, KernelId, LaunchShape, WarpSlot, WarpStream};
 use kit::bits::set_bits;
-use kit::{Cycle, NEVER};
+use kit::{ByKind, Counters, Cycle, NEVER};
 use mem::Port;
 use std::fmt;
 use std::sync::Arc;
@@ -83,12 +84,19 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
             observer,
         }
     }
+}
 
-    /// One cycle, back to front: a stage finds room that the one after it made in this cycle.
-    ///
-    /// # Errors
-    /// The fault of an instruction that the stream could not execute.
-    pub fn tick(&mut self, now: Cycle, env: &mut Env<'_, S::Shared>) -> Result<(), Box<Fault>> {
+impl<S: WarpStream, D: CoreDesign, O: Observer> Core for Sm<S, D, O> {
+    type Kernel = ResidentKernel;
+    type Shared = S::Shared;
+    type Counters = SmTotals;
+
+    /// Each of four caches makes one request, and one access bypasses them.
+    const MOST_REQUESTS: usize = 5;
+
+    /// Back to front: a stage finds room that the one after it made in this cycle.
+    #[inline]
+    fn tick(&mut self, now: Cycle, env: &mut Env<'_, S::Shared>) -> Result<(), Box<Fault>> {
         self.wake(now);
         self.execute(now, env.kernels, env.port);
         self.collect_operands(now, env.kernels);
@@ -99,6 +107,135 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
         done
     }
 
+    #[inline]
+    fn next_event(&self, port: &Port) -> Cycle {
+        let (from, next) = (self.issue.account.cycles(), self.state.wake_up.next());
+        if next <= from {
+            return from;
+        }
+        let reply = port.inbox.front().filter(|_| self.memory.takes_replies()).map_or(NEVER, |&(due, _)| due);
+        next.min(reply).min(self.state.timers.next).min(self.units.next_ending(from)).max(from)
+    }
+
+    fn is_alone(&self) -> bool {
+        self.stream().is_alone()
+    }
+
+    fn cycles(&self) -> Cycle {
+        self.issue.account.cycles()
+    }
+
+    fn can_accept(&self, shape: &LaunchShape) -> bool {
+        self.state.ctas.can_accept(&self.state.spec.sm, shape)
+    }
+
+    /// The warps are fetched for from the next tick on.
+    fn start_cta(&mut self, now: Cycle, env: &mut Env<'_, S::Shared>, kernel: KernelId, cta: Dim3) {
+        self.catch_up(now);
+        let launch = &env.kernels[kernel.index()];
+        let state = &mut self.state;
+        self.memory.prepare_kernel(&state.spec, (kernel, launch), state.ctas.is_empty());
+        let need = Resources::of_cta(&state.spec.sm, &launch.shape);
+        let mut slots = [WarpSlot(0); MOST_WARPS];
+        let (slot, count) = state.ctas.start(kernel, cta, need, &mut slots);
+        let slots = &slots[..count];
+        for (index, &warp) in slots.iter().enumerate() {
+            state.warps.start(warp, kernel, slot, index);
+            self.issue.policy.start_warp(warp, &launch.code.program.regs);
+            self.layer.start_warp(warp, launch, index);
+        }
+        self.decode.stream.start_cta(env.shared, kernel, cta, slot, slots);
+        slots.iter().for_each(|&warp| self.fetch.set_next_pc(warp, self.decode.stream.next_pc(warp)));
+        state.counters.ctas_started += 1;
+        self.observer.cta_started(now, kernel, cta, slot, slots);
+        state.wake_up.put_first(self.issue.account.cycles());
+        state.dirty = MaskOf::<D>::ALL;
+    }
+
+    fn finished(&mut self) -> &mut Vec<FinishedCta> {
+        &mut self.state.ctas.finished
+    }
+
+    fn has_threads(&self) -> bool {
+        self.resident_warps() > 0
+    }
+
+    fn is_idle(&self) -> bool {
+        self.state.ctas.is_empty() && self.state.slab.is_empty() && self.memory.is_idle()
+    }
+
+    fn settle(&mut self, now: Cycle) {
+        self.catch_up(now);
+        self.issue.account.close_all();
+    }
+
+    /// Every issue slot is an issue or a stall.
+    fn check(&self) {
+        self.issue.account.check();
+    }
+
+    fn flush_l1(&mut self) {
+        self.memory.invalidate_l1();
+    }
+
+    fn count(&self, sum: &mut SmTotals) {
+        sum.sm.add(self.counters());
+        sum.slots_issued += self.account().issued();
+        sum.slots_stalled.add(&ByKind(std::array::from_fn(|i| self.account().stalled(Stall::ALL[i]))));
+        sum.classes.add(self.class_counts());
+        sum.works.add(self.work_counts());
+        let mut design = self.policy().statistics();
+        if let Some(layer) = self.layer_counts() {
+            design.extend(layer.statistics());
+            sum.layer.add(&layer.counters);
+        }
+        sum.design.add(&DesignStatistics(design));
+        let memory = self.memory_counters();
+        sum.l1d.add(&memory.l1d);
+        if let Some(cache) = self.icache() {
+            sum.icache.add(cache.counters());
+        }
+        sum.constant.add(&memory.constant);
+        sum.texture.add(&memory.texture);
+    }
+
+    fn warp_instructions(&self) -> u64 {
+        self.counters().warp_instructions
+    }
+
+    fn cta_events(&self) -> u64 {
+        self.counters().ctas_started + self.counters().ctas_finished
+    }
+
+    fn describe_stalls(&self, kernels: &[ResidentKernel]) -> Vec<String> {
+        Sm::describe_stalls(self, kernels).iter().map(ToString::to_string).collect()
+    }
+
+    fn watch_changes(&self, shared: &mut S::Shared) {
+        self.stream().watch_changes(shared);
+    }
+
+    fn has_changed(&self, shared: &S::Shared) -> bool {
+        self.stream().has_changed(shared)
+    }
+
+    fn pulses(&self) -> Vec<(WarpSlot, Pulse)> {
+        Sm::pulses(self).collect()
+    }
+
+    fn follow_loops(
+        &mut self,
+        now: Cycle,
+        kernels: &[ResidentKernel],
+        shared: &mut S::Shared,
+        blocked: &dyn Fn(WarpSlot) -> bool,
+    ) -> Vec<SpinningWarp> {
+        Sm::follow_loops(self, now, kernels, shared, blocked)
+    }
+}
+
+/// The stages of a cycle and the wires between them.
+impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
     /// Accounts for the cycles slept and does what time alone brings.
     #[inline]
     fn wake(&mut self, now: Cycle) {
@@ -196,13 +333,6 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
         self.state.count_warps(1);
     }
 
-    /// Accounts for the cycles before `now` that the SM slept through. For reports in between:
-    /// [`Sm::tick`] does it by itself.
-    pub fn settle(&mut self, now: Cycle) {
-        self.catch_up(now);
-        self.issue.account.close_all();
-    }
-
     #[inline]
     fn catch_up(&mut self, now: Cycle) {
         let slept = now.saturating_sub(self.issue.account.cycles());
@@ -210,64 +340,6 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
             self.issue.account.sleep_until(now);
             self.state.count_warps(slept);
         }
-    }
-
-    /// When the SM must be ticked next: exact or too early, never too late, unless a CTA is started
-    /// before. [`NEVER`] if nothing but a reply of the memory can move it and none is on its
-    /// way through its `port`.
-    #[inline]
-    pub fn next_event(&self, port: &Port) -> Cycle {
-        let (from, next) = (self.issue.account.cycles(), self.state.wake_up.next());
-        if next <= from {
-            return from;
-        }
-        let reply = port.inbox.front().filter(|_| self.memory.takes_replies()).map_or(NEVER, |&(due, _)| due);
-        next.min(reply).min(self.state.timers.next).min(self.units.next_ending(from)).max(from)
-    }
-
-    /// Whether a CTA of `shape` fits now.
-    pub fn can_accept(&self, shape: &isa::LaunchShape) -> bool {
-        self.state.ctas.can_accept(&self.state.spec.sm, shape)
-    }
-
-    /// Starts CTA `cta` of `kernel`, which must fit ([`Sm::can_accept`]). It is fetched for from the
-    /// next tick on, which must be at the earliest cycle that has not been ticked.
-    pub fn start_cta(&mut self, now: Cycle, env: &mut Env<'_, S::Shared>, kernel: KernelId, cta: Dim3) -> CtaSlot {
-        self.catch_up(now);
-        let launch = &env.kernels[kernel.index()];
-        let state = &mut self.state;
-        self.memory.prepare_kernel(&state.spec, (kernel, launch), state.ctas.is_empty());
-        let need = Resources::of_cta(&state.spec.sm, &launch.shape);
-        let mut slots = [WarpSlot(0); MOST_WARPS];
-        let (slot, count) = state.ctas.start(kernel, cta, need, &mut slots);
-        let slots = &slots[..count];
-        for (index, &warp) in slots.iter().enumerate() {
-            state.warps.start(warp, kernel, slot, index);
-            self.issue.policy.start_warp(warp, &launch.code.program.regs);
-            self.layer.start_warp(warp, launch, index);
-        }
-        self.decode.stream.start_cta(env.shared, kernel, cta, slot, slots);
-        slots.iter().for_each(|&warp| self.fetch.set_next_pc(warp, self.decode.stream.next_pc(warp)));
-        state.counters.ctas_started += 1;
-        self.observer.cta_started(now, kernel, cta, slot, slots);
-        state.wake_up.put_first(self.issue.account.cycles());
-        state.dirty = MaskOf::<D>::ALL;
-        slot
-    }
-
-    /// CTAs that have left since this was last called, for the dispatcher to drain.
-    pub fn finished(&mut self) -> &mut Vec<FinishedCta> {
-        &mut self.state.ctas.finished
-    }
-
-    /// Whether no CTA is resident and nothing is under way.
-    pub fn is_idle(&self) -> bool {
-        self.state.ctas.is_empty() && self.state.slab.is_empty() && self.memory.is_idle()
-    }
-
-    /// Drops the contents of L1, as between kernels.
-    pub fn invalidate_l1(&mut self) {
-        self.memory.invalidate_l1();
     }
 
     /// The warps' stream.

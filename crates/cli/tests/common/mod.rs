@@ -2,12 +2,30 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+#[cfg(unix)]
+use std::time::{Duration, Instant};
 
 /// The binary, in a surrounding that does not change what it prints.
 pub fn command(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_warpwright"));
     command.args(args).env_remove("COLUMNS").env_remove("CLICOLOR_FORCE").env("NO_COLOR", "1");
     command
+}
+
+/// Waits until `child` has had `time` of a processor, which on a busy machine takes longer than that.
+#[cfg(unix)]
+pub fn let_work(child: &std::process::Child, time: Duration) {
+    let begin = Instant::now();
+    // Ticks of 10 ms in user and system mode, after the name in parentheses (proc(5)).
+    let worked = || -> Option<Duration> {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).ok()?;
+        let fields: Vec<&str> = stat.rsplit(')').next()?.split_whitespace().collect();
+        let ticks = |i: usize| fields.get(i)?.parse::<u64>().ok();
+        Some(Duration::from_millis(10 * (ticks(11)? + ticks(12)?)))
+    };
+    while worked().unwrap_or_else(|| begin.elapsed()) < time && begin.elapsed() < 20 * time {
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }
 
 /// What came of a command.

@@ -11,10 +11,10 @@ use crate::monitor::Monitor;
 use crate::report::RegisterSource;
 use crate::setup::Setup;
 use crate::simulation::{Expected, Launched, MOST_PENDING, Simulation, check_fit, check_launches};
-use crate::source::Source;
 use gpu::StreamId;
 use std::path::Path;
 use std::sync::Arc;
+use stream::Source;
 use trace::{Action, NativeShared, NativeTrace, Timing};
 use workloads::Form;
 

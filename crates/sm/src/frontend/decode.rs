@@ -59,7 +59,7 @@ impl<S: WarpStream> Decode<S> {
         let mut next = w.fetch.next_pc(warp);
         for left in (0..count).rev() {
             let Some(pc) = next else { break };
-            let id = self.execute(shared, w, warp, pc)?;
+            let id = self.decode_next(shared, w, warp, pc)?;
             next = w.look_ahead(id, left);
         }
         Ok(())
@@ -67,7 +67,7 @@ impl<S: WarpStream> Decode<S> {
 
     /// Executes the next instruction of `warp`, at `pc`, and puts it into the buffer.
     #[inline(always)]
-    fn execute<D: CoreDesign, O: Observer>(
+    fn decode_next<D: CoreDesign, O: Observer>(
         &mut self,
         shared: &mut S::Shared,
         wires: &mut DecodeWires<'_, D, O>,

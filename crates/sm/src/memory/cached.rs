@@ -1,6 +1,6 @@
 //! Constants, parameters and textures: read-only caches, one line (or sector) per cycle.
 
-use super::{Dispatch, LoadStoreUnit, Route};
+use super::{Dispatch, LoadStoreUnit, Path};
 use crate::inflight::InstId;
 use crate::state::State;
 use crate::warps::mask::WarpMask;
@@ -16,17 +16,17 @@ const CONSTANT_BASE: u64 = 1 << 42;
 
 impl LoadStoreUnit {
     /// Gathers the lines that an access to constants or textures touches.
-    pub(super) fn begin_cached<M: WarpMask>(&mut self, state: &mut State<M>, id: InstId, route: Route) {
+    pub(super) fn begin_cached<M: WarpMask>(&mut self, state: &mut State<M>, id: InstId, path: Path) {
         let (flight, dynamic) = (state.slab.get(id), state.slab.dynamic(id));
-        let (cache, counter) = match route {
-            Route::Texture => (&state.spec.sm.texture_cache, &mut state.counters.texture_accesses),
+        let (cache, counter) = match path {
+            Path::Texture => (&state.spec.sm.texture_cache, &mut state.counters.texture_accesses),
             _ => (&state.spec.sm.constant_cache, &mut state.counters.constant_accesses),
         };
         *counter += 1;
-        if route == Route::Constant && self.constant.is_none() {
+        if path == Path::Constant && self.constant.is_none() {
             return;
         }
-        let second = (route == Route::Texture).then_some(&dynamic.addresses2);
+        let second = (path == Path::Texture).then_some(&dynamic.addresses2);
         self.transactions.gather_lines(flight.mask, &dynamic.addresses, second, cache.fetch_bytes());
         state.slab.get_mut(id).pending = self.transactions.len() as u16;
     }
@@ -34,8 +34,8 @@ impl LoadStoreUnit {
     /// Looks one line up. True if none is left.
     pub(super) fn go_on_cached<M: WarpMask>(&mut self, state: &mut State<M>, now: Cycle, dispatch: Dispatch) -> bool {
         let flight = state.slab.get(dispatch.id);
-        let (cache, kind, base) = match dispatch.route {
-            Route::Texture => (&mut self.texture, RequestKind::Texture, 0),
+        let (cache, kind, base) = match dispatch.path {
+            Path::Texture => (&mut self.texture, RequestKind::Texture, 0),
             _ => {
                 let Some(constant) = &mut self.constant else { return true };
                 let param = flight.mem.is_some_and(|m| m.space == Space::Param);

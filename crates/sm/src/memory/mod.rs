@@ -134,7 +134,7 @@ const CLIENTS: u32 = 5;
 
 /// Where the instruction in the dispatch register goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Route {
+enum Path {
     Shared,
     Constant,
     Texture,
@@ -149,7 +149,7 @@ enum Route {
 #[derive(Clone, Copy, Debug)]
 struct Dispatch {
     id: InstId,
-    route: Route,
+    path: Path,
     is_store: bool,
     local: bool,
     /// First cycle in which it can go on.
@@ -481,12 +481,12 @@ impl LoadStoreUnit {
             wb.state.wake_up.at(dispatch.ready_at);
             return;
         }
-        let done = match dispatch.route {
-            Route::Shared => self.go_on_shared(wb.state, now, dispatch),
-            Route::Constant | Route::Texture => self.go_on_cached(wb.state, now, dispatch),
-            Route::L1 => self.go_on_l1(wb.state, now, dispatch),
-            Route::Bypass => self.go_on_bypass(wb.state, now, dispatch, port),
-            Route::None => true,
+        let done = match dispatch.path {
+            Path::Shared => self.go_on_shared(wb.state, now, dispatch),
+            Path::Constant | Path::Texture => self.go_on_cached(wb.state, now, dispatch),
+            Path::L1 => self.go_on_l1(wb.state, now, dispatch),
+            Path::Bypass => self.go_on_bypass(wb.state, now, dispatch, port),
+            Path::None => true,
         };
         if !done {
             return;
@@ -494,7 +494,7 @@ impl LoadStoreUnit {
         self.dispatch = None;
         wb.state.wake_up.moved();
         wb.state.counters.memory_stall_cycles += now - dispatch.accepted_at - 1;
-        let goes_on_elsewhere = dispatch.route == Route::Shared && !dispatch.is_store;
+        let goes_on_elsewhere = dispatch.path == Path::Shared && !dispatch.is_store;
         if !goes_on_elsewhere && wb.state.slab.get(dispatch.id).pending == 0 {
             self.complete(wb, dispatch.id);
         }
@@ -505,11 +505,11 @@ impl LoadStoreUnit {
     fn accept_access<D: CoreDesign, O: Observer>(&mut self, wb: &mut WriteBack<'_, D, O>, oc_ex: &mut Latches) {
         let now = wb.tick.now;
         let id = wb.begin_access(oc_ex);
-        let route = self.route(wb.state, id);
+        let path = self.path(wb.state, id);
         let access = wb.state.slab.get(id).mem.map(|m| m.access);
         let dispatch = Dispatch {
             id,
-            route,
+            path,
             is_store: access == Some(Access::Store),
             local: wb.state.slab.dynamic(id).space == Space::Local,
             ready_at: now + 1,
@@ -517,42 +517,42 @@ impl LoadStoreUnit {
             sent: 0,
         };
         self.dispatch = Some(dispatch);
-        match route {
-            Route::Shared => self.begin_shared(wb.state, now, id),
-            Route::Constant | Route::Texture => self.begin_cached(wb.state, id, route),
-            Route::L1 | Route::Bypass => {
-                self.begin_global(wb.state, wb.tick.kernels, id, route == Route::Bypass);
+        match path {
+            Path::Shared => self.begin_shared(wb.state, now, id),
+            Path::Constant | Path::Texture => self.begin_cached(wb.state, id, path),
+            Path::L1 | Path::Bypass => {
+                self.begin_global(wb.state, wb.tick.kernels, id, path == Path::Bypass);
             }
-            Route::None => {}
+            Path::None => {}
         }
     }
 
     /// Where an access goes.
     #[inline(always)]
-    fn route<M: WarpMask>(&self, state: &State<M>, id: InstId) -> Route {
+    fn path<M: WarpMask>(&self, state: &State<M>, id: InstId) -> Path {
         let (flight, dynamic) = (state.slab.get(id), state.slab.dynamic(id));
-        let Some(mem) = flight.mem else { return Route::None };
+        let Some(mem) = flight.mem else { return Path::None };
         if flight.mask == 0 {
-            return Route::None;
+            return Path::None;
         }
         // What the stream made of a generic access; the static space is as good for all others.
         let space = if mem.space == Space::Generic { dynamic.space } else { mem.space };
         match space {
-            Space::Shared if mem.access != Access::AsyncCopy => Route::Shared,
-            Space::Constant | Space::Param => Route::Constant,
+            Space::Shared if mem.access != Access::AsyncCopy => Path::Shared,
+            Space::Constant | Space::Param => Path::Constant,
             // Since Maxwell textures are read through L1.
-            Space::Texture if state.spec.sm_version >= 50 => self.route_by_l1(&state.spec, mem, false),
-            Space::Texture => Route::Texture,
-            Space::Local => self.route_by_l1(&state.spec, mem, true),
-            Space::Global | Space::Generic | Space::Shared => self.route_by_l1(&state.spec, mem, false),
+            Space::Texture if state.spec.sm_version >= 50 => self.path_by_l1(&state.spec, mem, false),
+            Space::Texture => Path::Texture,
+            Space::Local => self.path_by_l1(&state.spec, mem, true),
+            Space::Global | Space::Generic | Space::Shared => self.path_by_l1(&state.spec, mem, false),
         }
     }
 
     #[inline(always)]
-    fn route_by_l1(&self, spec: &CoreSpec, mem: isa::MemAccess, local: bool) -> Route {
+    fn path_by_l1(&self, spec: &CoreSpec, mem: isa::MemAccess, local: bool) -> Path {
         let atomic = matches!(mem.access, Access::Atomic | Access::Reduction);
         let past_l1 = matches!(mem.cache, isa::CacheOp::L2 | isa::CacheOp::Volatile) && !local;
         let skipped = spec.sm.l1d.skip_global && !local;
-        if atomic || past_l1 || skipped || self.l1.is_none() { Route::Bypass } else { Route::L1 }
+        if atomic || past_l1 || skipped || self.l1.is_none() { Path::Bypass } else { Path::L1 }
     }
 }

@@ -1,6 +1,7 @@
 //! What the tests of the SM share: scripted warps, a small GPU, a memory of fixed latency, a run
 //! loop that sleeps or does not.
 use config::{GpuConfig, Unit};
+use gpu::Core;
 use isa::{
     Access, BarrierArrival, CacheOp, Control, CtaSlot, Dim3, DynInst, Fault, InstSpec, KernelId, LaunchShape,
     MemAccess, OpClass, OperandValues, Pc, Program, ProgramBuilder, RegFile, RegId, Space, StepContext, Traits,

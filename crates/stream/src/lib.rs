@@ -10,8 +10,8 @@ use isa::{
 use std::sync::Arc;
 use trace::{NativeShared, NativeStream, Recorder, Recording, TraceShared, TraceStream};
 
-/// What all SMs share of a source.
-pub(crate) enum Source {
+/// What all cores share of what their warps do.
+pub enum Source {
     /// Device memory and launches of programs that are executed.
     Live(Box<DeviceState>),
     /// Traces of Accel-Sim.
@@ -23,7 +23,7 @@ pub(crate) enum Source {
 const ONE_KIND: &str = "the streams and the source of a simulation are of one kind";
 
 impl Source {
-    /// The stream of an SM, idle; recorded if there is a recorder, which only live ones may have.
+    /// The stream of a core, idle; recorded if there is a recorder, which only live ones may have.
     pub fn stream(&self, recorder: Option<&Recorder>) -> Stream {
         match (self, recorder) {
             (Self::Live(_), None) => Stream::Live(LiveStream::new()),
@@ -59,8 +59,9 @@ fn program_of(state: &DeviceState, kernel: KernelId) -> Option<Arc<Program>> {
     state.launch(kernel).map(|launch| launch.kernel.program.clone())
 }
 
-/// What the warps of one SM do.
-pub(crate) enum Stream {
+/// What the warps of one core do.
+#[allow(missing_docs, reason = "the names of the variants say it all")]
+pub enum Stream {
     Live(LiveStream),
     Recorded(Recording<LiveStream>),
     AccelSim(TraceStream),

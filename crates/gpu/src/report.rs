@@ -1,0 +1,136 @@
+//! What reports and the energy model have of a machine's counters. Cores add their own rows and events
+//! ([`CoreReport`](crate::CoreReport)).
+//!
+//! Events are counted as AccelWattch (Kandiah et al., MICRO 2021) counts them in its published sources, but that
+//! a request that waits for data already under way counts as a hit (D-E4). `docs/energy.md` has the table.
+
+use crate::snapshot::AnySnapshot;
+use crate::statistics::{Period, Stats, Table, Value};
+use config::GpuConfig;
+use energy::{Activity, Component, Energy, Event};
+use mem::{DramCounters, MemoryCounters};
+
+impl AnySnapshot {
+    /// The statistics of what was counted, on a GPU like `gpu`, after a launch latency of `launch_cycles`, and of the
+    /// energy that it took, if there is a model of it.
+    pub fn statistics(&self, launch_cycles: u64, gpu: &GpuConfig, energy: Option<&Energy>) -> Stats {
+        let period = Period { kernel_cycles: self.kernel_cycles(), gpu };
+        let mut t = Table::default();
+        times(&mut t, self.kernel_cycles(), launch_cycles, gpu);
+        self.core.headline(period, &mut t);
+        self::energy(&mut t, self, energy);
+        self.core.parts(period, &mut t);
+        t.group("memory", &self.memory.answers);
+        t.put(
+            "memory.mean_read_latency",
+            "core cycles",
+            "From an SM's request to its reply, mean over reads and atomics beyond L1.",
+            Value::ratio(self.memory.answers.read_latency, self.memory.answers.reads, 1.0),
+        );
+        t.group("crossbar.requests", &self.memory.requests);
+        t.group("crossbar.replies", &self.memory.replies);
+        t.cache("l2", &self.memory.l2);
+        t.group("partition", &self.memory.partitions);
+        dram(&mut t, self, gpu);
+        self.core.design(&mut t);
+        t.0
+    }
+
+    /// What was counted, as events of the power model: those of the cores and of the memory system.
+    pub fn activity(&self, gpu: &GpuConfig) -> Activity {
+        let mut activity = self.core.activity(self.cycles, gpu);
+        let MemoryCounters { requests, replies, l2, dram, .. } = &self.memory;
+        let mut count = |event: Event, n: u64| activity.events[event] += n as f64;
+        count(Event::CrossbarFlit, requests.flits + replies.flits);
+        count(Event::L2ReadHit, l2.reads_served());
+        count(Event::L2ReadMiss, l2.reads_missed());
+        count(Event::L2WriteHit, l2.writes_served());
+        count(Event::L2WriteMiss, l2.write_misses);
+        count(Event::DramRead, dram.read_commands);
+        count(Event::DramWrite, dram.write_commands);
+        count(Event::DramPrecharge, dram.precharges);
+        activity
+    }
+}
+
+/// Cycles of kernels, of launch latency, and their sum.
+fn times(t: &mut Table, cycles: u64, launch_cycles: u64, gpu: &GpuConfig) {
+    let mhz = gpu.clocks.core_mhz;
+    let micros = |cycles: u64| Value::Real((mhz > 0.0).then(|| cycles as f64 / mhz));
+    let total = cycles + launch_cycles;
+    let of_kernels = "Kernels: from the end of the launch latency to the end of the last CTA. Where kernels overlap, a cycle of the run counts once.";
+    t.count("cycles", "core cycles", of_kernels, cycles);
+    t.put("time", "us", "The cycles at the core clock.", micros(cycles));
+    let of_launches =
+        "Launch latency: from a launch to where its first CTA may start. Of a run, cycles in which no kernel ran.";
+    t.count("launch_cycles", "core cycles", of_launches, launch_cycles);
+    t.count(
+        "total_cycles",
+        "core cycles",
+        "Cycles of kernels and of launch latency: cycles as Accel-Sim counts them.",
+        total,
+    );
+    t.put("total_time", "us", "The total cycles at the core clock.", micros(total));
+}
+
+/// Absent without a model of energy.
+fn energy(t: &mut Table, s: &AnySnapshot, energy: Option<&Energy>) {
+    let joules = energy.map(Energy::total_joules);
+    let each = |count: u64| Value::Real(joules.filter(|_| count > 0).map(|j| j / count as f64 * 1e12));
+    t.put("energy.total", "J", "Energy of the GPU and its board, all components.", Value::Real(joules));
+    t.put(
+        "energy.per_thread_instruction",
+        "pJ",
+        "That energy by thread instructions.",
+        each(s.core.thread_instructions()),
+    );
+    t.put("energy.per_warp_instruction", "pJ", "That energy by warp instructions.", each(s.core.warp_instructions()));
+    t.put(
+        "power.mean",
+        "W",
+        "That energy by simulated time, launch latency included.",
+        Value::Real(energy.map(Energy::total_watts)),
+    );
+    for &component in Component::ALL {
+        let of = energy.map(|e| e.joules(component));
+        t.put(format!("energy.{}", component.name()), "J", component.description(), Value::Real(of));
+    }
+}
+
+fn dram(t: &mut Table, s: &AnySnapshot, gpu: &GpuConfig) {
+    let (dram, waited, channels) = (&s.memory.dram, &s.launch, u64::from(gpu.l2.partitions));
+    t.group("dram", dram);
+    let cycle_ns = 1e3 / gpu.clocks.dram_mhz;
+    t.put(
+        "dram.mean_read_latency",
+        "ns",
+        "From a read's entry into its DRAM channel to its data's return to L2, mean over reads.",
+        Value::Real((dram.reads > 0).then(|| dram.read_latency as f64 / dram.reads as f64 * cycle_ns)),
+    );
+    t.put(
+        "dram.row_hit_rate",
+        "%",
+        "Requests that found their row open, as a share of those scheduled.",
+        Value::ratio(dram.row_hits, dram.scheduled, 100.0),
+    );
+    t.put(
+        "dram.utilisation",
+        "%",
+        "Cycles in which a data bus moved data, as a share of the kernels' cycles of all channels.",
+        Value::ratio(
+            dram.data_bus_busy - waited.dram.data_bus_busy,
+            (s.dram_cycles - waited.dram_cycles) * channels,
+            100.0,
+        ),
+    );
+    let burst = u64::from(gpu.dram.bus_bytes * gpu.dram.burst_length * gpu.dram.chips_per_channel);
+    let bytes = |dram: &DramCounters| (dram.read_commands + dram.write_commands) * burst;
+    t.count("dram.bytes", "bytes", "Bytes read and written.", bytes(dram));
+    let seconds = s.kernel_cycles() as f64 / (gpu.clocks.core_mhz * 1e6);
+    t.put(
+        "dram.bandwidth",
+        "GB/s",
+        "Bytes read and written while kernels ran, per second of that time.",
+        Value::Real((seconds > 0.0).then(|| (bytes(dram) - bytes(&waited.dram)) as f64 / seconds / 1e9)),
+    );
+}
