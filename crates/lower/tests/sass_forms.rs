@@ -433,6 +433,8 @@ fn copies_fill_up_with_zeros() {
     });
     check(&modules, "copies", &input, &expected);
     check(&modules, "swap64", &input, &by_rows(&input, |[_, b, _]| b));
+    let pairs = each(|t| input[2 * t].wrapping_mul(31).wrapping_add(input[2 * t + 1]));
+    check(&modules, "hints", &input, &pairs);
 }
 
 /// A half whose exponent is one of normal numbers: sign, exponent and an odd fraction follow from `n`.

@@ -614,7 +614,7 @@ pub(super) const ROWS: &[Row] = &[
             flag("wide address", 91, &["", ".E"]),
             flag("through L1", 81, &[".BYPASS", ""]),
             EVICT,
-            modifier("prefetch", bits(71, 2), &["", ".LTC64B", ".LTC128B", RESERVED]),
+            modifier("prefetch", bits(71, 2), &["", ".LTC64B", ".LTC128B", ".LTC256B"]),
             modifier("size", bits(73, 3), &[RESERVED, RESERVED, RESERVED, RESERVED, "", ".64", ".128", RESERVED]),
             ORDER_80,
             flag("mmio", 80, &["", RESERVED]).show(Show::When(bits(77, 4), 8)),
