@@ -69,6 +69,11 @@ impl<'a> Build<'a> {
         }
     }
 
+    /// Builds the machine with core design `D`, which need not be registered.
+    pub fn of_design<D: CoreDesign + 'static>(self, config: &ConfigOf<D>) -> Box<dyn Engine> {
+        if self.setup.audit { self.with::<D>(config) } else { Plain(self).with::<D>(config) }
+    }
+
     fn assemble<D: CoreDesign + 'static, O: Watch>(
         self,
         config: &ConfigOf<D>,
@@ -93,17 +98,13 @@ fn check_without_sms(setup: &Setup, core: &str, other: &Other) -> Result<(), Str
     Ok(())
 }
 
-/// Audited machines, and those of SMs with more than 64 warps, which no GPU has: each design is compiled
-/// once for each of the two.
+/// Machines with an auditor at each SM: audited ones, and those of SMs with more than 64 warps, which no GPU has.
+/// Each design is compiled once for both.
 impl ForCore for Build<'_> {
     type Output = Box<dyn Engine>;
 
     fn with<D: CoreDesign + 'static>(self, config: &ConfigOf<D>) -> Box<dyn Engine> {
-        if self.setup.audit {
-            self.assemble::<D, _>(config, || Auditor::new(D::allowances(config)))
-        } else {
-            self.assemble::<D, _>(config, || Silent)
-        }
+        self.assemble::<D, _>(config, || Auditor::new(D::allowances(config)))
     }
 }
 

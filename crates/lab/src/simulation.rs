@@ -270,7 +270,7 @@ impl<'m> Simulation<'m> {
             remarks: self.remarks(),
             output: Vec::new(),
             check: None,
-            audit: self.machine.findings(),
+            audit: self.machine.findings().filter(|_| self.setup.audit),
         }
     }
 }
