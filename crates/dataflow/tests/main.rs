@@ -1,0 +1,5 @@
+//! The crate's tests, one program.
+
+mod mapping;
+mod partition;
+mod support;
