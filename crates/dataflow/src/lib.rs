@@ -14,4 +14,5 @@ pub mod partition;
 pub mod place;
 pub mod resources;
 pub mod route;
+pub mod svg;
 pub mod text;

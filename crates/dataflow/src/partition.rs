@@ -11,8 +11,8 @@
 //! - What the injector sends is sent again, and what is computed only from that and from configuration by one
 //!   operation of a compute unit is computed again.
 //! - An enable token carries a condition and an order. The order is satisfied: all threads have passed a part before
-//!   the next one runs. The condition of a store's token is that of its enable port, that of a join is its first
-//!   port: the node that made it is the live value.
+//!   the next one runs, so a join with a token of an earlier part is left out. The condition of a store's token is
+//!   that of its enable port, that of a join is its first port: the node that made it is the live value.
 //!
 //! The paper partitions by hand, "manual and sub-optimal".
 
@@ -168,6 +168,13 @@ impl<'a> Shape<'a> {
         matches!(self.node(id).op, NodeOp::Inject(_))
     }
 
+    /// Nodes whose values a node takes. The second port of a join only waits, which no part does for an earlier one.
+    fn taken(&self, id: NodeId) -> impl Iterator<Item = NodeId> + 'a {
+        let node = self.node(id);
+        let waits = usize::from(node.op == NodeOp::Join);
+        node.tokens().filter(move |(port, _)| waits * port == 0).map(|(_, from)| from)
+    }
+
     /// The node whose value must be in a later part for a token of `from`; none if the injector sends it.
     fn crossing(&self, from: NodeId) -> Option<NodeId> {
         match self.root[from.index()] {
@@ -277,7 +284,7 @@ impl<'a> Ordered<'a> {
         order.iter().enumerate().for_each(|(at, id)| position[id.index()] = at);
         let mut last_use = vec![0; shape.region.nodes.len()];
         for (at, id) in order.iter().enumerate() {
-            for root in shape.node(*id).tokens().filter_map(|(_, from)| shape.crossing(from)) {
+            for root in shape.taken(*id).filter_map(|from| shape.crossing(from)) {
                 last_use[root.index()] = at;
             }
         }
@@ -287,8 +294,10 @@ impl<'a> Ordered<'a> {
 
     /// The values that a node at `at` takes from parts before `begin`.
     fn imports(&self, at: usize, begin: usize) -> impl Iterator<Item = NodeId> + '_ {
-        let tokens = self.shape.node(self.order[at]).tokens().map(|(_, from)| from);
-        let earlier = tokens.filter(move |from| !self.shape.is_sent(*from) && self.position[from.index()] < begin);
+        let earlier = self
+            .shape
+            .taken(self.order[at])
+            .filter(move |from| !self.shape.is_sent(*from) && self.position[from.index()] < begin);
         earlier.filter_map(|from| self.shape.crossing(from))
     }
 
@@ -332,9 +341,13 @@ impl<'a> Ordered<'a> {
             }
         }
         let id = self.order[at];
-        if let Some(kind) = kind(&self.shape.node(id).op) {
+        let node = self.shape.node(id);
+        if let Some(kind) = kind(&node.op) {
             piece.counts[kind as usize] += 1;
         }
+        // If it takes only orders with configured conditions, a label may have to make a token.
+        let is_configured = |from: NodeId| !matches!(self.shape.root[from.index()], Input::Token(_));
+        piece.counts[UnitKind::Control as usize] += usize::from(node.tokens().all(|(_, from)| is_configured(from)));
         if self.shape.crossing(id) == Some(id) && !self.shape.is_repeated[id.index()] {
             piece.made.push(id);
         }
@@ -366,7 +379,7 @@ fn cut(shape: &Shape<'_>, plan: &Plan, dataflow: &mut Dataflow) -> Vec<Part> {
     // Values that other parts than their own need.
     let mut is_live = vec![false; shape.region.nodes.len()];
     for id in plan.iter().flatten() {
-        for (_, from) in shape.node(*id).tokens().filter(|(_, from)| !shape.is_sent(*from)) {
+        for from in shape.taken(*id).filter(|from| !shape.is_sent(*from)) {
             let crosses = part_of[from.index()] != part_of[id.index()];
             if let Some(root) = shape.crossing(from).filter(|root| crosses && !shape.is_repeated[root.index()]) {
                 is_live[root.index()] = true;
@@ -408,8 +421,8 @@ struct Making<'a> {
     /// Bytes of all live values.
     bytes: &'a [u8],
     nodes: Vec<Node>,
-    /// By node of the whole region: the node here that has its value.
-    here: Vec<Option<NodeId>>,
+    /// By node of the whole region: what has its value here.
+    here: Vec<Option<Input>>,
     /// The node that sends whether the thread takes part.
     live: Option<NodeId>,
     loads: Vec<LiveId>,
@@ -429,41 +442,65 @@ impl<'a> Making<'a> {
     /// A node of this part. What it computes may have been computed here for another already.
     fn node(&mut self, id: NodeId) {
         if self.here[id.index()].is_none() {
-            let mut node = self.shape.node(id).clone();
-            node.inputs.iter_mut().for_each(|input| *input = self.input(*input));
-            self.here[id.index()] = Some(self.push(node));
+            let of = self.shape.node(id);
+            let is_here = |input: &Input| match input {
+                Input::Token(from) => self.shape.is_sent(*from) || self.here[from.index()].is_some(),
+                _ => true,
+            };
+            self.here[id.index()] = Some(match of.op {
+                NodeOp::Join if !is_here(&of.inputs[1]) => self.input(of.inputs[0]),
+                _ => self.copy(of),
+            });
         }
+    }
+
+    /// The node with inputs of this part.
+    fn copy(&mut self, of: &Node) -> Input {
+        let mut node = of.clone();
+        node.inputs.iter_mut().for_each(|input| *input = self.input(*input));
+        if node.tokens().next().is_none() {
+            // Its only token was an order with a configured condition.
+            let port = of.tokens().next().expect("a node takes a token").0;
+            node.inputs[port] = self.timed(node.inputs[port], of);
+        }
+        Input::Token(self.push(node))
+    }
+
+    /// A configured condition as a token.
+    fn timed(&mut self, condition: Input, of: &Node) -> Input {
+        let live = Input::Token(self.live());
+        if condition == Input::Immediate(1) {
+            return live;
+        }
+        Input::Token(self.push(Node { op: NodeOp::Label(0b1000), inputs: vec![live, condition], pc: of.pc }))
     }
 
     fn input(&mut self, input: Input) -> Input {
         let Input::Token(from) = input else { return input };
         if let Some(here) = self.here[from.index()] {
-            return Input::Token(here);
+            return here;
         }
         match self.shape.root[from.index()] {
-            Input::Token(root) => Input::Token(self.import(root)),
+            Input::Token(root) => self.import(root),
             configured => configured,
         }
     }
 
     /// A value of an earlier part or of the injector.
-    fn import(&mut self, id: NodeId) -> NodeId {
+    fn import(&mut self, id: NodeId) -> Input {
         if let Some(here) = self.here[id.index()] {
             return here;
         }
-        let here = match &self.shape.node(id).op {
-            NodeOp::Inject(ThreadValue::Live) => self.live(),
-            NodeOp::Inject(_) => self.push(self.shape.node(id).clone()),
-            _ if self.shape.is_repeated[id.index()] => {
-                let mut node = self.shape.node(id).clone();
-                node.inputs.iter_mut().for_each(|input| *input = self.input(*input));
-                self.push(node)
-            }
+        let of = self.shape.node(id);
+        let here = match &of.op {
+            NodeOp::Inject(ThreadValue::Live) => Input::Token(self.live()),
+            NodeOp::Inject(_) => Input::Token(self.push(of.clone())),
+            _ if self.shape.is_repeated[id.index()] => self.copy(of),
             _ => {
                 let place = self.places[id.index()].expect("an earlier part has stored it");
                 self.loads.push(place);
                 let bytes = self.bytes[place.0 as usize];
-                self.access(AccessKind::Load, place, bytes, Input::Immediate(0), self.shape.node(id))
+                Input::Token(self.access(AccessKind::Load, place, bytes, Input::Immediate(0), of))
             }
         };
         self.here[id.index()] = Some(here);
@@ -480,7 +517,7 @@ impl<'a> Making<'a> {
 
     /// Stores the value of a node of this part.
     fn store(&mut self, id: NodeId, place: LiveId, bytes: u8) {
-        let value = Input::Token(self.here[id.index()].expect("it is a node of this part"));
+        let value = self.here[id.index()].expect("it is a node of this part");
         self.access(AccessKind::Store, place, bytes, value, self.shape.node(id));
     }
 

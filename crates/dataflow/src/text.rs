@@ -14,7 +14,7 @@ use isa::{Pc, Space};
 use std::fmt::Write;
 
 /// Column at which instructions are named.
-const COLUMN: usize = 48;
+const COLUMN: usize = 56;
 
 /// A kernel.
 pub fn dataflow(dataflow: &Dataflow) -> String {

@@ -15,7 +15,7 @@ pub struct Done {
     pub stores: Vec<(u64, u64)>,
 }
 
-pub const UNIFORMS: [u64; 2] = [0x1000, 64];
+const UNIFORMS: [u64; 3] = [0x1000, 64, 3];
 
 /// Runs thread `tid`; `pick` chooses one of so many nodes that are ready.
 pub fn run(dataflow: &Dataflow, tid: u64, mut pick: impl FnMut(usize) -> usize) -> Done {

@@ -32,7 +32,7 @@ impl Builder {
             new.words.push(input);
         }
         let live = new.push(NodeOp::Inject(ThreadValue::Live), vec![]);
-        new.predicates.push(live);
+        new.predicates.extend([live, Input::Immediate(1), Input::Uniform(UniformId(2))]);
         new
     }
 
@@ -85,9 +85,12 @@ impl Builder {
 
     fn access(&mut self, kind: AccessKind, gene: u32) {
         let is_store = kind != AccessKind::Load;
-        let (address, condition) = (self.word(gene), self.predicate(gene >> 5));
+        let condition = self.predicate(gene >> 5);
+        let address = if gene % 5 == 0 { Input::Immediate(gene.into()) } else { self.word(gene) };
         let enable = self.enable(condition, is_store);
         let data = if is_store { self.word(gene >> 9) } else { Input::Immediate(0) };
+        let is_token = |input: &Input| matches!(input, Input::Token(_));
+        let enable = if [address, data, enable].iter().any(is_token) { enable } else { self.predicates[0] };
         let base = [Input::Uniform(UniformId(0)), Input::Immediate((gene >> 16 & 0xff).into())];
         let target = Target::Space(Space::Global);
         let access = Access { kind, target, bytes: 4, signed: false, register_bits: 32, base };
@@ -132,7 +135,9 @@ impl Builder {
                 self.predicates.push(predicate);
             }
             18..=20 => {
-                let (p, q) = (self.predicate(gene >> 4), self.predicate(gene >> 10));
+                let tokens: Vec<Input> =
+                    self.predicates.iter().copied().filter(|p| matches!(p, Input::Token(_))).collect();
+                let (p, q) = (tokens[(gene >> 4) as usize % tokens.len()], self.predicate(gene >> 10));
                 let predicate = self.push(NodeOp::Label([0b1000, 0b1110, 0b0110][kind as usize - 18]), vec![p, q]);
                 self.predicates.push(predicate);
             }
@@ -160,7 +165,8 @@ pub fn dataflow(genes: &[u32], is_loop: bool) -> Dataflow {
     genes.iter().for_each(|gene| builder.grow(*gene));
     let mut second = region(&genes[..genes.len() / 2]);
     if is_loop {
-        let last = builder.predicate(u32::MAX);
+        let is_token = |p: &&Input| matches!(p, Input::Token(_));
+        let last = *builder.predicates.iter().rfind(is_token).expect("whether the thread takes part is one");
         builder.push(NodeOp::Next(RegionId(1)), vec![last]);
         builder.region.successors = vec![RegionId(1)];
     } else {
@@ -169,5 +175,9 @@ pub fn dataflow(genes: &[u32], is_loop: bool) -> Dataflow {
     }
     second.entry = Pc(1000);
     let param = Uniform::Param { offset: 0, bytes: 4, signed: false, register_bits: 32 };
-    Dataflow { regions: vec![builder.region, second], uniforms: vec![param, Uniform::Ntid(0)], ..Dataflow::default() }
+    Dataflow {
+        regions: vec![builder.region, second],
+        uniforms: vec![param, Uniform::Ntid(0), Uniform::Nctaid(0)],
+        ..Dataflow::default()
+    }
 }
