@@ -34,12 +34,13 @@ pub fn fabric(mapping: &Mapping, of: &Fabric, source: Source<'_>) -> String {
         }
         drawing.end_value();
     }
-    drawing.finish(HEAD + MARGIN + picture.pitch * f64::from(of.spec().rows))
+    drawing.finish(HEAD + MARGIN + picture.pitch[1] * f64::from(of.spec().rows))
 }
 
 struct Picture<'a> {
     fabric: &'a Fabric,
-    pitch: f64,
+    /// Between units, across and down.
+    pitch: [f64; 2],
     /// Nodes of the injector, in the order of the boxes above the grid.
     sent: Vec<NodeId>,
 }
@@ -48,21 +49,21 @@ impl<'a> Picture<'a> {
     fn of(fabric: &'a Fabric, region: &Region) -> Self {
         let pitch = ((WIDTH - 2.0 * MARGIN) / f64::from(fabric.spec().columns)).min(MOST_PITCH);
         let sent = (0..region.nodes.len()).filter(|i| is_sent(&region.nodes[*i])).map(|i| NodeId(i as u32)).collect();
-        Self { fabric, pitch, sent }
+        Self { fabric, pitch: [pitch, 1.2 * pitch], sent }
     }
 
     fn corner(&self, column: u16, row: u16) -> [f64; 2] {
-        [MARGIN + self.pitch * f64::from(column), HEAD + self.pitch * f64::from(row)]
+        [MARGIN + self.pitch[0] * f64::from(column), HEAD + self.pitch[1] * f64::from(row)]
     }
 
     fn unit(&self, id: UnitId) -> [f64; 2] {
         let unit = self.fabric.unit(id);
         let [x, y] = self.corner(unit.column, unit.row);
-        [x + self.pitch / 2.0, y + self.pitch / 2.0]
+        [x + self.pitch[0] / 2.0, y + self.pitch[1] / 2.0]
     }
 
     fn size(&self) -> [f64; 2] {
-        [self.pitch * 0.66, self.pitch * 0.5]
+        [self.pitch[0] * 0.72, self.pitch[1] * 0.45]
     }
 
     /// Which unit executes it and how long its routes are, after what it is.
@@ -192,7 +193,7 @@ impl<'a> Picture<'a> {
             }
         };
         let (right, down) = (step(column, to_column, columns), step(row, to_row, rows));
-        let by = [f64::from(right) * self.pitch, f64::from(down) * self.pitch];
+        let by = [f64::from(right) * self.pitch[0], f64::from(down) * self.pitch[1]];
         if [from[0] + by[0], from[1] + by[1]] == to {
             return vec![arc(from, to)];
         }

@@ -179,19 +179,45 @@ fn packed(places: &[Place], wanted: Option<&[f64]>) -> Vec<f64> {
     let total: f64 = places.iter().map(width).sum();
     // A layer that is too wide for the drawing is made narrower as a whole: boxes overlap.
     let scale = ((WIDTH - 16.0) / total).min(1.0);
+    let halves: Vec<f64> = places.iter().map(|p| width(p) * scale / 2.0).collect();
+    let mut edge = (WIDTH - total * scale) / 2.0;
+    let side_by_side: Vec<f64> = halves.iter().map(|half| step(&mut edge, *half)).collect();
+    let Some(wanted) = wanted else { return side_by_side };
+    // Overlaps are resolved towards the right and towards the left: the mean of the two has none either.
+    let mut edge = f64::NEG_INFINITY;
+    let mut right = Vec::new();
+    for (half, at) in halves.iter().zip(wanted) {
+        edge = edge.max(at - half);
+        right.push(step(&mut edge, *half));
+    }
+    let mut edge = f64::INFINITY;
     let mut x = Vec::new();
-    let mut edge = if wanted.is_some() { 8.0 } else { (WIDTH - total * scale) / 2.0 };
-    for (i, place) in places.iter().enumerate() {
-        let half = width(place) * scale / 2.0;
-        let middle = wanted.map_or(edge + half, |at| at[i].max(edge + half));
-        x.push(middle);
-        edge = middle + half;
+    for ((half, at), right) in halves.iter().zip(wanted).zip(right).rev() {
+        edge = edge.min(at + half) - 2.0 * half;
+        x.push(f64::midpoint(edge + half, right));
+    }
+    x.reverse();
+    within(x, &halves)
+}
+
+/// The middle of the next place, whose end is the new edge.
+fn step(edge: &mut f64, half: f64) -> f64 {
+    let middle = *edge + half;
+    *edge = middle + half;
+    middle
+}
+
+/// Moves what is outside of the drawing into it.
+fn within(mut x: Vec<f64>, halves: &[f64]) -> Vec<f64> {
+    let mut edge = 8.0;
+    for (x, half) in x.iter_mut().zip(halves) {
+        *x = x.max(edge + half);
+        edge = *x + half;
     }
     let mut edge = WIDTH - 8.0;
-    for (i, place) in places.iter().enumerate().rev() {
-        let half = width(place) * scale / 2.0;
-        x[i] = x[i].min(edge - half);
-        edge = x[i] - half;
+    for (x, half) in x.iter_mut().zip(halves).rev() {
+        *x = x.min(edge - half);
+        edge = *x - half;
     }
     x
 }
