@@ -1,0 +1,4 @@
+//! Random graphs, and what they compute.
+
+pub mod evaluation;
+pub mod random;
