@@ -269,8 +269,15 @@ impl Fabric {
 }
 
 fn check(spec: &FabricSpec) -> Result<(), String> {
+    for (name, value, least, most) in
+        [("columns", spec.columns, 3, 32), ("rows", spec.rows, 3, 32), ("fifo", spec.fifo, 1, 255)]
+    {
+        if !(least..=most).contains(&value) {
+            return Err(format!("`{name}` of a fabric is from {least} to {most}, not {value}"));
+        }
+    }
     let perimeter = 2 * (spec.columns + spec.rows) - 4;
-    let special = spec.int_dividers + spec.fp_dividers + spec.roots;
+    let special = [spec.int_dividers, spec.fp_dividers, spec.roots].into_iter().fold(0, u32::saturating_add);
     if special >= perimeter {
         return Err(format!(
             "a fabric of {} columns and {} rows has {perimeter} units on its perimeter: {special} special units \
@@ -419,6 +426,8 @@ mod tests {
         let spec = FabricSpec { columns: 4, rows: 3, ..FabricSpec::DEFAULT };
         let message = Fabric::new(spec).unwrap_err();
         assert!(message.contains("10 units on its perimeter") && message.contains("at most 9 fit"), "{message}");
+        let message = Fabric::new(FabricSpec { rows: 2, ..FabricSpec::DEFAULT }).unwrap_err();
+        assert_eq!(message, "`rows` of a fabric is from 3 to 32, not 2");
         let spec = FabricSpec { columns: 8, control_columns: 7, ..FabricSpec::DEFAULT };
         let message = Fabric::new(spec).unwrap_err();
         assert!(message.contains("`control_columns` is at most 6, not 7"), "{message}");

@@ -9,15 +9,16 @@
 //! | [`graph`], [`mapping`] | what the compiler makes |
 //! | `flow` | blocks, loops, regions |
 //! | `groups` | registers as values, liveness, values that need no place in memory |
-//! | `nodes` | a graph under construction: common subexpressions, constants, uniform values |
+//! | `nodes` | a graph under construction |
 //! | `order` | the order of memory accesses |
 //! | `build` | from instructions to graphs |
 //! | `refusal` | what cannot be mapped |
 //! | [`evaluate`] | what graphs compute, without a fabric |
 //! | [`fabric`] | units, switches, links |
-//! | [`resources`], [`partition`], [`balance`] | what a region needs; cuts; delays |
-//! | [`place`], [`route`], [`map`] | units and links; all of it |
-//! | [`text`], [`svg`] | graphs for people |
+//! | [`resources`] | which units a region needs |
+//! | [`partition`], [`balance`], [`place`], [`route`], `configuration` | the steps from a graph to its units and links |
+//! | [`map`] | all of them for a kernel |
+//! | [`text`], [`svg`] | graphs as text and as drawings |
 #![warn(missing_docs)]
 
 pub mod balance;

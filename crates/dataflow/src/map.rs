@@ -19,20 +19,20 @@ use std::fmt;
 const SHARES: &[usize] = &[100, 85, 70, 55, 40];
 
 /// How a kernel is mapped.
-#[derive(Clone, Copy, Debug)]
-pub struct Options {
+#[derive(Clone, Copy)]
+pub struct Options<'a> {
     /// Of the placement.
     pub seed: u64,
     /// Cycles of imbalance that the token buffers take: their entries without one.
     pub absorbed: u32,
     /// Cycles from the firing of a node to that of one that waits only for it: its latency and that of its route.
-    pub latency: fn(&Node) -> u32,
+    pub latency: &'a dyn Fn(&Node) -> u32,
 }
 
-impl Default for Options {
+impl Default for Options<'_> {
     /// Paths are balanced by their number of nodes, as in the paper.
     fn default() -> Self {
-        Self { seed: 1, absorbed: 0, latency: |_| 1 }
+        Self { seed: 1, absorbed: 0, latency: &|_| 1 }
     }
 }
 
@@ -96,7 +96,7 @@ impl fmt::Display for Failure {
 ///
 /// # Errors
 /// The fabric cannot execute it, whatever the cuts.
-pub fn map(dataflow: &Dataflow, fabric: &Fabric, options: &Options) -> Result<Compiled, Failure> {
+pub fn map(dataflow: &Dataflow, fabric: &Fabric, options: &Options<'_>) -> Result<Compiled, Failure> {
     for (i, region) in dataflow.regions.iter().enumerate() {
         let narrow: Vec<Misfit> = narrow_ports(region).collect();
         if !narrow.is_empty() {
@@ -152,7 +152,7 @@ pub fn map(dataflow: &Dataflow, fabric: &Fabric, options: &Options) -> Result<Co
 struct Mapper<'a> {
     fabric: &'a Fabric,
     distances: Distances,
-    options: &'a Options,
+    options: &'a Options<'a>,
 }
 
 impl Mapper<'_> {

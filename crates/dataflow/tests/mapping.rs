@@ -1,59 +1,21 @@
 //! Placement and routes of random graphs.
 
+use crate::support::checks::{check_placement, check_routes};
 use crate::support::random;
-use dataflow::fabric::{End, Fabric, FabricSpec};
+use dataflow::fabric::{Fabric, FabricSpec};
 use dataflow::graph::{Dataflow, Input, Node, NodeId, NodeOp, Region};
 use dataflow::map::{Options, map};
-use dataflow::mapping::{Route, UnitId};
+use dataflow::mapping::UnitId;
 use dataflow::place::{Distances, place, wire_length};
 use dataflow::resources::{kind, misfits, needs};
 use dataflow::route::{Unroutable, route};
 use exec::int::Int2;
 use proptest::prelude::*;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 fn small() -> Fabric {
     Fabric::new(FabricSpec { columns: 9, rows: 6, int_dividers: 2, fp_dividers: 2, roots: 2, ..FabricSpec::DEFAULT })
         .unwrap()
-}
-
-fn check_placement(region: &Region, fabric: &Fabric, units: &[Option<UnitId>]) -> Result<(), TestCaseError> {
-    let mut taken = BTreeSet::new();
-    for (node, unit) in region.nodes.iter().zip(units) {
-        prop_assert_eq!(unit.map(|u| fabric.unit(u).kind), kind(&node.op));
-        prop_assert!(unit.is_none_or(|u| taken.insert(u)), "a unit has one node");
-    }
-    Ok(())
-}
-
-fn check_routes(
-    region: &Region,
-    fabric: &Fabric,
-    units: &[Option<UnitId>],
-    routes: &[Route],
-) -> Result<(), TestCaseError> {
-    let end = |node: usize| units[node].map_or(End::Injector, End::Unit);
-    let ports: Vec<_> = (0..region.nodes.len())
-        .flat_map(|to| region.nodes[to].tokens().map(move |(port, from)| (from.index(), to, port)))
-        .collect();
-    let routed: Vec<_> = routes.iter().map(|r| (r.from.index(), r.to.index(), usize::from(r.port))).collect();
-    prop_assert_eq!(ports, routed, "each port that takes tokens has a route");
-    let mut owner = BTreeMap::new();
-    let mut entered = BTreeMap::new();
-    for route in routes {
-        let mut at = end(route.from.index());
-        for (i, id) in route.links.iter().enumerate() {
-            let link = fabric.link(*id);
-            prop_assert_eq!(link.from, at, "links follow each other");
-            at = link.to;
-            prop_assert!(i + 1 == route.links.len() || matches!(at, End::Switch(..)), "only switches pass tokens on");
-            prop_assert_eq!(*owner.entry(*id).or_insert(route.from), route.from, "a link carries one result");
-            prop_assert_eq!(*entered.entry((route.from, at)).or_insert(*id), *id, "the routes of a result are a tree");
-        }
-        prop_assert_eq!(at, end(route.to.index()));
-        prop_assert!(!route.links.is_empty());
-    }
-    Ok(())
 }
 
 /// The first operations of `genes` that fit.
