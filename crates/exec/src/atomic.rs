@@ -70,7 +70,7 @@ pub struct Atomic {
 
 impl Atomic {
     /// Computes the new value.
-    fn apply(&self, old: u64, b: u64, c: u64, shared: bool) -> u64 {
+    pub(crate) fn apply(&self, old: u64, b: u64, c: u64, shared: bool) -> u64 {
         use AtomicType as T;
         match self.op {
             AtomicOp::And => old & b,
@@ -149,7 +149,7 @@ impl Atomic {
 }
 
 /// Replaces the value at an address and returns the old one; `None` if there is no such memory.
-fn modify(
+pub(crate) fn modify(
     m: &mut Spaces<'_>,
     space: Space,
     address: u64,
