@@ -1,0 +1,4 @@
+//! The crate's tests, one program.
+
+mod device;
+mod suite;
