@@ -104,7 +104,6 @@ pub(crate) struct Unit {
     /// Its token buffers.
     pub ports: Range<u32>,
     pub operands: [Operand; MOST_PORTS],
-    pub count: u8,
     pub targets: Range<u32>,
     /// What a firing costs.
     pub work: Work,
@@ -410,7 +409,6 @@ impl Builder<'_> {
             interval,
             ports: first..last,
             operands,
-            count: node.inputs.len() as u8,
             targets,
             work,
         });
