@@ -148,7 +148,7 @@ impl Atomic {
     }
 }
 
-/// Replaces the value at an address and returns the old one; `None` if there is no such memory.
+/// Replaces the value of 1, 2, 4 or 8 bytes at an address and returns the old one; `None` if there is no such memory.
 pub(crate) fn modify(
     m: &mut Spaces<'_>,
     space: Space,
@@ -207,9 +207,9 @@ fn modify_words(words: &mut [u32], byte: u32, bytes: u64, f: impl FnOnce(u64) ->
             old
         }
         _ => {
-            let shift = 8 * byte;
-            let old = u64::from(words[0] >> shift & 0xffff);
-            words[0] = words[0] & !(0xffff << shift) | (f(old) as u32 & 0xffff) << shift;
+            let (shift, keep) = (8 * byte, u32::MAX >> (32 - 8 * bytes));
+            let old = u64::from(words[0] >> shift & keep);
+            words[0] = words[0] & !(keep << shift) | (f(old) as u32 & keep) << shift;
             old
         }
     }

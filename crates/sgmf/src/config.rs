@@ -25,6 +25,9 @@ kit::parameters! {
         pub dividers: u32 = 8 in (1, 64),
         /// Fabric cycles between two threads that the injector sends.
         pub inject_interval: u32 = 1 in (1, 64),
+        /// Whether the injector sends all values of a thread in one cycle, when the destinations of all accept them;
+        /// without it each value by itself (§4.1, fig. 4).
+        pub inject_together: bool = false,
         /// Fabric cycles in a core cycle of the GPU's description.
         pub clock_ratio: u32 = 2 in (1, 16),
         /// Bits of the configuration that are written in a core cycle; 0: configuration takes no time.

@@ -1,5 +1,6 @@
 //! Values that all threads of a launch share: computed once, when the configuration is written.
 
+use dataflow::evaluate::along;
 use dataflow::graph::{Input, Uniform};
 use exec::function::Evaluator;
 use exec::single::Element;
@@ -12,14 +13,6 @@ pub(crate) struct Facts<'a> {
     pub params: &'a [u32],
     pub block: Dim3,
     pub grid: Dim3,
-}
-
-const fn axis(of: Dim3, axis: u8) -> u64 {
-    match axis {
-        0 => of.x as u64,
-        1 => of.y as u64,
-        _ => of.z as u64,
-    }
 }
 
 impl Facts<'_> {
@@ -42,8 +35,8 @@ impl Facts<'_> {
                 &Uniform::Param { offset, bytes, signed, register_bits } => {
                     self.param(offset, Element { bytes, signed, register_bits })?
                 }
-                &Uniform::Ntid(of) => axis(self.block, of),
-                &Uniform::Nctaid(of) => axis(self.grid, of),
+                &Uniform::Ntid(of) => along(self.block, of),
+                &Uniform::Nctaid(of) => along(self.grid, of),
                 Uniform::Apply(function, inputs) => {
                     let operands = inputs.iter().map(read).collect::<Result<Vec<_>, _>>()?;
                     if operands.len() < function.operands().len() {
@@ -68,11 +61,6 @@ impl Facts<'_> {
             format!("parameter offset {offset} is outside the kernel's {} bytes", 4 * self.params.len())
         })
     }
-}
-
-/// The number of `id` along an axis, for values of threads.
-pub(crate) const fn along(id: Dim3, of: u8) -> u64 {
-    axis(id, of)
 }
 
 #[cfg(test)]
