@@ -30,6 +30,7 @@ pub mod operand;
 mod print;
 pub mod shuffle;
 pub mod simt;
+pub mod single;
 pub mod special;
 mod state;
 pub mod steer;
@@ -46,5 +47,5 @@ pub use kernel::{Kernel, LoadedModule, LoadedVariable, Param, RegisterAllocation
 pub use launch::{Arg, Launch, LaunchError};
 pub use memory::{DeviceMemory, MemoryError};
 pub use state::{DeviceState, GpuFacts};
-pub use stream::LiveStream;
+pub use stream::{LiveStream, spot};
 pub use uses::{operands_mut, uses};
