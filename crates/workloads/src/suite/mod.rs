@@ -6,6 +6,7 @@ mod backprop;
 mod bfs;
 mod bitonic;
 mod btree;
+mod cfd;
 mod gaussian;
 mod hashtable;
 mod histogram;
@@ -20,6 +21,7 @@ mod matmul;
 mod nbody;
 mod nn;
 mod nw;
+mod particlefilter;
 mod pathfinder;
 mod reduction;
 mod spmv;
@@ -58,6 +60,8 @@ pub static ALL: &[Workload] = &[
     imagefilter::WORKLOAD,
     spmv::WORKLOAD,
     bitonic::WORKLOAD,
+    cfd::WORKLOAD,
+    particlefilter::WORKLOAD,
 ];
 
 /// The workload called `name`.
