@@ -24,6 +24,7 @@ mod nw;
 mod particlefilter;
 mod pathfinder;
 mod reduction;
+mod saxpy;
 mod spmv;
 mod stencil;
 mod transpose;
@@ -62,6 +63,7 @@ pub static ALL: &[Workload] = &[
     bitonic::WORKLOAD,
     cfd::WORKLOAD,
     particlefilter::WORKLOAD,
+    saxpy::WORKLOAD,
 ];
 
 /// The workload called `name`.
