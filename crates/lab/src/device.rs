@@ -2,7 +2,6 @@
 
 use crate::cores::Build;
 use crate::engine::Engine;
-use crate::for_core::ForCore;
 use crate::monitor::{Monitor, Unattended};
 use crate::report::{KernelReport, RegisterSource, Report};
 use crate::setup::Setup;
@@ -78,7 +77,7 @@ impl<'m> SimulatedDevice<'m> {
         setup: &Setup,
         monitor: Box<dyn Monitor + 'm>,
     ) -> Result<Self, DeviceError> {
-        Self::built(setup, monitor, None, |build| Ok(build.with::<D>(config)))
+        Self::built(setup, monitor, None, |build| Ok(build.of_design::<D>(config)))
     }
 
     /// A device on the machine that `build` makes.

@@ -27,8 +27,10 @@ pub(crate) trait Engine {
     fn copied_to_device(&mut self, address: u64, bytes: u64);
     /// What the auditors of all cores have found, if there are any.
     fn findings(&self) -> Option<Findings>;
-    /// The warp scheduler in use.
+    /// The warp scheduler in use, or `none`.
     fn scheduler(&self) -> &str;
+    /// What readers of each report must know of this kind of core.
+    fn remarks(&self) -> &'static [&'static str];
 }
 
 /// A kind of core that simulations run on.
@@ -37,10 +39,16 @@ pub(crate) trait Subject: Core<Shared = Source> {
     type Loader;
     /// A launch of `program`, which was made from code of this form.
     fn load(loader: &mut Self::Loader, program: &Arc<Program>, form: Form, shape: LaunchShape) -> Self::Kernel;
+    /// What readers of each report must know of this kind of core.
+    const REMARKS: &'static [&'static str] = &[];
     /// What an auditor has found, if the core has one.
-    fn findings(&self) -> Option<&Findings>;
-    /// The warp scheduler in use.
-    fn scheduler(loader: &Self::Loader) -> &str;
+    fn findings(&self) -> Option<&Findings> {
+        None
+    }
+    /// The warp scheduler in use, if there are any.
+    fn scheduler(_: &Self::Loader) -> Option<&str> {
+        None
+    }
 }
 
 /// A machine with what makes its launches.
@@ -104,6 +112,10 @@ impl<C: Subject> Engine for Rig<C> {
     }
 
     fn scheduler(&self) -> &str {
-        C::scheduler(&self.loader)
+        C::scheduler(&self.loader).unwrap_or("none")
+    }
+
+    fn remarks(&self) -> &'static [&'static str] {
+        C::REMARKS
     }
 }

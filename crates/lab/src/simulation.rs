@@ -67,7 +67,7 @@ pub(crate) struct Simulation<'m> {
 impl<'m> Simulation<'m> {
     /// A simulation on `machine`, which is set up like `setup`.
     pub fn new(mut machine: Box<dyn Engine>, setup: &Setup, monitor: Box<dyn Monitor + 'm>) -> Self {
-        let meter = Meter::new(setup);
+        let meter = Meter::new(setup, &*machine.counters().core);
         if let Some(interval) = meter.interval() {
             machine.sample_every(interval);
         }
@@ -231,6 +231,15 @@ impl<'m> Simulation<'m> {
         counted.statistics(counted.launch.cycles, &self.setup.gpu, self.meter.of_run(&counted).as_ref())
     }
 
+    /// What readers of the report must know.
+    fn remarks(&self) -> Vec<String> {
+        let mut remarks: Vec<String> = self.machine.remarks().iter().map(|&remark| remark.to_owned()).collect();
+        if self.setup.audit && self.machine.findings().is_none() {
+            remarks.push(format!("nothing to audit: core `{}` is no SM and has no hazards", self.setup.core));
+        }
+        remarks
+    }
+
     /// The report so far, of a run of `workload` that took `time`. It takes the reports of kernels with it: a
     /// million of them are not copied.
     pub fn summary(&mut self, workload: String, time: Duration) -> Report {
@@ -258,10 +267,10 @@ impl<'m> Simulation<'m> {
             total,
             energy_model: self.meter.model_in_use(),
             power,
-            remarks: Vec::new(),
+            remarks: self.remarks(),
             output: Vec::new(),
             check: None,
-            audit: self.machine.findings(),
+            audit: self.machine.findings().filter(|_| self.setup.audit),
         }
     }
 }

@@ -52,8 +52,9 @@ pub(crate) fn run(
     } else {
         accelsim::run(setup, path, concurrent_streams, monitor, &mut remarks)?
     };
-    let report = simulation.summary(path.display().to_string(), started.elapsed());
-    conclude(outcome, Report { remarks: remarks.lines(), ..report })
+    let mut report = simulation.summary(path.display().to_string(), started.elapsed());
+    report.remarks.extend(remarks.lines());
+    conclude(outcome, report)
 }
 
 /// The report, or the error with what is known of the run.
