@@ -243,7 +243,8 @@ mod tests {
                 thread.store(Space::Local, 8, 4, 0).unwrap_err(),
                 thread.store(Space::Param, 0, 4, 0).unwrap_err(),
             ];
-            let begins = ["out-of-bounds load from global", "misaligned load from global", "store to shared address 0x10"];
+            let begins =
+                ["out-of-bounds load from global", "misaligned load from global", "store to shared address 0x10"];
             for (message, begin) in messages.iter().zip(begins) {
                 assert!(message.starts_with(begin), "{message}");
             }

@@ -193,12 +193,7 @@ impl Configuration {
     ///
     /// # Errors
     /// The mapping is not one of a fabric of `config`: what is wrong with it.
-    pub fn new(
-        mapping: &Mapping,
-        uniforms: &[u64],
-        config: &SgmfConfig,
-        timing: &Timing,
-    ) -> Result<Self, KernelError> {
+    pub fn new(mapping: &Mapping, uniforms: &[u64], config: &SgmfConfig, timing: &Timing) -> Result<Self, KernelError> {
         let bits = mapping.configuration_bits;
         let cycles = if config.configuration_bits == 0 { 0 } else { bits.div_ceil(config.configuration_bits.into()) };
         let mut build = Builder {
@@ -457,11 +452,8 @@ impl Builder<'_> {
                 };
                 let [a, b] = access.base;
                 let base = self.constant(a)?.wrapping_add(self.constant(b)?);
-                let element = MemoryElement {
-                    bytes: access.bytes,
-                    signed: access.signed,
-                    register_bits: access.register_bits,
-                };
+                let element =
+                    MemoryElement { bytes: access.bytes, signed: access.signed, register_bits: access.register_bits };
                 if !matches!(access.bytes, 1 | 2 | 4 | 8) || !matches!(access.register_bits, 16 | 32 | 64) {
                     return Err(self.bad(format!("an access of {} bytes", access.bytes)));
                 }

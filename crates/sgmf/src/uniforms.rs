@@ -57,9 +57,8 @@ impl Facts<'_> {
     fn param(&self, offset: u32, element: Element) -> Result<u64, String> {
         let byte = |at: u32| self.params.get(at as usize / 4).map(|word| u64::from(word >> (8 * (at % 4)) & 0xff));
         let raw = (0..u32::from(element.bytes)).rev().try_fold(0, |raw, i| Some(raw << 8 | byte(offset + i)?));
-        raw.map(|raw| element.extended(raw)).ok_or_else(|| {
-            format!("parameter offset {offset} is outside the kernel's {} bytes", 4 * self.params.len())
-        })
+        raw.map(|raw| element.extended(raw))
+            .ok_or_else(|| format!("parameter offset {offset} is outside the kernel's {} bytes", 4 * self.params.len()))
     }
 }
 
@@ -70,8 +69,7 @@ mod tests {
 
     #[test]
     fn parameters_are_extended_and_selected() {
-        let facts =
-            Facts { params: &[0x8000_0001, 0xffff_fff0], block: Dim3::new(32, 2, 1), grid: Dim3::new(5, 6, 7) };
+        let facts = Facts { params: &[0x8000_0001, 0xffff_fff0], block: Dim3::new(32, 2, 1), grid: Dim3::new(5, 6, 7) };
         let param = |offset, bytes, signed, register_bits| Uniform::Param { offset, bytes, signed, register_bits };
         let uniforms = [
             param(0, 8, false, 64),
