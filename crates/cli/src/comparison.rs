@@ -182,8 +182,11 @@ impl Comparison {
         reports.filter_map(Report::code).next().unwrap_or(self.codes[row])
     }
 
-    /// Time of kernels in the baseline's column over that in this one.
+    /// Time of kernels in the baseline's column over that in this one; `None` where either has no model of time.
     pub fn speedup(&self, row: usize, column: usize) -> Option<f64> {
+        if [column, self.columns[column].baseline].iter().any(|&c| !lab::is_timed(&self.columns[c].core)) {
+            return None;
+        }
         let time = |column| Some(self.cell(row, column).complete()?.total.number(summary::TIME)).filter(|t| *t > 0.0);
         Some(time(self.columns[column].baseline)? / time(column)?)
     }

@@ -73,6 +73,24 @@ fn cores_are_listed_with_their_structures() {
     }
 }
 
+#[test]
+fn a_core_that_is_no_sm_is_listed_compared_and_reported_without_what_it_lacks() {
+    let text = succeed(&["list", "cores", "functional:width=2"]);
+    assert!(text.contains("(functional:width=2,width=…)") && text.contains("no SM"), "{text}");
+    assert!(!succeed(&["list", "cores", "--structures"]).contains("functional"));
+    let text = quick(&["--core", "functional"]);
+    for part in ["Remarks", "no model of time", "Energy  not computed: this core has no model of energy", "correct"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(!text.contains("Issue slots") && !text.contains("Caches and memory"), "{text}");
+    let compare = ["compare", "vectoradd", "--cores", "inorder,functional", "--vary", "core.width=1,8", "--json"];
+    let table = json(&succeed(&compare));
+    let columns = strings(&table["columns"], "core");
+    assert_eq!(columns, ["inorder", "functional:width=1", "functional:width=8"]);
+    let text = succeed(&compare[..6]);
+    assert!(text.contains("Without a model of time") && text.contains("functional:width=8."), "{text}");
+}
+
 /// Statistics that some core designs have.
 const OF_DESIGNS: &str = "design.";
 

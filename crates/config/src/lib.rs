@@ -51,7 +51,7 @@ macro_rules! builtin {
     };
 }
 
-builtin! { "gtx480", "v100", "titanv", "rtx2060s", "rtx3070", }
+builtin! { "gtx480", "v100", "titanv", "rtx2060s", "rtx3070", "a40", }
 
 /// The descriptions that come with the program, oldest GPU first.
 pub fn builtin() -> &'static [Builtin] {

@@ -209,7 +209,7 @@ mod tests {
     #[test]
     fn the_bundled_figures_can_be_read_and_belong_to_descriptions_that_exist() {
         let figures = bundled().unwrap_or_else(|e| panic!("{e}"));
-        assert_eq!(figures.len(), 37);
+        assert_eq!(figures.len(), 43);
         let mut seen = BTreeSet::new();
         for f in &figures {
             assert!(seen.insert((&f.gpu, f.quantity)), "{} {:?} twice", f.gpu, f.quantity);
@@ -219,6 +219,7 @@ mod tests {
         }
         assert_eq!(figures_for("titanv").count(), 25);
         assert_eq!(figures_for("rtx3070").count(), 3);
+        assert_eq!(figures_for("a40").count(), 6);
     }
 
     #[test]

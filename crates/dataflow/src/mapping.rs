@@ -17,7 +17,8 @@ pub struct Route {
     pub from: NodeId,
     pub to: NodeId,
     pub port: u8,
-    /// In order. Routes of one result share links from its unit on.
+    /// In order. Routes of one result share links from its unit on; those to several ports of one unit are the same.
+    /// A value of the injector begins at the injector, perhaps with several links of it.
     pub links: Vec<LinkId>,
 }
 

@@ -23,12 +23,14 @@ pub struct Graphs {
     modules: Vec<Loaded>,
     /// Kernels that have been launched, by name.
     pub kernels: BTreeMap<String, Outcome>,
+    /// What is done to the graphs before they run.
+    pub change: fn(Dataflow) -> Dataflow,
 }
 
 impl Graphs {
     pub fn new() -> Self {
         let state = DeviceState::new(16 << 30, GpuFacts::default());
-        Self { state, modules: Vec::new(), kernels: BTreeMap::new() }
+        Self { state, modules: Vec::new(), kernels: BTreeMap::new(), change: |graphs| graphs }
     }
 
     fn module(&self, id: ModuleId) -> Result<&Loaded, DeviceError> {
@@ -43,7 +45,8 @@ impl Graphs {
     }
 
     fn run(&mut self, launch: &Launch) -> Result<(), DeviceError> {
-        let graphs = self.kernels.entry(launch.kernel.name().to_owned()).or_insert_with(|| dataflow(&launch.kernel));
+        let graphs = self.kernels.entry(launch.kernel.name().to_owned());
+        let graphs = graphs.or_insert_with(|| dataflow(&launch.kernel).map(self.change));
         match graphs {
             Ok(graphs) => {
                 let shared_bytes = launch.shape().shared_bytes;

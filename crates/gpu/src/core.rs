@@ -158,6 +158,11 @@ pub trait CoreReport {
     /// The statistics that only some designs of this kind of core have.
     fn design(&self, table: &mut Table);
 
+    /// Whether [`CoreReport::activity`] has the events of this kind of core: without them reports have no energy.
+    fn has_energy_events(&self) -> bool {
+        true
+    }
+
     /// Events for the energy model in `cycles` core cycles, those beyond the cores left out.
     fn activity(&self, cycles: Cycle, gpu: &GpuConfig) -> Activity;
 

@@ -7,8 +7,10 @@
 mod core;
 mod dispatch;
 mod livelock;
+mod loops;
 mod machine;
 mod report;
+pub mod resident;
 mod run;
 mod snapshot;
 mod statistics;
@@ -20,4 +22,4 @@ pub use livelock::{Livelock, LoopStep, Pulse, SpinningWarp};
 pub use machine::Machine;
 pub use run::{Deadlock, KernelRun, MachineError, Progress};
 pub use snapshot::{AnySnapshot, LaunchWait, Snapshot};
-pub use statistics::{Period, StatInfo, Stats, Table, Value};
+pub use statistics::{Period, StatInfo, Stats, Table, Value, WarpWork};

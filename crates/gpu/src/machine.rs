@@ -527,8 +527,10 @@ impl<C: Core> Machine<C> {
         &self.cores
     }
 
-    /// A copy from the host leaves its data in L2, as on hardware.
+    /// A copy from the host leaves its data in L2, as on hardware, if cores use the memory system at all.
     pub fn copied_to_device(&mut self, address: u64, bytes: u64) {
-        self.memory.copy_to_device(address, bytes);
+        if C::MOST_REQUESTS > 0 {
+            self.memory.copy_to_device(address, bytes);
+        }
     }
 }

@@ -88,6 +88,19 @@ pub struct Period<'a> {
     pub gpu: &'a GpuConfig,
 }
 
+/// What cores that execute warps have done, as the summary of a run has it; all added up over cores.
+#[derive(Clone, Copy, Debug)]
+pub struct WarpWork {
+    /// Warp instructions.
+    pub warp_instructions: u64,
+    /// Thread instructions.
+    pub thread_instructions: u64,
+    /// Resident warps, added up over cycles.
+    pub warp_cycles: u64,
+    /// Cycles in which a core had a warp.
+    pub active_cycles: u64,
+}
+
 /// Collects statistics in the order of the schema.
 #[derive(Clone, Debug, Default)]
 pub struct Table(pub Stats);
@@ -109,6 +122,44 @@ impl Table {
         for (info, value) in C::SCHEMA.iter().zip(counters.values()) {
             self.put(format!("{part}.{}", info.name), info.unit, info.description, Value::Count(value));
         }
+    }
+
+    /// Adds the summary of `work`: instructions, their rate, occupancy.
+    pub fn warp_work(&mut self, Period { kernel_cycles: cycles, gpu }: Period<'_>, work: WarpWork) {
+        let WarpWork { warp_instructions: warp, thread_instructions: thread, warp_cycles, active_cycles } = work;
+        self.count("warp_instructions", "warp instructions", "Instructions issued by warps.", warp);
+        self.count("thread_instructions", "thread instructions", "Instructions executed by threads.", thread);
+        self.put(
+            "ipc",
+            "thread instructions/cycle",
+            "Thread instructions per core cycle of kernels.",
+            Value::ratio(thread, cycles, 1.0),
+        );
+        self.put(
+            "warp_ipc",
+            "warp instructions/cycle",
+            "Warp instructions per core cycle of kernels.",
+            Value::ratio(warp, cycles, 1.0),
+        );
+        self.put(
+            "lane_use",
+            "%",
+            "Lanes active in issued instructions: what divergence and guards leave.",
+            Value::ratio(thread, warp * kit::WARP_LANES as u64, 100.0),
+        );
+        let slots = u64::from(gpu.sm.max_warps);
+        self.put(
+            "occupancy.achieved",
+            "%",
+            "Resident warps as a share of warp slots, mean over the cycles in which an SM had any.",
+            Value::ratio(warp_cycles, active_cycles * slots, 100.0),
+        );
+        self.put(
+            "occupancy.sm_activity",
+            "%",
+            "Cycles in which an SM had a warp, as a share of the kernels' cycles of all SMs.",
+            Value::ratio(active_cycles, cycles * u64::from(gpu.sm_count), 100.0),
+        );
     }
 
     /// Adds a cache's counters and hit rate.

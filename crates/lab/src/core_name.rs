@@ -2,6 +2,7 @@
 //! `ghost:issue_buffer=16,guarded=false+scalar:memory=true`.
 
 use crate::designs::{self, Design};
+use crate::other_core::Other;
 use kit::Parameters;
 use kit::parameters::{self, Parameter, Settings};
 use kit::suggest;
@@ -95,6 +96,20 @@ impl<'a> CoreName<'a> {
     /// There is no such parameter, or it does not take its value.
     pub fn config<C: Parameters>(&self) -> Result<C, String> {
         parameters::configured(&format!("core design `{}`", self.design), &self.parameters)
+    }
+
+    /// How machines of the core are made, if it is no SM.
+    ///
+    /// # Errors
+    /// It is no SM, and its name has a scalar path or a parameter that the core does not have.
+    pub fn other(&self) -> Result<Option<&'static Other>, String> {
+        let Self { design, parameters, scalar } = self;
+        let Some(other) = designs::find(design).and_then(|design| design.other.as_ref()) else { return Ok(None) };
+        if scalar.is_some() {
+            return Err(format!("`{design}` is no SM: it has no operand stage that a scalar path could be put over"));
+        }
+        other.check(design, parameters)?;
+        Ok(Some(other))
     }
 }
 

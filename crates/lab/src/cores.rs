@@ -1,10 +1,12 @@
-//! Machines whose SMs are of any core design.
+//! Machines of any core design: of SMs here, of other cores as they say.
 
-use crate::engine::{Engine, Rig, Subject};
-use crate::for_core::{ForCore, check_core_on, for_core};
+use crate::core_name::CoreName;
+use crate::engine::{Engine, Loading, Rig, Subject};
+use crate::for_core::{ForCore, check_core_on, for_core, no_sm};
+use crate::other_core::{Other, Parts};
 use crate::setup::Setup;
 use gpu::Machine;
-use isa::{LaunchShape, Program};
+use isa::Program;
 use sm::{
     Auditor, Code, ConfigOf, CoreDesign, CoreOptions, CoreSpec, Findings, Observer, ResidentKernel, Silent, Sm,
     TimingTable, WarpMask,
@@ -15,7 +17,7 @@ use stream::{Source, Stream};
 use trace::Recorder;
 use workloads::Form;
 
-/// Builds a machine of SMs.
+/// Builds a machine.
 pub(crate) struct Build<'a> {
     setup: &'a Setup,
     source: Source,
@@ -47,12 +49,29 @@ impl<'a> Build<'a> {
     /// There is no such design; the message lists them.
     pub fn build(self) -> Result<Box<dyn Engine>, String> {
         let core = &self.setup.core;
+        let name = CoreName::parse(core)?;
+        if let Some(other) = name.other()? {
+            check_without_sms(self.setup, name.design, other)?;
+            let Self { setup, source, recorder, .. } = self;
+            return other.machine(Parts {
+                gpu: &setup.gpu,
+                core: name.design,
+                settings: &name.parameters,
+                source,
+                recorder,
+            });
+        }
         check_core_on(core, &self.codes.sms)?;
         if !self.setup.audit && self.setup.gpu.sm.max_warps as usize <= u64::SLOTS {
             for_core::<u64, _>(core, Plain(self))
         } else {
             for_core::<u128, _>(core, self)
         }
+    }
+
+    /// Builds the machine with core design `D`, which need not be registered.
+    pub fn of_design<D: CoreDesign + 'static>(self, config: &ConfigOf<D>) -> Box<dyn Engine> {
+        if self.setup.audit { self.with::<D>(config) } else { Plain(self).with::<D>(config) }
     }
 
     fn assemble<D: CoreDesign + 'static, O: Watch>(
@@ -68,17 +87,24 @@ impl<'a> Build<'a> {
     }
 }
 
-/// Audited machines, and those of SMs with more than 64 warps, which no GPU has: each design is compiled
-/// once for each of the two.
+/// Checks that `setup` asks for nothing that `core`, which is no SM, does not have.
+fn check_without_sms(setup: &Setup, core: &str, other: &Other) -> Result<(), String> {
+    if setup.scheduler.is_some() {
+        return Err(no_sm(core, "warp schedulers: leave `--scheduler` out"));
+    }
+    if setup.power_interval.is_some() && !other.has_energy() {
+        return Err(no_sm(core, "model of energy, and so no power over time"));
+    }
+    Ok(())
+}
+
+/// Machines with an auditor at each SM: audited ones, and those of SMs with more than 64 warps, which no GPU has.
+/// Each design is compiled once for both.
 impl ForCore for Build<'_> {
     type Output = Box<dyn Engine>;
 
     fn with<D: CoreDesign + 'static>(self, config: &ConfigOf<D>) -> Box<dyn Engine> {
-        if self.setup.audit {
-            self.assemble::<D, _>(config, || Auditor::new(D::allowances(config)))
-        } else {
-            self.assemble::<D, _>(config, || Silent)
-        }
+        self.assemble::<D, _>(config, || Auditor::new(D::allowances(config)))
     }
 }
 
@@ -123,18 +149,19 @@ pub(crate) struct Codes {
 impl<D: CoreDesign + 'static, O: Watch> Subject for Sm<Stream, D, O> {
     type Loader = Codes;
 
-    fn load(codes: &mut Codes, program: &Arc<Program>, form: Form, shape: LaunchShape) -> ResidentKernel {
+    fn load(codes: &mut Codes, loading: &Loading<'_>) -> Result<ResidentKernel, String> {
+        let &Loading { program, form, shape, .. } = loading;
         let spec = if form == Form::Sass { &codes.sass } else { &codes.ptx };
         let code = codes.made.entry(Arc::as_ptr(program));
         let code = code.or_insert_with(|| Arc::new(Code::new(program.clone(), spec)));
-        ResidentKernel::new(code.clone(), shape, &codes.sms)
+        Ok(ResidentKernel::new(code.clone(), shape, &codes.sms))
     }
 
     fn findings(&self) -> Option<&Findings> {
         self.observer.findings()
     }
 
-    fn scheduler(codes: &Codes) -> &str {
-        codes.sms.scheduler_name()
+    fn scheduler(codes: &Codes) -> Option<&str> {
+        Some(codes.sms.scheduler_name())
     }
 }

@@ -1,14 +1,20 @@
-//! The core designs. A new one is its file in `sm` and its row here.
+//! The core designs. A new one is its file in `sm` and its row here; one that is no SM its crate, its `OtherCore` in
+//! this crate and its row.
 
+use crate::other_core::{Other, OtherCore};
+use ::functional::FunctionalCore;
 use kit::Parameters;
 use kit::parameters::Parameter;
 use kit::suggest;
-use sm::policy::boards::{Bloomboard, StoreBoard, WarScoreboard, Warpboard};
+use sm::operands::PerfectOperands;
+use sm::policy::boards::{Bloomboard, NoDependences, StoreBoard, WarScoreboard, Warpboard};
 use sm::policy::ghost::Ghost;
 use sm::policy::ideal::Ideal;
+use sm::policy::load_slice::LoadSlice;
 use sm::policy::loog::Loog;
 use sm::policy::socgpu::Socgpu;
-use sm::{ConfigOf, CoreDesign, InOrder, IssuePolicy, Scoreboard, WarpMask};
+use sm::{ConfigOf, CoreDesign, InOrder, IssuePolicy, PerfectFetch, PerfectMemory, Scoreboard, WarpMask, With};
+use stream::Stream;
 
 /// Something that can be done with the type of any design whose sets of warps are `M`.
 pub(crate) trait ForDesign<M: WarpMask> {
@@ -23,6 +29,8 @@ pub struct Design {
     pub name: &'static str,
     pub description: &'static str,
     schema: fn() -> Vec<Parameter>,
+    /// How its machines are made, if it is no SM.
+    pub(crate) other: Option<Other>,
 }
 
 impl Design {
@@ -30,27 +38,46 @@ impl Design {
     pub fn parameters(&self) -> Vec<Parameter> {
         (self.schema)()
     }
+
+    /// Whether it is a design of SMs, which have warp schedulers, issue slots, structures and energy.
+    pub fn is_sm(&self) -> bool {
+        self.other.is_none()
+    }
 }
 
 macro_rules! designs {
     (
         designs { $($design:literal: $type:ty, $about:literal;)* }
+        others { $($other:literal: $core:ty, $what:literal;)* }
         names { $($name:literal = $setting:literal, $text:literal;)* }
     ) => {
         /// All designs, in the order of lists.
         pub const DESIGNS: &[Design] = {
             type M = u64;
-            &[$(Design { name: $design, description: $about, schema: <ConfigOf<$type> as Parameters>::schema },)*]
+            &[
+                $(Design {
+                    name: $design,
+                    description: $about,
+                    schema: <ConfigOf<$type> as Parameters>::schema,
+                    other: None,
+                },)*
+                $(Design {
+                    name: $other,
+                    description: $what,
+                    schema: <<$core as OtherCore>::Config as Parameters>::schema,
+                    other: Some(Other::of::<$core>()),
+                },)*
+            ]
         };
 
         /// Short names, each of a design with some of its parameters set.
         pub const SHORT_NAMES: &[(&str, &str)] = &[$(($name, $setting),)*];
 
         /// Name and description of each design and of what has a short name.
-        pub const CORES: &[(&str, &str)] = &[$(($design, $about),)* $(($name, $text),)*];
+        pub const CORES: &[(&str, &str)] = &[$(($design, $about),)* $(($name, $text),)* $(($other, $what),)*];
 
         /// Does `task` with the type of the design called `design`, its sets of warps being `M`; `None` if there is
-        /// no such design.
+        /// no such design of SMs.
         pub(crate) fn for_design<M: WarpMask, T: ForDesign<M>>(design: &str, task: T) -> Option<T::Output> {
             match design {
                 $($design => Some(task.with::<$type>()),)*
@@ -89,7 +116,15 @@ designs! {
         "ghost": Ghost<M>, "GhOST: out-of-order issue from a buffer of 8 per warp";
         "socgpu": Socgpu<M>, "SOCGPU: out-of-order issue from a buffer of 8 per warp that holds instructions until write-back";
         "loog": Loog<M>, "LOOG: in-order issue with renaming into 32 operand collectors that are reservation stations";
+        "load-slice": LoadSlice<M>, "load slice core: loads and the instructions that make their addresses issue in order from a queue of their own";
         "ideal": Ideal<M>, "idealised out-of-order issue from a window of 64 per warp: registers renamed, addresses and branches known";
+        "perfect-frontend": With<PerfectFetch<M>, InOrder<Scoreboard<M>, M>>, "limit study: inorder with a front end in which no warp waits for instructions";
+        "perfect-operands": With<PerfectOperands, InOrder<Scoreboard<M>, M>>, "limit study: inorder with operands in the cycle after issue";
+        "perfect-memory": With<PerfectMemory, InOrder<Scoreboard<M>, M>>, "limit study: inorder with a memory in which every access takes the time of a hit";
+        "no-dependences": InOrder<NoDependences, M>, "limit study: inorder without waiting for registers";
+    }
+    others {
+        "functional": FunctionalCore<Stream>, "no pipeline: instructions execute completely, some per cycle, and nothing is timed: results in a fraction of the host time";
     }
     names {
         "war-none" = "inorder", "the same as inorder: no protection against WAR, as historical simulators";

@@ -2,7 +2,6 @@
 
 use crate::cores::Build;
 use crate::engine::Engine;
-use crate::for_core::ForCore;
 use crate::monitor::{Monitor, Unattended};
 use crate::report::{KernelReport, RegisterSource, Report};
 use crate::setup::Setup;
@@ -78,7 +77,7 @@ impl<'m> SimulatedDevice<'m> {
         setup: &Setup,
         monitor: Box<dyn Monitor + 'm>,
     ) -> Result<Self, DeviceError> {
-        Self::built(setup, monitor, None, |build| Ok(build.with::<D>(config)))
+        Self::built(setup, monitor, None, |build| Ok(build.of_design::<D>(config)))
     }
 
     /// A device on the machine that `build` makes.
@@ -346,7 +345,8 @@ impl Device for SimulatedDevice<'_> {
         let name = exec::plain_name(kernel.name()).unwrap_or(kernel.name()).to_owned();
         let code = if kernel.is_machine_code() { Form::Sass } else { Form::Ptx };
         let launched = Launched { name, registers, code, shape };
-        let id = self.simulation.launch(&kernel.program, StreamId(launch.stream), launched);
+        let queued = self.simulation.launch(&kernel.program, Some(&live), StreamId(launch.stream), launched);
+        let id = queued.map_err(DeviceError::Other)?;
         let live_id = self.state().add_launch(live);
         debug_assert_eq!(id, live_id);
         let (timing, architecture) = (timing_of(code), self.sm_version());

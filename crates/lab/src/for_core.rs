@@ -1,10 +1,13 @@
 //! Work with a core by its name: the design's type and its configuration.
 
 use crate::core_name::CoreName;
-use crate::designs::{self, CORES, ForDesign};
+use crate::designs::{self, CORES, DESIGNS, Design, ForDesign};
+use crate::other_core::Other;
 use config::GpuConfig;
+use gpu::{StatInfo, Value};
 use sm::scalar::ScalarCounts;
 use sm::{ConfigOf, CoreDesign, CoreOptions, CoreSpec, DesignStatistic, IssuePolicy, TimingTable, WarpMask};
+use std::sync::Arc;
 
 /// Something that can be done with any core design.
 pub trait ForCore {
@@ -17,11 +20,17 @@ pub trait ForCore {
 /// Does `task` with the core called `core`, its sets of warps being `M`.
 ///
 /// # Errors
-/// There is no such design or parameter (the message lists them), or the design cannot have a scalar path (why).
+/// There is no such design or parameter (the message lists them), or the design cannot have a scalar path (why), or
+/// it is no SM.
 pub fn for_core<M: WarpMask, T: ForCore>(core: &str, task: T) -> Result<T::Output, String> {
     let name = CoreName::parse(core)?;
     let done = designs::for_design::<M, _>(name.design, Configured { name: &name, task });
-    done.unwrap_or_else(|| Err(designs::unknown(name.design)))
+    done.unwrap_or_else(|| Err(no_sm(name.design, "issue policy and stages")))
+}
+
+/// The message that the core `design` is no SM, and so has no `what`.
+pub(crate) fn no_sm(design: &str, what: &str) -> String {
+    format!("core `{design}` is no SM: it has no {what}")
 }
 
 /// A task for a design with the configuration that a name gives it.
@@ -50,14 +59,37 @@ impl<M: WarpMask, T: ForCore> ForDesign<M> for Configured<'_, T> {
 /// Checks the name of a core.
 ///
 /// # Errors
-/// As [`for_core`].
+/// There is no such design or parameter, or it has a scalar path and cannot have one.
 pub fn check_core(core: &str) -> Result<(), String> {
     struct Nothing;
     impl ForCore for Nothing {
         type Output = ();
         fn with<D: CoreDesign + 'static>(self, _: &ConfigOf<D>) {}
     }
+    if CoreName::parse(core)?.other()?.is_some() {
+        return Ok(());
+    }
     for_core::<u64, _>(core, Nothing)
+}
+
+/// Whether `core` is an SM: others have no warp schedulers, issue slots, structures and energy. False if there is no
+/// such core.
+pub fn is_sm(core: &str) -> bool {
+    CoreName::parse(core).is_ok_and(|name| designs::find(name.design).is_some_and(Design::is_sm))
+}
+
+/// Whether cycles of `core` are a model of time, as those of SMs are.
+pub fn is_timed(core: &str) -> bool {
+    other(core).is_none_or(|other| other.is_timed)
+}
+
+/// Whether runs on `core` have energy, as those on SMs have where the GPU has a model of it.
+pub fn has_energy(core: &str) -> bool {
+    other(core).is_none_or(Other::has_energy)
+}
+
+fn other(core: &str) -> Option<&'static Other> {
+    designs::find(CoreName::parse(core).ok()?.design)?.other.as_ref()
 }
 
 /// Checks that the parameters of a core fit together and an SM of `spec`.
@@ -89,7 +121,12 @@ pub fn lacks_hazard_guard(core: &str) -> bool {
     for_core::<u64, _>(core, Guard).unwrap_or(false)
 }
 
-/// The statistics that only some designs have, each once.
+/// The statistics of cores that are no SM.
+pub(crate) fn other_statistics(gpu: &GpuConfig) -> impl Iterator<Item = (Arc<StatInfo>, Value)> {
+    DESIGNS.iter().filter_map(|design| design.other.as_ref()).flat_map(|other| other.statistics(gpu).0)
+}
+
+/// The statistics that only some designs of SMs have, each once.
 pub(crate) fn design_statistics(gpu: &GpuConfig) -> Vec<DesignStatistic> {
     struct Collect<'a>(&'a CoreSpec);
     impl ForCore for Collect<'_> {

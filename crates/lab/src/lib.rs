@@ -10,6 +10,7 @@
 //! | `power`, `report`, `error`, `monitor` | data: reports, and why there is none |
 //! | [`design_cost`], [`energy`] | from counters to joules |
 //! | `engine` | a machine of any core; the one place of dynamic dispatch |
+//! | `other_core` | cores that are no SM |
 //! | `designs`, `core_name`, `for_core` | the core designs, their names and parameters, work with one by its name |
 //! | `cores` | builds a machine of any design |
 //! | `setup`, `structures`, `statistics`, `meter` | description of a run, its figures |
@@ -31,9 +32,11 @@ mod engine;
 mod error;
 mod export;
 mod for_core;
+mod functional;
 mod meter;
 pub mod microbench;
 mod monitor;
+mod other_core;
 mod power;
 pub mod published;
 mod registers;
@@ -52,7 +55,7 @@ pub use designs::{CORES, DESIGNS, Design, stands_for};
 pub use device::SimulatedDevice;
 pub use error::RunError;
 pub use export::{Export, TraceFormat, convert, export};
-pub use for_core::{ForCore, check_core, for_core, lacks_hazard_guard};
+pub use for_core::{ForCore, check_core, for_core, has_energy, is_sm, is_timed, lacks_hazard_guard};
 pub use gpu::{StatInfo, Stats, Value};
 pub use monitor::{Monitor, Progress, Unattended};
 pub use power::{Interval, PowerSeries};

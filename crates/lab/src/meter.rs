@@ -8,7 +8,7 @@ use crate::setup::Setup;
 use crate::structures::{in_order, structures};
 use config::GpuConfig;
 use energy::{Activity, Coefficients, Energy};
-use gpu::AnySnapshot;
+use gpu::{AnySnapshot, CoreReport};
 use sm::Structure;
 use std::num::NonZeroU64;
 
@@ -34,8 +34,9 @@ pub(crate) struct Meter {
 }
 
 impl Meter {
-    pub fn new(setup: &Setup) -> Self {
-        let model = setup.energy.clone().ok().flatten();
+    /// The meter of a run on machines like `setup`, whose cores have counters like `core`.
+    pub fn new(setup: &Setup, core: &dyn CoreReport) -> Self {
+        let model = setup.energy.clone().ok().flatten().filter(|_| core.has_energy_events());
         Self {
             interval: setup.power_interval.filter(|_| model.is_some()),
             model,

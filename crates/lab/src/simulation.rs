@@ -1,6 +1,6 @@
 //! A simulation: a machine with its launches, meter and monitor, and the report.
 
-use crate::engine::Engine;
+use crate::engine::{Engine, Loading};
 use crate::meter::Meter;
 use crate::monitor::{Monitor, Progress};
 use crate::report::{HostFigures, KernelReport, OccupancyReport, RegisterSource, Report};
@@ -67,7 +67,7 @@ pub(crate) struct Simulation<'m> {
 impl<'m> Simulation<'m> {
     /// A simulation on `machine`, which is set up like `setup`.
     pub fn new(mut machine: Box<dyn Engine>, setup: &Setup, monitor: Box<dyn Monitor + 'm>) -> Self {
-        let meter = Meter::new(setup);
+        let meter = Meter::new(setup, &*machine.counters().core);
         if let Some(interval) = meter.interval() {
             machine.sample_every(interval);
         }
@@ -123,11 +123,22 @@ impl<'m> Simulation<'m> {
         flow
     }
 
-    /// Queues a launch of `program`, which must fit on an SM ([`check_fit`]).
-    pub fn launch(&mut self, program: &Arc<Program>, stream: StreamId, launched: Launched) -> KernelId {
-        let id = self.machine.launch(program, launched.code, launched.shape, stream);
+    /// Queues a launch of `program`, which must fit on an SM ([`check_fit`]); `live` are its operations and
+    /// arguments, which traces do not have.
+    ///
+    /// # Errors
+    /// The core cannot execute the program; all reasons.
+    pub fn launch(
+        &mut self,
+        program: &Arc<Program>,
+        live: Option<&exec::Launch>,
+        stream: StreamId,
+        launched: Launched,
+    ) -> Result<KernelId, String> {
+        let loading = Loading { program, form: launched.code, shape: launched.shape, live };
+        let id = self.machine.launch(&loading, stream)?;
         self.launches.push(launched);
-        id
+        Ok(id)
     }
 
     /// The host has copied data to the device, where the GPU keeps them in L2 if its description asks for it.
@@ -231,6 +242,15 @@ impl<'m> Simulation<'m> {
         counted.statistics(counted.launch.cycles, &self.setup.gpu, self.meter.of_run(&counted).as_ref())
     }
 
+    /// What readers of the report must know.
+    fn remarks(&self) -> Vec<String> {
+        let mut remarks: Vec<String> = self.machine.remarks().iter().map(|&remark| remark.to_owned()).collect();
+        if self.setup.audit && self.machine.findings().is_none() {
+            remarks.push(format!("nothing to audit: core `{}` is no SM and has no hazards", self.setup.core));
+        }
+        remarks
+    }
+
     /// The report so far, of a run of `workload` that took `time`. It takes the reports of kernels with it: a
     /// million of them are not copied.
     pub fn summary(&mut self, workload: String, time: Duration) -> Report {
@@ -258,10 +278,10 @@ impl<'m> Simulation<'m> {
             total,
             energy_model: self.meter.model_in_use(),
             power,
-            remarks: Vec::new(),
+            remarks: self.remarks(),
             output: Vec::new(),
             check: None,
-            audit: self.machine.findings(),
+            audit: self.machine.findings().filter(|_| self.setup.audit),
         }
     }
 }

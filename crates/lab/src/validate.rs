@@ -127,11 +127,11 @@ reasons! {
 
 impl Reason {
     /// Why a figure deviates.
-    fn of(gpu: &GpuConfig, figure: &Figure, deviation: f64) -> Self {
+    fn of(gpu: &GpuConfig, figure: &Figure, deviation: f64, l2_agrees: bool) -> Self {
         let quantity = figure.quantity;
         use Quantity::*;
         // The right sum must not hide the wrong parts.
-        if deviation.abs() <= AGREES_PERCENT && quantity != DramLatency {
+        if deviation.abs() <= AGREES_PERCENT && (quantity != DramLatency || l2_agrees) {
             return Reason::Agrees;
         }
         match quantity {
@@ -165,8 +165,14 @@ fn deviation(ours: f64, low: f64, high: f64) -> f64 {
 /// What the simulated device reports; a model that cannot run a microbenchmark is at fault.
 pub fn table(setup: &Setup) -> Result<Vec<Row>, DeviceError> {
     let figures: Vec<&Figure> = figures_for(&setup.gpu.name).collect();
+    let figure_of = |found: &Measurement| figures.iter().find(|f| f.quantity.name() == found.name);
+    let measurements = measure(setup)?;
+    let l2 = measurements.iter().find(|found| found.name == Quantity::L2Latency.name());
+    let l2_agrees = l2.is_some_and(|found| {
+        figure_of(found).is_some_and(|f| deviation(found.value, f.low, f.high).abs() <= AGREES_PERCENT)
+    });
     let row = |found: Measurement| {
-        let figure = figures.iter().find(|f| f.quantity.name() == found.name);
+        let figure = figure_of(&found);
         let measured = figure.map(|f| Measured {
             gpu: f.gpu.clone(),
             low: f.low,
@@ -176,7 +182,7 @@ pub fn table(setup: &Setup) -> Result<Vec<Row>, DeviceError> {
         });
         let deviation_percent = figure.map(|f| deviation(found.value, f.low, f.high));
         let reason = match (figure, deviation_percent) {
-            (Some(figure), Some(deviation)) => Reason::of(&setup.gpu, figure, deviation),
+            (Some(figure), Some(deviation)) => Reason::of(&setup.gpu, figure, deviation, l2_agrees),
             _ => Reason::Unmeasured,
         };
         Row {
@@ -189,7 +195,7 @@ pub fn table(setup: &Setup) -> Result<Vec<Row>, DeviceError> {
             reason: reason.name(),
         }
     };
-    Ok(measure(setup)?.into_iter().map(row).collect())
+    Ok(measurements.into_iter().map(row).collect())
 }
 
 /// A figure with one decimal place, or none for large ones.

@@ -6,7 +6,7 @@ use lab::validate::{Reason, markdown, side_by_side, table};
 use std::path::Path;
 
 /// GPUs of which the document shows the figures.
-const GPUS: [&str; 5] = ["titanv", "rtx3070", "v100", "rtx2060s", "gtx480"];
+const GPUS: [&str; 6] = ["titanv", "rtx3070", "a40", "v100", "rtx2060s", "gtx480"];
 
 /// `text` with what stands between `<!-- name -->` and `<!-- end of name -->` replaced.
 fn replaced(text: &str, name: &str, by: &str) -> String {

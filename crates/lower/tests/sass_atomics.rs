@@ -71,7 +71,10 @@ fn atomic_word(case: &Case, d: u64) -> Word {
     let word = word.bits(72, 1, 1).bits(84, 3, 1).bits(73, if sm == 90 { 4 } else { 3 }, ty.0);
     let word = if reduction { word.d(0).bits(87, 3, op) } else { word.bits(81, 3, PT) };
     match sm {
-        80.. => word.bits(77, 4, 7).bits(64, 6, DESCRIPTOR).bits(70, 2, 2).bits(91, 1, 1),
+        80.. => {
+            let word = word.bits(77, 4, 7).bits(64, 6, DESCRIPTOR).bits(91, 1, 1);
+            word.bits(70, 2, if matches!(code, 0x1a2 | 0x1a3) { 3 } else { 2 })
+        }
         _ => word.bits(77, 2, 2).bits(79, 2, 2),
     }
 }

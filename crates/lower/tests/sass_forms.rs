@@ -378,6 +378,49 @@ fn conversions_to_bfloat16_and_bytes() {
     check(&later, "product_of_signs", &mixed, &by_rows(&mixed, signed));
 }
 
+/// `QMMA`: each byte is a number of either type, none infinite or NaN.
+#[test]
+fn matrices_of_bytes_are_multiplied_as_in_ptx() {
+    let modules = modules("forms89");
+    let byte = |i: u32| i.wrapping_mul(0x9e37_79b9) >> 24 & 0xbf;
+    let input: Vec<u32> = (0..WORDS as u32).map(|i| (0..4).fold(0, |word, k| word << 8 | byte(4 * i + k))).collect();
+    let (_, ptx) = modules.iter().find(|(label, _)| label == "forms89.ptx").unwrap();
+    let kernels =
+        ["bytes_e4m3_e5m2_k32", "bytes_e5m2_e4m3_k16", "bytes_e5m2_e5m2_to_half", "bytes_e4m3_e4m3_k16_to_half"];
+    for kernel in kernels {
+        let expected = words(ptx, kernel, &input).unwrap();
+        assert_ne!(expected[0], expected[1]);
+        check(&modules, kernel, &input, &expected);
+    }
+}
+
+/// Old values of the second of two additions, for each type, then those of generic addresses.
+#[test]
+fn atomics_of_floating_point_return_old_values() {
+    let modules = modules("forms90");
+    let expected = each(|t| {
+        let t = t as u32;
+        let values = [2 * t + 1, 2 * t + 1, 0x4000_4000, 0x4000_4000, 2 * t + 2, t + 1];
+        values.into_iter().fold(0, |sum: u32, value| sum.wrapping_mul(31).wrapping_add(value))
+    });
+    check(&modules, "float_atomics", &numbers(), &expected);
+}
+
+/// `DMMA` in its shapes of sm_90, `BMMA` of 128 bits.
+#[test]
+fn matrices_of_doubles_and_of_bits_are_multiplied_as_in_ptx() {
+    let input = numbers();
+    for (name, kernel) in
+        [("forms90", "doubles_k4"), ("forms90", "doubles_k8"), ("forms90", "doubles_k16"), ("forms80", "bits_k128")]
+    {
+        let modules = modules(name);
+        let (_, ptx) = modules.iter().find(|(label, _)| label.ends_with(".ptx")).unwrap();
+        let expected = words(ptx, kernel, &input).unwrap();
+        assert_ne!(expected[0], expected[1]);
+        check(&modules, kernel, &input, &expected);
+    }
+}
+
 #[test]
 fn copies_fill_up_with_zeros() {
     let (modules, input) = (modules("forms80"), numbers());
@@ -390,6 +433,8 @@ fn copies_fill_up_with_zeros() {
     });
     check(&modules, "copies", &input, &expected);
     check(&modules, "swap64", &input, &by_rows(&input, |[_, b, _]| b));
+    let pairs = each(|t| input[2 * t].wrapping_mul(31).wrapping_add(input[2 * t + 1]));
+    check(&modules, "hints", &input, &pairs);
 }
 
 /// A half whose exponent is one of normal numbers: sign, exponent and an odd fraction follow from `n`.

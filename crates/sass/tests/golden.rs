@@ -25,7 +25,7 @@ fn cubins(sm: u8) -> Vec<PathBuf> {
 
 /// Cubins of textures, surfaces, jumps and Hopper's instructions in more forms than the workloads have.
 fn forms(sm: u8) -> impl Iterator<Item = PathBuf> {
-    const NAMES: [&str; 23] = [
+    const NAMES: [&str; 25] = [
         "images",
         "jumptable",
         "cases",
@@ -37,6 +37,8 @@ fn forms(sm: u8) -> impl Iterator<Item = PathBuf> {
         "forms80",
         "forms80_O0",
         "forms86",
+        "forms89",
+        "forms90",
         "results",
         "results_O0",
         "sm_90/dpx.cuda129",

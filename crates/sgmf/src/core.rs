@@ -17,13 +17,15 @@ use gpu::{Core, CoreKernel, EnvOf, FinishedCta};
 use isa::{Dim3, Fault, KernelId, LaunchShape};
 use kit::{Counters, Cycle, NEVER, WARP_LANES};
 use mem::Port;
+use std::marker::PhantomData;
 
 /// Maximum number of CTAs of a batch: their slots are numbered.
 const MOST_CTAS: usize = u16::MAX as usize;
 
-/// An SGMF core. `O` sees what its tokens do.
+/// An SGMF core. `O` sees what its tokens do; `S`, which all cores share, has the state of the device.
 #[derive(Clone, Debug)]
-pub struct Sgmf<O = ()> {
+pub struct Sgmf<O = (), S = DeviceState> {
+    shared: PhantomData<fn(&mut S)>,
     number: u32,
     fabric: Fabric<O>,
     sequencer: Sequencer,
@@ -36,17 +38,18 @@ pub struct Sgmf<O = ()> {
     cta_events: u64,
 }
 
-impl Sgmf {
+impl<S> Sgmf<(), S> {
     /// Core `number` of `gpu`.
     pub fn new(gpu: &GpuConfig, config: SgmfConfig, number: u32) -> Self {
         Self::observed(gpu, config, number, ())
     }
 }
 
-impl<O: Observer> Sgmf<O> {
+impl<O: Observer, S> Sgmf<O, S> {
     /// Core `number` of `gpu`, whose tokens `observer` sees.
     pub fn observed(gpu: &GpuConfig, config: SgmfConfig, number: u32, observer: O) -> Self {
         Self {
+            shared: PhantomData,
             number,
             fabric: Fabric::new(gpu, config, observer),
             sequencer: Sequencer::new(),
@@ -121,7 +124,9 @@ impl<O: Observer> Sgmf<O> {
             Phase::Idle | Phase::Stuck => None,
         }
     }
+}
 
+impl<O: Observer, S: AsMut<DeviceState>> Sgmf<O, S> {
     /// The fabric cycles of core cycle `now`.
     fn run(&mut self, now: Cycle, env: &mut EnvOf<'_, Self>) -> Result<(), Box<Fault>> {
         let (mut at, after) = (fabric_cycle(now, self.ratio()), fabric_cycle(now + 1, self.ratio()));
@@ -149,7 +154,7 @@ impl<O: Observer> Sgmf<O> {
             self.sequencer.configured(&mut self.fabric, kernel, at);
         }
         if let Some(batch) = &mut self.sequencer.batch {
-            let mut outside = Outside { device: env.shared, kernel, batch, windows: self.windows };
+            let mut outside = Outside { device: env.shared.as_mut(), kernel, batch, windows: self.windows };
             self.fabric.cycle(at, &mut outside)?;
         }
         if self.fabric.is_done() {
@@ -209,9 +214,9 @@ impl<O: Observer> Sgmf<O> {
     }
 }
 
-impl<O: Observer> Core for Sgmf<O> {
+impl<O: Observer, S: AsMut<DeviceState>> Core for Sgmf<O, S> {
     type Kernel = SgmfKernel;
-    type Shared = DeviceState;
+    type Shared = S;
     type Counters = SgmfCounters;
 
     const MOST_REQUESTS: usize = 1;

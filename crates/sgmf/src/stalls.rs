@@ -13,7 +13,7 @@ use kit::text::counted;
 /// Maximum number of threads that a line names.
 const NAMED_THREADS: usize = 16;
 
-impl<O: Observer> Sgmf<O> {
+impl<O: Observer, S> Sgmf<O, S> {
     /// A line for each unit and each link that holds a token.
     pub(crate) fn stalls(&self, kernels: &[SgmfKernel]) -> Vec<String> {
         let core = self.number();

@@ -10,9 +10,10 @@ use crate::memory::MemoryStage;
 use crate::operands::OperandStage;
 use crate::spec::CoreSpec;
 use config::BranchFetch;
+use std::marker::PhantomData;
 
-/// What a design may do that program order would forbid, having its own means against the harm. The
-/// [`Auditor`](crate::Auditor) does not hold it to that.
+/// What a design may do that program order would forbid, having its own means against the harm, or being a limit.
+/// The [`Auditor`](crate::Auditor) does not hold it to that.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Allowances {
     /// Registers are renamed: writes need not wait for older reads and writes of the same register, and
@@ -20,6 +21,8 @@ pub struct Allowances {
     pub renames: bool,
     /// Branches are predicted: instructions may issue before an older branch does.
     pub passes_branches: bool,
+    /// Instructions read and write registers whatever older ones have yet to read or write, as no machine could.
+    pub ignores_registers: bool,
 }
 
 /// Sizes and choices of a design: those of its issue stage.
@@ -62,3 +65,7 @@ pub trait CoreDesign: Sized {
         Allowances::default()
     }
 }
+
+/// The design `D` with the stage `S` in place of its own. The file of `S` says of which kind it is.
+#[derive(Debug)]
+pub struct With<S, D>(PhantomData<(S, D)>);

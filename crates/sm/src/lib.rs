@@ -41,12 +41,13 @@ mod wake_up;
 mod warps;
 
 pub use crate::core::SmTotals;
-pub use design::{Allowances, ConfigOf, CoreDesign, MaskOf};
+pub use design::{Allowances, ConfigOf, CoreDesign, MaskOf, With};
 pub use execute::latches::{LatchId, Latches};
 pub use execute::work::WorkCounts;
 pub use execute::write_back::WriteBack;
 pub use frontend::cached::CachedFetch;
 pub use frontend::instruction_buffer::InstructionBuffer;
+pub use frontend::perfect::PerfectFetch;
 pub use frontend::{FetchWires, FrontEnd};
 pub use gpu::FinishedCta;
 pub use inflight::{InFlight, InstId, Slab, Stage, Window};
@@ -55,6 +56,7 @@ pub use issue::policy::{Candidates, Each, Head, Heads, InOrder, IssuePolicy, Rea
 pub use issue::schedulers::WarpScheduler;
 pub use issue::{policy, schedulers};
 pub use kernel::{Code, Micro, ResidentKernel};
+pub use memory::perfect::PerfectMemory;
 pub use memory::{LoadStoreUnit, MemoryCounters, MemoryStage, MemoryWires};
 pub use observe::auditor;
 pub use observe::auditor::{Auditor, Example, Findings, Party, Violation};

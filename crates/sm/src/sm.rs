@@ -314,7 +314,7 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
     fn decode_and_fetch(&mut self, now: Cycle, env: &mut Env<'_, S::Shared>) -> Result<(), Box<Fault>> {
         let Self { fetch, decode, issue, layer, state, observer, .. } = self;
         let kernels = env.kernels;
-        let mut left = state.spec.sm.frontend.fetches_per_cycle;
+        let mut left = fetch.source.fetches_per_cycle(&state.spec);
         loop {
             let (tick, policy) = (Tick { now, kernels, observer }, &mut issue.policy);
             decode.step(env.shared, &mut DecodeWires::<D, O> { tick, state, fetch, layer, policy })?;

@@ -69,7 +69,7 @@ fn a_predicate_is_read_at_issue() {
 
 #[test]
 fn renaming_designs_are_held_to_raw_alone() {
-    let auditor = || Auditor::new(Allowances { renames: true, passes_branches: false });
+    let auditor = || Auditor::new(Allowances { renames: true, ..Allowances::default() });
     let run = |lines: &[Line]| {
         let run = Bench::new(lines).run_design::<InOrder<NoBoard>, _>(&(), auditor());
         run.sm.observer.findings().clone()
@@ -202,7 +202,7 @@ fn atomics_fences_and_barriers_overtaken_are_found() {
 fn instructions_issued_before_a_branch_are_found() {
     let lines = [branch(2, 0), add(1, &[2]), add(3, &[4])];
     insta::assert_snapshot!(only(&audit_backwards(&lines, Allowances::default()), Violation::Control, 2), @"in `scripted`, cycle 1, warp 0: `int_add r3, r4` (pc 2, issued in cycle 1) issues before `bra` (pc 0, has not issued)");
-    let predicted = Allowances { passes_branches: true, renames: false };
+    let predicted = Allowances { passes_branches: true, ..Allowances::default() };
     assert_eq!(audit_backwards(&lines, predicted).total(), 0);
 }
 

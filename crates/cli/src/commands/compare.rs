@@ -183,7 +183,8 @@ pub(super) fn machines(args: &Args) -> Result<Vec<(Column, Setup)>, Failure> {
     let (of_cores, rest): (Vec<&str>, Vec<&str>) = varied.partition(|v| v.starts_with(variations::CORES.prefix));
     let (of_schedulers, of_gpus): (Vec<&str>, Vec<&str>) =
         rest.iter().partition(|v| v.starts_with(variations::SCHEDULERS.prefix));
-    let mut cores = expanded(&variations::whole_names(&args.cores), &names(simulator::cores()));
+    let timed: Vec<&str> = names(simulator::cores()).into_iter().filter(|core| lab::is_timed(core)).collect();
+    let mut cores = expanded(&variations::whole_names(&args.cores), &timed);
     cores.iter().try_for_each(|c| lookup::core(c))?;
     cores = variations::CORES.varied(&cores, &of_cores)?;
     if let Some(over) = args.over.as_ref().filter(|over| !cores.contains(over)) {

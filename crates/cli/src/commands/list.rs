@@ -110,6 +110,9 @@ fn cores(args: &Args) -> Result<Vec<Core>, Failure> {
         let parameters = parameters.into_iter().map(CoreParameter::from).collect();
         let stands_for = lab::stands_for(&named.name);
         let Some(gpu) = &gpu else { return Ok(Core { named, stands_for, parameters, structures: None, cost: None }) };
+        if !lab::is_sm(&named.name) {
+            return Ok(Core { named, stands_for, parameters, structures: Some(Vec::new()), cost: None });
+        }
         let setup = Setup { core: named.name.clone(), ..Setup::new(gpu.clone()) };
         let structures = simulator::structures(&setup).map_err(Failure::bad_input)?;
         let cost = CoreCost::of(&setup).map_err(Failure::bad_input)?;
@@ -125,6 +128,9 @@ fn cores(args: &Args) -> Result<Vec<Core>, Failure> {
         })
     };
     let mut known = named(simulator::cores());
+    if args.structures && args.names.is_empty() {
+        known.retain(|core| lab::is_sm(&core.name));
+    }
     // Composed names are in no list.
     for name in args.names.iter().filter(|name| name.contains([':', '+'])) {
         lookup::core(name)?;

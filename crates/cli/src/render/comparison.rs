@@ -268,6 +268,12 @@ fn notes(comparison: &Comparison) -> String {
     let columns = &comparison.columns;
     let note = |text: &str| wrapped(text, "  ", "    ");
     let mut out: String = comparison.remarks.iter().flatten().map(|remark| note(remark)).collect();
+    let mut untimed: Vec<&str> = columns.iter().map(|c| c.core.as_str()).filter(|core| !lab::is_timed(core)).collect();
+    untimed.dedup();
+    if !untimed.is_empty() {
+        let cores = untimed.join(", ");
+        out += &note(&format!("Without a model of time, so that nothing has a speedup over its cycles: {cores}."));
+    }
     if columns.iter().all(|column| column.core == columns[0].core) {
         return styled_lines(&out);
     }

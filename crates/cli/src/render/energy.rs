@@ -19,6 +19,10 @@ pub const POWER: &str = "power.mean";
 /// A line on the whole run.
 pub fn line(report: &Report) -> String {
     let Some(model) = &report.energy_model else {
+        if !lab::has_energy(&report.core) {
+            let what = "not computed: this core has no model of energy";
+            return format!("{}  {}\n", styled(HEADING, "Energy"), styled(FAINT, what));
+        }
         let (what, hint) = (
             "not computed: the GPU description names no energy model (energy.model)",
             "        give one with --energy-model",

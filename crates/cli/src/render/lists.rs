@@ -30,7 +30,7 @@ pub struct Core {
     pub stands_for: Option<&'static str>,
     /// Parameters, with the values that they have if they are not given.
     pub parameters: Vec<CoreParameter>,
-    /// Hardware structures of an SM, if asked for.
+    /// Hardware structures of an SM, if asked for; none of a core that is no SM.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub structures: Option<Vec<CostedStructure>>,
     /// Their cost; absent if the GPU's process is not known.
@@ -346,6 +346,11 @@ fn core_parameters(list: &[CoreParameter]) -> String {
 fn core(core: &Core) -> String {
     let Named { name, description } = &core.named;
     let list = core.structures.as_deref().unwrap_or_default();
+    let head =
+        wrapped(description, &format!("  {}: ", styled(HEADING, name)), "    ") + &parameters(name, &core.parameters);
+    if list.is_empty() {
+        return head + "  no SM: no structures of one\n";
+    }
     let columns = ["instances", "entries", "bits", "reads", "writes", "compares", "total bits"];
     let of_cost = ["um2", "leakage uW", "read pJ", "write pJ", "search pJ"];
     let of_cost = if core.cost.is_some() { &of_cost[..] } else { &[] };
@@ -362,12 +367,7 @@ fn core(core: &Core) -> String {
     let bits: usize = list.iter().map(|s| s.total_bits).sum();
     let (total, kib) = (number::count(bits as u64), bits as f64 / 8.0 / 1024.0);
     let cost = core.cost.as_ref().map_or(String::new(), cost);
-    let parameters = parameters(name, &core.parameters);
-    format!(
-        "{}{parameters}{}  {total} bits in all ({kib:.2} KiB)\n{cost}",
-        wrapped(description, &format!("  {}: ", styled(HEADING, name)), "    "),
-        table.render_within(WIDTH)
-    )
+    format!("{head}{}  {total} bits in all ({kib:.2} KiB)\n{cost}", table.render_within(WIDTH))
 }
 
 /// A value with three significant digits.

@@ -235,7 +235,7 @@ fn memory(stats: &Stats) -> String {
             other.row(&[(*label).into(), with_unit(stats, name)]);
         }
     }
-    if caches.is_empty() && other.is_empty() {
+    if caches.is_empty() && summary::MEMORY.iter().all(|(_, name)| stats.number(name) == 0.0) {
         return String::new();
     }
     format!("{}\n{}{}", styled(HEADING, "Caches and memory"), caches.render(), other.render())

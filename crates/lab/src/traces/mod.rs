@@ -52,8 +52,9 @@ pub(crate) fn run(
     } else {
         accelsim::run(setup, path, concurrent_streams, monitor, &mut remarks)?
     };
-    let report = simulation.summary(path.display().to_string(), started.elapsed());
-    conclude(outcome, Report { remarks: remarks.lines(), ..report })
+    let mut report = simulation.summary(path.display().to_string(), started.elapsed());
+    report.remarks.extend(remarks.lines());
+    conclude(outcome, report)
 }
 
 /// The report, or the error with what is known of the run.
@@ -63,6 +64,7 @@ fn conclude(outcome: Result<(), Stop>, report: Report) -> Result<Report, RunErro
         // Another failure does not count: the user has ended the run.
         Err(_) if kit::stop::requested() => return Ok(Report { interrupted: true, ..report }),
         Err(Stop::Trace(error)) => (error.to_string(), true),
+        Err(Stop::Launch(problem)) => (problem, true),
         // The warps of a trace follow the file, so a fault means that the file is damaged.
         Err(Stop::Run(gpu::MachineError::Fault(fault))) => {
             (format!("{}\n  in kernel `{}`, CTA {}", fault.what, fault.spot.kernel, fault.cta), true)

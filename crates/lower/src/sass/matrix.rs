@@ -1,6 +1,6 @@
 //! Matrix multiplication by a warp, and moves of fragments.
 //!
-//! From sm_75 on the registers of `HMMA`, `IMMA`, `BMMA` and `DMMA` are those of PTX's `mma` of the same
+//! From sm_75 on the registers of `HMMA`, `IMMA`, `BMMA`, `DMMA` and `QMMA` are those of PTX's `mma` of the same
 //! shape, and `LDSM` and `MOVM` are `ldmatrix` and `movmatrix`: compilers translate them one to one.
 //!
 //! `HMMA.884` of sm_70 is a step of PTX's `mma.m8n8k4` with half-precision factors: four steps with a
@@ -34,9 +34,11 @@ pub(super) fn lower(b: &mut Builder<'_>, inst: &SassInst) -> Lowered<bool> {
         (SassOp::HMma, &[d, x, y, z]) => multiply(b, half_plan(inst)?, [d, x, y, z])?,
         (SassOp::IMma, &[d, x, y, z]) => multiply(b, integer_plan(inst, [x, y])?, [d, x, y, z])?,
         (SassOp::BMma, &[d, x, y, z]) => multiply(b, bit_plan(inst, [x, y])?, [d, x, y, z])?,
+        (SassOp::QMma, &[d, x, y, z]) => multiply(b, byte_plan(inst)?, [d, x, y, z])?,
         (SassOp::DMma, &[d, x, y, z]) => {
             let types = Multiply { round: rounding(inst), ..Multiply::plain(Element::F64, Element::F64) };
-            multiply(b, plan(Shape { m: 8, n: 8, k: 4 }, types)?, [d, x, y, z])?
+            let [m, k] = [[8, 4], [16, 4], [16, 8], [16, 16]][inst.modifier("shape").unwrap_or(0) as usize];
+            multiply(b, plan(Shape { m, n: 8, k }, types)?, [d, x, y, z])?
         }
         (SassOp::LdSm, &[d, SassOperand::Memory(place)]) => {
             let count = 1 << inst.modifier("count").unwrap_or(0);
@@ -131,6 +133,14 @@ fn half_plan(inst: &SassInst) -> Lowered<Mma> {
     plan(Shape { m: 16, n: 8, k }, Multiply::plain(factor, accumulator))
 }
 
+fn byte_plan(inst: &SassInst) -> Lowered<Mma> {
+    let k = if has(inst, "shape") { 32 } else { 16 };
+    let element = |name| if has(inst, name) { Element::E5m2 } else { Element::E4m3 };
+    let accumulator = if has(inst, "d type") { Element::F32 } else { Element::F16 };
+    let types = Multiply { b: element("b type"), ..Multiply::plain(element("a type"), accumulator) };
+    plan(Shape { m: 16, n: 8, k }, types)
+}
+
 fn integer_plan(inst: &SassInst, factors: [SassOperand; 2]) -> Lowered<Mma> {
     check_orders(factors)?;
     let [m, k] = match inst.modifier("shape") {
@@ -156,7 +166,11 @@ fn integer_plan(inst: &SassInst, factors: [SassOperand; 2]) -> Lowered<Mma> {
 
 fn bit_plan(inst: &SassInst, factors: [SassOperand; 2]) -> Lowered<Mma> {
     check_orders(factors)?;
-    let [m, k] = if inst.modifier("shape") == Some(0) { [8, 128] } else { [16, 256] };
+    let [m, k] = match inst.modifier("shape") {
+        Some(0) => [8, 128],
+        Some(1) => [16, 128],
+        _ => [16, 256],
+    };
     let bit_op = if inst.modifier("operation") == Some(2) { BitOp::And } else { BitOp::Xor };
     plan(Shape { m, n: 8, k }, Multiply { bit_op, ..Multiply::plain(Element::B1, Element::S32) })
 }

@@ -281,7 +281,7 @@ mod tests {
         /// No two addresses of a sector's size share a place, and neighbours within a slice differ in
         /// their index address.
         #[test]
-        fn locations_are_distinct(a in 0u64..1 << 31, b in 0u64..1 << 31, gpu in 0usize..5) {
+        fn locations_are_distinct(a in 0u64..1 << 31, b in 0u64..1 << 31, gpu in 0..config::builtin().len()) {
             let map = map(config::builtin()[gpu].name);
             let (x, y) = (map.locate(a), map.locate(b));
             prop_assert!(x.slice < map.slices() && x.channel == x.slice / map.slices_per_channel);

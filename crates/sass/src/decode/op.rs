@@ -38,7 +38,7 @@ ops! {
     Ld "LD", LdC "LDC", LdG "LDG", LdGDepBar "LDGDEPBAR", LdGSts "LDGSTS", LdL "LDL", LdS "LDS", LdSm "LDSM",
     Lea "LEA", Lop3 "LOP3.LUT", Match "MATCH", MemBar "MEMBAR", Mov "MOV", MovM "MOVM", MuFu "MUFU",
     NanoSleep "NANOSLEEP", Nop "NOP", P2R "P2R", PLop3 "PLOP3.LUT", PLop3Sign "PLOP3.LUT", PmTrig "PMTRIG", PopC "POPC", Prmt "PRMT",
-    QSpc "QSPC", R2P "R2P", R2Ur "R2UR", Red "RED", RedG "REDG", Redux "REDUX", Ret "RET", S2R "S2R", S2Ur "S2UR",
+    QMma "QMMA", QSpc "QSPC", R2P "R2P", R2Ur "R2UR", Red "RED", RedG "REDG", Redux "REDUX", Ret "RET", S2R "S2R", S2Ur "S2UR",
     Sel "SEL", Sgxt "SGXT", Shf "SHF", Shfl "SHFL", St "ST", StG "STG", StL "STL", StS "STS", SuLd "SULD.D", SuSt "SUST.D", Tex "TEX", Tld "TLD", Tld4 "TLD4", Txq "TXQ",
     UBMsk "UBMSK", UBrev "UBREV", UFlo "UFLO", UIAdd3 "UIADD3", UIMad "UIMAD", UIMadHi "UIMAD.HI", UIMadWide "UIMAD.WIDE",
     UISetP "UISETP", ULdC "ULDC", ULea "ULEA", ULop3 "ULOP3.LUT", UMov "UMOV", UPLop3 "UPLOP3.LUT", UPopC "UPOPC",

@@ -2,11 +2,11 @@
 
 use super::activity;
 use super::totals::SmTotals;
-use crate::observe::counters::{DesignStatistic, Per};
+use crate::observe::counters::{DesignStatistic, Per, SmCounters};
 use crate::observe::stalls::Stall;
 use config::GpuConfig;
 use energy::{Activity, Each};
-use gpu::{CoreCounters, CoreReport, Period, Table, Value};
+use gpu::{CoreCounters, CoreReport, Period, Table, Value, WarpWork};
 use isa::OpClass;
 use isa::Work;
 use kit::Cycle;
@@ -34,41 +34,9 @@ impl CoreCounters for SmTotals {
 }
 
 impl CoreReport for SmTotals {
-    fn headline(&self, Period { kernel_cycles: cycles, gpu }: Period<'_>, t: &mut Table) {
-        let (warp, thread) = (self.sm.warp_instructions, self.sm.thread_instructions);
-        t.count("warp_instructions", "warp instructions", "Instructions issued by warps.", warp);
-        t.count("thread_instructions", "thread instructions", "Instructions executed by threads.", thread);
-        t.put(
-            "ipc",
-            "thread instructions/cycle",
-            "Thread instructions per core cycle of kernels.",
-            Value::ratio(thread, cycles, 1.0),
-        );
-        t.put(
-            "warp_ipc",
-            "warp instructions/cycle",
-            "Warp instructions per core cycle of kernels.",
-            Value::ratio(warp, cycles, 1.0),
-        );
-        t.put(
-            "lane_use",
-            "%",
-            "Lanes active in issued instructions: what divergence and guards leave.",
-            Value::ratio(thread, warp * kit::WARP_LANES as u64, 100.0),
-        );
-        let slots = u64::from(gpu.sm.max_warps);
-        t.put(
-            "occupancy.achieved",
-            "%",
-            "Resident warps as a share of warp slots, mean over the cycles in which an SM had any.",
-            Value::ratio(self.sm.warp_cycles, self.sm.active_cycles * slots, 100.0),
-        );
-        t.put(
-            "occupancy.sm_activity",
-            "%",
-            "Cycles in which an SM had a warp, as a share of the kernels' cycles of all SMs.",
-            Value::ratio(self.sm.active_cycles, cycles * u64::from(gpu.sm_count), 100.0),
-        );
+    fn headline(&self, of: Period<'_>, t: &mut Table) {
+        let SmCounters { warp_instructions, thread_instructions, warp_cycles, active_cycles, .. } = self.sm;
+        t.warp_work(of, WarpWork { warp_instructions, thread_instructions, warp_cycles, active_cycles });
     }
 
     fn parts(&self, _: Period<'_>, t: &mut Table) {

@@ -1,14 +1,17 @@
 //! The front end: fetch, decode, and the buffers between decode and issue.
 //!
-//! How instructions come to decode is a choice of the core design ([`FrontEnd`]): [`CachedFetch`] is GPGPU-Sim's.
+//! How instructions come to decode is a choice of the core design ([`FrontEnd`]): [`CachedFetch`] is GPGPU-Sim's,
+//! [`PerfectFetch`] one without limits.
 //! Where decode of each warp may continue, at branches and barriers, is the same for all (`fetch`).
 //!
 //! [`CachedFetch`]: cached::CachedFetch
+//! [`PerfectFetch`]: perfect::PerfectFetch
 
 pub(crate) mod cached;
 pub(crate) mod decode;
 pub(crate) mod fetch;
 pub(crate) mod instruction_buffer;
+pub(crate) mod perfect;
 
 use crate::observe::observer::Observer;
 use crate::spec::CoreSpec;
@@ -29,9 +32,15 @@ pub trait FrontEnd<M: WarpMask> {
     fn new(spec: &CoreSpec) -> Self;
 
     /// Fetches for some of `wanting`: warps whose buffer has room for a fetch and that wait neither for a
-    /// change of control flow nor at a barrier. Called [`config::Frontend::fetches_per_cycle`] times in a
-    /// cycle, after decode of what was fetched before, as long as something is fetched.
+    /// change of control flow nor at a barrier. Called [`FrontEnd::fetches_per_cycle`] times in a cycle,
+    /// after decode of what was fetched before, as long as something is fetched.
     fn step<O: Observer>(&mut self, wanting: M, wires: &mut FetchWires<'_, M, O>);
+
+    /// How often fetch and decode alternate in a cycle.
+    #[inline]
+    fn fetches_per_cycle(&self, spec: &CoreSpec) -> u32 {
+        spec.sm.frontend.fetches_per_cycle
+    }
 
     /// Whether a packet waits for decode.
     fn has_packet(&self) -> bool;

@@ -1,4 +1,4 @@
-//! The memory stage, and the load/store unit, which is the one that every registered design has.
+//! The memory stage, and the load/store unit, which all designs have but the limit study's (`perfect`).
 //!
 //! ```text
 //!  OC_EX ─► dispatch register ─┬─► shared memory pipe ──────────────┐
@@ -25,6 +25,7 @@
 mod cached;
 pub(crate) mod copies;
 mod global;
+pub(crate) mod perfect;
 mod shared;
 
 use crate::design::CoreDesign;
@@ -160,7 +161,7 @@ struct Dispatch {
     sent: usize,
 }
 
-/// The load/store unit: [`MemoryStage`] of all registered designs.
+/// The load/store unit: the usual [`MemoryStage`].
 #[derive(Debug)]
 pub struct LoadStoreUnit {
     dispatch: Option<Dispatch>,

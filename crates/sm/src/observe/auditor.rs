@@ -14,6 +14,8 @@
 //! | control | an instruction issues | all older branches and exits have issued |
 //! | duplicate | an instruction is decoded, issues, writes back | it does so once and in turn |
 //!
+//! Designs that ignore registers ([`Allowances::ignores_registers`]) are held to memory, control and duplicates only.
+//!
 //! Reads count as done when the last of an instruction's is served: the register file is busy with
 //! it until then. In a cycle, registers are written before they are read.
 //!
@@ -194,6 +196,9 @@ impl Auditor {
 
     /// Notes what `seen`, just decoded, depends on, and that others may depend on it.
     fn link(&mut self, seen: Seen<'_>) {
+        if self.allowed.ignores_registers {
+            return;
+        }
         let (window, id, inst) = (seen.window, seen.id, seen.inst());
         let me = Link::to(seen);
         let vectors = window.code(id).program.regs.vector;

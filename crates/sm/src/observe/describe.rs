@@ -8,7 +8,7 @@ use crate::observe::stalls::Stall;
 use crate::sm::Sm;
 use crate::warps::mask::WarpMask;
 use isa::{Dim3, Pc, WarpSlot, WarpStream};
-use kit::text::{counted, plural};
+use kit::text::counted;
 
 /// A warp that cannot continue.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,21 +91,8 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
         let outstanding = self.state.warps.outstanding[w];
         match stall {
             Stall::Barrier => {
-                let cta = self.state.warps.cta[w];
-                let live = self.state.ctas.barriers.live(cta);
-                let Some((id, arrived)) = self.state.ctas.barriers.waiting_at(cta, warp) else {
-                    return "a barrier".into();
-                };
-                let missing: Vec<_> =
-                    (live & !arrived).iter().map(|m| self.state.warps.index_in_cta[m.index()].to_string()).collect();
-                let arrived = u64::from(arrived.count());
-                let have = if arrived == 1 { "has" } else { "have" };
-                format!(
-                    "barrier {id}: {} {have} arrived, and not {} {}",
-                    counted(arrived, "warp"),
-                    plural(missing.len() as u64, "warp"),
-                    missing.join(", ")
-                )
+                let place = |warp: WarpSlot| self.state.warps.index_in_cta[warp.index()];
+                self.state.ctas.barriers.describe_wait(self.state.warps.cta[w], warp, place)
             }
             Stall::Fence => format!("{} at a fence", counted(outstanding.into(), "outstanding memory access")),
             Stall::Drain => format!("{} before it can end", counted(outstanding.into(), "outstanding memory access")),

@@ -48,6 +48,11 @@ impl RegisterBanks {
         }
     }
 
+    /// No banks: every write finds them free.
+    pub(super) fn none(spec: &CoreSpec) -> Self {
+        Self { of_partition: [0; PARTITIONS], ..Self::new(spec, 1) }
+    }
+
     /// The bank of a vector register.
     #[inline]
     fn bank(&self, warp: WarpSlot, partition: usize, reg: RegId) -> u32 {

@@ -6,6 +6,7 @@
 //! | `gpgpu_sim_order` | the same in exactly the order of GPGPU-Sim 4.2 |
 //! | `read_guard` | a rule over collectors: no write overtakes an older read |
 //! | [`stations`](ReservationStations) | reservation stations, which await results |
+//! | [`perfect`](PerfectOperands) | a stage without limits |
 //! | [`scalar`] | a layer: what all lanes share is collected and executed once |
 //! | `pool`, `banks` | what the alternatives have in common |
 //!
@@ -16,6 +17,7 @@ mod banks;
 mod collectors;
 mod gpgpu_sim_order;
 pub(crate) mod layer;
+mod perfect;
 mod pool;
 mod read_guard;
 mod route;
@@ -24,6 +26,7 @@ mod stations;
 
 pub use banks::RegisterBanks;
 pub use collectors::{CollectorRules, Collectors};
+pub use perfect::PerfectOperands;
 pub use route::Route;
 pub use stations::{FeedsStations, ReservationStations, StationCounts};
 

@@ -1,10 +1,8 @@
 //! State of the resident warps and CTAs: a struct of arrays, with masks over the warps.
 
-pub(crate) mod barrier;
-pub(crate) mod ctas;
-pub(crate) mod mask;
-pub(crate) mod occupancy;
 pub(crate) mod rows;
+
+pub(crate) use gpu::resident::{ctas, mask, occupancy};
 
 use crate::warps::mask::WarpMask;
 use isa::{CtaSlot, KernelId, Pc, WarpSlot};

@@ -396,6 +396,16 @@ pub(super) const ROWS: &[Row] = &[
     .fixed(&[(bits(89, 2), 0)]),
     row(SassOp::Cctl, 0x18f, &[4], &[CCTL_WIDE, CCTL_CACHE, CCTL_OP], &[slot(What::Address(ADDRESS))], "resets a line")
         .fixed(&[(bits(87, 4), 5)]),
+    row(
+        SassOp::Cctl,
+        0x18f,
+        &[4],
+        &[CCTL_WIDE, CCTL_CACHE, CCTL_PRIORITY],
+        &[slot(What::Address(ADDRESS))],
+        "prefetches a line of L2 with a priority, lowers its priority or discards it",
+    )
+    .sm(80, 90)
+    .fixed(&[(bits(89, 2), 2)]),
     row(SassOp::Cctl, 0x18f, &[4], &[CCTL_CACHE, CCTL_OP], &[], "invalidates all lines").fixed(&[(bits(87, 4), 4)]),
     row(SassOp::Cctl, 0x18f, &[4], &[CCTL_WIDE, CCTL_CACHE, CCTL_OP], &[], "invalidates all lines of a kind")
         .fixed(&[(bits(87, 4), 6)]),
@@ -418,6 +428,7 @@ const fn call_absolute(form: &[u8], slots: &'static [Slot]) -> Row {
 
 const CCTL_WIDE: Mod = flag("wide address", 72, &["", ".E"]);
 const CCTL_CACHE: Mod = modifier("cache", bits(78, 3), &["", ".U", ".C", ".I"]);
+const CCTL_PRIORITY: Mod = modifier("operation", bits(87, 2), &[RESERVED, ".PML2", ".DML2", ".RML2"]);
 const CCTL_OP: Mod = modifier(
     "operation",
     bits(87, 4),

@@ -116,9 +116,9 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::DMma,
         0x3f,
         &[1],
-        &[modifier("shape", bits(76, 2), &[".8x8x4"]), RND, unused(bits(87, 4))],
+        &[modifier("shape", bits(76, 2), &[".8x8x4", ".16x8x4", ".16x8x8", ".16x8x16"]), RND, unused(bits(87, 4))],
         &[DST, a(F64), word(F64), c(F64)],
-        "8x8x4 matrix multiplication of doubles by a warp",
+        "matrix multiplication of doubles by a warp",
     )
     .sm(90, 90),
     row(

@@ -261,7 +261,7 @@ pub(super) const ROWS: &[Row] = &[
         0x3d,
         &[1],
         &[
-            modifier("shape", bits(75, 2), &[".88128", RESERVED, ".168256", RESERVED]),
+            modifier("shape", bits(75, 2), &[".88128", ".168128", ".168256", RESERVED]),
             modifier(
                 "operation",
                 bits(77, 3),
@@ -339,6 +339,23 @@ pub(super) const ROWS: &[Row] = &[
         "matrix multiplication of integers by a warp",
     )
     .sm(75, 90),
+    row(
+        SassOp::QMma,
+        0x7a,
+        &[1],
+        &[
+            modifier("shape", bits(75, 2), &[".16816", ".16832"]),
+            flag("d type", 77, &[".F16", ".F32"]),
+            flag("a type", 78, &[".E4M3", ".E5M2"]),
+            flag("b type", 79, &[".E4M3", ".E5M2"]),
+            modifier("orders", bits(73, 2), &[RESERVED, RESERVED, "", RESERVED]),
+            flag("sparse", 80, &["", RESERVED]),
+            NO_PRED,
+        ],
+        &[DST, A_SIGNED, B_SIGNED, c(Style::Bits)],
+        "matrix multiplication of 8-bit floating-point numbers by a warp",
+    )
+    .sm(89, 89),
 ];
 
 use crate::decode::row::split;

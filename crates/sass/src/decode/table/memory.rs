@@ -529,7 +529,7 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::AtomG,
         0x1a3,
         &[4],
-        &[WIDE_ADDRESS, FLOAT_OP, EVICT, FLOAT_90, ORDER_STORE_80, DESCRIPTOR_ONLY],
+        &[WIDE_ADDRESS, FLOAT_OP, EVICT, FLOAT_90, ORDER_STORE_80, DESCRIPTOR_RESULT],
         &[P81, DST, at(D64_ATOMIC), DATA],
         "ATOMG of floating-point numbers",
     )
@@ -539,7 +539,7 @@ pub(super) const ROWS: &[Row] = &[
         SassOp::Atom,
         0x1a2,
         &[4],
-        &[WIDE_ADDRESS, FLOAT_OP, EVICT, FLOAT_90, ORDER_STORE_80, DESCRIPTOR_ONLY],
+        &[WIDE_ADDRESS, FLOAT_OP, EVICT, FLOAT_90, ORDER_STORE_80, DESCRIPTOR_RESULT],
         &[P81, DST, at(D64_ATOMIC), DATA],
         "ATOM of floating-point numbers",
     )
@@ -614,7 +614,7 @@ pub(super) const ROWS: &[Row] = &[
             flag("wide address", 91, &["", ".E"]),
             flag("through L1", 81, &[".BYPASS", ""]),
             EVICT,
-            modifier("prefetch", bits(71, 2), &["", ".LTC64B", ".LTC128B", RESERVED]),
+            modifier("prefetch", bits(71, 2), &["", ".LTC64B", ".LTC128B", ".LTC256B"]),
             modifier("size", bits(73, 3), &[RESERVED, RESERVED, RESERVED, RESERVED, "", ".64", ".128", RESERVED]),
             ORDER_80,
             flag("mmio", 80, &["", RESERVED]).show(Show::When(bits(77, 4), 8)),
@@ -656,5 +656,6 @@ const ATOMS_CAS_TYPE: Mod = modifier("type", bits(73, 3), &["", RESERVED, ".64"]
 const FLOAT_OP: Mod = modifier("operation", bits(87, 4), &[".ADD"]);
 /// Those of `RED` have bit 90 set.
 const FLOAT_REDUCTION: Mod = modifier("operation", bits(87, 3), &[".ADD"]);
-/// They are known only with a descriptor.
+/// They are known only with a descriptor, which those with a result say in two bits.
 const DESCRIPTOR_ONLY: Mod = modifier("address", bits(70, 2), &[RESERVED, RESERVED, "", RESERVED]);
+const DESCRIPTOR_RESULT: Mod = modifier("address", bits(70, 2), &[RESERVED, RESERVED, RESERVED, ""]);

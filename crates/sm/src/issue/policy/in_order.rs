@@ -9,7 +9,7 @@
 
 use super::heads::{Head, Heads};
 use super::{Candidates, IssuePolicy, Structure};
-use crate::design::CoreDesign;
+use crate::design::{Allowances, CoreDesign};
 use crate::frontend::cached::CachedFetch;
 use crate::frontend::instruction_buffer::InstructionBuffer;
 use crate::inflight::{InstId, Window};
@@ -63,6 +63,10 @@ impl<B: Board, M: WarpMask> CoreDesign for InOrder<B, M> {
     fn operands(_: &B::Config, spec: &CoreSpec) -> Collectors {
         let rules = CollectorRules { keeps_memory_order: B::KEEPS_MEMORY_ORDER, ..CollectorRules::default() };
         Collectors::new(spec, rules)
+    }
+
+    fn allowances(_: &B::Config) -> Allowances {
+        B::allowances()
     }
 }
 

@@ -17,6 +17,7 @@ pub mod ghost;
 mod heads;
 pub mod ideal;
 mod in_order;
+pub mod load_slice;
 pub mod loog;
 pub mod socgpu;
 

@@ -6,12 +6,14 @@
 //! behaviour of GPGPU-Sim.
 
 mod bloomboard;
+mod no_dependences;
 pub mod scoreboard;
 mod store_board;
 mod war_scoreboard;
 mod warpboard;
 
 pub use bloomboard::{BloomConfig, Bloomboard};
+pub use no_dependences::NoDependences;
 pub use store_board::StoreBoard;
 pub use war_scoreboard::WarScoreboard;
 pub use warpboard::Warpboard;

@@ -1,5 +1,6 @@
 //! Hazards of in-order issue: which registers of each warp have a write under way.
 
+use crate::design::Allowances;
 use crate::inflight::{InstId, Window};
 use crate::issue::policy::{Each, Structure};
 use crate::kernel::RegSet;
@@ -20,6 +21,10 @@ pub trait Board {
     /// See [`CollectorRules::keeps_memory_order`](crate::operands::CollectorRules::keeps_memory_order).
     const KEEPS_MEMORY_ORDER: bool = true;
 
+    /// What it lets pass that program order would forbid.
+    fn allowances() -> Allowances {
+        Allowances::default()
+    }
     /// An empty board.
     fn new(config: &Self::Config, spec: &CoreSpec) -> Self;
     /// Its hardware structures in an SM.

@@ -267,7 +267,7 @@ impl<M: WarpMask> CoreDesign for Ideal<M> {
     }
 
     fn allowances(config: &IdealConfig) -> Allowances {
-        Allowances { renames: config.renaming, passes_branches: config.branches }
+        Allowances { renames: config.renaming, passes_branches: config.branches, ..Allowances::default() }
     }
 }
 

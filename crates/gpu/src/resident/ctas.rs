@@ -1,30 +1,31 @@
-//! The CTAs on the SM: their slots, what they take of it, their barriers.
+//! The CTAs on a core: their slots, what they take of it, their barriers.
 
 use super::barrier::Barriers;
 use super::mask::{MOST_WARPS, WarpMask};
 use super::occupancy::Resources;
+use crate::core::FinishedCta;
 use config::Sm as SmConfig;
-use gpu::FinishedCta;
 use isa::{CtaSlot, Dim3, KernelId, LaunchShape, WarpSlot};
 
-/// A CTA on the SM.
+/// A CTA on the core.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Cta<M> {
-    pub kernel: KernelId,
+struct Cta<M> {
+    kernel: KernelId,
     /// Its position in the grid.
-    pub position: Dim3,
+    position: Dim3,
     /// Slots of its warps.
-    pub warps: M,
+    warps: M,
     /// Its warps that are not finished.
-    pub unfinished: M,
-    /// What it takes of the SM.
-    pub resources: Resources,
+    unfinished: M,
+    /// What it takes of the core.
+    resources: Resources,
 }
 
-/// The slots of an SM.
+/// The slots of a core.
 #[derive(Debug)]
-pub(crate) struct Ctas<M> {
+pub struct Ctas<M> {
     slots: Box<[Option<Cta<M>>]>,
+    /// Their barriers.
     pub barriers: Barriers<M>,
     free: Resources,
     /// Slots of all warps of resident CTAs, finished ones among them.

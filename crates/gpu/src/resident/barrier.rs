@@ -4,8 +4,9 @@
 //! so an exit counts as an arrival. One with a thread count is complete when that number of threads'
 //! warps have arrived, and then only: a kernel that promises more than come hangs, and is reported.
 
-use crate::warps::mask::WarpMask;
+use super::mask::WarpMask;
 use isa::{BarrierArrival, CtaSlot, WarpSlot};
+use kit::text::{counted, plural};
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Barrier<M> {
@@ -71,6 +72,21 @@ impl<M: WarpMask> Barriers<M> {
         let start = cta.index() * self.per_cta;
         let mine = &self.barriers[start..start + self.per_cta];
         mine.iter().position(|b| b.waiting.contains(warp)).map(|id| (id, mine[id].arrived))
+    }
+
+    /// What `warp` waits for, in words: its barrier, and the warps that have not arrived there by their places in the
+    /// CTA, which `place` gives.
+    pub fn describe_wait(&self, cta: CtaSlot, warp: WarpSlot, place: impl Fn(WarpSlot) -> u16) -> String {
+        let Some((id, arrived)) = self.waiting_at(cta, warp) else { return "a barrier".into() };
+        let missing: Vec<_> = (self.live(cta) & !arrived).iter().map(|m| place(m).to_string()).collect();
+        let arrived = u64::from(arrived.count());
+        let have = if arrived == 1 { "has" } else { "have" };
+        format!(
+            "barrier {id}: {} {have} arrived, and not {} {}",
+            counted(arrived, "warp"),
+            plural(missing.len() as u64, "warp"),
+            missing.join(", ")
+        )
     }
 
     /// Warps of the CTA that have not exited.

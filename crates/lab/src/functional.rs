@@ -1,0 +1,41 @@
+//! Machines of functional cores.
+
+use crate::engine::{Loading, Rig, Subject};
+use crate::other_core::OtherCore;
+use config::GpuConfig;
+use functional::{FunctionalConfig, FunctionalCore, FunctionalKernel, FunctionalSpec};
+use gpu::Machine;
+use std::sync::Arc;
+use stream::{Source, Stream};
+use trace::Recorder;
+
+impl Subject for FunctionalCore<Stream> {
+    type Loader = ();
+
+    const REMARKS: &'static [&'static str] = &[
+        "a functional core has no model of time: its cycles are turns of warps, and nothing of them says how long a GPU takes",
+        "it has no caches, sends nothing to the memory system and has no model of energy: these figures are zero or absent",
+    ];
+
+    fn load((): &mut (), loading: &Loading<'_>) -> Result<FunctionalKernel, String> {
+        Ok(FunctionalKernel::new(loading.program.clone(), loading.shape))
+    }
+}
+
+impl OtherCore for FunctionalCore<Stream> {
+    type Config = FunctionalConfig;
+
+    const IS_TIMED: bool = false;
+
+    fn machine(
+        gpu: &GpuConfig,
+        config: &FunctionalConfig,
+        source: Source,
+        recorder: Option<&Recorder>,
+    ) -> Result<Rig<Self>, String> {
+        let spec = Arc::new(FunctionalSpec::new(gpu, config));
+        let core = |id| FunctionalCore::new(id, spec.clone(), source.stream(recorder));
+        let cores = (0..gpu.sm_count as u16).map(core).collect();
+        Ok(Rig { machine: Machine::new(gpu, 0, source, cores), loader: () })
+    }
+}

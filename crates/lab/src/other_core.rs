@@ -1,0 +1,107 @@
+//! Cores that are no SM: how their machines are made of a row in `designs`.
+
+use crate::engine::{Engine, Rig, Subject};
+use config::GpuConfig;
+use gpu::{CoreReport, Period, Stats, Table};
+use kit::Parameters;
+use kit::parameters::{self, Settings};
+use stream::Source;
+use trace::Recorder;
+
+/// A core that is no SM.
+pub(crate) trait OtherCore: Subject + Sized + 'static {
+    /// Its parameters.
+    type Config: Parameters;
+    /// Whether its cycles are a model of time.
+    const IS_TIMED: bool = true;
+
+    /// A machine of such cores on `gpu`, whose warps get their instructions from `source`.
+    ///
+    /// # Errors
+    /// The description and the parameters do not fit together.
+    fn machine(
+        gpu: &GpuConfig,
+        config: &Self::Config,
+        source: Source,
+        recorder: Option<&Recorder>,
+    ) -> Result<Rig<Self>, String>;
+}
+
+/// An [`OtherCore`] of any type.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Other {
+    /// Whether its cycles are a model of time.
+    pub is_timed: bool,
+    check: fn(&str, &Settings<'_>) -> Result<(), String>,
+    machine: fn(Parts<'_>) -> Result<Box<dyn Engine>, String>,
+    statistics: fn(&GpuConfig) -> Stats,
+    has_energy: fn() -> bool,
+}
+
+/// What a machine is made of.
+pub(crate) struct Parts<'a> {
+    pub gpu: &'a GpuConfig,
+    /// Name of the core, for messages.
+    pub core: &'a str,
+    /// Its parameters.
+    pub settings: &'a Settings<'a>,
+    pub source: Source,
+    /// Records what the warps do.
+    pub recorder: Option<&'a Recorder>,
+}
+
+impl Other {
+    /// Cores `C`.
+    pub const fn of<C: OtherCore>() -> Self {
+        Self {
+            is_timed: C::IS_TIMED,
+            check: |core, settings| configured::<C>(core, settings).map(drop),
+            machine: machine::<C>,
+            statistics: statistics::<C>,
+            has_energy: || C::Counters::default().has_energy_events(),
+        }
+    }
+
+    /// Checks the parameters of the core called `core`.
+    ///
+    /// # Errors
+    /// There is no such parameter, or it does not accept its value.
+    pub fn check(&self, core: &str, settings: &Settings<'_>) -> Result<(), String> {
+        (self.check)(core, settings)
+    }
+
+    /// Builds a machine.
+    ///
+    /// # Errors
+    /// As [`Other::check`], or the description and the parameters do not fit together.
+    pub fn machine(&self, parts: Parts<'_>) -> Result<Box<dyn Engine>, String> {
+        (self.machine)(parts)
+    }
+
+    /// Whether the energy of runs is known.
+    pub fn has_energy(&self) -> bool {
+        (self.has_energy)()
+    }
+
+    /// The core's statistics, all zero or absent.
+    pub fn statistics(&self, gpu: &GpuConfig) -> Stats {
+        (self.statistics)(gpu)
+    }
+}
+
+fn configured<C: OtherCore>(core: &str, settings: &Settings<'_>) -> Result<C::Config, String> {
+    parameters::configured(&format!("core design `{core}`"), settings)
+}
+
+fn machine<C: OtherCore>(parts: Parts<'_>) -> Result<Box<dyn Engine>, String> {
+    let Parts { gpu, core, settings, source, recorder } = parts;
+    Ok(Box::new(C::machine(gpu, &configured::<C>(core, settings)?, source, recorder)?))
+}
+
+fn statistics<C: OtherCore>(gpu: &GpuConfig) -> Stats {
+    let (none, period, mut table) = (C::Counters::default(), Period { kernel_cycles: 0, gpu }, Table::default());
+    none.headline(period, &mut table);
+    none.parts(period, &mut table);
+    none.design(&mut table);
+    table.0
+}

@@ -1,0 +1,54 @@
+//! No handling of hazards: the head of a warp's buffer issues as soon as there is room for it.
+//!
+//! A limit, which no hardware could have: instructions read registers before they are written. Timing computes no
+//! value, so that results are right. With it the core gains what all dependences through registers cost, RAW, WAR
+//! and WAW, more than any order of issue can.
+//!
+//! - **Kept**: program order of issue; what holds a whole warp (barriers, fences, atomics where they do, groups of
+//!   copies); what follows a branch that has not issued; latches and collectors. A branch does not wait for its
+//!   guard.
+//! - **Memory** keeps the order that it has after the [`Scoreboard`](crate::Scoreboard): accesses of a warp may pass
+//!   each other in collectors.
+//!
+//! Structures: none. Stalls: none of its own.
+
+use super::scoreboard::Board;
+use crate::design::Allowances;
+use crate::inflight::{InstId, Window};
+use crate::issue::policy::Structure;
+use crate::observe::stalls::Stall;
+use crate::spec::CoreSpec;
+use isa::{RegFile, WarpSlot};
+
+/// A board that sees no hazard.
+#[derive(Debug)]
+pub struct NoDependences;
+
+impl Board for NoDependences {
+    type Config = ();
+
+    const KEEPS_MEMORY_ORDER: bool = false;
+
+    fn new((): &(), _: &CoreSpec) -> Self {
+        Self
+    }
+
+    fn allowances() -> Allowances {
+        Allowances { ignores_registers: true, ..Allowances::default() }
+    }
+
+    fn structures(&self) -> Vec<Structure> {
+        Vec::new()
+    }
+
+    fn start_warp(&mut self, _: WarpSlot, _: &RegFile) {}
+
+    #[inline]
+    fn hazard(&self, _: Window<'_>, _: InstId) -> Option<Stall> {
+        None
+    }
+
+    fn on_issue(&mut self, _: Window<'_>, _: InstId) {}
+
+    fn on_writeback(&mut self, _: Window<'_>, _: InstId) {}
+}

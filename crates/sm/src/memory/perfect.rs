@@ -1,0 +1,187 @@
+//! A memory stage without limits: every access takes the time of a hit.
+//!
+//! One access comes from OC_EX in each cycle, whatever its lanes ask for, and is done after the time that it takes in
+//! the [`LoadStoreUnit`](super::LoadStoreUnit) when it hits and meets no other:
+//!
+//! | access | cycles from the unit's begin to write-back |
+//! | --- | --- |
+//! | global, local, atomics, copies; textures, where L1 has them | 1 + `l1d.latency_cycles` |
+//! | loads from shared memory, atomics there | 2 + `shared.latency_cycles` |
+//! | stores to shared memory, constants, parameters; textures, where they have a cache; fences, no lane active | 1 |
+//!
+//! - **Kept**: the one port of the memory pipe, results of shared memory that wait for their register bank, fences
+//!   (for accesses that are as short), the instruction cache with its requests.
+//! - **Left out**: coalescing, bank conflicts, caches and all that is beyond the SM. No data leave or enter it, also
+//!   where the GPU's L1 keeps none (`l1d.skip_global`, atomics).
+//!
+//! Counters: accesses by kind. There are no transactions, and caches of data have done nothing.
+
+use super::{MemoryStage, MemoryWires};
+use crate::design::{Allowances, ConfigOf, CoreDesign, With};
+use crate::execute::write_back::WriteBack;
+use crate::frontend::FrontEnd;
+use crate::inflight::InstId;
+use crate::observe::observer::Observer;
+use crate::spec::CoreSpec;
+use crate::state::State;
+use crate::warps::mask::WarpMask;
+use config::BranchFetch;
+use isa::{Access, Space};
+use kit::{Cycle, NEVER};
+use std::collections::VecDeque;
+
+/// Accesses that take equally long.
+#[derive(Debug)]
+struct UnderWay {
+    /// When each is done, oldest first.
+    accesses: VecDeque<(Cycle, InstId)>,
+    latency: Cycle,
+}
+
+impl UnderWay {
+    fn new(latency: Cycle) -> Self {
+        Self { accesses: VecDeque::new(), latency }
+    }
+
+    /// The oldest, if it is done.
+    fn done(&self, now: Cycle) -> Option<InstId> {
+        self.accesses.front().filter(|(due, _)| *due <= now).map(|(_, id)| *id)
+    }
+}
+
+/// By what decides how long an access takes.
+#[derive(Clone, Copy, Debug)]
+enum Hit {
+    AtOnce,
+    L1,
+    Shared,
+}
+
+/// The accesses under way.
+#[derive(Debug)]
+pub struct PerfectMemory {
+    /// By [`Hit`].
+    under_way: [UnderWay; 3],
+    /// The instruction cache has more requests than were sent.
+    may_send: bool,
+}
+
+impl MemoryStage for PerfectMemory {
+    fn new(spec: &CoreSpec) -> Self {
+        let [l1, shared] = [spec.sm.l1d.latency_cycles, spec.sm.shared.latency_cycles].map(|l| Cycle::from(l.max(1)));
+        Self { under_way: [1, 1 + l1, 2 + shared].map(UnderWay::new), may_send: false }
+    }
+
+    fn has_work<D: CoreDesign<Memory = Self>>(&self, wires: &MemoryWires<'_, D>) -> bool {
+        let asks = self.may_send || wires.front_end.may_send() || !wires.port.inbox.is_empty();
+        asks || wires.has_access() || !self.is_idle()
+    }
+
+    fn step<D: CoreDesign<Memory = Self>, O: Observer>(
+        &mut self,
+        wb: &mut WriteBack<'_, D, O>,
+        wires: &mut MemoryWires<'_, D>,
+    ) {
+        self.complete(wb);
+        self.bring_instructions(wb, wires);
+        if wires.has_access() {
+            let id = wb.begin_access(wires.oc_ex);
+            let UnderWay { accesses, latency } = &mut self.under_way[hit(wb.state, id) as usize];
+            accesses.push_back((wb.tick.now + *latency, id));
+        }
+        let next = self.under_way.iter().filter_map(|u| u.accesses.front()).fold(NEVER, |next, a| next.min(a.0));
+        wb.wake_at(next.max(wb.tick.now + 1));
+    }
+
+    fn is_idle(&self) -> bool {
+        self.under_way.iter().all(|u| u.accesses.is_empty())
+    }
+
+    fn is_writing_back(&self) -> bool {
+        !self.under_way[Hit::Shared as usize].accesses.is_empty()
+    }
+}
+
+impl PerfectMemory {
+    /// Accesses that are done leave. As in the load/store unit, a hit in L1 finds its register bank free.
+    fn complete<D: CoreDesign, O: Observer>(&mut self, wb: &mut WriteBack<'_, D, O>) {
+        for hit in [Hit::AtOnce, Hit::L1, Hit::Shared] {
+            let under_way = &mut self.under_way[hit as usize];
+            while let Some(id) = under_way.done(wb.tick.now) {
+                if matches!(hit, Hit::Shared) && !wb.try_write_registers(id) {
+                    break;
+                }
+                under_way.accesses.pop_front();
+                wb.complete(id);
+            }
+        }
+    }
+
+    /// Takes a reply for the instruction cache and sends a request of it, as the load/store unit does.
+    fn bring_instructions<D: CoreDesign, O: Observer>(
+        &mut self,
+        wb: &mut WriteBack<'_, D, O>,
+        MemoryWires { port, front_end, .. }: &mut MemoryWires<'_, D>,
+    ) {
+        let now = wb.tick.now;
+        if let Some(&(_, reply)) = port.inbox.front().filter(|(due, _)| *due <= now) {
+            port.inbox.pop_front();
+            front_end.fill(now, reply.token);
+            wb.state.wake_up.moved();
+        }
+        if !std::mem::take(&mut self.may_send) && !front_end.may_send() {
+            return;
+        }
+        let Some(icache) = front_end.send().filter(|icache| icache.peek_miss().is_some()) else { return };
+        if port.has_room(wb.state.spec.outbox_packets)
+            && let Some(request) = icache.pop_miss()
+        {
+            port.outbox.push_back((now, request));
+            wb.state.counters.requests += 1;
+        }
+        self.may_send = icache.peek_miss().is_some();
+        wb.wake_at(now + 1);
+    }
+}
+
+/// How access `id` hits; counts it.
+fn hit<M: WarpMask>(state: &mut State<M>, id: InstId) -> Hit {
+    let flight = state.slab.get(id);
+    let Some(mem) = flight.mem.filter(|_| flight.mask != 0) else { return Hit::AtOnce };
+    let space = if mem.space == Space::Generic { state.slab.dynamic(id).space } else { mem.space };
+    let counters = &mut state.counters;
+    let (counter, hit) = match space {
+        Space::Shared if mem.access == Access::Store => (&mut counters.shared_accesses, Hit::AtOnce),
+        Space::Shared if mem.access != Access::AsyncCopy => (&mut counters.shared_accesses, Hit::Shared),
+        Space::Constant | Space::Param => (&mut counters.constant_accesses, Hit::AtOnce),
+        Space::Texture if state.spec.sm_version < 50 => (&mut counters.texture_accesses, Hit::AtOnce),
+        Space::Texture => (&mut counters.texture_accesses, Hit::L1),
+        Space::Local => (&mut counters.local_accesses, Hit::L1),
+        Space::Global | Space::Generic | Space::Shared => (&mut counters.global_accesses, Hit::L1),
+    };
+    *counter += 1;
+    let atomic = matches!(mem.access, Access::Atomic | Access::Reduction) && matches!(hit, Hit::L1);
+    counters.global_atomics += u64::from(atomic);
+    hit
+}
+
+impl<D: CoreDesign> CoreDesign for With<PerfectMemory, D> {
+    type FrontEnd = D::FrontEnd;
+    type Issue = D::Issue;
+    type Operands = D::Operands;
+    type Memory = PerfectMemory;
+
+    const KEEPS_MEMORY_ORDER: bool = D::KEEPS_MEMORY_ORDER;
+
+    fn operands(config: &ConfigOf<D>, spec: &CoreSpec) -> D::Operands {
+        D::operands(config, spec)
+    }
+
+    fn branches(config: &ConfigOf<D>, of_gpu: BranchFetch) -> BranchFetch {
+        D::branches(config, of_gpu)
+    }
+
+    fn allowances(config: &ConfigOf<D>) -> Allowances {
+        D::allowances(config)
+    }
+}
