@@ -141,7 +141,8 @@ impl Device for Fabrics {
 }
 
 /// Workloads whose kernels are mapped, of little work.
-const CHECKED: [&str; 7] = ["vectoradd", "transpose", "backprop", "bfs", "btree", "gaussian", "histogram"];
+const CHECKED: [&str; 9] =
+    ["vectoradd", "transpose", "backprop", "bfs", "btree", "gaussian", "histogram", "nn", "pathfinder"];
 
 fn check(names: &[&str], config: SgmfConfig) -> BTreeSet<String> {
     let (mut problems, mut ran) = (String::new(), BTreeSet::new());
