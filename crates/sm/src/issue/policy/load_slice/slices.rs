@@ -170,3 +170,20 @@ fn address_sources(window: Window<'_>, id: InstId) -> &[RegId] {
     let data = window.inst(id).mem.filter(|m| stores(m.access)).map(|m| usize::from(m.bytes).div_ceil(4));
     data.map_or(sources, |data| &vectors[..vectors.len().saturating_sub(data).max(1).min(vectors.len())])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_entry_used_least_recently_is_replaced() {
+        let mut slices = Slices::new((4, 2), 1, true);
+        for place in [2, 4, 3] {
+            slices.insert(place);
+        }
+        assert!(slices.use_entry(2).is_some(), "after 4, in its set");
+        slices.insert(6);
+        let known = [2, 3, 4, 6].map(|place| slices.use_entry(place).is_some());
+        assert_eq!(known, [true, true, false, true]);
+    }
+}
