@@ -139,7 +139,7 @@ mod tests {
     fn a_misfit_says_how_much_is_missing() {
         let inject = Node { op: NodeOp::Inject(ThreadValue::Live), inputs: vec![], pc: None };
         let join = Node { op: NodeOp::Join, inputs: vec![Input::Token(NodeId(0)); 2], pc: None };
-        let mut region = Region { nodes: vec![inject, join.clone()], ..Region::default() };
+        let mut region = Region { nodes: vec![inject, join], ..Region::default() };
         let fabric = Fabric::new(FabricSpec { columns: 3, rows: 4, int_dividers: 0, roots: 0, ..FabricSpec::DEFAULT });
         let fabric = fabric.unwrap();
         assert_eq!(fabric.counts()[..2], [2, 0]);

@@ -1,6 +1,6 @@
 //! Timing of one streaming multiprocessor (SM), on which the core design is a choice.
 //!
-//! [`Sm`] is the block diagram: its fields are the stages and latches, its [`Sm::tick`] calls the
+//! [`Sm`] is the block diagram: its fields are the stages and latches, its [`tick`](gpu::Core::tick) calls the
 //! stages back to front. Each stage is one module, which opens with what it follows (GPGPU-Sim 4 and
 //! Accel-Sim as papers and public configurations describe them) and its numbered deviations.
 //!
@@ -17,7 +17,7 @@
 //! - Timing never computes a value: [`isa::WarpStream`] does, at decode.
 //! - An SM meets the rest of the GPU only through its [`Port`](mem::Port) and, while it ticks,
 //!   [`Env`].
-//! - Ticking an SM in cycles in which [`Sm::next_event`] lies ahead changes nothing but the account of
+//! - Ticking an SM in cycles in which [`next_event`](gpu::Core::next_event) lies ahead changes nothing but the account of
 //!   cycles: work is proportional to what happens.
 //! - Every issue slot of every cycle is an issue or one [`Stall`].
 //! - Nothing is allocated in a tick once the SM is warm.

@@ -357,7 +357,7 @@ impl<S: WarpStream, D: CoreDesign, O: Observer> Sm<S, D, O> {
         &self.state.counters
     }
 
-    /// Issue slots and stalls, up to the last tick or [`Sm::settle`].
+    /// Issue slots and stalls, up to the last tick or [`settle`](gpu::Core::settle).
     pub fn account(&self) -> &SlotAccount {
         &self.issue.account
     }

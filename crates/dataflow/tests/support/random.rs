@@ -86,7 +86,7 @@ impl Builder {
     fn access(&mut self, kind: AccessKind, gene: u32) {
         let is_store = kind != AccessKind::Load;
         let condition = self.predicate(gene >> 5);
-        let address = if gene % 5 == 0 { Input::Immediate(gene.into()) } else { self.word(gene) };
+        let address = if gene.is_multiple_of(5) { Input::Immediate(gene.into()) } else { self.word(gene) };
         let enable = self.enable(condition, is_store);
         let data = if is_store { self.word(gene >> 9) } else { Input::Immediate(0) };
         let is_token = |input: &Input| matches!(input, Input::Token(_));

@@ -105,7 +105,7 @@ pub fn empty(sm: u32) -> String {
     format!("{}ret;\n}}\n", header(sm).split("ld.param").next().unwrap_or_default())
 }
 
-/// Loads of 16 bytes per thread in one trip of [`stream`].
+/// Loads of 16 bytes per thread in one trip of [`stream()`].
 pub const STREAM_LOADS: u32 = 8;
 
 /// Each CTA reads pieces side by side, [`STREAM_LOADS`] per trip, from `cta * cta_stride` on and
