@@ -7,7 +7,7 @@ pub(crate) use local::copy_local;
 
 use crate::fault::{Outcome, Trap};
 use crate::lanes::{Column, Lanes, Reg, blend};
-use crate::memory::{DeviceMemory, LocalMemory, SharedMemory, WINDOWS_END, generic_space, window_base};
+use crate::memory::{DeviceMemory, LocalMemory, SharedMemory, WINDOWS_END, Window, generic_space, window_base};
 use isa::{DynInst, Space};
 use kit::text::counted;
 use kit::{LaneMask, WARP_LANES, lanes};
@@ -346,6 +346,11 @@ pub(crate) fn write<const N: usize>(
         _ => scatter(m.device, addresses, mask, size, words),
     };
     result.map_err(|BadAddress| explain(m, "store to", space, addresses, mask, size))
+}
+
+/// The window of the parameters around `address`, for accesses of `size` bytes.
+pub(crate) fn params_window(params: &[u32], address: u64, size: u64) -> Option<Window<&[u32]>> {
+    Params(params).window(address, size).map(|w| Window { words: params, ..w })
 }
 
 /// Whether a write to shared or device memory leaves its contents unchanged.

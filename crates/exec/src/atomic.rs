@@ -70,7 +70,7 @@ pub struct Atomic {
 
 impl Atomic {
     /// Computes the new value.
-    fn apply(&self, old: u64, b: u64, c: u64, shared: bool) -> u64 {
+    pub(crate) fn apply(&self, old: u64, b: u64, c: u64, shared: bool) -> u64 {
         use AtomicType as T;
         match self.op {
             AtomicOp::And => old & b,
@@ -148,8 +148,8 @@ impl Atomic {
     }
 }
 
-/// Replaces the value at an address and returns the old one; `None` if there is no such memory.
-fn modify(
+/// Replaces the value of 1, 2, 4 or 8 bytes at an address and returns the old one; `None` if there is no such memory.
+pub(crate) fn modify(
     m: &mut Spaces<'_>,
     space: Space,
     address: u64,
@@ -207,9 +207,9 @@ fn modify_words(words: &mut [u32], byte: u32, bytes: u64, f: impl FnOnce(u64) ->
             old
         }
         _ => {
-            let shift = 8 * byte;
-            let old = u64::from(words[0] >> shift & 0xffff);
-            words[0] = words[0] & !(0xffff << shift) | (f(old) as u32 & 0xffff) << shift;
+            let (shift, keep) = (8 * byte, u32::MAX >> (32 - 8 * bytes));
+            let old = u64::from(words[0] >> shift & keep);
+            words[0] = words[0] & !(keep << shift) | (f(old) as u32 & keep) << shift;
             old
         }
     }

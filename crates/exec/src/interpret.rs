@@ -79,6 +79,69 @@ pub(crate) fn execute(warp: &mut Warp, kernel: &Kernel, env: &mut Environment<'_
     Ok(())
 }
 
+/// Executes `op` if it is one of the frequent operations that only compute: registers and predicates from others.
+#[inline(always)]
+pub(crate) fn compute(op: &Op, file: &mut Lanes<'_>) -> bool {
+    match op {
+        Op::Int1(op, d, s) => op.run(file, *d, *s),
+        Op::Int2(op, d, s) => op.run(file, *d, *s),
+        Op::Int3(op, d, s) => op.run(file, *d, *s),
+        Op::Int4(op, d, s) => op.run(file, *d, *s),
+        Op::Lop3(d, s, table) => lop3(file, *d, *s, *table),
+        Op::Float1(op, m, d, s) => op.run(file, *m, *d, *s),
+        Op::Float2(op, m, d, s) => op.run(file, *m, *d, *s),
+        Op::Float3(op, m, d, s) => op.run(file, *m, *d, *s),
+        Op::Convert(op, d, s) => op.run(file, *d, *s),
+        Op::Setp { test, s, d, with } => compare::setp(file, *test, *s, *d, *with),
+        Op::Selp { d, s, wide, p } => {
+            compare::selp(file, *d, s[0], s[1], *p);
+            if *wide {
+                compare::selp(file, d.next(), s[0].next(), s[1].next(), *p);
+            }
+        }
+        Op::PredLogic(combine, d, [a, b]) => {
+            let value = combine.of(file.pred(*a), file.pred(*b));
+            file.write_pred(*d, value);
+        }
+        Op::Add3 { d, s, minus, carry_in, carry_out } => add3(file, *d, *s, *minus, *carry_in, *carry_out),
+        Op::PredLut { d, s, tables } => {
+            let [a, b, c] = s.map(|s| file.pred(s));
+            let values = tables.map(|table| num::bits::lop3(a, b, c, table));
+            file.write_pred(d[0], values[0]);
+            file.write_pred(d[1], values[1]);
+        }
+        _ => return false,
+    }
+    true
+}
+
+/// The less frequent operations that only compute.
+#[inline]
+pub(crate) fn compute_rarely(op: &Op, file: &mut Lanes<'_>) -> bool {
+    match op {
+        Op::Carry { op, wide, d, s, carry, carry_in, carry_out } => {
+            let chain = Chain { op: *op, carry: *carry, carry_in: *carry_in, carry_out: *carry_out };
+            if *wide { chain.run64(file, *d, *s) } else { chain.run32(file, *d, *s) }
+        }
+        Op::Cvt(cvt, d, a) => cvt.run(file, *d, *a),
+        Op::PackedCvt(op, d, s) => op.run(file, *d, *s),
+        Op::Video(op, d, s) => op.run(file, *d, *s),
+        Op::Pack { d, s, parts, bits } => pack(file, *d, &s[..*parts as usize], *bits),
+        Op::Unpack { d, s, parts, bits } => unpack(file, &d[..*parts as usize], *s, *bits),
+        Op::Set { test, s, d, holds, with } => compare::set(file, *test, *s, *d, *holds, *with),
+        Op::Testp { d, class, a, wide } => compare::testp(file, *d, *class, *a, *wide),
+        Op::Isspacep { d, space, a } => {
+            let holds = file.test2(*a, *a, |a: u64, _: u64| match space {
+                Space::Constant => false,
+                space => generic_space(a) == *space,
+            });
+            file.write_pred(*d, holds);
+        }
+        _ => return false,
+    }
+    true
+}
+
 /// Executes `op` in the lanes of `mask`: everything but control flow.
 #[inline]
 pub(crate) fn operate(
@@ -90,34 +153,10 @@ pub(crate) fn operate(
     out: &mut DynInst,
 ) -> Outcome {
     let mut file = file!(warp, &env.launch.constants, mask);
+    if compute(op, &mut file) {
+        return Ok(());
+    }
     match op {
-        Op::Int1(op, d, s) => op.run(&mut file, *d, *s),
-        Op::Int2(op, d, s) => op.run(&mut file, *d, *s),
-        Op::Int3(op, d, s) => op.run(&mut file, *d, *s),
-        Op::Int4(op, d, s) => op.run(&mut file, *d, *s),
-        Op::Lop3(d, s, table) => lop3(&mut file, *d, *s, *table),
-        Op::Float1(op, m, d, s) => op.run(&mut file, *m, *d, *s),
-        Op::Float2(op, m, d, s) => op.run(&mut file, *m, *d, *s),
-        Op::Float3(op, m, d, s) => op.run(&mut file, *m, *d, *s),
-        Op::Convert(op, d, s) => op.run(&mut file, *d, *s),
-        Op::Setp { test, s, d, with } => compare::setp(&mut file, *test, *s, *d, *with),
-        Op::Selp { d, s, wide, p } => {
-            compare::selp(&mut file, *d, s[0], s[1], *p);
-            if *wide {
-                compare::selp(&mut file, d.next(), s[0].next(), s[1].next(), *p);
-            }
-        }
-        Op::PredLogic(combine, d, [a, b]) => {
-            let value = combine.of(file.pred(*a), file.pred(*b));
-            file.write_pred(*d, value);
-        }
-        Op::Add3 { d, s, minus, carry_in, carry_out } => add3(&mut file, *d, *s, *minus, *carry_in, *carry_out),
-        Op::PredLut { d, s, tables } => {
-            let [a, b, c] = s.map(|s| file.pred(s));
-            let values = tables.map(|table| num::bits::lop3(a, b, c, table));
-            file.write_pred(d[0], values[0]);
-            file.write_pred(d[1], values[1]);
-        }
         Op::Load(t) | Op::FrameLoad(t) => {
             let mut spaces = spaces!(warp, env);
             access::load(&mut file, &mut spaces, t, out)?;
@@ -143,19 +182,11 @@ fn operate_rarely(
 ) -> Outcome {
     let frame = warp.frame();
     let mut file = file!(warp, &env.launch.constants, mask);
+    if compute_rarely(op, &mut file) {
+        return Ok(());
+    }
     let mut spaces = spaces!(warp, env);
     match op {
-        Op::Carry { op, wide, d, s, carry, carry_in, carry_out } => {
-            let chain = Chain { op: *op, carry: *carry, carry_in: *carry_in, carry_out: *carry_out };
-            if *wide { chain.run64(&mut file, *d, *s) } else { chain.run32(&mut file, *d, *s) }
-        }
-        Op::Cvt(cvt, d, a) => cvt.run(&mut file, *d, *a),
-        Op::PackedCvt(op, d, s) => op.run(&mut file, *d, *s),
-        Op::Video(op, d, s) => op.run(&mut file, *d, *s),
-        Op::Pack { d, s, parts, bits } => pack(&mut file, *d, &s[..*parts as usize], *bits),
-        Op::Unpack { d, s, parts, bits } => unpack(&mut file, &d[..*parts as usize], *s, *bits),
-        Op::Set { test, s, d, holds, with } => compare::set(&mut file, *test, *s, *d, *holds, *with),
-        Op::Testp { d, class, a, wide } => compare::testp(&mut file, *d, *class, *a, *wide),
         Op::Special(special, d) => {
             if special.is_time() {
                 spaces.device.note_change();
@@ -175,13 +206,6 @@ fn operate_rarely(
             if *wide {
                 file.write(d.next(), &[0; WARP_LANES]);
             }
-        }
-        Op::Isspacep { d, space, a } => {
-            let holds = file.test2(*a, *a, |a: u64, _: u64| match space {
-                Space::Constant => false,
-                space => generic_space(a) == *space,
-            });
-            file.write_pred(*d, holds);
         }
         Op::Fetch(fetch) => fetch.run(&mut file, env.images, spaces.device, out)?,
         Op::Surface(access) => access.run(&mut file, &mut spaces, env.images, out)?,

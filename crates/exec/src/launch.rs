@@ -156,6 +156,11 @@ impl Launch {
         }
     }
 
+    /// The packed parameters, as words; for machine code, constant bank 0.
+    pub fn params(&self) -> &[u32] {
+        &self.params
+    }
+
     /// Resources that the launch needs on an SM.
     pub fn shape(&self) -> LaunchShape {
         LaunchShape {

@@ -83,6 +83,12 @@ impl DeviceState {
     }
 }
 
+impl AsMut<Self> for DeviceState {
+    fn as_mut(&mut self) -> &mut Self {
+        self
+    }
+}
+
 /// Parts of [`DeviceState`] that one instruction needs at once.
 pub(crate) struct Parts<'a> {
     pub memory: &'a mut DeviceMemory,

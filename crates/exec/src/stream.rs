@@ -200,8 +200,8 @@ fn fault(kernel: &Kernel, warp: &Warp, cta: Dim3, pc: Pc, trap: Trap) -> Box<Fau
     Box::new(Fault { what: trap.what, spot: spot(kernel, pc), cta, thread: warp.thread(lane), lanes: trap.lanes })
 }
 
-/// The place of an instruction in its program.
-pub(crate) fn spot(kernel: &Kernel, pc: Pc) -> SourceSpot {
+/// The place of an instruction in its program, for messages.
+pub fn spot(kernel: &Kernel, pc: Pc) -> SourceSpot {
     let program = &kernel.program;
     let source = program.source(pc);
     let (file, line) = source.origin;

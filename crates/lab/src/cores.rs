@@ -1,12 +1,12 @@
 //! Machines of any core design: of SMs here, of other cores as they say.
 
 use crate::core_name::CoreName;
-use crate::engine::{Engine, Rig, Subject};
+use crate::engine::{Engine, Loading, Rig, Subject};
 use crate::for_core::{ForCore, check_core_on, for_core, no_sm};
 use crate::other_core::{Other, Parts};
 use crate::setup::Setup;
 use gpu::Machine;
-use isa::{LaunchShape, Program};
+use isa::Program;
 use sm::{
     Auditor, Code, ConfigOf, CoreDesign, CoreOptions, CoreSpec, Findings, Observer, ResidentKernel, Silent, Sm,
     TimingTable, WarpMask,
@@ -149,11 +149,12 @@ pub(crate) struct Codes {
 impl<D: CoreDesign + 'static, O: Watch> Subject for Sm<Stream, D, O> {
     type Loader = Codes;
 
-    fn load(codes: &mut Codes, program: &Arc<Program>, form: Form, shape: LaunchShape) -> ResidentKernel {
+    fn load(codes: &mut Codes, loading: &Loading<'_>) -> Result<ResidentKernel, String> {
+        let &Loading { program, form, shape, .. } = loading;
         let spec = if form == Form::Sass { &codes.sass } else { &codes.ptx };
         let code = codes.made.entry(Arc::as_ptr(program));
         let code = code.or_insert_with(|| Arc::new(Code::new(program.clone(), spec)));
-        ResidentKernel::new(code.clone(), shape, &codes.sms)
+        Ok(ResidentKernel::new(code.clone(), shape, &codes.sms))
     }
 
     fn findings(&self) -> Option<&Findings> {

@@ -3,6 +3,7 @@
 
 use crate::other_core::{Other, OtherCore};
 use ::functional::FunctionalCore;
+use ::sgmf::Sgmf;
 use kit::Parameters;
 use kit::parameters::Parameter;
 use kit::suggest;
@@ -14,7 +15,7 @@ use sm::policy::load_slice::LoadSlice;
 use sm::policy::loog::Loog;
 use sm::policy::socgpu::Socgpu;
 use sm::{ConfigOf, CoreDesign, InOrder, IssuePolicy, PerfectFetch, PerfectMemory, Scoreboard, WarpMask, With};
-use stream::Stream;
+use stream::{Source, Stream};
 
 /// Something that can be done with the type of any design whose sets of warps are `M`.
 pub(crate) trait ForDesign<M: WarpMask> {
@@ -125,6 +126,7 @@ designs! {
     }
     others {
         "functional": FunctionalCore<Stream>, "no pipeline: instructions execute completely, some per cycle, and nothing is timed: results in a fraction of the host time";
+        "sgmf": Sgmf<(), Source>, "SGMF: threads flow as tagged tokens through a kernel that is configured on a fabric of functional units";
     }
     names {
         "war-none" = "inorder", "the same as inorder: no protection against WAR, as historical simulators";

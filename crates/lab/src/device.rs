@@ -345,7 +345,8 @@ impl Device for SimulatedDevice<'_> {
         let name = exec::plain_name(kernel.name()).unwrap_or(kernel.name()).to_owned();
         let code = if kernel.is_machine_code() { Form::Sass } else { Form::Ptx };
         let launched = Launched { name, registers, code, shape };
-        let id = self.simulation.launch(&kernel.program, StreamId(launch.stream), launched);
+        let queued = self.simulation.launch(&kernel.program, Some(&live), StreamId(launch.stream), launched);
+        let id = queued.map_err(DeviceError::Other)?;
         let live_id = self.state().add_launch(live);
         debug_assert_eq!(id, live_id);
         let (timing, architecture) = (timing_of(code), self.sm_version());

@@ -14,8 +14,11 @@ use workloads::Form;
 pub(crate) trait Engine {
     /// What the warps do.
     fn source(&mut self) -> &mut Source;
-    /// Queues a launch of `program`, which was made from code of this form.
-    fn launch(&mut self, program: &Arc<Program>, form: Form, shape: LaunchShape, stream: StreamId) -> KernelId;
+    /// Queues a launch.
+    ///
+    /// # Errors
+    /// The core cannot execute the program; all reasons.
+    fn launch(&mut self, loading: &Loading<'_>, stream: StreamId) -> Result<KernelId, String>;
     fn run_to_next_end(&mut self, watch: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<(), MachineError>;
     fn take_ended(&mut self) -> Vec<KernelRun<Box<dyn CoreReport>>>;
     fn unfinished(&mut self) -> Vec<KernelRun<Box<dyn CoreReport>>>;
@@ -33,12 +36,26 @@ pub(crate) trait Engine {
     fn remarks(&self) -> &'static [&'static str];
 }
 
+/// What a core makes a launch of.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Loading<'a> {
+    pub program: &'a Arc<Program>,
+    /// The form of code that it was made from.
+    pub form: Form,
+    pub shape: LaunchShape,
+    /// Operations and arguments; traces have none.
+    pub live: Option<&'a exec::Launch>,
+}
+
 /// A kind of core that simulations run on.
 pub(crate) trait Subject: Core<Shared = Source> {
     /// Makes launches of programs.
     type Loader;
-    /// A launch of `program`, which was made from code of this form.
-    fn load(loader: &mut Self::Loader, program: &Arc<Program>, form: Form, shape: LaunchShape) -> Self::Kernel;
+    /// A launch as the core needs it.
+    ///
+    /// # Errors
+    /// The core cannot execute the program; all reasons.
+    fn load(loader: &mut Self::Loader, loading: &Loading<'_>) -> Result<Self::Kernel, String>;
     /// What readers of each report must know of this kind of core.
     const REMARKS: &'static [&'static str] = &[];
     /// What an auditor has found, if the core has one.
@@ -62,8 +79,8 @@ impl<C: Subject> Engine for Rig<C> {
         &mut self.machine.shared
     }
 
-    fn launch(&mut self, program: &Arc<Program>, form: Form, shape: LaunchShape, stream: StreamId) -> KernelId {
-        self.machine.launch(C::load(&mut self.loader, program, form, shape), stream)
+    fn launch(&mut self, loading: &Loading<'_>, stream: StreamId) -> Result<KernelId, String> {
+        Ok(self.machine.launch(C::load(&mut self.loader, loading)?, stream))
     }
 
     fn run_to_next_end(&mut self, watch: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<(), MachineError> {

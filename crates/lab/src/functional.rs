@@ -1,15 +1,13 @@
 //! Machines of functional cores.
 
-use crate::engine::{Rig, Subject};
+use crate::engine::{Loading, Rig, Subject};
 use crate::other_core::OtherCore;
 use config::GpuConfig;
 use functional::{FunctionalConfig, FunctionalCore, FunctionalKernel, FunctionalSpec};
 use gpu::Machine;
-use isa::{LaunchShape, Program};
 use std::sync::Arc;
 use stream::{Source, Stream};
 use trace::Recorder;
-use workloads::Form;
 
 impl Subject for FunctionalCore<Stream> {
     type Loader = ();
@@ -19,8 +17,8 @@ impl Subject for FunctionalCore<Stream> {
         "it has no caches, sends nothing to the memory system and has no model of energy: these figures are zero or absent",
     ];
 
-    fn load((): &mut (), program: &Arc<Program>, _: Form, shape: LaunchShape) -> FunctionalKernel {
-        FunctionalKernel::new(program.clone(), shape)
+    fn load((): &mut (), loading: &Loading<'_>) -> Result<FunctionalKernel, String> {
+        Ok(FunctionalKernel::new(loading.program.clone(), loading.shape))
     }
 }
 

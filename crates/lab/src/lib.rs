@@ -43,6 +43,7 @@ mod registers;
 mod report;
 mod run;
 mod setup;
+mod sgmf;
 mod simulation;
 mod statistics;
 mod structures;

@@ -1,6 +1,6 @@
 //! A simulation: a machine with its launches, meter and monitor, and the report.
 
-use crate::engine::Engine;
+use crate::engine::{Engine, Loading};
 use crate::meter::Meter;
 use crate::monitor::{Monitor, Progress};
 use crate::report::{HostFigures, KernelReport, OccupancyReport, RegisterSource, Report};
@@ -123,11 +123,22 @@ impl<'m> Simulation<'m> {
         flow
     }
 
-    /// Queues a launch of `program`, which must fit on an SM ([`check_fit`]).
-    pub fn launch(&mut self, program: &Arc<Program>, stream: StreamId, launched: Launched) -> KernelId {
-        let id = self.machine.launch(program, launched.code, launched.shape, stream);
+    /// Queues a launch of `program`, which must fit on an SM ([`check_fit`]); `live` are its operations and
+    /// arguments, which traces do not have.
+    ///
+    /// # Errors
+    /// The core cannot execute the program; all reasons.
+    pub fn launch(
+        &mut self,
+        program: &Arc<Program>,
+        live: Option<&exec::Launch>,
+        stream: StreamId,
+        launched: Launched,
+    ) -> Result<KernelId, String> {
+        let loading = Loading { program, form: launched.code, shape: launched.shape, live };
+        let id = self.machine.launch(&loading, stream)?;
         self.launches.push(launched);
-        id
+        Ok(id)
     }
 
     /// The host has copied data to the device, where the GPU keeps them in L2 if its description asks for it.

@@ -55,6 +55,13 @@ impl Source {
     }
 }
 
+/// Live execution, for cores that execute what they are launched with themselves.
+impl AsMut<DeviceState> for Source {
+    fn as_mut(&mut self) -> &mut DeviceState {
+        self.live()
+    }
+}
+
 fn program_of(state: &DeviceState, kernel: KernelId) -> Option<Arc<Program>> {
     state.launch(kernel).map(|launch| launch.kernel.program.clone())
 }

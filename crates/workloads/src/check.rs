@@ -42,6 +42,17 @@ impl Check {
         self.mismatches == 0
     }
 
+    /// Adds a comparison of the same kind, such as that of the same array after a later launch. Its
+    /// indices follow on.
+    pub(crate) fn append(&mut self, later: Self) {
+        let before = self.compared as usize;
+        let first = later.first.map(|first| Mismatch { index: before + first.index, ..first });
+        self.first = self.first.take().or(first);
+        self.compared += later.compared;
+        self.mismatches += later.mismatches;
+        self.worst_share = [self.worst_share, later.worst_share].into_iter().flatten().reduce(f64::max);
+    }
+
     fn count(&mut self, same: bool, describe: impl FnOnce() -> (String, String)) {
         if !same {
             if self.first.is_none() {
@@ -156,6 +167,19 @@ mod tests {
         assert!(Check::within_bounds("x", &[1.0f32 / 3.0], &reference).passed());
         assert!(!Check::within_bounds("x", &[0.333f32], &reference).passed());
         assert!(!Check::within_bounds("x", &[f32::NAN], &reference).passed());
+    }
+
+    #[test]
+    fn comparisons_are_joined() {
+        let mut check = Check::equal("c", &[1, 2], &[1, 2]);
+        check.append(Check::equal("c", &[1, 3, 3], &[1, 2, 2]));
+        check.append(Check::equal("c", &[9], &[8]));
+        assert_eq!(check.to_string(), "c: 3 of 6 values are not equal; first at 3: expected 2, got 3");
+        let third = [F32::exact(1.0) / F32::exact(3.0)];
+        let mut check = Check::within_bounds("x", &[1.0f32 / 3.0], &third);
+        let share = check.worst_share;
+        check.append(Check::within_bounds("x", &[0.333f32], &third));
+        assert!(!check.passed() && check.worst_share > share);
     }
 
     #[test]

@@ -21,7 +21,7 @@ pub enum Size {
     Small,
     /// About a million (0.6 to 2.5).
     Medium,
-    /// About ten million (6 to 18).
+    /// About ten million (6 to 18); two million where that is the known size of a program.
     Large,
 }
 
@@ -402,9 +402,12 @@ impl Run<'_> {
         })?)
     }
 
-    /// Adds a comparison to the outcome.
+    /// Adds a comparison to the outcome; those of the same name are counted as one.
     pub fn check(&mut self, check: Check) {
-        self.outcome.checks.push(check);
+        match self.outcome.checks.iter_mut().find(|c| (&c.what, &c.rule) == (&check.what, &check.rule)) {
+            Some(earlier) => earlier.append(check),
+            None => self.outcome.checks.push(check),
+        }
     }
 
     /// Records whether `got` equals `expected`.
@@ -420,10 +423,10 @@ impl Run<'_> {
         self.check(Check::within_bounds(what, got, expected));
     }
 
-    /// Whether the comparison recorded last found a difference: then what follows from the device's
-    /// result means nothing.
-    pub fn last_check_failed(&self) -> bool {
-        self.outcome.checks.last().is_some_and(|c| !c.passed())
+    /// Whether a comparison found a difference: then what follows from the device's result means
+    /// nothing.
+    pub fn check_failed(&self) -> bool {
+        !self.outcome.passed()
     }
 
     fn release(mut self) -> Result<Outcome, DeviceError> {

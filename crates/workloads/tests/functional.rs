@@ -250,6 +250,10 @@ workloads_run_right! {
     lastblock: [("n", 1)], [("n", 999), ("blocks", 5), ("block", 64), ("launches", 3)];
     hashtable: [("keys", 1), ("buckets", 1)], [("keys", 200), ("buckets", 1)], [("keys", 500), ("buckets", 50), ("block", 100)];
     imagefilter: [("width", 1), ("height", 1)], [("width", 45), ("height", 19), ("angle", 200)];
+    cfd: [("cells", 1), ("block", 1)], [("cells", 999), ("steps", 3), ("block", 32)], [("cells", 500), ("block", 100)];
+    particlefilter: [("particles", 1), ("width", 1), ("height", 1), ("frames", 2)],
+        [("particles", 600), ("width", 20), ("height", 45), ("frames", 3)];
+    saxpy: [("n", 1)], [("n", 1000), ("block", 96)];
     bitonic: [("n", 1)], [("n", 513)], [("n", 5000)];
     spmv: [("rows", 1), ("degree", 1)], [("rows", 333), ("degree", 40)];
 }

@@ -15,6 +15,8 @@ pub(super) type Ran<'m> = (Simulation<'m>, Result<(), Stop>);
 pub(super) enum Stop {
     /// A file is damaged.
     Trace(TraceError),
+    /// The core cannot execute a program.
+    Launch(String),
     Run(gpu::MachineError),
 }
 

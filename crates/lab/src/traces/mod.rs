@@ -64,6 +64,7 @@ fn conclude(outcome: Result<(), Stop>, report: Report) -> Result<Report, RunErro
         // Another failure does not count: the user has ended the run.
         Err(_) if kit::stop::requested() => return Ok(Report { interrupted: true, ..report }),
         Err(Stop::Trace(error)) => (error.to_string(), true),
+        Err(Stop::Launch(problem)) => (problem, true),
         // The warps of a trace follow the file, so a fault means that the file is damaged.
         Err(Stop::Run(gpu::MachineError::Fault(fault))) => {
             (format!("{}\n  in kernel `{}`, CTA {}", fault.what, fault.spot.kernel, fault.cta), true)

@@ -192,6 +192,8 @@ pub struct Cache {
     fill_port_free_at: Cycle,
     /// Changes whenever a request that failed may succeed.
     changes: u32,
+    /// Where the search for the next dirty line to write back begins.
+    next_clean: u32,
     counters: CacheCounters,
 }
 
@@ -220,6 +222,7 @@ impl Cache {
             data_port_free_at: 0,
             fill_port_free_at: 0,
             changes: 0,
+            next_clean: 0,
             counters: CacheCounters::default(),
             tags,
         }
@@ -541,6 +544,18 @@ impl Cache {
     /// Whether nothing is under way: no MSHR in use, no request waiting to leave.
     pub fn is_idle(&self) -> bool {
         self.mshrs.in_use() == 0 && self.misses.is_empty()
+    }
+
+    /// Sends the dirty sectors of one line to the next level, if there is a dirty line that is not under way and room
+    /// in the miss queue; what is known of the line stays. Returns whether it did.
+    pub fn write_back_one(&mut self, now: Cycle) -> bool {
+        // A line's dirty sectors are two runs at most.
+        if !self.policy.writes_back() || !self.misses_have_room(2) {
+            return false;
+        }
+        let Some(dirty) = self.tags.clean_next(&mut self.next_clean) else { return false };
+        self.write_back(now, &dirty);
+        true
     }
 
     /// Drops dirty lines. Nothing is sent to the next level: like GPGPU-Sim, which does the same

@@ -329,6 +329,31 @@ impl Tags {
         }
     }
 
+    /// Makes the next dirty line that is not under way clean, and gives what was dirty in it. The search continues
+    /// at line `from`, which becomes the one after it.
+    pub fn clean_next(&mut self, from: &mut u32) -> Option<Evicted> {
+        let count = self.lines.len() as u32;
+        let ids = (*from..count).chain(0..(*from).min(count));
+        let id = ids.filter(|_| self.dirty_lines > 0).find(|&id| {
+            let line = &self.lines[id as usize];
+            line.modified != 0 && line.reserved == 0
+        })?;
+        *from = id + 1;
+        let line = &mut self.lines[id as usize];
+        let bytes = self.dirty_bytes.get_mut(id as usize).map(std::mem::take).unwrap_or_default();
+        let dirty = Evicted { block: line.block, modified: line.modified, bytes };
+        line.valid |= line.modified & line.readable;
+        (line.modified, line.readable) = (0, 0);
+        self.dirty_lines -= 1;
+        if line.valid == 0 {
+            self.evict(id);
+            self.release(id);
+        } else {
+            self.place(id);
+        }
+        Some(dirty)
+    }
+
     /// Lines with a modified sector.
     pub const fn dirty_lines(&self) -> u32 {
         self.dirty_lines

@@ -245,6 +245,31 @@ fn preloaded_sectors_hit_and_invalidated_ones_do_not() {
 }
 
 #[test]
+fn dirty_lines_are_written_back_one_by_one_and_stay() {
+    let config = config::Cache { sectored: false, write_allocate: WriteAllocate::FetchOnWrite, ..cache_config() };
+    let mut cache = Cache::new(&config);
+    for line in [0x80, 0x200, 0x300] {
+        cache.access(0, &write(line, 0, 0xf));
+        serve(&mut cache);
+    }
+    cache.access(0, &write(0x400, 0, 0xf));
+    let fetch = cache.pop_miss().unwrap();
+    assert!((0..3).all(|_| cache.write_back_one(1)) && !cache.write_back_one(1), "one line is under way");
+    let expected = [0x80, 0x200, 0x300].map(|line| (RequestKind::WriteBack, line));
+    assert_eq!(serve(&mut cache), expected);
+    assert_eq!(cache.access(2, &read(0x220, 1)).outcome, CacheOutcome::Hit);
+    cache.fill(3, fetch.token);
+    while cache.pop_ready().is_some() {}
+    assert!(cache.write_back_one(4) && cache.dirty_lines() == 0);
+    assert_eq!(serve(&mut cache), [(RequestKind::WriteBack, 0x400)]);
+    // What is not known of a sector is not there after the write-back, either.
+    let mut sectors = Cache::new(&cache_config());
+    sectors.access(0, &write(0x40, 0, 0xf));
+    assert!(sectors.write_back_one(0));
+    assert_eq!(sectors.access(1, &read(0x40, 1)).outcome, CacheOutcome::Miss);
+}
+
+#[test]
 fn a_line_that_goes_before_its_waiters_are_answered_leaves_nothing_reserved() {
     let mut cache = Cache::new(&config::Cache { sets: 1, ways: 1, ..cache_config() });
     assert!(cache.access(0, &read(0x00, 1)).is_taken());

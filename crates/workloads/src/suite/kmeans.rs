@@ -76,7 +76,7 @@ fn body(run: &mut Run<'_>) -> Result<(), WorkloadError> {
         run.launch("assign", grid, block, &args)?;
         let now = run.download::<i32>(membership)?;
         run.check(check_nearest(round, &points, &centres, &now));
-        if now == before || run.last_check_failed() {
+        if now == before || run.check_failed() {
             break;
         }
         centres = means(&points, &centres, &now);

@@ -6,6 +6,7 @@ mod backprop;
 mod bfs;
 mod bitonic;
 mod btree;
+mod cfd;
 mod gaussian;
 mod hashtable;
 mod histogram;
@@ -20,8 +21,10 @@ mod matmul;
 mod nbody;
 mod nn;
 mod nw;
+mod particlefilter;
 mod pathfinder;
 mod reduction;
+mod saxpy;
 mod spmv;
 mod stencil;
 mod transpose;
@@ -58,6 +61,9 @@ pub static ALL: &[Workload] = &[
     imagefilter::WORKLOAD,
     spmv::WORKLOAD,
     bitonic::WORKLOAD,
+    cfd::WORKLOAD,
+    particlefilter::WORKLOAD,
+    saxpy::WORKLOAD,
 ];
 
 /// The workload called `name`.

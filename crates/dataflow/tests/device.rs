@@ -1,0 +1,215 @@
+//! A device that runs kernels as graphs where they can be mapped, and else as usual.
+
+use dataflow::evaluate::{self, Memory};
+use dataflow::graph::Dataflow;
+use dataflow::{Refusal, dataflow};
+use exec::atomic::{Atomic, AtomicOp, AtomicType};
+use exec::op::Op;
+use exec::{DeviceMemory, DeviceState, GpuFacts, Kernel, Launch};
+use isa::Space;
+use lower::{KernelError, Loaded, LowerOptions};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use workloads::device::{
+    Buffer, Device, DeviceError, LaunchRequest, ModuleCode, ModuleId, ModuleSource, ParameterInfo,
+};
+
+/// The graphs of a kernel, or why there are none.
+pub type Outcome = Result<Dataflow, Vec<Refusal>>;
+
+/// Runs each launch at once.
+pub struct Graphs {
+    state: DeviceState,
+    modules: Vec<Loaded>,
+    /// Kernels that have been launched, by name.
+    pub kernels: BTreeMap<String, Outcome>,
+    /// What is done to the graphs before they run.
+    pub change: fn(Dataflow) -> Dataflow,
+}
+
+impl Graphs {
+    pub fn new() -> Self {
+        let state = DeviceState::new(16 << 30, GpuFacts::default());
+        Self { state, modules: Vec::new(), kernels: BTreeMap::new(), change: |graphs| graphs }
+    }
+
+    fn module(&self, id: ModuleId) -> Result<&Loaded, DeviceError> {
+        self.modules.get(id.0 as usize).ok_or(DeviceError::UnknownModule(id))
+    }
+
+    fn kernel(&self, id: ModuleId, name: &str) -> Result<&Arc<Kernel>, DeviceError> {
+        self.module(id)?.kernel(name).map_err(|error| match error {
+            KernelError::Unknown { name, .. } => DeviceError::UnknownKernel { name, known: Vec::new() },
+            error => DeviceError::Module(error.to_string()),
+        })
+    }
+
+    fn run(&mut self, launch: &Launch) -> Result<(), DeviceError> {
+        let graphs = self.kernels.entry(launch.kernel.name().to_owned());
+        let graphs = graphs.or_insert_with(|| dataflow(&launch.kernel).map(self.change));
+        match graphs {
+            Ok(graphs) => {
+                let shared_bytes = launch.shape().shared_bytes;
+                let mut memory =
+                    Spaces { device: &mut self.state.memory, shared: HashMap::new(), shared_bytes, at: [0; 2] };
+                evaluate::run(graphs, launch, &mut memory).map_err(|e| other(format!("{e:?}")))
+            }
+            Err(_) => exec::run(&mut self.state, launch).map(|_| ()).map_err(DeviceError::Fault),
+        }
+    }
+}
+
+/// Memory of the threads of a launch.
+struct Spaces<'a> {
+    device: &'a mut DeviceMemory,
+    /// By CTA, or by CTA and thread for local memory.
+    shared: HashMap<[u64; 3], Vec<u8>>,
+    shared_bytes: u32,
+    at: [u64; 2],
+}
+
+impl Spaces<'_> {
+    fn own(&mut self, space: Space) -> &mut Vec<u8> {
+        let (key, bytes) = match space {
+            Space::Shared => ([0, self.at[0], 0], self.shared_bytes as usize),
+            _ => ([1, self.at[0], self.at[1]], 1 << 16),
+        };
+        self.shared.entry(key).or_insert_with(|| vec![0; bytes])
+    }
+}
+
+impl Memory for Spaces<'_> {
+    type Error = String;
+
+    fn load(&mut self, space: Space, address: u64, bytes: u8) -> Result<u64, String> {
+        let mut raw = [0; 8];
+        let n = usize::from(bytes);
+        match space {
+            Space::Global | Space::Constant | Space::Generic => {
+                self.device.read(address, &mut raw[..n]).map_err(|e| e.to_string())?;
+            }
+            space => {
+                let own = self.own(space);
+                let from = own.get(address as usize..address as usize + n).ok_or("beyond the array")?;
+                raw[..n].copy_from_slice(from);
+            }
+        }
+        Ok(u64::from_le_bytes(raw))
+    }
+
+    fn store(&mut self, space: Space, address: u64, bytes: u8, value: u64) -> Result<(), String> {
+        let raw = value.to_le_bytes();
+        let n = usize::from(bytes);
+        match space {
+            Space::Global | Space::Generic => self.device.write(address, &raw[..n]).map_err(|e| e.to_string()),
+            space => {
+                let own = self.own(space);
+                let to = own.get_mut(address as usize..address as usize + n).ok_or("beyond the array")?;
+                to.copy_from_slice(&raw[..n]);
+                Ok(())
+            }
+        }
+    }
+
+    fn atomic(&mut self, op: &Op, space: Space, address: u64, value: u64) -> Result<u64, String> {
+        let Op::Atomic(Atomic { op, ty, .. }) = op else { return Err("no atomic operation".into()) };
+        let old = self.load(space, address, ty.bytes())?;
+        let float = |x: u64| f32::from_bits(x as u32);
+        let new = match (op, ty) {
+            (AtomicOp::Add, AtomicType::F32) => u64::from((float(old) + float(value)).to_bits()),
+            (AtomicOp::Add, AtomicType::F64) => (f64::from_bits(old) + f64::from_bits(value)).to_bits(),
+            (AtomicOp::Add, _) => old.wrapping_add(value),
+            (AtomicOp::Or, _) => old | value,
+            (AtomicOp::And, _) => old & value,
+            (AtomicOp::Exch, _) => value,
+            (AtomicOp::Max, AtomicType::U32) => old.max(value),
+            (AtomicOp::Min, AtomicType::U32) => old.min(value),
+            (AtomicOp::Max, AtomicType::S32) => u64::from((old as i32).max(value as i32) as u32),
+            (AtomicOp::Min, AtomicType::S32) => u64::from((old as i32).min(value as i32) as u32),
+            (AtomicOp::Inc, _) => {
+                if old >= value {
+                    0
+                } else {
+                    old + 1
+                }
+            }
+            _ => return Err(format!("{op:?} of {ty:?}")),
+        };
+        self.store(space, address, ty.bytes(), new)?;
+        Ok(old)
+    }
+
+    fn thread(&mut self, cta: u64, thread: u64) {
+        self.at = [cta, thread];
+    }
+}
+
+fn other(error: impl std::fmt::Display) -> DeviceError {
+    DeviceError::Other(error.to_string())
+}
+
+fn span(buffer: Buffer, offset: u64, bytes: usize) -> Result<u64, DeviceError> {
+    if offset + bytes as u64 > buffer.bytes {
+        return Err(DeviceError::OutOfRange { offset, bytes: bytes as u64, size: buffer.bytes });
+    }
+    Ok(buffer.address + offset)
+}
+
+impl Device for Graphs {
+    fn sm_version(&self) -> u32 {
+        0
+    }
+    fn load_module(&mut self, source: &ModuleSource<'_>) -> Result<ModuleId, DeviceError> {
+        let options = LowerOptions { slot: self.modules.len() as u16, ..LowerOptions::default() };
+        let ModuleCode::Ptx(text) = source.code else { return Err(other("graphs are made of PTX")) };
+        let loaded = lower::load(source.name, text, options).map_err(|e| DeviceError::Module(e.to_string()))?;
+        self.state.load(&loaded.module).map_err(other)?;
+        self.modules.push(loaded);
+        Ok(ModuleId(self.modules.len() as u32 - 1))
+    }
+    fn kernels(&self, module: ModuleId) -> Result<Vec<String>, DeviceError> {
+        Ok(self.module(module)?.module.kernels.iter().map(|k| k.name().to_owned()).collect())
+    }
+    fn parameters(&self, module: ModuleId, kernel: &str) -> Result<Vec<ParameterInfo>, DeviceError> {
+        let info = |p: &exec::Param| ParameterInfo {
+            name: p.name.clone(),
+            bytes: p.bytes,
+            type_name: p.ty.trim_start_matches('.').to_owned(),
+        };
+        Ok(self.kernel(module, kernel)?.params.iter().map(info).collect())
+    }
+    fn alloc(&mut self, name: &str, bytes: u64) -> Result<Buffer, DeviceError> {
+        let address = self.state.memory.allocate(name, bytes).map_err(other)?;
+        Ok(Buffer { address, bytes })
+    }
+    fn free(&mut self, buffer: Buffer) -> Result<(), DeviceError> {
+        self.state.memory.free(buffer.address).map_err(other)
+    }
+    fn write(&mut self, buffer: Buffer, offset: u64, bytes: &[u8]) -> Result<(), DeviceError> {
+        self.state.memory.write(span(buffer, offset, bytes.len())?, bytes).map_err(other)
+    }
+    fn read(&mut self, buffer: Buffer, offset: u64, bytes: &mut [u8]) -> Result<(), DeviceError> {
+        self.state.memory.read(span(buffer, offset, bytes.len())?, bytes).map_err(other)
+    }
+    fn memset(&mut self, buffer: Buffer, byte: u8) -> Result<(), DeviceError> {
+        self.write(buffer, 0, &vec![byte; buffer.bytes as usize])
+    }
+    fn write_symbol(&mut self, module: ModuleId, name: &str, offset: u64, bytes: &[u8]) -> Result<(), DeviceError> {
+        let variable = self.module(module)?.module.variable(name).ok_or_else(|| other(name))?;
+        let place = Buffer { address: variable.address, bytes: variable.bytes };
+        self.state.memory.write(span(place, offset, bytes.len())?, bytes).map_err(other)
+    }
+    fn image(&mut self, image: &isa::Image) -> Result<u64, DeviceError> {
+        self.state.add_image(*image).map_err(|e| DeviceError::Image(e.to_string()))
+    }
+    fn launch(&mut self, launch: &LaunchRequest<'_>) -> Result<(), DeviceError> {
+        let kernel = self.kernel(launch.module, launch.kernel)?.clone();
+        let args: Vec<_> = launch.args.iter().map(|a| exec::Arg::Bytes(a.bytes().to_vec())).collect();
+        let live = Launch::new(kernel, launch.grid, launch.block, launch.dynamic_shared_bytes, &args)
+            .map_err(|e| DeviceError::Arguments { kernel: launch.kernel.to_owned(), problem: e.to_string() })?;
+        self.run(&live)
+    }
+    fn synchronize(&mut self) -> Result<(), DeviceError> {
+        Ok(())
+    }
+}

@@ -1,0 +1,5 @@
+//! Random graphs, and what they compute.
+
+pub mod checks;
+pub mod evaluation;
+pub mod random;

@@ -1,0 +1,106 @@
+//! Machines of SGMF cores.
+
+use crate::engine::{Loading, Rig, Subject};
+use crate::other_core::OtherCore;
+use ::sgmf::{Sgmf, SgmfConfig, SgmfKernel};
+use config::GpuConfig;
+use dataflow::fabric::{Fabric, FabricSpec, UnitKind};
+use dataflow::map::{Compiled, Options, map};
+use exec::Kernel;
+use gpu::Machine;
+use kit::Parameters;
+use kit::parameters::{self, Parameter};
+use std::collections::HashMap;
+use std::sync::Arc;
+use stream::Source;
+use trace::Recorder;
+
+/// Packets of a core's outbox: it makes one request in a cycle.
+const OUTBOX_PACKETS: u32 = 8;
+
+/// Parameters of a core: of its execution, and of its fabric.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Config {
+    core: SgmfConfig,
+    fabric: FabricSpec,
+}
+
+/// Parameters of a core's execution that follow from its fabric.
+const OF_FABRIC: [&str; 4] = ["compute", "control", "ldst", "special"];
+
+impl Parameters for Config {
+    fn schema() -> Vec<Parameter> {
+        let own = SgmfConfig::schema().into_iter().filter(|p| !OF_FABRIC.contains(&p.name));
+        own.chain(FabricSpec::schema()).collect()
+    }
+
+    fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
+        match Self::schema().iter().any(|p| p.name == name) {
+            false => Err(parameters::unknown(name, &Self::schema())),
+            true if FabricSpec::schema().iter().any(|p| p.name == name) => self.fabric.set(name, value),
+            true => self.core.set(name, value),
+        }
+    }
+}
+
+/// Maps kernels, each once.
+pub(crate) struct Mapper {
+    gpu: GpuConfig,
+    config: SgmfConfig,
+    fabric: Fabric,
+    /// By the address of the kernel, which is kept alive.
+    known: HashMap<*const Kernel, (Arc<Kernel>, Result<Arc<Compiled>, String>)>,
+}
+
+impl Mapper {
+    fn map(&mut self, kernel: &Arc<Kernel>) -> Result<Arc<Compiled>, String> {
+        let fabric = &self.fabric;
+        let known = self.known.entry(Arc::as_ptr(kernel));
+        let (_, mapped) = known.or_insert_with(|| (kernel.clone(), mapped(kernel, fabric).map(Arc::new)));
+        mapped.clone()
+    }
+}
+
+/// `kernel` on `fabric`, or all reasons why it cannot be mapped.
+fn mapped(kernel: &Kernel, fabric: &Fabric) -> Result<Compiled, String> {
+    let name = kernel.name();
+    let graphs = dataflow::dataflow(kernel).map_err(|refusals| {
+        let reasons: Vec<String> = refusals.iter().map(|r| format!("\n  {r}")).collect();
+        format!("kernel `{name}` cannot be mapped onto the fabric:{}", reasons.concat())
+    })?;
+    map(&graphs, fabric, &Options::default())
+        .map_err(|failure| format!("kernel `{name}` cannot be mapped onto the fabric: {failure}"))
+}
+
+impl Subject for Sgmf<(), Source> {
+    type Loader = Mapper;
+
+    fn load(mapper: &mut Mapper, loading: &Loading<'_>) -> Result<SgmfKernel, String> {
+        let Some(live) = loading.live else {
+            return Err("an SGMF core executes operations, and a trace has none: run the program itself".into());
+        };
+        let compiled = mapper.map(&live.kernel)?;
+        SgmfKernel::new(&compiled.mapped, live, &mapper.gpu, &mapper.config).map_err(|e| e.to_string())
+    }
+}
+
+impl OtherCore for Sgmf<(), Source> {
+    type Config = Config;
+
+    fn machine(gpu: &GpuConfig, config: &Config, source: Source, _: Option<&Recorder>) -> Result<Rig<Self>, String> {
+        let fabric = Fabric::new(config.fabric)?;
+        let counts = fabric.counts();
+        let special = [UnitKind::IntDivider, UnitKind::FpDivider, UnitKind::Root].map(|kind| counts[kind as usize]);
+        let of = |kind: UnitKind| counts[kind as usize] as u32;
+        let core = SgmfConfig {
+            compute: of(UnitKind::Compute),
+            control: of(UnitKind::Control),
+            ldst: of(UnitKind::LoadStore),
+            special: special.iter().sum::<usize>() as u32,
+            ..config.core
+        };
+        let cores = (0..gpu.sm_count).map(|number| Sgmf::new(gpu, core, number)).collect();
+        let loader = Mapper { gpu: gpu.clone(), config: core, fabric, known: HashMap::new() };
+        Ok(Rig { machine: Machine::new(gpu, OUTBOX_PACKETS, source, cores), loader })
+    }
+}

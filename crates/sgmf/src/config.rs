@@ -1,0 +1,148 @@
+//! Parameters of the core (§5, table 1) and what follows from them and from the description of the GPU.
+
+use crate::configuration::Kind;
+use ::config::{Allocate, Cache, GpuConfig, IndexFunction, OpTable, WriteAllocate, WritePolicy};
+use isa::OpClass;
+
+kit::words! {
+    /// What L1 does with stores.
+    pub enum L1Write {
+        /// Write-back, write-allocate (§6).
+        Back = "back",
+        /// Write-through, no allocation: the baseline's.
+        Through = "through",
+    }
+}
+
+kit::parameters! {
+    /// Parameters of an SGMF core.
+    pub struct SgmfConfig {
+        /// Entries of each token buffer and of each reservation buffer: threads that a unit holds.
+        pub entries: u32 = 16 in (1, 64),
+        /// Whether LDST and special units process a thread only after all of older epochs have left them (§4.1).
+        pub epochs: bool = true,
+        /// Dividers (or roots) of a special unit.
+        pub dividers: u32 = 8 in (1, 64),
+        /// Fabric cycles between two threads that the injector sends.
+        pub inject_interval: u32 = 1 in (1, 64),
+        /// Whether the injector sends all values of a thread in one cycle, when the destinations of all accept them;
+        /// without it each value by itself (§4.1, fig. 4).
+        pub inject_together: bool = false,
+        /// Fabric cycles in a core cycle of the GPU's description.
+        pub clock_ratio: u32 = 2 in (1, 16),
+        /// Bits of the configuration that are written in a core cycle; 0: configuration takes no time.
+        pub configuration_bits: u32 = 1024 in (0, 65536),
+        /// What L1 does with stores.
+        pub write: L1Write = (L1Write::Back),
+        /// Fabric cycles that a token takes for a link.
+        pub hop_cycles: u32 = 1 in (1, 8),
+        /// Fabric cycles between two double-precision operations on a compute unit.
+        pub double_interval: u32 = 16 in (1, 64),
+        /// Size of L1 in KiB; it has 4 ways of 128-byte lines.
+        pub l1_kib: u32 = 64 in (1, 1024),
+        /// Banks of L1, each with one access a fabric cycle.
+        pub l1_banks: u32 = 32 in (1, 64),
+        /// Bytes after which the bank of L1 changes.
+        pub bank_bytes: u32 = 4 in (4, 128),
+        /// Fabric cycles from an access to its reply if it hits in L1; 0: as the GPU's L1.
+        pub l1_latency: u32 = 0 in (0, 1000),
+        /// Misses of L1 under way.
+        pub mshrs: u32 = 64 in (1, 1024),
+        /// Accesses that wait for one miss.
+        pub mshr_merges: u32 = 32 in (1, 1024),
+        /// Threads that a core takes before the first of them has ended.
+        pub batch_threads: u32 = 65536 in (1024, 1048576),
+        /// Whether the injector sends only the threads that take part in a region, numbered in their order; without
+        /// it all threads of the batch pass, masked (§4.6).
+        pub skip_masked: bool = false,
+        /// Compute units of the fabric.
+        pub compute: u32 = 32 in (1, 4096),
+        /// Control units of the fabric.
+        pub control: u32 = 32 in (1, 4096),
+        /// Load/store units of the fabric.
+        pub ldst: u32 = 32 in (1, 4096),
+        /// Special units of the fabric.
+        pub special: u32 = 12 in (0, 4096),
+    }
+}
+
+impl SgmfConfig {
+    /// Units of the fabric by kind.
+    pub(crate) const fn units(&self) -> [u32; Kind::COUNT] {
+        [self.compute, self.control, self.ldst, self.special]
+    }
+}
+
+/// Bytes of token buffers of a fabric, of 4 bytes a port (§5.1): the paper's "~18 KB" of 16 entries.
+pub fn buffer_bytes(config: &SgmfConfig) -> u64 {
+    const PORTS: [u32; Kind::COUNT] = [3, 2, 3, 2];
+    let ports: u64 = config.units().iter().zip(PORTS).map(|(units, ports)| u64::from(units * ports)).sum();
+    4 * ports * u64::from(config.entries)
+}
+
+/// Latencies of the units, in fabric cycles.
+#[derive(Clone, Debug)]
+pub struct Timing {
+    /// By class of operation.
+    pub classes: [u32; OpClass::COUNT],
+    /// Of labels, joins and ends of regions.
+    pub control: u32,
+    /// Of an access that hits in L1.
+    pub l1_hit: u32,
+}
+
+impl Timing {
+    /// Those of `gpu`: its operations' for PTX and its L1's.
+    ///
+    /// # Errors
+    /// The description lacks a class.
+    pub fn of(gpu: &GpuConfig, config: &SgmfConfig) -> Result<Self, String> {
+        let missing = |names: Vec<&str>| format!("sm.ptx_timing lacks {}", names.join(", "));
+        let table = OpTable::resolve(&gpu.sm.ptx_timing).map_err(missing)?;
+        let cycles = |class: OpClass| (table.of(class).latency_cycles * config.clock_ratio).max(1);
+        let l1 = if config.l1_latency > 0 { config.l1_latency } else { gpu.sm.l1d.latency_cycles * config.clock_ratio };
+        Ok(Self { classes: std::array::from_fn(|i| cycles(OpClass::ALL[i])), control: 1, l1_hit: l1.max(1) })
+    }
+
+    /// All units take one cycle, L1 too: the paper's drawings.
+    pub const fn unit() -> Self {
+        Self { classes: [1; OpClass::COUNT], control: 1, l1_hit: 1 }
+    }
+}
+
+/// L1 of `config` (table 1), with the replacement policy and the miss queue of the description's.
+pub(crate) fn l1_cache(gpu: &GpuConfig, config: &SgmfConfig) -> Cache {
+    let (write, write_allocate) = match config.write {
+        L1Write::Back => (WritePolicy::WriteBack, WriteAllocate::FetchOnWrite),
+        L1Write::Through => (WritePolicy::WriteThrough, WriteAllocate::None),
+    };
+    Cache {
+        sectored: false,
+        sets: (2 * config.l1_kib).max(1),
+        line_bytes: 128,
+        ways: 4,
+        write,
+        write_allocate,
+        allocate: Allocate::OnMiss,
+        index: IndexFunction::Linear,
+        mshr_entries: config.mshrs,
+        mshr_merges: config.mshr_merges,
+        port_bytes: 128,
+        ..gpu.sm.l1d.cache.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// §5.1: "~18 KB, which is ~37 % of the 48 KB RF". Fermi's register file has 128 KB: 14 %.
+    #[test]
+    fn the_token_buffers_have_the_paper_s_size() {
+        let bytes = buffer_bytes(&SgmfConfig::default());
+        assert_eq!(bytes, 280 * 64);
+        assert_eq!(bytes * 1000 / (48 << 10), 364);
+        assert_eq!(bytes * 1000 / 48_000, 373, "37.3 % of 48,000 bytes");
+        assert_eq!(bytes * 100 / (128 << 10), 13);
+    }
+}

@@ -1,0 +1,479 @@
+//! The configuration of a fabric for a region (§5.2, §5.3): what each unit does, and where its results go.
+//!
+//! All that can move in a cycle is an *element*: a unit, a register of a link, or a value that the injector sends.
+//! Elements are numbered from the sinks of the graph to its sources: whatever takes an element's tokens has a lower
+//! number.
+
+use crate::config::{SgmfConfig, Timing};
+use crate::kernel::KernelError;
+use dataflow::graph::{AccessKind, Input, NodeOp, RegionId, Target as Place, ThreadValue};
+use dataflow::mapping::{LinkId, Mapping, UnitId};
+use exec::atomic::Atomic;
+use exec::function::Function;
+use exec::op::Op;
+use exec::single::Element as MemoryElement;
+use isa::{OpClass, Pc, Space, Work};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+/// Maximum number of ports of a unit: an atomic operation has an address, two operands and an enable.
+pub(crate) const MOST_PORTS: usize = 4;
+
+/// A kind of functional unit (§5.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// ALU and FPU.
+    Compute,
+    /// Labels, joins, delays, ends of regions.
+    Control,
+    /// Loads, stores and atomic operations.
+    Memory,
+    /// Division, roots and other functions.
+    Special,
+}
+
+impl Kind {
+    /// Number of kinds.
+    pub const COUNT: usize = 4;
+    /// All kinds in the order of declaration.
+    pub const ALL: [Self; Self::COUNT] = [Self::Compute, Self::Control, Self::Memory, Self::Special];
+
+    /// The name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Compute => "compute",
+            Self::Control => "control",
+            Self::Memory => "ldst",
+            Self::Special => "special",
+        }
+    }
+}
+
+/// Where a port of a unit has its values from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Operand {
+    /// A token buffer.
+    Port(u32),
+    /// The configuration register.
+    Constant(u64),
+}
+
+/// A memory access, its uniform values resolved.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Access {
+    pub kind: AccessKind,
+    pub atomic: Option<Atomic>,
+    pub target: Place,
+    pub element: MemoryElement,
+    /// Added to the address.
+    pub base: u64,
+}
+
+impl Access {
+    /// Whether it is kept apart by thread.
+    pub const fn is_private(&self) -> bool {
+        matches!(self.target, Place::Live(_) | Place::Space(Space::Local))
+    }
+}
+
+/// What a unit computes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Action {
+    Apply(Function),
+    Select,
+    Label(u8),
+    /// The value of the first port.
+    First,
+    Next(RegionId),
+    Access(Access),
+}
+
+/// A unit in use.
+#[derive(Clone, Debug)]
+pub(crate) struct Unit {
+    pub kind: Kind,
+    pub action: Action,
+    /// Index of its node in the region.
+    pub node: u32,
+    pub pc: Option<Pc>,
+    pub element: u32,
+    /// In cycles.
+    pub latency: u32,
+    /// Cycles from one firing to the next.
+    pub interval: u32,
+    /// Its token buffers.
+    pub ports: Range<u32>,
+    pub operands: [Operand; MOST_PORTS],
+    pub targets: Range<u32>,
+    /// What a firing costs.
+    pub work: Work,
+}
+
+/// A token buffer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Port {
+    pub unit: u32,
+    /// The element that fills it.
+    pub feeder: u32,
+    /// Which of the node's inputs it is.
+    pub input: u8,
+}
+
+/// A register of a link.
+#[derive(Clone, Debug)]
+pub(crate) struct Register {
+    pub element: u32,
+    pub feeder: u32,
+    pub targets: Range<u32>,
+    /// For messages.
+    pub link: LinkId,
+}
+
+/// A value that the injector sends.
+#[derive(Clone, Debug)]
+pub(crate) struct Source {
+    pub value: ThreadValue,
+    pub node: u32,
+    pub element: u32,
+    pub targets: Range<u32>,
+}
+
+/// Where a token goes next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    Register(u32),
+    Port(u32),
+}
+
+/// An element: an index by kind.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Element {
+    Unit(u32),
+    Register(u32),
+    Source(u32),
+}
+
+/// A region as a fabric executes it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Configuration {
+    pub elements: Vec<Element>,
+    pub units: Vec<Unit>,
+    pub ports: Vec<Port>,
+    pub registers: Vec<Register>,
+    pub sources: Vec<Source>,
+    pub targets: Vec<Target>,
+    /// Units in use, by kind.
+    pub used: [u32; Kind::COUNT],
+    /// Links in use.
+    pub links: u32,
+    /// In core cycles.
+    pub configuration_cycles: u64,
+    /// Threads go on there, all of them.
+    pub always: Option<RegionId>,
+    pub after_barrier: bool,
+    pub entry: Pc,
+}
+
+/// The kind of unit that executes `op`; none for what the injector sends.
+pub(crate) fn kind_of(op: &NodeOp) -> Option<Kind> {
+    Some(match op {
+        NodeOp::Inject(_) => return None,
+        NodeOp::Apply(function) => match function.class() {
+            OpClass::IntDiv | OpClass::FpDiv | OpClass::DpDiv | OpClass::Sfu => Kind::Special,
+            _ => Kind::Compute,
+        },
+        NodeOp::Select => Kind::Compute,
+        NodeOp::Label(_) | NodeOp::Join | NodeOp::Delay(_) | NodeOp::Next(_) => Kind::Control,
+        NodeOp::Access(_) => Kind::Memory,
+    })
+}
+
+impl Configuration {
+    /// The configuration of `mapping`, whose uniform values are `uniforms`.
+    ///
+    /// # Errors
+    /// The mapping is not one of a fabric of `config`: what is wrong with it.
+    pub fn new(mapping: &Mapping, uniforms: &[u64], config: &SgmfConfig, timing: &Timing) -> Result<Self, KernelError> {
+        let bits = mapping.configuration_bits;
+        let cycles = if config.configuration_bits == 0 { 0 } else { bits.div_ceil(config.configuration_bits.into()) };
+        let mut build = Builder {
+            mapping,
+            uniforms,
+            config,
+            timing,
+            made: Self {
+                configuration_cycles: cycles,
+                always: mapping.region.always,
+                after_barrier: mapping.region.after_barrier,
+                entry: mapping.region.entry,
+                ..Self::default()
+            },
+            taken: BTreeSet::new(),
+            units: BTreeSet::new(),
+        };
+        let nodes = mapping.region.nodes.len();
+        let mut routes = vec![Vec::new(); nodes];
+        for (at, route) in mapping.routes.iter().enumerate() {
+            let of = routes.get_mut(route.from.index()).ok_or_else(|| build.bad("a route begins at no node"))?;
+            of.push(at);
+        }
+        let mut ports = vec![[None; MOST_PORTS]; nodes];
+        for node in (0..nodes).rev() {
+            build.node(node, &routes[node], &mut ports)?;
+        }
+        build.finish()
+    }
+
+    /// A node's unit or source has this many targets.
+    pub fn targets(&self, of: &Range<u32>) -> &[Target] {
+        &self.targets[of.start as usize..of.end as usize]
+    }
+}
+
+struct Builder<'a> {
+    mapping: &'a Mapping,
+    uniforms: &'a [u64],
+    config: &'a SgmfConfig,
+    timing: &'a Timing,
+    made: Configuration,
+    taken: BTreeSet<LinkId>,
+    units: BTreeSet<UnitId>,
+}
+
+impl Builder<'_> {
+    fn bad(&self, what: impl Into<String>) -> KernelError {
+        KernelError { entry: self.mapping.region.entry, what: what.into() }
+    }
+
+    /// Adds the registers of a node's links, the nearest to the sinks first, and then the node itself.
+    fn node(
+        &mut self,
+        node: usize,
+        routes: &[usize],
+        ports: &mut [[Option<u32>; MOST_PORTS]],
+    ) -> Result<(), KernelError> {
+        let (registers, roots) = self.tree(node, routes, ports)?;
+        for register in registers.into_iter().rev() {
+            self.register(register);
+        }
+        let targets = self.add_targets(&roots);
+        let element = self.made.elements.len() as u32;
+        for target in &roots {
+            self.feed(*target, element);
+        }
+        let region = &self.mapping.region.nodes[node];
+        match (&region.op, kind_of(&region.op)) {
+            (NodeOp::Inject(value), _) => {
+                self.made.elements.push(Element::Source(self.made.sources.len() as u32));
+                self.made.sources.push(Source { value: *value, node: node as u32, element, targets });
+            }
+            (_, Some(kind)) => self.unit(node, kind, targets, &mut ports[node])?,
+            (_, None) => {}
+        }
+        Ok(())
+    }
+
+    /// The tree of registers of a node's result, in the order from the root, and its first targets. A register's
+    /// targets are stored at its index until it has its element.
+    #[allow(clippy::type_complexity, reason = "two lists")]
+    fn tree(
+        &mut self,
+        node: usize,
+        routes: &[usize],
+        ports: &[[Option<u32>; MOST_PORTS]],
+    ) -> Result<(Vec<(u32, LinkId, Vec<Target>)>, Vec<Target>), KernelError> {
+        let first = self.made.registers.len() as u32;
+        let mut registers: Vec<(u32, LinkId, Vec<Target>)> = Vec::new();
+        let mut roots = Vec::new();
+        // By link: its last register, and the link before it.
+        let mut of_link: BTreeMap<LinkId, (usize, Option<LinkId>)> = BTreeMap::new();
+        for &route in routes {
+            let route = &self.mapping.routes[route];
+            let mut before: Option<LinkId> = None;
+            for &link in &route.links {
+                if let Some(&(_, parent)) = of_link.get(&link) {
+                    if parent != before {
+                        return Err(self.bad(format!("link {} joins two branches of node {node}", link.0)));
+                    }
+                } else {
+                    if !self.taken.insert(link) {
+                        return Err(self.bad(format!("link {} is used by two results", link.0)));
+                    }
+                    let mut parent = before.map(|link| of_link[&link].0);
+                    for _ in 0..self.config.hop_cycles {
+                        let id = first + registers.len() as u32;
+                        let siblings = parent.map_or(&mut roots, |at| &mut registers[at].2);
+                        siblings.push(Target::Register(id));
+                        parent = Some(registers.len());
+                        registers.push((id, link, Vec::new()));
+                    }
+                    of_link.insert(link, (registers.len() - 1, before));
+                }
+                before = Some(link);
+            }
+            let port = ports.get(route.to.index()).and_then(|ports| *ports.get(usize::from(route.port))?);
+            let Some(port) = port else {
+                return Err(self.bad(format!("no token goes to port {} of node {}", route.port, route.to.0)));
+            };
+            let siblings = before.map_or(&mut roots, |link| &mut registers[of_link[&link].0].2);
+            siblings.push(Target::Port(port));
+        }
+        self.made.registers.extend(registers.iter().map(|&(_, link, _)| Register {
+            element: 0,
+            feeder: u32::MAX,
+            targets: 0..0,
+            link,
+        }));
+        Ok((registers, roots))
+    }
+
+    fn register(&mut self, (id, _, branches): (u32, LinkId, Vec<Target>)) {
+        let element = self.made.elements.len() as u32;
+        self.made.elements.push(Element::Register(id));
+        let targets = self.add_targets(&branches);
+        branches.iter().for_each(|target| self.feed(*target, element));
+        let register = &mut self.made.registers[id as usize];
+        (register.element, register.targets) = (element, targets);
+    }
+
+    fn add_targets(&mut self, targets: &[Target]) -> Range<u32> {
+        let first = self.made.targets.len() as u32;
+        self.made.targets.extend_from_slice(targets);
+        first..self.made.targets.len() as u32
+    }
+
+    fn feed(&mut self, target: Target, element: u32) {
+        match target {
+            Target::Register(register) => self.made.registers[register as usize].feeder = element,
+            Target::Port(port) => self.made.ports[port as usize].feeder = element,
+        }
+    }
+
+    fn unit(
+        &mut self,
+        at: usize,
+        kind: Kind,
+        targets: Range<u32>,
+        ports: &mut [Option<u32>; MOST_PORTS],
+    ) -> Result<(), KernelError> {
+        let node = &self.mapping.region.nodes[at];
+        if let Some(&Some(unit)) = self.mapping.units.get(at)
+            && !self.units.insert(unit)
+        {
+            return Err(self.bad(format!("unit {} has two nodes", unit.0)));
+        }
+        if node.inputs.len() > MOST_PORTS {
+            return Err(self.bad(format!("node {at} has {} ports; a unit has {MOST_PORTS}", node.inputs.len())));
+        }
+        let unit = self.made.units.len() as u32;
+        let first = self.made.ports.len() as u32;
+        let mut operands = [Operand::Constant(0); MOST_PORTS];
+        for (number, input) in node.inputs.iter().enumerate() {
+            operands[number] = match *input {
+                Input::Token(_) => {
+                    let port = self.made.ports.len() as u32;
+                    self.made.ports.push(Port { unit, feeder: u32::MAX, input: number as u8 });
+                    ports[number] = Some(port);
+                    Operand::Port(port)
+                }
+                constant => Operand::Constant(self.constant(constant)?),
+            };
+        }
+        let last = self.made.ports.len() as u32;
+        if first == last {
+            return Err(self.bad(format!("node {at} takes no token: nothing says for which thread it fires")));
+        }
+        let (latency, interval) = self.speed(&node.op);
+        let action = self.action(&node.op)?;
+        let work = match &node.op {
+            NodeOp::Apply(function) => function.work(),
+            NodeOp::Select => Work::IntAdd,
+            NodeOp::Access(_) => Work::Memory,
+            _ => Work::None,
+        };
+        let element = self.made.elements.len() as u32;
+        self.made.elements.push(Element::Unit(unit));
+        self.made.used[kind as usize] += 1;
+        self.made.units.push(Unit {
+            kind,
+            action,
+            node: at as u32,
+            pc: node.pc,
+            element,
+            latency,
+            interval,
+            ports: first..last,
+            operands,
+            targets,
+            work,
+        });
+        Ok(())
+    }
+
+    fn constant(&self, input: Input) -> Result<u64, KernelError> {
+        match input {
+            Input::Immediate(value) => Ok(value),
+            Input::Uniform(id) => {
+                let value = self.uniforms.get(id.0 as usize);
+                value.copied().ok_or_else(|| self.bad(format!("there is no uniform value {}", id.0)))
+            }
+            Input::Token(_) => Err(self.bad("a base address is a token")),
+        }
+    }
+
+    /// Latency and interval of a unit that executes `op`.
+    fn speed(&self, op: &NodeOp) -> (u32, u32) {
+        use OpClass::{DpAdd, DpFma, DpMinMax, DpMul};
+        let of = |class: OpClass| self.timing.classes[class as usize];
+        match op {
+            NodeOp::Apply(function) => {
+                let is_double = matches!(function.class(), DpAdd | DpMinMax | DpMul | DpFma);
+                (of(function.class()), if is_double { self.config.double_interval } else { 1 })
+            }
+            NodeOp::Select => (of(OpClass::Move), 1),
+            NodeOp::Delay(cycles) => (u32::from(*cycles).max(1), 1),
+            NodeOp::Access(_) => (self.timing.l1_hit, 1),
+            _ => (self.timing.control, 1),
+        }
+    }
+
+    fn action(&self, op: &NodeOp) -> Result<Action, KernelError> {
+        Ok(match op {
+            NodeOp::Apply(function) => Action::Apply(*function),
+            NodeOp::Select => Action::Select,
+            NodeOp::Label(table) => Action::Label(*table),
+            NodeOp::Join | NodeOp::Delay(_) | NodeOp::Inject(_) => Action::First,
+            NodeOp::Next(region) => Action::Next(*region),
+            NodeOp::Access(access) => {
+                let atomic = match access.kind {
+                    AccessKind::Atomic(Op::Atomic(atomic)) => Some(atomic),
+                    AccessKind::Atomic(_) => return Err(self.bad("an atomic access that is no atomic operation")),
+                    _ => None,
+                };
+                let [a, b] = access.base;
+                let base = self.constant(a)?.wrapping_add(self.constant(b)?);
+                let element =
+                    MemoryElement { bytes: access.bytes, signed: access.signed, register_bits: access.register_bits };
+                if !matches!(access.bytes, 1 | 2 | 4 | 8) || !matches!(access.register_bits, 16 | 32 | 64) {
+                    return Err(self.bad(format!("an access of {} bytes", access.bytes)));
+                }
+                Action::Access(Access { kind: access.kind, atomic, target: access.target, element, base })
+            }
+        })
+    }
+
+    fn finish(self) -> Result<Configuration, KernelError> {
+        if let Some(port) = self.made.ports.iter().find(|port| port.feeder == u32::MAX) {
+            let node = self.made.units[port.unit as usize].node;
+            return Err(self.bad(format!("no route ends at port {} of node {node}", port.input)));
+        }
+        for (kind, (used, there)) in Kind::ALL.iter().zip(self.made.used.iter().zip(self.config.units())) {
+            if *used > there {
+                return Err(self.bad(format!("{used} {} units are in use, the fabric has {there}", kind.name())));
+            }
+        }
+        let mut made = self.made;
+        made.links = self.taken.len() as u32;
+        Ok(made)
+    }
+}

@@ -1,0 +1,66 @@
+//! The SGMF core: threads flow as tagged tokens through a kernel that is configured on a fabric of functional
+//! units (Voitsechov and Etsion, ISCA 2014).
+//!
+//! ```text
+//!            injector                       sequencer: regions, masks of threads, barriers
+//!               │ tokens (TID, value)
+//!               ▼
+//!   ┌─► links ─► token buffers ─► units ─► links ─► token buffers ─► units ─► …
+//!   │                               │
+//!   │        compute, control: pipelined, in order
+//!   │        special: blocks behind a reservation buffer, epochs
+//!   └──────  LDST: reservation buffer, epochs ──► crossbar ──► L1 banks ──► Port
+//! ```
+//! [`Sgmf`] is a [`gpu::Core`]; a launch for it is an [`SgmfKernel`], made of a [`dataflow::mapping::Mapped`]. The
+//! values travel in the tokens: nothing is executed elsewhere.
+//!
+//! Within a cycle the elements (units, registers of links, the injector) are visited from the sinks of the graph to
+//! its sources, and only those to which something can happen: what makes room is seen upstream in the same cycle,
+//! a token that arrives is seen in the next one. A fabric without events costs nothing.
+//!
+//! # Deviations and readings
+//! - D1. A token has up to 64 bits; the paper's ports have 32. Counters of bits count words of 32 bits.
+//! - D2. A result goes to all its branches in one cycle, when the first register of each has room.
+//! - D3. An access to L1 of several units to one bank is granted to the unit nearest to the sinks, which has the
+//!   oldest threads. Within a unit the oldest access of the epoch whose bank is free goes first (FR-FCFS, §5.1).
+//! - D4. The data of a line that arrives go to all accesses that wait for it, without a bank's time.
+//! - D5. A store's enable token is sent when L1 has the line, as the data of a load.
+//! - D6. Atomic operations are executed at L2; a copy of the line in L1 is not invalidated, as data are kept apart
+//!   from timing.
+//! - D7. The fabric's threads form a batch: those of all CTAs that have arrived before the first region has been
+//!   passed by all, at most `batch_threads`. A batch ends as a whole, after the dirty lines of L1 have been
+//!   written back.
+//! - D8. Constants are read through L1: there is no constant cache.
+//! - D9. A FIFO of *n* delays (§4.4) is a pipeline of *n* cycles.
+#![warn(missing_docs)]
+
+mod batch;
+mod config;
+mod configuration;
+mod core;
+mod fabric;
+mod injector;
+mod kernel;
+mod l1;
+mod ldst;
+mod links;
+mod memory;
+mod observer;
+mod pass;
+mod pipeline;
+mod reservation;
+mod sequencer;
+mod special;
+mod stalls;
+mod statistics;
+mod token;
+mod uniforms;
+mod units;
+mod wheel;
+
+pub use crate::config::{L1Write, SgmfConfig, Timing, buffer_bytes};
+pub use crate::core::Sgmf;
+pub use configuration::Kind;
+pub use kernel::{KernelError, SgmfKernel};
+pub use observer::{Note, Observer};
+pub use statistics::{Reason, SgmfCounters};

@@ -1,0 +1,78 @@
+//! Reservation buffers and epochs (§4.1): LDST and special units hold the threads of operations in flight, finish
+//! them in any order, and process a thread only after all threads of older epochs have left.
+
+use crate::configuration::{Configuration, Unit};
+use crate::fabric::Fabric;
+use crate::observer::Observer;
+use crate::statistics::Reason;
+use crate::token::Token;
+use std::cmp::Reverse;
+
+impl<O: Observer> Fabric<O> {
+    /// Whether unit `u` may process thread `tag`: all threads of older epochs have left it.
+    #[inline]
+    pub(crate) fn is_epoch(&self, u: u32, tag: u32) -> bool {
+        let entries = self.config.entries;
+        !self.config.epochs || self.units[u as usize].left >= tag / entries * entries
+    }
+
+    /// Thread `tag` enters the reservation buffer of unit `u`.
+    #[inline]
+    pub(crate) fn enter(&mut self, u: u32, tag: u32, at: u64) {
+        let epoch = tag / self.config.entries;
+        let state = &mut self.units[u as usize];
+        debug_assert!(
+            !self.config.epochs || state.reserved == 0 || state.epoch == epoch,
+            "a reservation buffer holds two epochs"
+        );
+        if state.fired == 0 || state.epoch != epoch {
+            state.epoch = epoch;
+            self.counts.fabric.epochs += 1;
+        }
+        self.reserve(u, at, 1);
+    }
+
+    /// The operation of `token` is done in cycle `due`.
+    #[inline]
+    pub(crate) fn finishes(&mut self, unit: &Unit, u: u32, token: Token, due: u64, at: u64) {
+        self.units[u as usize].timed.push(Reverse((due, token.tag, token.value, token.place)));
+        if due > at {
+            self.wheel.wake(at, due, unit.element);
+        }
+    }
+
+    /// Why unit `u` with a full reservation buffer does not fire.
+    pub(crate) fn is_full(&self, u: u32) -> Option<Reason> {
+        let state = &self.units[u as usize];
+        let blocked = !state.done.is_empty();
+        let reason = if blocked { Reason::OutputBlocked } else { Reason::ReservationFull };
+        (state.reserved >= self.config.entries).then_some(reason)
+    }
+
+    /// Operations of unit `u` that are done by cycle `at` may leave, one a cycle in the order in which they were done.
+    #[inline]
+    pub(crate) fn drain(&mut self, configuration: &Configuration, u: u32, at: u64) {
+        let unit = &configuration.units[u as usize];
+        let state = &mut self.units[u as usize];
+        let mut changed = false;
+        while let Some(&Reverse((due, tag, value, place))) = state.timed.peek()
+            && due <= at
+        {
+            state.timed.pop();
+            state.done.push_back(Token { value, tag, place });
+            changed = true;
+        }
+        if let Some(&token) = state.done.front()
+            && self.send(configuration, unit.element, &unit.targets, token, at)
+        {
+            self.units[u as usize].done.pop_front();
+            self.reserve(u, at, -1);
+            self.complete(unit, u, token.tag, at);
+            changed = true;
+        }
+        let state = &self.units[u as usize];
+        if changed && (!state.ready.is_empty() || !state.done.is_empty()) {
+            self.wheel.wake(at, at + 1, unit.element);
+        }
+    }
+}

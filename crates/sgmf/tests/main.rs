@@ -1,0 +1,10 @@
+//! Tests of the fabric core.
+
+mod support;
+
+mod figures;
+mod memory;
+mod random;
+mod rates;
+mod regions;
+mod workloads;

@@ -1,0 +1,169 @@
+//! Peak rates, epochs, and the accounts of cycles.
+
+use crate::support::{Bench, Graph, PARAM, YES, config, divide, mapped, mapping, number};
+use dataflow::graph::{Input, NodeOp};
+use exec::int::Int2;
+use isa::OpClass;
+use sgmf::{L1Write, Note, SgmfConfig};
+
+/// Cycles between the firings of `node`.
+fn gaps(bench: &Bench, node: Input) -> Vec<u64> {
+    bench.fired(0, number(node)).windows(2).map(|pair| pair[1].0 - pair[0].0).collect()
+}
+
+#[test]
+fn a_balanced_graph_completes_a_thread_every_cycle() {
+    for (entries, links, latency) in [(1, 0, 1), (1, 3, 1), (1, 2, 5), (16, 1, 8)] {
+        let mut bench = Bench::new(config(entries));
+        bench.timing.classes[OpClass::IntAdd as usize] = latency;
+        let mut graph = Graph::default();
+        let tid = graph.tid();
+        let [a, b] = [1, 2].map(|n| graph.add(tid, Input::Immediate(n)));
+        let sum = graph.add(a, b);
+        let mut made = mapped(vec![], 0);
+        made.mappings = vec![mapping(graph.0, |_, _| links)];
+        bench.launch(&made, 3, 100, 0).expect("it ends");
+        assert_eq!(gaps(&bench, sum), [1; 299], "{entries} entries, {links} links, latency {latency}");
+        let hops = 3 * 100 * 4 * links as u64;
+        assert_eq!((bench.counters().fabric.hops, bench.counters().fabric.tokens), (hops, 3 * 100 * 4));
+    }
+}
+
+#[test]
+fn a_unit_of_n_dividers_has_n_times_their_rate() {
+    let mut bench = Bench::new(SgmfConfig { dividers: 4, ..config(64) });
+    bench.timing.classes[OpClass::FpDiv as usize] = 10;
+    let mut graph = Graph::default();
+    let tid = graph.tid();
+    let quotient = graph.node(NodeOp::Apply(divide()), &[tid, Input::Immediate(0x4000_0000)]);
+    let after = graph.add(quotient, YES);
+    bench.launch(&mapped(vec![graph], 0), 1, 64, 0).expect("it ends");
+    let fired = bench.fired(0, number(quotient));
+    assert!(fired.windows(5).all(|w| w[4].0 - w[0].0 == 10), "4 in 10 cycles: {fired:?}");
+    assert_eq!(bench.fired(0, number(after)).len(), 64);
+    assert!(bench.counters().special.blocks_busy > 0);
+}
+
+#[test]
+fn double_precision_takes_a_compute_unit_for_sixteen_cycles() {
+    let add = exec::op::Op::Float2(
+        exec::float::Float2::AddF64,
+        exec::float::Modifiers::default(),
+        exec::lanes::Reg(0),
+        [exec::lanes::Reg(2), exec::lanes::Reg(4)],
+    );
+    let add = exec::function::Function::of(&add).expect("pure").0[0].1;
+    let mut bench = Bench::new(config(16));
+    let mut graph = Graph::default();
+    let tid = graph.tid();
+    let sum = graph.node(NodeOp::Apply(add), &[tid, Input::Immediate(0)]);
+    bench.launch(&mapped(vec![graph], 0), 1, 20, 0).expect("it ends");
+    assert_eq!(gaps(&bench, sum), [16; 19]);
+    assert_eq!(bench.counters().compute.interval, 19 * 15);
+}
+
+#[test]
+fn the_injector_s_rate_is_a_parameter() {
+    let mut bench = Bench::new(SgmfConfig { inject_interval: 3, ..config(16) });
+    let mut graph = Graph::default();
+    let tid = graph.tid();
+    let sum = graph.add(tid, YES);
+    bench.launch(&mapped(vec![graph], 0), 1, 20, 0).expect("it ends");
+    assert_eq!(gaps(&bench, sum), [3; 19]);
+}
+
+/// Special units finish threads of an epoch in any order, and no thread of a younger epoch before an older one's.
+#[test]
+fn younger_threads_pass_within_an_epoch_only() {
+    let mut orders = Vec::new();
+    for epochs in [true, false] {
+        let mut bench = Bench::new(SgmfConfig { epochs, ..config(4) });
+        bench.core.vary_latency(|_, tag| if tag % 4 == 0 { 9 } else { 2 });
+        let mut graph = Graph::default();
+        let tid = graph.tid();
+        let quotient = graph.node(NodeOp::Apply(divide()), &[tid, Input::Immediate(0x4000_0000)]);
+        let after = graph.add(quotient, YES);
+        bench.launch(&mapped(vec![graph], 0), 1, 12, 0).expect("it ends");
+        orders.push(bench.fired(0, number(after)).iter().map(|f| f.1).collect::<Vec<_>>());
+    }
+    assert_eq!(orders[0], [1, 2, 3, 0, 5, 6, 7, 4, 9, 10, 11, 8]);
+    assert_ne!(orders[1], orders[0]);
+    orders[1].sort_unstable();
+    assert_eq!(orders[1], (0..12).collect::<Vec<_>>());
+}
+
+/// Figure 3's graph with 16 entries: a critical path of 3, 48 threads (§2.2).
+#[test]
+fn threads_in_flight_are_bounded_by_path_and_entries() {
+    let mut most = 0;
+    for latency in [5, 40, 200] {
+        let mut bench = Bench::new(config(16));
+        let base = bench.array(&[1; 8192]);
+        bench.delay = Box::new(move |request, n| latency + request.address / 128 % 7 * 3 + n % 5);
+        let mut graph = Graph::default();
+        let tid = graph.tid();
+        let address = graph.int(Int2::MulLo32, tid, Input::Immediate(128));
+        let loaded = graph.load(PARAM, address, YES);
+        let sum = graph.add(loaded, YES);
+        let last = graph.int(Int2::MulLo32, sum, Input::Immediate(3));
+        bench.launch(&mapped(vec![graph], 0), 2, 128, base).expect("it ends");
+        let mut in_flight = 0_i64;
+        for &(_, note) in bench.core.observer() {
+            match note {
+                // From the load's token buffer on.
+                Note::Arrive { node, .. } if node.0 == number(loaded) => in_flight += 1,
+                Note::Send { node, .. } if node.0 == number(last) => in_flight -= 1,
+                _ => {}
+            }
+            most = most.max(in_flight);
+        }
+        assert_eq!(in_flight, 0);
+    }
+    assert!((17..=48).contains(&most), "{most}");
+}
+
+#[test]
+fn each_cycle_of_each_unit_has_one_reason() {
+    let mut bench = Bench::new(SgmfConfig { clock_ratio: 2, configuration_bits: 100, ..config(4) });
+    let base = bench.array(&[1; 8192]);
+    let mut graph = Graph::default();
+    let tid = graph.tid();
+    let address = graph.int(Int2::MulLo32, tid, Input::Immediate(4));
+    let loaded = graph.load(PARAM, address, YES);
+    graph.store(PARAM, address, loaded, YES);
+    let mut made = mapped(vec![graph], 0);
+    made.mappings[0].configuration_bits = 950;
+    bench.launch(&made, 4, 50, base).expect("it ends");
+    let counters = bench.counters();
+    let fabric = &counters.fabric;
+    assert_eq!((fabric.configuration_cycles, fabric.configurations), (20, 1), "10 core cycles");
+    assert_eq!(counters.compute.configuration, 20 * 1000);
+    for (kind, fired) in [(&counters.compute, 200), (&counters.ldst, 400), (&counters.control, 0)] {
+        assert_eq!(kind.total(), 1000 * fabric.cycles);
+        assert_eq!(kind.fired, fired);
+    }
+    assert!(counters.ldst.waits_for_operand > 0 && counters.ldst.epoch > 0, "{:?}", counters.ldst);
+    assert_eq!((fabric.firings, fabric.injected, fabric.thread_passes), (600, 200, 200));
+    // A batch ends after its dirty lines have been written back.
+    assert!(fabric.write_back_cycles > 0);
+    assert_eq!(bench.config.write, L1Write::Back);
+}
+
+/// Events in the middle of a run are those up to then.
+#[test]
+fn accounts_are_settled_at_any_time() {
+    use gpu::Core;
+    let mut bench = Bench::new(config(4));
+    let base = bench.array(&[1; 64]);
+    let mut graph = Graph::default();
+    let tid = graph.tid();
+    graph.load(PARAM, tid, YES);
+    bench.launch(&mapped(vec![graph.clone()], 0), 1, 1, base).expect("it ends");
+    for idle in [0, 7, 100] {
+        bench.now += idle;
+        bench.core.settle(bench.now);
+        bench.core.check();
+        bench.launch(&mapped(vec![graph.clone()], 0), 1, 1, base).expect("it ends");
+    }
+    assert_eq!(bench.counters().fabric.cycles, bench.now);
+}
