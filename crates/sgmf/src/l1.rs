@@ -32,7 +32,7 @@ pub(crate) enum Grant {
 pub(crate) struct L1 {
     cache: Cache,
     banks: u32,
-    bank_bytes: u32,
+    bank_bytes: u64,
     /// Banks that have taken an access in cycle `used_at`.
     used: u64,
     used_at: u64,
@@ -54,7 +54,7 @@ impl L1 {
         Self {
             cache: Cache::new(&l1_cache(gpu, config)),
             banks: config.l1_banks,
-            bank_bytes: config.bank_bytes,
+            bank_bytes: config.bank_bytes.into(),
             used: 0,
             used_at: 0,
             flights: Slab::default(),
@@ -76,26 +76,22 @@ impl L1 {
     }
 
     /// Banks of `bytes` at `address`.
-    fn banks_of(&self, address: u64, bytes: u8) -> u64 {
-        let bank = |at: u64| 1 << (at / u64::from(self.bank_bytes) % u64::from(self.banks));
-        bank(address) | bank(address + u64::from(bytes) - 1)
-    }
-
-    /// Whether the banks of an access are free in fabric cycle `at`, in which it may then go.
     #[inline]
-    pub fn has_bank(&mut self, at: u64, address: u64, bytes: u8) -> bool {
-        if self.used_at != at {
-            (self.used_at, self.used) = (at, 0);
-        }
-        self.used & self.banks_of(address, bytes) == 0
+    fn banks_of(&self, address: u64, bytes: u8) -> u64 {
+        let bank = |word: u64| 1 << (word % u64::from(self.banks));
+        let (first, last) = (address / self.bank_bytes, (address + u64::from(bytes) - 1) / self.bank_bytes);
+        if first == last { bank(first) } else { bank(first) | bank(last) }
     }
 
     /// Looks an access of `unit` up.
     pub fn look_up(&mut self, at: u64, now: Cycle, mut request: Request, bytes: u8, unit: u32, token: Token) -> Grant {
-        if !self.has_bank(at, request.address, bytes) {
-            return Grant::Conflict;
+        if self.used_at != at {
+            (self.used_at, self.used) = (at, 0);
         }
         let banks = self.banks_of(request.address, bytes);
+        if self.used & banks != 0 {
+            return Grant::Conflict;
+        }
         request.address &= !31;
         request.token = self.flights.insert(Flight { unit, token });
         let access = self.cache.access(now, &request);

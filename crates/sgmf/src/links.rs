@@ -102,7 +102,8 @@ impl<O: Observer> Fabric<O> {
         let unit = &configuration.units[of.unit as usize];
         let tid = self.pass.tid(token.tag);
         self.observer.note(at, Note::Arrive { node: NodeId(unit.node), port: of.input, tid });
-        if self.buffers.is_complete(unit.ports.clone(), token.tag, token.place) {
+        let is_only = unit.ports.end - unit.ports.start == 1;
+        if is_only || self.buffers.is_complete(unit.ports.clone(), token.tag, token.place) {
             self.units[of.unit as usize].ready.push_back(token.place);
             self.wheel.wake(at, at + 1, unit.element);
         } else if matches!(self.units[of.unit as usize].reason, Reason::NoToken | Reason::NoThread) {
