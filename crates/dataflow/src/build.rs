@@ -46,9 +46,8 @@ pub fn dataflow(kernel: &Kernel) -> Result<Dataflow, Vec<Refusal>> {
         )]);
     };
     let mut live = Live::default();
-    let full = full_regions(&flow);
     let mut regions = Vec::new();
-    for region in 0..flow.heads.len() {
+    for (region, &full) in full_regions(&flow).iter().enumerate() {
         let mut builder = Builder {
             kernel,
             flow: &flow,
@@ -61,7 +60,7 @@ pub fn dataflow(kernel: &Kernel) -> Result<Dataflow, Vec<Refusal>> {
             ends: HashMap::new(),
             loaded: HashMap::new(),
         };
-        regions.push(builder.region(full[region]));
+        regions.push(builder.region(full));
     }
     let regions = without_empty(regions);
     Ok(Dataflow {

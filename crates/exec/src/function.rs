@@ -18,6 +18,9 @@ const FIRST_RESULT: u16 = 2 * MOST_OPERANDS as u16;
 /// Predicate of the first result that is one.
 const FIRST_PREDICATE: u16 = MOST_OPERANDS as u16;
 
+/// The functions of an operation, each with the register or predicate that it writes, and its operands in their order.
+pub type Functions = (Vec<(Use, Function)>, Vec<Use>);
+
 /// What an operand or a result is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Width {
@@ -50,7 +53,7 @@ impl Function {
     /// (with their number of columns) and predicates (of which the function knows whether they are negated).
     /// `None` if it does more than compute, or has more operands than [`MOST_OPERANDS`] or a result of more than
     /// 64 bits.
-    pub fn of(op: &Op) -> Option<(Vec<(Use, Self)>, Vec<Use>)> {
+    pub fn of(op: &Op) -> Option<Functions> {
         if !is_pure(op) {
             return None;
         }

@@ -43,17 +43,20 @@ impl Parameters for Config {
     }
 }
 
+/// A kernel on the fabric, or all reasons why it is on none.
+type Outcome = Result<Arc<Compiled>, String>;
+
 /// Maps kernels, each once.
 pub(crate) struct Mapper {
     gpu: GpuConfig,
     config: SgmfConfig,
     fabric: Fabric,
     /// By the address of the kernel, which is kept alive.
-    known: HashMap<*const Kernel, (Arc<Kernel>, Result<Arc<Compiled>, String>)>,
+    known: HashMap<*const Kernel, (Arc<Kernel>, Outcome)>,
 }
 
 impl Mapper {
-    fn map(&mut self, kernel: &Arc<Kernel>) -> Result<Arc<Compiled>, String> {
+    fn map(&mut self, kernel: &Arc<Kernel>) -> Outcome {
         let fabric = &self.fabric;
         let known = self.known.entry(Arc::as_ptr(kernel));
         let (_, mapped) = known.or_insert_with(|| (kernel.clone(), mapped(kernel, fabric).map(Arc::new)));

@@ -157,7 +157,7 @@ fn a_mapping_that_is_none_of_the_fabric_is_refused() {
     let mut shares = made.clone();
     shares.mappings[0].units[2] = shares.mappings[0].units[1];
     assert!(refusal(&shares, config(4)).ends_with("unit 1 has two nodes"));
-    let mut crosses = made.clone();
+    let mut crosses = made;
     crosses.mappings[0].routes.iter_mut().for_each(|route| route.links = vec![dataflow::mapping::LinkId(7)]);
     assert!(refusal(&crosses, config(4)).ends_with("link 7 is used by two results"));
     let mut constant = Graph::default();
