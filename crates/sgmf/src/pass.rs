@@ -72,7 +72,7 @@ impl Pass {
 /// A mask of the first `threads` threads.
 fn all(threads: u32) -> Mask {
     let mut mask = vec![u64::MAX; threads as usize / 64];
-    if threads % 64 != 0 {
+    if !threads.is_multiple_of(64) {
         mask.push((1 << (threads % 64)) - 1);
     }
     mask

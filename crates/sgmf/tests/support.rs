@@ -143,6 +143,9 @@ pub fn config(entries: u32) -> SgmfConfig {
     }
 }
 
+/// Cycles from a request to its reply.
+pub type Delay = Box<dyn FnMut(&Request, u64) -> u64>;
+
 /// A core with its memory.
 pub struct Bench {
     pub core: Sgmf<Vec<(u64, Note)>>,
@@ -150,7 +153,7 @@ pub struct Bench {
     pub timing: Timing,
     pub device: DeviceState,
     /// Cycles from a request to its reply, by request and its number.
-    pub delay: Box<dyn FnMut(&Request, u64) -> u64>,
+    pub delay: Delay,
     pub requests: Vec<(u64, Request)>,
     kernels: Vec<SgmfKernel>,
     port: Port,
