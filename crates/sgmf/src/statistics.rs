@@ -219,24 +219,25 @@ impl CoreReport for SgmfCounters {
     }
 
     fn parts(&self, _: Period<'_>, t: &mut Table) {
-        t.group("fabric", &self.fabric);
-        let f = &self.fabric;
-        let used = Value::ratio(f.hops, f.link_cycles, 100.0);
-        t.put("fabric.link_utilisation", "%", "Cycles in which a link of a route took a token.", used);
-        for kind in Kind::ALL {
-            let (name, units) = (kind.name(), self.units(kind));
-            let busy = Value::ratio(units.fired, units.total(), 100.0);
-            t.put(format!("{name}.utilisation"), "%", "Unit cycles in which the unit fired.", busy);
-            t.group(name, units);
-        }
-        for &work in Work::ALL {
-            let of = self.works.0[work as usize];
-            t.count(&format!("works.{}", work.name()), "firings", work.description(), of);
-        }
         t.cache("l1d", &self.l1);
     }
 
-    fn design(&self, _: &mut Table) {}
+    fn design(&self, t: &mut Table) {
+        t.group("design.fabric", &self.fabric);
+        let f = &self.fabric;
+        let used = Value::ratio(f.hops, f.link_cycles, 100.0);
+        t.put("design.fabric.link_utilisation", "%", "Cycles in which a link of a route took a token.", used);
+        for kind in Kind::ALL {
+            let (name, units) = (format!("design.{}", kind.name()), self.units(kind));
+            let busy = Value::ratio(units.fired, units.total(), 100.0);
+            t.put(format!("{name}.utilisation"), "%", "Unit cycles in which the unit fired.", busy);
+            t.group(&name, units);
+        }
+        for &work in Work::ALL {
+            let of = self.works.0[work as usize];
+            t.count(&format!("design.works.{}", work.name()), "firings", work.description(), of);
+        }
+    }
 
     fn activity(&self, cycles: Cycle, gpu: &GpuConfig) -> Activity {
         let active = self.fabric.active_cycles;
