@@ -7,10 +7,10 @@
 
 use crate::flow::{Exit, Flow};
 use crate::graph::{
-    Access, AccessKind, Dataflow, Input, LiveId, Node, NodeId, NodeOp, Region, RegionId, Target, ThreadValue,
+    Access, AccessKind, Dataflow, Input, LiveId, NodeId, NodeOp, Region, RegionId, Target, ThreadValue,
 };
 use crate::groups::{Anew, GroupId, Groups, constant, truth};
-use crate::nodes::{Nodes, Truth};
+use crate::nodes::{Nodes, Truth, without_dead};
 use crate::order::Order;
 use crate::refusal::{Refusal, refusal};
 use exec::access::Address;
@@ -167,7 +167,7 @@ impl Builder<'_> {
         let (successors, always) = self.leave(&blocks);
         let at = &self.flow.blocks[head];
         let after_barrier = self.flow.predecessors[head].iter().any(|&p| self.flow.blocks[p].ends_at_barrier);
-        let nodes = without_dead(std::mem::take(&mut self.nodes.list));
+        let nodes = without_dead(std::mem::take(&mut self.nodes.list), has_effect);
         Region { nodes, successors, always, after_barrier, entry: Pc(at.code.start) }
     }
 
@@ -277,7 +277,7 @@ impl Builder<'_> {
         true
     }
 
-    /// The condition under which a thread at the end of `from` goes on at `to`; `None` is the end of the thread.
+    /// The condition under which a thread at the end of `from` continues at `to`; `None` is the end of the thread.
     fn edge(&mut self, from: usize, to: Option<usize>) -> Truth {
         match &self.flow.blocks[from].exit {
             Exit::If(p, [yes, no]) if yes != no => {
@@ -646,7 +646,7 @@ impl Builder<'_> {
 
     // The end of the region.
 
-    /// Stores what lives on and says where threads go on.
+    /// Stores what lives on and says where threads continue.
     fn leave(&mut self, blocks: &[usize]) -> (Vec<RegionId>, Option<RegionId>) {
         // Edges out of the region: from, to, condition.
         let mut edges: Vec<(usize, Option<usize>, Truth)> = Vec::new();
@@ -763,10 +763,10 @@ fn with_offset([first, uniform]: [Input; 2], offset: u64) -> [Input; 2] {
     }
 }
 
-/// The regions that do something: what only goes on, or ends, is left out. The first one stays.
+/// The regions that do something: what only continues, or ends, is left out. The first one stays.
 fn without_empty(mut regions: Vec<Region>) -> Vec<Region> {
     let does = |r: &Region| !r.nodes.is_empty() || r.after_barrier;
-    // Where threads come to that go on in each region; none if they end.
+    // Where threads come to that continue in each region; none if they end.
     let to: Vec<Option<usize>> = (0..regions.len())
         .map(|r| {
             let mut at = Some(r);
@@ -796,39 +796,16 @@ fn without_empty(mut regions: Vec<Region>) -> Vec<Region> {
                 node.op = renumbered(r).map_or(NodeOp::Join, NodeOp::Next);
             }
         });
-        region.nodes = without_dead(std::mem::take(&mut region.nodes));
+        region.nodes = without_dead(std::mem::take(&mut region.nodes), has_effect);
     }
     regions.into_iter().enumerate().filter(|(r, _)| number[*r].is_some()).map(|(_, region)| region).collect()
 }
 
-/// The nodes whose results somebody needs, renumbered.
-fn without_dead(nodes: Vec<Node>) -> Vec<Node> {
-    let mut needed: Vec<bool> = nodes
-        .iter()
-        .map(|n| match &n.op {
-            NodeOp::Next(_) => true,
-            NodeOp::Access(a) => a.kind != AccessKind::Load,
-            _ => false,
-        })
-        .collect();
-    for i in (0..nodes.len()).rev() {
-        if needed[i] {
-            nodes[i].tokens().for_each(|(_, id)| needed[id.index()] = true);
-        }
+/// Whether a node is needed for what it does: a load is not.
+fn has_effect(op: &NodeOp) -> bool {
+    match op {
+        NodeOp::Next(_) => true,
+        NodeOp::Access(access) => access.kind != AccessKind::Load,
+        _ => false,
     }
-    let mut number = vec![0; nodes.len()];
-    let mut kept = Vec::new();
-    for (i, mut node) in nodes.into_iter().enumerate() {
-        if !needed[i] {
-            continue;
-        }
-        for input in &mut node.inputs {
-            if let Input::Token(id) = input {
-                *id = NodeId(number[id.index()]);
-            }
-        }
-        number[i] = kept.len() as u32;
-        kept.push(node);
-    }
-    kept
 }

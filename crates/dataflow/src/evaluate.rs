@@ -1,9 +1,11 @@
 //! Runs a kernel's graphs thread by thread, without a fabric and without time: what every fabric must compute.
 
-use crate::graph::{Access, AccessKind, Dataflow, Input, LiveId, NodeOp, Region, Target, ThreadValue, Uniform};
+use crate::graph::{Access, AccessKind, Dataflow, Input, LiveId, NodeOp, Region, Target, ThreadValue};
+use crate::uniforms::{Facts, along};
 use exec::Launch;
 use exec::function::Evaluator;
-use isa::{Dim3, Space};
+use exec::single::Element;
+use isa::Space;
 
 /// The memory that threads access.
 pub trait Memory {
@@ -33,55 +35,13 @@ pub trait Memory {
 pub enum EvaluationError<E> {
     /// An access.
     Memory(E),
+    /// A value that all threads share.
+    Uniform(String),
     /// Threads of a CTA wait at a barrier that others do not reach.
     Barrier {
         /// The CTA.
         cta: u64,
     },
-}
-
-/// The uniform values of a launch, by [`UniformId`](crate::graph::UniformId).
-pub fn uniforms(dataflow: &Dataflow, launch: &Launch) -> Vec<u64> {
-    let mut values: Vec<u64> = Vec::new();
-    let mut evaluator = Evaluator::default();
-    for uniform in &dataflow.uniforms {
-        let of = |input: &Input| match input {
-            Input::Immediate(x) => *x,
-            Input::Uniform(id) => values[id.0 as usize],
-            Input::Token(_) => unreachable!("uniform values take no tokens"),
-        };
-        let value = match uniform {
-            Uniform::Param { offset, bytes, signed, register_bits } => {
-                let raw = (0..u32::from(*bytes)).fold(0, |value, k| {
-                    let byte = offset + k;
-                    let word = launch.params().get((byte / 4) as usize).copied().unwrap_or(0);
-                    value | u64::from(word >> (byte % 4 * 8) & 0xff) << (8 * k)
-                });
-                extended(raw, *bytes, *signed, *register_bits)
-            }
-            Uniform::Ntid(axis) => along(launch.block, *axis),
-            Uniform::Nctaid(axis) => along(launch.grid, *axis),
-            Uniform::Apply(function, inputs) => {
-                let inputs: Vec<u64> = inputs.iter().map(of).collect();
-                evaluator.apply(function, &inputs)
-            }
-            Uniform::Select([condition, yes, no]) => of(if of(condition) & 1 == 1 { yes } else { no }),
-        };
-        values.push(value);
-    }
-    values
-}
-
-/// A coordinate, by axis.
-pub fn along(at: Dim3, axis: u8) -> u64 {
-    u64::from([at.x, at.y, at.z][usize::from(axis)])
-}
-
-/// A value of some bytes in a register of some bits.
-pub fn extended(raw: u64, bytes: u8, signed: bool, register_bits: u8) -> u64 {
-    let unused = 64 - 8 * u32::from(bytes);
-    let wide = if signed { ((raw << unused) as i64 >> unused) as u64 } else { raw << unused >> unused };
-    wide & u64::MAX >> (64 - u32::from(register_bits))
 }
 
 /// The address of an access: its token and what its unit adds, in 32 bits for shared and local memory.
@@ -95,7 +55,8 @@ pub fn address(space: Space, token: u64, base: [u64; 2]) -> u64 {
 /// # Errors
 /// The first access that fails; a barrier that cannot complete.
 pub fn run<M: Memory>(dataflow: &Dataflow, launch: &Launch, memory: &mut M) -> Result<(), EvaluationError<M::Error>> {
-    let uniforms = uniforms(dataflow, launch);
+    let facts = Facts { params: launch.params(), block: launch.block, grid: launch.grid };
+    let uniforms = facts.values(&dataflow.uniforms).map_err(EvaluationError::Uniform)?;
     let mut threads = Cta { dataflow, launch, uniforms, evaluator: Evaluator::default() };
     (0..launch.grid.volume()).try_for_each(|cta| threads.run(cta, memory))
 }
@@ -110,7 +71,7 @@ struct Cta<'a> {
 impl Cta<'_> {
     fn run<M: Memory>(&mut self, cta: u64, memory: &mut M) -> Result<(), EvaluationError<M::Error>> {
         let count = self.launch.block.volume();
-        // The region where each thread goes on; none if it has ended.
+        // The region where each thread continues; none if it has ended.
         let mut at = vec![Some(0); count as usize];
         let mut live = vec![vec![0; self.dataflow.live.len()]; count as usize];
         loop {
@@ -137,7 +98,7 @@ impl Cta<'_> {
         }
     }
 
-    /// Passes a thread through a region; returns where it goes on.
+    /// Passes a thread through a region; returns where it continues.
     fn thread<M: Memory>(
         &mut self,
         region: &Region,
@@ -191,12 +152,13 @@ fn perform<M: Memory>(
     match (access.target, access.kind) {
         (Target::Live(LiveId(place)), AccessKind::Load) => Ok(live[place as usize]),
         (Target::Live(LiveId(place)), _) => {
-            live[place as usize] = extended(data, access.bytes, false, 64);
+            live[place as usize] = data & (u64::MAX >> (64 - 8 * u32::from(access.bytes)));
             Ok(1)
         }
         (Target::Space(space), AccessKind::Load) => {
             let raw = memory.load(space, address(space, token, base), access.bytes)?;
-            Ok(extended(raw, access.bytes, access.signed, access.register_bits))
+            Ok(Element { bytes: access.bytes, signed: access.signed, register_bits: access.register_bits }
+                .extended(raw))
         }
         (Target::Space(space), AccessKind::Store) => {
             memory.store(space, address(space, token, base), access.bytes, data)?;

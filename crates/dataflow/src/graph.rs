@@ -106,9 +106,9 @@ pub enum NodeOp {
     /// Delays a token by as many firings: balances paths.
     Delay(u8),
     /// Ports: address, data (of stores and atomics; else an immediate), enable. Without the enable it performs
-    /// nothing, and sends 0; the token goes on all the same.
+    /// nothing, and sends 0; the token continues all the same.
     Access(Access),
-    /// The thread goes on in this region if the predicate (the port) holds. Sends nothing.
+    /// The thread continues in this region if the predicate (the port) holds. Sends nothing.
     Next(RegionId),
 }
 
@@ -143,9 +143,9 @@ impl Node {
 pub struct Region {
     /// In an order in which every token comes from an earlier node.
     pub nodes: Vec<Node>,
-    /// Regions in which its threads may go on; none where they end.
+    /// Regions in which its threads may continue; none where they end.
     pub successors: Vec<RegionId>,
-    /// Threads go on in this one region after it, all of them (no [`NodeOp::Next`] says so).
+    /// Threads continue in this one region after it, all of them (no [`NodeOp::Next`] says so).
     pub always: Option<RegionId>,
     /// It begins after a barrier: it runs for a CTA when all of its threads that have not ended are there.
     pub after_barrier: bool,

@@ -40,6 +40,7 @@ pub mod resources;
 pub mod route;
 pub mod svg;
 pub mod text;
+pub mod uniforms;
 
 pub use build::dataflow;
 pub use refusal::Refusal;

@@ -156,7 +156,7 @@ struct Mapper<'a> {
 }
 
 impl Mapper<'_> {
-    /// Units that a part of a region may take after so many failures to route it.
+    /// Units that a part of a region may take after a number of failures to route it.
     fn available(&self, region: &Region, failures: usize) -> Counts {
         let mut counts = self.fabric.counts();
         if failures > 0 {

@@ -240,3 +240,25 @@ fn as_immediate(input: Input) -> Option<u64> {
         _ => None,
     }
 }
+
+/// The nodes that `is_needed` for what they do, and those whose results they take, renumbered.
+pub(crate) fn without_dead(nodes: Vec<Node>, is_needed: impl Fn(&NodeOp) -> bool) -> Vec<Node> {
+    let mut needed: Vec<bool> = nodes.iter().map(|node| is_needed(&node.op)).collect();
+    for i in (0..nodes.len()).rev() {
+        if needed[i] {
+            nodes[i].tokens().for_each(|(_, id)| needed[id.index()] = true);
+        }
+    }
+    let mut number = vec![NodeId(0); nodes.len()];
+    let mut kept = Vec::new();
+    for (i, mut node) in nodes.into_iter().enumerate().filter(|(i, _)| needed[*i]) {
+        for input in &mut node.inputs {
+            if let Input::Token(id) = input {
+                *id = number[id.index()];
+            }
+        }
+        number[i] = NodeId(kept.len() as u32);
+        kept.push(node);
+    }
+    kept
+}

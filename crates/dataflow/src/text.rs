@@ -1,7 +1,7 @@
 //! Graphs as text, one node a line: for golden tests and for people.
 //!
 //! ```text
-//! region 0, from @0: goes on to 1, 2
+//! region 0, from @0: then 1, 2 or the end
 //!   n0 = tid.x
 //!   n1 = IntAdd Add32(n0, 4)                @3
 //! ```

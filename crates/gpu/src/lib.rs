@@ -20,6 +20,7 @@ pub use crate::core::{Core, CoreCounters, CoreKernel, CoreReport, Env, EnvOf, Fi
 pub use dispatch::StreamId;
 pub use livelock::{Livelock, LoopStep, Pulse, SpinningWarp};
 pub use machine::Machine;
+pub use report::event_of;
 pub use run::{Deadlock, KernelRun, MachineError, Progress};
 pub use snapshot::{AnySnapshot, LaunchWait, Snapshot};
 pub use statistics::{Period, StatInfo, Stats, Table, Value, WarpWork};

@@ -8,6 +8,7 @@ use crate::snapshot::AnySnapshot;
 use crate::statistics::{Period, Stats, Table, Value};
 use config::GpuConfig;
 use energy::{Activity, Component, Energy, Event};
+use isa::Work;
 use mem::{DramCounters, MemoryCounters};
 
 impl AnySnapshot {
@@ -133,4 +134,26 @@ fn dram(t: &mut Table, s: &AnySnapshot, gpu: &GpuConfig) {
         "Bytes read and written while kernels ran, per second of that time.",
         Value::Real((seconds > 0.0).then(|| (bytes(dram) - bytes(&waited.dram)) as f64 / seconds / 1e9)),
     );
+}
+
+/// The event of a lane's work; `None` if it costs nothing there.
+pub const fn event_of(work: Work) -> Option<Event> {
+    Some(match work {
+        Work::None | Work::Memory => return None,
+        Work::IntAdd => Event::IntAdd,
+        Work::IntMul => Event::IntMul,
+        Work::IntDiv => Event::IntDiv,
+        Work::FpAdd => Event::FpAdd,
+        Work::FpMul => Event::FpMul,
+        Work::FpDiv => Event::FpDiv,
+        Work::DpAdd => Event::DpAdd,
+        Work::DpMul => Event::DpMul,
+        Work::DpDiv => Event::DpDiv,
+        Work::Sqrt => Event::Sqrt,
+        Work::Log => Event::Log,
+        Work::Sin => Event::Sin,
+        Work::Exp => Event::Exp,
+        Work::Tensor => Event::Tensor,
+        Work::Texture => Event::Texture,
+    })
 }

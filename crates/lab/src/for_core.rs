@@ -83,6 +83,11 @@ pub fn is_timed(core: &str) -> bool {
     other(core).is_none_or(|other| other.is_timed)
 }
 
+/// Whether `core` runs live programs of PTX only, not machine code or traces.
+pub fn needs_ptx(core: &str) -> bool {
+    other(core).is_some_and(|other| other.needs_ptx)
+}
+
 /// Whether runs on `core` have energy, as those on SMs have where the GPU has a model of it.
 pub fn has_energy(core: &str) -> bool {
     other(core).is_none_or(Other::has_energy)

@@ -56,7 +56,7 @@ pub use designs::{CORES, DESIGNS, Design, stands_for};
 pub use device::SimulatedDevice;
 pub use error::RunError;
 pub use export::{Export, TraceFormat, convert, export};
-pub use for_core::{ForCore, check_core, for_core, has_energy, is_sm, is_timed, lacks_hazard_guard};
+pub use for_core::{ForCore, check_core, for_core, has_energy, is_sm, is_timed, lacks_hazard_guard, needs_ptx};
 pub use gpu::{StatInfo, Stats, Value};
 pub use monitor::{Monitor, Progress, Unattended};
 pub use power::{Interval, PowerSeries};

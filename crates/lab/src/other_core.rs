@@ -14,6 +14,8 @@ pub(crate) trait OtherCore: Subject + Sized + 'static {
     type Config: Parameters;
     /// Whether its cycles are a model of time.
     const IS_TIMED: bool = true;
+    /// Whether it executes operations itself: of live programs of PTX, not of machine code or traces.
+    const NEEDS_PTX: bool = false;
 
     /// A machine of such cores on `gpu`, whose warps get their instructions from `source`.
     ///
@@ -32,6 +34,8 @@ pub(crate) trait OtherCore: Subject + Sized + 'static {
 pub(crate) struct Other {
     /// Whether its cycles are a model of time.
     pub is_timed: bool,
+    /// Whether it executes operations itself: of live programs of PTX, not of machine code or traces.
+    pub needs_ptx: bool,
     check: fn(&str, &Settings<'_>) -> Result<(), String>,
     machine: fn(Parts<'_>) -> Result<Box<dyn Engine>, String>,
     statistics: fn(&GpuConfig) -> Stats,
@@ -55,6 +59,7 @@ impl Other {
     pub const fn of<C: OtherCore>() -> Self {
         Self {
             is_timed: C::IS_TIMED,
+            needs_ptx: C::NEEDS_PTX,
             check: |core, settings| configured::<C>(core, settings).map(drop),
             machine: machine::<C>,
             statistics: statistics::<C>,

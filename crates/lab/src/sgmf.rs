@@ -90,6 +90,8 @@ impl Subject for Sgmf<(), Source> {
 impl OtherCore for Sgmf<(), Source> {
     type Config = Config;
 
+    const NEEDS_PTX: bool = true;
+
     fn machine(gpu: &GpuConfig, config: &Config, source: Source, _: Option<&Recorder>) -> Result<Rig<Self>, String> {
         let fabric = Fabric::new(config.fabric)?;
         let counts = fabric.counts();

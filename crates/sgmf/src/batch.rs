@@ -22,7 +22,7 @@ pub(crate) struct Batch {
     /// Positions of the threads of a CTA.
     pub positions: Vec<Dim3>,
     pub ctas: Vec<Cta>,
-    /// By region: threads that go on there.
+    /// By region: threads that continue there.
     waiting: Vec<Mask>,
     /// Live values, by slot and TID.
     pub live: Vec<Vec<u64>>,
@@ -65,7 +65,7 @@ impl Batch {
         CtaSlot::from(cta)
     }
 
-    /// The threads of `pass` go on elsewhere or end; all go on in `always`, if there is such a region.
+    /// The threads of `pass` continue elsewhere or end; all continue in `always`, if there is such a region.
     pub fn passed(&mut self, pass: &mut Pass, always: Option<usize>) {
         let (mut run, next) = pass.finish();
         if let Some(region) = always {
@@ -84,7 +84,7 @@ impl Batch {
         }
     }
 
-    /// The first region in which threads go on, with these threads, which no longer wait for it. A region after a
+    /// The first region in which threads continue, with these threads, which no longer wait for it. A region after a
     /// barrier waits for all threads of a CTA that have not ended.
     pub fn next_region(&mut self, after_barrier: impl Fn(usize) -> bool) -> Option<(usize, Mask)> {
         for region in 0..self.waiting.len() {

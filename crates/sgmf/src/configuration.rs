@@ -6,8 +6,10 @@
 
 use crate::config::{SgmfConfig, Timing};
 use crate::kernel::KernelError;
+use dataflow::fabric::UnitKind;
 use dataflow::graph::{AccessKind, Input, NodeOp, RegionId, Target as Place, ThreadValue};
 use dataflow::mapping::{LinkId, Mapping, UnitId};
+use dataflow::resources;
 use exec::atomic::Atomic;
 use exec::function::Function;
 use exec::op::Op;
@@ -168,23 +170,19 @@ pub(crate) struct Configuration {
     pub links: u32,
     /// In core cycles.
     pub configuration_cycles: u64,
-    /// Threads go on there, all of them.
+    /// Threads continue there, all of them.
     pub always: Option<RegionId>,
     pub after_barrier: bool,
     pub entry: Pc,
 }
 
-/// The kind of unit that executes `op`; none for what the injector sends.
-pub(crate) fn kind_of(op: &NodeOp) -> Option<Kind> {
-    Some(match op {
-        NodeOp::Inject(_) => return None,
-        NodeOp::Apply(function) => match function.class() {
-            OpClass::IntDiv | OpClass::FpDiv | OpClass::DpDiv | OpClass::Sfu => Kind::Special,
-            _ => Kind::Compute,
-        },
-        NodeOp::Select => Kind::Compute,
-        NodeOp::Label(_) | NodeOp::Join | NodeOp::Delay(_) | NodeOp::Next(_) => Kind::Control,
-        NodeOp::Access(_) => Kind::Memory,
+/// The kind of unit that executes an operation; `None` for what the injector sends.
+fn kind_of(op: &NodeOp) -> Option<Kind> {
+    resources::kind(op).map(|kind| match kind {
+        UnitKind::Compute => Kind::Compute,
+        UnitKind::Control => Kind::Control,
+        UnitKind::LoadStore => Kind::Memory,
+        UnitKind::IntDivider | UnitKind::FpDivider | UnitKind::Root => Kind::Special,
     })
 }
 

@@ -6,8 +6,8 @@ use crate::fabric::Fabric;
 use crate::memory::Outside;
 use crate::observer::{Note, Observer};
 use crate::token::Token;
-use dataflow::evaluate::along;
 use dataflow::graph::{NodeId, ThreadValue};
+use dataflow::uniforms::along;
 use std::ops::Range;
 
 /// How far the injector is with a value.

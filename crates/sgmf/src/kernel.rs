@@ -2,9 +2,9 @@
 
 use crate::config::{SgmfConfig, Timing};
 use crate::configuration::Configuration;
-use crate::uniforms::Facts;
 use ::config::GpuConfig;
 use dataflow::mapping::Mapped;
+use dataflow::uniforms::Facts;
 use exec::{Kernel, Launch};
 use gpu::CoreKernel;
 use isa::{Dim3, Fault, LaunchShape, Pc, SourceSpot};

@@ -54,7 +54,6 @@ mod special;
 mod stalls;
 mod statistics;
 mod token;
-mod uniforms;
 mod units;
 mod wheel;
 

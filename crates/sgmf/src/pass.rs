@@ -20,7 +20,7 @@ pub(crate) struct Pass {
     all: bool,
     /// TIDs by number in the pass, if masked threads are left out.
     tids: Option<Vec<u32>>,
-    /// Where threads go on.
+    /// Where threads continue.
     next: Vec<(u32, RegionId)>,
 }
 
@@ -49,7 +49,7 @@ impl Pass {
         self.all || self.tids.is_some() || self.run[tag as usize / 64] >> (tag % 64) & 1 == 1
     }
 
-    /// Thread `tag` goes on in `region`, if it takes part.
+    /// Thread `tag` continues in `region`, if it takes part.
     #[inline]
     pub fn goes_on(&mut self, tag: u32, region: RegionId) {
         if self.is_live(tag) {
@@ -57,7 +57,7 @@ impl Pass {
         }
     }
 
-    /// The threads that took part, once all have passed, and where they go on.
+    /// The threads that took part, once all have passed, and where they continue.
     pub fn finish(&mut self) -> (Mask, Vec<(u32, RegionId)>) {
         let run = if self.all { all(self.count) } else { std::mem::take(&mut self.run) };
         (run, std::mem::take(&mut self.next))

@@ -3,7 +3,7 @@
 use crate::configuration::Kind;
 use config::GpuConfig;
 use energy::{Activity, Each, Event};
-use gpu::{CoreCounters, CoreReport, Period, Table, Value};
+use gpu::{CoreCounters, CoreReport, Period, Table, Value, event_of};
 use isa::Work;
 use kit::{ByKind, Cycle, WARP_LANES};
 use mem::CacheCounters;
@@ -276,24 +276,4 @@ impl CoreReport for SgmfCounters {
     fn active_cycles(&self) -> u64 {
         self.fabric.active_cycles
     }
-}
-
-/// The event of a firing in the power model; the fabric's own (buffers, links) are not among them.
-const fn event_of(work: Work) -> Option<Event> {
-    Some(match work {
-        Work::None | Work::Memory | Work::Tensor | Work::Texture => return None,
-        Work::IntAdd => Event::IntAdd,
-        Work::IntMul => Event::IntMul,
-        Work::IntDiv => Event::IntDiv,
-        Work::FpAdd => Event::FpAdd,
-        Work::FpMul => Event::FpMul,
-        Work::FpDiv => Event::FpDiv,
-        Work::DpAdd => Event::DpAdd,
-        Work::DpMul => Event::DpMul,
-        Work::DpDiv => Event::DpDiv,
-        Work::Sqrt => Event::Sqrt,
-        Work::Log => Event::Log,
-        Work::Sin => Event::Sin,
-        Work::Exp => Event::Exp,
-    })
 }

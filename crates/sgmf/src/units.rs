@@ -121,7 +121,7 @@ impl<O: Observer> Fabric<O> {
         self.observer.note(at, Note::Fire { node: NodeId(unit.node), tid });
     }
 
-    /// The value that `unit` computes; the end of a region notes where the thread goes on.
+    /// The value that `unit` computes; the end of a region notes where the thread continues.
     #[inline]
     pub(crate) fn compute(&mut self, unit: &Unit, tag: u32, operands: &[u64; MOST_PORTS]) -> u64 {
         let [a, b, c, _] = *operands;

@@ -5,6 +5,7 @@ use super::shape::Shape;
 use crate::graph::{
     Access, AccessKind, Dataflow, Input, LiveId, Node, NodeId, NodeOp, Region, RegionId, Target, ThreadValue, Uniform,
 };
+use crate::nodes::without_dead;
 use exec::function::Width;
 
 /// A part of a region.
@@ -51,7 +52,8 @@ pub(super) fn cut(shape: &Shape<'_>, plan: &Plan, dataflow: &mut Dataflow) -> Ve
                 stores.push(place);
             }
         }
-        let (loads, nodes) = (making.loads, without_dead(making.nodes));
+        let (loads, nodes) =
+            (making.loads, without_dead(making.nodes, |op| matches!(op, NodeOp::Access(_) | NodeOp::Next(_))));
         let own_entry = nodes.iter().find_map(|n| n.pc).filter(|_| i > 0);
         let entry = own_entry.unwrap_or(shape.region.entry);
         let after_barrier = shape.region.after_barrier && i == 0;
@@ -176,34 +178,6 @@ impl<'a> Making<'a> {
         let inputs = vec![Input::Immediate(0), data, Input::Token(self.live())];
         self.push(Node { op: NodeOp::Access(access), inputs, pc: of.pc })
     }
-}
-
-/// The nodes without those that compute or forward what nobody takes.
-fn without_dead(nodes: Vec<Node>) -> Vec<Node> {
-    let mut is_used = vec![false; nodes.len()];
-    for (i, node) in nodes.iter().enumerate().rev() {
-        is_used[i] |= matches!(node.op, NodeOp::Access(_) | NodeOp::Next(_));
-        if is_used[i] {
-            node.tokens().for_each(|(_, from)| is_used[from.index()] = true);
-        }
-    }
-    let mut new_id = Vec::new();
-    let mut left = 0;
-    for used in &is_used {
-        new_id.push(NodeId(left));
-        left += u32::from(*used);
-    }
-    let rename = |input: &mut Input| {
-        if let Input::Token(id) = input {
-            *id = new_id[id.index()];
-        }
-    };
-    let kept = nodes.into_iter().zip(is_used).filter(|(_, used)| *used);
-    kept.map(|(mut node, _)| {
-        node.inputs.iter_mut().for_each(rename);
-        node
-    })
-    .collect()
 }
 
 /// Bytes that the value of each node takes in memory.

@@ -14,7 +14,7 @@ const PITCH: f64 = 62.0;
 const TOP: f64 = 56.0;
 const SWEEPS: usize = 12;
 
-/// A place in a layer: the box of a node, or a value that goes on to lower layers.
+/// A place in a layer: the box of a node, or a value that continues in lower layers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Place {
     node: NodeId,

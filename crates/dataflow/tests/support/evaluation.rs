@@ -17,7 +17,7 @@ pub struct Done {
 
 const UNIFORMS: [u64; 3] = [0x1000, 64, 3];
 
-/// Runs thread `tid`; `pick` chooses one of so many nodes that are ready.
+/// Runs thread `tid`; `pick` chooses one of the n nodes that are ready.
 pub fn run(dataflow: &Dataflow, tid: u64, mut pick: impl FnMut(usize) -> usize) -> Done {
     let mut done = Done::default();
     let mut live = vec![None; dataflow.live.len()];

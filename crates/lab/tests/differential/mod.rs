@@ -337,8 +337,7 @@ pub fn place(turn: usize, variant: &str) -> (&'static str, &'static str, Registe
     let scalar = ["inorder+scalar", "ghost+scalar", "inorder+scalar+half"];
     let n = turn % (CORES.len() + scalar.len());
     let core = CORES.get(n).map_or_else(|| scalar[n - CORES.len()], |(name, _)| name);
-    // Graphs are made of PTX.
-    let core = if core == "sgmf" && !ptx { "functional" } else { core };
+    let core = if lab::needs_ptx(core) && !ptx { "functional" } else { core };
     // This design relies on registers that are allocated against the hazard.
     let mode = match core {
         _ if !ptx => RegisterMode::Virtual,

@@ -12,6 +12,7 @@
 use super::totals::SmTotals;
 use config::GpuConfig;
 use energy::{Activity, Event};
+use gpu::event_of;
 use isa::OpClass;
 use isa::Work;
 use kit::{Cycle, WARP_LANES};
@@ -57,28 +58,6 @@ pub(super) fn of(s: &SmTotals, cycles: Cycle, gpu: &GpuConfig) -> Activity {
     let full = (WARP_LANES as f64) * f64::from(gpu.sm.writeback_width) * sms;
     events[Event::PipelineDuty] = (s.sm.thread_instructions - s.layer.lane_operations_saved) as f64 / full;
     activity
-}
-
-/// The event of a lane's work; `None` if it costs nothing there.
-const fn event_of(work: Work) -> Option<Event> {
-    Some(match work {
-        Work::None | Work::Memory => return None,
-        Work::IntAdd => Event::IntAdd,
-        Work::IntMul => Event::IntMul,
-        Work::IntDiv => Event::IntDiv,
-        Work::FpAdd => Event::FpAdd,
-        Work::FpMul => Event::FpMul,
-        Work::FpDiv => Event::FpDiv,
-        Work::DpAdd => Event::DpAdd,
-        Work::DpMul => Event::DpMul,
-        Work::DpDiv => Event::DpDiv,
-        Work::Sqrt => Event::Sqrt,
-        Work::Log => Event::Log,
-        Work::Sin => Event::Sin,
-        Work::Exp => Event::Exp,
-        Work::Tensor => Event::Tensor,
-        Work::Texture => Event::Texture,
-    })
 }
 
 const fn is_memory(class: OpClass) -> bool {

@@ -13,6 +13,8 @@ use super::pool::{Collector, Pool};
 use super::{Mask, PARTITIONS, Wires};
 use crate::execute::latches::LatchId;
 use crate::inflight::{InFlight, InstId, Window};
+use crate::spec::{CoreSpec, PipeSet};
+use energy::{Each, Structure};
 use kit::bits::set_bits;
 
 /// Which instructions may not write a register before older ones of their warp have read it.
@@ -25,6 +27,23 @@ pub enum Guard {
     Routed,
     /// Every instruction: for designs in which a write-after-read dependence ends at issue.
     All,
+}
+
+/// The hardware of [`Guard::All`] in an SM of `spec`: in each sub-core, for each collector, a bit for each other one
+/// whose instruction has yet to read what this one's writes. The register that an instruction writes, and its warp, are
+/// compared with three sources of each other one in a collector or issue latch.
+pub(crate) fn structure(spec: &CoreSpec) -> Structure {
+    let collectors = spec.sm.operands.collectors as usize / spec.partitions;
+    let issue_latches = PipeSet::ALL.iter().map(|p| spec.issue_latches(p) as usize).sum::<usize>() / spec.partitions;
+    let warps = (spec.sm.max_warps as usize).div_ceil(spec.partitions);
+    let warp = warps.next_power_of_two().trailing_zeros() as usize;
+    let once = Each::Instruction.times(1);
+    Structure::new("read guard", spec.partitions, collectors, collectors)
+        .matrix()
+        .compares((collectors - 1 + issue_latches) * (3 * 8 + warp))
+        .read(once)
+        .written(once)
+        .searched(once)
 }
 
 impl Guard {

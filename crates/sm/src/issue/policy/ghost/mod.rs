@@ -89,7 +89,7 @@ use crate::issue::policy::boards::scoreboard::{Board, Scoreboard};
 use crate::memory::LoadStoreUnit;
 use crate::observe::counters::DesignStatistic;
 use crate::observe::stalls::Stall;
-use crate::operands::{CollectorRules, Collectors};
+use crate::operands::{CollectorRules, Collectors, read_guard};
 use crate::spec::{CoreSpec, PipeSet};
 use crate::wake_up::WakeUp;
 use crate::warps::PerWarp;
@@ -166,11 +166,7 @@ pub struct Ghost<M: WarpMask = u64> {
     translations: Option<Translations>,
     config: GhostConfig,
     max_warps: usize,
-    partitions: usize,
-    /// Operand collectors of a sub-core.
-    collectors: usize,
-    /// Instructions that wait for them, at most.
-    issue_latches: usize,
+    read_guard: Structure,
 
     issued: u64,
     reordered: u64,
@@ -343,9 +339,7 @@ impl<M: WarpMask> IssuePolicy for Ghost<M> {
             translations: config.precise.then(|| Translations::new(config.tlb_check_cycles)),
             config,
             max_warps: warps,
-            partitions: spec.partitions,
-            collectors: spec.sm.operands.collectors as usize / spec.partitions,
-            issue_latches: PipeSet::ALL.iter().map(|p| spec.issue_latches(p) as usize).sum::<usize>() / spec.partitions,
+            read_guard: read_guard::structure(spec),
             issued: 0,
             reordered: 0,
         }
@@ -387,14 +381,7 @@ impl<M: WarpMask> IssuePolicy for Ghost<M> {
             Scoreboard::structure(warps),
         ];
         if self.config.guarded {
-            let warp = warps.div_ceil(self.partitions).next_power_of_two().trailing_zeros() as usize;
-            let others = self.collectors - 1 + self.issue_latches;
-            all.push(
-                of("read guard", self.partitions, self.collectors, self.collectors)
-                    .matrix()
-                    .compares(others * (3 * 8 + warp))
-                    .searched(once),
-            );
+            all.push(self.read_guard.clone());
         }
         if self.config.precise {
             all.push(of("load counter", warps, 1, size + 1).written(twice));

@@ -56,7 +56,7 @@ use crate::inflight::{InFlight, InstId, Window};
 use crate::memory::LoadStoreUnit;
 use crate::observe::counters::DesignStatistic;
 use crate::observe::stalls::Stall;
-use crate::operands::{CollectorRules, Collectors};
+use crate::operands::{CollectorRules, Collectors, read_guard};
 use crate::spec::{CoreSpec, PipeSet};
 use crate::wake_up::WakeUp;
 use crate::warps::PerWarp;
@@ -173,11 +173,7 @@ pub struct LoadSlice<M: WarpMask = u64> {
     sizes: [usize; 2],
     warps: usize,
     per_fetch: usize,
-    partitions: usize,
-    /// Operand collectors of a sub-core.
-    collectors: usize,
-    /// Instructions that wait for them, at most.
-    issue_latches: usize,
+    read_guard: Structure,
 }
 
 /// Whether nothing passes an instruction, and it passes nothing.
@@ -335,9 +331,7 @@ impl<M: WarpMask> IssuePolicy for LoadSlice<M> {
             sizes: sizes.map(|size| size as usize),
             warps,
             per_fetch: per_fetch as usize,
-            partitions: spec.partitions,
-            collectors: spec.sm.operands.collectors as usize / spec.partitions,
-            issue_latches: PipeSet::ALL.iter().map(|p| spec.issue_latches(p) as usize).sum::<usize>() / spec.partitions,
+            read_guard: read_guard::structure(spec),
         }
     }
 
@@ -360,16 +354,8 @@ impl<M: WarpMask> IssuePolicy for LoadSlice<M> {
             .read(once)
             .written(once)
             .searched(once);
-        let warp = self.warps.div_ceil(self.partitions).next_power_of_two().trailing_zeros() as usize;
-        let others = self.collectors - 1 + self.issue_latches;
-        let guard = Structure::new("read guard", self.partitions, self.collectors, self.collectors)
-            .matrix()
-            .compares(others * (3 * 8 + warp))
-            .read(once)
-            .written(once)
-            .searched(once);
         let board = Scoreboard::structure(self.warps);
-        [vec![queues], self.slices.structures(self.per_fetch), vec![board, guard]].concat()
+        [vec![queues], self.slices.structures(self.per_fetch), vec![board, self.read_guard.clone()]].concat()
     }
 
     fn statistics(&self) -> Vec<DesignStatistic> {

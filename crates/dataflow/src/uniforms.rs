@@ -1,17 +1,23 @@
 //! Values that all threads of a launch share: computed once, when the configuration is written.
 
-use dataflow::evaluate::along;
-use dataflow::graph::{Input, Uniform};
+use crate::graph::{Input, Uniform};
 use exec::function::Evaluator;
 use exec::single::Element;
 use isa::Dim3;
 
+/// A coordinate, by axis.
+pub fn along(at: Dim3, axis: u8) -> u64 {
+    u64::from([at.x, at.y, at.z][usize::from(axis)])
+}
+
 /// What uniform values are computed from.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Facts<'a> {
+pub struct Facts<'a> {
     /// Packed parameters, in words.
     pub params: &'a [u32],
+    /// Threads of a CTA.
     pub block: Dim3,
+    /// CTAs.
     pub grid: Dim3,
 }
 
@@ -65,7 +71,7 @@ impl Facts<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dataflow::graph::UniformId;
+    use crate::graph::UniformId;
 
     #[test]
     fn parameters_are_extended_and_selected() {
