@@ -23,7 +23,9 @@
 
 pub mod balance;
 mod build;
+mod compile;
 mod configuration;
+mod draft;
 pub mod evaluate;
 pub mod fabric;
 mod flow;
@@ -31,16 +33,18 @@ pub mod graph;
 mod groups;
 pub mod map;
 pub mod mapping;
-mod nodes;
+
 mod order;
 pub mod partition;
+mod passes;
 pub mod place;
 mod refusal;
 pub mod resources;
 pub mod route;
 pub mod svg;
 pub mod text;
+mod truth;
 pub mod uniforms;
 
-pub use build::dataflow;
+pub use compile::{dataflow, watched};
 pub use refusal::Refusal;
