@@ -112,7 +112,7 @@ impl Timing {
         match op {
             NodeOp::Apply(function) => self.classes[function.class() as usize],
             NodeOp::Select => self.classes[OpClass::Move as usize],
-            NodeOp::Delay(cycles) => u32::from(*cycles).max(1),
+            NodeOp::Delay(places) => u32::from(*places).clamp(1, 2),
             NodeOp::Access(_) => self.l1_hit,
             _ => self.control,
         }

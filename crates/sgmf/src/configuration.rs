@@ -103,6 +103,8 @@ pub(crate) struct Unit {
     pub element: u32,
     /// In cycles.
     pub latency: u32,
+    /// Results that it holds between cycles, if it is pipelined.
+    pub holds: usize,
     /// Cycles from one firing to the next.
     pub interval: u32,
     /// Its token buffers.
@@ -404,6 +406,10 @@ impl Builder<'_> {
             return Err(self.bad(format!("node {at} takes no token: nothing says for which thread it fires")));
         }
         let (latency, interval) = (self.timing.of_node(&node.op), self.interval(&node.op));
+        let holds = match node.op {
+            NodeOp::Delay(places) => usize::from(places).saturating_sub(1),
+            _ => latency as usize - 1,
+        };
         let action = self.action(&node.op)?;
         let work = match &node.op {
             NodeOp::Apply(function) => function.work(),
@@ -422,6 +428,7 @@ impl Builder<'_> {
             pc: node.pc,
             element,
             latency,
+            holds,
             interval,
             ports: first..last,
             operands,

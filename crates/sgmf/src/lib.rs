@@ -32,7 +32,8 @@
 //!   passed by all, at most `batch_threads`. A batch ends as a whole, after the dirty lines of L1 have been
 //!   written back.
 //! - D8. Constants are read through L1: there is no constant cache.
-//! - D9. A FIFO of *n* delays (§4.4) is a pipeline of *n* cycles.
+//! - D9. A delay of *n* places (§4.4) is a FIFO: it holds *n* tokens, those of its last cycle among them, and passes
+//!   one in two cycles (one, if *n* is 1) where nothing waits.
 #![warn(missing_docs)]
 
 mod batch;
