@@ -14,7 +14,7 @@
 //! [`Sgmf`] is a [`gpu::Core`]; a launch for it is an [`SgmfKernel`], made of a [`dataflow::mapping::Mapped`]. The
 //! values travel in the tokens: nothing is executed elsewhere.
 //!
-//! Within a cycle the elements (units, registers of links, the injector) are visited from the sinks of the graph to
+//! Within a cycle the elements (units, links, the injector) are visited from the sinks of the graph to
 //! its sources, and only those to which something can happen: what makes room is seen upstream in the same cycle,
 //! a token that arrives is seen in the next one. A fabric without events costs nothing.
 //!
