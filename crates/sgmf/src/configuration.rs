@@ -107,6 +107,8 @@ pub(crate) struct Unit {
     pub holds: usize,
     /// Cycles from one firing to the next.
     pub interval: u32,
+    /// Cycles for which an operation occupies a block of a special unit.
+    pub occupied: u32,
     /// Its token buffers.
     pub ports: Range<u32>,
     pub operands: [Operand; MOST_PORTS],
@@ -435,6 +437,10 @@ impl Builder<'_> {
             latency,
             holds,
             interval,
+            occupied: match &node.op {
+                NodeOp::Apply(function) => self.timing.blocks[function.class() as usize],
+                _ => 1,
+            },
             ports: first..last,
             operands,
             targets,
