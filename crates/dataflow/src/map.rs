@@ -197,7 +197,8 @@ impl Mapper<'_> {
                 failures: attempt,
             };
             let configuration_bits = configuration::bits(&balanced.region.nodes, &routes, self.fabric);
-            return Ok((Mapping { region: balanced.region, units, routes, configuration_bits }, report));
+            let wires = links.iter().map(|&link| (link, self.fabric.wire(link))).collect();
+            return Ok((Mapping { region: balanced.region, units, routes, wires, configuration_bits }, report));
         }
         Err(problem.expect("there is an attempt"))
     }

@@ -8,8 +8,8 @@ use crate::config::{SgmfConfig, Timing};
 use crate::kernel::KernelError;
 use dataflow::fabric::UnitKind;
 use dataflow::graph::{AccessKind, Input, NodeOp, RegionId, Target as Place, ThreadValue};
-use dataflow::mapping::{LinkId, Mapping, UnitId};
-use dataflow::resources;
+use dataflow::mapping::{LinkId, Mapping, UnitId, Wire};
+use dataflow::{resources, width};
 use exec::atomic::Atomic;
 use exec::function::Function;
 use exec::op::Op;
@@ -109,6 +109,18 @@ pub(crate) struct Unit {
     pub targets: Range<u32>,
     /// What a firing costs.
     pub work: Work,
+    pub moves: Moves,
+}
+
+/// Bits that a firing moves within its unit, each with its tag.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Moves {
+    /// The result.
+    pub result: u32,
+    /// Through the stages of a pipeline, summed over them.
+    pub stages: u32,
+    /// Through a delay FIFO.
+    pub fifo: u32,
 }
 
 /// A token buffer.
@@ -119,6 +131,8 @@ pub(crate) struct Port {
     pub feeder: u32,
     /// Which of the node's inputs it is.
     pub input: u8,
+    /// Bits of an entry.
+    pub bits: u32,
 }
 
 /// A register of a link.
@@ -129,6 +143,12 @@ pub(crate) struct Register {
     pub targets: Range<u32>,
     /// For messages.
     pub link: LinkId,
+    /// Bits of a token.
+    pub bits: u32,
+    /// The same times the distance that they travel; 0 of all registers of a link but the first.
+    pub wire: u32,
+    /// Bits that pass the multiplexer of a switch.
+    pub switched: u32,
 }
 
 /// A value that the injector sends.
@@ -138,6 +158,8 @@ pub(crate) struct Source {
     pub node: u32,
     pub element: u32,
     pub targets: Range<u32>,
+    /// Bits of a token.
+    pub bits: u32,
 }
 
 /// Where a token goes next.
@@ -170,6 +192,7 @@ pub(crate) struct Configuration {
     pub links: u32,
     /// In core cycles.
     pub configuration_cycles: u64,
+    pub configuration_bits: u64,
     /// Threads continue there, all of them.
     pub always: Option<RegionId>,
     pub after_barrier: bool,
@@ -201,11 +224,13 @@ impl Configuration {
             timing,
             made: Self {
                 configuration_cycles: cycles,
+                configuration_bits: bits,
                 always: mapping.region.always,
                 after_barrier: mapping.region.after_barrier,
                 entry: mapping.region.entry,
                 ..Self::default()
             },
+            widths: width::bits(&mapping.region.nodes),
             taken: BTreeSet::new(),
             units: BTreeSet::new(),
         };
@@ -234,6 +259,8 @@ struct Builder<'a> {
     config: &'a SgmfConfig,
     timing: &'a Timing,
     made: Configuration,
+    /// Bits of the result of each node.
+    widths: Vec<u8>,
     taken: BTreeSet<LinkId>,
     units: BTreeSet<UnitId>,
 }
@@ -263,7 +290,8 @@ impl Builder<'_> {
         match (&region.op, kind_of(&region.op)) {
             (NodeOp::Inject(value), _) => {
                 self.made.elements.push(Element::Source(self.made.sources.len() as u32));
-                self.made.sources.push(Source { value: *value, node: node as u32, element, targets });
+                let bits = self.token_bits(node);
+                self.made.sources.push(Source { value: *value, node: node as u32, element, targets, bits });
             }
             (_, Some(kind)) => self.unit(node, kind, targets, &mut ports[node])?,
             (_, None) => {}
@@ -316,13 +344,21 @@ impl Builder<'_> {
             let siblings = before.map_or(&mut roots, |link| &mut registers[of_link[&link].0].2);
             siblings.push(Target::Port(port));
         }
-        self.made.registers.extend(registers.iter().map(|&(_, link, _)| Register {
-            element: 0,
-            feeder: u32::MAX,
-            targets: 0..0,
-            link,
+        let bits = self.token_bits(node);
+        let hops = self.config.hop_cycles as usize;
+        self.made.registers.extend(registers.iter().enumerate().map(|(i, &(_, link, _))| {
+            let Wire { pitches, is_switched } = self.mapping.wires.get(&link).copied().unwrap_or_default();
+            let is_first = i % hops == 0;
+            let wire = if is_first { bits * u32::from(pitches) } else { 0 };
+            let switched = if is_first && is_switched { bits } else { 0 };
+            Register { element: 0, feeder: u32::MAX, targets: 0..0, link, bits, wire, switched }
         }));
         Ok((registers, roots))
+    }
+
+    /// Bits of the tokens of a node, with their tag.
+    fn token_bits(&self, node: usize) -> u32 {
+        u32::from(self.widths[node]) + self.config.tag_bits()
     }
 
     fn register(&mut self, (id, _, branches): (u32, LinkId, Vec<Target>)) {
@@ -368,9 +404,11 @@ impl Builder<'_> {
         let mut operands = [Operand::Constant(0); MOST_PORTS];
         for (number, input) in node.inputs.iter().enumerate() {
             operands[number] = match *input {
-                Input::Token(_) => {
+                Input::Token(from) => {
                     let port = self.made.ports.len() as u32;
-                    self.made.ports.push(Port { unit, feeder: u32::MAX, input: number as u8 });
+                    let value = self.widths.get(from.index()).copied().unwrap_or_default();
+                    let bits = u32::from(value) + self.config.stored_tag_bits();
+                    self.made.ports.push(Port { unit, feeder: u32::MAX, input: number as u8, bits });
                     ports[number] = Some(port);
                     Operand::Port(port)
                 }
@@ -389,6 +427,7 @@ impl Builder<'_> {
             NodeOp::Access(_) => Work::Memory,
             _ => Work::None,
         };
+        let moves = self.moves(at, kind, latency);
         let element = self.made.elements.len() as u32;
         self.made.elements.push(Element::Unit(unit));
         self.made.used[kind as usize] += 1;
@@ -404,8 +443,17 @@ impl Builder<'_> {
             operands,
             targets,
             work,
+            moves,
         });
         Ok(())
+    }
+
+    /// What a firing of node `at` moves within its unit.
+    fn moves(&self, at: usize, kind: Kind, latency: u32) -> Moves {
+        let result = self.token_bits(at);
+        let is_fifo = matches!(self.mapping.region.nodes[at].op, NodeOp::Delay(_));
+        let is_pipeline = !is_fifo && matches!(kind, Kind::Compute | Kind::Control);
+        Moves { result, stages: if is_pipeline { result * latency } else { 0 }, fifo: if is_fifo { result } else { 0 } }
     }
 
     fn constant(&self, input: Input) -> Result<u64, KernelError> {

@@ -85,8 +85,13 @@ impl<O: Observer> Fabric<O> {
                 Target::Register(r) => {
                     self.links.full[r as usize] = true;
                     self.links.tokens[r as usize] = token;
-                    self.counts.fabric.hops += 1;
-                    self.wheel.wake(at, at + 1, configuration.registers[r as usize].element);
+                    let register = &configuration.registers[r as usize];
+                    let fabric = &mut self.counts.fabric;
+                    fabric.hops += 1;
+                    fabric.hop_bits += u64::from(register.bits);
+                    fabric.wire_bits += u64::from(register.wire);
+                    fabric.switched_bits += u64::from(register.switched);
+                    self.wheel.wake(at, at + 1, register.element);
                 }
                 Target::Port(port) => self.arrive(configuration, port, token, at),
             }
@@ -97,12 +102,15 @@ impl<O: Observer> Fabric<O> {
     #[inline]
     fn arrive(&mut self, configuration: &Configuration, port: u32, token: Token, at: u64) {
         self.buffers.put(port, token);
-        self.counts.fabric.tokens += 1;
         let of = configuration.ports[port as usize];
+        let fabric = &mut self.counts.fabric;
+        fabric.tokens += 1;
+        fabric.token_bits += u64::from(of.bits);
         let unit = &configuration.units[of.unit as usize];
         let tid = self.pass.tid(token.tag);
         self.observer.note(at, Note::Arrive { node: NodeId(unit.node), port: of.input, tid });
         let is_only = unit.ports.end - unit.ports.start == 1;
+        self.counts.fabric.matches += u64::from(!is_only);
         if is_only || self.buffers.is_complete(unit.ports.clone(), token.tag, token.place) {
             self.units[of.unit as usize].ready.push_back(token.place);
             self.wheel.wake(at, at + 1, unit.element);
