@@ -57,6 +57,8 @@ pub enum Shown {
     Power,
     /// That energy over that of the baseline's column
     RelativeEnergy,
+    /// Energy of register file, pipeline and scheduler, or of what a fabric has in their place, over that of the baseline's column
+    Management,
     /// Instructions executed once for all of their lanes, in percent, of cores with a scalar path
     Scalar,
     /// Older instructions on which one depends that enters the buffer, of designs that count them: RAW, WAW-WAR, Stop
@@ -205,6 +207,12 @@ impl Comparison {
         Some(joules(column)? / Some(joules(self.columns[column].baseline)?).filter(|j| *j > 0.0)?)
     }
 
+    /// Energy of managing values and instructions over that of the baseline's column.
+    pub fn relative_management(&self, row: usize, column: usize) -> Option<f64> {
+        let joules = |column| self.cell(row, column).complete()?.total.get(energy::MANAGEMENT)?.number();
+        Some(joules(column)? / Some(joules(self.columns[column].baseline)?).filter(|j| *j > 0.0)?)
+    }
+
     /// What is published of a column's core design, running code as some row here does.
     pub fn published_figure(&self, column: usize) -> Option<&'static published::Figure> {
         let figure = published::figure(&self.columns[column].core, &self.columns[column].gpu);
@@ -308,6 +316,7 @@ impl Comparison {
             speedup: self.speedup(row, column),
             stall_reduction_percent: self.stall_reduction(row, column),
             relative_energy: self.relative_energy(row, column),
+            relative_management: self.relative_management(row, column),
             published: self.published(row, column),
             report: cell.any_report(),
         }
@@ -342,6 +351,7 @@ struct Run<'a> {
     speedup: Option<f64>,
     stall_reduction_percent: Option<f64>,
     relative_energy: Option<f64>,
+    relative_management: Option<f64>,
     published: Option<Published>,
     report: Option<&'a Report>,
 }

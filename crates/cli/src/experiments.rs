@@ -15,6 +15,7 @@ pub struct Experiment {
     pub parts: &'static [&'static str],
 }
 
+/// Comparisons.
 pub const ALL: &[Experiment] = &[
     Experiment {
         name: "war-fig4",
@@ -152,7 +153,21 @@ pub const ALL: &[Experiment] = &[
     },
 ];
 
-/// The experiment called `name`.
+/// Areas that papers publish. Their parts are arguments of `list`.
+pub const AREAS: &[Experiment] = &[Experiment {
+    name: "sgmf-area",
+    paper: "SGMF (ISCA 2014), sections 5.1 and 6",
+    about: "area of an SGMF core by part, and the size of its token buffers",
+    published: "54.30 mm2 at 65 nm, about 21.18 at 40 nm; token buffers of about 18 KB, about 37 % of a register file of 48 KB",
+    parts: &["cores sgmf --gpu gtx480"],
+}];
+
+/// All experiments.
+pub fn all() -> impl Iterator<Item = &'static Experiment> {
+    ALL.iter().chain(AREAS)
+}
+
+/// The experiment called `name`, if it is a comparison.
 pub fn find(name: &str) -> Option<&'static Experiment> {
     ALL.iter().find(|experiment| experiment.name == name)
 }

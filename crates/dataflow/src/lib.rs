@@ -16,14 +16,15 @@
 //! | [`evaluate`] | what graphs compute, without a fabric |
 //! | [`fabric`] | units, switches, links |
 //! | [`resources`] | which units a region needs |
-//! | [`partition`], [`balance`], [`place`], [`route`], `configuration` | the steps from a graph to its units and links |
+//! | [`width`] | bits of the values that tokens carry |
+//! | [`partition`], [`balance`], [`place`], [`route`], [`configuration`] | the steps from a graph to its units and links |
 //! | [`map`] | all of them for a kernel |
 //! | [`text`], [`svg`] | graphs as text and as drawings |
 #![warn(missing_docs)]
 
 pub mod balance;
 mod build;
-mod configuration;
+pub mod configuration;
 pub mod evaluate;
 pub mod fabric;
 mod flow;
@@ -41,6 +42,7 @@ pub mod route;
 pub mod svg;
 pub mod text;
 pub mod uniforms;
+pub mod width;
 
 pub use build::dataflow;
 pub use refusal::Refusal;

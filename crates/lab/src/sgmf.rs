@@ -1,5 +1,6 @@
 //! Machines of SGMF cores.
 
+use crate::design_cost::Process;
 use crate::engine::{Loading, Rig, Subject};
 use crate::other_core::OtherCore;
 use ::sgmf::{Sgmf, SgmfConfig, SgmfKernel, Timing};
@@ -8,6 +9,7 @@ use dataflow::fabric::{Fabric, FabricSpec, UnitKind};
 use dataflow::graph::Node;
 use dataflow::map::{Compiled, Options, map};
 use dataflow::resources;
+use energy::Hardware;
 use exec::Kernel;
 use gpu::Machine;
 use kit::Parameters;
@@ -69,6 +71,24 @@ impl Parameters for Config {
             true if Compilation::schema().iter().any(|p| p.name == name) => self.compilation.set(name, value),
             true => self.core.set(name, value),
         }
+    }
+}
+
+impl Config {
+    /// The core with the units of its fabric, and the fabric.
+    fn whole(&self) -> Result<(SgmfConfig, Fabric), String> {
+        let fabric = Fabric::new(self.fabric)?;
+        let counts = fabric.counts();
+        let special = [UnitKind::IntDivider, UnitKind::FpDivider, UnitKind::Root].map(|kind| counts[kind as usize]);
+        let of = |kind: UnitKind| counts[kind as usize] as u32;
+        let core = SgmfConfig {
+            compute: of(UnitKind::Compute),
+            control: of(UnitKind::Control),
+            ldst: of(UnitKind::LoadStore),
+            special: special.iter().sum::<usize>() as u32,
+            ..self.core
+        };
+        Ok((core, fabric))
     }
 }
 
@@ -139,18 +159,14 @@ impl OtherCore for Sgmf<(), Source> {
 
     const NEEDS_PTX: bool = true;
 
+    fn hardware(gpu: &GpuConfig, config: &Config, process: Process) -> Result<Option<Hardware>, String> {
+        let (core, fabric) = config.whole()?;
+        let timing = Timing::of(gpu, &core)?;
+        Ok(Some(::sgmf::hardware(&core, &fabric, &timing, process.node_nm, process.volts)))
+    }
+
     fn machine(gpu: &GpuConfig, config: &Config, source: Source, _: Option<&Recorder>) -> Result<Rig<Self>, String> {
-        let fabric = Fabric::new(config.fabric)?;
-        let counts = fabric.counts();
-        let special = [UnitKind::IntDivider, UnitKind::FpDivider, UnitKind::Root].map(|kind| counts[kind as usize]);
-        let of = |kind: UnitKind| counts[kind as usize] as u32;
-        let core = SgmfConfig {
-            compute: of(UnitKind::Compute),
-            control: of(UnitKind::Control),
-            ldst: of(UnitKind::LoadStore),
-            special: special.iter().sum::<usize>() as u32,
-            ..config.core
-        };
+        let (core, fabric) = config.whole()?;
         let cores = (0..gpu.sm_count).map(|number| Sgmf::new(gpu, core, number)).collect();
         let loader =
             Mapper { gpu: gpu.clone(), config: core, fabric, compilation: config.compilation, known: HashMap::new() };

@@ -15,6 +15,7 @@ use exec::{DeviceState, GpuFacts};
 use gpu::{Machine, StreamId};
 use isa::{Dim3, LaunchShape, Space};
 use sgmf::{Sgmf, SgmfConfig, SgmfKernel, Timing};
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 /// Links of each route.
@@ -71,7 +72,7 @@ fn mapping(region: Region) -> Mapping {
     }
     let units = region.nodes.iter().enumerate();
     let units = units.map(|(i, n)| (!n.inputs.is_empty()).then_some(UnitId(i as u16))).collect();
-    Mapping { region, copies: 1, units, routes, configuration_bits: 0 }
+    Mapping { region, copies: 1, units, routes, wires: BTreeMap::new(), configuration_bits: 0 }
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

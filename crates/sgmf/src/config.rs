@@ -70,6 +70,16 @@ kit::parameters! {
 }
 
 impl SgmfConfig {
+    /// Bits of a TID, by which links tag their tokens.
+    pub(crate) const fn tag_bits(&self) -> u32 {
+        u32::BITS - (self.batch_threads - 1).leading_zeros()
+    }
+
+    /// Bits of a TID that token buffers keep: an entry's number has the others.
+    pub(crate) const fn stored_tag_bits(&self) -> u32 {
+        self.tag_bits().saturating_sub(self.entries.ilog2())
+    }
+
     /// Units of the fabric by kind.
     pub(crate) const fn units(&self) -> [u32; Kind::COUNT] {
         [self.compute, self.control, self.ldst, self.special]

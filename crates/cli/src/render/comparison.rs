@@ -49,6 +49,7 @@ impl Shown {
             Shown::Energy => "Energy",
             Shown::Power => "Mean power (W)",
             Shown::RelativeEnergy => "Energy",
+            Shown::Management => "Energy of register file, pipeline, scheduler or of what replaces them",
             Shown::Scalar => "Scalar instructions (%)",
             Shown::Dependences => "Dependences per instruction: RAW, WAW-WAR, Stop",
         }
@@ -56,7 +57,7 @@ impl Shown {
 
     /// Whether it is relative to the baseline's column.
     fn is_relative(self) -> bool {
-        matches!(self, Shown::Speedup | Shown::Stalls | Shown::RelativeEnergy)
+        matches!(self, Shown::Speedup | Shown::Stalls | Shown::RelativeEnergy | Shown::Management)
     }
 
     /// Short heading, for tables of several figures.
@@ -73,6 +74,7 @@ impl Shown {
             Shown::Energy => ("energy", Align::Right),
             Shown::Power => ("W", Align::Right),
             Shown::RelativeEnergy => ("relative energy", Align::Right),
+            Shown::Management => ("management", Align::Right),
             Shown::Scalar => ("scalar", Align::Right),
             Shown::Dependences => ("RAW, WAW-WAR, Stop", Align::Right),
         }
@@ -96,6 +98,7 @@ impl Shown {
             }),
             Shown::Power => text_or(cell, ABSENT, |r| figure(&r.total, energy::POWER)),
             Shown::RelativeEnergy => speedup(comparison.relative_energy(row, column)),
+            Shown::Management => speedup(comparison.relative_management(row, column)),
             Shown::Scalar => text_or(cell, ABSENT, |r| figure(&r.total, summary::SCALAR)),
             Shown::Dependences => {
                 let counted = cell.complete().filter(|r| r.total.get(summary::DEPENDENCES[0]).is_some());
