@@ -1,19 +1,24 @@
-//! Machines of SGMF cores.
+//! Machines of SGMF cores, and kernels on their fabrics.
 
+use crate::core_name::CoreName;
 use crate::engine::{Loading, Rig, Subject};
 use crate::other_core::OtherCore;
 use ::sgmf::{Sgmf, SgmfConfig, SgmfKernel};
 use config::GpuConfig;
+use dataflow::Refusal;
 use dataflow::fabric::{Fabric, FabricSpec, UnitKind};
-use dataflow::map::{Compiled, Options, map};
+use dataflow::map::{Compiled, Failure, Options, map};
 use exec::Kernel;
 use gpu::Machine;
 use kit::Parameters;
 use kit::parameters::{self, Parameter};
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::Arc;
 use stream::Source;
 use trace::Recorder;
+
+const DESIGN: &str = "sgmf";
 
 /// Packets of a core's outbox: it makes one request in a cycle.
 const OUTBOX_PACKETS: u32 = 8;
@@ -59,20 +64,53 @@ impl Mapper {
     fn map(&mut self, kernel: &Arc<Kernel>) -> Outcome {
         let fabric = &self.fabric;
         let known = self.known.entry(Arc::as_ptr(kernel));
-        let (_, mapped) = known.or_insert_with(|| (kernel.clone(), mapped(kernel, fabric).map(Arc::new)));
+        let (_, mapped) = known.or_insert_with(|| {
+            let mapped = on_fabric(kernel, fabric).map(Arc::new);
+            (kernel.clone(), mapped.map_err(|why| format!("kernel `{}`: {why}", kernel.name())))
+        });
         mapped.clone()
     }
 }
 
-/// `kernel` on `fabric`, or all reasons why it cannot be mapped.
-fn mapped(kernel: &Kernel, fabric: &Fabric) -> Result<Compiled, String> {
-    let name = kernel.name();
-    let graphs = dataflow::dataflow(kernel).map_err(|refusals| {
-        let reasons: Vec<String> = refusals.iter().map(|r| format!("\n  {r}")).collect();
-        format!("kernel `{name}` cannot be mapped onto the fabric:{}", reasons.concat())
-    })?;
-    map(&graphs, fabric, &Options::default())
-        .map_err(|failure| format!("kernel `{name}` cannot be mapped onto the fabric: {failure}"))
+/// Why a kernel cannot be mapped.
+#[derive(Clone, Debug)]
+pub enum Unmapped {
+    /// No unit executes some of its instructions: all of them.
+    Refused(Vec<Refusal>),
+    /// The fabric is too small for it, whatever the cuts.
+    NoRoom(Failure),
+}
+
+impl fmt::Display for Unmapped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("it cannot be mapped onto the fabric:")?;
+        match self {
+            Self::Refused(refusals) => refusals.iter().try_for_each(|r| write!(f, "\n  {r}")),
+            Self::NoRoom(failure) => write!(f, " {failure}"),
+        }
+    }
+}
+
+/// The fabric of the core called `core`.
+///
+/// # Errors
+/// There is no such core or parameter, the core has no fabric, or the parameters do not fit together.
+pub fn fabric(core: &str) -> Result<Fabric, String> {
+    let name = CoreName::parse(core)?;
+    name.other()?;
+    if name.design != DESIGN {
+        return Err(format!("core `{}` has no fabric; one that has is `{DESIGN}`", name.design));
+    }
+    Fabric::new(name.config::<Config>()?.fabric)
+}
+
+/// Maps a kernel to a fabric, as runs do.
+///
+/// # Errors
+/// It cannot be mapped: all reasons.
+pub fn on_fabric(kernel: &Kernel, fabric: &Fabric) -> Result<Compiled, Unmapped> {
+    let graphs = dataflow::dataflow(kernel).map_err(Unmapped::Refused)?;
+    map(&graphs, fabric, &Options::default()).map_err(Unmapped::NoRoom)
 }
 
 impl Subject for Sgmf<(), Source> {
@@ -82,6 +120,13 @@ impl Subject for Sgmf<(), Source> {
         let Some(live) = loading.live else {
             return Err("an SGMF core executes operations, and a trace has none: run the program itself".into());
         };
+        if live.kernel.is_machine_code() {
+            return Err(format!(
+                "kernel `{}` is machine code, and an SGMF core executes PTX: --isa ptx for a bundled workload, the PTX \
+                 for a launch file",
+                live.kernel.name()
+            ));
+        }
         let compiled = mapper.map(&live.kernel)?;
         SgmfKernel::new(&compiled.mapped, live, &mapper.gpu, &mapper.config).map_err(|e| e.to_string())
     }
@@ -91,6 +136,10 @@ impl OtherCore for Sgmf<(), Source> {
     type Config = Config;
 
     const NEEDS_PTX: bool = true;
+
+    fn check_config(config: &Config) -> Result<(), String> {
+        Fabric::new(config.fabric).map(drop)
+    }
 
     fn machine(gpu: &GpuConfig, config: &Config, source: Source, _: Option<&Recorder>) -> Result<Rig<Self>, String> {
         let fabric = Fabric::new(config.fabric)?;
