@@ -38,7 +38,6 @@ mod tests {
     use super::*;
     use crate::inspection::fabric::{FabricInspection, FabricKernel};
     use crate::render::inspection::fabric::outcome;
-    use lower::LowerOptions;
     use std::fmt::Write;
     use std::path::Path;
 
@@ -69,10 +68,11 @@ workloads` reads, and is written by `BLESS=1 cargo nextest run -p warpwright -E 
 
     /// The page, and the sentence with its counts.
     fn page() -> (String, String) {
+        let gpu = config::load("gtx480").unwrap();
         let (mut rows, [mut whole, mut uncut, mut cut, mut refused]) = (String::new(), [0; 4]);
         for workload in workloads::suite::ALL {
             let ptx = workload.module.ptx.as_bytes();
-            let mut module = FabricInspection::new(workload.name, ptx, "sgmf", LowerOptions::default()).unwrap();
+            let mut module = FabricInspection::new(workload.name, ptx, "sgmf", &gpu).unwrap();
             module.map();
             for kernel in &module.kernels {
                 *match &kernel.mapped {

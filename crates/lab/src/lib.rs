@@ -64,7 +64,7 @@ pub use registers::{RegisterChoice, RegisterMode};
 pub use report::{CheckResult, EnergyModelInUse, HostFigures, KernelReport, OccupancyReport, RegisterSource, Report};
 pub use run::{Job, audit, check_scheduler, cores, run, run_design, scheduler_parameters, scheduler_with, schedulers};
 pub use setup::Setup;
-pub use sgmf::{Unmapped, fabric, on_fabric};
+pub use sgmf::{FabricCompiler, Unmapped};
 pub use sm::{Example, Findings, Party, Structure, Violation};
 pub use statistics::schema;
 pub use structures::{in_order, structures};

@@ -3,11 +3,13 @@
 use crate::core_name::CoreName;
 use crate::engine::{Loading, Rig, Subject};
 use crate::other_core::OtherCore;
-use ::sgmf::{Sgmf, SgmfConfig, SgmfKernel};
+use ::sgmf::{Sgmf, SgmfConfig, SgmfKernel, Timing};
 use config::GpuConfig;
 use dataflow::Refusal;
 use dataflow::fabric::{Fabric, FabricSpec, UnitKind};
+use dataflow::graph::Node;
 use dataflow::map::{Compiled, Failure, Options, map};
+use dataflow::resources;
 use exec::Kernel;
 use gpu::Machine;
 use kit::Parameters;
@@ -23,11 +25,37 @@ const DESIGN: &str = "sgmf";
 /// Packets of a core's outbox: it makes one request in a cycle.
 const OUTBOX_PACKETS: u32 = 8;
 
-/// Parameters of a core: of its execution, and of its fabric.
+kit::words! {
+    /// What makes paths equally long.
+    pub enum Balance {
+        /// Their number of nodes (§4.4).
+        Nodes = "nodes",
+        /// The threads that they hold while a unit waits for memory.
+        Threads = "threads",
+    }
+}
+
+kit::parameters! {
+    /// How kernels are mapped.
+    pub struct Compilation {
+        /// Maximum number of copies of a graph side by side; 0: as many as the fabric has room for.
+        pub copies: u32 = 1 in (0, 64),
+        /// What delays make equal on paths that meet again.
+        pub balance: Balance = (Balance::Nodes),
+        /// Seed of the placement.
+        pub place_seed: u32 = 1,
+    }
+}
+
+/// Links of a route that paths are balanced with: a guess, as routes come later.
+const LINKS_OF_A_ROUTE: u32 = 2;
+
+/// Parameters of a core: of its execution, its fabric, and the compiler.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Config {
     core: SgmfConfig,
     fabric: FabricSpec,
+    compilation: Compilation,
 }
 
 /// Parameters of a core's execution that follow from its fabric.
@@ -36,39 +64,16 @@ const OF_FABRIC: [&str; 4] = ["compute", "control", "ldst", "special"];
 impl Parameters for Config {
     fn schema() -> Vec<Parameter> {
         let own = SgmfConfig::schema().into_iter().filter(|p| !OF_FABRIC.contains(&p.name));
-        own.chain(FabricSpec::schema()).collect()
+        own.chain(FabricSpec::schema()).chain(Compilation::schema()).collect()
     }
 
     fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
         match Self::schema().iter().any(|p| p.name == name) {
             false => Err(parameters::unknown(name, &Self::schema())),
             true if FabricSpec::schema().iter().any(|p| p.name == name) => self.fabric.set(name, value),
+            true if Compilation::schema().iter().any(|p| p.name == name) => self.compilation.set(name, value),
             true => self.core.set(name, value),
         }
-    }
-}
-
-/// A kernel on the fabric, or all reasons why it is on none.
-type Outcome = Result<Arc<Compiled>, String>;
-
-/// Maps kernels, each once.
-pub(crate) struct Mapper {
-    gpu: GpuConfig,
-    config: SgmfConfig,
-    fabric: Fabric,
-    /// By the address of the kernel, which is kept alive.
-    known: HashMap<*const Kernel, (Arc<Kernel>, Outcome)>,
-}
-
-impl Mapper {
-    fn map(&mut self, kernel: &Arc<Kernel>) -> Outcome {
-        let fabric = &self.fabric;
-        let known = self.known.entry(Arc::as_ptr(kernel));
-        let (_, mapped) = known.or_insert_with(|| {
-            let mapped = on_fabric(kernel, fabric).map(Arc::new);
-            (kernel.clone(), mapped.map_err(|why| format!("kernel `{}`: {why}", kernel.name())))
-        });
-        mapped.clone()
     }
 }
 
@@ -91,26 +96,93 @@ impl fmt::Display for Unmapped {
     }
 }
 
-/// The fabric of the core called `core`.
-///
-/// # Errors
-/// There is no such core or parameter, the core has no fabric, or the parameters do not fit together.
-pub fn fabric(core: &str) -> Result<Fabric, String> {
-    let name = CoreName::parse(core)?;
-    name.other()?;
-    if name.design != DESIGN {
-        return Err(format!("core `{}` has no fabric; one that has is `{DESIGN}`", name.design));
-    }
-    Fabric::new(name.config::<Config>()?.fabric)
+/// Maps kernels to the fabric of a core.
+#[derive(Clone, Debug)]
+pub struct FabricCompiler {
+    config: SgmfConfig,
+    fabric: Fabric,
+    compilation: Compilation,
+    timing: Timing,
 }
 
-/// Maps a kernel to a fabric, as runs do.
-///
-/// # Errors
-/// It cannot be mapped: all reasons.
-pub fn on_fabric(kernel: &Kernel, fabric: &Fabric) -> Result<Compiled, Unmapped> {
-    let graphs = dataflow::dataflow(kernel).map_err(Unmapped::Refused)?;
-    map(&graphs, fabric, &Options::default()).map_err(Unmapped::NoRoom)
+impl FabricCompiler {
+    /// For the core called `core` on `gpu`.
+    ///
+    /// # Errors
+    /// There is no such core or parameter, the core has no fabric, or the parameters do not fit together or the GPU.
+    pub fn new(core: &str, gpu: &GpuConfig) -> Result<Self, String> {
+        let name = CoreName::parse(core)?;
+        name.other()?;
+        if name.design != DESIGN {
+            return Err(format!("core `{}` has no fabric; one that has is `{DESIGN}`", name.design));
+        }
+        Self::of(&name.config()?, gpu)
+    }
+
+    fn of(config: &Config, gpu: &GpuConfig) -> Result<Self, String> {
+        let fabric = Fabric::new(config.fabric)?;
+        let counts = fabric.counts();
+        let special = [UnitKind::IntDivider, UnitKind::FpDivider, UnitKind::Root].map(|kind| counts[kind as usize]);
+        let of = |kind: UnitKind| counts[kind as usize] as u32;
+        let core = SgmfConfig {
+            compute: of(UnitKind::Compute),
+            control: of(UnitKind::Control),
+            ldst: of(UnitKind::LoadStore),
+            special: special.iter().sum::<usize>() as u32,
+            ..config.core
+        };
+        let timing = Timing::of(gpu, &core)?;
+        Ok(Self { config: core, fabric, compilation: config.compilation, timing })
+    }
+
+    /// The fabric.
+    pub const fn fabric(&self) -> &Fabric {
+        &self.fabric
+    }
+
+    /// Maps a kernel.
+    ///
+    /// # Errors
+    /// It cannot be mapped: all reasons.
+    pub fn compile(&self, kernel: &Kernel) -> Result<Compiled, Unmapped> {
+        let graphs = dataflow::dataflow(kernel).map_err(Unmapped::Refused)?;
+        let Compilation { copies, balance, place_seed } = self.compilation;
+        let entries = self.config.entries;
+        // A unit that waits for memory holds threads in its reservation buffer and in its token buffers.
+        let held = |node: &Node| match resources::kind(&node.op) {
+            Some(UnitKind::LoadStore) => 2 * entries,
+            Some(UnitKind::IntDivider | UnitKind::FpDivider | UnitKind::Root) => entries,
+            _ => self.timing.of_node(&node.op),
+        };
+        let threads = |node: &Node| held(node) + LINKS_OF_A_ROUTE * self.config.hop_cycles;
+        let usual = Options { copies, seed: place_seed.into(), ..Options::default() };
+        let options = match balance {
+            Balance::Nodes => usual,
+            Balance::Threads => Options { latency: &threads, absorbed: entries - 1, ..usual },
+        };
+        map(&graphs, &self.fabric, &options).map_err(Unmapped::NoRoom)
+    }
+}
+
+/// A kernel on the fabric, or all reasons why it is on none.
+type Outcome = Result<Arc<Compiled>, String>;
+
+/// Maps kernels, each once.
+pub(crate) struct Mapper {
+    gpu: GpuConfig,
+    compiler: FabricCompiler,
+    /// By the address of the kernel, which is kept alive.
+    known: HashMap<*const Kernel, (Arc<Kernel>, Outcome)>,
+}
+
+impl Mapper {
+    fn map(&mut self, kernel: &Arc<Kernel>) -> Outcome {
+        let (_, mapped) = self.known.entry(Arc::as_ptr(kernel)).or_insert_with(|| {
+            let mapped = self.compiler.compile(kernel).map(Arc::new);
+            (kernel.clone(), mapped.map_err(|why| format!("kernel `{}`: {why}", kernel.name())))
+        });
+        mapped.clone()
+    }
 }
 
 impl Subject for Sgmf<(), Source> {
@@ -128,7 +200,7 @@ impl Subject for Sgmf<(), Source> {
             ));
         }
         let compiled = mapper.map(&live.kernel)?;
-        SgmfKernel::new(&compiled.mapped, live, &mapper.gpu, &mapper.config).map_err(|e| e.to_string())
+        SgmfKernel::new(&compiled.mapped, live, &mapper.gpu, &mapper.compiler.config).map_err(|e| e.to_string())
     }
 }
 
@@ -142,19 +214,9 @@ impl OtherCore for Sgmf<(), Source> {
     }
 
     fn machine(gpu: &GpuConfig, config: &Config, source: Source, _: Option<&Recorder>) -> Result<Rig<Self>, String> {
-        let fabric = Fabric::new(config.fabric)?;
-        let counts = fabric.counts();
-        let special = [UnitKind::IntDivider, UnitKind::FpDivider, UnitKind::Root].map(|kind| counts[kind as usize]);
-        let of = |kind: UnitKind| counts[kind as usize] as u32;
-        let core = SgmfConfig {
-            compute: of(UnitKind::Compute),
-            control: of(UnitKind::Control),
-            ldst: of(UnitKind::LoadStore),
-            special: special.iter().sum::<usize>() as u32,
-            ..config.core
-        };
-        let cores = (0..gpu.sm_count).map(|number| Sgmf::new(gpu, core, number)).collect();
-        let loader = Mapper { gpu: gpu.clone(), config: core, fabric, known: HashMap::new() };
+        let compiler = FabricCompiler::of(config, gpu)?;
+        let cores = (0..gpu.sm_count).map(|number| Sgmf::new(gpu, compiler.config, number)).collect();
+        let loader = Mapper { gpu: gpu.clone(), compiler, known: HashMap::new() };
         Ok(Rig { machine: Machine::new(gpu, OUTBOX_PACKETS, source, cores), loader })
     }
 }

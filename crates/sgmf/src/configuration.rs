@@ -97,6 +97,8 @@ pub(crate) struct Unit {
     pub action: Action,
     /// Index of its node in the region.
     pub node: u32,
+    /// Which copy of the graph it is of.
+    pub copy: u32,
     pub pc: Option<Pc>,
     pub element: u32,
     /// In cycles.
@@ -136,8 +138,12 @@ pub(crate) struct Register {
 pub(crate) struct Source {
     pub value: ThreadValue,
     pub node: u32,
+    /// Which copy of the graph it is for.
+    pub copy: u32,
     pub element: u32,
     pub targets: Range<u32>,
+    /// All sources of its copy.
+    pub group: Range<u32>,
 }
 
 /// Where a token goes next.
@@ -164,6 +170,8 @@ pub(crate) struct Configuration {
     pub registers: Vec<Register>,
     pub sources: Vec<Source>,
     pub targets: Vec<Target>,
+    /// Copies of the graph side by side.
+    pub copies: u32,
     /// Units in use, by kind.
     pub used: [u32; Kind::COUNT],
     /// Links in use.
@@ -200,6 +208,7 @@ impl Configuration {
             config,
             timing,
             made: Self {
+                copies: mapping.copies,
                 configuration_cycles: cycles,
                 always: mapping.region.always,
                 after_barrier: mapping.region.after_barrier,
@@ -210,6 +219,9 @@ impl Configuration {
             units: BTreeSet::new(),
         };
         let nodes = mapping.region.nodes.len();
+        if mapping.copies == 0 || !nodes.is_multiple_of(mapping.copies as usize) {
+            return Err(build.bad(format!("{nodes} nodes are not {} equal copies", mapping.copies)));
+        }
         let mut routes = vec![Vec::new(); nodes];
         for (at, route) in mapping.routes.iter().enumerate() {
             let of = routes.get_mut(route.from.index()).ok_or_else(|| build.bad("a route begins at no node"))?;
@@ -243,6 +255,12 @@ impl Builder<'_> {
         KernelError { entry: self.mapping.region.entry, what: what.into() }
     }
 
+    /// Which copy of the graph a node is of.
+    fn copy(&self, node: usize) -> u32 {
+        let nodes = self.mapping.region.nodes.len() / self.mapping.copies as usize;
+        (node / nodes) as u32
+    }
+
     /// Adds the registers of a node's links, the nearest to the sinks first, and then the node itself.
     fn node(
         &mut self,
@@ -263,7 +281,11 @@ impl Builder<'_> {
         match (&region.op, kind_of(&region.op)) {
             (NodeOp::Inject(value), _) => {
                 self.made.elements.push(Element::Source(self.made.sources.len() as u32));
-                self.made.sources.push(Source { value: *value, node: node as u32, element, targets });
+                let at = self.made.sources.len() as u32;
+                let copy = self.copy(node);
+                let first = self.made.sources.iter().rev().take_while(|source| source.copy == copy).count() as u32;
+                let group = at - first..at + 1;
+                self.made.sources.push(Source { value: *value, node: node as u32, copy, element, targets, group });
             }
             (_, Some(kind)) => self.unit(node, kind, targets, &mut ports[node])?,
             (_, None) => {}
@@ -381,7 +403,7 @@ impl Builder<'_> {
         if first == last {
             return Err(self.bad(format!("node {at} takes no token: nothing says for which thread it fires")));
         }
-        let (latency, interval) = self.speed(&node.op);
+        let (latency, interval) = (self.timing.of_node(&node.op), self.interval(&node.op));
         let action = self.action(&node.op)?;
         let work = match &node.op {
             NodeOp::Apply(function) => function.work(),
@@ -396,6 +418,7 @@ impl Builder<'_> {
             kind,
             action,
             node: at as u32,
+            copy: self.copy(at),
             pc: node.pc,
             element,
             latency,
@@ -419,20 +442,11 @@ impl Builder<'_> {
         }
     }
 
-    /// Latency and interval of a unit that executes `op`.
-    fn speed(&self, op: &NodeOp) -> (u32, u32) {
+    /// Cycles from one firing to the next of a unit that executes `op`.
+    fn interval(&self, op: &NodeOp) -> u32 {
         use OpClass::{DpAdd, DpFma, DpMinMax, DpMul};
-        let of = |class: OpClass| self.timing.classes[class as usize];
-        match op {
-            NodeOp::Apply(function) => {
-                let is_double = matches!(function.class(), DpAdd | DpMinMax | DpMul | DpFma);
-                (of(function.class()), if is_double { self.config.double_interval } else { 1 })
-            }
-            NodeOp::Select => (of(OpClass::Move), 1),
-            NodeOp::Delay(cycles) => (u32::from(*cycles).max(1), 1),
-            NodeOp::Access(_) => (self.timing.l1_hit, 1),
-            _ => (self.timing.control, 1),
-        }
+        let is_double = |function: &Function| matches!(function.class(), DpAdd | DpMinMax | DpMul | DpFma);
+        if matches!(op, NodeOp::Apply(function) if is_double(function)) { self.config.double_interval } else { 1 }
     }
 
     fn action(&self, op: &NodeOp) -> Result<Action, KernelError> {
@@ -471,6 +485,9 @@ impl Builder<'_> {
             }
         }
         let mut made = self.made;
+        // Later sources of a copy are in the groups of the earlier ones too.
+        let ends: BTreeMap<u32, u32> = made.sources.iter().map(|source| (source.copy, source.group.end)).collect();
+        made.sources.iter_mut().for_each(|source| source.group.end = ends[&source.copy]);
         made.links = self.taken.len() as u32;
         Ok(made)
     }

@@ -24,7 +24,8 @@
 //! - D3. An access to L1 of several units to one bank is granted to the unit nearest to the sinks, which has the
 //!   oldest threads. Within a unit the oldest access of the epoch whose bank is free goes first (FR-FCFS, §5.1).
 //! - D4. The data of a line that arrives go to all accesses that wait for it, without a bank's time.
-//! - D5. A store's enable token is sent when L1 has the line, as the data of a load.
+//! - D5. A store leaves its unit with the latency of a hit once L1 has taken it, hit or miss: the line that is fetched
+//!   for it keeps its data. The paper does not say when a store's enable token is sent.
 //! - D6. Atomic operations are executed at L2; a copy of the line in L1 is not invalidated, as data are kept apart
 //!   from timing.
 //! - D7. The fabric's threads form a batch: those of all CTAs that have arrived before the first region has been

@@ -6,9 +6,9 @@ use crate::inspection::fabric::FabricInspection;
 use crate::inspection::facts::EntryFacts;
 use crate::inspection::{self, Inspection};
 use crate::render::inspection as render;
-use crate::{interrupt, output};
+use crate::{interrupt, lookup, output};
 use kit::output::MadeFolders;
-use lower::{LowerOptions, RegisterLimits};
+use lower::RegisterLimits;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use workloads::suggest;
@@ -50,6 +50,9 @@ pub struct Args {
     /// Core whose fabric it is, with its parameters, such as sgmf:columns=10,rows=8; implies --fabric [default: sgmf]
     #[arg(long, value_name = "CORE")]
     core: Option<String>,
+    /// GPU whose latencies balance the paths of graphs (sgmf:balance=threads): a built-in one or the path of a description
+    #[arg(long, value_name = "NAME|FILE", default_value = "gtx480")]
+    gpu: PathBuf,
     /// Draw the graphs of each kernel and their places on the fabric to this file (.svg), or to a file a kernel in this folder; implies --fabric
     #[arg(long, value_name = "FILE.svg|FOLDER")]
     svg: Option<PathBuf>,
@@ -114,7 +117,7 @@ fn on_fabric(args: &Args, name: &str, content: &[u8]) -> Outcome {
         )));
     }
     let mut inspection =
-        FabricInspection::new(name, content, core, LowerOptions::default()).map_err(Failure::bad_input)?;
+        FabricInspection::new(name, content, core, &lookup::gpu(&args.gpu, &[])?).map_err(Failure::bad_input)?;
     keep(args, name, &mut inspection.kernels, |k| (k.name.clone(), k.source_name.clone()))?;
     let drawings = args.svg.as_deref().map_or(Ok(Vec::new()), |to| drawings(to, &inspection))?;
     let folder = args.svg.as_deref().filter(|to| !is_drawing(to)).map(MadeFolders::make).transpose();

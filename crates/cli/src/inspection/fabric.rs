@@ -2,7 +2,8 @@
 
 use super::facts::Mix;
 use super::{Remark, remarks};
-use dataflow::fabric::{Fabric, UnitKind};
+use config::GpuConfig;
+use dataflow::fabric::UnitKind;
 use dataflow::graph::{Access, AccessKind, NodeOp, Region, Target};
 use dataflow::map::{Compiled, RegionReport};
 use dataflow::mapping::Mapping;
@@ -11,7 +12,7 @@ use dataflow::resources::Counts;
 use dataflow::{Refusal, svg, text};
 use exec::Kernel;
 use isa::Pc;
-use lab::Unmapped;
+use lab::{FabricCompiler, Unmapped};
 use lower::LowerOptions;
 use std::sync::Arc;
 
@@ -31,7 +32,7 @@ pub struct FabricInspection {
     pub links: usize,
     pub kernels: Vec<FabricKernel>,
     #[serde(skip)]
-    fabric: Fabric,
+    compiler: FabricCompiler,
 }
 
 /// A kernel on the fabric, or why it is not on it.
@@ -86,12 +87,15 @@ pub struct PartFacts {
     pub after_barrier: bool,
     /// Where its threads continue.
     pub next: String,
+    /// Copies of the graph side by side, of which threads take turns.
+    pub copies: u32,
+    /// Nodes of all copies.
     pub nodes: usize,
-    /// Units by kind, those of delays among them.
+    /// Units by kind of all copies, those of delays among them.
     pub units: Mix,
-    /// Nodes that delay a token.
+    /// Nodes that delay a token, of all copies.
     pub delays: usize,
-    /// Ports whose tokens arrive at different times all the same.
+    /// Ports of a copy whose tokens arrive at different times all the same.
     pub unbalanced_ports: usize,
     /// Firings on the longest path.
     pub critical_path: u32,
@@ -128,17 +132,18 @@ pub struct CutFacts {
 }
 
 impl FabricInspection {
-    /// The kernels of a PTX file, not mapped yet, and the fabric of `core`.
+    /// The kernels of a PTX file, not mapped yet, and the fabric of `core` on `gpu`.
     ///
     /// # Errors
     /// The file is no PTX, or the core has no fabric.
-    pub fn new(file: &str, content: &[u8], core: &str, options: LowerOptions) -> Result<Self, String> {
-        let fabric = lab::fabric(core)?;
+    pub fn new(file: &str, content: &[u8], core: &str, gpu: &GpuConfig) -> Result<Self, String> {
+        let compiler = FabricCompiler::new(core, gpu)?;
+        let fabric = compiler.fabric();
         let parsed = ptx::parse(file, content);
         if parsed.has_errors() {
             return Err(parsed.render(ptx::Severity::Error));
         }
-        let loaded = lower::load(file, parsed.source.text(), options).map_err(|error| error.to_string())?;
+        let loaded = lower::load(file, parsed.source.text(), LowerOptions::default()).map_err(|error| error.to_string())?;
         let executable = loaded
             .module
             .kernels
@@ -156,21 +161,21 @@ impl FabricInspection {
             units: by_kind(&fabric.counts()),
             links: fabric.links().len(),
             kernels: executable.chain(rejected).collect(),
-            fabric,
+            compiler,
         })
     }
 
     /// Maps the kernels.
     pub fn map(&mut self) {
         for kernel in &mut self.kernels {
-            kernel.map(&self.fabric);
+            kernel.map(&self.compiler);
         }
     }
 
     /// The graphs of a kernel and their places on the fabric, as a page of drawings.
     pub fn drawing(&self, kernel: &FabricKernel) -> Option<String> {
         let (code, compiled) = (kernel.kernel.as_ref()?, kernel.compiled.as_ref()?);
-        Some(svg::kernel(&compiled.mapped, &self.fabric, &|pc| {
+        Some(svg::kernel(&compiled.mapped, self.compiler.fabric(), &|pc| {
             format!("line {}: {}", code.program.source(pc).line, code.program.text(pc))
         }))
     }
@@ -179,7 +184,7 @@ impl FabricInspection {
     pub fn graphs(&self, kernel: &FabricKernel) -> Option<String> {
         let (code, compiled) = (kernel.kernel.as_ref()?, kernel.compiled.as_ref()?);
         let line = |pc: Pc| format!("line {}", code.program.source(pc).line);
-        Some(text::mapped(&compiled.mapped, &self.fabric, &line))
+        Some(text::mapped(&compiled.mapped, self.compiler.fabric(), &line))
     }
 }
 
@@ -195,9 +200,9 @@ impl FabricKernel {
         }
     }
 
-    fn map(&mut self, fabric: &Fabric) {
+    fn map(&mut self, compiler: &FabricCompiler) {
         let Some(kernel) = &self.kernel else { return };
-        match lab::on_fabric(kernel, fabric) {
+        match compiler.compile(kernel) {
             Ok(compiled) => {
                 self.mapped = Some(MappedFacts::new(kernel, &compiled));
                 self.compiled = Some(compiled);
@@ -252,7 +257,9 @@ impl MappedFacts {
 impl PartFacts {
     fn new(mapping: &Mapping, report: &RegionReport, line: u32) -> Self {
         let region = &mapping.region;
-        let live = region.nodes.iter().filter_map(|node| match &node.op {
+        // A thread passes one of the copies.
+        let copy = &region.nodes[..region.nodes.len() / mapping.copies as usize];
+        let live = copy.iter().filter_map(|node| match &node.op {
             NodeOp::Access(access) if matches!(access.target, Target::Live(_)) => Some(access),
             _ => None,
         });
@@ -262,6 +269,7 @@ impl PartFacts {
             line,
             after_barrier: region.after_barrier,
             next: text::next(region),
+            copies: mapping.copies,
             nodes: region.nodes.len(),
             units: by_kind(&report.used),
             delays: report.delays,

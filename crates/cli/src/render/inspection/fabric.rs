@@ -110,12 +110,13 @@ fn parts(inspection: &FabricInspection, mapped: &MappedFacts) -> String {
 
 /// Where threads continue after each of several graphs.
 fn order(mapped: &MappedFacts) -> String {
-    if mapped.parts.len() == 1 {
+    if mapped.parts.len() == 1 && mapped.parts[0].copies == 1 {
         return String::new();
     }
     let one = |(i, part): (usize, &PartFacts)| {
         let barrier = if part.after_barrier { " (after a barrier)" } else { "" };
-        format!("part {i}{barrier}: {}", part.next)
+        let copies = if part.copies > 1 { format!(" ({} copies)", part.copies) } else { String::new() };
+        format!("part {i}{copies}{barrier}: {}", part.next)
     };
     let order: Vec<String> = mapped.parts.iter().enumerate().map(one).collect();
     wrapped(&format!("order: {}", order.join("; ")), "  ", "    ")
