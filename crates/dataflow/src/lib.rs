@@ -16,7 +16,8 @@
 //! | [`evaluate`] | what graphs compute, without a fabric |
 //! | [`fabric`] | units, switches, links |
 //! | [`resources`] | which units a region needs |
-//! | [`partition`], [`balance`], [`place`], [`route`], `configuration` | the steps from a graph to its units and links |
+//! | [`width`] | bits of the values that tokens carry |
+//! | [`partition`], [`balance`], [`place`], [`route`], [`configuration`] | the steps from a graph to its units and links |
 //! | [`map`] | all of them for a kernel |
 //! | [`text`], [`svg`] | graphs as text and as drawings |
 #![warn(missing_docs)]
@@ -24,7 +25,7 @@
 pub mod balance;
 mod build;
 mod compile;
-mod configuration;
+pub mod configuration;
 mod draft;
 pub mod evaluate;
 pub mod fabric;
@@ -45,6 +46,7 @@ pub mod svg;
 pub mod text;
 mod truth;
 pub mod uniforms;
+pub mod width;
 
 pub use compile::{dataflow, watched};
 pub use refusal::Refusal;
