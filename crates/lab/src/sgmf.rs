@@ -167,11 +167,11 @@ impl FabricCompiler {
             _ => self.timing.of_node(&node.op),
         };
         let threads = |node: &Node| held(node) + LINKS_OF_A_ROUTE * self.config.hop_cycles;
-        let latencies = |node: &Node| timing.of_node(&node.op) + LINKS_OF_A_ROUTE * self.config.hop_cycles;
+        let latencies = |node: &Node| self.timing.of_node(&node.op) + LINKS_OF_A_ROUTE * self.config.hop_cycles;
         let usual = Options { copies, seed: place_seed.into(), ..Options::default() };
         let options = match balance {
             Balance::Nodes => usual,
-            Balance::Latencies => Options { latency: &latencies, ..usual },
+            Balance::Latencies => Options { latency: &latencies, absorbed: entries - 1, ..usual },
             Balance::Threads => Options { latency: &threads, absorbed: entries - 1, ..usual },
         };
         map(&graphs, &self.fabric, &options).map_err(Unmapped::NoRoom)
