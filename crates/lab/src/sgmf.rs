@@ -77,6 +77,24 @@ impl Parameters for Config {
     }
 }
 
+impl Config {
+    /// The core with the units of its fabric, and the fabric.
+    fn whole(&self) -> Result<(SgmfConfig, Fabric), String> {
+        let fabric = Fabric::new(self.fabric)?;
+        let counts = fabric.counts();
+        let special = [UnitKind::IntDivider, UnitKind::FpDivider, UnitKind::Root].map(|kind| counts[kind as usize]);
+        let of = |kind: UnitKind| counts[kind as usize] as u32;
+        let core = SgmfConfig {
+            compute: of(UnitKind::Compute),
+            control: of(UnitKind::Control),
+            ldst: of(UnitKind::LoadStore),
+            special: special.iter().sum::<usize>() as u32,
+            ..self.core
+        };
+        Ok((core, fabric))
+    }
+}
+
 /// Why a kernel cannot be mapped.
 #[derive(Clone, Debug)]
 pub enum Unmapped {
@@ -91,7 +109,11 @@ impl fmt::Display for Unmapped {
         f.write_str("it cannot be mapped onto the fabric:")?;
         match self {
             Self::Refused(refusals) => refusals.iter().try_for_each(|r| write!(f, "\n  {r}")),
-            Self::NoRoom(failure) => write!(f, " {failure}"),
+            Self::NoRoom(failure) => write!(
+                f,
+                " {failure}\n  hint: parameters give the fabric other units: columns, rows, control_columns, int_dividers, \
+                 fp_dividers, roots"
+            ),
         }
     }
 }
@@ -120,17 +142,7 @@ impl FabricCompiler {
     }
 
     fn of(config: &Config, gpu: &GpuConfig) -> Result<Self, String> {
-        let fabric = Fabric::new(config.fabric)?;
-        let counts = fabric.counts();
-        let special = [UnitKind::IntDivider, UnitKind::FpDivider, UnitKind::Root].map(|kind| counts[kind as usize]);
-        let of = |kind: UnitKind| counts[kind as usize] as u32;
-        let core = SgmfConfig {
-            compute: of(UnitKind::Compute),
-            control: of(UnitKind::Control),
-            ldst: of(UnitKind::LoadStore),
-            special: special.iter().sum::<usize>() as u32,
-            ..config.core
-        };
+        let (core, fabric) = config.whole()?;
         let timing = Timing::of(gpu, &core)?;
         Ok(Self { config: core, fabric, compilation: config.compilation, timing })
     }

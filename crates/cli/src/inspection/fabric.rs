@@ -143,7 +143,8 @@ impl FabricInspection {
         if parsed.has_errors() {
             return Err(parsed.render(ptx::Severity::Error));
         }
-        let loaded = lower::load(file, parsed.source.text(), LowerOptions::default()).map_err(|error| error.to_string())?;
+        let loaded =
+            lower::load(file, parsed.source.text(), LowerOptions::default()).map_err(|error| error.to_string())?;
         let executable = loaded
             .module
             .kernels
