@@ -151,6 +151,15 @@ pub const ALL: &[Experiment] = &[
             "bfs backprop btree hotspot lud pathfinder nw lavamd --gpus gtx480 --isa ptx --cores inorder,inorder+scalar,inorder+scalar+noalu,inorder+scalar+memory,inorder+scalar+half,inorder+scalar+compiler --show power,relative-energy",
         ],
     },
+    Experiment {
+        name: "sgmf-management",
+        paper: "SGMF (ISCA 2014), section 7.1",
+        about: "energy of links, buffers, control and pipelines of units beside that of register file, pipeline and scheduler",
+        published: "GTX 480, one core and one SM: 67 % less energy",
+        parts: &[
+            "nn bfs gaussian backprop cfd particlefilter --gpus gtx480 --isa ptx --cores inorder,sgmf --set sm_count=1 --show management,relative-energy,speedup",
+        ],
+    },
 ];
 
 /// Areas that papers publish. Their parts are arguments of `list`.

@@ -153,21 +153,21 @@ impl Parts<'_> {
     /// What decides which thread fires, and what a unit does.
     fn control(&self) -> Vec<Part> {
         use Component::{Configuration, UnitControl};
-        let control = |kind: UnitKind| {
-            let name = match kind {
-                UnitKind::Compute => "control of compute units",
-                UnitKind::Control => "control of control units",
-                UnitKind::LoadStore => "control of load/store units",
-                UnitKind::IntDivider | UnitKind::FpDivider | UnitKind::Root => "control of special units",
-            };
-            let storage = Storage { compared_bits: self.compared(kind), ..self.presence(kind) };
-            self.stored(name, UnitControl, self.fabric.counts()[kind as usize], storage)
+        let control = |(kind, ports, name): (Kind, UnitKind, &'static str)| {
+            let storage = Storage { compared_bits: self.compared(ports), ..self.presence(ports) };
+            self.stored(name, UnitControl, self.units_of(kind), storage)
         };
+        let kinds = [
+            (Kind::Compute, UnitKind::Compute, "control of compute units"),
+            (Kind::Control, UnitKind::Control, "control of control units"),
+            (Kind::Memory, UnitKind::LoadStore, "control of load/store units"),
+            (Kind::Special, UnitKind::Root, "control of special units"),
+        ];
         let registers: usize =
             self.fabric.units().iter().map(|unit| register_bits(unit.kind.ports() as u64)).sum::<u64>() as usize;
         let (columns, rows) = self.fabric.switches();
         let switches = usize::from(columns) * usize::from(rows);
-        let mut parts: Vec<Part> = UnitKind::ALL.into_iter().map(control).filter(|part| part.instances > 0).collect();
+        let mut parts = kinds.map(control).to_vec();
         parts.push(self.stored("configuration of units", Configuration, 1, row(registers)));
         parts.push(self.stored("configuration of switches", Configuration, switches, row(SWITCH as usize)));
         parts

@@ -226,7 +226,18 @@ impl Bench {
         }
         self.core.settle(self.now);
         self.core.check();
+        self.check_counts();
         Ok(())
+    }
+
+    /// What entered buffers has left them, whatever the graph.
+    fn check_counts(&self) {
+        let SgmfCounters { fabric: f, works, .. } = self.counters();
+        assert_eq!(f.token_bits, f.token_bits_read, "bits of tokens written and read");
+        assert_eq!(f.reserved_bits, f.reserved_bits_read, "bits of results written to reservation buffers and read");
+        assert_eq!(works.0.iter().sum::<u64>(), f.firings, "firings by what they do");
+        assert!(f.reserved_cycles <= f.reservable_cycles && f.busy_cycles <= f.cycles && f.matches <= f.tokens);
+        assert!(f.hops <= f.hop_bits && f.configuration_cycles <= f.busy_cycles);
     }
 
     fn cycle(&mut self) {

@@ -1,6 +1,7 @@
 //! A comparison as text.
 
 use super::energy;
+use super::management;
 use super::number::{self, ABSENT};
 use super::report::{check, figure};
 use super::slots;
@@ -21,6 +22,9 @@ pub fn render(comparison: &Comparison, shown: &[Shown], published: bool) -> Stri
         sections.push(one_workload(comparison, shown, published));
     } else {
         sections.extend(several_workloads(comparison, shown, published));
+    }
+    if shown.contains(&Shown::Management) {
+        sections.push(management::table(comparison));
     }
     sections.push(notes(comparison));
     if published {
@@ -49,7 +53,7 @@ impl Shown {
             Shown::Energy => "Energy",
             Shown::Power => "Mean power (W)",
             Shown::RelativeEnergy => "Energy",
-            Shown::Management => "Energy of register file, pipeline, scheduler or of what replaces them",
+            Shown::Management => "Energy of register file, pipeline and scheduler",
             Shown::Scalar => "Scalar instructions (%)",
             Shown::Dependences => "Dependences per instruction: RAW, WAW-WAR, Stop",
         }
