@@ -170,6 +170,6 @@ impl OtherCore for Sgmf<(), Source> {
         let cores = (0..gpu.sm_count).map(|number| Sgmf::new(gpu, core, number)).collect();
         let loader =
             Mapper { gpu: gpu.clone(), config: core, fabric, compilation: config.compilation, known: HashMap::new() };
-        Ok(Rig { machine: Machine::new(gpu, OUTBOX_PACKETS, source, cores), loader })
+        Ok(Rig::new(Machine::new(gpu, OUTBOX_PACKETS, source, cores), loader))
     }
 }

@@ -81,7 +81,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     gpu.sm_count = 1;
     // Every unit takes a thread in each cycle: as many entries as the latency of a hit, and no wait between epochs.
     let config = SgmfConfig { entries: 64, dividers: 64, epochs: false, ..SgmfConfig::DEFAULT };
-    let timing = Timing { l1_hit: 4, classes: [4; isa::OpClass::COUNT], control: 1 };
+    let timing = Timing { l1_hit: 4, classes: [4; isa::OpClass::COUNT], blocks: [4; isa::OpClass::COUNT], control: 1 };
     let mut state = DeviceState::new(1 << 20, GpuFacts::default());
     let base = state.memory.allocate("array", 8 << 10)?;
     let uniforms = vec![Uniform::Param { offset: 0, bytes: 8, signed: false, register_bits: 64 }];

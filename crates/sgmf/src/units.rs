@@ -20,6 +20,8 @@ pub(crate) struct UnitState {
     pub pipeline: Ring<(u64, Token)>,
     /// In blocks or in L1, each with the cycle in which it is done, and a number in order.
     pub timed: BinaryHeap<Reverse<(u64, u32, u64, u8)>>,
+    /// For each divider or root in use, the cycle in which it is free.
+    pub blocks: Vec<u64>,
     /// Done, but not sent.
     pub done: Ring<Token>,
     /// Entries of the reservation buffer in use.
@@ -45,6 +47,7 @@ impl UnitState {
             ready: VecDeque::new(),
             pipeline: Ring::new(),
             timed: BinaryHeap::new(),
+            blocks: Vec::new(),
             done: Ring::new(),
             reserved: 0,
             reserved_since: since,

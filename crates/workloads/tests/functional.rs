@@ -227,8 +227,9 @@ workloads_run_right! {
     reduction: [("n", 1)], [("n", 12345), ("blocks", 7), ("block", 96)], [("n", 5000), ("blocks", 2), ("block", 1024)];
     histogram: [("bytes", 4)], [("bytes", 5000), ("blocks", 3), ("block", 100)];
     transpose: [("width", 1), ("height", 1)], [("width", 45), ("height", 70)];
-    backprop: [("inputs", 16)], [("inputs", 48)];
-    bfs: [("nodes", 1)], [("nodes", 700), ("degree", 1)], [("nodes", 300), ("degree", 10), ("block", 100)];
+    backprop: [("inputs", 16)], [("inputs", 48)], [("inputs", 48), ("constant_words", 1)];
+    bfs: [("nodes", 1)], [("nodes", 700), ("degree", 1)], [("nodes", 300), ("degree", 10), ("block", 100)],
+        [("nodes", 500), ("kernels", 1)];
     btree: [("keys", 1), ("queries", 1)], [("keys", 900), ("queries", 300), ("order", 4)],
         [("keys", 3000), ("queries", 50), ("order", 33)];
     gaussian: [("n", 2)], [("n", 19), ("side", 8), ("line", 32)];
@@ -250,7 +251,8 @@ workloads_run_right! {
     lastblock: [("n", 1)], [("n", 999), ("blocks", 5), ("block", 64), ("launches", 3)];
     hashtable: [("keys", 1), ("buckets", 1)], [("keys", 200), ("buckets", 1)], [("keys", 500), ("buckets", 50), ("block", 100)];
     imagefilter: [("width", 1), ("height", 1)], [("width", 45), ("height", 19), ("angle", 200)];
-    cfd: [("cells", 1), ("block", 1)], [("cells", 999), ("steps", 3), ("block", 32)], [("cells", 500), ("block", 100)];
+    cfd: [("cells", 1), ("block", 1)], [("cells", 999), ("steps", 3), ("block", 32)], [("cells", 500), ("block", 100)],
+        [("cells", 500), ("kernels", 3)];
     particlefilter: [("particles", 1), ("width", 1), ("height", 1), ("frames", 2)],
         [("particles", 600), ("width", 20), ("height", 45), ("frames", 3)];
     saxpy: [("n", 1)], [("n", 1000), ("block", 96)];

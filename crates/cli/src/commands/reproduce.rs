@@ -50,16 +50,17 @@ pub fn run(args: &Args) -> Outcome {
         lookup::unknown("experiment", &args.figure, &known)
     })?;
     output::check(args.results.file().map(PathBuf::as_path), &[])?;
-    let lines = experiment.parts.iter().map(|part| line(part, args)).collect::<Result<Vec<_>, _>>()?;
-    let (text, size) = (args.results.as_text(), args.size.chosen().name());
+    let (text, size) = (args.results.as_text(), args.size.chosen());
+    let lines = experiment.lines(size).map(|line| Ok((self::line(&line, args)?, line)));
+    let lines = lines.collect::<Result<Vec<_>, Failure>>()?;
     if text {
         output::print(&heading(experiment))?;
     }
     let (mut comparisons, mut exit) = (Vec::new(), Exit::Success);
-    for (part, line) in experiment.parts.iter().zip(&lines) {
+    for (line, command) in &lines {
         let (comparison, ended) = compare::compared(&line.compare)?;
         if text {
-            let command = styled(FAINT, format!("$ warpwright compare {part} --size {size}"));
+            let command = styled(FAINT, format!("$ warpwright compare {command}"));
             output::print(&format!("\n{command}\n{}", compare::text(&line.compare, &comparison)))?;
         }
         comparisons.push(comparison);
@@ -70,18 +71,17 @@ pub fn run(args: &Args) -> Outcome {
         figure: experiment.name,
         paper: experiment.paper,
         published: experiment.published,
-        size,
+        size: size.name(),
         parts: comparisons.iter().map(|c| c.document()).collect(),
     };
     args.results.give_json(&document)?;
     Ok(exit)
 }
 
-/// The comparison of `part`, with the user's choices.
-fn line(part: &str, args: &Args) -> Result<Line, Failure> {
+/// The comparison of `line`, with the user's choices.
+fn line(line: &str, args: &Args) -> Result<Line, Failure> {
     let mut words = vec!["compare"];
-    words.extend(part.split_whitespace());
-    words.extend(["--size", args.size.chosen().name()]);
+    words.extend(line.split_whitespace());
     let jobs = args.jobs.jobs.map(|jobs| jobs.to_string());
     jobs.iter().for_each(|jobs| words.extend(["--jobs", jobs]));
     words.extend(args.results.quiet.then_some("--quiet"));
@@ -151,6 +151,7 @@ struct Areas {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use workloads::Size;
 
     #[test]
     fn every_experiment_is_a_comparison_that_can_be_made() {
@@ -162,8 +163,8 @@ mod tests {
                 jobs: Jobs::default(),
                 results: quiet,
             };
-            for part in experiment.parts {
-                let line = line(part, &args).unwrap_or_else(|e| panic!("{}: {}", experiment.name, e.message));
+            for line in Size::ALL.into_iter().flat_map(|size| experiment.lines(size)) {
+                let line = self::line(&line, &args).unwrap_or_else(|e| panic!("{}: {}", experiment.name, e.message));
                 let made = compare::machines(&line.compare);
                 assert!(made.is_ok_and(|machines| machines.len() > 1), "{}", experiment.name);
             }

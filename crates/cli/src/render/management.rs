@@ -32,6 +32,6 @@ pub fn table(comparison: &Comparison) -> String {
     if table.is_empty() {
         return String::new();
     }
-    let heading = "Energy of register file, pipeline and scheduler, or of what replaces them";
+    let heading = "The same by component";
     format!("{}\n{}", styled(HEADING, heading), table.render_within(WIDTH))
 }

@@ -93,6 +93,7 @@ pub fn report() -> Report {
         error: None,
         kernels: vec![kernel(0, RegisterSource::Compiled), kernel(1, RegisterSource::Estimated)],
         total: stats(2),
+        by_kernel: Vec::new(),
         energy_model: Some(EnergyModelInUse { name: "rtx2060s".into(), volts: 1.0, core_mhz: 500.0 }),
         power: None,
         remarks: Vec::new(),
