@@ -24,7 +24,9 @@
 
 pub mod balance;
 mod build;
+mod compile;
 pub mod configuration;
+mod draft;
 pub mod evaluate;
 pub mod fabric;
 mod flow;
@@ -32,17 +34,19 @@ pub mod graph;
 mod groups;
 pub mod map;
 pub mod mapping;
-mod nodes;
+
 mod order;
 pub mod partition;
+mod passes;
 pub mod place;
 mod refusal;
 pub mod resources;
 pub mod route;
 pub mod svg;
 pub mod text;
+mod truth;
 pub mod uniforms;
 pub mod width;
 
-pub use build::dataflow;
+pub use compile::{dataflow, watched};
 pub use refusal::Refusal;

@@ -66,6 +66,7 @@ pub use report::{
 };
 pub use run::{Job, audit, check_scheduler, cores, run, run_design, scheduler_parameters, scheduler_with, schedulers};
 pub use setup::Setup;
+pub use sgmf::{FabricCompiler, Unmapped};
 pub use sm::{Example, Findings, Party, Structure, Violation};
 pub use statistics::schema;
 pub use structures::{hardware, in_order, structures};

@@ -27,6 +27,14 @@ pub(crate) trait OtherCore: Subject + Sized + 'static {
         Ok(None)
     }
 
+    /// Checks that the parameters fit together.
+    ///
+    /// # Errors
+    /// They do not: why.
+    fn check_config(_: &Self::Config) -> Result<(), String> {
+        Ok(())
+    }
+
     /// A machine of such cores on `gpu`, whose warps get their instructions from `source`.
     ///
     /// # Errors
@@ -82,7 +90,7 @@ impl Other {
     /// Checks the parameters of the core called `core`.
     ///
     /// # Errors
-    /// There is no such parameter, or it does not accept its value.
+    /// There is no such parameter, it does not accept its value, or the parameters do not fit together.
     pub fn check(&self, core: &str, settings: &Settings<'_>) -> Result<(), String> {
         (self.check)(core, settings)
     }
@@ -104,7 +112,7 @@ impl Other {
     /// Builds a machine.
     ///
     /// # Errors
-    /// As [`Other::check`], or the description and the parameters do not fit together.
+    /// As [`Other::check`], or the description does not fit the parameters.
     pub fn machine(&self, parts: Parts<'_>) -> Result<Box<dyn Engine>, String> {
         (self.machine)(parts)
     }
@@ -121,7 +129,10 @@ impl Other {
 }
 
 fn configured<C: OtherCore>(core: &str, settings: &Settings<'_>) -> Result<C::Config, String> {
-    parameters::configured(&format!("core design `{core}`"), settings)
+    let of = format!("core design `{core}`");
+    let config = parameters::configured(&of, settings)?;
+    C::check_config(&config).map_err(|problem| format!("{of}: {problem}"))?;
+    Ok(config)
 }
 
 fn machine<C: OtherCore>(parts: Parts<'_>) -> Result<Box<dyn Engine>, String> {

@@ -5,6 +5,7 @@ mod support;
 mod energy;
 mod figures;
 mod memory;
+mod programs;
 mod random;
 mod rates;
 mod regions;

@@ -1,5 +1,7 @@
 //! Graphs made by hand, and a core with a memory that replies when it is told to.
 
+pub mod program;
+
 use dataflow::graph::{
     Access, AccessKind, Dataflow, Input, LiveId, Node, NodeId, NodeOp, Region, RegionId, Target, ThreadValue, Uniform,
     UniformId,

@@ -1,6 +1,7 @@
 //! `warpwright list`: the choices that other commands take.
 
 use crate::failure::{Exit, Failure, Outcome};
+use crate::on_fabric::{self, OnFabric};
 use crate::render::lists::{
     self, Area, Core, CoreParameter, Cost, CostedStructure, Lists, Named, Parameter, Scheduler, Setting, Workload,
 };
@@ -19,6 +20,7 @@ use workloads::{Size, suggest};
 #[command(after_help = "Examples:
   warpwright list
   warpwright list workloads
+  warpwright list workloads hashtable
   warpwright list cores ghost ghost-precise --gpu v100
   warpwright list cores ghost:issue_buffer=24
   warpwright list schedulers two_level
@@ -84,7 +86,9 @@ pub(super) fn lists(args: &Args) -> Result<Lists, Failure> {
         scalar_parameters: (args.topic == Some(Topic::Cores) && pick.is_empty() && !args.structures)
             .then(|| lab::scalar_parameters().into_iter().map(CoreParameter::from).collect()),
         schedulers: wanted(Topic::Schedulers).then(|| schedulers(pick)).transpose()?,
-        workloads: wanted(Topic::Workloads).then(|| picked(workloads(), pick, |w| w.name)).transpose()?,
+        workloads: wanted(Topic::Workloads)
+            .then(|| picked(workloads(!pick.is_empty()), pick, |w| w.name))
+            .transpose()?,
         figures: wanted(Topic::Figures).then(|| picked(figures(), pick, |f| &f.name)).transpose()?,
         stats: wanted(Topic::Stats).then(|| picked(simulator::schema(), pick, |s| &s.name)).transpose()?,
         settings: wanted(Topic::Settings).then(|| picked_settings(pick)).transpose()?,
@@ -176,7 +180,8 @@ fn named(list: &[(&str, &str)]) -> Vec<Named> {
     list.iter().map(|&(name, description)| Named { name: name.into(), description: description.into() }).collect()
 }
 
-fn workloads() -> Vec<Workload> {
+/// The bundled workloads; with the reasons why their kernels are in parts or refused on a fabric.
+fn workloads(with_reasons: bool) -> Vec<Workload> {
     let parameter = |p: &workloads::Parameter| Parameter {
         name: p.name,
         description: p.description,
@@ -187,11 +192,13 @@ fn workloads() -> Vec<Workload> {
         max: p.max,
         multiple_of: p.multiple_of,
     };
+    let shown = |row: OnFabric| if with_reasons { row } else { OnFabric { reasons: "", ..row } };
     let one = |w: &workloads::Workload| Workload {
         name: w.name,
         description: w.summary,
         character: w.character,
         parameters: w.parameters.iter().map(parameter).collect(),
+        sgmf: on_fabric::rows().filter(|row| row.workload == w.name).map(shown).collect(),
     };
     workloads::suite::ALL.iter().map(one).collect()
 }

@@ -4,7 +4,8 @@ use super::number;
 use super::statistics;
 use super::style::{FAINT, HEADING, styled};
 use super::table::{Align, Table};
-use super::wrap::{WIDTH, wrapped};
+use super::wrap::{WIDTH, wrapped, wrapped_list};
+use crate::on_fabric::OnFabric;
 use energy::Hardware;
 use lab::core_cost::{self, CoreArea, CoreCost};
 use lab::design_cost::{self, DesignCost, Process};
@@ -246,6 +247,8 @@ pub struct Workload {
     pub character: &'static str,
     /// Its parameters.
     pub parameters: Vec<Parameter>,
+    /// Its kernels on the fabric of `sgmf`.
+    pub sgmf: Vec<OnFabric>,
 }
 
 /// A parameter of a workload.
@@ -513,7 +516,20 @@ fn workload(w: &Workload) -> String {
         table.row(&[format!("  {}", p.name), small, medium, large, styled(FAINT, p.description)]);
     }
     let summary = wrapped(w.description, &format!("  {}: ", styled(HEADING, w.name)), "    ");
-    summary + &wrapped(w.character, "    ", "    ") + &table.render()
+    summary + &wrapped(w.character, "    ", "    ") + &table.render() + &on_fabric(&w.sgmf)
+}
+
+/// Whether kernels map onto the fabric of `sgmf`; with reasons, a line each.
+fn on_fabric(kernels: &[OnFabric]) -> String {
+    if kernels.iter().all(|k| k.reasons.is_empty()) {
+        let each: Vec<String> = kernels.iter().map(|k| format!("{} {}", k.kernel, k.outcome)).collect();
+        return wrapped_list(&each.join(", "), "    on sgmf: ", "      ");
+    }
+    let line = |k: &OnFabric| {
+        let colon = if k.reasons.is_empty() { "" } else { ": " };
+        wrapped(&format!("{} {}{colon}{}", k.kernel, k.outcome, k.reasons), "    on sgmf: ", "      ")
+    };
+    kernels.iter().map(line).collect()
 }
 
 fn stats(list: &[StatInfo]) -> String {
@@ -585,6 +601,7 @@ mod tests {
                 description: "adds up",
                 character: "streaming",
                 parameters: vec![parameter],
+                sgmf: vec![OnFabric { workload: "sum", kernel: "add", outcome: "whole", reasons: "" }],
             }]),
             figures: Some(vec![named("ghost-fig13", "GhOST, figure 13: speedup")]),
             stats: Some(stats),
