@@ -32,6 +32,8 @@ kit::words! {
     pub enum Balance {
         /// Their number of nodes (§4.4).
         Nodes = "nodes",
+        /// The latencies of their units and links.
+        Latencies = "latencies",
         /// The threads that they hold while a unit waits for memory.
         Threads = "threads",
     }
@@ -165,9 +167,11 @@ impl FabricCompiler {
             _ => self.timing.of_node(&node.op),
         };
         let threads = |node: &Node| held(node) + LINKS_OF_A_ROUTE * self.config.hop_cycles;
+        let latencies = |node: &Node| timing.of_node(&node.op) + LINKS_OF_A_ROUTE * self.config.hop_cycles;
         let usual = Options { copies, seed: place_seed.into(), ..Options::default() };
         let options = match balance {
             Balance::Nodes => usual,
+            Balance::Latencies => Options { latency: &latencies, ..usual },
             Balance::Threads => Options { latency: &threads, absorbed: entries - 1, ..usual },
         };
         map(&graphs, &self.fabric, &options).map_err(Unmapped::NoRoom)
