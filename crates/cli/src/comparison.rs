@@ -5,9 +5,9 @@ use crate::changes::Choice;
 use crate::render::{energy, summary};
 use lab::{Report, published};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use workloads::Form;
+use workloads::{Form, suggest};
 
 /// A machine to compare: one column.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -30,6 +30,13 @@ pub struct Column {
     /// The values among them that flags of their own have set.
     #[serde(skip)]
     pub choice: Choice,
+}
+
+impl Column {
+    /// What is published of its core design.
+    fn published_figure(&self) -> Option<&'static published::Figure> {
+        published::figure(&self.core, &self.gpu, &self.settings)
+    }
 }
 
 /// A figure that a comparison can show.
@@ -57,10 +64,18 @@ pub enum Shown {
     Power,
     /// That energy over that of the baseline's column
     RelativeEnergy,
+    /// Energy of register file, pipeline and scheduler, or of what a fabric has in their place, over that of the baseline's column
+    Management,
+    /// Instructions per joule over those of the baseline's column, by the instructions of the baseline's for both
+    Efficiency,
+    /// Instructions per joule over those of the baseline's column, each by the instructions that it executes itself
+    OwnEfficiency,
     /// Instructions executed once for all of their lanes, in percent, of cores with a scalar path
     Scalar,
     /// Older instructions on which one depends that enters the buffer, of designs that count them: RAW, WAW-WAR, Stop
     Dependences,
+    /// Time in which fabrics are configured, in percent of all, of cores that are fabrics
+    Configuration,
 }
 
 /// A paper's figures for a run like one of ours.
@@ -78,6 +93,8 @@ pub struct Published {
     pub watts: Option<f64>,
     /// Energy over that of the paper's baseline.
     pub relative_energy: Option<f64>,
+    /// Instructions per joule over those of the paper's baseline.
+    pub efficiency: Option<f64>,
 }
 
 /// A paper's means for a core design on a GPU.
@@ -123,6 +140,25 @@ impl Cell {
         }
     }
 
+    /// The same of the launches of a kernel; `None` if none has ended.
+    fn of_kernel(&self, name: &str) -> Option<Self> {
+        let only = |report: &Report| report.of_kernel(name).map(Box::new);
+        match self {
+            Cell::Complete(report) => only(report).map(Cell::Complete),
+            Cell::Failed(why, report) => Some(Cell::Failed(why.clone(), Some(only(report.as_deref()?)?))),
+            Cell::Interrupted(report) => Some(Cell::Interrupted(Some(only(report.as_deref()?)?))),
+        }
+    }
+
+    /// The same, of a kernel called `name` of which no launch has ended, where `others` have.
+    fn without(&self, name: &str, others: &[&str]) -> Self {
+        match self {
+            Cell::Complete(_) => Cell::Failed(suggest::unknown("launch of kernel", name, others), None),
+            Cell::Failed(why, _) => Cell::Failed(why.clone(), None),
+            Cell::Interrupted(_) => Cell::Interrupted(None),
+        }
+    }
+
     fn any_report(&self) -> Option<&Report> {
         match self {
             Cell::Complete(report) => Some(report),
@@ -145,6 +181,9 @@ pub struct Comparison {
     pub cells: Vec<Cell>,
 }
 
+/// A figure of a row in a column.
+pub type Figure = fn(&Comparison, usize, usize) -> Option<f64>;
+
 /// A mean and over how many workloads it goes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Mean {
@@ -158,6 +197,41 @@ impl Comparison {
     /// A workload on a machine.
     pub fn cell(&self, row: usize, column: usize) -> &Cell {
         &self.cells[row * self.columns.len() + column]
+    }
+
+    /// The same with a row for each of `kernels` that a workload launches, of these launches only, in place of the
+    /// workload's row. What none launches has a row of failures.
+    pub fn by_kernel(self, kernels: &[String]) -> Self {
+        let mut out = Self { workloads: Vec::new(), codes: Vec::new(), remarks: Vec::new(), cells: Vec::new(), ..self };
+        let reports = self.cells.iter().filter_map(Cell::any_report).flat_map(|report| &report.by_kernel);
+        let known: BTreeSet<&str> = reports.map(|kernel| kernel.name.as_str()).collect();
+        let known: Vec<&str> = known.into_iter().collect();
+        let rows = || self.cells.chunks(out.columns.len()).enumerate();
+        let launches = |cells: &[Cell], name: &str| cells.iter().any(|cell| cell.of_kernel(name).is_some());
+        let mut add = |label: &str, row: usize, cells: Vec<Cell>| {
+            out.workloads.push(label.to_owned());
+            out.codes.push(self.codes[row]);
+            out.remarks.push(self.remarks[row].clone());
+            out.cells.extend(cells);
+        };
+        for (row, cells) in rows() {
+            let workload = &self.workloads[row];
+            let launched: Vec<&String> = kernels.iter().filter(|name| launches(cells, name)).collect();
+            for name in &launched {
+                let elsewhere = rows().any(|(other, cells)| other != row && launches(cells, name));
+                let label = if elsewhere { format!("{workload} {name}") } else { (*name).clone() };
+                let only = |cell: &Cell| cell.of_kernel(name).unwrap_or_else(|| cell.without(name, &known));
+                add(&label, row, cells.iter().map(only).collect());
+            }
+            if launched.is_empty() && !cells.iter().all(|cell| cell.complete().is_some()) {
+                add(workload, row, cells.to_vec());
+            }
+        }
+        for name in kernels.iter().filter(|name| !rows().any(|(_, cells)| launches(cells, name))) {
+            let (_, cells) = rows().next().unwrap_or_default();
+            add(name, 0, cells.iter().map(|cell| cell.without(name, &known)).collect());
+        }
+        out
     }
 
     /// The column that a column's relative figures are over.
@@ -205,9 +279,27 @@ impl Comparison {
         Some(joules(column)? / Some(joules(self.columns[column].baseline)?).filter(|j| *j > 0.0)?)
     }
 
+    /// Energy of managing values and instructions over that of the baseline's column.
+    pub fn relative_management(&self, row: usize, column: usize) -> Option<f64> {
+        let joules = |column| self.cell(row, column).complete()?.total.get(energy::MANAGEMENT)?.number();
+        Some(joules(column)? / Some(joules(self.columns[column].baseline)?).filter(|j| *j > 0.0)?)
+    }
+
+    /// Instructions per joule over those of the baseline's column, of which both execute the same program.
+    pub fn efficiency(&self, row: usize, column: usize) -> Option<f64> {
+        Some(1.0 / Some(self.relative_energy(row, column)?).filter(|energy| *energy > 0.0)?)
+    }
+
+    /// The same, by the instructions that each column's cores execute.
+    pub fn own_efficiency(&self, row: usize, column: usize) -> Option<f64> {
+        let own = |column| self.cell(row, column).complete()?.total.get(summary::THREAD_INSTRUCTIONS)?.number();
+        let baseline = Some(own(self.columns[column].baseline)?).filter(|n| *n > 0.0)?;
+        Some(self.efficiency(row, column)? * own(column)? / baseline)
+    }
+
     /// What is published of a column's core design, running code as some row here does.
     pub fn published_figure(&self, column: usize) -> Option<&'static published::Figure> {
-        let figure = published::figure(&self.columns[column].core, &self.columns[column].gpu);
+        let figure = self.columns[column].published_figure();
         figure.filter(|figure| (0..self.workloads.len()).any(|row| self.code(row) == figure.code))
     }
 
@@ -250,14 +342,20 @@ impl Comparison {
             ipc: absolute(&figure.ipc),
             watts: absolute(&figure.watts),
             relative_energy: relative(&figure.relative_energy),
+            efficiency: relative(&figure.efficiency),
         };
         (published != Published::default()).then_some(published)
     }
 
     /// The geometric mean of a column's speedups.
     pub fn mean(&self, column: usize) -> Mean {
-        let all: Vec<f64> = (0..self.workloads.len()).filter_map(|row| self.speedup(row, column)).collect();
+        let all = self.all(Self::speedup, column);
         Mean { speedup: geometric_mean(&all), workloads: all.len() }
+    }
+
+    /// The figures of a column, of the rows that have one.
+    pub fn all(&self, figure: Figure, column: usize) -> Vec<f64> {
+        (0..self.workloads.len()).filter_map(|row| figure(self, row, column)).collect()
     }
 
     /// The cells that failed: workload, column, reason.
@@ -308,6 +406,7 @@ impl Comparison {
             speedup: self.speedup(row, column),
             stall_reduction_percent: self.stall_reduction(row, column),
             relative_energy: self.relative_energy(row, column),
+            relative_management: self.relative_management(row, column),
             published: self.published(row, column),
             report: cell.any_report(),
         }
@@ -315,9 +414,14 @@ impl Comparison {
 }
 
 /// The geometric mean; `None` of nothing.
-fn geometric_mean(ratios: &[f64]) -> Option<f64> {
+pub fn geometric_mean(ratios: &[f64]) -> Option<f64> {
     let logs: f64 = ratios.iter().map(|r| r.ln()).sum();
     (!ratios.is_empty()).then(|| (logs / ratios.len() as f64).exp())
+}
+
+/// The arithmetic mean; `None` of nothing.
+pub fn arithmetic_mean(ratios: &[f64]) -> Option<f64> {
+    (!ratios.is_empty()).then(|| ratios.iter().sum::<f64>() / ratios.len() as f64)
 }
 
 /// Version of [`Document`].
@@ -342,6 +446,7 @@ struct Run<'a> {
     speedup: Option<f64>,
     stall_reduction_percent: Option<f64>,
     relative_energy: Option<f64>,
+    relative_management: Option<f64>,
     published: Option<Published>,
     report: Option<&'a Report>,
 }

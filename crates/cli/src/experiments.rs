@@ -1,5 +1,7 @@
 //! Experiments of the papers: each is one row with its comparisons and the paper's finding.
 
+use workloads::Size;
+
 /// A figure or table of a paper as an experiment.
 #[derive(Debug)]
 pub struct Experiment {
@@ -11,10 +13,48 @@ pub struct Experiment {
     pub about: &'static str,
     /// What the paper finds, and on what.
     pub published: &'static str,
-    /// Arguments of `compare`, for each part.
+    /// Arguments of `compare`, for each part. Of a word with bars, as in `bfs:nodes=2048|bfs|bfs:nodes=1000000`, each
+    /// piece is for one of [`Size::ALL`].
     pub parts: &'static [&'static str],
 }
 
+impl Experiment {
+    /// Arguments of `compare` for each part, at a size.
+    pub fn lines(&self, size: Size) -> impl Iterator<Item = String> {
+        let sized = move |word: &str| word.split('|').nth(size as usize).unwrap_or(word).to_owned();
+        let line = move |part: &&str| {
+            part.split_whitespace()
+                .map(sized)
+                .chain(["--size".into(), size.name().into()])
+                .collect::<Vec<_>>()
+                .join(" ")
+        };
+        self.parts.iter().map(line)
+    }
+}
+
+/// Kernels of the SGMF paper's table 2 (CFD-1, CFD-2, NN, PF, BFS, GE-1, GE-2, BP) and their workloads; the largest size
+/// has Rodinia's inputs. BP also with constants of single precision. The host does the work of the two kernels that take
+/// most of the time and are not in the table. On GTX 480s with PTX, further arguments following.
+macro_rules! sgmf {
+    ($($rest:literal),*) => {
+        concat!(
+            "cfd:cells=2880,kernels=3|cfd:kernels=3|cfd:kernels=3 nn:places=7680|nn:places=42764|nn:places=42764 particlefilter ",
+            "bfs:nodes=15360,kernels=1|bfs:kernels=1|bfs:nodes=1000000,kernels=1 gaussian backprop|backprop|backprop:inputs=65536 ",
+            "backprop:constant_words=1|backprop:constant_words=1|backprop:inputs=65536,constant_words=1 ",
+            "--kernels compute_step_factor,time_step,distances,normalize_weights,bfs_commit,multipliers,eliminate,adjust_weights,adjust_weights_single ",
+            "--gpus gtx480 --isa ptx ",
+            $($rest),*
+        )
+    };
+}
+
+/// The token buffers' entries of the SGMF paper's figures.
+macro_rules! sgmf_entries {
+    ($($rest:literal),*) => { sgmf!("--cores inorder,sgmf --vary core.entries=2,4,8,16,32,64 ", $($rest),*) };
+}
+
+/// Comparisons.
 pub const ALL: &[Experiment] = &[
     Experiment {
         name: "war-fig4",
@@ -150,9 +190,80 @@ pub const ALL: &[Experiment] = &[
             "bfs backprop btree hotspot lud pathfinder nw lavamd --gpus gtx480 --isa ptx --cores inorder,inorder+scalar,inorder+scalar+noalu,inorder+scalar+memory,inorder+scalar+half,inorder+scalar+compiler --show power,relative-energy",
         ],
     },
+    Experiment {
+        name: "sgmf-fig10",
+        paper: "SGMF (ISCA 2014), figure 10",
+        about: "one SGMF core and one SM, each with the whole memory system: speedup of eight kernels by entries of the token buffers; then over an SM with 64 KB of L1",
+        published: "GTX 480, 16 entries: mean 1.77, PF 1.2 to GE-2 3.75, only CFD-1 (compute_step_factor) below 1; CFD-2 (time_step) falls with more entries up to 8, then rises",
+        parts: &[
+            sgmf_entries!("--set sm_count=1 --show time,speedup,configuration --published"),
+            sgmf!(
+                "--cores inorder,sgmf:entries=16 --set sm_count=1 --set sm.l1d.cache.sets=128 --set sm.l1d.cache.index=linear --show speedup --published"
+            ),
+        ],
+    },
+    Experiment {
+        name: "sgmf-fig11",
+        paper: "SGMF (ISCA 2014), figure 11",
+        about: "energy efficiency of one SGMF core over that of one SM, static energy and the memory system included",
+        published: "GTX 480, 16 entries: instructions per joule 1.2 to 5.7 times as many, mean 2.37",
+        parts: &[sgmf_entries!("--set sm_count=1 --show efficiency,own-efficiency --published")],
+    },
+    Experiment {
+        name: "sgmf-fig12",
+        paper: "SGMF (ISCA 2014), figure 12",
+        about: "15 SGMF cores and 15 SMs: speedup of eight kernels by entries of the token buffers; then over SMs with 64 KB of L1",
+        published: "GTX 480, 16 entries: 0.25 to 3.5, mean 1.35 (at the section's end about 2.1); GE-1, GE-2 and NN 2.6 to 3.5; BP, CFD-1 and CFD-2 do not depend on the entries",
+        parts: &[
+            sgmf_entries!("--show time,speedup,configuration --published"),
+            sgmf!(
+                "--cores inorder,sgmf:entries=16 --set sm.l1d.cache.sets=128 --set sm.l1d.cache.index=linear --show speedup --published"
+            ),
+        ],
+    },
+    Experiment {
+        name: "sgmf-fig13",
+        paper: "SGMF (ISCA 2014), figure 13",
+        about: "energy efficiency of 15 SGMF cores over that of 15 SMs, static energy and the memory system included",
+        published: "GTX 480, 16 entries: instructions per joule of GE-1 7.1, GE-2 10.1, CFD-2 about 0.3 times as many whatever the entries; at the section's end about 3.2",
+        parts: &[sgmf_entries!("--show efficiency,own-efficiency --published")],
+    },
+    Experiment {
+        name: "sgmf-choices",
+        paper: "SGMF (ISCA 2014), what its text leaves open",
+        about: "one SGMF core with 16 entries: each of its choices and limits changed by itself",
+        published: "no values",
+        parts: &[sgmf!(
+            "--cores inorder,sgmf:entries=16,sgmf:configuration_bits=0,sgmf:epochs=false,sgmf:l1_latency=2,sgmf:write=through,sgmf:inject_interval=2,sgmf:inject_together=true,sgmf:skip_masked=true ",
+            "--set sm_count=1 --show speedup"
+        )],
+    },
+    Experiment {
+        name: "sgmf-management",
+        paper: "SGMF (ISCA 2014), section 7.1",
+        about: "energy of links, buffers, control and pipelines of units beside that of register file, pipeline and scheduler",
+        published: "GTX 480, one core and one SM: 67 % less energy",
+        parts: &[sgmf!(
+            "--cores inorder,sgmf:entries=16 --set sm_count=1 --show management,relative-energy,speedup --published"
+        )],
+    },
 ];
 
-/// The experiment called `name`.
+/// Areas that papers publish. Their parts are arguments of `list`.
+pub const AREAS: &[Experiment] = &[Experiment {
+    name: "sgmf-area",
+    paper: "SGMF (ISCA 2014), sections 5.1 and 6",
+    about: "area of an SGMF core by part, and the size of its token buffers",
+    published: "54.30 mm2 at 65 nm, about 21.18 at 40 nm; token buffers of about 18 KB, about 37 % of a register file of 48 KB",
+    parts: &["cores sgmf --gpu gtx480"],
+}];
+
+/// All experiments.
+pub fn all() -> impl Iterator<Item = &'static Experiment> {
+    ALL.iter().chain(AREAS)
+}
+
+/// The experiment called `name`, if it is a comparison.
 pub fn find(name: &str) -> Option<&'static Experiment> {
     ALL.iter().find(|experiment| experiment.name == name)
 }

@@ -9,7 +9,7 @@ use kit::text::excerpt;
 use lab::{Job, RegisterChoice, RegisterMode, Setup};
 use std::path::{Path, PathBuf};
 use workloads::launchfile::LaunchFile;
-use workloads::{Form, Workload, suggest, suite};
+use workloads::{Form, Workload, WorkloadError, suggest, suite};
 
 /// A GPU description with its overrides.
 pub fn gpu(name_or_path: &Path, settings: &[String]) -> Result<GpuConfig, Failure> {
@@ -111,7 +111,8 @@ impl Input {
             Isa::Sass => Form::Sass,
             Isa::Auto if self.registers.is_some() || needs_ptx(cores).is_some() => Form::Ptx,
             Isa::Auto => {
-                suite::find(&name.as_ref().to_string_lossy()).map_or(Form::Ptx, |workload| usual_form(workload, gpus))
+                let name = name.as_ref().to_string_lossy();
+                bundled(&name).map_or(Form::Ptx, |(workload, _)| usual_form(workload, gpus))
             }
         }
     }
@@ -119,8 +120,8 @@ impl Input {
     /// A remark, if a workload runs as PTX for want of machine code for all of `gpus`, which others have, or because
     /// one of `cores` runs nothing else.
     pub fn remark(&self, name: impl AsRef<Path>, gpus: &[&GpuConfig], cores: &[&str]) -> Option<String> {
-        let name = &*name.as_ref().to_string_lossy();
-        let workload = suite::find(name).ok()?;
+        let (workload, _) = bundled(&name.as_ref().to_string_lossy()).ok()?;
+        let name = workload.name;
         let has_code = usual_form(workload, gpus) == Form::Sass;
         match needs_ptx(cores) {
             _ if self.isa != Isa::Auto || self.registers.is_some() => None,
@@ -177,6 +178,12 @@ fn usual_form(workload: &Workload, gpus: &[&GpuConfig]) -> Form {
     if everywhere { Form::Sass } else { Form::Ptx }
 }
 
+/// The bundled workload that `name` begins with, and the parameters that follow it: `nn:places=4096,block=64`.
+fn bundled(name: &str) -> Result<(&'static Workload, &str), WorkloadError> {
+    let (name, params) = name.split_once(':').unwrap_or((name, ""));
+    Ok((suite::find(name)?, params))
+}
+
 /// The job that `name` means: a bundled workload, a launch file or a trace.
 pub fn job(named: &Path, input: &Input) -> Result<Job, Failure> {
     for (i, (param, _)) in input.params.iter().enumerate() {
@@ -186,8 +193,8 @@ pub fn job(named: &Path, input: &Input) -> Result<Job, Failure> {
     }
     // A name that is not text can only be that of a file.
     let name = &*named.to_string_lossy();
-    match suite::find(name) {
-        Ok(bundled) => workload(bundled, input),
+    match bundled(name) {
+        Ok((bundled, params)) => workload(bundled, params, input),
         Err(_) if lab::is_trace(named) => trace(named, input),
         Err(_) if looks_like_a_path(named) => launch_file(named, input),
         Err(unknown) => Err(Failure::bad_input(format!(
@@ -200,7 +207,8 @@ fn looks_like_a_path(path: &Path) -> bool {
     path.components().nth(1).is_some() || path.extension().is_some() || path.exists()
 }
 
-fn workload(workload: &'static Workload, input: &Input) -> Result<Job, Failure> {
+/// A run of `workload` with its `own` parameters, as in `places=4096,block=64`, and those of `--param`.
+fn workload(workload: &'static Workload, own: &str, input: &Input) -> Result<Job, Failure> {
     let name = workload.name;
     if input.isa == Isa::Sass && input.registers.is_some() {
         return Err(Failure::bad_input(
@@ -209,10 +217,15 @@ fn workload(workload: &'static Workload, input: &Input) -> Result<Job, Failure> 
     }
     let size = input.work.chosen();
     let mut params = Vec::new();
-    for (param, value) in &input.params {
+    let own = own.split(',').filter(|own| !own.is_empty()).map(assignment).collect::<Result<Vec<_>, _>>();
+    let own = own.map_err(|why| Failure::bad_input(format!("parameters after `{name}:`: {why}")))?;
+    for (param, value) in input.params.iter().chain(&own) {
         let number = number(value).ok_or_else(|| {
-            Failure::bad_input(format!("--param {param}={value}: parameters of `{name}` are whole numbers of 64 bits"))
+            Failure::bad_input(format!("{param}={value}: parameters of `{name}` are whole numbers of 64 bits"))
         })?;
+        if params.iter().any(|(earlier, _)| earlier == param) {
+            return Err(Failure::bad_input(format!("parameter {param} of `{name}` is given twice; give it once")));
+        }
         params.push((param.clone(), number));
     }
     workload.params(size, &params).map_err(Failure::bad_input)?;

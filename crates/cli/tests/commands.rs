@@ -592,6 +592,63 @@ fn an_experiment_is_reproduced() {
     assert!(missing.status == 2 && missing.stderr.contains("did you mean"), "{}", missing.stderr);
 }
 
+/// Rows of kernels add up their launches, and nothing else of the program.
+#[test]
+fn kernels_are_compared_by_themselves() {
+    let words = [
+        "compare",
+        "gaussian:n=12,side=2",
+        "nn:places=500",
+        "--gpus",
+        "gtx480",
+        "--isa",
+        "ptx",
+        "--cores",
+        "inorder,sgmf",
+    ];
+    let document = json(&succeed(&[&words[..], &["--kernels", "eliminate,distances", "--json"]].concat()));
+    let runs = document["runs"].as_array().unwrap();
+    assert_eq!(strings(&document["runs"], "workload"), ["eliminate", "eliminate", "distances", "distances"]);
+    for (run, launches) in runs.iter().zip([11, 11, 1, 1]) {
+        let (total, kernels) = (&run["report"]["total"], run["report"]["kernels"].as_array().unwrap());
+        assert_eq!(kernels.len(), launches);
+        assert!(kernels.iter().all(|kernel| kernel["name"] == run["workload"]));
+        for name in ["cycles", "launch_cycles", "thread_instructions", "energy.total", "l2.accesses"] {
+            let sum: f64 = kernels.iter().map(|kernel| kernel["statistics"][name].as_f64().unwrap()).sum();
+            let total = total[name].as_f64().unwrap();
+            assert!(total > 0.0 && (total - sum).abs() < 1e-9 * sum, "{name}: {total}, {sum} of launches");
+        }
+    }
+    let time = |run: usize| runs[run]["report"]["total"]["time"].as_f64().unwrap();
+    assert!((runs[1]["speedup"].as_f64().unwrap() - time(0) / time(1)).abs() < 1e-12);
+    let absent = run(&[&words[..], &["--kernels", "eliminate,distance"]].concat());
+    assert_eq!(absent.status, 1);
+    assert!(
+        absent.stdout.contains("did you mean `distances`") && absent.stdout.contains("eliminate"),
+        "{}",
+        absent.stdout
+    );
+}
+
+#[test]
+fn parameters_may_follow_a_workload() {
+    let both = succeed(&["compare", "nn:places=64", "nn:places=96,block=32", "--show", "cycles"]);
+    assert!(both.contains("nn:places=64") && both.contains("nn:places=96,block=32"), "{both}");
+    let report = json(&succeed(&["run", "backprop:inputs=16,constant_words=1", "--isa", "ptx", "--json"]));
+    assert_eq!(report["workload"], "backprop (small, inputs=16, constant_words=1, seed=1)");
+    assert_eq!(report["kernels"][1]["name"], "adjust_weights_single");
+    for (word, why) in [
+        ("nn:places", "expected NAME=VALUE"),
+        ("nn:places=1,places=2", "given twice"),
+        ("nn:places=x", "whole numbers"),
+        ("nn:cells=1", "no parameter `cells`"),
+        ("nm:places=1", "did you mean `nn`"),
+    ] {
+        let failed = run(&["run", word]);
+        assert!(failed.status == 2 && failed.stderr.contains(why), "{word}: {}", failed.stderr);
+    }
+}
+
 #[test]
 fn a_scalar_path_is_chosen_behind_the_core() {
     let on = |core: &'static str| ["run", "hotspot", "--gpu", "gtx480", "--core", core];

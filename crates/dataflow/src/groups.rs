@@ -1,16 +1,20 @@
 //! Registers as values: which columns are one value, which values live from region to region, and which need no
 //! place there because every region can make them anew.
 
+use crate::draft::Uniforms;
+use crate::fabric::UnitKind;
 use crate::flow::Flow;
-use crate::graph::{Input, ThreadValue, Uniform};
-use crate::nodes::{Nodes, Truth};
+use crate::graph::{Input, NodeOp, ThreadValue, Uniform};
+use crate::resources::kind;
+use crate::truth::Truth;
 use exec::function::Function;
+use exec::int::Int1;
 use exec::kernel::Kernel;
 use exec::lanes::{Pred, Reg};
 use exec::op::Op;
 use exec::operand::Use;
 use exec::special::Special;
-use isa::{Pc, Space};
+use isa::Space;
 
 /// A value that instructions read and write: one or two columns, or a predicate.
 pub(crate) type GroupId = usize;
@@ -22,7 +26,28 @@ pub(crate) enum Anew {
     Uniform(Input),
     /// The injector sends it.
     Thread(ThreadValue),
+    /// It is computed of such values by an instruction.
+    Made {
+        /// The instruction.
+        pc: u32,
+        /// Which of its results.
+        result: u8,
+        /// Operations that it takes.
+        cost: u8,
+    },
 }
+
+impl Anew {
+    const fn cost(self) -> u8 {
+        match self {
+            Self::Uniform(_) | Self::Thread(_) => 0,
+            Self::Made { cost, .. } => cost,
+        }
+    }
+}
+
+/// Maximum number of operations that make a value anew: else it has a place in memory.
+const MOST_OPERATIONS: u8 = 3;
 
 /// The values of a kernel.
 #[derive(Clone, Debug, Default)]
@@ -51,7 +76,7 @@ pub(crate) fn uses(kernel: &Kernel, pc: u32) -> Vec<Use> {
 
 impl Groups {
     /// The values of `kernel`. `None` if a column is a part of two different pairs.
-    pub fn of(kernel: &Kernel, flow: &Flow, nodes: &mut Nodes) -> Option<Self> {
+    pub fn of(kernel: &Kernel, flow: &Flow, uniforms: &mut Uniforms) -> Option<Self> {
         let (columns, predicates) = kernel.files();
         // Whether a column and the next one are a pair.
         let mut pair = vec![false; columns + 1];
@@ -82,7 +107,7 @@ impl Groups {
         all.first.extend(std::iter::repeat_n(0, predicates));
         all.columns.extend(std::iter::repeat_n(0, predicates));
         all.anew = vec![None; all.first.len()];
-        all.find_anew(kernel, flow, nodes);
+        all.find_anew(kernel, flow, uniforms);
         all.find_live(kernel, flow);
         Some(all)
     }
@@ -119,7 +144,7 @@ impl Groups {
 
     /// Finds the groups that one instruction alone writes, with a value that the kernel's launch determines or the
     /// injector sends: regions have them without a place in memory.
-    fn find_anew(&mut self, kernel: &Kernel, flow: &Flow, nodes: &mut Nodes) {
+    fn find_anew(&mut self, kernel: &Kernel, flow: &Flow, uniforms: &mut Uniforms) {
         let mut writers = vec![0; self.len()];
         let code: Vec<u32> = flow.blocks.iter().flat_map(|b| b.code.clone()).collect();
         for &pc in &code {
@@ -132,13 +157,13 @@ impl Groups {
             if guarded || writes.iter().any(|&g| writers[g] != 1) {
                 continue;
             }
-            for (group, anew) in self.anew_of(kernel, pc, nodes) {
+            for (group, anew) in self.anew_of(kernel, pc, uniforms) {
                 self.anew[group] = Some(anew);
             }
         }
     }
 
-    fn anew_of(&self, kernel: &Kernel, pc: u32, nodes: &mut Nodes) -> Vec<(GroupId, Anew)> {
+    fn anew_of(&self, kernel: &Kernel, pc: u32, uniforms: &mut Uniforms) -> Vec<(GroupId, Anew)> {
         let op = &kernel.code[pc as usize].op;
         match op {
             Op::Special(special, d) => {
@@ -146,7 +171,7 @@ impl Groups {
                     (_, Some(value)) => Some(Anew::Thread(value)),
                     (Special::Zero, _) => Some(Anew::Uniform(Input::Immediate(0))),
                     (Special::One, _) => Some(Anew::Uniform(Input::Immediate(1))),
-                    _ => uniform_of(*special).map(|u| Anew::Uniform(nodes.uniforms.get(u))),
+                    _ => uniform_of(*special).map(|u| Anew::Uniform(uniforms.get(u))),
                 };
                 anew.into_iter().map(|anew| (self.of_register(*d), anew)).collect()
             }
@@ -161,38 +186,47 @@ impl Groups {
                         signed: t.format.signed,
                         register_bits: t.format.register_bits,
                     };
-                    (self.of_register(*r), Anew::Uniform(nodes.uniforms.get(uniform)))
+                    (self.of_register(*r), Anew::Uniform(uniforms.get(uniform)))
                 };
                 elements.map(of).collect()
             }
             op => {
                 let Some((functions, operands)) = Function::of(op) else { return Vec::new() };
-                let input = |u: &Use| match *u {
-                    Use::Read(r, n) if r.is_constant() => Some(Input::Immediate(constant(kernel, r, n))),
-                    // A part of a pair, or two singles, is made in each region.
-                    Use::Read(r, n) => {
-                        let group = self.of_register(r);
-                        let whole = self.first[group] == r.0 && self.columns[group] == n;
-                        self.anew[group].filter(|_| whole)
-                    }
-                    .and_then(uniform),
-                    Use::ReadPred(p) => self.of_predicate(p).and_then(|g| self.anew[g]).and_then(uniform),
-                    _ => None,
+                let of = |u: &Use| self.operand_anew(kernel, *u);
+                let Some(made) = operands.iter().map(of).collect::<Option<Vec<Anew>>>() else { return Vec::new() };
+                let result = |(k, (to, function)): (usize, &(Use, Function))| {
+                    let anew = result_anew(function, &made, uniforms, pc, k as u8)?;
+                    Some((self.result_group(*to)?, anew))
                 };
-                let Some(inputs) = operands.iter().map(input).collect::<Option<Vec<_>>>() else { return Vec::new() };
-                let made = functions.iter().map(|(to, function)| {
-                    let group = match *to {
-                        Use::Write(r, n) => {
-                            let group = self.of_register(r);
-                            (self.columns[group] == n).then_some(group)
-                        }
-                        Use::WritePred(p) => self.of_predicate(p),
-                        _ => None,
-                    };
-                    Some((group?, Anew::Uniform(nodes.apply(function, inputs.clone(), Pc(pc)))))
-                });
-                made.flatten().collect()
+                functions.iter().enumerate().filter_map(result).collect()
             }
+        }
+    }
+
+    /// What an operand is made from anew, if it is.
+    pub fn operand_anew(&self, kernel: &Kernel, operand: Use) -> Option<Anew> {
+        match operand {
+            Use::Read(r, n) if r.is_constant() => Some(Anew::Uniform(Input::Immediate(constant(kernel, r, n)))),
+            // A part of a pair, or two singles, is made in each region.
+            Use::Read(r, n) => {
+                let group = self.of_register(r);
+                let whole = self.first[group] == r.0 && self.columns[group] == n;
+                self.anew[group].filter(|_| whole)
+            }
+            Use::ReadPred(p) => self.of_predicate(p).and_then(|g| self.anew[g]),
+            _ => None,
+        }
+    }
+
+    /// The group that a result is the whole of.
+    fn result_group(&self, to: Use) -> Option<GroupId> {
+        match to {
+            Use::Write(r, n) => {
+                let group = self.of_register(r);
+                (self.columns[group] == n).then_some(group)
+            }
+            Use::WritePred(p) => self.of_predicate(p),
+            _ => None,
         }
     }
 
@@ -233,11 +267,21 @@ impl Groups {
     }
 }
 
-fn uniform(anew: Anew) -> Option<Input> {
-    match anew {
-        Anew::Uniform(input) => Some(input),
-        Anew::Thread(_) => None,
+/// What a result of the instruction at `pc` is made from anew, from what its operands are made from.
+fn result_anew(function: &Function, operands: &[Anew], uniforms: &mut Uniforms, pc: u32, result: u8) -> Option<Anew> {
+    let uniform = |anew: &Anew| match anew {
+        Anew::Uniform(input) => Some(*input),
+        _ => None,
+    };
+    if let Some(inputs) = operands.iter().map(uniform).collect::<Option<Vec<_>>>() {
+        return uniforms.apply(function, &inputs).map(Anew::Uniform);
     }
+    if matches!(function.op(), Op::Int1(Int1::Mov32 | Int1::Mov64, ..)) {
+        return Some(operands[0]);
+    }
+    let cost = operands.iter().map(|anew| anew.cost()).fold(1, u8::saturating_add);
+    let is_cheap = cost <= MOST_OPERATIONS && kind(&NodeOp::Apply(*function)) == Some(UnitKind::Compute);
+    is_cheap.then_some(Anew::Made { pc, result, cost })
 }
 
 /// The value of a constant of the kernel.

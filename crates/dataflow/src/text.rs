@@ -225,7 +225,8 @@ fn access_with(of: &Access, inputs: &[String]) -> String {
         Target::Space(_) => format!("[{}]", address.join(" + ")),
     };
     let data = if of.kind == AccessKind::Load { String::new() } else { format!(" = {}", inputs[1]) };
-    format!("{}{address}{data} if {}", access(of), inputs[2])
+    let swap = inputs.get(3).map(|value| format!(", {value}")).unwrap_or_default();
+    format!("{}{address}{data}{swap} if {}", access(of), inputs[2])
 }
 
 fn function(function: &Function) -> String {

@@ -83,7 +83,7 @@ impl<'a> Build<'a> {
         let sm = |i| Sm::<Stream, D, O>::new(i, codes.sms.clone(), source.stream(recorder), config, observer());
         let sms = (0..setup.gpu.sm_count as u16).map(sm).collect();
         let machine = Machine::new(&setup.gpu, codes.sms.outbox_packets, source, sms);
-        Box::new(Rig { machine, loader: codes })
+        Box::new(Rig::new(machine, codes))
     }
 }
 

@@ -3,7 +3,9 @@
 
 use gpu::{AnySnapshot, Core, CoreReport, KernelRun, Machine, MachineError, Progress, Snapshot, StreamId};
 use isa::{KernelId, LaunchShape, Program};
+use kit::Counters;
 use sm::Findings;
+use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -23,6 +25,8 @@ pub(crate) trait Engine {
     fn take_ended(&mut self) -> Vec<KernelRun<Box<dyn CoreReport>>>;
     fn unfinished(&mut self) -> Vec<KernelRun<Box<dyn CoreReport>>>;
     fn counters(&mut self) -> AnySnapshot;
+    /// What was counted while kernels of each name ran, over all launches that [`Engine::take_ended`] has given.
+    fn by_kernel(&self) -> Vec<(String, AnySnapshot)>;
     fn sample_every(&mut self, cycles: NonZeroU64);
     fn take_samples(&mut self) -> Vec<AnySnapshot>;
     fn since_sample(&mut self) -> AnySnapshot;
@@ -39,6 +43,8 @@ pub(crate) trait Engine {
 /// What a core makes a launch of.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Loading<'a> {
+    /// Name of the kernel, as in reports.
+    pub name: &'a str,
     pub program: &'a Arc<Program>,
     /// The form of code that it was made from.
     pub form: Form,
@@ -70,8 +76,31 @@ pub(crate) trait Subject: Core<Shared = Source> {
 
 /// A machine with what makes its launches.
 pub(crate) struct Rig<C: Subject> {
-    pub machine: Machine<C>,
-    pub loader: C::Loader,
+    machine: Machine<C>,
+    loader: C::Loader,
+    /// Names of kernels, as indices of `sums`.
+    names: BTreeMap<String, usize>,
+    /// What was counted while kernels of a name ran.
+    sums: Vec<Snapshot<C::Counters>>,
+    /// By launch, the index of its kernel's name.
+    name_of: Vec<usize>,
+}
+
+impl<C: Subject> Rig<C> {
+    /// A machine on which nothing has been launched.
+    pub fn new(machine: Machine<C>, loader: C::Loader) -> Self {
+        Self { machine, loader, names: BTreeMap::new(), sums: Vec::new(), name_of: Vec::new() }
+    }
+
+    /// Notes the name of the kernel that is launched next.
+    fn name_next(&mut self, name: &str) {
+        let index = self.names.get(name).copied().unwrap_or_else(|| {
+            self.names.insert(name.to_owned(), self.sums.len());
+            self.sums.push(Snapshot::default());
+            self.sums.len() - 1
+        });
+        self.name_of.push(index);
+    }
 }
 
 impl<C: Subject> Engine for Rig<C> {
@@ -80,7 +109,9 @@ impl<C: Subject> Engine for Rig<C> {
     }
 
     fn launch(&mut self, loading: &Loading<'_>, stream: StreamId) -> Result<KernelId, String> {
-        Ok(self.machine.launch(C::load(&mut self.loader, loading)?, stream))
+        let kernel = C::load(&mut self.loader, loading)?;
+        self.name_next(loading.name);
+        Ok(self.machine.launch(kernel, stream))
     }
 
     fn run_to_next_end(&mut self, watch: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<(), MachineError> {
@@ -88,7 +119,9 @@ impl<C: Subject> Engine for Rig<C> {
     }
 
     fn take_ended(&mut self) -> Vec<KernelRun<Box<dyn CoreReport>>> {
-        self.machine.take_ended().into_iter().map(KernelRun::erased).collect()
+        let ended = self.machine.take_ended();
+        ended.iter().for_each(|run| self.sums[self.name_of[run.kernel.index()]].add(&run.counters));
+        ended.into_iter().map(KernelRun::erased).collect()
     }
 
     fn unfinished(&mut self) -> Vec<KernelRun<Box<dyn CoreReport>>> {
@@ -97,6 +130,10 @@ impl<C: Subject> Engine for Rig<C> {
 
     fn counters(&mut self) -> AnySnapshot {
         self.machine.counters().erased()
+    }
+
+    fn by_kernel(&self) -> Vec<(String, AnySnapshot)> {
+        self.names.iter().map(|(name, &index)| (name.clone(), self.sums[index].clone().erased())).collect()
     }
 
     fn sample_every(&mut self, cycles: NonZeroU64) {

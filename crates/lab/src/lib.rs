@@ -61,11 +61,13 @@ pub use gpu::{StatInfo, Stats, Value};
 pub use monitor::{Monitor, Progress, Unattended};
 pub use power::{Interval, PowerSeries};
 pub use registers::{RegisterChoice, RegisterMode};
-pub use report::{CheckResult, EnergyModelInUse, HostFigures, KernelReport, OccupancyReport, RegisterSource, Report};
+pub use report::{
+    CheckResult, EnergyModelInUse, HostFigures, KernelReport, KernelTotal, OccupancyReport, RegisterSource, Report,
+};
 pub use run::{Job, audit, check_scheduler, cores, run, run_design, scheduler_parameters, scheduler_with, schedulers};
 pub use setup::Setup;
 pub use sgmf::{FabricCompiler, Unmapped};
 pub use sm::{Example, Findings, Party, Structure, Violation};
 pub use statistics::schema;
-pub use structures::{in_order, structures};
+pub use structures::{hardware, in_order, structures};
 pub use traces::{LIST_FILE, NATIVE_FILE, is_trace};

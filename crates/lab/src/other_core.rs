@@ -1,7 +1,9 @@
 //! Cores that are no SM: how their machines are made of a row in `designs`.
 
+use crate::design_cost::Process;
 use crate::engine::{Engine, Rig, Subject};
 use config::GpuConfig;
+use energy::Hardware;
 use gpu::{CoreReport, Period, Stats, Table};
 use kit::Parameters;
 use kit::parameters::{self, Settings};
@@ -16,6 +18,14 @@ pub(crate) trait OtherCore: Subject + Sized + 'static {
     const IS_TIMED: bool = true;
     /// Whether it executes operations itself: of live programs of PTX, not of machine code or traces.
     const NEEDS_PTX: bool = false;
+
+    /// What it is made of, on `gpu` in `process`; `None` if it is no hardware.
+    ///
+    /// # Errors
+    /// The description and the parameters do not fit together.
+    fn hardware(_gpu: &GpuConfig, _: &Self::Config, _: Process) -> Result<Option<Hardware>, String> {
+        Ok(None)
+    }
 
     /// Checks that the parameters fit together.
     ///
@@ -45,6 +55,7 @@ pub(crate) struct Other {
     /// Whether it executes operations itself: of live programs of PTX, not of machine code or traces.
     pub needs_ptx: bool,
     check: fn(&str, &Settings<'_>) -> Result<(), String>,
+    hardware: fn(&GpuConfig, &str, &Settings<'_>, Process) -> Result<Option<Hardware>, String>,
     machine: fn(Parts<'_>) -> Result<Box<dyn Engine>, String>,
     statistics: fn(&GpuConfig) -> Stats,
     has_energy: fn() -> bool,
@@ -69,6 +80,7 @@ impl Other {
             is_timed: C::IS_TIMED,
             needs_ptx: C::NEEDS_PTX,
             check: |core, settings| configured::<C>(core, settings).map(drop),
+            hardware: |gpu, core, settings, process| C::hardware(gpu, &configured::<C>(core, settings)?, process),
             machine: machine::<C>,
             statistics: statistics::<C>,
             has_energy: || C::Counters::default().has_energy_events(),
@@ -81,6 +93,20 @@ impl Other {
     /// There is no such parameter, it does not accept its value, or the parameters do not fit together.
     pub fn check(&self, core: &str, settings: &Settings<'_>) -> Result<(), String> {
         (self.check)(core, settings)
+    }
+
+    /// What the core called `core` is made of, on `gpu` in `process`; `None` if it is no hardware.
+    ///
+    /// # Errors
+    /// As [`Other::check`], or the description and the parameters do not fit together.
+    pub fn hardware(
+        &self,
+        gpu: &GpuConfig,
+        core: &str,
+        settings: &Settings<'_>,
+        process: Process,
+    ) -> Result<Option<Hardware>, String> {
+        (self.hardware)(gpu, core, settings, process)
     }
 
     /// Builds a machine.

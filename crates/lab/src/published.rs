@@ -15,6 +15,9 @@ pub struct Figure {
     pub core: String,
     /// GPU description that models the paper's.
     pub gpu: String,
+    /// Values of that description which the paper's machine has in place of ours, as `key=value`.
+    #[serde(default)]
+    pub settings: Vec<String>,
     /// Code that the paper ran.
     pub code: Form,
     /// Core design, by our name, over which its relative figures are.
@@ -23,9 +26,11 @@ pub struct Figure {
     pub source: String,
     /// Geometric mean of all speedups of the figure.
     pub geometric_mean: Option<f64>,
+    /// Mean of all speedups of the figure, of a kind that the paper does not name.
+    pub mean: Option<f64>,
     /// Number of programs that it goes over, where the paper gives it.
     pub programs: Option<u32>,
-    /// Speedup over `against`, by workload.
+    /// Speedup over `against`, by workload or by kernel.
     #[serde(default)]
     pub speedup: BTreeMap<String, f64>,
     /// Resident warps as a share of warp slots, by workload.
@@ -43,6 +48,14 @@ pub struct Figure {
     /// Energy over that of the paper's baseline, by workload.
     #[serde(default)]
     pub relative_energy: BTreeMap<String, f64>,
+    /// Instructions per joule over those of `against`, by workload or by kernel.
+    #[serde(default)]
+    pub efficiency: BTreeMap<String, f64>,
+    /// Mean of all of those, of a kind that the paper does not name.
+    pub mean_efficiency: Option<f64>,
+    /// Energy of register file, pipeline and scheduler, or of what replaces them, over that of `against`: of all
+    /// programs, of a kind that the paper does not name.
+    pub mean_management: Option<f64>,
 }
 
 fn in_order() -> String {
@@ -84,6 +97,8 @@ pub struct Cost {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Measure {
+    /// Area of a core, square millimetres.
+    CoreMm2,
     /// Area of all SMs, percent of the die.
     DiePercent,
     /// Area of the part of an SM that a warp scheduler has, square micrometres.
@@ -98,6 +113,7 @@ impl Measure {
     /// Unit of such a figure, for reports.
     pub const fn unit(self) -> &'static str {
         match self {
+            Self::CoreMm2 => "mm2",
             Self::DiePercent => "%",
             Self::SchedulerUm2 => "um2",
             Self::Watts => "W",
@@ -126,32 +142,46 @@ pub fn costs() -> &'static [Cost] {
     &FILE.cost
 }
 
-/// The published figure of the core design `core` on `gpu`.
-pub fn figure(core: &str, gpu: &str) -> Option<&'static Figure> {
-    figures().iter().find(|figure| figure.core == core && figure.gpu == gpu)
+/// The published figure of the core design `core` on `gpu` with `settings`: of the machine most like it.
+pub fn figure(core: &str, gpu: &str, settings: &[String]) -> Option<&'static Figure> {
+    let like = |figure: &&Figure| {
+        figure.core == core && figure.gpu == gpu && figure.settings.iter().all(|setting| settings.contains(setting))
+    };
+    figures().iter().filter(like).max_by_key(|figure| figure.settings.len())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use workloads::suite;
 
     #[test]
     fn the_file_is_whole_and_names_what_there_is() {
         assert!(figures().len() >= 10, "{}", figures().len());
         for (i, figure) in figures().iter().enumerate() {
-            assert!(config::load(&figure.gpu).is_ok(), "{figure:?}");
+            assert!(config::load_with(&figure.gpu, &figure.settings).is_ok(), "{figure:?}");
+            assert!(crate::check_core(&figure.core).is_ok(), "{figure:?}");
             assert!(!figure.source.is_empty(), "{figure:?}");
-            let key = |f: &Figure| (f.core.clone(), f.gpu.clone());
+            let key = |f: &Figure| (f.core.clone(), f.gpu.clone(), f.settings.clone());
             assert!(figures()[..i].iter().all(|earlier| key(earlier) != key(figure)), "{figure:?}");
-            let by_workload =
-                [&figure.speedup, &figure.occupancy_percent, &figure.ipc, &figure.watts, &figure.relative_energy];
-            for (workload, value) in by_workload.into_iter().flatten() {
-                assert!(workloads::suite::find(workload).is_ok() && *value > 0.0, "{workload}: {figure:?}");
+            let by_name = [
+                &figure.speedup,
+                &figure.occupancy_percent,
+                &figure.ipc,
+                &figure.watts,
+                &figure.relative_energy,
+                &figure.efficiency,
+            ];
+            for (name, value) in by_name.into_iter().flatten() {
+                let is_kernel = || suite::ALL.iter().any(|w| w.module.ptx.contains(&format!(".entry {name}(")));
+                assert!((suite::find(name).is_ok() || is_kernel()) && *value > 0.0, "{name}: {figure:?}");
             }
         }
-        let ghost = figure("ghost", "rtx2060s").unwrap();
+        let ghost = figure("ghost", "rtx2060s", &["sm_count=1".into()]).unwrap();
         assert_eq!((ghost.geometric_mean, ghost.speedup["lud"]), (Some(1.0687), 1.0832));
-        assert_eq!(figure("inorder", "rtx2060s"), None);
+        assert_eq!(figure("inorder", "rtx2060s", &[]), None);
+        let [one, all] = [&["sm_count=1".to_owned()][..], &[]].map(|s| figure("sgmf:entries=16", "gtx480", s).unwrap());
+        assert_eq!([one.mean, all.mean], [Some(1.77), Some(1.35)]);
         assert!(costs().len() >= 6, "{}", costs().len());
         for (i, cost) in costs().iter().enumerate() {
             assert!(costs()[..i].iter().all(|earlier| earlier.what != cost.what), "{cost:?}");

@@ -63,6 +63,17 @@ pub struct KernelReport {
     pub statistics: Stats,
 }
 
+/// All launches of a kernel together.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
+pub struct KernelTotal {
+    pub name: String,
+    /// Those that have ended.
+    pub launches: u64,
+    /// Their statistics; where kernels overlap, of the whole GPU while these ran.
+    pub statistics: Stats,
+}
+
 fn dim3<S: Serializer>(d: &Dim3, serializer: S) -> Result<S::Ok, S::Error> {
     [d.x, d.y, d.z].serialize(serializer)
 }
@@ -185,6 +196,9 @@ pub struct Report {
     pub kernels: Vec<KernelReport>,
     /// Statistics of the whole run.
     pub total: Stats,
+    /// Statistics of each kernel over its launches that have ended. They follow from those of the launches.
+    #[serde(skip)]
+    pub by_kernel: Vec<KernelTotal>,
     /// What energy was computed with; absent if the GPU has none.
     pub energy_model: Option<EnergyModelInUse>,
     /// Power over time, if asked for.
@@ -208,5 +222,16 @@ impl Report {
     pub fn code(&self) -> Option<Form> {
         let first = self.kernels.first()?.code;
         self.kernels.iter().all(|kernel| kernel.code == first).then_some(first)
+    }
+
+    /// The report of the launches of the kernel called `name` only; `None` if none has ended.
+    pub fn of_kernel(&self, name: &str) -> Option<Self> {
+        let total = self.by_kernel.iter().find(|kernel| kernel.name == name && kernel.launches > 0)?;
+        Some(Self {
+            kernels: self.kernels.iter().filter(|kernel| kernel.name == name).cloned().collect(),
+            total: total.statistics.clone(),
+            by_kernel: vec![total.clone()],
+            ..self.clone()
+        })
     }
 }

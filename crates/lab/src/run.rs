@@ -224,9 +224,7 @@ fn run_workload(
     let workload = suite::find(name).map_err(input)?;
     let given: Vec<_> = params.iter().map(|(name, value)| (name.clone(), *value)).collect();
     let params = workload.params(size, &given).map_err(input)?;
-    let mut title = format!("{name} ({}", size.name());
-    params.iter().for_each(|(name, value)| title += &format!(", {name}={value}"));
-    title += &format!(", seed={seed})");
+    let title = workload.title(size, &params, seed);
     let outcome = workload.run(device, form, &params, seed);
     Ok((title, outcome.map(|o| (o.checks, Vec::new())).map_err(Failure::from)))
 }

@@ -1,6 +1,7 @@
 //! Machines of SGMF cores, and kernels on their fabrics.
 
 use crate::core_name::CoreName;
+use crate::design_cost::Process;
 use crate::engine::{Loading, Rig, Subject};
 use crate::other_core::OtherCore;
 use ::sgmf::{Sgmf, SgmfConfig, SgmfKernel, Timing};
@@ -10,6 +11,7 @@ use dataflow::fabric::{Fabric, FabricSpec, UnitKind};
 use dataflow::graph::Node;
 use dataflow::map::{Compiled, Failure, Options, map};
 use dataflow::resources;
+use energy::Hardware;
 use exec::Kernel;
 use gpu::Machine;
 use kit::Parameters;
@@ -30,6 +32,8 @@ kit::words! {
     pub enum Balance {
         /// Their number of nodes (§4.4).
         Nodes = "nodes",
+        /// The latencies of their units and links.
+        Latencies = "latencies",
         /// The threads that they hold while a unit waits for memory.
         Threads = "threads",
     }
@@ -167,9 +171,11 @@ impl FabricCompiler {
             _ => self.timing.of_node(&node.op),
         };
         let threads = |node: &Node| held(node) + LINKS_OF_A_ROUTE * self.config.hop_cycles;
+        let latencies = |node: &Node| self.timing.of_node(&node.op) + LINKS_OF_A_ROUTE * self.config.hop_cycles;
         let usual = Options { copies, seed: place_seed.into(), ..Options::default() };
         let options = match balance {
             Balance::Nodes => usual,
+            Balance::Latencies => Options { latency: &latencies, ..usual },
             Balance::Threads => Options { latency: &threads, absorbed: entries - 1, ..usual },
         };
         map(&graphs, &self.fabric, &options).map_err(Unmapped::NoRoom)
@@ -221,6 +227,12 @@ impl OtherCore for Sgmf<(), Source> {
 
     const NEEDS_PTX: bool = true;
 
+    fn hardware(gpu: &GpuConfig, config: &Config, process: Process) -> Result<Option<Hardware>, String> {
+        let (core, fabric) = config.whole()?;
+        let timing = Timing::of(gpu, &core)?;
+        Ok(Some(::sgmf::hardware(&core, &fabric, &timing, process.node_nm, process.volts)))
+    }
+
     fn check_config(config: &Config) -> Result<(), String> {
         Fabric::new(config.fabric).map(drop)
     }
@@ -229,6 +241,6 @@ impl OtherCore for Sgmf<(), Source> {
         let compiler = FabricCompiler::of(config, gpu)?;
         let cores = (0..gpu.sm_count).map(|number| Sgmf::new(gpu, compiler.config, number)).collect();
         let loader = Mapper { gpu: gpu.clone(), compiler, known: HashMap::new() };
-        Ok(Rig { machine: Machine::new(gpu, OUTBOX_PACKETS, source, cores), loader })
+        Ok(Rig::new(Machine::new(gpu, OUTBOX_PACKETS, source, cores), loader))
     }
 }

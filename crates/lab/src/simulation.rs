@@ -3,12 +3,14 @@
 use crate::engine::{Engine, Loading};
 use crate::meter::Meter;
 use crate::monitor::{Monitor, Progress};
-use crate::report::{HostFigures, KernelReport, OccupancyReport, RegisterSource, Report};
+use crate::report::{HostFigures, KernelReport, KernelTotal, OccupancyReport, RegisterSource, Report};
 use crate::setup::Setup;
 use config::GpuConfig;
+use energy::Energy;
 use gpu::{CoreReport, KernelRun, MachineError, Stats, StreamId};
 use isa::{KernelId, LaunchShape, Program};
 use kit::text::counted;
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -42,6 +44,15 @@ fn share(part: u64, whole: u64) -> f64 {
     if whole == 0 { 1.0 } else { part as f64 / whole as f64 }
 }
 
+/// What no counter has of the launches of a kernel that have ended.
+#[derive(Clone, Debug, Default)]
+struct KernelSum {
+    launches: u64,
+    /// Cycles of launch latency.
+    wait_cycles: u64,
+    energy: Option<Energy>,
+}
+
 /// A machine with its launches and its figures so far.
 pub(crate) struct Simulation<'m> {
     machine: Box<dyn Engine>,
@@ -49,6 +60,8 @@ pub(crate) struct Simulation<'m> {
     monitor: Box<dyn Monitor + 'm>,
     launches: Vec<Launched>,
     reports: Vec<KernelReport>,
+    /// By name of the kernel.
+    sums: BTreeMap<String, KernelSum>,
     /// Launches that have been reported.
     ended: usize,
     /// The size of the whole run, if it is known.
@@ -81,6 +94,7 @@ impl<'m> Simulation<'m> {
             monitor,
             launches: Vec::new(),
             reports: Vec::new(),
+            sums: BTreeMap::new(),
             ended: 0,
             expected: None,
             ctas_ended: 0,
@@ -135,7 +149,7 @@ impl<'m> Simulation<'m> {
         stream: StreamId,
         launched: Launched,
     ) -> Result<KernelId, String> {
-        let loading = Loading { program, form: launched.code, shape: launched.shape, live };
+        let loading = Loading { name: &launched.name, program, form: launched.code, shape: launched.shape, live };
         let id = self.machine.launch(&loading, stream)?;
         self.launches.push(launched);
         Ok(id)
@@ -180,16 +194,29 @@ impl<'m> Simulation<'m> {
         self.host_time += started.elapsed();
         self.machine.take_samples().iter().for_each(|interval| self.meter.add_interval(interval));
         let ended = self.machine.take_ended();
-        ended.iter().for_each(|run| self.report(run));
+        ended.iter().for_each(|run| self.add_up(run));
         if let Err(error) = result {
             self.interrupted |= matches!(error, MachineError::Interrupted);
-            self.machine.unfinished().iter().for_each(|run| self.report(run));
+            self.machine.unfinished().iter().for_each(|run| drop(self.report(run)));
             return Err(error);
         }
         Ok(ended.iter().map(|run| run.kernel).collect())
     }
 
-    fn report(&mut self, run: &KernelRun<Box<dyn CoreReport>>) {
+    /// Reports a launch that has ended, and adds it to the others of its kernel.
+    fn add_up(&mut self, run: &KernelRun<Box<dyn CoreReport>>) {
+        let energy = self.report(run);
+        let sum = self.sums.entry(self.launches[run.kernel.index()].name.clone()).or_default();
+        sum.launches += 1;
+        sum.wait_cycles += run.ready - run.start;
+        sum.energy = match (sum.energy.take(), energy) {
+            (Some(sum), Some(next)) => Some(sum.and(&next)),
+            (sum, next) => sum.or(next),
+        };
+    }
+
+    /// Reports a launch; returns its energy.
+    fn report(&mut self, run: &KernelRun<Box<dyn CoreReport>>) -> Option<Energy> {
         let Launched { name, registers, code, shape } = &self.launches[run.kernel.index()];
         let gpu = &self.setup.gpu;
         let occupancy = sm::occupancy(&gpu.sm, shape);
@@ -219,6 +246,17 @@ impl<'m> Simulation<'m> {
         self.cycles_ended = self.cycles_ended.max(run.end);
         self.ended += 1;
         self.reports.push(report);
+        energy
+    }
+
+    /// Statistics of each kernel over its launches that have ended.
+    fn by_kernel(&self) -> Vec<KernelTotal> {
+        let total = |(name, counted): (String, gpu::AnySnapshot)| {
+            let sum = self.sums.get(&name).cloned().unwrap_or_default();
+            let statistics = counted.statistics(sum.wait_cycles, &self.setup.gpu, sum.energy.as_ref());
+            KernelTotal { name, launches: sum.launches, statistics }
+        };
+        self.machine.by_kernel().into_iter().map(total).collect()
     }
 
     /// Launches that have ended, and after a failure or an interruption those that have not.
@@ -276,6 +314,7 @@ impl<'m> Simulation<'m> {
                 peak_memory_bytes: crate::report::peak_memory_bytes(),
             },
             total,
+            by_kernel: self.by_kernel(),
             energy_model: self.meter.model_in_use(),
             power,
             remarks: self.remarks(),

@@ -1,6 +1,6 @@
 //! The configuration of a fabric for a region (§5.2, §5.3): what each unit does, and where its results go.
 //!
-//! All that can move in a cycle is an *element*: a unit, a register of a link, or a value that the injector sends.
+//! All that can move in a cycle is an *element*: a unit, a segment of links, or a value that the injector sends.
 //! Elements are numbered from the sinks of the graph to its sources: whatever takes an element's tokens has a lower
 //! number.
 
@@ -9,7 +9,7 @@ use crate::kernel::KernelError;
 use dataflow::fabric::UnitKind;
 use dataflow::graph::{AccessKind, Input, NodeOp, RegionId, Target as Place, ThreadValue};
 use dataflow::mapping::{LinkId, Mapping, UnitId};
-use dataflow::resources;
+use dataflow::{resources, width};
 use exec::atomic::Atomic;
 use exec::function::Function;
 use exec::op::Op;
@@ -103,14 +103,30 @@ pub(crate) struct Unit {
     pub element: u32,
     /// In cycles.
     pub latency: u32,
+    /// Results that it holds between cycles, if it is pipelined.
+    pub holds: usize,
     /// Cycles from one firing to the next.
     pub interval: u32,
+    /// Cycles for which an operation occupies a block of a special unit.
+    pub occupied: u32,
     /// Its token buffers.
     pub ports: Range<u32>,
     pub operands: [Operand; MOST_PORTS],
     pub targets: Range<u32>,
     /// What a firing costs.
     pub work: Work,
+    pub moves: Moves,
+}
+
+/// Bits that a firing moves within its unit, each with its tag.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Moves {
+    /// The result.
+    pub result: u32,
+    /// Through the stages of a pipeline, summed over them.
+    pub stages: u32,
+    /// Through a delay FIFO.
+    pub fifo: u32,
 }
 
 /// A token buffer.
@@ -121,16 +137,25 @@ pub(crate) struct Port {
     pub feeder: u32,
     /// Which of the node's inputs it is.
     pub input: u8,
+    /// Bits of an entry.
+    pub bits: u32,
 }
 
-/// A register of a link.
+/// Links in a row, without a branch between them, each with its registers.
 #[derive(Clone, Debug)]
-pub(crate) struct Register {
+pub(crate) struct Segment {
     pub element: u32,
     pub feeder: u32,
     pub targets: Range<u32>,
-    /// For messages.
-    pub link: LinkId,
+    pub links: Vec<LinkId>,
+    /// Registers: tokens that it holds, and cycles that a token takes.
+    pub registers: u32,
+    /// Bits of a token that its registers store, summed over them.
+    pub bits: u32,
+    /// Bits of a token times the distance that they travel.
+    pub wire: u32,
+    /// Bits of a token that pass multiplexers of switches, summed over them.
+    pub switched: u32,
 }
 
 /// A value that the injector sends.
@@ -142,6 +167,8 @@ pub(crate) struct Source {
     pub copy: u32,
     pub element: u32,
     pub targets: Range<u32>,
+    /// Bits of a token.
+    pub bits: u32,
     /// All sources of its copy.
     pub group: Range<u32>,
 }
@@ -149,7 +176,7 @@ pub(crate) struct Source {
 /// Where a token goes next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
-    Register(u32),
+    Segment(u32),
     Port(u32),
 }
 
@@ -157,7 +184,7 @@ pub(crate) enum Target {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Element {
     Unit(u32),
-    Register(u32),
+    Segment(u32),
     Source(u32),
 }
 
@@ -167,7 +194,7 @@ pub(crate) struct Configuration {
     pub elements: Vec<Element>,
     pub units: Vec<Unit>,
     pub ports: Vec<Port>,
-    pub registers: Vec<Register>,
+    pub segments: Vec<Segment>,
     pub sources: Vec<Source>,
     pub targets: Vec<Target>,
     /// Copies of the graph side by side.
@@ -178,6 +205,7 @@ pub(crate) struct Configuration {
     pub links: u32,
     /// In core cycles.
     pub configuration_cycles: u64,
+    pub configuration_bits: u64,
     /// Threads continue there, all of them.
     pub always: Option<RegionId>,
     pub after_barrier: bool,
@@ -210,11 +238,13 @@ impl Configuration {
             made: Self {
                 copies: mapping.copies,
                 configuration_cycles: cycles,
+                configuration_bits: bits,
                 always: mapping.region.always,
                 after_barrier: mapping.region.after_barrier,
                 entry: mapping.region.entry,
                 ..Self::default()
             },
+            widths: width::bits(&mapping.region.nodes),
             taken: BTreeSet::new(),
             units: BTreeSet::new(),
         };
@@ -240,12 +270,22 @@ impl Configuration {
     }
 }
 
+/// A part of the way of a result.
+#[derive(Debug)]
+enum Branch {
+    /// A link and where it leads.
+    Link(LinkId, Vec<Self>),
+    Port(u32),
+}
+
 struct Builder<'a> {
     mapping: &'a Mapping,
     uniforms: &'a [u64],
     config: &'a SgmfConfig,
     timing: &'a Timing,
     made: Configuration,
+    /// Bits of the result of each node.
+    widths: Vec<u8>,
     taken: BTreeSet<LinkId>,
     units: BTreeSet<UnitId>,
 }
@@ -261,17 +301,16 @@ impl Builder<'_> {
         (node / nodes) as u32
     }
 
-    /// Adds the registers of a node's links, the nearest to the sinks first, and then the node itself.
+    /// Adds the segments of a node's links, the nearest to the sinks first, and then the node itself.
     fn node(
         &mut self,
         node: usize,
         routes: &[usize],
         ports: &mut [[Option<u32>; MOST_PORTS]],
     ) -> Result<(), KernelError> {
-        let (registers, roots) = self.tree(node, routes, ports)?;
-        for register in registers.into_iter().rev() {
-            self.register(register);
-        }
+        let roots = self.tree(node, routes, ports)?;
+        let bits = self.token_bits(node);
+        let roots: Vec<Target> = roots.into_iter().map(|root| self.segments(root, Vec::new(), bits)).collect();
         let targets = self.add_targets(&roots);
         let element = self.made.elements.len() as u32;
         for target in &roots {
@@ -285,7 +324,15 @@ impl Builder<'_> {
                 let copy = self.copy(node);
                 let first = self.made.sources.iter().rev().take_while(|source| source.copy == copy).count() as u32;
                 let group = at - first..at + 1;
-                self.made.sources.push(Source { value: *value, node: node as u32, copy, element, targets, group });
+                self.made.sources.push(Source {
+                    value: *value,
+                    node: node as u32,
+                    copy,
+                    element,
+                    targets,
+                    bits,
+                    group,
+                });
             }
             (_, Some(kind)) => self.unit(node, kind, targets, &mut ports[node])?,
             (_, None) => {}
@@ -293,67 +340,82 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// The tree of registers of a node's result, in the order from the root, and its first targets. A register's
-    /// targets are stored at its index until it has its element.
-    #[allow(clippy::type_complexity, reason = "two lists")]
+    /// Where a node's result goes: a tree of links.
     fn tree(
         &mut self,
         node: usize,
         routes: &[usize],
         ports: &[[Option<u32>; MOST_PORTS]],
-    ) -> Result<(Vec<(u32, LinkId, Vec<Target>)>, Vec<Target>), KernelError> {
-        let first = self.made.registers.len() as u32;
-        let mut registers: Vec<(u32, LinkId, Vec<Target>)> = Vec::new();
-        let mut roots = Vec::new();
-        // By link: its last register, and the link before it.
-        let mut of_link: BTreeMap<LinkId, (usize, Option<LinkId>)> = BTreeMap::new();
+    ) -> Result<Vec<Branch>, KernelError> {
+        let mut roots: Vec<Branch> = Vec::new();
+        let mut before_of: BTreeMap<LinkId, Option<LinkId>> = BTreeMap::new();
         for &route in routes {
             let route = &self.mapping.routes[route];
             let mut before: Option<LinkId> = None;
+            let mut branches = &mut roots;
             for &link in &route.links {
-                if let Some(&(_, parent)) = of_link.get(&link) {
-                    if parent != before {
-                        return Err(self.bad(format!("link {} joins two branches of node {node}", link.0)));
-                    }
-                } else {
+                if *before_of.entry(link).or_insert(before) != before {
+                    return Err(self.bad(format!("link {} joins two branches of node {node}", link.0)));
+                }
+                let known = branches.iter().position(|branch| matches!(branch, Branch::Link(l, _) if *l == link));
+                if known.is_none() {
                     if !self.taken.insert(link) {
                         return Err(self.bad(format!("link {} is used by two results", link.0)));
                     }
-                    let mut parent = before.map(|link| of_link[&link].0);
-                    for _ in 0..self.config.hop_cycles {
-                        let id = first + registers.len() as u32;
-                        let siblings = parent.map_or(&mut roots, |at| &mut registers[at].2);
-                        siblings.push(Target::Register(id));
-                        parent = Some(registers.len());
-                        registers.push((id, link, Vec::new()));
-                    }
-                    of_link.insert(link, (registers.len() - 1, before));
+                    branches.push(Branch::Link(link, Vec::new()));
                 }
-                before = Some(link);
+                let at = known.unwrap_or(branches.len() - 1);
+                let Branch::Link(_, next) = &mut branches[at] else { unreachable!("a link was found") };
+                (before, branches) = (Some(link), next);
             }
             let port = ports.get(route.to.index()).and_then(|ports| *ports.get(usize::from(route.port))?);
             let Some(port) = port else {
                 return Err(self.bad(format!("no token goes to port {} of node {}", route.port, route.to.0)));
             };
-            let siblings = before.map_or(&mut roots, |link| &mut registers[of_link[&link].0].2);
-            siblings.push(Target::Port(port));
+            branches.push(Branch::Port(port));
         }
-        self.made.registers.extend(registers.iter().map(|&(_, link, _)| Register {
-            element: 0,
-            feeder: u32::MAX,
-            targets: 0..0,
-            link,
-        }));
-        Ok((registers, roots))
+        Ok(roots)
     }
 
-    fn register(&mut self, (id, _, branches): (u32, LinkId, Vec<Target>)) {
-        let element = self.made.elements.len() as u32;
-        self.made.elements.push(Element::Register(id));
-        let targets = self.add_targets(&branches);
-        branches.iter().for_each(|target| self.feed(*target, element));
-        let register = &mut self.made.registers[id as usize];
-        (register.element, register.targets) = (element, targets);
+    /// Adds the segments of `branch`, to which the links `before` lead without a branch.
+    fn segments(&mut self, branch: Branch, mut before: Vec<LinkId>, bits: u32) -> Target {
+        let branches = match branch {
+            Branch::Port(port) if before.is_empty() => return Target::Port(port),
+            Branch::Port(_) => vec![branch],
+            Branch::Link(link, branches) => {
+                before.push(link);
+                branches
+            }
+        };
+        let targets: Vec<Target> = match <[Branch; 1]>::try_from(branches) {
+            Ok([next @ Branch::Link(..)]) => return self.segments(next, before, bits),
+            Ok([Branch::Port(port)]) => vec![Target::Port(port)],
+            Err(branches) => branches.into_iter().map(|next| self.segments(next, Vec::new(), bits)).collect(),
+        };
+        let (id, element) = (self.made.segments.len() as u32, self.made.elements.len() as u32);
+        self.made.elements.push(Element::Segment(id));
+        targets.iter().for_each(|target| self.feed(*target, element));
+        let registers = before.len() as u32 * self.config.hop_cycles;
+        let targets = self.add_targets(&targets);
+        let wires = before.iter().map(|link| self.mapping.wires.get(link).copied().unwrap_or_default());
+        let pitches: u32 = wires.clone().map(|wire| u32::from(wire.pitches)).sum();
+        let switches = wires.filter(|wire| wire.is_switched).count() as u32;
+        self.made.segments.push(Segment {
+            element,
+            feeder: u32::MAX,
+            targets,
+            links: before,
+            registers,
+            bits: bits * registers,
+            wire: bits * pitches,
+            switched: bits * switches,
+        });
+        Target::Segment(id)
+    }
+
+    /// Bits of the tokens of a node, with their tag.
+    fn token_bits(&self, node: usize) -> u32 {
+        u32::from(self.widths[node]) + self.config.tag_bits()
     }
 
     fn add_targets(&mut self, targets: &[Target]) -> Range<u32> {
@@ -364,7 +426,7 @@ impl Builder<'_> {
 
     fn feed(&mut self, target: Target, element: u32) {
         match target {
-            Target::Register(register) => self.made.registers[register as usize].feeder = element,
+            Target::Segment(segment) => self.made.segments[segment as usize].feeder = element,
             Target::Port(port) => self.made.ports[port as usize].feeder = element,
         }
     }
@@ -390,9 +452,11 @@ impl Builder<'_> {
         let mut operands = [Operand::Constant(0); MOST_PORTS];
         for (number, input) in node.inputs.iter().enumerate() {
             operands[number] = match *input {
-                Input::Token(_) => {
+                Input::Token(from) => {
                     let port = self.made.ports.len() as u32;
-                    self.made.ports.push(Port { unit, feeder: u32::MAX, input: number as u8 });
+                    let value = self.widths.get(from.index()).copied().unwrap_or_default();
+                    let bits = u32::from(value) + self.config.stored_tag_bits();
+                    self.made.ports.push(Port { unit, feeder: u32::MAX, input: number as u8, bits });
                     ports[number] = Some(port);
                     Operand::Port(port)
                 }
@@ -404,6 +468,10 @@ impl Builder<'_> {
             return Err(self.bad(format!("node {at} takes no token: nothing says for which thread it fires")));
         }
         let (latency, interval) = (self.timing.of_node(&node.op), self.interval(&node.op));
+        let holds = match node.op {
+            NodeOp::Delay(places) => usize::from(places).saturating_sub(1),
+            _ => latency as usize - 1,
+        };
         let action = self.action(&node.op)?;
         let work = match &node.op {
             NodeOp::Apply(function) => function.work(),
@@ -411,6 +479,7 @@ impl Builder<'_> {
             NodeOp::Access(_) => Work::Memory,
             _ => Work::None,
         };
+        let moves = self.moves(at, kind, latency);
         let element = self.made.elements.len() as u32;
         self.made.elements.push(Element::Unit(unit));
         self.made.used[kind as usize] += 1;
@@ -422,13 +491,27 @@ impl Builder<'_> {
             pc: node.pc,
             element,
             latency,
+            holds,
             interval,
+            occupied: match &node.op {
+                NodeOp::Apply(function) => self.timing.blocks[function.class() as usize],
+                _ => 1,
+            },
             ports: first..last,
             operands,
             targets,
             work,
+            moves,
         });
         Ok(())
+    }
+
+    /// What a firing of node `at` moves within its unit.
+    fn moves(&self, at: usize, kind: Kind, latency: u32) -> Moves {
+        let result = self.token_bits(at);
+        let is_fifo = matches!(self.mapping.region.nodes[at].op, NodeOp::Delay(_));
+        let is_pipeline = !is_fifo && matches!(kind, Kind::Compute | Kind::Control);
+        Moves { result, stages: if is_pipeline { result * latency } else { 0 }, fifo: if is_fifo { result } else { 0 } }
     }
 
     fn constant(&self, input: Input) -> Result<u64, KernelError> {

@@ -80,7 +80,7 @@ impl<O: Observer> Fabric<O> {
         self.wheel = Wheel::new(configuration.elements.len());
         self.blocked = vec![false; configuration.elements.len()];
         self.sources = configuration.sources.iter().map(|source| SourceState::new(source.copy)).collect();
-        self.links = Links::new(configuration.registers.len());
+        self.links = Links::new(configuration.segments.len());
         self.buffers = TokenBuffers::new(configuration.ports.len(), self.config.entries);
         self.units = vec![UnitState::new(at); configuration.units.len()];
         self.configuration = configuration;
@@ -141,7 +141,10 @@ impl<O: Observer> Fabric<O> {
             let unused = there - configuration.used[kind as usize];
             self.counts.spend(kind, Reason::Unused, unused.into(), cycles);
         }
-        self.counts.fabric.link_cycles += u64::from(configuration.links) * cycles;
+        let fabric = &mut self.counts.fabric;
+        fabric.link_cycles += u64::from(configuration.links) * cycles;
+        let reserving = configuration.used[Kind::Memory as usize] + configuration.used[Kind::Special as usize];
+        fabric.reservable_cycles += u64::from(reserving * self.config.entries) * cycles;
         self.running = Some(since + cycles);
     }
 
@@ -160,7 +163,7 @@ impl<O: Observer> Fabric<O> {
         let mut word = 0;
         while let Some(element) = self.wheel.take(at, &mut word) {
             match configuration.elements[element as usize] {
-                Element::Register(r) => self.advance(&configuration, r, at),
+                Element::Segment(s) => self.advance(&configuration, s, at),
                 Element::Source(s) => self.inject(&configuration, s, at, outside),
                 Element::Unit(u) => match configuration.units[u as usize].kind {
                     Kind::Compute | Kind::Control => self.step_pipelined(&configuration, u, at),

@@ -14,7 +14,7 @@
 //! [`Sgmf`] is a [`gpu::Core`]; a launch for it is an [`SgmfKernel`], made of a [`dataflow::mapping::Mapped`]. The
 //! values travel in the tokens: nothing is executed elsewhere.
 //!
-//! Within a cycle the elements (units, registers of links, the injector) are visited from the sinks of the graph to
+//! Within a cycle the elements (units, links, the injector) are visited from the sinks of the graph to
 //! its sources, and only those to which something can happen: what makes room is seen upstream in the same cycle,
 //! a token that arrives is seen in the next one. A fabric without events costs nothing.
 //!
@@ -32,7 +32,11 @@
 //!   passed by all, at most `batch_threads`. A batch ends as a whole, after the dirty lines of L1 have been
 //!   written back.
 //! - D8. Constants are read through L1: there is no constant cache.
-//! - D9. A FIFO of *n* delays (§4.4) is a pipeline of *n* cycles.
+//! - D9. A delay of *n* places (§4.4) is a FIFO: it holds *n* tokens, those of its last cycle among them, and passes
+//!   one in two cycles (one, if *n* is 1) where nothing waits.
+//! - D10. A divider or root is occupied for the initiation interval of the description's operation, not for its latency:
+//!   the SM's lanes, whose logic it is, start the next one then. With that eight dividers take "(practically)" a token a
+//!   cycle, as §4.2 says.
 #![warn(missing_docs)]
 
 mod batch;
@@ -40,6 +44,7 @@ mod config;
 mod configuration;
 mod core;
 mod fabric;
+mod hardware;
 mod injector;
 mod kernel;
 mod l1;
@@ -61,6 +66,7 @@ mod wheel;
 pub use crate::config::{L1Write, SgmfConfig, Timing, buffer_bytes};
 pub use crate::core::Sgmf;
 pub use configuration::Kind;
+pub use hardware::hardware;
 pub use kernel::{KernelError, SgmfKernel};
 pub use observer::{Note, Observer};
 pub use statistics::{Reason, SgmfCounters};

@@ -6,8 +6,10 @@ mod support;
 #[path = "../../workloads/tests/host.rs"]
 mod host;
 
+mod energy;
 mod figures;
 mod memory;
+mod programs;
 mod random;
 mod rates;
 mod regions;

@@ -3,7 +3,7 @@
 // belong to the bias. A CTA of SIDE x SIDE threads handles SIDE inputs x SIDE hidden units.
 
 #define SIDE 16
-// Double constants: the update is computed in double precision and rounded once on storing.
+// As doubles the update is computed in double precision and rounded once on storing.
 #define RATE 0.3
 #define MOMENTUM 0.3
 
@@ -39,8 +39,9 @@ extern "C" __global__ void layer_forward(const float *input, const float *weight
     }
 }
 
-// weights += RATE * delta * input + MOMENTUM * previous change.
-extern "C" __global__ void adjust_weights(const float *delta, const float *input, float *weights, float *change, int hidden)
+// weights += RATE * delta * input + MOMENTUM * previous change, the constants and the sum in Real.
+template <typename Real>
+__device__ __forceinline__ void adjust(const float *delta, const float *input, float *weights, float *change, int hidden)
 {
     int tx = threadIdx.x;
     int ty = threadIdx.y;
@@ -48,14 +49,24 @@ extern "C" __global__ void adjust_weights(const float *delta, const float *input
     int unit = tx + 1;
     int index = row * (hidden + 1) + unit;
 
-    double step = RATE * delta[unit] * input[row] + MOMENTUM * change[index];
+    Real step = Real(RATE) * delta[unit] * input[row] + Real(MOMENTUM) * change[index];
     weights[index] += step;
     change[index] = step;
     __syncthreads();
 
     if (ty == 0 && blockIdx.y == 0) {
-        double bias_step = RATE * delta[unit] + MOMENTUM * change[unit];
+        Real bias_step = Real(RATE) * delta[unit] + Real(MOMENTUM) * change[unit];
         weights[unit] += bias_step;
         change[unit] = bias_step;
     }
+}
+
+extern "C" __global__ void adjust_weights(const float *delta, const float *input, float *weights, float *change, int hidden)
+{
+    adjust<double>(delta, input, weights, change, hidden);
+}
+
+extern "C" __global__ void adjust_weights_single(const float *delta, const float *input, float *weights, float *change, int hidden)
+{
+    adjust<float>(delta, input, weights, change, hidden);
 }

@@ -74,17 +74,24 @@ pub struct Parameter {
     pub max: u64,
     /// The value must be a multiple of this.
     pub multiple_of: u64,
+    /// Whether it chooses one of several programs: titles have it only where it is not the usual one.
+    pub is_variant: bool,
 }
 
 impl Parameter {
     /// A parameter with a value for each size and a range.
     pub const fn new(name: &'static str, description: &'static str, sizes: [u64; 3], min: u64, max: u64) -> Self {
-        Self { name, description, sizes, min, max, multiple_of: 1 }
+        Self { name, description, sizes, min, max, multiple_of: 1, is_variant: false }
     }
 
     /// The same, restricted to multiples.
     pub const fn in_steps_of(self, multiple_of: u64) -> Self {
         Self { multiple_of, ..self }
+    }
+
+    /// The same as a choice of the program.
+    pub const fn variant(self) -> Self {
+        Self { is_variant: true, ..self }
     }
 }
 
@@ -185,6 +192,17 @@ impl Workload {
             params.0[index].1 = *value;
         }
         Ok(params)
+    }
+
+    /// What runs, for reports: the name with size, parameters and seed.
+    pub fn title(&self, size: Size, params: &Params, seed: u64) -> String {
+        let usual = |name: &str, value: u64| {
+            let parameter = self.parameters.iter().find(|p| p.name == name);
+            parameter.is_some_and(|p| p.is_variant && p.sizes[size as usize] == value)
+        };
+        let told = params.iter().filter(|&(name, value)| !usual(name, value));
+        let params: String = told.map(|(name, value)| format!(", {name}={value}")).collect();
+        format!("{} ({}{params}, seed={seed})", self.name, size.name())
     }
 
     fn check_range(&self, p: &Parameter, value: u64) -> Result<(), WorkloadError> {

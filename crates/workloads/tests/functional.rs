@@ -20,11 +20,11 @@ struct Functional {
 }
 
 /// A device without machine code.
-fn device() -> Host<Functional> {
-    device_of(0)
+fn functional() -> Host<Functional> {
+    functional_of(0)
 }
 
-fn device_of(sm_version: u32) -> Host<Functional> {
+fn functional_of(sm_version: u32) -> Host<Functional> {
     Functional { state: host::memory(), warp_instructions: 0, sm_version }.into()
 }
 
@@ -65,14 +65,14 @@ fn unmarked(program: &Program, partly: &BitSet) -> Option<String> {
 #[track_caller]
 fn check(name: &str, odd: &[&[(&str, u64)]]) {
     let workload = find(name).unwrap();
-    let mut device = device();
+    let mut device = functional();
     let mut problems = check_one(workload, &mut device, Form::Ptx, &[], 1);
     println!("{name}: {} warp instructions", device.warp_instructions);
     if !(15_000..110_000).contains(&device.warp_instructions) {
         problems += &format!("{name}: {} warp instructions are not a small size\n", device.warp_instructions);
     }
     for (seed, given) in (2..).zip(odd) {
-        let found = check_one(workload, &mut device(), Form::Ptx, given, seed);
+        let found = check_one(workload, &mut functional(), Form::Ptx, given, seed);
         if !found.is_empty() {
             problems += &format!("{given:?} {found}");
         }
@@ -87,7 +87,7 @@ fn check_machine_code(name: &str, odd: &[&[(&str, u64)]]) {
     let mut problems = String::new();
     for (sm, _) in workload.module.cubins() {
         for (seed, given) in (1..).zip(std::iter::once(&[][..]).chain(odd.iter().copied())) {
-            let found = check_one(workload, &mut device_of(sm), Form::Sass, given, seed);
+            let found = check_one(workload, &mut functional_of(sm), Form::Sass, given, seed);
             if !found.is_empty() {
                 problems += &format!("sm_{sm} {given:?} {found}");
             }
@@ -107,7 +107,7 @@ fn allocated_registers_leave_the_same_results() {
             let least = if matches!(workload.name, "wmma" | "int8mma") { 48 } else { 16 };
             for registers in [lower::Registers::Allocated, lower::Registers::HazardFree] {
                 let registers = registers(limits(tight.max(least)));
-                let mut device = Host { registers, ..device() };
+                let mut device = Host { registers, ..functional() };
                 let problems = check_one(workload, &mut device, Form::Ptx, &[], 3);
                 assert!(problems.is_empty(), "{registers:?}: {problems}");
                 for kernel in device.modules.iter().flat_map(|m| &m.module.kernels) {
@@ -148,8 +148,9 @@ workloads_run_right! {
     reduction: [("n", 1)], [("n", 12345), ("blocks", 7), ("block", 96)], [("n", 5000), ("blocks", 2), ("block", 1024)];
     histogram: [("bytes", 4)], [("bytes", 5000), ("blocks", 3), ("block", 100)];
     transpose: [("width", 1), ("height", 1)], [("width", 45), ("height", 70)];
-    backprop: [("inputs", 16)], [("inputs", 48)];
-    bfs: [("nodes", 1)], [("nodes", 700), ("degree", 1)], [("nodes", 300), ("degree", 10), ("block", 100)];
+    backprop: [("inputs", 16)], [("inputs", 48)], [("inputs", 48), ("constant_words", 1)];
+    bfs: [("nodes", 1)], [("nodes", 700), ("degree", 1)], [("nodes", 300), ("degree", 10), ("block", 100)],
+        [("nodes", 500), ("kernels", 1)];
     btree: [("keys", 1), ("queries", 1)], [("keys", 900), ("queries", 300), ("order", 4)],
         [("keys", 3000), ("queries", 50), ("order", 33)];
     gaussian: [("n", 2)], [("n", 19), ("side", 8), ("line", 32)];
@@ -171,7 +172,8 @@ workloads_run_right! {
     lastblock: [("n", 1)], [("n", 999), ("blocks", 5), ("block", 64), ("launches", 3)];
     hashtable: [("keys", 1), ("buckets", 1)], [("keys", 200), ("buckets", 1)], [("keys", 500), ("buckets", 50), ("block", 100)];
     imagefilter: [("width", 1), ("height", 1)], [("width", 45), ("height", 19), ("angle", 200)];
-    cfd: [("cells", 1), ("block", 1)], [("cells", 999), ("steps", 3), ("block", 32)], [("cells", 500), ("block", 100)];
+    cfd: [("cells", 1), ("block", 1)], [("cells", 999), ("steps", 3), ("block", 32)], [("cells", 500), ("block", 100)],
+        [("cells", 500), ("kernels", 3)];
     particlefilter: [("particles", 1), ("width", 1), ("height", 1), ("frames", 2)],
         [("particles", 600), ("width", 20), ("height", 45), ("frames", 3)];
     saxpy: [("n", 1)], [("n", 1000), ("block", 96)];
@@ -185,7 +187,7 @@ fn written_at_once(name: &str, sm: u32) -> usize {
     let workload = find(name).unwrap();
     let binary = workload.module.cubins().find(|&(of, _)| of == sm);
     let code = binary.map_or(ModuleCode::Ptx(workload.module.ptx), |(_, file)| ModuleCode::Binary(file));
-    let mut device = device_of(sm);
+    let mut device = functional_of(sm);
     device.load_module(&ModuleSource { name, code }).unwrap();
     let (mut whole, mut all) = (0, 0);
     for kernel in &device.modules[0].module.kernels {
@@ -232,7 +234,7 @@ fn example_launch_files() {
             continue;
         }
         let file = LaunchFile::load(&path, &[]).unwrap();
-        let outcome = file.run(&mut device()).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        let outcome = file.run(&mut functional()).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
         let checks: Vec<String> = outcome.checks.iter().map(ToString::to_string).collect();
         assert!(outcome.passed() && !checks.is_empty(), "{}: {}", path.display(), checks.join("\n"));
         count += 1;
@@ -244,7 +246,7 @@ fn example_launch_files() {
 #[test]
 fn shared_memory_as_recorded() {
     for workload in ALL {
-        let mut device = device();
+        let mut device = functional();
         let source = ModuleSource { name: workload.name, code: ModuleCode::Ptx(workload.module.ptx) };
         let module = device.load_module(&source).unwrap_or_else(|e| panic!("{e}"));
         for (name, record) in &workloads::bundled::record().modules[workload.module.name].kernels {
@@ -260,7 +262,7 @@ fn shared_memory_as_recorded() {
 fn survey() {
     for workload in ALL {
         for size in workloads::Size::ALL {
-            let mut device = device();
+            let mut device = functional();
             let params = workload.params(size, &[]).unwrap();
             let start = std::time::Instant::now();
             let outcome =

@@ -30,11 +30,12 @@ use workloads::Form;
   warpwright compare bfs --size medium --schedulers two_level --vary scheduler.active=4,8,16
   warpwright compare all --cores inorder,ghost --show speedup,stalls,occupancy --published
   warpwright compare all --gpus rtx2060s,v100 --cores inorder,socgpu,ghost --over inorder-war-exact
+  warpwright compare gaussian:n=208 nn --cores inorder,ghost --kernels eliminate,distances
   warpwright compare nn bfs gaussian --gpu gtx480 --cores inorder,sgmf
   warpwright compare kmeans --warps-per-sm x1,x2 --register-file x1,x2
   warpwright compare all --schedulers lrr,gto --set sm.issue.schedulers=2 --json=schedulers.json")]
 pub struct Args {
-    /// Bundled workloads, launch files or traces; `all` means every bundled workload, those without machine code for the GPUs left out where others have some
+    /// Bundled workloads, parameters after a colon as in nn:places=4096,block=64, launch files or traces; `all` means every bundled workload, those without machine code for the GPUs left out where others have some
     #[arg(value_name = "WORKLOAD|LAUNCH.toml|KERNELSLIST.g", required = true)]
     workloads: Vec<PathBuf>,
     /// GPUs: names, paths of descriptions, or `all`
@@ -52,6 +53,9 @@ pub struct Args {
     /// Values to compare: of the GPU description, as sm.issue.schedulers=1,2,4, or of a parameter of the cores or the schedulers that have it, as core.issue_buffer=4,8,16 or scheduler.active=4,8; several of these are combined
     #[arg(long, value_name = "KEY=A,B")]
     vary: Vec<String>,
+    /// Show the launches of these kernels only, a row for each, in place of whole workloads
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    kernels: Vec<String>,
     #[command(flatten)]
     checks: Checks,
     #[command(flatten)]
@@ -100,6 +104,7 @@ pub fn compared(args: &Args) -> Result<(Comparison, Exit), Failure> {
     let cells = run_all(&runs, args.output.jobs.threads(), args.output.results.quiet);
     let remarks = workloads.iter().map(|w| args.input.remark(w, &gpus, &cores)).collect();
     let comparison = Comparison { workloads, codes, remarks, columns, cells }.with_remarks_in_reports();
+    let comparison = if args.kernels.is_empty() { comparison } else { comparison.by_kernel(&args.kernels) };
     let exit = match () {
         () if interrupt::requested() => Exit::Interrupted,
         () if comparison.failures().next().is_some() => Exit::Failed,

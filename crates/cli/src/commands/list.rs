@@ -3,13 +3,13 @@
 use crate::failure::{Exit, Failure, Outcome};
 use crate::on_fabric::{self, OnFabric};
 use crate::render::lists::{
-    self, Core, CoreParameter, Cost, CostedStructure, Lists, Named, Parameter, Scheduler, Setting, Workload,
+    self, Area, Core, CoreParameter, Cost, CostedStructure, Lists, Named, Parameter, Scheduler, Setting, Workload,
 };
 use crate::{experiments, lookup, output, simulator};
 use clap::ValueEnum;
 use kit::text::excerpt;
 use lab::Setup;
-use lab::core_cost::CoreCost;
+use lab::core_cost::{CoreArea, CoreCost};
 use std::path::PathBuf;
 use workloads::{Size, suggest};
 
@@ -72,7 +72,7 @@ pub fn run(args: &Args) -> Outcome {
     Ok(Exit::Success)
 }
 
-fn lists(args: &Args) -> Result<Lists, Failure> {
+pub(super) fn lists(args: &Args) -> Result<Lists, Failure> {
     let wanted = |t: Topic| match args.topic {
         Some(topic) => topic == t,
         None => !matches!(t, Topic::Stats | Topic::Settings),
@@ -113,11 +113,16 @@ fn cores(args: &Args) -> Result<Vec<Core>, Failure> {
         let parameters = lab::core_parameters(&named.name).map_err(Failure::bad_input)?;
         let parameters = parameters.into_iter().map(CoreParameter::from).collect();
         let stands_for = lab::stands_for(&named.name);
-        let Some(gpu) = &gpu else { return Ok(Core { named, stands_for, parameters, structures: None, cost: None }) };
-        if !lab::is_sm(&named.name) {
-            return Ok(Core { named, stands_for, parameters, structures: Some(Vec::new()), cost: None });
-        }
+        let Some(gpu) = &gpu else {
+            return Ok(Core { named, stands_for, parameters, structures: None, cost: None, area: None });
+        };
         let setup = Setup { core: named.name.clone(), ..Setup::new(gpu.clone()) };
+        if !lab::is_sm(&named.name) {
+            let area =
+                CoreArea::of(&setup).and_then(|area| area.map(|of| Area::new(&named.name, &gpu.name, of)).transpose());
+            let area = area.map_err(Failure::bad_input)?;
+            return Ok(Core { named, stands_for, parameters, structures: Some(Vec::new()), cost: None, area });
+        }
         let structures = simulator::structures(&setup).map_err(Failure::bad_input)?;
         let cost = CoreCost::of(&setup).map_err(Failure::bad_input)?;
         let process = cost.as_ref().map(|cost| cost.process);
@@ -129,6 +134,7 @@ fn cores(args: &Args) -> Result<Vec<Core>, Failure> {
             parameters,
             structures: Some(structures.into_iter().map(|s| CostedStructure::new(s, process)).collect()),
             cost,
+            area: None,
         })
     };
     let mut known = named(simulator::cores());
@@ -200,7 +206,7 @@ fn workloads(with_reasons: bool) -> Vec<Workload> {
 fn figures() -> Vec<Named> {
     let one =
         |e: &experiments::Experiment| Named { name: e.name.into(), description: format!("{}: {}", e.paper, e.about) };
-    experiments::ALL.iter().map(one).collect()
+    experiments::all().map(one).collect()
 }
 
 fn setting(path: &str, key: &config::schema::Key) -> Setting {

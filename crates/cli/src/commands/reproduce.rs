@@ -1,10 +1,11 @@
 //! `warpwright reproduce`: an experiment of a paper.
 
-use super::compare;
+use super::{compare, list};
 use crate::comparison::Document;
 use crate::experiments::{self, Experiment};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::options::{Jobs, Results, WorkSize};
+use crate::render::lists;
 use crate::render::style::{FAINT, HEADING, styled};
 use crate::{lookup, output};
 use clap::{FromArgMatches, Parser};
@@ -41,21 +42,25 @@ struct Line {
 
 /// Runs the experiment's comparisons and shows them.
 pub fn run(args: &Args) -> Outcome {
+    if let Some(experiment) = experiments::AREAS.iter().find(|experiment| experiment.name == args.figure) {
+        return areas(experiment, args);
+    }
     let experiment = experiments::find(&args.figure).ok_or_else(|| {
-        let known: Vec<&str> = experiments::ALL.iter().map(|e| e.name).collect();
+        let known: Vec<&str> = experiments::all().map(|e| e.name).collect();
         lookup::unknown("experiment", &args.figure, &known)
     })?;
     output::check(args.results.file().map(PathBuf::as_path), &[])?;
-    let lines = experiment.parts.iter().map(|part| line(part, args)).collect::<Result<Vec<_>, _>>()?;
-    let (text, size) = (args.results.as_text(), args.size.chosen().name());
+    let (text, size) = (args.results.as_text(), args.size.chosen());
+    let lines = experiment.lines(size).map(|line| Ok((self::line(&line, args)?, line)));
+    let lines = lines.collect::<Result<Vec<_>, Failure>>()?;
     if text {
         output::print(&heading(experiment))?;
     }
     let (mut comparisons, mut exit) = (Vec::new(), Exit::Success);
-    for (part, line) in experiment.parts.iter().zip(&lines) {
+    for (line, command) in &lines {
         let (comparison, ended) = compare::compared(&line.compare)?;
         if text {
-            let command = styled(FAINT, format!("$ warpwright compare {part} --size {size}"));
+            let command = styled(FAINT, format!("$ warpwright compare {command}"));
             output::print(&format!("\n{command}\n{}", compare::text(&line.compare, &comparison)))?;
         }
         comparisons.push(comparison);
@@ -66,24 +71,52 @@ pub fn run(args: &Args) -> Outcome {
         figure: experiment.name,
         paper: experiment.paper,
         published: experiment.published,
-        size,
+        size: size.name(),
         parts: comparisons.iter().map(|c| c.document()).collect(),
     };
     args.results.give_json(&document)?;
     Ok(exit)
 }
 
-/// The comparison of `part`, with the user's choices.
-fn line(part: &str, args: &Args) -> Result<Line, Failure> {
+/// The comparison of `line`, with the user's choices.
+fn line(line: &str, args: &Args) -> Result<Line, Failure> {
     let mut words = vec!["compare"];
-    words.extend(part.split_whitespace());
-    words.extend(["--size", args.size.chosen().name()]);
+    words.extend(line.split_whitespace());
     let jobs = args.jobs.jobs.map(|jobs| jobs.to_string());
     jobs.iter().for_each(|jobs| words.extend(["--jobs", jobs]));
     words.extend(args.results.quiet.then_some("--quiet"));
     let command = <Line as clap::CommandFactory>::command();
     let matches = command.try_get_matches_from(words).map_err(Failure::failed)?;
     Line::from_arg_matches(&matches).map_err(Failure::failed)
+}
+
+/// Shows published areas beside ours.
+fn areas(experiment: &Experiment, args: &Args) -> Outcome {
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        list: list::Args,
+    }
+    output::check(args.results.file().map(PathBuf::as_path), &[])?;
+    let text = args.results.as_text();
+    if text {
+        output::print(&heading(experiment))?;
+    }
+    let mut parts = Vec::new();
+    for part in experiment.parts {
+        let line =
+            Line::try_parse_from(["list"].into_iter().chain(part.split_whitespace())).map_err(Failure::failed)?;
+        let cores = list::lists(&line.list)?.cores.unwrap_or_default();
+        if text {
+            let command = styled(FAINT, format!("$ warpwright list {part}"));
+            let areas: String = cores.iter().filter_map(|core| core.area.as_ref()).map(lists::hardware).collect();
+            output::print(&format!("\n{command}\n{areas}"))?;
+        }
+        parts.extend(cores.into_iter().filter_map(|core| core.area));
+    }
+    let Experiment { name, paper, published, .. } = experiment;
+    args.results.give_json(&Areas { schema: SCHEMA, figure: name, paper, published, parts })?;
+    Ok(Exit::Success)
 }
 
 fn heading(experiment: &Experiment) -> String {
@@ -105,9 +138,20 @@ struct Reproduced<'a> {
     parts: Vec<Document<'a>>,
 }
 
+/// Published areas as JSON.
+#[derive(Serialize)]
+struct Areas {
+    schema: u32,
+    figure: &'static str,
+    paper: &'static str,
+    published: &'static str,
+    parts: Vec<lists::Area>,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use workloads::Size;
 
     #[test]
     fn every_experiment_is_a_comparison_that_can_be_made() {
@@ -119,8 +163,8 @@ mod tests {
                 jobs: Jobs::default(),
                 results: quiet,
             };
-            for part in experiment.parts {
-                let line = line(part, &args).unwrap_or_else(|e| panic!("{}: {}", experiment.name, e.message));
+            for line in Size::ALL.into_iter().flat_map(|size| experiment.lines(size)) {
+                let line = self::line(&line, &args).unwrap_or_else(|e| panic!("{}: {}", experiment.name, e.message));
                 let made = compare::machines(&line.compare);
                 assert!(made.is_ok_and(|machines| machines.len() > 1), "{}", experiment.name);
             }

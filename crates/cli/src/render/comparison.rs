@@ -1,6 +1,7 @@
 //! A comparison as text.
 
 use super::energy;
+use super::management;
 use super::number::{self, ABSENT};
 use super::report::{check, figure};
 use super::slots;
@@ -8,9 +9,9 @@ use super::style::{BAD, FAINT, HEADING, WARNING, styled};
 use super::summary;
 use super::table::{Align, Table};
 use super::wrap::{WIDTH, wrapped};
-use crate::comparison::{Cell, Comparison, Published, Shown};
+use crate::comparison::{self, Cell, Comparison, Published, Shown};
 use kit::text::bounded;
-use lab::{Report, Violation};
+use lab::{Report, Violation, published};
 use workloads::Form;
 
 /// The comparison as text with colours: the figures `shown`, or a default choice if there are none;
@@ -21,6 +22,9 @@ pub fn render(comparison: &Comparison, shown: &[Shown], published: bool) -> Stri
         sections.push(one_workload(comparison, shown, published));
     } else {
         sections.extend(several_workloads(comparison, shown, published));
+    }
+    if shown.contains(&Shown::Management) {
+        sections.push(management::table(comparison));
     }
     sections.push(notes(comparison));
     if published {
@@ -49,14 +53,39 @@ impl Shown {
             Shown::Energy => "Energy",
             Shown::Power => "Mean power (W)",
             Shown::RelativeEnergy => "Energy",
+            Shown::Management => "Energy of register file, pipeline and scheduler, or of what replaces them,",
+            Shown::Efficiency => "Instructions per joule",
+            Shown::OwnEfficiency => "Own instructions per joule",
             Shown::Scalar => "Scalar instructions (%)",
             Shown::Dependences => "Dependences per instruction: RAW, WAW-WAR, Stop",
+            Shown::Configuration => "Configuration, percent of time",
         }
     }
 
     /// Whether it is relative to the baseline's column.
     fn is_relative(self) -> bool {
-        matches!(self, Shown::Speedup | Shown::Stalls | Shown::RelativeEnergy)
+        matches!(self, Shown::Stalls | Shown::RelativeEnergy) || self.ratio().is_some()
+    }
+
+    /// The figure of a row in a column, if it is a ratio of which means are shown.
+    fn ratio(self) -> Option<comparison::Figure> {
+        match self {
+            Shown::Speedup => Some(Comparison::speedup),
+            Shown::Efficiency => Some(Comparison::efficiency),
+            Shown::OwnEfficiency => Some(Comparison::own_efficiency),
+            Shown::Management => Some(Comparison::relative_management),
+            _ => None,
+        }
+    }
+
+    /// The mean that a paper gives without its kind.
+    fn published_mean(self, figure: &published::Figure) -> Option<f64> {
+        match self {
+            Shown::Speedup => figure.mean,
+            Shown::Efficiency => figure.mean_efficiency,
+            Shown::Management => figure.mean_management,
+            _ => None,
+        }
     }
 
     /// Short heading, for tables of several figures.
@@ -73,8 +102,12 @@ impl Shown {
             Shown::Energy => ("energy", Align::Right),
             Shown::Power => ("W", Align::Right),
             Shown::RelativeEnergy => ("relative energy", Align::Right),
+            Shown::Management => ("management", Align::Right),
+            Shown::Efficiency => ("insts/J", Align::Right),
+            Shown::OwnEfficiency => ("own insts/J", Align::Right),
             Shown::Scalar => ("scalar", Align::Right),
             Shown::Dependences => ("RAW, WAW-WAR, Stop", Align::Right),
+            Shown::Configuration => ("configuration", Align::Right),
         }
     }
 
@@ -84,7 +117,9 @@ impl Shown {
         match self {
             Shown::Cycles => text(cell, |r| figure(&r.total, summary::CYCLES)),
             Shown::Time => text_or(cell, ABSENT, |r| figure(&r.total, summary::TIME)),
-            Shown::Speedup => speedup(comparison.speedup(row, column)),
+            Shown::Speedup | Shown::Efficiency | Shown::OwnEfficiency => {
+                speedup(self.ratio().and_then(|ratio| ratio(comparison, row, column)))
+            }
             Shown::Stalls => percent(comparison.stall_reduction(row, column)),
             Shown::Occupancy => text_or(cell, ABSENT, |r| figure(&r.total, summary::OCCUPANCY)),
             Shown::Ipc => text_or(cell, ABSENT, |r| figure(&r.total, summary::IPC)),
@@ -96,7 +131,13 @@ impl Shown {
             }),
             Shown::Power => text_or(cell, ABSENT, |r| figure(&r.total, energy::POWER)),
             Shown::RelativeEnergy => speedup(comparison.relative_energy(row, column)),
+            Shown::Management => speedup(comparison.relative_management(row, column)),
             Shown::Scalar => text_or(cell, ABSENT, |r| figure(&r.total, summary::SCALAR)),
+            Shown::Configuration => {
+                let [part, all] =
+                    summary::CONFIGURATION.map(|name| cell.complete().map_or(0.0, |r| r.total.number(name)));
+                percent((all > 0.0).then(|| part / all * 100.0))
+            }
             Shown::Dependences => {
                 let counted = cell.complete().filter(|r| r.total.get(summary::DEPENDENCES[0]).is_some());
                 let text = |r: &Report| summary::DEPENDENCES.map(|name| figure(&r.total, name)).join(", ");
@@ -115,6 +156,9 @@ impl Shown {
             Shown::Ipc => Some(real(of(|p| p.ipc))),
             Shown::Power => Some(real(of(|p| p.watts))),
             Shown::RelativeEnergy => Some(speedup(of(|p| p.relative_energy))),
+            Shown::Efficiency => Some(speedup(of(|p| p.efficiency))),
+            // One figure of all programs.
+            Shown::Management => Some(speedup(None)),
             _ => None,
         }
     }
@@ -132,7 +176,7 @@ const PAPER: &str = "paper";
 fn common(comparison: &Comparison) -> String {
     let first = &comparison.columns[0];
     let mut same = Vec::new();
-    let all = |f: &dyn Fn(&crate::comparison::Column) -> bool| comparison.columns.iter().all(f);
+    let all = |f: &dyn Fn(&comparison::Column) -> bool| comparison.columns.iter().all(f);
     if all(&|c| c.gpu == first.gpu) {
         same.push(first.gpu.clone());
     }
@@ -220,7 +264,14 @@ fn several_workloads(comparison: &Comparison, shown: &[Shown], published: bool) 
 /// One figure of all runs, with a column of published figures beside each column that has some.
 fn table(comparison: &Comparison, what: Shown, published: bool) -> String {
     let printed = |row, column| what.published(comparison, row, column).is_some_and(|text| text != ABSENT);
-    let beside = |column| published && (0..comparison.workloads.len()).any(|row| printed(row, column));
+    let mean_of_paper = |column| {
+        let figure =
+            comparison.published_figure(column).filter(|f| published && comparison.is_over_the_same(f, column));
+        figure.and_then(|figure| what.published_mean(figure))
+    };
+    let beside = |column| {
+        published && (0..comparison.workloads.len()).any(|row| printed(row, column)) || mean_of_paper(column).is_some()
+    };
     let with_paper = |column, ours: String, paper: Option<String>| {
         let paper = paper.filter(|_| beside(column));
         std::iter::once(ours).chain(paper).collect::<Vec<_>>()
@@ -234,9 +285,19 @@ fn table(comparison: &Comparison, what: Shown, published: bool) -> String {
         std::iter::once(label.to_owned()).chain(cells).collect::<Vec<_>>()
     };
     let mut means = Vec::new();
-    if what == Shown::Speedup {
-        means.push(row("geometric mean", &|column| (mean(comparison, column), ABSENT.to_owned())));
-        if published && (0..comparison.columns.len()).any(|column| comparison.in_common(column).is_some()) {
+    if let Some(ratio) = what.ratio() {
+        let mut add = |name, mean| {
+            let of = |column| (mean_of(comparison, column, ratio, mean), speedup(mean_of_paper(column)));
+            means.push(row(name, &of));
+        };
+        add("geometric mean", comparison::geometric_mean);
+        if (0..comparison.columns.len()).any(|column| mean_of_paper(column).is_some()) {
+            add("arithmetic mean", comparison::arithmetic_mean);
+        }
+        if what == Shown::Speedup
+            && published
+            && (0..comparison.columns.len()).any(|column| comparison.in_common(column).is_some())
+        {
             means.push(row("in common with paper", &|column| in_common(comparison, column)));
         }
     }
@@ -302,15 +363,16 @@ fn styled_lines(text: &str) -> String {
     text.lines().map(|line| format!("{}\n", styled(FAINT, line))).collect()
 }
 
-/// The geometric mean of a column's speedups, and the number of workloads if some are missing.
-fn mean(comparison: &Comparison, column: usize) -> String {
-    let mean = comparison.mean(column);
-    match mean.speedup {
-        Some(_) if mean.workloads < comparison.workloads.len() => {
-            format!("{} of {}", speedup(mean.speedup), mean.workloads)
-        }
-        ratio => speedup(ratio),
-    }
+/// The mean of a column's ratios, and the number of workloads if some are missing.
+fn mean_of(
+    comparison: &Comparison,
+    column: usize,
+    ratio: comparison::Figure,
+    mean: fn(&[f64]) -> Option<f64>,
+) -> String {
+    let all = comparison.all(ratio, column);
+    let mean = speedup(mean(&all));
+    if all.is_empty() || all.len() == comparison.workloads.len() { mean } else { format!("{mean} of {}", all.len()) }
 }
 
 /// Sources of the published figures.

@@ -12,6 +12,9 @@ pub const TIME: &str = "time";
 pub const WARP_INSTRUCTIONS: &str = "warp_instructions";
 /// Thread instructions per cycle.
 pub const IPC: &str = "ipc";
+pub const THREAD_INSTRUCTIONS: &str = "thread_instructions";
+/// Cycles of configuration and all cycles of cores that are fabrics.
+pub const CONFIGURATION: [&str; 2] = ["design.fabric.configuration_cycles", "design.fabric.cycles"];
 /// Issue slots lost to data and structural hazards.
 pub const STALLS: &str = "stalls.hazards";
 /// Achieved occupancy, in percent.

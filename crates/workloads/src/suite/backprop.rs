@@ -1,6 +1,6 @@
 //! One training step of a two-layer perceptron.
 
-use crate::bounded::{F32, F64};
+use crate::bounded::{Bounded, F32};
 use crate::bundled;
 use crate::workload::{Parameter, Run, Workload, WorkloadError};
 
@@ -8,8 +8,11 @@ const SIDE: usize = 16;
 /// Hidden units: the kernels are written for one CTA across.
 const HIDDEN: usize = SIDE;
 const STRIDE: usize = HIDDEN + 1;
+/// Learning rate and momentum, of which the constants of either precision are made.
 const RATE: f64 = 0.3;
 const MOMENTUM: f64 = 0.3;
+const SINGLE: u32 = 24;
+const DOUBLE: u32 = 53;
 
 pub(super) const WORKLOAD: Workload = Workload {
     name: "backprop",
@@ -17,7 +20,8 @@ pub(super) const WORKLOAD: Workload = Workload {
     character: "a tree in shared memory that idles ever more threads; double precision in the update",
     module: bundled!("backprop"),
     parameters: &[
-        Parameter::new("inputs", "input units", [1024, 16384, 163_840], 16, 65_535 * 16).in_steps_of(SIDE as u64)
+        Parameter::new("inputs", "input units", [1024, 16384, 163_840], 16, 65_535 * 16).in_steps_of(SIDE as u64),
+        Parameter::new("constant_words", "precision of the update: 2 double, 1 single", [2; 3], 1, 2).variant(),
     ],
     body,
 };
@@ -45,7 +49,11 @@ fn body(run: &mut Run<'_>) -> Result<(), WorkloadError> {
     let delta = deltas(&partial, &weights, &output_weights, target);
     let d_delta = run.upload("delta", &delta)?;
     let args = [d_delta.into(), d_input.into(), d_weights.into(), d_change.into(), hidden_arg.into()];
-    run.launch("adjust_weights", [1, blocks], [SIDE, SIDE], &args)?;
+    let (kernel, adjusted): (_, fn(&[f32], &[f32], &[f32], &[f32]) -> _) = match run.param("constant_words") {
+        1 => ("adjust_weights_single", adjusted::<SINGLE>),
+        _ => ("adjust_weights", adjusted::<DOUBLE>),
+    };
+    run.launch(kernel, [1, blocks], [SIDE, SIDE], &args)?;
     let (got_weights, got_change) = (run.download::<f32>(d_weights)?, run.download::<f32>(d_change)?);
     let (expected_weights, expected_change) = adjusted(&delta, &input, &weights, &change);
     run.check_bounds("weights", &got_weights, &expected_weights);
@@ -86,20 +94,22 @@ fn deltas(partial: &[f32], weights: &[f32], output_weights: &[f32], target: f32)
     hidden.iter().zip(output_weights).map(|(h, w)| h * (1.0 - h) * output_delta * w).collect()
 }
 
-/// New weights and changes. Row 0 is the bias; column 0 stays.
+/// New weights and changes, computed with `P` bits. Row 0 is the bias; column 0 stays.
 #[expect(clippy::needless_range_loop, reason = "row and unit index four arrays alike")]
-fn adjusted(delta: &[f32], input: &[f32], weights: &[f32], change: &[f32]) -> (Vec<F32>, Vec<F32>) {
+fn adjusted<const P: u32>(delta: &[f32], input: &[f32], weights: &[f32], change: &[f32]) -> (Vec<F32>, Vec<F32>) {
     let exact = |values: &[f32]| values.iter().map(|&v| F32::from(v)).collect::<Vec<_>>();
+    let value = |v: f32| Bounded::<P>::from(v);
+    let constant = |c: f64| if P == SINGLE { value(c as f32) } else { Bounded::exact(c) };
     let (mut new_weights, mut new_change) = (exact(weights), exact(change));
     for row in 0..input.len() {
         for unit in 1..=HIDDEN {
             let index = row * STRIDE + unit;
-            let mut gain = F64::exact(RATE) * F64::from(delta[unit]);
+            let mut gain = constant(RATE) * value(delta[unit]);
             if row > 0 {
-                gain = gain * F64::from(input[row]);
+                gain = gain * value(input[row]);
             }
-            let step = gain + F64::exact(MOMENTUM) * F64::from(change[index]);
-            new_weights[index] = (F64::from(weights[index]) + step).convert();
+            let step = gain + constant(MOMENTUM) * value(change[index]);
+            new_weights[index] = (value(weights[index]) + step).convert();
             new_change[index] = step.convert();
         }
     }
@@ -121,11 +131,13 @@ mod tests {
     fn adjustment() {
         let mut delta = vec![0.0; STRIDE];
         delta[3] = 2.0;
-        let (weights, change) = adjusted(&delta, &[1.0, 0.5], &[1.0; 2 * STRIDE], &[0.0; 2 * STRIDE]);
+        let (weights, change) = adjusted::<DOUBLE>(&delta, &[1.0, 0.5], &[1.0; 2 * STRIDE], &[0.0; 2 * STRIDE]);
         assert!((weights[3].value() - 1.6).abs() < 1e-12, "bias");
         assert!((weights[STRIDE + 3].value() - 1.3).abs() < 1e-12);
         assert!((change[STRIDE + 3].value() - 0.3).abs() < 1e-12);
         assert_eq!((weights[0].value(), weights[STRIDE].value(), weights[4].value()), (1.0, 1.0, 1.0));
+        let (single, _) = adjusted::<SINGLE>(&delta, &[1.0, 0.5], &[1.0; 2 * STRIDE], &[0.0; 2 * STRIDE]);
+        assert!((single[3].value() - 1.6).abs() < 1e-7 && single[3].error() > weights[3].error());
     }
 
     #[test]

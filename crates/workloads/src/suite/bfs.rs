@@ -1,6 +1,7 @@
 //! Breadth-first search.
 
 use crate::bundled;
+use crate::device::Buffer;
 use crate::workload::{Parameter, Run, Workload, WorkloadError};
 use std::collections::VecDeque;
 
@@ -13,6 +14,8 @@ pub(super) const WORKLOAD: Workload = Workload {
         Parameter::new("nodes", "nodes of the graph", [2048, 65536, 1 << 18], 1, 1 << 24),
         Parameter::new("degree", "average number of edges that leave a node", [6; 3], 1, 64),
         Parameter::new("block", "threads per CTA", [512; 3], 1, 1024),
+        Parameter::new("kernels", "kernels launched: 2 both; 1 bfs_commit, the host expands then", [2; 3], 1, 2)
+            .variant(),
     ],
     body,
 };
@@ -66,8 +69,12 @@ fn body(run: &mut Run<'_>) -> Result<(), WorkloadError> {
     // Each round but the last reaches at least one more node.
     for _ in 0..nodes {
         run.write(again, &[0u8])?;
-        let buffers = [d_nodes, d_edges, frontier, reached, visited, cost].map(Into::into);
-        run.launch("bfs_expand", grid, block, &[&buffers[..], &[count.into()]].concat())?;
+        if run.param("kernels") == 1 {
+            expand(run, &graph, [frontier, reached, visited, cost])?;
+        } else {
+            let buffers = [d_nodes, d_edges, frontier, reached, visited, cost].map(Into::into);
+            run.launch("bfs_expand", grid, block, &[&buffers[..], &[count.into()]].concat())?;
+        }
         let buffers = [frontier, reached, visited, again].map(Into::into);
         run.launch("bfs_commit", grid, block, &[&buffers[..], &[count.into()]].concat())?;
         if run.download::<u8>(again)? == [0] {
@@ -77,6 +84,28 @@ fn body(run: &mut Run<'_>) -> Result<(), WorkloadError> {
     let got = run.download::<i32>(cost)?;
     run.check_equal("cost", &got, &levels(&graph, source));
     Ok(())
+}
+
+/// The work of `bfs_expand`, done by the host.
+fn expand(
+    run: &mut Run<'_>,
+    graph: &Graph,
+    [d_frontier, d_reached, d_visited, d_cost]: [Buffer; 4],
+) -> Result<(), WorkloadError> {
+    let mut frontier = run.download::<u8>(d_frontier)?;
+    let (mut reached, visited) = (run.download::<u8>(d_reached)?, run.download::<u8>(d_visited)?);
+    let mut cost = run.download::<i32>(d_cost)?;
+    for node in (0..graph.nodes()).filter(|&node| std::mem::take(&mut frontier[node]) != 0) {
+        for &next in graph.neighbours(node) {
+            if visited[next as usize] == 0 {
+                cost[next as usize] = cost[node] + 1;
+                reached[next as usize] = 1;
+            }
+        }
+    }
+    run.write(d_frontier, &frontier)?;
+    run.write(d_reached, &reached)?;
+    run.write(d_cost, &cost)
 }
 
 /// Edges on the shortest way from the source to each node; -1 where there is none.
