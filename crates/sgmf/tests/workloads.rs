@@ -36,7 +36,7 @@ impl Fabrics {
     fn new(config: SgmfConfig) -> Self {
         let mut gpu = config::load("gtx480").expect("built in");
         gpu.sm_count = 3;
-        let cores = (0..3).map(|number| Sgmf::new(&gpu, config, number)).collect();
+        let cores = (0..3).map(|number| Sgmf::new(&gpu, config, [4096; 4], number)).collect();
         let machine = Machine::new(&gpu, 8, host::memory(), cores);
         Self { config, gpu, machine, mapped: BTreeMap::new(), ran: BTreeSet::new() }
     }
@@ -95,7 +95,7 @@ fn check_with(names: &[&str], config: SgmfConfig, registers: Registers) -> (BTre
 }
 
 const fn wide(entries: u32) -> SgmfConfig {
-    SgmfConfig { entries, compute: 4096, control: 4096, ldst: 4096, special: 4096, ..SgmfConfig::DEFAULT }
+    SgmfConfig { entries, ..SgmfConfig::DEFAULT }
 }
 
 #[test]

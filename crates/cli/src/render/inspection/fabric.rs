@@ -9,8 +9,7 @@ use crate::inspection::fabric::{CutFacts, FabricInspection, FabricKernel, Mapped
 use crate::inspection::facts::Mix;
 use std::fmt::Write as _;
 
-/// The kernels as text with colours: a table, then each with its graphs. What a graph consists of is shown of a
-/// kernel alone.
+/// The kernels as text with colours: a table, then each with its parts. Nodes are shown only if there is one kernel.
 pub fn render(inspection: &FabricInspection) -> String {
     let mut sections = vec![header(inspection)];
     if let [_, _, ..] = &inspection.kernels[..] {
