@@ -153,6 +153,25 @@ pub struct Region {
     pub entry: Pc,
 }
 
+impl Region {
+    /// Copies of its graph, one after the other.
+    pub fn side_by_side(mut self, copies: u32) -> Self {
+        let one = self.nodes.clone();
+        for copy in 1..copies {
+            let first = copy * one.len() as u32;
+            self.nodes.extend(one.iter().cloned().map(|mut node| {
+                for input in &mut node.inputs {
+                    if let Input::Token(NodeId(from)) = input {
+                        *from += first;
+                    }
+                }
+                node
+            }));
+        }
+        self
+    }
+}
+
 /// A uniform value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Uniform {

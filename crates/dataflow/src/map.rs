@@ -27,12 +27,14 @@ pub struct Options<'a> {
     pub absorbed: u32,
     /// Cycles from the firing of a node to that of one that waits only for it: its latency and that of its route.
     pub latency: &'a dyn Fn(&Node) -> u32,
+    /// Maximum number of copies of a graph side by side; 0: as many as the fabric has units and links for.
+    pub copies: u32,
 }
 
 impl Default for Options<'_> {
-    /// Paths are balanced by their number of nodes, as in the paper.
+    /// Paths are balanced by their number of nodes, as in the paper, and a graph is mapped once.
     fn default() -> Self {
-        Self { seed: 1, absorbed: 0, latency: &|_| 1 }
+        Self { seed: 1, absorbed: 0, latency: &|_| 1, copies: 1 }
     }
 }
 
@@ -52,11 +54,13 @@ pub struct Compiled {
 pub struct RegionReport {
     /// The region of the kernel that it is a part of, or that it is.
     pub origin: RegionId,
-    /// Units by kind, delays among them.
+    /// Copies of its graph side by side.
+    pub copies: u32,
+    /// Units by kind, delays among them, of all copies.
     pub used: Counts,
-    /// Delays.
+    /// Delays of all copies.
     pub delays: usize,
-    /// Ports that stay unbalanced, by the nodes of the region without delays.
+    /// Ports that stay unbalanced in each copy, by the nodes of the region without delays.
     pub left: Vec<Imbalance>,
     /// Cycles of the longest path.
     pub critical_path: u32,
@@ -167,38 +171,71 @@ impl Mapper<'_> {
         counts
     }
 
+    /// Maps a region, as many copies of it as may be.
     fn region(&self, region: &Region, origin: RegionId) -> Result<(Mapping, RegionReport), Unroutable> {
-        let control = UnitKind::Control as usize;
-        let free = self.fabric.counts()[control] - needs(&region.nodes)[control];
+        let most = self.most_copies(region);
+        for copies in (2..=most).rev() {
+            let free = self.free_control(region, copies) / copies as usize;
+            if let Ok(mapped) = self.attempt(region, origin, copies, free, 0) {
+                return Ok(mapped);
+            }
+        }
+        let free = self.free_control(region, 1);
         let mut problem = None;
-        for (attempt, units) in [free, free, free / 2, 0].into_iter().enumerate() {
-            let fifo = self.fabric.spec().fifo as u8;
-            let budget = Budget { units, fifo, absorbed: self.options.absorbed };
-            let balanced = balance(region, &budget, self.options.latency);
-            let seed = self.options.seed.wrapping_add(attempt as u64);
-            let units = place(&balanced.region, self.fabric, &self.distances, seed)
-                .expect("a partitioned region with no more delays than free units fits");
-            let routes = match route(&balanced.region, &units, self.fabric) {
-                Ok(routes) => routes,
-                Err(failure) => {
-                    problem = Some(failure);
-                    continue;
-                }
-            };
-            let links: BTreeSet<LinkId> = routes.iter().flat_map(|r| r.links.iter().copied()).collect();
-            let report = RegionReport {
-                origin,
-                used: needs(&balanced.region.nodes),
-                delays: balanced.delays,
-                left: balanced.left,
-                critical_path: critical_path(&balanced.region, self.options.latency),
-                wire_length: wire_length(&balanced.region, &units, &self.distances),
-                links: links.len(),
-                failures: attempt,
-            };
-            let configuration_bits = configuration::bits(&balanced.region.nodes, &routes, self.fabric);
-            return Ok((Mapping { region: balanced.region, units, routes, configuration_bits }, report));
+        for (attempt, delays) in [free, free, free / 2, 0].into_iter().enumerate() {
+            match self.attempt(region, origin, 1, delays, attempt) {
+                Ok(mapped) => return Ok(mapped),
+                Err(failure) => problem = Some(failure),
+            }
         }
         Err(problem.expect("there is an attempt"))
+    }
+
+    /// Copies of a region for which the fabric has units.
+    fn most_copies(&self, region: &Region) -> u32 {
+        let needed = needs(&region.nodes);
+        let fit = self.fabric.counts().into_iter().zip(needed).filter(|&(_, needed)| needed > 0);
+        let fit = fit.map(|(there, needed)| (there / needed) as u32).min().unwrap_or(1);
+        if self.options.copies == 0 { fit } else { fit.min(self.options.copies) }
+    }
+
+    /// Control units that copies of a region leave.
+    fn free_control(&self, region: &Region, copies: u32) -> usize {
+        let control = UnitKind::Control as usize;
+        self.fabric.counts()[control] - needs(&region.nodes)[control] * copies as usize
+    }
+
+    /// Maps copies of a region, each with at most some `delays`.
+    fn attempt(
+        &self,
+        region: &Region,
+        origin: RegionId,
+        copies: u32,
+        delays: usize,
+        attempt: usize,
+    ) -> Result<(Mapping, RegionReport), Unroutable> {
+        let fifo = self.fabric.spec().fifo as u8;
+        let budget = Budget { units: delays, fifo, absorbed: self.options.absorbed };
+        let balanced = balance(region, &budget, self.options.latency);
+        let critical_path = critical_path(&balanced.region, self.options.latency);
+        let region = balanced.region.side_by_side(copies);
+        let seed = self.options.seed.wrapping_add(attempt as u64);
+        let units = place(&region, self.fabric, &self.distances, seed)
+            .expect("a partitioned region with no more delays than free units fits");
+        let routes = route(&region, &units, self.fabric)?;
+        let links: BTreeSet<LinkId> = routes.iter().flat_map(|r| r.links.iter().copied()).collect();
+        let report = RegionReport {
+            origin,
+            copies,
+            used: needs(&region.nodes),
+            delays: balanced.delays * copies as usize,
+            left: balanced.left,
+            critical_path,
+            wire_length: wire_length(&region, &units, &self.distances),
+            links: links.len(),
+            failures: attempt,
+        };
+        let configuration_bits = configuration::bits(&region.nodes, &routes, self.fabric);
+        Ok((Mapping { region, copies, units, routes, configuration_bits }, report))
     }
 }

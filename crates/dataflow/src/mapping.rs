@@ -23,10 +23,13 @@ pub struct Route {
 }
 
 /// A region, placed and routed.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Mapping {
-    /// The region, with the delays that balance its paths.
+    /// The region, with the delays that balance its paths: all copies of it, one after the other.
     pub region: Region,
+    /// Copies of the graph side by side, of equal numbers of nodes. Thread *t* of a pass goes through copy *t* mod
+    /// `copies`.
+    pub copies: u32,
     /// By node: its unit; none of what the injector sends.
     pub units: Vec<Option<UnitId>>,
     /// One for each port that takes tokens.

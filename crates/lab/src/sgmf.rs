@@ -2,10 +2,12 @@
 
 use crate::engine::{Loading, Rig, Subject};
 use crate::other_core::OtherCore;
-use ::sgmf::{Sgmf, SgmfConfig, SgmfKernel};
+use ::sgmf::{Sgmf, SgmfConfig, SgmfKernel, Timing};
 use config::GpuConfig;
 use dataflow::fabric::{Fabric, FabricSpec, UnitKind};
+use dataflow::graph::Node;
 use dataflow::map::{Compiled, Options, map};
+use dataflow::resources;
 use exec::Kernel;
 use gpu::Machine;
 use kit::Parameters;
@@ -18,11 +20,37 @@ use trace::Recorder;
 /// Packets of a core's outbox: it makes one request in a cycle.
 const OUTBOX_PACKETS: u32 = 8;
 
-/// Parameters of a core: of its execution, and of its fabric.
+kit::words! {
+    /// What makes paths equally long.
+    pub enum Balance {
+        /// Their number of nodes (§4.4).
+        Nodes = "nodes",
+        /// The threads that they hold while a unit waits for memory.
+        Threads = "threads",
+    }
+}
+
+kit::parameters! {
+    /// How kernels are mapped.
+    pub struct Compilation {
+        /// Maximum number of copies of a graph side by side; 0: as many as the fabric has room for.
+        pub copies: u32 = 1 in (0, 64),
+        /// What delays make equal on paths that meet again.
+        pub balance: Balance = (Balance::Nodes),
+        /// Seed of the placement.
+        pub place_seed: u32 = 1,
+    }
+}
+
+/// Links of a route that paths are balanced with: a guess, as routes come later.
+const LINKS_OF_A_ROUTE: u32 = 2;
+
+/// Parameters of a core: of its execution, its fabric, and the compiler.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Config {
     core: SgmfConfig,
     fabric: FabricSpec,
+    compilation: Compilation,
 }
 
 /// Parameters of a core's execution that follow from its fabric.
@@ -31,13 +59,14 @@ const OF_FABRIC: [&str; 4] = ["compute", "control", "ldst", "special"];
 impl Parameters for Config {
     fn schema() -> Vec<Parameter> {
         let own = SgmfConfig::schema().into_iter().filter(|p| !OF_FABRIC.contains(&p.name));
-        own.chain(FabricSpec::schema()).collect()
+        own.chain(FabricSpec::schema()).chain(Compilation::schema()).collect()
     }
 
     fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
         match Self::schema().iter().any(|p| p.name == name) {
             false => Err(parameters::unknown(name, &Self::schema())),
             true if FabricSpec::schema().iter().any(|p| p.name == name) => self.fabric.set(name, value),
+            true if Compilation::schema().iter().any(|p| p.name == name) => self.compilation.set(name, value),
             true => self.core.set(name, value),
         }
     }
@@ -51,28 +80,46 @@ pub(crate) struct Mapper {
     gpu: GpuConfig,
     config: SgmfConfig,
     fabric: Fabric,
+    compilation: Compilation,
     /// By the address of the kernel, which is kept alive.
     known: HashMap<*const Kernel, (Arc<Kernel>, Outcome)>,
 }
 
 impl Mapper {
     fn map(&mut self, kernel: &Arc<Kernel>) -> Outcome {
-        let fabric = &self.fabric;
-        let known = self.known.entry(Arc::as_ptr(kernel));
-        let (_, mapped) = known.or_insert_with(|| (kernel.clone(), mapped(kernel, fabric).map(Arc::new)));
-        mapped.clone()
+        if let Some((_, mapped)) = self.known.get(&Arc::as_ptr(kernel)) {
+            return mapped.clone();
+        }
+        let mapped = self.compile(kernel).map(Arc::new);
+        self.known.insert(Arc::as_ptr(kernel), (kernel.clone(), mapped.clone()));
+        mapped
     }
-}
 
-/// `kernel` on `fabric`, or all reasons why it cannot be mapped.
-fn mapped(kernel: &Kernel, fabric: &Fabric) -> Result<Compiled, String> {
-    let name = kernel.name();
-    let graphs = dataflow::dataflow(kernel).map_err(|refusals| {
-        let reasons: Vec<String> = refusals.iter().map(|r| format!("\n  {r}")).collect();
-        format!("kernel `{name}` cannot be mapped onto the fabric:{}", reasons.concat())
-    })?;
-    map(&graphs, fabric, &Options::default())
-        .map_err(|failure| format!("kernel `{name}` cannot be mapped onto the fabric: {failure}"))
+    /// `kernel` on the fabric, or all reasons why it cannot be mapped.
+    fn compile(&self, kernel: &Kernel) -> Result<Compiled, String> {
+        let name = kernel.name();
+        let graphs = dataflow::dataflow(kernel).map_err(|refusals| {
+            let reasons: Vec<String> = refusals.iter().map(|r| format!("\n  {r}")).collect();
+            format!("kernel `{name}` cannot be mapped onto the fabric:{}", reasons.concat())
+        })?;
+        let Compilation { copies, balance, place_seed } = self.compilation;
+        let timing = Timing::of(&self.gpu, &self.config)?;
+        let entries = self.config.entries;
+        // A unit that waits for memory holds threads in its reservation buffer and in its token buffers.
+        let held = |node: &Node| match resources::kind(&node.op) {
+            Some(UnitKind::LoadStore) => 2 * entries,
+            Some(UnitKind::IntDivider | UnitKind::FpDivider | UnitKind::Root) => entries,
+            _ => timing.of_node(&node.op),
+        };
+        let threads = |node: &Node| held(node) + LINKS_OF_A_ROUTE * self.config.hop_cycles;
+        let usual = Options { copies, seed: place_seed.into(), ..Options::default() };
+        let options = match balance {
+            Balance::Nodes => usual,
+            Balance::Threads => Options { latency: &threads, absorbed: entries - 1, ..usual },
+        };
+        map(&graphs, &self.fabric, &options)
+            .map_err(|failure| format!("kernel `{name}` cannot be mapped onto the fabric: {failure}"))
+    }
 }
 
 impl Subject for Sgmf<(), Source> {
@@ -105,7 +152,8 @@ impl OtherCore for Sgmf<(), Source> {
             ..config.core
         };
         let cores = (0..gpu.sm_count).map(|number| Sgmf::new(gpu, core, number)).collect();
-        let loader = Mapper { gpu: gpu.clone(), config: core, fabric, known: HashMap::new() };
+        let loader =
+            Mapper { gpu: gpu.clone(), config: core, fabric, compilation: config.compilation, known: HashMap::new() };
         Ok(Rig::new(Machine::new(gpu, OUTBOX_PACKETS, source, cores), loader))
     }
 }

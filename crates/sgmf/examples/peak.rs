@@ -71,7 +71,7 @@ fn mapping(region: Region) -> Mapping {
     }
     let units = region.nodes.iter().enumerate();
     let units = units.map(|(i, n)| (!n.inputs.is_empty()).then_some(UnitId(i as u16))).collect();
-    Mapping { region, units, routes, configuration_bits: 0 }
+    Mapping { region, copies: 1, units, routes, configuration_bits: 0 }
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -2,6 +2,7 @@
 
 use crate::configuration::Kind;
 use ::config::{Allocate, Cache, GpuConfig, IndexFunction, OpTable, WriteAllocate, WritePolicy};
+use dataflow::graph::NodeOp;
 use isa::OpClass;
 
 kit::words! {
@@ -42,6 +43,8 @@ kit::parameters! {
         pub l1_kib: u32 = 64 in (1, 1024),
         /// Banks of L1, each with one access a fabric cycle.
         pub l1_banks: u32 = 32 in (1, 64),
+        /// Whether each access hits, whatever L1 holds: a limit.
+        pub perfect_l1: bool = false,
         /// Bytes after which the bank of L1 changes.
         pub bank_bytes: u32 = 4 in (4, 128),
         /// Fabric cycles from an access to its reply if it hits in L1; 0: as the GPU's L1.
@@ -102,6 +105,17 @@ impl Timing {
         let cycles = |class: OpClass| (table.of(class).latency_cycles * config.clock_ratio).max(1);
         let l1 = if config.l1_latency > 0 { config.l1_latency } else { gpu.sm.l1d.latency_cycles * config.clock_ratio };
         Ok(Self { classes: std::array::from_fn(|i| cycles(OpClass::ALL[i])), control: 1, l1_hit: l1.max(1) })
+    }
+
+    /// Of a unit that executes `op`; an access hits in L1.
+    pub fn of_node(&self, op: &NodeOp) -> u32 {
+        match op {
+            NodeOp::Apply(function) => self.classes[function.class() as usize],
+            NodeOp::Select => self.classes[OpClass::Move as usize],
+            NodeOp::Delay(places) => u32::from(*places).clamp(1, 2),
+            NodeOp::Access(_) => self.l1_hit,
+            _ => self.control,
+        }
     }
 
     /// All units take one cycle, L1 too: the paper's drawings.

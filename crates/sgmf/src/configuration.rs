@@ -1,6 +1,6 @@
 //! The configuration of a fabric for a region (§5.2, §5.3): what each unit does, and where its results go.
 //!
-//! All that can move in a cycle is an *element*: a unit, a register of a link, or a value that the injector sends.
+//! All that can move in a cycle is an *element*: a unit, a segment of links, or a value that the injector sends.
 //! Elements are numbered from the sinks of the graph to its sources: whatever takes an element's tokens has a lower
 //! number.
 
@@ -97,10 +97,14 @@ pub(crate) struct Unit {
     pub action: Action,
     /// Index of its node in the region.
     pub node: u32,
+    /// Which copy of the graph it is of.
+    pub copy: u32,
     pub pc: Option<Pc>,
     pub element: u32,
     /// In cycles.
     pub latency: u32,
+    /// Results that it holds between cycles, if it is pipelined.
+    pub holds: usize,
     /// Cycles from one firing to the next.
     pub interval: u32,
     /// Its token buffers.
@@ -121,14 +125,15 @@ pub(crate) struct Port {
     pub input: u8,
 }
 
-/// A register of a link.
+/// Links in a row, without a branch between them, each with its registers.
 #[derive(Clone, Debug)]
-pub(crate) struct Register {
+pub(crate) struct Segment {
     pub element: u32,
     pub feeder: u32,
     pub targets: Range<u32>,
-    /// For messages.
-    pub link: LinkId,
+    pub links: Vec<LinkId>,
+    /// Registers: tokens that it holds, and cycles that a token takes.
+    pub registers: u32,
 }
 
 /// A value that the injector sends.
@@ -136,14 +141,18 @@ pub(crate) struct Register {
 pub(crate) struct Source {
     pub value: ThreadValue,
     pub node: u32,
+    /// Which copy of the graph it is for.
+    pub copy: u32,
     pub element: u32,
     pub targets: Range<u32>,
+    /// All sources of its copy.
+    pub group: Range<u32>,
 }
 
 /// Where a token goes next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
-    Register(u32),
+    Segment(u32),
     Port(u32),
 }
 
@@ -151,7 +160,7 @@ pub(crate) enum Target {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Element {
     Unit(u32),
-    Register(u32),
+    Segment(u32),
     Source(u32),
 }
 
@@ -161,9 +170,11 @@ pub(crate) struct Configuration {
     pub elements: Vec<Element>,
     pub units: Vec<Unit>,
     pub ports: Vec<Port>,
-    pub registers: Vec<Register>,
+    pub segments: Vec<Segment>,
     pub sources: Vec<Source>,
     pub targets: Vec<Target>,
+    /// Copies of the graph side by side.
+    pub copies: u32,
     /// Units in use, by kind.
     pub used: [u32; Kind::COUNT],
     /// Links in use.
@@ -200,6 +211,7 @@ impl Configuration {
             config,
             timing,
             made: Self {
+                copies: mapping.copies,
                 configuration_cycles: cycles,
                 always: mapping.region.always,
                 after_barrier: mapping.region.after_barrier,
@@ -210,6 +222,9 @@ impl Configuration {
             units: BTreeSet::new(),
         };
         let nodes = mapping.region.nodes.len();
+        if mapping.copies == 0 || !nodes.is_multiple_of(mapping.copies as usize) {
+            return Err(build.bad(format!("{nodes} nodes are not {} equal copies", mapping.copies)));
+        }
         let mut routes = vec![Vec::new(); nodes];
         for (at, route) in mapping.routes.iter().enumerate() {
             let of = routes.get_mut(route.from.index()).ok_or_else(|| build.bad("a route begins at no node"))?;
@@ -228,6 +243,14 @@ impl Configuration {
     }
 }
 
+/// A part of the way of a result.
+#[derive(Debug)]
+enum Branch {
+    /// A link and where it leads.
+    Link(LinkId, Vec<Self>),
+    Port(u32),
+}
+
 struct Builder<'a> {
     mapping: &'a Mapping,
     uniforms: &'a [u64],
@@ -243,17 +266,21 @@ impl Builder<'_> {
         KernelError { entry: self.mapping.region.entry, what: what.into() }
     }
 
-    /// Adds the registers of a node's links, the nearest to the sinks first, and then the node itself.
+    /// Which copy of the graph a node is of.
+    fn copy(&self, node: usize) -> u32 {
+        let nodes = self.mapping.region.nodes.len() / self.mapping.copies as usize;
+        (node / nodes) as u32
+    }
+
+    /// Adds the segments of a node's links, the nearest to the sinks first, and then the node itself.
     fn node(
         &mut self,
         node: usize,
         routes: &[usize],
         ports: &mut [[Option<u32>; MOST_PORTS]],
     ) -> Result<(), KernelError> {
-        let (registers, roots) = self.tree(node, routes, ports)?;
-        for register in registers.into_iter().rev() {
-            self.register(register);
-        }
+        let roots = self.tree(node, routes, ports)?;
+        let roots: Vec<Target> = roots.into_iter().map(|root| self.segments(root, Vec::new())).collect();
         let targets = self.add_targets(&roots);
         let element = self.made.elements.len() as u32;
         for target in &roots {
@@ -263,7 +290,11 @@ impl Builder<'_> {
         match (&region.op, kind_of(&region.op)) {
             (NodeOp::Inject(value), _) => {
                 self.made.elements.push(Element::Source(self.made.sources.len() as u32));
-                self.made.sources.push(Source { value: *value, node: node as u32, element, targets });
+                let at = self.made.sources.len() as u32;
+                let copy = self.copy(node);
+                let first = self.made.sources.iter().rev().take_while(|source| source.copy == copy).count() as u32;
+                let group = at - first..at + 1;
+                self.made.sources.push(Source { value: *value, node: node as u32, copy, element, targets, group });
             }
             (_, Some(kind)) => self.unit(node, kind, targets, &mut ports[node])?,
             (_, None) => {}
@@ -271,67 +302,65 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// The tree of registers of a node's result, in the order from the root, and its first targets. A register's
-    /// targets are stored at its index until it has its element.
-    #[allow(clippy::type_complexity, reason = "two lists")]
+    /// Where a node's result goes: a tree of links.
     fn tree(
         &mut self,
         node: usize,
         routes: &[usize],
         ports: &[[Option<u32>; MOST_PORTS]],
-    ) -> Result<(Vec<(u32, LinkId, Vec<Target>)>, Vec<Target>), KernelError> {
-        let first = self.made.registers.len() as u32;
-        let mut registers: Vec<(u32, LinkId, Vec<Target>)> = Vec::new();
-        let mut roots = Vec::new();
-        // By link: its last register, and the link before it.
-        let mut of_link: BTreeMap<LinkId, (usize, Option<LinkId>)> = BTreeMap::new();
+    ) -> Result<Vec<Branch>, KernelError> {
+        let mut roots: Vec<Branch> = Vec::new();
+        let mut before_of: BTreeMap<LinkId, Option<LinkId>> = BTreeMap::new();
         for &route in routes {
             let route = &self.mapping.routes[route];
             let mut before: Option<LinkId> = None;
+            let mut branches = &mut roots;
             for &link in &route.links {
-                if let Some(&(_, parent)) = of_link.get(&link) {
-                    if parent != before {
-                        return Err(self.bad(format!("link {} joins two branches of node {node}", link.0)));
-                    }
-                } else {
+                if *before_of.entry(link).or_insert(before) != before {
+                    return Err(self.bad(format!("link {} joins two branches of node {node}", link.0)));
+                }
+                let known = branches.iter().position(|branch| matches!(branch, Branch::Link(l, _) if *l == link));
+                if known.is_none() {
                     if !self.taken.insert(link) {
                         return Err(self.bad(format!("link {} is used by two results", link.0)));
                     }
-                    let mut parent = before.map(|link| of_link[&link].0);
-                    for _ in 0..self.config.hop_cycles {
-                        let id = first + registers.len() as u32;
-                        let siblings = parent.map_or(&mut roots, |at| &mut registers[at].2);
-                        siblings.push(Target::Register(id));
-                        parent = Some(registers.len());
-                        registers.push((id, link, Vec::new()));
-                    }
-                    of_link.insert(link, (registers.len() - 1, before));
+                    branches.push(Branch::Link(link, Vec::new()));
                 }
-                before = Some(link);
+                let at = known.unwrap_or(branches.len() - 1);
+                let Branch::Link(_, next) = &mut branches[at] else { unreachable!("a link was found") };
+                (before, branches) = (Some(link), next);
             }
             let port = ports.get(route.to.index()).and_then(|ports| *ports.get(usize::from(route.port))?);
             let Some(port) = port else {
                 return Err(self.bad(format!("no token goes to port {} of node {}", route.port, route.to.0)));
             };
-            let siblings = before.map_or(&mut roots, |link| &mut registers[of_link[&link].0].2);
-            siblings.push(Target::Port(port));
+            branches.push(Branch::Port(port));
         }
-        self.made.registers.extend(registers.iter().map(|&(_, link, _)| Register {
-            element: 0,
-            feeder: u32::MAX,
-            targets: 0..0,
-            link,
-        }));
-        Ok((registers, roots))
+        Ok(roots)
     }
 
-    fn register(&mut self, (id, _, branches): (u32, LinkId, Vec<Target>)) {
-        let element = self.made.elements.len() as u32;
-        self.made.elements.push(Element::Register(id));
-        let targets = self.add_targets(&branches);
-        branches.iter().for_each(|target| self.feed(*target, element));
-        let register = &mut self.made.registers[id as usize];
-        (register.element, register.targets) = (element, targets);
+    /// Adds the segments of `branch`, to which the links `before` lead without a branch.
+    fn segments(&mut self, branch: Branch, mut before: Vec<LinkId>) -> Target {
+        let branches = match branch {
+            Branch::Port(port) if before.is_empty() => return Target::Port(port),
+            Branch::Port(_) => vec![branch],
+            Branch::Link(link, branches) => {
+                before.push(link);
+                branches
+            }
+        };
+        let targets: Vec<Target> = match <[Branch; 1]>::try_from(branches) {
+            Ok([next @ Branch::Link(..)]) => return self.segments(next, before),
+            Ok([Branch::Port(port)]) => vec![Target::Port(port)],
+            Err(branches) => branches.into_iter().map(|next| self.segments(next, Vec::new())).collect(),
+        };
+        let (id, element) = (self.made.segments.len() as u32, self.made.elements.len() as u32);
+        self.made.elements.push(Element::Segment(id));
+        targets.iter().for_each(|target| self.feed(*target, element));
+        let registers = before.len() as u32 * self.config.hop_cycles;
+        let targets = self.add_targets(&targets);
+        self.made.segments.push(Segment { element, feeder: u32::MAX, targets, links: before, registers });
+        Target::Segment(id)
     }
 
     fn add_targets(&mut self, targets: &[Target]) -> Range<u32> {
@@ -342,7 +371,7 @@ impl Builder<'_> {
 
     fn feed(&mut self, target: Target, element: u32) {
         match target {
-            Target::Register(register) => self.made.registers[register as usize].feeder = element,
+            Target::Segment(segment) => self.made.segments[segment as usize].feeder = element,
             Target::Port(port) => self.made.ports[port as usize].feeder = element,
         }
     }
@@ -381,7 +410,11 @@ impl Builder<'_> {
         if first == last {
             return Err(self.bad(format!("node {at} takes no token: nothing says for which thread it fires")));
         }
-        let (latency, interval) = self.speed(&node.op);
+        let (latency, interval) = (self.timing.of_node(&node.op), self.interval(&node.op));
+        let holds = match node.op {
+            NodeOp::Delay(places) => usize::from(places).saturating_sub(1),
+            _ => latency as usize - 1,
+        };
         let action = self.action(&node.op)?;
         let work = match &node.op {
             NodeOp::Apply(function) => function.work(),
@@ -396,9 +429,11 @@ impl Builder<'_> {
             kind,
             action,
             node: at as u32,
+            copy: self.copy(at),
             pc: node.pc,
             element,
             latency,
+            holds,
             interval,
             ports: first..last,
             operands,
@@ -419,20 +454,11 @@ impl Builder<'_> {
         }
     }
 
-    /// Latency and interval of a unit that executes `op`.
-    fn speed(&self, op: &NodeOp) -> (u32, u32) {
+    /// Cycles from one firing to the next of a unit that executes `op`.
+    fn interval(&self, op: &NodeOp) -> u32 {
         use OpClass::{DpAdd, DpFma, DpMinMax, DpMul};
-        let of = |class: OpClass| self.timing.classes[class as usize];
-        match op {
-            NodeOp::Apply(function) => {
-                let is_double = matches!(function.class(), DpAdd | DpMinMax | DpMul | DpFma);
-                (of(function.class()), if is_double { self.config.double_interval } else { 1 })
-            }
-            NodeOp::Select => (of(OpClass::Move), 1),
-            NodeOp::Delay(cycles) => (u32::from(*cycles).max(1), 1),
-            NodeOp::Access(_) => (self.timing.l1_hit, 1),
-            _ => (self.timing.control, 1),
-        }
+        let is_double = |function: &Function| matches!(function.class(), DpAdd | DpMinMax | DpMul | DpFma);
+        if matches!(op, NodeOp::Apply(function) if is_double(function)) { self.config.double_interval } else { 1 }
     }
 
     fn action(&self, op: &NodeOp) -> Result<Action, KernelError> {
@@ -471,6 +497,9 @@ impl Builder<'_> {
             }
         }
         let mut made = self.made;
+        // Later sources of a copy are in the groups of the earlier ones too.
+        let ends: BTreeMap<u32, u32> = made.sources.iter().map(|source| (source.copy, source.group.end)).collect();
+        made.sources.iter_mut().for_each(|source| source.group.end = ends[&source.copy]);
         made.links = self.taken.len() as u32;
         Ok(made)
     }

@@ -166,7 +166,7 @@ impl<O: Observer, S: AsMut<DeviceState>> Sgmf<O, S> {
 
     /// Writes a dirty line of L1 back; without one, the batch ends.
     fn write_back(&mut self, now: Cycle, env: &EnvOf<'_, Self>) {
-        if self.fabric.l1.cache_mut().write_back_one(now) || self.fabric.l1.may_send() {
+        if !self.fabric.l1.is_quiet() || self.fabric.l1.cache_mut().write_back_one(now) || self.fabric.l1.may_send() {
             return;
         }
         let after = fabric_cycle(now + 1, self.ratio());

@@ -1,7 +1,7 @@
 //! The fabric (fig. 8): units, links, token buffers, L1; and a cycle of it, which visits what can move.
 
 use crate::config::SgmfConfig;
-use crate::configuration::{Configuration, Element, Kind};
+use crate::configuration::{Configuration, Element, Kind, Unit};
 use crate::injector::SourceState;
 use crate::l1::L1;
 use crate::links::Links;
@@ -79,8 +79,8 @@ impl<O: Observer> Fabric<O> {
     pub fn begin(&mut self, configuration: Arc<Configuration>, pass: Pass, at: u64) {
         self.wheel = Wheel::new(configuration.elements.len());
         self.blocked = vec![false; configuration.elements.len()];
-        self.sources = vec![SourceState::default(); configuration.sources.len()];
-        self.links = Links::new(configuration.registers.len());
+        self.sources = configuration.sources.iter().map(|source| SourceState::new(source.copy)).collect();
+        self.links = Links::new(configuration.segments.len());
         self.buffers = TokenBuffers::new(configuration.ports.len(), self.config.entries);
         self.units = vec![UnitState::new(at); configuration.units.len()];
         self.configuration = configuration;
@@ -96,9 +96,12 @@ impl<O: Observer> Fabric<O> {
 
     /// `threads` more pass.
     pub fn add_threads(&mut self, threads: u32, at: u64) {
-        let nodes = self.configuration.units.len() + self.configuration.sources.len();
+        let Configuration { units, sources, copies, .. } = &*self.configuration;
+        let copy_of = units.iter().map(|unit| unit.copy).chain(sources.iter().map(|source| source.copy));
+        let passes = |pass: &Pass| copy_of.clone().map(|copy| u64::from(pass.of_copy(copy, *copies))).sum::<u64>();
+        let before = passes(&self.pass);
         self.pass.count += threads;
-        self.pass.remaining += u64::from(threads) * nodes as u64;
+        self.pass.remaining += passes(&self.pass) - before;
         self.counts.fabric.thread_passes += u64::from(threads);
         for source in &self.configuration.sources {
             self.wheel.wake(at, at, source.element);
@@ -119,8 +122,9 @@ impl<O: Observer> Fabric<O> {
         assert!(self.units.iter().all(UnitState::is_empty), "a unit holds a thread after its pass");
         let ports = 0..self.configuration.ports.len() as u32;
         assert!(ports.into_iter().all(|port| self.buffers.is_empty(port)), "a token is left in a token buffer");
-        let threads = self.pass.count;
-        assert!(self.units.iter().all(|unit| unit.left == threads), "a thread left a unit not once");
+        let Configuration { units, copies, .. } = &*self.configuration;
+        let passed = |(unit, state): (&Unit, &UnitState)| state.left == self.pass.of_copy(unit.copy, *copies);
+        assert!(units.iter().zip(&self.units).all(passed), "a thread left a unit not once");
         self.counts.fabric.masked_threads += u64::from(self.pass.masked());
         &mut self.pass
     }
@@ -156,7 +160,7 @@ impl<O: Observer> Fabric<O> {
         let mut word = 0;
         while let Some(element) = self.wheel.take(at, &mut word) {
             match configuration.elements[element as usize] {
-                Element::Register(r) => self.advance(&configuration, r, at),
+                Element::Segment(s) => self.advance(&configuration, s, at),
                 Element::Source(s) => self.inject(&configuration, s, at, outside),
                 Element::Unit(u) => match configuration.units[u as usize].kind {
                     Kind::Compute | Kind::Control => self.step_pipelined(&configuration, u, at),

@@ -11,26 +11,34 @@ use dataflow::uniforms::along;
 use std::ops::Range;
 
 /// How far the injector is with a value.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct SourceState {
-    /// The thread whose value is sent next, by its number in the pass.
+    /// The thread whose value is sent next, by its number in the pass: one of its copy.
     pub next: u32,
     /// The first cycle in which it may be.
     from: u64,
+}
+
+impl SourceState {
+    /// A source of copy `copy`.
+    pub const fn new(copy: u32) -> Self {
+        Self { next: copy, from: 0 }
+    }
 }
 
 impl<O: Observer> Fabric<O> {
     /// One cycle of source `s`.
     #[inline]
     pub(crate) fn inject(&mut self, configuration: &Configuration, s: u32, at: u64, outside: &Outside<'_>) {
-        let last = configuration.sources.len() as u32 - 1;
+        let group = configuration.sources[s as usize].group.clone();
+        let last = group.end - 1;
         if !self.config.inject_together {
             self.inject_from(configuration, s..s + 1, at, outside);
         } else if s < last {
             // The last one comes after all that takes tokens.
             self.wheel.wake(at, at, configuration.sources[last as usize].element);
         } else {
-            self.inject_from(configuration, 0..last + 1, at, outside);
+            self.inject_from(configuration, group, at, outside);
         }
     }
 
@@ -38,7 +46,7 @@ impl<O: Observer> Fabric<O> {
     #[inline]
     fn inject_from(&mut self, configuration: &Configuration, sources: Range<u32>, at: u64, outside: &Outside<'_>) {
         let SourceState { next: tag, from } = self.sources[sources.start as usize];
-        if tag == self.pass.count {
+        if tag >= self.pass.count {
             return;
         }
         let element = configuration.sources[sources.end as usize - 1].element;
@@ -46,7 +54,7 @@ impl<O: Observer> Fabric<O> {
             self.wheel.wake(at, from, element);
             return;
         }
-        let place = (tag % self.config.entries) as u8;
+        let place = self.place(configuration, tag);
         let range = sources.start as usize..sources.end as usize;
         for source in &configuration.sources[range.clone()] {
             if !self.can_send(configuration, source.element, &source.targets, place) {
@@ -62,10 +70,17 @@ impl<O: Observer> Fabric<O> {
         self.counts.fabric.injected += range.len() as u64;
         self.pass.remaining -= range.len() as u64;
         let from = at + u64::from(self.config.inject_interval);
-        self.sources[range].fill(SourceState { next: tag + 1, from });
-        if tag + 1 < self.pass.count {
+        let next = tag + configuration.copies;
+        self.sources[range].fill(SourceState { next, from });
+        if next < self.pass.count {
             self.wheel.wake(at, from, element);
         }
+    }
+
+    /// The place of thread `tag` in token buffers: its number among the threads of its copy, mod their entries.
+    #[inline]
+    fn place(&self, configuration: &Configuration, tag: u32) -> u8 {
+        (tag / configuration.copies % self.config.entries) as u8
     }
 
     #[inline]

@@ -12,6 +12,8 @@ use mem::{Cache, Port, Request, RequestKind};
 struct Flight {
     unit: u32,
     token: Token,
+    /// A store, which has left its unit.
+    is_over: bool,
 }
 
 /// What L1 does with an access.
@@ -33,6 +35,7 @@ pub(crate) struct L1 {
     cache: Cache,
     banks: u32,
     bank_bytes: u64,
+    is_perfect: bool,
     /// Banks that have taken an access in cycle `used_at`.
     used: u64,
     used_at: u64,
@@ -55,6 +58,7 @@ impl L1 {
             cache: Cache::new(&l1_cache(gpu, config)),
             banks: config.l1_banks,
             bank_bytes: config.bank_bytes.into(),
+            is_perfect: config.perfect_l1,
             used: 0,
             used_at: 0,
             flights: Slab::default(),
@@ -83,7 +87,7 @@ impl L1 {
         if first == last { bank(first) } else { bank(first) | bank(last) }
     }
 
-    /// Looks an access of `unit` up.
+    /// Looks an access of `unit` up. A store is over once it is taken: a line that is fetched for it keeps its data.
     pub fn look_up(&mut self, at: u64, now: Cycle, mut request: Request, bytes: u8, unit: u32, token: Token) -> Grant {
         if self.used_at != at {
             (self.used_at, self.used) = (at, 0);
@@ -92,13 +96,19 @@ impl L1 {
         if self.used & banks != 0 {
             return Grant::Conflict;
         }
+        if self.is_perfect {
+            self.used |= banks;
+            return Grant::Hit;
+        }
         request.address &= !31;
-        request.token = self.flights.insert(Flight { unit, token });
+        let is_over = request.kind == RequestKind::Write;
+        request.token = self.flights.insert(Flight { unit, token, is_over });
         let access = self.cache.access(now, &request);
         if access.is_taken() {
             self.used |= banks;
         }
         let grant = match access.answer {
+            Answer::WhenReady | Answer::NextLevel if is_over => return Grant::Hit,
             Answer::WhenReady | Answer::NextLevel => return Grant::Later(request.token),
             Answer::Now => Grant::Hit,
             Answer::None => Grant::Refused,
@@ -112,7 +122,7 @@ impl L1 {
         if self.direct.len() >= DIRECT_ENTRIES {
             return Grant::Refused;
         }
-        request.token = self.flights.insert(Flight { unit, token });
+        request.token = self.flights.insert(Flight { unit, token, is_over: false });
         self.direct.push_back(request);
         Grant::Later(request.token)
     }
@@ -150,9 +160,11 @@ impl L1 {
     }
 
     fn end(&mut self, flight: u32, done: &mut impl FnMut(u32, Token)) {
-        let Flight { unit, token } = self.flights[flight];
+        let Flight { unit, token, is_over } = self.flights[flight];
         self.flights.remove(flight);
-        done(unit, token);
+        if !is_over {
+            done(unit, token);
+        }
     }
 
     /// Sends a request, if there is one and the port has room. Returns whether it did.
@@ -164,6 +176,11 @@ impl L1 {
         port.outbox.push_back((now, request.expect("just seen")));
         self.requests += 1;
         true
+    }
+
+    /// Whether no line is on its way.
+    pub fn is_quiet(&self) -> bool {
+        self.flights.is_empty()
     }
 
     /// Whether a request waits for the port.

@@ -14,7 +14,7 @@
 //! [`Sgmf`] is a [`gpu::Core`]; a launch for it is an [`SgmfKernel`], made of a [`dataflow::mapping::Mapped`]. The
 //! values travel in the tokens: nothing is executed elsewhere.
 //!
-//! Within a cycle the elements (units, registers of links, the injector) are visited from the sinks of the graph to
+//! Within a cycle the elements (units, links, the injector) are visited from the sinks of the graph to
 //! its sources, and only those to which something can happen: what makes room is seen upstream in the same cycle,
 //! a token that arrives is seen in the next one. A fabric without events costs nothing.
 //!
@@ -24,14 +24,16 @@
 //! - D3. An access to L1 of several units to one bank is granted to the unit nearest to the sinks, which has the
 //!   oldest threads. Within a unit the oldest access of the epoch whose bank is free goes first (FR-FCFS, §5.1).
 //! - D4. The data of a line that arrives go to all accesses that wait for it, without a bank's time.
-//! - D5. A store's enable token is sent when L1 has the line, as the data of a load.
+//! - D5. A store leaves its unit with the latency of a hit once L1 has taken it, hit or miss: the line that is fetched
+//!   for it keeps its data. The paper does not say when a store's enable token is sent.
 //! - D6. Atomic operations are executed at L2; a copy of the line in L1 is not invalidated, as data are kept apart
 //!   from timing.
 //! - D7. The fabric's threads form a batch: those of all CTAs that have arrived before the first region has been
 //!   passed by all, at most `batch_threads`. A batch ends as a whole, after the dirty lines of L1 have been
 //!   written back.
 //! - D8. Constants are read through L1: there is no constant cache.
-//! - D9. A FIFO of *n* delays (§4.4) is a pipeline of *n* cycles.
+//! - D9. A delay of *n* places (§4.4) is a FIFO: it holds *n* tokens, those of its last cycle among them, and passes
+//!   one in two cycles (one, if *n* is 1) where nothing waits.
 #![warn(missing_docs)]
 
 mod batch;

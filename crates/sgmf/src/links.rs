@@ -1,4 +1,4 @@
-//! The interconnect (§5.3): statically configured links, each a register that holds a token, with back-pressure.
+//! The interconnect (§5.3): statically configured links, each with registers that hold a token, and back-pressure.
 
 use crate::configuration::{Configuration, Target};
 use crate::fabric::Fabric;
@@ -6,40 +6,47 @@ use crate::observer::{Note, Observer};
 use crate::statistics::Reason;
 use crate::token::Token;
 use dataflow::graph::NodeId;
+use kit::Ring;
 use std::ops::Range;
 
-/// The registers of all links in use.
+/// The tokens in all segments of links. A segment of *n* registers in a row, of which each passes its token on as
+/// soon as the next one is empty, is a FIFO of *n* tokens that each take at least *n* cycles.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Links {
-    full: Vec<bool>,
-    tokens: Vec<Token>,
+    /// By segment, each with the cycle in which it has reached the last register.
+    tokens: Vec<Ring<(u64, Token)>>,
 }
 
 impl Links {
-    /// Empty registers.
-    pub fn new(registers: usize) -> Self {
-        Self { full: vec![false; registers], tokens: vec![Token::default(); registers] }
+    /// Empty ones.
+    pub fn new(segments: usize) -> Self {
+        Self { tokens: vec![Ring::new(); segments] }
     }
 
-    /// The token in register `r`.
-    pub fn token(&self, r: usize) -> Option<Token> {
-        self.full[r].then(|| self.tokens[r])
+    /// The tokens in segment `s`.
+    pub fn tokens(&self, s: usize) -> impl Iterator<Item = Token> + '_ {
+        self.tokens[s].iter().map(|(_, token)| *token)
     }
 }
 
 impl<O: Observer> Fabric<O> {
-    /// Register `r` passes its token on.
+    /// Segment `s` passes its first token on.
     #[inline]
-    pub(crate) fn advance(&mut self, configuration: &Configuration, r: u32, at: u64) {
-        if !self.links.full[r as usize] {
+    pub(crate) fn advance(&mut self, configuration: &Configuration, s: u32, at: u64) {
+        let Some(&(due, token)) = self.links.tokens[s as usize].front() else { return };
+        if due > at {
             return;
         }
-        let register = &configuration.registers[r as usize];
-        let token = self.links.tokens[r as usize];
-        if self.send(configuration, register.element, &register.targets, token, at) {
-            self.links.full[r as usize] = false;
-            self.unblock(register.feeder, at);
+        let segment = &configuration.segments[s as usize];
+        if !self.send(configuration, segment.element, &segment.targets, token, at) {
+            return;
         }
+        let tokens = &mut self.links.tokens[s as usize];
+        tokens.pop_front();
+        if tokens.front().is_some_and(|&(due, _)| due <= at) {
+            self.wheel.wake(at, at + 1, segment.element);
+        }
+        self.unblock(segment.feeder, at);
     }
 
     /// Whether all `targets` of `element` have room for a token at `place`. If not, the element is looked at again
@@ -53,7 +60,9 @@ impl<O: Observer> Fabric<O> {
         place: u8,
     ) -> bool {
         let fits = configuration.targets(targets).iter().all(|target| match *target {
-            Target::Register(r) => !self.links.full[r as usize],
+            Target::Segment(s) => {
+                self.links.tokens[s as usize].len() < configuration.segments[s as usize].registers as usize
+            }
             Target::Port(port) => self.buffers.has_room(port, place),
         });
         self.blocked[element as usize] = !fits;
@@ -82,11 +91,12 @@ impl<O: Observer> Fabric<O> {
     pub(crate) fn deliver(&mut self, configuration: &Configuration, targets: &Range<u32>, token: Token, at: u64) {
         for target in configuration.targets(targets) {
             match *target {
-                Target::Register(r) => {
-                    self.links.full[r as usize] = true;
-                    self.links.tokens[r as usize] = token;
-                    self.counts.fabric.hops += 1;
-                    self.wheel.wake(at, at + 1, configuration.registers[r as usize].element);
+                Target::Segment(s) => {
+                    let segment = &configuration.segments[s as usize];
+                    let due = at + u64::from(segment.registers);
+                    self.links.tokens[s as usize].push_back((due, token));
+                    self.counts.fabric.hops += segment.links.len() as u64;
+                    self.wheel.wake(at, due, segment.element);
                 }
                 Target::Port(port) => self.arrive(configuration, port, token, at),
             }

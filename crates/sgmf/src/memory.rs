@@ -17,6 +17,10 @@ const PRIVATE_BASE: u64 = 1 << 43;
 const CORE_BYTES: u64 = 1 << 34;
 const WINDOW_BYTES: u64 = 1 << 32;
 
+/// By which rows of what is kept by thread are apart besides their size, so that those of one thread are in
+/// different sets of L1.
+const SKEW_BYTES: u64 = 128;
+
 /// Addresses of a core's windows as the caches see them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Windows {
@@ -31,14 +35,16 @@ impl Windows {
         Self { base: PRIVATE_BASE + u64::from(number) * CORE_BYTES, threads: threads.into() }
     }
 
-    /// The place of a live value: those of consecutive threads are adjacent.
-    const fn live(&self, offset: u32, bytes: u8, tid: u32) -> u64 {
-        self.base + offset as u64 * self.threads + tid as u64 * bytes as u64
+    /// The place of the live value of `slot`, before which a thread has `offset` bytes of others: those of
+    /// consecutive threads are adjacent.
+    const fn live(&self, slot: u32, offset: u32, bytes: u8, tid: u32) -> u64 {
+        self.base + offset as u64 * self.threads + slot as u64 * SKEW_BYTES + tid as u64 * bytes as u64
     }
 
     /// The place of a byte of local memory: words of 8 bytes of consecutive threads are adjacent.
     const fn local(&self, address: u64, tid: u32) -> u64 {
-        self.base + WINDOW_BYTES + ((address / 8 * self.threads) + tid as u64) * 8 + address % 8
+        let word = address / 8;
+        self.base + WINDOW_BYTES + word * (self.threads * 8 + SKEW_BYTES) + tid as u64 * 8 + address % 8
     }
 
     /// The place of a byte of shared memory, of which a CTA has `bytes`.
@@ -62,7 +68,7 @@ impl Outside<'_> {
         match access.target {
             Target::Live(LiveId(slot)) => {
                 let offset = self.kernel.live_offsets.get(slot as usize).copied().unwrap_or(0);
-                (0, self.windows.live(offset, access.element.bytes, tid))
+                (0, self.windows.live(slot, offset, access.element.bytes, tid))
             }
             Target::Space(space) => {
                 let at = address(space, token, [access.base, 0]);

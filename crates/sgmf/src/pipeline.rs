@@ -1,5 +1,6 @@
 //! Compute and control units (§5.2): pipelined, in order, one firing a cycle. A unit of latency *l* holds *l* - 1
-//! results between cycles: one whose result finds no room does not fire.
+//! results between cycles: one whose result finds no room does not fire. The FIFO of a delay holds as many tokens as
+//! it has places, and an empty one passes a token in two cycles.
 
 use crate::configuration::Configuration;
 use crate::fabric::Fabric;
@@ -39,12 +40,12 @@ impl<O: Observer> Fabric<O> {
             self.wheel.wake(at, state.next_fire, unit.element);
             return Reason::Interval;
         }
-        let at_once = unit.latency == 1;
+        let at_once = unit.holds == 0;
         if at_once {
             if !self.can_send(configuration, unit.element, &unit.targets, place) {
                 return Reason::OutputBlocked;
             }
-        } else if state.pipeline.len() as u32 >= unit.latency - 1 {
+        } else if state.pipeline.len() >= unit.holds {
             return Reason::OutputBlocked;
         }
         let tag = self.buffers.tag(unit.ports.start, place);

@@ -9,17 +9,23 @@ use crate::token::Token;
 use std::cmp::Reverse;
 
 impl<O: Observer> Fabric<O> {
+    /// The epoch of thread `tag`: its number among the threads of its copy by the entries.
+    #[inline]
+    fn epoch(&self, tag: u32) -> u32 {
+        tag / self.configuration.copies / self.config.entries
+    }
+
     /// Whether unit `u` may process thread `tag`: all threads of older epochs have left it.
     #[inline]
     pub(crate) fn is_epoch(&self, u: u32, tag: u32) -> bool {
-        let entries = self.config.entries;
-        !self.config.epochs || self.units[u as usize].left >= tag / entries * entries
+        let epoch = self.epoch(tag);
+        !self.config.epochs || self.units[u as usize].left >= epoch * self.config.entries
     }
 
     /// Thread `tag` enters the reservation buffer of unit `u`.
     #[inline]
     pub(crate) fn enter(&mut self, u: u32, tag: u32, at: u64) {
-        let epoch = tag / self.config.entries;
+        let epoch = self.epoch(tag);
         let state = &mut self.units[u as usize];
         debug_assert!(
             !self.config.epochs || state.reserved == 0 || state.epoch == epoch,

@@ -6,7 +6,6 @@ use crate::kernel::SgmfKernel;
 use crate::observer::Observer;
 use crate::sequencer::Phase;
 use crate::statistics::Reason;
-use crate::token::Token;
 use dataflow::graph::{AccessKind, Target};
 use kit::text::counted;
 
@@ -70,11 +69,13 @@ impl<O: Observer, S> Sgmf<O, S> {
 
     fn links(&self) -> Vec<String> {
         let fabric = self.fabric();
-        let line = |(r, register): (usize, &crate::configuration::Register)| {
-            let Token { tag, .. } = fabric.links.token(r)?;
-            Some(format!("link {} holds {}", register.link.0, self.threads(&[tag])))
+        let line = |(s, segment): (usize, &crate::configuration::Segment)| {
+            let tags: Vec<u32> = fabric.links.tokens(s).map(|token| token.tag).collect();
+            let names: Vec<String> = segment.links.iter().map(|link| link.0.to_string()).collect();
+            let (links, hold) = if names.len() == 1 { ("link", "holds") } else { ("links", "hold") };
+            (!tags.is_empty()).then(|| format!("{links} {} {hold} {}", names.join(", "), self.threads(&tags)))
         };
-        fabric.configuration.registers.iter().enumerate().filter_map(line).collect()
+        fabric.configuration.segments.iter().enumerate().filter_map(line).collect()
     }
 
     fn sources(&self) -> Vec<String> {

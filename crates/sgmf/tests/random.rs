@@ -1,8 +1,9 @@
 //! Random graphs on random fabrics with a random memory: the same memory as the graph evaluated thread by thread,
-//! whatever the entries, links and latencies are.
+//! whatever the entries, links, latencies and copies are.
 
 use crate::support::{Bench, Graph, PARAM, config, int, mapped, mapping};
-use dataflow::graph::{Access, AccessKind, Input, NodeOp, Region, ThreadValue};
+use dataflow::graph::{Access, AccessKind, Input, NodeId, NodeOp, Region, ThreadValue};
+use dataflow::mapping::Mapping;
 use exec::function::Evaluator;
 use exec::int::Int2;
 use proptest::prelude::*;
@@ -96,7 +97,7 @@ proptest! {
         steps in prop::collection::vec(any::<(u8, u8, u8, u8)>(), 1..24),
         (entries, hop_cycles, seed) in (1_u32..=64, 1_u32..=3, any::<u32>()),
         (through, l1_kib, mshrs, skip_masked) in (any::<bool>(), 1_u32..=4, 1_u32..=8, any::<bool>()),
-        (latency, ratio, threads) in (1_u32..=9, 1_u32..=3, 1_u32..=40),
+        (latency, ratio, threads, copies) in (1_u32..=9, 1_u32..=3, 1_u32..=40, 1_u32..=3),
     ) {
         let write = if through { L1Write::Through } else { L1Write::Back };
         let config = SgmfConfig {
@@ -109,7 +110,8 @@ proptest! {
         let words: Vec<u32> = (0..2 * 40 * WORDS).map(|i| i.wrapping_mul(seed | 1)).collect();
         let base = bench.array(&words);
         let mut made = mapped(vec![], 0);
-        made.mappings = vec![mapping(region.clone(), |from, to| (from.0 + 3 * to.0 + seed) as usize % 4)];
+        let links = |from: NodeId, to: NodeId| (from.0 + 3 * to.0 + seed) as usize % 4;
+        made.mappings = vec![Mapping { copies, ..mapping(region.clone().side_by_side(copies), links) }];
         if let Err(lines) = bench.launch(&made, 2, threads, base) {
             panic!("deadlock:\n{}", lines.join("\n"));
         }

@@ -1,7 +1,8 @@
 //! Peak rates, epochs, and the accounts of cycles.
 
 use crate::support::{Bench, Graph, PARAM, YES, config, divide, mapped, mapping, number};
-use dataflow::graph::{Input, NodeOp};
+use dataflow::graph::{Input, NodeOp, ThreadValue};
+use dataflow::mapping::Mapping;
 use exec::int::Int2;
 use isa::OpClass;
 use sgmf::{L1Write, Note, SgmfConfig};
@@ -26,6 +27,27 @@ fn a_balanced_graph_completes_a_thread_every_cycle() {
         assert_eq!(gaps(&bench, sum), [1; 299], "{entries} entries, {links} links, latency {latency}");
         let hops = 3 * 100 * 4 * links as u64;
         assert_eq!((bench.counters().fabric.hops, bench.counters().fabric.tokens), (hops, 3 * 100 * 4));
+    }
+}
+
+#[test]
+fn copies_of_a_graph_complete_a_thread_each_every_cycle() {
+    for together in [false, true] {
+        let mut bench = Bench::new(SgmfConfig { inject_together: together, ..config(2) });
+        let mut graph = Graph::default();
+        let (tid, cta) = (graph.tid(), graph.inject(ThreadValue::Ctaid(0)));
+        let sum = graph.add(tid, cta);
+        let nodes = graph.0.nodes.len() as u32;
+        let mut made = mapped(vec![], 0);
+        made.mappings = vec![Mapping { copies: 3, ..mapping(graph.0.side_by_side(3), |_, _| 1) }];
+        bench.launch(&made, 1, 100, 0).expect("it ends");
+        let of = |copy: u32| bench.fired(0, number(sum) + copy * nodes);
+        for (copy, threads) in [34, 33, 33].into_iter().enumerate() {
+            let fired = of(copy as u32);
+            assert!(fired.windows(2).all(|w| w[1].0 == w[0].0 + 1), "every cycle: {fired:?}");
+            let tids: Vec<u32> = fired.iter().map(|f| f.1).collect();
+            assert_eq!(tids, (0..threads).map(|i| 3 * i + copy as u32).collect::<Vec<_>>());
+        }
     }
 }
 
