@@ -64,6 +64,8 @@ pub enum Shown {
     Power,
     /// That energy over that of the baseline's column
     RelativeEnergy,
+    /// Energy of register file, pipeline and scheduler, or of what a fabric has in their place, over that of the baseline's column
+    Management,
     /// Instructions per joule over those of the baseline's column, by the instructions of the baseline's for both
     Efficiency,
     /// Instructions per joule over those of the baseline's column, each by the instructions that it executes itself
@@ -277,6 +279,12 @@ impl Comparison {
         Some(joules(column)? / Some(joules(self.columns[column].baseline)?).filter(|j| *j > 0.0)?)
     }
 
+    /// Energy of managing values and instructions over that of the baseline's column.
+    pub fn relative_management(&self, row: usize, column: usize) -> Option<f64> {
+        let joules = |column| self.cell(row, column).complete()?.total.get(energy::MANAGEMENT)?.number();
+        Some(joules(column)? / Some(joules(self.columns[column].baseline)?).filter(|j| *j > 0.0)?)
+    }
+
     /// Instructions per joule over those of the baseline's column, of which both execute the same program.
     pub fn efficiency(&self, row: usize, column: usize) -> Option<f64> {
         Some(1.0 / Some(self.relative_energy(row, column)?).filter(|energy| *energy > 0.0)?)
@@ -398,6 +406,7 @@ impl Comparison {
             speedup: self.speedup(row, column),
             stall_reduction_percent: self.stall_reduction(row, column),
             relative_energy: self.relative_energy(row, column),
+            relative_management: self.relative_management(row, column),
             published: self.published(row, column),
             report: cell.any_report(),
         }
@@ -437,6 +446,7 @@ struct Run<'a> {
     speedup: Option<f64>,
     stall_reduction_percent: Option<f64>,
     relative_energy: Option<f64>,
+    relative_management: Option<f64>,
     published: Option<Published>,
     report: Option<&'a Report>,
 }

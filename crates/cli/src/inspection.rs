@@ -1,6 +1,7 @@
-//! The contents of a PTX file, and of one of machine code ([`code`]).
+//! The contents of a PTX file, of one of machine code ([`code`]), and kernels on a dataflow fabric ([`fabric`]).
 
 pub mod code;
+pub mod fabric;
 pub mod facts;
 
 use exec::Kernel;

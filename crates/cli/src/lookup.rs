@@ -93,7 +93,7 @@ pub struct Input {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 enum Isa {
-    /// Machine code for the GPU's architecture where the workload has some, else PTX
+    /// Machine code for the GPU's architecture where the workload has some and the core runs it, else PTX
     #[default]
     Auto,
     /// The virtual machine's code: virtual registers, not scheduled for any GPU
@@ -103,12 +103,13 @@ enum Isa {
 }
 
 impl Input {
-    /// Which code of the bundled workload called `name` runs on all of `gpus`. Other inputs have one code only.
-    pub fn form(&self, name: impl AsRef<Path>, gpus: &[&GpuConfig]) -> Form {
+    /// Which code of the bundled workload called `name` runs on all of `gpus` and `cores`. Other inputs have one code
+    /// only.
+    pub fn form(&self, name: impl AsRef<Path>, gpus: &[&GpuConfig], cores: &[&str]) -> Form {
         match self.isa {
             Isa::Ptx => Form::Ptx,
             Isa::Sass => Form::Sass,
-            Isa::Auto if self.registers.is_some() => Form::Ptx,
+            Isa::Auto if self.registers.is_some() || needs_ptx(cores).is_some() => Form::Ptx,
             Isa::Auto => {
                 let name = name.as_ref().to_string_lossy();
                 bundled(&name).map_or(Form::Ptx, |(workload, _)| usual_form(workload, gpus))
@@ -116,19 +117,39 @@ impl Input {
         }
     }
 
-    /// A remark, if a workload runs as PTX although others have machine code for all of `gpus`.
-    pub fn remark(&self, name: impl AsRef<Path>, gpus: &[&GpuConfig]) -> Option<String> {
+    /// A remark, if a workload runs as PTX for want of machine code for all of `gpus`, which others have, or because
+    /// one of `cores` runs nothing else.
+    pub fn remark(&self, name: impl AsRef<Path>, gpus: &[&GpuConfig], cores: &[&str]) -> Option<String> {
         let (workload, _) = bundled(&name.as_ref().to_string_lossy()).ok()?;
         let name = workload.name;
-        let chosen = self.isa != Isa::Auto || self.registers.is_some();
-        let has_code = |workload: &Workload| usual_form(workload, gpus) == Form::Sass;
-        if chosen || has_code(workload) || !suite::ALL.iter().any(has_code) {
-            return None;
+        let has_code = usual_form(workload, gpus) == Form::Sass;
+        match needs_ptx(cores) {
+            _ if self.isa != Isa::Auto || self.registers.is_some() => None,
+            Some(core) if has_code => Some(format!("core {core} executes PTX only: {name} runs as PTX")),
+            _ if self.lacks_code(workload, gpus, cores) => {
+                let lacks = |gpu: &&&GpuConfig| workload.module.cubin(gpu.sm_version).is_none();
+                let lacking: Vec<_> =
+                    gpus.iter().filter(lacks).map(|gpu| format!("{} (sm_{})", gpu.name, gpu.sm_version)).collect();
+                Some(format!("{name} has no machine code for {}: it runs as PTX", lacking.join(", ")))
+            }
+            _ => None,
         }
-        let lacks = |gpu: &&&GpuConfig| workload.module.cubin(gpu.sm_version).is_none();
-        let lacking: Vec<_> =
-            gpus.iter().filter(lacks).map(|gpu| format!("{} (sm_{})", gpu.name, gpu.sm_version)).collect();
-        Some(format!("{name} has no machine code for {}: it runs as PTX", lacking.join(", ")))
+    }
+
+    /// Whether `workload` lacks the machine code for all of `gpus` as which others run.
+    pub fn lacks_code(&self, workload: &Workload, gpus: &[&GpuConfig], cores: &[&str]) -> bool {
+        let has_code = |workload: &Workload| usual_form(workload, gpus) == Form::Sass;
+        let runs_code = match self.isa {
+            Isa::Auto => self.registers.is_none() && needs_ptx(cores).is_none() && suite::ALL.iter().any(has_code),
+            Isa::Ptx => false,
+            Isa::Sass => true,
+        };
+        runs_code && !has_code(workload)
+    }
+
+    /// Whether everything is to run as PTX.
+    pub fn is_ptx(&self) -> bool {
+        self.isa == Isa::Ptx
     }
 
     /// A run on `gpu` with these choices; [`Input::form`] gives the code.
@@ -144,6 +165,11 @@ impl Input {
 
 fn register_mode(name: &str) -> RegisterMode {
     RegisterMode::ALL.into_iter().find(|mode| mode.name() == name).unwrap_or_default()
+}
+
+/// The first of `cores` that runs PTX only.
+fn needs_ptx<'a>(cores: &[&'a str]) -> Option<&'a str> {
+    cores.iter().copied().find(|core| lab::needs_ptx(core))
 }
 
 /// Machine code where the workload has some for all of `gpus`, else PTX.
@@ -284,27 +310,46 @@ mod tests {
         let gpu = |name: &str| config::load(name).unwrap();
         let (turing, ampere, fermi) = (gpu("rtx2060s"), gpu("rtx3070"), gpu("gtx480"));
         let usual = Input::default();
-        assert_eq!(usual.form("matmul", &[&turing, &ampere]), Form::Sass);
-        assert_eq!(usual.remark("matmul", &[&turing]), None);
+        assert_eq!(usual.form("matmul", &[&turing, &ampere], &["inorder"]), Form::Sass);
+        assert_eq!(usual.remark("matmul", &[&turing], &["inorder"]), None);
         // No workload has machine code for that GPU: nothing to remark.
-        assert_eq!((usual.form("matmul", &[&fermi]), usual.remark("matmul", &[&fermi])), (Form::Ptx, None));
-        assert_eq!(usual.form("matmul", &[&turing, &fermi]), Form::Ptx, "the same code on all GPUs");
-        assert_eq!(usual.form("asynccopy", &[&turing]), Form::Ptx);
-        let remark = usual.remark("asynccopy", &[&ampere, &turing]).unwrap();
-        assert_eq!(remark, "asynccopy has no machine code for rtx2060s (sm_75): it runs as PTX");
-        assert_eq!(usual.form("asynccopy", &[&ampere]), Form::Sass);
-        let with = |isa, registers: Option<RegisterMode>| Input { isa, registers, ..Input::default() };
-        assert_eq!(with(Isa::Ptx, None).form("matmul", &[&turing]), Form::Ptx);
         assert_eq!(
-            with(Isa::Sass, None).form("asynccopy", &[&turing]),
+            (usual.form("matmul", &[&fermi], &["inorder"]), usual.remark("matmul", &[&fermi], &["inorder"])),
+            (Form::Ptx, None)
+        );
+        assert_eq!(usual.form("matmul", &[&turing, &fermi], &["inorder"]), Form::Ptx, "the same code on all GPUs");
+        assert_eq!(usual.form("asynccopy", &[&turing], &["inorder"]), Form::Ptx);
+        let remark = usual.remark("asynccopy", &[&ampere, &turing], &["inorder"]).unwrap();
+        assert_eq!(remark, "asynccopy has no machine code for rtx2060s (sm_75): it runs as PTX");
+        assert_eq!(usual.form("asynccopy", &[&ampere], &["inorder"]), Form::Sass);
+        let with = |isa, registers: Option<RegisterMode>| Input { isa, registers, ..Input::default() };
+        assert_eq!(with(Isa::Ptx, None).form("matmul", &[&turing], &["inorder"]), Form::Ptx);
+        assert_eq!(
+            with(Isa::Sass, None).form("asynccopy", &[&turing], &["inorder"]),
             Form::Sass,
             "an error, which is reported later"
         );
         let allocated = with(Isa::Auto, Some(RegisterMode::Allocated));
         assert_eq!(
-            (allocated.form("matmul", &[&turing]), allocated.remark("asynccopy", &[&turing])),
+            (
+                allocated.form("matmul", &[&turing], &["inorder"]),
+                allocated.remark("asynccopy", &[&turing], &["inorder"])
+            ),
             (Form::Ptx, None)
         );
+    }
+
+    #[test]
+    fn what_runs_ptx_only_makes_all_run_as_ptx() {
+        let (turing, fermi) = (config::load("rtx2060s").unwrap(), config::load("gtx480").unwrap());
+        let (usual, cores) = (Input::default(), ["inorder", "sgmf:entries=32"]);
+        assert_eq!(usual.form("matmul", &[&turing], &cores), Form::Ptx);
+        let remark = usual.remark("matmul", &[&turing], &cores).unwrap();
+        assert_eq!(remark, "core sgmf:entries=32 executes PTX only: matmul runs as PTX");
+        assert_eq!(usual.remark("matmul", &[&fermi], &cores), None, "nothing runs as machine code there");
+        assert_eq!(usual.remark("asynccopy", &[&turing], &cores), None, "it runs as PTX anyway");
+        let sass = Input { isa: Isa::Sass, ..Input::default() };
+        assert_eq!(sass.form("matmul", &[&turing], &cores), Form::Sass, "an error, which is reported later");
     }
 
     #[test]

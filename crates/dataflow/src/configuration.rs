@@ -19,9 +19,14 @@ const UNIT_OUTPUTS: u64 = 8;
 /// One of eight links.
 const SOURCE: u64 = 3;
 const VALUE: u64 = 64;
-/// Eight links, each repeating one of eight or none.
-const SWITCH: u64 = 8 * 4;
+/// Bits of the register of a switch: eight links, each repeating one of eight or none.
+pub const SWITCH: u64 = 8 * 4;
 const INJECTED: u64 = 4;
+
+/// Bits of the register of a unit with this many ports, each of which may be configured.
+pub const fn register_bits(ports: u64) -> u64 {
+    OPCODE + UNIT_OUTPUTS + (SOURCE + VALUE) * ports
+}
 
 /// Bits for nodes on units and their routes.
 pub fn bits(nodes: &[Node], routes: &[Route], fabric: &Fabric) -> u64 {

@@ -1,9 +1,11 @@
 //! Runs a kernel's graphs thread by thread, without a fabric and without time: what every fabric must compute.
 
-use crate::graph::{Access, AccessKind, Dataflow, Input, LiveId, NodeOp, Region, Target, ThreadValue};
+use crate::graph::{Access, AccessKind, Dataflow, Input, LiveId, NodeOp, Region, Target, ThreadValue, operands};
 use crate::uniforms::{Facts, along};
 use exec::Launch;
+use exec::atomic::Atomic;
 use exec::function::Evaluator;
+use exec::op::Op;
 use exec::single::Element;
 use isa::Space;
 
@@ -21,11 +23,11 @@ pub trait Memory {
     /// # Errors
     /// The address cannot be written.
     fn store(&mut self, space: Space, address: u64, bytes: u8, value: u64) -> Result<(), Self::Error>;
-    /// Performs the atomic operation `op` with operand `value`; returns the old value.
+    /// Performs the atomic operation `op` with its operands; returns the old value.
     ///
     /// # Errors
     /// The address cannot be read and written.
-    fn atomic(&mut self, op: &exec::op::Op, space: Space, address: u64, value: u64) -> Result<u64, Self::Error>;
+    fn atomic(&mut self, op: &Atomic, space: Space, address: u64, operands: [u64; 2]) -> Result<u64, Self::Error>;
     /// The next accesses are those of this thread (its position among those of the CTA) of this CTA.
     fn thread(&mut self, cta: u64, thread: u64);
 }
@@ -126,7 +128,8 @@ impl Cta<'_> {
                 NodeOp::Access(_) if inputs[2] & 1 == 0 => 0,
                 NodeOp::Access(access) => {
                     let base = access.base.each_ref().map(of);
-                    perform(access, inputs[0], base, inputs[1], live, memory).map_err(EvaluationError::Memory)?
+                    let data = [inputs[1], inputs.get(3).copied().unwrap_or(0)];
+                    perform(access, inputs[0], base, data, live, memory).map_err(EvaluationError::Memory)?
                 }
                 NodeOp::Next(to) => {
                     if inputs[0] & 1 == 1 {
@@ -145,14 +148,14 @@ fn perform<M: Memory>(
     access: &Access,
     token: u64,
     base: [u64; 2],
-    data: u64,
+    data: [u64; 2],
     live: &mut [u64],
     memory: &mut M,
 ) -> Result<u64, M::Error> {
     match (access.target, access.kind) {
         (Target::Live(LiveId(place)), AccessKind::Load) => Ok(live[place as usize]),
         (Target::Live(LiveId(place)), _) => {
-            live[place as usize] = data & (u64::MAX >> (64 - 8 * u32::from(access.bytes)));
+            live[place as usize] = data[0] & (u64::MAX >> (64 - 8 * u32::from(access.bytes)));
             Ok(1)
         }
         (Target::Space(space), AccessKind::Load) => {
@@ -161,9 +164,12 @@ fn perform<M: Memory>(
                 .extended(raw))
         }
         (Target::Space(space), AccessKind::Store) => {
-            memory.store(space, address(space, token, base), access.bytes, data)?;
+            memory.store(space, address(space, token, base), access.bytes, data[0])?;
             Ok(1)
         }
-        (Target::Space(space), AccessKind::Atomic(op)) => memory.atomic(&op, space, address(space, token, base), data),
+        (Target::Space(space), AccessKind::Atomic(Op::Atomic(atomic))) => {
+            memory.atomic(&atomic, space, address(space, token, base), operands(&atomic, data))
+        }
+        (Target::Space(_), AccessKind::Atomic(_)) => unreachable!("an atomic access is an atomic operation"),
     }
 }

@@ -16,7 +16,7 @@
 //!   grid. One value may enter at several of them.
 //! - D3: the depth of the control units' FIFOs is not published: 16 tokens, as the token buffers.
 
-use crate::mapping::{LinkId, UnitId};
+use crate::mapping::{LinkId, UnitId, Wire};
 
 /// Number of kinds of units.
 pub const KINDS: usize = UnitKind::ALL.len();
@@ -183,6 +183,19 @@ impl Fabric {
     /// A link.
     pub fn link(&self, id: LinkId) -> Link {
         self.links[id.0 as usize]
+    }
+
+    /// The wire of a link, laid out along the rows and columns. A switch is half a row and half a column from the units
+    /// around it. Links that wrap around are as long as the others: the grid of switches is folded (§5.3). The
+    /// injector's switches are beside it.
+    pub fn wire(&self, id: LinkId) -> Wire {
+        let Link { from, to } = self.link(id);
+        let pitches = match (from, to, self.spec.switch_links) {
+            (End::Switch(..), End::Switch(..), SwitchLinks::Straight) => 2,
+            (End::Switch(..), End::Switch(..), SwitchLinks::Diagonal) => 4,
+            _ => 1,
+        };
+        Wire { pitches, is_switched: matches!(from, End::Switch(..)) }
     }
 
     /// Number of units by kind.
@@ -395,6 +408,19 @@ mod tests {
                 assert_eq!((switches, into.len()), (4, 8), "switch {column}, {row}");
             }
             assert_eq!(fabric.outgoing(End::Injector).len(), 44 * 2 + 4 * 3);
+        }
+    }
+
+    #[test]
+    fn wires_are_as_long_as_their_links_reach() {
+        for (links, pitches) in [(SwitchLinks::Straight, 2), (SwitchLinks::Diagonal, 4)] {
+            let fabric = Fabric::new(FabricSpec { switch_links: links, ..FabricSpec::DEFAULT }).unwrap();
+            for (i, link) in fabric.links().iter().enumerate() {
+                let wire = fabric.wire(LinkId(i as u32));
+                let ends = [link.from, link.to].map(|end| matches!(end, End::Switch(..)));
+                let expected = if ends == [true; 2] { pitches } else { 1 };
+                assert_eq!((wire.pitches, wire.is_switched), (expected, ends[0]), "{link:?}");
+            }
         }
     }
 

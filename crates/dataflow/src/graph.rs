@@ -4,6 +4,7 @@
 //! graph once. A node fires when it has a token of the same thread at each port that takes tokens, and sends its
 //! result to all ports that name it.
 
+use exec::atomic::Atomic;
 use exec::function::Function;
 use exec::op::Op;
 use isa::{Pc, Space};
@@ -90,6 +91,16 @@ pub struct Access {
     pub base: [Input; 2],
 }
 
+/// The operands of an atomic operation, from what is at its data port and at the one for a second value. A
+/// compare-and-swap of up to 32 bits has both at the data port, the value to compare with in the lower half.
+pub fn operands(atomic: &Atomic, [data, second]: [u64; 2]) -> [u64; 2] {
+    let word = u64::from(u32::MAX);
+    match atomic.ty.bytes() {
+        8 => [data, second],
+        _ => [data & word, if atomic.c.is_some() { data >> 32 } else { second }],
+    }
+}
+
 /// What a node does. Ports are in the order of the inputs.
 #[derive(Clone, Debug, PartialEq)]
 pub enum NodeOp {
@@ -105,8 +116,8 @@ pub enum NodeOp {
     Join,
     /// Delays a token by as many firings: balances paths.
     Delay(u8),
-    /// Ports: address, data (of stores and atomics; else an immediate), enable. Without the enable it performs
-    /// nothing, and sends 0; the token continues all the same.
+    /// Ports: address, data (of stores and atomics; else an immediate), enable, and of a compare-and-swap of 64 bits
+    /// the value to store. Without the enable it performs nothing, and sends 0; the token continues all the same.
     Access(Access),
     /// The thread continues in this region if the predicate (the port) holds. Sends nothing.
     Next(RegionId),

@@ -1,16 +1,17 @@
 //! Registers as values: which columns are one value, which values live from region to region, and which need no
 //! place there because every region can make them anew.
 
+use crate::draft::Uniforms;
 use crate::flow::Flow;
 use crate::graph::{Input, ThreadValue, Uniform};
-use crate::nodes::{Nodes, Truth};
+use crate::truth::Truth;
 use exec::function::Function;
 use exec::kernel::Kernel;
 use exec::lanes::{Pred, Reg};
 use exec::op::Op;
 use exec::operand::Use;
 use exec::special::Special;
-use isa::{Pc, Space};
+use isa::Space;
 
 /// A value that instructions read and write: one or two columns, or a predicate.
 pub(crate) type GroupId = usize;
@@ -51,7 +52,7 @@ pub(crate) fn uses(kernel: &Kernel, pc: u32) -> Vec<Use> {
 
 impl Groups {
     /// The values of `kernel`. `None` if a column is a part of two different pairs.
-    pub fn of(kernel: &Kernel, flow: &Flow, nodes: &mut Nodes) -> Option<Self> {
+    pub fn of(kernel: &Kernel, flow: &Flow, uniforms: &mut Uniforms) -> Option<Self> {
         let (columns, predicates) = kernel.files();
         // Whether a column and the next one are a pair.
         let mut pair = vec![false; columns + 1];
@@ -82,7 +83,7 @@ impl Groups {
         all.first.extend(std::iter::repeat_n(0, predicates));
         all.columns.extend(std::iter::repeat_n(0, predicates));
         all.anew = vec![None; all.first.len()];
-        all.find_anew(kernel, flow, nodes);
+        all.find_anew(kernel, flow, uniforms);
         all.find_live(kernel, flow);
         Some(all)
     }
@@ -119,7 +120,7 @@ impl Groups {
 
     /// Finds the groups that one instruction alone writes, with a value that the kernel's launch determines or the
     /// injector sends: regions have them without a place in memory.
-    fn find_anew(&mut self, kernel: &Kernel, flow: &Flow, nodes: &mut Nodes) {
+    fn find_anew(&mut self, kernel: &Kernel, flow: &Flow, uniforms: &mut Uniforms) {
         let mut writers = vec![0; self.len()];
         let code: Vec<u32> = flow.blocks.iter().flat_map(|b| b.code.clone()).collect();
         for &pc in &code {
@@ -132,13 +133,13 @@ impl Groups {
             if guarded || writes.iter().any(|&g| writers[g] != 1) {
                 continue;
             }
-            for (group, anew) in self.anew_of(kernel, pc, nodes) {
+            for (group, anew) in self.anew_of(kernel, pc, uniforms) {
                 self.anew[group] = Some(anew);
             }
         }
     }
 
-    fn anew_of(&self, kernel: &Kernel, pc: u32, nodes: &mut Nodes) -> Vec<(GroupId, Anew)> {
+    fn anew_of(&self, kernel: &Kernel, pc: u32, uniforms: &mut Uniforms) -> Vec<(GroupId, Anew)> {
         let op = &kernel.code[pc as usize].op;
         match op {
             Op::Special(special, d) => {
@@ -146,7 +147,7 @@ impl Groups {
                     (_, Some(value)) => Some(Anew::Thread(value)),
                     (Special::Zero, _) => Some(Anew::Uniform(Input::Immediate(0))),
                     (Special::One, _) => Some(Anew::Uniform(Input::Immediate(1))),
-                    _ => uniform_of(*special).map(|u| Anew::Uniform(nodes.uniforms.get(u))),
+                    _ => uniform_of(*special).map(|u| Anew::Uniform(uniforms.get(u))),
                 };
                 anew.into_iter().map(|anew| (self.of_register(*d), anew)).collect()
             }
@@ -161,7 +162,7 @@ impl Groups {
                         signed: t.format.signed,
                         register_bits: t.format.register_bits,
                     };
-                    (self.of_register(*r), Anew::Uniform(nodes.uniforms.get(uniform)))
+                    (self.of_register(*r), Anew::Uniform(uniforms.get(uniform)))
                 };
                 elements.map(of).collect()
             }
@@ -189,7 +190,7 @@ impl Groups {
                         Use::WritePred(p) => self.of_predicate(p),
                         _ => None,
                     };
-                    Some((group?, Anew::Uniform(nodes.apply(function, inputs.clone(), Pc(pc)))))
+                    Some((group?, Anew::Uniform(uniforms.apply(function, &inputs)?)))
                 });
                 made.flatten().collect()
             }

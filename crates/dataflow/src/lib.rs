@@ -16,14 +16,17 @@
 //! | [`evaluate`] | what graphs compute, without a fabric |
 //! | [`fabric`] | units, switches, links |
 //! | [`resources`] | which units a region needs |
-//! | [`partition`], [`balance`], [`place`], [`route`], `configuration` | the steps from a graph to its units and links |
+//! | [`width`] | bits of the values that tokens carry |
+//! | [`partition`], [`balance`], [`place`], [`route`], [`configuration`] | the steps from a graph to its units and links |
 //! | [`map`] | all of them for a kernel |
 //! | [`text`], [`svg`] | graphs as text and as drawings |
 #![warn(missing_docs)]
 
 pub mod balance;
 mod build;
-mod configuration;
+mod compile;
+pub mod configuration;
+mod draft;
 pub mod evaluate;
 pub mod fabric;
 mod flow;
@@ -31,16 +34,19 @@ pub mod graph;
 mod groups;
 pub mod map;
 pub mod mapping;
-mod nodes;
+
 mod order;
 pub mod partition;
+mod passes;
 pub mod place;
 mod refusal;
 pub mod resources;
 pub mod route;
 pub mod svg;
 pub mod text;
+mod truth;
 pub mod uniforms;
+pub mod width;
 
-pub use build::dataflow;
+pub use compile::{dataflow, watched};
 pub use refusal::Refusal;

@@ -236,6 +236,7 @@ impl Mapper<'_> {
             failures: attempt,
         };
         let configuration_bits = configuration::bits(&region.nodes, &routes, self.fabric);
-        Ok((Mapping { region, copies, units, routes, configuration_bits }, report))
+        let wires = links.iter().map(|&link| (link, self.fabric.wire(link))).collect();
+        Ok((Mapping { region, copies, units, routes, wires, configuration_bits }, report))
     }
 }

@@ -1,6 +1,7 @@
 //! A region on a fabric: which unit executes which node, and over which links tokens travel.
 
 use crate::graph::{Dataflow, NodeId, Region};
+use std::collections::BTreeMap;
 
 /// A functional unit of a fabric, by index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -22,6 +23,22 @@ pub struct Route {
     pub links: Vec<LinkId>,
 }
 
+/// A link as energy sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wire {
+    /// Its length in distances of adjacent units.
+    pub pitches: u8,
+    /// It begins at a switch, whose multiplexer its tokens pass.
+    pub is_switched: bool,
+}
+
+impl Default for Wire {
+    /// From a unit to the next one.
+    fn default() -> Self {
+        Self { pitches: 1, is_switched: false }
+    }
+}
+
 /// A region, placed and routed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mapping {
@@ -34,6 +51,8 @@ pub struct Mapping {
     pub units: Vec<Option<UnitId>>,
     /// One for each port that takes tokens.
     pub routes: Vec<Route>,
+    /// Wires of the links of the routes; one that is missing is [`Wire::default`].
+    pub wires: BTreeMap<LinkId, Wire>,
     /// Bits of the configuration registers of its units and switches.
     pub configuration_bits: u64,
 }

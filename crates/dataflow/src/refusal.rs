@@ -56,8 +56,9 @@ pub(crate) fn refusal(kernel: &Kernel, pc: u32) -> Option<Refusal> {
             "a parameter at an address that is computed"
         }
         Op::Load(_) | Op::Store(_) => return None,
-        Op::Atomic(atomic) if atomic.c.is_some() => "a compare-and-swap has four operands, a load/store unit three",
-        Op::Atomic(_) => return None,
+        Op::Atomic(_) | Op::AsyncCopy { .. } | Op::AsyncCommit | Op::AsyncWait(_) => return None,
+        // It suspends a thread for a time that may be none.
+        Op::Sleep(_) => return None,
         Op::Barrier { op: BarrierOp::Sync, id, threads: None, .. } if is_constant(*id) && code.guard == Pred::TRUE => {
             return None;
         }
@@ -65,10 +66,8 @@ pub(crate) fn refusal(kernel: &Kernel, pc: u32) -> Option<Refusal> {
         Op::FrameLoad(_) | Op::FrameStore(_) | Op::Call(_) => "calls have no place in a graph",
         Op::BranchTable { .. } => "an indirect branch",
         Op::Fetch(_) | Op::Surface(_) | Op::Query(_) => "the fabric has no texture units",
-        Op::AsyncCopy { .. } | Op::AsyncCommit | Op::AsyncWait(_) => "the fabric has no asynchronous copies",
         Op::Matrix(_) => "the fabric has no matrix units",
         Op::Trap => "a trap",
-        Op::Sleep(_) => "a thread of a fabric cannot sleep",
         Op::Shuffle { .. } | Op::Vote { .. } | Op::Match { .. } | Op::ActiveMask(_) | Op::Redux(..) => {
             "threads of a fabric are in no warp"
         }

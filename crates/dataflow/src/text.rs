@@ -6,7 +6,11 @@
 //!   n1 = IntAdd Add32(n0, 4)                @3
 //! ```
 
-use crate::graph::{Access, AccessKind, Dataflow, Input, LiveId, Node, NodeOp, Region, Target, ThreadValue, Uniform};
+use crate::fabric::{Fabric, Unit};
+use crate::graph::{
+    Access, AccessKind, Dataflow, Input, LiveId, Node, NodeId, NodeOp, Region, Target, ThreadValue, Uniform,
+};
+use crate::mapping::{Mapped, Mapping};
 use exec::float::Modifiers;
 use exec::function::Function;
 use exec::op::Op;
@@ -18,6 +22,32 @@ const COLUMN: usize = 56;
 
 /// A kernel.
 pub fn dataflow(dataflow: &Dataflow) -> String {
+    kernel(dataflow, dataflow.regions.iter().map(|of| region(of, |i| of.nodes[i].pc.map_or(String::new(), at))))
+}
+
+/// A kernel on a fabric: each node with its place, the nodes that take its result, each after the links on the
+/// route to it, and what `source` says of its instruction.
+pub fn mapped(mapped: &Mapped, fabric: &Fabric, source: &dyn Fn(Pc) -> String) -> String {
+    let of = |mapping: &Mapping| {
+        region(&mapping.region, |i| {
+            let id = NodeId(i as u32);
+            let unit = mapping.units[i].map_or(String::new(), |unit| {
+                let Unit { column, row, .. } = fabric.unit(unit);
+                format!("at {column},{row}")
+            });
+            let routes = mapping.routes.iter().filter(|r| r.from == id);
+            let mut routes: Vec<String> = routes.map(|r| format!("{}>n{}", r.links.len(), r.to.0)).collect();
+            // A node may take a value at two ports.
+            routes.dedup();
+            let source = mapping.region.nodes[i].pc.map_or(String::new(), source);
+            format!("{unit:8} {source:10} {}", routes.join(" "))
+        })
+    };
+    kernel(&mapped.dataflow, mapped.mappings.iter().map(of))
+}
+
+/// A kernel whose regions have the texts `regions`.
+fn kernel(dataflow: &Dataflow, regions: impl Iterator<Item = String>) -> String {
     let mut out = format!("kernel {}\n", dataflow.name);
     if dataflow.static_shared > 0 {
         line(&mut out, &format!("  shared: {} bytes of a CTA", dataflow.static_shared));
@@ -31,29 +61,30 @@ pub fn dataflow(dataflow: &Dataflow) -> String {
     for (i, bytes) in dataflow.live.iter().enumerate() {
         line(&mut out, &format!("  {}: {bytes} bytes of a thread", live(LiveId(i as u32))));
     }
-    for (i, of) in dataflow.regions.iter().enumerate() {
+    for (i, (of, text)) in dataflow.regions.iter().zip(regions).enumerate() {
         let barrier = if of.after_barrier { ", after a barrier" } else { "" };
-        let next: Vec<String> = of.successors.iter().map(|r| r.0.to_string()).collect();
-        let next = match (of.always, &next[..]) {
-            (Some(always), _) => format!("then {}", always.0),
-            (None, []) => "the end".to_owned(),
-            (None, some) => format!("then {} or the end", some.join(", ")),
-        };
-        line(&mut out, &format!("region {i}, from {}{barrier}: {next}", at(of.entry)));
-        out.push_str(&region(of));
+        line(&mut out, &format!("region {i}, from {}{barrier}: {}", at(of.entry), next(of)));
+        out.push_str(&text);
     }
     out
 }
 
-/// The nodes of a region.
-pub fn region(region: &Region) -> String {
+/// Where the threads of a region continue.
+pub fn next(region: &Region) -> String {
+    let next: Vec<String> = region.successors.iter().map(|r| r.0.to_string()).collect();
+    match (region.always, &next[..]) {
+        (Some(always), _) => format!("then {}", always.0),
+        (None, []) => "the end".to_owned(),
+        (None, some) => format!("then {} or the end", some.join(", ")),
+    }
+}
+
+/// The nodes of a region, each with a note.
+fn region(region: &Region, note: impl Fn(usize) -> String) -> String {
     let mut out = String::new();
     for (i, of) in region.nodes.iter().enumerate() {
         let text = format!("  n{i} = {}", node(of));
-        match of.pc {
-            Some(pc) => line(&mut out, &format!("{text:COLUMN$} {}", at(pc))),
-            None => line(&mut out, &text),
-        }
+        line(&mut out, format!("{text:COLUMN$} {}", note(i)).trim_end());
     }
     out
 }
@@ -194,7 +225,8 @@ fn access_with(of: &Access, inputs: &[String]) -> String {
         Target::Space(_) => format!("[{}]", address.join(" + ")),
     };
     let data = if of.kind == AccessKind::Load { String::new() } else { format!(" = {}", inputs[1]) };
-    format!("{}{address}{data} if {}", access(of), inputs[2])
+    let swap = inputs.get(3).map(|value| format!(", {value}")).unwrap_or_default();
+    format!("{}{address}{data}{swap} if {}", access(of), inputs[2])
 }
 
 fn function(function: &Function) -> String {

@@ -2,9 +2,9 @@
 
 use dataflow::evaluate::{self, Memory};
 use dataflow::graph::Dataflow;
-use dataflow::{Refusal, dataflow};
+use dataflow::resources::{Counts, needs};
+use dataflow::{Refusal, watched};
 use exec::atomic::{Atomic, AtomicOp, AtomicType};
-use exec::op::Op;
 use exec::{DeviceMemory, DeviceState, GpuFacts, Kernel, Launch};
 use isa::Space;
 use lower::{KernelError, Loaded, LowerOptions};
@@ -23,6 +23,8 @@ pub struct Graphs {
     modules: Vec<Loaded>,
     /// Kernels that have been launched, by name.
     pub kernels: BTreeMap<String, Outcome>,
+    /// Units that they need after each pass of the compiler, by name.
+    pub stages: BTreeMap<String, Vec<(&'static str, Counts)>>,
     /// What is done to the graphs before they run.
     pub change: fn(Dataflow) -> Dataflow,
 }
@@ -30,7 +32,7 @@ pub struct Graphs {
 impl Graphs {
     pub fn new() -> Self {
         let state = DeviceState::new(16 << 30, GpuFacts::default());
-        Self { state, modules: Vec::new(), kernels: BTreeMap::new(), change: |graphs| graphs }
+        Self { state, modules: Vec::new(), kernels: BTreeMap::new(), stages: BTreeMap::new(), change: |graphs| graphs }
     }
 
     fn module(&self, id: ModuleId) -> Result<&Loaded, DeviceError> {
@@ -45,8 +47,14 @@ impl Graphs {
     }
 
     fn run(&mut self, launch: &Launch) -> Result<(), DeviceError> {
-        let graphs = self.kernels.entry(launch.kernel.name().to_owned());
-        let graphs = graphs.or_insert_with(|| dataflow(&launch.kernel).map(self.change));
+        let name = launch.kernel.name();
+        let graphs = self.kernels.entry(name.to_owned()).or_insert_with(|| {
+            let stages = self.stages.entry(name.to_owned()).or_default();
+            let mut watch = |pass, graphs: &Dataflow| {
+                stages.push((pass, needs(graphs.regions.iter().flat_map(|region| &region.nodes))));
+            };
+            watched(&launch.kernel, &mut watch).map(self.change)
+        });
         match graphs {
             Ok(graphs) => {
                 let shared_bytes = launch.shape().shared_bytes;
@@ -111,8 +119,8 @@ impl Memory for Spaces<'_> {
         }
     }
 
-    fn atomic(&mut self, op: &Op, space: Space, address: u64, value: u64) -> Result<u64, String> {
-        let Op::Atomic(Atomic { op, ty, .. }) = op else { return Err("no atomic operation".into()) };
+    fn atomic(&mut self, atomic: &Atomic, space: Space, address: u64, [value, swap]: [u64; 2]) -> Result<u64, String> {
+        let Atomic { op, ty, .. } = atomic;
         let old = self.load(space, address, ty.bytes())?;
         let float = |x: u64| f32::from_bits(x as u32);
         let new = match (op, ty) {
@@ -122,6 +130,14 @@ impl Memory for Spaces<'_> {
             (AtomicOp::Or, _) => old | value,
             (AtomicOp::And, _) => old & value,
             (AtomicOp::Exch, _) => value,
+            (AtomicOp::Cas, _) => {
+                if old == value {
+                    swap
+                } else {
+                    old
+                }
+            }
+            (AtomicOp::Xor, _) => old ^ value,
             (AtomicOp::Max, AtomicType::U32) => old.max(value),
             (AtomicOp::Min, AtomicType::U32) => old.min(value),
             (AtomicOp::Max, AtomicType::S32) => u64::from((old as i32).max(value as i32) as u32),

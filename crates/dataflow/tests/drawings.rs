@@ -1,7 +1,7 @@
 //! Graphs as text and as drawings.
 
 use crate::support::random::{Builder, dataflow};
-use dataflow::fabric::Fabric;
+use dataflow::fabric::{Fabric, FabricSpec, SwitchLinks};
 use dataflow::graph::{Input, NodeId, NodeOp, RegionId, UniformId};
 use dataflow::map::{Options, map};
 use dataflow::partition::partition;
@@ -47,34 +47,62 @@ fn a_mapped_kernel_is_drawn() {
     let kernel = dataflow::graph::Dataflow { regions: vec![builder.region], ..Default::default() };
     let fabric = Fabric::default();
     let compiled = map(&kernel, &fabric, &Options::default()).unwrap();
-    let mapping = &compiled.mapped.mappings[0];
-    let source = |pc: isa::Pc| Some(format!("line <{}>", pc.0));
-    for (name, drawing) in
-        [("graph", svg::graph(&mapping.region, &source)), ("fabric", svg::fabric(mapping, &fabric, &source))]
-    {
-        for expected in ["line &lt;3&gt;", "Add32", "next 0", "tid.x", "integer divider"] {
-            let is_there = drawing.contains(expected);
-            assert!(is_there || name == "graph" && expected == "integer divider", "{name} lacks {expected}");
-        }
-        assert_eq!(drawing.matches("<g ").count(), drawing.matches("</g>").count());
-        // Each value is a group, in the group of all.
-        assert_eq!(drawing.matches("class=\"value\"").count(), mapping.region.nodes.len(), "{name}");
+    let drawing = svg::kernel(&compiled.mapped, &fabric, &|pc| format!("line <{}>", pc.0));
+    for expected in ["line &lt;3&gt;", "Add32", "next 0", "tid.x", "integer divider"] {
+        assert!(drawing.contains(expected), "no {expected}");
     }
 }
 
-/// Writes the drawings of a nearly full fabric to the folder that `DRAWINGS` names, to be looked at.
+/// The names of a document's elements in their order. Panics if they are not nested or a text is not escaped.
+fn elements(xml: &str) -> Vec<&str> {
+    let (mut names, mut open) = (Vec::new(), Vec::new());
+    let mut rest = xml;
+    while let Some(at) = rest.find('<') {
+        let (text, from) = rest.split_at(at);
+        assert!(!text.contains('>') || open.last() == Some(&"style"), "{text}");
+        for entity in text.split('&').skip(1) {
+            assert!(["amp;", "lt;", "gt;", "quot;"].iter().any(|known| entity.starts_with(known)), "{text}");
+        }
+        let (tag, after) = from[1..].split_once('>').expect("a tag ends");
+        assert_eq!(tag.matches('"').count() % 2, 0, "{tag}");
+        let name = tag.trim_matches('/').split(' ').next().unwrap();
+        match () {
+            () if tag.starts_with('/') => assert_eq!(open.pop(), Some(name)),
+            () if tag.ends_with('/') => names.push(name),
+            () => {
+                names.push(name);
+                open.push(name);
+            }
+        }
+        rest = after;
+    }
+    assert!(open.is_empty(), "{open:?}");
+    names
+}
+
 #[test]
-#[ignore = "for people: DRAWINGS=folder"]
-fn drawings_of_a_full_fabric() {
-    let folder = std::path::PathBuf::from(std::env::var_os("DRAWINGS").expect("DRAWINGS names a folder"));
-    let fabric = Fabric::default();
-    let genes: Vec<u32> = (0..62u32).map(|i| i.wrapping_mul(2_654_435_761)).collect();
-    let kernel = dataflow(&genes, true);
-    let began = std::time::Instant::now();
-    let compiled = map(&kernel, &fabric, &Options::default()).unwrap_or_else(|e| panic!("{e}"));
-    eprintln!("{:?}\n{:?}", began.elapsed(), compiled.regions);
-    for (i, mapping) in compiled.mapped.mappings.iter().enumerate() {
-        std::fs::write(folder.join(format!("graph{i}.svg")), svg::graph(&mapping.region, &|_| None)).unwrap();
-        std::fs::write(folder.join(format!("fabric{i}.svg")), svg::fabric(mapping, &fabric, &|_| None)).unwrap();
+fn drawings_are_well_formed_and_name_each_node() {
+    let genes: Vec<u32> = (0..90u32).map(|i| i.wrapping_mul(2_654_435_761)).collect();
+    // Links between switches wrap in both directions, and the special units of a small grid are near each other.
+    for spec in [FabricSpec::DEFAULT, FabricSpec { switch_links: SwitchLinks::Diagonal, ..FabricSpec::DEFAULT }] {
+        let fabric = Fabric::new(spec).unwrap();
+        let compiled = map(&dataflow(&genes, true), &fabric, &Options::default()).unwrap();
+        let mapped = &compiled.mapped;
+        assert!(mapped.mappings.len() > 1);
+        let drawing = svg::kernel(mapped, &fabric, &|pc| format!("line {}: a < b && \"c\"", pc.0));
+        let names = elements(&drawing);
+        assert_eq!(names[0], "svg");
+        assert!(!drawing.contains("NaN") && !drawing.contains("inf"));
+        let nodes: usize = mapped.mappings.iter().map(|m| m.region.nodes.len()).sum();
+        // In the graph and on the fabric: the lines of a value, and its box.
+        assert_eq!(drawing.matches("<g class=\"net ").count(), 2 * nodes);
+        assert_eq!(drawing.matches("<g class=\"node ").count(), 2 * nodes);
+        for (part, of) in drawing.split("<g class=\"region\">").skip(1).zip(&mapped.mappings) {
+            for n in 0..of.region.nodes.len() {
+                assert_eq!(part.matches(&format!("class=\"net n{n}\"")).count(), 2, "n{n}");
+                let names = [format!(">n{n}<"), format!(">n{n} ")];
+                assert!(names.iter().map(|name| part.matches(&**name).count()).sum::<usize>() >= 4, "n{n}");
+            }
+        }
     }
 }

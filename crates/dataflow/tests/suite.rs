@@ -3,11 +3,12 @@
 use crate::device::Graphs;
 use crate::support::checks::{check_placement, check_routes};
 use dataflow::balance::{Budget, balance};
-use dataflow::fabric::{Fabric, UnitKind};
+use dataflow::fabric::{Fabric, KINDS, UnitKind};
 use dataflow::graph::{Dataflow, Node, NodeOp, RegionId};
 use dataflow::map::{Options, map};
 use dataflow::partition::partition;
-use dataflow::resources::needs;
+use dataflow::resources::{Counts, needs};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use workloads::Form;
 use workloads::conformance::check_one;
@@ -28,10 +29,12 @@ fn sizes(graphs: &Dataflow) -> String {
 #[test]
 fn workloads_are_right_as_graphs() {
     let (mut problems, mut table, mut mapped) = (String::new(), String::new(), String::new());
+    let mut stages = BTreeMap::new();
     let fabric = Fabric::default();
     for workload in ALL {
         let mut device = Graphs::new();
         problems += &check_one(workload, &mut device, Form::Ptx, &[], 1);
+        stages.append(&mut device.stages);
         for (name, outcome) in &device.kernels {
             match outcome {
                 Ok(graphs) => {
@@ -48,9 +51,47 @@ fn workloads_are_right_as_graphs() {
         }
     }
     println!("{table}");
+    insta::assert_snapshot!("nodes_after_each_pass", of_passes(&stages));
     assert!(problems.is_empty(), "{problems}");
     insta::assert_snapshot!(table);
     insta::assert_snapshot!("workloads_on_the_papers_fabric", mapped);
+}
+
+/// Passes of the table, and what is left of those that are repeated.
+const PASSES: [&str; 11] =
+    ["ssa", "dead", "labels", "uniform", "common", "strength", "repeated", "addresses", "fuse", "places", "order"];
+
+/// Compute, control, memory and special nodes of kernels after each pass (with the dead ones taken out).
+fn of_passes(stages: &BTreeMap<String, Vec<(&'static str, Counts)>>) -> String {
+    let cell = |[compute, control, memory, special @ ..]: Counts| {
+        format!("{compute}/{control}/{memory}/{}", special.iter().sum::<usize>())
+    };
+    let mut sums = [[0; KINDS]; PASSES.len()];
+    let mut lines = vec![["kernel"].into_iter().chain(PASSES).map(str::to_owned).collect::<Vec<_>>()];
+    for (kernel, stages) in stages.iter().filter(|(_, stages)| !stages.is_empty()) {
+        let at = |pass: &str| stages.iter().position(|(name, _)| *name == pass).expect("each pass runs");
+        let mut line = vec![kernel.clone()];
+        for (pass, sum) in PASSES.iter().zip(&mut sums) {
+            let counts = match *pass {
+                "repeated" => stages[at("addresses") - 1].1,
+                // What a pass leaves over is dead.
+                "addresses" | "fuse" | "order" => stages[at(pass) + 1].1,
+                pass => stages[at(pass)].1,
+            };
+            sum.iter_mut().zip(counts).for_each(|(sum, n)| *sum += n);
+            line.push(cell(counts));
+        }
+        lines.push(line);
+    }
+    lines.push([String::from("all")].into_iter().chain(sums.map(cell)).collect());
+    let widths: Vec<usize> =
+        (0..=PASSES.len()).map(|i| lines.iter().map(|line| line[i].len()).max().unwrap_or(0)).collect();
+    let mut table = String::new();
+    for line in lines {
+        let cells: Vec<String> = line.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+        _ = writeln!(table, "{}", cells.join("  ").trim_end());
+    }
+    table
 }
 
 /// Units that the regions take on a fabric: compute, control (with delays), memory, special, and what cuts cost.

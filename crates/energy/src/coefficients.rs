@@ -1,6 +1,7 @@
 //! Energy of each event on a GPU: data files whose numbers have sources.
 
 use crate::event::{Event, PerEvent};
+use crate::hardware::Hardware;
 use crate::static_power::StaticPower;
 use kit::text::{bounded, excerpt, pointed};
 use serde::Deserialize;
@@ -146,6 +147,17 @@ impl Coefficients {
         })
     }
 
+    /// These coefficients with the energies of events that follow from the structures of `hardware`, where they give
+    /// none themselves.
+    pub fn on(mut self, hardware: &Hardware) -> Self {
+        for &(event, picojoules) in &hardware.events_pj {
+            if self.events_pj[event] == 0.0 {
+                self.events_pj[event] = picojoules;
+            }
+        }
+        self
+    }
+
     /// The source of the value of `key`: its own source, or that of its table.
     pub fn source(&self, key: &str) -> Option<&str> {
         let table = key.split('.').next().unwrap_or(key);
@@ -175,7 +187,7 @@ fn syntax(text: &str, error: &toml::de::Error) -> String {
     format!("line {line}, column {column}: {what}\n    {}\n    {}", shown.line, shown.mark)
 }
 
-/// The energies by event: all must be present, and none unknown or negative.
+/// The energies by event: none may be unknown or negative, and all must be present but those of fabrics (zero).
 fn events(given: &BTreeMap<String, f64>, problems: &mut Vec<String>) -> PerEvent {
     let mut events = PerEvent::default();
     for &event in Event::ALL {
@@ -184,6 +196,7 @@ fn events(given: &BTreeMap<String, f64>, problems: &mut Vec<String>) -> PerEvent
                 events[event] = pj;
                 problems.extend(outside(&format!("events_pj.{}", event.name()), pj, PICOJOULES));
             }
+            None if event.is_of_fabric() => {}
             None => problems.push(format!("`events_pj.{}` is missing: {}", event.name(), event.description())),
         }
     }

@@ -46,8 +46,16 @@ components! {
     TensorLanes = "tensor_lanes",
     /// Texture units.
     TextureUnits = "texture_units",
-    /// Pipeline registers of the SMs.
+    /// Pipeline registers of the SMs, or of the units of a fabric.
     Pipeline = "pipeline",
+    /// Links, switches and wires between the units of a fabric, and its crossbar to the banks of L1.
+    Interconnect = "interconnect",
+    /// Token buffers, reservation buffers and delay FIFOs of a fabric.
+    TokenBuffers = "token_buffers",
+    /// Matching of tags, choice of the thread that fires, and the injector of a fabric.
+    UnitControl = "unit_control",
+    /// Configuration registers of a fabric.
+    Configuration = "configuration",
     /// Shared memory.
     SharedMemory = "shared_memory",
     /// L1 data caches with their coalescers.
@@ -64,10 +72,19 @@ components! {
     Dram = "dram",
     /// SMs without a warp: what they draw although nothing runs there.
     IdleSms = "idle_sms",
-    /// Leakage and clocking of active SMs, by how many lanes are in use.
+    /// Leakage and clocking of active SMs, by how many lanes are in use; of a fabric's own parts.
     Static = "static",
     /// What the board draws whatever runs: fans, regulators, memory refresh, host interface.
     Constant = "constant",
+}
+
+impl Component {
+    /// Whether it manages values and instructions in place of computing: register file, pipeline and scheduler of an
+    /// SM, and what replaces them in a fabric (Voitsechov and Etsion, ISCA 2014, section 7.1).
+    pub const fn is_management(self) -> bool {
+        use Component::{Configuration, Interconnect, Pipeline, RegisterFile, Scheduler, TokenBuffers, UnitControl};
+        matches!(self, RegisterFile | Pipeline | Scheduler | Interconnect | TokenBuffers | UnitControl | Configuration)
+    }
 }
 
 macro_rules! events {
@@ -183,6 +200,42 @@ events! {
     DramWrite = "dram_write", Dram, "commands";
     /// A bank of a DRAM channel is precharged.
     DramPrecharge = "dram_precharge", Dram, "commands";
+    /// A bit of a token, its tag included, is written to a token buffer of a fabric.
+    TokenWrite = "token_write", TokenBuffers, "bits";
+    /// A bit of a token is read from a token buffer.
+    TokenRead = "token_read", TokenBuffers, "bits";
+    /// A bit is written to a reservation buffer.
+    ReservationWrite = "reservation_write", TokenBuffers, "bits";
+    /// A bit is read from a reservation buffer.
+    ReservationRead = "reservation_read", TokenBuffers, "bits";
+    /// A bit of a token is written to a delay FIFO and read again.
+    FifoBit = "fifo_bit", TokenBuffers, "bits";
+    /// A token's tag is compared with those at the other ports of its unit.
+    TokenMatch = "token_match", UnitControl, "comparisons";
+    /// A unit chooses a thread whose tokens are complete.
+    UnitFiring = "unit_firing", UnitControl, "firings";
+    /// The injector makes a bit of a token.
+    InjectedBit = "injected_bit", UnitControl, "bits";
+    /// A bit moves a stage in the pipeline of a unit.
+    UnitStage = "unit_stage", Pipeline, "bit stages";
+    /// A bit is written to the register of a link.
+    LinkBit = "link_bit", Interconnect, "bits";
+    /// A bit travels the distance between two adjacent units.
+    WireBit = "wire_bit", Interconnect, "bit pitches";
+    /// A bit passes the multiplexer of a switch.
+    SwitchBit = "switch_bit", Interconnect, "bits";
+    /// A bit crosses the crossbar between load/store units and banks of L1, either way.
+    BankBit = "bank_bit", Interconnect, "bits";
+    /// A bit of a configuration register is written.
+    ConfigurationBit = "configuration_bit", Configuration, "bits";
+}
+
+impl Event {
+    /// Whether it is one of a fabric: its energy follows from the sizes of structures ([`Hardware`](crate::Hardware)),
+    /// unless a file of coefficients gives one.
+    pub const fn is_of_fabric(self) -> bool {
+        self as usize >= Self::TokenWrite as usize
+    }
 }
 
 /// A number for each event: its energy, or its count.

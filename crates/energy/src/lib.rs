@@ -22,14 +22,18 @@
 pub mod accelwattch;
 mod coefficients;
 mod event;
+mod hardware;
+pub mod logic;
 mod model;
 pub mod scaling;
 mod static_power;
 mod storage;
 mod structure;
+pub mod wire;
 
 pub use coefficients::{CoefficientError, Coefficients};
 pub use event::{Component, Event, PerEvent};
+pub use hardware::{Hardware, Part};
 pub use model::{Activity, Energy};
 pub use static_power::{Lanes, StaticPower};
 pub use storage::{Cost, Storage};

@@ -20,6 +20,8 @@ pub struct Activity {
     pub design_pj: f64,
     /// Leakage of these structures, in watts.
     pub design_leakage_watts: f64,
+    /// Leakage of parts of cores that the static power of the GPU does not have, in watts.
+    pub added_leakage_watts: f64,
 }
 
 /// Energy by component, in a period.
@@ -44,6 +46,11 @@ impl Energy {
     /// Total energy, in joules.
     pub fn total_joules(&self) -> f64 {
         self.joules.iter().sum()
+    }
+
+    /// Energy of managing values and instructions ([`Component::is_management`]), in joules.
+    pub fn management_joules(&self) -> f64 {
+        self.parts().filter(|(component, _)| component.is_management()).map(|(_, joules)| joules).sum()
     }
 
     /// Mean power of `component`, in watts; 0 for an empty period.
@@ -104,6 +111,7 @@ impl Coefficients {
         }
         charge(Component::Design, activity.design_pj * 1e-12 * ratio * ratio);
         charge(Component::Design, activity.design_leakage_watts * ratio * activity.seconds);
+        charge(Component::Static, activity.added_leakage_watts * ratio * activity.seconds);
         let (active, idle) = (activity.active_sms, (activity.sms - activity.active_sms).max(0.0));
         let share = if activity.sms > 0.0 { active / activity.sms } else { 0.0 };
         charge(Component::Static, static_watts * share * ratio * activity.seconds);

@@ -85,6 +85,18 @@ impl Storage {
         self.entries * self.bits
     }
 
+    /// Cost of a multiplexer of `bits` with this many inputs, at `node_nm` and `volts`; a use is a read.
+    pub fn multiplexer(inputs: usize, bits: usize, node_nm: f64, volts: f64) -> Cost {
+        let with = Self { entries: inputs, bits, read_ports: 1, ..Self::default() };
+        let (with, without) = (with.cost(node_nm, volts), Self { read_ports: 0, ..with }.cost(node_nm, volts));
+        Cost {
+            area_um2: with.area_um2 - without.area_um2,
+            read_pj: with.read_pj,
+            leakage_nw: with.leakage_nw - without.leakage_nw,
+            ..Cost::default()
+        }
+    }
+
     /// Cost of the structure at `node_nm` and `volts`.
     pub fn cost(&self, node_nm: f64, volts: f64) -> Cost {
         let (entries, bits) = (self.entries as f64, self.bits as f64);
@@ -158,6 +170,15 @@ mod tests {
         assert_eq!(at(Storage { read_ports: 4, ..base }).read_pj, cost.read_pj);
         assert!(at(Storage { compared_bits: 24, ..base }).search_pj > 0.0);
         assert!(at(Storage { matrix: true, ..base }).search_pj > 0.0);
+    }
+
+    #[test]
+    fn a_multiplexer_is_a_tree_of_two_way_ones() {
+        let cost = Storage::multiplexer(8, 32, 45.0, 1.1);
+        let cells = 32.0 * 7.0;
+        assert!((cost.area_um2 - cells * 1.862).abs() < 1e-6 && (cost.leakage_nw - cells * 35.9).abs() < 1e-6);
+        assert!((cost.read_pj - cells * SWITCHING * 3.3e-3).abs() < 1e-9);
+        assert_eq!((cost.write_pj, cost.clock_pj), (0.0, 0.0));
     }
 
     #[test]

@@ -10,7 +10,16 @@ fn of(gpu: &str) -> Coefficients {
 
 fn activity(seed: [u16; Event::COUNT], seconds: f64, lanes: f64, active: f64) -> Activity {
     let events = PerEvent(seed.map(|n| f64::from(n) * 100.0));
-    Activity { seconds, events, lanes, active_sms: active, sms: 80.0, design_pj: 1e6, design_leakage_watts: 0.25 }
+    Activity {
+        seconds,
+        events,
+        lanes,
+        active_sms: active,
+        sms: 80.0,
+        design_pj: 1e6,
+        design_leakage_watts: 0.25,
+        added_leakage_watts: 0.5,
+    }
 }
 
 #[test]

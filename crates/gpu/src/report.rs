@@ -92,6 +92,12 @@ fn energy(t: &mut Table, s: &AnySnapshot, energy: Option<&Energy>) {
         "That energy by simulated time, launch latency included.",
         Value::Real(energy.map(Energy::total_watts)),
     );
+    t.put(
+        "energy.management",
+        "J",
+        "Of that, register file, pipeline and scheduler of SMs, or what replaces them in a fabric: links, switches, token buffers, control and pipelines of units, configuration.",
+        Value::Real(energy.map(Energy::management_joules)),
+    );
     for &component in Component::ALL {
         let of = energy.map(|e| e.joules(component));
         t.put(format!("energy.{}", component.name()), "J", component.description(), Value::Real(of));

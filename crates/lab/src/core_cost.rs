@@ -5,7 +5,8 @@ use crate::energy::EnergyModel;
 use crate::error::RunError;
 use crate::published::{self, Measure};
 use crate::setup::Setup;
-use crate::structures::{in_order, structures};
+use crate::structures::{hardware, in_order, structures};
+use energy::Hardware;
 
 /// Cost of a core design on a GPU.
 #[derive(Clone, Debug)]
@@ -42,6 +43,33 @@ impl CoreCost {
     }
 }
 
+/// Area of a core that is no SM, by part.
+#[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "the names of some fields and variants say it all")]
+pub struct CoreArea {
+    /// Process of the GPU.
+    pub process: Process,
+    /// Area of its die in square millimetres.
+    pub die_mm2: f64,
+    pub cores: u32,
+    pub hardware: Hardware,
+}
+
+impl CoreArea {
+    /// The area of the core that `setup` names; `None` of an SM, of a core that is no hardware, and where the GPU names
+    /// no energy model.
+    ///
+    /// # Errors
+    /// There is no such core or energy model, or description and parameters do not fit together.
+    pub fn of(setup: &Setup) -> Result<Option<Self>, RunError> {
+        let Some(model) = EnergyModel::of(&setup.gpu).map_err(RunError::input)? else { return Ok(None) };
+        let (process, die_mm2) = (Process::from(model.coefficients()), model.coefficients().die_mm2);
+        let hardware = hardware(setup, process).map_err(RunError::input)?;
+        let area = |hardware| Self { process, die_mm2, cores: setup.gpu.sm_count, hardware };
+        Ok(hardware.map(area))
+    }
+}
+
 /// Our figure for a published cost.
 ///
 /// # Errors
@@ -52,6 +80,13 @@ pub fn ours(figure: &published::Cost) -> Result<f64, RunError> {
     let gpu = config::load_with(&figure.gpu, &overrides).map_err(|e| RunError::input(e.to_string()))?;
     let (sms, schedulers) = (f64::from(gpu.sm_count), f64::from(gpu.sm.issue.schedulers));
     let process = Process { node_nm: figure.node_nm, volts: figure.volts };
+    if figure.measure == Measure::CoreMm2 {
+        let setup = Setup { core: figure.core.clone(), ..Setup::new(gpu) };
+        let hardware = hardware(&setup, process).map_err(RunError::input)?;
+        return hardware.map(|of| of.area_mm2()).ok_or_else(|| {
+            RunError::input(format!("core `{}` has no area of its own: it is an SM or no hardware", figure.core))
+        });
+    }
     let of = |core: &str| {
         let mut all = structures(&Setup { core: core.to_owned(), ..Setup::new(gpu.clone()) })?;
         all.retain(|s| figure.structures.is_empty() || figure.structures.iter().any(|name| name == s.name));
@@ -63,6 +98,7 @@ pub fn ours(figure: &published::Cost) -> Result<f64, RunError> {
     };
     let watts = cost.idle_watts(figure.core_mhz);
     Ok(match figure.measure {
+        Measure::CoreMm2 => cost.area_um2 * 1e-6,
         Measure::DiePercent => 100.0 * cost.area_um2 * 1e-6 * sms / figure.die_mm2,
         Measure::SchedulerUm2 => cost.area_um2 / schedulers,
         Measure::Watts => watts * sms,

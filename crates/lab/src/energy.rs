@@ -6,7 +6,7 @@
 //! - D-E5: static power follows the units and lanes in use over a whole kernel, not over 500 cycles.
 
 use config::GpuConfig;
-use energy::{Coefficients, Energy};
+use energy::{Coefficients, Energy, Hardware};
 use gpu::AnySnapshot;
 use std::path::Path;
 
@@ -39,6 +39,11 @@ impl EnergyModel {
     /// The coefficients that energy is computed with.
     pub fn coefficients(&self) -> &Coefficients {
         &self.coefficients
+    }
+
+    /// The model on cores of `hardware`, from whose structures the energies of their own events follow.
+    pub fn on(self, hardware: &Hardware) -> Self {
+        Self { coefficients: self.coefficients.on(hardware), ..self }
     }
 
     /// Chip voltage that energy is computed at.

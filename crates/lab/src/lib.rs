@@ -66,7 +66,8 @@ pub use report::{
 };
 pub use run::{Job, audit, check_scheduler, cores, run, run_design, scheduler_parameters, scheduler_with, schedulers};
 pub use setup::Setup;
+pub use sgmf::{FabricCompiler, Unmapped};
 pub use sm::{Example, Findings, Party, Structure, Violation};
 pub use statistics::schema;
-pub use structures::{in_order, structures};
+pub use structures::{hardware, in_order, structures};
 pub use traces::{LIST_FILE, NATIVE_FILE, is_trace};

@@ -1,11 +1,11 @@
 //! The energy of a run, metered while it runs.
 
-use crate::design_cost::DesignPower;
+use crate::design_cost::{DesignPower, Process};
 use crate::energy::EnergyModel;
 use crate::power::{Interval, PowerSeries};
 use crate::report::EnergyModelInUse;
 use crate::setup::Setup;
-use crate::structures::{in_order, structures};
+use crate::structures::{hardware, in_order, structures};
 use config::GpuConfig;
 use energy::{Activity, Coefficients, Energy};
 use gpu::{AnySnapshot, CoreReport};
@@ -24,6 +24,8 @@ struct Stretch {
 pub(crate) struct Meter {
     model: Option<EnergyModel>,
     gpu: GpuConfig,
+    /// What parts of cores that are no SMs leak.
+    added_leakage_watts: f64,
     /// Structures of the core design and those of the in-order core, whose energy is that of events;
     /// none of a design that is not registered.
     structures: Option<[Vec<Structure>; 2]>,
@@ -36,8 +38,12 @@ pub(crate) struct Meter {
 impl Meter {
     /// The meter of a run on machines like `setup`, whose cores have counters like `core`.
     pub fn new(setup: &Setup, core: &dyn CoreReport) -> Self {
-        let model = setup.energy.clone().ok().flatten().filter(|_| core.has_energy_events());
+        let mut model = setup.energy.clone().ok().flatten().filter(|_| core.has_energy_events());
+        let process = model.as_ref().map(|model| Process::from(model.coefficients()));
+        let hardware = process.and_then(|process| hardware(setup, process).ok().flatten()).unwrap_or_default();
+        model = model.map(|model| model.on(&hardware));
         Self {
+            added_leakage_watts: hardware.leakage_watts(setup.gpu.sm_count),
             interval: setup.power_interval.filter(|_| model.is_some()),
             model,
             gpu: setup.gpu.clone(),
@@ -86,6 +92,7 @@ impl Meter {
         Activity {
             design_pj: design.dynamic_pj,
             design_leakage_watts: design.leakage_watts,
+            added_leakage_watts: self.added_leakage_watts,
             ..counted.activity(&self.gpu)
         }
     }

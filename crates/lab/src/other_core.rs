@@ -1,7 +1,9 @@
 //! Cores that are no SM: how their machines are made of a row in `designs`.
 
+use crate::design_cost::Process;
 use crate::engine::{Engine, Rig, Subject};
 use config::GpuConfig;
+use energy::Hardware;
 use gpu::{CoreReport, Period, Stats, Table};
 use kit::Parameters;
 use kit::parameters::{self, Settings};
@@ -16,6 +18,22 @@ pub(crate) trait OtherCore: Subject + Sized + 'static {
     const IS_TIMED: bool = true;
     /// Whether it executes operations itself: of live programs of PTX, not of machine code or traces.
     const NEEDS_PTX: bool = false;
+
+    /// What it is made of, on `gpu` in `process`; `None` if it is no hardware.
+    ///
+    /// # Errors
+    /// The description and the parameters do not fit together.
+    fn hardware(_gpu: &GpuConfig, _: &Self::Config, _: Process) -> Result<Option<Hardware>, String> {
+        Ok(None)
+    }
+
+    /// Checks that the parameters fit together.
+    ///
+    /// # Errors
+    /// They do not: why.
+    fn check_config(_: &Self::Config) -> Result<(), String> {
+        Ok(())
+    }
 
     /// A machine of such cores on `gpu`, whose warps get their instructions from `source`.
     ///
@@ -37,6 +55,7 @@ pub(crate) struct Other {
     /// Whether it executes operations itself: of live programs of PTX, not of machine code or traces.
     pub needs_ptx: bool,
     check: fn(&str, &Settings<'_>) -> Result<(), String>,
+    hardware: fn(&GpuConfig, &str, &Settings<'_>, Process) -> Result<Option<Hardware>, String>,
     machine: fn(Parts<'_>) -> Result<Box<dyn Engine>, String>,
     statistics: fn(&GpuConfig) -> Stats,
     has_energy: fn() -> bool,
@@ -61,6 +80,7 @@ impl Other {
             is_timed: C::IS_TIMED,
             needs_ptx: C::NEEDS_PTX,
             check: |core, settings| configured::<C>(core, settings).map(drop),
+            hardware: |gpu, core, settings, process| C::hardware(gpu, &configured::<C>(core, settings)?, process),
             machine: machine::<C>,
             statistics: statistics::<C>,
             has_energy: || C::Counters::default().has_energy_events(),
@@ -70,15 +90,29 @@ impl Other {
     /// Checks the parameters of the core called `core`.
     ///
     /// # Errors
-    /// There is no such parameter, or it does not accept its value.
+    /// There is no such parameter, it does not accept its value, or the parameters do not fit together.
     pub fn check(&self, core: &str, settings: &Settings<'_>) -> Result<(), String> {
         (self.check)(core, settings)
+    }
+
+    /// What the core called `core` is made of, on `gpu` in `process`; `None` if it is no hardware.
+    ///
+    /// # Errors
+    /// As [`Other::check`], or the description and the parameters do not fit together.
+    pub fn hardware(
+        &self,
+        gpu: &GpuConfig,
+        core: &str,
+        settings: &Settings<'_>,
+        process: Process,
+    ) -> Result<Option<Hardware>, String> {
+        (self.hardware)(gpu, core, settings, process)
     }
 
     /// Builds a machine.
     ///
     /// # Errors
-    /// As [`Other::check`], or the description and the parameters do not fit together.
+    /// As [`Other::check`], or the description does not fit the parameters.
     pub fn machine(&self, parts: Parts<'_>) -> Result<Box<dyn Engine>, String> {
         (self.machine)(parts)
     }
@@ -95,7 +129,10 @@ impl Other {
 }
 
 fn configured<C: OtherCore>(core: &str, settings: &Settings<'_>) -> Result<C::Config, String> {
-    parameters::configured(&format!("core design `{core}`"), settings)
+    let of = format!("core design `{core}`");
+    let config = parameters::configured(&of, settings)?;
+    C::check_config(&config).map_err(|problem| format!("{of}: {problem}"))?;
+    Ok(config)
 }
 
 fn machine<C: OtherCore>(parts: Parts<'_>) -> Result<Box<dyn Engine>, String> {

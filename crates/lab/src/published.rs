@@ -94,6 +94,8 @@ pub struct Cost {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Measure {
+    /// Area of a core, square millimetres.
+    CoreMm2,
     /// Area of all SMs, percent of the die.
     DiePercent,
     /// Area of the part of an SM that a warp scheduler has, square micrometres.
@@ -108,6 +110,7 @@ impl Measure {
     /// Unit of such a figure, for reports.
     pub const fn unit(self) -> &'static str {
         match self {
+            Self::CoreMm2 => "mm2",
             Self::DiePercent => "%",
             Self::SchedulerUm2 => "um2",
             Self::Watts => "W",

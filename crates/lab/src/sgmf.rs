@@ -1,21 +1,28 @@
-//! Machines of SGMF cores.
+//! Machines of SGMF cores, and kernels on their fabrics.
 
+use crate::core_name::CoreName;
+use crate::design_cost::Process;
 use crate::engine::{Loading, Rig, Subject};
 use crate::other_core::OtherCore;
 use ::sgmf::{Sgmf, SgmfConfig, SgmfKernel, Timing};
 use config::GpuConfig;
+use dataflow::Refusal;
 use dataflow::fabric::{Fabric, FabricSpec, UnitKind};
 use dataflow::graph::Node;
-use dataflow::map::{Compiled, Options, map};
+use dataflow::map::{Compiled, Failure, Options, map};
 use dataflow::resources;
+use energy::Hardware;
 use exec::Kernel;
 use gpu::Machine;
 use kit::Parameters;
 use kit::parameters::{self, Parameter};
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::Arc;
 use stream::Source;
 use trace::Recorder;
+
+const DESIGN: &str = "sgmf";
 
 /// Packets of a core's outbox: it makes one request in a cycle.
 const OUTBOX_PACKETS: u32 = 8;
@@ -72,44 +79,90 @@ impl Parameters for Config {
     }
 }
 
-/// A kernel on the fabric, or all reasons why it is on none.
-type Outcome = Result<Arc<Compiled>, String>;
+impl Config {
+    /// The core with the units of its fabric, and the fabric.
+    fn whole(&self) -> Result<(SgmfConfig, Fabric), String> {
+        let fabric = Fabric::new(self.fabric)?;
+        let counts = fabric.counts();
+        let special = [UnitKind::IntDivider, UnitKind::FpDivider, UnitKind::Root].map(|kind| counts[kind as usize]);
+        let of = |kind: UnitKind| counts[kind as usize] as u32;
+        let core = SgmfConfig {
+            compute: of(UnitKind::Compute),
+            control: of(UnitKind::Control),
+            ldst: of(UnitKind::LoadStore),
+            special: special.iter().sum::<usize>() as u32,
+            ..self.core
+        };
+        Ok((core, fabric))
+    }
+}
 
-/// Maps kernels, each once.
-pub(crate) struct Mapper {
-    gpu: GpuConfig,
+/// Why a kernel cannot be mapped.
+#[derive(Clone, Debug)]
+pub enum Unmapped {
+    /// No unit executes some of its instructions: all of them.
+    Refused(Vec<Refusal>),
+    /// The fabric is too small for it, whatever the cuts.
+    NoRoom(Failure),
+}
+
+impl fmt::Display for Unmapped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("it cannot be mapped onto the fabric:")?;
+        match self {
+            Self::Refused(refusals) => refusals.iter().try_for_each(|r| write!(f, "\n  {r}")),
+            Self::NoRoom(failure) => write!(f, " {failure}"),
+        }
+    }
+}
+
+/// Maps kernels to the fabric of a core.
+#[derive(Clone, Debug)]
+pub struct FabricCompiler {
     config: SgmfConfig,
     fabric: Fabric,
     compilation: Compilation,
-    /// By the address of the kernel, which is kept alive.
-    known: HashMap<*const Kernel, (Arc<Kernel>, Outcome)>,
+    timing: Timing,
 }
 
-impl Mapper {
-    fn map(&mut self, kernel: &Arc<Kernel>) -> Outcome {
-        if let Some((_, mapped)) = self.known.get(&Arc::as_ptr(kernel)) {
-            return mapped.clone();
+impl FabricCompiler {
+    /// For the core called `core` on `gpu`.
+    ///
+    /// # Errors
+    /// There is no such core or parameter, the core has no fabric, or the parameters do not fit together or the GPU.
+    pub fn new(core: &str, gpu: &GpuConfig) -> Result<Self, String> {
+        let name = CoreName::parse(core)?;
+        name.other()?;
+        if name.design != DESIGN {
+            return Err(format!("core `{}` has no fabric; one that has is `{DESIGN}`", name.design));
         }
-        let mapped = self.compile(kernel).map(Arc::new);
-        self.known.insert(Arc::as_ptr(kernel), (kernel.clone(), mapped.clone()));
-        mapped
+        Self::of(&name.config()?, gpu)
     }
 
-    /// `kernel` on the fabric, or all reasons why it cannot be mapped.
-    fn compile(&self, kernel: &Kernel) -> Result<Compiled, String> {
-        let name = kernel.name();
-        let graphs = dataflow::dataflow(kernel).map_err(|refusals| {
-            let reasons: Vec<String> = refusals.iter().map(|r| format!("\n  {r}")).collect();
-            format!("kernel `{name}` cannot be mapped onto the fabric:{}", reasons.concat())
-        })?;
+    fn of(config: &Config, gpu: &GpuConfig) -> Result<Self, String> {
+        let (core, fabric) = config.whole()?;
+        let timing = Timing::of(gpu, &core)?;
+        Ok(Self { config: core, fabric, compilation: config.compilation, timing })
+    }
+
+    /// The fabric.
+    pub const fn fabric(&self) -> &Fabric {
+        &self.fabric
+    }
+
+    /// Maps a kernel.
+    ///
+    /// # Errors
+    /// It cannot be mapped: all reasons.
+    pub fn compile(&self, kernel: &Kernel) -> Result<Compiled, Unmapped> {
+        let graphs = dataflow::dataflow(kernel).map_err(Unmapped::Refused)?;
         let Compilation { copies, balance, place_seed } = self.compilation;
-        let timing = Timing::of(&self.gpu, &self.config)?;
         let entries = self.config.entries;
         // A unit that waits for memory holds threads in its reservation buffer and in its token buffers.
         let held = |node: &Node| match resources::kind(&node.op) {
             Some(UnitKind::LoadStore) => 2 * entries,
             Some(UnitKind::IntDivider | UnitKind::FpDivider | UnitKind::Root) => entries,
-            _ => timing.of_node(&node.op),
+            _ => self.timing.of_node(&node.op),
         };
         let threads = |node: &Node| held(node) + LINKS_OF_A_ROUTE * self.config.hop_cycles;
         let usual = Options { copies, seed: place_seed.into(), ..Options::default() };
@@ -117,8 +170,28 @@ impl Mapper {
             Balance::Nodes => usual,
             Balance::Threads => Options { latency: &threads, absorbed: entries - 1, ..usual },
         };
-        map(&graphs, &self.fabric, &options)
-            .map_err(|failure| format!("kernel `{name}` cannot be mapped onto the fabric: {failure}"))
+        map(&graphs, &self.fabric, &options).map_err(Unmapped::NoRoom)
+    }
+}
+
+/// A kernel on the fabric, or all reasons why it is on none.
+type Outcome = Result<Arc<Compiled>, String>;
+
+/// Maps kernels, each once.
+pub(crate) struct Mapper {
+    gpu: GpuConfig,
+    compiler: FabricCompiler,
+    /// By the address of the kernel, which is kept alive.
+    known: HashMap<*const Kernel, (Arc<Kernel>, Outcome)>,
+}
+
+impl Mapper {
+    fn map(&mut self, kernel: &Arc<Kernel>) -> Outcome {
+        let (_, mapped) = self.known.entry(Arc::as_ptr(kernel)).or_insert_with(|| {
+            let mapped = self.compiler.compile(kernel).map(Arc::new);
+            (kernel.clone(), mapped.map_err(|why| format!("kernel `{}`: {why}", kernel.name())))
+        });
+        mapped.clone()
     }
 }
 
@@ -129,8 +202,15 @@ impl Subject for Sgmf<(), Source> {
         let Some(live) = loading.live else {
             return Err("an SGMF core executes operations, and a trace has none: run the program itself".into());
         };
+        if live.kernel.is_machine_code() {
+            return Err(format!(
+                "kernel `{}` is machine code, and an SGMF core executes PTX: --isa ptx for a bundled workload, the PTX \
+                 for a launch file",
+                live.kernel.name()
+            ));
+        }
         let compiled = mapper.map(&live.kernel)?;
-        SgmfKernel::new(&compiled.mapped, live, &mapper.gpu, &mapper.config).map_err(|e| e.to_string())
+        SgmfKernel::new(&compiled.mapped, live, &mapper.gpu, &mapper.compiler.config).map_err(|e| e.to_string())
     }
 }
 
@@ -139,21 +219,20 @@ impl OtherCore for Sgmf<(), Source> {
 
     const NEEDS_PTX: bool = true;
 
+    fn hardware(gpu: &GpuConfig, config: &Config, process: Process) -> Result<Option<Hardware>, String> {
+        let (core, fabric) = config.whole()?;
+        let timing = Timing::of(gpu, &core)?;
+        Ok(Some(::sgmf::hardware(&core, &fabric, &timing, process.node_nm, process.volts)))
+    }
+
+    fn check_config(config: &Config) -> Result<(), String> {
+        Fabric::new(config.fabric).map(drop)
+    }
+
     fn machine(gpu: &GpuConfig, config: &Config, source: Source, _: Option<&Recorder>) -> Result<Rig<Self>, String> {
-        let fabric = Fabric::new(config.fabric)?;
-        let counts = fabric.counts();
-        let special = [UnitKind::IntDivider, UnitKind::FpDivider, UnitKind::Root].map(|kind| counts[kind as usize]);
-        let of = |kind: UnitKind| counts[kind as usize] as u32;
-        let core = SgmfConfig {
-            compute: of(UnitKind::Compute),
-            control: of(UnitKind::Control),
-            ldst: of(UnitKind::LoadStore),
-            special: special.iter().sum::<usize>() as u32,
-            ..config.core
-        };
-        let cores = (0..gpu.sm_count).map(|number| Sgmf::new(gpu, core, number)).collect();
-        let loader =
-            Mapper { gpu: gpu.clone(), config: core, fabric, compilation: config.compilation, known: HashMap::new() };
+        let compiler = FabricCompiler::of(config, gpu)?;
+        let cores = (0..gpu.sm_count).map(|number| Sgmf::new(gpu, compiler.config, number)).collect();
+        let loader = Mapper { gpu: gpu.clone(), compiler, known: HashMap::new() };
         Ok(Rig::new(Machine::new(gpu, OUTBOX_PACKETS, source, cores), loader))
     }
 }

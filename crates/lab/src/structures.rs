@@ -1,8 +1,11 @@
 //! The hardware structures of core designs.
 
+use crate::core_name::CoreName;
+use crate::design_cost::Process;
 use crate::error::RunError;
 use crate::for_core::{ForCore, check_core_on, for_core};
 use crate::setup::Setup;
+use energy::Hardware;
 use sm::{ConfigOf, CoreDesign, CoreSpec, IssuePolicy, Structure, TimingTable, WarpMask};
 
 /// The hardware structures of the core design that `setup` names, in an SM of its GPU.
@@ -25,6 +28,17 @@ pub fn structures(setup: &Setup) -> Result<Vec<Structure>, RunError> {
     let mut all = build(&setup.core, Build(spec)).map_err(RunError::input)?;
     all.extend(scalar);
     Ok(all)
+}
+
+/// What the core that `setup` names is made of, in `process`; `None` of an SM, which has [`structures`] beyond those of
+/// its GPU, and of a core that is no hardware.
+///
+/// # Errors
+/// There is no such core or parameter, or the description and the parameters do not fit together.
+pub fn hardware(setup: &Setup, process: Process) -> Result<Option<Hardware>, String> {
+    let name = CoreName::parse(&setup.core)?;
+    let Some(other) = name.other()? else { return Ok(None) };
+    other.hardware(&setup.gpu, name.design, &name.parameters, process)
 }
 
 /// The structures of the in-order core on the GPU of `setup`. What they use is in the energy of events.

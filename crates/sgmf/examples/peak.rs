@@ -15,6 +15,7 @@ use exec::{DeviceState, GpuFacts};
 use gpu::{Machine, StreamId};
 use isa::{Dim3, LaunchShape, Space};
 use sgmf::{Sgmf, SgmfConfig, SgmfKernel, Timing};
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 /// Links of each route.
@@ -71,7 +72,7 @@ fn mapping(region: Region) -> Mapping {
     }
     let units = region.nodes.iter().enumerate();
     let units = units.map(|(i, n)| (!n.inputs.is_empty()).then_some(UnitId(i as u16))).collect();
-    Mapping { region, copies: 1, units, routes, configuration_bits: 0 }
+    Mapping { region, copies: 1, units, routes, wires: BTreeMap::new(), configuration_bits: 0 }
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -80,7 +81,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     gpu.sm_count = 1;
     // Every unit takes a thread in each cycle: as many entries as the latency of a hit, and no wait between epochs.
     let config = SgmfConfig { entries: 64, dividers: 64, epochs: false, ..SgmfConfig::DEFAULT };
-    let timing = Timing { l1_hit: 4, classes: [4; isa::OpClass::COUNT], control: 1 };
+    let timing = Timing { l1_hit: 4, classes: [4; isa::OpClass::COUNT], blocks: [4; isa::OpClass::COUNT], control: 1 };
     let mut state = DeviceState::new(1 << 20, GpuFacts::default());
     let base = state.memory.allocate("array", 8 << 10)?;
     let uniforms = vec![Uniform::Param { offset: 0, bytes: 8, signed: false, register_bits: 64 }];

@@ -70,6 +70,16 @@ kit::parameters! {
 }
 
 impl SgmfConfig {
+    /// Bits of a TID, by which links tag their tokens.
+    pub(crate) const fn tag_bits(&self) -> u32 {
+        u32::BITS - (self.batch_threads - 1).leading_zeros()
+    }
+
+    /// Bits of a TID that token buffers keep: an entry's number has the others.
+    pub(crate) const fn stored_tag_bits(&self) -> u32 {
+        self.tag_bits().saturating_sub(self.entries.ilog2())
+    }
+
     /// Units of the fabric by kind.
     pub(crate) const fn units(&self) -> [u32; Kind::COUNT] {
         [self.compute, self.control, self.ldst, self.special]
@@ -88,6 +98,8 @@ pub fn buffer_bytes(config: &SgmfConfig) -> u64 {
 pub struct Timing {
     /// By class of operation.
     pub classes: [u32; OpClass::COUNT],
+    /// By class: how long an operation occupies a divider or a root, which may be pipelined.
+    pub blocks: [u32; OpClass::COUNT],
     /// Of labels, joins and ends of regions.
     pub control: u32,
     /// Of an access that hits in L1.
@@ -95,7 +107,8 @@ pub struct Timing {
 }
 
 impl Timing {
-    /// Those of `gpu`: its operations' for PTX and its L1's.
+    /// Those of `gpu`: its operations' for PTX and its L1's. A block is occupied for an operation's initiation interval:
+    /// the SM's lanes with the same logic start another one after it.
     ///
     /// # Errors
     /// The description lacks a class.
@@ -104,7 +117,13 @@ impl Timing {
         let table = OpTable::resolve(&gpu.sm.ptx_timing).map_err(missing)?;
         let cycles = |class: OpClass| (table.of(class).latency_cycles * config.clock_ratio).max(1);
         let l1 = if config.l1_latency > 0 { config.l1_latency } else { gpu.sm.l1d.latency_cycles * config.clock_ratio };
-        Ok(Self { classes: std::array::from_fn(|i| cycles(OpClass::ALL[i])), control: 1, l1_hit: l1.max(1) })
+        let occupied = |class: OpClass| (table.of(class).initiation_cycles * config.clock_ratio).max(1);
+        Ok(Self {
+            classes: std::array::from_fn(|i| cycles(OpClass::ALL[i])),
+            blocks: std::array::from_fn(|i| occupied(OpClass::ALL[i])),
+            control: 1,
+            l1_hit: l1.max(1),
+        })
     }
 
     /// Of a unit that executes `op`; an access hits in L1.
@@ -120,7 +139,7 @@ impl Timing {
 
     /// All units take one cycle, L1 too: the paper's drawings.
     pub const fn unit() -> Self {
-        Self { classes: [1; OpClass::COUNT], control: 1, l1_hit: 1 }
+        Self { classes: [1; OpClass::COUNT], blocks: [1; OpClass::COUNT], control: 1, l1_hit: 1 }
     }
 }
 

@@ -9,7 +9,7 @@ use crate::kernel::KernelError;
 use dataflow::fabric::UnitKind;
 use dataflow::graph::{AccessKind, Input, NodeOp, RegionId, Target as Place, ThreadValue};
 use dataflow::mapping::{LinkId, Mapping, UnitId};
-use dataflow::resources;
+use dataflow::{resources, width};
 use exec::atomic::Atomic;
 use exec::function::Function;
 use exec::op::Op;
@@ -107,12 +107,26 @@ pub(crate) struct Unit {
     pub holds: usize,
     /// Cycles from one firing to the next.
     pub interval: u32,
+    /// Cycles for which an operation occupies a block of a special unit.
+    pub occupied: u32,
     /// Its token buffers.
     pub ports: Range<u32>,
     pub operands: [Operand; MOST_PORTS],
     pub targets: Range<u32>,
     /// What a firing costs.
     pub work: Work,
+    pub moves: Moves,
+}
+
+/// Bits that a firing moves within its unit, each with its tag.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Moves {
+    /// The result.
+    pub result: u32,
+    /// Through the stages of a pipeline, summed over them.
+    pub stages: u32,
+    /// Through a delay FIFO.
+    pub fifo: u32,
 }
 
 /// A token buffer.
@@ -123,6 +137,8 @@ pub(crate) struct Port {
     pub feeder: u32,
     /// Which of the node's inputs it is.
     pub input: u8,
+    /// Bits of an entry.
+    pub bits: u32,
 }
 
 /// Links in a row, without a branch between them, each with its registers.
@@ -134,6 +150,12 @@ pub(crate) struct Segment {
     pub links: Vec<LinkId>,
     /// Registers: tokens that it holds, and cycles that a token takes.
     pub registers: u32,
+    /// Bits of a token that its registers store, summed over them.
+    pub bits: u32,
+    /// Bits of a token times the distance that they travel.
+    pub wire: u32,
+    /// Bits of a token that pass multiplexers of switches, summed over them.
+    pub switched: u32,
 }
 
 /// A value that the injector sends.
@@ -145,6 +167,8 @@ pub(crate) struct Source {
     pub copy: u32,
     pub element: u32,
     pub targets: Range<u32>,
+    /// Bits of a token.
+    pub bits: u32,
     /// All sources of its copy.
     pub group: Range<u32>,
 }
@@ -181,6 +205,7 @@ pub(crate) struct Configuration {
     pub links: u32,
     /// In core cycles.
     pub configuration_cycles: u64,
+    pub configuration_bits: u64,
     /// Threads continue there, all of them.
     pub always: Option<RegionId>,
     pub after_barrier: bool,
@@ -213,11 +238,13 @@ impl Configuration {
             made: Self {
                 copies: mapping.copies,
                 configuration_cycles: cycles,
+                configuration_bits: bits,
                 always: mapping.region.always,
                 after_barrier: mapping.region.after_barrier,
                 entry: mapping.region.entry,
                 ..Self::default()
             },
+            widths: width::bits(&mapping.region.nodes),
             taken: BTreeSet::new(),
             units: BTreeSet::new(),
         };
@@ -257,6 +284,8 @@ struct Builder<'a> {
     config: &'a SgmfConfig,
     timing: &'a Timing,
     made: Configuration,
+    /// Bits of the result of each node.
+    widths: Vec<u8>,
     taken: BTreeSet<LinkId>,
     units: BTreeSet<UnitId>,
 }
@@ -280,7 +309,8 @@ impl Builder<'_> {
         ports: &mut [[Option<u32>; MOST_PORTS]],
     ) -> Result<(), KernelError> {
         let roots = self.tree(node, routes, ports)?;
-        let roots: Vec<Target> = roots.into_iter().map(|root| self.segments(root, Vec::new())).collect();
+        let bits = self.token_bits(node);
+        let roots: Vec<Target> = roots.into_iter().map(|root| self.segments(root, Vec::new(), bits)).collect();
         let targets = self.add_targets(&roots);
         let element = self.made.elements.len() as u32;
         for target in &roots {
@@ -294,7 +324,15 @@ impl Builder<'_> {
                 let copy = self.copy(node);
                 let first = self.made.sources.iter().rev().take_while(|source| source.copy == copy).count() as u32;
                 let group = at - first..at + 1;
-                self.made.sources.push(Source { value: *value, node: node as u32, copy, element, targets, group });
+                self.made.sources.push(Source {
+                    value: *value,
+                    node: node as u32,
+                    copy,
+                    element,
+                    targets,
+                    bits,
+                    group,
+                });
             }
             (_, Some(kind)) => self.unit(node, kind, targets, &mut ports[node])?,
             (_, None) => {}
@@ -340,7 +378,7 @@ impl Builder<'_> {
     }
 
     /// Adds the segments of `branch`, to which the links `before` lead without a branch.
-    fn segments(&mut self, branch: Branch, mut before: Vec<LinkId>) -> Target {
+    fn segments(&mut self, branch: Branch, mut before: Vec<LinkId>, bits: u32) -> Target {
         let branches = match branch {
             Branch::Port(port) if before.is_empty() => return Target::Port(port),
             Branch::Port(_) => vec![branch],
@@ -350,17 +388,34 @@ impl Builder<'_> {
             }
         };
         let targets: Vec<Target> = match <[Branch; 1]>::try_from(branches) {
-            Ok([next @ Branch::Link(..)]) => return self.segments(next, before),
+            Ok([next @ Branch::Link(..)]) => return self.segments(next, before, bits),
             Ok([Branch::Port(port)]) => vec![Target::Port(port)],
-            Err(branches) => branches.into_iter().map(|next| self.segments(next, Vec::new())).collect(),
+            Err(branches) => branches.into_iter().map(|next| self.segments(next, Vec::new(), bits)).collect(),
         };
         let (id, element) = (self.made.segments.len() as u32, self.made.elements.len() as u32);
         self.made.elements.push(Element::Segment(id));
         targets.iter().for_each(|target| self.feed(*target, element));
         let registers = before.len() as u32 * self.config.hop_cycles;
         let targets = self.add_targets(&targets);
-        self.made.segments.push(Segment { element, feeder: u32::MAX, targets, links: before, registers });
+        let wires = before.iter().map(|link| self.mapping.wires.get(link).copied().unwrap_or_default());
+        let pitches: u32 = wires.clone().map(|wire| u32::from(wire.pitches)).sum();
+        let switches = wires.filter(|wire| wire.is_switched).count() as u32;
+        self.made.segments.push(Segment {
+            element,
+            feeder: u32::MAX,
+            targets,
+            links: before,
+            registers,
+            bits: bits * registers,
+            wire: bits * pitches,
+            switched: bits * switches,
+        });
         Target::Segment(id)
+    }
+
+    /// Bits of the tokens of a node, with their tag.
+    fn token_bits(&self, node: usize) -> u32 {
+        u32::from(self.widths[node]) + self.config.tag_bits()
     }
 
     fn add_targets(&mut self, targets: &[Target]) -> Range<u32> {
@@ -397,9 +452,11 @@ impl Builder<'_> {
         let mut operands = [Operand::Constant(0); MOST_PORTS];
         for (number, input) in node.inputs.iter().enumerate() {
             operands[number] = match *input {
-                Input::Token(_) => {
+                Input::Token(from) => {
                     let port = self.made.ports.len() as u32;
-                    self.made.ports.push(Port { unit, feeder: u32::MAX, input: number as u8 });
+                    let value = self.widths.get(from.index()).copied().unwrap_or_default();
+                    let bits = u32::from(value) + self.config.stored_tag_bits();
+                    self.made.ports.push(Port { unit, feeder: u32::MAX, input: number as u8, bits });
                     ports[number] = Some(port);
                     Operand::Port(port)
                 }
@@ -422,6 +479,7 @@ impl Builder<'_> {
             NodeOp::Access(_) => Work::Memory,
             _ => Work::None,
         };
+        let moves = self.moves(at, kind, latency);
         let element = self.made.elements.len() as u32;
         self.made.elements.push(Element::Unit(unit));
         self.made.used[kind as usize] += 1;
@@ -435,12 +493,25 @@ impl Builder<'_> {
             latency,
             holds,
             interval,
+            occupied: match &node.op {
+                NodeOp::Apply(function) => self.timing.blocks[function.class() as usize],
+                _ => 1,
+            },
             ports: first..last,
             operands,
             targets,
             work,
+            moves,
         });
         Ok(())
+    }
+
+    /// What a firing of node `at` moves within its unit.
+    fn moves(&self, at: usize, kind: Kind, latency: u32) -> Moves {
+        let result = self.token_bits(at);
+        let is_fifo = matches!(self.mapping.region.nodes[at].op, NodeOp::Delay(_));
+        let is_pipeline = !is_fifo && matches!(kind, Kind::Compute | Kind::Control);
+        Moves { result, stages: if is_pipeline { result * latency } else { 0 }, fifo: if is_fifo { result } else { 0 } }
     }
 
     fn constant(&self, input: Input) -> Result<u64, KernelError> {

@@ -203,6 +203,9 @@ impl<O: Observer, S: AsMut<DeviceState>> Sgmf<O, S> {
         };
         let counts = &mut self.fabric.counts;
         counts.fabric.cycles += cycles;
+        if !matches!(self.sequencer.phase, Phase::Idle) {
+            counts.fabric.busy_cycles += cycles;
+        }
         if let Some(reason) = reason {
             for (kind, units) in Kind::ALL.into_iter().zip(self.fabric.config.units()) {
                 counts.spend(kind, reason, units.into(), cycles);
@@ -296,6 +299,8 @@ impl<O: Observer, S: AsMut<DeviceState>> Core for Sgmf<O, S> {
     fn count(&self, sum: &mut SgmfCounters) {
         let mut own = self.fabric.counts.reported(self.fabric.l1.cache().counters());
         own.fabric.requests = self.fabric.l1.requests;
+        own.fabric.bank_reads = self.fabric.l1.read_words;
+        own.fabric.bank_writes = self.fabric.l1.written_words;
         sum.add(&own);
     }
 

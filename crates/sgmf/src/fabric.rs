@@ -141,7 +141,10 @@ impl<O: Observer> Fabric<O> {
             let unused = there - configuration.used[kind as usize];
             self.counts.spend(kind, Reason::Unused, unused.into(), cycles);
         }
-        self.counts.fabric.link_cycles += u64::from(configuration.links) * cycles;
+        let fabric = &mut self.counts.fabric;
+        fabric.link_cycles += u64::from(configuration.links) * cycles;
+        let reserving = configuration.used[Kind::Memory as usize] + configuration.used[Kind::Special as usize];
+        fabric.reservable_cycles += u64::from(reserving * self.config.entries) * cycles;
         self.running = Some(since + cycles);
     }
 

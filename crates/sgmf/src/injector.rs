@@ -64,6 +64,7 @@ impl<O: Observer> Fabric<O> {
         let tid = self.pass.tid(tag);
         for source in &configuration.sources[range.clone()] {
             let value = self.value_of(source.value, tag, outside);
+            self.counts.fabric.injected_bits += u64::from(source.bits);
             self.deliver(configuration, &source.targets, Token { value, tag, place }, at);
             self.observer.note(at, Note::Inject { node: NodeId(source.node), tid });
         }

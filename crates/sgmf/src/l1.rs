@@ -46,6 +46,9 @@ pub(crate) struct L1 {
     refused: Vec<u32>,
     outbox_packets: u32,
     pub requests: u64,
+    /// Words of banks that were read, and written.
+    pub read_words: u64,
+    pub written_words: u64,
 }
 
 /// Atomic operations that wait for the port.
@@ -66,6 +69,8 @@ impl L1 {
             refused: Vec::new(),
             outbox_packets: (gpu.interconnect.input_buffer_packets / gpu.sms_per_cluster.max(1)).max(1),
             requests: 0,
+            read_words: 0,
+            written_words: 0,
         }
     }
 
@@ -106,6 +111,8 @@ impl L1 {
         let access = self.cache.access(now, &request);
         if access.is_taken() {
             self.used |= banks;
+            let words = u64::from(banks.count_ones()) * (self.bank_bytes / 4);
+            *if is_over { &mut self.written_words } else { &mut self.read_words } += words;
         }
         let grant = match access.answer {
             Answer::WhenReady | Answer::NextLevel if is_over => return Grant::Hit,

@@ -17,6 +17,9 @@ const DATA: usize = 1;
 const ENABLE: usize = 2;
 const SECOND: usize = 3;
 
+/// Bits of an address on its way to L1.
+const ADDRESS_BITS: u32 = 32;
+
 /// What became of a try to execute a thread's access.
 enum Tried {
     Taken,
@@ -157,5 +160,7 @@ impl<O: Observer> Fabric<O> {
         fabric.accesses += 1;
         fabric.live_accesses += u64::from(matches!(access.target, Target::Live(_)));
         fabric.atomics += u64::from(access.atomic.is_some());
+        // The address goes to L1 and the result comes back, each tagged; data go one way.
+        fabric.bank_bits += u64::from(ADDRESS_BITS + 8 * u32::from(access.element.bytes) + 2 * self.config.tag_bits());
     }
 }

@@ -34,6 +34,9 @@
 //! - D8. Constants are read through L1: there is no constant cache.
 //! - D9. A delay of *n* places (§4.4) is a FIFO: it holds *n* tokens, those of its last cycle among them, and passes
 //!   one in two cycles (one, if *n* is 1) where nothing waits.
+//! - D10. A divider or root is occupied for the initiation interval of the description's operation, not for its latency:
+//!   the SM's lanes, whose logic it is, start the next one then. With that eight dividers take "(practically)" a token a
+//!   cycle, as §4.2 says.
 #![warn(missing_docs)]
 
 mod batch;
@@ -41,6 +44,7 @@ mod config;
 mod configuration;
 mod core;
 mod fabric;
+mod hardware;
 mod injector;
 mod kernel;
 mod l1;
@@ -62,6 +66,7 @@ mod wheel;
 pub use crate::config::{L1Write, SgmfConfig, Timing, buffer_bytes};
 pub use crate::core::Sgmf;
 pub use configuration::Kind;
+pub use hardware::hardware;
 pub use kernel::{KernelError, SgmfKernel};
 pub use observer::{Note, Observer};
 pub use statistics::{Reason, SgmfCounters};

@@ -95,7 +95,11 @@ impl<O: Observer> Fabric<O> {
                     let segment = &configuration.segments[s as usize];
                     let due = at + u64::from(segment.registers);
                     self.links.tokens[s as usize].push_back((due, token));
-                    self.counts.fabric.hops += segment.links.len() as u64;
+                    let fabric = &mut self.counts.fabric;
+                    fabric.hops += segment.links.len() as u64;
+                    fabric.hop_bits += u64::from(segment.bits);
+                    fabric.wire_bits += u64::from(segment.wire);
+                    fabric.switched_bits += u64::from(segment.switched);
                     self.wheel.wake(at, due, segment.element);
                 }
                 Target::Port(port) => self.arrive(configuration, port, token, at),
@@ -107,12 +111,15 @@ impl<O: Observer> Fabric<O> {
     #[inline]
     fn arrive(&mut self, configuration: &Configuration, port: u32, token: Token, at: u64) {
         self.buffers.put(port, token);
-        self.counts.fabric.tokens += 1;
         let of = configuration.ports[port as usize];
+        let fabric = &mut self.counts.fabric;
+        fabric.tokens += 1;
+        fabric.token_bits += u64::from(of.bits);
         let unit = &configuration.units[of.unit as usize];
         let tid = self.pass.tid(token.tag);
         self.observer.note(at, Note::Arrive { node: NodeId(unit.node), port: of.input, tid });
         let is_only = unit.ports.end - unit.ports.start == 1;
+        self.counts.fabric.matches += u64::from(!is_only);
         if is_only || self.buffers.is_complete(unit.ports.clone(), token.tag, token.place) {
             self.units[of.unit as usize].ready.push_back(token.place);
             self.wheel.wake(at, at + 1, unit.element);

@@ -5,7 +5,7 @@ use crate::batch::Batch;
 use crate::configuration::Access;
 use crate::kernel::SgmfKernel;
 use dataflow::evaluate::address;
-use dataflow::graph::{AccessKind, LiveId, Target};
+use dataflow::graph::{AccessKind, LiveId, Target, operands};
 use exec::DeviceState;
 use exec::single::{ThreadMemory, resolve};
 use gpu::CoreKernel;
@@ -116,7 +116,7 @@ impl Outside<'_> {
         let done = match (access.kind, &access.atomic) {
             (AccessKind::Load, _) => memory.load(space, address, access.element),
             (AccessKind::Store, _) => memory.store(space, address, access.element.bytes, data[0]).map(|()| 1),
-            (AccessKind::Atomic(_), Some(atomic)) => memory.atomic(atomic, address, data),
+            (AccessKind::Atomic(_), Some(atomic)) => memory.atomic(atomic, address, operands(atomic, data)),
             (AccessKind::Atomic(_), None) => Ok(0),
         };
         done.map_err(|what| kernel.fault(what, pc, cta.position, batch.positions[thread as usize]))

@@ -35,6 +35,7 @@ impl<O: Observer> Fabric<O> {
             state.epoch = epoch;
             self.counts.fabric.epochs += 1;
         }
+        self.counts.fabric.reserved_bits += u64::from(self.configuration.units[u as usize].moves.result);
         self.reserve(u, at, 1);
     }
 
@@ -73,6 +74,7 @@ impl<O: Observer> Fabric<O> {
         {
             self.units[u as usize].done.pop_front();
             self.reserve(u, at, -1);
+            self.counts.fabric.reserved_bits_read += u64::from(unit.moves.result);
             self.complete(unit, u, token.tag, at);
             changed = true;
         }

@@ -52,18 +52,19 @@ impl Sequencer {
         let this = (batch.kernel, pass.region);
         let cycles = configuration.configuration_cycles * u64::from(fabric.config.clock_ratio);
         if self.configured == Some(this) || cycles == 0 {
-            self.note(fabric, this);
+            self.note(fabric, this, configuration);
             self.run(fabric, configuration, pass, at);
         } else {
-            self.note(fabric, this);
+            self.note(fabric, this, configuration);
             fabric.counts.fabric.configuration_cycles += cycles;
             self.phase = Phase::Configure { until: at + cycles, pass: Box::new(pass) };
         }
     }
 
-    fn note<O: Observer>(&mut self, fabric: &mut Fabric<O>, this: (KernelId, u32)) {
+    fn note<O: Observer>(&mut self, fabric: &mut Fabric<O>, this: (KernelId, u32), configuration: &Configuration) {
         if self.configured != Some(this) {
             fabric.counts.fabric.configurations += 1;
+            fabric.counts.fabric.configured_bits += configuration.configuration_bits;
             self.configured = Some(this);
         }
     }

@@ -1,5 +1,6 @@
 //! Special units (§4.2): several dividers or roots behind one set of token buffers and a reservation buffer, so that
-//! the unit takes a thread every cycle while one of them is free.
+//! the unit takes a thread every cycle while one of them is free. An operation leaves after its latency; its block is
+//! free earlier, if it is pipelined.
 
 use crate::configuration::Configuration;
 use crate::fabric::Fabric;
@@ -33,8 +34,11 @@ impl<O: Observer> Fabric<O> {
         if !self.is_epoch(u, tag) {
             return Reason::Epoch;
         }
-        // A block is free in the cycle after its operation is done.
-        if state.timed.len() as u32 >= self.config.dividers {
+        let state = &mut self.units[u as usize];
+        state.blocks.retain(|&free| free > at);
+        if state.blocks.len() as u32 >= self.config.dividers {
+            let first = state.blocks.iter().copied().min().unwrap_or(at + 1);
+            self.wheel.wake(at, first, unit.element);
             return Reason::BlocksBusy;
         }
         let operands = self.operands(unit, place);
@@ -42,7 +46,9 @@ impl<O: Observer> Fabric<O> {
         self.enter(u, tag, at);
         self.take_tokens(configuration, u, place, tag, at);
         self.units[u as usize].ready.pop_front();
-        let latency = self.latency.as_ref().map_or(unit.latency, |of| of(unit.node, tag));
+        let varied = self.latency.as_ref().map(|of| of(unit.node, tag));
+        let latency = varied.unwrap_or(unit.latency);
+        self.units[u as usize].blocks.push(at + u64::from(varied.unwrap_or(unit.occupied)));
         self.finishes(unit, u, token, at + u64::from(latency) - 1, at);
         Reason::Fired
     }

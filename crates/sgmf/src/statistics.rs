@@ -1,12 +1,19 @@
 //! What a core counts.
 
 use crate::configuration::Kind;
+use crate::hardware::tag_share;
 use config::GpuConfig;
 use energy::{Activity, Each, Event};
 use gpu::{CoreCounters, CoreReport, Period, Table, Value, event_of};
 use isa::Work;
 use kit::{ByKind, Cycle, WARP_LANES};
 use mem::CacheCounters;
+
+/// Words of 4 bytes of a line of L1, and of the part of it that requests have.
+const LINE_WORDS: f64 = 32.0;
+const SECTOR_WORDS: f64 = 8.0;
+/// Size of L1 whose tags its energy is computed with: other sizes have a bit more or less of them.
+const LINES_KIB: u32 = 64;
 
 macro_rules! reasons {
     ($($(#[doc = $text:literal])+ $name:ident = $field:ident,)*) => {
@@ -82,6 +89,8 @@ kit::counters! {
     pub struct FabricCounters {
         /// Fabric cycles.
         pub cycles: "fabric cycles",
+        /// Fabric cycles with a batch of threads.
+        pub busy_cycles: "fabric cycles",
         /// Core cycles with a thread on the core.
         pub active_cycles: "core cycles",
         /// CTAs executed.
@@ -98,20 +107,40 @@ kit::counters! {
         pub configurations: "configurations",
         /// Time of configuration.
         pub configuration_cycles: "fabric cycles",
+        /// Bits of configuration registers that were written.
+        pub configured_bits: "bits",
         /// Time of writing back dirty lines of L1 at the end of batches.
         pub write_back_cycles: "fabric cycles",
         /// Values that the injector sent.
         pub injected: "tokens",
+        /// Their bits, with tags.
+        pub injected_bits: "bits",
         /// Tokens that entered token buffers.
         pub tokens: "tokens",
+        /// Their bits, with the part of the tag that is stored.
+        pub token_bits: "bits",
+        /// The same when units took them.
+        pub token_bits_read: "bits",
+        /// Tokens whose tags were compared with those at other ports of their unit.
+        pub matches: "tokens",
         /// Tokens that entered links.
         pub hops: "tokens",
+        /// Their bits, with tags.
+        pub hop_bits: "bits",
+        /// The same by the distance that they travel, in distances of adjacent units.
+        pub wire_bits: "bit pitches",
+        /// Bits that passed the multiplexers of switches.
+        pub switched_bits: "bits",
         /// Cycles of links that are part of a route, while their region ran.
         pub link_cycles: "link cycles",
         /// Nodes executed.
         pub firings: "firings",
         /// Nodes executed that come from an instruction.
         pub instruction_firings: "firings",
+        /// Bits of results by the stages of their units' pipelines.
+        pub stage_bits: "bit stages",
+        /// Bits of tokens that passed delay FIFOs.
+        pub fifo_bits: "bits",
         /// Accesses to memory.
         pub accesses: "accesses",
         /// Accesses that were not enabled: poisoned.
@@ -124,6 +153,18 @@ kit::counters! {
         pub epochs: "epochs",
         /// Entries of reservation buffers in use, summed over cycles.
         pub reserved_cycles: "entry cycles",
+        /// Entries of reservation buffers of the units in use, summed over cycles.
+        pub reservable_cycles: "entry cycles",
+        /// Bits written to reservation buffers: results with their tags.
+        pub reserved_bits: "bits",
+        /// Bits read from them.
+        pub reserved_bits_read: "bits",
+        /// Bits between load/store units and banks of L1, both ways.
+        pub bank_bits: "bits",
+        /// Words read from banks of L1.
+        pub bank_reads: "words",
+        /// Words written to banks of L1.
+        pub bank_writes: "words",
         /// Requests sent to L2.
         pub requests: "requests",
     }
@@ -191,6 +232,20 @@ impl SgmfCounters {
         }
     }
 
+    /// Accesses to L1 that hit as accesses to whole lines, which the coefficients are for: reads, writes. An access
+    /// compares all tags of its set and moves the words of its bank; a line that is written back is read.
+    fn line_accesses(&self) -> [f64; 2] {
+        let tags = tag_share(LINES_KIB);
+        let of = |served: u64, missed: u64, words: u64| {
+            let share = if served > 0 { served as f64 / (served + missed) as f64 } else { 0.0 };
+            served as f64 * tags + (1.0 - tags) * words as f64 * share / LINE_WORDS
+        };
+        let (f, l1) = (&self.fabric, &self.l1);
+        let reads = of(l1.reads_served(), l1.reads_missed(), f.bank_reads);
+        let written_back = (1.0 - tags) * l1.written_back_sectors as f64 * SECTOR_WORDS / LINE_WORDS;
+        [reads + written_back, of(l1.writes_served(), l1.write_misses, f.bank_writes)]
+    }
+
     fn units_mut(&mut self, kind: Kind) -> &mut UnitCounters {
         match kind {
             Kind::Compute => &mut self.compute,
@@ -225,8 +280,14 @@ impl CoreReport for SgmfCounters {
     fn design(&self, t: &mut Table) {
         t.group("design.fabric", &self.fabric);
         let f = &self.fabric;
-        let used = Value::ratio(f.hops, f.link_cycles, 100.0);
-        t.put("design.fabric.link_utilisation", "%", "Cycles in which a link of a route took a token.", used);
+        let mut percent = |name: &str, of: &'static str, part: u64, whole: u64| {
+            t.put(format!("design.fabric.{name}"), "%", of, Value::ratio(part, whole, 100.0));
+        };
+        percent("link_utilisation", "Cycles in which a link of a route took a token.", f.hops, f.link_cycles);
+        let of = "Entries of reservation buffers in use, of those of the units in use.";
+        percent("reservation_occupancy", of, f.reserved_cycles, f.reservable_cycles);
+        let of = "Cycles in which a fabric with threads was being configured.";
+        percent("configuration_share", of, f.configuration_cycles, f.busy_cycles);
         for kind in Kind::ALL {
             let (name, units) = (format!("design.{}", kind.name()), self.units(kind));
             let busy = Value::ratio(units.fired, units.total(), 100.0);
@@ -254,10 +315,26 @@ impl CoreReport for SgmfCounters {
                 count(event, self.works.0[work as usize]);
             }
         }
-        count(Event::L1ReadHit, self.l1.reads_served());
+        let f = &self.fabric;
+        count(Event::TokenWrite, f.token_bits);
+        count(Event::TokenRead, f.token_bits_read);
+        count(Event::ReservationWrite, f.reserved_bits);
+        count(Event::ReservationRead, f.reserved_bits_read);
+        count(Event::FifoBit, f.fifo_bits);
+        count(Event::TokenMatch, f.matches);
+        count(Event::UnitFiring, f.firings);
+        count(Event::InjectedBit, f.injected_bits);
+        count(Event::UnitStage, f.stage_bits);
+        count(Event::LinkBit, f.hop_bits);
+        count(Event::WireBit, f.wire_bits);
+        count(Event::SwitchBit, f.switched_bits);
+        count(Event::BankBit, f.bank_bits);
+        count(Event::ConfigurationBit, f.configured_bits);
         count(Event::L1ReadMiss, self.l1.reads_missed());
-        count(Event::L1WriteHit, self.l1.writes_served());
         count(Event::L1WriteMiss, self.l1.write_misses);
+        let [reads, writes] = self.line_accesses();
+        activity.events[Event::L1ReadHit] += reads;
+        activity.events[Event::L1WriteHit] += writes;
         activity
     }
 

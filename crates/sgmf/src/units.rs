@@ -20,6 +20,8 @@ pub(crate) struct UnitState {
     pub pipeline: Ring<(u64, Token)>,
     /// In blocks or in L1, each with the cycle in which it is done, and a number in order.
     pub timed: BinaryHeap<Reverse<(u64, u32, u64, u8)>>,
+    /// For each divider or root in use, the cycle in which it is free.
+    pub blocks: Vec<u64>,
     /// Done, but not sent.
     pub done: Ring<Token>,
     /// Entries of the reservation buffer in use.
@@ -45,6 +47,7 @@ impl UnitState {
             ready: VecDeque::new(),
             pipeline: Ring::new(),
             timed: BinaryHeap::new(),
+            blocks: Vec::new(),
             done: Ring::new(),
             reserved: 0,
             reserved_since: since,
@@ -110,11 +113,15 @@ impl<O: Observer> Fabric<O> {
         let unit = &configuration.units[u as usize];
         for port in unit.ports.clone() {
             self.buffers.free(port, place);
-            self.unblock(configuration.ports[port as usize].feeder, at);
+            let of = configuration.ports[port as usize];
+            self.counts.fabric.token_bits_read += u64::from(of.bits);
+            self.unblock(of.feeder, at);
         }
         self.units[u as usize].fired += 1;
         let fabric = &mut self.counts.fabric;
         fabric.firings += 1;
+        fabric.stage_bits += u64::from(unit.moves.stages);
+        fabric.fifo_bits += u64::from(unit.moves.fifo);
         fabric.instruction_firings += u64::from(unit.pc.is_some());
         self.counts.works.0[unit.work as usize] += 1;
         let tid = self.pass.tid(tag);

@@ -4,6 +4,7 @@ mod support;
 
 mod figures;
 mod memory;
+mod programs;
 mod random;
 mod rates;
 mod regions;

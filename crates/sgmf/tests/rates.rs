@@ -55,6 +55,7 @@ fn copies_of_a_graph_complete_a_thread_each_every_cycle() {
 fn a_unit_of_n_dividers_has_n_times_their_rate() {
     let mut bench = Bench::new(SgmfConfig { dividers: 4, ..config(64) });
     bench.timing.classes[OpClass::FpDiv as usize] = 10;
+    bench.timing.blocks[OpClass::FpDiv as usize] = 10;
     let mut graph = Graph::default();
     let tid = graph.tid();
     let quotient = graph.node(NodeOp::Apply(divide()), &[tid, Input::Immediate(0x4000_0000)]);
@@ -64,6 +65,21 @@ fn a_unit_of_n_dividers_has_n_times_their_rate() {
     assert!(fired.windows(5).all(|w| w[4].0 - w[0].0 == 10), "4 in 10 cycles: {fired:?}");
     assert_eq!(bench.fired(0, number(after)).len(), 64);
     assert!(bench.counters().special.blocks_busy > 0);
+}
+
+#[test]
+fn a_pipelined_divider_is_free_before_its_operation_is_done() {
+    let mut bench = Bench::new(SgmfConfig { dividers: 2, ..config(64) });
+    bench.timing.classes[OpClass::FpDiv as usize] = 30;
+    bench.timing.blocks[OpClass::FpDiv as usize] = 5;
+    let mut graph = Graph::default();
+    let tid = graph.tid();
+    let quotient = graph.node(NodeOp::Apply(divide()), &[tid, Input::Immediate(0x4000_0000)]);
+    let after = graph.add(quotient, YES);
+    bench.launch(&mapped(vec![graph], 0), 1, 64, 0).expect("it ends");
+    let (fired, sent) = (bench.fired(0, number(quotient)), bench.fired(0, number(after)));
+    assert!(fired.windows(3).all(|w| w[2].0 - w[0].0 == 5), "2 in 5 cycles: {fired:?}");
+    assert!(fired.iter().zip(&sent).all(|(a, b)| b.0 - a.0 == 30), "each takes 30 cycles: {sent:?}");
 }
 
 #[test]

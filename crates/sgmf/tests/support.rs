@@ -1,5 +1,7 @@
 //! Graphs made by hand, and a core with a memory that replies when it is told to.
 
+pub mod program;
+
 use dataflow::graph::{
     Access, AccessKind, Dataflow, Input, LiveId, Node, NodeId, NodeOp, Region, RegionId, Target, ThreadValue, Uniform,
     UniformId,
@@ -120,7 +122,7 @@ pub fn mapping(region: Region, mut links: impl FnMut(NodeId, NodeId) -> usize) -
     }
     let is_unit = |op: &NodeOp| !matches!(op, NodeOp::Inject(_));
     let units = region.nodes.iter().enumerate().map(|(i, n)| is_unit(&n.op).then_some(UnitId(i as u16))).collect();
-    Mapping { region, copies: 1, units, routes, configuration_bits: 0 }
+    Mapping { region, copies: 1, units, routes, wires: BTreeMap::new(), configuration_bits: 0 }
 }
 
 /// A kernel of `regions` without links, with a parameter of 8 bytes and `live` values of 4.

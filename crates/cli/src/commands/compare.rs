@@ -31,6 +31,7 @@ use workloads::Form;
   warpwright compare all --cores inorder,ghost --show speedup,stalls,occupancy --published
   warpwright compare all --gpus rtx2060s,v100 --cores inorder,socgpu,ghost --over inorder-war-exact
   warpwright compare gaussian:n=208 nn --cores inorder,ghost --kernels eliminate,distances
+  warpwright compare nn bfs gaussian --gpu gtx480 --cores inorder,sgmf
   warpwright compare kmeans --warps-per-sm x1,x2 --register-file x1,x2
   warpwright compare all --schedulers lrr,gto --set sm.issue.schedulers=2 --json=schedulers.json")]
 pub struct Args {
@@ -96,11 +97,12 @@ pub fn compared(args: &Args) -> Result<(Comparison, Exit), Failure> {
     let workloads: Vec<String> = workloads.iter().map(|w| w.display().to_string()).collect();
     check_files(args, &jobs, &setups)?;
     interrupt::install()?;
-    let codes: Vec<Form> = workloads.iter().map(|w| args.input.form(w, &gpus(&setups))).collect();
+    let (gpus, cores) = (gpus(&setups), cores(&setups));
+    let codes: Vec<Form> = workloads.iter().map(|w| args.input.form(w, &gpus, &cores)).collect();
     let run = |(job, &code)| setups.iter().map(move |setup| (Setup { code, ..setup.clone() }, job));
     let runs: Vec<(Setup, &Job)> = jobs.iter().zip(&codes).flat_map(run).collect();
     let cells = run_all(&runs, args.output.jobs.threads(), args.output.results.quiet);
-    let remarks = workloads.iter().map(|w| args.input.remark(w, &gpus(&setups))).collect();
+    let remarks = workloads.iter().map(|w| args.input.remark(w, &gpus, &cores)).collect();
     let comparison = Comparison { workloads, codes, remarks, columns, cells }.with_remarks_in_reports();
     let comparison = if args.kernels.is_empty() { comparison } else { comparison.by_kernel(&args.kernels) };
     let exit = match () {
@@ -146,14 +148,15 @@ fn gpus(setups: &[Setup]) -> Vec<&GpuConfig> {
     setups.iter().map(|setup| &setup.gpu).collect()
 }
 
+fn cores(setups: &[Setup]) -> Vec<&str> {
+    setups.iter().map(|setup| &*setup.core).collect()
+}
+
 /// The workloads to run. `all` leaves out those without machine code for some machine, where others run as
 /// machine code, with a remark.
 fn workloads(args: &Args, setups: &[Setup]) -> Vec<PathBuf> {
-    let runs = |w: &&workloads::Workload| {
-        let machine_code = args.input.form(w.name, &gpus(setups)) == Form::Sass;
-        let has_some = |setup: &Setup| w.module.cubin(setup.gpu.sm_version).is_some();
-        if machine_code { setups.iter().all(has_some) } else { args.input.remark(w.name, &gpus(setups)).is_none() }
-    };
+    let (gpus, cores) = (gpus(setups), cores(setups));
+    let runs = |w: &&workloads::Workload| !args.input.lacks_code(w, &gpus, &cores);
     let (every, without): (Vec<_>, Vec<_>) = workloads::suite::ALL.iter().partition(runs);
     if args.workloads.iter().any(|w| w == Path::new("all")) && !without.is_empty() && !args.output.results.quiet {
         let names: Vec<&str> = without.iter().map(|w| w.name).collect();
@@ -188,8 +191,10 @@ pub(super) fn machines(args: &Args) -> Result<Vec<(Column, Setup)>, Failure> {
     let (of_cores, rest): (Vec<&str>, Vec<&str>) = varied.partition(|v| v.starts_with(variations::CORES.prefix));
     let (of_schedulers, of_gpus): (Vec<&str>, Vec<&str>) =
         rest.iter().partition(|v| v.starts_with(variations::SCHEDULERS.prefix));
-    let timed: Vec<&str> = names(simulator::cores()).into_iter().filter(|core| lab::is_timed(core)).collect();
-    let mut cores = expanded(&variations::whole_names(&args.cores), &timed);
+    // One that runs PTX only would make the others run as PTX too.
+    let is_meant = |core: &&str| lab::is_timed(core) && (args.input.is_ptx() || !lab::needs_ptx(core));
+    let all: Vec<&str> = names(simulator::cores()).into_iter().filter(is_meant).collect();
+    let mut cores = expanded(&variations::whole_names(&args.cores), &all);
     cores.iter().try_for_each(|c| lookup::core(c))?;
     cores = variations::CORES.varied(&cores, &of_cores)?;
     if let Some(over) = args.over.as_ref().filter(|over| !cores.contains(over)) {
@@ -337,7 +342,7 @@ mod tests {
             let args = args(&[&["all", "-q"][..], words].concat());
             let setups: Vec<Setup> = machines(&args).unwrap().into_iter().map(|(_, setup)| setup).collect();
             let names = workloads(&args, &setups);
-            let code = names.iter().map(|name| args.input.form(name, &gpus(&setups)));
+            let code = names.iter().map(|name| args.input.form(name, &gpus(&setups), &cores(&setups)));
             (names.len(), code.filter(|code| *code == Form::Sass).count())
         };
         let every = workloads::suite::ALL.len();
@@ -349,5 +354,7 @@ mod tests {
         assert_eq!(all(&["--gpus", "rtx2060s,gtx480"]), (every, 0));
         assert_eq!(all(&["--isa", "ptx"]), (every, 0));
         assert_eq!(all(&["--registers", "allocated"]), (every, 0));
+        assert_eq!(all(&["--cores", "inorder,sgmf"]), (every, 0), "what runs PTX only");
+        assert_eq!(all(&["--cores", "all"]), (turing, turing));
     }
 }

@@ -2,10 +2,12 @@
 
 use crate::failure::{Exit, Failure, Outcome};
 use crate::inspection::code::{self, CodeInspection, Contents};
+use crate::inspection::fabric::FabricInspection;
 use crate::inspection::facts::EntryFacts;
 use crate::inspection::{self, Inspection};
 use crate::render::inspection as render;
-use crate::{interrupt, output};
+use crate::{interrupt, lookup, output};
+use kit::output::MadeFolders;
 use lower::RegisterLimits;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -15,13 +17,17 @@ use workloads::suggest;
 ///
 /// Files of machine code are cubins, fat binaries and host programs that hold some. Instead of a
 /// file, the name of a bundled workload shows its kernels: their PTX, with --sm their machine code.
+/// With --fabric it shows what the kernels of PTX are on a dataflow fabric.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   warpwright inspect kernel.ptx
   warpwright inspect kernel.ptx --kernel saxpy --json
   warpwright inspect matmul
   warpwright inspect matmul --sm 75 --code
-  warpwright inspect a.out --sm 86")]
+  warpwright inspect a.out --sm 86
+  warpwright inspect bfs --fabric
+  warpwright inspect kernel.ptx --fabric --kernel saxpy --svg saxpy.svg
+  warpwright inspect bfs --core sgmf:columns=10,rows=8 --svg drawings")]
 pub struct Args {
     /// PTX file, cubin, fat binary, host program, or bundled workload
     #[arg(value_name = "FILE|WORKLOAD")]
@@ -38,6 +44,18 @@ pub struct Args {
     /// List the instructions of machine code, each with its scheduling bits
     #[arg(long)]
     code: bool,
+    /// Show the kernels on a dataflow fabric: graphs, units, links, cuts, or why they cannot be mapped
+    #[arg(long)]
+    fabric: bool,
+    /// Core whose fabric it is, with its parameters, such as sgmf:columns=10,rows=8; implies --fabric [default: sgmf]
+    #[arg(long, value_name = "CORE")]
+    core: Option<String>,
+    /// GPU whose latencies balance the paths of graphs (sgmf:balance=threads): a built-in one or the path of a description
+    #[arg(long, value_name = "NAME|FILE", default_value = "gtx480")]
+    gpu: PathBuf,
+    /// Draw the graphs of each kernel and their places on the fabric to this file (.svg), or to a file a kernel in this folder; implies --fabric
+    #[arg(long, value_name = "FILE.svg|FOLDER")]
+    svg: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -53,6 +71,9 @@ pub fn run(args: &Args) -> Outcome {
     interrupt::install()?;
     let (name, content) = content(&args.file, args.sm)?;
     let wrong = |problem: String| Failure::bad_input(format!("`{name}`: {problem}"));
+    if args.fabric || args.core.is_some() || args.svg.is_some() {
+        return on_fabric(args, &name, &content);
+    }
     if !code::is_binary(&content) {
         if args.code || args.sm.is_some() {
             return Err(wrong("it is not machine code, which --sm and --code are about".to_owned()));
@@ -86,6 +107,52 @@ fn show_ptx(args: &Args, name: &str, text: &[u8], entries: Vec<EntryFacts>) -> O
         output::print(&render::render(&inspection))?;
     }
     Ok(if inspection.has_errors { Exit::BadInput } else { Exit::Success })
+}
+
+fn on_fabric(args: &Args, name: &str, content: &[u8]) -> Outcome {
+    let core = args.core.as_deref().unwrap_or("sgmf");
+    if code::is_binary(content) || args.code || args.sm.is_some() {
+        return Err(Failure::bad_input(format!(
+            "`{name}`: a fabric is configured from PTX, not from machine code; give the PTX file, or the name of a bundled workload without --sm and --code"
+        )));
+    }
+    let mut inspection =
+        FabricInspection::new(name, content, core, &lookup::gpu(&args.gpu, &[])?).map_err(Failure::bad_input)?;
+    keep(args, name, &mut inspection.kernels, |k| (k.name.clone(), k.source_name.clone()))?;
+    let drawings = args.svg.as_deref().map_or(Ok(Vec::new()), |to| drawings(to, &inspection))?;
+    let folder = args.svg.as_deref().filter(|to| !is_drawing(to)).map(MadeFolders::make).transpose();
+    let folder = folder.map_err(|e| Failure::bad_input(format!("--svg: the folder cannot be made: {e}")))?;
+    output::check(drawings.iter().map(PathBuf::as_path), std::slice::from_ref(&args.file))?;
+    inspection.map();
+    for (file, kernel) in drawings.iter().zip(&inspection.kernels) {
+        inspection.drawing(kernel).map_or(Ok(()), |drawing| output::save(file, drawing.as_bytes()))?;
+    }
+    folder.into_iter().for_each(MadeFolders::keep);
+    if args.json {
+        output::print_json(&inspection)?;
+    } else {
+        output::print(&render::fabric::render(&inspection))?;
+    }
+    let lacks_drawing = args.svg.is_some() && inspection.kernels.iter().any(|kernel| kernel.mapped.is_none());
+    Ok(if lacks_drawing { Exit::Failed } else { Exit::Success })
+}
+
+/// Whether a path is that of one drawing, and not of a folder.
+fn is_drawing(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("svg")) && !path.is_dir()
+}
+
+/// The file of the drawing of each kernel.
+fn drawings(to: &Path, inspection: &FabricInspection) -> Result<Vec<PathBuf>, Failure> {
+    match &inspection.kernels[..] {
+        [_] if is_drawing(to) => Ok(vec![to.to_owned()]),
+        several if is_drawing(to) => Err(Failure::bad_input(format!(
+            "--svg {} is one file, and there are {} kernels: choose one with --kernel, or give a folder",
+            to.display(),
+            several.len()
+        ))),
+        all => Ok(all.iter().map(|kernel| to.join(format!("{}.svg", kernel.name))).collect()),
+    }
 }
 
 fn show_code(args: &Args, mut inspection: CodeInspection) -> Outcome {

@@ -1,14 +1,15 @@
 //! `warpwright list`: the choices that other commands take.
 
 use crate::failure::{Exit, Failure, Outcome};
+use crate::on_fabric::{self, OnFabric};
 use crate::render::lists::{
-    self, Core, CoreParameter, Cost, CostedStructure, Lists, Named, Parameter, Scheduler, Setting, Workload,
+    self, Area, Core, CoreParameter, Cost, CostedStructure, Lists, Named, Parameter, Scheduler, Setting, Workload,
 };
 use crate::{experiments, lookup, output, simulator};
 use clap::ValueEnum;
 use kit::text::excerpt;
 use lab::Setup;
-use lab::core_cost::CoreCost;
+use lab::core_cost::{CoreArea, CoreCost};
 use std::path::PathBuf;
 use workloads::{Size, suggest};
 
@@ -19,6 +20,7 @@ use workloads::{Size, suggest};
 #[command(after_help = "Examples:
   warpwright list
   warpwright list workloads
+  warpwright list workloads hashtable
   warpwright list cores ghost ghost-precise --gpu v100
   warpwright list cores ghost:issue_buffer=24
   warpwright list schedulers two_level
@@ -70,7 +72,7 @@ pub fn run(args: &Args) -> Outcome {
     Ok(Exit::Success)
 }
 
-fn lists(args: &Args) -> Result<Lists, Failure> {
+pub(super) fn lists(args: &Args) -> Result<Lists, Failure> {
     let wanted = |t: Topic| match args.topic {
         Some(topic) => topic == t,
         None => !matches!(t, Topic::Stats | Topic::Settings),
@@ -84,7 +86,9 @@ fn lists(args: &Args) -> Result<Lists, Failure> {
         scalar_parameters: (args.topic == Some(Topic::Cores) && pick.is_empty() && !args.structures)
             .then(|| lab::scalar_parameters().into_iter().map(CoreParameter::from).collect()),
         schedulers: wanted(Topic::Schedulers).then(|| schedulers(pick)).transpose()?,
-        workloads: wanted(Topic::Workloads).then(|| picked(workloads(), pick, |w| w.name)).transpose()?,
+        workloads: wanted(Topic::Workloads)
+            .then(|| picked(workloads(!pick.is_empty()), pick, |w| w.name))
+            .transpose()?,
         figures: wanted(Topic::Figures).then(|| picked(figures(), pick, |f| &f.name)).transpose()?,
         stats: wanted(Topic::Stats).then(|| picked(simulator::schema(), pick, |s| &s.name)).transpose()?,
         settings: wanted(Topic::Settings).then(|| picked_settings(pick)).transpose()?,
@@ -109,11 +113,16 @@ fn cores(args: &Args) -> Result<Vec<Core>, Failure> {
         let parameters = lab::core_parameters(&named.name).map_err(Failure::bad_input)?;
         let parameters = parameters.into_iter().map(CoreParameter::from).collect();
         let stands_for = lab::stands_for(&named.name);
-        let Some(gpu) = &gpu else { return Ok(Core { named, stands_for, parameters, structures: None, cost: None }) };
-        if !lab::is_sm(&named.name) {
-            return Ok(Core { named, stands_for, parameters, structures: Some(Vec::new()), cost: None });
-        }
+        let Some(gpu) = &gpu else {
+            return Ok(Core { named, stands_for, parameters, structures: None, cost: None, area: None });
+        };
         let setup = Setup { core: named.name.clone(), ..Setup::new(gpu.clone()) };
+        if !lab::is_sm(&named.name) {
+            let area =
+                CoreArea::of(&setup).and_then(|area| area.map(|of| Area::new(&named.name, &gpu.name, of)).transpose());
+            let area = area.map_err(Failure::bad_input)?;
+            return Ok(Core { named, stands_for, parameters, structures: Some(Vec::new()), cost: None, area });
+        }
         let structures = simulator::structures(&setup).map_err(Failure::bad_input)?;
         let cost = CoreCost::of(&setup).map_err(Failure::bad_input)?;
         let process = cost.as_ref().map(|cost| cost.process);
@@ -125,6 +134,7 @@ fn cores(args: &Args) -> Result<Vec<Core>, Failure> {
             parameters,
             structures: Some(structures.into_iter().map(|s| CostedStructure::new(s, process)).collect()),
             cost,
+            area: None,
         })
     };
     let mut known = named(simulator::cores());
@@ -170,7 +180,8 @@ fn named(list: &[(&str, &str)]) -> Vec<Named> {
     list.iter().map(|&(name, description)| Named { name: name.into(), description: description.into() }).collect()
 }
 
-fn workloads() -> Vec<Workload> {
+/// The bundled workloads; with the reasons why their kernels are in parts or refused on a fabric.
+fn workloads(with_reasons: bool) -> Vec<Workload> {
     let parameter = |p: &workloads::Parameter| Parameter {
         name: p.name,
         description: p.description,
@@ -181,11 +192,13 @@ fn workloads() -> Vec<Workload> {
         max: p.max,
         multiple_of: p.multiple_of,
     };
+    let shown = |row: OnFabric| if with_reasons { row } else { OnFabric { reasons: "", ..row } };
     let one = |w: &workloads::Workload| Workload {
         name: w.name,
         description: w.summary,
         character: w.character,
         parameters: w.parameters.iter().map(parameter).collect(),
+        sgmf: on_fabric::rows().filter(|row| row.workload == w.name).map(shown).collect(),
     };
     workloads::suite::ALL.iter().map(one).collect()
 }
@@ -193,7 +206,7 @@ fn workloads() -> Vec<Workload> {
 fn figures() -> Vec<Named> {
     let one =
         |e: &experiments::Experiment| Named { name: e.name.into(), description: format!("{}: {}", e.paper, e.about) };
-    experiments::ALL.iter().map(one).collect()
+    experiments::all().map(one).collect()
 }
 
 fn setting(path: &str, key: &config::schema::Key) -> Setting {

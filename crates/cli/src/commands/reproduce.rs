@@ -1,10 +1,11 @@
 //! `warpwright reproduce`: an experiment of a paper.
 
-use super::compare;
+use super::{compare, list};
 use crate::comparison::Document;
 use crate::experiments::{self, Experiment};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::options::{Jobs, Results, WorkSize};
+use crate::render::lists;
 use crate::render::style::{FAINT, HEADING, styled};
 use crate::{lookup, output};
 use clap::{FromArgMatches, Parser};
@@ -41,8 +42,11 @@ struct Line {
 
 /// Runs the experiment's comparisons and shows them.
 pub fn run(args: &Args) -> Outcome {
+    if let Some(experiment) = experiments::AREAS.iter().find(|experiment| experiment.name == args.figure) {
+        return areas(experiment, args);
+    }
     let experiment = experiments::find(&args.figure).ok_or_else(|| {
-        let known: Vec<&str> = experiments::ALL.iter().map(|e| e.name).collect();
+        let known: Vec<&str> = experiments::all().map(|e| e.name).collect();
         lookup::unknown("experiment", &args.figure, &known)
     })?;
     output::check(args.results.file().map(PathBuf::as_path), &[])?;
@@ -86,6 +90,35 @@ fn line(line: &str, args: &Args) -> Result<Line, Failure> {
     Line::from_arg_matches(&matches).map_err(Failure::failed)
 }
 
+/// Shows published areas beside ours.
+fn areas(experiment: &Experiment, args: &Args) -> Outcome {
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        list: list::Args,
+    }
+    output::check(args.results.file().map(PathBuf::as_path), &[])?;
+    let text = args.results.as_text();
+    if text {
+        output::print(&heading(experiment))?;
+    }
+    let mut parts = Vec::new();
+    for part in experiment.parts {
+        let line =
+            Line::try_parse_from(["list"].into_iter().chain(part.split_whitespace())).map_err(Failure::failed)?;
+        let cores = list::lists(&line.list)?.cores.unwrap_or_default();
+        if text {
+            let command = styled(FAINT, format!("$ warpwright list {part}"));
+            let areas: String = cores.iter().filter_map(|core| core.area.as_ref()).map(lists::hardware).collect();
+            output::print(&format!("\n{command}\n{areas}"))?;
+        }
+        parts.extend(cores.into_iter().filter_map(|core| core.area));
+    }
+    let Experiment { name, paper, published, .. } = experiment;
+    args.results.give_json(&Areas { schema: SCHEMA, figure: name, paper, published, parts })?;
+    Ok(Exit::Success)
+}
+
 fn heading(experiment: &Experiment) -> String {
     let Experiment { paper, about, published, .. } = experiment;
     format!("{}\n  {about}\n  published: {published}\n", styled(HEADING, paper))
@@ -103,6 +136,16 @@ struct Reproduced<'a> {
     published: &'a str,
     size: &'a str,
     parts: Vec<Document<'a>>,
+}
+
+/// Published areas as JSON.
+#[derive(Serialize)]
+struct Areas {
+    schema: u32,
+    figure: &'static str,
+    paper: &'static str,
+    published: &'static str,
+    parts: Vec<lists::Area>,
 }
 
 #[cfg(test)]

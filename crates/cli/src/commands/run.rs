@@ -137,7 +137,7 @@ pub fn run(args: &Args) -> Outcome {
     let mut watch = Watch::new(args.output.results.quiet);
     let result = simulator::run(&setup, &job, &mut watch);
     drop(watch);
-    let remark = args.input.remark(&args.workload, &[&setup.gpu]);
+    let remark = args.input.remark(&args.workload, &[&setup.gpu], &[&setup.core]);
     match result {
         Ok(mut report) => {
             report.remarks.extend(remark);
@@ -180,7 +180,7 @@ fn setup(args: &Args) -> Result<Setup, Failure> {
         scheduler: scheduler.clone(),
         settings,
         livelock_cycles: NonZeroU64::new(args.livelock_cycles),
-        code: args.input.form(&args.workload, &[&gpu]),
+        code: args.input.form(&args.workload, &[&gpu], &[&args.core]),
         ..args.checks.applied(args.input.setup(gpu))
     })
 }

@@ -81,7 +81,7 @@ pub fn run(args: &Args) -> Outcome {
     scheduler.as_deref().map_or(Ok(()), lookup::scheduler)?;
     let settings = args.set.settings.clone();
     let gpu = lookup::gpu(gpu, &settings)?;
-    let code = args.input.form(&args.workload, &[&gpu]);
+    let code = args.input.form(&args.workload, &[&gpu], &[]);
     let setup = Setup { scheduler: scheduler.clone(), settings, code, ..args.input.setup(gpu) };
     interrupt::install()?;
     let mut watch = Watch::new(args.quiet);
@@ -94,7 +94,7 @@ pub fn run(args: &Args) -> Outcome {
     let done = lab::export(&setup, &job, &args.output, format, args.force, &mut watch);
     drop(watch);
     let export = done.map_err(failure)?;
-    if let Some(remark) = args.input.remark(&args.workload, &[&setup.gpu]).filter(|_| !args.quiet) {
+    if let Some(remark) = args.input.remark(&args.workload, &[&setup.gpu], &[]).filter(|_| !args.quiet) {
         output::remark(&format!("{remark}\n"));
     }
     let wrong = export.report.check.as_ref().filter(|check| !check.passed);

@@ -49,6 +49,7 @@ impl Shown {
             Shown::Energy => "Energy",
             Shown::Power => "Mean power (W)",
             Shown::RelativeEnergy => "Energy",
+            Shown::Management => "Energy of register file, pipeline, scheduler or of what replaces them",
             Shown::Efficiency => "Instructions per joule",
             Shown::OwnEfficiency => "Own instructions per joule",
             Shown::Scalar => "Scalar instructions (%)",
@@ -59,7 +60,7 @@ impl Shown {
 
     /// Whether it is relative to the baseline's column.
     fn is_relative(self) -> bool {
-        matches!(self, Shown::Stalls | Shown::RelativeEnergy) || self.ratio().is_some()
+        matches!(self, Shown::Stalls | Shown::RelativeEnergy | Shown::Management) || self.ratio().is_some()
     }
 
     /// The figure of a row in a column, if it is a ratio of which means are shown.
@@ -95,6 +96,7 @@ impl Shown {
             Shown::Energy => ("energy", Align::Right),
             Shown::Power => ("W", Align::Right),
             Shown::RelativeEnergy => ("relative energy", Align::Right),
+            Shown::Management => ("management", Align::Right),
             Shown::Efficiency => ("insts/J", Align::Right),
             Shown::OwnEfficiency => ("own insts/J", Align::Right),
             Shown::Scalar => ("scalar", Align::Right),
@@ -123,12 +125,9 @@ impl Shown {
             }),
             Shown::Power => text_or(cell, ABSENT, |r| figure(&r.total, energy::POWER)),
             Shown::RelativeEnergy => speedup(comparison.relative_energy(row, column)),
+            Shown::Management => speedup(comparison.relative_management(row, column)),
             Shown::Scalar => text_or(cell, ABSENT, |r| figure(&r.total, summary::SCALAR)),
-            Shown::Configuration => {
-                let [part, all] =
-                    summary::CONFIGURATION.map(|name| cell.complete().map_or(0.0, |r| r.total.number(name)));
-                percent((all > 0.0).then(|| part / all * 100.0))
-            }
+            Shown::Configuration => text_or(cell, ABSENT, |r| figure(&r.total, summary::CONFIGURATION)),
             Shown::Dependences => {
                 let counted = cell.complete().filter(|r| r.total.get(summary::DEPENDENCES[0]).is_some());
                 let text = |r: &Report| summary::DEPENDENCES.map(|name| figure(&r.total, name)).join(", ");

@@ -3,6 +3,7 @@
 use super::number;
 use super::style::{FAINT, HEADING, WARNING, styled};
 use super::table::{Align, Table};
+use energy::Component;
 use lab::{Report, Stats};
 
 /// Group of the energies in the schema.
@@ -15,6 +16,9 @@ pub const PER_THREAD_INSTRUCTION: &str = "energy.per_thread_instruction";
 const PER_WARP_INSTRUCTION: &str = "energy.per_warp_instruction";
 /// The same by simulated time.
 pub const POWER: &str = "power.mean";
+
+/// Energy of managing values and instructions, part of several components.
+pub const MANAGEMENT: &str = "energy.management";
 
 /// A line on the whole run.
 pub fn line(report: &Report) -> String {
@@ -59,7 +63,7 @@ fn components(stats: &Stats) -> String {
     let columns = [("component", Align::Left), ("energy", Align::Right), ("W", Align::Right), ("share", Align::Right)];
     let mut table = Table::new(columns);
     let (total, watts) = (stats.number(TOTAL), stats.number(POWER));
-    let is_component = |name: &str| ![TOTAL, PER_THREAD_INSTRUCTION, PER_WARP_INSTRUCTION].contains(&name);
+    let is_component = |name: &str| ![TOTAL, PER_THREAD_INSTRUCTION, PER_WARP_INSTRUCTION, MANAGEMENT].contains(&name);
     for (info, value) in &stats.0 {
         let Some(name) = info.name.strip_prefix(PREFIX).filter(|_| is_component(&info.name)) else { continue };
         let joules = value.number().unwrap_or(0.0);
@@ -69,7 +73,21 @@ fn components(stats: &Stats) -> String {
             table.row(&[cells.as_slice(), &[format!("{:.1} %", share * 100.0)]].concat());
         }
     }
-    table.render()
+    table.render() + &management(stats)
+}
+
+/// A line on what manages values and instructions in place of computing.
+fn management(stats: &Stats) -> String {
+    let Some(joules) = stats.get(MANAGEMENT).and_then(lab::Value::number) else { return String::new() };
+    let used =
+        Component::ALL.iter().filter(|c| c.is_management() && stats.number(&format!("{PREFIX}{}", c.name())) > 0.0);
+    let names: Vec<String> = used.map(|c| c.name().replace('_', " ")).collect();
+    let (energy, share) = (number::with_prefix(joules, "J"), 100.0 * joules / stats.number(TOTAL));
+    if names.is_empty() {
+        String::new()
+    } else {
+        format!("  management: {energy}, {share:.1} % ({})\n", names.join(", "))
+    }
 }
 
 fn kernels(report: &Report) -> String {

@@ -1,6 +1,7 @@
-//! The contents of a PTX file as text; [`code`] does the same for machine code.
+//! The contents of a PTX file as text; [`code`] does the same for machine code, [`fabric`] for kernels on a fabric.
 
 pub mod code;
+pub mod fabric;
 mod parts;
 
 use super::number;

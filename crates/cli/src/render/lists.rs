@@ -4,8 +4,10 @@ use super::number;
 use super::statistics;
 use super::style::{FAINT, HEADING, styled};
 use super::table::{Align, Table};
-use super::wrap::{WIDTH, wrapped};
-use lab::core_cost::{self, CoreCost};
+use super::wrap::{WIDTH, wrapped, wrapped_list};
+use crate::on_fabric::OnFabric;
+use energy::Hardware;
+use lab::core_cost::{self, CoreArea, CoreCost};
 use lab::design_cost::{self, DesignCost, Process};
 use lab::{RunError, StatInfo, published};
 use serde::Serialize;
@@ -36,6 +38,47 @@ pub struct Core {
     /// Their cost; absent if the GPU's process is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,
+    /// Parts of a core that is no SM, if asked for and the GPU's process is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub area: Option<Area>,
+}
+
+/// Area of a core that is no SM.
+#[derive(Clone, Debug, Serialize)]
+pub struct Area {
+    /// Process of the GPU.
+    pub node_nm: f64,
+    pub volts: f64,
+    /// Area of the GPU's die.
+    pub die_mm2: f64,
+    /// Cores of the GPU.
+    pub cores: u32,
+    /// Of one core.
+    pub area_mm2: f64,
+    #[serde(flatten)]
+    pub hardware: Hardware,
+    /// Published figures, with ours.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub published: Vec<Published>,
+}
+
+impl Area {
+    /// The area of `core`.
+    ///
+    /// # Errors
+    /// A published figure is of a GPU that cannot be built.
+    pub fn new(core: &str, gpu: &str, area: CoreArea) -> Result<Self, RunError> {
+        let CoreArea { process, die_mm2, cores, hardware } = area;
+        Ok(Self {
+            node_nm: process.node_nm,
+            volts: process.volts,
+            die_mm2,
+            cores,
+            area_mm2: hardware.area_mm2(),
+            hardware,
+            published: published(core, gpu)?,
+        })
+    }
 }
 
 /// A warp scheduler.
@@ -114,6 +157,16 @@ pub struct Published {
     pub source: &'static str,
 }
 
+/// What is published of the cost of `core` on `gpu`, with ours.
+fn published(core: &str, gpu: &str) -> Result<Vec<Published>, RunError> {
+    let of_core = published::costs().iter().filter(|c| c.core == core && c.gpu == gpu);
+    let beside = |c: &'static published::Cost| {
+        let (unit, ours) = (c.measure.unit(), core_cost::ours(c)?);
+        Ok(Published { what: &c.what, unit, published: c.value, ours, source: &c.source })
+    };
+    of_core.map(beside).collect()
+}
+
 impl Cost {
     /// The cost of `core`, whose structures have `cost`.
     ///
@@ -127,11 +180,6 @@ impl Cost {
             instruction_pj: part.instruction_pj,
             clock_pj: part.clock_pj,
         };
-        let of_core = published::costs().iter().filter(|c| c.core == core && c.gpu == gpu);
-        let published = of_core.map(|c| {
-            let (unit, ours) = (c.measure.unit(), core_cost::ours(c)?);
-            Ok(Published { what: &c.what, unit, published: c.value, ours, source: &c.source })
-        });
         Ok(Self {
             node_nm: cost.process.node_nm,
             volts: cost.process.volts,
@@ -139,7 +187,7 @@ impl Cost {
             sms: cost.sms,
             all: sum(&cost.all),
             beyond_in_order: sum(&cost.beyond_in_order),
-            published: published.collect::<Result<_, _>>()?,
+            published: published(core, gpu)?,
         })
     }
 }
@@ -199,6 +247,8 @@ pub struct Workload {
     pub character: &'static str,
     /// Its parameters.
     pub parameters: Vec<Parameter>,
+    /// Its kernels on the fabric of `sgmf`.
+    pub sgmf: Vec<OnFabric>,
 }
 
 /// A parameter of a workload.
@@ -348,6 +398,9 @@ fn core(core: &Core) -> String {
     let list = core.structures.as_deref().unwrap_or_default();
     let head =
         wrapped(description, &format!("  {}: ", styled(HEADING, name)), "    ") + &parameters(name, &core.parameters);
+    if let Some(area) = &core.area {
+        return head + &hardware(area);
+    }
     if list.is_empty() {
         return head + "  no SM: no structures of one\n";
     }
@@ -370,6 +423,37 @@ fn core(core: &Core) -> String {
     format!("{head}{}  {total} bits in all ({kib:.2} KiB)\n{cost}", table.render_within(WIDTH))
 }
 
+/// The parts of a core that is no SM, with their areas, and the areas by component.
+pub fn hardware(area: &Area) -> String {
+    let mm2 = |um2: f64| format!("{:.4}", um2 * 1e-6);
+    let share = |mm2: f64| format!("{:.1} %", 100.0 * mm2 / area.area_mm2);
+    let columns = ["instances", "bits", "mm2", "share", "leakage mW"].map(|title| (title, Align::Right));
+    let mut parts =
+        Table::new([("part, in a core", Align::Left), ("component", Align::Left)].into_iter().chain(columns));
+    for part in &area.hardware.parts {
+        let names = [part.name.to_owned(), part.charged_to.replace('_', " ")];
+        let counts = [part.instances, part.bits].map(|n| number::count(n as u64));
+        let rest = [mm2(part.area_um2), share(part.area_um2 * 1e-6), short(part.leakage_nw * 1e-6)];
+        parts.row(&[names.as_slice(), &counts, &rest].concat());
+    }
+    let mut components = Table::new([("component", Align::Left), ("mm2", Align::Right), ("share", Align::Right)]);
+    for (component, of) in area.hardware.by_component() {
+        components.row(&[component.name().replace('_', " "), format!("{of:.4}"), share(of)]);
+    }
+    let Area { node_nm, volts, die_mm2, cores, area_mm2, .. } = area;
+    let of_die = 100.0 * area_mm2 * f64::from(*cores) / die_mm2;
+    let sum = format!(
+        "  {area_mm2:.3} mm2 a core at {node_nm} nm and {volts} V; {cores} cores are {of_die:.1} % of {die_mm2} mm2\n"
+    );
+    let notes: String = area.hardware.notes.iter().map(|note| wrapped(note, "  ", "    ")).collect();
+    let mut sources: Vec<&str> = area.hardware.parts.iter().map(|part| part.source).collect();
+    sources.sort_unstable();
+    sources.dedup();
+    let sources: String = sources.iter().map(|source| wrapped(&format!("area: {source}"), "  ", "    ")).collect();
+    let sources: String = sources.lines().map(|line| format!("{}\n", styled(FAINT, line))).collect();
+    [parts.render_within(WIDTH), sum, notes, components.render(), beside(&area.published), sources].concat()
+}
+
 /// A value with three significant digits.
 fn short(value: f64) -> String {
     let digits = if value == 0.0 { 0 } else { 2 - value.abs().log10().floor() as i32 };
@@ -389,19 +473,25 @@ fn cost(cost: &Cost) -> String {
     };
     let place = format!("  at {node_nm} nm and {volts} V, {sms} SMs on {die_mm2} mm2\n");
     let mut text = place + &line("all", all) + &line("beyond the in-order core", beyond_in_order);
-    if !published.is_empty() {
-        let columns = [("published", Align::Left), ("", Align::Right), ("ours", Align::Right), ("ratio", Align::Right)];
-        let (mut table, mut sources) = (Table::new(columns), String::new());
-        for p in published {
-            let with_unit = |value: f64| format!("{} {}", short(value), p.unit);
-            let ratio = short(p.ours / p.published);
-            table.row(&[p.what.to_owned(), with_unit(p.published), with_unit(p.ours), ratio]);
-            let lines = wrapped(&format!("{}: {}", p.what, p.source), "  ", "    ");
-            sources.extend(lines.lines().map(|line| format!("{}\n", styled(FAINT, line))));
-        }
-        text += &(table.render() + &sources);
-    }
+    text += &beside(published);
     text
+}
+
+/// Published figures beside ours, with their sources; nothing if there are none.
+fn beside(published: &[Published]) -> String {
+    if published.is_empty() {
+        return String::new();
+    }
+    let columns = [("published", Align::Left), ("", Align::Right), ("ours", Align::Right), ("ratio", Align::Right)];
+    let (mut table, mut sources) = (Table::new(columns), String::new());
+    for p in published {
+        let with_unit = |value: f64| format!("{} {}", short(value), p.unit);
+        let ratio = short(p.ours / p.published);
+        table.row(&[p.what.to_owned(), with_unit(p.published), with_unit(p.ours), ratio]);
+        let lines = wrapped(&format!("{}: {}", p.what, p.source), "  ", "    ");
+        sources.extend(lines.lines().map(|line| format!("{}\n", styled(FAINT, line))));
+    }
+    table.render() + &sources
 }
 
 fn workload(w: &Workload) -> String {
@@ -417,7 +507,20 @@ fn workload(w: &Workload) -> String {
         table.row(&[format!("  {}", p.name), small, medium, large, styled(FAINT, p.description)]);
     }
     let summary = wrapped(w.description, &format!("  {}: ", styled(HEADING, w.name)), "    ");
-    summary + &wrapped(w.character, "    ", "    ") + &table.render()
+    summary + &wrapped(w.character, "    ", "    ") + &table.render() + &on_fabric(&w.sgmf)
+}
+
+/// Whether kernels map onto the fabric of `sgmf`; with reasons, a line each.
+fn on_fabric(kernels: &[OnFabric]) -> String {
+    if kernels.iter().all(|k| k.reasons.is_empty()) {
+        let each: Vec<String> = kernels.iter().map(|k| format!("{} {}", k.kernel, k.outcome)).collect();
+        return wrapped_list(&each.join(", "), "    on sgmf: ", "      ");
+    }
+    let line = |k: &OnFabric| {
+        let colon = if k.reasons.is_empty() { "" } else { ": " };
+        wrapped(&format!("{} {}{colon}{}", k.kernel, k.outcome, k.reasons), "    on sgmf: ", "      ")
+    };
+    kernels.iter().map(line).collect()
 }
 
 fn stats(list: &[StatInfo]) -> String {
@@ -475,6 +578,7 @@ mod tests {
             parameters: Vec::new(),
             structures: None,
             cost: None,
+            area: None,
         };
         let stats = sample::report().total.0.into_iter().map(|(info, _)| (*info).clone()).collect();
         Lists {
@@ -488,6 +592,7 @@ mod tests {
                 description: "adds up",
                 character: "streaming",
                 parameters: vec![parameter],
+                sgmf: vec![OnFabric { workload: "sum", kernel: "add", outcome: "whole", reasons: "" }],
             }]),
             figures: Some(vec![named("ghost-fig13", "GhOST, figure 13: speedup")]),
             stats: Some(stats),
@@ -530,7 +635,7 @@ mod tests {
             default: "8".into(),
         }];
         let named = lists().gpus.unwrap().remove(0);
-        let core = Core { named, stands_for: None, parameters, structures, cost: Some(cost) };
+        let core = Core { named, stands_for: None, parameters, structures, cost: Some(cost), area: None };
         insta::assert_snapshot!(sample::plain(&render(&Lists { cores: Some(vec![core]), ..Lists::default() }, true)));
     }
 

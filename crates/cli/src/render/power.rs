@@ -18,6 +18,11 @@ const GROUPS: &[(&str, RGBColor, &[Component])] = {
         ("core design", RGBColor(176, 122, 161), &[C::Design]),
         ("registers", RGBColor(242, 142, 43), &[C::RegisterFile]),
         (
+            "links, buffers, control of a fabric",
+            RGBColor(255, 157, 167),
+            &[C::Interconnect, C::TokenBuffers, C::UnitControl, C::Configuration],
+        ),
+        (
             "lanes, pipeline",
             RGBColor(225, 87, 89),
             &[C::IntLanes, C::FpLanes, C::DpLanes, C::SfuLanes, C::TensorLanes, C::TextureUnits, C::Pipeline],

@@ -31,6 +31,7 @@ fn stats(scale: u64) -> Stats {
         real("energy.per_thread_instruction", "pJ", 2691.2),
         real("energy.per_warp_instruction", "pJ", 86_117.0),
         real("power.mean", "W", 175.01),
+        real("energy.management", "J", 0.001_5 * scale as f64),
         real("energy.register_file", "J", 0.001_5 * scale as f64),
         real("energy.dram", "J", 0.002_021 * scale as f64),
         real("energy.design", "J", 0.0),

@@ -5,7 +5,7 @@ use super::shape::Shape;
 use crate::graph::{
     Access, AccessKind, Dataflow, Input, LiveId, Node, NodeId, NodeOp, Region, RegionId, Target, ThreadValue, Uniform,
 };
-use crate::nodes::without_dead;
+use crate::passes::dead::without_dead;
 use exec::function::Width;
 
 /// A part of a region.

@@ -1,41 +1,63 @@
 //! A fabric with what is placed and routed on it.
 //!
-//! Units are boxes, switches the circles at their corners. A link between switches is an arc past the switch
-//! between; one that wraps leaves the grid at one edge and enters it at the other.
+//! Units are boxes, switches the dots at their corners. A link between switches is an arc past the switch between.
+//! One that wraps leaves the grid at one edge and enters it at the other; there and where the injector sends a value,
+//! the line ends in the name of the node that makes the value.
 
-use super::{Drawing, Source, WIDTH, colour, fill, is_sent, shortened, title};
+use super::{Drawing, Source, WIDTH, colour, fill, is_sent, title};
 use crate::fabric::{End, Fabric, UnitKind};
 use crate::graph::{NodeId, Region};
 use crate::mapping::{LinkId, Mapping, UnitId};
 use crate::text;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-const MARGIN: f64 = 46.0;
-const HEAD: f64 = 96.0;
+const MARGIN: f64 = 66.0;
+const HEAD: f64 = 132.0;
 /// How far an arc is from the straight line.
 const BULGE: f64 = 7.0;
 /// How far the two directions between the same ends are from each other.
 const LANE: f64 = 2.2;
 const MOST_PITCH: f64 = 110.0;
+/// From the outer switches to the gates.
+const GATE: f64 = 30.0;
+/// From gate to gate of a switch, across and down.
+const GATES: [f64; 2] = [24.0, 15.0];
 
-/// A region on its fabric, as a drawing.
-pub fn fabric(mapping: &Mapping, of: &Fabric, source: Source<'_>) -> String {
-    let picture = Picture::of(of, &mapping.region);
+/// A region on its fabric, as a drawing, and its height.
+pub(super) fn fabric(mapping: &Mapping, of: &Fabric, source: Source<'_>) -> (Drawing, f64) {
+    let picture = Picture::of(of, mapping);
     let mut drawing = Drawing::new();
     picture.draw_head(mapping, &mut drawing);
     picture.draw_unused(mapping, &mut drawing);
-    for i in 0..mapping.region.nodes.len() {
-        let id = NodeId(i as u32);
-        drawing.begin_value(&picture.title(mapping, id, source));
+    let ids = || (0..mapping.region.nodes.len()).map(|i| NodeId(i as u32));
+    for id in ids() {
+        drawing.begin_net(id, &picture.title(mapping, id, source));
         picture.draw_routes(mapping, id, &mut drawing);
-        match mapping.units[i] {
-            Some(unit) => drawing.node(picture.unit(unit), picture.size(), id, &mapping.region.nodes[i]),
+        drawing.end_group();
+    }
+    for id in ids() {
+        let node = &mapping.region.nodes[id.index()];
+        drawing.begin_node(id, node, &picture.title(mapping, id, source));
+        match mapping.units[id.index()] {
+            Some(unit) => drawing.node(picture.unit(unit), picture.size(), id, node),
             None => picture.draw_sent(&mapping.region, id, &mut drawing),
         }
-        drawing.end_value();
+        drawing.end_group();
     }
-    drawing.finish(HEAD + MARGIN + picture.pitch[1] * f64::from(of.spec().rows))
+    (drawing, HEAD + MARGIN + picture.pitch[1] * f64::from(of.spec().rows))
 }
+
+/// An edge of the grid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Side {
+    Left,
+    Right,
+    Top,
+    Bottom,
+}
+
+/// Where lines of an edge cross it beside a switch, the first coordinate of which is not that of the edge.
+type Gate = (Side, u16);
 
 struct Picture<'a> {
     fabric: &'a Fabric,
@@ -43,13 +65,23 @@ struct Picture<'a> {
     pitch: [f64; 2],
     /// Nodes of the injector, in the order of the boxes above the grid.
     sent: Vec<NodeId>,
+    /// Links that cross the edge of the grid, by gate.
+    gates: BTreeMap<Gate, Vec<LinkId>>,
 }
 
 impl<'a> Picture<'a> {
-    fn of(fabric: &'a Fabric, region: &Region) -> Self {
+    fn of(fabric: &'a Fabric, mapping: &Mapping) -> Self {
         let pitch = ((WIDTH - 2.0 * MARGIN) / f64::from(fabric.spec().columns)).min(MOST_PITCH);
+        let region = &mapping.region;
         let sent = (0..region.nodes.len()).filter(|i| is_sent(&region.nodes[*i])).map(|i| NodeId(i as u32)).collect();
-        Self { fabric, pitch: [pitch, 1.2 * pitch], sent }
+        let mut picture = Self { fabric, pitch: [pitch, 1.2 * pitch], sent, gates: BTreeMap::new() };
+        let links: BTreeSet<LinkId> = mapping.routes.iter().flat_map(|r| r.links.iter().copied()).collect();
+        for link in links {
+            for gate in picture.gates_of(link).into_iter().flatten() {
+                picture.gates.entry(gate).or_default().push(link);
+            }
+        }
+        picture
     }
 
     fn corner(&self, column: u16, row: u16) -> [f64; 2] {
@@ -63,7 +95,7 @@ impl<'a> Picture<'a> {
     }
 
     fn size(&self) -> [f64; 2] {
-        [self.pitch[0] * 0.72, self.pitch[1] * 0.45]
+        [self.pitch[0] * 0.78, self.pitch[1] * 0.46]
     }
 
     /// Which unit executes it and how long its routes are, after what it is.
@@ -86,9 +118,7 @@ impl<'a> Picture<'a> {
         drawing.head(
             [16.0, 20.0],
             &format!(
-                "{} nodes from @{}, {} of {} links, {} bits of configuration",
-                mapping.region.nodes.len(),
-                mapping.region.entry.0,
+                "on the fabric: {} of {} links, {} bits of configuration",
                 links.len(),
                 self.fabric.links().len(),
                 mapping.configuration_bits
@@ -99,7 +129,7 @@ impl<'a> Picture<'a> {
         let kinds = UnitKind::ALL.into_iter().filter(|k| counts[*k as usize] > 0);
         let text = |k: UnitKind| (Some(k), format!("{} {} of {}", k.name(), used[k as usize], counts[k as usize]));
         drawing.legend(40.0, &kinds.map(text).collect::<Vec<_>>());
-        drawing.head([16.0, 66.0], "injector");
+        drawing.head([16.0, 69.0], "injector");
     }
 
     fn draw_unused(&self, mapping: &Mapping, drawing: &mut Drawing) {
@@ -121,18 +151,21 @@ impl<'a> Picture<'a> {
     /// The box of a value that the injector sends, above the grid.
     fn draw_sent(&self, region: &Region, id: NodeId, drawing: &mut Drawing) {
         let at = self.sent.iter().position(|s| *s == id).expect("the injector sends it");
-        let x = 100.0 + 62.0 * at as f64;
-        drawing.rect([x, 62.0], [58.0, 20.0], fill(None), &format!(" style=\"stroke:{}\"", colour(id)));
+        let (middle, size) = ([120.0 + 92.0 * at as f64, 65.0], [84.0, 20.0]);
+        drawing.rect(middle, size, fill(None), &format!(" style=\"stroke:{}\"", colour(id)));
         let text = format!("n{} {}", id.0, text::operation(&region.nodes[id.index()].op));
-        drawing.text([x, 65.0], &shortened(&text, 13));
+        drawing.label([middle[0], middle[1] + 3.5], &text, size[0]);
     }
 
     fn draw_routes(&self, mapping: &Mapping, id: NodeId, drawing: &mut Drawing) {
         let routes = || mapping.routes.iter().filter(|r| r.from == id);
         let links: BTreeSet<LinkId> = routes().flat_map(|r| r.links.iter().copied()).collect();
         for link in links {
-            for path in self.link(link) {
-                drawing.path(&path, colour(id));
+            self.link(link).iter().for_each(|path| drawing.path(path, colour(id)));
+            for gate in self.gates_of(link).into_iter().flatten() {
+                let ([x, y], [right, down]) = self.gate(gate, link);
+                let at = [x + 12.0 * right, y + 8.0 * down + 3.5];
+                drawing.label(at, &format!("n{}", id.0), GATES[0]);
             }
         }
         let ends: BTreeSet<LinkId> = routes().filter_map(|r| r.links.last().copied()).collect();
@@ -143,16 +176,60 @@ impl<'a> Picture<'a> {
         }
     }
 
+    /// Where a link crosses the edge of the grid: when it leaves, when it enters.
+    fn gates_of(&self, link: LinkId) -> [Option<Gate>; 2] {
+        let link = self.fabric.link(link);
+        let (columns, rows) = self.fabric.switches();
+        match (link.from, link.to) {
+            (End::Injector, End::Switch(column, row)) => {
+                let gate = match () {
+                    () if row == 0 => (Side::Top, column),
+                    () if row == rows - 1 => (Side::Bottom, column),
+                    () if column == 0 => (Side::Left, row),
+                    () => (Side::Right, row),
+                };
+                [None, Some(gate)]
+            }
+            (End::Switch(column, row), End::Switch(to_column, to_row)) => {
+                let is_wrapped = |at: u16, to: u16| at.abs_diff(to) > 2;
+                let (across, down) = (is_wrapped(column, to_column), is_wrapped(row, to_row));
+                // Of five switches or fewer in a row, both directions are as far: the straight one is drawn.
+                debug_assert!(!across || columns > 3);
+                match (across, down) {
+                    (false, false) => [None, None],
+                    (true, _) if column < to_column => [Some((Side::Left, row)), Some((Side::Right, to_row))],
+                    (true, _) => [Some((Side::Right, row)), Some((Side::Left, to_row))],
+                    (_, true) if row < to_row => [Some((Side::Top, column)), Some((Side::Bottom, to_column))],
+                    (_, true) => [Some((Side::Bottom, column)), Some((Side::Top, to_column))],
+                }
+            }
+            _ => [None, None],
+        }
+    }
+
+    /// Where a link crosses the edge, and the direction out of the grid.
+    fn gate(&self, gate: Gate, link: LinkId) -> ([f64; 2], [f64; 2]) {
+        let (side, at) = gate;
+        let links = &self.gates[&gate];
+        let slot = links.iter().position(|l| *l == link).expect("it crosses there") as f64;
+        let along = slot - (links.len() - 1) as f64 / 2.0;
+        let (columns, rows) = self.fabric.switches();
+        let (column, row, out) = match side {
+            Side::Left => (0, at, [-1.0, 0.0]),
+            Side::Right => (columns - 1, at, [1.0, 0.0]),
+            Side::Top => (at, 0, [0.0, -1.0]),
+            Side::Bottom => (at, rows - 1, [0.0, 1.0]),
+        };
+        let [x, y] = self.corner(column, row);
+        let [right, down]: [f64; 2] = out;
+        let across = along * GATES[0] * down.abs() + right * GATE;
+        ([x + across, y + along * GATES[1] * right.abs() + down * GATE], out)
+    }
+
     /// Where a link meets one of its ends: a unit at its edge or corner.
     fn position(&self, end: End, other: End) -> [f64; 2] {
         match (end, other) {
             (End::Switch(column, row), _) => self.corner(column, row),
-            (End::Injector, End::Switch(column, row)) => {
-                let [x, y] = self.corner(column, row);
-                let (columns, rows) = self.fabric.switches();
-                let out = |at: u16, last: u16| if at == 0 { -1.0 } else { f64::from(u8::from(at == last)) };
-                [x + 14.0 * out(column, columns - 1), y + 14.0 * out(row, rows - 1)]
-            }
             (End::Unit(unit), other) => {
                 let [x, y] = self.unit(unit);
                 let [to_x, to_y] = match other {
@@ -179,30 +256,19 @@ impl<'a> Picture<'a> {
     fn link(&self, id: LinkId) -> Vec<String> {
         let link = self.fabric.link(id);
         let (from, to) = (self.position(link.from, link.to), self.position(link.to, link.from));
-        let (End::Switch(column, row), End::Switch(to_column, to_row)) = (link.from, link.to) else {
-            let (from, to) = self.lane(from, to);
-            return vec![format!("M{:.1} {:.1} L{:.1} {:.1}", from[0], from[1], to[0], to[1])];
-        };
-        let (columns, rows) = self.fabric.switches();
-        let step = |at: u16, to: u16, count: u16| {
-            let straight = i32::from(to) - i32::from(at);
-            match straight.abs() {
-                2 | 0 => straight,
-                _ if (at + 2) % count == to => 2,
-                _ => -2,
+        let straight = |[x, y]: [f64; 2], [to_x, to_y]: [f64; 2]| format!("M{x:.1} {y:.1} L{to_x:.1} {to_y:.1}");
+        match (self.gates_of(id), link.from, link.to) {
+            ([None, None], End::Switch(..), End::Switch(..)) => vec![arc(from, to)],
+            ([None, None], ..) => {
+                let (from, to) = self.lane(from, to);
+                vec![straight(from, to)]
             }
-        };
-        let (right, down) = (step(column, to_column, columns), step(row, to_row, rows));
-        let by = [f64::from(right) * self.pitch[0], f64::from(down) * self.pitch[1]];
-        if [from[0] + by[0], from[1] + by[1]] == to {
-            return vec![arc(from, to)];
+            (gates, ..) => {
+                let [leaves, enters] = gates.map(|gate| gate.map(|gate| self.gate(gate, id).0));
+                let lines = [leaves.map(|gate| straight(from, gate)), enters.map(|gate| straight(gate, to))];
+                lines.into_iter().flatten().collect()
+            }
         }
-        // Half of the wrapped link at each of the two edges, cut a little outside of the grid.
-        let cut = |[x, y]: [f64; 2], sign: f64| {
-            let share = 0.3;
-            [x + sign * by[0] * share, y + sign * by[1] * share]
-        };
-        vec![arc(from, cut(from, 1.0)), arc(cut(to, -1.0), to)]
     }
 }
 

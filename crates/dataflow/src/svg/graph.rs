@@ -7,7 +7,7 @@ use super::{Drawing, Source, WIDTH, colour, is_sent, title};
 use crate::graph::{NodeId, Region};
 use crate::resources::kind;
 
-const BOX: [f64; 2] = [76.0, 28.0];
+const BOX: [f64; 2] = [80.0, 30.0];
 const GAP: f64 = 8.0;
 const PASSING: f64 = 7.0;
 const PITCH: f64 = 62.0;
@@ -28,28 +28,30 @@ struct Layout {
     x: Vec<Vec<f64>>,
 }
 
-/// A region as a drawing.
-pub fn graph(region: &Region, source: Source<'_>) -> String {
+/// A region as a drawing, and its height.
+pub(super) fn graph(region: &Region, head: &str, source: Source<'_>) -> (Drawing, f64) {
     let layout = Layout::of(region);
     let mut drawing = Drawing::new();
-    drawing.head([16.0, 20.0], &format!("{} nodes from @{}", region.nodes.len(), region.entry.0));
+    drawing.head([16.0, 20.0], head);
     let mut kinds: Vec<_> = region.nodes.iter().map(|n| kind(&n.op)).collect();
     kinds.sort();
     kinds.dedup();
     let name = |k: Option<crate::fabric::UnitKind>| (k, k.map_or("injector", |k| k.name()).to_owned());
     drawing.legend(38.0, &kinds.into_iter().map(name).collect::<Vec<_>>());
-    // From the first layer to the last: lines are under the boxes that they pass.
-    let mut order: Vec<usize> = (0..region.nodes.len()).collect();
-    order.sort_by_key(|i| layout.layer_of[*i]);
-    for i in order {
-        let id = NodeId(i as u32);
-        drawing.begin_value(&title(region, id, source));
+    let ids = || (0..region.nodes.len()).map(|i| NodeId(i as u32));
+    for id in ids() {
+        drawing.begin_net(id, &title(region, id, source));
         layout.draw_lines(region, id, &mut drawing);
-        let layer = layout.layer_of[i];
-        drawing.node([layout.at(layer, id), middle(layer)], BOX, id, &region.nodes[i]);
-        drawing.end_value();
+        drawing.end_group();
     }
-    drawing.finish(TOP + PITCH * layout.layers.len() as f64)
+    // Above the lines that pass.
+    for id in ids() {
+        let (node, layer) = (&region.nodes[id.index()], layout.layer_of[id.index()]);
+        drawing.begin_node(id, node, &title(region, id, source));
+        drawing.node([layout.at(layer, id), middle(layer)], BOX, id, node);
+        drawing.end_group();
+    }
+    (drawing, TOP + PITCH * layout.layers.len() as f64)
 }
 
 fn middle(layer: usize) -> f64 {
@@ -77,7 +79,16 @@ impl Layout {
         for sweep in 0..SWEEPS {
             layout.sweep(region, sweep % 2 == 0);
         }
+        layout.centre();
         layout
+    }
+
+    /// Moves the whole to the middle of the drawing.
+    fn centre(&mut self) {
+        let all = || self.x.iter().flatten().copied();
+        let (left, right) = (all().fold(WIDTH, f64::min), all().fold(0.0, f64::max));
+        let by = WIDTH / 2.0 - f64::midpoint(left, right);
+        self.x.iter_mut().flatten().for_each(|x| *x += by);
     }
 
     /// The middle of the place of a node in a layer.

@@ -1,34 +1,37 @@
-//! Drawings in SVG, for a browser: a graph, and its places and routes on a fabric.
+//! Drawings in SVG, for a browser: graphs, and their places and routes on a fabric.
 //!
-//! Each value has a colour. The pointer over a node or a route shows what it is, and dims all other values.
+//! Each value has a colour. The pointer over a node or a route shows what it is, and dims what neither is this value
+//! nor takes it, in the graph and on the fabric. Without a pointer the colours and the names of nodes lead from one to
+//! the other.
 
 mod fabric;
 mod graph;
 
-pub use fabric::fabric;
-pub use graph::graph;
-
-use crate::fabric::UnitKind;
+use crate::fabric::{Fabric, UnitKind};
 use crate::graph::{Node, NodeId, NodeOp, Region};
+use crate::mapping::Mapped;
 use crate::resources::kind;
 use crate::text;
 use isa::Pc;
 use std::fmt::Write;
 
 /// Width of a drawing, for the screen of a laptop.
-const WIDTH: f64 = 1360.0;
+const WIDTH: f64 = 1400.0;
+/// Between drawings.
+const GAP: f64 = 24.0;
+/// Width of a letter of a label, about.
+const LETTER: f64 = 6.1;
 
 /// The source text of an instruction, for the titles of nodes.
-pub type Source<'a> = &'a dyn Fn(Pc) -> Option<String>;
+pub type Source<'a> = &'a dyn Fn(Pc) -> String;
 
-const STYLE: &str = "text{font:9px sans-serif;fill:#222;text-anchor:middle;pointer-events:none}\
-                     .head{font-size:12px;text-anchor:start}\
-                     .value path{fill:none;stroke-width:1.5}\
-                     .value rect{stroke:#333;stroke-width:.8}\
-                     .value:hover path{stroke-width:4}\
-                     .value:hover rect{stroke-width:2.5}\
-                     svg:hover .value:not(:hover){transition:opacity .15s}\
-                     .all:has(.value:hover) .value:not(:hover){opacity:.15}";
+const STYLE: &str = "text{font-family:Helvetica,Arial,'DejaVu Sans',sans-serif}\
+                     text{font-size:10px;fill:#222;text-anchor:middle;pointer-events:none}\
+                     .head{font-size:13px;text-anchor:start}\
+                     .title{font-size:16px;font-weight:bold;text-anchor:start}\
+                     .net path{fill:none;stroke-width:1.6}\
+                     .node rect{stroke:#333;stroke-width:.8}\
+                     .region:has(.net:hover,.node:hover) :is(.net,.node){transition:opacity .15s}";
 
 /// Colours of values, taken in turns.
 const COLOURS: [&str; 12] = [
@@ -75,8 +78,15 @@ impl Drawing {
         ));
     }
 
-    fn text(&mut self, [x, y]: [f64; 2], text: &str) {
-        self.add(&format!("<text x=\"{x:.1}\" y=\"{y:.1}\">{}</text>", escaped(text)));
+    /// A text in the middle of `width`: narrower letters where it would be wider.
+    fn label(&mut self, [x, y]: [f64; 2], text: &str, width: f64) {
+        let room = width - 4.0;
+        let text = shortened(text, (room / (LETTER * 0.75)) as usize);
+        let narrow = match text.chars().count() as f64 * LETTER > room {
+            true => format!(" textLength=\"{room:.1}\" lengthAdjust=\"spacingAndGlyphs\""),
+            false => String::new(),
+        };
+        self.add(&format!("<text x=\"{x:.1}\" y=\"{y:.1}\"{narrow}>{}</text>", escaped(&text)));
     }
 
     fn head(&mut self, [x, y]: [f64; 2], text: &str) {
@@ -92,21 +102,32 @@ impl Drawing {
         self.add(&format!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"2.6\" fill=\"{fill}\"/>"));
     }
 
-    /// Begins the group of a value, which the pointer brings out as a whole.
-    fn begin_value(&mut self, title: &str) {
-        self.add(&format!("<g class=\"value\"><title>{}</title>", escaped(title)));
+    /// Begins the lines of a value.
+    fn begin_net(&mut self, of: NodeId, title: &str) {
+        self.add(&format!("<g class=\"net n{}\"><title>{}</title>", of.0, escaped(title)));
     }
 
-    fn end_value(&mut self) {
+    /// Begins the box of a node, which the values that it takes bring out too.
+    fn begin_node(&mut self, id: NodeId, node: &Node, title: &str) {
+        let takes: String = node.tokens().map(|(_, from)| format!(" t{}", from.0)).collect();
+        self.add(&format!("<g class=\"node n{}{takes}\"><title>{}</title>", id.0, escaped(title)));
+    }
+
+    fn end_group(&mut self) {
         self.add("</g>");
     }
 
     /// A box with the node's name and what it does.
     fn node(&mut self, [x, y]: [f64; 2], size: [f64; 2], id: NodeId, node: &Node) {
         self.rect([x, y], size, fill(kind(&node.op)), "");
-        let most = (size[0] / 5.0) as usize;
-        self.text([x, y - 3.0], &format!("n{}", id.0));
-        self.text([x, y + 9.0], &shortened(&text::operation(&node.op), most));
+        let operation = text::operation(&node.op);
+        let (verb, rest) = match &node.op {
+            NodeOp::Access(_) => operation.split_once(' ').unwrap_or(("", &operation)),
+            NodeOp::Label(_) => operation.split_once('.').unwrap_or(("", &operation)),
+            _ => ("", &*operation),
+        };
+        self.label([x, y - 3.0], format!("n{} {verb}", id.0).trim_end(), size[0]);
+        self.label([x, y + 9.0], rest, size[0]);
     }
 
     /// The legend: kinds with a text each.
@@ -118,15 +139,43 @@ impl Drawing {
             x += 34.0 + 6.6 * text.chars().count() as f64;
         }
     }
+}
 
-    fn finish(self, height: f64) -> String {
-        format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH:.0} {height:.0}\" width=\"{WIDTH:.0}\" \
-             height=\"{height:.0}\">\n<style>{STYLE}</style>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n\
-             <g class=\"all\">\n{}</g>\n</svg>\n",
-            self.body
-        )
+/// The graphs of a kernel, each above its place on the fabric.
+pub fn kernel(mapped: &Mapped, of: &Fabric, source: Source<'_>) -> String {
+    let title = escaped(&mapped.dataflow.name);
+    let mut body = format!("<text class=\"title\" x=\"16\" y=\"28\">{title}</text>\n");
+    let (mut y, mut nodes) = (2.0 * GAP, 0);
+    for (part, mapping) in mapped.mappings.iter().enumerate() {
+        nodes = nodes.max(mapping.region.nodes.len());
+        body += "<g class=\"region\">\n";
+        let region = &mapping.region;
+        let (nodes, next) = (region.nodes.len(), text::next(region));
+        let head = format!("part {part}: {nodes} nodes; {next}; from {}", source(region.entry));
+        for (drawing, height) in [graph::graph(region, &head, source), fabric::fabric(mapping, of, source)] {
+            writeln!(body, "<g transform=\"translate(0 {y:.0})\">\n{}</g>", drawing.body).expect("strings take text");
+            y += height + GAP;
+        }
+        body += "</g>\n";
     }
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH:.0} {y:.0}\" width=\"{WIDTH:.0}\" \
+         height=\"{y:.0}\">\n<title>{title}</title>\n<style>{STYLE}{}</style>\n\
+         <rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n{body}</svg>\n",
+        hover(nodes)
+    )
+}
+
+/// What the pointer over a value does: a rule for each number of a node.
+fn hover(nodes: usize) -> String {
+    let rule = |n: usize| {
+        format!(
+            ".region:has(.n{n}:hover) :is(.net,.node):not(.n{n},.t{n}){{opacity:.12}}\
+             .region:has(.n{n}:hover) .net.n{n} path{{stroke-width:3.5}}\
+             .region:has(.n{n}:hover) .node.n{n} rect{{stroke-width:2.5}}"
+        )
+    };
+    (0..nodes).map(rule).collect()
 }
 
 /// What a node is, who takes its result, and the instruction that it comes from.
@@ -140,8 +189,7 @@ fn title(region: &Region, id: NodeId, source: Source<'_>) -> String {
         write!(out, "\nto {}", takers.join(", ")).expect("strings take text");
     }
     if let Some(pc) = node.pc {
-        let source = source(pc).map_or(String::new(), |text| format!(": {text}"));
-        write!(out, "\n@{}{source}", pc.0).expect("strings take text");
+        write!(out, "\n{}", source(pc)).expect("strings take text");
     }
     out
 }

@@ -2,4 +2,5 @@
 
 pub mod checks;
 pub mod evaluation;
+pub mod ptx;
 pub mod random;

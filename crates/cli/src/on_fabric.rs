@@ -1,0 +1,121 @@
+//! Which bundled kernels can be mapped onto the fabric of `sgmf`: a table that a test compares with the compiler, which
+//! takes seconds for all of them.
+
+use serde::Serialize;
+
+/// The table, a page for people too.
+const TABLE: &str = include_str!("../../../docs/designs/sgmf-kernels.md");
+
+/// A kernel of a bundled workload on the fabric.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct OnFabric {
+    /// Name of the workload.
+    #[serde(skip)]
+    pub workload: &'static str,
+    pub kernel: &'static str,
+    /// `whole`, `in 2 parts`, `refused`.
+    pub outcome: &'static str,
+    /// Why it is in parts or refused, if that is asked for.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub reasons: &'static str,
+}
+
+/// The rows of the table.
+pub fn rows() -> impl Iterator<Item = OnFabric> {
+    TABLE.lines().filter(|line| line.starts_with("| `")).filter_map(|line| {
+        let mut cells = line.trim_matches('|').split('|').map(|cell| cell.trim().trim_matches('`'));
+        Some(OnFabric {
+            workload: cells.next()?,
+            kernel: cells.next()?,
+            outcome: cells.next()?,
+            reasons: cells.next()?,
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inspection::fabric::{FabricInspection, FabricKernel};
+    use crate::render::inspection::fabric::outcome;
+    use std::fmt::Write;
+    use std::path::Path;
+
+    const HEAD: &str = "\
+# Bundled kernels on the SGMF fabric
+
+Which kernels of the bundled workloads the compiler maps onto the fabric of `sgmf` with its default parameters, and why \
+others are in parts or refused. `warpwright inspect WORKLOAD --fabric` shows the graphs. The page is what `warpwright list \
+workloads` reads, and is written by `BLESS=1 cargo nextest run -p warpwright -E 'test(/^on_fabric::/)'`.
+";
+
+    /// Why a mapped kernel is in parts, or another one is refused.
+    fn reasons(kernel: &FabricKernel) -> String {
+        let Some(mapped) = &kernel.mapped else {
+            let mut all: Vec<&str> = kernel.reasons.iter().map(|reason| &*reason.message).collect();
+            all.sort_unstable();
+            all.dedup();
+            return all.join("; ");
+        };
+        let regions = mapped.parts.iter().map(|part| part.region).max().map_or(0, |last| last + 1);
+        let bounds = (regions > 1).then(|| format!("{regions} regions by loops and barriers"));
+        let cuts = mapped.cuts.iter().map(|cut| {
+            let reasons = cut.reasons.join(", ");
+            format!("region {} in {} parts, {} B a thread: {reasons}", cut.region, cut.parts, cut.bytes)
+        });
+        bounds.into_iter().chain(cuts).collect::<Vec<_>>().join("; ")
+    }
+
+    /// The page, and the sentence with its counts.
+    fn page() -> (String, String) {
+        let gpu = config::load("gtx480").unwrap();
+        let (mut rows, [mut whole, mut uncut, mut cut, mut refused]) = (String::new(), [0; 4]);
+        for workload in workloads::suite::ALL {
+            let ptx = workload.module.ptx.as_bytes();
+            let mut module = FabricInspection::new(workload.name, ptx, "sgmf", &gpu).unwrap();
+            module.map();
+            for kernel in &module.kernels {
+                *match &kernel.mapped {
+                    None => &mut refused,
+                    Some(mapped) if mapped.parts.len() == 1 => &mut whole,
+                    Some(mapped) if mapped.cuts.is_empty() => &mut uncut,
+                    Some(_) => &mut cut,
+                } += 1;
+                let outcome = outcome(kernel.mapped.as_ref().map(|mapped| mapped.parts.len()));
+                let (name, reasons) = (&kernel.name, reasons(kernel));
+                writeln!(rows, "| `{}` | `{name}` | {outcome} | {reasons} |", workload.name).unwrap();
+            }
+        }
+        let all = whole + uncut + cut + refused;
+        let sentence = format!(
+            "Of the {all} kernels, {whole} are one graph, {uncut} are in parts only because loops and barriers end a \
+             graph, {cut} also because a region needs more units or links than the fabric has, and {refused} are refused."
+        );
+        let table = "| workload | kernel | fabric | why |\n| --- | --- | --- | --- |";
+        (format!("{HEAD}\n{sentence}\n\n{table}\n{rows}"), sentence)
+    }
+
+    #[test]
+    fn the_table_is_what_the_compiler_makes() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/designs");
+        let (page, sentence) = page();
+        if page != TABLE {
+            std::fs::write(folder.join("sgmf-kernels.md"), &page).unwrap();
+            assert!(std::env::var_os("BLESS").is_some(), "docs/designs/sgmf-kernels.md was out of date");
+        }
+        let design = std::fs::read_to_string(folder.join("sgmf.md")).unwrap();
+        assert!(design.contains(&sentence), "docs/designs/sgmf.md lacks: {sentence}");
+    }
+
+    #[test]
+    fn every_workload_has_rows() {
+        for workload in workloads::suite::ALL {
+            let of = || rows().filter(|row| row.workload == workload.name);
+            assert!(of().count() > 0, "{}", workload.name);
+            for row in of() {
+                assert!(workload.module.ptx.contains(&format!(".entry {}(", row.kernel)), "{row:?}");
+                assert!(row.outcome == "whole" || !row.reasons.is_empty(), "{row:?}");
+            }
+        }
+    }
+}
