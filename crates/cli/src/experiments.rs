@@ -255,6 +255,15 @@ pub const ALL: &[Experiment] = &[
             "--set sm_count=1 --show speedup"
         )],
     },
+    Experiment {
+        name: "sgmf-management",
+        paper: "SGMF (ISCA 2014), section 7.1",
+        about: "energy of links, buffers, control and pipelines of units beside that of register file, pipeline and scheduler",
+        published: "GTX 480, one core and one SM: 67 % less energy",
+        parts: &[sgmf!(
+            "--cores inorder,sgmf:entries=16 --set sm_count=1 --show management,relative-energy,speedup --published"
+        )],
+    },
 ];
 
 /// Areas that papers publish. Their parts are arguments of `list`.

@@ -2,6 +2,7 @@
 
 mod support;
 
+mod energy;
 mod figures;
 mod memory;
 mod programs;

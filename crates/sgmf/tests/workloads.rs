@@ -39,7 +39,7 @@ impl Fabrics {
         let mut gpu = config::load("gtx480").expect("built in");
         gpu.sm_count = 3;
         let state = DeviceState::new(16 << 30, GpuFacts::default());
-        let cores = (0..3).map(|number| Sgmf::new(&gpu, config, number)).collect();
+        let cores = (0..3).map(|number| Sgmf::new(&gpu, config, [4096; 4], number)).collect();
         let machine = Machine::new(&gpu, 8, state, cores);
         Self { config, gpu, machine, modules: Vec::new(), mapped: BTreeMap::new(), ran: BTreeSet::new() }
     }
@@ -165,7 +165,7 @@ fn check(names: &[&str], config: SgmfConfig) -> BTreeSet<String> {
 }
 
 const fn wide(entries: u32) -> SgmfConfig {
-    SgmfConfig { entries, compute: 4096, control: 4096, ldst: 4096, special: 4096, ..SgmfConfig::DEFAULT }
+    SgmfConfig { entries, ..SgmfConfig::DEFAULT }
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //! One that wraps leaves the grid at one edge and enters it at the other; there and where the injector sends a value,
 //! the line ends in the name of the node that makes the value.
 
-use super::{Drawing, Source, WIDTH, colour, fill, is_sent, title};
+use super::drawing::{Drawing, Source, WIDTH, colour, fill, is_sent, title};
 use crate::fabric::{End, Fabric, UnitKind};
 use crate::graph::{NodeId, Region};
 use crate::mapping::{LinkId, Mapping, UnitId};
