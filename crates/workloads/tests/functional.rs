@@ -178,7 +178,7 @@ workloads_run_right! {
         [("particles", 600), ("width", 20), ("height", 45), ("frames", 3)];
     saxpy: [("n", 1)], [("n", 1000), ("block", 96)];
     bitonic: [("n", 1)], [("n", 513)], [("n", 5000)];
-    spmv: [("rows", 1), ("degree", 1)], [("rows", 333), ("degree", 40)];
+    spmv: [("rows", 1), ("degree", 1)], [("rows", 333), ("degree", 40)], [("rows", 333), ("kernels", 1)];
 }
 
 /// Of a workload's instructions that write vector registers, in percent, those whose registers all live
