@@ -49,6 +49,44 @@ fn compare_shows_energy() {
     assert!(relative("0.5") < 0.9, "{text}");
 }
 
+/// What replaces register file, pipeline and scheduler, beside them.
+#[test]
+fn a_fabric_has_its_management_beside_an_sm_s() {
+    let text = succeed(&["run", "nn", "--gpu", "gtx480", "--core", "sgmf", "--energy"]);
+    let line = text.lines().find(|line| line.starts_with("  management: ")).unwrap_or_else(|| panic!("{text}"));
+    assert!(line.ends_with("(pipeline, interconnect, token buffers, unit control, configuration)"), "{line}");
+    let cores = ["--gpus", "gtx480", "--isa", "ptx", "--cores", "inorder,sgmf"];
+    let args = [&["compare", "nn", "--show", "management"], cores.as_slice()].concat();
+    let text = succeed(&args);
+    for component in ["register file", "scheduler", "token buffers", "management"] {
+        assert!(text.lines().any(|line| line.contains(component) && line.contains("uJ")), "{component}: {text}");
+    }
+    let document: Value = serde_json::from_str(&succeed(&[args.as_slice(), &["--json"]].concat())).unwrap();
+    let runs = document["runs"].as_array().unwrap();
+    assert_eq!(runs[0]["relative_management"].as_f64(), Some(1.0));
+    let total = |run: usize| &runs[run]["report"]["total"];
+    let of = |run: usize| total(run)["energy.management"].as_f64().unwrap();
+    assert_eq!(runs[1]["relative_management"].as_f64(), Some(of(1) / of(0)));
+    assert_eq!(total(1)["energy.register_file"].as_f64(), Some(0.0));
+}
+
+/// The area by part, beside the published one.
+#[test]
+fn the_area_of_a_fabric_is_reproduced() {
+    let text = succeed(&["reproduce", "sgmf-area"]);
+    let parts = ["$ warpwright list cores sgmf --gpu gtx480", "token buffers", "crossbar to banks of L1", "21.2 mm2"];
+    for part in parts.into_iter().chain(["54.3 mm2", "17.9 kB, 37.3 %", "534,528"]) {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let document: Value = serde_json::from_str(&succeed(&["reproduce", "sgmf-area", "--json"])).unwrap();
+    let core = &document["parts"][0];
+    let sum: f64 = core["parts"].as_array().unwrap().iter().map(|part| part["area_um2"].as_f64().unwrap()).sum();
+    let area = core["area_mm2"].as_f64().unwrap();
+    assert!((sum * 1e-6 / area - 1.0).abs() < 1e-9 && area > 1.0, "{core}");
+    let list: Value = serde_json::from_str(&succeed(&["list", "cores", "sgmf", "--gpu", "gtx480", "--json"])).unwrap();
+    assert_eq!(list["cores"][0]["area"], *core);
+}
+
 #[test]
 fn validate_accelwattch_needs_no_reference() {
     let document: Value = serde_json::from_str(&succeed(&["validate", "accelwattch", "--json"])).unwrap();

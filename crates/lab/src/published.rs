@@ -53,6 +53,9 @@ pub struct Figure {
     pub efficiency: BTreeMap<String, f64>,
     /// Mean of all of those, of a kind that the paper does not name.
     pub mean_efficiency: Option<f64>,
+    /// Energy of register file, pipeline and scheduler, or of what replaces them, over that of `against`: of all
+    /// programs, of a kind that the paper does not name.
+    pub mean_management: Option<f64>,
 }
 
 fn in_order() -> String {

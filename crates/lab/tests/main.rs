@@ -15,6 +15,7 @@ mod design_power;
 mod differential;
 mod energy;
 mod export;
+mod fabric_energy;
 mod functional;
 mod hostile_traces;
 mod livelock;

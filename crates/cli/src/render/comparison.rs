@@ -1,6 +1,7 @@
 //! A comparison as text.
 
 use super::energy;
+use super::management;
 use super::number::{self, ABSENT};
 use super::report::{check, figure};
 use super::slots;
@@ -21,6 +22,9 @@ pub fn render(comparison: &Comparison, shown: &[Shown], published: bool) -> Stri
         sections.push(one_workload(comparison, shown, published));
     } else {
         sections.extend(several_workloads(comparison, shown, published));
+    }
+    if shown.contains(&Shown::Management) {
+        sections.push(management::table(comparison));
     }
     sections.push(notes(comparison));
     if published {
@@ -49,7 +53,7 @@ impl Shown {
             Shown::Energy => "Energy",
             Shown::Power => "Mean power (W)",
             Shown::RelativeEnergy => "Energy",
-            Shown::Management => "Energy of register file, pipeline, scheduler or of what replaces them",
+            Shown::Management => "Energy of register file, pipeline and scheduler, or of what replaces them,",
             Shown::Efficiency => "Instructions per joule",
             Shown::OwnEfficiency => "Own instructions per joule",
             Shown::Scalar => "Scalar instructions (%)",
@@ -60,7 +64,7 @@ impl Shown {
 
     /// Whether it is relative to the baseline's column.
     fn is_relative(self) -> bool {
-        matches!(self, Shown::Stalls | Shown::RelativeEnergy | Shown::Management) || self.ratio().is_some()
+        matches!(self, Shown::Stalls | Shown::RelativeEnergy) || self.ratio().is_some()
     }
 
     /// The figure of a row in a column, if it is a ratio of which means are shown.
@@ -69,6 +73,7 @@ impl Shown {
             Shown::Speedup => Some(Comparison::speedup),
             Shown::Efficiency => Some(Comparison::efficiency),
             Shown::OwnEfficiency => Some(Comparison::own_efficiency),
+            Shown::Management => Some(Comparison::relative_management),
             _ => None,
         }
     }
@@ -78,6 +83,7 @@ impl Shown {
         match self {
             Shown::Speedup => figure.mean,
             Shown::Efficiency => figure.mean_efficiency,
+            Shown::Management => figure.mean_management,
             _ => None,
         }
     }
@@ -127,11 +133,7 @@ impl Shown {
             Shown::RelativeEnergy => speedup(comparison.relative_energy(row, column)),
             Shown::Management => speedup(comparison.relative_management(row, column)),
             Shown::Scalar => text_or(cell, ABSENT, |r| figure(&r.total, summary::SCALAR)),
-            Shown::Configuration => {
-                let [part, all] =
-                    summary::CONFIGURATION.map(|name| cell.complete().map_or(0.0, |r| r.total.number(name)));
-                percent((all > 0.0).then(|| part / all * 100.0))
-            }
+            Shown::Configuration => text_or(cell, ABSENT, |r| figure(&r.total, summary::CONFIGURATION)),
             Shown::Dependences => {
                 let counted = cell.complete().filter(|r| r.total.get(summary::DEPENDENCES[0]).is_some());
                 let text = |r: &Report| summary::DEPENDENCES.map(|name| figure(&r.total, name)).join(", ");
@@ -151,6 +153,8 @@ impl Shown {
             Shown::Power => Some(real(of(|p| p.watts))),
             Shown::RelativeEnergy => Some(speedup(of(|p| p.relative_energy))),
             Shown::Efficiency => Some(speedup(of(|p| p.efficiency))),
+            // One figure of all programs.
+            Shown::Management => Some(speedup(None)),
             _ => None,
         }
     }

@@ -427,13 +427,13 @@ fn core(core: &Core) -> String {
 pub fn hardware(area: &Area) -> String {
     let mm2 = |um2: f64| format!("{:.4}", um2 * 1e-6);
     let share = |mm2: f64| format!("{:.1} %", 100.0 * mm2 / area.area_mm2);
-    let columns = ["instances", "bits", "mm2", "share", "leakage mW"].map(|title| (title, Align::Right));
+    let columns = ["instances", "bits", "mm2", "share"].map(|title| (title, Align::Right));
     let mut parts =
         Table::new([("part, in a core", Align::Left), ("component", Align::Left)].into_iter().chain(columns));
     for part in &area.hardware.parts {
         let names = [part.name.to_owned(), part.charged_to.replace('_', " ")];
         let counts = [part.instances, part.bits].map(|n| number::count(n as u64));
-        let rest = [mm2(part.area_um2), share(part.area_um2 * 1e-6), short(part.leakage_nw * 1e-6)];
+        let rest = [mm2(part.area_um2), share(part.area_um2 * 1e-6)];
         parts.row(&[names.as_slice(), &counts, &rest].concat());
     }
     let mut components = Table::new([("component", Align::Left), ("mm2", Align::Right), ("share", Align::Right)]);
@@ -442,8 +442,9 @@ pub fn hardware(area: &Area) -> String {
     }
     let Area { node_nm, volts, die_mm2, cores, area_mm2, .. } = area;
     let of_die = 100.0 * area_mm2 * f64::from(*cores) / die_mm2;
+    let leaks = short(area.hardware.leakage_watts(1) * 1e3);
     let sum = format!(
-        "  {area_mm2:.3} mm2 a core at {node_nm} nm and {volts} V; {cores} cores are {of_die:.1} % of {die_mm2} mm2\n"
+        "{area_mm2:.3} mm2 a core at {node_nm} nm and {volts} V; {cores} cores are {of_die:.1} % of {die_mm2} mm2; leakage of a core beyond the static power of the GPU's: {leaks} mW"
     );
     let notes: String = area.hardware.notes.iter().map(|note| wrapped(note, "  ", "    ")).collect();
     let mut sources: Vec<&str> = area.hardware.parts.iter().map(|part| part.source).collect();
@@ -451,7 +452,15 @@ pub fn hardware(area: &Area) -> String {
     sources.dedup();
     let sources: String = sources.iter().map(|source| wrapped(&format!("area: {source}"), "  ", "    ")).collect();
     let sources: String = sources.lines().map(|line| format!("{}\n", styled(FAINT, line))).collect();
-    [parts.render_within(WIDTH), sum, notes, components.render(), beside(&area.published), sources].concat()
+    [
+        parts.render_within(WIDTH),
+        wrapped(&sum, "  ", "    "),
+        notes,
+        components.render(),
+        beside(&area.published),
+        sources,
+    ]
+    .concat()
 }
 
 /// A value with three significant digits.

@@ -6,6 +6,7 @@ pub mod energy;
 pub mod import;
 pub mod inspection;
 pub mod lists;
+pub mod management;
 pub mod number;
 pub mod power;
 pub mod report;
