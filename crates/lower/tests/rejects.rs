@@ -193,3 +193,13 @@ fn damaged_kernels_do_not_panic() {
     }
     assert!(loaded > 50, "only {loaded}");
 }
+
+#[test]
+fn a_kernel_parameter_in_a_register_is_refused() {
+    let text = format!("{HEADER}.visible .entry bad(.reg .b64 p) {{ ret; }}\n");
+    let error = match load("m.ptx", &text, LowerOptions::default()) {
+        Ok(loaded) => loaded.kernel("bad").unwrap_err().to_string(),
+        Err(error) => error.to_string(),
+    };
+    assert!(error.contains("a parameter of a kernel is not in the state space `.param`"), "{error}");
+}

@@ -30,6 +30,11 @@ const REGISTER_RANGE: (u32, u32) = (8, 255);
 /// Lowers `kernel` and all that it calls.
 pub(super) fn lower<'a>(scope: &'a ModuleScope<'a>, kernel: &'a ast::Function) -> Result<Kernel, Diagnostics> {
     let mut b = KernelBuilder::new(scope);
+    if kernel.params.iter().any(|v| v.space != StateSpace::Param) {
+        let problem = "a parameter of a kernel is not in the state space `.param`";
+        b.diagnostics.push(Diagnostic::error(kernel.name_span, problem).hint("declare it as `.param`"));
+        return Err(b.diagnostics);
+    }
     let params = kernel_params(scope, kernel);
     let mut functions = vec![lower_function(&mut b, kernel, Some(&params))];
     let mut next = 0;
@@ -328,7 +333,6 @@ fn kernel_params(scope: &ModuleScope<'_>, kernel: &ast::Function) -> Vec<Param> 
             bytes,
             is_float: v.ty.is_float(),
         });
-        debug_assert_eq!(v.space, StateSpace::Param);
     }
     params
 }
