@@ -54,6 +54,13 @@ macro_rules! sgmf_entries {
     ($($rest:literal),*) => { sgmf!("--cores inorder,sgmf --vary core.entries=2,4,8,16,32,64 ", $($rest),*) };
 }
 
+/// The same with as many copies of a graph side by side as the fabric has room for, and delays by threads.
+macro_rules! sgmf_copies {
+    ($rest:literal) => {
+        sgmf!("--cores inorder,sgmf:copies=0,balance=threads --vary core.entries=4,16,64 ", $rest)
+    };
+}
+
 /// Comparisons.
 pub const ALL: &[Experiment] = &[
     Experiment {
@@ -193,10 +200,11 @@ pub const ALL: &[Experiment] = &[
     Experiment {
         name: "sgmf-fig10",
         paper: "SGMF (ISCA 2014), figure 10",
-        about: "one SGMF core and one SM, each with the whole memory system: speedup of eight kernels by entries of the token buffers; then over an SM with 64 KB of L1",
+        about: "one SGMF core and one SM, each with the whole memory system: speedup of eight kernels by entries of the token buffers; with copies of graphs side by side; over an SM with 64 KB of L1",
         published: "GTX 480, 16 entries: mean 1.77, PF 1.2 to GE-2 3.75, only CFD-1 (compute_step_factor) below 1; CFD-2 (time_step) falls with more entries up to 8, then rises",
         parts: &[
             sgmf_entries!("--set sm_count=1 --show time,speedup,configuration --published"),
+            sgmf_copies!("--set sm_count=1 --show speedup,configuration"),
             sgmf!(
                 "--cores inorder,sgmf:entries=16 --set sm_count=1 --set sm.l1d.cache.sets=128 --set sm.l1d.cache.index=linear --show speedup --published"
             ),
@@ -207,15 +215,19 @@ pub const ALL: &[Experiment] = &[
         paper: "SGMF (ISCA 2014), figure 11",
         about: "energy efficiency of one SGMF core over that of one SM, static energy and the memory system included",
         published: "GTX 480, 16 entries: instructions per joule 1.2 to 5.7 times as many, mean 2.37",
-        parts: &[sgmf_entries!("--set sm_count=1 --show efficiency,own-efficiency --published")],
+        parts: &[
+            sgmf_entries!("--set sm_count=1 --show efficiency,own-efficiency,management --published"),
+            sgmf_copies!("--set sm_count=1 --show efficiency,own-efficiency,management"),
+        ],
     },
     Experiment {
         name: "sgmf-fig12",
         paper: "SGMF (ISCA 2014), figure 12",
-        about: "15 SGMF cores and 15 SMs: speedup of eight kernels by entries of the token buffers; then over SMs with 64 KB of L1",
+        about: "15 SGMF cores and 15 SMs: speedup of eight kernels by entries of the token buffers; with copies of graphs side by side; over SMs with 64 KB of L1",
         published: "GTX 480, 16 entries: 0.25 to 3.5, mean 1.35 (at the section's end about 2.1); GE-1, GE-2 and NN 2.6 to 3.5; BP, CFD-1 and CFD-2 do not depend on the entries",
         parts: &[
             sgmf_entries!("--show time,speedup,configuration --published"),
+            sgmf_copies!("--show speedup,configuration"),
             sgmf!(
                 "--cores inorder,sgmf:entries=16 --set sm.l1d.cache.sets=128 --set sm.l1d.cache.index=linear --show speedup --published"
             ),
@@ -226,7 +238,10 @@ pub const ALL: &[Experiment] = &[
         paper: "SGMF (ISCA 2014), figure 13",
         about: "energy efficiency of 15 SGMF cores over that of 15 SMs, static energy and the memory system included",
         published: "GTX 480, 16 entries: instructions per joule of GE-1 7.1, GE-2 10.1, CFD-2 about 0.3 times as many whatever the entries; at the section's end about 3.2",
-        parts: &[sgmf_entries!("--show efficiency,own-efficiency --published")],
+        parts: &[
+            sgmf_entries!("--show efficiency,own-efficiency,management --published"),
+            sgmf_copies!("--show efficiency,own-efficiency,management"),
+        ],
     },
     Experiment {
         name: "sgmf-choices",
@@ -234,7 +249,9 @@ pub const ALL: &[Experiment] = &[
         about: "one SGMF core with 16 entries: each of its choices and limits changed by itself",
         published: "no values",
         parts: &[sgmf!(
-            "--cores inorder,sgmf:entries=16,sgmf:configuration_bits=0,sgmf:epochs=false,sgmf:l1_latency=2,sgmf:write=through,sgmf:inject_interval=2,sgmf:inject_together=true,sgmf:skip_masked=true ",
+            "--cores inorder,sgmf:entries=16,sgmf:copies=0,sgmf:balance=threads,sgmf:copies=0,balance=threads,",
+            "sgmf:perfect_l1=true,sgmf:epochs=false,sgmf:l1_latency=2,sgmf:write=through,sgmf:inject_interval=2,",
+            "sgmf:inject_together=true,sgmf:skip_masked=true,sgmf:configuration_bits=0 ",
             "--set sm_count=1 --show speedup"
         )],
     },

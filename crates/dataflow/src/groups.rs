@@ -2,10 +2,13 @@
 //! place there because every region can make them anew.
 
 use crate::draft::Uniforms;
+use crate::fabric::UnitKind;
 use crate::flow::Flow;
-use crate::graph::{Input, ThreadValue, Uniform};
+use crate::graph::{Input, NodeOp, ThreadValue, Uniform};
+use crate::resources::kind;
 use crate::truth::Truth;
 use exec::function::Function;
+use exec::int::Int1;
 use exec::kernel::Kernel;
 use exec::lanes::{Pred, Reg};
 use exec::op::Op;
@@ -23,7 +26,28 @@ pub(crate) enum Anew {
     Uniform(Input),
     /// The injector sends it.
     Thread(ThreadValue),
+    /// It is computed of such values by an instruction.
+    Made {
+        /// The instruction.
+        pc: u32,
+        /// Which of its results.
+        result: u8,
+        /// Operations that it takes.
+        cost: u8,
+    },
 }
+
+impl Anew {
+    const fn cost(self) -> u8 {
+        match self {
+            Self::Uniform(_) | Self::Thread(_) => 0,
+            Self::Made { cost, .. } => cost,
+        }
+    }
+}
+
+/// Maximum number of operations that make a value anew: else it has a place in memory.
+const MOST_OPERATIONS: u8 = 3;
 
 /// The values of a kernel.
 #[derive(Clone, Debug, Default)]
@@ -168,32 +192,41 @@ impl Groups {
             }
             op => {
                 let Some((functions, operands)) = Function::of(op) else { return Vec::new() };
-                let input = |u: &Use| match *u {
-                    Use::Read(r, n) if r.is_constant() => Some(Input::Immediate(constant(kernel, r, n))),
-                    // A part of a pair, or two singles, is made in each region.
-                    Use::Read(r, n) => {
-                        let group = self.of_register(r);
-                        let whole = self.first[group] == r.0 && self.columns[group] == n;
-                        self.anew[group].filter(|_| whole)
-                    }
-                    .and_then(uniform),
-                    Use::ReadPred(p) => self.of_predicate(p).and_then(|g| self.anew[g]).and_then(uniform),
-                    _ => None,
+                let of = |u: &Use| self.operand_anew(kernel, *u);
+                let Some(made) = operands.iter().map(of).collect::<Option<Vec<Anew>>>() else { return Vec::new() };
+                let result = |(k, (to, function)): (usize, &(Use, Function))| {
+                    let anew = result_anew(function, &made, uniforms, pc, k as u8)?;
+                    Some((self.result_group(*to)?, anew))
                 };
-                let Some(inputs) = operands.iter().map(input).collect::<Option<Vec<_>>>() else { return Vec::new() };
-                let made = functions.iter().map(|(to, function)| {
-                    let group = match *to {
-                        Use::Write(r, n) => {
-                            let group = self.of_register(r);
-                            (self.columns[group] == n).then_some(group)
-                        }
-                        Use::WritePred(p) => self.of_predicate(p),
-                        _ => None,
-                    };
-                    Some((group?, Anew::Uniform(uniforms.apply(function, &inputs)?)))
-                });
-                made.flatten().collect()
+                functions.iter().enumerate().filter_map(result).collect()
             }
+        }
+    }
+
+    /// What an operand is made from anew, if it is.
+    pub fn operand_anew(&self, kernel: &Kernel, operand: Use) -> Option<Anew> {
+        match operand {
+            Use::Read(r, n) if r.is_constant() => Some(Anew::Uniform(Input::Immediate(constant(kernel, r, n)))),
+            // A part of a pair, or two singles, is made in each region.
+            Use::Read(r, n) => {
+                let group = self.of_register(r);
+                let whole = self.first[group] == r.0 && self.columns[group] == n;
+                self.anew[group].filter(|_| whole)
+            }
+            Use::ReadPred(p) => self.of_predicate(p).and_then(|g| self.anew[g]),
+            _ => None,
+        }
+    }
+
+    /// The group that a result is the whole of.
+    fn result_group(&self, to: Use) -> Option<GroupId> {
+        match to {
+            Use::Write(r, n) => {
+                let group = self.of_register(r);
+                (self.columns[group] == n).then_some(group)
+            }
+            Use::WritePred(p) => self.of_predicate(p),
+            _ => None,
         }
     }
 
@@ -234,11 +267,21 @@ impl Groups {
     }
 }
 
-fn uniform(anew: Anew) -> Option<Input> {
-    match anew {
-        Anew::Uniform(input) => Some(input),
-        Anew::Thread(_) => None,
+/// What a result of the instruction at `pc` is made from anew, from what its operands are made from.
+fn result_anew(function: &Function, operands: &[Anew], uniforms: &mut Uniforms, pc: u32, result: u8) -> Option<Anew> {
+    let uniform = |anew: &Anew| match anew {
+        Anew::Uniform(input) => Some(*input),
+        _ => None,
+    };
+    if let Some(inputs) = operands.iter().map(uniform).collect::<Option<Vec<_>>>() {
+        return uniforms.apply(function, &inputs).map(Anew::Uniform);
     }
+    if matches!(function.op(), Op::Int1(Int1::Mov32 | Int1::Mov64, ..)) {
+        return Some(operands[0]);
+    }
+    let cost = operands.iter().map(|anew| anew.cost()).fold(1, u8::saturating_add);
+    let is_cheap = cost <= MOST_OPERATIONS && kind(&NodeOp::Apply(*function)) == Some(UnitKind::Compute);
+    is_cheap.then_some(Anew::Made { pc, result, cost })
 }
 
 /// The value of a constant of the kernel.

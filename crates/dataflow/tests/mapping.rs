@@ -44,6 +44,33 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(10))]
+    #[test]
+    fn a_seed_gives_one_mapping_and_a_failure_a_reason(
+        genes in prop::collection::vec(any::<u32>(), 1..60),
+        (seed, copies, is_loop) in (any::<u64>(), 0_u32..=2, any::<bool>()),
+        (columns, rows) in (7_u32..=18, 5_u32..=6),
+    ) {
+        let spec = FabricSpec { columns, rows, int_dividers: 2, fp_dividers: 2, roots: 2, ..FabricSpec::DEFAULT };
+        let fabric = Fabric::new(spec).unwrap();
+        let kernel = random::dataflow(&genes, is_loop);
+        let options = Options { seed, copies, ..Options::default() };
+        let compiled = map(&kernel, &fabric, &options);
+        prop_assert_eq!(&compiled, &map(&kernel, &fabric, &options));
+        match compiled {
+            Ok(compiled) => for mapping in &compiled.mapped.mappings {
+                check_placement(&mapping.region, &fabric, &mapping.units)?;
+                check_routes(&mapping.region, &fabric, &mapping.units, &mapping.routes)?;
+            },
+            Err(failure) => {
+                let reason = failure.to_string();
+                prop_assert!(reason.starts_with("region ") && reason.len() > 20, "{}", reason);
+            }
+        }
+    }
+}
+
 /// Operations of all kinds until a fabric has hardly a unit left.
 fn nearly_full(fabric: &Fabric) -> Region {
     let mut state = 5u32;

@@ -59,6 +59,28 @@ Loop:
 }
 
 #[test]
+fn what_few_operations_make_has_no_place_in_memory() {
+    // The address in shared memory is made anew after the barrier, the value that is loaded is kept.
+    insta::assert_snapshot!(change(
+        "ssa",
+        "
+    .shared .align 4 .b8 tile[256];
+    ld.param.u64 %rd1, [p];
+    mov.u32 %r1, %tid.x;
+    shl.b32 %r2, %r1, 2;
+    mov.u32 %r3, tile;
+    add.u32 %r4, %r3, %r2;
+    ld.global.u32 %r5, [%rd1];
+    st.shared.u32 [%r4], %r5;
+    bar.sync 0;
+    ld.shared.u32 %r6, [%r4+4];
+    add.u32 %r7, %r6, %r5;
+    st.global.u32 [%rd1], %r7;
+    ret;"
+    ));
+}
+
+#[test]
 fn labels() {
     // Logic on predicates leaves the compute units; a negation is in the table or the selection that takes it.
     insta::assert_snapshot!(change(

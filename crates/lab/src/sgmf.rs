@@ -4,7 +4,7 @@ use crate::core_name::CoreName;
 use crate::design_cost::Process;
 use crate::engine::{Loading, Rig, Subject};
 use crate::other_core::OtherCore;
-use ::sgmf::{Sgmf, SgmfConfig, SgmfKernel, Timing};
+use ::sgmf::{Sgmf, SgmfConfig, SgmfKernel, Timing, unit_counts};
 use config::GpuConfig;
 use dataflow::Refusal;
 use dataflow::fabric::{Fabric, FabricSpec, UnitKind};
@@ -32,6 +32,8 @@ kit::words! {
     pub enum Balance {
         /// Their number of nodes (§4.4).
         Nodes = "nodes",
+        /// The latencies of their units and links.
+        Latencies = "latencies",
         /// The threads that they hold while a unit waits for memory.
         Threads = "threads",
     }
@@ -60,13 +62,9 @@ pub(crate) struct Config {
     compilation: Compilation,
 }
 
-/// Parameters of a core's execution that follow from its fabric.
-const OF_FABRIC: [&str; 4] = ["compute", "control", "ldst", "special"];
-
 impl Parameters for Config {
     fn schema() -> Vec<Parameter> {
-        let own = SgmfConfig::schema().into_iter().filter(|p| !OF_FABRIC.contains(&p.name));
-        own.chain(FabricSpec::schema()).chain(Compilation::schema()).collect()
+        SgmfConfig::schema().into_iter().chain(FabricSpec::schema()).chain(Compilation::schema()).collect()
     }
 
     fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
@@ -76,24 +74,6 @@ impl Parameters for Config {
             true if Compilation::schema().iter().any(|p| p.name == name) => self.compilation.set(name, value),
             true => self.core.set(name, value),
         }
-    }
-}
-
-impl Config {
-    /// The core with the units of its fabric, and the fabric.
-    fn whole(&self) -> Result<(SgmfConfig, Fabric), String> {
-        let fabric = Fabric::new(self.fabric)?;
-        let counts = fabric.counts();
-        let special = [UnitKind::IntDivider, UnitKind::FpDivider, UnitKind::Root].map(|kind| counts[kind as usize]);
-        let of = |kind: UnitKind| counts[kind as usize] as u32;
-        let core = SgmfConfig {
-            compute: of(UnitKind::Compute),
-            control: of(UnitKind::Control),
-            ldst: of(UnitKind::LoadStore),
-            special: special.iter().sum::<usize>() as u32,
-            ..self.core
-        };
-        Ok((core, fabric))
     }
 }
 
@@ -111,7 +91,11 @@ impl fmt::Display for Unmapped {
         f.write_str("it cannot be mapped onto the fabric:")?;
         match self {
             Self::Refused(refusals) => refusals.iter().try_for_each(|r| write!(f, "\n  {r}")),
-            Self::NoRoom(failure) => write!(f, " {failure}"),
+            Self::NoRoom(failure) => write!(
+                f,
+                " {failure}\n  hint: parameters give the fabric other units: columns, rows, control_columns, int_dividers, \
+                 fp_dividers, roots"
+            ),
         }
     }
 }
@@ -140,7 +124,7 @@ impl FabricCompiler {
     }
 
     fn of(config: &Config, gpu: &GpuConfig) -> Result<Self, String> {
-        let (core, fabric) = config.whole()?;
+        let (core, fabric) = (config.core, Fabric::new(config.fabric)?);
         let timing = Timing::of(gpu, &core)?;
         Ok(Self { config: core, fabric, compilation: config.compilation, timing })
     }
@@ -165,9 +149,11 @@ impl FabricCompiler {
             _ => self.timing.of_node(&node.op),
         };
         let threads = |node: &Node| held(node) + LINKS_OF_A_ROUTE * self.config.hop_cycles;
+        let latencies = |node: &Node| self.timing.of_node(&node.op) + LINKS_OF_A_ROUTE * self.config.hop_cycles;
         let usual = Options { copies, seed: place_seed.into(), ..Options::default() };
         let options = match balance {
             Balance::Nodes => usual,
+            Balance::Latencies => Options { latency: &latencies, ..usual },
             Balance::Threads => Options { latency: &threads, absorbed: entries - 1, ..usual },
         };
         map(&graphs, &self.fabric, &options).map_err(Unmapped::NoRoom)
@@ -220,9 +206,9 @@ impl OtherCore for Sgmf<(), Source> {
     const NEEDS_PTX: bool = true;
 
     fn hardware(gpu: &GpuConfig, config: &Config, process: Process) -> Result<Option<Hardware>, String> {
-        let (core, fabric) = config.whole()?;
-        let timing = Timing::of(gpu, &core)?;
-        Ok(Some(::sgmf::hardware(&core, &fabric, &timing, process.node_nm, process.volts)))
+        let fabric = Fabric::new(config.fabric)?;
+        let timing = Timing::of(gpu, &config.core)?;
+        Ok(Some(::sgmf::hardware(&config.core, &fabric, &timing, process.node_nm, process.volts)))
     }
 
     fn check_config(config: &Config) -> Result<(), String> {
@@ -231,7 +217,8 @@ impl OtherCore for Sgmf<(), Source> {
 
     fn machine(gpu: &GpuConfig, config: &Config, source: Source, _: Option<&Recorder>) -> Result<Rig<Self>, String> {
         let compiler = FabricCompiler::of(config, gpu)?;
-        let cores = (0..gpu.sm_count).map(|number| Sgmf::new(gpu, compiler.config, number)).collect();
+        let units = unit_counts(&compiler.fabric);
+        let cores = (0..gpu.sm_count).map(|number| Sgmf::new(gpu, compiler.config, units, number)).collect();
         let loader = Mapper { gpu: gpu.clone(), compiler, known: HashMap::new() };
         Ok(Rig::new(Machine::new(gpu, OUTBOX_PACKETS, source, cores), loader))
     }

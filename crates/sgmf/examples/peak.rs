@@ -2,6 +2,7 @@
 //!
 //! `cargo run --release -p warpwright-sgmf --example peak [THREADS]`; under callgrind, the instructions per firing.
 
+use dataflow::fabric::{Fabric, FabricSpec};
 use dataflow::graph::{
     Access, AccessKind, Dataflow, Input, Node, NodeId, NodeOp, Region, Target, ThreadValue, Uniform, UniformId,
 };
@@ -14,7 +15,7 @@ use exec::op::Op;
 use exec::{DeviceState, GpuFacts};
 use gpu::{Machine, StreamId};
 use isa::{Dim3, LaunchShape, Space};
-use sgmf::{Sgmf, SgmfConfig, SgmfKernel, Timing};
+use sgmf::{Sgmf, SgmfConfig, SgmfKernel, Timing, unit_counts};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
@@ -95,7 +96,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let params = [base as u32, (base >> 32) as u32];
     let kernel = SgmfKernel::of_graph(&mapped, shape, &params, &config, &timing)?;
-    let mut machine = Machine::new(&gpu, 8, state, vec![Sgmf::new(&gpu, config, 0)]);
+    let mut machine = Machine::new(
+        &gpu,
+        8,
+        state,
+        vec![Sgmf::new(&gpu, config, unit_counts(&Fabric::new(FabricSpec::default())?), 0)],
+    );
     machine.launch(kernel, StreamId(0));
     let begun = std::time::Instant::now();
     machine.run(&mut |_| ControlFlow::Continue(())).map_err(|error| format!("{error:?}"))?;

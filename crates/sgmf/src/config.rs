@@ -1,6 +1,5 @@
 //! Parameters of the core (§5, table 1) and what follows from them and from the description of the GPU.
 
-use crate::configuration::Kind;
 use ::config::{Allocate, Cache, GpuConfig, IndexFunction, OpTable, WriteAllocate, WritePolicy};
 use dataflow::graph::NodeOp;
 use isa::OpClass;
@@ -58,14 +57,6 @@ kit::parameters! {
         /// Whether the injector sends only the threads that take part in a region, numbered in their order; without
         /// it all threads of the batch pass, masked (§4.6).
         pub skip_masked: bool = false,
-        /// Compute units of the fabric.
-        pub compute: u32 = 32 in (1, 4096),
-        /// Control units of the fabric.
-        pub control: u32 = 32 in (1, 4096),
-        /// Load/store units of the fabric.
-        pub ldst: u32 = 32 in (1, 4096),
-        /// Special units of the fabric.
-        pub special: u32 = 12 in (0, 4096),
     }
 }
 
@@ -79,18 +70,6 @@ impl SgmfConfig {
     pub(crate) const fn stored_tag_bits(&self) -> u32 {
         self.tag_bits().saturating_sub(self.entries.ilog2())
     }
-
-    /// Units of the fabric by kind.
-    pub(crate) const fn units(&self) -> [u32; Kind::COUNT] {
-        [self.compute, self.control, self.ldst, self.special]
-    }
-}
-
-/// Bytes of token buffers of a fabric, of 4 bytes a port (§5.1): the paper's "~18 KB" of 16 entries.
-pub fn buffer_bytes(config: &SgmfConfig) -> u64 {
-    const PORTS: [u32; Kind::COUNT] = [3, 2, 3, 2];
-    let ports: u64 = config.units().iter().zip(PORTS).map(|(units, ports)| u64::from(units * ports)).sum();
-    4 * ports * u64::from(config.entries)
 }
 
 /// Latencies of the units, in fabric cycles.
@@ -162,20 +141,5 @@ pub(crate) fn l1_cache(gpu: &GpuConfig, config: &SgmfConfig) -> Cache {
         mshr_merges: config.mshr_merges,
         port_bytes: 128,
         ..gpu.sm.l1d.cache.clone()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// §5.1: "~18 KB, which is ~37 % of the 48 KB RF". Fermi's register file has 128 KB: 14 %.
-    #[test]
-    fn the_token_buffers_have_the_paper_s_size() {
-        let bytes = buffer_bytes(&SgmfConfig::default());
-        assert_eq!(bytes, 280 * 64);
-        assert_eq!(bytes * 1000 / (48 << 10), 364);
-        assert_eq!(bytes * 1000 / 48_000, 373, "37.3 % of 48,000 bytes");
-        assert_eq!(bytes * 100 / (128 << 10), 13);
     }
 }

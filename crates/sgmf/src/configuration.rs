@@ -5,8 +5,7 @@
 //! number.
 
 use crate::config::{SgmfConfig, Timing};
-use crate::kernel::KernelError;
-use dataflow::fabric::UnitKind;
+use crate::kind::Kind;
 use dataflow::graph::{AccessKind, Input, NodeOp, RegionId, Target as Place, ThreadValue};
 use dataflow::mapping::{LinkId, Mapping, UnitId};
 use dataflow::{resources, width};
@@ -21,35 +20,22 @@ use std::ops::Range;
 /// Maximum number of ports of a unit: an atomic operation has an address, two operands and an enable.
 pub(crate) const MOST_PORTS: usize = 4;
 
-/// A kind of functional unit (§5.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// ALU and FPU.
-    Compute,
-    /// Labels, joins, delays, ends of regions.
-    Control,
-    /// Loads, stores and atomic operations.
-    Memory,
-    /// Division, roots and other functions.
-    Special,
+/// Why a mapping is none of a fabric.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names of the fields say it all")]
+pub struct KernelError {
+    /// First instruction of the region.
+    pub entry: Pc,
+    pub what: String,
 }
 
-impl Kind {
-    /// Number of kinds.
-    pub const COUNT: usize = 4;
-    /// All kinds in the order of declaration.
-    pub const ALL: [Self; Self::COUNT] = [Self::Compute, Self::Control, Self::Memory, Self::Special];
-
-    /// The name in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Compute => "compute",
-            Self::Control => "control",
-            Self::Memory => "ldst",
-            Self::Special => "special",
-        }
+impl std::fmt::Display for KernelError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "the region at instruction {} cannot be configured: {}", self.entry.0, self.what)
     }
 }
+
+impl std::error::Error for KernelError {}
 
 /// Where a port of a unit has its values from.
 #[derive(Clone, Copy, Debug)]
@@ -212,16 +198,6 @@ pub(crate) struct Configuration {
     pub entry: Pc,
 }
 
-/// The kind of unit that executes an operation; `None` for what the injector sends.
-fn kind_of(op: &NodeOp) -> Option<Kind> {
-    resources::kind(op).map(|kind| match kind {
-        UnitKind::Compute => Kind::Compute,
-        UnitKind::Control => Kind::Control,
-        UnitKind::LoadStore => Kind::Memory,
-        UnitKind::IntDivider | UnitKind::FpDivider | UnitKind::Root => Kind::Special,
-    })
-}
-
 impl Configuration {
     /// The configuration of `mapping`, whose uniform values are `uniforms`.
     ///
@@ -317,7 +293,7 @@ impl Builder<'_> {
             self.feed(*target, element);
         }
         let region = &self.mapping.region.nodes[node];
-        match (&region.op, kind_of(&region.op)) {
+        match (&region.op, resources::kind(&region.op).map(Kind::of)) {
             (NodeOp::Inject(value), _) => {
                 self.made.elements.push(Element::Source(self.made.sources.len() as u32));
                 let at = self.made.sources.len() as u32;
@@ -561,11 +537,6 @@ impl Builder<'_> {
         if let Some(port) = self.made.ports.iter().find(|port| port.feeder == u32::MAX) {
             let node = self.made.units[port.unit as usize].node;
             return Err(self.bad(format!("no route ends at port {} of node {node}", port.input)));
-        }
-        for (kind, (used, there)) in Kind::ALL.iter().zip(self.made.used.iter().zip(self.config.units())) {
-            if *used > there {
-                return Err(self.bad(format!("{used} {} units are in use, the fabric has {there}", kind.name())));
-            }
         }
         let mut made = self.made;
         // Later sources of a copy are in the groups of the earlier ones too.

@@ -2,9 +2,9 @@
 
 use crate::batch::Batch;
 use crate::config::SgmfConfig;
-use crate::configuration::Kind;
 use crate::fabric::{Fabric, LatencyOf};
 use crate::kernel::SgmfKernel;
+use crate::kind::{Kind, UnitCounts};
 use crate::memory::{Outside, Windows};
 use crate::observer::Observer;
 use crate::pass::Pass;
@@ -39,19 +39,19 @@ pub struct Sgmf<O = (), S = DeviceState> {
 }
 
 impl<S> Sgmf<(), S> {
-    /// Core `number` of `gpu`.
-    pub fn new(gpu: &GpuConfig, config: SgmfConfig, number: u32) -> Self {
-        Self::observed(gpu, config, number, ())
+    /// Core `number` of `gpu`, whose fabric has `units`.
+    pub fn new(gpu: &GpuConfig, config: SgmfConfig, units: UnitCounts, number: u32) -> Self {
+        Self::observed(gpu, config, units, number, ())
     }
 }
 
 impl<O: Observer, S> Sgmf<O, S> {
     /// Core `number` of `gpu`, whose tokens `observer` sees.
-    pub fn observed(gpu: &GpuConfig, config: SgmfConfig, number: u32, observer: O) -> Self {
+    pub fn observed(gpu: &GpuConfig, config: SgmfConfig, units: UnitCounts, number: u32, observer: O) -> Self {
         Self {
             shared: PhantomData,
             number,
-            fabric: Fabric::new(gpu, config, observer),
+            fabric: Fabric::new(gpu, config, units, observer),
             sequencer: Sequencer::new(),
             windows: Windows::new(number, config.batch_threads),
             cycles: 0,
@@ -207,7 +207,7 @@ impl<O: Observer, S: AsMut<DeviceState>> Sgmf<O, S> {
             counts.fabric.busy_cycles += cycles;
         }
         if let Some(reason) = reason {
-            for (kind, units) in Kind::ALL.into_iter().zip(self.fabric.config.units()) {
+            for (kind, units) in Kind::ALL.into_iter().zip(self.fabric.there) {
                 counts.spend(kind, reason, units.into(), cycles);
             }
         }
@@ -286,7 +286,7 @@ impl<O: Observer, S: AsMut<DeviceState>> Core for Sgmf<O, S> {
 
     fn check(&self) {
         let fabric = &self.fabric;
-        for (kind, there) in Kind::ALL.into_iter().zip(fabric.config.units()) {
+        for (kind, there) in Kind::ALL.into_iter().zip(fabric.there) {
             let cycles: u64 = fabric.counts.units[kind as usize].iter().sum();
             assert_eq!(cycles, self.accounted * u64::from(there), "cycles of {} units", kind.name());
         }

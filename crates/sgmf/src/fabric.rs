@@ -1,16 +1,15 @@
 //! The fabric (fig. 8): units, links, token buffers, L1; and a cycle of it, which visits what can move.
 
 use crate::config::SgmfConfig;
-use crate::configuration::{Configuration, Element, Kind, Unit};
-use crate::injector::SourceState;
+use crate::configuration::{Configuration, Element, Unit};
+use crate::kind::{Kind, UnitCounts};
 use crate::l1::L1;
-use crate::links::Links;
 use crate::memory::Outside;
 use crate::observer::{Note, Observer};
 use crate::pass::Pass;
+use crate::state::{Links, SourceState, UnitState};
 use crate::statistics::{Counts, Reason};
 use crate::token::TokenBuffers;
-use crate::units::UnitState;
 use crate::wheel::Wheel;
 use ::config::GpuConfig;
 use dataflow::graph::RegionId;
@@ -27,6 +26,8 @@ pub(crate) type LatencyOf = fn(u32, u32) -> u32;
 #[derive(Clone, Debug)]
 pub(crate) struct Fabric<O> {
     pub config: SgmfConfig,
+    /// Its units.
+    pub there: UnitCounts,
     pub configuration: Arc<Configuration>,
     pub wheel: Wheel,
     /// By element: it waits for room.
@@ -49,9 +50,10 @@ pub(crate) struct Fabric<O> {
 
 impl<O: Observer> Fabric<O> {
     /// An empty fabric of a core of `gpu`.
-    pub fn new(gpu: &GpuConfig, config: SgmfConfig, observer: O) -> Self {
+    pub fn new(gpu: &GpuConfig, config: SgmfConfig, there: UnitCounts, observer: O) -> Self {
         Self {
             config,
+            there,
             configuration: Arc::default(),
             wheel: Wheel::default(),
             blocked: Vec::new(),
@@ -75,8 +77,10 @@ impl<O: Observer> Fabric<O> {
         at / u64::from(self.config.clock_ratio)
     }
 
-    /// Starts `pass` on `configuration` in cycle `at`.
+    /// Starts `pass` on `configuration` in cycle `at`. Panics if the configuration is one of a larger fabric.
     pub fn begin(&mut self, configuration: Arc<Configuration>, pass: Pass, at: u64) {
+        let fits = configuration.used.iter().zip(self.there).all(|(used, there)| *used <= there);
+        assert!(fits, "a configuration uses {:?} units of {:?}", configuration.used, self.there);
         self.wheel = Wheel::new(configuration.elements.len());
         self.blocked = vec![false; configuration.elements.len()];
         self.sources = configuration.sources.iter().map(|source| SourceState::new(source.copy)).collect();
@@ -137,7 +141,7 @@ impl<O: Observer> Fabric<O> {
             self.settle_unit(unit, u as u32, upto);
         }
         let cycles = upto.saturating_sub(since);
-        for (kind, there) in Kind::ALL.into_iter().zip(self.config.units()) {
+        for (kind, there) in Kind::ALL.into_iter().zip(self.there) {
             let unused = there - configuration.used[kind as usize];
             self.counts.spend(kind, Reason::Unused, unused.into(), cycles);
         }

@@ -14,8 +14,8 @@
 //!   other parts leak in addition, although a fabric has no register file that leaks.
 //! - H6. Masks of threads, and what the sequencer keeps of them, have no area and no energy.
 
-use crate::config::{SgmfConfig, Timing, buffer_bytes};
-use crate::configuration::Kind;
+use crate::config::{SgmfConfig, Timing};
+use crate::kind::{Kind, unit_counts};
 use dataflow::configuration::{SWITCH, register_bits};
 use dataflow::fabric::{Fabric, UnitKind};
 use energy::logic::{BLOCKS, Block, SRAM, sram_um2};
@@ -51,9 +51,15 @@ pub fn hardware(config: &SgmfConfig, fabric: &Fabric, timing: &Timing, node_nm: 
     }
 }
 
+/// Bytes of the token buffers of a fabric, of 4 bytes an entry (§5.1): the paper's "~18 KB" of 16 entries.
+fn buffer_bytes(config: &SgmfConfig, fabric: &Fabric) -> u64 {
+    let ports: usize = fabric.units().iter().map(|unit| unit.kind.ports()).sum();
+    4 * ports as u64 * u64::from(config.entries)
+}
+
 /// The values that token buffers hold beside a register file (§5.1: "~18 KB", "~37 %" of 48 KB; Fermi has 128 KB).
 fn capacity(config: &SgmfConfig, fabric: &Fabric) -> String {
-    let bytes = buffer_bytes(config);
+    let bytes = buffer_bytes(config, fabric);
     let ports: usize = fabric.units().iter().map(|unit| unit.kind.ports()).sum();
     let percent = |of: f64| 100.0 * bytes as f64 / of;
     format!(
@@ -83,7 +89,7 @@ struct Parts<'a> {
 
 impl Parts<'_> {
     fn units_of(&self, kind: Kind) -> usize {
-        self.config.units()[kind as usize] as usize
+        unit_counts(self.fabric)[kind as usize] as usize
     }
 
     fn token(&self) -> usize {
@@ -256,4 +262,20 @@ const fn row_of(entries: usize, bits: usize) -> Storage {
 /// A register.
 const fn row(bits: usize) -> Storage {
     row_of(1, bits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dataflow::fabric::FabricSpec;
+
+    /// §5.1: "~18 KB, which is ~37 % of the 48 KB RF". Fermi's register file has 128 KB: 14 %.
+    #[test]
+    fn the_token_buffers_have_the_paper_s_size() {
+        let bytes = buffer_bytes(&SgmfConfig::default(), &Fabric::new(FabricSpec::default()).expect("the paper's"));
+        assert_eq!(bytes, 280 * 64);
+        assert_eq!(bytes * 1000 / (48 << 10), 364);
+        assert_eq!(bytes * 1000 / 48_000, 373, "37.3 % of 48,000 bytes");
+        assert_eq!(bytes * 100 / (128 << 10), 13);
+    }
 }

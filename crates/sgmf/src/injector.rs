@@ -5,26 +5,11 @@ use crate::configuration::Configuration;
 use crate::fabric::Fabric;
 use crate::memory::Outside;
 use crate::observer::{Note, Observer};
+use crate::state::SourceState;
 use crate::token::Token;
 use dataflow::graph::{NodeId, ThreadValue};
 use dataflow::uniforms::along;
 use std::ops::Range;
-
-/// How far the injector is with a value.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct SourceState {
-    /// The thread whose value is sent next, by its number in the pass: one of its copy.
-    pub next: u32,
-    /// The first cycle in which it may be.
-    from: u64,
-}
-
-impl SourceState {
-    /// A source of copy `copy`.
-    pub const fn new(copy: u32) -> Self {
-        Self { next: copy, from: 0 }
-    }
-}
 
 impl<O: Observer> Fabric<O> {
     /// One cycle of source `s`.

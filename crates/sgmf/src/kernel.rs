@@ -1,7 +1,7 @@
 //! A launch, ready for SGMF cores.
 
 use crate::config::{SgmfConfig, Timing};
-use crate::configuration::Configuration;
+use crate::configuration::{Configuration, KernelError};
 use ::config::GpuConfig;
 use dataflow::mapping::Mapped;
 use dataflow::uniforms::Facts;
@@ -9,23 +9,6 @@ use exec::{Kernel, Launch};
 use gpu::CoreKernel;
 use isa::{Dim3, Fault, LaunchShape, Pc, SourceSpot};
 use std::sync::Arc;
-
-/// Why a mapping is none of a fabric.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the names of the fields say it all")]
-pub struct KernelError {
-    /// First instruction of the region.
-    pub entry: Pc,
-    pub what: String,
-}
-
-impl std::fmt::Display for KernelError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "the region at instruction {} cannot be configured: {}", self.entry.0, self.what)
-    }
-}
-
-impl std::error::Error for KernelError {}
 
 /// A launch of a mapped kernel.
 #[derive(Clone, Debug)]

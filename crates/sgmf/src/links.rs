@@ -6,28 +6,7 @@ use crate::observer::{Note, Observer};
 use crate::statistics::Reason;
 use crate::token::Token;
 use dataflow::graph::NodeId;
-use kit::Ring;
 use std::ops::Range;
-
-/// The tokens in all segments of links. A segment of *n* registers in a row, of which each passes its token on as
-/// soon as the next one is empty, is a FIFO of *n* tokens that each take at least *n* cycles.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Links {
-    /// By segment, each with the cycle in which it has reached the last register.
-    tokens: Vec<Ring<(u64, Token)>>,
-}
-
-impl Links {
-    /// Empty ones.
-    pub fn new(segments: usize) -> Self {
-        Self { tokens: vec![Ring::new(); segments] }
-    }
-
-    /// The tokens in segment `s`.
-    pub fn tokens(&self, s: usize) -> impl Iterator<Item = Token> + '_ {
-        self.tokens[s].iter().map(|(_, token)| *token)
-    }
-}
 
 impl<O: Observer> Fabric<O> {
     /// Segment `s` passes its first token on.

@@ -70,7 +70,7 @@ impl<O: Observer, S> Sgmf<O, S> {
     fn links(&self) -> Vec<String> {
         let fabric = self.fabric();
         let line = |(s, segment): (usize, &crate::configuration::Segment)| {
-            let tags: Vec<u32> = fabric.links.tokens(s).map(|token| token.tag).collect();
+            let tags: Vec<u32> = fabric.links.held(s).map(|token| token.tag).collect();
             let names: Vec<String> = segment.links.iter().map(|link| link.0.to_string()).collect();
             let (links, hold) = if names.len() == 1 { ("link", "holds") } else { ("links", "hold") };
             (!tags.is_empty()).then(|| format!("{links} {} {hold} {}", names.join(", "), self.threads(&tags)))
@@ -81,7 +81,7 @@ impl<O: Observer, S> Sgmf<O, S> {
     fn sources(&self) -> Vec<String> {
         let fabric = self.fabric();
         let Configuration { sources, .. } = &*fabric.configuration;
-        let line = |(source, state): (&crate::configuration::Source, &crate::injector::SourceState)| {
+        let line = |(source, state): (&crate::configuration::Source, &crate::state::SourceState)| {
             let waits = state.next < fabric.pass.count;
             waits.then(|| {
                 let thread = self.threads(&[state.next]);

@@ -1,7 +1,7 @@
 //! What a core counts.
 
-use crate::configuration::Kind;
 use crate::hardware::tag_share;
+use crate::kind::Kind;
 use config::GpuConfig;
 use energy::{Activity, Each, Event};
 use gpu::{CoreCounters, CoreReport, Period, Table, Value, event_of};

@@ -115,7 +115,7 @@ proptest! {
     fn mapped_kernels_compute_what_the_kernel_says(
         genes in prop::collection::vec(any::<u32>(), 1..30),
         setting in settings(),
-        (rows, columns) in (6_u32..=7, 10_u32..=18),
+        (rows, columns, copies) in (6_u32..=7, 10_u32..=18, 0_u32..=3),
     ) {
         let text = ptx(&genes);
         let kernel = kernel(&text);
@@ -123,10 +123,61 @@ proptest! {
         let spec = FabricSpec { rows, columns, int_dividers: 2, fp_dividers: 2, roots: 2, ..FabricSpec::DEFAULT };
         let fabric = Fabric::new(spec).expect("a fabric");
         let latency = move |_: &dataflow::graph::Node| setting.latency;
-        let options = Options { seed: setting.seed, latency: &latency, ..Options::default() };
+        let options = Options { seed: setting.seed, latency: &latency, copies, ..Options::default() };
         match map(&graphs, &fabric, &options) {
             Ok(compiled) => check(&text, &kernel, &compiled.mapped, setting)?,
             Err(failure) => prop_assert!(!failure.to_string().is_empty()),
         }
+    }
+}
+
+/// Integer operations with constants, each of which a pass may make cheaper, and with equal operands.
+#[test]
+fn operations_with_constants_keep_their_values() {
+    let (mut body, mut slot) = (String::new(), 0);
+    let mut store = |body: &mut String, register: &str| {
+        *body += &format!("    st.global.u32 [%rd3+{}], {register};\n", 4 * 8 * slot);
+        slot += 1;
+    };
+    for op in ["add.u32", "sub.u32", "mul.lo.u32", "and.b32", "or.b32", "xor.b32", "min.u32", "max.s32"] {
+        body += &format!("    {op} %r2, %r1, %r1;\n");
+        store(&mut body, "%r2");
+    }
+    let words = [0_u32, 1, 2, 7, 8, 31, 32, 33, 1 << 31, u32::MAX];
+    let of_words =
+        "add.u32 sub.u32 mul.lo.u32 and.b32 or.b32 xor.b32 div.u32 rem.u32 div.s32 rem.s32 shl.b32 shr.u32 shr.s32";
+    for (op, constant) in of_words.split(' ').flat_map(|op| words.map(|constant| (op, constant))) {
+        body += &format!("    {op} %r2, %r1, {constant};\n    {op} %r3, %r2, {constant};\n");
+        store(&mut body, "%r2");
+        store(&mut body, "%r3");
+    }
+    let pairs = [0_u64, 1, 16, 1 << 40, u64::MAX];
+    let of_pairs = "add.u64 sub.u64 mul.lo.u64 and.b64 div.u64 rem.u64";
+    for (op, constant) in of_pairs.split(' ').flat_map(|op| pairs.map(|constant| (op, constant))) {
+        body +=
+            &format!("    {op} %rd5, %rd4, {constant};\n    mov.b64 {{%r2, %r3}}, %rd5;\n    xor.b32 %r2, %r2, %r3;\n");
+        store(&mut body, "%r2");
+    }
+    for (op, constant) in
+        ["mul.lo.u16", "div.u16", "rem.u16", "add.u16"].into_iter().flat_map(|op| [1, 8].map(|c| (op, c)))
+    {
+        body += &format!("    {op} %h2, %h1, {constant};\n    cvt.u32.u16 %r2, %h2;\n");
+        store(&mut body, "%r2");
+    }
+    let text = format!(
+        ".version 7.8\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 p, .param .u32 n)\n{{\n\
+         .reg .b16 %h<4>; .reg .b32 %r<8>; .reg .b64 %rd<8>;\n\
+         ld.param.u64 %rd1, [p];\nmov.u32 %r1, %tid.x;\nmul.wide.u32 %rd2, %r1, 4;\nadd.s64 %rd3, %rd1, %rd2;\n\
+         ld.global.u32 %r1, [%rd3];\nld.global.u32 %r2, [%rd3+32];\nmov.b64 %rd4, {{%r1, %r2}};\n\
+         cvt.u16.u32 %h1, %r1;\n{body}ret;\n}}\n"
+    );
+    let kernel = kernel(&text);
+    let graphs = dataflow(&kernel).expect("it maps");
+    let mappings = graphs.regions.iter().map(|region| mapping(region.clone(), |_, _| 1)).collect();
+    let mapped = Mapped { dataflow: graphs, mappings };
+    for seed in 1..4 {
+        let (latency, shape) = (2, [1, 8]);
+        let setting = Setting { entries: 16, seed, latency, shape, skip_masked: false, through: false };
+        check(&text, &kernel, &mapped, setting).unwrap();
     }
 }

@@ -16,7 +16,7 @@ use exec::op::Op;
 use gpu::{Core, Env};
 use isa::{Dim3, KernelId, LaunchShape, Space};
 use mem::{Port, Request, RequestKind};
-use sgmf::{Note, Sgmf, SgmfConfig, SgmfCounters, SgmfKernel, Timing};
+use sgmf::{Kind, Note, Sgmf, SgmfConfig, SgmfCounters, SgmfKernel, Timing, UnitCounts};
 use std::collections::BTreeMap;
 
 /// The function of a 32- or 64-bit integer operation.
@@ -132,17 +132,12 @@ pub fn mapped(regions: Vec<Graph>, live: usize) -> Mapped {
     Mapped { dataflow, mappings: regions.into_iter().map(|graph| mapping(graph.0, |_, _| 0)).collect() }
 }
 
+/// Units of each kind: enough for any graph.
+pub const UNITS: UnitCounts = [1000; Kind::COUNT];
+
 /// Units of one cycle, core and fabric in the same clock.
 pub fn config(entries: u32) -> SgmfConfig {
-    SgmfConfig {
-        entries,
-        clock_ratio: 1,
-        compute: 1000,
-        control: 1000,
-        ldst: 1000,
-        special: 1000,
-        ..SgmfConfig::default()
-    }
+    SgmfConfig { entries, clock_ratio: 1, ..SgmfConfig::default() }
 }
 
 /// Cycles from a request to its reply, by request and its number.
@@ -166,7 +161,7 @@ impl Bench {
     pub fn new(config: SgmfConfig) -> Self {
         let gpu = config::load("gtx480").expect("built in");
         Self {
-            core: Sgmf::observed(&gpu, config, 0, Vec::new()),
+            core: Sgmf::observed(&gpu, config, UNITS, 0, Vec::new()),
             config,
             timing: Timing::unit(),
             device: DeviceState::new(1 << 24, exec::GpuFacts::default()),

@@ -133,11 +133,7 @@ impl Shown {
             Shown::RelativeEnergy => speedup(comparison.relative_energy(row, column)),
             Shown::Management => speedup(comparison.relative_management(row, column)),
             Shown::Scalar => text_or(cell, ABSENT, |r| figure(&r.total, summary::SCALAR)),
-            Shown::Configuration => {
-                let [part, all] =
-                    summary::CONFIGURATION.map(|name| cell.complete().map_or(0.0, |r| r.total.number(name)));
-                percent((all > 0.0).then(|| part / all * 100.0))
-            }
+            Shown::Configuration => text_or(cell, ABSENT, |r| figure(&r.total, summary::CONFIGURATION)),
             Shown::Dependences => {
                 let counted = cell.complete().filter(|r| r.total.get(summary::DEPENDENCES[0]).is_some());
                 let text = |r: &Report| summary::DEPENDENCES.map(|name| figure(&r.total, name)).join(", ");

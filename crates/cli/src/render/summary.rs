@@ -13,8 +13,8 @@ pub const WARP_INSTRUCTIONS: &str = "warp_instructions";
 /// Thread instructions per cycle.
 pub const IPC: &str = "ipc";
 pub const THREAD_INSTRUCTIONS: &str = "thread_instructions";
-/// Cycles of configuration and all cycles of cores that are fabrics.
-pub const CONFIGURATION: [&str; 2] = ["design.fabric.configuration_cycles", "design.fabric.cycles"];
+/// Of cores that are fabrics, the share of configuration in their time.
+pub const CONFIGURATION: &str = "design.fabric.configuration_share";
 /// Issue slots lost to data and structural hazards.
 pub const STALLS: &str = "stalls.hazards";
 /// Achieved occupancy, in percent.

@@ -12,14 +12,16 @@ mod leave;
 mod registers;
 mod values;
 
-use crate::draft::{Draft, Program};
+use crate::draft::{Draft, Program, copied};
 use crate::flow::{Exit, Flow};
 use crate::graph::{AccessKind, Input, NodeOp, Region, ThreadValue};
 use crate::groups::{Anew, Groups};
 use crate::refusal::{Refusal, refusal};
 use crate::truth::Truth;
 use builder::{Builder, Ending};
+use exec::function::Function;
 use exec::kernel::Kernel;
+use exec::operand::Use;
 use isa::Pc;
 use std::collections::HashMap;
 
@@ -115,8 +117,7 @@ impl Builder<'_> {
         }
         for group in (0..self.groups.len()).filter(|&g| self.groups.live[head][g]) {
             let value = match self.groups.anew[group] {
-                Some(Anew::Uniform(input)) => input,
-                Some(Anew::Thread(value)) => self.draft.inject(value),
+                Some(anew) => self.made_anew(anew),
                 None => {
                     let access = self.live_access(AccessKind::Load, group);
                     let enable = self.draft.inject(ThreadValue::Live);
@@ -129,5 +130,23 @@ impl Builder<'_> {
             self.set_group(&mut now.values, group, value);
         }
         now
+    }
+
+    /// A value that has no place in memory. What is made twice is one after the pass `common`.
+    fn made_anew(&mut self, anew: Anew) -> Input {
+        let (pc, result) = match anew {
+            Anew::Uniform(input) => return input,
+            Anew::Thread(value) => return self.draft.inject(value),
+            Anew::Made { pc, result, .. } => (pc, result),
+        };
+        let (functions, operands) = Function::of(&self.kernel.code[pc as usize].op).expect("it only computes");
+        let made = |operand: &Use| {
+            let anew = self.groups.operand_anew(self.kernel, *operand).expect("its operands are made anew");
+            self.made_anew(anew)
+        };
+        let inputs: Vec<Input> = operands.iter().map(made).collect();
+        let function = functions[usize::from(result)].1;
+        copied(&function, &inputs)
+            .unwrap_or_else(|| Input::Token(self.draft.add(NodeOp::Apply(function), inputs, Some(Pc(pc)))))
     }
 }

@@ -3,7 +3,7 @@
 //! A value that goes past a layer has a narrow place in it, so that its line does not cross boxes. The order within
 //! a layer follows the mean position of the neighbours (Sugiyama's method).
 
-use super::{Drawing, Source, WIDTH, colour, is_sent, title};
+use super::drawing::{Drawing, Source, WIDTH, colour, is_sent, title};
 use crate::graph::{NodeId, Region};
 use crate::resources::kind;
 
