@@ -99,12 +99,15 @@ workloads` reads, and is written by `BLESS=1 cargo nextest run -p warpwright -E 
     fn the_table_is_what_the_compiler_makes() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/designs");
         let (page, sentence) = page();
-        if page != TABLE {
-            std::fs::write(folder.join("sgmf-kernels.md"), &page).unwrap();
-            assert!(std::env::var_os("BLESS").is_some(), "docs/designs/sgmf-kernels.md was out of date");
-        }
         let design = std::fs::read_to_string(folder.join("sgmf.md")).unwrap();
-        assert!(design.contains(&sentence), "docs/designs/sgmf.md lacks: {sentence}");
+        let (head, rest) = design.split_once("Of the ").expect("the page of the design has the counts");
+        let (_, tail) = rest.split_once(" refused.").expect("the counts end with those that are refused");
+        let renewed = format!("{head}{sentence}{tail}");
+        if page != TABLE || renewed != design {
+            std::fs::write(folder.join("sgmf-kernels.md"), &page).unwrap();
+            std::fs::write(folder.join("sgmf.md"), &renewed).unwrap();
+            assert!(std::env::var_os("BLESS").is_some(), "docs/designs/sgmf-kernels.md and sgmf.md were out of date");
+        }
     }
 
     #[test]

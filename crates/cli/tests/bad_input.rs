@@ -426,6 +426,40 @@ fn gpu_descriptions() {
 }
 
 #[test]
+fn fabrics() {
+    let grid = ["8 units on its perimeter", "12 special units", "int_dividers", "at most 7 fit"];
+    for command in [&["run", "nn", "--core"][..], &["compare", "nn", "--cores"], &["inspect", "nn", "--core"]] {
+        let with = |core| [command, &[core]].concat();
+        fails(2, &with("sgmf:columns=3,rows=3"), &grid);
+        fails(2, &with("sgmf:rows=0"), &["sgmf", "`rows` is 3 to 32, and `0` is not"]);
+        fails(2, &with("sgmf:columns=10,control_columns=9"), &["`control_columns` is at most 8, not 9"]);
+        fails(2, &with("sgmf:colums=3"), &["sgmf", "`colums`", "columns"]);
+        fails(2, &with("sgmf:"), &["sgmf"]);
+        fails(2, &with("sgmf+scalar"), &["sgmf", "no SM"]);
+    }
+    fails(2, &["inspect", "nn", "--core", "inorder"], &["`inorder` has no fabric", "sgmf"]);
+    let few = "sgmf:columns=3,rows=3,int_dividers=0,fp_dividers=1,roots=1";
+    fails(2, &["run", "nn", "--core", few], &["distances", "compute units: 2 needed, 1 available", "control_columns"]);
+    fails(2, &["run", "nn", "--core", "sgmf", "--isa", "sass"], &["distances", "machine code", "--isa ptx"]);
+    let folder = Folder::new();
+    let ptx = folder.path("saxpy.ptx");
+    for (file, mentions) in [("empty", &["empty"][..]), ("binary", &["binary"]), ("directory", &["directory"])] {
+        fails(2, &["inspect", &folder.path(file), "--fabric"], mentions);
+    }
+    fails(2, &["inspect", &ptx, "--fabric", "--kernel", "saxpi"], &["saxpi", "did you mean `saxpy`"]);
+    fails(2, &["inspect", "nn", "--fabric", "--sm", "75"], &["machine code", "PTX"]);
+    let cubin = format!("{}/../sass/tests/data/axpy.sm_75.cubin", env!("CARGO_MANIFEST_DIR"));
+    fails(2, &["inspect", &cubin, "--fabric"], &["axpy.sm_75.cubin", "not from machine code"]);
+    let trace = format!("{}/../../examples/traces/vectoradd", env!("CARGO_MANIFEST_DIR"));
+    fails(2, &["inspect", &trace, "--fabric"], &["vectoradd", "is a trace", "PTX"]);
+    fails(2, &["run", &trace, "--core", "sgmf", "--any-architecture"], &["a trace has none", "run the program itself"]);
+    fails(2, &["inspect", "bfs", "--svg", &folder.path("both.svg")], &["both.svg", "2 kernels", "--kernel"]);
+    fails(2, &["inspect", &ptx, "--svg", &folder.path("absent/one.svg")], &["one.svg"]);
+    fails(2, &["inspect", &ptx, "--svg", &folder.path("empty")], &["--svg", "folder"]);
+    assert!(!fs::exists(folder.path("both.svg")).unwrap());
+}
+
+#[test]
 fn inspect() {
     let folder = Folder::new();
     fails(2, &["inspect", &folder.path("absent.ptx")], &["absent.ptx"]);

@@ -255,6 +255,65 @@ fn inspect_shows_bundled_kernels() {
 }
 
 #[test]
+fn inspect_shows_kernels_on_a_fabric_and_draws_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let drawings = folder.path().join("new").join("drawings");
+    let facts = json(&succeed(&["inspect", "bfs", "--svg", drawings.to_str().unwrap(), "--json"]));
+    let kernels = facts["kernels"].as_array().unwrap();
+    assert!(kernels.len() > 1);
+    for kernel in kernels {
+        let drawing = std::fs::read_to_string(drawings.join(format!("{}.svg", kernel["name"].as_str().unwrap())));
+        let (drawing, parts) = (drawing.unwrap(), kernel["mapped"]["parts"].as_array().unwrap());
+        let nodes: u64 = parts.iter().map(|part| part["nodes"].as_u64().unwrap()).sum();
+        // In the graph and on the fabric.
+        assert_eq!(drawing.matches("class=\"node ").count() as u64, 2 * nodes);
+        for part in parts {
+            let units: u64 = part["units"].as_object().unwrap().values().map(|n| n.as_u64().unwrap()).sum();
+            assert!((1..=108).contains(&units) && part["configuration_bits"].as_u64().unwrap() > 100, "{part}");
+        }
+    }
+    // What cannot be mapped has no drawing.
+    let file = folder.path().join("reduction.svg");
+    let ran = run(&["inspect", "reduction", "--svg", file.to_str().unwrap()]);
+    assert_eq!(ran.status, 1, "{}", ran.stderr);
+    assert!(
+        ran.stdout.contains("reduce_sum  refused\n  line 70: `shfl.sync.down.b32") && !file.exists(),
+        "{}",
+        ran.stdout
+    );
+    let smaller = ["inspect", "nn", "--core", "sgmf:columns=8,rows=4,int_dividers=1,fp_dividers=1,roots=1", "--json"];
+    assert_eq!(json(&succeed(&smaller))["units"]["load/store"], 17);
+}
+
+#[test]
+fn what_runs_ptx_only_is_compared_with_ptx_and_what_it_refuses_is_said() {
+    let args = ["compare", "saxpy", "reduction", "--cores", "inorder,sgmf", "--json"];
+    let ran = run(&args);
+    assert_eq!(ran.status, 1, "{}", ran.stderr);
+    let comparison = json(&ran.stdout);
+    let runs = comparison["runs"].as_array().unwrap();
+    assert_eq!(strings(&comparison["runs"], "status"), ["complete", "complete", "complete", "failed"]);
+    for run in &runs[..3] {
+        assert_eq!(run["report"]["kernels"][0]["code"], "ptx", "{run}");
+        let remark = run["report"]["remarks"][0].as_str().unwrap();
+        assert!(remark.starts_with("core sgmf executes PTX only: "), "{remark}");
+    }
+    let reason = runs[3]["reason"].as_str().unwrap();
+    assert!(reason.contains("line 70: `shfl.sync.down.b32") && reason.matches("line ").count() > 5, "{reason}");
+}
+
+#[test]
+fn workloads_are_listed_with_what_they_are_on_a_fabric() {
+    let text = succeed(&["list", "workloads"]);
+    assert!(
+        text.contains("on sgmf: saxpy whole") && text.contains("on sgmf: rotate refused, sharpen refused\n"),
+        "{text}"
+    );
+    let text = succeed(&["list", "workloads", "imagefilter"]);
+    assert!(text.contains("on sgmf: rotate refused: the fabric has no texture units\n"), "{text}");
+}
+
+#[test]
 fn inspect_shows_machine_code() {
     let data = |name: &str| format!("{}/../sass/tests/data/{name}", env!("CARGO_MANIFEST_DIR"));
     let facts = json(&succeed(&["inspect", "matmul", "--sm", "75", "--code", "--json"]));
@@ -346,8 +405,16 @@ fn a_reader_that_leaves_early_is_no_error() {
 #[cfg(unix)]
 #[test]
 fn ctrl_c_shows_what_is_known() {
-    let args = ["run", "matmul", "--param", "m=8192", "--param", "n=448", "--param", "k=448", "--json"];
-    let child = command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let size = ["run", "matmul", "--param", "m=8192", "--param", "n=448", "--param", "k=448", "--json"];
+    for core in ["inorder", "sgmf"] {
+        interrupted(&[&size[..], &["--core", core]].concat());
+    }
+}
+
+/// Interrupts a command that would run for long: it reports what it knows.
+#[cfg(unix)]
+fn interrupted(args: &[&str]) {
+    let child = command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     // Long enough to have begun, far too short to have ended.
     common::let_work(&child, Duration::from_secs(3));
     let kill = format!("kill -INT {}", child.id());
@@ -528,17 +595,8 @@ fn an_experiment_is_reproduced() {
 /// Rows of kernels add up their launches, and nothing else of the program.
 #[test]
 fn kernels_are_compared_by_themselves() {
-    let words = [
-        "compare",
-        "gaussian:n=12,side=2",
-        "nn:places=500",
-        "--gpus",
-        "gtx480",
-        "--isa",
-        "ptx",
-        "--cores",
-        "inorder,sgmf",
-    ];
+    let what = ["compare", "gaussian:n=12,side=2", "nn:places=500", "--gpus", "gtx480", "--isa", "ptx"];
+    let words = [&what[..], &["--cores", "inorder,sgmf", "--set", "launch.kernel_latency_cycles=100"]].concat();
     let document = json(&succeed(&[&words[..], &["--kernels", "eliminate,distances", "--json"]].concat()));
     let runs = document["runs"].as_array().unwrap();
     assert_eq!(strings(&document["runs"], "workload"), ["eliminate", "eliminate", "distances", "distances"]);

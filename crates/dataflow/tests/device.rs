@@ -1,18 +1,15 @@
 //! A device that runs kernels as graphs where they can be mapped, and else as usual.
 
+use crate::host::{self, Host, Runs};
 use dataflow::evaluate::{self, Memory};
 use dataflow::graph::Dataflow;
 use dataflow::resources::{Counts, needs};
 use dataflow::{Refusal, watched};
 use exec::atomic::{Atomic, AtomicOp, AtomicType};
-use exec::{DeviceMemory, DeviceState, GpuFacts, Kernel, Launch};
+use exec::{DeviceMemory, DeviceState, Launch};
 use isa::Space;
-use lower::{KernelError, Loaded, LowerOptions};
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
-use workloads::device::{
-    Buffer, Device, DeviceError, LaunchRequest, ModuleCode, ModuleId, ModuleSource, ParameterInfo,
-};
+use workloads::device::DeviceError;
 
 /// The graphs of a kernel, or why there are none.
 pub type Outcome = Result<Dataflow, Vec<Refusal>>;
@@ -20,7 +17,6 @@ pub type Outcome = Result<Dataflow, Vec<Refusal>>;
 /// Runs each launch at once.
 pub struct Graphs {
     state: DeviceState,
-    modules: Vec<Loaded>,
     /// Kernels that have been launched, by name.
     pub kernels: BTreeMap<String, Outcome>,
     /// Units that they need after each pass of the compiler, by name.
@@ -30,20 +26,16 @@ pub struct Graphs {
 }
 
 impl Graphs {
-    pub fn new() -> Self {
-        let state = DeviceState::new(16 << 30, GpuFacts::default());
-        Self { state, modules: Vec::new(), kernels: BTreeMap::new(), stages: BTreeMap::new(), change: |graphs| graphs }
+    /// A device without modules.
+    pub fn device() -> Host<Self> {
+        Self { state: host::memory(), kernels: BTreeMap::new(), stages: BTreeMap::new(), change: |graphs| graphs }
+            .into()
     }
+}
 
-    fn module(&self, id: ModuleId) -> Result<&Loaded, DeviceError> {
-        self.modules.get(id.0 as usize).ok_or(DeviceError::UnknownModule(id))
-    }
-
-    fn kernel(&self, id: ModuleId, name: &str) -> Result<&Arc<Kernel>, DeviceError> {
-        self.module(id)?.kernel(name).map_err(|error| match error {
-            KernelError::Unknown { name, .. } => DeviceError::UnknownKernel { name, known: Vec::new() },
-            error => DeviceError::Module(error.to_string()),
-        })
+impl Runs for Graphs {
+    fn state(&mut self) -> &mut DeviceState {
+        &mut self.state
     }
 
     fn run(&mut self, launch: &Launch) -> Result<(), DeviceError> {
@@ -60,7 +52,7 @@ impl Graphs {
                 let shared_bytes = launch.shape().shared_bytes;
                 let mut memory =
                     Spaces { device: &mut self.state.memory, shared: HashMap::new(), shared_bytes, at: [0; 2] };
-                evaluate::run(graphs, launch, &mut memory).map_err(|e| other(format!("{e:?}")))
+                evaluate::run(graphs, launch, &mut memory).map_err(|e| host::other(format!("{e:?}")))
             }
             Err(_) => exec::run(&mut self.state, launch).map(|_| ()).map_err(DeviceError::Fault),
         }
@@ -157,75 +149,5 @@ impl Memory for Spaces<'_> {
 
     fn thread(&mut self, cta: u64, thread: u64) {
         self.at = [cta, thread];
-    }
-}
-
-fn other(error: impl std::fmt::Display) -> DeviceError {
-    DeviceError::Other(error.to_string())
-}
-
-fn span(buffer: Buffer, offset: u64, bytes: usize) -> Result<u64, DeviceError> {
-    if offset + bytes as u64 > buffer.bytes {
-        return Err(DeviceError::OutOfRange { offset, bytes: bytes as u64, size: buffer.bytes });
-    }
-    Ok(buffer.address + offset)
-}
-
-impl Device for Graphs {
-    fn sm_version(&self) -> u32 {
-        0
-    }
-    fn load_module(&mut self, source: &ModuleSource<'_>) -> Result<ModuleId, DeviceError> {
-        let options = LowerOptions { slot: self.modules.len() as u16, ..LowerOptions::default() };
-        let ModuleCode::Ptx(text) = source.code else { return Err(other("graphs are made of PTX")) };
-        let loaded = lower::load(source.name, text, options).map_err(|e| DeviceError::Module(e.to_string()))?;
-        self.state.load(&loaded.module).map_err(other)?;
-        self.modules.push(loaded);
-        Ok(ModuleId(self.modules.len() as u32 - 1))
-    }
-    fn kernels(&self, module: ModuleId) -> Result<Vec<String>, DeviceError> {
-        Ok(self.module(module)?.module.kernels.iter().map(|k| k.name().to_owned()).collect())
-    }
-    fn parameters(&self, module: ModuleId, kernel: &str) -> Result<Vec<ParameterInfo>, DeviceError> {
-        let info = |p: &exec::Param| ParameterInfo {
-            name: p.name.clone(),
-            bytes: p.bytes,
-            type_name: p.ty.trim_start_matches('.').to_owned(),
-        };
-        Ok(self.kernel(module, kernel)?.params.iter().map(info).collect())
-    }
-    fn alloc(&mut self, name: &str, bytes: u64) -> Result<Buffer, DeviceError> {
-        let address = self.state.memory.allocate(name, bytes).map_err(other)?;
-        Ok(Buffer { address, bytes })
-    }
-    fn free(&mut self, buffer: Buffer) -> Result<(), DeviceError> {
-        self.state.memory.free(buffer.address).map_err(other)
-    }
-    fn write(&mut self, buffer: Buffer, offset: u64, bytes: &[u8]) -> Result<(), DeviceError> {
-        self.state.memory.write(span(buffer, offset, bytes.len())?, bytes).map_err(other)
-    }
-    fn read(&mut self, buffer: Buffer, offset: u64, bytes: &mut [u8]) -> Result<(), DeviceError> {
-        self.state.memory.read(span(buffer, offset, bytes.len())?, bytes).map_err(other)
-    }
-    fn memset(&mut self, buffer: Buffer, byte: u8) -> Result<(), DeviceError> {
-        self.write(buffer, 0, &vec![byte; buffer.bytes as usize])
-    }
-    fn write_symbol(&mut self, module: ModuleId, name: &str, offset: u64, bytes: &[u8]) -> Result<(), DeviceError> {
-        let variable = self.module(module)?.module.variable(name).ok_or_else(|| other(name))?;
-        let place = Buffer { address: variable.address, bytes: variable.bytes };
-        self.state.memory.write(span(place, offset, bytes.len())?, bytes).map_err(other)
-    }
-    fn image(&mut self, image: &isa::Image) -> Result<u64, DeviceError> {
-        self.state.add_image(*image).map_err(|e| DeviceError::Image(e.to_string()))
-    }
-    fn launch(&mut self, launch: &LaunchRequest<'_>) -> Result<(), DeviceError> {
-        let kernel = self.kernel(launch.module, launch.kernel)?.clone();
-        let args: Vec<_> = launch.args.iter().map(|a| exec::Arg::Bytes(a.bytes().to_vec())).collect();
-        let live = Launch::new(kernel, launch.grid, launch.block, launch.dynamic_shared_bytes, &args)
-            .map_err(|e| DeviceError::Arguments { kernel: launch.kernel.to_owned(), problem: e.to_string() })?;
-        self.run(&live)
-    }
-    fn synchronize(&mut self) -> Result<(), DeviceError> {
-        Ok(())
     }
 }

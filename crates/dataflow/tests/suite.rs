@@ -32,7 +32,7 @@ fn workloads_are_right_as_graphs() {
     let mut stages = BTreeMap::new();
     let fabric = Fabric::default();
     for workload in ALL {
-        let mut device = Graphs::new();
+        let mut device = Graphs::device();
         problems += &check_one(workload, &mut device, Form::Ptx, &[], 1);
         stages.append(&mut device.stages);
         for (name, outcome) in &device.kernels {
@@ -137,7 +137,7 @@ fn cut_and_balanced(graphs: Dataflow) -> Dataflow {
 fn cut_and_balanced_workloads_are_right() {
     let (mut problems, mut nodes) = (String::new(), 0);
     for workload in ALL {
-        let mut device = Graphs::new();
+        let mut device = Graphs::device();
         device.change = cut_and_balanced;
         problems += &check_one(workload, &mut device, Form::Ptx, &[], 1);
         let regions = device.kernels.values().flatten().flat_map(|k| &k.regions);

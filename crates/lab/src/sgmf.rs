@@ -91,7 +91,11 @@ impl fmt::Display for Unmapped {
         f.write_str("it cannot be mapped onto the fabric:")?;
         match self {
             Self::Refused(refusals) => refusals.iter().try_for_each(|r| write!(f, "\n  {r}")),
-            Self::NoRoom(failure) => write!(f, " {failure}"),
+            Self::NoRoom(failure) => write!(
+                f,
+                " {failure}\n  hint: parameters give the fabric other units: columns, rows, control_columns, int_dividers, \
+                 fp_dividers, roots"
+            ),
         }
     }
 }

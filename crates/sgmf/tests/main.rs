@@ -2,6 +2,10 @@
 
 mod support;
 
+#[allow(dead_code, reason = "other crates use the rest")]
+#[path = "../../workloads/tests/host.rs"]
+mod host;
+
 mod energy;
 mod figures;
 mod memory;

@@ -1,4 +1,4 @@
-// Sparse matrix times vector: the matrix in compressed rows, the vector behind a texture.
+// Sparse matrix times vector: the matrix in compressed rows, the vector behind a texture or in plain memory.
 #include <cuda_runtime.h>
 
 // One thread per row.
@@ -35,4 +35,19 @@ extern "C" __global__ void spmv_warp(const int *first, const int *columns, const
     if (lane == 0) {
         y[row] = sum;
     }
+}
+
+// One thread per row, the vector in plain memory.
+extern "C" __global__ void spmv_plain(const int *first, const int *columns, const float *values, const float *x,
+                                      float *y, int rows)
+{
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= rows) {
+        return;
+    }
+    float sum = 0.0f;
+    for (int k = first[row]; k < first[row + 1]; k++) {
+        sum += values[k] * x[columns[k]];
+    }
+    y[row] = sum;
 }

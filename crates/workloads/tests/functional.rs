@@ -1,49 +1,54 @@
 //! The suite and the example launch files, executed without timing.
 
-use exec::{DeviceState, GpuFacts};
+use crate::host::{self, Host, Runs};
+use exec::{DeviceState, Launch};
 use isa::Program;
 use kit::BitSet;
-use lower::{KernelError, Loaded, LowerOptions};
 use std::path::Path;
-use std::sync::Arc;
 use workloads::Form;
 use workloads::conformance::check_one;
-use workloads::device::{
-    Buffer, Device, DeviceError, LaunchRequest, ModuleCode, ModuleId, ModuleSource, ParameterInfo,
-};
+use workloads::device::{Device, DeviceError, ModuleCode, ModuleSource};
 use workloads::launchfile::LaunchFile;
 use workloads::suite::{ALL, find};
 
 /// Executes each launch at once, CTA by CTA.
 struct Functional {
     state: DeviceState,
-    modules: Vec<Loaded>,
     warp_instructions: u64,
     /// Architecture whose machine code is run.
     sm_version: u32,
-    /// What PTX is run with.
-    registers: lower::Registers,
 }
 
-impl Functional {
-    fn new() -> Self {
-        Self::of(0)
+/// A device without machine code.
+fn functional() -> Host<Functional> {
+    functional_of(0)
+}
+
+fn functional_of(sm_version: u32) -> Host<Functional> {
+    Functional { state: host::memory(), warp_instructions: 0, sm_version }.into()
+}
+
+impl Runs for Functional {
+    fn state(&mut self) -> &mut DeviceState {
+        &mut self.state
     }
 
-    fn of(sm_version: u32) -> Self {
-        let state = DeviceState::new(16 << 30, GpuFacts::default());
-        Self { state, modules: Vec::new(), warp_instructions: 0, sm_version, registers: lower::Registers::Virtual }
+    fn run(&mut self, launch: &Launch) -> Result<(), DeviceError> {
+        let program = &*launch.kernel.program;
+        let mut partly = BitSet::new(program.regs.count());
+        let stats = exec::run_observed(&mut self.state, launch, |live, inst| {
+            if inst.mask != 0 && inst.mask != live {
+                program.dsts(program.inst(inst.pc)).iter().for_each(|r| {
+                    partly.insert(r.index());
+                });
+            }
+        });
+        self.warp_instructions += stats.map_err(DeviceError::Fault)?.warp_instructions;
+        unmarked(program, &partly).map_or(Ok(()), |problem| Err(host::other(problem)))
     }
 
-    fn module(&self, id: ModuleId) -> Result<&Loaded, DeviceError> {
-        self.modules.get(id.0 as usize).ok_or(DeviceError::UnknownModule(id))
-    }
-
-    fn kernel(&self, id: ModuleId, name: &str) -> Result<&Arc<exec::Kernel>, DeviceError> {
-        self.module(id)?.kernel(name).map_err(|error| match error {
-            KernelError::Unknown { name, .. } => DeviceError::UnknownKernel { name, known: Vec::new() },
-            error => DeviceError::Module(error.to_string()),
-        })
+    fn sm_version(&self) -> u32 {
+        self.sm_version
     }
 }
 
@@ -56,102 +61,18 @@ fn unmarked(program: &Program, partly: &BitSet) -> Option<String> {
     Some(format!("{} {pc}: {} writes a register that is partly written", program.name, program.text(pc.into())))
 }
 
-fn other(error: impl std::fmt::Display) -> DeviceError {
-    DeviceError::Other(error.to_string())
-}
-
-fn span(buffer: Buffer, offset: u64, bytes: usize) -> Result<u64, DeviceError> {
-    if offset + bytes as u64 > buffer.bytes {
-        return Err(DeviceError::OutOfRange { offset, bytes: bytes as u64, size: buffer.bytes });
-    }
-    Ok(buffer.address + offset)
-}
-
-impl Device for Functional {
-    fn sm_version(&self) -> u32 {
-        self.sm_version
-    }
-    fn load_module(&mut self, source: &ModuleSource<'_>) -> Result<ModuleId, DeviceError> {
-        let slot = self.modules.len() as u16;
-        let options = LowerOptions { slot, registers: self.registers, ..LowerOptions::default() };
-        let loaded = match source.code {
-            ModuleCode::Ptx(text) => lower::load(source.name, text, options),
-            ModuleCode::Binary(file) => lower::load_binary(source.name, file, self.sm_version, options),
-        };
-        let loaded = loaded.map_err(|e| DeviceError::Module(e.to_string()))?;
-        self.state.load(&loaded.module).map_err(other)?;
-        self.modules.push(loaded);
-        Ok(ModuleId(self.modules.len() as u32 - 1))
-    }
-    fn kernels(&self, module: ModuleId) -> Result<Vec<String>, DeviceError> {
-        Ok(self.module(module)?.module.kernels.iter().map(|k| k.name().to_owned()).collect())
-    }
-    fn parameters(&self, module: ModuleId, kernel: &str) -> Result<Vec<ParameterInfo>, DeviceError> {
-        let info = |p: &exec::Param| ParameterInfo {
-            name: p.name.clone(),
-            bytes: p.bytes,
-            type_name: p.ty.trim_start_matches('.').to_owned(),
-        };
-        Ok(self.kernel(module, kernel)?.params.iter().map(info).collect())
-    }
-    fn alloc(&mut self, name: &str, bytes: u64) -> Result<Buffer, DeviceError> {
-        let address = self.state.memory.allocate(name, bytes).map_err(other)?;
-        Ok(Buffer { address, bytes })
-    }
-    fn free(&mut self, buffer: Buffer) -> Result<(), DeviceError> {
-        self.state.memory.free(buffer.address).map_err(other)
-    }
-    fn write(&mut self, buffer: Buffer, offset: u64, bytes: &[u8]) -> Result<(), DeviceError> {
-        self.state.memory.write(span(buffer, offset, bytes.len())?, bytes).map_err(other)
-    }
-    fn read(&mut self, buffer: Buffer, offset: u64, bytes: &mut [u8]) -> Result<(), DeviceError> {
-        self.state.memory.read(span(buffer, offset, bytes.len())?, bytes).map_err(other)
-    }
-    fn memset(&mut self, buffer: Buffer, byte: u8) -> Result<(), DeviceError> {
-        self.write(buffer, 0, &vec![byte; buffer.bytes as usize])
-    }
-    fn write_symbol(&mut self, module: ModuleId, name: &str, offset: u64, bytes: &[u8]) -> Result<(), DeviceError> {
-        let variable = self.module(module)?.module.variable(name).ok_or_else(|| other(name))?;
-        let place = Buffer { address: variable.address, bytes: variable.bytes };
-        self.state.memory.write(span(place, offset, bytes.len())?, bytes).map_err(other)
-    }
-    fn image(&mut self, image: &isa::Image) -> Result<u64, DeviceError> {
-        self.state.add_image(*image).map_err(|e| DeviceError::Image(e.to_string()))
-    }
-    fn launch(&mut self, launch: &LaunchRequest<'_>) -> Result<(), DeviceError> {
-        let kernel = self.kernel(launch.module, launch.kernel)?.clone();
-        let args: Vec<_> = launch.args.iter().map(|a| exec::Arg::Bytes(a.bytes().to_vec())).collect();
-        let live = exec::Launch::new(kernel, launch.grid, launch.block, launch.dynamic_shared_bytes, &args)
-            .map_err(|e| DeviceError::Arguments { kernel: launch.kernel.to_owned(), problem: e.to_string() })?;
-        let program = &*live.kernel.program;
-        let mut partly = BitSet::new(program.regs.count());
-        let stats = exec::run_observed(&mut self.state, &live, |live, inst| {
-            if inst.mask != 0 && inst.mask != live {
-                program.dsts(program.inst(inst.pc)).iter().for_each(|r| {
-                    partly.insert(r.index());
-                });
-            }
-        });
-        self.warp_instructions += stats.map_err(DeviceError::Fault)?.warp_instructions;
-        unmarked(program, &partly).map_or(Ok(()), |problem| Err(other(problem)))
-    }
-    fn synchronize(&mut self) -> Result<(), DeviceError> {
-        Ok(())
-    }
-}
-
 /// Runs a workload with its small size's parameters, then with odd ones; says what went wrong.
 #[track_caller]
 fn check(name: &str, odd: &[&[(&str, u64)]]) {
     let workload = find(name).unwrap();
-    let mut device = Functional::new();
+    let mut device = functional();
     let mut problems = check_one(workload, &mut device, Form::Ptx, &[], 1);
     println!("{name}: {} warp instructions", device.warp_instructions);
     if !(15_000..110_000).contains(&device.warp_instructions) {
         problems += &format!("{name}: {} warp instructions are not a small size\n", device.warp_instructions);
     }
     for (seed, given) in (2..).zip(odd) {
-        let found = check_one(workload, &mut Functional::new(), Form::Ptx, given, seed);
+        let found = check_one(workload, &mut functional(), Form::Ptx, given, seed);
         if !found.is_empty() {
             problems += &format!("{given:?} {found}");
         }
@@ -166,7 +87,7 @@ fn check_machine_code(name: &str, odd: &[&[(&str, u64)]]) {
     let mut problems = String::new();
     for (sm, _) in workload.module.cubins() {
         for (seed, given) in (1..).zip(std::iter::once(&[][..]).chain(odd.iter().copied())) {
-            let found = check_one(workload, &mut Functional::of(sm), Form::Sass, given, seed);
+            let found = check_one(workload, &mut functional_of(sm), Form::Sass, given, seed);
             if !found.is_empty() {
                 problems += &format!("sm_{sm} {given:?} {found}");
             }
@@ -186,7 +107,7 @@ fn allocated_registers_leave_the_same_results() {
             let least = if matches!(workload.name, "wmma" | "int8mma") { 48 } else { 16 };
             for registers in [lower::Registers::Allocated, lower::Registers::HazardFree] {
                 let registers = registers(limits(tight.max(least)));
-                let mut device = Functional { registers, ..Functional::new() };
+                let mut device = Host { registers, ..functional() };
                 let problems = check_one(workload, &mut device, Form::Ptx, &[], 3);
                 assert!(problems.is_empty(), "{registers:?}: {problems}");
                 for kernel in device.modules.iter().flat_map(|m| &m.module.kernels) {
@@ -257,7 +178,7 @@ workloads_run_right! {
         [("particles", 600), ("width", 20), ("height", 45), ("frames", 3)];
     saxpy: [("n", 1)], [("n", 1000), ("block", 96)];
     bitonic: [("n", 1)], [("n", 513)], [("n", 5000)];
-    spmv: [("rows", 1), ("degree", 1)], [("rows", 333), ("degree", 40)];
+    spmv: [("rows", 1), ("degree", 1)], [("rows", 333), ("degree", 40)], [("rows", 333), ("kernels", 1)];
 }
 
 /// Of a workload's instructions that write vector registers, in percent, those whose registers all live
@@ -266,7 +187,7 @@ fn written_at_once(name: &str, sm: u32) -> usize {
     let workload = find(name).unwrap();
     let binary = workload.module.cubins().find(|&(of, _)| of == sm);
     let code = binary.map_or(ModuleCode::Ptx(workload.module.ptx), |(_, file)| ModuleCode::Binary(file));
-    let mut device = Functional::of(sm);
+    let mut device = functional_of(sm);
     device.load_module(&ModuleSource { name, code }).unwrap();
     let (mut whole, mut all) = (0, 0);
     for kernel in &device.modules[0].module.kernels {
@@ -313,7 +234,7 @@ fn example_launch_files() {
             continue;
         }
         let file = LaunchFile::load(&path, &[]).unwrap();
-        let outcome = file.run(&mut Functional::new()).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        let outcome = file.run(&mut functional()).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
         let checks: Vec<String> = outcome.checks.iter().map(ToString::to_string).collect();
         assert!(outcome.passed() && !checks.is_empty(), "{}: {}", path.display(), checks.join("\n"));
         count += 1;
@@ -325,7 +246,7 @@ fn example_launch_files() {
 #[test]
 fn shared_memory_as_recorded() {
     for workload in ALL {
-        let mut device = Functional::new();
+        let mut device = functional();
         let source = ModuleSource { name: workload.name, code: ModuleCode::Ptx(workload.module.ptx) };
         let module = device.load_module(&source).unwrap_or_else(|e| panic!("{e}"));
         for (name, record) in &workloads::bundled::record().modules[workload.module.name].kernels {
@@ -341,7 +262,7 @@ fn shared_memory_as_recorded() {
 fn survey() {
     for workload in ALL {
         for size in workloads::Size::ALL {
-            let mut device = Functional::new();
+            let mut device = functional();
             let params = workload.params(size, &[]).unwrap();
             let start = std::time::Instant::now();
             let outcome =

@@ -4,5 +4,6 @@
 
 mod bundled;
 mod functional;
+mod host;
 mod inputs;
 mod launch_files;

@@ -69,10 +69,17 @@ fn architecture(text: &str) -> Result<u32, String> {
 /// Shows what is in the file.
 pub fn run(args: &Args) -> Outcome {
     interrupt::install()?;
+    let on_fabric = args.fabric || args.core.is_some() || args.svg.is_some();
+    if on_fabric && lab::is_trace(&args.file) {
+        let file = args.file.display();
+        return Err(Failure::bad_input(format!(
+            "`{file}` is a trace, which holds what warps did; a fabric is configured from PTX: give the program's"
+        )));
+    }
     let (name, content) = content(&args.file, args.sm)?;
     let wrong = |problem: String| Failure::bad_input(format!("`{name}`: {problem}"));
-    if args.fabric || args.core.is_some() || args.svg.is_some() {
-        return on_fabric(args, &name, &content);
+    if on_fabric {
+        return self::on_fabric(args, &name, &content);
     }
     if !code::is_binary(&content) {
         if args.code || args.sm.is_some() {

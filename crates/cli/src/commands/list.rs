@@ -20,7 +20,7 @@ use workloads::{Size, suggest};
 #[command(after_help = "Examples:
   warpwright list
   warpwright list workloads
-  warpwright list workloads hashtable
+  warpwright list workloads imagefilter
   warpwright list cores ghost ghost-precise --gpu v100
   warpwright list cores ghost:issue_buffer=24
   warpwright list schedulers two_level

@@ -1,6 +1,7 @@
 //! Sparse matrix times vector.
 
 use crate::bundled;
+use crate::device::ArgBytes;
 use crate::workload::{Parameter, Run, Workload, WorkloadError};
 use isa::{Channel, Image, Sampler, Shape};
 
@@ -15,6 +16,14 @@ pub(super) const WORKLOAD: Workload = Workload {
     parameters: &[
         Parameter::new("rows", "rows and columns of the matrix", [640, 8192, 65_536], 1, 1 << 22),
         Parameter::new("degree", "entries of a row, on average", [12; 3], 1, 256),
+        Parameter::new(
+            "kernels",
+            "kernels launched: 2 read the vector through a texture; 1 by thread, as it is",
+            [2; 3],
+            1,
+            2,
+        )
+        .variant(),
     ],
     body,
 };
@@ -59,6 +68,12 @@ fn body(run: &mut Run<'_>) -> Result<(), WorkloadError> {
     let expected = matrix.times(&x);
     let (first, columns) = (run.upload("first", &matrix.first)?, run.upload("columns", &matrix.columns)?);
     let (values, vector) = (run.upload("values", &matrix.values)?, run.upload("x", &x)?);
+    let scalar = |n: usize| ArgBytes::from(n as i32);
+    if run.param("kernels") == 1 {
+        return multiply(run, "spmv_plain", rows, rows, &expected, |y| {
+            vec![first.into(), columns.into(), values.into(), vector.into(), y, scalar(rows)]
+        });
+    }
     let texture = run.image(&Image {
         base: vector.address,
         shape: Shape::D1,
@@ -69,12 +84,26 @@ fn body(run: &mut Run<'_>) -> Result<(), WorkloadError> {
         sampler: Some(Sampler::default()),
     })?;
     for (kernel, threads) in [("spmv_thread", rows), ("spmv_warp", WARP * rows)] {
-        let y = run.alloc::<f32>("y", rows)?;
-        let args = [first.into(), columns.into(), values.into(), texture.clone(), y.into(), (rows as i32).into()];
-        run.launch(kernel, threads.div_ceil(BLOCK), BLOCK, &args)?;
-        let got = run.download::<f32>(y)?;
-        run.check_equal(kernel, &got, &expected);
+        multiply(run, kernel, threads, rows, &expected, |y| {
+            vec![first.into(), columns.into(), values.into(), texture.clone(), y, scalar(rows)]
+        })?;
     }
+    Ok(())
+}
+
+/// Runs `kernel`, whose arguments follow from the product's place.
+fn multiply(
+    run: &mut Run<'_>,
+    kernel: &'static str,
+    threads: usize,
+    rows: usize,
+    expected: &[f32],
+    args: impl Fn(ArgBytes) -> Vec<ArgBytes>,
+) -> Result<(), WorkloadError> {
+    let y = run.alloc::<f32>("y", rows)?;
+    run.launch(kernel, threads.div_ceil(BLOCK), BLOCK, &args(y.into()))?;
+    let got = run.download::<f32>(y)?;
+    run.check_equal(kernel, &got, expected);
     Ok(())
 }
 

@@ -9,8 +9,7 @@ use crate::inspection::fabric::{CutFacts, FabricInspection, FabricKernel, Mapped
 use crate::inspection::facts::Mix;
 use std::fmt::Write as _;
 
-/// The kernels as text with colours: a table, then each with its graphs. What a graph consists of is shown of a
-/// kernel alone.
+/// The kernels as text with colours: a table, then each with its parts. Nodes are shown only if there is one kernel.
 pub fn render(inspection: &FabricInspection) -> String {
     let mut sections = vec![header(inspection)];
     if let [_, _, ..] = &inspection.kernels[..] {
@@ -129,4 +128,77 @@ fn cut(cut: &CutFacts) -> String {
     let [stores, loads] = [(stores, "store"), (loads, "load")].map(|(n, noun)| counted(*n as u64, noun));
     let _ = write!(out, "Live values take {stores} and {loads} a thread, {}", number::bytes((*bytes).into()));
     wrapped(&out, "  ", "    ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::sample;
+
+    const TEXT: &str = "\
+.version 7.0
+.target sm_80
+.address_size 64
+.visible .entry _Z5scalePff(.param .u64 p, .param .f32 by)
+{
+    .reg .b32 %r<3>;
+    .reg .b64 %rd<4>;
+    .reg .f32 %f<4>;
+    .reg .pred %p<2>;
+    ld.param.u64 %rd1, [p];
+    ld.param.f32 %f1, [by];
+    mov.u32 %r1, %tid.x;
+    mul.wide.u32 %rd2, %r1, 4;
+    add.s64 %rd3, %rd1, %rd2;
+again:
+    ld.global.f32 %f2, [%rd3];
+    mul.f32 %f3, %f2, %f1;
+    st.global.f32 [%rd3], %f3;
+    setp.lt.f32 %p1, %f3, %f1;
+    @%p1 bra again;
+    ret;
+}
+.visible .entry across(.param .u64 p)
+{
+    .reg .b32 %r<3>;
+    .reg .pred %p<2>;
+    mov.u32 %r1, %laneid;
+    shfl.sync.down.b32 %r2, %r1, 1, 31, -1;
+    trap;
+}
+";
+
+    fn render_of(is_shown: fn(&FabricKernel) -> bool) -> String {
+        let gpu = config::load("gtx480").unwrap();
+        let core = "sgmf:columns=8,rows=5,int_dividers=1,fp_dividers=1,roots=1";
+        let mut inspection = FabricInspection::new("k.ptx", TEXT.as_bytes(), core, &gpu).unwrap();
+        inspection.kernels.retain(is_shown);
+        inspection.map();
+        sample::plain(&render(&inspection))
+    }
+
+    #[test]
+    fn golden_of_several_kernels() {
+        insta::assert_snapshot!(render_of(|_| true));
+    }
+
+    #[test]
+    fn golden_of_a_kernel_alone() {
+        insta::assert_snapshot!(render_of(|kernel| kernel.name != "across"));
+    }
+
+    #[test]
+    fn a_cut_is_shown_with_its_price() {
+        let gpu = config::load("gtx480").unwrap();
+        let ptx = workloads::suite::find("lavamd").unwrap().module.ptx;
+        let mut inspection = FabricInspection::new("lavamd.ptx", ptx.as_bytes(), "sgmf", &gpu).unwrap();
+        inspection.map();
+        let text = sample::plain(&render(&inspection));
+        let cut = &inspection.kernels[0].mapped.as_ref().unwrap().cuts[0];
+        assert!(cut.stores > 0 && cut.loads > 0 && cut.bytes > 0);
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let expected = format!("region {} (line {}) is cut into {} parts: ", cut.region, cut.line, cut.parts);
+        assert!(words.contains(&expected) && words.contains(&cut.reasons.join("; ")), "{text}");
+        assert!(words.contains(&format!("loads a thread, {} B", cut.bytes)), "{text}");
+    }
 }
