@@ -250,7 +250,8 @@ pub const ALL: &[Experiment] = &[
         published: "no values",
         parts: &[sgmf!(
             "--cores inorder,sgmf:entries=16,sgmf:copies=0,sgmf:balance=threads,sgmf:copies=0,balance=threads,",
-            "sgmf:perfect_l1=true,sgmf:epochs=false,sgmf:l1_latency=2,sgmf:write=through,sgmf:inject_interval=2,",
+            "sgmf:perfect_l1=true,sgmf:perfect_l1=true,l1_latency=2,sgmf:perfect_l1=true,l1_latency=2,copies=0,balance=threads,",
+            "sgmf:l1_latency=2,sgmf:write=through,sgmf:inject_interval=2,",
             "sgmf:inject_together=true,sgmf:skip_masked=true,sgmf:configuration_bits=0 ",
             "--set sm_count=1 --show speedup"
         )],

@@ -151,7 +151,9 @@ struct Areas {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use workloads::Size;
+    use crate::lookup::Input;
+    use std::path::Path;
+    use workloads::{Size, suite};
 
     #[test]
     fn every_experiment_is_a_comparison_that_can_be_made() {
@@ -167,6 +169,21 @@ mod tests {
                 let line = self::line(&line, &args).unwrap_or_else(|e| panic!("{}: {}", experiment.name, e.message));
                 let made = compare::machines(&line.compare);
                 assert!(made.is_ok_and(|machines| machines.len() > 1), "{}", experiment.name);
+            }
+        }
+    }
+
+    #[test]
+    fn workloads_and_kernels_of_experiments_exist() {
+        for line in experiments::ALL.iter().flat_map(|e| Size::ALL.into_iter().flat_map(|size| e.lines(size))) {
+            let mut words = line.split_whitespace();
+            for workload in words.by_ref().take_while(|word| !word.starts_with("--")).filter(|word| *word != "all") {
+                assert!(crate::lookup::job(Path::new(workload), &Input::default()).is_ok(), "{workload}: {line}");
+            }
+            let kernels = line.split_once("--kernels ").and_then(|(_, rest)| rest.split_whitespace().next());
+            for kernel in kernels.into_iter().flat_map(|names| names.split(',')) {
+                let is_there = |w: &workloads::Workload| w.module.ptx.contains(&format!(".entry {kernel}("));
+                assert!(suite::ALL.iter().any(is_there), "{kernel}: {line}");
             }
         }
     }
