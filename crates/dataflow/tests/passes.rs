@@ -327,6 +327,24 @@ After:
 }
 
 #[test]
+fn what_has_more_operands_than_ports_is_refused_with_its_line() {
+    let refusals = dataflow::dataflow(&kernel(
+        "
+    ld.param.u64 %rd1, [p];
+    mov.u32 %r1, %tid.x;
+    setp.lt.u32 %p1, %r1, 9;
+    mul.wide.u32 %rd2, %r1, 8;
+    add.u64 %rd3, %rd1, %rd2;
+    mul.wide.u32 %rd4, %r1, %r1;
+    @%p1 atom.global.cas.b64 %rd5, [%rd3], %rd2, %rd4;
+    ret;",
+    ));
+    let found = refusals.unwrap_err()[0].to_string();
+    let expected = "it takes 4 values of each thread, a load/store unit has 3 ports";
+    assert!(found.starts_with("line 14: `") && found.ends_with(expected), "{found}");
+}
+
+#[test]
 fn a_compare_and_swap_has_its_values_in_one_token() {
     insta::assert_snapshot!(change(
         "order",

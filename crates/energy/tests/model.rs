@@ -63,6 +63,14 @@ fn all_that_is_wrong_is_said_at_once() {
     }
 }
 
+/// Its static power is a guess by SM: one SM of it draws a fifteenth.
+#[test]
+fn static_power_of_the_gtx480_goes_by_its_sms() {
+    let c = of("gtx480");
+    let watts = |sms| c.static_watts(&Activity { sms, ..Activity::default() });
+    assert!((watts(15.0) - 23.85).abs() < 1e-9 && (watts(1.0) - 1.59).abs() < 1e-9, "{} {}", watts(15.0), watts(1.0));
+}
+
 #[test]
 fn without_events_only_time_costs() {
     let c = of("v100");

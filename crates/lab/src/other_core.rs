@@ -55,11 +55,14 @@ pub(crate) struct Other {
     /// Whether it executes operations itself: of live programs of PTX, not of machine code or traces.
     pub needs_ptx: bool,
     check: fn(&str, &Settings<'_>) -> Result<(), String>,
-    hardware: fn(&GpuConfig, &str, &Settings<'_>, Process) -> Result<Option<Hardware>, String>,
+    hardware: HardwareOf,
     machine: fn(Parts<'_>) -> Result<Box<dyn Engine>, String>,
     statistics: fn(&GpuConfig) -> Stats,
     has_energy: fn() -> bool,
 }
+
+/// What the core with this name and these parameters is made of.
+type HardwareOf = fn(&GpuConfig, &str, &Settings<'_>, Process) -> Result<Option<Hardware>, String>;
 
 /// What a machine is made of.
 pub(crate) struct Parts<'a> {

@@ -153,7 +153,7 @@ impl FabricCompiler {
         let usual = Options { copies, seed: place_seed.into(), ..Options::default() };
         let options = match balance {
             Balance::Nodes => usual,
-            Balance::Latencies => Options { latency: &latencies, ..usual },
+            Balance::Latencies => Options { latency: &latencies, absorbed: entries - 1, ..usual },
             Balance::Threads => Options { latency: &threads, absorbed: entries - 1, ..usual },
         };
         map(&graphs, &self.fabric, &options).map_err(Unmapped::NoRoom)

@@ -47,9 +47,8 @@ fn reduced(op: Int2, [a, b]: [Input; 2]) -> Option<Reduced> {
     }
     let constant = as_immediate(b)?;
     let bits = bits(op)?;
-    let constant = constant & (u64::MAX >> (64 - bits));
-    // The whole of a value of 16 bits is the word that holds it.
     let ones = u64::MAX >> (64 - bits);
+    let constant = constant & ones;
     let power = constant.is_power_of_two().then(|| Input::Immediate(constant.trailing_zeros().into()));
     Some(match (op, constant) {
         (Add16 | Add32 | Add64 | Or32 | Or64 | Xor32 | Xor64 | Sub16 | Sub32 | Sub64, 0) => Reduced::Value(a),

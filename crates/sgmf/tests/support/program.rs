@@ -233,6 +233,15 @@ impl Program<'_> {
                 self.line("cvt.u32.u64 %r25, %rd4;");
                 self.line(format!("atom.global.min.u32 %r{d}, [%rd3+{place}], %r25;"));
             }
+            5 => {
+                // One of its values is the same for all threads: 64 bits have a port each.
+                let place = place / 8 * 8;
+                self.line("mov.u64 %rd10, 7;");
+                self.line(format!("mov.b64 %rd11, {{%r{a}, %r{b}}};"));
+                self.line(format!("@%p{} st.global.u64 [%rd3+{place}], %rd10;", d % PREDICATES));
+                self.line(format!("atom.global.cas.b64 %rd12, [%rd3+{place}], %rd10, %rd11;"));
+                self.line(format!("mov.b64 {{%r25, %r{d}}}, %rd12;"));
+            }
             // Sums do not depend on the order of the threads.
             4 => self.line(format!("red.global.add.u32 [%rd1+{}], %r{a};", 4 * WORDS * 3 * THREADS)),
             _ => self.line(format!("atom.global.add.u32 %r{d}, [%rd3+{place}], %r{a};")),
