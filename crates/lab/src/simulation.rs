@@ -197,7 +197,9 @@ impl<'m> Simulation<'m> {
         ended.iter().for_each(|run| self.add_up(run));
         if let Err(error) = result {
             self.interrupted |= matches!(error, MachineError::Interrupted);
-            self.machine.unfinished().iter().for_each(|run| drop(self.report(run)));
+            for run in self.machine.unfinished() {
+                self.report(&run);
+            }
             return Err(error);
         }
         Ok(ended.iter().map(|run| run.kernel).collect())

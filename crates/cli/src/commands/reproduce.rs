@@ -178,7 +178,7 @@ mod tests {
         for line in experiments::ALL.iter().flat_map(|e| Size::ALL.into_iter().flat_map(|size| e.lines(size))) {
             let mut words = line.split_whitespace();
             for workload in words.by_ref().take_while(|word| !word.starts_with("--")).filter(|word| *word != "all") {
-                assert!(crate::lookup::job(Path::new(workload), &Input::default()).is_ok(), "{workload}: {line}");
+                assert!(lookup::job(Path::new(workload), &Input::default()).is_ok(), "{workload}: {line}");
             }
             let kernels = line.split_once("--kernels ").and_then(|(_, rest)| rest.split_whitespace().next());
             for kernel in kernels.into_iter().flat_map(|names| names.split(',')) {

@@ -26,6 +26,9 @@ pub(super) const WORKLOAD: Workload = Workload {
     body,
 };
 
+/// New weights and changes of delta, input, weights and changes.
+type Adjust = fn(&[f32], &[f32], &[f32], &[f32]) -> (Vec<F32>, Vec<F32>);
+
 fn body(run: &mut Run<'_>) -> Result<(), WorkloadError> {
     let inputs = run.param("inputs");
     let rows = inputs + 1;
@@ -49,9 +52,9 @@ fn body(run: &mut Run<'_>) -> Result<(), WorkloadError> {
     let delta = deltas(&partial, &weights, &output_weights, target);
     let d_delta = run.upload("delta", &delta)?;
     let args = [d_delta.into(), d_input.into(), d_weights.into(), d_change.into(), hidden_arg.into()];
-    let (kernel, adjusted): (_, fn(&[f32], &[f32], &[f32], &[f32]) -> _) = match run.param("constant_words") {
-        1 => ("adjust_weights_single", adjusted::<SINGLE>),
-        _ => ("adjust_weights", adjusted::<DOUBLE>),
+    let (kernel, adjusted) = match run.param("constant_words") {
+        1 => ("adjust_weights_single", adjusted::<SINGLE> as Adjust),
+        _ => ("adjust_weights", adjusted::<DOUBLE> as Adjust),
     };
     run.launch(kernel, [1, blocks], [SIDE, SIDE], &args)?;
     let (got_weights, got_change) = (run.download::<f32>(d_weights)?, run.download::<f32>(d_change)?);
