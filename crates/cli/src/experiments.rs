@@ -54,10 +54,22 @@ macro_rules! sgmf_entries {
     ($($rest:literal),*) => { sgmf!("--cores inorder,sgmf --vary core.entries=2,4,8,16,32,64 ", $($rest),*) };
 }
 
-/// The same with as many copies of a graph side by side as the fabric has room for, and delays by threads.
+/// The same with as many copies of a graph side by side as the fabric has room for.
 macro_rules! sgmf_copies {
     ($rest:literal) => {
-        sgmf!("--cores inorder,sgmf:copies=0,balance=threads --vary core.entries=4,16,64 ", $rest)
+        sgmf!("--cores inorder,sgmf:copies=0 --vary core.entries=4,16,64 ", $rest)
+    };
+}
+
+/// An SGMF core with ever less that holds it back.
+macro_rules! sgmf_limits {
+    ($rest:literal) => {
+        sgmf!(
+            "--cores inorder,sgmf:entries=16,sgmf:copies=0,sgmf:copies=0,skip_masked=true,",
+            "sgmf:copies=0,skip_masked=true,l1_latency=2,sgmf:copies=0,skip_masked=true,l1_latency=2,entries=64,",
+            "sgmf:copies=0,skip_masked=true,l1_latency=2,perfect_l1=true ",
+            $rest
+        )
     };
 }
 
@@ -249,12 +261,18 @@ pub const ALL: &[Experiment] = &[
         about: "one SGMF core with 16 entries: each of its choices and limits changed by itself",
         published: "no values",
         parts: &[sgmf!(
-            "--cores inorder,sgmf:entries=16,sgmf:copies=0,sgmf:balance=threads,sgmf:copies=0,balance=threads,",
-            "sgmf:perfect_l1=true,sgmf:perfect_l1=true,l1_latency=2,sgmf:perfect_l1=true,l1_latency=2,copies=0,balance=threads,",
+            "--cores inorder,sgmf:entries=16,sgmf:copies=0,sgmf:balance=threads,sgmf:perfect_l1=true,",
             "sgmf:l1_latency=2,sgmf:write=through,sgmf:inject_interval=2,",
             "sgmf:inject_together=true,sgmf:skip_masked=true,sgmf:configuration_bits=0 ",
             "--set sm_count=1 --show speedup"
         )],
+    },
+    Experiment {
+        name: "sgmf-limits",
+        paper: "SGMF (ISCA 2014), figures 10 and 12",
+        about: "what bounds a fabric of 16 entries, one core and 15: copies of graphs, then no masked threads, then an L1 that hits in 2 fabric cycles, then 64 entries or an L1 that always hits",
+        published: "GTX 480, 16 entries: mean speedup 1.77 of one core, 1.35 of 15",
+        parts: &[sgmf_limits!("--set sm_count=1 --show speedup"), sgmf_limits!("--show speedup")],
     },
     Experiment {
         name: "sgmf-management",
