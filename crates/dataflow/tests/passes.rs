@@ -360,3 +360,43 @@ fn a_compare_and_swap_has_its_values_in_one_token() {
     ret;"
     ));
 }
+
+/// The graphs of a kernel with this body.
+fn compiled(body: &str) -> String {
+    let graphs = dataflow::dataflow(&kernel(body)).unwrap_or_else(|refusals| panic!("{refusals:?}"));
+    text::dataflow(&graphs)
+}
+
+#[test]
+fn an_access_that_no_thread_performs_is_left_out() {
+    // The load has the value 0; the last store waits for the first one, although the one between them is gone.
+    insta::assert_snapshot!(compiled(
+        "
+    ld.param.u64 %rd1, [p];
+    mov.u32 %r1, %tid.x;
+    setp.ne.u32 %p1, 1, 1;
+    mov.u32 %r2, 5;
+    st.global.u32 [%rd1], %r1;
+    @%p1 ld.global.u32 %r3, [%rd1+4];
+    @%p1 st.global.u32 [%rd1+8], %r3;
+    @%p1 ld.global.u32 %r2, [%rd1+12];
+    add.u32 %r2, %r2, %r1;
+    st.global.u32 [%rd1], %r2;
+    ret;"
+    ));
+}
+
+#[test]
+fn a_first_region_that_does_nothing_is_left_out() {
+    // What stands before the loop is made anew in it: threads begin in the loop.
+    insta::assert_snapshot!(compiled(
+        "
+    ld.param.u64 %rd1, [p];
+    mov.u32 %r1, %tid.x;
+Loop:
+    atom.global.add.u32 %r2, [%rd1], %r1;
+    setp.lt.u32 %p1, %r2, 100;
+    @%p1 bra Loop;
+    ret;"
+    ));
+}

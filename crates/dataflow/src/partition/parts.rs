@@ -53,7 +53,7 @@ pub(super) fn cut(shape: &Shape<'_>, plan: &Plan, dataflow: &mut Dataflow) -> Ve
             }
         }
         let (loads, nodes) =
-            (making.loads, without_dead(making.nodes, |op| matches!(op, NodeOp::Access(_) | NodeOp::Next(_))));
+            (making.loads, without_dead(making.nodes, |node| matches!(node.op, NodeOp::Access(_) | NodeOp::Next(_))));
         let own_entry = nodes.iter().find_map(|n| n.pc).filter(|_| i > 0);
         let entry = own_entry.unwrap_or(shape.region.entry);
         let after_barrier = shape.region.after_barrier && i == 0;

@@ -1,12 +1,22 @@
 //! Nodes whose results nobody takes are left out, and uniform values that nobody uses. A load is needed for its value
-//! only; stores, atomic operations and the ends of regions for what they do.
+//! only; stores, atomic operations and the ends of regions for what they do, unless they never do it. What waited for
+//! an access that is left out waits for what that waited for.
 
 use crate::draft::{Draft, Program, Uniforms};
 use crate::graph::{AccessKind, Input, Node, NodeId, NodeOp, Uniform, UniformId};
+use std::collections::BTreeSet;
 
 pub(super) fn run(draft: &mut Draft, _: &mut Uniforms) {
     let needed = needed(&draft.region.nodes, has_effect);
     let number = renumbered(&needed);
+    for i in 0..draft.waits.len() {
+        let through = |wait: &NodeId| match needed[wait.index()] {
+            true => vec![*wait],
+            false => draft.waits[wait.index()].clone(),
+        };
+        let waits: BTreeSet<NodeId> = draft.waits[i].iter().flat_map(through).collect();
+        draft.waits[i] = waits.into_iter().collect();
+    }
     for waits in &mut draft.waits {
         *waits = waits.iter().filter_map(|wait| number[wait.index()]).collect();
     }
@@ -16,22 +26,27 @@ pub(super) fn run(draft: &mut Draft, _: &mut Uniforms) {
 }
 
 /// The nodes that `is_needed` for what they do, and those whose results they take, renumbered.
-pub(crate) fn without_dead(nodes: Vec<Node>, is_needed: impl Fn(&NodeOp) -> bool) -> Vec<Node> {
+pub(crate) fn without_dead(nodes: Vec<Node>, is_needed: impl Fn(&Node) -> bool) -> Vec<Node> {
     let number = renumbered(&needed(&nodes, is_needed));
     kept(nodes, &number)
 }
 
 /// Whether a node is needed for what it does.
-pub(crate) fn has_effect(op: &NodeOp) -> bool {
-    match op {
+pub(crate) fn has_effect(node: &Node) -> bool {
+    match &node.op {
         NodeOp::Next(_) => true,
-        NodeOp::Access(access) => access.kind != AccessKind::Load,
+        NodeOp::Access(access) => access.kind != AccessKind::Load && !is_disabled(node),
         _ => false,
     }
 }
 
-fn needed(nodes: &[Node], is_needed: impl Fn(&NodeOp) -> bool) -> Vec<bool> {
-    let mut needed: Vec<bool> = nodes.iter().map(|node| is_needed(&node.op)).collect();
+/// Whether a node is an access that is performed for no thread: its result is 0.
+pub(super) fn is_disabled(node: &Node) -> bool {
+    matches!(node.op, NodeOp::Access(_)) && node.inputs[2] == Input::Immediate(0)
+}
+
+fn needed(nodes: &[Node], is_needed: impl Fn(&Node) -> bool) -> Vec<bool> {
+    let mut needed: Vec<bool> = nodes.iter().map(is_needed).collect();
     for i in (0..nodes.len()).rev() {
         if needed[i] {
             nodes[i].tokens().for_each(|(_, id)| needed[id.index()] = true);

@@ -50,17 +50,15 @@ fn without_stores(draft: &mut Draft, loaded: &[bool]) -> bool {
                     Input::Token(id) => live(&nodes[id.index()]),
                     _ => None,
                 };
-                node.inputs[2] == Input::Immediate(0)
-                    || !loaded[place.0 as usize]
-                    || value == Some((AccessKind::Load, place))
+                !loaded[place.0 as usize] || value == Some((AccessKind::Load, place))
             }
             _ => false,
         })
         .collect();
     for (node, _) in draft.region.nodes.iter_mut().zip(&superfluous).filter(|(_, is)| **is) {
         removed = true;
-        // A label is left out if nobody takes it.
-        (node.op, node.inputs) = (NodeOp::Label(0), vec![Input::Immediate(0); 2]);
+        // It is left out with what is dead.
+        node.inputs[2] = Input::Immediate(0);
     }
     removed
 }

@@ -1,4 +1,5 @@
-//! Regions that do nothing are left out: threads continue where they would from there. The first one stays.
+//! Regions that do nothing are left out: threads continue where they would from there. The first one stays, unless
+//! threads continue from it in what is the first one then.
 
 use crate::draft::Program;
 use crate::graph::{NodeOp, Region, RegionId};
@@ -6,7 +7,12 @@ use crate::passes::dead::{has_effect, without_dead};
 
 pub(super) fn run(program: &mut Program) {
     let to = targets(program);
-    let kept = |r: usize| r == 0 || does(&program.drafts[r].region);
+    let does_something = |r: usize| does(&program.drafts[r].region);
+    let first = match to[0] {
+        Some(next) if (0..next).all(|r| !does_something(r)) => next,
+        _ => 0,
+    };
+    let kept = |r: usize| r == first || does_something(r);
     let mut number = vec![None; program.drafts.len()];
     (0..program.drafts.len()).filter(|&r| kept(r)).enumerate().for_each(|(n, r)| number[r] = Some(RegionId(n as u32)));
     let renumbered = |r: RegionId| to[r.0 as usize].and_then(|r| number[r]);

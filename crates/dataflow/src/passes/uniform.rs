@@ -1,12 +1,25 @@
 //! What is known when the kernel is compiled or launched is configuration: operations on immediates are computed,
-//! those on uniform values become uniform values, and selections and labels with known predicates are their result.
+//! those on uniform values become uniform values, and selections and labels with known predicates are their result. An
+//! access that no thread performs has the result 0.
 
 use crate::draft::{Draft, Uniforms, is_token};
 use crate::graph::{Input, Node, NodeOp, Uniform};
+use crate::passes::dead::is_disabled;
 use crate::truth::NOT;
 
 pub(super) fn run(draft: &mut Draft, uniforms: &mut Uniforms) {
-    draft.rewrite(|_, node, _| match node.op {
+    draft.rewrite(|made, node, _| {
+        for input in &mut node.inputs {
+            if made.node(*input).is_some_and(is_disabled) {
+                *input = Input::Immediate(0);
+            }
+        }
+        simplified(node, uniforms)
+    });
+}
+
+fn simplified(node: &mut Node, uniforms: &mut Uniforms) -> Option<Input> {
+    match node.op {
         NodeOp::Apply(function) => uniforms.apply(&function, &node.inputs),
         NodeOp::Select => match node.inputs[..] {
             [Input::Immediate(condition), yes, no] => Some(if condition & 1 == 1 { yes } else { no }),
@@ -19,7 +32,7 @@ pub(super) fn run(draft: &mut Draft, uniforms: &mut Uniforms) {
         // Nobody continues there.
         NodeOp::Next(_) if node.inputs[0] == Input::Immediate(0) => Some(Input::Immediate(0)),
         _ => None,
-    });
+    }
 }
 
 /// The label with as many of its predicates as are not known.
