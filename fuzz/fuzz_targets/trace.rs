@@ -2,7 +2,7 @@
 //! one, and as a CTA of one: each is read to its end, or refused with a message.
 #![no_main]
 
-use isa::{Access, CacheOp, Control, CtaSlot, Dim3, DynInst, InstSpec, KernelId, MemAccess, OpClass, Program};
+use isa::{Access, CacheOp, Control, CtaSlot, Dim3, DynInst, InstSpec, KernelId, MemAccess, OpClass, Program, Traits};
 use isa::{ProgramBuilder, RegFile, Space, StepContext, WarpSlot, WarpStream};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
@@ -31,7 +31,7 @@ static PROGRAM: LazyLock<Program> = LazyLock::new(|| {
         (OpClass::Branch, Control::Branch, None),
         (OpClass::Exit, Control::Exit, None),
     ] {
-        builder.push(InstSpec { class, control, mem, ..InstSpec::of(class) });
+        builder.push(InstSpec::of(Traits { control, mem, ..Traits::of(class) }));
     }
     builder.finish(RegFile::default(), Vec::new())
 });
