@@ -95,6 +95,30 @@ fn atomic_operations_go_to_l2_and_lose_nothing() {
     assert_eq!(bench.counters().fabric.disabled_accesses, 100);
 }
 
+/// What is at the data port of an atomic operation of 32 bits: both values of a compare-and-swap; of an addition the
+/// lower half.
+#[test]
+fn atomic_operations_take_their_part_of_a_token() {
+    for (op, c, data, after) in [
+        (AtomicOp::Cas, Some(Reg(4)), 7 << 32 | 5, [7, 6]),
+        (AtomicOp::Cas, Some(Reg(4)), 7 << 32 | 6, [5, 7]),
+        (AtomicOp::Add, None, 7 << 32 | 5, [10, 11]),
+    ] {
+        let mut bench = Bench::new(config(4));
+        let base = bench.array(&[5, 6]);
+        let address = Address { base: Reg(0), wide: true, frame: false, offset: 0 };
+        let operation =
+            Atomic { space: Space::Global, op, ty: AtomicType::U32, d: Some(Reg(0)), address, b: Reg(2), c };
+        let mut graph = Graph::default();
+        let tid = graph.tid();
+        let place = graph.int(Int2::MulLo32, tid, Input::Immediate(4));
+        let kind = AccessKind::Atomic(Op::Atomic(operation));
+        graph.access(kind, Target::Space(Space::Global), PARAM, [place, Input::Immediate(data), YES]);
+        bench.launch(&mapped(vec![graph], 0), 1, 2, base).expect("it ends");
+        assert_eq!(bench.words(base, 2), after, "{op:?} of {data:#x}");
+    }
+}
+
 /// Without room in L1 accesses wait and are tried again.
 #[test]
 fn accesses_that_l1_refuses_are_tried_again() {
