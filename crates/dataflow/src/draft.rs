@@ -100,8 +100,7 @@ impl Draft {
 
     /// An operation that no instruction asks for.
     pub fn apply(&mut self, op: &Op, inputs: Vec<Input>) -> Input {
-        let (functions, _) = Function::of(op).expect("it only computes");
-        self.once(NodeOp::Apply(functions[0].1), inputs)
+        self.once(NodeOp::Apply(function(op)), inputs)
     }
 
     /// The node that makes an input, if it is a token.
@@ -167,6 +166,11 @@ impl Draft {
             }));
         }
     }
+}
+
+/// The function of an operation that only computes and has one result.
+pub(crate) fn function(op: &Op) -> Function {
+    Function::of(op).expect("it only computes").0[0].1
 }
 
 /// A kernel under construction.

@@ -296,10 +296,7 @@ impl Builder<'_> {
         match (&region.op, resources::kind(&region.op).map(Kind::of)) {
             (NodeOp::Inject(value), _) => {
                 self.made.elements.push(Element::Source(self.made.sources.len() as u32));
-                let at = self.made.sources.len() as u32;
-                let copy = self.copy(node);
-                let first = self.made.sources.iter().rev().take_while(|source| source.copy == copy).count() as u32;
-                let group = at - first..at + 1;
+                let (copy, group) = (self.copy(node), 0..0);
                 self.made.sources.push(Source {
                     value: *value,
                     node: node as u32,
@@ -539,9 +536,12 @@ impl Builder<'_> {
             return Err(self.bad(format!("no route ends at port {} of node {node}", port.input)));
         }
         let mut made = self.made;
-        // Later sources of a copy are in the groups of the earlier ones too.
-        let ends: BTreeMap<u32, u32> = made.sources.iter().map(|source| (source.copy, source.group.end)).collect();
-        made.sources.iter_mut().for_each(|source| source.group.end = ends[&source.copy]);
+        let mut first = 0;
+        for group in made.sources.chunk_by_mut(|a, b| a.copy == b.copy) {
+            let end = first + group.len() as u32;
+            group.iter_mut().for_each(|source| source.group = first..end);
+            first = end;
+        }
         made.links = self.taken.len() as u32;
         Ok(made)
     }

@@ -8,7 +8,7 @@
 //! Sums of three are not made: compute units are those of Fermi (section 6), which has `IMAD` and `ISCADD` and no
 //! `IADD3`.
 
-use crate::draft::{Draft, Uniforms};
+use crate::draft::{Draft, Uniforms, function};
 use crate::graph::{Input, NodeId, NodeOp};
 use exec::function::Function;
 use exec::int::{Int2, Int3};
@@ -63,6 +63,5 @@ fn fused(sum: Int2, op: Int2, [a, b, c]: [Input; 3]) -> Option<(Int3, Vec<Input>
 }
 
 fn of(op: Int3) -> Function {
-    let (functions, _) = Function::of(&Op::Int3(op, Reg(0), [Reg(2), Reg(4), Reg(6)])).expect("it only computes");
-    functions[0].1
+    function(&Op::Int3(op, Reg(0), [Reg(2), Reg(4), Reg(6)]))
 }

@@ -4,7 +4,7 @@
 //! Constants are at the second port (pass `common`). Signed quotients stay: their rounding towards zero takes three
 //! operations more, and compilers of CUDA have done it where it pays.
 
-use crate::draft::{Draft, Uniforms, as_immediate, is_token};
+use crate::draft::{Draft, Uniforms, as_immediate, function, is_token};
 use crate::graph::{Input, NodeOp};
 use exec::function::Function;
 use exec::int::Int2;
@@ -119,5 +119,5 @@ fn regrouped(made: &Draft, op: Int2, [a, d]: [Input; 2], uniforms: &mut Uniforms
 }
 
 fn of(op: Int2) -> Function {
-    Function::of(&Op::Int2(op, Reg(0), [Reg(2), Reg(4)])).expect("it only computes").0[0].1
+    function(&Op::Int2(op, Reg(0), [Reg(2), Reg(4)]))
 }
