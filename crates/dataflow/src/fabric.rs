@@ -62,11 +62,6 @@ impl UnitKind {
             Self::Control | Self::IntDivider | Self::FpDivider | Self::Root => 2,
         }
     }
-
-    /// Whether it has several blocks behind one token buffer (§5.2.1).
-    pub const fn is_special(self) -> bool {
-        matches!(self, Self::IntDivider | Self::FpDivider | Self::Root)
-    }
 }
 
 kit::words! {
