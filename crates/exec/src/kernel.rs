@@ -1,7 +1,7 @@
 //! A loaded module: kernels ready to execute, and variables.
 
 use crate::lanes::{Column, Pred, Reg};
-use crate::machine_code::MachineCode;
+use crate::machine_code::{LaunchWord, MachineCode};
 use crate::memory::{DeviceMemory, MemoryError};
 use crate::op::Op;
 use crate::operand::{reads, walks, writes};
@@ -165,6 +165,8 @@ pub struct Kernel {
     pub code: Vec<Guarded>,
     /// Constants, by index: one column each.
     pub constants: Vec<Column>,
+    /// Constants whose value the launch determines.
+    pub launch_words: Vec<LaunchWord>,
     /// Matrix operations, by index.
     pub matrix: Vec<MatrixOp>,
     /// Targets of indirect branches: one table per index.
@@ -278,13 +280,38 @@ pub struct LoadedVariable {
     pub init: Vec<u8>,
 }
 
-/// A loaded module: kernels and variables.
+/// A texture or surface reference: a name at file scope that the host binds to an image
+/// ([`crate::DeviceState::bind`]).
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
+pub struct ImageReference {
+    pub name: String,
+    /// It is for textures; otherwise for surfaces.
+    pub texture: bool,
+    /// Device address of the 64-bit handle of the image. Launches read it when they are made.
+    pub address: u64,
+}
+
+impl ImageReference {
+    /// Size of a handle in device memory.
+    pub const BYTES: u64 = 8;
+
+    /// The variable that holds the handle.
+    pub fn variable(&self) -> LoadedVariable {
+        let (name, address) = (format!("(handle of {})", self.name), self.address);
+        LoadedVariable { name, address, bytes: Self::BYTES, constant: true, init: Vec::new() }
+    }
+}
+
+/// A loaded module: kernels, variables, and references to images.
 #[derive(Clone, Debug, Default)]
 pub struct LoadedModule {
     /// In the order of the file.
     pub kernels: Vec<Arc<Kernel>>,
     /// Sorted by address.
     pub variables: Vec<LoadedVariable>,
+    /// Texture and surface references. Their handles are among the variables.
+    pub references: Vec<ImageReference>,
 }
 
 impl LoadedModule {
@@ -300,6 +327,11 @@ impl LoadedModule {
     /// The variable `name`; `None` if the module has no such variable.
     pub fn variable(&self, name: &str) -> Option<&LoadedVariable> {
         self.variables.iter().find(|v| v.name == name)
+    }
+
+    /// The texture or surface reference `name`; `None` if the module has no such reference.
+    pub fn reference(&self, name: &str) -> Option<&ImageReference> {
+        self.references.iter().find(|r| r.name == name)
     }
 
     /// Places the module's variables in device memory with their initial contents.

@@ -151,9 +151,7 @@ impl Launch {
 
     /// Reads the constants that are in device memory: the launch sees their present values.
     pub(crate) fn resolve_constants(&mut self, memory: &DeviceMemory) {
-        if let Some(code) = &self.kernel.machine {
-            resolve(code, &self.params, memory, &mut self.constants);
-        }
+        resolve(&self.kernel.launch_words, &self.params, memory, &mut self.constants);
     }
 
     /// The packed parameters, as words; for machine code, constant bank 0.

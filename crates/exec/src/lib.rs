@@ -43,7 +43,9 @@ mod warp;
 
 pub use functional::{FunctionalStats, run, run_observed};
 pub use image::ImageError;
-pub use kernel::{Kernel, LoadedModule, LoadedVariable, Param, RegisterAllocation, RegisterCount, plain_name};
+pub use kernel::{
+    ImageReference, Kernel, LoadedModule, LoadedVariable, Param, RegisterAllocation, RegisterCount, plain_name,
+};
 pub use launch::{Arg, Launch, LaunchError};
 pub use memory::{DeviceMemory, MemoryError};
 pub use state::{DeviceState, GpuFacts};

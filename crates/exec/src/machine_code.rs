@@ -14,8 +14,6 @@ pub struct MachineCode {
     /// Offset in constant bank 0 of the device address of constant bank 3, and that address. Unoptimised code
     /// uses it to read `__constant__` variables.
     pub constants_base: (u32, u64),
-    /// Constants whose value the launch determines.
-    pub launch_words: Vec<LaunchWord>,
     /// The operations of [`Op::Sequence`].
     pub sequences: Vec<Op>,
     /// First instruction of each function to which memory holds a pointer: see [`POINTERS`].
@@ -47,7 +45,7 @@ pub struct LaunchWord {
 pub enum WordSource {
     /// Offset in constant bank 0: shape and parameters of the launch.
     LaunchBank(u32),
-    /// Address in device memory: `__constant__` variables.
+    /// Address in device memory: `__constant__` variables, handles of texture and surface references.
     Memory(u64),
 }
 
@@ -76,8 +74,8 @@ pub(crate) fn launch_bank(
 }
 
 /// Sets the constants of a launch, from constant bank 0 or from memory.
-pub(crate) fn resolve(code: &MachineCode, bank: &[u32], memory: &DeviceMemory, constants: &mut [Column]) {
-    for word in &code.launch_words {
+pub(crate) fn resolve(words: &[LaunchWord], bank: &[u32], memory: &DeviceMemory, constants: &mut [Column]) {
+    for word in words {
         let value = match word.source {
             WordSource::LaunchBank(offset) => bank.get(offset as usize / 4).copied().unwrap_or(0),
             WordSource::Memory(address) => {

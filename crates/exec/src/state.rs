@@ -1,7 +1,7 @@
 //! State that all SMs share: device memory, running launches, output of kernels.
 
 use crate::image::{ImageError, Images};
-use crate::kernel::LoadedModule;
+use crate::kernel::{ImageReference, LoadedModule};
 use crate::launch::Launch;
 use crate::memory::{DeviceMemory, MemoryError};
 use isa::{Image, KernelId};
@@ -44,7 +44,18 @@ impl DeviceState {
     /// # Errors
     /// If the memory is full or another module occupies the addresses.
     pub fn load(&mut self, module: &LoadedModule) -> Result<(), MemoryError> {
-        module.place(&mut self.memory)
+        module.place(&mut self.memory)?;
+        module.references.iter().try_for_each(|reference| self.bind(reference, None))
+    }
+
+    /// Binds a texture or surface reference to the image of `handle`, or to none, for later launches. A kernel
+    /// that uses a reference without an image faults.
+    ///
+    /// # Errors
+    /// If the reference's module is not loaded.
+    pub fn bind(&mut self, reference: &ImageReference, handle: Option<u64>) -> Result<(), MemoryError> {
+        let handle = handle.unwrap_or_else(|| self.images.unbound(reference));
+        self.memory.write(reference.address, &handle.to_le_bytes())
     }
 
     /// Registers a texture or surface and returns the handle that kernels take.

@@ -18,6 +18,7 @@ mod matrix;
 mod memory;
 mod operands;
 mod ptx_page;
+mod references;
 mod registers;
 mod rejects;
 mod sass_atomics;

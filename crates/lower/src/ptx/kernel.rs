@@ -155,6 +155,7 @@ impl KernelBuilder<'_> {
             })),
             code: self.code.iter().map(|p| Guarded { op: p.op, guard: p.guard, uniform: false }).collect(),
             constants: self.constants.columns,
+            launch_words: self.launch_words,
             matrix: self.matrix,
             tables: self.tables,
             calls: self.calls,

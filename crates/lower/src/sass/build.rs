@@ -53,6 +53,10 @@ pub(super) fn lower<'a>(
 ) -> Result<Kernel, Vec<String>> {
     let linked = Linked::new(cubin, function, layout.pointers());
     let insts = linked.decode(cubin, layout)?;
+    let unknown = layout.unknown(&linked, &insts);
+    if !unknown.is_empty() {
+        return Err(unknown);
+    }
     let stack_bytes = stack::bytes(&linked, &insts, options).map_err(|problem| vec![problem])?;
     let registers = linked.functions().map(|f| f.registers).max().unwrap_or(0);
     let mut b = Builder {
@@ -221,6 +225,7 @@ impl Builder<'_> {
             origin: None,
             code: self.code,
             constants: self.constants,
+            launch_words: self.launch_words,
             matrix: self.matrix,
             tables: Vec::new(),
             calls: Vec::new(),
@@ -240,7 +245,6 @@ impl Builder<'_> {
                     if self.sm < 90 { CONSTANTS_BASE_AT } else { CONSTANTS_BASE_AT_90 },
                     self.layout.bank_address(function, CONSTANTS).unwrap_or(0),
                 ),
-                launch_words: self.launch_words,
                 sequences: self.sequences,
                 functions: self.functions,
                 first_uniform: f.uniform,

@@ -180,7 +180,12 @@ impl<'a> Builder<'a> {
     pub fn handle(&mut self, bank: u8, offset: i32) -> Lowered<Reg> {
         let parameters = i64::from(self.kernel.parameter_base) + i64::from(self.kernel.parameter_bytes);
         if bank == 0 && i64::from(offset) >= parameters {
-            return Err("texture and surface references are not executable: pass texture and surface objects".into());
+            let known = self.layout.reference(self.owner(0), offset as u32).is_some();
+            return if known {
+                self.bank(0, offset, 1)
+            } else {
+                Err("the cubin does not say which texture or surface it means".into())
+            };
         }
         self.bank(bank, offset, 1)
     }
@@ -212,9 +217,11 @@ impl<'a> Builder<'a> {
             let value = match *word {
                 ConstantWord::Value(value) => value,
                 ConstantWord::Bank(bank, offset) => {
-                    let address = self.bank_address(bank).filter(|_| bank != 0);
-                    let source =
-                        address.map_or(WordSource::LaunchBank(offset), |a| WordSource::Memory(a + u64::from(offset)));
+                    let address = match bank {
+                        0 => self.layout.reference(self.owner(0), offset),
+                        _ => self.bank_address(bank).map(|base| base + u64::from(offset)),
+                    };
+                    let source = address.map_or(WordSource::LaunchBank(offset), WordSource::Memory);
                     self.launch_words.push(LaunchWord { constant, source });
                     0
                 }
