@@ -33,6 +33,8 @@ pub struct SimulatedDevice<'m> {
     /// Records what the host and the warps do.
     recorder: Option<Recorder>,
     modules: Vec<lower::Loaded>,
+    /// Place of the next module's variables.
+    next_slot: u32,
     /// Why no launch is possible any more.
     broken: Option<String>,
     /// Stack of a thread, if the host program has set it.
@@ -93,7 +95,7 @@ impl<'m> SimulatedDevice<'m> {
         let machine = setup.core_options().and_then(|options| Build::new(setup, &options, source));
         let machine = machine.and_then(|machine| build(machine.recorded(recorder.as_ref())));
         let simulation = Simulation::new(machine.map_err(DeviceError::Other)?, setup, monitor);
-        Ok(Self { simulation, recorder, modules: Vec::new(), broken: None, stack_bytes: None })
+        Ok(Self { simulation, recorder, modules: Vec::new(), next_slot: 0, broken: None, stack_bytes: None })
     }
 
     /// Ends the device; gives what has recorded it.
@@ -248,7 +250,7 @@ impl Device for SimulatedDevice<'_> {
     }
 
     fn load_module(&mut self, source: &ModuleSource<'_>) -> Result<ModuleId, DeviceError> {
-        let slot = u16::try_from(self.modules.len()).map_err(|_| other("too many modules are loaded"))?;
+        let slot = self.next_slot;
         let options = LowerOptions {
             slot,
             any_architecture: self.setup().any_architecture,
@@ -262,6 +264,7 @@ impl Device for SimulatedDevice<'_> {
         };
         let loaded = loaded.map_err(|e| DeviceError::Module(e.to_string()))?;
         self.state().load(&loaded.module).map_err(other)?;
+        self.next_slot = loaded.next_slot(slot);
         self.modules.push(loaded);
         Ok(ModuleId(self.modules.len() as u32 - 1))
     }
@@ -379,6 +382,24 @@ impl SimulatedDevice<'_> {
     /// There is no such module.
     pub fn loaded(&self, module: ModuleId) -> Result<&lower::Loaded, DeviceError> {
         self.module(module)
+    }
+
+    /// Takes the variables of a module out of device memory. [`SimulatedDevice::place`] puts them back.
+    ///
+    /// # Errors
+    /// There is no such module, or it is not in memory.
+    pub fn withdraw(&mut self, module: ModuleId) -> Result<(), DeviceError> {
+        let places: Vec<u64> = self.module(module)?.module.variables.iter().map(|v| v.address).collect();
+        places.into_iter().try_for_each(|place| self.state().memory.free(place).map_err(other))
+    }
+
+    /// Places the variables of a module that was withdrawn, with their initial contents.
+    ///
+    /// # Errors
+    /// There is no such module, or it is in memory.
+    pub fn place(&mut self, module: ModuleId) -> Result<(), DeviceError> {
+        let module = self.module(module)?.module.clone();
+        self.state().load(&module).map_err(other)
     }
 
     /// A copy from the host has changed device memory: the GPU keeps the data in L2 if its description asks for it.
