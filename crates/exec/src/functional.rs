@@ -4,7 +4,7 @@
 use crate::launch::Launch;
 use crate::state::DeviceState;
 use crate::stream::{LiveStream, spot};
-use isa::{Control, CtaSlot, DynInst, Fault, KernelId, StepContext, WarpSlot, WarpStream};
+use isa::{Control, CtaSlot, DynInst, Fault, FaultKind, KernelId, StepContext, WarpSlot, WarpStream};
 use kit::LaneMask;
 
 /// Instructions that a warp executes before the next warp's turn: large enough for speed, small enough that
@@ -159,6 +159,7 @@ fn deadlock(stream: &LiveStream, launch: &Launch, cta: u64, waiting: &[Waiting],
     let after = stream.next_pc(WarpSlot::from(first)).unwrap_or_default();
     let at = isa::Pc(after.0.saturating_sub(1));
     Box::new(Fault {
+        kind: FaultKind::Other,
         what: format!("deadlock: {}", who.join("; ")),
         spot: spot(&launch.kernel, at),
         cta: launch.grid.position(cta),
