@@ -8,7 +8,7 @@ pub(crate) use local::copy_local;
 use crate::fault::{Outcome, Trap};
 use crate::lanes::{Column, Lanes, Reg, blend};
 use crate::memory::{DeviceMemory, LocalMemory, SharedMemory, WINDOWS_END, Window, generic_space, window_base};
-use isa::{DynInst, Space};
+use isa::{DynInst, FaultKind, Space};
 use kit::text::counted;
 use kit::{LaneMask, WARP_LANES, lanes};
 use local::{read_local, write_local};
@@ -399,8 +399,9 @@ pub(crate) fn explain(
     let bad = bad.fold(0, |m, lane| m | 1 << lane);
     let address = addresses[(bad | LaneMask::from(bad == 0)).trailing_zeros() as usize];
     let bytes = counted(size, "byte");
+    let misaligned = !is_aligned(address, size) && !outside(address);
     let what = match space {
-        _ if !is_aligned(address, size) && !outside(address) => {
+        _ if misaligned => {
             let wanted = "is not a multiple of its size";
             format!("misaligned {verb} {} address {address:#x} of {}: the address {wanted}", name(space), bytes)
         }
@@ -422,7 +423,8 @@ pub(crate) fn explain(
             format!("out-of-bounds {verb} {} address {address:#x} ({}): {nearest}", name(space), bytes)
         }
     };
-    Box::new(Trap { what, lanes: bad })
+    let kind = if misaligned { FaultKind::MisalignedAddress } else { FaultKind::IllegalAddress };
+    Trap::new(kind, what, bad)
 }
 
 fn name(space: Space) -> &'static str {

@@ -7,6 +7,7 @@ use crate::lanes::{Column, Lanes, Reg};
 use crate::memory::{DeviceMemory, MAX_LOCAL_BYTES};
 use crate::print;
 use crate::warp::{CallData, Warp, column};
+use isa::FaultKind;
 use kit::{LaneMask, lanes};
 
 /// Executes a call by the lanes in `mask`. Returns whether they diverge.
@@ -31,7 +32,10 @@ pub(crate) fn call(
             warp.stack.advance();
             return Ok(false);
         }
-        Callee::AssertFail => return Err(Trap::new(print::assertion(warp, kernel, site, mask, memory), mask)),
+        Callee::AssertFail => {
+            let what = print::assertion(warp, kernel, site, mask, memory);
+            return Err(Trap::new(FaultKind::Assert, what, mask));
+        }
     };
     let diverged = ways.len() > 1 || mask != warp.stack.active();
     let caller_frame = warp.frame();
@@ -87,7 +91,8 @@ fn targets(warp: &mut Warp, kernel: &Kernel, register: Reg, mask: LaneMask) -> R
         let address: u64 = file.get(register, lane);
         let function = function_at(address).and_then(|i| kernel.numbers.get(&i).copied());
         let Some(function) = function else {
-            return Err(Trap::new(format!("call to {address:#x}, which is not a function"), 1 << lane));
+            let what = format!("call to {address:#x}, which is not a function");
+            return Err(Trap::new(FaultKind::InvalidPc, what, 1 << lane));
         };
         match ways.iter_mut().find(|w| w.0 == function) {
             Some(way) => way.1 |= 1 << lane,

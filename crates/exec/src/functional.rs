@@ -4,7 +4,7 @@
 use crate::launch::Launch;
 use crate::state::DeviceState;
 use crate::stream::{LiveStream, spot};
-use isa::{Control, CtaSlot, DynInst, Fault, KernelId, StepContext, WarpSlot, WarpStream};
+use isa::{Control, CtaSlot, DynInst, Fault, FaultKind, KernelId, StepContext, WarpSlot, WarpStream};
 use kit::LaneMask;
 
 /// Instructions that a warp executes before the next warp's turn: large enough for speed, small enough that
@@ -56,7 +56,7 @@ pub fn run_observed(
     let mut stats = FunctionalStats::default();
     let result = (0..launch.grid.volume())
         .try_for_each(|cta| run_cta(state, &mut stream, (id, launch), cta, &mut stats, &mut observe));
-    state.end_launch(id);
+    state.take_back_launch(id);
     result.map(|()| stats)
 }
 
@@ -159,6 +159,7 @@ fn deadlock(stream: &LiveStream, launch: &Launch, cta: u64, waiting: &[Waiting],
     let after = stream.next_pc(WarpSlot::from(first)).unwrap_or_default();
     let at = isa::Pc(after.0.saturating_sub(1));
     Box::new(Fault {
+        kind: FaultKind::Other,
         what: format!("deadlock: {}", who.join("; ")),
         spot: spot(&launch.kernel, at),
         cta: launch.grid.position(cta),

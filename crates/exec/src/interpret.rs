@@ -17,7 +17,7 @@ use crate::state::GpuFacts;
 use crate::steer::BarrierOp;
 use crate::surroundings::Surroundings;
 use crate::warp::{PendingReduction, Reduction, Warp};
-use isa::{Dim3, DynInst, Space, StepContext};
+use isa::{Dim3, DynInst, FaultKind, Space, StepContext};
 use kit::{LaneMask, WARP_LANES, lanes};
 use num::int;
 
@@ -238,7 +238,7 @@ fn operate_rarely(
             let column = file.column(*a);
             out.sleep_cycles = lanes(mask).map(|lane| column[lane]).max().unwrap_or(0);
         }
-        Op::Trap if mask != 0 => return Err(Trap::new("the kernel executed `trap`", mask)),
+        Op::Trap if mask != 0 => return Err(Trap::new(FaultKind::Trap, "the kernel executed `trap`", mask)),
         Op::ReadFirst(d, s) if mask != 0 => {
             let value = file.column(*s)[mask.trailing_zeros() as usize];
             file.mask = !0;
@@ -484,7 +484,7 @@ fn branch_ways(file: &Lanes<'_>, table: &[u32], index: Reg) -> Result<Vec<(u32, 
     for lane in lanes(file.mask) {
         let Some(&target) = table.get(column[lane] as usize) else {
             let what = format!("branch index {} is beyond the table of {} targets", column[lane], table.len());
-            return Err(Trap::new(what, 1 << lane));
+            return Err(Trap::new(FaultKind::InvalidPc, what, 1 << lane));
         };
         match ways.iter_mut().find(|w| w.0 == target) {
             Some(way) => way.1 |= 1 << lane,
@@ -505,13 +505,15 @@ pub(crate) fn arrive(
     out: &mut DynInst,
 ) -> Outcome {
     if id as usize >= reductions.len() {
-        return Err(Trap::new(format!("barrier {id} does not exist: a CTA has {}", reductions.len()), mask));
+        let what = format!("barrier {id} does not exist: a CTA has {}", reductions.len());
+        return Err(Trap::new(FaultKind::IllegalInstruction, what, mask));
     }
     if let Some(n) = threads
         && (n == 0 || n % WARP_LANES as u32 != 0 || n > 1024)
     {
         let threads = kit::text::counted(n.into(), "thread");
-        return Err(Trap::new(format!("a barrier cannot wait for {threads}: not a multiple of the warp size"), mask));
+        let what = format!("a barrier cannot wait for {threads}: not a multiple of the warp size");
+        return Err(Trap::new(FaultKind::IllegalInstruction, what, mask));
     }
     out.barrier = isa::BarrierArrival { id: id as u8, threads: threads.unwrap_or(0) as u16 };
     if let Some(d) = d {

@@ -9,14 +9,15 @@ use crate::machine_code::POINTERS;
 use crate::op::Op;
 use crate::steer::Steer;
 use crate::warp::Warp;
-use isa::DynInst;
+use isa::{DynInst, FaultKind};
 use kit::{LaneMask, WARP_LANES, lanes};
 
 /// Executes the next instruction of `warp`, which runs machine code and has not ended. Fills in `out`.
 pub(crate) fn execute(warp: &mut Warp, kernel: &Kernel, env: &mut Environment<'_>, out: &mut DynInst) -> Outcome {
     let pc = warp.groups.pc().unwrap_or(0);
     let Some(Guarded { op, guard, uniform }) = kernel.code.get(pc as usize) else {
-        return Err(Trap::new("execution ran past the end of the code", warp.groups.active()));
+        let what = "execution ran past the end of the code";
+        return Err(Trap::new(FaultKind::InvalidPc, what, warp.groups.active()));
     };
     let active = warp.groups.active();
     let candidates = if *uniform { !0 } else { active };
@@ -46,7 +47,8 @@ pub(crate) fn execute(warp: &mut Warp, kernel: &Kernel, env: &mut Environment<'_
 
 #[cold]
 fn stuck(mask: LaneMask) -> Box<Trap> {
-    Trap::new("deadlock within a warp: all its lanes wait for others at convergence barriers", mask)
+    let what = "deadlock within a warp: all its lanes wait for others at convergence barriers";
+    Trap::new(FaultKind::Other, what, mask)
 }
 
 fn execute_steer(
@@ -165,7 +167,8 @@ fn ways(base: &Column, offset: i64, mask: LaneMask, kernel: &Kernel) -> Result<V
             None => u32::try_from(a / bytes).ok(),
         });
         let Some(target) = target else {
-            return Err(Trap::new(format!("jump to {address:#x}, which is not an instruction"), 1 << lane));
+            let what = format!("jump to {address:#x}, which is not an instruction");
+            return Err(Trap::new(FaultKind::InvalidPc, what, 1 << lane));
         };
         match ways.iter_mut().find(|way| way.0 == target) {
             Some(way) => way.1 |= 1 << lane,

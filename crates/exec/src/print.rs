@@ -4,7 +4,7 @@ use crate::fault::{Outcome, Trap};
 use crate::kernel::{CallSite, Kernel};
 use crate::memory::{DeviceMemory, LOCAL_WINDOW, generic_space};
 use crate::warp::{Warp, argument};
-use isa::Space;
+use isa::{FaultKind, Space};
 use kit::{LaneMask, lanes};
 use std::fmt::Write;
 
@@ -24,7 +24,8 @@ pub(crate) fn printf(
         let of = |i: usize| site.args.get(i).map_or(0, |&place| argument(warp, kernel, place, lane));
         let (format, arguments) = (of(0), of(1));
         let Some(format) = string(memory, format) else {
-            return Err(Trap::new(format!("printf with a format at {format:#x}, where there is no memory"), 1 << lane));
+            let what = format!("printf with a format at {format:#x}, where there is no memory");
+            return Err(Trap::new(FaultKind::IllegalAddress, what, 1 << lane));
         };
         let mut arguments = Arguments { warp, memory, lane, at: arguments };
         write_formatted(&format, &mut arguments, output);

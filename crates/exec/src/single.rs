@@ -4,7 +4,7 @@ use crate::access::{Spaces, explain, params_window};
 use crate::atomic::{Atomic, modify};
 use crate::memory::{LocalMemory, SharedMemory, generic_space, window_base};
 use crate::state::DeviceState;
-use isa::Space;
+use isa::{FaultKind, Space};
 use kit::WARP_LANES;
 
 /// An element that is loaded or stored.
@@ -61,6 +61,15 @@ pub const fn resolve(space: Space, address: u64) -> (Space, u64) {
     }
 }
 
+/// An access that faults.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadAccess {
+    /// Illegal or misaligned address.
+    pub kind: FaultKind,
+    /// Description of the fault.
+    pub what: String,
+}
+
 /// The memory that a thread can access.
 #[derive(Debug)]
 pub struct ThreadMemory<'a> {
@@ -81,7 +90,7 @@ impl<'a> ThreadMemory<'a> {
     ///
     /// # Errors
     /// The description of the fault.
-    pub fn load(&mut self, space: Space, address: u64, element: Element) -> Result<u64, String> {
+    pub fn load(&mut self, space: Space, address: u64, element: Element) -> Result<u64, BadAccess> {
         let (space, address) = resolve(space, address);
         let size = u64::from(element.bytes);
         let raw = if address.is_multiple_of(size) { self.read(space, address, size) } else { None };
@@ -110,7 +119,7 @@ impl<'a> ThreadMemory<'a> {
     ///
     /// # Errors
     /// The description of the fault.
-    pub fn store(&mut self, space: Space, address: u64, bytes: u8, value: u64) -> Result<(), String> {
+    pub fn store(&mut self, space: Space, address: u64, bytes: u8, value: u64) -> Result<(), BadAccess> {
         self.replace(space, address, bytes, "store to", |_| value).map(drop)
     }
 
@@ -119,7 +128,7 @@ impl<'a> ThreadMemory<'a> {
     ///
     /// # Errors
     /// The description of the fault.
-    pub fn atomic(&mut self, atomic: &Atomic, address: u64, [b, c]: [u64; 2]) -> Result<u64, String> {
+    pub fn atomic(&mut self, atomic: &Atomic, address: u64, [b, c]: [u64; 2]) -> Result<u64, BadAccess> {
         let is_shared = resolve(atomic.space, address).0 == Space::Shared;
         let update = |old| atomic.apply(old, b, c, is_shared);
         self.replace(atomic.space, address, atomic.ty.bytes(), "atomic access to", update)
@@ -133,7 +142,7 @@ impl<'a> ThreadMemory<'a> {
         bytes: u8,
         verb: &str,
         update: impl FnOnce(u64) -> u64,
-    ) -> Result<u64, String> {
+    ) -> Result<u64, BadAccess> {
         let (space, address) = resolve(space, address);
         let (size, thread) = (u64::from(bytes), self.thread);
         let lane = thread % WARP_LANES;
@@ -149,8 +158,9 @@ impl<'a> ThreadMemory<'a> {
     }
 
     #[cold]
-    fn fault(&mut self, verb: &str, space: Space, address: u64, size: u64) -> String {
-        explain(&self.spaces(), verb, space, &[address; WARP_LANES], 1, size).what
+    fn fault(&mut self, verb: &str, space: Space, address: u64, size: u64) -> BadAccess {
+        let trap = *explain(&self.spaces(), verb, space, &[address; WARP_LANES], 1, size);
+        BadAccess { kind: trap.kind, what: trap.what }
     }
 }
 
@@ -229,7 +239,8 @@ mod tests {
             assert_eq!(thread.atomic(&atomic(AtomicOp::Cas, AtomicType::U32), base, [5, 9]), Ok(5));
             assert_eq!(thread.load(Space::Global, base, WORD), Ok(9));
             let fault = thread.atomic(&atomic(AtomicOp::Add, AtomicType::U64), base + 4, [5, 0]).unwrap_err();
-            assert!(fault.starts_with("misaligned atomic access to global"), "{fault}");
+            assert!(fault.what.starts_with("misaligned atomic access to global"), "{fault:?}");
+            assert_eq!(fault.kind, FaultKind::MisalignedAddress);
         });
     }
 
@@ -243,6 +254,10 @@ mod tests {
                 thread.store(Space::Local, 8, 4, 0).unwrap_err(),
                 thread.store(Space::Param, 0, 4, 0).unwrap_err(),
             ];
+            use FaultKind::{IllegalAddress, MisalignedAddress};
+            let kinds = [IllegalAddress, MisalignedAddress, IllegalAddress, IllegalAddress, IllegalAddress];
+            assert_eq!(messages.each_ref().map(|fault| fault.kind), kinds);
+            let messages = messages.map(|fault| fault.what);
             let begins =
                 ["out-of-bounds load from global", "misaligned load from global", "store to shared address 0x10"];
             for (message, begin) in messages.iter().zip(begins) {

@@ -197,7 +197,8 @@ impl LiveStream {
 #[cold]
 fn fault(kernel: &Kernel, warp: &Warp, cta: Dim3, pc: Pc, trap: Trap) -> Box<Fault> {
     let lane = (trap.lanes.trailing_zeros() as usize).min(31);
-    Box::new(Fault { what: trap.what, spot: spot(kernel, pc), cta, thread: warp.thread(lane), lanes: trap.lanes })
+    let Trap { kind, what, lanes } = trap;
+    Box::new(Fault { kind, what, spot: spot(kernel, pc), cta, thread: warp.thread(lane), lanes })
 }
 
 /// The place of an instruction in its program, for messages.

@@ -26,6 +26,6 @@ pub use inst::{
 };
 pub use launch::{Dim3, KernelId, LaunchShape};
 pub use stream::{
-    BarrierArrival, CtaSlot, DynInst, Fault, OperandValues, SourceSpot, StepContext, WarpSlot, WarpStream,
+    BarrierArrival, CtaSlot, DynInst, Fault, FaultKind, OperandValues, SourceSpot, StepContext, WarpSlot, WarpStream,
 };
 pub use work::Work;

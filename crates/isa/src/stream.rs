@@ -108,9 +108,9 @@ pub struct StepContext {
 }
 
 /// The instructions of the resident warps of one SM, in program order.
-pub trait WarpStream {
+pub trait WarpStream: Send {
     /// State that all SMs share: device memory for live execution, nothing for traces.
-    type Shared;
+    type Shared: Send;
 
     /// Whether the warps of an SM are independent of other SMs, so that one SM may be ahead of the others in
     /// time. The result never changes.
@@ -197,10 +197,33 @@ pub struct SourceSpot {
     pub origin: Option<(String, u32)>,
 }
 
+/// The kinds of fault that programs can distinguish: CUDA has an error code for each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum FaultKind {
+    /// An access outside all memory of its space, or a store to memory that kernels may only read.
+    IllegalAddress,
+    /// An address that is not a multiple of the size of the access.
+    MisalignedAddress,
+    /// A failed `assert` of device code.
+    Assert,
+    /// An instruction, or an operand of it, that the GPU does not have.
+    IllegalInstruction,
+    /// A jump, call or branch to something that is no instruction.
+    InvalidPc,
+    /// Calls are nested too deeply for the thread's stack.
+    StackOverflow,
+    /// The kernel ended itself: `trap`, or an access to a surface that traps outside it.
+    Trap,
+    /// What no error code of CUDA is for: a deadlock, a handle that is no texture, a trace that ends early.
+    #[default]
+    Other,
+}
+
 /// An instruction without a defined outcome: description, place and thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]
 pub struct Fault {
+    pub kind: FaultKind,
     /// Description; for memory, with the address and the nearest allocation.
     pub what: String,
     pub spot: SourceSpot,
@@ -214,7 +237,7 @@ pub struct Fault {
 
 impl std::fmt::Display for Fault {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { what, spot, cta, thread, lanes } = self;
+        let Self { kind: _, what, spot, cta, thread, lanes } = self;
         write!(f, "{what}\n  in kernel `{}`, CTA {cta}, thread {thread}", spot.kernel)?;
         if lanes.count_ones() > 1 {
             let more = kit::text::counted(u64::from(lanes.count_ones()) - 1, "more lane");

@@ -2,7 +2,7 @@
 
 use crate::common;
 
-use common::{check, kernel, run_words, try_run};
+use common::{check, kernel, run_words, try_run, try_run_ptx};
 
 #[test]
 fn narrow_and_vector_accesses_extend_and_pack() {
@@ -222,6 +222,33 @@ fn bad_addresses_are_faults_that_name_place_and_thread() {
     .err()
     .unwrap();
     assert!(f.what.contains("`c` (4 bytes") && f.what.contains("which is constant"), "{f}");
+}
+
+#[test]
+fn faults_have_the_kind_of_their_error_code() {
+    use isa::FaultKind::*;
+    let of = |body| fault(body, 32).kind;
+    assert_eq!(of("ld.global.u32 %r1, [%buf+4096];"), IllegalAddress);
+    assert_eq!(of("mov.u64 %rd1, 16; ld.u32 %r1, [%rd1];"), IllegalAddress);
+    assert_eq!(of(".shared .align 4 .b8 s[64]; st.shared.u32 [s+64], 1;"), IllegalAddress);
+    assert_eq!(of("atom.global.add.u32 %r1, [%buf+1024], 1;"), IllegalAddress);
+    assert_eq!(of("ld.global.u32 %r1, [%buf+2];"), MisalignedAddress);
+    assert_eq!(of("atom.global.add.u64 %rd1, [%buf+4], 1;"), MisalignedAddress);
+    assert_eq!(of("trap;"), Trap);
+    assert_eq!(of("mov.u32 %r1, 16; bar.sync %r1;"), IllegalInstruction);
+    assert_eq!(of("setp.lt.u32 %p1, %i, 16; @%p1 bar.sync 1, 64;"), Other);
+    assert_eq!(of("PROTO: .callprototype _ ();\n mov.u64 %rd1, 64; call %rd1, (), PROTO;"), InvalidPc);
+    let assertion =
+        ".extern .func __assertfail(.param .b64 a, .param .b64 b, .param .b32 c, .param .b64 d, .param .b64 e);\n"
+            .to_owned()
+            + &kernel(
+                "{ .param .b64 a; .param .b32 n; st.param.b64 [a], %buf; st.param.b32 [n], 7; call.uni __assertfail, (a, a, n, a, a); }",
+            );
+    let failed = *try_run_ptx(&assertion, 1, 32, &[0; 32]).unwrap_err();
+    assert!(failed.kind == Assert && failed.what.starts_with("assertion"), "{failed}");
+    let recursion = ".visible .func f(.param .b32 n) { call.uni f, (n); ret; }\n".to_owned()
+        + &kernel("{ .param .b32 n; st.param.b32 [n], 1; call.uni f, (n); }");
+    assert_eq!(try_run_ptx(&recursion, 1, 32, &[0; 32]).unwrap_err().kind, StackOverflow);
 }
 
 #[test]

@@ -5,6 +5,7 @@ use crate::configuration::{Configuration, KernelError};
 use ::config::GpuConfig;
 use dataflow::mapping::Mapped;
 use dataflow::uniforms::Facts;
+use exec::single::BadAccess;
 use exec::{Kernel, Launch};
 use gpu::CoreKernel;
 use isa::{Dim3, Fault, LaunchShape, Pc, SourceSpot};
@@ -72,7 +73,7 @@ impl SgmfKernel {
 
     /// The fault `what` of `thread` of CTA `cta` at `pc`.
     #[cold]
-    pub(crate) fn fault(&self, what: String, pc: Option<Pc>, cta: Dim3, thread: Dim3) -> Box<Fault> {
+    pub(crate) fn fault(&self, bad: BadAccess, pc: Option<Pc>, cta: Dim3, thread: Dim3) -> Box<Fault> {
         let spot = match (&self.source, pc) {
             (Some(kernel), Some(pc)) => exec::spot(kernel, pc),
             _ => SourceSpot {
@@ -85,7 +86,8 @@ impl SgmfKernel {
                 origin: None,
             },
         };
-        Box::new(Fault { what, spot, cta, thread, lanes: 1 })
+        let BadAccess { kind, what } = bad;
+        Box::new(Fault { kind, what, spot, cta, thread, lanes: 1 })
     }
 }
 

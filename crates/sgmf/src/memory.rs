@@ -119,6 +119,6 @@ impl Outside<'_> {
             (AccessKind::Atomic(_), Some(atomic)) => memory.atomic(atomic, address, operands(atomic, data)),
             (AccessKind::Atomic(_), None) => Ok(0),
         };
-        done.map_err(|what| kernel.fault(what, pc, cta.position, batch.positions[thread as usize]))
+        done.map_err(|bad| kernel.fault(bad, pc, cta.position, batch.positions[thread as usize]))
     }
 }

@@ -3,7 +3,9 @@
 use crate::cta::{CtaReader, Decoded, Shape, Span};
 use crate::program::InstTable;
 use crate::{Header, KernelTrace, TraceError};
-use isa::{CtaSlot, Dim3, DynInst, Fault, KernelId, Pc, SourceSpot, Space, StepContext, WarpSlot, WarpStream};
+use isa::{
+    CtaSlot, Dim3, DynInst, Fault, FaultKind, KernelId, Pc, SourceSpot, Space, StepContext, WarpSlot, WarpStream,
+};
 use std::sync::Arc;
 
 /// Size of the shared and the local window of generic addresses.
@@ -246,6 +248,13 @@ impl Resident {
             .map_or_else(|| "a warp has no further instruction in its trace".to_owned(), ToString::to_string);
         let kernel = self.program.as_ref().map(|p| p.name.clone()).unwrap_or_default();
         let spot = SourceSpot { kernel, ..SourceSpot::default() };
-        Box::new(Fault { what, spot, cta: self.position.0, thread: Dim3::new(0, 0, 0), lanes: 1 })
+        Box::new(Fault {
+            kind: FaultKind::Other,
+            what,
+            spot,
+            cta: self.position.0,
+            thread: Dim3::new(0, 0, 0),
+            lanes: 1,
+        })
     }
 }

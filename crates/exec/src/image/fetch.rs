@@ -4,7 +4,7 @@ use super::{Images, sample};
 use crate::fault::{Outcome, Trap};
 use crate::lanes::{Lanes, Reg};
 use crate::memory::DeviceMemory;
-use isa::{DynInst, Shape, Space};
+use isa::{DynInst, FaultKind, Shape, Space};
 use kit::{WARP_LANES, lanes};
 
 /// The kind of read.
@@ -58,9 +58,9 @@ impl Fetch {
         out.space = Space::Texture;
         let mut columns = [[0; WARP_LANES]; 4];
         for lane in lanes(file.mask) {
-            let trap = |what: String| Trap::new(what, 1 << lane);
+            let trap = |kind, what: String| Trap::new(kind, what, 1 << lane);
             let handle = handle_of(file, self.handle, self.wide, lane);
-            let image = images.find(handle, true, self.shape).map_err(trap)?;
+            let image = images.find(handle, true, self.shape).map_err(|what| trap(FaultKind::Other, what))?;
             let first = usize::from(self.shape.is_layered());
             let layer = if first == 1 { file.get(self.at[0], lane) } else { 0 };
             let mut at = [0_u32; 3];
@@ -72,7 +72,8 @@ impl Fetch {
                 FetchKind::Texel => sample::fetch(image, memory, at.map(|i| i as i32), layer),
                 FetchKind::Gather(c) => sample::gather(image, memory, (at.map(f32::from_bits), layer), c),
             };
-            let read = read.map_err(|e| trap(format!("read through texture {handle:#x}: {e}")))?;
+            let illegal = |e| trap(FaultKind::IllegalAddress, format!("read through texture {handle:#x}: {e}"));
+            let read = read.map_err(illegal)?;
             columns.iter_mut().zip(read.channels).for_each(|(column, c)| column[lane] = c);
             // The timing model expects addresses of words.
             [out.addresses[lane], out.addresses2[lane]] = read.touched.map(|a| a & !3);
@@ -108,7 +109,7 @@ impl Query {
         let mut column = [0; WARP_LANES];
         for lane in lanes(file.mask) {
             let handle = handle_of(file, self.handle, self.wide, lane);
-            let image = images.any(handle).map_err(|what| Trap::new(what, 1 << lane))?;
+            let image = images.any(handle).map_err(|what| Trap::new(FaultKind::Other, what, 1 << lane))?;
             column[lane] = image.size[self.kind as usize];
         }
         file.write(self.d, &column);

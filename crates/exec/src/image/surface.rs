@@ -5,7 +5,7 @@ use super::fetch::handle_of;
 use crate::access::{self, Format, Spaces};
 use crate::fault::{Outcome, Trap};
 use crate::lanes::{Lanes, Reg};
-use isa::{Access, CacheOp, DynInst, Image, MemAccess, Shape, Space};
+use isa::{Access, CacheOp, DynInst, FaultKind, Image, MemAccess, Shape, Space};
 use kit::{LaneMask, WARP_LANES, lanes};
 
 /// Effect of an access outside the surface.
@@ -88,21 +88,19 @@ impl SurfaceAccess {
         let bytes = i64::from(self.format.total_bytes());
         let mut within = 0;
         for lane in lanes(file.mask) {
-            let trap = |what: String| Trap::new(what, 1 << lane);
+            let trap = |kind, what: String| Trap::new(kind, what, 1 << lane);
             let handle = handle_of(file, self.handle, self.wide, lane);
-            let image = images.find(handle, false, self.shape).map_err(trap)?;
+            let image = images.find(handle, false, self.shape).map_err(|what| trap(FaultKind::Other, what))?;
             let at = self.place(file, lane);
             let last = [image.row_bytes() as i64 - bytes, i64::from(image.size[1]) - 1, i64::from(image.size[2]) - 1];
             if at[0] % bytes != 0 {
-                return Err(trap(format!(
-                    "misaligned access to surface {handle:#x}: x is {}, of {}",
-                    at[0],
-                    kit::text::counted(bytes as u64, "byte")
-                )));
+                let (x, bytes) = (at[0], kit::text::counted(bytes as u64, "byte"));
+                let what = format!("misaligned access to surface {handle:#x}: x is {x}, of {bytes}");
+                return Err(trap(FaultKind::MisalignedAddress, what));
             }
             let inside = at.iter().zip(last).all(|(&x, last)| (0..=last).contains(&x));
             if !inside && (self.outside == Outside::Trap || last[0] < 0) {
-                return Err(trap(outside(image, handle, at, bytes)));
+                return Err(trap(FaultKind::Trap, outside(image, handle, at, bytes)));
             }
             let nearest = [0, 1, 2].map(|axis| at[axis].clamp(0, last[axis]));
             // The end of a row may split an element.

@@ -3,7 +3,8 @@
 use super::codec::CtaLog;
 use super::contents::Contents;
 use isa::{
-    CtaSlot, Dim3, DynInst, Fault, KernelId, OperandValues, Pc, Program, SourceSpot, StepContext, WarpSlot, WarpStream,
+    CtaSlot, Dim3, DynInst, Fault, FaultKind, KernelId, OperandValues, Pc, Program, SourceSpot, StepContext, WarpSlot,
+    WarpStream,
 };
 use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
@@ -89,6 +90,7 @@ impl<S: WarpStream> Recording<S> {
         let cta = self.warps.get(warp.index()).and_then(|(cta, _)| self.ctas.get(cta.index())?.as_ref());
         let origin = Dim3::new(0, 0, 0);
         Box::new(Fault {
+            kind: FaultKind::Other,
             what: "the trace cannot be written".into(),
             spot: SourceSpot { kernel: cta.map_or(String::new(), |c| c.program.name.clone()), ..SourceSpot::default() },
             cta: cta.map_or(origin, |c| c.position),

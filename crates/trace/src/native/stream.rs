@@ -4,7 +4,8 @@ use super::codec::CtaCode;
 use super::reader::{CtaSource, NativeTrace};
 use crate::TraceError;
 use isa::{
-    CtaSlot, Dim3, DynInst, Fault, KernelId, OperandValues, Pc, Program, SourceSpot, StepContext, WarpSlot, WarpStream,
+    CtaSlot, Dim3, DynInst, Fault, FaultKind, KernelId, OperandValues, Pc, Program, SourceSpot, StepContext, WarpSlot,
+    WarpStream,
 };
 use std::sync::Arc;
 
@@ -143,6 +144,13 @@ impl Resident {
     fn fault(&self, error: &TraceError) -> Box<Fault> {
         let spot = SourceSpot { kernel: self.program.name.clone(), ..SourceSpot::default() };
         let (origin, cta) = (Dim3::new(0, 0, 0), self.position);
-        Box::new(Fault { what: error.to_string(), spot, cta: cta.unwrap_or(origin), thread: origin, lanes: 1 })
+        Box::new(Fault {
+            kind: FaultKind::Other,
+            what: error.to_string(),
+            spot,
+            cta: cta.unwrap_or(origin),
+            thread: origin,
+            lanes: 1,
+        })
     }
 }
