@@ -75,10 +75,34 @@ pub enum Callee {
     Function(u32),
     /// The function whose address is in a register.
     Pointer(Reg),
+    /// A function of CUDA's device runtime.
+    Runtime(RuntimeFunction),
+}
+
+/// A function of CUDA's device runtime that kernels may call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RuntimeFunction {
     /// `vprintf(format, arguments)`: a line of output.
     Printf,
     /// `__assertfail(message, file, line, function, size)`: a fault.
     AssertFail,
+    /// `malloc(bytes)`: a block of the heap of kernels, or null.
+    Malloc,
+    /// `free(pointer)`.
+    Free,
+}
+
+impl RuntimeFunction {
+    /// The function that PTX and cubins call `name`.
+    pub fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "vprintf" => Self::Printf,
+            "__assertfail" => Self::AssertFail,
+            "malloc" => Self::Malloc,
+            "free" => Self::Free,
+            _ => return None,
+        })
+    }
 }
 
 /// Registers and predicates of a function, each as first and count.

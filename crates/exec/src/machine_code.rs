@@ -16,6 +16,9 @@ pub struct MachineCode {
     pub constants_base: (u32, u64),
     /// The operations of [`Op::Sequence`].
     pub sequences: Vec<Op>,
+    /// Offsets in constant bank 0 of the lower and the upper word of the address of the workspace of a
+    /// cooperative launch.
+    pub workspace_at: [u32; 2],
     /// First instruction of each function to which memory holds a pointer: see [`POINTERS`].
     pub functions: Vec<u32>,
     /// Column of the first uniform register.
@@ -71,6 +74,14 @@ pub(crate) fn launch_bank(
     bank[..base].iter_mut().skip(at as usize / 4).zip(words).for_each(|(word, value)| *word = value);
     bank[base..].copy_from_slice(params);
     bank
+}
+
+/// Writes the address of the workspace of a cooperative launch to constant bank 0.
+pub(crate) fn set_workspace(code: &MachineCode, bank: &mut [u32], address: u64) {
+    let words = [address as u32, (address >> 32) as u32];
+    for (at, value) in code.workspace_at.into_iter().zip(words) {
+        bank.iter_mut().skip(at as usize / 4).take(1).for_each(|word| *word = value);
+    }
 }
 
 /// Sets the constants of a launch, from constant bank 0 or from memory.

@@ -1,5 +1,6 @@
 //! State that all SMs share: device memory, running launches, output of kernels.
 
+use crate::heap::Heap;
 use crate::image::{ImageError, Images};
 use crate::kernel::{ImageReference, LoadedModule};
 use crate::launch::Launch;
@@ -29,6 +30,7 @@ pub struct DeviceState {
     pub gpu: GpuFacts,
     /// Output of kernels that has not been taken yet.
     pub output: String,
+    heap: Heap,
     images: Images,
     launches: Vec<Option<Launch>>,
 }
@@ -66,6 +68,17 @@ impl DeviceState {
         self.images.add(image, &self.memory)
     }
 
+    /// Sets the size of the heap of kernels (`cudaLimitMallocHeapSize`). Returns false, and changes nothing, once
+    /// a kernel has used the heap.
+    pub fn set_heap_bytes(&mut self, bytes: u64) -> bool {
+        self.heap.resize(bytes)
+    }
+
+    /// Size of the heap of kernels in bytes.
+    pub fn heap_bytes(&self) -> u64 {
+        self.heap.bytes()
+    }
+
     /// Registers a launch; [`isa::WarpStream::start_cta`] takes the returned id.
     pub fn add_launch(&mut self, mut launch: Launch) -> KernelId {
         launch.resolve_constants(&self.memory);
@@ -95,8 +108,8 @@ impl DeviceState {
     #[inline]
     pub(crate) fn split(&mut self, id: KernelId) -> Parts<'_> {
         let launch = self.launches.get(id.index()).and_then(Option::as_ref);
-        let Self { memory, output, images, gpu, .. } = self;
-        Parts { memory, output, images, launch, gpu: *gpu }
+        let Self { memory, output, heap, images, gpu, .. } = self;
+        Parts { memory, output, heap, images, launch, gpu: *gpu }
     }
 }
 
@@ -110,6 +123,7 @@ impl AsMut<Self> for DeviceState {
 pub(crate) struct Parts<'a> {
     pub memory: &'a mut DeviceMemory,
     pub output: &'a mut String,
+    pub heap: &'a mut Heap,
     pub images: &'a Images,
     /// The launch, if it has not ended.
     pub launch: Option<&'a Launch>,

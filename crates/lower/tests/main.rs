@@ -21,6 +21,7 @@ mod ptx_page;
 mod references;
 mod registers;
 mod rejects;
+mod runtime;
 mod sass_atomics;
 mod sass_bits;
 mod sass_control;

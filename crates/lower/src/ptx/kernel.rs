@@ -73,7 +73,7 @@ impl KernelBuilder<'_> {
                     let back = match self.calls[site as usize].callee {
                         Callee::Function(g) => g as usize == caller || reach[g as usize].contains(caller),
                         Callee::Pointer(_) => true,
-                        Callee::Printf | Callee::AssertFail => false,
+                        Callee::Runtime(_) => false,
                     };
                     if back {
                         self.calls[site as usize].save = Some(f.save);

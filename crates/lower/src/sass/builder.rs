@@ -1,7 +1,7 @@
 //! A kernel under construction.
 
 use super::module::Layout;
-use exec::kernel::Guarded;
+use exec::kernel::{CallSite, Guarded};
 use exec::lanes::{Column, Pred, Reg};
 use exec::machine_code::{LaunchWord, WordSource};
 use exec::op::Op;
@@ -80,6 +80,8 @@ pub(super) struct Builder<'a> {
     /// Instructions that are a `CALL`, and those that are a `RET`.
     pub calls: Vec<u32>,
     pub returns: Vec<u32>,
+    /// Calls of functions of the device runtime.
+    pub call_sites: Vec<CallSite>,
 }
 
 /// A word of a constant operand.

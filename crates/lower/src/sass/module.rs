@@ -2,7 +2,7 @@
 
 use super::link::Linked;
 use crate::loaded::module_base;
-use exec::kernel::{ImageReference, LoadedVariable};
+use exec::kernel::{ImageReference, LoadedVariable, RuntimeFunction};
 use exec::machine_code::POINTERS;
 use sass::decode::{INSTRUCTION_BYTES, SassInst, SassOperand};
 use sass::elf::{ConstantBank, Cubin, ElfFunction, ElfVariable, Relocation, RelocationKind, Space};
@@ -215,7 +215,8 @@ impl Layout {
             if let Some((_, owner)) = bank_of(relocation.section) {
                 self.addresses.push((owner.map(Into::into), relocation.symbol.into()));
             }
-            let is_function = cubin.functions.iter().any(|f| !f.is_kernel && f.name == relocation.symbol);
+            let is_function = cubin.functions.iter().any(|f| !f.is_kernel && f.name == relocation.symbol)
+                || self.symbol(relocation.symbol).is_none() && RuntimeFunction::named(relocation.symbol).is_some();
             if is_function && self.pointer(relocation.symbol).is_none() {
                 self.pointers.push(relocation.symbol.into());
             }
