@@ -56,7 +56,7 @@ pub fn run_observed(
     let mut stats = FunctionalStats::default();
     let result = (0..launch.grid.volume())
         .try_for_each(|cta| run_cta(state, &mut stream, (id, launch), cta, &mut stats, &mut observe));
-    state.end_launch(id);
+    state.take_back_launch(id);
     result.map(|()| stats)
 }
 

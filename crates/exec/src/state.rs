@@ -69,6 +69,12 @@ impl DeviceState {
         }
     }
 
+    /// Takes back the last launch: the next one gets its id.
+    pub(crate) fn take_back_launch(&mut self, id: KernelId) {
+        debug_assert_eq!(id.index() + 1, self.launches.len(), "the last launch");
+        self.launches.pop();
+    }
+
     /// A launch that has not ended.
     pub fn launch(&self, id: KernelId) -> Option<&Launch> {
         self.launches.get(id.index())?.as_ref()

@@ -38,7 +38,7 @@ pub struct FinishedCta {
 }
 
 /// A launch as a core needs it: the code, resolved for this kind of core, in a shape.
-pub trait CoreKernel {
+pub trait CoreKernel: Send {
     /// Grid, block, registers, shared memory.
     fn shape(&self) -> &LaunchShape;
     /// Whether it may read textures.
@@ -48,11 +48,11 @@ pub trait CoreKernel {
 /// One of a machine's cores, in time steps of a core cycle.
 ///
 /// All calls are static: a [`Machine`](crate::Machine) is compiled for its kind of core.
-pub trait Core {
+pub trait Core: Send {
     /// A launch, ready for this kind of core.
     type Kernel: CoreKernel;
     /// What all cores share: device memory, or nothing.
-    type Shared;
+    type Shared: Send;
     /// What a core counts.
     type Counters: CoreCounters;
 
@@ -141,7 +141,7 @@ pub trait Core {
 }
 
 /// The counters of a kind of core, added up over cores.
-pub trait CoreCounters: Counters + CoreReport + 'static {
+pub trait CoreCounters: Counters + CoreReport + Send + 'static {
     /// Subtracts what cores count because time passes (idle issue slots): `waited` was counted while every
     /// kernel was within its launch latency, and reports leave those cycles out.
     fn leave_out(&mut self, waited: &Self);

@@ -62,6 +62,8 @@ pub struct Machine<C: Core> {
 
     // Time.
     now: Cycle,
+    /// The present run does not reach this cycle.
+    limit: Cycle,
     /// When each core must be ticked next.
     due: Vec<Cycle>,
     /// When the first of them must.
@@ -125,6 +127,7 @@ impl<C: Core> Machine<C> {
             flush_l1: config.launch.flush_l1_between_kernels,
             flush_l2: config.launch.flush_l2_between_kernels,
             now: 0,
+            limit: NEVER,
             due: vec![NEVER; count],
             first_due: NEVER,
             first_finish: NEVER,
@@ -161,23 +164,32 @@ impl<C: Core> Machine<C> {
     /// A fault, a deadlock, an interruption.
     pub fn run(&mut self, watch: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<(), MachineError> {
         while !self.dispatcher.is_idle() {
-            self.run_to_next_end(watch)?;
+            self.run_to_next_end(NEVER, watch)?;
         }
         Ok(())
     }
 
-    /// Runs until some kernel has ended, if any is launched, or `watch` ends the run. What is
-    /// launched before the next call begins as early as if it had been launched before.
+    /// Runs until some kernel has ended, if any is launched, until cycle `limit`, or until `watch` ends the run. What
+    /// is launched before the next call begins as early as if it had been launched before.
     ///
     /// # Errors
     /// As [`Machine::run`].
-    pub fn run_to_next_end(&mut self, watch: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<(), MachineError> {
+    pub fn run_to_next_end(
+        &mut self,
+        limit: Cycle,
+        watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<(), MachineError> {
         let ended = self.ended.len();
+        self.limit = limit;
         self.admit(self.now);
-        while !self.dispatcher.is_idle() && self.ended.len() == ended {
+        while !self.dispatcher.is_idle() && self.ended.len() == ended && self.now < limit {
             let next = self.next_event();
             if next == NEVER {
                 return Err(self.deadlock());
+            }
+            if next >= limit {
+                self.now = limit;
+                break;
             }
             if next >= self.sample_at {
                 self.take_samples_upto(next);
@@ -293,7 +305,7 @@ impl<C: Core> Machine<C> {
     /// The last cycle in which core `i` may be ticked now. All cores are at the same cycle when the watcher is called
     /// and when a sample is taken.
     fn may_reach(&mut self, i: usize) -> Cycle {
-        let watch = (self.now + Cycle::from(self.until_watch)).min(self.sample_at) - 1;
+        let watch = (self.now + Cycle::from(self.until_watch)).min(self.sample_at).min(self.limit) - 1;
         self.memory.undisturbed_until(i, self.now, self.textures).clamp(self.now, watch)
     }
 

@@ -247,6 +247,26 @@ fn ctas_fill_the_cores_and_follow_each_other() {
     assert_eq!(counted.core.idle, 2, "idling within the launch latency is left out");
 }
 
+/// A run in pieces of 7 cycles is the run as a whole.
+#[test]
+fn limits_change_nothing() {
+    let runs = |limit: Option<Cycle>| {
+        let mut machine = machine();
+        for ctas in [5, 7] {
+            machine.launch(work(ctas, 20, 3, 0), StreamId(0));
+        }
+        let mut ended = Vec::new();
+        while ended.len() < 2 {
+            let until = limit.map_or(Cycle::MAX, |cycles| machine.now() + cycles);
+            machine.run_to_next_end(until, &mut |_| ControlFlow::Continue(())).expect("it ends");
+            assert!(machine.now() <= until);
+            ended.extend(machine.take_ended().into_iter().map(|run| (run.start, run.ready, run.end)));
+        }
+        (ended, machine.shared)
+    };
+    assert_eq!(runs(Some(7)), runs(None));
+}
+
 #[test]
 fn the_core_s_own_statistics_are_reported_and_add_up() {
     let mut machine = machine();

@@ -108,9 +108,9 @@ pub struct StepContext {
 }
 
 /// The instructions of the resident warps of one SM, in program order.
-pub trait WarpStream {
+pub trait WarpStream: Send {
     /// State that all SMs share: device memory for live execution, nothing for traces.
-    type Shared;
+    type Shared: Send;
 
     /// Whether the warps of an SM are independent of other SMs, so that one SM may be ahead of the others in
     /// time. The result never changes.

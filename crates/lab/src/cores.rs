@@ -6,7 +6,6 @@ use crate::for_core::{ForCore, check_core_on, for_core, no_sm};
 use crate::other_core::{Other, Parts};
 use crate::setup::Setup;
 use gpu::Machine;
-use isa::Program;
 use sm::{
     Auditor, Code, ConfigOf, CoreDesign, CoreOptions, CoreSpec, Findings, Observer, ResidentKernel, Silent, Sm,
     TimingTable, WarpMask,
@@ -143,7 +142,7 @@ pub(crate) struct Codes {
     ptx: Arc<CoreSpec>,
     sass: Arc<CoreSpec>,
     /// By the address of the program, which its code keeps alive.
-    made: HashMap<*const Program, Arc<Code>>,
+    made: HashMap<usize, Arc<Code>>,
 }
 
 impl<D: CoreDesign + 'static, O: Watch> Subject for Sm<Stream, D, O> {
@@ -152,7 +151,7 @@ impl<D: CoreDesign + 'static, O: Watch> Subject for Sm<Stream, D, O> {
     fn load(codes: &mut Codes, loading: &Loading<'_>) -> Result<ResidentKernel, String> {
         let &Loading { program, form, shape, .. } = loading;
         let spec = if form == Form::Sass { &codes.sass } else { &codes.ptx };
-        let code = codes.made.entry(Arc::as_ptr(program));
+        let code = codes.made.entry(Arc::as_ptr(program).addr());
         let code = code.or_insert_with(|| Arc::new(Code::new(program.clone(), spec)));
         Ok(ResidentKernel::new(code.clone(), shape, &codes.sms))
     }

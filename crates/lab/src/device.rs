@@ -8,6 +8,7 @@ use crate::setup::Setup;
 use crate::simulation::{Launched, MOST_PENDING, Simulation, check_fit};
 use exec::{DeviceState, GpuFacts, MemoryError};
 use gpu::{MachineError, Stats, StreamId};
+use isa::KernelId;
 use lower::{KernelError, LowerOptions};
 use sm::{ConfigOf, CoreDesign};
 use std::sync::Arc;
@@ -32,6 +33,8 @@ pub struct SimulatedDevice<'m> {
     /// Records what the host and the warps do.
     recorder: Option<Recorder>,
     modules: Vec<lower::Loaded>,
+    /// Place of the next module's variables.
+    next_slot: u32,
     /// Why no launch is possible any more.
     broken: Option<String>,
     /// Stack of a thread, if the host program has set it.
@@ -92,7 +95,7 @@ impl<'m> SimulatedDevice<'m> {
         let machine = setup.core_options().and_then(|options| Build::new(setup, &options, source));
         let machine = machine.and_then(|machine| build(machine.recorded(recorder.as_ref())));
         let simulation = Simulation::new(machine.map_err(DeviceError::Other)?, setup, monitor);
-        Ok(Self { simulation, recorder, modules: Vec::new(), broken: None, stack_bytes: None })
+        Ok(Self { simulation, recorder, modules: Vec::new(), next_slot: 0, broken: None, stack_bytes: None })
     }
 
     /// Ends the device; gives what has recorded it.
@@ -126,7 +129,7 @@ impl<'m> SimulatedDevice<'m> {
     }
 
     /// The report so far, of a run of `workload`.
-    pub(crate) fn summary(&mut self, workload: String) -> Report {
+    pub fn summary(&mut self, workload: String) -> Report {
         let time = self.host_time();
         self.simulation.summary(workload, time)
     }
@@ -182,13 +185,35 @@ impl<'m> SimulatedDevice<'m> {
 
     /// Runs until at most `pending` launches have not ended. What is known when that fails is kept.
     fn run_to(&mut self, pending: usize) -> Result<(), DeviceError> {
+        self.run_by(|simulation| simulation.run_to(pending)).map(|_| ())
+    }
+
+    /// The cycle that comes next: all before it have been simulated.
+    pub fn now(&self) -> u64 {
+        self.simulation.now()
+    }
+
+    /// Runs until some launch has ended, or until cycle `limit`, if there are launches. Returns those that have ended,
+    /// by their numbers.
+    ///
+    /// # Errors
+    /// A fault, a deadlock, an interruption: nothing runs on the device any more.
+    pub fn run_to_next_end(&mut self, limit: u64) -> Result<Vec<u32>, DeviceError> {
+        let ended = self.run_by(|simulation| simulation.run_to_next_end(limit))?;
+        Ok(ended.into_iter().map(|kernel| kernel.0).collect())
+    }
+
+    fn run_by(
+        &mut self,
+        run: impl FnOnce(&mut Simulation<'m>) -> Result<Vec<KernelId>, MachineError>,
+    ) -> Result<Vec<KernelId>, DeviceError> {
         if let Some(why) = &self.broken {
             return Err(DeviceError::Other(why.clone()));
         }
-        let error = match self.simulation.run_to(pending) {
+        let error = match run(&mut self.simulation) {
             Ok(ended) => {
-                ended.into_iter().for_each(|kernel| self.state().end_launch(kernel));
-                return Ok(());
+                ended.iter().for_each(|kernel| self.state().end_launch(*kernel));
+                return Ok(ended);
             }
             Err(MachineError::Fault(fault)) => DeviceError::Fault(fault),
             Err(MachineError::Deadlock(deadlock)) => DeviceError::Deadlock(deadlock.to_string()),
@@ -225,7 +250,7 @@ impl Device for SimulatedDevice<'_> {
     }
 
     fn load_module(&mut self, source: &ModuleSource<'_>) -> Result<ModuleId, DeviceError> {
-        let slot = u16::try_from(self.modules.len()).map_err(|_| other("too many modules are loaded"))?;
+        let slot = self.next_slot;
         let options = LowerOptions {
             slot,
             any_architecture: self.setup().any_architecture,
@@ -239,6 +264,7 @@ impl Device for SimulatedDevice<'_> {
         };
         let loaded = loaded.map_err(|e| DeviceError::Module(e.to_string()))?;
         self.state().load(&loaded.module).map_err(other)?;
+        self.next_slot = loaded.next_slot(slot);
         self.modules.push(loaded);
         Ok(ModuleId(self.modules.len() as u32 - 1))
     }
@@ -320,11 +346,92 @@ impl Device for SimulatedDevice<'_> {
         self.run_to(MOST_PENDING - 1)?;
         let kernel = self.kernel(launch.module, launch.kernel)?.clone();
         let args: Vec<_> = launch.args.iter().map(|a| exec::Arg::Bytes(a.bytes().to_vec())).collect();
-        let live = exec::Launch::new(kernel.clone(), launch.grid, launch.block, launch.dynamic_shared_bytes, &args);
+        let live = exec::Launch::new(kernel, launch.grid, launch.block, launch.dynamic_shared_bytes, &args);
         let live =
             live.map_err(|e| DeviceError::Arguments { kernel: launch.kernel.to_owned(), problem: e.to_string() })?;
+        self.enqueue(live, launch.registers, launch.stream).map(|_| ())
+    }
+
+    fn synchronize(&mut self) -> Result<(), DeviceError> {
+        if self.simulation.pending() == 0 && self.broken.is_none() {
+            return Ok(());
+        }
+        // Where the host waits for room follows from the launches and is not recorded.
+        if let Some(recorder) = &mut self.recorder {
+            recorder.note(Action::Wait);
+        }
+        self.run_to(0)
+    }
+}
+
+/// What the driver of programs needs beside [`Device`].
+impl SimulatedDevice<'_> {
+    /// Device memory, as the host sees it between launches.
+    pub fn memory(&mut self) -> &mut exec::DeviceMemory {
+        &mut self.state().memory
+    }
+
+    /// State that all SMs share.
+    pub fn shared_state(&mut self) -> &mut DeviceState {
+        self.state()
+    }
+
+    /// The kernels and variables of a module, and the kernels that cannot run.
+    ///
+    /// # Errors
+    /// There is no such module.
+    pub fn loaded(&self, module: ModuleId) -> Result<&lower::Loaded, DeviceError> {
+        self.module(module)
+    }
+
+    /// Takes the variables of a module out of device memory. [`SimulatedDevice::place`] puts them back.
+    ///
+    /// # Errors
+    /// There is no such module, or it is not in memory.
+    pub fn withdraw(&mut self, module: ModuleId) -> Result<(), DeviceError> {
+        let places: Vec<u64> = self.module(module)?.module.variables.iter().map(|v| v.address).collect();
+        places.into_iter().try_for_each(|place| self.state().memory.free(place).map_err(other))
+    }
+
+    /// Places the variables of a module that was withdrawn, with their initial contents.
+    ///
+    /// # Errors
+    /// There is no such module, or it is in memory.
+    pub fn place(&mut self, module: ModuleId) -> Result<(), DeviceError> {
+        let module = self.module(module)?.module.clone();
+        self.state().load(&module).map_err(other)
+    }
+
+    /// A copy from the host has changed device memory: the GPU keeps the data in L2 if its description asks for it.
+    pub fn copied_to_device(&mut self, address: u64, bytes: u64) {
+        self.simulation.copied_to_device(address, bytes);
+    }
+
+    /// Whether a CTA of `launch` fits on an SM, and its local memory on the GPU.
+    ///
+    /// # Errors
+    /// What does not fit.
+    pub fn check_launch(&self, launch: &exec::Launch) -> Result<(), DeviceError> {
+        self.check_occupancy(launch.kernel.name(), &launch.shape())?;
+        self.check_local_memory(&launch.kernel, &launch.shape())
+    }
+
+    /// Executes `launch` at once and without time.
+    ///
+    /// # Errors
+    /// A fault, or a barrier that cannot complete.
+    pub fn execute(&mut self, launch: &exec::Launch) -> Result<exec::FunctionalStats, DeviceError> {
+        exec::run(self.state(), launch).map_err(DeviceError::Fault)
+    }
+
+    /// Queues `live`; returns the number of the launch.
+    ///
+    /// # Errors
+    /// It does not fit on the GPU, or the core cannot execute it.
+    pub fn enqueue(&mut self, live: exec::Launch, registers: ThreadRegisters, stream: u32) -> Result<u32, DeviceError> {
+        let kernel = live.kernel.clone();
         let mut shape = live.shape();
-        let registers = match launch.registers {
+        let registers = match registers {
             // What was compiled for hardware has other registers than these.
             ThreadRegisters::Estimated | ThreadRegisters::Compiled(_) if kernel.allocation.is_some() => {
                 RegisterSource::Allocated
@@ -345,26 +452,14 @@ impl Device for SimulatedDevice<'_> {
         let name = exec::plain_name(kernel.name()).unwrap_or(kernel.name()).to_owned();
         let code = if kernel.is_machine_code() { Form::Sass } else { Form::Ptx };
         let launched = Launched { name, registers, code, shape };
-        let queued = self.simulation.launch(&kernel.program, Some(&live), StreamId(launch.stream), launched);
+        let queued = self.simulation.launch(&kernel.program, Some(&live), StreamId(stream), launched);
         let id = queued.map_err(DeviceError::Other)?;
         let live_id = self.state().add_launch(live);
         debug_assert_eq!(id, live_id);
         let (timing, architecture) = (timing_of(code), self.sm_version());
         if let Some(recorder) = &mut self.recorder {
-            recorder
-                .launch(&kernel.program, LaunchInfo { code: 0, shape, stream: launch.stream, architecture, timing });
+            recorder.launch(&kernel.program, LaunchInfo { code: 0, shape, stream, architecture, timing });
         }
-        Ok(())
-    }
-
-    fn synchronize(&mut self) -> Result<(), DeviceError> {
-        if self.simulation.pending() == 0 && self.broken.is_none() {
-            return Ok(());
-        }
-        // Where the host waits for room follows from the launches and is not recorded.
-        if let Some(recorder) = &mut self.recorder {
-            recorder.note(Action::Wait);
-        }
-        self.run_to(0)
+        Ok(id.0)
     }
 }

@@ -3,7 +3,7 @@
 
 use gpu::{AnySnapshot, Core, CoreReport, KernelRun, Machine, MachineError, Progress, Snapshot, StreamId};
 use isa::{KernelId, LaunchShape, Program};
-use kit::Counters;
+use kit::{Counters, Cycle};
 use sm::Findings;
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
@@ -13,7 +13,7 @@ use stream::Source;
 use workloads::Form;
 
 /// What a simulation needs of the machine under it. Methods without a comment are those of [`Machine`].
-pub(crate) trait Engine {
+pub(crate) trait Engine: Send {
     /// What the warps do.
     fn source(&mut self) -> &mut Source;
     /// Queues a launch.
@@ -21,7 +21,12 @@ pub(crate) trait Engine {
     /// # Errors
     /// The core cannot execute the program; all reasons.
     fn launch(&mut self, loading: &Loading<'_>, stream: StreamId) -> Result<KernelId, String>;
-    fn run_to_next_end(&mut self, watch: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<(), MachineError>;
+    fn run_to_next_end(
+        &mut self,
+        limit: Cycle,
+        watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<(), MachineError>;
+    fn now(&self) -> Cycle;
     fn take_ended(&mut self) -> Vec<KernelRun<Box<dyn CoreReport>>>;
     fn unfinished(&mut self) -> Vec<KernelRun<Box<dyn CoreReport>>>;
     fn counters(&mut self) -> AnySnapshot;
@@ -56,7 +61,7 @@ pub(crate) struct Loading<'a> {
 /// A kind of core that simulations run on.
 pub(crate) trait Subject: Core<Shared = Source> {
     /// Makes launches of programs.
-    type Loader;
+    type Loader: Send;
     /// A launch as the core needs it.
     ///
     /// # Errors
@@ -114,8 +119,16 @@ impl<C: Subject> Engine for Rig<C> {
         Ok(self.machine.launch(kernel, stream))
     }
 
-    fn run_to_next_end(&mut self, watch: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<(), MachineError> {
-        self.machine.run_to_next_end(watch)
+    fn run_to_next_end(
+        &mut self,
+        limit: Cycle,
+        watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<(), MachineError> {
+        self.machine.run_to_next_end(limit, watch)
+    }
+
+    fn now(&self) -> Cycle {
+        self.machine.now()
     }
 
     fn take_ended(&mut self) -> Vec<KernelRun<Box<dyn CoreReport>>> {

@@ -24,7 +24,7 @@ pub struct Progress {
 }
 
 /// Receives a run's progress a few times per second; `Break` ends the run early.
-pub trait Monitor {
+pub trait Monitor: Send {
     /// Called at intervals.
     fn progress(&mut self, progress: &Progress) -> ControlFlow<()>;
 }

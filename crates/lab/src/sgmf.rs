@@ -168,12 +168,12 @@ pub(crate) struct Mapper {
     gpu: GpuConfig,
     compiler: FabricCompiler,
     /// By the address of the kernel, which is kept alive.
-    known: HashMap<*const Kernel, (Arc<Kernel>, Outcome)>,
+    known: HashMap<usize, (Arc<Kernel>, Outcome)>,
 }
 
 impl Mapper {
     fn map(&mut self, kernel: &Arc<Kernel>) -> Outcome {
-        let (_, mapped) = self.known.entry(Arc::as_ptr(kernel)).or_insert_with(|| {
+        let (_, mapped) = self.known.entry(Arc::as_ptr(kernel).addr()).or_insert_with(|| {
             let mapped = self.compiler.compile(kernel).map(Arc::new);
             (kernel.clone(), mapped.map_err(|why| format!("kernel `{}`: {why}", kernel.name())))
         });

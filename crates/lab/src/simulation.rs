@@ -10,6 +10,7 @@ use energy::Energy;
 use gpu::{CoreReport, KernelRun, MachineError, Stats, StreamId};
 use isa::{KernelId, LaunchShape, Program};
 use kit::text::counted;
+use kit::{Cycle, NEVER};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -174,12 +175,21 @@ impl<'m> Simulation<'m> {
     pub fn run_to(&mut self, pending: usize) -> Result<Vec<KernelId>, MachineError> {
         let mut ended = Vec::new();
         while self.pending() > pending {
-            ended.extend(self.run_to_next_end()?);
+            ended.extend(self.run_to_next_end(NEVER)?);
         }
         Ok(ended)
     }
 
-    fn run_to_next_end(&mut self) -> Result<Vec<KernelId>, MachineError> {
+    /// The cycle that comes next: all before it have been simulated.
+    pub fn now(&self) -> Cycle {
+        self.machine.now()
+    }
+
+    /// Runs until some launch has ended or until cycle `limit`; gives those that have ended.
+    ///
+    /// # Errors
+    /// As [`Simulation::run_to`].
+    pub fn run_to_next_end(&mut self, limit: Cycle) -> Result<Vec<KernelId>, MachineError> {
         let started = Instant::now();
         let mut watcher = Watcher {
             monitor: self.monitor.as_mut(),
@@ -190,7 +200,7 @@ impl<'m> Simulation<'m> {
             last: &mut self.last_asked,
             max_cycles: self.setup.max_cycles,
         };
-        let result = self.machine.run_to_next_end(&mut |progress| watcher.hear(progress));
+        let result = self.machine.run_to_next_end(limit, &mut |progress| watcher.hear(progress));
         self.host_time += started.elapsed();
         self.machine.take_samples().iter().for_each(|interval| self.meter.add_interval(interval));
         let ended = self.machine.take_ended();

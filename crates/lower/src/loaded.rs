@@ -5,20 +5,24 @@ use exec::{Kernel, LoadedModule};
 use ptx::{Diagnostics, Severity, SourceText};
 use std::sync::Arc;
 
-/// Address of module variables, below the heap: 4 GiB for each slot.
+/// Address of module variables, below the heap.
 const VARIABLES_BASE: u64 = 0x10_0000_0000;
-pub(crate) const SLOT_BYTES: u64 = 1 << 32;
+/// Distance between the slots of modules; a module may take several.
+const SLOT_DISTANCE: u64 = 2 << 20;
+/// Bound on the variables of a module.
+pub(crate) const MOST_VARIABLE_BYTES: u64 = 1 << 32;
 
 /// Address of the variables of the module in `slot`.
-pub(crate) fn module_base(slot: u16) -> u64 {
-    VARIABLES_BASE + u64::from(slot) * SLOT_BYTES
+pub(crate) fn module_base(slot: u32) -> u64 {
+    VARIABLES_BASE + u64::from(slot) * SLOT_DISTANCE
 }
 
 /// Options of loading a module.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LowerOptions {
-    /// Slot of device memory for the module's variables: each module needs its own.
-    pub slot: u16,
+    /// First slot of device memory for the module's variables: the one that [`Loaded::next_slot`] of the module
+    /// loaded before returns.
+    pub slot: u32,
     /// Registers per thread, if known; otherwise they are estimated.
     pub registers_per_thread: Option<u32>,
     /// Register allocation of PTX.
@@ -92,6 +96,13 @@ pub enum KernelError {
 }
 
 impl Loaded {
+    /// The first slot that the variables of this module, loaded into `slot`, leave free.
+    pub fn next_slot(&self, slot: u32) -> u32 {
+        let end = self.module.variables.iter().map(|v| v.address + v.bytes).max().unwrap_or(0);
+        let slots = end.saturating_sub(module_base(slot)).div_ceil(SLOT_DISTANCE).max(1);
+        slot.saturating_add(slots as u32)
+    }
+
     /// The kernel `name`.
     ///
     /// # Errors

@@ -126,7 +126,7 @@ impl<O: Observer, S> Sgmf<O, S> {
     }
 }
 
-impl<O: Observer, S: AsMut<DeviceState>> Sgmf<O, S> {
+impl<O: Observer, S: AsMut<DeviceState> + Send> Sgmf<O, S> {
     /// The fabric cycles of core cycle `now`.
     fn run(&mut self, now: Cycle, env: &mut EnvOf<'_, Self>) -> Result<(), Box<Fault>> {
         let (mut at, after) = (fabric_cycle(now, self.ratio()), fabric_cycle(now + 1, self.ratio()));
@@ -217,7 +217,7 @@ impl<O: Observer, S: AsMut<DeviceState>> Sgmf<O, S> {
     }
 }
 
-impl<O: Observer, S: AsMut<DeviceState>> Core for Sgmf<O, S> {
+impl<O: Observer, S: AsMut<DeviceState> + Send> Core for Sgmf<O, S> {
     type Kernel = SgmfKernel;
     type Shared = S;
     type Counters = SgmfCounters;

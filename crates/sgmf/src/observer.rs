@@ -23,7 +23,7 @@ pub enum Note {
 }
 
 /// Sees what happens on a fabric, in order. The one that sees nothing is `()`.
-pub trait Observer {
+pub trait Observer: Send {
     /// `note` happened in fabric cycle `at`.
     fn note(&mut self, _at: u64, _note: Note) {}
 }

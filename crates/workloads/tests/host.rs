@@ -84,7 +84,7 @@ impl<R: Runs> Device for Host<R> {
         self.runs.sm_version()
     }
     fn load_module(&mut self, source: &ModuleSource<'_>) -> Result<ModuleId, DeviceError> {
-        let slot = self.modules.len() as u16;
+        let slot = self.modules.iter().fold(0, |slot, module| module.next_slot(slot));
         let options = LowerOptions { slot, registers: self.registers, ..LowerOptions::default() };
         let loaded = match source.code {
             ModuleCode::Ptx(text) => lower::load(source.name, text, options),

@@ -11,6 +11,7 @@ pub const MOST_WARPS: usize = 128;
 /// that an SM of at most 64 warps pays nothing for there being larger ones.
 pub trait WarpMask:
     Copy
+    + Send
     + Debug
     + Default
     + Eq
@@ -24,14 +25,14 @@ pub trait WarpMask:
     /// Slots that it can tell apart.
     const SLOTS: usize;
     /// A value for each slot.
-    type Each<T>: AsRef<[T]> + AsMut<[T]>;
+    type Each<T: Send>: AsRef<[T]> + AsMut<[T]> + Send;
     /// No slot.
     const NONE: Self;
     /// Every slot.
     const ALL: Self;
 
     /// What `value` gives for each slot.
-    fn each<T>(value: impl FnMut(usize) -> T) -> Self::Each<T>;
+    fn each<T: Send>(value: impl FnMut(usize) -> T) -> Self::Each<T>;
     /// Only `warp`.
     fn of(warp: WarpSlot) -> Self;
     /// The `count` slots from `first` on, all of which it has.
@@ -100,12 +101,12 @@ macro_rules! warp_masks {
     ($($bits:ident)*) => {$(
         impl WarpMask for $bits {
             const SLOTS: usize = $bits::BITS as usize;
-            type Each<T> = [T; $bits::BITS as usize];
+            type Each<T: Send> = [T; $bits::BITS as usize];
             const NONE: Self = 0;
             const ALL: Self = $bits::MAX;
 
             #[inline]
-            fn each<T>(value: impl FnMut(usize) -> T) -> Self::Each<T> {
+            fn each<T: Send>(value: impl FnMut(usize) -> T) -> Self::Each<T> {
                 std::array::from_fn(value)
             }
 

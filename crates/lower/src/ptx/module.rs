@@ -2,7 +2,7 @@
 
 use super::kernel;
 use super::scope::{Local, Lowered, ModuleName, ModuleScope};
-use crate::loaded::{LoadError, Loaded, LowerOptions, Rejected, SLOT_BYTES, module_base};
+use crate::loaded::{LoadError, Loaded, LowerOptions, MOST_VARIABLE_BYTES, Rejected, module_base};
 use exec::kernel::{LoadedModule, LoadedVariable, function_address};
 use ptx::ast::{self, Init, InitValue};
 use ptx::{Diagnostic, Diagnostics, SourceText, StateSpace, Sym};
@@ -103,13 +103,13 @@ impl<'a> ModuleScope<'a> {
     /// Places every variable, then computes the initial contents.
     fn declare_variables(&mut self, diagnostics: &mut Diagnostics) -> Vec<LoadedVariable> {
         let mut next = module_base(self.options.slot);
-        let end = next + SLOT_BYTES;
+        let end = next + MOST_VARIABLE_BYTES;
         let mut placed: Vec<Placed<'_>> = Vec::new();
         for (index, item) in self.ast.items.iter().enumerate() {
             let ast::Item::Variable(v) = item else { continue };
             let Some(name) = v.name else { continue };
             let constant = v.space == StateSpace::Const;
-            let bytes = v.bytes().filter(|&b| b < SLOT_BYTES);
+            let bytes = v.bytes().filter(|&b| b < MOST_VARIABLE_BYTES);
             let entry = match v.space {
                 StateSpace::Global | StateSpace::Const => {
                     let known = matches!(self.names.get(&name), Some(ModuleName::Device { .. }));
@@ -137,7 +137,7 @@ impl<'a> ModuleScope<'a> {
         let mut own = vec![HashMap::new(); self.functions.len()];
         for (index, function) in self.functions.iter().enumerate() {
             for v in function.body.iter().flat_map(ast::Block::walk).filter_map(device_variable) {
-                let Some(bytes) = v.bytes().filter(|&b| b < SLOT_BYTES && next + b + 512 < end) else {
+                let Some(bytes) = v.bytes().filter(|&b| b < MOST_VARIABLE_BYTES && next + b + 512 < end) else {
                     diagnostics.push(Diagnostic::error(v.span, TOO_LARGE));
                     continue;
                 };

@@ -30,7 +30,7 @@ pub(super) struct Layout {
 
 impl Layout {
     /// Places each variable and constant bank of `cubin`.
-    pub fn new(cubin: &Cubin<'_>, slot: u16) -> Result<Self, String> {
+    pub fn new(cubin: &Cubin<'_>, slot: u32) -> Result<Self, String> {
         let mut layout = Self::default();
         let mut next = module_base(slot);
         let end = next + MOST_BYTES;

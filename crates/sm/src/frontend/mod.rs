@@ -27,7 +27,7 @@ const CODE_BASE: u64 = 1 << 43;
 
 /// How instructions come to decode. All but [`FrontEnd::has_packet`], [`FrontEnd::take_packet`] and
 /// [`FrontEnd::step`] concern an instruction cache, which a front end need not have.
-pub trait FrontEnd<M: WarpMask> {
+pub trait FrontEnd<M: WarpMask>: Send {
     /// The front end of an SM of `spec`, with nothing fetched.
     fn new(spec: &CoreSpec) -> Self;
 

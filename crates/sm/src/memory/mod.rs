@@ -51,7 +51,7 @@ use global::L1;
 
 /// Where loads and stores execute: from the dispatch latches of the memory pipe (OC_EX) to write-back. It
 /// also brings the front end its instructions.
-pub trait MemoryStage: Sized {
+pub trait MemoryStage: Sized + Send {
     /// Nothing under way, on an SM of `spec`.
     fn new(spec: &CoreSpec) -> Self;
 

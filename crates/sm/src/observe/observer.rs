@@ -25,7 +25,7 @@ impl<'a> Seen<'a> {
 
 /// Watches an SM. Every method does nothing unless it is overridden.
 #[expect(unused_variables, reason = "default methods name what they are told")]
-pub trait Observer {
+pub trait Observer: Send {
     /// A CTA takes `cta_slot`, its warps `warps`.
     #[inline]
     fn cta_started(&mut self, now: Cycle, kernel: KernelId, cta: Dim3, slot: CtaSlot, warps: &[WarpSlot]) {}

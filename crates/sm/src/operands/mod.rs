@@ -124,7 +124,7 @@ impl<P: IssuePolicy, O: Observer> Hooks<'_, P, O> {
 
 /// Where issued instructions get their operands, in a core whose issue design is `P`. Partitions are the
 /// parts into which sub-cores split it.
-pub trait OperandStage<P: IssuePolicy> {
+pub trait OperandStage<P: IssuePolicy>: Send {
     /// One cycle: instructions come from ID_OC, read their registers, and leave to OC_EX. What it has done
     /// goes into [`Hooks::done`].
     fn step<O: Observer>(&mut self, wires: &mut Wires<'_>, hooks: &mut Hooks<'_, P, O>);

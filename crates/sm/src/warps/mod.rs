@@ -10,35 +10,35 @@ use std::fmt;
 
 /// One value per warp slot of SMs whose sets of warps are `M`. It has no others, so that indexing needs no
 /// check.
-pub struct PerWarp<T, M: WarpMask = u64>(M::Each<T>);
+pub struct PerWarp<T: Send, M: WarpMask = u64>(M::Each<T>);
 
-impl<T: Copy, M: WarpMask> PerWarp<T, M> {
+impl<T: Copy + Send, M: WarpMask> PerWarp<T, M> {
     /// `value` for every slot.
     pub fn new(value: T) -> Self {
         Self::from_fn(|_| value)
     }
 }
 
-impl<T, M: WarpMask> PerWarp<T, M> {
+impl<T: Send, M: WarpMask> PerWarp<T, M> {
     /// What `value` gives for each slot.
     pub fn from_fn(value: impl FnMut(usize) -> T) -> Self {
         Self(M::each(value))
     }
 }
 
-impl<T: Clone, M: WarpMask> Clone for PerWarp<T, M> {
+impl<T: Clone + Send, M: WarpMask> Clone for PerWarp<T, M> {
     fn clone(&self) -> Self {
         Self::from_fn(|w| self[w].clone())
     }
 }
 
-impl<T: fmt::Debug, M: WarpMask> fmt::Debug for PerWarp<T, M> {
+impl<T: fmt::Debug + Send, M: WarpMask> fmt::Debug for PerWarp<T, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.0.as_ref()).finish()
     }
 }
 
-impl<T, M: WarpMask> std::ops::Index<usize> for PerWarp<T, M> {
+impl<T: Send, M: WarpMask> std::ops::Index<usize> for PerWarp<T, M> {
     type Output = T;
     #[inline(always)]
     fn index(&self, warp: usize) -> &T {
@@ -46,7 +46,7 @@ impl<T, M: WarpMask> std::ops::Index<usize> for PerWarp<T, M> {
     }
 }
 
-impl<T, M: WarpMask> std::ops::IndexMut<usize> for PerWarp<T, M> {
+impl<T: Send, M: WarpMask> std::ops::IndexMut<usize> for PerWarp<T, M> {
     #[inline(always)]
     fn index_mut(&mut self, warp: usize) -> &mut T {
         &mut self.0.as_mut()[warp % M::SLOTS]

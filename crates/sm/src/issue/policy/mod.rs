@@ -39,7 +39,7 @@ use kit::{Cycle, Parameters};
 pub(crate) const DEPENDENCE_BITS: usize = (3 + 3 + 1) * 8;
 
 /// An issue design: it holds the instructions between decode and issue, and knows which may issue.
-pub trait IssuePolicy: Sized {
+pub trait IssuePolicy: Sized + Send {
     /// Sizes and choices of the design.
     type Config: Parameters;
 

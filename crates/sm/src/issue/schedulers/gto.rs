@@ -8,7 +8,7 @@ use isa::WarpSlot;
 use std::marker::PhantomData;
 
 /// The order in which a greedy scheduler prefers warps.
-pub trait Order {
+pub trait Order: Send {
     /// The smaller, the earlier; no two warps have the same.
     type Key: Ord;
 

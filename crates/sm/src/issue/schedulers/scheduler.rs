@@ -59,7 +59,7 @@ impl<M: WarpMask> View<'_, M> {
 
 /// A warp scheduler. Its state changes only when a warp issues or when what it sees changes, so
 /// that an SM in which nothing moves may sleep.
-pub trait WarpScheduler<M: WarpMask> {
+pub trait WarpScheduler<M: WarpMask>: Send {
     /// Its sizes and choices (`kit::parameters!`), `()` without any.
     type Config: Parameters;
 

@@ -14,7 +14,7 @@ use kit::Parameters;
 
 /// What decides whether the head of a warp's buffer may issue. Each way of handling hazards in an
 /// in-order core is one implementation.
-pub trait Board {
+pub trait Board: Send {
     /// Its sizes and choices.
     type Config: Parameters;
 
