@@ -1,9 +1,10 @@
 //! State that all SMs share: device memory, running launches, output of kernels.
 
+use crate::check::{Findings, Watch};
 use crate::image::{ImageError, Images};
 use crate::kernel::LoadedModule;
 use crate::launch::Launch;
-use crate::memory::{DeviceMemory, MemoryError};
+use crate::memory::{DeviceMemory, MemoryError, OutOfBounds};
 use isa::{Image, KernelId};
 
 /// Properties of the GPU that special registers report.
@@ -31,12 +32,28 @@ pub struct DeviceState {
     pub output: String,
     images: Images,
     launches: Vec<Option<Launch>>,
+    /// What is checked of warps that start.
+    pub(crate) watch: Option<Box<Watch>>,
 }
 
 impl DeviceState {
     /// A device with `capacity` bytes of memory.
     pub fn new(capacity: u64, gpu: GpuFacts) -> Self {
         Self { memory: DeviceMemory::new(capacity), gpu, ..Self::default() }
+    }
+
+    /// Chooses what happens to accesses outside allocations, and whether memory accesses are checked
+    /// ([`crate::check`]). Call it before memory is allocated.
+    pub fn check(&mut self, out_of_bounds: OutOfBounds, checks_memory: bool) {
+        self.memory.set_out_of_bounds(out_of_bounds);
+        self.memory.track_writes(checks_memory);
+        let is_watched = checks_memory || out_of_bounds == OutOfBounds::Warn;
+        self.watch = is_watched.then(|| Box::new(Watch::new(checks_memory)));
+    }
+
+    /// What the checks have found; `None` if nothing is checked.
+    pub fn findings(&self) -> Option<&Findings> {
+        self.watch.as_ref().map(|watch| watch.findings())
     }
 
     /// Places the variables of `module` in device memory.
@@ -67,11 +84,15 @@ impl DeviceState {
         if let Some(launch) = self.launches.get_mut(id.index()) {
             *launch = None;
         }
+        if let Some(watch) = &mut self.watch {
+            watch.end_launch(id);
+        }
     }
 
     /// Takes back the last launch: the next one gets its id.
     pub(crate) fn take_back_launch(&mut self, id: KernelId) {
         debug_assert_eq!(id.index() + 1, self.launches.len(), "the last launch");
+        self.end_launch(id);
         self.launches.pop();
     }
 
@@ -84,8 +105,8 @@ impl DeviceState {
     #[inline]
     pub(crate) fn split(&mut self, id: KernelId) -> Parts<'_> {
         let launch = self.launches.get(id.index()).and_then(Option::as_ref);
-        let Self { memory, output, images, gpu, .. } = self;
-        Parts { memory, output, images, launch, gpu: *gpu }
+        let Self { memory, output, images, gpu, watch, .. } = self;
+        Parts { memory, output, images, launch, gpu: *gpu, watch }
     }
 }
 
@@ -103,4 +124,5 @@ pub(crate) struct Parts<'a> {
     /// The launch, if it has not ended.
     pub launch: Option<&'a Launch>,
     pub gpu: GpuFacts,
+    pub watch: &'a mut Option<Box<Watch>>,
 }

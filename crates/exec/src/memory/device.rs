@@ -115,6 +115,8 @@ pub struct DeviceMemory {
     /// Warps have not changed shared state since this was last set ([`DeviceMemory::watch`]).
     unchanged: bool,
     stray: Stray,
+    /// Allocations record which of their bytes were written.
+    tracks_writes: bool,
 }
 
 impl Default for DeviceMemory {
@@ -139,12 +141,31 @@ impl DeviceMemory {
             last: Cell::new(0),
             unchanged: false,
             stray: Stray::default(),
+            tracks_writes: false,
         }
     }
 
     /// Chooses what happens to accesses by kernels outside all allocations.
     pub fn set_out_of_bounds(&mut self, policy: OutOfBounds) {
         self.stray.policy = policy;
+    }
+
+    /// Whether allocations from now on record which of their bytes are written.
+    pub(crate) fn track_writes(&mut self, tracks: bool) {
+        self.tracks_writes = tracks;
+    }
+
+    /// Whether all of the bytes were written, as far as that is recorded.
+    pub(crate) fn is_written(&self, address: u64, bytes: u64) -> bool {
+        self.allocation_of(address).is_none_or(|a| a.is_written(address - a.base, bytes))
+    }
+
+    /// Records that the bytes were written.
+    pub(crate) fn note_written(&mut self, address: u64, bytes: u64) {
+        if let Some(slot) = self.find(address) {
+            let a = &mut self.allocations[slot];
+            a.note_written(address - a.base, bytes);
+        }
     }
 
     /// What happens to accesses by kernels outside all allocations.
@@ -265,7 +286,10 @@ impl DeviceMemory {
             self.used += bytes;
         }
         self.count += 1;
-        let new = DeviceAllocation::new(name, base, bytes, self.count, origin);
+        let mut new = DeviceAllocation::new(name, base, bytes, self.count, origin);
+        if self.tracks_writes && origin == Origin::Heap {
+            new.track_writes();
+        }
         let slot = match self.empty.pop() {
             Some(slot) => {
                 self.allocations[slot as usize] = new;
@@ -502,7 +526,9 @@ impl DeviceMemory {
     /// [`MemoryError::NoSuchAddress`] if not all of it is in one allocation.
     pub fn write(&mut self, address: u64, data: &[u8]) -> Result<(), MemoryError> {
         let (slot, offset) = self.host_range(address, data.len() as u64)?;
-        self.allocations[slot].write(offset, data);
+        let allocation = &mut self.allocations[slot];
+        allocation.write(offset, data);
+        allocation.note_written(offset, data.len() as u64);
         Ok(())
     }
 
@@ -519,7 +545,9 @@ impl DeviceMemory {
             let what = format!("{bytes} at {address:#x} are not aligned to elements of {size}");
             return Err(MemoryError::NoSuchAddress(what));
         }
-        self.allocations[slot].fill(offset, value.word(), bytes);
+        let allocation = &mut self.allocations[slot];
+        allocation.fill(offset, value.word(), bytes);
+        allocation.note_written(offset, bytes);
         Ok(())
     }
 
@@ -544,6 +572,7 @@ impl DeviceMemory {
             self.allocations[target].write(end + at, buffer);
             done += now;
         }
+        self.allocations[target].note_written(end, bytes);
         Ok(())
     }
 

@@ -37,6 +37,8 @@ pub struct DeviceAllocation {
     pub id: u64,
     pub(super) origin: Origin,
     pages: Vec<Page>,
+    /// A bit for each byte that was written, if that is recorded.
+    written: Option<Box<[u64]>>,
 }
 
 /// A page: its words, none if all are zero, and whether it was written since that was last asked.
@@ -50,7 +52,7 @@ impl DeviceAllocation {
     /// An allocation of zeros.
     pub(super) fn new(name: String, base: u64, bytes: u64, id: u64, origin: Origin) -> Self {
         let pages = vec![Page::default(); bytes.div_ceil(PAGE_BYTES) as usize];
-        Self { name, base, bytes, read_only: false, id, origin, pages }
+        Self { name, base, bytes, read_only: false, id, origin, pages, written: None }
     }
 
     /// What is left of a freed allocation in its slot: it contains no address.
@@ -82,6 +84,29 @@ impl DeviceAllocation {
         let page = &mut self.pages[index];
         page.changed = true;
         page.words.get_or_insert_with(|| vec![0; words].into())
+    }
+
+    /// Records from now on which bytes are written.
+    pub(super) fn track_writes(&mut self) {
+        self.written = Some(vec![0; self.bytes.div_ceil(64) as usize].into());
+    }
+
+    /// Whether all of the bytes that are in bounds were written, as far as that is recorded.
+    pub(super) fn is_written(&self, offset: u64, bytes: u64) -> bool {
+        let Some(written) = &self.written else { return true };
+        let end = (offset + bytes).min(self.bytes);
+        (offset..end).all(|byte| written[(byte / 64) as usize] >> (byte % 64) & 1 == 1)
+    }
+
+    /// Records that the bytes were written.
+    pub(super) fn note_written(&mut self, offset: u64, bytes: u64) {
+        let Some(written) = &mut self.written else { return };
+        let (mut at, end) = (offset, (offset + bytes).min(self.bytes));
+        while at < end {
+            let next = end.min(at / 64 * 64 + 64);
+            written[(at / 64) as usize] |= (u64::MAX >> (64 - (next - at))) << (at % 64);
+            at = next;
+        }
     }
 
     /// Bytes of host memory that it takes.
