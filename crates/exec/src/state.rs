@@ -2,7 +2,7 @@
 
 use crate::check::{Findings, Watch};
 use crate::image::{ImageError, Images};
-use crate::kernel::LoadedModule;
+use crate::kernel::{Kernel, LoadedModule, LoadedVariable, plain_name};
 use crate::launch::Launch;
 use crate::memory::{DeviceMemory, MemoryError, OutOfBounds};
 use isa::{Image, KernelId};
@@ -22,6 +22,19 @@ impl Default for GpuFacts {
     }
 }
 
+/// Remarks of a run at most.
+const MOST_REMARKS: usize = 20;
+
+/// A `.const` variable without initial contents.
+#[derive(Debug)]
+struct UnsetConstant {
+    name: String,
+    address: u64,
+    bytes: u64,
+    /// Writes by the host when the module was loaded.
+    writes: u64,
+}
+
 /// State of the device outside its SMs.
 #[derive(Debug, Default)]
 #[allow(missing_docs, reason = "the names say it")]
@@ -32,6 +45,9 @@ pub struct DeviceState {
     pub output: String,
     images: Images,
     launches: Vec<Option<Launch>>,
+    /// Constants that nobody has set.
+    unset: Vec<UnsetConstant>,
+    remarks: Vec<String>,
     /// What is checked of warps that start.
     pub(crate) watch: Option<Box<Watch>>,
 }
@@ -61,7 +77,36 @@ impl DeviceState {
     /// # Errors
     /// If the memory is full or another module occupies the addresses.
     pub fn load(&mut self, module: &LoadedModule) -> Result<(), MemoryError> {
-        module.place(&mut self.memory)
+        module.place(&mut self.memory)?;
+        let is_unset = |v: &&LoadedVariable| v.constant && v.init.iter().all(|&byte| byte == 0);
+        for v in module.variables.iter().filter(is_unset) {
+            let writes = self.memory.allocation_of(v.address).map_or(0, |a| a.host_writes);
+            self.unset.push(UnsetConstant { name: v.name.clone(), address: v.address, bytes: v.bytes, writes });
+        }
+        Ok(())
+    }
+
+    /// What readers of a report should know: kernels that read constants that nobody has set.
+    pub fn remarks(&self) -> &[String] {
+        &self.remarks
+    }
+
+    /// Notes the constants that `kernel` reads and that nobody has set.
+    #[cold]
+    fn remark_unset_constants(&mut self, kernel: &Kernel) {
+        let memory = &self.memory;
+        let still = |c: &UnsetConstant| memory.allocation_of(c.address).is_some_and(|a| a.host_writes == c.writes);
+        self.unset.retain(still);
+        for constant in &self.unset {
+            let UnsetConstant { name, address, bytes, .. } = constant;
+            if kernel.refers_to(*address..address + bytes) {
+                let kernel = plain_name(kernel.name()).unwrap_or(kernel.name());
+                let remark = format!("kernel `{kernel}` reads the constant `{name}`, which was never set: it is zero");
+                if !self.remarks.contains(&remark) {
+                    self.remarks.push(remark);
+                }
+            }
+        }
     }
 
     /// Registers a texture or surface and returns the handle that kernels take.
@@ -75,6 +120,9 @@ impl DeviceState {
     /// Registers a launch; [`isa::WarpStream::start_cta`] takes the returned id.
     pub fn add_launch(&mut self, mut launch: Launch) -> KernelId {
         launch.resolve_constants(&self.memory);
+        if !self.unset.is_empty() && self.remarks.len() < MOST_REMARKS {
+            self.remark_unset_constants(&launch.kernel);
+        }
         self.launches.push(Some(launch));
         KernelId::from(self.launches.len() - 1)
     }

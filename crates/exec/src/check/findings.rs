@@ -74,6 +74,8 @@ impl std::fmt::Display for Finding {
 /// All findings of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Findings {
+    /// Instructions of warps that were checked.
+    pub(super) instructions: u64,
     found: Vec<Finding>,
     /// Accesses of each kind that are in no finding.
     others: BTreeMap<Hazard, u64>,
@@ -86,6 +88,11 @@ impl Findings {
     /// Findings in the order of their first accesses.
     pub fn found(&self) -> &[Finding] {
         &self.found
+    }
+
+    /// Instructions of warps that were checked.
+    pub fn instructions(&self) -> u64 {
+        self.instructions
     }
 
     /// Accesses of a kind.

@@ -156,6 +156,7 @@ impl Watch {
 
     /// Checks an instruction that has been executed.
     pub fn see(&mut self, done: &Executed<'_>, memory: &mut DeviceMemory, cta: Option<&mut CtaWatch>) {
+        self.findings.instructions += 1;
         let inst = done.kernel().program.inst(done.pc());
         if let Some(address) = memory.take_stray() {
             self.see_stray(done, inst.mem.as_ref(), address, memory);

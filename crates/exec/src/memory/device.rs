@@ -527,6 +527,7 @@ impl DeviceMemory {
     pub fn write(&mut self, address: u64, data: &[u8]) -> Result<(), MemoryError> {
         let (slot, offset) = self.host_range(address, data.len() as u64)?;
         let allocation = &mut self.allocations[slot];
+        allocation.host_writes += 1;
         allocation.write(offset, data);
         allocation.note_written(offset, data.len() as u64);
         Ok(())
@@ -546,6 +547,7 @@ impl DeviceMemory {
             return Err(MemoryError::NoSuchAddress(what));
         }
         let allocation = &mut self.allocations[slot];
+        allocation.host_writes += 1;
         allocation.fill(offset, value.word(), bytes);
         allocation.note_written(offset, bytes);
         Ok(())
@@ -572,7 +574,9 @@ impl DeviceMemory {
             self.allocations[target].write(end + at, buffer);
             done += now;
         }
-        self.allocations[target].note_written(end, bytes);
+        let allocation = &mut self.allocations[target];
+        allocation.host_writes += 1;
+        allocation.note_written(end, bytes);
         Ok(())
     }
 

@@ -35,6 +35,8 @@ pub struct DeviceAllocation {
     pub read_only: bool,
     /// Number of the allocation: no other of this memory has it, also after it is freed.
     pub id: u64,
+    /// Number of times that the host has written to it, initial contents included.
+    pub(crate) host_writes: u64,
     pub(super) origin: Origin,
     pages: Vec<Page>,
     /// A bit for each byte that was written, if that is recorded.
@@ -52,7 +54,7 @@ impl DeviceAllocation {
     /// An allocation of zeros.
     pub(super) fn new(name: String, base: u64, bytes: u64, id: u64, origin: Origin) -> Self {
         let pages = vec![Page::default(); bytes.div_ceil(PAGE_BYTES) as usize];
-        Self { name, base, bytes, read_only: false, id, origin, pages, written: None }
+        Self { name, base, bytes, read_only: false, id, host_writes: 0, origin, pages, written: None }
     }
 
     /// What is left of a freed allocation in its slot: it contains no address.
