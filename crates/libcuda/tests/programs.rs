@@ -11,7 +11,11 @@ const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs");
 fn built() -> PathBuf {
     let own = std::env::current_exe().expect("a test has a file");
     let folder = own.parent().expect("a file has a folder").to_owned();
-    folder.ancestors().find(|folder| folder.join("libcudart12.so").is_file()).expect("cargo builds the libraries").into()
+    folder
+        .ancestors()
+        .find(|folder| folder.join("libcudart12.so").is_file())
+        .expect("cargo builds the libraries")
+        .into()
 }
 
 /// A folder with the libraries under the names by which programs ask for them, and test programs.
@@ -45,7 +49,8 @@ impl Place {
         compiler.args(["-O1", "-w", "-o"]).arg(&program).arg(Path::new(SOURCES).join(format!("{name}.c")));
         if version != 0 {
             compiler.arg(format!("-DKERNELS=\"{SOURCES}/kernels.fatbin\""));
-            let runtime = if version == 11 { "libcudart.so.11.0".to_owned() } else { format!("libcudart.so.{version}") };
+            let runtime =
+                if version == 11 { "libcudart.so.11.0".to_owned() } else { format!("libcudart.so.{version}") };
             compiler.arg(self.path().join(runtime));
         }
         compiler.arg(self.path().join("libcuda.so.1")).arg("-lpthread");
